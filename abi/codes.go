@@ -1,0 +1,205 @@
+package abi
+
+// Code names a kind of failure for good: a code is never reused or renumbered.
+// The first digit tells whose it is: 1 modules, 2 workflows and executions,
+// 3 activities, 4 the guest ABI, 5 the host and its store.
+type Code string
+
+// Category is the broad sort of a failure; the API maps it to its status codes.
+type Category int
+
+// The categories.
+const (
+	Internal Category = iota
+	InvalidArgument
+	NotFound
+	AlreadyExists
+	FailedPrecondition
+	ResourceExhausted
+	Unavailable
+	DeadlineExceeded
+	PermissionDenied
+	Aborted
+)
+
+// The codes.
+const (
+	CodeNotWasm            Code = "CR-1001"
+	CodeModuleTooLarge     Code = "CR-1002"
+	CodeUnknownImport      Code = "CR-1003"
+	CodeMissingExport      Code = "CR-1004"
+	CodeABIVersion         Code = "CR-1005"
+	CodeBadManifest        Code = "CR-1006"
+	CodeModuleInit         Code = "CR-1007"
+	CodeModuleMemory       Code = "CR-1008"
+	CodeModuleNotFound     Code = "CR-1009"
+	CodeDeploymentNotFound Code = "CR-1010"
+	CodeBadDeployment      Code = "CR-1011"
+	CodeMigrationFailed    Code = "CR-1012"
+
+	CodeUnknownWorkflow     Code = "CR-2001"
+	CodeBadInput            Code = "CR-2002"
+	CodeBadKey              Code = "CR-2003"
+	CodeExecutionNotFound   Code = "CR-2004"
+	CodePayloadTooLarge     Code = "CR-2005"
+	CodeWorkflowFailed      Code = "CR-2006"
+	CodeInterrupted         Code = "CR-2007"
+	CodePaused              Code = "CR-2008"
+	CodeNondeterminism      Code = "CR-2009"
+	CodeCrashLoop           Code = "CR-2010"
+	CodeNotPaused           Code = "CR-2011"
+	CodeAlreadyOver         Code = "CR-2012"
+	CodeDeferredSettled     Code = "CR-2013"
+	CodeDeferredRejected    Code = "CR-2014"
+	CodeBadRequest          Code = "CR-2015"
+	CodeExecutionTooLong    Code = "CR-2016"
+	CodeKeyFunction         Code = "CR-2017"
+	CodeCallToItself        Code = "CR-2018"
+	CodeWorkflowManifestLie Code = "CR-2019"
+
+	CodeActivityFailed  Code = "CR-3001"
+	CodeActivityTimeout Code = "CR-3002"
+	CodeActivityCrashed Code = "CR-3003"
+	CodeUnknownActivity Code = "CR-3004"
+	CodeSQL             Code = "CR-3101"
+	CodeSQLForbidden    Code = "CR-3102"
+	CodeTxTooLong       Code = "CR-3103"
+	CodeTxConflict      Code = "CR-3104"
+	CodeSQLArgument     Code = "CR-3105"
+	CodeSQLResult       Code = "CR-3106"
+	CodeHTTPForbidden   Code = "CR-3201"
+	CodeHTTPInTx        Code = "CR-3202"
+	CodeHTTPFailed      Code = "CR-3203"
+	CodeHTTPTooLarge    Code = "CR-3204"
+	CodeHTTPBadRequest  Code = "CR-3205"
+	CodeTxUndecided     Code = "CR-3206"
+
+	CodeBadBody        Code = "CR-4001"
+	CodeWrongContext   Code = "CR-4002"
+	CodeTooManyOps     Code = "CR-4003"
+	CodeBadPointer     Code = "CR-4004"
+	CodeGuestTimeout   Code = "CR-4005"
+	CodeGuestMemory    Code = "CR-4006"
+	CodeGuestTrap      Code = "CR-4007"
+	CodeGuestExit      Code = "CR-4008"
+	CodeGuestProtocol  Code = "CR-4009"
+	CodeBlockingSleep  Code = "CR-4010"
+	CodeUnknownInvoke  Code = "CR-4011"
+	CodeGuestDeadlock  Code = "CR-4012"
+	CodeGuestGoroutine Code = "CR-4013"
+
+	CodeInternal       Code = "CR-5001"
+	CodeOverloaded     Code = "CR-5002"
+	CodeShuttingDown   Code = "CR-5003"
+	CodeFenced         Code = "CR-5004"
+	CodeStore          Code = "CR-5005"
+	CodeStoreInUse     Code = "CR-5006"
+	CodeBadConfig      Code = "CR-5007"
+	CodeDeadline       Code = "CR-5008"
+	CodeStorePrivilege Code = "CR-5009"
+)
+
+// CodeInfo is what is known of a code without an instance of it.
+type CodeInfo struct {
+	Code     Code
+	Category Category
+	// Title says what the code means, in a few words.
+	Title string
+	// Hint says what to do, if the place of the failure knows no better.
+	Hint string
+	// Retryable says whether another attempt may succeed.
+	Retryable bool
+}
+
+// Info looks the code up in [Codes]; an unknown one is an internal failure.
+func (c Code) Info() CodeInfo {
+	if i, ok := codeIndex[c]; ok {
+		return Codes[i]
+	}
+	return CodeInfo{Code: c, Category: Internal, Title: "unknown code"}
+}
+
+var codeIndex = func() map[Code]int {
+	m := make(map[Code]int, len(Codes))
+	for i, c := range Codes {
+		m[c.Code] = i
+	}
+	return m
+}()
+
+// Codes is the one table of error codes; docs/errors.md is generated from it.
+var Codes = []CodeInfo{
+	{CodeNotWasm, InvalidArgument, "the upload is not a WebAssembly module", "Build the module with GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared.", false},
+	{CodeModuleTooLarge, InvalidArgument, "the module is too large", "Build with -ldflags='-s -w', or raise the host's --max-module-size.", false},
+	{CodeUnknownImport, InvalidArgument, "the module imports a function the host does not offer", "Modules may import only the functions of abi/ABI.md and of WASI preview 1; check the version of the guest SDK.", false},
+	{CodeMissingExport, InvalidArgument, "the module lacks a required export", "Import the guest SDK in package main and build with -buildmode=c-shared.", false},
+	{CodeABIVersion, InvalidArgument, "the module speaks another ABI version", "Build the module with a guest SDK of the host's version.", false},
+	{CodeBadManifest, InvalidArgument, "the module's manifest is not acceptable", "Names start with a letter, hold letters, digits, '_', '-' or '.', and are unique.", false},
+	{CodeModuleInit, InvalidArgument, "the module failed while it was initialised", "Package-level variables and init functions run inside the sandbox: no files, no network, no environment.", false},
+	{CodeModuleMemory, InvalidArgument, "the module wants more memory than the host allows", "Lower the module's memory, or raise the host's --guest-memory.", false},
+	{CodeModuleNotFound, FailedPrecondition, "the module of this execution is missing from the store", "Push the module with this digest again, then resume the execution.", true},
+	{CodeDeploymentNotFound, NotFound, "there is no such deployment", "List deployments with 'cruster-host module list', or push one with 'cruster-host module push FILE --name NAME'.", false},
+	{CodeBadDeployment, InvalidArgument, "the deployment's name or settings are not acceptable", "Names are lower-case letters, digits and '-', start with a letter and have at most 63 characters.", false},
+	{CodeMigrationFailed, FailedPrecondition, "a SQL migration of the module failed; nothing was deployed", "Mend the migration and push again; migrations that were applied before stay as they are.", false},
+
+	{CodeUnknownWorkflow, NotFound, "the deployment has no such workflow", "Workflows are named DEPLOYMENT/NAME; 'cruster-host module list' shows them.", false},
+	{CodeBadInput, InvalidArgument, "the input does not fit the workflow's request type", "Compare the input with the type shown by 'cruster-host module describe NAME'.", false},
+	{CodeBadKey, InvalidArgument, "the idempotency key is not acceptable", "Keys are 1 to 512 bytes of UTF-8 without control characters.", false},
+	{CodeExecutionNotFound, NotFound, "there is no such execution", "Executions are named DEPLOYMENT/WORKFLOW/KEY; 'cruster-host workflow list' shows them.", false},
+	{CodePayloadTooLarge, InvalidArgument, "a payload is larger than 4 MiB", "Keep large data in your database or object store and pass a reference.", false},
+	{CodeWorkflowFailed, Aborted, "the workflow returned an error", "The message is the workflow's own; 'cruster-host workflow history' shows its steps.", false},
+	{CodeInterrupted, Aborted, "the execution was asked to stop", "Somebody interrupted the execution; its cleanup has run.", false},
+	{CodePaused, FailedPrecondition, "the execution is paused", "Read the reason with 'cruster-host workflow describe', mend it, then 'cruster-host workflow resume'.", false},
+	{CodeNondeterminism, FailedPrecondition, "the workflow did something else on replay than it did before", "Let execute depend only on its request, on results of ops and on the SDK's clock and random source.", false},
+	{CodeCrashLoop, FailedPrecondition, "the workflow's code crashes each time it runs", "Mend the code and deploy it; executions of the old module can be resumed once the cause is gone.", false},
+	{CodeNotPaused, FailedPrecondition, "the execution is not paused", "Only paused executions can be resumed.", false},
+	{CodeAlreadyOver, FailedPrecondition, "the execution is over", "Its result stays readable with 'cruster-host workflow poll'.", false},
+	{CodeDeferredSettled, AlreadyExists, "the deferred was settled before; the first settlement stands", "A deferred can be resolved or rejected once.", false},
+	{CodeDeferredRejected, Aborted, "the deferred was rejected", "The message is that of whoever rejected it.", false},
+	{CodeBadRequest, InvalidArgument, "the request is not acceptable", "See the message for the field that is wrong.", false},
+	{CodeExecutionTooLong, FailedPrecondition, "the execution's journal is too long", "Continue the work in another execution, started with a client.", false},
+	{CodeKeyFunction, InvalidArgument, "the workflow's key function failed", "The key function must return a string for every request.", false},
+	{CodeCallToItself, InvalidArgument, "a workflow called its own execution and would wait for itself for ever", "Give the call another key or another request.", false},
+	{CodeWorkflowManifestLie, FailedPrecondition, "the module does not contain what its manifest declares", "Rebuild the module with an unmodified guest SDK.", false},
+
+	{CodeActivityFailed, Aborted, "the activity returned an error", "The message is the activity's own.", true},
+	{CodeActivityTimeout, DeadlineExceeded, "an attempt of the activity took longer than its timeout", "Raise the activity's timeout, or make its work shorter.", true},
+	{CodeActivityCrashed, Aborted, "the activity's code crashed", "The message holds the end of what the module wrote to its standard error.", true},
+	{CodeUnknownActivity, NotFound, "the module has no such activity", "Register the activity at package level, so that every instance knows it.", false},
+	{CodeSQL, Aborted, "the database refused a statement of the activity", "The message is the database's own.", true},
+	{CodeSQLForbidden, PermissionDenied, "the statement is not allowed for modules", "Modules may read and write their own tables; they may not end transactions, change settings or roles, or see other schemas.", false},
+	{CodeTxTooLong, DeadlineExceeded, "the activity's transaction was open for too long", "Keep transactions short: compute and call out before the first statement.", true},
+	{CodeTxConflict, Aborted, "the activity's transaction kept colliding with others", "Touch rows in the same order everywhere, or make transactions shorter.", true},
+	{CodeSQLArgument, InvalidArgument, "an argument of the statement has a type the database cannot take", "Arguments are nil, booleans, integers, floats, strings, bytes and times.", false},
+	{CodeSQLResult, ResourceExhausted, "the rows of the query are too large", "Add a LIMIT, or fetch the rows in pages.", false},
+	{CodeHTTPForbidden, PermissionDenied, "the deployment may not call this host", "Grant it with 'cruster-host module push … --allow-http HOST'.", false},
+	{CodeHTTPInTx, FailedPrecondition, "HTTP is refused while a transaction is open", "Call out before the activity's first SQL statement, or in an activity of its own: a transaction holds a writer that others wait for.", false},
+	{CodeHTTPFailed, Unavailable, "the HTTP call failed", "The message is that of the connection.", true},
+	{CodeHTTPTooLarge, ResourceExhausted, "the HTTP request or response is too large", "Fetch less at a time.", false},
+	{CodeHTTPBadRequest, InvalidArgument, "the HTTP request is not acceptable", "URLs are absolute and start with http:// or https://.", false},
+	{CodeTxUndecided, Unavailable, "it is not known yet whether a commit took effect", "The host looks the commit up before it goes on.", true},
+
+	{CodeBadBody, InvalidArgument, "a body that the module sent is malformed", "Build the module with a guest SDK of the host's version; abi/ABI.md specifies the bodies.", false},
+	{CodeWrongContext, FailedPrecondition, "the call is not available here", "Durable calls belong into a workflow's execute, side effects into activities.", false},
+	{CodeTooManyOps, ResourceExhausted, "the workflow issued too many ops at once", "Wait for some of them before issuing more.", false},
+	{CodeBadPointer, InvalidArgument, "the module passed a pointer outside its memory", "Build the module with an unmodified guest SDK.", false},
+	{CodeGuestTimeout, DeadlineExceeded, "the module ran for too long without returning", "Look for an endless loop; move heavy computation into an activity with a timeout of its own.", true},
+	{CodeGuestMemory, ResourceExhausted, "the module ran out of memory", "Use less memory, or raise the host's --guest-memory.", true},
+	{CodeGuestTrap, Aborted, "the module crashed", "The message holds the end of what the module wrote to its standard error.", true},
+	{CodeGuestExit, Aborted, "the module called exit", "Return an error instead.", true},
+	{CodeGuestProtocol, Aborted, "the module broke the rules of the ABI", "Build the module with an unmodified guest SDK.", false},
+	{CodeBlockingSleep, FailedPrecondition, "the workflow tried to block the host's thread", "In execute use the SDK's durable Sleep and futures instead of time.Sleep, timers, files or sockets.", false},
+	{CodeUnknownInvoke, NotFound, "the module does not know what it was asked to run", "Register workflows and activities at package level.", false},
+	{CodeGuestDeadlock, Aborted, "all goroutines of the module wait for each other", "Look for a channel or lock that nobody serves.", false},
+	{CodeGuestGoroutine, FailedPrecondition, "a goroutine that the SDK did not start called a durable function", "Start coroutines of a workflow with cruster.Go, not with the go statement.", false},
+
+	{CodeInternal, Internal, "something went wrong inside the host", "This is a bug: please report it with the host's log.", true},
+	{CodeOverloaded, ResourceExhausted, "the host has as much work as it can hold", "Try again after the delay the answer names.", true},
+	{CodeShuttingDown, Unavailable, "the host is shutting down", "Try again on another host, or once it is back.", true},
+	{CodeFenced, Unavailable, "another host has taken over", "Nothing was written; ask the new owner.", true},
+	{CodeStore, Unavailable, "the store did not answer", "Check the database; the host goes on by itself once it is back.", true},
+	{CodeStoreInUse, FailedPrecondition, "another process uses this store", "Stop the other host, or choose another data folder.", false},
+	{CodeBadConfig, InvalidArgument, "a setting of the host is not acceptable", "See 'cruster-host help' for the settings.", false},
+	{CodeDeadline, DeadlineExceeded, "the caller's deadline passed before the answer was there", "The work goes on: ask again with the same key, or poll the execution.", true},
+	{CodeStorePrivilege, FailedPrecondition, "the database user lacks a right that Cruster needs", "Run the migrations once as an owner who may create schemas and roles.", false},
+}

@@ -1,0 +1,72 @@
+package abi
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Error is every failure that a user can meet, on either side of the boundary.
+// It says what happened to what (Message) and what to do about it (Hint).
+type Error struct {
+	// Code is stable: "CR-1203". See codes.go.
+	Code Code `msgpack:"code"`
+	// Details is an optional msgpack value of the application's own.
+	Details []byte `msgpack:"details"`
+	Hint    string `msgpack:"hint"`
+	Message string `msgpack:"message"`
+	// Retryable says whether another attempt may succeed. It decides whether an
+	// activity is tried again; elsewhere it is for people to read.
+	Retryable bool `msgpack:"retryable"`
+	// Type is an optional name of the application's own, for callers to switch
+	// on: "card_declined".
+	Type string `msgpack:"type"`
+}
+
+// Errorf makes an error of the given code; the hint is the code's own.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Hint: code.Info().Hint, Retryable: code.Info().Retryable}
+}
+
+// WithHint returns a copy of e with another hint.
+func (e *Error) WithHint(format string, args ...any) *Error {
+	c := *e
+	c.Hint = fmt.Sprintf(format, args...)
+	return &c
+}
+
+// Error renders code and message; the hint is for whoever shows the error.
+func (e *Error) Error() string {
+	if e.Code == "" {
+		return e.Message
+	}
+	return string(e.Code) + ": " + e.Message
+}
+
+// Is matches errors of the same code, so that errors.Is(err, &Error{Code: c})
+// finds a code anywhere in a chain.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code && t.Message == ""
+}
+
+// AsError finds the first *Error in err's chain, or wraps err as an internal
+// error.
+func AsError(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return Errorf(CodeInternal, "%v", err)
+}
+
+// CodeOf tells the code of err; empty if it carries none.
+func CodeOf(err error) Code {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}

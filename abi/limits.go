@@ -1,0 +1,22 @@
+package abi
+
+import "time"
+
+// Limits that belong to the contract: a guest may count on as much, and a host
+// refuses more.
+const (
+	// MaxBody bounds every body that crosses the boundary, in bytes.
+	MaxBody = 4 << 20
+	// MaxDepth bounds the nesting of msgpack values.
+	MaxDepth = 64
+	// MaxName bounds the names of workflows, activities and deferreds, in bytes.
+	MaxName = 128
+	// MaxKey bounds idempotency keys and activity keys, in bytes.
+	MaxKey = 512
+	// MaxOpsPerTurn bounds the ops that one turn may issue.
+	MaxOpsPerTurn = 10_000
+	// MaxBackoff caps the delay between two attempts of an activity.
+	MaxBackoff = 60 * time.Second
+	// DefaultBackoff is the first delay if a policy names none.
+	DefaultBackoff = time.Second
+)

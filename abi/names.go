@@ -1,0 +1,80 @@
+package abi
+
+// Version is the ABI version a guest must answer from [ExportABI].
+const Version = 1
+
+// Functions a guest exports. All but [ExportInitialize] are required.
+const (
+	ExportInitialize = "_initialize"
+	ExportABI        = "cruster_abi"
+	ExportDescribe   = "cruster_describe"
+	ExportStart      = "cruster_start"
+	ExportResume     = "cruster_resume"
+	ExportMemory     = "memory"
+)
+
+// What [ExportStart] and [ExportResume] return.
+const (
+	// StatusDone says that the invocation is over and its [Outcome] was handed
+	// over with [ImportOutput].
+	StatusDone int32 = 0
+	// StatusParked says that the guest waits for deliveries.
+	StatusParked int32 = 1
+)
+
+// ImportModule is the Wasm module name all Cruster imports live in.
+const ImportModule = "cruster"
+
+// Imports every invocation may call.
+const (
+	// ImportInput (ptr i32) copies the pending input into guest memory.
+	ImportInput = "input"
+	// ImportOutput (ptr, len i32) hands bytes to the host.
+	ImportOutput = "output"
+	// ImportLog (level, ptr, len i32) writes one log record.
+	ImportLog = "log"
+	// ImportConfig (ptr, len i32) i32 reads a configuration value of the deployment.
+	ImportConfig = "config"
+)
+
+// Kinds of durable operation. Each is also the name of the import that issues
+// it: (ptr, len i32) → op i32. A result above zero is the number of the op; a
+// negative one, -n, says that the op was refused and that an [Error] of n bytes
+// is pending for [ImportInput].
+const (
+	OpSleep       = "sleep"
+	OpActivity    = "activity"
+	OpDeferred    = "deferred"
+	OpResolve     = "resolve"
+	OpCall        = "call"
+	OpSend        = "send"
+	OpPoll        = "poll"
+	OpInterrupted = "interrupted"
+)
+
+// ImportCancel (op i32) tells the host that the guest no longer waits for an
+// op: it is never delivered from then on.
+const ImportCancel = "cancel"
+
+// Immediate calls of activities: (ptr, len i32) → n i32. A result of zero or
+// more is the length of the reply that is pending for [ImportInput]; a negative
+// one, -n, says that the call failed and that an [Error] of n bytes is pending.
+const (
+	ImportTxExec  = "tx_exec"
+	ImportTxQuery = "tx_query"
+	ImportHTTP    = "http"
+)
+
+// OpKinds lists the durable imports, in the order of the specification.
+var OpKinds = []string{OpSleep, OpActivity, OpDeferred, OpResolve, OpCall, OpSend, OpPoll, OpInterrupted}
+
+// ImmediateCalls lists the imports that answer at once.
+var ImmediateCalls = []string{ImportTxExec, ImportTxQuery, ImportHTTP, ImportConfig}
+
+// Log levels of [ImportLog], those of log/slog.
+const (
+	LogDebug int32 = -4
+	LogInfo  int32 = 0
+	LogWarn  int32 = 4
+	LogError int32 = 8
+)

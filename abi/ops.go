@@ -1,0 +1,157 @@
+package abi
+
+// Sleep is the body of [OpSleep]. It is delivered with nil once Duration has
+// passed since the journal time at which it was issued.
+type Sleep struct {
+	// Duration in nanoseconds. Zero or less is over at once, but still an op.
+	Duration int64 `msgpack:"duration"`
+	// Name is an optional label, part of the op's identity.
+	Name string `msgpack:"name"`
+}
+
+// Activity is the body of [OpActivity]. It is delivered with the result of the
+// activity, or with the error of its last attempt.
+type Activity struct {
+	Input []byte `msgpack:"input"`
+	// Key is an explicit identity; empty means the hash of Input.
+	Key  string `msgpack:"key"`
+	Name string `msgpack:"name"`
+	// Retry says what happens after a failed attempt.
+	Retry Retry `msgpack:"retry"`
+	// Timeout bounds one attempt, in nanoseconds; 0 means the host's default.
+	Timeout int64 `msgpack:"timeout"`
+}
+
+// Backoff strategies of [Retry].
+const (
+	BackoffExponential = "exponential"
+	BackoffConstant    = "constant"
+)
+
+// Retry is the retry policy of an activity. The zero value retries never.
+type Retry struct {
+	// Backoff is exponential (the default, if empty) or constant.
+	Backoff string `msgpack:"backoff"`
+	// Base is the first delay in nanoseconds; 0 means one second. Exponential
+	// delays double from there and are capped at [MaxBackoff].
+	Base int64 `msgpack:"base"`
+	// Jitter is the largest fraction, 0 to 1, by which a delay is shortened at
+	// random.
+	Jitter float64 `msgpack:"jitter"`
+	// Retries is how many attempts may follow the first.
+	Retries uint32 `msgpack:"retries"`
+}
+
+// Deferred is the body of [OpDeferred]: await a named promise of this
+// execution. It is delivered with the value it was resolved with, or with the
+// error it was rejected with.
+type Deferred struct {
+	Name string `msgpack:"name"`
+}
+
+// Resolve is the body of [OpResolve]: resolve or reject a named promise. It is
+// delivered with true, or with false if the promise was settled before.
+type Resolve struct {
+	// Error rejects the promise; nil resolves it with Value.
+	Error *Error `msgpack:"error"`
+	// Execution is the id of the owner of the promise; empty means this one.
+	Execution string `msgpack:"execution"`
+	Name      string `msgpack:"name"`
+	Value     []byte `msgpack:"value"`
+}
+
+// How the key of a [Call] is to be taken.
+const (
+	// KeyDerived asks for the key that the workflow derives from its request.
+	KeyDerived = ""
+	// KeyHashed uses the SHA-256 of the given key.
+	KeyHashed = "hashed"
+	// KeyRaw uses the given key as it is.
+	KeyRaw = "raw"
+)
+
+// Call is the body of [OpCall] and [OpSend]: start another workflow through
+// its client. A call is delivered with the workflow's result or error, a send
+// with the id of the execution as soon as its start is durable.
+type Call struct {
+	Input   []byte `msgpack:"input"`
+	Key     string `msgpack:"key"`
+	KeyMode string `msgpack:"key_mode"`
+	// Workflow is "Name" for one of the caller's deployment or
+	// "deployment/Name".
+	Workflow string `msgpack:"workflow"`
+}
+
+// Poll is the body of [OpPoll]: look at another execution. It is delivered
+// with a [PollReply].
+type Poll struct {
+	Execution string `msgpack:"execution"`
+}
+
+// PollReply tells the state of an execution; Outcome is set if it is over.
+type PollReply struct {
+	Outcome *Outcome `msgpack:"outcome"`
+	State   string   `msgpack:"state"`
+}
+
+// Interrupted is the body of [OpInterrupted]: wait until somebody asks this
+// execution to stop. It is delivered with an [Interruption].
+type Interrupted struct{}
+
+// Interruption says why an execution was asked to stop.
+type Interruption struct {
+	Reason string `msgpack:"reason"`
+}
+
+// SQL is the body of [ImportTxExec] and [ImportTxQuery]. Args is one msgpack
+// array; $1 stands for its first element.
+type SQL struct {
+	Args  []byte `msgpack:"args"`
+	Query string `msgpack:"query"`
+}
+
+// ExecReply is the reply of [ImportTxExec].
+type ExecReply struct {
+	RowsAffected int64 `msgpack:"rows_affected"`
+}
+
+// QueryReply is the reply of [ImportTxQuery]. Rows is a msgpack array of
+// arrays: nil, bool, int, float, string, bin or timestamp.
+type QueryReply struct {
+	Columns []string `msgpack:"columns"`
+	Rows    [][]any  `msgpack:"rows"`
+}
+
+// Header is one header line of an HTTP request or response.
+type Header struct {
+	Name  string `msgpack:"name"`
+	Value string `msgpack:"value"`
+}
+
+// HTTPRequest is the body of [ImportHTTP].
+type HTTPRequest struct {
+	Body    []byte   `msgpack:"body"`
+	Headers []Header `msgpack:"headers"`
+	Method  string   `msgpack:"method"`
+	// Timeout in nanoseconds; 0 means the host's default.
+	Timeout int64  `msgpack:"timeout"`
+	URL     string `msgpack:"url"`
+}
+
+// HTTPResponse is the reply of [ImportHTTP].
+type HTTPResponse struct {
+	Body    []byte   `msgpack:"body"`
+	Headers []Header `msgpack:"headers"`
+	Status  int      `msgpack:"status"`
+}
+
+// ConfigRequest is the body of [ImportConfig].
+type ConfigRequest struct {
+	Name string `msgpack:"name"`
+}
+
+// ConfigReply is the reply of [ImportConfig].
+type ConfigReply struct {
+	Found bool   `msgpack:"found"`
+	Value string `msgpack:"value"`
+}
