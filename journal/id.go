@@ -1,0 +1,39 @@
+package journal
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// ID names an execution in the store: a hash of (namespace, workflow type,
+// key), so that a start needs no look-up and no sequence to find its row.
+type ID [16]byte
+
+// IDOf is the id of the execution of a workflow under a key.
+func IDOf(namespace, workflow, key string) ID {
+	h := sha256.New()
+	for _, part := range []string{namespace, workflow, key} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return ID(h.Sum(nil)[:16])
+}
+
+// IsZero tells whether id names no execution.
+func (id ID) IsZero() bool { return id == ID{} }
+
+func (id ID) String() string { return hex.EncodeToString(id[:]) }
+
+// Shard is a slice of the key space.
+type Shard uint16
+
+// NumShards is how many shards a store has. It is written into every store at
+// its first migration and never changes there.
+const NumShards = 256
+
+// Shard is where the execution lives.
+func (id ID) Shard() Shard { return Shard(id[0]) }
+
+// Epoch counts the owners that a shard has had. Every write names the epoch
+// under which it was decided; a store refuses one that is not the current.
+type Epoch uint64

@@ -1,0 +1,144 @@
+package journal
+
+import (
+	"math"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// State of an execution.
+type State string
+
+// The states. Completed, failed and interrupted are final.
+const (
+	Running     State = "running"
+	Paused      State = "paused"
+	Completed   State = "completed"
+	Failed      State = "failed"
+	Interrupted State = "interrupted"
+)
+
+// Final tells whether nothing will ever change again.
+func (s State) Final() bool { return s == Completed || s == Failed || s == Interrupted }
+
+// Times are Unix nanoseconds.
+const (
+	// Now as a wake time: whoever owns the shard loads the execution at once.
+	Now int64 = 0
+	// Never as a wake time: only something from outside wakes the execution.
+	Never int64 = math.MaxInt64
+)
+
+// Execution is the row of one run of one workflow.
+type Execution struct {
+	ID        ID
+	Namespace string
+	// Workflow is the type: "deployment/Name".
+	Workflow string
+	Key      string
+	// Digest pins the module.
+	Digest string
+	// Input is the request, canonical msgpack.
+	Input []byte
+
+	State State
+	// Value is the result of a completed execution, canonical msgpack.
+	Value []byte
+	// Error says why an execution failed, was interrupted or is paused.
+	Error *abi.Error
+	// WakeAt is when an owner that does not hold the execution in memory must
+	// load it. It may be too early, never too late. Meaningful while Running.
+	WakeAt int64
+	// Interrupt is the request to stop, if there was one.
+	Interrupt *Interrupt
+
+	// Parent and ParentOp name the op that started this execution, if any.
+	Parent   ID
+	ParentOp uint32
+
+	CreatedAt  int64
+	FinishedAt int64 // 0 while not final
+}
+
+// Interrupt is a request to stop.
+type Interrupt struct {
+	At     int64  `msgpack:"at"`
+	Reason string `msgpack:"reason"`
+}
+
+// EntryKind tells what an entry records.
+type EntryKind string
+
+const (
+	// Delivery records that the outcome of an op was handed to the guest.
+	Delivery EntryKind = "delivery"
+	// Attempt records that an attempt of an activity failed and another will
+	// follow at NextAt. It is never handed to the guest.
+	Attempt EntryKind = "attempt"
+)
+
+// Op is the identity of an op: what it is, not where it stands.
+type Op struct {
+	// Hash of the canonical arguments, 16 bytes; empty if Key is set.
+	Hash []byte `msgpack:"hash"`
+	// Key is the explicit key, if the guest gave one.
+	Key  string `msgpack:"key"`
+	Kind string `msgpack:"kind"`
+	Name string `msgpack:"name"`
+	// Number is the position in the order of issue, from 1.
+	Number uint32 `msgpack:"number"`
+}
+
+// Entry is one record of a journal. Its encoding, canonical msgpack of these
+// fields, is what a store keeps: see golden journals in testdata.
+type Entry struct {
+	// At is the journal time of the entry.
+	At int64 `msgpack:"at"`
+	// Attempts is how many attempts of an activity there were so far.
+	Attempts uint32     `msgpack:"attempts"`
+	Error    *abi.Error `msgpack:"error"`
+	Kind     EntryKind  `msgpack:"kind"`
+	// NextAt is when the next attempt is due, for Attempt entries.
+	NextAt int64 `msgpack:"next_at"`
+	Op     Op    `msgpack:"op"`
+	// Seq orders the entries of an execution. It is assigned by the owner,
+	// ascends, and may have gaps where a transaction did not commit.
+	Seq uint64 `msgpack:"seq"`
+	// Turn groups deliveries that were handed over together.
+	Turn  uint64 `msgpack:"turn"`
+	Value []byte `msgpack:"value"`
+}
+
+// Deferred is a settled promise of an execution.
+type Deferred struct {
+	Name  string
+	Value []byte
+	Error *abi.Error
+	At    int64
+}
+
+// Module is a Wasm binary.
+type Module struct {
+	Digest    string
+	Binary    []byte
+	Manifest  []byte
+	CreatedAt int64
+}
+
+// Deployment is a name for a module, with its settings.
+type Deployment struct {
+	Namespace string
+	Name      string
+	Digest    string
+	// Version counts the pushes under this name, from 1.
+	Version   int64
+	Config    map[string]string
+	AllowHTTP []string
+	UpdatedAt int64
+}
+
+// Wake is an execution that is due at a time.
+type Wake struct {
+	ID ID
+	At int64
+}
