@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 )
 
 // ID names an execution in the store: a hash of (namespace, workflow type,
@@ -37,3 +38,16 @@ func (id ID) Shard() Shard { return Shard(id[0]) }
 // Epoch counts the owners that a shard has had. Every write names the epoch
 // under which it was decided; a store refuses one that is not the current.
 type Epoch uint64
+
+// Name is how people call an execution: "deployment/Workflow/key".
+func (e *Execution) Name() string { return e.Workflow + "/" + e.Key }
+
+// ParseName splits the name of an execution. The key may hold slashes itself.
+func ParseName(name string) (workflow, key string, ok bool) {
+	deployment, rest, _ := strings.Cut(name, "/")
+	w, key, _ := strings.Cut(rest, "/")
+	if deployment == "" || w == "" || key == "" {
+		return "", "", false
+	}
+	return deployment + "/" + w, key, true
+}
