@@ -1,0 +1,304 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+)
+
+// # The group committer
+//
+// Invariants
+//
+//  1. Commit returns without an error only after the store acknowledged a
+//     transaction that holds the whole Write.
+//  2. Commit returns with an error other than ErrUndecided only if nothing of
+//     the Write took effect.
+//  3. Two Writes of one execution that were handed over one after the other are
+//     applied in that order.
+//  4. A Write never fails because of its neighbours in a batch.
+//  5. Everyone who waits is answered, also if the store panics.
+//
+// The naive design gives every caller a transaction of its own. Each then pays
+// a flush of the disk, and on a store with one writer they queue for it: 64
+// executions that are ready at once wait for 64 flushes. A timer that collects
+// writes for, say, 2 ms shares the flush but adds its delay to everyone, also
+// to the execution that is alone, which is what a user who tries the system
+// first meets.
+//
+// The shape: callers append to a queue; one goroutine takes all that is there,
+// commits it as one transaction, answers, and looks again. While a commit is
+// under way the next batch fills by itself. There is no timer: an execution
+// that is alone is committed at once, and the busier the host, the larger its
+// batches. The time of one flush is the only delay there is.
+//
+// Failure. A store reports what is wrong with one Write (fenced, missing,
+// duplicate) in its Result. An error of the batch as a whole is of three sorts:
+//
+//   - ErrConflict: the database rolled back for the sake of others. The batch
+//     is repeated whole, a few times, with a short growing pause.
+//   - ErrUndecided: it may have been committed. Repeating could apply it twice,
+//     so everyone in the batch hears ErrUndecided and looks for himself. A
+//     panic of the store counts as this.
+//   - anything else: nothing took effect, but perhaps because of a single
+//     Write that the database cannot swallow. Each is tried alone, so that the
+//     poisoned one fails by itself. If several in a row fail alone, it is the
+//     store that is ill, and the rest is failed without asking it again.
+
+// Limits of the ways to go on after a failure.
+const (
+	conflictRetries  = 5
+	conflictPause    = time.Millisecond
+	failuresInARow   = 3
+	defaultMaxBatch  = 512
+	defaultBatchSize = 8 << 20
+)
+
+// CommitterOptions configure a Committer.
+type CommitterOptions struct {
+	// Logger hears of panics of the store. Defaults to slog.Default.
+	Logger *slog.Logger
+	// MaxBatch bounds the writes of one transaction. Defaults to 512.
+	MaxBatch int
+	// MaxBytes bounds the bytes of one transaction; a single Write may exceed
+	// it. Defaults to 8 MiB.
+	MaxBytes int
+	// Observe is told of every transaction, successful or not. It is called by
+	// the committing goroutine and must not block. Defaults to none.
+	Observe func(CommitStats)
+}
+
+// CommitStats describes one transaction of a Committer.
+type CommitStats struct {
+	Writes   int
+	Entries  int
+	Bytes    int
+	Duration time.Duration
+	Err      error
+}
+
+// Committer gathers the Writes of many executions into few transactions.
+type Committer struct {
+	store   Store
+	opts    CommitterOptions
+	done    chan struct{} // closed when the goroutine has returned
+	arrived chan struct{} // capacity 1: the queue is not empty, or stopped is set
+
+	mu      sync.Mutex
+	queue   []*pendingWrite // guarded by mu
+	stopped bool            // guarded by mu
+}
+
+type pendingWrite struct {
+	write  Write
+	answer chan committed // capacity 1: answering never blocks
+}
+
+type committed struct {
+	result Result
+	err    error
+}
+
+var errCommitterStopped = errors.New("journal: the committer has stopped")
+
+// NewCommitter starts a committer over store. Stop ends it.
+func NewCommitter(store Store, opts CommitterOptions) *Committer {
+	if opts.Logger == nil {
+		opts.Logger = slog.Default()
+	}
+	if opts.MaxBatch <= 0 {
+		opts.MaxBatch = defaultMaxBatch
+	}
+	if opts.MaxBytes <= 0 {
+		opts.MaxBytes = defaultBatchSize
+	}
+	if opts.Observe == nil {
+		opts.Observe = func(CommitStats) {}
+	}
+	c := &Committer{store: store, opts: opts, done: make(chan struct{}), arrived: make(chan struct{}, 1)}
+	go c.run()
+	return c
+}
+
+// Commit blocks until w is durable, or failed. Ctx only stops the waiting in
+// the queue: once the write is on its way the answer is awaited, because giving
+// up would leave the caller not knowing.
+func (c *Committer) Commit(ctx context.Context, w Write) (Result, error) {
+	if err := ctx.Err(); err != nil {
+		return Result{}, fmt.Errorf("commit of execution %s: %w", w.ID, err)
+	}
+	p := &pendingWrite{write: w, answer: make(chan committed, 1)}
+	c.mu.Lock()
+	if c.stopped {
+		c.mu.Unlock()
+		return Result{}, errCommitterStopped
+	}
+	c.queue = append(c.queue, p)
+	c.mu.Unlock()
+	c.wake()
+
+	select {
+	case a := <-p.answer:
+		return a.result, a.err
+	case <-ctx.Done():
+	}
+	if c.withdraw(p) {
+		return Result{}, fmt.Errorf("commit of execution %s: %w", w.ID, ctx.Err())
+	}
+	a := <-p.answer
+	return a.result, a.err
+}
+
+// Queued is how many writes wait for the next batch.
+func (c *Committer) Queued() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.queue)
+}
+
+// Stop commits what is queued, ends the committer and waits for it. Later
+// Commits fail. It may be called more than once.
+func (c *Committer) Stop() {
+	c.mu.Lock()
+	c.stopped = true
+	c.mu.Unlock()
+	c.wake()
+	<-c.done
+}
+
+func (c *Committer) wake() {
+	select {
+	case c.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// withdraw takes p out of the queue; false if it is on its way already.
+func (c *Committer) withdraw(p *pendingWrite) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.Index(c.queue, p)
+	if i < 0 {
+		return false
+	}
+	c.queue = slices.Delete(c.queue, i, i+1)
+	return true
+}
+
+func (c *Committer) run() {
+	defer close(c.done)
+	for {
+		batch, stopped := c.take()
+		if len(batch) == 0 {
+			if stopped {
+				return
+			}
+			<-c.arrived
+			continue
+		}
+		c.commitBatch(batch)
+	}
+}
+
+// take cuts the next batch off the head of the queue.
+func (c *Committer) take() (batch []*pendingWrite, stopped bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, size := 0, 0
+	for n < len(c.queue) && n < c.opts.MaxBatch {
+		size += c.queue[n].write.Size()
+		if n > 0 && size > c.opts.MaxBytes {
+			break
+		}
+		n++
+	}
+	if n == len(c.queue) {
+		batch, c.queue = c.queue, nil
+	} else {
+		batch = slices.Clone(c.queue[:n])
+		c.queue = slices.Delete(c.queue, 0, n)
+	}
+	return batch, c.stopped
+}
+
+func (c *Committer) commitBatch(batch []*pendingWrite) {
+	err := c.attempt(batch)
+	if err == nil {
+		return
+	}
+	if errors.Is(err, ErrUndecided) || errors.Is(err, ErrConflict) || len(batch) == 1 {
+		fail(batch, err)
+		return
+	}
+	failures := 0
+	for i := range batch {
+		err := c.attempt(batch[i : i+1])
+		if err == nil {
+			failures = 0
+			continue
+		}
+		fail(batch[i:i+1], err)
+		if failures++; failures == failuresInARow {
+			fail(batch[i+1:], err)
+			return
+		}
+	}
+}
+
+// attempt commits the batch as one transaction and answers everyone in it, or
+// answers nobody and returns an error. Conflicts are repeated.
+func (c *Committer) attempt(batch []*pendingWrite) error {
+	writes := make([]Write, len(batch))
+	stats := CommitStats{Writes: len(batch)}
+	for i, p := range batch {
+		writes[i] = p.write
+		stats.Entries += len(p.write.Entries)
+		stats.Bytes += p.write.Size()
+	}
+	pause := conflictPause
+	for try := 0; ; try++ {
+		begin := time.Now()
+		results, err := c.callStore(writes)
+		stats.Duration, stats.Err = time.Since(begin), err
+		c.opts.Observe(stats)
+		if err == nil {
+			for i, p := range batch {
+				p.answer <- committed{results[i], results[i].Err}
+			}
+			return nil
+		}
+		if !errors.Is(err, ErrConflict) || try == conflictRetries {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		<-timer.C
+		pause *= 2
+	}
+}
+
+// callStore turns a panic of the store into an answer. What it did before it
+// panicked is not known, hence ErrUndecided.
+func (c *Committer) callStore(writes []Write) (results []Result, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			c.opts.Logger.Error("the store panicked in a commit", "panic", r, "writes", len(writes), "stack", string(debug.Stack()))
+			results, err = nil, fmt.Errorf("store panicked: %v: %w", r, ErrUndecided)
+		}
+	}()
+	results, err = c.store.Commit(context.Background(), writes)
+	if err == nil && len(results) != len(writes) {
+		return nil, fmt.Errorf("store answered %d of %d writes: %w", len(results), len(writes), ErrUndecided)
+	}
+	return results, err
+}
+
+func fail(batch []*pendingWrite, err error) {
+	for _, p := range batch {
+		p.answer <- committed{err: err}
+	}
+}

@@ -1,0 +1,241 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// Store is a journal.Store in memory.
+type Store struct {
+	mu         sync.Mutex
+	closed     bool                                 // guarded by mu, like all below
+	epochs     [journal.NumShards]journal.Epoch     //
+	executions map[journal.ID]*execution            //
+	modules    map[string]journal.Module            // by digest
+	deployed   map[deploymentKey]journal.Deployment //
+	migrated   map[migrationKey]string              // checksum
+}
+
+type execution struct {
+	row       journal.Execution
+	entries   map[uint64][]byte // by sequence number, encoded
+	deferreds map[string]journal.Deferred
+}
+
+type deploymentKey struct{ namespace, name string }
+
+type migrationKey struct {
+	namespace, deployment string
+	version               int64
+}
+
+var _ journal.Store = (*Store)(nil)
+
+var errClosed = errors.New("memory: the store is closed")
+
+// New makes an empty store.
+func New() *Store {
+	return &Store{
+		executions: map[journal.ID]*execution{},
+		modules:    map[string]journal.Module{},
+		deployed:   map[deploymentKey]journal.Deployment{},
+		migrated:   map[migrationKey]string{},
+	}
+}
+
+// Dialect is that of the embedded store: the oracle stands in for it.
+func (s *Store) Dialect() string { return abi.DialectSQLite }
+
+// enter takes the lock if the store can be used.
+func (s *Store) enter(ctx context.Context) (leave func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, errClosed
+	}
+	return s.mu.Unlock, nil
+}
+
+// ClaimShards implements journal.Store.
+func (s *Store) ClaimShards(ctx context.Context, _ string) ([]journal.Epoch, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	for i := range s.epochs {
+		s.epochs[i]++
+	}
+	return slices.Clone(s.epochs[:]), nil
+}
+
+// Commit implements journal.Store.
+func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.Result, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	results := make([]journal.Result, len(writes))
+	for i := range writes {
+		results[i] = s.apply(&writes[i])
+	}
+	return results, nil
+}
+
+// apply works on a copy of the execution and puts it in place at the end: a
+// write that fails half-way leaves nothing.
+func (s *Store) apply(w *journal.Write) journal.Result {
+	if err := w.Check(); err != nil {
+		return journal.Result{Err: err}
+	}
+	if w.Epoch != s.epochs[w.ID.Shard()] {
+		return journal.Result{Err: journal.ErrFenced}
+	}
+	before, exists := s.executions[w.ID]
+	if w.Start != nil {
+		if exists {
+			return journal.Result{Existed: true}
+		}
+		before = &execution{row: cloneExecution(*w.Start)}
+	} else if !exists {
+		return journal.Result{Err: journal.ErrNotFound}
+	}
+	after := &execution{row: before.row, entries: maps.Clone(before.entries), deferreds: maps.Clone(before.deferreds)}
+	if after.entries == nil {
+		after.entries, after.deferreds = map[uint64][]byte{}, map[string]journal.Deferred{}
+	}
+	if d := w.Settle; d != nil {
+		if _, settled := after.deferreds[d.Name]; settled {
+			return journal.Result{Existed: true}
+		}
+		after.deferreds[d.Name] = cloneDeferred(*d)
+	}
+	for _, e := range w.Entries {
+		if _, taken := after.entries[e.Seq]; taken {
+			return journal.Result{Err: fmt.Errorf("memory: execution %s has an entry %d already", w.ID, e.Seq)}
+		}
+		after.entries[e.Seq] = abi.MustMarshal(e)
+	}
+	if u := w.Update; u != nil {
+		after.row.State, after.row.WakeAt, after.row.FinishedAt = u.State, u.WakeAt, u.FinishedAt
+		after.row.Value, after.row.Error = bytes.Clone(u.Value), cloneError(u.Error)
+	}
+	if w.Interrupt != nil && after.row.Interrupt == nil {
+		i := *w.Interrupt
+		after.row.Interrupt = &i
+	}
+	s.executions[w.ID] = after
+	return journal.Result{}
+}
+
+// Deploy implements journal.Store. Migrations are recorded, not run.
+func (s *Store) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return journal.Deployment{}, err
+	}
+	defer leave()
+	migrated := maps.Clone(s.migrated)
+	seen := map[int64]bool{}
+	for _, step := range migrations {
+		if step.Dialect != abi.DialectAny && step.Dialect != s.Dialect() {
+			continue
+		}
+		if seen[step.Version] {
+			return journal.Deployment{}, abi.Errorf(abi.CodeMigrationFailed, "migration %d of deployment %q is there twice", step.Version, d.Name)
+		}
+		seen[step.Version] = true
+		sum := sha256.Sum256([]byte(step.SQL))
+		checksum, key := hex.EncodeToString(sum[:]), migrationKey{d.Namespace, d.Name, step.Version}
+		if old, ok := migrated[key]; ok && old != checksum {
+			return journal.Deployment{}, abi.Errorf(abi.CodeMigrationFailed, "migration %d of deployment %q was applied before with another text", step.Version, d.Name)
+		}
+		migrated[key] = checksum
+	}
+	s.migrated = migrated
+	if _, ok := s.modules[m.Digest]; !ok {
+		m.Binary, m.Manifest = bytes.Clone(m.Binary), bytes.Clone(m.Manifest)
+		s.modules[m.Digest] = m
+	}
+	key := deploymentKey{d.Namespace, d.Name}
+	d.Version = s.deployed[key].Version + 1
+	s.deployed[key] = cloneDeployment(d)
+	return d, nil
+}
+
+// BeginGuest always fails: the oracle runs no SQL.
+func (s *Store) BeginGuest(context.Context, string) (journal.GuestTx, error) {
+	return nil, abi.Errorf(abi.CodeStore, "the in-memory store runs no SQL of modules")
+}
+
+// Sweep implements journal.Store.
+func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
+	var over []*journal.Execution
+	for _, e := range s.executions {
+		if !e.row.State.Final() || e.row.FinishedAt <= 0 || e.row.FinishedAt >= finishedBefore {
+			continue
+		}
+		if p, ok := s.executions[e.row.Parent]; ok && !p.row.State.Final() {
+			continue
+		}
+		over = append(over, &e.row)
+	}
+	slices.SortFunc(over, func(a, b *journal.Execution) int {
+		return compareTimes(a.FinishedAt, b.FinishedAt, a.ID, b.ID)
+	})
+	if len(over) > limit {
+		over = over[:max(limit, 0)]
+	}
+	for _, e := range over {
+		delete(s.executions, e.ID)
+	}
+	return len(over), nil
+}
+
+// Ping implements journal.Store.
+func (s *Store) Ping(ctx context.Context) error {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	leave()
+	return nil
+}
+
+// Close implements journal.Store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+func compareTimes(a, b int64, x, y journal.ID) int {
+	if a != b {
+		if a < b {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(string(x[:]), string(y[:]))
+}

@@ -1,0 +1,215 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// Load implements journal.Store.
+func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	e, ok := s.executions[id]
+	if !ok {
+		return nil, journal.ErrNotFound
+	}
+	row := cloneExecution(e.row)
+	return &row, nil
+}
+
+// Entries implements journal.Store.
+func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit int) ([]journal.Entry, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	e, ok := s.executions[id]
+	if !ok {
+		return nil, nil
+	}
+	var out []journal.Entry
+	for _, seq := range slices.Sorted(maps.Keys(e.entries)) {
+		if seq <= after || len(out) >= limit {
+			continue
+		}
+		var entry journal.Entry
+		if err := abi.Unmarshal(e.entries[seq], &entry); err != nil {
+			return nil, fmt.Errorf("memory: entry %d of execution %s: %w", seq, id, err)
+		}
+		out = append(out, entry)
+	}
+	return out, nil
+}
+
+// Deferreds implements journal.Store.
+func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	e, ok := s.executions[id]
+	if !ok {
+		return nil, nil
+	}
+	var out []journal.Deferred
+	for _, name := range slices.Sorted(maps.Keys(e.deferreds)) {
+		out = append(out, cloneDeferred(e.deferreds[name]))
+	}
+	return out, nil
+}
+
+// ChildOf implements journal.Store.
+func (s *Store) ChildOf(ctx context.Context, parent journal.ID, op uint32) (*journal.Execution, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	for _, e := range s.executions {
+		if !parent.IsZero() && e.row.Parent == parent && e.row.ParentOp == op {
+			row := cloneExecution(e.row)
+			return &row, nil
+		}
+	}
+	return nil, journal.ErrNotFound
+}
+
+// Due implements journal.Store.
+func (s *Store) Due(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var out []journal.Wake
+	for id, e := range s.executions {
+		if e.row.State == journal.Running && e.row.WakeAt <= until &&
+			compareTimes(e.row.WakeAt, after.At, id, after.ID) > 0 {
+			out = append(out, journal.Wake{ID: id, At: e.row.WakeAt})
+		}
+	}
+	slices.SortFunc(out, func(a, b journal.Wake) int { return compareTimes(a.At, b.At, a.ID, b.ID) })
+	if len(out) > limit {
+		out = out[:max(limit, 0)]
+	}
+	return out, nil
+}
+
+// List implements journal.Store.
+func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return journal.Page{}, err
+	}
+	defer leave()
+	limit, after, err := f.Bounds()
+	if err != nil {
+		return journal.Page{}, err
+	}
+	var rows []journal.Execution
+	for id, e := range s.executions {
+		r := &e.row
+		switch {
+		case f.Namespace != "" && r.Namespace != f.Namespace,
+			f.State != "" && r.State != f.State,
+			strings.HasSuffix(f.Workflow, "/") && !strings.HasPrefix(r.Workflow, f.Workflow),
+			f.Workflow != "" && !strings.HasSuffix(f.Workflow, "/") && r.Workflow != f.Workflow,
+			f.After != "" && compareTimes(r.CreatedAt, after.At, id, after.ID) >= 0:
+			continue
+		}
+		row := cloneExecution(*r)
+		row.Input, row.Value = nil, nil
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b journal.Execution) int {
+		return -compareTimes(a.CreatedAt, b.CreatedAt, a.ID, b.ID)
+	})
+	return journal.PageOf(rows, limit), nil
+}
+
+// Module implements journal.Store.
+func (s *Store) Module(ctx context.Context, digest string) (*journal.Module, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	m, ok := s.modules[digest]
+	if !ok {
+		return nil, journal.ErrNotFound
+	}
+	m.Binary, m.Manifest = bytes.Clone(m.Binary), bytes.Clone(m.Manifest)
+	return &m, nil
+}
+
+// Deployment implements journal.Store.
+func (s *Store) Deployment(ctx context.Context, namespace, name string) (*journal.Deployment, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	d, ok := s.deployed[deploymentKey{namespace, name}]
+	if !ok {
+		return nil, journal.ErrNotFound
+	}
+	d = cloneDeployment(d)
+	return &d, nil
+}
+
+// Deployments implements journal.Store.
+func (s *Store) Deployments(ctx context.Context, namespace string) ([]journal.Deployment, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var out []journal.Deployment
+	for key, d := range s.deployed {
+		if key.namespace == namespace {
+			out = append(out, cloneDeployment(d))
+		}
+	}
+	slices.SortFunc(out, func(a, b journal.Deployment) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+func cloneExecution(e journal.Execution) journal.Execution {
+	e.Input, e.Value, e.Error = bytes.Clone(e.Input), bytes.Clone(e.Value), cloneError(e.Error)
+	if e.Interrupt != nil {
+		i := *e.Interrupt
+		e.Interrupt = &i
+	}
+	return e
+}
+
+func cloneDeferred(d journal.Deferred) journal.Deferred {
+	d.Value, d.Error = bytes.Clone(d.Value), cloneError(d.Error)
+	return d
+}
+
+func cloneDeployment(d journal.Deployment) journal.Deployment {
+	d.Config, d.AllowHTTP = maps.Clone(d.Config), slices.Clone(d.AllowHTTP)
+	return d
+}
+
+func cloneError(e *abi.Error) *abi.Error {
+	if e == nil {
+		return nil
+	}
+	c := *e
+	c.Details = bytes.Clone(e.Details)
+	return &c
+}

@@ -1,0 +1,50 @@
+package journal
+
+import (
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+)
+
+const (
+	defaultPage = 100
+	maxPage     = 1000
+)
+
+// Bounds reads the page's size and cursor; a store's List begins with it. The
+// cursor is the last execution of the page before, by (CreatedAt, ID): a place
+// in the order, not an offset, so that new executions do not shift the pages.
+// It is zero if there is none.
+func (f *Filter) Bounds() (limit int, after Wake, err error) {
+	limit = f.Limit
+	if limit == 0 {
+		limit = defaultPage
+	}
+	if limit < 0 || limit > maxPage {
+		return 0, Wake{}, abi.Errorf(abi.CodeBadRequest, "a page has 1 to %d executions, not %d", maxPage, f.Limit)
+	}
+	if f.After == "" {
+		return limit, Wake{}, nil
+	}
+	at, id, _ := strings.Cut(f.After, "-")
+	after.At, err = strconv.ParseInt(at, 16, 64)
+	raw, err2 := hex.DecodeString(id)
+	if err != nil || err2 != nil || len(raw) != len(after.ID) {
+		return 0, Wake{}, abi.Errorf(abi.CodeBadRequest, "%q is not the cursor of a page", f.After)
+	}
+	copy(after.ID[:], raw)
+	return limit, after, nil
+}
+
+// PageOf makes a page of rows that were read with room for one more than
+// limit: if there are more, the rest is cut off and the cursor set.
+func PageOf(rows []Execution, limit int) Page {
+	if len(rows) <= limit {
+		return Page{Executions: rows}
+	}
+	rows = rows[:limit]
+	last := &rows[limit-1]
+	return Page{Executions: rows, Next: strconv.FormatInt(last.CreatedAt, 16) + "-" + last.ID.String()}
+}

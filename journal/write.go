@@ -1,0 +1,52 @@
+package journal
+
+import (
+	"fmt"
+	"math"
+)
+
+// Check tells what is wrong with a Write in itself, whatever the store holds.
+// Every store asks it before anything else; a Write that fails it takes no
+// effect, and its neighbours in the batch are not affected.
+func (w *Write) Check() error {
+	if w.ID.IsZero() {
+		return fmt.Errorf("journal: write without an execution id")
+	}
+	if w.Start != nil && w.Start.ID != w.ID {
+		return fmt.Errorf("journal: write of execution %s starts execution %s", w.ID, w.Start.ID)
+	}
+	for i := range w.Entries {
+		// Databases count in int64, and Entries reads what lies above 0.
+		if seq := w.Entries[i].Seq; seq == 0 || seq > math.MaxInt64 {
+			return fmt.Errorf("journal: entry of execution %s has sequence number %d", w.ID, seq)
+		}
+	}
+	if w.Settle != nil && w.Settle.Name == "" {
+		return fmt.Errorf("journal: settlement of a deferred of execution %s without a name", w.ID)
+	}
+	return nil
+}
+
+// Size estimates how many bytes a Write adds to the store: close enough to
+// bound a batch.
+func (w *Write) Size() int {
+	const row = 128 // keys, times and headers
+	n := row
+	if w.Start != nil {
+		n += row + len(w.Start.Input) + len(w.Start.Key) + len(w.Start.Workflow)
+	}
+	for i := range w.Entries {
+		e := &w.Entries[i]
+		n += row + len(e.Value) + len(e.Op.Name) + len(e.Op.Key)
+		if e.Error != nil {
+			n += len(e.Error.Message) + len(e.Error.Details)
+		}
+	}
+	if w.Update != nil {
+		n += len(w.Update.Value)
+	}
+	if w.Settle != nil {
+		n += row + len(w.Settle.Value)
+	}
+	return n
+}
