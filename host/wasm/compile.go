@@ -1,0 +1,202 @@
+package wasm
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tetratelabs/wazero"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// Module is a compiled module. It is safe for concurrent use.
+type Module struct {
+	runtime  *Runtime
+	digest   string
+	imports  []string
+	compiled wazero.CompiledModule
+
+	// Guarded by Runtime.mu.
+	instances int  // that are not closed
+	forgotten bool // to be dropped with the last instance
+}
+
+// flight is a compilation under way, shared by all who wait for it.
+type flight struct {
+	done   chan struct{}
+	module *Module
+	err    error
+}
+
+// Digest is the lower-case hex SHA-256 of a binary.
+func Digest(binary []byte) string {
+	sum := sha256.Sum256(binary)
+	return hex.EncodeToString(sum[:])
+}
+
+// Compile validates and compiles a binary, once per digest; the module is kept
+// until Close or [Runtime.Forget]. What is wrong with the binary is told as an
+// *abi.Error. Everybody who asks for the same digest shares one compilation,
+// which goes on even if all of them stop waiting.
+func (r *Runtime) Compile(ctx context.Context, binary []byte) (*Module, error) {
+	digest := Digest(binary)
+	r.mu.Lock()
+	if m, ok := r.modules[digest]; ok && !r.closed {
+		m.forgotten = false
+		r.mu.Unlock()
+		return m, nil
+	}
+	f, ok := r.flights[digest]
+	if !ok {
+		if r.closed {
+			r.mu.Unlock()
+			return nil, abi.Errorf(abi.CodeShuttingDown, "the Wasm runtime is closed")
+		}
+		f = &flight{done: make(chan struct{})}
+		r.flights[digest] = f
+		r.busy++
+		// The caller may use the bytes again as soon as its own context ends.
+		go r.fly(f, digest, bytes.Clone(binary))
+	}
+	r.mu.Unlock()
+
+	select {
+	case <-f.done:
+		return f.module, f.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("compile module %s: %w", digest, ctx.Err())
+	}
+}
+
+func (r *Runtime) fly(f *flight, digest string, binary []byte) {
+	defer r.leave()
+	f.module, f.err = r.compile(digest, binary)
+	r.mu.Lock()
+	delete(r.flights, digest)
+	if f.err == nil {
+		r.modules[digest] = f.module
+	}
+	r.mu.Unlock()
+	close(f.done)
+}
+
+func (r *Runtime) compile(digest string, binary []byte) (*Module, error) {
+	l, refused := r.validate(binary)
+	if refused != nil {
+		return nil, refused
+	}
+	hardened, err := harden(l)
+	if err != nil {
+		return nil, abi.Errorf(abi.CodeNotWasm, "the upload is not a WebAssembly module: %s", oneLine(err.Error(), 200))
+	}
+	select {
+	case r.compileSlots <- struct{}{}:
+		defer func() { <-r.compileSlots }()
+	case <-r.life.Done():
+		return nil, abi.Errorf(abi.CodeShuttingDown, "the Wasm runtime is closed")
+	}
+	compiled, err := r.engineCompile(hardened)
+	if err != nil && r.cache != nil && r.cacheFailed(err) {
+		r.cfg.Logger.Warn("the compilation cache failed and was emptied", "dir", r.cfg.CacheDir, "error", err)
+		r.emptyCache()
+		compiled, err = r.engineCompile(hardened)
+	}
+	if err != nil {
+		if r.cache != nil && r.cacheFailed(err) {
+			return nil, fmt.Errorf("compile module %s: %w", digest, err)
+		}
+		return nil, abi.Errorf(abi.CodeNotWasm, "the module %s does not compile: %s", digest, oneLine(err.Error(), 300))
+	}
+	return &Module{runtime: r, digest: digest, imports: l.importNames(), compiled: compiled}, nil
+}
+
+// engineCompile compiles on this goroutine alone: the engine could use several,
+// but a panic on one of its own could not be recovered.
+func (r *Runtime) engineCompile(binary []byte) (compiled wazero.CompiledModule, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.cfg.Logger.Error("the Wasm engine panicked while compiling", "panic", p)
+			err = fmt.Errorf("the engine failed: %v", p)
+		}
+	}()
+	return r.engine.CompileModule(r.life, binary)
+}
+
+// cacheFailed tells failures of the cache on disk from those of the module.
+func (r *Runtime) cacheFailed(err error) bool {
+	var path *os.PathError
+	var link *os.LinkError
+	return strings.HasPrefix(err.Error(), "compilationcache:") || errors.As(err, &path) || errors.As(err, &link)
+}
+
+// emptyCache removes the entries of the cache: the engine does not say which of
+// them is broken, and they can all be made again. Entries lie in folders named
+// after the engine's version.
+func (r *Runtime) emptyCache() {
+	entries, _ := filepath.Glob(filepath.Join(r.cfg.CacheDir, "*", "*"))
+	for _, entry := range entries {
+		if _, err := hex.DecodeString(filepath.Base(entry)); err == nil {
+			_ = os.Remove(entry)
+		}
+	}
+}
+
+// Forget drops the compiled module of this digest, as soon as no instance uses
+// it. Compiling the binary again before that keeps it.
+func (r *Runtime) Forget(digest string) {
+	r.mu.Lock()
+	m := r.modules[digest]
+	if m != nil {
+		m.forgotten = true
+	}
+	drop := r.dropLocked(m)
+	r.mu.Unlock()
+	drop()
+}
+
+// dropLocked takes a module out of the runtime if nobody needs it, and returns
+// what is left to do without the lock.
+func (r *Runtime) dropLocked(m *Module) func() {
+	if m == nil || !m.forgotten || m.instances > 0 || r.modules[m.digest] != m {
+		return func() {}
+	}
+	delete(r.modules, m.digest)
+	return func() {
+		if err := m.compiled.Close(context.WithoutCancel(r.life)); err != nil {
+			r.cfg.Logger.Warn("close a compiled module", "digest", m.digest, "error", err)
+		}
+	}
+}
+
+// acquire counts a new instance; release takes it back.
+func (m *Module) acquire() error {
+	m.runtime.mu.Lock()
+	defer m.runtime.mu.Unlock()
+	if m.runtime.modules[m.digest] != m {
+		return fmt.Errorf("module %s was forgotten; compile it again", m.digest)
+	}
+	m.instances++
+	return nil
+}
+
+func (m *Module) release() {
+	m.runtime.mu.Lock()
+	m.instances--
+	drop := m.runtime.dropLocked(m)
+	m.runtime.mu.Unlock()
+	drop()
+}
+
+// Digest is the lower-case hex SHA-256 of the module's binary.
+func (m *Module) Digest() string { return m.digest }
+
+// Imports lists the functions the module imports, "cruster.sleep", sorted: what
+// it can do at most.
+func (m *Module) Imports() []string { return append([]string(nil), m.imports...) }

@@ -1,0 +1,112 @@
+package wasm_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/wasm"
+)
+
+// What TestMain prepares: the guests of testdata, and a compilation cache that
+// all tests share.
+var (
+	probeBinary, initLoopBinary []byte
+	cacheDir                    string
+)
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "cruster-wasm-test")
+	if err == nil {
+		cacheDir = filepath.Join(dir, "cache")
+		err = buildGuests(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(dir)
+		os.Exit(code)
+	}))
+}
+
+func buildGuests(dir string) error {
+	for name, binary := range map[string]*[]byte{"probe": &probeBinary, "initloop": &initLoopBinary} {
+		file := filepath.Join(dir, name+".wasm")
+		build := exec.Command("go", "build", "-buildmode=c-shared", "-o", file, "./testdata/guests/"+name)
+		build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("build guest %s: %w\n%s", name, err, out)
+		}
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		*binary = content
+	}
+	return nil
+}
+
+// newRuntime makes a runtime that is closed with the test.
+func newRuntime(t testing.TB, cfg wasm.Config) *wasm.Runtime {
+	t.Helper()
+	r, err := wasm.New(context.Background(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, r.Close(context.Background())) })
+	return r
+}
+
+func compile(t testing.TB, r *wasm.Runtime, binary []byte) *wasm.Module {
+	t.Helper()
+	m, err := r.Compile(context.Background(), binary)
+	require.NoError(t, err)
+	return m
+}
+
+func instantiate(t testing.TB, m *wasm.Module, world wasm.World) *wasm.Instance {
+	t.Helper()
+	i, err := m.Instantiate(context.Background(), world)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, i.Close()) })
+	return i
+}
+
+// newProbe makes an instance of the probe on a runtime of its own.
+func newProbe(t testing.TB, world wasm.World) *wasm.Instance {
+	t.Helper()
+	return instantiate(t, compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary), world)
+}
+
+// cached makes all tests share one compilation of each guest.
+func cached(cfg wasm.Config) wasm.Config {
+	cfg.CacheDir = cacheDir
+	return cfg
+}
+
+// requireTrap checks that err is a trap of this code and returns it.
+func requireTrap(t testing.TB, err error, code abi.Code) *wasm.Trap {
+	t.Helper()
+	var trap *wasm.Trap
+	require.ErrorAs(t, err, &trap)
+	require.Equal(t, code, trap.Err.Code, "%v\n%s", err, trap.Stderr)
+	return trap
+}
+
+// fixedWorld is a world that always answers the same.
+func fixedWorld(seed byte) wasm.World {
+	return wasm.World{
+		Clock:  func() time.Time { return time.Unix(1_700_000_000, 0) },
+		Random: io.Reader(rand.NewChaCha8([32]byte{seed})),
+	}
+}

@@ -1,0 +1,231 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	goruntime "runtime"
+	"sync"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+
+	"github.com/cruster/cruster/abi"
+)
+
+const (
+	pageSize = 64 << 10
+
+	defaultMemoryLimit   = 64 << 20
+	defaultMaxModuleSize = 32 << 20
+	defaultInitTimeout   = 10 * time.Second
+)
+
+// Config holds the settings of a [Runtime]. Its zero value is the default.
+type Config struct {
+	// CacheDir is the folder of the compilation cache; it is created if it is
+	// missing. It holds native code, so nobody else may write to it. Empty keeps
+	// compiled modules in memory only.
+	CacheDir string
+
+	// InitTimeout bounds what a module does before its first turn: its
+	// initialisation, and its answers to cruster_abi and cruster_describe.
+	// Defaults to 10 seconds.
+	InitTimeout time.Duration
+
+	// Logger receives what is not the matter of any one caller. Defaults to a
+	// logger that drops everything.
+	Logger *slog.Logger
+
+	// MaxModuleSize bounds a module's binary, in bytes. Defaults to 32 MiB.
+	MaxModuleSize int64
+
+	// MemoryLimit bounds the linear memory of one instance, in bytes, rounded
+	// down to pages of 64 KiB. Defaults to 64 MiB.
+	MemoryLimit int64
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.InitTimeout == 0 {
+		c.InitTimeout = defaultInitTimeout
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.MaxModuleSize == 0 {
+		c.MaxModuleSize = defaultMaxModuleSize
+	}
+	if c.MemoryLimit == 0 {
+		c.MemoryLimit = defaultMemoryLimit
+	}
+	switch {
+	case c.InitTimeout < 0:
+		return c, abi.Errorf(abi.CodeBadConfig, "the time for the initialisation of a module is negative: %v", c.InitTimeout)
+	case c.MaxModuleSize < 0:
+		return c, abi.Errorf(abi.CodeBadConfig, "the largest size of a module is negative: %d", c.MaxModuleSize)
+	case c.MemoryLimit < pageSize || c.MemoryLimit > 4<<30:
+		return c, abi.Errorf(abi.CodeBadConfig, "the memory limit of an instance is %d bytes, not between 64 KiB and 4 GiB", c.MemoryLimit)
+	}
+	return c, nil
+}
+
+// Runtime compiles modules and runs instances. It is safe for concurrent use.
+type Runtime struct {
+	cfg    Config
+	engine wazero.Runtime
+	cache  wazero.CompilationCache
+
+	// offered holds the functions a module may import, by "module.name".
+	offered map[string]signature
+
+	// compileSlots bounds how many modules are compiled at a time.
+	compileSlots chan struct{}
+
+	// life ends when Close is called; it ends all compilations and turns.
+	life context.Context
+	end  context.CancelFunc
+
+	// mu guards what follows, and the fields of Module that say so.
+	mu      sync.Mutex
+	closed  bool
+	busy    int           // calls that are inside the engine
+	idle    chan struct{} // closed when closed && busy == 0
+	modules map[string]*Module
+	flights map[string]*flight
+}
+
+// New makes a runtime.
+func New(ctx context.Context, cfg Config) (*Runtime, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	r := &Runtime{
+		cfg:          cfg,
+		offered:      make(map[string]signature),
+		compileSlots: make(chan struct{}, goruntime.GOMAXPROCS(0)),
+		idle:         make(chan struct{}),
+		modules:      make(map[string]*Module),
+		flights:      make(map[string]*flight),
+	}
+	config := wazero.NewRuntimeConfig().
+		WithCoreFeatures(api.CoreFeaturesV2).
+		// The engine checks at each loop head whether the context of the call is
+		// done. That also gives Go's scheduler and garbage collector their turn.
+		WithCloseOnContextDone(true).
+		// Debug sections come from the upload and would be parsed for nothing but
+		// line numbers in backtraces.
+		WithDebugInfoEnabled(false).
+		WithMemoryLimitPages(uint32(cfg.MemoryLimit / pageSize))
+	if cfg.CacheDir != "" {
+		if r.cache, err = wazero.NewCompilationCacheWithDir(cfg.CacheDir); err != nil {
+			return nil, fmt.Errorf("open the compilation cache %q: %w", cfg.CacheDir, err)
+		}
+		config = config.WithCompilationCache(r.cache)
+	}
+	r.engine = wazero.NewRuntimeWithConfig(ctx, config)
+	r.life, r.end = context.WithCancel(context.WithoutCancel(ctx))
+	if err := r.offer(ctx); err != nil {
+		return nil, errors.Join(err, r.Close(ctx))
+	}
+	return r, nil
+}
+
+// offer instantiates the host's own modules and notes what they export.
+func (r *Runtime) offer(ctx context.Context) error {
+	wasi := r.engine.NewHostModuleBuilder(wasi_snapshot_preview1.ModuleName)
+	wasi_snapshot_preview1.NewFunctionExporter().ExportFunctions(wasi)
+	own := r.engine.NewHostModuleBuilder(abi.ImportModule)
+	exportImports(own)
+	for name, builder := range map[string]wazero.HostModuleBuilder{
+		wasi_snapshot_preview1.ModuleName: wasi,
+		abi.ImportModule:                  own,
+	} {
+		compiled, err := builder.Compile(ctx)
+		if err != nil {
+			return fmt.Errorf("compile the host module %s: %w", name, err)
+		}
+		for function, def := range compiled.ExportedFunctions() {
+			r.offered[name+"."+function] = signature{params: string(def.ParamTypes()), results: string(def.ResultTypes())}
+		}
+		if _, err := r.engine.InstantiateModule(ctx, compiled, wazero.NewModuleConfig().WithName(name)); err != nil {
+			return fmt.Errorf("instantiate the host module %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Close ends all turns and compilations, waits for them, and releases
+// everything. If ctx ends first, what is left is released once the last of them
+// has returned.
+func (r *Runtime) Close(ctx context.Context) error {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return nil
+	}
+	r.closed = true
+	if r.busy == 0 {
+		close(r.idle)
+	}
+	r.mu.Unlock()
+	r.end()
+
+	select {
+	case <-r.idle:
+		return r.release(ctx)
+	case <-ctx.Done():
+		go func() {
+			<-r.idle
+			if err := r.release(context.WithoutCancel(ctx)); err != nil {
+				r.cfg.Logger.Error("release the Wasm runtime", "error", err)
+			}
+		}()
+		return fmt.Errorf("close the Wasm runtime: %w", ctx.Err())
+	}
+}
+
+func (r *Runtime) release(ctx context.Context) error {
+	err := r.engine.Close(ctx)
+	if r.cache != nil {
+		err = errors.Join(err, r.cache.Close(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("close the Wasm runtime: %w", err)
+	}
+	return nil
+}
+
+// enter announces a call into the engine; leave must follow. It fails once Close
+// was called, so that nothing of the engine is used while it is taken apart.
+func (r *Runtime) enter() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return abi.Errorf(abi.CodeShuttingDown, "the Wasm runtime is closed")
+	}
+	r.busy++
+	return nil
+}
+
+func (r *Runtime) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.busy--
+	if r.closed && r.busy == 0 {
+		close(r.idle)
+	}
+}
+
+// bind derives a context that ends with ctx and with the runtime.
+func (r *Runtime) bind(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(r.life, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}

@@ -1,0 +1,24 @@
+// A guest whose package initialisation never ends.
+package main
+
+var turns int
+
+func init() {
+	for {
+		turns++
+	}
+}
+
+func main() {}
+
+//go:wasmexport cruster_abi
+func crusterABI() int32 { return 1 }
+
+//go:wasmexport cruster_describe
+func crusterDescribe() {}
+
+//go:wasmexport cruster_start
+func crusterStart(int32) int32 { return 0 }
+
+//go:wasmexport cruster_resume
+func crusterResume(int32) int32 { return 0 }

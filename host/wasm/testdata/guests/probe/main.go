@@ -1,0 +1,247 @@
+// The probe does what its input tells it, by the raw ABI: the first word is the
+// name of a behaviour, the rest is its argument.
+package main
+
+import (
+	crand "crypto/rand"
+	"fmt"
+	"math/rand"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+)
+
+//go:wasmimport cruster input
+func input(ptr unsafe.Pointer)
+
+//go:wasmimport cruster output
+func output(ptr unsafe.Pointer, size uint32)
+
+//go:wasmimport cruster log
+func log(level int32, ptr unsafe.Pointer, size uint32)
+
+//go:wasmimport cruster cancel
+func cancel(op uint32)
+
+//go:wasmimport cruster sleep
+func sleep(ptr unsafe.Pointer, size uint32) int32
+
+//go:wasmimport cruster http
+func http(ptr unsafe.Pointer, size uint32) int32
+
+// inits counts what package initialisation saw.
+var inits = map[string]int{"a": 1, "b": 2, "c": 3}
+
+func main() {}
+
+//go:wasmexport cruster_abi
+func crusterABI() int32 { return 1 }
+
+//go:wasmexport cruster_describe
+func crusterDescribe() { put([]byte("manifest")) }
+
+//go:wasmexport cruster_start
+func crusterStart(size int32) int32 {
+	name, arg, _ := strings.Cut(string(take(size)), " ")
+	behave, ok := behaviours[name]
+	if !ok {
+		put([]byte("no behaviour " + name))
+		return 0
+	}
+	return behave(arg)
+}
+
+// mailbox connects the parked coroutine with cruster_resume.
+var mailbox, answers = make(chan string), make(chan string)
+
+//go:wasmexport cruster_resume
+func crusterResume(size int32) int32 {
+	mailbox <- string(take(size))
+	answer := <-answers
+	if answer == "" {
+		return 1
+	}
+	put([]byte(answer))
+	return 0
+}
+
+var behaviours = map[string]func(arg string) int32{
+	"echo": func(arg string) int32 { put([]byte(arg)); return 0 },
+	// park sums the numbers it is resumed with until it is told to end.
+	"park": func(string) int32 {
+		go func() {
+			sum := 0
+			for {
+				n, err := strconv.Atoi(<-mailbox)
+				if err != nil {
+					answers <- "sum " + strconv.Itoa(sum)
+					return
+				}
+				sum += n
+				answers <- ""
+			}
+		}()
+		return 1
+	},
+	"op": func(arg string) int32 {
+		n := sleep(ptr([]byte(arg)), uint32(len(arg)))
+		if n < 0 {
+			put(take(-n))
+			return 0
+		}
+		cancel(uint32(n))
+		put([]byte("op " + strconv.Itoa(int(n))))
+		return 0
+	},
+	"bigop": func(string) int32 {
+		body := make([]byte, 4<<20+1)
+		put(take(-sleep(ptr(body), uint32(len(body)))))
+		return 0
+	},
+	"call": func(arg string) int32 {
+		n := http(ptr([]byte(arg)), uint32(len(arg)))
+		if n < 0 {
+			n = -n
+		}
+		put(take(n))
+		return 0
+	},
+	"log": func(arg string) int32 {
+		log(4, ptr([]byte(arg)), uint32(len(arg)))
+		fmt.Println("out one\nout two")
+		fmt.Print("no end")
+		fmt.Fprintln(os.Stderr, "err one")
+		put([]byte("ok"))
+		return 0
+	},
+	"spin": func(string) int32 {
+		for {
+			spun++
+		}
+	},
+	"panic": func(arg string) int32 { panic("told to: " + arg) },
+	"nil":   func(string) int32 { var p *struct{ x int32 }; return p.x },
+	"exit": func(arg string) int32 {
+		code, _ := strconv.Atoi(arg)
+		fmt.Fprintln(os.Stderr, "bye")
+		os.Exit(code)
+		return 0
+	},
+	"recurse": func(string) int32 { return int32(deeper(1)) },
+	"hog": func(string) int32 {
+		for {
+			hoard = append(hoard, make([]byte, 1<<20))
+		}
+	},
+	"nap":      func(string) int32 { time.Sleep(time.Second); put([]byte("slept")); return 0 },
+	"deadlock": func(string) int32 { var mu sync.Mutex; mu.Lock(); mu.Lock(); return 0 },
+	"crowd": func(string) int32 {
+		for range 200 {
+			go func() { <-mailbox }()
+		}
+		runtime.Gosched()
+		panic("in a crowd")
+	},
+	// chance shows everything that could differ from one run to the next.
+	"chance": func(string) int32 {
+		var b strings.Builder
+		m := map[int]string{}
+		for i := range 50 {
+			m[i] = strconv.Itoa(i)
+		}
+		for k := range m {
+			fmt.Fprint(&b, k, " ")
+		}
+		for k := range inits {
+			fmt.Fprint(&b, k, " ")
+		}
+		var secret [8]byte
+		crand.Read(secret[:])
+		fmt.Fprint(&b, secret, " ", rand.Int63(), " ", time.Now().UnixNano(), " ")
+		ch, done := make(chan int, 8), make(chan bool)
+		for i := range 8 {
+			go func() { runtime.Gosched(); ch <- i; done <- true }()
+		}
+		for range 8 {
+			<-done
+		}
+		for range 8 {
+			fmt.Fprint(&b, <-ch, " ")
+		}
+		a, c := make(chan int, 100), make(chan int, 100)
+		for range 20 {
+			a <- 1
+			c <- 2
+			select {
+			case n := <-a:
+				fmt.Fprint(&b, n)
+			case n := <-c:
+				fmt.Fprint(&b, n)
+			}
+		}
+		put([]byte(b.String()))
+		return 0
+	},
+	// churn is an ordinary program: it allocates, collects, locks and yields.
+	"churn": func(string) int32 {
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		total := 0
+		for range 8 {
+			wg.Go(func() {
+				for i := range 200 {
+					b := make([]byte, 10_000)
+					b[i] = 1
+					mu.Lock()
+					total += len(b)
+					mu.Unlock()
+					runtime.Gosched()
+				}
+			})
+		}
+		wg.Wait()
+		runtime.GC()
+		time.AfterFunc(time.Hour, func() {})
+		put([]byte(strconv.Itoa(total)))
+		return 0
+	},
+	"status":  func(arg string) int32 { n, _ := strconv.Atoi(arg); return int32(n) },
+	"twice":   func(string) int32 { put([]byte("a")); put([]byte("b")); return 0 },
+	"again":   func(string) int32 { var b [64]byte; input(unsafe.Pointer(&b)); return 0 },
+	"both":    func(string) int32 { put([]byte("a")); return 1 },
+	"big":     func(string) int32 { put(make([]byte, 4<<20+1)); return 0 },
+	"full":    func(string) int32 { put(make([]byte, 4<<20)); return 0 },
+	"wildout": func(string) int32 { output(unsafe.Pointer(uintptr(0xffff0000)), 100); return 0 },
+	"wildop":  func(string) int32 { return sleep(unsafe.Pointer(uintptr(0xfffffff0)), 100) },
+	"wildlog": func(string) int32 { log(0, unsafe.Pointer(uintptr(0)), 0xffffffff); return 0 },
+}
+
+var (
+	spun  int
+	hoard [][]byte
+)
+
+//go:noinline
+func deeper(n int) int {
+	if n == 0 {
+		return 0
+	}
+	return deeper(n+1) + 1
+}
+
+func take(size int32) []byte {
+	if size <= 0 {
+		return nil
+	}
+	b := make([]byte, size)
+	input(unsafe.Pointer(&b[0]))
+	return b
+}
+
+func put(b []byte) { output(ptr(b), uint32(len(b))) }
+
+func ptr(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b)) }

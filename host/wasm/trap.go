@@ -1,0 +1,181 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/tetratelabs/wazero/sys"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// Trap is the end of an instance by its own code. It unwraps to the *abi.Error
+// that says which kind of end.
+type Trap struct {
+	Err *abi.Error
+	// Stderr is the end of what the guest wrote to standard error, at most 8 KiB.
+	Stderr string
+	// Backtrace lists the Wasm functions that were active, innermost first; empty
+	// if it is not known.
+	Backtrace string
+}
+
+// Error implements error.
+func (t *Trap) Error() string { return t.Err.Error() }
+
+// Unwrap yields the *abi.Error.
+func (t *Trap) Unwrap() error { return t.Err }
+
+func (i *Instance) newTrap(err *abi.Error, backtrace string) *Trap {
+	return &Trap{Err: err, Stderr: i.crash.stderr(), Backtrace: printable(backtrace)}
+}
+
+// explain turns what the engine returned from a call of the guest into a *Trap,
+// or into another error if the guest is not to blame. ran is the context of that
+// call.
+func (i *Instance) explain(ran context.Context, where string, err error) error {
+	var host *hostPanic
+	if errors.As(err, &host) {
+		return abi.Errorf(abi.CodeInternal, "in %s: %s", where, oneLine(host.Error(), 500))
+	}
+	func() {
+		// The world's streams may be what panicked; the crash log has its part by
+		// now in any case.
+		defer func() { _ = recover() }()
+		i.flush()
+	}()
+	_, backtrace, _ := strings.Cut(err.Error(), "wasm stack trace:\n\t")
+	backtrace, _, _ = strings.Cut(backtrace, "\n\nGo runtime stack trace:")
+
+	var broken *guestFault
+	if errors.As(err, &broken) {
+		return i.newTrap(broken.err, backtrace)
+	}
+	var exit *sys.ExitError
+	switch {
+	case ran.Err() != nil && (!errors.As(err, &exit) || exit.ExitCode() == sys.ExitCodeContextCanceled || exit.ExitCode() == sys.ExitCodeDeadlineExceeded):
+		return i.explainStop(ran, where)
+	case errors.As(err, &exit):
+		return i.newTrap(i.explainExit(exit.ExitCode()), "")
+	}
+	reason, _, _ := strings.Cut(err.Error(), "\n")
+	reason = strings.TrimPrefix(reason, "wasm error: ")
+	reason = strings.TrimSuffix(reason, " (recovered by wazero)")
+	return i.newTrap(i.explainCrash(reason), backtrace)
+}
+
+// explainStop is for a guest that was stopped.
+func (i *Instance) explainStop(ran context.Context, where string) error {
+	if i.module.runtime.life.Err() != nil {
+		return abi.Errorf(abi.CodeShuttingDown, "the host stopped %s because it is shutting down", where)
+	}
+	if errors.Is(ran.Err(), context.DeadlineExceeded) {
+		return i.newTrap(abi.Errorf(abi.CodeGuestTimeout, "the module did not return from %s before its deadline and was stopped", where), "")
+	}
+	return i.newTrap(abi.Errorf(abi.CodeGuestTimeout, "the module was stopped in %s because its caller gave up", where), "")
+}
+
+// explainExit is for a guest that called proc_exit. Go's runtime does so after
+// a panic or a fatal error, whose report is on standard error by then.
+func (i *Instance) explainExit(code uint32) *abi.Error {
+	report := readReport(i.crash.report)
+	// Programs may write such lines themselves, and go on; only an exit with the
+	// code of Go's runtime makes them a crash.
+	const goCrash = 2
+	switch {
+	case code != goCrash || report.headline == "":
+		return abi.Errorf(abi.CodeGuestExit, "the module called exit with code %d%s", code, lastWords(i.crash.tail))
+	case strings.HasPrefix(report.headline, "fatal error: all goroutines are asleep"):
+		return abi.Errorf(abi.CodeGuestDeadlock, "all goroutines of the module wait for each other%s", report.where())
+	case report.outOfMemory:
+		return abi.Errorf(abi.CodeGuestMemory, "the module ran out of memory at %d KiB of %d KiB%s", i.memorySize()>>10, i.module.runtime.cfg.MemoryLimit>>10, report.where())
+	}
+	return abi.Errorf(abi.CodeGuestTrap, "the module crashed: %s%s", report.headline, report.where())
+}
+
+// explainCrash is for a Wasm trap.
+func (i *Instance) explainCrash(reason string) *abi.Error {
+	report := readReport(i.crash.report)
+	limit := i.module.runtime.cfg.MemoryLimit
+	// Languages without a word for it just trap when memory.grow fails, so a trap
+	// close to the limit counts as running into it.
+	if report.outOfMemory || reason == "unreachable" && report.headline == "" && i.memorySize() >= limit-limit/16 {
+		return abi.Errorf(abi.CodeGuestMemory, "the module ran out of memory at %d KiB of %d KiB", i.memorySize()>>10, limit>>10)
+	}
+	if report.headline != "" {
+		return abi.Errorf(abi.CodeGuestTrap, "the module crashed: %s%s", report.headline, report.where())
+	}
+	return abi.Errorf(abi.CodeGuestTrap, "the module crashed: %s", oneLine(reason, 200))
+}
+
+func (i *Instance) memorySize() int64 {
+	if i.mod == nil {
+		return 0
+	}
+	return int64(i.mod.Memory().Size())
+}
+
+// lastWords quotes the last line of standard error.
+func lastWords(tail []byte) string {
+	lines := strings.Split(strings.TrimRight(string(tail), "\n"), "\n")
+	if last := oneLine(lines[len(lines)-1], 200); last != "" {
+		return ": " + last
+	}
+	return ""
+}
+
+// crashReport is the essence of what a language's runtime writes when it dies.
+type crashReport struct {
+	headline    string
+	frames      []string
+	outOfMemory bool
+}
+
+// readReport understands the reports of Go and of Rust.
+func readReport(report []byte) crashReport {
+	var r crashReport
+	lines := strings.Split(string(report), "\n")
+	for n, line := range lines {
+		switch {
+		case strings.Contains(line, "out of memory"), strings.Contains(line, "cannot allocate memory"), strings.HasPrefix(line, "memory allocation of "):
+			r.outOfMemory = true
+		case strings.HasPrefix(line, "\t") && n > 0 && len(r.frames) < 3:
+			if frame, ok := goFrame(lines[n-1], line); ok {
+				r.frames = append(r.frames, frame)
+			}
+		}
+		if r.headline == "" || strings.HasPrefix(r.headline, "runtime: ") && strings.HasPrefix(line, "fatal error: ") {
+			r.headline = oneLine(line, 500)
+		}
+		if strings.HasPrefix(line, "thread '") && n+1 < len(lines) {
+			r.headline = oneLine(line+" "+lines[n+1], 500)
+		}
+	}
+	return r
+}
+
+// goFrame reads two lines of a Go stack trace, "main.f(0x1, …)" and
+// "\t/src/main.go:12 +0x3", as "main.f main.go:12". Frames of Go's runtime do not
+// count.
+func goFrame(function, position string) (string, bool) {
+	name, _, ok := strings.Cut(function, "(")
+	if open := strings.LastIndexByte(function, '('); open > 0 {
+		name = function[:open]
+	}
+	file, _, _ := strings.Cut(strings.TrimSpace(position), " ")
+	if !ok || strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "panic") || strings.HasPrefix(name, "goroutine ") || !strings.Contains(file, ":") {
+		return "", false
+	}
+	return oneLine(fmt.Sprintf("%s %s", strings.TrimPrefix(name, "created by "), path.Base(file)), 120), true
+}
+
+// where renders the frames: " (in main.f main.go:12 < main.g main.go:30)".
+func (r crashReport) where() string {
+	if len(r.frames) == 0 {
+		return ""
+	}
+	return " (in " + strings.Join(r.frames, " < ") + ")"
+}

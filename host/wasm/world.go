@@ -1,0 +1,46 @@
+package wasm
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// World is what one instance sees of the outside. Its functions are called on
+// the goroutine that runs the instance, never two at a time, and must not call
+// the instance back.
+type World struct {
+	// Call performs an immediate import (tx_exec, tx_query, http, config) while
+	// the instance waits. Nil refuses all of them with CodeWrongContext.
+	Call func(ctx context.Context, name string, body []byte) (reply []byte, err *abi.Error)
+
+	// Cancel is told that the guest no longer waits for an op. Nil ignores it.
+	Cancel func(op uint32)
+
+	// Clock is the wall clock and the monotonic clock of the guest. Nil is a
+	// clock that stands still.
+	Clock func() time.Time
+
+	// Log receives the records of cruster.log; the message is the callee's to
+	// keep. Nil drops them.
+	Log func(level int32, message []byte)
+
+	// Op takes a durable op; the body is the callee's to keep. The number it
+	// returns is at least 1. Nil refuses all ops with CodeWrongContext.
+	Op func(kind string, body []byte) (op uint32, err *abi.Error)
+
+	// Random feeds random_get, and by that the order of Go's maps and selects. It
+	// must not fail. Nil is a fixed sequence.
+	Random io.Reader
+
+	// Sleep blocks until d has passed or ctx is done: what poll_oneoff does with a
+	// clock. Nil refuses to block, and the guest traps with CodeBlockingSleep.
+	Sleep func(ctx context.Context, d time.Duration) error
+
+	// Stdout and Stderr receive what the guest writes to the standard streams,
+	// line by line without the line's end; the line is only valid during the
+	// call. Nil drops them.
+	Stdout, Stderr func(line []byte)
+}
