@@ -1,0 +1,276 @@
+package payload
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// MaxJSON bounds a JSON text, in bytes: the largest msgpack value, written with
+// escapes and in base64, fits.
+const MaxJSON = 4 * abi.MaxBody
+
+// FromJSON converts one JSON text to canonical msgpack that fits the schema; a
+// nil schema takes every value. Errors are [abi.CodeBadInput] or
+// [abi.CodePayloadTooLarge].
+//
+// The conversion only bends what JSON cannot say (floats without a point,
+// bytes, times); whether the result fits is for the schema to tell, so that JSON
+// and msgpack are refused with the same words.
+func FromJSON(text []byte, s *abi.Schema) ([]byte, error) {
+	if len(text) > MaxJSON {
+		return nil, abi.Errorf(abi.CodePayloadTooLarge, "a JSON text of %d bytes is over the limit of %d", len(text), MaxJSON)
+	}
+	if !utf8.Valid(text) {
+		return nil, abi.Errorf(abi.CodeBadInput, "the JSON text is not valid UTF-8")
+	}
+	c := newConverter(text)
+	if err := c.value(s, "", 0); err != nil {
+		return nil, err
+	}
+	if _, err := c.json.Token(); !errors.Is(err, io.EOF) {
+		return nil, abi.Errorf(abi.CodeBadInput, "something follows the JSON value at byte %d", c.json.InputOffset())
+	}
+	out, err := abi.Canonical(c.out.Bytes())
+	if err != nil {
+		return nil, abi.Errorf(abi.CodeBadInput, "%v", err)
+	}
+	if len(out) > abi.MaxBody {
+		return nil, abi.Errorf(abi.CodePayloadTooLarge, "a payload of %d bytes is over the limit of %d", len(out), abi.MaxBody)
+	}
+	return out, s.Check(out)
+}
+
+// A converter reads JSON tokens and writes msgpack.
+type converter struct {
+	json *json.Decoder
+	out  bytes.Buffer
+	enc  *msgpack.Encoder
+}
+
+func newConverter(text []byte) *converter {
+	c := &converter{json: json.NewDecoder(bytes.NewReader(text))}
+	c.json.UseNumber()
+	c.enc = msgpack.NewEncoder(&c.out)
+	c.enc.UseCompactInts(true)
+	return c
+}
+
+func (c *converter) value(s *abi.Schema, path string, depth int) error {
+	if depth > abi.MaxDepth {
+		return abi.Errorf(abi.CodeBadInput, "the JSON text is nested more than %d deep", abi.MaxDepth)
+	}
+	t, err := c.token()
+	if err != nil {
+		return err
+	}
+	switch t := t.(type) {
+	case json.Delim:
+		if t == '{' {
+			return c.object(s, path, depth)
+		}
+		return c.array(s, path, depth)
+	case json.Number:
+		return c.number(t.String(), s, path)
+	case string:
+		return c.text(t, s, path)
+	default: // nil, bool: a bytes.Buffer takes them without fail
+		return c.enc.Encode(t)
+	}
+}
+
+// token reads the next token and tells syntax errors in the words of a user.
+func (c *converter) token() (json.Token, error) {
+	t, err := c.json.Token()
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, abi.Errorf(abi.CodeBadInput, "the JSON text ends early, at byte %d", c.json.InputOffset())
+	}
+	if err != nil {
+		return nil, abi.Errorf(abi.CodeBadInput, "the JSON text is malformed near byte %d: %v", c.json.InputOffset(), err)
+	}
+	return t, nil
+}
+
+func (c *converter) object(s *abi.Schema, path string, depth int) error {
+	// The number of entries is known only at the end, and JSON writes it nowhere:
+	// the entries go to a buffer of their own first.
+	outer := c.out
+	c.out = bytes.Buffer{}
+	keys := map[string]bool{}
+	for c.json.More() {
+		t, err := c.token()
+		if err != nil {
+			return err
+		}
+		key := t.(string) // the decoder lets nothing else stand here
+		if keys[key] {
+			return misfit(path, "the key %q occurs twice", clip(key))
+		}
+		keys[key] = true
+		if err := c.enc.EncodeString(key); err != nil {
+			return err
+		}
+		if err := c.value(childOf(s, key), join(path, key), depth+1); err != nil {
+			return err
+		}
+	}
+	if _, err := c.token(); err != nil {
+		return err
+	}
+	entries := c.out.Bytes()
+	c.out = outer
+	if err := c.enc.EncodeMapLen(len(keys)); err != nil {
+		return err
+	}
+	c.out.Write(entries)
+	return nil
+}
+
+func (c *converter) array(s *abi.Schema, path string, depth int) error {
+	var elem *abi.Schema
+	if s != nil && s.Type == abi.TypeList {
+		elem = s.Elem
+	}
+	outer := c.out
+	c.out = bytes.Buffer{}
+	n := 0
+	for ; c.json.More(); n++ {
+		if err := c.value(elem, path+"["+strconv.Itoa(n)+"]", depth+1); err != nil {
+			return err
+		}
+	}
+	if _, err := c.token(); err != nil {
+		return err
+	}
+	elements := c.out.Bytes()
+	c.out = outer
+	if err := c.enc.EncodeArrayLen(n); err != nil {
+		return err
+	}
+	c.out.Write(elements)
+	return nil
+}
+
+// childOf is the schema of an object's entry; nil if none is known.
+func childOf(s *abi.Schema, key string) *abi.Schema {
+	if s == nil {
+		return nil
+	}
+	switch s.Type {
+	case abi.TypeMap:
+		return s.Elem
+	case abi.TypeStruct:
+		for _, f := range s.Fields {
+			if f.Name == key {
+				return f.Schema
+			}
+		}
+	}
+	return nil
+}
+
+func (c *converter) text(t string, s *abi.Schema, path string) error {
+	switch {
+	case s != nil && s.Type == abi.TypeBytes:
+		b, err := base64.StdEncoding.Strict().DecodeString(t)
+		if err != nil {
+			return misfit(path, "expected bytes as a base64 string: %v", err)
+		}
+		return c.enc.EncodeBytes(b)
+	case s != nil && s.Type == abi.TypeTime:
+		at, err := time.Parse(time.RFC3339Nano, t)
+		if err != nil {
+			return misfit(path, "expected a time as an RFC 3339 string (2026-01-31T12:00:00Z), got %q", clip(t))
+		}
+		return c.enc.EncodeTime(at.UTC())
+	default:
+		return c.enc.EncodeString(t)
+	}
+}
+
+func (c *converter) number(literal string, s *abi.Schema, path string) error {
+	whole := !strings.ContainsAny(literal, ".eE")
+	switch {
+	case s != nil && s.Type == abi.TypeFloat:
+		return c.float(literal, whole, s.Bits, path)
+	case whole:
+		return c.integer(literal, path)
+	}
+	f, err := strconv.ParseFloat(literal, 64)
+	if err != nil {
+		return misfit(path, "%s is out of the range of a 64-bit float", clip(literal))
+	}
+	// 1e3 and 5.0 are integers to whoever expects one, as long as it is certain
+	// which: above 2^53 neighbours share a float.
+	if s != nil && (s.Type == abi.TypeInt || s.Type == abi.TypeUint) && f == math.Trunc(f) && math.Abs(f) <= 1<<53 {
+		return c.enc.EncodeInt(int64(f))
+	}
+	return c.enc.EncodeFloat64(f)
+}
+
+func (c *converter) integer(literal, path string) error {
+	if i, err := strconv.ParseInt(literal, 10, 64); err == nil {
+		return c.enc.EncodeInt(i)
+	}
+	u, err := strconv.ParseUint(literal, 10, 64)
+	if err != nil {
+		return misfit(path, "%s does not fit into 64 bits", clip(literal))
+	}
+	return c.enc.EncodeUint(u)
+}
+
+func (c *converter) float(literal string, whole bool, bits int, path string) error {
+	if bits != 32 {
+		bits = 64
+	}
+	f, err := strconv.ParseFloat(literal, bits)
+	if err != nil {
+		return misfit(path, "%s is out of the range of a %d-bit float", clip(literal), bits)
+	}
+	// Whoever writes an integer means that integer: it is refused if the float
+	// would be another. A decimal fraction is understood to be rounded.
+	if whole && strconv.FormatFloat(f, 'f', 0, 64) != literal && !isZero(literal) {
+		return misfit(path, "%s cannot be held exactly by a %d-bit float", clip(literal), bits)
+	}
+	if bits == 32 {
+		return c.enc.EncodeFloat32(float32(f))
+	}
+	return c.enc.EncodeFloat64(f)
+}
+
+func isZero(literal string) bool { return literal == "0" || literal == "-0" }
+
+func misfit(path, format string, args ...any) error {
+	e := abi.Errorf(abi.CodeBadInput, format, args...)
+	if path != "" {
+		e.Message = clip(path) + ": " + e.Message
+	}
+	return e
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return clip(key)
+	}
+	return path + "." + clip(key)
+}
+
+// clip keeps what a stranger wrote from filling a message.
+func clip(s string) string {
+	const limit = 200
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}
