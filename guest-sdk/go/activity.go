@@ -1,0 +1,83 @@
+package cruster
+
+import (
+	"reflect"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// Activity is a step of a workflow that touches the world: it may use SQL,
+// HTTP, configuration and real time. It runs in an instance of its own, is
+// retried by the host, and its result is journaled. Make one with
+// [NewActivity].
+type Activity[In, Out any] struct {
+	name string
+	opts activityOptions
+}
+
+// NewActivity registers an activity. Call it at package level, so that every
+// instance of the module knows it. The options are the defaults of all calls;
+// without any, an activity is tried once.
+//
+// It panics if the name is taken or cannot be one.
+func NewActivity[In, Out any](name string, fn func(*ActivityContext, In) (Out, error), opts ...ActivityOption) *Activity[In, Out] {
+	a := &Activity[In, Out]{name: name}
+	a.opts.apply(opts)
+	if a.opts.key != "" {
+		panic("cruster: activity " + name + ": ActivityKey belongs to a call, use it with With")
+	}
+	guest.Default.AddActivity(&guest.Activity{
+		Name:    name,
+		Input:   reflect.TypeFor[In](),
+		Output:  reflect.TypeFor[Out](),
+		Retry:   a.opts.retry,
+		Timeout: a.opts.timeout,
+		Run: func(at guest.Attempt, body []byte) ([]byte, error) {
+			var in In
+			if err := abi.Unmarshal(body, &in); err != nil {
+				return nil, abi.Errorf(abi.CodeBadInput, "the input does not fit activity %s: %v", name, err)
+			}
+			out, err := fn(newActivityContext(at), in)
+			if err != nil {
+				return nil, err
+			}
+			return guest.Encode("the result of activity "+name, out)
+		},
+	})
+	return a
+}
+
+// Name is the name the activity was registered under.
+func (a *Activity[In, Out]) Name() string { return a.name }
+
+// With returns the activity with other options for the calls made through it:
+//
+//	Reserve.With(cruster.ActivityKey("order-42"), cruster.Retries(1)).Call(ctx, items)
+func (a *Activity[In, Out]) With(opts ...ActivityOption) *Activity[In, Out] {
+	b := *a
+	b.opts.apply(opts)
+	return &b
+}
+
+// Call performs the activity and waits for its result. The error is that of
+// the last attempt.
+func (a *Activity[In, Out]) Call(ctx Context, in In) (Out, error) {
+	return a.Go(ctx, in).Await(ctx)
+}
+
+// Go performs the activity; the future is its result.
+func (a *Activity[In, Out]) Go(ctx Context, in In) Future[Out] {
+	what := "activity " + a.name
+	input, err := guest.Encode("the input of "+what, in)
+	if err != nil {
+		return Future[Out]{p: ctx.scope.Failed(what, err)}
+	}
+	return Future[Out]{p: ctx.scope.Issue(&opActivity, what, abi.Activity{
+		Input:   input,
+		Key:     a.opts.key,
+		Name:    a.name,
+		Retry:   a.opts.retry,
+		Timeout: a.opts.timeout,
+	})}
+}

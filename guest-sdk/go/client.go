@@ -1,0 +1,90 @@
+package cruster
+
+import (
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// Client calls another workflow, which runs as an execution of its own. Get
+// one from [Workflow.Client], or from [RemoteWorkflow] for a workflow of another
+// deployment.
+type Client[Req, Res any] struct {
+	workflow string
+	key      string
+	mode     string
+}
+
+// RemoteWorkflow is the client of a workflow that this module does not contain,
+// named "deployment/Name".
+func RemoteWorkflow[Req, Res any](name string) Client[Req, Res] {
+	return Client[Req, Res]{workflow: name}
+}
+
+// WithKey uses the SHA-256 of key as the idempotency key instead of what the
+// workflow derives from the request.
+func (c Client[Req, Res]) WithKey(key string) Client[Req, Res] {
+	c.key, c.mode = key, abi.KeyHashed
+	return c
+}
+
+// WithKeyRaw uses key itself as the idempotency key.
+func (c Client[Req, Res]) WithKeyRaw(key string) Client[Req, Res] {
+	c.key, c.mode = key, abi.KeyRaw
+	return c
+}
+
+// Execute runs the workflow and waits for its result. If an execution with the
+// same key exists, its result is what is waited for.
+func (c Client[Req, Res]) Execute(ctx Context, req Req) (Res, error) {
+	return c.Go(ctx, req).Await(ctx)
+}
+
+// Go runs the workflow; the future is its result.
+func (c Client[Req, Res]) Go(ctx Context, req Req) Future[Res] {
+	return Future[Res]{p: c.issue(ctx, &opCall, req)}
+}
+
+// Start starts the workflow and returns the id of its execution as soon as the
+// start is durable.
+func (c Client[Req, Res]) Start(ctx Context, req Req) (string, error) {
+	return Future[string]{p: c.issue(ctx, &opSend, req)}.Await(ctx)
+}
+
+func (c Client[Req, Res]) issue(ctx Context, op *guest.Call, req Req) *guest.Promise {
+	what := "workflow " + c.workflow
+	input, err := guest.Encode("the request of "+what, req)
+	if err != nil {
+		return ctx.scope.Failed(what, err)
+	}
+	return ctx.scope.Issue(op, what, abi.Call{Input: input, Key: c.key, KeyMode: c.mode, Workflow: c.workflow})
+}
+
+// Status is what [Client.Poll] sees of an execution.
+type Status[Res any] struct {
+	// State is the host's name for the state: "running", "completed", …
+	State string
+	// Done tells whether the execution is over; Result or Err is set if so.
+	Done   bool
+	Result Res
+	Err    error
+}
+
+// Poll looks at an execution without waiting for its end.
+func (c Client[Req, Res]) Poll(ctx Context, executionID string) (Status[Res], error) {
+	var out Status[Res]
+	what := "poll of " + executionID
+	reply, err := Future[abi.PollReply]{p: ctx.scope.Issue(&opPoll, what, abi.Poll{Execution: executionID})}.Await(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.State = reply.State
+	if reply.Outcome == nil {
+		return out, nil
+	}
+	out.Done = true
+	if reply.Outcome.Error != nil {
+		out.Err = reply.Outcome.Error
+		return out, nil
+	}
+	return out, decodeResult(what, reply.Outcome.Value, &out.Result)
+}

@@ -1,0 +1,2 @@
+// Package cruster is the Go SDK for Cruster workflows.
+package cruster

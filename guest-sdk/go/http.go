@@ -1,0 +1,112 @@
+package cruster
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// HTTPClient calls out from an activity; see [ActivityContext.HTTP]. A module
+// has no sockets: the host makes the call, if the deployment was granted the
+// host that it goes to.
+type HTTPClient struct {
+	ctx *ActivityContext
+}
+
+// Header is one header line of a request or response.
+type Header = abi.Header
+
+// HTTPRequest is a request.
+type HTTPRequest struct {
+	// Body is what is sent; may be nil.
+	Body []byte
+	// Headers are sent in this order.
+	Headers []Header
+	// Method defaults to GET.
+	Method string
+	// Timeout bounds the call. Defaults to the host's own limit.
+	Timeout time.Duration
+	// URL is absolute, http or https.
+	URL string
+}
+
+// HTTPResponse is the answer to a request, whatever its status.
+type HTTPResponse struct {
+	Body    []byte
+	Headers []Header
+	Status  int
+}
+
+// Do makes a call. The error tells that there was no answer; an answer with an
+// unwelcome status is no error, see [HTTPResponse.Err].
+func (c *HTTPClient) Do(r HTTPRequest) (HTTPResponse, error) {
+	if r.Method == "" {
+		r.Method = "GET"
+	}
+	var reply abi.HTTPResponse
+	err := c.ctx.do(&callHTTP, abi.HTTPRequest{
+		Body:    r.Body,
+		Headers: r.Headers,
+		Method:  r.Method,
+		Timeout: int64(r.Timeout),
+		URL:     r.URL,
+	}, &reply)
+	return HTTPResponse{Body: reply.Body, Headers: reply.Headers, Status: reply.Status}, err
+}
+
+// Get fetches a URL.
+func (c *HTTPClient) Get(url string) (HTTPResponse, error) {
+	return c.Do(HTTPRequest{URL: url})
+}
+
+// Post sends a body.
+func (c *HTTPClient) Post(url, contentType string, body []byte, headers ...Header) (HTTPResponse, error) {
+	all := append([]Header{{Name: "Content-Type", Value: contentType}}, headers...)
+	return c.Do(HTTPRequest{Method: "POST", URL: url, Headers: all, Body: body})
+}
+
+// PostJSON sends v as JSON.
+func (c *HTTPClient) PostJSON(url string, v any, headers ...Header) (HTTPResponse, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return HTTPResponse{}, fmt.Errorf("encode the body of POST %s: %w", url, err)
+	}
+	return c.Post(url, "application/json", body, headers...)
+}
+
+// Header is the first value of a header; empty if there is none.
+func (r HTTPResponse) Header(name string) string {
+	for _, h := range r.Headers {
+		if strings.EqualFold(h.Name, name) {
+			return h.Value
+		}
+	}
+	return ""
+}
+
+// JSON decodes the body into v.
+func (r HTTPResponse) JSON(v any) error {
+	if err := json.Unmarshal(r.Body, v); err != nil {
+		return fmt.Errorf("decode the body of the response: %w", err)
+	}
+	return nil
+}
+
+// Err is nil for a status below 400. Otherwise it is an [Error] of type
+// "http_status"; it is retryable for those that may pass: 408, 425, 429 and
+// from 500 on.
+func (r HTTPResponse) Err() error {
+	if r.Status < 400 {
+		return nil
+	}
+	body := string(r.Body)
+	if len(body) > 200 {
+		body = body[:200] + "…"
+	}
+	e := Errorf("http_status", "the answer has status %d: %s", r.Status, body)
+	e.Retryable = r.Status == 408 || r.Status == 425 || r.Status == 429 || r.Status >= 500
+	return e
+}

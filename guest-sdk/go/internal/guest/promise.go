@@ -1,0 +1,120 @@
+package guest
+
+import "slices"
+
+// Promise is something that coroutines can wait for: the outcome of an op or
+// the end of a coroutine.
+type Promise struct {
+	ex   *Execution
+	what string
+	// op is the number of the op that settles the promise; 0 if none does.
+	op      uint32
+	settled bool
+	raw     []byte
+	value   any
+	err     error
+	waiters []*waiter
+	// then, if set, runs when the promise is settled, before its waiters.
+	then func()
+}
+
+// What names the promise for messages: `activity "reserve"`.
+func (p *Promise) What() string { return p.what }
+
+// Settled tells whether the outcome is known.
+func (p *Promise) Settled() bool { return p.settled }
+
+// Result is the outcome: the msgpack value of an op or the Go value of a
+// coroutine, or an error.
+func (p *Promise) Result() (raw []byte, value any, err error) { return p.raw, p.value, p.err }
+
+// Keep replaces the msgpack value by what it was decoded to, so that it is
+// decoded once.
+func (p *Promise) Keep(value any) { p.raw, p.value = nil, value }
+
+// settle fixes the outcome and makes the waiters runnable in the order in
+// which they began to wait. The first outcome stands.
+func (p *Promise) settle(raw []byte, value any, err error) {
+	if p.settled {
+		return
+	}
+	p.settled, p.raw, p.value, p.err = true, raw, value, err
+	if p.then != nil {
+		p.then()
+	}
+	for _, w := range p.waiters {
+		w.fire(slices.Index(w.promises, p))
+	}
+	p.waiters = nil
+}
+
+// abandon tells the host that the op is no longer waited for, and settles the
+// promise with err, so that a later wait does not hang.
+func (p *Promise) abandon(err error) {
+	if p.settled || p.op == 0 {
+		return
+	}
+	p.ex.host.Cancel(p.op)
+	delete(p.ex.ops, p.op)
+	p.settle(nil, nil, err)
+}
+
+// waiter is one coroutine waiting for the first of some promises.
+type waiter struct {
+	co          *Coroutine
+	promises    []*Promise
+	shielded    bool
+	fired       bool
+	interrupted bool
+	index       int
+}
+
+// fire makes the coroutine runnable, once.
+func (w *waiter) fire(index int) {
+	if w.fired {
+		return
+	}
+	w.fired, w.index = true, index
+	w.co.ex.ready = append(w.co.ex.ready, w.co)
+}
+
+// Await waits for the first of the promises that is settled and returns its
+// index. If several are, the first in the list wins. On a scope that is not
+// shielded an interrupt ends the wait with [ErrInterrupted] and gives up the
+// ops that nobody else waits for.
+func (s Scope) Await(what string, promises ...*Promise) (int, error) {
+	s.check(what)
+	s.co.enter(what)
+	defer s.co.leave()
+	for i, p := range promises {
+		if p.settled {
+			return i, nil
+		}
+	}
+	w := &waiter{co: s.co, promises: promises, shielded: s.shielded}
+	if s.Interrupted() {
+		return -1, w.giveUp()
+	}
+	for _, p := range promises {
+		p.waiters = append(p.waiters, w)
+	}
+	s.co.park(w)
+	for _, p := range promises {
+		if i := slices.Index(p.waiters, w); i >= 0 {
+			p.waiters = slices.Delete(p.waiters, i, i+1)
+		}
+	}
+	if w.interrupted {
+		return -1, w.giveUp()
+	}
+	return w.index, nil
+}
+
+func (w *waiter) giveUp() error {
+	for _, p := range w.promises {
+		if len(p.waiters) == 0 {
+			p.abandon(ErrInterrupted)
+		}
+	}
+	return ErrInterrupted
+}

@@ -1,0 +1,94 @@
+package guest
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// Scope is what workflow code holds of its execution: the coroutine it runs in,
+// and whether an interrupt reaches it.
+type Scope struct {
+	co       *Coroutine
+	shielded bool
+}
+
+// Shield returns the scope without interrupts.
+func (s Scope) Shield() Scope { return Scope{co: s.co, shielded: true} }
+
+// Interrupted tells whether the scope has been asked to stop.
+func (s Scope) Interrupted() bool { return s.co.ex.stopping && !s.shielded }
+
+// Reason is why the execution was asked to stop.
+func (s Scope) Reason() string { return s.co.ex.reason }
+
+// Execution is the id of the execution.
+func (s Scope) Execution() string { s.check("ExecutionID"); return s.co.ex.inv.Execution }
+
+// Namespace is the tenant of the execution.
+func (s Scope) Namespace() string { s.check("Namespace"); return s.co.ex.inv.Namespace }
+
+// Now is the journal time.
+func (s Scope) Now() time.Time { s.check("Now"); return s.co.ex.now }
+
+// Rand is the random source of the execution.
+func (s Scope) Rand() *rand.Rand { s.check("Rand"); return s.co.ex.rand() }
+
+// Host is where log records go.
+func (s Scope) Host() Host { s.check("Logger"); return s.co.ex.host }
+
+// check refuses a context that did not come from the SDK.
+func (s Scope) check(what string) {
+	if s.co == nil {
+		panic(abi.Errorf(abi.CodeWrongContext, "%s was called with an empty cruster.Context: pass on the one that the workflow was given", what))
+	}
+}
+
+// Issue asks the host for an op. A refusal, or an interrupt that came before,
+// settles the promise at once.
+func (s Scope) Issue(op *Call, what string, body any) *Promise {
+	s.check(what)
+	s.co.enter(what)
+	defer s.co.leave()
+	p := &Promise{ex: s.co.ex, what: what}
+	if s.Interrupted() {
+		p.settle(nil, nil, ErrInterrupted)
+		return p
+	}
+	number, refused := p.ex.host.Issue(op, abi.MustMarshal(body))
+	if refused != nil {
+		p.settle(nil, nil, refused)
+		return p
+	}
+	p.op = number
+	p.ex.ops[number] = p
+	return p
+}
+
+// Failed is a promise that is settled with err from the start.
+func (s Scope) Failed(what string, err error) *Promise {
+	s.check(what)
+	return &Promise{ex: s.co.ex, what: what, settled: true, err: err}
+}
+
+// Cancel gives up the op of a promise, if it is still under way.
+func (s Scope) Cancel(p *Promise) {
+	s.check("Cancel")
+	s.co.enter("Cancel")
+	defer s.co.leave()
+	p.abandon(ErrCanceled)
+}
+
+// Spawn runs fn in a coroutine of its own, which inherits the shield.
+func (s Scope) Spawn(fn func(Scope) (any, error)) *Promise {
+	s.check("Go")
+	s.co.enter("Go")
+	defer s.co.leave()
+	p := &Promise{ex: s.co.ex, what: "coroutine"}
+	p.ex.spawn(func(co *Coroutine) {
+		value, err := fn(Scope{co: co, shielded: s.shielded})
+		p.settle(nil, value, err)
+	})
+	return p
+}

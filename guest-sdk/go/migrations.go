@@ -1,0 +1,32 @@
+package cruster
+
+import (
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// Migration is one step of the SQL schema that a module brings along. Steps are
+// applied in the order of Version, once each, when the module is deployed. A
+// step that was applied must not change any more: add another one.
+type Migration = abi.Migration
+
+// Dialects of a [Migration]. The empty dialect is for all databases.
+const (
+	SQLite   = abi.DialectSQLite
+	Postgres = abi.DialectPostgres
+)
+
+// Registered is the result of a registration, so that it can stand at package
+// level:
+//
+//	var _ = cruster.Migrations(cruster.Migration{Version: 1, Name: "orders", SQL: "CREATE TABLE …"})
+type Registered struct{}
+
+// Migrations registers steps of the SQL schema. It panics if a version is
+// registered twice for the same dialect.
+func Migrations(steps ...Migration) Registered {
+	for _, m := range steps {
+		guest.Default.AddMigration(m)
+	}
+	return Registered{}
+}

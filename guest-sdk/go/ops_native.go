@@ -1,0 +1,26 @@
+//go:build !wasip1
+
+package cruster
+
+import (
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// Outside of a module there is nothing to import: a test's host goes by the
+// names.
+var (
+	opSleep       = guest.Call{Name: abi.OpSleep}
+	opActivity    = guest.Call{Name: abi.OpActivity}
+	opDeferred    = guest.Call{Name: abi.OpDeferred}
+	opResolve     = guest.Call{Name: abi.OpResolve}
+	opCall        = guest.Call{Name: abi.OpCall}
+	opSend        = guest.Call{Name: abi.OpSend}
+	opPoll        = guest.Call{Name: abi.OpPoll}
+	opInterrupted = guest.Call{Name: abi.OpInterrupted}
+
+	callTxExec  = guest.Call{Name: abi.ImportTxExec}
+	callTxQuery = guest.Call{Name: abi.ImportTxQuery}
+	callHTTP    = guest.Call{Name: abi.ImportHTTP}
+	callConfig  = guest.Call{Name: abi.ImportConfig}
+)

@@ -1,0 +1,74 @@
+package cruster
+
+import (
+	"unsafe"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// Each variable is referred to only by the SDK functions that need it, so a
+// module imports no more of the host than it uses.
+var (
+	opSleep       = guest.Call{Name: abi.OpSleep, Import: importSleep}
+	opActivity    = guest.Call{Name: abi.OpActivity, Import: importActivity}
+	opDeferred    = guest.Call{Name: abi.OpDeferred, Import: importDeferred}
+	opResolve     = guest.Call{Name: abi.OpResolve, Import: importResolve}
+	opCall        = guest.Call{Name: abi.OpCall, Import: importCall}
+	opSend        = guest.Call{Name: abi.OpSend, Import: importSend}
+	opPoll        = guest.Call{Name: abi.OpPoll, Import: importPoll}
+	opInterrupted = guest.Call{Name: abi.OpInterrupted, Import: importInterrupted}
+
+	callTxExec  = guest.Call{Name: abi.ImportTxExec, Import: importTxExec}
+	callTxQuery = guest.Call{Name: abi.ImportTxQuery, Import: importTxQuery}
+	callHTTP    = guest.Call{Name: abi.ImportHTTP, Import: importHTTP}
+	callConfig  = guest.Call{Name: abi.ImportConfig, Import: importConfig}
+)
+
+//go:wasmimport cruster input
+func importInput(ptr unsafe.Pointer)
+
+//go:wasmimport cruster output
+func importOutput(ptr unsafe.Pointer, n uint32)
+
+//go:wasmimport cruster log
+func importLog(level int32, ptr unsafe.Pointer, n uint32)
+
+//go:wasmimport cruster cancel
+func importCancel(op uint32)
+
+//go:wasmimport cruster sleep
+func importSleep(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster activity
+func importActivity(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster deferred
+func importDeferred(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster resolve
+func importResolve(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster call
+func importCall(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster send
+func importSend(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster poll
+func importPoll(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster interrupted
+func importInterrupted(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster tx_exec
+func importTxExec(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster tx_query
+func importTxQuery(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster http
+func importHTTP(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster config
+func importConfig(ptr unsafe.Pointer, n uint32) int32

@@ -1,0 +1,29 @@
+package cruster
+
+import (
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// Sleep waits for d, for seconds or for months: a sleeping workflow needs no
+// memory, and a host that was down meanwhile wakes it when it is back.
+func Sleep(ctx Context, d time.Duration) error {
+	_, err := Timer(ctx, d).Await(ctx)
+	return err
+}
+
+// SleepUntil waits until t.
+func SleepUntil(ctx Context, t time.Time) error {
+	return Sleep(ctx, t.Sub(Now(ctx)))
+}
+
+// Timer is a future that is done once d has passed.
+func Timer(ctx Context, d time.Duration) Future[None] {
+	return Future[None]{p: ctx.sleep(d)}
+}
+
+func (ctx Context) sleep(d time.Duration) *guest.Promise {
+	return ctx.scope.Issue(&opSleep, "Sleep", abi.Sleep{Duration: int64(d)})
+}

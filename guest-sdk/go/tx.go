@@ -1,0 +1,77 @@
+package cruster
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// Tx is the SQL transaction of an activity; see [ActivityContext.Tx]. $1, $2, …
+// stand for the arguments, on every database. Arguments are nil, booleans,
+// numbers, strings, []byte and time.Time.
+type Tx struct {
+	ctx *ActivityContext
+}
+
+// Exec runs a statement and returns how many rows it changed.
+func (t *Tx) Exec(sql string, args ...any) (int64, error) {
+	var reply abi.ExecReply
+	err := t.run(&callTxExec, sql, args, &reply)
+	return reply.RowsAffected, err
+}
+
+// Query runs a query and returns its rows. T is one of:
+//
+//   - a struct: each column goes to the field of that name (the db tag, else
+//     the msgpack or json tag, else the field's name in any case); a column
+//     without a field is an error
+//   - a scalar, time.Time or []byte: the query has one column
+//   - map[string]any or []any: the row as it is
+//
+// NULL needs a pointer, a slice or an any to go to.
+func Query[T any](t *Tx, sql string, args ...any) ([]T, error) {
+	var reply abi.QueryReply
+	if err := t.run(&callTxQuery, sql, args, &reply); err != nil {
+		return nil, err
+	}
+	scan, err := newScanner(reflect.TypeFor[T](), reply.Columns)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]T, len(reply.Rows))
+	for i, row := range reply.Rows {
+		if len(row) != len(reply.Columns) {
+			return nil, abi.Errorf(abi.CodeGuestProtocol, "row %d has %d values for %d columns", i+1, len(row), len(reply.Columns))
+		}
+		if err := scan(reflect.ValueOf(&rows[i]).Elem(), row); err != nil {
+			return nil, fmt.Errorf("row %d: %w", i+1, err)
+		}
+	}
+	return rows, nil
+}
+
+// QueryRow returns the first row of a query, or [ErrNoRows].
+func QueryRow[T any](t *Tx, sql string, args ...any) (T, error) {
+	rows, err := Query[T](t, sql, args...)
+	if err == nil && len(rows) == 0 {
+		err = ErrNoRows
+	}
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return rows[0], nil
+}
+
+func (t *Tx) run(call *guest.Call, sql string, args []any, reply any) error {
+	if args == nil {
+		args = []any{}
+	}
+	b, err := guest.Encode("the arguments of the statement", args)
+	if err != nil {
+		return err
+	}
+	return t.ctx.do(call, abi.SQL{Args: b, Query: sql}, reply)
+}

@@ -1,0 +1,89 @@
+package cruster
+
+import (
+	"reflect"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// Workflow is a durable function from Req to Res. Make one with [NewWorkflow];
+// call it from another workflow through its [Workflow.Client].
+type Workflow[Req, Res any] struct {
+	name string
+}
+
+// WorkflowOption is an option of [NewWorkflow].
+type WorkflowOption[Req any] func(*guest.Workflow)
+
+// RawKey derives the idempotency key of a request: the text that key returns is
+// the key. Two starts with the same key are one execution.
+func RawKey[Req any](key func(Req) string) WorkflowOption[Req] {
+	return keyOption(abi.KeyFromFunctionRaw, key)
+}
+
+// HashedKey derives the idempotency key of a request as the SHA-256 of whatever
+// key returns: a string, a struct of the fields that matter.
+func HashedKey[Req, K any](key func(Req) K) WorkflowOption[Req] {
+	return keyOption(abi.KeyFromFunctionHashed, key)
+}
+
+func keyOption[Req, K any](mode string, key func(Req) K) WorkflowOption[Req] {
+	return func(w *guest.Workflow) {
+		w.KeyMode = mode
+		w.Key = func(body []byte) ([]byte, error) {
+			req, err := decodeRequest[Req](w.Name, body)
+			if err != nil {
+				return nil, err
+			}
+			return guest.Encode("the key", key(req))
+		}
+	}
+}
+
+// NewWorkflow registers a workflow. Call it at package level, so that every
+// instance of the module knows it. Without an option the idempotency key of a
+// request is the SHA-256 of the request as a whole.
+//
+// It panics if the name is taken or cannot be one.
+func NewWorkflow[Req, Res any](name string, fn func(Context, Req) (Res, error), opts ...WorkflowOption[Req]) *Workflow[Req, Res] {
+	w := &guest.Workflow{
+		Name:        name,
+		KeyMode:     abi.KeyFromRequest,
+		Input:       reflect.TypeFor[Req](),
+		Output:      reflect.TypeFor[Res](),
+		Interrupted: &opInterrupted,
+		Run: func(s guest.Scope, body []byte) ([]byte, error) {
+			req, err := decodeRequest[Req](name, body)
+			if err != nil {
+				return nil, err
+			}
+			res, err := fn(Context{scope: s}, req)
+			if err != nil {
+				return nil, err
+			}
+			return guest.Encode("the result of workflow "+name, res)
+		},
+	}
+	for _, o := range opts {
+		o(w)
+	}
+	guest.Default.AddWorkflow(w)
+	return &Workflow[Req, Res]{name: name}
+}
+
+// Name is the name the workflow was registered under.
+func (w *Workflow[Req, Res]) Name() string { return w.name }
+
+// Client calls the workflow of this deployment.
+func (w *Workflow[Req, Res]) Client() Client[Req, Res] {
+	return Client[Req, Res]{workflow: w.name}
+}
+
+func decodeRequest[Req any](name string, body []byte) (Req, error) {
+	var req Req
+	if err := abi.Unmarshal(body, &req); err != nil {
+		return req, abi.Errorf(abi.CodeBadInput, "the request does not fit %s: %v", name, err)
+	}
+	return req, nil
+}
