@@ -3,8 +3,10 @@ package payload
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -13,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/vmihailenco/msgpack/v5"
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
 
 	"github.com/cruster/cruster/abi"
 )
@@ -36,8 +39,8 @@ func FromJSON(text []byte, s *abi.Schema) ([]byte, error) {
 		return nil, abi.Errorf(abi.CodeBadInput, "the JSON text is not valid UTF-8")
 	}
 	c := newConverter(text)
-	if err := c.value(s, "", 0); err != nil {
-		return nil, err
+	if err := c.value(s, 0); err != nil {
+		return nil, asBadInput(err)
 	}
 	if _, err := c.json.Token(); !errors.Is(err, io.EOF) {
 		return nil, abi.Errorf(abi.CodeBadInput, "something follows the JSON value at byte %d", c.json.InputOffset())
@@ -67,7 +70,7 @@ func newConverter(text []byte) *converter {
 	return c
 }
 
-func (c *converter) value(s *abi.Schema, path string, depth int) error {
+func (c *converter) value(s *abi.Schema, depth int) error {
 	if depth > abi.MaxDepth {
 		return abi.Errorf(abi.CodeBadInput, "the JSON text is nested more than %d deep", abi.MaxDepth)
 	}
@@ -78,13 +81,13 @@ func (c *converter) value(s *abi.Schema, path string, depth int) error {
 	switch t := t.(type) {
 	case json.Delim:
 		if t == '{' {
-			return c.object(s, path, depth)
+			return c.object(s, depth)
 		}
-		return c.array(s, path, depth)
+		return c.array(s, depth)
 	case json.Number:
-		return c.number(t.String(), s, path)
+		return c.number(t.String(), s)
 	case string:
-		return c.text(t, s, path)
+		return c.text(t, s)
 	default: // nil, bool: a bytes.Buffer takes them without fail
 		return c.enc.Encode(t)
 	}
@@ -102,11 +105,8 @@ func (c *converter) token() (json.Token, error) {
 	return t, nil
 }
 
-func (c *converter) object(s *abi.Schema, path string, depth int) error {
-	// The number of entries is known only at the end, and JSON writes it nowhere:
-	// the entries go to a buffer of their own first.
-	outer := c.out
-	c.out = bytes.Buffer{}
+func (c *converter) object(s *abi.Schema, depth int) error {
+	count := c.open(msgpcode.Map32)
 	keys := map[string]bool{}
 	for c.json.More() {
 		t, err := c.token()
@@ -115,51 +115,47 @@ func (c *converter) object(s *abi.Schema, path string, depth int) error {
 		}
 		key := t.(string) // the decoder lets nothing else stand here
 		if keys[key] {
-			return misfit(path, "the key %q occurs twice", clip(key))
+			return misfitf("the key %q occurs twice", clip(key))
 		}
 		keys[key] = true
 		if err := c.enc.EncodeString(key); err != nil {
 			return err
 		}
-		if err := c.value(childOf(s, key), join(path, key), depth+1); err != nil {
-			return err
+		if err := c.value(childOf(s, key), depth+1); err != nil {
+			return under(err, key)
 		}
 	}
-	if _, err := c.token(); err != nil {
-		return err
-	}
-	entries := c.out.Bytes()
-	c.out = outer
-	if err := c.enc.EncodeMapLen(len(keys)); err != nil {
-		return err
-	}
-	c.out.Write(entries)
-	return nil
+	c.close(count, len(keys))
+	_, err := c.token()
+	return err
 }
 
-func (c *converter) array(s *abi.Schema, path string, depth int) error {
+func (c *converter) array(s *abi.Schema, depth int) error {
 	var elem *abi.Schema
 	if s != nil && s.Type == abi.TypeList {
 		elem = s.Elem
 	}
-	outer := c.out
-	c.out = bytes.Buffer{}
+	count := c.open(msgpcode.Array32)
 	n := 0
 	for ; c.json.More(); n++ {
-		if err := c.value(elem, path+"["+strconv.Itoa(n)+"]", depth+1); err != nil {
-			return err
+		if err := c.value(elem, depth+1); err != nil {
+			return under(err, "["+strconv.Itoa(n)+"]")
 		}
 	}
-	if _, err := c.token(); err != nil {
-		return err
-	}
-	elements := c.out.Bytes()
-	c.out = outer
-	if err := c.enc.EncodeArrayLen(n); err != nil {
-		return err
-	}
-	c.out.Write(elements)
-	return nil
+	c.close(count, n)
+	_, err := c.token()
+	return err
+}
+
+// open writes the head of a collection whose size is known only when it ends;
+// the canonical form shortens it later. It returns where the size stands.
+func (c *converter) open(head byte) int {
+	c.out.Write([]byte{head, 0, 0, 0, 0})
+	return c.out.Len() - 4
+}
+
+func (c *converter) close(count, n int) {
+	binary.BigEndian.PutUint32(c.out.Bytes()[count:], uint32(n))
 }
 
 // childOf is the schema of an object's entry; nil if none is known.
@@ -180,18 +176,18 @@ func childOf(s *abi.Schema, key string) *abi.Schema {
 	return nil
 }
 
-func (c *converter) text(t string, s *abi.Schema, path string) error {
+func (c *converter) text(t string, s *abi.Schema) error {
 	switch {
 	case s != nil && s.Type == abi.TypeBytes:
 		b, err := base64.StdEncoding.Strict().DecodeString(t)
 		if err != nil {
-			return misfit(path, "expected bytes as a base64 string: %v", err)
+			return misfitf("expected bytes as a base64 string: %v", err)
 		}
 		return c.enc.EncodeBytes(b)
 	case s != nil && s.Type == abi.TypeTime:
 		at, err := time.Parse(time.RFC3339Nano, t)
 		if err != nil {
-			return misfit(path, "expected a time as an RFC 3339 string (2026-01-31T12:00:00Z), got %q", clip(t))
+			return misfitf("expected a time as an RFC 3339 string (2026-01-31T12:00:00Z), got %q", clip(t))
 		}
 		return c.enc.EncodeTime(at.UTC())
 	default:
@@ -199,17 +195,17 @@ func (c *converter) text(t string, s *abi.Schema, path string) error {
 	}
 }
 
-func (c *converter) number(literal string, s *abi.Schema, path string) error {
+func (c *converter) number(literal string, s *abi.Schema) error {
 	whole := !strings.ContainsAny(literal, ".eE")
 	switch {
 	case s != nil && s.Type == abi.TypeFloat:
-		return c.float(literal, whole, s.Bits, path)
+		return c.float(literal, whole, s.Bits)
 	case whole:
-		return c.integer(literal, path)
+		return c.integer(literal)
 	}
 	f, err := strconv.ParseFloat(literal, 64)
 	if err != nil {
-		return misfit(path, "%s is out of the range of a 64-bit float", clip(literal))
+		return misfitf("%s is out of the range of a 64-bit float", clip(literal))
 	}
 	// 1e3 and 5.0 are integers to whoever expects one, as long as it is certain
 	// which: above 2^53 neighbours share a float.
@@ -219,29 +215,29 @@ func (c *converter) number(literal string, s *abi.Schema, path string) error {
 	return c.enc.EncodeFloat64(f)
 }
 
-func (c *converter) integer(literal, path string) error {
+func (c *converter) integer(literal string) error {
 	if i, err := strconv.ParseInt(literal, 10, 64); err == nil {
 		return c.enc.EncodeInt(i)
 	}
 	u, err := strconv.ParseUint(literal, 10, 64)
 	if err != nil {
-		return misfit(path, "%s does not fit into 64 bits", clip(literal))
+		return misfitf("%s does not fit into 64 bits", clip(literal))
 	}
 	return c.enc.EncodeUint(u)
 }
 
-func (c *converter) float(literal string, whole bool, bits int, path string) error {
+func (c *converter) float(literal string, whole bool, bits int) error {
 	if bits != 32 {
 		bits = 64
 	}
 	f, err := strconv.ParseFloat(literal, bits)
 	if err != nil {
-		return misfit(path, "%s is out of the range of a %d-bit float", clip(literal), bits)
+		return misfitf("%s is out of the range of a %d-bit float", clip(literal), bits)
 	}
 	// Whoever writes an integer means that integer: it is refused if the float
 	// would be another. A decimal fraction is understood to be rounded.
 	if whole && strconv.FormatFloat(f, 'f', 0, 64) != literal && !isZero(literal) {
-		return misfit(path, "%s cannot be held exactly by a %d-bit float", clip(literal), bits)
+		return misfitf("%s cannot be held exactly by a %d-bit float", clip(literal), bits)
 	}
 	if bits == 32 {
 		return c.enc.EncodeFloat32(float32(f))
@@ -251,19 +247,39 @@ func (c *converter) float(literal string, whole bool, bits int, path string) err
 
 func isZero(literal string) bool { return literal == "0" || literal == "-0" }
 
-func misfit(path, format string, args ...any) error {
-	e := abi.Errorf(abi.CodeBadInput, format, args...)
-	if path != "" {
-		e.Message = clip(path) + ": " + e.Message
-	}
-	return e
+// A misfit is a value that cannot be converted. Its path grows from the leaf
+// upwards, so that values that can be cost nothing for it.
+type misfit struct{ path, message string }
+
+func misfitf(format string, args ...any) error {
+	return &misfit{message: fmt.Sprintf(format, args...)}
 }
 
-func join(path, key string) string {
-	if path == "" {
-		return clip(key)
+func (m *misfit) Error() string {
+	if m.path == "" {
+		return m.message
 	}
-	return path + "." + clip(key)
+	return clip(m.path) + ": " + m.message
+}
+
+// under puts one more step before the path of a misfit.
+func under(err error, step string) error {
+	var m *misfit
+	if errors.As(err, &m) {
+		if m.path != "" && m.path[0] != '[' {
+			step += "."
+		}
+		m.path = step + m.path
+	}
+	return err
+}
+
+func asBadInput(err error) error {
+	var m *misfit
+	if errors.As(err, &m) {
+		return abi.Errorf(abi.CodeBadInput, "%v", m)
+	}
+	return abi.AsError(err)
 }
 
 // clip keeps what a stranger wrote from filling a message.

@@ -51,6 +51,13 @@ func (w *writer) value() error {
 		return w.object()
 	case msgpcode.IsExt(code):
 		return w.extension()
+	case msgpcode.IsBin(code):
+		b, err := w.dec.DecodeBytes()
+		if err != nil {
+			return unreadable(err)
+		}
+		w.text(base64.StdEncoding.EncodeToString(b))
+		return nil
 	}
 	v, err := w.dec.DecodeInterfaceLoose()
 	if err != nil {
@@ -77,8 +84,6 @@ func (w *writer) scalar(v any, code byte) error {
 		w.float(v, bits)
 	case string:
 		w.text(v)
-	case []byte:
-		w.text(base64.StdEncoding.EncodeToString(v))
 	default:
 		return abi.Errorf(abi.CodeBadInput, "a %T has no form in JSON", v)
 	}
