@@ -1,0 +1,66 @@
+# Everything a contributor types. `make help` lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+GO       ?= go
+TOOL     := $(GO) tool -modfile=tools/go.mod
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+EXAMPLES := $(patsubst modules/examples/%/main.go,%,$(wildcard modules/examples/*/main.go))
+MODULES  := $(EXAMPLES:%=bin/modules/%.wasm)
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: bin/cruster-host $(MODULES) ## Build bin/cruster-host and every example as bin/modules/NAME.wasm
+
+# Go decides itself what is out of date, so these targets always run.
+.PHONY: FORCE
+bin/cruster-host: FORCE
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/cruster-host
+
+bin/modules/%.wasm: FORCE
+	GOOS=wasip1 GOARCH=wasm $(GO) build -trimpath -buildmode=c-shared -ldflags '-s -w' -o $@ ./modules/examples/$*
+
+.PHONY: demo
+demo: ## Run an order, kill the host with -9 in the middle, see the order finish
+	scripts/demo.sh
+
+.PHONY: test
+test: ## Everything that CI runs: lint, then all tests with -race on both stores
+	scripts/install.sh gcc postgres
+	$(MAKE) --no-print-directory build lint
+	scripts/test.sh
+
+.PHONY: lint
+lint: ## gofmt, go vet (host and guest), staticcheck
+	scripts/lint.sh
+
+.PHONY: generate
+generate: ## Regenerate the protobuf code, docs/errors.md and the golden vectors
+	scripts/install.sh protoc
+	api/generate.sh
+	$(GO) run ./cmd/cruster-host errors -o markdown > docs/errors.md
+	$(GO) test ./abi -run TestVectors -update
+
+.PHONY: verify
+verify: generate ## Check that generated files are up to date and modules are tidy
+	$(GO) mod tidy -diff
+	git diff --exit-code
+
+FUZZTIME ?= 20s
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (20s) each
+	scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: bench
+bench: build ## Run the benchmarks; prints go test's lines
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin .cache
