@@ -17,8 +17,11 @@ import (
 //   - exactly one value, nothing behind it, nested at most [MaxDepth] deep
 //   - integers in their shortest form, unsigned if not negative
 //   - floats keep their width; every NaN is the quiet NaN of that width
-//   - strings (UTF-8), binaries, arrays and maps with their shortest header
-//   - map entries sorted by the bytes of their canonical key, no key twice
+//   - strings (their bytes as they are), binaries, arrays and maps with their shortest header
+//   - map entries sorted by their canonical key, no key twice: strings by their
+//     bytes without the header, which is the order of every sorted map and of
+//     fields in alphabetical order; keys of other types before them, by all of
+//     their bytes
 //   - extensions keep type and payload, with their shortest header
 //
 // The same walk is the gate for everything that enters from outside: what
@@ -259,7 +262,7 @@ func (c *canonicalizer) mapOf(n, depth int) error {
 			return err
 		}
 		e.end = len(c.out)
-		if k := len(entries); k > 0 && bytes.Compare(c.out[entries[k-1].start:entries[k-1].value], c.out[e.start:e.value]) >= 0 {
+		if k := len(entries); k > 0 && compareKeys(c.out[entries[k-1].start:entries[k-1].value], c.out[e.start:e.value]) >= 0 {
 			sorted = false
 		}
 		entries = append(entries, e)
@@ -269,7 +272,7 @@ func (c *canonicalizer) mapOf(n, depth int) error {
 	}
 	flat := bytes.Clone(c.out[base:])
 	key := func(e entry) []byte { return flat[e.start-base : e.value-base] }
-	slices.SortFunc(entries, func(a, b entry) int { return bytes.Compare(key(a), key(b)) })
+	slices.SortFunc(entries, func(a, b entry) int { return compareKeys(key(a), key(b)) })
 	c.out = c.out[:base]
 	for i, e := range entries {
 		if i > 0 && bytes.Equal(key(entries[i-1]), key(e)) {
@@ -278,6 +281,34 @@ func (c *canonicalizer) mapOf(n, depth int) error {
 		c.out = append(c.out, flat[e.start-base:e.end-base]...)
 	}
 	return nil
+}
+
+// compareKeys orders two keys of a map, both canonical.
+func compareKeys(a, b []byte) int {
+	aText, aIsString := textOf(a)
+	bText, bIsString := textOf(b)
+	switch {
+	case aIsString && bIsString:
+		return bytes.Compare(aText, bText)
+	case aIsString:
+		return 1
+	case bIsString:
+		return -1
+	default:
+		return bytes.Compare(a, b)
+	}
+}
+
+// textOf cuts the header off a canonical string.
+func textOf(value []byte) (text []byte, ok bool) {
+	switch head := value[0]; {
+	case head&0xe0 == 0xa0:
+		return value[1:], true
+	case head == 0xd9, head == 0xda, head == 0xdb:
+		return value[1+1<<(head-0xd9):], true
+	default:
+		return nil, false
+	}
 }
 
 func appendUint(out []byte, u uint64) []byte {
