@@ -97,6 +97,7 @@ const (
 	CodeBadConfig      Code = "CR-5007"
 	CodeDeadline       Code = "CR-5008"
 	CodeStorePrivilege Code = "CR-5009"
+	CodeUnreachable    Code = "CR-5010"
 )
 
 // CodeInfo is what is known of a code without an instance of it.
@@ -202,4 +203,5 @@ var Codes = []CodeInfo{
 	{CodeBadConfig, InvalidArgument, "a setting of the host is not acceptable", "See 'cruster-host help' for the settings.", false},
 	{CodeDeadline, DeadlineExceeded, "the caller's deadline passed before the answer was there", "The work goes on: ask again with the same key, or poll the execution.", true},
 	{CodeStorePrivilege, FailedPrecondition, "the database user lacks a right that Cruster needs", "Run the migrations once as an owner who may create schemas and roles.", false},
+	{CodeUnreachable, Unavailable, "no host answers at the address", "Check --addr or CRUSTER_ADDR, and that a host runs there; 'cruster-host dev' starts one.", true},
 }
