@@ -59,6 +59,7 @@ type Instance struct {
 	hasPending bool
 	output     []byte
 	hasOutput  bool
+	naps       int // sleeps that were passed over
 }
 
 // Turn is how a turn ended: parked, or over with an output.
@@ -268,7 +269,7 @@ func (i *Instance) finish(ran context.Context, export string, status int32) (Tur
 func (i *Instance) run(ctx context.Context) (context.Context, context.CancelFunc) {
 	ran, cancel := i.module.runtime.bind(ctx)
 	ran = context.WithValue(ran, instanceKey{}, i)
-	i.turn = ran
+	i.turn, i.naps = ran, 0
 	return ran, func() {
 		i.turn = nil
 		i.memory.Store(i.memorySize())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/tetratelabs/wazero/sys"
@@ -62,7 +63,9 @@ func (i *Instance) explain(ran context.Context, where string, err error) error {
 		return i.newTrap(i.explainExit(exit.ExitCode()), "")
 	}
 	reason, _, _ := strings.Cut(err.Error(), "\n")
-	reason = strings.TrimPrefix(reason, "wasm error: ")
+	if _, after, ok := strings.Cut(reason, "wasm error: "); ok {
+		reason = after
+	}
 	reason = strings.TrimSuffix(reason, " (recovered by wazero)")
 	return i.newTrap(i.explainCrash(reason), backtrace)
 }
@@ -78,37 +81,51 @@ func (i *Instance) explainStop(ran context.Context, where string) error {
 	return i.newTrap(abi.Errorf(abi.CodeGuestTimeout, "the module was stopped in %s because its caller gave up", where), "")
 }
 
-// explainExit is for a guest that called proc_exit. Go's runtime does so after
-// a panic or a fatal error, whose report is on standard error by then.
+// explainExit is for a guest that called proc_exit.
 func (i *Instance) explainExit(code uint32) *abi.Error {
-	report := readReport(i.crash.report)
-	// Programs may write such lines themselves, and go on; only an exit with the
-	// code of Go's runtime makes them a crash.
+	// Go's runtime exits with this code after a panic or a fatal error. Programs
+	// may write lines that look like its report, and go on: with any other code
+	// they do not count.
 	const goCrash = 2
-	switch {
-	case code != goCrash || report.headline == "":
-		return abi.Errorf(abi.CodeGuestExit, "the module called exit with code %d%s", code, lastWords(i.crash.tail))
-	case strings.HasPrefix(report.headline, "fatal error: all goroutines are asleep"):
-		return abi.Errorf(abi.CodeGuestDeadlock, "all goroutines of the module wait for each other%s", report.where())
-	case report.outOfMemory:
-		return abi.Errorf(abi.CodeGuestMemory, "the module ran out of memory at %d KiB of %d KiB%s", i.memorySize()>>10, i.module.runtime.cfg.MemoryLimit>>10, report.where())
+	if code == goCrash {
+		if err := i.explainReport(); err != nil {
+			return err
+		}
 	}
-	return abi.Errorf(abi.CodeGuestTrap, "the module crashed: %s%s", report.headline, report.where())
+	return abi.Errorf(abi.CodeGuestExit, "the module called exit with code %d%s", code, lastWords(i.crash.tail))
 }
 
 // explainCrash is for a Wasm trap.
 func (i *Instance) explainCrash(reason string) *abi.Error {
-	report := readReport(i.crash.report)
-	limit := i.module.runtime.cfg.MemoryLimit
+	if err := i.explainReport(); err != nil {
+		return err
+	}
 	// Languages without a word for it just trap when memory.grow fails, so a trap
 	// close to the limit counts as running into it.
-	if report.outOfMemory || reason == "unreachable" && report.headline == "" && i.memorySize() >= limit-limit/16 {
-		return abi.Errorf(abi.CodeGuestMemory, "the module ran out of memory at %d KiB of %d KiB", i.memorySize()>>10, limit>>10)
-	}
-	if report.headline != "" {
-		return abi.Errorf(abi.CodeGuestTrap, "the module crashed: %s%s", report.headline, report.where())
+	limit := i.module.runtime.cfg.MemoryLimit
+	if reason == "unreachable" && i.memorySize() >= limit-limit/16 {
+		return i.outOfMemory("")
 	}
 	return abi.Errorf(abi.CodeGuestTrap, "the module crashed: %s", oneLine(reason, 200))
+}
+
+// explainReport is for a guest whose language left a report on standard error;
+// nil if there is none.
+func (i *Instance) explainReport() *abi.Error {
+	report := readReport(i.crash.report)
+	switch {
+	case report.headline == "":
+		return nil
+	case strings.HasPrefix(report.headline, "fatal error: all goroutines are asleep"):
+		return abi.Errorf(abi.CodeGuestDeadlock, "all goroutines of the module wait for each other%s", report.where())
+	case report.outOfMemory:
+		return i.outOfMemory(report.where())
+	}
+	return abi.Errorf(abi.CodeGuestTrap, "the module crashed: %s%s", report.headline, report.where())
+}
+
+func (i *Instance) outOfMemory(where string) *abi.Error {
+	return abi.Errorf(abi.CodeGuestMemory, "the module ran out of memory at %d KiB of %d KiB%s", i.memorySize()>>10, i.module.runtime.cfg.MemoryLimit>>10, where)
 }
 
 func (i *Instance) memorySize() int64 {
@@ -157,16 +174,18 @@ func readReport(report []byte) crashReport {
 	return r
 }
 
+// dullFrames are prefixes of frames that say nothing about the user's code.
+var dullFrames = []string{"runtime.", "internal/", "sync.", "panic", "goroutine ", "created by runtime"}
+
 // goFrame reads two lines of a Go stack trace, "main.f(0x1, …)" and
-// "\t/src/main.go:12 +0x3", as "main.f main.go:12". Frames of Go's runtime do not
-// count.
+// "\t/src/main.go:12 +0x3", as "main.f main.go:12".
 func goFrame(function, position string) (string, bool) {
 	name, _, ok := strings.Cut(function, "(")
 	if open := strings.LastIndexByte(function, '('); open > 0 {
 		name = function[:open]
 	}
 	file, _, _ := strings.Cut(strings.TrimSpace(position), " ")
-	if !ok || strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "panic") || strings.HasPrefix(name, "goroutine ") || !strings.Contains(file, ":") {
+	if !ok || !strings.Contains(file, ":") || slices.ContainsFunc(dullFrames, func(p string) bool { return strings.HasPrefix(name, p) }) {
 		return "", false
 	}
 	return oneLine(fmt.Sprintf("%s %s", strings.TrimPrefix(name, "created by "), path.Base(file)), 120), true

@@ -59,16 +59,30 @@ func (i *Instance) systemConfig() wazero.ModuleConfig {
 		WithNanosleep(i.nanosleep)
 }
 
+// Go's runtime naps for up to a millisecond a few times while it dies of a panic
+// or a fatal error, to let other threads come to rest. Such naps are passed over
+// where blocking is refused: otherwise the refusal would hide the reason of the
+// death. A program that sleeps that short itself does not get far, since its
+// clock stands still and it sleeps again and again.
+const (
+	maxNap  = time.Millisecond
+	maxNaps = 64
+)
+
 // nanosleep is what poll_oneoff does when it would block. Go's scheduler calls
 // it when all goroutines wait and a timer is pending. A poll without waiting does
 // not get here.
 func (i *Instance) nanosleep(ns int64) {
-	if i.world.Sleep == nil {
-		panic(fault(abi.CodeBlockingSleep, "the module tried to block for %v", time.Duration(ns)))
+	d := time.Duration(ns)
+	if i.world.Sleep != nil {
+		// If the sleep is broken off the turn's context is done, and the engine
+		// ends the guest at its next loop head.
+		guard(func() { _ = i.world.Sleep(i.turn, d) })
+		return
 	}
-	// If the sleep is broken off the turn's context is done, and the engine ends
-	// the guest at its next loop head.
-	guard(func() { _ = i.world.Sleep(i.turn, time.Duration(ns)) })
+	if i.naps++; d > maxNap || i.naps > maxNaps {
+		panic(fault(abi.CodeBlockingSleep, "the module tried to block for %v", d))
+	}
 }
 
 // guardedReader marks panics of the world's random source as the host's.

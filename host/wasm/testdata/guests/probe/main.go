@@ -137,7 +137,12 @@ var behaviours = map[string]func(arg string) int32{
 			hoard = append(hoard, make([]byte, 1<<20))
 		}
 	},
-	"nap":      func(string) int32 { time.Sleep(time.Second); put([]byte("slept")); return 0 },
+	"nap": func(string) int32 { time.Sleep(time.Second); put([]byte("slept")); return 0 },
+	"blink": func(string) int32 {
+		time.Sleep(time.Microsecond)
+		put([]byte("blinked"))
+		return 0
+	},
 	"deadlock": func(string) int32 { var mu sync.Mutex; mu.Lock(); mu.Lock(); return 0 },
 	"crowd": func(string) int32 {
 		for range 200 {

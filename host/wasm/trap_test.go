@@ -1,0 +1,221 @@
+package wasm_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/wasm"
+)
+
+// TestTraps lets a Go guest do all the things it should not.
+func TestTraps(t *testing.T) {
+	t.Parallel()
+	m := compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary)
+	cases := []struct {
+		input string
+		code  abi.Code
+		says  []string
+	}{
+		{"panic by test", abi.CodeGuestTrap, []string{"panic: told to: by test", "main.go:"}},
+		{"nil", abi.CodeGuestTrap, []string{"nil pointer dereference", "main.go:"}},
+		{"crowd", abi.CodeGuestTrap, []string{"panic: in a crowd"}},
+		{"recurse", abi.CodeGuestMemory, []string{"of 65536 KiB"}},
+		{"exit 0", abi.CodeGuestExit, []string{"code 0"}},
+		{"exit 2", abi.CodeGuestExit, []string{"code 2", "bye"}},
+		{"exit 4026531839", abi.CodeGuestExit, []string{"code 4026531839"}},
+		{"hog", abi.CodeGuestMemory, []string{"of 65536 KiB"}},
+		{"nap", abi.CodeBlockingSleep, []string{"block for 1s"}},
+		{"blink", abi.CodeBlockingSleep, []string{"block for 1µs"}},
+		{"deadlock", abi.CodeGuestDeadlock, []string{"wait for each other"}},
+		{"status 2", abi.CodeGuestProtocol, []string{"unknown status 2"}},
+		{"status -1", abi.CodeGuestProtocol, []string{"unknown status -1"}},
+		{"status 0", abi.CodeGuestProtocol, []string{"without an output"}},
+		{"twice", abi.CodeGuestProtocol, []string{"output twice"}},
+		{"again", abi.CodeGuestProtocol, []string{"none is pending"}},
+		{"both", abi.CodeGuestProtocol, []string{"parked, but with an output"}},
+		{"big", abi.CodePayloadTooLarge, []string{"4194305 bytes"}},
+		{"wildout", abi.CodeBadPointer, []string{"output", "0xffff0000"}},
+		{"wildop", abi.CodeBadPointer, []string{"sleep"}},
+		{"wildlog", abi.CodeBadPointer, []string{"log"}},
+	}
+	for _, c := range cases {
+		t.Run(c.input, func(t *testing.T) {
+			t.Parallel()
+			i := instantiate(t, m, wasm.World{
+				Op:  func(string, []byte) (uint32, *abi.Error) { return 1, nil },
+				Log: func(int32, []byte) {},
+			})
+			_, err := i.Start(context.Background(), []byte(c.input))
+			trap := requireTrap(t, err, c.code)
+			for _, part := range c.says {
+				require.Contains(t, trap.Err.Message, part)
+			}
+			require.NotContains(t, trap.Err.Message, "\n")
+			require.Less(t, len(trap.Err.Message), 1000)
+			require.LessOrEqual(t, len(trap.Stderr), 8<<10)
+			require.NotContains(t, trap.Backtrace, "goroutine", "the host's own stack is nobody's business")
+
+			_, again := i.Resume(context.Background(), nil)
+			require.ErrorIs(t, again, err, "a dead instance stays dead")
+			require.Zero(t, i.MemoryBytes())
+		})
+	}
+}
+
+func TestTheTrapOfAPanicKeepsItsStory(t *testing.T) {
+	t.Parallel()
+	_, err := newProbe(t, wasm.World{}).Start(context.Background(), []byte("panic now"))
+	trap := requireTrap(t, err, abi.CodeGuestTrap)
+	require.Contains(t, trap.Stderr, "panic: told to: now")
+	require.Contains(t, trap.Stderr, "goroutine ")
+	require.Equal(t, abi.CodeGuestTrap.Info().Hint, trap.Err.Hint)
+}
+
+func TestEndlessLoopEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	m := compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary)
+
+	t.Run("deadline", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
+		_, err := instantiate(t, m, wasm.World{}).Start(ctx, []byte("spin"))
+		trap := requireTrap(t, err, abi.CodeGuestTimeout)
+		require.Contains(t, trap.Err.Message, "deadline")
+	})
+	t.Run("cancel", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancel(context.Background())
+		i := instantiate(t, m, wasm.World{})
+		time.AfterFunc(20*time.Millisecond, cancel)
+		_, err := i.Start(ctx, []byte("spin"))
+		requireTrap(t, err, abi.CodeGuestTimeout)
+	})
+	t.Run("over before it began", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		i := instantiate(t, m, wasm.World{})
+		_, err := i.Start(ctx, []byte("echo x"))
+		require.ErrorIs(t, err, context.Canceled)
+		turn, err := i.Start(context.Background(), []byte("echo x"))
+		require.NoError(t, err, "the instance was not touched")
+		require.Equal(t, "x", string(turn.Output))
+	})
+}
+
+// TestTinyTraps does by hand what compilers would not.
+func TestTinyTraps(t *testing.T) {
+	t.Parallel()
+	sleepImport := []tinyImport{cruster(abi.OpSleep, typeOp)}
+	// f(n) = f(n-1) + f(n-1): endless for all practical purposes, without a loop.
+	fork := code([]byte{0x20, 0x00, 0x45, 0x04, 0x7f}, i32Const(1), []byte{0x05},
+		[]byte{0x20, 0x00}, i32Const(1), []byte{0x6b}, call(self(0)),
+		[]byte{0x20, 0x00}, i32Const(1), []byte{0x6b}, call(self(0)), []byte{0x6a, 0x0b})
+	cases := []struct {
+		name   string
+		module tiny
+		code   abi.Code
+		says   string
+	}{
+		{"unreachable", tiny{start: unreachable}, abi.CodeGuestTrap, "unreachable"},
+		{"out of bounds", tiny{start: code(i32Const(-4), []byte{0x28, 2, 0})}, abi.CodeGuestTrap, "out of bounds"},
+		{"division", tiny{start: code(i32Const(1), i32Const(0), []byte{0x6d})}, abi.CodeGuestTrap, "divide by zero"},
+		{"deep recursion", tiny{start: code(i32Const(0), call(self(0))), extra: code(i32Const(0), call(self(0)), i32Const(1), []byte{0x6a})}, abi.CodeGuestTrap, "stack overflow"},
+		{"recursion without loops", tiny{start: code(i32Const(80), call(self(0))), extra: fork}, abi.CodeGuestTimeout, "deadline"},
+		{"endless loop", tiny{start: code(endless, unreachable)}, abi.CodeGuestTimeout, "deadline"},
+		{"memory bomb", tiny{start: code(growBomb, unreachable)}, abi.CodeGuestMemory, "KiB of 65536 KiB"},
+		{"body half outside", tiny{imports: sleepImport, start: code(i32Const(65530), i32Const(10), call(0))}, abi.CodeBadPointer, "outside of its memory"},
+		{"body at the very end of the address space", tiny{imports: sleepImport, start: code(i32Const(-1), i32Const(1), call(0))}, abi.CodeBadPointer, "0xffffffff"},
+		{"input outside", tiny{imports: []tinyImport{cruster(abi.ImportInput, typePtr)}, start: code(i32Const(65534), call(0), i32Const(1))}, abi.CodeBadPointer, "input"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			i := instantiate(t, compile(t, newRuntime(t, wasm.Config{}), c.module.assemble()), wasm.World{
+				Op: func(string, []byte) (uint32, *abi.Error) { return 1, nil },
+			})
+			ctx := context.Background()
+			if c.code == abi.CodeGuestTimeout {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, 50*time.Millisecond)
+				defer cancel()
+			}
+			_, err := i.Start(ctx, []byte("input"))
+			require.Contains(t, requireTrap(t, err, c.code).Err.Message, c.says)
+		})
+	}
+}
+
+func TestTablesCannotGrowWithoutBound(t *testing.T) {
+	t.Parallel()
+	// Asks for 100 million entries; table.grow answers -1.
+	grow := code([]byte{0xd0, 0x70}, i32Const(100_000_000), []byte{0xfc, 0x0f, 0x00})
+	m := tiny{table: vec([]byte{0x70, 0, 1}), start: grow}
+	i := instantiate(t, compile(t, newRuntime(t, wasm.Config{}), m.assemble()), wasm.World{})
+	_, err := i.Start(context.Background(), nil)
+	require.Contains(t, requireTrap(t, err, abi.CodeGuestProtocol).Err.Message, "unknown status -1")
+}
+
+func TestFailuresBeforeTheFirstTurn(t *testing.T) {
+	t.Parallel()
+	output := []tinyImport{cruster(abi.ImportOutput, typePtrLen)}
+	misuse := code(i32Const(0), i32Const(1), call(0))
+	cases := []struct {
+		name   string
+		binary []byte
+		code   abi.Code
+		says   string
+	}{
+		{"Go init loops", initLoopBinary, abi.CodeModuleInit, "within 500ms"},
+		{"_initialize loops", tiny{init: endless}.assemble(), abi.CodeModuleInit, "_initialize: it did not return within"},
+		{"start function loops", tiny{init: endless, startFn: true}.assemble(), abi.CodeModuleInit, "start function: it did not return within"},
+		{"start function traps", tiny{init: unreachable, startFn: true}.assemble(), abi.CodeModuleInit, "start function: the module crashed: unreachable"},
+		{"_initialize traps", tiny{init: unreachable}.assemble(), abi.CodeModuleInit, "_initialize: the module crashed: unreachable"},
+		{"_initialize calls imports", tiny{imports: output, init: misuse}.assemble(), abi.CodeModuleInit, "cruster.output outside of a turn"},
+		{"cruster_abi loops", tiny{abi: code(endless, unreachable)}.assemble(), abi.CodeModuleInit, "cruster_abi: it did not return within"},
+		{"cruster_abi calls imports", tiny{imports: output, abi: code(misuse, i32Const(1))}.assemble(), abi.CodeModuleInit, "outside of a turn"},
+		{"wrong version", tiny{abi: i32Const(2)}.assemble(), abi.CodeABIVersion, "version 2"},
+		{"cruster_describe loops", tiny{describe: endless}.assemble(), abi.CodeModuleInit, "cruster_describe: it did not return within"},
+		{"cruster_describe traps", tiny{describe: unreachable}.assemble(), abi.CodeModuleInit, "cruster_describe: the module crashed"},
+		{"no manifest", tiny{}.assemble(), abi.CodeBadManifest, "without a manifest"},
+		{"two manifests", tiny{imports: output, describe: code(misuse, misuse)}.assemble(), abi.CodeModuleInit, "twice"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRuntime(t, wasm.Config{InitTimeout: 500 * time.Millisecond})
+			_, err := compile(t, r, c.binary).Describe(context.Background())
+			trap := requireTrap(t, err, c.code)
+			require.Contains(t, trap.Err.Message, c.says)
+			require.False(t, trap.Err.Retryable)
+		})
+	}
+}
+
+func TestGivingUpOnAnInstanceIsNotTheModulesFault(t *testing.T) {
+	t.Parallel()
+	m := compile(t, newRuntime(t, wasm.Config{}), tiny{init: endless}.assemble())
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	_, err := m.Instantiate(ctx, wasm.World{})
+	requireTrap(t, err, abi.CodeGuestTimeout)
+}
+
+func TestLongLinesAndGarbageOnStandardError(t *testing.T) {
+	t.Parallel()
+	i := newProbe(t, wasm.World{})
+	_, err := i.Start(context.Background(), []byte("panic \x00\x1b[31m\xff"+strings.Repeat("long ", 10_000)))
+	trap := requireTrap(t, err, abi.CodeGuestTrap)
+	require.Less(t, len(trap.Err.Message), 1000)
+	for _, text := range []string{trap.Err.Message, trap.Stderr} {
+		require.NotContains(t, text, "\x1b")
+		require.NotContains(t, text, "\x00")
+		require.NotContains(t, text, "\xff")
+	}
+}
