@@ -1,0 +1,58 @@
+package wasm_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/wasm"
+)
+
+// FuzzCompile uploads anything. Whatever it is, the answer is a module or an
+// error with a code that says what is wrong with it, and a module can be asked
+// for its manifest and started.
+func FuzzCompile(f *testing.F) {
+	output := []tinyImport{cruster(abi.ImportOutput, typePtrLen)}
+	for _, seed := range []tiny{
+		{},
+		{pages: 3, init: []byte{}},
+		{imports: output, describe: code(i32Const(0), i32Const(8), call(0))},
+		{table: vec([]byte{0x70, 0, 1}), start: code([]byte{0xd0, 0x70}, i32Const(1), []byte{0xfc, 0x0f, 0x00})},
+		{init: []byte{0x01}, startFn: true},
+		{start: code(i32Const(3), call(self(0))), extra: code([]byte{0x20, 0x00, 0x04, 0x40}, endless, []byte{0x0b}, i32Const(1))},
+		{start: growBomb},
+	} {
+		f.Add(seed.assemble())
+	}
+	f.Add([]byte("\x00asm\x01\x00\x00\x00"))
+	r := newRuntime(f, wasm.Config{MaxModuleSize: 64 << 10, MemoryLimit: 1 << 20, InitTimeout: 50 * time.Millisecond})
+
+	f.Fuzz(func(t *testing.T, binary []byte) {
+		ctx := context.Background()
+		m, err := r.Compile(ctx, binary)
+		if err != nil {
+			require.NotEmpty(t, abi.CodeOf(err), err)
+			require.NotEqual(t, abi.CodeInternal, abi.CodeOf(err), err)
+			requirePlain(t, err)
+			return
+		}
+		defer r.Forget(m.Digest())
+		if _, err := m.Describe(ctx); err != nil {
+			require.NotEqual(t, abi.CodeInternal, abi.CodeOf(err), err)
+			requirePlain(t, err)
+		}
+		i, err := m.Instantiate(ctx, wasm.World{})
+		if err != nil {
+			return
+		}
+		defer i.Close()
+		bounded, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		defer cancel()
+		if _, err := i.Start(bounded, []byte("input")); err != nil {
+			require.NotEqual(t, abi.CodeInternal, abi.CodeOf(err), err)
+		}
+	})
+}

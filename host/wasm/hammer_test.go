@@ -1,0 +1,134 @@
+package wasm_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/wasm"
+)
+
+// TestSpinningGuestsDoNotStopOthers lets more guests spin than there are
+// processors. Others must finish meanwhile, and so must the garbage collector,
+// which waits for every goroutine to reach a safe point.
+func TestSpinningGuestsDoNotStopOthers(t *testing.T) {
+	t.Parallel()
+	r := newRuntime(t, cached(wasm.Config{}))
+	m := compile(t, r, probeBinary)
+	// Recursion without a loop is the one that the engine alone could not stop.
+	fork := code([]byte{0x20, 0x00, 0x45, 0x04, 0x7f}, i32Const(1), []byte{0x05},
+		[]byte{0x20, 0x00}, i32Const(1), []byte{0x6b}, call(self(0)),
+		[]byte{0x20, 0x00}, i32Const(1), []byte{0x6b}, call(self(0)), []byte{0x6a, 0x0b})
+	recursing := compile(t, r, tiny{start: code(i32Const(80), call(self(0))), extra: fork}.assemble())
+
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	spinners := runtime.GOMAXPROCS(0) + 1
+	ends := make(chan error, spinners)
+	for n := range spinners {
+		i := instantiate(t, m, wasm.World{})
+		if n%2 == 1 {
+			i = instantiate(t, recursing, wasm.World{})
+		}
+		go func() {
+			_, err := i.Start(ctx, []byte("spin"))
+			ends <- err
+		}()
+	}
+	for n := range 3 {
+		turn, err := instantiate(t, m, wasm.World{}).Start(ctx, fmt.Appendf(nil, "echo %d", n))
+		require.NoError(t, err)
+		require.Equal(t, strconv.Itoa(n), string(turn.Output))
+		runtime.GC()
+	}
+	cancel()
+	for range spinners {
+		requireTrap(t, <-ends, abi.CodeGuestTimeout)
+	}
+}
+
+// TestHammer runs many instances at a time, of which some trap, some are stopped
+// and some have their module forgotten under them.
+func TestHammer(t *testing.T) {
+	t.Parallel()
+	r := newRuntime(t, cached(wasm.Config{}))
+	for w := range 8 {
+		t.Run(strconv.Itoa(w), func(t *testing.T) {
+			t.Parallel()
+			for round := range 6 {
+				hammer(t, r, w, (w+round)%4)
+			}
+		})
+	}
+}
+
+func hammer(t *testing.T, r *wasm.Runtime, worker, blow int) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	m, err := r.Compile(ctx, probeBinary)
+	require.NoError(t, err)
+	i, err := m.Instantiate(ctx, fixedWorld(byte(worker)))
+	if err != nil {
+		// Somebody forgot the module since it was compiled.
+		require.ErrorContains(t, err, "forgotten")
+		return
+	}
+	defer i.Close()
+	switch blow {
+	case 0:
+		_, err := i.Start(ctx, []byte("panic x"))
+		requireTrap(t, err, abi.CodeGuestTrap)
+	case 1:
+		short, stop := context.WithTimeout(ctx, time.Millisecond)
+		defer stop()
+		_, err := i.Start(short, []byte("spin"))
+		require.Error(t, err)
+	case 2:
+		r.Forget(m.Digest())
+		fallthrough
+	default:
+		_, err := i.Start(ctx, []byte("park"))
+		require.NoError(t, err)
+		for n := range 10 {
+			_, err := i.Resume(ctx, []byte(strconv.Itoa(n)))
+			require.NoError(t, err)
+		}
+		turn, err := i.Resume(ctx, []byte("end"))
+		require.NoError(t, err)
+		require.Equal(t, "sum 45", string(turn.Output))
+	}
+}
+
+// TestCloseDuringATurn: closing waits for the turn, reading the size does not.
+func TestCloseDuringATurn(t *testing.T) {
+	t.Parallel()
+	m := compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary)
+	calling, answer := make(chan struct{}), make(chan struct{})
+	i := instantiate(t, m, wasm.World{Call: func(context.Context, string, []byte) ([]byte, *abi.Error) {
+		close(calling)
+		<-answer
+		return []byte("answer"), nil
+	}})
+	type end struct {
+		turn wasm.Turn
+		err  error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		turn, err := i.Start(context.Background(), []byte("call x"))
+		ended <- end{turn, err}
+	}()
+	<-calling
+	require.Positive(t, i.MemoryBytes())
+	closed := make(chan error, 1)
+	go func() { closed <- i.Close() }()
+	close(answer)
+	require.Equal(t, end{turn: wasm.Turn{Output: []byte("answer")}}, <-ended)
+	require.NoError(t, <-closed)
+}
