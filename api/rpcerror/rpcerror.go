@@ -1,0 +1,167 @@
+// Package rpcerror carries *abi.Error through gRPC statuses: the services make
+// statuses of errors, the client makes errors of statuses. It imports abi and
+// the generated contract, so that clients need nothing of the engine.
+package rpcerror
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+)
+
+// Domain is that of every google.rpc.ErrorInfo.
+const Domain = "cruster.dev"
+
+// A status travels in the trailer, which peers and proxies bound; a failure
+// whose text comes from a module must not break the answer that reports it.
+const (
+	maxText    = 4 << 10
+	maxDetails = 2 << 10
+)
+
+var codesByCategory = map[abi.Category]codes.Code{
+	abi.Internal:           codes.Internal,
+	abi.InvalidArgument:    codes.InvalidArgument,
+	abi.NotFound:           codes.NotFound,
+	abi.AlreadyExists:      codes.AlreadyExists,
+	abi.FailedPrecondition: codes.FailedPrecondition,
+	abi.ResourceExhausted:  codes.ResourceExhausted,
+	abi.Unavailable:        codes.Unavailable,
+	abi.DeadlineExceeded:   codes.DeadlineExceeded,
+	abi.PermissionDenied:   codes.PermissionDenied,
+	abi.Aborted:            codes.Aborted,
+}
+
+// Status makes a status of an error. A retryAfter above zero tells the caller
+// when another attempt is worth it.
+func Status(e *abi.Error, retryAfter time.Duration) *status.Status {
+	wire := ToProto(e)
+	wire.Message, wire.Hint = clip(wire.Message, maxText), clip(wire.Hint, maxText)
+	wire.Type = clip(wire.Type, abi.MaxName)
+	if len(wire.Details) > maxDetails {
+		wire.Details = nil
+	}
+	st := status.New(codesByCategory[e.Code.Info().Category], wire.Message)
+	info := &errdetails.ErrorInfo{Reason: wire.Code, Domain: Domain, Metadata: map[string]string{"hint": wire.Hint}}
+	var err error
+	if retryAfter > 0 {
+		st, err = st.WithDetails(info, wire, &errdetails.RetryInfo{RetryDelay: durationpb.New(retryAfter)})
+	} else {
+		st, err = st.WithDetails(info, wire)
+	}
+	if err != nil { // WithDetails refuses only the code OK, which no category has
+		return status.New(codes.Internal, err.Error())
+	}
+	return st
+}
+
+// From makes an *abi.Error of what a gRPC call returned; nil stays nil. A call
+// that its caller gave up is told as such, with context.Canceled.
+func From(err error) error {
+	if err == nil {
+		return nil
+	}
+	var coded *abi.Error
+	if errors.As(err, &coded) {
+		return coded
+	}
+	st, ok := status.FromError(err)
+	if !ok {
+		return fromContext(err)
+	}
+	for _, d := range st.Details() {
+		if wire, ok := d.(*crusterv1.Error); ok {
+			return FromProto(wire)
+		}
+	}
+	switch st.Code() {
+	case codes.Canceled:
+		return context.Canceled
+	case codes.DeadlineExceeded:
+		return abi.Errorf(abi.CodeDeadline, "the deadline passed before the host answered")
+	case codes.Unavailable:
+		return abi.Errorf(abi.CodeUnreachable, "%s", st.Message())
+	case codes.ResourceExhausted: // gRPC's own: a message over the limit of either side
+		return abi.Errorf(abi.CodePayloadTooLarge, "%s", st.Message())
+	case codes.InvalidArgument:
+		return abi.Errorf(abi.CodeBadRequest, "%s", st.Message())
+	default:
+		return abi.Errorf(abi.CodeInternal, "%s: %s", st.Code(), st.Message())
+	}
+}
+
+func fromContext(err error) error {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	case errors.Is(err, context.DeadlineExceeded):
+		return abi.Errorf(abi.CodeDeadline, "the deadline passed before the host answered")
+	default:
+		return abi.AsError(err)
+	}
+}
+
+// RetryDelay tells when the host wants to be asked again; false if it did not
+// say so.
+func RetryDelay(err error) (time.Duration, bool) {
+	st, ok := status.FromError(err)
+	if !ok {
+		return 0, false
+	}
+	for _, d := range st.Details() {
+		if info, ok := d.(*errdetails.RetryInfo); ok {
+			return info.GetRetryDelay().AsDuration(), true
+		}
+	}
+	return 0, false
+}
+
+// ToProto makes a message of an error; nil stays nil.
+func ToProto(e *abi.Error) *crusterv1.Error {
+	if e == nil {
+		return nil
+	}
+	return &crusterv1.Error{
+		Code:      Text(string(e.Code)),
+		Message:   Text(e.Message),
+		Hint:      Text(e.Hint),
+		Type:      Text(e.Type),
+		Retryable: e.Retryable,
+		Details:   e.Details,
+	}
+}
+
+// FromProto makes an error of a message; nil stays nil.
+func FromProto(e *crusterv1.Error) *abi.Error {
+	if e == nil {
+		return nil
+	}
+	return &abi.Error{
+		Code:      abi.Code(e.GetCode()),
+		Message:   e.GetMessage(),
+		Hint:      e.GetHint(),
+		Type:      e.GetType(),
+		Retryable: e.GetRetryable(),
+		Details:   e.GetDetails(),
+	}
+}
+
+// Text makes a string that came from a module fit for protobuf, which refuses
+// to send what is not UTF-8.
+func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}
