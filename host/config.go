@@ -1,0 +1,127 @@
+package host
+
+import (
+	"log/slog"
+	"os"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/egress"
+	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/journal"
+)
+
+// Config is everything an [Engine] can be told. Only Store is required.
+type Config struct {
+	// ActivityTimeout bounds an attempt of an activity that names no timeout of
+	// its own. Defaults to one minute.
+	ActivityTimeout time.Duration
+	// DrainTimeout is how long Stop waits for running activities. Defaults to
+	// ten seconds.
+	DrainTimeout time.Duration
+	// Egress configures HTTP calls of activities.
+	Egress egress.Config
+	// EvictAlways drops the instance of an execution after every turn, so that
+	// each turn begins with a replay. It is for tests: nothing may change but
+	// the speed.
+	EvictAlways bool
+	// FaultPoint, if set, is called at the named points of faults.go. It is for
+	// tests that crash the engine there.
+	FaultPoint func(point string)
+	// IdleTimeout is how long an instance stays warm without work. Defaults to
+	// 30 seconds.
+	IdleTimeout time.Duration
+	// Logger defaults to slog.Default.
+	Logger *slog.Logger
+	// MaxActivities bounds the attempts that run at the same time. Defaults to
+	// 128.
+	MaxActivities int
+	// MaxExecutions bounds the executions in memory; starts beyond it are
+	// refused with a delay after which to try again. Defaults to 20,000.
+	MaxExecutions int
+	// MaxResident bounds the warm instances of workflows. Defaults to 256.
+	MaxResident int
+	// Name tells this host from others in the store. Defaults to the name of
+	// the machine and the process id.
+	Name string
+	// Registerer takes the engine's metrics. Defaults to none.
+	Registerer prometheus.Registerer
+	// Retention is how long finished executions are kept; 0 means for ever.
+	Retention time.Duration
+	// Store keeps everything durable. The engine does not close it.
+	Store journal.Store
+	// TurnTimeout bounds the computation of a workflow between two durable
+	// calls. Defaults to ten seconds.
+	TurnTimeout time.Duration
+	// Wasm configures the sandbox.
+	Wasm wasm.Config
+}
+
+// withDefaults fills in defaults and refuses what makes no sense.
+func (c Config) withDefaults() (Config, error) {
+	if c.Store == nil {
+		return c, abi.Errorf(abi.CodeBadConfig, "host: Config.Store is not set")
+	}
+	durations := []struct {
+		name  string
+		value *time.Duration
+		def   time.Duration
+	}{
+		{"ActivityTimeout", &c.ActivityTimeout, time.Minute},
+		{"DrainTimeout", &c.DrainTimeout, 10 * time.Second},
+		{"IdleTimeout", &c.IdleTimeout, 30 * time.Second},
+		{"Retention", &c.Retention, 0},
+		{"TurnTimeout", &c.TurnTimeout, 10 * time.Second},
+	}
+	for _, d := range durations {
+		if *d.value < 0 {
+			return c, abi.Errorf(abi.CodeBadConfig, "host: Config.%s is negative: %v", d.name, *d.value)
+		}
+		if *d.value == 0 {
+			*d.value = d.def
+		}
+	}
+	counts := []struct {
+		name  string
+		value *int
+		def   int
+	}{
+		{"MaxActivities", &c.MaxActivities, 128},
+		{"MaxExecutions", &c.MaxExecutions, 20_000},
+		{"MaxResident", &c.MaxResident, 256},
+	}
+	for _, n := range counts {
+		if *n.value < 0 {
+			return c, abi.Errorf(abi.CodeBadConfig, "host: Config.%s is negative: %d", n.name, *n.value)
+		}
+		if *n.value == 0 {
+			*n.value = n.def
+		}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.Wasm.Logger == nil {
+		c.Wasm.Logger = c.Logger
+	}
+	if c.Name == "" {
+		c.Name = defaultName()
+	}
+	return c, nil
+}
+
+func defaultName() string {
+	machine, err := os.Hostname()
+	if err != nil {
+		machine = "host"
+	}
+	return machine + "-" + strconv.Itoa(os.Getpid())
+}
+
+// turnSlots is how many guests compute at the same time: native guest code
+// occupies a thread of the scheduler, so more would only queue inside it.
+func turnSlots() int64 { return int64(2 * runtime.GOMAXPROCS(0)) }

@@ -1,0 +1,166 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"math/rand/v2"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/journal"
+)
+
+// guest is the live instance of a workflow. Everything it can observe is a
+// function of the execution's id and its journal: its clock shows the time of
+// the last delivery, its random source is seeded by the id, and it can reach
+// nothing else. It belongs to one goroutine at a time.
+type guest struct {
+	inst  *wasm.Instance
+	clock int64  // journal time, Unix nanoseconds
+	ops   uint32 // issued so far
+
+	turn turnResult // of the turn under way
+}
+
+// turnResult is what one turn of the guest came to.
+type turnResult struct {
+	issued    []*op
+	cancelled []uint32
+	log       []logLine
+	outcome   *abi.Outcome // set if the workflow is over
+}
+
+type logLine struct {
+	level   int32
+	message string
+}
+
+// maxTurnLog bounds the log lines that a turn may hold back until its commit.
+const maxTurnLog = 1000
+
+// newGuest makes a fresh instance for an execution; nothing has run but the
+// module's own initialisation.
+func (e *Engine) newGuest(ctx context.Context, m *module, row *journal.Execution) (*guest, error) {
+	g := &guest{clock: row.CreatedAt}
+	seed := sha256.Sum256(append([]byte("cruster random "), row.ID[:]...))
+	world := wasm.World{
+		Clock:  func() time.Time { return time.Unix(0, g.clock) },
+		Random: rand.NewChaCha8(seed),
+		Log:    func(level int32, message []byte) { g.keepLog(level, message) },
+		Stdout: func(line []byte) { g.keepLog(abi.LogInfo, line) },
+		Stderr: func(line []byte) { g.keepLog(abi.LogWarn, line) },
+		Op:     g.issue,
+		Cancel: func(number uint32) { g.turn.cancelled = append(g.turn.cancelled, number) },
+		Call:   refuseInWorkflow,
+	}
+	inst, err := m.code.Instantiate(ctx, world)
+	if err != nil {
+		return nil, err
+	}
+	g.inst = inst
+	return g, nil
+}
+
+func (g *guest) keepLog(level int32, message []byte) {
+	if len(g.turn.log) < maxTurnLog {
+		g.turn.log = append(g.turn.log, logLine{level, string(message)})
+	}
+}
+
+// issue takes a durable request. It only takes it: nothing happens before the
+// turn is over and committed.
+func (g *guest) issue(kind string, body []byte) (uint32, *abi.Error) {
+	if len(g.turn.issued) >= abi.MaxOpsPerTurn {
+		return 0, abi.Errorf(abi.CodeTooManyOps, "the workflow issued more than %d ops without waiting for one", abi.MaxOpsPerTurn)
+	}
+	o, err := decodeOp(kind, body, g.ops+1, g.clock)
+	if err != nil {
+		return 0, err
+	}
+	g.ops++
+	g.turn.issued = append(g.turn.issued, o)
+	return o.Number, nil
+}
+
+// refuseInWorkflow answers the immediate calls, which belong to activities.
+func refuseInWorkflow(_ context.Context, name string, _ []byte) ([]byte, *abi.Error) {
+	what := map[string]string{
+		abi.ImportTxExec:  "SQL",
+		abi.ImportTxQuery: "SQL",
+		abi.ImportHTTP:    "HTTP",
+		abi.ImportConfig:  "configuration",
+	}[name]
+	return nil, abi.Errorf(abi.CodeWrongContext, "%s is not available in execute: its answer would differ on replay", what).
+		WithHint("Move it into an activity and call that.")
+}
+
+func (g *guest) start(ctx context.Context, inv abi.Invocation) (turnResult, error) {
+	g.turn = turnResult{}
+	t, err := g.inst.Start(ctx, abi.MustMarshal(&inv))
+	return g.finishTurn(t, err)
+}
+
+func (g *guest) resume(ctx context.Context, deliveries []abi.Delivery, at int64) (turnResult, error) {
+	g.turn = turnResult{}
+	g.clock = at
+	t, err := g.inst.Resume(ctx, abi.MustMarshal(&abi.Resume{Deliveries: deliveries, Time: at}))
+	return g.finishTurn(t, err)
+}
+
+func (g *guest) finishTurn(t wasm.Turn, err error) (turnResult, error) {
+	res := g.turn
+	g.turn = turnResult{}
+	if err != nil || t.Parked {
+		return res, err
+	}
+	outcome, oerr := decodeOutcome(t.Output)
+	if oerr != nil {
+		return res, oerr
+	}
+	res.outcome = outcome
+	return res, nil
+}
+
+func (g *guest) close() { _ = g.inst.Close() }
+
+// decodeOutcome checks what a guest hands over at its end. The value comes back
+// in canonical form.
+func decodeOutcome(output []byte) (*abi.Outcome, *abi.Error) {
+	out, err := decodeAs[abi.Outcome](output)
+	if err != nil {
+		return nil, err
+	}
+	if out.Error != nil {
+		out.Value = nil
+		clampError(out.Error)
+		return out, nil
+	}
+	if len(out.Value) > maxPayload {
+		return nil, abi.Errorf(abi.CodePayloadTooLarge, "the result has %d bytes, the limit is %d", len(out.Value), maxPayload)
+	}
+	canonical, cerr := abi.Canonical(out.Value)
+	if cerr != nil {
+		return nil, abi.Errorf(abi.CodeBadBody, "the result is not one msgpack value: %v", cerr)
+	}
+	out.Value = canonical
+	return out, nil
+}
+
+// clampError bounds an error that came from a guest, so that a chatty one
+// cannot fill journals.
+func clampError(e *abi.Error) {
+	const most = 16 << 10
+	if len(e.Message) > most {
+		e.Message = e.Message[:most] + "…"
+	}
+	if len(e.Hint) > most {
+		e.Hint = e.Hint[:most] + "…"
+	}
+	if len(e.Type) > abi.MaxName {
+		e.Type = e.Type[:abi.MaxName]
+	}
+	if len(e.Details) > 256<<10 {
+		e.Details = nil
+	}
+}

@@ -1,0 +1,74 @@
+package host
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// checkManifest refuses what a module has no business saying.
+func checkManifest(m *abi.Manifest) error {
+	const most = 1000
+	if len(m.Workflows)+len(m.Activities)+len(m.Migrations) > most {
+		return abi.Errorf(abi.CodeBadManifest, "the manifest lists more than %d items", most)
+	}
+	if len(m.Workflows) == 0 {
+		return abi.Errorf(abi.CodeBadManifest, "the module declares no workflow").
+			WithHint("Register one with cruster.NewWorkflow at package level.")
+	}
+	workflows, activities := map[string]bool{}, map[string]bool{}
+	for _, w := range m.Workflows {
+		if err := checkItem("workflow", w.Name, workflows, w.Input, w.Output); err != nil {
+			return err
+		}
+		if !slices.Contains([]string{abi.KeyFromRequest, abi.KeyFromFunctionHashed, abi.KeyFromFunctionRaw}, w.Key) {
+			return abi.Errorf(abi.CodeBadManifest, "workflow %q: %q is no way to derive a key", w.Name, w.Key)
+		}
+	}
+	for _, a := range m.Activities {
+		if err := checkItem("activity", a.Name, activities, a.Input, a.Output); err != nil {
+			return err
+		}
+	}
+	return checkMigrations(m.Migrations)
+}
+
+func checkItem(kind, name string, seen map[string]bool, schemas ...*abi.Schema) error {
+	if len(name) > abi.MaxName || !itemName.MatchString(name) {
+		return abi.Errorf(abi.CodeBadManifest, "%.80q is no name for a %s", name, kind)
+	}
+	if seen[name] {
+		return abi.Errorf(abi.CodeBadManifest, "the %s %q is declared twice", kind, name)
+	}
+	seen[name] = true
+	for _, s := range schemas {
+		if err := s.Validate(); err != nil {
+			return abi.Errorf(abi.CodeBadManifest, "%s %q: %v", kind, name, err)
+		}
+	}
+	return nil
+}
+
+func checkMigrations(ms []abi.Migration) error {
+	type step struct {
+		version int64
+		dialect string
+	}
+	seen := map[step]bool{}
+	for _, m := range ms {
+		s := step{m.Version, m.Dialect}
+		switch {
+		case m.Version <= 0:
+			return abi.Errorf(abi.CodeBadManifest, "migration %q: versions start at 1", m.Name)
+		case !slices.Contains([]string{abi.DialectAny, abi.DialectSQLite, abi.DialectPostgres}, m.Dialect):
+			return abi.Errorf(abi.CodeBadManifest, "migration %d: %q is no dialect", m.Version, m.Dialect)
+		case seen[s] || m.Dialect != abi.DialectAny && seen[step{m.Version, abi.DialectAny}]:
+			return abi.Errorf(abi.CodeBadManifest, "migration %d is declared twice", m.Version)
+		case len(m.Name) > abi.MaxName || strings.TrimSpace(m.SQL) == "" || len(m.SQL) > 1<<20:
+			return abi.Errorf(abi.CodeBadManifest, "migration %d has no SQL, more than 1 MiB of it, or too long a name", m.Version)
+		}
+		seen[s] = true
+	}
+	return nil
+}
