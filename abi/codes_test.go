@@ -1,0 +1,88 @@
+package abi_test
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// declaredCodes reads the constants of type Code out of the source.
+func declaredCodes(t *testing.T) map[abi.Code]string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "codes.go", nil, 0)
+	require.NoError(t, err)
+	codes := map[abi.Code]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if id, ok := spec.Type.(*ast.Ident); !ok || id.Name != "Code" {
+			return true
+		}
+		value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		require.NoError(t, err)
+		require.NotContains(t, codes, abi.Code(value), "%s has the code of another", spec.Names[0].Name)
+		codes[abi.Code(value)] = spec.Names[0].Name
+		return true
+	})
+	return codes
+}
+
+func TestCodesTable(t *testing.T) {
+	t.Parallel()
+	declared := declaredCodes(t)
+	require.Greater(t, len(declared), 50)
+	form := regexp.MustCompile(`^CR-[1-5]\d{3}$`)
+	listed := map[abi.Code]bool{}
+	previous := abi.Code("")
+	for _, info := range abi.Codes {
+		name := fmt.Sprintf("%s (%s)", info.Code, declared[info.Code])
+		require.Regexp(t, form, string(info.Code), name)
+		require.Contains(t, declared, info.Code)
+		require.Greater(t, info.Code, previous, "%s: the table is sorted and holds a code once", name)
+		require.NotEmpty(t, info.Title, name)
+		require.False(t, strings.HasSuffix(info.Title, "."), "%s: a title is no sentence", name)
+		require.True(t, strings.HasSuffix(info.Hint, "."), "%s: a hint ends with a period", name)
+		require.GreaterOrEqual(t, info.Category, abi.Internal, name)
+		require.LessOrEqual(t, info.Category, abi.Aborted, name)
+		require.Equal(t, info, info.Code.Info(), name)
+		listed[info.Code], previous = true, info.Code
+	}
+	for code, name := range declared {
+		require.True(t, listed[code], "%s (%s) is missing from the table", name, code)
+	}
+	require.Equal(t, abi.Internal, abi.Code("CR-9999").Info().Category)
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	e := abi.Errorf(abi.CodeHTTPFailed, "call %d failed", 7)
+	require.Equal(t, "CR-3203: call 7 failed", e.Error())
+	require.True(t, e.Retryable)
+	require.Equal(t, abi.CodeHTTPFailed.Info().Hint, e.Hint)
+	require.Equal(t, "plain", (&abi.Error{Message: "plain"}).Error())
+
+	hinted := e.WithHint("do %s", "that")
+	require.Equal(t, "do that", hinted.Hint)
+	require.NotEqual(t, hinted.Hint, e.Hint, "the original keeps its hint")
+
+	wrapped := fmt.Errorf("outside: %w", e)
+	require.ErrorIs(t, wrapped, &abi.Error{Code: abi.CodeHTTPFailed})
+	require.NotErrorIs(t, wrapped, &abi.Error{Code: abi.CodeSQL})
+	require.Same(t, e, abi.AsError(wrapped))
+	require.Equal(t, abi.CodeHTTPFailed, abi.CodeOf(wrapped))
+	require.Empty(t, abi.CodeOf(errors.New("other")))
+	require.Nil(t, abi.AsError(nil))
+	require.Equal(t, abi.CodeInternal, abi.AsError(errors.New("other")).Code)
+}
