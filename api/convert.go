@@ -55,8 +55,8 @@ func timestampOf(t time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(t)
 }
 
-// decode takes a payload as msgpack; an absent one is nil. A schema directs the
-// conversion of JSON.
+// decode takes a payload as well-formed msgpack; an absent one is nil. The schema
+// directs the conversion of JSON.
 func decode(p *crusterv1.Payload, s *abi.Schema) ([]byte, error) {
 	switch d := p.GetData().(type) {
 	case *crusterv1.Payload_Json:
@@ -65,9 +65,12 @@ func decode(p *crusterv1.Payload, s *abi.Schema) ([]byte, error) {
 		if len(d.Msgpack) > abi.MaxBody {
 			return nil, abi.Errorf(abi.CodePayloadTooLarge, "a payload of %d bytes is over the limit of %d", len(d.Msgpack), abi.MaxBody)
 		}
-		return d.Msgpack, s.Check(d.Msgpack)
+		if _, err := abi.Canonical(d.Msgpack); err != nil {
+			return nil, abi.Errorf(abi.CodeBadInput, "the payload is malformed: %v", err)
+		}
+		return d.Msgpack, nil
 	default:
-		return abi.Nil, s.Check(abi.Nil)
+		return abi.Nil, nil
 	}
 }
 

@@ -70,11 +70,7 @@ func (w *workflowService) start(ctx context.Context, opts *crusterv1.StartOption
 	if err != nil {
 		return nil, false, err
 	}
-	schema, err := w.requestSchema(ctx, ns, opts.GetWorkflow())
-	if err != nil {
-		return nil, false, err
-	}
-	input, err := decode(opts.GetInput(), schema)
+	input, err := w.input(ctx, ns, opts)
 	if err != nil {
 		return nil, false, err
 	}
@@ -86,6 +82,19 @@ func (w *workflowService) start(ctx context.Context, opts *crusterv1.StartOption
 		req.Key, req.KeyMode = k.RawKey, abi.KeyRaw
 	}
 	return w.engine().StartWorkflow(ctx, req)
+}
+
+// input takes the request as msgpack. Only JSON needs to know its type here; the
+// engine holds every request against it.
+func (w *workflowService) input(ctx context.Context, namespace string, opts *crusterv1.StartOptions) ([]byte, error) {
+	if _, ok := opts.GetInput().GetData().(*crusterv1.Payload_Json); !ok {
+		return decode(opts.GetInput(), nil)
+	}
+	schema, err := w.requestSchema(ctx, namespace, opts.GetWorkflow())
+	if err != nil {
+		return nil, err
+	}
+	return decode(opts.GetInput(), schema)
 }
 
 // requestSchema finds the type of a workflow's request.
@@ -236,8 +245,8 @@ func (w *workflowService) History(ctx context.Context, req *crusterv1.HistoryReq
 		}
 		resp.Entries = append(resp.Entries, p)
 	}
-	if len(entries) == size {
-		resp.Next = entries[size-1].Seq
+	if n := len(entries); n == size {
+		resp.Next = entries[n-1].Seq
 	}
 	return resp, nil
 }

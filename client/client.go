@@ -1,0 +1,195 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
+)
+
+const (
+	defaultRetryFor = 30 * time.Second
+	// chunk is the size of the pieces a module is uploaded in.
+	chunk = 256 << 10
+)
+
+// Client is a connection to a host. It is safe for concurrent use; one a process
+// is enough.
+type Client struct {
+	conn      *grpc.ClientConn
+	namespace string
+}
+
+type options struct {
+	creds     credentials.TransportCredentials
+	dial      []grpc.DialOption
+	namespace string
+	retryFor  time.Duration
+}
+
+// An Option changes what [Dial] does.
+type Option func(*options)
+
+// WithNamespace makes all calls of the client those of a tenant. Defaults to the
+// host's default namespace.
+func WithNamespace(namespace string) Option {
+	return func(o *options) { o.namespace = namespace }
+}
+
+// WithRetryFor bounds for how long a call is repeated when no host answers or
+// the host is full; 0 means never. Defaults to 30 seconds. The call's context
+// bounds it too.
+func WithRetryFor(d time.Duration) Option {
+	return func(o *options) { o.retryFor = d }
+}
+
+// WithTransportCredentials secures the connection. Defaults to none: the host
+// speaks plain text unless something in front of it does not.
+func WithTransportCredentials(creds credentials.TransportCredentials) Option {
+	return func(o *options) { o.creds = creds }
+}
+
+// WithDialOptions adds options of gRPC's own.
+func WithDialOptions(opts ...grpc.DialOption) Option {
+	return func(o *options) { o.dial = append(o.dial, opts...) }
+}
+
+// Dial makes a client for the host at addr ("127.0.0.1:7600", or any target that
+// gRPC knows). It does not connect: the first call does.
+func Dial(addr string, opts ...Option) (*Client, error) {
+	o := options{creds: insecure.NewCredentials(), retryFor: defaultRetryFor}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	dial := append([]grpc.DialOption{
+		grpc.WithTransportCredentials(o.creds),
+		grpc.WithChainUnaryInterceptor(retrier{budget: o.retryFor}.unary),
+		// A call that waits for an execution may be silent for days; without pings
+		// it would not notice that its host is gone.
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 10 * time.Second}),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
+			MinConnectTimeout: 5 * time.Second,
+		}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
+	}, o.dial...)
+	conn, err := grpc.NewClient(addr, dial...)
+	if err != nil {
+		return nil, abi.Errorf(abi.CodeBadConfig, "%q is no address of a host: %v", addr, err)
+	}
+	return &Client{conn: conn, namespace: o.namespace}, nil
+}
+
+// Close ends the connection and every call on it.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Namespace is the tenant of the client's calls; empty means the default one.
+func (c *Client) Namespace() string { return c.namespace }
+
+// Modules is the generated client of the module service. Its errors are those of
+// this package.
+func (c *Client) Modules() crusterv1.ModuleServiceClient {
+	return crusterv1.NewModuleServiceClient(c.conn)
+}
+
+// Workflows is the generated client of the workflow service. Its errors are
+// those of this package.
+func (c *Client) Workflows() crusterv1.WorkflowServiceClient {
+	return crusterv1.NewWorkflowServiceClient(c.conn)
+}
+
+// Deferreds is the generated client of the deferred service. Its errors are
+// those of this package.
+func (c *Client) Deferreds() crusterv1.DeferredServiceClient {
+	return crusterv1.NewDeferredServiceClient(c.conn)
+}
+
+// PushRequest is a module to deploy.
+type PushRequest struct {
+	// AllowHTTP lists hosts that activities may call.
+	AllowHTTP []string
+	// Binary is the Wasm module.
+	Binary []byte
+	// Config holds values that activities read.
+	Config map[string]string
+	// Name of the deployment.
+	Name string
+}
+
+// Push uploads a module and points a deployment at it.
+func (c *Client) Push(ctx context.Context, req PushRequest) (*crusterv1.Deployment, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends the stream if it is left half-way
+	stream, err := c.Modules().PushStream(ctx)
+	if err != nil {
+		return nil, rpcerror.From(err)
+	}
+	meta := &crusterv1.PushMetadata{Namespace: c.namespace, Name: req.Name, Config: req.Config, AllowHttp: req.AllowHTTP}
+	err = stream.Send(&crusterv1.PushStreamRequest{Part: &crusterv1.PushStreamRequest_Metadata{Metadata: meta}})
+	for rest := req.Binary; err == nil && len(rest) > 0; {
+		n := min(len(rest), chunk)
+		err = stream.Send(&crusterv1.PushStreamRequest{Part: &crusterv1.PushStreamRequest_Chunk{Chunk: rest[:n]}})
+		rest = rest[n:]
+	}
+	// EOF from Send says that the host has answered before the end; the answer
+	// tells why.
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, rpcerror.From(err)
+	}
+	resp, err := stream.CloseAndRecv()
+	if err != nil {
+		return nil, rpcerror.From(err)
+	}
+	return resp.GetDeployment(), nil
+}
+
+// Resolve settles a deferred of an execution with a value. A deferred that was
+// settled before answers abi.CodeDeferredSettled.
+func (c *Client) Resolve(ctx context.Context, execution, deferred string, value any) error {
+	data, err := abi.Marshal(value)
+	if err != nil {
+		return abi.Errorf(abi.CodeBadInput, "the value of %q does not encode: %v", deferred, err)
+	}
+	_, err = c.Deferreds().Resolve(ctx, &crusterv1.ResolveRequest{Namespace: c.namespace, Execution: execution, Name: deferred, Value: packed(data)})
+	return err
+}
+
+// Reject settles a deferred of an execution with an error. The type, which may be
+// empty, is for the workflow to switch on.
+func (c *Client) Reject(ctx context.Context, execution, deferred, message, errorType string) error {
+	_, err := c.Deferreds().Reject(ctx, &crusterv1.RejectRequest{Namespace: c.namespace, Execution: execution, Name: deferred, Message: message, Type: errorType})
+	return err
+}
+
+func packed(data []byte) *crusterv1.Payload {
+	return &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: data}}
+}
+
+// RunError says that a workflow did not complete: it failed, was interrupted, or
+// is paused. It wraps the *abi.Error that says why.
+type RunError struct {
+	// Cause is the error that the workflow ended or was paused with.
+	Cause *abi.Error
+	// Execution is its name.
+	Execution string
+	// State is failed, interrupted or paused.
+	State State
+}
+
+func (e *RunError) Error() string {
+	return fmt.Sprintf("%s %s: %v", e.Execution, e.State, e.Cause)
+}
+
+func (e *RunError) Unwrap() error { return e.Cause }

@@ -1,0 +1,26 @@
+// Package client calls workflows on a Cruster host from Go.
+//
+// [Dial] makes a [Client]; [Workflow] binds it to one workflow with the types of
+// its request and result:
+//
+//	c, err := client.Dial("127.0.0.1:7600")
+//	...
+//	process := client.Workflow[Order, Receipt](c, "orders/ProcessOrder")
+//	receipt, err := process.Execute(ctx, Order{ID: "42"})
+//
+// Starts are idempotent: a request that is sent twice runs once and is answered
+// twice. So the client repeats calls that no host answered, or that a full host
+// put off, for as long as [WithRetryFor] allows.
+//
+// What goes wrong with a call is an *abi.Error with a stable code and a hint.
+// What goes wrong with a workflow is a [*RunError], which wraps the *abi.Error
+// that the workflow ended with:
+//
+//	var failed *client.RunError
+//	if errors.As(err, &failed) { ... failed.State, failed.Cause.Type ... }
+//
+// A deadline ends the waiting, never the workflow: ask again with the same
+// request, or keep the name of the execution and [Attach] to it later.
+//
+// The package imports abi and the generated contract, nothing of the host.
+package client

@@ -1,0 +1,87 @@
+package client
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
+)
+
+const (
+	firstBackoff = 50 * time.Millisecond
+	maxBackoff   = 2 * time.Second
+)
+
+// repeatable lists the calls that may be made again when it is not known whether
+// the first one arrived: they only look, or the second finds what the first did.
+// Settling a deferred is not among them: a repetition would be told that the
+// deferred is settled, though it was this caller who did it.
+var repeatable = map[string]bool{
+	crusterv1.ModuleService_List_FullMethodName:        true,
+	crusterv1.ModuleService_Describe_FullMethodName:    true,
+	crusterv1.WorkflowService_Start_FullMethodName:     true,
+	crusterv1.WorkflowService_Execute_FullMethodName:   true,
+	crusterv1.WorkflowService_Poll_FullMethodName:      true,
+	crusterv1.WorkflowService_Wait_FullMethodName:      true,
+	crusterv1.WorkflowService_Describe_FullMethodName:  true,
+	crusterv1.WorkflowService_History_FullMethodName:   true,
+	crusterv1.WorkflowService_List_FullMethodName:      true,
+	crusterv1.WorkflowService_Interrupt_FullMethodName: true,
+}
+
+// A retrier repeats calls, and makes an *abi.Error of every failure.
+type retrier struct{ budget time.Duration }
+
+func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	var deadline time.Time // of repetitions: the budget starts with the first failure
+	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
+		err := invoke(ctx, method, req, reply, cc, opts...)
+		delay, again := r.delay(method, err, backoff)
+		if !again {
+			return rpcerror.From(err)
+		}
+		now := time.Now()
+		if deadline.IsZero() {
+			deadline = now.Add(r.budget)
+		}
+		if now.Add(delay).After(deadline) || !sleep(ctx, delay) {
+			return rpcerror.From(err)
+		}
+	}
+}
+
+// delay tells whether and when to make a call again. A host that names a delay
+// did nothing else with the call, so that any call may be repeated after it.
+func (r retrier) delay(method string, err error, backoff time.Duration) (time.Duration, bool) {
+	switch status.Code(err) {
+	case codes.ResourceExhausted:
+		after, ok := rpcerror.RetryDelay(err)
+		// All the callers of a full host were told the same delay.
+		return after + rand.N(backoff), ok
+	case codes.Unavailable:
+		return backoff/2 + rand.N(backoff), repeatable[method]
+	default:
+		return 0, false
+	}
+}
+
+// sleep waits, unless ctx is done or would be done before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < d {
+		return false
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,211 @@
+package client
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
+)
+
+// WorkflowOf is one workflow with the types of its request and result; make one
+// with [Workflow]. It is a value without state: keep it for as long as you like.
+type WorkflowOf[Req, Res any] struct {
+	client *Client
+	name   string
+	key    string
+	mode   string
+}
+
+// Workflow binds a workflow, named "deployment/Workflow", to the types of its
+// request and result. Structs are encoded by their msgpack or else json tags.
+func Workflow[Req, Res any](c *Client, name string) WorkflowOf[Req, Res] {
+	return WorkflowOf[Req, Res]{client: c, name: name}
+}
+
+// WithKey returns a copy whose starts use the given idempotency key instead of
+// the one that the workflow derives from its request. The host hashes it, so it
+// may hold personal data.
+func (w WorkflowOf[Req, Res]) WithKey(key string) WorkflowOf[Req, Res] {
+	w.key, w.mode = key, abi.KeyHashed
+	return w
+}
+
+// WithKeyRaw is WithKey with a key that is used as it is, and shows in the name
+// of the execution.
+func (w WorkflowOf[Req, Res]) WithKeyRaw(key string) WorkflowOf[Req, Res] {
+	w.key, w.mode = key, abi.KeyRaw
+	return w
+}
+
+// Execute starts an execution, or finds the one that was started with the same
+// key, and waits for its result.
+func (w WorkflowOf[Req, Res]) Execute(ctx context.Context, req Req) (Res, error) {
+	var none Res
+	start, err := w.options(req)
+	if err != nil {
+		return none, err
+	}
+	resp, err := w.client.Workflows().Execute(ctx, &crusterv1.ExecuteRequest{Start: start, Encoding: crusterv1.Encoding_ENCODING_MSGPACK})
+	if err != nil {
+		return none, err
+	}
+	return resultOf[Res](resp.GetExecution())
+}
+
+// Start starts an execution, or finds the one that was started with the same
+// key. It returns as soon as the start is durable.
+func (w WorkflowOf[Req, Res]) Start(ctx context.Context, req Req) (Run[Res], error) {
+	start, err := w.options(req)
+	if err != nil {
+		return Run[Res]{}, err
+	}
+	resp, err := w.client.Workflows().Start(ctx, &crusterv1.StartRequest{Start: start, Encoding: crusterv1.Encoding_ENCODING_MSGPACK})
+	if err != nil {
+		return Run[Res]{}, err
+	}
+	return Run[Res]{client: w.client, name: resp.GetExecution().GetName(), existed: resp.GetExisted()}, nil
+}
+
+func (w WorkflowOf[Req, Res]) options(req Req) (*crusterv1.StartOptions, error) {
+	input, err := abi.Marshal(req)
+	if err != nil {
+		return nil, abi.Errorf(abi.CodeBadInput, "the request of %s does not encode: %v", w.name, err)
+	}
+	start := &crusterv1.StartOptions{Namespace: w.client.namespace, Workflow: w.name, Input: packed(input)}
+	switch w.mode {
+	case abi.KeyHashed:
+		start.Idempotency = &crusterv1.StartOptions_Key{Key: w.key}
+	case abi.KeyRaw:
+		start.Idempotency = &crusterv1.StartOptions_RawKey{RawKey: w.key}
+	}
+	return start, nil
+}
+
+// State of an execution.
+type State string
+
+// The states. Completed, failed and interrupted are final.
+const (
+	Running     State = "running"
+	Paused      State = "paused"
+	Completed   State = "completed"
+	Failed      State = "failed"
+	Interrupted State = "interrupted"
+)
+
+// Final tells whether nothing will ever change again.
+func (s State) Final() bool { return s == Completed || s == Failed || s == Interrupted }
+
+// StateOf names a state of the contract.
+func StateOf(s crusterv1.State) State {
+	switch s {
+	case crusterv1.State_STATE_RUNNING:
+		return Running
+	case crusterv1.State_STATE_PAUSED:
+		return Paused
+	case crusterv1.State_STATE_COMPLETED:
+		return Completed
+	case crusterv1.State_STATE_FAILED:
+		return Failed
+	case crusterv1.State_STATE_INTERRUPTED:
+		return Interrupted
+	default:
+		return ""
+	}
+}
+
+// Run is one execution; [WorkflowOf.Start] and [Attach] make them.
+type Run[Res any] struct {
+	client  *Client
+	name    string
+	existed bool
+}
+
+// Attach makes a run of an execution that is known by its name,
+// "deployment/Workflow/key". It asks nobody whether there is one.
+func Attach[Res any](c *Client, execution string) Run[Res] {
+	return Run[Res]{client: c, name: execution, existed: true}
+}
+
+// Execution is the name of the execution, which finds it again from anywhere.
+func (r Run[Res]) Execution() string { return r.name }
+
+// Existed tells whether the execution had been started before.
+func (r Run[Res]) Existed() bool { return r.existed }
+
+// Wait waits for the result. A workflow that fails, is interrupted or is paused
+// yields a [*RunError].
+func (r Run[Res]) Wait(ctx context.Context) (Res, error) {
+	resp, err := r.client.Workflows().Wait(ctx, &crusterv1.WaitRequest{Namespace: r.client.namespace, Execution: r.name, Encoding: crusterv1.Encoding_ENCODING_MSGPACK})
+	if err != nil {
+		var none Res
+		return none, err
+	}
+	return resultOf[Res](resp.GetExecution())
+}
+
+// Status is how far an execution is.
+type Status[Res any] struct {
+	// Err says why the execution failed, was interrupted or is paused.
+	Err *RunError
+	// Result is set once State is Completed.
+	Result Res
+	State  State
+}
+
+// Poll tells how far the execution is, at once.
+func (r Run[Res]) Poll(ctx context.Context) (Status[Res], error) {
+	resp, err := r.client.Workflows().Poll(ctx, &crusterv1.PollRequest{Namespace: r.client.namespace, Execution: r.name, Encoding: crusterv1.Encoding_ENCODING_MSGPACK})
+	if err != nil {
+		return Status[Res]{}, err
+	}
+	exec := resp.GetExecution()
+	s := Status[Res]{State: StateOf(exec.GetState())}
+	switch s.State {
+	case Running:
+	case Completed:
+		s.Result, err = resultOf[Res](exec)
+	default:
+		s.Err = runError(exec)
+	}
+	return s, err
+}
+
+// Interrupt asks the execution to stop. It returns when the request is durable;
+// Wait tells when the workflow has cleaned up.
+func (r Run[Res]) Interrupt(ctx context.Context, reason string) error {
+	_, err := r.client.Workflows().Interrupt(ctx, &crusterv1.InterruptRequest{Namespace: r.client.namespace, Execution: r.name, Reason: reason})
+	return err
+}
+
+// Resume continues the execution if it is paused.
+func (r Run[Res]) Resume(ctx context.Context) error {
+	_, err := r.client.Workflows().Resume(ctx, &crusterv1.ResumeRequest{Namespace: r.client.namespace, Execution: r.name})
+	return err
+}
+
+// Resolve settles a deferred of the execution with a value.
+func (r Run[Res]) Resolve(ctx context.Context, deferred string, value any) error {
+	return r.client.Resolve(ctx, r.name, deferred, value)
+}
+
+func resultOf[Res any](exec *crusterv1.Execution) (Res, error) {
+	var res Res
+	if exec.GetState() != crusterv1.State_STATE_COMPLETED {
+		return res, runError(exec)
+	}
+	if err := abi.Unmarshal(exec.GetResult().GetMsgpack(), &res); err != nil {
+		return res, abi.Errorf(abi.CodeBadInput, "the result of %s does not fit %T: %v", exec.GetName(), res, err).
+			WithHint("Give the client the result type that the workflow has.")
+	}
+	return res, nil
+}
+
+func runError(exec *crusterv1.Execution) *RunError {
+	cause := rpcerror.FromProto(exec.GetError())
+	if cause == nil {
+		cause = abi.Errorf(abi.CodeInternal, "the host gave no reason")
+	}
+	return &RunError{Execution: exec.GetName(), State: StateOf(exec.GetState()), Cause: cause}
+}
