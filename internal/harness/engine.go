@@ -1,0 +1,105 @@
+package harness
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/journal"
+)
+
+// Patience bounds every wait for something that must happen. It is not a
+// measure of speed: a test that reaches it has failed.
+const Patience = 90 * time.Second
+
+// Logger is quiet unless CRUSTER_TEST_LOG is set.
+func Logger(testing.TB) *slog.Logger {
+	level := slog.Level(100)
+	if os.Getenv("CRUSTER_TEST_LOG") != "" {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+}
+
+// Engine starts an engine over a store; it is stopped when the test ends.
+func Engine(t testing.TB, store journal.Store, options ...func(*host.Config)) *host.Engine {
+	t.Helper()
+	cfg := host.Config{
+		Store:        store,
+		Logger:       Logger(t),
+		Wasm:         wasm.Config{CacheDir: CacheDir(t)},
+		DrainTimeout: time.Second,
+		// Generous: a loaded machine is no runaway guest.
+		TurnTimeout: time.Minute,
+	}
+	for _, o := range options {
+		o(&cfg)
+	}
+	e, err := host.New(cfg)
+	require.NoError(t, err)
+	require.NoError(t, e.Start(t.Context()))
+	t.Cleanup(func() { _ = e.Stop(context.Background()) })
+	return e
+}
+
+// Push deploys a Go package as a module, named by the last part of its path
+// unless a name is given.
+func Push(t testing.TB, e *host.Engine, name, pkg string, options ...func(*host.PushRequest)) {
+	t.Helper()
+	req := host.PushRequest{Name: name, Binary: Module(t, pkg)}
+	for _, o := range options {
+		o(&req)
+	}
+	_, err := e.Push(t.Context(), req)
+	require.NoError(t, err)
+}
+
+// Start starts a workflow and returns the name of its execution.
+func Start(t testing.TB, e *host.Engine, workflow string, input any) string {
+	t.Helper()
+	row, _, err := e.StartWorkflow(t.Context(), host.StartRequest{Workflow: workflow, Input: Encode(t, input)})
+	require.NoError(t, err)
+	return row.Name()
+}
+
+// Wait waits for an execution to be over or paused.
+func Wait(t testing.TB, e *host.Engine, execution string) *journal.Execution {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	row, err := e.Wait(ctx, "", execution)
+	require.NoError(t, err, "waiting for %s", execution)
+	return row
+}
+
+// Execute starts a workflow, waits for it, and decodes its result, which must be
+// a success.
+func Execute[T any](t testing.TB, e *host.Engine, workflow string, input any) T {
+	t.Helper()
+	row := Wait(t, e, Start(t, e, workflow, input))
+	require.Equal(t, journal.Completed, row.State, "%v", row.Error)
+	return Decode[T](t, row.Value)
+}
+
+// Encode turns a value into msgpack.
+func Encode(t testing.TB, v any) []byte {
+	t.Helper()
+	b, err := abi.Marshal(v)
+	require.NoError(t, err)
+	return b
+}
+
+// Decode turns msgpack into a value.
+func Decode[T any](t testing.TB, data []byte) T {
+	t.Helper()
+	var v T
+	require.NoError(t, abi.Unmarshal(data, &v))
+	return v
+}
