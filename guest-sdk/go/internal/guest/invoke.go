@@ -107,9 +107,13 @@ func ActivityError(err error) *abi.Error {
 	return out
 }
 
-// Encode turns a result into msgpack.
+// Encode turns a value of the application into msgpack, in canonical form: Go
+// maps have no order, and the same value must give the same bytes every time.
 func Encode(what string, v any) ([]byte, error) {
 	b, err := abi.Marshal(v)
+	if err == nil {
+		b, err = abi.Canonical(b)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
@@ -118,3 +122,7 @@ func Encode(what string, v any) ([]byte, error) {
 	}
 	return b, nil
 }
+
+// NewActivityContext makes the SDK's typed context of an attempt. The SDK sets
+// it outside of modules, for crustertest, which cannot make one itself.
+var NewActivityContext func(Attempt) any

@@ -1,0 +1,259 @@
+package cruster_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	cruster "github.com/cruster/cruster/guest-sdk/go"
+	"github.com/cruster/cruster/guest-sdk/go/crustertest"
+	"github.com/stretchr/testify/require"
+)
+
+var interleaving = cruster.NewWorkflow("test.interleaving", func(ctx cruster.Context, n int) ([]string, error) {
+	var trace []string
+	futures := make([]cruster.Future[cruster.None], n)
+	for i := range futures {
+		futures[i] = cruster.Go(ctx, func(ctx cruster.Context) error {
+			for step := range 2 {
+				trace = append(trace, fmt.Sprintf("%d.%d", i, step))
+				if err := cruster.Sleep(ctx, time.Duration(n-i)*time.Second); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	trace = append(trace, "spawned")
+	_, err := cruster.All(ctx, futures...)
+	return trace, err
+})
+
+func TestCoroutinesTakeTurnsInOrder(t *testing.T) {
+	t.Parallel()
+	trace, h, err := run(t, interleaving, 3)
+	require.NoError(t, err)
+	require.Equal(t, []string{"spawned", "0.0", "1.0", "2.0", "2.1", "1.1", "0.1"}, trace)
+	require.Equal(t, 6*time.Second, h.Duration())
+}
+
+func TestThousandCoroutines(t *testing.T) {
+	t.Parallel()
+	trace, _, err := run(t, interleaving, 1000)
+	require.NoError(t, err)
+	require.Len(t, trace, 2001)
+	require.Equal(t, "spawned", trace[0])
+}
+
+var nesting = cruster.NewWorkflow("test.nesting", func(ctx cruster.Context, depth int) (int, error) {
+	return nest(ctx, depth)
+})
+
+func nest(ctx cruster.Context, depth int) (int, error) {
+	if depth == 0 {
+		return 1, cruster.Sleep(ctx, time.Second)
+	}
+	left := cruster.Async(ctx, func(ctx cruster.Context) (int, error) { return nest(ctx, depth-1) })
+	right := cruster.Async(ctx, func(ctx cruster.Context) (int, error) { return nest(ctx, depth-1) })
+	sums, err := cruster.All(ctx, left, right)
+	return sums[0] + sums[1], err
+}
+
+func TestNestedCoroutines(t *testing.T) {
+	t.Parallel()
+	sum, h, err := run(t, nesting, 6)
+	require.NoError(t, err)
+	require.Equal(t, 64, sum)
+	require.Equal(t, time.Second, h.Duration())
+}
+
+var firstOf = cruster.NewWorkflow("test.firstOf", func(ctx cruster.Context, _ int) (string, error) {
+	slow := cruster.Async(ctx, func(ctx cruster.Context) (string, error) { return "slow", cruster.Sleep(ctx, time.Hour) })
+	fast := cruster.Async(ctx, func(ctx cruster.Context) (string, error) { return "fast", cruster.Sleep(ctx, time.Second) })
+	i, v, err := cruster.First(ctx, slow, fast)
+	if err != nil || slow.Done() || !fast.Done() {
+		return "", fmt.Errorf("first: %v %v %v", err, slow.Done(), fast.Done())
+	}
+	w, err := slow.Await(ctx)
+	again, _ := slow.Await(ctx)
+	return fmt.Sprint(i, v, w, again), err
+})
+
+func TestFirstLeavesTheOthersRunning(t *testing.T) {
+	t.Parallel()
+	got, h, err := run(t, firstOf, 0)
+	require.NoError(t, err)
+	require.Equal(t, "1fastslowslow", got)
+	require.Equal(t, time.Hour, h.Duration())
+}
+
+var approved = cruster.NewDeferred[string]("approved")
+
+var timing = cruster.NewWorkflow("test.timing", func(ctx cruster.Context, limit time.Duration) (string, error) {
+	return cruster.WithTimeout(ctx, limit, approved.Future(ctx))
+})
+
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	late := crustertest.ResolveAfter(time.Minute, approved, "yes")
+	got, h, err := run(t, timing, 2*time.Minute, late)
+	require.NoError(t, err)
+	require.Equal(t, "yes", got)
+	require.Equal(t, crustertest.Canceled, h.Events[len(h.Events)-1].Type, "the timer that lost is cancelled")
+
+	_, h, err = run(t, timing, 2*time.Second, late)
+	require.ErrorContains(t, err, cruster.ErrTimeout.Error())
+	require.Equal(t, 2*time.Second, h.Duration())
+	require.Equal(t, crustertest.Delivered, h.Events[len(h.Events)-1].Type, "what was waited for is not cancelled")
+}
+
+var selecting = cruster.NewWorkflow("test.selecting", func(ctx cruster.Context, _ int) ([]string, error) {
+	var got []string
+	sum := echo.Go(ctx, pair{A: 4})
+	wait := approved.Future(ctx)
+	for range 3 {
+		err := cruster.Select(ctx,
+			cruster.On(wait, func(s string, err error) { got = append(got, fmt.Sprint("approved ", s, err)); wait = approved.Future(ctx) }),
+			cruster.On(sum, func(p pair, err error) {
+				got = append(got, fmt.Sprint("echo ", p.A, err))
+				sum = cruster.Async(ctx, func(ctx cruster.Context) (pair, error) { return pair{}, cruster.Sleep(ctx, time.Hour) })
+			}),
+			cruster.After(time.Minute, func() { got = append(got, "minute") }),
+		)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return got, nil
+})
+
+func TestSelect(t *testing.T) {
+	t.Parallel()
+	got, _, err := run(t, selecting, 0, crustertest.RejectAfter(90*time.Second, approved, cruster.Errorf("no", "never")))
+	require.NoError(t, err)
+	require.Equal(t, []string{"echo 4 <nil>", "minute", "approved CR-2014: never"}, got)
+}
+
+var emptySelect = cruster.NewWorkflow("test.emptySelect", func(ctx cruster.Context, _ int) (int, error) {
+	if _, _, err := cruster.First[int](ctx); err == nil {
+		return 0, fmt.Errorf("First of nothing must fail")
+	}
+	if got, err := cruster.All[int](ctx); err != nil || len(got) != 0 {
+		return 0, fmt.Errorf("All of nothing is nothing")
+	}
+	return 0, cruster.Select(ctx)
+})
+
+func TestSelectOfNothing(t *testing.T) {
+	t.Parallel()
+	_, _, err := run(t, emptySelect, 0)
+	require.ErrorContains(t, err, "no cases")
+}
+
+var cancelling = cruster.NewWorkflow("test.cancelling", func(ctx cruster.Context, _ int) (string, error) {
+	timer := cruster.Timer(ctx, time.Hour)
+	other := cruster.Go(ctx, func(ctx cruster.Context) error {
+		_, err := timer.Await(ctx)
+		return err
+	})
+	if err := cruster.Sleep(ctx, time.Second); err != nil {
+		return "", err
+	}
+	timer.Cancel(ctx)
+	timer.Cancel(ctx)
+	_, err := other.Await(ctx)
+	return fmt.Sprint(err), nil
+})
+
+func TestCancelWakesWaiters(t *testing.T) {
+	t.Parallel()
+	got, h, err := run(t, cancelling, 0)
+	require.NoError(t, err)
+	require.Equal(t, cruster.ErrCanceled.Error(), got)
+	require.Equal(t, time.Second, h.Duration())
+}
+
+var borrowing = cruster.NewWorkflow("test.borrowing", func(ctx cruster.Context, mode string) (string, error) {
+	var refusal string
+	steal := func() {
+		defer func() { refusal = fmt.Sprint(recover()) }()
+		_ = cruster.Sleep(ctx, time.Hour)
+	}
+	cruster.Go(ctx, func(cruster.Context) error {
+		if mode == "coroutine" {
+			steal()
+			return nil
+		}
+		caught := make(chan struct{})
+		go func() {
+			defer close(caught)
+			steal()
+		}()
+		<-caught
+		return nil
+	})
+	err := cruster.Sleep(ctx, time.Second)
+	return refusal, err
+})
+
+func TestForeignGoroutinesAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"goroutine", "coroutine"} {
+		got, _, err := run(t, borrowing, mode)
+		require.NoError(t, err)
+		require.Contains(t, got, string(abi.CodeGuestGoroutine))
+		require.Contains(t, got, "cruster.Go")
+	}
+}
+
+var stalling = cruster.NewWorkflow("test.stalling", func(ctx cruster.Context, _ int) (int, error) {
+	<-make(chan int)
+	return 0, nil
+})
+
+func TestStalledWorkflow(t *testing.T) {
+	t.Parallel()
+	_, err := crustertest.Run(t, stalling, 0, crustertest.TurnLimit(50*time.Millisecond))
+	require.Equal(t, string(abi.CodeGuestDeadlock), cruster.ErrorCode(err))
+}
+
+var rawChannels = cruster.NewWorkflow("test.rawChannels", func(ctx cruster.Context, n int) (int, error) {
+	numbers := make(chan int)
+	go func() {
+		defer close(numbers)
+		for i := range n {
+			numbers <- i
+		}
+	}()
+	sum := 0
+	for i := range numbers {
+		sum += i
+	}
+	return sum, cruster.Sleep(ctx, time.Second)
+})
+
+func TestRawGoroutinesBetweenDurableCalls(t *testing.T) {
+	t.Parallel()
+	sum, _, err := run(t, rawChannels, 100)
+	require.NoError(t, err)
+	require.Equal(t, 4950, sum)
+}
+
+var abandoning = cruster.NewWorkflow("test.abandoning", func(ctx cruster.Context, _ int) (int, error) {
+	for range 10 {
+		cruster.Go(ctx, func(ctx cruster.Context) error {
+			defer func() { _ = cruster.Sleep(ctx, time.Second) }()
+			return cruster.Sleep(ctx, time.Hour)
+		})
+	}
+	return 7, cruster.Sleep(ctx, time.Minute)
+})
+
+func TestWorkflowEndsWithoutItsCoroutines(t *testing.T) {
+	t.Parallel()
+	got, h, err := run(t, abandoning, 0)
+	require.NoError(t, err)
+	require.Equal(t, 7, got)
+	require.Equal(t, time.Minute, h.Duration())
+}

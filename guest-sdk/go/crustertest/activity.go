@@ -1,0 +1,143 @@
+package crustertest
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	cruster "github.com/cruster/cruster/guest-sdk/go"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// attempt performs one attempt of an activity and decides what follows.
+func (r *run) attempt(op uint32, a abi.Activity, n int) {
+	if _, ok := r.pending[op]; !ok || r.outcome != nil {
+		return // cancelled, or nobody is left to tell
+	}
+	out, took := r.tryOnce(op, a, n)
+	if out.Error == nil || !out.Error.Retryable || n > int(a.Retry.Retries) {
+		r.deliver(took, op, abi.Delivery{Error: out.Error, Value: out.Value})
+		return
+	}
+	r.world.after(took+backoff(a.Retry, n), func() { r.attempt(op, a, n+1) })
+}
+
+// tryOnce runs the activity's code and tells how much virtual time it took.
+func (r *run) tryOnce(op uint32, a abi.Activity, n int) (*abi.Outcome, time.Duration) {
+	took, limit := r.world.cfg.takes[a.Name], time.Duration(a.Timeout)
+	if limit > 0 && took > limit {
+		return &abi.Outcome{Error: abi.Errorf(abi.CodeActivityTimeout, "activity %s took longer than %v", a.Name, limit)}, limit
+	}
+	h := &attemptHost{world: r.world, execution: r.id, activity: a.Name}
+	inv := abi.Invocation{
+		Attempt: n, Body: a.Input, Execution: r.id, IdempotencyKey: fmt.Sprintf("%s/%d", r.id, op),
+		Kind: abi.InvokeActivity, Name: a.Name, Namespace: "test", Time: r.world.now.UnixNano(),
+	}
+	registry := guest.Default
+	if stub, ok := r.world.cfg.activities[a.Name]; ok {
+		registry = &guest.Registry{}
+		registry.AddActivity(stub)
+	}
+	_, out := registry.Start(h, inv, guest.Options{})
+	if err := h.end(out.Error == nil); err != nil && out.Error == nil {
+		out = &abi.Outcome{Error: abi.Errorf(abi.CodeSQL, "commit: %v", err)}
+	}
+	return out, took
+}
+
+// backoff is the delay after the n-th attempt; without jitter, as nothing is
+// random here.
+func backoff(p abi.Retry, n int) time.Duration {
+	d := time.Duration(p.Base)
+	if d <= 0 {
+		d = abi.DefaultBackoff
+	}
+	if p.Backoff != abi.BackoffConstant {
+		for i := 1; i < n && d < abi.MaxBackoff; i++ {
+			d *= 2
+		}
+	}
+	return min(d, abi.MaxBackoff)
+}
+
+// attemptHost is the host of one attempt.
+type attemptHost struct {
+	world     *world
+	execution string
+	activity  string
+	tx        Transaction
+}
+
+var _ guest.Host = (*attemptHost)(nil)
+
+// Issue refuses: durable ops belong into workflows.
+func (h *attemptHost) Issue(op *guest.Call, _ []byte) (uint32, *abi.Error) {
+	return 0, abi.Errorf(abi.CodeWrongContext, "%s was called in an activity", op.Name)
+}
+
+// Cancel does nothing, as there are no ops.
+func (h *attemptHost) Cancel(uint32) {}
+
+// Log passes a record on to the test.
+func (h *attemptHost) Log(level int32, text string) { h.world.log(h.execution, level, text) }
+
+func (w *world) log(execution string, level int32, text string) {
+	w.cfg.logf("%s %s %s: %s", w.now.Format("2006-01-02T15:04:05.000"), slog.Level(level), execution, text)
+}
+
+// Do performs an immediate call.
+func (h *attemptHost) Do(call *guest.Call, body []byte) ([]byte, *abi.Error) {
+	reply, err := h.perform(call.Name, body)
+	if err != nil {
+		return nil, abi.AsError(err)
+	}
+	return abi.MustMarshal(reply), nil
+}
+
+func (h *attemptHost) perform(name string, body []byte) (any, error) {
+	switch name {
+	case abi.ImportConfig:
+		var b abi.ConfigRequest
+		if err := abi.DecodeBody(body, &b); err != nil {
+			return nil, err
+		}
+		value, found := h.world.cfg.config[b.Name]
+		return abi.ConfigReply{Found: found, Value: value}, nil
+	case abi.ImportHTTP:
+		var b abi.HTTPRequest
+		if err := abi.DecodeBody(body, &b); err != nil {
+			return nil, err
+		}
+		return h.http(b)
+	case abi.ImportTxExec, abi.ImportTxQuery:
+		var b abi.SQL
+		if err := abi.DecodeBody(body, &b); err != nil {
+			return nil, err
+		}
+		return h.sql(name, b)
+	}
+	return nil, fmt.Errorf("crustertest: call %q is unknown", name)
+}
+
+func (h *attemptHost) http(b abi.HTTPRequest) (any, error) {
+	if h.tx != nil {
+		return nil, abi.Errorf(abi.CodeHTTPInTx, "%s %s was called while the transaction of %s is open", b.Method, b.URL, h.activity)
+	}
+	if h.world.cfg.http == nil {
+		return nil, h.missing("HTTP", "crustertest.HandleHTTP")
+	}
+	res, err := h.world.cfg.http(cruster.HTTPRequest{
+		Body: b.Body, Headers: b.Headers, Method: b.Method, Timeout: time.Duration(b.Timeout), URL: b.URL,
+	})
+	if err != nil {
+		return nil, abi.Errorf(abi.CodeHTTPFailed, "%s %s: %v", b.Method, b.URL, err)
+	}
+	return abi.HTTPResponse{Body: res.Body, Headers: res.Headers, Status: res.Status}, nil
+}
+
+// missing says what a test has to bring along.
+func (h *attemptHost) missing(what, option string) error {
+	return abi.Errorf(abi.CodeWrongContext, "activity %s uses %s, which the test does not provide", h.activity, what).
+		WithHint("Replace the activity with crustertest.Stub, or provide %s with %s.", what, option)
+}

@@ -1,0 +1,30 @@
+// Package crustertest runs workflows in a plain "go test": no host, no
+// WebAssembly, no waiting.
+//
+//	func TestProcessOrder(t *testing.T) {
+//		res, err := crustertest.Run(t, ProcessOrder, OrderRequest{OrderID: "42"},
+//			crustertest.Stub(Charge, func(ctx *cruster.ActivityContext, r ChargeRequest) (ChargeResult, error) {
+//				return ChargeResult{ID: "ch_1"}, nil
+//			}))
+//		require.NoError(t, err)
+//		require.Equal(t, "confirmed", res.Status)
+//	}
+//
+// The workflow runs on the same dispatcher as inside a module. What surrounds it
+// is simulated:
+//
+//   - Time is virtual. It jumps to the next thing that is due, so a workflow that
+//     sleeps for a month finishes at once.
+//   - Activities run for real, in the test's process, unless a [Stub] replaces
+//     them. They are retried as their policy says, in virtual time. SQL needs a
+//     database ([SQLite]), HTTP a handler ([HandleHTTP]); without, such calls fail
+//     with an error that says so.
+//   - Other workflows of the module run as executions of their own; those of
+//     other deployments need a [StubWorkflow].
+//   - Deferreds and interrupts come from outside at the virtual times that
+//     [ResolveAfter], [RejectAfter] and [InterruptAfter] say.
+//
+// A [History] records what happened, for assertions, and for [Replay], which
+// runs the workflow again against it and fails if it does anything else: a
+// check that the workflow is deterministic.
+package crustertest

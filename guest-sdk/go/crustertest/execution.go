@@ -1,0 +1,263 @@
+package crustertest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// run is one execution in the world, and the host of its workflow.
+type run struct {
+	world    *world
+	id       string
+	workflow string
+	input    []byte
+	ex       *guest.Execution
+	outcome  *abi.Outcome
+	// ops counts the ops issued; pending names those not delivered yet.
+	ops       uint32
+	pending   map[uint32]string
+	deferreds map[string]*deferred
+	// interruptOp waits for an interrupt.
+	interruptOp uint32
+	waiters     []func(*abi.Outcome)
+	history     History
+}
+
+// deferred is a promise of the execution.
+type deferred struct {
+	settled *abi.Delivery
+	waiters []uint32
+}
+
+var _ guest.Host = (*run)(nil)
+
+func newRun(w *world, id, workflow string, input []byte) *run {
+	r := &run{
+		world: w, id: id, workflow: workflow, input: input,
+		pending:   map[uint32]string{},
+		deferreds: map[string]*deferred{},
+		history:   History{Execution: id, Workflow: workflow, Input: input, Start: w.now},
+	}
+	w.runs[id] = r
+	return r
+}
+
+func (r *run) invocation() abi.Invocation {
+	return abi.Invocation{
+		Body: r.input, Execution: r.id, Kind: abi.InvokeWorkflow, Name: r.workflow,
+		Namespace: "test", Time: r.history.Start.UnixNano(),
+	}
+}
+
+func (r *run) start() {
+	ex, out := guest.Default.Start(r, r.invocation(), guest.Options{Contain: true, Stall: r.world.cfg.turnLimit})
+	r.ex = ex
+	r.turnOver(out)
+}
+
+func (r *run) turnOver(out *abi.Outcome) {
+	if out != nil {
+		r.finish(out)
+	}
+}
+
+func (r *run) finish(out *abi.Outcome) {
+	r.outcome = out
+	for _, tell := range r.waiters {
+		tell(out)
+	}
+	r.waiters = nil
+}
+
+// onEnd calls tell when the execution is over, or now if it is.
+func (r *run) onEnd(tell func(*abi.Outcome)) {
+	if r.outcome != nil {
+		tell(r.outcome)
+		return
+	}
+	r.waiters = append(r.waiters, tell)
+}
+
+// deliver makes a delivery due in d.
+func (r *run) deliver(d time.Duration, op uint32, result abi.Delivery) {
+	result.Op = op
+	r.world.after(d, func() {
+		if _, ok := r.pending[op]; !ok || r.outcome != nil {
+			return
+		}
+		delete(r.pending, op)
+		r.history.add(Event{Time: r.world.now, Type: Delivered, Op: op, Value: result.Value, Err: result.Error})
+		r.turnOver(r.ex.Resume(abi.Resume{Deliveries: []abi.Delivery{result}, Time: r.world.now.UnixNano()}))
+	})
+}
+
+func (r *run) deliverValue(op uint32, v any) {
+	r.deliver(0, op, abi.Delivery{Value: abi.MustMarshal(v)})
+}
+
+// Issue takes an op and arranges for what will become of it.
+func (r *run) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
+	perform, name, err := r.decode(call.Name, body)
+	if err != nil {
+		return 0, abi.AsError(err)
+	}
+	r.ops++
+	op := r.ops
+	r.pending[op] = strings.TrimSpace(call.Name + " " + name)
+	r.history.add(Event{Time: r.world.now, Type: Issued, Op: op, Kind: call.Name, Name: name, Body: body})
+	perform(op)
+	return op, nil
+}
+
+// decode reads the body of an op and returns what is to be done, with the name
+// it has in the history.
+func (r *run) decode(kind string, body []byte) (perform func(op uint32), name string, err error) {
+	switch kind {
+	case abi.OpInterrupted:
+		return func(op uint32) { r.interruptOp = op }, "", nil
+	case abi.OpSleep:
+		var b abi.Sleep
+		err = abi.DecodeBody(body, &b)
+		d := time.Duration(b.Duration)
+		return func(op uint32) { r.deliver(d, op, abi.Delivery{Value: abi.Nil}) }, d.String(), err
+	case abi.OpActivity:
+		var b abi.Activity
+		err = abi.DecodeBody(body, &b)
+		return func(op uint32) { r.world.after(0, func() { r.attempt(op, b, 1) }) }, b.Name, err
+	case abi.OpDeferred:
+		var b abi.Deferred
+		err = abi.DecodeBody(body, &b)
+		return func(op uint32) { r.await(b.Name, op) }, b.Name, err
+	case abi.OpResolve:
+		var b abi.Resolve
+		err = abi.DecodeBody(body, &b)
+		return func(op uint32) { r.resolve(op, b) }, b.Name, err
+	case abi.OpCall, abi.OpSend:
+		var b abi.Call
+		err = abi.DecodeBody(body, &b)
+		return func(op uint32) { r.call(op, b, kind == abi.OpCall) }, b.Workflow, err
+	case abi.OpPoll:
+		var b abi.Poll
+		err = abi.DecodeBody(body, &b)
+		return func(op uint32) { r.poll(op, b.Execution) }, b.Execution, err
+	}
+	return nil, "", fmt.Errorf("crustertest: op %q is unknown", kind)
+}
+
+func (r *run) deferred(name string) *deferred {
+	d, ok := r.deferreds[name]
+	if !ok {
+		d = &deferred{}
+		r.deferreds[name] = d
+	}
+	return d
+}
+
+func (r *run) await(name string, op uint32) {
+	d := r.deferred(name)
+	if d.settled != nil {
+		r.deliver(0, op, *d.settled)
+		return
+	}
+	d.waiters = append(d.waiters, op)
+}
+
+// settle fixes a deferred and tells whether it was open.
+func (r *run) settle(name string, result abi.Delivery) bool {
+	d := r.deferred(name)
+	if d.settled != nil {
+		return false
+	}
+	d.settled = &result
+	for _, op := range d.waiters {
+		r.deliver(0, op, result)
+	}
+	d.waiters = nil
+	return true
+}
+
+func (r *run) resolve(op uint32, b abi.Resolve) {
+	owner := r
+	if b.Execution != "" && b.Execution != r.id {
+		other, ok := r.world.runs[b.Execution]
+		if !ok {
+			r.deliver(0, op, abi.Delivery{Error: abi.Errorf(abi.CodeExecutionNotFound, "there is no execution %s", b.Execution)})
+			return
+		}
+		owner = other
+	}
+	r.deliverValue(op, owner.settle(b.Name, abi.Delivery{Error: b.Error, Value: b.Value}))
+}
+
+func (r *run) call(op uint32, b abi.Call, wait bool) {
+	other, err := r.world.call(b)
+	switch {
+	case err != nil:
+		r.deliver(0, op, abi.Delivery{Error: err})
+	case !wait:
+		r.deliverValue(op, other.id)
+	case other == r:
+		r.deliver(0, op, abi.Delivery{Error: abi.Errorf(abi.CodeCallToItself, "execution %s called itself", r.id)})
+	default:
+		other.onEnd(func(out *abi.Outcome) { r.deliver(0, op, abi.Delivery{Error: out.Error, Value: out.Value}) })
+	}
+}
+
+func (r *run) poll(op uint32, id string) {
+	other, ok := r.world.runs[id]
+	if !ok {
+		r.deliver(0, op, abi.Delivery{Error: abi.Errorf(abi.CodeExecutionNotFound, "there is no execution %s", id)})
+		return
+	}
+	r.deliverValue(op, abi.PollReply{Outcome: other.outcome, State: other.state()})
+}
+
+func (r *run) state() string {
+	switch {
+	case r.outcome == nil:
+		return "running"
+	case r.outcome.Error == nil:
+		return "completed"
+	case r.outcome.Error.Code == abi.CodeInterrupted:
+		return "interrupted"
+	}
+	return "failed"
+}
+
+func (r *run) interrupt(reason string) {
+	if r.interruptOp != 0 {
+		r.deliver(0, r.interruptOp, abi.Delivery{Value: abi.MustMarshal(abi.Interruption{Reason: reason})})
+	}
+}
+
+// Cancel forgets an op.
+func (r *run) Cancel(op uint32) {
+	r.history.add(Event{Time: r.world.now, Type: Canceled, Op: op, Kind: r.pending[op]})
+	delete(r.pending, op)
+}
+
+// Do refuses: immediate calls belong into activities.
+func (r *run) Do(call *guest.Call, _ []byte) ([]byte, *abi.Error) {
+	return nil, abi.Errorf(abi.CodeWrongContext, "%s was called in a workflow", call.Name)
+}
+
+// Log passes a record on to the test.
+func (r *run) Log(level int32, text string) { r.world.log(r.id, level, text) }
+
+// waitsFor names the ops that were not delivered.
+func (r *run) waitsFor() string {
+	var names []string
+	for op := uint32(1); op <= r.ops; op++ {
+		if name, ok := r.pending[op]; ok && op != r.interruptOp {
+			names = append(names, fmt.Sprintf("%s (op %d)", name, op))
+		}
+	}
+	if len(names) == 0 {
+		return "its own coroutines"
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,94 @@
+package crustertest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// Types of an [Event].
+const (
+	// Issued says that the workflow asked for an op.
+	Issued = "issued"
+	// Canceled says that the workflow no longer waits for an op.
+	Canceled = "canceled"
+	// Delivered says that the workflow was told the outcome of an op.
+	Delivered = "delivered"
+)
+
+// History is what happened in an execution, in order. It is filled by [Record]
+// and checked by [Replay].
+type History struct {
+	Execution string
+	Workflow  string
+	Input     []byte
+	Start     time.Time
+	Events    []Event
+	Outcome   abi.Outcome
+}
+
+// Event is one thing that happened.
+type Event struct {
+	Time time.Time
+	// Type is [Issued], [Canceled] or [Delivered].
+	Type string
+	Op   uint32
+	// Kind and Name say what was issued: "activity" "reserve", "sleep" "2s".
+	Kind string
+	Name string
+	// Body is the op as it was issued, in msgpack.
+	Body []byte
+	// Value or Err is what was delivered.
+	Value []byte
+	Err   *abi.Error
+}
+
+func (h *History) add(e Event) { h.Events = append(h.Events, e) }
+
+// String renders the event in a line.
+func (e Event) String() string {
+	switch e.Type {
+	case Issued:
+		return strings.TrimSpace(fmt.Sprintf("issued %d %s %s", e.Op, e.Kind, e.Name))
+	case Delivered:
+		if e.Err != nil {
+			return fmt.Sprintf("delivered %d: %v", e.Op, e.Err)
+		}
+		return fmt.Sprintf("delivered %d", e.Op)
+	default:
+		return fmt.Sprintf("%s %d", e.Type, e.Op)
+	}
+}
+
+// Steps lists the ops that the workflow issued, as "activity reserve" or "sleep
+// 2s", in order. The wait for an interrupt, which every workflow begins with,
+// is left out.
+func (h *History) Steps() []string {
+	steps := []string{}
+	for _, e := range h.Events {
+		if e.Type == Issued && e.Kind != abi.OpInterrupted {
+			steps = append(steps, e.Kind+" "+e.Name)
+		}
+	}
+	return steps
+}
+
+// Duration is how long the execution took, in virtual time.
+func (h *History) Duration() time.Duration {
+	if len(h.Events) == 0 {
+		return 0
+	}
+	return h.Events[len(h.Events)-1].Time.Sub(h.Start)
+}
+
+// String renders the history line by line, with virtual times.
+func (h *History) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", h.Execution)
+	for _, e := range h.Events {
+		fmt.Fprintf(&b, "%12s  %s\n", e.Time.Sub(h.Start), e)
+	}
+	return b.String()
+}

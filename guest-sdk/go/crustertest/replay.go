@@ -1,0 +1,156 @@
+package crustertest
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// Replay runs the workflow of a history again, delivers what was delivered
+// then, and fails the test if the workflow does anything else than it did.
+// Neither activities nor other workflows run.
+func Replay(t testing.TB, h *History) {
+	t.Helper()
+	if err := h.Replay(); err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+// Replay is the function [Replay] without a test: the error says where the
+// workflow went another way.
+func (h *History) Replay() error {
+	r := &replayer{history: h}
+	inv := abi.Invocation{
+		Body: h.Input, Execution: h.Execution, Kind: abi.InvokeWorkflow, Name: h.Workflow,
+		Namespace: "test", Time: h.Start.UnixNano(),
+	}
+	ex, out := guest.Default.Start(r, inv, guest.Options{Contain: true, Stall: 10 * time.Second})
+	if ex != nil {
+		defer ex.Close()
+	}
+	for out == nil && r.problem == nil && r.next < len(h.Events) {
+		e := h.Events[r.next]
+		if e.Type != Delivered {
+			r.differ("the workflow waits")
+			break
+		}
+		r.next++
+		out = ex.Resume(abi.Resume{
+			Deliveries: []abi.Delivery{{Error: e.Err, Op: e.Op, Value: e.Value}},
+			Time:       e.Time.UnixNano(),
+		})
+	}
+	switch {
+	case r.problem != nil:
+		return r.problem
+	case out == nil:
+		if h.Outcome.Error == nil || h.Outcome.Error.Code != abi.CodeGuestDeadlock {
+			r.differ("the workflow waits")
+		}
+	case r.next < len(h.Events):
+		r.differ("the workflow is over")
+	case !sameOutcome(*out, h.Outcome):
+		r.differ(fmt.Sprintf("the workflow ended with %s instead of %s", renderOutcome(*out), renderOutcome(h.Outcome)))
+	}
+	return r.problem
+}
+
+// replayer is a host that performs nothing: it holds each request against the
+// history.
+type replayer struct {
+	history *History
+	next    int
+	ops     uint32
+	problem error
+}
+
+var _ guest.Host = (*replayer)(nil)
+
+// differ notes the first difference.
+func (r *replayer) differ(now string) {
+	if r.problem != nil {
+		return
+	}
+	then := "the end of the history"
+	if r.next < len(r.history.Events) {
+		then = r.history.Events[r.next].String()
+	}
+	r.problem = abi.Errorf(abi.CodeNondeterminism, "%s is not deterministic: event %d\n  then: %s\n  now:  %s",
+		r.history.Execution, r.next+1, then, now)
+}
+
+// Issue takes the next op of the history, which must be the same.
+func (r *replayer) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
+	r.ops++
+	if r.problem != nil || r.next >= len(r.history.Events) {
+		r.differ("issued " + call.Name)
+		return r.ops, nil
+	}
+	e := r.history.Events[r.next]
+	if e.Type != Issued || e.Kind != call.Name || !sameValue(e.Body, body) {
+		r.differ(fmt.Sprintf("issued %d %s %s", r.ops, call.Name, render(body)))
+		return r.ops, nil
+	}
+	r.next++
+	return e.Op, nil
+}
+
+// Cancel must come where it came then.
+func (r *replayer) Cancel(op uint32) {
+	if r.problem == nil && r.next < len(r.history.Events) {
+		if e := r.history.Events[r.next]; e.Type == Canceled && e.Op == op {
+			r.next++
+			return
+		}
+	}
+	r.differ(fmt.Sprintf("canceled %d", op))
+}
+
+// Do refuses as it did then.
+func (r *replayer) Do(call *guest.Call, _ []byte) ([]byte, *abi.Error) {
+	return nil, abi.Errorf(abi.CodeWrongContext, "%s was called in a workflow", call.Name)
+}
+
+// Log is silent: the record was written then.
+func (r *replayer) Log(int32, string) {}
+
+// sameValue compares msgpack values by meaning: the order of map entries does
+// not count.
+func sameValue(a, b []byte) bool {
+	ca, errA := abi.Canonical(a)
+	cb, errB := abi.Canonical(b)
+	if errA != nil || errB != nil {
+		return bytes.Equal(a, b)
+	}
+	return bytes.Equal(ca, cb)
+}
+
+func sameOutcome(a, b abi.Outcome) bool {
+	if (a.Error == nil) != (b.Error == nil) {
+		return false
+	}
+	if a.Error != nil {
+		return a.Error.Code == b.Error.Code && a.Error.Message == b.Error.Message && a.Error.Type == b.Error.Type
+	}
+	return sameValue(a.Value, b.Value)
+}
+
+func renderOutcome(o abi.Outcome) string {
+	if o.Error != nil {
+		return o.Error.Error()
+	}
+	return render(o.Value)
+}
+
+// render shows a msgpack value to people.
+func render(b []byte) string {
+	var v any
+	if err := abi.Unmarshal(b, &v); err != nil {
+		return fmt.Sprintf("%x", b)
+	}
+	return fmt.Sprintf("%v", v)
+}

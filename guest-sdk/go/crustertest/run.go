@@ -1,0 +1,138 @@
+package crustertest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	cruster "github.com/cruster/cruster/guest-sdk/go"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// Run executes a workflow to its end and returns its result. Its log goes to
+// the test's.
+func Run[Req, Res any](t testing.TB, wf *cruster.Workflow[Req, Res], req Req, opts ...Option) (Res, error) {
+	t.Helper()
+	return Execute(wf, req, append([]Option{logTo(t.Logf)}, opts...)...)
+}
+
+// Execute is [Run] without a test, for examples and fuzzing.
+func Execute[Req, Res any](wf *cruster.Workflow[Req, Res], req Req, opts ...Option) (Res, error) {
+	var res Res
+	body, err := abi.Marshal(req)
+	if err != nil {
+		return res, fmt.Errorf("the request of %s: %w", wf.Name(), err)
+	}
+	cfg := newConfig(opts)
+	out := newWorld(cfg).execute(wf.Name(), body)
+	if out.Error != nil {
+		return res, out.Error
+	}
+	if err := abi.Unmarshal(out.Value, &res); err != nil {
+		return res, fmt.Errorf("the result of %s: %w", wf.Name(), err)
+	}
+	return res, nil
+}
+
+// Option changes the world that a workflow runs in.
+type Option func(*config)
+
+type config struct {
+	activities  map[string]*guest.Activity
+	config      map[string]string
+	database    Database
+	executionID string
+	history     *History
+	http        func(cruster.HTTPRequest) (cruster.HTTPResponse, error)
+	logf        func(string, ...any)
+	outside     []outsideEvent
+	start       time.Time
+	takes       map[string]time.Duration
+	turnLimit   time.Duration
+	workflows   map[string]func(body []byte) ([]byte, error)
+}
+
+// outsideEvent is something that happens to the execution at a given time.
+type outsideEvent struct {
+	after time.Duration
+	apply func(*run)
+}
+
+func newConfig(opts []Option) *config {
+	c := &config{
+		activities: map[string]*guest.Activity{},
+		config:     map[string]string{},
+		logf:       func(string, ...any) {},
+		start:      time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC),
+		takes:      map[string]time.Duration{},
+		turnLimit:  10 * time.Second,
+		workflows:  map[string]func([]byte) ([]byte, error){},
+	}
+	for _, o := range opts {
+		o(c)
+	}
+	return c
+}
+
+func logTo(logf func(string, ...any)) Option {
+	return func(c *config) { c.logf = logf }
+}
+
+// StartTime is when the execution starts. Defaults to the first of January
+// 2030, UTC.
+func StartTime(t time.Time) Option {
+	return func(c *config) { c.start = t.UTC() }
+}
+
+// ExecutionID names the execution. Defaults to test/WORKFLOW/KEY.
+func ExecutionID(id string) Option {
+	return func(c *config) { c.executionID = id }
+}
+
+// Config sets a configuration value that activities read.
+func Config(name, value string) Option {
+	return func(c *config) { c.config[name] = value }
+}
+
+// Record fills h with the history of the execution.
+func Record(h *History) Option {
+	return func(c *config) { c.history = h }
+}
+
+// TurnLimit bounds the real time that the workflow may compute without waiting
+// for a durable call; a workflow that blocks on a channel of its own fails with
+// an error after it. Defaults to ten seconds.
+func TurnLimit(d time.Duration) Option {
+	return func(c *config) { c.turnLimit = d }
+}
+
+// HandleHTTP answers the HTTP calls of activities.
+func HandleHTTP(handler func(cruster.HTTPRequest) (cruster.HTTPResponse, error)) Option {
+	return func(c *config) { c.http = handler }
+}
+
+// ResolveAfter resolves a deferred of the execution from outside, at a virtual
+// time after its start.
+func ResolveAfter[T any](d time.Duration, deferred cruster.Deferred[T], value T) Option {
+	b, err := abi.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("crustertest: the value of deferred %s: %v", deferred.Name(), err))
+	}
+	return outside(d, func(r *run) { r.settle(deferred.Name(), abi.Delivery{Value: b}) })
+}
+
+// RejectAfter rejects a deferred of the execution from outside.
+func RejectAfter[T any](d time.Duration, deferred cruster.Deferred[T], cause error) Option {
+	e := guest.NewError(abi.CodeDeferredRejected, cause)
+	return outside(d, func(r *run) { r.settle(deferred.Name(), abi.Delivery{Error: e}) })
+}
+
+// InterruptAfter asks the execution to stop.
+func InterruptAfter(d time.Duration, reason string) Option {
+	return outside(d, func(r *run) { r.interrupt(reason) })
+}
+
+func outside(d time.Duration, apply func(*run)) Option {
+	return func(c *config) { c.outside = append(c.outside, outsideEvent{after: d, apply: apply}) }
+}

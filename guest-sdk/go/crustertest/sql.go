@@ -1,0 +1,139 @@
+package crustertest
+
+import (
+	"database/sql"
+	"fmt"
+	"regexp"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// Database is where the SQL of activities goes; see [SQLite] for a ready one.
+type Database interface {
+	Begin() (Transaction, error)
+}
+
+// Transaction is that of one attempt of an activity. It begins with its first
+// statement, and is committed if the attempt succeeds.
+type Transaction interface {
+	Exec(query string, args []any) (rowsAffected int64, err error)
+	Query(query string, args []any) (columns []string, rows [][]any, err error)
+	Commit() error
+	Rollback() error
+}
+
+// UseDatabase gives activities a database.
+func UseDatabase(db Database) Option {
+	return func(c *config) { c.database = db }
+}
+
+// SQLite gives activities a SQLite database that the test opened with a driver
+// of its choice, and applies the migrations of the module to it. It panics if
+// they fail.
+func SQLite(db *sql.DB) Option {
+	// A database in memory lives and dies with its one connection.
+	db.SetMaxOpenConns(1)
+	for _, m := range guest.Default.Manifest().Migrations {
+		if m.Dialect == abi.DialectPostgres {
+			continue
+		}
+		if _, err := db.Exec(m.SQL); err != nil {
+			panic(fmt.Sprintf("crustertest: migration %d %s: %v", m.Version, m.Name, err))
+		}
+	}
+	return UseDatabase(sqlite{db})
+}
+
+type sqlite struct{ db *sql.DB }
+
+type sqliteTx struct{ tx *sql.Tx }
+
+func (s sqlite) Begin() (Transaction, error) {
+	tx, err := s.db.Begin()
+	if err != nil {
+		return nil, err
+	}
+	return sqliteTx{tx}, nil
+}
+
+// To SQLite $1 is a parameter with a name, and ?1 is one with a number.
+var placeholder = regexp.MustCompile(`\$(\d+)`)
+
+func questionMarks(query string) string { return placeholder.ReplaceAllString(query, "?$1") }
+
+func (t sqliteTx) Exec(query string, args []any) (int64, error) {
+	res, err := t.tx.Exec(questionMarks(query), args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+func (t sqliteTx) Query(query string, args []any) ([]string, [][]any, error) {
+	rows, err := t.tx.Query(questionMarks(query), args...)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, nil, err
+	}
+	all := [][]any{}
+	for rows.Next() {
+		row, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, nil, err
+		}
+		all = append(all, row)
+	}
+	return columns, all, rows.Err()
+}
+
+func (t sqliteTx) Commit() error   { return t.tx.Commit() }
+func (t sqliteTx) Rollback() error { return t.tx.Rollback() }
+
+// sql runs one statement in the transaction of the attempt.
+func (h *attemptHost) sql(call string, b abi.SQL) (any, error) {
+	if h.world.cfg.database == nil {
+		return nil, h.missing("SQL", "crustertest.SQLite")
+	}
+	var args []any
+	if err := abi.DecodeBody(b.Args, &args); err != nil {
+		return nil, err
+	}
+	if h.tx == nil {
+		tx, err := h.world.cfg.database.Begin()
+		if err != nil {
+			return nil, abi.Errorf(abi.CodeSQL, "begin: %v", err)
+		}
+		h.tx = tx
+	}
+	if call == abi.ImportTxExec {
+		n, err := h.tx.Exec(b.Query, args)
+		if err != nil {
+			return nil, abi.Errorf(abi.CodeSQL, "%v", err)
+		}
+		return abi.ExecReply{RowsAffected: n}, nil
+	}
+	columns, rows, err := h.tx.Query(b.Query, args)
+	if err != nil {
+		return nil, abi.Errorf(abi.CodeSQL, "%v", err)
+	}
+	return abi.QueryReply{Columns: columns, Rows: rows}, nil
+}
+
+// end commits or rolls back.
+func (h *attemptHost) end(commit bool) error {
+	switch {
+	case h.tx == nil:
+		return nil
+	case commit:
+		return h.tx.Commit()
+	}
+	return h.tx.Rollback()
+}

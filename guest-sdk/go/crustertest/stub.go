@@ -1,0 +1,54 @@
+package crustertest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	cruster "github.com/cruster/cruster/guest-sdk/go"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// Stub replaces an activity. Input and result still pass through msgpack, and
+// errors are retried as those of the real one would be.
+func Stub[In, Out any](a *cruster.Activity[In, Out], fn func(*cruster.ActivityContext, In) (Out, error)) Option {
+	stub := &guest.Activity{
+		Name: a.Name(),
+		Run: func(at guest.Attempt, body []byte) ([]byte, error) {
+			var in In
+			if err := abi.Unmarshal(body, &in); err != nil {
+				return nil, fmt.Errorf("the input of the stub of %s: %w", a.Name(), err)
+			}
+			out, err := fn(guest.NewActivityContext(at).(*cruster.ActivityContext), in)
+			if err != nil {
+				return nil, err
+			}
+			return guest.Encode("the result of the stub of "+a.Name(), out)
+		},
+	}
+	return func(c *config) { c.activities[a.Name()] = stub }
+}
+
+// Takes says how much virtual time each attempt of an activity takes; none
+// otherwise. An attempt that takes longer than the activity's timeout fails.
+func Takes[In, Out any](a *cruster.Activity[In, Out], d time.Duration) Option {
+	return func(c *config) { c.takes[a.Name()] = d }
+}
+
+// StubWorkflow replaces a workflow that the tested one calls: "Name", or
+// "deployment/Name" for one of another deployment.
+func StubWorkflow[Req, Res any](name string, fn func(Req) (Res, error)) Option {
+	return func(c *config) {
+		c.workflows[name] = func(body []byte) ([]byte, error) {
+			var req Req
+			if err := abi.Unmarshal(body, &req); err != nil {
+				return nil, abi.Errorf(abi.CodeBadInput, "the request does not fit the stub of %s: %v", name, err)
+			}
+			res, err := fn(req)
+			if err != nil {
+				return nil, err
+			}
+			return guest.Encode("the result of the stub of "+name, res)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package crustertest
+
+import (
+	"cmp"
+	"container/heap"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// world is the simulated host: a virtual clock, a queue of what is due, and the
+// executions that live in it. One goroutine runs it all.
+type world struct {
+	cfg   *config
+	now   time.Time
+	queue events
+	seq   int
+	runs  map[string]*run
+}
+
+// event is something due at a time; equal times go by seq.
+type event struct {
+	at    time.Time
+	seq   int
+	apply func()
+}
+
+type events []event
+
+func (q events) Len() int { return len(q) }
+func (q events) Less(i, j int) bool {
+	return cmp.Or(q[i].at.Compare(q[j].at), cmp.Compare(q[i].seq, q[j].seq)) < 0
+}
+func (q events) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *events) Push(x any)   { *q = append(*q, x.(event)) }
+func (q *events) Pop() any {
+	old := *q
+	last := old[len(old)-1]
+	*q = old[:len(old)-1]
+	return last
+}
+
+func newWorld(cfg *config) *world {
+	return &world{cfg: cfg, now: cfg.start, runs: map[string]*run{}}
+}
+
+// after makes something due in d.
+func (w *world) after(d time.Duration, apply func()) {
+	w.seq++
+	heap.Push(&w.queue, event{at: w.now.Add(max(d, 0)), seq: w.seq, apply: apply})
+}
+
+// execute runs a workflow to its end.
+func (w *world) execute(workflow string, body []byte) *abi.Outcome {
+	defer w.close()
+	key, err := deriveKey(workflow, body)
+	if err != nil {
+		return &abi.Outcome{Error: abi.AsError(err)}
+	}
+	id := cmp.Or(w.cfg.executionID, executionID(workflow, key))
+	root := newRun(w, id, workflow, body)
+	for _, o := range w.cfg.outside {
+		w.after(o.after, func() { o.apply(root) })
+	}
+	root.start()
+	for root.outcome == nil {
+		if len(w.queue) == 0 {
+			root.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestDeadlock,
+				"the workflow waits for ever: nothing is left that could happen, and it waits for %s", root.waitsFor())}
+			break
+		}
+		e := heap.Pop(&w.queue).(event)
+		w.now = e.at
+		e.apply()
+	}
+	if w.cfg.history != nil {
+		root.history.Outcome = *root.outcome
+		*w.cfg.history = root.history
+	}
+	return root.outcome
+}
+
+func (w *world) close() {
+	ids := make([]string, 0, len(w.runs))
+	for id := range w.runs {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		if ex := w.runs[id].ex; ex != nil {
+			ex.Close()
+		}
+	}
+}
+
+// call starts another workflow or finds the execution that has its key.
+func (w *world) call(c abi.Call) (*run, *abi.Error) {
+	if stub, ok := w.cfg.workflows[c.Workflow]; ok {
+		return w.callStub(c, stub), nil
+	}
+	name := strings.TrimPrefix(c.Workflow, "test/")
+	if _, ok := guest.Default.Workflow(name); !ok {
+		return nil, abi.Errorf(abi.CodeUnknownWorkflow, "there is no workflow %s in this module", c.Workflow).
+			WithHint("Replace workflows of other deployments with crustertest.StubWorkflow.")
+	}
+	key, err := callKey(name, c)
+	if err != nil {
+		return nil, abi.AsError(err)
+	}
+	id := executionID(name, key)
+	if r, ok := w.runs[id]; ok {
+		return r, nil
+	}
+	child := newRun(w, id, name, c.Input)
+	w.after(0, child.start)
+	return child, nil
+}
+
+// callStub makes an execution that is over as soon as it starts.
+func (w *world) callStub(c abi.Call, stub func([]byte) ([]byte, error)) *run {
+	key, err := callKey("", c)
+	if err != nil {
+		key = "bad-key"
+	}
+	id := executionID(c.Workflow, key)
+	if r, ok := w.runs[id]; ok {
+		return r
+	}
+	r := newRun(w, id, c.Workflow, c.Input)
+	w.after(0, func() {
+		value, err := stub(c.Input)
+		if err != nil {
+			e := guest.NewError(abi.CodeWorkflowFailed, err)
+			if errors.Is(err, guest.ErrInterrupted) {
+				e = abi.Errorf(abi.CodeInterrupted, "%v", err)
+			}
+			r.finish(&abi.Outcome{Error: e})
+			return
+		}
+		r.finish(&abi.Outcome{Value: value})
+	})
+	return r
+}
+
+func executionID(workflow, key string) string {
+	if strings.Contains(workflow, "/") {
+		return workflow + "/" + key
+	}
+	return "test/" + workflow + "/" + key
+}
+
+// callKey is the key of a call: the one given with it, or a derived one.
+func callKey(workflow string, c abi.Call) (string, error) {
+	switch c.KeyMode {
+	case abi.KeyHashed:
+		return abi.HashString(c.Key), nil
+	case abi.KeyRaw:
+		return c.Key, nil
+	}
+	return deriveKey(workflow, c.Input)
+}
+
+// deriveKey computes the key of a request as the host does.
+func deriveKey(workflow string, body []byte) (string, error) {
+	wf, ok := guest.Default.Workflow(workflow)
+	if !ok || wf.Key == nil {
+		return abi.Hash(body)
+	}
+	_, out := guest.Default.Start(nil, abi.Invocation{Kind: abi.InvokeKey, Name: workflow, Body: body}, guest.Options{})
+	if out.Error != nil {
+		return "", out.Error
+	}
+	if wf.KeyMode == abi.KeyFromFunctionHashed {
+		return abi.Hash(out.Value)
+	}
+	var key string
+	if err := abi.Unmarshal(out.Value, &key); err != nil {
+		return "", fmt.Errorf("the key of %s: %w", workflow, err)
+	}
+	if key == "" || len(key) > abi.MaxKey {
+		return "", abi.Errorf(abi.CodeBadKey, "the key of %s has %d bytes, it must have 1 to %d", workflow, len(key), abi.MaxKey)
+	}
+	return key, nil
+}
