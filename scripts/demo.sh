@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# The promise of Cruster, acted out: an order is under way, its host is killed
+# with -9, a new host takes over, and the order finishes as if nothing had
+# happened. Every claim is checked; the script fails if one does not hold.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+say()  { printf '\n\033[1m%s\033[0m\n' "$*"; }
+seen() { printf '  \033[32m✓\033[0m %s\n' "$*"; }
+die()  {
+	printf '  \033[31m✗ %s\033[0m\n' "$*" >&2
+	[[ -s $work/host.log ]] && { echo "  the end of the host's log:" >&2; tail -n 20 "$work/host.log" >&2; }
+	exit 1
+}
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/cruster-demo.XXXXXX")
+host_pid=
+cleanup() {
+	if [[ -n $host_pid ]]; then kill -9 "$host_pid" 2>/dev/null || true; fi
+	rm -rf "$work"
+}
+trap cleanup EXIT
+
+# until_true SECONDS WHAT COMMAND…: asks again until COMMAND succeeds.
+until_true() {
+	local deadline=$((SECONDS + $1)) what=$2
+	shift 2
+	until "$@" >/dev/null 2>&1; do
+		((SECONDS < deadline)) || die "$what did not happen in time"
+		if [[ -n $host_pid ]] && ! kill -0 "$host_pid" 2>/dev/null; then die "the host ended by itself"; fi
+		read -rt 0.1 <> <(:) || true
+	done
+}
+
+free_port() {
+	local port
+	while :; do
+		port=$((20000 + RANDOM % 30000))
+		(exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { echo "$port"; return; }
+	done
+}
+
+cruster() { bin/cruster-host "$@"; }
+
+start_host() {
+	bin/cruster-host serve --store "sqlite:$work/data" --grpc-addr "$CRUSTER_ADDR" --http-addr "127.0.0.1:$http_port" >>"$work/host.log" 2>&1 &
+	host_pid=$!
+	disown "$host_pid"
+	until_true 60 "the start of the host" cruster module list
+}
+
+say "1. Build the host and the examples"
+scripts/install.sh
+make --no-print-directory build >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
+seen "bin/cruster-host and $(ls bin/modules/*.wasm | wc -l) modules"
+
+say "2. Start a host on its embedded store, and push the examples"
+export CRUSTER_ADDR=127.0.0.1:$(free_port)
+http_port=$(free_port)
+start_host
+seen "host $host_pid serves gRPC on $CRUSTER_ADDR"
+for module in bin/modules/*.wasm; do
+	cruster module push "$module" --name "$(basename "$module" .wasm)" >/dev/null
+done
+seen "deployed: $(cd bin/modules && echo *.wasm | sed 's/\.wasm//g')"
+
+say "3. Start an order; its first attempt to charge fails, and it has to wait 5 seconds"
+order='{"order_id":"42","email":"ada@example.com","items":[{"sku":"apple","quantity":2,"price_cents":150},{"sku":"pear","quantity":1,"price_cents":120}],"cooling_off_ms":5000,"fail_charges":1}'
+cruster workflow start orders/ProcessOrder --input "$order" >/dev/null
+sleeping() { cruster workflow describe orders/ProcessOrder/42 -o json | grep -Eq '"kind": *"sleep"'; }
+until_true 60 "the order's durable sleep" sleeping
+seen "reserved and charged; the order is in its durable sleep"
+
+say "4. kill -9"
+kill -9 "$host_pid"
+while kill -0 "$host_pid" 2>/dev/null; do :; done
+seen "host $host_pid is gone, without a chance to say goodbye"
+killed=$host_pid host_pid=
+if cruster module list >/dev/null 2>&1; then die "something still answers on $CRUSTER_ADDR"; fi
+seen "nobody answers on $CRUSTER_ADDR"
+
+say "5. Start another host on the same data, and wait for the order"
+start_host
+[[ $host_pid != "$killed" ]] || die "the process is the same"
+seen "host $host_pid has taken over"
+result=$(cruster workflow wait orders/ProcessOrder/42 --timeout 60s -o json) || die "the order did not finish"
+echo "$result" | grep -Eq '"status": *\\?"confirmed' || die "the order is not confirmed: $result"
+seen "the order is confirmed:"
+printf '%s\n' "$result" | sed 's/^/      /'
+
+say "6. Send the same order again"
+again=$(cruster workflow execute orders/ProcessOrder --input "$order" -o json)
+[[ $(echo "$again" | grep -Eo 'ch_[0-9a-f]+-[0-9]+' | sort -u) == $(echo "$result" | grep -Eo 'ch_[0-9a-f]+-[0-9]+' | sort -u) ]] || die "another order was made: $again"
+seen "the same result, the same charge: starts are idempotent"
+
+say "7. Look into the journal and, with the host stopped, into the database file"
+cruster workflow history orders/ProcessOrder/42 | sed 's/^/      /'
+kill -TERM "$host_pid"
+deadline=$((SECONDS + 30))
+while kill -0 "$host_pid" 2>/dev/null; do ((SECONDS < deadline)) || die "the host does not stop"; read -rt 0.1 <> <(:) || true; done
+host_pid=
+seen "the host stopped when asked to"
+effects=$(go run ./scripts/rows "$work/data" order_effects step)
+want=$'charge 1\nconfirm 1\nreserve 1\nsend 1'
+[[ $effects == "$want" ]] || die "the steps took effect like this, not once each: ${effects//$'\n'/, }"
+seen "SQL effects, counted: ${effects//$'\n'/, }"
+
+say "What you saw"
+cat <<'TEXT'
+  A workflow in WebAssembly was killed with its host in the middle of a sleep, and went on in another
+  process: nothing ran twice, nothing was lost, and nothing in its code knows about it.
+  That code: modules/examples/orders/main.go. Why it works: docs/GUARANTEES.md.
+TEXT
