@@ -28,7 +28,7 @@ func (f *Filter) Bounds() (limit int, after Wake, err error) {
 	if f.After == "" {
 		return limit, Wake{}, nil
 	}
-	at, id, _ := strings.Cut(f.After, "-")
+	at, id, _ := strings.Cut(f.After, ".")
 	after.At, err = strconv.ParseInt(at, 16, 64)
 	raw, err2 := hex.DecodeString(id)
 	if err != nil || err2 != nil || len(raw) != len(after.ID) {
@@ -46,5 +46,5 @@ func PageOf(rows []Execution, limit int) Page {
 	}
 	rows = rows[:limit]
 	last := &rows[limit-1]
-	return Page{Executions: rows, Next: strconv.FormatInt(last.CreatedAt, 16) + "-" + last.ID.String()}
+	return Page{Executions: rows, Next: strconv.FormatInt(last.CreatedAt, 16) + "." + last.ID.String()}
 }

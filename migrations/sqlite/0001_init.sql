@@ -20,21 +20,22 @@ SELECT shard, 0, '' FROM n;
 -- One row an execution. It is rewritten by every update, so the request, which
 -- may be large and never changes, is kept apart in cruster_inputs.
 CREATE TABLE cruster_executions (
-    shard       INTEGER NOT NULL,
-    id          BLOB    NOT NULL,
-    namespace   TEXT    NOT NULL,
-    workflow    TEXT    NOT NULL,
-    key         TEXT    NOT NULL,
-    digest      TEXT    NOT NULL,
-    state       TEXT    NOT NULL,
-    value       BLOB,
-    error       BLOB,
-    wake_at     INTEGER NOT NULL,
-    interrupt   BLOB,
-    parent      BLOB,
-    parent_op   INTEGER NOT NULL,
-    created_at  INTEGER NOT NULL,
-    finished_at INTEGER NOT NULL,
+    shard        INTEGER NOT NULL,
+    id           BLOB    NOT NULL,
+    namespace    TEXT    NOT NULL,
+    workflow     TEXT    NOT NULL,
+    key          TEXT    NOT NULL,
+    digest       TEXT    NOT NULL,
+    state        TEXT    NOT NULL,
+    value        BLOB,
+    error        BLOB,
+    wake_at      INTEGER NOT NULL,
+    interrupt    BLOB,
+    parent_shard INTEGER,
+    parent       BLOB,
+    parent_op    INTEGER NOT NULL,
+    created_at   INTEGER NOT NULL,
+    finished_at  INTEGER NOT NULL,
     PRIMARY KEY (shard, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX cruster_executions_wake ON cruster_executions (wake_at, id) WHERE state = 'running';

@@ -1,0 +1,25 @@
+package memory_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/memory"
+	"github.com/cruster/cruster/journal/storetest"
+)
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(*testing.T) storetest.Harness {
+		return storetest.Harness{Open: func(testing.TB) journal.Store { return memory.New() }}
+	})
+}
+
+func TestGuestSQLIsRefused(t *testing.T) {
+	t.Parallel()
+	_, err := memory.New().BeginGuest(t.Context(), "default")
+	require.Equal(t, abi.CodeStore, abi.CodeOf(err))
+}

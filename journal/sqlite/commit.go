@@ -1,0 +1,259 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// ClaimShards implements journal.Store.
+func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Epoch, error) {
+	epochs := make([]journal.Epoch, 0, journal.NumShards)
+	err := s.write(ctx, func(conn *sqlite.Conn) error {
+		err := run(conn, "UPDATE cruster_shards SET epoch = epoch + 1, owner = ?1", func(stmt *sqlite.Stmt) {
+			stmt.BindText(1, owner)
+		}, nil)
+		if err != nil {
+			return err
+		}
+		return run(conn, "SELECT epoch FROM cruster_shards ORDER BY shard", nil, func(row *sqlite.Stmt) error {
+			epochs = append(epochs, journal.Epoch(row.ColumnInt64(0)))
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: claim shards: %w", err)
+	}
+	return epochs, nil
+}
+
+// Commit implements journal.Store.
+//
+// What can be wrong with a single write is found by looking before touching,
+// so a batch needs no savepoints. Only a duplicate sequence number is found by
+// the insertion itself, in the middle of a write. Nobody writes one unless he
+// errs, so that case may be slow: the transaction is rolled back and the batch
+// repeated with a savepoint around each write.
+func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.Result, error) {
+	if len(writes) == 0 {
+		return nil, ctx.Err()
+	}
+	results, err := s.commitBatch(ctx, writes, false)
+	if err != nil && isConstraint(err) {
+		results, err = s.commitBatch(ctx, writes, true)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: commit of %d writes: %w", len(writes), err)
+	}
+	return results, nil
+}
+
+func (s *Store) commitBatch(ctx context.Context, writes []journal.Write, savepoints bool) ([]journal.Result, error) {
+	results := make([]journal.Result, len(writes))
+	err := s.write(ctx, func(conn *sqlite.Conn) error {
+		b := batch{conn: conn}
+		for i := range writes {
+			var err error
+			if savepoints {
+				results[i], err = b.applyAlone(&writes[i])
+			} else {
+				results[i], err = b.apply(&writes[i])
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return results, err
+}
+
+// batch applies writes inside one transaction.
+type batch struct {
+	conn *sqlite.Conn
+	// epochs that were read in this transaction, plus one; 0 is not read yet.
+	epochs [journal.NumShards]uint64
+}
+
+// apply applies one write. An error means that it may be half done and the
+// transaction must not be committed; what is wrong with the write alone is in
+// the result, and then nothing of it was done.
+func (b *batch) apply(w *journal.Write) (journal.Result, error) {
+	if err := w.Check(); err != nil {
+		return journal.Result{Err: err}, nil
+	}
+	epoch, err := b.epoch(w.ID.Shard())
+	if err != nil {
+		return journal.Result{}, err
+	}
+	if w.Epoch != epoch {
+		return journal.Result{Err: journal.ErrFenced}, nil
+	}
+	exists, err := b.found("SELECT 1 FROM cruster_executions WHERE shard = ?1 AND id = ?2", w.ID, "")
+	if err != nil {
+		return journal.Result{}, err
+	}
+	switch {
+	case w.Start != nil && exists:
+		return journal.Result{Existed: true}, nil
+	case w.Start == nil && !exists:
+		return journal.Result{Err: journal.ErrNotFound}, nil
+	}
+	if w.Settle != nil {
+		settled, err := b.found("SELECT 1 FROM cruster_deferreds WHERE shard = ?1 AND id = ?2 AND name = ?3", w.ID, w.Settle.Name)
+		if err != nil {
+			return journal.Result{}, err
+		}
+		if settled {
+			return journal.Result{Existed: true}, nil
+		}
+	}
+	return journal.Result{}, b.insert(w)
+}
+
+// applyAlone is apply with a savepoint, so that a duplicate sequence number
+// costs this write only.
+func (b *batch) applyAlone(w *journal.Write) (journal.Result, error) {
+	if err := run(b.conn, "SAVEPOINT cruster_write", nil, nil); err != nil {
+		return journal.Result{}, err
+	}
+	result, err := b.apply(w)
+	if err != nil {
+		if !isConstraint(err) {
+			return journal.Result{}, err
+		}
+		if err := run(b.conn, "ROLLBACK TO cruster_write", nil, nil); err != nil {
+			return journal.Result{}, err
+		}
+		result = journal.Result{Err: fmt.Errorf("sqlite: write of execution %s: %w", w.ID, err)}
+	}
+	return result, run(b.conn, "RELEASE cruster_write", nil, nil)
+}
+
+func (b *batch) epoch(shard journal.Shard) (journal.Epoch, error) {
+	if e := b.epochs[shard]; e > 0 {
+		return journal.Epoch(e - 1), nil
+	}
+	err := run(b.conn, "SELECT epoch FROM cruster_shards WHERE shard = ?1", func(stmt *sqlite.Stmt) {
+		stmt.BindInt64(1, int64(shard))
+	}, func(row *sqlite.Stmt) error {
+		b.epochs[shard] = uint64(row.ColumnInt64(0)) + 1
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	if b.epochs[shard] == 0 {
+		return 0, fmt.Errorf("shard %d is missing", shard)
+	}
+	return journal.Epoch(b.epochs[shard] - 1), nil
+}
+
+func (b *batch) found(query string, id journal.ID, name string) (found bool, err error) {
+	err = run(b.conn, query, func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, id)
+		if name != "" {
+			stmt.BindText(3, name)
+		}
+	}, func(*sqlite.Stmt) error {
+		found = true
+		return errStop
+	})
+	if errors.Is(err, errStop) {
+		err = nil
+	}
+	return found, err
+}
+
+// insert does what the write says; apply has checked that it may.
+func (b *batch) insert(w *journal.Write) error {
+	if w.Start != nil {
+		if err := b.start(w.Start); err != nil {
+			return err
+		}
+	}
+	if d := w.Settle; d != nil {
+		err := run(b.conn, "INSERT INTO cruster_deferreds (shard, id, name, value, error, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)", func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, w.ID)
+			stmt.BindText(3, d.Name)
+			bindBlob(stmt, 4, d.Value)
+			bindPacked(stmt, 5, d.Error)
+			stmt.BindInt64(6, d.At)
+		}, nil)
+		if err != nil {
+			return err
+		}
+	}
+	for i := range w.Entries {
+		e := &w.Entries[i]
+		body, err := abi.Marshal(e)
+		if err != nil {
+			return fmt.Errorf("entry %d of execution %s: %w", e.Seq, w.ID, err)
+		}
+		err = run(b.conn, "INSERT INTO cruster_entries (shard, id, seq, body) VALUES (?1, ?2, ?3, ?4)", func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, w.ID)
+			stmt.BindInt64(3, int64(e.Seq))
+			stmt.BindBytes(4, body)
+		}, nil)
+		if err != nil {
+			return fmt.Errorf("entry %d of execution %s: %w", e.Seq, w.ID, err)
+		}
+	}
+	if u := w.Update; u != nil {
+		err := run(b.conn, "UPDATE cruster_executions SET state = ?3, wake_at = ?4, value = ?5, error = ?6, finished_at = ?7 WHERE shard = ?1 AND id = ?2", func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, w.ID)
+			stmt.BindText(3, string(u.State))
+			stmt.BindInt64(4, u.WakeAt)
+			bindBlob(stmt, 5, u.Value)
+			bindPacked(stmt, 6, u.Error)
+			stmt.BindInt64(7, u.FinishedAt)
+		}, nil)
+		if err != nil {
+			return err
+		}
+	}
+	if w.Interrupt != nil {
+		return run(b.conn, "UPDATE cruster_executions SET interrupt = ?3 WHERE shard = ?1 AND id = ?2 AND interrupt IS NULL", func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, w.ID)
+			bindPacked(stmt, 3, w.Interrupt)
+		}, nil)
+	}
+	return nil
+}
+
+func (b *batch) start(e *journal.Execution) error {
+	err := run(b.conn, `INSERT INTO cruster_executions (shard, id, namespace, workflow, key, digest, state, value, error, wake_at, interrupt, parent_shard, parent, parent_op, created_at, finished_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`, func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, e.ID)
+		stmt.BindText(3, e.Namespace)
+		stmt.BindText(4, e.Workflow)
+		stmt.BindText(5, e.Key)
+		stmt.BindText(6, e.Digest)
+		stmt.BindText(7, string(e.State))
+		bindBlob(stmt, 8, e.Value)
+		bindPacked(stmt, 9, e.Error)
+		stmt.BindInt64(10, e.WakeAt)
+		bindPacked(stmt, 11, e.Interrupt)
+		if e.Parent.IsZero() {
+			stmt.BindNull(12)
+			stmt.BindNull(13)
+		} else {
+			bindID(stmt, 12, 13, e.Parent)
+		}
+		stmt.BindInt64(14, int64(e.ParentOp))
+		stmt.BindInt64(15, e.CreatedAt)
+		stmt.BindInt64(16, e.FinishedAt)
+	}, nil)
+	if err != nil {
+		return err
+	}
+	return run(b.conn, "INSERT INTO cruster_inputs (shard, id, input) VALUES (?1, ?2, ?3)", func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, e.ID)
+		bindBlob(stmt, 3, e.Input)
+	}, nil)
+}

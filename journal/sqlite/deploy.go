@@ -1,0 +1,82 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// migrationLimit bounds the time that the migrations of one deployment hold
+// the writer.
+const migrationLimit = 30 * time.Second
+
+// Deploy implements journal.Store.
+func (s *Store) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, steps []abi.Migration) (journal.Deployment, error) {
+	ctx, cancel := context.WithTimeout(ctx, migrationLimit)
+	defer cancel()
+	if err := s.deploy(ctx, &m, &d, steps); err != nil {
+		return journal.Deployment{}, fmt.Errorf("sqlite: deploy %q: %w", d.Name, err)
+	}
+	return d, nil
+}
+
+func (s *Store) deploy(ctx context.Context, m *journal.Module, d *journal.Deployment, steps []abi.Migration) error {
+	if err := s.turns.take(ctx, journalTurn); err != nil {
+		return err
+	}
+	defer s.turns.give()
+	if err := begin(s.writer); err != nil {
+		return err
+	}
+	defer rollback(s.writer)
+	if err := insertModule(s.writer, m); err != nil {
+		return fmt.Errorf("module %s: %w", m.Digest, err)
+	}
+	// The tables that the migrations make belong to the namespace only if the
+	// transaction commits.
+	before := s.sandbox.owners
+	s.sandbox.owners = maps.Clone(before)
+	err := s.migrateGuest(ctx, d, steps)
+	if err == nil {
+		err = upsertDeployment(s.writer, d)
+	}
+	if err == nil {
+		err = s.commit()
+	}
+	if err != nil {
+		s.sandbox.owners = before
+	}
+	return err
+}
+
+func insertModule(conn *sqlite.Conn, m *journal.Module) error {
+	return run(conn, "INSERT INTO cruster_modules (digest, manifest, created_at, binary) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING", func(stmt *sqlite.Stmt) {
+		stmt.BindText(1, m.Digest)
+		bindBlob(stmt, 2, m.Manifest)
+		stmt.BindInt64(3, m.CreatedAt)
+		bindBlob(stmt, 4, m.Binary)
+	}, nil)
+}
+
+func upsertDeployment(conn *sqlite.Conn, d *journal.Deployment) error {
+	return run(conn, `INSERT INTO cruster_deployments (namespace, name, digest, version, config, allow_http, updated_at) VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6)
+		ON CONFLICT (namespace, name) DO UPDATE SET digest = excluded.digest, version = version + 1,
+			config = excluded.config, allow_http = excluded.allow_http, updated_at = excluded.updated_at
+		RETURNING version`, func(stmt *sqlite.Stmt) {
+		stmt.BindText(1, d.Namespace)
+		stmt.BindText(2, d.Name)
+		stmt.BindText(3, d.Digest)
+		stmt.BindBytes(4, abi.MustMarshal(d.Config))
+		stmt.BindBytes(5, abi.MustMarshal(d.AllowHTTP))
+		stmt.BindInt64(6, d.UpdatedAt)
+	}, func(row *sqlite.Stmt) error {
+		d.Version = row.ColumnInt64(0)
+		return nil
+	})
+}

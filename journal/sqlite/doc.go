@@ -1,0 +1,15 @@
+// Package sqlite is the embedded store: one SQLite file in the host's data
+// folder, which holds the journals and, so that both commit together, the
+// tables of the modules.
+//
+// The file runs in WAL mode with synchronous=FULL: a commit that was
+// acknowledged survives a power cut. There is one write handle, given to one
+// user at a time (turns.go), and a few read handles that never wait for it. A
+// lock on the folder keeps a second process out (lockfile.go).
+//
+// SQL of modules runs on the same write handle, confined by an authorizer and
+// by limits (sandbox.go, guest.go): it sees the tables of its own namespace and
+// nothing else.
+//
+// The package imports abi, journal and migrations. Start reading at open.go.
+package sqlite

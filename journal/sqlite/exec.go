@@ -1,0 +1,175 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// run runs one of Cruster's own statements: prepared once a handle, then
+// reused. Each is called for every row.
+func run(conn *sqlite.Conn, query string, bind func(*sqlite.Stmt), each func(*sqlite.Stmt) error) (err error) {
+	stmt, err := conn.Prepare(query)
+	if err != nil {
+		return classify(err)
+	}
+	// A statement that is not reset holds its snapshot and its locks.
+	defer func() {
+		if resetErr := stmt.Reset(); err == nil && resetErr != nil {
+			err = classify(resetErr)
+		}
+	}()
+	if bind != nil {
+		bind(stmt)
+	}
+	for {
+		more, err := stmt.Step()
+		if err != nil {
+			return classify(err)
+		}
+		if !more {
+			return nil
+		}
+		if each != nil {
+			if err := each(stmt); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// classify tells a collision, which may be repeated, from other failures.
+func classify(err error) error {
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultBusy, sqlite.ResultLocked:
+		return fmt.Errorf("%w: %w", journal.ErrConflict, err)
+	}
+	return err
+}
+
+// read lends a read handle.
+func (s *Store) read(ctx context.Context, use func(*sqlite.Conn) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case <-s.closing:
+		return errClosed
+	default:
+	}
+	select {
+	case conn := <-s.readers:
+		defer func() { s.readers <- conn }()
+		return use(conn)
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.closing:
+		return errClosed
+	}
+}
+
+// write runs one transaction of Cruster's own.
+func (s *Store) write(ctx context.Context, use func(*sqlite.Conn) error) error {
+	if err := s.turns.take(ctx, journalTurn); err != nil {
+		return err
+	}
+	defer s.turns.give()
+	if err := begin(s.writer); err != nil {
+		return err
+	}
+	// Also if use panics the handle goes back without a transaction.
+	defer rollback(s.writer)
+	if err := use(s.writer); err != nil {
+		return err
+	}
+	return s.commit()
+}
+
+func begin(conn *sqlite.Conn) error { return run(conn, "BEGIN IMMEDIATE", nil, nil) }
+
+// rollback ends the transaction if there is one. It cannot fail in a way that
+// leaves one behind.
+func rollback(conn *sqlite.Conn) {
+	if !conn.AutocommitEnabled() {
+		conn.SetInterrupt(nil)
+		_ = run(conn, "ROLLBACK", nil, nil)
+	}
+}
+
+// commit commits the transaction of the write handle. If the disk fails under
+// it the log may hold the transaction or not, and only a restart tells: that is
+// journal.ErrUndecided.
+func (s *Store) commit() error {
+	err := run(s.writer, "COMMIT", nil, nil)
+	if err == nil {
+		s.commits.Add(1)
+		return nil
+	}
+	rollback(s.writer)
+	if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultIOErr {
+		return fmt.Errorf("%w: %w", journal.ErrUndecided, err)
+	}
+	return err
+}
+
+func isConstraint(err error) bool {
+	return sqlite.ErrCode(err).ToPrimary() == sqlite.ResultConstraint
+}
+
+// Values as Cruster keeps them: nil is NULL, empty is an empty blob.
+
+func bindBlob(stmt *sqlite.Stmt, param int, b []byte) {
+	if b == nil {
+		stmt.BindNull(param)
+		return
+	}
+	stmt.BindBytes(param, b)
+}
+
+func blob(stmt *sqlite.Stmt, col int) []byte {
+	if stmt.ColumnIsNull(col) {
+		return nil
+	}
+	b := make([]byte, stmt.ColumnLen(col))
+	stmt.ColumnBytes(col, b)
+	return b
+}
+
+func bindID(stmt *sqlite.Stmt, shardParam, idParam int, id journal.ID) {
+	stmt.BindInt64(shardParam, int64(id.Shard()))
+	stmt.BindBytes(idParam, id[:])
+}
+
+func columnID(stmt *sqlite.Stmt, col int) (id journal.ID) {
+	stmt.ColumnBytes(col, id[:])
+	return id
+}
+
+// bindPacked binds the encoding of v, or NULL if it is nil.
+func bindPacked[T any](stmt *sqlite.Stmt, param int, v *T) {
+	if v == nil {
+		stmt.BindNull(param)
+		return
+	}
+	stmt.BindBytes(param, abi.MustMarshal(v))
+}
+
+func packed[T any](stmt *sqlite.Stmt, col int) (*T, error) {
+	b := blob(stmt, col)
+	if b == nil {
+		return nil, nil
+	}
+	v := new(T)
+	if err := abi.Unmarshal(b, v); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// errStop ends run early without being a failure.
+var errStop = errors.New("enough rows")

@@ -1,0 +1,259 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// guestTx is the transaction of an activity. It has the turn of the writer from
+// BeginGuest on until it is over.
+//
+// It can be ended from outside at any moment, by the clock, by the journal that
+// waits, or by the store that closes. Whoever does so first interrupts the
+// statement that runs, if one does, and then takes mu, which the statement
+// holds: so the handle is never used by two.
+type guestTx struct {
+	store     *Store
+	namespace string
+	limit     *time.Timer
+
+	stopOnce sync.Once
+	stop     chan struct{} // closed to interrupt; stopped is set before
+	stopped  error
+
+	mu   sync.Mutex
+	over error // why it is over; guarded by mu
+}
+
+var (
+	_ journal.GuestTx = (*guestTx)(nil)
+	_ preemptible     = (*guestTx)(nil)
+
+	errTxOver = errors.New("sqlite: the transaction is over")
+)
+
+// BeginGuest implements journal.Store.
+func (s *Store) BeginGuest(ctx context.Context, namespace string) (journal.GuestTx, error) {
+	if err := s.turns.take(ctx, guestTurn); err != nil {
+		return nil, fmt.Errorf("sqlite: begin: %w", err)
+	}
+	if err := begin(s.writer); err != nil {
+		s.turns.give()
+		return nil, fmt.Errorf("sqlite: begin: %w", err)
+	}
+	tx := &guestTx{store: s, namespace: namespace, stop: make(chan struct{})}
+	s.writer.SetInterrupt(tx.stop)
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	tx.limit = time.AfterFunc(s.config.GuestTxLimit, func() {
+		tx.preempt(abi.Errorf(abi.CodeTxTooLong, "the transaction was open for longer than %s", s.config.GuestTxLimit))
+	})
+	s.turns.held(tx)
+	return tx, nil
+}
+
+// preempt implements preemptible.
+func (tx *guestTx) preempt(reason error) {
+	tx.stopOnce.Do(func() {
+		tx.stopped = reason
+		close(tx.stop)
+	})
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	tx.end(tx.stopped)
+}
+
+// end rolls back, unless it is over, and passes the turn on. Callers hold mu.
+func (tx *guestTx) end(reason error) {
+	if tx.over != nil {
+		return
+	}
+	tx.over = reason
+	tx.limit.Stop()
+	tx.store.writer.SetInterrupt(nil)
+	rollback(tx.store.writer)
+	tx.store.turns.give()
+}
+
+// interrupted tells why the transaction was stopped, if it was.
+func (tx *guestTx) interrupted() error {
+	select {
+	case <-tx.stop:
+		return tx.stopped
+	default:
+		return nil
+	}
+}
+
+// Exec implements journal.GuestTx.
+func (tx *guestTx) Exec(ctx context.Context, query string, args []any) (affected int64, err error) {
+	err = tx.run(ctx, query, args, func(stmt *sqlite.Stmt) error {
+		for {
+			more, err := stmt.Step()
+			if err != nil {
+				return err
+			}
+			if !more {
+				break
+			}
+		}
+		// Changes would be that of an earlier statement if this one only reads.
+		if tx.store.sandbox.writes {
+			affected = int64(tx.store.writer.Changes())
+		}
+		return nil
+	})
+	return affected, err
+}
+
+// Query implements journal.GuestTx.
+func (tx *guestTx) Query(ctx context.Context, query string, args []any) (columns []string, rows [][]any, err error) {
+	err = tx.run(ctx, query, args, func(stmt *sqlite.Stmt) error {
+		columns = columnNames(stmt)
+		size := 0
+		for {
+			more, err := stmt.Step()
+			if err != nil || !more {
+				return err
+			}
+			row := make([]any, len(columns))
+			for i := range row {
+				var n int
+				row[i], n = columnValue(stmt, i)
+				size += n
+			}
+			if size += 5; size > abi.MaxBody {
+				return abi.Errorf(abi.CodeSQLResult, "the rows of the query have more than %d bytes", abi.MaxBody)
+			}
+			rows = append(rows, row)
+		}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return columns, rows, nil
+}
+
+// run compiles a statement in the sandbox and hands it to use.
+func (tx *guestTx) run(ctx context.Context, query string, args []any, use func(*sqlite.Stmt) error) error {
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	if tx.over != nil {
+		return tx.over
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { tx.preempt(ctx.Err()) })()
+
+	s := tx.store
+	leave := s.sandbox.enter(guestDML, tx.namespace)
+	err := s.runGuest(query, args, use)
+	leave()
+	if reason := tx.interrupted(); reason != nil {
+		tx.end(reason)
+		return reason
+	}
+	switch {
+	case errors.Is(err, journal.ErrConflict):
+		tx.end(err)
+	case s.writer.AutocommitEnabled():
+		// INSERT OR ROLLBACK and full disks end the transaction. What would be
+		// run after it would commit by itself, without its journal entry.
+		tx.end(abi.Errorf(abi.CodeSQL, "an earlier statement rolled the transaction back"))
+		if err == nil {
+			err = tx.over
+		}
+	}
+	return err
+}
+
+func (s *Store) runGuest(query string, args []any, use func(*sqlite.Stmt) error) (err error) {
+	stmt, err := s.prepareGuest(query)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stmt.Finalize() }()
+	if err := bindArgs(stmt, args); err != nil {
+		return err
+	}
+	err = use(stmt)
+	if abi.CodeOf(err) != "" {
+		return err
+	}
+	return s.guestError(err)
+}
+
+// columnNames are the names of the result's columns. Of columns with the same
+// name only the last has it; the handle does not tell those of the others.
+func columnNames(stmt *sqlite.Stmt) []string {
+	names := make([]string, stmt.ColumnCount())
+	for i := range names {
+		names[i] = stmt.ColumnName(i)
+	}
+	return names
+}
+
+// Commit implements journal.GuestTx.
+func (tx *guestTx) Commit(ctx context.Context, w journal.Write) error {
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	if tx.over != nil {
+		return tx.over
+	}
+	if err := ctx.Err(); err != nil {
+		tx.end(err)
+		return err
+	}
+	s := tx.store
+	s.writer.SetInterrupt(nil)
+	if reason := tx.interrupted(); reason != nil {
+		tx.end(reason)
+		return reason
+	}
+	err := tx.commit(w)
+	if err != nil {
+		tx.end(errTxOver)
+		return err
+	}
+	tx.end(errTxOver)
+	return nil
+}
+
+func (tx *guestTx) commit(w journal.Write) error {
+	b := batch{conn: tx.store.writer}
+	result, err := b.apply(&w)
+	switch {
+	case err != nil:
+		return fmt.Errorf("sqlite: commit of execution %s: %w", w.ID, err)
+	case result.Err != nil:
+		return fmt.Errorf("sqlite: commit of execution %s: %w", w.ID, result.Err)
+	case result.Existed:
+		return fmt.Errorf("sqlite: commit of execution %s: what it starts or settles is there already", w.ID)
+	}
+	err = tx.store.commit()
+	if err != nil && isConstraint(err) {
+		// Only a deferred constraint of the module's own tables waits for COMMIT.
+		return abi.Errorf(abi.CodeSQL, "%s", sqliteMessage(err))
+	}
+	if err != nil {
+		return fmt.Errorf("sqlite: commit of execution %s: %w", w.ID, err)
+	}
+	return nil
+}
+
+// Rollback implements journal.GuestTx.
+func (tx *guestTx) Rollback(context.Context) error {
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	tx.end(errTxOver)
+	return nil
+}

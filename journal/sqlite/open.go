@@ -1,0 +1,232 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	_ "modernc.org/sqlite" // the driver that goose migrates with
+	"zombiezen.com/go/sqlite"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/migrations"
+)
+
+// Config configures a Store.
+type Config struct {
+	// Dir is the data folder; it is made if it is missing. Required.
+	Dir string
+	// GuestTxGrace is how long a transaction of a module may make the journal
+	// wait before it is rolled back, to be repeated. Defaults to 250 ms.
+	GuestTxGrace time.Duration
+	// GuestTxLimit is how long a transaction of a module may be open at all.
+	// Defaults to 2 s.
+	GuestTxLimit time.Duration
+	// Logger defaults to slog.Default.
+	Logger *slog.Logger
+	// MaxReaders is the number of read handles. Defaults to 4.
+	MaxReaders int
+}
+
+// FileName is the name of the database in the data folder.
+const FileName = "cruster.db"
+
+// versionTable is where goose counts the migrations of Cruster itself.
+const versionTable = "cruster_schema_version"
+
+// Store is a journal.Store in a SQLite file.
+type Store struct {
+	config  Config
+	lock    *os.File
+	writer  *sqlite.Conn // used only by whoever has the turn
+	sandbox *sandbox     // the authorizer of writer; used like it
+	turns   turns
+	readers chan *sqlite.Conn
+	commits atomic.Uint64
+
+	closing   chan struct{}
+	closeOnce sync.Once
+	closeErr  error
+}
+
+var _ journal.Store = (*Store)(nil)
+
+var errClosed = errors.New("sqlite: the store is closed")
+
+// Open opens the store of a data folder, or makes it, and brings its schema up
+// to date. If another process has it open the error is journal.ErrInUse.
+func Open(ctx context.Context, config Config) (*Store, error) {
+	if config.Dir == "" {
+		return nil, abi.Errorf(abi.CodeBadConfig, "the embedded store needs a data folder")
+	}
+	if config.GuestTxGrace <= 0 {
+		config.GuestTxGrace = 250 * time.Millisecond
+	}
+	if config.GuestTxLimit <= 0 {
+		config.GuestTxLimit = 2 * time.Second
+	}
+	if config.Logger == nil {
+		config.Logger = slog.Default()
+	}
+	if config.MaxReaders <= 0 {
+		config.MaxReaders = 4
+	}
+	if err := os.MkdirAll(config.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("sqlite: make data folder: %w", err)
+	}
+	lock, err := lockDir(config.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: open %s: %w", config.Dir, err)
+	}
+	s := &Store{
+		config:  config,
+		lock:    lock,
+		turns:   turns{grace: config.GuestTxGrace},
+		readers: make(chan *sqlite.Conn, config.MaxReaders),
+		closing: make(chan struct{}),
+	}
+	if err := s.open(ctx, filepath.Join(config.Dir, FileName)); err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", config.Dir, err), s.closeHandles())
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, path string) error {
+	if err := migrate(ctx, path); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	writer, err := openConn(path, "")
+	if err != nil {
+		return err
+	}
+	s.writer = writer
+	for range s.config.MaxReaders {
+		reader, err := openConn(path, "PRAGMA query_only = ON")
+		if err != nil {
+			return err
+		}
+		s.readers <- reader
+	}
+	if err := checkShards(writer); err != nil {
+		return err
+	}
+	s.sandbox, err = installSandbox(writer)
+	return err
+}
+
+func migrate(ctx context.Context, path string) (err error) {
+	// The path goes through a URI here: a '?' in it must not start parameters.
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	files, err := fs.Sub(migrations.SQLite, "sqlite")
+	if err != nil {
+		return err
+	}
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	_, err = provider.Up(ctx)
+	return err
+}
+
+// busyTimeout is how long a handle waits for a lock that somebody outside
+// holds, such as a backup with SQLite's own tools.
+const busyTimeout = 5 * time.Second
+
+func openConn(path, setup string) (*sqlite.Conn, error) {
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite, sqlite.OpenWAL)
+	if err != nil {
+		return nil, err
+	}
+	conn.SetBusyTimeout(busyTimeout)
+	for _, pragma := range []string{
+		"PRAGMA synchronous = FULL",
+		"PRAGMA foreign_keys = ON",
+		"PRAGMA trusted_schema = OFF",
+		// Copying the log back costs a flush of its own: do it every 16 MiB.
+		"PRAGMA wal_autocheckpoint = 4000",
+		setup,
+	} {
+		if pragma == "" {
+			continue
+		}
+		if err := run(conn, pragma, nil, nil); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", pragma, err), conn.Close())
+		}
+	}
+	if err := conn.SetDefensive(true); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// checkShards refuses a store that was made with another number of shards: its
+// keys would not be found.
+func checkShards(conn *sqlite.Conn) error {
+	var shards string
+	err := run(conn, "SELECT value FROM cruster_meta WHERE name = 'shards'", nil, func(row *sqlite.Stmt) error {
+		shards = row.ColumnText(0)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if shards != fmt.Sprint(journal.NumShards) {
+		return abi.Errorf(abi.CodeBadConfig, "the store has %s shards, this host works with %d", shards, journal.NumShards)
+	}
+	return nil
+}
+
+// Dialect implements journal.Store.
+func (s *Store) Dialect() string { return abi.DialectSQLite }
+
+// Commits is how many transactions were committed since the store was opened:
+// those of the journal and those of modules.
+func (s *Store) Commits() uint64 { return s.commits.Load() }
+
+// Close rolls back what is open and closes the store. It may be called more
+// than once.
+func (s *Store) Close() error {
+	s.closeOnce.Do(func() {
+		close(s.closing)
+		s.turns.preemptNow(errClosed)
+		if err := s.turns.take(context.Background(), journalTurn); err != nil {
+			s.closeErr = err
+			return
+		}
+		// The turn is never given back: whoever comes later finds closing shut.
+		s.turns.shut(errClosed)
+		s.closeErr = s.closeHandles()
+	})
+	return s.closeErr
+}
+
+func (s *Store) closeHandles() error {
+	var errs []error
+	readers := s.config.MaxReaders
+	if s.sandbox == nil {
+		readers = len(s.readers) // opening failed half-way
+	}
+	for range readers {
+		errs = append(errs, (<-s.readers).Close())
+	}
+	if s.writer != nil {
+		errs = append(errs, s.writer.Close())
+	}
+	return errors.Join(append(errs, s.lock.Close())...)
+}

@@ -1,0 +1,274 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// executionColumns is the order that scanExecution reads in; value and input
+// come last because List leaves them out.
+const executionColumns = "e.id, e.namespace, e.workflow, e.key, e.digest, e.state, e.error, e.wake_at, e.interrupt, e.parent, e.parent_op, e.created_at, e.finished_at"
+
+const selectExecution = "SELECT " + executionColumns + ", e.value, i.input FROM cruster_executions e LEFT JOIN cruster_inputs i ON i.shard = e.shard AND i.id = e.id"
+
+func scanExecution(row *sqlite.Stmt) (e journal.Execution, err error) {
+	e.ID = columnID(row, 0)
+	e.Namespace = row.ColumnText(1)
+	e.Workflow = row.ColumnText(2)
+	e.Key = row.ColumnText(3)
+	e.Digest = row.ColumnText(4)
+	e.State = journal.State(row.ColumnText(5))
+	if e.Error, err = packed[abi.Error](row, 6); err != nil {
+		return e, fmt.Errorf("error of execution %s: %w", e.ID, err)
+	}
+	e.WakeAt = row.ColumnInt64(7)
+	if e.Interrupt, err = packed[journal.Interrupt](row, 8); err != nil {
+		return e, fmt.Errorf("interrupt of execution %s: %w", e.ID, err)
+	}
+	e.Parent = columnID(row, 9)
+	e.ParentOp = uint32(row.ColumnInt64(10))
+	e.CreatedAt = row.ColumnInt64(11)
+	e.FinishedAt = row.ColumnInt64(12)
+	if row.ColumnCount() > 13 {
+		e.Value, e.Input = blob(row, 13), blob(row, 14)
+	}
+	return e, nil
+}
+
+// one reads a single execution.
+func (s *Store) one(ctx context.Context, query string, bind func(*sqlite.Stmt)) (*journal.Execution, error) {
+	var found *journal.Execution
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, query, bind, func(row *sqlite.Stmt) error {
+			e, err := scanExecution(row)
+			found = &e
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if found == nil {
+		return nil, journal.ErrNotFound
+	}
+	return found, nil
+}
+
+// Load implements journal.Store.
+func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, error) {
+	e, err := s.one(ctx, selectExecution+" WHERE e.shard = ?1 AND e.id = ?2", func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, id)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: load execution %s: %w", id, err)
+	}
+	return e, nil
+}
+
+// ChildOf implements journal.Store.
+func (s *Store) ChildOf(ctx context.Context, parent journal.ID, op uint32) (*journal.Execution, error) {
+	e, err := s.one(ctx, selectExecution+" WHERE e.parent = ?1 AND e.parent_op = ?2 ORDER BY e.id LIMIT 1", func(stmt *sqlite.Stmt) {
+		stmt.BindBytes(1, parent[:])
+		stmt.BindInt64(2, int64(op))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: child of op %d of execution %s: %w", op, parent, err)
+	}
+	return e, nil
+}
+
+// Entries implements journal.Store.
+func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit int) ([]journal.Entry, error) {
+	var entries []journal.Entry
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, "SELECT body FROM cruster_entries WHERE shard = ?1 AND id = ?2 AND seq > ?3 ORDER BY seq LIMIT ?4", func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, id)
+			stmt.BindInt64(3, int64(min(after, 1<<63-1)))
+			stmt.BindInt64(4, int64(max(limit, 0)))
+		}, func(row *sqlite.Stmt) error {
+			var e journal.Entry
+			err := abi.Unmarshal(blob(row, 0), &e)
+			entries = append(entries, e)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: entries of execution %s: %w", id, err)
+	}
+	return entries, nil
+}
+
+// Deferreds implements journal.Store.
+func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
+	var deferreds []journal.Deferred
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, "SELECT name, value, error, at FROM cruster_deferreds WHERE shard = ?1 AND id = ?2 ORDER BY name", func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, id)
+		}, func(row *sqlite.Stmt) error {
+			failure, err := packed[abi.Error](row, 2)
+			deferreds = append(deferreds, journal.Deferred{Name: row.ColumnText(0), Value: blob(row, 1), Error: failure, At: row.ColumnInt64(3)})
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: deferreds of execution %s: %w", id, err)
+	}
+	return deferreds, nil
+}
+
+const selectDue = "SELECT id, wake_at FROM cruster_executions WHERE state = 'running' AND wake_at <= ?1 AND (wake_at, id) > (?2, ?3) ORDER BY wake_at, id LIMIT ?4"
+
+// Due implements journal.Store.
+func (s *Store) Due(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
+	var wakes []journal.Wake
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, selectDue, func(stmt *sqlite.Stmt) {
+			stmt.BindInt64(1, until)
+			stmt.BindInt64(2, after.At)
+			stmt.BindBytes(3, after.ID[:])
+			stmt.BindInt64(4, int64(max(limit, 0)))
+		}, func(row *sqlite.Stmt) error {
+			wakes = append(wakes, journal.Wake{ID: columnID(row, 0), At: row.ColumnInt64(1)})
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: due executions: %w", err)
+	}
+	return wakes, nil
+}
+
+// List implements journal.Store.
+func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error) {
+	limit, after, err := f.Bounds()
+	if err != nil {
+		return journal.Page{}, err
+	}
+	where := []string{"TRUE"}
+	if f.Namespace != "" {
+		where = append(where, "e.namespace = ?1")
+	}
+	if strings.HasSuffix(f.Workflow, "/") {
+		where = append(where, "substr(e.workflow, 1, length(?2)) = ?2")
+	} else if f.Workflow != "" {
+		where = append(where, "e.workflow = ?2")
+	}
+	if f.State != "" {
+		where = append(where, "e.state = ?3")
+	}
+	if f.After != "" {
+		where = append(where, "(e.created_at, e.id) < (?4, ?5)")
+	}
+	query := "SELECT " + executionColumns + " FROM cruster_executions e WHERE " + strings.Join(where, " AND ") +
+		" ORDER BY e.created_at DESC, e.id DESC LIMIT ?6"
+	var rows []journal.Execution
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, query, func(stmt *sqlite.Stmt) {
+			// All parameters are numbered, so those a filter leaves out exist as
+			// gaps below ?6 and may be bound all the same.
+			stmt.BindText(1, f.Namespace)
+			stmt.BindText(2, f.Workflow)
+			stmt.BindText(3, string(f.State))
+			stmt.BindInt64(4, after.At)
+			stmt.BindBytes(5, after.ID[:])
+			stmt.BindInt64(6, int64(limit)+1)
+		}, func(row *sqlite.Stmt) error {
+			e, err := scanExecution(row)
+			rows = append(rows, e)
+			return err
+		})
+	})
+	if err != nil {
+		return journal.Page{}, fmt.Errorf("sqlite: list executions: %w", err)
+	}
+	return journal.PageOf(rows, limit), nil
+}
+
+// Module implements journal.Store.
+func (s *Store) Module(ctx context.Context, digest string) (*journal.Module, error) {
+	var found *journal.Module
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, "SELECT manifest, created_at, binary FROM cruster_modules WHERE digest = ?1", func(stmt *sqlite.Stmt) {
+			stmt.BindText(1, digest)
+		}, func(row *sqlite.Stmt) error {
+			found = &journal.Module{Digest: digest, Manifest: blob(row, 0), CreatedAt: row.ColumnInt64(1), Binary: blob(row, 2)}
+			return nil
+		})
+	})
+	if err == nil && found == nil {
+		err = journal.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: module %s: %w", digest, err)
+	}
+	return found, nil
+}
+
+const selectDeployment = "SELECT namespace, name, digest, version, config, allow_http, updated_at FROM cruster_deployments"
+
+func scanDeployment(row *sqlite.Stmt) (d journal.Deployment, err error) {
+	d.Namespace, d.Name, d.Digest = row.ColumnText(0), row.ColumnText(1), row.ColumnText(2)
+	d.Version, d.UpdatedAt = row.ColumnInt64(3), row.ColumnInt64(6)
+	if err := abi.Unmarshal(blob(row, 4), &d.Config); err != nil {
+		return d, fmt.Errorf("config of deployment %q: %w", d.Name, err)
+	}
+	if err := abi.Unmarshal(blob(row, 5), &d.AllowHTTP); err != nil {
+		return d, fmt.Errorf("grants of deployment %q: %w", d.Name, err)
+	}
+	return d, nil
+}
+
+// Deployment implements journal.Store.
+func (s *Store) Deployment(ctx context.Context, namespace, name string) (*journal.Deployment, error) {
+	found, err := s.deployments(ctx, selectDeployment+" WHERE namespace = ?1 AND name = ?2", namespace, name)
+	if err == nil && len(found) == 0 {
+		err = journal.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: deployment %q: %w", name, err)
+	}
+	return &found[0], nil
+}
+
+// Deployments implements journal.Store.
+func (s *Store) Deployments(ctx context.Context, namespace string) ([]journal.Deployment, error) {
+	found, err := s.deployments(ctx, selectDeployment+" WHERE namespace = ?1 ORDER BY name", namespace)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: deployments of namespace %q: %w", namespace, err)
+	}
+	return found, nil
+}
+
+func (s *Store) deployments(ctx context.Context, query string, args ...string) (found []journal.Deployment, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, query, func(stmt *sqlite.Stmt) {
+			for i, arg := range args {
+				stmt.BindText(i+1, arg)
+			}
+		}, func(row *sqlite.Stmt) error {
+			d, err := scanDeployment(row)
+			found = append(found, d)
+			return err
+		})
+	})
+	return found, err
+}
+
+// Ping implements journal.Store: it takes the write lock and gives it back.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.turns.take(ctx, journalTurn); err != nil {
+		return fmt.Errorf("sqlite: ping: %w", err)
+	}
+	defer s.turns.give()
+	defer rollback(s.writer)
+	if err := begin(s.writer); err != nil {
+		return fmt.Errorf("sqlite: ping: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package sqlite
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// skipBlank cuts white space, comments and, if told so, semicolons off the
+// front of sql.
+func skipBlank(sql string, semicolons bool) string {
+	for {
+		switch {
+		case strings.HasPrefix(sql, "--"):
+			_, rest, _ := strings.Cut(sql, "\n")
+			sql = rest
+		case strings.HasPrefix(sql, "/*"):
+			// SQLite takes an unfinished comment to reach to the end.
+			_, rest, _ := strings.Cut(sql[2:], "*/")
+			sql = rest
+		case sql != "" && strings.IndexByte(" \t\n\r\f", sql[0]) >= 0, semicolons && strings.HasPrefix(sql, ";"):
+			sql = sql[1:]
+		default:
+			return sql
+		}
+	}
+}
+
+// firstWord is the first keyword of a statement, in upper case.
+func firstWord(sql string) string {
+	sql = skipBlank(sql, true)
+	end := 0
+	for end < len(sql) && (sql[end]|0x20 >= 'a' && sql[end]|0x20 <= 'z') {
+		end++
+	}
+	return strings.ToUpper(sql[:end])
+}
+
+func isDML(word string) bool {
+	switch word {
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES":
+		return true
+	}
+	return false
+}
+
+// prepareGuest compiles exactly one statement of a module; the sandbox has been
+// entered.
+func (s *Store) prepareGuest(query string) (*sqlite.Stmt, error) {
+	if word := firstWord(query); !isDML(word) {
+		if word == "" {
+			return nil, abi.Errorf(abi.CodeSQLForbidden, "there is no statement in the text")
+		}
+		return nil, abi.Errorf(abi.CodeSQLForbidden, "%s statements are not for activities", word)
+	}
+	stmt, trailing, err := s.writer.PrepareTransient(query)
+	if err != nil {
+		return nil, s.guestError(err)
+	}
+	if rest := skipBlank(query[len(query)-trailing:], true); rest != "" {
+		_ = stmt.Finalize()
+		return nil, abi.Errorf(abi.CodeSQLForbidden, "a call runs one statement; there is more behind the first")
+	}
+	return stmt, nil
+}
+
+// guestError says what SQLite found wrong with a module's statement.
+func (s *Store) guestError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if s.sandbox.refusal != "" {
+		return abi.Errorf(abi.CodeSQLForbidden, "%s", s.sandbox.refusal)
+	}
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultAuth:
+		return abi.Errorf(abi.CodeSQLForbidden, "%s", sqliteMessage(err))
+	case sqlite.ResultBusy, sqlite.ResultLocked:
+		return classify(err)
+	case sqlite.ResultIOErr, sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultCantOpen:
+		return err
+	}
+	return abi.Errorf(abi.CodeSQL, "%s", sqliteMessage(err))
+}
+
+func sqliteMessage(err error) string {
+	message := err.Error()
+	for _, prefix := range []string{"sqlite: ", "step: ", "prepare: ", "reset: "} {
+		message = strings.TrimPrefix(message, prefix)
+	}
+	return message
+}
+
+// bindArgs binds the arguments to $1, $2, … SQLite numbers such parameters in
+// the order in which they appear, so they are told by their names. ?1 and a
+// plain ? work as well.
+func bindArgs(stmt *sqlite.Stmt, args []any) error {
+	highest := 0
+	for param := 1; param <= stmt.BindParamCount(); param++ {
+		number, name := param, stmt.BindParamName(param)
+		if name != "" {
+			n, err := strconv.Atoi(name[1:])
+			if err != nil || (name[0] != '$' && name[0] != '?') {
+				return abi.Errorf(abi.CodeSQLArgument, "the parameter %s is not of the form $1", name)
+			}
+			number = n
+		}
+		if number < 1 || number > len(args) {
+			return abi.Errorf(abi.CodeSQLArgument, "the statement has a parameter $%d, but there are %d arguments", number, len(args))
+		}
+		highest = max(highest, number)
+		if err := bindArg(stmt, param, number, args[number-1]); err != nil {
+			return err
+		}
+	}
+	if highest < len(args) {
+		return abi.Errorf(abi.CodeSQLArgument, "there are %d arguments, but the statement has parameters up to $%d only", len(args), highest)
+	}
+	return nil
+}
+
+func bindArg(stmt *sqlite.Stmt, param, number int, arg any) error {
+	switch v := arg.(type) {
+	case nil:
+		stmt.BindNull(param)
+	case bool:
+		stmt.BindBool(param, v)
+	case int64:
+		stmt.BindInt64(param, v)
+	case uint64:
+		if v > math.MaxInt64 {
+			return abi.Errorf(abi.CodeSQLArgument, "argument $%d is %d, more than SQLite's integers hold", number, v)
+		}
+		stmt.BindInt64(param, int64(v))
+	case float64:
+		if math.IsNaN(v) {
+			return abi.Errorf(abi.CodeSQLArgument, "argument $%d is not a number, which SQLite cannot keep", number)
+		}
+		stmt.BindFloat(param, v)
+	case string:
+		stmt.BindText(param, v)
+	case []byte:
+		stmt.BindBytes(param, v)
+	case time.Time:
+		stmt.BindText(param, v.UTC().Format(time.RFC3339Nano))
+	default:
+		return abi.Errorf(abi.CodeSQLArgument, "argument $%d is a %T", number, arg)
+	}
+	return nil
+}
+
+// columnValue reads a value and tells about how many bytes it has on the wire.
+// Text that is not UTF-8 is handed out as bytes: no encoding of strings could
+// carry it.
+func columnValue(stmt *sqlite.Stmt, col int) (v any, size int) {
+	switch stmt.ColumnType(col) {
+	case sqlite.TypeInteger:
+		return stmt.ColumnInt64(col), 9
+	case sqlite.TypeFloat:
+		return stmt.ColumnFloat(col), 9
+	case sqlite.TypeText:
+		text := stmt.ColumnText(col)
+		if !utf8.ValidString(text) {
+			return []byte(text), len(text) + 5
+		}
+		return text, len(text) + 5
+	case sqlite.TypeBlob:
+		b := blob(stmt, col)
+		return b, len(b) + 5
+	}
+	return nil, 1
+}

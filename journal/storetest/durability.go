@@ -1,0 +1,83 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+var durabilityTests = []test{
+	{"ReopenKeepsEverything", needsDurable, testReopen},
+	{"ReopenKeepsTables", func(h Harness) bool { return h.Durable && h.Guest }, testReopenTables},
+	{"CloseTwice", nil, testCloseTwice},
+}
+
+func testReopen(t *testing.T, b *bundle) {
+	id := b.start(t, newExecution("k"))
+	w := b.write(id)
+	w.Entries = []journal.Entry{newEntry(1), newEntry(2)}
+	w.Settle = &journal.Deferred{Name: "d", Value: abi.Nil, At: 4}
+	w.Interrupt = &journal.Interrupt{At: 6, Reason: "r"}
+	b.commit(t, w)
+	module, deployment := newModule("sha256:aa"), newDeployment("default", "orders", "sha256:aa")
+	deployed, err := b.store.Deploy(b.ctx, module, deployment, nil)
+	require.NoError(t, err)
+	execution, entries := b.load(t, id), b.entries(t, id)
+	old := b.epochs
+
+	require.NoError(t, b.store.Close())
+	b.open(t)
+	require.Equal(t, execution, b.load(t, id))
+	require.Equal(t, entries, b.entries(t, id))
+	deferreds, err := b.store.Deferreds(b.ctx, id)
+	require.NoError(t, err)
+	require.Equal(t, []journal.Deferred{*w.Settle}, deferreds)
+	gotModule, err := b.store.Module(b.ctx, module.Digest)
+	require.NoError(t, err)
+	require.Equal(t, &module, gotModule)
+	gotDeployment, err := b.store.Deployment(b.ctx, "default", "orders")
+	require.NoError(t, err)
+	require.Equal(t, &deployed, gotDeployment)
+
+	b.claim(t, "second")
+	require.Equal(t, old[0]+1, b.epochs[0], "epochs go on where they were")
+}
+
+func testReopenTables(t *testing.T, b *bundle) {
+	b.deployTables(t, "default")
+	id := b.start(t, newExecution("k"))
+	tx := b.begin(t, "default")
+	_, err := tx.Exec(b.ctx, "INSERT INTO accounts (id, owner) VALUES (1, 'ada')", nil)
+	require.NoError(t, err)
+	w := b.write(id)
+	w.Entries = []journal.Entry{newEntry(1)}
+	require.NoError(t, tx.Commit(b.ctx, w))
+
+	lost := b.begin(t, "default")
+	_, err = lost.Exec(b.ctx, "INSERT INTO accounts (id, owner) VALUES (2, 'bob')", nil)
+	require.NoError(t, err)
+	require.NoError(t, b.store.Close(), "closing does not wait for a transaction that nobody ends")
+	require.Error(t, lost.Commit(b.ctx, b.write(id)))
+	require.NoError(t, lost.Rollback(b.ctx))
+
+	b.open(t)
+	require.Equal(t, [][]any{{int64(1), "ada"}}, b.rows(t, "default", "SELECT id, owner FROM accounts"))
+	require.Len(t, b.entries(t, id), 1)
+	refused := b.begin(t, "other")
+	_, _, err = refused.Query(b.ctx, "SELECT id FROM accounts", nil)
+	require.Error(t, err, "whose table it is was kept too")
+	require.NoError(t, refused.Rollback(b.ctx))
+}
+
+func testCloseTwice(t *testing.T, b *bundle) {
+	require.NoError(t, b.store.Close())
+	require.NoError(t, b.store.Close())
+	_, err := b.store.Load(b.ctx, newExecution("k").ID)
+	require.Error(t, err)
+	require.NotErrorIs(t, err, journal.ErrNotFound)
+	_, err = b.store.Commit(b.ctx, []journal.Write{b.write(newExecution("k").ID)})
+	require.Error(t, err)
+}

@@ -1,0 +1,189 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// Harness is one set of data, empty at first, and the way to open it.
+type Harness struct {
+	// Durable says that data outlives the handle: Open finds it again.
+	Durable bool
+	// Guest says that the store runs SQL of modules.
+	Guest bool
+	// Open opens a handle on the data. The suite closes what it opens.
+	Open func(t testing.TB) journal.Store
+	// Shared says that a second handle may be open beside the first.
+	Shared bool
+}
+
+// Run holds a store to the contract. Setup is called for every test and makes
+// data of its own; tests run in parallel.
+func Run(t *testing.T, setup func(t *testing.T) Harness) {
+	sections := []struct {
+		name  string
+		tests []test
+	}{
+		{"Commit", commitTests},
+		{"Fence", fenceTests},
+		{"Read", readTests},
+		{"Deploy", deployTests},
+		{"Sweep", sweepTests},
+		{"Concurrency", concurrencyTests},
+		{"Durability", durabilityTests},
+		{"Guest", guestTests},
+		{"Hostile", hostileTests},
+	}
+	for _, section := range sections {
+		t.Run(section.name, func(t *testing.T) {
+			t.Parallel()
+			for _, test := range section.tests {
+				t.Run(test.name, func(t *testing.T) {
+					t.Parallel()
+					b := newBundle(t, setup(t))
+					if test.needs == nil || test.needs(b.harness) {
+						test.run(t, b)
+					}
+				})
+			}
+		})
+	}
+}
+
+type test struct {
+	name string
+	// needs tells which harnesses the test is for; nil means all.
+	needs func(Harness) bool
+	run   func(t *testing.T, b *bundle)
+}
+
+func needsGuest(h Harness) bool   { return h.Guest }
+func needsDurable(h Harness) bool { return h.Durable }
+func needsShared(h Harness) bool  { return h.Shared }
+
+// bundle is what a test works with: a store whose shards are claimed.
+type bundle struct {
+	ctx     context.Context
+	harness Harness
+	store   journal.Store
+	epochs  []journal.Epoch
+}
+
+func newBundle(t *testing.T, h Harness) *bundle {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	b := &bundle{ctx: ctx, harness: h}
+	b.open(t)
+	b.claim(t, "first")
+	return b
+}
+
+func (b *bundle) open(t testing.TB) {
+	store := b.harness.Open(t)
+	t.Cleanup(func() { _ = store.Close() })
+	b.store = store
+}
+
+func (b *bundle) claim(t testing.TB, owner string) {
+	epochs, err := b.store.ClaimShards(b.ctx, owner)
+	require.NoError(t, err)
+	require.Len(t, epochs, journal.NumShards)
+	b.epochs = epochs
+}
+
+// write begins a Write of the execution under the epoch that was claimed.
+func (b *bundle) write(id journal.ID) journal.Write {
+	return journal.Write{ID: id, Epoch: b.epochs[id.Shard()]}
+}
+
+// commit commits one write and requires that it took effect.
+func (b *bundle) commit(t testing.TB, w journal.Write) {
+	t.Helper()
+	result := b.result(t, w)
+	require.NoError(t, result.Err)
+	require.False(t, result.Existed)
+}
+
+func (b *bundle) result(t testing.TB, w journal.Write) journal.Result {
+	t.Helper()
+	results, err := b.store.Commit(b.ctx, []journal.Write{w})
+	require.NoError(t, err)
+	require.Len(t, results, 1)
+	return results[0]
+}
+
+// start commits the start of an execution.
+func (b *bundle) start(t testing.TB, e journal.Execution) journal.ID {
+	t.Helper()
+	w := b.write(e.ID)
+	w.Start = &e
+	b.commit(t, w)
+	return e.ID
+}
+
+// finish commits the end of an execution.
+func (b *bundle) finish(t testing.TB, id journal.ID, at int64) {
+	t.Helper()
+	w := b.write(id)
+	w.Update = &journal.Update{State: journal.Completed, WakeAt: journal.Never, Value: abi.Nil, FinishedAt: at}
+	b.commit(t, w)
+}
+
+func (b *bundle) load(t testing.TB, id journal.ID) *journal.Execution {
+	t.Helper()
+	e, err := b.store.Load(b.ctx, id)
+	require.NoError(t, err)
+	return e
+}
+
+func (b *bundle) entries(t testing.TB, id journal.ID) []journal.Entry {
+	t.Helper()
+	entries, err := b.store.Entries(b.ctx, id, 0, 1000)
+	require.NoError(t, err)
+	return entries
+}
+
+// newExecution is a running execution of the namespace "default".
+func newExecution(key string) journal.Execution {
+	return journal.Execution{
+		ID:        journal.IDOf("default", "orders/Process", key),
+		Namespace: "default",
+		Workflow:  "orders/Process",
+		Key:       key,
+		Digest:    "sha256:01",
+		Input:     abi.MustMarshal(map[string]string{"key": key}),
+		State:     journal.Running,
+		WakeAt:    journal.Now,
+		CreatedAt: 1000,
+	}
+}
+
+// newEntry is a delivery.
+func newEntry(seq uint64) journal.Entry {
+	return journal.Entry{
+		At:    int64(seq) * 10,
+		Kind:  journal.Delivery,
+		Op:    journal.Op{Hash: []byte("0123456789abcdef"), Kind: "activity", Name: "charge", Number: uint32(seq)},
+		Seq:   seq,
+		Turn:  seq,
+		Value: abi.MustMarshal(fmt.Sprintf("value %d", seq)),
+	}
+}
+
+func newModule(digest string) journal.Module {
+	return journal.Module{Digest: digest, Binary: []byte("\x00asm" + digest), Manifest: []byte{0x80}, CreatedAt: 5}
+}
+
+func newDeployment(namespace, name, digest string) journal.Deployment {
+	return journal.Deployment{
+		Namespace: namespace, Name: name, Digest: digest,
+		Config: map[string]string{"region": "eu"}, AllowHTTP: []string{"api.example.com"}, UpdatedAt: 7,
+	}
+}

@@ -1,0 +1,114 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+var sweepTests = []test{
+	{"DeletesOldest", nil, testSweepOldest},
+	{"KeepsWhatIsNotOver", nil, testSweepKeeps},
+	{"KeepsChildrenOfTheLiving", nil, testSweepChildren},
+	{"KeyCanBeUsedAgain", nil, testSweepReuse},
+}
+
+func (b *bundle) sweep(t testing.TB, before int64, limit int) int {
+	t.Helper()
+	n, err := b.store.Sweep(b.ctx, before, limit)
+	require.NoError(t, err)
+	return n
+}
+
+func (b *bundle) exists(t testing.TB, id journal.ID) bool {
+	t.Helper()
+	_, err := b.store.Load(b.ctx, id)
+	if err != nil {
+		require.ErrorIs(t, err, journal.ErrNotFound)
+	}
+	return err == nil
+}
+
+func testSweepOldest(t *testing.T, b *bundle) {
+	var ids []journal.ID
+	for i := range 6 {
+		id := b.start(t, newExecution(fmt.Sprint(i)))
+		w := b.write(id)
+		w.Entries = []journal.Entry{newEntry(1)}
+		w.Settle = &journal.Deferred{Name: "d"}
+		b.commit(t, w)
+		b.finish(t, id, int64(100+i))
+		ids = append(ids, id)
+	}
+	require.Equal(t, 2, b.sweep(t, 105, 2))
+	for i, id := range ids {
+		require.Equal(t, i >= 2, b.exists(t, id), "execution %d", i)
+	}
+	require.Equal(t, 3, b.sweep(t, 105, 100), "finished before, not at")
+	require.Equal(t, 0, b.sweep(t, 105, 100))
+	require.True(t, b.exists(t, ids[5]))
+	require.Empty(t, b.entries(t, ids[0]))
+	require.Len(t, b.entries(t, ids[5]), 1)
+	deferreds, err := b.store.Deferreds(b.ctx, ids[0])
+	require.NoError(t, err)
+	require.Empty(t, deferreds)
+}
+
+func testSweepKeeps(t *testing.T, b *bundle) {
+	running := b.start(t, newExecution("running"))
+	paused := newExecution("paused")
+	paused.State = journal.Paused
+	b.start(t, paused)
+	for state, key := range map[journal.State]string{journal.Completed: "c", journal.Failed: "f", journal.Interrupted: "i"} {
+		id := b.start(t, newExecution(key))
+		w := b.write(id)
+		w.Update = &journal.Update{State: state, WakeAt: journal.Never, FinishedAt: 1}
+		b.commit(t, w)
+	}
+	require.Equal(t, 3, b.sweep(t, journal.Never, 100))
+	require.True(t, b.exists(t, running))
+	require.True(t, b.exists(t, paused.ID))
+}
+
+func testSweepChildren(t *testing.T, b *bundle) {
+	parent := b.start(t, newExecution("parent"))
+	child, orphan := newExecution("child"), newExecution("orphan")
+	child.Parent, child.ParentOp = parent, 1
+	orphan.Parent, orphan.ParentOp = newExecution("never started").ID, 1
+	for _, e := range []journal.Execution{child, orphan} {
+		b.start(t, e)
+		b.finish(t, e.ID, 10)
+	}
+	require.Equal(t, 1, b.sweep(t, 1000, 100), "only the one whose parent is gone")
+	require.True(t, b.exists(t, child.ID), "the parent may read it again when it is replayed")
+	require.False(t, b.exists(t, orphan.ID))
+
+	w := b.write(parent)
+	w.Update = &journal.Update{State: journal.Paused, Error: abi.Errorf(abi.CodePaused, "why")}
+	b.commit(t, w)
+	require.Equal(t, 0, b.sweep(t, 1000, 100), "a paused parent can be resumed")
+
+	b.finish(t, parent, 2000)
+	require.Equal(t, 1, b.sweep(t, 1000, 100))
+	require.False(t, b.exists(t, child.ID))
+	require.True(t, b.exists(t, parent))
+}
+
+func testSweepReuse(t *testing.T, b *bundle) {
+	e := newExecution("k")
+	b.start(t, e)
+	w := b.write(e.ID)
+	w.Entries = []journal.Entry{newEntry(1)}
+	w.Settle = &journal.Deferred{Name: "d"}
+	b.commit(t, w)
+	b.finish(t, e.ID, 5)
+	require.Equal(t, 1, b.sweep(t, 6, 1))
+	b.start(t, e)
+	require.Equal(t, &e, b.load(t, e.ID))
+	require.Empty(t, b.entries(t, e.ID), "nothing of the first is left")
+	b.commit(t, w)
+}
