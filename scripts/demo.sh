@@ -28,7 +28,7 @@ until_true() {
 	until "$@" >/dev/null 2>&1; do
 		((SECONDS < deadline)) || die "$what did not happen in time"
 		if [[ -n $host_pid ]] && ! kill -0 "$host_pid" 2>/dev/null; then die "the host ended by itself"; fi
-		read -rt 0.1 <> <(:) || true
+		sleep 0.1
 	done
 }
 
@@ -97,7 +97,7 @@ say "7. Look into the journal and, with the host stopped, into the database file
 cruster workflow history orders/ProcessOrder/42 | sed 's/^/      /'
 kill -TERM "$host_pid"
 deadline=$((SECONDS + 30))
-while kill -0 "$host_pid" 2>/dev/null; do ((SECONDS < deadline)) || die "the host does not stop"; read -rt 0.1 <> <(:) || true; done
+while kill -0 "$host_pid" 2>/dev/null; do ((SECONDS < deadline)) || die "the host does not stop"; sleep 0.1; done
 host_pid=
 seen "the host stopped when asked to"
 effects=$(go run ./scripts/rows "$work/data" order_effects step)
