@@ -1,0 +1,12 @@
+// Package pgtest gives tests a real Postgres.
+//
+// If CRUSTER_TEST_POSTGRES holds a connection string, that server is used
+// ("scripts/postgres.sh run" starts one and sets it). Otherwise the first test
+// that asks starts a private server, with fsync on as in production, which
+// ends with the test process. Machines without Postgres fail the test and are
+// told how to install it: a test that skips itself proves nothing.
+//
+// A package whose tests use it hands its TestMain over:
+//
+//	func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+package pgtest

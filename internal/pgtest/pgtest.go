@@ -1,0 +1,115 @@
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// EnvDSN names the environment variable with the connection string of a server
+// to use instead of a private one. Its user must be a superuser.
+const EnvDSN = "CRUSTER_TEST_POSTGRES"
+
+var private struct {
+	mu     sync.Mutex
+	server *server // guarded by mu, like err
+	err    error
+}
+
+// Main runs the tests of a package and stops the private server behind them.
+// The result is for os.Exit.
+func Main(m *testing.M) int {
+	defer stop()
+	return m.Run()
+}
+
+func stop() {
+	private.mu.Lock()
+	defer private.mu.Unlock()
+	if private.server != nil {
+		private.server.stop()
+		private.server = nil
+	}
+}
+
+// DSN is the connection string of the server, as a superuser.
+func DSN(t testing.TB) string {
+	t.Helper()
+	if dsn := os.Getenv(EnvDSN); dsn != "" {
+		return dsn
+	}
+	private.mu.Lock()
+	defer private.mu.Unlock()
+	if private.server == nil && private.err == nil {
+		private.server, private.err = start()
+	}
+	if private.err != nil {
+		t.Fatalf("pgtest: %v", private.err)
+	}
+	return private.server.dsn
+}
+
+// Schema makes up the name of a schema for one test. When the test ends the
+// schema is dropped, with the schemas and roles of guests that belong to it
+// (those whose names begin with "NAME__").
+func Schema(t testing.TB) string {
+	t.Helper()
+	var b [6]byte
+	rand.Read(b[:])
+	schema, dsn := "t_"+hex.EncodeToString(b[:]), DSN(t)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := drop(ctx, dsn, schema); err != nil {
+			t.Errorf("pgtest: drop schema %s: %v", schema, err)
+		}
+	})
+	return schema
+}
+
+func drop(ctx context.Context, dsn, schema string) error {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	prefix := schema + "__"
+	schemas, err := names(ctx, conn, `SELECT nspname::text FROM pg_namespace WHERE nspname = $1 OR starts_with(nspname::text, $2)`, schema, prefix)
+	if err != nil {
+		return err
+	}
+	for _, s := range schemas {
+		if _, err := conn.Exec(ctx, `DROP SCHEMA IF EXISTS `+pgx.Identifier{s}.Sanitize()+` CASCADE`); err != nil {
+			return fmt.Errorf("drop schema %s: %w", s, err)
+		}
+	}
+	roles, err := names(ctx, conn, `SELECT rolname::text FROM pg_roles WHERE starts_with(rolname::text, $1)`, prefix)
+	if err != nil {
+		return err
+	}
+	for _, r := range roles {
+		role := pgx.Identifier{r}.Sanitize()
+		if _, err := conn.Exec(ctx, `DROP OWNED BY `+role+` CASCADE`); err != nil {
+			return fmt.Errorf("drop what role %s owns: %w", r, err)
+		}
+		if _, err := conn.Exec(ctx, `DROP ROLE `+role); err != nil {
+			return fmt.Errorf("drop role %s: %w", r, err)
+		}
+	}
+	return nil
+}
+
+func names(ctx context.Context, conn *pgx.Conn, query string, args ...any) ([]string, error) {
+	rows, err := conn.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}

@@ -1,0 +1,46 @@
+package pgtest
+
+import (
+	"os"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+)
+
+func TestMain(m *testing.M) { os.Exit(Main(m)) }
+
+func TestServerFlushesToDisk(t *testing.T) {
+	t.Parallel()
+	conn, err := pgx.Connect(t.Context(), DSN(t))
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	var fsync, synchronous string
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT current_setting('fsync'), current_setting('synchronous_commit')`).Scan(&fsync, &synchronous))
+	require.Equal(t, "on", fsync)
+	require.Equal(t, "on", synchronous)
+}
+
+func TestSchemaIsDroppedWithItsGuests(t *testing.T) {
+	t.Parallel()
+	conn, err := pgx.Connect(t.Context(), DSN(t))
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	var schema string
+	t.Run("a test that leaves things behind", func(t *testing.T) {
+		schema = Schema(t)
+		for _, stmt := range []string{
+			`CREATE SCHEMA ` + schema,
+			`CREATE ROLE ` + schema + `__tenant`,
+			`CREATE SCHEMA ` + schema + `__tenant AUTHORIZATION ` + schema + `__tenant`,
+			`CREATE TABLE ` + schema + `__tenant.t (n int)`,
+		} {
+			_, err := conn.Exec(t.Context(), stmt)
+			require.NoError(t, err)
+		}
+	})
+	var left int
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM pg_namespace WHERE starts_with(nspname::text, $1))
+		+ (SELECT count(*) FROM pg_roles WHERE starts_with(rolname::text, $1))`, schema).Scan(&left))
+	require.Zero(t, left)
+}

@@ -1,0 +1,15 @@
+// Package guestsql reads the SQL of modules before a database does: it splits
+// migrations into statements, and refuses what a module has no business with.
+//
+// It is one of several walls. The database's own rights (a role in Postgres,
+// an authorizer in SQLite) keep a module inside its own tables; this package
+// keeps it from the few statements and functions that could move those walls
+// (SET ROLE, set_config, functions that run a text as SQL) or that reach past
+// them (locks of the session, files, other servers, the catalogue).
+//
+// It does not parse SQL; it reads tokens. Where Postgres and SQLite would read
+// the same bytes differently, it refuses them, so that nothing can be a comment
+// for the one and a statement for the other.
+//
+// It imports abi. Start reading at check.go; lexer.go has the tokens.
+package guestsql

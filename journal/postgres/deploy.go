@@ -1,0 +1,213 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/guestsql"
+)
+
+// migrationLimit bounds each statement of a migration, and how long it waits
+// for the transactions of activities that use the table.
+const migrationLimit = time.Minute
+
+// Deploy implements journal.Store.
+func (s *Store) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+	for _, text := range []string{m.Digest, d.Namespace, d.Name, d.Digest} {
+		if !isText(text) {
+			return journal.Deployment{}, abi.Errorf(abi.CodeBadDeployment, "%q is not text", text)
+		}
+	}
+	steps, err := pickSteps(d.Name, migrations)
+	if err != nil {
+		return journal.Deployment{}, err
+	}
+	committing := false
+	err = pgx.BeginTxFunc(ctx, s.main, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+		// Pushes into one namespace go one after the other.
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, lockKey("deploy", s.config.Schema, d.Namespace)); err != nil {
+			return err
+		}
+		if err := s.createNamespace(ctx, tx, d.Namespace); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `INSERT INTO `+s.sql.modules+` (digest, wasm, manifest, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+			m.Digest, notNil(m.Binary), notNil(m.Manifest), m.CreatedAt); err != nil {
+			return err
+		}
+		for i := range steps {
+			if err := s.applyStep(ctx, tx, &d, &steps[i]); err != nil {
+				return err
+			}
+		}
+		err := tx.QueryRow(ctx, `INSERT INTO `+s.sql.deployments+` AS d (namespace, name, digest, version, config, allow_http, updated_at)
+			VALUES ($1, $2, $3, 1, $4, $5, $6)
+			ON CONFLICT (namespace, name) DO UPDATE SET digest = excluded.digest, version = d.version + 1,
+				config = excluded.config, allow_http = excluded.allow_http, updated_at = excluded.updated_at
+			RETURNING version`,
+			d.Namespace, d.Name, d.Digest, abi.MustMarshal(d.Config), abi.MustMarshal(d.AllowHTTP), d.UpdatedAt).Scan(&d.Version)
+		committing = err == nil
+		return err
+	})
+	op := fmt.Sprintf("postgres: deploy %s", d.Name)
+	switch {
+	case err == nil:
+		s.noteNamespace(d.Namespace)
+		s.params.forget(d.Namespace)
+		return d, nil
+	case committing:
+		return journal.Deployment{}, afterCommit(op, err)
+	}
+	return journal.Deployment{}, beforeCommit(op, err)
+}
+
+// pickSteps selects the migrations of our dialect, in order of their versions.
+func pickSteps(deployment string, migrations []abi.Migration) ([]abi.Migration, error) {
+	var steps []abi.Migration
+	for _, m := range migrations {
+		if m.Dialect == abi.DialectAny || m.Dialect == abi.DialectPostgres {
+			steps = append(steps, m)
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b abi.Migration) int {
+		switch {
+		case a.Version < b.Version:
+			return -1
+		case a.Version > b.Version:
+			return 1
+		}
+		return 0
+	})
+	for i := 1; i < len(steps); i++ {
+		if steps[i].Version == steps[i-1].Version {
+			return nil, abi.Errorf(abi.CodeMigrationFailed, "migration %d of deployment %q is there twice", steps[i].Version, deployment)
+		}
+	}
+	return steps, nil
+}
+
+// applyStep runs a migration under the guest's role, unless it was before.
+func (s *Store) applyStep(ctx context.Context, tx pgx.Tx, d *journal.Deployment, m *abi.Migration) error {
+	failed := func(format string, args ...any) error {
+		return abi.Errorf(abi.CodeMigrationFailed, "migration %d (%s) of deployment %q %s", m.Version, m.Name, d.Name, fmt.Sprintf(format, args...))
+	}
+	sum := sha256.Sum256([]byte(m.SQL))
+	var before []byte
+	err := tx.QueryRow(ctx, `SELECT checksum FROM `+s.sql.guestMigrations+` WHERE namespace = $1 AND deployment = $2 AND version = $3`,
+		d.Namespace, d.Name, m.Version).Scan(&before)
+	switch {
+	case err == nil && bytes.Equal(before, sum[:]):
+		return nil
+	case err == nil:
+		return failed("was applied before with another text")
+	case !errors.Is(err, pgx.ErrNoRows):
+		return err
+	case !isText(m.Name):
+		return failed("has a name that is not text")
+	}
+	statements, err := guestsql.SplitMigration(m.SQL)
+	if err != nil {
+		return failed("is not readable: %s", abi.AsError(err).Message)
+	}
+	for i, stmt := range statements {
+		if err := guestsql.CheckMigration(stmt); err != nil {
+			return failed("is refused in statement %d: %s", i+1, abi.AsError(err).Message)
+		}
+	}
+	role := guestName(s.config.Schema, d.Namespace)
+	limit := strconv.FormatInt(migrationLimit.Milliseconds(), 10)
+	if _, err := tx.Exec(ctx, confineSQL, searchPath(role), limit, limit); err != nil {
+		return err
+	}
+	for i, stmt := range statements {
+		err := s.runStep(ctx, tx.Conn(), role, stmt)
+		if isConflict(err) {
+			return err
+		}
+		if err != nil {
+			return failed("failed in statement %d: %s", i+1, messageOf(err))
+		}
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO `+s.sql.guestMigrations+` (namespace, deployment, version, name, checksum, applied_at)
+		VALUES ($1, $2, $3, $4, $5, now())`, d.Namespace, d.Name, m.Version, m.Name, sum[:])
+	return err
+}
+
+// runStep runs one statement as the guest and returns to our own role. The
+// statement goes without parameters and through no cache of plans.
+func (s *Store) runStep(ctx context.Context, conn *pgx.Conn, role, stmt string) error {
+	b := &pgconn.Batch{}
+	queueRaw(b, setRole(role))
+	queueRaw(b, stmt)
+	queueRaw(b, whoAmI)
+	queueRaw(b, setRole(""))
+	results, err := conn.PgConn().ExecBatch(ctx, b).ReadAll()
+	if err != nil {
+		return err
+	}
+	if user := string(results[2].Rows[0][0]); user != role {
+		return refused(user)
+	}
+	return nil
+}
+
+func notNil(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+// Module implements journal.Store.
+func (s *Store) Module(ctx context.Context, digest string) (*journal.Module, error) {
+	if !isText(digest) {
+		return nil, journal.ErrNotFound
+	}
+	scan := func(row pgx.CollectableRow) (m journal.Module, err error) {
+		return m, row.Scan(&m.Digest, &m.Binary, &m.Manifest, &m.CreatedAt)
+	}
+	return one(ctx, s, scan, "module",
+		`SELECT digest, wasm, manifest, created_at FROM `+s.sql.modules+` WHERE digest = $1`, digest)
+}
+
+const deploymentColumns = `namespace, name, digest, version, config, allow_http, updated_at`
+
+func scanDeployment(row pgx.CollectableRow) (d journal.Deployment, err error) {
+	var config, allow []byte
+	if err := row.Scan(&d.Namespace, &d.Name, &d.Digest, &d.Version, &config, &allow, &d.UpdatedAt); err != nil {
+		return d, err
+	}
+	if err := abi.Unmarshal(config, &d.Config); err != nil {
+		return d, err
+	}
+	return d, abi.Unmarshal(allow, &d.AllowHTTP)
+}
+
+// Deployment implements journal.Store.
+func (s *Store) Deployment(ctx context.Context, namespace, name string) (*journal.Deployment, error) {
+	if !isText(namespace) || !isText(name) {
+		return nil, journal.ErrNotFound
+	}
+	return one(ctx, s, scanDeployment, "deployment",
+		`SELECT `+deploymentColumns+` FROM `+s.sql.deployments+` WHERE namespace = $1 AND name = $2`, namespace, name)
+}
+
+// Deployments implements journal.Store.
+func (s *Store) Deployments(ctx context.Context, namespace string) ([]journal.Deployment, error) {
+	if !isText(namespace) {
+		return nil, nil
+	}
+	return many(ctx, s, scanDeployment, "deployments",
+		`SELECT `+deploymentColumns+` FROM `+s.sql.deployments+` WHERE namespace = $1 ORDER BY name`, namespace)
+}

@@ -1,0 +1,14 @@
+// Package postgres keeps the journal in Postgres: the production store.
+//
+// All tables of Cruster live in one schema ("cruster" unless configured). Each
+// namespace of guests has a schema and a role of its own beside it, named
+// "cruster__NAMESPACE", so that an activity's SQL and its journal entry commit
+// in one transaction while the SQL sees nothing but its own tables.
+//
+// It imports abi, journal, journal/guestsql and migrations. Start reading at
+// commit.go (how a batch becomes one round trip, and why the fence holds), then
+// guest.go (how SQL of modules is confined).
+//
+// Connections must be direct ones or pooled by session: prepared statements
+// and session settings do not survive a pooler that works by transaction.
+package postgres

@@ -1,0 +1,97 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// SQLSTATEs that are told apart. Those that begin with CR are raised by the
+// function expect of our own schema.
+const (
+	stateFenced          = "CR001"
+	stateMissing         = "CR002"
+	stateUniqueViolation = "23505"
+	stateSerialization   = "40001"
+	stateDeadlock        = "40P01"
+	stateQueryCanceled   = "57014"
+	statePrivilege       = "42501"
+	stateDuplicateObject = "42710"
+)
+
+var errRolledBack = errors.New("the server rolled the transaction back")
+
+// sqlState is the SQLSTATE of err, or empty if the server sent none.
+func sqlState(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// isConflict tells whether the database rolled back for the sake of others.
+func isConflict(err error) bool {
+	switch sqlState(err) {
+	case stateSerialization, stateDeadlock:
+		return true
+	}
+	return false
+}
+
+// rolledBack tells whether err proves that a transaction whose COMMIT was under
+// way did not take effect. An ERROR does: the server skips the COMMIT behind
+// it. Whatever ends the connection does not, be it a broken socket or a FATAL
+// message: the transaction may have been committed before its last word.
+func rolledBack(err error) bool {
+	if errors.Is(err, errRolledBack) {
+		return true
+	}
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		severity := e.SeverityUnlocalized
+		if severity == "" {
+			severity = e.Severity
+		}
+		return severity == "ERROR"
+	}
+	return pgconn.SafeToRetry(err)
+}
+
+// afterCommit names the failure of a transaction whose COMMIT was under way.
+func afterCommit(op string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case !rolledBack(err):
+		return fmt.Errorf("%s: %w: %w", op, journal.ErrUndecided, err)
+	}
+	return beforeCommit(op, err)
+}
+
+// beforeCommit names the failure of a transaction whose COMMIT was not sent.
+func beforeCommit(op string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case isConflict(err):
+		return fmt.Errorf("%s: %w: %w", op, journal.ErrConflict, err)
+	}
+	return fmt.Errorf("%s: %w", op, err)
+}
+
+// messageOf is what the database said, for the author of a statement.
+func messageOf(err error) string {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	text := e.Message
+	if e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	return fmt.Sprintf("%s (SQLSTATE %s)", text, e.Code)
+}

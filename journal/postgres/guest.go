@@ -1,0 +1,386 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/guestsql"
+)
+
+// How SQL of a module is confined.
+//
+// It runs on a connection whose user may do much, under a role that may do
+// nothing but use its own schema. SET LOCAL ROLE alone is no wall: RESET ROLE,
+// or any function that runs a text as SQL, goes back. So there are three.
+// guestsql refuses every statement that is not one plain query or change of
+// data, and the functions that could move the role. Each statement is sent in
+// one flight with a SET LOCAL ROLE before it and a look at current_user behind
+// it: had it got out nevertheless, it is undone with the whole transaction, and
+// its rows are never handed over. And the role has no right to anything else,
+// so that a statement that stays in its role finds nothing.
+//
+// Why REPEATABLE READ. Activities read, compute in the guest, and write back.
+// Under READ COMMITTED two of them could read the same balance and the second
+// would overwrite the first. Here the second fails, the host repeats the
+// activity, and neither is lost; SQLite, which runs one at a time, gives the
+// same results. SERIALIZABLE would also refuse write skew, but its conflicts
+// are found by index page: the journal rows that all guest transactions write
+// lie close together, and they would collide with each other for nothing.
+//
+// Each statement has a savepoint, so that one that fails (a duplicate key) can
+// be caught by the activity, as on SQLite, instead of ending the transaction.
+//
+// The transaction begins with the first statement, in the same flight: one that
+// runs a single statement whose parameters are known costs two round trips.
+
+// maxGuestMessage bounds what the server may send in one message: a row that
+// is wider ends the connection before it fills the host's memory.
+const maxGuestMessage = 2 * abi.MaxBody
+
+// guestTx is a journal.GuestTx.
+type guestTx struct {
+	store     *Store
+	namespace string
+	role      string
+	deadline  time.Time
+	timer     *time.Timer
+
+	mu    sync.Mutex
+	conn  *pgxpool.Conn // nil once it is over; guarded by mu, like all below
+	begun bool
+	over  error // what every call answers once it is over
+}
+
+var _ journal.GuestTx = (*guestTx)(nil)
+
+var (
+	errGuestOver = errors.New("postgres: the guest's transaction is over")
+	errClosed    = errors.New("postgres: the store is closed")
+)
+
+// openGuests knows the transactions that are open, so that closing the store
+// does not wait for one that nobody ends.
+type openGuests struct {
+	mu     sync.Mutex
+	closed bool                  // guarded by mu, like txs
+	txs    map[*guestTx]struct{} //
+}
+
+// add is false if the store is closed.
+func (o *openGuests) add(t *guestTx) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return false
+	}
+	if o.txs == nil {
+		o.txs = map[*guestTx]struct{}{}
+	}
+	o.txs[t] = struct{}{}
+	return true
+}
+
+func (o *openGuests) remove(t *guestTx) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.txs, t)
+}
+
+// close lets no more in and returns those that are open.
+func (o *openGuests) close() []*guestTx {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	return slices.Collect(maps.Keys(o.txs))
+}
+
+// BeginGuest implements journal.Store.
+func (s *Store) BeginGuest(ctx context.Context, namespace string) (journal.GuestTx, error) {
+	if err := s.ensureNamespace(ctx, namespace); err != nil {
+		return nil, err
+	}
+	conn, err := s.guests.Acquire(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: wait for a connection for a guest: %w", err)
+	}
+	t := &guestTx{
+		store:     s,
+		namespace: namespace,
+		role:      guestName(s.config.Schema, namespace),
+		deadline:  time.Now().Add(s.config.GuestTxLimit),
+		conn:      conn,
+	}
+	t.mu.Lock() // the timer may be short
+	defer t.mu.Unlock()
+	if !s.open.add(t) {
+		conn.Release()
+		return nil, errClosed
+	}
+	t.timer = time.AfterFunc(s.config.GuestTxLimit, t.expire)
+	return t, nil
+}
+
+// expire rolls back a transaction that was open for too long. A call under way
+// holds the lock; it fails by itself, at the same deadline.
+func (t *guestTx) expire() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conn != nil {
+		t.end(context.Background(), t.tooLong())
+	}
+}
+
+// abandon ends a transaction because the store is closed.
+func (t *guestTx) abandon() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conn != nil {
+		t.end(context.Background(), errClosed)
+	}
+}
+
+func (t *guestTx) tooLong() error {
+	return abi.Errorf(abi.CodeTxTooLong, "the transaction was open for more than %s and was rolled back", t.store.config.GuestTxLimit)
+}
+
+// end rolls back, gives the connection away and says why to all later calls.
+func (t *guestTx) end(ctx context.Context, why error) {
+	t.timer.Stop()
+	t.store.rollback(ctx, t.conn.Conn())
+	t.conn.Release()
+	t.conn, t.over = nil, why
+	t.store.open.remove(t)
+}
+
+// Rollback implements journal.GuestTx.
+func (t *guestTx) Rollback(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conn != nil {
+		t.end(ctx, errGuestOver)
+	}
+	return nil
+}
+
+// Exec implements journal.GuestTx.
+func (t *guestTx) Exec(ctx context.Context, query string, args []any) (int64, error) {
+	r := &result{discard: true}
+	if err := t.run(ctx, query, args, r); err != nil {
+		return 0, err
+	}
+	return r.affected, nil
+}
+
+// Query implements journal.GuestTx.
+func (t *guestTx) Query(ctx context.Context, query string, args []any) ([]string, [][]any, error) {
+	r := &result{}
+	if err := t.run(ctx, query, args, r); err != nil {
+		return nil, nil, err
+	}
+	return r.columns, r.rows, nil
+}
+
+func (t *guestTx) run(ctx context.Context, query string, args []any, r *result) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conn == nil {
+		return t.over
+	}
+	if err := guestsql.CheckStatement(query); err != nil {
+		return err
+	}
+	limited, cancel := context.WithDeadline(ctx, t.deadline)
+	defer cancel()
+	err := t.statement(limited, query, args, r)
+	if err == nil || t.conn == nil {
+		return err
+	}
+	t.store.params.drop(t.namespace, query) // it may be what went wrong
+	answer, fatal := t.judge(ctx, err, r)
+	if !fatal {
+		fatal = t.undo(limited) != nil
+	}
+	if fatal {
+		t.end(ctx, answer)
+	}
+	return answer
+}
+
+// statement sends a query with all that belongs to it and reads its rows.
+func (t *guestTx) statement(ctx context.Context, query string, args []any, r *result) error {
+	conn := t.conn.Conn().PgConn()
+	types, known := t.store.params.get(t.namespace, query)
+	b := &pgconn.Batch{}
+	ahead := t.queueOpening(b)
+	if !known {
+		// Ask the server what the parameters are.
+		if _, err := conn.ExecBatch(ctx, b).ReadAll(); err != nil {
+			return err
+		}
+		description, err := conn.Prepare(ctx, "", query, nil)
+		if err != nil {
+			return err
+		}
+		types = description.ParamOIDs
+		t.store.params.put(t.namespace, query, types)
+		b, ahead = &pgconn.Batch{}, 0
+	}
+	values, formats, err := encodeArgs(types, args)
+	if err != nil {
+		return err
+	}
+	b.ExecParams(query, values, types, formats, nil)
+	queueRaw(b, whoAmI)
+	queueRaw(b, `RELEASE SAVEPOINT `+savepoint)
+	t.begun = true
+	results := conn.ExecBatch(ctx, b)
+	user := ""
+	for i := 0; results.NextResult(); i++ {
+		switch i - ahead {
+		case 0:
+			r.read(results.ResultReader(), func() { _ = conn.CancelRequest(ctx) })
+		case 1:
+			if row := results.ResultReader().Read(); len(row.Rows) == 1 {
+				user = string(row.Rows[0][0])
+			}
+		}
+	}
+	if err := results.Close(); err != nil {
+		return err
+	}
+	if user != t.role {
+		t.end(ctx, refused(user))
+		return t.over
+	}
+	return r.err
+}
+
+const savepoint = "cruster_statement"
+
+// queueOpening appends what goes before a statement and tells how many
+// statements that is.
+func (t *guestTx) queueOpening(b *pgconn.Batch) int {
+	n := 2
+	if !t.begun {
+		limit := t.store.config.GuestTxLimit.Milliseconds()
+		text := func(n int64) []byte { return strconv.AppendInt(nil, max(n, 1), 10) }
+		b.ExecPrepared(stmtBeginGuest, nil, nil, nil)
+		b.ExecPrepared(stmtConfine, [][]byte{[]byte(searchPath(t.role)), text(limit), text(limit + 1000)}, nil, nil)
+		n += 2
+	}
+	queueRaw(b, `SAVEPOINT `+savepoint)
+	queueRaw(b, setRole(t.role))
+	return n
+}
+
+// undo takes back a statement that failed.
+func (t *guestTx) undo(ctx context.Context) error {
+	conn := t.conn.Conn().PgConn()
+	if conn.TxStatus() == txIdle {
+		return nil // refused before anything was sent
+	}
+	t.begun = true
+	_, err := conn.Exec(ctx, `ROLLBACK TO SAVEPOINT `+savepoint+`; RELEASE SAVEPOINT `+savepoint).ReadAll()
+	return err
+}
+
+// judge turns the failure of a statement into the guest's answer, and tells
+// whether the transaction is over with it.
+func (t *guestTx) judge(ctx context.Context, err error, r *result) (answer error, fatal bool) {
+	late := !time.Now().Before(t.deadline)
+	var mine *abi.Error
+	var pgErr *pgconn.PgError
+	switch {
+	case errors.As(err, &mine):
+		return mine, false
+	case errors.As(err, &pgErr) && rolledBack(err):
+		switch {
+		case isConflict(err):
+			return fmt.Errorf("postgres: guest statement: %w: %w", journal.ErrConflict, err), true
+		case r.err != nil:
+			return r.err, false // we cancelled it ourselves
+		case pgErr.Code == stateQueryCanceled:
+			return t.tooLong(), true
+		case pgErr.Code == statePrivilege:
+			return abi.Errorf(abi.CodeSQLForbidden, "%s", messageOf(err)), false
+		}
+		return abi.Errorf(abi.CodeSQL, "%s", messageOf(err)), false
+	case tooWide(err):
+		return errTooLarge(), true
+	case ctx.Err() != nil:
+		return fmt.Errorf("postgres: guest statement: %w", ctx.Err()), true
+	case late:
+		return t.tooLong(), true
+	}
+	return abi.Errorf(abi.CodeStore, "the connection to the database was lost: %v", err), true
+}
+
+// Commit implements journal.GuestTx.
+//
+// The fence is a lock on the shard's row instead of the table (see commit.go):
+// this transaction reads from the snapshot of its first statement, in which a
+// stale epoch would still look current. Locking a row is different: if it was
+// changed since, or is being changed, the server does not hand out the old one
+// but fails the transaction with a serialization failure, which is a conflict;
+// the host tries again, and the next snapshot shows the new epoch. And while
+// the lock is held no claim gets through.
+func (t *guestTx) Commit(ctx context.Context, w journal.Write) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conn == nil {
+		return t.over
+	}
+	t.timer.Stop() // from here on only ctx ends it
+	err := t.commit(ctx, &w)
+	if err != nil {
+		t.end(ctx, err)
+		return err
+	}
+	t.end(ctx, errGuestOver)
+	return nil
+}
+
+func (t *guestTx) commit(ctx context.Context, w *journal.Write) error {
+	if err := check(w); err != nil {
+		return err
+	}
+	b := &pgx.Batch{}
+	if t.begun {
+		// Constraints that wait for the commit are the guest's affair: let them
+		// fail here, where they can be told from a failure of the journal.
+		b.Queue(stmtConstraints)
+		b.Queue(stmtOwnRole)
+	} else {
+		b.Queue(stmtBeginGuest)
+	}
+	b.Queue(stmtFenceRow, int16(w.ID.Shard()), int64(w.Epoch))
+	newPlan([]*journal.Write{w}, guest).queue(b, nil)
+	err := t.store.finish(ctx, t.conn.Conn(), b)
+	var pgErr *pgconn.PgError
+	if !errors.As(err, &pgErr) || errors.Is(err, journal.ErrUndecided) || errors.Is(err, journal.ErrConflict) {
+		return err
+	}
+	switch {
+	case pgErr.Code == stateFenced:
+		return journal.ErrFenced
+	case pgErr.Code == stateMissing:
+		return journal.ErrNotFound
+	case pgErr.Code == stateUniqueViolation && pgErr.SchemaName == t.store.config.Schema:
+		return fmt.Errorf("postgres: a row of execution %s is there already: %w", w.ID, err)
+	case pgErr.SchemaName == t.role:
+		return abi.Errorf(abi.CodeSQL, "%s", messageOf(err))
+	}
+	return err
+}

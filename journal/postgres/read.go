@@ -1,0 +1,213 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+const executionColumns = `id, namespace, workflow, key, digest, input, state, value, error, wake_at, interrupt, parent, parent_op, created_at, finished_at`
+
+// pageColumns are the same without the payloads, which pages leave out.
+const pageColumns = `id, namespace, workflow, key, digest, NULL::bytea, state, NULL::bytea, error, wake_at, interrupt, parent, parent_op, created_at, finished_at`
+
+func scanExecution(row pgx.CollectableRow) (journal.Execution, error) {
+	var e journal.Execution
+	var id, errText, interrupt, parent []byte
+	var parentOp int64
+	err := row.Scan(&id, &e.Namespace, &e.Workflow, &e.Key, &e.Digest, &e.Input, &e.State, &e.Value, &errText, &e.WakeAt,
+		&interrupt, &parent, &parentOp, &e.CreatedAt, &e.FinishedAt)
+	if err != nil {
+		return e, err
+	}
+	if err := decodeID(id, &e.ID); err != nil {
+		return e, err
+	}
+	if parent != nil {
+		if err := decodeID(parent, &e.Parent); err != nil {
+			return e, err
+		}
+	}
+	e.ParentOp = uint32(parentOp)
+	if e.Error, err = decode[abi.Error](errText); err != nil {
+		return e, fmt.Errorf("execution %s: %w", e.ID, err)
+	}
+	if e.Interrupt, err = decode[journal.Interrupt](interrupt); err != nil {
+		return e, fmt.Errorf("execution %s: %w", e.ID, err)
+	}
+	return e, nil
+}
+
+func decodeID(raw []byte, id *journal.ID) error {
+	if len(raw) != len(id) {
+		return fmt.Errorf("an execution id has %d bytes, not %d", len(raw), len(id))
+	}
+	copy(id[:], raw)
+	return nil
+}
+
+// decode reads a column that is NULL for nil.
+func decode[T any](raw []byte) (*T, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	v := new(T)
+	if err := abi.Unmarshal(raw, v); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// one reads a row; journal.ErrNotFound if there is none.
+func one[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, query string, args ...any) (*T, error) {
+	rows, err := s.main.Query(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: read %s: %w", what, err)
+	}
+	v, err := pgx.CollectOneRow(rows, scan)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, journal.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("postgres: read %s: %w", what, err)
+	}
+	return &v, nil
+}
+
+// many reads rows.
+func many[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, query string, args ...any) ([]T, error) {
+	rows, err := s.main.Query(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: read %s: %w", what, err)
+	}
+	v, err := pgx.AppendRows([]T(nil), rows, scan)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: read %s: %w", what, err)
+	}
+	return v, nil
+}
+
+// Load implements journal.Store.
+func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, error) {
+	return one(ctx, s, scanExecution, "execution",
+		`SELECT `+executionColumns+` FROM `+s.sql.executions+` WHERE shard = $1 AND id = $2`, int16(id.Shard()), id[:])
+}
+
+// ChildOf implements journal.Store.
+func (s *Store) ChildOf(ctx context.Context, parent journal.ID, op uint32) (*journal.Execution, error) {
+	return one(ctx, s, scanExecution, "child",
+		`SELECT `+executionColumns+` FROM `+s.sql.executions+` WHERE parent = $1 AND parent_op = $2 LIMIT 1`, parent[:], int64(op))
+}
+
+// Entries implements journal.Store.
+func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit int) ([]journal.Entry, error) {
+	scan := func(row pgx.CollectableRow) (e journal.Entry, err error) {
+		var raw []byte
+		if err := row.Scan(&raw); err != nil {
+			return e, err
+		}
+		return e, abi.Unmarshal(raw, &e)
+	}
+	return many(ctx, s, scan, "journal of "+id.String(),
+		`SELECT entry FROM `+s.sql.entries+` WHERE shard = $1 AND id = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
+		int16(id.Shard()), id[:], int64(min(after, 1<<63-1)), max(limit, 0))
+}
+
+// Deferreds implements journal.Store.
+func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
+	scan := func(row pgx.CollectableRow) (d journal.Deferred, err error) {
+		var raw []byte
+		if err := row.Scan(&d.Name, &d.Value, &raw, &d.At); err != nil {
+			return d, err
+		}
+		d.Error, err = decode[abi.Error](raw)
+		return d, err
+	}
+	return many(ctx, s, scan, "deferreds of "+id.String(),
+		`SELECT name, value, error, at FROM `+s.sql.deferreds+` WHERE shard = $1 AND id = $2 ORDER BY name`, int16(id.Shard()), id[:])
+}
+
+// Due implements journal.Store.
+func (s *Store) Due(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
+	scan := func(row pgx.CollectableRow) (w journal.Wake, err error) {
+		var id []byte
+		if err := row.Scan(&w.At, &id); err != nil {
+			return w, err
+		}
+		return w, decodeID(id, &w.ID)
+	}
+	return many(ctx, s, scan, "due executions",
+		`SELECT wake_at, id FROM `+s.sql.executions+` WHERE state = 'running' AND wake_at <= $1 AND (wake_at, id) > ($2, $3)
+		ORDER BY wake_at, id LIMIT $4`, until, after.At, after.ID[:], max(limit, 0))
+}
+
+// List implements journal.Store.
+func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error) {
+	limit, after, err := f.Bounds()
+	if err != nil {
+		return journal.Page{}, err
+	}
+	var where []string
+	var args []any
+	add := func(condition string, values ...any) {
+		for _, v := range values {
+			args = append(args, v)
+			condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", len(args)), 1)
+		}
+		where = append(where, condition)
+	}
+	add("TRUE")
+	if f.Namespace != "" {
+		add("namespace = ?", f.Namespace)
+	}
+	if f.State != "" {
+		add("state = ?", string(f.State))
+	}
+	if strings.HasSuffix(f.Workflow, "/") {
+		add("starts_with(workflow, ?)", f.Workflow)
+	} else if f.Workflow != "" {
+		add("workflow = ?", f.Workflow)
+	}
+	if f.After != "" {
+		add("(created_at, id) < (?, ?)", after.At, after.ID[:])
+	}
+	for _, v := range []string{f.Namespace, f.Workflow, string(f.State)} {
+		if !isText(v) {
+			return journal.Page{}, abi.Errorf(abi.CodeBadRequest, "%q is not text", v)
+		}
+	}
+	args = append(args, limit+1)
+	rows, err := many(ctx, s, scanExecution, "executions",
+		`SELECT `+pageColumns+` FROM `+s.sql.executions+` WHERE `+strings.Join(where, " AND ")+
+			fmt.Sprintf(` ORDER BY created_at DESC, id DESC LIMIT $%d`, len(args)), args...)
+	if err != nil {
+		return journal.Page{}, err
+	}
+	return journal.PageOf(rows, limit), nil
+}
+
+// Sweep implements journal.Store. Rows that a commit holds at this moment are
+// left for the next time.
+func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error) {
+	tag, err := s.main.Exec(ctx, `
+		WITH doomed AS (
+			SELECT e.shard, e.id FROM `+s.sql.executions+` e
+			WHERE e.finished_at > 0 AND e.finished_at < $1 AND e.state IN ('completed', 'failed', 'interrupted')
+			AND NOT EXISTS (SELECT FROM `+s.sql.executions+` p WHERE p.shard = get_byte(e.parent, 0) AND p.id = e.parent
+				AND p.state NOT IN ('completed', 'failed', 'interrupted'))
+			ORDER BY e.finished_at, e.id LIMIT $2 FOR UPDATE OF e SKIP LOCKED),
+		journals AS (DELETE FROM `+s.sql.entries+` x USING doomed d WHERE x.shard = d.shard AND x.id = d.id),
+		promises AS (DELETE FROM `+s.sql.deferreds+` x USING doomed d WHERE x.shard = d.shard AND x.id = d.id)
+		DELETE FROM `+s.sql.executions+` x USING doomed d WHERE x.shard = d.shard AND x.id = d.id`,
+		finishedBefore, max(limit, 0))
+	if err != nil {
+		return 0, afterCommit("postgres: sweep", err)
+	}
+	return int(tag.RowsAffected()), nil
+}

@@ -1,0 +1,84 @@
+-- The journal, version 1. Applied with search_path set to Cruster's schema.
+--
+-- Every table that grows has the shard as the first column of its key. Times
+-- are Unix nanoseconds. Names are compared byte by byte (COLLATE "C"), so that
+-- all stores sort alike.
+
+-- +goose Up
+
+-- Who owns which shard. An epoch changes only under a lock that conflicts with
+-- the one every journal transaction holds: see journal/postgres/commit.go.
+CREATE TABLE shards (
+    shard      smallint PRIMARY KEY,
+    epoch      bigint NOT NULL,
+    owner      text NOT NULL,
+    claimed_at timestamptz NOT NULL
+);
+
+INSERT INTO shards (shard, epoch, owner, claimed_at)
+SELECT n, 0, '', now() FROM generate_series(0, 255) AS n;
+
+CREATE TABLE executions (
+    shard       smallint NOT NULL,
+    id          bytea NOT NULL,
+    namespace   text COLLATE "C" NOT NULL,
+    workflow    text COLLATE "C" NOT NULL,
+    key         text COLLATE "C" NOT NULL,
+    digest      text COLLATE "C" NOT NULL,
+    input       bytea,
+    state       text COLLATE "C" NOT NULL,
+    value       bytea,
+    error       bytea,           -- msgpack of abi.Error
+    wake_at     bigint NOT NULL,
+    interrupt   bytea,           -- msgpack of journal.Interrupt
+    parent      bytea,
+    parent_op   bigint NOT NULL,
+    created_at  bigint NOT NULL,
+    finished_at bigint NOT NULL, -- 0 while not final
+    PRIMARY KEY (shard, id)
+) WITH (fillfactor = 85);        -- room for updates in place
+
+-- What wakes next; only what is running can wake.
+CREATE INDEX executions_wake ON executions (wake_at, id) WHERE state = 'running';
+-- Pages of a namespace, newest first.
+CREATE INDEX executions_page ON executions (namespace, created_at DESC, id DESC);
+-- The child that an op of a parent started.
+CREATE INDEX executions_parent ON executions (parent, parent_op) WHERE parent IS NOT NULL;
+-- What retention may delete, oldest first.
+CREATE INDEX executions_finished ON executions (finished_at, id) WHERE finished_at > 0;
+
+CREATE TABLE entries (
+    shard smallint NOT NULL,
+    id    bytea NOT NULL,
+    seq   bigint NOT NULL,
+    entry bytea NOT NULL,        -- canonical msgpack of journal.Entry
+    PRIMARY KEY (shard, id, seq)
+);
+
+CREATE TABLE deferreds (
+    shard smallint NOT NULL,
+    id    bytea NOT NULL,
+    name  text COLLATE "C" NOT NULL,
+    value bytea,
+    error bytea,                 -- msgpack of abi.Error
+    at    bigint NOT NULL,
+    PRIMARY KEY (shard, id, name)
+);
+
+-- expect stops a transaction whose premise turned out false. Statements that
+-- are sent in one go with their COMMIT cannot be looked at in between; this is
+-- how they look for themselves.
+-- +goose StatementBegin
+CREATE FUNCTION expect(actual bigint, wanted bigint, code text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF actual IS DISTINCT FROM wanted THEN
+        RAISE EXCEPTION 'expected % rows, found %', wanted, actual USING ERRCODE = code;
+    END IF;
+END
+$$;
+-- +goose StatementEnd
+
+-- +goose Down
+DROP TABLE deferreds, entries, executions, shards;
+DROP FUNCTION expect(bigint, bigint, text);
