@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/client"
+)
+
+// Exit codes, for scripts to tell what happened. exitHelp and docs/cli.md say
+// the same.
+const (
+	exitOK          = 0
+	exitInternal    = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitFailed      = 4
+	exitPaused      = 5
+	exitUnavailable = 6
+	exitDeadline    = 7
+)
+
+const exitHelp = `Exit codes:
+  0  done
+  1  something unexpected went wrong
+  2  the command line or the input is not acceptable
+  3  there is no such deployment, workflow or execution
+  4  the workflow failed or was interrupted
+  5  the execution is paused
+  6  the host is unreachable, shutting down or full
+  7  the timeout passed before the answer was there`
+
+// A usageError is a mistake on the command line.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...)}
+}
+
+// exitCode tells how the process ends after err.
+func exitCode(err error) int {
+	var usage *usageError
+	var failed *client.RunError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &failed):
+		if failed.State == client.Paused {
+			return exitPaused
+		}
+		return exitFailed
+	case errors.Is(err, context.DeadlineExceeded):
+		return exitDeadline
+	}
+	switch abi.AsError(err).Code {
+	case abi.CodePaused:
+		return exitPaused
+	case abi.CodeOverloaded:
+		return exitUnavailable
+	}
+	switch abi.AsError(err).Code.Info().Category {
+	case abi.InvalidArgument, abi.AlreadyExists, abi.FailedPrecondition, abi.PermissionDenied, abi.ResourceExhausted:
+		return exitUsage
+	case abi.NotFound:
+		return exitNotFound
+	case abi.Unavailable:
+		return exitUnavailable
+	case abi.DeadlineExceeded:
+		return exitDeadline
+	default:
+		return exitInternal
+	}
+}
+
+// report writes an error the way people and scripts read it: one line with the
+// code, one with what to do.
+func report(w io.Writer, err error) {
+	var usage *usageError
+	if errors.As(err, &usage) {
+		fmt.Fprintf(w, "error: %v\nhint: add --help to the command to see how it is used\n", err)
+		return
+	}
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintln(w, "error: interrupted")
+		return
+	}
+	coded := abi.AsError(err)
+	message := coded.Error()
+	var failed *client.RunError
+	if errors.As(err, &failed) {
+		message = fmt.Sprintf("%s: %s %s: %s", coded.Code, failed.Execution, stateVerb(failed.State), coded.Message)
+		if coded.Code == "" {
+			message = strings.TrimPrefix(message, ": ")
+		}
+	}
+	fmt.Fprintf(w, "error: %s\n", message)
+	if coded.Type != "" {
+		fmt.Fprintf(w, "type: %s\n", coded.Type)
+	}
+	if coded.Hint != "" {
+		fmt.Fprintf(w, "hint: %s\n", coded.Hint)
+	}
+}
+
+func stateVerb(s client.State) string {
+	if s == client.Failed {
+		return string(s)
+	}
+	return "is " + string(s)
+}

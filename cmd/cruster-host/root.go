@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/cruster/cruster/client"
+)
+
+const defaultAddr = "127.0.0.1:7600"
+
+// app is what all verbs share: the streams and the flags of the root command.
+type app struct {
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+
+	addr      string
+	namespace string
+	output    string
+	retryFor  time.Duration
+}
+
+// run is the program: it never exits and touches nothing but its arguments and
+// the environment.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	root := a.rootCommand()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		report(stderr, err)
+	}
+	return exitCode(err)
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "cruster-host",
+		Short: "Durable workflows in WebAssembly",
+		Long: `cruster-host runs workflows that survive crashes, and talks to hosts that do.
+
+Start a host with its store in a folder, push a module to it, run a workflow:
+
+  cruster-host dev
+  cruster-host module push orders.wasm --name orders
+  cruster-host workflow execute orders/ProcessOrder --input '{"order_id":"42"}'
+
+Flags can also be given in the environment where their help names a variable;
+the flag wins.
+
+` + exitHelp,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: a.prepare,
+		Args:              cobra.NoArgs,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.addr, "addr", defaultAddr, "address of the host's gRPC API")
+	flags.StringVarP(&a.namespace, "namespace", "n", "default", "tenant to work in")
+	flags.StringVarP(&a.output, "output", "o", "table", "form of the output: table, json or jsonl")
+	flags.DurationVar(&a.retryFor, "retry-for", 2*time.Second, "how long to try again when the host does not answer or is full")
+	fromEnvironment(flags, "addr", "namespace", "output", "retry-for")
+
+	root.AddCommand(a.devCommand(), a.serveCommand(), a.moduleCommand(), a.workflowCommand(), a.deferredCommand(),
+		a.migrateCommand(), a.errorsCommand(), a.versionCommand())
+	usageArgs(root)
+	return root
+}
+
+// prepare runs before every verb.
+func (a *app) prepare(cmd *cobra.Command, _ []string) error {
+	if err := applyEnvironment(cmd.Flags()); err != nil {
+		return err
+	}
+	switch a.output {
+	case "table", "json", "jsonl":
+		return nil
+	default:
+		if cmd.Name() == "errors" && a.output == "markdown" {
+			return nil
+		}
+		return usagef("there is no output %q: choose table, json or jsonl", a.output)
+	}
+}
+
+// usageArgs makes usage errors of wrong numbers of arguments and of unknown
+// verbs, for all commands below cmd.
+func usageArgs(cmd *cobra.Command) {
+	check := cmd.Args
+	cmd.Args = func(c *cobra.Command, args []string) error {
+		if c.HasSubCommands() && len(args) > 0 {
+			return unknownVerb(c, args[0])
+		}
+		if check == nil {
+			return nil
+		}
+		if err := check(c, args); err != nil {
+			return &usageError{fmt.Errorf("%w\nusage: %s", err, c.UseLine())}
+		}
+		return nil
+	}
+	for _, sub := range cmd.Commands() {
+		usageArgs(sub)
+	}
+}
+
+func unknownVerb(cmd *cobra.Command, verb string) error {
+	message := fmt.Sprintf("there is no command %q", cmd.CommandPath()+" "+verb)
+	if near := cmd.SuggestionsFor(verb); len(near) > 0 {
+		message += "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return &usageError{errors.New(message)}
+}
+
+const envAnnotation = "cruster-env"
+
+// fromEnvironment lets flags be given as CRUSTER_NAME, and says so in their help.
+func fromEnvironment(flags *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		f := flags.Lookup(name)
+		env := "CRUSTER_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		f.Annotations = map[string][]string{envAnnotation: {env}}
+		f.Usage += " [" + env + "]"
+	}
+}
+
+// applyEnvironment sets the flags that were not given from the environment.
+func applyEnvironment(flags *pflag.FlagSet) error {
+	var failed error
+	flags.VisitAll(func(f *pflag.Flag) {
+		env := f.Annotations[envAnnotation]
+		if len(env) == 0 || f.Changed || failed != nil {
+			return
+		}
+		if value, ok := os.LookupEnv(env[0]); ok && value != "" {
+			if err := flags.Set(f.Name, value); err != nil {
+				failed = usagef("%s: %v", env[0], err)
+			}
+		}
+	})
+	return failed
+}
+
+// withClient runs a verb that talks to a host.
+func (a *app) withClient(do func(c *client.Client) error) error {
+	c, err := client.Dial(a.addr, client.WithNamespace(a.namespace), client.WithRetryFor(a.retryFor))
+	if err != nil {
+		return err
+	}
+	defer c.Close() // nothing is pending any more
+	return do(c)
+}
+
+// group is a command that only holds others.
+func group(use, short, long string, verbs ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.AddCommand(verbs...)
+	return cmd
+}
