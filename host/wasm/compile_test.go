@@ -116,7 +116,7 @@ func TestTruncatedModules(t *testing.T) {
 
 func TestCompileOncePerDigest(t *testing.T) {
 	t.Parallel()
-	r := newRuntime(t, wasm.Config{})
+	r := newRuntime(t, cached(wasm.Config{}))
 	const callers = 8
 	modules := make(chan *wasm.Module, callers)
 	for range callers {
@@ -134,7 +134,7 @@ func TestCompileOncePerDigest(t *testing.T) {
 
 func TestWhoStopsWaitingForACompilationHarmsNobody(t *testing.T) {
 	t.Parallel()
-	r := newRuntime(t, wasm.Config{})
+	r := newRuntime(t, cached(wasm.Config{}))
 	binary := bytes.Clone(probeBinary)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -8,14 +8,16 @@ import (
 
 // Section ids and external kinds of the Wasm binary format.
 const (
-	sectionCustom   = 0
-	sectionType     = 1
-	sectionImport   = 2
-	sectionFunction = 3
-	sectionTable    = 4
-	sectionMemory   = 5
-	sectionExport   = 7
-	sectionCode     = 10
+	sectionCustom    = 0
+	sectionType      = 1
+	sectionImport    = 2
+	sectionFunction  = 3
+	sectionTable     = 4
+	sectionMemory    = 5
+	sectionExport    = 7
+	sectionCode      = 10
+	sectionData      = 11
+	sectionDataCount = 12
 
 	externFunction = 0
 	externTable    = 1

@@ -2,6 +2,7 @@ package wasm_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "cruster-wasm-test")
 	if err == nil {
 		cacheDir = filepath.Join(dir, "cache")
-		err = buildGuests(dir)
+		err = errors.Join(buildGuests(dir), fillCache())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -56,6 +57,17 @@ func buildGuests(dir string) error {
 		*binary = content
 	}
 	return nil
+}
+
+// fillCache compiles the large guest once, before all tests want it at a time.
+func fillCache() error {
+	ctx := context.Background()
+	r, err := wasm.New(ctx, cached(wasm.Config{}))
+	if err != nil {
+		return err
+	}
+	_, err = r.Compile(ctx, probeBinary)
+	return errors.Join(err, r.Close(ctx))
 }
 
 // newRuntime makes a runtime that is closed with the test.

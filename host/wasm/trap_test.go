@@ -82,9 +82,10 @@ func TestEndlessLoopEndsWithItsContext(t *testing.T) {
 
 	t.Run("deadline", func(t *testing.T) {
 		t.Parallel()
+		i := instantiate(t, m, wasm.World{})
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 		defer cancel()
-		_, err := instantiate(t, m, wasm.World{}).Start(ctx, []byte("spin"))
+		_, err := i.Start(ctx, []byte("spin"))
 		trap := requireTrap(t, err, abi.CodeGuestTimeout)
 		require.Contains(t, trap.Err.Message, "deadline")
 	})
@@ -134,18 +135,19 @@ func TestTinyTraps(t *testing.T) {
 		{"body at the very end of the address space", tiny{imports: sleepImport, start: code(i32Const(-1), i32Const(1), call(0))}, abi.CodeBadPointer, "0xffffffff"},
 		{"input outside", tiny{imports: []tinyImport{cruster(abi.ImportInput, typePtr)}, start: code(i32Const(65534), call(0), i32Const(1))}, abi.CodeBadPointer, "input"},
 	}
+	r := newRuntime(t, wasm.Config{})
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			i := instantiate(t, compile(t, newRuntime(t, wasm.Config{}), c.module.assemble()), wasm.World{
+			i := instantiate(t, compile(t, r, c.module.assemble()), wasm.World{
 				Op: func(string, []byte) (uint32, *abi.Error) { return 1, nil },
 			})
-			ctx := context.Background()
+			limit := time.Minute
 			if c.code == abi.CodeGuestTimeout {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, 50*time.Millisecond)
-				defer cancel()
+				limit = 100 * time.Millisecond
 			}
+			ctx, cancel := context.WithTimeout(context.Background(), limit)
+			defer cancel()
 			_, err := i.Start(ctx, []byte("input"))
 			require.Contains(t, requireTrap(t, err, c.code).Err.Message, c.says)
 		})
@@ -189,7 +191,7 @@ func TestFailuresBeforeTheFirstTurn(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRuntime(t, wasm.Config{InitTimeout: 500 * time.Millisecond})
+			r := newRuntime(t, cached(wasm.Config{InitTimeout: 500 * time.Millisecond}))
 			_, err := compile(t, r, c.binary).Describe(context.Background())
 			trap := requireTrap(t, err, c.code)
 			require.Contains(t, trap.Err.Message, c.says)
