@@ -114,7 +114,10 @@ var selecting = cruster.NewWorkflow("test.selecting", func(ctx cruster.Context, 
 	wait := approved.Future(ctx)
 	for range 3 {
 		err := cruster.Select(ctx,
-			cruster.On(wait, func(s string, err error) { got = append(got, fmt.Sprint("approved ", s, err)); wait = approved.Future(ctx) }),
+			cruster.On(wait, func(s string, err error) {
+				got = append(got, fmt.Sprint("approved ", s, err))
+				wait = approved.Future(ctx)
+			}),
 			cruster.On(sum, func(p pair, err error) {
 				got = append(got, fmt.Sprint("echo ", p.A, err))
 				sum = cruster.Async(ctx, func(ctx cruster.Context) (pair, error) { return pair{}, cruster.Sleep(ctx, time.Hour) })

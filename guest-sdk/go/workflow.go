@@ -83,7 +83,7 @@ func (w *Workflow[Req, Res]) Client() Client[Req, Res] {
 func decodeRequest[Req any](name string, body []byte) (Req, error) {
 	var req Req
 	if err := abi.Unmarshal(body, &req); err != nil {
-		return req, abi.Errorf(abi.CodeBadInput, "the request does not fit %s: %v", name, err)
+		return req, &guest.BadInput{Reason: abi.Errorf(abi.CodeBadInput, "the request does not fit %s: %v", name, err)}
 	}
 	return req, nil
 }

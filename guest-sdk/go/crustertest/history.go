@@ -88,7 +88,7 @@ func (h *History) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", h.Execution)
 	for _, e := range h.Events {
-		fmt.Fprintf(&b, "%12s  %s\n", e.Time.Sub(h.Start), e)
+		fmt.Fprintf(&b, "%-12s %s\n", e.Time.Sub(h.Start), e)
 	}
 	return b.String()
 }

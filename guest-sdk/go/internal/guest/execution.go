@@ -42,7 +42,6 @@ type Execution struct {
 	inv      abi.Invocation
 	opts     Options
 	now      time.Time
-	interOp  *Call
 	random   *rand.Rand
 	current  atomic.Pointer[Coroutine]
 	yield    chan struct{}
@@ -160,6 +159,10 @@ func (ex *Execution) interrupt(raw []byte) {
 
 // workflowError is the outcome of a workflow that returned err.
 func (ex *Execution) workflowError(err error) *abi.Error {
+	var bad *BadInput
+	if errors.As(err, &bad) {
+		return bad.Reason
+	}
 	if errors.Is(err, ErrInterrupted) {
 		e := abi.Errorf(abi.CodeInterrupted, "%v", err)
 		if ex.reason != "" {

@@ -79,6 +79,12 @@ func (r *Registry) key(inv abi.Invocation) (out *abi.Outcome) {
 
 func failure(e *abi.Error) *abi.Outcome { return &abi.Outcome{Error: e} }
 
+// BadInput says that a request does not fit the type that the workflow takes.
+type BadInput struct{ Reason *abi.Error }
+
+func (e *BadInput) Error() string { return e.Reason.Error() }
+func (e *BadInput) Unwrap() error { return e.Reason }
+
 // NonRetryable marks an error that another attempt cannot mend.
 type NonRetryable struct{ Cause error }
 
@@ -107,6 +113,9 @@ func ActivityError(err error) *abi.Error {
 	return out
 }
 
+// maxValue bounds a value, so that the body around it stays within its limit.
+const maxValue = abi.MaxBody - 64<<10
+
 // Encode turns a value of the application into msgpack, in canonical form: Go
 // maps have no order, and the same value must give the same bytes every time.
 func Encode(what string, v any) ([]byte, error) {
@@ -117,8 +126,8 @@ func Encode(what string, v any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	if len(b) > abi.MaxBody {
-		return nil, abi.Errorf(abi.CodePayloadTooLarge, "%s takes %d bytes, the limit is %d", what, len(b), abi.MaxBody)
+	if len(b) > maxValue {
+		return nil, abi.Errorf(abi.CodePayloadTooLarge, "%s takes %d bytes, the limit is %d", what, len(b), maxValue)
 	}
 	return b, nil
 }

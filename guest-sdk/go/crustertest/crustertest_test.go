@@ -1,0 +1,101 @@
+package crustertest_test
+
+import (
+	"database/sql"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	cruster "github.com/cruster/cruster/guest-sdk/go"
+	"github.com/cruster/cruster/guest-sdk/go/crustertest"
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite"
+)
+
+var _ = cruster.Migrations(
+	cruster.Migration{Version: 1, Name: "charges", SQL: `CREATE TABLE charges (order_id TEXT PRIMARY KEY, cents BIGINT NOT NULL)`},
+	cruster.Migration{Version: 2, Name: "never", Dialect: cruster.Postgres, SQL: `this is no SQLite`},
+)
+
+func TestSQLite(t *testing.T) {
+	t.Parallel()
+	db, err := sql.Open("sqlite", ":memory:")
+	require.NoError(t, err)
+	defer db.Close()
+	opts := []crustertest.Option{crustertest.SQLite(db), crustertest.ResolveAfter(0, shipped, "p")}
+	_, err = crustertest.Run(t, processOrder, order{ID: "42", Cents: 300}, opts...)
+	require.NoError(t, err)
+
+	_, err = crustertest.Run(t, processOrder, order{ID: "42", Cents: 500}, opts...)
+	require.ErrorContains(t, err, "constraint", "what failed is rolled back")
+	var cents int
+	require.NoError(t, db.QueryRow(`SELECT SUM(cents) FROM charges`).Scan(&cents))
+	require.Equal(t, 300, cents)
+}
+
+// drifting depends on something that is not in its journal.
+var drift atomic.Int64
+
+var drifting = cruster.NewWorkflow("drifting", func(ctx cruster.Context, how string) (int64, error) {
+	n := drift.Add(1)
+	switch {
+	case how == "argument":
+		return n, cruster.Sleep(ctx, time.Duration(n)*time.Second)
+	case how == "result":
+		return n, nil
+	case how == "more" && n > 1, how == "fewer" && n <= 1:
+		return 0, cruster.Sleep(ctx, time.Second)
+	}
+	return 0, nil
+})
+
+// The cases share the counter, so they run one after the other.
+func TestReplayFindsNondeterminism(t *testing.T) {
+	t.Parallel()
+	for how, want := range map[string]string{
+		"argument": "then: issued 2 sleep 1s",
+		"result":   "ended with 2 instead of 1",
+		"more":     "then: the end of the history",
+		"fewer":    "now:  the workflow is over",
+	} {
+		drift.Store(0)
+		var h crustertest.History
+		_, err := crustertest.Run(t, drifting, how, crustertest.Record(&h))
+		require.NoError(t, err)
+		err = h.Replay()
+		require.Equal(t, string(abi.CodeNondeterminism), cruster.ErrorCode(err), how)
+		require.ErrorContains(t, err, want, how)
+	}
+}
+
+func TestReplayIgnoresTheOrderOfMaps(t *testing.T) {
+	t.Parallel()
+	var h crustertest.History
+	_, err := crustertest.Run(t, mapping, 0, crustertest.Record(&h))
+	require.NoError(t, err)
+	for range 10 {
+		crustertest.Replay(t, &h)
+	}
+}
+
+var tally = cruster.NewActivity("tally", func(_ *cruster.ActivityContext, m map[string]int) (int, error) { return len(m), nil })
+
+var mapping = cruster.NewWorkflow("mapping", func(ctx cruster.Context, _ int) (map[string]int, error) {
+	m := map[string]int{}
+	for i := range 50 {
+		m[fmt.Sprint(i)] = i
+	}
+	_, err := tally.Call(ctx, m)
+	return m, err
+})
+
+func TestBadRequests(t *testing.T) {
+	t.Parallel()
+	_, err := crustertest.Run(t, keyed, "")
+	require.Equal(t, string(abi.CodeBadKey), cruster.ErrorCode(err))
+}
+
+var keyed = cruster.NewWorkflow("keyed", func(cruster.Context, string) (int, error) { return 0, nil },
+	cruster.RawKey(func(s string) string { return s }))

@@ -1,0 +1,135 @@
+package guest
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/stretchr/testify/require"
+)
+
+// silentHost refuses everything, or numbers it.
+type silentHost struct {
+	refuse *abi.Error
+	ops    uint32
+}
+
+func (h *silentHost) Issue(*Call, []byte) (uint32, *abi.Error) {
+	if h.refuse != nil {
+		return 0, h.refuse
+	}
+	h.ops++
+	return h.ops, nil
+}
+func (h *silentHost) Cancel(uint32)                         {}
+func (h *silentHost) Do(*Call, []byte) ([]byte, *abi.Error) { return nil, h.refuse }
+func (h *silentHost) Log(int32, string)                     {}
+
+func setup(t *testing.T, run func(Scope, []byte) ([]byte, error)) *Registry {
+	t.Helper()
+	r := &Registry{}
+	r.AddWorkflow(&Workflow{
+		Name: "w", KeyMode: abi.KeyFromFunctionRaw, Input: reflect.TypeFor[int](), Output: reflect.TypeFor[int](),
+		Interrupted: &Call{Name: abi.OpInterrupted}, Run: run,
+		Key: func(body []byte) ([]byte, error) {
+			if len(body) == 0 {
+				panic("no body")
+			}
+			return body, nil
+		},
+	})
+	r.AddWorkflow(&Workflow{Name: "plain", Input: reflect.TypeFor[int](), Output: reflect.TypeFor[int]()})
+	r.AddActivity(&Activity{Name: "a", Input: reflect.TypeFor[int](), Output: reflect.TypeFor[int](), Run: func(_ Attempt, body []byte) ([]byte, error) { return body, nil }})
+	return r
+}
+
+func TestUnknownNames(t *testing.T) {
+	t.Parallel()
+	r := setup(t, nil)
+	for kind, code := range map[string]abi.Code{
+		abi.InvokeWorkflow: abi.CodeUnknownInvoke,
+		abi.InvokeKey:      abi.CodeUnknownInvoke,
+		abi.InvokeActivity: abi.CodeUnknownActivity,
+		"entity":           abi.CodeUnknownInvoke,
+	} {
+		ex, out := r.Start(&silentHost{}, abi.Invocation{Kind: kind, Name: "nobody"}, Options{})
+		require.Nil(t, ex)
+		require.Equal(t, code, out.Error.Code, kind)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	r := setup(t, nil)
+	_, out := r.Start(nil, abi.Invocation{Kind: abi.InvokeKey, Name: "w", Body: []byte{0xa1, 'k'}}, Options{})
+	require.Equal(t, []byte{0xa1, 'k'}, out.Value)
+	_, out = r.Start(nil, abi.Invocation{Kind: abi.InvokeKey, Name: "w"}, Options{})
+	require.Equal(t, abi.CodeKeyFunction, out.Error.Code)
+	require.Contains(t, out.Error.Message, "invoke_test.go:")
+	_, out = r.Start(nil, abi.Invocation{Kind: abi.InvokeKey, Name: "plain"}, Options{})
+	require.Equal(t, abi.CodeUnknownInvoke, out.Error.Code)
+}
+
+func TestRefusedFirstOpEndsTheWorkflow(t *testing.T) {
+	t.Parallel()
+	r := setup(t, func(Scope, []byte) ([]byte, error) { return nil, errors.New("must not run") })
+	_, out := r.Start(&silentHost{refuse: abi.Errorf(abi.CodeWrongContext, "no")}, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"}, Options{})
+	require.Equal(t, abi.CodeWrongContext, out.Error.Code)
+}
+
+func TestDeliveriesForNobodyArePassedOver(t *testing.T) {
+	t.Parallel()
+	r := setup(t, func(s Scope, _ []byte) ([]byte, error) {
+		p := s.Issue(&Call{Name: abi.OpSleep}, "Sleep", abi.Sleep{})
+		_, err := s.Await("Await", p)
+		return abi.Nil, err
+	})
+	ex, out := r.Start(&silentHost{}, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"}, Options{Contain: true})
+	require.Nil(t, out)
+	require.Nil(t, ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 99, Value: abi.Nil}}}))
+	out = ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 2, Value: abi.Nil}, {Op: 2, Value: abi.Nil}, {Op: 1, Value: abi.Nil}}})
+	require.Equal(t, abi.Nil, out.Value)
+	require.Equal(t, out, ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 1, Value: abi.Nil}}}), "what comes after the end changes nothing")
+	ex.Close()
+	ex.Close()
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	typed := &abi.Error{Type: "t", Message: "m", Retryable: true, Details: []byte{1}}
+	sql := abi.Errorf(abi.CodeSQL, "constraint")
+	for name, c := range map[string]struct {
+		err  error
+		want abi.Error
+	}{
+		"plain":      {errors.New("x"), abi.Error{Code: abi.CodeActivityFailed, Message: "x", Retryable: true}},
+		"typed":      {typed, abi.Error{Code: abi.CodeActivityFailed, Message: "m", Type: "t", Details: []byte{1}, Retryable: true}},
+		"wrapped":    {fmt.Errorf("w: %w", typed), abi.Error{Code: abi.CodeActivityFailed, Message: "w: m", Type: "t", Details: []byte{1}, Retryable: true}},
+		"final":      {&NonRetryable{typed}, abi.Error{Code: abi.CodeActivityFailed, Message: "m", Type: "t", Details: []byte{1}}},
+		"host":       {sql, abi.Error{Code: abi.CodeSQL, Message: "constraint", Retryable: sql.Retryable}},
+		"host final": {&NonRetryable{sql}, abi.Error{Code: abi.CodeSQL, Message: "CR-3101: constraint"}},
+	} {
+		got := ActivityError(c.err)
+		got.Hint = ""
+		require.Equal(t, c.want, *got, name)
+	}
+	require.Equal(t, "CR-3002: late", NewError(abi.CodeWorkflowFailed, abi.Errorf(abi.CodeActivityTimeout, "late")).Message)
+}
+
+func TestRegistryRefusesDoubles(t *testing.T) {
+	t.Parallel()
+	r := setup(t, nil)
+	require.PanicsWithValue(t, `cruster: workflow "w" is registered twice`, func() { r.AddWorkflow(&Workflow{Name: "w"}) })
+	require.PanicsWithValue(t, `cruster: activity "a" is registered twice`, func() { r.AddActivity(&Activity{Name: "a"}) })
+	r.AddMigration(abi.Migration{Version: 1, Name: "one", SQL: "x", Dialect: abi.DialectSQLite})
+	r.AddMigration(abi.Migration{Version: 1, Name: "one", SQL: "x", Dialect: abi.DialectPostgres})
+	require.Panics(t, func() { r.AddMigration(abi.Migration{Version: 1, Name: "one", SQL: "x"}) })
+	require.Panics(t, func() { r.AddMigration(abi.Migration{Version: 0, Name: "zero", SQL: "x"}) })
+	require.Panics(t, func() { r.AddMigration(abi.Migration{Version: 2, Name: "empty", SQL: " "}) })
+	require.Panics(t, func() { r.AddMigration(abi.Migration{Version: 2, Name: "odd", SQL: "x", Dialect: "oracle"}) })
+	m := r.Manifest()
+	require.Equal(t, abi.DialectPostgres, m.Migrations[0].Dialect)
+	require.Equal(t, "plain", m.Workflows[0].Name)
+}
