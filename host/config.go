@@ -52,6 +52,9 @@ type Config struct {
 	Registerer prometheus.Registerer
 	// Retention is how long finished executions are kept; 0 means for ever.
 	Retention time.Duration
+	// Runtime, if set, is used instead of one made from Wasm, so that several
+	// engines of a process share what was compiled. The engine does not close it.
+	Runtime *wasm.Runtime
 	// Store keeps everything durable. The engine does not close it.
 	Store journal.Store
 	// TurnTimeout bounds the computation of a workflow between two durable

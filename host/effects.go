@@ -20,7 +20,7 @@ func (r *run) performAll() {
 	r.mu.Lock()
 	var todo []*op
 	for _, o := range r.pending {
-		if o.outcome == nil && o.hostWork() && r.inflight[o.Number] == nil {
+		if o.hostWork() && r.inflight[o.Number] == nil {
 			todo = append(todo, o)
 		}
 	}

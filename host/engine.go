@@ -63,10 +63,12 @@ func New(cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	ctx, abandon := context.WithCancel(context.Background())
-	runtime, err := wasm.New(ctx, cfg.Wasm)
-	if err != nil {
-		abandon()
-		return nil, err
+	runtime := cfg.Runtime
+	if runtime == nil {
+		if runtime, err = wasm.New(ctx, cfg.Wasm); err != nil {
+			abandon()
+			return nil, err
+		}
 	}
 	e := &Engine{
 		cfg:        cfg,
@@ -140,9 +142,20 @@ func (e *Engine) Stop(ctx context.Context) error {
 		e.committer.Stop()
 		e.closeGuests()
 		e.egress.Close()
-		_ = e.wasm.Close(context.Background())
+		if e.cfg.Runtime == nil {
+			_ = e.wasm.Close(context.Background())
+		}
 	})
 	return nil
+}
+
+// Kill ends the engine as a crash would: nothing is drained, nothing is
+// finished, nobody is answered. It is for tests; Stop must still be called to
+// free what the engine holds.
+func (e *Engine) Kill() {
+	e.draining.Store(true)
+	e.work.dismiss()
+	e.abandon()
 }
 
 func (e *Engine) closeGuests() {

@@ -21,6 +21,9 @@ type op struct {
 	issuedAt int64 // journal time of the turn that issued it
 
 	outcome *abi.Outcome // known, not yet delivered
+	// journaled says that a transaction has made the delivery durable; it waits
+	// for its place in the order and for nothing else.
+	journaled bool
 
 	// Of activities only.
 	attempts  uint32 // that have failed
@@ -143,9 +146,15 @@ func checkSettlement(b *abi.Resolve) *abi.Error {
 	return checkPayload("the value", b.Value)
 }
 
+// settled tells whether the op has its outcome: nothing may be done for it again.
+func (o *op) settled() bool { return o.outcome != nil || o.journaled }
+
 // hostWork tells whether the host must do something for the op now, as opposed
 // to waiting for a time or for somebody outside.
 func (o *op) hostWork() bool {
+	if o.settled() {
+		return false
+	}
 	switch o.Kind {
 	case abi.OpActivity:
 		return o.nextAt == 0
@@ -172,7 +181,7 @@ func (o *op) dueAt() int64 {
 
 // wakeAt is when an owner without this op in memory must load its execution.
 func (o *op) wakeAt() int64 {
-	if o.outcome != nil || o.hostWork() {
+	if o.settled() || o.hostWork() {
 		return journal.Now
 	}
 	return o.dueAt()

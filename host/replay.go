@@ -84,7 +84,7 @@ func (r *run) rebuild(ctx context.Context) error {
 // the journal has delivered meanwhile are dropped. r.mu is held.
 func (r *run) salvage() {
 	for number, m := range r.salvaged {
-		if o := r.pending[number]; o != nil && o.outcome == nil {
+		if o := r.pending[number]; o != nil && !o.settled() {
 			o.outcome, o.attempts = &m.outcome, m.attempts
 		}
 	}

@@ -311,7 +311,7 @@ func (r *run) readDone(m doneMail) {
 	r.endWork(m.op)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if o := r.pending[m.op]; o != nil && o.outcome == nil {
+	if o := r.pending[m.op]; o != nil && !o.settled() {
 		o.outcome, o.attempts = &m.outcome, m.attempts
 	}
 }
@@ -319,8 +319,11 @@ func (r *run) readDone(m doneMail) {
 func (r *run) readCommitted(m committedMail) {
 	r.endWork(m.entry.Op.Number)
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	delete(r.reserved, m.entry.Seq)
-	r.mu.Unlock()
+	if o := r.pending[m.entry.Op.Number]; o != nil {
+		o.journaled = true
+	}
 	r.committed = append(r.committed, m.entry)
 }
 
@@ -331,7 +334,7 @@ func (r *run) readFailed(m failedMail) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	o := r.pending[m.op]
-	if o == nil || o.outcome != nil {
+	if o == nil || o.settled() {
 		return
 	}
 	o.attempts++

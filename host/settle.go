@@ -76,11 +76,11 @@ func (e *Engine) ask(ctx context.Context, namespace, execution string, mail func
 // settle makes a settlement durable. The row is marked to be loaded in the same
 // commit, so that a crash right after it wakes the execution all the same.
 func (r *run) settle(d journal.Deferred) error {
-	if r.row.State.Final() {
-		return r.alreadyOver()
-	}
 	if _, ok := r.deferreds[d.Name]; ok {
 		return r.settledBefore(d.Name)
+	}
+	if r.row.State.Final() {
+		return r.alreadyOver()
 	}
 	u := r.sameRow()
 	r.eng.fault(FaultSettleBeforeCommit)

@@ -58,7 +58,7 @@ func (r *run) completeDue() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range r.pending {
-		if o.outcome != nil {
+		if o.settled() {
 			continue
 		}
 		switch b := o.body.(type) {
@@ -153,7 +153,7 @@ func (r *run) reserve(number uint32, value []byte, attempts uint32) (journal.Ent
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	o := r.pending[number]
-	if o == nil || o.outcome != nil {
+	if o == nil || o.settled() {
 		return journal.Entry{}, false
 	}
 	r.seq++

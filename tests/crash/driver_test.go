@@ -1,0 +1,226 @@
+package crash_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/journal"
+)
+
+// driver is a client that outlives the engines it talks to. An engine may be
+// made to crash at the n-th passing of a fault point; another one then starts on
+// the same store, and the client repeats whatever it had no answer to.
+type driver struct {
+	t       *testing.T
+	store   journal.Store
+	runtime *wasm.Runtime
+	evict   bool
+
+	mu      sync.Mutex
+	engine  *life          // guarded by mu
+	passed  map[string]int // guarded by mu; fault points, over all lives
+	crashAt string         // guarded by mu; "" = never
+	crashOn int            // guarded by mu; at which passing
+	next    []crash        // guarded by mu; crashes of later lives
+}
+
+// crash is a place to die at.
+type crash struct {
+	point string
+	n     int
+}
+
+// life is one engine and the news of its death.
+type life struct {
+	*host.Engine
+	died chan struct{}
+	once sync.Once
+}
+
+func newDriver(t *testing.T, store journal.Store, runtime *wasm.Runtime, evict bool) *driver {
+	d := &driver{t: t, store: store, runtime: runtime, evict: evict, passed: map[string]int{}}
+	d.bringUp()
+	return d
+}
+
+func (d *driver) bringUp() {
+	l := &life{died: make(chan struct{})}
+	l.Engine = harness.Engine(d.t, d.store, func(c *host.Config) {
+		c.Runtime = d.runtime
+		c.EvictAlways = d.evict
+		c.FaultPoint = func(point string) { d.pass(l, point) }
+	})
+	d.mu.Lock()
+	d.engine = l
+	d.mu.Unlock()
+}
+
+// pass counts a fault point, and crashes the engine there if it is the one. The
+// goroutine that hits the point goes no further, as in a real crash.
+func (d *driver) pass(l *life, point string) {
+	d.mu.Lock()
+	dead := l.dead()
+	if !dead {
+		d.passed[point]++
+	}
+	hit := !dead && point == d.crashAt && d.passed[point] == d.crashOn
+	if hit && len(d.next) > 0 {
+		d.passed = map[string]int{}
+		d.crashAt, d.crashOn, d.next = d.next[0].point, d.next[0].n, d.next[1:]
+	}
+	d.mu.Unlock()
+	if hit {
+		l.once.Do(func() {
+			l.Kill()
+			close(l.died)
+		})
+	}
+	if hit || dead {
+		runtime.Goexit()
+	}
+}
+
+func (l *life) dead() bool {
+	select {
+	case <-l.died:
+		return true
+	default:
+		return false
+	}
+}
+
+// arm has the engine crash at the n-th passing of a point from now on; n = 0
+// only counts.
+func (d *driver) arm(point string, n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.passed = map[string]int{}
+	d.crashAt, d.crashOn, d.next = point, n, nil
+}
+
+// alsoCrashAt has the life after the crash crash as well.
+func (d *driver) alsoCrashAt(point string, n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.next = append(d.next, crash{point, n})
+}
+
+func (d *driver) counts() map[string]int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.passed
+}
+
+// current is the living engine; a dead one is replaced first.
+func (d *driver) current() *life {
+	d.mu.Lock()
+	l := d.engine
+	d.mu.Unlock()
+	if l.dead() {
+		require.NoError(d.t, l.Stop(context.Background()))
+		d.bringUp()
+		return d.current()
+	}
+	return l
+}
+
+// do repeats a request until an engine has answered it.
+func (d *driver) do(request func(ctx context.Context, e *host.Engine) error) {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
+	defer cancel()
+	for ctx.Err() == nil {
+		l := d.current()
+		answered := make(chan error, 1)
+		go func() { answered <- request(ctx, l.Engine) }()
+		select {
+		case err := <-answered:
+			if err == nil {
+				return
+			}
+			if l.dead() || errors.Is(err, &abi.Error{Code: abi.CodeShuttingDown}) {
+				continue
+			}
+			require.NoError(d.t, err)
+		case <-l.died:
+		}
+	}
+	d.t.Fatal("no engine answered")
+}
+
+// start starts a workflow and returns the name of its execution.
+func (d *driver) start(workflow string, input any) string {
+	var name string
+	d.do(func(ctx context.Context, e *host.Engine) error {
+		row, _, err := e.StartWorkflow(ctx, host.StartRequest{Workflow: workflow, Input: harness.Encode(d.t, input)})
+		if err == nil {
+			name = row.Name()
+		}
+		return err
+	})
+	return name
+}
+
+// settle resolves a deferred; that it was settled before a crash is fine.
+func (d *driver) settle(execution, name string, value any) {
+	d.do(func(ctx context.Context, e *host.Engine) error {
+		err := e.Settle(ctx, "", execution, journal.Deferred{Name: name, Value: harness.Encode(d.t, value)})
+		if errors.Is(err, &abi.Error{Code: abi.CodeDeferredSettled}) {
+			return nil
+		}
+		return err
+	})
+}
+
+// wait waits for the end of an execution.
+func (d *driver) wait(execution string) *journal.Execution {
+	var row *journal.Execution
+	d.do(func(ctx context.Context, e *host.Engine) error {
+		r, err := e.Wait(ctx, "", execution)
+		row = r
+		return err
+	})
+	return row
+}
+
+// query reads rows of the guests' own tables.
+func (d *driver) query(sql string, args ...any) [][]any {
+	tx, err := d.store.BeginGuest(d.t.Context(), host.DefaultNamespace)
+	require.NoError(d.t, err)
+	defer func() { require.NoError(d.t, tx.Rollback(context.Background())) }()
+	_, rows, err := tx.Query(d.t.Context(), sql, args)
+	require.NoError(d.t, err)
+	return rows
+}
+
+// varying matches what differs between two executions by design: ids derived
+// from the key.
+var varying = regexp.MustCompile(`[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// render shows a result without what differs from key to key, for comparison.
+func render(t *testing.T, key string, v any) string {
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	text = varying.ReplaceAll(text, []byte("ID"))
+	return regexp.MustCompile(regexp.QuoteMeta(key)).ReplaceAllString(string(text), "KEY")
+}
+
+// outcome is all that a caller can observe of an execution.
+func outcome(t *testing.T, key string, row *journal.Execution) string {
+	if row.Error != nil {
+		return fmt.Sprintf("%s %s", row.State, render(t, key, row.Error.Message))
+	}
+	return fmt.Sprintf("%s %s", row.State, render(t, key, harness.Decode[any](t, row.Value)))
+}
