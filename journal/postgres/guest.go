@@ -255,6 +255,8 @@ func (t *guestTx) statement(ctx context.Context, query string, args []any, r *re
 			if row := results.ResultReader().Read(); len(row.Rows) == 1 {
 				user = string(row.Rows[0][0])
 			}
+		default:
+			_, _ = results.ResultReader().Close() // its error is that of results
 		}
 	}
 	if err := results.Close(); err != nil {
