@@ -1,0 +1,46 @@
+// Command steps is a workflow of small steps, one after the other: what counts
+// is what they cost.
+package main
+
+import cruster "github.com/cruster/cruster/guest-sdk/go"
+
+// Request says how many steps there are, and whether each uses SQL.
+type Request struct {
+	Run string `json:"run"`
+	N   int    `json:"n"`
+	SQL bool   `json:"sql,omitempty"`
+}
+
+// Steps adds up the numbers of its steps.
+var Steps = cruster.NewWorkflow("Steps", func(ctx cruster.Context, req Request) (int, error) {
+	sum := 0
+	for i := range req.N {
+		step := Plain
+		if req.SQL {
+			step = Recorded
+		}
+		n, err := step.Call(ctx, i)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+})
+
+// Plain is a step without SQL.
+var Plain = cruster.NewActivity("plain", func(_ *cruster.ActivityContext, i int) (int, error) { return i, nil })
+
+// Recorded is a step that writes a row.
+var Recorded = cruster.NewActivity("recorded", func(ctx *cruster.ActivityContext, i int) (int, error) {
+	_, err := ctx.Tx().Exec(`INSERT INTO steps (execution, step) VALUES ($1, $2)`, ctx.ExecutionID(), i)
+	return i, err
+})
+
+var _ = cruster.Migrations(cruster.Migration{Version: 1, Name: "steps", SQL: `
+CREATE TABLE steps (
+	execution TEXT NOT NULL,
+	step      BIGINT NOT NULL
+)`})
+
+func main() {}
