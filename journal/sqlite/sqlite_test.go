@@ -30,3 +30,8 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, harness)
 }
+
+func TestDifferential(t *testing.T) {
+	t.Parallel()
+	storetest.RunDifferential(t, harness)
+}

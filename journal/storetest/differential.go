@@ -1,0 +1,249 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/memory"
+)
+
+// A real database takes its time: few runs, but long ones, in which states pile
+// up. The command line still decides (-rapid.checks, -rapid.steps, and
+// -rapid.seed to repeat a run).
+func init() {
+	_ = flag.Set("rapid.checks", "8")
+	_ = flag.Set("rapid.steps", "80")
+}
+
+// RunDifferential applies the same random operations to a store and to the
+// in-memory oracle and requires that no answer tells them apart.
+func RunDifferential(t *testing.T, setup func(t *testing.T) Harness) {
+	rapid.Check(t, func(rt *rapid.T) {
+		store := setup(t).Open(t)
+		defer func() { require.NoError(rt, store.Close()) }()
+		m := &model{ctx: t.Context(), store: store, oracle: memory.New()}
+		m.claim(rt)
+		rt.Repeat(map[string]func(*rapid.T){
+			"commit":  m.commit,
+			"commit2": m.commit, // commits are what matters most
+			"claim":   m.claim,
+			"sweep":   m.sweep,
+			"deploy":  m.deploy,
+			"due":     m.due,
+			"list":    m.list,
+		})
+		for _, key := range modelKeys {
+			m.compareExecution(rt, modelExecution(key).ID)
+		}
+	})
+}
+
+// model drives both stores.
+type model struct {
+	ctx           context.Context
+	store, oracle journal.Store
+	epochs        []journal.Epoch
+}
+
+var modelKeys = []string{"a", "b", "c", "d", "e", "f", "ключ"}
+
+func modelExecution(key string) journal.Execution {
+	e := newExecution(key)
+	i := slices.Index(modelKeys, key)
+	if i%2 == 1 {
+		e.Workflow = "billing/Charge"
+	}
+	if i >= 3 {
+		// The op is the child's own, so that ChildOf has one answer.
+		e.Parent, e.ParentOp = newExecution(modelKeys[i-3]).ID, uint32(i)
+	}
+	e.ID = journal.IDOf("default", "orders/Process", key)
+	return e
+}
+
+func drawKey(rt *rapid.T) string { return rapid.SampledFrom(modelKeys).Draw(rt, "key") }
+
+func drawBytes(rt *rapid.T) []byte {
+	switch rapid.IntRange(0, 4).Draw(rt, "value") {
+	case 0:
+		return nil
+	case 1:
+		return []byte{}
+	default:
+		return rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(rt, "bytes")
+	}
+}
+
+func drawError(rt *rapid.T) *abi.Error {
+	if !rapid.Bool().Draw(rt, "failed") {
+		return nil
+	}
+	return abi.Errorf(abi.CodeActivityFailed, "%s", rapid.StringN(0, 10, 30).Draw(rt, "message"))
+}
+
+var modelStates = []journal.State{journal.Running, journal.Running, journal.Paused, journal.Completed, journal.Failed, journal.Interrupted}
+
+func (m *model) drawWrite(rt *rapid.T) journal.Write {
+	e := modelExecution(drawKey(rt))
+	w := journal.Write{ID: e.ID, Epoch: m.epochs[e.ID.Shard()]}
+	if rapid.IntRange(0, 9).Draw(rt, "stale") == 0 {
+		w.Epoch--
+	}
+	parts := rapid.IntRange(0, 31).Draw(rt, "parts")
+	if parts&1 != 0 {
+		e.Input, e.CreatedAt = drawBytes(rt), rapid.Int64Range(1, 5).Draw(rt, "created")
+		e.WakeAt = rapid.Int64Range(0, 4).Draw(rt, "wake")
+		w.Start = &e
+	}
+	if parts&2 != 0 {
+		for _, seq := range rapid.SliceOfN(rapid.Uint64Range(1, 30), 1, 3).Draw(rt, "seqs") {
+			entry := newEntry(seq)
+			entry.Value, entry.Error = drawBytes(rt), drawError(rt)
+			w.Entries = append(w.Entries, entry)
+		}
+	}
+	if parts&4 != 0 {
+		w.Update = &journal.Update{State: rapid.SampledFrom(modelStates).Draw(rt, "state"), Value: drawBytes(rt), Error: drawError(rt)}
+		w.Update.WakeAt = rapid.Int64Range(0, 4).Draw(rt, "wake")
+		if w.Update.State.Final() {
+			w.Update.FinishedAt = rapid.Int64Range(1, 5).Draw(rt, "finished")
+		}
+	}
+	if parts&8 != 0 {
+		w.Settle = &journal.Deferred{Name: rapid.SampledFrom([]string{"x", "y", "ž"}).Draw(rt, "deferred"), Value: drawBytes(rt), Error: drawError(rt), At: 3}
+	}
+	if parts&16 != 0 {
+		w.Interrupt = &journal.Interrupt{At: rapid.Int64Range(1, 9).Draw(rt, "interrupt"), Reason: "r"}
+	}
+	return w
+}
+
+func (m *model) commit(rt *rapid.T) {
+	writes := make([]journal.Write, rapid.IntRange(1, 5).Draw(rt, "writes"))
+	for i := range writes {
+		writes[i] = m.drawWrite(rt)
+	}
+	got, err := m.store.Commit(m.ctx, writes)
+	require.NoError(rt, err)
+	want, err := m.oracle.Commit(m.ctx, writes)
+	require.NoError(rt, err)
+	for i := range writes {
+		require.Equal(rt, want[i].Existed, got[i].Existed, "write %d", i)
+		require.Equal(rt, sortOf(want[i].Err), sortOf(got[i].Err), "write %d: %v", i, got[i].Err)
+	}
+	for i := range writes {
+		m.compareExecution(rt, writes[i].ID)
+	}
+}
+
+// sortOf is what the contract says about an error, and nothing else of it.
+func sortOf(err error) string {
+	for _, known := range []error{journal.ErrNotFound, journal.ErrFenced, journal.ErrConflict, journal.ErrUndecided} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	if err != nil {
+		return "another error " + string(abi.CodeOf(err))
+	}
+	return ""
+}
+
+func same[T any](rt *rapid.T, what string, read func(journal.Store) (T, error), store, oracle journal.Store) {
+	got, gotErr := read(store)
+	want, wantErr := read(oracle)
+	require.Equal(rt, sortOf(wantErr), sortOf(gotErr), "%s: %v", what, gotErr)
+	require.Equal(rt, want, got, what)
+}
+
+func (m *model) compareExecution(rt *rapid.T, id journal.ID) {
+	same(rt, "load", func(s journal.Store) (*journal.Execution, error) { return s.Load(m.ctx, id) }, m.store, m.oracle)
+	same(rt, "entries", func(s journal.Store) ([]byte, error) {
+		entries, err := s.Entries(m.ctx, id, 0, 1000)
+		return abi.MustMarshal(entries), err
+	}, m.store, m.oracle)
+	same(rt, "deferreds", func(s journal.Store) ([]journal.Deferred, error) {
+		deferreds, err := s.Deferreds(m.ctx, id)
+		slices.SortFunc(deferreds, func(a, b journal.Deferred) int { return strings.Compare(a.Name, b.Name) })
+		return deferreds, err
+	}, m.store, m.oracle)
+}
+
+func (m *model) claim(rt *rapid.T) {
+	got, err := m.store.ClaimShards(m.ctx, "owner")
+	require.NoError(rt, err)
+	want, err := m.oracle.ClaimShards(m.ctx, "owner")
+	require.NoError(rt, err)
+	require.Equal(rt, want, got)
+	m.epochs = got
+}
+
+func (m *model) sweep(rt *rapid.T) {
+	before, limit := rapid.Int64Range(0, 6).Draw(rt, "before"), rapid.IntRange(0, 3).Draw(rt, "limit")
+	same(rt, "sweep", func(s journal.Store) (int, error) { return s.Sweep(m.ctx, before, limit) }, m.store, m.oracle)
+	for _, key := range modelKeys {
+		m.compareExecution(rt, modelExecution(key).ID)
+	}
+}
+
+func (m *model) deploy(rt *rapid.T) {
+	digest := rapid.SampledFrom([]string{"sha256:1", "sha256:2"}).Draw(rt, "digest")
+	name := rapid.SampledFrom([]string{"bank", "shop"}).Draw(rt, "deployment")
+	d := newDeployment("default", name, digest)
+	d.UpdatedAt = rapid.Int64Range(1, 9).Draw(rt, "updated")
+	var steps []abi.Migration
+	for version := range rapid.Int64Range(0, 3).Draw(rt, "migrations") {
+		steps = append(steps, abi.Migration{Version: version + 1, SQL: fmt.Sprintf("CREATE TABLE %s_%d (id BIGINT)", name, version)})
+	}
+	if len(steps) > 0 && rapid.IntRange(0, 5).Draw(rt, "changed") == 0 {
+		steps[0].SQL = fmt.Sprintf("CREATE TABLE %s_0 (id BIGINT, more TEXT)", name)
+	}
+	module := newModule(digest)
+	module.CreatedAt = d.UpdatedAt
+	same(rt, "deploy", func(s journal.Store) (journal.Deployment, error) { return s.Deploy(m.ctx, module, d, steps) }, m.store, m.oracle)
+	same(rt, "deployments", func(s journal.Store) ([]journal.Deployment, error) { return s.Deployments(m.ctx, "default") }, m.store, m.oracle)
+	same(rt, "deployment", func(s journal.Store) (*journal.Deployment, error) { return s.Deployment(m.ctx, "default", name) }, m.store, m.oracle)
+	same(rt, "module", func(s journal.Store) (*journal.Module, error) { return s.Module(m.ctx, digest) }, m.store, m.oracle)
+}
+
+func (m *model) due(rt *rapid.T) {
+	until, limit := rapid.Int64Range(0, 5).Draw(rt, "until"), rapid.IntRange(1, 4).Draw(rt, "limit")
+	after := journal.Wake{}
+	if rapid.Bool().Draw(rt, "paged") {
+		after = journal.Wake{ID: modelExecution(drawKey(rt)).ID, At: rapid.Int64Range(0, 4).Draw(rt, "at")}
+	}
+	same(rt, "due", func(s journal.Store) ([]journal.Wake, error) { return s.Due(m.ctx, until, after, limit) }, m.store, m.oracle)
+	parent, op := modelExecution(drawKey(rt)).ID, rapid.Uint32Range(3, 7).Draw(rt, "op")
+	same(rt, "child", func(s journal.Store) (*journal.Execution, error) { return s.ChildOf(m.ctx, parent, op) }, m.store, m.oracle)
+}
+
+func (m *model) list(rt *rapid.T) {
+	f := journal.Filter{
+		Namespace: rapid.SampledFrom([]string{"", "default", "other"}).Draw(rt, "namespace"),
+		Workflow:  rapid.SampledFrom([]string{"", "orders/", "orders/Process", "billing/"}).Draw(rt, "workflow"),
+		State:     rapid.SampledFrom(append([]journal.State{""}, modelStates...)).Draw(rt, "state"),
+		Limit:     rapid.IntRange(1, 3).Draw(rt, "limit"),
+	}
+	for range len(modelKeys) + 1 {
+		var next string
+		same(rt, "list", func(s journal.Store) (journal.Page, error) {
+			page, err := s.List(m.ctx, f)
+			next = page.Next
+			return page, err
+		}, m.store, m.oracle)
+		if f.After = next; next == "" {
+			return
+		}
+	}
+	require.Fail(rt, "the pages do not end")
+}
