@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# A Postgres server for tests and benchmarks, as a user of its own, with fsync on.
+#
+#   scripts/postgres.sh install        install the server if it is missing (Debian, Ubuntu)
+#   scripts/postgres.sh run DIR CMD…   run a command with CRUSTER_TEST_POSTGRES set, and stop the server behind it
+#   scripts/postgres.sh start DIR [PID]  start a server on DIR; with PID it ends when that process does
+#   scripts/postgres.sh stop DIR       stop it
+#   scripts/postgres.sh dsn DIR        print its connection string
+#
+# DIR keeps the data between runs; remove it to begin anew. The server listens on
+# a Unix socket only, in a short folder of its own below the temporary one: the
+# path of a socket has at most 107 bytes.
+set -euo pipefail
+
+fail() { echo "postgres.sh: $*" >&2; exit 1; }
+
+usage() { sed -n '4,8s/^# *//p' "$0" >&2; exit 2; }
+
+# bin prints the folder with the server's binaries.
+bin() {
+  local path
+  if path=$(command -v postgres) && [ -x "$(dirname "$(readlink -f "$path")")/initdb" ]; then
+    dirname "$(readlink -f "$path")"
+    return
+  fi
+  # The newest of those that the package installs.
+  path=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
+  [ -n "$path" ] && [ -x "$path/initdb" ] || return 1
+  echo "$path"
+}
+
+need_bin() { bin || fail "no Postgres binaries on this machine; install them with: scripts/postgres.sh install"; }
+
+install_server() {
+  if bin >/dev/null; then return; fi
+  command -v apt-get >/dev/null || fail "install PostgreSQL 15 or newer with your package manager"
+  local sudo=""
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || fail "run as root: apt-get install -y --no-install-recommends postgresql"
+    sudo=sudo
+  fi
+  # No cluster of its own beside ours.
+  $sudo mkdir -p /etc/postgresql-common
+  [ -e /etc/postgresql-common/createcluster.conf ] ||
+    echo "create_main_cluster = false" | $sudo tee /etc/postgresql-common/createcluster.conf >/dev/null
+  $sudo apt-get update -q
+  DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -q --no-install-recommends postgresql
+}
+
+# as_server runs a command as the user that the server runs as: never root.
+as_server() {
+  if [ "$(id -u)" -eq 0 ]; then
+    setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@"
+  else
+    "$@"
+  fi
+}
+
+# socket_dir is derived from DIR, so that every call finds the same.
+socket_dir() { echo "${TMPDIR:-/tmp}/cruster-pg-$(readlink -m "$1" | sha256sum | cut -c1-12)"; }
+
+running() { as_server "$(need_bin)/pg_ctl" -D "$1/data" status >/dev/null 2>&1; }
+
+start() {
+  local dir pid=${2:-} sockets bindir
+  bindir=$(need_bin)
+  mkdir -p "$1"
+  dir=$(readlink -f "$1")
+  sockets=$(socket_dir "$dir")
+  mkdir -p "$sockets"
+  chmod 700 "$sockets"
+  if [ "$(id -u)" -eq 0 ]; then chown postgres:postgres "$dir" "$sockets"; fi
+  if [ ! -s "$dir/data/PG_VERSION" ]; then
+    (cd "$dir" && as_server "$bindir/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --locale=C --no-sync --no-instructions >/dev/null)
+  fi
+  if ! running "$dir"; then
+    (cd "$dir" && as_server "$bindir/pg_ctl" -D "$dir/data" -w -t 60 -l "$dir/log" -o \
+      "-k $sockets -c listen_addresses= -c max_connections=400 -c fsync=on -c max_locks_per_transaction=256" start >/dev/null) ||
+      { tail -20 "$dir/log" >&2; fail "the server did not start"; }
+  fi
+  if [ -n "$pid" ]; then
+    # A process that outlives us watches over the one that must not, and ends
+    # with the server it was started for.
+    setsid --fork bash -c 'while kill -0 "$1" && kill -0 "$2"; do sleep 1; done; kill -INT "$2"' \
+      watch "$pid" "$(head -1 "$dir/data/postmaster.pid")" </dev/null >/dev/null 2>&1
+  fi
+}
+
+stop() {
+  local dir
+  dir=$(readlink -m "$1")
+  if running "$dir"; then (cd "$dir" && as_server "$(need_bin)/pg_ctl" -D "$dir/data" -m fast -w stop >/dev/null); fi
+  rm -rf "$(socket_dir "$dir")"
+}
+
+dsn() { echo "postgres://postgres@/postgres?host=$(socket_dir "$1")"; }
+
+run() {
+  local dir=$1 status=0
+  shift
+  trap 'stop "$dir"' EXIT
+  start "$dir" $$
+  CRUSTER_TEST_POSTGRES=$(dsn "$dir") "$@" || status=$?
+  exit "$status"
+}
+
+case "${1:-}" in
+  install) install_server ;;
+  start) [ $# -ge 2 ] || usage; start "$2" "${3:-}" ;;
+  stop) [ $# -eq 2 ] || usage; stop "$2" ;;
+  dsn) [ $# -eq 2 ] || usage; dsn "$2" ;;
+  run) [ $# -ge 3 ] || usage; shift; run "$@" ;;
+  *) usage ;;
+esac
