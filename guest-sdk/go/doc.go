@@ -1,2 +1,99 @@
-// Package cruster is the Go SDK for Cruster workflows.
+// Package cruster is the Go SDK for Cruster: write workflows and activities,
+// compile them to one WebAssembly module, and a Cruster host runs them durably.
+//
+// A module is an ordinary package main:
+//
+//	package main
+//
+//	import (
+//		"time"
+//
+//		cruster "github.com/cruster/cruster/guest-sdk/go"
+//	)
+//
+//	type Order struct {
+//		ID    string `json:"id"`
+//		Cents int64  `json:"cents"`
+//	}
+//
+//	// An activity touches the world. It is retried, and its result is journaled.
+//	var Charge = cruster.NewActivity("charge", charge,
+//		cruster.Retries(5), cruster.ExponentialBackoff(time.Second), cruster.Timeout(30*time.Second))
+//
+//	func charge(ctx *cruster.ActivityContext, o Order) (string, error) {
+//		id := ctx.IdempotencyKey()
+//		_, err := ctx.Tx().Exec(`INSERT INTO charges (id, order_id, cents) VALUES ($1, $2, $3)`, id, o.ID, o.Cents)
+//		return id, err
+//	}
+//
+//	// A workflow decides what happens. It survives crashes of the host: its code
+//	// is replayed from the journal and goes on where it was.
+//	var ProcessOrder = cruster.NewWorkflow("ProcessOrder", processOrder,
+//		cruster.RawKey(func(o Order) string { return o.ID }))
+//
+//	func processOrder(ctx cruster.Context, o Order) (string, error) {
+//		chargeID, err := Charge.Call(ctx, o)
+//		if err != nil {
+//			return "", err
+//		}
+//		return chargeID, cruster.Sleep(ctx, 14*24*time.Hour)
+//	}
+//
+//	var _ = cruster.Migrations(cruster.Migration{Version: 1, Name: "charges",
+//		SQL: `CREATE TABLE charges (id TEXT PRIMARY KEY, order_id TEXT, cents BIGINT)`})
+//
+//	func main() {}
+//
+// Build it as a WASI reactor:
+//
+//	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -ldflags='-s -w' -o orders.wasm .
+//
+// # Two kinds of code
+//
+// A [Workflow] orchestrates. It may call activities ([Activity.Call]), sleep
+// ([Sleep]), wait for promises ([Deferred]) and call other workflows ([Client]).
+// It must not touch the world in any other way, and cannot: inside a module
+// there are no files and no network, the clock shows journal time, and random
+// numbers are seeded.
+//
+// An [Activity] acts. Its [ActivityContext] offers SQL in a transaction that
+// commits together with the activity's result, HTTP to granted hosts,
+// configuration, real time, and an idempotency key for everything else.
+//
+// # Coroutines
+//
+// A workflow may do several things at once. [Activity.Go], [Client.Go], [Timer],
+// [Deferred.Future], [Go] and [Async] return a [Future]; [All], [First], [Select]
+// and [WithTimeout] wait for several. The coroutines of a workflow take turns in
+// an order that every replay repeats; exactly one runs at a time, so they may
+// share variables without locks.
+//
+// Goroutines and channels of Go itself work between two durable calls, as long
+// as they come to rest before the next one. A durable call from such a goroutine
+// panics: it has no place in the order of things. Let coroutines wait for each
+// other's futures, not on channels.
+//
+// # Errors and interrupts
+//
+// The error of a failed activity, deferred or call is an [*Error] with the code,
+// type and details that it was given; see [Errorf], [NonRetryable], [WithDetails].
+//
+// Somebody may ask an execution to stop. Its waits then return
+// [ErrInterrupted], and the workflow cleans up on a [Shield]ed context and
+// returns.
+//
+// # Wire format
+//
+// Requests and results are msgpack. Field names come from msgpack tags, else
+// from json tags. A field without omitempty is required in a request. Embedded
+// structs are flattened.
+//
+// # Testing
+//
+// Package crustertest, beside this one, runs workflows in a plain "go test"
+// with virtual time and stubs.
+//
+// The package imports abi, msgpack and the standard library only. Its
+// machinery is in internal/guest; the files ending in _wasip1 bind it to the
+// host, and those ending in _native leave that to tests.
 package cruster
