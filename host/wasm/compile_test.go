@@ -107,8 +107,8 @@ func requirePlain(t testing.TB, err error) {
 func TestTruncatedModules(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, wasm.Config{})
-	for n := 0; n < len(probeBinary); n += 1000 {
-		_, err := r.Compile(context.Background(), probeBinary[:n])
+	for n := 0; n < len(initLoopBinary); n += 1000 {
+		_, err := r.Compile(context.Background(), initLoopBinary[:n])
 		require.Contains(t, []abi.Code{abi.CodeNotWasm, abi.CodeMissingExport}, abi.CodeOf(err), "cut at %d: %v", n, err)
 		requirePlain(t, err)
 	}

@@ -15,7 +15,7 @@ import (
 // TestTraps lets a Go guest do all the things it should not.
 func TestTraps(t *testing.T) {
 	t.Parallel()
-	m := compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary)
+	m := compile(t, newRuntime(t, cached(wasm.Config{MemoryLimit: 16 << 20})), probeBinary)
 	cases := []struct {
 		input string
 		code  abi.Code
@@ -24,11 +24,11 @@ func TestTraps(t *testing.T) {
 		{"panic by test", abi.CodeGuestTrap, []string{"panic: told to: by test", "main.go:"}},
 		{"nil", abi.CodeGuestTrap, []string{"nil pointer dereference", "main.go:"}},
 		{"crowd", abi.CodeGuestTrap, []string{"panic: in a crowd"}},
-		{"recurse", abi.CodeGuestMemory, []string{"of 65536 KiB"}},
+		{"recurse", abi.CodeGuestMemory, []string{"of 16384 KiB"}},
 		{"exit 0", abi.CodeGuestExit, []string{"code 0"}},
 		{"exit 2", abi.CodeGuestExit, []string{"code 2", "bye"}},
 		{"exit 4026531839", abi.CodeGuestExit, []string{"code 4026531839"}},
-		{"hog", abi.CodeGuestMemory, []string{"of 65536 KiB"}},
+		{"hog", abi.CodeGuestMemory, []string{"of 16384 KiB"}},
 		{"nap", abi.CodeBlockingSleep, []string{"block for 1s"}},
 		{"blink", abi.CodeBlockingSleep, []string{"block for 1µs"}},
 		{"deadlock", abi.CodeGuestDeadlock, []string{"wait for each other"}},
