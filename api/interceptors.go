@@ -121,7 +121,7 @@ func (in *interceptors) done(ctx context.Context, method, id string, begin time.
 	case codes.Internal, codes.Unknown, codes.DataLoss:
 		level = slog.LevelError
 	case codes.ResourceExhausted, codes.Unavailable:
-		level = slog.LevelWarn
+		level = slog.LevelInfo // the metrics tell how many; a full host has no time to complain
 	}
 	if !in.server.log.Enabled(ctx, level) {
 		return

@@ -89,7 +89,7 @@ func From(err error) error {
 	case codes.DeadlineExceeded:
 		return abi.Errorf(abi.CodeDeadline, "the deadline passed before the host answered")
 	case codes.Unavailable:
-		return abi.Errorf(abi.CodeUnreachable, "%s", st.Message())
+		return abi.Errorf(abi.CodeUnreachable, "no host answers: %s", unwrapDial(st.Message()))
 	case codes.ResourceExhausted: // gRPC's own: a message over the limit of either side
 		return abi.Errorf(abi.CodePayloadTooLarge, "%s", st.Message())
 	case codes.InvalidArgument:
@@ -97,6 +97,14 @@ func From(err error) error {
 	default:
 		return abi.Errorf(abi.CodeInternal, "%s: %s", st.Code(), st.Message())
 	}
+}
+
+// unwrapDial takes the cause out of gRPC's report of a failed connection.
+func unwrapDial(message string) string {
+	if _, cause, ok := strings.Cut(message, "Error while dialing: "); ok {
+		return strings.TrimSuffix(cause, `"`)
+	}
+	return message
 }
 
 func fromContext(err error) error {

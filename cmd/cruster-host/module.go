@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
 )
@@ -178,7 +179,7 @@ func (a *app) printDeployment(d *crusterv1.Deployment) error {
 		line{"sdk", oneLine(d.GetSdk())},
 		line{"config", strings.Join(d.GetConfigKeys(), ", ")},
 		line{"allow-http", strings.Join(d.GetAllowHttp(), ", ")},
-		line{"imports", strings.Join(d.GetImports(), ", ")},
+		line{"imports", importsText(d.GetImports())},
 	)
 	if err != nil {
 		return err
@@ -192,6 +193,18 @@ func (a *app) printDeployment(d *crusterv1.Deployment) error {
 			renderSchema(act.GetInput(), "  "), renderSchema(act.GetOutput(), "  "))
 	}
 	return nil
+}
+
+// importsText names what a module can ask of Cruster; what its language's runtime
+// asks of WASI is the same for all.
+func importsText(imports []string) string {
+	var names []string
+	for _, name := range imports {
+		if name, ok := strings.CutPrefix(name, abi.ImportModule+"."); ok {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func keyText(key string) string {

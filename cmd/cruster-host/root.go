@@ -121,6 +121,7 @@ func usageArgs(cmd *cobra.Command) {
 
 func unknownVerb(cmd *cobra.Command, verb string) error {
 	message := fmt.Sprintf("there is no command %q", cmd.CommandPath()+" "+verb)
+	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(verb); len(near) > 0 {
 		message += "; did you mean " + strings.Join(near, " or ") + "?"
 	}

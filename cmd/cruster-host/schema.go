@@ -94,7 +94,12 @@ func sampleOf(s *crusterv1.Schema) any {
 	}
 }
 
+const shellSafe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-:"
+
 // quoteShell makes one word of a text for a shell.
 func quoteShell(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune(shellSafe, r) }) {
+		return s
+	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
