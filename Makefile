@@ -21,7 +21,7 @@ build: bin/cruster-host $(MODULES) ## Build bin/cruster-host and every example a
 # Go decides itself what is out of date, so these targets always run.
 .PHONY: FORCE
 bin/cruster-host: FORCE
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/cruster-host
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o $@ ./cmd/cruster-host
 
 bin/modules/%.wasm: FORCE
 	GOOS=wasip1 GOARCH=wasm $(GO) build -trimpath -buildmode=c-shared -ldflags '-s -w' -o $@ ./modules/examples/$*

@@ -18,3 +18,5 @@ echo "vet ok"
 
 go tool -modfile=tools/go.mod staticcheck ./...
 echo "staticcheck ok"
+
+scripts/docs.sh

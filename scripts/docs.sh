@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Checks that the documentation is true as far as a script can tell: links lead
+# somewhere, tests that are named exist, and programs that are shown compile.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+failed=0
+complain() { echo "docs: $*" >&2; failed=1; }
+
+# Links to files, relative to the page; code is left out.
+while IFS= read -r page; do
+	while IFS= read -r link; do
+		target=${link%%#*}
+		[[ -z $target || -e $(dirname "$page")/$target ]] || complain "$page: $link leads nowhere"
+	done < <(awk '/^ *```/ { code = !code; next } !code { gsub(/`[^`]*`/, ""); print }' "$page" | grep -oE '\]\([^)# ][^) ]*\)' | sed -E 's/^\]\(//; s/\)$//' | grep -vE '^[a-z]+:' || true)
+done < <(git ls-files -co --exclude-standard '*.md')
+
+# Tests named in GUARANTEES.md.
+while IFS= read -r name; do
+	git grep -qE "^func $name\(" -- '*.go' || complain "docs/GUARANTEES.md: there is no $name"
+done < <(grep -oE '`([Tt]est|Fuzz)[A-Z][A-Za-z0-9]*`' docs/GUARANTEES.md | tr -d '`' | sort -u)
+
+# Complete Go programs. They are built inside the tree, so that they see the SDK
+# beside them.
+work=.cache/docs
+rm -rf "$work"
+trap 'rm -rf "$work"' EXIT
+n=0
+for page in README.md docs/getting-started.md docs/writing-workflows-go.md; do
+	awk -v dir="$work" -v page="$(basename "$page" .md)" '
+		/^```go$/ { inside = 1; text = ""; next }
+		/^```$/ && inside {
+			inside = 0
+			if (text ~ /^package main/) {
+				folder = dir "/" page "-" ++n
+				system("mkdir -p " folder)
+				printf "%s", text > (folder "/main.go")
+				close(folder "/main.go")
+			}
+		}
+		inside { text = text $0 "\n" }' "$page"
+done
+for program in "$work"/*/; do
+	n=$((n + 1))
+	GOOS=wasip1 GOARCH=wasm go vet "./$program" || complain "the program $program does not compile"
+done
+((n > 0)) || complain "no programs were found"
+
+((failed == 0)) && echo "docs ok"
+exit "$failed"
