@@ -1,0 +1,98 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/internal/pgtest"
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/postgres"
+)
+
+// testBundle is a store with claimed shards, one running execution, and a
+// superuser's connection to look behind it.
+type testBundle struct {
+	admin  *pgx.Conn
+	epochs []journal.Epoch
+	id     journal.ID
+	schema string
+	store  *postgres.Store
+}
+
+func setup(t *testing.T, c postgres.Config) *testBundle {
+	t.Helper()
+	b := &testBundle{schema: pgtest.Schema(t)}
+	c.Schema = b.schema
+	b.store = open(t, c)
+	var err error
+	b.epochs, err = b.store.ClaimShards(t.Context(), "test")
+	require.NoError(t, err)
+	b.id = journal.IDOf("default", "bank/Transfer", "k")
+	w := b.write()
+	w.Start = &journal.Execution{ID: b.id, Namespace: "default", Workflow: "bank/Transfer", Key: "k", State: journal.Running}
+	require.Equal(t, journal.Result{}, b.commit(t, w))
+	b.admin, err = pgx.Connect(t.Context(), pgtest.DSN(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = b.admin.Close(context.Background()) })
+	return b
+}
+
+func (b *testBundle) write() journal.Write {
+	return journal.Write{ID: b.id, Epoch: b.epochs[b.id.Shard()]}
+}
+
+// entry is a write that appends one entry.
+func (b *testBundle) entry(seq uint64) journal.Write {
+	w := b.write()
+	w.Entries = []journal.Entry{{Seq: seq, Kind: journal.Delivery, Value: abi.Nil}}
+	return w
+}
+
+func (b *testBundle) commit(t *testing.T, w journal.Write) journal.Result {
+	t.Helper()
+	results, err := b.store.Commit(t.Context(), []journal.Write{w})
+	require.NoError(t, err)
+	return results[0]
+}
+
+func (b *testBundle) entries(t *testing.T) int {
+	t.Helper()
+	entries, err := b.store.Entries(t.Context(), b.id, 0, 1000)
+	require.NoError(t, err)
+	return len(entries)
+}
+
+// deploy makes tables in a namespace.
+func (b *testBundle) deploy(t *testing.T, namespace, sql string) {
+	t.Helper()
+	_, err := b.store.Deploy(t.Context(), journal.Module{Digest: "sha256:01"},
+		journal.Deployment{Namespace: namespace, Name: "bank", Digest: "sha256:01"},
+		[]abi.Migration{{Version: 1, Name: "tables", SQL: sql}})
+	require.NoError(t, err)
+}
+
+func (b *testBundle) begin(t *testing.T, namespace string) journal.GuestTx {
+	t.Helper()
+	tx, err := b.store.BeginGuest(t.Context(), namespace)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
+	return tx
+}
+
+// count looks at a guest's table as a superuser.
+func (b *testBundle) count(t *testing.T, namespace, table string) (n int) {
+	t.Helper()
+	name := pgx.Identifier{b.schema + "__" + namespace, table}.Sanitize()
+	require.NoError(t, b.admin.QueryRow(t.Context(), `SELECT count(*) FROM `+name).Scan(&n))
+	return n
+}
+
+func replaceSchema(sql, schema string) string { return strings.ReplaceAll(sql, "SCHEMA", schema) }
+
+func isConflict(err error) bool { return errors.Is(err, journal.ErrConflict) }
