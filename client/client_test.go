@@ -1,0 +1,360 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
+	"github.com/cruster/cruster/client"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fakeHost answers what a test tells it to.
+type fakeHost struct {
+	crusterv1.UnimplementedModuleServiceServer
+	crusterv1.UnimplementedDeferredServiceServer
+
+	execute func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error)
+	resolve func(*crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error)
+	reject  func(*crusterv1.RejectRequest) (*crusterv1.RejectResponse, error)
+	push    func(meta *crusterv1.PushMetadata, binary []byte) (*crusterv1.PushResponse, error)
+}
+
+func (f *fakeHost) Resolve(_ context.Context, req *crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
+	return f.resolve(req)
+}
+
+func (f *fakeHost) Reject(_ context.Context, req *crusterv1.RejectRequest) (*crusterv1.RejectResponse, error) {
+	return f.reject(req)
+}
+
+func (f *fakeHost) PushStream(stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse]) error {
+	var meta *crusterv1.PushMetadata
+	var binary []byte
+	for {
+		part, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if m := part.GetMetadata(); m != nil {
+			meta = m
+		}
+		binary = append(binary, part.GetChunk()...)
+	}
+	resp, err := f.push(meta, binary)
+	if err != nil {
+		return err
+	}
+	return stream.SendAndClose(resp)
+}
+
+// fakeWorkflows is apart, for its Describe would collide with that of modules.
+type fakeWorkflows struct {
+	crusterv1.UnimplementedWorkflowServiceServer
+	host      *fakeHost
+	start     func(*crusterv1.StartRequest) (*crusterv1.StartResponse, error)
+	wait      func(*crusterv1.WaitRequest) (*crusterv1.WaitResponse, error)
+	poll      func(*crusterv1.PollRequest) (*crusterv1.PollResponse, error)
+	interrupt func(*crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error)
+}
+
+func (f *fakeWorkflows) Execute(_ context.Context, req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+	return f.host.execute(req)
+}
+
+func (f *fakeWorkflows) Start(_ context.Context, req *crusterv1.StartRequest) (*crusterv1.StartResponse, error) {
+	return f.start(req)
+}
+
+func (f *fakeWorkflows) Wait(_ context.Context, req *crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
+	return f.wait(req)
+}
+
+func (f *fakeWorkflows) Poll(_ context.Context, req *crusterv1.PollRequest) (*crusterv1.PollResponse, error) {
+	return f.poll(req)
+}
+
+func (f *fakeWorkflows) Interrupt(_ context.Context, req *crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error) {
+	return f.interrupt(req)
+}
+
+type testBundle struct {
+	host      *fakeHost
+	workflows *fakeWorkflows
+	client    *client.Client
+}
+
+func setup(t *testing.T, opts ...client.Option) *testBundle {
+	t.Helper()
+	b := &testBundle{host: &fakeHost{}}
+	b.workflows = &fakeWorkflows{host: b.host}
+	server := grpc.NewServer()
+	crusterv1.RegisterModuleServiceServer(server, b.host)
+	crusterv1.RegisterDeferredServiceServer(server, b.host)
+	crusterv1.RegisterWorkflowServiceServer(server, b.workflows)
+	listener := bufconn.Listen(1 << 20)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	dial := grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) })
+	c, err := client.Dial("passthrough:///test", append([]client.Option{client.WithDialOptions(dial)}, opts...)...)
+	require.NoError(t, err)
+	b.client = c
+	t.Cleanup(func() {
+		require.NoError(t, c.Close())
+		server.Stop()
+		require.NoError(t, <-served)
+	})
+	return b
+}
+
+type order struct {
+	ID    string  `json:"id"`
+	Price float64 `json:"price"`
+}
+
+type receipt struct {
+	Number int `json:"number"`
+}
+
+func completed(v any) *crusterv1.Execution {
+	return &crusterv1.Execution{
+		Name: "shop/Buy/k", State: crusterv1.State_STATE_COMPLETED,
+		Result: &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: abi.MustMarshal(v)}},
+	}
+}
+
+func failed(state crusterv1.State, e *abi.Error) *crusterv1.Execution {
+	return &crusterv1.Execution{Name: "shop/Buy/k", State: state, Error: rpcerror.ToProto(e)}
+}
+
+func TestExecuteIsTyped(t *testing.T) {
+	t.Parallel()
+	b := setup(t, client.WithNamespace("acme"))
+	var got *crusterv1.ExecuteRequest
+	b.host.execute = func(req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+		got = req
+		return &crusterv1.ExecuteResponse{Execution: completed(receipt{7})}, nil
+	}
+
+	buy := client.Workflow[order, receipt](b.client, "shop/Buy")
+	r, err := buy.Execute(t.Context(), order{ID: "42", Price: 5})
+	require.NoError(t, err)
+	require.Equal(t, receipt{7}, r)
+	require.Equal(t, "acme", got.GetStart().GetNamespace())
+	require.Equal(t, abi.MustMarshal(map[string]any{"id": "42", "price": 5.0}), got.GetStart().GetInput().GetMsgpack())
+	require.Nil(t, got.GetStart().GetIdempotency())
+
+	_, err = buy.WithKey("me@example.com").Execute(t.Context(), order{})
+	require.NoError(t, err)
+	require.Equal(t, "me@example.com", got.GetStart().GetKey())
+	_, err = buy.WithKeyRaw("k-1").Execute(t.Context(), order{})
+	require.NoError(t, err)
+	require.Equal(t, "k-1", got.GetStart().GetRawKey())
+}
+
+func TestWorkflowFailuresAreRunErrors(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+		e := abi.Errorf(abi.CodeWorkflowFailed, "no money")
+		e.Type = "broke"
+		return &crusterv1.ExecuteResponse{Execution: failed(crusterv1.State_STATE_FAILED, e)}, nil
+	}
+
+	_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(t.Context(), order{})
+	var run *client.RunError
+	require.ErrorAs(t, err, &run)
+	require.Equal(t, client.Failed, run.State)
+	require.Equal(t, "shop/Buy/k", run.Execution)
+	require.Equal(t, "broke", run.Cause.Type)
+	require.Equal(t, abi.CodeWorkflowFailed, abi.CodeOf(err), "the *abi.Error is in the chain")
+	require.EqualError(t, err, "shop/Buy/k failed: CR-2006: no money")
+}
+
+func TestResultOfAnotherTypeIsTold(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+		return &crusterv1.ExecuteResponse{Execution: completed("text")}, nil
+	}
+
+	_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(t.Context(), order{})
+	require.Equal(t, abi.CodeBadInput, abi.CodeOf(err))
+}
+
+func TestStartWaitPollInterrupt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	running := &crusterv1.Execution{Name: "shop/Buy/k", State: crusterv1.State_STATE_RUNNING}
+	b.workflows.start = func(*crusterv1.StartRequest) (*crusterv1.StartResponse, error) {
+		return &crusterv1.StartResponse{Execution: running, Existed: true}, nil
+	}
+	state := running
+	b.workflows.poll = func(req *crusterv1.PollRequest) (*crusterv1.PollResponse, error) {
+		require.Equal(t, "shop/Buy/k", req.GetExecution())
+		return &crusterv1.PollResponse{Execution: state}, nil
+	}
+	b.workflows.wait = func(*crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
+		return &crusterv1.WaitResponse{Execution: state}, nil
+	}
+	b.workflows.interrupt = func(req *crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error) {
+		require.Equal(t, "enough", req.GetReason())
+		state = failed(crusterv1.State_STATE_INTERRUPTED, abi.Errorf(abi.CodeInterrupted, "enough"))
+		return &crusterv1.InterruptResponse{}, nil
+	}
+
+	run, err := client.Workflow[order, receipt](b.client, "shop/Buy").Start(t.Context(), order{})
+	require.NoError(t, err)
+	require.Equal(t, "shop/Buy/k", run.Execution())
+	require.True(t, run.Existed())
+	st, err := run.Poll(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, client.Running, st.State)
+	require.False(t, st.State.Final())
+
+	state = completed(receipt{9})
+	r, err := run.Wait(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, receipt{9}, r)
+	st, err = client.Attach[receipt](b.client, run.Execution()).Poll(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, receipt{9}, st.Result)
+
+	require.NoError(t, run.Interrupt(t.Context(), "enough"))
+	st, err = run.Poll(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, client.Interrupted, st.Err.State)
+}
+
+func TestUnansweredStartsAreRepeated(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var calls atomic.Int32
+	b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+		switch calls.Add(1) {
+		case 1:
+			return nil, status.Error(codes.Unavailable, "gone")
+		case 2:
+			return nil, rpcerror.Status(abi.Errorf(abi.CodeOverloaded, "full"), time.Millisecond).Err()
+		default:
+			return &crusterv1.ExecuteResponse{Execution: completed(receipt{1})}, nil
+		}
+	}
+
+	_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(t.Context(), order{})
+	require.NoError(t, err)
+	require.EqualValues(t, 3, calls.Load())
+}
+
+func TestRetriesAreBounded(t *testing.T) {
+	t.Parallel()
+	b := setup(t, client.WithRetryFor(0))
+	var calls atomic.Int32
+	b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+		calls.Add(1)
+		return nil, status.Error(codes.Unavailable, "gone")
+	}
+
+	_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(t.Context(), order{})
+	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
+	require.EqualValues(t, 1, calls.Load())
+}
+
+func TestSettlementsAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var calls atomic.Int32
+	b.host.resolve = func(req *crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
+		require.Equal(t, abi.MustMarshal(true), req.GetValue().GetMsgpack())
+		calls.Add(1)
+		return nil, status.Error(codes.Unavailable, "gone")
+	}
+
+	err := b.client.Resolve(t.Context(), "shop/Buy/k", "approved", true)
+	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
+	require.EqualValues(t, 1, calls.Load(), "the first may have arrived")
+}
+
+func TestErrorsComeBackWhole(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	want := abi.Errorf(abi.CodeDeferredSettled, "it was settled before")
+	b.host.reject = func(*crusterv1.RejectRequest) (*crusterv1.RejectResponse, error) {
+		return nil, rpcerror.Status(want, 0).Err()
+	}
+
+	err := b.client.Reject(t.Context(), "shop/Buy/k", "approved", "no", "")
+	var got *abi.Error
+	require.ErrorAs(t, err, &got)
+	require.Equal(t, want, got)
+}
+
+func TestPushSendsPieces(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	binary := make([]byte, 3<<20)
+	b.host.push = func(meta *crusterv1.PushMetadata, got []byte) (*crusterv1.PushResponse, error) {
+		require.Equal(t, binary, got)
+		require.Equal(t, map[string]string{"K": "V"}, meta.GetConfig())
+		return &crusterv1.PushResponse{Deployment: &crusterv1.Deployment{Name: meta.GetName(), Version: 3}}, nil
+	}
+
+	d, err := b.client.Push(t.Context(), client.PushRequest{Name: "shop", Binary: binary, Config: map[string]string{"K": "V"}})
+	require.NoError(t, err)
+	require.EqualValues(t, 3, d.GetVersion())
+
+	b.host.push = func(*crusterv1.PushMetadata, []byte) (*crusterv1.PushResponse, error) {
+		return nil, rpcerror.Status(abi.Errorf(abi.CodeNotWasm, "no magic"), 0).Err()
+	}
+	_, err = b.client.Push(t.Context(), client.PushRequest{Name: "shop", Binary: []byte("x")})
+	require.Equal(t, abi.CodeNotWasm, abi.CodeOf(err))
+}
+
+func TestNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	c, err := client.Dial(addr, client.WithRetryFor(0))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, c.Close()) }()
+
+	_, err = client.Attach[receipt](c, "shop/Buy/k").Poll(t.Context())
+	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
+	require.ErrorContains(t, err, "connection refused")
+}
+
+func TestDeadlineKeepsItsCode(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	release := make(chan struct{})
+	b.workflows.wait = func(*crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
+		<-release
+		return nil, status.Error(codes.Canceled, "")
+	}
+	t.Cleanup(func() { close(release) })
+
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err := client.Attach[receipt](b.client, "shop/Buy/k").Wait(ctx)
+	require.Equal(t, abi.CodeDeadline, abi.CodeOf(err))
+}
