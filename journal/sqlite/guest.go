@@ -117,7 +117,7 @@ func (tx *guestTx) Exec(ctx context.Context, query string, args []any) (affected
 // Query implements journal.GuestTx.
 func (tx *guestTx) Query(ctx context.Context, query string, args []any) (columns []string, rows [][]any, err error) {
 	err = tx.run(ctx, query, args, func(stmt *sqlite.Stmt) error {
-		columns = columnNames(stmt)
+		columns = tx.store.columnNames(stmt, query)
 		size := 0
 		for {
 			more, err := stmt.Step()
@@ -155,9 +155,7 @@ func (tx *guestTx) run(ctx context.Context, query string, args []any, use func(*
 	defer context.AfterFunc(ctx, func() { tx.preempt(ctx.Err()) })()
 
 	s := tx.store
-	leave := s.sandbox.enter(guestDML, tx.namespace)
-	err := s.runGuest(query, args, use)
-	leave()
+	err := s.runGuest(tx.namespace, query, args, use)
 	if reason := tx.interrupted(); reason != nil {
 		tx.end(reason)
 		return reason
@@ -176,7 +174,8 @@ func (tx *guestTx) run(ctx context.Context, query string, args []any, use func(*
 	return err
 }
 
-func (s *Store) runGuest(query string, args []any, use func(*sqlite.Stmt) error) (err error) {
+func (s *Store) runGuest(namespace, query string, args []any, use func(*sqlite.Stmt) error) (err error) {
+	defer s.sandbox.enter(guestDML, namespace)()
 	stmt, err := s.prepareGuest(query)
 	if err != nil {
 		return err
@@ -190,16 +189,6 @@ func (s *Store) runGuest(query string, args []any, use func(*sqlite.Stmt) error)
 		return err
 	}
 	return s.guestError(err)
-}
-
-// columnNames are the names of the result's columns. Of columns with the same
-// name only the last has it; the handle does not tell those of the others.
-func columnNames(stmt *sqlite.Stmt) []string {
-	names := make([]string, stmt.ColumnCount())
-	for i := range names {
-		names[i] = stmt.ColumnName(i)
-	}
-	return names
 }
 
 // Commit implements journal.GuestTx.
@@ -220,12 +209,8 @@ func (tx *guestTx) Commit(ctx context.Context, w journal.Write) error {
 		return reason
 	}
 	err := tx.commit(w)
-	if err != nil {
-		tx.end(errTxOver)
-		return err
-	}
 	tx.end(errTxOver)
-	return nil
+	return err
 }
 
 func (tx *guestTx) commit(w journal.Write) error {

@@ -73,7 +73,7 @@ func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, er
 
 // ChildOf implements journal.Store.
 func (s *Store) ChildOf(ctx context.Context, parent journal.ID, op uint32) (*journal.Execution, error) {
-	e, err := s.one(ctx, selectExecution+" WHERE e.parent = ?1 AND e.parent_op = ?2 ORDER BY e.id LIMIT 1", func(stmt *sqlite.Stmt) {
+	e, err := s.one(ctx, selectExecution+" WHERE e.parent = ?1 AND e.parent_op = ?2 ORDER BY e.shard, e.id LIMIT 1", func(stmt *sqlite.Stmt) {
 		stmt.BindBytes(1, parent[:])
 		stmt.BindInt64(2, int64(op))
 	})
