@@ -34,7 +34,7 @@ demo: ## Run an order, kill the host with -9 in the middle, see the order finish
 test: ## Everything that CI runs: lint, then all tests with -race on both stores
 	scripts/install.sh gcc postgres
 	$(MAKE) --no-print-directory build lint
-	scripts/test.sh
+	CRUSTER_TEST_MODULES=$(CURDIR)/bin/modules CRUSTER_TEST_BINARY=$(CURDIR)/bin/cruster-host scripts/test.sh
 
 .PHONY: lint
 lint: ## gofmt, go vet (host and guest), staticcheck
