@@ -1,0 +1,34 @@
+package harness
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/host"
+)
+
+// Eventually asks until the answer is yes. What is asked must become true by
+// itself; how soon is no matter of the test.
+func Eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	require.Eventually(t, ok, Patience, 5*time.Millisecond, "%s", what)
+}
+
+// Pending waits until an execution waits for an op of this kind and name.
+func Pending(t testing.TB, e *host.Engine, execution, kind, name string) {
+	t.Helper()
+	Eventually(t, execution+" waits for "+kind+" "+name, func() bool {
+		d, err := e.Describe(t.Context(), "", execution)
+		if err != nil {
+			return false
+		}
+		for _, p := range d.Pending {
+			if p.Kind == kind && p.Name == name {
+				return true
+			}
+		}
+		return false
+	})
+}

@@ -1,0 +1,67 @@
+package conformance
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/journal"
+)
+
+func misuseCases() []testCase {
+	paused := func(what string, code abi.Code, text string) testCase {
+		return testCase{
+			name: "misuse " + what, workflow: "Misuse", input: what,
+			state: journal.Paused, code: code, text: text, after: resumeKeepsTheJournal,
+			// The text of a crash holds addresses of the guest's stack.
+			differs: true,
+		}
+	}
+	return []testCase{
+		paused("time.Sleep", abi.CodeBlockingSleep, ""),
+		paused("panic", abi.CodeCrashLoop, "the workflow panicked as it was told"),
+		paused("panic in a coroutine", abi.CodeCrashLoop, "the coroutine panicked as it was told"),
+		paused("exit", abi.CodeCrashLoop, string(abi.CodeGuestExit)),
+		paused("hog", abi.CodeCrashLoop, string(abi.CodeGuestMemory)),
+		paused("deadlock", abi.CodeGuestDeadlock, ""),
+		paused("goroutine", abi.CodeCrashLoop, string(abi.CodeGuestGoroutine)),
+		paused("empty context", abi.CodeCrashLoop, string(abi.CodeWrongContext)),
+		{name: "no misuse", workflow: "Misuse", input: "nothing", want: "survived"},
+		{name: "channels and goroutines", workflow: "Channels", input: 4, want: 14},
+	}
+}
+
+// resumeKeepsTheJournal resumes a paused execution. As its code has not changed
+// it is paused again, for the same reason and with the same journal.
+func resumeKeepsTheJournal(t *testing.T, b *testBundle, row *journal.Execution) {
+	before, err := b.engine.History(t.Context(), "", row.Name(), 0, 0)
+	require.NoError(t, err)
+	require.NotEmpty(t, before)
+	require.NoError(t, b.engine.Resume(t.Context(), "", row.Name()))
+	again := harness.Wait(t, b.engine, row.Name())
+	require.Equal(t, journal.Paused, again.State)
+	require.Equal(t, row.Error.Code, again.Error.Code)
+	after, err := b.engine.History(t.Context(), "", row.Name(), 0, 0)
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+}
+
+// TestEndlessTurn has an engine of its own: its turns are short.
+func TestEndlessTurn(t *testing.T) {
+	t.Parallel()
+	for _, kind := range harness.StoreKinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, kind, func(c *host.Config) { c.TurnTimeout = 500 * time.Millisecond })
+			row := harness.Wait(t, b.engine, harness.Start(t, b.engine, "conformance/Misuse", "loop"))
+			require.Equal(t, journal.Paused, row.State)
+			require.Equal(t, abi.CodeCrashLoop, row.Error.Code, "%v", row.Error)
+			require.Contains(t, row.Error.Message, string(abi.CodeGuestTimeout))
+			require.Equal(t, "survived", harness.Execute[string](t, b.engine, "conformance/Misuse", "nothing"), "the engine goes on")
+		})
+	}
+}

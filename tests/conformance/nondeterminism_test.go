@@ -1,0 +1,79 @@
+package conformance
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/journal"
+)
+
+// TestNondeterminism replays a journal that its workflow did not write. The
+// sandbox leaves a workflow no way to differ from itself, so the journal has to:
+// while no engine runs, a delivery of an op is added that was never issued.
+func TestNondeterminism(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		op    journal.Op
+		shows []string
+	}{
+		{"another name", journal.Op{Kind: abi.OpDeferred, Name: "other", Number: 2, Hash: make([]byte, 16)}, []string{`op 2 deferred "other"`, `op 2 deferred "gate"`}},
+		{"another kind", journal.Op{Kind: abi.OpSleep, Number: 2, Hash: make([]byte, 16)}, []string{"op 2 sleep", `op 2 deferred "gate"`}},
+		{"an explicit key", journal.Op{Kind: abi.OpActivity, Name: "pay", Key: "k", Number: 2}, []string{`op 2 activity "pay" key "k"`, `op 2 deferred "gate"`}},
+		{"one op too many", journal.Op{Kind: abi.OpSleep, Number: 77, Hash: make([]byte, 16)}, []string{"op 77 sleep", "nothing"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			harness.EachStore(t, func(t *testing.T, store journal.Store) {
+				execution := parkAtGate(t, store)
+				row := doctor(t, store, execution, journal.Entry{Kind: journal.Delivery, Seq: 50, Turn: 50, At: 1, Op: c.op, Value: abi.Nil})
+
+				e := harness.Engine(t, store)
+				// The settlement wakes the execution; it is durable all the same.
+				_ = e.Settle(t.Context(), "", execution, journal.Deferred{Name: "gate", Value: harness.Encode(t, "open")})
+				stopped := harness.Wait(t, e, execution)
+				require.Equal(t, journal.Paused, stopped.State)
+				require.Equal(t, abi.CodeNondeterminism, stopped.Error.Code, "%v", stopped.Error)
+				for _, text := range append(c.shows, "journal, entry 50") {
+					require.Contains(t, stopped.Error.Message, text, "both sides are shown")
+				}
+				entries, err := store.Entries(t.Context(), row.ID, 0, 10)
+				require.NoError(t, err)
+				require.Len(t, entries, 1, "nothing was added, nothing was lost")
+			})
+		})
+	}
+}
+
+// parkAtGate leaves an execution behind that waits for its gate, and no engine.
+func parkAtGate(t *testing.T, store journal.Store) string {
+	t.Helper()
+	e := harness.Engine(t, store)
+	harness.Push(t, e, "conformance", "tests/guests/conformance")
+	row, _, err := e.StartWorkflow(t.Context(), host.StartRequest{Workflow: "conformance/AwaitLate", Input: harness.Encode(t, object{})})
+	require.NoError(t, err)
+	harness.Pending(t, e, row.Name(), abi.OpDeferred, "gate")
+	require.NoError(t, e.Stop(context.Background()))
+	return row.Name()
+}
+
+// doctor adds an entry to a journal, as an owner of the shard would.
+func doctor(t *testing.T, store journal.Store, execution string, entry journal.Entry) *journal.Execution {
+	t.Helper()
+	workflow, key, ok := journal.ParseName(execution)
+	require.True(t, ok)
+	id := journal.IDOf(host.DefaultNamespace, workflow, key)
+	epochs, err := store.ClaimShards(t.Context(), "a forger")
+	require.NoError(t, err)
+	results, err := store.Commit(t.Context(), []journal.Write{{ID: id, Epoch: epochs[id.Shard()], Entries: []journal.Entry{entry}}})
+	require.NoError(t, err)
+	require.NoError(t, results[0].Err)
+	row, err := store.Load(t.Context(), id)
+	require.NoError(t, err)
+	return row
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"os"
+	"time"
+
+	cruster "github.com/cruster/cruster/guest-sdk/go"
+)
+
+// Misuse takes one step and then does what a workflow must not do.
+var Misuse = cruster.NewWorkflow("Misuse", func(ctx cruster.Context, what string) (string, error) {
+	if _, err := square.Call(ctx, 2); err != nil {
+		return "", err
+	}
+	switch what {
+	case "time.Sleep":
+		time.Sleep(time.Second)
+	case "panic":
+		panic("the workflow panicked as it was told")
+	case "panic in a coroutine":
+		_, err := cruster.Go(ctx, func(cruster.Context) error { panic("the coroutine panicked as it was told") }).Await(ctx)
+		return "", err
+	case "exit":
+		os.Exit(4)
+	case "loop":
+		for spin := 0; ; spin++ {
+		}
+	case "hog":
+		for {
+			hoard = append(hoard, make([]byte, 1<<20))
+		}
+	case "deadlock":
+		<-make(chan int)
+	case "goroutine":
+		done := make(chan error)
+		go func() { done <- cruster.Sleep(ctx, 0) }()
+		// The goroutine gets to run while the workflow waits for a step.
+		_, err := square.Call(ctx, 3)
+		return "", err
+	case "empty context":
+		return "", cruster.Sleep(cruster.Context{}, 0)
+	}
+	return "survived", nil
+})
+
+// Channels shows that goroutines of its own and channels between coroutines are
+// fine as long as they call nothing durable.
+var Channels = cruster.NewWorkflow("Channels", func(ctx cruster.Context, n int) (int, error) {
+	numbers, sums := make(chan int), make(chan int)
+	go func() {
+		sum := 0
+		for i := range numbers {
+			sum += i
+		}
+		sums <- sum
+	}()
+	for i := range n {
+		squared, err := square.Call(ctx, i)
+		if err != nil {
+			return 0, err
+		}
+		numbers <- squared
+	}
+	close(numbers)
+	return <-sums, nil
+})

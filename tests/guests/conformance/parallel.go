@@ -1,0 +1,161 @@
+package main
+
+import (
+	"errors"
+	"time"
+
+	cruster "github.com/cruster/cruster/guest-sdk/go"
+)
+
+var square = cruster.NewActivity("square", func(_ *cruster.ActivityContext, n int) (int, error) {
+	if n == 13 {
+		return 0, cruster.NonRetryable(cruster.Errorf("unlucky", "%d is unlucky", n))
+	}
+	return n * n, nil
+})
+
+// never is a deferred that nobody settles.
+var never = cruster.NewDeferred[int]("never")
+
+// All squares n numbers, beginning with from, at the same time.
+var All = cruster.NewWorkflow("All", func(ctx cruster.Context, r struct{ From, N int }) (Seen, error) {
+	var futures []cruster.Future[int]
+	for i := range r.N {
+		futures = append(futures, square.Go(ctx, r.From+i))
+	}
+	results, err := cruster.All(ctx, futures...)
+	if err != nil {
+		return seen(results, err), nil
+	}
+	sum := 0
+	for i, n := range results {
+		if n != (r.From+i)*(r.From+i) {
+			return Seen{Text: "a result is not at its place"}, nil
+		}
+		sum += n
+	}
+	return seen(sum, nil), nil
+})
+
+// First waits for the first of an activity and of something that never comes.
+var First = cruster.NewWorkflow("First", func(ctx cruster.Context, _ cruster.None) ([]int, error) {
+	i, n, err := cruster.First(ctx, never.Future(ctx), square.Go(ctx, 7))
+	return []int{i, n}, err
+})
+
+// Race waits for an activity and for a timer: which of them wins is the
+// request. It then waits for a signal, so that a test can see what it still
+// waits for.
+var Race = cruster.NewWorkflow("Race", func(ctx cruster.Context, winner string) ([]string, error) {
+	var log []string
+	var loser cruster.Future[int]
+	switch winner {
+	case "activity":
+		n, err := cruster.WithTimeout(ctx, time.Hour, square.Go(ctx, 5))
+		if n != 25 || err != nil {
+			return nil, err
+		}
+		log = append(log, "the activity won")
+	case "timer":
+		loser = block.Go(ctx, false)
+		if _, err := cruster.WithTimeout(ctx, time.Millisecond, loser); !errors.Is(err, cruster.ErrTimeout) {
+			return nil, cruster.Errorf("unexpected", "not a timeout: %v", err)
+		}
+		loser.Cancel(ctx)
+		if _, err := loser.Await(ctx); !errors.Is(err, cruster.ErrCanceled) {
+			return nil, cruster.Errorf("unexpected", "not cancelled: %v", err)
+		}
+		log = append(log, "the timer won")
+	}
+	signal, err := gate.Await(ctx)
+	return append(log, signal), err
+})
+
+// Select takes the first of several cases, in the order of the list if several
+// are there.
+var Select = cruster.NewWorkflow("Select", func(ctx cruster.Context, _ cruster.None) ([]string, error) {
+	var log []string
+	one, two := square.Go(ctx, 1), square.Go(ctx, 2)
+	if _, err := cruster.All(ctx, one, two); err != nil {
+		return nil, err
+	}
+	note := func(what string) func(int, error) { return func(int, error) { log = append(log, what) } }
+	err := cruster.Select(ctx, cruster.On(never.Future(ctx), note("never")), cruster.On(two, note("two")), cruster.On(one, note("one")))
+	if err != nil {
+		return nil, err
+	}
+	err = cruster.Select(ctx, cruster.On(never.Future(ctx), note("never")), cruster.After(0, func() { log = append(log, "after") }))
+	if err != nil {
+		return nil, err
+	}
+	if err := cruster.Select(ctx); err == nil {
+		return nil, cruster.Errorf("unexpected", "a Select of nothing must fail")
+	}
+	return log, nil
+})
+
+// Nested starts coroutines in coroutines.
+var Nested = cruster.NewWorkflow("Nested", func(ctx cruster.Context, depth int) (int, error) {
+	return nest(ctx, depth)
+})
+
+func nest(ctx cruster.Context, depth int) (int, error) {
+	if depth == 0 {
+		return square.Call(ctx, 2)
+	}
+	left := cruster.Async(ctx, func(ctx cruster.Context) (int, error) { return nest(ctx, depth-1) })
+	right := cruster.Async(ctx, func(ctx cruster.Context) (int, error) { return nest(ctx, depth-1) })
+	both, err := cruster.All(ctx, left, right)
+	if err != nil {
+		return 0, err
+	}
+	return both[0] + both[1], nil
+}
+
+// Crowd runs n coroutines that hand a baton around, and tells whether they ran
+// in the order in which they were started.
+var Crowd = cruster.NewWorkflow("Crowd", func(ctx cruster.Context, n int) (map[string]int, error) {
+	order := make([]int, 0, n)
+	var all []cruster.Future[cruster.None]
+	for i := range n {
+		all = append(all, cruster.Go(ctx, func(ctx cruster.Context) error {
+			if err := cruster.Sleep(ctx, 0); err != nil {
+				return err
+			}
+			order = append(order, i)
+			return nil
+		}))
+	}
+	if _, err := cruster.All(ctx, all...); err != nil {
+		return nil, err
+	}
+	inOrder := 0
+	for i, who := range order {
+		if i == who {
+			inOrder++
+		}
+	}
+	return map[string]int{"ran": len(order), "in order": inOrder}, nil
+})
+
+// Shared has several coroutines await one future.
+var Shared = cruster.NewWorkflow("Shared", func(ctx cruster.Context, _ cruster.None) ([]int, error) {
+	f := square.Go(ctx, 3)
+	wait := func(ctx cruster.Context) (int, error) { return f.Await(ctx) }
+	return cruster.All(ctx, cruster.Async(ctx, wait), cruster.Async(ctx, wait), f)
+})
+
+// Sleeps sleeps for each of the durations, in nanoseconds, and tells whether
+// the clock went on by as much.
+var Sleeps = cruster.NewWorkflow("Sleeps", func(ctx cruster.Context, durations []int64) ([]bool, error) {
+	var out []bool
+	for _, d := range durations {
+		before := cruster.Now(ctx)
+		if err := cruster.Sleep(ctx, time.Duration(d)); err != nil {
+			return nil, err
+		}
+		passed := cruster.Now(ctx).Sub(before)
+		out = append(out, passed >= time.Duration(d) && passed >= 0)
+	}
+	return out, cruster.SleepUntil(ctx, cruster.Now(ctx).Add(-time.Hour))
+})
