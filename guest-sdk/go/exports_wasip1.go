@@ -22,8 +22,8 @@ func exportDescribe() {
 
 //go:wasmexport cruster_start
 func exportStart(n uint32) int32 {
-	var inv abi.Invocation
-	if err := abi.Unmarshal(take(n), &inv); err != nil {
+	inv, err := guest.DecodeInvocation(take(n))
+	if err != nil {
 		return finish(&abi.Outcome{Error: abi.Errorf(abi.CodeBadBody, "the invocation does not decode: %v", err)})
 	}
 	ex, outcome := guest.Default.Start(wasmHost{}, inv, guest.Options{})
@@ -33,8 +33,8 @@ func exportStart(n uint32) int32 {
 
 //go:wasmexport cruster_resume
 func exportResume(n uint32) int32 {
-	var r abi.Resume
-	if err := abi.Unmarshal(take(n), &r); err != nil {
+	r, err := guest.DecodeResume(take(n))
+	if err != nil {
 		return finish(&abi.Outcome{Error: abi.Errorf(abi.CodeBadBody, "the deliveries do not decode: %v", err)})
 	}
 	if running == nil {
@@ -49,7 +49,7 @@ func finish(o *abi.Outcome) int32 {
 		return abi.StatusParked
 	}
 	running = nil
-	give(abi.MustMarshal(o))
+	give(guest.EncodeOutcome(o))
 	return abi.StatusDone
 }
 

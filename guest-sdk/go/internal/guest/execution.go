@@ -68,7 +68,7 @@ func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Exe
 	}
 	// The wait for an interrupt is the first op of every workflow, whatever its
 	// code does, so that an interrupt finds it at any time.
-	op, refused := h.Issue(wf.Interrupted, abi.MustMarshal(abi.Interrupted{}))
+	op, refused := h.Issue(wf.Interrupted, EncodeBody(abi.Interrupted{}))
 	if refused != nil {
 		ex.outcome = &abi.Outcome{Error: refused}
 		return ex

@@ -56,7 +56,7 @@ func (s Scope) Issue(op *Call, what string, body any) *Promise {
 		p.settle(nil, nil, ErrInterrupted)
 		return p
 	}
-	number, refused := p.ex.host.Issue(op, abi.MustMarshal(body))
+	number, refused := p.ex.host.Issue(op, EncodeBody(body))
 	if refused != nil {
 		p.settle(nil, nil, refused)
 		return p

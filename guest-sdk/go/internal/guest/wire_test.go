@@ -1,0 +1,103 @@
+package guest
+
+import (
+	"testing"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+var (
+	someText  = rapid.OneOf(rapid.String(), rapid.StringN(0, 300, -1))
+	someBytes = rapid.OneOf(rapid.Just([]byte(nil)), rapid.SliceOf(rapid.Byte()), rapid.SliceOfN(rapid.Byte(), 200, 70_000))
+	someError = rapid.Custom(func(t *rapid.T) *abi.Error {
+		if rapid.Bool().Draw(t, "no error") {
+			return nil
+		}
+		return &abi.Error{Code: abi.CodeActivityFailed, Message: someText.Draw(t, "message"), Details: someBytes.Draw(t, "details"), Retryable: rapid.Bool().Draw(t, "retryable")}
+	})
+)
+
+// What is encoded by hand is what abi encodes, byte for byte.
+func TestEncodeBodyIsWhatABISays(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		bodies := []any{
+			abi.Interrupted{},
+			abi.Sleep{Duration: rapid.Int64().Draw(t, "duration"), Name: someText.Draw(t, "name")},
+			abi.Deferred{Name: someText.Draw(t, "name")},
+			abi.Resolve{Error: someError.Draw(t, "error"), Name: "n", Value: someBytes.Draw(t, "value")},
+			abi.Call{Input: someBytes.Draw(t, "input"), Key: someText.Draw(t, "key"), KeyMode: abi.KeyRaw, Workflow: someText.Draw(t, "workflow")},
+			abi.Activity{
+				Input: someBytes.Draw(t, "input"), Key: someText.Draw(t, "key"), Name: someText.Draw(t, "name"),
+				Retry: abi.Retry{
+					Backoff: someText.Draw(t, "backoff"), Base: rapid.Int64().Draw(t, "base"),
+					Jitter: rapid.Float64().Draw(t, "jitter"), Retries: rapid.Uint32().Draw(t, "retries"),
+				},
+				Timeout: rapid.Int64().Draw(t, "timeout"),
+			},
+		}
+		for _, b := range bodies {
+			require.Equal(t, abi.MustMarshal(b), EncodeBody(b), "%T", b)
+		}
+		o := &abi.Outcome{Error: someError.Draw(t, "error"), Value: someBytes.Draw(t, "value")}
+		require.Equal(t, abi.MustMarshal(o), EncodeOutcome(o))
+	})
+}
+
+func TestDecodeIsWhatABISays(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		inv := abi.Invocation{
+			Attempt: int(rapid.Int64().Draw(t, "attempt")), Body: someBytes.Draw(t, "body"), Execution: someText.Draw(t, "execution"),
+			IdempotencyKey: someText.Draw(t, "key"), Kind: abi.InvokeActivity, Name: someText.Draw(t, "name"),
+			Namespace: someText.Draw(t, "namespace"), Time: rapid.Int64().Draw(t, "time"),
+		}
+		got, err := DecodeInvocation(abi.MustMarshal(inv))
+		require.NoError(t, err)
+		require.Equal(t, inv, got)
+
+		var r abi.Resume
+		r.Time = rapid.Int64().Draw(t, "time")
+		for range rapid.IntRange(0, 20).Draw(t, "deliveries") {
+			r.Deliveries = append(r.Deliveries, abi.Delivery{
+				Error: someError.Draw(t, "error"), Op: rapid.Uint32().Draw(t, "op"), Value: someBytes.Draw(t, "value"),
+			})
+		}
+		again, err := DecodeResume(abi.MustMarshal(r))
+		require.NoError(t, err)
+		require.Equal(t, r, again)
+	})
+}
+
+// A host of a later version may send fields that this SDK does not know.
+func TestDecodePassesOverUnknownFields(t *testing.T) {
+	t.Parallel()
+	b := abi.MustMarshal(map[string]any{
+		"kind": "key", "name": "w", "body": []byte{1},
+		"z_map": map[string]any{"a": []any{1, -1, 1.5, float32(2), true, nil, "text", []byte{1}, 1 << 40, -1 << 40}},
+		"z_int": -300,
+	})
+	inv, err := DecodeInvocation(b)
+	require.NoError(t, err)
+	require.Equal(t, abi.Invocation{Kind: "key", Name: "w", Body: []byte{1}}, inv)
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(abi.MustMarshal(abi.Invocation{Kind: abi.InvokeKey, Body: []byte{1}}))
+	f.Add(abi.MustMarshal(abi.Resume{Deliveries: []abi.Delivery{{Op: 1, Value: abi.Nil}, {Op: 2, Error: abi.Errorf(abi.CodeSQL, "x")}}}))
+	f.Add([]byte{0xdd, 0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if inv, err := DecodeInvocation(data); err == nil {
+			again, err := DecodeInvocation(abi.MustMarshal(inv))
+			require.NoError(t, err)
+			require.Equal(t, inv, again)
+		}
+		if r, err := DecodeResume(data); err == nil {
+			again, err := DecodeResume(abi.MustMarshal(r))
+			require.NoError(t, err)
+			require.Equal(t, len(r.Deliveries), len(again.Deliveries))
+		}
+	})
+}
