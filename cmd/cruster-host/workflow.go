@@ -40,12 +40,15 @@ func (f *startFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.key, "key", "", "idempotency key, hashed by the host, instead of the workflow's own")
 	flags.StringVar(&f.rawKey, "raw-key", "", "idempotency key that is used as it is")
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait for the answer; 0 means as long as it takes")
-	cmd.MarkFlagsMutuallyExclusive("input", "input-file")
-	cmd.MarkFlagsMutuallyExclusive("key", "raw-key")
 }
 
 // options makes the request of a start.
 func (a *app) options(f *startFlags, cmd *cobra.Command, workflow string) (*crusterv1.StartOptions, error) {
+	for _, pair := range [][2]string{{"input", "input-file"}, {"key", "raw-key"}} {
+		if cmd.Flags().Changed(pair[0]) && cmd.Flags().Changed(pair[1]) {
+			return nil, usagef("--%s and --%s exclude each other", pair[0], pair[1])
+		}
+	}
 	input, err := a.readInput(f)
 	if err != nil {
 		return nil, err
