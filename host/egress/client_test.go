@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -125,7 +126,10 @@ func TestHostsThatWereNotGranted(t *testing.T) {
 	b := setup(t, Config{Resolver: &answers{names: map[string][]string{"private.example.com": {"127.0.0.1"}}}}, hello)
 	for _, grants := range [][]string{nil, {"example.com"}, {"127.0.0.1:1"}, {"localhost"}, {"private.example.com"}, {"*"}} {
 		policy := mustGrants(t, grants...)
-		for _, host := range []string{b.host, "private.example.com:" + b.port} {
+		for _, host := range []string{b.host, "private.example.com:" + b.port, "localhost:" + b.port} {
+			if host == "localhost:"+b.port && slices.Contains(grants, "localhost") {
+				continue
+			}
 			_, fault := b.client.Do(t.Context(), policy, abi.HTTPRequest{URL: "http://" + host})
 			requireCode(t, abi.CodeHTTPForbidden, fault)
 		}

@@ -3,6 +3,7 @@ package egress
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -224,14 +225,18 @@ func (p *Policy) allowsName(name string, port uint16) bool {
 		return false
 	}
 	for _, g := range p.names {
-		if g.port != anyPort && g.port != port {
-			continue
-		}
-		if g.name == name && !g.wildcard || g.wildcard && strings.HasSuffix(name, g.name) {
+		if g.names(name, port) || g.wildcard && g.fits(port) && strings.HasSuffix(name, g.name) {
 			return true
 		}
 	}
 	return false
+}
+
+func (g nameGrant) fits(port uint16) bool { return g.port == anyPort || g.port == port }
+
+// names tells whether the grant spells out this very name.
+func (g nameGrant) names(name string, port uint16) bool {
+	return g.name == name && !g.wildcard && g.fits(port)
 }
 
 // allowsAddr tells whether an address was granted by itself.
@@ -258,8 +263,11 @@ func (p *Policy) mayDial(name string, addr netip.Addr, port uint16) bool {
 	if isPublic(real) || p.allowsAddr(real, port) {
 		return true
 	}
-	return name == localhost && real.IsLoopback()
+	// A wildcard does not reach loopback: somebody must have meant it.
+	return name == localhost && real.IsLoopback() &&
+		slices.ContainsFunc(p.names, func(g nameGrant) bool { return g.names(localhost, port) })
 }
 
-// localhost is the one name with a fixed meaning: granting it grants loopback.
+// localhost is the one name with a fixed meaning: granting it, spelt out, grants
+// loopback.
 const localhost = "localhost"

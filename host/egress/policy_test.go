@@ -115,4 +115,6 @@ func TestOnlyPublicAddressesAreDialled(t *testing.T) {
 	require.True(t, named.mayDial("localhost", netip.MustParseAddr("127.0.0.1"), 80))
 	require.True(t, named.mayDial("localhost", netip.MustParseAddr("::1"), 80))
 	require.False(t, named.mayDial("localhost", netip.MustParseAddr("10.0.0.1"), 80))
+	require.False(t, mustGrants(t, "*").mayDial("localhost", netip.MustParseAddr("127.0.0.1"), 80))
+	require.False(t, mustGrants(t, "localhost:81").mayDial("localhost", netip.MustParseAddr("127.0.0.1"), 80))
 }
