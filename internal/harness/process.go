@@ -1,0 +1,130 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var binary = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("CRUSTER_TEST_BINARY"); path != "" {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(Root(), path)
+		}
+		return path, nil
+	}
+	dir, err := os.MkdirTemp("", "cruster-host-")
+	if err != nil {
+		return "", err
+	}
+	out := filepath.Join(dir, "cruster-host")
+	cmd := exec.Command("go", "build", "-trimpath", "-o", out, "./cmd/cruster-host")
+	cmd.Dir = Root()
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build cruster-host: %w\n%s", err, text)
+	}
+	return out, nil
+})
+
+// Binary is the path of the real cruster-host: the one that CRUSTER_TEST_BINARY
+// names, or one built once a process.
+func Binary(t testing.TB) string {
+	t.Helper()
+	path, err := binary()
+	require.NoError(t, err)
+	return path
+}
+
+// Process is a real host: it can be killed with -9 and started again on the
+// same store and the same addresses.
+type Process struct {
+	GRPC, HTTP string
+
+	t    testing.TB
+	args []string
+	cmd  *exec.Cmd
+	log  bytes.Buffer
+}
+
+// NewProcess prepares a host over a store ("sqlite:DIR" or "postgres://…"). It
+// is not started.
+func NewProcess(t testing.TB, store string, args ...string) *Process {
+	t.Helper()
+	p := &Process{t: t, GRPC: freeAddr(t), HTTP: freeAddr(t)}
+	p.args = append([]string{"serve", "--store", store, "--grpc-addr", p.GRPC, "--http-addr", p.HTTP, "--cache-dir", CacheDir(t)}, args...)
+	t.Cleanup(func() {
+		p.Kill()
+		if t.Failed() {
+			t.Logf("the host's log:\n%s", tail(p.log.Bytes(), 8<<10))
+		}
+	})
+	return p
+}
+
+// Start starts the host and waits until it is ready.
+func (p *Process) Start() {
+	p.t.Helper()
+	p.cmd = exec.Command(Binary(p.t), p.args...)
+	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
+	// The host must not outlive a test that is killed.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	require.NoError(p.t, p.cmd.Start())
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	for !p.ready(ctx) {
+		require.NoError(p.t, ctx.Err(), "the host did not become ready; its log:\n%s", &p.log)
+	}
+}
+
+func (p *Process) ready(ctx context.Context) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.HTTP+"/readyz", nil)
+	require.NoError(p.t, err)
+	res, err := http.DefaultClient.Do(req)
+	if err == nil {
+		_ = res.Body.Close()
+		if res.StatusCode == http.StatusOK {
+			return true
+		}
+	}
+	time.Sleep(5 * time.Millisecond) // between two looks at another process
+	return false
+}
+
+// Kill kills the host with SIGKILL and waits for its end.
+func (p *Process) Kill() {
+	if p.cmd != nil {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+		p.cmd = nil
+	}
+}
+
+// Terminate asks the host to stop, and returns its exit code.
+func (p *Process) Terminate() int {
+	require.NoError(p.t, p.cmd.Process.Signal(syscall.SIGTERM))
+	_ = p.cmd.Wait()
+	code := p.cmd.ProcessState.ExitCode()
+	p.cmd = nil
+	return code
+}
+
+func freeAddr(t testing.TB) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func tail(b []byte, n int) []byte { return b[max(0, len(b)-n):] }
