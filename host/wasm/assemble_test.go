@@ -34,6 +34,7 @@ type tiny struct {
 	pages    uint32
 	table    []byte // a table section
 	startFn  bool   // make _initialize the start function of the module
+	noCode   bool   // leave the code section out
 }
 
 type tinyImport struct {
@@ -145,8 +146,22 @@ func (m tiny) assemble() []byte {
 	if m.startFn {
 		out = append(out, sect(8, leb(base+len(functions)-1))...)
 	}
+	if m.noCode {
+		return out
+	}
 	return append(out, sect(10, vec(bodies...))...)
 }
 
 // self is the index of the extra function in a module with this many imports.
 func self(imports int) byte { return byte(imports + 4) }
+
+// forking is a module that computes f(n) = f(n-1) + f(n-1) from a large n, after
+// a call of log: it does not end, and there is no loop in it.
+func forking() []byte {
+	half := code([]byte{0x20, 0x00}, i32Const(1), []byte{0x6b}, call(self(1)))
+	return tiny{
+		imports: []tinyImport{cruster(abi.ImportLog, typeLog)},
+		start:   code(i32Const(0), i32Const(0), i32Const(0), call(0), i32Const(80), call(self(1))),
+		extra:   code([]byte{0x20, 0x00, 0x45, 0x04, 0x7f}, i32Const(1), []byte{0x05}, half, half, []byte{0x6a, 0x0b}),
+	}.assemble()
+}

@@ -22,24 +22,25 @@ func TestSpinningGuestsDoNotStopOthers(t *testing.T) {
 	r := newRuntime(t, cached(wasm.Config{}))
 	m := compile(t, r, probeBinary)
 	// Recursion without a loop is the one that the engine alone could not stop.
-	fork := code([]byte{0x20, 0x00, 0x45, 0x04, 0x7f}, i32Const(1), []byte{0x05},
-		[]byte{0x20, 0x00}, i32Const(1), []byte{0x6b}, call(self(0)),
-		[]byte{0x20, 0x00}, i32Const(1), []byte{0x6b}, call(self(0)), []byte{0x6a, 0x0b})
-	recursing := compile(t, r, tiny{start: code(i32Const(80), call(self(0))), extra: fork}.assemble())
+	recursing := compile(t, r, forking())
 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	spinners := runtime.GOMAXPROCS(0) + 1
-	ends := make(chan error, spinners)
+	spinning, ends := make(chan struct{}, spinners), make(chan error, spinners)
+	world := wasm.World{Log: func(int32, []byte) { spinning <- struct{}{} }}
 	for n := range spinners {
-		i := instantiate(t, m, wasm.World{})
+		i := instantiate(t, m, world)
 		if n%2 == 1 {
-			i = instantiate(t, recursing, wasm.World{})
+			i = instantiate(t, recursing, world)
 		}
 		go func() {
 			_, err := i.Start(ctx, []byte("spin"))
 			ends <- err
 		}()
+	}
+	for range spinners {
+		<-spinning
 	}
 	for n := range 3 {
 		turn, err := instantiate(t, m, wasm.World{}).Start(ctx, fmt.Appendf(nil, "echo %d", n))

@@ -3,7 +3,6 @@ package wasm
 import (
 	"fmt"
 	"math"
-	"unicode/utf8"
 )
 
 // Section ids and external kinds of the Wasm binary format.
@@ -14,7 +13,9 @@ const (
 	sectionFunction  = 3
 	sectionTable     = 4
 	sectionMemory    = 5
+	sectionGlobal    = 6
 	sectionExport    = 7
+	sectionElement   = 9
 	sectionCode      = 10
 	sectionData      = 11
 	sectionDataCount = 12
@@ -58,10 +59,30 @@ type table struct {
 	limits
 }
 
+// maxEntries bounds the entries of each section. The engine allocates by the
+// counts a module claims before it looks at the entries, so a few bytes could
+// make it ask for more memory than there is, which nothing recovers from. Here
+// every count and every length is held against the bytes that are really there.
+var maxEntries = map[byte]uint32{
+	sectionType:     100_000,
+	sectionImport:   10_000,
+	sectionFunction: 500_000,
+	sectionTable:    100,
+	sectionMemory:   1,
+	sectionGlobal:   100_000,
+	sectionExport:   100_000,
+	sectionElement:  100_000,
+	sectionCode:     500_000,
+	sectionData:     2_000_000,
+}
+
+// maxElements bounds the entries of all element segments together.
+const maxElements = 500_000
+
 // layout is as much of a module as can be told from its sections without
 // looking into the code. It is read before the engine sees the module, so that
-// what the host does not want is refused cheaply and with a clear reason; all
-// that is left unread here is validated by the engine.
+// what the host does not want is refused cheaply and with a clear reason. The
+// engine validates the rest.
 type layout struct {
 	sections  []section
 	types     []signature
@@ -70,6 +91,7 @@ type layout struct {
 	tables    []table
 	memories  []limits
 	exports   []exportEntry
+	elements  uint32 // entries of all element segments
 }
 
 // readLayout parses the sections of a binary.
@@ -88,6 +110,9 @@ func readLayout(binary []byte) (*layout, error) {
 		}
 		if id != sectionCustom && seen[id] {
 			return nil, fmt.Errorf("section %d occurs twice", id)
+		}
+		if id > sectionDataCount {
+			return nil, fmt.Errorf("section %d is unknown", id)
 		}
 		seen[id] = true
 		l.sections = append(l.sections, section{id, content})
@@ -109,15 +134,27 @@ func (l *layout) readSection(id byte, content []byte) error {
 	case sectionFunction:
 		item = func() { l.functions = append(l.functions, r.u32()) }
 	case sectionTable:
-		item = func() { l.tables = append(l.tables, table{r.byte(), r.limits()}) }
+		item = func() { l.tables = append(l.tables, table{r.valueType(), r.limits()}) }
 	case sectionMemory:
 		item = func() { l.memories = append(l.memories, r.limits()) }
 	case sectionExport:
 		item = func() { l.exports = append(l.exports, exportEntry{r.name(), r.byte(), r.u32()}) }
-	default:
+	case sectionGlobal:
+		item = func() { r.valueType(); r.byte(); r.expression() }
+	case sectionElement:
+		item = func() { l.elements += r.elementSegment(maxElements - l.elements) }
+	case sectionCode:
+		item = func() { r.bytes(r.u32()) }
+	case sectionData:
+		item = r.dataSegment
+	default: // custom sections are not passed on, the others are one number
 		return nil
 	}
-	for n := r.u32(); n > 0 && r.err == nil; n-- {
+	n := r.u32()
+	if n > maxEntries[id] {
+		return fmt.Errorf("it has %d entries, and %d are allowed", n, maxEntries[id])
+	}
+	for ; n > 0 && r.err == nil; n-- {
 		item()
 	}
 	if r.err == nil && r.pos != len(r.data) {
@@ -151,103 +188,4 @@ func (l *layout) typeAt(index uint32) (signature, bool) {
 		return signature{}, false
 	}
 	return l.types[index], true
-}
-
-// sectionReader reads the primitives of the binary format. The first failure
-// sticks, and everything read after it is zero.
-type sectionReader struct {
-	data []byte
-	pos  int
-	err  error
-}
-
-func (r *sectionReader) fail(format string, args ...any) {
-	if r.err == nil {
-		r.err = fmt.Errorf(format, args...)
-	}
-	r.pos = len(r.data)
-}
-
-func (r *sectionReader) byte() byte {
-	if r.pos >= len(r.data) {
-		r.fail("it ends too early")
-		return 0
-	}
-	r.pos++
-	return r.data[r.pos-1]
-}
-
-// u32 reads an unsigned LEB128 number of at most 32 bits.
-func (r *sectionReader) u32() uint32 {
-	var v uint64
-	for shift := 0; shift < 35; shift += 7 {
-		b := r.byte()
-		v |= uint64(b&0x7f) << shift
-		if b&0x80 == 0 {
-			if v > math.MaxUint32 {
-				break
-			}
-			return uint32(v)
-		}
-	}
-	r.fail("a number has more than 32 bits")
-	return 0
-}
-
-func (r *sectionReader) bytes(n uint32) []byte {
-	if int64(n) > int64(len(r.data)-r.pos) {
-		r.fail("it ends too early")
-		return nil
-	}
-	b := r.data[r.pos : r.pos+int(n) : r.pos+int(n)]
-	r.pos += int(n)
-	return b
-}
-
-func (r *sectionReader) name() string {
-	b := r.bytes(r.u32())
-	if !utf8.Valid(b) {
-		r.fail("a name is not UTF-8")
-		return ""
-	}
-	return string(b)
-}
-
-func (r *sectionReader) functionType() signature {
-	if form := r.byte(); form != 0x60 {
-		r.fail("a type of form %#x is not a function type", form)
-		return signature{}
-	}
-	return signature{params: string(r.bytes(r.u32())), results: string(r.bytes(r.u32()))}
-}
-
-func (r *sectionReader) importEntry() importEntry {
-	e := importEntry{module: r.name(), name: r.name(), kind: r.byte()}
-	switch e.kind {
-	case externFunction:
-		e.typeIndex = r.u32()
-	case externTable:
-		r.byte()
-		r.limits()
-	case externMemory:
-		r.limits()
-	case externGlobal:
-		r.byte()
-		r.byte()
-	default:
-		r.fail("an import of unknown kind %d", e.kind)
-	}
-	return e
-}
-
-func (r *sectionReader) limits() limits {
-	switch flag := r.byte(); flag {
-	case 0:
-		return limits{min: r.u32()}
-	case 1:
-		return limits{min: r.u32(), max: r.u32(), hasMax: true}
-	default:
-		r.fail("limits of unknown form %#x", flag)
-		return limits{}
-	}
 }

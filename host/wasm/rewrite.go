@@ -24,6 +24,12 @@ import (
 // Bounding tables. The engine keeps tables on the host's heap and grows them up
 // to their own maximum, or to a gigabyte. So every table gets a maximum.
 
+// What the engine spends on compiling a function grows faster than its size.
+const (
+	maxFunctionSize = 4 << 20
+	maxLocals       = 50_000
+)
+
 // emptyLoop is "loop end" with no parameters and no results.
 var emptyLoop = []byte{0x03, 0x40, 0x0b}
 
@@ -38,6 +44,10 @@ func harden(l *layout) ([]byte, error) {
 	for _, s := range l.sections {
 		content := s.content
 		switch s.id {
+		case sectionCustom:
+			if content = functionNames(content); content == nil {
+				continue
+			}
 		case sectionTable:
 			content = boundTables(l.tables)
 		case sectionCode:
@@ -53,6 +63,37 @@ func harden(l *layout) ([]byte, error) {
 		out = append(out, content...)
 	}
 	return out, nil
+}
+
+// functionNames returns a custom section with the names of the functions, which
+// are shown in backtraces, and nothing else; nil if the section has none. Debug
+// information and whatever else is in such sections never reaches the engine.
+func functionNames(content []byte) []byte {
+	const section, subsection = "name", 1
+	r := &sectionReader{data: content}
+	if r.name() != section {
+		return nil
+	}
+	for r.pos < len(r.data) && r.err == nil {
+		id := r.byte()
+		names := r.bytes(r.u32())
+		if id != subsection || r.err != nil {
+			continue
+		}
+		n := &sectionReader{data: names}
+		count := n.u32()
+		for left := count; left > 0 && n.err == nil; left-- {
+			n.u32()
+			n.name()
+		}
+		if n.err != nil || n.pos != len(names) || count > maxEntries[sectionFunction] {
+			return nil
+		}
+		out := append([]byte{byte(len(section))}, section...)
+		out = binary.AppendUvarint(append(out, subsection), uint64(len(names)))
+		return append(out, names...)
+	}
+	return nil
 }
 
 func boundTables(tables []table) []byte {
@@ -76,11 +117,11 @@ func checkEntries(content []byte) ([]byte, error) {
 	out = binary.AppendUvarint(out, uint64(n))
 	for ; n > 0 && r.err == nil; n-- {
 		body := r.bytes(r.u32())
-		b := &sectionReader{data: body}
-		for groups := b.u32(); groups > 0 && b.err == nil; groups-- {
-			b.u32()
-			b.byte()
+		if len(body) > maxFunctionSize {
+			return nil, fmt.Errorf("a function has %d bytes, and %d are allowed", len(body), maxFunctionSize)
 		}
+		b := &sectionReader{data: body}
+		b.locals()
 		if b.err != nil {
 			return nil, b.err
 		}
@@ -113,12 +154,12 @@ func needsCheck(r *sectionReader) bool {
 			if straight {
 				return false
 			}
-			r.s33()
+			r.signed()
 		case op == 0x02: // block
-			r.s33()
+			r.signed()
 		case op == 0x04: // if
 			straight = false
-			r.s33()
+			r.signed()
 		case op == 0x00, op == 0x0f: // unreachable, return
 			straight = false
 		case op == 0x0c, op == 0x0d: // br, br_if
@@ -139,83 +180,4 @@ func needsCheck(r *sectionReader) bool {
 		}
 	}
 	return r.err != nil
-}
-
-// skipImmediates skips the operands of an instruction that does not transfer
-// control; false means that it is not known.
-func (r *sectionReader) skipImmediates(op byte) bool {
-	switch {
-	case op == 0x01, op == 0x05, op == 0x0b, op == 0x1a, op == 0x1b, op >= 0x45 && op <= 0xc4, op == 0xd1:
-	case op == 0x1c: // select with types
-		r.bytes(r.u32())
-	case op >= 0x20 && op <= 0x26, op == 0xd2: // variables, tables, ref.func
-		r.u32()
-	case op >= 0x28 && op <= 0x3e: // loads and stores
-		r.u32()
-		r.u32()
-	case op == 0x3f, op == 0x40, op == 0xd0: // memory.size, memory.grow, ref.null
-		r.byte()
-	case op == 0x41, op == 0x42: // i32.const, i64.const
-		r.signed()
-	case op == 0x43: // f32.const
-		r.bytes(4)
-	case op == 0x44: // f64.const
-		r.bytes(8)
-	case op == 0xfc:
-		return r.skipMisc(r.u32())
-	case op == 0xfd:
-		return r.skipVector(r.u32())
-	default:
-		return false
-	}
-	return true
-}
-
-// skipMisc skips the operands of saturating conversions, bulk memory and table
-// instructions.
-func (r *sectionReader) skipMisc(op uint32) bool {
-	switch {
-	case op <= 7:
-	case op == 9, op == 11, op == 13, op >= 15 && op <= 17:
-		r.u32()
-	case op == 8, op == 10, op == 12, op == 14:
-		r.u32()
-		r.u32()
-	default:
-		return false
-	}
-	return true
-}
-
-// skipVector skips the operands of vector instructions.
-func (r *sectionReader) skipVector(op uint32) bool {
-	switch {
-	case op <= 11, op == 92, op == 93: // loads and stores
-		r.u32()
-		r.u32()
-	case op == 12, op == 13: // v128.const, shuffle
-		r.bytes(16)
-	case op >= 21 && op <= 34: // lanes
-		r.byte()
-	case op >= 84 && op <= 91: // loads and stores of one lane
-		r.u32()
-		r.u32()
-		r.byte()
-	case op > 255:
-		return false
-	}
-	return true
-}
-
-// s33 skips a block type.
-func (r *sectionReader) s33() { r.signed() }
-
-// signed skips a signed LEB128 number.
-func (r *sectionReader) signed() {
-	for range 10 {
-		if r.byte()&0x80 == 0 {
-			return
-		}
-	}
-	r.fail("a number has more than 64 bits")
 }

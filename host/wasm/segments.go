@@ -104,20 +104,6 @@ func appendSegment(out []byte, neighbours []dataSegment, end uint64) []byte {
 	return out
 }
 
-// s32 reads a signed LEB128 number of at most 32 bits; false if it has more.
-func (r *sectionReader) s32() (int32, bool) {
-	var v int64
-	for shift := 0; shift < 35; shift += 7 {
-		b := r.byte()
-		v |= int64(b&0x7f) << shift
-		if b&0x80 == 0 {
-			v = v << (64 - shift - 7) >> (64 - shift - 7)
-			return int32(v), v == int64(int32(v))
-		}
-	}
-	return 0, false
-}
-
 // appendS32 encodes a signed LEB128 number.
 func appendS32(out []byte, v int32) []byte {
 	for {

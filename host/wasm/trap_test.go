@@ -83,7 +83,7 @@ func TestEndlessLoopEndsWithItsContext(t *testing.T) {
 	t.Run("deadline", func(t *testing.T) {
 		t.Parallel()
 		i := instantiate(t, m, wasm.World{})
-		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 		defer cancel()
 		_, err := i.Start(ctx, []byte("spin"))
 		trap := requireTrap(t, err, abi.CodeGuestTimeout)
@@ -92,9 +92,17 @@ func TestEndlessLoopEndsWithItsContext(t *testing.T) {
 	t.Run("cancel", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancel(context.Background())
-		i := instantiate(t, m, wasm.World{})
-		time.AfterFunc(20*time.Millisecond, cancel)
+		defer cancel()
+		i := instantiate(t, m, wasm.World{Log: func(int32, []byte) { cancel() }})
 		_, err := i.Start(ctx, []byte("spin"))
+		requireTrap(t, err, abi.CodeGuestTimeout)
+	})
+	t.Run("recursion without a loop", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		i := instantiate(t, compile(t, newRuntime(t, wasm.Config{}), forking()), wasm.World{Log: func(int32, []byte) { cancel() }})
+		_, err := i.Start(ctx, nil)
 		requireTrap(t, err, abi.CodeGuestTimeout)
 	})
 	t.Run("over before it began", func(t *testing.T) {
@@ -114,10 +122,6 @@ func TestEndlessLoopEndsWithItsContext(t *testing.T) {
 func TestTinyTraps(t *testing.T) {
 	t.Parallel()
 	sleepImport := []tinyImport{cruster(abi.OpSleep, typeOp)}
-	// f(n) = f(n-1) + f(n-1): endless for all practical purposes, without a loop.
-	fork := code([]byte{0x20, 0x00, 0x45, 0x04, 0x7f}, i32Const(1), []byte{0x05},
-		[]byte{0x20, 0x00}, i32Const(1), []byte{0x6b}, call(self(0)),
-		[]byte{0x20, 0x00}, i32Const(1), []byte{0x6b}, call(self(0)), []byte{0x6a, 0x0b})
 	cases := []struct {
 		name   string
 		module tiny
@@ -128,8 +132,6 @@ func TestTinyTraps(t *testing.T) {
 		{"out of bounds", tiny{start: code(i32Const(-4), []byte{0x28, 2, 0})}, abi.CodeGuestTrap, "out of bounds"},
 		{"division", tiny{start: code(i32Const(1), i32Const(0), []byte{0x6d})}, abi.CodeGuestTrap, "divide by zero"},
 		{"deep recursion", tiny{start: code(i32Const(0), call(self(0))), extra: code(i32Const(0), call(self(0)), i32Const(1), []byte{0x6a})}, abi.CodeGuestTrap, "stack overflow"},
-		{"recursion without loops", tiny{start: code(i32Const(80), call(self(0))), extra: fork}, abi.CodeGuestTimeout, "deadline"},
-		{"endless loop", tiny{start: code(endless, unreachable)}, abi.CodeGuestTimeout, "deadline"},
 		{"memory bomb", tiny{start: code(growBomb, unreachable)}, abi.CodeGuestMemory, "KiB of 65536 KiB"},
 		{"body half outside", tiny{imports: sleepImport, start: code(i32Const(65530), i32Const(10), call(0))}, abi.CodeBadPointer, "outside of its memory"},
 		{"body at the very end of the address space", tiny{imports: sleepImport, start: code(i32Const(-1), i32Const(1), call(0))}, abi.CodeBadPointer, "0xffffffff"},
@@ -142,13 +144,7 @@ func TestTinyTraps(t *testing.T) {
 			i := instantiate(t, compile(t, r, c.module.assemble()), wasm.World{
 				Op: func(string, []byte) (uint32, *abi.Error) { return 1, nil },
 			})
-			limit := time.Minute
-			if c.code == abi.CodeGuestTimeout {
-				limit = 100 * time.Millisecond
-			}
-			ctx, cancel := context.WithTimeout(context.Background(), limit)
-			defer cancel()
-			_, err := i.Start(ctx, []byte("input"))
+			_, err := i.Start(context.Background(), []byte("input"))
 			require.Contains(t, requireTrap(t, err, c.code).Err.Message, c.says)
 		})
 	}
@@ -174,7 +170,7 @@ func TestFailuresBeforeTheFirstTurn(t *testing.T) {
 		code   abi.Code
 		says   string
 	}{
-		{"Go init loops", initLoopBinary, abi.CodeModuleInit, "within 500ms"},
+		{"Go init loops", initLoopBinary, abi.CodeModuleInit, "within 1s"},
 		{"_initialize loops", tiny{init: endless}.assemble(), abi.CodeModuleInit, "_initialize: it did not return within"},
 		{"start function loops", tiny{init: endless, startFn: true}.assemble(), abi.CodeModuleInit, "start function: it did not return within"},
 		{"start function traps", tiny{init: unreachable, startFn: true}.assemble(), abi.CodeModuleInit, "start function: the module crashed: unreachable"},
@@ -191,7 +187,11 @@ func TestFailuresBeforeTheFirstTurn(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRuntime(t, cached(wasm.Config{InitTimeout: 500 * time.Millisecond}))
+			cfg := cached(wasm.Config{})
+			if strings.Contains(c.says, "within") {
+				cfg.InitTimeout = time.Second
+			}
+			r := newRuntime(t, cfg)
 			_, err := compile(t, r, c.binary).Describe(context.Background())
 			trap := requireTrap(t, err, c.code)
 			require.Contains(t, trap.Err.Message, c.says)
