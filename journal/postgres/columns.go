@@ -1,9 +1,6 @@
 package postgres
 
 import (
-	"bytes"
-	"slices"
-
 	"github.com/jackc/pgx/v5"
 
 	"github.com/cruster/cruster/abi"
@@ -81,10 +78,7 @@ type interrupt struct {
 	*journal.Interrupt
 }
 
-// queueUpdates sends updates in the order of their ids, so that batches that
-// touch the same rows wait for each other instead of deadlocking.
 func queueUpdates(b *pgx.Batch, updates []update) {
-	slices.SortFunc(updates, func(a, b update) int { return bytes.Compare(a.id[:], b.id[:]) })
 	var k keys
 	var states []string
 	var values, errs [][]byte
@@ -101,7 +95,6 @@ func queueUpdates(b *pgx.Batch, updates []update) {
 }
 
 func queueInterrupts(b *pgx.Batch, interrupts []interrupt) {
-	slices.SortFunc(interrupts, func(a, b interrupt) int { return bytes.Compare(a.id[:], b.id[:]) })
 	var k keys
 	var requests [][]byte
 	for _, i := range interrupts {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -94,4 +95,10 @@ func messageOf(err error) string {
 		text += ": " + e.Detail
 	}
 	return fmt.Sprintf("%s (SQLSTATE %s)", text, e.Code)
+}
+
+// noConnection is the answer to an operator whose database cannot be reached.
+func noConnection(err error) error {
+	return abi.Errorf(abi.CodeStore, "cannot connect to Postgres: %v", err).
+		WithHint("Check that the database runs and that the connection string is right.")
 }

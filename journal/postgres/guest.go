@@ -60,6 +60,7 @@ type guestTx struct {
 	mu    sync.Mutex
 	conn  *pgxpool.Conn // nil once it is over; guarded by mu, like all below
 	begun bool
+	saved bool  // there is a savepoint before the last statement
 	over  error // what every call answers once it is over
 }
 
@@ -203,13 +204,15 @@ func (t *guestTx) run(ctx context.Context, query string, args []any, r *result) 
 	}
 	limited, cancel := context.WithDeadline(ctx, t.deadline)
 	defer cancel()
-	err := t.statement(limited, query, args, r)
+	sent, err := t.statement(limited, query, args, r)
 	if err == nil || t.conn == nil {
 		return err
 	}
-	t.store.params.drop(t.namespace, query) // it may be what went wrong
+	if sqlState(err) != "" {
+		t.store.params.drop(t.namespace, query) // it may be what went wrong
+	}
 	answer, fatal := t.judge(ctx, err, r)
-	if !fatal {
+	if !fatal && sent {
 		fatal = t.undo(limited) != nil
 	}
 	if fatal {
@@ -218,35 +221,51 @@ func (t *guestTx) run(ctx context.Context, query string, args []any, r *result) 
 	return answer
 }
 
-// statement sends a query with all that belongs to it and reads its rows.
-func (t *guestTx) statement(ctx context.Context, query string, args []any, r *result) error {
+// statement sends a query with all that belongs to it and reads its rows. It
+// tells whether anything was sent, which is to be undone if there is an error.
+func (t *guestTx) statement(ctx context.Context, query string, args []any, r *result) (sent bool, err error) {
 	conn := t.conn.Conn().PgConn()
 	types, known := t.store.params.get(t.namespace, query)
 	b := &pgconn.Batch{}
-	ahead := t.queueOpening(b)
+	ahead := 0
 	if !known {
 		// Ask the server what the parameters are.
+		t.queueOpening(b)
 		if _, err := conn.ExecBatch(ctx, b).ReadAll(); err != nil {
-			return err
+			return true, err
 		}
 		description, err := conn.Prepare(ctx, "", query, nil)
 		if err != nil {
-			return err
+			return true, err
 		}
 		types = description.ParamOIDs
 		t.store.params.put(t.namespace, query, types)
-		b, ahead = &pgconn.Batch{}, 0
+		b = &pgconn.Batch{}
 	}
 	values, formats, err := encodeArgs(types, args)
 	if err != nil {
-		return err
+		return !known, err
+	}
+	if known {
+		ahead = t.queueOpening(b)
 	}
 	b.ExecParams(query, values, types, formats, nil)
 	queueRaw(b, whoAmI)
-	queueRaw(b, `RELEASE SAVEPOINT `+savepoint)
-	t.begun = true
+	user, err := readFlight(ctx, conn, b, ahead, r)
+	if err != nil {
+		return true, err
+	}
+	if user != t.role {
+		t.end(ctx, refused(user))
+		return true, t.over
+	}
+	return true, r.err
+}
+
+// readFlight sends a batch and reads what the statement behind the opening
+// answers, and who it was in the end.
+func readFlight(ctx context.Context, conn *pgconn.PgConn, b *pgconn.Batch, ahead int, r *result) (user string, err error) {
 	results := conn.ExecBatch(ctx, b)
-	user := ""
 	for i := 0; results.NextResult(); i++ {
 		switch i - ahead {
 		case 0:
@@ -259,14 +278,7 @@ func (t *guestTx) statement(ctx context.Context, query string, args []any, r *re
 			_, _ = results.ResultReader().Close() // its error is that of results
 		}
 	}
-	if err := results.Close(); err != nil {
-		return err
-	}
-	if user != t.role {
-		t.end(ctx, refused(user))
-		return t.over
-	}
-	return r.err
+	return user, results.Close()
 }
 
 const savepoint = "cruster_statement"
@@ -275,6 +287,10 @@ const savepoint = "cruster_statement"
 // statements that is.
 func (t *guestTx) queueOpening(b *pgconn.Batch) int {
 	n := 2
+	if t.saved {
+		queueRaw(b, `RELEASE SAVEPOINT `+savepoint)
+		n++
+	}
 	if !t.begun {
 		limit := t.store.config.GuestTxLimit.Milliseconds()
 		text := func(n int64) []byte { return strconv.AppendInt(nil, max(n, 1), 10) }
@@ -284,17 +300,14 @@ func (t *guestTx) queueOpening(b *pgconn.Batch) int {
 	}
 	queueRaw(b, `SAVEPOINT `+savepoint)
 	queueRaw(b, setRole(t.role))
+	t.begun, t.saved = true, true
 	return n
 }
 
-// undo takes back a statement that failed.
+// undo takes back a statement that failed, or whose rows are too many.
 func (t *guestTx) undo(ctx context.Context) error {
-	conn := t.conn.Conn().PgConn()
-	if conn.TxStatus() == txIdle {
-		return nil // refused before anything was sent
-	}
-	t.begun = true
-	_, err := conn.Exec(ctx, `ROLLBACK TO SAVEPOINT `+savepoint+`; RELEASE SAVEPOINT `+savepoint).ReadAll()
+	t.saved = false
+	_, err := t.conn.Conn().PgConn().Exec(ctx, `ROLLBACK TO SAVEPOINT `+savepoint+`; RELEASE SAVEPOINT `+savepoint).ReadAll()
 	return err
 }
 

@@ -79,6 +79,28 @@ func TestGuestArgumentsThatDoNotFit(t *testing.T) {
 	require.EqualValues(t, 1, n)
 }
 
+// An argument that does not fit costs nothing of what went before it, whether
+// or not the statement is known already.
+func TestBadArgumentUndoesNothingElse(t *testing.T) {
+	t.Parallel()
+	b := setup(t, postgres.Config{})
+	b.deploy(t, "default", accounts)
+	tx := b.begin(t, "default")
+	const query = "UPDATE accounts SET balance = balance + $1 WHERE id = 1"
+	for i := range 3 {
+		_, err := tx.Exec(t.Context(), query, []any{int64(1)})
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), query, []any{true})
+		require.Equal(t, abi.CodeSQLArgument, abi.CodeOf(err), "%v", err)
+		_, _, err = tx.Query(t.Context(), "UPDATE accounts SET balance = 0 FROM generate_series(1, 1) RETURNING repeat('x', 3000000)", nil)
+		require.Equal(t, abi.CodeSQLResult, abi.CodeOf(err), "%v", err)
+		_, rows, err := tx.Query(t.Context(), "SELECT balance FROM accounts WHERE id = 1", nil)
+		require.NoError(t, err)
+		require.Equal(t, [][]any{{int64(101 + i)}}, rows, "what was refused is undone, and nothing else")
+	}
+	require.NoError(t, tx.Commit(t.Context(), b.entry(1)))
+}
+
 // A statement that fails can be caught, as on SQLite.
 func TestFailedStatementCanBeCaught(t *testing.T) {
 	t.Parallel()

@@ -30,13 +30,20 @@ func open(t testing.TB, c postgres.Config) *postgres.Store {
 	return store
 }
 
+func harness(t *testing.T) storetest.Harness {
+	schema := pgtest.Schema(t)
+	return storetest.Harness{
+		Durable: true, Guest: true, Shared: true,
+		Open: func(t testing.TB) journal.Store { return open(t, postgres.Config{Schema: schema}) },
+	}
+}
+
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) storetest.Harness {
-		schema := pgtest.Schema(t)
-		return storetest.Harness{
-			Durable: true, Guest: true, Shared: true,
-			Open: func(t testing.TB) journal.Store { return open(t, postgres.Config{Schema: schema}) },
-		}
-	})
+	storetest.Run(t, harness)
+}
+
+func TestDifferential(t *testing.T) {
+	t.Parallel()
+	storetest.RunDifferential(t, harness)
 }

@@ -18,7 +18,7 @@ import (
 func migrate(ctx context.Context, base *pgx.ConnConfig, c *Config) error {
 	conn, err := pgx.ConnectConfig(ctx, base.Copy())
 	if err != nil {
-		return fmt.Errorf("postgres: connect: %w", err)
+		return noConnection(err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) // and with it goes the lock
 	if err := checkPrivileges(ctx, conn); err != nil {

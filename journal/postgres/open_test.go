@@ -57,6 +57,13 @@ func TestBadSettings(t *testing.T) {
 	}
 }
 
+func TestNoServer(t *testing.T) {
+	t.Parallel()
+	_, err := postgres.Open(t.Context(), postgres.Config{DSN: "postgres://cruster:secret@/x?host=" + url.QueryEscape(t.TempDir())})
+	require.Equal(t, abi.CodeStore, abi.CodeOf(err), "%v", err)
+	require.NotContains(t, err.Error(), "secret")
+}
+
 // asUser makes a login with the given rights and returns its connection string.
 func asUser(t *testing.T, name, rights string, grants ...string) string {
 	t.Helper()

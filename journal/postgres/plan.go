@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -78,8 +80,12 @@ func independent(writes []*journal.Write) bool {
 	return true
 }
 
-// newPlan makes the plan of writes that are independent or decided.
+// newPlan makes the plan of writes that are independent or decided. Rows go in
+// the order of their ids, so that batches that touch the same ones wait for each
+// other instead of deadlocking; writes of one execution keep their order.
 func newPlan(writes []*journal.Write, known premise) *plan {
+	writes = slices.Clone(writes)
+	slices.SortStableFunc(writes, func(a, b *journal.Write) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	p := &plan{fences: map[journal.Shard]journal.Epoch{}}
 	updated := map[journal.ID]int{}
 	interrupted := map[journal.ID]bool{}

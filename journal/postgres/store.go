@@ -94,7 +94,7 @@ func (s *Store) pool(ctx context.Context, pc *pgxpool.Config, conns int32, setti
 	}
 	if err := pool.Ping(ctx); err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("postgres: connect: %w", err)
+		return nil, noConnection(err)
 	}
 	return pool, nil
 }
@@ -106,8 +106,8 @@ func (s *Store) Dialect() string { return abi.DialectPostgres }
 // batches and transactions of activities.
 func (s *Store) Commits() uint64 { return s.commits.Load() }
 
-// Ping implements journal.Store: it takes the locks of a commit and flushes
-// one, so that a read-only or stuck database is noticed.
+// Ping implements journal.Store: it takes the lock that every commit takes, so
+// that a standby, or a database in which commits are stuck, is noticed.
 func (s *Store) Ping(ctx context.Context) error {
 	err := pgx.BeginFunc(ctx, s.main, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `LOCK TABLE `+s.sql.shards+` IN SHARE MODE`)
