@@ -85,6 +85,12 @@ func (ex *Execution) dispatch() {
 		co.wake <- struct{}{}
 		ex.takeBack(co)
 		ex.current.Store(nil)
+		if runtime.NumGoroutine() > ex.others+len(ex.live) {
+			// Workflow code has started goroutines of its own. They come to rest
+			// before anything else happens, instead of hanging over into a later
+			// turn; one that makes a durable call is caught here and now.
+			runtime.Gosched()
+		}
 	}
 	if len(ex.ready) == 0 {
 		ex.ready = nil // lets the array go that the queue has walked through

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -38,16 +39,18 @@ type Options struct {
 // needed. Only current is read from outside that chain, by goroutines that
 // have no business here and are to be told so.
 type Execution struct {
-	host     Host
-	inv      abi.Invocation
-	opts     Options
-	now      time.Time
-	random   *rand.Rand
-	current  atomic.Pointer[Coroutine]
-	yield    chan struct{}
-	ready    []*Coroutine
-	live     map[int]*Coroutine
-	spawned  int
+	host    Host
+	inv     abi.Invocation
+	opts    Options
+	now     time.Time
+	random  *rand.Rand
+	current atomic.Pointer[Coroutine]
+	yield   chan struct{}
+	ready   []*Coroutine
+	live    map[int]*Coroutine
+	spawned int
+	// others counts the goroutines that were there before the execution.
+	others   int
 	ops      map[uint32]*Promise
 	stopping bool
 	reason   string
@@ -65,6 +68,8 @@ func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Exe
 		yield: make(chan struct{}),
 		live:  map[int]*Coroutine{},
 		ops:   map[uint32]*Promise{},
+
+		others: runtime.NumGoroutine(),
 	}
 	// The wait for an interrupt is the first op of every workflow, whatever its
 	// code does, so that an interrupt finds it at any time.
