@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -37,6 +38,9 @@ func buildAll(dir string) error {
 	if err := build(nil, "-o", filepath.Join(dir, "bin")+"/", "./cmd/cruster-host"); err != nil {
 		return err
 	}
+	if err := buildIn("tools", nil, "-o", filepath.Join(dir, "bin")+"/", "github.com/fullstorydev/grpcurl/cmd/grpcurl"); err != nil {
+		return err
+	}
 	for _, example := range []string{"approval", "orders"} {
 		out := filepath.Join(dir, "modules", example+".wasm")
 		if err := build([]string{"GOOS=wasip1", "GOARCH=wasm"}, "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, "./modules/examples/"+example); err != nil {
@@ -46,9 +50,12 @@ func buildAll(dir string) error {
 	return nil
 }
 
-func build(env []string, args ...string) error {
+func build(env []string, args ...string) error { return buildIn(".", env, args...) }
+
+// buildIn builds in a folder of the repository.
+func buildIn(folder string, env []string, args ...string) error {
 	cmd := exec.Command("go", append([]string{"build"}, args...)...)
-	cmd.Dir = filepath.Join("..", "..")
+	cmd.Dir = filepath.Join("..", "..", folder)
 	cmd.Env = append(os.Environ(), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build %v: %w\n%s", args, err, out)
@@ -63,18 +70,24 @@ func TestCLI(t *testing.T) {
 		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", filepath.Join(built, "bin")+string(os.PathListSeparator)+env.Getenv("PATH"))
+			proto, err := filepath.Abs(filepath.Join("..", "..", "api"))
+			if err != nil {
+				return err
+			}
+			env.Setenv("PROTO", proto)
 			env.Setenv("MODULES", filepath.Join(built, "modules"))
 			env.Setenv("CRUSTER_CACHE_DIR", filepath.Join(built, "compiled"))
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"diedhost": cmdDiedHost,
-			"exits":    cmdExits,
-			"host":     cmdHost,
-			"killhost": cmdKillHost,
-			"probe":    cmdProbe,
-			"stophost": cmdStopHost,
-			"truncate": cmdTruncate,
+			"diedhost":    cmdDiedHost,
+			"exits":       cmdExits,
+			"host":        cmdHost,
+			"killhost":    cmdKillHost,
+			"probe":       cmdProbe,
+			"pushrequest": cmdPushRequest,
+			"stophost":    cmdStopHost,
+			"truncate":    cmdTruncate,
 		},
 	})
 }
@@ -97,4 +110,16 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("the exit code is %d, not %d", got, want)
 	}
+}
+
+// cmdPushRequest writes the JSON of a cruster.v1.PushRequest, as a shell would
+// with base64: pushrequest MODULE NAME FILE.
+func cmdPushRequest(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: pushrequest MODULE NAME FILE")
+	}
+	binary, err := os.ReadFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	request := fmt.Sprintf(`{"metadata":{"name":%q},"binary":%q}`, args[1], base64.StdEncoding.EncodeToString(binary))
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(request), 0o600))
 }
