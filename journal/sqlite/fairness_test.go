@@ -53,11 +53,10 @@ func TestShortTransactionIsNotPreempted(t *testing.T) {
 	b := newGuestBundle(t, sqlite.Config{GuestTxGrace: time.Hour, GuestTxLimit: time.Hour})
 	w := b.start(t, "k")
 	tx := b.begin(t)
-	committed := make(chan error, 1)
+	committed, second := make(chan error, 1), w
+	second.Entries = []journal.Entry{{Seq: 2, Kind: journal.Delivery}}
 	go func() {
-		w := w
-		w.Entries = []journal.Entry{{Seq: 2, Kind: journal.Delivery}}
-		_, err := b.store.Commit(b.ctx, []journal.Write{w})
+		_, err := b.store.Commit(b.ctx, []journal.Write{second})
 		committed <- err
 	}()
 	_, err := tx.Exec(b.ctx, "INSERT INTO accounts (id, owner) VALUES (2, 'bob')", nil)

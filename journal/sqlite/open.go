@@ -160,6 +160,8 @@ func openConn(path, setup string) (*sqlite.Conn, error) {
 		"PRAGMA trusted_schema = OFF",
 		// Copying the log back costs a flush of its own: do it every 16 MiB.
 		"PRAGMA wal_autocheckpoint = 4000",
+		// A large transaction leaves a large log behind: cut it down again.
+		"PRAGMA journal_size_limit = 67108864",
 		setup,
 	} {
 		if pragma == "" {

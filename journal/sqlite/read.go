@@ -169,6 +169,9 @@ func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error
 		" ORDER BY e.created_at DESC, e.id DESC LIMIT ?6"
 	var rows []journal.Execution
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		// A filter that few rows pass may walk far: stop when nobody waits.
+		conn.SetInterrupt(ctx.Done())
+		defer conn.SetInterrupt(nil)
 		return run(conn, query, func(stmt *sqlite.Stmt) {
 			// All parameters are numbered, so those a filter leaves out exist as
 			// gaps below ?6 and may be bound all the same.
@@ -185,6 +188,9 @@ func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error
 		})
 	})
 	if err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
 		return journal.Page{}, fmt.Errorf("sqlite: list executions: %w", err)
 	}
 	return journal.PageOf(rows, limit), nil

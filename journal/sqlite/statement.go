@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -83,8 +84,9 @@ func (s *Store) guestError(err error) error {
 		return abi.Errorf(abi.CodeSQLForbidden, "%s", sqliteMessage(err))
 	case sqlite.ResultBusy, sqlite.ResultLocked:
 		return classify(err)
-	case sqlite.ResultIOErr, sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultCantOpen:
-		return err
+	case sqlite.ResultIOErr, sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultCantOpen, sqlite.ResultFull:
+		// Not the statement's fault.
+		return fmt.Errorf("sqlite: statement of a module: %w", err)
 	}
 	return abi.Errorf(abi.CodeSQL, "%s", sqliteMessage(err))
 }
@@ -125,6 +127,10 @@ func bindArgs(stmt *sqlite.Stmt, args []any) error {
 	return nil
 }
 
+// timeFormat is RFC 3339 in UTC with all nine digits of the fraction, so that
+// the order of the texts is the order of the times.
+const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
+
 func bindArg(stmt *sqlite.Stmt, param, number int, arg any) error {
 	switch v := arg.(type) {
 	case nil:
@@ -148,7 +154,10 @@ func bindArg(stmt *sqlite.Stmt, param, number int, arg any) error {
 	case []byte:
 		stmt.BindBytes(param, v)
 	case time.Time:
-		stmt.BindText(param, v.UTC().Format(time.RFC3339Nano))
+		if year := v.UTC().Year(); year < 0 || year > 9999 {
+			return abi.Errorf(abi.CodeSQLArgument, "argument $%d is a time in the year %d", number, year)
+		}
+		stmt.BindText(param, v.UTC().Format(timeFormat))
 	default:
 		return abi.Errorf(abi.CodeSQLArgument, "argument $%d is a %T", number, arg)
 	}

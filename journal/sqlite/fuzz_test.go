@@ -1,0 +1,54 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlite"
+)
+
+// FuzzGuestStatement runs whatever it is given as a module's statement and
+// commits. Nothing of another namespace may come out or change, and the journal
+// must go on.
+func FuzzGuestStatement(f *testing.F) {
+	for _, query := range hostileStatements {
+		f.Add(query, "x", int64(1))
+	}
+	f.Add("SELECT id, owner FROM accounts WHERE owner = $1 AND id >= $2", "ada", int64(0))
+	f.Add("INSERT OR REPLACE INTO accounts (id, owner) VALUES ($2, $1) RETURNING *", "bob", int64(2))
+	f.Add("WITH RECURSIVE n (i) AS (SELECT $2 UNION ALL SELECT i + 1 FROM n LIMIT 5) SELECT i, ?1 FROM n", "", int64(7))
+	b := newGuestBundle(f, sqlite.Config{})
+	var runs atomic.Int64
+	f.Fuzz(func(t *testing.T, query, text string, number int64) {
+		w := b.start(t, fmt.Sprint(runs.Add(1)))
+		w.Entries = []journal.Entry{{Seq: 1, Kind: journal.Delivery}}
+		tx := b.begin(t)
+		columns, rows, err := tx.Query(b.ctx, query, []any{text, number})
+		if err == nil {
+			for _, row := range rows {
+				require.Len(t, row, len(columns))
+				for _, value := range row {
+					leaked, _ := value.(string)
+					require.False(t, strings.Contains(leaked, "hush") && !strings.Contains(query+text, "hush"))
+				}
+			}
+		}
+		committed := tx.Commit(b.ctx, w) == nil
+		entries, err := b.store.Entries(b.ctx, w.ID, 0, 10)
+		require.NoError(t, err)
+		require.Equal(t, committed, len(entries) == 1)
+
+		theirs, err := b.store.BeginGuest(b.ctx, "theirs")
+		require.NoError(t, err)
+		_, rows, err = theirs.Query(b.ctx, "SELECT id, text FROM secrets", nil)
+		require.NoError(t, err)
+		require.Equal(t, [][]any{{int64(1), "hush"}}, rows)
+		w.Entries[0].Seq = 2
+		require.NoError(t, theirs.Commit(b.ctx, w), "the epochs are what they were")
+	})
+}
