@@ -196,7 +196,7 @@ var Codes = []CodeInfo{
 
 	{CodeInternal, Internal, "something went wrong inside the host", "This is a bug: please report it with the host's log.", true},
 	{CodeOverloaded, ResourceExhausted, "the host has as much work as it can hold", "Try again after the delay the answer names.", true},
-	{CodeShuttingDown, Unavailable, "the host is shutting down", "Try again on another host, or once it is back.", true},
+	{CodeShuttingDown, Unavailable, "the host is starting up or shutting down", "Try again on another host, or once it is back.", true},
 	{CodeFenced, Unavailable, "another host has taken over", "Nothing was written; ask the new owner.", true},
 	{CodeStore, Unavailable, "the store did not answer", "Check the database; the host goes on by itself once it is back.", true},
 	{CodeStoreInUse, FailedPrecondition, "another process uses this store", "Stop the other host, or choose another data folder.", false},

@@ -27,6 +27,16 @@ type activity struct {
 	body   *abi.Activity
 	failed uint32 // attempts before this one
 	log    *slog.Logger
+	logged int // bytes of the guest's log
+}
+
+// maxActivityLog bounds the log of an attempt.
+const maxActivityLog = 1 << 20
+
+func (a *activity) writeLog(level int32, message []byte) {
+	if a.logged += len(message) + 16; a.logged <= maxActivityLog {
+		a.log.Log(context.Background(), slog.Level(level), string(message))
+	}
 }
 
 // performActivity runs one attempt of an activity and posts what came of it. It
@@ -114,11 +124,9 @@ func (a *activity) runGuest(ctx context.Context, fx *effects) (*abi.Outcome, err
 		Clock:  time.Now,
 		Random: rand.Reader,
 		Sleep:  sleepContext,
-		Log: func(level int32, message []byte) {
-			a.log.Log(context.Background(), slog.Level(level), string(message))
-		},
-		Stdout: func(line []byte) { a.log.Info(string(line)) },
-		Stderr: func(line []byte) { a.log.Warn(string(line)) },
+		Log:    a.writeLog,
+		Stdout: func(line []byte) { a.writeLog(abi.LogInfo, line) },
+		Stderr: func(line []byte) { a.writeLog(abi.LogWarn, line) },
 		Op:     refuseInActivity,
 		Call:   fx.call,
 	})

@@ -101,13 +101,13 @@ func (e *Engine) Start(ctx context.Context) error {
 		return storeError("claim the shards", err)
 	}
 	e.ownership = ownership
+	close(e.started)
 	e.goBackground(e.timers.run)
 	e.goBackground(e.recoverAll)
 	e.goBackground(e.evictIdle)
 	if e.cfg.Retention > 0 {
 		e.goBackground(e.sweep)
 	}
-	close(e.started)
 	return nil
 }
 
@@ -169,11 +169,6 @@ func (e *Engine) closeGuests() {
 // Ready tells whether the engine makes progress: it owns its shards, its store
 // commits, and it is not on its way out.
 func (e *Engine) Ready(ctx context.Context) error {
-	select {
-	case <-e.started:
-	default:
-		return abi.Errorf(abi.CodeShuttingDown, "the host is starting")
-	}
 	if err := e.accepting(); err != nil {
 		return err
 	}
@@ -185,6 +180,11 @@ func (e *Engine) Ready(ctx context.Context) error {
 
 // accepting tells why new work is refused, if it is.
 func (e *Engine) accepting() error {
+	select {
+	case <-e.started:
+	default:
+		return abi.Errorf(abi.CodeShuttingDown, "the host is starting")
+	}
 	if lost := e.lost.Load(); lost != nil {
 		return lost
 	}

@@ -20,7 +20,10 @@ type guest struct {
 	clock int64  // journal time, Unix nanoseconds
 	ops   uint32 // issued so far
 
-	turn turnResult // of the turn under way
+	open      map[uint32]int // sizes of the ops that wait for their delivery
+	openBytes int            // their sum
+	turn      turnResult     // of the turn under way
+	logBytes  int            // of the turn under way
 }
 
 // turnResult is what one turn of the guest came to.
@@ -36,13 +39,18 @@ type logLine struct {
 	message string
 }
 
-// maxTurnLog bounds the log lines that a turn may hold back until its commit.
-const maxTurnLog = 1000
+// What a guest may make the host hold for it. A guest that asks for more has its
+// ops refused, and its log cut.
+const (
+	maxOpenOps   = 100_000
+	maxOpenBytes = 64 << 20
+	maxTurnLog   = 256 << 10
+)
 
 // newGuest makes a fresh instance for an execution; nothing has run but the
 // module's own initialisation.
 func (e *Engine) newGuest(ctx context.Context, m *module, row *journal.Execution) (*guest, error) {
-	g := &guest{clock: row.CreatedAt}
+	g := &guest{clock: row.CreatedAt, open: map[uint32]int{}}
 	seed := sha256.Sum256(append([]byte("cruster random "), row.ID[:]...))
 	world := wasm.World{
 		Clock:  func() time.Time { return time.Unix(0, g.clock) },
@@ -51,7 +59,7 @@ func (e *Engine) newGuest(ctx context.Context, m *module, row *journal.Execution
 		Stdout: func(line []byte) { g.keepLog(abi.LogInfo, line) },
 		Stderr: func(line []byte) { g.keepLog(abi.LogWarn, line) },
 		Op:     g.issue,
-		Cancel: func(number uint32) { g.turn.cancelled = append(g.turn.cancelled, number) },
+		Cancel: g.cancel,
 		Call:   refuseInWorkflow,
 	}
 	inst, err := m.code.Instantiate(ctx, world)
@@ -63,7 +71,7 @@ func (e *Engine) newGuest(ctx context.Context, m *module, row *journal.Execution
 }
 
 func (g *guest) keepLog(level int32, message []byte) {
-	if len(g.turn.log) < maxTurnLog {
+	if g.logBytes += len(message) + 16; g.logBytes <= maxTurnLog {
 		g.turn.log = append(g.turn.log, logLine{level, string(message)})
 	}
 }
@@ -74,13 +82,35 @@ func (g *guest) issue(kind string, body []byte) (uint32, *abi.Error) {
 	if len(g.turn.issued) >= abi.MaxOpsPerTurn {
 		return 0, abi.Errorf(abi.CodeTooManyOps, "the workflow issued more than %d ops without waiting for one", abi.MaxOpsPerTurn)
 	}
+	if len(g.open) >= maxOpenOps || g.openBytes+len(body) > maxOpenBytes {
+		return 0, abi.Errorf(abi.CodeTooManyOps, "the workflow waits for %d ops of %d bytes already", len(g.open), g.openBytes)
+	}
 	o, err := decodeOp(kind, body, g.ops+1, g.clock)
 	if err != nil {
 		return 0, err
 	}
 	g.ops++
+	g.open[o.Number] = len(body)
+	g.openBytes += len(body)
 	g.turn.issued = append(g.turn.issued, o)
 	return o.Number, nil
+}
+
+// cancel takes note that the guest gave up on an op. Numbers that name no open
+// op mean nothing.
+func (g *guest) cancel(number uint32) {
+	if g.closeOp(number) {
+		g.turn.cancelled = append(g.turn.cancelled, number)
+	}
+}
+
+func (g *guest) closeOp(number uint32) bool {
+	size, ok := g.open[number]
+	if ok {
+		g.openBytes -= size
+		delete(g.open, number)
+	}
+	return ok
 }
 
 // refuseInWorkflow answers the immediate calls, which belong to activities.
@@ -96,14 +126,17 @@ func refuseInWorkflow(_ context.Context, name string, _ []byte) ([]byte, *abi.Er
 }
 
 func (g *guest) start(ctx context.Context, inv abi.Invocation) (turnResult, error) {
-	g.turn = turnResult{}
+	g.turn, g.logBytes = turnResult{}, 0
 	t, err := g.inst.Start(ctx, abi.MustMarshal(&inv))
 	return g.finishTurn(t, err)
 }
 
 func (g *guest) resume(ctx context.Context, deliveries []abi.Delivery, at int64) (turnResult, error) {
-	g.turn = turnResult{}
+	g.turn, g.logBytes = turnResult{}, 0
 	g.clock = at
+	for _, d := range deliveries {
+		g.closeOp(d.Op)
+	}
 	t, err := g.inst.Resume(ctx, abi.MustMarshal(&abi.Resume{Deliveries: deliveries, Time: at}))
 	return g.finishTurn(t, err)
 }

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -224,10 +225,23 @@ func (r *run) handle(mail []event) {
 			return
 		}
 	}
-	for _, ev := range mail {
+	for i, ev := range mail {
+		if r.row == nil {
+			// Something in the mail had the run unloaded: the rest is read after it
+			// was loaded again.
+			r.unread(mail[i:])
+			return
+		}
 		r.read(ev)
 	}
 	r.proceed()
+}
+
+// unread puts mail back to the front of the box.
+func (r *run) unread(mail []event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mail = append(slices.Clone(mail), r.mail...)
 }
 
 // bringIn loads the execution; a new one brings its row along. It returns the
@@ -371,9 +385,7 @@ func (r *run) postpone(mail []event, err error) {
 			keep = append(keep, ev)
 		}
 	}
-	r.mu.Lock()
-	r.mail = append(keep, r.mail...)
-	r.mu.Unlock()
+	r.unread(keep)
 }
 
 // setback waits a little after a failure, longer each time, or until the engine

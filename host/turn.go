@@ -20,6 +20,9 @@ const maxBatchBytes = 1 << 20
 // execution is paused.
 const crashLimit = 3
 
+// maxEntries bounds a journal: what must be replayed at each recovery.
+const maxEntries = 100_000
+
 // batch is what one turn hands to the guest.
 type batch struct {
 	entries []journal.Entry
@@ -42,6 +45,10 @@ func (r *run) proceed() {
 		if !ok {
 			r.commitAttempts()
 			r.performAll()
+			return
+		}
+		if b.entries[0].Seq > maxEntries {
+			r.pause(b, abi.Errorf(abi.CodeExecutionTooLong, "the journal has %d entries, the limit is %d", b.entries[0].Seq, maxEntries))
 			return
 		}
 		if !r.takeTurn(b) {
