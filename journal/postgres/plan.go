@@ -179,6 +179,9 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 	if p.entries.len() > 0 {
 		b.Queue(stmtEntries, p.entries.shards, p.entries.ids, p.entries.seqs, p.entries.entries)
 	}
+	if len(p.updates) > 0 && len(p.interrupts) > 0 {
+		p.queueRowLocks(b)
+	}
 	if len(p.updates) > 0 {
 		queueUpdates(b, p.updates)
 	}
@@ -199,6 +202,24 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 			return err
 		})
 	}
+}
+
+// queueRowLocks appends a statement that locks the rows which two statements are
+// going to change, in one order: each for itself they keep it, together not.
+func (p *plan) queueRowLocks(b *pgx.Batch) {
+	var ids []journal.ID
+	for _, u := range p.updates {
+		ids = append(ids, u.id)
+	}
+	for _, i := range p.interrupts {
+		ids = append(ids, i.id)
+	}
+	slices.SortFunc(ids, func(a, b journal.ID) int { return bytes.Compare(a[:], b[:]) })
+	var rows keys
+	for _, id := range slices.Compact(ids) {
+		rows.add(id)
+	}
+	b.Queue(stmtLockRows, rows.shards, rows.ids, rows.len())
 }
 
 // queueFence appends the check that the shards are still ours.

@@ -23,6 +23,7 @@ const (
 	stmtHeld           = "cruster_held"
 	stmtInterrupts     = "cruster_interrupts"
 	stmtLock           = "cruster_lock"
+	stmtLockRows       = "cruster_lock_rows"
 	stmtOwnRole        = "cruster_own_role"
 	stmtPresent        = "cruster_present"
 	stmtSettles        = "cruster_settles"
@@ -110,6 +111,11 @@ var journalStatements = map[string]string{
 	SELECT {expect}(count(*), $3, {missing}) FROM (
 		SELECT FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN {executions} e USING (shard, id)
 		FOR KEY SHARE OF e) AS held`,
+
+	stmtLockRows: `
+	SELECT {expect}(count(*), $3, {missing}) FROM (
+		SELECT FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN {executions} e USING (shard, id)
+		FOR NO KEY UPDATE OF e) AS locked`,
 
 	stmtEntries: `
 	INSERT INTO {entries} (shard, id, seq, entry)
