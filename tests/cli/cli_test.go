@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/cruster/cruster/internal/pgtest"
 )
 
 // built is where TestMain puts the binary, the example modules and the cache of
@@ -30,7 +32,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-		return m.Run()
+		return pgtest.Main(m)
 	}())
 }
 
@@ -65,6 +67,7 @@ func buildIn(folder string, env []string, args ...string) error {
 
 func TestCLI(t *testing.T) {
 	t.Parallel()
+	store, schema := pgtest.DSN(t), pgtest.Schema(t)
 
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
@@ -75,6 +78,8 @@ func TestCLI(t *testing.T) {
 				return err
 			}
 			env.Setenv("PROTO", proto)
+			env.Setenv("POSTGRES", store)
+			env.Setenv("POSTGRES_SCHEMA", schema)
 			env.Setenv("MODULES", filepath.Join(built, "modules"))
 			env.Setenv("CRUSTER_CACHE_DIR", filepath.Join(built, "compiled"))
 			return nil

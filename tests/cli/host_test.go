@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,8 +40,9 @@ func hostOf(ts *testscript.TestScript) *hostProcess {
 }
 
 // cmdHost starts a host on free ports and waits until it says where it is:
-// host [NAME=VALUE…] [FLAGS…]. The variables are set for the host alone;
-// CRUSTER_ADDR and HTTP_ADDR are set for the script.
+// host [NAME=VALUE…] [FLAGS…]. It is a dev host, unless the flags name a store.
+// The variables are set for the host alone; CRUSTER_ADDR and HTTP_ADDR are set
+// for the script.
 func cmdHost(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("host does not take !")
@@ -49,7 +51,11 @@ func cmdHost(ts *testscript.TestScript, neg bool, args []string) {
 	for len(args) > 0 && strings.Contains(args[0], "=") && !strings.HasPrefix(args[0], "-") {
 		env, args = append(env, args[0]), args[1:]
 	}
-	args = append([]string{"dev", "-o", "jsonl", "--data-dir", ts.MkAbs("data"), "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--log-level", "info"}, args...)
+	verb := []string{"dev", "--data-dir", ts.MkAbs("data")}
+	if slices.Contains(args, "--store") {
+		verb = []string{"serve"}
+	}
+	args = append(append(verb, "-o", "jsonl", "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--log-level", "info"), args...)
 	h := &hostProcess{cmd: exec.Command(filepath.Join(built, "bin", "cruster-host"), args...), exited: make(chan struct{}), log: ts.MkAbs("host.log")}
 	h.cmd.Env = append(append(os.Environ(), "CRUSTER_CACHE_DIR="+ts.Getenv("CRUSTER_CACHE_DIR")), env...)
 	log, err := os.OpenFile(h.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
