@@ -5,9 +5,9 @@
 // # The way of a module
 //
 // [Runtime.Compile] takes a binary that nobody vouches for. It reads the
-// section headers (layout.go), holds imports, exports, tables and memory
-// against what the host offers (validate.go), hardens the code (rewrite.go) and
-// only then lets the engine compile it, once per digest. [Module.Describe]
+// sections (layout.go, reader.go), holds imports, exports, tables and memory
+// against what the host offers (validate.go), hardens the code (rewrite.go,
+// segments.go) and only then lets the engine compile it, once per digest. [Module.Describe]
 // fetches the manifest, [Module.Instantiate] makes an [Instance].
 //
 // # The way of a turn

@@ -185,7 +185,7 @@ func goFrame(function, position string) (string, bool) {
 		name = function[:open]
 	}
 	file, _, _ := strings.Cut(strings.TrimSpace(position), " ")
-	if !ok || !strings.Contains(file, ":") || slices.ContainsFunc(dullFrames, func(p string) bool { return strings.HasPrefix(name, p) }) {
+	if !ok || !strings.Contains(file, ".go:") || slices.ContainsFunc(dullFrames, func(p string) bool { return strings.HasPrefix(name, p) }) {
 		return "", false
 	}
 	return oneLine(fmt.Sprintf("%s %s", strings.TrimPrefix(name, "created by "), path.Base(file)), 120), true
