@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -120,7 +121,9 @@ func TestBadRequestsNeverReachTheEngine(t *testing.T) {
 		code abi.Code
 		want string
 	}{
-		{"UnknownField", func() error { return start(&crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload(`{"prize":1}`)}) }, abi.CodeBadInput, `did you mean "price"?`},
+		{"UnknownField", func() error {
+			return start(&crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload(`{"prize":1}`)})
+		}, abi.CodeBadInput, `did you mean "price"?`},
 		{"BadJSON", func() error { return start(&crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload(`{`)}) }, abi.CodeBadInput, "ends early"},
 		{"BadMsgpack", func() error {
 			return start(&crusterv1.StartOptions{Workflow: "shop/Buy", Input: &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: []byte{0xc1}}}})
@@ -248,6 +251,26 @@ func TestHistoryPages(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, rest.GetEntries(), 1)
 	require.Zero(t, rest.GetNext())
+}
+
+func TestHeavyHistoryEndsEarly(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	value := abi.MustMarshal(make([]byte, 100<<10))
+	b.engine.history = func(_ context.Context, _, _ string, after uint64, limit int) ([]journal.Entry, error) {
+		require.LessOrEqual(t, limit, 64)
+		var page []journal.Entry
+		for range limit {
+			after++
+			page = append(page, journal.Entry{Seq: after, Kind: journal.Delivery, Value: value})
+		}
+		return page, nil
+	}
+
+	page, err := b.workflows.History(t.Context(), &crusterv1.HistoryRequest{Execution: "a/B/c", PageSize: 1000, Encoding: crusterv1.Encoding_ENCODING_MSGPACK}, grpc.MaxCallRecvMsgSize(64<<20))
+	require.NoError(t, err)
+	require.Len(t, page.GetEntries(), 64)
+	require.EqualValues(t, 64, page.GetNext())
 }
 
 func TestListPassesTheFilterOn(t *testing.T) {
