@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
@@ -14,6 +16,10 @@ import (
 const (
 	defaultPage = 100
 	maxPage     = 1000
+	// historyStep and historyBytes keep a page of large entries from filling the
+	// host's memory: it is read in steps, and ends early once it is heavy.
+	historyStep  = 64
+	historyBytes = 4 << 20
 	// maxReason bounds what an interruption says.
 	maxReason = 4 << 10
 )
@@ -233,21 +239,30 @@ func (w *workflowService) History(ctx context.Context, req *crusterv1.HistoryReq
 	if err != nil {
 		return nil, err
 	}
-	entries, err := w.engine().History(ctx, ns, req.GetExecution(), req.GetAfter(), size)
-	if err != nil {
-		return nil, err
-	}
 	resp := &crusterv1.HistoryResponse{}
-	for i := range entries {
-		p, err := entryToProto(&entries[i], as)
+	after, bytes := req.GetAfter(), 0
+	for len(resp.GetEntries()) < size {
+		step := min(historyStep, size-len(resp.GetEntries()))
+		entries, err := w.engine().History(ctx, ns, req.GetExecution(), after, step)
 		if err != nil {
 			return nil, err
 		}
-		resp.Entries = append(resp.Entries, p)
+		for i := range entries {
+			p, err := entryToProto(&entries[i], as)
+			if err != nil {
+				return nil, err
+			}
+			resp.Entries = append(resp.Entries, p)
+			after, bytes = entries[i].Seq, bytes+proto.Size(p)
+		}
+		if len(entries) < step {
+			return resp, nil
+		}
+		if bytes > historyBytes {
+			break
+		}
 	}
-	if n := len(entries); n == size {
-		resp.Next = entries[n-1].Seq
-	}
+	resp.Next = after
 	return resp, nil
 }
 
@@ -274,6 +289,7 @@ func (w *workflowService) List(ctx context.Context, req *crusterv1.ListRequest) 
 		if err != nil {
 			return nil, err
 		}
+		p.Error = rpcerror.Clipped(page.Executions[i].Error)
 		resp.Executions = append(resp.Executions, p)
 	}
 	return resp, nil

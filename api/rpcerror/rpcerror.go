@@ -44,12 +44,7 @@ var codesByCategory = map[abi.Category]codes.Code{
 // Status makes a status of an error. A retryAfter above zero tells the caller
 // when another attempt is worth it.
 func Status(e *abi.Error, retryAfter time.Duration) *status.Status {
-	wire := ToProto(e)
-	wire.Message, wire.Hint = clip(wire.Message, maxText), clip(wire.Hint, maxText)
-	wire.Type = clip(wire.Type, abi.MaxName)
-	if len(wire.Details) > maxDetails {
-		wire.Details = nil
-	}
+	wire := Clipped(e)
 	st := status.New(codesByCategory[e.Code.Info().Category], wire.Message)
 	info := &errdetails.ErrorInfo{Reason: wire.Code, Domain: Domain, Metadata: map[string]string{"hint": wire.Hint}}
 	var err error
@@ -146,6 +141,21 @@ func ToProto(e *abi.Error) *crusterv1.Error {
 		Retryable: e.Retryable,
 		Details:   e.Details,
 	}
+}
+
+// Clipped is ToProto for places with little room: texts are cut, and details that
+// are too large are left out.
+func Clipped(e *abi.Error) *crusterv1.Error {
+	wire := ToProto(e)
+	if wire == nil {
+		return nil
+	}
+	wire.Message, wire.Hint = clip(wire.Message, maxText), clip(wire.Hint, maxText)
+	wire.Type = clip(wire.Type, abi.MaxName)
+	if len(wire.Details) > maxDetails {
+		wire.Details = nil
+	}
+	return wire
 }
 
 // FromProto makes an error of a message; nil stays nil.

@@ -923,7 +923,8 @@ type HistoryRequest struct {
 	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
 	// The sequence number of the last entry seen; 0 starts at the beginning.
 	After uint64 `protobuf:"varint,3,opt,name=after,proto3" json:"after,omitempty"`
-	// How many entries at most: 1 to 1000; 0 means 100.
+	// How many entries at most: 1 to 1000; 0 means 100. A page of large entries
+	// ends earlier.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The wanted form of values.
 	Encoding      Encoding `protobuf:"varint,5,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
