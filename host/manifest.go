@@ -55,7 +55,7 @@ func checkMigrations(ms []abi.Migration) error {
 		version int64
 		dialect string
 	}
-	seen := map[step]bool{}
+	seen, versions := map[step]bool{}, map[int64]bool{}
 	for _, m := range ms {
 		s := step{m.Version, m.Dialect}
 		switch {
@@ -63,12 +63,12 @@ func checkMigrations(ms []abi.Migration) error {
 			return abi.Errorf(abi.CodeBadManifest, "migration %q: versions start at 1", m.Name)
 		case !slices.Contains([]string{abi.DialectAny, abi.DialectSQLite, abi.DialectPostgres}, m.Dialect):
 			return abi.Errorf(abi.CodeBadManifest, "migration %d: %q is no dialect", m.Version, m.Dialect)
-		case seen[s] || m.Dialect != abi.DialectAny && seen[step{m.Version, abi.DialectAny}]:
+		case seen[s] || seen[step{m.Version, abi.DialectAny}] || m.Dialect == abi.DialectAny && versions[m.Version]:
 			return abi.Errorf(abi.CodeBadManifest, "migration %d is declared twice", m.Version)
 		case len(m.Name) > abi.MaxName || strings.TrimSpace(m.SQL) == "" || len(m.SQL) > 1<<20:
 			return abi.Errorf(abi.CodeBadManifest, "migration %d has no SQL, more than 1 MiB of it, or too long a name", m.Version)
 		}
-		seen[s] = true
+		seen[s], versions[m.Version] = true, true
 	}
 	return nil
 }

@@ -43,6 +43,10 @@ func (r *run) proceed() {
 		r.completeDue()
 		b, ok := r.nextBatch()
 		if !ok {
+			if r.waitsForNothing() {
+				r.pause(batch{}, abi.Errorf(abi.CodeGuestDeadlock, "the workflow parked without waiting for anything: nothing could ever wake it"))
+				return
+			}
 			r.commitAttempts()
 			r.performAll()
 			return
@@ -55,6 +59,14 @@ func (r *run) proceed() {
 			return
 		}
 	}
+}
+
+// waitsForNothing tells whether a parked guest has no op left that could be
+// delivered.
+func (r *run) waitsForNothing() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.pending) == 0 && len(r.reserved) == 0
 }
 
 // completeDue gives ops their outcome that have become ready by themselves: a
