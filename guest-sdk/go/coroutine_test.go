@@ -71,7 +71,7 @@ func TestNestedCoroutines(t *testing.T) {
 var firstOf = cruster.NewWorkflow("test.firstOf", func(ctx cruster.Context, _ int) (string, error) {
 	slow := cruster.Async(ctx, func(ctx cruster.Context) (string, error) { return "slow", cruster.Sleep(ctx, time.Hour) })
 	fast := cruster.Async(ctx, func(ctx cruster.Context) (string, error) { return "fast", cruster.Sleep(ctx, time.Second) })
-	i, v, err := cruster.First(ctx, slow, fast)
+	i, v, err := cruster.First(ctx, slow, fast, slow, fast)
 	if err != nil || slow.Done() || !fast.Done() {
 		return "", fmt.Errorf("first: %v %v %v", err, slow.Done(), fast.Done())
 	}

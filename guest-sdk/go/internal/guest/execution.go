@@ -79,7 +79,11 @@ func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Exe
 		return ex
 	}
 	interrupt := &Promise{ex: ex, op: op, what: "interrupt"}
-	interrupt.then = func() { ex.interrupt(interrupt.raw) }
+	interrupt.then = func() {
+		if interrupt.err == nil {
+			ex.interrupt(interrupt.raw)
+		}
+	}
 	ex.ops[op] = interrupt
 
 	ex.spawn(func(co *Coroutine) {

@@ -100,9 +100,7 @@ func (s Scope) Await(what string, promises ...*Promise) (int, error) {
 	}
 	s.co.park(w)
 	for _, p := range promises {
-		if i := slices.Index(p.waiters, w); i >= 0 {
-			p.waiters = slices.Delete(p.waiters, i, i+1)
-		}
+		p.waiters = slices.DeleteFunc(p.waiters, func(o *waiter) bool { return o == w })
 	}
 	if w.interrupted {
 		return -1, w.giveUp()
