@@ -168,25 +168,26 @@ func TestBadRequestsNeverReachTheEngine(t *testing.T) {
 func TestWaitHonoursDeadlineAndCancellation(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	waiting := make(chan struct{}, 2)
-	b.engine.wait = func(ctx context.Context, _, _ string) (*journal.Execution, error) {
-		waiting <- struct{}{}
+	waiting := make(chan struct{})
+	b.engine.wait = func(ctx context.Context, _, execution string) (*journal.Execution, error) {
+		if execution == "a/B/cancelled" {
+			close(waiting)
+		}
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := b.workflows.Wait(ctx, &crusterv1.WaitRequest{Execution: "a/B/c"})
+	_, err := b.workflows.Wait(ctx, &crusterv1.WaitRequest{Execution: "a/B/late"})
 	require.Equal(t, codes.DeadlineExceeded, status.Code(err))
-	<-waiting
 
 	ctx, cancel = context.WithCancel(t.Context())
 	go func() {
 		<-waiting
 		cancel()
 	}()
-	_, err = b.workflows.Wait(ctx, &crusterv1.WaitRequest{Execution: "a/B/c"})
+	_, err = b.workflows.Wait(ctx, &crusterv1.WaitRequest{Execution: "a/B/cancelled"})
 	require.Equal(t, codes.Canceled, status.Code(err))
 }
 
