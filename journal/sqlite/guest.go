@@ -128,11 +128,12 @@ func (tx *guestTx) Query(ctx context.Context, query string, args []any) (columns
 			for i := range row {
 				var n int
 				row[i], n = columnValue(stmt, i)
-				size += n
+				// Looked at after each column: a row alone can be far too large.
+				if size += n; size > abi.MaxBody {
+					return abi.Errorf(abi.CodeSQLResult, "the rows of the query have more than %d bytes", abi.MaxBody)
+				}
 			}
-			if size += 5; size > abi.MaxBody {
-				return abi.Errorf(abi.CodeSQLResult, "the rows of the query have more than %d bytes", abi.MaxBody)
-			}
+			size += 5
 			rows = append(rows, row)
 		}
 	})
@@ -155,7 +156,7 @@ func (tx *guestTx) run(ctx context.Context, query string, args []any, use func(*
 	defer context.AfterFunc(ctx, func() { tx.preempt(ctx.Err()) })()
 
 	s := tx.store
-	err := s.runGuest(tx.namespace, query, args, use)
+	err := tx.runGuest(query, args, use)
 	if reason := tx.interrupted(); reason != nil {
 		tx.end(reason)
 		return reason
@@ -174,8 +175,9 @@ func (tx *guestTx) run(ctx context.Context, query string, args []any, use func(*
 	return err
 }
 
-func (s *Store) runGuest(namespace, query string, args []any, use func(*sqlite.Stmt) error) (err error) {
-	defer s.sandbox.enter(guestDML, namespace)()
+func (tx *guestTx) runGuest(query string, args []any, use func(*sqlite.Stmt) error) (err error) {
+	s := tx.store
+	defer s.sandbox.enter(guestDML, tx.namespace, tx.stop)()
 	stmt, err := s.prepareGuest(query)
 	if err != nil {
 		return err

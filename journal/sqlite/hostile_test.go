@@ -154,6 +154,8 @@ var hostileStatements = []string{
 	"SELECT 1" + strings.Repeat("+1", 5000),
 	"SELECT 1 " + strings.Repeat("UNION SELECT 1 ", 5000),
 	"SELECT '" + strings.Repeat("x", 2<<20) + "'",
+	"SELECT replace(hex(zeroblob(2000000)), '0', '00')",
+	"SELECT json_patch('{}', '{}')",
 }
 
 func TestHostileStatements(t *testing.T) {
@@ -327,6 +329,26 @@ func TestEndlessStatementHitsTheLimit(t *testing.T) {
 	_, rows, err := tx.Query(b.ctx, "SELECT count(*) FROM accounts", nil)
 	require.NoError(t, err)
 	require.Equal(t, [][]any{{int64(1)}}, rows)
+}
+
+// TestSlowFunctions would take hours with SQLite's own, and could not be
+// stopped.
+func TestSlowFunctions(t *testing.T) {
+	t.Parallel()
+	b := newGuestBundle(t, sqlite.Config{})
+	tx := b.begin(t)
+	for query, want := range map[string]any{
+		"SELECT instr(zeroblob(4000000), zeroblob(2000000) || x'01')":                         int64(0),
+		"SELECT instr(CAST(zeroblob(4000000) AS BLOB), CAST(zeroblob(2000000) || 1 AS BLOB))": int64(0),
+		"SELECT length(replace(hex(zeroblob(2000000)), hex(zeroblob(1000000)) || '1', ''))":   int64(4000000),
+		"SELECT trim(hex(zeroblob(2000000)), hex(randomblob(2000000)))":                       "",
+		"SELECT length(unhex(hex(zeroblob(2000000)), hex(zeroblob(2000000)) || 'x'))":         int64(2000000),
+		"SELECT hex(zeroblob(2000000)) LIKE '" + strings.Repeat("%0", 100) + "%1'":            int64(0),
+	} {
+		_, rows, err := tx.Query(b.ctx, query, nil)
+		require.NoError(t, err, query[:50])
+		require.Equal(t, [][]any{{want}}, rows, query[:50])
+	}
 }
 
 func TestIdleTransactionHitsTheLimit(t *testing.T) {

@@ -115,7 +115,7 @@ func (s *Store) migrationStatement(ctx context.Context, namespace, sql string) (
 	}
 	s.writer.SetInterrupt(ctx.Done())
 	defer s.writer.SetInterrupt(nil)
-	defer s.sandbox.enter(mode, namespace)()
+	defer s.sandbox.enter(mode, namespace, ctx.Done())()
 	stmt, trailing, err := s.writer.PrepareTransient(sql)
 	if err != nil {
 		return "", s.guestError(err)

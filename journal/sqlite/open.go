@@ -157,7 +157,6 @@ func openConn(path, setup string) (*sqlite.Conn, error) {
 	for _, pragma := range []string{
 		"PRAGMA synchronous = FULL",
 		"PRAGMA foreign_keys = ON",
-		"PRAGMA trusted_schema = OFF",
 		// Copying the log back costs a flush of its own: do it every 16 MiB.
 		"PRAGMA wal_autocheckpoint = 4000",
 		// A large transaction leaves a large log behind: cut it down again.

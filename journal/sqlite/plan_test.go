@@ -41,7 +41,7 @@ func TestDurabilitySettings(t *testing.T) {
 	store, err := Open(t.Context(), Config{Dir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "trusted_schema": "0"} {
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1"} {
 		var got string
 		require.NoError(t, run(store.writer, "PRAGMA "+pragma, nil, func(row *sqlite.Stmt) error {
 			got = row.ColumnText(0)

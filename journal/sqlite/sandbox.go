@@ -31,7 +31,8 @@ import (
 //     must belong to the namespace. Triggers, temporary objects and virtual
 //     tables are never allowed.
 //  4. SQLite's limits bound the length of values and statements, and the
-//     clock bounds the time (guest.go).
+//     clock bounds the time (guest.go); functions that the clock cannot stop
+//     are replaced (functions.go).
 //  5. The handle is defensive: even SQL that got through could not write the
 //     schema table.
 
@@ -59,13 +60,17 @@ type sandbox struct {
 	refusal string
 	// writes says that the present statement changes rows.
 	writes bool
+	// failure is the error of a function that runs in Go.
+	failure error
+	// stop, once closed, ends functions that run in Go.
+	stop <-chan struct{}
 }
 
 // Limits of a module's statement. A value may be as large as a body that
 // crosses the guest's boundary, and a little more for what is built around it.
 const (
 	guestMaxValue = abi.MaxBody + 64<<10
-	guestMaxSQL   = 1 << 20
+	guestMaxSQL   = 256 << 10
 )
 
 func installSandbox(conn *sqlite.Conn) (*sandbox, error) {
@@ -83,6 +88,9 @@ func installSandbox(conn *sqlite.Conn) (*sandbox, error) {
 	conn.Limit(sqlite.LimitCompoundSelect, 100)
 	conn.Limit(sqlite.LimitLikePatternLength, 256)
 	conn.Limit(sqlite.LimitWorkerThreads, 0)
+	if err := b.installFunctions(); err != nil {
+		return nil, err
+	}
 	if err := conn.SetAuthorizer(b); err != nil {
 		return nil, err
 	}
@@ -90,14 +98,14 @@ func installSandbox(conn *sqlite.Conn) (*sandbox, error) {
 }
 
 // enter confines what is compiled and run until the returned function is
-// called.
-func (b *sandbox) enter(mode sandboxMode, namespace string) (leave func()) {
-	b.mode, b.namespace = mode, namespace
-	b.creating, b.refusal, b.writes = "", "", false
+// called. Closing stop interrupts.
+func (b *sandbox) enter(mode sandboxMode, namespace string, stop <-chan struct{}) (leave func()) {
+	b.mode, b.namespace, b.stop = mode, namespace, stop
+	b.creating, b.refusal, b.writes, b.failure = "", "", false, nil
 	length := b.conn.Limit(sqlite.LimitLength, guestMaxValue)
 	sqlLength := b.conn.Limit(sqlite.LimitSQLLength, guestMaxSQL)
 	return func() {
-		b.mode = ownSQL
+		b.mode, b.stop = ownSQL, nil
 		b.conn.Limit(sqlite.LimitLength, length)
 		b.conn.Limit(sqlite.LimitSQLLength, sqlLength)
 	}

@@ -79,6 +79,9 @@ func (s *Store) guestError(err error) error {
 	if s.sandbox.refusal != "" {
 		return abi.Errorf(abi.CodeSQLForbidden, "%s", s.sandbox.refusal)
 	}
+	if s.sandbox.failure != nil {
+		return abi.Errorf(abi.CodeSQL, "%s", s.sandbox.failure)
+	}
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultAuth:
 		return abi.Errorf(abi.CodeSQLForbidden, "%s", sqliteMessage(err))
