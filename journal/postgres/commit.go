@@ -64,6 +64,9 @@ func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.R
 	if len(todo) == 0 {
 		return results, nil
 	}
+	if err := s.dispel(ctx); err != nil {
+		return nil, err
+	}
 	conn, err := s.main.Acquire(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: commit: %w", err)
@@ -147,6 +150,9 @@ func (s *Store) finish(ctx context.Context, conn *pgx.Conn, b *pgx.Batch) error 
 	}
 	if err != nil && !committed {
 		s.rollback(ctx, conn)
+		if !rolledBack(err) {
+			s.doubt(ctx, conn)
+		}
 		return afterCommit("postgres: commit", err)
 	}
 	s.commits.Add(1)

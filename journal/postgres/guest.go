@@ -109,6 +109,9 @@ func (o *openGuests) close() []*guestTx {
 
 // BeginGuest implements journal.Store.
 func (s *Store) BeginGuest(ctx context.Context, namespace string) (journal.GuestTx, error) {
+	if err := s.dispel(ctx); err != nil {
+		return nil, err
+	}
 	if err := s.ensureNamespace(ctx, namespace); err != nil {
 		return nil, err
 	}

@@ -29,10 +29,17 @@ const (
 	loseAnswer
 	// loseRequest loses the COMMIT itself.
 	loseRequest
+	// loseClient lets the COMMIT through and loses the client at once: the
+	// server goes on without knowing.
+	loseClient
 )
 
 // commitMark is in every message that executes the prepared COMMIT.
 var commitMark = []byte("cruster_commit\x00")
+
+// cancelRequest begins a connection whose only purpose is to cancel a statement
+// of another: its length, and its code.
+var cancelRequest = []byte{0, 0, 0, 16, 0x04, 0xd2, 0x16, 0x2e}
 
 func newProxy(t *testing.T) *proxy {
 	t.Helper()
@@ -97,6 +104,9 @@ func (p *proxy) serve(client, server net.Conn) {
 		if err != nil {
 			return
 		}
+		if bytes.HasPrefix(buf[:n], cancelRequest) {
+			return // a host that is cut off cannot cancel either
+		}
 		if bytes.Contains(buf[:n], commitMark) && isExecution(buf[:n]) {
 			switch {
 			case p.cut.CompareAndSwap(loseRequest, letPass):
@@ -104,6 +114,12 @@ func (p *proxy) serve(client, server net.Conn) {
 			case p.cut.CompareAndSwap(loseAnswer, letPass):
 				mute.Store(true)
 				_, _ = server.Write(buf[:n])
+				<-answered
+				return
+			case p.cut.CompareAndSwap(loseClient, letPass):
+				mute.Store(true)
+				_, _ = server.Write(buf[:n])
+				_ = client.Close()
 				<-answered
 				return
 			}

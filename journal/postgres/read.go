@@ -66,6 +66,9 @@ func decode[T any](raw []byte) (*T, error) {
 
 // one reads a row; journal.ErrNotFound if there is none.
 func one[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, query string, args ...any) (*T, error) {
+	if err := s.dispel(ctx); err != nil {
+		return nil, err
+	}
 	rows, err := s.main.Query(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: read %s: %w", what, err)
@@ -82,6 +85,9 @@ func one[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, quer
 
 // many reads rows.
 func many[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, query string, args ...any) ([]T, error) {
+	if err := s.dispel(ctx); err != nil {
+		return nil, err
+	}
 	rows, err := s.main.Query(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: read %s: %w", what, err)

@@ -21,6 +21,7 @@ type Store struct {
 	guests *pgxpool.Pool // transactions of activities
 	params paramCache
 	open   openGuests
+	doubts doubts
 
 	commits atomic.Uint64
 
@@ -87,7 +88,12 @@ func (s *Store) pool(ctx context.Context, pc *pgxpool.Config, conns int32, setti
 	}
 	pc.ConnConfig.MaxProtocolMessageBodyLen = maxMessage
 	pc.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
-	pc.AfterConnect = s.sql.prepare
+	pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		if err := identify(ctx, conn); err != nil {
+			return err
+		}
+		return s.sql.prepare(ctx, conn)
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: open pool: %w", err)
@@ -137,6 +143,9 @@ func (s *Store) Close() error {
 // the row locks of guest transactions, for which the UPDATE itself waits. See
 // commit.go for the other side.
 func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Epoch, error) {
+	if err := s.dispel(ctx); err != nil {
+		return nil, err
+	}
 	epochs := make([]journal.Epoch, journal.NumShards)
 	claimed := 0
 	err := pgx.BeginTxFunc(ctx, s.main, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {

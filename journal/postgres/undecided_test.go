@@ -61,6 +61,35 @@ func TestLostAnswerOfAGuestCommitIsUndecided(t *testing.T) {
 	}
 }
 
+// The worst case: the client is gone, and the server still works on the commit.
+// Whoever then looks must not find "nothing" before that is final.
+func TestUndecidedCommitIsOverWhenItIsLookedUp(t *testing.T) {
+	t.Parallel()
+	p := newProxy(t)
+	b := setup(t, postgres.Config{DSN: p.dsn})
+	b.deploy(t, "default", "CREATE TABLE t (a BIGINT)")
+	tx := b.begin(t, "default")
+	_, err := tx.Exec(t.Context(), "INSERT INTO t VALUES ($1)", []any{int64(1)})
+	require.NoError(t, err)
+
+	// Both commits will wait on the server to see what becomes of these rows.
+	lock, err := b.admin.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = lock.Exec(t.Context(), replaceSchema("INSERT INTO SCHEMA.entries VALUES ($1, $2, 1, ''), ($1, $2, 2, '')", b.schema), int16(b.id.Shard()), b.id[:])
+	require.NoError(t, err)
+	p.cut.Store(loseClient)
+	_, err = b.store.Commit(t.Context(), []journal.Write{b.entry(1)})
+	require.ErrorIs(t, err, journal.ErrUndecided)
+	p.cut.Store(loseClient)
+	require.ErrorIs(t, tx.Commit(t.Context(), b.entry(2)), journal.ErrUndecided)
+
+	require.Zero(t, b.entries(t))
+	require.NoError(t, lock.Rollback(t.Context()))
+	require.Equal(t, journal.Result{}, b.commit(t, b.entry(3)), "behind the lost ones in any queue")
+	require.Equal(t, 1, b.entries(t), "what was not there when it was looked up never comes")
+	require.Zero(t, b.count(t, "default", "t"))
+}
+
 func TestTerminatedGuestLeavesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, postgres.Config{})
