@@ -35,7 +35,9 @@ var (
 func exportStart(n uint32) int32 {
 	var inv abi.Invocation
 	must(abi.Unmarshal(take(n), &inv))
-	must(abi.Unmarshal(inv.Body, &script))
+	if abi.Unmarshal(inv.Body, &script) != nil {
+		return finish("this is no script")
+	}
 	switch {
 	case inv.Kind == abi.InvokeKey && script.Where != "key":
 		return finish("a-key")
