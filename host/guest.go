@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"math/rand/v2"
+	"regexp"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/wasm"
@@ -180,20 +183,33 @@ func decodeOutcome(output []byte) (*abi.Outcome, *abi.Error) {
 	return out, nil
 }
 
-// clampError bounds an error that came from a guest, so that a chatty one
-// cannot fill journals.
+// clampError bounds an error that came from a guest or a caller, so that a chatty
+// one cannot fill journals, and makes its texts fit for every reader: the API
+// speaks UTF-8 only, and codes are ours to give.
 func clampError(e *abi.Error) {
 	const most = 16 << 10
-	if len(e.Message) > most {
-		e.Message = e.Message[:most] + "…"
-	}
-	if len(e.Hint) > most {
-		e.Hint = e.Hint[:most] + "…"
-	}
-	if len(e.Type) > abi.MaxName {
-		e.Type = e.Type[:abi.MaxName]
+	e.Message = clampText(e.Message, most)
+	e.Hint = clampText(e.Hint, most)
+	e.Type = clampText(e.Type, abi.MaxName)
+	if !errorCode.MatchString(string(e.Code)) {
+		e.Code = ""
 	}
 	if len(e.Details) > 256<<10 {
 		e.Details = nil
 	}
+}
+
+var errorCode = regexp.MustCompile(`^CR-[0-9]{4}$`)
+
+// clampText cuts a text to at most so many bytes, between two characters.
+func clampText(text string, most int) string {
+	if len(text) > most {
+		const ellipsis = "…"
+		cut := most - len(ellipsis)
+		for cut > 0 && !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		text = text[:cut] + ellipsis
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
 }
