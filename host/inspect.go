@@ -133,14 +133,17 @@ func (r *run) inspect() inspection {
 	return in
 }
 
-// History reads the journal of an execution.
+// maxHistory bounds a page of History.
+const maxHistory = 1000
+
+// History reads the journal of an execution, a page at a time.
 func (e *Engine) History(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, error) {
 	row, err := e.Poll(ctx, namespace, execution)
 	if err != nil {
 		return nil, err
 	}
-	if limit <= 0 || limit > replayPage {
-		limit = replayPage
+	if limit <= 0 || limit > maxHistory {
+		limit = maxHistory
 	}
 	entries, err := e.store.Entries(ctx, row.ID, after, limit)
 	if err != nil {

@@ -15,9 +15,6 @@ import (
 // errGone says that an execution has no row.
 var errGone = errors.New("host: no such execution")
 
-// replayPage is how many entries are read at a time.
-const replayPage = 1000
-
 // load brings an execution from the store into memory: its row, its settled
 // deferreds and, if it is running, its guest, replayed to where the journal
 // ends.
@@ -46,18 +43,11 @@ func (r *run) load(ctx context.Context) error {
 // rebuild replays the whole journal. A replay that fails for reasons of the
 // guest pauses the execution; only a failure of the store is returned.
 func (r *run) rebuild(ctx context.Context) error {
-	entries, err := r.readJournal(ctx, ^uint64(0))
-	if err != nil {
-		r.row = nil
-		return err
-	}
+	reader := &journalReader{store: r.eng.store, id: r.id, upTo: ^uint64(0)}
+	pending, res, err := r.replay(ctx, reader)
 	r.mu.Lock()
-	for _, en := range entries {
-		r.seq, r.turn = max(r.seq, en.Seq), max(r.turn, en.Turn)
-		r.clock = max(r.clock, en.At)
-	}
+	r.seq, r.turn, r.clock = max(r.seq, reader.seq), max(r.turn, reader.turn), max(r.clock, reader.at)
 	r.mu.Unlock()
-	pending, res, err := r.replay(ctx, entries)
 	if err != nil {
 		return r.rebuildFailed(err)
 	}
@@ -66,9 +56,7 @@ func (r *run) rebuild(ctx context.Context) error {
 	r.pending = pending
 	r.salvage()
 	r.mu.Unlock()
-	if n := len(entries); n > 0 {
-		r.delivered = entries[n-1].Seq
-	}
+	r.delivered = reader.seq
 	if res.outcome != nil {
 		// The last delivery is durable, its consequence is not: a transaction
 		// committed it, and the host was gone before the result was.
@@ -114,11 +102,7 @@ func (r *run) rebuildFailed(err error) error {
 // revive replays an execution whose instance was dropped, up to the last
 // delivery it saw. What is pending is known and stays as it is.
 func (r *run) revive(ctx context.Context) error {
-	entries, err := r.readJournal(ctx, r.delivered)
-	if err != nil {
-		return err
-	}
-	pending, res, err := r.replay(ctx, entries)
+	pending, res, err := r.replay(ctx, &journalReader{store: r.eng.store, id: r.id, upTo: r.delivered})
 	if err != nil {
 		return err
 	}
@@ -133,28 +117,6 @@ func (r *run) revive(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// readJournal reads the entries up to a sequence number.
-func (r *run) readJournal(ctx context.Context, upTo uint64) ([]journal.Entry, error) {
-	var all []journal.Entry
-	after := uint64(0)
-	for {
-		page, err := r.eng.store.Entries(ctx, r.id, after, replayPage)
-		if err != nil {
-			return nil, err
-		}
-		for _, en := range page {
-			if en.Seq > upTo {
-				return all, nil
-			}
-			all = append(all, en)
-		}
-		if len(page) < replayPage {
-			return all, nil
-		}
-		after = page[len(page)-1].Seq
-	}
 }
 
 // begin makes a fresh guest and gives it its first turn.
@@ -186,7 +148,7 @@ func (r *run) keepGuest(g *guest) {
 
 // replay runs a fresh guest through a journal: the same batches, the same
 // clock. It returns the ops that are pending at its end.
-func (r *run) replay(ctx context.Context, entries []journal.Entry) (map[uint32]*op, turnResult, error) {
+func (r *run) replay(ctx context.Context, reader *journalReader) (map[uint32]*op, turnResult, error) {
 	r.eng.metrics.replays.Inc()
 	r.eng.fault(FaultReplay)
 	res, err := r.begin(ctx)
@@ -195,9 +157,14 @@ func (r *run) replay(ctx context.Context, entries []journal.Entry) (map[uint32]*
 	}
 	ops := replayedOps{pending: map[uint32]*op{}, everIssued: map[uint32]*op{}}
 	ops.take(res)
-	for len(entries) > 0 {
-		turn := nextTurn(entries)
-		entries = entries[len(turn):]
+	for {
+		turn, err := reader.next(ctx)
+		if err != nil {
+			return nil, res, err
+		}
+		if len(turn) == 0 {
+			return ops.pending, res, nil
+		}
 		due, err := ops.match(turn)
 		if err != nil {
 			return nil, res, err
@@ -213,16 +180,6 @@ func (r *run) replay(ctx context.Context, entries []journal.Entry) (map[uint32]*
 		}
 		ops.take(res)
 	}
-	return ops.pending, res, nil
-}
-
-// nextTurn is the longest beginning of entries that belongs together.
-func nextTurn(entries []journal.Entry) []journal.Entry {
-	n := 1
-	for n < len(entries) && entries[n].Kind == journal.Delivery && entries[0].Kind == journal.Delivery && entries[n].Turn == entries[0].Turn {
-		n++
-	}
-	return entries[:n]
 }
 
 // replayedOps follows which ops a replayed guest has issued.
