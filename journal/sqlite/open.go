@@ -170,9 +170,6 @@ func openConn(path, setup string) (*sqlite.Conn, error) {
 			return nil, errors.Join(fmt.Errorf("%s: %w", pragma, err), conn.Close())
 		}
 	}
-	if err := conn.SetDefensive(true); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
 	return conn, nil
 }
 

@@ -33,8 +33,11 @@ import (
 //  4. SQLite's limits bound the length of values and statements, and the
 //     clock bounds the time (guest.go); functions that the clock cannot stop
 //     are replaced (functions.go).
-//  5. The handle is defensive: even SQL that got through could not write the
-//     schema table.
+//
+// SQLite's "defensive" flag would be one more. It is left out because the
+// binding's SetDefensive passes one argument where SQLite reads two, and so lets
+// it write through a pointer that is not there. What the flag guards against,
+// writing the schema table, needs a PRAGMA that no module can run.
 
 // sandboxMode is whose SQL is compiled.
 type sandboxMode int
