@@ -78,8 +78,29 @@ func (ms *modules) get(ctx context.Context, digest string) (*module, error) {
 	return v.(*module), nil
 }
 
-// compile validates, compiles and describes a binary.
+// compile validates, compiles and describes a binary, once for all who ask at
+// the same time. One that is refused is not kept in memory.
 func (ms *modules) compile(ctx context.Context, binary []byte) (*module, error) {
+	digest := wasm.Digest(binary)
+	compiled := ms.loading.DoChan("compile "+digest, func() (any, error) {
+		m, err := ms.describe(context.WithoutCancel(ctx), binary)
+		if err != nil {
+			ms.runtime.Forget(digest)
+		}
+		return m, err
+	})
+	select {
+	case res := <-compiled:
+		if res.Err != nil {
+			return nil, res.Err
+		}
+		return res.Val.(*module), nil
+	case <-ctx.Done():
+		return nil, storeError("compile the module", ctx.Err())
+	}
+}
+
+func (ms *modules) describe(ctx context.Context, binary []byte) (*module, error) {
 	code, err := ms.runtime.Compile(ctx, binary)
 	if err != nil {
 		return nil, err
@@ -106,6 +127,18 @@ func (ms *modules) compile(ctx context.Context, binary []byte) (*module, error) 
 	ms.byDigest[code.Digest()] = m
 	ms.mu.Unlock()
 	return m, nil
+}
+
+// forgetUnlessStored drops a module from memory unless the store has it: nobody can
+// ask for it then.
+func (ms *modules) forgetUnlessStored(ctx context.Context, digest string) {
+	if _, err := ms.store.Module(ctx, digest); !errors.Is(err, journal.ErrNotFound) {
+		return
+	}
+	ms.mu.Lock()
+	delete(ms.byDigest, digest)
+	ms.mu.Unlock()
+	ms.runtime.Forget(digest)
 }
 
 // deployment finds a deployment by name.
@@ -188,6 +221,7 @@ func (e *Engine) Push(ctx context.Context, req PushRequest) (*DeploymentInfo, er
 		journal.Deployment{Namespace: namespaceOf(req.Namespace), Name: req.Name, Digest: m.code.Digest(), Config: req.Config, AllowHTTP: req.AllowHTTP, UpdatedAt: now},
 		m.manifest.Migrations)
 	if err != nil {
+		e.modules.forgetUnlessStored(ctx, m.code.Digest())
 		return nil, storeError("deploy "+req.Name, err)
 	}
 	if _, err := e.modules.remember(stored); err != nil {
