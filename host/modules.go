@@ -149,6 +149,11 @@ func (ms *modules) deployment(ctx context.Context, namespace, name string) (*dep
 	if d != nil {
 		return d, nil
 	}
+	if !deploymentName.MatchString(name) {
+		// Nobody could have pushed it: the store need not see what it may not even
+		// be able to spell.
+		return nil, abi.Errorf(abi.CodeDeploymentNotFound, "there is no deployment %.80q", name)
+	}
 	stored, err := ms.store.Deployment(ctx, namespace, name)
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil, abi.Errorf(abi.CodeDeploymentNotFound, "there is no deployment %q", name)

@@ -3,7 +3,9 @@ package host
 import (
 	"context"
 	"crypto/sha256"
+	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/cruster/cruster/abi"
@@ -102,8 +104,8 @@ func checkName(kind, name string) *abi.Error {
 }
 
 func checkLabel(name string) *abi.Error {
-	if len(name) > abi.MaxName || !utf8.ValidString(name) {
-		return abi.Errorf(abi.CodeBadBody, "the name %.40q… is longer than %d bytes or no UTF-8", name, abi.MaxName)
+	if len(name) > abi.MaxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+		return abi.Errorf(abi.CodeBadBody, "the name %.40q is longer than %d bytes, no UTF-8, or has a control character", name, abi.MaxName)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
@@ -40,7 +41,7 @@ func (e *Engine) Interrupt(ctx context.Context, namespace, execution, reason str
 	if len(reason) > 4096 {
 		return abi.Errorf(abi.CodeBadRequest, "the reason has %d bytes, the limit is 4096", len(reason))
 	}
-	i := journal.Interrupt{At: e.now().UnixNano(), Reason: reason}
+	i := journal.Interrupt{At: e.now().UnixNano(), Reason: strings.ToValidUTF8(reason, "\uFFFD")}
 	return e.ask(ctx, namespace, execution, func(reply chan<- error) event { return interruptMail{i, reply} })
 }
 
