@@ -52,13 +52,13 @@ func decodeOp(kind string, body []byte, number uint32, at int64) (*op, *abi.Erro
 		o.body, o.Name, err = b, b.Name, firstError(e, checkName(kind, b.Name))
 	case abi.OpResolve:
 		b, e := decodeAs[abi.Resolve](body)
-		o.body, o.Name, err = b, b.Name, firstError(e, checkName(kind, b.Name), checkSettlement(b))
+		o.body, o.Name, err = b, b.Name, firstError(e, checkName(kind, b.Name), checkReference(b.Execution), checkSettlement(b))
 	case abi.OpCall, abi.OpSend:
 		b, e := decodeAs[abi.Call](body)
-		o.body, o.Name, err = b, b.Workflow, firstError(e, checkPayload("the input", b.Input))
+		o.body, o.Name, err = b, b.Workflow, firstError(e, checkReference(b.Workflow), checkPayload("the input", b.Input))
 	case abi.OpPoll:
 		b, e := decodeAs[abi.Poll](body)
-		o.body, o.Name, err = b, b.Execution, e
+		o.body, o.Name, err = b, b.Execution, firstError(e, checkReference(b.Execution))
 	case abi.OpInterrupted:
 		b, e := decodeAs[abi.Interrupted](body)
 		o.body, err = b, e
@@ -106,6 +106,19 @@ func checkName(kind, name string) *abi.Error {
 func checkLabel(name string) *abi.Error {
 	if len(name) > abi.MaxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
 		return abi.Errorf(abi.CodeBadBody, "the name %.40q is longer than %d bytes, no UTF-8, or has a control character", name, abi.MaxName)
+	}
+	return nil
+}
+
+// maxReference bounds the name of a workflow or execution elsewhere: longer than
+// any that can exist.
+const maxReference = 1024
+
+// checkReference bounds what a guest calls another workflow or execution. It is
+// kept in the journal even if there is none of that name.
+func checkReference(name string) *abi.Error {
+	if len(name) > maxReference || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+		return abi.Errorf(abi.CodeBadBody, "%.40q names no workflow or execution: it is longer than %d bytes, no UTF-8, or has a control character", name, maxReference)
 	}
 	return nil
 }
