@@ -8,10 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -27,7 +30,7 @@ func goodBodies() map[string][]byte {
 		abi.OpPoll:        abi.MustMarshal(abi.Poll{Execution: "raw/Raw/none"}),
 		abi.OpInterrupted: abi.MustMarshal(abi.Interrupted{}),
 		abi.ImportTxExec:  abi.MustMarshal(abi.SQL{Query: "SELECT 1"}),
-		abi.ImportTxQuery: abi.MustMarshal(abi.SQL{Query: "SELECT $1", Args: abi.MustMarshal([]any{1})}),
+		abi.ImportTxQuery: abi.MustMarshal(abi.SQL{Query: "SELECT CAST($1 AS BIGINT)", Args: abi.MustMarshal([]any{1})}),
 		abi.ImportHTTP:    abi.MustMarshal(abi.HTTPRequest{Method: "GET", URL: "http://127.0.0.1:1/"}),
 		abi.ImportConfig:  abi.MustMarshal(abi.ConfigRequest{Name: "k"}),
 	}
@@ -91,7 +94,11 @@ func badBodies(t testing.TB, name string) [][]byte {
 // are, the guest gets an answer, and lives to tell.
 func TestBodies(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	harness.EachStore(t, testBodies)
+}
+
+func testBodies(t *testing.T, store journal.Store) {
+	b := setupOn(t, store)
 	b.pushRaw(t)
 	t.Run("imports", func(t *testing.T) {
 		for name := range goodBodies() {
@@ -121,6 +128,7 @@ func (b *testBundle) feed(t *testing.T, name, where string) {
 	}
 	results := b.perform(t, s, name+" in "+where)
 	require.Len(t, results, len(s.Steps))
+	b.requireReadableJournal(t, "raw/Raw/"+name+" in "+where)
 	here := allowed(name, where)
 	taken := 0
 	for i, r := range results {
@@ -144,6 +152,19 @@ func (b *testBundle) feed(t *testing.T, name, where string) {
 	}
 	require.Positive(t, taken, "even the good body was refused: %v", results[len(results)-1])
 	require.Less(t, taken, len(results), "nothing was refused")
+}
+
+// requireReadableJournal checks that what people are shown of a journal is short
+// and clean.
+func (b *testBundle) requireReadableJournal(t *testing.T, execution string) {
+	t.Helper()
+	entries, err := b.engine.History(t.Context(), "", execution, 0, 0)
+	require.NoError(t, err)
+	for _, en := range entries {
+		require.LessOrEqual(t, len(en.Op.Name), 1024)
+		require.True(t, utf8.ValidString(en.Op.Name+en.Op.Key))
+		require.False(t, strings.ContainsFunc(en.Op.Name, unicode.IsControl), "%q", en.Op.Name)
+	}
 }
 
 // allowed tells whether an import belongs to a place.

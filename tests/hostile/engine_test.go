@@ -2,6 +2,8 @@ package hostile
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,10 +13,19 @@ import (
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain looks for goroutines that the tests have left behind.
+func TestMain(m *testing.M) {
+	code := pgtest.Main(m)
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 type object = map[string]any
 
@@ -26,7 +37,11 @@ type testBundle struct {
 
 func setup(t testing.TB, options ...func(*host.Config)) *testBundle {
 	t.Helper()
-	store := harness.Store(t, "sqlite")
+	return setupOn(t, harness.Store(t, "sqlite"), options...)
+}
+
+func setupOn(t testing.TB, store journal.Store, options ...func(*host.Config)) *testBundle {
+	t.Helper()
 	return &testBundle{engine: harness.Engine(t, store, options...), store: store}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -67,7 +68,11 @@ func TestOutcomes(t *testing.T) {
 // small, and can be shown.
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	harness.EachStore(t, testErrors)
+}
+
+func testErrors(t *testing.T, store journal.Store) {
+	b := setupOn(t, store)
 	b.pushRaw(t)
 	huge := strings.Repeat("ä", 500_000)
 	for name, e := range map[string]abi.Error{
@@ -79,6 +84,7 @@ func TestErrors(t *testing.T) {
 		"a huge hint":      {Message: "m", Hint: huge},
 		"a huge type":      {Message: "m", Type: huge},
 		"huge details":     {Message: "m", Details: []byte(huge)},
+		"zeros":            {Message: "a\x00b", Hint: "\x00", Type: "\x00", Details: []byte{0xa1, 0}},
 		"no UTF-8":         {Message: "\xff\xfe", Hint: "\xff", Type: "\xff", Code: "\xff"},
 	} {
 		for _, where := range []string{inWorkflow, inActivity} {

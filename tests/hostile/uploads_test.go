@@ -146,7 +146,11 @@ func TestEveryPrefix(t *testing.T) {
 // TestSettingsAreRefused has a good module with bad settings.
 func TestSettingsAreRefused(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	harness.EachStore(t, testSettingsAreRefused)
+}
+
+func testSettingsAreRefused(t *testing.T, store journal.Store) {
+	b := setupOn(t, store)
 	many := map[string]string{}
 	for i := range 1001 {
 		many[fmt.Sprintf("k%d", i)] = ""
