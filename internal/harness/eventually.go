@@ -13,7 +13,17 @@ import (
 // itself; how soon is no matter of the test.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	require.Eventually(t, ok, Patience, 5*time.Millisecond, "%s", what)
+	deadline := time.NewTimer(Patience)
+	defer deadline.Stop()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for !ok() {
+		select {
+		case <-again.C:
+		case <-deadline.C:
+			require.FailNow(t, "it never came to be", "%s", what)
+		}
+	}
 }
 
 // Pending waits until an execution waits for an op of this kind and name.

@@ -101,12 +101,19 @@ func requireCode(t testing.TB, err error, code abi.Code) {
 	require.NotEqual(t, abi.CodeInternal, coded.Code, "%v", err)
 }
 
-// requireEnd checks that an execution is over, or paused, in an orderly way.
+// requireEnd checks that an execution is over, or paused, in an orderly way. The
+// error of a failed one may be in the words of its guest.
 func requireEnd(t testing.TB, row *journal.Execution) {
 	t.Helper()
-	require.NotEqual(t, journal.Running, row.State)
-	if row.State != journal.Completed {
+	switch row.State {
+	case journal.Completed:
+		require.Nil(t, row.Error)
+	case journal.Failed:
 		require.NotNil(t, row.Error)
+		require.NotEmpty(t, row.Error.Code)
+		require.NotEqual(t, abi.CodeInternal, row.Error.Code, "%v", row.Error)
+	default:
+		require.Equal(t, journal.Paused, row.State)
 		requireCode(t, row.Error, "")
 	}
 }
