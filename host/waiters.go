@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/cruster/cruster/journal"
@@ -17,6 +18,7 @@ type waiters struct {
 // returns true when it has heard enough.
 type waiter struct {
 	tell func(row *journal.Execution) bool
+	gone bool // guarded by the waiters' mu; it was removed, perhaps while being told
 }
 
 func (ws *waiters) add(id journal.ID, tell func(*journal.Execution) bool) *waiter {
@@ -30,6 +32,7 @@ func (ws *waiters) add(id journal.ID, tell func(*journal.Execution) bool) *waite
 func (ws *waiters) remove(id journal.ID, w *waiter) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
+	w.gone = true
 	ws.put(id, without(ws.byID[id], w))
 }
 
@@ -64,11 +67,13 @@ func (ws *waiters) notify(row *journal.Execution) {
 			stay = append(stay, w)
 		}
 	}
-	if len(stay) > 0 {
-		ws.mu.Lock()
-		ws.put(row.ID, append(stay, ws.byID[row.ID]...))
-		ws.mu.Unlock()
+	if len(stay) == 0 {
+		return
 	}
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	stay = slices.DeleteFunc(stay, func(w *waiter) bool { return w.gone })
+	ws.put(row.ID, append(stay, ws.byID[row.ID]...))
 }
 
 // Wait returns the execution once it is over or paused.
