@@ -1,3 +1,5 @@
+//go:build wasip1
+
 // Command raw is a guest without an SDK. It does what its request tells it, down
 // to the pointers it passes: the tests of tests/hostile use it to feed anything
 // to any import, from a workflow, an activity or a key function.
