@@ -22,6 +22,7 @@ const (
 	exitPaused      = 5
 	exitUnavailable = 6
 	exitDeadline    = 7
+	exitSignal      = 130 // what shells report for a program that Ctrl-C ended
 )
 
 const exitHelp = `Exit codes:
@@ -32,16 +33,26 @@ const exitHelp = `Exit codes:
   4  the workflow failed or was interrupted
   5  the execution is paused
   6  the host is unreachable, shutting down or full
-  7  the timeout passed before the answer was there`
+  7  the timeout passed before the answer was there
+130  stopped by Ctrl-C or SIGTERM`
 
 // A usageError is a mistake on the command line.
-type usageError struct{ err error }
+type usageError struct {
+	err error
+	// plain is for mistakes that no help text explains, as a file that is missing.
+	plain bool
+}
 
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...)}
+	return &usageError{err: fmt.Errorf(format, args...)}
+}
+
+// inputf is usagef for what the command line names, not for what it says.
+func inputf(format string, args ...any) error {
+	return &usageError{err: fmt.Errorf(format, args...), plain: true}
 }
 
 // exitCode tells how the process ends after err.
@@ -60,6 +71,8 @@ func exitCode(err error) int {
 		return exitFailed
 	case errors.Is(err, context.DeadlineExceeded):
 		return exitDeadline
+	case errors.Is(err, context.Canceled):
+		return exitSignal
 	}
 	switch abi.AsError(err).Code {
 	case abi.CodePaused:
@@ -86,11 +99,15 @@ func exitCode(err error) int {
 func report(w io.Writer, err error) {
 	var usage *usageError
 	if errors.As(err, &usage) {
-		fmt.Fprintf(w, "error: %v\nhint: add --help to the command to see how it is used\n", err)
+		fmt.Fprintf(w, "error: %v\n", err)
+		if !usage.plain {
+			fmt.Fprintln(w, "hint: add --help to the command to see how it is used")
+		}
 		return
 	}
 	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(w, "error: interrupted")
+		// Not "interrupted": that is what executions can be, and none was.
+		fmt.Fprintln(w, "error: stopped before the host answered\nhint: What the host was asked to do goes on: run the command again to see how it ends.")
 		return
 	}
 	coded := abi.AsError(err)
@@ -109,6 +126,14 @@ func report(w io.Writer, err error) {
 	if coded.Hint != "" {
 		fmt.Fprintf(w, "hint: %s\n", coded.Hint)
 	}
+	if failed != nil && failed.State == client.Paused {
+		fmt.Fprintf(w, "next: %s, once the cause is gone\n", resumeLine(failed.Execution))
+	}
+}
+
+// resumeLine is the command that continues a paused execution.
+func resumeLine(execution string) string {
+	return "cruster-host workflow resume " + quoteShell(oneLine(execution))
 }
 
 func stateVerb(s client.State) string {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -67,7 +68,8 @@ func TestExitCodes(t *testing.T) {
 
 	for want, errs := range map[int][]error{
 		exitOK:          {nil},
-		exitInternal:    {errors.New("x"), abi.Errorf(abi.CodeInternal, "x"), context.Canceled},
+		exitInternal:    {errors.New("x"), abi.Errorf(abi.CodeInternal, "x")},
+		exitSignal:      {context.Canceled, fmt.Errorf("y: %w", context.Canceled)},
 		exitUsage:       {usagef("x"), abi.Errorf(abi.CodeBadInput, "x"), abi.Errorf(abi.CodeDeferredSettled, "x"), abi.Errorf(abi.CodeNotPaused, "x")},
 		exitNotFound:    {abi.Errorf(abi.CodeExecutionNotFound, "x"), fmt.Errorf("y: %w", abi.Errorf(abi.CodeUnknownWorkflow, "x"))},
 		exitFailed:      {&client.RunError{State: client.Failed, Cause: abi.Errorf(abi.CodeDeadline, "x")}, &client.RunError{State: client.Interrupted, Cause: abi.Errorf(abi.CodeInterrupted, "x")}},
@@ -85,10 +87,11 @@ func TestReportsNameCodeAndHint(t *testing.T) {
 	t.Parallel()
 
 	for want, err := range map[string]error{
-		"error: CR-2004: none\nhint: h\n":                                    abi.Errorf(abi.CodeExecutionNotFound, "none").WithHint("h"),
-		"error: CR-2006: a/B/c failed: no\ntype: t\n":                        &client.RunError{Execution: "a/B/c", State: client.Failed, Cause: &abi.Error{Code: abi.CodeWorkflowFailed, Message: "no", Type: "t"}},
-		"error: a/B/c is paused: no\n":                                       &client.RunError{Execution: "a/B/c", State: client.Paused, Cause: &abi.Error{Message: "no"}},
-		"error: interrupted\n":                                               context.Canceled,
+		"error: CR-2004: none\nhint: h\n":                                                                abi.Errorf(abi.CodeExecutionNotFound, "none").WithHint("h"),
+		"error: CR-2006: a/B/c failed: no\ntype: t\n":                                                    &client.RunError{Execution: "a/B/c", State: client.Failed, Cause: &abi.Error{Code: abi.CodeWorkflowFailed, Message: "no", Type: "t"}},
+		"error: a/B/c is paused: no\nnext: cruster-host workflow resume a/B/c, once the cause is gone\n": &client.RunError{Execution: "a/B/c", State: client.Paused, Cause: &abi.Error{Message: "no"}},
+		"error: stopped before the host answered\nhint: What the host was asked to do goes on: run the command again to see how it ends.\n": context.Canceled,
+		"error: no file\n": inputf("no file"),
 		"error: oh\nhint: add --help to the command to see how it is used\n": usagef("oh"),
 	} {
 		var out strings.Builder
@@ -106,8 +109,63 @@ func TestUnreachableHost(t *testing.T) {
 	code, stdout, stderr := invoke(t, "workflow", "poll", "a/B/c", "--addr", l.Addr().String(), "--retry-for", "0s")
 	require.Equal(t, exitUnavailable, code)
 	require.Empty(t, stdout)
-	require.Contains(t, stderr, "error: CR-5010: no host answers: ")
+	require.Contains(t, stderr, "error: CR-5010: no host answers at "+l.Addr().String()+": ")
 	require.Contains(t, stderr, "hint: ")
+}
+
+func TestMistakesOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	empty := filepath.Join(t.TempDir(), "empty.json")
+	require.NoError(t, os.WriteFile(empty, []byte(" \n"), 0o600))
+
+	for want, args := range map[string][]string{
+		"error: FILE is missing\nusage: cruster-host module push FILE":                             {"module", "push"},
+		"error: NAME is missing\nusage: cruster-host deferred resolve EXECUTION NAME":              {"deferred", "resolve", "a/B/c"},
+		"error: there is no place for the argument \"x\"\nusage: cruster-host module list":         {"module", "list", "x"},
+		"error: there is no place for the argument \"CR-2\"\nusage: cruster-host errors [CODE]":    {"errors", "CR-1", "CR-2"},
+		"error: --addr is where other commands look for a host: dev listens on --grpc-addr\n":      {"dev", "--addr", "127.0.0.1:1"},
+		"error: \"http://127.0.0.1:7600\" is no address of a host: write HOST:PORT":                {"module", "list", "--addr", "http://127.0.0.1:7600"},
+		"error: \"localhost\" is no address of a host: write HOST:PORT":                            {"module", "list", "--addr", "localhost"},
+		"error: standard input is empty: it must hold JSON\n":                                      {"workflow", "start", "a/B", "--input", "-"},
+		"error: " + empty + " is empty: it must hold JSON\n":                                       {"workflow", "start", "a/B", "--input-file", empty},
+		"error: cannot read the module: stat /nonexistent.wasm: no such file or directory\n":       {"module", "push", "/nonexistent.wasm", "--name", "x"},
+		"error: there is no command \"cruster-host workflow exec\"; did you mean execute?\nhint: ": {"workflow", "exec"},
+	} {
+		code, stdout, stderr := invoke(t, args...)
+		require.Equal(t, exitUsage, code, args)
+		require.Empty(t, stdout, args)
+		require.True(t, strings.HasPrefix(stderr, want), "%v: %s", args, stderr)
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+
+	for _, addr := range []string{"127.0.0.1:7600", "[::1]:7600", "localhost:7600", ":7600", "unix:/run/cruster.sock", "dns:///cruster:7600"} {
+		require.NoError(t, checkAddr(addr), addr)
+	}
+	for _, addr := range []string{"", "localhost", "localhost:", "https://cruster:7600", "cruster:7600/x:1", "a b:1"} {
+		require.Error(t, checkAddr(addr), addr)
+	}
+}
+
+func TestFoldersThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+
+	code, _, stderr := invoke(t, "dev", "--data-dir", file, "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "error: CR-5007: the store does not open: ")
+	require.Contains(t, stderr, "hint: Choose a folder that this user may write to")
+}
+
+func TestLinesAlignValuesOfManyLines(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+
+	require.NoError(t, (&app{stdout: &out}).lines(line{"input", "{\n  \"a\": 1\n}"}, line{"nothing", ""}, line{"state", "running"}))
+	require.Equal(t, "input:  {\n          \"a\": 1\n        }\nstate:  running\n", out.String())
 }
 
 func TestSizes(t *testing.T) {

@@ -80,14 +80,14 @@ func parseConfig(pairs []string) (map[string]string, error) {
 func readModule(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, usagef("cannot read the module: %w", err)
+		return nil, inputf("cannot read the module: %w", err)
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxUploadFile {
-		return nil, usagef("%s is not a file of a module", path)
+		return nil, inputf("%s is not a file of a module", path)
 	}
 	binary, err := os.ReadFile(path)
 	if err != nil {
-		return nil, usagef("cannot read the module: %w", err)
+		return nil, inputf("cannot read the module: %w", err)
 	}
 	return binary, nil
 }

@@ -65,14 +65,24 @@ func (a *app) rows(heading []string, rows [][]string) error {
 type line struct{ name, value string }
 
 // lines prints aligned "name: value" lines, without those that have no value.
+// The further lines of a value stand below its first.
 func (a *app) lines(all ...line) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	width := 0
 	for _, l := range all {
 		if l.value != "" {
-			fmt.Fprintf(w, "%s:\t%s\n", l.name, l.value)
+			width = max(width, len(l.name)+len(":  "))
 		}
 	}
-	return w.Flush()
+	margin := "\n" + strings.Repeat(" ", width)
+	for _, l := range all {
+		if l.value == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(a.stdout, "%-*s%s\n", width, l.name+":", strings.ReplaceAll(l.value, "\n", margin)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // oneLine keeps what a module or a client wrote from breaking a table or moving

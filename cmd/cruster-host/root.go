@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/client"
 )
 
@@ -67,7 +69,7 @@ the flag wins.
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err: err} })
 
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.addr, "addr", defaultAddr, "address of the host's gRPC API")
@@ -84,6 +86,10 @@ the flag wins.
 
 // prepare runs before every verb.
 func (a *app) prepare(cmd *cobra.Command, _ []string) error {
+	// Taken in silence it would look as if the host listened there.
+	if (cmd.Name() == "dev" || cmd.Name() == "serve") && cmd.Flags().Changed("addr") {
+		return usagef("--addr is where other commands look for a host: %s listens on --grpc-addr", cmd.Name())
+	}
 	if err := applyEnvironment(cmd.Flags()); err != nil {
 		return err
 	}
@@ -110,12 +116,25 @@ func usageArgs(cmd *cobra.Command) {
 			return nil
 		}
 		if err := check(c, args); err != nil {
-			return &usageError{fmt.Errorf("%w\nusage: %s", err, c.UseLine())}
+			return usagef("%s\nusage: %s", wrongArgs(c, args, err), c.UseLine())
 		}
 		return nil
 	}
 	for _, sub := range cmd.Commands() {
 		usageArgs(sub)
+	}
+}
+
+// wrongArgs names the argument that is missing or one too many.
+func wrongArgs(cmd *cobra.Command, args []string, err error) string {
+	names := strings.Fields(cmd.Use)[1:]
+	switch {
+	case len(args) < len(names):
+		return names[len(args)] + " is missing"
+	case len(args) > len(names):
+		return fmt.Sprintf("there is no place for the argument %q", args[len(names)])
+	default:
+		return err.Error()
 	}
 }
 
@@ -125,7 +144,7 @@ func unknownVerb(cmd *cobra.Command, verb string) error {
 	if near := cmd.SuggestionsFor(verb); len(near) > 0 {
 		message += "; did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return &usageError{errors.New(message)}
+	return &usageError{err: errors.New(message)}
 }
 
 const envAnnotation = "cruster-env"
@@ -159,12 +178,39 @@ func applyEnvironment(flags *pflag.FlagSet) error {
 
 // withClient runs a verb that talks to a host.
 func (a *app) withClient(do func(c *client.Client) error) error {
+	if err := checkAddr(a.addr); err != nil {
+		return err
+	}
 	c, err := client.Dial(a.addr, client.WithNamespace(a.namespace), client.WithRetryFor(a.retryFor))
 	if err != nil {
 		return err
 	}
 	defer c.Close() // nothing is pending any more
-	return do(c)
+	return a.whereUnreachable(do(c))
+}
+
+// checkAddr refuses what the resolver would complain about in terms of its own.
+func checkAddr(addr string) error {
+	if strings.HasPrefix(addr, "unix:") || strings.HasPrefix(addr, "dns:") || strings.HasPrefix(addr, "passthrough:") {
+		return nil // targets of gRPC
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || port == "" || strings.ContainsAny(host, "/ ") {
+		return usagef("%q is no address of a host: write HOST:PORT, as in %s", addr, defaultAddr)
+	}
+	return nil
+}
+
+// whereUnreachable adds the address to the error of a host that does not answer:
+// it may come from the environment and be forgotten.
+func (a *app) whereUnreachable(err error) error {
+	var coded *abi.Error
+	if !errors.As(err, &coded) || coded.Code != abi.CodeUnreachable {
+		return err
+	}
+	at := *coded
+	at.Message = strings.Replace(at.Message, "no host answers", "no host answers at "+a.addr, 1)
+	return &at
 }
 
 // group is a command that only holds others.

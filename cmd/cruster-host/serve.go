@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -125,7 +126,11 @@ func (a *app) serve(ctx context.Context, s *settings) error {
 func listen(flag, addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return nil, abi.Errorf(abi.CodeBadConfig, "%s: %v", flag, err).WithHint("Is another host running? Choose another address with %s.", flag)
+		coded := abi.Errorf(abi.CodeBadConfig, "%s: %v", flag, err)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return nil, coded.WithHint("Is another host running? Choose another address with %s.", flag)
+		}
+		return nil, coded.WithHint("Addresses are HOST:PORT, as in %s; a host can listen only on addresses of its machine.", defaultAddr)
 	}
 	return l, nil
 }

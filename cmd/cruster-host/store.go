@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"strings"
 
@@ -48,11 +49,14 @@ func (s storeSpec) open(ctx context.Context, log *slog.Logger) (journal.Store, e
 		return store, nil
 	}
 	var coded *abi.Error
+	var file *fs.PathError
 	switch {
 	case errors.As(err, &coded):
 		return nil, err
 	case errors.Is(err, journal.ErrInUse):
 		return nil, abi.Errorf(abi.CodeStoreInUse, "another process uses the store in %s", s.dir)
+	case errors.As(err, &file):
+		return nil, abi.Errorf(abi.CodeBadConfig, "the store does not open: %v", err).WithHint("Choose a folder that this user may write to, with --data-dir (dev) or --store (serve).")
 	default:
 		return nil, abi.Errorf(abi.CodeStore, "the store does not open: %v", err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -73,7 +74,7 @@ func (a *app) readInput(f *startFlags) (string, error) {
 	case f.inputFile != "":
 		file, err := os.Open(f.inputFile)
 		if err != nil {
-			return "", usagef("cannot read the input: %w", err)
+			return "", inputf("cannot read the input: %w", err)
 		}
 		defer file.Close() // only read from
 		return readBounded(file, f.inputFile)
@@ -85,10 +86,13 @@ func (a *app) readInput(f *startFlags) (string, error) {
 func readBounded(r io.Reader, name string) (string, error) {
 	raw, err := io.ReadAll(io.LimitReader(r, payload.MaxJSON+1))
 	if err != nil {
-		return "", usagef("cannot read the input: %w", err)
+		return "", inputf("cannot read the input: %w", err)
 	}
 	if len(raw) > payload.MaxJSON {
-		return "", usagef("%s has more than %d bytes", name, payload.MaxJSON)
+		return "", inputf("%s has more than %d bytes", name, payload.MaxJSON)
+	}
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return "", inputf("%s is empty: it must hold JSON", name)
 	}
 	return string(raw), nil
 }
@@ -245,7 +249,14 @@ func executionLines(e *crusterv1.Execution) []line {
 		all = append(all, line{"error", oneLine(errorText(v.Error))}, line{"hint", v.Error.Hint})
 	}
 	if v.InterruptedAt != nil {
-		all = append(all, line{"interrupt", when(e.GetInterruption().GetAt()) + " " + oneLine(v.InterruptReason)})
+		asked := when(e.GetInterruption().GetAt())
+		if v.InterruptReason != "" {
+			asked += " " + oneLine(v.InterruptReason)
+		}
+		all = append(all, line{"interrupt", asked})
+	}
+	if v.State == client.Paused {
+		all = append(all, line{"next", resumeLine(v.Name) + ", once the cause is gone"})
 	}
 	return append(all, line{"parent", v.ParentID})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
 )
@@ -40,17 +41,15 @@ func (a *app) printDescription(d *crusterv1.DescribeResponse) error {
 	if err := a.lines(all...); err != nil {
 		return err
 	}
-	if len(view.Pending) > 0 {
-		fmt.Fprintln(a.stdout, "\nwaits for")
-		var rows [][]string
-		for i, p := range view.Pending {
-			attempt := ""
-			if p.Attempt > 0 {
-				attempt = strconv.FormatUint(uint64(p.Attempt), 10)
-			}
-			wire := d.GetPending()[i]
-			rows = append(rows, []string{strconv.FormatUint(uint64(p.Number), 10), p.Kind, short(p.Name, 40), short(p.Key, 24), when(wire.GetSince()), when(wire.GetDueAt()), attempt, short(errorText(p.LastError), 60)})
+	var rows [][]string
+	for i, p := range view.Pending {
+		// Every execution listens for interrupts: it is nothing that it waits for.
+		if p.Kind != abi.OpInterrupted {
+			rows = append(rows, pendingRow(p, d.GetPending()[i]))
 		}
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(a.stdout, "\nwaits for")
 		if err := a.rows([]string{"OP", "KIND", "NAME", "KEY", "SINCE", "DUE", "ATTEMPT", "LAST ERROR"}, rows); err != nil {
 			return err
 		}
@@ -64,6 +63,14 @@ func (a *app) printDescription(d *crusterv1.DescribeResponse) error {
 		return a.rows([]string{"NAME", "AT", "OUTCOME"}, rows)
 	}
 	return nil
+}
+
+func pendingRow(p pendingView, wire *crusterv1.PendingOp) []string {
+	attempt := ""
+	if p.Attempt > 0 {
+		attempt = strconv.FormatUint(uint64(p.Attempt), 10)
+	}
+	return []string{strconv.FormatUint(uint64(p.Number), 10), p.Kind, short(p.Name, 40), short(p.Key, 24), when(wire.GetSince()), when(wire.GetDueAt()), attempt, short(errorText(p.LastError), 60)}
 }
 
 func (a *app) workflowHistory() *cobra.Command {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -9,10 +10,21 @@ import (
 	"github.com/cruster/cruster/client"
 )
 
-// done prints that something was done to an execution.
-func (a *app) done(verb, execution string) error {
-	return a.emit(map[string]string{"execution": execution, "done": verb}, func() error {
-		_, err := fmt.Fprintf(a.stdout, "%s: %s\n", verb, oneLine(execution))
+// doneView is what was done to an execution, or to one of its deferreds.
+type doneView struct {
+	Deferred  string `json:"deferred,omitempty"`
+	Done      string `json:"done"`
+	Execution string `json:"execution"`
+}
+
+// done prints that something was done; text says it to people.
+func (a *app) done(v doneView, text string) error {
+	return a.emit(v, func() error {
+		target := v.Execution
+		if v.Deferred != "" {
+			target += " " + v.Deferred
+		}
+		_, err := fmt.Fprintf(a.stdout, "%s: %s\n", text, oneLine(target))
 		return err
 	})
 }
@@ -31,12 +43,28 @@ func (a *app) workflowInterrupt() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.done("interrupted", args[0])
+				if err := a.done(doneView{Done: "interrupted", Execution: args[0]}, "asked to stop"); err != nil {
+					return err
+				}
+				return a.warnPaused(cmd.Context(), c, args[0])
 			})
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the workflow and for people")
 	return cmd
+}
+
+// warnPaused tells that a paused execution does not hear of its interrupt until
+// it is resumed.
+func (a *app) warnPaused(ctx context.Context, c *client.Client, execution string) error {
+	resp, err := c.Workflows().Poll(ctx, &crusterv1.PollRequest{Namespace: a.namespace, Execution: execution, Encoding: jsonForm})
+	if err != nil {
+		return err
+	}
+	if client.StateOf(resp.GetExecution().GetState()) == client.Paused {
+		fmt.Fprintf(a.stderr, "note: it is paused and stops once it is resumed: %s\n", resumeLine(execution))
+	}
+	return nil
 }
 
 func (a *app) workflowResume() *cobra.Command {
@@ -52,7 +80,7 @@ func (a *app) workflowResume() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.done("resumed", args[0])
+				return a.done(doneView{Done: "resumed", Execution: args[0]}, "resumed")
 			})
 		},
 	}
@@ -83,7 +111,7 @@ func (a *app) deferredResolve() *cobra.Command {
 				if _, err := c.Deferreds().Resolve(cmd.Context(), req); err != nil {
 					return err
 				}
-				return a.done("resolved", args[0]+" "+args[1])
+				return a.done(doneView{Deferred: args[1], Done: "resolved", Execution: args[0]}, "resolved")
 			})
 		},
 	}
@@ -107,7 +135,7 @@ func (a *app) deferredReject() *cobra.Command {
 				if err := c.Reject(cmd.Context(), args[0], args[1], message, kind); err != nil {
 					return err
 				}
-				return a.done("rejected", args[0]+" "+args[1])
+				return a.done(doneView{Deferred: args[1], Done: "rejected", Execution: args[0]}, "rejected")
 			})
 		},
 	}
