@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -78,7 +80,7 @@ func (w *workflowService) start(ctx context.Context, opts *crusterv1.StartOption
 	}
 	input, err := w.input(ctx, ns, opts)
 	if err != nil {
-		return nil, false, err
+		return nil, false, aboutInput(opts, err)
 	}
 	req := host.StartRequest{Namespace: ns, Workflow: opts.GetWorkflow(), Input: input, KeyMode: abi.KeyDerived}
 	switch k := opts.GetIdempotency().(type) {
@@ -87,7 +89,24 @@ func (w *workflowService) start(ctx context.Context, opts *crusterv1.StartOption
 	case *crusterv1.StartOptions_RawKey:
 		req.Key, req.KeyMode = k.RawKey, abi.KeyRaw
 	}
-	return w.engine().StartWorkflow(ctx, req)
+	exec, existed, err := w.engine().StartWorkflow(ctx, req)
+	return exec, existed, aboutInput(opts, err)
+}
+
+// aboutInput says whose input does not fit, and how to look up its type: the
+// schema knows only the place within the value.
+func aboutInput(opts *crusterv1.StartOptions, err error) error {
+	var misfit *abi.Error
+	if !errors.As(err, &misfit) || misfit.Code != abi.CodeBadInput {
+		return err
+	}
+	deployment, _, _ := strings.Cut(opts.GetWorkflow(), "/")
+	about := misfit.WithHint("'cruster-host module describe %.63s' shows the type of the request.", deployment)
+	about.Message = fmt.Sprintf("the input of %.150s: %s", opts.GetWorkflow(), misfit.Message)
+	if opts.GetInput() == nil {
+		about.Message = fmt.Sprintf("%.150s needs an input (%s)", opts.GetWorkflow(), misfit.Message)
+	}
+	return about
 }
 
 // input takes the request as msgpack. Only JSON needs to know its type here; the

@@ -123,7 +123,7 @@ func TestBadRequestsNeverReachTheEngine(t *testing.T) {
 	}{
 		{"UnknownField", func() error {
 			return start(&crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload(`{"prize":1}`)})
-		}, abi.CodeBadInput, `did you mean "price"?`},
+		}, abi.CodeBadInput, `the input of shop/Buy: unknown field "prize"; did you mean "price"?`},
 		{"BadJSON", func() error { return start(&crusterv1.StartOptions{Workflow: "shop/Buy", Input: jsonPayload(`{`)}) }, abi.CodeBadInput, "ends early"},
 		{"BadMsgpack", func() error {
 			return start(&crusterv1.StartOptions{Workflow: "shop/Buy", Input: &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: []byte{0xc1}}}})
