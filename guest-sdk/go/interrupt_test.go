@@ -42,6 +42,7 @@ func TestInterrupt(t *testing.T) {
 
 	_, h, err := run(t, interruptible, "", stop)
 	require.Equal(t, string(abi.CodeInterrupted), cruster.ErrorCode(err))
+	require.ErrorIs(t, err, cruster.ErrInterrupted)
 	require.ErrorContains(t, err, "enough")
 	require.Equal(t, []string{"sleep 1h0m0s", "activity test.echo"}, h.Steps(), "the step after the interrupt was never issued")
 	require.Equal(t, time.Minute, h.Duration())

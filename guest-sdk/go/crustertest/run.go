@@ -10,8 +10,9 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Run executes a workflow to its end and returns its result. Its log goes to
-// the test's.
+// Run executes a workflow to its end and returns its result, or the error that a
+// client would see; that of an interrupted workflow is [cruster.ErrInterrupted] as
+// well. Its log goes to the test's.
 func Run[Req, Res any](t testing.TB, wf *cruster.Workflow[Req, Res], req Req, opts ...Option) (Res, error) {
 	t.Helper()
 	return Execute(wf, req, append([]Option{logTo(t.Logf)}, opts...)...)
@@ -27,13 +28,28 @@ func Execute[Req, Res any](wf *cruster.Workflow[Req, Res], req Req, opts ...Opti
 	cfg := newConfig(opts)
 	out := newWorld(cfg).execute(wf.Name(), body)
 	if out.Error != nil {
-		return res, out.Error
+		return res, outcomeError(out.Error)
 	}
 	if err := abi.Unmarshal(out.Value, &res); err != nil {
 		return res, fmt.Errorf("the result of %s: %w", wf.Name(), err)
 	}
 	return res, nil
 }
+
+// outcomeError lets a test ask for [cruster.ErrInterrupted], which is what the
+// workflow under test returned, beside the error that its caller would see.
+func outcomeError(e *abi.Error) error {
+	if e.Code == abi.CodeInterrupted {
+		return &interruptedError{e}
+	}
+	return e
+}
+
+type interruptedError struct{ seen *abi.Error }
+
+func (e *interruptedError) Error() string        { return e.seen.Error() }
+func (e *interruptedError) Unwrap() error        { return e.seen }
+func (e *interruptedError) Is(target error) bool { return target == cruster.ErrInterrupted }
 
 // Option changes the world that a workflow runs in.
 type Option func(*config)
