@@ -256,6 +256,10 @@ func TestHostileMigrations(t *testing.T) {
 		err := b.deploy("mine", sql)
 		require.Equal(t, abi.CodeMigrationFailed, abi.CodeOf(err), "%s: %v", sql, err)
 	}
+	// What is wrong with a name is said: that it is taken, or that it cannot be had.
+	require.ErrorContains(t, b.deploy("mine", "CREATE TABLE secrets (id)"), `the name "secrets" is taken`)
+	require.ErrorContains(t, b.deploy("mine", "CREATE VIEW Accounts AS SELECT 1"), `the name "Accounts" is taken`)
+	require.ErrorContains(t, b.deploy("mine", "CREATE TABLE cruster_x (id)"), `names like "cruster_x" are Cruster's and SQLite's own`)
 	// A view may be defined before what it reads exists, but reading it is
 	// checked again.
 	require.NoError(t, b.deploy("mine", "CREATE VIEW peek AS SELECT text FROM secrets"))

@@ -126,6 +126,16 @@ func (b *sandbox) Authorize(action sqlite.Action) sqlite.AuthResult {
 }
 
 func refusalOf(action sqlite.Action) string {
+	if t := action.Type(); t == sqlite.OpCreateTable || t == sqlite.OpCreateView {
+		name := action.Table()
+		if t == sqlite.OpCreateView {
+			name = action.View()
+		}
+		if isReserved(name) {
+			return fmt.Sprintf("names like %q are Cruster's and SQLite's own", name)
+		}
+		return fmt.Sprintf("the name %q is taken by a table or view that another migration made", name)
+	}
 	if table := action.Table(); table != "" {
 		return fmt.Sprintf("the table %q is not one of this namespace", table)
 	}
