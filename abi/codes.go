@@ -200,7 +200,7 @@ var Codes = []CodeInfo{
 	{CodeFenced, Unavailable, "another host has taken over", "Nothing was written; ask the new owner.", true},
 	{CodeStore, Unavailable, "the store did not answer", "Check the database; the host goes on by itself once it is back.", true},
 	{CodeStoreInUse, FailedPrecondition, "another process uses this store", "Stop the other host, or choose another data folder.", false},
-	{CodeBadConfig, InvalidArgument, "a setting of the host is not acceptable", "See 'cruster-host help' for the settings.", false},
+	{CodeBadConfig, InvalidArgument, "a setting of the host is not acceptable", "See 'cruster-host serve --help' for the settings.", false},
 	{CodeDeadline, DeadlineExceeded, "the caller's deadline passed before the answer was there", "The work goes on: ask again with the same key, or poll the execution.", true},
 	{CodeStorePrivilege, FailedPrecondition, "the database user lacks a right that Cruster needs", "Run the migrations once as an owner who may create schemas and roles.", false},
 	{CodeUnreachable, Unavailable, "no host answers at the address", "Check --addr or CRUSTER_ADDR, and that a host runs there; 'cruster-host dev' starts one.", true},
