@@ -37,21 +37,18 @@ func (a *app) devCommand() *cobra.Command {
 		Use:   "dev",
 		Short: "Run a host on this machine with its store in a folder",
 		Long: `Run a host on this machine with its store in a folder. Everything survives a crash
-or kill -9; stop it with Ctrl-C, a second Ctrl-C ends it at once.`,
+or kill -9; stop it with Ctrl-C, a second Ctrl-C ends it at once. What workflows
+and activities log is written to standard error.`,
 		Example: `  cruster-host dev
   cruster-host dev --data-dir /tmp/try --grpc-addr 127.0.0.1:0 --http-addr 127.0.0.1:0`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !cmd.Flags().Changed("log-level") {
-				s.logLevel = "warn"
-			}
 			s.store = "sqlite:" + data
 			return a.serve(cmd.Context(), &s)
 		},
 	}
 	s.add(cmd.Flags())
 	cmd.Flags().StringVar(&data, "data-dir", "cruster-data", "folder of the store")
-	cmd.Flags().Lookup("log-level").DefValue = "warn"
 	fromEnvironment(cmd.Flags(), "data-dir")
 	return cmd
 }
