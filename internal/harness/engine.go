@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,6 +50,10 @@ func Engine(t testing.TB, store journal.Store, options ...func(*host.Config)) *h
 	return e
 }
 
+// pushing lets one test at a time push a module: the first compiles it, all
+// others find it in the cache.
+var pushing sync.Map // package path → *sync.Mutex
+
 // Push deploys a Go package as a module, named by the last part of its path
 // unless a name is given.
 func Push(t testing.TB, e *host.Engine, name, pkg string, options ...func(*host.PushRequest)) {
@@ -57,6 +62,9 @@ func Push(t testing.TB, e *host.Engine, name, pkg string, options ...func(*host.
 	for _, o := range options {
 		o(&req)
 	}
+	lock, _ := pushing.LoadOrStore(pkg, &sync.Mutex{})
+	lock.(*sync.Mutex).Lock()
+	defer lock.(*sync.Mutex).Unlock()
 	_, err := e.Push(t.Context(), req)
 	require.NoError(t, err)
 }
