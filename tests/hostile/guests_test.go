@@ -117,8 +117,8 @@ func TestFloods(t *testing.T) {
 		"cancel": {Import: abi.ImportCancel, Number: 1, Times: 200_000},
 		"log":    {Import: abi.ImportLog, Body: make([]byte, 1<<20), Times: 500},
 		"levels": {Import: abi.ImportLog, Body: []byte("line"), Number: -1 << 31, Times: 10_000},
-		"config": {Import: abi.ImportConfig, Body: goodBodies()[abi.ImportConfig], Times: 10_000},
-		"sql":    {Import: abi.ImportTxQuery, Body: goodBodies()[abi.ImportTxQuery], Times: 2_000},
+		"config": {Import: abi.ImportConfig, Body: goodBodies()[abi.ImportConfig], Times: 2_000},
+		"sql":    {Import: abi.ImportTxQuery, Body: goodBodies()[abi.ImportTxQuery], Times: 50},
 	} {
 		for _, where := range []string{inWorkflow, inActivity} {
 			t.Run(name+" in "+where, func(t *testing.T) {
