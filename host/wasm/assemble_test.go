@@ -16,6 +16,7 @@ const (
 	typePtr     = 5 // (i32) → ()
 	typeLog     = 6 // (i32, i32, i32) → ()
 	typeStrange = 7 // (i64) → ()
+	typeFour    = 8 // (i32, i32, i32, i32) → i32
 )
 
 // tiny is a module put together by hand. Its zero value is a module that does
@@ -35,6 +36,7 @@ type tiny struct {
 	table    []byte // a table section
 	startFn  bool   // make _initialize the start function of the module
 	noCode   bool   // leave the code section out
+	locals   int    // how many i32 locals each function declares
 }
 
 type tinyImport struct {
@@ -110,7 +112,7 @@ func (m tiny) assemble() []byte {
 			exports = append(exports, code(str(name), []byte{0}, leb(base+len(functions))))
 		}
 		functions = append(functions, []byte{typ})
-		body = code([]byte{0}, body, []byte{0x0b})
+		body = code(m.declare(), body, []byte{0x0b})
 		bodies = append(bodies, code(leb(len(body)), body))
 	}
 	add(abi.ExportABI, typeAnswer, or(m.abi, i32Const(abi.Version)))
@@ -135,6 +137,7 @@ func (m tiny) assemble() []byte {
 			[]byte{0x60, 1, i32, 0},
 			[]byte{0x60, 3, i32, i32, i32, 0},
 			[]byte{0x60, 1, 0x7e, 0},
+			[]byte{0x60, 4, i32, i32, i32, i32, 1, i32},
 		)),
 		sect(2, vec(imports...)),
 		sect(3, vec(functions...)))
@@ -150,6 +153,13 @@ func (m tiny) assemble() []byte {
 		return out
 	}
 	return append(out, sect(10, vec(bodies...))...)
+}
+
+func (m tiny) declare() []byte {
+	if m.locals == 0 {
+		return []byte{0}
+	}
+	return code([]byte{1}, leb(m.locals), []byte{0x7f})
 }
 
 // self is the index of the extra function in a module with this many imports.

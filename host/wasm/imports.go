@@ -3,6 +3,7 @@ package wasm
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -32,6 +33,11 @@ func exportImports(b wazero.HostModuleBuilder) {
 			i := ctx.Value(instanceKey{}).(*Instance)
 			if i.phase == phaseInit && name != abi.ImportLog {
 				panic(fault(abi.CodeGuestProtocol, "the module called %s.%s outside of a turn", abi.ImportModule, name))
+			}
+			// The engine looks at loop heads only, and a guest need not pass one
+			// between two calls.
+			if ctx.Err() != nil {
+				panic(errStopped)
 			}
 			f(i, ctx, mod.Memory(), stack)
 		}), types(params), types(results)).Export(name)
@@ -177,6 +183,9 @@ func fault(code abi.Code, format string, args ...any) *guestFault {
 
 // Error implements error, so that the engine keeps the value in its chain.
 func (f *guestFault) Error() string { return f.err.Error() }
+
+// errStopped is what a host function panics with if the turn is to end.
+var errStopped = errors.New("the turn is over")
 
 // hostPanic is a failure of the host inside a host function. It is told apart
 // so that a bug of ours is never blamed on the guest.

@@ -83,6 +83,7 @@ func (m *Module) Instantiate(ctx context.Context, world World) (*Instance, error
 		return nil, err
 	}
 	i := &Instance{module: m, world: world}
+	i.stdout.stop, i.stderr.stop = i.stopped, i.stopped
 	i.stdout.emit = func(line []byte) {
 		if i.world.Stdout != nil {
 			guard(func() { i.world.Stdout(line) })
@@ -275,6 +276,14 @@ func (i *Instance) run(ctx context.Context) (context.Context, context.CancelFunc
 		i.memory.Store(i.memorySize())
 		cancel()
 	}
+}
+
+// stopped tells why the turn is to end, if it is.
+func (i *Instance) stopped() error {
+	if i.turn == nil {
+		return nil
+	}
+	return i.turn.Err()
 }
 
 // function finds an export; the engine allots a stack to each handle, so they

@@ -19,12 +19,18 @@ const (
 // lineWriter cuts a standard stream of a guest into lines.
 type lineWriter struct {
 	emit func(line []byte)
+	// stop tells why nothing more is taken, if that is so. One call of the guest
+	// can hand over more than passes in a day.
+	stop func() error
 	buf  []byte
 }
 
-// Write implements [io.Writer]; it never fails.
+// Write implements [io.Writer].
 func (w *lineWriter) Write(p []byte) (int, error) {
 	n := len(p)
+	if err := w.stop(); err != nil {
+		return 0, err
+	}
 	for len(p) > 0 {
 		room := maxLine - len(w.buf)
 		end := bytes.IndexByte(p[:min(len(p), room)], '\n')

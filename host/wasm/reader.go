@@ -128,9 +128,8 @@ func (r *sectionReader) limits() limits {
 	}
 }
 
-// locals skips the declarations of a function's locals.
-func (r *sectionReader) locals() {
-	var total uint64
+// locals skips the declarations of a function's locals and counts them.
+func (r *sectionReader) locals() (total uint64) {
 	for groups := r.u32(); groups > 0 && r.err == nil; groups-- {
 		total += uint64(r.u32())
 		r.valueType()
@@ -138,6 +137,7 @@ func (r *sectionReader) locals() {
 			r.fail("a function has more than %d locals", maxLocals)
 		}
 	}
+	return total
 }
 
 // expression skips a constant expression.

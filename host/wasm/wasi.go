@@ -53,7 +53,7 @@ func (i *Instance) systemConfig() wazero.ModuleConfig {
 		WithStartFunctions().
 		WithStdout(&i.stdout).
 		WithStderr(&i.stderr).
-		WithRandSource(guardedReader{random}).
+		WithRandSource(guardedReader{random, i.stopped}).
 		WithWalltime(wall, resolution).
 		WithNanotime(monotonic, resolution).
 		WithNanosleep(i.nanosleep)
@@ -85,10 +85,17 @@ func (i *Instance) nanosleep(ns int64) {
 	}
 }
 
-// guardedReader marks panics of the world's random source as the host's.
-type guardedReader struct{ io.Reader }
+// guardedReader marks panics of the world's random source as the host's, and
+// yields nothing more once the turn is to end.
+type guardedReader struct {
+	io.Reader
+	stop func() error
+}
 
 func (r guardedReader) Read(p []byte) (n int, err error) {
+	if err := r.stop(); err != nil {
+		return 0, err
+	}
 	guard(func() { n, err = r.Reader.Read(p) })
 	return n, err
 }
