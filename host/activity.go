@@ -39,30 +39,38 @@ func (a *activity) writeLog(level int32, message []byte) {
 	}
 }
 
-// performActivity runs one attempt of an activity and posts what came of it. It
-// posts nothing if ctx ends first: then nobody waits any more, or the host
-// goes down and the attempt will be repeated.
+// performActivity runs one attempt of an activity and posts what came of it. If
+// ctx ends first then nobody waits any more, or the host goes down and the
+// attempt will be repeated: it posts nothing, unless a transaction was
+// committed. The run holds everything else up until it has heard of that.
 func (e *Engine) performActivity(ctx context.Context, r *run, row *journal.Execution, o journal.Op, body *abi.Activity, failed uint32) {
 	if err := e.activities.Acquire(ctx, 1); err != nil {
 		return
 	}
 	defer e.activities.Release(1)
+	if e.draining.Load() {
+		return
+	}
 	a := &activity{
 		eng: e, run: r, row: row, op: o, body: body, failed: failed,
 		log: e.log.With("execution", row.Name(), "activity", body.Name, "attempt", failed+1),
 	}
 	e.fault(FaultActivityBefore)
-	for conflicts := 0; ctx.Err() == nil; {
+	for conflicts, failures := 0, 0; ctx.Err() == nil; {
 		mail, err := a.attempt(ctx)
 		switch {
 		case err == nil:
-			if mail != nil && ctx.Err() == nil {
+			if _, durable := mail.(committedMail); durable || mail != nil && ctx.Err() == nil {
 				e.metrics.observeAttempt(mail)
 				e.post(r.id, mail)
 			}
 			return
+		case !errors.Is(err, journal.ErrConflict):
+			// The store is to blame, not the activity.
+			failures++
+			a.log.Warn("repeating the attempt", "error", err)
+			wait(ctx, min(time.Duration(failures)*20*time.Millisecond, 5*time.Second))
 		case conflicts < conflictLimit:
-			// The database or the host is to blame, not the activity.
 			conflicts++
 			a.log.Debug("repeating the attempt", "error", err)
 			wait(ctx, jittered(conflicts))
@@ -187,7 +195,7 @@ func (a *activity) crashed(ctx context.Context, err error, timeout time.Duration
 
 // commitTx commits the activity's SQL together with its journal entry.
 func (a *activity) commitTx(ctx context.Context, fx *effects, value []byte) (event, error) {
-	entry, wanted := a.run.reserve(a.op.Number, value, a.failed+1)
+	entry, wanted := a.run.reserve(ctx, a.op.Number, value, a.failed+1)
 	if !wanted {
 		return droppedMail{op: a.op.Number}, nil
 	}

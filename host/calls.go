@@ -77,8 +77,12 @@ func (e *Engine) awaitChild(ctx context.Context, parent journal.ID, number uint3
 		if err != nil {
 			return storeError("load the callee", err)
 		}
-		if row.State.Final() {
+		switch {
+		case row.State.Final():
 			e.waiters.notify(row)
+		case row.State == journal.Running && row.WakeAt <= e.now().UnixNano():
+			// Recovery may stand still because the host is full of callers.
+			e.nudge(child)
 		}
 		return nil
 	})

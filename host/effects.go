@@ -35,7 +35,7 @@ func (r *run) perform(o *op) {
 	ctx, cancel := context.WithCancel(r.eng.ctx)
 	r.inflight[o.Number] = &work{cancel: cancel}
 	// The goroutine gets copies: op and row belong to the run.
-	number, row, body, failed := o.Number, *r.row, o.body, o.attempts
+	number, row, body, at, failed := o.Number, *r.row, o.body, o.issuedAt, o.attempts
 	started := r.eng.work.start(func() {
 		switch b := body.(type) {
 		case *abi.Activity:
@@ -43,7 +43,7 @@ func (r *run) perform(o *op) {
 		case *abi.Call:
 			r.eng.performCall(ctx, r, &row, o.Op, b)
 		case *abi.Resolve:
-			r.eng.performResolve(ctx, r, &row, number, b)
+			r.eng.performResolve(ctx, r, &row, number, at, b)
 		case *abi.Poll:
 			r.eng.performPoll(ctx, r, &row, number, b)
 		}
@@ -78,16 +78,16 @@ func (e *Engine) done(id journal.ID, number uint32, outcome abi.Outcome) {
 	e.post(id, doneMail{op: number, outcome: outcome})
 }
 
-// persist repeats do until it succeeds, fails for good, or ctx ends: a failure
-// of the store is not the outcome of an op. It reports whether there is an
-// outcome.
+// persist repeats do until it succeeds, fails for good, ctx ends or the engine
+// drains: a failure of the store is not the outcome of an op. It reports whether
+// there is an outcome.
 func (e *Engine) persist(ctx context.Context, what string, do func() error) (*abi.Error, bool) {
 	for delay := 20 * time.Millisecond; ; delay = min(2*delay, 5*time.Second) {
 		err := do()
 		if err == nil {
 			return nil, true
 		}
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || e.draining.Load() {
 			return nil, false
 		}
 		if coded := abi.AsError(err); !passing(coded) {
@@ -110,15 +110,17 @@ func passing(err *abi.Error) bool {
 }
 
 // performResolve settles a deferred for a workflow. The answer is true if this
-// settled it, false if it was settled before.
-func (e *Engine) performResolve(ctx context.Context, r *run, row *journal.Execution, number uint32, b *abi.Resolve) {
+// settled it, false if it was settled before. After a crash it is asked again
+// and must say the same, so the settlement bears a time that is this op's alone
+// and by which it is known again.
+func (e *Engine) performResolve(ctx context.Context, r *run, row *journal.Execution, number uint32, at int64, b *abi.Resolve) {
 	name := b.Execution
 	if name == "" {
 		name = row.Name()
 	}
 	settled := true
 	failure, ok := e.persist(ctx, "resolve a deferred", func() error {
-		err := e.Settle(ctx, row.Namespace, name, journal.Deferred{Name: b.Name, Value: b.Value, Error: b.Error})
+		err := e.Settle(ctx, row.Namespace, name, journal.Deferred{Name: b.Name, Value: b.Value, Error: b.Error, At: at + int64(number)})
 		if errors.Is(err, &abi.Error{Code: abi.CodeDeferredSettled}) {
 			settled, err = false, nil
 		}

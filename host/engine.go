@@ -52,8 +52,9 @@ type Engine struct {
 	draining atomic.Bool
 	lost     atomic.Pointer[abi.Error] // set once ownership is lost
 
-	mu   sync.Mutex
-	runs map[journal.ID]*run // guarded by mu
+	mu       sync.Mutex
+	runs     map[journal.ID]*run      // guarded by mu
+	starting map[journal.ID]*starting // guarded by mu; starts on their way to the journal
 }
 
 // New makes an engine. It does nothing before Start.
@@ -85,6 +86,7 @@ func New(cfg Config) (*Engine, error) {
 		abandon:    abandon,
 		started:    make(chan struct{}),
 		runs:       map[journal.ID]*run{},
+		starting:   map[journal.ID]*starting{},
 	}
 	e.resident = newResidents(cfg.MaxResident, e.metrics.resident)
 	e.committer = journal.NewCommitter(cfg.Store, journal.CommitterOptions{Observe: e.metrics.observeCommit, Logger: cfg.Logger})
@@ -230,13 +232,38 @@ func (e *Engine) commit(w journal.Write) (journal.Result, error) {
 func (e *Engine) post(id journal.ID, ev event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.postLocked(id, ev)
+}
+
+// postLocked is post for who holds e.mu.
+func (e *Engine) postLocked(id journal.ID, ev event) {
 	r := e.runs[id]
 	if r == nil {
 		r = newRun(e, id)
 		e.runs[id] = r
 		e.metrics.executions.Set(float64(len(e.runs)))
+		if s := e.starting[id]; s != nil {
+			s.found = true
+		}
 	}
 	r.post(ev)
+}
+
+// nudge has an execution loaded if it is not in memory. One that is needs no
+// telling.
+func (e *Engine) nudge(id journal.ID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.runs[id] == nil {
+		e.postLocked(id, wakeMail{})
+	}
+}
+
+// holds tells whether an execution is in memory.
+func (e *Engine) holds(id journal.ID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.runs[id] != nil
 }
 
 // inMemory counts the executions in memory.

@@ -28,6 +28,14 @@ func (fx *effects) call(ctx context.Context, name string, body []byte) ([]byte, 
 	if fx.infra != nil {
 		return nil, abi.Errorf(abi.CodeTxConflict, "the transaction is over: %v", fx.infra)
 	}
+	reply, err := fx.serve(ctx, name, body)
+	if err != nil && err.Code == abi.CodeStore && ctx.Err() == nil {
+		fx.infra = err
+	}
+	return reply, err
+}
+
+func (fx *effects) serve(ctx context.Context, name string, body []byte) ([]byte, *abi.Error) {
 	switch name {
 	case abi.ImportTxExec, abi.ImportTxQuery:
 		return fx.sql(ctx, name, body)

@@ -27,9 +27,10 @@ func (e *Engine) recoverAll(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-every.C:
-			// What is to be loaded at once is in memory already: whoever writes
-			// that wake time has the execution there.
-			e.scan(ctx, journal.Wake{At: journal.Now + 1})
+			// What is to be loaded at once should be in memory: whoever writes that
+			// wake time has the execution there. It is looked for all the same,
+			// because a wake-up that was lost would otherwise be lost for ever.
+			e.scan(ctx, journal.Wake{})
 		}
 	}
 }
@@ -63,10 +64,10 @@ func (e *Engine) bringBack(ctx context.Context, w journal.Wake) {
 		}
 		return
 	}
-	for e.inMemory() >= e.cfg.MaxExecutions && ctx.Err() == nil {
+	for e.inMemory() >= e.cfg.MaxExecutions && !e.holds(w.ID) && ctx.Err() == nil {
 		wait(ctx, 10*time.Millisecond)
 	}
-	e.post(w.ID, wakeMail{})
+	e.nudge(w.ID)
 }
 
 // sweep deletes finished executions once their time is over.

@@ -31,10 +31,16 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	r.adopt(row)
+	clear(r.deferreds)
 	for _, d := range settled {
 		r.deferreds[d.Name] = d
 	}
 	if row.State != journal.Running {
+		// The commit that ended it may have been one whose answer was lost: then
+		// nobody has been told.
+		r.stopWork()
+		r.eng.timers.set(r.id, journal.Never)
+		r.eng.waiters.notify(row)
 		return nil
 	}
 	return r.rebuild(ctx)
@@ -57,6 +63,12 @@ func (r *run) rebuild(ctx context.Context) error {
 	r.salvage()
 	r.mu.Unlock()
 	r.delivered = reader.seq
+	for number := range r.inflight {
+		if pending[number] == nil {
+			// The guest gave up on it in a turn whose commit was in doubt.
+			r.endWork(number)
+		}
+	}
 	if res.outcome != nil {
 		// The last delivery is durable, its consequence is not: a transaction
 		// committed it, and the host was gone before the result was.
@@ -81,7 +93,7 @@ func (r *run) salvage() {
 
 func (r *run) rebuildFailed(err error) error {
 	var coded *abi.Error
-	if r.eng.ctx.Err() != nil || !errors.As(err, &coded) {
+	if r.eng.ctx.Err() != nil || !errors.As(err, &coded) || coded.Code == abi.CodeStore {
 		r.unload()
 		return err
 	}

@@ -170,7 +170,10 @@ func (r *run) settleDown() bool {
 	next := journal.Never
 	r.mu.Lock()
 	for _, o := range r.pending {
-		next = min(next, o.dueAt())
+		// What is settled waits for its place in the journal, not for a time.
+		if !o.settled() {
+			next = min(next, o.dueAt())
+		}
 	}
 	wake := r.wakeAt()
 	r.mu.Unlock()
@@ -178,7 +181,7 @@ func (r *run) settleDown() bool {
 	if wake == journal.Now || r.guest != nil {
 		return false
 	}
-	if r.row.WakeAt != wake && r.commitWake(wake) != nil {
+	if r.row.WakeAt != wake && !r.commitWake(wake) {
 		return false
 	}
 	if next > r.eng.now().Add(timerHorizon).UnixNano() {
@@ -198,13 +201,15 @@ func (r *run) wakeAt() int64 {
 }
 
 // commitWake corrects the wake time in the store, so that the run can be
-// forgotten.
-func (r *run) commitWake(wake int64) error {
+// forgotten. It reports whether it did.
+func (r *run) commitWake(wake int64) bool {
 	_, err := r.eng.commit(journal.Write{ID: r.id, Update: &journal.Update{State: r.row.State, WakeAt: wake}})
-	if err == nil {
-		r.row.WakeAt = wake
+	if err != nil {
+		r.rollBack(batch{}, err)
+		return false
 	}
-	return err
+	r.row.WakeAt = wake
+	return true
 }
 
 // dropGuest closes the instance, if there is one. The journal knows all it
@@ -308,14 +313,19 @@ func (r *run) read(ev event) {
 		r.mu.Lock()
 		delete(r.reserved, ev.seq)
 		r.mu.Unlock()
+	case startMail:
+		if r.row.CreatedAt != ev.row.CreatedAt {
+			// It is another one than that of the same name which was here before.
+			r.reload(batch{})
+		}
 	case droppedMail:
 		r.endWork(ev.op)
 	case settleMail:
-		ev.reply <- r.settle(ev.deferred)
+		r.answer(ev, ev.reply, "settle "+ev.deferred.Name, r.settle(ev.deferred))
 	case interruptMail:
-		ev.reply <- r.interrupt(ev.interrupt)
+		r.answer(ev, ev.reply, "interrupt "+r.row.Name(), r.interrupt(ev.interrupt))
 	case resumeMail:
-		ev.reply <- r.resumePaused()
+		r.answer(ev, ev.reply, "resume "+r.row.Name(), r.resumePaused())
 	case inspectMail:
 		ev.reply <- r.inspect()
 	}
@@ -351,14 +361,17 @@ func (r *run) readFailed(m failedMail) {
 	if o == nil || o.settled() {
 		return
 	}
+	body, ok := o.body.(*abi.Activity)
+	if !ok {
+		return // after a reload the number may be that of another op, if the guest cheats
+	}
 	o.attempts++
 	o.lastError = m.err
-	retry := o.body.(*abi.Activity).Retry
-	if !m.err.Retryable || o.attempts > retry.Retries {
+	if !m.err.Retryable || o.attempts > body.Retry.Retries {
 		o.outcome = &abi.Outcome{Error: m.err}
 		return
 	}
-	o.nextAt = addTime(r.eng.now().UnixNano(), backoff(retry, o.attempts, randomFraction))
+	o.nextAt = addTime(r.eng.now().UnixNano(), backoff(body.Retry, o.attempts, randomFraction))
 	r.attempts = append(r.attempts, journal.Entry{
 		Kind: journal.Attempt, Op: o.Op, Attempts: o.attempts, Error: m.err, NextAt: o.nextAt,
 	})

@@ -14,7 +14,8 @@ import (
 // Settle resolves (Value) or rejects (Error) a deferred of an execution, from
 // outside or from another workflow. It returns once that is durable; if the
 // deferred was settled before, the first settlement stands and the error says
-// so.
+// so. A settlement that names its time (At) may be repeated: the same one is not
+// another.
 func (e *Engine) Settle(ctx context.Context, namespace, execution string, d journal.Deferred) error {
 	if err := checkName("deferred", d.Name); err != nil {
 		return abi.Errorf(abi.CodeBadRequest, "%s", err.Message)
@@ -31,7 +32,9 @@ func (e *Engine) Settle(ctx context.Context, namespace, execution string, d jour
 			d.Error.Code = abi.CodeDeferredRejected
 		}
 	}
-	d.At = e.now().UnixNano()
+	if d.At == 0 {
+		d.At = e.now().UnixNano()
+	}
 	return e.ask(ctx, namespace, execution, func(reply chan<- error) event { return settleMail{d, reply} })
 }
 
@@ -77,7 +80,10 @@ func (e *Engine) ask(ctx context.Context, namespace, execution string, mail func
 // settle makes a settlement durable. The row is marked to be loaded in the same
 // commit, so that a crash right after it wakes the execution all the same.
 func (r *run) settle(d journal.Deferred) error {
-	if _, ok := r.deferreds[d.Name]; ok {
+	if first, ok := r.deferreds[d.Name]; ok {
+		if sameSettlement(first, d) {
+			return nil
+		}
 		return r.settledBefore(d.Name)
 	}
 	if r.row.State.Final() {
@@ -86,35 +92,39 @@ func (r *run) settle(d journal.Deferred) error {
 	u := r.sameRow()
 	r.eng.fault(FaultSettleBeforeCommit)
 	res, err := r.eng.commit(journal.Write{ID: r.id, Settle: &d, Update: &u})
-	if errors.Is(err, journal.ErrUndecided) {
-		res, err = r.lookUpSettled(d)
-	}
 	if err != nil {
-		return storeError("settle "+d.Name, err)
+		return err
 	}
 	r.eng.fault(FaultSettleAfterCommit)
 	if res.Existed {
-		return r.settledBefore(d.Name)
+		err := r.settledBefore(d.Name)
+		r.reload(batch{}) // it knows more than this run
+		return err
 	}
 	r.row.WakeAt = u.WakeAt
 	r.deferreds[d.Name] = d
 	return nil
 }
 
-// lookUpSettled finds out whether a settlement whose answer was lost took
-// effect.
-func (r *run) lookUpSettled(d journal.Deferred) (journal.Result, error) {
-	settled, err := r.eng.store.Deferreds(r.eng.ctx, r.id)
-	if err != nil {
-		return journal.Result{}, err
+func sameSettlement(a, b journal.Deferred) bool {
+	return a.At == b.At && bytes.Equal(a.Value, b.Value) && reflect.DeepEqual(a.Error, b.Error)
+}
+
+// answer tells whoever asked what became of it. If the answer to a commit was
+// lost the run no longer knows its own row: it is loaded again, and then asked
+// again. Each request sees from the row whether it has been done.
+func (r *run) answer(ev event, reply chan<- error, doing string, err error) {
+	switch {
+	case err == nil:
+		r.setbacks = 0
+		reply <- nil
+	case errors.Is(err, journal.ErrUndecided) && r.eng.ctx.Err() == nil:
+		r.reload(batch{})
+		r.setback(doing, err)
+		r.unread([]event{ev})
+	default:
+		reply <- storeError(doing, err)
 	}
-	for _, s := range settled {
-		if s.Name == d.Name {
-			mine := s.At == d.At && bytes.Equal(s.Value, d.Value) && reflect.DeepEqual(s.Error, d.Error)
-			return journal.Result{Existed: !mine}, nil
-		}
-	}
-	return journal.Result{}, journal.ErrUndecided
 }
 
 // interrupt makes a request to stop durable.
@@ -127,7 +137,7 @@ func (r *run) interrupt(i journal.Interrupt) error {
 	}
 	u := r.sameRow()
 	if _, err := r.eng.commit(journal.Write{ID: r.id, Interrupt: &i, Update: &u}); err != nil {
-		return storeError("interrupt "+r.row.Name(), err)
+		return err
 	}
 	r.row.WakeAt, r.row.Interrupt = u.WakeAt, &i
 	return nil
@@ -139,13 +149,19 @@ func (r *run) resumePaused() error {
 	if r.row.State != journal.Paused {
 		return abi.Errorf(abi.CodeNotPaused, "%s is %s", r.row.Name(), r.row.State)
 	}
-	if _, err := r.eng.commit(journal.Write{ID: r.id, Update: &journal.Update{State: journal.Running, WakeAt: journal.Now}}); err != nil {
-		return storeError("resume "+r.row.Name(), err)
+	_, err := r.eng.commit(journal.Write{ID: r.id, Update: &journal.Update{State: journal.Running, WakeAt: journal.Now}})
+	if errors.Is(err, journal.ErrUndecided) {
+		// Nothing tells whether it goes on because of this request; but nobody
+		// may miss it if it does.
+		r.reload(batch{})
+		return storeError("resume "+r.id.String(), err)
+	}
+	if err != nil {
+		return err
 	}
 	r.log.Info("resumed")
-	r.unload()
+	r.reload(batch{})
 	r.crashes = 0
-	r.wakeUp()
 	return nil
 }
 

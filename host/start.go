@@ -42,7 +42,9 @@ func (e *Engine) startWorkflow(ctx context.Context, req StartRequest, parent jou
 	}
 	row.Parent, row.ParentOp = parent, parentOp
 	e.fault(FaultStartBeforeCommit)
+	e.beginStart(row.ID)
 	res, err := e.commitStart(ctx, row)
+	e.endStart(row, res, err)
 	if err != nil {
 		return nil, false, storeError("start "+row.Name(), err)
 	}
@@ -51,16 +53,55 @@ func (e *Engine) startWorkflow(ctx context.Context, req StartRequest, parent jou
 		return found, true, err
 	}
 	e.metrics.started.Inc()
-	e.post(row.ID, startMail{row: row})
 	e.fault(FaultStartAfterCommit)
 	return row, false, nil
+}
+
+// starting is a start on its way to the journal. From the moment it is durable
+// until its caller is scheduled again anybody may find it in the store, load it,
+// run it to its end and forget it. Who then brings its row along as that of a
+// new execution would run it a second time.
+type starting struct {
+	callers int
+	found   bool // somebody else has loaded it
+}
+
+func (e *Engine) beginStart(id journal.ID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.starting[id]
+	if s == nil {
+		s = &starting{found: e.runs[id] != nil}
+		e.starting[id] = s
+	}
+	s.callers++
+}
+
+// endStart sets the execution to work, if there may be a new one.
+func (e *Engine) endStart(row *journal.Execution, res journal.Result, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.starting[row.ID]
+	if s.callers--; s.callers == 0 {
+		delete(e.starting, row.ID)
+	}
+	switch {
+	case errors.Is(err, journal.ErrUndecided):
+		// It was given up before the store could tell. If it is there it must run.
+		e.postLocked(row.ID, wakeMail{})
+	case err != nil || res.Existed:
+	case s.found && e.runs[row.ID] == nil:
+		e.postLocked(row.ID, wakeMail{})
+	default:
+		e.postLocked(row.ID, startMail{row: row})
+	}
 }
 
 // commitStart makes a start durable. If the answer to its commit was lost, the
 // row tells: had it been somebody else's, it would have been there before.
 func (e *Engine) commitStart(ctx context.Context, row *journal.Execution) (journal.Result, error) {
 	res, err := e.commit(journal.Write{ID: row.ID, Start: row})
-	for delay := 20 * time.Millisecond; errors.Is(err, journal.ErrUndecided) && ctx.Err() == nil; delay *= 2 {
+	for delay := 20 * time.Millisecond; errors.Is(err, journal.ErrUndecided) && ctx.Err() == nil; delay = min(2*delay, 5*time.Second) {
 		found, lerr := e.store.Load(ctx, row.ID)
 		switch {
 		case lerr == nil && found.CreatedAt == row.CreatedAt:

@@ -73,9 +73,14 @@ func (r *run) waitsForNothing() bool {
 // sleep that is over, a deferred that is settled, an interrupt that was asked
 // for, a retry whose delay has passed.
 func (r *run) completeDue() {
-	now := r.eng.now().UnixNano()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.completeReady()
+}
+
+// completeReady is completeDue for who holds r.mu.
+func (r *run) completeReady() {
+	now := r.eng.now().UnixNano()
 	for _, o := range r.pending {
 		if o.settled() {
 			continue
@@ -167,12 +172,13 @@ func (r *run) tick() int64 {
 }
 
 // reserve gives an activity's transaction its place in the journal. It reports
-// false if nobody waits for the op any more.
-func (r *run) reserve(number uint32, value []byte, attempts uint32) (journal.Entry, bool) {
+// false if nobody waits for the op any more, or if ctx, that of the work for it,
+// is over: then somebody else may be at work on the same op.
+func (r *run) reserve(ctx context.Context, number uint32, value []byte, attempts uint32) (journal.Entry, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	o := r.pending[number]
-	if o == nil || o.settled() {
+	if o == nil || o.settled() || ctx.Err() != nil {
 		return journal.Entry{}, false
 	}
 	r.seq++
@@ -237,6 +243,10 @@ func (r *run) conclude(b batch, res turnResult) bool {
 	r.crashes = 0
 	r.mu.Lock()
 	r.settleOps(b.entries, res)
+	// What is ready at once must show in the wake time: the guest may have asked
+	// for a deferred that was settled long ago, and nobody would come to say so
+	// after a crash.
+	r.completeReady()
 	update := r.updateAfter(res)
 	w := journal.Write{ID: r.id, Update: &update, Entries: r.numberAttempts()}
 	r.mu.Unlock()
@@ -346,6 +356,13 @@ func (r *run) rollBack(b batch, err error) {
 	if errors.Is(err, journal.ErrFenced) || r.eng.ctx.Err() != nil {
 		return
 	}
+	r.reload(b)
+	r.setback("commit", err)
+}
+
+// reload has the run rebuilt from the journal. The outcomes of a batch and of
+// ops that wait for theirs to be delivered are kept.
+func (r *run) reload(b batch) {
 	r.mu.Lock()
 	for _, o := range r.pending {
 		if o.outcome != nil {
@@ -359,7 +376,6 @@ func (r *run) rollBack(b batch, err error) {
 	}
 	r.mu.Unlock()
 	r.unload()
-	r.setback("commit", err)
 	r.wakeUp()
 }
 
@@ -390,7 +406,7 @@ func (r *run) crashed(b batch, err error) bool {
 	var trap *wasm.Trap
 	var coded *abi.Error
 	isTrap := errors.As(err, &trap)
-	if !errors.As(err, &coded) {
+	if !errors.As(err, &coded) || coded.Code == abi.CodeStore {
 		// Neither the guest nor the journal is to blame: the store is.
 		r.rollBack(b, err)
 		return false

@@ -1,0 +1,83 @@
+package host
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/memory"
+)
+
+// startBundle is an engine and an execution that is not durable yet. Its module
+// is missing, so whoever runs it pauses it.
+func startBundle(t *testing.T) (*Engine, *memory.Store, *journal.Execution) {
+	store := memory.New()
+	e, err := New(Config{Store: store, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	require.NoError(t, e.Start(t.Context()))
+	t.Cleanup(func() { require.NoError(t, e.Stop(context.Background())) })
+	return e, store, &journal.Execution{
+		ID: journal.IDOf(DefaultNamespace, "gone/Workflow", "k"), Namespace: DefaultNamespace, Workflow: "gone/Workflow", Key: "k",
+		Digest: "missing", Input: abi.Nil, State: journal.Running, WakeAt: journal.Now, CreatedAt: 1,
+	}
+}
+
+// TestStartThatIsFoundFirst has an execution found in the store, brought to its
+// end and forgotten before the caller of its start comes to hand it over.
+func TestStartThatIsFoundFirst(t *testing.T) {
+	t.Parallel()
+	e, store, row := startBundle(t)
+	e.beginStart(row.ID)
+	_, err := e.commit(journal.Write{ID: row.ID, Start: row})
+	require.NoError(t, err)
+	e.nudge(row.ID)
+	<-e.work.idle()
+	require.Zero(t, e.inMemory())
+	over := journal.Update{State: journal.Completed, WakeAt: journal.Never, Value: abi.Nil, FinishedAt: 2}
+	_, err = e.commit(journal.Write{ID: row.ID, Update: &over})
+	require.NoError(t, err)
+
+	e.endStart(row, journal.Result{}, nil)
+	<-e.work.idle()
+	after, err := store.Load(t.Context(), row.ID)
+	require.NoError(t, err)
+	require.Equal(t, journal.Completed, after.State, "it ran a second time")
+	require.Empty(t, e.starting)
+	require.Zero(t, e.inMemory())
+}
+
+// TestStartGivenUpInDoubt has the caller of a start leave before the store could
+// tell whether it is durable. It is, so it must run.
+func TestStartGivenUpInDoubt(t *testing.T) {
+	t.Parallel()
+	e, store, row := startBundle(t)
+	e.beginStart(row.ID)
+	_, err := e.commit(journal.Write{ID: row.ID, Start: row})
+	require.NoError(t, err)
+	e.endStart(row, journal.Result{}, journal.ErrUndecided)
+	<-e.work.idle()
+	after, err := store.Load(t.Context(), row.ID)
+	require.NoError(t, err)
+	require.Equal(t, journal.Paused, after.State, "nobody ran it")
+}
+
+// TestSettledOpNeedsNoTimer holds a sleep that is over up behind a transaction
+// that is undecided: it waits for the transaction, and must not keep the host
+// busy meanwhile.
+func TestSettledOpNeedsNoTimer(t *testing.T) {
+	t.Parallel()
+	e, _, row := startBundle(t)
+	r := newRun(e, row.ID)
+	r.adopt(row)
+	o, failure := decodeOp(abi.OpSleep, abi.MustMarshal(&abi.Sleep{Duration: 1}), 1, 1)
+	require.Nil(t, failure)
+	r.pending[1], r.reserved[1] = o, struct{}{}
+	r.completeDue()
+	require.True(t, o.settled())
+	r.settleDown()
+	require.False(t, e.timers.has(row.ID))
+}

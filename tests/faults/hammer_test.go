@@ -1,0 +1,130 @@
+package faults
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/journal"
+)
+
+// TestHammer has many callers do to the same executions whatever can be done to
+// them, while hardly any instance may stay warm. All must come to an end, no
+// journal may hold a delivery twice, and nothing may be left in memory.
+func TestHammer(t *testing.T) {
+	t.Parallel()
+	store := harness.Store(t, "sqlite")
+	registry := prometheus.NewRegistry()
+	e := harness.Engine(t, store, func(c *host.Config) {
+		c.MaxResident, c.IdleTimeout, c.Registerer = 3, 20*time.Millisecond, registry
+	})
+	harness.Push(t, e, "races", "tests/guests/races")
+	var callers sync.WaitGroup
+	for seed := range uint64(6) {
+		callers.Go(func() {
+			random := rand.New(rand.NewPCG(seed, 1))
+			for range 80 {
+				hammer(t, e, random)
+			}
+		})
+	}
+	callers.Wait()
+
+	for i := range hammered {
+		for _, workflow := range []string{"Late", "Long", "Parent", "Race", "Resolve"} {
+			key := fmt.Sprint(workflow, i)
+			_, _, err := e.StartWorkflow(t.Context(), host.StartRequest{Workflow: "races/" + workflow, Input: harness.Encode(t, key)})
+			require.NoError(t, err)
+			execution := "races/" + workflow + "/" + key
+			for _, name := range []string{execution, "races/Late/" + key + "-late"} {
+				for _, deferred := range []string{"gate", "early"} {
+					settleAny(t, e, name, deferred)
+				}
+			}
+			row := harness.Wait(t, e, execution)
+			require.True(t, row.State.Final(), "%s is %s: %v", execution, row.State, row.Error)
+			checkJournal(t, store, row)
+		}
+	}
+	harness.Eventually(t, "nothing is left in memory", func() bool {
+		return gauge(t, registry, "cruster_executions_in_memory") == 0 && gauge(t, registry, "cruster_instances_resident") == 0
+	})
+}
+
+// hammered is how many executions of each workflow there are.
+const hammered = 4
+
+// hammer does one thing to one execution. It may come too late, too early, or
+// find that there is nothing to do.
+func hammer(t *testing.T, e *host.Engine, random *rand.Rand) {
+	workflow := []string{"Late", "Long", "Parent", "Race", "Resolve"}[random.IntN(5)]
+	key := fmt.Sprint(workflow, random.IntN(hammered))
+	execution := "races/" + workflow + "/" + key
+	var err error
+	switch random.IntN(6) {
+	case 0, 1:
+		_, _, err = e.StartWorkflow(t.Context(), host.StartRequest{Workflow: "races/" + workflow, Input: harness.Encode(t, key)})
+	case 2:
+		settleAny(t, e, execution, []string{"gate", "early", "nobody's"}[random.IntN(3)])
+	case 3:
+		if random.IntN(4) == 0 {
+			err = e.Interrupt(t.Context(), "", execution, "hammered")
+		}
+	case 4:
+		_, err = e.Describe(t.Context(), "", execution)
+	case 5:
+		err = e.Resume(t.Context(), "", execution)
+	}
+	expected(t, err)
+}
+
+func settleAny(t *testing.T, e *host.Engine, execution, name string) {
+	err := e.Settle(t.Context(), "", execution, journal.Deferred{Name: name, Value: harness.Encode(t, "x")})
+	expected(t, err)
+}
+
+func expected(t *testing.T, err error) {
+	switch abi.CodeOf(err) {
+	case abi.CodeExecutionNotFound, abi.CodeDeferredSettled, abi.CodeAlreadyOver, abi.CodeNotPaused:
+	default:
+		require.NoError(t, err)
+	}
+}
+
+// checkJournal holds a journal against what must be true of any: an op is
+// delivered once at most, and neither turns nor time run backwards.
+func checkJournal(t *testing.T, store journal.Store, row *journal.Execution) {
+	entries, err := store.Entries(t.Context(), row.ID, 0, 10_000)
+	require.NoError(t, err)
+	delivered, at, turn := map[uint32]bool{}, row.CreatedAt, uint64(0)
+	for _, en := range entries {
+		require.GreaterOrEqual(t, en.At, at, "entry %d", en.Seq)
+		at = en.At
+		if en.Kind != journal.Delivery {
+			continue
+		}
+		require.False(t, delivered[en.Op.Number], "op %d is delivered twice", en.Op.Number)
+		require.GreaterOrEqual(t, en.Turn, turn, "entry %d", en.Seq)
+		delivered[en.Op.Number], turn = true, en.Turn
+	}
+}
+
+func gauge(t *testing.T, registry *prometheus.Registry, name string) float64 {
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	require.FailNow(t, "there is no such metric", name)
+	return 0
+}

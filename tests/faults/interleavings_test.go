@@ -1,0 +1,143 @@
+package faults
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/internal/harness"
+)
+
+// passings lets a test hold goroutines of the engine at fault points.
+type passings struct {
+	mu   sync.Mutex
+	n    map[string]int           // guarded by mu
+	at   map[string]chan struct{} // guarded by mu; closed at the n-th passing
+	hold func(point string, n int)
+}
+
+func newPassings() *passings {
+	return &passings{n: map[string]int{}, at: map[string]chan struct{}{}, hold: func(string, int) {}}
+}
+
+func (p *passings) pass(point string) {
+	p.mu.Lock()
+	p.n[point]++
+	n, hold := p.n[point], p.hold
+	if n == 1 || n == 2 {
+		close(p.reached(point, n))
+	}
+	p.mu.Unlock()
+	hold(point, n)
+}
+
+// reached is the channel of a passing. p.mu is held.
+func (p *passings) reached(point string, n int) chan struct{} {
+	key := point + string(rune('0'+n))
+	if p.at[key] == nil {
+		p.at[key] = make(chan struct{})
+	}
+	return p.at[key]
+}
+
+// await waits for the first or second passing of a point.
+func (p *passings) await(t *testing.T, point string, n int) {
+	p.mu.Lock()
+	reached := p.reached(point, n)
+	p.mu.Unlock()
+	select {
+	case <-reached:
+	case <-time.After(harness.Patience):
+		t.Errorf("%s was not passed %d times", point, n)
+	}
+}
+
+// TestGivenUpWhileCommitting has a workflow give up on an activity whose
+// transaction is being committed. The entry is passed over; the workflow must
+// not wait for it for ever.
+func TestGivenUpWhileCommitting(t *testing.T) {
+	t.Parallel()
+	p := newPassings()
+	p.hold = func(point string, n int) {
+		switch {
+		case point == host.FaultActivityBefore && n == 2:
+			p.await(t, host.FaultTxAfterCommit, 1) // SQLite has one writer
+		case point == host.FaultTxAfterCommit && n == 1:
+			p.await(t, host.FaultTxBeforeCommit, 2)
+		case point == host.FaultTxBeforeCommit && n == 2:
+			p.await(t, host.FaultTurnAfterEffects, 2) // the other step won
+		}
+	}
+	store := harness.Store(t, "sqlite")
+	e := harness.Engine(t, store, func(c *host.Config) { c.FaultPoint = p.pass })
+	harness.Push(t, e, "races", "tests/guests/races")
+	c := &client{t: t, engine: e, store: store}
+	require.Equal(t, `completed "over"`, c.execute("races/Race", "given-up"))
+	harness.Eventually(t, "both transactions took effect", func() bool {
+		return c.query(`SELECT COUNT(*) FROM races`) == "[[2]]"
+	})
+}
+
+// TestSettledBeforeAwaitedAndCrashed crashes right after a turn in which the
+// workflow awaits what was settled before: nothing else will ever wake it.
+func TestSettledBeforeAwaitedAndCrashed(t *testing.T) {
+	t.Parallel()
+	store := harness.Store(t, "sqlite")
+	p := newPassings()
+	first := harness.Engine(t, store, func(c *host.Config) { c.FaultPoint = p.pass })
+	harness.Push(t, first, "races", "tests/guests/races")
+	c := &client{t: t, engine: first, store: store}
+	execution := c.start("races/Late", "late")
+	harness.Pending(t, first, execution, abi.OpDeferred, "gate")
+	c.settle(execution, "early", "there")
+
+	crashed := make(chan struct{})
+	p.mu.Lock()
+	p.hold = func(point string, _ int) {
+		if point == host.FaultTurnAfterCommit {
+			first.Kill()
+			close(crashed)
+			runtime.Goexit()
+		}
+	}
+	p.mu.Unlock()
+	c.settle(execution, "gate", "open")
+	<-crashed
+	require.NoError(t, first.Stop(context.Background()))
+
+	c.engine = harness.Engine(t, store)
+	require.Equal(t, `completed "there"`, c.wait(execution))
+}
+
+// TestResolveIsAnsweredTheSameAfterACrash crashes when a workflow has settled a
+// deferred and has not heard of it.
+func TestResolveIsAnsweredTheSameAfterACrash(t *testing.T) {
+	t.Parallel()
+	store := harness.Store(t, "sqlite")
+	var first *host.Engine
+	var once sync.Once
+	crashed := make(chan struct{})
+	first = harness.Engine(t, store, func(c *host.Config) {
+		c.FaultPoint = func(point string) {
+			if point == host.FaultSettleAfterCommit {
+				first.Kill()
+				once.Do(func() { close(crashed) })
+				runtime.Goexit()
+			}
+		}
+	})
+	harness.Push(t, first, "races", "tests/guests/races")
+	c := &client{t: t, engine: first, store: store}
+	execution := c.start("races/Resolve", "again")
+	<-crashed
+	require.NoError(t, first.Stop(context.Background()))
+
+	c.engine = harness.Engine(t, store)
+	require.Equal(t, "completed [true,false]", c.wait(execution))
+}

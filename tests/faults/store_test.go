@@ -1,0 +1,141 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// mode is a way to fail.
+type mode string
+
+const (
+	healthy  mode = ""
+	refused  mode = "refused"  // nothing took effect
+	conflict mode = "conflict" // nothing took effect, because of others
+	lost     mode = "lost"     // nothing took effect, and nobody knows
+	applied  mode = "applied"  // it took effect, and nobody knows
+)
+
+var errInjected = errors.New("the store is out of order")
+
+// failing is a store that fails when it is told to. Commits are counted, those
+// of guests as well as those of the committer.
+type failing struct {
+	journal.Store
+
+	mu     sync.Mutex
+	decide func(call string) mode // guarded by mu; nil = healthy
+	calls  map[string]int         // guarded by mu
+}
+
+// fail has every call from now on decided by a function, and forgets the count.
+func (f *failing) fail(decide func(call string) mode) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.decide, f.calls = decide, map[string]int{}
+}
+
+func (f *failing) count(call string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls[call]
+}
+
+func (f *failing) next(call string) mode {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.decide == nil {
+		return healthy
+	}
+	f.calls[call]++
+	return f.decide(call)
+}
+
+// commit runs a commit under a mode.
+func commit(m mode, do func() error) error {
+	switch m {
+	case refused:
+		return errInjected
+	case conflict:
+		return fmt.Errorf("%w: %w", journal.ErrConflict, errInjected)
+	case lost:
+		return fmt.Errorf("%w: %w", journal.ErrUndecided, errInjected)
+	case applied:
+		if err := do(); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: %w", journal.ErrUndecided, errInjected)
+	default:
+		return do()
+	}
+}
+
+// read runs anything else, which either works or does not.
+func read[T any](f *failing, call string, do func() (T, error)) (T, error) {
+	if f.next(call) != healthy {
+		var none T
+		return none, errInjected
+	}
+	return do()
+}
+
+func (f *failing) Commit(ctx context.Context, writes []journal.Write) (results []journal.Result, err error) {
+	err = commit(f.next("commit"), func() error {
+		results, err = f.Store.Commit(ctx, writes)
+		return err
+	})
+	return results, err
+}
+
+func (f *failing) Load(ctx context.Context, id journal.ID) (*journal.Execution, error) {
+	return read(f, "load", func() (*journal.Execution, error) { return f.Store.Load(ctx, id) })
+}
+
+func (f *failing) Entries(ctx context.Context, id journal.ID, after uint64, limit int) ([]journal.Entry, error) {
+	return read(f, "entries", func() ([]journal.Entry, error) { return f.Store.Entries(ctx, id, after, limit) })
+}
+
+func (f *failing) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
+	return read(f, "deferreds", func() ([]journal.Deferred, error) { return f.Store.Deferreds(ctx, id) })
+}
+
+func (f *failing) ChildOf(ctx context.Context, parent journal.ID, op uint32) (*journal.Execution, error) {
+	return read(f, "child", func() (*journal.Execution, error) { return f.Store.ChildOf(ctx, parent, op) })
+}
+
+func (f *failing) Module(ctx context.Context, digest string) (*journal.Module, error) {
+	return read(f, "module", func() (*journal.Module, error) { return f.Store.Module(ctx, digest) })
+}
+
+func (f *failing) Due(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
+	return read(f, "due", func() ([]journal.Wake, error) { return f.Store.Due(ctx, until, after, limit) })
+}
+
+func (f *failing) BeginGuest(ctx context.Context, namespace string) (journal.GuestTx, error) {
+	tx, err := read(f, "begin", func() (journal.GuestTx, error) { return f.Store.BeginGuest(ctx, namespace) })
+	if err != nil {
+		return nil, err
+	}
+	return &failingTx{tx, f}, nil
+}
+
+type failingTx struct {
+	journal.GuestTx
+	store *failing
+}
+
+func (tx *failingTx) Exec(ctx context.Context, query string, args []any) (int64, error) {
+	return read(tx.store, "exec", func() (int64, error) { return tx.GuestTx.Exec(ctx, query, args) })
+}
+
+func (tx *failingTx) Commit(ctx context.Context, w journal.Write) error {
+	err := commit(tx.store.next("guest"), func() error { return tx.GuestTx.Commit(ctx, w) })
+	if err != nil {
+		_ = tx.GuestTx.Rollback(context.WithoutCancel(ctx))
+	}
+	return err
+}

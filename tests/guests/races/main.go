@@ -1,0 +1,78 @@
+// Command races is what tests of interleavings run: steps that use SQL and are
+// raced, given up, awaited late and settled by the workflow itself.
+package main
+
+import (
+	"time"
+
+	cruster "github.com/cruster/cruster/guest-sdk/go"
+)
+
+var (
+	early = cruster.NewDeferred[string]("early")
+	gate  = cruster.NewDeferred[string]("gate")
+)
+
+var byKey = cruster.RawKey(func(key string) string { return key })
+
+// insert leaves a row behind.
+var insert = cruster.NewActivity("insert", func(ctx *cruster.ActivityContext, step string) (string, error) {
+	_, err := ctx.Tx().Exec(`INSERT INTO races (execution, step) VALUES ($1, $2)`, ctx.ExecutionID(), step)
+	return step, err
+})
+
+// Race takes the first of two steps, gives up on the other, and goes on.
+var Race = cruster.NewWorkflow("Race", func(ctx cruster.Context, _ string) (string, error) {
+	both := []cruster.Future[string]{insert.Go(ctx, "one"), insert.Go(ctx, "two")}
+	first, _, err := cruster.First(ctx, both...)
+	if err != nil {
+		return "", err
+	}
+	both[1-first].Cancel(ctx)
+	return "over", cruster.Sleep(ctx, time.Millisecond)
+}, byKey)
+
+// Late awaits a deferred that may be settled before, behind another that is not.
+var Late = cruster.NewWorkflow("Late", func(ctx cruster.Context, _ string) (string, error) {
+	if _, err := gate.Await(ctx); err != nil {
+		return "", err
+	}
+	return early.Await(ctx)
+}, byKey)
+
+// Resolve settles a deferred of its own, twice, and tells what it heard.
+var Resolve = cruster.NewWorkflow("Resolve", func(ctx cruster.Context, _ string) ([]bool, error) {
+	first, err := early.Resolve(ctx, "mine")
+	if err != nil {
+		return nil, err
+	}
+	second, err := early.Resolve(ctx, "mine")
+	return []bool{first, second}, err
+}, byKey)
+
+// Long sleeps for ten minutes unless it is told to go on or interrupted.
+var Long = cruster.NewWorkflow("Long", func(ctx cruster.Context, _ string) (string, error) {
+	return cruster.WithTimeout(ctx, 10*time.Minute, gate.Future(ctx))
+}, byKey)
+
+// Parent has two children do what it is about, and records that they did.
+var Parent = cruster.NewWorkflow("Parent", func(ctx cruster.Context, key string) (string, error) {
+	late, race := Late.Client().Go(ctx, key+"-late"), Race.Client().Go(ctx, key+"-race")
+	one, err := late.Await(ctx)
+	if err != nil {
+		return "", err
+	}
+	two, err := race.Await(ctx)
+	if err != nil {
+		return "", err
+	}
+	return insert.Call(ctx, one+" "+two)
+}, byKey)
+
+var _ = cruster.Migrations(cruster.Migration{Version: 1, Name: "races", SQL: `
+CREATE TABLE races (
+	execution TEXT NOT NULL,
+	step      TEXT NOT NULL
+)`})
+
+func main() {}
