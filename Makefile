@@ -24,7 +24,7 @@ bin/cruster-host: FORCE
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o $@ ./cmd/cruster-host
 
 bin/modules/%.wasm: FORCE
-	GOOS=wasip1 GOARCH=wasm $(GO) build -trimpath -buildmode=c-shared -ldflags '-s -w' -o $@ ./modules/examples/$*
+	GOOS=wasip1 GOARCH=wasm CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags='-s -w' -o $@ ./modules/examples/$*
 
 .PHONY: demo
 demo: ## Run an order, kill the host with -9 in the middle, see the order finish

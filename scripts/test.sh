@@ -1,23 +1,34 @@
 #!/usr/bin/env bash
-# Runs tests with the race detector, on both stores: one Postgres server is
-# started for all packages, and compiled guests are shared through a cache on
-# disk. What `make test` has built before is handed on in CRUSTER_TEST_MODULES
-# and CRUSTER_TEST_BINARY; without them the tests build it themselves.
+# Runs tests with the race detector, on both stores. What many packages need is
+# done once for all of them: one Postgres server is started, and all guests are
+# compiled into a cache on disk. What `make test` has built before is handed on in
+# CRUSTER_TEST_MODULES and CRUSTER_TEST_BINARY; without them the tests build it
+# themselves.
 #
 #   scripts/test.sh [arguments of go test]      default: ./...
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+work=$(mktemp -d "${TMPDIR:-/tmp}/cruster-test.XXXXXX")
+trap 'scripts/postgres.sh stop "$work/pg" >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
+
 export CRUSTER_WASM_CACHE=${CRUSTER_WASM_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/cruster/wasm}
 mkdir -p "$CRUSTER_WASM_CACHE"
+find "$CRUSTER_WASM_CACHE" -type f -mtime +7 -delete # those of guests that have changed since
+
+# The same flags as those of the tests make the same binaries.
+for package in $(git ls-files -co --exclude-standard 'modules/examples/*.go' 'tests/guests/*.go' | xargs -n1 dirname | sort -u); do
+	GOOS=wasip1 GOARCH=wasm CGO_ENABLED=0 go build -trimpath -buildvcs=false -buildmode=c-shared -ldflags='-s -w' \
+		-o "$work/guests/${package//\//-}.wasm" "./$package"
+done
+go run ./scripts/warm "$CRUSTER_WASM_CACHE" "$work"/guests/*.wasm
 
 if [[ -z ${CRUSTER_TEST_POSTGRES:-} ]]; then
-	pgdir=$(mktemp -d "${TMPDIR:-/tmp}/cruster-pg.XXXXXX")
-	trap 'scripts/postgres.sh stop "$pgdir" >/dev/null 2>&1 || true; rm -rf "$pgdir"' EXIT
-	scripts/postgres.sh start "$pgdir" $$
-	CRUSTER_TEST_POSTGRES=$(scripts/postgres.sh dsn "$pgdir")
+	chmod 755 "$work" # the server runs as a user of its own
+	scripts/postgres.sh start "$work/pg" $$
+	CRUSTER_TEST_POSTGRES=$(scripts/postgres.sh dsn "$work/pg")
 	export CRUSTER_TEST_POSTGRES
 fi
 
 [[ $# -gt 0 ]] || set -- ./...
-go test -race -timeout 15m "$@"
+go test -race -timeout 20m "$@"
