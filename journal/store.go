@@ -135,7 +135,8 @@ type Store interface {
 	// final or gone. It returns how many.
 	Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error)
 
-	// Ping tells whether the store can commit at this moment.
+	// Ping tells whether the store can commit at this moment: ErrFenced if shards
+	// that were claimed through it have been claimed through another one since.
 	Ping(ctx context.Context) error
 	Close() error
 }

@@ -23,8 +23,11 @@ import (
 )
 
 const (
-	// lostInterval is how often the host asks itself whether another took over.
-	lostInterval = 500 * time.Millisecond
+	// lostInterval is how often the host asks itself whether a write was fenced,
+	// ownerInterval how often it asks the store who owns it: a host without work
+	// writes nothing, yet it answers calls that wait for what others do now.
+	lostInterval  = 500 * time.Millisecond
+	ownerInterval = 5 * time.Second
 	// hangUpTimeout is how long calls may take to end when the host stops; the
 	// drain timeout of the engine comes on top.
 	hangUpTimeout = 5 * time.Second
@@ -183,8 +186,9 @@ func (h *running) fail(err error) {
 // untilDone waits for a signal, for a server that fails, or for another host to
 // take over.
 func (h *running) untilDone(ctx context.Context) error {
-	ticker := time.NewTicker(lostInterval)
+	ticker, owner := time.NewTicker(lostInterval), time.NewTicker(ownerInterval)
 	defer ticker.Stop()
+	defer owner.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -196,8 +200,19 @@ func (h *running) untilDone(ctx context.Context) error {
 			if err := h.engine.Lost(); err != nil {
 				return err
 			}
+		case <-owner.C:
+			if err := h.ready(ctx); abi.CodeOf(err) == abi.CodeFenced {
+				return abi.Errorf(abi.CodeFenced, "another host has taken over the store")
+			}
 		}
 	}
+}
+
+// ready is Engine.Ready, within the time until it is asked again.
+func (h *running) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, ownerInterval)
+	defer cancel()
+	return h.engine.Ready(ctx)
 }
 
 // stop ends the calls, then the engine, then the store: each needs the next.

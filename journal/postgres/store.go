@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -25,8 +26,9 @@ type Store struct {
 
 	commits atomic.Uint64
 
-	mu    sync.Mutex
-	ready map[string]bool // namespaces that have their schema and role; guarded by mu
+	mu      sync.Mutex
+	ready   map[string]bool // namespaces that have their schema and role; guarded by mu
+	claimed []journal.Epoch // of the latest claim, nil before the first; guarded by mu
 }
 
 var _ journal.Store = (*Store)(nil)
@@ -113,14 +115,29 @@ func (s *Store) Dialect() string { return abi.DialectPostgres }
 func (s *Store) Commits() uint64 { return s.commits.Load() }
 
 // Ping implements journal.Store: it takes the lock that every commit takes, so
-// that a standby, or a database in which commits are stuck, is noticed.
+// that a standby, or a database in which commits are stuck, is noticed. A host
+// without work commits nothing: here it learns that another has taken over.
 func (s *Store) Ping(ctx context.Context) error {
+	s.mu.Lock()
+	claimed := s.claimed
+	s.mu.Unlock()
+	var current []journal.Epoch
 	err := pgx.BeginFunc(ctx, s.main, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `LOCK TABLE `+s.sql.shards+` IN SHARE MODE`)
+		if _, err := tx.Exec(ctx, `LOCK TABLE `+s.sql.shards+` IN SHARE MODE`); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, `SELECT epoch FROM `+s.sql.shards+` ORDER BY shard`)
+		if err != nil {
+			return err
+		}
+		current, err = pgx.CollectRows(rows, pgx.RowTo[journal.Epoch])
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("postgres: ping: %w", err)
+	}
+	if claimed != nil && !slices.Equal(claimed, current) {
+		return fmt.Errorf("postgres: ping: %w", journal.ErrFenced)
 	}
 	return nil
 }
@@ -174,5 +191,8 @@ func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Epoch,
 	if claimed != journal.NumShards {
 		return nil, fmt.Errorf("postgres: claim shards: the store has %d shards, not %d", claimed, journal.NumShards)
 	}
+	s.mu.Lock()
+	s.claimed = slices.Clone(epochs)
+	s.mu.Unlock()
 	return epochs, nil
 }

@@ -69,7 +69,10 @@ func testSecondHandleFences(t *testing.T, b *bundle) {
 	id := b.start(t, newExecution("k"))
 	zombie := *b
 	b.open(t)
+	require.NoError(t, zombie.store.Ping(b.ctx))
 	b.claim(t, "second")
+	require.ErrorIs(t, zombie.store.Ping(b.ctx), journal.ErrFenced, "who writes nothing learns it too")
+	require.NoError(t, b.store.Ping(b.ctx))
 
 	w := zombie.write(id)
 	w.Entries = []journal.Entry{newEntry(1)}
