@@ -66,7 +66,8 @@ activities finish within the drain timeout, and exits; whatever is unfinished go
 on when a host starts on the same store. A second signal ends it at once, which is
 safe too.
 
-A store has one host at a time: the last one to start takes over.`,
+A store has one host at a time. On Postgres the last one to start takes over and the
+former exits; an embedded store that is in use is refused.`,
 		Example: `  cruster-host serve --store postgres://cruster@db.internal/cruster --grpc-addr :7600 --http-addr :8600
   CRUSTER_STORE=sqlite:/var/lib/cruster cruster-host serve`,
 		Args: cobra.NoArgs,
