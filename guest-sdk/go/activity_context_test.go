@@ -3,6 +3,7 @@ package cruster_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -173,7 +174,7 @@ func TestHTTP(t *testing.T) {
 		require.True(t, body.OK)
 		require.NoError(t, res.Err())
 		require.Equal(t, "7", res.Header("x-id"))
-		_, err = ctx.HTTP().Get("http://down")
+		_, err = ctx.HTTP().Get("http://down", cruster.Header{Name: "C", Value: "d"})
 		require.Equal(t, string(abi.CodeHTTPFailed), cruster.ErrorCode(err))
 		return "", nil
 	}, handler)
@@ -182,6 +183,7 @@ func TestHTTP(t *testing.T) {
 	require.JSONEq(t, `{"cents":5}`, string(asked[0].Body))
 	require.Equal(t, []cruster.Header{{Name: "Content-Type", Value: "application/json"}, {Name: "A", Value: "b"}}, asked[0].Headers)
 	require.Equal(t, "GET", asked[1].Method)
+	require.Equal(t, []cruster.Header{{Name: "C", Value: "d"}}, asked[1].Headers)
 
 	_, err = inActivity(t, func(ctx *cruster.ActivityContext) (string, error) {
 		if _, err := ctx.Tx().Exec("INSERT"); err != nil {
@@ -196,12 +198,16 @@ func TestHTTP(t *testing.T) {
 func TestHTTPStatusErrors(t *testing.T) {
 	t.Parallel()
 	for status, retryable := range map[int]bool{400: false, 404: false, 408: true, 429: true, 500: true, 503: true} {
-		err := cruster.HTTPResponse{Status: status, Body: []byte("why")}.Err()
+		err := cruster.HTTPResponse{Status: status, Body: []byte("why\n")}.Err()
 		var e *cruster.Error
 		require.ErrorAs(t, err, &e)
 		require.Equal(t, retryable, e.Retryable, status)
 		require.Equal(t, "http_status", e.Type)
+		require.Equal(t, fmt.Sprintf("the answer has status %d: why", status), e.Message)
 	}
+	require.EqualError(t, cruster.HTTPResponse{Status: 500, Body: []byte(" \n")}.Err(), "the answer has status 500")
+	long := cruster.HTTPResponse{Status: 500, Body: []byte(strings.Repeat("ä", 150) + "\n")}.Err()
+	require.ErrorContains(t, long, ": "+strings.Repeat("ä", 100)+"…")
 	require.NoError(t, cruster.HTTPResponse{Status: 302}.Err())
 }
 

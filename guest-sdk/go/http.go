@@ -58,8 +58,8 @@ func (c *HTTPClient) Do(r HTTPRequest) (HTTPResponse, error) {
 }
 
 // Get fetches a URL.
-func (c *HTTPClient) Get(url string) (HTTPResponse, error) {
-	return c.Do(HTTPRequest{URL: url})
+func (c *HTTPClient) Get(url string, headers ...Header) (HTTPResponse, error) {
+	return c.Do(HTTPRequest{URL: url, Headers: headers})
 }
 
 // Post sends a body.
@@ -102,11 +102,20 @@ func (r HTTPResponse) Err() error {
 	if r.Status < 400 {
 		return nil
 	}
-	body := string(r.Body)
-	if len(body) > 200 {
-		body = body[:200] + "…"
+	e := Errorf("http_status", "the answer has status %d", r.Status)
+	if body := excerpt(r.Body); body != "" {
+		e.Message += ": " + body
 	}
-	e := Errorf("http_status", "the answer has status %d: %s", r.Status, body)
 	e.Retryable = r.Status == 408 || r.Status == 425 || r.Status == 429 || r.Status >= 500
 	return e
+}
+
+// excerpt is the beginning of a body, as text for a message.
+func excerpt(body []byte) string {
+	const most = 200
+	text := strings.TrimSpace(strings.ToValidUTF8(string(body[:min(len(body), most)]), ""))
+	if len(body) > most {
+		text += "…"
+	}
+	return text
 }
