@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/cruster/cruster/abi"
@@ -123,8 +125,12 @@ func report(w io.Writer, err error) {
 	if coded.Type != "" {
 		fmt.Fprintf(w, "type: %s\n", coded.Type)
 	}
-	if coded.Hint != "" {
-		fmt.Fprintf(w, "hint: %s\n", coded.Hint)
+	hint := coded.Hint
+	if failed != nil {
+		hint = cmp.Or(causeHint(coded.Message), hint)
+	}
+	if hint != "" {
+		fmt.Fprintf(w, "hint: %s\n", hint)
 	}
 	if failed != nil && failed.State == client.Paused {
 		fmt.Fprintf(w, "next: %s, once the cause is gone\n", resumeLine(failed.Execution))
@@ -134,6 +140,14 @@ func report(w io.Writer, err error) {
 // resumeLine is the command that continues a paused execution.
 func resumeLine(execution string) string {
 	return "cruster-host workflow resume " + quoteShell(oneLine(execution))
+}
+
+var codeInText = regexp.MustCompile(`\bCR-\d{4}\b`)
+
+// causeHint is the advice on the error that a workflow passed on: it helps more
+// than that on failed workflows in general. Empty if the message names no code.
+func causeHint(message string) string {
+	return abi.Code(codeInText.FindString(message)).Info().Hint
 }
 
 func stateVerb(s client.State) string {

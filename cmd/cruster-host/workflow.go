@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -246,7 +247,7 @@ func executionLines(e *crusterv1.Execution) []line {
 		{"result", pretty(v.Result, "")},
 	}
 	if v.Error != nil {
-		all = append(all, line{"error", oneLine(errorText(v.Error))}, line{"hint", v.Error.Hint})
+		all = append(all, line{"error", oneLine(errorText(v.Error))}, line{"hint", cmp.Or(causeHint(v.Error.Message), v.Error.Hint)})
 	}
 	if v.InterruptedAt != nil {
 		asked := when(e.GetInterruption().GetAt())
