@@ -65,6 +65,8 @@ func (e *Engine) performActivity(ctx context.Context, r *run, row *journal.Execu
 				e.post(r.id, mail)
 			}
 			return
+		case e.draining.Load():
+			return // it is repeated by whoever comes next
 		case !errors.Is(err, journal.ErrConflict):
 			// The store is to blame, not the activity.
 			failures++

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -80,4 +81,48 @@ func TestSettledOpNeedsNoTimer(t *testing.T) {
 	require.True(t, o.settled())
 	r.settleDown()
 	require.False(t, e.timers.has(row.ID))
+}
+
+// doubting is a store that loses the answer to one commit, which took effect.
+type doubting struct {
+	journal.Store
+	lose atomic.Bool
+}
+
+func (d *doubting) Commit(ctx context.Context, writes []journal.Write) ([]journal.Result, error) {
+	results, err := d.Store.Commit(ctx, writes)
+	if err == nil && d.lose.CompareAndSwap(true, false) {
+		return nil, journal.ErrUndecided
+	}
+	return results, err
+}
+
+// TestResumeInDoubt has the answer to a resume lost. The caller hears so, but
+// the execution goes on: here until it finds its module missing again.
+func TestResumeInDoubt(t *testing.T) {
+	t.Parallel()
+	e, _, row := startBundle(t)
+	store := &doubting{Store: e.store}
+	e.committer.Stop()
+	e.committer = journal.NewCommitter(store, journal.CommitterOptions{})
+	row.State, row.Error, row.WakeAt = journal.Paused, abi.Errorf(abi.CodeModuleNotFound, "gone"), journal.Never
+	_, err := e.commit(journal.Write{ID: row.ID, Start: row})
+	require.NoError(t, err)
+
+	store.lose.Store(true)
+	require.Equal(t, abi.CodeStore, abi.CodeOf(e.Resume(t.Context(), "", row.Name())))
+	<-e.work.idle()
+	after, err := store.Load(t.Context(), row.ID)
+	require.NoError(t, err)
+	require.Equal(t, journal.Paused, after.State, "nobody loaded it")
+}
+
+// TestDrainingGivesUp repeats a request that a draining host refuses: it must
+// not hold the host up.
+func TestDrainingGivesUp(t *testing.T) {
+	t.Parallel()
+	e, _, _ := startBundle(t)
+	e.draining.Store(true)
+	_, ok := e.persist(t.Context(), "start a workflow", e.accepting)
+	require.False(t, ok)
 }

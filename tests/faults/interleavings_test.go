@@ -141,3 +141,31 @@ func TestResolveIsAnsweredTheSameAfterACrash(t *testing.T) {
 	c.engine = harness.Engine(t, store)
 	require.Equal(t, "completed [true,false]", c.wait(execution))
 }
+
+// TestDrainBeginsNothing stops an engine while activities queue for their turn:
+// the one that runs may finish, the others do not begin.
+func TestDrainBeginsNothing(t *testing.T) {
+	t.Parallel()
+	p := newPassings()
+	store := harness.Store(t, "sqlite")
+	e := harness.Engine(t, store, func(c *host.Config) {
+		c.FaultPoint, c.MaxActivities, c.DrainTimeout = p.pass, 1, harness.Patience
+	})
+	p.hold = func(point string, _ int) {
+		if point == host.FaultActivityBefore {
+			harness.Eventually(t, "the engine drains", func() bool { return e.Ready(t.Context()) != nil })
+		}
+	}
+	harness.Push(t, e, "fanout", "modules/examples/fanout")
+	c := &client{t: t, engine: e, store: store}
+	execution := c.start("fanout/FanOut", object{"run": "drained", "n": 5})
+	p.await(t, host.FaultActivityBefore, 1)
+	require.NoError(t, e.Stop(context.Background()))
+	p.mu.Lock()
+	begun := p.n[host.FaultActivityBefore]
+	p.mu.Unlock()
+	require.Equal(t, 1, begun)
+
+	c.engine = harness.Engine(t, store)
+	require.Contains(t, c.wait(execution), "completed")
+}

@@ -27,11 +27,12 @@ type object = map[string]any
 // the key is made equal before two are compared.
 type scenario struct {
 	name, module string
+	stormOnly    bool // its calls are of the kinds that others make as well
 	run          func(c *client, key string) []any
 }
 
 var scenarios = []scenario{
-	{"orders", "modules/examples/orders", func(c *client, key string) []any {
+	{"orders", "modules/examples/orders", false, func(c *client, key string) []any {
 		row := c.execute("orders/ProcessOrder", object{
 			"order_id": key, "email": "ada@example.com", "cooling_off_ms": 1,
 			"items": []object{{"sku": "apple", "quantity": 2, "price_cents": 150}},
@@ -43,33 +44,33 @@ var scenarios = []scenario{
 			c.query(`SELECT COUNT(*) FROM notifications WHERE order_id = $1`, key),
 		}
 	}},
-	{"approval", "modules/examples/approval", func(c *client, key string) []any {
+	{"approval", "modules/examples/approval", false, func(c *client, key string) []any {
 		execution := c.start("approval/RequestApproval", object{"document": key})
 		c.settle(execution, "approved", object{"approved": true, "by": "ada"})
 		return []any{c.wait(execution), c.query(`SELECT status, decided_by FROM approvals WHERE document = $1`, key)}
 	}},
-	{"transfer", "modules/examples/transfer", func(c *client, key string) []any {
+	{"transfer", "modules/examples/transfer", true, func(c *client, key string) []any {
 		for _, account := range []string{"from", "to"} {
 			c.execute("transfer/OpenAccount", object{"account": key + account, "balance_cents": 100})
 		}
 		row := c.execute("transfer/Transfer", object{"transfer_id": key, "from": key + "from", "to": key + "to", "amount_cents": 30})
 		return []any{row, c.query(`SELECT account, balance_cents FROM accounts WHERE account LIKE $1 || '%' ORDER BY account`, key)}
 	}},
-	{"saga", "modules/examples/saga", func(c *client, key string) []any {
+	{"saga", "modules/examples/saga", true, func(c *client, key string) []any {
 		row := c.execute("saga/BookTrip", object{"trip_id": key, "fail_at": "car", "pause_ms": 1})
 		return []any{row, c.query(`SELECT position, action, part FROM booking_log WHERE trip_id = $1 ORDER BY position`, key)}
 	}},
-	{"parent", "tests/guests/races", func(c *client, key string) []any {
+	{"parent", "tests/guests/races", false, func(c *client, key string) []any {
 		execution := c.start("races/Parent", key)
 		late := "races/Late/" + key + "-late"
 		c.settle(late, "early", "there")
 		c.settle(late, "gate", "open")
 		return []any{c.wait(execution), c.query(`SELECT step FROM races WHERE execution = $1`, execution)}
 	}},
-	{"resolve", "tests/guests/races", func(c *client, key string) []any {
+	{"resolve", "tests/guests/races", false, func(c *client, key string) []any {
 		return []any{c.execute("races/Resolve", key)}
 	}},
-	{"interrupt", "tests/guests/races", func(c *client, key string) []any {
+	{"interrupt", "tests/guests/races", false, func(c *client, key string) []any {
 		execution := c.start("races/Long", key)
 		c.do(func(ctx context.Context) error {
 			err := c.engine.Interrupt(ctx, "", execution, "enough")

@@ -39,12 +39,6 @@ func (f *failing) fail(decide func(call string) mode) {
 	f.decide, f.calls = decide, map[string]int{}
 }
 
-func (f *failing) count(call string) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.calls[call]
-}
-
 func (f *failing) next(call string) mode {
 	f.mu.Lock()
 	defer f.mu.Unlock()
