@@ -13,13 +13,11 @@ import (
 )
 
 // migrationLimit bounds the time that the migrations of one deployment hold
-// the writer.
-const migrationLimit = 30 * time.Second
+// the writer: the journal waits for as long.
+const migrationLimit = 10 * time.Second
 
 // Deploy implements journal.Store.
 func (s *Store) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, steps []abi.Migration) (journal.Deployment, error) {
-	ctx, cancel := context.WithTimeout(ctx, migrationLimit)
-	defer cancel()
 	if err := s.deploy(ctx, &m, &d, steps); err != nil {
 		return journal.Deployment{}, fmt.Errorf("sqlite: deploy %q: %w", d.Name, err)
 	}
@@ -27,10 +25,15 @@ func (s *Store) Deploy(ctx context.Context, m journal.Module, d journal.Deployme
 }
 
 func (s *Store) deploy(ctx context.Context, m *journal.Module, d *journal.Deployment, steps []abi.Migration) error {
-	if err := s.turns.take(ctx, journalTurn); err != nil {
+	// The turn of a module, although nobody takes it away: so the journal goes
+	// between two deployments, however many wait.
+	if err := s.turns.take(ctx, guestTurn); err != nil {
 		return err
 	}
 	defer s.turns.give()
+	ctx, cancel := context.WithTimeoutCause(ctx, migrationLimit,
+		abi.Errorf(abi.CodeMigrationFailed, "the migrations of deployment %q took longer than %v", d.Name, migrationLimit))
+	defer cancel()
 	if err := begin(s.writer); err != nil {
 		return err
 	}

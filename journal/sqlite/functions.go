@@ -37,9 +37,12 @@ func (b *sandbox) installFunctions() error {
 		varies bool
 		scalar scalar
 	}{
+		{"glob", 2, false, b.glob},
 		{"instr", 2, false, instr},
 		{"json_patch", 2, false, refused("json_patch")},
 		{"jsonb_patch", 2, false, refused("jsonb_patch")},
+		{"like", 2, false, b.like},
+		{"like", 3, false, b.like},
 		{"ltrim", 2, false, trimmer(strings.TrimLeftFunc)},
 		{"randomblob", 1, true, randomblob},
 		{"replace", 3, false, replace},

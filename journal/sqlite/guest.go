@@ -177,7 +177,7 @@ func (tx *guestTx) run(ctx context.Context, query string, args []any, use func(*
 
 func (tx *guestTx) runGuest(query string, args []any, use func(*sqlite.Stmt) error) (err error) {
 	s := tx.store
-	defer s.sandbox.enter(guestDML, tx.namespace, tx.stop)()
+	defer s.sandbox.enter(guestDML, tx.namespace, query, tx.stop)()
 	stmt, err := s.prepareGuest(query)
 	if err != nil {
 		return err

@@ -115,7 +115,7 @@ func (s *Store) migrationStatement(ctx context.Context, namespace, sql string) (
 	}
 	s.writer.SetInterrupt(ctx.Done())
 	defer s.writer.SetInterrupt(nil)
-	defer s.sandbox.enter(mode, namespace, ctx.Done())()
+	defer s.sandbox.enter(mode, namespace, sql, ctx.Done())()
 	stmt, trailing, err := s.writer.PrepareTransient(sql)
 	if err != nil {
 		return "", s.guestError(err)
@@ -123,6 +123,9 @@ func (s *Store) migrationStatement(ctx context.Context, namespace, sql string) (
 	defer func() { _ = stmt.Finalize() }()
 	text := sql[:len(sql)-trailing]
 	if mode != guestDML {
+		if len(text) > guestMaxDDL {
+			return "", abi.Errorf(abi.CodeSQLForbidden, "a definition has %d bytes, and %d are allowed", len(text), guestMaxDDL)
+		}
 		if err := checkDDL(text); err != nil {
 			return "", err
 		}
@@ -133,7 +136,7 @@ func (s *Store) migrationStatement(ctx context.Context, namespace, sql string) (
 	for {
 		more, err := stmt.Step()
 		if ctx.Err() != nil {
-			return "", ctx.Err()
+			return "", context.Cause(ctx)
 		}
 		if err != nil {
 			return "", s.guestError(err)

@@ -32,7 +32,8 @@ import (
 //     tables are never allowed.
 //  4. SQLite's limits bound the length of values and statements, and the
 //     clock bounds the time (guest.go); functions that the clock cannot stop
-//     are replaced (functions.go).
+//     are replaced (functions.go), and what it cannot stop while a statement is
+//     compiled is bounded (expansion.go).
 //
 // SQLite's "defensive" flag would be one more. It is left out because the
 // binding's SetDefensive passes one argument where SQLite reads two, and so lets
@@ -63,6 +64,8 @@ type sandbox struct {
 	refusal string
 	// writes says that the present statement changes rows.
 	writes bool
+	// asked counts the authorizer's questions about the present statement.
+	asked int
 	// failure is the error of a function that runs in Go.
 	failure error
 	// stop, once closed, ends functions that run in Go.
@@ -74,6 +77,7 @@ type sandbox struct {
 const (
 	guestMaxValue = abi.MaxBody + 64<<10
 	guestMaxSQL   = 256 << 10
+	guestMaxDDL   = 16 << 10
 )
 
 func installSandbox(conn *sqlite.Conn) (*sandbox, error) {
@@ -91,6 +95,10 @@ func installSandbox(conn *sqlite.Conn) (*sandbox, error) {
 	conn.Limit(sqlite.LimitCompoundSelect, 100)
 	conn.Limit(sqlite.LimitLikePatternLength, 256)
 	conn.Limit(sqlite.LimitWorkerThreads, 0)
+	conn.Limit(sqlite.LimitVDBEOp, maxProgram)
+	if err := boundExpansion(conn); err != nil {
+		return nil, err
+	}
 	if err := b.installFunctions(); err != nil {
 		return nil, err
 	}
@@ -100,12 +108,12 @@ func installSandbox(conn *sqlite.Conn) (*sandbox, error) {
 	return b, nil
 }
 
-// enter confines what is compiled and run until the returned function is
+// enter confines sql, which is compiled and run until the returned function is
 // called. Closing stop interrupts.
-func (b *sandbox) enter(mode sandboxMode, namespace string, stop <-chan struct{}) (leave func()) {
+func (b *sandbox) enter(mode sandboxMode, namespace, sql string, stop <-chan struct{}) (leave func()) {
 	b.mode, b.namespace, b.stop = mode, namespace, stop
-	b.creating, b.refusal, b.writes, b.failure = "", "", false, nil
-	length := b.conn.Limit(sqlite.LimitLength, guestMaxValue)
+	b.creating, b.refusal, b.writes, b.failure, b.asked = "", "", false, nil, 0
+	length := b.conn.Limit(sqlite.LimitLength, maxValue(sql))
 	sqlLength := b.conn.Limit(sqlite.LimitSQLLength, guestMaxSQL)
 	return func() {
 		b.mode, b.stop = ownSQL, nil
@@ -116,7 +124,16 @@ func (b *sandbox) enter(mode sandboxMode, namespace string, stop <-chan struct{}
 
 // Authorize implements sqlite.Authorizer.
 func (b *sandbox) Authorize(action sqlite.Action) sqlite.AuthResult {
-	if b.mode == ownSQL || b.allows(action) {
+	if b.mode == ownSQL {
+		return sqlite.AuthResultOK
+	}
+	if b.asked++; b.asked > maxAsked || b.isStopped() {
+		if b.refusal == "" {
+			b.refusal = "the statement is too complex: it expands to too many parts"
+		}
+		return sqlite.AuthResultDeny
+	}
+	if b.allows(action) {
 		return sqlite.AuthResultOK
 	}
 	if b.refusal == "" {

@@ -1,0 +1,75 @@
+package sqlite
+
+import (
+	"errors"
+	"reflect"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+	"zombiezen.com/go/sqlite"
+)
+
+// What a short statement can grow to.
+//
+// SQLite looks at its clock at the jumps of a program that runs, and hardly while
+// it compiles. A statement that doubles itself a few dozen times therefore takes
+// hours and all the memory, and nothing can stop it while it has the writer:
+//
+//   - A subquery, view or common table expression in FROM is merged into the
+//     query around it, and conditions are pushed down into it, by writing its
+//     expressions wherever its columns are used: SELECT max(c, c) FROM (SELECT
+//     max(c, c) AS c FROM (…)) doubles with each level. Both optimizations are
+//     switched off: rows of views then pass through a coroutine, which costs
+//     little, and an index is used only by the conditions inside the view.
+//   - A common table expression that is used twice is compiled twice, and so are
+//     those it uses. The authorizer is asked about each and stops it.
+//   - A generated column is computed wherever it is used, also by others. The
+//     length of a program is bounded.
+//   - A straight program does not jump: a||b of megabytes, thousands of times.
+//     The longer the statement, the shorter its values may be. Definitions, which
+//     statements use without showing it, are short.
+const (
+	// maxProgram bounds the instructions of a program.
+	maxProgram = 100_000
+	// maxAsked bounds the questions about one statement.
+	maxAsked = 20_000
+	// longSQL is the length from which on values must be shorter.
+	longSQL = 8 << 10
+)
+
+// maxValue is how long values may be that sql works with.
+func maxValue(sql string) int32 {
+	if len(sql) <= longSQL {
+		return guestMaxValue
+	}
+	return int32(int64(guestMaxValue) * longSQL / int64(min(len(sql), guestMaxSQL)))
+}
+
+func (b *sandbox) isStopped() bool {
+	select {
+	case <-b.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// boundExpansion switches the two optimizations off. The binding has no name for
+// it, so the call goes beside it.
+func boundExpansion(conn *sqlite.Conn) error {
+	const flattener, pushDown = 0x1, 0x1000
+	v := reflect.ValueOf(conn).Elem()
+	tls, db := v.FieldByName("tls"), v.FieldByName("conn")
+	if !tls.IsValid() || tls.Type() != reflect.TypeFor[*libc.TLS]() || !db.IsValid() || db.Kind() != reflect.Uintptr {
+		return errors.New("this version of the SQLite binding is not known: its optimizations cannot be bounded")
+	}
+	args := libc.NewVaList(uintptr(db.Uint()), int32(flattener|pushDown))
+	if args == 0 {
+		return errors.New("out of memory")
+	}
+	defer libc.Xfree((*libc.TLS)(tls.UnsafePointer()), args)
+	if code := lib.Xsqlite3_test_control((*libc.TLS)(tls.UnsafePointer()), lib.SQLITE_TESTCTRL_OPTIMIZATIONS, args); code != lib.SQLITE_OK {
+		return sqlite.ResultCode(code).ToError()
+	}
+	return nil
+}
