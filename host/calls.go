@@ -72,10 +72,10 @@ func (e *Engine) awaitChild(ctx context.Context, parent journal.ID, number uint3
 	w := e.waiters.add(child, tell)
 	context.AfterFunc(ctx, func() { e.waiters.remove(child, w) })
 	// It may have finished before anybody listened.
-	_, _ = e.persist(ctx, "look at the callee", func() error {
-		row, err := e.store.Load(ctx, child)
+	failure, _ := e.persist(ctx, "look at the callee", func() error {
+		row, err := e.loadRow(ctx, child, child.String())
 		if err != nil {
-			return storeError("load the callee", err)
+			return err
 		}
 		switch {
 		case row.State.Final():
@@ -86,4 +86,7 @@ func (e *Engine) awaitChild(ctx context.Context, parent journal.ID, number uint3
 		}
 		return nil
 	})
+	if failure != nil {
+		e.done(parent, number, abi.Outcome{Error: failure})
+	}
 }

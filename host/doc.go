@@ -35,6 +35,24 @@
 // transaction, hence a guest's transaction and the group committer, which both
 // need the only writer of the embedded store, can never wait for each other.
 //
+// # When an answer is lost
+//
+// A commit whose answer was lost may have taken effect. The run then no longer
+// knows its own row: it keeps the outcomes it owes to the guest, throws all else
+// away, loads itself again and goes by what it finds. Requests from outside are
+// read again behind that; each can see from the row, or from the settled
+// deferreds, whether it has been done. A transaction of an activity is looked up
+// by its entry. So nothing is done twice, and nobody waits for news that came
+// with the lost answer.
+//
+// # Who wakes an execution
+//
+// An execution is in memory, or its row says when it must be: the wake time. It
+// may be too early and never too late, so it is written before anything is let
+// out that depends on it, and an execution is forgotten only once it stands in
+// the store. The heap holds the near times; a scan each minute finds the rest,
+// and also whatever should have been in memory and is not.
+//
 // # Replay
 //
 // An entry carries its turn and its time. Replaying feeds a fresh instance the

@@ -225,6 +225,12 @@ func (e *Engine) commit(w journal.Write) (journal.Result, error) {
 	if errors.Is(err, journal.ErrFenced) {
 		e.fenced()
 	}
+	if errors.Is(err, context.Canceled) {
+		// The engine's end withdrew it, no deadline of whoever asked.
+		if reason := e.accepting(); reason != nil {
+			err = reason
+		}
+	}
 	return res, err
 }
 

@@ -92,7 +92,7 @@ type client struct {
 
 func (c *client) do(request func(ctx context.Context) error) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(c.t.Context(), harness.Patience)
 	defer cancel()
 	for {
 		err := request(ctx)
