@@ -18,9 +18,13 @@ import (
 	"github.com/cruster/cruster/journal/guestsql"
 )
 
-// migrationLimit bounds each statement of a migration, and how long it waits
-// for the transactions of activities that use the table.
-const migrationLimit = time.Minute
+const (
+	// migrationLimit bounds each statement of a migration, and how long it waits
+	// for the transactions of activities that use the table.
+	migrationLimit = time.Minute
+	// deployLimit bounds all the migrations of a deployment together.
+	deployLimit = 5 * time.Minute
+)
 
 // Deploy implements journal.Store.
 func (s *Store) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
@@ -33,8 +37,20 @@ func (s *Store) Deploy(ctx context.Context, m journal.Module, d journal.Deployme
 	if err != nil {
 		return journal.Deployment{}, err
 	}
+	// Migrations are the guest's code and may take long. They use a connection of
+	// the guests, one at a time, so that however many are pushed the journal has
+	// its own connections and activities have most of theirs.
+	select {
+	case s.deploying <- struct{}{}:
+		defer func() { <-s.deploying }()
+	case <-ctx.Done():
+		return journal.Deployment{}, fmt.Errorf("postgres: deploy %s: %w", d.Name, ctx.Err())
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, deployLimit,
+		abi.Errorf(abi.CodeMigrationFailed, "the migrations of deployment %q took longer than %v", d.Name, deployLimit))
+	defer cancel()
 	committing := false
-	err = pgx.BeginTxFunc(ctx, s.main, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+	err = pgx.BeginTxFunc(ctx, s.guests, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
 		// Pushes into one namespace go one after the other.
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, lockKey("deploy", s.config.Schema, d.Namespace)); err != nil {
 			return err
@@ -68,6 +84,8 @@ func (s *Store) Deploy(ctx context.Context, m journal.Module, d journal.Deployme
 		return d, nil
 	case committing:
 		return journal.Deployment{}, afterCommit(op, err)
+	case ctx.Err() != nil:
+		return journal.Deployment{}, fmt.Errorf("%s: %w", op, context.Cause(ctx))
 	}
 	return journal.Deployment{}, beforeCommit(op, err)
 }

@@ -1,6 +1,9 @@
 package postgres_test
 
 import (
+	"context"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -159,6 +162,36 @@ func TestGuestsCannotExhaustTheJournal(t *testing.T) {
 	for seq := range uint64(20) {
 		require.Equal(t, journal.Result{}, b.commit(t, b.entry(seq+1)))
 	}
+}
+
+// Migrations that take long, many of them at a time, do not keep the journal
+// waiting either.
+func TestSlowMigrationsCannotExhaustTheJournal(t *testing.T) {
+	t.Parallel()
+	b := setup(t, postgres.Config{MaxConns: 1, MaxGuestConns: 2})
+	ctx, cancel := context.WithCancel(t.Context())
+	var pushes sync.WaitGroup
+	for i := range 4 {
+		pushes.Go(func() {
+			d := journal.Deployment{Namespace: "default", Name: fmt.Sprint("slow", i), Digest: "sha256:03"}
+			_, err := b.store.Deploy(ctx, journal.Module{Digest: "sha256:03"}, d, []abi.Migration{{
+				Version: 1, Name: "slow", SQL: "SELECT count(*) FROM generate_series(1, 1000000000000) AS a",
+			}})
+			require.ErrorIs(t, err, context.Canceled)
+		})
+	}
+	require.Eventually(t, func() bool {
+		var active int
+		err := b.admin.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT count(*) FROM generate_series(1, 1000000000000)%'`).Scan(&active)
+		return err == nil && active > 0
+	}, time.Minute, 10*time.Millisecond)
+	for seq := range uint64(20) {
+		require.Equal(t, journal.Result{}, b.commit(t, b.entry(seq+1)))
+	}
+	_, err := b.begin(t, "default").Exec(t.Context(), "SELECT 1", nil)
+	require.NoError(t, err, "activities go on too")
+	cancel()
+	pushes.Wait()
 }
 
 // The last wall: a statement that did get out of its role, here through a

@@ -24,6 +24,8 @@ type Store struct {
 	open   openGuests
 	doubts doubts
 
+	deploying chan struct{} // has one place: who deploys
+
 	commits atomic.Uint64
 
 	mu      sync.Mutex
@@ -47,7 +49,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err := migrate(ctx, base.ConnConfig, &c); err != nil {
 		return nil, err
 	}
-	s := &Store{config: c, sql: newStatements(c.Schema), ready: map[string]bool{}}
+	s := &Store{config: c, sql: newStatements(c.Schema), deploying: make(chan struct{}, 1), ready: map[string]bool{}}
 	if s.main, err = s.pool(ctx, base.Copy(), c.MaxConns, mainSettings, 0); err != nil {
 		return nil, err
 	}
