@@ -20,15 +20,18 @@ import (
 const (
 	// maxUploads bounds the modules that are held in memory while they arrive.
 	maxUploads = 4
-	// uploadTimeout is how long one may take to arrive, so that callers who
-	// stall give their place to others.
+	// uploadTimeout is how long one may take to arrive, and stallTimeout how long
+	// until its next piece does, so that callers who stall give their place to
+	// others.
 	uploadTimeout = 5 * time.Minute
+	stallTimeout  = 20 * time.Second
 )
 
 type moduleService struct {
 	crusterv1.UnimplementedModuleServiceServer
 	server *Server
 	slots  chan struct{}
+	stall  time.Duration
 }
 
 var _ crusterv1.ModuleServiceServer = (*moduleService)(nil)
@@ -37,18 +40,34 @@ func (m *moduleService) Push(ctx context.Context, req *crusterv1.PushRequest) (*
 	if int64(len(req.GetBinary())) > m.server.cfg.MaxModuleSize {
 		return nil, m.tooLarge()
 	}
+	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
+	defer cancel()
+	leave, err := m.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	return m.push(ctx, req.GetMetadata(), req.GetBinary())
+}
+
+// enter waits for a place among the uploads.
+func (m *moduleService) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case m.slots <- struct{}{}:
+		return func() { <-m.slots }, nil
+	case <-ctx.Done():
+		return nil, abi.Errorf(abi.CodeOverloaded, "%d uploads are under way already", maxUploads)
+	}
 }
 
 func (m *moduleService) PushStream(stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse]) error {
 	ctx, cancel := context.WithTimeout(stream.Context(), uploadTimeout)
 	defer cancel()
-	select {
-	case m.slots <- struct{}{}:
-		defer func() { <-m.slots }()
-	case <-ctx.Done():
-		return abi.Errorf(abi.CodeOverloaded, "%d uploads are under way already", maxUploads)
+	leave, err := m.enter(ctx)
+	if err != nil {
+		return err
 	}
+	defer leave()
 	meta, binary, err := m.receive(ctx, stream)
 	if err != nil {
 		return err
@@ -69,19 +88,33 @@ func (m *moduleService) receive(ctx context.Context, stream grpc.ClientStreaming
 		err    error
 	}
 	done := make(chan upload, 1)
+	stalled := make(chan struct{})
+	clock := time.AfterFunc(m.stall, func() { close(stalled) })
+	defer clock.Stop()
 	go func() {
-		meta, binary, err := m.collect(stream)
+		// Once it has fired it is too late: Reset would close stalled twice.
+		meta, binary, err := m.collect(stream, func() {
+			if clock.Stop() {
+				clock.Reset(m.stall)
+			}
+		})
 		done <- upload{meta, binary, err}
 	}()
+	late := func(limit time.Duration) error {
+		return abi.Errorf(abi.CodeDeadline, "the module did not arrive within %v", limit).WithHint("Push again over a faster connection.")
+	}
 	select {
 	case u := <-done:
 		return u.meta, u.binary, u.err
+	case <-stalled:
+		return nil, nil, late(m.stall)
 	case <-ctx.Done():
-		return nil, nil, abi.Errorf(abi.CodeDeadline, "the module did not arrive within %v", uploadTimeout).WithHint("Push again over a faster connection.")
+		return nil, nil, late(uploadTimeout)
 	}
 }
 
-func (m *moduleService) collect(stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse]) (*crusterv1.PushMetadata, []byte, error) {
+// collect reads the pieces of an upload; progress is called after each.
+func (m *moduleService) collect(stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse], progress func()) (*crusterv1.PushMetadata, []byte, error) {
 	first, err := stream.Recv()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, nil, err
@@ -106,6 +139,7 @@ func (m *moduleService) collect(stream grpc.ClientStreamingServer[crusterv1.Push
 			return nil, nil, m.tooLarge()
 		}
 		binary = append(binary, part.GetChunk()...)
+		progress()
 	}
 }
 

@@ -29,6 +29,16 @@ const (
 	// keepaliveMin is how often a client may ask whether the host still lives;
 	// those that wait for long executions do.
 	keepaliveMin = 5 * time.Second
+	// keepaliveIdle is after how much silence the host asks a client in turn, so
+	// that those who vanished do not wait for ever.
+	keepaliveIdle    = time.Minute
+	keepaliveTimeout = 20 * time.Second
+	// handshakeTimeout is how long a new connection may take to say what it wants.
+	handshakeTimeout = 10 * time.Second
+	// maxHeaders bounds the metadata of a call, and maxCalls the calls that one
+	// connection has open at a time: those beyond it wait at the client.
+	maxHeaders = 64 << 10
+	maxCalls   = 10_000
 )
 
 // Config is everything a [Server] can be told. Only Engine is required.
@@ -85,9 +95,13 @@ func New(cfg Config) (*Server, error) {
 		grpc.ChainUnaryInterceptor(in.unary),
 		grpc.ChainStreamInterceptor(in.stream),
 		grpc.MaxRecvMsgSize(int(max(cfg.MaxModuleSize+envelope, maxRequest))),
+		grpc.MaxHeaderListSize(maxHeaders),
+		grpc.MaxConcurrentStreams(maxCalls),
+		grpc.ConnectionTimeout(handshakeTimeout),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveIdle, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
 	)
-	crusterv1.RegisterModuleServiceServer(s.grpc, &moduleService{server: s, slots: make(chan struct{}, maxUploads)})
+	crusterv1.RegisterModuleServiceServer(s.grpc, &moduleService{server: s, slots: make(chan struct{}, maxUploads), stall: stallTimeout})
 	crusterv1.RegisterWorkflowServiceServer(s.grpc, &workflowService{server: s})
 	crusterv1.RegisterDeferredServiceServer(s.grpc, &deferredService{server: s})
 	grpc_health_v1.RegisterHealthServer(s.grpc, &healthService{server: s})

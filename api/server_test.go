@@ -325,3 +325,15 @@ func TestMetricsCountCalls(t *testing.T) {
 	b.server.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	require.Contains(t, rec.Body.String(), `cruster_grpc_requests_total{code="OK",method="cruster.v1.WorkflowService/Resume"} 1`)
 }
+
+// A call cannot bring more metadata than a log or a trace needs.
+func TestTooMuchMetadata(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "x-bomb", strings.Repeat("x", 1<<20))
+	_, err := b.modules.List(ctx, &crusterv1.ListModulesRequest{})
+	require.Error(t, err)
+	b.engine.deployments = func(context.Context, string) ([]host.DeploymentInfo, error) { return nil, nil }
+	_, err = b.modules.List(t.Context(), &crusterv1.ListModulesRequest{})
+	require.NoError(t, err, "the others are served")
+}

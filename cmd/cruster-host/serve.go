@@ -162,7 +162,15 @@ func (h *running) start(ctx context.Context, cfg host.Config, maxModuleSize int6
 	if err := h.engine.Start(ctx); err != nil {
 		return err
 	}
-	h.web = &http.Server{Handler: h.api.Handler(), ReadHeaderTimeout: 5 * time.Second}
+	// Probes are small and quick; whoever is neither is not one.
+	h.web = &http.Server{
+		Handler:           h.api.Handler(),
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      30 * time.Second,
+	}
 	go func() {
 		if err := h.api.Serve(h.grpc); err != nil {
 			h.fail(fmt.Errorf("serve gRPC: %w", err))
