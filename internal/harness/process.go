@@ -76,16 +76,27 @@ func NewProcess(t testing.TB, store string, args ...string) *Process {
 // Start starts the host and waits until it is ready.
 func (p *Process) Start() {
 	p.t.Helper()
-	p.cmd = exec.Command(Binary(p.t), p.args...)
-	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
-	// The host must not outlive a test that is killed.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	require.NoError(p.t, p.cmd.Start())
+	p.launch()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	for !p.ready(ctx) {
 		require.NoError(p.t, ctx.Err(), "the host did not become ready; its log:\n%s", &p.log)
 	}
+}
+
+func (p *Process) launch() {
+	p.cmd = exec.Command(Binary(p.t), p.args...)
+	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
+	// The host must not outlive a test that is killed.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	require.NoError(p.t, p.cmd.Start())
+}
+
+// Run starts a host that is expected to end by itself, and returns its exit code.
+func (p *Process) Run() int {
+	p.t.Helper()
+	p.launch()
+	return p.Exit()
 }
 
 func (p *Process) ready(ctx context.Context) bool {
@@ -119,6 +130,29 @@ func (p *Process) Terminate() int {
 	p.cmd = nil
 	return code
 }
+
+// Signal sends the host a signal.
+func (p *Process) Signal(signal syscall.Signal) {
+	require.NoError(p.t, p.cmd.Process.Signal(signal))
+}
+
+// Exit waits until the host has ended by itself, and returns its exit code.
+func (p *Process) Exit() int {
+	p.t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- p.cmd.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(Patience):
+		require.FailNow(p.t, "the host did not end by itself")
+	}
+	code := p.cmd.ProcessState.ExitCode()
+	p.cmd = nil
+	return code
+}
+
+// Log is what the host wrote; it must have ended.
+func (p *Process) Log() string { return p.log.String() }
 
 func freeAddr(t testing.TB) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
