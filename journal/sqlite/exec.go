@@ -84,10 +84,15 @@ func (s *Store) write(ctx context.Context, use func(*sqlite.Conn) error) error {
 	}
 	// Also if use panics the handle goes back without a transaction.
 	defer rollback(s.writer)
-	if err := use(s.writer); err != nil {
-		return err
+	err := use(s.writer)
+	if err == nil {
+		err = s.commit()
 	}
-	return s.commit()
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultFull, sqlite.ResultIOErr:
+		s.ailing.Store(true)
+	}
+	return err
 }
 
 func begin(conn *sqlite.Conn) error { return run(conn, "BEGIN IMMEDIATE", nil, nil) }

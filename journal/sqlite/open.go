@@ -54,6 +54,7 @@ type Store struct {
 	turns   turns
 	readers chan *sqlite.Conn
 	commits atomic.Uint64
+	ailing  atomic.Bool // the disk failed the last commit
 
 	closing   chan struct{}
 	closeOnce sync.Once

@@ -266,7 +266,8 @@ func (s *Store) deployments(ctx context.Context, query string, args ...string) (
 	return found, err
 }
 
-// Ping implements journal.Store: it takes the write lock and gives it back.
+// Ping implements journal.Store: it takes the write lock and gives it back, and
+// commits something if the disk failed the last commit.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.turns.take(ctx, journalTurn); err != nil {
 		return fmt.Errorf("sqlite: ping: %w", err)
@@ -276,5 +277,22 @@ func (s *Store) Ping(ctx context.Context) error {
 	if err := begin(s.writer); err != nil {
 		return fmt.Errorf("sqlite: ping: %w", err)
 	}
+	if !s.ailing.Load() {
+		return nil
+	}
+	// The disk was full, or worse: only a commit tells whether it still is, and
+	// only one that is as large as those of the journal.
+	for _, query := range []string{
+		"INSERT INTO cruster_meta (name, value) VALUES ('ping', hex(zeroblob(32768)))",
+		"DELETE FROM cruster_meta WHERE name = 'ping'",
+	} {
+		if err := run(s.writer, query, nil, nil); err != nil {
+			return fmt.Errorf("sqlite: ping: %w", err)
+		}
+	}
+	if err := s.commit(); err != nil {
+		return fmt.Errorf("sqlite: ping: %w", err)
+	}
+	s.ailing.Store(false)
 	return nil
 }
