@@ -22,7 +22,7 @@ type bundle struct {
 func setup(t *testing.T, module string, evict bool) *bundle {
 	healthyStore := harness.Store(t, "sqlite")
 	store := &failing{Store: healthyStore}
-	e := harness.Engine(t, store, func(c *host.Config) { c.EvictAlways = evict })
+	e := engine(t, store, func(c *host.Config) { c.EvictAlways = evict })
 	harness.Push(t, e, path.Base(module), module)
 	return &bundle{&client{t: t, engine: e, store: healthyStore}, store}
 }

@@ -23,7 +23,7 @@ func TestHammer(t *testing.T) {
 	t.Parallel()
 	store := harness.Store(t, "sqlite")
 	registry := prometheus.NewRegistry()
-	e := harness.Engine(t, store, func(c *host.Config) {
+	e := engine(t, store, func(c *host.Config) {
 		c.MaxResident, c.IdleTimeout, c.Registerer = 3, 20*time.Millisecond, registry
 	})
 	harness.Push(t, e, "races", "tests/guests/races")

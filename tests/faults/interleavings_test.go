@@ -75,7 +75,7 @@ func TestGivenUpWhileCommitting(t *testing.T) {
 		}
 	}
 	store := harness.Store(t, "sqlite")
-	e := harness.Engine(t, store, func(c *host.Config) { c.FaultPoint = p.pass })
+	e := engine(t, store, func(c *host.Config) { c.FaultPoint = p.pass })
 	harness.Push(t, e, "races", "tests/guests/races")
 	c := &client{t: t, engine: e, store: store}
 	require.Equal(t, `completed "over"`, c.execute("races/Race", "given-up"))
@@ -90,7 +90,7 @@ func TestSettledBeforeAwaitedAndCrashed(t *testing.T) {
 	t.Parallel()
 	store := harness.Store(t, "sqlite")
 	p := newPassings()
-	first := harness.Engine(t, store, func(c *host.Config) { c.FaultPoint = p.pass })
+	first := engine(t, store, func(c *host.Config) { c.FaultPoint = p.pass })
 	harness.Push(t, first, "races", "tests/guests/races")
 	c := &client{t: t, engine: first, store: store}
 	execution := c.start("races/Late", "late")
@@ -111,7 +111,7 @@ func TestSettledBeforeAwaitedAndCrashed(t *testing.T) {
 	<-crashed
 	require.NoError(t, first.Stop(context.Background()))
 
-	c.engine = harness.Engine(t, store)
+	c.engine = engine(t, store)
 	require.Equal(t, `completed "there"`, c.wait(execution))
 }
 
@@ -123,7 +123,7 @@ func TestResolveIsAnsweredTheSameAfterACrash(t *testing.T) {
 	var first *host.Engine
 	var once sync.Once
 	crashed := make(chan struct{})
-	first = harness.Engine(t, store, func(c *host.Config) {
+	first = engine(t, store, func(c *host.Config) {
 		c.FaultPoint = func(point string) {
 			if point == host.FaultSettleAfterCommit {
 				first.Kill()
@@ -138,7 +138,7 @@ func TestResolveIsAnsweredTheSameAfterACrash(t *testing.T) {
 	<-crashed
 	require.NoError(t, first.Stop(context.Background()))
 
-	c.engine = harness.Engine(t, store)
+	c.engine = engine(t, store)
 	require.Equal(t, "completed [true,false]", c.wait(execution))
 }
 
@@ -148,7 +148,7 @@ func TestDrainBeginsNothing(t *testing.T) {
 	t.Parallel()
 	p := newPassings()
 	store := harness.Store(t, "sqlite")
-	e := harness.Engine(t, store, func(c *host.Config) {
+	e := engine(t, store, func(c *host.Config) {
 		c.FaultPoint, c.MaxActivities, c.DrainTimeout = p.pass, 1, harness.Patience
 	})
 	p.hold = func(point string, _ int) {
@@ -166,6 +166,6 @@ func TestDrainBeginsNothing(t *testing.T) {
 	p.mu.Unlock()
 	require.Equal(t, 1, begun)
 
-	c.engine = harness.Engine(t, store)
+	c.engine = engine(t, store)
 	require.Contains(t, c.wait(execution), "completed")
 }

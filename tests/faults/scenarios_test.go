@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal"
@@ -22,6 +24,24 @@ import (
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 type object = map[string]any
+
+// sandbox is shared by all engines of the package, so that a module is compiled
+// once. It lives as long as the process.
+var sandbox struct {
+	once    sync.Once
+	runtime *wasm.Runtime
+	err     error
+}
+
+// engine starts an engine.
+func engine(t *testing.T, store journal.Store, options ...func(*host.Config)) *host.Engine {
+	t.Helper()
+	sandbox.once.Do(func() {
+		sandbox.runtime, sandbox.err = wasm.New(context.Background(), wasm.Config{CacheDir: harness.CacheDir(t), Logger: harness.Logger(t)})
+	})
+	require.NoError(t, sandbox.err)
+	return harness.Engine(t, store, append(options, func(c *host.Config) { c.Runtime = sandbox.runtime })...)
+}
 
 // scenario is one use of a module. It says what it saw; everything that names
 // the key is made equal before two are compared.
