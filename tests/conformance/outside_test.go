@@ -43,7 +43,7 @@ func outsideCases(b *testBundle) []testCase {
 	code := func(c abi.Code) object { return object{"code": string(c)} }
 	return []testCase{
 		{name: "HTTP granted", workflow: "Fetch", input: b.url + "/ping", want: object{"value": "POST pong"}},
-		{name: "HTTP answered badly", workflow: "Fetch", input: b.url + "/missing", want: object{"code": "CR-3001", "type": "http_status", "text": "CR-3001: the answer has status 404: not here\n"}},
+		{name: "HTTP answered badly", workflow: "Fetch", input: b.url + "/missing", want: object{"code": "CR-3001", "type": "http_status", "text": "CR-3001: the answer has status 404: not here"}},
 		{name: "HTTP to another port", workflow: "Fetch", input: "http://127.0.0.1:1/", want: code(abi.CodeHTTPForbidden)},
 		{name: "HTTP to another host", workflow: "Fetch", input: "http://example.com/", want: code(abi.CodeHTTPForbidden)},
 		{name: "HTTP to the metadata service", workflow: "Fetch", input: "http://169.254.169.254/latest/", want: code(abi.CodeHTTPForbidden)},
