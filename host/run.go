@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -384,14 +385,21 @@ func (r *run) endWork(number uint32) {
 	}
 }
 
-// postpone puts mail back after a failure of the store, to be read again a
-// little later.
+// postpone puts mail back after a load that failed, to be read again a little
+// later. Who waits for an answer hears of a store that fails.
 func (r *run) postpone(mail []event, err error) {
 	if err == errGone {
 		refuse(mail, abi.Errorf(abi.CodeExecutionNotFound, "there is no such execution"))
 		return
 	}
 	r.setback("load", err)
+	var coded *abi.Error
+	if errors.As(err, &coded) && !passing(coded) {
+		// The guest crashed while it was replayed. That ends soon, well or in a
+		// pause, and then there is an answer.
+		r.unread(mail)
+		return
+	}
 	var keep []event
 	for _, ev := range mail {
 		if !refuseOne(ev, storeError("load the execution", err)) {

@@ -422,8 +422,7 @@ func (r *run) crashed(b batch, err error) bool {
 		return r.takeTurn(b)
 	}
 	if coded.Retryable && isTrap {
-		hint := coded.Hint
-		coded = abi.Errorf(abi.CodeCrashLoop, "the workflow crashed %d times in a row; last: %v", r.crashes, coded).WithHint("%s", hint)
+		coded = abi.Errorf(abi.CodeCrashLoop, "the workflow crashed %d times in a row; last: %v", r.crashes, coded)
 	}
 	r.pause(b, coded)
 	return false
