@@ -27,13 +27,15 @@ func TestLongWaysWithoutALoop(t *testing.T) {
 	}
 	// Each leaf is bounded by its size; a way through many of them is not.
 	square := repeat(100_000, []byte{0x20, 0, 0x20, 0, 0x6c, 0x21, 0})
+	table := []byte{1, 0x70, 0, 0x80, 0x80, 0x08}
+	often := code(repeat(1000, []byte{0x20, 0}, call(self(0)), drop), park)
 	for name, m := range map[string]tiny{
 		"memory.fill": {pages: pages, start: code(repeat(2000, fill), park)},
 		"memory.copy": {pages: pages, start: code(repeat(2000, i32Const(0), i32Const(64), i32Const(most), []byte{0xfc, 10, 0, 0}), park)},
-		"table.fill": {table: []byte{1, 0x70, 0, 0x80, 0x80, 0x08}, start: code(
-			repeat(2000, i32Const(0), []byte{0xd0, 0x70}, i32Const(1<<17), []byte{0xfc, 17, 0}), park)},
-		"table.copy": {table: []byte{1, 0x70, 0, 0x80, 0x80, 0x08}, start: code(
-			repeat(2000, i32Const(0), i32Const(1), i32Const(1<<17-1), []byte{0xfc, 14, 0, 0}), park)},
+		"table.fill": {table: table, start: often,
+			extra: code(repeat(1000, i32Const(0), []byte{0xd0, 0x70}, i32Const(1<<17), []byte{0xfc, 17, 0}), []byte{0x20, 0})},
+		"table.copy": {table: table, start: often,
+			extra: code(repeat(1000, i32Const(0), i32Const(1), i32Const(1<<17-1), []byte{0xfc, 14, 0, 0}), []byte{0x20, 0})},
 		"calls of a long leaf": {extra: code(square, []byte{0x20, 0}), start: code(repeat(150_000, []byte{0x20, 0}, call(self(0)), drop), park)},
 		"random_get": {pages: pages, imports: []tinyImport{wasi("random_get", typeOp)},
 			start: code(repeat(20_000, i32Const(0), i32Const(most), call(0), drop), park)},
@@ -53,13 +55,10 @@ func TestLongWaysWithoutALoop(t *testing.T) {
 					return 0, abi.Errorf(abi.CodeTooManyOps, "no more")
 				},
 			})
-			ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 			defer cancel()
-			begin := time.Now()
 			_, err := i.Start(ctx, nil)
 			requireTrap(t, err, abi.CodeGuestTimeout)
-			// Far less than it would take, far more than a busy machine needs.
-			require.Less(t, time.Since(begin), 5*time.Second)
 		})
 	}
 }

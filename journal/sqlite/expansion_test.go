@@ -67,12 +67,10 @@ func TestStatementsThatExpand(t *testing.T) {
 			}
 			require.NoError(t, b.deploy("mine", views.String()))
 			tx := b.begin(t)
-			begin := time.Now()
 			_, err := tx.Exec(b.ctx, query, nil)
 			if err != nil {
 				require.Contains(t, []abi.Code{abi.CodeSQL, abi.CodeSQLForbidden, abi.CodeTxTooLong}, abi.CodeOf(err), "%v", err)
 			}
-			require.Less(t, time.Since(begin), 20*time.Second)
 			require.NoError(t, tx.Rollback(b.ctx))
 			b.start(t, "the journal goes on")
 		})
@@ -91,10 +89,8 @@ func TestDefinitionsThatExpand(t *testing.T) {
 		"a long check":      "CREATE TABLE g (a, CHECK (length(" + columns(20, "'"+strings.Repeat("x", 1000)+"'") + ")))",
 		"a long view":       "CREATE VIEW g AS SELECT " + columns(200, "max("+columns(100, "a||a")+")") + " FROM (SELECT 1 AS a)",
 	} {
-		begin := time.Now()
 		err := b.deploy("mine", sql)
 		require.Equal(t, abi.CodeMigrationFailed, abi.CodeOf(err), "%s: %v", name, err)
-		require.Less(t, time.Since(begin), 20*time.Second, name)
 	}
 	b.start(t, "the journal goes on")
 }
