@@ -45,6 +45,7 @@ type crash struct {
 // life is one engine and the news of its death.
 type life struct {
 	*host.Engine
+	born chan struct{} // Engine is set
 	died chan struct{}
 	once sync.Once
 }
@@ -56,12 +57,13 @@ func newDriver(t *testing.T, store journal.Store, runtime *wasm.Runtime, evict b
 }
 
 func (d *driver) bringUp() {
-	l := &life{died: make(chan struct{})}
+	l := &life{born: make(chan struct{}), died: make(chan struct{})}
 	l.Engine = harness.Engine(d.t, d.store, func(c *host.Config) {
 		c.Runtime = d.runtime
 		c.EvictAlways = d.evict
 		c.FaultPoint = func(point string) { d.pass(l, point) }
 	})
+	close(l.born)
 	d.mu.Lock()
 	d.engine = l
 	d.mu.Unlock()
@@ -82,6 +84,8 @@ func (d *driver) pass(l *life, point string) {
 	}
 	d.mu.Unlock()
 	if hit {
+		// It may be at work before whoever started it has it in hand.
+		<-l.born
 		l.once.Do(func() {
 			l.Kill()
 			close(l.died)
@@ -136,63 +140,68 @@ func (d *driver) current() *life {
 	return l
 }
 
-// do repeats a request until an engine has answered it.
-func (d *driver) do(request func(ctx context.Context, e *host.Engine) error) {
+// do repeats a request until an engine has answered it. The answer of an engine
+// that has died meanwhile is not looked at.
+func do[T any](d *driver, request func(ctx context.Context, e *host.Engine) (T, error)) T {
 	d.t.Helper()
+	type reply struct {
+		value T
+		err   error
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
 	defer cancel()
 	for ctx.Err() == nil {
 		l := d.current()
-		answered := make(chan error, 1)
-		go func() { answered <- request(ctx, l.Engine) }()
+		answered := make(chan reply, 1)
+		go func() {
+			value, err := request(ctx, l.Engine)
+			answered <- reply{value, err}
+		}()
 		select {
-		case err := <-answered:
-			if err == nil {
-				return
+		case r := <-answered:
+			if r.err == nil {
+				return r.value
 			}
-			if l.dead() || errors.Is(err, &abi.Error{Code: abi.CodeShuttingDown}) {
+			if l.dead() || errors.Is(r.err, &abi.Error{Code: abi.CodeShuttingDown}) {
 				continue
 			}
-			require.NoError(d.t, err)
+			require.NoError(d.t, r.err)
 		case <-l.died:
 		}
 	}
 	d.t.Fatal("no engine answered")
+	panic("unreachable")
 }
 
 // start starts a workflow and returns the name of its execution.
 func (d *driver) start(workflow string, input any) string {
-	var name string
-	d.do(func(ctx context.Context, e *host.Engine) error {
-		row, _, err := e.StartWorkflow(ctx, host.StartRequest{Workflow: workflow, Input: harness.Encode(d.t, input)})
-		if err == nil {
-			name = row.Name()
+	req := host.StartRequest{Workflow: workflow, Input: harness.Encode(d.t, input)}
+	return do(d, func(ctx context.Context, e *host.Engine) (string, error) {
+		row, _, err := e.StartWorkflow(ctx, req)
+		if err != nil {
+			return "", err
 		}
-		return err
+		return row.Name(), nil
 	})
-	return name
 }
 
 // settle resolves a deferred; that it was settled before a crash is fine.
 func (d *driver) settle(execution, name string, value any) {
-	d.do(func(ctx context.Context, e *host.Engine) error {
-		err := e.Settle(ctx, "", execution, journal.Deferred{Name: name, Value: harness.Encode(d.t, value)})
+	deferred := journal.Deferred{Name: name, Value: harness.Encode(d.t, value)}
+	do(d, func(ctx context.Context, e *host.Engine) (struct{}, error) {
+		err := e.Settle(ctx, "", execution, deferred)
 		if errors.Is(err, &abi.Error{Code: abi.CodeDeferredSettled}) {
-			return nil
+			err = nil
 		}
-		return err
+		return struct{}{}, err
 	})
 }
 
 // wait waits for the end of an execution.
 func (d *driver) wait(execution string) *journal.Execution {
-	var row *journal.Execution
-	d.do(func(ctx context.Context, e *host.Engine) error {
-		r, err := e.Wait(ctx, "", execution)
-		row = r
-		return err
+	return do(d, func(ctx context.Context, e *host.Engine) (*journal.Execution, error) {
+		return e.Wait(ctx, "", execution)
 	})
-	return row
 }
 
 // query reads rows of the guests' own tables.
