@@ -154,7 +154,7 @@ func crashEverywhere(t *testing.T, d *driver, s scenario, reached *pointSet) {
 	counts := d.counts()
 	require.LessOrEqual(t, payments.most(), 1, "undisturbed, an effect happens once")
 
-	for _, point := range host.FaultPoints {
+	for _, point := range d.points() {
 		passings := counts[point]
 		for _, n := range firstAndLast(passings) {
 			reached.add(point)
@@ -173,6 +173,15 @@ func crashEverywhere(t *testing.T, d *driver, s scenario, reached *pointSet) {
 		d.alsoCrashAt(host.FaultReplay, n)
 		require.Equal(t, want, observe(t, d, s, key), "after a crash during replay %d", n)
 	}
+}
+
+// points are those at which a variant crashes: all of them, or, where instances
+// are evicted after every turn, those where that makes a difference.
+func (d *driver) points() []string {
+	if !d.evict {
+		return host.FaultPoints
+	}
+	return []string{host.FaultTurnBeforeCommit, host.FaultTurnAfterCommit, host.FaultTxAfterCommit, host.FaultEvict, host.FaultReplay}
 }
 
 func firstAndLast(n int) []int {

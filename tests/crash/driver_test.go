@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"runtime"
 	"sync"
@@ -72,6 +73,7 @@ func (d *driver) bringUp() {
 // pass counts a fault point, and crashes the engine there if it is the one. The
 // goroutine that hits the point goes no further, as in a real crash.
 func (d *driver) pass(l *life, point string) {
+	<-l.born // recovery begins while the engine is still being handed over
 	d.mu.Lock()
 	dead := l.dead()
 	if !dead {
@@ -84,8 +86,6 @@ func (d *driver) pass(l *life, point string) {
 	}
 	d.mu.Unlock()
 	if hit {
-		// It may be at work before whoever started it has it in hand.
-		<-l.born
 		l.once.Do(func() {
 			l.Kill()
 			close(l.died)
@@ -124,7 +124,7 @@ func (d *driver) alsoCrashAt(point string, n int) {
 func (d *driver) counts() map[string]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.passed
+	return maps.Clone(d.passed)
 }
 
 // current is the living engine; a dead one is replaced first.
@@ -140,32 +140,31 @@ func (d *driver) current() *life {
 	return l
 }
 
-// do repeats a request until an engine has answered it. The answer of an engine
-// that has died meanwhile is not looked at.
+// do repeats a request until an engine has answered it.
 func do[T any](d *driver, request func(ctx context.Context, e *host.Engine) (T, error)) T {
 	d.t.Helper()
-	type reply struct {
+	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
+	defer cancel()
+	type answer struct {
 		value T
 		err   error
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
-	defer cancel()
 	for ctx.Err() == nil {
 		l := d.current()
-		answered := make(chan reply, 1)
+		answered := make(chan answer, 1)
 		go func() {
 			value, err := request(ctx, l.Engine)
-			answered <- reply{value, err}
+			answered <- answer{value, err}
 		}()
 		select {
-		case r := <-answered:
-			if r.err == nil {
-				return r.value
+		case a := <-answered:
+			if a.err == nil {
+				return a.value
 			}
-			if l.dead() || errors.Is(r.err, &abi.Error{Code: abi.CodeShuttingDown}) {
+			if l.dead() || errors.Is(a.err, &abi.Error{Code: abi.CodeShuttingDown}) {
 				continue
 			}
-			require.NoError(d.t, r.err)
+			require.NoError(d.t, a.err)
 		case <-l.died:
 		}
 	}
@@ -175,9 +174,9 @@ func do[T any](d *driver, request func(ctx context.Context, e *host.Engine) (T, 
 
 // start starts a workflow and returns the name of its execution.
 func (d *driver) start(workflow string, input any) string {
-	req := host.StartRequest{Workflow: workflow, Input: harness.Encode(d.t, input)}
+	encoded := harness.Encode(d.t, input)
 	return do(d, func(ctx context.Context, e *host.Engine) (string, error) {
-		row, _, err := e.StartWorkflow(ctx, req)
+		row, _, err := e.StartWorkflow(ctx, host.StartRequest{Workflow: workflow, Input: encoded})
 		if err != nil {
 			return "", err
 		}
@@ -187,9 +186,9 @@ func (d *driver) start(workflow string, input any) string {
 
 // settle resolves a deferred; that it was settled before a crash is fine.
 func (d *driver) settle(execution, name string, value any) {
-	deferred := journal.Deferred{Name: name, Value: harness.Encode(d.t, value)}
+	encoded := harness.Encode(d.t, value)
 	do(d, func(ctx context.Context, e *host.Engine) (struct{}, error) {
-		err := e.Settle(ctx, "", execution, deferred)
+		err := e.Settle(ctx, "", execution, journal.Deferred{Name: name, Value: encoded})
 		if errors.Is(err, &abi.Error{Code: abi.CodeDeferredSettled}) {
 			err = nil
 		}
