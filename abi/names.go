@@ -33,8 +33,6 @@ const (
 	ImportOutput = "output"
 	// ImportLog (level, ptr, len i32) writes one log record.
 	ImportLog = "log"
-	// ImportConfig (ptr, len i32) i32 reads a configuration value of the deployment.
-	ImportConfig = "config"
 )
 
 // Kinds of durable operation. Each is also the name of the import that issues
@@ -63,6 +61,8 @@ const (
 	ImportTxExec  = "tx_exec"
 	ImportTxQuery = "tx_query"
 	ImportHTTP    = "http"
+	// ImportConfig reads a configuration value of the deployment.
+	ImportConfig = "config"
 )
 
 // OpKinds lists the durable imports, in the order of the specification.

@@ -18,14 +18,14 @@ func (r *run) performAll() {
 		return
 	}
 	r.mu.Lock()
-	var todo []*op
+	var due []*op
 	for _, o := range r.pending {
 		if o.hostWork() && r.inflight[o.Number] == nil {
-			todo = append(todo, o)
+			due = append(due, o)
 		}
 	}
 	r.mu.Unlock()
-	for _, o := range todo {
+	for _, o := range due {
 		r.perform(o)
 	}
 }

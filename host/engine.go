@@ -199,8 +199,8 @@ func (e *Engine) accepting() error {
 // now is the wall clock.
 func (e *Engine) now() time.Time { return time.Now() }
 
-// Lost is closed over by the caller to learn that another host took over: it
-// returns the reason once that happened, nil before.
+// Lost tells that another host has taken over: it returns the reason once that
+// has happened, nil before.
 func (e *Engine) Lost() error {
 	if lost := e.lost.Load(); lost != nil {
 		return lost

@@ -54,14 +54,14 @@ const txIdle = 'I'
 // Commit implements journal.Store.
 func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.Result, error) {
 	results := make([]journal.Result, len(writes))
-	todo := make([]*journal.Write, 0, len(writes))
-	index := make([]int, 0, len(writes)) // of todo in writes
+	sound := make([]*journal.Write, 0, len(writes))
+	index := make([]int, 0, len(writes)) // of sound in writes
 	for i := range writes {
 		if results[i].Err = check(&writes[i]); results[i].Err == nil {
-			todo, index = append(todo, &writes[i]), append(index, i)
+			sound, index = append(sound, &writes[i]), append(index, i)
 		}
 	}
-	if len(todo) == 0 {
+	if len(sound) == 0 {
 		return results, nil
 	}
 	if err := s.dispel(ctx); err != nil {
@@ -72,7 +72,7 @@ func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.R
 		return nil, fmt.Errorf("postgres: commit: %w", err)
 	}
 	defer conn.Release()
-	verdicts, err := s.commit(ctx, conn, todo)
+	verdicts, err := s.commit(ctx, conn, sound)
 	if err != nil {
 		return nil, err
 	}

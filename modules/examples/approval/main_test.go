@@ -8,6 +8,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
+	"github.com/cruster/cruster/internal/sqltest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -37,7 +38,7 @@ func TestRequestApproval(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := openDB(t)
+			db := sqltest.Open(t)
 			var h crustertest.History
 			res, err := crustertest.Run(t, RequestApproval, ApprovalRequest{Document: "budget"},
 				crustertest.SQLite(db), c.decision, crustertest.Record(&h))
@@ -45,17 +46,17 @@ func TestRequestApproval(t *testing.T) {
 			require.Equal(t, c.want, res)
 			require.Equal(t, c.after, h.Duration())
 			crustertest.Replay(t, &h)
-			require.Equal(t, []string{c.want.Status}, list(t, db, `SELECT status FROM approvals`))
-			require.Equal(t, []string{"open", "close"}, list(t, db, `SELECT step FROM approval_effects`))
+			require.Equal(t, []string{c.want.Status}, sqltest.List(t, db, `SELECT status FROM approvals`))
+			require.Equal(t, []string{"open", "close"}, sqltest.List(t, db, `SELECT step FROM approval_effects`))
 		})
 	}
 }
 
 func TestWithdrawnApproval(t *testing.T) {
 	t.Parallel()
-	db := openDB(t)
+	db := sqltest.Open(t)
 	_, err := crustertest.Run(t, RequestApproval, ApprovalRequest{Document: "budget", TimeoutMS: 1000},
 		crustertest.SQLite(db), crustertest.InterruptAfter(time.Millisecond, "withdrawn by its author"))
 	require.Equal(t, string(abi.CodeInterrupted), cruster.ErrorCode(err))
-	require.Equal(t, []string{"withdrawn"}, list(t, db, `SELECT status FROM approvals`))
+	require.Equal(t, []string{"withdrawn"}, sqltest.List(t, db, `SELECT status FROM approvals`))
 }

@@ -6,20 +6,21 @@ import (
 
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
+	"github.com/cruster/cruster/internal/sqltest"
 	"github.com/stretchr/testify/require"
 )
 
 func TestFanOut(t *testing.T) {
 	t.Parallel()
-	db := openDB(t)
+	db := sqltest.Open(t)
 	var h crustertest.History
 	res, err := crustertest.Run(t, FanOut, FanOutRequest{Run: "a", Record: true}, crustertest.SQLite(db), crustertest.Record(&h))
 	require.NoError(t, err)
 	require.Equal(t, FanOutResult{N: 100, Sum: 338350}, res)
 	require.Len(t, h.Steps(), 100)
 	crustertest.Replay(t, &h)
-	require.Equal(t, []string{"100"}, list(t, db, `SELECT COUNT(DISTINCT step) FROM fanout_effects`))
-	require.Equal(t, []string{"100"}, list(t, db, `SELECT COUNT(*) FROM fanout_effects`))
+	require.Equal(t, []string{"100"}, sqltest.List(t, db, `SELECT COUNT(DISTINCT step) FROM fanout_effects`))
+	require.Equal(t, []string{"100"}, sqltest.List(t, db, `SELECT COUNT(*) FROM fanout_effects`))
 }
 
 func TestFanOutWithFailures(t *testing.T) {

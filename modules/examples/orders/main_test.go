@@ -7,6 +7,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
+	"github.com/cruster/cruster/internal/sqltest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -14,7 +15,7 @@ var request = OrderRequest{OrderID: "42", Email: "a@b.c", Items: []Item{{SKU: "a
 
 func TestProcessOrder(t *testing.T) {
 	t.Parallel()
-	db := openDB(t)
+	db := sqltest.Open(t)
 	var h crustertest.History
 	res, err := crustertest.Run(t, ProcessOrder, request, crustertest.SQLite(db), crustertest.Record(&h))
 	require.NoError(t, err)
@@ -26,41 +27,41 @@ func TestProcessOrder(t *testing.T) {
 	}, h.Steps())
 	crustertest.Replay(t, &h)
 
-	require.Equal(t, []string{"confirmed"}, list(t, db, `SELECT status FROM orders`))
-	require.Equal(t, []string{"apple"}, list(t, db, `SELECT sku FROM reservations`))
-	require.Equal(t, []string{res.ChargeID}, list(t, db, `SELECT charge_id FROM charges WHERE status = 'taken'`))
-	require.Equal(t, []string{res.NotificationID}, list(t, db, `SELECT notification_id FROM notifications`))
-	require.Equal(t, []string{"charge", "confirm", "reserve", "send"}, list(t, db, `SELECT step FROM order_effects ORDER BY step`))
+	require.Equal(t, []string{"confirmed"}, sqltest.List(t, db, `SELECT status FROM orders`))
+	require.Equal(t, []string{"apple"}, sqltest.List(t, db, `SELECT sku FROM reservations`))
+	require.Equal(t, []string{res.ChargeID}, sqltest.List(t, db, `SELECT charge_id FROM charges WHERE status = 'taken'`))
+	require.Equal(t, []string{res.NotificationID}, sqltest.List(t, db, `SELECT notification_id FROM notifications`))
+	require.Equal(t, []string{"charge", "confirm", "reserve", "send"}, sqltest.List(t, db, `SELECT step FROM order_effects ORDER BY step`))
 }
 
 func TestChargeIsRetried(t *testing.T) {
 	t.Parallel()
-	db := openDB(t)
+	db := sqltest.Open(t)
 	req := request
 	req.FailCharges = 2
 	_, err := crustertest.Run(t, ProcessOrder, req, crustertest.SQLite(db))
 	require.NoError(t, err)
-	require.Equal(t, []string{"3"}, list(t, db, `SELECT attempt FROM charges`), "the third attempt is the one that counts")
+	require.Equal(t, []string{"3"}, sqltest.List(t, db, `SELECT attempt FROM charges`), "the third attempt is the one that counts")
 }
 
 func TestFailedChargeCancelsTheOrder(t *testing.T) {
 	t.Parallel()
-	db := openDB(t)
+	db := sqltest.Open(t)
 	req := request
 	req.FailCharges = 100
 	_, err := crustertest.Run(t, ProcessOrder, req, crustertest.SQLite(db))
 	require.Equal(t, "payment_unavailable", cruster.ErrorType(err))
-	require.Equal(t, []string{"cancelled"}, list(t, db, `SELECT status FROM orders`))
-	require.Empty(t, list(t, db, `SELECT sku FROM reservations`))
+	require.Equal(t, []string{"cancelled"}, sqltest.List(t, db, `SELECT status FROM orders`))
+	require.Empty(t, sqltest.List(t, db, `SELECT sku FROM reservations`))
 }
 
 func TestInterruptRefunds(t *testing.T) {
 	t.Parallel()
-	db := openDB(t)
+	db := sqltest.Open(t)
 	_, err := crustertest.Run(t, ProcessOrder, request, crustertest.SQLite(db), crustertest.InterruptAfter(time.Second, "changed my mind"))
 	require.Equal(t, string(abi.CodeInterrupted), cruster.ErrorCode(err))
-	require.Equal(t, []string{"refunded"}, list(t, db, `SELECT status FROM charges`))
-	require.Equal(t, []string{"cancelled"}, list(t, db, `SELECT status FROM orders`))
+	require.Equal(t, []string{"refunded"}, sqltest.List(t, db, `SELECT status FROM charges`))
+	require.Equal(t, []string{"cancelled"}, sqltest.List(t, db, `SELECT status FROM orders`))
 }
 
 func TestPaymentService(t *testing.T) {
@@ -75,7 +76,7 @@ func TestPaymentService(t *testing.T) {
 		}
 		return cruster.HTTPResponse{Status: 200}, nil
 	})
-	_, err := crustertest.Run(t, ProcessOrder, request, crustertest.SQLite(openDB(t)), service,
+	_, err := crustertest.Run(t, ProcessOrder, request, crustertest.SQLite(sqltest.Open(t)), service,
 		crustertest.Config("payments_url", "https://pay.example/charges"))
 	require.NoError(t, err)
 	require.Equal(t, 2, calls)

@@ -5,12 +5,13 @@ import (
 
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
+	"github.com/cruster/cruster/internal/sqltest"
 	"github.com/stretchr/testify/require"
 )
 
 func TestTransfer(t *testing.T) {
 	t.Parallel()
-	db := openDB(t)
+	db := sqltest.Open(t)
 	bank := crustertest.SQLite(db)
 	for account, cents := range map[string]int64{"ada": 1000, "bob": 50} {
 		opened, err := crustertest.Run(t, OpenAccount, AccountRequest{Account: account, BalanceCents: cents}, bank)
@@ -38,8 +39,8 @@ func TestTransfer(t *testing.T) {
 	_, err = crustertest.Run(t, Transfer, TransferRequest{TransferID: "t4", From: "ada", To: "eve", AmountCents: 1}, bank)
 	require.Equal(t, "unknown_account", cruster.ErrorType(err))
 
-	require.Equal(t, []string{"1050", "0"}, list(t, db, `SELECT balance_cents FROM accounts ORDER BY account`), "what failed moved nothing")
-	require.Equal(t, []string{"t1", "t2"}, list(t, db, `SELECT transfer_id FROM ledger`))
+	require.Equal(t, []string{"1050", "0"}, sqltest.List(t, db, `SELECT balance_cents FROM accounts ORDER BY account`), "what failed moved nothing")
+	require.Equal(t, []string{"t1", "t2"}, sqltest.List(t, db, `SELECT transfer_id FROM ledger`))
 }
 
 func TestBadTransfers(t *testing.T) {

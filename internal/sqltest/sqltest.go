@@ -1,15 +1,17 @@
-package main
+// Package sqltest is the database that the tests of the examples run their SQL
+// on: a real SQLite, in memory.
+package sqltest
 
 import (
 	"database/sql"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	_ "modernc.org/sqlite"
+	_ "modernc.org/sqlite" // the driver
 )
 
-// openDB opens an empty database that lives as long as the test.
-func openDB(t *testing.T) *sql.DB {
+// Open opens an empty database that lives as long as the test.
+func Open(t *testing.T) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", ":memory:")
 	require.NoError(t, err)
@@ -17,8 +19,8 @@ func openDB(t *testing.T) *sql.DB {
 	return db
 }
 
-// list returns the first column of a query, as text.
-func list(t *testing.T, db *sql.DB, query string, args ...any) []string {
+// List returns the first column of a query, as text.
+func List(t *testing.T, db *sql.DB, query string, args ...any) []string {
 	t.Helper()
 	rows, err := db.Query(query, args...)
 	require.NoError(t, err)
