@@ -17,7 +17,7 @@ mkdir -p "$CRUSTER_WASM_CACHE"
 find "$CRUSTER_WASM_CACHE" -type f -mtime +7 -delete # those of guests that have changed since
 
 # The same flags as those of the tests make the same binaries.
-for package in $(git ls-files -co --exclude-standard 'modules/examples/*.go' 'tests/guests/*.go' | xargs -n1 dirname | sort -u); do
+for package in $(git ls-files -co --exclude-standard 'modules/examples/*.go' 'tests/guests/*.go' 'host/wasm/testdata/guests/*.go' | xargs -n1 dirname | sort -u); do
 	GOOS=wasip1 GOARCH=wasm CGO_ENABLED=0 go build -trimpath -buildvcs=false -buildmode=c-shared -ldflags='-s -w' \
 		-o "$work/guests/${package//\//-}.wasm" "./$package"
 done

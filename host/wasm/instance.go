@@ -46,6 +46,7 @@ type Instance struct {
 	phase  phase
 	cause  error // why the instance is dead
 	mod    api.Module
+	linear *linearMemory // nil until the module is instantiated
 	start  api.Function
 	resume api.Function
 	stdout lineWriter
@@ -142,7 +143,7 @@ func (i *Instance) lay(ctx context.Context) (err error) {
 			err = &hostPanic{fmt.Errorf("the engine panicked: %v", p)}
 		}
 	}()
-	i.mod, err = i.module.runtime.engine.InstantiateModule(ctx, i.module.compiled, i.systemConfig())
+	i.mod, err = i.module.runtime.engine.InstantiateModule(i.withMemory(ctx), i.module.compiled, i.systemConfig())
 	return err
 }
 
@@ -299,8 +300,8 @@ func (i *Instance) function(export string) api.Function {
 	return *handle
 }
 
-// die makes err the reason for which every later call fails, and lets go of the
-// memory, which the engine frees when nobody refers to it.
+// die makes err the reason for which every later call fails, and gives the
+// memory back. No call of the engine is under way.
 func (i *Instance) die(err error) error {
 	i.phase, i.cause = phaseDead, err
 	i.pending, i.output = nil, nil
@@ -310,6 +311,12 @@ func (i *Instance) die(err error) error {
 		}
 	}
 	i.mod, i.start, i.resume = nil, nil, nil
+	if i.linear != nil {
+		if err := i.linear.release(); err != nil {
+			i.module.runtime.cfg.Logger.Warn("release the memory of an instance", "module", i.module.digest, "error", err)
+		}
+		i.linear = nil
+	}
 	return err
 }
 

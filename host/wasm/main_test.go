@@ -20,7 +20,7 @@ import (
 )
 
 // What TestMain prepares: the guests of testdata, and a compilation cache that
-// all tests share.
+// all tests share, filled before by scripts/test.sh if CRUSTER_WASM_CACHE names it.
 var (
 	probeBinary, initLoopBinary []byte
 	cacheDir                    string
@@ -29,7 +29,10 @@ var (
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "cruster-wasm-test")
 	if err == nil {
-		cacheDir = filepath.Join(dir, "cache")
+		cacheDir = os.Getenv("CRUSTER_WASM_CACHE")
+		if cacheDir == "" {
+			cacheDir = filepath.Join(dir, "cache")
+		}
 		err = errors.Join(buildGuests(dir), fillCache())
 	}
 	if err != nil {
@@ -45,7 +48,7 @@ func TestMain(m *testing.M) {
 func buildGuests(dir string) error {
 	for name, binary := range map[string]*[]byte{"probe": &probeBinary, "initloop": &initLoopBinary} {
 		file := filepath.Join(dir, name+".wasm")
-		build := exec.Command("go", "build", "-buildmode=c-shared", "-o", file, "./testdata/guests/"+name)
+		build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-ldflags=-s -w", "-o", file, "./testdata/guests/"+name)
 		build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("build guest %s: %w\n%s", name, err, out)

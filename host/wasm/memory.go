@@ -1,0 +1,62 @@
+package wasm
+
+import (
+	"context"
+
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// linearMemory backs the memory of one instance. On systems that can, it is a
+// reservation of address space as large as the limit, of which the first pages
+// are open: growing moves nothing and costs what the guest touches, and closing
+// gives it all back at once, without the garbage collector. Where there is no
+// such reservation it is a slice.
+//
+// The engine calls Free when it closes a module, which a guest can bring about in
+// the middle of a turn (proc_exit), while the engine still holds the slice. So
+// Free does nothing, and the instance, which knows when nobody looks any more,
+// calls release.
+type linearMemory struct {
+	reserved []byte // the reservation, nil if there is none
+	open     uint64 // bytes of it that can be used
+	slice    []byte // instead of a reservation
+}
+
+var _ experimental.LinearMemory = (*linearMemory)(nil)
+
+// withMemory makes the engine take the memory of the module it instantiates from
+// the instance.
+func (i *Instance) withMemory(ctx context.Context) context.Context {
+	return experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(
+		func(_, most uint64) experimental.LinearMemory {
+			i.linear = &linearMemory{reserved: reserve(most)}
+			return i.linear
+		}))
+}
+
+// Reallocate makes the memory size bytes long; nil says that there is no room,
+// which the guest sees as a failed memory.grow.
+func (m *linearMemory) Reallocate(size uint64) []byte {
+	if m.reserved == nil {
+		m.slice = append(m.slice, make([]byte, size-uint64(len(m.slice)))...)
+		return m.slice
+	}
+	if size > uint64(len(m.reserved)) || !open(m.reserved, m.open, size) {
+		return nil
+	}
+	m.open = size
+	return m.reserved[:size:size]
+}
+
+// Free leaves the memory as it is: see linearMemory.
+func (m *linearMemory) Free() {}
+
+// release gives the memory back. Nothing may refer to it any more.
+func (m *linearMemory) release() error {
+	reserved := m.reserved
+	m.reserved, m.slice, m.open = nil, nil, 0
+	if reserved == nil {
+		return nil
+	}
+	return unreserve(reserved)
+}
