@@ -56,6 +56,7 @@ const (
 	CodeKeyFunction         Code = "CR-2017"
 	CodeCallToItself        Code = "CR-2018"
 	CodeWorkflowManifestLie Code = "CR-2019"
+	CodeFailedByOperator    Code = "CR-2020"
 
 	CodeActivityFailed  Code = "CR-3001"
 	CodeActivityTimeout Code = "CR-3002"
@@ -153,7 +154,7 @@ var Codes = []CodeInfo{
 	{CodePaused, FailedPrecondition, "the execution is paused", "Read the reason with 'cruster-host workflow describe', mend it, then 'cruster-host workflow resume'.", false},
 	{CodeNondeterminism, FailedPrecondition, "the workflow did something else on replay than it did before", "Let execute depend only on its request, on results of ops and on the SDK's clock and random source.", false},
 	{CodeCrashLoop, FailedPrecondition, "the workflow's code crashes each time it runs", "Mend the code and deploy it; executions of the old module can be resumed once the cause is gone.", false},
-	{CodeNotPaused, FailedPrecondition, "the execution is not paused", "Only paused executions can be resumed.", false},
+	{CodeNotPaused, FailedPrecondition, "the execution is not paused", "Only paused executions can be resumed or failed; 'cruster-host workflow interrupt' asks one that runs to stop.", false},
 	{CodeAlreadyOver, FailedPrecondition, "the execution is over", "Its result stays readable with 'cruster-host workflow poll'.", false},
 	{CodeDeferredSettled, AlreadyExists, "the deferred was settled before; the first settlement stands", "A deferred can be resolved or rejected once.", false},
 	{CodeDeferredRejected, Aborted, "the deferred was rejected", "The message is that of whoever rejected it.", false},
@@ -162,6 +163,7 @@ var Codes = []CodeInfo{
 	{CodeKeyFunction, InvalidArgument, "the workflow's key function failed", "The key function must return a string for every request.", false},
 	{CodeCallToItself, InvalidArgument, "a workflow called its own execution and would wait for itself for ever", "Give the call another key or another request.", false},
 	{CodeWorkflowManifestLie, FailedPrecondition, "the module does not contain what its manifest declares", "Rebuild the module with an unmodified guest SDK.", false},
+	{CodeFailedByOperator, Aborted, "an operator failed the paused execution for good", "The message holds the operator's reason and that of the pause; 'cruster-host workflow history' shows how far it came.", false},
 
 	{CodeActivityFailed, Aborted, "the activity returned an error", "The message is the activity's own.", true},
 	{CodeActivityTimeout, DeadlineExceeded, "an attempt of the activity took longer than its timeout", "Raise the activity's timeout, or make its work shorter.", true},

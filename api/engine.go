@@ -26,6 +26,8 @@ type Engine interface {
 	List(ctx context.Context, f journal.Filter) (journal.Page, error)
 	Interrupt(ctx context.Context, namespace, execution, reason string) error
 	Resume(ctx context.Context, namespace, execution string) error
+	// Fail ends a paused execution for good.
+	Fail(ctx context.Context, namespace, execution, reason string) error
 	Settle(ctx context.Context, namespace, execution string, d journal.Deferred) error
 }
 

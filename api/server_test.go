@@ -47,6 +47,7 @@ type fakeEngine struct {
 	list        func(ctx context.Context, f journal.Filter) (journal.Page, error)
 	interrupt   func(ctx context.Context, namespace, execution, reason string) error
 	resume      func(ctx context.Context, namespace, execution string) error
+	fail        func(ctx context.Context, namespace, execution, reason string) error
 	settle      func(ctx context.Context, namespace, execution string, d journal.Deferred) error
 }
 
@@ -101,6 +102,10 @@ func (f *fakeEngine) Interrupt(ctx context.Context, namespace, execution, reason
 
 func (f *fakeEngine) Resume(ctx context.Context, namespace, execution string) error {
 	return f.resume(ctx, namespace, execution)
+}
+
+func (f *fakeEngine) Fail(ctx context.Context, namespace, execution, reason string) error {
+	return f.fail(ctx, namespace, execution, reason)
 }
 
 func (f *fakeEngine) Settle(ctx context.Context, namespace, execution string, d journal.Deferred) error {

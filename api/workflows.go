@@ -22,7 +22,7 @@ const (
 	// host's memory: it is read in steps, and ends early once it is heavy.
 	historyStep  = 64
 	historyBytes = 4 << 20
-	// maxReason bounds what an interruption says.
+	// maxReason bounds why an execution is to be interrupted or failed.
 	maxReason = 4 << 10
 )
 
@@ -330,13 +330,20 @@ func (w *workflowService) Interrupt(ctx context.Context, req *crusterv1.Interrup
 	if err != nil {
 		return nil, err
 	}
-	if len(req.GetReason()) > maxReason {
-		return nil, abi.Errorf(abi.CodeBadRequest, "a reason of %d bytes is over the limit of %d", len(req.GetReason()), maxReason)
+	if err := checkReason(req.GetReason()); err != nil {
+		return nil, err
 	}
 	if err := w.engine().Interrupt(ctx, ns, req.GetExecution(), req.GetReason()); err != nil {
 		return nil, err
 	}
 	return &crusterv1.InterruptResponse{}, nil
+}
+
+func checkReason(reason string) error {
+	if len(reason) > maxReason {
+		return abi.Errorf(abi.CodeBadRequest, "a reason of %d bytes is over the limit of %d", len(reason), maxReason)
+	}
+	return nil
 }
 
 func (w *workflowService) Resume(ctx context.Context, req *crusterv1.ResumeRequest) (*crusterv1.ResumeResponse, error) {
@@ -348,4 +355,18 @@ func (w *workflowService) Resume(ctx context.Context, req *crusterv1.ResumeReque
 		return nil, err
 	}
 	return &crusterv1.ResumeResponse{}, nil
+}
+
+func (w *workflowService) Fail(ctx context.Context, req *crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
+	ns, err := target(req.GetNamespace(), req.GetExecution())
+	if err != nil {
+		return nil, err
+	}
+	if err := checkReason(req.GetReason()); err != nil {
+		return nil, err
+	}
+	if err := w.engine().Fail(ctx, ns, req.GetExecution(), req.GetReason()); err != nil {
+		return nil, err
+	}
+	return &crusterv1.FailResponse{}, nil
 }

@@ -151,6 +151,10 @@ func TestBadRequestsNeverReachTheEngine(t *testing.T) {
 			_, err := b.workflows.Interrupt(t.Context(), &crusterv1.InterruptRequest{Execution: "a/B/c", Reason: string(make([]byte, 5<<10))})
 			return err
 		}, abi.CodeBadRequest, "over the limit"},
+		{"ReasonToFail", func() error {
+			_, err := b.workflows.Fail(t.Context(), &crusterv1.FailRequest{Execution: "a/B/c", Reason: string(make([]byte, 5<<10))})
+			return err
+		}, abi.CodeBadRequest, "over the limit"},
 		{"DeferredName", func() error {
 			_, err := b.deferreds.Resolve(t.Context(), &crusterv1.ResolveRequest{Execution: "a/B/c"})
 			return err
@@ -320,4 +324,28 @@ func TestResultsThatJSONLacksAreTold(t *testing.T) {
 	resp, err := b.workflows.Poll(t.Context(), &crusterv1.PollRequest{Execution: "a/B/c"})
 	require.NoError(t, err)
 	require.Equal(t, `"Inf"`, resp.GetExecution().GetResult().GetJson())
+}
+
+func TestFailIsPassedOn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var heard []string
+	b.engine.fail = func(_ context.Context, namespace, execution, reason string) error {
+		heard = []string{namespace, execution, reason}
+		if reason == "again" {
+			return abi.Errorf(abi.CodeNotPaused, "a/B/c is failed")
+		}
+		return nil
+	}
+
+	_, err := b.workflows.Fail(t.Context(), &crusterv1.FailRequest{Namespace: "acme", Execution: "a/B/c", Reason: "gone"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"acme", "a/B/c", "gone"}, heard)
+	_, err = b.workflows.Fail(t.Context(), &crusterv1.FailRequest{Execution: "a/B/c", Reason: "again"})
+	st, _, wire, _ := detailsOf(t, err)
+	require.Equal(t, codes.FailedPrecondition, st.Code())
+	require.Equal(t, string(abi.CodeNotPaused), wire.GetCode())
+	_, err = b.workflows.Fail(t.Context(), &crusterv1.FailRequest{Reason: "whose?"})
+	require.Error(t, err)
+	require.Equal(t, "again", heard[2], "a request without an execution went through")
 }

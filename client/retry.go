@@ -21,7 +21,8 @@ const (
 // repeatable lists the calls that may be made again when it is not known whether
 // the first one arrived: they only look, or the second finds what the first did.
 // Settling a deferred is not among them: a repetition would be told that the
-// deferred is settled, though it was this caller who did it.
+// deferred is settled, though it was this caller who did it. So it is with
+// resuming and failing a paused execution, which then no longer is.
 var repeatable = map[string]bool{
 	crusterv1.ModuleService_List_FullMethodName:        true,
 	crusterv1.ModuleService_Describe_FullMethodName:    true,

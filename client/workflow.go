@@ -185,6 +185,13 @@ func (r Run[Res]) Resume(ctx context.Context) error {
 	return err
 }
 
+// Fail ends the execution for good if it is paused. Its code does not run again;
+// Wait yields a [*RunError] with the reason. It returns when that is durable.
+func (r Run[Res]) Fail(ctx context.Context, reason string) error {
+	_, err := r.client.Workflows().Fail(ctx, &crusterv1.FailRequest{Namespace: r.client.namespace, Execution: r.name, Reason: reason})
+	return err
+}
+
 // Resolve settles a deferred of the execution with a value.
 func (r Run[Res]) Resolve(ctx context.Context, deferred string, value any) error {
 	return r.client.Resolve(ctx, r.name, deferred, value)

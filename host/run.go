@@ -93,6 +93,13 @@ type (
 	}
 	// resumeMail asks for a paused execution to go on.
 	resumeMail struct{ reply chan<- error }
+	// failMail asks for a paused execution to be failed; at is when that was
+	// asked, and tells the request from others.
+	failMail struct {
+		reason string
+		at     int64
+		reply  chan<- error
+	}
 	// inspectMail asks what the execution is waiting for.
 	inspectMail struct{ reply chan<- inspection }
 )
@@ -107,6 +114,7 @@ func (droppedMail) isEvent()   {}
 func (settleMail) isEvent()    {}
 func (interruptMail) isEvent() {}
 func (resumeMail) isEvent()    {}
+func (failMail) isEvent()      {}
 func (inspectMail) isEvent()   {}
 
 // post appends mail and sets the run to work. The engine's lock is held, so
@@ -327,6 +335,8 @@ func (r *run) read(ev event) {
 		r.answer(ev, ev.reply, "interrupt "+r.row.Name(), r.interrupt(ev.interrupt))
 	case resumeMail:
 		r.answer(ev, ev.reply, "resume "+r.row.Name(), r.resumePaused())
+	case failMail:
+		r.answer(ev, ev.reply, "fail "+r.row.Name(), r.failPaused(ev))
 	case inspectMail:
 		ev.reply <- r.inspect()
 	}
@@ -443,6 +453,8 @@ func refuseOne(ev event, err error) bool {
 	case interruptMail:
 		ev.reply <- err
 	case resumeMail:
+		ev.reply <- err
+	case failMail:
 		ev.reply <- err
 	case inspectMail:
 		ev.reply <- inspection{err: err}

@@ -41,8 +41,8 @@ func (e *Engine) Settle(ctx context.Context, namespace, execution string, d jour
 // Interrupt asks an execution to stop. It returns once the request is durable;
 // the execution then runs its cleanup.
 func (e *Engine) Interrupt(ctx context.Context, namespace, execution, reason string) error {
-	if len(reason) > 4096 {
-		return abi.Errorf(abi.CodeBadRequest, "the reason has %d bytes, the limit is 4096", len(reason))
+	if err := checkReason(reason); err != nil {
+		return err
 	}
 	i := journal.Interrupt{At: e.now().UnixNano(), Reason: strings.ToValidUTF8(reason, "\uFFFD")}
 	return e.ask(ctx, namespace, execution, func(reply chan<- error) event { return interruptMail{i, reply} })
@@ -147,7 +147,7 @@ func (r *run) interrupt(i journal.Interrupt) error {
 // what stopped it is carried over.
 func (r *run) resumePaused() error {
 	if r.row.State != journal.Paused {
-		return abi.Errorf(abi.CodeNotPaused, "%s is %s", r.row.Name(), r.row.State)
+		return r.notPaused()
 	}
 	_, err := r.eng.commit(journal.Write{ID: r.id, Update: &journal.Update{State: journal.Running, WakeAt: journal.Now}})
 	if errors.Is(err, journal.ErrUndecided) {

@@ -83,13 +83,17 @@ func TestSettledOpNeedsNoTimer(t *testing.T) {
 	require.False(t, e.timers.has(row.ID))
 }
 
-// doubting is a store that loses the answer to one commit, which took effect.
+// doubting is a store that loses the answer to one commit, which took effect,
+// or one commit itself, which did not.
 type doubting struct {
 	journal.Store
-	lose atomic.Bool
+	lose, drop atomic.Bool
 }
 
 func (d *doubting) Commit(ctx context.Context, writes []journal.Write) ([]journal.Result, error) {
+	if d.drop.CompareAndSwap(true, false) {
+		return nil, journal.ErrUndecided
+	}
 	results, err := d.Store.Commit(ctx, writes)
 	if err == nil && d.lose.CompareAndSwap(true, false) {
 		return nil, journal.ErrUndecided
@@ -97,10 +101,9 @@ func (d *doubting) Commit(ctx context.Context, writes []journal.Write) ([]journa
 	return results, err
 }
 
-// TestResumeInDoubt has the answer to a resume lost. The caller hears so, but
-// the execution goes on: here until it finds its module missing again.
-func TestResumeInDoubt(t *testing.T) {
-	t.Parallel()
+// pausedBundle is an engine over a store that can lose answers, and an execution
+// in it that is paused.
+func pausedBundle(t *testing.T) (*Engine, *doubting, *journal.Execution) {
 	e, _, row := startBundle(t)
 	store := &doubting{Store: e.store}
 	e.committer.Stop()
@@ -108,6 +111,45 @@ func TestResumeInDoubt(t *testing.T) {
 	row.State, row.Error, row.WakeAt = journal.Paused, abi.Errorf(abi.CodeModuleNotFound, "gone"), journal.Never
 	_, err := e.commit(journal.Write{ID: row.ID, Start: row})
 	require.NoError(t, err)
+	return e, store, row
+}
+
+// TestFailInDoubt has the answer to the commit of a failure lost, whether or not
+// it took effect. The caller hears of neither: the row tells what is to be done,
+// and waiters are told once it is.
+func TestFailInDoubt(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(*doubting) *atomic.Bool{
+		"took effect":    func(d *doubting) *atomic.Bool { return &d.lose },
+		"took no effect": func(d *doubting) *atomic.Bool { return &d.drop },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e, store, row := pausedBundle(t)
+			var told []journal.State
+			e.waiters.add(row.ID, func(row *journal.Execution) bool {
+				told = append(told, row.State)
+				return row.State.Final()
+			})
+			lose(store).Store(true)
+			require.NoError(t, e.Fail(t.Context(), "", row.Name(), "given up"))
+			require.False(t, lose(store).Load(), "no answer was lost")
+			<-e.work.idle()
+			require.Equal(t, journal.Failed, told[len(told)-1])
+			after, err := store.Load(t.Context(), row.ID)
+			require.NoError(t, err)
+			require.Equal(t, journal.Failed, after.State)
+			require.Equal(t, abi.CodeFailedByOperator, after.Error.Code)
+			require.Equal(t, abi.CodeNotPaused, abi.CodeOf(e.Fail(t.Context(), "", row.Name(), "given up")), "it was another request")
+		})
+	}
+}
+
+// TestResumeInDoubt has the answer to a resume lost. The caller hears so, but
+// the execution goes on: here until it finds its module missing again.
+func TestResumeInDoubt(t *testing.T) {
+	t.Parallel()
+	e, store, row := pausedBundle(t)
 
 	store.lose.Store(true)
 	require.Equal(t, abi.CodeStore, abi.CodeOf(e.Resume(t.Context(), "", row.Name())))

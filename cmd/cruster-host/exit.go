@@ -127,7 +127,7 @@ func report(w io.Writer, err error) {
 	}
 	hint := coded.Hint
 	if failed != nil {
-		hint = cmp.Or(causeHint(coded.Message), hint)
+		hint = cmp.Or(causeHint(coded.Code, coded.Message), hint)
 	}
 	if hint != "" {
 		fmt.Fprintf(w, "hint: %s\n", hint)
@@ -145,8 +145,12 @@ func resumeLine(execution string) string {
 var codeInText = regexp.MustCompile(`\bCR-\d{4}\b`)
 
 // causeHint is the advice on the error that a workflow passed on: it helps more
-// than that on failed workflows in general. Empty if the message names no code.
-func causeHint(message string) string {
+// than that on failed workflows in general. Empty if the message names no code,
+// and if the cause is history: an operator has decided to leave it.
+func causeHint(code abi.Code, message string) string {
+	if code == abi.CodeFailedByOperator {
+		return ""
+	}
 	return abi.Code(codeInText.FindString(message)).Info().Hint
 }
 

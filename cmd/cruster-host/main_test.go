@@ -92,6 +92,7 @@ func TestReportsNameCodeAndHint(t *testing.T) {
 		"error: a/B/c is paused: no\nnext: cruster-host workflow resume a/B/c, once the cause is gone\n": &client.RunError{Execution: "a/B/c", State: client.Paused, Cause: &abi.Error{Message: "no"}},
 		"error: stopped before the host answered\nhint: What the host was asked to do goes on: run the command again to see how it ends.\n": context.Canceled,
 		"error: CR-2006: a/B/c failed: pay: CR-3201: no\nhint: " + abi.CodeHTTPForbidden.Info().Hint + "\n":                                 &client.RunError{Execution: "a/B/c", State: client.Failed, Cause: abi.Errorf(abi.CodeWorkflowFailed, "pay: CR-3201: no")},
+		"error: CR-2020: a/B/c failed: no; CR-2010: it crashes\nhint: " + abi.CodeFailedByOperator.Info().Hint + "\n":                       &client.RunError{Execution: "a/B/c", State: client.Failed, Cause: abi.Errorf(abi.CodeFailedByOperator, "no; CR-2010: it crashes")},
 		"error: no file\n": inputf("no file"),
 		"error: oh\nhint: add --help to the command to see how it is used\n": usagef("oh"),
 	} {

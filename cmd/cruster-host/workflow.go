@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/payload"
 	"github.com/cruster/cruster/api/rpcerror"
@@ -26,7 +27,7 @@ func (a *app) workflowCommand() *cobra.Command {
 Workflows are named DEPLOYMENT/WORKFLOW, executions DEPLOYMENT/WORKFLOW/KEY. The
 key decides what is the same execution: a second start with it finds the first.`,
 		a.workflowExecute(), a.workflowStart(), a.workflowPoll(), a.workflowWait(), a.workflowDescribe(), a.workflowHistory(),
-		a.workflowList(), a.workflowInterrupt(), a.workflowResume())
+		a.workflowList(), a.workflowInterrupt(), a.workflowResume(), a.workflowFail())
 }
 
 // startFlags are those of execute and start.
@@ -247,7 +248,7 @@ func executionLines(e *crusterv1.Execution) []line {
 		{"result", pretty(v.Result, "")},
 	}
 	if v.Error != nil {
-		all = append(all, line{"error", oneLine(errorText(v.Error))}, line{"hint", cmp.Or(causeHint(v.Error.Message), v.Error.Hint)})
+		all = append(all, line{"error", oneLine(errorText(v.Error))}, line{"hint", cmp.Or(causeHint(abi.Code(v.Error.Code), v.Error.Message), v.Error.Hint)})
 	}
 	if v.InterruptedAt != nil {
 		asked := when(e.GetInterruption().GetAt())

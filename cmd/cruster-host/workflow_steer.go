@@ -86,6 +86,33 @@ func (a *app) workflowResume() *cobra.Command {
 	}
 }
 
+func (a *app) workflowFail() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "fail EXECUTION",
+		Short: "End a paused execution for good",
+		Long: `End a paused execution for good. Its code does not run again, so that nothing is
+cleaned up; its journal stays readable. Clients and workflows that wait for its
+result are told the reason. To stop a running execution, interrupt it.`,
+		Example: "  cruster-host workflow fail orders/ProcessOrder/order-42 --reason 'started anew as order-42b'",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if reason == "" {
+				return usagef("--reason is missing: what are those told who wait for the result?")
+			}
+			return a.withClient(func(c *client.Client) error {
+				_, err := c.Workflows().Fail(cmd.Context(), &crusterv1.FailRequest{Namespace: a.namespace, Execution: args[0], Reason: reason})
+				if err != nil {
+					return err
+				}
+				return a.done(doneView{Done: "failed", Execution: args[0]}, "failed for good")
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who wait for the result and for people")
+	return cmd
+}
+
 func (a *app) deferredCommand() *cobra.Command {
 	return group("deferred", "Settle the promises that executions wait for", `Settle the promises that executions wait for. A promise can be settled before the
 workflow awaits it, and only once: the first settlement stands.`,

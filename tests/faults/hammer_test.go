@@ -69,7 +69,7 @@ func hammer(t *testing.T, e *host.Engine, random *rand.Rand) {
 	key := fmt.Sprint(workflow, random.IntN(hammered))
 	execution := "races/" + workflow + "/" + key
 	var err error
-	switch random.IntN(6) {
+	switch random.IntN(7) {
 	case 0, 1:
 		_, _, err = e.StartWorkflow(t.Context(), host.StartRequest{Workflow: "races/" + workflow, Input: harness.Encode(t, key)})
 	case 2:
@@ -82,6 +82,8 @@ func hammer(t *testing.T, e *host.Engine, random *rand.Rand) {
 		_, err = e.Describe(t.Context(), "", execution)
 	case 5:
 		err = e.Resume(t.Context(), "", execution)
+	case 6:
+		err = e.Fail(t.Context(), "", execution, "hammered")
 	}
 	expected(t, err)
 }

@@ -95,6 +95,7 @@ func testQuestionsAreRefused(t *testing.T, store journal.Store) {
 		"describe":  func(ctx context.Context, x string) error { _, err := e.Describe(ctx, "", x); return err },
 		"history":   func(ctx context.Context, x string) error { _, err := e.History(ctx, "", x, 0, 0); return err },
 		"resume":    func(ctx context.Context, x string) error { return e.Resume(ctx, "", x) },
+		"fail":      func(ctx context.Context, x string) error { return e.Fail(ctx, "", x, "why") },
 		"interrupt": func(ctx context.Context, x string) error { return e.Interrupt(ctx, "", x, "why") },
 		"settle": func(ctx context.Context, x string) error {
 			return e.Settle(ctx, "", x, journal.Deferred{Name: "d", Value: abi.Nil})
@@ -139,6 +140,8 @@ func testQuestionsAreRefused(t *testing.T, store journal.Store) {
 		}
 		requireCode(t, e.Interrupt(t.Context(), "", row.Name(), strings.Repeat("why ", 10_000)), abi.CodeBadRequest)
 		requireCode(t, e.Resume(t.Context(), "", row.Name()), abi.CodeNotPaused)
+		requireCode(t, e.Fail(t.Context(), "", row.Name(), strings.Repeat("why ", 10_000)), abi.CodeBadRequest)
+		requireCode(t, e.Fail(t.Context(), "", row.Name(), " \t"), abi.CodeBadRequest)
 		require.NoError(t, e.Interrupt(t.Context(), "", row.Name(), "a zero \x00 and no UTF-8 \xff"))
 		described, err := e.Describe(t.Context(), "", row.Name())
 		require.NoError(t, err)

@@ -1528,6 +1528,107 @@ func (*ResumeResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{21}
 }
 
+// FailRequest asks to end a paused execution for good.
+type FailRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The execution: "deployment/Workflow/key".
+	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
+	// Why, for those who wait for the result and for people. It is required.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FailRequest) Reset() {
+	*x = FailRequest{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FailRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FailRequest) ProtoMessage() {}
+
+func (x *FailRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FailRequest.ProtoReflect.Descriptor instead.
+func (*FailRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *FailRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *FailRequest) GetExecution() string {
+	if x != nil {
+		return x.Execution
+	}
+	return ""
+}
+
+func (x *FailRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// FailResponse says that the failure is durable.
+type FailResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FailResponse) Reset() {
+	*x = FailResponse{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FailResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FailResponse) ProtoMessage() {}
+
+func (x *FailResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FailResponse.ProtoReflect.Descriptor instead.
+func (*FailResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{23}
+}
+
 var File_cruster_v1_workflow_proto protoreflect.FileDescriptor
 
 const file_cruster_v1_workflow_proto_rawDesc = "" +
@@ -1634,7 +1735,12 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\rResumeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\"\x10\n" +
-	"\x0eResumeResponse2\xda\x04\n" +
+	"\x0eResumeResponse\"a\n" +
+	"\vFailRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
+	"\texecution\x18\x02 \x01(\tR\texecution\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x0e\n" +
+	"\fFailResponse2\x95\x05\n" +
 	"\x0fWorkflowService\x12<\n" +
 	"\x05Start\x12\x18.cruster.v1.StartRequest\x1a\x19.cruster.v1.StartResponse\x12B\n" +
 	"\aExecute\x12\x1a.cruster.v1.ExecuteRequest\x1a\x1b.cruster.v1.ExecuteResponse\x129\n" +
@@ -1644,7 +1750,8 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\aHistory\x12\x1a.cruster.v1.HistoryRequest\x1a\x1b.cruster.v1.HistoryResponse\x129\n" +
 	"\x04List\x12\x17.cruster.v1.ListRequest\x1a\x18.cruster.v1.ListResponse\x12H\n" +
 	"\tInterrupt\x12\x1c.cruster.v1.InterruptRequest\x1a\x1d.cruster.v1.InterruptResponse\x12?\n" +
-	"\x06Resume\x12\x19.cruster.v1.ResumeRequest\x1a\x1a.cruster.v1.ResumeResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
+	"\x06Resume\x12\x19.cruster.v1.ResumeRequest\x1a\x1a.cruster.v1.ResumeResponse\x129\n" +
+	"\x04Fail\x12\x17.cruster.v1.FailRequest\x1a\x18.cruster.v1.FailResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
 
 var (
 	file_cruster_v1_workflow_proto_rawDescOnce sync.Once
@@ -1658,7 +1765,7 @@ func file_cruster_v1_workflow_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_workflow_proto_rawDescData
 }
 
-var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_cruster_v1_workflow_proto_goTypes = []any{
 	(*StartOptions)(nil),          // 0: cruster.v1.StartOptions
 	(*StartRequest)(nil),          // 1: cruster.v1.StartRequest
@@ -1682,44 +1789,46 @@ var file_cruster_v1_workflow_proto_goTypes = []any{
 	(*InterruptResponse)(nil),     // 19: cruster.v1.InterruptResponse
 	(*ResumeRequest)(nil),         // 20: cruster.v1.ResumeRequest
 	(*ResumeResponse)(nil),        // 21: cruster.v1.ResumeResponse
-	(*Payload)(nil),               // 22: cruster.v1.Payload
-	(Encoding)(0),                 // 23: cruster.v1.Encoding
-	(*Execution)(nil),             // 24: cruster.v1.Execution
-	(*timestamppb.Timestamp)(nil), // 25: google.protobuf.Timestamp
-	(*Error)(nil),                 // 26: cruster.v1.Error
-	(State)(0),                    // 27: cruster.v1.State
+	(*FailRequest)(nil),           // 22: cruster.v1.FailRequest
+	(*FailResponse)(nil),          // 23: cruster.v1.FailResponse
+	(*Payload)(nil),               // 24: cruster.v1.Payload
+	(Encoding)(0),                 // 25: cruster.v1.Encoding
+	(*Execution)(nil),             // 26: cruster.v1.Execution
+	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
+	(*Error)(nil),                 // 28: cruster.v1.Error
+	(State)(0),                    // 29: cruster.v1.State
 }
 var file_cruster_v1_workflow_proto_depIdxs = []int32{
-	22, // 0: cruster.v1.StartOptions.input:type_name -> cruster.v1.Payload
+	24, // 0: cruster.v1.StartOptions.input:type_name -> cruster.v1.Payload
 	0,  // 1: cruster.v1.StartRequest.start:type_name -> cruster.v1.StartOptions
-	23, // 2: cruster.v1.StartRequest.encoding:type_name -> cruster.v1.Encoding
-	24, // 3: cruster.v1.StartResponse.execution:type_name -> cruster.v1.Execution
+	25, // 2: cruster.v1.StartRequest.encoding:type_name -> cruster.v1.Encoding
+	26, // 3: cruster.v1.StartResponse.execution:type_name -> cruster.v1.Execution
 	0,  // 4: cruster.v1.ExecuteRequest.start:type_name -> cruster.v1.StartOptions
-	23, // 5: cruster.v1.ExecuteRequest.encoding:type_name -> cruster.v1.Encoding
-	24, // 6: cruster.v1.ExecuteResponse.execution:type_name -> cruster.v1.Execution
-	23, // 7: cruster.v1.PollRequest.encoding:type_name -> cruster.v1.Encoding
-	24, // 8: cruster.v1.PollResponse.execution:type_name -> cruster.v1.Execution
-	23, // 9: cruster.v1.WaitRequest.encoding:type_name -> cruster.v1.Encoding
-	24, // 10: cruster.v1.WaitResponse.execution:type_name -> cruster.v1.Execution
-	23, // 11: cruster.v1.DescribeRequest.encoding:type_name -> cruster.v1.Encoding
-	24, // 12: cruster.v1.DescribeResponse.execution:type_name -> cruster.v1.Execution
-	22, // 13: cruster.v1.DescribeResponse.input:type_name -> cruster.v1.Payload
+	25, // 5: cruster.v1.ExecuteRequest.encoding:type_name -> cruster.v1.Encoding
+	26, // 6: cruster.v1.ExecuteResponse.execution:type_name -> cruster.v1.Execution
+	25, // 7: cruster.v1.PollRequest.encoding:type_name -> cruster.v1.Encoding
+	26, // 8: cruster.v1.PollResponse.execution:type_name -> cruster.v1.Execution
+	25, // 9: cruster.v1.WaitRequest.encoding:type_name -> cruster.v1.Encoding
+	26, // 10: cruster.v1.WaitResponse.execution:type_name -> cruster.v1.Execution
+	25, // 11: cruster.v1.DescribeRequest.encoding:type_name -> cruster.v1.Encoding
+	26, // 12: cruster.v1.DescribeResponse.execution:type_name -> cruster.v1.Execution
+	24, // 13: cruster.v1.DescribeResponse.input:type_name -> cruster.v1.Payload
 	11, // 14: cruster.v1.DescribeResponse.pending:type_name -> cruster.v1.PendingOp
 	12, // 15: cruster.v1.DescribeResponse.deferreds:type_name -> cruster.v1.SettledDeferred
-	25, // 16: cruster.v1.PendingOp.since:type_name -> google.protobuf.Timestamp
-	25, // 17: cruster.v1.PendingOp.due_at:type_name -> google.protobuf.Timestamp
-	26, // 18: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
-	25, // 19: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
-	22, // 20: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
-	26, // 21: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
-	23, // 22: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
+	27, // 16: cruster.v1.PendingOp.since:type_name -> google.protobuf.Timestamp
+	27, // 17: cruster.v1.PendingOp.due_at:type_name -> google.protobuf.Timestamp
+	28, // 18: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
+	27, // 19: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
+	24, // 20: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
+	28, // 21: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
+	25, // 22: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
 	15, // 23: cruster.v1.HistoryResponse.entries:type_name -> cruster.v1.HistoryEntry
-	25, // 24: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
-	25, // 25: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
-	22, // 26: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
-	26, // 27: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
-	27, // 28: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
-	24, // 29: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
+	27, // 24: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
+	27, // 25: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
+	24, // 26: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
+	28, // 27: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
+	29, // 28: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
+	26, // 29: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
 	1,  // 30: cruster.v1.WorkflowService.Start:input_type -> cruster.v1.StartRequest
 	3,  // 31: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
 	5,  // 32: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
@@ -1729,17 +1838,19 @@ var file_cruster_v1_workflow_proto_depIdxs = []int32{
 	16, // 36: cruster.v1.WorkflowService.List:input_type -> cruster.v1.ListRequest
 	18, // 37: cruster.v1.WorkflowService.Interrupt:input_type -> cruster.v1.InterruptRequest
 	20, // 38: cruster.v1.WorkflowService.Resume:input_type -> cruster.v1.ResumeRequest
-	2,  // 39: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
-	4,  // 40: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
-	6,  // 41: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
-	8,  // 42: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
-	10, // 43: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
-	14, // 44: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
-	17, // 45: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
-	19, // 46: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
-	21, // 47: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
-	39, // [39:48] is the sub-list for method output_type
-	30, // [30:39] is the sub-list for method input_type
+	22, // 39: cruster.v1.WorkflowService.Fail:input_type -> cruster.v1.FailRequest
+	2,  // 40: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
+	4,  // 41: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
+	6,  // 42: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
+	8,  // 43: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
+	10, // 44: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
+	14, // 45: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
+	17, // 46: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
+	19, // 47: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
+	21, // 48: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
+	23, // 49: cruster.v1.WorkflowService.Fail:output_type -> cruster.v1.FailResponse
+	40, // [40:50] is the sub-list for method output_type
+	30, // [30:40] is the sub-list for method input_type
 	30, // [30:30] is the sub-list for extension type_name
 	30, // [30:30] is the sub-list for extension extendee
 	0,  // [0:30] is the sub-list for field type_name
@@ -1761,7 +1872,7 @@ func file_cruster_v1_workflow_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_workflow_proto_rawDesc), len(file_cruster_v1_workflow_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

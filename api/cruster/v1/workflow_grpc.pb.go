@@ -28,6 +28,7 @@ const (
 	WorkflowService_List_FullMethodName      = "/cruster.v1.WorkflowService/List"
 	WorkflowService_Interrupt_FullMethodName = "/cruster.v1.WorkflowService/Interrupt"
 	WorkflowService_Resume_FullMethodName    = "/cruster.v1.WorkflowService/Resume"
+	WorkflowService_Fail_FullMethodName      = "/cruster.v1.WorkflowService/Fail"
 )
 
 // WorkflowServiceClient is the client API for WorkflowService service.
@@ -59,6 +60,9 @@ type WorkflowServiceClient interface {
 	Interrupt(ctx context.Context, in *InterruptRequest, opts ...grpc.CallOption) (*InterruptResponse, error)
 	// Resume continues a paused execution.
 	Resume(ctx context.Context, in *ResumeRequest, opts ...grpc.CallOption) (*ResumeResponse, error)
+	// Fail ends a paused execution for good. Its code does not run again, so that
+	// nothing is cleaned up; whoever waits for its result hears of the failure.
+	Fail(ctx context.Context, in *FailRequest, opts ...grpc.CallOption) (*FailResponse, error)
 }
 
 type workflowServiceClient struct {
@@ -159,6 +163,16 @@ func (c *workflowServiceClient) Resume(ctx context.Context, in *ResumeRequest, o
 	return out, nil
 }
 
+func (c *workflowServiceClient) Fail(ctx context.Context, in *FailRequest, opts ...grpc.CallOption) (*FailResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FailResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_Fail_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // WorkflowServiceServer is the server API for WorkflowService service.
 // All implementations must embed UnimplementedWorkflowServiceServer
 // for forward compatibility.
@@ -188,6 +202,9 @@ type WorkflowServiceServer interface {
 	Interrupt(context.Context, *InterruptRequest) (*InterruptResponse, error)
 	// Resume continues a paused execution.
 	Resume(context.Context, *ResumeRequest) (*ResumeResponse, error)
+	// Fail ends a paused execution for good. Its code does not run again, so that
+	// nothing is cleaned up; whoever waits for its result hears of the failure.
+	Fail(context.Context, *FailRequest) (*FailResponse, error)
 	mustEmbedUnimplementedWorkflowServiceServer()
 }
 
@@ -224,6 +241,9 @@ func (UnimplementedWorkflowServiceServer) Interrupt(context.Context, *InterruptR
 }
 func (UnimplementedWorkflowServiceServer) Resume(context.Context, *ResumeRequest) (*ResumeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Resume not implemented")
+}
+func (UnimplementedWorkflowServiceServer) Fail(context.Context, *FailRequest) (*FailResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Fail not implemented")
 }
 func (UnimplementedWorkflowServiceServer) mustEmbedUnimplementedWorkflowServiceServer() {}
 func (UnimplementedWorkflowServiceServer) testEmbeddedByValue()                         {}
@@ -408,6 +428,24 @@ func _WorkflowService_Resume_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _WorkflowService_Fail_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FailRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WorkflowServiceServer).Fail(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WorkflowService_Fail_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WorkflowServiceServer).Fail(ctx, req.(*FailRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // WorkflowService_ServiceDesc is the grpc.ServiceDesc for WorkflowService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -450,6 +488,10 @@ var WorkflowService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Resume",
 			Handler:    _WorkflowService_Resume_Handler,
+		},
+		{
+			MethodName: "Fail",
+			Handler:    _WorkflowService_Fail_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

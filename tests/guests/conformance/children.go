@@ -41,6 +41,11 @@ var Call = cruster.NewWorkflow("Call", func(ctx cruster.Context, n int) (Seen, e
 	return seen(Double.Client().Execute(ctx, n)), nil
 })
 
+// CallMisuse executes a child that is paused, and fails as it does.
+var CallMisuse = cruster.NewWorkflow("CallMisuse", func(ctx cruster.Context, what string) (string, error) {
+	return Misuse.Client().Execute(ctx, what)
+})
+
 // CallMany executes children at the same time.
 var CallMany = cruster.NewWorkflow("CallMany", func(ctx cruster.Context, n int) (int, error) {
 	var futures []cruster.Future[int]
