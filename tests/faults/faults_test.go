@@ -19,8 +19,8 @@ type bundle struct {
 	store *failing
 }
 
-func setup(t *testing.T, module string, evict bool) *bundle {
-	healthyStore := harness.Store(t, "sqlite")
+func setup(t *testing.T, kind, module string, evict bool) *bundle {
+	healthyStore := harness.Store(t, kind)
 	store := &failing{Store: healthyStore}
 	e := engine(t, store, func(c *host.Config) { c.EvictAlways = evict })
 	harness.Push(t, e, path.Base(module), module)
@@ -60,7 +60,7 @@ func TestEveryCallFailsOnce(t *testing.T) {
 		}
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, s.module, true)
+			b := setup(t, "sqlite", s.module, true)
 			b.store.fail(func(string) mode { return healthy })
 			want := s.observe(b.client, "in-order")
 			for call, modes := range failures {
@@ -102,28 +102,36 @@ func (b *bundle) passes(s scenario, call string, m mode, n int, want string) int
 // executions run at once.
 func TestStorm(t *testing.T) {
 	t.Parallel()
-	for _, s := range scenarios {
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
-			b := setup(t, s.module, false)
-			want := s.observe(b.client, "in-order")
-			for seed := range uint64(3) {
-				random := rand.New(rand.NewPCG(seed, 0))
-				b.store.fail(func(call string) mode {
-					modes := failures[call]
-					if len(modes) == 0 || random.IntN(6) != 0 {
-						return healthy
-					}
-					return modes[random.IntN(len(modes))]
-				})
-				var all sync.WaitGroup
-				for i := range 4 {
-					all.Go(func() {
-						require.Equal(t, want, s.observe(b.client, fmt.Sprintf("storm-%d-%d", seed, i)), "seed %d", seed)
-					})
+	for _, kind := range harness.StoreKinds {
+		for _, s := range scenarios {
+			t.Run(kind+"/"+s.name, func(t *testing.T) {
+				t.Parallel()
+				b := setup(t, kind, s.module, false)
+				want := s.observe(b.client, "in-order")
+				for seed := range uint64(3) {
+					b.storm(s, seed, want)
 				}
-				all.Wait()
-			}
+			})
+		}
+	}
+}
+
+// storm runs a scenario several times at once while calls fail as the seed has
+// it.
+func (b *bundle) storm(s scenario, seed uint64, want string) {
+	random := rand.New(rand.NewPCG(seed, 0))
+	b.store.fail(func(call string) mode {
+		modes := failures[call]
+		if len(modes) == 0 || random.IntN(6) != 0 {
+			return healthy
+		}
+		return modes[random.IntN(len(modes))]
+	})
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			require.Equal(b.t, want, s.observe(b.client, fmt.Sprintf("storm-%d-%d", seed, i)), "seed %d", seed)
 		})
 	}
+	all.Wait()
 }
