@@ -43,9 +43,9 @@ func buildAll(dir string) error {
 	if err := buildIn("tools", nil, "-o", filepath.Join(dir, "bin")+"/", "github.com/fullstorydev/grpcurl/cmd/grpcurl"); err != nil {
 		return err
 	}
-	for _, example := range []string{"approval", "orders"} {
-		out := filepath.Join(dir, "modules", example+".wasm")
-		if err := build([]string{"GOOS=wasip1", "GOARCH=wasm"}, "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, "./modules/examples/"+example); err != nil {
+	for _, module := range []string{"modules/examples/approval", "modules/examples/orders", "tests/guests/conformance"} {
+		out := filepath.Join(dir, "modules", filepath.Base(module)+".wasm")
+		if err := build([]string{"GOOS=wasip1", "GOARCH=wasm"}, "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, "./"+module); err != nil {
 			return err
 		}
 	}
