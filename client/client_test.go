@@ -74,6 +74,7 @@ type fakeWorkflows struct {
 	wait      func(*crusterv1.WaitRequest) (*crusterv1.WaitResponse, error)
 	poll      func(*crusterv1.PollRequest) (*crusterv1.PollResponse, error)
 	interrupt func(*crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error)
+	fail      func(*crusterv1.FailRequest) (*crusterv1.FailResponse, error)
 }
 
 func (f *fakeWorkflows) Execute(_ context.Context, req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
@@ -90,6 +91,10 @@ func (f *fakeWorkflows) Wait(_ context.Context, req *crusterv1.WaitRequest) (*cr
 
 func (f *fakeWorkflows) Poll(_ context.Context, req *crusterv1.PollRequest) (*crusterv1.PollResponse, error) {
 	return f.poll(req)
+}
+
+func (f *fakeWorkflows) Fail(_ context.Context, req *crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
+	return f.fail(req)
 }
 
 func (f *fakeWorkflows) Interrupt(_ context.Context, req *crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error) {
@@ -242,6 +247,26 @@ func TestStartWaitPollInterrupt(t *testing.T) {
 	st, err = run.Poll(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, client.Interrupted, st.Err.State)
+}
+
+// TestFailIsNotRepeated: the second call would hear that the execution is not
+// paused, though it was the first that failed it.
+func TestFailIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var asked []string
+	b.workflows.fail = func(req *crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
+		asked = append(asked, req.GetExecution()+": "+req.GetReason())
+		if len(asked) == 1 {
+			return &crusterv1.FailResponse{}, nil
+		}
+		return nil, status.Error(codes.Unavailable, "gone")
+	}
+
+	run := client.Attach[int](b.client, "a/B/c")
+	require.NoError(t, run.Fail(t.Context(), "given up"))
+	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(run.Fail(t.Context(), "again")))
+	require.Equal(t, []string{"a/B/c: given up", "a/B/c: again"}, asked)
 }
 
 func TestUnansweredStartsAreRepeated(t *testing.T) {
