@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# Rust for guests: finds a toolchain that builds for WebAssembly, and uses it.
+#
+#   scripts/rust.sh build-guests OUTDIR [FOLDER…]  build all guests of the workspace; copy those of the folders (default: all) as NAME-rust.wasm
+#   scripts/rust.sh test [ARGS…]                   cargo test, natively, with doc tests
+#   scripts/rust.sh lint                           rustfmt, clippy and rustdoc, warnings denied
+#   scripts/rust.sh cargo ARGS…                    cargo in this folder, set up to build with --target wasm32-wasip1
+#   scripts/rust.sh check [lint]                   say which toolchain is taken; fails if there is none
+#
+# A toolchain that has the standard library for the target is taken as it is:
+# `rustup target add wasm32-wasip1`. Otherwise one that has its source builds the
+# library, as Debian's packages can (scripts/install.sh rust). Nothing is
+# installed here, and with the crates fetched nothing needs the network.
+#
+# What is built for Wasm is kept outside of the tree, where all clones share the
+# standard library and the crates (CRUSTER_RUST_CACHE).
+set -euo pipefail
+here=$PWD
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+target=wasm32-wasip1
+
+fail() { echo "rust.sh: $*" >&2; exit 1; }
+
+usage() { sed -n '4,8s/^# *//p' scripts/rust.sh >&2; exit 2; }
+
+# toolchains prints the folders with a rustc and a cargo, the preferred one first.
+toolchains() {
+	local dir
+	for dir in "$(dirname "$(command -v rustc || echo /usr/bin/rustc)")" /usr/bin; do
+		if [[ -x $dir/rustc && -x $dir/cargo ]]; then echo "$dir"; fi
+	done
+}
+
+has_target() { [[ -n $(compgen -G "$1/lib/rustlib/$target/lib/libstd-*.rlib") ]]; }
+
+has_source() { [[ -e $1/lib/rustlib/src/rust/library/std/Cargo.toml ]]; }
+
+# wasi_libc prints the folder of the C library that the standard library stands on.
+wasi_libc() {
+	local dir
+	for dir in /usr/lib/wasm32-wasi /usr/share/wasi-sysroot/lib/wasm32-wasi; do
+		if [[ -e $dir/crt1-reactor.o ]]; then echo "$dir"; return; fi
+	done
+	return 1
+}
+
+wasm_linker() {
+	local name
+	for name in wasm-ld-19 wasm-ld $(compgen -c wasm-ld- | sort -Vru); do
+		if command -v "$name"; then return; fi
+	done
+	return 1
+}
+
+# use_guest_toolchain sets PATH, sysroot and kind: whether the standard library
+# comes "ready" or from "source".
+use_guest_toolchain() {
+	local dir
+	for dir in $(toolchains); do
+		sysroot=$("$dir/rustc" --print sysroot 2>/dev/null) || continue
+		if has_target "$sysroot"; then
+			kind=ready
+		elif has_source "$sysroot" && wasi_libc >/dev/null && wasm_linker >/dev/null; then
+			kind=source
+		else
+			continue
+		fi
+		PATH=$dir:$PATH
+		return
+	done
+	fail "no Rust on this machine builds for $target; install one with: scripts/install.sh rust"
+}
+
+# use_native_toolchain sets PATH to a toolchain that has the cargo commands named.
+use_native_toolchain() {
+	local dir part
+	for dir in $(toolchains); do
+		for part in "$@"; do
+			PATH=$dir:$PATH cargo "$part" --version >/dev/null 2>&1 || continue 2
+		done
+		PATH=$dir:$PATH
+		return
+	done
+	fail "no Rust on this machine has ${*:-a compiler}; install it with: scripts/install.sh rust-lint"
+}
+
+# guest_environment makes `cargo build --target wasm32-wasip1` work, wherever it
+# is run. All is said in variables: a .cargo/config in the tree would be in the
+# way of those whose toolchain needs none of it.
+guest_environment() {
+	use_guest_toolchain
+	# Paths of the crates' sources end up in messages of panics. Those of the
+	# workspace are relative already; these would tell where the home folder is.
+	local crates=${CARGO_HOME:-$HOME/.cargo}/registry/src
+	local flags="--remap-path-prefix=$crates=/crates --remap-path-prefix=$sysroot/lib/rustlib/src/rust=/rust"
+	if [[ $kind == source ]]; then
+		local libc
+		libc=$(wasi_libc)
+		flags+=" -Clink-self-contained=no -Lnative=$libc -Clink-arg=$libc/crt1-reactor.o -Clink-arg=-lc"
+		CARGO_TARGET_WASM32_WASIP1_LINKER=$(wasm_linker)
+		export CARGO_TARGET_WASM32_WASIP1_LINKER
+		# The standard library builds with features that compilers keep to themselves.
+		export RUSTC_BOOTSTRAP=1 CARGO_UNSTABLE_BUILD_STD=std,panic_abort
+	fi
+	export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS="$flags"
+	# They would take the place of the flags above.
+	unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS CARGO_BUILD_TARGET
+	share_build "$flags"
+}
+
+# share_build keeps what cargo makes on the way in one folder for all clones. It
+# locks the folder while it builds. Results go to a folder of each clone, so that
+# nobody takes those of another. (Cargo below 1.91 does not know of the division,
+# and keeps everything in the clone.)
+share_build() {
+	local cache=${CRUSTER_RUST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cruster/rust-target} key
+	key=$({ rustc -vV; cargo -V; echo "$1"; } | sha256sum | cut -c1-16)
+	mkdir -p "$cache/$key"
+	touch "$cache/$key"
+	# Those of compilers that have been replaced.
+	find "$cache" -mindepth 1 -maxdepth 1 -type d -mtime +60 -exec rm -rf {} +
+	export CARGO_BUILD_BUILD_DIR=$cache/$key
+}
+
+# guests prints the folders of all guests.
+guests() { ls -d modules/examples/*/rust tests/guests/*/rust 2>/dev/null || true; }
+
+# package prints the name of the package in a folder.
+package() { awk -F '"' '/^\[/ { section = $0 } section == "[package]" && /^name *=/ { print $2; exit }' "$1/Cargo.toml"; }
+
+# guest_name is what the guest of a folder is called: modules/examples/orders/rust
+# is orders-rust.
+guest_name() { echo "$(basename "$(dirname "$1")")-rust"; }
+
+build_guests() {
+	local out=$1 folder name packages=()
+	shift
+	for folder in $(guests); do packages+=(-p "$(package "$folder")"); done
+	[[ ${#packages[@]} -gt 0 ]] || fail "the workspace has no guests"
+	[[ $# -gt 0 ]] || set -- $(guests)
+
+	guest_environment
+	# All in one call, whatever is asked for: the features of shared crates are
+	# then always the same, and with them the bytes.
+	CARGO_TARGET_DIR=.cache/rust cargo build --locked --quiet --release --target "$target" --lib "${packages[@]}"
+	mkdir -p "$out"
+	for folder in "$@"; do
+		folder=${folder%/}
+		[[ -e $folder/Cargo.toml ]] || fail "$folder is not the folder of a guest"
+		name=$(package "$folder")
+		# Renamed into place: who reads the old one reads it to its end.
+		cp ".cache/rust/$target/release/${name//-/_}.wasm" "$out/$(guest_name "$folder").wasm.$$"
+		mv -f "$out/$(guest_name "$folder").wasm.$$" "$out/$(guest_name "$folder").wasm"
+	done
+}
+
+lint() {
+	use_native_toolchain fmt clippy
+	cargo fmt --all --check
+	echo "rustfmt ok"
+	cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
+	echo "clippy ok"
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --workspace --no-deps --document-private-items
+	echo "rustdoc ok"
+}
+
+check() {
+	if [[ ${1:-} == lint ]]; then
+		use_native_toolchain fmt clippy
+	else
+		use_guest_toolchain
+		echo "$(rustc --version), standard library from $kind"
+	fi
+}
+
+verb=${1:-}
+[[ $# -eq 0 ]] || shift
+case $verb in
+build-guests)
+	[[ $# -ge 1 ]] || usage
+	build_guests "$@" ;;
+test)
+	use_native_toolchain
+	cargo test --locked --quiet --workspace "$@" ;;
+lint) lint ;;
+cargo)
+	guest_environment
+	cd "$here"
+	exec cargo "$@" ;;
+check) check "$@" ;;
+*) usage ;;
+esac
