@@ -12,8 +12,10 @@
 # library, as Debian's packages can (scripts/install.sh rust). Nothing is
 # installed here, and with the crates fetched nothing needs the network.
 #
-# What is built for Wasm is kept outside of the tree, where all clones share the
-# standard library and the crates (CRUSTER_RUST_CACHE).
+# The standard library is built once for each compiler and kept outside of the
+# tree (CRUSTER_RUST_CACHE), where all clones find it. Everything else is built in
+# the clone: Cargo tells crates of a workspace apart by their paths inside of it,
+# so two clones that share a folder take each other's code for their own.
 set -euo pipefail
 here=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -90,37 +92,66 @@ use_native_toolchain() {
 # way of those whose toolchain needs none of it.
 guest_environment() {
 	use_guest_toolchain
-	# Paths of the crates' sources end up in messages of panics. Those of the
-	# workspace are relative already; these would tell where the home folder is.
-	local crates=${CARGO_HOME:-$HOME/.cargo}/registry/src
-	local flags="--remap-path-prefix=$crates=/crates --remap-path-prefix=$sysroot/lib/rustlib/src/rust=/rust"
+	# Paths of sources end up in the messages of panics. Those of the workspace are
+	# relative to it already; these would tell where the home folder is.
+	local flags="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=/crates"
 	if [[ $kind == source ]]; then
-		local libc
-		libc=$(wasi_libc)
-		flags+=" -Clink-self-contained=no -Lnative=$libc -Clink-arg=$libc/crt1-reactor.o -Clink-arg=-lc"
+		local library
+		library=$(built_library)
+		flags+=" --sysroot=$library"
 		CARGO_TARGET_WASM32_WASIP1_LINKER=$(wasm_linker)
 		export CARGO_TARGET_WASM32_WASIP1_LINKER
-		# The standard library builds with features that compilers keep to themselves.
-		export RUSTC_BOOTSTRAP=1 CARGO_UNSTABLE_BUILD_STD=std,panic_abort
 	fi
 	export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS="$flags"
 	# They would take the place of the flags above.
-	unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS CARGO_BUILD_TARGET
-	share_build "$flags"
+	unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS
 }
 
-# share_build keeps what cargo makes on the way in one folder for all clones. It
-# locks the folder while it builds. Results go to a folder of each clone, so that
-# nobody takes those of another. (Cargo below 1.91 does not know of the division,
-# and keeps everything in the clone.)
-share_build() {
-	local cache=${CRUSTER_RUST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cruster/rust-target} key
-	key=$({ rustc -vV; cargo -V; echo "$1"; } | sha256sum | cut -c1-16)
-	mkdir -p "$cache/$key"
-	touch "$cache/$key"
-	# Those of compilers that have been replaced.
-	find "$cache" -mindepth 1 -maxdepth 1 -type d -mtime +60 -exec rm -rf {} +
-	export CARGO_BUILD_BUILD_DIR=$cache/$key
+# built_library prints the folder of a standard library for the target, laid out
+# as rustup would. It is built if nobody has before, by one process at a time.
+built_library() {
+	local cache=${CRUSTER_RUST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cruster/rust} key
+	key=$({ rustc -vV; cat "$(wasi_libc)/libc.a"; declare -f build_library; } | sha256sum | cut -c1-16)
+	mkdir -p "$cache"
+	if [[ ! -d $cache/$key ]]; then
+		(
+			! command -v flock >/dev/null || flock 9
+			[[ -d $cache/$key ]] || build_library "$cache/$key"
+		) 9>"$cache/$key.lock" >&2
+	fi
+	echo "$cache/$key"
+}
+
+# build_library builds the standard library into a folder, which is there whole
+# or not at all. It holds machine code as well as what link-time optimisation
+# reads, so that builds with and without it can use it.
+build_library() {
+	local work libs
+	echo "rust.sh: building the standard library for $target, this once"
+	work=$(mktemp -d "$1.XXXXXX")
+	trap "rm -rf '$work'" EXIT # of the subshell; the variable is gone by then
+	mkdir -p "$work/crate/src"
+	touch "$work/crate/src/lib.rs"
+	cat >"$work/crate/Cargo.toml" <<-'TOML'
+		[package]
+		name = "empty"
+		edition = "2021"
+		[profile.release]
+		opt-level = "s"
+		panic = "abort"
+		codegen-units = 1
+		[workspace]
+	TOML
+	# The library uses features of the compiler that others may not.
+	RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=$work/built \
+		CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS="-Cembed-bitcode=yes --remap-path-prefix=$(readlink -f "$sysroot/lib/rustlib/src/rust")=/rust --remap-path-prefix=$sysroot/lib/rustlib/src/rust=/rust" \
+		cargo build --quiet --manifest-path "$work/crate/Cargo.toml" --release --target "$target" -Zbuild-std=std,panic_abort
+	libs=$work/sysroot/lib/rustlib/$target/lib
+	mkdir -p "$libs/self-contained"
+	cp "$work/built/$target/release/deps"/*.rlib "$libs/"
+	rm -f "$libs"/libempty*
+	cp "$(wasi_libc)"/{crt1-command.o,crt1-reactor.o,libc.a} "$libs/self-contained/"
+	mv -T "$work/sysroot" "$1"
 }
 
 # guests prints the folders of all guests.
