@@ -8,23 +8,44 @@ SHELL := /bin/bash
 GO       ?= go
 TOOL     := $(GO) tool -modfile=tools/go.mod
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-EXAMPLES := $(patsubst modules/examples/%/main.go,%,$(wildcard modules/examples/*/main.go))
-MODULES  := $(EXAMPLES:%=bin/modules/%.wasm)
+
+# The examples, by the language they are written in.
+GO_MODULES   := $(patsubst modules/examples/%/main.go,bin/modules/%.wasm,$(wildcard modules/examples/*/main.go))
+C_MODULES    := $(patsubst modules/examples/%/build.sh,bin/modules/%.wasm,$(wildcard modules/examples/*/build.sh))
+RUST_FOLDERS := $(patsubst %/Cargo.toml,%,$(wildcard modules/examples/*/rust/Cargo.toml))
+RUST_MODULES := $(RUST_FOLDERS:modules/examples/%/rust=bin/modules/%-rust.wasm)
+# A module in Rust is small, and stays so.
+RUST_MAX_BYTES := 300000
 
 .PHONY: help
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: bin/cruster-host $(MODULES) ## Build bin/cruster-host and every example as bin/modules/NAME.wasm
+build: bin/cruster-host modules ## Build bin/cruster-host and every example as bin/modules/NAME.wasm
+
+.PHONY: modules
+modules: $(GO_MODULES) $(RUST_MODULES) $(C_MODULES)
 
 # Go decides itself what is out of date, so these targets always run.
 .PHONY: FORCE
 bin/cruster-host: FORCE
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o $@ ./cmd/cruster-host
 
-bin/modules/%.wasm: FORCE
+$(GO_MODULES): bin/modules/%.wasm: FORCE
 	GOOS=wasip1 GOARCH=wasm CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags='-s -w' -o $@ ./modules/examples/$*
+
+# One call of Cargo builds them all.
+$(RUST_MODULES) &: FORCE
+	scripts/install.sh rust
+	scripts/rust.sh build-guests bin/modules $(RUST_FOLDERS)
+	@large=$$(find $(RUST_MODULES) -size +$(RUST_MAX_BYTES)c); \
+	if [[ -n $$large ]]; then ls -l $$large >&2; echo "larger than $(RUST_MAX_BYTES) bytes" >&2; exit 1; fi
+
+$(C_MODULES): bin/modules/%.wasm: FORCE
+	scripts/install.sh c
+	@mkdir -p $(@D)
+	modules/examples/$*/build.sh $@
 
 .PHONY: demo
 demo: ## Run an order, kill the host with -9 in the middle, see the order finish

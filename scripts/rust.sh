@@ -165,9 +165,11 @@ package() { awk -F '"' '/^\[/ { section = $0 } section == "[package]" && /^name 
 guest_name() { echo "$(basename "$(dirname "$1")")-rust"; }
 
 build_guests() {
-	local out=$1 folder name packages=()
+	local out=$1 folder name twice packages=()
 	shift
 	for folder in $(guests); do packages+=(-p "$(package "$folder")"); done
+	twice=$(for folder in $(guests); do guest_name "$folder"; done | sort | uniq -d)
+	[[ -z $twice ]] || fail "two guests would have one name:" $twice
 	[[ ${#packages[@]} -gt 0 ]] || fail "the workspace has no guests"
 	[[ $# -gt 0 ]] || set -- $(guests)
 

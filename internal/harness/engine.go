@@ -52,17 +52,16 @@ func Engine(t testing.TB, store journal.Store, options ...func(*host.Config)) *h
 
 // pushing lets one test at a time push a module: the first compiles it, all
 // others find it in the cache.
-var pushing sync.Map // package path → *sync.Mutex
+var pushing sync.Map // folder → *sync.Mutex
 
-// Push deploys a Go package as a module, named by the last part of its path
-// unless a name is given.
-func Push(t testing.TB, e *host.Engine, name, pkg string, options ...func(*host.PushRequest)) {
+// Push deploys the guest of a folder (see [Module]) under a name.
+func Push(t testing.TB, e *host.Engine, name, folder string, options ...func(*host.PushRequest)) {
 	t.Helper()
-	req := host.PushRequest{Name: name, Binary: Module(t, pkg)}
+	req := host.PushRequest{Name: name, Binary: Module(t, folder)}
 	for _, o := range options {
 		o(&req)
 	}
-	lock, _ := pushing.LoadOrStore(pkg, &sync.Mutex{})
+	lock, _ := pushing.LoadOrStore(folder, &sync.Mutex{})
 	lock.(*sync.Mutex).Lock()
 	defer lock.(*sync.Mutex).Unlock()
 	_, err := e.Push(t.Context(), req)

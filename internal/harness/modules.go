@@ -18,40 +18,90 @@ func Root() string {
 	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
 }
 
-var built sync.Map // package path → func() ([]byte, error)
+var built sync.Map // folder → func() ([]byte, error)
 
-// Module is the Wasm binary of a Go package below the top of the tree, such as
-// "modules/examples/orders". Examples that `make build` has built are taken from
-// the folder that CRUSTER_TEST_MODULES names; everything else is built once a
-// process.
-func Module(t testing.TB, pkg string) []byte {
+// Module is the Wasm binary of a guest, named by its folder below the top of the
+// tree: a Go package such as "modules/examples/orders", a Rust crate such as
+// "modules/examples/orders/rust", or whatever a build.sh in the folder builds. It
+// is built once a process, unless it is in one of the folders where `make test`
+// leaves what it has built: CRUSTER_TEST_MODULES has the examples,
+// CRUSTER_TEST_RUST_MODULES all guests in Rust.
+func Module(t testing.TB, folder string) []byte {
 	t.Helper()
-	load, _ := built.LoadOrStore(pkg, sync.OnceValues(func() ([]byte, error) { return build(pkg) }))
+	load, _ := built.LoadOrStore(folder, sync.OnceValues(func() ([]byte, error) { return build(folder) }))
 	binary, err := load.(func() ([]byte, error))()
 	require.NoError(t, err)
 	return binary
 }
 
-func build(pkg string) ([]byte, error) {
-	if dir := os.Getenv("CRUSTER_TEST_MODULES"); dir != "" && filepath.Dir(pkg) == "modules/examples" {
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(Root(), dir)
-		}
-		if binary, err := os.ReadFile(filepath.Join(dir, filepath.Base(pkg)+".wasm")); err == nil {
-			return binary, nil
-		}
-	}
+func build(folder string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "cruster-module-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
+	switch {
+	case has(folder, "Cargo.toml"):
+		return buildRust(folder, dir)
+	case has(folder, "build.sh"):
+		return buildScript(folder, dir)
+	default:
+		return buildGo(folder, dir)
+	}
+}
+
+func has(folder, file string) bool {
+	_, err := os.Stat(filepath.Join(Root(), folder, file))
+	return err == nil
+}
+
+func buildGo(folder, dir string) ([]byte, error) {
+	if binary, ok := builtBefore("CRUSTER_TEST_MODULES", folder, filepath.Base(folder)); ok {
+		return binary, nil
+	}
 	out := filepath.Join(dir, "m.wasm")
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, "./"+pkg)
-	cmd.Dir = Root()
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, "./"+folder)
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
+	return output(cmd, folder, out)
+}
+
+// buildRust takes the toolchain that scripts/rust.sh finds. Where there is none,
+// the script's error has the command that installs one.
+func buildRust(folder, dir string) ([]byte, error) {
+	name := filepath.Base(filepath.Dir(folder)) + "-rust"
+	if binary, ok := builtBefore("CRUSTER_TEST_RUST_MODULES", folder, name); ok {
+		return binary, nil
+	}
+	return output(exec.Command("scripts/rust.sh", "build-guests", dir, folder), folder, filepath.Join(dir, name+".wasm"))
+}
+
+func buildScript(folder, dir string) ([]byte, error) {
+	if binary, ok := builtBefore("CRUSTER_TEST_MODULES", folder, filepath.Base(folder)); ok {
+		return binary, nil
+	}
+	out := filepath.Join(dir, "m.wasm")
+	return output(exec.Command(filepath.Join(Root(), folder, "build.sh"), out), folder, out)
+}
+
+// builtBefore looks for a guest in the folder that a variable names. That of the
+// examples has nothing else, and other guests may have the same names.
+func builtBefore(variable, folder, name string) ([]byte, bool) {
+	dir := os.Getenv(variable)
+	if dir == "" || variable == "CRUSTER_TEST_MODULES" && filepath.Dir(folder) != "modules/examples" {
+		return nil, false
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(Root(), dir)
+	}
+	binary, err := os.ReadFile(filepath.Join(dir, name+".wasm"))
+	return binary, err == nil
+}
+
+// output runs a command at the top of the tree and reads the file that it makes.
+func output(cmd *exec.Cmd, folder, out string) ([]byte, error) {
+	cmd.Dir = Root()
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build %s: %w\n%s", pkg, err, text)
+		return nil, fmt.Errorf("build %s: %w\n%s", folder, err, text)
 	}
 	return os.ReadFile(out)
 }
