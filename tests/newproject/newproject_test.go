@@ -1,0 +1,85 @@
+package newproject
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/internal/harness"
+)
+
+func TestGoProject(t *testing.T) {
+	t.Parallel()
+	// What the SDK needs is on this machine; nothing else is asked for.
+	testProject(t, "go", 4, "GOFLAGS=-mod=mod", "GOPROXY=off")
+}
+
+func TestRustProject(t *testing.T) {
+	t.Parallel()
+	testProject(t, "rust", 3, "CARGO_NET_OFFLINE=true")
+}
+
+// testProject makes a project that takes the SDK from this tree, and runs all
+// commands of its README.
+func testProject(t *testing.T, language string, blocks int, env ...string) {
+	host := harness.NewProcess(t, "sqlite:"+t.TempDir())
+	host.Start()
+	binary := harness.Binary(t)
+	shell := &shell{
+		t:   t,
+		dir: t.TempDir(),
+		env: append(append(os.Environ(), env...),
+			"CRUSTER_ADDR="+host.GRPC, "CRUSTER_OUTPUT=jsonl", "PATH="+filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH")),
+	}
+	name := "hello-" + language
+	shell.run("cruster-host new " + name + " --lang " + language + " --sdk '" + harness.Root() + "'")
+
+	shell.dir = filepath.Join(shell.dir, name)
+	readme, err := os.ReadFile(filepath.Join(shell.dir, "README.md"))
+	require.NoError(t, err)
+	commands := shellBlocks(string(readme))
+	require.Len(t, commands, blocks, "the README has other commands than this test knows of")
+	var last string
+	for _, block := range commands {
+		last = shell.run(block)
+	}
+	require.Contains(t, last, `"text":"Hello, Ada!"`)
+	require.Contains(t, last, `"visits":1`)
+
+	execute := "cruster-host workflow execute " + name + "/Greet --input "
+	require.Contains(t, shell.run(execute+`'{"id":"1","name":"Ada"}'`), `"visits":1`, "the same visit again")
+	require.Contains(t, shell.run(execute+`'{"id":"2","name":"Ada"}'`), `"visits":2`)
+}
+
+// shellBlocks are the blocks of a page that a reader pastes into the shell.
+func shellBlocks(page string) []string {
+	var blocks []string
+	for _, part := range strings.Split(page, "\n```sh\n")[1:] {
+		block, _, _ := strings.Cut(part, "\n```")
+		blocks = append(blocks, block)
+	}
+	return blocks
+}
+
+// A shell runs commands in a folder; each must succeed.
+type shell struct {
+	t   *testing.T
+	dir string
+	env []string
+}
+
+// run returns what the commands write to standard output.
+func (s *shell) run(commands string) string {
+	s.t.Helper()
+	cmd := exec.CommandContext(s.t.Context(), "bash", "-euc", commands)
+	cmd.Dir, cmd.Env = s.dir, s.env
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	stdout, err := cmd.Output()
+	require.NoError(s.t, err, "%s\n%s%s", commands, stdout, &stderr)
+	return string(stdout)
+}
