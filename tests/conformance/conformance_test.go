@@ -1,11 +1,9 @@
 package conformance
 
 import (
-	"net/http"
-	"net/http/httptest"
+	"bytes"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,87 +23,86 @@ type object = map[string]any
 type testCase struct {
 	name     string
 	workflow string
-	input    any
+	// needs are further workflows that the case cannot do without.
+	needs []string
+	// only names the one language in which the case makes sense.
+	only  string
+	input any
 	// drive does what the outside does: signals, interrupts.
 	drive func(t *testing.T, b *testBundle, execution string)
+	// refused is the code with which the start is refused; nothing else then counts.
+	refused abi.Code
 	// state is how it ends; empty means completed.
 	state journal.State
 	// want is the result of a completed execution.
 	want any
-	// code and text (a part of the message) are those of the error of any other.
-	code abi.Code
-	text string
-	// journal is what was delivered, in order, if that is certain: see entryLine.
+	// code and text (a part of the message) are those of the error of any other,
+	// words is a further part by language.
+	code  abi.Code
+	text  string
+	words map[string]string
+	// journal is what was delivered, in order, if that is certain: see deliveries.
 	journal []string
 	// after looks at what is left behind.
 	after func(t *testing.T, b *testBundle, row *journal.Execution)
-	// differs says that the result is not the same everywhere.
-	differs bool
-}
-
-// testBundle is one engine with the module deployed; all cases of one variant
-// share it.
-type testBundle struct {
-	engine *host.Engine
-	store  journal.Store
-	logs   *logKeeper
-	// url is where an HTTP server listens that the deployment may call.
-	url string
-}
-
-func setup(t *testing.T, kind string, options ...func(*host.Config)) *testBundle {
-	t.Helper()
-	b := &testBundle{store: harness.Store(t, kind), logs: &logKeeper{}}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/missing" || r.Header.Get("X-Key") == "" {
-			http.Error(w, "not here", http.StatusNotFound)
-			return
-		}
-		w.Header().Set("X-Answer", r.Method)
-		_, _ = w.Write([]byte("pong"))
-	}))
-	t.Cleanup(server.Close)
-	b.url = server.URL
-	options = append([]func(*host.Config){func(c *host.Config) { c.Logger = b.logs.logger() }}, options...)
-	b.engine = harness.Engine(t, b.store, options...)
-	harness.Push(t, b.engine, "conformance", "tests/guests/conformance", func(r *host.PushRequest) {
-		r.AllowHTTP = []string{strings.TrimPrefix(server.URL, "http://")}
-		r.Config = map[string]string{"greeting": "hello", "empty": ""}
-	})
-	return b
+	// byLanguage says that each language has a result of its own.
+	byLanguage bool
+	// chancy says that the journal is not the same every time.
+	chancy bool
 }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	var results ledger
-	for _, kind := range harness.StoreKinds {
-		for _, evict := range []bool{false, true} {
-			name := kind
-			if evict {
-				name += "-evicting"
-			}
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				b := setup(t, kind, func(c *host.Config) { c.EvictAlways = evict })
-				for _, c := range allCases(b) {
-					t.Run(c.name, func(t *testing.T) {
-						t.Parallel()
-						row := c.run(t, b)
-						if !c.differs {
-							results.compare(t, c.name, row)
-						}
-					})
+	world := newOutside(t)
+	for _, l := range languages {
+		for _, kind := range harness.StoreKinds {
+			for _, evict := range []bool{false, true} {
+				name := l.name + "-" + kind
+				if evict {
+					name += "-evicting"
 				}
-			})
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					b := setup(t, l, kind, world, func(c *host.Config) { c.EvictAlways = evict })
+					ran := 0
+					for _, c := range allCases(world.url) {
+						if !l.has(&c, b.manifest) {
+							continue
+						}
+						ran++
+						t.Run(c.name, func(t *testing.T) {
+							t.Parallel()
+							c.run(t, l.name, b, &results)
+						})
+					}
+					require.GreaterOrEqual(t, ran, l.least)
+				})
+			}
 		}
 	}
 }
 
-func allCases(b *testBundle) []testCase {
+// TestTable looks at the table itself: names are keys, and most of it is for
+// every language.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	keys, shared := map[string]bool{}, 0
+	for _, c := range allCases("http://outside") {
+		require.False(t, keys[c.key()], "two cases are named %q", c.name)
+		keys[c.key()] = true
+		if c.only == "" {
+			shared++
+		}
+	}
+	require.GreaterOrEqual(t, shared, 60)
+}
+
+func allCases(url string) []testCase {
 	var all []testCase
 	for _, some := range [][]testCase{
-		valueCases(), stepCases(), crashCases(), parallelCases(), deferredCases(), interruptCases(),
-		childCases(), determinismCases(), sqlCases(), outsideCases(b), misuseCases(),
+		valueCases(), refusedCases(), stepCases(), crashCases(), failureCases(), parallelCases(), orderCases(), deferredCases(),
+		interruptCases(), childCases(), determinismCases(), sqlCases(), outsideCases(url), misuseCases(),
 	} {
 		all = append(all, some...)
 	}
@@ -115,33 +112,37 @@ func allCases(b *testBundle) []testCase {
 // key is the raw key of a case's execution: the same in every variant.
 func (c *testCase) key() string { return strings.ReplaceAll(c.name, " ", "-") }
 
-func (c *testCase) run(t *testing.T, b *testBundle) *journal.Execution {
+func (c *testCase) run(t *testing.T, lang string, b *testBundle, results *ledger) {
 	t.Helper()
 	started, existed, err := b.engine.StartWorkflow(t.Context(), host.StartRequest{
 		Workflow: "conformance/" + c.workflow, Input: harness.Encode(t, c.input), Key: c.key(), KeyMode: abi.KeyRaw,
 	})
+	if c.refused != "" {
+		require.Equal(t, c.refused, abi.CodeOf(err), "%v", err)
+		return
+	}
 	require.NoError(t, err)
 	require.False(t, existed)
 	if c.drive != nil {
 		c.drive(t, b, started.Name())
 	}
 	row := harness.Wait(t, b.engine, started.Name())
-	c.check(t, row)
+	c.check(t, lang, row)
 	if c.journal != nil {
 		require.Equal(t, c.journal, deliveries(t, b, row.Name()))
 	}
 	if c.after != nil {
 		c.after(t, b, row)
 	}
-	return row
+	results.compare(t, lang, c, b, row)
 }
 
-func (c *testCase) check(t *testing.T, row *journal.Execution) {
+func (c *testCase) check(t *testing.T, lang string, row *journal.Execution) {
 	t.Helper()
 	if c.state == "" {
 		require.Equal(t, journal.Completed, row.State, "%v", row.Error)
 		if c.want != nil {
-			require.Equal(t, harness.Decode[any](t, harness.Encode(t, c.want)), harness.Decode[any](t, row.Value))
+			requireValue(t, c.want, row.Value)
 		}
 		return
 	}
@@ -149,16 +150,27 @@ func (c *testCase) check(t *testing.T, row *journal.Execution) {
 	require.NotNil(t, row.Error)
 	require.Equal(t, c.code, row.Error.Code, "%v", row.Error)
 	require.Contains(t, row.Error.Message, c.text)
+	require.Contains(t, row.Error.Message, c.words[lang])
 	require.NotEmpty(t, row.Error.Hint, "every error says what to do")
+}
+
+// requireValue compares canonical bytes, and shows what they mean if they
+// differ.
+func requireValue(t *testing.T, want any, got []byte) {
+	t.Helper()
+	expected, err := abi.Canonical(harness.Encode(t, want))
+	require.NoError(t, err)
+	if !bytes.Equal(expected, got) {
+		require.Equal(t, harness.Decode[any](t, expected), harness.Decode[any](t, got))
+		require.Equal(t, expected, got, "the same value in other bytes")
+	}
 }
 
 // deliveries is the journal in short, one line a delivery: "activity square".
 func deliveries(t *testing.T, b *testBundle, execution string) []string {
 	t.Helper()
-	entries, err := b.engine.History(t.Context(), "", execution, 0, 0)
-	require.NoError(t, err)
 	lines := []string{}
-	for _, en := range entries {
+	for _, en := range history(t, b, execution) {
 		line := en.Op.Kind
 		if en.Op.Name != "" {
 			line += " " + en.Op.Name
@@ -175,25 +187,4 @@ func deliveries(t *testing.T, b *testBundle, execution string) []string {
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-// ledger holds what became of each case in the variant that was first, and
-// holds the others against it.
-type ledger struct{ byName sync.Map }
-
-type ledgerLine struct {
-	State journal.State
-	Value any
-	Error *abi.Error
-}
-
-func (l *ledger) compare(t *testing.T, name string, row *journal.Execution) {
-	t.Helper()
-	line := ledgerLine{State: row.State, Error: row.Error}
-	if row.Value != nil {
-		line.Value = harness.Decode[any](t, row.Value)
-	}
-	if first, loaded := l.byName.LoadOrStore(name, line); loaded {
-		require.Equal(t, first, line, "another variant came to another result")
-	}
 }

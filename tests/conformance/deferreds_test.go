@@ -47,10 +47,20 @@ func deferredCases() []testCase {
 			drive: func(t *testing.T, b *testBundle, execution string) { resolve(t, b, execution, "answer", "both") }},
 		{name: "resolved with another type", workflow: "AwaitNumber", input: object{}, want: object{"code": string(abi.CodeBadBody)},
 			drive: func(t *testing.T, b *testBundle, execution string) { resolve(t, b, execution, "answer", "text") }},
+		{name: "rejected with details", workflow: "Await", input: "x", want: object{"code": "CR-2014", "type": "denied", "text": "CR-2014: "},
+			drive: func(t *testing.T, b *testBundle, execution string) {
+				require.NoError(t, b.engine.Settle(t.Context(), "", execution, journal.Deferred{
+					Name: "answer", Error: &abi.Error{Type: "denied", Details: harness.Encode(t, object{"why": "größe"})},
+				}))
+			}},
+		{name: "resolved with nothing", workflow: "AwaitAnything", input: object{}, drive: resolvesWith(nil), after: yields(nil)},
+		{name: "resolved with an empty text", workflow: "AwaitAnything", input: object{}, drive: resolvesWith(""), want: ""},
+		{name: "resolved with much", workflow: "AwaitAnything", input: object{}, drive: resolvesWith(nested(20)), want: nested(20)},
+		{name: "resolved with bytes", workflow: "AwaitAnything", input: object{}, drive: resolvesWith([]byte{0, 255}), want: []byte{0, 255}},
 		{name: "resolved from inside", workflow: "ResolveOwn", input: false, want: []any{true, false, object{"value": "mine"}},
 			journal: []string{"resolve answer", "resolve answer", "deferred answer"}},
 		{name: "rejected from inside", workflow: "ResolveOwn", input: true, want: []any{true, false, object{"code": "CR-2014", "type": "no", "text": "CR-2014: rejected by itself"}}},
-		{name: "resolved by another execution", workflow: "Await", input: "x", want: object{"value": "from afar"},
+		{name: "resolved by another execution", workflow: "Await", needs: []string{"ResolveOther"}, input: "x", want: object{"value": "from afar"},
 			drive: func(t *testing.T, b *testBundle, execution string) {
 				row, _, err := b.engine.StartWorkflow(t.Context(), host.StartRequest{Workflow: "conformance/ResolveOther", Input: harness.Encode(t, execution)})
 				require.NoError(t, err)
@@ -71,4 +81,13 @@ func deferredCases() []testCase {
 				require.Equal(t, abi.CodeAlreadyOver, abi.CodeOf(err), "%v", err)
 			}},
 	}
+}
+
+func resolvesWith(value any) func(*testing.T, *testBundle, string) {
+	return func(t *testing.T, b *testBundle, execution string) { resolve(t, b, execution, "answer", value) }
+}
+
+// yields is for the one result that testCase.want cannot say: nil.
+func yields(value any) func(*testing.T, *testBundle, *journal.Execution) {
+	return func(t *testing.T, _ *testBundle, row *journal.Execution) { requireValue(t, value, row.Value) }
 }

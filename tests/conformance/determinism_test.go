@@ -14,7 +14,7 @@ func determinismCases() []testCase {
 	return []testCase{
 		// What it draws is no matter; that it is the same in every variant is what
 		// the ledger sees to.
-		{name: "chance", workflow: "Chance", input: 4, after: func(t *testing.T, _ *testBundle, row *journal.Execution) {
+		{name: "chance", workflow: "Chance", input: 4, byLanguage: true, after: func(t *testing.T, _ *testBundle, row *journal.Execution) {
 			drawn := harness.Decode[[]string](t, row.Value)
 			require.Len(t, drawn, 5*6)
 			uuids := []string{drawn[0], drawn[6], drawn[12], drawn[18], drawn[24]}
@@ -41,10 +41,15 @@ func determinismCases() []testCase {
 // TestChanceDiffers shows that two executions do not draw the same.
 func TestChanceDiffers(t *testing.T) {
 	t.Parallel()
-	b := setup(t, "sqlite")
-	one := harness.Execute[[]string](t, b.engine, "conformance/Chance", 1)
-	two := harness.Execute[[]string](t, b.engine, "conformance/Chance", 2)
-	for i := range 5 {
-		require.NotEqual(t, one[i], two[i])
+	for _, l := range wholeLanguages() {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, l, "sqlite", nil)
+			one := harness.Execute[[]string](t, b.engine, "conformance/Chance", 1)
+			two := harness.Execute[[]string](t, b.engine, "conformance/Chance", 2)
+			for i := range 5 {
+				require.NotEqual(t, one[i], two[i])
+			}
+		})
 	}
 }

@@ -39,6 +39,11 @@ func interruptCases() []testCase {
 				})
 				resolve(t, b, execution, "gate", "open")
 			}},
+		interruptedWait("sleep", abi.OpSleep, ""),
+		interruptedWait("activity", abi.OpActivity, "block"),
+		interruptedWait("child", abi.OpCall, "Await", "Await"),
+		interruptedWait("many", abi.OpSleep, ""),
+		interruptedWait("coroutine", abi.OpSleep, ""),
 		{name: "interrupt after the end", workflow: "Double", input: 3, want: 6,
 			after: func(t *testing.T, b *testBundle, row *journal.Execution) {
 				err := b.engine.Interrupt(t.Context(), "", row.Name(), "late")
@@ -49,4 +54,18 @@ func interruptCases() []testCase {
 
 func interrupt(t *testing.T, b *testBundle, execution string) {
 	require.NoError(t, b.engine.Interrupt(t.Context(), "", execution, "enough"))
+}
+
+// interruptedWait interrupts a workflow that waits for an op and does not
+// handle the interrupt, except that it has something to say.
+func interruptedWait(what, kind, name string, needs ...string) testCase {
+	return testCase{
+		name: "interrupt in a wait for " + what, workflow: "InterruptedWait", needs: needs, input: what,
+		state: journal.Interrupted, code: abi.CodeInterrupted, text: "while waiting: the execution was asked to stop: enough",
+		journal: []string{"interrupted"},
+		drive: func(t *testing.T, b *testBundle, execution string) {
+			harness.Pending(t, b.engine, execution, kind, name)
+			interrupt(t, b, execution)
+		},
+	}
 }

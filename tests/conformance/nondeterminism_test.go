@@ -27,10 +27,9 @@ func TestNondeterminism(t *testing.T) {
 		{"an explicit key", journal.Op{Kind: abi.OpActivity, Name: "pay", Key: "k", Number: 2}, []string{`op 2 activity "pay" key "k"`, `op 2 deferred "gate"`}},
 		{"one op too many", journal.Op{Kind: abi.OpSleep, Number: 77, Hash: make([]byte, 16)}, []string{"op 77 sleep", "nothing"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
+		eachLanguage(t, c.name, func(t *testing.T, l language) {
 			harness.EachStore(t, func(t *testing.T, store journal.Store) {
-				execution := parkAtGate(t, store)
+				execution := parkAtGate(t, l, store)
 				row := doctor(t, store, execution, journal.Entry{Kind: journal.Delivery, Seq: 50, Turn: 50, At: 1, Op: c.op, Value: abi.Nil})
 
 				e := harness.Engine(t, store)
@@ -50,11 +49,20 @@ func TestNondeterminism(t *testing.T) {
 	}
 }
 
+func eachLanguage(t *testing.T, name string, test func(t *testing.T, l language)) {
+	for _, l := range wholeLanguages() {
+		t.Run(l.name+" "+name, func(t *testing.T) {
+			t.Parallel()
+			test(t, l)
+		})
+	}
+}
+
 // parkAtGate leaves an execution behind that waits for its gate, and no engine.
-func parkAtGate(t *testing.T, store journal.Store) string {
+func parkAtGate(t *testing.T, l language, store journal.Store) string {
 	t.Helper()
 	e := harness.Engine(t, store)
-	harness.Push(t, e, "conformance", "tests/guests/conformance")
+	deploy(t, e, l, nil)
 	row, _, err := e.StartWorkflow(t.Context(), host.StartRequest{Workflow: "conformance/AwaitLate", Input: harness.Encode(t, object{})})
 	require.NoError(t, err)
 	harness.Pending(t, e, row.Name(), abi.OpDeferred, "gate")

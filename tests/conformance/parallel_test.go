@@ -24,7 +24,11 @@ func parallelCases() []testCase {
 		{name: "select", workflow: "Select", input: object{}, want: []string{"two", "after"}},
 		{name: "coroutines in coroutines", workflow: "Nested", input: 3, want: 32},
 		{name: "a thousand coroutines", workflow: "Crowd", input: 1000, want: object{"ran": 1000, "in order": 1000}},
-		{name: "one future for many", workflow: "Shared", input: object{}, want: []int{9, 9, 9}, journal: []string{"activity square"}},
+		{name: "one future for many", workflow: "Shared", only: "go", input: object{}, want: []int{9, 9, 9}, journal: []string{"activity square"}},
+		{name: "two of different types", workflow: "Two", input: 6, want: []any{36, "noted: two"}},
+		{name: "groups of none", workflow: "Groups", input: [][]int{}, want: object{"value": []any{}}},
+		{name: "groups in a group", workflow: "Groups", input: [][]int{{1, 2}, {}, {3}, {4, 5, 6}}, want: object{"value": [][]int{{1, 4}, {}, {9}, {16, 25, 36}}}},
+		{name: "groups with failures", workflow: "Groups", input: [][]int{{1, 2}, {3, 13, 4}, {13}}, want: object{"code": "CR-3001", "type": "unlucky", "text": "CR-3001: 13 is unlucky"}},
 		{name: "sleeps", workflow: "Sleeps", input: []int64{0, -5, int64(3 * time.Millisecond), 1}, want: []bool{true, true, true, true},
 			journal: []string{"sleep", "sleep", "sleep", "sleep", "sleep"}},
 	}

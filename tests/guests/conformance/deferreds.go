@@ -59,3 +59,8 @@ var ResolveOther = cruster.NewWorkflow("ResolveOther", func(ctx cruster.Context,
 	second := seen(answer.RejectIn(ctx, execution, errors.New("too late")))
 	return []Seen{first, second}, nil
 })
+
+// AwaitAnything returns what the answer was resolved with, whatever it is.
+var AwaitAnything = cruster.NewWorkflow("AwaitAnything", func(ctx cruster.Context, _ cruster.None) (any, error) {
+	return cruster.NewDeferred[any]("answer").Await(ctx)
+})

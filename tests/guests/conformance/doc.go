@@ -1,5 +1,6 @@
 // Command conformance is a module of many small workflows, one for each thing
-// that the Go SDK promises and for each way in which it can be misused. The
+// that an SDK promises and for each way in which it can be misused, with a twin in
+// each language that must behave the same. The
 // tests of tests/conformance run them on every store, with and without eviction.
 //
 // Workflows report what they saw as values instead of failing, wherever they

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	cruster "github.com/cruster/cruster/guest-sdk/go"
@@ -51,4 +52,23 @@ var InterruptedEarly = cruster.NewWorkflow("InterruptedEarly", func(ctx cruster.
 	}
 	err := cruster.Sleep(ctx, time.Hour)
 	return []any{before, cruster.Interrupted(ctx), cruster.Interrupted(cruster.Shield(ctx)), errors.Is(err, cruster.ErrInterrupted)}, nil
+})
+
+// InterruptedWait waits in the way that is asked for, and passes on what ended
+// the wait in words of its own.
+var InterruptedWait = cruster.NewWorkflow("InterruptedWait", func(ctx cruster.Context, what string) (string, error) {
+	var err error
+	switch what {
+	case "sleep":
+		err = cruster.Sleep(ctx, time.Hour)
+	case "activity":
+		_, err = block.Call(ctx, false)
+	case "child":
+		_, err = Await.Client().WithKeyRaw("of one that is interrupted").Execute(ctx, what)
+	case "many":
+		_, err = cruster.All(ctx, cruster.Timer(ctx, time.Hour), cruster.Timer(ctx, 2*time.Hour))
+	case "coroutine":
+		_, err = cruster.Go(ctx, func(ctx cruster.Context) error { return cruster.Sleep(ctx, time.Hour) }).Await(cruster.Shield(ctx))
+	}
+	return "", fmt.Errorf("while waiting: %w", err)
 })

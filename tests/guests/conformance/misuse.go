@@ -13,7 +13,7 @@ var Misuse = cruster.NewWorkflow("Misuse", func(ctx cruster.Context, what string
 		return "", err
 	}
 	switch what {
-	case "time.Sleep":
+	case "blocking sleep":
 		time.Sleep(time.Second)
 	case "panic":
 		panic("the workflow panicked as it was told")

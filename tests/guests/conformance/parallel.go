@@ -159,3 +159,78 @@ var Sleeps = cruster.NewWorkflow("Sleeps", func(ctx cruster.Context, durations [
 	}
 	return out, cruster.SleepUntil(ctx, cruster.Now(ctx).Add(-time.Hour))
 })
+
+// Groups squares groups of numbers, all groups and all numbers of a group at
+// the same time.
+var Groups = cruster.NewWorkflow("Groups", func(ctx cruster.Context, groups [][]int) (Seen, error) {
+	var all []cruster.Future[[]int]
+	for _, group := range groups {
+		all = append(all, cruster.Async(ctx, func(ctx cruster.Context) ([]int, error) {
+			var members []cruster.Future[int]
+			for _, n := range group {
+				members = append(members, square.Go(ctx, n))
+			}
+			return cruster.All(ctx, members...)
+		}))
+	}
+	return seen(cruster.All(ctx, all...)), nil
+})
+
+// Two runs two steps of different types at the same time.
+var Two = cruster.NewWorkflow("Two", func(ctx cruster.Context, n int) ([]any, error) {
+	squared, noted := square.Go(ctx, n), note.Go(ctx, "two")
+	number, err := squared.Await(ctx)
+	if err != nil {
+		return nil, err
+	}
+	text, err := noted.Await(ctx)
+	return []any{number, text}, err
+})
+
+// OrderRequest says by what the steps of Order wait.
+type OrderRequest struct {
+	By string `json:"by"`
+}
+
+// OrderResult is in what order the steps ended, and what they yielded in the
+// order in which they were begun.
+type OrderResult struct {
+	Order  []string `json:"order"`
+	Values []string `json:"values"`
+}
+
+var left, middle, right = cruster.NewDeferred[string]("left"), cruster.NewDeferred[string]("middle"), cruster.NewDeferred[string]("right")
+
+// Order takes three steps at the same time, whose ends somebody outside puts in
+// order.
+var Order = cruster.NewWorkflow("Order", func(ctx cruster.Context, r OrderRequest) (OrderResult, error) {
+	out := OrderResult{}
+	var all []cruster.Future[string]
+	for _, d := range []cruster.Deferred[string]{left, middle, right} {
+		all = append(all, cruster.Async(ctx, func(ctx cruster.Context) (string, error) {
+			wait := d.Await
+			if r.By == "activity" {
+				wait = func(ctx cruster.Context) (string, error) { return pass.Call(ctx, d.Name()) }
+			}
+			value, err := wait(ctx)
+			out.Order = append(out.Order, d.Name())
+			return value, err
+		}))
+	}
+	var err error
+	out.Values, err = cruster.All(ctx, all...)
+	return out, err
+})
+
+// pass waits at a gate of the world outside.
+var pass = cruster.NewActivity("pass", func(ctx *cruster.ActivityContext, gate string) (string, error) {
+	url, _ := ctx.Config("outside")
+	variant, _ := ctx.Config("variant")
+	res, err := ctx.HTTP().Get(url+"/gate",
+		cruster.Header{Name: "X-Key", Value: ctx.IdempotencyKey()},
+		cruster.Header{Name: "X-Gate", Value: variant + " " + ctx.ExecutionID() + " " + gate})
+	if err != nil {
+		return "", err
+	}
+	return "through " + gate, res.Err()
+})

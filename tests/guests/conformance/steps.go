@@ -1,14 +1,11 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"time"
 
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
-
-var errPlain = errors.New("plainly wrong")
 
 // Sequence takes n steps, one after the other, and returns what each yielded.
 var Sequence = cruster.NewWorkflow("Sequence", func(ctx cruster.Context, n int) ([]int, error) {

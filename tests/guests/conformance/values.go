@@ -75,11 +75,3 @@ var Huge = cruster.NewWorkflow("Huge", func(ctx cruster.Context, where string) (
 var makeBytes = cruster.NewActivity("makeBytes", func(_ *cruster.ActivityContext, n int) ([]byte, error) {
 	return make([]byte, n), nil
 })
-
-// Fail returns an error with a type and details.
-var Fail = cruster.NewWorkflow("Fail", func(_ cruster.Context, how string) (string, error) {
-	if how == "plain" {
-		return "", errPlain
-	}
-	return "", cruster.WithDetails(cruster.Errorf("card_declined", "the card was declined: %s", how), map[string]int{"cents": 150})
-})

@@ -1,0 +1,86 @@
+package conformance
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/journal"
+)
+
+// language is one in which the workflows of the table are written.
+type language struct {
+	name string
+	// pkg is the folder of the module.
+	pkg string
+	// least is set for a module that holds a part of the workflows: so many cases
+	// at least must find theirs. A module without it must have them all.
+	least int
+}
+
+// languages are all of them; what holds for one holds for each.
+var languages = []language{
+	{name: "go", pkg: "tests/guests/conformance"},
+}
+
+// wholeLanguages are those whose modules have all workflows.
+func wholeLanguages() []language {
+	return slices.DeleteFunc(slices.Clone(languages), func(l language) bool { return l.least > 0 })
+}
+
+// has tells whether the module of a language is meant to pass a case.
+func (l language) has(c *testCase, manifest *abi.Manifest) bool {
+	if c.only != "" && c.only != l.name {
+		return false
+	}
+	if l.least == 0 {
+		return true
+	}
+	return !slices.ContainsFunc(append([]string{c.workflow}, c.needs...), func(name string) bool {
+		return !slices.ContainsFunc(manifest.Workflows, func(w abi.WorkflowInfo) bool { return w.Name == name })
+	})
+}
+
+// testBundle is one engine with the module deployed; all cases of one variant
+// share it.
+type testBundle struct {
+	engine  *host.Engine
+	store   journal.Store
+	logs    *logKeeper
+	outside *outside
+	// variant tells the bundle from all others.
+	variant  string
+	manifest *abi.Manifest
+}
+
+// setup starts an engine over a fresh store and deploys the module of a
+// language, with a grant for the world outside.
+func setup(t *testing.T, l language, kind string, world *outside, options ...func(*host.Config)) *testBundle {
+	t.Helper()
+	b := &testBundle{store: harness.Store(t, kind), logs: &logKeeper{}, outside: world, variant: t.Name()}
+	options = append([]func(*host.Config){func(c *host.Config) { c.Logger = b.logs.logger() }}, options...)
+	b.engine = harness.Engine(t, b.store, options...)
+	b.manifest = deploy(t, b.engine, l, world)
+	return b
+}
+
+func deploy(t *testing.T, e *host.Engine, l language, world *outside) *abi.Manifest {
+	t.Helper()
+	harness.Push(t, e, "conformance", l.pkg, func(r *host.PushRequest) {
+		r.Config = map[string]string{"greeting": "hello", "empty": ""}
+		if world != nil {
+			r.AllowHTTP = []string{strings.TrimPrefix(world.url, "http://")}
+			// Of the configuration, not of a request: it differs from variant to
+			// variant, and requests must not.
+			r.Config["outside"], r.Config["variant"] = world.url, t.Name()
+		}
+	})
+	deployment, err := e.Deployment(t.Context(), "", "conformance")
+	require.NoError(t, err)
+	return deployment.Manifest
+}

@@ -1,0 +1,99 @@
+package conformance
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// ledger holds what became of each case in the variant that was first, and
+// holds the others against it: the result, and the journal byte for byte.
+type ledger struct{ byCase sync.Map }
+
+type ledgerLine struct {
+	Execution string
+	State     journal.State
+	Value     string
+	Error     abi.Error
+	Journal   []ledgerEntry
+}
+
+// ledgerEntry is what every variant must have in its journal. Times and turns
+// are chance, and so is the order in which ops of the same time are delivered:
+// entries are therefore compared in the order of their ops. Cases for which the
+// order of deliveries is certain say so in testCase.journal.
+type ledgerEntry struct {
+	Number                uint32
+	Entry                 journal.EntryKind
+	Kind, Name, Key, Hash string
+	Attempts              uint32
+	Value                 string
+	Error                 abi.Error
+}
+
+func (l *ledger) compare(t *testing.T, lang string, c *testCase, b *testBundle, row *journal.Execution) {
+	t.Helper()
+	line := ledgerLine{Execution: row.Name(), State: row.State, Value: readable(row.Value), Error: lasting(row.Error)}
+	if !c.chancy {
+		for _, en := range history(t, b, row.Name()) {
+			line.Journal = append(line.Journal, ledgerEntry{
+				Number: en.Op.Number, Entry: en.Kind, Kind: en.Op.Kind, Name: en.Op.Name, Key: en.Op.Key, Hash: hex.EncodeToString(en.Op.Hash),
+				Attempts: en.Attempts, Value: readable(en.Value), Error: lasting(en.Error),
+			})
+		}
+		slices.SortStableFunc(line.Journal, func(a, b ledgerEntry) int { return int(a.Number) - int(b.Number) })
+	}
+	key := c.name
+	if c.byLanguage {
+		key += " in " + lang
+	}
+	if first, loaded := l.byCase.LoadOrStore(key, line); loaded {
+		require.Equal(t, first, line, "another variant came to another result")
+	}
+}
+
+// readable is a value as hexadecimal digits, or the digest of a long one.
+func readable(value []byte) string {
+	if len(value) > 1<<10 {
+		digest := sha256.Sum256(value)
+		return "sha256 " + hex.EncodeToString(digest[:])
+	}
+	return hex.EncodeToString(value)
+}
+
+// lasting leaves out of an error what need not be the same: the words of a
+// runtime that crashed and of a database, whose codes say enough.
+func lasting(e *abi.Error) abi.Error {
+	if e == nil {
+		return abi.Error{}
+	}
+	out := *e
+	switch e.Code {
+	case abi.CodeActivityCrashed, abi.CodeCrashLoop, abi.CodeGuestDeadlock, abi.CodeSQL, abi.CodeSQLForbidden:
+		out.Message, out.Hint = "", ""
+	}
+	return out
+}
+
+// history is the whole journal of an execution.
+func history(t *testing.T, b *testBundle, execution string) []journal.Entry {
+	t.Helper()
+	const page = 500
+	var all []journal.Entry
+	for after := uint64(0); ; {
+		entries, err := b.engine.History(t.Context(), "", execution, after, page)
+		require.NoError(t, err)
+		all = append(all, entries...)
+		if len(entries) < page {
+			return all
+		}
+		after = entries[len(entries)-1].Seq
+	}
+}
