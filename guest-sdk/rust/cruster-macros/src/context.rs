@@ -1,0 +1,262 @@
+//! What a method may do depends on where it runs: `execute` and its helpers are
+//! replayed and may only wait for durable things, activities run once an attempt
+//! and have effects.
+//!
+//! The types see to that: `self` is a different thing in each of the two. But "no
+//! method named `sleep` found for reference `&__ProcessOrderAttempt`" helps nobody,
+//! so calls on `self` that are known to be out of place are found here first.
+
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use syn::visit::{self, Visit};
+use syn::{Expr, ExprCall, ExprMethodCall, Item, Macro, Path};
+
+use crate::implementation::{Kind, Method, Role};
+use crate::problems::Problems;
+use crate::signature;
+
+/// What `self` has in `execute` alone.
+const DURABLE: [&str; 15] = [
+    "sleep",
+    "sleep_until",
+    "await_deferred",
+    "resolve_deferred",
+    "resolve_deferred_in",
+    "reject_deferred",
+    "reject_deferred_in",
+    "on_interrupt",
+    "interrupted",
+    "interrupt_reason",
+    "shield",
+    "spawn",
+    "timeout",
+    "random",
+    "uuid",
+];
+
+/// What `self` has in activities alone.
+const IMMEDIATE: [&str; 5] = ["transaction", "http", "config", "attempt", "idempotency_key"];
+
+/// What `self` has everywhere.
+const EVERYWHERE: [&str; 3] = ["execution_id", "namespace", "now"];
+
+/// Whether a method of this name would hide one that `self` has.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    DURABLE.contains(&name) || IMMEDIATE.contains(&name) || EVERYWHERE.contains(&name)
+}
+
+/// What the methods of one block are called, by role.
+struct Names {
+    activities: Vec<String>,
+    helpers: Vec<String>,
+}
+
+/// Reports what a method does in the wrong place.
+pub(crate) fn check(kind: Kind, methods: &mut [Method], problems: &mut Problems) {
+    let named = |wanted: fn(&Role) -> bool| -> Vec<String> {
+        methods.iter().filter(|m| wanted(&m.role)).map(|m| signature::plain(m.ident())).collect()
+    };
+    let block = Names {
+        activities: named(|role| matches!(role, Role::Activity(_))),
+        helpers: named(|role| matches!(role, Role::Helper)),
+    };
+    for method in methods {
+        let mut uses = Uses::default();
+        uses.visit_block(&method.item.block);
+        let before = problems.count();
+        for found in uses.found {
+            let advice = match (&method.role, kind) {
+                (Role::Associated, _) => None,
+                (Role::Activity(_), _) | (Role::Helper, Kind::Group) => in_activity(kind, &block, &found),
+                (Role::Execute | Role::Helper, _) => in_execute(method, &found),
+            };
+            if let Some(text) = advice {
+                problems.add(&found.name, text);
+            }
+        }
+        method.broken |= problems.count() > before;
+    }
+}
+
+fn in_activity(kind: Kind, block: &Names, found: &Use) -> Option<String> {
+    let name = signature::plain(&found.name);
+    let is = |list: &[String]| list.contains(&name);
+    let shared = "move what both need into a function without `self`, called as `Self::name(…)`";
+    match found.what {
+        Call::Method if is(&block.activities) => Some(format!(
+            "an activity cannot call the activity `{name}`: each is a step of its own\n\
+             help: call both from `execute`, or {shared}"
+        )),
+        Call::Method if kind == Kind::Workflow && is(&block.helpers) => Some(format!(
+            "an activity cannot call `{name}`, which is a helper of `execute`\nhelp: {shared}"
+        )),
+        Call::Method if kind == Kind::Workflow && name == "execute" => {
+            Some("an activity cannot call `execute`, which it is a step of".to_string())
+        }
+        Call::Method if DURABLE.contains(&name.as_str()) => Some(match name.as_str() {
+            "sleep" | "sleep_until" => format!(
+                "activities cannot `{name}`: durable calls belong in `execute`\n\
+                 help: return from the activity and sleep in `execute`; to wait between attempts, use `retries` and `backoff`"
+            ),
+            "random" | "uuid" => format!(
+                "`self.{name}()` belongs in `execute`, where it gives the same on every replay\n\
+                 help: take the value as a parameter, or use `self.idempotency_key()`, the same for every attempt"
+            ),
+            _ => format!(
+                "activities cannot `{name}`: durable calls belong in `execute`\n\
+                 help: return from the activity and call `self.{name}(…)` in `execute`"
+            ),
+        }),
+        Call::WithSelf => Some(
+            "activities cannot call workflows: durable calls belong in `execute`\n\
+             help: return from the activity and call the workflow in `execute`"
+                .to_string(),
+        ),
+        Call::Method | Call::ThreadSleep => None,
+    }
+}
+
+fn in_execute(method: &Method, found: &Use) -> Option<String> {
+    let name = signature::plain(&found.name);
+    let place = match method.role {
+        Role::Execute => "`execute`".to_string(),
+        _ => format!("`{}`, a helper of `execute`", method.ident()),
+    };
+    match found.what {
+        Call::Method if name == "execute" => Some(
+            "`execute` is called by the host\n\
+             help: to run the workflow with another request, call it through its client: `Name::client(self).execute(…)`"
+                .to_string(),
+        ),
+        Call::Method if name == "attempt" || name == "idempotency_key" => {
+            Some(format!("`self.{name}()` is not available in {place}: attempts are what activities have"))
+        }
+        Call::Method if IMMEDIATE.contains(&name.as_str()) => Some(format!(
+            "`self.{name}()` is not available in {place}, which is replayed\n\
+             help: move it into a method with `#[activity]`, and call that here; its result is kept"
+        )),
+        Call::ThreadSleep => Some(format!(
+            "a thread cannot sleep in {place}: it would stop the whole workflow\nhelp: write `self.sleep(…).await?`, which is durable"
+        )),
+        Call::Method | Call::WithSelf => None,
+    }
+}
+
+/// A call that may be out of place.
+struct Use {
+    name: Ident,
+    what: Call,
+}
+
+enum Call {
+    /// `self.name(…)`.
+    Method,
+    /// `Workflow::client(self)` or `cruster::remote(self, …)`.
+    WithSelf,
+    /// `std::thread::sleep(…)`.
+    ThreadSleep,
+}
+
+/// Finds the calls in a body. Items inside of it have a `self` of their own.
+#[derive(Default)]
+struct Uses {
+    found: Vec<Use>,
+}
+
+impl Uses {
+    fn add(&mut self, name: &Ident, what: Call) {
+        self.found.push(Use { name: name.clone(), what });
+    }
+
+    fn call_of(&mut self, path: &Path, first_is_self: bool) {
+        let mut backwards = path.segments.iter().rev();
+        let Some(last) = backwards.next() else { return };
+        let qualifier = backwards.next();
+        if first_is_self && ((last.ident == "client" && qualifier.is_some()) || last.ident == "remote") {
+            self.add(&last.ident, Call::WithSelf);
+        }
+        if last.ident == "sleep" && qualifier.is_some_and(|q| q.ident == "thread") {
+            self.add(&last.ident, Call::ThreadSleep);
+        }
+    }
+
+    /// The arguments of a macro are tokens: the same patterns, found by their looks.
+    fn tokens(&mut self, tokens: TokenStream) {
+        let trees: Vec<TokenTree> = tokens.into_iter().collect();
+        for (i, tree) in trees.iter().enumerate() {
+            match tree {
+                TokenTree::Group(group) => self.tokens(group.stream()),
+                TokenTree::Ident(ident) if ident == "self" => {
+                    if let Some(name) = method_behind(&trees[i + 1..]) {
+                        self.add(name, Call::Method);
+                    }
+                }
+                TokenTree::Ident(ident) if ident == "client" || ident == "remote" => {
+                    if arguments_begin_with_self(&trees[i + 1..]) {
+                        self.add(ident, Call::WithSelf);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// `name` of `.name(…)` or `.name::<…>(…)`.
+fn method_behind(trees: &[TokenTree]) -> Option<&Ident> {
+    match trees {
+        [TokenTree::Punct(dot), TokenTree::Ident(name), next, ..] if dot.as_char() == '.' => match next {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => Some(name),
+            TokenTree::Punct(colon) if colon.as_char() == ':' => Some(name),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether the next parentheses, with nothing but type arguments before them, begin with `self`.
+fn arguments_begin_with_self(trees: &[TokenTree]) -> bool {
+    for tree in trees {
+        match tree {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => {
+                let first = group.stream().into_iter().find(|t| !matches!(t, TokenTree::Punct(p) if p.as_char() == '&'));
+                return matches!(first, Some(TokenTree::Ident(ident)) if ident == "self");
+            }
+            TokenTree::Punct(p) if matches!(p.as_char(), ':' | '<' | '>' | ',') => {}
+            TokenTree::Ident(_) => {}
+            _ => return false,
+        }
+    }
+    false
+}
+
+impl<'ast> Visit<'ast> for Uses {
+    fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
+        if is_self(&call.receiver) {
+            self.add(&call.method, Call::Method);
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+
+    fn visit_expr_call(&mut self, call: &'ast ExprCall) {
+        if let Expr::Path(path) = &*call.func {
+            self.call_of(&path.path, call.args.first().is_some_and(is_self));
+        }
+        visit::visit_expr_call(self, call);
+    }
+
+    fn visit_macro(&mut self, mac: &'ast Macro) {
+        self.tokens(mac.tokens.clone());
+    }
+
+    fn visit_item(&mut self, _: &'ast Item) {}
+
+}
+
+fn is_self(expr: &Expr) -> bool {
+    match expr {
+        Expr::Path(path) => path.path.is_ident("self"),
+        Expr::Reference(reference) => is_self(&reference.expr),
+        Expr::Paren(paren) => is_self(&paren.expr),
+        _ => false,
+    }
+}

@@ -1,0 +1,263 @@
+//! What becomes of the activities of a block, in workflows and groups alike.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::{Attribute, Expr, FnArg, ImplItemFn, Pat, Path, Type, parse_quote};
+
+use crate::activity::Policy;
+use crate::implementation::{Implementation, Method, Role, is};
+use crate::selfless::Rename;
+use crate::signature;
+
+/// An activity, ready to be written.
+pub(crate) struct Activity {
+    /// What the host knows it by.
+    name: String,
+    /// The method, with the struct's name for `Self`.
+    item: ImplItemFn,
+    parameters: Vec<(Ident, Type)>,
+    result: Type,
+    policy: Policy,
+    key: Option<Expr>,
+    /// The constant with its definition.
+    definition: Ident,
+    /// The struct of its parameters, if there are several.
+    input: Ident,
+}
+
+/// What all activities of a block have in common.
+pub(crate) struct Owner<'a> {
+    /// The SDK.
+    pub(crate) sdk: &'a Path,
+    /// The struct of the workflow or group.
+    pub(crate) target: &'a Path,
+    /// The type that their bodies have as `self`.
+    pub(crate) attempt: Ident,
+}
+
+impl<'a> Owner<'a> {
+    pub(crate) fn new(sdk: &'a Path, block: &'a Implementation) -> Self {
+        Owner { sdk, target: &block.target, attempt: format_ident!("__{}Attempt", block.plain_name()) }
+    }
+}
+
+impl Activity {
+    /// Prepares a method that is an activity; nothing for others, and for those whose
+    /// signature is beyond repair. Names begin with `prefix`.
+    pub(crate) fn of(method: &Method, prefix: &str, defaults: &Policy, target: &Path) -> Option<Self> {
+        let Role::Activity(options) = &method.role else { return None };
+        let item = prepared(method, target);
+        let ident = &item.sig.ident;
+        let plain = signature::plain(ident);
+        Some(Activity {
+            name: format!("{prefix}{}", options.name.as_ref().unwrap_or(&plain)),
+            parameters: named_parameters(&item)?,
+            result: signature::ok_type(&item.sig.output)?.clone(),
+            policy: options.policy.or(defaults),
+            key: options.key.as_ref().map(|key| Rename(target).expr(key)),
+            definition: format_ident!("__DEFINITION_{plain}"),
+            input: format_ident!("__{plain}_Input"),
+            item,
+        })
+    }
+
+    /// Attributes that decide whether the activity exists at all.
+    fn conditions(&self) -> impl Iterator<Item = &Attribute> {
+        self.item.attrs.iter().filter(|a| is(a, "cfg"))
+    }
+
+    /// The type that the input is decoded into.
+    fn input_type(&self) -> TokenStream {
+        match self.parameters.as_slice() {
+            [] => quote!(()),
+            [(_, ty)] => quote!(#ty),
+            _ => {
+                let input = &self.input;
+                quote!(#input)
+            }
+        }
+    }
+
+    /// The struct that carries several parameters under their names.
+    pub(crate) fn input_struct(&self, owner: &Owner) -> TokenStream {
+        if self.parameters.len() < 2 {
+            return TokenStream::new();
+        }
+        let (sdk, input, conditions) = (owner.sdk, &self.input, self.conditions());
+        let serde = quote!(#sdk::serde).to_string().replace(' ', "");
+        let (names, types): (Vec<_>, Vec<_>) = self.parameters.iter().map(|(n, t)| (n, t)).unzip();
+        quote! {
+            #(#conditions)*
+            #[allow(non_camel_case_types)]
+            #[derive(#sdk::serde::Serialize, #sdk::serde::Deserialize, #sdk::Schema)]
+            #[serde(crate = #serde)]
+            #[schema(crate = #sdk)]
+            struct #input {
+                #(#names: #types),*
+            }
+        }
+    }
+
+    /// The constant that the module's list refers to, an associated one of the attempt's type.
+    pub(crate) fn definition(&self, owner: &Owner) -> TokenStream {
+        let (sdk, target, attempt) = (owner.sdk, owner.target, &owner.attempt);
+        let (definition, name, ident, result) = (&self.definition, &self.name, &self.item.sig.ident, &self.result);
+        let conditions = self.conditions();
+        let origin = quote!(::core::concat!(::core::module_path!(), "::", #name));
+        let (input, retry) = (self.input_type(), self.retry(sdk));
+        let timeout = self.policy.timeout.unwrap_or(0).unsigned_abs();
+        let bound = local("input");
+        let arguments = match self.parameters.len() {
+            0 => quote!(),
+            1 => quote!(#bound),
+            _ => {
+                let names = self.parameters.iter().map(|(name, _)| name);
+                quote!(#(#bound.#names),*)
+            }
+        };
+        let pattern = if self.parameters.is_empty() { quote!(()) } else { quote!(#bound) };
+        quote! {
+            #(#conditions)*
+            const #definition: #sdk::__private::ActivityDefinition = #sdk::__private::ActivityDefinition {
+                name: #name,
+                origin: #origin,
+                input: <#input as #sdk::schema::Schema>::schema,
+                output: <#result as #sdk::schema::Schema>::schema,
+                retry: #retry,
+                timeout: #timeout,
+                run: |attempt| {
+                    #sdk::__private::run_activity(
+                        attempt,
+                        |cx: #sdk::__private::ActivityContext<#target>, #pattern: #input| async move {
+                            #attempt { cx }.#ident(#arguments).await
+                        },
+                    )
+                },
+            };
+        }
+    }
+
+    fn retry(&self, sdk: &Path) -> TokenStream {
+        let policy = &self.policy;
+        let retries = policy.retries.unwrap_or(0);
+        let jitter = policy.jitter.unwrap_or(0.0);
+        let base = policy.base.unwrap_or(0).unsigned_abs();
+        let backoff = match policy.backoff_name() {
+            "" => quote!(::core::option::Option::None),
+            name => {
+                let exponential = name == "exponential";
+                quote!(::core::option::Option::Some(#sdk::Backoff::__of(#exponential, #base)))
+            }
+        };
+        quote! { #sdk::__private::RetryPolicy { retries: #retries, backoff: #backoff, jitter: #jitter } }
+    }
+
+    /// The entry in a list of definitions.
+    pub(crate) fn entry(&self, owner: &Owner) -> TokenStream {
+        let (attempt, definition, conditions) = (&owner.attempt, &self.definition, self.conditions());
+        quote! { #(#conditions)* #attempt::#definition }
+    }
+
+    /// The method that `execute` calls.
+    pub(crate) fn stub(&self, owner: &Owner, visibility: &TokenStream) -> TokenStream {
+        let (sdk, attempt, definition) = (owner.sdk, &owner.attempt, &self.definition);
+        let (ident, result) = (&self.item.sig.ident, &self.result);
+        let carried = self.item.attrs.iter().filter(|a| is(a, "doc") || is(a, "cfg") || is(a, "deprecated"));
+        let (names, types): (Vec<_>, Vec<_>) = self.parameters.iter().map(|(n, t)| (n, t)).unzip();
+        let (prepare, value, references) = self.input_value();
+        let call = quote! { #sdk::__private::activity_call(self, &#attempt::#definition, #value) };
+        let call = match &self.key {
+            None => call,
+            Some(key) => {
+                let compute = local("key");
+                quote! {{
+                    // Gives the closure the types of its parameters.
+                    fn __key_of<__K: ::core::convert::Into<::std::string::String>>(
+                        #compute: impl ::core::ops::FnOnce(#(&#types),*) -> __K,
+                        #(#names: &#types),*
+                    ) -> ::std::string::String {
+                        #compute(#(#names),*).into()
+                    }
+                    #call.key(__key_of(#key, #(#references),*))
+                }}
+            }
+        };
+        quote! {
+            #(#carried)*
+            #[allow(clippy::too_many_arguments)]
+            #visibility fn #ident(&self, #(#names: #types),*) -> #sdk::ActivityCall<#result> {
+                #prepare
+                #call
+            }
+        }
+    }
+
+    /// How a stub makes the input of its parameters: what it does first, a reference to the
+    /// value, and references to each parameter.
+    fn input_value(&self) -> (TokenStream, TokenStream, Vec<TokenStream>) {
+        match self.parameters.as_slice() {
+            [] => (quote!(), quote!(&()), Vec::new()),
+            [(name, _)] => (quote!(), quote!(&#name), vec![quote!(&#name)]),
+            several => {
+                let (input, bound) = (&self.input, local("input"));
+                let names: Vec<&Ident> = several.iter().map(|(name, _)| name).collect();
+                let references = names.iter().map(|name| quote!(&#bound.#name)).collect();
+                (quote! { let #bound = #input { #(#names),* }; }, quote!(&#bound), references)
+            }
+        }
+    }
+
+    /// The body, as a method of the attempt.
+    pub(crate) fn body(&self) -> &ImplItemFn {
+        &self.item
+    }
+}
+
+/// The type that the bodies of activities have as `self`.
+pub(crate) fn attempt_type(owner: &Owner) -> TokenStream {
+    let (sdk, target, attempt) = (owner.sdk, owner.target, &owner.attempt);
+    quote! {
+        struct #attempt {
+            cx: #sdk::__private::ActivityContext<#target>,
+        }
+
+        impl ::core::ops::Deref for #attempt {
+            type Target = #sdk::__private::ActivityContext<#target>;
+
+            fn deref(&self) -> &Self::Target {
+                &self.cx
+            }
+        }
+    }
+}
+
+/// A method as it goes to another type: without `Self`, and without a body that was found wrong.
+pub(crate) fn prepared(method: &Method, target: &Path) -> ImplItemFn {
+    let mut item = method.item.clone();
+    if method.broken {
+        item.block = parse_quote!({ ::core::unreachable!() });
+        item.attrs.push(parse_quote!(#[allow(unused_variables, clippy::unused_async)]));
+        crate::implementation::strip(&mut item.attrs);
+    }
+    Rename(target).method(&mut item);
+    item
+}
+
+/// Parameters as names and types, without `mut`. `None` if one has no name.
+fn named_parameters(item: &ImplItemFn) -> Option<Vec<(Ident, Type)>> {
+    let typed = item.sig.inputs.iter().filter_map(|arg| match arg {
+        FnArg::Typed(parameter) => Some(parameter),
+        _ => None,
+    });
+    typed
+        .map(|parameter| match &*parameter.pat {
+            Pat::Ident(pat) => Some((pat.ident.clone(), (*parameter.ty).clone())),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A local name that cannot meet one of the author's.
+fn local(name: &str) -> Ident {
+    Ident::new(name, Span::mixed_site())
+}

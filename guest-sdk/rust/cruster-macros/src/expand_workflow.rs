@@ -1,0 +1,287 @@
+//! `#[workflow_impl]`: what it expands to.
+//!
+//! For `ProcessOrder`, inside of an anonymous constant so that no name leaks:
+//!
+//! - `__ProcessOrderRun`, the `self` of `execute` and its helpers. It dereferences through one
+//!   layer for each activity group to the context with the durable primitives, and from there to
+//!   the struct's own fields. Everything is an inherent method, so nothing has to be imported.
+//! - `__ProcessOrderAttempt`, the `self` of activities, which dereferences to the context with
+//!   the immediate calls.
+//! - the implementation of `Workflow`, which holds the definition that `module!` lists, and `client`.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use syn::{Attribute, FnArg, ImplItem, Path, Type};
+
+use crate::activity::Policy;
+use crate::expand_activity::{Activity, Owner, attempt_type, prepared};
+use crate::implementation::{Implementation, Kind, Method, Role, is};
+use crate::names;
+use crate::problems::Problems;
+use crate::selfless::Rename;
+use crate::signature;
+use crate::workflow::WorkflowOptions;
+
+/// Expands the attribute on an `impl` block.
+pub(crate) fn expand(attribute: TokenStream, block: TokenStream) -> TokenStream {
+    let mut problems = Problems::default();
+    let options = WorkflowOptions::parse(attribute, &mut problems);
+    let read = Implementation::read(Kind::Workflow, block, &mut problems);
+    if let Some(block) = &read {
+        check_name(&options, block, &mut problems);
+    }
+    let code = read.as_ref().and_then(|block| Workflow::new(&options, block)).map(|workflow| workflow.code());
+    let errors = problems.report();
+    quote! { #errors #code }
+}
+
+/// A name that the host does not take has to be changed, unless one is given.
+fn check_name(options: &WorkflowOptions, block: &Implementation, problems: &mut Problems) {
+    if options.name.is_none() {
+        if let Some(complaint) = names::complain(&block.plain_name()) {
+            problems.add(block.name(), format!("{complaint}\nhelp: give the workflow another name with `name = \"…\"`"));
+        }
+    }
+}
+
+/// All that the code is made of.
+struct Workflow<'a> {
+    options: &'a WorkflowOptions,
+    block: &'a Implementation,
+    owner: Owner<'a>,
+    /// The type that `execute` has as `self`.
+    run: Ident,
+    execute: &'a Method,
+    request: Type,
+    response: Type,
+    activities: Vec<Activity>,
+}
+
+impl<'a> Workflow<'a> {
+    /// `None` if a signature is beyond repair.
+    fn new(options: &'a WorkflowOptions, block: &'a Implementation) -> Option<Self> {
+        let execute = block.methods.iter().find(|m| matches!(m.role, Role::Execute))?;
+        let sig = prepared(execute, &block.target).sig;
+        let mut requests = sig.inputs.iter().filter_map(|arg| match arg {
+            FnArg::Typed(parameter) => Some(&*parameter.ty),
+            _ => None,
+        });
+        let request = requests.next()?.clone();
+        if requests.next().is_some() {
+            return None;
+        }
+        let response = signature::ok_type(&sig.output)?.clone();
+        let steps = block.methods.iter().filter(|m| matches!(m.role, Role::Activity(_)));
+        let activities: Option<Vec<Activity>> =
+            steps.map(|m| Activity::of(m, "", &Policy::default(), &block.target)).collect();
+        Some(Workflow {
+            options,
+            block,
+            owner: Owner::new(&options.sdk, block),
+            run: format_ident!("__{}Run", block.plain_name()),
+            execute,
+            request,
+            response,
+            activities: activities?,
+        })
+    }
+
+    fn code(&self) -> TokenStream {
+        let conditions = self.block.attrs.iter().filter(|a| is(a, "cfg"));
+        let parts = [self.run_type(), self.run_methods(), self.attempt(), self.associated(), self.definition()];
+        quote! {
+            #(#conditions)*
+            const _: () = {
+                #(#parts)*
+            };
+        }
+    }
+
+    /// Attributes of the block that its methods live under, lints for instance.
+    fn attributes(&self) -> impl Iterator<Item = &'a Attribute> {
+        self.block.attrs.iter().filter(|a| !is(a, "cfg") && !is(a, "doc") && !is(a, "state"))
+    }
+
+    /// The context under one layer for each group, the first group outermost.
+    fn layers(&self) -> TokenStream {
+        let (sdk, target) = (&self.options.sdk, &self.block.target);
+        self.options.groups.iter().rev().fold(
+            quote!(#sdk::__private::WorkflowContext<#target>),
+            |inner, group| quote!(<#group as #sdk::__private::ActivityGroup>::Calls<#inner>),
+        )
+    }
+
+    fn run_type(&self) -> TokenStream {
+        let (sdk, run, layers) = (&self.options.sdk, &self.run, self.layers());
+        quote! {
+            #[derive(::core::clone::Clone)]
+            struct #run {
+                inner: #layers,
+            }
+
+            impl ::core::ops::Deref for #run {
+                type Target = #layers;
+
+                fn deref(&self) -> &Self::Target {
+                    &self.inner
+                }
+            }
+
+            impl #sdk::InWorkflow for #run {
+                fn context(&self) -> &#sdk::__private::ContextCore {
+                    #sdk::InWorkflow::context(&self.inner)
+                }
+            }
+        }
+    }
+
+    fn run_methods(&self) -> TokenStream {
+        let (run, attributes) = (&self.run, self.attributes());
+        let own = self.block.methods.iter().filter(|m| matches!(m.role, Role::Execute | Role::Helper));
+        let own = own.map(|m| prepared(m, &self.block.target));
+        let stubs = self.activities.iter().map(|a| {
+            let stub = a.stub(&self.owner, &TokenStream::new());
+            // An activity that nothing calls any more may still be what old executions wait for.
+            quote! { #[allow(dead_code)] #stub }
+        });
+        quote! {
+            #(#attributes)*
+            impl #run {
+                #(#own)*
+                #(#stubs)*
+            }
+        }
+    }
+
+    fn attempt(&self) -> TokenStream {
+        if self.activities.is_empty() {
+            return TokenStream::new();
+        }
+        let (attempt, attributes, owner) = (&self.owner.attempt, self.attributes(), &self.owner);
+        let attempt_type = attempt_type(owner);
+        let inputs = self.activities.iter().map(|a| a.input_struct(owner));
+        let definitions = self.activities.iter().map(|a| a.definition(owner));
+        let bodies = self.activities.iter().map(Activity::body);
+        quote! {
+            #attempt_type
+            #(#inputs)*
+
+            #[allow(non_upper_case_globals)]
+            impl #attempt {
+                #(#definitions)*
+            }
+
+            #(#attributes)*
+            #[allow(clippy::unused_async)]
+            impl #attempt {
+                #(#bodies)*
+            }
+        }
+    }
+
+    /// What stays on the struct.
+    fn associated(&self) -> TokenStream {
+        associated(self.block)
+    }
+
+    fn definition(&self) -> TokenStream {
+        let (sdk, target, run, layers) = (&self.options.sdk, &self.block.target, &self.run, self.wrap());
+        let (request, response) = (&self.request, &self.response);
+        let name = self.options.name.clone().unwrap_or_else(|| self.block.plain_name());
+        let entries = self.activities.iter().map(|a| a.entry(&self.owner));
+        let groups = self.options.groups.iter().map(|g| quote!(<#g as #sdk::__private::ActivityGroup>::ACTIVITIES));
+        let (key_mode, key_fn) = self.key();
+        let docs = self.client_docs(&name);
+        quote! {
+            impl #sdk::Workflow for #target {
+                const NAME: &'static str = #name;
+                type Request = #request;
+                type Response = #response;
+                const DEFINITION: #sdk::__private::WorkflowDefinition = #sdk::__private::WorkflowDefinition {
+                    name: #name,
+                    key: #sdk::__private::KeyMode::#key_mode,
+                    input: <#request as #sdk::schema::Schema>::schema,
+                    output: <#response as #sdk::schema::Schema>::schema,
+                    run: |start| {
+                        #sdk::__private::run_workflow(
+                            start,
+                            |cx: #sdk::__private::WorkflowContext<#target>, request: #request| async move {
+                                #run { inner: #layers }.execute(request).await
+                            },
+                        )
+                    },
+                    key_fn: #key_fn,
+                    activities: &[#(#entries),*],
+                    groups: &[#(#groups),*],
+                };
+            }
+
+            impl #target {
+                #(#[doc = #docs])*
+                pub fn client(cx: &impl #sdk::InWorkflow) -> #sdk::Client<#request, #response> {
+                    #sdk::__private::client::<Self>(cx)
+                }
+            }
+        }
+    }
+
+    /// The value of [`Workflow::layers`], made of `cx`.
+    fn wrap(&self) -> TokenStream {
+        let sdk = &self.options.sdk;
+        self.options.groups.iter().rev().fold(quote!(cx), |inner, group| {
+            quote!(<#group as #sdk::__private::ActivityGroup>::calls(#inner))
+        })
+    }
+
+    fn key(&self) -> (TokenStream, TokenStream) {
+        let (sdk, request) = (&self.options.sdk, &self.request);
+        let Some(key) = &self.options.key else {
+            return (quote!(Request), quote!(::core::option::Option::None));
+        };
+        let key = Rename(&self.block.target).expr(key);
+        let (mode, function) = match self.options.hash {
+            true => (quote!(FunctionHashed), quote!(run_key_hashed)),
+            false => (quote!(FunctionRaw), quote!(run_key_raw)),
+        };
+        (mode, quote! { ::core::option::Option::Some(|body| #sdk::__private::#function::<#request, _>(body, #key)) })
+    }
+
+    /// What `execute` says about the workflow is what its callers want to know.
+    fn client_docs(&self, name: &str) -> Vec<TokenStream> {
+        let first = format!(" Calls the workflow `{name}` from another one.");
+        let mut lines = vec![quote!(#first)];
+        for attr in self.execute.item.attrs.iter().filter(|a| a.path().is_ident("doc")) {
+            if let syn::Meta::NameValue(pair) = &attr.meta {
+                if lines.len() == 1 {
+                    lines.push(quote!(""));
+                }
+                let value = &pair.value;
+                lines.push(quote!(#value));
+            }
+        }
+        lines
+    }
+}
+
+/// Constants, and functions without `self`.
+pub(crate) fn associated(block: &Implementation) -> TokenStream {
+    let functions = block.methods.iter().filter(|m| matches!(m.role, Role::Associated));
+    let functions: Vec<_> = functions.map(|m| {
+        let mut item = m.item.clone();
+        crate::implementation::strip(&mut item.attrs);
+        ImplItem::Fn(item)
+    }).collect();
+    let others = &block.others;
+    if functions.is_empty() && others.is_empty() {
+        return TokenStream::new();
+    }
+    let target: &Path = &block.target;
+    let attributes = block.attrs.iter().filter(|a| !is(a, "cfg") && !is(a, "state"));
+    quote! {
+        #(#attributes)*
+        impl #target {
+            #(#others)*
+            #(#functions)*
+        }
+    }
+}

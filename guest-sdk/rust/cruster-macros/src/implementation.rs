@@ -1,0 +1,273 @@
+//! An `impl` block, read and checked: which method is what.
+
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::{Attribute, Ident, ImplItem, ImplItemFn, ItemImpl, Meta, Path, Type};
+
+use crate::activity::ActivityOptions;
+use crate::context;
+use crate::options::STATELESS;
+use crate::problems::Problems;
+use crate::signature;
+
+/// Whether a block belongs to a workflow or to a group of activities.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Workflow,
+    Group,
+}
+
+impl Kind {
+    /// With an article, for messages.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Kind::Workflow => "a workflow",
+            Kind::Group => "an activity group",
+        }
+    }
+}
+
+/// What a method is for.
+pub(crate) enum Role {
+    /// The entry point of a workflow.
+    Execute,
+    /// A step with effects, and what its attribute says.
+    Activity(Box<ActivityOptions>),
+    /// Has `&self`, and is called by `execute` or, in a group, by activities.
+    Helper,
+    /// Has no `self`: stays on the struct.
+    Associated,
+}
+
+/// A method with a role.
+pub(crate) struct Method {
+    pub(crate) role: Role,
+    pub(crate) item: ImplItemFn,
+    /// An error was reported about it. Its signature is generated all the same, so that
+    /// other code that mentions it draws no errors of the second order; its body is not.
+    pub(crate) broken: bool,
+}
+
+impl Method {
+    pub(crate) fn ident(&self) -> &Ident {
+        &self.item.sig.ident
+    }
+}
+
+/// The whole block.
+pub(crate) struct Implementation {
+    /// The struct, as the block names it.
+    pub(crate) target: Path,
+    /// The attributes of the block itself.
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) methods: Vec<Method>,
+    /// Constants and whatever else is no method.
+    pub(crate) others: Vec<ImplItem>,
+}
+
+impl Implementation {
+    /// The name of the struct.
+    pub(crate) fn name(&self) -> &Ident {
+        &self.target.segments.last().expect("a path has segments").ident
+    }
+
+    /// The struct's name as a string, without `r#`.
+    pub(crate) fn plain_name(&self) -> String {
+        signature::plain(self.name())
+    }
+
+    /// Reads a block. `None` if so much is wrong that nothing can be made of it.
+    pub(crate) fn read(kind: Kind, tokens: TokenStream, problems: &mut Problems) -> Option<Self> {
+        let attribute = match kind {
+            Kind::Workflow => "#[workflow_impl]",
+            Kind::Group => "#[activity_group_impl]",
+        };
+        let block: ItemImpl = match syn::parse2(tokens.clone()) {
+            Ok(block) => block,
+            Err(error) => {
+                // Broken syntax inside of a block is the parser's to explain; anything else is no block.
+                if tokens.to_string().contains("impl") {
+                    problems.push(error);
+                } else {
+                    problems.add(&tokens, format!("`{attribute}` belongs on the `impl` block of {}", kind.noun()));
+                }
+                return None;
+            }
+        };
+        let target = target(kind, attribute, &block, problems)?;
+        refuse_attributes(&block.attrs, problems);
+
+        let mut methods = Vec::new();
+        let mut others = Vec::new();
+        for item in block.items {
+            match item {
+                ImplItem::Fn(item) => methods.push(method(kind, item, problems)),
+                other => others.push(other),
+            }
+        }
+        check_names(kind, &methods, problems);
+        context::check(kind, &mut methods, problems);
+        let read = Implementation { target, attrs: block.attrs, methods, others };
+        if kind == Kind::Workflow && !read.has_one_execute(problems) {
+            return None;
+        }
+        Some(read)
+    }
+
+    fn has_one_execute(&self, problems: &mut Problems) -> bool {
+        let mut executes = self.methods.iter().filter(|m| m.ident() == "execute");
+        let first = executes.next();
+        for second in executes {
+            problems.add(
+                second.ident(),
+                "a workflow has one `execute`\nhelp: make this a method with another name, or a workflow of its own",
+            );
+        }
+        if first.is_none() {
+            problems.add(
+                &self.target,
+                format!(
+                    "the workflow `{}` has no `execute`\nhelp: add `async fn execute(&self, request: Request) -> Result<Response, Error>`",
+                    self.name()
+                ),
+            );
+        }
+        matches!(first, Some(Method { role: Role::Execute, .. }))
+            && self.methods.iter().filter(|m| m.ident() == "execute").count() == 1
+    }
+}
+
+/// The struct that a block is about, which must be a plain one.
+fn target(kind: Kind, attribute: &str, block: &ItemImpl, problems: &mut Problems) -> Option<Path> {
+    let before = problems.count();
+    if let Some((path, _)) = &block.trait_ {
+        problems.add(path, format!("`{attribute}` belongs on a block without a trait: `impl {} {{ … }}`", block.self_ty.to_token_stream()));
+    }
+    if !block.generics.params.is_empty() {
+        problems.add(
+            &block.generics,
+            format!("{} has no type parameters or lifetimes: the host knows it by its name alone", kind.noun()),
+        );
+    }
+    let path = match &*block.self_ty {
+        Type::Path(path) if path.qself.is_none() => &path.path,
+        other => {
+            problems.add(other, format!("{} is a struct", kind.noun()));
+            return None;
+        }
+    };
+    if problems.count() == before && path.segments.iter().any(|s| !s.arguments.is_empty()) {
+        problems.add(path, format!("{} has no type parameters or lifetimes: the host knows it by its name alone", kind.noun()));
+    }
+    (problems.count() == before).then(|| path.clone())
+}
+
+/// Gives a method its role, and checks that it can play it.
+fn method(kind: Kind, mut item: ImplItemFn, problems: &mut Problems) -> Method {
+    let before = problems.count();
+    refuse_attributes(&item.attrs, problems);
+    let activity = take_activity(&mut item.attrs, problems);
+    let has_self = item.sig.receiver().is_some();
+    let role = match activity {
+        Some(_) if item.sig.ident == "execute" => {
+            problems.add(&item.sig.ident, match kind {
+                Kind::Workflow => "`execute` is the workflow itself and no activity\nhelp: remove `#[activity]`, or give the activity another name",
+                Kind::Group => "an activity cannot be named `execute`: that is what a workflow has\nhelp: give it another name",
+            });
+            match kind {
+                Kind::Workflow => Role::Execute,
+                Kind::Group => Role::Activity(Box::default()),
+            }
+        }
+        Some(options) => Role::Activity(Box::new(options)),
+        None if kind == Kind::Workflow && item.sig.ident == "execute" => Role::Execute,
+        None if has_self => Role::Helper,
+        None => Role::Associated,
+    };
+    signature::check(kind, &role, &mut item, problems);
+    Method { role, item, broken: problems.count() > before }
+}
+
+/// Takes `#[activity(…)]` out of the attributes.
+fn take_activity(attrs: &mut Vec<Attribute>, problems: &mut Problems) -> Option<ActivityOptions> {
+    let mut found = None;
+    attrs.retain(|attr| {
+        if !is(attr, "activity") {
+            return true;
+        }
+        if found.is_some() {
+            problems.add(attr, "`#[activity]` is given twice: put all options into one");
+            return false;
+        }
+        let tokens = match &attr.meta {
+            Meta::Path(_) => TokenStream::new(),
+            Meta::List(list) => list.tokens.clone(),
+            Meta::NameValue(pair) => {
+                problems.add(pair, "the options of an activity stand in parentheses: `#[activity(retries = 3)]`");
+                TokenStream::new()
+            }
+        };
+        found = Some(ActivityOptions::parse(tokens, problems));
+        false
+    });
+    found
+}
+
+/// Whether an attribute has this name, whatever path leads to it.
+pub(crate) fn is(attr: &Attribute, name: &str) -> bool {
+    attr.path().segments.last().is_some_and(|s| s.ident == name)
+}
+
+/// Attributes that mean something elsewhere, and what to do instead. Each is
+/// taken out of the list by [`strip`], as the compiler would not know it.
+const MISPLACED: [(&str, &str); 6] = [
+    ("rpc", "workflows have no RPCs: they have a single `execute` entry point\nhelp: to send a value to a running workflow, \
+             resolve one of its deferreds (`await_deferred`)"),
+    ("state", STATELESS),
+    ("workflow", "workflows have a single execute entry point; use client calls for cross-workflow interaction"),
+    ("workflow_impl", "`#[workflow_impl]` belongs on the whole `impl` block"),
+    ("activity_group", "`#[activity_group]` belongs on a struct\nhelp: a step of this workflow is an `#[activity]`"),
+    ("activity_group_impl", "`#[activity_group_impl]` belongs on the whole `impl` block"),
+];
+
+/// Reports attributes that have no place here.
+pub(crate) fn refuse_attributes(attrs: &[Attribute], problems: &mut Problems) {
+    for attr in attrs {
+        if let Some((_, advice)) = MISPLACED.iter().find(|(name, _)| is(attr, name)) {
+            problems.add(attr, advice);
+        }
+    }
+}
+
+/// Removes the attributes that [`refuse_attributes`] complains about.
+pub(crate) fn strip(attrs: &mut Vec<Attribute>) {
+    attrs.retain(|attr| !MISPLACED.iter().any(|(name, _)| is(attr, name)));
+}
+
+/// Names of methods must not hide what `self` has, and activities have one name each.
+fn check_names(kind: Kind, methods: &[Method], problems: &mut Problems) {
+    let mut activities: Vec<(String, &Method)> = Vec::new();
+    for method in methods {
+        let name = signature::plain(method.ident());
+        let hides = match method.role {
+            Role::Execute => false,
+            Role::Associated => kind == Kind::Workflow && name == "client",
+            Role::Activity(_) | Role::Helper => context::is_reserved(&name),
+        };
+        if hides {
+            let what = if name == "client" { "the function that every workflow has" } else { "what `self` has under that name" };
+            problems.add(method.ident(), format!("`{name}` would hide {what}\nhelp: choose another name"));
+        }
+        let Role::Activity(options) = &method.role else { continue };
+        let registered = options.name.clone().unwrap_or(name);
+        let conditional = method.item.attrs.iter().any(|a| is(a, "cfg"));
+        if !conditional && activities.iter().any(|(other, _)| *other == registered) {
+            problems.add(
+                method.ident(),
+                format!("there are two activities `{registered}`\nhelp: rename one, or give it another name with `#[activity(name = \"…\")]`"),
+            );
+        } else if !conditional {
+            activities.push((registered, method));
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Names: what they may look like, and what a misspelt one was meant to be.
+
+/// The longest name of a workflow or activity, as the host sees it.
+const MAX_NAME: usize = 128;
+
+/// Says what is wrong with the name of a workflow or activity, if anything is.
+/// The host has the same rule (CR-1006); here it is heard before a module exists.
+pub(crate) fn complain(name: &str) -> Option<String> {
+    let mut chars = name.chars();
+    let well_formed = chars.next().is_some_and(|c| c.is_ascii_alphabetic())
+        && chars.all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    if !well_formed {
+        return Some(format!(
+            "`{name}` is no name for a workflow or activity: names start with a letter and go on with \
+             letters, digits, `_`, `-` or `.`, all of them ASCII"
+        ));
+    }
+    (name.len() > MAX_NAME).then(|| format!("a name has at most {MAX_NAME} bytes; this one has {}", name.len()))
+}
+
+/// The known name that `word` was most likely meant to be.
+pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let farthest = (word.chars().count() / 3).max(1);
+    known
+        .iter()
+        .map(|candidate| (distance(word, candidate), *candidate))
+        .filter(|(d, candidate)| *d <= farthest || candidate.starts_with(word) || word.starts_with(candidate))
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, candidate)| candidate)
+}
+
+/// How many letters have to be changed, inserted, removed or swapped with their
+/// neighbour to turn one word into the other (optimal string alignment).
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().collect();
+    let b: Vec<char> = b.chars().collect();
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for (i, row) in rows.iter_mut().enumerate() {
+        row[0] = i;
+    }
+    for (j, cell) in rows[0].iter_mut().enumerate() {
+        *cell = j;
+    }
+    for i in 1..=a.len() {
+        for j in 1..=b.len() {
+            let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = changed.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = best;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+/// `a`, `b` and `c`, each in back quotes, for messages.
+pub(crate) fn list(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+    match quoted.split_last() {
+        None => String::new(),
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_a_host_takes() {
+        for good in ["a", "ProcessOrder", "reserve_inventory", "Payments.charge", "v2-final"] {
+            assert_eq!(complain(good), None, "{good}");
+        }
+        for bad in ["", "1st", "_private", "ab cd", "größe", "a/b"] {
+            assert!(complain(bad).is_some(), "{bad}");
+        }
+        assert_eq!(complain(&"a".repeat(128)), None);
+        assert!(complain(&"a".repeat(129)).unwrap().contains("at most 128 bytes"));
+    }
+
+    #[test]
+    fn the_closest_name() {
+        let known = ["retries", "backoff", "base", "jitter", "timeout", "name", "key"];
+        assert_eq!(closest("retires", &known), Some("retries"));
+        assert_eq!(closest("retry", &known), None);
+        assert_eq!(closest("time_out", &known), Some("timeout"));
+        assert_eq!(closest("keys", &known), Some("key"));
+        assert_eq!(closest("bakcoff", &known), Some("backoff"));
+        assert_eq!(closest("colour", &known), None);
+    }
+
+    #[test]
+    fn swapped_neighbours_are_one_step() {
+        assert_eq!(distance("form", "from"), 1);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("abc", "abc"), 0);
+    }
+
+    #[test]
+    fn lists_for_people() {
+        assert_eq!(list(&[]), "");
+        assert_eq!(list(&["a"]), "`a`");
+        assert_eq!(list(&["a", "b", "c"]), "`a`, `b` and `c`");
+    }
+}

@@ -1,0 +1,202 @@
+//! The list in the parentheses of an attribute: `name = value, name(values)`.
+
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::punctuated::Punctuated;
+use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path, Token, parenthesized, token};
+
+use crate::names;
+use crate::problems::Problems;
+
+/// One entry of the list.
+pub(crate) struct Opt {
+    pub(crate) name: Ident,
+    pub(crate) value: Value,
+}
+
+/// What stands behind the name of an option.
+pub(crate) enum Value {
+    /// Nothing: `hash`.
+    Absent,
+    /// `= expression`.
+    Is(Expr),
+    /// `(tokens)`.
+    List(TokenStream),
+}
+
+impl Parse for Opt {
+    fn parse(input: ParseStream) -> syn::Result<Self> {
+        // `crate` is a keyword and the name of an option.
+        let name = input.call(Ident::parse_any)?;
+        let value = if input.peek(Token![=]) {
+            input.parse::<Token![=]>()?;
+            if input.is_empty() || input.peek(Token![,]) {
+                return Err(syn::Error::new(name.span(), format!("`{name} =` has no value")));
+            }
+            Value::Is(input.parse()?)
+        } else if input.peek(token::Paren) {
+            let inner;
+            parenthesized!(inner in input);
+            Value::List(inner.parse()?)
+        } else {
+            Value::Absent
+        };
+        Ok(Opt { name, value })
+    }
+}
+
+/// Reads the list and refuses names that `known` does not have, and names that
+/// come twice. `attribute` is what the author wrote, for messages.
+pub(crate) fn parse(attribute: &str, known: &[&str], tokens: TokenStream, problems: &mut Problems) -> Vec<Opt> {
+    let parsed = Punctuated::<Opt, Token![,]>::parse_terminated.parse2(tokens);
+    let mut options: Vec<Opt> = Vec::new();
+    for option in problems.keep(parsed).into_iter().flatten() {
+        let name = option.name.to_string();
+        if !known.contains(&name.as_str()) {
+            problems.add(&option.name, unknown(attribute, known, &name));
+        } else if options.iter().any(|o| o.name == option.name) {
+            problems.add(&option.name, format!("`{name}` is given twice"));
+        } else {
+            options.push(option);
+        }
+    }
+    options
+}
+
+/// Names that authors bring along from elsewhere, and what they are called here.
+const ALSO_KNOWN_AS: [(&str, &str); 14] = [
+    ("attempts", "retries"),
+    ("delay", "base"),
+    ("groups", "activity_groups"),
+    ("id", "key"),
+    ("idempotency_key", "key"),
+    ("initial_interval", "base"),
+    ("interval", "base"),
+    ("max_attempts", "retries"),
+    ("max_retries", "retries"),
+    ("raw", "hash"),
+    ("rename", "name"),
+    ("retry", "retries"),
+    ("start_to_close_timeout", "timeout"),
+    ("strategy", "backoff"),
+];
+
+fn unknown(attribute: &str, known: &[&str], name: &str) -> String {
+    if name == "state" {
+        return STATELESS.to_string();
+    }
+    let alias = ALSO_KNOWN_AS.iter().find(|(a, n)| *a == name && known.contains(n)).map(|(_, n)| *n);
+    let meant = match alias.or_else(|| names::closest(name, known)) {
+        Some(close) => format!(": did you mean `{close}`?"),
+        None => String::new(),
+    };
+    format!("`{attribute}` has no option `{name}`{meant}\nhelp: it takes {}", names::list(known))
+}
+
+/// For `state` in all its forms.
+pub(crate) const STATELESS: &str = "workflows are stateless: what a workflow remembers is its journal\n\
+     help: keep values in local variables of `execute`, which survive every restart, and lasting data in the \
+     database, through an activity";
+
+impl Opt {
+    /// The expression behind `=`.
+    pub(crate) fn expr(&self, example: &str) -> syn::Result<&Expr> {
+        match &self.value {
+            Value::Is(expr) => Ok(expr),
+            Value::Absent | Value::List(_) => {
+                Err(syn::Error::new(self.name.span(), format!("`{}` takes a value: `{example}`", self.name)))
+            }
+        }
+    }
+
+    pub(crate) fn string(&self, example: &str) -> syn::Result<LitStr> {
+        match self.expr(example)? {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(text.clone()),
+            other => Err(self.wrong(other, "a string", example)),
+        }
+    }
+
+    pub(crate) fn bool(&self, example: &str) -> syn::Result<bool> {
+        match self.expr(example)? {
+            Expr::Lit(ExprLit { lit: Lit::Bool(value), .. }) => Ok(value.value),
+            other => Err(self.wrong(other, "`true` or `false`", example)),
+        }
+    }
+
+    /// A path, as in `crate = path`.
+    pub(crate) fn path(&self, example: &str) -> syn::Result<Path> {
+        match self.expr(example)? {
+            Expr::Path(path) if path.qself.is_none() => Ok(path.path.clone()),
+            other => Err(self.wrong(other, "a path", example)),
+        }
+    }
+
+    /// The paths in `name(A, B)`.
+    pub(crate) fn paths(&self, example: &str) -> syn::Result<Vec<Path>> {
+        let wrong = || format!("`{}` takes a list in parentheses: `{example}`", self.name);
+        match &self.value {
+            Value::Absent => Err(syn::Error::new(self.name.span(), wrong())),
+            Value::Is(expr) => Err(syn::Error::new_spanned(expr, wrong())),
+            Value::List(tokens) => {
+                let paths = Punctuated::<Path, Token![,]>::parse_terminated.parse2(tokens.clone())?;
+                Ok(paths.into_iter().collect())
+            }
+        }
+    }
+
+    /// A name of a workflow or activity.
+    pub(crate) fn name(&self, example: &str) -> syn::Result<String> {
+        let text = self.string(example)?;
+        match names::complain(&text.value()) {
+            Some(complaint) => Err(syn::Error::new(text.span(), complaint)),
+            None => Ok(text.value()),
+        }
+    }
+
+    /// The error of a value that is not what the option takes.
+    pub(crate) fn wrong(&self, place: impl ToTokens, what: &str, example: &str) -> syn::Error {
+        syn::Error::new_spanned(place, format!("`{}` is {what}: `{example}`", self.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quote::quote;
+
+    fn errors(tokens: TokenStream) -> String {
+        let mut problems = Problems::default();
+        parse("#[activity]", &["retries", "backoff", "timeout"], tokens, &mut problems);
+        problems.report().to_string()
+    }
+
+    #[test]
+    fn a_list_of_options() {
+        let mut problems = Problems::default();
+        let tokens = quote! { key = |r: &Request| (r.a, r.b), hash = false, activity_groups(A, b::C), crate = ::sdk };
+        let options = parse("#[workflow_impl]", &["key", "hash", "activity_groups", "crate"], tokens, &mut problems);
+        assert_eq!(problems.count(), 0);
+        assert!(matches!(options[0].expr("").unwrap(), Expr::Closure(_)));
+        assert!(!options[1].bool("").unwrap());
+        assert_eq!(options[2].paths("").unwrap().len(), 2);
+        assert_eq!(options[3].path("").unwrap().segments.len(), 1);
+    }
+
+    #[test]
+    fn unknown_names_get_a_suggestion() {
+        assert!(errors(quote! { retires = 3 }).contains("did you mean `retries`?"));
+        assert!(errors(quote! { max_attempts = 3 }).contains("did you mean `retries`?"));
+        assert!(!errors(quote! { colour = 3 }).contains("did you mean"));
+        assert!(errors(quote! { colour = 3 }).contains("it takes `retries`, `backoff` and `timeout`"));
+        assert!(errors(quote! { state = 3 }).contains("workflows are stateless"));
+    }
+
+    #[test]
+    fn lists_that_are_no_lists() {
+        assert!(errors(quote! { retries = 1, retries = 2 }).contains("given twice"));
+        assert!(errors(quote! { retries = }).contains("`retries =` has no value"));
+        assert!(errors(quote! { "retries" }).contains("expected"));
+    }
+}

@@ -1,0 +1,196 @@
+//! `#[derive(Schema)]`: the shape of a type, as serde writes it.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Attribute, Data, DeriveInput, Fields, GenericParam, Generics, Meta, Path, Type, parse_quote};
+
+use crate::options;
+use crate::problems::Problems;
+use crate::serde_attrs::{Container, Field};
+use crate::signature::plain;
+
+/// Expands the derive.
+pub(crate) fn expand(item: TokenStream) -> TokenStream {
+    let mut problems = Problems::default();
+    let input: DeriveInput = match syn::parse2(item) {
+        Ok(input) => input,
+        Err(error) => return error.to_compile_error(),
+    };
+    let own = Own::read("#[schema]", &["any", "crate"], &input.attrs, &mut problems);
+    let shape = shape_of(&input, &own, &mut problems);
+    if problems.count() > 0 {
+        return problems.report();
+    }
+
+    let sdk = &own.sdk;
+    let name = &input.ident;
+    let bounded = bound(&input.generics, sdk);
+    let (generics, _, where_clause) = bounded.split_for_impl();
+    let (_, arguments, _) = input.generics.split_for_impl();
+    quote! {
+        #[automatically_derived]
+        impl #generics #sdk::schema::Schema for #name #arguments #where_clause {
+            fn schema() -> #sdk::schema::Shape {
+                #shape
+            }
+        }
+    }
+}
+
+/// What `#[schema(…)]` says.
+struct Own {
+    any: bool,
+    sdk: Path,
+}
+
+impl Own {
+    fn read(attribute: &str, known: &[&str], attrs: &[Attribute], problems: &mut Problems) -> Self {
+        let mut own = Own { any: false, sdk: parse_quote!(::cruster) };
+        for attr in attrs.iter().filter(|a| a.path().is_ident("schema")) {
+            let Meta::List(list) = &attr.meta else {
+                problems.add(attr, "what is said about a schema stands in parentheses: `#[schema(any)]`");
+                continue;
+            };
+            for option in options::parse(attribute, known, list.tokens.clone(), problems) {
+                if option.name == "any" {
+                    own.any = true;
+                } else if let Some(path) = problems.keep(option.path("crate = ::cruster")) {
+                    own.sdk = path;
+                }
+            }
+        }
+        own
+    }
+}
+
+/// Type parameters have a shape too.
+fn bound(generics: &Generics, sdk: &Path) -> Generics {
+    let mut bounded = generics.clone();
+    for parameter in &mut bounded.params {
+        if let GenericParam::Type(parameter) = parameter {
+            parameter.bounds.push(parse_quote!(#sdk::schema::Schema));
+        }
+    }
+    bounded
+}
+
+fn shape_of(input: &DeriveInput, own: &Own, problems: &mut Problems) -> TokenStream {
+    let sdk = &own.sdk;
+    let container = Container::read(&input.attrs, problems);
+    if let Some(lifetime) = input.generics.lifetimes().next() {
+        problems.add(lifetime, "values of workflows are stored and read back, so they own what they hold\nhelp: use `String` for `&str`, `Vec<T>` for `&[T]`");
+    }
+    match &input.data {
+        Data::Union(union) => {
+            problems.add(union.union_token, "a union has no schema: serde cannot write it\nhelp: make it an enum");
+            TokenStream::new()
+        }
+        _ if own.any || container.opaque => quote! { #sdk::schema::Shape::any() },
+        Data::Enum(data) if data.variants.iter().all(|v| matches!(v.fields, Fields::Unit)) => {
+            quote! { #sdk::schema::Shape::string() }
+        }
+        Data::Enum(_) => quote! { #sdk::schema::Shape::any() },
+        Data::Struct(data) => struct_shape(&data.fields, &container, sdk, problems),
+    }
+}
+
+/// A field that is written, and how.
+struct Written<'a> {
+    name: String,
+    ty: &'a Type,
+    serde: Field,
+    any: bool,
+}
+
+impl Written<'_> {
+    fn shape(&self, sdk: &Path) -> TokenStream {
+        let ty = self.ty;
+        match self.any || self.serde.opaque {
+            true => quote! { #sdk::schema::Shape::any() },
+            false => quote! { <#ty as #sdk::schema::Schema>::schema() },
+        }
+    }
+}
+
+fn struct_shape(fields: &Fields, container: &Container, sdk: &Path, problems: &mut Problems) -> TokenStream {
+    let written = written(fields, container, problems);
+    match (fields, written.as_slice()) {
+        // What wraps one value is written as that value.
+        (Fields::Unnamed(all), [only]) if all.unnamed.len() == 1 => only.shape(sdk),
+        (_, [only]) if container.transparent => only.shape(sdk),
+        (Fields::Named(_), _) => named_shape(&written, container, sdk),
+        (Fields::Unnamed(_) | Fields::Unit, _) => quote! { #sdk::schema::Shape::array(#sdk::schema::Shape::any()) },
+    }
+}
+
+fn written<'a>(fields: &'a Fields, container: &Container, problems: &mut Problems) -> Vec<Written<'a>> {
+    let mut written: Vec<Written> = Vec::new();
+    for field in fields {
+        let serde = Field::read(&field.attrs, problems);
+        let own = Own::read("#[schema]", &["any"], &field.attrs, problems);
+        if serde.skip {
+            continue;
+        }
+        let name = match (&serde.rename, &field.ident) {
+            (Some(name), _) => name.clone(),
+            (None, Some(ident)) => container.rename_all.map_or_else(|| plain(ident), |case| case.apply(&plain(ident))),
+            (None, None) => String::new(),
+        };
+        if field.ident.is_some() && !serde.flatten && written.iter().any(|w| w.name == name && !w.serde.flatten) {
+            problems.add(&field.ident, format!("two fields are written as `{name}`, and one of them would be lost"));
+        }
+        written.push(Written { name, ty: &field.ty, serde, any: own.any });
+    }
+    written
+}
+
+fn named_shape(fields: &[Written], container: &Container, sdk: &Path) -> TokenStream {
+    // An optional struct that is flattened may leave out all of its fields; a shape cannot say so.
+    if fields.iter().any(|f| f.serde.flatten && (f.any || f.serde.opaque || is_option(f.ty))) {
+        return quote! { #sdk::schema::Shape::any() };
+    }
+    let body = match fields.iter().any(|f| f.serde.flatten) {
+        true => flattened(fields, container, sdk),
+        false => {
+            let fields = fields.iter().map(|f| field(f, container, sdk));
+            quote! { #sdk::schema::Shape::structure(::std::vec![#(#fields),*]) }
+        }
+    };
+    quote! { #sdk::schema::Shape::guarded::<Self>(|| { #body }) }
+}
+
+fn field(field: &Written, container: &Container, sdk: &Path) -> TokenStream {
+    let (name, shape) = (&field.name, field.shape(sdk));
+    match field.serde.default || field.serde.optional || container.default {
+        true => quote! { #sdk::schema::Field::optional(#name, #shape) },
+        false => quote! { #sdk::schema::Field::required(#name, #shape) },
+    }
+}
+
+/// What a flattened field adds is known only when its type is asked. One that is no struct, a
+/// map for instance, adds whatever it holds.
+fn flattened(fields: &[Written], container: &Container, sdk: &Path) -> TokenStream {
+    let steps = fields.iter().map(|f| {
+        if !f.serde.flatten {
+            let field = field(f, container, sdk);
+            return quote! { fields.push(#field); };
+        }
+        let shape = f.shape(sdk);
+        quote! {
+            let flattened = #shape;
+            if !flattened.is_structure() {
+                return #sdk::schema::Shape::any();
+            }
+            fields.extend(flattened.into_fields());
+        }
+    });
+    quote! {
+        let mut fields = ::std::vec::Vec::new();
+        #(#steps)*
+        #sdk::schema::Shape::structure(fields)
+    }
+}
+
+fn is_option(ty: &Type) -> bool {
+    matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|s| s.ident == "Option"))
+}

@@ -1,0 +1,199 @@
+//! What the signature of each kind of method must look like.
+
+use syn::ext::IdentExt;
+use syn::visit::{self, Visit};
+use syn::{
+    FnArg, GenericArgument, Ident, ImplItemFn, Lifetime, Pat, PatIdent, PatType, PathArguments, Receiver, ReceiverKind, ReturnType,
+    Type, TypeImplTrait, TypeReference, parse_quote,
+};
+
+use crate::implementation::{Kind, Role};
+use crate::problems::Problems;
+
+/// An identifier without `r#`.
+pub(crate) fn plain(ident: &Ident) -> String {
+    ident.unraw().to_string()
+}
+
+/// Checks a method against its role, and mends what is wrong as far as that helps to
+/// go on: the signature that results can be generated.
+pub(crate) fn check(kind: Kind, role: &Role, item: &mut ImplItemFn, problems: &mut Problems) {
+    check_receiver(kind, role, item, problems);
+    match role {
+        Role::Execute => {
+            check_step("`execute`", "Response", item, problems);
+            check_request(item, problems);
+        }
+        Role::Activity(options) => {
+            check_step("an activity", "Value", item, problems);
+            check_parameters(item, problems);
+            check_key_arity(options.key.as_ref(), parameters(item).count(), problems);
+        }
+        Role::Helper | Role::Associated => {}
+    }
+}
+
+fn check_receiver(kind: Kind, role: &Role, item: &mut ImplItemFn, problems: &mut Problems) {
+    let methods = match kind {
+        Kind::Workflow => "workflow methods",
+        Kind::Group => "methods of activity groups",
+    };
+    let Some(receiver) = item.sig.receiver() else {
+        let what = match role {
+            Role::Execute => "`execute`",
+            Role::Activity(_) => "an activity",
+            Role::Helper | Role::Associated => return,
+        };
+        problems.add(&item.sig.ident, format!("{what} takes `&self` first: everything durable is a method of `self`"));
+        item.sig.inputs.insert(0, parse_quote!(&self));
+        return;
+    };
+    let advice = match &receiver.kind {
+        ReceiverKind::Reference(_, _, None) => return,
+        ReceiverKind::Typed(_, ty) if is_plain_reference(ty) => {
+            // `Self` is another type where the method will be.
+            item.sig.inputs[0] = parse_quote!(&self);
+            return;
+        }
+        ReceiverKind::Reference(_, _, Some(_)) => {
+            "there is nothing to change: what a workflow remembers are the local variables of `execute`"
+        }
+        _ => "write `&self`; `self.clone()` gives what a spawned task can own",
+    };
+    let advice = match (kind, &receiver.kind) {
+        (Kind::Group, ReceiverKind::Reference(..)) => "there is nothing to change: each attempt of an activity begins afresh",
+        (Kind::Group, _) => "write `&self`",
+        (Kind::Workflow, _) => advice,
+    };
+    problems.add(receiver, format!("{methods} must use &self\nhelp: {advice}"));
+    let mended: Receiver = parse_quote!(&self);
+    if let Some(first) = item.sig.inputs.first_mut() {
+        *first = FnArg::Receiver(mended);
+    }
+}
+
+fn is_plain_reference(ty: &Type) -> bool {
+    matches!(ty, Type::Reference(TypeReference { mutability: None, elem, .. }) if matches!(&**elem, Type::Path(p) if p.path.is_ident("Self")))
+}
+
+/// What `execute` and activities have in common.
+fn check_step(what: &str, value: &str, item: &mut ImplItemFn, problems: &mut Problems) {
+    let sig = &mut item.sig;
+    if sig.asyncness.is_none() {
+        problems.add(sig.fn_token, format!("{what} must be async\nhelp: write `async fn {}`", sig.ident));
+        sig.asyncness = Some(Default::default());
+    }
+    if !sig.generics.params.is_empty() {
+        problems.add(&sig.generics, format!("{what} cannot be generic: its values are stored, so their types must be known"));
+        sig.generics = Default::default();
+    }
+    if ok_type(&sig.output).is_none() {
+        let text = format!("{what} returns a `Result`\nhelp: write `-> Result<{value}, Error>`; a step without a result returns `Result<(), Error>`");
+        match &sig.output {
+            ReturnType::Default => problems.add(&sig.ident, text),
+            ReturnType::Type(_, ty) => problems.add(ty, text),
+        }
+    }
+}
+
+/// `T` of `Result<T, …>`.
+pub(crate) fn ok_type(output: &ReturnType) -> Option<&Type> {
+    let ReturnType::Type(_, ty) = output else { return None };
+    let Type::Path(path) = unwrap_groups(ty) else { return None };
+    let last = path.path.segments.last().filter(|s| s.ident == "Result")?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    match arguments.args.first()? {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    }
+}
+
+/// A type that came through a `macro_rules!` fragment is wrapped into an invisible group.
+fn unwrap_groups(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => unwrap_groups(&group.elem),
+        Type::Paren(paren) => unwrap_groups(&paren.elem),
+        other => other,
+    }
+}
+
+/// The parameters behind `self`.
+pub(crate) fn parameters(item: &ImplItemFn) -> impl Iterator<Item = &PatType> {
+    item.sig.inputs.iter().filter_map(|arg| match arg {
+        FnArg::Typed(parameter) => Some(parameter),
+        _ => None,
+    })
+}
+
+fn check_request(item: &ImplItemFn, problems: &mut Problems) {
+    let all: Vec<&PatType> = parameters(item).collect();
+    match all.as_slice() {
+        [request] => check_owned(&request.ty, "a request is", problems),
+        [] => problems.add(
+            &item.sig.ident,
+            "`execute` takes exactly one request\nhelp: write `async fn execute(&self, request: Request)`, or `_: ()` if there is nothing to say",
+        ),
+        [_, second, ..] => problems.add(
+            second,
+            "`execute` takes exactly one request\nhelp: make the parameters fields of a struct that derives `Serialize`, `Deserialize` and `Schema`",
+        ),
+    }
+}
+
+fn check_parameters(item: &ImplItemFn, problems: &mut Problems) {
+    for parameter in parameters(item) {
+        if !matches!(&*parameter.pat, Pat::Ident(PatIdent { by_ref: None, subpat: None, .. })) {
+            problems.add(
+                &parameter.pat,
+                "a parameter of an activity needs a name of its own: it is stored under that\nhelp: take the value apart in the body",
+            );
+        }
+        check_owned(&parameter.ty, "the input of an activity is", problems);
+    }
+}
+
+fn check_key_arity(key: Option<&syn::Expr>, parameters: usize, problems: &mut Problems) {
+    let Some(syn::Expr::Closure(closure)) = key else { return };
+    if closure.inputs.len() == parameters {
+        return;
+    }
+    let text = match parameters {
+        0 => "the activity has no parameters to compute a key from\nhelp: give the key with the call: `.key(\"…\")`".to_string(),
+        1 => format!("`key` is given a reference to the one parameter of the activity, but takes {}", closure.inputs.len()),
+        n => format!("`key` is given references to the {n} parameters of the activity, but takes {}", closure.inputs.len()),
+    };
+    match closure.inputs.is_empty() {
+        true => problems.add(closure, text),
+        false => problems.add(&closure.inputs, text),
+    }
+}
+
+/// Refuses types that cannot be stored and read back: references and `impl Trait`.
+fn check_owned(ty: &Type, what: &str, problems: &mut Problems) {
+    struct Borrows<'p>(&'p mut Problems, &'p str);
+    impl Visit<'_> for Borrows<'_> {
+        fn visit_type_reference(&mut self, reference: &TypeReference) {
+            let instead = match &*reference.elem {
+                Type::Path(path) if path.path.is_ident("str") => "String".to_string(),
+                Type::Slice(slice) => format!("Vec<{}>", quote::ToTokens::to_token_stream(&slice.elem)),
+                elem => quote::ToTokens::to_token_stream(elem).to_string(),
+            };
+            self.0.add(reference, format!("{} stored, so it must be owned\nhelp: take `{instead}`", self.1));
+        }
+        fn visit_type_impl_trait(&mut self, ty: &TypeImplTrait) {
+            self.0.add(ty, format!("{} stored, so its type must be known\nhelp: name a type", self.1));
+        }
+        fn visit_lifetime(&mut self, lifetime: &Lifetime) {
+            if lifetime.ident != "static" {
+                self.0.add(lifetime, format!("{} stored, so it must be owned\nhelp: use a type without lifetimes", self.1));
+            }
+        }
+        fn visit_type(&mut self, ty: &Type) {
+            // `fn(&T)` borrows nothing.
+            if !matches!(ty, Type::FnPtr(_)) {
+                visit::visit_type(self, ty);
+            }
+        }
+    }
+    Borrows(problems, what).visit_type(ty);
+}

@@ -1,0 +1,122 @@
+//! `#[workflow]` and `#[activity_group]`: the structs.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Attribute, Fields, ImplItemFn, Item, ItemStruct, Path, Token, parse_quote, punctuated::Punctuated};
+
+use crate::implementation::{self, Kind, is};
+use crate::options::{self, STATELESS};
+use crate::problems::Problems;
+
+/// Expands the attribute on a struct.
+pub(crate) fn expand(kind: Kind, attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let mut problems = Problems::default();
+    read_crate(kind, attribute, &mut problems);
+    let Some(mut definition) = read(kind, item.clone(), &mut problems) else {
+        let errors = problems.report();
+        return quote! { #errors #item };
+    };
+    check(kind, &mut definition, &mut problems);
+    let default = default_of_unit(&definition);
+    let errors = problems.report();
+    quote! { #errors #definition #default }
+}
+
+fn read_crate(kind: Kind, attribute: TokenStream, problems: &mut Problems) -> Path {
+    let name = match kind {
+        Kind::Workflow => "#[workflow]",
+        Kind::Group => "#[activity_group]",
+    };
+    let mut sdk = parse_quote!(::cruster);
+    for option in options::parse(name, &["crate"], attribute, problems) {
+        if let Some(path) = problems.keep(option.path("crate = ::cruster")) {
+            sdk = path;
+        }
+    }
+    sdk
+}
+
+/// The struct, or advice about what else the attribute was put on.
+fn read(kind: Kind, item: TokenStream, problems: &mut Problems) -> Option<ItemStruct> {
+    let (on_struct, on_block) = match kind {
+        Kind::Workflow => ("#[workflow]", "#[workflow_impl]"),
+        Kind::Group => ("#[activity_group]", "#[activity_group_impl]"),
+    };
+    let misplaced = format!("`{on_struct}` belongs on a struct");
+    match syn::parse2::<Item>(item.clone()) {
+        Ok(Item::Struct(definition)) => return Some(definition),
+        Ok(Item::Impl(block)) => problems.add(&block.self_ty, format!("{misplaced}\nhelp: on an `impl` block, write `{on_block}`")),
+        Ok(Item::Fn(function)) => problems.add(&function.sig.ident, on_function(kind, &misplaced)),
+        Ok(Item::Enum(item)) => problems.add(&item.ident, misplaced),
+        Ok(other) => problems.add(other, misplaced),
+        Err(error) => match syn::parse2::<ImplItemFn>(item) {
+            Ok(method) => problems.add(&method.sig.ident, on_function(kind, &misplaced)),
+            Err(_) => problems.push(error),
+        },
+    }
+    None
+}
+
+fn on_function(kind: Kind, misplaced: &str) -> String {
+    match kind {
+        Kind::Workflow => {
+            "workflows have a single execute entry point; use client calls for cross-workflow interaction\n\
+             help: `#[workflow]` belongs on a struct, whose `impl` block has `#[workflow_impl]`"
+        }
+        .to_string(),
+        Kind::Group => format!("{misplaced}\nhelp: one activity is a method with `#[activity]`"),
+    }
+}
+
+fn check(kind: Kind, definition: &mut ItemStruct, problems: &mut Problems) {
+    if !definition.generics.params.is_empty() {
+        problems.add(
+            &definition.generics,
+            format!("{} has no type parameters or lifetimes: the host knows it by its name alone", kind.noun()),
+        );
+    }
+    implementation::refuse_attributes(&definition.attrs, problems);
+    implementation::strip(&mut definition.attrs);
+    for field in &mut definition.fields {
+        for attr in field.attrs.iter().filter(|a| is(a, "state")) {
+            problems.add(attr, STATELESS);
+        }
+        implementation::strip(&mut field.attrs);
+    }
+}
+
+/// A struct without fields has one value, which is its default.
+fn default_of_unit(definition: &ItemStruct) -> TokenStream {
+    if !matches!(definition.fields, Fields::Unit) || derives_default(&definition.attrs) || !definition.generics.params.is_empty() {
+        return TokenStream::new();
+    }
+    let name = &definition.ident;
+    quote! {
+        #[automatically_derived]
+        impl ::core::default::Default for #name {
+            fn default() -> Self {
+                #name
+            }
+        }
+    }
+}
+
+fn derives_default(attrs: &[Attribute]) -> bool {
+    attrs.iter().filter(|a| a.path().is_ident("derive")).any(|derive| {
+        derive
+            .parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated)
+            .is_ok_and(|paths| paths.iter().any(|p| p.segments.last().is_some_and(|s| s.ident == "Default")))
+    })
+}
+
+/// `#[activity]` where no block took it in.
+pub(crate) fn activity_outside(item: TokenStream) -> TokenStream {
+    let mut problems = Problems::default();
+    let text = "`#[activity]` belongs on a method inside of a `#[workflow_impl]` or `#[activity_group_impl]` block";
+    match syn::parse2::<ImplItemFn>(item.clone()) {
+        Ok(method) => problems.add(&method.sig.ident, text),
+        Err(_) => problems.add(&item, text),
+    }
+    let errors = problems.report();
+    quote! { #errors #item }
+}

@@ -1,0 +1,78 @@
+//! `#[workflow_impl]`: what a workflow's block says.
+
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::{Expr, Path, parse_quote};
+
+use crate::activity;
+use crate::options::{self, Opt};
+use crate::problems::Problems;
+
+const OPTIONS: [&str; 5] = ["key", "hash", "activity_groups", "name", "crate"];
+
+/// The options of a workflow.
+pub(crate) struct WorkflowOptions {
+    pub(crate) name: Option<String>,
+    pub(crate) key: Option<Expr>,
+    pub(crate) hash: bool,
+    pub(crate) groups: Vec<Path>,
+    /// The path of the SDK.
+    pub(crate) sdk: Path,
+}
+
+impl WorkflowOptions {
+    pub(crate) fn parse(tokens: TokenStream, problems: &mut Problems) -> Self {
+        let mut parsed =
+            WorkflowOptions { name: None, key: None, hash: true, groups: Vec::new(), sdk: parse_quote!(::cruster) };
+        let given = options::parse("#[workflow_impl]", &OPTIONS, tokens, problems);
+        for option in &given {
+            let result = parsed.set(option, problems);
+            problems.keep(result);
+        }
+        let named = |name: &str| given.iter().find(|o| o.name == name);
+        if let (Some(hash), None) = (named("hash"), named("key")) {
+            problems.add(
+                &hash.name,
+                "`hash` says what becomes of a key, and there is no `key`\n\
+                 help: add `key = |request| …`; without one, the whole request is hashed",
+            );
+        }
+        parsed
+    }
+
+    fn set(&mut self, option: &Opt, problems: &mut Problems) -> syn::Result<()> {
+        match option.name.to_string().as_str() {
+            "key" => self.key = Some(key(option)?),
+            "hash" => self.hash = option.bool("hash = false")?,
+            "activity_groups" => self.groups = groups(option, problems)?,
+            "name" => self.name = Some(option.name("name = \"ProcessOrder\"")?),
+            "crate" => self.sdk = option.path("crate = ::cruster")?,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn key(option: &Opt) -> syn::Result<Expr> {
+    let key = activity::key(option, "key = |request| request.order_id.clone()")?;
+    match &key {
+        Expr::Closure(closure) if closure.inputs.len() != 1 => Err(syn::Error::new_spanned(
+            closure,
+            format!("`key` is given a reference to the request, but takes {}", closure.inputs.len()),
+        )),
+        _ => Ok(key),
+    }
+}
+
+fn groups(option: &Opt, problems: &mut Problems) -> syn::Result<Vec<Path>> {
+    let mut unique: Vec<Path> = Vec::new();
+    for path in option.paths("activity_groups(Payments, Inventory)")? {
+        let text = path.to_token_stream().to_string();
+        if unique.iter().any(|known| known.to_token_stream().to_string() == text) {
+            problems.add(&path, format!("the group `{text}` is listed twice"));
+        } else {
+            unique.push(path);
+        }
+    }
+    Ok(unique)
+}
