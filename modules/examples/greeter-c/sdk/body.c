@@ -50,9 +50,34 @@ void cr_field_retry(mp_writer *body, const cr_retry *retry) {
     cr_field_int(body, "retries", retry->retries);
 }
 
+void cr_put_decimal(mp_writer *text, int64_t n) {
+    char digits[20];
+    uint32_t at = sizeof digits;
+    uint64_t left = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+    do {
+        digits[--at] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    if (n < 0)
+        digits[--at] = '-';
+    mp_put_raw(text, (cr_bytes){(const uint8_t *)digits + at, (uint32_t)sizeof digits - at});
+}
+
 /* A body has 4 MiB at most, and leaves 64 KiB for what is around a value. */
-bool cr_too_large(const mp_writer *value) {
-    return value->len > (4U << 20) - (64U << 10);
+bool cr_too_large(const mp_writer *value, const char *what, const char *name, cr_error *error) {
+    enum { MOST = (4 << 20) - (64 << 10) };
+    if (value->len <= MOST)
+        return false;
+    mp_writer message = {0};
+    mp_put_raw(&message, cr_text(what));
+    mp_put_raw(&message, cr_text(name));
+    mp_put_raw(&message, cr_text(" takes "));
+    cr_put_decimal(&message, value->len);
+    mp_put_raw(&message, cr_text(" bytes, the limit is "));
+    cr_put_decimal(&message, MOST);
+    *error = cr_error_of("CR-2005", "");
+    error->message = mp_written(&message);
+    return true;
 }
 
 static void hand_over(mp_writer *body, const cr_outcome *outcome) {

@@ -200,6 +200,11 @@ bool cr_try_again(cr_attempt *a, const char *type, const char *message);
 bool cr_give_up(cr_attempt *a, const char *type, const char *message);
 bool cr_bad_input(cr_attempt *a);
 
+/* ---- Text ---- */
+
+/* Appends the digits of a number, as text and not as a value. */
+void cr_put_decimal(mp_writer *text, int64_t n);
+
 /* ---- Logs ---- */
 
 typedef enum { CR_DEBUG = -4, CR_INFO = 0, CR_WARN = 4, CR_FAULT = 8 } cr_level;

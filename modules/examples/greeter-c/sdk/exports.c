@@ -87,10 +87,8 @@ static cr_status run_activity(const invocation *in) {
     a->request = in->body;
     a->attempt = in->attempt;
     a->now = in->time;
-    if (!def->perform(a))
+    if (!def->perform(a) || cr_too_large(&a->result, "the result of activity ", def->name, &a->error))
         cr_hand_over_error(&a->body, &a->error);
-    else if (cr_too_large(&a->result))
-        return refuse("CR-2005", "the result of the activity is larger than a value may be");
     else
         cr_hand_over_value(&a->body, &a->result);
     return CR_DONE;

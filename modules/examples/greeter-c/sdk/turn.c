@@ -10,10 +10,9 @@ static cr_status step(void) {
     cr_status status = definition->execute(running, frame);
     if (status == CR_PARKED || running->failed)
         return status;
-    if (cr_too_large(&running->result)) {
-        cr_error error = cr_error_of("CR-2005", "the result is larger than a value may be");
+    cr_error error;
+    if (cr_too_large(&running->result, "the result of workflow ", definition->name, &error))
         return cr_fail(running, &error);
-    }
     cr_hand_over_value(&running->body, &running->result);
     return status;
 }

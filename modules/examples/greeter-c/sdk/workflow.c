@@ -50,7 +50,7 @@ void cr_deliver(cr_workflow *w, uint32_t op, bool failed, cr_bytes raw) {
 /* The error that waits end with once the execution was asked to stop. */
 static void fail_as_interrupted(cr_workflow *w, cr_future *f) {
     mp_writer message = {0}, encoded = {0};
-    mp_put_raw(&message, cr_text("interrupted"));
+    mp_put_raw(&message, cr_text("the execution was asked to stop"));
     if (w->reason.len > 0) {
         mp_put_raw(&message, cr_text(": "));
         mp_put_raw(&message, w->reason);

@@ -15,7 +15,7 @@ static cr_status twice(cr_workflow *w, void *frame) {
     if (!read_int(w->request, &n))
         return cr_bad_request(w);
     if (n < 0) {
-        put_decimal(&message, n);
+        cr_put_decimal(&message, n);
         put_words(&message, " is negative");
         negative = (cr_error){.type = cr_text("negative"), .message = mp_written(&message)};
         return cr_fail(w, &negative);
@@ -236,7 +236,7 @@ static cr_status call_itself(cr_workflow *w, void *frame) {
 }
 
 const cr_workflow_def wf_call_itself = {
-    .name = "CallItself", .execute = call_itself, .frame_size = sizeof(itself_frame)};
+    .name = "CallItself", .execute = call_itself, .frame_size = sizeof(itself_frame), .input = &schema_none};
 
 /* ---- CallWrong: what cannot be called ---- */
 
@@ -284,4 +284,4 @@ static cr_status call_wrong(cr_workflow *w, void *frame) {
 }
 
 const cr_workflow_def wf_call_wrong = {
-    .name = "CallWrong", .execute = call_wrong, .frame_size = sizeof(wrong_frame)};
+    .name = "CallWrong", .execute = call_wrong, .frame_size = sizeof(wrong_frame), .input = &schema_none};

@@ -46,7 +46,8 @@ static cr_status await_late(cr_workflow *w, void *frame) {
     CR_END;
 }
 
-const cr_workflow_def wf_await_late = {.name = "AwaitLate", .execute = await_late, .frame_size = sizeof(frame3)};
+const cr_workflow_def wf_await_late = {
+    .name = "AwaitLate", .execute = await_late, .frame_size = sizeof(frame3), .input = &schema_none};
 
 /* ---- AwaitTwice: two ops wait for one promise ---- */
 
@@ -66,7 +67,8 @@ static cr_status await_twice(cr_workflow *w, void *frame) {
     CR_END;
 }
 
-const cr_workflow_def wf_await_twice = {.name = "AwaitTwice", .execute = await_twice, .frame_size = sizeof(frame3)};
+const cr_workflow_def wf_await_twice = {
+    .name = "AwaitTwice", .execute = await_twice, .frame_size = sizeof(frame3), .input = &schema_none};
 
 /* ---- AwaitNumber: what it is given may not be one ---- */
 
@@ -87,7 +89,8 @@ static cr_status await_number(cr_workflow *w, void *frame) {
     CR_END;
 }
 
-const cr_workflow_def wf_await_number = {.name = "AwaitNumber", .execute = await_number, .frame_size = sizeof(frame3)};
+const cr_workflow_def wf_await_number = {
+    .name = "AwaitNumber", .execute = await_number, .frame_size = sizeof(frame3), .input = &schema_none};
 
 /* ---- ResolveOwn: settles its own promise, twice, and then awaits it ---- */
 

@@ -79,7 +79,7 @@ static cr_status unhandled(cr_workflow *w, void *frame) {
 }
 
 const cr_workflow_def wf_unhandled = {
-    .name = "Unhandled", .execute = unhandled, .frame_size = sizeof(interrupt_frame)};
+    .name = "Unhandled", .execute = unhandled, .frame_size = sizeof(interrupt_frame), .input = &schema_none};
 
 /* ---- InterruptedEarly: during a wait that is shielded ---- */
 
@@ -106,4 +106,4 @@ static cr_status interrupted_early(cr_workflow *w, void *frame) {
 }
 
 const cr_workflow_def wf_interrupted_early = {
-    .name = "InterruptedEarly", .execute = interrupted_early, .frame_size = sizeof(interrupt_frame)};
+    .name = "InterruptedEarly", .execute = interrupted_early, .frame_size = sizeof(interrupt_frame), .input = &schema_none};

@@ -26,11 +26,22 @@ static bool fail_with_status(cr_attempt *a, const cr_http_response *response) {
         body.len--;
     mp_writer message = {0};
     put_words(&message, "the answer has status ");
-    put_decimal(&message, response->status);
+    cr_put_decimal(&message, response->status);
     put_words(&message, ": ");
     mp_put_raw(&message, body);
     (void)cr_give_up(a, "http_status", "");
     a->error.message = mp_written(&message);
+    return false;
+}
+
+/* The host's error stays what it is, but for another attempt. */
+static bool give_up_on_host(cr_attempt *a) {
+    mp_writer message = {0};
+    mp_put_raw(&message, a->error.code);
+    put_words(&message, ": ");
+    mp_put_raw(&message, a->error.message);
+    a->error.message = mp_written(&message);
+    a->error.retryable = false;
     return false;
 }
 
@@ -42,10 +53,8 @@ static bool do_fetch(cr_attempt *a) {
     const cr_header key = {cr_text("X-Key"), a->idempotency_key};
     const cr_http_request request = {
         .method = "POST", .url = url, .headers = &key, .header_count = 1, .body = cr_text("ping")};
-    if (!cr_http(a, &request, &response)) {
-        a->error.retryable = false;
-        return false;
-    }
+    if (!cr_http(a, &request, &response))
+        return give_up_on_host(a);
     if (response.status < 200 || response.status > 299)
         return fail_with_status(a, &response);
     mp_writer text = {0};

@@ -50,7 +50,7 @@ static bool read_all(cr_bytes request, all_frame *f) {
     return mp_done(&r) && f->n >= 0 && f->n <= 1000 && f->from >= 0 && f->from <= 1000000;
 }
 
-/* Whether all have succeeded, or the first of them has failed. */
+/* The first that has failed, in the order of the numbers. */
 static cr_future *first_failure(const all_frame *f) {
     for (int64_t i = 0; i < f->n; i++)
         if (f->squares[i].state == CR_ERROR)
@@ -82,7 +82,7 @@ static cr_status all(cr_workflow *w, void *frame) {
     f->squares = cr_zalloc((uint32_t)f->n * (uint32_t)sizeof *f->squares);
     for (f->i = 0; f->i < f->n; f->i++)
         square(w, &f->squares[f->i], f->from + f->i);
-    CR_WAIT(w, all_there(f) || first_failure(f) != NULL);
+    CR_WAIT(w, all_there(f));
     if (first_failure(f) != NULL) {
         put_seen(cr_result(w), first_failure(f));
         return CR_DONE;
@@ -129,7 +129,8 @@ static cr_status first(cr_workflow *w, void *frame) {
     CR_END;
 }
 
-const cr_workflow_def wf_first = {.name = "First", .execute = first, .frame_size = sizeof(first_frame)};
+const cr_workflow_def wf_first = {
+    .name = "First", .execute = first, .frame_size = sizeof(first_frame), .input = &schema_none};
 
 /* ---- Race: an activity and a timer ---- */
 

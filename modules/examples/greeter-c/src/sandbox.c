@@ -47,7 +47,8 @@ static cr_status clock(cr_workflow *w, void *frame) {
     CR_END;
 }
 
-const cr_workflow_def wf_clock = {.name = "Clock", .execute = clock, .frame_size = sizeof(clock_frame)};
+const cr_workflow_def wf_clock = {
+    .name = "Clock", .execute = clock, .frame_size = sizeof(clock_frame), .input = &schema_none};
 
 /* ---- Identity: who it is, and what it can see of the machine ---- */
 
@@ -65,7 +66,7 @@ static void put_arguments(mp_writer *out) {
     uint32_t count = 1, size;
     mp_writer text = {0};
     (void)cr_wasi_args_sizes_get(&count, &size);
-    put_decimal(&text, count);
+    cr_put_decimal(&text, count);
     put_pair(out, "arguments", mp_written(&text));
     mp_release(&text);
 }
@@ -103,7 +104,7 @@ static cr_status tell_identity(cr_workflow *w, void *frame) {
 }
 
 const cr_workflow_def wf_identity = {
-    .name = "Identity", .execute = tell_identity, .frame_size = sizeof(identity_frame)};
+    .name = "Identity", .execute = tell_identity, .frame_size = sizeof(identity_frame), .input = &schema_none};
 
 static bool identity(cr_attempt *a) {
     mp_writer text = {0};
@@ -111,7 +112,7 @@ static bool identity(cr_attempt *a) {
     put_words(&text, " ");
     mp_put_raw(&text, a->execution);
     put_words(&text, " ");
-    put_decimal(&text, a->attempt);
+    cr_put_decimal(&text, a->attempt);
     mp_put_str(&a->result, mp_written(&text));
     return true;
 }

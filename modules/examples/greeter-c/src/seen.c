@@ -39,19 +39,6 @@ void put_words(mp_writer *text, const char *words) {
     mp_put_raw(text, cr_text(words));
 }
 
-void put_decimal(mp_writer *text, int64_t n) {
-    char digits[20];
-    uint32_t at = sizeof digits;
-    uint64_t left = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
-    do {
-        digits[--at] = (char)('0' + left % 10);
-        left /= 10;
-    } while (left > 0);
-    if (n < 0)
-        digits[--at] = '-';
-    mp_put_raw(text, (cr_bytes){(const uint8_t *)digits + at, (uint32_t)sizeof digits - at});
-}
-
 bool read_int(cr_bytes request, int64_t *n) {
     mp_reader r = mp_read(request);
     *n = mp_int(&r);
@@ -70,6 +57,7 @@ bool read_bool(cr_bytes request, bool *flag) {
     return mp_done(&r);
 }
 
+const cr_schema schema_none = {.type = "struct"};
 const cr_schema schema_bool = {.type = "bool"};
 const cr_schema schema_int = {.type = "int", .bits = 64};
 const cr_schema schema_string = {.type = "string"};

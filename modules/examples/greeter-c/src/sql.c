@@ -143,7 +143,7 @@ static bool select_count(cr_attempt *a, cr_bytes name) {
 static bool fail_after_sql(cr_attempt *a) {
     mp_writer message = {0};
     put_words(&message, "attempt ");
-    put_decimal(&message, a->attempt);
+    cr_put_decimal(&message, a->attempt);
     put_words(&message, " failed after its statement");
     (void)cr_try_again(a, "after_sql", "");
     a->error.message = mp_written(&message);

@@ -152,7 +152,7 @@ static bool flaky(cr_attempt *a) {
     }
     mp_writer message = {0};
     put_words(&message, "attempt ");
-    put_decimal(&message, a->attempt);
+    cr_put_decimal(&message, a->attempt);
     put_words(&message, " failed");
     (void)cr_try_again(a, "flaky", "");
     a->error.message = mp_written(&message);
@@ -204,7 +204,7 @@ static cr_status idempotent(cr_workflow *w, void *frame) {
 }
 
 const cr_workflow_def wf_idempotent = {
-    .name = "Idempotent", .execute = idempotent, .frame_size = sizeof(idempotent_frame)};
+    .name = "Idempotent", .execute = idempotent, .frame_size = sizeof(idempotent_frame), .input = &schema_none};
 
 static bool give_key(cr_attempt *a) {
     static bool used; /* would survive an attempt only if instances were shared */

@@ -119,28 +119,3 @@ static bool make_bytes(cr_attempt *a) {
 }
 
 const cr_activity_def act_make_bytes = {.name = "makeBytes", .perform = make_bytes, .input = &schema_int};
-
-/* ---- Fail: an error of the application's own ---- */
-
-static cr_status fail(cr_workflow *w, void *frame) {
-    (void)frame;
-    cr_bytes how;
-    if (!read_str(w->request, &how))
-        return cr_bad_request(w);
-    if (cr_equal(how, "plain")) {
-        cr_error plain = cr_error_of("", "plainly wrong");
-        return cr_fail(w, &plain);
-    }
-    mp_writer message = {0}, details = {0};
-    put_words(&message, "the card was declined: ");
-    mp_put_raw(&message, how);
-    mp_put_map(&details, 1);
-    mp_put_text(&details, "cents");
-    mp_put_int(&details, 150);
-    cr_error declined = {
-        .type = cr_text("card_declined"), .message = mp_written(&message), .details = mp_written(&details)};
-    return cr_fail(w, &declined);
-}
-
-const cr_workflow_def wf_fail = {
-    .name = "Fail", .execute = fail, .input = &schema_string, .output = &schema_string};

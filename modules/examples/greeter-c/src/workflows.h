@@ -12,7 +12,6 @@ void put_seen_error(mp_writer *out, const cr_error *error);
 
 /* Text, piece by piece. */
 void put_words(mp_writer *text, const char *words);
-void put_decimal(mp_writer *text, int64_t n);
 
 /* Requests that are one value. */
 bool read_int(cr_bytes request, int64_t *n);
@@ -26,7 +25,7 @@ void block(cr_workflow *w, cr_future *f, const cr_activity_options *options, boo
 
 #define CR_MILLISECOND (CR_SECOND / 1000)
 
-extern const cr_schema schema_bool, schema_int, schema_string;
+extern const cr_schema schema_none, schema_bool, schema_int, schema_string;
 
 /* Workflows, by file. */
 extern const cr_workflow_def wf_call, wf_call_itself, wf_call_keys, wf_call_many, wf_call_wrong, wf_double,
@@ -41,7 +40,8 @@ extern const cr_workflow_def wf_fetch, wf_settings;                             
 extern const cr_workflow_def wf_all, wf_first, wf_race, wf_sleeps;                       /* parallel.c */
 extern const cr_workflow_def wf_block, wf_crash;                                         /* crashes.c */
 extern const cr_workflow_def wf_exhaust, wf_idempotent, wf_retry, wf_sequence;           /* steps.c */
-extern const cr_workflow_def wf_bulk, wf_echo, wf_fail, wf_huge;                         /* values.c */
+extern const cr_workflow_def wf_fail;                                                    /* failures.c */
+extern const cr_workflow_def wf_bulk, wf_echo, wf_huge;                                  /* values.c */
 
 /* Activities. */
 extern const cr_activity_def act_add, act_block, act_bulk, act_count, act_crash, act_echo, act_fetch, act_flaky,
