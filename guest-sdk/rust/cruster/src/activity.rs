@@ -1,0 +1,150 @@
+//! What the code of an activity holds of the world.
+
+use std::future::Future;
+use std::ops::Deref;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::codec;
+use crate::codes;
+use crate::error::{Error, Result};
+use crate::host::{CONFIG, Call, Host};
+use crate::http::Http;
+use crate::timestamp::Timestamp;
+use crate::transaction::Transaction;
+use crate::wire::{ConfigReply, ConfigRequest, Invocation, Outcome, Wire};
+
+/// One attempt of an activity.
+#[derive(Clone)]
+pub struct Attempt(pub(crate) Rc<AttemptCore>);
+
+pub(crate) struct AttemptCore {
+    pub(crate) host: Rc<dyn Host>,
+    pub(crate) invocation: Invocation,
+}
+
+impl Attempt {
+    pub(crate) fn new(host: Rc<dyn Host>, invocation: Invocation) -> Self {
+        Attempt(Rc::new(AttemptCore { host, invocation }))
+    }
+
+    /// Performs an immediate call of the host.
+    pub(crate) fn perform<T: Wire>(&self, call: &'static Call, body: &impl Wire) -> Result<T> {
+        let raw = self.0.host.perform(call, &body.encode()).map_err(Error::from_fault)?;
+        T::decode(&raw).map_err(|e| {
+            Error::with_code(&codes::GUEST_PROTOCOL, format!("the reply of {} does not decode: {e}", call.name))
+        })
+    }
+}
+
+/// The side of an activity that touches the world: `self` in an activity
+/// dereferences to it, and it to the fields of the workflow or group.
+pub struct ActivityContext<A> {
+    attempt: Attempt,
+    owner: A,
+}
+
+impl<A> Deref for ActivityContext<A> {
+    type Target = A;
+    fn deref(&self) -> &A {
+        &self.owner
+    }
+}
+
+impl<A> ActivityContext<A> {
+    fn invocation(&self) -> &Invocation {
+        &self.attempt.0.invocation
+    }
+
+    /// Counts the attempts of this step from 1.
+    pub fn attempt(&self) -> u32 {
+        u32::try_from(self.invocation().attempt).unwrap_or(u32::MAX)
+    }
+
+    /// The same for all attempts of this step and for no other step. Give it to
+    /// services that refuse to do the same thing twice: an attempt whose outcome
+    /// was lost is repeated with it.
+    pub fn idempotency_key(&self) -> &str {
+        &self.invocation().idempotency_key
+    }
+
+    /// The id of the execution that this is a step of.
+    pub fn execution_id(&self) -> &str {
+        &self.invocation().execution
+    }
+
+    /// The tenant that the execution belongs to.
+    pub fn namespace(&self) -> &str {
+        &self.invocation().namespace
+    }
+
+    /// The real time. Modules without WASI have no clock: there it is the time at
+    /// which the attempt began.
+    pub fn now(&self) -> Timestamp {
+        #[cfg(all(target_family = "wasm", target_os = "wasi"))]
+        return std::time::SystemTime::now().into();
+        #[cfg(not(all(target_family = "wasm", target_os = "wasi")))]
+        Timestamp::from_unix_nanos(self.invocation().time)
+    }
+
+    /// A value of the deployment's configuration.
+    pub fn config(&self, name: &str) -> Option<String> {
+        let request = ConfigRequest { name: name.to_owned() };
+        match self.attempt.perform::<ConfigReply>(&CONFIG, &request) {
+            Ok(reply) => reply.found.then_some(reply.value),
+            Err(e) => panic!("{e}"), // only a host that breaks the rules gets here
+        }
+    }
+
+    /// The transaction of the activity. It begins with the first statement and
+    /// commits together with the activity's result: both are there or neither is.
+    /// An activity that fails leaves nothing behind.
+    pub fn transaction(&self) -> Transaction {
+        Transaction::new(self.attempt.clone())
+    }
+
+    /// Calls out, to the hosts that the deployment was granted. It is refused once
+    /// the transaction has begun: call out first.
+    pub fn http(&self) -> Http {
+        Http::new(self.attempt.clone())
+    }
+}
+
+/// Runs one attempt. All that an activity does happens at once, so its body is
+/// polled a single time.
+pub fn run_activity<A, In, Out, E, F>(attempt: Attempt, body: impl FnOnce(ActivityContext<A>, In) -> F) -> Outcome
+where
+    A: Default,
+    In: DeserializeOwned,
+    Out: Serialize,
+    E: Into<Error>,
+    F: Future<Output = std::result::Result<Out, E>>,
+{
+    let name = attempt.0.invocation.name.clone();
+    let input = attempt.0.invocation.body.as_deref().unwrap_or_default();
+    let result = decode_input(&name, input).and_then(|input| {
+        let future = pin!(body(ActivityContext { attempt: attempt.clone(), owner: A::default() }, input));
+        match future.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(result) => result.map_err(Into::into),
+            Poll::Pending => Err(waited(&name)),
+        }
+    });
+    match result.and_then(|out| codec::encode(&format!("the result of activity {name}"), &out)) {
+        Ok(value) => Outcome { error: None, value: Some(value) },
+        Err(e) => Outcome { error: Some(Box::new(e.of_activity())), value: None },
+    }
+}
+
+fn decode_input<In: DeserializeOwned>(name: &str, input: &[u8]) -> Result<In> {
+    codec::decode(input)
+        .map_err(|e| Error::with_code(&codes::BAD_INPUT, format!("the input does not fit activity {name}: {e}")))
+}
+
+fn waited(name: &str) -> Error {
+    let message = format!("activity {name} awaits something that does not come: an attempt runs in one go");
+    Error::with_code(&codes::WRONG_CONTEXT, message)
+}

@@ -1,0 +1,112 @@
+//! Calls of other workflows.
+
+use std::marker::PhantomData;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::codec;
+use crate::context::InWorkflow;
+use crate::error::{Error, Result};
+use crate::execution::ContextCore;
+use crate::host::{CALL, Call, POLL, SEND};
+use crate::op::{Op, RawOp, decode_result};
+use crate::wire::{self, PollReply, Wire};
+
+/// Calls another workflow, which runs as an execution of its own. Get one from
+/// `OtherWorkflow::client(self)`, or from [`remote`] for a workflow of another
+/// deployment.
+pub struct Client<Req, Res> {
+    core: ContextCore,
+    workflow: String,
+    key: String,
+    mode: &'static str,
+    types: PhantomData<fn(Req) -> Res>,
+}
+
+/// The client of a workflow that this module does not contain, named
+/// `deployment/Name`.
+pub fn remote<Req: Serialize, Res: DeserializeOwned>(cx: &impl InWorkflow, workflow: &str) -> Client<Req, Res> {
+    Client::new(cx, workflow)
+}
+
+impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
+    pub(crate) fn new(cx: &impl InWorkflow, workflow: &str) -> Self {
+        Client {
+            core: cx.context().clone(),
+            workflow: workflow.to_owned(),
+            key: String::new(),
+            mode: "",
+            types: PhantomData,
+        }
+    }
+
+    /// Uses the SHA-256 of `key` as the idempotency key, instead of what the
+    /// workflow derives from the request.
+    #[must_use]
+    pub fn with_key(mut self, key: impl Into<String>) -> Self {
+        self.key = key.into();
+        self.mode = "hashed";
+        self
+    }
+
+    /// Uses `key` itself as the idempotency key.
+    #[must_use]
+    pub fn with_key_raw(mut self, key: impl Into<String>) -> Self {
+        self.key = key.into();
+        self.mode = "raw";
+        self
+    }
+
+    /// Runs the workflow and waits for its result. If there is an execution with
+    /// the same key, its result is what is waited for.
+    pub fn execute(&self, request: Req) -> Op<Res> {
+        self.issue(&CALL, &request)
+    }
+
+    /// Starts the workflow and yields the id of its execution as soon as the start
+    /// is durable.
+    pub fn start(&self, request: Req) -> Op<String> {
+        self.issue(&SEND, &request)
+    }
+
+    fn issue<T: DeserializeOwned>(&self, call: &'static Call, request: &Req) -> Op<T> {
+        let what = format!("workflow {}", self.workflow);
+        let body = codec::encode(&format!("the request of {what}"), request).map(|input| {
+            wire::Call {
+                input: Some(input),
+                key: self.key.clone(),
+                key_mode: self.mode.to_owned(),
+                workflow: self.workflow.clone(),
+            }
+            .encode()
+        });
+        Op::new(&self.core, call, what, body)
+    }
+
+    /// Looks at an execution without waiting for its end.
+    pub async fn poll(&self, execution: impl Into<String>) -> Result<Poll<Res>> {
+        let execution = execution.into();
+        let what = format!("poll of {execution}");
+        let body = wire::Poll { execution }.encode();
+        let raw = RawOp::new(self.core.clone(), &POLL, Ok(body)).await?;
+        let reply = PollReply::decode(&raw).map_err(|e| Error::from(e).context(&what))?;
+        let outcome = match reply.outcome {
+            None => None,
+            Some(outcome) => Some(match outcome.error {
+                Some(fault) => Err(Error::from_fault(*fault)),
+                None => Ok(decode_result(&what, &outcome.value.unwrap_or_default())?),
+            }),
+        };
+        Ok(Poll { state: reply.state, outcome })
+    }
+}
+
+/// What [`Client::poll`] sees of an execution.
+#[derive(Debug)]
+pub struct Poll<Res> {
+    /// `running`, `paused`, `completed`, `failed` or `interrupted`.
+    pub state: String,
+    /// How it ended; nothing while it has not.
+    pub outcome: Option<Result<Res>>,
+}

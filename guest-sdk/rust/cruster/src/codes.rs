@@ -1,0 +1,49 @@
+//! The error codes that an SDK itself uses, with the advice that goes with
+//! each. The host's table is the complete one; a test holds the two together.
+
+use crate::wire::Fault;
+
+/// A code, what to do about it, and whether another attempt may help.
+pub(crate) struct Code {
+    pub(crate) code: &'static str,
+    pub(crate) hint: &'static str,
+    pub(crate) retryable: bool,
+}
+
+impl Code {
+    /// A failure with this code.
+    pub(crate) fn fault(&self, message: impl Into<String>) -> Fault {
+        Fault {
+            code: self.code.to_owned(),
+            hint: self.hint.to_owned(),
+            message: message.into(),
+            retryable: self.retryable,
+            ..Fault::default()
+        }
+    }
+}
+
+macro_rules! codes {
+    ($($name:ident = $code:literal, $hint:literal, $retryable:literal;)*) => {
+        $(pub(crate) const $name: Code = Code { code: $code, hint: $hint, retryable: $retryable };)*
+
+        /// All of them, for the test that compares them with the host's.
+        #[cfg(test)]
+        pub(crate) const ALL: &[Code] = &[$($name),*];
+    };
+}
+
+codes! {
+    BAD_INPUT = "CR-2002", "Compare the input with the type shown by 'cruster-host module describe NAME'.", false;
+    PAYLOAD_TOO_LARGE = "CR-2005", "Keep large data in your database or object store and pass a reference.", false;
+    WORKFLOW_FAILED = "CR-2006", "The message is the workflow's own; 'cruster-host workflow history' shows its steps.", false;
+    INTERRUPTED = "CR-2007", "Somebody interrupted the execution; its cleanup has run.", false;
+    DEFERRED_REJECTED = "CR-2014", "The message is that of whoever rejected it.", false;
+    KEY_FUNCTION = "CR-2017", "The key function must return a string for every request.", false;
+    ACTIVITY_FAILED = "CR-3001", "The message is the activity's own.", true;
+    UNKNOWN_ACTIVITY = "CR-3004", "Register the activity at package level, so that every instance knows it.", false;
+    BAD_BODY = "CR-4001", "Build the module with a guest SDK of the host's version; abi/ABI.md specifies the bodies.", false;
+    WRONG_CONTEXT = "CR-4002", "Durable calls belong into a workflow's execute, side effects into activities.", false;
+    GUEST_PROTOCOL = "CR-4009", "Build the module with an unmodified guest SDK.", false;
+    UNKNOWN_INVOKE = "CR-4011", "Register workflows and activities at package level.", false;
+}

@@ -1,0 +1,276 @@
+//! Several futures at once.
+
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+use crate::codes;
+use crate::error::{Error, Result};
+
+/// Waits for all of several futures, at the same time: a future of a
+/// `Result` with the tuple of their results.
+///
+/// They are polled in the order of the arguments. All of them are waited for; if
+/// some failed, the error is that of the first of them in this order.
+///
+/// ```ignore
+/// let (charge, label) = cruster::join!(self.charge(card), self.print_label(address)).await?;
+/// ```
+#[macro_export]
+macro_rules! join {
+    ($($future:expr),+ $(,)?) => {
+        $crate::__private::Join::join(($($future,)+))
+    };
+}
+
+/// Waits for the first of several futures, and goes on with what it yielded.
+///
+/// They are polled in the order of the list: if several are ready, the first
+/// wins. The others are dropped before the chosen branch runs, which gives up
+/// what they wait for; lend one with `&mut` to keep it.
+///
+/// ```ignore
+/// cruster::select! {
+///     approval = self.await_deferred(APPROVED) => approval?.by,
+///     _ = self.sleep(Duration::from_secs(3600)) => "nobody".to_owned(),
+/// }
+/// ```
+#[macro_export]
+macro_rules! select {
+    ($($branches:tt)+) => {
+        $crate::__select!(@parse [__0 __1 __2 __3 __4 __5 __6 __7] [] [] $($branches)+)
+    };
+}
+
+/// Takes the branches of `select!` apart, one at a time, giving each the next of
+/// the names.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __select {
+    (@parse $names:tt [$($futures:tt)*] [$($arms:tt)*]) => {{
+        let selected = $crate::__private::Select::select(($($futures)*)).await;
+        match selected { $($arms)* }
+    }};
+    (@parse [$name:ident $($names:ident)*] [$($futures:tt)*] [$($arms:tt)*] $p:pat = $f:expr => $body:block, $($rest:tt)*) => {
+        $crate::__select!(@parse [$($names)*] [$($futures)* $f,] [$($arms)* $crate::__private::Selected::$name($p) => $body,] $($rest)*)
+    };
+    (@parse [$name:ident $($names:ident)*] [$($futures:tt)*] [$($arms:tt)*] $p:pat = $f:expr => $body:expr, $($rest:tt)*) => {
+        $crate::__select!(@parse [$($names)*] [$($futures)* $f,] [$($arms)* $crate::__private::Selected::$name($p) => $body,] $($rest)*)
+    };
+    (@parse [$name:ident $($names:ident)*] [$($futures:tt)*] [$($arms:tt)*] $p:pat = $f:expr => $body:expr) => {
+        $crate::__select!(@parse [$($names)*] [$($futures)* $f,] [$($arms)* $crate::__private::Selected::$name($p) => $body,])
+    };
+    (@parse [$name:ident $($names:ident)*] [$($futures:tt)*] [$($arms:tt)*] $p:pat = $f:expr => $body:block $($rest:tt)*) => {
+        $crate::__select!(@parse [$($names)*] [$($futures)* $f,] [$($arms)* $crate::__private::Selected::$name($p) => $body,] $($rest)*)
+    };
+    (@parse [] $($rest:tt)*) => {
+        ::std::compile_error!("select! takes up to eight branches; use cruster::first for more")
+    };
+}
+
+/// Tuples of futures that `join!` takes.
+pub trait Join {
+    /// The tuple of their results.
+    type Output;
+    /// Waits for all.
+    fn join(self) -> impl Future<Output = Result<Self::Output>>;
+}
+
+/// Tuples of futures that `select!` takes.
+pub trait Select {
+    /// What the first of them yielded.
+    type Output;
+    /// Waits for the first.
+    fn select(self) -> impl Future<Output = Self::Output>;
+}
+
+/// Which future was the first, with what it yielded.
+#[doc(hidden)]
+#[allow(missing_docs)]
+pub enum Selected<
+    A = Infallible,
+    B = Infallible,
+    C = Infallible,
+    D = Infallible,
+    E = Infallible,
+    F = Infallible,
+    G = Infallible,
+    H = Infallible,
+> {
+    __0(A),
+    __1(B),
+    __2(C),
+    __3(D),
+    __4(E),
+    __5(F),
+    __6(G),
+    __7(H),
+}
+
+/// The result of one of several futures, once it is there.
+struct Slot<F: Future> {
+    future: Pin<Box<F>>,
+    result: Option<F::Output>,
+}
+
+impl<F: Future> Slot<F> {
+    fn new(future: F) -> Self {
+        Slot { future: Box::pin(future), result: None }
+    }
+
+    /// Polls the future, unless its result is there. Tells whether it is.
+    fn poll(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.result.is_none() {
+            if let Poll::Ready(result) = self.future.as_mut().poll(cx) {
+                self.result = Some(result);
+            }
+        }
+        self.result.is_some()
+    }
+}
+
+macro_rules! joins {
+    ($($($future:ident $value:ident $at:tt)+;)*) => {
+        $(impl<$($value, $future: Future<Output = Result<$value>>),+> Join for ($($future,)+) {
+            type Output = ($($value,)+);
+
+            async fn join(self) -> Result<Self::Output> {
+                // A tuple, whose parts are dropped and so cancelled in order.
+                let mut slots = ($(Slot::new(self.$at),)+);
+                poll_fn(|cx| {
+                    let all = [$(slots.$at.poll(cx)),+];
+                    if all.contains(&false) { Poll::Pending } else { Poll::Ready(()) }
+                })
+                .await;
+                Ok(($(slots.$at.result.take().unwrap_or_else(|| Err(Error::canceled()))?,)+))
+            }
+        })*
+    };
+}
+
+joins! {
+    A A1 0;
+    A A1 0 B B1 1;
+    A A1 0 B B1 1 C C1 2;
+    A A1 0 B B1 1 C C1 2 D D1 3;
+    A A1 0 B B1 1 C C1 2 D D1 3 E E1 4;
+    A A1 0 B B1 1 C C1 2 D D1 3 E E1 4 F F1 5;
+    A A1 0 B B1 1 C C1 2 D D1 3 E E1 4 F F1 5 G G1 6;
+    A A1 0 B B1 1 C C1 2 D D1 3 E E1 4 F F1 5 G G1 6 H H1 7;
+}
+
+macro_rules! selects {
+    ($($($future:ident $at:tt $variant:ident)+;)*) => {
+        $(impl<$($future: Future),+> Select for ($($future,)+) {
+            type Output = Selected<$($future::Output),+>;
+
+            async fn select(self) -> Self::Output {
+                let mut futures = ($(Box::pin(self.$at),)+);
+                poll_fn(|cx| {
+                    $(
+                        if let Poll::Ready(value) = futures.$at.as_mut().poll(cx) {
+                            return Poll::Ready(Selected::$variant(value));
+                        }
+                    )+
+                    Poll::Pending
+                })
+                .await
+            }
+        })*
+    };
+}
+
+selects! {
+    A 0 __0;
+    A 0 __0 B 1 __1;
+    A 0 __0 B 1 __1 C 2 __2;
+    A 0 __0 B 1 __1 C 2 __2 D 3 __3;
+    A 0 __0 B 1 __1 C 2 __2 D 3 __3 E 4 __4;
+    A 0 __0 B 1 __1 C 2 __2 D 3 __3 E 4 __4 F 5 __5;
+    A 0 __0 B 1 __1 C 2 __2 D 3 __3 E 4 __4 F 5 __5 G 6 __6;
+    A 0 __0 B 1 __1 C 2 __2 D 3 __3 E 4 __4 F 5 __5 G 6 __6 H 7 __7;
+}
+
+/// Waits for all futures of a list, at the same time, and yields their results
+/// in its order.
+///
+/// As with [`join!`](crate::join) all of them are waited for; if some failed,
+/// the error is that of the first of them in this order.
+pub async fn join_all<T, F: Future<Output = Result<T>>>(futures: impl IntoIterator<Item = F>) -> Result<Vec<T>> {
+    let mut slots: Vec<Slot<F>> = futures.into_iter().map(Slot::new).collect();
+    let woken = Arc::new(Woken::all(slots.len()));
+    let mut open = slots.len();
+    poll_fn(|cx| {
+        woken.report_to(cx.waker());
+        // Only those that were woken: a fan-out may be thousands wide.
+        while let Some(i) = woken.next() {
+            let waker = Waker::from(Arc::new(Child { index: i, woken: woken.clone() }));
+            let slot = &mut slots[i];
+            if slot.result.is_none() && slot.poll(&mut Context::from_waker(&waker)) {
+                open -= 1;
+            }
+        }
+        if open == 0 { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    slots.into_iter().map(|mut slot| slot.result.take().unwrap_or_else(|| Err(Error::canceled()))).collect()
+}
+
+/// The children of a [`join_all`] that are to be polled, in the order in which
+/// they were woken.
+struct Woken(Mutex<(std::collections::VecDeque<usize>, Option<Waker>)>);
+
+struct Child {
+    index: usize,
+    woken: Arc<Woken>,
+}
+
+impl Woken {
+    fn all(n: usize) -> Self {
+        Woken(Mutex::new(((0..n).collect(), None)))
+    }
+
+    fn report_to(&self, waker: &Waker) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(waker.clone());
+    }
+
+    fn next(&self) -> Option<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.pop_front()
+    }
+}
+
+impl Wake for Child {
+    fn wake(self: Arc<Self>) {
+        let mut woken = self.woken.0.lock().unwrap_or_else(PoisonError::into_inner);
+        woken.0.push_back(self.index);
+        let parent = woken.1.clone();
+        drop(woken);
+        if let Some(parent) = parent {
+            parent.wake();
+        }
+    }
+}
+
+/// Waits for the first future of a list that has a result, and yields its index
+/// with it. If several are ready, the first in the list wins.
+///
+/// The others are dropped, which gives up what they wait for; to keep them, lend
+/// the list with `iter_mut()`.
+pub async fn first<T, F: Future<Output = Result<T>>>(futures: impl IntoIterator<Item = F>) -> Result<(usize, T)> {
+    let mut futures: Vec<Pin<Box<F>>> = futures.into_iter().map(Box::pin).collect();
+    if futures.is_empty() {
+        let message = "first was called with no futures and would wait for ever";
+        return Err(Error::with_code(&codes::WRONG_CONTEXT, message));
+    }
+    poll_fn(|cx| {
+        for (i, future) in futures.iter_mut().enumerate() {
+            if let Poll::Ready(result) = future.as_mut().poll(cx) {
+                return Poll::Ready(result.map(|value| (i, value)));
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}

@@ -1,0 +1,218 @@
+//! What the code of a workflow holds of its execution.
+
+use std::future::{Future, poll_fn};
+use std::ops::Deref;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::codec;
+use crate::codes;
+use crate::deferred::Deferred;
+use crate::definition::{clamp, nanos};
+use crate::error::{Error, Result};
+use crate::execution::ContextCore;
+use crate::host::{DEFERRED, RESOLVE, SLEEP};
+use crate::op::Op;
+use crate::random::Random;
+use crate::task::{self, JoinHandle, OnInterrupt, Shield};
+use crate::timestamp::Timestamp;
+use crate::wire::{self, Wire};
+
+/// Something that durable calls can be made with: the `self` of `execute`.
+///
+/// The macros implement it; there is nothing to implement by hand.
+#[diagnostic::on_unimplemented(
+    message = "durable calls belong into a workflow's `execute`",
+    label = "this is not the `self` of a workflow's `execute` or of one of its helpers",
+    note = "activities cannot call other workflows: return from the activity and call them in `execute`"
+)]
+pub trait InWorkflow: Clone + 'static {
+    #[doc(hidden)]
+    fn context(&self) -> &ContextCore;
+}
+
+/// The durable side of a workflow: `self` in `execute` dereferences to it, and
+/// it to the workflow's own fields.
+///
+/// Clones are the same execution: clone `self` to move it into a
+/// [task](WorkflowContext::spawn).
+pub struct WorkflowContext<W> {
+    core: ContextCore,
+    workflow: Rc<W>,
+}
+
+impl<W> Clone for WorkflowContext<W> {
+    fn clone(&self) -> Self {
+        WorkflowContext { core: self.core.clone(), workflow: self.workflow.clone() }
+    }
+}
+
+impl<W> Deref for WorkflowContext<W> {
+    type Target = W;
+    fn deref(&self) -> &W {
+        &self.workflow
+    }
+}
+
+impl<W: 'static> InWorkflow for WorkflowContext<W> {
+    fn context(&self) -> &ContextCore {
+        &self.core
+    }
+}
+
+impl<W> WorkflowContext<W> {
+    pub(crate) fn new(core: ContextCore, workflow: W) -> Self {
+        WorkflowContext { core, workflow: Rc::new(workflow) }
+    }
+
+    /// Waits for some time, for seconds or for months: a sleeping workflow needs
+    /// no memory, and a host that was down meanwhile wakes it when it is back.
+    pub fn sleep(&self, time: Duration) -> Op<()> {
+        self.sleep_nanos(clamp(nanos(time)))
+    }
+
+    /// Waits until a point in time.
+    pub fn sleep_until(&self, time: Timestamp) -> Op<()> {
+        self.sleep_nanos(time.unix_nanos().saturating_sub(self.now().unix_nanos()))
+    }
+
+    fn sleep_nanos(&self, duration: i64) -> Op<()> {
+        let body = wire::Sleep { duration, name: String::new() }.encode();
+        Op::new(&self.core, &SLEEP, "Sleep".to_owned(), Ok(body))
+    }
+
+    /// Waits until a deferred of this execution is settled.
+    pub fn await_deferred<T: DeserializeOwned>(&self, deferred: Deferred<T>) -> Op<T> {
+        let name = deferred.name();
+        let body = wire::Deferred { name: name.to_owned() }.encode();
+        Op::new(&self.core, &DEFERRED, format!("deferred {name}"), Ok(body))
+    }
+
+    /// Settles a deferred of this execution with a value. It yields false if it
+    /// was settled before: the first settlement stands.
+    pub fn resolve_deferred<T: Serialize>(&self, deferred: Deferred<T>, value: T) -> Op<bool> {
+        self.resolve_deferred_in("", deferred, value)
+    }
+
+    /// Settles a deferred of this execution with an error.
+    pub fn reject_deferred<T>(&self, deferred: Deferred<T>, error: impl Into<Error>) -> Op<bool> {
+        self.reject_deferred_in("", deferred, error)
+    }
+
+    /// [`resolve_deferred`](Self::resolve_deferred) for another execution.
+    pub fn resolve_deferred_in<T: Serialize>(&self, execution: &str, deferred: Deferred<T>, value: T) -> Op<bool> {
+        let value = codec::encode(&format!("the value of deferred {}", deferred.name()), &value);
+        self.settle(execution, deferred.name(), value.map(|v| (None, Some(v))))
+    }
+
+    /// [`reject_deferred`](Self::reject_deferred) for another execution.
+    pub fn reject_deferred_in<T>(&self, execution: &str, deferred: Deferred<T>, error: impl Into<Error>) -> Op<bool> {
+        let fault = error.into().under(&codes::DEFERRED_REJECTED);
+        self.settle(execution, deferred.name(), Ok((Some(Box::new(fault)), None)))
+    }
+
+    fn settle(&self, execution: &str, name: &str, with: Result<(Option<Box<wire::Fault>>, wire::Binary)>) -> Op<bool> {
+        let body = with.map(|(error, value)| {
+            let (execution, name) = (execution.to_owned(), name.to_owned());
+            wire::Resolve { error, execution, name, value }.encode()
+        });
+        Op::new(&self.core, &RESOLVE, format!("resolve {name}"), body)
+    }
+
+    /// Resolves with the reason when somebody asks the execution to stop.
+    ///
+    /// All other waits end with [`Error::interrupted`] then, so a workflow needs
+    /// this only if it wants to know at once, while it waits for something else.
+    pub fn on_interrupt(&self) -> OnInterrupt {
+        OnInterrupt::new(self.core.clone())
+    }
+
+    /// Whether somebody asked the execution to stop. Within a
+    /// [shield](Self::shield) it is false.
+    pub fn interrupted(&self) -> bool {
+        self.core.interrupted()
+    }
+
+    /// What the one who asked the execution to stop gave as the reason; empty if
+    /// there is none.
+    pub fn interrupt_reason(&self) -> String {
+        self.core.interrupt_reason().unwrap_or_default()
+    }
+
+    /// Keeps interrupts off the durable calls that are made within a future: for
+    /// the steps that clean up after one.
+    ///
+    /// ```ignore
+    /// if e.is_interrupted() {
+    ///     self.shield(self.refund(charge)).await?;
+    /// }
+    /// ```
+    pub fn shield<F: Future>(&self, future: F) -> Shield<F> {
+        Shield::new(self.core.clone(), future)
+    }
+
+    /// The id of the execution: `DEPLOYMENT/WORKFLOW/KEY`.
+    pub fn execution_id(&self) -> &str {
+        &self.core.0.invocation.execution
+    }
+
+    /// The tenant that the execution belongs to.
+    pub fn namespace(&self) -> &str {
+        &self.core.0.invocation.namespace
+    }
+
+    /// The time of the journal: the moment of the last delivery. It stands still
+    /// while the workflow computes, and is the same on every replay.
+    pub fn now(&self) -> Timestamp {
+        self.core.now()
+    }
+
+    /// The random source of the execution. A replay draws the same numbers.
+    pub fn random(&self) -> Random {
+        Random::new(self.core.clone())
+    }
+
+    /// A random UUID (version 4) from [`random`](Self::random).
+    pub fn uuid(&self) -> String {
+        self.random().uuid()
+    }
+
+    /// Runs a future as a task of its own. The tasks of a workflow take turns, in
+    /// an order that every replay repeats; one runs until it waits.
+    ///
+    /// The workflow is over when `execute` returns: await the tasks whose work
+    /// matters.
+    ///
+    /// ```ignore
+    /// let this = self.clone();
+    /// let task = self.spawn(async move { this.reserve(items).await });
+    /// let reserved = task.await?;
+    /// ```
+    pub fn spawn<T: 'static>(&self, future: impl Future<Output = Result<T>> + 'static) -> JoinHandle<T> {
+        task::spawn(&self.core, future)
+    }
+
+    /// Awaits a future for no longer than `limit`, and yields
+    /// [`Error::timeout`] if it has no result by then. The future is dropped, which
+    /// gives up what it waits for; lend it with `&mut` to keep it.
+    pub async fn timeout<T>(&self, limit: Duration, future: impl Future<Output = Result<T>>) -> Result<T> {
+        let mut timer = self.sleep(limit);
+        let mut future = pin!(future);
+        poll_fn(|cx| {
+            if let Poll::Ready(result) = future.as_mut().poll(cx) {
+                return Poll::Ready(result);
+            }
+            match Pin::new(&mut timer).poll(cx) {
+                Poll::Pending => Poll::Pending,
+                Poll::Ready(Ok(())) => Poll::Ready(Err(Error::timeout())),
+                Poll::Ready(Err(e)) => Poll::Ready(Err(e)),
+            }
+        })
+        .await
+    }
+}

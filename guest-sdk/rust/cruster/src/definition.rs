@@ -1,0 +1,205 @@
+//! What a module contains, as constants.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use crate::execution::Start;
+use crate::schema::Shape;
+use crate::wire::{self, Outcome};
+
+/// How an execution of a workflow gets its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyMode {
+    /// SHA-256 of the request.
+    Request,
+    /// SHA-256 of what the key function answers.
+    FunctionHashed,
+    /// What the key function answers, which is a string.
+    FunctionRaw,
+}
+
+impl KeyMode {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            KeyMode::Request => "request",
+            KeyMode::FunctionHashed => "function_hashed",
+            KeyMode::FunctionRaw => "function_raw",
+        }
+    }
+}
+
+/// A workflow of a module. `#[workflow_impl]` makes it.
+#[derive(Clone, Copy)]
+pub struct WorkflowDefinition {
+    /// Its name.
+    pub name: &'static str,
+    /// Where its keys come from.
+    pub key: KeyMode,
+    /// The shape of its request.
+    pub input: fn() -> Shape,
+    /// The shape of its result.
+    pub output: fn() -> Shape,
+    /// Runs it.
+    pub run: fn(Start) -> Pin<Box<dyn Future<Output = Outcome>>>,
+    /// Answers the key of a request, encoded; none if the host makes the key.
+    pub key_fn: Option<fn(&[u8]) -> Outcome>,
+    /// Its own activities.
+    pub activities: &'static [ActivityDefinition],
+    /// Those of the groups that it uses.
+    pub groups: &'static [&'static [ActivityDefinition]],
+}
+
+/// An activity of a module. `#[activity]` makes it.
+#[derive(Clone, Copy)]
+pub struct ActivityDefinition {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it is defined. The same name from two places is a mistake; the same
+    /// group in two workflows is not.
+    pub origin: &'static str,
+    /// The shape of its input.
+    pub input: fn() -> Shape,
+    /// The shape of its result.
+    pub output: fn() -> Shape,
+    /// What happens after a failed attempt, unless a call says otherwise.
+    pub retry: RetryPolicy,
+    /// Bounds one attempt, in nanoseconds; 0 leaves that to the host.
+    pub timeout: u64,
+    /// Runs one attempt.
+    pub run: fn(Attempt) -> Outcome,
+}
+
+pub use crate::activity::Attempt;
+
+/// What happens after a failed attempt of an activity.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RetryPolicy {
+    /// How many attempts may follow the first.
+    pub retries: u32,
+    /// The delays between them; the host's default if there is none.
+    pub backoff: Option<Backoff>,
+    /// The largest fraction, 0 to 1, by which a delay is shortened at random.
+    pub jitter: f64,
+}
+
+impl RetryPolicy {
+    /// One attempt.
+    pub const NONE: RetryPolicy = RetryPolicy { retries: 0, backoff: None, jitter: 0.0 };
+
+    pub(crate) fn to_wire(self) -> wire::Retry {
+        let (backoff, base) = match self.backoff {
+            None => ("", 0),
+            Some(Backoff { exponential: true, base }) => ("exponential", base),
+            Some(Backoff { exponential: false, base }) => ("constant", base),
+        };
+        wire::Retry {
+            backoff: backoff.to_owned(),
+            base: clamp(base),
+            jitter: self.jitter,
+            retries: self.retries,
+        }
+    }
+}
+
+pub(crate) fn clamp(nanos: u64) -> i64 {
+    i64::try_from(nanos).unwrap_or(i64::MAX)
+}
+
+/// The delays between the attempts of an activity. None is longer than a
+/// minute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backoff {
+    exponential: bool,
+    /// In nanoseconds; 0 leaves it to the host: one second.
+    base: u64,
+}
+
+impl Backoff {
+    /// Waits `base` before the first retry and twice as long before each further
+    /// one.
+    pub const fn exponential(base: std::time::Duration) -> Self {
+        Backoff { exponential: true, base: nanos(base) }
+    }
+
+    /// Waits as long before each retry.
+    pub const fn constant(delay: std::time::Duration) -> Self {
+        Backoff { exponential: false, base: nanos(delay) }
+    }
+
+    /// For macros: the base in nanoseconds, 0 if it was not given.
+    #[doc(hidden)]
+    pub const fn __of(exponential: bool, base: u64) -> Self {
+        Backoff { exponential, base }
+    }
+}
+
+pub(crate) const fn nanos(d: std::time::Duration) -> u64 {
+    let n = d.as_nanos();
+    if n > u64::MAX as u128 { u64::MAX } else { n as u64 }
+}
+
+/// A step of the SQL schema that a module brings along. Steps are applied in
+/// the order of their versions, once each, when the module is deployed. One
+/// that was applied must not change any more: add another.
+///
+/// ```
+/// use cruster::Migration;
+///
+/// const STEPS: &[Migration] = &[
+///     Migration::new(1, "orders", "CREATE TABLE orders (id TEXT PRIMARY KEY)"),
+///     Migration::new(2, "index", "CREATE INDEX …").postgres(),
+/// ];
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Migration {
+    pub(crate) version: u32,
+    pub(crate) name: &'static str,
+    pub(crate) sql: &'static str,
+    pub(crate) dialect: &'static str,
+}
+
+impl Migration {
+    /// A step for all databases.
+    ///
+    /// # Panics
+    ///
+    /// If the version is 0 or there is no SQL; in a constant that is an error of
+    /// the compiler.
+    pub const fn new(version: u32, name: &'static str, sql: &'static str) -> Self {
+        assert!(version > 0, "the version of a migration is 1 or more");
+        assert!(!sql.is_empty(), "a migration needs SQL");
+        Migration { version, name, sql, dialect: "" }
+    }
+
+    /// The step for SQLite alone.
+    #[must_use]
+    pub const fn sqlite(self) -> Self {
+        Migration { dialect: "sqlite", ..self }
+    }
+
+    /// The step for Postgres alone.
+    #[must_use]
+    pub const fn postgres(self) -> Self {
+        Migration { dialect: "postgres", ..self }
+    }
+
+    /// Its version.
+    pub const fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Its name.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Its statements.
+    pub const fn sql(&self) -> &'static str {
+        self.sql
+    }
+
+    /// `sqlite`, `postgres`, or empty for both.
+    pub const fn dialect(&self) -> &'static str {
+        self.dialect
+    }
+}

@@ -1,0 +1,396 @@
+//! The one error type of workflows and activities.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::codec;
+use crate::codes::{self, Code};
+use crate::wire::Fault;
+
+/// What a workflow or an activity yields unless it says otherwise.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A failure: of an activity, a deferred, another workflow, or of your own code.
+///
+/// It takes in every standard error with `?`, and carries across the boundary
+/// what callers need: a *type* to switch on, a message, and details of your
+/// own. Like other errors of its kind it does not implement
+/// [`std::error::Error`] itself.
+///
+/// ```
+/// use cruster::prelude::*;
+///
+/// fn parse(cents: &str) -> Result<u64> {
+///     let cents: u64 = cents.parse().context("the amount")?;
+///     if cents == 0 {
+///         return Err(Error::new("empty_amount", "there is nothing to charge").non_retryable());
+///     }
+///     Ok(cents)
+/// }
+///
+/// assert_eq!(parse("x").unwrap_err().to_string(), "the amount: invalid digit found in string");
+/// assert_eq!(parse("0").unwrap_err().error_type(), "empty_amount");
+/// ```
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    /// What was added to the text, innermost first.
+    context: Vec<String>,
+    cause: Cause,
+    /// Another attempt cannot mend it.
+    last: bool,
+}
+
+enum Cause {
+    /// Something with a code, or with a type of the application's own.
+    Fault(Fault),
+    /// The execution was asked to stop.
+    Interrupted,
+    /// What was awaited has been given up.
+    Canceled,
+    /// The time was up.
+    Timeout,
+    /// A query that had to find a row found none.
+    NoRows,
+    /// Some other error.
+    Other(Box<dyn std::error::Error>),
+}
+
+impl Error {
+    fn from_cause(cause: Cause) -> Self {
+        Error(Box::new(Inner { context: Vec::new(), cause, last: false }))
+    }
+
+    /// An error of a type that callers can switch on with
+    /// [`error_type`](Error::error_type). As the error of an activity it may be
+    /// retried; see [`non_retryable`](Error::non_retryable).
+    pub fn new(error_type: impl Into<String>, message: impl fmt::Display) -> Self {
+        Self::from_cause(Cause::Fault(Fault {
+            kind: error_type.into(),
+            message: message.to_string(),
+            retryable: true,
+            ..Fault::default()
+        }))
+    }
+
+    /// An error that has no type, only a message.
+    pub fn message_only(message: impl fmt::Display) -> Self {
+        Self::from_cause(Cause::Other(Box::new(Plain(message.to_string()))))
+    }
+
+    /// What waits end with once the execution was asked to stop. A workflow that
+    /// returns it ends as interrupted.
+    pub fn interrupted() -> Self {
+        Self::from_cause(Cause::Interrupted)
+    }
+
+    /// What awaiting something yields that was given up.
+    pub fn canceled() -> Self {
+        Self::from_cause(Cause::Canceled)
+    }
+
+    /// What a timeout yields when the time is up.
+    pub fn timeout() -> Self {
+        Self::from_cause(Cause::Timeout)
+    }
+
+    pub(crate) fn no_rows() -> Self {
+        Self::from_cause(Cause::NoRows)
+    }
+
+    pub(crate) fn with_code(code: &Code, message: impl Into<String>) -> Self {
+        Self::from_cause(Cause::Fault(code.fault(message)))
+    }
+
+    pub(crate) fn from_fault(fault: Fault) -> Self {
+        Self::from_cause(Cause::Fault(fault))
+    }
+
+    /// Marks the error of an activity as final: no further attempt is made,
+    /// whatever the retry policy says.
+    #[must_use]
+    pub fn non_retryable(mut self) -> Self {
+        self.0.last = true;
+        self
+    }
+
+    /// Lets the error carry a value of your own, to be read with
+    /// [`details`](Error::details). An error without a type gets an empty one.
+    #[must_use]
+    pub fn with_details<T: Serialize + ?Sized>(mut self, details: &T) -> Self {
+        if !matches!(self.0.cause, Cause::Fault(_)) {
+            let text = self.0.cause.to_string();
+            self.0.cause = Cause::Fault(Fault { message: text, retryable: true, ..Fault::default() });
+        }
+        if let Cause::Fault(fault) = &mut self.0.cause {
+            match codec::encode("the details", details) {
+                Ok(b) => fault.details = Some(b),
+                Err(e) => fault.message = format!("{} (its details are lost: {e})", fault.message),
+            }
+        }
+        self
+    }
+
+    /// Puts words before the message: `charge: the card was declined`. Type,
+    /// code and details stay what they are.
+    #[must_use]
+    pub fn context(mut self, words: impl fmt::Display) -> Self {
+        self.0.context.push(words.to_string());
+        self
+    }
+
+    /// The value that the error carries; nothing if there is none, or if it has
+    /// another shape.
+    pub fn details<T: DeserializeOwned>(&self) -> Option<T> {
+        let b = self.fault()?.details.as_deref()?;
+        codec::decode(b).ok()
+    }
+
+    /// The type that the error was given; empty if it was given none.
+    pub fn error_type(&self) -> &str {
+        self.fault().map_or("", |f| &f.kind)
+    }
+
+    /// Cruster's code (`CR-3001`: the activity returned an error); empty for
+    /// errors that did not cross the boundary.
+    pub fn code(&self) -> &str {
+        self.fault().map_or("", |f| &f.code)
+    }
+
+    /// The message, without code and context.
+    pub fn message(&self) -> String {
+        match &self.0.cause {
+            Cause::Fault(f) => f.message.clone(),
+            cause => cause.to_string(),
+        }
+    }
+
+    /// What Cruster advises to do about it; empty if it has no advice.
+    pub fn hint(&self) -> &str {
+        self.fault().map_or("", |f| &f.hint)
+    }
+
+    /// Whether another attempt may succeed.
+    pub fn is_retryable(&self) -> bool {
+        !self.0.last && self.fault().is_none_or(|f| f.retryable)
+    }
+
+    /// Whether the execution was asked to stop.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self.0.cause, Cause::Interrupted)
+    }
+
+    /// Whether what was awaited has been given up.
+    pub fn is_canceled(&self) -> bool {
+        matches!(self.0.cause, Cause::Canceled)
+    }
+
+    /// Whether a timeout ended the wait.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self.0.cause, Cause::Timeout)
+    }
+
+    /// Whether a query found no row.
+    pub fn is_no_rows(&self) -> bool {
+        matches!(self.0.cause, Cause::NoRows)
+    }
+
+    /// The standard error that this one was made of, if it is an `E`.
+    pub fn downcast_ref<E: std::error::Error + 'static>(&self) -> Option<&E> {
+        match &self.0.cause {
+            Cause::Other(e) => e.downcast_ref(),
+            _ => None,
+        }
+    }
+
+    fn fault(&self) -> Option<&Fault> {
+        match &self.0.cause {
+            Cause::Fault(f) => Some(f),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing was added to the error since it came into being.
+    fn is_bare(&self) -> bool {
+        self.0.context.is_empty() && !self.0.last
+    }
+
+    /// The error under a code. The application's own type and details survive,
+    /// with any words around them.
+    pub(crate) fn under(&self, code: &Code) -> Fault {
+        let mut out = code.fault(self.to_string());
+        if let Some(f) = self.fault() {
+            out.details.clone_from(&f.details);
+            out.kind.clone_from(&f.kind);
+            if self.is_bare() && own_words(&f.code) {
+                out.message.clone_from(&f.message);
+            }
+        }
+        out
+    }
+
+    /// How an error that an activity returned goes to the host. One with a code
+    /// of the host keeps it, so that the host knows a refused statement from a
+    /// failure of the activity's own.
+    pub(crate) fn of_activity(&self) -> Fault {
+        let mut out = self.under(&codes::ACTIVITY_FAILED);
+        if let Some(f) = self.fault() {
+            out.retryable = f.retryable;
+            if !own_words(&f.code) {
+                out.code.clone_from(&f.code);
+                out.hint.clone_from(&f.hint);
+            }
+            if self.is_bare() {
+                out.message.clone_from(&f.message);
+            }
+        }
+        out.retryable &= !self.0.last;
+        out
+    }
+
+    /// How an error that a workflow returned goes to the host.
+    pub(crate) fn of_workflow(&self, interrupt_reason: &str) -> Fault {
+        if !self.is_interrupted() {
+            return self.under(&codes::WORKFLOW_FAILED);
+        }
+        let mut message = self.to_string();
+        if !interrupt_reason.is_empty() {
+            message = format!("{message}: {interrupt_reason}");
+        }
+        codes::INTERRUPTED.fault(message)
+    }
+}
+
+/// The codes whose messages are the application's own: to repeat such a code in
+/// the text of the next error would be noise.
+fn own_words(code: &str) -> bool {
+    [
+        "",
+        codes::ACTIVITY_FAILED.code,
+        codes::WORKFLOW_FAILED.code,
+        codes::DEFERRED_REJECTED.code,
+    ]
+    .contains(&code)
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Fault(e) if e.code.is_empty() => f.write_str(&e.message),
+            Cause::Fault(e) => write!(f, "{}: {}", e.code, e.message),
+            Cause::Interrupted => f.write_str("the execution was asked to stop"),
+            Cause::Canceled => f.write_str("the future was cancelled"),
+            Cause::Timeout => f.write_str("timed out"),
+            Cause::NoRows => f.write_str("the query found no row"),
+            Cause::Other(e) => write_chain(f, &**e),
+        }
+    }
+}
+
+/// An error and its sources, for those that do not repeat them themselves.
+fn write_chain(f: &mut fmt::Formatter<'_>, e: &dyn std::error::Error) -> fmt::Result {
+    let mut text = e.to_string();
+    f.write_str(&text)?;
+    let mut source = e.source();
+    while let Some(s) = source {
+        let next = s.to_string();
+        if !text.contains(&next) {
+            write!(f, ": {next}")?;
+        }
+        text = next;
+        source = s.source();
+    }
+    Ok(())
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for words in self.0.context.iter().rev() {
+            write!(f, "{words}: ")?;
+        }
+        self.0.cause.fmt(f)
+    }
+}
+
+/// `main` and `unwrap` show errors with this.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)?;
+        if !self.error_type().is_empty() {
+            write!(f, " [{}]", self.error_type())?;
+        }
+        if !self.hint().is_empty() {
+            write!(f, "\n{}", self.hint())?;
+        }
+        Ok(())
+    }
+}
+
+impl<E: std::error::Error + 'static> From<E> for Error {
+    fn from(e: E) -> Self {
+        Self::from_cause(Cause::Other(Box::new(e)))
+    }
+}
+
+#[derive(Debug)]
+struct Plain(String);
+
+impl fmt::Display for Plain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Plain {}
+
+/// Words for errors, where they pass by: `.context("charge")?`.
+pub trait ResultExt<T> {
+    /// Puts words before the message of the error, if there is one.
+    fn context(self, words: impl fmt::Display) -> Result<T>;
+    /// [`context`](ResultExt::context) with words that are made only if needed.
+    fn with_context<D: fmt::Display>(self, words: impl FnOnce() -> D) -> Result<T>;
+}
+
+impl<T, E: Into<Error>> ResultExt<T> for std::result::Result<T, E> {
+    fn context(self, words: impl fmt::Display) -> Result<T> {
+        self.map_err(|e| e.into().context(words))
+    }
+
+    fn with_context<D: fmt::Display>(self, words: impl FnOnce() -> D) -> Result<T> {
+        self.map_err(|e| e.into().context(words()))
+    }
+}
+
+/// Makes an [`Error`](crate::Error) of a type, with a formatted message.
+///
+/// ```
+/// let e = cruster::err!("out_of_stock", "there are only {} left", 3);
+/// assert_eq!(e.error_type(), "out_of_stock");
+/// assert_eq!(e.to_string(), "there are only 3 left");
+/// ```
+#[macro_export]
+macro_rules! err {
+    ($type:expr, $($message:tt)+) => {
+        $crate::Error::new($type, ::std::format_args!($($message)+))
+    };
+}
+
+/// Returns with an [`Error`](crate::Error) of a type.
+///
+/// ```
+/// fn ship(parcels: u32) -> cruster::Result<u32> {
+///     if parcels == 0 {
+///         cruster::bail!("no_parcels", "there is nothing to ship");
+///     }
+///     Ok(parcels)
+/// }
+/// assert_eq!(ship(0).unwrap_err().error_type(), "no_parcels");
+/// ```
+#[macro_export]
+macro_rules! bail {
+    ($type:expr, $($message:tt)+) => {
+        return ::std::result::Result::Err(::std::convert::Into::into($crate::err!($type, $($message)+)))
+    };
+}

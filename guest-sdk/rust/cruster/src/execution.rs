@@ -1,0 +1,390 @@
+//! A workflow under way: its tasks, its waits, and the order in which they run.
+//!
+//! A workflow is one main task and those that it spawned. Exactly one runs at
+//! a time; whoever becomes runnable goes to the end of a queue. After each
+//! delivery everything runnable runs until all wait. The order of events is thus
+//! a function of the order of deliveries and of nothing else.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+use crate::definition::WorkflowDefinition;
+use crate::error::Error;
+use crate::host::{Call, Host, INTERRUPTED};
+use crate::random::Generator;
+use crate::timestamp::Timestamp;
+use crate::wire::{Delivery, Fault, Interrupted, Interruption, Invocation, Outcome, Resume, Wire};
+
+/// A future of a single thread.
+pub type LocalFuture<T> = Pin<Box<dyn Future<Output = T>>>;
+
+/// What a workflow's code holds of its execution.
+#[derive(Clone)]
+pub struct ContextCore(pub(crate) Rc<Shared>);
+
+/// What the code of a workflow is started with.
+pub struct Start {
+    pub(crate) core: ContextCore,
+    pub(crate) body: Vec<u8>,
+}
+
+/// An execution that can be resumed.
+pub(crate) struct Execution {
+    core: ContextCore,
+}
+
+pub(crate) struct Shared {
+    pub(crate) host: Rc<dyn Host>,
+    pub(crate) invocation: Invocation,
+    now: Cell<Timestamp>,
+    random: RefCell<Option<Generator>>,
+    ready: Arc<Ready>,
+    tasks: RefCell<BTreeMap<u64, Task>>,
+    spawned: Cell<u64>,
+    /// The task that runs, and whether interrupts reach what it does now.
+    running: Cell<u64>,
+    shielded: Cell<bool>,
+    waits: RefCell<BTreeMap<u64, Wait>>,
+    waited: Cell<u64>,
+    ops: RefCell<BTreeMap<u32, Op>>,
+    interrupt_op: Cell<u32>,
+    /// The reason of the request to stop, once there was one.
+    stopping: RefCell<Option<String>>,
+    outcome: RefCell<Option<Outcome>>,
+    /// Nobody listens any more: what is dropped from now on cancels nothing.
+    closed: Cell<bool>,
+}
+
+/// One line of control. The future is away while it is polled.
+struct Task {
+    future: Option<LocalFuture<()>>,
+    waker: Arc<TaskWaker>,
+    shielded: bool,
+}
+
+/// A future that waits, and whom to tell.
+struct Wait {
+    task: u64,
+    shielded: bool,
+    waker: Waker,
+}
+
+/// An op that was issued: its result, or the wait that it ends.
+struct Op {
+    result: Option<Result<Vec<u8>, Fault>>,
+    wait: u64,
+}
+
+/// The tasks that can run, in the order in which they became runnable.
+#[derive(Default)]
+struct Ready(Mutex<VecDeque<u64>>);
+
+impl Ready {
+    fn push(&self, task: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(task);
+    }
+
+    fn pop(&self) -> Option<u64> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+}
+
+struct TaskWaker {
+    task: u64,
+    queued: AtomicBool,
+    ready: Arc<Ready>,
+}
+
+impl Wake for TaskWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.queued.swap(true, Ordering::Relaxed) {
+            self.ready.push(self.task);
+        }
+    }
+}
+
+impl Execution {
+    /// Runs a workflow up to its first wait.
+    pub(crate) fn start(host: Rc<dyn Host>, workflow: &WorkflowDefinition, mut invocation: Invocation) -> Self {
+        let body = invocation.body.take().unwrap_or_default();
+        let core = ContextCore(Rc::new(Shared {
+            host,
+            now: Cell::new(Timestamp::from_unix_nanos(invocation.time)),
+            invocation,
+            random: RefCell::default(),
+            ready: Arc::default(),
+            tasks: RefCell::default(),
+            spawned: Cell::new(0),
+            running: Cell::new(0),
+            shielded: Cell::new(false),
+            waits: RefCell::default(),
+            waited: Cell::new(0),
+            ops: RefCell::default(),
+            interrupt_op: Cell::new(0),
+            stopping: RefCell::default(),
+            outcome: RefCell::default(),
+            closed: Cell::new(false),
+        }));
+        let execution = Execution { core };
+        execution.core.begin(workflow, body);
+        execution
+    }
+
+    /// Applies deliveries in order. After each of them everything that can run
+    /// runs.
+    pub(crate) fn resume(&self, resume: Resume) {
+        let shared = &*self.core.0;
+        shared.now.set(Timestamp::from_unix_nanos(resume.time));
+        for delivery in resume.deliveries {
+            if shared.outcome.borrow().is_some() {
+                break;
+            }
+            shared.deliver(delivery);
+            shared.dispatch();
+        }
+    }
+
+    /// How the workflow ended; nothing while it waits for deliveries.
+    pub(crate) fn outcome(&self) -> Option<Outcome> {
+        self.core.0.outcome.borrow().clone()
+    }
+}
+
+/// Tasks hold the execution that holds them.
+impl Drop for Execution {
+    fn drop(&mut self) {
+        self.core.0.closed.set(true);
+        let tasks = std::mem::take(&mut *self.core.0.tasks.borrow_mut());
+        drop(tasks);
+    }
+}
+
+impl ContextCore {
+    fn begin(&self, workflow: &WorkflowDefinition, body: Vec<u8>) {
+        let shared = &*self.0;
+        // The wait for an interrupt is the first op of every workflow, whatever its
+        // code does, so that an interrupt finds it at any time.
+        match shared.host.issue(&INTERRUPTED, &Interrupted {}.encode()) {
+            Ok(op) => shared.interrupt_op.set(op),
+            Err(fault) => {
+                shared.finish(Outcome { error: Some(Box::new(fault)), value: None });
+                return;
+            }
+        }
+        let run = (workflow.run)(Start { core: self.clone(), body });
+        let core = self.clone();
+        self.add_task(Box::pin(async move {
+            let outcome = run.await;
+            core.0.finish(outcome);
+        }));
+        shared.dispatch();
+    }
+
+    /// Adds a task that runs when its turn comes. It inherits the shield.
+    pub(crate) fn add_task(&self, future: LocalFuture<()>) {
+        let shared = &*self.0;
+        let id = shared.spawned.get();
+        shared.spawned.set(id + 1);
+        let waker = Arc::new(TaskWaker {
+            task: id,
+            queued: AtomicBool::new(true),
+            ready: shared.ready.clone(),
+        });
+        let task = Task { future: Some(future), waker, shielded: shared.shielded.get() };
+        shared.tasks.borrow_mut().insert(id, task);
+        shared.ready.push(id);
+    }
+
+    /// Whether what runs now has been asked to stop.
+    pub(crate) fn interrupted(&self) -> bool {
+        !self.0.shielded.get() && self.0.stopping.borrow().is_some()
+    }
+
+    /// The reason of the request to stop, whether or not a shield keeps it off.
+    pub(crate) fn interrupt_reason(&self) -> Option<String> {
+        self.0.stopping.borrow().clone()
+    }
+
+    pub(crate) fn shielded(&self) -> bool {
+        self.0.shielded.get()
+    }
+
+    /// Sets the shield and returns what it was.
+    pub(crate) fn set_shielded(&self, on: bool) -> bool {
+        self.0.shielded.replace(on)
+    }
+
+    /// The time of the journal.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.0.now.get()
+    }
+
+    /// Draws from the random source of the execution: seeded from its name, so
+    /// that a replay draws the same without any of it being stored.
+    pub(crate) fn draw(&self) -> u64 {
+        let inv = &self.0.invocation;
+        let mut random = self.0.random.borrow_mut();
+        random.get_or_insert_with(|| Generator::seeded(&inv.namespace, &inv.execution)).next()
+    }
+
+    /// Registers a wait under `id`, or a new one if that is 0, and returns it.
+    pub(crate) fn wait(&self, id: u64, shielded: bool, cx: &Context<'_>) -> u64 {
+        let shared = &*self.0;
+        let id = if id != 0 {
+            id
+        } else {
+            shared.waited.set(shared.waited.get() + 1);
+            shared.waited.get()
+        };
+        let mut waits = shared.waits.borrow_mut();
+        match waits.get_mut(&id) {
+            Some(wait) => {
+                wait.waker.clone_from(cx.waker());
+                wait.task = shared.running.get();
+                wait.shielded = shielded;
+            }
+            None => {
+                let wait = Wait { task: shared.running.get(), shielded, waker: cx.waker().clone() };
+                waits.insert(id, wait);
+            }
+        }
+        id
+    }
+
+    /// Ends a wait, if there is one.
+    pub(crate) fn unwait(&self, id: u64) {
+        if id != 0 {
+            self.0.waits.borrow_mut().remove(&id);
+        }
+    }
+
+    /// Wakes whoever waits under `id`.
+    pub(crate) fn wake(&self, id: u64) {
+        self.0.wake(id);
+    }
+
+    /// Asks the host for an op, unless the execution was asked to stop.
+    pub(crate) fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Error> {
+        if self.interrupted() {
+            return Err(Error::interrupted());
+        }
+        let op = self.0.host.issue(call, body).map_err(Error::from_fault)?;
+        self.0.ops.borrow_mut().insert(op, Op { result: None, wait: 0 });
+        Ok(op)
+    }
+
+    /// Takes the result of an op, or waits for it under `wait`.
+    pub(crate) fn poll_op(&self, op: u32, shielded: bool, wait: &mut u64, cx: &Context<'_>) -> Poll<Result<Vec<u8>, Error>> {
+        let mut ops = self.0.ops.borrow_mut();
+        let Some(state) = ops.get_mut(&op) else {
+            return Poll::Ready(Err(Error::canceled()));
+        };
+        if let Some(result) = state.result.take() {
+            ops.remove(&op);
+            self.unwait(std::mem::take(wait));
+            return Poll::Ready(result.map_err(Error::from_fault));
+        }
+        if !shielded && self.0.stopping.borrow().is_some() {
+            drop(ops);
+            self.cancel(op, std::mem::take(wait));
+            return Poll::Ready(Err(Error::interrupted()));
+        }
+        *wait = self.wait(*wait, shielded, cx);
+        state.wait = *wait;
+        Poll::Pending
+    }
+
+    /// Gives an op up.
+    pub(crate) fn cancel(&self, op: u32, wait: u64) {
+        self.unwait(wait);
+        let open = self.0.ops.borrow_mut().remove(&op).is_some_and(|op| op.result.is_none());
+        if open && !self.0.closed.get() {
+            self.0.host.cancel(op);
+        }
+    }
+}
+
+impl Shared {
+    fn finish(&self, outcome: Outcome) {
+        self.outcome.borrow_mut().get_or_insert(outcome);
+    }
+
+    /// Runs tasks until all of them wait or the workflow is over.
+    fn dispatch(&self) {
+        while self.outcome.borrow().is_none() {
+            let Some(id) = self.ready.pop() else { return };
+            let mut tasks = self.tasks.borrow_mut();
+            let Some(task) = tasks.get_mut(&id) else { continue };
+            let Some(mut future) = task.future.take() else { continue };
+            // From here on it may be woken again, even by itself.
+            task.waker.queued.store(false, Ordering::Relaxed);
+            let waker = Waker::from(task.waker.clone());
+            self.running.set(id);
+            self.shielded.set(task.shielded);
+            drop(tasks);
+
+            let done = future.as_mut().poll(&mut Context::from_waker(&waker)).is_ready();
+            if done {
+                self.tasks.borrow_mut().remove(&id);
+            } else if let Some(task) = self.tasks.borrow_mut().get_mut(&id) {
+                task.future = Some(future);
+            }
+            self.shielded.set(false);
+        }
+    }
+
+    fn deliver(&self, delivery: Delivery) {
+        let result = match delivery.error {
+            Some(fault) => Err(*fault),
+            None => Ok(delivery.value.unwrap_or_default()),
+        };
+        if delivery.op == self.interrupt_op.get() {
+            if let Ok(raw) = result {
+                self.interrupt(&raw);
+            }
+            return;
+        }
+        let mut ops = self.ops.borrow_mut();
+        let Some(op) = ops.get_mut(&delivery.op) else {
+            return; // cancelled meanwhile
+        };
+        op.result = Some(result);
+        let wait = op.wait;
+        drop(ops);
+        self.wake(wait);
+    }
+
+    fn wake(&self, wait: u64) {
+        let waker = self.waits.borrow().get(&wait).map(|w| w.waker.clone());
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Wakes every wait that is not shielded, those of the oldest task first.
+    fn interrupt(&self, raw: &[u8]) {
+        let reason = Interruption::decode(raw).map(|i| i.reason).unwrap_or_default();
+        *self.stopping.borrow_mut() = Some(reason);
+        let mut wakers: Vec<(u64, u64, Waker)> = self
+            .waits
+            .borrow()
+            .iter()
+            .filter(|(_, w)| !w.shielded)
+            .map(|(id, w)| (w.task, *id, w.waker.clone()))
+            .collect();
+        wakers.sort_by_key(|(task, id, _)| (*task, *id));
+        for (_, _, waker) in wakers {
+            waker.wake();
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The module's side of the boundary: what the host calls, and how the host is
+//! called.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use crate::codes;
+use crate::execution::Execution;
+use crate::host::{Call, Host};
+use crate::logging;
+use crate::module::{Module, Started};
+use crate::wire::{Fault, Invocation, Outcome, Resume, Wire};
+
+#[link(wasm_import_module = "cruster")]
+unsafe extern "C" {
+    #[link_name = "input"]
+    fn import_input(ptr: *mut u8);
+    #[link_name = "output"]
+    fn import_output(ptr: *const u8, len: usize);
+    #[link_name = "log"]
+    fn import_log(level: i32, ptr: *const u8, len: usize);
+    #[link_name = "cancel"]
+    fn import_cancel(op: u32);
+}
+
+const PARKED: i32 = 1;
+const DONE: i32 = 0;
+
+thread_local! {
+    /// The workflow of this instance between two turns. An instance serves one
+    /// invocation.
+    static RUNNING: RefCell<Option<Execution>> = const { RefCell::new(None) };
+}
+
+/// The version of the ABI.
+pub fn abi() -> i32 {
+    logging::init();
+    1
+}
+
+/// Hands the manifest over.
+pub fn describe(module: &Module) {
+    give(&module.manifest().encode());
+}
+
+/// Begins an invocation.
+pub fn start(module: &Module, len: usize) -> i32 {
+    let invocation = match Invocation::decode(&take(len)) {
+        Ok(invocation) => invocation,
+        Err(e) => return finish(malformed(format!("the invocation does not decode: {e}"))),
+    };
+    match module.start(Rc::new(WasmHost), invocation) {
+        Started::Over(outcome) => finish(outcome),
+        Started::Workflow(execution) => proceed(execution),
+    }
+}
+
+/// Goes on with a workflow.
+pub fn resume(len: usize) -> i32 {
+    let resume = match Resume::decode(&take(len)) {
+        Ok(resume) => resume,
+        Err(e) => return finish(malformed(format!("the deliveries do not decode: {e}"))),
+    };
+    let Some(execution) = RUNNING.take() else {
+        let message = "cruster_resume was called with no workflow under way";
+        return finish(failed(codes::GUEST_PROTOCOL.fault(message)));
+    };
+    execution.resume(resume);
+    proceed(execution)
+}
+
+/// Keeps the workflow for its next turn, unless it is over.
+fn proceed(execution: Execution) -> i32 {
+    if let Some(outcome) = execution.outcome() {
+        // The instance goes away as a whole: nothing needs to be dropped.
+        std::mem::forget(execution);
+        return finish(outcome);
+    }
+    RUNNING.set(Some(execution));
+    PARKED
+}
+
+fn finish(outcome: Outcome) -> i32 {
+    give(&outcome.encode());
+    DONE
+}
+
+fn malformed(message: String) -> Outcome {
+    failed(codes::BAD_BODY.fault(message))
+}
+
+fn failed(fault: Fault) -> Outcome {
+    Outcome { error: Some(Box::new(fault)), value: None }
+}
+
+/// Fetches the pending input of `len` bytes.
+fn take(len: usize) -> Vec<u8> {
+    let mut b = vec![0; len];
+    if len > 0 {
+        // SAFETY: the host writes exactly the `len` bytes that are pending.
+        unsafe { import_input(b.as_mut_ptr()) };
+    }
+    b
+}
+
+/// Hands bytes to the host.
+fn give(b: &[u8]) {
+    // SAFETY: the host reads the slice and keeps nothing of it.
+    unsafe { import_output(b.as_ptr(), b.len()) };
+}
+
+/// Writes one record to the host's log.
+pub(crate) fn log(level: i32, text: &str) {
+    // SAFETY: the host reads the text and keeps nothing of it.
+    unsafe { import_log(level, text.as_ptr(), text.len()) };
+}
+
+/// The host behind the imports.
+struct WasmHost;
+
+impl Host for WasmHost {
+    fn issue(&self, op: &'static Call, body: &[u8]) -> Result<u32, Fault> {
+        match invoke(op, body) {
+            n if n > 0 => Ok(n as u32),
+            n => Err(refusal(op.name, n)),
+        }
+    }
+
+    fn cancel(&self, op: u32) {
+        // SAFETY: takes a number.
+        unsafe { import_cancel(op) };
+    }
+
+    fn perform(&self, call: &'static Call, body: &[u8]) -> Result<Vec<u8>, Fault> {
+        match invoke(call, body) {
+            n if n >= 0 => Ok(take(n as usize)),
+            n => Err(refusal(call.name, n)),
+        }
+    }
+}
+
+fn invoke(call: &Call, body: &[u8]) -> i32 {
+    // SAFETY: the host reads the body and keeps nothing of it.
+    unsafe { (call.import)(body.as_ptr(), body.len()) }
+}
+
+/// Fetches the error that a result of -n announces.
+fn refusal(name: &str, n: i32) -> Fault {
+    Fault::decode(&take(n.unsigned_abs() as usize)).unwrap_or_else(|e| {
+        codes::GUEST_PROTOCOL.fault(format!("the host refused {name} for a reason that does not decode: {e}"))
+    })
+}

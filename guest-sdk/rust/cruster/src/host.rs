@@ -1,0 +1,63 @@
+//! The other side of the boundary.
+
+use crate::wire::Fault;
+
+/// One function of the host: a durable op or an immediate call.
+///
+/// Inside a module it also holds the import. Each function of the SDK names the
+/// one it needs, so that the linker drops those of all functions that a module
+/// does not use, and the imports of a module show what it can do.
+pub struct Call {
+    /// The name of the import.
+    pub name: &'static str,
+    #[cfg(target_family = "wasm")]
+    pub(crate) import: unsafe extern "C" fn(*const u8, usize) -> i32,
+}
+
+macro_rules! calls {
+    ($($name:ident = $import:ident $wire:literal;)*) => {
+        #[cfg(target_family = "wasm")]
+        mod imports {
+            #[link(wasm_import_module = "cruster")]
+            unsafe extern "C" {
+                $(
+                    #[link_name = $wire]
+                    pub(super) fn $import(ptr: *const u8, len: usize) -> i32;
+                )*
+            }
+        }
+        $(
+            pub(crate) static $name: Call = Call {
+                name: $wire,
+                #[cfg(target_family = "wasm")]
+                import: imports::$import,
+            };
+        )*
+    };
+}
+
+calls! {
+    SLEEP = sleep "sleep";
+    ACTIVITY = activity "activity";
+    DEFERRED = deferred "deferred";
+    RESOLVE = resolve "resolve";
+    CALL = call "call";
+    SEND = send "send";
+    POLL = poll "poll";
+    INTERRUPTED = interrupted "interrupted";
+    TX_EXEC = tx_exec "tx_exec";
+    TX_QUERY = tx_query "tx_query";
+    HTTP = http "http";
+    CONFIG = config "config";
+}
+
+/// Whoever performs what a module asks for: the host behind the imports, or a
+/// test.
+pub trait Host {
+    /// Asks for a durable op and returns its number, or why it was refused.
+    fn issue(&self, op: &'static Call, body: &[u8]) -> Result<u32, Fault>;
+    /// Says that nobody waits for the op any more.
+    fn cancel(&self, op: u32);
+    /// Performs an immediate call and returns its reply.
+    fn perform(&self, call: &'static Call, body: &[u8]) -> Result<Vec<u8>, Fault>;
+}

@@ -1,0 +1,227 @@
+//! HTTP.
+
+use std::time::Duration;
+
+use crate::activity::Attempt;
+use crate::bytes::Bytes;
+use crate::definition::{clamp, nanos};
+use crate::error::{Error, Result};
+use crate::host::HTTP;
+use crate::wire;
+
+/// Calls out from an activity; see
+/// [`ActivityContext::http`](crate::ActivityContext::http). A module has no
+/// sockets: the host makes the call, if the deployment was granted the host that
+/// it goes to.
+///
+/// ```ignore
+/// let answer = self.http()
+///     .post("https://payments.example.com/charges")
+///     .header("Idempotency-Key", self.idempotency_key())
+///     .body("cents=300")
+///     .send()?
+///     .error_for_status()?;
+/// ```
+pub struct Http {
+    attempt: Attempt,
+}
+
+impl Http {
+    pub(crate) fn new(attempt: Attempt) -> Self {
+        Http { attempt }
+    }
+
+    /// A request to fetch a URL.
+    pub fn get(&self, url: impl Into<String>) -> HttpRequestBuilder {
+        self.request("GET", url)
+    }
+
+    /// A request to send something.
+    pub fn post(&self, url: impl Into<String>) -> HttpRequestBuilder {
+        self.request("POST", url)
+    }
+
+    /// A request to put something.
+    pub fn put(&self, url: impl Into<String>) -> HttpRequestBuilder {
+        self.request("PUT", url)
+    }
+
+    /// A request to delete something.
+    pub fn delete(&self, url: impl Into<String>) -> HttpRequestBuilder {
+        self.request("DELETE", url)
+    }
+
+    /// A request with any method.
+    pub fn request(&self, method: impl Into<String>, url: impl Into<String>) -> HttpRequestBuilder {
+        HttpRequestBuilder {
+            attempt: self.attempt.clone(),
+            request: HttpRequest { method: method.into(), url: url.into(), ..HttpRequest::default() },
+        }
+    }
+}
+
+/// A request in the making.
+#[must_use = "a request is made only when it is sent"]
+pub struct HttpRequestBuilder {
+    attempt: Attempt,
+    request: HttpRequest,
+}
+
+impl HttpRequestBuilder {
+    /// Adds a header. Headers are sent in this order.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.request.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// What is sent: text or bytes.
+    pub fn body(mut self, body: impl Into<Bytes>) -> Self {
+        self.request.body = Some(body.into());
+        self
+    }
+
+    /// Sends a text that is JSON, with the header that says so. Encode it with the
+    /// library of your choice.
+    pub fn json(self, text: impl Into<String>) -> Self {
+        self.header("Content-Type", "application/json").body(text.into())
+    }
+
+    /// Bounds the call. Defaults to the host's own limit.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.request.timeout = Some(limit);
+        self
+    }
+
+    /// Makes the call. The error tells that there was no answer; an answer with an
+    /// unwelcome status is no error, see [`HttpResponse::error_for_status`].
+    pub fn send(self) -> Result<HttpResponse> {
+        let reply: wire::HTTPResponse = self.attempt.perform(&HTTP, &self.request.into_wire())?;
+        Ok(HttpResponse::from_wire(reply))
+    }
+}
+
+/// A request, as a test's handler sees it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HttpRequest {
+    /// `GET`, `POST` and so on.
+    pub method: String,
+    /// Absolute, http or https.
+    pub url: String,
+    /// Names and values, in the order in which they are sent.
+    pub headers: Vec<(String, String)>,
+    /// What is sent.
+    pub body: Option<Bytes>,
+    /// Bounds the call.
+    pub timeout: Option<Duration>,
+}
+
+impl HttpRequest {
+    /// The first value of a header, whatever its case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        find(&self.headers, name)
+    }
+
+    fn into_wire(self) -> wire::HTTPRequest {
+        wire::HTTPRequest {
+            body: self.body.map(Bytes::into_vec),
+            headers: self.headers.into_iter().map(|(name, value)| wire::Header { name, value }).collect(),
+            method: self.method,
+            timeout: self.timeout.map_or(0, |d| clamp(nanos(d))),
+            url: self.url,
+        }
+    }
+
+    #[cfg_attr(target_family = "wasm", allow(dead_code))] // for the test kit
+    pub(crate) fn from_wire(r: wire::HTTPRequest) -> Self {
+        HttpRequest {
+            method: r.method,
+            url: r.url,
+            headers: r.headers.into_iter().map(|h| (h.name, h.value)).collect(),
+            body: r.body.map(Bytes),
+            timeout: u64::try_from(r.timeout).ok().filter(|n| *n > 0).map(Duration::from_nanos),
+        }
+    }
+}
+
+/// The answer to a request, whatever its status.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HttpResponse {
+    /// 200 and so on.
+    pub status: u16,
+    /// Names and values, sorted by name.
+    pub headers: Vec<(String, String)>,
+    /// What came.
+    pub body: Bytes,
+}
+
+impl HttpResponse {
+    /// An answer, for a test's handler.
+    pub fn new(status: u16, body: impl Into<Bytes>) -> Self {
+        HttpResponse { status, headers: Vec::new(), body: body.into() }
+    }
+
+    /// The first value of a header, whatever its case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        find(&self.headers, name)
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> Result<&str> {
+        std::str::from_utf8(&self.body).map_err(|e| Error::from(e).context("the body of the response"))
+    }
+
+    /// The answer, if its status is below 400. Otherwise an error of type
+    /// `http_status`; it is retryable for those that may pass: 408, 425, 429 and
+    /// from 500 on.
+    pub fn error_for_status(self) -> Result<Self> {
+        if self.status < 400 {
+            return Ok(self);
+        }
+        let mut message = format!("the answer has status {}", self.status);
+        let excerpt = excerpt(&self.body);
+        if !excerpt.is_empty() {
+            message = format!("{message}: {excerpt}");
+        }
+        let passing = matches!(self.status, 408 | 425 | 429 | 500..);
+        Err(Error::from_fault(wire::Fault {
+            kind: "http_status".to_owned(),
+            message,
+            retryable: passing,
+            ..wire::Fault::default()
+        }))
+    }
+
+    fn from_wire(r: wire::HTTPResponse) -> Self {
+        HttpResponse {
+            status: u16::try_from(r.status).unwrap_or(0),
+            headers: r.headers.into_iter().map(|h| (h.name, h.value)).collect(),
+            body: Bytes(r.body.unwrap_or_default()),
+        }
+    }
+
+    #[cfg_attr(target_family = "wasm", allow(dead_code))] // for the test kit
+    pub(crate) fn into_wire(self) -> wire::HTTPResponse {
+        let mut headers: Vec<wire::Header> =
+            self.headers.into_iter().map(|(name, value)| wire::Header { name, value }).collect();
+        headers.sort_by(|a, b| a.name.cmp(&b.name));
+        wire::HTTPResponse { body: Some(self.body.into_vec()), headers, status: i64::from(self.status) }
+    }
+}
+
+fn find<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
+}
+
+/// The beginning of a body, as text for a message.
+fn excerpt(body: &[u8]) -> String {
+    const MOST: usize = 200;
+    let mut text = String::new();
+    for chunk in body[..body.len().min(MOST)].utf8_chunks() {
+        text.push_str(chunk.valid());
+    }
+    let mut text = text.trim().to_owned();
+    if body.len() > MOST {
+        text.push('…');
+    }
+    text
+}

@@ -1,0 +1,46 @@
+//! The `log` facade: records go to the host's log, or to the test's.
+
+use log::{Level, LevelFilter, Log, Metadata, Record};
+
+/// The level of a record, as the host numbers them.
+fn level_number(level: Level) -> i32 {
+    match level {
+        Level::Error => 8,
+        Level::Warn => 4,
+        Level::Info => 0,
+        Level::Debug | Level::Trace => -4,
+    }
+}
+
+struct HostLog;
+
+impl Log for HostLog {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        write(level_number(record.level()), &record.args().to_string());
+    }
+
+    fn flush(&self) {}
+}
+
+/// Sends records here. If the program has a logger of its own, that one stays.
+pub(crate) fn init() {
+    if log::set_logger(&HostLog).is_ok() {
+        log::set_max_level(LevelFilter::Trace);
+    }
+    #[cfg(all(target_family = "wasm", not(target_os = "wasi")))]
+    std::panic::set_hook(Box::new(|panic| write(level_number(Level::Error), &panic.to_string())));
+}
+
+#[cfg(target_family = "wasm")]
+fn write(level: i32, text: &str) {
+    crate::exports::log(level, text);
+}
+
+#[cfg(not(target_family = "wasm"))]
+fn write(level: i32, text: &str) {
+    crate::testing::log(level, text);
+}

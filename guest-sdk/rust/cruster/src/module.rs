@@ -1,0 +1,278 @@
+//! A module: its workflows, its activities, its migrations.
+
+use std::rc::Rc;
+
+use crate::activity::Attempt;
+use crate::codes;
+use crate::definition::{ActivityDefinition, Migration, WorkflowDefinition};
+use crate::execution::Execution;
+use crate::host::Host;
+use crate::names::{self, fail, same};
+use crate::schema::Shape;
+use crate::wire::{self, ActivityInfo, Invocation, Manifest, Outcome, WorkflowInfo};
+
+/// What the manifest calls this SDK.
+const SDK: &str = concat!("rust/", env!("CARGO_PKG_VERSION"));
+
+/// Everything that a module contains; [`module!`](crate::module) makes it.
+pub struct Module {
+    workflows: &'static [&'static WorkflowDefinition],
+    migrations: &'static [Migration],
+}
+
+impl Module {
+    /// Puts a module together.
+    ///
+    /// # Panics
+    ///
+    /// If a name cannot be one or is taken, or if there are two migrations of a
+    /// version. In a constant that is an error of the compiler.
+    pub const fn new(workflows: &'static [&'static WorkflowDefinition], migrations: &'static [Migration]) -> Self {
+        assert!(!workflows.is_empty(), "a module needs a workflow at least");
+        let mut w = 0;
+        while w < workflows.len() {
+            names::check("the workflow name", workflows[w].name);
+            let mut other = 0;
+            while other < w {
+                if same(workflows[w].name, workflows[other].name) {
+                    fail(&["the module has two workflows named `", workflows[w].name, "`"]);
+                }
+                other += 1;
+            }
+            w += 1;
+        }
+        check_activities(workflows);
+        check_migrations(migrations);
+        Module { workflows, migrations }
+    }
+
+    /// The migrations, as they were given.
+    pub fn migrations(&self) -> &'static [Migration] {
+        self.migrations
+    }
+
+    pub(crate) fn workflow(&self, name: &str) -> Option<&'static WorkflowDefinition> {
+        self.workflows.iter().copied().find(|w| w.name == name)
+    }
+
+    pub(crate) fn activity(&self, name: &str) -> Option<&'static ActivityDefinition> {
+        self.activities().find(|a| a.name == name)
+    }
+
+    fn activities(&self) -> impl Iterator<Item = &'static ActivityDefinition> {
+        self.workflows.iter().flat_map(|w| w.activities.iter().chain(w.groups.iter().copied().flatten()))
+    }
+
+    /// Describes the module.
+    pub fn manifest(&self) -> Manifest {
+        let mut activities: Vec<ActivityInfo> = self.activities().map(activity_info).collect();
+        activities.sort_by(|a, b| a.name.cmp(&b.name));
+        activities.dedup_by(|a, b| a.name == b.name);
+        let mut workflows: Vec<WorkflowInfo> = self.workflows.iter().map(|w| workflow_info(w)).collect();
+        workflows.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut migrations: Vec<wire::Migration> = self.migrations.iter().map(migration_info).collect();
+        migrations.sort_by(|a, b| (a.version, &a.dialect).cmp(&(b.version, &b.dialect)));
+        Manifest {
+            activities: Some(activities),
+            migrations: (!migrations.is_empty()).then_some(migrations),
+            sdk: SDK.to_owned(),
+            workflows: Some(workflows),
+        }
+    }
+
+    /// Begins an invocation. A workflow that now waits is to be resumed; all else
+    /// is over at once.
+    pub(crate) fn start(&self, host: Rc<dyn Host>, invocation: Invocation) -> Started {
+        match invocation.kind.as_str() {
+            "workflow" => match self.workflow(&invocation.name) {
+                None => Started::Over(unknown_workflow(&invocation.name)),
+                Some(workflow) => Started::Workflow(Execution::start(host, workflow, invocation)),
+            },
+            "activity" => Started::Over(match self.activity(&invocation.name) {
+                None => failed(&codes::UNKNOWN_ACTIVITY, format!("the module has no activity {:?}", invocation.name)),
+                Some(activity) => (activity.run)(Attempt::new(host, invocation)),
+            }),
+            "key" => Started::Over(self.key(&invocation)),
+            kind => {
+                let message = format!("the SDK knows no invocation of kind {kind:?}");
+                Started::Over(failed(&codes::UNKNOWN_INVOKE, message))
+            }
+        }
+    }
+
+    /// Computes the idempotency key of a request.
+    fn key(&self, invocation: &Invocation) -> Outcome {
+        let name = &invocation.name;
+        let Some(workflow) = self.workflow(name) else { return unknown_workflow(name) };
+        match workflow.key_fn {
+            None => failed(&codes::UNKNOWN_INVOKE, format!("workflow {name:?} has no key function")),
+            Some(key) => key(invocation.body.as_deref().unwrap_or_default()),
+        }
+    }
+}
+
+/// What became of the beginning of an invocation.
+pub(crate) enum Started {
+    Workflow(Execution),
+    Over(Outcome),
+}
+
+fn unknown_workflow(name: &str) -> Outcome {
+    failed(&codes::UNKNOWN_INVOKE, format!("the module has no workflow {name:?}"))
+}
+
+fn failed(code: &codes::Code, message: String) -> Outcome {
+    Outcome { error: Some(Box::new(code.fault(message))), value: None }
+}
+
+fn shape(f: fn() -> Shape) -> Option<Box<wire::Schema>> {
+    Some(Box::new(f().into_wire()))
+}
+
+fn workflow_info(w: &WorkflowDefinition) -> WorkflowInfo {
+    WorkflowInfo {
+        input: shape(w.input),
+        key: w.key.name().to_owned(),
+        name: w.name.to_owned(),
+        output: shape(w.output),
+    }
+}
+
+fn activity_info(a: &'static ActivityDefinition) -> ActivityInfo {
+    ActivityInfo {
+        input: shape(a.input),
+        name: a.name.to_owned(),
+        output: shape(a.output),
+        retry: a.retry.to_wire(),
+        timeout: crate::definition::clamp(a.timeout),
+    }
+}
+
+fn migration_info(m: &Migration) -> wire::Migration {
+    wire::Migration {
+        dialect: m.dialect.to_owned(),
+        name: m.name.to_owned(),
+        sql: m.sql.to_owned(),
+        version: i64::from(m.version),
+    }
+}
+
+/// The lists of activities of all workflows, one after the other.
+const fn activity_list(
+    workflows: &[&'static WorkflowDefinition],
+    n: usize,
+) -> Option<&'static [ActivityDefinition]> {
+    let mut left = n;
+    let mut w = 0;
+    while w < workflows.len() {
+        if left == 0 {
+            return Some(workflows[w].activities);
+        }
+        left -= 1;
+        if left < workflows[w].groups.len() {
+            return Some(workflows[w].groups[left]);
+        }
+        left -= workflows[w].groups.len();
+        w += 1;
+    }
+    None
+}
+
+const fn check_activities(workflows: &[&'static WorkflowDefinition]) {
+    let mut l = 0;
+    while let Some(list) = activity_list(workflows, l) {
+        let mut a = 0;
+        while a < list.len() {
+            names::check("the activity name", list[a].name);
+            check_activity(workflows, &list[a]);
+            a += 1;
+        }
+        l += 1;
+    }
+}
+
+/// Holds one activity against all: those of its name must be itself.
+const fn check_activity(workflows: &[&'static WorkflowDefinition], activity: &ActivityDefinition) {
+    let mut l = 0;
+    while let Some(list) = activity_list(workflows, l) {
+        let mut a = 0;
+        while a < list.len() {
+            let other = &list[a];
+            if same(other.name, activity.name) && !same(other.origin, activity.origin) {
+                fail(&[
+                    "the module has two activities named `",
+                    activity.name,
+                    "`: ",
+                    other.origin,
+                    " and ",
+                    activity.origin,
+                    "; give one of them another name with #[activity(name = \"…\")]",
+                ]);
+            }
+            a += 1;
+        }
+        l += 1;
+    }
+}
+
+const fn check_migrations(migrations: &[Migration]) {
+    let mut m = 0;
+    while m < migrations.len() {
+        let mut o = 0;
+        while o < m {
+            let (one, two) = (&migrations[o], &migrations[m]);
+            let overlap = one.dialect.is_empty() || two.dialect.is_empty() || same(one.dialect, two.dialect);
+            if one.version == two.version && overlap {
+                fail(&["two migrations have the same version: `", one.name, "` and `", two.name, "`"]);
+            }
+            o += 1;
+        }
+        m += 1;
+    }
+}
+
+/// Declares what a module contains, and exports it to the host.
+///
+/// ```ignore
+/// cruster::module! {
+///     workflows: [ProcessOrder, NotifyCustomer],
+///     migrations: [Migration::new(1, "orders", include_str!("../migrations/1.sql"))],
+/// }
+/// ```
+///
+/// It defines the static `MODULE`, for tests. Activities come with the workflows
+/// that use them. A name that stands for two things is an error of the compiler.
+#[macro_export]
+macro_rules! module {
+    (workflows: [$($workflow:path),+ $(,)?] $(, migrations: [$($migration:expr),* $(,)?])? $(,)?) => {
+        /// What this module contains.
+        pub static MODULE: $crate::Module = $crate::Module::new(
+            &[$(&<$workflow as $crate::Workflow>::DEFINITION),+],
+            &[$($($migration),*)?],
+        );
+
+        #[cfg(target_family = "wasm")]
+        #[doc(hidden)]
+        mod __cruster_exports {
+            #[unsafe(no_mangle)]
+            extern "C" fn cruster_abi() -> i32 {
+                $crate::__private::exports::abi()
+            }
+
+            #[unsafe(no_mangle)]
+            extern "C" fn cruster_describe() {
+                $crate::__private::exports::describe(&super::MODULE);
+            }
+
+            #[unsafe(no_mangle)]
+            extern "C" fn cruster_start(len: usize) -> i32 {
+                $crate::__private::exports::start(&super::MODULE, len)
+            }
+
+            #[unsafe(no_mangle)]
+            extern "C" fn cruster_resume(len: usize) -> i32 {
+                $crate::__private::exports::resume(len)
+            }
+        }
+    };
+}

@@ -1,0 +1,65 @@
+//! Names of workflows, activities and deferreds, checked while the module is
+//! compiled.
+
+/// The longest name, in bytes.
+const MAX_NAME: usize = 128;
+
+/// Fails unless `name` can name something; `what` begins the message.
+///
+/// # Panics
+///
+/// If it cannot.
+pub const fn check(what: &str, name: &str) {
+    let b = name.as_bytes();
+    if b.is_empty() || b.len() > MAX_NAME {
+        fail(&[what, " `", name, "` must have 1 to 128 bytes"]);
+    }
+    if !b[0].is_ascii_alphabetic() {
+        fail(&[what, " `", name, "` must start with a letter"]);
+    }
+    let mut i = 0;
+    while i < b.len() {
+        if !b[i].is_ascii_alphanumeric() && b[i] != b'_' && b[i] != b'-' && b[i] != b'.' {
+            fail(&[what, " `", name, "` may hold only letters, digits, `_`, `-` and `.`"]);
+        }
+        i += 1;
+    }
+}
+
+/// Equality of strings in constants.
+pub(crate) const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+/// Panics with a message of several parts. Constants cannot format, so the
+/// parts are copied together here.
+pub(crate) const fn fail(parts: &[&str]) -> ! {
+    let mut text = [0u8; 512];
+    let mut n = 0;
+    let mut p = 0;
+    while p < parts.len() {
+        let part = parts[p].as_bytes();
+        let mut i = 0;
+        while i < part.len() && n < text.len() {
+            text[n] = part[i];
+            n += 1;
+            i += 1;
+        }
+        p += 1;
+    }
+    match std::str::from_utf8(text.split_at(n).0) {
+        Ok(message) => panic!("{}", message),
+        Err(_) => panic!("a name is too long or not acceptable"),
+    }
+}

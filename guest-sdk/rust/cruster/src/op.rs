@@ -1,0 +1,99 @@
+//! Durable ops as futures.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use serde::de::DeserializeOwned;
+
+use crate::codec;
+use crate::codes;
+use crate::error::{Error, Result};
+use crate::execution::ContextCore;
+use crate::host::Call;
+
+/// An op of which nothing is known but its bytes. It is issued when it is first
+/// polled, and cancelled when it is dropped before its result is there.
+pub(crate) struct RawOp {
+    core: ContextCore,
+    state: State,
+}
+
+enum State {
+    /// To be issued; or what it cannot be issued for.
+    New(&'static Call, Result<Vec<u8>>),
+    Issued { op: u32, shielded: bool, wait: u64 },
+    Over,
+}
+
+impl RawOp {
+    pub(crate) fn new(core: ContextCore, call: &'static Call, body: Result<Vec<u8>>) -> Self {
+        RawOp { core, state: State::New(call, body) }
+    }
+}
+
+impl Future for RawOp {
+    type Output = Result<Vec<u8>>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        if matches!(this.state, State::New(..)) {
+            if let State::New(call, body) = std::mem::replace(&mut this.state, State::Over) {
+                let op = this.core.issue(call, &body?)?;
+                this.state = State::Issued { op, shielded: this.core.shielded(), wait: 0 };
+            }
+        }
+        let State::Issued { op, shielded, wait } = &mut this.state else {
+            panic!("a durable call was polled after its end");
+        };
+        let poll = this.core.poll_op(*op, *shielded, wait, cx);
+        if poll.is_ready() {
+            this.state = State::Over;
+        }
+        poll
+    }
+}
+
+impl Drop for RawOp {
+    fn drop(&mut self) {
+        if let State::Issued { op, wait, .. } = self.state {
+            self.core.cancel(op, wait);
+        }
+    }
+}
+
+/// A durable call that yields a `T`: a sleep, a deferred, a call of another
+/// workflow.
+///
+/// It does nothing until it is awaited (or polled by [`join!`](crate::join),
+/// [`select!`](crate::select) and the like). Dropping it before its end gives it
+/// up: the host stops what has not begun yet.
+#[must_use = "durable calls do nothing unless they are awaited"]
+pub struct Op<T> {
+    raw: RawOp,
+    what: String,
+    result: PhantomData<fn() -> T>,
+}
+
+impl<T: DeserializeOwned> Op<T> {
+    pub(crate) fn new(core: &ContextCore, call: &'static Call, what: String, body: Result<Vec<u8>>) -> Self {
+        Op { raw: RawOp::new(core.clone(), call, body), what, result: PhantomData }
+    }
+}
+
+impl<T: DeserializeOwned> Future for Op<T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T>> {
+        match Pin::new(&mut self.raw).poll(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(raw) => Poll::Ready(raw.and_then(|raw| decode_result(&self.what, &raw))),
+        }
+    }
+}
+
+pub(crate) fn decode_result<T: DeserializeOwned>(what: &str, raw: &[u8]) -> Result<T> {
+    codec::decode(raw)
+        .map_err(|e| Error::with_code(&codes::BAD_BODY, format!("the result of {what} does not fit: {e}")))
+}

@@ -1,0 +1,36 @@
+//! What the macros expand to. Nothing of it is for use by hand.
+//!
+//! `tests/expanded.rs` is the expansion of a workflow and a group, written out.
+//! Where it and the contract that the macros were written against differ, this
+//! holds:
+//!
+//! - `ActivityDefinition` has a field `origin`, a path that tells where the
+//!   activity is defined: `concat!(module_path!(), "::Payments::charge")`. The
+//!   same name with another origin is refused by `module!`.
+//! - `WorkflowDefinition::key_fn` is `Option<fn(&[u8]) -> Outcome>`; its body is
+//!   one call of [`derive_key`].
+//! - Retry policies are [`RetryPolicy`]: `backoff: Some(Backoff::__of(exponential,
+//!   base_in_nanoseconds_or_0))`, or `None` if neither backoff nor base was given.
+//!   `timeout` is in nanoseconds, 0 if it was not given.
+//! - Layers and views are `Clone` and implement `InWorkflow`, whose one method
+//!   `context` is hidden from docs.
+//! - An activity of several parameters has an input struct with derived
+//!   `Serialize`, `Deserialize` (`#[serde(crate = "::cruster::serde")]`) and
+//!   `Schema`; one without parameters has the input `()`.
+//! - Keys of activities (`#[activity(key = |…| …)]`) are applied with
+//!   `ActivityCall::key` by the stub.
+//! - `spawn` and `join!` take futures of `Result<T, Error>`.
+
+pub use crate::activity::{ActivityContext, Attempt, run_activity};
+pub use crate::activity_call::activity_call;
+pub use crate::combine::{Join, Select, Selected};
+pub use crate::context::{InWorkflow, WorkflowContext};
+pub use crate::definition::{ActivityDefinition, Backoff, KeyMode, RetryPolicy, WorkflowDefinition};
+pub use crate::execution::{ContextCore, LocalFuture, Start};
+pub use crate::host::{Call, Host};
+pub use crate::schema::{Field, Shape};
+pub use crate::wire;
+pub use crate::workflow::{client, derive_key, run_workflow};
+
+#[cfg(target_family = "wasm")]
+pub use crate::exports;

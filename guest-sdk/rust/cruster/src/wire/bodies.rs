@@ -1,0 +1,201 @@
+//! The bodies of the guest ABI, field by field as its specification has them.
+
+use super::{Binary, Malformed, Reader, Wire, put_map, put_str};
+use crate::value::Value;
+
+/// Declares a body. Fields stand in the alphabetical order of their names on
+/// the wire, which is given where it is no Rust name.
+macro_rules! body {
+    ($(#[$doc:meta])* $name:ident { $($field:ident $(= $wire:literal)? : $ty:ty),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Default, PartialEq)]
+        #[allow(missing_docs)] // the specification describes the fields
+        pub struct $name { $(pub $field: $ty),* }
+
+        impl Wire for $name {
+            fn put(&self, out: &mut Vec<u8>) {
+                const NAMES: &[&str] = &[$(body!(@name $field $($wire)?)),*];
+                put_map(out, NAMES.len());
+                $(
+                    put_str(out, body!(@name $field $($wire)?));
+                    self.$field.put(out);
+                )*
+            }
+
+            #[allow(unused_mut, unused_variables)] // a body may have no fields
+            fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
+                let mut body = Self::default();
+                r.enter()?;
+                for _ in 0..r.map()? {
+                    let name = r.str()?;
+                    $(
+                        if name == body!(@name $field $($wire)?) {
+                            body.$field = Wire::take(r)?;
+                            continue;
+                        }
+                    )*
+                    r.skip()?;
+                }
+                r.leave();
+                Ok(body)
+            }
+        }
+    };
+    (@name $field:ident) => { stringify!($field) };
+    (@name $field:ident $wire:literal) => { $wire };
+}
+
+body! {
+    /// What `cruster_start` is to do.
+    Invocation {
+        attempt: i64,
+        body: Binary,
+        execution: String,
+        idempotency_key: String,
+        kind: String,
+        name: String,
+        namespace: String,
+        time: i64,
+    }
+}
+body! {
+    /// What `cruster_resume` goes on with.
+    Resume { deliveries: Vec<Delivery>, time: i64 }
+}
+body! {
+    /// The result of an op.
+    Delivery { error: Option<Box<Fault>>, op: u32, value: Binary }
+}
+body! {
+    /// How an invocation ended.
+    Outcome { error: Option<Box<Fault>>, value: Binary }
+}
+body! {
+    /// A failure, as it crosses the boundary. The specification calls it Error.
+    Fault {
+        code: String,
+        details: Binary,
+        hint: String,
+        message: String,
+        retryable: bool,
+        kind = "type": String,
+    }
+}
+body! {
+    /// Waits for some time.
+    Sleep { duration: i64, name: String }
+}
+body! {
+    /// Performs an activity.
+    Activity { input: Binary, key: String, name: String, retry: Retry, timeout: i64 }
+}
+body! {
+    /// What happens after a failed attempt.
+    Retry { backoff: String, base: i64, jitter: f64, retries: u32 }
+}
+body! {
+    /// Waits for a promise.
+    Deferred { name: String }
+}
+body! {
+    /// Settles a promise.
+    Resolve { error: Option<Box<Fault>>, execution: String, name: String, value: Binary }
+}
+body! {
+    /// Starts a workflow, or finds its execution.
+    Call { input: Binary, key: String, key_mode: String, workflow: String }
+}
+body! {
+    /// Looks at an execution.
+    Poll { execution: String }
+}
+body! {
+    /// What a poll sees.
+    PollReply { outcome: Option<Box<Outcome>>, state: String }
+}
+body! {
+    /// Waits for a request to stop.
+    Interrupted {}
+}
+body! {
+    /// A request to stop.
+    Interruption { reason: String }
+}
+body! {
+    /// A statement.
+    SQL { args: Binary, query: String }
+}
+body! {
+    /// What a statement did.
+    ExecReply { rows_affected: i64 }
+}
+body! {
+    /// What a query found.
+    QueryReply { columns: Vec<String>, rows: Vec<Vec<Value>> }
+}
+body! {
+    /// A line of the head of an HTTP message.
+    Header { name: String, value: String }
+}
+body! {
+    /// A call to elsewhere.
+    HTTPRequest { body: Binary, headers: Vec<Header>, method: String, timeout: i64, url: String }
+}
+body! {
+    /// Its answer.
+    HTTPResponse { body: Binary, headers: Vec<Header>, status: i64 }
+}
+body! {
+    /// Asks for a configured value.
+    ConfigRequest { name: String }
+}
+body! {
+    /// A configured value.
+    ConfigReply { found: bool, value: String }
+}
+body! {
+    /// What a module contains.
+    Manifest {
+        activities: Option<Vec<ActivityInfo>>,
+        migrations: Option<Vec<Migration>>,
+        sdk: String,
+        workflows: Option<Vec<WorkflowInfo>>,
+    }
+}
+body! {
+    /// A workflow of a module.
+    WorkflowInfo {
+        input: Option<Box<Schema>>,
+        key: String,
+        name: String,
+        output: Option<Box<Schema>>,
+    }
+}
+body! {
+    /// An activity of a module.
+    ActivityInfo {
+        input: Option<Box<Schema>>,
+        name: String,
+        output: Option<Box<Schema>>,
+        retry: Retry,
+        timeout: i64,
+    }
+}
+body! {
+    /// A step of the SQL schema.
+    Migration { dialect: String, name: String, sql: String, version: i64 }
+}
+body! {
+    /// The shape of a value.
+    Schema {
+        bits: i64,
+        elem: Option<Box<Schema>>,
+        fields: Option<Vec<Field>>,
+        nullable: bool,
+        kind = "type": String,
+    }
+}
+body! {
+    /// A field of a struct.
+    Field { name: String, required: bool, schema: Option<Box<Schema>> }
+}

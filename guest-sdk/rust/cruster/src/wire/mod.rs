@@ -1,0 +1,42 @@
+//! The bodies that cross the boundary between a module and its host, and how
+//! they are written: MessagePack maps whose fields are all there, in
+//! alphabetical order, in shortest form.
+//!
+//! The encoding of an application's own values is in [`crate::codec`].
+
+mod bodies;
+mod reader;
+mod writer;
+
+pub use bodies::*;
+pub use reader::{Malformed, Reader};
+pub(crate) use writer::{put_bin, put_ext, put_float, put_int, put_map, put_str, put_uint};
+
+/// Something with a place in a body.
+pub trait Wire: Sized {
+    /// Appends the encoding.
+    fn put(&self, out: &mut Vec<u8>);
+    /// Takes one off the front.
+    fn take(r: &mut Reader<'_>) -> Result<Self, Malformed>;
+
+    /// The encoding as bytes of its own.
+    fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(64);
+        self.put(&mut out);
+        out
+    }
+
+    /// Decodes one value and refuses bytes behind it.
+    fn decode(data: &[u8]) -> Result<Self, Malformed> {
+        let mut r = Reader::new(data);
+        let value = Self::take(&mut r)?;
+        r.end()?;
+        Ok(value)
+    }
+}
+
+/// Bytes that may be absent, which is something else than empty.
+pub type Binary = Option<Vec<u8>>;
+
+/// The encoding of nil: the value of an op that yields nothing.
+pub const NIL: &[u8] = &[0xc0];

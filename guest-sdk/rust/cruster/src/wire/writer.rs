@@ -1,0 +1,191 @@
+//! Appending MessagePack in shortest form.
+
+pub(crate) fn put_uint(out: &mut Vec<u8>, n: u64) {
+    if n <= 0x7f {
+        out.push(n as u8);
+    } else if let Ok(n) = u8::try_from(n) {
+        out.extend_from_slice(&[0xcc, n]);
+    } else if let Ok(n) = u16::try_from(n) {
+        out.push(0xcd);
+        out.extend_from_slice(&n.to_be_bytes());
+    } else if let Ok(n) = u32::try_from(n) {
+        out.push(0xce);
+        out.extend_from_slice(&n.to_be_bytes());
+    } else {
+        out.push(0xcf);
+        out.extend_from_slice(&n.to_be_bytes());
+    }
+}
+
+pub(crate) fn put_int(out: &mut Vec<u8>, n: i64) {
+    if n >= 0 {
+        put_uint(out, n as u64);
+    } else if n >= -32 {
+        out.push(n as u8);
+    } else if let Ok(n) = i8::try_from(n) {
+        out.extend_from_slice(&[0xd0, n as u8]);
+    } else if let Ok(n) = i16::try_from(n) {
+        out.push(0xd1);
+        out.extend_from_slice(&n.to_be_bytes());
+    } else if let Ok(n) = i32::try_from(n) {
+        out.push(0xd2);
+        out.extend_from_slice(&n.to_be_bytes());
+    } else {
+        out.push(0xd3);
+        out.extend_from_slice(&n.to_be_bytes());
+    }
+}
+
+pub(crate) fn put_float(out: &mut Vec<u8>, f: f64) {
+    out.push(0xcb);
+    out.extend_from_slice(&f.to_bits().to_be_bytes());
+}
+
+/// Writes a header: the short form up to `most`, else one of the longer ones.
+/// A `long[0]` of 0 says that there is no form of one byte.
+fn put_header(out: &mut Vec<u8>, n: usize, short: u8, most: usize, long: [u8; 3]) {
+    if n <= most && short != 0 {
+        out.push(short | n as u8);
+    } else if n <= 0xff && long[0] != 0 {
+        out.extend_from_slice(&[long[0], n as u8]);
+    } else if n <= 0xffff {
+        out.push(long[1]);
+        out.extend_from_slice(&(n as u16).to_be_bytes());
+    } else {
+        out.push(long[2]);
+        out.extend_from_slice(&(n as u32).to_be_bytes());
+    }
+}
+
+pub(crate) fn put_str(out: &mut Vec<u8>, s: &str) {
+    put_header(out, s.len(), 0xa0, 31, [0xd9, 0xda, 0xdb]);
+    out.extend_from_slice(s.as_bytes());
+}
+
+pub(crate) fn put_bin(out: &mut Vec<u8>, b: &[u8]) {
+    put_header(out, b.len(), 0, 0, [0xc4, 0xc5, 0xc6]);
+    out.extend_from_slice(b);
+}
+
+pub(crate) fn put_array(out: &mut Vec<u8>, n: usize) {
+    put_header(out, n, 0x90, 15, [0, 0xdc, 0xdd]);
+}
+
+pub(crate) fn put_map(out: &mut Vec<u8>, n: usize) {
+    put_header(out, n, 0x80, 15, [0, 0xde, 0xdf]);
+}
+
+pub(crate) fn put_ext(out: &mut Vec<u8>, kind: i8, data: &[u8]) {
+    match data.len() {
+        n @ (1 | 2 | 4 | 8 | 16) => out.push(0xd4 + n.trailing_zeros() as u8),
+        n => put_header(out, n, 0, 0, [0xc7, 0xc8, 0xc9]),
+    }
+    out.push(kind as u8);
+    out.extend_from_slice(data);
+}
+
+/// The parts of bodies that are no bodies themselves.
+mod parts {
+    use super::super::{Malformed, Reader, Wire};
+    use super::*;
+
+    impl Wire for bool {
+        fn put(&self, out: &mut Vec<u8>) {
+            out.push(if *self { 0xc3 } else { 0xc2 });
+        }
+        fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
+            r.bool()
+        }
+    }
+
+    impl Wire for i64 {
+        fn put(&self, out: &mut Vec<u8>) {
+            put_int(out, *self);
+        }
+        fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
+            r.int()
+        }
+    }
+
+    impl Wire for u32 {
+        fn put(&self, out: &mut Vec<u8>) {
+            put_uint(out, u64::from(*self));
+        }
+        fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
+            u32::try_from(r.int()?).map_err(|_| Malformed("a number is out of range"))
+        }
+    }
+
+    impl Wire for f64 {
+        fn put(&self, out: &mut Vec<u8>) {
+            put_float(out, *self);
+        }
+        fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
+            r.float()
+        }
+    }
+
+    impl Wire for String {
+        fn put(&self, out: &mut Vec<u8>) {
+            put_str(out, self);
+        }
+        fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
+            r.str().map(str::to_owned)
+        }
+    }
+
+    /// Bytes, which are not a list of numbers.
+    impl Wire for Option<Vec<u8>> {
+        fn put(&self, out: &mut Vec<u8>) {
+            match self {
+                Some(b) => put_bin(out, b),
+                None => out.push(0xc0),
+            }
+        }
+        fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
+            Ok(r.bin()?.map(<[u8]>::to_vec))
+        }
+    }
+
+    impl<T: Wire> Wire for Option<Box<T>> {
+        fn put(&self, out: &mut Vec<u8>) {
+            match self {
+                Some(v) => v.put(out),
+                None => out.push(0xc0),
+            }
+        }
+        fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
+            if r.nil() { Ok(None) } else { T::take(r).map(|v| Some(Box::new(v))) }
+        }
+    }
+
+    /// A list that may be absent, which is something else than empty.
+    impl<T: Wire> Wire for Option<Vec<T>> {
+        fn put(&self, out: &mut Vec<u8>) {
+            match self {
+                Some(list) => list.put(out),
+                None => out.push(0xc0),
+            }
+        }
+        fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
+            if r.nil() { Ok(None) } else { Vec::take(r).map(Some) }
+        }
+    }
+
+    impl<T: Wire> Wire for Vec<T> {
+        fn put(&self, out: &mut Vec<u8>) {
+            put_array(out, self.len());
+            for v in self {
+                v.put(out);
+            }
+        }
+        fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
+            let n = r.array()?;
+            let mut list = Vec::with_capacity(n.min(1024));
+            for _ in 0..n {
+                list.push(T::take(r)?);
+            }
+            Ok(list)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Workflows as types, and how their code is run.
+
+use std::future::Future;
+use std::ops::Deref;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::client::Client;
+use crate::codec;
+use crate::codes;
+use crate::context::{InWorkflow, WorkflowContext};
+use crate::definition::{ActivityDefinition, WorkflowDefinition};
+use crate::error::{Error, Result};
+use crate::execution::{LocalFuture, Start};
+use crate::wire::Outcome;
+
+/// A workflow. `#[workflow_impl]` implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a workflow",
+    note = "mark the struct with #[workflow] and its impl block with #[workflow_impl]"
+)]
+pub trait Workflow: Default + 'static {
+    /// Its name.
+    const NAME: &'static str;
+    /// What it is asked.
+    type Request: Serialize + DeserializeOwned + 'static;
+    /// What it answers.
+    type Response: Serialize + DeserializeOwned + 'static;
+    /// All that the module needs to know of it.
+    #[doc(hidden)]
+    const DEFINITION: WorkflowDefinition;
+}
+
+/// A set of activities that several workflows can use. `#[activity_group_impl]`
+/// implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an activity group",
+    note = "mark the struct with #[activity_group] and its impl block with #[activity_group_impl]"
+)]
+pub trait ActivityGroup: Default + 'static {
+    /// The first part of the names of its activities.
+    const NAME: &'static str;
+    /// All that the module needs to know of them.
+    #[doc(hidden)]
+    const ACTIVITIES: &'static [ActivityDefinition];
+    /// A layer around the `self` of a workflow that adds the group's activities.
+    #[doc(hidden)]
+    type Calls<Inner: InWorkflow>: InWorkflow + Deref<Target = Inner>;
+    /// Puts the layer around.
+    #[doc(hidden)]
+    fn calls<Inner: InWorkflow>(inner: Inner) -> Self::Calls<Inner>;
+}
+
+/// The client of a workflow of this module.
+pub fn client<W: Workflow>(cx: &impl InWorkflow) -> Client<W::Request, W::Response> {
+    Client::new(cx, W::NAME)
+}
+
+/// Runs the code of a workflow, between the bytes of its request and those of
+/// its outcome.
+pub fn run_workflow<W, E, F>(
+    start: Start,
+    execute: impl FnOnce(WorkflowContext<W>, W::Request) -> F + 'static,
+) -> LocalFuture<Outcome>
+where
+    W: Workflow,
+    E: Into<Error>,
+    F: Future<Output = std::result::Result<W::Response, E>> + 'static,
+{
+    Box::pin(async move {
+        let request = match decode_request::<W::Request>(W::NAME, &start.body) {
+            Ok(request) => request,
+            Err(outcome) => return outcome,
+        };
+        let core = start.core.clone();
+        let result = execute(WorkflowContext::new(start.core, W::default()), request).await;
+        let value = result.map_err(Into::into).and_then(|response| {
+            let what = format!("the result of workflow {}", W::NAME);
+            codec::encode(&what, &response)
+        });
+        match value {
+            Ok(value) => Outcome { error: None, value: Some(value) },
+            Err(e) => {
+                let fault = e.of_workflow(&core.interrupt_reason().unwrap_or_default());
+                Outcome { error: Some(Box::new(fault)), value: None }
+            }
+        }
+    })
+}
+
+/// Answers the key of a request with a key function.
+pub fn derive_key<W: Workflow, K: Serialize>(body: &[u8], key: impl FnOnce(&W::Request) -> K) -> Outcome {
+    let request = match decode_request::<W::Request>(W::NAME, body) {
+        Ok(request) => request,
+        Err(outcome) => return outcome,
+    };
+    match encode_key(&key(&request)) {
+        Ok(value) => Outcome { error: None, value: Some(value) },
+        Err(e) => Outcome { error: Some(Box::new(e.under(&codes::KEY_FUNCTION))), value: None },
+    }
+}
+
+fn encode_key<K: Serialize>(key: &K) -> Result<Vec<u8>> {
+    codec::encode("the key", key)
+}
+
+fn decode_request<T: DeserializeOwned>(name: &str, body: &[u8]) -> std::result::Result<T, Outcome> {
+    codec::decode(body).map_err(|e| {
+        let fault = codes::BAD_INPUT.fault(format!("the request does not fit {name}: {e}"));
+        Outcome { error: Some(Box::new(fault)), value: None }
+    })
+}

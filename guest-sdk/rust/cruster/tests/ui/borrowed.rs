@@ -1,0 +1,25 @@
+use cruster::prelude::*;
+
+pub struct Cut<'a>(&'a str);
+
+#[workflow]
+pub struct Order;
+
+#[workflow_impl]
+impl Order {
+    async fn execute(&self, request: &str) -> Result<(), Error> {
+        Ok(())
+    }
+
+    #[activity]
+    async fn step(&self, items: &[u32], more: Option<&String>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    #[activity]
+    async fn other(&self, text: impl Into<String>, cut: Cut<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+fn main() {}

@@ -1,0 +1,24 @@
+use cruster::prelude::*;
+
+#[workflow]
+pub struct Order;
+
+#[workflow_impl]
+impl Order {
+    async fn execute(&self, request: u32) -> Result<u32, Error> {
+        self.transaction().execute("DELETE FROM orders", ())?;
+        self.http().get("http://localhost").send()?;
+        println!("{:?} {}", self.config("url"), self.attempt());
+        self.look().await?;
+        std::thread::sleep(Duration::from_secs(1));
+        Ok(request)
+    }
+
+    async fn look(&self) -> Result<(), Error> {
+        let _key = self.idempotency_key();
+        self.transaction().execute("DELETE FROM orders", ())?;
+        Ok(())
+    }
+}
+
+fn main() {}
