@@ -26,6 +26,7 @@ type language struct {
 // languages are all of them; what holds for one holds for each.
 var languages = []language{
 	{name: "go", pkg: "tests/guests/conformance"},
+	{name: "c", pkg: "modules/examples/greeter-c", least: 100},
 }
 
 // wholeLanguages are those whose modules have all workflows.

@@ -78,6 +78,8 @@ func lasting(e *abi.Error) abi.Error {
 	switch e.Code {
 	case abi.CodeActivityCrashed, abi.CodeCrashLoop, abi.CodeGuestDeadlock, abi.CodeSQL, abi.CodeSQLForbidden:
 		out.Message, out.Hint = "", ""
+	case abi.CodeUnknownWorkflow: // the hint lists those that the module has
+		out.Hint = ""
 	}
 	return out
 }
