@@ -31,13 +31,16 @@ pub(crate) struct Owner<'a> {
     pub(crate) sdk: &'a Path,
     /// The struct of the workflow or group.
     pub(crate) target: &'a Path,
+    /// Its name.
+    name: String,
     /// The type that their bodies have as `self`.
     pub(crate) attempt: Ident,
 }
 
 impl<'a> Owner<'a> {
     pub(crate) fn new(sdk: &'a Path, block: &'a Implementation) -> Self {
-        Owner { sdk, target: &block.target, attempt: format_ident!("__{}Attempt", block.plain_name()) }
+        let name = block.plain_name();
+        Owner { sdk, target: &block.target, attempt: format_ident!("__{name}Attempt"), name }
     }
 }
 
@@ -103,7 +106,8 @@ impl Activity {
         let (sdk, target, attempt) = (owner.sdk, owner.target, &owner.attempt);
         let (definition, name, ident, result) = (&self.definition, &self.name, &self.item.sig.ident, &self.result);
         let conditions = self.conditions();
-        let origin = quote!(::core::concat!(::core::module_path!(), "::", #name));
+        let origin = format!("::{}::{}", owner.name, signature::plain(ident));
+        let origin = quote!(::core::concat!(::core::module_path!(), #origin));
         let (input, retry) = (self.input_type(), self.retry(sdk));
         let timeout = self.policy.timeout.unwrap_or(0).unsigned_abs();
         let bound = local("input");

@@ -65,7 +65,8 @@ fn check(options: &GroupOptions, block: &Implementation, problems: &mut Problems
 /// `None` if a signature is beyond repair.
 fn code(options: &GroupOptions, block: &Implementation) -> Option<TokenStream> {
     let (sdk, target) = (&options.sdk, &block.target);
-    let prefix = format!("{}.", options.name.clone().unwrap_or_else(|| block.plain_name()));
+    let name = options.name.clone().unwrap_or_else(|| block.plain_name());
+    let prefix = format!("{name}.");
     let steps = block.methods.iter().filter(|m| matches!(m.role, Role::Activity(_)));
     let activities: Vec<Activity> = steps.map(|m| Activity::of(m, &prefix, &options.policy, target)).collect::<Option<_>>()?;
 
@@ -78,7 +79,7 @@ fn code(options: &GroupOptions, block: &Implementation) -> Option<TokenStream> {
     let definitions = activities.iter().map(|a| a.definition(&owner));
     let bodies = activities.iter().map(Activity::body);
     let helpers = block.methods.iter().filter(|m| matches!(m.role, Role::Helper)).map(|m| prepared(m, target));
-    let layer = layer(&owner, &activities, block);
+    let layer = layer(&owner, &name, &activities, block);
     let associated = associated(block);
     Some(quote! {
         #(#conditions)*
@@ -104,7 +105,7 @@ fn code(options: &GroupOptions, block: &Implementation) -> Option<TokenStream> {
     })
 }
 
-fn layer(owner: &Owner, activities: &[Activity], block: &Implementation) -> TokenStream {
+fn layer(owner: &Owner, name: &str, activities: &[Activity], block: &Implementation) -> TokenStream {
     let (sdk, target) = (owner.sdk, owner.target);
     let calls = format_ident!("__{}Calls", block.plain_name());
     // The workflows that use a group may be anywhere, so its calls are public.
@@ -137,7 +138,8 @@ fn layer(owner: &Owner, activities: &[Activity], block: &Implementation) -> Toke
             #(#stubs)*
         }
 
-        impl #sdk::__private::ActivityGroup for #target {
+        impl #sdk::ActivityGroup for #target {
+            const NAME: &'static str = #name;
             type Calls<Inner: #sdk::InWorkflow> = #calls<Inner>;
             const ACTIVITIES: &'static [#sdk::__private::ActivityDefinition] = &[#(#entries),*];
 

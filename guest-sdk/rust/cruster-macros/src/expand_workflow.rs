@@ -107,7 +107,7 @@ impl<'a> Workflow<'a> {
         let (sdk, target) = (&self.options.sdk, &self.block.target);
         self.options.groups.iter().rev().fold(
             quote!(#sdk::__private::WorkflowContext<#target>),
-            |inner, group| quote!(<#group as #sdk::__private::ActivityGroup>::Calls<#inner>),
+            |inner, group| quote!(<#group as #sdk::ActivityGroup>::Calls<#inner>),
         )
     }
 
@@ -189,7 +189,7 @@ impl<'a> Workflow<'a> {
         let (request, response) = (&self.request, &self.response);
         let name = self.options.name.clone().unwrap_or_else(|| self.block.plain_name());
         let entries = self.activities.iter().map(|a| a.entry(&self.owner));
-        let groups = self.options.groups.iter().map(|g| quote!(<#g as #sdk::__private::ActivityGroup>::ACTIVITIES));
+        let groups = self.options.groups.iter().map(|g| quote!(<#g as #sdk::ActivityGroup>::ACTIVITIES));
         let (key_mode, key_fn) = self.key();
         let docs = self.client_docs(&name);
         quote! {
@@ -229,21 +229,22 @@ impl<'a> Workflow<'a> {
     fn wrap(&self) -> TokenStream {
         let sdk = &self.options.sdk;
         self.options.groups.iter().rev().fold(quote!(cx), |inner, group| {
-            quote!(<#group as #sdk::__private::ActivityGroup>::calls(#inner))
+            quote!(<#group as #sdk::ActivityGroup>::calls(#inner))
         })
     }
 
     fn key(&self) -> (TokenStream, TokenStream) {
-        let (sdk, request) = (&self.options.sdk, &self.request);
+        let (sdk, target) = (&self.options.sdk, &self.block.target);
         let Some(key) = &self.options.key else {
             return (quote!(Request), quote!(::core::option::Option::None));
         };
-        let key = Rename(&self.block.target).expr(key);
-        let (mode, function) = match self.options.hash {
-            true => (quote!(FunctionHashed), quote!(run_key_hashed)),
-            false => (quote!(FunctionRaw), quote!(run_key_raw)),
+        let key = Rename(target).expr(key);
+        // A key that is used as it is must be a string; to be hashed, anything will do.
+        let (mode, kind) = match self.options.hash {
+            true => (quote!(FunctionHashed), quote!(_)),
+            false => (quote!(FunctionRaw), quote!(::std::string::String)),
         };
-        (mode, quote! { ::core::option::Option::Some(|body| #sdk::__private::#function::<#request, _>(body, #key)) })
+        (mode, quote! { ::core::option::Option::Some(|body| #sdk::__private::derive_key::<#target, #kind>(body, #key)) })
     }
 
     /// What `execute` says about the workflow is what its callers want to know.
