@@ -46,14 +46,14 @@ impl<'a> Owner<'a> {
 
 impl Activity {
     /// Prepares a method that is an activity; nothing for others, and for those whose
-    /// signature is beyond repair. Names begin with `prefix`.
+    /// signature is beyond repair. Names that are not given begin with `prefix`.
     pub(crate) fn of(method: &Method, prefix: &str, defaults: &Policy, target: &Path) -> Option<Self> {
         let Role::Activity(options) = &method.role else { return None };
         let item = prepared(method, target);
         let ident = &item.sig.ident;
         let plain = signature::plain(ident);
         Some(Activity {
-            name: format!("{prefix}{}", options.name.as_ref().unwrap_or(&plain)),
+            name: options.name.clone().unwrap_or_else(|| format!("{prefix}{plain}")),
             parameters: named_parameters(&item)?,
             result: signature::ok_type(&item.sig.output)?.clone(),
             policy: options.policy.or(defaults),
