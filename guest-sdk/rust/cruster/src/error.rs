@@ -41,6 +41,8 @@ struct Inner {
     cause: Cause,
     /// Another attempt cannot mend it.
     last: bool,
+    /// It is how an interrupted execution looks from outside, to a test.
+    stopped: bool,
 }
 
 enum Cause {
@@ -60,7 +62,7 @@ enum Cause {
 
 impl Error {
     fn from_cause(cause: Cause) -> Self {
-        Error(Box::new(Inner { context: Vec::new(), cause, last: false }))
+        Error(Box::new(Inner { context: Vec::new(), cause, last: false, stopped: false }))
     }
 
     /// An error of a type that callers can switch on with
@@ -106,6 +108,16 @@ impl Error {
 
     pub(crate) fn from_fault(fault: Fault) -> Self {
         Self::from_cause(Cause::Fault(fault))
+    }
+
+    /// What an execution ended with, as its caller sees it. To a test it is also
+    /// what the workflow returned.
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn of_execution(fault: Fault) -> Self {
+        let stopped = fault.code == codes::INTERRUPTED.code;
+        let mut error = Self::from_fault(fault);
+        error.0.stopped = stopped;
+        error
     }
 
     /// Marks the error of an activity as final: no further attempt is made,
@@ -179,7 +191,7 @@ impl Error {
 
     /// Whether the execution was asked to stop.
     pub fn is_interrupted(&self) -> bool {
-        matches!(self.0.cause, Cause::Interrupted)
+        self.0.stopped || matches!(self.0.cause, Cause::Interrupted)
     }
 
     /// Whether what was awaited has been given up.

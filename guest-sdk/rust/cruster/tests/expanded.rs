@@ -3,6 +3,7 @@
 //! and `cruster-macros`, and it is run like any other workflow.
 
 use cruster::prelude::*;
+use cruster::testing::Test;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Order {
@@ -265,4 +266,15 @@ fn the_manifest_names_everything() {
     let activities: Vec<String> = manifest.activities.unwrap().into_iter().map(|a| a.name).collect();
     assert_eq!(activities, ["Payments.charge", "reserve"]);
     assert_eq!(manifest.workflows.unwrap()[0].key, "function_raw");
+}
+
+#[test]
+fn the_workflow_runs() {
+    let run = Test::new(&MODULE).run::<ProcessOrder>(Order { id: "42".into(), cents: 300 });
+    assert_eq!(run.result.unwrap(), "1:visa:300");
+    assert_eq!(run.history.execution, "test/ProcessOrder/42");
+    assert_eq!(run.history.steps(), ["activity reserve", "sleep 3600s", "activity Payments.charge"]);
+    // One retry after a second, and the sleep.
+    assert_eq!(run.history.duration(), Duration::from_secs(3601));
+    run.history.replay().unwrap();
 }

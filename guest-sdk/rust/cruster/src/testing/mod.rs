@@ -1,4 +1,267 @@
 //! Runs workflows in a plain `cargo test`: no host, no WebAssembly, no waiting.
+//!
+//! ```ignore
+//! use cruster::testing::Test;
+//!
+//! #[test]
+//! fn an_order_is_charged() {
+//!     let run = Test::new(&MODULE)
+//!         .stub("charge", |_, order: Order| Ok(format!("ch_{}", order.id)))
+//!         .run::<ProcessOrder>(Order { id: "42".into() });
+//!     assert_eq!(run.result.unwrap(), "ch_42");
+//!     assert_eq!(run.history.steps(), ["activity charge", "sleep 3600s"]);
+//!     run.history.replay().unwrap();
+//! }
+//! ```
+//!
+//! The workflow runs on the same executor as inside a module. What surrounds it
+//! is simulated:
+//!
+//! - Time is virtual. It jumps to the next thing that is due, so a workflow that
+//!   sleeps for a month finishes at once.
+//! - Activities run for real, in the test's process, unless a
+//!   [stub](Test::stub) replaces them. They are retried as their policy says, in
+//!   virtual time. SQL needs a [database](Test::sql), HTTP a
+//!   [handler](Test::http); without, such calls fail with an error that says so.
+//! - Other workflows of the module run as executions of their own; those of
+//!   other deployments need a [stub](Test::stub_workflow).
+//! - Deferreds and interrupts come from outside at the virtual times that
+//!   [`resolve_after`](Test::resolve_after), [`reject_after`](Test::reject_after)
+//!   and [`interrupt_after`](Test::interrupt_after) say.
+//!
+//! A [`History`] records what happened, for assertions, and for
+//! [`History::replay`], which runs the workflow again against it and fails if it
+//! does anything else: a check that the workflow is deterministic.
 
-/// Passes a log record on.
-pub(crate) fn log(_level: i32, _text: &str) {}
+mod attempt;
+pub(crate) mod canonical;
+mod config;
+mod database;
+mod history;
+mod logs;
+mod replay;
+mod run;
+pub(crate) mod sha256;
+mod world;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::activity::{ActivityContext, run_activity};
+use crate::codec;
+use crate::codes;
+use crate::deferred::Deferred;
+use crate::error::{Error, Result};
+use crate::http::{HttpRequest, HttpResponse};
+use crate::logging;
+use crate::module::Module;
+use crate::timestamp::Timestamp;
+use crate::value::Value;
+use crate::wire::{Delivery, Outcome, Wire};
+use crate::workflow::Workflow;
+
+use config::{Config, Outside};
+pub use database::{Database, Rows};
+pub use history::{Event, Happening, History};
+pub(crate) use logs::write as log;
+use world::{World, failed};
+
+/// A test of a workflow: what surrounds it, and what happens to it.
+#[must_use = "a test does nothing before `run`"]
+pub struct Test {
+    module: &'static Module,
+    config: Config,
+}
+
+/// What became of an execution.
+#[derive(Debug)]
+pub struct Finished<T> {
+    /// The result, or the error that a client would see. If the execution ended
+    /// because it was asked to stop, [`Error::is_interrupted`] is true.
+    pub result: Result<T>,
+    /// What happened.
+    pub history: History,
+}
+
+impl Test {
+    /// A test with the workflows and activities of a module.
+    pub fn new(module: &'static Module) -> Self {
+        logging::init();
+        Test { module, config: Config::default() }
+    }
+
+    /// Runs a workflow to its end.
+    ///
+    /// # Panics
+    ///
+    /// If the workflow does.
+    pub fn run<W: Workflow>(self, request: W::Request) -> Finished<W::Response> {
+        let body = run::encode(&format!("the request of {}", W::NAME), &request);
+        let (outcome, history) = World::new(self.module, self.config).execute(W::NAME, body);
+        let result = match outcome.error {
+            Some(fault) => Err(Error::of_execution(*fault)),
+            None => codec::decode(&outcome.value.unwrap_or_default())
+                .map_err(|e| Error::message_only(format!("the result of {}: {e}", W::NAME))),
+        };
+        Finished { result, history }
+    }
+
+    /// Replaces an activity: `charge`, or `Payments.charge` of a group. Input and
+    /// result still pass through their encoding, and errors are retried as those of
+    /// the real one would be.
+    ///
+    /// The closure gets the context of the attempt and the input: the parameter of
+    /// the activity, a tuple if it has several, `()` if it has none.
+    ///
+    /// # Panics
+    ///
+    /// If the module has no activity of that name.
+    pub fn stub<In, Out>(
+        mut self,
+        activity: &str,
+        mut stub: impl FnMut(&ActivityContext<()>, In) -> Result<Out> + 'static,
+    ) -> Self
+    where
+        In: DeserializeOwned + 'static,
+        Out: Serialize + 'static,
+    {
+        self.check_activity(activity);
+        let run = move |attempt| {
+            run_activity(attempt, |cx: ActivityContext<()>, input: Value| {
+                let result = stub_input(input).and_then(|input| stub(&cx, input));
+                async { result }
+            })
+        };
+        self.config.activities.insert(activity.to_owned(), RefCell::new(Box::new(run)));
+        self
+    }
+
+    /// Says how much virtual time each attempt of an activity takes; none
+    /// otherwise. An attempt that takes longer than the activity's timeout fails.
+    ///
+    /// # Panics
+    ///
+    /// If the module has no activity of that name.
+    pub fn takes(mut self, activity: &str, time: Duration) -> Self {
+        self.check_activity(activity);
+        self.config.takes.insert(activity.to_owned(), time);
+        self
+    }
+
+    fn check_activity(&self, name: &str) {
+        if self.module.activity(name).is_none() {
+            let manifest = self.module.manifest();
+            let names: Vec<String> = manifest.activities.into_iter().flatten().map(|a| a.name).collect();
+            panic!("the module has no activity {name:?}; it has {}", names.join(", "));
+        }
+    }
+
+    /// Replaces a workflow that the tested one calls: `Name`, or `deployment/Name`
+    /// for one of another deployment.
+    pub fn stub_workflow<Req, Res>(
+        mut self,
+        workflow: &str,
+        mut stub: impl FnMut(Req) -> Result<Res> + 'static,
+    ) -> Self
+    where
+        Req: DeserializeOwned,
+        Res: Serialize,
+    {
+        let name = workflow.to_owned();
+        let run = move |body: &[u8]| {
+            let request = codec::decode(body).map_err(|e| {
+                Error::with_code(&codes::BAD_INPUT, format!("the request does not fit the stub of {name}: {e}"))
+            });
+            let what = format!("the result of the stub of {name}");
+            match request.and_then(&mut stub).and_then(|response| codec::encode(&what, &response)) {
+                Ok(value) => Outcome { error: None, value: Some(value) },
+                Err(e) => failed(e.of_workflow("")),
+            }
+        };
+        self.config.workflows.insert(workflow.to_owned(), Rc::new(RefCell::new(Box::new(run))));
+        self
+    }
+
+    /// Sets a configuration value that activities read.
+    pub fn config(mut self, name: &str, value: &str) -> Self {
+        self.config.config.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Answers the HTTP calls of activities.
+    pub fn http(mut self, handler: impl FnMut(HttpRequest) -> Result<HttpResponse> + 'static) -> Self {
+        self.config.http = Some(RefCell::new(Box::new(handler)));
+        self
+    }
+
+    /// Answers the SQL of activities: a [`Database`], or a closure from a statement
+    /// and its parameters to [`Rows`].
+    pub fn sql(mut self, database: impl Database + 'static) -> Self {
+        self.config.database = Some(RefCell::new(Box::new(database)));
+        self
+    }
+
+    /// When the execution starts. Defaults to the first of January 2030, UTC.
+    pub fn start_time(mut self, time: Timestamp) -> Self {
+        self.config.start = time;
+        self
+    }
+
+    /// Names the execution. Defaults to `test/WORKFLOW/KEY`.
+    pub fn execution_id(mut self, id: &str) -> Self {
+        self.config.execution_id = Some(id.to_owned());
+        self
+    }
+
+    /// Resolves a deferred of the execution from outside, at a virtual time after
+    /// its start.
+    pub fn resolve_after<T: Serialize>(self, time: Duration, deferred: Deferred<T>, value: T) -> Self {
+        let name = deferred.name();
+        let value = run::encode(&format!("the value of deferred {name}"), &value);
+        let result = Delivery { error: None, op: 0, value: Some(value) };
+        self.outside(time, move |run| {
+            run.settle(name, result.clone());
+        })
+    }
+
+    /// Rejects a deferred of the execution from outside.
+    pub fn reject_after<T>(self, time: Duration, deferred: Deferred<T>, error: impl Into<Error>) -> Self {
+        let name = deferred.name();
+        let fault = error.into().under(&codes::DEFERRED_REJECTED);
+        let result = Delivery { error: Some(Box::new(fault)), op: 0, value: None };
+        self.outside(time, move |run| {
+            run.settle(name, result.clone());
+        })
+    }
+
+    /// Asks the execution to stop.
+    pub fn interrupt_after(self, time: Duration, reason: &str) -> Self {
+        let reason = reason.to_owned();
+        self.outside(time, move |run| run.interrupt(&reason))
+    }
+
+    fn outside(mut self, after: Duration, apply: impl Fn(&run::Run) + 'static) -> Self {
+        self.config.outside.push(Outside { after, apply: Rc::new(apply) });
+        self
+    }
+}
+
+/// The input of a stub. Several parameters come as a map, in their order: a stub
+/// may take them as a tuple.
+fn stub_input<In: DeserializeOwned>(input: Value) -> Result<In> {
+    let misfit = |e| Error::message_only(format!("the input of the stub: {e}"));
+    match codec::decode(&input.encode()) {
+        Ok(input) => Ok(input),
+        Err(e) => match input {
+            Value::Map(entries) => {
+                let values: Vec<Value> = entries.into_iter().map(|(_, v)| v).collect();
+                codec::decode(&values.encode()).map_err(|_| misfit(e))
+            }
+            _ => Err(misfit(e)),
+        },
+    }
+}

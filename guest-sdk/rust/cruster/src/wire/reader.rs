@@ -37,11 +37,6 @@ impl<'a> Reader<'a> {
         if self.rest.is_empty() { Ok(()) } else { Err(Malformed("bytes behind the value")) }
     }
 
-    /// What has not been taken yet.
-    pub(crate) fn rest(&self) -> &'a [u8] {
-        self.rest
-    }
-
     /// Goes one level down; [`Reader::leave`] comes back.
     pub(crate) fn enter(&mut self) -> Take<()> {
         self.depth += 1;

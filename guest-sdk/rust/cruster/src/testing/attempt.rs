@@ -1,0 +1,196 @@
+//! Attempts of activities.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::activity::Attempt;
+use crate::codes;
+use crate::error::Error;
+use crate::host::{Call, Host};
+use crate::http::HttpRequest;
+use crate::testing::database::Database;
+use crate::testing::logs;
+use crate::testing::run::Run;
+use crate::testing::world::{World, failed};
+use crate::value::Value;
+use crate::wire::{self, Fault, Invocation, Malformed, Outcome, Wire};
+
+/// The first delay, if a policy names none, and the longest.
+const DEFAULT_BACKOFF: Duration = Duration::from_secs(1);
+const MAX_BACKOFF: Duration = Duration::from_secs(60);
+
+/// Performs one attempt of an activity and decides what follows.
+pub(crate) fn attempt(run: &Rc<Run>, op: u32, activity: wire::Activity, n: u32) {
+    if !run.waits(op) {
+        return; // cancelled, or nobody is left to tell
+    }
+    let (outcome, took) = try_once(run, op, &activity, n);
+    match outcome.error {
+        Some(fault) if fault.retryable && n <= activity.retry.retries => {
+            let again = run.clone();
+            let delay = took + backoff(&activity.retry, n);
+            run.world().after(delay, move || attempt(&again, op, activity, n + 1));
+        }
+        Some(fault) => run.deliver(took, op, Err(*fault)),
+        None => run.deliver(took, op, Ok(outcome.value.unwrap_or_default())),
+    }
+}
+
+/// Runs the activity's code and tells how much virtual time it took.
+fn try_once(run: &Run, op: u32, activity: &wire::Activity, n: u32) -> (Outcome, Duration) {
+    let world = run.world();
+    let name = &activity.name;
+    let took = world.config.takes.get(name).copied().unwrap_or_default();
+    let limit = Duration::from_nanos(u64::try_from(activity.timeout).unwrap_or(0));
+    if !limit.is_zero() && took > limit {
+        let message = format!("activity {name} took longer than {limit:?}");
+        return (failed(codes::ACTIVITY_TIMEOUT.fault(message)), limit);
+    }
+    let host = Rc::new(AttemptHost { world: world.clone(), activity: name.clone(), open: Cell::new(false) });
+    let invocation = Invocation {
+        attempt: i64::from(n),
+        body: activity.input.clone(),
+        execution: run.id.clone(),
+        idempotency_key: format!("{}/{op}", run.id),
+        kind: "activity".to_owned(),
+        name: name.clone(),
+        namespace: "test".to_owned(),
+        time: world.now().unix_nanos(),
+    };
+    let _log = logs::of(world.now(), &run.id);
+    let outcome = perform(&world, Attempt::new(host.clone(), invocation), name);
+    (host.end(outcome), took)
+}
+
+fn perform(world: &World, attempt: Attempt, name: &str) -> Outcome {
+    let performed = catch_unwind(AssertUnwindSafe(|| match world.config.activities.get(name) {
+        Some(stub) => (stub.borrow_mut())(attempt),
+        None => match world.module.activity(name) {
+            Some(activity) => (activity.run)(attempt),
+            None => failed(codes::UNKNOWN_ACTIVITY.fault(format!("the module has no activity {name:?}"))),
+        },
+    }));
+    performed.unwrap_or_else(|panic| {
+        let words = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
+        let message = format!("activity {name} panicked: {}", words.unwrap_or("it did not say why"));
+        failed(codes::ACTIVITY_CRASHED.fault(message))
+    })
+}
+
+/// The delay after the n-th attempt; without jitter, as nothing is random here.
+fn backoff(retry: &wire::Retry, n: u32) -> Duration {
+    let base = match u64::try_from(retry.base) {
+        Ok(base) if base > 0 => Duration::from_nanos(base),
+        _ => DEFAULT_BACKOFF,
+    };
+    let factor = if retry.backoff == "constant" { 1 } else { 1u32.checked_shl(n - 1).unwrap_or(u32::MAX).max(1) };
+    base.saturating_mul(factor).min(MAX_BACKOFF)
+}
+
+/// The host of one attempt.
+struct AttemptHost {
+    world: Rc<World>,
+    activity: String,
+    /// Whether the attempt has begun a transaction.
+    open: Cell<bool>,
+}
+
+impl AttemptHost {
+    /// Commits or rolls back.
+    fn end(&self, outcome: Outcome) -> Outcome {
+        let Some(database) = self.world.config.database.as_ref().filter(|_| self.open.get()) else {
+            return outcome;
+        };
+        let mut database = database.borrow_mut();
+        if outcome.error.is_some() {
+            database.rollback();
+            return outcome;
+        }
+        match database.commit() {
+            Ok(()) => outcome,
+            Err(e) => failed(sql_fault(&e.context("commit"))),
+        }
+    }
+
+    fn answer(&self, name: &str, body: &[u8]) -> Result<Result<Vec<u8>, Fault>, Malformed> {
+        Ok(match name {
+            "config" => {
+                let request = wire::ConfigRequest::decode(body)?;
+                let value = self.world.config.config.get(&request.name).cloned();
+                Ok(wire::ConfigReply { found: value.is_some(), value: value.unwrap_or_default() }.encode())
+            }
+            "http" => self.http(wire::HTTPRequest::decode(body)?),
+            _ => self.sql(name, &wire::SQL::decode(body)?)?,
+        })
+    }
+
+    fn http(&self, request: wire::HTTPRequest) -> Result<Vec<u8>, Fault> {
+        let what = format!("{} {}", request.method, request.url);
+        if self.open.get() {
+            let message = format!("{what} was called while the transaction of {} is open", self.activity);
+            return Err(codes::HTTP_IN_TX.fault(message));
+        }
+        let Some(handler) = &self.world.config.http else { return Err(self.missing("HTTP", "Test::http")) };
+        let answer = (handler.borrow_mut())(HttpRequest::from_wire(request));
+        answer.map(|a| a.into_wire().encode()).map_err(|e| {
+            if e.code().is_empty() { codes::HTTP_FAILED.fault(format!("{what}: {e}")) } else { e.of_activity() }
+        })
+    }
+
+    fn sql(&self, call: &str, statement: &wire::SQL) -> Result<Result<Vec<u8>, Fault>, Malformed> {
+        let Some(database) = &self.world.config.database else {
+            return Ok(Err(self.missing("SQL", "Test::sql")));
+        };
+        let params = match &statement.args {
+            Some(args) => Vec::<Value>::decode(args)?,
+            None => Vec::new(),
+        };
+        let mut database = database.borrow_mut();
+        Ok(self.run_statement(&mut **database, call, &statement.query, &params).map_err(|e| sql_fault(&e)))
+    }
+
+    fn run_statement(
+        &self,
+        database: &mut dyn Database,
+        call: &str,
+        sql: &str,
+        params: &[Value],
+    ) -> Result<Vec<u8>, Error> {
+        if !self.open.replace(true) {
+            database.begin()?;
+        }
+        if call == "tx_exec" {
+            let rows_affected = i64::try_from(database.execute(sql, params)?).unwrap_or(i64::MAX);
+            return Ok(wire::ExecReply { rows_affected }.encode());
+        }
+        let rows = database.query(sql, params)?;
+        Ok(wire::QueryReply { columns: rows.columns, rows: rows.rows }.encode())
+    }
+
+    /// Says what a test has to bring along.
+    fn missing(&self, what: &str, option: &str) -> Fault {
+        let message = format!("activity {} uses {what}, which the test does not provide", self.activity);
+        let mut fault = codes::WRONG_CONTEXT.fault(message);
+        fault.hint = format!("Replace the activity with Test::stub, or provide {what} with {option}.");
+        fault
+    }
+}
+
+/// What the database refused.
+fn sql_fault(e: &Error) -> Fault {
+    codes::SQL.fault(e.to_string())
+}
+
+impl Host for AttemptHost {
+    fn issue(&self, call: &'static Call, _: &[u8]) -> Result<u32, Fault> {
+        Err(codes::WRONG_CONTEXT.fault(format!("{} was called in an activity", call.name)))
+    }
+
+    fn cancel(&self, _: u32) {}
+
+    fn perform(&self, call: &'static Call, body: &[u8]) -> Result<Vec<u8>, Fault> {
+        self.answer(call.name, body).unwrap_or_else(|e| Err(codes::BAD_BODY.fault(e.to_string())))
+    }
+}

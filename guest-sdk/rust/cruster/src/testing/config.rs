@@ -1,0 +1,53 @@
+//! What a test says about the world of its workflow.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::activity::Attempt;
+use crate::error::Result;
+use crate::http::{HttpRequest, HttpResponse};
+use crate::testing::database::Database;
+use crate::testing::run::Run;
+use crate::timestamp::Timestamp;
+use crate::wire::Outcome;
+
+pub(crate) type ActivityStub = Box<dyn FnMut(Attempt) -> Outcome>;
+pub(crate) type WorkflowStub = Box<dyn FnMut(&[u8]) -> Outcome>;
+pub(crate) type HttpHandler = Box<dyn FnMut(HttpRequest) -> Result<HttpResponse>>;
+
+pub(crate) struct Config {
+    pub(crate) activities: BTreeMap<String, RefCell<ActivityStub>>,
+    pub(crate) config: BTreeMap<String, String>,
+    pub(crate) database: Option<RefCell<Box<dyn Database>>>,
+    pub(crate) execution_id: Option<String>,
+    pub(crate) http: Option<RefCell<HttpHandler>>,
+    pub(crate) outside: Vec<Outside>,
+    pub(crate) start: Timestamp,
+    pub(crate) takes: BTreeMap<String, Duration>,
+    pub(crate) workflows: BTreeMap<String, Rc<RefCell<WorkflowStub>>>,
+}
+
+/// Something that happens to the execution at a given time.
+pub(crate) struct Outside {
+    pub(crate) after: Duration,
+    pub(crate) apply: Rc<dyn Fn(&Run)>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            activities: BTreeMap::new(),
+            config: BTreeMap::new(),
+            database: None,
+            execution_id: None,
+            http: None,
+            outside: Vec::new(),
+            // The first of January 2030.
+            start: Timestamp::from_unix_seconds(1_893_456_000),
+            takes: BTreeMap::new(),
+            workflows: BTreeMap::new(),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What happened in an execution.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::module::Module;
+use crate::testing::replay;
+use crate::timestamp::Timestamp;
+use crate::wire::{Fault, Outcome};
+
+/// What happened in an execution, in order.
+#[derive(Clone)]
+pub struct History {
+    pub(crate) module: &'static Module,
+    pub(crate) workflow: String,
+    pub(crate) input: Vec<u8>,
+    pub(crate) outcome: Outcome,
+    /// The id of the execution.
+    pub execution: String,
+    /// When it was started, in virtual time.
+    pub start: Timestamp,
+    /// What happened.
+    pub events: Vec<Event>,
+}
+
+/// One thing that happened.
+#[derive(Clone)]
+pub struct Event {
+    /// When, in virtual time.
+    pub time: Timestamp,
+    /// The op that it happened to.
+    pub op: u32,
+    /// What happened.
+    pub what: Happening,
+}
+
+/// What can happen to an op.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum Happening {
+    /// The workflow asked for it.
+    #[non_exhaustive]
+    Issued {
+        /// `activity`, `sleep` and so on.
+        kind: String,
+        /// What it is called: the name of the activity, the time of the sleep.
+        name: String,
+        /// The op as it was issued.
+        body: Vec<u8>,
+    },
+    /// The workflow no longer waits for it.
+    Canceled,
+    /// The workflow was told its outcome.
+    #[non_exhaustive]
+    Delivered {
+        /// What it yielded, encoded; nothing if it failed.
+        value: Option<Vec<u8>>,
+        /// What it failed with, as text.
+        error: Option<String>,
+        #[doc(hidden)]
+        fault: Option<Box<Fault>>,
+    },
+}
+
+impl History {
+    /// The ops that the workflow issued, as `activity reserve` or `sleep 2s`, in
+    /// order. The wait for an interrupt, which every workflow begins with, is left
+    /// out.
+    pub fn steps(&self) -> Vec<String> {
+        let step = |event: &Event| match &event.what {
+            Happening::Issued { kind, name, .. } if kind != "interrupted" => Some(format!("{kind} {name}")),
+            _ => None,
+        };
+        self.events.iter().filter_map(step).collect()
+    }
+
+    /// How long the execution took, in virtual time.
+    pub fn duration(&self) -> Duration {
+        self.events.last().map_or(Duration::ZERO, |last| last.time - self.start)
+    }
+
+    /// Runs the workflow again, delivers what was delivered then, and fails if the
+    /// workflow does anything else than it did: a check that it is deterministic.
+    /// Neither activities nor other workflows run.
+    pub fn replay(&self) -> Result<()> {
+        replay::replay(self).map_err(|difference| Error::new("not_deterministic", difference))
+    }
+
+    pub(crate) fn add(&mut self, time: Timestamp, op: u32, what: Happening) {
+        self.events.push(Event { time, op, what });
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let op = self.op;
+        match &self.what {
+            Happening::Issued { kind, name, .. } if name.is_empty() => write!(f, "issued {op} {kind}"),
+            Happening::Issued { kind, name, .. } => write!(f, "issued {op} {kind} {name}"),
+            Happening::Canceled => write!(f, "canceled {op}"),
+            Happening::Delivered { error: Some(error), .. } => write!(f, "delivered {op}: {error}"),
+            Happening::Delivered { .. } => write!(f, "delivered {op}"),
+        }
+    }
+}
+
+/// Line by line, with virtual times.
+impl fmt::Display for History {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.execution)?;
+        for event in &self.events {
+            let since = format!("{:?}", event.time - self.start);
+            writeln!(f, "{since:<12} {event}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for History {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,149 @@
+//! Holding a workflow against its history.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use crate::codes;
+use crate::host::{Call, Host};
+use crate::module::Started;
+use crate::testing::canonical;
+use crate::testing::history::{Happening, History};
+use crate::value::Value;
+use crate::wire::{Delivery, Fault, Invocation, Outcome, Resume, Wire};
+
+/// Runs the workflow of a history again; the error is the first difference.
+pub(crate) fn replay(history: &History) -> Result<(), String> {
+    let replayer = Rc::new(Replayer {
+        history: history.clone(),
+        next: Cell::new(0),
+        ops: Cell::new(0),
+        problem: RefCell::default(),
+    });
+    let invocation = Invocation {
+        body: Some(history.input.clone()),
+        execution: history.execution.clone(),
+        kind: "workflow".to_owned(),
+        name: history.workflow.clone(),
+        namespace: "test".to_owned(),
+        time: history.start.unix_nanos(),
+        ..Invocation::default()
+    };
+    let ended = match history.module.start(replayer.clone(), invocation) {
+        Started::Over(outcome) => Some(outcome),
+        Started::Workflow(execution) => {
+            while execution.outcome().is_none() {
+                let Some(resume) = replayer.next_delivery() else { break };
+                execution.resume(resume);
+            }
+            execution.outcome()
+        }
+    };
+    replayer.conclude(ended);
+    let problem = replayer.problem.borrow_mut().take();
+    problem.map_or(Ok(()), Err)
+}
+
+/// A host that performs nothing: it holds each request against the history.
+struct Replayer {
+    history: History,
+    next: Cell<usize>,
+    ops: Cell<u32>,
+    problem: RefCell<Option<String>>,
+}
+
+impl Replayer {
+    /// Notes the first difference.
+    fn differ(&self, now: &str) {
+        let at = self.next.get();
+        let then = self.history.events.get(at).map_or("the end of the history".to_owned(), ToString::to_string);
+        let execution = &self.history.execution;
+        self.problem.borrow_mut().get_or_insert_with(|| {
+            format!("{execution} is not deterministic: event {}\n  then: {then}\n  now:  {now}", at + 1)
+        });
+    }
+
+    fn failed(&self) -> bool {
+        self.problem.borrow().is_some()
+    }
+
+    /// Goes past the next event if it is as expected.
+    fn expect(&self, matches: impl FnOnce(u32, &Happening) -> bool) -> Option<u32> {
+        let event = self.history.events.get(self.next.get())?;
+        if self.failed() || !matches(event.op, &event.what) {
+            return None;
+        }
+        self.next.set(self.next.get() + 1);
+        Some(event.op)
+    }
+
+    fn next_delivery(&self) -> Option<Resume> {
+        if self.failed() {
+            return None;
+        }
+        let event = self.history.events.get(self.next.get())?;
+        let Happening::Delivered { value, fault, .. } = &event.what else {
+            self.differ("the workflow waits");
+            return None;
+        };
+        self.next.set(self.next.get() + 1);
+        let delivery = Delivery { error: fault.clone(), op: event.op, value: value.clone() };
+        Some(Resume { deliveries: vec![delivery], time: event.time.unix_nanos() })
+    }
+
+    fn conclude(&self, ended: Option<Outcome>) {
+        let then = &self.history.outcome;
+        match ended {
+            _ if self.failed() => {}
+            None if waited_for_ever(then) => {}
+            None => self.differ("the workflow waits"),
+            Some(_) if self.next.get() < self.history.events.len() => self.differ("the workflow is over"),
+            Some(now) if !same_outcome(&now, then) => {
+                self.differ(&format!("the workflow ended with {} instead of {}", render(&now), render(then)));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+impl Host for Replayer {
+    fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Fault> {
+        self.ops.set(self.ops.get() + 1);
+        let same = |_: u32, what: &Happening| {
+            matches!(what, Happening::Issued { kind, body: then, .. } if kind == call.name && canonical::same(then, body))
+        };
+        Ok(self.expect(same).unwrap_or_else(|| {
+            let value = Value::decode(body).unwrap_or_default();
+            self.differ(&format!("issued {} {} {value:?}", self.ops.get(), call.name));
+            self.ops.get()
+        }))
+    }
+
+    fn cancel(&self, op: u32) {
+        if self.expect(|then, what| then == op && matches!(what, Happening::Canceled)).is_none() {
+            self.differ(&format!("canceled {op}"));
+        }
+    }
+
+    fn perform(&self, call: &'static Call, _: &[u8]) -> Result<Vec<u8>, Fault> {
+        Err(codes::WRONG_CONTEXT.fault(format!("{} was called in a workflow", call.name)))
+    }
+}
+
+fn waited_for_ever(outcome: &Outcome) -> bool {
+    outcome.error.as_ref().is_some_and(|e| e.code == codes::DEADLOCK.code)
+}
+
+fn same_outcome(a: &Outcome, b: &Outcome) -> bool {
+    match (&a.error, &b.error) {
+        (None, None) => canonical::same(a.value.as_deref().unwrap_or_default(), b.value.as_deref().unwrap_or_default()),
+        (Some(a), Some(b)) => (&a.code, &a.message, &a.kind) == (&b.code, &b.message, &b.kind),
+        _ => false,
+    }
+}
+
+fn render(outcome: &Outcome) -> String {
+    match &outcome.error {
+        Some(fault) => format!("{}: {}", fault.code, fault.message),
+        None => format!("{:?}", Value::decode(outcome.value.as_deref().unwrap_or_default()).unwrap_or_default()),
+    }
+}

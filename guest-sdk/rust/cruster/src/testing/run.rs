@@ -1,0 +1,370 @@
+//! One execution in the world, and the host of its workflow.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::{Rc, Weak};
+use std::time::Duration;
+
+use crate::codec;
+use crate::codes;
+use crate::execution::Execution;
+use crate::host::{Call, Host};
+use crate::module::Started;
+use crate::testing::attempt;
+use crate::testing::history::{Happening, History};
+use crate::testing::logs;
+use crate::testing::world::World;
+use crate::wire::{self, Delivery, Fault, Interruption, Invocation, Malformed, NIL, Outcome, Resume, Wire};
+
+pub(crate) struct Run {
+    pub(crate) world: Weak<World>,
+    pub(crate) id: String,
+    me: Weak<Run>,
+    execution: RefCell<Option<Execution>>,
+    outcome: RefCell<Option<Outcome>>,
+    ops: Cell<u32>,
+    /// The ops that were not delivered yet, with what they are called.
+    pending: RefCell<BTreeMap<u32, String>>,
+    deferreds: RefCell<BTreeMap<String, Promise>>,
+    interrupt_op: Cell<u32>,
+    /// Whom to tell of the end.
+    listeners: RefCell<Vec<Box<dyn FnOnce(&Outcome)>>>,
+    history: RefCell<History>,
+}
+
+/// A deferred of the execution.
+#[derive(Default)]
+struct Promise {
+    settled: Option<Delivery>,
+    waiting: Vec<u32>,
+}
+
+impl Run {
+    pub(crate) fn new(world: &Rc<World>, id: &str, workflow: &str, input: Vec<u8>) -> Rc<Self> {
+        Rc::new_cyclic(|me| Run {
+            world: Rc::downgrade(world),
+            id: id.to_owned(),
+            me: me.clone(),
+            execution: RefCell::default(),
+            outcome: RefCell::default(),
+            ops: Cell::new(0),
+            pending: RefCell::default(),
+            deferreds: RefCell::default(),
+            interrupt_op: Cell::new(0),
+            listeners: RefCell::default(),
+            history: RefCell::new(History {
+                module: world.module,
+                workflow: workflow.to_owned(),
+                input,
+                outcome: Outcome::default(),
+                execution: id.to_owned(),
+                start: world.now(),
+                events: Vec::new(),
+            }),
+        })
+    }
+
+    /// The world, which outlives its executions.
+    pub(crate) fn world(&self) -> Rc<World> {
+        self.world.upgrade().expect("an execution does not outlive its world")
+    }
+
+    fn me(&self) -> Rc<Run> {
+        self.me.upgrade().expect("an execution that runs exists")
+    }
+
+    /// Starts the workflow.
+    pub(crate) fn begin(&self) {
+        let invocation = {
+            let history = self.history.borrow();
+            Invocation {
+                body: Some(history.input.clone()),
+                execution: self.id.clone(),
+                kind: "workflow".to_owned(),
+                name: history.workflow.clone(),
+                namespace: "test".to_owned(),
+                time: history.start.unix_nanos(),
+                ..Invocation::default()
+            }
+        };
+        let world = self.world();
+        let _log = logs::of(world.now(), &self.id);
+        match world.module.start(self.me(), invocation) {
+            Started::Over(outcome) => self.finish(outcome),
+            Started::Workflow(execution) => self.keep(execution),
+        }
+    }
+
+    /// Keeps the workflow for its next turn, unless it is over.
+    fn keep(&self, execution: Execution) {
+        let outcome = execution.outcome();
+        *self.execution.borrow_mut() = Some(execution);
+        if let Some(outcome) = outcome {
+            self.finish(outcome);
+        }
+    }
+
+    pub(crate) fn finish(&self, outcome: Outcome) {
+        let listeners = std::mem::take(&mut *self.listeners.borrow_mut());
+        *self.outcome.borrow_mut() = Some(outcome.clone());
+        for tell in listeners {
+            tell(&outcome);
+        }
+    }
+
+    pub(crate) fn outcome(&self) -> Option<Outcome> {
+        self.outcome.borrow().clone()
+    }
+
+    /// Calls `tell` when the execution is over, or now if it is.
+    fn on_end(&self, tell: impl FnOnce(&Outcome) + 'static) {
+        match self.outcome() {
+            Some(outcome) => tell(&outcome),
+            None => self.listeners.borrow_mut().push(Box::new(tell)),
+        }
+    }
+
+    pub(crate) fn close(&self) {
+        let execution = self.execution.borrow_mut().take();
+        drop(execution);
+        self.listeners.borrow_mut().clear();
+    }
+
+    pub(crate) fn take_history(&self, outcome: &Outcome) -> History {
+        let mut history = self.history.borrow().clone();
+        history.outcome = outcome.clone();
+        history
+    }
+
+    /// Whether somebody waits for the op, and there is somebody left to tell.
+    pub(crate) fn waits(&self, op: u32) -> bool {
+        self.outcome.borrow().is_none() && self.pending.borrow().contains_key(&op)
+    }
+
+    /// Makes a delivery due after some time.
+    pub(crate) fn deliver(&self, delay: Duration, op: u32, result: Result<Vec<u8>, Fault>) {
+        let (value, error) = match result {
+            Ok(value) => (Some(value), None),
+            Err(fault) => (None, Some(Box::new(fault))),
+        };
+        let run = self.me();
+        self.world().after(delay, move || run.resume(Delivery { error, op, value }));
+    }
+
+    fn resume(&self, delivery: Delivery) {
+        if !self.waits(delivery.op) {
+            return;
+        }
+        let now = self.world().now();
+        self.pending.borrow_mut().remove(&delivery.op);
+        let error = delivery.error.as_ref().map(|f| format!("{}: {}", f.code, f.message));
+        let what = Happening::Delivered { value: delivery.value.clone(), error, fault: delivery.error.clone() };
+        self.history.borrow_mut().add(now, delivery.op, what);
+        let execution = self.execution.borrow_mut().take();
+        if let Some(execution) = execution {
+            let _log = logs::of(now, &self.id);
+            execution.resume(Resume { deliveries: vec![delivery], time: now.unix_nanos() });
+            self.keep(execution);
+        }
+    }
+
+    /// Settles a deferred and tells whether it was open.
+    pub(crate) fn settle(&self, name: &str, result: Delivery) -> bool {
+        let mut deferreds = self.deferreds.borrow_mut();
+        let promise = deferreds.entry(name.to_owned()).or_default();
+        if promise.settled.is_some() {
+            return false;
+        }
+        promise.settled = Some(result.clone());
+        for op in std::mem::take(&mut promise.waiting) {
+            self.deliver(Duration::ZERO, op, into_result(result.clone()));
+        }
+        true
+    }
+
+    pub(crate) fn interrupt(&self, reason: &str) {
+        let op = self.interrupt_op.get();
+        if op != 0 {
+            let body = Interruption { reason: reason.to_owned() }.encode();
+            self.deliver(Duration::ZERO, op, Ok(body));
+        }
+    }
+
+    /// What the workflow waits for, for a message.
+    pub(crate) fn waits_for(&self) -> String {
+        let pending = self.pending.borrow();
+        let names: Vec<String> = pending
+            .iter()
+            .filter(|(op, _)| **op != self.interrupt_op.get())
+            .map(|(op, name)| format!("{name} (op {op})"))
+            .collect();
+        if names.is_empty() { "its own tasks".to_owned() } else { names.join(", ") }
+    }
+
+    fn state(&self) -> &'static str {
+        match &*self.outcome.borrow() {
+            None => "running",
+            Some(Outcome { error: None, .. }) => "completed",
+            Some(Outcome { error: Some(e), .. }) if e.code == codes::INTERRUPTED.code => "interrupted",
+            Some(_) => "failed",
+        }
+    }
+
+    /// Arranges for what will become of an op, and returns its name.
+    fn perform(&self, kind: &str, body: &[u8], op: u32) -> Result<String, Malformed> {
+        Ok(match kind {
+            "sleep" => {
+                let body = wire::Sleep::decode(body)?;
+                let time = Duration::from_nanos(u64::try_from(body.duration).unwrap_or(0));
+                self.deliver(time, op, Ok(NIL.to_vec()));
+                format!("{time:?}")
+            }
+            "activity" => {
+                let activity = wire::Activity::decode(body)?;
+                let name = activity.name.clone();
+                let run = self.me();
+                self.world().after(Duration::ZERO, move || attempt::attempt(&run, op, activity, 1));
+                name
+            }
+            "deferred" => {
+                let body = wire::Deferred::decode(body)?;
+                self.await_deferred(&body.name, op);
+                body.name
+            }
+            "resolve" => {
+                let body = wire::Resolve::decode(body)?;
+                let name = body.name.clone();
+                self.resolve(op, body);
+                name
+            }
+            "call" | "send" => {
+                let body = wire::Call::decode(body)?;
+                self.call(op, &body, kind == "call");
+                body.workflow
+            }
+            "poll" => {
+                let body = wire::Poll::decode(body)?;
+                self.poll(op, &body.execution);
+                body.execution
+            }
+            _ => {
+                self.interrupt_op.set(op);
+                String::new()
+            }
+        })
+    }
+
+    fn await_deferred(&self, name: &str, op: u32) {
+        let mut deferreds = self.deferreds.borrow_mut();
+        let promise = deferreds.entry(name.to_owned()).or_default();
+        match promise.settled.clone() {
+            Some(result) => self.deliver(Duration::ZERO, op, into_result(result)),
+            None => promise.waiting.push(op),
+        }
+    }
+
+    fn resolve(&self, op: u32, body: wire::Resolve) {
+        let owner = match body.execution.as_str() {
+            "" => Some(self.me()),
+            id => self.world().run(id),
+        };
+        let result = match owner {
+            None => Err(no_execution(&body.execution)),
+            Some(owner) => {
+                let settled = owner.settle(&body.name, Delivery { error: body.error, op: 0, value: body.value });
+                Ok(settled.encode())
+            }
+        };
+        self.deliver(Duration::ZERO, op, result);
+    }
+
+    fn call(&self, op: u32, body: &wire::Call, wait: bool) {
+        let now = |result| self.deliver(Duration::ZERO, op, result);
+        match self.world().call(body) {
+            Err(fault) => now(Err(fault)),
+            Ok(other) if !wait => now(Ok(other.id.encode())),
+            Ok(other) if other.id == self.id => {
+                now(Err(codes::CALL_TO_ITSELF.fault(format!("execution {} called itself", self.id))));
+            }
+            Ok(other) => {
+                let run = self.me();
+                other.on_end(move |outcome| {
+                    let Outcome { error, value } = outcome.clone();
+                    run.deliver(Duration::ZERO, op, into_result(Delivery { error, op, value }));
+                });
+            }
+        }
+    }
+
+    fn poll(&self, op: u32, id: &str) {
+        let result = match self.world().run(id) {
+            None => Err(no_execution(id)),
+            Some(run) => {
+                let outcome = run.outcome().map(Box::new);
+                Ok(wire::PollReply { outcome, state: run.state().to_owned() }.encode())
+            }
+        };
+        self.deliver(Duration::ZERO, op, result);
+    }
+}
+
+fn into_result(delivery: Delivery) -> Result<Vec<u8>, Fault> {
+    match delivery.error {
+        Some(fault) => Err(*fault),
+        None => Ok(delivery.value.unwrap_or_else(|| NIL.to_vec())),
+    }
+}
+
+fn no_execution(id: &str) -> Fault {
+    codes::EXECUTION_NOT_FOUND.fault(format!("there is no execution {id}"))
+}
+
+impl Host for Run {
+    fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Fault> {
+        let op = self.ops.get() + 1;
+        self.pending.borrow_mut().insert(op, call.name.to_owned());
+        match self.perform(call.name, body, op) {
+            Err(e) => {
+                self.pending.borrow_mut().remove(&op);
+                Err(codes::BAD_BODY.fault(e.to_string()))
+            }
+            Ok(name) => {
+                self.ops.set(op);
+                let what = format!("{} {name}", call.name).trim_end().to_owned();
+                self.pending.borrow_mut().insert(op, what);
+                let what = Happening::Issued { kind: call.name.to_owned(), name, body: body.to_vec() };
+                self.history.borrow_mut().add(self.world().now(), op, what);
+                Ok(op)
+            }
+        }
+    }
+
+    fn cancel(&self, op: u32) {
+        self.history.borrow_mut().add(self.world().now(), op, Happening::Canceled);
+        self.pending.borrow_mut().remove(&op);
+    }
+
+    fn perform(&self, call: &'static Call, _: &[u8]) -> Result<Vec<u8>, Fault> {
+        Err(codes::WRONG_CONTEXT.fault(format!("{} was called in a workflow", call.name)))
+    }
+}
+
+/// The host of key functions, which may call nothing.
+pub(crate) struct Nobody;
+
+impl Host for Nobody {
+    fn issue(&self, call: &'static Call, _: &[u8]) -> Result<u32, Fault> {
+        Err(codes::WRONG_CONTEXT.fault(format!("{} was called in a key function", call.name)))
+    }
+
+    fn cancel(&self, _: u32) {}
+
+    fn perform(&self, call: &'static Call, _: &[u8]) -> Result<Vec<u8>, Fault> {
+        Err(codes::WRONG_CONTEXT.fault(format!("{} was called in a key function", call.name)))
+    }
+}
+
+/// The encoding of a value that a test gives.
+pub(crate) fn encode<T: serde::Serialize>(what: &str, value: &T) -> Vec<u8> {
+    codec::encode(what, value).unwrap_or_else(|e| panic!("{e}"))
+}

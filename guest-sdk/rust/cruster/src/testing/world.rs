@@ -1,0 +1,186 @@
+//! The simulated host: a virtual clock, a queue of what is due, and the
+//! executions that live in it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::codes;
+use crate::definition::KeyMode;
+use crate::module::{Module, Started};
+use crate::testing::canonical::canonical;
+use crate::testing::config::Config;
+use crate::testing::history::History;
+use crate::testing::run::Run;
+use crate::testing::sha256;
+use crate::timestamp::Timestamp;
+use crate::wire::{Call, Fault, Invocation, Outcome, Wire};
+
+pub(crate) struct World {
+    pub(crate) module: &'static Module,
+    pub(crate) config: Config,
+    now: Cell<Timestamp>,
+    /// What is due, by time and then by the order in which it was planned.
+    queue: RefCell<BTreeMap<(Timestamp, u64), Box<dyn FnOnce()>>>,
+    planned: Cell<u64>,
+    runs: RefCell<BTreeMap<String, Rc<Run>>>,
+}
+
+impl World {
+    pub(crate) fn new(module: &'static Module, config: Config) -> Rc<Self> {
+        Rc::new(World {
+            module,
+            now: Cell::new(config.start),
+            config,
+            queue: RefCell::default(),
+            planned: Cell::new(0),
+            runs: RefCell::default(),
+        })
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.now.get()
+    }
+
+    /// Makes something due after some time.
+    pub(crate) fn after(&self, delay: Duration, apply: impl FnOnce() + 'static) {
+        self.planned.set(self.planned.get() + 1);
+        let due = (self.now() + delay, self.planned.get());
+        self.queue.borrow_mut().insert(due, Box::new(apply));
+    }
+
+    /// Runs a workflow to its end.
+    pub(crate) fn execute(self: &Rc<Self>, workflow: &str, body: Vec<u8>) -> (Outcome, History) {
+        let key = self.derive_key(workflow, &body);
+        let id = self.config.execution_id.clone().unwrap_or_else(|| {
+            execution_id(workflow, key.as_deref().unwrap_or("bad-key"))
+        });
+        let root = self.add_run(id, workflow, body);
+        match key {
+            Err(fault) => root.finish(failed(fault)),
+            Ok(_) => {
+                for event in &self.config.outside {
+                    let (apply, target) = (event.apply.clone(), root.clone());
+                    self.after(event.after, move || apply(&target));
+                }
+                root.begin();
+                self.turn(&root);
+            }
+        }
+        let outcome = root.outcome().unwrap_or_default();
+        let history = root.take_history(&outcome);
+        self.close();
+        (outcome, history)
+    }
+
+    /// Lets time pass until the execution is over.
+    fn turn(&self, root: &Run) {
+        while root.outcome().is_none() {
+            let next = self.queue.borrow_mut().pop_first();
+            let Some(((time, _), apply)) = next else {
+                let message = format!(
+                    "the workflow waits for ever: nothing is left that could happen, and it waits for {}",
+                    root.waits_for()
+                );
+                root.finish(failed(codes::DEADLOCK.fault(message)));
+                return;
+            };
+            self.now.set(time);
+            apply();
+        }
+    }
+
+    /// Breaks the circles between the executions and what is planned for them.
+    fn close(&self) {
+        let planned = std::mem::take(&mut *self.queue.borrow_mut());
+        drop(planned);
+        for (_, run) in std::mem::take(&mut *self.runs.borrow_mut()) {
+            run.close();
+        }
+    }
+
+    pub(crate) fn run(&self, id: &str) -> Option<Rc<Run>> {
+        self.runs.borrow().get(id).cloned()
+    }
+
+    fn add_run(self: &Rc<Self>, id: String, workflow: &str, body: Vec<u8>) -> Rc<Run> {
+        let run = Run::new(self, &id, workflow, body);
+        self.runs.borrow_mut().insert(id, run.clone());
+        run
+    }
+
+    /// Starts another workflow or finds the execution that has its key.
+    pub(crate) fn call(self: &Rc<Self>, call: &Call) -> Result<Rc<Run>, Fault> {
+        let stub = self.config.workflows.get(&call.workflow).cloned();
+        let name = call.workflow.strip_prefix("test/").unwrap_or(&call.workflow);
+        if stub.is_none() && self.module.workflow(name).is_none() {
+            let mut fault = codes::UNKNOWN_WORKFLOW.fault(format!("there is no workflow {} in this module", call.workflow));
+            fault.hint = "Replace workflows of other deployments with Test::stub_workflow.".to_owned();
+            return Err(fault);
+        }
+        let input = call.input.clone().unwrap_or_default();
+        let key = match call.key_mode.as_str() {
+            "hashed" => sha256::hex(&call.key.encode()),
+            "raw" => call.key.clone(),
+            _ => self.derive_key(name, &input)?,
+        };
+        let id = execution_id(name, &key);
+        if let Some(run) = self.run(&id) {
+            return Ok(run);
+        }
+        let run = self.add_run(id, name, input.clone());
+        let started = run.clone();
+        match stub {
+            None => self.after(Duration::ZERO, move || started.begin()),
+            Some(stub) => self.after(Duration::ZERO, move || {
+                let outcome = (stub.borrow_mut())(&input);
+                started.finish(outcome);
+            }),
+        }
+        Ok(run)
+    }
+
+    /// Computes the key of a request as the host does.
+    fn derive_key(self: &Rc<Self>, workflow: &str, body: &[u8]) -> Result<String, Fault> {
+        let definition = self.module.workflow(workflow);
+        let answer = match definition {
+            Some(w) if w.key != KeyMode::Request => self.ask_key(workflow, body)?,
+            _ => body.to_vec(),
+        };
+        if definition.is_some_and(|w| w.key == KeyMode::FunctionRaw) {
+            let key = String::decode(&answer).map_err(|e| codes::KEY_FUNCTION.fault(e.to_string()))?;
+            if key.is_empty() || key.len() > 512 {
+                let message = format!("the key of {workflow} has {} bytes, it must have 1 to 512", key.len());
+                return Err(codes::BAD_KEY.fault(message));
+            }
+            return Ok(key);
+        }
+        let canonical = canonical(&answer).map_err(|e| codes::BAD_BODY.fault(e.to_string()))?;
+        Ok(sha256::hex(&canonical))
+    }
+
+    fn ask_key(self: &Rc<Self>, workflow: &str, body: &[u8]) -> Result<Vec<u8>, Fault> {
+        let invocation = Invocation {
+            body: Some(body.to_vec()),
+            kind: "key".to_owned(),
+            name: workflow.to_owned(),
+            ..Invocation::default()
+        };
+        let Started::Over(outcome) = self.module.start(Rc::new(super::run::Nobody), invocation) else {
+            return Err(codes::GUEST_PROTOCOL.fault("a key function cannot wait"));
+        };
+        match outcome.error {
+            Some(fault) => Err(*fault),
+            None => Ok(outcome.value.unwrap_or_default()),
+        }
+    }
+}
+
+pub(crate) fn failed(fault: Fault) -> Outcome {
+    Outcome { error: Some(Box::new(fault)), value: None }
+}
+
+fn execution_id(workflow: &str, key: &str) -> String {
+    if workflow.contains('/') { format!("{workflow}/{key}") } else { format!("test/{workflow}/{key}") }
+}
