@@ -10,7 +10,7 @@ use syn::{Path, parse_quote};
 use crate::activity::{POLICY, Policy};
 use crate::expand_activity::{Activity, Owner, attempt_type, prepared};
 use crate::expand_workflow::associated;
-use crate::implementation::{Implementation, Kind, Role, is};
+use crate::implementation::{Implementation, Kind, Role, is, other_item};
 use crate::names;
 use crate::options;
 use crate::problems::Problems;
@@ -39,14 +39,15 @@ impl GroupOptions {
 }
 
 /// Expands the attribute on an `impl` block.
-pub(crate) fn expand(attribute: TokenStream, block: TokenStream) -> TokenStream {
+pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let mut problems = Problems::default();
     let options = GroupOptions::parse(attribute, &mut problems);
-    let read = Implementation::read(Kind::Group, block, &mut problems);
+    let read = Implementation::read(Kind::Group, item.clone(), &mut problems);
     let code = read.and_then(|block| {
         check(&options, &block, &mut problems);
         code(&options, &block)
     });
+    let code = code.or_else(|| other_item(item));
     let errors = problems.report();
     quote! { #errors #code }
 }

@@ -10,12 +10,13 @@
 //! - the implementation of `Workflow`, which holds the definition that `module!` lists, and `client`.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
 use syn::{Attribute, FnArg, ImplItem, Path, Type};
 
 use crate::activity::Policy;
 use crate::expand_activity::{Activity, Owner, attempt_type, prepared};
-use crate::implementation::{Implementation, Kind, Method, Role, is};
+use crate::implementation::{Implementation, Kind, Method, Role, is, other_item};
 use crate::names;
 use crate::problems::Problems;
 use crate::selfless::Rename;
@@ -23,14 +24,15 @@ use crate::signature;
 use crate::workflow::WorkflowOptions;
 
 /// Expands the attribute on an `impl` block.
-pub(crate) fn expand(attribute: TokenStream, block: TokenStream) -> TokenStream {
+pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let mut problems = Problems::default();
     let options = WorkflowOptions::parse(attribute, &mut problems);
-    let read = Implementation::read(Kind::Workflow, block, &mut problems);
+    let read = Implementation::read(Kind::Workflow, item.clone(), &mut problems);
     if let Some(block) = &read {
         check_name(&options, block, &mut problems);
     }
     let code = read.as_ref().and_then(|block| Workflow::new(&options, block)).map(|workflow| workflow.code());
+    let code = code.or_else(|| other_item(item));
     let errors = problems.report();
     quote! { #errors #code }
 }
@@ -107,7 +109,7 @@ impl<'a> Workflow<'a> {
         let (sdk, target) = (&self.options.sdk, &self.block.target);
         self.options.groups.iter().rev().fold(
             quote!(#sdk::__private::WorkflowContext<#target>),
-            |inner, group| quote!(<#group as #sdk::ActivityGroup>::Calls<#inner>),
+            |inner, group| quote_spanned!(group.span()=> <#group as #sdk::ActivityGroup>::Calls<#inner>),
         )
     }
 
@@ -229,7 +231,7 @@ impl<'a> Workflow<'a> {
     fn wrap(&self) -> TokenStream {
         let sdk = &self.options.sdk;
         self.options.groups.iter().rev().fold(quote!(cx), |inner, group| {
-            quote!(<#group as #sdk::ActivityGroup>::calls(#inner))
+            quote_spanned!(group.span()=> <#group as #sdk::ActivityGroup>::calls(#inner))
         })
     }
 

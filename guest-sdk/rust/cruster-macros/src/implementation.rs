@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::{Attribute, Ident, ImplItem, ImplItemFn, ItemImpl, Meta, Path, Type};
+use syn::{Attribute, Ident, ImplItem, ImplItemFn, Item, ItemImpl, Meta, Path, Type};
 
 use crate::activity::ActivityOptions;
 use crate::context;
@@ -23,6 +23,22 @@ impl Kind {
         match self {
             Kind::Workflow => "a workflow",
             Kind::Group => "an activity group",
+        }
+    }
+
+    /// The attribute of the struct.
+    pub(crate) fn on_struct(self) -> &'static str {
+        match self {
+            Kind::Workflow => "#[workflow]",
+            Kind::Group => "#[activity_group]",
+        }
+    }
+
+    /// The attribute of the `impl` block.
+    pub(crate) fn on_block(self) -> &'static str {
+        match self {
+            Kind::Workflow => "#[workflow_impl]",
+            Kind::Group => "#[activity_group_impl]",
         }
     }
 }
@@ -46,6 +62,8 @@ pub(crate) struct Method {
     /// An error was reported about it. Its signature is generated all the same, so that
     /// other code that mentions it draws no errors of the second order; its body is not.
     pub(crate) broken: bool,
+    /// Its signature can be generated.
+    usable: bool,
 }
 
 impl Method {
@@ -78,19 +96,11 @@ impl Implementation {
 
     /// Reads a block. `None` if so much is wrong that nothing can be made of it.
     pub(crate) fn read(kind: Kind, tokens: TokenStream, problems: &mut Problems) -> Option<Self> {
-        let attribute = match kind {
-            Kind::Workflow => "#[workflow_impl]",
-            Kind::Group => "#[activity_group_impl]",
-        };
+        let attribute = kind.on_block();
         let block: ItemImpl = match syn::parse2(tokens.clone()) {
             Ok(block) => block,
             Err(error) => {
-                // Broken syntax inside of a block is the parser's to explain; anything else is no block.
-                if tokens.to_string().contains("impl") {
-                    problems.push(error);
-                } else {
-                    problems.add(&tokens, format!("`{attribute}` belongs on the `impl` block of {}", kind.noun()));
-                }
+                misplaced(kind, tokens, error, problems);
                 return None;
             }
         };
@@ -105,13 +115,11 @@ impl Implementation {
                 other => others.push(other),
             }
         }
-        check_names(kind, &methods, problems);
+        check_names(kind, &target, &mut methods, problems);
         context::check(kind, &mut methods, problems);
         let read = Implementation { target, attrs: block.attrs, methods, others };
-        if kind == Kind::Workflow && !read.has_one_execute(problems) {
-            return None;
-        }
-        Some(read)
+        let complete = kind == Kind::Group || read.has_one_execute(problems);
+        (complete && read.methods.iter().all(|m| m.usable)).then_some(read)
     }
 
     fn has_one_execute(&self, problems: &mut Problems) -> bool {
@@ -134,6 +142,24 @@ impl Implementation {
         }
         matches!(first, Some(Method { role: Role::Execute, .. }))
             && self.methods.iter().filter(|m| m.ident() == "execute").count() == 1
+    }
+}
+
+/// What is no `impl` block gets advice; broken syntax in one is the parser's to explain.
+fn misplaced(kind: Kind, tokens: TokenStream, error: syn::Error, problems: &mut Problems) {
+    let text = format!("`{}` belongs on the `impl` block of {}", kind.on_block(), kind.noun());
+    match syn::parse2::<Item>(tokens.clone()) {
+        Ok(Item::Struct(item)) => problems.add(&item.ident, format!("{text}\nhelp: on a struct, write `{}`", kind.on_struct())),
+        Ok(_) => problems.add(tokens, text),
+        Err(_) => problems.push(error),
+    }
+}
+
+/// The tokens of an item that is no `impl` block: it stays as it was.
+pub(crate) fn other_item(tokens: TokenStream) -> Option<TokenStream> {
+    match syn::parse2::<Item>(tokens.clone()) {
+        Ok(Item::Impl(_)) | Err(_) => None,
+        Ok(_) => Some(tokens),
     }
 }
 
@@ -184,8 +210,8 @@ fn method(kind: Kind, mut item: ImplItemFn, problems: &mut Problems) -> Method {
         None if has_self => Role::Helper,
         None => Role::Associated,
     };
-    signature::check(kind, &role, &mut item, problems);
-    Method { role, item, broken: problems.count() > before }
+    let usable = signature::check(kind, &role, &mut item, problems);
+    Method { role, item, broken: problems.count() > before, usable }
 }
 
 /// Takes `#[activity(…)]` out of the attributes.
@@ -245,8 +271,12 @@ pub(crate) fn strip(attrs: &mut Vec<Attribute>) {
 }
 
 /// Names of methods must not hide what `self` has, and activities have one name each.
-fn check_names(kind: Kind, methods: &[Method], problems: &mut Problems) {
-    let mut activities: Vec<(String, &Method)> = Vec::new();
+fn check_names(kind: Kind, target: &Path, methods: &mut [Method], problems: &mut Problems) {
+    let prefix = match (kind, target.segments.last()) {
+        (Kind::Group, Some(last)) => format!("{}.", signature::plain(&last.ident)),
+        _ => String::new(),
+    };
+    let mut activities: Vec<String> = Vec::new();
     for method in methods {
         let name = signature::plain(method.ident());
         let hides = match method.role {
@@ -257,17 +287,19 @@ fn check_names(kind: Kind, methods: &[Method], problems: &mut Problems) {
         if hides {
             let what = if name == "client" { "the function that every workflow has" } else { "what `self` has under that name" };
             problems.add(method.ident(), format!("`{name}` would hide {what}\nhelp: choose another name"));
+            // Two functions `client` on one struct would be the compiler's turn to complain.
+            method.usable &= name != "client";
         }
         let Role::Activity(options) = &method.role else { continue };
-        let registered = options.name.clone().unwrap_or(name);
+        let registered = options.name.clone().unwrap_or_else(|| format!("{prefix}{name}"));
         let conditional = method.item.attrs.iter().any(|a| is(a, "cfg"));
-        if !conditional && activities.iter().any(|(other, _)| *other == registered) {
+        if !conditional && activities.contains(&registered) {
             problems.add(
                 method.ident(),
                 format!("there are two activities `{registered}`\nhelp: rename one, or give it another name with `#[activity(name = \"…\")]`"),
             );
         } else if !conditional {
-            activities.push((registered, method));
+            activities.push(registered);
         }
     }
 }

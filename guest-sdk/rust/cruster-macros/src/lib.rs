@@ -95,7 +95,7 @@ pub fn workflow_impl(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// | `base = "1s"` | the first delay |
 /// | `jitter = 0.2` | the largest fraction by which a delay is shortened at random |
 /// | `timeout = "30s"` | how long one attempt may take |
-/// | `name = "…"` | the name of the activity, if it is not that of the method |
+/// | `name = "…"` | the whole name of the activity, if it is not that of the method |
 /// | `key = \|a, b\| …` | names a call by something else than all of its input, from references to the parameters |
 ///
 /// Durations are whole numbers with units, `ns`, `us`, `ms`, `s`, `m`, `h` or `d`, as in `"1h30m"`.

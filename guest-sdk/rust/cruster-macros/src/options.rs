@@ -83,9 +83,20 @@ const ALSO_KNOWN_AS: [(&str, &str); 14] = [
     ("strategy", "backoff"),
 ];
 
+/// Options that stand on another attribute than the one they were written on.
+const ELSEWHERE: [(&str, &str, &[&str]); 4] = [
+    ("#[workflow]", "#[workflow_impl]", &["key", "hash", "activity_groups", "name"]),
+    ("#[workflow_impl]", "#[activity]", &["retries", "backoff", "base", "jitter", "timeout"]),
+    ("#[activity_group]", "#[activity_group_impl]", &["retries", "backoff", "base", "jitter", "timeout", "name"]),
+    ("#[activity_group_impl]", "#[activity]", &["key"]),
+];
+
 fn unknown(attribute: &str, known: &[&str], name: &str) -> String {
     if name == "state" {
         return STATELESS.to_string();
+    }
+    if let Some((_, other, _)) = ELSEWHERE.iter().find(|(a, _, names)| *a == attribute && names.contains(&name)) {
+        return format!("`{name}` is an option of `{other}`, not of `{attribute}`");
     }
     let alias = ALSO_KNOWN_AS.iter().find(|(a, n)| *a == name && known.contains(n)).map(|(_, n)| *n);
     let meant = match alias.or_else(|| names::closest(name, known)) {

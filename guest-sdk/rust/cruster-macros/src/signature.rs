@@ -15,10 +15,16 @@ pub(crate) fn plain(ident: &Ident) -> String {
     ident.unraw().to_string()
 }
 
-/// Checks a method against its role, and mends what is wrong as far as that helps to
-/// go on: the signature that results can be generated.
-pub(crate) fn check(kind: Kind, role: &Role, item: &mut ImplItemFn, problems: &mut Problems) {
+/// Checks a method against its role. A wrong receiver and a missing `async` are mended, so that
+/// the method can be generated all the same; says whether it can.
+pub(crate) fn check(kind: Kind, role: &Role, item: &mut ImplItemFn, problems: &mut Problems) -> bool {
     check_receiver(kind, role, item, problems);
+    if matches!(role, Role::Execute | Role::Activity(_)) && item.sig.asyncness.is_none() {
+        let what = if matches!(role, Role::Execute) { "`execute`" } else { "an activity" };
+        problems.add(item.sig.fn_token, format!("{what} must be async\nhelp: write `async fn {}`", item.sig.ident));
+        item.sig.asyncness = Some(Default::default());
+    }
+    let before = problems.count();
     match role {
         Role::Execute => {
             check_step("`execute`", "Response", item, problems);
@@ -31,6 +37,7 @@ pub(crate) fn check(kind: Kind, role: &Role, item: &mut ImplItemFn, problems: &m
         }
         Role::Helper | Role::Associated => {}
     }
+    problems.count() == before
 }
 
 fn check_receiver(kind: Kind, role: &Role, item: &mut ImplItemFn, problems: &mut Problems) {
@@ -39,12 +46,12 @@ fn check_receiver(kind: Kind, role: &Role, item: &mut ImplItemFn, problems: &mut
         Kind::Group => "methods of activity groups",
     };
     let Some(receiver) = item.sig.receiver() else {
-        let what = match role {
-            Role::Execute => "`execute`",
-            Role::Activity(_) => "an activity",
+        let text = match role {
+            Role::Execute => "`execute` takes `&self` first: everything durable is a method of `self`",
+            Role::Activity(_) => "an activity takes `&self` first: SQL, HTTP and configuration are methods of `self`",
             Role::Helper | Role::Associated => return,
         };
-        problems.add(&item.sig.ident, format!("{what} takes `&self` first: everything durable is a method of `self`"));
+        problems.add(&item.sig.ident, text);
         item.sig.inputs.insert(0, parse_quote!(&self));
         return;
     };
@@ -77,15 +84,10 @@ fn is_plain_reference(ty: &Type) -> bool {
 }
 
 /// What `execute` and activities have in common.
-fn check_step(what: &str, value: &str, item: &mut ImplItemFn, problems: &mut Problems) {
-    let sig = &mut item.sig;
-    if sig.asyncness.is_none() {
-        problems.add(sig.fn_token, format!("{what} must be async\nhelp: write `async fn {}`", sig.ident));
-        sig.asyncness = Some(Default::default());
-    }
+fn check_step(what: &str, value: &str, item: &ImplItemFn, problems: &mut Problems) {
+    let sig = &item.sig;
     if !sig.generics.params.is_empty() {
         problems.add(&sig.generics, format!("{what} cannot be generic: its values are stored, so their types must be known"));
-        sig.generics = Default::default();
     }
     if ok_type(&sig.output).is_none() {
         let text = format!("{what} returns a `Result`\nhelp: write `-> Result<{value}, Error>`; a step without a result returns `Result<(), Error>`");

@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Attribute, Fields, ImplItemFn, Item, ItemStruct, Path, Token, parse_quote, punctuated::Punctuated};
+use syn::{Attribute, Fields, ImplItemFn, Item, ItemStruct, Path, Token, punctuated::Punctuated};
 
 use crate::implementation::{self, Kind, is};
 use crate::options::{self, STATELESS};
@@ -11,7 +11,7 @@ use crate::problems::Problems;
 /// Expands the attribute on a struct.
 pub(crate) fn expand(kind: Kind, attribute: TokenStream, item: TokenStream) -> TokenStream {
     let mut problems = Problems::default();
-    read_crate(kind, attribute, &mut problems);
+    check_options(kind, attribute, &mut problems);
     let Some(mut definition) = read(kind, item.clone(), &mut problems) else {
         let errors = problems.report();
         return quote! { #errors #item };
@@ -22,26 +22,16 @@ pub(crate) fn expand(kind: Kind, attribute: TokenStream, item: TokenStream) -> T
     quote! { #errors #definition #default }
 }
 
-fn read_crate(kind: Kind, attribute: TokenStream, problems: &mut Problems) -> Path {
-    let name = match kind {
-        Kind::Workflow => "#[workflow]",
-        Kind::Group => "#[activity_group]",
-    };
-    let mut sdk = parse_quote!(::cruster);
-    for option in options::parse(name, &["crate"], attribute, problems) {
-        if let Some(path) = problems.keep(option.path("crate = ::cruster")) {
-            sdk = path;
-        }
+/// The struct's code does not mention the SDK; the option is taken for the sake of the other attributes, which have it.
+fn check_options(kind: Kind, attribute: TokenStream, problems: &mut Problems) {
+    for option in options::parse(kind.on_struct(), &["crate"], attribute, problems) {
+        problems.keep(option.path("crate = ::cruster"));
     }
-    sdk
 }
 
 /// The struct, or advice about what else the attribute was put on.
 fn read(kind: Kind, item: TokenStream, problems: &mut Problems) -> Option<ItemStruct> {
-    let (on_struct, on_block) = match kind {
-        Kind::Workflow => ("#[workflow]", "#[workflow_impl]"),
-        Kind::Group => ("#[activity_group]", "#[activity_group_impl]"),
-    };
+    let (on_struct, on_block) = (kind.on_struct(), kind.on_block());
     let misplaced = format!("`{on_struct}` belongs on a struct");
     match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Struct(definition)) => return Some(definition),

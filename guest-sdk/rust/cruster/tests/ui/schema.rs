@@ -12,7 +12,7 @@ pub struct TwoNames {
     c: u32,
 }
 
-#[derive(Serialize, Deserialize, Schema)]
+#[derive(Serialize, Schema)]
 pub struct Twice {
     a: u32,
     #[serde(rename = "a")]
@@ -22,6 +22,13 @@ pub struct Twice {
 #[derive(Serialize, Schema)]
 pub struct Borrowed<'a> {
     text: &'a str,
+}
+
+#[derive(Serialize, Deserialize, Schema)]
+#[schema(anything)]
+pub struct Unknown {
+    #[schema]
+    a: u32,
 }
 
 fn main() {}

@@ -1,7 +1,5 @@
 use cruster::prelude::*;
 
-use std::rc::Rc;
-
 #[workflow]
 pub struct Counter;
 
@@ -11,7 +9,7 @@ impl Counter {
         Ok(request)
     }
 
-    async fn shared(self: Rc<Self>) {}
+    async fn shared(self: std::rc::Rc<Self>) {}
 
     #[activity]
     async fn add(mut self, n: u32) -> Result<u32, Error> {

@@ -3,7 +3,7 @@ use cruster::prelude::*;
 #[workflow(key = |r: &u32| r.to_string())]
 pub struct Order;
 
-#[workflow_impl(groups(Payments), hsah = true, colour = "red")]
+#[workflow_impl(groups(Payments), hsah = true, retries = 3, colour = "red")]
 impl Order {
     async fn execute(&self, request: u32) -> Result<u32, Error> {
         self.step(request).await

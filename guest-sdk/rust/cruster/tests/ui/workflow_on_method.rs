@@ -19,7 +19,7 @@ pub struct Plain;
 
 impl Plain {
     #[workflow]
-    pub async fn refund(&self, request: u32) -> Result<(), Error> {
+    pub async fn refund(&self, _request: u32) -> Result<(), Error> {
         Ok(())
     }
 }

@@ -1,0 +1,9 @@
+//! What the macros make of what authors write.
+//!
+//! Every lint that could blame an author for generated code is an error here.
+#![deny(missing_docs, unused, private_interfaces, clippy::all, clippy::pedantic)]
+
+mod definitions;
+mod hygiene;
+mod runs;
+mod schemas;
