@@ -1,22 +1,25 @@
 #!/bin/sh
 # Builds the module: build.sh OUT.wasm
+# Another module with the same SDK: build.sh OUT.wasm FOLDER, which holds its C files.
 # Needs clang and wasm-ld of LLVM 19 (Debian: clang-19 lld-19), no libc and no sysroot.
 set -eu
 
-out=${1:?usage: build.sh OUT.wasm}
+out=${1:?usage: build.sh OUT.wasm [FOLDER]}
 here=$(cd "$(dirname "$0")" && pwd)
+sources=${2:-$here/src}
 clang=${CLANG:-clang-19}
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT
 
 # What C leaves undefined is a trap here, so that a mistake in this module costs an
-# invocation and never goes on with wrong data. A wrong function type traps in
+# invocation and never goes on with wrong data. So is an unsigned number that wraps
+# around, which C allows and nothing here means. A wrong function type traps in
 # WebAssembly by itself.
-for source in "$here"/sdk/*.c "$here"/src/*.c; do
+for source in "$here"/sdk/*.c "$sources"/*.c; do
 	"$clang" --target=wasm32 -std=c17 -ffreestanding -Os -flto \
 		-mbulk-memory -I "$here/sdk" \
 		-Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Werror \
-		-fsanitize=undefined -fsanitize-trap=undefined -fno-sanitize=function \
+		-fsanitize=undefined,unsigned-integer-overflow -fsanitize-trap=all -fno-sanitize=function \
 		-c "$source" -o "$objects/$(basename "$source").o"
 done
 

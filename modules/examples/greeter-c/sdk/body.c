@@ -53,7 +53,7 @@ void cr_field_retry(mp_writer *body, const cr_retry *retry) {
 void cr_put_decimal(mp_writer *text, int64_t n) {
     char digits[20];
     uint32_t at = sizeof digits;
-    uint64_t left = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+    uint64_t left = n < 0 ? (uint64_t)-(n + 1) + 1 : (uint64_t)n;
     do {
         digits[--at] = (char)('0' + left % 10);
         left /= 10;

@@ -7,8 +7,8 @@ void square(cr_workflow *w, cr_future *f, int64_t n) {
 
 /* Of a number with 32 bits, so that the multiplication cannot overflow. */
 static int64_t squared(int64_t n) {
-    uint64_t magnitude = (uint64_t)(n < 0 ? -n : n);
-    return (int64_t)(magnitude * magnitude);
+    uint32_t magnitude = (uint32_t)(n < 0 ? -n : n);
+    return (int64_t)((uint64_t)magnitude * magnitude);
 }
 
 static bool square_number(cr_attempt *a) {
