@@ -154,8 +154,8 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestManifest shows that the lists of the manifest are sorted, and that the
-// module has no more imports than it needs.
+// TestManifest shows that the lists of the manifest are sorted, that a module
+// has no more imports than it needs, and that it is small.
 func TestManifest(t *testing.T) {
 	t.Parallel()
 	m := compile(t, example)
@@ -174,7 +174,8 @@ func TestManifest(t *testing.T) {
 	}
 	require.IsIncreasing(t, workflows)
 	require.IsIncreasing(t, activities)
-	require.NotContains(t, m.Imports(), "wasi_snapshot_preview1.random_get")
+	require.Contains(t, m.Imports(), "cruster.http")
+	require.NotContains(t, compile(t, codec).Imports(), "cruster.http", "imports show what a module can do")
 	const most = 64 << 10
 	require.LessOrEqual(t, len(harness.Module(t, example)), most)
 }
