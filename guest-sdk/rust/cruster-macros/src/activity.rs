@@ -12,7 +12,9 @@ use crate::problems::Problems;
 pub(crate) const POLICY: [&str; 5] = ["retries", "backoff", "base", "jitter", "timeout"];
 
 /// All options of `#[activity]`.
-const OPTIONS: [&str; 7] = ["retries", "backoff", "base", "jitter", "timeout", "name", "key"];
+const OPTIONS: [&str; 7] = [
+    "retries", "backoff", "base", "jitter", "timeout", "name", "key",
+];
 
 /// How an activity is retried and how long an attempt may take. What is `None`
 /// was not said.
@@ -40,8 +42,12 @@ impl ActivityOptions {
         let mut parsed = ActivityOptions::default();
         for option in options::parse("#[activity]", &OPTIONS, tokens, problems) {
             let result = match option.name.to_string().as_str() {
-                "name" => option.name("name = \"reserve\"").map(|name| parsed.name = Some(name)),
-                "key" => key(&option, "key = |items| items.id.clone()").map(|key| parsed.key = Some(key)),
+                "name" => option
+                    .name("name = \"reserve\"")
+                    .map(|name| parsed.name = Some(name)),
+                "key" => {
+                    key(&option, "key = |items| items.id.clone()").map(|key| parsed.key = Some(key))
+                }
                 _ => parsed.policy.set(&option),
             };
             problems.keep(result);
@@ -94,10 +100,20 @@ impl Policy {
 fn retries(option: &Opt) -> syn::Result<u32> {
     let example = "retries = 3";
     match option.expr(example)? {
-        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse().map_err(|_| {
-            syn::Error::new(number.span(), format!("`retries` is at most {}, without a suffix", u32::MAX))
+        Expr::Lit(ExprLit {
+            lit: Lit::Int(number),
+            ..
+        }) => number.base10_parse().map_err(|_| {
+            syn::Error::new(
+                number.span(),
+                format!("`retries` is at most {}, without a suffix", u32::MAX),
+            )
         }),
-        other => Err(option.wrong(other, "a whole number, how many attempts may follow the first", example)),
+        other => Err(option.wrong(
+            other,
+            "a whole number, how many attempts may follow the first",
+            example,
+        )),
     }
 }
 
@@ -112,10 +128,14 @@ fn backoff(option: &Opt) -> syn::Result<&'static str> {
         "fixed" | "linear" | "none" => Some("constant"),
         other => names::closest(other, &KNOWN),
     };
-    let meant = alias.map(|close| format!(": did you mean \"{close}\"?")).unwrap_or_default();
+    let meant = alias
+        .map(|close| format!(": did you mean \"{close}\"?"))
+        .unwrap_or_default();
     Err(syn::Error::new(
         text.span(),
-        format!("there is no backoff \"{value}\"{meant}\nhelp: delays double (\"exponential\") or stay the same (\"constant\")"),
+        format!(
+            "there is no backoff \"{value}\"{meant}\nhelp: delays double (\"exponential\") or stay the same (\"constant\")"
+        ),
     ))
 }
 
@@ -124,8 +144,14 @@ fn jitter(option: &Opt) -> syn::Result<f64> {
     let what = "a fraction from 0 to 1";
     let expr = option.expr(example)?;
     let value = match expr {
-        Expr::Lit(ExprLit { lit: Lit::Float(number), .. }) => number.base10_parse::<f64>().ok(),
-        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse::<f64>().ok(),
+        Expr::Lit(ExprLit {
+            lit: Lit::Float(number),
+            ..
+        }) => number.base10_parse::<f64>().ok(),
+        Expr::Lit(ExprLit {
+            lit: Lit::Int(number),
+            ..
+        }) => number.base10_parse::<f64>().ok(),
         _ => None,
     };
     match value {
@@ -136,9 +162,10 @@ fn jitter(option: &Opt) -> syn::Result<f64> {
 
 fn nanoseconds(option: &Opt, example: &str) -> syn::Result<i64> {
     match option.expr(example)? {
-        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
-            duration::parse(&text.value()).map_err(|e| syn::Error::new(text.span(), e))
-        }
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(text),
+            ..
+        }) => duration::parse(&text.value()).map_err(|e| syn::Error::new(text.span(), e)),
         other => Err(option.wrong(other, "a string with a number and a unit", example)),
     }
 }
@@ -147,7 +174,10 @@ fn nanoseconds(option: &Opt, example: &str) -> syn::Result<i64> {
 pub(crate) fn key(option: &Opt, example: &str) -> syn::Result<Expr> {
     match option.expr(example)? {
         expr @ (Expr::Closure(_) | Expr::Path(_)) => Ok(expr.clone()),
-        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Err(syn::Error::new(
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(text),
+            ..
+        }) => Err(syn::Error::new(
             text.span(),
             format!("`key` is a closure that computes the key from the input: `{example}`"),
         )),
@@ -191,8 +221,14 @@ mod tests {
             (quote! { retries = -1 }, "`retries` is a whole number"),
             (quote! { retries = 4294967296 }, "at most 4294967295"),
             (quote! { retries }, "`retries` takes a value"),
-            (quote! { backoff = "exponetial" }, "did you mean \\\"exponential\\\"?"),
-            (quote! { backoff = "fixed" }, "did you mean \\\"constant\\\"?"),
+            (
+                quote! { backoff = "exponetial" },
+                "did you mean \\\"exponential\\\"?",
+            ),
+            (
+                quote! { backoff = "fixed" },
+                "did you mean \\\"constant\\\"?",
+            ),
             (quote! { backoff = "wild" }, "there is no backoff"),
             (quote! { base = 100 }, "a string with a number and a unit"),
             (quote! { timeout = "soon" }, "is no duration"),
@@ -209,19 +245,52 @@ mod tests {
 
     #[test]
     fn a_group_fills_in_what_is_not_said() {
-        let group = Policy { retries: Some(5), backoff: Some("constant"), base: Some(7), ..Policy::default() };
-        let own = Policy { retries: Some(1), timeout: Some(9), ..Policy::default() };
+        let group = Policy {
+            retries: Some(5),
+            backoff: Some("constant"),
+            base: Some(7),
+            ..Policy::default()
+        };
+        let own = Policy {
+            retries: Some(1),
+            timeout: Some(9),
+            ..Policy::default()
+        };
         let merged = own.or(&group);
-        assert_eq!(merged, Policy { retries: Some(1), timeout: Some(9), ..group.clone() });
+        assert_eq!(
+            merged,
+            Policy {
+                retries: Some(1),
+                timeout: Some(9),
+                ..group.clone()
+            }
+        );
 
         // A backoff of its own does not run with the base of another.
-        let own = Policy { backoff: Some("exponential"), ..Policy::default() };
-        assert_eq!(own.or(&group), Policy { backoff: Some("exponential"), base: None, ..group });
+        let own = Policy {
+            backoff: Some("exponential"),
+            ..Policy::default()
+        };
+        assert_eq!(
+            own.or(&group),
+            Policy {
+                backoff: Some("exponential"),
+                base: None,
+                ..group
+            }
+        );
     }
 
     #[test]
     fn a_base_alone_is_exponential() {
         assert_eq!(Policy::default().backoff_name(), "");
-        assert_eq!(Policy { base: Some(1), ..Policy::default() }.backoff_name(), "exponential");
+        assert_eq!(
+            Policy {
+                base: Some(1),
+                ..Policy::default()
+            }
+            .backoff_name(),
+            "exponential"
+        );
     }
 }

@@ -34,7 +34,13 @@ const DURABLE: [&str; 15] = [
 ];
 
 /// What `self` has in activities alone.
-const IMMEDIATE: [&str; 5] = ["transaction", "http", "config", "attempt", "idempotency_key"];
+const IMMEDIATE: [&str; 5] = [
+    "transaction",
+    "http",
+    "config",
+    "attempt",
+    "idempotency_key",
+];
 
 /// What `self` has everywhere.
 const EVERYWHERE: [&str; 3] = ["execution_id", "namespace", "now"];
@@ -53,7 +59,11 @@ struct Names {
 /// Reports what a method does in the wrong place.
 pub(crate) fn check(kind: Kind, methods: &mut [Method], problems: &mut Problems) {
     let named = |wanted: fn(&Role) -> bool| -> Vec<String> {
-        methods.iter().filter(|m| wanted(&m.role)).map(|m| signature::plain(m.ident())).collect()
+        methods
+            .iter()
+            .filter(|m| wanted(&m.role))
+            .map(|m| signature::plain(m.ident()))
+            .collect()
     };
     let block = Names {
         activities: named(|role| matches!(role, Role::Activity(_))),
@@ -66,7 +76,9 @@ pub(crate) fn check(kind: Kind, methods: &mut [Method], problems: &mut Problems)
         for found in uses.found {
             let advice = match (&method.role, kind) {
                 (Role::Associated, _) => None,
-                (Role::Activity(_), _) | (Role::Helper, Kind::Group) => in_activity(kind, &block, &found),
+                (Role::Activity(_), _) | (Role::Helper, Kind::Group) => {
+                    in_activity(kind, &block, &found)
+                }
                 (Role::Execute | Role::Helper, _) => in_execute(method, &found),
             };
             if let Some(text) = advice {
@@ -164,14 +176,19 @@ struct Uses {
 
 impl Uses {
     fn add(&mut self, name: &Ident, what: Call) {
-        self.found.push(Use { name: name.clone(), what });
+        self.found.push(Use {
+            name: name.clone(),
+            what,
+        });
     }
 
     fn call_of(&mut self, path: &Path, first_is_self: bool) {
         let mut backwards = path.segments.iter().rev();
         let Some(last) = backwards.next() else { return };
         let qualifier = backwards.next();
-        if first_is_self && ((last.ident == "client" && qualifier.is_some()) || last.ident == "remote") {
+        if first_is_self
+            && ((last.ident == "client" && qualifier.is_some()) || last.ident == "remote")
+        {
             self.add(&last.ident, Call::WithSelf);
         }
         if last.ident == "sleep" && qualifier.is_some_and(|q| q.ident == "thread") {
@@ -204,11 +221,15 @@ impl Uses {
 /// `name` of `.name(…)` or `.name::<…>(…)`.
 fn method_behind(trees: &[TokenTree]) -> Option<&Ident> {
     match trees {
-        [TokenTree::Punct(dot), TokenTree::Ident(name), next, ..] if dot.as_char() == '.' => match next {
-            TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => Some(name),
-            TokenTree::Punct(colon) if colon.as_char() == ':' => Some(name),
-            _ => None,
-        },
+        [TokenTree::Punct(dot), TokenTree::Ident(name), next, ..] if dot.as_char() == '.' => {
+            match next {
+                TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => {
+                    Some(name)
+                }
+                TokenTree::Punct(colon) if colon.as_char() == ':' => Some(name),
+                _ => None,
+            }
+        }
         _ => None,
     }
 }
@@ -218,7 +239,10 @@ fn arguments_begin_with_self(trees: &[TokenTree]) -> bool {
     for tree in trees {
         match tree {
             TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => {
-                let first = group.stream().into_iter().find(|t| !matches!(t, TokenTree::Punct(p) if p.as_char() == '&'));
+                let first = group
+                    .stream()
+                    .into_iter()
+                    .find(|t| !matches!(t, TokenTree::Punct(p) if p.as_char() == '&'));
                 return matches!(first, Some(TokenTree::Ident(ident)) if ident == "self");
             }
             TokenTree::Punct(p) if matches!(p.as_char(), ':' | '<' | '>' | ',') => {}
@@ -249,7 +273,6 @@ impl<'ast> Visit<'ast> for Uses {
     }
 
     fn visit_item(&mut self, _: &'ast Item) {}
-
 }
 
 fn is_self(expr: &Expr) -> bool {
@@ -258,5 +281,85 @@ fn is_self(expr: &Expr) -> bool {
         Expr::Reference(reference) => is_self(&reference.expr),
         Expr::Paren(paren) => is_self(&paren.expr),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::implementation::{Implementation, Kind};
+    use crate::problems::Problems;
+    use proc_macro2::TokenStream;
+    use quote::quote;
+
+    /// What is said about the body of an activity, or else of `execute`.
+    fn complaints(in_activity: bool, body: TokenStream) -> String {
+        let (execute, activity) = if in_activity {
+            (quote!(), body)
+        } else {
+            (body, quote!())
+        };
+        let block = quote! {
+            impl Order {
+                async fn execute(&self, request: u32) -> Result<u32, Error> { #execute }
+                #[activity]
+                async fn step(&self) -> Result<(), Error> { #activity }
+            }
+        };
+        let mut problems = Problems::default();
+        Implementation::read(Kind::Workflow, block, &mut problems);
+        problems.report().to_string()
+    }
+
+    #[test]
+    fn calls_are_found_wherever_they_hide() {
+        let bodies = [
+            quote! { let f = || async { (&self).sleep(d).await }; },
+            quote! { select! { _ = self.sleep(d) => {}, x = other => x } },
+            quote! { vec![vec![self.sleep(d)]] },
+            quote! { if true { match x { _ => self.sleep(d) } } },
+        ];
+        for body in bodies {
+            let found = complaints(true, body.clone());
+            assert!(
+                found.contains("activities cannot `sleep`"),
+                "{body}: {found}"
+            );
+        }
+        let bodies = [
+            quote! { join!(other::Flow::client(self).execute(1)) },
+            quote! { join!(cruster::remote::<Vec<u32>, u32>(&self, "x/Y").execute(1)) },
+            quote! { let client = Flow::client(self); },
+        ];
+        for body in bodies {
+            let found = complaints(true, body.clone());
+            assert!(
+                found.contains("activities cannot call workflows"),
+                "{body}: {found}"
+            );
+        }
+        assert!(
+            complaints(false, quote! { format!("{:?}", self.config::<u32>("x")) })
+                .contains("`self.config()`")
+        );
+    }
+
+    #[test]
+    fn what_is_in_its_place_is_left_alone() {
+        let in_activities = [
+            quote! { self.sleep.len(); other.sleep(d); sleep(d); std::thread::sleep(d) },
+            quote! { format!("{} {}", self.sleep, other.sleep(d)) },
+            quote! { impl Other { fn f(&self) { self.sleep() } } },
+            quote! { http::client(url); Flow::client(other); self.now() },
+        ];
+        for body in in_activities {
+            assert_eq!(complaints(true, body.clone()), "", "{body}");
+        }
+        let in_execute = [
+            quote! { self.config.url; other.http(); self.sleep(d).await; self.step().await },
+            quote! { let p = Flow::client(self); self.timeout(d, p.execute(1)).await },
+        ];
+        for body in in_execute {
+            assert_eq!(complaints(false, body.clone()), "", "{body}");
+        }
     }
 }

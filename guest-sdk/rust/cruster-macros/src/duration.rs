@@ -19,7 +19,10 @@ pub(crate) fn parse(text: &str) -> Result<i64, String> {
     while !rest.is_empty() {
         let (number, after) = split(rest, |c| c.is_ascii_digit());
         let (unit, after) = split(after, |c| !c.is_ascii_digit());
-        let scale = UNITS.iter().find(|(u, _)| *u == unit).map(|(_, scale)| *scale);
+        let scale = UNITS
+            .iter()
+            .find(|(u, _)| *u == unit)
+            .map(|(_, scale)| *scale);
         let (Ok(number), Some(scale)) = (number.parse::<u64>(), scale) else {
             return Err(malformed(text));
         };
@@ -37,7 +40,9 @@ pub(crate) fn parse(text: &str) -> Result<i64, String> {
 }
 
 fn malformed(text: &str) -> String {
-    format!("`{text}` is no duration: write whole numbers with units, as in \"100ms\", \"1s\", \"2m\" or \"1h30m\"")
+    format!(
+        "`{text}` is no duration: write whole numbers with units, as in \"100ms\", \"1s\", \"2m\" or \"1h30m\""
+    )
 }
 
 /// Splits behind the characters that belong together.
@@ -61,11 +66,27 @@ mod tests {
 
     #[test]
     fn what_is_no_duration() {
-        for bad in ["", "1", "s", "1 s", "1.5s", "-1s", "1sec", "ten seconds", "1s2", "ä1s", "99999999999999999999s"] {
+        for bad in [
+            "",
+            "1",
+            "s",
+            "1 s",
+            "1.5s",
+            "-1s",
+            "1sec",
+            "ten seconds",
+            "1s2",
+            "ä1s",
+            "99999999999999999999s",
+        ] {
             assert!(parse(bad).unwrap_err().contains("is no duration"), "{bad}");
         }
         assert!(parse("0s").unwrap_err().contains("above zero"));
         assert!(parse("106752d").unwrap_err().contains("292 years"));
-        assert!(parse("18446744073709551615d").unwrap_err().contains("292 years"));
+        assert!(
+            parse("18446744073709551615d")
+                .unwrap_err()
+                .contains("292 years")
+        );
     }
 }

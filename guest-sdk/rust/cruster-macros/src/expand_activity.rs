@@ -40,20 +40,35 @@ pub(crate) struct Owner<'a> {
 impl<'a> Owner<'a> {
     pub(crate) fn new(sdk: &'a Path, block: &'a Implementation) -> Self {
         let name = block.plain_name();
-        Owner { sdk, target: &block.target, attempt: format_ident!("__{name}Attempt"), name }
+        Owner {
+            sdk,
+            target: &block.target,
+            attempt: format_ident!("__{name}Attempt"),
+            name,
+        }
     }
 }
 
 impl Activity {
     /// Prepares a method that is an activity; nothing for others, and for those whose
     /// signature is beyond repair. Names that are not given begin with `prefix`.
-    pub(crate) fn of(method: &Method, prefix: &str, defaults: &Policy, target: &Path) -> Option<Self> {
-        let Role::Activity(options) = &method.role else { return None };
+    pub(crate) fn of(
+        method: &Method,
+        prefix: &str,
+        defaults: &Policy,
+        target: &Path,
+    ) -> Option<Self> {
+        let Role::Activity(options) = &method.role else {
+            return None;
+        };
         let item = prepared(method, target);
         let ident = &item.sig.ident;
         let plain = signature::plain(ident);
         Some(Activity {
-            name: options.name.clone().unwrap_or_else(|| format!("{prefix}{plain}")),
+            name: options
+                .name
+                .clone()
+                .unwrap_or_else(|| format!("{prefix}{plain}")),
             parameters: named_parameters(&item)?,
             result: signature::ok_type(&item.sig.output)?.clone(),
             policy: options.policy.or(defaults),
@@ -104,7 +119,12 @@ impl Activity {
     /// The constant that the module's list refers to, an associated one of the attempt's type.
     pub(crate) fn definition(&self, owner: &Owner) -> TokenStream {
         let (sdk, target, attempt) = (owner.sdk, owner.target, &owner.attempt);
-        let (definition, name, ident, result) = (&self.definition, &self.name, &self.item.sig.ident, &self.result);
+        let (definition, name, ident, result) = (
+            &self.definition,
+            &self.name,
+            &self.item.sig.ident,
+            &self.result,
+        );
         let conditions = self.conditions();
         let origin = format!("::{}::{}", owner.name, signature::plain(ident));
         let origin = quote!(::core::concat!(::core::module_path!(), #origin));
@@ -119,7 +139,11 @@ impl Activity {
                 quote!(#(#bound.#names),*)
             }
         };
-        let pattern = if self.parameters.is_empty() { quote!(()) } else { quote!(#bound) };
+        let pattern = if self.parameters.is_empty() {
+            quote!(())
+        } else {
+            quote!(#bound)
+        };
         quote! {
             #(#conditions)*
             const #definition: #sdk::__private::ActivityDefinition = #sdk::__private::ActivityDefinition {
@@ -158,7 +182,8 @@ impl Activity {
 
     /// The entry in a list of definitions.
     pub(crate) fn entry(&self, owner: &Owner) -> TokenStream {
-        let (attempt, definition, conditions) = (&owner.attempt, &self.definition, self.conditions());
+        let (attempt, definition, conditions) =
+            (&owner.attempt, &self.definition, self.conditions());
         quote! { #(#conditions)* #attempt::#definition }
     }
 
@@ -166,7 +191,11 @@ impl Activity {
     pub(crate) fn stub(&self, owner: &Owner, visibility: &TokenStream) -> TokenStream {
         let (sdk, attempt, definition) = (owner.sdk, &owner.attempt, &self.definition);
         let (ident, result) = (&self.item.sig.ident, &self.result);
-        let carried = self.item.attrs.iter().filter(|a| is(a, "doc") || is(a, "cfg") || is(a, "deprecated"));
+        let carried = self
+            .item
+            .attrs
+            .iter()
+            .filter(|a| is(a, "doc") || is(a, "cfg") || is(a, "deprecated"));
         let (names, types): (Vec<_>, Vec<_>) = self.parameters.iter().map(|(n, t)| (n, t)).unzip();
         let (prepare, value, references) = self.input_value();
         let call = quote! { #sdk::__private::activity_call(self, &#attempt::#definition, #value) };
@@ -206,7 +235,11 @@ impl Activity {
                 let (input, bound) = (&self.input, local("input"));
                 let names: Vec<&Ident> = several.iter().map(|(name, _)| name).collect();
                 let references = names.iter().map(|name| quote!(&#bound.#name)).collect();
-                (quote! { let #bound = #input { #(#names),* }; }, quote!(&#bound), references)
+                (
+                    quote! { let #bound = #input { #(#names),* }; },
+                    quote!(&#bound),
+                    references,
+                )
             }
         }
     }
@@ -240,7 +273,8 @@ pub(crate) fn prepared(method: &Method, target: &Path) -> ImplItemFn {
     let mut item = method.item.clone();
     if method.broken {
         item.block = parse_quote!({ ::core::unreachable!() });
-        item.attrs.push(parse_quote!(#[allow(unused_variables, clippy::unused_async)]));
+        item.attrs
+            .push(parse_quote!(#[allow(unused_variables, clippy::unused_async)]));
         crate::implementation::strip(&mut item.attrs);
     }
     Rename(target).method(&mut item);
@@ -262,6 +296,6 @@ fn named_parameters(item: &ImplItemFn) -> Option<Vec<(Ident, Type)>> {
 }
 
 /// A local name that cannot meet one of the author's.
-fn local(name: &str) -> Ident {
+pub(crate) fn local(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }

@@ -24,12 +24,20 @@ struct GroupOptions {
 
 impl GroupOptions {
     fn parse(tokens: TokenStream, problems: &mut Problems) -> Self {
-        let mut parsed = GroupOptions { name: None, policy: Policy::default(), sdk: parse_quote!(::cruster) };
+        let mut parsed = GroupOptions {
+            name: None,
+            policy: Policy::default(),
+            sdk: parse_quote!(::cruster),
+        };
         let known: Vec<&str> = POLICY.into_iter().chain(["name", "crate"]).collect();
         for option in options::parse("#[activity_group_impl]", &known, tokens, problems) {
             let result = match option.name.to_string().as_str() {
-                "name" => option.name("name = \"Payments\"").map(|name| parsed.name = Some(name)),
-                "crate" => option.path("crate = ::cruster").map(|path| parsed.sdk = path),
+                "name" => option
+                    .name("name = \"Payments\"")
+                    .map(|name| parsed.name = Some(name)),
+                "crate" => option
+                    .path("crate = ::cruster")
+                    .map(|path| parsed.sdk = path),
                 _ => parsed.policy.set(&option),
             };
             problems.keep(result);
@@ -55,11 +63,24 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
 fn check(options: &GroupOptions, block: &Implementation, problems: &mut Problems) {
     if options.name.is_none() {
         if let Some(complaint) = names::complain(&block.plain_name()) {
-            problems.add(block.name(), format!("{complaint}\nhelp: give the group another name with `name = \"…\"`"));
+            problems.add(
+                block.name(),
+                format!("{complaint}\nhelp: give the group another name with `name = \"…\"`"),
+            );
         }
     }
-    if !block.methods.iter().any(|m| matches!(m.role, Role::Activity(_))) {
-        problems.add(&block.target, format!("the group `{}` has no activities\nhelp: mark its methods with `#[activity]`", block.name()));
+    if !block
+        .methods
+        .iter()
+        .any(|m| matches!(m.role, Role::Activity(_)))
+    {
+        problems.add(
+            &block.target,
+            format!(
+                "the group `{}` has no activities\nhelp: mark its methods with `#[activity]`",
+                block.name()
+            ),
+        );
     }
 }
 
@@ -68,18 +89,30 @@ fn code(options: &GroupOptions, block: &Implementation) -> Option<TokenStream> {
     let (sdk, target) = (&options.sdk, &block.target);
     let name = options.name.clone().unwrap_or_else(|| block.plain_name());
     let prefix = format!("{name}.");
-    let steps = block.methods.iter().filter(|m| matches!(m.role, Role::Activity(_)));
-    let activities: Vec<Activity> = steps.map(|m| Activity::of(m, &prefix, &options.policy, target)).collect::<Option<_>>()?;
+    let steps = block
+        .methods
+        .iter()
+        .filter(|m| matches!(m.role, Role::Activity(_)));
+    let activities: Vec<Activity> = steps
+        .map(|m| Activity::of(m, &prefix, &options.policy, target))
+        .collect::<Option<_>>()?;
 
     let owner = Owner::new(sdk, block);
     let attempt = &owner.attempt;
     let attempt_type = attempt_type(&owner);
     let conditions = block.attrs.iter().filter(|a| is(a, "cfg"));
-    let attributes = block.attrs.iter().filter(|a| !is(a, "cfg") && !is(a, "doc") && !is(a, "state"));
+    let attributes = block
+        .attrs
+        .iter()
+        .filter(|a| !is(a, "cfg") && !is(a, "doc") && !is(a, "state"));
     let inputs = activities.iter().map(|a| a.input_struct(&owner));
     let definitions = activities.iter().map(|a| a.definition(&owner));
     let bodies = activities.iter().map(Activity::body);
-    let helpers = block.methods.iter().filter(|m| matches!(m.role, Role::Helper)).map(|m| prepared(m, target));
+    let helpers = block
+        .methods
+        .iter()
+        .filter(|m| matches!(m.role, Role::Helper))
+        .map(|m| prepared(m, target));
     let layer = layer(&owner, &name, &activities, block);
     let associated = associated(block);
     Some(quote! {
@@ -106,7 +139,12 @@ fn code(options: &GroupOptions, block: &Implementation) -> Option<TokenStream> {
     })
 }
 
-fn layer(owner: &Owner, name: &str, activities: &[Activity], block: &Implementation) -> TokenStream {
+fn layer(
+    owner: &Owner,
+    name: &str,
+    activities: &[Activity],
+    block: &Implementation,
+) -> TokenStream {
     let (sdk, target) = (owner.sdk, owner.target);
     let calls = format_ident!("__{}Calls", block.plain_name());
     // The workflows that use a group may be anywhere, so its calls are public.

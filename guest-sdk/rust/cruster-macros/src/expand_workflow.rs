@@ -15,7 +15,7 @@ use syn::spanned::Spanned;
 use syn::{Attribute, FnArg, ImplItem, Path, Type};
 
 use crate::activity::Policy;
-use crate::expand_activity::{Activity, Owner, attempt_type, prepared};
+use crate::expand_activity::{Activity, Owner, attempt_type, local, prepared};
 use crate::implementation::{Implementation, Kind, Method, Role, is, other_item};
 use crate::names;
 use crate::problems::Problems;
@@ -31,7 +31,10 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     if let Some(block) = &read {
         check_name(&options, block, &mut problems);
     }
-    let code = read.as_ref().and_then(|block| Workflow::new(&options, block)).map(|workflow| workflow.code());
+    let code = read
+        .as_ref()
+        .and_then(|block| Workflow::new(&options, block))
+        .map(|workflow| workflow.code());
     let code = code.or_else(|| other_item(item));
     let errors = problems.report();
     quote! { #errors #code }
@@ -41,7 +44,10 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
 fn check_name(options: &WorkflowOptions, block: &Implementation, problems: &mut Problems) {
     if options.name.is_none() {
         if let Some(complaint) = names::complain(&block.plain_name()) {
-            problems.add(block.name(), format!("{complaint}\nhelp: give the workflow another name with `name = \"…\"`"));
+            problems.add(
+                block.name(),
+                format!("{complaint}\nhelp: give the workflow another name with `name = \"…\"`"),
+            );
         }
     }
 }
@@ -62,7 +68,10 @@ struct Workflow<'a> {
 impl<'a> Workflow<'a> {
     /// `None` if a signature is beyond repair.
     fn new(options: &'a WorkflowOptions, block: &'a Implementation) -> Option<Self> {
-        let execute = block.methods.iter().find(|m| matches!(m.role, Role::Execute))?;
+        let execute = block
+            .methods
+            .iter()
+            .find(|m| matches!(m.role, Role::Execute))?;
         let sig = prepared(execute, &block.target).sig;
         let mut requests = sig.inputs.iter().filter_map(|arg| match arg {
             FnArg::Typed(parameter) => Some(&*parameter.ty),
@@ -73,9 +82,13 @@ impl<'a> Workflow<'a> {
             return None;
         }
         let response = signature::ok_type(&sig.output)?.clone();
-        let steps = block.methods.iter().filter(|m| matches!(m.role, Role::Activity(_)));
-        let activities: Option<Vec<Activity>> =
-            steps.map(|m| Activity::of(m, "", &Policy::default(), &block.target)).collect();
+        let steps = block
+            .methods
+            .iter()
+            .filter(|m| matches!(m.role, Role::Activity(_)));
+        let activities: Option<Vec<Activity>> = steps
+            .map(|m| Activity::of(m, "", &Policy::default(), &block.target))
+            .collect();
         Some(Workflow {
             options,
             block,
@@ -90,7 +103,13 @@ impl<'a> Workflow<'a> {
 
     fn code(&self) -> TokenStream {
         let conditions = self.block.attrs.iter().filter(|a| is(a, "cfg"));
-        let parts = [self.run_type(), self.run_methods(), self.attempt(), self.associated(), self.definition()];
+        let parts = [
+            self.run_type(),
+            self.run_methods(),
+            self.attempt(),
+            self.associated(),
+            self.definition(),
+        ];
         quote! {
             #(#conditions)*
             const _: () = {
@@ -101,7 +120,10 @@ impl<'a> Workflow<'a> {
 
     /// Attributes of the block that its methods live under, lints for instance.
     fn attributes(&self) -> impl Iterator<Item = &'a Attribute> {
-        self.block.attrs.iter().filter(|a| !is(a, "cfg") && !is(a, "doc") && !is(a, "state"))
+        self.block
+            .attrs
+            .iter()
+            .filter(|a| !is(a, "cfg") && !is(a, "doc") && !is(a, "state"))
     }
 
     /// The context under one layer for each group, the first group outermost.
@@ -139,7 +161,11 @@ impl<'a> Workflow<'a> {
 
     fn run_methods(&self) -> TokenStream {
         let (run, attributes) = (&self.run, self.attributes());
-        let own = self.block.methods.iter().filter(|m| matches!(m.role, Role::Execute | Role::Helper));
+        let own = self
+            .block
+            .methods
+            .iter()
+            .filter(|m| matches!(m.role, Role::Execute | Role::Helper));
         let own = own.map(|m| prepared(m, &self.block.target));
         let stubs = self.activities.iter().map(|a| {
             let stub = a.stub(&self.owner, &TokenStream::new());
@@ -187,11 +213,24 @@ impl<'a> Workflow<'a> {
     }
 
     fn definition(&self) -> TokenStream {
-        let (sdk, target, run, layers) = (&self.options.sdk, &self.block.target, &self.run, self.wrap());
+        let (sdk, target, run, layers) = (
+            &self.options.sdk,
+            &self.block.target,
+            &self.run,
+            self.wrap(),
+        );
         let (request, response) = (&self.request, &self.response);
-        let name = self.options.name.clone().unwrap_or_else(|| self.block.plain_name());
+        let name = self
+            .options
+            .name
+            .clone()
+            .unwrap_or_else(|| self.block.plain_name());
         let entries = self.activities.iter().map(|a| a.entry(&self.owner));
-        let groups = self.options.groups.iter().map(|g| quote!(<#g as #sdk::ActivityGroup>::ACTIVITIES));
+        let groups = self
+            .options
+            .groups
+            .iter()
+            .map(|g| quote!(<#g as #sdk::ActivityGroup>::ACTIVITIES));
         let (key_mode, key_fn) = self.key();
         let docs = self.client_docs(&name);
         quote! {
@@ -241,19 +280,29 @@ impl<'a> Workflow<'a> {
             return (quote!(Request), quote!(::core::option::Option::None));
         };
         let key = Rename(target).expr(key);
+        let body = local("body");
         // A key that is used as it is must be a string; to be hashed, anything will do.
         let (mode, kind) = match self.options.hash {
             true => (quote!(FunctionHashed), quote!(_)),
             false => (quote!(FunctionRaw), quote!(::std::string::String)),
         };
-        (mode, quote! { ::core::option::Option::Some(|body| #sdk::__private::derive_key::<#target, #kind>(body, #key)) })
+        (
+            mode,
+            quote! { ::core::option::Option::Some(|#body| #sdk::__private::derive_key::<#target, #kind>(#body, #key)) },
+        )
     }
 
     /// What `execute` says about the workflow is what its callers want to know.
     fn client_docs(&self, name: &str) -> Vec<TokenStream> {
         let first = format!(" Calls the workflow `{name}` from another one.");
         let mut lines = vec![quote!(#first)];
-        for attr in self.execute.item.attrs.iter().filter(|a| a.path().is_ident("doc")) {
+        for attr in self
+            .execute
+            .item
+            .attrs
+            .iter()
+            .filter(|a| a.path().is_ident("doc"))
+        {
             if let syn::Meta::NameValue(pair) = &attr.meta {
                 if lines.len() == 1 {
                     lines.push(quote!(""));
@@ -268,18 +317,26 @@ impl<'a> Workflow<'a> {
 
 /// Constants, and functions without `self`.
 pub(crate) fn associated(block: &Implementation) -> TokenStream {
-    let functions = block.methods.iter().filter(|m| matches!(m.role, Role::Associated));
-    let functions: Vec<_> = functions.map(|m| {
-        let mut item = m.item.clone();
-        crate::implementation::strip(&mut item.attrs);
-        ImplItem::Fn(item)
-    }).collect();
+    let functions = block
+        .methods
+        .iter()
+        .filter(|m| matches!(m.role, Role::Associated));
+    let functions: Vec<_> = functions
+        .map(|m| {
+            let mut item = m.item.clone();
+            crate::implementation::strip(&mut item.attrs);
+            ImplItem::Fn(item)
+        })
+        .collect();
     let others = &block.others;
     if functions.is_empty() && others.is_empty() {
         return TokenStream::new();
     }
     let target: &Path = &block.target;
-    let attributes = block.attrs.iter().filter(|a| !is(a, "cfg") && !is(a, "state"));
+    let attributes = block
+        .attrs
+        .iter()
+        .filter(|a| !is(a, "cfg") && !is(a, "state"));
     quote! {
         #(#attributes)*
         impl #target {

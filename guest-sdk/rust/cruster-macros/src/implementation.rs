@@ -86,7 +86,12 @@ pub(crate) struct Implementation {
 impl Implementation {
     /// The name of the struct.
     pub(crate) fn name(&self) -> &Ident {
-        &self.target.segments.last().expect("a path has segments").ident
+        &self
+            .target
+            .segments
+            .last()
+            .expect("a path has segments")
+            .ident
     }
 
     /// The struct's name as a string, without `r#`.
@@ -117,7 +122,12 @@ impl Implementation {
         }
         check_names(kind, &target, &mut methods, problems);
         context::check(kind, &mut methods, problems);
-        let read = Implementation { target, attrs: block.attrs, methods, others };
+        let read = Implementation {
+            target,
+            attrs: block.attrs,
+            methods,
+            others,
+        };
         let complete = kind == Kind::Group || read.has_one_execute(problems);
         (complete && read.methods.iter().all(|m| m.usable)).then_some(read)
     }
@@ -140,16 +150,33 @@ impl Implementation {
                 ),
             );
         }
-        matches!(first, Some(Method { role: Role::Execute, .. }))
-            && self.methods.iter().filter(|m| m.ident() == "execute").count() == 1
+        matches!(
+            first,
+            Some(Method {
+                role: Role::Execute,
+                ..
+            })
+        ) && self
+            .methods
+            .iter()
+            .filter(|m| m.ident() == "execute")
+            .count()
+            == 1
     }
 }
 
 /// What is no `impl` block gets advice; broken syntax in one is the parser's to explain.
 fn misplaced(kind: Kind, tokens: TokenStream, error: syn::Error, problems: &mut Problems) {
-    let text = format!("`{}` belongs on the `impl` block of {}", kind.on_block(), kind.noun());
+    let text = format!(
+        "`{}` belongs on the `impl` block of {}",
+        kind.on_block(),
+        kind.noun()
+    );
     match syn::parse2::<Item>(tokens.clone()) {
-        Ok(Item::Struct(item)) => problems.add(&item.ident, format!("{text}\nhelp: on a struct, write `{}`", kind.on_struct())),
+        Ok(Item::Struct(item)) => problems.add(
+            &item.ident,
+            format!("{text}\nhelp: on a struct, write `{}`", kind.on_struct()),
+        ),
         Ok(_) => problems.add(tokens, text),
         Err(_) => problems.push(error),
     }
@@ -167,12 +194,21 @@ pub(crate) fn other_item(tokens: TokenStream) -> Option<TokenStream> {
 fn target(kind: Kind, attribute: &str, block: &ItemImpl, problems: &mut Problems) -> Option<Path> {
     let before = problems.count();
     if let Some((path, _)) = &block.trait_ {
-        problems.add(path, format!("`{attribute}` belongs on a block without a trait: `impl {} {{ … }}`", block.self_ty.to_token_stream()));
+        problems.add(
+            path,
+            format!(
+                "`{attribute}` belongs on a block without a trait: `impl {} {{ … }}`",
+                block.self_ty.to_token_stream()
+            ),
+        );
     }
     if !block.generics.params.is_empty() {
         problems.add(
             &block.generics,
-            format!("{} has no type parameters or lifetimes: the host knows it by its name alone", kind.noun()),
+            format!(
+                "{} has no type parameters or lifetimes: the host knows it by its name alone",
+                kind.noun()
+            ),
         );
     }
     let path = match &*block.self_ty {
@@ -183,7 +219,13 @@ fn target(kind: Kind, attribute: &str, block: &ItemImpl, problems: &mut Problems
         }
     };
     if problems.count() == before && path.segments.iter().any(|s| !s.arguments.is_empty()) {
-        problems.add(path, format!("{} has no type parameters or lifetimes: the host knows it by its name alone", kind.noun()));
+        problems.add(
+            path,
+            format!(
+                "{} has no type parameters or lifetimes: the host knows it by its name alone",
+                kind.noun()
+            ),
+        );
     }
     (problems.count() == before).then(|| path.clone())
 }
@@ -211,7 +253,12 @@ fn method(kind: Kind, mut item: ImplItemFn, problems: &mut Problems) -> Method {
         None => Role::Associated,
     };
     let usable = signature::check(kind, &role, &mut item, problems);
-    Method { role, item, broken: problems.count() > before, usable }
+    Method {
+        role,
+        item,
+        broken: problems.count() > before,
+        usable,
+    }
 }
 
 /// Takes `#[activity(…)]` out of the attributes.
@@ -222,14 +269,20 @@ fn take_activity(attrs: &mut Vec<Attribute>, problems: &mut Problems) -> Option<
             return true;
         }
         if found.is_some() {
-            problems.add(attr, "`#[activity]` is given twice: put all options into one");
+            problems.add(
+                attr,
+                "`#[activity]` is given twice: put all options into one",
+            );
             return false;
         }
         let tokens = match &attr.meta {
             Meta::Path(_) => TokenStream::new(),
             Meta::List(list) => list.tokens.clone(),
             Meta::NameValue(pair) => {
-                problems.add(pair, "the options of an activity stand in parentheses: `#[activity(retries = 3)]`");
+                problems.add(
+                    pair,
+                    "the options of an activity stand in parentheses: `#[activity(retries = 3)]`",
+                );
                 TokenStream::new()
             }
         };
@@ -247,13 +300,28 @@ pub(crate) fn is(attr: &Attribute, name: &str) -> bool {
 /// Attributes that mean something elsewhere, and what to do instead. Each is
 /// taken out of the list by [`strip`], as the compiler would not know it.
 const MISPLACED: [(&str, &str); 6] = [
-    ("rpc", "workflows have no RPCs: they have a single `execute` entry point\nhelp: to send a value to a running workflow, \
-             resolve one of its deferreds (`await_deferred`)"),
+    (
+        "rpc",
+        "workflows have no RPCs: they have a single `execute` entry point\nhelp: to send a value to a running workflow, \
+             resolve one of its deferreds (`await_deferred`)",
+    ),
     ("state", STATELESS),
-    ("workflow", "workflows have a single execute entry point; use client calls for cross-workflow interaction"),
-    ("workflow_impl", "`#[workflow_impl]` belongs on the whole `impl` block"),
-    ("activity_group", "`#[activity_group]` belongs on a struct\nhelp: a step of this workflow is an `#[activity]`"),
-    ("activity_group_impl", "`#[activity_group_impl]` belongs on the whole `impl` block"),
+    (
+        "workflow",
+        "workflows have a single execute entry point; use client calls for cross-workflow interaction",
+    ),
+    (
+        "workflow_impl",
+        "`#[workflow_impl]` belongs on the whole `impl` block",
+    ),
+    (
+        "activity_group",
+        "`#[activity_group]` belongs on a struct\nhelp: a step of this workflow is an `#[activity]`",
+    ),
+    (
+        "activity_group_impl",
+        "`#[activity_group_impl]` belongs on the whole `impl` block",
+    ),
 ];
 
 /// Reports attributes that have no place here.
@@ -285,13 +353,25 @@ fn check_names(kind: Kind, target: &Path, methods: &mut [Method], problems: &mut
             Role::Activity(_) | Role::Helper => context::is_reserved(&name),
         };
         if hides {
-            let what = if name == "client" { "the function that every workflow has" } else { "what `self` has under that name" };
-            problems.add(method.ident(), format!("`{name}` would hide {what}\nhelp: choose another name"));
+            let what = if name == "client" {
+                "the function that every workflow has"
+            } else {
+                "what `self` has under that name"
+            };
+            problems.add(
+                method.ident(),
+                format!("`{name}` would hide {what}\nhelp: choose another name"),
+            );
             // Two functions `client` on one struct would be the compiler's turn to complain.
             method.usable &= name != "client";
         }
-        let Role::Activity(options) = &method.role else { continue };
-        let registered = options.name.clone().unwrap_or_else(|| format!("{prefix}{name}"));
+        let Role::Activity(options) = &method.role else {
+            continue;
+        };
+        let registered = options
+            .name
+            .clone()
+            .unwrap_or_else(|| format!("{prefix}{name}"));
         let conditional = method.item.attrs.iter().any(|a| is(a, "cfg"));
         if !conditional && activities.contains(&registered) {
             problems.add(

@@ -31,7 +31,9 @@ use proc_macro::TokenStream;
 /// place to remember something: what a workflow remembers are the local variables of
 /// `execute`.
 ///
-/// ```ignore
+/// ```
+/// use cruster::prelude::*;
+///
 /// #[workflow]
 /// pub struct ProcessOrder;
 /// ```
@@ -42,19 +44,39 @@ pub fn workflow(attribute: TokenStream, item: TokenStream) -> TokenStream {
 
 /// The code of a workflow: `execute`, its activities, its helpers.
 ///
-/// ```ignore
-/// #[workflow_impl(key = |request: &OrderRequest| request.order_id.clone(), hash = false, activity_groups(Payments))]
+/// ```
+/// # use cruster::prelude::*;
+/// # #[derive(Serialize, Deserialize, Schema)]
+/// # pub struct OrderRequest { order_id: String, items: Vec<String>, card: String }
+/// # #[activity_group]
+/// # pub struct Payments;
+/// # #[activity_group_impl]
+/// # impl Payments {
+/// #     #[activity]
+/// #     async fn charge(&self, card: String, cents: u64) -> Result<(), Error> { Ok(()) }
+/// # }
+/// # #[workflow]
+/// # pub struct ProcessOrder;
+/// #[workflow_impl(key = |request| request.order_id.clone(), hash = false, activity_groups(Payments))]
 /// impl ProcessOrder {
-///     async fn execute(&self, request: OrderRequest) -> Result<OrderResult, Error> {
+///     async fn execute(&self, request: OrderRequest) -> Result<u64, Error> {
 ///         let reserved = self.reserve(request.items).await?;
-///         self.charge(request.card, reserved.cents).await?;
-///         Ok(OrderResult { parcels: Self::parcels(&reserved) })
+///         self.charge(request.card, 100 * reserved).await?;
+///         Ok(Self::parcels(reserved))
 ///     }
 ///
 ///     #[activity(retries = 3)]
-///     async fn reserve(&self, items: Vec<Item>) -> Result<Reservation, Error> { … }
+///     async fn reserve(&self, items: Vec<String>) -> Result<u64, Error> {
+///         let mut reserved = 0;
+///         for item in items {
+///             reserved += self.transaction().execute("UPDATE stock SET reserved = true WHERE item = $1", (item,))?;
+///         }
+///         Ok(reserved)
+///     }
 ///
-///     fn parcels(reserved: &Reservation) -> u32 { … }
+///     fn parcels(items: u64) -> u64 {
+///         items.div_ceil(8)
+///     }
 /// }
 /// ```
 ///
@@ -107,7 +129,9 @@ pub fn activity(_: TokenStream, item: TokenStream) -> TokenStream {
 /// Makes a struct a group of activities, for several workflows to share. Its `impl`
 /// block has [`macro@activity_group_impl`].
 ///
-/// ```ignore
+/// ```
+/// use cruster::prelude::*;
+///
 /// #[activity_group]
 /// pub struct Payments;
 /// ```
@@ -118,11 +142,18 @@ pub fn activity_group(attribute: TokenStream, item: TokenStream) -> TokenStream 
 
 /// The activities of a group. Methods without [`macro@activity`] are helpers of theirs.
 ///
-/// ```ignore
+/// ```
+/// # use cruster::prelude::*;
+/// # #[activity_group]
+/// # pub struct Payments;
 /// #[activity_group_impl(retries = 5, timeout = "10s")]
 /// impl Payments {
 ///     #[activity]
-///     async fn charge(&self, card: Card, cents: u64) -> Result<Charge, Error> { … }
+///     async fn charge(&self, card: String, cents: u64) -> Result<String, Error> {
+///         let url = self.config("payments").unwrap_or_default();
+///         let answer = self.http().post(url).body(format!("{card} {cents}")).send()?;
+///         Ok(answer.error_for_status()?.text()?.to_string())
+///     }
 /// }
 /// ```
 ///
@@ -146,7 +177,9 @@ pub fn activity_group_impl(attribute: TokenStream, item: TokenStream) -> TokenSt
 /// or may be left out. Enums without data are strings; all others, and fields with a
 /// `with`, are anything, as is what has `#[schema(any)]`.
 ///
-/// ```ignore
+/// ```
+/// use cruster::prelude::*;
+///
 /// #[derive(Serialize, Deserialize, Schema)]
 /// pub struct OrderRequest {
 ///     pub order_id: String,

@@ -15,7 +15,12 @@ pub(crate) fn complain(name: &str) -> Option<String> {
              letters, digits, `_`, `-` or `.`, all of them ASCII"
         ));
     }
-    (name.len() > MAX_NAME).then(|| format!("a name has at most {MAX_NAME} bytes; this one has {}", name.len()))
+    (name.len() > MAX_NAME).then(|| {
+        format!(
+            "a name has at most {MAX_NAME} bytes; this one has {}",
+            name.len()
+        )
+    })
 }
 
 /// The known name that `word` was most likely meant to be.
@@ -24,7 +29,9 @@ pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     known
         .iter()
         .map(|candidate| (distance(word, candidate), *candidate))
-        .filter(|(d, candidate)| *d <= farthest || candidate.starts_with(word) || word.starts_with(candidate))
+        .filter(|(d, candidate)| {
+            *d <= farthest || candidate.starts_with(word) || word.starts_with(candidate)
+        })
         .min_by_key(|(d, _)| *d)
         .map(|(_, candidate)| candidate)
 }
@@ -70,19 +77,31 @@ mod tests {
 
     #[test]
     fn names_that_a_host_takes() {
-        for good in ["a", "ProcessOrder", "reserve_inventory", "Payments.charge", "v2-final"] {
+        for good in [
+            "a",
+            "ProcessOrder",
+            "reserve_inventory",
+            "Payments.charge",
+            "v2-final",
+        ] {
             assert_eq!(complain(good), None, "{good}");
         }
         for bad in ["", "1st", "_private", "ab cd", "größe", "a/b"] {
             assert!(complain(bad).is_some(), "{bad}");
         }
         assert_eq!(complain(&"a".repeat(128)), None);
-        assert!(complain(&"a".repeat(129)).unwrap().contains("at most 128 bytes"));
+        assert!(
+            complain(&"a".repeat(129))
+                .unwrap()
+                .contains("at most 128 bytes")
+        );
     }
 
     #[test]
     fn the_closest_name() {
-        let known = ["retries", "backoff", "base", "jitter", "timeout", "name", "key"];
+        let known = [
+            "retries", "backoff", "base", "jitter", "timeout", "name", "key",
+        ];
         assert_eq!(closest("retires", &known), Some("retries"));
         assert_eq!(closest("retry", &known), None);
         assert_eq!(closest("time_out", &known), Some("timeout"));

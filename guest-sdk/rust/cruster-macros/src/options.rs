@@ -33,7 +33,10 @@ impl Parse for Opt {
         let value = if input.peek(Token![=]) {
             input.parse::<Token![=]>()?;
             if input.is_empty() || input.peek(Token![,]) {
-                return Err(syn::Error::new(name.span(), format!("`{name} =` has no value")));
+                return Err(syn::Error::new(
+                    name.span(),
+                    format!("`{name} =` has no value"),
+                ));
             }
             Value::Is(input.parse()?)
         } else if input.peek(token::Paren) {
@@ -49,7 +52,12 @@ impl Parse for Opt {
 
 /// Reads the list and refuses names that `known` does not have, and names that
 /// come twice. `attribute` is what the author wrote, for messages.
-pub(crate) fn parse(attribute: &str, known: &[&str], tokens: TokenStream, problems: &mut Problems) -> Vec<Opt> {
+pub(crate) fn parse(
+    attribute: &str,
+    known: &[&str],
+    tokens: TokenStream,
+    problems: &mut Problems,
+) -> Vec<Opt> {
     let parsed = Punctuated::<Opt, Token![,]>::parse_terminated.parse2(tokens);
     let mut options: Vec<Opt> = Vec::new();
     for option in problems.keep(parsed).into_iter().flatten() {
@@ -85,9 +93,21 @@ const ALSO_KNOWN_AS: [(&str, &str); 14] = [
 
 /// Options that stand on another attribute than the one they were written on.
 const ELSEWHERE: [(&str, &str, &[&str]); 4] = [
-    ("#[workflow]", "#[workflow_impl]", &["key", "hash", "activity_groups", "name"]),
-    ("#[workflow_impl]", "#[activity]", &["retries", "backoff", "base", "jitter", "timeout"]),
-    ("#[activity_group]", "#[activity_group_impl]", &["retries", "backoff", "base", "jitter", "timeout", "name"]),
+    (
+        "#[workflow]",
+        "#[workflow_impl]",
+        &["key", "hash", "activity_groups", "name"],
+    ),
+    (
+        "#[workflow_impl]",
+        "#[activity]",
+        &["retries", "backoff", "base", "jitter", "timeout"],
+    ),
+    (
+        "#[activity_group]",
+        "#[activity_group_impl]",
+        &["retries", "backoff", "base", "jitter", "timeout", "name"],
+    ),
     ("#[activity_group_impl]", "#[activity]", &["key"]),
 ];
 
@@ -95,15 +115,24 @@ fn unknown(attribute: &str, known: &[&str], name: &str) -> String {
     if name == "state" {
         return STATELESS.to_string();
     }
-    if let Some((_, other, _)) = ELSEWHERE.iter().find(|(a, _, names)| *a == attribute && names.contains(&name)) {
+    if let Some((_, other, _)) = ELSEWHERE
+        .iter()
+        .find(|(a, _, names)| *a == attribute && names.contains(&name))
+    {
         return format!("`{name}` is an option of `{other}`, not of `{attribute}`");
     }
-    let alias = ALSO_KNOWN_AS.iter().find(|(a, n)| *a == name && known.contains(n)).map(|(_, n)| *n);
+    let alias = ALSO_KNOWN_AS
+        .iter()
+        .find(|(a, n)| *a == name && known.contains(n))
+        .map(|(_, n)| *n);
     let meant = match alias.or_else(|| names::closest(name, known)) {
         Some(close) => format!(": did you mean `{close}`?"),
         None => String::new(),
     };
-    format!("`{attribute}` has no option `{name}`{meant}\nhelp: it takes {}", names::list(known))
+    format!(
+        "`{attribute}` has no option `{name}`{meant}\nhelp: it takes {}",
+        names::list(known)
+    )
 }
 
 /// For `state` in all its forms.
@@ -116,22 +145,29 @@ impl Opt {
     pub(crate) fn expr(&self, example: &str) -> syn::Result<&Expr> {
         match &self.value {
             Value::Is(expr) => Ok(expr),
-            Value::Absent | Value::List(_) => {
-                Err(syn::Error::new(self.name.span(), format!("`{}` takes a value: `{example}`", self.name)))
-            }
+            Value::Absent | Value::List(_) => Err(syn::Error::new(
+                self.name.span(),
+                format!("`{}` takes a value: `{example}`", self.name),
+            )),
         }
     }
 
     pub(crate) fn string(&self, example: &str) -> syn::Result<LitStr> {
         match self.expr(example)? {
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(text.clone()),
+            Expr::Lit(ExprLit {
+                lit: Lit::Str(text),
+                ..
+            }) => Ok(text.clone()),
             other => Err(self.wrong(other, "a string", example)),
         }
     }
 
     pub(crate) fn bool(&self, example: &str) -> syn::Result<bool> {
         match self.expr(example)? {
-            Expr::Lit(ExprLit { lit: Lit::Bool(value), .. }) => Ok(value.value),
+            Expr::Lit(ExprLit {
+                lit: Lit::Bool(value),
+                ..
+            }) => Ok(value.value),
             other => Err(self.wrong(other, "`true` or `false`", example)),
         }
     }
@@ -151,7 +187,8 @@ impl Opt {
             Value::Absent => Err(syn::Error::new(self.name.span(), wrong())),
             Value::Is(expr) => Err(syn::Error::new_spanned(expr, wrong())),
             Value::List(tokens) => {
-                let paths = Punctuated::<Path, Token![,]>::parse_terminated.parse2(tokens.clone())?;
+                let paths =
+                    Punctuated::<Path, Token![,]>::parse_terminated.parse2(tokens.clone())?;
                 Ok(paths.into_iter().collect())
             }
         }
@@ -179,7 +216,12 @@ mod tests {
 
     fn errors(tokens: TokenStream) -> String {
         let mut problems = Problems::default();
-        parse("#[activity]", &["retries", "backoff", "timeout"], tokens, &mut problems);
+        parse(
+            "#[activity]",
+            &["retries", "backoff", "timeout"],
+            tokens,
+            &mut problems,
+        );
         problems.report().to_string()
     }
 
@@ -187,7 +229,12 @@ mod tests {
     fn a_list_of_options() {
         let mut problems = Problems::default();
         let tokens = quote! { key = |r: &Request| (r.a, r.b), hash = false, activity_groups(A, b::C), crate = ::sdk };
-        let options = parse("#[workflow_impl]", &["key", "hash", "activity_groups", "crate"], tokens, &mut problems);
+        let options = parse(
+            "#[workflow_impl]",
+            &["key", "hash", "activity_groups", "crate"],
+            tokens,
+            &mut problems,
+        );
         assert_eq!(problems.count(), 0);
         assert!(matches!(options[0].expr("").unwrap(), Expr::Closure(_)));
         assert!(!options[1].bool("").unwrap());
@@ -200,7 +247,9 @@ mod tests {
         assert!(errors(quote! { retires = 3 }).contains("did you mean `retries`?"));
         assert!(errors(quote! { max_attempts = 3 }).contains("did you mean `retries`?"));
         assert!(!errors(quote! { colour = 3 }).contains("did you mean"));
-        assert!(errors(quote! { colour = 3 }).contains("it takes `retries`, `backoff` and `timeout`"));
+        assert!(
+            errors(quote! { colour = 3 }).contains("it takes `retries`, `backoff` and `timeout`")
+        );
         assert!(errors(quote! { state = 3 }).contains("workflows are stateless"));
     }
 

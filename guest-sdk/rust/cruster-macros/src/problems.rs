@@ -38,6 +38,8 @@ impl Problems {
 
     /// The errors as `compile_error!` calls; nothing if there are none.
     pub(crate) fn report(self) -> TokenStream {
-        self.errors.map(|e| e.to_compile_error()).unwrap_or_default()
+        self.errors
+            .map(|e| e.to_compile_error())
+            .unwrap_or_default()
     }
 }

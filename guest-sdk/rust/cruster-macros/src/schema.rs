@@ -2,7 +2,9 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Attribute, Data, DeriveInput, Fields, GenericParam, Generics, Meta, Path, Type, parse_quote};
+use syn::{
+    Attribute, Data, DeriveInput, Fields, GenericParam, Generics, Meta, Path, Type, parse_quote,
+};
 
 use crate::options;
 use crate::problems::Problems;
@@ -45,10 +47,16 @@ struct Own {
 
 impl Own {
     fn read(attribute: &str, known: &[&str], attrs: &[Attribute], problems: &mut Problems) -> Self {
-        let mut own = Own { any: false, sdk: parse_quote!(::cruster) };
+        let mut own = Own {
+            any: false,
+            sdk: parse_quote!(::cruster),
+        };
         for attr in attrs.iter().filter(|a| a.path().is_ident("schema")) {
             let Meta::List(list) = &attr.meta else {
-                problems.add(attr, "what is said about a schema stands in parentheses: `#[schema(any)]`");
+                problems.add(
+                    attr,
+                    "what is said about a schema stands in parentheses: `#[schema(any)]`",
+                );
                 continue;
             };
             for option in options::parse(attribute, known, list.tokens.clone(), problems) {
@@ -82,11 +90,19 @@ fn shape_of(input: &DeriveInput, own: &Own, problems: &mut Problems) -> TokenStr
     }
     match &input.data {
         Data::Union(union) => {
-            problems.add(union.union_token, "a union has no schema: serde cannot write it\nhelp: make it an enum");
+            problems.add(
+                union.union_token,
+                "a union has no schema: serde cannot write it\nhelp: make it an enum",
+            );
             TokenStream::new()
         }
         _ if own.any || container.opaque => quote! { #sdk::schema::Shape::any() },
-        Data::Enum(data) if data.variants.iter().all(|v| matches!(v.fields, Fields::Unit)) => {
+        Data::Enum(data)
+            if data
+                .variants
+                .iter()
+                .all(|v| matches!(v.fields, Fields::Unit)) =>
+        {
             quote! { #sdk::schema::Shape::string() }
         }
         Data::Enum(_) => quote! { #sdk::schema::Shape::any() },
@@ -112,18 +128,29 @@ impl Written<'_> {
     }
 }
 
-fn struct_shape(fields: &Fields, container: &Container, sdk: &Path, problems: &mut Problems) -> TokenStream {
+fn struct_shape(
+    fields: &Fields,
+    container: &Container,
+    sdk: &Path,
+    problems: &mut Problems,
+) -> TokenStream {
     let written = written(fields, container, problems);
     match (fields, written.as_slice()) {
         // What wraps one value is written as that value.
         (Fields::Unnamed(all), [only]) if all.unnamed.len() == 1 => only.shape(sdk),
         (_, [only]) if container.transparent => only.shape(sdk),
         (Fields::Named(_), _) => named_shape(&written, container, sdk),
-        (Fields::Unnamed(_) | Fields::Unit, _) => quote! { #sdk::schema::Shape::array(#sdk::schema::Shape::any()) },
+        (Fields::Unnamed(_) | Fields::Unit, _) => {
+            quote! { #sdk::schema::Shape::array(#sdk::schema::Shape::any()) }
+        }
     }
 }
 
-fn written<'a>(fields: &'a Fields, container: &Container, problems: &mut Problems) -> Vec<Written<'a>> {
+fn written<'a>(
+    fields: &'a Fields,
+    container: &Container,
+    problems: &mut Problems,
+) -> Vec<Written<'a>> {
     let mut written: Vec<Written> = Vec::new();
     for field in fields {
         let serde = Field::read(&field.attrs, problems);
@@ -133,20 +160,36 @@ fn written<'a>(fields: &'a Fields, container: &Container, problems: &mut Problem
         }
         let name = match (&serde.rename, &field.ident) {
             (Some(name), _) => name.clone(),
-            (None, Some(ident)) => container.rename_all.map_or_else(|| plain(ident), |case| case.apply(&plain(ident))),
+            (None, Some(ident)) => container
+                .rename_all
+                .map_or_else(|| plain(ident), |case| case.apply(&plain(ident))),
             (None, None) => String::new(),
         };
-        if field.ident.is_some() && !serde.flatten && written.iter().any(|w| w.name == name && !w.serde.flatten) {
-            problems.add(&field.ident, format!("two fields are written as `{name}`, and one of them would be lost"));
+        if field.ident.is_some()
+            && !serde.flatten
+            && written.iter().any(|w| w.name == name && !w.serde.flatten)
+        {
+            problems.add(
+                &field.ident,
+                format!("two fields are written as `{name}`, and one of them would be lost"),
+            );
         }
-        written.push(Written { name, ty: &field.ty, serde, any: own.any });
+        written.push(Written {
+            name,
+            ty: &field.ty,
+            serde,
+            any: own.any,
+        });
     }
     written
 }
 
 fn named_shape(fields: &[Written], container: &Container, sdk: &Path) -> TokenStream {
     // An optional struct that is flattened may leave out all of its fields; a shape cannot say so.
-    if fields.iter().any(|f| f.serde.flatten && (f.any || f.serde.opaque || is_option(f.ty))) {
+    if fields
+        .iter()
+        .any(|f| f.serde.flatten && (f.any || f.serde.opaque || is_option(f.ty)))
+    {
         return quote! { #sdk::schema::Shape::any() };
     }
     let body = match fields.iter().any(|f| f.serde.flatten) {

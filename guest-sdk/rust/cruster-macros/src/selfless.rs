@@ -53,7 +53,9 @@ impl VisitMut for Rename<'_> {
         let first = &path.segments[0];
         if path.leading_colon.is_none() && first.ident == "Self" {
             let mut renamed = self.at(&first.ident);
-            renamed.segments.extend(path.segments.iter().skip(1).cloned());
+            renamed
+                .segments
+                .extend(path.segments.iter().skip(1).cloned());
             *path = renamed;
         }
         visit_mut::visit_path_mut(self, path);

@@ -36,10 +36,15 @@ impl Container {
         let mut found = Container::default();
         each(attrs, |meta| {
             match name(&meta).as_str() {
-                "rename_all" => found.rename_all = one_name(&meta, problems)?.and_then(|rule| Case::parse(&rule)),
+                "rename_all" => {
+                    found.rename_all =
+                        one_name(&meta, problems)?.and_then(|rule| Case::parse(&rule))
+                }
                 "default" => found.default = true,
                 "transparent" => found.transparent = true,
-                "from" | "try_from" | "into" | "remote" | "tag" | "content" | "untagged" => found.opaque = true,
+                "from" | "try_from" | "into" | "remote" | "tag" | "content" | "untagged" => {
+                    found.opaque = true
+                }
                 _ => {}
             }
             rest(&meta)
@@ -57,7 +62,9 @@ impl Field {
                 "default" => found.default = true,
                 "flatten" => found.flatten = true,
                 "skip" => found.skip = true,
-                "skip_serializing" | "skip_serializing_if" | "skip_deserializing" => found.optional = true,
+                "skip_serializing" | "skip_serializing_if" | "skip_deserializing" => {
+                    found.optional = true
+                }
                 "with" | "serialize_with" | "deserialize_with" => found.opaque = true,
                 _ => {}
             }
@@ -80,7 +87,10 @@ fn both_skips(attrs: &[Attribute]) -> bool {
 }
 
 fn name(meta: &ParseNestedMeta) -> String {
-    meta.path.get_ident().map(ToString::to_string).unwrap_or_default()
+    meta.path
+        .get_ident()
+        .map(ToString::to_string)
+        .unwrap_or_default()
 }
 
 /// Calls `f` for each option in each `#[serde(…)]`.
@@ -103,7 +113,9 @@ fn one_name(meta: &ParseNestedMeta, problems: &mut Problems) -> syn::Result<Opti
         Ok(())
     })?;
     match names.as_slice() {
-        [(a, written), (b, read)] if a != b && written.value() == read.value() => Ok(Some(written.value())),
+        [(a, written), (b, read)] if a != b && written.value() == read.value() => {
+            Ok(Some(written.value()))
+        }
         _ => {
             problems.add(
                 &meta.path,
@@ -162,7 +174,9 @@ impl Case {
             Case::Camel => {
                 let pascal = pascal(field);
                 match pascal.chars().next() {
-                    Some(first) => first.to_ascii_lowercase().to_string() + &pascal[first.len_utf8()..],
+                    Some(first) => {
+                        first.to_ascii_lowercase().to_string() + &pascal[first.len_utf8()..]
+                    }
                     None => pascal,
                 }
             }
@@ -223,7 +237,8 @@ mod tests {
     #[test]
     fn skipped_both_ways_is_skipped() {
         let mut problems = Problems::default();
-        let attrs: Vec<Attribute> = vec![parse_quote!(#[serde(skip_serializing, skip_deserializing)])];
+        let attrs: Vec<Attribute> =
+            vec![parse_quote!(#[serde(skip_serializing, skip_deserializing)])];
         assert!(Field::read(&attrs, &mut problems).skip);
         let attrs: Vec<Attribute> = vec![parse_quote!(#[serde(skip_serializing)])];
         assert!(!Field::read(&attrs, &mut problems).skip);
@@ -232,11 +247,16 @@ mod tests {
     #[test]
     fn a_name_for_each_direction_is_refused() {
         let mut problems = Problems::default();
-        let attrs: Vec<Attribute> = vec![parse_quote!(#[serde(rename(serialize = "a", deserialize = "a"), default)])];
+        let attrs: Vec<Attribute> =
+            vec![parse_quote!(#[serde(rename(serialize = "a", deserialize = "a"), default)])];
         let field = Field::read(&attrs, &mut problems);
-        assert_eq!((field.rename.as_deref(), field.default, problems.count()), (Some("a"), true, 0));
+        assert_eq!(
+            (field.rename.as_deref(), field.default, problems.count()),
+            (Some("a"), true, 0)
+        );
 
-        let attrs: Vec<Attribute> = vec![parse_quote!(#[serde(rename(serialize = "a", deserialize = "b"))])];
+        let attrs: Vec<Attribute> =
+            vec![parse_quote!(#[serde(rename(serialize = "a", deserialize = "b"))])];
         Field::read(&attrs, &mut problems);
         assert!(problems.report().to_string().contains("one name for both"));
     }

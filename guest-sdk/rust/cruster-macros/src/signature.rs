@@ -3,8 +3,8 @@
 use syn::ext::IdentExt;
 use syn::visit::{self, Visit};
 use syn::{
-    FnArg, GenericArgument, Ident, ImplItemFn, Lifetime, Pat, PatIdent, PatType, PathArguments, Receiver, ReceiverKind, ReturnType,
-    Type, TypeImplTrait, TypeReference, parse_quote,
+    FnArg, GenericArgument, Ident, ImplItemFn, Lifetime, Pat, PatIdent, PatType, PathArguments,
+    Receiver, ReceiverKind, ReturnType, Type, TypeImplTrait, TypeReference, parse_quote,
 };
 
 use crate::implementation::{Kind, Role};
@@ -17,11 +17,26 @@ pub(crate) fn plain(ident: &Ident) -> String {
 
 /// Checks a method against its role. A wrong receiver and a missing `async` are mended, so that
 /// the method can be generated all the same; says whether it can.
-pub(crate) fn check(kind: Kind, role: &Role, item: &mut ImplItemFn, problems: &mut Problems) -> bool {
+pub(crate) fn check(
+    kind: Kind,
+    role: &Role,
+    item: &mut ImplItemFn,
+    problems: &mut Problems,
+) -> bool {
     check_receiver(kind, role, item, problems);
     if matches!(role, Role::Execute | Role::Activity(_)) && item.sig.asyncness.is_none() {
-        let what = if matches!(role, Role::Execute) { "`execute`" } else { "an activity" };
-        problems.add(item.sig.fn_token, format!("{what} must be async\nhelp: write `async fn {}`", item.sig.ident));
+        let what = if matches!(role, Role::Execute) {
+            "`execute`"
+        } else {
+            "an activity"
+        };
+        problems.add(
+            item.sig.fn_token,
+            format!(
+                "{what} must be async\nhelp: write `async fn {}`",
+                item.sig.ident
+            ),
+        );
         item.sig.asyncness = Some(Default::default());
     }
     let before = problems.count();
@@ -47,8 +62,12 @@ fn check_receiver(kind: Kind, role: &Role, item: &mut ImplItemFn, problems: &mut
     };
     let Some(receiver) = item.sig.receiver() else {
         let text = match role {
-            Role::Execute => "`execute` takes `&self` first: everything durable is a method of `self`",
-            Role::Activity(_) => "an activity takes `&self` first: SQL, HTTP and configuration are methods of `self`",
+            Role::Execute => {
+                "`execute` takes `&self` first: everything durable is a method of `self`"
+            }
+            Role::Activity(_) => {
+                "an activity takes `&self` first: SQL, HTTP and configuration are methods of `self`"
+            }
             Role::Helper | Role::Associated => return,
         };
         problems.add(&item.sig.ident, text);
@@ -68,11 +87,16 @@ fn check_receiver(kind: Kind, role: &Role, item: &mut ImplItemFn, problems: &mut
         _ => "write `&self`; `self.clone()` gives what a spawned task can own",
     };
     let advice = match (kind, &receiver.kind) {
-        (Kind::Group, ReceiverKind::Reference(..)) => "there is nothing to change: each attempt of an activity begins afresh",
+        (Kind::Group, ReceiverKind::Reference(..)) => {
+            "there is nothing to change: each attempt of an activity begins afresh"
+        }
         (Kind::Group, _) => "write `&self`",
         (Kind::Workflow, _) => advice,
     };
-    problems.add(receiver, format!("{methods} must use &self\nhelp: {advice}"));
+    problems.add(
+        receiver,
+        format!("{methods} must use &self\nhelp: {advice}"),
+    );
     let mended: Receiver = parse_quote!(&self);
     if let Some(first) = item.sig.inputs.first_mut() {
         *first = FnArg::Receiver(mended);
@@ -87,10 +111,19 @@ fn is_plain_reference(ty: &Type) -> bool {
 fn check_step(what: &str, value: &str, item: &ImplItemFn, problems: &mut Problems) {
     let sig = &item.sig;
     if !sig.generics.params.is_empty() {
-        problems.add(&sig.generics, format!("{what} cannot be generic: its values are stored, so their types must be known"));
+        problems.add(
+            &sig.generics,
+            format!(
+                "{what} cannot be generic: its values are stored, so their types must be known"
+            ),
+        );
     }
-    if ok_type(&sig.output).is_none() {
-        let text = format!("{what} returns a `Result`\nhelp: write `-> Result<{value}, Error>`; a step without a result returns `Result<(), Error>`");
+    if let Some(result) = ok_type(&sig.output) {
+        check_owned(result, "a result is", problems);
+    } else {
+        let text = format!(
+            "{what} returns a `Result`\nhelp: write `-> Result<{value}, Error>`; a step without a result returns `Result<(), Error>`"
+        );
         match &sig.output {
             ReturnType::Default => problems.add(&sig.ident, text),
             ReturnType::Type(_, ty) => problems.add(ty, text),
@@ -100,10 +133,16 @@ fn check_step(what: &str, value: &str, item: &ImplItemFn, problems: &mut Problem
 
 /// `T` of `Result<T, …>`.
 pub(crate) fn ok_type(output: &ReturnType) -> Option<&Type> {
-    let ReturnType::Type(_, ty) = output else { return None };
-    let Type::Path(path) = unwrap_groups(ty) else { return None };
+    let ReturnType::Type(_, ty) = output else {
+        return None;
+    };
+    let Type::Path(path) = unwrap_groups(ty) else {
+        return None;
+    };
     let last = path.path.segments.last().filter(|s| s.ident == "Result")?;
-    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+        return None;
+    };
     match arguments.args.first()? {
         GenericArgument::Type(ty) => Some(ty),
         _ => None,
@@ -144,7 +183,14 @@ fn check_request(item: &ImplItemFn, problems: &mut Problems) {
 
 fn check_parameters(item: &ImplItemFn, problems: &mut Problems) {
     for parameter in parameters(item) {
-        if !matches!(&*parameter.pat, Pat::Ident(PatIdent { by_ref: None, subpat: None, .. })) {
+        if !matches!(
+            &*parameter.pat,
+            Pat::Ident(PatIdent {
+                by_ref: None,
+                subpat: None,
+                ..
+            })
+        ) {
             problems.add(
                 &parameter.pat,
                 "a parameter of an activity needs a name of its own: it is stored under that\nhelp: take the value apart in the body",
@@ -155,7 +201,9 @@ fn check_parameters(item: &ImplItemFn, problems: &mut Problems) {
 }
 
 fn check_key_arity(key: Option<&syn::Expr>, parameters: usize, problems: &mut Problems) {
-    let Some(syn::Expr::Closure(closure)) = key else { return };
+    let Some(syn::Expr::Closure(closure)) = key else {
+        return;
+    };
     if closure.inputs.len() == parameters {
         return;
     }
@@ -177,17 +225,37 @@ fn check_owned(ty: &Type, what: &str, problems: &mut Problems) {
         fn visit_type_reference(&mut self, reference: &TypeReference) {
             let instead = match &*reference.elem {
                 Type::Path(path) if path.path.is_ident("str") => "String".to_string(),
-                Type::Slice(slice) => format!("Vec<{}>", quote::ToTokens::to_token_stream(&slice.elem)),
+                Type::Slice(slice) => {
+                    format!("Vec<{}>", quote::ToTokens::to_token_stream(&slice.elem))
+                }
                 elem => quote::ToTokens::to_token_stream(elem).to_string(),
             };
-            self.0.add(reference, format!("{} stored, so it must be owned\nhelp: take `{instead}`", self.1));
+            self.0.add(
+                reference,
+                format!(
+                    "{} stored, so it must be owned\nhelp: take `{instead}`",
+                    self.1
+                ),
+            );
         }
         fn visit_type_impl_trait(&mut self, ty: &TypeImplTrait) {
-            self.0.add(ty, format!("{} stored, so its type must be known\nhelp: name a type", self.1));
+            self.0.add(
+                ty,
+                format!(
+                    "{} stored, so its type must be known\nhelp: name a type",
+                    self.1
+                ),
+            );
         }
         fn visit_lifetime(&mut self, lifetime: &Lifetime) {
             if lifetime.ident != "static" {
-                self.0.add(lifetime, format!("{} stored, so it must be owned\nhelp: use a type without lifetimes", self.1));
+                self.0.add(
+                    lifetime,
+                    format!(
+                        "{} stored, so it must be owned\nhelp: use a type without lifetimes",
+                        self.1
+                    ),
+                );
             }
         }
         fn visit_type(&mut self, ty: &Type) {

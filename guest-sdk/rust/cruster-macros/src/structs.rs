@@ -35,7 +35,10 @@ fn read(kind: Kind, item: TokenStream, problems: &mut Problems) -> Option<ItemSt
     let misplaced = format!("`{on_struct}` belongs on a struct");
     match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Struct(definition)) => return Some(definition),
-        Ok(Item::Impl(block)) => problems.add(&block.self_ty, format!("{misplaced}\nhelp: on an `impl` block, write `{on_block}`")),
+        Ok(Item::Impl(block)) => problems.add(
+            &block.self_ty,
+            format!("{misplaced}\nhelp: on an `impl` block, write `{on_block}`"),
+        ),
         Ok(Item::Fn(function)) => problems.add(&function.sig.ident, on_function(kind, &misplaced)),
         Ok(Item::Enum(item)) => problems.add(&item.ident, misplaced),
         Ok(other) => problems.add(other, misplaced),
@@ -62,7 +65,10 @@ fn check(kind: Kind, definition: &mut ItemStruct, problems: &mut Problems) {
     if !definition.generics.params.is_empty() {
         problems.add(
             &definition.generics,
-            format!("{} has no type parameters or lifetimes: the host knows it by its name alone", kind.noun()),
+            format!(
+                "{} has no type parameters or lifetimes: the host knows it by its name alone",
+                kind.noun()
+            ),
         );
     }
     implementation::refuse_attributes(&definition.attrs, problems);
@@ -77,7 +83,10 @@ fn check(kind: Kind, definition: &mut ItemStruct, problems: &mut Problems) {
 
 /// A struct without fields has one value, which is its default.
 fn default_of_unit(definition: &ItemStruct) -> TokenStream {
-    if !matches!(definition.fields, Fields::Unit) || derives_default(&definition.attrs) || !definition.generics.params.is_empty() {
+    if !matches!(definition.fields, Fields::Unit)
+        || derives_default(&definition.attrs)
+        || !definition.generics.params.is_empty()
+    {
         return TokenStream::new();
     }
     let name = &definition.ident;
@@ -92,11 +101,18 @@ fn default_of_unit(definition: &ItemStruct) -> TokenStream {
 }
 
 fn derives_default(attrs: &[Attribute]) -> bool {
-    attrs.iter().filter(|a| a.path().is_ident("derive")).any(|derive| {
-        derive
-            .parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated)
-            .is_ok_and(|paths| paths.iter().any(|p| p.segments.last().is_some_and(|s| s.ident == "Default")))
-    })
+    attrs
+        .iter()
+        .filter(|a| a.path().is_ident("derive"))
+        .any(|derive| {
+            derive
+                .parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated)
+                .is_ok_and(|paths| {
+                    paths
+                        .iter()
+                        .any(|p| p.segments.last().is_some_and(|s| s.ident == "Default"))
+                })
+        })
 }
 
 /// `#[activity]` where no block took it in.

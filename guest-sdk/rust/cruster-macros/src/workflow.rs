@@ -22,8 +22,13 @@ pub(crate) struct WorkflowOptions {
 
 impl WorkflowOptions {
     pub(crate) fn parse(tokens: TokenStream, problems: &mut Problems) -> Self {
-        let mut parsed =
-            WorkflowOptions { name: None, key: None, hash: true, groups: Vec::new(), sdk: parse_quote!(::cruster) };
+        let mut parsed = WorkflowOptions {
+            name: None,
+            key: None,
+            hash: true,
+            groups: Vec::new(),
+            sdk: parse_quote!(::cruster),
+        };
         let given = options::parse("#[workflow_impl]", &OPTIONS, tokens, problems);
         for option in &given {
             let result = parsed.set(option, problems);
@@ -58,7 +63,10 @@ fn key(option: &Opt) -> syn::Result<Expr> {
     match &key {
         Expr::Closure(closure) if closure.inputs.len() != 1 => Err(syn::Error::new_spanned(
             closure,
-            format!("`key` is given a reference to the request, but takes {}", closure.inputs.len()),
+            format!(
+                "`key` is given a reference to the request, but takes {}",
+                closure.inputs.len()
+            ),
         )),
         _ => Ok(key),
     }
@@ -68,7 +76,10 @@ fn groups(option: &Opt, problems: &mut Problems) -> syn::Result<Vec<Path>> {
     let mut unique: Vec<Path> = Vec::new();
     for path in option.paths("activity_groups(Payments, Inventory)")? {
         let text = path.to_token_stream().to_string();
-        if unique.iter().any(|known| known.to_token_stream().to_string() == text) {
+        if unique
+            .iter()
+            .any(|known| known.to_token_stream().to_string() == text)
+        {
             problems.add(&path, format!("the group `{text}` is listed twice"));
         } else {
             unique.push(path);

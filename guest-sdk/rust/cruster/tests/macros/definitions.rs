@@ -27,7 +27,13 @@ impl ProcessOrder {
     }
 
     /// What an order costs.
-    #[activity(retries = 3, backoff = "constant", base = "100ms", jitter = 0.25, timeout = "1m30s")]
+    #[activity(
+        retries = 3,
+        backoff = "constant",
+        base = "100ms",
+        jitter = 0.25,
+        timeout = "1m30s"
+    )]
     async fn price(&self, order_id: String, count: u64) -> Result<u64> {
         Ok(order_id.len() as u64 * count)
     }
@@ -93,7 +99,11 @@ pub struct Refund;
 #[workflow_impl(key = Self::key_of, activity_groups(Payments), name = "refund-v2")]
 impl Refund {
     async fn execute(&self, (cents, _): (u64, String)) -> Result<u64, Error> {
-        ProcessOrder::client(self).start(OrderRequest { order_id: "refund".to_string() }).await?;
+        ProcessOrder::client(self)
+            .start(OrderRequest {
+                order_id: "refund".to_string(),
+            })
+            .await?;
         self.refund(cents).await
     }
 
@@ -122,36 +132,75 @@ fn workflows() -> Vec<WorkflowInfo> {
 
 fn activity(name: &str) -> ActivityInfo {
     let mut all = MODULE.manifest().activities.unwrap().into_iter();
-    all.find(|a| a.name == name).unwrap_or_else(|| panic!("there is no activity {name}"))
+    all.find(|a| a.name == name)
+        .unwrap_or_else(|| panic!("there is no activity {name}"))
 }
 
 #[test]
 fn workflows_and_their_keys() {
     let found: Vec<_> = workflows().into_iter().map(|w| (w.name, w.key)).collect();
-    let want = [("Bare", "request"), ("ProcessOrder", "function_raw"), ("refund-v2", "function_hashed")];
-    assert_eq!(found, want.map(|(name, key)| (name.to_string(), key.to_string())));
+    let want = [
+        ("Bare", "request"),
+        ("ProcessOrder", "function_raw"),
+        ("refund-v2", "function_hashed"),
+    ];
+    assert_eq!(
+        found,
+        want.map(|(name, key)| (name.to_string(), key.to_string()))
+    );
 }
 
 #[test]
 fn activities_of_workflows_and_groups() {
-    let found: Vec<_> = MODULE.manifest().activities.unwrap().into_iter().map(|a| a.name).collect();
-    let want = ["Payments.charge", "Payments.giveBack", "Stock.count", "nothing", "other-name", "plain", "price"];
+    let found: Vec<_> = MODULE
+        .manifest()
+        .activities
+        .unwrap()
+        .into_iter()
+        .map(|a| a.name)
+        .collect();
+    let want = [
+        "Payments.charge",
+        "Payments.giveBack",
+        "Stock.count",
+        "nothing",
+        "other-name",
+        "plain",
+        "price",
+    ];
     assert_eq!(found, want);
 }
 
 #[test]
 fn policies() {
-    let retry = |retries, backoff: &str, base, jitter| Retry { backoff: backoff.to_string(), base, jitter, retries };
+    let retry = |retries, backoff: &str, base, jitter| Retry {
+        backoff: backoff.to_string(),
+        base,
+        jitter,
+        retries,
+    };
     let policy = |name| {
         let found = activity(name);
         (found.retry, found.timeout)
     };
-    assert_eq!(policy("price"), (retry(3, "constant", 100_000_000, 0.25), 90_000_000_000));
+    assert_eq!(
+        policy("price"),
+        (retry(3, "constant", 100_000_000, 0.25), 90_000_000_000)
+    );
     assert_eq!(policy("nothing"), (retry(0, "", 0, 0.0), 0));
-    assert_eq!(policy("plain"), (retry(1, "exponential", 2_000_000_000, 0.0), 0));
+    assert_eq!(
+        policy("plain"),
+        (retry(1, "exponential", 2_000_000_000, 0.0), 0)
+    );
     assert_eq!(policy("other-name"), (retry(0, "exponential", 0, 0.0), 0));
-    assert_eq!(policy("Payments.charge"), (retry(5, "", 0, 0.0), 10_000_000_000));
-    assert_eq!(policy("Payments.giveBack"), (retry(0, "", 0, 0.0), 10_000_000_000));
+    assert_eq!(
+        policy("Payments.charge"),
+        (retry(5, "", 0, 0.0), 10_000_000_000)
+    );
+    assert_eq!(
+        policy("Payments.giveBack"),
+        (retry(0, "", 0, 0.0), 10_000_000_000)
+    );
 }
 
 fn kind(schema: Option<&Described>) -> &str {
@@ -163,8 +212,14 @@ fn several_parameters_are_a_struct_of_required_fields() {
     let input = *activity("price").input.unwrap();
     assert_eq!(input.kind, "struct");
     let fields = input.fields.unwrap();
-    let found: Vec<_> = fields.iter().map(|f| (f.name.as_str(), f.required, kind(f.schema.as_deref()))).collect();
-    assert_eq!(found, [("count", true, "uint"), ("order_id", true, "string")]);
+    let found: Vec<_> = fields
+        .iter()
+        .map(|f| (f.name.as_str(), f.required, kind(f.schema.as_deref())))
+        .collect();
+    assert_eq!(
+        found,
+        [("count", true, "uint"), ("order_id", true, "string")]
+    );
 }
 
 #[test]
@@ -179,7 +234,12 @@ fn one_parameter_is_the_input_and_none_is_nil() {
 fn requests_and_results_of_workflows() {
     let found: Vec<_> = workflows()
         .iter()
-        .map(|w| (kind(w.input.as_deref()).to_string(), kind(w.output.as_deref()).to_string()))
+        .map(|w| {
+            (
+                kind(w.input.as_deref()).to_string(),
+                kind(w.output.as_deref()).to_string(),
+            )
+        })
         .collect();
     let want = [("null", "struct"), ("struct", "uint"), ("list", "uint")];
     assert_eq!(found, want.map(|(i, o)| (i.to_string(), o.to_string())));

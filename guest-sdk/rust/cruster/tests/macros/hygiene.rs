@@ -20,7 +20,10 @@ pub mod shadowed {
         };
     }
 
-    shadow!(Option, Vec, String, Box, Some, None, Ok, Err, Default, Clone, Into, FnOnce, Deref, Field, Shape, K, Inner);
+    shadow!(
+        Option, Vec, String, Box, Some, None, Ok, Err, Default, Clone, Into, FnOnce, Deref, Field,
+        Shape, K, Inner
+    );
 
     /// Nobody asks these modules.
     pub mod cruster {}
@@ -86,7 +89,8 @@ pub mod apart {
 
             async fn execute(&self, request: u32) -> Result<u32, Error> {
                 let this = self.clone();
-                let task = self.spawn(async move { this.helper(&request, |n| n + Self::STEP).await });
+                let task =
+                    self.spawn(async move { this.helper(&request, |n| n + Self::STEP).await });
                 task.await
             }
 
@@ -143,9 +147,19 @@ cruster::module! { workflows: [shadowed::Workflow, apart::Apart, private::Alone]
 #[test]
 fn all_of_them_are_in_the_module() {
     let manifest = MODULE.manifest();
-    let workflows: Vec<_> = manifest.workflows.unwrap().into_iter().map(|w| w.name).collect();
+    let workflows: Vec<_> = manifest
+        .workflows
+        .unwrap()
+        .into_iter()
+        .map(|w| w.name)
+        .collect();
     assert_eq!(workflows, ["Alone", "Apart", "Workflow"]);
-    let activities: Vec<_> = manifest.activities.unwrap().into_iter().map(|a| a.name).collect();
+    let activities: Vec<_> = manifest
+        .activities
+        .unwrap()
+        .into_iter()
+        .map(|a| a.name)
+        .collect();
     assert_eq!(activities, ["Group.step", "Hidden.look", "step", "try"]);
 }
 
@@ -153,6 +167,13 @@ fn all_of_them_are_in_the_module() {
 fn parameters_are_stored_under_their_plain_names() {
     let mut activities = MODULE.manifest().activities.unwrap().into_iter();
     let found = activities.find(|a| a.name == "try").unwrap();
-    let names: Vec<_> = found.input.unwrap().fields.unwrap().into_iter().map(|f| f.name).collect();
+    let names: Vec<_> = found
+        .input
+        .unwrap()
+        .fields
+        .unwrap()
+        .into_iter()
+        .map(|f| f.name)
+        .collect();
     assert_eq!(names, ["attempt", "type"]);
 }

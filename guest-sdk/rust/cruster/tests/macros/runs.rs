@@ -36,14 +36,21 @@ impl ProcessOrder {
     const PREFIX: &'static str = "order-";
 
     async fn execute(&self, request: OrderRequest) -> Result<Vec<String>, Error> {
-        let reserved = self.reserve(request.items, request.order_id.clone()).await?;
+        let reserved = self
+            .reserve(request.items, request.order_id.clone())
+            .await?;
         let (charge, sent) = cruster::join!(
             self.charge(Self::cents(reserved), self.fee),
             self.send(format!("{} items", reserved).to_uppercase()),
         )
         .await?;
         self.rest(Duration::from_secs(60)).await?;
-        Ok(vec![self.execution_id().to_string(), charge, sent, self.count().await?])
+        Ok(vec![
+            self.execution_id().to_string(),
+            charge,
+            sent,
+            self.count().await?,
+        ])
     }
 
     #[activity(retries = 1, key = |items, order_id| format!("{order_id}/{}", items.len()))]
@@ -108,7 +115,12 @@ struct Parent;
 #[workflow_impl]
 impl Parent {
     async fn execute(&self, order_id: String) -> Result<String, Error> {
-        let done = ProcessOrder::client(self).execute(OrderRequest { order_id, items: Vec::new() }).await?;
+        let done = ProcessOrder::client(self)
+            .execute(OrderRequest {
+                order_id,
+                items: Vec::new(),
+            })
+            .await?;
         Ok(done.join(", "))
     }
 }
@@ -116,24 +128,45 @@ impl Parent {
 cruster::module! { workflows: [ProcessOrder, Parent] }
 
 fn order() -> OrderRequest {
-    let item = |sku: &str, count| Item { sku: sku.to_string(), count };
-    OrderRequest { order_id: "42".to_string(), items: vec![item("bolt", 2), item("", 7), item("nut", 1)] }
+    let item = |sku: &str, count| Item {
+        sku: sku.to_string(),
+        count,
+    };
+    OrderRequest {
+        order_id: "42".to_string(),
+        items: vec![item("bolt", 2), item("", 7), item("nut", 1)],
+    }
 }
 
 #[test]
 fn execute_reaches_everything_that_self_has() {
-    let run = Test::new(&MODULE).config("shop", "corner").run::<ProcessOrder>(order());
-    let want = ["test/ProcessOrder/order-42", "corner 305", "sent 3 ITEMS", "5 100"];
+    let run = Test::new(&MODULE)
+        .config("shop", "corner")
+        .run::<ProcessOrder>(order());
+    let want = [
+        "test/ProcessOrder/order-42",
+        "corner 305",
+        "sent 3 ITEMS",
+        "5 100",
+    ];
     assert_eq!(run.result.unwrap(), want);
-    assert_eq!(run.history.duration(), Duration::from_secs(61), "a retry after a second, and a minute's sleep");
+    assert_eq!(
+        run.history.duration(),
+        Duration::from_secs(61),
+        "a retry after a second, and a minute's sleep"
+    );
     run.history.replay().unwrap();
 }
 
 #[test]
 fn activities_are_stubbed_by_name() {
     let run = Test::new(&MODULE)
-        .stub("reserve", |_, (_, order_id): (Vec<Item>, String)| Ok(order_id.len()))
-        .stub("Payments.charge", |_, (cents, fee): (u64, u64)| Ok(format!("{cents} and {fee}")))
+        .stub("reserve", |_, (_, order_id): (Vec<Item>, String)| {
+            Ok(order_id.len())
+        })
+        .stub("Payments.charge", |_, (cents, fee): (u64, u64)| {
+            Ok(format!("{cents} and {fee}"))
+        })
         .stub("Mail.send", |_, text: String| Ok(text))
         .stub("count", |_, ()| Ok("none"))
         .run::<ProcessOrder>(order());
@@ -143,7 +176,10 @@ fn activities_are_stubbed_by_name() {
 #[test]
 fn a_client_calls_a_workflow_under_its_key() {
     let run = Test::new(&MODULE).run::<Parent>("7".to_string());
-    assert_eq!(run.result.unwrap(), "test/ProcessOrder/order-7,  5, sent 0 ITEMS, 5 100");
+    assert_eq!(
+        run.result.unwrap(),
+        "test/ProcessOrder/order-7,  5, sent 0 ITEMS, 5 100"
+    );
 }
 
 #[test]
@@ -154,5 +190,9 @@ fn an_activity_is_retried_as_it_says() {
             _ => Err::<u32, _>(cruster::err!("gone", "not ever")),
         })
         .run::<ProcessOrder>(order());
-    assert_eq!(run.result.unwrap_err().error_type(), "gone", "the second attempt is the last");
+    assert_eq!(
+        run.result.unwrap_err().error_type(),
+        "gone",
+        "the second attempt is the last"
+    );
 }

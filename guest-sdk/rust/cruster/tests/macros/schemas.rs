@@ -54,7 +54,10 @@ fn what_may_be_absent_is_optional() {
         Field::optional("empty", Shape::list(Shape::float(32))),
     ]);
     assert_eq!(shape::<Absent>(), want);
-    assert_eq!(shape::<AllDefault>(), Shape::structure(vec![Field::optional("a", Shape::uint(8))]));
+    assert_eq!(
+        shape::<AllDefault>(),
+        Shape::structure(vec![Field::optional("a", Shape::uint(8))])
+    );
 }
 
 #[derive(Serialize, Deserialize, Schema)]

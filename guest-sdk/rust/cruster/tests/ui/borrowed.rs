@@ -22,4 +22,19 @@ impl Order {
     }
 }
 
+#[workflow]
+pub struct Results;
+
+#[workflow_impl]
+impl Results {
+    async fn execute(&self, _: ()) -> Result<impl Serialize, Error> {
+        Ok(1)
+    }
+
+    #[activity]
+    async fn name(&self) -> Result<&str, Error> {
+        Ok("name")
+    }
+}
+
 fn main() {}
