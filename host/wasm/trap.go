@@ -118,6 +118,8 @@ func (i *Instance) explainReport() *abi.Error {
 		return nil
 	case strings.HasPrefix(report.headline, "fatal error: all goroutines are asleep"):
 		return abi.Errorf(abi.CodeGuestDeadlock, "all goroutines of the module wait for each other%s", report.where())
+	case strings.HasPrefix(report.headline, "fatal error: all tasks are asleep"):
+		return abi.Errorf(abi.CodeGuestDeadlock, "all tasks of the module wait for futures that nothing completes")
 	case report.outOfMemory:
 		return i.outOfMemory(report.where())
 	}

@@ -154,6 +154,16 @@ impl Execution {
         }
     }
 
+    /// Whether the workflow waits for nothing that could come: no op is open, and
+    /// an interrupt would wake nobody.
+    #[cfg_attr(not(target_family = "wasm"), allow(dead_code))] // the test kit knows by other means
+    pub(crate) fn stuck(&self) -> bool {
+        let shared = &*self.core.0;
+        shared.outcome.borrow().is_none()
+            && shared.ops.borrow().values().all(|op| op.result.is_some())
+            && shared.waits.borrow().values().all(|wait| wait.shielded)
+    }
+
     /// How the workflow ended; nothing while it waits for deliveries.
     pub(crate) fn outcome(&self) -> Option<Outcome> {
         self.core.0.outcome.borrow().clone()

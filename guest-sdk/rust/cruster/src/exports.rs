@@ -76,8 +76,23 @@ fn proceed(execution: Execution) -> i32 {
         std::mem::forget(execution);
         return finish(outcome);
     }
+    if execution.stuck() {
+        deadlock();
+    }
     RUNNING.set(Some(execution));
     PARKED
+}
+
+/// Ends the module in the words that the host knows a deadlock by. To park would
+/// be to wait for ever, and nobody would learn why.
+fn deadlock() -> ! {
+    const WORDS: &str = "fatal error: all tasks are asleep - deadlock!";
+    if cfg!(target_os = "wasi") {
+        eprintln!("{WORDS}");
+    } else {
+        log(8, WORDS);
+    }
+    std::process::abort()
 }
 
 fn finish(outcome: Outcome) -> i32 {

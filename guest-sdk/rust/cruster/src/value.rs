@@ -37,7 +37,8 @@ pub enum Value {
     List(Vec<Value>),
     /// A map, in the order of its entries.
     Map(Vec<(Value, Value)>),
-    /// An extension that is no time: its type and payload.
+    /// An extension that is no time, or one that [`Timestamp`] cannot hold: its type
+    /// and payload.
     Extension(i8, Bytes),
 }
 
@@ -183,7 +184,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, d: D) -> Result<Value, D::Error> {
         let Extension(kind, data) = Extension::deserialize(d)?;
-        extension(kind, data).ok_or_else(|| de::Error::custom("a time that is out of range"))
+        Ok(extension(kind, data))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
@@ -203,11 +204,13 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 }
 
-fn extension(kind: i8, data: Bytes) -> Option<Value> {
-    if kind == EXTENSION_TIME {
-        return Timestamp::from_extension(&data).map(Value::Time);
+/// A time that [`Timestamp`] cannot hold stays what it is on the wire: values that
+/// are only passed on lose nothing.
+fn extension(kind: i8, data: Bytes) -> Value {
+    match Timestamp::from_extension(&data) {
+        Some(time) if kind == EXTENSION_TIME => Value::Time(time),
+        _ => Value::Extension(kind, data),
     }
-    Some(Value::Extension(kind, data))
 }
 
 impl Wire for Value {
@@ -257,7 +260,7 @@ impl Wire for Value {
             0xc4..=0xc6 => Ok(r.bin()?.into()),
             0xc7..=0xc9 | 0xd4..=0xd8 => {
                 let (kind, data) = r.ext()?;
-                extension(kind, data.into()).ok_or(Malformed("a time is out of range"))
+                Ok(extension(kind, data.into()))
             }
             0x90..=0x9f | 0xdc | 0xdd => {
                 r.enter()?;
