@@ -233,7 +233,7 @@ fn check_owned(ty: &Type, what: &str, problems: &mut Problems) {
             self.0.add(
                 reference,
                 format!(
-                    "{} stored, so it must be owned\nhelp: take `{instead}`",
+                    "{} stored, so it must be owned\nhelp: use `{instead}`",
                     self.1
                 ),
             );
