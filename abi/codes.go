@@ -131,13 +131,13 @@ var codeIndex = func() map[Code]int {
 
 // Codes is the one table of error codes; docs/errors.md is generated from it.
 var Codes = []CodeInfo{
-	{CodeNotWasm, InvalidArgument, "the upload is not a WebAssembly module", "Build the module with GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared.", false},
-	{CodeModuleTooLarge, InvalidArgument, "the module is too large", "Build with -ldflags='-s -w', or raise the host's --max-module-size.", false},
+	{CodeNotWasm, InvalidArgument, "the upload is not a WebAssembly module", "Build it for WebAssembly: GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared, or cargo build --target wasm32-wasip1.", false},
+	{CodeModuleTooLarge, InvalidArgument, "the module is too large", "Leave debug information out (Go: -ldflags='-s -w', Rust: strip = true), or raise the host's --max-module-size.", false},
 	{CodeUnknownImport, InvalidArgument, "the module imports a function the host does not offer", "Modules may import only the functions of abi/ABI.md and of WASI preview 1; check the version of the guest SDK.", false},
-	{CodeMissingExport, InvalidArgument, "the module lacks a required export", "Import the guest SDK in package main and build with -buildmode=c-shared.", false},
+	{CodeMissingExport, InvalidArgument, "the module lacks a required export", "Go: import the guest SDK in package main and build with -buildmode=c-shared. Rust: write cruster::module! and build a cdylib.", false},
 	{CodeABIVersion, InvalidArgument, "the module speaks another ABI version", "Build the module with a guest SDK of the host's version.", false},
 	{CodeBadManifest, InvalidArgument, "the module's manifest is not acceptable", "Names start with a letter, hold letters, digits, '_', '-' or '.', and are unique.", false},
-	{CodeModuleInit, InvalidArgument, "the module failed while it was initialised", "Package-level variables and init functions run inside the sandbox: no files, no network, no environment.", false},
+	{CodeModuleInit, InvalidArgument, "the module failed while it was initialised", "What runs before the first call, such as package-level variables in Go, runs inside the sandbox: no files, no network, no environment.", false},
 	{CodeModuleMemory, InvalidArgument, "the module wants more memory than the host allows", "Lower the module's memory, or raise the host's --guest-memory.", false},
 	{CodeModuleNotFound, FailedPrecondition, "the module of this execution is missing from the store", "Push the module with this digest again, then resume the execution.", true},
 	{CodeDeploymentNotFound, NotFound, "there is no such deployment", "List deployments with 'cruster-host module list', or push one with 'cruster-host module push FILE --name NAME'.", false},
@@ -191,9 +191,9 @@ var Codes = []CodeInfo{
 	{CodeGuestTrap, Aborted, "the module crashed", "The message holds the end of what the module wrote to its standard error.", true},
 	{CodeGuestExit, Aborted, "the module called exit", "Return an error instead.", true},
 	{CodeGuestProtocol, Aborted, "the module broke the rules of the ABI", "Build the module with an unmodified guest SDK.", false},
-	{CodeBlockingSleep, FailedPrecondition, "the workflow tried to block the host's thread", "In execute use the SDK's durable Sleep and futures instead of time.Sleep, timers, files or sockets.", false},
+	{CodeBlockingSleep, FailedPrecondition, "the workflow tried to block the host's thread", "In execute use the SDK's durable sleep and futures instead of those of the language, its timers, files or sockets.", false},
 	{CodeUnknownInvoke, NotFound, "the module does not know what it was asked to run", "Register workflows and activities at package level.", false},
-	{CodeGuestDeadlock, Aborted, "all goroutines of the module wait for each other", "Look for a channel or lock that nobody serves.", false},
+	{CodeGuestDeadlock, Aborted, "everything in the module waits for something that nobody brings about", "Look for a channel, lock or future that nobody serves.", false},
 	{CodeGuestGoroutine, FailedPrecondition, "a goroutine that the SDK did not start called a durable function", "Start coroutines of a workflow with cruster.Go, not with the go statement.", false},
 
 	{CodeInternal, Internal, "something went wrong inside the host", "This is a bug: please report it with the host's log.", true},

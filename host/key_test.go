@@ -54,3 +54,15 @@ func TestDeriveKey(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, hash, got)
 }
+
+func TestKeysOfActivities(t *testing.T) {
+	t.Parallel()
+	for _, good := range []string{"", "a", "order/7", "Grüße", strings.Repeat("k", abi.MaxKey)} {
+		require.Nil(t, checkOpKey(good), "%q", good)
+	}
+	for _, bad := range []string{strings.Repeat("k", abi.MaxKey+1), "\xff", "a\x00", "a\nb", "\x1b[0m", "a\u0085b"} {
+		refused := checkOpKey(bad)
+		require.NotNil(t, refused, "%q", bad)
+		require.Equal(t, abi.CodeBadBody, refused.Code)
+	}
+}

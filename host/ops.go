@@ -124,8 +124,8 @@ func checkReference(name string) *abi.Error {
 }
 
 func checkOpKey(key string) *abi.Error {
-	if len(key) > abi.MaxKey || !utf8.ValidString(key) {
-		return abi.Errorf(abi.CodeBadBody, "the key %.40q… is longer than %d bytes or no UTF-8", key, abi.MaxKey)
+	if len(key) > abi.MaxKey || !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) {
+		return abi.Errorf(abi.CodeBadBody, "the key %.40q… is longer than %d bytes, no UTF-8, or has a control character", key, abi.MaxKey)
 	}
 	return nil
 }

@@ -63,7 +63,8 @@ func (i *Instance) importInput(_ context.Context, memory api.Memory, stack []uin
 	if !i.hasPending {
 		panic(fault(abi.CodeGuestProtocol, "the module asked for input, but none is pending"))
 	}
-	if !memory.Write(ptr, i.pending) {
+	// Of nothing the pointer may lead anywhere.
+	if len(i.pending) > 0 && !memory.Write(ptr, i.pending) {
 		panic(badPointer(abi.ImportInput, ptr, uint32(len(i.pending)), memory))
 	}
 	i.pending, i.hasPending = nil, false

@@ -209,3 +209,13 @@ func TestInputTooLarge(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, turn.Output, abi.MaxBody)
 }
+
+// Input of no bytes is taken without a look at where it is to go.
+func TestEmptyInputNeedsNoPlace(t *testing.T) {
+	t.Parallel()
+	module := tiny{imports: []tinyImport{cruster(abi.ImportInput, typePtr)}, start: code(i32Const(-1), call(0), i32Const(1))}
+	i := instantiate(t, compile(t, newRuntime(t, wasm.Config{}), module.assemble()), wasm.World{})
+	turn, err := i.Start(context.Background(), nil)
+	require.NoError(t, err)
+	require.True(t, turn.Parked)
+}
