@@ -24,11 +24,15 @@ impl Code {
 }
 
 macro_rules! codes {
-    ($($name:ident = $code:literal, $hint:literal, $retryable:literal;)*) => {
-        $(pub(crate) const $name: Code = Code { code: $code, hint: $hint, retryable: $retryable };)*    };
+    ($all:ident: $($name:ident = $code:literal, $hint:literal, $retryable:literal;)*) => {
+        $(pub(crate) const $name: Code = Code { code: $code, hint: $hint, retryable: $retryable };)*
+
+        #[cfg(test)]
+        pub(crate) const $all: &[Code] = &[$($name),*];
+    };
 }
 
-codes! {
+codes! { ALL:
     BAD_INPUT = "CR-2002", "Compare the input with the type shown by 'cruster-host module describe NAME'.", false;
     PAYLOAD_TOO_LARGE = "CR-2005", "Keep large data in your database or object store and pass a reference.", false;
     WORKFLOW_FAILED = "CR-2006", "The message is the workflow's own; 'cruster-host workflow history' shows its steps.", false;
@@ -48,7 +52,7 @@ codes! {
 mod of_the_host {
     use super::Code;
 
-    codes! {
+    codes! { ALL_OF_THE_HOST:
         UNKNOWN_WORKFLOW = "CR-2001", "Workflows are named DEPLOYMENT/NAME; 'cruster-host module list' shows them.", false;
         BAD_KEY = "CR-2003", "Keys are 1 to 512 bytes of UTF-8 without control characters.", false;
         EXECUTION_NOT_FOUND = "CR-2004", "Executions are named DEPLOYMENT/WORKFLOW/KEY; 'cruster-host workflow list' shows them.", false;
@@ -58,7 +62,7 @@ mod of_the_host {
         SQL = "CR-3101", "The message is the database's own.", true;
         HTTP_IN_TX = "CR-3202", "Call out before the activity's first SQL statement, or in an activity of its own: a transaction holds a writer that others wait for.", false;
         HTTP_FAILED = "CR-3203", "The message is that of the connection.", true;
-        DEADLOCK = "CR-4012", "Look for a channel or lock that nobody serves.", false;
+        DEADLOCK = "CR-4012", "Look for a channel, lock or future that nobody serves.", false;
     }
 }
 

@@ -33,6 +33,8 @@ pub mod testing;
 mod timestamp;
 mod transaction;
 mod value;
+#[cfg(test)]
+mod vectors_test;
 #[doc(hidden)]
 pub mod wire;
 mod workflow;

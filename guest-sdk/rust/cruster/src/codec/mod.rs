@@ -1,10 +1,17 @@
 //! The encoding of an application's own values.
 
+mod decode;
+mod error;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::codes;
 use crate::error::{Error, Result};
+use crate::wire::Reader;
+
+use decode::Decoder;
+pub(crate) use error::DecodeError;
 
 /// How large a value may be, so that the body around it stays within its limit.
 const MAX_VALUE: usize = (4 << 20) - (64 << 10);
@@ -21,11 +28,9 @@ pub(crate) fn encode<T: Serialize + ?Sized>(what: &str, value: &T) -> Result<Vec
 }
 
 /// Decodes one value and refuses bytes behind it.
-pub(crate) fn decode<T: DeserializeOwned>(data: &[u8]) -> std::result::Result<T, String> {
-    let mut rest = data;
-    let mut de = rmp_serde::Deserializer::new(&mut rest);
-    de.set_max_depth(64);
-    let value = T::deserialize(&mut de).map_err(|e| e.to_string())?;
-    drop(de);
-    if rest.is_empty() { Ok(value) } else { Err(format!("{} bytes behind the value", rest.len())) }
+pub(crate) fn decode<T: DeserializeOwned>(data: &[u8]) -> std::result::Result<T, DecodeError> {
+    let mut reader = Reader::new(data);
+    let value = T::deserialize(Decoder(&mut reader))?;
+    reader.end()?;
+    Ok(value)
 }

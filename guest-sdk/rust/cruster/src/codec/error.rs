@@ -1,0 +1,45 @@
+//! Why bytes are not a value of a type.
+
+use std::fmt;
+
+use crate::wire::Malformed;
+
+/// Why bytes are not a value of a type, and where in it.
+#[derive(Debug)]
+pub(crate) struct DecodeError {
+    /// From the outside in: `.items[2].cents`.
+    path: String,
+    message: String,
+}
+
+impl DecodeError {
+    /// The error, one level further out.
+    pub(crate) fn within(mut self, step: &str) -> Self {
+        self.path.insert_str(0, step);
+        self
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.trim_start_matches('.');
+        if !path.is_empty() {
+            write!(f, "{path}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+impl serde::de::Error for DecodeError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        DecodeError { path: String::new(), message: message.to_string() }
+    }
+}
+
+impl From<Malformed> for DecodeError {
+    fn from(m: Malformed) -> Self {
+        DecodeError { path: String::new(), message: m.0.to_owned() }
+    }
+}

@@ -1,0 +1,142 @@
+//! The published vectors: every body of the ABI, byte for byte, both ways.
+
+use std::path::PathBuf;
+
+use crate::codec;
+use crate::codes;
+use crate::testing::{canonical, sha256};
+use crate::value::Value;
+use crate::wire::{self, Wire};
+
+fn repository() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../..")
+}
+
+struct Vector {
+    name: String,
+    bytes: Vec<u8>,
+    sha256: String,
+}
+
+fn vectors() -> Vec<Vector> {
+    let text = std::fs::read_to_string(repository().join("abi/testdata/vectors.json")).unwrap();
+    let list: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let field = |v: &serde_json::Value, name: &str| v[name].as_str().unwrap().to_owned();
+    list.as_array()
+        .unwrap()
+        .iter()
+        .map(|v| Vector { name: field(v, "name"), bytes: unhex(&field(v, "hex")), sha256: field(v, "sha256") })
+        .collect()
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
+}
+
+/// Decodes a body and encodes it again.
+fn round_trip<T: Wire>(vector: &Vector) {
+    let body = T::decode(&vector.bytes).unwrap_or_else(|e| panic!("{}: {e}", vector.name));
+    assert_eq!(body.encode(), vector.bytes, "{}", vector.name);
+}
+
+#[test]
+fn bodies_are_written_as_published() {
+    macro_rules! bodies {
+        ($vector:ident, $kind:ident: $($name:literal $body:ident)*) => {
+            match $kind {
+                $($name => round_trip::<wire::$body>($vector),)*
+                other => panic!("there is no body {other}"),
+            }
+        };
+    }
+    let vectors = vectors();
+    let mut bodies = 0;
+    for v in &vectors {
+        let (kind, _) = v.name.split_once('/').unwrap();
+        if kind == "value" {
+            continue;
+        }
+        bodies += 1;
+        bodies! { v, kind:
+            "Invocation" Invocation "Resume" Resume "Delivery" Delivery "Outcome" Outcome "Error" Fault
+            "Sleep" Sleep "Activity" Activity "Retry" Retry "Deferred" Deferred "Resolve" Resolve "Call" Call
+            "Poll" Poll "PollReply" PollReply "Interrupted" Interrupted "Interruption" Interruption "SQL" SQL
+            "ExecReply" ExecReply "QueryReply" QueryReply "Header" Header "HTTPRequest" HTTPRequest
+            "HTTPResponse" HTTPResponse "ConfigRequest" ConfigRequest "ConfigReply" ConfigReply "Schema" Schema
+            "Field" Field "WorkflowInfo" WorkflowInfo "ActivityInfo" ActivityInfo "Migration" Migration
+            "Manifest" Manifest
+        }
+    }
+    assert!(bodies >= 50, "only {bodies} bodies were found");
+}
+
+#[test]
+fn values_are_encoded_and_hashed_as_published() {
+    for v in vectors() {
+        let value = Value::decode(&v.bytes).unwrap_or_else(|e| panic!("{}: {e}", v.name));
+        assert_eq!(value.encode(), v.bytes, "{}", v.name);
+        assert_eq!(canonical::canonical(&v.bytes).unwrap(), v.bytes, "{}", v.name);
+        assert_eq!(sha256::hex(&v.bytes), v.sha256, "{}", v.name);
+        // The same through serde, as an application's own values go.
+        let value: Value = codec::decode(&v.bytes).unwrap_or_else(|e| panic!("{}: {e}", v.name));
+        assert_eq!(codec::encode("a value", &value).unwrap(), v.bytes, "{}", v.name);
+    }
+}
+
+#[test]
+fn hashes_of_more_than_a_block() {
+    assert_eq!(sha256::hex(b""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    assert_eq!(
+        sha256::hex(&[b'a'; 1000]),
+        "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"
+    );
+}
+
+/// Fields may come in any order, be absent, or be unknown.
+#[test]
+fn bodies_are_read_leniently() {
+    let mut body = Vec::new();
+    wire::put_map(&mut body, 3);
+    for (name, value) in [("time", Value::Int(7)), ("later", Value::List(vec![Value::Nil])), ("name", Value::Nil)] {
+        wire::put_str(&mut body, name);
+        value.put(&mut body);
+    }
+    let invocation = wire::Invocation::decode(&body).unwrap();
+    assert_eq!(invocation, wire::Invocation { time: 7, ..wire::Invocation::default() });
+}
+
+#[test]
+fn malformed_bodies_are_refused() {
+    for v in vectors() {
+        for cut in 0..v.bytes.len() {
+            assert!(Value::decode(&v.bytes[..cut]).is_err(), "{} cut to {cut}", v.name);
+            assert!(codec::decode::<Value>(&v.bytes[..cut]).is_err(), "{} cut to {cut}", v.name);
+        }
+        let longer = [&v.bytes[..], &[0xc0]].concat();
+        assert!(Value::decode(&longer).is_err(), "{}", v.name);
+    }
+    let deep = [vec![0x91; 100], vec![0xc0]].concat();
+    assert!(Value::decode(&deep).is_err());
+    assert!(codec::decode::<Value>(&deep).is_err());
+    assert!(wire::Interrupted::decode(&[&[0x81, 0xa1, b'x'][..], &deep].concat()).is_err());
+    // A length that nothing follows must not reserve memory for it.
+    assert!(Value::decode(&[0xdd, 0xff, 0xff, 0xff, 0xff]).is_err());
+    assert!(Value::decode(&[0xdf, 0xff, 0xff, 0xff, 0xff]).is_err());
+    assert!(Value::decode(&[0xc6, 0xff, 0xff, 0xff, 0xff]).is_err());
+}
+
+/// The advice of the codes is the host's.
+#[test]
+fn codes_say_what_the_host_says() {
+    let table = std::fs::read_to_string(repository().join("abi/codes.go")).unwrap();
+    for code in codes::ALL.iter().chain(codes::ALL_OF_THE_HOST) {
+        let constant = table
+            .lines()
+            .find_map(|l| l.trim().strip_suffix(&format!("= \"{}\"", code.code)))
+            .unwrap_or_else(|| panic!("the host does not know {}", code.code));
+        let name = constant.split_whitespace().next().unwrap();
+        let row = table.lines().find(|l| l.trim().starts_with(&format!("{{{name}, "))).unwrap();
+        let end = format!("\"{}\", {}}},", code.hint, code.retryable);
+        assert!(row.ends_with(&end), "{}: the host has\n{row}\nthe SDK has\n{end}", code.code);
+    }
+}
