@@ -26,10 +26,10 @@ use proc_macro::TokenStream;
 
 /// Makes a struct a workflow. Its `impl` block has [`macro@workflow_impl`].
 ///
-/// A unit struct gets a `Default`. A struct with fields must have one: every execution
-/// begins with it, and the fields are there to be read through `self`. They are no
-/// place to remember something: what a workflow remembers are the local variables of
-/// `execute`.
+/// A unit struct gets a `Default`, unless it derives one below the attribute. A struct
+/// with fields must have one: every execution begins with it, and the fields are there to
+/// be read through `self`. They are no place to remember something: what a workflow
+/// remembers are the local variables of `execute`.
 ///
 /// ```
 /// use cruster::prelude::*;

@@ -22,7 +22,8 @@ pub(crate) fn expand(kind: Kind, attribute: TokenStream, item: TokenStream) -> T
     quote! { #errors #definition #default }
 }
 
-/// The struct's code does not mention the SDK; the option is taken for the sake of the other attributes, which have it.
+/// The struct's code does not mention the SDK. The option is there so that all attributes of a
+/// workflow take it.
 fn check_options(kind: Kind, attribute: TokenStream, problems: &mut Problems) {
     for option in options::parse(kind.on_struct(), &["crate"], attribute, problems) {
         problems.keep(option.path("crate = ::cruster"));
