@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks that the documentation is true as far as a script can tell: links lead
-# somewhere, tests that are named exist, and programs that are shown compile.
+# somewhere, tests that are named exist, and code that is shown compiles.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -45,6 +45,10 @@ for program in "$work"/*/; do
 	GOOS=wasip1 GOARCH=wasm go vet "./$program" || complain "the program $program does not compile"
 done
 ((n > 0)) || complain "no programs were found"
+
+# Parts of programs are quotes from files that are compiled.
+go run ./scripts/quotes README.md docs/go-and-rust.md docs/writing-workflows-rust.md -- docs/examples/*.rs docs/examples/*.go ||
+	complain "code that is shown is not code that compiles"
 
 ((failed == 0)) && echo "docs ok"
 exit "$failed"
