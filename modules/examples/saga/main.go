@@ -38,7 +38,7 @@ func bookTrip(ctx cruster.Context, req TripRequest) (TripResult, error) {
 	if req.TripID == "" {
 		return TripResult{}, cruster.Errorf("invalid_trip", "a trip needs an id")
 	}
-	result := TripResult{TripID: req.TripID, Status: "booked"}
+	result := TripResult{TripID: req.TripID, Status: "booked", Booked: []string{}, Compensated: []string{}}
 	failure := bookAll(ctx, req, &result)
 	if failure == nil {
 		return result, nil
@@ -84,7 +84,7 @@ func compensate(ctx cruster.Context, tripID string, result *TripResult) error {
 		}
 		result.Compensated = append(result.Compensated, part)
 	}
-	result.Booked = nil
+	result.Booked = []string{}
 	return nil
 }
 

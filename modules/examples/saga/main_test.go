@@ -20,15 +20,15 @@ func TestBookTrip(t *testing.T) {
 		log    []string
 	}{
 		"": {
-			TripResult{Status: "booked", Booked: []string{"flight", "hotel", "car"}},
+			TripResult{Status: "booked", Booked: []string{"flight", "hotel", "car"}, Compensated: []string{}},
 			[]string{"book flight", "book hotel", "book car"},
 		},
 		"car": {
-			TripResult{Status: "compensated", Compensated: []string{"hotel", "flight"}, Reason: "CR-3001: there is no car left"},
+			TripResult{Status: "compensated", Booked: []string{}, Compensated: []string{"hotel", "flight"}, Reason: "CR-3001: there is no car left"},
 			[]string{"book flight", "book hotel", "give_back hotel", "give_back flight"},
 		},
 		"flight": {
-			TripResult{Status: "compensated", Reason: "CR-3001: there is no flight left"},
+			TripResult{Status: "compensated", Booked: []string{}, Compensated: []string{}, Reason: "CR-3001: there is no flight left"},
 			[]string{},
 		},
 	} {

@@ -84,7 +84,9 @@ impl RequestApproval {
         }
         self.open(request.document.clone()).await?;
 
-        let decision = self.timeout(request.timeout(), self.await_deferred(APPROVED)).await;
+        let decision = self
+            .timeout(request.timeout(), self.await_deferred(APPROVED))
+            .await;
         let result = Self::outcome(request.document, &decision);
         // The outcome is written down in any case, also when the request was
         // withdrawn by an interrupt: hence the shield.
@@ -98,13 +100,22 @@ impl RequestApproval {
     /// What is to be made of a decision, or of its absence.
     fn outcome(document: String, decision: &Result<Decision>) -> ApprovalResult {
         let (status, by, comment) = match decision {
-            Ok(Decision { approved: true, by, comment }) => (Status::Approved, by.clone(), comment.clone()),
+            Ok(Decision {
+                approved: true,
+                by,
+                comment,
+            }) => (Status::Approved, by.clone(), comment.clone()),
             Ok(Decision { by, comment, .. }) => (Status::Rejected, by.clone(), comment.clone()),
             Err(e) if e.is_interrupted() => (Status::Withdrawn, String::new(), String::new()),
             Err(e) if e.is_timeout() => (Status::TimedOut, String::new(), String::new()),
             Err(e) => (Status::Rejected, String::new(), e.message()),
         };
-        ApprovalResult { document, status, by, comment }
+        ApprovalResult {
+            document,
+            status,
+            by,
+            comment,
+        }
     }
 
     /// Writes down that an approval was asked for.
@@ -124,7 +135,12 @@ impl RequestApproval {
     async fn close(&self, result: ApprovalResult) -> Result<bool> {
         self.transaction().execute(
             "UPDATE approvals SET status = $1, decided_by = $2, remark = $3 WHERE document = $4",
-            (result.status.as_str(), &result.by, &result.comment, &result.document),
+            (
+                result.status.as_str(),
+                &result.by,
+                &result.comment,
+                &result.document,
+            ),
         )?;
         record(self, "close")?;
         Ok(true)

@@ -4,7 +4,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use approval_rust::{APPROVED, ApprovalRequest, ApprovalResult, Decision, MODULE, RequestApproval, Status};
+use approval_rust::{
+    APPROVED, ApprovalRequest, ApprovalResult, Decision, MODULE, RequestApproval, Status,
+};
 use cruster::prelude::*;
 use cruster::testing::{Rows, Test};
 use cruster::{Value, err};
@@ -25,11 +27,19 @@ fn setup() -> (Test, Rc<RefCell<Vec<Vec<Value>>>>) {
 }
 
 fn budget() -> ApprovalRequest {
-    ApprovalRequest { document: "budget".to_owned(), ..ApprovalRequest::default() }
+    ApprovalRequest {
+        document: "budget".to_owned(),
+        ..ApprovalRequest::default()
+    }
 }
 
 fn result(status: Status, by: &str, comment: &str) -> ApprovalResult {
-    ApprovalResult { document: "budget".to_owned(), status, by: by.to_owned(), comment: comment.to_owned() }
+    ApprovalResult {
+        document: "budget".to_owned(),
+        status,
+        by: by.to_owned(),
+        comment: comment.to_owned(),
+    }
 }
 
 #[track_caller]
@@ -39,12 +49,22 @@ fn check(decide: impl FnOnce(Test) -> Test, want: &ApprovalResult, after: Durati
     assert_eq!(run.result.unwrap(), *want);
     assert_eq!(run.history.duration(), after);
     run.history.replay().unwrap();
-    let row = [want.status.as_str(), &want.by, &want.comment, &want.document].map(Value::from);
+    let row = [
+        want.status.as_str(),
+        &want.by,
+        &want.comment,
+        &want.document,
+    ]
+    .map(Value::from);
     assert_eq!(*closed.borrow(), [row], "the outcome is written down once");
 }
 
 fn decision(approved: bool, comment: &str) -> Decision {
-    Decision { approved, by: "ada".to_owned(), comment: comment.to_owned() }
+    Decision {
+        approved,
+        by: "ada".to_owned(),
+        comment: comment.to_owned(),
+    }
 }
 
 #[test]
@@ -62,7 +82,11 @@ fn declined() {
 #[test]
 fn rejected() {
     let decide = |test: Test| test.reject_after(HOUR, APPROVED, err!("", "no such document"));
-    check(decide, &result(Status::Rejected, "", "no such document"), HOUR);
+    check(
+        decide,
+        &result(Status::Rejected, "", "no such document"),
+        HOUR,
+    );
 }
 
 #[test]
@@ -74,7 +98,9 @@ fn too_late() {
 #[test]
 fn withdrawn() {
     let (test, closed) = setup();
-    let run = test.interrupt_after(HOUR, "withdrawn by its author").run::<RequestApproval>(budget());
+    let run = test
+        .interrupt_after(HOUR, "withdrawn by its author")
+        .run::<RequestApproval>(budget());
     let error = run.result.unwrap_err();
     assert!(error.is_interrupted());
     assert_eq!(closed.borrow()[0][0], Value::from("withdrawn"));

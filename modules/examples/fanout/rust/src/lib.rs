@@ -41,9 +41,17 @@ impl FanOut {
             n @ 1..=5000 => n,
             n => cruster::bail!("invalid_request", "n is {n}, it must be 1 to 5000"),
         };
-        let steps = (1..=n).map(|number| self.square(Step { number, record: request.record }));
+        let steps = (1..=n).map(|number| {
+            self.square(Step {
+                number,
+                record: request.record,
+            })
+        });
         let squares = cruster::join_all(steps).await?;
-        Ok(FanOutResult { n, sum: squares.iter().sum() })
+        Ok(FanOutResult {
+            n,
+            sum: squares.iter().sum(),
+        })
     }
 
     /// Squares a number.

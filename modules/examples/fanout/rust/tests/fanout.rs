@@ -9,7 +9,11 @@ use cruster::{Value, err};
 use fanout_rust::{FanOut, FanOutRequest, FanOutResult, MODULE, Step};
 
 fn request(n: i64) -> FanOutRequest {
-    FanOutRequest { run: "a".to_owned(), n, ..FanOutRequest::default() }
+    FanOutRequest {
+        run: "a".to_owned(),
+        n,
+        ..FanOutRequest::default()
+    }
 }
 
 #[test]
@@ -17,12 +21,24 @@ fn each_step_takes_effect_once() {
     let effects = Rc::new(RefCell::new(BTreeMap::new()));
     let seen = effects.clone();
     let database = move |_: &str, params: &[Value]| {
-        *seen.borrow_mut().entry(format!("{:?}", params[1])).or_insert(0) += 1;
+        *seen
+            .borrow_mut()
+            .entry(format!("{:?}", params[1]))
+            .or_insert(0) += 1;
         Ok(Rows::affected(1))
     };
-    let request = FanOutRequest { record: true, ..request(0) };
+    let request = FanOutRequest {
+        record: true,
+        ..request(0)
+    };
     let run = Test::new(&MODULE).sql(database).run::<FanOut>(request);
-    assert_eq!(run.result.unwrap(), FanOutResult { n: 100, sum: 338_350 });
+    assert_eq!(
+        run.result.unwrap(),
+        FanOutResult {
+            n: 100,
+            sum: 338_350
+        }
+    );
     assert_eq!(run.history.steps().len(), 100);
     run.history.replay().unwrap();
     assert_eq!(effects.borrow().len(), 100);
@@ -43,7 +59,10 @@ fn with_failures(broken: i64) -> Test {
 fn failures_are_retried() {
     let run = with_failures(0).run::<FanOut>(request(10));
     assert_eq!(run.result.unwrap().sum, 385);
-    let error = with_failures(7).run::<FanOut>(request(10)).result.unwrap_err();
+    let error = with_failures(7)
+        .run::<FanOut>(request(10))
+        .result
+        .unwrap_err();
     assert_eq!(error.error_type(), "busy");
 }
 

@@ -7,7 +7,9 @@ mod notify;
 mod order;
 
 pub use notify::{Message, Notification, NotificationResult, NotifyCustomer};
-pub use order::{ChargeRequest, ChargeResult, Confirmation, Item, Order, OrderRequest, OrderResult, ProcessOrder};
+pub use order::{
+    ChargeRequest, ChargeResult, Confirmation, Item, Order, OrderRequest, OrderResult, ProcessOrder,
+};
 
 cruster::module! {
     workflows: [ProcessOrder, NotifyCustomer],

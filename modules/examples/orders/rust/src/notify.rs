@@ -33,10 +33,22 @@ pub struct NotifyCustomer;
 #[workflow_impl(key = |notification: &Notification| format!("order-{}", notification.order_id), hash = false)]
 impl NotifyCustomer {
     async fn execute(&self, notification: Notification) -> Result<NotificationResult> {
-        let Notification { order_id, email, message } = notification;
+        let Notification {
+            order_id,
+            email,
+            message,
+        } = notification;
         let id = self.uuid();
-        self.send(Message { id: id.clone(), order_id, email, body: message }).await?;
-        Ok(NotificationResult { notification_id: id })
+        self.send(Message {
+            id: id.clone(),
+            order_id,
+            email,
+            body: message,
+        })
+        .await?;
+        Ok(NotificationResult {
+            notification_id: id,
+        })
     }
 
     /// Puts a message into the outbox.

@@ -69,12 +69,23 @@ impl OrderRequest {
     /// Adds the order up. A bad one fails before anything has happened.
     fn total_cents(&self) -> Result<i64> {
         if self.order_id.is_empty() || self.items.is_empty() {
-            cruster::bail!("invalid_order", "an order needs an id and at least one item");
+            cruster::bail!(
+                "invalid_order",
+                "an order needs an id and at least one item"
+            );
         }
         let mut total = 0;
-        for Item { sku, quantity, price_cents } in &self.items {
+        for Item {
+            sku,
+            quantity,
+            price_cents,
+        } in &self.items
+        {
             if sku.is_empty() || *quantity <= 0 || *price_cents < 0 {
-                cruster::bail!("invalid_order", "{quantity} of {sku:?} at {price_cents} cents is no item");
+                cruster::bail!(
+                    "invalid_order",
+                    "{quantity} of {sku:?} at {price_cents} cents is no item"
+                );
             }
             total += quantity * price_cents;
         }
@@ -98,8 +109,20 @@ pub struct ProcessOrder;
 impl ProcessOrder {
     async fn execute(&self, request: OrderRequest) -> Result<OrderResult> {
         let total_cents = request.total_cents()?;
-        let OrderRequest { order_id, email, items, .. } = request.clone();
-        self.reserve(Order { order_id, email, items, total_cents }).await.context("reserve")?;
+        let OrderRequest {
+            order_id,
+            email,
+            items,
+            ..
+        } = request.clone();
+        self.reserve(Order {
+            order_id,
+            email,
+            items,
+            total_cents,
+        })
+        .await
+        .context("reserve")?;
 
         let charge = match self.charge_and_confirm(&request, total_cents).await {
             Ok(charge) => charge,
@@ -114,10 +137,19 @@ impl ProcessOrder {
         };
 
         let (whole, cents) = (total_cents / 100, total_cents % 100);
-        let OrderRequest { order_id, email, .. } = request;
+        let OrderRequest {
+            order_id, email, ..
+        } = request;
         let message = format!("Your order {order_id} over {whole}.{cents:02} is confirmed.");
-        let notification = Notification { order_id: order_id.clone(), email, message };
-        let note = NotifyCustomer::client(self).execute(notification).await.context("notify")?;
+        let notification = Notification {
+            order_id: order_id.clone(),
+            email,
+            message,
+        };
+        let note = NotifyCustomer::client(self)
+            .execute(notification)
+            .await
+            .context("notify")?;
         Ok(OrderResult {
             order_id,
             charge_id: charge.id,
@@ -127,12 +159,25 @@ impl ProcessOrder {
         })
     }
 
-    async fn charge_and_confirm(&self, request: &OrderRequest, amount_cents: i64) -> Result<ChargeResult> {
+    async fn charge_and_confirm(
+        &self,
+        request: &OrderRequest,
+        amount_cents: i64,
+    ) -> Result<ChargeResult> {
         let order_id = request.order_id.clone();
-        let charge = self.charge(ChargeRequest { order_id, amount_cents, fail_first: request.fail_charges });
+        let charge = self.charge(ChargeRequest {
+            order_id,
+            amount_cents,
+            fail_first: request.fail_charges,
+        });
         let charge = charge.await.context("charge")?;
-        self.sleep(request.cooling_off()).await.context("cooling off")?;
-        let confirmation = Confirmation { order_id: request.order_id.clone(), charge_id: charge.id.clone() };
+        self.sleep(request.cooling_off())
+            .await
+            .context("cooling off")?;
+        let confirmation = Confirmation {
+            order_id: request.order_id.clone(),
+            charge_id: charge.id.clone(),
+        };
         self.confirm(confirmation).await.context("confirm")?;
         Ok(charge)
     }
@@ -160,19 +205,36 @@ impl ProcessOrder {
     /// or by writing it down if there is none. The idempotency key of the step is
     /// the id of the charge, so that a repeated attempt is known to the payment
     /// service.
-    #[activity(retries = 5, backoff = "exponential", base = "200ms", jitter = 0.2, timeout = "30s")]
+    #[activity(
+        retries = 5,
+        backoff = "exponential",
+        base = "200ms",
+        jitter = 0.2,
+        timeout = "30s"
+    )]
     async fn charge(&self, request: ChargeRequest) -> Result<ChargeResult> {
         let attempt = self.attempt();
         if i64::from(attempt) <= request.fail_first {
-            cruster::bail!("payment_unavailable", "the payment service is busy (attempt {attempt})");
+            cruster::bail!(
+                "payment_unavailable",
+                "the payment service is busy (attempt {attempt})"
+            );
         }
-        let ChargeRequest { order_id, amount_cents, .. } = request;
+        let ChargeRequest {
+            order_id,
+            amount_cents,
+            ..
+        } = request;
         let id = format!("ch_{}", self.idempotency_key());
         // The call goes out before the first statement: a transaction must not wait
         // for the network.
         if let Some(url) = self.config("payments_url").filter(|url| !url.is_empty()) {
-            let body = serde_json::json!({ "id": id, "order_id": order_id, "amount_cents": amount_cents });
-            let request = self.http().post(url).header("Idempotency-Key", self.idempotency_key());
+            let body =
+                serde_json::json!({ "id": id, "order_id": order_id, "amount_cents": amount_cents });
+            let request = self
+                .http()
+                .post(url)
+                .header("Idempotency-Key", self.idempotency_key());
             request.json(body.to_string()).send()?.error_for_status()?;
         }
         self.transaction().execute(
@@ -186,13 +248,18 @@ impl ProcessOrder {
     /// Marks the order as confirmed.
     #[activity(retries = 3, backoff = "exponential", base = "100ms")]
     async fn confirm(&self, confirmation: Confirmation) -> Result<bool> {
-        let Confirmation { order_id, charge_id } = confirmation;
+        let Confirmation {
+            order_id,
+            charge_id,
+        } = confirmation;
         let confirmed = self.transaction().execute(
             "UPDATE orders SET status = 'confirmed', charge_id = $1 WHERE order_id = $2",
             (&charge_id, &order_id),
         )?;
         if confirmed != 1 {
-            return Err(cruster::err!("unknown_order", "there is no order {order_id}").non_retryable());
+            return Err(
+                cruster::err!("unknown_order", "there is no order {order_id}").non_retryable(),
+            );
         }
         record(self, "confirm")?;
         Ok(true)

@@ -22,7 +22,10 @@ impl Committed {
     /// The parameters of the committed statements that begin like this.
     fn params(&self, statement: &str) -> Vec<Vec<Value>> {
         let statements = self.0.borrow();
-        let alike = statements.committed.iter().filter(|(sql, _)| sql.starts_with(statement));
+        let alike = statements
+            .committed
+            .iter()
+            .filter(|(sql, _)| sql.starts_with(statement));
         alike.map(|(_, params)| params.clone()).collect()
     }
 
@@ -32,13 +35,19 @@ impl Committed {
             Value::String(text) => text.clone(),
             other => panic!("{other:?} is no name of a step"),
         };
-        self.params("INSERT INTO order_effects").iter().map(|params| text(&params[1])).collect()
+        self.params("INSERT INTO order_effects")
+            .iter()
+            .map(|params| text(&params[1]))
+            .collect()
     }
 }
 
 impl Database for Committed {
     fn execute(&mut self, sql: &str, params: &[Value]) -> Result<u64> {
-        self.0.borrow_mut().open.push((sql.to_owned(), params.to_vec()));
+        self.0
+            .borrow_mut()
+            .open
+            .push((sql.to_owned(), params.to_vec()));
         Ok(1)
     }
 
@@ -59,7 +68,11 @@ impl Database for Committed {
 }
 
 fn request() -> OrderRequest {
-    let apples = Item { sku: "apple".to_owned(), quantity: 2, price_cents: 150 };
+    let apples = Item {
+        sku: "apple".to_owned(),
+        quantity: 2,
+        price_cents: 150,
+    };
     OrderRequest {
         order_id: "42".to_owned(),
         email: "a@b.c".to_owned(),
@@ -71,38 +84,67 @@ fn request() -> OrderRequest {
 #[test]
 fn an_order_is_confirmed() {
     let db = Committed::default();
-    let run = Test::new(&MODULE).sql(db.clone()).run::<ProcessOrder>(request());
+    let run = Test::new(&MODULE)
+        .sql(db.clone())
+        .run::<ProcessOrder>(request());
     let result = run.result.unwrap();
     assert_eq!(result.status, "confirmed");
     assert_eq!(result.total_cents, 300);
     assert_eq!(result.charge_id, "ch_test/ProcessOrder/42/3");
     assert_eq!(
         run.history.steps(),
-        ["activity reserve", "activity charge", "sleep 2s", "activity confirm", "call NotifyCustomer"]
+        [
+            "activity reserve",
+            "activity charge",
+            "sleep 2s",
+            "activity confirm",
+            "call NotifyCustomer"
+        ]
     );
     run.history.replay().unwrap();
 
     assert_eq!(db.steps(), ["reserve", "charge", "confirm", "send"]);
     let notified = &db.params("INSERT INTO notifications")[0];
     assert_eq!(notified[0], Value::from(&result.notification_id));
-    assert_eq!(notified[3], Value::from("Your order 42 over 3.00 is confirmed."));
+    assert_eq!(
+        notified[3],
+        Value::from("Your order 42 over 3.00 is confirmed.")
+    );
 }
 
 #[test]
 fn a_charge_is_retried() {
     let db = Committed::default();
-    let request = OrderRequest { fail_charges: 2, ..request() };
-    Test::new(&MODULE).sql(db.clone()).run::<ProcessOrder>(request).result.unwrap();
+    let request = OrderRequest {
+        fail_charges: 2,
+        ..request()
+    };
+    Test::new(&MODULE)
+        .sql(db.clone())
+        .run::<ProcessOrder>(request)
+        .result
+        .unwrap();
     let charges = db.params("INSERT INTO charges");
     assert_eq!(charges.len(), 1);
-    assert_eq!(charges[0][3], Value::Int(3), "the third attempt is the one that counts");
+    assert_eq!(
+        charges[0][3],
+        Value::Int(3),
+        "the third attempt is the one that counts"
+    );
 }
 
 #[test]
 fn a_failed_charge_cancels_the_order() {
     let db = Committed::default();
-    let request = OrderRequest { fail_charges: 100, ..request() };
-    let error = Test::new(&MODULE).sql(db.clone()).run::<ProcessOrder>(request).result.unwrap_err();
+    let request = OrderRequest {
+        fail_charges: 100,
+        ..request()
+    };
+    let error = Test::new(&MODULE)
+        .sql(db.clone())
+        .run::<ProcessOrder>(request)
+        .result
+        .unwrap_err();
     assert_eq!(error.error_type(), "payment_unavailable");
     assert_eq!(db.steps(), ["reserve", "cancel"]);
 }
@@ -111,7 +153,9 @@ fn a_failed_charge_cancels_the_order() {
 fn an_interrupt_refunds() {
     let db = Committed::default();
     let test = Test::new(&MODULE).sql(db.clone());
-    let run = test.interrupt_after(Duration::from_secs(1), "changed my mind").run::<ProcessOrder>(request());
+    let run = test
+        .interrupt_after(Duration::from_secs(1), "changed my mind")
+        .run::<ProcessOrder>(request());
     assert!(run.result.unwrap_err().is_interrupted());
     assert_eq!(db.steps(), ["reserve", "charge", "cancel"]);
     assert_eq!(db.params("UPDATE charges SET status = 'refunded'").len(), 1);
@@ -126,17 +170,27 @@ fn the_payment_service_is_told_the_same_key_again() {
         assert_eq!(request.url, "https://pay.example/charges");
         let mut keys = seen.borrow_mut();
         keys.push(request.header("Idempotency-Key").map(str::to_owned));
-        Ok(HttpResponse::new(if keys.len() == 1 { 503 } else { 200 }, "{}"))
+        Ok(HttpResponse::new(
+            if keys.len() == 1 { 503 } else { 200 },
+            "{}",
+        ))
     };
     let test = Test::new(&MODULE).sql(Committed::default()).http(service);
-    test.config("payments_url", "https://pay.example/charges").run::<ProcessOrder>(request()).result.unwrap();
+    test.config("payments_url", "https://pay.example/charges")
+        .run::<ProcessOrder>(request())
+        .result
+        .unwrap();
     let key = Some("test/ProcessOrder/42/3".to_owned());
     assert_eq!(*keys.borrow(), [key.clone(), key]);
 }
 
 #[test]
 fn bad_orders_do_nothing() {
-    let item = |sku: &str, quantity| Item { sku: sku.to_owned(), quantity, price_cents: 1 };
+    let item = |sku: &str, quantity| Item {
+        sku: sku.to_owned(),
+        quantity,
+        price_cents: 1,
+    };
     for items in [vec![], vec![item("apple", -1)], vec![item("", 1)]] {
         let run = Test::new(&MODULE).run::<ProcessOrder>(OrderRequest { items, ..request() });
         assert_eq!(run.result.unwrap_err().error_type(), "invalid_order");

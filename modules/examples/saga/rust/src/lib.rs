@@ -53,7 +53,11 @@ impl BookTrip {
         let trip_id = request.trip_id.clone();
         let mut booked = Vec::new();
         let Err(failure) = self.book_all(&request, &mut booked).await else {
-            return Ok(TripResult { trip_id, booked, ..TripResult::default() });
+            return Ok(TripResult {
+                trip_id,
+                booked,
+                ..TripResult::default()
+            });
         };
         // An interrupt must not stop halfway what undoes: hence the shield.
         self.shield(self.give_all_back(&trip_id, &booked)).await?;
@@ -75,7 +79,11 @@ impl BookTrip {
     async fn book_all(&self, request: &TripRequest, booked: &mut Vec<Part>) -> Result<()> {
         for part in Part::ALL {
             booked.push(part);
-            let booking = Booking { trip_id: request.trip_id.clone(), part, fail: part.as_str() == request.fail_at };
+            let booking = Booking {
+                trip_id: request.trip_id.clone(),
+                part,
+                fail: part.as_str() == request.fail_at,
+            };
             if let Err(failure) = self.book(booking).await {
                 if !failure.is_interrupted() {
                     booked.pop();
@@ -92,7 +100,12 @@ impl BookTrip {
     /// Gives back what was booked, last part first.
     async fn give_all_back(&self, trip_id: &str, booked: &[Part]) -> Result<()> {
         for &part in booked.iter().rev() {
-            self.give_back(Booking { trip_id: trip_id.to_owned(), part, fail: false }).await?;
+            self.give_back(Booking {
+                trip_id: trip_id.to_owned(),
+                part,
+                fail: false,
+            })
+            .await?;
         }
         Ok(())
     }

@@ -72,7 +72,10 @@ impl Trip {
     fn record(&self, booking: &Booking, action: &str) -> Result<()> {
         let tx = self.transaction();
         let trip_id = &booking.trip_id;
-        let before: i64 = tx.query_one("SELECT COUNT(*) FROM booking_log WHERE trip_id = $1", (trip_id,))?;
+        let before: i64 = tx.query_one(
+            "SELECT COUNT(*) FROM booking_log WHERE trip_id = $1",
+            (trip_id,),
+        )?;
         tx.execute(
             "INSERT INTO booking_log (trip_id, position, action, part) VALUES ($1, $2, $3, $4)",
             (trip_id, before + 1, action, booking.part.as_str()),

@@ -20,7 +20,10 @@ pub struct OpenAccount;
 impl OpenAccount {
     async fn execute(&self, account: Account) -> Result<Account> {
         if account.account.is_empty() || account.balance_cents < 0 {
-            cruster::bail!("invalid_account", "an account needs a name and a balance of zero or more");
+            cruster::bail!(
+                "invalid_account",
+                "an account needs a name and a balance of zero or more"
+            );
         }
         self.open(account).await
     }
@@ -33,7 +36,10 @@ impl OpenAccount {
             (&account.account, account.balance_cents),
         )?;
         if opened == 0 {
-            return Err(cruster::err!("account_exists", "account {} exists", account.account).non_retryable());
+            return Err(
+                cruster::err!("account_exists", "account {} exists", account.account)
+                    .non_retryable(),
+            );
         }
         Ok(account)
     }
@@ -69,7 +75,8 @@ pub struct Transfer;
 #[workflow_impl(key = |request: &TransferRequest| request.transfer_id.clone(), hash = false)]
 impl Transfer {
     async fn execute(&self, request: TransferRequest) -> Result<TransferResult> {
-        if request.transfer_id.is_empty() || request.amount_cents <= 0 || request.from == request.to {
+        if request.transfer_id.is_empty() || request.amount_cents <= 0 || request.from == request.to
+        {
             cruster::bail!(
                 "invalid_transfer",
                 "a transfer needs an id, two different accounts and an amount above zero"
@@ -81,7 +88,12 @@ impl Transfer {
     /// The transfer itself.
     #[activity(name = "move", retries = 5, backoff = "exponential", base = "100ms")]
     async fn move_money(&self, request: TransferRequest) -> Result<TransferResult> {
-        let TransferRequest { transfer_id, from, to, amount_cents } = request;
+        let TransferRequest {
+            transfer_id,
+            from,
+            to,
+            amount_cents,
+        } = request;
         let tx = self.transaction();
         let mut changes = [(&from, -amount_cents), (&to, amount_cents)];
         // Rows are locked in the order of their names, so that two transfers in
@@ -100,22 +112,32 @@ impl Transfer {
         if from_balance_cents < 0 {
             // The error rolls the transaction back: nothing has moved.
             let missing_cents = -from_balance_cents;
-            return Err(cruster::err!("insufficient_funds", "account {from} lacks {missing_cents} cents")
-                .with_details(&Missing { missing_cents })
-                .non_retryable());
+            return Err(cruster::err!(
+                "insufficient_funds",
+                "account {from} lacks {missing_cents} cents"
+            )
+            .with_details(&Missing { missing_cents })
+            .non_retryable());
         }
         let to_balance_cents = balance(&tx, &to)?;
         tx.execute(
             "INSERT INTO ledger (transfer_id, from_account, to_account, amount_cents) VALUES ($1, $2, $3, $4)",
             (&transfer_id, &from, &to, amount_cents),
         )?;
-        Ok(TransferResult { transfer_id, from_balance_cents, to_balance_cents })
+        Ok(TransferResult {
+            transfer_id,
+            from_balance_cents,
+            to_balance_cents,
+        })
     }
 }
 
 fn balance(tx: &Transaction, account: &str) -> Result<i64> {
-    tx.query_optional("SELECT balance_cents FROM accounts WHERE account = $1", (account,))?
-        .ok_or_else(|| unknown_account(account))
+    tx.query_optional(
+        "SELECT balance_cents FROM accounts WHERE account = $1",
+        (account,),
+    )?
+    .ok_or_else(|| unknown_account(account))
 }
 
 fn unknown_account(account: &str) -> Error {

@@ -7,7 +7,9 @@ use std::rc::Rc;
 use cruster::Value;
 use cruster::prelude::*;
 use cruster::testing::{Database, Rows, Test};
-use transfer_rust::{Account, MODULE, Missing, OpenAccount, Transfer, TransferRequest, TransferResult};
+use transfer_rust::{
+    Account, MODULE, Missing, OpenAccount, Transfer, TransferRequest, TransferResult,
+};
 
 /// What a transaction changes, and what it was before.
 #[derive(Clone, Default)]
@@ -82,17 +84,27 @@ impl Database for Bank {
 }
 
 fn account(name: &str, balance_cents: i64) -> Account {
-    Account { account: name.to_owned(), balance_cents }
+    Account {
+        account: name.to_owned(),
+        balance_cents,
+    }
 }
 
 fn transfer(id: &str, from: &str, to: &str, amount_cents: i64) -> TransferRequest {
-    TransferRequest { transfer_id: id.to_owned(), from: from.to_owned(), to: to.to_owned(), amount_cents }
+    TransferRequest {
+        transfer_id: id.to_owned(),
+        from: from.to_owned(),
+        to: to.to_owned(),
+        amount_cents,
+    }
 }
 
 fn setup() -> Bank {
     let bank = Bank::default();
     for account in [account("ada", 1000), account("bob", 50)] {
-        let run = Test::new(&MODULE).sql(bank.clone()).run::<OpenAccount>(account.clone());
+        let run = Test::new(&MODULE)
+            .sql(bank.clone())
+            .run::<OpenAccount>(account.clone());
         assert_eq!(run.result.unwrap(), account);
     }
     bank
@@ -101,12 +113,22 @@ fn setup() -> Bank {
 #[test]
 fn money_moves() {
     let bank = setup();
-    for (request, from_balance_cents, to_balance_cents) in
-        [(transfer("t1", "ada", "bob", 300), 700, 350), (transfer("t2", "bob", "ada", 350), 0, 1050)]
-    {
+    for (request, from_balance_cents, to_balance_cents) in [
+        (transfer("t1", "ada", "bob", 300), 700, 350),
+        (transfer("t2", "bob", "ada", 350), 0, 1050),
+    ] {
         let transfer_id = request.transfer_id.clone();
-        let run = Test::new(&MODULE).sql(bank.clone()).run::<Transfer>(request);
-        assert_eq!(run.result.unwrap(), TransferResult { transfer_id, from_balance_cents, to_balance_cents });
+        let run = Test::new(&MODULE)
+            .sql(bank.clone())
+            .run::<Transfer>(request);
+        assert_eq!(
+            run.result.unwrap(),
+            TransferResult {
+                transfer_id,
+                from_balance_cents,
+                to_balance_cents
+            }
+        );
         run.history.replay().unwrap();
     }
     assert_eq!(bank.state.borrow().ledger, ["t1", "t2"]);
@@ -115,26 +137,39 @@ fn money_moves() {
 #[test]
 fn what_fails_moves_nothing() {
     let bank = setup();
-    let run = Test::new(&MODULE).sql(bank.clone()).run::<Transfer>(transfer("t1", "bob", "ada", 51));
+    let run = Test::new(&MODULE)
+        .sql(bank.clone())
+        .run::<Transfer>(transfer("t1", "bob", "ada", 51));
     let error = run.result.unwrap_err();
     assert_eq!(error.error_type(), "insufficient_funds");
     assert_eq!(error.details(), Some(Missing { missing_cents: 1 }));
     assert_eq!(run.history.duration(), Duration::ZERO, "it is not retried");
 
-    let run = Test::new(&MODULE).sql(bank.clone()).run::<Transfer>(transfer("t2", "ada", "eve", 1));
+    let run = Test::new(&MODULE)
+        .sql(bank.clone())
+        .run::<Transfer>(transfer("t2", "ada", "eve", 1));
     assert_eq!(run.result.unwrap_err().error_type(), "unknown_account");
 
-    let run = Test::new(&MODULE).sql(bank.clone()).run::<OpenAccount>(account("ada", 5));
+    let run = Test::new(&MODULE)
+        .sql(bank.clone())
+        .run::<OpenAccount>(account("ada", 5));
     assert_eq!(run.result.unwrap_err().error_type(), "account_exists");
 
     let state = bank.state.borrow();
-    assert_eq!(state.accounts, BTreeMap::from([("ada".to_owned(), 1000), ("bob".to_owned(), 50)]));
+    assert_eq!(
+        state.accounts,
+        BTreeMap::from([("ada".to_owned(), 1000), ("bob".to_owned(), 50)])
+    );
     assert!(state.ledger.is_empty());
 }
 
 #[test]
 fn bad_requests_do_nothing() {
-    for request in [transfer("t", "a", "b", 0), transfer("t", "a", "b", -5), transfer("t", "a", "a", 5)] {
+    for request in [
+        transfer("t", "a", "b", 0),
+        transfer("t", "a", "b", -5),
+        transfer("t", "a", "a", 5),
+    ] {
         let run = Test::new(&MODULE).run::<Transfer>(request);
         assert_eq!(run.result.unwrap_err().error_type(), "invalid_transfer");
         assert!(run.history.steps().is_empty());
