@@ -34,9 +34,16 @@ impl Attempt {
 
     /// Performs an immediate call of the host.
     pub(crate) fn perform<T: Wire>(&self, call: &'static Call, body: &impl Wire) -> Result<T> {
-        let raw = self.0.host.perform(call, &body.encode()).map_err(Error::from_fault)?;
+        let raw = self
+            .0
+            .host
+            .perform(call, &body.encode())
+            .map_err(Error::from_fault)?;
         T::decode(&raw).map_err(|e| {
-            Error::with_code(&codes::GUEST_PROTOCOL, format!("the reply of {} does not decode: {e}", call.name))
+            Error::with_code(
+                &codes::GUEST_PROTOCOL,
+                format!("the reply of {} does not decode: {e}", call.name),
+            )
         })
     }
 }
@@ -93,7 +100,9 @@ impl<A> ActivityContext<A> {
 
     /// A value of the deployment's configuration.
     pub fn config(&self, name: &str) -> Option<String> {
-        let request = ConfigRequest { name: name.to_owned() };
+        let request = ConfigRequest {
+            name: name.to_owned(),
+        };
         match self.attempt.perform::<ConfigReply>(&CONFIG, &request) {
             Ok(reply) => reply.found.then_some(reply.value),
             Err(e) => panic!("{e}"), // only a host that breaks the rules gets here
@@ -116,7 +125,10 @@ impl<A> ActivityContext<A> {
 
 /// Runs one attempt. All that an activity does happens at once, so its body is
 /// polled a single time.
-pub fn run_activity<A, In, Out, E, F>(attempt: Attempt, body: impl FnOnce(ActivityContext<A>, In) -> F) -> Outcome
+pub fn run_activity<A, In, Out, E, F>(
+    attempt: Attempt,
+    body: impl FnOnce(ActivityContext<A>, In) -> F,
+) -> Outcome
 where
     A: Default,
     In: DeserializeOwned,
@@ -127,24 +139,41 @@ where
     let name = attempt.0.invocation.name.clone();
     let input = attempt.0.invocation.body.as_deref().unwrap_or_default();
     let result = decode_input(&name, input).and_then(|input| {
-        let future = pin!(body(ActivityContext { attempt: attempt.clone(), owner: A::default() }, input));
+        let future = pin!(body(
+            ActivityContext {
+                attempt: attempt.clone(),
+                owner: A::default()
+            },
+            input
+        ));
         match future.poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(result) => result.map_err(Into::into),
             Poll::Pending => Err(waited(&name)),
         }
     });
     match result.and_then(|out| codec::encode(&format!("the result of activity {name}"), &out)) {
-        Ok(value) => Outcome { error: None, value: Some(value) },
-        Err(e) => Outcome { error: Some(Box::new(e.of_activity())), value: None },
+        Ok(value) => Outcome {
+            error: None,
+            value: Some(value),
+        },
+        Err(e) => Outcome {
+            error: Some(e.of_activity()),
+            value: None,
+        },
     }
 }
 
 fn decode_input<In: DeserializeOwned>(name: &str, input: &[u8]) -> Result<In> {
-    codec::decode(input)
-        .map_err(|e| Error::with_code(&codes::BAD_INPUT, format!("the input does not fit activity {name}: {e}")))
+    codec::decode(input).map_err(|e| {
+        Error::with_code(
+            &codes::BAD_INPUT,
+            format!("the input does not fit activity {name}: {e}"),
+        )
+    })
 }
 
 fn waited(name: &str) -> Error {
-    let message = format!("activity {name} awaits something that does not come: an attempt runs in one go");
+    let message =
+        format!("activity {name} awaits something that does not come: an attempt runs in one go");
     Error::with_code(&codes::WRONG_CONTEXT, message)
 }

@@ -27,8 +27,20 @@ const MAX_KEY: usize = 512;
 /// The activity is asked for when the call is first polled. Until then its
 /// options can be changed for this one call:
 ///
-/// ```ignore
-/// self.reserve(items).retries(1).timeout(Duration::from_secs(5)).key("order-42").await?
+/// ```
+/// # use cruster::prelude::*;
+/// # #[workflow]
+/// # pub struct Example;
+/// # #[workflow_impl]
+/// # impl Example {
+/// async fn execute(&self, items: Vec<String>) -> Result<u32, Error> {
+///     self.reserve(items).retries(1).timeout(Duration::from_secs(5)).key("order-42").await
+/// }
+/// # #[activity]
+/// # async fn reserve(&self, items: Vec<String>) -> Result<u32, Error> {
+/// #     Ok(items.len() as u32)
+/// # }
+/// # }
 /// ```
 #[must_use = "activities are not performed unless their call is awaited"]
 pub struct ActivityCall<T> {
@@ -38,7 +50,10 @@ pub struct ActivityCall<T> {
 }
 
 enum State {
-    New { core: ContextCore, request: Box<Request> },
+    New {
+        core: ContextCore,
+        request: Box<Request>,
+    },
     Issued(RawOp),
 }
 
@@ -50,7 +65,11 @@ struct Request {
 }
 
 /// A call of an activity with the options that it was defined with.
-pub fn activity_call<T, I>(cx: &impl InWorkflow, definition: &'static ActivityDefinition, input: &I) -> ActivityCall<T>
+pub fn activity_call<T, I>(
+    cx: &impl InWorkflow,
+    definition: &'static ActivityDefinition,
+    input: &I,
+) -> ActivityCall<T>
 where
     T: DeserializeOwned,
     I: Serialize + ?Sized,
@@ -60,20 +79,31 @@ where
 }
 
 impl<T: DeserializeOwned> ActivityCall<T> {
-    fn new(core: ContextCore, definition: &'static ActivityDefinition, input: Result<Vec<u8>>) -> Self {
+    fn new(
+        core: ContextCore,
+        definition: &'static ActivityDefinition,
+        input: Result<Vec<u8>>,
+    ) -> Self {
         let request = Box::new(Request {
             input,
             key: String::new(),
             retry: definition.retry,
             timeout: definition.timeout,
         });
-        ActivityCall { definition, state: State::New { core, request }, result: PhantomData }
+        ActivityCall {
+            definition,
+            state: State::New { core, request },
+            result: PhantomData,
+        }
     }
 
     fn change(mut self, change: impl FnOnce(&mut Request)) -> Self {
         match &mut self.state {
             State::New { request, .. } => change(request),
-            State::Issued(_) => panic!("the options of activity {} came after its call", self.definition.name),
+            State::Issued(_) => panic!(
+                "the options of activity {} came after its call",
+                self.definition.name
+            ),
         }
         self
     }
@@ -96,7 +126,10 @@ impl<T: DeserializeOwned> ActivityCall<T> {
     ///
     /// If the fraction is not between 0 and 1.
     pub fn jitter(self, fraction: f64) -> Self {
-        assert!((0.0..=1.0).contains(&fraction), "a jitter of {fraction} is not between 0 and 1");
+        assert!(
+            (0.0..=1.0).contains(&fraction),
+            "a jitter of {fraction} is not between 0 and 1"
+        );
         self.change(|r| r.retry.jitter = fraction)
     }
 
@@ -114,7 +147,11 @@ impl<T: DeserializeOwned> ActivityCall<T> {
     /// If the key has no bytes, or more than 512.
     pub fn key(self, key: impl Into<String>) -> Self {
         let key = key.into();
-        assert!((1..=MAX_KEY).contains(&key.len()), "an activity key has 1 to {MAX_KEY} bytes, not {}", key.len());
+        assert!(
+            (1..=MAX_KEY).contains(&key.len()),
+            "an activity key has 1 to {MAX_KEY} bytes, not {}",
+            key.len()
+        );
         self.change(|r| r.key = key)
     }
 }
@@ -134,7 +171,9 @@ impl<T: DeserializeOwned> Future for ActivityCall<T> {
         };
         match Pin::new(op).poll(cx) {
             Poll::Pending => Poll::Pending,
-            Poll::Ready(raw) => Poll::Ready(raw.and_then(|raw| decode_result(&format!("activity {name}"), &raw))),
+            Poll::Ready(raw) => {
+                Poll::Ready(raw.and_then(|raw| decode_result(&format!("activity {name}"), &raw)))
+            }
         }
     }
 }

@@ -26,7 +26,10 @@ pub struct Client<Req, Res> {
 
 /// The client of a workflow that this module does not contain, named
 /// `deployment/Name`.
-pub fn remote<Req: Serialize, Res: DeserializeOwned>(cx: &impl InWorkflow, workflow: &str) -> Client<Req, Res> {
+pub fn remote<Req: Serialize, Res: DeserializeOwned>(
+    cx: &impl InWorkflow,
+    workflow: &str,
+) -> Client<Req, Res> {
     Client::new(cx, workflow)
 }
 
@@ -94,11 +97,14 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
         let outcome = match reply.outcome {
             None => None,
             Some(outcome) => Some(match outcome.error {
-                Some(fault) => Err(Error::from_fault(*fault)),
+                Some(fault) => Err(Error::from_fault(fault)),
                 None => Ok(decode_result(&what, &outcome.value.unwrap_or_default())?),
             }),
         };
-        Ok(Poll { state: reply.state, outcome })
+        Ok(Poll {
+            state: reply.state,
+            outcome,
+        })
     }
 }
 

@@ -12,14 +12,14 @@ pub(crate) struct Code {
 
 impl Code {
     /// A failure with this code.
-    pub(crate) fn fault(&self, message: impl Into<String>) -> Fault {
-        Fault {
+    pub(crate) fn fault(&self, message: impl Into<String>) -> Box<Fault> {
+        Box::new(Fault {
             code: self.code.to_owned(),
             hint: self.hint.to_owned(),
             message: message.into(),
             retryable: self.retryable,
             ..Fault::default()
-        }
+        })
     }
 }
 

@@ -15,8 +15,25 @@ use crate::error::{Error, Result};
 /// They are polled in the order of the arguments. All of them are waited for; if
 /// some failed, the error is that of the first of them in this order.
 ///
-/// ```ignore
-/// let (charge, label) = cruster::join!(self.charge(card), self.print_label(address)).await?;
+/// ```
+/// # use cruster::prelude::*;
+/// # #[workflow]
+/// # pub struct Example;
+/// # #[workflow_impl]
+/// # impl Example {
+/// async fn execute(&self, order: String) -> Result<String, Error> {
+///     let (charge, label) = cruster::join!(self.charge(order.clone()), self.print_label(order)).await?;
+///     Ok(format!("{charge}, {label}"))
+/// }
+/// # #[activity]
+/// # async fn charge(&self, order: String) -> Result<u64, Error> {
+/// #     Ok(order.len() as u64)
+/// # }
+/// # #[activity]
+/// # async fn print_label(&self, order: String) -> Result<String, Error> {
+/// #     Ok(order)
+/// # }
+/// # }
 /// ```
 #[macro_export]
 macro_rules! join {
@@ -31,11 +48,24 @@ macro_rules! join {
 /// wins. The others are dropped before the chosen branch runs, which gives up
 /// what they wait for; lend one with `&mut` to keep it.
 ///
-/// ```ignore
-/// cruster::select! {
-///     approval = self.await_deferred(APPROVED) => approval?.by,
-///     _ = self.sleep(Duration::from_secs(3600)) => "nobody".to_owned(),
+/// ```
+/// # use cruster::prelude::*;
+/// pub const APPROVED: Deferred<String> = Deferred::new("approved");
+/// # #[workflow]
+/// # pub struct Example;
+/// # #[workflow_impl]
+/// # impl Example {
+/// async fn execute(&self, order: String) -> Result<String, Error> {
+///     let by = cruster::select! {
+///         by = self.await_deferred(APPROVED) => by?,
+///         slept = self.sleep(Duration::from_secs(3600)) => {
+///             slept?;
+///             "nobody".to_owned()
+///         }
+///     };
+///     Ok(format!("{order} was approved by {by}"))
 /// }
+/// # }
 /// ```
 #[macro_export]
 macro_rules! select {
@@ -117,7 +147,10 @@ struct Slot<F: Future> {
 
 impl<F: Future> Slot<F> {
     fn new(future: F) -> Self {
-        Slot { future: Box::pin(future), result: None }
+        Slot {
+            future: Box::pin(future),
+            result: None,
+        }
     }
 
     /// Polls the future, unless its result is there. Tells whether it is.
@@ -198,7 +231,9 @@ selects! {
 ///
 /// As with [`join!`](crate::join) all of them are waited for; if some failed,
 /// the error is that of the first of them in this order.
-pub async fn join_all<T, F: Future<Output = Result<T>>>(futures: impl IntoIterator<Item = F>) -> Result<Vec<T>> {
+pub async fn join_all<T, F: Future<Output = Result<T>>>(
+    futures: impl IntoIterator<Item = F>,
+) -> Result<Vec<T>> {
     let mut slots: Vec<Slot<F>> = futures.into_iter().map(Slot::new).collect();
     let woken = Arc::new(Woken::all(slots.len()));
     let mut open = slots.len();
@@ -206,16 +241,26 @@ pub async fn join_all<T, F: Future<Output = Result<T>>>(futures: impl IntoIterat
         woken.report_to(cx.waker());
         // Only those that were woken: a fan-out may be thousands wide.
         while let Some(i) = woken.next() {
-            let waker = Waker::from(Arc::new(Child { index: i, woken: woken.clone() }));
+            let waker = Waker::from(Arc::new(Child {
+                index: i,
+                woken: woken.clone(),
+            }));
             let slot = &mut slots[i];
             if slot.result.is_none() && slot.poll(&mut Context::from_waker(&waker)) {
                 open -= 1;
             }
         }
-        if open == 0 { Poll::Ready(()) } else { Poll::Pending }
+        if open == 0 {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     })
     .await;
-    slots.into_iter().map(|mut slot| slot.result.take().unwrap_or_else(|| Err(Error::canceled()))).collect()
+    slots
+        .into_iter()
+        .map(|mut slot| slot.result.take().unwrap_or_else(|| Err(Error::canceled())))
+        .collect()
 }
 
 /// The children of a [`join_all`] that are to be polled, in the order in which
@@ -237,7 +282,11 @@ impl Woken {
     }
 
     fn next(&self) -> Option<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.pop_front()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+            .pop_front()
     }
 }
 
@@ -258,7 +307,9 @@ impl Wake for Child {
 ///
 /// The others are dropped, which gives up what they wait for; to keep them, lend
 /// the list with `iter_mut()`.
-pub async fn first<T, F: Future<Output = Result<T>>>(futures: impl IntoIterator<Item = F>) -> Result<(usize, T)> {
+pub async fn first<T, F: Future<Output = Result<T>>>(
+    futures: impl IntoIterator<Item = F>,
+) -> Result<(usize, T)> {
     let mut futures: Vec<Pin<Box<F>>> = futures.into_iter().map(Box::pin).collect();
     if futures.is_empty() {
         let message = "first was called with no futures and would wait for ever";

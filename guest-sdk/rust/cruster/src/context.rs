@@ -48,7 +48,10 @@ pub struct WorkflowContext<W> {
 
 impl<W> Clone for WorkflowContext<W> {
     fn clone(&self) -> Self {
-        WorkflowContext { core: self.core.clone(), workflow: self.workflow.clone() }
+        WorkflowContext {
+            core: self.core.clone(),
+            workflow: self.workflow.clone(),
+        }
     }
 }
 
@@ -67,7 +70,10 @@ impl<W: 'static> InWorkflow for WorkflowContext<W> {
 
 impl<W> WorkflowContext<W> {
     pub(crate) fn new(core: ContextCore, workflow: W) -> Self {
-        WorkflowContext { core, workflow: Rc::new(workflow) }
+        WorkflowContext {
+            core,
+            workflow: Rc::new(workflow),
+        }
     }
 
     /// Waits for some time, for seconds or for months: a sleeping workflow needs
@@ -82,14 +88,21 @@ impl<W> WorkflowContext<W> {
     }
 
     fn sleep_nanos(&self, duration: i64) -> Op<()> {
-        let body = wire::Sleep { duration, name: String::new() }.encode();
+        let body = wire::Sleep {
+            duration,
+            name: String::new(),
+        }
+        .encode();
         Op::new(&self.core, &SLEEP, "Sleep".to_owned(), Ok(body))
     }
 
     /// Waits until a deferred of this execution is settled.
     pub fn await_deferred<T: DeserializeOwned>(&self, deferred: Deferred<T>) -> Op<T> {
         let name = deferred.name();
-        let body = wire::Deferred { name: name.to_owned() }.encode();
+        let body = wire::Deferred {
+            name: name.to_owned(),
+        }
+        .encode();
         Op::new(&self.core, &DEFERRED, format!("deferred {name}"), Ok(body))
     }
 
@@ -105,21 +118,45 @@ impl<W> WorkflowContext<W> {
     }
 
     /// [`resolve_deferred`](Self::resolve_deferred) for another execution.
-    pub fn resolve_deferred_in<T: Serialize>(&self, execution: &str, deferred: Deferred<T>, value: T) -> Op<bool> {
-        let value = codec::encode(&format!("the value of deferred {}", deferred.name()), &value);
+    pub fn resolve_deferred_in<T: Serialize>(
+        &self,
+        execution: &str,
+        deferred: Deferred<T>,
+        value: T,
+    ) -> Op<bool> {
+        let value = codec::encode(
+            &format!("the value of deferred {}", deferred.name()),
+            &value,
+        );
         self.settle(execution, deferred.name(), value.map(|v| (None, Some(v))))
     }
 
     /// [`reject_deferred`](Self::reject_deferred) for another execution.
-    pub fn reject_deferred_in<T>(&self, execution: &str, deferred: Deferred<T>, error: impl Into<Error>) -> Op<bool> {
+    pub fn reject_deferred_in<T>(
+        &self,
+        execution: &str,
+        deferred: Deferred<T>,
+        error: impl Into<Error>,
+    ) -> Op<bool> {
         let fault = error.into().under(&codes::DEFERRED_REJECTED);
-        self.settle(execution, deferred.name(), Ok((Some(Box::new(fault)), None)))
+        self.settle(execution, deferred.name(), Ok((Some(fault), None)))
     }
 
-    fn settle(&self, execution: &str, name: &str, with: Result<(Option<Box<wire::Fault>>, wire::Binary)>) -> Op<bool> {
+    fn settle(
+        &self,
+        execution: &str,
+        name: &str,
+        with: Result<(Option<Box<wire::Fault>>, wire::Binary)>,
+    ) -> Op<bool> {
         let body = with.map(|(error, value)| {
             let (execution, name) = (execution.to_owned(), name.to_owned());
-            wire::Resolve { error, execution, name, value }.encode()
+            wire::Resolve {
+                error,
+                execution,
+                name,
+                value,
+            }
+            .encode()
         });
         Op::new(&self.core, &RESOLVE, format!("resolve {name}"), body)
     }
@@ -147,10 +184,25 @@ impl<W> WorkflowContext<W> {
     /// Keeps interrupts off the durable calls that are made within a future: for
     /// the steps that clean up after one.
     ///
-    /// ```ignore
-    /// if e.is_interrupted() {
-    ///     self.shield(self.refund(charge)).await?;
+    /// ```
+    /// # use cruster::prelude::*;
+    /// # #[workflow]
+    /// # pub struct Example;
+    /// # #[workflow_impl]
+    /// # impl Example {
+    /// async fn execute(&self, charge: String) -> Result<(), Error> {
+    ///     let slept = self.sleep(Duration::from_secs(3600)).await;
+    ///     if slept.as_ref().is_err_and(Error::is_interrupted) {
+    ///         self.shield(self.refund(charge)).await?;
+    ///     }
+    ///     slept
     /// }
+    /// # #[activity]
+    /// # async fn refund(&self, charge: String) -> Result<(), Error> {
+    /// #     log::info!("{charge} is refunded");
+    /// #     Ok(())
+    /// # }
+    /// # }
     /// ```
     pub fn shield<F: Future>(&self, future: F) -> Shield<F> {
         Shield::new(self.core.clone(), future)
@@ -188,19 +240,39 @@ impl<W> WorkflowContext<W> {
     /// The workflow is over when `execute` returns: await the tasks whose work
     /// matters.
     ///
-    /// ```ignore
-    /// let this = self.clone();
-    /// let task = self.spawn(async move { this.reserve(items).await });
-    /// let reserved = task.await?;
     /// ```
-    pub fn spawn<T: 'static>(&self, future: impl Future<Output = Result<T>> + 'static) -> JoinHandle<T> {
+    /// # use cruster::prelude::*;
+    /// # #[workflow]
+    /// # pub struct Example;
+    /// # #[workflow_impl]
+    /// # impl Example {
+    /// async fn execute(&self, items: Vec<String>) -> Result<u32, Error> {
+    ///     let this = self.clone();
+    ///     let task = self.spawn(async move { this.reserve(items).await });
+    ///     self.sleep(Duration::from_secs(60)).await?;
+    ///     task.await
+    /// }
+    /// # #[activity]
+    /// # async fn reserve(&self, items: Vec<String>) -> Result<u32, Error> {
+    /// #     Ok(items.len() as u32)
+    /// # }
+    /// # }
+    /// ```
+    pub fn spawn<T: 'static>(
+        &self,
+        future: impl Future<Output = Result<T>> + 'static,
+    ) -> JoinHandle<T> {
         task::spawn(&self.core, future)
     }
 
     /// Awaits a future for no longer than `limit`, and yields
     /// [`Error::timeout`] if it has no result by then. The future is dropped, which
     /// gives up what it waits for; lend it with `&mut` to keep it.
-    pub async fn timeout<T>(&self, limit: Duration, future: impl Future<Output = Result<T>>) -> Result<T> {
+    pub async fn timeout<T>(
+        &self,
+        limit: Duration,
+        future: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         let mut timer = self.sleep(limit);
         let mut future = pin!(future);
         poll_fn(|cx| {

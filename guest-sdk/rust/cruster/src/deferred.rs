@@ -34,7 +34,10 @@ impl<T> Deferred<T> {
     /// If the name cannot be one. In a constant that is an error of the compiler.
     pub const fn new(name: &'static str) -> Self {
         names::check("the name of a deferred", name);
-        Deferred { name, value: PhantomData }
+        Deferred {
+            name,
+            value: PhantomData,
+        }
     }
 
     /// Its name.

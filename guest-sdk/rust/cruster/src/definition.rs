@@ -84,13 +84,23 @@ pub struct RetryPolicy {
 
 impl RetryPolicy {
     /// One attempt.
-    pub const NONE: RetryPolicy = RetryPolicy { retries: 0, backoff: None, jitter: 0.0 };
+    pub const NONE: RetryPolicy = RetryPolicy {
+        retries: 0,
+        backoff: None,
+        jitter: 0.0,
+    };
 
     pub(crate) fn to_wire(self) -> wire::Retry {
         let (backoff, base) = match self.backoff {
             None => ("", 0),
-            Some(Backoff { exponential: true, base }) => ("exponential", base),
-            Some(Backoff { exponential: false, base }) => ("constant", base),
+            Some(Backoff {
+                exponential: true,
+                base,
+            }) => ("exponential", base),
+            Some(Backoff {
+                exponential: false,
+                base,
+            }) => ("constant", base),
         };
         wire::Retry {
             backoff: backoff.to_owned(),
@@ -118,12 +128,18 @@ impl Backoff {
     /// Waits `base` before the first retry and twice as long before each further
     /// one.
     pub const fn exponential(base: std::time::Duration) -> Self {
-        Backoff { exponential: true, base: nanos(base) }
+        Backoff {
+            exponential: true,
+            base: nanos(base),
+        }
     }
 
     /// Waits as long before each retry.
     pub const fn constant(delay: std::time::Duration) -> Self {
-        Backoff { exponential: false, base: nanos(delay) }
+        Backoff {
+            exponential: false,
+            base: nanos(delay),
+        }
     }
 
     /// For macros: the base in nanoseconds, 0 if it was not given.
@@ -135,7 +151,11 @@ impl Backoff {
 
 pub(crate) const fn nanos(d: std::time::Duration) -> u64 {
     let n = d.as_nanos();
-    if n > u64::MAX as u128 { u64::MAX } else { n as u64 }
+    if n > u64::MAX as u128 {
+        u64::MAX
+    } else {
+        n as u64
+    }
 }
 
 /// A step of the SQL schema that a module brings along. Steps are applied in
@@ -168,19 +188,30 @@ impl Migration {
     pub const fn new(version: u32, name: &'static str, sql: &'static str) -> Self {
         assert!(version > 0, "the version of a migration is 1 or more");
         assert!(!sql.is_empty(), "a migration needs SQL");
-        Migration { version, name, sql, dialect: "" }
+        Migration {
+            version,
+            name,
+            sql,
+            dialect: "",
+        }
     }
 
     /// The step for SQLite alone.
     #[must_use]
     pub const fn sqlite(self) -> Self {
-        Migration { dialect: "sqlite", ..self }
+        Migration {
+            dialect: "sqlite",
+            ..self
+        }
     }
 
     /// The step for Postgres alone.
     #[must_use]
     pub const fn postgres(self) -> Self {
-        Migration { dialect: "postgres", ..self }
+        Migration {
+            dialect: "postgres",
+            ..self
+        }
     }
 
     /// Its version.

@@ -47,7 +47,7 @@ struct Inner {
 
 enum Cause {
     /// Something with a code, or with a type of the application's own.
-    Fault(Fault),
+    Fault(Box<Fault>),
     /// The execution was asked to stop.
     Interrupted,
     /// What was awaited has been given up.
@@ -62,19 +62,24 @@ enum Cause {
 
 impl Error {
     fn from_cause(cause: Cause) -> Self {
-        Error(Box::new(Inner { context: Vec::new(), cause, last: false, stopped: false }))
+        Error(Box::new(Inner {
+            context: Vec::new(),
+            cause,
+            last: false,
+            stopped: false,
+        }))
     }
 
     /// An error of a type that callers can switch on with
     /// [`error_type`](Error::error_type). As the error of an activity it may be
     /// retried; see [`non_retryable`](Error::non_retryable).
     pub fn new(error_type: impl Into<String>, message: impl fmt::Display) -> Self {
-        Self::from_cause(Cause::Fault(Fault {
+        Self::from_cause(Cause::Fault(Box::new(Fault {
             kind: error_type.into(),
             message: message.to_string(),
             retryable: true,
             ..Fault::default()
-        }))
+        })))
     }
 
     /// An error that has no type, only a message.
@@ -106,14 +111,14 @@ impl Error {
         Self::from_cause(Cause::Fault(code.fault(message)))
     }
 
-    pub(crate) fn from_fault(fault: Fault) -> Self {
+    pub(crate) fn from_fault(fault: Box<Fault>) -> Self {
         Self::from_cause(Cause::Fault(fault))
     }
 
     /// What an execution ended with, as its caller sees it. To a test it is also
     /// what the workflow returned.
     #[cfg(not(target_family = "wasm"))]
-    pub(crate) fn of_execution(fault: Fault) -> Self {
+    pub(crate) fn of_execution(fault: Box<Fault>) -> Self {
         let stopped = fault.code == codes::INTERRUPTED.code;
         let mut error = Self::from_fault(fault);
         error.0.stopped = stopped;
@@ -134,7 +139,11 @@ impl Error {
     pub fn with_details<T: Serialize + ?Sized>(mut self, details: &T) -> Self {
         if !matches!(self.0.cause, Cause::Fault(_)) {
             let text = self.0.cause.to_string();
-            self.0.cause = Cause::Fault(Fault { message: text, retryable: true, ..Fault::default() });
+            self.0.cause = Cause::Fault(Box::new(Fault {
+                message: text,
+                retryable: true,
+                ..Fault::default()
+            }));
         }
         if let Cause::Fault(fault) = &mut self.0.cause {
             match codec::encode("the details", details) {
@@ -231,7 +240,7 @@ impl Error {
 
     /// The error under a code. The application's own type and details survive,
     /// with any words around them.
-    pub(crate) fn under(&self, code: &Code) -> Fault {
+    pub(crate) fn under(&self, code: &Code) -> Box<Fault> {
         let mut out = code.fault(self.to_string());
         if let Some(f) = self.fault() {
             out.details.clone_from(&f.details);
@@ -246,7 +255,7 @@ impl Error {
     /// How an error that an activity returned goes to the host. One with a code
     /// of the host keeps it, so that the host knows a refused statement from a
     /// failure of the activity's own.
-    pub(crate) fn of_activity(&self) -> Fault {
+    pub(crate) fn of_activity(&self) -> Box<Fault> {
         let mut out = self.under(&codes::ACTIVITY_FAILED);
         if let Some(f) = self.fault() {
             out.retryable = f.retryable;
@@ -263,7 +272,7 @@ impl Error {
     }
 
     /// How an error that a workflow returned goes to the host.
-    pub(crate) fn of_workflow(&self, interrupt_reason: &str) -> Fault {
+    pub(crate) fn of_workflow(&self, interrupt_reason: &str) -> Box<Fault> {
         if !self.is_interrupted() {
             return self.under(&codes::WORKFLOW_FAILED);
         }

@@ -77,7 +77,7 @@ struct Wait {
 
 /// An op that was issued: its result, or the wait that it ends.
 struct Op {
-    result: Option<Result<Vec<u8>, Fault>>,
+    result: Option<Result<Vec<u8>, Box<Fault>>>,
     wait: u64,
 }
 
@@ -87,11 +87,17 @@ struct Ready(Mutex<VecDeque<u64>>);
 
 impl Ready {
     fn push(&self, task: u64) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(task);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push_back(task);
     }
 
     fn pop(&self) -> Option<u64> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop_front()
     }
 }
 
@@ -115,7 +121,11 @@ impl Wake for TaskWaker {
 
 impl Execution {
     /// Runs a workflow up to its first wait.
-    pub(crate) fn start(host: Rc<dyn Host>, workflow: &WorkflowDefinition, mut invocation: Invocation) -> Self {
+    pub(crate) fn start(
+        host: Rc<dyn Host>,
+        workflow: &WorkflowDefinition,
+        mut invocation: Invocation,
+    ) -> Self {
         let body = invocation.body.take().unwrap_or_default();
         let core = ContextCore(Rc::new(Shared {
             host,
@@ -187,11 +197,17 @@ impl ContextCore {
         match shared.host.issue(&INTERRUPTED, &Interrupted {}.encode()) {
             Ok(op) => shared.interrupt_op.set(op),
             Err(fault) => {
-                shared.finish(Outcome { error: Some(Box::new(fault)), value: None });
+                shared.finish(Outcome {
+                    error: Some(fault),
+                    value: None,
+                });
                 return;
             }
         }
-        let run = (workflow.run)(Start { core: self.clone(), body });
+        let run = (workflow.run)(Start {
+            core: self.clone(),
+            body,
+        });
         let core = self.clone();
         self.add_task(Box::pin(async move {
             let outcome = run.await;
@@ -210,7 +226,11 @@ impl ContextCore {
             queued: AtomicBool::new(true),
             ready: shared.ready.clone(),
         });
-        let task = Task { future: Some(future), waker, shielded: shared.shielded.get() };
+        let task = Task {
+            future: Some(future),
+            waker,
+            shielded: shared.shielded.get(),
+        };
         shared.tasks.borrow_mut().insert(id, task);
         shared.ready.push(id);
     }
@@ -244,7 +264,9 @@ impl ContextCore {
     pub(crate) fn draw(&self) -> u64 {
         let inv = &self.0.invocation;
         let mut random = self.0.random.borrow_mut();
-        random.get_or_insert_with(|| Generator::seeded(&inv.namespace, &inv.execution)).next()
+        random
+            .get_or_insert_with(|| Generator::seeded(&inv.namespace, &inv.execution))
+            .next()
     }
 
     /// Registers a wait under `id`, or a new one if that is 0, and returns it.
@@ -264,7 +286,11 @@ impl ContextCore {
                 wait.shielded = shielded;
             }
             None => {
-                let wait = Wait { task: shared.running.get(), shielded, waker: cx.waker().clone() };
+                let wait = Wait {
+                    task: shared.running.get(),
+                    shielded,
+                    waker: cx.waker().clone(),
+                };
                 waits.insert(id, wait);
             }
         }
@@ -289,12 +315,24 @@ impl ContextCore {
             return Err(Error::interrupted());
         }
         let op = self.0.host.issue(call, body).map_err(Error::from_fault)?;
-        self.0.ops.borrow_mut().insert(op, Op { result: None, wait: 0 });
+        self.0.ops.borrow_mut().insert(
+            op,
+            Op {
+                result: None,
+                wait: 0,
+            },
+        );
         Ok(op)
     }
 
     /// Takes the result of an op, or waits for it under `wait`.
-    pub(crate) fn poll_op(&self, op: u32, shielded: bool, wait: &mut u64, cx: &Context<'_>) -> Poll<Result<Vec<u8>, Error>> {
+    pub(crate) fn poll_op(
+        &self,
+        op: u32,
+        shielded: bool,
+        wait: &mut u64,
+        cx: &Context<'_>,
+    ) -> Poll<Result<Vec<u8>, Error>> {
         let mut ops = self.0.ops.borrow_mut();
         let Some(state) = ops.get_mut(&op) else {
             return Poll::Ready(Err(Error::canceled()));
@@ -317,7 +355,12 @@ impl ContextCore {
     /// Gives an op up.
     pub(crate) fn cancel(&self, op: u32, wait: u64) {
         self.unwait(wait);
-        let open = self.0.ops.borrow_mut().remove(&op).is_some_and(|op| op.result.is_none());
+        let open = self
+            .0
+            .ops
+            .borrow_mut()
+            .remove(&op)
+            .is_some_and(|op| op.result.is_none());
         if open && !self.0.closed.get() {
             self.0.host.cancel(op);
         }
@@ -334,8 +377,12 @@ impl Shared {
         while self.outcome.borrow().is_none() {
             let Some(id) = self.ready.pop() else { return };
             let mut tasks = self.tasks.borrow_mut();
-            let Some(task) = tasks.get_mut(&id) else { continue };
-            let Some(mut future) = task.future.take() else { continue };
+            let Some(task) = tasks.get_mut(&id) else {
+                continue;
+            };
+            let Some(mut future) = task.future.take() else {
+                continue;
+            };
             // From here on it may be woken again, even by itself.
             task.waker.queued.store(false, Ordering::Relaxed);
             let waker = Waker::from(task.waker.clone());
@@ -343,7 +390,10 @@ impl Shared {
             self.shielded.set(task.shielded);
             drop(tasks);
 
-            let done = future.as_mut().poll(&mut Context::from_waker(&waker)).is_ready();
+            let done = future
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_ready();
             if done {
                 self.tasks.borrow_mut().remove(&id);
             } else if let Some(task) = self.tasks.borrow_mut().get_mut(&id) {
@@ -355,7 +405,7 @@ impl Shared {
 
     fn deliver(&self, delivery: Delivery) {
         let result = match delivery.error {
-            Some(fault) => Err(*fault),
+            Some(fault) => Err(fault),
             None => Ok(delivery.value.unwrap_or_default()),
         };
         if delivery.op == self.interrupt_op.get() {
@@ -383,7 +433,9 @@ impl Shared {
 
     /// Wakes every wait that is not shielded, those of the oldest task first.
     fn interrupt(&self, raw: &[u8]) {
-        let reason = Interruption::decode(raw).map(|i| i.reason).unwrap_or_default();
+        let reason = Interruption::decode(raw)
+            .map(|i| i.reason)
+            .unwrap_or_default();
         *self.stopping.borrow_mut() = Some(reason);
         let mut wakers: Vec<(u64, u64, Waker)> = self
             .waits

@@ -104,8 +104,11 @@ fn malformed(message: String) -> Outcome {
     failed(codes::BAD_BODY.fault(message))
 }
 
-fn failed(fault: Fault) -> Outcome {
-    Outcome { error: Some(Box::new(fault)), value: None }
+fn failed(fault: Box<Fault>) -> Outcome {
+    Outcome {
+        error: Some(fault),
+        value: None,
+    }
 }
 
 /// Fetches the pending input of `len` bytes.
@@ -134,7 +137,7 @@ pub(crate) fn log(level: i32, text: &str) {
 struct WasmHost;
 
 impl Host for WasmHost {
-    fn issue(&self, op: &'static Call, body: &[u8]) -> Result<u32, Fault> {
+    fn issue(&self, op: &'static Call, body: &[u8]) -> Result<u32, Box<Fault>> {
         match invoke(op, body) {
             n if n > 0 => Ok(n as u32),
             n => Err(refusal(op.name, n)),
@@ -146,7 +149,7 @@ impl Host for WasmHost {
         unsafe { import_cancel(op) };
     }
 
-    fn perform(&self, call: &'static Call, body: &[u8]) -> Result<Vec<u8>, Fault> {
+    fn perform(&self, call: &'static Call, body: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
         match invoke(call, body) {
             n if n >= 0 => Ok(take(n as usize)),
             n => Err(refusal(call.name, n)),
@@ -160,8 +163,12 @@ fn invoke(call: &Call, body: &[u8]) -> i32 {
 }
 
 /// Fetches the error that a result of -n announces.
-fn refusal(name: &str, n: i32) -> Fault {
-    Fault::decode(&take(n.unsigned_abs() as usize)).unwrap_or_else(|e| {
-        codes::GUEST_PROTOCOL.fault(format!("the host refused {name} for a reason that does not decode: {e}"))
-    })
+fn refusal(name: &str, n: i32) -> Box<Fault> {
+    Fault::decode(&take(n.unsigned_abs() as usize))
+        .map(Box::new)
+        .unwrap_or_else(|e| {
+            codes::GUEST_PROTOCOL.fault(format!(
+                "the host refused {name} for a reason that does not decode: {e}"
+            ))
+        })
 }

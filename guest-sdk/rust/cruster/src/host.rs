@@ -55,9 +55,9 @@ calls! {
 /// test.
 pub trait Host {
     /// Asks for a durable op and returns its number, or why it was refused.
-    fn issue(&self, op: &'static Call, body: &[u8]) -> Result<u32, Fault>;
+    fn issue(&self, op: &'static Call, body: &[u8]) -> Result<u32, Box<Fault>>;
     /// Says that nobody waits for the op any more.
     fn cancel(&self, op: u32);
     /// Performs an immediate call and returns its reply.
-    fn perform(&self, call: &'static Call, body: &[u8]) -> Result<Vec<u8>, Fault>;
+    fn perform(&self, call: &'static Call, body: &[u8]) -> Result<Vec<u8>, Box<Fault>>;
 }

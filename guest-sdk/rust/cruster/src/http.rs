@@ -14,13 +14,27 @@ use crate::wire;
 /// sockets: the host makes the call, if the deployment was granted the host that
 /// it goes to.
 ///
-/// ```ignore
-/// let answer = self.http()
-///     .post("https://payments.example.com/charges")
-///     .header("Idempotency-Key", self.idempotency_key())
-///     .body("cents=300")
-///     .send()?
-///     .error_for_status()?;
+/// ```
+/// # use cruster::prelude::*;
+/// # #[workflow]
+/// # pub struct Example;
+/// # #[workflow_impl]
+/// # impl Example {
+/// # async fn execute(&self, cents: u64) -> Result<String, Error> {
+/// #     self.charge(cents).await
+/// # }
+/// #[activity(retries = 3)]
+/// async fn charge(&self, cents: u64) -> Result<String, Error> {
+///     let answer = self
+///         .http()
+///         .post("https://payments.example.com/charges")
+///         .header("Idempotency-Key", self.idempotency_key())
+///         .body(format!("cents={cents}"))
+///         .send()?
+///         .error_for_status()?;
+///     Ok(answer.text()?.to_owned())
+/// }
+/// # }
 /// ```
 pub struct Http {
     attempt: Attempt,
@@ -55,7 +69,11 @@ impl Http {
     pub fn request(&self, method: impl Into<String>, url: impl Into<String>) -> HttpRequestBuilder {
         HttpRequestBuilder {
             attempt: self.attempt.clone(),
-            request: HttpRequest { method: method.into(), url: url.into(), ..HttpRequest::default() },
+            request: HttpRequest {
+                method: method.into(),
+                url: url.into(),
+                ..HttpRequest::default()
+            },
         }
     }
 }
@@ -83,7 +101,8 @@ impl HttpRequestBuilder {
     /// Sends a text that is JSON, with the header that says so. Encode it with the
     /// library of your choice.
     pub fn json(self, text: impl Into<String>) -> Self {
-        self.header("Content-Type", "application/json").body(text.into())
+        self.header("Content-Type", "application/json")
+            .body(text.into())
     }
 
     /// Bounds the call. Defaults to the host's own limit.
@@ -124,7 +143,11 @@ impl HttpRequest {
     fn into_wire(self) -> wire::HTTPRequest {
         wire::HTTPRequest {
             body: self.body.map(Bytes::into_vec),
-            headers: self.headers.into_iter().map(|(name, value)| wire::Header { name, value }).collect(),
+            headers: self
+                .headers
+                .into_iter()
+                .map(|(name, value)| wire::Header { name, value })
+                .collect(),
             method: self.method,
             timeout: self.timeout.map_or(0, |d| clamp(nanos(d))),
             url: self.url,
@@ -138,7 +161,10 @@ impl HttpRequest {
             url: r.url,
             headers: r.headers.into_iter().map(|h| (h.name, h.value)).collect(),
             body: r.body.map(Bytes),
-            timeout: u64::try_from(r.timeout).ok().filter(|n| *n > 0).map(Duration::from_nanos),
+            timeout: u64::try_from(r.timeout)
+                .ok()
+                .filter(|n| *n > 0)
+                .map(Duration::from_nanos),
         }
     }
 }
@@ -157,7 +183,11 @@ pub struct HttpResponse {
 impl HttpResponse {
     /// An answer, for a test's handler.
     pub fn new(status: u16, body: impl Into<Bytes>) -> Self {
-        HttpResponse { status, headers: Vec::new(), body: body.into() }
+        HttpResponse {
+            status,
+            headers: Vec::new(),
+            body: body.into(),
+        }
     }
 
     /// The first value of a header, whatever its case.
@@ -167,7 +197,8 @@ impl HttpResponse {
 
     /// The body as text.
     pub fn text(&self) -> Result<&str> {
-        std::str::from_utf8(&self.body).map_err(|e| Error::from(e).context("the body of the response"))
+        std::str::from_utf8(&self.body)
+            .map_err(|e| Error::from(e).context("the body of the response"))
     }
 
     /// The answer, if its status is below 400. Otherwise an error of type
@@ -183,12 +214,12 @@ impl HttpResponse {
             message = format!("{message}: {excerpt}");
         }
         let passing = matches!(self.status, 408 | 425 | 429 | 500..);
-        Err(Error::from_fault(wire::Fault {
+        Err(Error::from_fault(Box::new(wire::Fault {
             kind: "http_status".to_owned(),
             message,
             retryable: passing,
             ..wire::Fault::default()
-        }))
+        })))
     }
 
     fn from_wire(r: wire::HTTPResponse) -> Self {
@@ -201,15 +232,25 @@ impl HttpResponse {
 
     #[cfg_attr(target_family = "wasm", allow(dead_code))] // for the test kit
     pub(crate) fn into_wire(self) -> wire::HTTPResponse {
-        let mut headers: Vec<wire::Header> =
-            self.headers.into_iter().map(|(name, value)| wire::Header { name, value }).collect();
+        let mut headers: Vec<wire::Header> = self
+            .headers
+            .into_iter()
+            .map(|(name, value)| wire::Header { name, value })
+            .collect();
         headers.sort_by(|a, b| a.name.cmp(&b.name));
-        wire::HTTPResponse { body: Some(self.body.into_vec()), headers, status: i64::from(self.status) }
+        wire::HTTPResponse {
+            body: Some(self.body.into_vec()),
+            headers,
+            status: i64::from(self.status),
+        }
     }
 }
 
 fn find<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
+    headers
+        .iter()
+        .find(|(n, _)| n.eq_ignore_ascii_case(name))
+        .map(|(_, v)| v.as_str())
 }
 
 /// The beginning of a body, as text for a message.

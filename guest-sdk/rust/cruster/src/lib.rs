@@ -1,5 +1,96 @@
 //! The Rust SDK for Cruster: write workflows and activities, compile them to
 //! one WebAssembly module, and a Cruster host runs them durably.
+//!
+//! ```
+//! use cruster::prelude::*;
+//!
+//! #[derive(Serialize, Deserialize, Schema)]
+//! pub struct Order {
+//!     pub id: String,
+//!     pub cents: u64,
+//! }
+//!
+//! #[workflow]
+//! pub struct ProcessOrder;
+//!
+//! #[workflow_impl(key = |order: &Order| order.id.clone(), hash = false)]
+//! impl ProcessOrder {
+//!     /// Decides what happens. It survives crashes of the host: its code is
+//!     /// replayed from the journal and goes on where it was.
+//!     async fn execute(&self, order: Order) -> Result<String, Error> {
+//!         let charge = self.charge(order).await?;
+//!         self.sleep(Duration::from_secs(14 * 24 * 3600)).await?;
+//!         Ok(charge)
+//!     }
+//!
+//!     /// Touches the world. It is retried, and its result is journaled.
+//!     #[activity(retries = 5, backoff = "exponential", base = "1s", timeout = "30s")]
+//!     async fn charge(&self, order: Order) -> Result<String, Error> {
+//!         let id = self.idempotency_key().to_owned();
+//!         self.transaction().execute(
+//!             "INSERT INTO charges (id, order_id, cents) VALUES ($1, $2, $3)",
+//!             (&id, &order.id, order.cents),
+//!         )?;
+//!         Ok(id)
+//!     }
+//! }
+//!
+//! cruster::module! {
+//!     workflows: [ProcessOrder],
+//!     migrations: [Migration::new(
+//!         1,
+//!         "charges",
+//!         "CREATE TABLE charges (id TEXT PRIMARY KEY, order_id TEXT, cents BIGINT)",
+//!     )],
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! A module is a library crate with `crate-type = ["cdylib", "rlib"]`, built as a
+//! WASI reactor: `cargo build --release --target wasm32-wasip1`.
+//!
+//! # Two kinds of code
+//!
+//! A **workflow** orchestrates. Its `self` dereferences to a [`WorkflowContext`]:
+//! it calls activities, [sleeps](WorkflowContext::sleep), waits for
+//! [deferreds](WorkflowContext::await_deferred) and calls other workflows through
+//! a [`Client`]. It must not touch the world in any other way, and cannot: inside
+//! a module there are no files and no network, the clock shows journal time, and
+//! random numbers are seeded.
+//!
+//! An **activity** acts. Its `self` dereferences to an [`ActivityContext`]: SQL in
+//! a [`Transaction`] that commits together with the activity's result, [`Http`] to
+//! granted hosts, configuration, real time, and an idempotency key for everything
+//! else. An attempt runs in one go: there is nothing durable to wait for.
+//!
+//! Activities that several workflows share are an `#[activity_group]`.
+//!
+//! # Several things at once
+//!
+//! Durable calls are futures that do nothing before they are polled:
+//! [`join!`](crate::join), [`join_all`], [`select!`](crate::select), [`first`] and
+//! [`WorkflowContext::timeout`] wait for several of them,
+//! [`WorkflowContext::spawn`] makes a task. Tasks take turns in an order that every
+//! replay repeats. Combinators of other crates work as well, if they are
+//! deterministic. A future that is dropped gives up what it waits for.
+//!
+//! # Errors and interrupts
+//!
+//! The [`Error`] of a failed activity, deferred or call has the code, type and
+//! details that it was given. Somebody may ask an execution to stop: its waits then
+//! end with an error that [`is_interrupted`](Error::is_interrupted), and the
+//! workflow cleans up within a [`shield`](WorkflowContext::shield) and returns.
+//! A panic in an activity is a failed attempt; one in a workflow stops the
+//! execution until its code is mended.
+//!
+//! # Logging
+//!
+//! Records of the `log` facade go to the host's log. What a
+//! workflow logs appears once, however often it is replayed.
+//!
+//! # Testing
+//!
+//! [`testing`] runs workflows in a plain `cargo test`, with virtual time and stubs.
 
 #![deny(missing_docs)]
 
@@ -63,7 +154,9 @@ pub use transaction::{Params, Transaction};
 pub use value::Value;
 pub use workflow::{ActivityGroup, Workflow};
 
-pub use cruster_macros::{Schema, activity, activity_group, activity_group_impl, workflow, workflow_impl};
+pub use cruster_macros::{
+    Schema, activity, activity_group, activity_group_impl, workflow, workflow_impl,
+};
 
 #[doc(hidden)]
 pub use serde;
@@ -87,3 +180,8 @@ pub mod prelude {
     pub use serde::{Deserialize, Serialize};
     pub use std::time::Duration;
 }
+
+/// The examples of the README are compiled with those of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -32,7 +32,9 @@ pub(crate) fn init() {
         log::set_max_level(LevelFilter::Trace);
     }
     #[cfg(all(target_family = "wasm", not(target_os = "wasi")))]
-    std::panic::set_hook(Box::new(|panic| write(level_number(Level::Error), &panic.to_string())));
+    std::panic::set_hook(Box::new(|panic| {
+        write(level_number(Level::Error), &panic.to_string())
+    }));
 }
 
 #[cfg(target_family = "wasm")]

@@ -27,7 +27,10 @@ impl Module {
     ///
     /// If a name cannot be one or is taken, or if there are two migrations of a
     /// version. In a constant that is an error of the compiler.
-    pub const fn new(workflows: &'static [&'static WorkflowDefinition], migrations: &'static [Migration]) -> Self {
+    pub const fn new(
+        workflows: &'static [&'static WorkflowDefinition],
+        migrations: &'static [Migration],
+    ) -> Self {
         assert!(!workflows.is_empty(), "a module needs a workflow at least");
         let mut w = 0;
         while w < workflows.len() {
@@ -35,7 +38,11 @@ impl Module {
             let mut other = 0;
             while other < w {
                 if same(workflows[w].name, workflows[other].name) {
-                    fail(&["the module has two workflows named `", workflows[w].name, "`"]);
+                    fail(&[
+                        "the module has two workflows named `",
+                        workflows[w].name,
+                        "`",
+                    ]);
                 }
                 other += 1;
             }
@@ -43,7 +50,10 @@ impl Module {
         }
         check_activities(workflows);
         check_migrations(migrations);
-        Module { workflows, migrations }
+        Module {
+            workflows,
+            migrations,
+        }
     }
 
     /// The migrations, as they were given.
@@ -60,7 +70,11 @@ impl Module {
     }
 
     fn activities(&self) -> impl Iterator<Item = &'static ActivityDefinition> {
-        self.workflows.iter().flat_map(|w| w.activities.iter().chain(w.groups.iter().copied().flatten()))
+        self.workflows.iter().flat_map(|w| {
+            w.activities
+                .iter()
+                .chain(w.groups.iter().copied().flatten())
+        })
     }
 
     /// Describes the module.
@@ -68,9 +82,11 @@ impl Module {
         let mut activities: Vec<ActivityInfo> = self.activities().map(activity_info).collect();
         activities.sort_by(|a, b| a.name.cmp(&b.name));
         activities.dedup_by(|a, b| a.name == b.name);
-        let mut workflows: Vec<WorkflowInfo> = self.workflows.iter().map(|w| workflow_info(w)).collect();
+        let mut workflows: Vec<WorkflowInfo> =
+            self.workflows.iter().map(|w| workflow_info(w)).collect();
         workflows.sort_by(|a, b| a.name.cmp(&b.name));
-        let mut migrations: Vec<wire::Migration> = self.migrations.iter().map(migration_info).collect();
+        let mut migrations: Vec<wire::Migration> =
+            self.migrations.iter().map(migration_info).collect();
         migrations.sort_by(|a, b| (a.version, &a.dialect).cmp(&(b.version, &b.dialect)));
         Manifest {
             activities: Some(activities),
@@ -89,7 +105,10 @@ impl Module {
                 Some(workflow) => Started::Workflow(Execution::start(host, workflow, invocation)),
             },
             "activity" => Started::Over(match self.activity(&invocation.name) {
-                None => failed(&codes::UNKNOWN_ACTIVITY, format!("the module has no activity {:?}", invocation.name)),
+                None => failed(
+                    &codes::UNKNOWN_ACTIVITY,
+                    format!("the module has no activity {:?}", invocation.name),
+                ),
                 Some(activity) => (activity.run)(Attempt::new(host, invocation)),
             }),
             "key" => Started::Over(self.key(&invocation)),
@@ -103,9 +122,14 @@ impl Module {
     /// Computes the idempotency key of a request.
     fn key(&self, invocation: &Invocation) -> Outcome {
         let name = &invocation.name;
-        let Some(workflow) = self.workflow(name) else { return unknown_workflow(name) };
+        let Some(workflow) = self.workflow(name) else {
+            return unknown_workflow(name);
+        };
         match workflow.key_fn {
-            None => failed(&codes::UNKNOWN_INVOKE, format!("workflow {name:?} has no key function")),
+            None => failed(
+                &codes::UNKNOWN_INVOKE,
+                format!("workflow {name:?} has no key function"),
+            ),
             Some(key) => key(invocation.body.as_deref().unwrap_or_default()),
         }
     }
@@ -118,11 +142,17 @@ pub(crate) enum Started {
 }
 
 fn unknown_workflow(name: &str) -> Outcome {
-    failed(&codes::UNKNOWN_INVOKE, format!("the module has no workflow {name:?}"))
+    failed(
+        &codes::UNKNOWN_INVOKE,
+        format!("the module has no workflow {name:?}"),
+    )
 }
 
 fn failed(code: &codes::Code, message: String) -> Outcome {
-    Outcome { error: Some(Box::new(code.fault(message))), value: None }
+    Outcome {
+        error: Some(code.fault(message)),
+        value: None,
+    }
 }
 
 fn shape(f: fn() -> Shape) -> Option<Box<wire::Schema>> {
@@ -221,9 +251,16 @@ const fn check_migrations(migrations: &[Migration]) {
         let mut o = 0;
         while o < m {
             let (one, two) = (&migrations[o], &migrations[m]);
-            let overlap = one.dialect.is_empty() || two.dialect.is_empty() || same(one.dialect, two.dialect);
+            let overlap =
+                one.dialect.is_empty() || two.dialect.is_empty() || same(one.dialect, two.dialect);
             if one.version == two.version && overlap {
-                fail(&["two migrations have the same version: `", one.name, "` and `", two.name, "`"]);
+                fail(&[
+                    "two migrations have the same version: `",
+                    one.name,
+                    "` and `",
+                    two.name,
+                    "`",
+                ]);
             }
             o += 1;
         }
@@ -233,11 +270,21 @@ const fn check_migrations(migrations: &[Migration]) {
 
 /// Declares what a module contains, and exports it to the host.
 ///
-/// ```ignore
+/// ```
+/// # use cruster::prelude::*;
+/// # #[workflow]
+/// # pub struct ProcessOrder;
+/// # #[workflow_impl]
+/// # impl ProcessOrder {
+/// #     async fn execute(&self, id: String) -> Result<String, Error> {
+/// #         Ok(id)
+/// #     }
+/// # }
 /// cruster::module! {
-///     workflows: [ProcessOrder, NotifyCustomer],
-///     migrations: [Migration::new(1, "orders", include_str!("../migrations/1.sql"))],
+///     workflows: [ProcessOrder],
+///     migrations: [Migration::new(1, "orders", "CREATE TABLE orders (id TEXT PRIMARY KEY)")],
 /// }
+/// # fn main() {}
 /// ```
 ///
 /// It defines the static `MODULE`, for tests. Activities come with the workflows

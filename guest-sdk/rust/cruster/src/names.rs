@@ -20,7 +20,12 @@ pub const fn check(what: &str, name: &str) {
     let mut i = 0;
     while i < b.len() {
         if !b[i].is_ascii_alphanumeric() && b[i] != b'_' && b[i] != b'-' && b[i] != b'.' {
-            fail(&[what, " `", name, "` may hold only letters, digits, `_`, `-` and `.`"]);
+            fail(&[
+                what,
+                " `",
+                name,
+                "` may hold only letters, digits, `_`, `-` and `.`",
+            ]);
         }
         i += 1;
     }

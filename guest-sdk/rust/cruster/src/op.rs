@@ -23,13 +23,20 @@ pub(crate) struct RawOp {
 enum State {
     /// To be issued; or what it cannot be issued for.
     New(&'static Call, Result<Vec<u8>>),
-    Issued { op: u32, shielded: bool, wait: u64 },
+    Issued {
+        op: u32,
+        shielded: bool,
+        wait: u64,
+    },
     Over,
 }
 
 impl RawOp {
     pub(crate) fn new(core: ContextCore, call: &'static Call, body: Result<Vec<u8>>) -> Self {
-        RawOp { core, state: State::New(call, body) }
+        RawOp {
+            core,
+            state: State::New(call, body),
+        }
     }
 }
 
@@ -41,7 +48,11 @@ impl Future for RawOp {
         if matches!(this.state, State::New(..)) {
             if let State::New(call, body) = std::mem::replace(&mut this.state, State::Over) {
                 let op = this.core.issue(call, &body?)?;
-                this.state = State::Issued { op, shielded: this.core.shielded(), wait: 0 };
+                this.state = State::Issued {
+                    op,
+                    shielded: this.core.shielded(),
+                    wait: 0,
+                };
             }
         }
         let State::Issued { op, shielded, wait } = &mut this.state else {
@@ -77,8 +88,17 @@ pub struct Op<T> {
 }
 
 impl<T: DeserializeOwned> Op<T> {
-    pub(crate) fn new(core: &ContextCore, call: &'static Call, what: String, body: Result<Vec<u8>>) -> Self {
-        Op { raw: RawOp::new(core.clone(), call, body), what, result: PhantomData }
+    pub(crate) fn new(
+        core: &ContextCore,
+        call: &'static Call,
+        what: String,
+        body: Result<Vec<u8>>,
+    ) -> Self {
+        Op {
+            raw: RawOp::new(core.clone(), call, body),
+            what,
+            result: PhantomData,
+        }
     }
 }
 
@@ -94,6 +114,10 @@ impl<T: DeserializeOwned> Future for Op<T> {
 }
 
 pub(crate) fn decode_result<T: DeserializeOwned>(what: &str, raw: &[u8]) -> Result<T> {
-    codec::decode(raw)
-        .map_err(|e| Error::with_code(&codes::BAD_BODY, format!("the result of {what} does not fit: {e}")))
+    codec::decode(raw).map_err(|e| {
+        Error::with_code(
+            &codes::BAD_BODY,
+            format!("the result of {what} does not fit: {e}"),
+        )
+    })
 }

@@ -25,7 +25,9 @@ pub use crate::activity::{ActivityContext, Attempt, run_activity};
 pub use crate::activity_call::activity_call;
 pub use crate::combine::{Join, Select, Selected};
 pub use crate::context::{InWorkflow, WorkflowContext};
-pub use crate::definition::{ActivityDefinition, Backoff, KeyMode, RetryPolicy, WorkflowDefinition};
+pub use crate::definition::{
+    ActivityDefinition, Backoff, KeyMode, RetryPolicy, WorkflowDefinition,
+};
 pub use crate::execution::{ContextCore, LocalFuture, Start};
 pub use crate::host::{Call, Host};
 pub use crate::schema::{Field, Shape};

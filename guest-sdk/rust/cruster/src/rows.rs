@@ -15,11 +15,21 @@ pub(crate) fn decode<T: DeserializeOwned>(reply: QueryReply) -> Result<Vec<T>> {
     let mut out = Vec::with_capacity(reply.rows.len());
     for (i, values) in reply.rows.into_iter().enumerate() {
         if values.len() != reply.columns.len() {
-            let message = format!("row {} has {} values for {} columns", i + 1, values.len(), reply.columns.len());
+            let message = format!(
+                "row {} has {} values for {} columns",
+                i + 1,
+                values.len(),
+                reply.columns.len()
+            );
             return Err(Error::with_code(&codes::GUEST_PROTOCOL, message));
         }
-        let row = Row { columns: &reply.columns, values };
-        out.push(T::deserialize(row).map_err(|e| Error::from(e).context(format!("row {}", i + 1)))?);
+        let row = Row {
+            columns: &reply.columns,
+            values,
+        };
+        out.push(
+            T::deserialize(row).map_err(|e| Error::from(e).context(format!("row {}", i + 1)))?,
+        );
     }
     Ok(out)
 }
@@ -38,7 +48,10 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn cells(self) -> impl Iterator<Item = Cell<'a>> {
-        self.columns.iter().zip(self.values).map(|(column, value)| Cell { column, value })
+        self.columns
+            .iter()
+            .zip(self.values)
+            .map(|(column, value)| Cell { column, value })
     }
 
     fn only(self) -> std::result::Result<Cell<'a>, Failure> {
@@ -64,13 +77,21 @@ macro_rules! by_the_only_value {
 impl<'de> Deserializer<'de> for Row<'_> {
     type Error = Failure;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failure> {
+    fn deserialize_any<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> std::result::Result<V::Value, Failure> {
         self.deserialize_map(visitor)
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failure> {
+    fn deserialize_map<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> std::result::Result<V::Value, Failure> {
         let columns = self.columns;
-        visitor.visit_map(MapDeserializer::new(columns.iter().map(String::as_str).zip(self.cells())))
+        visitor.visit_map(MapDeserializer::new(
+            columns.iter().map(String::as_str).zip(self.cells()),
+        ))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -82,17 +103,26 @@ impl<'de> Deserializer<'de> for Row<'_> {
         self.deserialize_map(visitor)
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failure> {
+    fn deserialize_seq<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> std::result::Result<V::Value, Failure> {
         let mut seq = SeqDeserializer::new(self.cells());
         let value = visitor.visit_seq(&mut seq)?;
         seq.end()?;
         Ok(value)
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> std::result::Result<V::Value, Failure> {
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        len: usize,
+        visitor: V,
+    ) -> std::result::Result<V::Value, Failure> {
         if self.columns.len() != len {
             let n = self.columns.len();
-            return Err(failure(format!("a row of {n} columns does not fit a tuple of {len}")));
+            return Err(failure(format!(
+                "a row of {n} columns does not fit a tuple of {len}"
+            )));
         }
         self.deserialize_seq(visitor)
     }
@@ -164,14 +194,20 @@ impl Cell<'_> {
     /// Says that the value does not fit.
     fn misfit(&self, wanted: &str) -> Failure {
         if self.value == Value::Nil {
-            return failure(format!("column {:?} is NULL, which does not fit {wanted}: use an Option", self.column));
+            return failure(format!(
+                "column {:?} is NULL, which does not fit {wanted}: use an Option",
+                self.column
+            ));
         }
         let mut text: String = format!("{:?}", self.value).chars().take(41).collect();
         if text.chars().count() > 40 {
             text.pop();
             text.push('…');
         }
-        failure(format!("column {:?} holds {text}, which does not fit {wanted}", self.column))
+        failure(format!(
+            "column {:?} holds {text}, which does not fit {wanted}",
+            self.column
+        ))
     }
 
     /// The value as an integer, if nothing is lost by that.
@@ -258,7 +294,10 @@ impl<'de> Deserializer<'de> for Cell<'_> {
     type Error = Failure;
 
     /// The value as it is.
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failure> {
+    fn deserialize_any<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> std::result::Result<V::Value, Failure> {
         match self.value {
             Value::Nil => visitor.visit_unit(),
             Value::Bool(b) => visitor.visit_bool(b),
@@ -274,14 +313,20 @@ impl<'de> Deserializer<'de> for Cell<'_> {
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failure> {
+    fn deserialize_option<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> std::result::Result<V::Value, Failure> {
         match self.value {
             Value::Nil => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failure> {
+    fn deserialize_bool<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> std::result::Result<V::Value, Failure> {
         match (&self.value, self.int()) {
             (Value::Bool(b), _) => visitor.visit_bool(*b),
             (_, Some(n @ 0..=1)) => visitor.visit_bool(n == 1),
@@ -348,7 +393,11 @@ impl<'de> Deserializer<'de> for Cell<'_> {
 }
 
 /// Shows an extension the way the codec does: a newtype of a pair.
-fn visit_extension<'de, V: Visitor<'de>>(kind: i8, data: Vec<u8>, visitor: V) -> std::result::Result<V::Value, Failure> {
+fn visit_extension<'de, V: Visitor<'de>>(
+    kind: i8,
+    data: Vec<u8>,
+    visitor: V,
+) -> std::result::Result<V::Value, Failure> {
     struct Pair(i8, Vec<u8>);
 
     enum Part {
@@ -365,7 +414,10 @@ fn visit_extension<'de, V: Visitor<'de>>(kind: i8, data: Vec<u8>, visitor: V) ->
 
     impl<'de> Deserializer<'de> for Part {
         type Error = Failure;
-        fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failure> {
+        fn deserialize_any<V: Visitor<'de>>(
+            self,
+            visitor: V,
+        ) -> std::result::Result<V::Value, Failure> {
             match self {
                 Part::Kind(n) => visitor.visit_i8(n),
                 Part::Data(b) => visitor.visit_byte_buf(b),
@@ -379,8 +431,13 @@ fn visit_extension<'de, V: Visitor<'de>>(kind: i8, data: Vec<u8>, visitor: V) ->
 
     impl<'de> Deserializer<'de> for Pair {
         type Error = Failure;
-        fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failure> {
-            visitor.visit_seq(SeqDeserializer::new([Part::Kind(self.0), Part::Data(self.1)].into_iter()))
+        fn deserialize_any<V: Visitor<'de>>(
+            self,
+            visitor: V,
+        ) -> std::result::Result<V::Value, Failure> {
+            visitor.visit_seq(SeqDeserializer::new(
+                [Part::Kind(self.0), Part::Data(self.1)].into_iter(),
+            ))
         }
         forward_to_deserialize_any! {
             bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit

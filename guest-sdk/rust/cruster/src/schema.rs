@@ -58,7 +58,11 @@ impl Field {
     }
 
     fn new(name: &str, shape: Shape, required: bool) -> Self {
-        Field(wire::Field { name: name.to_owned(), required, schema: Some(Box::new(shape.0)) })
+        Field(wire::Field {
+            name: name.to_owned(),
+            required,
+            schema: Some(Box::new(shape.0)),
+        })
     }
 }
 
@@ -69,7 +73,10 @@ thread_local! {
 
 impl Shape {
     fn of(kind: &str) -> Self {
-        Shape(wire::Schema { kind: kind.to_owned(), ..wire::Schema::default() })
+        Shape(wire::Schema {
+            kind: kind.to_owned(),
+            ..wire::Schema::default()
+        })
     }
 
     fn sized(kind: &str, bits: u32) -> Self {
@@ -179,7 +186,9 @@ impl Shape {
     /// The fields of a struct, for those that are flattened into another; none
     /// for other shapes.
     pub fn into_fields(self) -> Vec<Field> {
-        self.0.fields.map_or_else(Vec::new, |fields| fields.into_iter().map(Field).collect())
+        self.0
+            .fields
+            .map_or_else(Vec::new, |fields| fields.into_iter().map(Field).collect())
     }
 
     /// Whether the shape is a struct.

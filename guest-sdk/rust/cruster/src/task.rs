@@ -27,8 +27,14 @@ struct Slot<T> {
     wait: u64,
 }
 
-pub(crate) fn spawn<T: 'static>(core: &ContextCore, future: impl Future<Output = Result<T>> + 'static) -> JoinHandle<T> {
-    let slot = Rc::new(RefCell::new(Slot { result: None, wait: 0 }));
+pub(crate) fn spawn<T: 'static>(
+    core: &ContextCore,
+    future: impl Future<Output = Result<T>> + 'static,
+) -> JoinHandle<T> {
+    let slot = Rc::new(RefCell::new(Slot {
+        result: None,
+        wait: 0,
+    }));
     let (task_core, task_slot) = (core.clone(), slot.clone());
     core.add_task(Box::pin(async move {
         let result = future.await;
@@ -39,7 +45,11 @@ pub(crate) fn spawn<T: 'static>(core: &ContextCore, future: impl Future<Output =
         };
         task_core.wake(wait);
     }));
-    JoinHandle { core: core.clone(), wait: 0, slot }
+    JoinHandle {
+        core: core.clone(),
+        wait: 0,
+        slot,
+    }
 }
 
 impl<T> JoinHandle<T> {
@@ -119,7 +129,10 @@ pub struct Shield<F> {
 
 impl<F: Future> Shield<F> {
     pub(crate) fn new(core: ContextCore, future: F) -> Self {
-        Shield { core, future: Box::pin(future) }
+        Shield {
+            core,
+            future: Box::pin(future),
+        }
     }
 }
 

@@ -97,14 +97,20 @@ impl Timestamp {
             }
             12 => {
                 let nanos = u32::from_be_bytes(b[..4].try_into().ok()?);
-                (i64::from_be_bytes(b[4..].try_into().ok()?), i64::from(nanos))
+                (
+                    i64::from_be_bytes(b[4..].try_into().ok()?),
+                    i64::from(nanos),
+                )
             }
             _ => return None,
         };
         if nanos >= NANOS {
             return None;
         }
-        seconds.checked_mul(NANOS)?.checked_add(nanos).map(Timestamp)
+        seconds
+            .checked_mul(NANOS)?
+            .checked_add(nanos)
+            .map(Timestamp)
     }
 }
 
@@ -112,14 +118,20 @@ impl Add<Duration> for Timestamp {
     type Output = Timestamp;
     /// Sums that are out of reach become the last time within.
     fn add(self, d: Duration) -> Timestamp {
-        Timestamp(self.0.saturating_add(i64::try_from(d.as_nanos()).unwrap_or(i64::MAX)))
+        Timestamp(
+            self.0
+                .saturating_add(i64::try_from(d.as_nanos()).unwrap_or(i64::MAX)),
+        )
     }
 }
 
 impl Sub<Duration> for Timestamp {
     type Output = Timestamp;
     fn sub(self, d: Duration) -> Timestamp {
-        Timestamp(self.0.saturating_sub(i64::try_from(d.as_nanos()).unwrap_or(i64::MAX)))
+        Timestamp(
+            self.0
+                .saturating_sub(i64::try_from(d.as_nanos()).unwrap_or(i64::MAX)),
+        )
     }
 }
 
@@ -143,7 +155,11 @@ impl From<std::time::SystemTime> for Timestamp {
 /// Days since 1970 of a date of the Gregorian calendar. Years begin in March
 /// here, so that leap days come last.
 fn days_of(year: i64, month: i64, day: i64) -> i64 {
-    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let (y, m) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
     let era = y.div_euclid(400);
     let year_of_era = y.rem_euclid(400);
     let day_of_year = (153 * m + 2) / 5 + day - 1;
@@ -155,7 +171,8 @@ fn date_of(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let m = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * m + 2) / 5 + 1;
@@ -169,7 +186,13 @@ impl fmt::Display for Timestamp {
         let (seconds, nanos) = (self.unix_seconds(), self.0.rem_euclid(NANOS));
         let (year, month, day) = date_of(seconds.div_euclid(86_400));
         let s = seconds.rem_euclid(86_400);
-        write!(f, "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)?;
+        write!(
+            f,
+            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}",
+            s / 3600,
+            s / 60 % 60,
+            s % 60
+        )?;
         if nanos != 0 {
             let digits = format!("{nanos:09}");
             write!(f, ".{}", digits.trim_end_matches('0'))?;
@@ -222,8 +245,14 @@ fn parse(s: &str) -> Option<Timestamp> {
     if parts.next().is_some() || date_of(days) != (year, month, day) {
         return None;
     }
-    let nanos = if rest.is_empty() { 0 } else { parse_clock(rest.strip_prefix(['T', 't', ' '])?)? };
-    days.checked_mul(86_400 * NANOS)?.checked_add(nanos).map(Timestamp)
+    let nanos = if rest.is_empty() {
+        0
+    } else {
+        parse_clock(rest.strip_prefix(['T', 't', ' '])?)?
+    };
+    days.checked_mul(86_400 * NANOS)?
+        .checked_add(nanos)
+        .map(Timestamp)
 }
 
 /// Nanoseconds since midnight UTC of `12:00:00.5+01:00`.
@@ -237,7 +266,13 @@ fn parse_clock(s: &str) -> Option<i64> {
         number(parts.next()?, 2)?,
         number(parts.next()?, 2)?,
     );
-    if parts.next().is_some() || h > 23 || m > 59 || sec > 59 || fraction.is_empty() || fraction.len() > 9 {
+    if parts.next().is_some()
+        || h > 23
+        || m > 59
+        || sec > 59
+        || fraction.is_empty()
+        || fraction.len() > 9
+    {
         return None;
     }
     let nanos = number(&format!("{fraction:0<9}"), 9)?;
@@ -246,7 +281,11 @@ fn parse_clock(s: &str) -> Option<i64> {
         _ => {
             let (zh, zm) = zone[1..].split_once(':')?;
             let minutes = number(zh, 2)? * 60 + number(zm, 2)?;
-            if zone.starts_with('-') { -minutes } else { minutes }
+            if zone.starts_with('-') {
+                -minutes
+            } else {
+                minutes
+            }
         }
     };
     Some((h * 3600 + m * 60 + sec - offset * 60) * NANOS + nanos)
@@ -257,7 +296,10 @@ impl Serialize for Timestamp {
         if s.is_human_readable() {
             return s.collect_str(self);
         }
-        s.serialize_newtype_struct(EXTENSION, &Extension(EXTENSION_TIME, Bytes(self.to_extension())))
+        s.serialize_newtype_struct(
+            EXTENSION,
+            &Extension(EXTENSION_TIME, Bytes(self.to_extension())),
+        )
     }
 }
 
@@ -283,8 +325,12 @@ impl<'de> Deserialize<'de> for Extension {
                 f.write_str("an extension")
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Extension, A::Error> {
-                let kind = seq.next_element()?.ok_or_else(|| de::Error::invalid_length(0, &self))?;
-                let data = seq.next_element()?.ok_or_else(|| de::Error::invalid_length(1, &self))?;
+                let kind = seq
+                    .next_element()?
+                    .ok_or_else(|| de::Error::invalid_length(0, &self))?;
+                let data = seq
+                    .next_element()?
+                    .ok_or_else(|| de::Error::invalid_length(1, &self))?;
                 Ok(Extension(kind, data))
             }
         }
@@ -315,7 +361,8 @@ impl<'de> Visitor<'de> for TimeVisitor {
         if kind != EXTENSION_TIME {
             return Err(de::Error::custom("an extension that is no time"));
         }
-        Timestamp::from_extension(&data).ok_or_else(|| de::Error::custom("a time that is out of range"))
+        Timestamp::from_extension(&data)
+            .ok_or_else(|| de::Error::custom("a time that is out of range"))
     }
 
     fn visit_str<E: de::Error>(self, s: &str) -> Result<Timestamp, E> {

@@ -52,13 +52,20 @@ impl Transaction {
     }
 
     /// The first row of a query, if there is one.
-    pub fn query_optional<T: DeserializeOwned>(&self, sql: &str, params: impl Params) -> Result<Option<T>> {
+    pub fn query_optional<T: DeserializeOwned>(
+        &self,
+        sql: &str,
+        params: impl Params,
+    ) -> Result<Option<T>> {
         Ok(self.query(sql, params)?.into_iter().next())
     }
 }
 
 fn statement(sql: &str, params: impl Params) -> SQL {
-    SQL { args: Some(params.into_values().encode()), query: sql.to_owned() }
+    SQL {
+        args: Some(params.into_values().encode()),
+        query: sql.to_owned(),
+    }
 }
 
 /// The parameters of a statement: a tuple, `()`, or a slice of [`Value`]s.

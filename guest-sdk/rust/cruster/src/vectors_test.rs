@@ -25,12 +25,19 @@ fn vectors() -> Vec<Vector> {
     list.as_array()
         .unwrap()
         .iter()
-        .map(|v| Vector { name: field(v, "name"), bytes: unhex(&field(v, "hex")), sha256: field(v, "sha256") })
+        .map(|v| Vector {
+            name: field(v, "name"),
+            bytes: unhex(&field(v, "hex")),
+            sha256: field(v, "sha256"),
+        })
         .collect()
 }
 
 fn unhex(text: &str) -> Vec<u8> {
-    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
+    (0..text.len())
+        .step_by(2)
+        .map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap())
+        .collect()
 }
 
 /// Decodes a body and encodes it again.
@@ -75,17 +82,30 @@ fn values_are_encoded_and_hashed_as_published() {
     for v in vectors() {
         let value = Value::decode(&v.bytes).unwrap_or_else(|e| panic!("{}: {e}", v.name));
         assert_eq!(value.encode(), v.bytes, "{}", v.name);
-        assert_eq!(canonical::canonical(&v.bytes).unwrap(), v.bytes, "{}", v.name);
+        assert_eq!(
+            canonical::canonical(&v.bytes).unwrap(),
+            v.bytes,
+            "{}",
+            v.name
+        );
         assert_eq!(sha256::hex(&v.bytes), v.sha256, "{}", v.name);
         // The same through serde, as an application's own values go.
         let value: Value = codec::decode(&v.bytes).unwrap_or_else(|e| panic!("{}: {e}", v.name));
-        assert_eq!(codec::encode("a value", &value).unwrap(), v.bytes, "{}", v.name);
+        assert_eq!(
+            codec::encode("a value", &value).unwrap(),
+            v.bytes,
+            "{}",
+            v.name
+        );
     }
 }
 
 #[test]
 fn hashes_of_more_than_a_block() {
-    assert_eq!(sha256::hex(b""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    assert_eq!(
+        sha256::hex(b""),
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    );
     assert_eq!(
         sha256::hex(&[b'a'; 1000]),
         "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"
@@ -97,20 +117,38 @@ fn hashes_of_more_than_a_block() {
 fn bodies_are_read_leniently() {
     let mut body = Vec::new();
     wire::put_map(&mut body, 3);
-    for (name, value) in [("time", Value::Int(7)), ("later", Value::List(vec![Value::Nil])), ("name", Value::Nil)] {
+    for (name, value) in [
+        ("time", Value::Int(7)),
+        ("later", Value::List(vec![Value::Nil])),
+        ("name", Value::Nil),
+    ] {
         wire::put_str(&mut body, name);
         value.put(&mut body);
     }
     let invocation = wire::Invocation::decode(&body).unwrap();
-    assert_eq!(invocation, wire::Invocation { time: 7, ..wire::Invocation::default() });
+    assert_eq!(
+        invocation,
+        wire::Invocation {
+            time: 7,
+            ..wire::Invocation::default()
+        }
+    );
 }
 
 #[test]
 fn malformed_bodies_are_refused() {
     for v in vectors() {
         for cut in 0..v.bytes.len() {
-            assert!(Value::decode(&v.bytes[..cut]).is_err(), "{} cut to {cut}", v.name);
-            assert!(codec::decode::<Value>(&v.bytes[..cut]).is_err(), "{} cut to {cut}", v.name);
+            assert!(
+                Value::decode(&v.bytes[..cut]).is_err(),
+                "{} cut to {cut}",
+                v.name
+            );
+            assert!(
+                codec::decode::<Value>(&v.bytes[..cut]).is_err(),
+                "{} cut to {cut}",
+                v.name
+            );
         }
         let longer = [&v.bytes[..], &[0xc0]].concat();
         assert!(Value::decode(&longer).is_err(), "{}", v.name);
@@ -135,8 +173,15 @@ fn codes_say_what_the_host_says() {
             .find_map(|l| l.trim().strip_suffix(&format!("= \"{}\"", code.code)))
             .unwrap_or_else(|| panic!("the host does not know {}", code.code));
         let name = constant.split_whitespace().next().unwrap();
-        let row = table.lines().find(|l| l.trim().starts_with(&format!("{{{name}, "))).unwrap();
+        let row = table
+            .lines()
+            .find(|l| l.trim().starts_with(&format!("{{{name}, ")))
+            .unwrap();
         let end = format!("\"{}\", {}}},", code.hint, code.retryable);
-        assert!(row.ends_with(&end), "{}: the host has\n{row}\nthe SDK has\n{end}", code.code);
+        assert!(
+            row.ends_with(&end),
+            "{}: the host has\n{row}\nthe SDK has\n{end}",
+            code.code
+        );
     }
 }

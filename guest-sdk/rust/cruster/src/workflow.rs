@@ -80,24 +80,39 @@ where
             codec::encode(&what, &response)
         });
         match value {
-            Ok(value) => Outcome { error: None, value: Some(value) },
+            Ok(value) => Outcome {
+                error: None,
+                value: Some(value),
+            },
             Err(e) => {
                 let fault = e.of_workflow(&core.interrupt_reason().unwrap_or_default());
-                Outcome { error: Some(Box::new(fault)), value: None }
+                Outcome {
+                    error: Some(fault),
+                    value: None,
+                }
             }
         }
     })
 }
 
 /// Answers the key of a request with a key function.
-pub fn derive_key<W: Workflow, K: Serialize>(body: &[u8], key: impl FnOnce(&W::Request) -> K) -> Outcome {
+pub fn derive_key<W: Workflow, K: Serialize>(
+    body: &[u8],
+    key: impl FnOnce(&W::Request) -> K,
+) -> Outcome {
     let request = match decode_request::<W::Request>(W::NAME, body) {
         Ok(request) => request,
         Err(outcome) => return outcome,
     };
     match encode_key(&key(&request)) {
-        Ok(value) => Outcome { error: None, value: Some(value) },
-        Err(e) => Outcome { error: Some(Box::new(e.under(&codes::KEY_FUNCTION))), value: None },
+        Ok(value) => Outcome {
+            error: None,
+            value: Some(value),
+        },
+        Err(e) => Outcome {
+            error: Some(e.under(&codes::KEY_FUNCTION)),
+            value: None,
+        },
     }
 }
 
@@ -108,6 +123,9 @@ fn encode_key<K: Serialize>(key: &K) -> Result<Vec<u8>> {
 fn decode_request<T: DeserializeOwned>(name: &str, body: &[u8]) -> std::result::Result<T, Outcome> {
     codec::decode(body).map_err(|e| {
         let fault = codes::BAD_INPUT.fault(format!("the request does not fit {name}: {e}"));
-        Outcome { error: Some(Box::new(fault)), value: None }
+        Outcome {
+            error: Some(fault),
+            value: None,
+        }
     })
 }

@@ -17,8 +17,14 @@ const _: () = {
         fn schema() -> ::cruster::schema::Shape {
             ::cruster::schema::Shape::guarded::<Self>(|| {
                 ::cruster::schema::Shape::structure(::std::vec![
-                    ::cruster::schema::Field::required("id", <String as ::cruster::Schema>::schema()),
-                    ::cruster::schema::Field::required("cents", <u64 as ::cruster::Schema>::schema()),
+                    ::cruster::schema::Field::required(
+                        "id",
+                        <String as ::cruster::Schema>::schema()
+                    ),
+                    ::cruster::schema::Field::required(
+                        "cents",
+                        <u64 as ::cruster::Schema>::schema()
+                    ),
                 ])
             })
         }
@@ -116,10 +122,13 @@ const _: () = {
                 },
                 timeout: 0,
                 run: |attempt| {
-                    ::cruster::__private::run_activity(attempt, |cx, input: __ChargeInput| async move {
-                        let __ChargeInput { card, cents } = input;
-                        __PaymentsAttempt { cx }.charge(card, cents).await
-                    })
+                    ::cruster::__private::run_activity(
+                        attempt,
+                        |cx, input: __ChargeInput| async move {
+                            let __ChargeInput { card, cents } = input;
+                            __PaymentsAttempt { cx }.charge(card, cents).await
+                        },
+                    )
                 },
             }];
         type Calls<Inner: ::cruster::InWorkflow> = __PaymentsCalls<Inner>;
@@ -160,8 +169,9 @@ const _: () = {
         inner: __ProcessOrderLayers,
     }
 
-    type __ProcessOrderLayers =
-        <Payments as ::cruster::ActivityGroup>::Calls<::cruster::__private::WorkflowContext<ProcessOrder>>;
+    type __ProcessOrderLayers = <Payments as ::cruster::ActivityGroup>::Calls<
+        ::cruster::__private::WorkflowContext<ProcessOrder>,
+    >;
 
     impl ::core::ops::Deref for __ProcessOrderRun {
         type Target = __ProcessOrderLayers;
@@ -178,14 +188,19 @@ const _: () = {
 
     impl __ProcessOrderRun {
         async fn execute(&self, order: Order) -> Result<String, Error> {
-            let reserved = self.reserve(vec![ProcessOrder::label(&order.id)]).retries(1).await?;
+            let reserved = self
+                .reserve(vec![ProcessOrder::label(&order.id)])
+                .retries(1)
+                .await?;
             self.sleep(Duration::from_secs(3600)).await?;
             let charge = self.helper(order.cents * u64::from(reserved)).await?;
             Ok(charge)
         }
 
         async fn helper(&self, cents: u64) -> Result<String, Error> {
-            self.charge("visa".to_owned(), cents).await.context("charge")
+            self.charge("visa".to_owned(), cents)
+                .await
+                .context("charge")
         }
 
         pub fn reserve(&self, items: Vec<String>) -> ::cruster::ActivityCall<u32> {
@@ -222,39 +237,54 @@ const _: () = {
         const NAME: &'static str = "ProcessOrder";
         type Request = Order;
         type Response = String;
-        const DEFINITION: ::cruster::__private::WorkflowDefinition = ::cruster::__private::WorkflowDefinition {
-            name: "ProcessOrder",
-            key: ::cruster::__private::KeyMode::FunctionRaw,
-            input: <Order as ::cruster::Schema>::schema,
-            output: <String as ::cruster::Schema>::schema,
-            run: |start| {
-                ::cruster::__private::run_workflow::<ProcessOrder, _, _>(start, |cx, request| async move {
-                    let run = __ProcessOrderRun { inner: <Payments as ::cruster::ActivityGroup>::calls(cx) };
-                    run.execute(request).await
-                })
-            },
-            key_fn: ::core::option::Option::Some(|body| {
-                ::cruster::__private::derive_key::<ProcessOrder, String>(body, |order: &Order| order.id.clone())
-            }),
-            activities: &[::cruster::__private::ActivityDefinition {
-                name: "reserve",
-                origin: ::core::concat!(::core::module_path!(), "::ProcessOrder::reserve"),
-                input: <Vec<String> as ::cruster::Schema>::schema,
-                output: <u32 as ::cruster::Schema>::schema,
-                retry: ::cruster::__private::RetryPolicy {
-                    retries: 3,
-                    backoff: ::core::option::Option::Some(::cruster::__private::Backoff::__of(true, 1_000_000_000)),
-                    jitter: 0.0,
+        const DEFINITION: ::cruster::__private::WorkflowDefinition =
+            ::cruster::__private::WorkflowDefinition {
+                name: "ProcessOrder",
+                key: ::cruster::__private::KeyMode::FunctionRaw,
+                input: <Order as ::cruster::Schema>::schema,
+                output: <String as ::cruster::Schema>::schema,
+                run: |start| {
+                    ::cruster::__private::run_workflow::<ProcessOrder, _, _>(
+                        start,
+                        |cx, request| async move {
+                            let run = __ProcessOrderRun {
+                                inner: <Payments as ::cruster::ActivityGroup>::calls(cx),
+                            };
+                            run.execute(request).await
+                        },
+                    )
                 },
-                timeout: 30_000_000_000,
-                run: |attempt| {
-                    ::cruster::__private::run_activity(attempt, |cx, input: Vec<String>| async move {
-                        __ProcessOrderAttempt { cx }.reserve(input).await
-                    })
-                },
-            }],
-            groups: &[<Payments as ::cruster::ActivityGroup>::ACTIVITIES],
-        };
+                key_fn: ::core::option::Option::Some(|body| {
+                    ::cruster::__private::derive_key::<ProcessOrder, String>(
+                        body,
+                        |order: &Order| order.id.clone(),
+                    )
+                }),
+                activities: &[::cruster::__private::ActivityDefinition {
+                    name: "reserve",
+                    origin: ::core::concat!(::core::module_path!(), "::ProcessOrder::reserve"),
+                    input: <Vec<String> as ::cruster::Schema>::schema,
+                    output: <u32 as ::cruster::Schema>::schema,
+                    retry: ::cruster::__private::RetryPolicy {
+                        retries: 3,
+                        backoff: ::core::option::Option::Some(::cruster::__private::Backoff::__of(
+                            true,
+                            1_000_000_000,
+                        )),
+                        jitter: 0.0,
+                    },
+                    timeout: 30_000_000_000,
+                    run: |attempt| {
+                        ::cruster::__private::run_activity(
+                            attempt,
+                            |cx, input: Vec<String>| async move {
+                                __ProcessOrderAttempt { cx }.reserve(input).await
+                            },
+                        )
+                    },
+                }],
+                groups: &[<Payments as ::cruster::ActivityGroup>::ACTIVITIES],
+            };
     }
 };
 
@@ -263,17 +293,32 @@ cruster::module! { workflows: [ProcessOrder] }
 #[test]
 fn the_manifest_names_everything() {
     let manifest = MODULE.manifest();
-    let activities: Vec<String> = manifest.activities.unwrap().into_iter().map(|a| a.name).collect();
+    let activities: Vec<String> = manifest
+        .activities
+        .unwrap()
+        .into_iter()
+        .map(|a| a.name)
+        .collect();
     assert_eq!(activities, ["Payments.charge", "reserve"]);
     assert_eq!(manifest.workflows.unwrap()[0].key, "function_raw");
 }
 
 #[test]
 fn the_workflow_runs() {
-    let run = Test::new(&MODULE).run::<ProcessOrder>(Order { id: "42".into(), cents: 300 });
+    let run = Test::new(&MODULE).run::<ProcessOrder>(Order {
+        id: "42".into(),
+        cents: 300,
+    });
     assert_eq!(run.result.unwrap(), "1:visa:300");
     assert_eq!(run.history.execution, "test/ProcessOrder/42");
-    assert_eq!(run.history.steps(), ["activity reserve", "sleep 3600s", "activity Payments.charge"]);
+    assert_eq!(
+        run.history.steps(),
+        [
+            "activity reserve",
+            "sleep 3600s",
+            "activity Payments.charge"
+        ]
+    );
     // One retry after a second, and the sleep.
     assert_eq!(run.history.duration(), Duration::from_secs(3601));
     run.history.replay().unwrap();

@@ -6,7 +6,8 @@
 
 use serde::de::value::SeqDeserializer;
 use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor,
+    DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess,
+    VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
 
@@ -27,12 +28,18 @@ impl<'de> Decoder<'_, 'de> {
     fn visit_list<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
         self.0.enter()?;
         let left = self.0.array()?;
-        let mut elements = Elements { reader: &mut *self.0, left, at: 0 };
+        let mut elements = Elements {
+            reader: &mut *self.0,
+            left,
+            at: 0,
+        };
         let value = visitor.visit_seq(&mut elements)?;
         let left = elements.left;
         self.0.leave();
         if left > 0 {
-            return Err(serde::de::Error::custom(format_args!("{left} elements too many")));
+            return Err(serde::de::Error::custom(format_args!(
+                "{left} elements too many"
+            )));
         }
         Ok(value)
     }
@@ -40,7 +47,11 @@ impl<'de> Decoder<'_, 'de> {
     fn visit_entries<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
         self.0.enter()?;
         let left = self.0.map()?;
-        let value = visitor.visit_map(Entries { reader: &mut *self.0, left, key: None })?;
+        let value = visitor.visit_map(Entries {
+            reader: &mut *self.0,
+            left,
+            key: None,
+        })?;
         self.0.leave();
         Ok(value)
     }
@@ -78,7 +89,11 @@ impl<'de> Deserializer<'de> for Decoder<'_, 'de> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
-        if self.0.nil() { visitor.visit_none() } else { visitor.visit_some(self) }
+        if self.0.nil() {
+            visitor.visit_none()
+        } else {
+            visitor.visit_some(self)
+        }
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
@@ -102,10 +117,18 @@ impl<'de> Deserializer<'de> for Decoder<'_, 'de> {
         visitor: V,
     ) -> Decoded<V::Value> {
         // Nil is a struct only if that has nothing in it.
-        if fields.is_empty() { self.deserialize_map(visitor) } else { self.deserialize_any(visitor) }
+        if fields.is_empty() {
+            self.deserialize_map(visitor)
+        } else {
+            self.deserialize_any(visitor)
+        }
     }
 
-    fn deserialize_unit_struct<V: Visitor<'de>>(self, _name: &'static str, visitor: V) -> Decoded<V::Value> {
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Decoded<V::Value> {
         match self.peek()? {
             0x80 | 0x90 => {
                 self.0.head()?;
@@ -115,7 +138,11 @@ impl<'de> Deserializer<'de> for Decoder<'_, 'de> {
         }
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Decoded<V::Value> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Decoded<V::Value> {
         if name == EXTENSION {
             return self.deserialize_any(visitor);
         }
@@ -174,7 +201,9 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
         self.left -= 1;
         self.at += 1;
         let at = self.at - 1;
-        seed.deserialize(Decoder(self.reader)).map(Some).map_err(|e| e.within(&format!("[{at}]")))
+        seed.deserialize(Decoder(self.reader))
+            .map(Some)
+            .map_err(|e| e.within(&format!("[{at}]")))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -201,7 +230,9 @@ impl<'de> MapAccess<'de> for Entries<'_, 'de> {
             Some(0xa0..=0xbf | 0xd9..=0xdb) => {
                 let key = self.reader.str()?;
                 self.key = Some(key);
-                return seed.deserialize(serde::de::value::BorrowedStrDeserializer::new(key)).map(Some);
+                return seed
+                    .deserialize(serde::de::value::BorrowedStrDeserializer::new(key))
+                    .map(Some);
             }
             _ => None,
         };
@@ -209,10 +240,11 @@ impl<'de> MapAccess<'de> for Entries<'_, 'de> {
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Decoded<V::Value> {
-        seed.deserialize(Decoder(self.reader)).map_err(|e| match self.key {
-            Some(key) => e.within(&format!(".{key}")),
-            None => e.within("[…]"),
-        })
+        seed.deserialize(Decoder(self.reader))
+            .map_err(|e| match self.key {
+                Some(key) => e.within(&format!(".{key}")),
+                None => e.within("[…]"),
+            })
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -248,7 +280,11 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
         Decoder(self.0).deserialize_seq(visitor)
     }
 
-    fn struct_variant<V: Visitor<'de>>(self, _fields: &'static [&'static str], visitor: V) -> Decoded<V::Value> {
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Decoded<V::Value> {
         Decoder(self.0).deserialize_map(visitor)
     }
 }
@@ -270,7 +306,9 @@ impl<'de> Deserializer<'de> for Extension<'de> {
     type Error = DecodeError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
-        visitor.visit_seq(SeqDeserializer::new([Part::Kind(self.kind), Part::Data(self.data)].into_iter()))
+        visitor.visit_seq(SeqDeserializer::new(
+            [Part::Kind(self.kind), Part::Data(self.data)].into_iter(),
+        ))
     }
 
     forward_to_deserialize_any! {

@@ -34,12 +34,18 @@ impl std::error::Error for DecodeError {}
 
 impl serde::de::Error for DecodeError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        DecodeError { path: String::new(), message: message.to_string() }
+        DecodeError {
+            path: String::new(),
+            message: message.to_string(),
+        }
     }
 }
 
 impl From<Malformed> for DecodeError {
     fn from(m: Malformed) -> Self {
-        DecodeError { path: String::new(), message: m.0.to_owned() }
+        DecodeError {
+            path: String::new(),
+            message: m.0.to_owned(),
+        }
     }
 }

@@ -31,9 +31,10 @@ pub(crate) fn attempt(run: &Rc<Run>, op: u32, activity: wire::Activity, n: u32) 
         Some(fault) if fault.retryable && n <= activity.retry.retries => {
             let again = run.clone();
             let delay = took + backoff(&activity.retry, n);
-            run.world().after(delay, move || attempt(&again, op, activity, n + 1));
+            run.world()
+                .after(delay, move || attempt(&again, op, activity, n + 1));
         }
-        Some(fault) => run.deliver(took, op, Err(*fault)),
+        Some(fault) => run.deliver(took, op, Err(fault)),
         None => run.deliver(took, op, Ok(outcome.value.unwrap_or_default())),
     }
 }
@@ -48,7 +49,11 @@ fn try_once(run: &Run, op: u32, activity: &wire::Activity, n: u32) -> (Outcome, 
         let message = format!("activity {name} took longer than {limit:?}");
         return (failed(codes::ACTIVITY_TIMEOUT.fault(message)), limit);
     }
-    let host = Rc::new(AttemptHost { world: world.clone(), activity: name.clone(), open: Cell::new(false) });
+    let host = Rc::new(AttemptHost {
+        world: world.clone(),
+        activity: name.clone(),
+        open: Cell::new(false),
+    });
     let invocation = Invocation {
         attempt: i64::from(n),
         body: activity.input.clone(),
@@ -65,16 +70,26 @@ fn try_once(run: &Run, op: u32, activity: &wire::Activity, n: u32) -> (Outcome, 
 }
 
 fn perform(world: &World, attempt: Attempt, name: &str) -> Outcome {
-    let performed = catch_unwind(AssertUnwindSafe(|| match world.config.activities.get(name) {
-        Some(stub) => (stub.borrow_mut())(attempt),
-        None => match world.module.activity(name) {
-            Some(activity) => (activity.run)(attempt),
-            None => failed(codes::UNKNOWN_ACTIVITY.fault(format!("the module has no activity {name:?}"))),
-        },
+    let performed = catch_unwind(AssertUnwindSafe(|| {
+        match world.config.activities.get(name) {
+            Some(stub) => (stub.borrow_mut())(attempt),
+            None => match world.module.activity(name) {
+                Some(activity) => (activity.run)(attempt),
+                None => failed(
+                    codes::UNKNOWN_ACTIVITY.fault(format!("the module has no activity {name:?}")),
+                ),
+            },
+        }
     }));
     performed.unwrap_or_else(|panic| {
-        let words = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
-        let message = format!("activity {name} panicked: {}", words.unwrap_or("it did not say why"));
+        let words = panic
+            .downcast_ref::<&str>()
+            .copied()
+            .or(panic.downcast_ref::<String>().map(String::as_str));
+        let message = format!(
+            "activity {name} panicked: {}",
+            words.unwrap_or("it did not say why")
+        );
         failed(codes::ACTIVITY_CRASHED.fault(message))
     })
 }
@@ -85,7 +100,11 @@ fn backoff(retry: &wire::Retry, n: u32) -> Duration {
         Ok(base) if base > 0 => Duration::from_nanos(base),
         _ => DEFAULT_BACKOFF,
     };
-    let factor = if retry.backoff == "constant" { 1 } else { 1u32.checked_shl(n - 1).unwrap_or(u32::MAX).max(1) };
+    let factor = if retry.backoff == "constant" {
+        1
+    } else {
+        1u32.checked_shl(n - 1).unwrap_or(u32::MAX).max(1)
+    };
     base.saturating_mul(factor).min(MAX_BACKOFF)
 }
 
@@ -100,7 +119,13 @@ struct AttemptHost {
 impl AttemptHost {
     /// Commits or rolls back.
     fn end(&self, outcome: Outcome) -> Outcome {
-        let Some(database) = self.world.config.database.as_ref().filter(|_| self.open.get()) else {
+        let Some(database) = self
+            .world
+            .config
+            .database
+            .as_ref()
+            .filter(|_| self.open.get())
+        else {
             return outcome;
         };
         let mut database = database.borrow_mut();
@@ -114,32 +139,49 @@ impl AttemptHost {
         }
     }
 
-    fn answer(&self, name: &str, body: &[u8]) -> Result<Result<Vec<u8>, Fault>, Malformed> {
+    fn answer(&self, name: &str, body: &[u8]) -> Result<Result<Vec<u8>, Box<Fault>>, Malformed> {
         Ok(match name {
             "config" => {
                 let request = wire::ConfigRequest::decode(body)?;
                 let value = self.world.config.config.get(&request.name).cloned();
-                Ok(wire::ConfigReply { found: value.is_some(), value: value.unwrap_or_default() }.encode())
+                Ok(wire::ConfigReply {
+                    found: value.is_some(),
+                    value: value.unwrap_or_default(),
+                }
+                .encode())
             }
             "http" => self.http(wire::HTTPRequest::decode(body)?),
             _ => self.sql(name, &wire::SQL::decode(body)?)?,
         })
     }
 
-    fn http(&self, request: wire::HTTPRequest) -> Result<Vec<u8>, Fault> {
+    fn http(&self, request: wire::HTTPRequest) -> Result<Vec<u8>, Box<Fault>> {
         let what = format!("{} {}", request.method, request.url);
         if self.open.get() {
-            let message = format!("{what} was called while the transaction of {} is open", self.activity);
+            let message = format!(
+                "{what} was called while the transaction of {} is open",
+                self.activity
+            );
             return Err(codes::HTTP_IN_TX.fault(message));
         }
-        let Some(handler) = &self.world.config.http else { return Err(self.missing("HTTP", "Test::http")) };
+        let Some(handler) = &self.world.config.http else {
+            return Err(self.missing("HTTP", "Test::http"));
+        };
         let answer = (handler.borrow_mut())(HttpRequest::from_wire(request));
         answer.map(|a| a.into_wire().encode()).map_err(|e| {
-            if e.code().is_empty() { codes::HTTP_FAILED.fault(format!("{what}: {e}")) } else { e.of_activity() }
+            if e.code().is_empty() {
+                codes::HTTP_FAILED.fault(format!("{what}: {e}"))
+            } else {
+                e.of_activity()
+            }
         })
     }
 
-    fn sql(&self, call: &str, statement: &wire::SQL) -> Result<Result<Vec<u8>, Fault>, Malformed> {
+    fn sql(
+        &self,
+        call: &str,
+        statement: &wire::SQL,
+    ) -> Result<Result<Vec<u8>, Box<Fault>>, Malformed> {
         let Some(database) = &self.world.config.database else {
             return Ok(Err(self.missing("SQL", "Test::sql")));
         };
@@ -148,7 +190,9 @@ impl AttemptHost {
             None => Vec::new(),
         };
         let mut database = database.borrow_mut();
-        Ok(self.run_statement(&mut **database, call, &statement.query, &params).map_err(|e| sql_fault(&e)))
+        Ok(self
+            .run_statement(&mut **database, call, &statement.query, &params)
+            .map_err(|e| sql_fault(&e)))
     }
 
     fn run_statement(
@@ -166,31 +210,40 @@ impl AttemptHost {
             return Ok(wire::ExecReply { rows_affected }.encode());
         }
         let rows = database.query(sql, params)?;
-        Ok(wire::QueryReply { columns: rows.columns, rows: rows.rows }.encode())
+        Ok(wire::QueryReply {
+            columns: rows.columns,
+            rows: rows.rows,
+        }
+        .encode())
     }
 
     /// Says what a test has to bring along.
-    fn missing(&self, what: &str, option: &str) -> Fault {
-        let message = format!("activity {} uses {what}, which the test does not provide", self.activity);
+    fn missing(&self, what: &str, option: &str) -> Box<Fault> {
+        let message = format!(
+            "activity {} uses {what}, which the test does not provide",
+            self.activity
+        );
         let mut fault = codes::WRONG_CONTEXT.fault(message);
-        fault.hint = format!("Replace the activity with Test::stub, or provide {what} with {option}.");
+        fault.hint =
+            format!("Replace the activity with Test::stub, or provide {what} with {option}.");
         fault
     }
 }
 
 /// What the database refused.
-fn sql_fault(e: &Error) -> Fault {
+fn sql_fault(e: &Error) -> Box<Fault> {
     codes::SQL.fault(e.to_string())
 }
 
 impl Host for AttemptHost {
-    fn issue(&self, call: &'static Call, _: &[u8]) -> Result<u32, Fault> {
+    fn issue(&self, call: &'static Call, _: &[u8]) -> Result<u32, Box<Fault>> {
         Err(codes::WRONG_CONTEXT.fault(format!("{} was called in an activity", call.name)))
     }
 
     fn cancel(&self, _: u32) {}
 
-    fn perform(&self, call: &'static Call, body: &[u8]) -> Result<Vec<u8>, Fault> {
-        self.answer(call.name, body).unwrap_or_else(|e| Err(codes::BAD_BODY.fault(e.to_string())))
+    fn perform(&self, call: &'static Call, body: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
+        self.answer(call.name, body)
+            .unwrap_or_else(|e| Err(codes::BAD_BODY.fault(e.to_string())))
     }
 }

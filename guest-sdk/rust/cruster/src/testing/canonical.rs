@@ -31,7 +31,10 @@ fn sort(value: &mut Value) -> Result<(), Malformed> {
                 sort(v)?;
             }
             entries.sort_by(|(a, _), (b, _)| order(a, b));
-            if entries.windows(2).any(|pair| order(&pair[0].0, &pair[1].0) == Ordering::Equal) {
+            if entries
+                .windows(2)
+                .any(|pair| order(&pair[0].0, &pair[1].0) == Ordering::Equal)
+            {
                 return Err(Malformed("a map has a key twice"));
             }
         }

@@ -36,7 +36,10 @@ pub struct Rows {
 impl Rows {
     /// No rows of these columns; [`row`](Rows::row) adds some.
     pub fn new<'a>(columns: impl IntoIterator<Item = &'a str>) -> Self {
-        Rows { columns: columns.into_iter().map(str::to_owned).collect(), ..Rows::default() }
+        Rows {
+            columns: columns.into_iter().map(str::to_owned).collect(),
+            ..Rows::default()
+        }
     }
 
     /// Adds a row.
@@ -47,14 +50,21 @@ impl Rows {
     #[must_use]
     pub fn row(mut self, values: impl crate::Params) -> Self {
         let values = values.into_values();
-        assert_eq!(values.len(), self.columns.len(), "a row needs a value for each column");
+        assert_eq!(
+            values.len(),
+            self.columns.len(),
+            "a row needs a value for each column"
+        );
         self.rows.push(values);
         self
     }
 
     /// What a statement answers that is no query: how many rows it changed.
     pub fn affected(n: u64) -> Self {
-        Rows { affected: n, ..Rows::default() }
+        Rows {
+            affected: n,
+            ..Rows::default()
+        }
     }
 }
 

@@ -69,7 +69,9 @@ impl History {
     /// out.
     pub fn steps(&self) -> Vec<String> {
         let step = |event: &Event| match &event.what {
-            Happening::Issued { kind, name, .. } if kind != "interrupted" => Some(format!("{kind} {name}")),
+            Happening::Issued { kind, name, .. } if kind != "interrupted" => {
+                Some(format!("{kind} {name}"))
+            }
             _ => None,
         };
         self.events.iter().filter_map(step).collect()
@@ -77,7 +79,9 @@ impl History {
 
     /// How long the execution took, in virtual time.
     pub fn duration(&self) -> Duration {
-        self.events.last().map_or(Duration::ZERO, |last| last.time - self.start)
+        self.events
+            .last()
+            .map_or(Duration::ZERO, |last| last.time - self.start)
     }
 
     /// Runs the workflow again, delivers what was delivered then, and fails if the
@@ -96,10 +100,14 @@ impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let op = self.op;
         match &self.what {
-            Happening::Issued { kind, name, .. } if name.is_empty() => write!(f, "issued {op} {kind}"),
+            Happening::Issued { kind, name, .. } if name.is_empty() => {
+                write!(f, "issued {op} {kind}")
+            }
             Happening::Issued { kind, name, .. } => write!(f, "issued {op} {kind} {name}"),
             Happening::Canceled => write!(f, "canceled {op}"),
-            Happening::Delivered { error: Some(error), .. } => write!(f, "delivered {op}: {error}"),
+            Happening::Delivered {
+                error: Some(error), ..
+            } => write!(f, "delivered {op}: {error}"),
             Happening::Delivered { .. } => write!(f, "delivered {op}"),
         }
     }

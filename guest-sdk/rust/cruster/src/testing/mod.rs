@@ -1,17 +1,44 @@
 //! Runs workflows in a plain `cargo test`: no host, no WebAssembly, no waiting.
 //!
-//! ```ignore
+//! ```
+//! use cruster::prelude::*;
 //! use cruster::testing::Test;
 //!
-//! #[test]
-//! fn an_order_is_charged() {
-//!     let run = Test::new(&MODULE)
-//!         .stub("charge", |_, order: Order| Ok(format!("ch_{}", order.id)))
-//!         .run::<ProcessOrder>(Order { id: "42".into() });
-//!     assert_eq!(run.result.unwrap(), "ch_42");
-//!     assert_eq!(run.history.steps(), ["activity charge", "sleep 3600s"]);
-//!     run.history.replay().unwrap();
+//! #[workflow]
+//! pub struct ProcessOrder;
+//!
+//! #[workflow_impl(key = |id: &String| id.clone(), hash = false)]
+//! impl ProcessOrder {
+//!     async fn execute(&self, id: String) -> Result<String, Error> {
+//!         let charge = self.charge(id).await?;
+//!         self.sleep(Duration::from_secs(3600)).await?;
+//!         Ok(charge)
+//!     }
+//!
+//!     #[activity(retries = 3)]
+//!     async fn charge(&self, id: String) -> Result<String, Error> {
+//!         self.transaction().execute("INSERT INTO charges (id) VALUES ($1)", (&id,))?;
+//!         Ok(id)
+//!     }
 //! }
+//!
+//! cruster::module! { workflows: [ProcessOrder] }
+//!
+//! // In a test:
+//! # fn main() {
+//! let run = Test::new(&MODULE)
+//!     .stub("charge", |cx, id: String| match cx.attempt() {
+//!         1 => Err(cruster::err!("busy", "the terminal is busy")),
+//!         _ => Ok(format!("ch_{id}")),
+//!     })
+//!     .run::<ProcessOrder>("42".to_owned());
+//!
+//! assert_eq!(run.result.unwrap(), "ch_42");
+//! assert_eq!(run.history.execution, "test/ProcessOrder/42");
+//! assert_eq!(run.history.steps(), ["activity charge", "sleep 3600s"]);
+//! assert_eq!(run.history.duration(), Duration::from_secs(3601));
+//! run.history.replay().unwrap();
+//! # }
 //! ```
 //!
 //! The workflow runs on the same executor as inside a module. What surrounds it
@@ -91,7 +118,10 @@ impl Test {
     /// A test with the workflows and activities of a module.
     pub fn new(module: &'static Module) -> Self {
         logging::init();
-        Test { module, config: Config::default() }
+        Test {
+            module,
+            config: Config::default(),
+        }
     }
 
     /// Runs a workflow to its end.
@@ -103,7 +133,7 @@ impl Test {
         let body = run::encode(&format!("the request of {}", W::NAME), &request);
         let (outcome, history) = World::new(self.module, self.config).execute(W::NAME, body);
         let result = match outcome.error {
-            Some(fault) => Err(Error::of_execution(*fault)),
+            Some(fault) => Err(Error::of_execution(fault)),
             None => codec::decode(&outcome.value.unwrap_or_default())
                 .map_err(|e| Error::message_only(format!("the result of {}: {e}", W::NAME))),
         };
@@ -136,7 +166,9 @@ impl Test {
                 async { result }
             })
         };
-        self.config.activities.insert(activity.to_owned(), RefCell::new(Box::new(run)));
+        self.config
+            .activities
+            .insert(activity.to_owned(), RefCell::new(Box::new(run)));
         self
     }
 
@@ -155,8 +187,16 @@ impl Test {
     fn check_activity(&self, name: &str) {
         if self.module.activity(name).is_none() {
             let manifest = self.module.manifest();
-            let names: Vec<String> = manifest.activities.into_iter().flatten().map(|a| a.name).collect();
-            panic!("the module has no activity {name:?}; it has {}", names.join(", "));
+            let names: Vec<String> = manifest
+                .activities
+                .into_iter()
+                .flatten()
+                .map(|a| a.name)
+                .collect();
+            panic!(
+                "the module has no activity {name:?}; it has {}",
+                names.join(", ")
+            );
         }
     }
 
@@ -174,15 +214,26 @@ impl Test {
         let name = workflow.to_owned();
         let run = move |body: &[u8]| {
             let request = codec::decode(body).map_err(|e| {
-                Error::with_code(&codes::BAD_INPUT, format!("the request does not fit the stub of {name}: {e}"))
+                Error::with_code(
+                    &codes::BAD_INPUT,
+                    format!("the request does not fit the stub of {name}: {e}"),
+                )
             });
             let what = format!("the result of the stub of {name}");
-            match request.and_then(&mut stub).and_then(|response| codec::encode(&what, &response)) {
-                Ok(value) => Outcome { error: None, value: Some(value) },
+            match request
+                .and_then(&mut stub)
+                .and_then(|response| codec::encode(&what, &response))
+            {
+                Ok(value) => Outcome {
+                    error: None,
+                    value: Some(value),
+                },
                 Err(e) => failed(e.of_workflow("")),
             }
         };
-        self.config.workflows.insert(workflow.to_owned(), Rc::new(RefCell::new(Box::new(run))));
+        self.config
+            .workflows
+            .insert(workflow.to_owned(), Rc::new(RefCell::new(Box::new(run))));
         self
     }
 
@@ -193,7 +244,10 @@ impl Test {
     }
 
     /// Answers the HTTP calls of activities.
-    pub fn http(mut self, handler: impl FnMut(HttpRequest) -> Result<HttpResponse> + 'static) -> Self {
+    pub fn http(
+        mut self,
+        handler: impl FnMut(HttpRequest) -> Result<HttpResponse> + 'static,
+    ) -> Self {
         self.config.http = Some(RefCell::new(Box::new(handler)));
         self
     }
@@ -219,20 +273,38 @@ impl Test {
 
     /// Resolves a deferred of the execution from outside, at a virtual time after
     /// its start.
-    pub fn resolve_after<T: Serialize>(self, time: Duration, deferred: Deferred<T>, value: T) -> Self {
+    pub fn resolve_after<T: Serialize>(
+        self,
+        time: Duration,
+        deferred: Deferred<T>,
+        value: T,
+    ) -> Self {
         let name = deferred.name();
         let value = run::encode(&format!("the value of deferred {name}"), &value);
-        let result = Delivery { error: None, op: 0, value: Some(value) };
+        let result = Delivery {
+            error: None,
+            op: 0,
+            value: Some(value),
+        };
         self.outside(time, move |run| {
             run.settle(name, result.clone());
         })
     }
 
     /// Rejects a deferred of the execution from outside.
-    pub fn reject_after<T>(self, time: Duration, deferred: Deferred<T>, error: impl Into<Error>) -> Self {
+    pub fn reject_after<T>(
+        self,
+        time: Duration,
+        deferred: Deferred<T>,
+        error: impl Into<Error>,
+    ) -> Self {
         let name = deferred.name();
         let fault = error.into().under(&codes::DEFERRED_REJECTED);
-        let result = Delivery { error: Some(Box::new(fault)), op: 0, value: None };
+        let result = Delivery {
+            error: Some(fault),
+            op: 0,
+            value: None,
+        };
         self.outside(time, move |run| {
             run.settle(name, result.clone());
         })
@@ -245,7 +317,10 @@ impl Test {
     }
 
     fn outside(mut self, after: Duration, apply: impl Fn(&run::Run) + 'static) -> Self {
-        self.config.outside.push(Outside { after, apply: Rc::new(apply) });
+        self.config.outside.push(Outside {
+            after,
+            apply: Rc::new(apply),
+        });
         self
     }
 }

@@ -32,7 +32,9 @@ pub(crate) fn replay(history: &History) -> Result<(), String> {
         Started::Over(outcome) => Some(outcome),
         Started::Workflow(execution) => {
             while execution.outcome().is_none() {
-                let Some(resume) = replayer.next_delivery() else { break };
+                let Some(resume) = replayer.next_delivery() else {
+                    break;
+                };
                 execution.resume(resume);
             }
             execution.outcome()
@@ -55,10 +57,17 @@ impl Replayer {
     /// Notes the first difference.
     fn differ(&self, now: &str) {
         let at = self.next.get();
-        let then = self.history.events.get(at).map_or("the end of the history".to_owned(), ToString::to_string);
+        let then = self
+            .history
+            .events
+            .get(at)
+            .map_or("the end of the history".to_owned(), ToString::to_string);
         let execution = &self.history.execution;
         self.problem.borrow_mut().get_or_insert_with(|| {
-            format!("{execution} is not deterministic: event {}\n  then: {then}\n  now:  {now}", at + 1)
+            format!(
+                "{execution} is not deterministic: event {}\n  then: {then}\n  now:  {now}",
+                at + 1
+            )
         });
     }
 
@@ -86,8 +95,15 @@ impl Replayer {
             return None;
         };
         self.next.set(self.next.get() + 1);
-        let delivery = Delivery { error: fault.clone(), op: event.op, value: value.clone() };
-        Some(Resume { deliveries: vec![delivery], time: event.time.unix_nanos() })
+        let delivery = Delivery {
+            error: fault.clone(),
+            op: event.op,
+            value: value.clone(),
+        };
+        Some(Resume {
+            deliveries: vec![delivery],
+            time: event.time.unix_nanos(),
+        })
     }
 
     fn conclude(&self, ended: Option<Outcome>) {
@@ -96,9 +112,15 @@ impl Replayer {
             _ if self.failed() => {}
             None if waited_for_ever(then) => {}
             None => self.differ("the workflow waits"),
-            Some(_) if self.next.get() < self.history.events.len() => self.differ("the workflow is over"),
+            Some(_) if self.next.get() < self.history.events.len() => {
+                self.differ("the workflow is over")
+            }
             Some(now) if !same_outcome(&now, then) => {
-                self.differ(&format!("the workflow ended with {} instead of {}", render(&now), render(then)));
+                self.differ(&format!(
+                    "the workflow ended with {} instead of {}",
+                    render(&now),
+                    render(then)
+                ));
             }
             Some(_) => {}
         }
@@ -106,36 +128,47 @@ impl Replayer {
 }
 
 impl Host for Replayer {
-    fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Fault> {
+    fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Box<Fault>> {
         self.ops.set(self.ops.get() + 1);
-        let same = |_: u32, what: &Happening| {
-            matches!(what, Happening::Issued { kind, body: then, .. } if kind == call.name && canonical::same(then, body))
-        };
+        let same = |_: u32, what: &Happening| matches!(what, Happening::Issued { kind, body: then, .. } if kind == call.name && canonical::same(then, body));
         Ok(self.expect(same).unwrap_or_else(|| {
             let value = Value::decode(body).unwrap_or_default();
-            self.differ(&format!("issued {} {} {value:?}", self.ops.get(), call.name));
+            self.differ(&format!(
+                "issued {} {} {value:?}",
+                self.ops.get(),
+                call.name
+            ));
             self.ops.get()
         }))
     }
 
     fn cancel(&self, op: u32) {
-        if self.expect(|then, what| then == op && matches!(what, Happening::Canceled)).is_none() {
+        if self
+            .expect(|then, what| then == op && matches!(what, Happening::Canceled))
+            .is_none()
+        {
             self.differ(&format!("canceled {op}"));
         }
     }
 
-    fn perform(&self, call: &'static Call, _: &[u8]) -> Result<Vec<u8>, Fault> {
+    fn perform(&self, call: &'static Call, _: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
         Err(codes::WRONG_CONTEXT.fault(format!("{} was called in a workflow", call.name)))
     }
 }
 
 fn waited_for_ever(outcome: &Outcome) -> bool {
-    outcome.error.as_ref().is_some_and(|e| e.code == codes::DEADLOCK.code)
+    outcome
+        .error
+        .as_ref()
+        .is_some_and(|e| e.code == codes::DEADLOCK.code)
 }
 
 fn same_outcome(a: &Outcome, b: &Outcome) -> bool {
     match (&a.error, &b.error) {
-        (None, None) => canonical::same(a.value.as_deref().unwrap_or_default(), b.value.as_deref().unwrap_or_default()),
+        (None, None) => canonical::same(
+            a.value.as_deref().unwrap_or_default(),
+            b.value.as_deref().unwrap_or_default(),
+        ),
         (Some(a), Some(b)) => (&a.code, &a.message, &a.kind) == (&b.code, &b.message, &b.kind),
         _ => false,
     }
@@ -144,6 +177,9 @@ fn same_outcome(a: &Outcome, b: &Outcome) -> bool {
 fn render(outcome: &Outcome) -> String {
     match &outcome.error {
         Some(fault) => format!("{}: {}", fault.code, fault.message),
-        None => format!("{:?}", Value::decode(outcome.value.as_deref().unwrap_or_default()).unwrap_or_default()),
+        None => format!(
+            "{:?}",
+            Value::decode(outcome.value.as_deref().unwrap_or_default()).unwrap_or_default()
+        ),
     }
 }

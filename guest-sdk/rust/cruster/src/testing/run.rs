@@ -14,7 +14,9 @@ use crate::testing::attempt;
 use crate::testing::history::{Happening, History};
 use crate::testing::logs;
 use crate::testing::world::World;
-use crate::wire::{self, Delivery, Fault, Interruption, Invocation, Malformed, NIL, Outcome, Resume, Wire};
+use crate::wire::{
+    self, Delivery, Fault, Interruption, Invocation, Malformed, NIL, Outcome, Resume, Wire,
+};
 
 pub(crate) struct Run {
     pub(crate) world: Weak<World>,
@@ -28,9 +30,11 @@ pub(crate) struct Run {
     deferreds: RefCell<BTreeMap<String, Promise>>,
     interrupt_op: Cell<u32>,
     /// Whom to tell of the end.
-    listeners: RefCell<Vec<Box<dyn FnOnce(&Outcome)>>>,
+    listeners: RefCell<Vec<Listener>>,
     history: RefCell<History>,
 }
+
+type Listener = Box<dyn FnOnce(&Outcome)>;
 
 /// A deferred of the execution.
 #[derive(Default)]
@@ -66,7 +70,9 @@ impl Run {
 
     /// The world, which outlives its executions.
     pub(crate) fn world(&self) -> Rc<World> {
-        self.world.upgrade().expect("an execution does not outlive its world")
+        self.world
+            .upgrade()
+            .expect("an execution does not outlive its world")
     }
 
     fn me(&self) -> Rc<Run> {
@@ -142,13 +148,14 @@ impl Run {
     }
 
     /// Makes a delivery due after some time.
-    pub(crate) fn deliver(&self, delay: Duration, op: u32, result: Result<Vec<u8>, Fault>) {
+    pub(crate) fn deliver(&self, delay: Duration, op: u32, result: Result<Vec<u8>, Box<Fault>>) {
         let (value, error) = match result {
             Ok(value) => (Some(value), None),
-            Err(fault) => (None, Some(Box::new(fault))),
+            Err(fault) => (None, Some(fault)),
         };
         let run = self.me();
-        self.world().after(delay, move || run.resume(Delivery { error, op, value }));
+        self.world()
+            .after(delay, move || run.resume(Delivery { error, op, value }));
     }
 
     fn resume(&self, delivery: Delivery) {
@@ -157,13 +164,23 @@ impl Run {
         }
         let now = self.world().now();
         self.pending.borrow_mut().remove(&delivery.op);
-        let error = delivery.error.as_ref().map(|f| format!("{}: {}", f.code, f.message));
-        let what = Happening::Delivered { value: delivery.value.clone(), error, fault: delivery.error.clone() };
+        let error = delivery
+            .error
+            .as_ref()
+            .map(|f| format!("{}: {}", f.code, f.message));
+        let what = Happening::Delivered {
+            value: delivery.value.clone(),
+            error,
+            fault: delivery.error.clone(),
+        };
         self.history.borrow_mut().add(now, delivery.op, what);
         let execution = self.execution.borrow_mut().take();
         if let Some(execution) = execution {
             let _log = logs::of(now, &self.id);
-            execution.resume(Resume { deliveries: vec![delivery], time: now.unix_nanos() });
+            execution.resume(Resume {
+                deliveries: vec![delivery],
+                time: now.unix_nanos(),
+            });
             self.keep(execution);
         }
     }
@@ -185,7 +202,10 @@ impl Run {
     pub(crate) fn interrupt(&self, reason: &str) {
         let op = self.interrupt_op.get();
         if op != 0 {
-            let body = Interruption { reason: reason.to_owned() }.encode();
+            let body = Interruption {
+                reason: reason.to_owned(),
+            }
+            .encode();
             self.deliver(Duration::ZERO, op, Ok(body));
         }
     }
@@ -198,14 +218,20 @@ impl Run {
             .filter(|(op, _)| **op != self.interrupt_op.get())
             .map(|(op, name)| format!("{name} (op {op})"))
             .collect();
-        if names.is_empty() { "its own tasks".to_owned() } else { names.join(", ") }
+        if names.is_empty() {
+            "its own tasks".to_owned()
+        } else {
+            names.join(", ")
+        }
     }
 
     fn state(&self) -> &'static str {
         match &*self.outcome.borrow() {
             None => "running",
             Some(Outcome { error: None, .. }) => "completed",
-            Some(Outcome { error: Some(e), .. }) if e.code == codes::INTERRUPTED.code => "interrupted",
+            Some(Outcome { error: Some(e), .. }) if e.code == codes::INTERRUPTED.code => {
+                "interrupted"
+            }
             Some(_) => "failed",
         }
     }
@@ -223,7 +249,9 @@ impl Run {
                 let activity = wire::Activity::decode(body)?;
                 let name = activity.name.clone();
                 let run = self.me();
-                self.world().after(Duration::ZERO, move || attempt::attempt(&run, op, activity, 1));
+                self.world().after(Duration::ZERO, move || {
+                    attempt::attempt(&run, op, activity, 1)
+                });
                 name
             }
             "deferred" => {
@@ -271,7 +299,14 @@ impl Run {
         let result = match owner {
             None => Err(no_execution(&body.execution)),
             Some(owner) => {
-                let settled = owner.settle(&body.name, Delivery { error: body.error, op: 0, value: body.value });
+                let settled = owner.settle(
+                    &body.name,
+                    Delivery {
+                        error: body.error,
+                        op: 0,
+                        value: body.value,
+                    },
+                );
                 Ok(settled.encode())
             }
         };
@@ -284,13 +319,19 @@ impl Run {
             Err(fault) => now(Err(fault)),
             Ok(other) if !wait => now(Ok(other.id.encode())),
             Ok(other) if other.id == self.id => {
-                now(Err(codes::CALL_TO_ITSELF.fault(format!("execution {} called itself", self.id))));
+                now(Err(
+                    codes::CALL_TO_ITSELF.fault(format!("execution {} called itself", self.id))
+                ));
             }
             Ok(other) => {
                 let run = self.me();
                 other.on_end(move |outcome| {
                     let Outcome { error, value } = outcome.clone();
-                    run.deliver(Duration::ZERO, op, into_result(Delivery { error, op, value }));
+                    run.deliver(
+                        Duration::ZERO,
+                        op,
+                        into_result(Delivery { error, op, value }),
+                    );
                 });
             }
         }
@@ -301,26 +342,30 @@ impl Run {
             None => Err(no_execution(id)),
             Some(run) => {
                 let outcome = run.outcome().map(Box::new);
-                Ok(wire::PollReply { outcome, state: run.state().to_owned() }.encode())
+                Ok(wire::PollReply {
+                    outcome,
+                    state: run.state().to_owned(),
+                }
+                .encode())
             }
         };
         self.deliver(Duration::ZERO, op, result);
     }
 }
 
-fn into_result(delivery: Delivery) -> Result<Vec<u8>, Fault> {
+fn into_result(delivery: Delivery) -> Result<Vec<u8>, Box<Fault>> {
     match delivery.error {
-        Some(fault) => Err(*fault),
+        Some(fault) => Err(fault),
         None => Ok(delivery.value.unwrap_or_else(|| NIL.to_vec())),
     }
 }
 
-fn no_execution(id: &str) -> Fault {
+fn no_execution(id: &str) -> Box<Fault> {
     codes::EXECUTION_NOT_FOUND.fault(format!("there is no execution {id}"))
 }
 
 impl Host for Run {
-    fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Fault> {
+    fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Box<Fault>> {
         let op = self.ops.get() + 1;
         self.pending.borrow_mut().insert(op, call.name.to_owned());
         match self.perform(call.name, body, op) {
@@ -332,7 +377,11 @@ impl Host for Run {
                 self.ops.set(op);
                 let what = format!("{} {name}", call.name).trim_end().to_owned();
                 self.pending.borrow_mut().insert(op, what);
-                let what = Happening::Issued { kind: call.name.to_owned(), name, body: body.to_vec() };
+                let what = Happening::Issued {
+                    kind: call.name.to_owned(),
+                    name,
+                    body: body.to_vec(),
+                };
                 self.history.borrow_mut().add(self.world().now(), op, what);
                 Ok(op)
             }
@@ -340,11 +389,13 @@ impl Host for Run {
     }
 
     fn cancel(&self, op: u32) {
-        self.history.borrow_mut().add(self.world().now(), op, Happening::Canceled);
+        self.history
+            .borrow_mut()
+            .add(self.world().now(), op, Happening::Canceled);
         self.pending.borrow_mut().remove(&op);
     }
 
-    fn perform(&self, call: &'static Call, _: &[u8]) -> Result<Vec<u8>, Fault> {
+    fn perform(&self, call: &'static Call, _: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
         Err(codes::WRONG_CONTEXT.fault(format!("{} was called in a workflow", call.name)))
     }
 }
@@ -353,13 +404,13 @@ impl Host for Run {
 pub(crate) struct Nobody;
 
 impl Host for Nobody {
-    fn issue(&self, call: &'static Call, _: &[u8]) -> Result<u32, Fault> {
+    fn issue(&self, call: &'static Call, _: &[u8]) -> Result<u32, Box<Fault>> {
         Err(codes::WRONG_CONTEXT.fault(format!("{} was called in a key function", call.name)))
     }
 
     fn cancel(&self, _: u32) {}
 
-    fn perform(&self, call: &'static Call, _: &[u8]) -> Result<Vec<u8>, Fault> {
+    fn perform(&self, call: &'static Call, _: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
         Err(codes::WRONG_CONTEXT.fault(format!("{} was called in a key function", call.name)))
     }
 }

@@ -97,13 +97,20 @@ fn compress(state: &mut [u32; 8], block: &[u8]) {
         let (a, b) = (w[i - 15], w[i - 2]);
         let s0 = a.rotate_right(7) ^ a.rotate_right(18) ^ a >> 3;
         let s1 = b.rotate_right(17) ^ b.rotate_right(19) ^ b >> 10;
-        w[i] = w[i - 16].wrapping_add(s0).wrapping_add(w[i - 7]).wrapping_add(s1);
+        w[i] = w[i - 16]
+            .wrapping_add(s0)
+            .wrapping_add(w[i - 7])
+            .wrapping_add(s1);
     }
     let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *state;
     for (k, w) in ROUND.iter().zip(w) {
         let s1 = e.rotate_right(6) ^ e.rotate_right(11) ^ e.rotate_right(25);
         let choice = e & f ^ !e & g;
-        let t1 = h.wrapping_add(s1).wrapping_add(choice).wrapping_add(*k).wrapping_add(w);
+        let t1 = h
+            .wrapping_add(s1)
+            .wrapping_add(choice)
+            .wrapping_add(*k)
+            .wrapping_add(w);
         let s0 = a.rotate_right(2) ^ a.rotate_right(13) ^ a.rotate_right(22);
         let majority = a & b ^ a & c ^ b & c;
         let t2 = s0.wrapping_add(majority);

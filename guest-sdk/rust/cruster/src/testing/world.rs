@@ -17,12 +17,14 @@ use crate::testing::sha256;
 use crate::timestamp::Timestamp;
 use crate::wire::{Call, Fault, Invocation, Outcome, Wire};
 
+type Planned = Box<dyn FnOnce()>;
+
 pub(crate) struct World {
     pub(crate) module: &'static Module,
     pub(crate) config: Config,
     now: Cell<Timestamp>,
     /// What is due, by time and then by the order in which it was planned.
-    queue: RefCell<BTreeMap<(Timestamp, u64), Box<dyn FnOnce()>>>,
+    queue: RefCell<BTreeMap<(Timestamp, u64), Planned>>,
     planned: Cell<u64>,
     runs: RefCell<BTreeMap<String, Rc<Run>>>,
 }
@@ -53,9 +55,11 @@ impl World {
     /// Runs a workflow to its end.
     pub(crate) fn execute(self: &Rc<Self>, workflow: &str, body: Vec<u8>) -> (Outcome, History) {
         let key = self.derive_key(workflow, &body);
-        let id = self.config.execution_id.clone().unwrap_or_else(|| {
-            execution_id(workflow, key.as_deref().unwrap_or("bad-key"))
-        });
+        let id = self
+            .config
+            .execution_id
+            .clone()
+            .unwrap_or_else(|| execution_id(workflow, key.as_deref().unwrap_or("bad-key")));
         let root = self.add_run(id, workflow, body);
         match key {
             Err(fault) => root.finish(failed(fault)),
@@ -111,12 +115,19 @@ impl World {
     }
 
     /// Starts another workflow or finds the execution that has its key.
-    pub(crate) fn call(self: &Rc<Self>, call: &Call) -> Result<Rc<Run>, Fault> {
+    pub(crate) fn call(self: &Rc<Self>, call: &Call) -> Result<Rc<Run>, Box<Fault>> {
         let stub = self.config.workflows.get(&call.workflow).cloned();
-        let name = call.workflow.strip_prefix("test/").unwrap_or(&call.workflow);
+        let name = call
+            .workflow
+            .strip_prefix("test/")
+            .unwrap_or(&call.workflow);
         if stub.is_none() && self.module.workflow(name).is_none() {
-            let mut fault = codes::UNKNOWN_WORKFLOW.fault(format!("there is no workflow {} in this module", call.workflow));
-            fault.hint = "Replace workflows of other deployments with Test::stub_workflow.".to_owned();
+            let mut fault = codes::UNKNOWN_WORKFLOW.fault(format!(
+                "there is no workflow {} in this module",
+                call.workflow
+            ));
+            fault.hint =
+                "Replace workflows of other deployments with Test::stub_workflow.".to_owned();
             return Err(fault);
         }
         let input = call.input.clone().unwrap_or_default();
@@ -142,16 +153,20 @@ impl World {
     }
 
     /// Computes the key of a request as the host does.
-    fn derive_key(self: &Rc<Self>, workflow: &str, body: &[u8]) -> Result<String, Fault> {
+    fn derive_key(self: &Rc<Self>, workflow: &str, body: &[u8]) -> Result<String, Box<Fault>> {
         let definition = self.module.workflow(workflow);
         let answer = match definition {
             Some(w) if w.key != KeyMode::Request => self.ask_key(workflow, body)?,
             _ => body.to_vec(),
         };
         if definition.is_some_and(|w| w.key == KeyMode::FunctionRaw) {
-            let key = String::decode(&answer).map_err(|e| codes::KEY_FUNCTION.fault(e.to_string()))?;
+            let key =
+                String::decode(&answer).map_err(|e| codes::KEY_FUNCTION.fault(e.to_string()))?;
             if key.is_empty() || key.len() > 512 {
-                let message = format!("the key of {workflow} has {} bytes, it must have 1 to 512", key.len());
+                let message = format!(
+                    "the key of {workflow} has {} bytes, it must have 1 to 512",
+                    key.len()
+                );
                 return Err(codes::BAD_KEY.fault(message));
             }
             return Ok(key);
@@ -160,27 +175,35 @@ impl World {
         Ok(sha256::hex(&canonical))
     }
 
-    fn ask_key(self: &Rc<Self>, workflow: &str, body: &[u8]) -> Result<Vec<u8>, Fault> {
+    fn ask_key(self: &Rc<Self>, workflow: &str, body: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
         let invocation = Invocation {
             body: Some(body.to_vec()),
             kind: "key".to_owned(),
             name: workflow.to_owned(),
             ..Invocation::default()
         };
-        let Started::Over(outcome) = self.module.start(Rc::new(super::run::Nobody), invocation) else {
+        let Started::Over(outcome) = self.module.start(Rc::new(super::run::Nobody), invocation)
+        else {
             return Err(codes::GUEST_PROTOCOL.fault("a key function cannot wait"));
         };
         match outcome.error {
-            Some(fault) => Err(*fault),
+            Some(fault) => Err(fault),
             None => Ok(outcome.value.unwrap_or_default()),
         }
     }
 }
 
-pub(crate) fn failed(fault: Fault) -> Outcome {
-    Outcome { error: Some(Box::new(fault)), value: None }
+pub(crate) fn failed(fault: Box<Fault>) -> Outcome {
+    Outcome {
+        error: Some(fault),
+        value: None,
+    }
 }
 
 fn execution_id(workflow: &str, key: &str) -> String {
-    if workflow.contains('/') { format!("{workflow}/{key}") } else { format!("test/{workflow}/{key}") }
+    if workflow.contains('/') {
+        format!("{workflow}/{key}")
+    } else {
+        format!("test/{workflow}/{key}")
+    }
 }

@@ -29,18 +29,29 @@ type Take<T> = Result<T, Malformed>;
 impl<'a> Reader<'a> {
     /// Reads from the front of `data`.
     pub fn new(data: &'a [u8]) -> Self {
-        Reader { rest: data, depth: 0 }
+        Reader {
+            rest: data,
+            depth: 0,
+        }
     }
 
     /// Fails if something is left.
     pub fn end(&self) -> Take<()> {
-        if self.rest.is_empty() { Ok(()) } else { Err(Malformed("bytes behind the value")) }
+        if self.rest.is_empty() {
+            Ok(())
+        } else {
+            Err(Malformed("bytes behind the value"))
+        }
     }
 
     /// Goes one level down; [`Reader::leave`] comes back.
     pub(crate) fn enter(&mut self) -> Take<()> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH { Err(Malformed("it is nested too deep")) } else { Ok(()) }
+        if self.depth > MAX_DEPTH {
+            Err(Malformed("it is nested too deep"))
+        } else {
+            Ok(())
+        }
     }
 
     pub(crate) fn leave(&mut self) {
@@ -48,7 +59,10 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn bytes(&mut self, n: usize) -> Take<&'a [u8]> {
-        let (head, rest) = self.rest.split_at_checked(n).ok_or(Malformed("it ends early"))?;
+        let (head, rest) = self
+            .rest
+            .split_at_checked(n)
+            .ok_or(Malformed("it ends early"))?;
         self.rest = rest;
         Ok(head)
     }
@@ -62,7 +76,10 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn unsigned(&mut self, width: usize) -> Take<u64> {
-        Ok(self.bytes(width)?.iter().fold(0, |u, b| u << 8 | u64::from(*b)))
+        Ok(self
+            .bytes(width)?
+            .iter()
+            .fold(0, |u, b| u << 8 | u64::from(*b)))
     }
 
     fn size(&mut self, width: usize) -> Take<usize> {
@@ -145,7 +162,11 @@ impl<'a> Reader<'a> {
             h @ 0xdc..=0xdd => self.size(2 << (h - 0xdc))?,
             _ => return Err(Malformed("a list is missing")),
         };
-        if n > self.rest.len() { Err(Malformed("a list is longer than the body")) } else { Ok(n) }
+        if n > self.rest.len() {
+            Err(Malformed("a list is longer than the body"))
+        } else {
+            Ok(n)
+        }
     }
 
     /// The number of entries of a map; nil reads as the empty one.
@@ -156,7 +177,11 @@ impl<'a> Reader<'a> {
             h @ 0xde..=0xdf => self.size(2 << (h - 0xde))?,
             _ => return Err(Malformed("a map is missing")),
         };
-        if n > self.rest.len() / 2 { Err(Malformed("a map is longer than the body")) } else { Ok(n) }
+        if n > self.rest.len() / 2 {
+            Err(Malformed("a map is longer than the body"))
+        } else {
+            Ok(n)
+        }
     }
 
     /// The type and the payload of an extension.

@@ -155,7 +155,11 @@ mod parts {
             }
         }
         fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
-            if r.nil() { Ok(None) } else { T::take(r).map(|v| Some(Box::new(v))) }
+            if r.nil() {
+                Ok(None)
+            } else {
+                T::take(r).map(|v| Some(Box::new(v)))
+            }
         }
     }
 
@@ -168,7 +172,11 @@ mod parts {
             }
         }
         fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
-            if r.nil() { Ok(None) } else { Vec::take(r).map(Some) }
+            if r.nil() {
+                Ok(None)
+            } else {
+                Vec::take(r).map(Some)
+            }
         }
     }
 

@@ -1,0 +1,264 @@
+//! What activities can do: SQL, HTTP, configuration; and what becomes of their
+//! errors, panics and rows.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use cruster::prelude::*;
+use cruster::testing::{Database, Rows, Test};
+use cruster::{HttpResponse, Value};
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Schema)]
+pub struct Row {
+    id: i64,
+    paid: bool,
+    at: Timestamp,
+    note: Option<String>,
+}
+
+#[workflow]
+pub struct Act;
+
+#[workflow_impl]
+impl Act {
+    async fn execute(&self, case: String) -> Result<String, Error> {
+        match case.as_str() {
+            "sql" => self.sql().await,
+            "http" => self.call_out().await,
+            "config" => self.settings().await,
+            "panic" => self.explode().await,
+            "wait" => self.wait().await,
+            _ => self.identity().await,
+        }
+    }
+
+    #[activity(retries = 2, base = "1s")]
+    async fn sql(&self) -> Result<String, Error> {
+        let tx = self.transaction();
+        let changed = tx.execute("UPDATE orders SET paid = $1 WHERE id = $2", (true, 7))?;
+        let rows: Vec<Row> = tx.query("SELECT rows", ())?;
+        let pairs: Vec<(i64, Option<String>)> = tx.query("SELECT pairs", ())?;
+        let count: u64 = tx.query_one("SELECT count", [])?;
+        let maps: Vec<BTreeMap<String, Value>> = tx.query("SELECT count", ())?;
+        let none: Option<i64> = tx.query_optional("SELECT none", ())?;
+        let missing = tx.query_one::<i64>("SELECT none", ()).unwrap_err();
+        let misfit = tx.query::<i8>("SELECT count", ()).unwrap_err();
+        let null = tx.query::<(i64, String)>("SELECT pairs", ()).unwrap_err();
+        if self.attempt() == 1 {
+            cruster::bail!("again", "rolled back");
+        }
+        Ok(format!(
+            "{changed} {rows:?} {pairs:?} {count} {maps:?} {none:?} {missing}; {misfit}; {null}"
+        ))
+    }
+
+    #[activity(retries = 3, backoff = "constant", base = "2s")]
+    async fn call_out(&self) -> Result<String, Error> {
+        let answer = self
+            .http()
+            .post("https://pay.example.com/charges")
+            .header("Idempotency-Key", self.idempotency_key())
+            .json(r#"{"cents":300}"#)
+            .timeout(Duration::from_secs(5))
+            .send()?
+            .error_for_status()?;
+        Ok(answer.text()?.to_owned())
+    }
+
+    #[activity]
+    async fn settings(&self) -> Result<String, Error> {
+        Ok(format!(
+            "{:?} {:?}",
+            self.config("url"),
+            self.config("none")
+        ))
+    }
+
+    #[activity]
+    async fn explode(&self) -> Result<String, Error> {
+        panic!("the boiler is too hot");
+    }
+
+    #[activity]
+    async fn wait(&self) -> Result<String, Error> {
+        std::future::pending().await
+    }
+
+    #[activity]
+    async fn identity(&self) -> Result<String, Error> {
+        Ok(format!(
+            "{} {} {} {}",
+            self.execution_id(),
+            self.namespace(),
+            self.idempotency_key(),
+            self.now()
+        ))
+    }
+}
+
+cruster::module! {
+    workflows: [Act],
+    migrations: [Migration::new(2, "two", "SELECT 2").sqlite(), Migration::new(1, "one", "SELECT 1")],
+}
+
+fn run(test: Test, case: &str) -> Result<String> {
+    test.run::<Act>(case.to_owned()).result
+}
+
+/// A database that answers as SQLite does, and counts.
+struct Ledger(Rc<RefCell<Vec<String>>>);
+
+impl Database for Ledger {
+    fn begin(&mut self) -> Result<()> {
+        self.0.borrow_mut().push("begin".to_owned());
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.0.borrow_mut().push("commit".to_owned());
+        Ok(())
+    }
+
+    fn rollback(&mut self) {
+        self.0.borrow_mut().push("rollback".to_owned());
+    }
+
+    fn execute(&mut self, sql: &str, params: &[Value]) -> Result<u64> {
+        self.0.borrow_mut().push(format!("{sql} {params:?}"));
+        Ok(1)
+    }
+
+    fn query(&mut self, sql: &str, _: &[Value]) -> Result<Rows> {
+        Ok(match sql {
+            "SELECT rows" => Rows::new(["id", "paid", "at", "note"]).row((
+                1,
+                1,
+                "2026-01-01 00:00:00",
+                None::<String>,
+            )),
+            "SELECT pairs" => Rows::new(["id", "name"])
+                .row(("12", "x"))
+                .row((2.0, None::<String>)),
+            "SELECT count" => Rows::new(["n"]).row((300,)),
+            _ => Rows::new(["n"]),
+        })
+    }
+}
+
+#[test]
+fn statements_run_in_a_transaction_that_an_error_rolls_back() {
+    let ledger = Rc::new(RefCell::new(Vec::new()));
+    let result = run(Test::new(&MODULE).sql(Ledger(ledger.clone())), "sql").unwrap();
+    assert_eq!(
+        result,
+        "1 [Row { id: 1, paid: true, at: 2026-01-01T00:00:00Z, note: None }] [(12, Some(\"x\")), (2, None)] 300 \
+         [{\"n\": Int(300)}] None the query found no row; \
+         row 1: column \"n\" holds Int(300), which does not fit i8; \
+         row 2: column \"name\" is NULL, which does not fit a text: use an Option"
+    );
+    let update = "UPDATE orders SET paid = $1 WHERE id = $2 [Bool(true), Int(7)]";
+    assert_eq!(
+        *ledger.borrow(),
+        ["begin", update, "rollback", "begin", update, "commit"]
+    );
+}
+
+#[test]
+fn a_closure_answers_statements() {
+    let refuse = |sql: &str, _: &[Value]| Err(Error::message_only(format!("no such table: {sql}")));
+    let e = run(Test::new(&MODULE).sql(refuse), "sql").unwrap_err();
+    assert!(
+        e.message()
+            .starts_with("CR-3101: no such table: UPDATE orders"),
+        "{e}"
+    );
+    let e = run(Test::new(&MODULE), "sql").unwrap_err();
+    assert!(
+        e.message()
+            .contains("activity sql uses SQL, which the test does not provide"),
+        "{e}"
+    );
+}
+
+#[test]
+fn http_is_answered_and_retried() {
+    let calls = Rc::new(RefCell::new(0));
+    let counted = calls.clone();
+    let test = Test::new(&MODULE).http(move |request| {
+        *counted.borrow_mut() += 1;
+        assert_eq!(
+            (request.method.as_str(), request.header("content-type")),
+            ("POST", Some("application/json"))
+        );
+        assert_eq!(
+            request.header("idempotency-key").map(|k| k.ends_with("/2")),
+            Some(true)
+        );
+        let busy = *counted.borrow() < 3;
+        Ok(if busy {
+            HttpResponse::new(503, " busy ")
+        } else {
+            HttpResponse::new(200, "charged")
+        })
+    });
+    let run = test.run::<Act>("http".to_owned());
+    assert_eq!(run.result.unwrap(), "charged");
+    assert_eq!(
+        (*calls.borrow(), run.history.duration()),
+        (3, Duration::from_secs(4))
+    );
+
+    let test = Test::new(&MODULE).http(|_| Ok(HttpResponse::new(404, "gone")));
+    let run = test.run::<Act>("http".to_owned());
+    let e = run.result.unwrap_err();
+    assert_eq!(
+        (e.error_type(), e.message().as_str()),
+        ("http_status", "the answer has status 404: gone")
+    );
+    assert_eq!(run.history.duration(), Duration::ZERO);
+}
+
+#[test]
+fn configuration_is_read() {
+    let test = Test::new(&MODULE).config("url", "https://x");
+    assert_eq!(run(test, "config").unwrap(), "Some(\"https://x\") None");
+}
+
+#[test]
+fn panics_are_failures_of_the_attempt() {
+    let e = run(Test::new(&MODULE), "panic").unwrap_err();
+    assert_eq!(
+        e.message(),
+        "CR-3003: activity explode panicked: the boiler is too hot"
+    );
+}
+
+#[test]
+fn activities_cannot_wait() {
+    let e = run(Test::new(&MODULE), "wait").unwrap_err();
+    assert!(
+        e.message()
+            .starts_with("CR-4002: activity wait awaits something that does not come"),
+        "{e}"
+    );
+}
+
+#[test]
+fn an_attempt_knows_whose_it_is() {
+    let test = Test::new(&MODULE).execution_id("shop/Act/1");
+    assert_eq!(
+        run(test, "identity").unwrap(),
+        "shop/Act/1 test shop/Act/1/2 2030-01-01T00:00:00Z"
+    );
+}
+
+#[test]
+fn migrations_are_in_the_manifest_in_order() {
+    let migrations = MODULE.manifest().migrations.unwrap();
+    let told: Vec<String> = migrations
+        .iter()
+        .map(|m| format!("{} {} {}", m.version, m.name, m.dialect))
+        .collect();
+    assert_eq!(told, ["1 one ", "2 two sqlite"]);
+}
