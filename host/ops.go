@@ -37,7 +37,6 @@ type op struct {
 // guest: nothing in it is trusted.
 func decodeOp(kind string, body []byte, number uint32, at int64) (*op, *abi.Error) {
 	o := &op{Op: journal.Op{Kind: kind, Number: number}, issuedAt: at}
-	hashed := body
 	var err *abi.Error
 	switch kind {
 	case abi.OpSleep:
@@ -45,7 +44,7 @@ func decodeOp(kind string, body []byte, number uint32, at int64) (*op, *abi.Erro
 		o.body, o.Name, err = b, b.Name, firstError(e, checkLabel(b.Name))
 	case abi.OpActivity:
 		b, e := decodeAs[abi.Activity](body)
-		o.body, o.Name, o.Key, hashed = b, b.Name, b.Key, b.Input
+		o.body, o.Name, o.Key = b, b.Name, b.Key
 		err = firstError(e, checkName(kind, b.Name), checkRetry(b.Retry), checkPayload("the input", b.Input), checkOpKey(b.Key))
 	case abi.OpDeferred:
 		b, e := decodeAs[abi.Deferred](body)
@@ -69,7 +68,7 @@ func decodeOp(kind string, body []byte, number uint32, at int64) (*op, *abi.Erro
 		return nil, err
 	}
 	if o.Key == "" {
-		canonical, cerr := abi.Canonical(hashed)
+		canonical, cerr := hashedPart(o.body, body)
 		if cerr != nil {
 			return nil, abi.Errorf(abi.CodeBadBody, "the arguments of %s %q are malformed: %v", kind, o.Name, cerr)
 		}
@@ -77,6 +76,40 @@ func decodeOp(kind string, body []byte, number uint32, at int64) (*op, *abi.Erro
 		o.Hash = sum[:16]
 	}
 	return o, nil
+}
+
+// hashedPart is what tells an op from others of its name, in canonical form. A
+// value that a body carries is bytes to [abi.Canonical], which leaves them as they
+// are; so that two languages agree on it, it is made canonical on its own.
+func hashedPart(decoded any, body []byte) ([]byte, error) {
+	switch b := decoded.(type) {
+	case *abi.Activity:
+		return abi.Canonical(b.Input)
+	case *abi.Call:
+		call := *b
+		call.Input = canonicalOr(b.Input)
+		return abi.Marshal(call)
+	case *abi.Resolve:
+		resolve := *b
+		resolve.Value = canonicalOr(b.Value)
+		if b.Error != nil {
+			rejection := *b.Error
+			rejection.Details = canonicalOr(rejection.Details)
+			resolve.Error = &rejection
+		}
+		return abi.Marshal(resolve)
+	default:
+		return abi.Canonical(body)
+	}
+}
+
+// canonicalOr is the canonical form of a value, or what was given if that is
+// none: the details of an error may be anything.
+func canonicalOr(value []byte) []byte {
+	if c, err := abi.Canonical(value); err == nil {
+		return c
+	}
+	return value
 }
 
 func decodeAs[T any](body []byte) (*T, *abi.Error) {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"crypto/sha256"
 	"math"
 	"strings"
 	"testing"
@@ -113,6 +114,37 @@ func TestDecodeOpIdentity(t *testing.T) {
 	require.NotEqual(t, plain.Hash, activity(func(a *abi.Activity) { a.Input = abi.Nil }).Hash)
 	keyed := activity(func(a *abi.Activity) { a.Key = "k" })
 	require.Equal(t, journal.Op{Kind: abi.OpActivity, Name: "pay", Number: 7, Key: "k"}, keyed, "a key stands for the arguments")
+}
+
+// TestDecodeOpIdentityOfPayloads shows that the identity of an op does not depend
+// on how the encoder of a language orders the fields of what the op carries.
+func TestDecodeOpIdentityOfPayloads(t *testing.T) {
+	t.Parallel()
+	sorted := []byte{0x82, 0xa1, 'a', 1, 0xa1, 'b', 2}
+	asDeclared := []byte{0x82, 0xa1, 'b', 2, 0xa1, 'a', 0xcc, 1}
+	for kind, body := range map[string]func(value []byte) any{
+		abi.OpActivity: func(v []byte) any { return abi.Activity{Name: "n", Input: v} },
+		abi.OpCall:     func(v []byte) any { return abi.Call{Workflow: "W", Input: v} },
+		abi.OpSend:     func(v []byte) any { return abi.Call{Workflow: "W", Input: v} },
+		abi.OpResolve:  func(v []byte) any { return abi.Resolve{Name: "n", Value: v} },
+		"resolve with an error": func(v []byte) any {
+			return abi.Resolve{Name: "n", Error: &abi.Error{Message: "no", Details: v}}
+		},
+	} {
+		hash := func(value []byte) []byte {
+			kind, _, _ := strings.Cut(kind, " ")
+			o, err := decodeOp(kind, abi.MustMarshal(body(value)), 7, 0)
+			require.Nil(t, err)
+			return o.Hash
+		}
+		require.Equal(t, hash(sorted), hash(asDeclared), kind)
+		require.NotEqual(t, hash(sorted), hash([]byte{0x82, 0xa1, 'a', 1, 0xa1, 'b', 3}), kind)
+		if kind != abi.OpActivity {
+			// A body that is canonical throughout is hashed as it is.
+			sum := sha256.Sum256(abi.MustMarshal(body(sorted)))
+			require.Equal(t, sum[:16], hash(sorted), kind)
+		}
+	}
 }
 
 func TestDecodeOpRefuses(t *testing.T) {
