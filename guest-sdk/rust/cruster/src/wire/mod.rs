@@ -2,7 +2,7 @@
 //! they are written: MessagePack maps whose fields are all there, in
 //! alphabetical order, in shortest form.
 //!
-//! The encoding of an application's own values is in [`crate::codec`].
+//! The encoding of an application's own values is the business of `codec`.
 
 mod bodies;
 mod reader;
