@@ -207,10 +207,11 @@ impl Uses {
                         self.add(name, Call::Method);
                     }
                 }
-                TokenTree::Ident(ident) if ident == "client" || ident == "remote" => {
-                    if arguments_begin_with_self(&trees[i + 1..]) {
-                        self.add(ident, Call::WithSelf);
-                    }
+                TokenTree::Ident(ident)
+                    if (ident == "client" || ident == "remote")
+                        && arguments_begin_with_self(&trees[i + 1..]) =>
+                {
+                    self.add(ident, Call::WithSelf);
                 }
                 _ => {}
             }
