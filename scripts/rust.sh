@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Rust for guests: finds a toolchain that builds for WebAssembly, and uses it.
 #
-#   scripts/rust.sh build-guests OUTDIR [FOLDER…]  build all guests of the workspace; copy those of the folders (default: all) as NAME-rust.wasm
+#   scripts/rust.sh build-guests OUTDIR [FOLDER…]  build the guests in the folders (default: all of the workspace) as NAME-rust.wasm
 #   scripts/rust.sh test [ARGS…]                   cargo test, natively, with doc tests
 #   scripts/rust.sh lint                           rustfmt, clippy and rustdoc, warnings denied
 #   scripts/rust.sh cargo ARGS…                    cargo in this folder, set up to build with --target wasm32-wasip1
@@ -167,24 +167,23 @@ guest_name() { echo "$(basename "$(dirname "$1")")-rust"; }
 build_guests() {
 	local out=$1 folder name twice packages=()
 	shift
-	for folder in $(guests); do packages+=(-p "$(package "$folder")"); done
-	twice=$(for folder in $(guests); do guest_name "$folder"; done | sort | uniq -d)
-	[[ -z $twice ]] || fail "two guests would have one name:" $twice
-	[[ ${#packages[@]} -gt 0 ]] || fail "the workspace has no guests"
 	[[ $# -gt 0 ]] || set -- $(guests)
+	[[ $# -gt 0 ]] || fail "the workspace has no guests"
+	twice=$(for folder in "$@"; do guest_name "${folder%/}"; done | sort | uniq -d)
+	[[ -z $twice ]] || fail "two guests would have one name:" $twice
+	for folder in "$@"; do
+		[[ -e $folder/Cargo.toml ]] || fail "$folder is not the folder of a guest"
+		packages+=(-p "$(package "$folder")")
+	done
 
 	guest_environment
-	# All in one call, whatever is asked for: the features of shared crates are
-	# then always the same, and with them the bytes.
 	CARGO_TARGET_DIR=.cache/rust cargo build --locked --quiet --release --target "$target" --lib "${packages[@]}"
 	mkdir -p "$out"
 	for folder in "$@"; do
-		folder=${folder%/}
-		[[ -e $folder/Cargo.toml ]] || fail "$folder is not the folder of a guest"
 		name=$(package "$folder")
 		# Renamed into place: who reads the old one reads it to its end.
-		cp ".cache/rust/$target/release/${name//-/_}.wasm" "$out/$(guest_name "$folder").wasm.$$"
-		mv -f "$out/$(guest_name "$folder").wasm.$$" "$out/$(guest_name "$folder").wasm"
+		cp ".cache/rust/$target/release/${name//-/_}.wasm" "$out/$(guest_name "${folder%/}").wasm.$$"
+		mv -f "$out/$(guest_name "${folder%/}").wasm.$$" "$out/$(guest_name "${folder%/}").wasm"
 	done
 }
 
