@@ -161,12 +161,13 @@ impl<'a> Workflow<'a> {
 
     fn run_methods(&self) -> TokenStream {
         let (run, attributes) = (&self.run, self.attributes());
-        let own = self
+        let execute = prepared(self.execute, &self.block.target);
+        let helpers = self
             .block
             .methods
             .iter()
-            .filter(|m| matches!(m.role, Role::Execute | Role::Helper));
-        let own = own.map(|m| prepared(m, &self.block.target));
+            .filter(|m| matches!(m.role, Role::Helper))
+            .map(|m| prepared(m, &self.block.target));
         let stubs = self.activities.iter().map(|a| {
             let stub = a.stub(&self.owner, &TokenStream::new());
             // An activity that nothing calls any more may still be what old executions wait for.
@@ -175,7 +176,10 @@ impl<'a> Workflow<'a> {
         quote! {
             #(#attributes)*
             impl #run {
-                #(#own)*
+                // It is async because it must be.
+                #[allow(clippy::unused_async)]
+                #execute
+                #(#helpers)*
                 #(#stubs)*
             }
         }

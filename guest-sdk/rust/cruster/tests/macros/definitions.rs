@@ -119,7 +119,7 @@ pub struct Bare;
 
 #[workflow_impl]
 impl Bare {
-    async fn execute(&self, _: ()) -> Result<cruster::None, Error> {
+    async fn execute(&self, (): ()) -> Result<cruster::None, Error> {
         Ok(cruster::None {})
     }
 }

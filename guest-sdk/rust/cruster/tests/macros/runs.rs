@@ -41,7 +41,7 @@ impl ProcessOrder {
             .await?;
         let (charge, sent) = cruster::join!(
             self.charge(Self::cents(reserved), self.fee),
-            self.send(format!("{} items", reserved).to_uppercase()),
+            self.send(format!("{reserved} items").to_uppercase()),
         )
         .await?;
         self.rest(Duration::from_secs(60)).await?;

@@ -168,6 +168,8 @@ fn enums_are_strings_or_anything() {
 mod hex {
     use cruster::serde::{Deserialize, Deserializer, Serializer};
 
+    // serde hands over a reference, whatever the type.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
     pub(super) fn serialize<S: Serializer>(n: &u32, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_str(&format!("{n:x}"))
     }
