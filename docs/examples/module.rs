@@ -39,6 +39,8 @@ cruster::module! {
     ],
 }
 
+fn main() {}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +61,3 @@ mod tests {
         run.history.replay().unwrap(); // runs it again from its history: is it deterministic?
     }
 }
-
-fn main() {}

@@ -329,6 +329,8 @@ cruster::module! {
     ],
 }
 
+fn main() {}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -361,5 +363,3 @@ mod tests {
         run.history.replay().unwrap();
     }
 }
-
-fn main() {}
