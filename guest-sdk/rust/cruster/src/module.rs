@@ -7,7 +7,7 @@ use crate::codes;
 use crate::definition::{ActivityDefinition, Migration, WorkflowDefinition};
 use crate::execution::Execution;
 use crate::host::Host;
-use crate::names::{self, fail, same};
+use crate::names::{self, fail, same, sort};
 use crate::schema::Shape;
 use crate::wire::{self, ActivityInfo, Invocation, Manifest, Outcome, WorkflowInfo};
 
@@ -80,14 +80,16 @@ impl Module {
     /// Describes the module.
     pub fn manifest(&self) -> Manifest {
         let mut activities: Vec<ActivityInfo> = self.activities().map(activity_info).collect();
-        activities.sort_by(|a, b| a.name.cmp(&b.name));
+        sort(&mut activities, |a, b| a.name < b.name);
         activities.dedup_by(|a, b| a.name == b.name);
         let mut workflows: Vec<WorkflowInfo> =
             self.workflows.iter().map(|w| workflow_info(w)).collect();
-        workflows.sort_by(|a, b| a.name.cmp(&b.name));
+        sort(&mut workflows, |a, b| a.name < b.name);
         let mut migrations: Vec<wire::Migration> =
             self.migrations.iter().map(migration_info).collect();
-        migrations.sort_by(|a, b| (a.version, &a.dialect).cmp(&(b.version, &b.dialect)));
+        sort(&mut migrations, |a, b| {
+            (a.version, &a.dialect) < (b.version, &b.dialect)
+        });
         Manifest {
             activities: Some(activities),
             migrations: (!migrations.is_empty()).then_some(migrations),

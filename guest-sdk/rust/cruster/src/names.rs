@@ -68,3 +68,16 @@ pub(crate) const fn fail(parts: &[&str]) -> ! {
         Err(_) => panic!("a name is too long or not acceptable"),
     }
 }
+
+/// Sorts what a module has a few of, and leaves equals in their order. The sort
+/// of the standard library is made for long lists, and takes kilobytes of the module
+/// for each type.
+pub(crate) fn sort<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
+    for end in 1..items.len() {
+        let mut at = end;
+        while at > 0 && before(&items[at], &items[at - 1]) {
+            items.swap(at, at - 1);
+            at -= 1;
+        }
+    }
+}

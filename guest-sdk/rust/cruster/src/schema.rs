@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::bytes::Bytes;
+use crate::names::sort;
 use crate::timestamp::Timestamp;
 use crate::value::Value;
 use crate::wire;
@@ -156,7 +157,7 @@ impl Shape {
     /// A struct. Fields are sorted; of two with the same name the first counts.
     pub fn structure(fields: Vec<Field>) -> Self {
         let mut fields: Vec<wire::Field> = fields.into_iter().map(|f| f.0).collect();
-        fields.sort_by(|a, b| a.name.cmp(&b.name));
+        sort(&mut fields, |a, b| a.name < b.name);
         fields.dedup_by(|b, a| a.name == b.name);
         let mut shape = Self::of("struct");
         shape.0.fields = (!fields.is_empty()).then_some(fields);

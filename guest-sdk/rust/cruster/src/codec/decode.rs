@@ -3,11 +3,15 @@
 //! It differs from the usual decoders in two ways. Nil reads as an empty list or
 //! map: other languages write it for one that was never filled. And errors say
 //! where in the value they are.
+//!
+//! A function that takes a visitor is compiled for each type of a module. So
+//! those for structs know only what a struct can be made of, and leave the error
+//! for anything else to code that is there once.
 
 use serde::de::value::SeqDeserializer;
 use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess,
-    VariantAccess, Visitor,
+    DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected, IntoDeserializer, MapAccess,
+    SeqAccess, Unexpected, VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
 
@@ -23,6 +27,31 @@ type Decoded<T> = Result<T, DecodeError>;
 impl<'de> Decoder<'_, 'de> {
     fn peek(&self) -> Decoded<u8> {
         Ok(self.0.peek().ok_or(Malformed("it ends early"))?)
+    }
+
+    /// The error for a value that is no value of its type.
+    fn unexpected(self, expected: &dyn Expected) -> DecodeError {
+        match self.found() {
+            Ok(found) => DecodeError::invalid_type(found, expected),
+            Err(e) => e,
+        }
+    }
+
+    /// What comes next, for an error.
+    fn found(self) -> Decoded<Unexpected<'de>> {
+        Ok(match self.peek()? {
+            0xc0 => Unexpected::Unit,
+            0xc2 | 0xc3 => Unexpected::Bool(self.0.bool()?),
+            0xca | 0xcb => Unexpected::Float(self.0.float()?),
+            0x00..=0x7f | 0xcc..=0xcf => Unexpected::Unsigned(self.0.int()? as u64),
+            0xd0..=0xd3 | 0xe0.. => Unexpected::Signed(self.0.int()?),
+            0xa0..=0xbf | 0xd9..=0xdb => Unexpected::Str(self.0.str()?),
+            0xc4..=0xc6 => Unexpected::Bytes(self.0.bin()?.unwrap_or_default()),
+            0xc7..=0xc9 | 0xd4..=0xd8 => Unexpected::NewtypeStruct,
+            0x90..=0x9f | 0xdc | 0xdd => Unexpected::Seq,
+            0x80..=0x8f | 0xde | 0xdf => Unexpected::Map,
+            0xc1 => return Err(Malformed("a byte is no type").into()),
+        })
     }
 
     fn visit_list<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
@@ -98,15 +127,15 @@ impl<'de> Deserializer<'de> for Decoder<'_, 'de> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
         match self.peek()? {
-            0xc0 => self.visit_list(visitor),
-            _ => self.deserialize_any(visitor),
+            0xc0 | 0x90..=0x9f | 0xdc | 0xdd => self.visit_list(visitor),
+            _ => Err(self.unexpected(&visitor)),
         }
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
         match self.peek()? {
-            0xc0 => self.visit_entries(visitor),
-            _ => self.deserialize_any(visitor),
+            0xc0 | 0x80..=0x8f | 0xde | 0xdf => self.visit_entries(visitor),
+            _ => Err(self.unexpected(&visitor)),
         }
     }
 
@@ -116,11 +145,10 @@ impl<'de> Deserializer<'de> for Decoder<'_, 'de> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Decoded<V::Value> {
-        // Nil is a struct only if that has nothing in it.
-        if fields.is_empty() {
-            self.deserialize_map(visitor)
-        } else {
-            self.deserialize_any(visitor)
+        match self.peek()? {
+            // Nil is a struct only if that has nothing in it.
+            0xc0 if !fields.is_empty() => Err(self.unexpected(&visitor)),
+            _ => self.deserialize_map(visitor),
         }
     }
 
@@ -175,9 +203,17 @@ impl<'de> Deserializer<'de> for Decoder<'_, 'de> {
         visitor.visit_unit()
     }
 
+    /// The name of a field or variant.
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
+        match self.peek()? {
+            0xa0..=0xbf | 0xd9..=0xdb => visitor.visit_borrowed_str(self.0.str()?),
+            _ => Err(self.unexpected(&visitor)),
+        }
+    }
+
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        tuple tuple_struct identifier
+        tuple tuple_struct
     }
 
     fn is_human_readable(&self) -> bool {
