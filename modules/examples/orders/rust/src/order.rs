@@ -59,6 +59,14 @@ pub struct ChargeResult {
     pub id: String,
 }
 
+/// What the payment service is sent.
+#[derive(Serialize)]
+struct Payment<'a> {
+    id: &'a str,
+    order_id: &'a str,
+    amount_cents: i64,
+}
+
 #[derive(Serialize, Deserialize, Schema)]
 pub struct Confirmation {
     pub order_id: String,
@@ -229,13 +237,17 @@ impl ProcessOrder {
         // The call goes out before the first statement: a transaction must not wait
         // for the network.
         if let Some(url) = self.config("payments_url").filter(|url| !url.is_empty()) {
-            let body =
-                serde_json::json!({ "id": id, "order_id": order_id, "amount_cents": amount_cents });
-            let request = self
-                .http()
+            let payment = Payment {
+                id: &id,
+                order_id: &order_id,
+                amount_cents,
+            };
+            self.http()
                 .post(url)
-                .header("Idempotency-Key", self.idempotency_key());
-            request.json(body.to_string()).send()?.error_for_status()?;
+                .header("Idempotency-Key", self.idempotency_key())
+                .json(serde_json::to_string(&payment)?)
+                .send()?
+                .error_for_status()?;
         }
         self.transaction().execute(
             "INSERT INTO charges (charge_id, order_id, amount_cents, attempt, status) VALUES ($1, $2, $3, $4, 'taken')",
