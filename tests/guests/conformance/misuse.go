@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"time"
 
@@ -29,6 +30,8 @@ var Misuse = cruster.NewWorkflow("Misuse", func(ctx cruster.Context, what string
 		for {
 			hoard = append(hoard, make([]byte, 1<<20))
 		}
+	case "recurse":
+		return fmt.Sprint(deeper(1)), nil
 	case "deadlock":
 		<-make(chan int)
 	case "goroutine":

@@ -1,0 +1,107 @@
+//! A module of many small workflows, one for each thing that an SDK promises and for each way in
+//! which it can be misused: the twin of the Go package in the folder above, file by file. The tests
+//! of tests/conformance run both on every store, and compare results and journals byte for byte.
+//!
+//! Names, requests, results and the order of durable calls are therefore those of the Go package,
+//! also where Rust would say it another way.
+
+mod children;
+mod deferreds;
+mod determinism;
+mod failures;
+mod futures;
+mod interrupts;
+mod misuse;
+mod outside;
+mod parallel;
+mod steps;
+mod values;
+
+use cruster::Value;
+use cruster::prelude::*;
+
+cruster::module! {
+    workflows: [
+        children::Double, children::HashedKey, children::RawKey, children::Call, children::CallMisuse, children::CallMany,
+        children::CallKeys, children::Follow, children::CallItself, children::CallWrong,
+        deferreds::Await, deferreds::AwaitAnything, deferreds::AwaitLate, deferreds::AwaitNumber, deferreds::AwaitTwice,
+        deferreds::ResolveOther, deferreds::ResolveOwn,
+        determinism::Chance, determinism::Clock, determinism::Identity, determinism::Log,
+        failures::Decline, failures::Fail, failures::FollowFailed, failures::Rethrow,
+        futures::Futures, futures::OnInterrupt,
+        interrupts::Interruptible, interrupts::InterruptedEarly, interrupts::InterruptedWait, interrupts::Unhandled,
+        misuse::Misuse,
+        outside::Count, outside::CountKeyed, outside::CountMany, outside::Fetch, outside::Settings, outside::SqlKinds, outside::SqlWrong,
+        parallel::All, parallel::Crowd, parallel::First, parallel::Groups, parallel::Nested, parallel::Order, parallel::Race,
+        parallel::Select, parallel::Sleeps, parallel::Two,
+        steps::Block, steps::Crash, steps::Exhaust, steps::Idempotent, steps::Retry, steps::Sequence,
+        values::Bulk, values::Echo, values::EchoTyped, values::Huge,
+    ],
+    migrations: [outside::COUNTERS, outside::KINDS_SQLITE, outside::KINDS_POSTGRES],
+}
+
+/// What became of a call, in a form that tests can compare.
+#[derive(Default, Clone, Serialize, Deserialize, Schema)]
+pub struct Seen {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub code: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    #[serde(default, rename = "type", skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+    /// Absent if there was an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+}
+
+/// Turns a result into what tests compare: the message of an error only if it is the application's
+/// own, as the words of hosts may change.
+fn seen(result: Result<impl Into<Value>>) -> Seen {
+    match result {
+        Ok(value) => Seen {
+            value: Some(value.into()),
+            ..Seen::default()
+        },
+        Err(e) => Seen {
+            code: e.code().to_owned(),
+            kind: e.error_type().to_owned(),
+            text: match e.code() {
+                "" | "CR-3001" | "CR-2006" | "CR-2014" => e.to_string(),
+                _ => String::new(),
+            },
+            value: None,
+        },
+    }
+}
+
+/// A value of no fixed type, as Go's `any` has it.
+impl From<Seen> for Value {
+    fn from(seen: Seen) -> Value {
+        let texts = [
+            ("code", seen.code),
+            ("text", seen.text),
+            ("type", seen.kind),
+        ];
+        let texts = texts
+            .into_iter()
+            .filter(|(_, text)| !text.is_empty())
+            .map(|(name, text)| (name, text.into()));
+        map(texts.chain(seen.value.map(|value| ("value", value))))
+    }
+}
+
+fn map<'a>(entries: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
+    Value::Map(
+        entries
+            .into_iter()
+            .map(|(name, value)| (name.into(), value))
+            .collect(),
+    )
+}
+
+fn list<T: Into<Value>>(items: impl IntoIterator<Item = T>) -> Value {
+    Value::List(items.into_iter().map(Into::into).collect())
+}
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+const HOUR: Duration = Duration::from_secs(3600);
