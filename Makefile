@@ -53,12 +53,13 @@ demo: ## Run an order, kill the host with -9 in the middle, see the order finish
 
 .PHONY: test
 test: ## Everything that CI runs: lint, then all tests with -race on both stores
-	scripts/install.sh gcc postgres
+	scripts/install.sh gcc postgres rust rust-lint c
 	$(MAKE) --no-print-directory build lint
+	scripts/rust.sh test
 	CRUSTER_TEST_MODULES=$(CURDIR)/bin/modules CRUSTER_TEST_BINARY=$(CURDIR)/bin/cruster-host scripts/test.sh
 
 .PHONY: lint
-lint: ## gofmt, go vet (host and guest), staticcheck
+lint: ## gofmt, go vet (host and guest), staticcheck; rustfmt, clippy, rustdoc; the documentation
 	scripts/lint.sh
 
 .PHONY: generate
@@ -84,4 +85,4 @@ bench: build ## Run the benchmarks; prints go test's lines
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf bin .cache
+	rm -rf bin .cache target

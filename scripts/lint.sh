@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # gofmt, go vet and staticcheck, for the host and for the code that runs inside
-# the sandbox, and the checks of the documentation.
+# the sandbox; rustfmt, clippy and rustdoc; and the checks of the documentation.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -23,4 +23,5 @@ staticcheck=$(go tool -modfile=tools/go.mod -n staticcheck)
 GOOS=wasip1 GOARCH=wasm "$staticcheck" -tests=false -checks=inherit,-U1000 ./guest-sdk/go/... ./modules/examples/...
 echo "staticcheck ok"
 
+scripts/rust.sh lint
 scripts/docs.sh

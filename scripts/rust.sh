@@ -193,7 +193,7 @@ lint() {
 	echo "rustfmt ok"
 	cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
 	echo "clippy ok"
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --workspace --no-deps --document-private-items
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --workspace --no-deps
 	echo "rustdoc ok"
 }
 

@@ -2,8 +2,8 @@
 # Runs tests with the race detector, on both stores. What many packages need is
 # done once for all of them: one Postgres server is started, and all guests are
 # compiled into a cache on disk. What `make test` has built before is handed on in
-# CRUSTER_TEST_MODULES and CRUSTER_TEST_BINARY; without them the tests build it
-# themselves.
+# CRUSTER_TEST_MODULES and CRUSTER_TEST_BINARY, and guests in Rust in
+# CRUSTER_TEST_RUST_MODULES; without them the tests build it themselves.
 #
 #   scripts/test.sh [arguments of go test]      default: ./...
 set -euo pipefail
@@ -21,9 +21,14 @@ for package in $(git ls-files -co --exclude-standard 'modules/examples/*.go' 'te
 	GOOS=wasip1 GOARCH=wasm CGO_ENABLED=0 go build -trimpath -buildvcs=false -buildmode=c-shared -ldflags='-s -w' \
 		-o "$work/guests/${package//\//-}.wasm" "./$package"
 done
+for script in modules/examples/*/build.sh; do
+	"$script" "$work/guests/$(basename "$(dirname "$script")").wasm"
+done
+scripts/rust.sh build-guests "$work/rust"
+export CRUSTER_TEST_RUST_MODULES=$work/rust
 # The engine files compiled code under its own version, which a test binary does
 # not know: there it is "dev".
-go run -ldflags '-X github.com/tetratelabs/wazero/internal/version.version=dev' ./scripts/warm "$CRUSTER_WASM_CACHE" "$work"/guests/*.wasm
+go run -ldflags '-X github.com/tetratelabs/wazero/internal/version.version=dev' ./scripts/warm "$CRUSTER_WASM_CACHE" "$work"/guests/*.wasm "$work"/rust/*.wasm
 
 if [[ -z ${CRUSTER_TEST_POSTGRES:-} ]]; then
 	chmod 755 "$work" # the server runs as a user of its own
