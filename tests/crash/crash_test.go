@@ -5,11 +5,7 @@ package crash_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 
@@ -24,108 +20,38 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-type object = map[string]any
-
-// scenario is one use of an example, and everything it leaves behind.
-type scenario struct {
-	name    string
-	example string
-	run     func(d *driver, key string) *journal.Execution
-	// rows are queries over the example's tables; $1 is the key, or a pattern
-	// for it where the table holds the execution's name.
-	rows []string
-}
-
-var scenarios = []scenario{
-	{
-		name: "orders", example: "orders",
-		run: func(d *driver, key string) *journal.Execution {
-			return d.wait(d.start("orders/ProcessOrder", object{
-				"order_id": key, "email": "ada@example.com", "cooling_off_ms": 1, "fail_charges": 1,
-				"items": []object{{"sku": "apple", "quantity": 2, "price_cents": 150}},
-			}))
-		},
-		rows: []string{
-			`SELECT status, total_cents FROM orders WHERE order_id = $1`,
-			`SELECT charge_id, amount_cents, attempt, status FROM charges WHERE order_id = $1`,
-			`SELECT COUNT(*) FROM notifications WHERE order_id = $1`,
-		},
-	},
-	{
-		name: "approval granted", example: "approval",
-		run: func(d *driver, key string) *journal.Execution {
-			execution := d.start("approval/RequestApproval", object{"document": key})
-			d.settle(execution, "approved", object{"approved": true, "by": "ada"})
-			return d.wait(execution)
-		},
-		rows: []string{
-			`SELECT status, decided_by, remark FROM approvals WHERE document = $1`,
-			`SELECT step FROM approval_effects WHERE execution LIKE '%' || $1 ORDER BY step`,
-		},
-	},
-	{
-		name: "approval timed out", example: "approval",
-		run: func(d *driver, key string) *journal.Execution {
-			return d.wait(d.start("approval/RequestApproval", object{"document": key, "timeout_ms": 1}))
-		},
-		rows: []string{`SELECT status, decided_by, remark FROM approvals WHERE document = $1`},
-	},
-	{
-		name: "transfer", example: "transfer",
-		run: func(d *driver, key string) *journal.Execution {
-			for _, account := range []string{"from", "to"} {
-				d.wait(d.start("transfer/OpenAccount", object{"account": key + account, "balance_cents": 100}))
-			}
-			return d.wait(d.start("transfer/Transfer", object{
-				"transfer_id": key, "from": key + "from", "to": key + "to", "amount_cents": 30,
-			}))
-		},
-		rows: []string{
-			`SELECT account, balance_cents FROM accounts WHERE account LIKE $1 || '%' ORDER BY account`,
-			`SELECT amount_cents FROM ledger WHERE transfer_id = $1`,
-		},
-	},
-	{
-		name: "fan-out", example: "fanout",
-		run: func(d *driver, key string) *journal.Execution {
-			return d.wait(d.start("fanout/FanOut", object{"run": key, "n": 6, "record": true}))
-		},
-		rows: nil, // the key of this workflow is a hash: its effects are counted over all runs
-	},
-	{
-		name: "saga", example: "saga",
-		run: func(d *driver, key string) *journal.Execution {
-			return d.wait(d.start("saga/BookTrip", object{"trip_id": key, "fail_at": "car", "pause_ms": 1}))
-		},
-		rows: []string{
-			`SELECT part, status FROM bookings WHERE trip_id = $1 ORDER BY part`,
-			`SELECT position, action, part FROM booking_log WHERE trip_id = $1 ORDER BY position`,
-		},
-	},
-}
-
 // TestCrashAtEveryBoundary is the heart of the promise: wherever the engine
 // dies, what remains after the next one has finished is what an undisturbed run
 // leaves.
 func TestCrashAtEveryBoundary(t *testing.T) {
 	t.Parallel()
+	runtime := newRuntime(t)
+	for _, l := range languages {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			reached := &pointSet{}
+			t.Run("group", func(t *testing.T) {
+				for _, v := range variants() {
+					for _, s := range scenarios {
+						t.Run(v.name+"/"+s.name, func(t *testing.T) {
+							t.Parallel()
+							crashEverywhere(t, newDriver(t, harness.Store(t, v.store), runtime, v.evict), l, s, reached)
+						})
+					}
+				}
+			})
+			for _, point := range host.FaultPoints {
+				require.True(t, reached.has(point), "no scenario passes %s", point)
+			}
+		})
+	}
+}
+
+func newRuntime(t *testing.T) *wasm.Runtime {
 	runtime, err := wasm.New(t.Context(), wasm.Config{CacheDir: harness.CacheDir(t), Logger: harness.Logger(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, runtime.Close(context.Background())) })
-	reached := &pointSet{}
-	t.Run("group", func(t *testing.T) {
-		for _, v := range variants() {
-			for _, s := range scenarios {
-				t.Run(v.name+"/"+s.name, func(t *testing.T) {
-					t.Parallel()
-					crashEverywhere(t, newDriver(t, harness.Store(t, v.store), runtime, v.evict), s, reached)
-				})
-			}
-		}
-	})
-	for _, point := range host.FaultPoints {
-		require.True(t, reached.has(point), "no scenario passes %s", point)
-	}
+	return runtime
 }
 
 // variant is a kind of store, with instances kept warm or evicted at once.
@@ -142,12 +68,9 @@ func variants() []variant {
 	return all
 }
 
-func crashEverywhere(t *testing.T, d *driver, s scenario, reached *pointSet) {
+func crashEverywhere(t *testing.T, d *driver, l language, s scenario, reached *pointSet) {
 	payments := countCharges(t)
-	harness.Push(t, d.current().Engine, s.example, "modules/examples/"+s.example, func(r *host.PushRequest) {
-		r.Config = map[string]string{"payments_url": payments.url}
-		r.AllowHTTP = []string{strings.TrimPrefix(payments.url, "http://")}
-	})
+	d.push(l, s, payments)
 
 	d.arm("", 0)
 	want := observe(t, d, s, "undisturbed")
@@ -225,43 +148,6 @@ func checkJournal(t *testing.T, d *driver, row *journal.Execution) {
 			delivered[en.Op.Number], turn = true, en.Turn
 		}
 	}
-}
-
-// charges counts the calls of the payment service by idempotency key.
-type charges struct {
-	url string
-	mu  sync.Mutex
-	n   map[string]int // guarded by mu
-}
-
-func countCharges(t *testing.T) *charges {
-	c := &charges{n: map[string]int{}}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.n[r.Header.Get("Idempotency-Key")]++
-		_, _ = io.WriteString(w, `{}`)
-	}))
-	t.Cleanup(server.Close)
-	c.url = server.URL
-	return c
-}
-
-func (c *charges) reset() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	clear(c.n)
-}
-
-func (c *charges) most() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	most := 0
-	for _, n := range c.n {
-		most = max(most, n)
-	}
-	return most
 }
 
 // pointSet remembers which fault points were reached by any scenario.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"regexp"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -170,6 +171,14 @@ func do[T any](d *driver, request func(ctx context.Context, e *host.Engine) (T, 
 	}
 	d.t.Fatal("no engine answered")
 	panic("unreachable")
+}
+
+// push deploys the module of an example, with a grant for the payment service.
+func (d *driver) push(l language, s scenario, payments *charges) {
+	harness.Push(d.t, d.current().Engine, s.example, l.folder(s.example), func(r *host.PushRequest) {
+		r.Config = map[string]string{"payments_url": payments.url}
+		r.AllowHTTP = []string{strings.TrimPrefix(payments.url, "http://")}
+	})
 }
 
 // start starts a workflow and returns the name of its execution.
