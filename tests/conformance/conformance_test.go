@@ -101,7 +101,7 @@ func TestTable(t *testing.T) {
 func allCases(url string) []testCase {
 	var all []testCase
 	for _, some := range [][]testCase{
-		valueCases(), refusedCases(), stepCases(), crashCases(), failureCases(), parallelCases(), orderCases(), deferredCases(),
+		valueCases(), refusedCases(), stepCases(), crashCases(), failureCases(), parallelCases(), orderCases(), futureCases(), deferredCases(),
 		interruptCases(), childCases(), determinismCases(), sqlCases(), outsideCases(url), misuseCases(),
 	} {
 		all = append(all, some...)

@@ -70,17 +70,19 @@ func keysRefused(t *testing.T, b *testBundle) {
 		input    any
 		code     abi.Code
 		text     string
+		place    string
 	}{
-		"raw key function returns nothing": {"RawKey", object{"id": "", "other": 1}, abi.CodeBadKey, ""},
-		"key function panics":              {"RawKey", object{"id": "panic", "other": 1}, abi.CodeKeyFunction, "no key for this"},
-		"request does not fit":             {"RawKey", object{"id": 5, "other": 1}, abi.CodeBadInput, ""},
-		"unknown workflow":                 {"EchoAnything", object{"id": "order 7", "other": 1}, abi.CodeUnknownWorkflow, ""},
+		"raw key function returns nothing": {"RawKey", object{"id": "", "other": 1}, abi.CodeBadKey, "", ""},
+		"key function panics":              {"RawKey", object{"id": "panic", "other": 1}, abi.CodeKeyFunction, "no key for this", `children\.(go|rs):[0-9]+`},
+		"request does not fit":             {"RawKey", object{"id": 5, "other": 1}, abi.CodeBadInput, "", ""},
+		"unknown workflow":                 {"EchoAnything", object{"id": "order 7", "other": 1}, abi.CodeUnknownWorkflow, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, _, err := b.engine.StartWorkflow(t.Context(), host.StartRequest{Workflow: "conformance/" + c.workflow, Input: harness.Encode(t, c.input)})
 			require.Equal(t, c.code, abi.CodeOf(err), "%v", err)
 			require.ErrorContains(t, err, c.text)
+			require.Regexp(t, c.place, err.Error())
 		})
 	}
 }

@@ -26,6 +26,7 @@ type language struct {
 // languages are all of them; what holds for one holds for each.
 var languages = []language{
 	{name: "go", pkg: "tests/guests/conformance"},
+	{name: "rust", pkg: "tests/guests/conformance/rust"},
 	{name: "c", pkg: "modules/examples/greeter-c", least: 100},
 }
 
@@ -50,10 +51,11 @@ func (l language) has(c *testCase, manifest *abi.Manifest) bool {
 // testBundle is one engine with the module deployed; all cases of one variant
 // share it.
 type testBundle struct {
-	engine  *host.Engine
-	store   journal.Store
-	logs    *logKeeper
-	outside *outside
+	language string
+	engine   *host.Engine
+	store    journal.Store
+	logs     *logKeeper
+	outside  *outside
 	// variant tells the bundle from all others.
 	variant  string
 	manifest *abi.Manifest
@@ -63,7 +65,7 @@ type testBundle struct {
 // language, with a grant for the world outside.
 func setup(t *testing.T, l language, kind string, world *outside, options ...func(*host.Config)) *testBundle {
 	t.Helper()
-	b := &testBundle{store: harness.Store(t, kind), logs: &logKeeper{}, outside: world, variant: t.Name()}
+	b := &testBundle{language: l.name, store: harness.Store(t, kind), logs: &logKeeper{}, outside: world, variant: t.Name()}
 	options = append([]func(*host.Config){func(c *host.Config) { c.Logger = b.logs.logger() }}, options...)
 	b.engine = harness.Engine(t, b.store, options...)
 	b.manifest = deploy(t, b.engine, l, world)

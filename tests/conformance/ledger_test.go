@@ -40,15 +40,9 @@ type ledgerEntry struct {
 
 func (l *ledger) compare(t *testing.T, lang string, c *testCase, b *testBundle, row *journal.Execution) {
 	t.Helper()
-	line := ledgerLine{Execution: row.Name(), State: row.State, Value: readable(row.Value), Error: lasting(row.Error)}
-	if !c.chancy {
-		for _, en := range history(t, b, row.Name()) {
-			line.Journal = append(line.Journal, ledgerEntry{
-				Number: en.Op.Number, Entry: en.Kind, Kind: en.Op.Kind, Name: en.Op.Name, Key: en.Op.Key, Hash: hex.EncodeToString(en.Op.Hash),
-				Attempts: en.Attempts, Value: readable(en.Value), Error: lasting(en.Error),
-			})
-		}
-		slices.SortStableFunc(line.Journal, func(a, b ledgerEntry) int { return int(a.Number) - int(b.Number) })
+	line := inLedger(t, b, row)
+	if c.chancy {
+		line.Journal = nil
 	}
 	key := c.name
 	if c.byLanguage {
@@ -57,6 +51,19 @@ func (l *ledger) compare(t *testing.T, lang string, c *testCase, b *testBundle, 
 	if first, loaded := l.byCase.LoadOrStore(key, line); loaded {
 		require.Equal(t, first, line, "another variant came to another result")
 	}
+}
+
+func inLedger(t *testing.T, b *testBundle, row *journal.Execution) ledgerLine {
+	t.Helper()
+	line := ledgerLine{Execution: row.Name(), State: row.State, Value: readable(row.Value), Error: lasting(row.Error)}
+	for _, en := range history(t, b, row.Name()) {
+		line.Journal = append(line.Journal, ledgerEntry{
+			Number: en.Op.Number, Entry: en.Kind, Kind: en.Op.Kind, Name: en.Op.Name, Key: en.Op.Key, Hash: hex.EncodeToString(en.Op.Hash),
+			Attempts: en.Attempts, Value: readable(en.Value), Error: lasting(en.Error),
+		})
+	}
+	slices.SortStableFunc(line.Journal, func(a, b ledgerEntry) int { return int(a.Number) - int(b.Number) })
+	return line
 }
 
 // readable is a value as hexadecimal digits, or the digest of a long one.

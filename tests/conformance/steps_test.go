@@ -41,13 +41,25 @@ func crashCases() []testCase {
 	return []testCase{
 		{name: "activity blocks", workflow: "Block", input: false, want: timedOut, journal: []string{"activity block failed", "activity block CR-3002"}},
 		{name: "activity blocks once", workflow: "Block", input: true, want: object{"value": true}, chancy: true},
-		{name: "activity panics", workflow: "Crash", input: "panic", want: crashed, journal: []string{"activity crash failed", "activity crash CR-3003"}},
+		{name: "activity panics", workflow: "Crash", input: "panic", want: crashed, journal: []string{"activity crash failed", "activity crash CR-3003"}, after: panicIsPlaced},
 		{name: "activity panics once", workflow: "Crash", input: "panic once", want: object{"value": 2}},
 		{name: "activity exits", workflow: "Crash", input: "exit", want: crashed},
 		{name: "activity loops", workflow: "Crash", input: "loop", want: timedOut},
 		{name: "activity hogs memory", workflow: "Crash", input: "hog", want: crashed},
 		{name: "activity recurses", workflow: "Crash", input: "recurse", want: crashed},
 		{name: "activity follows nil", workflow: "Crash", input: "nil", want: crashed, only: "go"},
+		{name: "activity aborts", workflow: "Crash", input: "abort", want: crashed, only: "rust"},
+		{name: "activity leaves a slice", workflow: "Crash", input: "index", want: crashed, only: "rust", after: panicIsPlaced},
+		{name: "activity waits for nothing", workflow: "Crash", input: "wait", want: object{"code": string(abi.CodeWrongContext)}, only: "rust"},
 		{name: "activity survives", workflow: "Crash", input: "not at all", want: object{"value": 1}},
 	}
+}
+
+// panicIsPlaced looks for the words of a panic in the journal, and for its file
+// and line if the language knows them.
+func panicIsPlaced(t *testing.T, b *testBundle, row *journal.Execution) {
+	entries := history(t, b, row.Name())
+	last := entries[len(entries)-1]
+	require.Regexp(t, "told to|index out of bounds", last.Error.Message)
+	require.Regexp(t, map[string]string{"go": `steps\.go:[0-9]+`, "rust": `steps\.rs:[0-9]+`}[b.language], last.Error.Message)
 }

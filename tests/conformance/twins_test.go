@@ -1,0 +1,86 @@
+package conformance
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/journal"
+)
+
+// own are the workflows that one language alone has a use for.
+var own = map[string][]string{"go": {"Channels", "Shared"}, "rust": {"Futures", "OnInterrupt"}}
+
+// TestTwins holds the module in Rust against its twin in Go: the manifests say
+// the same, and the same start has the same name, result and journal.
+func TestTwins(t *testing.T) {
+	t.Parallel()
+	var twins []*testBundle
+	for _, l := range wholeLanguages() {
+		twins = append(twins, setup(t, l, "sqlite", nil))
+	}
+	t.Run("manifest", func(t *testing.T) {
+		t.Parallel()
+		first := shape(twins[0].manifest, "go")
+		second := shape(twins[1].manifest, "rust")
+		require.Equal(t, "go/0.1.0", twins[0].manifest.SDK)
+		require.Equal(t, "rust/0.1.0", twins[1].manifest.SDK)
+		require.Equal(t, names(first), names(second))
+		for i := range first.Workflows {
+			require.Equal(t, first.Workflows[i], second.Workflows[i])
+		}
+		for i := range first.Activities {
+			require.Equal(t, first.Activities[i], second.Activities[i])
+		}
+		require.Equal(t, first.Migrations, second.Migrations)
+	})
+	request := harness.Encode(t, object{"id": "order 7", "other": 1})
+	for name, req := range map[string]host.StartRequest{
+		"key of the request":            {Workflow: "Sequence", Input: harness.Encode(t, 5)},
+		"key of a request of all kinds": {Workflow: "EchoTyped", Input: harness.Encode(t, with(object{}))},
+		"key of nothing":                {Workflow: "First", Input: harness.Encode(t, object{})},
+		"key of a function, hashed":     {Workflow: "HashedKey", Input: request},
+		"key of a function, raw":        {Workflow: "RawKey", Input: request},
+		"given key, hashed":             {Workflow: "Call", Input: harness.Encode(t, 4), Key: "k", KeyMode: abi.KeyHashed},
+		"given key, raw":                {Workflow: "CallKeys", Input: harness.Encode(t, "fixed"), Key: "k/with/slashes", KeyMode: abi.KeyRaw},
+		"SQL":                           {Workflow: "Count", Input: harness.Encode(t, object{"name": "twins"})},
+		"retries":                       {Workflow: "Retry", Input: harness.Encode(t, object{"failures": 2, "retries": 3})},
+		"failure":                       {Workflow: "Decline", Input: harness.Encode(t, "no money")},
+		"failure of a child":            {Workflow: "Rethrow", Input: harness.Encode(t, object{"from": "child", "words": "order 7"})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			req.Workflow = "conformance/" + req.Workflow
+			var lines []ledgerLine
+			for _, b := range twins {
+				row, _, err := b.engine.StartWorkflow(t.Context(), req)
+				require.NoError(t, err)
+				lines = append(lines, inLedger(t, b, harness.Wait(t, b.engine, row.Name())))
+			}
+			require.True(t, lines[0].State == journal.Completed || lines[0].State == journal.Failed)
+			require.Equal(t, lines[0], lines[1])
+		})
+	}
+}
+
+// shape is what of a manifest must be the same in every language.
+func shape(m *abi.Manifest, language string) abi.Manifest {
+	out := *m
+	out.SDK = ""
+	out.Workflows = slices.DeleteFunc(slices.Clone(m.Workflows), func(w abi.WorkflowInfo) bool { return slices.Contains(own[language], w.Name) })
+	return out
+}
+
+func names(m abi.Manifest) (all []string) {
+	for _, w := range m.Workflows {
+		all = append(all, "workflow "+w.Name)
+	}
+	for _, a := range m.Activities {
+		all = append(all, "activity "+a.Name)
+	}
+	return all
+}
