@@ -35,7 +35,7 @@ func Engine(t testing.TB, store journal.Store, options ...func(*host.Config)) *h
 	cfg := host.Config{
 		Store:        store,
 		Logger:       Logger(t),
-		Wasm:         wasm.Config{CacheDir: CacheDir(t)},
+		Wasm:         wasm.Config{CacheDir: CacheDir(t), InitTimeout: time.Minute},
 		DrainTimeout: time.Second,
 		// Generous: a loaded machine is no runaway guest.
 		TurnTimeout: time.Minute,
