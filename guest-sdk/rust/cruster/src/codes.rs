@@ -56,6 +56,7 @@ mod of_the_host {
         UNKNOWN_WORKFLOW = "CR-2001", "Workflows are named DEPLOYMENT/NAME; 'cruster-host module list' shows them.", false;
         BAD_KEY = "CR-2003", "Keys are 1 to 512 bytes of UTF-8 without control characters.", false;
         EXECUTION_NOT_FOUND = "CR-2004", "Executions are named DEPLOYMENT/WORKFLOW/KEY; 'cruster-host workflow list' shows them.", false;
+        ALREADY_OVER = "CR-2012", "Its result stays readable with 'cruster-host workflow poll'.", false;
         CALL_TO_ITSELF = "CR-2018", "Give the call another key or another request.", false;
         ACTIVITY_TIMEOUT = "CR-3002", "Raise the activity's timeout, or make its work shorter.", true;
         ACTIVITY_CRASHED = "CR-3003", "The message holds the end of what the module wrote to its standard error.", true;

@@ -37,6 +37,9 @@ use crate::error::{Error, Result};
 /// ```
 #[macro_export]
 macro_rules! join {
+    ($_0:expr, $_1:expr, $_2:expr, $_3:expr, $_4:expr, $_5:expr, $_6:expr, $_7:expr, $($more:expr),+ $(,)?) => {
+        ::std::compile_error!("join! takes up to eight futures; use cruster::join_all for more, or put one join! into another")
+    };
     ($($future:expr),+ $(,)?) => {
         $crate::__private::Join::join(($($future,)+))
     };
@@ -97,6 +100,9 @@ macro_rules! __select {
     };
     (@parse [] $($rest:tt)*) => {
         ::std::compile_error!("select! takes up to eight branches; use cruster::first for more")
+    };
+    (@parse $($rest:tt)*) => {
+        ::std::compile_error!("select! takes branches of the form `pattern = future => expression`, with commas between them")
     };
 }
 
@@ -239,8 +245,9 @@ pub async fn join_all<T, F: Future<Output = Result<T>>>(
     let mut open = slots.len();
     poll_fn(|cx| {
         woken.report_to(cx.waker());
-        // Only those that were woken: a fan-out may be thousands wide.
-        while let Some(i) = woken.next() {
+        // Only those that were woken: a fan-out may be thousands wide. Those that
+        // are woken meanwhile wait for the next turn, as other tasks do.
+        for i in woken.take() {
             let waker = Waker::from(Arc::new(Child {
                 index: i,
                 woken: woken.clone(),
@@ -265,7 +272,7 @@ pub async fn join_all<T, F: Future<Output = Result<T>>>(
 
 /// The children of a [`join_all`] that are to be polled, in the order in which
 /// they were woken.
-struct Woken(Mutex<(std::collections::VecDeque<usize>, Option<Waker>)>);
+struct Woken(Mutex<(Vec<usize>, Option<Waker>)>);
 
 struct Child {
     index: usize,
@@ -281,19 +288,15 @@ impl Woken {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(waker.clone());
     }
 
-    fn next(&self) -> Option<usize> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .0
-            .pop_front()
+    fn take(&self) -> Vec<usize> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).0)
     }
 }
 
 impl Wake for Child {
     fn wake(self: Arc<Self>) {
         let mut woken = self.woken.0.lock().unwrap_or_else(PoisonError::into_inner);
-        woken.0.push_back(self.index);
+        woken.0.push(self.index);
         let parent = woken.1.clone();
         drop(woken);
         if let Some(parent) = parent {

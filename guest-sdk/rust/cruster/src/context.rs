@@ -68,6 +68,11 @@ impl<W: 'static> InWorkflow for WorkflowContext<W> {
     }
 }
 
+fn sleep_body(duration: i64) -> Vec<u8> {
+    let name = String::new();
+    wire::Sleep { duration, name }.encode()
+}
+
 impl<W> WorkflowContext<W> {
     pub(crate) fn new(core: ContextCore, workflow: W) -> Self {
         WorkflowContext {
@@ -79,21 +84,16 @@ impl<W> WorkflowContext<W> {
     /// Waits for some time, for seconds or for months: a sleeping workflow needs
     /// no memory, and a host that was down meanwhile wakes it when it is back.
     pub fn sleep(&self, time: Duration) -> Op<()> {
-        self.sleep_nanos(clamp(nanos(time)))
+        let body = sleep_body(clamp(nanos(time)));
+        Op::new(&self.core, &SLEEP, "Sleep".to_owned(), Ok(body))
     }
 
     /// Waits until a point in time.
     pub fn sleep_until(&self, time: Timestamp) -> Op<()> {
-        self.sleep_nanos(time.unix_nanos().saturating_sub(self.now().unix_nanos()))
-    }
-
-    fn sleep_nanos(&self, duration: i64) -> Op<()> {
-        let body = wire::Sleep {
-            duration,
-            name: String::new(),
-        }
-        .encode();
-        Op::new(&self.core, &SLEEP, "Sleep".to_owned(), Ok(body))
+        let make = |now: Timestamp, until: Timestamp| {
+            sleep_body(until.unix_nanos().saturating_sub(now.unix_nanos()))
+        };
+        Op::until(&self.core, &SLEEP, "Sleep".to_owned(), make, time)
     }
 
     /// Waits until a deferred of this execution is settled.

@@ -134,9 +134,13 @@ impl Error {
     }
 
     /// Lets the error carry a value of your own, to be read with
-    /// [`details`](Error::details). An error without a type gets an empty one.
+    /// [`details`](Error::details). An error without a type gets an empty one. A
+    /// request to stop carries nothing: it stays what it is.
     #[must_use]
     pub fn with_details<T: Serialize + ?Sized>(mut self, details: &T) -> Self {
+        if self.is_interrupted() {
+            return self;
+        }
         if !matches!(self.0.cause, Cause::Fault(_)) {
             let text = self.0.cause.to_string();
             self.0.cause = Cause::Fault(Box::new(Fault {

@@ -72,6 +72,8 @@ struct Task {
 struct Wait {
     task: u64,
     shielded: bool,
+    /// An interrupt is what it waits for, and not what ends it early.
+    watch: bool,
     waker: Waker,
 }
 
@@ -165,13 +167,13 @@ impl Execution {
     }
 
     /// Whether the workflow waits for nothing that could come: no op is open, and
-    /// an interrupt would wake nobody.
-    #[cfg_attr(not(target_family = "wasm"), allow(dead_code))] // the test kit knows by other means
+    /// nobody waits for an interrupt. One that came all the same would end waits
+    /// for tasks; but those tasks are stuck, and nobody would learn of it.
     pub(crate) fn stuck(&self) -> bool {
         let shared = &*self.core.0;
         shared.outcome.borrow().is_none()
             && shared.ops.borrow().values().all(|op| op.result.is_some())
-            && shared.waits.borrow().values().all(|wait| wait.shielded)
+            && !shared.waits.borrow().values().any(|wait| wait.watch)
     }
 
     /// How the workflow ended; nothing while it waits for deliveries.
@@ -270,7 +272,7 @@ impl ContextCore {
     }
 
     /// Registers a wait under `id`, or a new one if that is 0, and returns it.
-    pub(crate) fn wait(&self, id: u64, shielded: bool, cx: &Context<'_>) -> u64 {
+    pub(crate) fn wait(&self, id: u64, shielded: bool, watch: bool, cx: &Context<'_>) -> u64 {
         let shared = &*self.0;
         let id = if id != 0 {
             id
@@ -289,6 +291,7 @@ impl ContextCore {
                 let wait = Wait {
                     task: shared.running.get(),
                     shielded,
+                    watch,
                     waker: cx.waker().clone(),
                 };
                 waits.insert(id, wait);
@@ -339,6 +342,7 @@ impl ContextCore {
         };
         if let Some(result) = state.result.take() {
             ops.remove(&op);
+            drop(ops); // the waker of a wait may be anybody's, and do anything when it goes
             self.unwait(std::mem::take(wait));
             return Poll::Ready(result.map_err(Error::from_fault));
         }
@@ -347,7 +351,7 @@ impl ContextCore {
             self.cancel(op, std::mem::take(wait));
             return Poll::Ready(Err(Error::interrupted()));
         }
-        *wait = self.wait(*wait, shielded, cx);
+        *wait = self.wait(*wait, shielded, false, cx);
         state.wait = *wait;
         Poll::Pending
     }

@@ -12,6 +12,7 @@ use crate::codes;
 use crate::error::{Error, Result};
 use crate::execution::ContextCore;
 use crate::host::Call;
+use crate::timestamp::Timestamp;
 
 /// An op of which nothing is known but its bytes. It is issued when it is first
 /// polled, and cancelled when it is dropped before its result is there.
@@ -23,6 +24,8 @@ pub(crate) struct RawOp {
 enum State {
     /// To be issued; or what it cannot be issued for.
     New(&'static Call, Result<Vec<u8>>),
+    /// To be issued with what this makes of the time then, and of another.
+    Until(&'static Call, MakeBody, Timestamp),
     Issued {
         op: u32,
         shielded: bool,
@@ -30,6 +33,9 @@ enum State {
     },
     Over,
 }
+
+/// Makes a body of the time at which it is issued, and of a given one.
+pub(crate) type MakeBody = fn(now: Timestamp, until: Timestamp) -> Vec<u8>;
 
 impl RawOp {
     pub(crate) fn new(core: ContextCore, call: &'static Call, body: Result<Vec<u8>>) -> Self {
@@ -45,18 +51,20 @@ impl Future for RawOp {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        if matches!(this.state, State::New(..)) {
-            if let State::New(call, body) = std::mem::replace(&mut this.state, State::Over) {
-                let op = this.core.issue(call, &body?)?;
-                this.state = State::Issued {
-                    op,
-                    shielded: this.core.shielded(),
-                    wait: 0,
-                };
-            }
+        if !matches!(this.state, State::Issued { .. }) {
+            let (call, body) = match std::mem::replace(&mut this.state, State::Over) {
+                State::New(call, body) => (call, body?),
+                State::Until(call, make, time) => (call, make(this.core.now(), time)),
+                _ => panic!("a durable call was polled after its end"),
+            };
+            this.state = State::Issued {
+                op: this.core.issue(call, &body)?,
+                shielded: this.core.shielded(),
+                wait: 0,
+            };
         }
         let State::Issued { op, shielded, wait } = &mut this.state else {
-            panic!("a durable call was polled after its end");
+            unreachable!("it was issued");
         };
         let poll = this.core.poll_op(*op, *shielded, wait, cx);
         if poll.is_ready() {
@@ -96,6 +104,25 @@ impl<T: DeserializeOwned> Op<T> {
     ) -> Self {
         Op {
             raw: RawOp::new(core.clone(), call, body),
+            what,
+            result: PhantomData,
+        }
+    }
+
+    /// A call whose body depends on when it is issued, which may be long after it
+    /// was made.
+    pub(crate) fn until(
+        core: &ContextCore,
+        call: &'static Call,
+        what: String,
+        make: MakeBody,
+        time: Timestamp,
+    ) -> Self {
+        Op {
+            raw: RawOp {
+                core: core.clone(),
+                state: State::Until(call, make, time),
+            },
             what,
             result: PhantomData,
         }

@@ -18,6 +18,8 @@ use crate::execution::ContextCore;
 pub struct JoinHandle<T> {
     core: ContextCore,
     wait: u64,
+    /// The result was taken.
+    over: bool,
     slot: Rc<RefCell<Slot<T>>>,
 }
 
@@ -48,6 +50,7 @@ pub(crate) fn spawn<T: 'static>(
     JoinHandle {
         core: core.clone(),
         wait: 0,
+        over: false,
         slot,
     }
 }
@@ -55,7 +58,7 @@ pub(crate) fn spawn<T: 'static>(
 impl<T> JoinHandle<T> {
     /// Whether the task has come to its end.
     pub fn is_finished(&self) -> bool {
-        self.slot.borrow().result.is_some()
+        self.over || self.slot.borrow().result.is_some()
     }
 }
 
@@ -65,10 +68,14 @@ impl<T> Future for JoinHandle<T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T>> {
         let result = self.slot.borrow_mut().result.take();
         let ended = match result {
-            Some(result) => result,
+            Some(result) => {
+                self.over = true;
+                result
+            }
+            None if self.over => panic!("the handle of a task was polled after its end"),
             None if self.core.interrupted() => Err(Error::interrupted()),
             None => {
-                self.wait = self.core.wait(self.wait, self.core.shielded(), cx);
+                self.wait = self.core.wait(self.wait, self.core.shielded(), false, cx);
                 self.slot.borrow_mut().wait = self.wait;
                 return Poll::Pending;
             }
@@ -108,7 +115,7 @@ impl Future for OnInterrupt {
             self.core.unwait(wait);
             return Poll::Ready(reason);
         }
-        self.wait = self.core.wait(self.wait, false, cx);
+        self.wait = self.core.wait(self.wait, false, true, cx);
         Poll::Pending
     }
 }

@@ -66,6 +66,7 @@ mod config;
 mod database;
 mod history;
 mod logs;
+mod refusals;
 mod replay;
 mod run;
 pub(crate) mod sha256;

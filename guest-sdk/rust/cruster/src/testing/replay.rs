@@ -8,6 +8,7 @@ use crate::host::{Call, Host};
 use crate::module::Started;
 use crate::testing::canonical;
 use crate::testing::history::{Happening, History};
+use crate::testing::refusals;
 use crate::value::Value;
 use crate::wire::{Delivery, Fault, Invocation, Outcome, Resume, Wire};
 
@@ -129,6 +130,7 @@ impl Replayer {
 
 impl Host for Replayer {
     fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Box<Fault>> {
+        refusals::check(call.name, body)?;
         self.ops.set(self.ops.get() + 1);
         let same = |_: u32, what: &Happening| matches!(what, Happening::Issued { kind, body: then, .. } if kind == call.name && canonical::same(then, body));
         Ok(self.expect(same).unwrap_or_else(|| {

@@ -13,6 +13,7 @@ use crate::module::Started;
 use crate::testing::attempt;
 use crate::testing::history::{Happening, History};
 use crate::testing::logs;
+use crate::testing::refusals;
 use crate::testing::world::World;
 use crate::wire::{
     self, Delivery, Fault, Interruption, Invocation, Malformed, NIL, Outcome, Resume, Wire,
@@ -118,6 +119,14 @@ impl Run {
         }
     }
 
+    /// Whether the workflow waits for nothing that could come.
+    pub(crate) fn stuck(&self) -> bool {
+        self.execution
+            .borrow()
+            .as_ref()
+            .is_some_and(Execution::stuck)
+    }
+
     pub(crate) fn outcome(&self) -> Option<Outcome> {
         self.outcome.borrow().clone()
     }
@@ -197,6 +206,12 @@ impl Run {
             self.deliver(Duration::ZERO, op, into_result(result.clone()));
         }
         true
+    }
+
+    /// Whether it has ended with a deferred open, which then stays so.
+    fn is_over_without(&self, name: &str) -> bool {
+        let settled = |d: &Promise| d.settled.is_some();
+        self.outcome.borrow().is_some() && !self.deferreds.borrow().get(name).is_some_and(settled)
     }
 
     pub(crate) fn interrupt(&self, reason: &str) {
@@ -298,6 +313,10 @@ impl Run {
         };
         let result = match owner {
             None => Err(no_execution(&body.execution)),
+            Some(owner) if owner.is_over_without(&body.name) => {
+                let message = format!("{} is {}", owner.id, owner.state());
+                Err(codes::ALREADY_OVER.fault(message))
+            }
             Some(owner) => {
                 let settled = owner.settle(
                     &body.name,
@@ -366,6 +385,7 @@ fn no_execution(id: &str) -> Box<Fault> {
 
 impl Host for Run {
     fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Box<Fault>> {
+        refusals::check(call.name, body)?;
         let op = self.ops.get() + 1;
         self.pending.borrow_mut().insert(op, call.name.to_owned());
         match self.perform(call.name, body, op) {

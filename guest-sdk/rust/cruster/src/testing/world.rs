@@ -81,7 +81,11 @@ impl World {
     /// Lets time pass until the execution is over.
     fn turn(&self, root: &Run) {
         while root.outcome().is_none() {
-            let next = self.queue.borrow_mut().pop_first();
+            // Inside a module the same ends it, whatever the test has planned.
+            let next = match root.stuck() {
+                true => None,
+                false => self.queue.borrow_mut().pop_first(),
+            };
             let Some(((time, _), apply)) = next else {
                 let message = format!(
                     "the workflow waits for ever: nothing is left that could happen, and it waits for {}",
@@ -132,8 +136,8 @@ impl World {
         }
         let input = call.input.clone().unwrap_or_default();
         let key = match call.key_mode.as_str() {
-            "hashed" => sha256::hex(&call.key.encode()),
-            "raw" => call.key.clone(),
+            "hashed" => sha256::hex(&check_key(call.key.clone())?.encode()),
+            "raw" => check_key(call.key.clone())?,
             _ => self.derive_key(name, &input)?,
         };
         let id = execution_id(name, &key);
@@ -162,14 +166,7 @@ impl World {
         if definition.is_some_and(|w| w.key == KeyMode::FunctionRaw) {
             let key =
                 String::decode(&answer).map_err(|e| codes::KEY_FUNCTION.fault(e.to_string()))?;
-            if key.is_empty() || key.len() > 512 {
-                let message = format!(
-                    "the key of {workflow} has {} bytes, it must have 1 to 512",
-                    key.len()
-                );
-                return Err(codes::BAD_KEY.fault(message));
-            }
-            return Ok(key);
+            return check_key(key);
         }
         let canonical = canonical(&answer).map_err(|e| codes::BAD_BODY.fault(e.to_string()))?;
         Ok(sha256::hex(&canonical))
@@ -191,6 +188,20 @@ impl World {
             None => Ok(outcome.value.unwrap_or_default()),
         }
     }
+}
+
+/// Refuses keys that the host refuses.
+fn check_key(key: String) -> Result<String, Box<Fault>> {
+    let begin: String = key.chars().take(40).collect();
+    if key.is_empty() || key.len() > 512 {
+        let message = format!("the key {begin:?} is empty or longer than 512 bytes");
+        return Err(codes::BAD_KEY.fault(message));
+    }
+    if key.contains(char::is_control) {
+        let message = format!("the key {begin:?} has a control character");
+        return Err(codes::BAD_KEY.fault(message));
+    }
+    Ok(key)
 }
 
 pub(crate) fn failed(fault: Box<Fault>) -> Outcome {

@@ -1,0 +1,47 @@
+//! What the host refuses to issue. A refused op is in no history: a replay has to
+//! refuse it again.
+
+use crate::codes;
+use crate::testing::canonical::canonical;
+use crate::wire::{self, Binary, Fault, Malformed, Wire};
+
+/// Holds an op against the rules of the host.
+pub(crate) fn check(kind: &str, body: &[u8]) -> Result<(), Box<Fault>> {
+    examine(kind, body).map_err(|e| codes::BAD_BODY.fault(e.to_string()))
+}
+
+fn examine(kind: &str, body: &[u8]) -> Result<(), Malformed> {
+    match kind {
+        "activity" => {
+            let body = wire::Activity::decode(body)?;
+            is_text(&body.key, "the key has a control character")?;
+            is_value(&body.input)
+        }
+        "resolve" => {
+            let body = wire::Resolve::decode(body)?;
+            is_text(&body.execution, NO_NAME)?;
+            is_value(&body.value)
+        }
+        "call" | "send" => {
+            let body = wire::Call::decode(body)?;
+            is_text(&body.workflow, NO_NAME)?;
+            is_value(&body.input)
+        }
+        "poll" => is_text(&wire::Poll::decode(body)?.execution, NO_NAME),
+        _ => Ok(()),
+    }
+}
+
+const NO_NAME: &str = "a name of a workflow or execution is too long, or has a control character";
+
+fn is_text(text: &str, otherwise: &'static str) -> Result<(), Malformed> {
+    if text.len() > 1024 || text.contains(char::is_control) {
+        return Err(Malformed(otherwise));
+    }
+    Ok(())
+}
+
+/// Whether there is nothing, or one value that has a canonical form.
+fn is_value(data: &Binary) -> Result<(), Malformed> {
+    data.as_deref().map_or(Ok(()), |b| canonical(b).map(|_| ()))
+}
