@@ -279,8 +279,12 @@ fn parse_clock(s: &str) -> Option<i64> {
     let offset = match zone {
         "" | "Z" | "z" => 0,
         _ => {
-            let (zh, zm) = zone[1..].split_once(':')?;
-            let minutes = number(zh, 2)? * 60 + number(zm, 2)?;
+            let (zh, zm) = zone.strip_prefix(['+', '-'])?.split_once(':')?;
+            let (zh, zm) = (number(zh, 2)?, number(zm, 2)?);
+            if zh > 23 || zm > 59 {
+                return None;
+            }
+            let minutes = zh * 60 + zm;
             if zone.starts_with('-') {
                 -minutes
             } else {
@@ -341,7 +345,9 @@ impl<'de> Deserialize<'de> for Extension {
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         if d.is_human_readable() {
-            return d.deserialize_str(TimeVisitor);
+            // Where serde has to look ahead, as in untagged enums, it keeps values in
+            // a form that is no text and yet calls itself readable.
+            return d.deserialize_any(TimeVisitor);
         }
         d.deserialize_newtype_struct(EXTENSION, TimeVisitor)
     }

@@ -29,6 +29,14 @@ impl<'de> Decoder<'_, 'de> {
         Ok(self.0.peek().ok_or(Malformed("it ends early"))?)
     }
 
+    /// Takes sixteen bytes, if they come next.
+    fn wide(&mut self) -> Decoded<Option<[u8; 16]>> {
+        match self.0.rest() {
+            [0xc4, 16, ..] => Ok(self.0.bin()?.and_then(|b| b.try_into().ok())),
+            _ => Ok(None),
+        }
+    }
+
     /// The error for a value that is no value of its type.
     fn unexpected(self, expected: &dyn Expected) -> DecodeError {
         match self.found() {
@@ -79,7 +87,7 @@ impl<'de> Decoder<'_, 'de> {
         let value = visitor.visit_map(Entries {
             reader: &mut *self.0,
             left,
-            key: None,
+            key: &[],
         })?;
         self.0.leave();
         Ok(value)
@@ -114,6 +122,21 @@ impl<'de> Deserializer<'de> for Decoder<'_, 'de> {
             0x90..=0x9f | 0xdc | 0xdd => self.visit_list(visitor),
             0x80..=0x8f | 0xde | 0xdf => self.visit_entries(visitor),
             0xc1 => Err(Malformed("a byte is no type").into()),
+        }
+    }
+
+    /// MessagePack has no integers of this size: they are bytes.
+    fn deserialize_i128<V: Visitor<'de>>(mut self, visitor: V) -> Decoded<V::Value> {
+        match self.wide()? {
+            Some(b) => visitor.visit_i128(i128::from_be_bytes(b)),
+            None => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_u128<V: Visitor<'de>>(mut self, visitor: V) -> Decoded<V::Value> {
+        match self.wide()? {
+            Some(b) => visitor.visit_u128(u128::from_be_bytes(b)),
+            None => self.deserialize_any(visitor),
         }
     }
 
@@ -212,7 +235,7 @@ impl<'de> Deserializer<'de> for Decoder<'_, 'de> {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit
         tuple tuple_struct
     }
 
@@ -250,8 +273,8 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
 struct Entries<'a, 'de> {
     reader: &'a mut Reader<'de>,
     left: usize,
-    /// The last key, if it was a string.
-    key: Option<&'de str>,
+    /// Where the last key begins.
+    key: &'de [u8],
 }
 
 impl<'de> MapAccess<'de> for Entries<'_, 'de> {
@@ -262,29 +285,28 @@ impl<'de> MapAccess<'de> for Entries<'_, 'de> {
             return Ok(None);
         }
         self.left -= 1;
-        self.key = match self.reader.peek() {
-            Some(0xa0..=0xbf | 0xd9..=0xdb) => {
-                let key = self.reader.str()?;
-                self.key = Some(key);
-                return seed
-                    .deserialize(serde::de::value::BorrowedStrDeserializer::new(key))
-                    .map(Some);
-            }
-            _ => None,
-        };
+        self.key = self.reader.rest();
         seed.deserialize(Decoder(self.reader)).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Decoded<V::Value> {
         seed.deserialize(Decoder(self.reader))
-            .map_err(|e| match self.key {
-                Some(key) => e.within(&format!(".{key}")),
-                None => e.within("[…]"),
-            })
+            .map_err(|e| within_entry(e, self.key))
     }
 
     fn size_hint(&self) -> Option<usize> {
         Some(self.left)
+    }
+}
+
+/// The error of a value, with the name of its entry if that is a text.
+fn within_entry(e: DecodeError, key: &[u8]) -> DecodeError {
+    let mut reader = Reader::new(key);
+    match reader.peek() {
+        Some(0xa0..=0xbf | 0xd9..=0xdb) => {
+            e.within(&format!(".{}", reader.str().unwrap_or_default()))
+        }
+        _ => e.within("[…]"),
     }
 }
 

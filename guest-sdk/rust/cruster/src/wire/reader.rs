@@ -71,6 +71,11 @@ impl<'a> Reader<'a> {
         Ok(self.bytes(1)?[0])
     }
 
+    /// What is left, to come back to.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     pub(crate) fn peek(&self) -> Option<u8> {
         self.rest.first().copied()
     }
