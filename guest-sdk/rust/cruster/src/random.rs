@@ -56,9 +56,9 @@ impl Random {
 
     /// A random UUID (version 4).
     pub fn uuid(&self) -> String {
-        let mut n = u128::from(self.u64()) << 64 | u128::from(self.u64());
-        n = n & !(0xf << 76) | 0x4 << 76;
-        n = n & !(0x3 << 62) | 0x2 << 62;
+        let mut n = (u128::from(self.u64()) << 64) | u128::from(self.u64());
+        n = (n & !(0xf << 76)) | (0x4 << 76);
+        n = (n & !(0x3 << 62)) | (0x2 << 62);
         let hex = format!("{n:032x}");
         format!(
             "{}-{}-{}-{}-{}",
@@ -85,9 +85,9 @@ impl Generator {
         for word in &mut state {
             seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
             let mut z = seed;
-            z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            *word = z ^ z >> 31;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            *word = z ^ (z >> 31);
         }
         Generator(state)
     }

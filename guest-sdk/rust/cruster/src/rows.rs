@@ -183,7 +183,7 @@ struct Cell<'a> {
     value: Value,
 }
 
-impl<'de> IntoDeserializer<'de, Failure> for Cell<'_> {
+impl IntoDeserializer<'_, Failure> for Cell<'_> {
     type Deserializer = Self;
     fn into_deserializer(self) -> Self {
         self
@@ -405,7 +405,7 @@ fn visit_extension<'de, V: Visitor<'de>>(
         Data(Vec<u8>),
     }
 
-    impl<'de> IntoDeserializer<'de, Failure> for Part {
+    impl IntoDeserializer<'_, Failure> for Part {
         type Deserializer = Self;
         fn into_deserializer(self) -> Self {
             self

@@ -85,18 +85,20 @@ pub(crate) fn hex(data: &[u8]) -> String {
     for block in padded.chunks_exact(64) {
         compress(&mut state, block);
     }
-    state.iter().map(|word| format!("{word:08x}")).collect()
+    state.iter().fold(String::with_capacity(64), |hex, word| {
+        hex + &format!("{word:08x}")
+    })
 }
 
 fn compress(state: &mut [u32; 8], block: &[u8]) {
     let mut w = [0u32; 64];
     for (word, bytes) in w.iter_mut().zip(block.chunks_exact(4)) {
-        *word = bytes.iter().fold(0, |n, b| n << 8 | u32::from(*b));
+        *word = bytes.iter().fold(0, |n, b| (n << 8) | u32::from(*b));
     }
     for i in 16..64 {
         let (a, b) = (w[i - 15], w[i - 2]);
-        let s0 = a.rotate_right(7) ^ a.rotate_right(18) ^ a >> 3;
-        let s1 = b.rotate_right(17) ^ b.rotate_right(19) ^ b >> 10;
+        let s0 = a.rotate_right(7) ^ a.rotate_right(18) ^ (a >> 3);
+        let s1 = b.rotate_right(17) ^ b.rotate_right(19) ^ (b >> 10);
         w[i] = w[i - 16]
             .wrapping_add(s0)
             .wrapping_add(w[i - 7])
