@@ -173,6 +173,10 @@ fn nanoseconds(option: &Opt, example: &str) -> syn::Result<i64> {
 /// A key is computed by a closure, or by a function that is named.
 pub(crate) fn key(option: &Opt, example: &str) -> syn::Result<Expr> {
     match option.expr(example)? {
+        Expr::Closure(closure) if closure.asyncness.is_some() => Err(syn::Error::new_spanned(
+            closure.asyncness,
+            "`key` cannot wait: a key is computed from the input alone\nhelp: remove `async`",
+        )),
         expr @ (Expr::Closure(_) | Expr::Path(_)) => Ok(expr.clone()),
         Expr::Lit(ExprLit {
             lit: Lit::Str(text),
@@ -236,6 +240,7 @@ mod tests {
             (quote! { jitter = -0.5 }, "a fraction from 0 to 1"),
             (quote! { name = "a b" }, "is no name"),
             (quote! { key = "order" }, "a closure that computes the key"),
+            (quote! { key = async |order| order.id }, "`key` cannot wait"),
         ];
         for (tokens, want) in cases {
             let (_, errors) = parse(tokens);

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
-use syn::{Attribute, Expr, FnArg, ImplItemFn, Pat, Path, Type, parse_quote};
+use syn::{AttrStyle, Attribute, Expr, FnArg, ImplItemFn, Pat, Path, Type, parse_quote};
 
 use crate::activity::Policy;
 use crate::implementation::{Implementation, Method, Role, is};
@@ -146,6 +146,7 @@ impl Activity {
         };
         quote! {
             #(#conditions)*
+            #[allow(deprecated)]
             const #definition: #sdk::__private::ActivityDefinition = #sdk::__private::ActivityDefinition {
                 name: #name,
                 origin: #origin,
@@ -157,7 +158,7 @@ impl Activity {
                     #sdk::__private::run_activity(
                         attempt,
                         |cx: #sdk::__private::ActivityContext<#target>, #pattern: #input| async move {
-                            #attempt { cx }.#ident(#arguments).await
+                            #attempt { __cx: cx }.#ident(#arguments).await
                         },
                     )
                 },
@@ -195,6 +196,7 @@ impl Activity {
             .item
             .attrs
             .iter()
+            .filter(|a| matches!(a.style, AttrStyle::Outer))
             .filter(|a| is(a, "doc") || is(a, "cfg") || is(a, "deprecated"));
         let (names, types): (Vec<_>, Vec<_>) = self.parameters.iter().map(|(n, t)| (n, t)).unzip();
         let (prepare, value, references) = self.input_value();
@@ -204,10 +206,10 @@ impl Activity {
             Some(key) => {
                 let compute = local("key");
                 quote! {{
-                    // Gives the closure the types of its parameters.
-                    fn __key_of<__K: ::core::convert::Into<::std::string::String>>(
-                        #compute: impl ::core::ops::FnOnce(#(&#types),*) -> __K,
-                        #(#names: &#types),*
+                    // Gives the closure the types of its parameters, which its result may borrow from.
+                    fn __key_of<'__k, __K: ::core::convert::Into<::std::string::String>>(
+                        #compute: impl ::core::ops::FnOnce(#(&'__k #types),*) -> __K,
+                        #(#names: &'__k #types),*
                     ) -> ::std::string::String {
                         #compute(#(#names),*).into()
                     }
@@ -255,14 +257,14 @@ pub(crate) fn attempt_type(owner: &Owner) -> TokenStream {
     let (sdk, target, attempt) = (owner.sdk, owner.target, &owner.attempt);
     quote! {
         struct #attempt {
-            cx: #sdk::__private::ActivityContext<#target>,
+            __cx: #sdk::__private::ActivityContext<#target>,
         }
 
         impl ::core::ops::Deref for #attempt {
             type Target = #sdk::__private::ActivityContext<#target>;
 
             fn deref(&self) -> &Self::Target {
-                &self.cx
+                &self.__cx
             }
         }
     }

@@ -1,6 +1,6 @@
 //! `#[activity_group_impl]`: what it says and what it expands to.
 //!
-//! `__PaymentsCalls<Inner>` is the layer that a workflow which uses the group puts around what it
+//! `__PaymentsCalls<__Inner>` is the layer that a workflow which uses the group puts around what it
 //! has already: it adds the calls of the group's activities and dereferences to the rest.
 
 use proc_macro2::TokenStream;
@@ -146,6 +146,7 @@ fn layer(
     block: &Implementation,
 ) -> TokenStream {
     let (sdk, target) = (owner.sdk, owner.target);
+    // Type parameters are not hygienic: a plain name would hide an author's type.
     let calls = format_ident!("__{}Calls", block.plain_name());
     // The workflows that use a group may be anywhere, so its calls are public.
     let stubs = activities.iter().map(|a| a.stub(owner, &quote!(pub)));
@@ -153,37 +154,37 @@ fn layer(
     quote! {
         #[doc(hidden)]
         #[derive(::core::clone::Clone)]
-        pub struct #calls<Inner> {
-            inner: Inner,
+        pub struct #calls<__Inner> {
+            __inner: __Inner,
         }
 
-        impl<Inner> ::core::ops::Deref for #calls<Inner> {
-            type Target = Inner;
+        impl<__Inner> ::core::ops::Deref for #calls<__Inner> {
+            type Target = __Inner;
 
-            fn deref(&self) -> &Inner {
-                &self.inner
+            fn deref(&self) -> &__Inner {
+                &self.__inner
             }
         }
 
-        impl<Inner: #sdk::InWorkflow> #sdk::InWorkflow for #calls<Inner> {
+        impl<__Inner: #sdk::InWorkflow> #sdk::InWorkflow for #calls<__Inner> {
             fn context(&self) -> &#sdk::__private::ContextCore {
-                #sdk::InWorkflow::context(&self.inner)
+                #sdk::InWorkflow::context(&self.__inner)
             }
         }
 
         // The types of a private group's values may be private too, and not every activity has a caller yet.
         #[allow(private_interfaces, dead_code)]
-        impl<Inner: #sdk::InWorkflow> #calls<Inner> {
+        impl<__Inner: #sdk::InWorkflow> #calls<__Inner> {
             #(#stubs)*
         }
 
         impl #sdk::ActivityGroup for #target {
             const NAME: &'static str = #name;
-            type Calls<Inner: #sdk::InWorkflow> = #calls<Inner>;
+            type Calls<__Inner: #sdk::InWorkflow> = #calls<__Inner>;
             const ACTIVITIES: &'static [#sdk::__private::ActivityDefinition] = &[#(#entries),*];
 
-            fn calls<Inner: #sdk::InWorkflow>(inner: Inner) -> Self::Calls<Inner> {
-                #calls { inner }
+            fn calls<__Inner: #sdk::InWorkflow>(inner: __Inner) -> Self::Calls<__Inner> {
+                #calls { __inner: inner }
             }
         }
     }

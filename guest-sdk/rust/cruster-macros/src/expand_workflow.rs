@@ -140,20 +140,20 @@ impl<'a> Workflow<'a> {
         quote! {
             #[derive(::core::clone::Clone)]
             struct #run {
-                inner: #layers,
+                __inner: #layers,
             }
 
             impl ::core::ops::Deref for #run {
                 type Target = #layers;
 
                 fn deref(&self) -> &Self::Target {
-                    &self.inner
+                    &self.__inner
                 }
             }
 
             impl #sdk::InWorkflow for #run {
                 fn context(&self) -> &#sdk::__private::ContextCore {
-                    #sdk::InWorkflow::context(&self.inner)
+                    #sdk::InWorkflow::context(&self.__inner)
                 }
             }
         }
@@ -251,7 +251,7 @@ impl<'a> Workflow<'a> {
                         #sdk::__private::run_workflow(
                             start,
                             |cx: #sdk::__private::WorkflowContext<#target>, request: #request| async move {
-                                #run { inner: #layers }.execute(request).await
+                                #run { __inner: #layers }.execute(request).await
                             },
                         )
                     },

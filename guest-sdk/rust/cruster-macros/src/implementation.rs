@@ -2,10 +2,14 @@
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::{Attribute, Ident, ImplItem, ImplItemFn, Item, ItemImpl, Meta, Path, Type};
+use syn::{
+    AttrStyle, Attribute, Ident, ImplItem, ImplItemFn, Item, ItemImpl, Meta, Path, Type,
+    parse_quote,
+};
 
 use crate::activity::ActivityOptions;
 use crate::context;
+use crate::names;
 use crate::options::STATELESS;
 use crate::problems::Problems;
 use crate::signature;
@@ -124,7 +128,7 @@ impl Implementation {
         context::check(kind, &mut methods, problems);
         let read = Implementation {
             target,
-            attrs: block.attrs,
+            attrs: spread(block.attrs),
             methods,
             others,
         };
@@ -163,6 +167,20 @@ impl Implementation {
             .count()
             == 1
     }
+}
+
+/// The attributes of a block as each of the blocks that it becomes can have them: in front, and
+/// without expectations, which need not come true in all of them.
+fn spread(mut attrs: Vec<Attribute>) -> Vec<Attribute> {
+    for attr in &mut attrs {
+        attr.style = AttrStyle::Outer;
+        if let Meta::List(list) = &mut attr.meta {
+            if list.path.is_ident("expect") {
+                list.path = parse_quote!(allow);
+            }
+        }
+    }
+    attrs
 }
 
 /// What is no `impl` block gets advice; broken syntax in one is the parser's to explain.
@@ -372,6 +390,14 @@ fn check_names(kind: Kind, target: &Path, methods: &mut [Method], problems: &mut
             .name
             .clone()
             .unwrap_or_else(|| format!("{prefix}{name}"));
+        if options.name.is_none() {
+            if let Some(complaint) = names::complain(&registered) {
+                problems.add(
+                    method.ident(),
+                    format!("{complaint}\nhelp: rename it, or give it another name with `#[activity(name = \"…\")]`"),
+                );
+            }
+        }
         let conditional = method.item.attrs.iter().any(|a| is(a, "cfg"));
         if !conditional && activities.contains(&registered) {
             problems.add(

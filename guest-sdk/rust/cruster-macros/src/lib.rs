@@ -26,7 +26,7 @@ use proc_macro::TokenStream;
 
 /// Makes a struct a workflow. Its `impl` block has [`macro@workflow_impl`].
 ///
-/// A unit struct gets a `Default`, unless it derives one below the attribute. A struct
+/// A struct without fields gets a `Default`, unless it derives one below the attribute. A struct
 /// with fields must have one: every execution begins with it, and the fields are there to
 /// be read through `self`. They are no place to remember something: what a workflow
 /// remembers are the local variables of `execute`.
@@ -172,9 +172,9 @@ pub fn activity_group_impl(attribute: TokenStream, item: TokenStream) -> TokenSt
 
 /// Describes the values of a struct or enum, as serde writes them.
 ///
-/// Of serde's attributes `rename`, `rename_all`, `default`, `skip`, `skip_serializing_if`,
-/// `flatten` and `transparent` are honoured. A field is required unless it has a default
-/// or may be left out. Enums without data are strings; all others, and fields with a
+/// Of serde's attributes `rename`, `rename_all`, `alias`, `default`, `skip`,
+/// `skip_serializing_if`, `flatten` and `transparent` are honoured. A field is required
+/// unless it has a default, an alias, or may be left out. Enums without data are strings; all others, and fields with a
 /// `with`, are anything, as is what has `#[schema(any)]`.
 ///
 /// ```

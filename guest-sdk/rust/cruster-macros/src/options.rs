@@ -144,7 +144,7 @@ impl Opt {
     /// The expression behind `=`.
     pub(crate) fn expr(&self, example: &str) -> syn::Result<&Expr> {
         match &self.value {
-            Value::Is(expr) => Ok(expr),
+            Value::Is(expr) => Ok(unwrap_groups(expr)),
             Value::Absent | Value::List(_) => Err(syn::Error::new(
                 self.name.span(),
                 format!("`{}` takes a value: `{example}`", self.name),
@@ -206,6 +206,14 @@ impl Opt {
     /// The error of a value that is not what the option takes.
     pub(crate) fn wrong(&self, place: impl ToTokens, what: &str, example: &str) -> syn::Error {
         syn::Error::new_spanned(place, format!("`{}` is {what}: `{example}`", self.name))
+    }
+}
+
+/// An expression that came through a `macro_rules!` fragment is wrapped into an invisible group.
+fn unwrap_groups(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Group(group) => unwrap_groups(&group.expr),
+        other => other,
     }
 }
 

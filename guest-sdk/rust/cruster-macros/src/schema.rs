@@ -137,8 +137,8 @@ fn struct_shape(
     let written = written(fields, container, problems);
     match (fields, written.as_slice()) {
         // What wraps one value is written as that value.
-        (Fields::Unnamed(all), [only]) if all.unnamed.len() == 1 => only.shape(sdk),
-        (_, [only]) if container.transparent => only.shape(sdk),
+        (Fields::Unnamed(all), [only]) if all.unnamed.len() == 1 => guarded(&only.shape(sdk), sdk),
+        (_, [only]) if container.transparent => guarded(&only.shape(sdk), sdk),
         (Fields::Named(_), _) => named_shape(&written, container, sdk),
         (Fields::Unnamed(_) | Fields::Unit, _) => {
             quote! { #sdk::schema::Shape::array(#sdk::schema::Shape::any()) }
@@ -195,19 +195,32 @@ fn named_shape(fields: &[Written], container: &Container, sdk: &Path) -> TokenSt
     let body = match fields.iter().any(|f| f.serde.flatten) {
         true => flattened(fields, container, sdk),
         false => {
-            let fields = fields.iter().map(|f| field(f, container, sdk));
+            let fields = fields.iter().flat_map(|f| field(f, container, sdk));
             quote! { #sdk::schema::Shape::structure(::std::vec![#(#fields),*]) }
         }
     };
+    guarded(&body, sdk)
+}
+
+/// A type that contains itself, a wrapper too, is described up to there.
+fn guarded(body: &TokenStream, sdk: &Path) -> TokenStream {
     quote! { #sdk::schema::Shape::guarded::<Self>(|| { #body }) }
 }
 
-fn field(field: &Written, container: &Container, sdk: &Path) -> TokenStream {
-    let (name, shape) = (&field.name, field.shape(sdk));
-    match field.serde.default || field.serde.optional || container.default {
-        true => quote! { #sdk::schema::Field::optional(#name, #shape) },
-        false => quote! { #sdk::schema::Field::required(#name, #shape) },
-    }
+/// A field under its name, and under the other names that it is read from. Where there are
+/// several a value has one of them, so none is required: a shape cannot say more.
+fn field(field: &Written, container: &Container, sdk: &Path) -> Vec<TokenStream> {
+    let (serde, shape) = (&field.serde, field.shape(sdk));
+    let required =
+        !(serde.default || serde.optional || container.default) && serde.aliases.is_empty();
+    let of = |name: &String| match required {
+        true => quote! { #sdk::schema::Field::required(#name, #shape) },
+        false => quote! { #sdk::schema::Field::optional(#name, #shape) },
+    };
+    core::iter::once(&field.name)
+        .chain(&serde.aliases)
+        .map(of)
+        .collect()
 }
 
 /// What a flattened field adds is known only when its type is asked. One that is no struct, a
@@ -216,7 +229,7 @@ fn flattened(fields: &[Written], container: &Container, sdk: &Path) -> TokenStre
     let steps = fields.iter().map(|f| {
         if !f.serde.flatten {
             let field = field(f, container, sdk);
-            return quote! { fields.push(#field); };
+            return quote! { #(fields.push(#field);)* };
         }
         let shape = f.shape(sdk);
         quote! {
@@ -224,7 +237,7 @@ fn flattened(fields: &[Written], container: &Container, sdk: &Path) -> TokenStre
             if !flattened.is_structure() {
                 return #sdk::schema::Shape::any();
             }
-            fields.extend(flattened.into_fields());
+            ::core::iter::Extend::extend(&mut fields, flattened.into_fields());
         }
     });
     quote! {

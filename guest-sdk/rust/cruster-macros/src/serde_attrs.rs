@@ -22,6 +22,8 @@ pub(crate) struct Container {
 #[derive(Default)]
 pub(crate) struct Field {
     pub(crate) rename: Option<String>,
+    /// Other names that it is read from.
+    pub(crate) aliases: Vec<String>,
     pub(crate) default: bool,
     pub(crate) flatten: bool,
     pub(crate) skip: bool,
@@ -59,6 +61,10 @@ impl Field {
         each(attrs, |meta| {
             match name(&meta).as_str() {
                 "rename" => found.rename = one_name(&meta, problems)?,
+                "alias" => {
+                    let alias = meta.value()?.parse::<LitStr>()?;
+                    found.aliases.push(alias.value());
+                }
                 "default" => found.default = true,
                 "flatten" => found.flatten = true,
                 "skip" => found.skip = true,
@@ -231,6 +237,7 @@ mod tests {
         let field = Field::read(&attrs, &mut problems);
         assert_eq!(problems.count(), 0);
         assert_eq!(field.rename.as_deref(), Some("id"));
+        assert_eq!(field.aliases, ["old"]);
         assert!(field.default && field.optional && field.flatten && !field.skip && !field.opaque);
     }
 

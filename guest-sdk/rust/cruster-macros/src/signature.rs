@@ -78,7 +78,11 @@ fn check_receiver(kind: Kind, role: &Role, item: &mut ImplItemFn, problems: &mut
         ReceiverKind::Reference(_, _, None) => return,
         ReceiverKind::Typed(_, ty) if is_plain_reference(ty) => {
             // `Self` is another type where the method will be.
-            item.sig.inputs[0] = parse_quote!(&self);
+            let lifetime = match &**ty {
+                Type::Reference(reference) => reference.lifetime.clone(),
+                _ => None,
+            };
+            item.sig.inputs[0] = parse_quote!(& #lifetime self);
             return;
         }
         ReceiverKind::Reference(_, _, Some(_)) => {
@@ -122,7 +126,7 @@ fn check_step(what: &str, value: &str, item: &ImplItemFn, problems: &mut Problem
         check_owned(result, "a result is", problems);
     } else {
         let text = format!(
-            "{what} returns a `Result`\nhelp: write `-> Result<{value}, Error>`; a step without a result returns `Result<(), Error>`"
+            "{what} returns a `Result`, by that name\nhelp: write `-> Result<{value}, Error>`; a step without a result returns `Result<(), Error>`"
         );
         match &sig.output {
             ReturnType::Default => problems.add(&sig.ident, text),

@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Attribute, Fields, ImplItemFn, Item, ItemStruct, Path, Token, punctuated::Punctuated};
+use syn::{Attribute, ImplItemFn, Item, ItemStruct, Path, Token, punctuated::Punctuated};
 
 use crate::implementation::{self, Kind, is};
 use crate::options::{self, STATELESS};
@@ -84,7 +84,7 @@ fn check(kind: Kind, definition: &mut ItemStruct, problems: &mut Problems) {
 
 /// A struct without fields has one value, which is its default.
 fn default_of_unit(definition: &ItemStruct) -> TokenStream {
-    if !matches!(definition.fields, Fields::Unit)
+    if !definition.fields.is_empty()
         || derives_default(&definition.attrs)
         || !definition.generics.params.is_empty()
     {
@@ -95,7 +95,7 @@ fn default_of_unit(definition: &ItemStruct) -> TokenStream {
         #[automatically_derived]
         impl ::core::default::Default for #name {
             fn default() -> Self {
-                #name
+                #name {}
             }
         }
     }

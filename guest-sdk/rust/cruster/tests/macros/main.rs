@@ -11,5 +11,6 @@
 
 mod definitions;
 mod hygiene;
+mod liberties;
 mod runs;
 mod schemas;

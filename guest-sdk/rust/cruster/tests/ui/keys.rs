@@ -40,4 +40,19 @@ impl Arity {
     }
 }
 
+#[workflow]
+pub struct Waiting;
+
+#[workflow_impl(key = async |request: &u32| *request)]
+impl Waiting {
+    async fn execute(&self, request: u32) -> Result<u32, Error> {
+        Ok(request)
+    }
+
+    #[activity(key = async |a| a.to_string())]
+    async fn step(&self, a: u32) -> Result<u32, Error> {
+        Ok(a)
+    }
+}
+
 fn main() {}
