@@ -40,15 +40,7 @@ func misuseCases() []testCase {
 		only("rust", placed(paused("index", abi.CodeCrashLoop, "index out of bounds"))),
 		only("rust", paused("abort", abi.CodeCrashLoop, string(abi.CodeGuestTrap))),
 		paused("recurse", abi.CodeCrashLoop, ""),
-		{name: "misuse deadlock of two", workflow: "Misuse", only: "rust", input: "deadlock of two",
-			state: journal.Interrupted, code: abi.CodeInterrupted, journal: []string{"activity square", "interrupted"},
-			drive: func(t *testing.T, b *testBundle, execution string) {
-				harness.Eventually(t, "the first step is delivered", func() bool {
-					d, err := b.engine.Describe(t.Context(), "", execution)
-					return err == nil && d.Entries == 1 && len(d.Pending) == 1
-				})
-				interrupt(t, b, execution)
-			}},
+		only("rust", paused("deadlock of two", abi.CodeGuestDeadlock, "wait for futures that nothing completes")),
 		{name: "no misuse", workflow: "Misuse", input: "nothing", want: "survived"},
 		{name: "channels and goroutines", workflow: "Channels", only: "go", input: 4, want: 14},
 	}
