@@ -6,7 +6,7 @@
 //! a function of the order of deliveries and of nothing else.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -17,6 +17,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use crate::definition::WorkflowDefinition;
 use crate::error::Error;
 use crate::host::{Call, Host, INTERRUPTED};
+use crate::numbered::Numbered;
 use crate::random::Generator;
 use crate::timestamp::Timestamp;
 use crate::wire::{Delivery, Fault, Interrupted, Interruption, Invocation, Outcome, Resume, Wire};
@@ -45,14 +46,14 @@ pub(crate) struct Shared {
     now: Cell<Timestamp>,
     random: RefCell<Option<Generator>>,
     ready: Arc<Ready>,
-    tasks: RefCell<BTreeMap<u64, Task>>,
+    tasks: RefCell<Numbered<Task>>,
     spawned: Cell<u64>,
     /// The task that runs, and whether interrupts reach what it does now.
     running: Cell<u64>,
     shielded: Cell<bool>,
-    waits: RefCell<BTreeMap<u64, Wait>>,
+    waits: RefCell<Numbered<Wait>>,
     waited: Cell<u64>,
-    ops: RefCell<BTreeMap<u32, Op>>,
+    ops: RefCell<Numbered<Op>>,
     interrupt_op: Cell<u32>,
     /// The reason of the request to stop, once there was one.
     stopping: RefCell<Option<String>>,
@@ -172,8 +173,8 @@ impl Execution {
     pub(crate) fn stuck(&self) -> bool {
         let shared = &*self.core.0;
         shared.outcome.borrow().is_none()
-            && shared.ops.borrow().values().all(|op| op.result.is_some())
-            && !shared.waits.borrow().values().any(|wait| wait.watch)
+            && shared.ops.borrow().iter().all(|(_, op)| op.result.is_some())
+            && !shared.waits.borrow().iter().any(|(_, wait)| wait.watch)
     }
 
     /// How the workflow ended; nothing while it waits for deliveries.
@@ -280,30 +281,23 @@ impl ContextCore {
             shared.waited.set(shared.waited.get() + 1);
             shared.waited.get()
         };
-        let mut waits = shared.waits.borrow_mut();
-        match waits.get_mut(&id) {
-            Some(wait) => {
-                wait.waker.clone_from(cx.waker());
-                wait.task = shared.running.get();
-                wait.shielded = shielded;
-            }
-            None => {
-                let wait = Wait {
-                    task: shared.running.get(),
-                    shielded,
-                    watch,
-                    waker: cx.waker().clone(),
-                };
-                waits.insert(id, wait);
-            }
-        }
+        let wait = Wait {
+            task: shared.running.get(),
+            shielded,
+            watch,
+            waker: cx.waker().clone(),
+        };
+        // A waker may be anybody's, and do anything when it goes.
+        let old = shared.waits.borrow_mut().insert(id, wait);
+        drop(old);
         id
     }
 
     /// Ends a wait, if there is one.
     pub(crate) fn unwait(&self, id: u64) {
         if id != 0 {
-            self.0.waits.borrow_mut().remove(&id);
+            let old = self.0.waits.borrow_mut().remove(id);
+            drop(old);
         }
     }
 
@@ -319,7 +313,7 @@ impl ContextCore {
         }
         let op = self.0.host.issue(call, body).map_err(Error::from_fault)?;
         self.0.ops.borrow_mut().insert(
-            op,
+            u64::from(op),
             Op {
                 result: None,
                 wait: 0,
@@ -337,12 +331,12 @@ impl ContextCore {
         cx: &Context<'_>,
     ) -> Poll<Result<Vec<u8>, Error>> {
         let mut ops = self.0.ops.borrow_mut();
-        let Some(state) = ops.get_mut(&op) else {
+        let Some(state) = ops.get_mut(u64::from(op)) else {
             return Poll::Ready(Err(Error::canceled()));
         };
         if let Some(result) = state.result.take() {
-            ops.remove(&op);
-            drop(ops); // the waker of a wait may be anybody's, and do anything when it goes
+            ops.remove(u64::from(op));
+            drop(ops);
             self.unwait(std::mem::take(wait));
             return Poll::Ready(result.map_err(Error::from_fault));
         }
@@ -363,7 +357,7 @@ impl ContextCore {
             .0
             .ops
             .borrow_mut()
-            .remove(&op)
+            .remove(u64::from(op))
             .is_some_and(|op| op.result.is_none());
         if open && !self.0.closed.get() {
             self.0.host.cancel(op);
@@ -381,7 +375,7 @@ impl Shared {
         while self.outcome.borrow().is_none() {
             let Some(id) = self.ready.pop() else { return };
             let mut tasks = self.tasks.borrow_mut();
-            let Some(task) = tasks.get_mut(&id) else {
+            let Some(task) = tasks.get_mut(id) else {
                 continue;
             };
             let Some(mut future) = task.future.take() else {
@@ -399,8 +393,8 @@ impl Shared {
                 .poll(&mut Context::from_waker(&waker))
                 .is_ready();
             if done {
-                self.tasks.borrow_mut().remove(&id);
-            } else if let Some(task) = self.tasks.borrow_mut().get_mut(&id) {
+                self.tasks.borrow_mut().remove(id);
+            } else if let Some(task) = self.tasks.borrow_mut().get_mut(id) {
                 task.future = Some(future);
             }
             self.shielded.set(false);
@@ -419,7 +413,7 @@ impl Shared {
             return;
         }
         let mut ops = self.ops.borrow_mut();
-        let Some(op) = ops.get_mut(&delivery.op) else {
+        let Some(op) = ops.get_mut(u64::from(delivery.op)) else {
             return; // cancelled meanwhile
         };
         op.result = Some(result);
@@ -429,7 +423,7 @@ impl Shared {
     }
 
     fn wake(&self, wait: u64) {
-        let waker = self.waits.borrow().get(&wait).map(|w| w.waker.clone());
+        let waker = self.waits.borrow().get(wait).map(|w| w.waker.clone());
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -446,7 +440,7 @@ impl Shared {
             .borrow()
             .iter()
             .filter(|(_, w)| !w.shielded)
-            .map(|(id, w)| (w.task, *id, w.waker.clone()))
+            .map(|(id, w)| (w.task, id, w.waker.clone()))
             .collect();
         wakers.sort_by_key(|(task, id, _)| (*task, *id));
         for (_, _, waker) in wakers {

@@ -114,6 +114,7 @@ mod http;
 mod logging;
 mod module;
 mod names;
+mod numbered;
 mod op;
 mod random;
 mod rows;
