@@ -173,7 +173,11 @@ impl Execution {
     pub(crate) fn stuck(&self) -> bool {
         let shared = &*self.core.0;
         shared.outcome.borrow().is_none()
-            && shared.ops.borrow().iter().all(|(_, op)| op.result.is_some())
+            && shared
+                .ops
+                .borrow()
+                .iter()
+                .all(|(_, op)| op.result.is_some())
             && !shared.waits.borrow().iter().any(|(_, wait)| wait.watch)
     }
 
