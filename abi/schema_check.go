@@ -344,10 +344,12 @@ func (s *Schema) String() string {
 		if s.Bits != 0 && s.Bits != 64 {
 			name += strconv.Itoa(s.Bits)
 		}
-	case TypeList:
-		name += " of " + s.Elem.String()
-	case TypeMap:
-		name += " of " + s.Elem.String()
+	case TypeList, TypeMap:
+		elem := s.Elem.String()
+		if s.Elem != nil && s.Elem.Nullable {
+			elem = "(" + elem + ")" // it is the element that may be null
+		}
+		name += " of " + elem
 	}
 	if s.Nullable {
 		name += " or null"

@@ -24,6 +24,7 @@ func orderSchema() *Schema {
 		{Name: "paid", Schema: &Schema{Type: TypeBool}},
 		{Name: "price", Schema: &Schema{Type: TypeFloat}},
 		{Name: "ratio", Schema: &Schema{Type: TypeFloat, Bits: 32}},
+		{Name: "wishes", Schema: &Schema{Type: TypeList, Elem: &Schema{Type: TypeBool, Nullable: true}}},
 	}}
 }
 
@@ -49,6 +50,7 @@ func TestSchemaCheck(t *testing.T) {
 		}), ""},
 		{"NullWhereNullable", base(m{"blob": nil}), ""},
 		{"NullWhereNot", base(m{"paid": nil}), "paid: expected bool, got null"},
+		{"NullForAListOfNullables", base(m{"wishes": nil}), "wishes: expected list of (bool or null), got null"},
 		{"NotAStruct", "text", "expected struct, got string"},
 		{"Missing", m{"items": []any{}}, `the field "order_id" is missing`},
 		{"MissingDeep", base(m{"items": []any{m{"sku": "x"}}}), `items[0]: the field "quantity" is missing`},

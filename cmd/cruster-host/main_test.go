@@ -227,6 +227,7 @@ func TestSchemasAreReadable(t *testing.T) {
 		}}}},
 		{Name: "note", Schema: &crusterv1.Schema{Type: "string", Nullable: true}},
 		{Name: "tags", Required: true, Schema: &crusterv1.Schema{Type: "map", Elem: &crusterv1.Schema{Type: "bytes"}}},
+		{Name: "wishes", Required: true, Schema: &crusterv1.Schema{Type: "list", Nullable: true, Elem: &crusterv1.Schema{Type: "bool", Nullable: true}}},
 	}}
 	require.Equal(t, `{
   items: list of {
@@ -234,8 +235,9 @@ func TestSchemasAreReadable(t *testing.T) {
   }
   note?: string or null
   tags: map of string to bytes (base64)
+  wishes: list of (bool or null) or null
 }`, renderSchema(s, ""))
-	require.JSONEq(t, `{"items":[{"n":1}],"tags":{"…":""}}`, sampleInput(s))
+	require.JSONEq(t, `{"items":[{"n":1}],"tags":{"…":""},"wishes":[false]}`, sampleInput(s))
 	require.Equal(t, "any", renderSchema(nil, ""))
 }
 

@@ -80,6 +80,9 @@ func (p *project) sdkLine() string {
 	if p.SDK != "" {
 		return "that in " + p.SDK
 	}
+	if !releaseVersion.MatchString(release) {
+		return p.Version + ", which is not released yet: to build the project now, write it with --sdk and a clone of the source"
+	}
 	return p.Version
 }
 

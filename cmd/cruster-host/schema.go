@@ -26,14 +26,24 @@ func renderSchema(s *crusterv1.Schema, indent string) string {
 	case abi.TypeTime:
 		text = "time (RFC 3339)"
 	case abi.TypeList:
-		text = "list of " + renderSchema(s.GetElem(), indent)
+		text = "list of " + renderElem(s.GetElem(), indent)
 	case abi.TypeMap:
-		text = "map of string to " + renderSchema(s.GetElem(), indent)
+		text = "map of string to " + renderElem(s.GetElem(), indent)
 	case abi.TypeStruct:
 		text = renderFields(s.GetFields(), indent)
 	}
 	if s.GetNullable() {
 		text += " or null"
+	}
+	return text
+}
+
+// renderElem sets the type of an element apart if it is the element that may be
+// null.
+func renderElem(s *crusterv1.Schema, indent string) string {
+	text := renderSchema(s, indent)
+	if s.GetNullable() {
+		text = "(" + text + ")"
 	}
 	return text
 }

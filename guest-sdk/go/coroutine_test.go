@@ -221,6 +221,32 @@ func TestStalledWorkflow(t *testing.T) {
 	require.Equal(t, string(abi.CodeGuestDeadlock), cruster.ErrorCode(err))
 }
 
+// mutual has two coroutines that wait for each other after a sleep.
+var mutual = cruster.NewWorkflow("test.mutual", func(ctx cruster.Context, _ int) (int, error) {
+	var futures [2]cruster.Future[cruster.None]
+	for i := range futures {
+		futures[i] = cruster.Go(ctx, func(ctx cruster.Context) error {
+			if err := cruster.Sleep(ctx, time.Second); err != nil {
+				return err
+			}
+			_, err := futures[1-i].Await(ctx)
+			return err
+		})
+	}
+	_, err := cruster.All(ctx, futures[:]...)
+	return 0, err
+})
+
+func TestCoroutinesThatWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	var h crustertest.History
+	// What the test has planned for later does not keep it alive.
+	_, err := crustertest.Run(t, mutual, 0, crustertest.Record(&h), crustertest.InterruptAfter(time.Hour, "too late"))
+	require.Equal(t, string(abi.CodeGuestDeadlock), cruster.ErrorCode(err))
+	require.Equal(t, time.Second, h.Duration())
+	require.NoError(t, h.Replay())
+}
+
 var rawChannels = cruster.NewWorkflow("test.rawChannels", func(ctx cruster.Context, n int) (int, error) {
 	numbers := make(chan int)
 	go func() {

@@ -35,12 +35,12 @@ func misuseCases() []testCase {
 		paused("exit", abi.CodeCrashLoop, string(abi.CodeGuestExit)),
 		paused("hog", abi.CodeCrashLoop, string(abi.CodeGuestMemory)),
 		paused("deadlock", abi.CodeGuestDeadlock, ""),
+		paused("deadlock of two", abi.CodeGuestDeadlock, ""),
 		only("go", paused("goroutine", abi.CodeCrashLoop, string(abi.CodeGuestGoroutine))),
 		only("go", paused("empty context", abi.CodeCrashLoop, string(abi.CodeWrongContext))),
 		only("rust", placed(paused("index", abi.CodeCrashLoop, "index out of bounds"))),
 		only("rust", paused("abort", abi.CodeCrashLoop, string(abi.CodeGuestTrap))),
 		paused("recurse", abi.CodeCrashLoop, ""),
-		only("rust", paused("deadlock of two", abi.CodeGuestDeadlock, "wait for futures that nothing completes")),
 		{name: "no misuse", workflow: "Misuse", input: "nothing", want: "survived"},
 		{name: "channels and goroutines", workflow: "Channels", only: "go", input: 4, want: 14},
 	}

@@ -34,6 +34,18 @@ var Misuse = cruster.NewWorkflow("Misuse", func(ctx cruster.Context, what string
 		return fmt.Sprint(deeper(1)), nil
 	case "deadlock":
 		<-make(chan int)
+	case "deadlock of two":
+		var first, second cruster.Future[cruster.None]
+		first = cruster.Go(ctx, func(ctx cruster.Context) error {
+			_, err := second.Await(ctx)
+			return err
+		})
+		second = cruster.Go(ctx, func(ctx cruster.Context) error {
+			_, err := first.Await(ctx)
+			return err
+		})
+		_, err := cruster.All(ctx, first, second)
+		return "", err
 	case "goroutine":
 		done := make(chan error)
 		go func() { done <- cruster.Sleep(ctx, 0) }()

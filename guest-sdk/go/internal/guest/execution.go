@@ -50,12 +50,14 @@ type Execution struct {
 	live    map[int]*Coroutine
 	spawned int
 	// others counts the goroutines that were there before the execution.
-	others   int
-	ops      map[uint32]*Promise
-	stopping bool
-	reason   string
-	closed   atomic.Bool
-	outcome  *abi.Outcome
+	others int
+	ops    map[uint32]*Promise
+	// interruption is settled by a request to stop.
+	interruption *Promise
+	stopping     bool
+	reason       string
+	closed       atomic.Bool
+	outcome      *abi.Outcome
 }
 
 // startExecution runs a workflow up to its first wait.
@@ -78,13 +80,13 @@ func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Exe
 		ex.outcome = &abi.Outcome{Error: refused}
 		return ex
 	}
-	interrupt := &Promise{ex: ex, op: op, what: "interrupt"}
-	interrupt.then = func() {
-		if interrupt.err == nil {
-			ex.interrupt(interrupt.raw)
+	interruption := &Promise{ex: ex, op: op, what: "interrupt"}
+	interruption.then = func() {
+		if interruption.err == nil {
+			ex.interrupt(interruption.raw)
 		}
 	}
-	ex.ops[op] = interrupt
+	ex.ops[op], ex.interruption = interruption, interruption
 
 	ex.spawn(func(co *Coroutine) {
 		value, err := wf.Run(Scope{co: co}, inv.Body)
@@ -95,6 +97,7 @@ func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Exe
 		ex.outcome = &abi.Outcome{Value: value}
 	})
 	ex.dispatch()
+	ex.refuseToWaitForEver()
 	return ex
 }
 
@@ -122,7 +125,29 @@ func (ex *Execution) Resume(r abi.Resume) *abi.Outcome {
 		}
 		ex.dispatch()
 	}
+	ex.refuseToWaitForEver()
 	return ex.outcome
+}
+
+// refuseToWaitForEver ends an execution whose coroutines wait for each other
+// while no op is open: to park would be to wait for ever, and nobody would learn
+// why. An interrupt could end such waits, but nobody waits for one.
+func (ex *Execution) refuseToWaitForEver() {
+	if ex.outcome != nil {
+		return
+	}
+	for _, p := range ex.ops {
+		if p != ex.interruption {
+			return
+		}
+	}
+	if !ex.opts.Contain {
+		// No goroutine is left to run. The Go runtime says so, with the stack of each,
+		// and the host reports it.
+		<-ex.yield
+	}
+	ex.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestDeadlock,
+		"the workflow waits for ever: its coroutines wait for each other, and nothing is left that could happen")}
 }
 
 // Close ends the goroutines of coroutines that still wait. A module needs it
