@@ -61,7 +61,7 @@ func newProject(name, language, sdk string) (*project, error) {
 	}
 	p := &project{Name: name, Language: language, Folder: folder, Version: sdkVersion()}
 	if sdk != "" {
-		if p.SDK, err = findSDK(sdk, folder, language); err != nil {
+		if err := p.useClone(sdk); err != nil {
 			return nil, err
 		}
 	}

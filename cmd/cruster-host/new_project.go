@@ -29,6 +29,8 @@ type project struct {
 	Version  string   `json:"sdk_version"`
 	SDK      string   `json:"sdk,omitempty"` // a clone to take the SDK from, as seen from the folder
 	Files    []string `json:"files"`
+	// GoDependencies are those of the clone; nil without one.
+	GoDependencies *goDependencies `json:"-"`
 }
 
 const (
@@ -74,6 +76,18 @@ func findSDK(sdk, folder, language string) (string, error) {
 		return "", inputf("--sdk: %w", err)
 	}
 	return filepath.ToSlash(relative), nil
+}
+
+// useClone makes the project depend on the SDK in a clone of the source.
+func (p *project) useClone(clone string) error {
+	var err error
+	if p.SDK, err = findSDK(clone, p.Folder, p.Language); err != nil {
+		return err
+	}
+	if p.Language == "go" {
+		p.GoDependencies, err = readGoDependencies(clone)
+	}
+	return err
 }
 
 func (p *project) sdkLine() string {
@@ -156,6 +170,11 @@ func (p *project) refuseExisting() error {
 // render writes all files below a folder.
 func (p *project) render(into string) error {
 	root := path.Join("templates", p.Language)
+	if p.GoDependencies != nil {
+		if err := p.writeFile(into, "go.sum", p.GoDependencies.sums); err != nil {
+			return err
+		}
+	}
 	return fs.WalkDir(projectTemplates, root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -172,17 +191,20 @@ func (p *project) render(into string) error {
 		if err := parsed.Execute(&out, p); err != nil {
 			return err
 		}
-		name := projectFile(strings.TrimPrefix(file, root+"/"))
-		p.Files = append(p.Files, name)
-		target := filepath.Join(into, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-			return inputf("cannot write the project: %w", err)
-		}
-		if err := os.WriteFile(target, out.Bytes(), 0o644); err != nil {
-			return inputf("cannot write the project: %w", err)
-		}
-		return nil
+		return p.writeFile(into, projectFile(strings.TrimPrefix(file, root+"/")), out.Bytes())
 	})
+}
+
+func (p *project) writeFile(into, name string, content []byte) error {
+	p.Files = append(p.Files, name)
+	target := filepath.Join(into, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return inputf("cannot write the project: %w", err)
+	}
+	if err := os.WriteFile(target, content, 0o644); err != nil {
+		return inputf("cannot write the project: %w", err)
+	}
+	return nil
 }
 
 // projectFile is the name of the file that a template becomes.

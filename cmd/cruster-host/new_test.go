@@ -30,6 +30,9 @@ func clone(t *testing.T, name string) string {
 		require.NoError(t, os.MkdirAll(filepath.Join(root, filepath.Dir(file)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(root, file), nil, 0o644))
 	}
+	for _, file := range []string{"go.mod", "go.sum"} {
+		require.NoError(t, os.WriteFile(filepath.Join(root, file), []byte(read(t, "..", "..", file)), 0o644))
+	}
 	return root
 }
 
@@ -39,9 +42,7 @@ func newIn(t *testing.T, folder, language, sdk string) *project {
 	t.Helper()
 	p := &project{Name: filepath.Base(folder), Language: language, Folder: folder, Version: sdkVersion()}
 	if sdk != "" {
-		found, err := findSDK(sdk, folder, language)
-		require.NoError(t, err)
-		p.SDK = found
+		require.NoError(t, p.useClone(sdk))
 	}
 	require.NoError(t, p.write())
 	return p
@@ -88,6 +89,7 @@ func TestProjectsFindTheSDK(t *testing.T) {
 	local := filepath.Join(t.TempDir(), "p")
 	newIn(t, local, "go", sdk)
 	require.Contains(t, read(t, local, "go.mod"), `replace github.com/cruster/cruster => "`+sdk+`"`)
+	require.Equal(t, read(t, sdk, "go.sum"), read(t, local, "go.sum"))
 
 	crate := filepath.Join(t.TempDir(), "p")
 	newIn(t, crate, "rust", sdk)
