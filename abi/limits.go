@@ -7,6 +7,8 @@ import "time"
 const (
 	// MaxBody bounds every body that crosses the boundary, in bytes.
 	MaxBody = 4 << 20
+	// MaxPayload bounds one value: a body that carries it must stay within MaxBody.
+	MaxPayload = MaxBody - 64<<10
 	// MaxDepth bounds the nesting of msgpack values.
 	MaxDepth = 64
 	// MaxName bounds the names of workflows, activities and deferreds, in bytes.

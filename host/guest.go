@@ -88,7 +88,7 @@ func (g *guest) issue(kind string, body []byte) (uint32, *abi.Error) {
 	if len(g.open) >= maxOpenOps || g.openBytes+len(body) > maxOpenBytes {
 		return 0, abi.Errorf(abi.CodeTooManyOps, "the workflow waits for %d ops of %d bytes already", len(g.open), g.openBytes)
 	}
-	o, err := decodeOp(kind, body, g.ops+1, g.clock)
+	o, err := newOp(kind, body, g.ops+1, g.clock)
 	if err != nil {
 		return 0, err
 	}
@@ -172,8 +172,8 @@ func decodeOutcome(output []byte) (*abi.Outcome, *abi.Error) {
 		clampError(out.Error)
 		return out, nil
 	}
-	if len(out.Value) > maxPayload {
-		return nil, abi.Errorf(abi.CodePayloadTooLarge, "the result has %d bytes, the limit is %d", len(out.Value), maxPayload)
+	if len(out.Value) > abi.MaxPayload {
+		return nil, abi.Errorf(abi.CodePayloadTooLarge, "the result has %d bytes, the limit is %d", len(out.Value), abi.MaxPayload)
 	}
 	canonical, cerr := abi.Canonical(out.Value)
 	if cerr != nil {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/wasm"
@@ -21,12 +19,12 @@ import (
 func (e *Engine) deriveKey(ctx context.Context, m *module, w *abi.WorkflowInfo, input []byte, given, mode string) (string, error) {
 	switch mode {
 	case abi.KeyHashed:
-		if err := checkKey(given); err != nil {
+		if err := abi.CheckKey(given); err != nil {
 			return "", err
 		}
 		return abi.HashString(given), nil
 	case abi.KeyRaw:
-		return given, checkKey(given)
+		return given, abi.CheckKey(given)
 	case abi.KeyDerived:
 	default:
 		return "", abi.Errorf(abi.CodeBadKey, "%.40q is no way to take a key", mode)
@@ -51,19 +49,7 @@ func (e *Engine) deriveKey(ctx context.Context, m *module, w *abi.WorkflowInfo, 
 	if err := abi.Unmarshal(outcome.Value, &key); err != nil {
 		return "", abi.Errorf(abi.CodeKeyFunction, "the raw key function of %q did not return a string", w.Name)
 	}
-	return key, checkKey(key)
-}
-
-func checkKey(key string) error {
-	if key == "" || len(key) > abi.MaxKey || !utf8.ValidString(key) {
-		return abi.Errorf(abi.CodeBadKey, "the key %.40q is empty, longer than %d bytes or no UTF-8", key, abi.MaxKey)
-	}
-	for _, r := range key {
-		if unicode.IsControl(r) {
-			return abi.Errorf(abi.CodeBadKey, "the key %.40q has a control character", key)
-		}
-	}
-	return nil
+	return key, abi.CheckKey(key)
 }
 
 // invokeKey asks the guest for the idempotency key of a request.

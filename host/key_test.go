@@ -9,18 +9,6 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-func TestCheckKey(t *testing.T) {
-	t.Parallel()
-	for _, good := range []string{"a", "42", "order/7", "Grüße", "with space", strings.Repeat("k", abi.MaxKey), "..", "'; --"} {
-		require.NoError(t, checkKey(good), good)
-	}
-	for name, bad := range map[string]string{
-		"empty": "", "too long": strings.Repeat("k", abi.MaxKey+1), "no UTF-8": "\xff", "a zero": "a\x00", "a newline": "a\nb", "an escape": "\x1b[0m", "a C1 control": "a\u0085b",
-	} {
-		require.Equal(t, abi.CodeBadKey, abi.CodeOf(checkKey(bad)), name)
-	}
-}
-
 // TestDeriveKey derives keys that need no guest.
 func TestDeriveKey(t *testing.T) {
 	t.Parallel()
@@ -53,16 +41,4 @@ func TestDeriveKey(t *testing.T) {
 	got, err := e.deriveKey(t.Context(), nil, fromRequest, []byte("\x82\xa1b\xd9\x01x\xa1a\xd3\x00\x00\x00\x00\x00\x00\x00\x01"), "", abi.KeyDerived)
 	require.NoError(t, err)
 	require.Equal(t, hash, got)
-}
-
-func TestKeysOfActivities(t *testing.T) {
-	t.Parallel()
-	for _, good := range []string{"", "a", "order/7", "Grüße", strings.Repeat("k", abi.MaxKey)} {
-		require.Nil(t, checkOpKey(good), "%q", good)
-	}
-	for _, bad := range []string{strings.Repeat("k", abi.MaxKey+1), "\xff", "a\x00", "a\nb", "\x1b[0m", "a\u0085b"} {
-		refused := checkOpKey(bad)
-		require.NotNil(t, refused, "%q", bad)
-		require.Equal(t, abi.CodeBadBody, refused.Code)
-	}
 }

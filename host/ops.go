@@ -3,18 +3,11 @@ package host
 import (
 	"context"
 	"crypto/sha256"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 )
-
-// maxPayload bounds one value: a body that carries it must stay within
-// abi.MaxBody.
-const maxPayload = abi.MaxBody - 64<<10
 
 // op is one durable request of a guest that has been issued and not delivered.
 type op struct {
@@ -33,39 +26,26 @@ type op struct {
 	lastError *abi.Error
 }
 
-// decodeOp turns the body of a durable import into an op. The body comes from a
-// guest: nothing in it is trusted.
-func decodeOp(kind string, body []byte, number uint32, at int64) (*op, *abi.Error) {
-	o := &op{Op: journal.Op{Kind: kind, Number: number}, issuedAt: at}
-	var err *abi.Error
-	switch kind {
-	case abi.OpSleep:
-		b, e := decodeAs[abi.Sleep](body)
-		o.body, o.Name, err = b, b.Name, firstError(e, checkLabel(b.Name))
-	case abi.OpActivity:
-		b, e := decodeAs[abi.Activity](body)
-		o.body, o.Name, o.Key = b, b.Name, b.Key
-		err = firstError(e, checkName(kind, b.Name), checkRetry(b.Retry), checkPayload("the input", b.Input), checkOpKey(b.Key))
-	case abi.OpDeferred:
-		b, e := decodeAs[abi.Deferred](body)
-		o.body, o.Name, err = b, b.Name, firstError(e, checkName(kind, b.Name))
-	case abi.OpResolve:
-		b, e := decodeAs[abi.Resolve](body)
-		o.body, o.Name, err = b, b.Name, firstError(e, checkName(kind, b.Name), checkReference(b.Execution), checkSettlement(b))
-	case abi.OpCall, abi.OpSend:
-		b, e := decodeAs[abi.Call](body)
-		o.body, o.Name, err = b, b.Workflow, firstError(e, checkReference(b.Workflow), checkPayload("the input", b.Input))
-	case abi.OpPoll:
-		b, e := decodeAs[abi.Poll](body)
-		o.body, o.Name, err = b, b.Execution, firstError(e, checkReference(b.Execution))
-	case abi.OpInterrupted:
-		b, e := decodeAs[abi.Interrupted](body)
-		o.body, err = b, e
-	default:
-		return nil, abi.Errorf(abi.CodeBadBody, "%q is no kind of op", kind)
-	}
+// newOp makes an op of the body of a durable import.
+func newOp(kind string, body []byte, number uint32, at int64) (*op, *abi.Error) {
+	decoded, err := abi.DecodeOp(kind, body)
 	if err != nil {
 		return nil, err
+	}
+	o := &op{Op: journal.Op{Kind: kind, Number: number}, body: decoded, issuedAt: at}
+	switch b := decoded.(type) {
+	case *abi.Sleep:
+		o.Name = b.Name
+	case *abi.Activity:
+		o.Name, o.Key = b.Name, b.Key
+	case *abi.Deferred:
+		o.Name = b.Name
+	case *abi.Resolve:
+		o.Name = b.Name
+	case *abi.Call:
+		o.Name = b.Workflow
+	case *abi.Poll:
+		o.Name = b.Execution
 	}
 	if o.Key == "" {
 		canonical, cerr := hashedPart(o.body, body)
@@ -118,80 +98,6 @@ func decodeAs[T any](body []byte) (*T, *abi.Error) {
 		return b, abi.AsError(err)
 	}
 	return b, nil
-}
-
-func firstError(errs ...*abi.Error) *abi.Error {
-	for _, e := range errs {
-		if e != nil {
-			return e
-		}
-	}
-	return nil
-}
-
-func checkName(kind, name string) *abi.Error {
-	if name == "" {
-		return abi.Errorf(abi.CodeBadBody, "%s: the name is empty", kind)
-	}
-	return checkLabel(name)
-}
-
-func checkLabel(name string) *abi.Error {
-	if len(name) > abi.MaxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-		return abi.Errorf(abi.CodeBadBody, "the name %.40q is longer than %d bytes, no UTF-8, or has a control character", name, abi.MaxName)
-	}
-	return nil
-}
-
-// maxReference bounds the name of a workflow or execution elsewhere: longer than
-// any that can exist.
-const maxReference = 1024
-
-// checkReference bounds what a guest calls another workflow or execution. It is
-// kept in the journal even if there is none of that name.
-func checkReference(name string) *abi.Error {
-	if len(name) > maxReference || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-		return abi.Errorf(abi.CodeBadBody, "%.40q names no workflow or execution: it is longer than %d bytes, no UTF-8, or has a control character", name, maxReference)
-	}
-	return nil
-}
-
-func checkOpKey(key string) *abi.Error {
-	if len(key) > abi.MaxKey || !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) {
-		return abi.Errorf(abi.CodeBadBody, "the key %.40q… is longer than %d bytes, no UTF-8, or has a control character", key, abi.MaxKey)
-	}
-	return nil
-}
-
-// checkPayload bounds a value and makes sure that it is one.
-func checkPayload(what string, value []byte) *abi.Error {
-	if len(value) > maxPayload {
-		return abi.Errorf(abi.CodePayloadTooLarge, "%s has %d bytes, the limit is %d", what, len(value), maxPayload)
-	}
-	if _, err := abi.Canonical(value); err != nil {
-		return abi.Errorf(abi.CodeBadBody, "%s is not one msgpack value: %v", what, err)
-	}
-	return nil
-}
-
-func checkRetry(r abi.Retry) *abi.Error {
-	switch {
-	case r.Backoff != "" && r.Backoff != abi.BackoffExponential && r.Backoff != abi.BackoffConstant:
-		return abi.Errorf(abi.CodeBadBody, "%q is no backoff strategy", r.Backoff).
-			WithHint("Use %q or %q.", abi.BackoffExponential, abi.BackoffConstant)
-	case r.Base < 0:
-		return abi.Errorf(abi.CodeBadBody, "the base of the backoff is negative")
-	case !(r.Jitter >= 0 && r.Jitter <= 1):
-		return abi.Errorf(abi.CodeBadBody, "the jitter %v is not between 0 and 1", r.Jitter)
-	}
-	return nil
-}
-
-func checkSettlement(b *abi.Resolve) *abi.Error {
-	if b.Error != nil {
-		return nil
-	}
-	return checkPayload("the value", b.Value)
 }
 
 // settled tells whether the op has its outcome: nothing may be done for it again.

@@ -52,7 +52,8 @@ func TestBackoffStaysWithinItsBounds(t *testing.T) {
 			Jitter:  rapid.Float64Range(0, 1).Draw(t, "jitter"),
 			Backoff: rapid.SampledFrom([]string{"", abi.BackoffConstant, abi.BackoffExponential}).Draw(t, "backoff"),
 		}
-		require.Nil(t, checkRetry(r))
+		_, refused := abi.DecodeOp(abi.OpActivity, abi.MustMarshal(&abi.Activity{Name: "a", Input: abi.Nil, Retry: r}))
+		require.Nil(t, refused)
 		random := func() float64 { return rapid.Float64Range(0, 1).Draw(t, "random") }
 		d := backoff(r, rapid.Uint32Min(1).Draw(t, "failed"), random)
 		require.GreaterOrEqual(t, d, time.Duration(0))
@@ -95,7 +96,7 @@ func TestDecodeOpIdentity(t *testing.T) {
 	activity := func(change func(*abi.Activity)) journal.Op {
 		a := abi.Activity{Name: "pay", Input: abi.MustMarshal(map[string]any{"a": 1, "b": 2})}
 		change(&a)
-		o, err := decodeOp(abi.OpActivity, abi.MustMarshal(a), 7, 1)
+		o, err := newOp(abi.OpActivity, abi.MustMarshal(a), 7, 1)
 		require.Nil(t, err)
 		return o.Op
 	}
@@ -133,7 +134,7 @@ func TestDecodeOpIdentityOfPayloads(t *testing.T) {
 	} {
 		hash := func(value []byte) []byte {
 			kind, _, _ := strings.Cut(kind, " ")
-			o, err := decodeOp(kind, abi.MustMarshal(body(value)), 7, 0)
+			o, err := newOp(kind, abi.MustMarshal(body(value)), 7, 0)
 			require.Nil(t, err)
 			return o.Hash
 		}
@@ -161,7 +162,7 @@ func TestDecodeOpRefuses(t *testing.T) {
 		"no activity":           {abi.OpActivity, abi.Activity{Input: abi.Nil}, abi.CodeBadBody},
 		"no input":              {abi.OpActivity, abi.Activity{Name: "a"}, abi.CodeBadBody},
 		"garbage for input":     {abi.OpActivity, abi.Activity{Name: "a", Input: []byte{0xc1}}, abi.CodeBadBody},
-		"too large an input":    {abi.OpActivity, abi.Activity{Name: "a", Input: make([]byte, maxPayload+1)}, abi.CodePayloadTooLarge},
+		"too large an input":    {abi.OpActivity, abi.Activity{Name: "a", Input: make([]byte, abi.MaxPayload+1)}, abi.CodePayloadTooLarge},
 		"a long key":            {abi.OpActivity, abi.Activity{Name: "a", Input: abi.Nil, Key: long}, abi.CodeBadBody},
 		"a key of no UTF-8":     {abi.OpActivity, abi.Activity{Name: "a", Input: abi.Nil, Key: "\xff"}, abi.CodeBadBody},
 		"an unknown backoff":    {abi.OpActivity, abi.Activity{Name: "a", Input: abi.Nil, Retry: abi.Retry{Backoff: "never"}}, abi.CodeBadBody},
@@ -178,7 +179,7 @@ func TestDecodeOpRefuses(t *testing.T) {
 		"a poll of controls":    {abi.OpPoll, abi.Poll{Execution: "a\x00b"}, abi.CodeBadBody},
 		"a list":                {abi.OpInterrupted, []int{1}, abi.CodeBadBody},
 	} {
-		_, err := decodeOp(c.kind, abi.MustMarshal(c.body), 1, 1)
+		_, err := newOp(c.kind, abi.MustMarshal(c.body), 1, 1)
 		require.NotNil(t, err, name)
 		require.Equal(t, c.code, err.Code, name)
 	}

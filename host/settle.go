@@ -17,11 +17,11 @@ import (
 // so. A settlement that names its time (At) may be repeated: the same one is not
 // another.
 func (e *Engine) Settle(ctx context.Context, namespace, execution string, d journal.Deferred) error {
-	if err := checkName("deferred", d.Name); err != nil {
+	if err := abi.CheckName("deferred", d.Name); err != nil {
 		return abi.Errorf(abi.CodeBadRequest, "%s", err.Message)
 	}
 	if d.Error == nil {
-		if err := checkPayload("the value", d.Value); err != nil {
+		if err := abi.CheckPayload("the value", d.Value); err != nil {
 			return err
 		}
 		d.Value, _ = abi.Canonical(d.Value)

@@ -163,8 +163,8 @@ func unknownWorkflow(m *module, deployment, name string) error {
 // checkInput bounds the request, makes it canonical and holds it against the
 // workflow's type.
 func checkInput(w *abi.WorkflowInfo, input []byte) ([]byte, error) {
-	if len(input) > maxPayload {
-		return nil, abi.Errorf(abi.CodePayloadTooLarge, "the input has %d bytes, the limit is %d", len(input), maxPayload)
+	if len(input) > abi.MaxPayload {
+		return nil, abi.Errorf(abi.CodePayloadTooLarge, "the input has %d bytes, the limit is %d", len(input), abi.MaxPayload)
 	}
 	canonical, err := abi.Canonical(input)
 	if err != nil {

@@ -74,7 +74,7 @@ func TestSettledOpNeedsNoTimer(t *testing.T) {
 	e, _, row := startBundle(t)
 	r := newRun(e, row.ID)
 	r.adopt(row)
-	o, failure := decodeOp(abi.OpSleep, abi.MustMarshal(&abi.Sleep{Duration: 1}), 1, 1)
+	o, failure := newOp(abi.OpSleep, abi.MustMarshal(&abi.Sleep{Duration: 1}), 1, 1)
 	require.Nil(t, failure)
 	r.pending[1], r.reserved[1] = o, struct{}{}
 	r.completeDue()

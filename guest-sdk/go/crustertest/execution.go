@@ -103,7 +103,7 @@ func (r *run) deliverValue(op uint32, v any) {
 func (r *run) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 	perform, name, err := r.decode(call.Name, body)
 	if err != nil {
-		return 0, abi.AsError(err)
+		return 0, err
 	}
 	r.ops++
 	op := r.ops
@@ -114,38 +114,30 @@ func (r *run) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 }
 
 // decode reads the body of an op and returns what is to be done, with the name
-// it has in the history.
-func (r *run) decode(kind string, body []byte) (perform func(op uint32), name string, err error) {
-	switch kind {
-	case abi.OpInterrupted:
-		return func(op uint32) { r.interruptOp = op }, "", nil
-	case abi.OpSleep:
-		var b abi.Sleep
-		err = abi.DecodeBody(body, &b)
-		d := time.Duration(b.Duration)
-		return func(op uint32) { r.deliver(d, op, abi.Delivery{Value: abi.Nil}) }, d.String(), err
-	case abi.OpActivity:
-		var b abi.Activity
-		err = abi.DecodeBody(body, &b)
-		return func(op uint32) { r.world.after(0, func() { r.attempt(op, b, 1) }) }, b.Name, err
-	case abi.OpDeferred:
-		var b abi.Deferred
-		err = abi.DecodeBody(body, &b)
-		return func(op uint32) { r.await(b.Name, op) }, b.Name, err
-	case abi.OpResolve:
-		var b abi.Resolve
-		err = abi.DecodeBody(body, &b)
-		return func(op uint32) { r.resolve(op, b) }, b.Name, err
-	case abi.OpCall, abi.OpSend:
-		var b abi.Call
-		err = abi.DecodeBody(body, &b)
-		return func(op uint32) { r.call(op, b, kind == abi.OpCall) }, b.Workflow, err
-	case abi.OpPoll:
-		var b abi.Poll
-		err = abi.DecodeBody(body, &b)
-		return func(op uint32) { r.poll(op, b.Execution) }, b.Execution, err
+// it has in the history. What the host refuses is refused here too.
+func (r *run) decode(kind string, body []byte) (perform func(op uint32), name string, err *abi.Error) {
+	decoded, err := abi.DecodeOp(kind, body)
+	if err != nil {
+		return nil, "", err
 	}
-	return nil, "", fmt.Errorf("crustertest: op %q is unknown", kind)
+	switch b := decoded.(type) {
+	case *abi.Interrupted:
+		return func(op uint32) { r.interruptOp = op }, "", nil
+	case *abi.Sleep:
+		d := time.Duration(b.Duration)
+		return func(op uint32) { r.deliver(d, op, abi.Delivery{Value: abi.Nil}) }, d.String(), nil
+	case *abi.Activity:
+		return func(op uint32) { r.world.after(0, func() { r.attempt(op, *b, 1) }) }, b.Name, nil
+	case *abi.Deferred:
+		return func(op uint32) { r.await(b.Name, op) }, b.Name, nil
+	case *abi.Resolve:
+		return func(op uint32) { r.resolve(op, *b) }, b.Name, nil
+	case *abi.Call:
+		return func(op uint32) { r.call(op, *b, kind == abi.OpCall) }, b.Workflow, nil
+	case *abi.Poll:
+		return func(op uint32) { r.poll(op, b.Execution) }, b.Execution, nil
+	}
+	return nil, "", abi.Errorf(abi.CodeBadBody, "the test kit does not know the op %q", kind)
 }
 
 func (r *run) deferred(name string) *deferred {
@@ -189,6 +181,10 @@ func (r *run) resolve(op uint32, b abi.Resolve) {
 			return
 		}
 		owner = other
+	}
+	if owner.outcome != nil && owner.deferred(b.Name).settled == nil {
+		r.deliver(0, op, abi.Delivery{Error: abi.Errorf(abi.CodeAlreadyOver, "%s is %s", owner.id, owner.state())})
+		return
 	}
 	r.deliverValue(op, owner.settle(b.Name, abi.Delivery{Error: b.Error, Value: b.Value}))
 }

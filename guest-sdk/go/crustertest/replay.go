@@ -83,8 +83,12 @@ func (r *replayer) differ(now string) {
 		r.history.Execution, r.next+1, then, now)
 }
 
-// Issue takes the next op of the history, which must be the same.
+// Issue takes the next op of the history, which must be the same. What was refused
+// is in no history, and is refused again.
 func (r *replayer) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
+	if _, refused := abi.DecodeOp(call.Name, body); refused != nil {
+		return 0, refused
+	}
 	r.ops++
 	if r.problem != nil || r.next >= len(r.history.Events) {
 		r.differ("issued " + call.Name)

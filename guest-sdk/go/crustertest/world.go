@@ -101,7 +101,7 @@ func (w *world) close() {
 // call starts another workflow or finds the execution that has its key.
 func (w *world) call(c abi.Call) (*run, *abi.Error) {
 	if stub, ok := w.cfg.workflows[c.Workflow]; ok {
-		return w.callStub(c, stub), nil
+		return w.callStub(c, stub)
 	}
 	name := strings.TrimPrefix(c.Workflow, "test/")
 	if _, ok := guest.Default.Workflow(name); !ok {
@@ -122,14 +122,14 @@ func (w *world) call(c abi.Call) (*run, *abi.Error) {
 }
 
 // callStub makes an execution that is over as soon as it starts.
-func (w *world) callStub(c abi.Call, stub func([]byte) ([]byte, error)) *run {
+func (w *world) callStub(c abi.Call, stub func([]byte) ([]byte, error)) (*run, *abi.Error) {
 	key, err := callKey("", c)
 	if err != nil {
-		key = "bad-key"
+		return nil, abi.AsError(err)
 	}
 	id := executionID(c.Workflow, key)
 	if r, ok := w.runs[id]; ok {
-		return r
+		return r, nil
 	}
 	r := newRun(w, id, c.Workflow, c.Input)
 	w.after(0, func() {
@@ -144,7 +144,7 @@ func (w *world) callStub(c abi.Call, stub func([]byte) ([]byte, error)) *run {
 		}
 		r.finish(&abi.Outcome{Value: value})
 	})
-	return r
+	return r, nil
 }
 
 func executionID(workflow, key string) string {
@@ -158,9 +158,9 @@ func executionID(workflow, key string) string {
 func callKey(workflow string, c abi.Call) (string, error) {
 	switch c.KeyMode {
 	case abi.KeyHashed:
-		return abi.HashString(c.Key), nil
+		return abi.HashString(c.Key), abi.CheckKey(c.Key)
 	case abi.KeyRaw:
-		return c.Key, nil
+		return c.Key, abi.CheckKey(c.Key)
 	}
 	return deriveKey(workflow, c.Input)
 }
@@ -182,8 +182,5 @@ func deriveKey(workflow string, body []byte) (string, error) {
 	if err := abi.Unmarshal(out.Value, &key); err != nil {
 		return "", fmt.Errorf("the key of %s: %w", workflow, err)
 	}
-	if key == "" || len(key) > abi.MaxKey {
-		return "", abi.Errorf(abi.CodeBadKey, "the key of %s has %d bytes, it must have 1 to %d", workflow, len(key), abi.MaxKey)
-	}
-	return key, nil
+	return key, abi.CheckKey(key)
 }

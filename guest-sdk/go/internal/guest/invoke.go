@@ -113,9 +113,6 @@ func ActivityError(err error) *abi.Error {
 	return out
 }
 
-// maxValue bounds a value, so that the body around it stays within its limit.
-const maxValue = abi.MaxBody - 64<<10
-
 // Encode turns a value of the application into msgpack, in canonical form: Go
 // maps have no order, and the same value must give the same bytes every time.
 func Encode(what string, v any) ([]byte, error) {
@@ -126,8 +123,8 @@ func Encode(what string, v any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	if len(b) > maxValue {
-		return nil, abi.Errorf(abi.CodePayloadTooLarge, "%s takes %d bytes, the limit is %d", what, len(b), maxValue)
+	if len(b) > abi.MaxPayload {
+		return nil, abi.Errorf(abi.CodePayloadTooLarge, "%s takes %d bytes, the limit is %d", what, len(b), abi.MaxPayload)
 	}
 	return b, nil
 }

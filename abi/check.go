@@ -1,0 +1,140 @@
+package abi
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// DecodeOp reads the body of a durable import, and holds it against the rules of
+// the contract. The body comes from a guest: nothing in it is trusted. It is
+// returned as a pointer to its type, such as *[Sleep].
+//
+// The host refuses what this refuses, and so does whoever stands in for a host.
+func DecodeOp(kind string, body []byte) (any, *Error) {
+	switch kind {
+	case OpSleep:
+		return decodeOp(body, func(b *Sleep) *Error { return checkLabel(b.Name) })
+	case OpActivity:
+		return decodeOp(body, checkActivity)
+	case OpDeferred:
+		return decodeOp(body, func(b *Deferred) *Error { return CheckName(kind, b.Name) })
+	case OpResolve:
+		return decodeOp(body, checkResolve)
+	case OpCall, OpSend:
+		return decodeOp(body, func(b *Call) *Error {
+			return firstError(checkReference(b.Workflow), CheckPayload("the input", b.Input))
+		})
+	case OpPoll:
+		return decodeOp(body, func(b *Poll) *Error { return checkReference(b.Execution) })
+	case OpInterrupted:
+		return decodeOp(body, func(*Interrupted) *Error { return nil })
+	}
+	return nil, Errorf(CodeBadBody, "%q is no kind of op", kind)
+}
+
+func decodeOp[T any](body []byte, check func(*T) *Error) (any, *Error) {
+	b := new(T)
+	if err := DecodeBody(body, b); err != nil {
+		return nil, AsError(err)
+	}
+	if err := check(b); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func firstError(errs ...*Error) *Error {
+	for _, e := range errs {
+		if e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+func checkActivity(b *Activity) *Error {
+	return firstError(CheckName(OpActivity, b.Name), checkRetry(b.Retry), CheckPayload("the input", b.Input), checkOpKey(b.Key))
+}
+
+func checkResolve(b *Resolve) *Error {
+	if err := firstError(CheckName(OpResolve, b.Name), checkReference(b.Execution)); err != nil || b.Error != nil {
+		return err
+	}
+	return CheckPayload("the value", b.Value)
+}
+
+// CheckKey refuses what cannot be the idempotency key of a workflow.
+func CheckKey(key string) error {
+	if key == "" || len(key) > MaxKey || !utf8.ValidString(key) {
+		return Errorf(CodeBadKey, "the key %.40q is empty, longer than %d bytes or no UTF-8", key, MaxKey)
+	}
+	if strings.ContainsFunc(key, unicode.IsControl) {
+		return Errorf(CodeBadKey, "the key %.40q has a control character", key)
+	}
+	return nil
+}
+
+// CheckName refuses what cannot be the name of something; kind says of what.
+func CheckName(kind, name string) *Error {
+	if name == "" {
+		return Errorf(CodeBadBody, "%s: the name is empty", kind)
+	}
+	return checkLabel(name)
+}
+
+// checkLabel is for names that may be absent.
+func checkLabel(name string) *Error {
+	if !isText(name, MaxName) {
+		return Errorf(CodeBadBody, "the name %.40q is longer than %d bytes, no UTF-8, or has a control character", name, MaxName)
+	}
+	return nil
+}
+
+// maxReference bounds the name of a workflow or execution elsewhere: longer than
+// any that can exist.
+const maxReference = 1024
+
+// checkReference bounds what a guest calls another workflow or execution. It is
+// kept in the journal even if there is none of that name.
+func checkReference(name string) *Error {
+	if !isText(name, maxReference) {
+		return Errorf(CodeBadBody, "%.40q names no workflow or execution: it is longer than %d bytes, no UTF-8, or has a control character", name, maxReference)
+	}
+	return nil
+}
+
+func checkOpKey(key string) *Error {
+	if !isText(key, MaxKey) {
+		return Errorf(CodeBadBody, "the key %.40q… is longer than %d bytes, no UTF-8, or has a control character", key, MaxKey)
+	}
+	return nil
+}
+
+func isText(s string, limit int) bool {
+	return len(s) <= limit && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// CheckPayload bounds a value and makes sure that it is one.
+func CheckPayload(what string, value []byte) *Error {
+	if len(value) > MaxPayload {
+		return Errorf(CodePayloadTooLarge, "%s has %d bytes, the limit is %d", what, len(value), MaxPayload)
+	}
+	if _, err := Canonical(value); err != nil {
+		return Errorf(CodeBadBody, "%s is not one msgpack value: %v", what, err)
+	}
+	return nil
+}
+
+func checkRetry(r Retry) *Error {
+	switch {
+	case r.Backoff != "" && r.Backoff != BackoffExponential && r.Backoff != BackoffConstant:
+		return Errorf(CodeBadBody, "%q is no backoff strategy", r.Backoff).
+			WithHint("Use %q or %q.", BackoffExponential, BackoffConstant)
+	case r.Base < 0:
+		return Errorf(CodeBadBody, "the base of the backoff is negative")
+	case !(r.Jitter >= 0 && r.Jitter <= 1):
+		return Errorf(CodeBadBody, "the jitter %v is not between 0 and 1", r.Jitter)
+	}
+	return nil
+}
