@@ -1,7 +1,7 @@
 //! What becomes of the activities of a block, in workflows and groups alike.
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote};
 use syn::{AttrStyle, Attribute, Expr, FnArg, ImplItemFn, Pat, Path, Type, parse_quote};
 
 use crate::activity::Policy;
@@ -205,15 +205,16 @@ impl Activity {
             None => call,
             Some(key) => {
                 let compute = local("key");
+                let derived = called_at_key(key, &quote!(#key, #(#references),*));
                 quote! {{
                     // Gives the closure the types of its parameters, which its result may borrow from.
-                    fn __key_of<'__k, __K: ::core::convert::Into<::std::string::String>>(
+                    fn __key_of<'__k, __K>(
                         #compute: impl ::core::ops::FnOnce(#(&'__k #types),*) -> __K,
                         #(#names: &'__k #types),*
-                    ) -> ::std::string::String {
-                        #compute(#(#names),*).into()
+                    ) -> __K {
+                        #compute(#(#names),*)
                     }
-                    #call.key(__key_of(#key, #(#references),*))
+                    #call.key(#sdk::__private::key_text(#derived))
                 }}
             }
         };
@@ -250,6 +251,24 @@ impl Activity {
     pub(crate) fn body(&self) -> &ImplItemFn {
         &self.item
     }
+}
+
+/// A call of `__key_of` that stands where the key does: an error about what it yields is shown there.
+pub(crate) fn called_at_key(key: &Expr, arguments: &TokenStream) -> TokenStream {
+    let spans: Vec<Span> = key
+        .to_token_stream()
+        .into_iter()
+        .map(|t| t.span())
+        .collect();
+    let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
+        return TokenStream::new();
+    };
+    // Spans of one origin are shown as one.
+    let here = |span: &Span| span.resolved_at(Span::call_site());
+    let function = Ident::new("__key_of", here(first));
+    let mut parentheses = Group::new(Delimiter::Parenthesis, arguments.clone());
+    parentheses.set_span(here(last));
+    quote!(#function #parentheses)
 }
 
 /// The type that the bodies of activities have as `self`.

@@ -15,7 +15,7 @@ use syn::spanned::Spanned;
 use syn::{Attribute, FnArg, ImplItem, Path, Type};
 
 use crate::activity::Policy;
-use crate::expand_activity::{Activity, Owner, attempt_type, local, prepared};
+use crate::expand_activity::{Activity, Owner, attempt_type, called_at_key, local, prepared};
 use crate::implementation::{Implementation, Kind, Method, Role, is, other_item};
 use crate::names;
 use crate::problems::Problems;
@@ -284,15 +284,21 @@ impl<'a> Workflow<'a> {
             return (quote!(Request), quote!(::core::option::Option::None));
         };
         let key = Rename(target).expr(key);
-        let body = local("body");
-        // A key that is used as it is must be a string; to be hashed, anything will do.
-        let (mode, kind) = match self.options.hash {
-            true => (quote!(FunctionHashed), quote!(_)),
-            false => (quote!(FunctionRaw), quote!(::std::string::String)),
+        let (body, request) = (local("body"), local("request"));
+        // A key that is used as it is must be text; to be hashed, anything will do.
+        let (mode, encode) = match self.options.hash {
+            true => (quote!(FunctionHashed), quote!(hashed_key)),
+            false => (quote!(FunctionRaw), quote!(raw_key)),
         };
+        let derived = called_at_key(&key, &quote!(#request, #key));
         (
             mode,
-            quote! { ::core::option::Option::Some(|#body| #sdk::__private::derive_key::<#target, #kind>(#body, #key)) },
+            quote! {
+                ::core::option::Option::Some(|#body| {
+                    use #sdk::__private::{#encode as __encode, key_of as __key_of};
+                    #sdk::__private::derive_key::<#target>(#body, |#request| __encode(#derived))
+                })
+            },
         )
     }
 

@@ -8,7 +8,7 @@
 //!   activity is defined: `concat!(module_path!(), "::Payments::charge")`. The
 //!   same name with another origin is refused by `module!`.
 //! - `WorkflowDefinition::key_fn` is `Option<fn(&[u8]) -> Outcome>`; its body is
-//!   one call of [`derive_key`].
+//!   one call of [`derive_key`], with [`hashed_key`] or [`raw_key`].
 //! - Retry policies are [`RetryPolicy`]: `backoff: Some(Backoff::__of(exponential,
 //!   base_in_nanoseconds_or_0))`, or `None` if neither backoff nor base was given.
 //!   `timeout` is in nanoseconds, 0 if it was not given.
@@ -32,7 +32,9 @@ pub use crate::execution::{ContextCore, LocalFuture, Start};
 pub use crate::host::{Call, Host};
 pub use crate::schema::{Field, Shape};
 pub use crate::wire;
-pub use crate::workflow::{client, derive_key, run_workflow};
+pub use crate::workflow::{
+    client, derive_key, hashed_key, key_of, key_text, raw_key, run_workflow,
+};
 
 #[cfg(target_family = "wasm")]
 pub use crate::exports;

@@ -95,16 +95,17 @@ where
     })
 }
 
-/// Answers the key of a request with a key function.
-pub fn derive_key<W: Workflow, K: Serialize>(
+/// Answers the key of a request. `key` encodes what the author's function
+/// answers, because that may borrow from the request.
+pub fn derive_key<W: Workflow>(
     body: &[u8],
-    key: impl FnOnce(&W::Request) -> K,
+    key: impl FnOnce(&W::Request) -> Result<Vec<u8>>,
 ) -> Outcome {
     let request = match decode_request::<W::Request>(W::NAME, body) {
         Ok(request) => request,
         Err(outcome) => return outcome,
     };
-    match encode_key(&key(&request)) {
+    match key(&request) {
         Ok(value) => Outcome {
             error: None,
             value: Some(value),
@@ -116,8 +117,43 @@ pub fn derive_key<W: Workflow, K: Serialize>(
     }
 }
 
-fn encode_key<K: Serialize>(key: &K) -> Result<Vec<u8>> {
-    codec::encode("the key", key)
+/// Calls the author's key function. Its result may borrow from the request.
+pub fn key_of<'r, R, K>(request: &'r R, key: impl FnOnce(&'r R) -> K) -> K {
+    key(request)
+}
+
+/// A key that is hashed, which anything can be.
+pub fn hashed_key<K: Serialize>(key: K) -> Result<Vec<u8>> {
+    codec::encode("the key", &key)
+}
+
+/// A key that is used as it is.
+pub fn raw_key<K: KeyText>(key: K) -> Result<Vec<u8>> {
+    codec::encode("the key", &key.into_text())
+}
+
+/// What a function may answer whose key is text: all that becomes a `String`.
+#[diagnostic::on_unimplemented(
+    message = "this key must be text, and is `{Self}`",
+    label = "return a `String` or a `&str`, for instance with `.to_string()`",
+    note = "the key of an activity is text, and so is that of a workflow with `hash = false`"
+)]
+pub trait KeyText {
+    /// The text.
+    fn into_text(self) -> String;
+}
+
+// Left out of errors, which would speak of `From` and not of keys.
+#[diagnostic::do_not_recommend]
+impl<T: Into<String>> KeyText for T {
+    fn into_text(self) -> String {
+        self.into()
+    }
+}
+
+/// The key of an activity.
+pub fn key_text<K: KeyText>(key: K) -> String {
+    key.into_text()
 }
 
 fn decode_request<T: DeserializeOwned>(name: &str, body: &[u8]) -> std::result::Result<T, Outcome> {

@@ -255,10 +255,12 @@ const _: () = {
                     )
                 },
                 key_fn: ::core::option::Option::Some(|body| {
-                    ::cruster::__private::derive_key::<ProcessOrder, String>(
-                        body,
-                        |order: &Order| order.id.clone(),
-                    )
+                    ::cruster::__private::derive_key::<ProcessOrder>(body, |request| {
+                        ::cruster::__private::raw_key(::cruster::__private::key_of(
+                            request,
+                            |order: &Order| order.id.clone(),
+                        ))
+                    })
                 }),
                 activities: &[::cruster::__private::ActivityDefinition {
                     name: "reserve",

@@ -11,6 +11,7 @@
 
 mod definitions;
 mod hygiene;
+mod keys;
 mod liberties;
 mod runs;
 mod schemas;
