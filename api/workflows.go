@@ -112,7 +112,10 @@ func aboutInput(opts *crusterv1.StartOptions, err error) error {
 // input takes the request as msgpack. Only JSON needs to know its type here; the
 // engine holds every request against it.
 func (w *workflowService) input(ctx context.Context, namespace string, opts *crusterv1.StartOptions) ([]byte, error) {
-	if _, ok := opts.GetInput().GetData().(*crusterv1.Payload_Json); !ok {
+	switch opts.GetInput().GetData().(type) {
+	case nil:
+		return nil, nil // the engine knows what that means
+	case *crusterv1.Payload_Msgpack:
 		return decode(opts.GetInput(), nil)
 	}
 	schema, err := w.requestSchema(ctx, namespace, opts.GetWorkflow())

@@ -65,6 +65,22 @@ func TestExecuteTurnsJSONIntoWhatTheTypeWants(t *testing.T) {
 	require.JSONEq(t, `{"paid":5.0}`, resp.GetExecution().GetResult().GetJson())
 }
 
+func TestExecuteWithoutAnInput(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var got host.StartRequest
+	b.engine.start = func(_ context.Context, req host.StartRequest) (*journal.Execution, bool, error) {
+		got = req
+		return completed(1), false, nil
+	}
+	for _, nothing := range []*crusterv1.Payload{nil, {}} {
+		got.Input = []byte("something")
+		_, err := b.workflows.Execute(t.Context(), &crusterv1.ExecuteRequest{Start: &crusterv1.StartOptions{Workflow: "shop/Buy", Input: nothing}})
+		require.NoError(t, err)
+		require.Nil(t, got.Input)
+	}
+}
+
 func TestExecuteAnswersInTheFormOfTheRequest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -15,7 +15,7 @@ type StartRequest struct {
 	Namespace string
 	// Workflow is "deployment/Name".
 	Workflow string
-	// Input is the request, one msgpack value.
+	// Input is the request, one msgpack value; nil if there is none.
 	Input []byte
 	// Key and KeyMode override the key that the workflow derives: see
 	// abi.KeyHashed and abi.KeyRaw.
@@ -163,6 +163,9 @@ func unknownWorkflow(m *module, deployment, name string) error {
 // checkInput bounds the request, makes it canonical and holds it against the
 // workflow's type.
 func checkInput(w *abi.WorkflowInfo, input []byte) ([]byte, error) {
+	if input == nil {
+		input = absentInput(w.Input)
+	}
 	if len(input) > abi.MaxPayload {
 		return nil, abi.Errorf(abi.CodePayloadTooLarge, "the input has %d bytes, the limit is %d", len(input), abi.MaxPayload)
 	}
@@ -176,6 +179,20 @@ func checkInput(w *abi.WorkflowInfo, input []byte) ([]byte, error) {
 		}
 	}
 	return canonical, nil
+}
+
+// absentInput stands for a request that was left out: one with nothing in it, if
+// the workflow asks for no more, and null otherwise.
+func absentInput(s *abi.Schema) []byte {
+	if s == nil || s.Type != abi.TypeStruct || s.Nullable {
+		return abi.Nil
+	}
+	for _, f := range s.Fields {
+		if f.Required {
+			return abi.Nil
+		}
+	}
+	return abi.MustMarshal(map[string]any{})
 }
 
 // Overloaded is the error of a host that is full.

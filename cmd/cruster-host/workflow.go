@@ -38,7 +38,7 @@ type startFlags struct {
 
 func (f *startFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.input, "input", "", "the request as JSON; - reads it from standard input")
+	flags.StringVar(&f.input, "input", "", "the request as JSON; - reads it from standard input; not needed if no field is required")
 	flags.StringVar(&f.inputFile, "input-file", "", "a file with the request as JSON; - is standard input")
 	flags.StringVar(&f.key, "key", "", "idempotency key, hashed by the host, instead of the workflow's own")
 	flags.StringVar(&f.rawKey, "raw-key", "", "idempotency key that is used as it is")
