@@ -54,9 +54,12 @@ demo: ## Run an order, kill the host with -9 in the middle, see the order finish
 .PHONY: test
 test: ## Everything that CI runs: lint, then all tests with -race on both stores
 	scripts/install.sh gcc postgres rust rust-lint c
-	$(MAKE) --no-print-directory build lint
-	scripts/rust.sh test
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target build lint test-rust
 	CRUSTER_TEST_MODULES=$(CURDIR)/bin/modules CRUSTER_TEST_BINARY=$(CURDIR)/bin/cruster-host scripts/test.sh
+
+.PHONY: test-rust
+test-rust: ## The tests of the Rust SDK and of the examples in Rust, without a host
+	scripts/rust.sh test
 
 .PHONY: lint
 lint: ## gofmt, go vet (host and guest), staticcheck; rustfmt, clippy, rustdoc; the documentation
