@@ -9,7 +9,7 @@
 //!   the immediate calls.
 //! - the implementation of `Workflow`, which holds the definition that `module!` lists, and `client`.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Attribute, FnArg, ImplItem, Path, Type};
@@ -109,6 +109,7 @@ impl<'a> Workflow<'a> {
             self.attempt(),
             self.associated(),
             self.definition(),
+            self.distinct(),
         ];
         quote! {
             #(#conditions)*
@@ -278,6 +279,43 @@ impl<'a> Workflow<'a> {
         })
     }
 
+    /// Refuses methods with one name: of those only the first could be called.
+    fn distinct(&self) -> TokenStream {
+        let (sdk, groups) = (&self.options.sdk, &self.options.groups);
+        if groups.is_empty() {
+            return TokenStream::new();
+        }
+        let list = |group: &Path| quote!(<#group as #sdk::ActivityGroup>::ACTIVITIES);
+        let mut checks = Vec::new();
+        for (i, second) in groups.iter().enumerate() {
+            let place = last_span(second);
+            for first in &groups[..i] {
+                let (a, b) = (list(first), list(second));
+                let clash = braces_at(place, quote!(__meet(#a, #b)));
+                checks.push(quote! { __apart::<#first, #second, #clash>(); });
+            }
+        }
+        let methods = self.block.methods.iter();
+        for method in methods.filter(|m| matches!(m.role, Role::Helper | Role::Activity(_))) {
+            let name = signature::plain(method.ident());
+            let conditions: Vec<_> = method.item.attrs.iter().filter(|a| is(a, "cfg")).collect();
+            for group in groups {
+                let list = list(group);
+                let clash = braces_at(method.ident().span(), quote!(__has(#list, #name)));
+                checks.push(quote! { #(#conditions)* __free::<#group, #clash>(); });
+            }
+        }
+        quote! {
+            const _: () = {
+                #[allow(unused_imports)]
+                use #sdk::__private::{
+                    groups_are_apart as __apart, has as __has, meet as __meet, name_is_free as __free,
+                };
+                #(#checks)*
+            };
+        }
+    }
+
     fn key(&self) -> (TokenStream, TokenStream) {
         let (sdk, target) = (&self.options.sdk, &self.block.target);
         let Some(key) = &self.options.key else {
@@ -323,6 +361,20 @@ impl<'a> Workflow<'a> {
         }
         lines
     }
+}
+
+/// A block that stands in another place: an error about its value is shown there.
+fn braces_at(place: Span, code: TokenStream) -> TokenStream {
+    let mut braces = Group::new(Delimiter::Brace, code);
+    braces.set_span(place.resolved_at(Span::call_site()));
+    quote!(#braces)
+}
+
+/// Where the name at the end of a path is.
+fn last_span(path: &Path) -> Span {
+    path.segments
+        .last()
+        .map_or_else(Span::call_site, |segment| segment.ident.span())
 }
 
 /// Constants, and functions without `self`.

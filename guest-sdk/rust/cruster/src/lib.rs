@@ -109,6 +109,7 @@ mod execution;
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]
 pub mod exports;
+mod groups;
 mod host;
 mod http;
 mod logging;

@@ -29,6 +29,7 @@ pub use crate::definition::{
     ActivityDefinition, Backoff, KeyMode, RetryPolicy, WorkflowDefinition,
 };
 pub use crate::execution::{ContextCore, LocalFuture, Start};
+pub use crate::groups::{groups_are_apart, has, meet, name_is_free};
 pub use crate::host::{Call, Host};
 pub use crate::schema::{Field, Shape};
 pub use crate::wire;

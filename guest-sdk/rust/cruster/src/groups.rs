@@ -1,0 +1,132 @@
+//! Checks that the activity groups of a workflow go together.
+//!
+//! A workflow finds its own methods first, then those of its groups, in order. Of two
+//! with one name the second would never be called, so the compiler refuses them. It
+//! does that with a bound and not with a panic in a constant, because the author's own
+//! types and the place in the source are part of that error.
+
+use crate::definition::ActivityDefinition;
+
+/// Whether the method of an activity in one list has the name of one in another.
+pub const fn meet(a: &[ActivityDefinition], b: &[ActivityDefinition]) -> bool {
+    let mut i = 0;
+    while i < a.len() {
+        if has_method(b, method(a[i].origin)) {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
+/// Whether a list has an activity with a method of this name.
+pub const fn has(list: &[ActivityDefinition], name: &str) -> bool {
+    has_method(list, name.as_bytes())
+}
+
+const fn has_method(list: &[ActivityDefinition], name: &[u8]) -> bool {
+    let mut i = 0;
+    while i < list.len() {
+        if equal(method(list[i].origin), name) {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
+/// What follows the last `::`. The name of the activity may be another.
+const fn method(origin: &str) -> &[u8] {
+    let mut rest = origin.as_bytes();
+    let mut name = rest;
+    while let [first, tail @ ..] = rest {
+        if *first == b':' {
+            name = tail;
+        }
+        rest = tail;
+    }
+    name
+}
+
+const fn equal(mut a: &[u8], mut b: &[u8]) -> bool {
+    while let ([x, rest_of_a @ ..], [y, rest_of_b @ ..]) = (a, b) {
+        if *x != *y {
+            return false;
+        }
+        (a, b) = (rest_of_a, rest_of_b);
+    }
+    a.is_empty() && b.is_empty()
+}
+
+/// What was found.
+pub struct Found<const CLASH: bool>;
+
+/// A detour that keeps `Found<false>`, which is no news to an author, out of errors.
+pub trait Nothing {}
+
+impl Nothing for Found<false> {}
+
+/// Two groups without a common name.
+#[diagnostic::on_unimplemented(
+    message = "the groups `{A}` and `{B}` have an activity with the same method name",
+    label = "its activity could not be called",
+    note = "rename the method in one of them; `#[activity(name = \"…\")]` keeps the name that the host knows"
+)]
+pub trait Apart<A, B> {}
+
+#[diagnostic::do_not_recommend]
+impl<A, B, T: Nothing> Apart<A, B> for T {}
+
+/// A name that a group does not have.
+#[diagnostic::on_unimplemented(
+    message = "the group `{G}` has an activity with the same method name",
+    label = "would hide that of the group",
+    note = "rename this method; `#[activity(name = \"…\")]` keeps the name that the host knows"
+)]
+pub trait Free<G> {}
+
+#[diagnostic::do_not_recommend]
+impl<G, T: Nothing> Free<G> for T {}
+
+/// Compiles if two groups have no name in common.
+pub const fn groups_are_apart<A, B, const CLASH: bool>()
+where
+    Found<CLASH>: Apart<A, B>,
+{
+}
+
+/// Compiles if a group does not have a name.
+pub const fn name_is_free<G, const CLASH: bool>()
+where
+    Found<CLASH>: Free<G>,
+{
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_are_what_origins_end_with() {
+        for (origin, want) in [
+            ("shop::Payments::charge", "charge"),
+            ("a::b::C::d_e", "d_e"),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(method(origin), want.as_bytes());
+        }
+    }
+
+    #[test]
+    fn names_are_compared_whole() {
+        for (a, b, want) in [
+            ("charge", "charge", true),
+            ("charge", "charged", false),
+            ("charged", "charge", false),
+            ("charge", "change", false),
+            ("", "", true),
+        ] {
+            assert_eq!(equal(a.as_bytes(), b.as_bytes()), want, "{a} {b}");
+        }
+    }
+}
