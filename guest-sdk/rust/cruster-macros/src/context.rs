@@ -123,6 +123,10 @@ fn in_activity(kind: Kind, block: &Names, found: &Use) -> Option<String> {
              help: return from the activity and call the workflow in `execute`"
                 .to_string(),
         ),
+        Call::Spawn => Some(format!(
+            "activities cannot `{name}`: a module has one thread, and no runtime but the host\n\
+             help: do the work here; to do several things at once, make them activities and `join!` their calls in `execute`"
+        )),
         Call::Method | Call::ThreadSleep => None,
     }
 }
@@ -149,6 +153,10 @@ fn in_execute(method: &Method, found: &Use) -> Option<String> {
         Call::ThreadSleep => Some(format!(
             "a thread cannot sleep in {place}: it would stop the whole workflow\nhelp: write `self.sleep(…).await?`, which is durable"
         )),
+        Call::Spawn => Some(format!(
+            "`{name}` is not available in {place}: a module has one thread, and no runtime but the host\n\
+             help: write `self.spawn(async move {{ … }})`, whose task is replayed with the rest; long computations belong in an activity"
+        )),
         Call::Method | Call::WithSelf => None,
     }
 }
@@ -166,6 +174,8 @@ enum Call {
     WithSelf,
     /// `std::thread::sleep(…)`.
     ThreadSleep,
+    /// `std::thread::spawn(…)`, or that of an async runtime.
+    Spawn,
 }
 
 /// Finds the calls in a body. Items inside of it have a `self` of their own.
@@ -194,6 +204,9 @@ impl Uses {
         if last.ident == "sleep" && qualifier.is_some_and(|q| q.ident == "thread") {
             self.add(&last.ident, Call::ThreadSleep);
         }
+        if is_spawn(&path.segments.iter().map(|s| &s.ident).collect::<Vec<_>>()) {
+            self.add(&last.ident, Call::Spawn);
+        }
     }
 
     /// The arguments of a macro are tokens: the same patterns, found by their looks.
@@ -216,6 +229,20 @@ impl Uses {
                 _ => {}
             }
         }
+    }
+}
+
+/// Whether a path is a function that starts a thread, or a task of a runtime that is not there.
+fn is_spawn(path: &[&Ident]) -> bool {
+    match path {
+        [.., thread, last] if *thread == "thread" => *last == "spawn" || *last == "scope",
+        [.., runtime, task, last]
+            if *task == "task" && (*runtime == "tokio" || *runtime == "async_std") =>
+        {
+            last.to_string().starts_with("spawn")
+        }
+        [.., tokio, last] if *tokio == "tokio" => *last == "spawn",
+        _ => false,
     }
 }
 
@@ -338,6 +365,19 @@ mod tests {
                 "{body}: {found}"
             );
         }
+        let bodies = [
+            quote! { std::thread::spawn(|| 1).join() },
+            quote! { let t = thread::spawn(f); },
+            quote! { std::thread::scope(|s| 1) },
+            quote! { ::tokio::spawn(async { 1 }).await },
+            quote! { tokio::task::spawn_blocking(f).await },
+        ];
+        for body in bodies {
+            let found = complaints(false, body.clone());
+            assert!(found.contains("self.spawn(async move"), "{body}: {found}");
+            let found = complaints(true, body.clone());
+            assert!(found.contains("activities cannot `s"), "{body}: {found}");
+        }
         assert!(
             complaints(false, quote! { format!("{:?}", self.config::<u32>("x")) })
                 .contains("`self.config()`")
@@ -358,6 +398,7 @@ mod tests {
         let in_execute = [
             quote! { self.config.url; other.http(); self.sleep(d).await; self.step().await },
             quote! { let p = Flow::client(self); self.timeout(d, p.execute(1)).await },
+            quote! { self.spawn(f).await; task::spawn(f); spawn(f); thread::current() },
         ];
         for body in in_execute {
             assert_eq!(complaints(false, body.clone()), "", "{body}");

@@ -11,6 +11,8 @@ impl Order {
         println!("{:?} {}", self.config("url"), self.attempt());
         self.look().await?;
         std::thread::sleep(Duration::from_secs(1));
+        std::thread::spawn(|| println!("beside"));
+        tokio::spawn(async { 1 }).await;
         Ok(request)
     }
 
