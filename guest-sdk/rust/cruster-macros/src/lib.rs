@@ -90,8 +90,8 @@ pub fn workflow(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// | option | meaning |
 /// | --- | --- |
 /// | `key = \|request\| …` | which requests are the same execution; without it, equal requests are |
-/// | `hash = false` | the key is used as it is, and must be a string; otherwise its hash is |
-/// | `activity_groups(A, B)` | groups whose activities `self` has too |
+/// | `hash = false` | the key is used as it is, and must be text: a `String`, a `&str`; otherwise its hash is |
+/// | `activity_groups(A, B)` | groups whose activities `self` has too; no two methods may have one name |
 /// | `name = "…"` | the name of the workflow, if it is not that of the struct |
 /// | `crate = path` | where the SDK is, if it is not `::cruster` |
 ///
