@@ -78,7 +78,7 @@ impl Timestamp {
         let (seconds, nanos) = (self.unix_seconds(), self.0.rem_euclid(NANOS) as u64);
         match u64::try_from(seconds) {
             Ok(s) if nanos == 0 && s <= u64::from(u32::MAX) => (s as u32).to_be_bytes().to_vec(),
-            Ok(s) if s >> 34 == 0 => (nanos << 34 | s).to_be_bytes().to_vec(),
+            Ok(s) if s >> 34 == 0 => ((nanos << 34) | s).to_be_bytes().to_vec(),
             _ => {
                 let mut out = (nanos as u32).to_be_bytes().to_vec();
                 out.extend_from_slice(&seconds.to_be_bytes());

@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
         Ok(self
             .bytes(width)?
             .iter()
-            .fold(0, |u, b| u << 8 | u64::from(*b)))
+            .fold(0, |u, b| (u << 8) | u64::from(*b)))
     }
 
     fn size(&mut self, width: usize) -> Take<usize> {

@@ -1,3 +1,7 @@
+//! More than the macros take, and what they cannot read.
+//!
+//! Both say what to do instead.
+
 use cruster::prelude::*;
 
 #[workflow]
