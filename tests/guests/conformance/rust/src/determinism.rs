@@ -36,7 +36,7 @@ impl Chance {
             self.uuid(),
             random.u64().to_string(),
             RandomState::new().hash_one(0).to_string(),
-            random.bytes(8).iter().map(|b| format!("{b:02x}")).collect(),
+            format!("{:02x?}", random.bytes(8)),
             order.join(" "),
             format!("{} {}", random.range(0..1_000_000), random.f64()),
         ]);
