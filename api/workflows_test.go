@@ -65,14 +65,21 @@ func TestExecuteTurnsJSONIntoWhatTheTypeWants(t *testing.T) {
 	require.JSONEq(t, `{"paid":5.0}`, resp.GetExecution().GetResult().GetJson())
 }
 
+// recordStarts has every start answered by a finished execution, and returns where
+// the last request is to be found.
+func recordStarts(b *testBundle) *host.StartRequest {
+	got := new(host.StartRequest)
+	b.engine.start = func(_ context.Context, req host.StartRequest) (*journal.Execution, bool, error) {
+		*got = req
+		return completed(1), false, nil
+	}
+	return got
+}
+
 func TestExecuteWithoutAnInput(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	var got host.StartRequest
-	b.engine.start = func(_ context.Context, req host.StartRequest) (*journal.Execution, bool, error) {
-		got = req
-		return completed(1), false, nil
-	}
+	got := recordStarts(b)
 	for _, nothing := range []*crusterv1.Payload{nil, {}} {
 		got.Input = []byte("something")
 		_, err := b.workflows.Execute(t.Context(), &crusterv1.ExecuteRequest{Start: &crusterv1.StartOptions{Workflow: "shop/Buy", Input: nothing}})
@@ -84,11 +91,7 @@ func TestExecuteWithoutAnInput(t *testing.T) {
 func TestExecuteAnswersInTheFormOfTheRequest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	var got host.StartRequest
-	b.engine.start = func(_ context.Context, req host.StartRequest) (*journal.Execution, bool, error) {
-		got = req
-		return completed(1), false, nil
-	}
+	got := recordStarts(b)
 
 	start := &crusterv1.StartOptions{Workflow: "shop/Buy", Input: packedPayload(map[string]any{"price": 1.5}), Idempotency: &crusterv1.StartOptions_RawKey{RawKey: "k"}}
 	resp, err := b.workflows.Execute(t.Context(), &crusterv1.ExecuteRequest{Start: start})

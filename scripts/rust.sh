@@ -22,6 +22,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 target=wasm32-wasip1
 
+# Make hands its jobserver only to what it takes for another make; Cargo would
+# complain that it cannot open it.
+unset MAKEFLAGS MFLAGS
+
 fail() { echo "rust.sh: $*" >&2; exit 1; }
 
 usage() { sed -n '4,8s/^# *//p' scripts/rust.sh >&2; exit 2; }
