@@ -4,6 +4,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+# As the product is built, so that its dependencies are compiled once for both.
+export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath"
+
 unformatted=$(git ls-files -co --exclude-standard '*.go' | xargs -r gofmt -l)
 if [[ -n $unformatted ]]; then
 	printf 'gofmt: not formatted:\n%s\n' "$unformatted" >&2
