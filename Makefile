@@ -22,10 +22,13 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: bin/cruster-host modules ## Build bin/cruster-host and every example as bin/modules/NAME.wasm
+build: build-rust build-go build-c ## Build bin/cruster-host and every example as bin/modules/NAME.wasm
 
-.PHONY: modules
-modules: $(GO_MODULES) $(RUST_MODULES) $(C_MODULES)
+# By what they need; what takes longest comes first.
+.PHONY: build-rust build-go build-c
+build-rust: $(RUST_MODULES)
+build-go: bin/cruster-host $(GO_MODULES)
+build-c: $(C_MODULES)
 
 # Go decides itself what is out of date, so these targets always run.
 .PHONY: FORCE

@@ -15,9 +15,9 @@ die()  {
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/cruster-demo.XXXXXX")
 host_pid=
-host_build=
+go_build=
 cleanup() {
-	if [[ -n $host_build ]]; then kill "$host_build" 2>/dev/null || true; fi
+	if [[ -n $go_build ]]; then kill "$go_build" 2>/dev/null || true; fi
 	if [[ -n $host_pid ]]; then kill -9 "$host_pid" 2>/dev/null || true; fi
 	rm -rf "$work"
 }
@@ -52,14 +52,13 @@ start_host() {
 }
 
 say "1. Build the host and the examples"
-# The host needs nothing but Go: it is built while the other compilers are
-# installed.
-make --no-print-directory bin/cruster-host >"$work/host-build.log" 2>&1 &
-host_build=$!
+# What needs nothing but Go is built while the other compilers are installed.
+make --no-print-directory build-go >"$work/build-go.log" 2>&1 &
+go_build=$!
 scripts/install.sh rust c
-wait "$host_build" || { cat "$work/host-build.log" >&2; exit 1; }
-host_build=
-make --no-print-directory --jobs=2 build >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
+make --no-print-directory build-rust build-c >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
+wait "$go_build" || { cat "$work/build-go.log" >&2; exit 1; }
+go_build=
 seen "bin/cruster-host and $(ls bin/modules/*.wasm | wc -l) modules"
 
 say "2. Start a host on its embedded store, and push the examples"

@@ -9,6 +9,40 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
+missing=() # packages
+
+# find_missing adds the packages of a part that is not there.
+find_missing() {
+	case $1 in
+	gcc) # the race detector links through a C compiler; the product does not
+		have gcc && [[ -e /usr/include/stdlib.h ]] || missing+=(gcc libc6-dev) ;;
+	postgres)
+		scripts/postgres.sh check >/dev/null 2>&1 || missing+=(postgresql) ;;
+	protoc)
+		have protoc && [[ -e /usr/include/google/protobuf/timestamp.proto || -e /usr/local/include/google/protobuf/timestamp.proto ]] || missing+=(protobuf-compiler) ;;
+	rust) # guests in Rust; macros run in the compiler, and link as the machine's own programs do
+		have cc || missing+=(gcc libc6-dev)
+		have_rust || missing+=(rustc-web cargo-web rust-web-src lld-19 wasi-libc) ;;
+	rust-lint)
+		scripts/rust.sh check lint >/dev/null 2>&1 || missing+=(rustc-web cargo-web rust-web-clippy rustfmt-web) ;;
+	c) # the guest in C, which needs no library
+		have clang-19 && have wasm-ld-19 || missing+=(clang-19 lld-19) ;;
+	*)
+		echo "install: unknown part $1" >&2
+		exit 2 ;;
+	esac
+}
+
+# have_rust tells whether a toolchain builds guests. One of rustup's is given the
+# target if it lacks nothing else; where it cannot be, Debian's compiler and the
+# source of its library are taken.
+have_rust() {
+	if scripts/rust.sh check >/dev/null 2>&1; then return; fi
+	have rustup || return
+	echo "install: rustup target add wasm32-wasip1" >&2
+	rustup target add wasm32-wasip1 && scripts/rust.sh check >/dev/null
+}
+
 apt_install() {
 	local sudo=()
 	if ! have apt-get; then
@@ -23,20 +57,13 @@ apt_install() {
 		sudo=(sudo)
 	fi
 	echo "install: $*" >&2
+	if [[ " $* " == *" postgresql "* && ! -e /etc/postgresql-common/createcluster.conf ]]; then
+		# The package would start a server of its own beside ours.
+		"${sudo[@]}" mkdir -p /etc/postgresql-common
+		echo "create_main_cluster = false" | "${sudo[@]}" tee /etc/postgresql-common/createcluster.conf >/dev/null
+	fi
 	"${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
 	"${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2
-}
-
-# install_rust adds the target to a toolchain of rustup, where there is one that
-# can download; else it takes Debian's compiler and the source of its library.
-install_rust() {
-	if scripts/rust.sh check >/dev/null 2>&1; then return; fi
-	if have rustup; then
-		echo "install: rustup target add wasm32-wasip1" >&2
-		if rustup target add wasm32-wasip1 && scripts/rust.sh check >/dev/null; then return; fi
-	fi
-	apt_install rustc-web cargo-web rust-web-src lld-19 wasi-libc
-	scripts/rust.sh check >/dev/null
 }
 
 if ! have go; then
@@ -44,23 +71,12 @@ if ! have go; then
 	exit 1
 fi
 
-for part in "$@"; do
-	case $part in
-	gcc) # the race detector links through a C compiler; the product does not
-		have gcc && [[ -e /usr/include/stdlib.h ]] || apt_install gcc libc6-dev ;;
-	postgres)
-		scripts/postgres.sh install ;;
-	protoc)
-		have protoc && [[ -e /usr/include/google/protobuf/timestamp.proto || -e /usr/local/include/google/protobuf/timestamp.proto ]] || apt_install protobuf-compiler ;;
-	rust) # guests in Rust; macros run in the compiler, and link as the machine's own programs do
-		have cc || apt_install gcc libc6-dev
-		install_rust ;;
-	rust-lint)
-		scripts/rust.sh check lint >/dev/null 2>&1 || apt_install rustc-web cargo-web rust-web-clippy rustfmt-web ;;
-	c) # the guest in C, which needs no library
-		have clang-19 && have wasm-ld-19 || apt_install clang-19 lld-19 ;;
-	*)
-		echo "install: unknown part $part" >&2
-		exit 2 ;;
-	esac
-done
+for part in "$@"; do find_missing "$part"; done
+if [[ ${#missing[@]} -gt 0 ]]; then
+	mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
+	apt_install "${missing[@]}"
+	# What the packages brought has to be what was looked for.
+	missing=()
+	for part in "$@"; do find_missing "$part"; done
+	[[ ${#missing[@]} -eq 0 ]] || { echo "install: still missing: ${missing[*]}" >&2; exit 1; }
+fi

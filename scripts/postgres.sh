@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A Postgres server for tests and benchmarks, as a user of its own, with fsync on.
 #
-#   scripts/postgres.sh install        install the server if it is missing (Debian, Ubuntu)
+#   scripts/postgres.sh check          print the folder of the server's binaries; fails if there are none
 #   scripts/postgres.sh run DIR CMD…   run a command with CRUSTER_TEST_POSTGRES set, and stop the server behind it
 #   scripts/postgres.sh start DIR [PID]  start a server on DIR; with PID it ends when that process does
 #   scripts/postgres.sh stop DIR       stop it
@@ -29,23 +29,7 @@ bin() {
   echo "$path"
 }
 
-need_bin() { bin || fail "no Postgres binaries on this machine; install them with: scripts/postgres.sh install"; }
-
-install_server() {
-  if bin >/dev/null; then return; fi
-  command -v apt-get >/dev/null || fail "install PostgreSQL 15 or newer with your package manager"
-  local sudo=""
-  if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null || fail "run as root: apt-get install -y --no-install-recommends postgresql"
-    sudo=sudo
-  fi
-  # No cluster of its own beside ours.
-  $sudo mkdir -p /etc/postgresql-common
-  [ -e /etc/postgresql-common/createcluster.conf ] ||
-    echo "create_main_cluster = false" | $sudo tee /etc/postgresql-common/createcluster.conf >/dev/null
-  $sudo apt-get update -q
-  DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -q --no-install-recommends postgresql
-}
+need_bin() { bin || fail "no Postgres binaries on this machine; install them with: scripts/install.sh postgres"; }
 
 # as_server runs a command as the user that the server runs as: never root.
 as_server() {
@@ -105,7 +89,7 @@ run() {
 }
 
 case "${1:-}" in
-  install) install_server ;;
+  check) need_bin ;;
   start) [ $# -ge 2 ] || usage; start "$2" "${3:-}" ;;
   stop) [ $# -eq 2 ] || usage; stop "$2" ;;
   dsn) [ $# -eq 2 ] || usage; dsn "$2" ;;

@@ -46,12 +46,14 @@ fi
 # keep the cores busy. Those that take long begin first, so that none of them is
 # left over at the end.
 #
-# The race detector watches our code and all its dependencies but two: SQLite, which
-# is C turned into Go, and the engine, which copies megabytes for each instance. To
-# check each of their accesses to their own memory took most of the time of the
-# tests. Their locks still count, being those of package sync, and so does every
-# access of our code to memory that they hand out, a guest's above all.
-#
+# The race detector does not look into SQLite, which is C turned into Go, and into
+# the engine's compiler: their work on memory of their own took much of the time
+# of the tests. RATIONALE.md says why it is these packages and no others.
+quiet=()
+for package in modernc.org/sqlite/lib modernc.org/libc github.com/tetratelabs/wazero/internal/{leb128,wasm/binary} \
+	github.com/tetratelabs/wazero/internal/engine/wazevo/{frontend,ssa,backend/...}; do
+	quiet+=("$package=-race=false")
+done
+
 # `make lint` has vetted the code.
-CGO_ENABLED=1 go test -race -vet=off -timeout 20m -p $(($(nproc) * 2)) \
-	-gcflags='modernc.org/...=-race=false' -gcflags='github.com/tetratelabs/wazero/...=-race=false' "$@"
+CGO_ENABLED=1 go test -race -vet=off -timeout 20m -p $(($(nproc) * 2)) "${quiet[@]/#/-gcflags=}" "$@"

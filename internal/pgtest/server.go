@@ -147,7 +147,7 @@ func binaries() (string, error) {
 			return dir, nil
 		}
 	}
-	return "", errors.New("no Postgres binaries on this machine; install them with: scripts/postgres.sh install")
+	return "", errors.New("no Postgres binaries on this machine; install them with: scripts/install.sh postgres")
 }
 
 // unprivileged is whom to run the server as: Postgres refuses to run as root.

@@ -54,11 +54,12 @@ func buildAll(dir string) error {
 
 func build(env []string, args ...string) error { return buildIn(".", env, args...) }
 
-// buildIn builds in a folder of the repository.
+// buildIn builds in a folder of the repository, with the flags of the Makefile:
+// what that has compiled is not compiled again.
 func buildIn(folder string, env []string, args ...string) error {
-	cmd := exec.Command("go", append([]string{"build"}, args...)...)
+	cmd := exec.Command("go", append([]string{"build", "-trimpath"}, args...)...)
 	cmd.Dir = filepath.Join("..", "..", folder)
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0"), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build %v: %w\n%s", args, err, out)
 	}
