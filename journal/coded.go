@@ -1,0 +1,25 @@
+package journal
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// Coded gives a failure of the store the code under which users meet it, unless
+// it has one already. Doing says what was attempted: "load orders/Process/42".
+func Coded(doing string, err error) error {
+	var coded *abi.Error
+	if errors.As(err, &coded) {
+		return err
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return abi.Errorf(abi.CodeDeadline, "%s: %v", doing, err)
+	case errors.Is(err, ErrFenced):
+		return abi.Errorf(abi.CodeFenced, "%s: %v", doing, err)
+	default:
+		return abi.Errorf(abi.CodeStore, "%s: %v", doing, err)
+	}
+}

@@ -1,0 +1,28 @@
+package journal_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+func TestCoded(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[abi.Code]error{
+		abi.CodeDeadline: fmt.Errorf("query: %w", context.DeadlineExceeded),
+		abi.CodeFenced:   fmt.Errorf("commit: %w", journal.ErrFenced),
+		abi.CodeStore:    errors.New("no connection"),
+		abi.CodeSQL:      fmt.Errorf("statement: %w", abi.Errorf(abi.CodeSQL, "no such table")),
+	} {
+		got := journal.Coded("load it", err)
+		require.Equal(t, want, abi.CodeOf(got))
+		require.ErrorContains(t, got, errors.Unwrap(fmt.Errorf("%w", err)).Error())
+	}
+	require.Equal(t, abi.CodeDeadline, abi.CodeOf(journal.Coded("wait", context.Canceled)))
+}
