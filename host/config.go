@@ -3,10 +3,10 @@ package host
 import (
 	"log/slog"
 	"os"
-	"runtime"
 	"strconv"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cruster/cruster/abi"
@@ -20,6 +20,9 @@ type Config struct {
 	// ActivityTimeout bounds an attempt of an activity that names no timeout of
 	// its own. Defaults to one minute.
 	ActivityTimeout time.Duration
+	// Clock is the time of everything but guests' workflows. Defaults to the real
+	// one.
+	Clock clockwork.Clock
 	// DrainTimeout is how long Stop waits for running activities. Defaults to
 	// ten seconds.
 	DrainTimeout time.Duration
@@ -29,8 +32,8 @@ type Config struct {
 	// each turn begins with a replay. It is for tests: nothing may change but
 	// the speed.
 	EvictAlways bool
-	// FaultPoint, if set, is called at the named points of faults.go. It is for
-	// tests that crash the engine there.
+	// FaultPoint, if set, is called at the points that host/fault names. It is
+	// for tests that crash the engine there.
 	FaultPoint func(point string)
 	// IdleTimeout is how long an instance stays warm without work. Defaults to
 	// 30 seconds.
@@ -105,6 +108,9 @@ func (c Config) withDefaults() (Config, error) {
 			*n.value = n.def
 		}
 	}
+	if c.Clock == nil {
+		c.Clock = clockwork.NewRealClock()
+	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -124,7 +130,3 @@ func defaultName() string {
 	}
 	return machine + "-" + strconv.Itoa(os.Getpid())
 }
-
-// turnSlots is how many guests compute at the same time: native guest code
-// occupies a thread of the scheduler, so more would only queue inside it.
-func turnSlots() int64 { return int64(2 * runtime.GOMAXPROCS(0)) }

@@ -1,4 +1,4 @@
-package host
+package activity
 
 import (
 	"context"
@@ -9,95 +9,48 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jonboulle/clockwork"
+
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
 )
 
-// conflictLimit is how often an activity is repeated because its transaction
-// collided with others, before that counts as a failed attempt.
-const conflictLimit = 25
+// Bounds of the log of an attempt.
+const (
+	maxLog      = 1 << 20
+	logLineCost = 16 // bytes that a line costs besides its text
+)
 
-// activity is one activity op being performed.
-type activity struct {
-	eng    *Engine
-	run    *run
-	row    *journal.Execution
-	op     journal.Op
-	body   *abi.Activity
-	failed uint32 // attempts before this one
-	log    *slog.Logger
-	logged int // bytes of the guest's log
+// attempt is one task being performed; if the store gets in its way, repeatedly.
+type attempt struct {
+	*Runner
+	Task
+	timeout time.Duration
+	log     *slog.Logger
+	logged  int // bytes of the guest's log
 }
 
-// maxActivityLog bounds the log of an attempt.
-const maxActivityLog = 1 << 20
-
-func (a *activity) writeLog(level int32, message []byte) {
-	if a.logged += len(message) + 16; a.logged <= maxActivityLog {
-		a.log.Log(context.Background(), slog.Level(level), string(message))
+func newAttempt(r *Runner, task Task) *attempt {
+	a := &attempt{Runner: r, Task: task, timeout: time.Duration(task.Body.Timeout)}
+	if a.timeout <= 0 {
+		a.timeout = r.Timeout
 	}
+	a.log = r.Logger.With("execution", task.Row.Name(), "activity", task.Body.Name, "attempt", a.number())
+	return a
 }
 
-// performActivity runs one attempt of an activity and posts what came of it. If
-// ctx ends first then nobody waits any more, or the host goes down and the
-// attempt will be repeated: it posts nothing, unless a transaction was
-// committed. The run holds everything else up until it has heard of that.
-func (e *Engine) performActivity(ctx context.Context, r *run, row *journal.Execution, o journal.Op, body *abi.Activity, failed uint32) {
-	if err := e.activities.Acquire(ctx, 1); err != nil {
-		return
-	}
-	defer e.activities.Release(1)
-	if e.draining.Load() {
-		return
-	}
-	a := &activity{
-		eng: e, run: r, row: row, op: o, body: body, failed: failed,
-		log: e.log.With("execution", row.Name(), "activity", body.Name, "attempt", failed+1),
-	}
-	e.fault(FaultActivityBefore)
-	for conflicts, failures := 0, 0; ctx.Err() == nil; {
-		mail, err := a.attempt(ctx)
-		switch {
-		case err == nil:
-			if _, durable := mail.(committedMail); durable || mail != nil && ctx.Err() == nil {
-				e.metrics.observeAttempt(mail)
-				e.post(r.id, mail)
-			}
-			return
-		case e.draining.Load():
-			return // it is repeated by whoever comes next
-		case !errors.Is(err, journal.ErrConflict):
-			// The store is to blame, not the activity.
-			failures++
-			a.log.Warn("repeating the attempt", "error", err)
-			wait(ctx, min(time.Duration(failures)*20*time.Millisecond, 5*time.Second))
-		case conflicts < conflictLimit:
-			conflicts++
-			a.log.Debug("repeating the attempt", "error", err)
-			wait(ctx, jittered(conflicts))
-		default:
-			e.post(r.id, failedMail{op: o.Number, err: abi.Errorf(abi.CodeTxConflict, "activity %q: %v, %d times in a row", body.Name, err, conflicts)})
-			return
-		}
-	}
-}
+// number is that of the attempt, from 1 on.
+func (a *attempt) number() uint32 { return a.Task.Failed + 1 }
 
-func jittered(n int) time.Duration {
-	most := min(time.Duration(n)*5*time.Millisecond, 200*time.Millisecond)
-	return time.Duration(randomFraction() * float64(most))
-}
-
-// attempt runs the guest once. An error means that the attempt does not count
-// and is to be repeated.
-func (a *activity) attempt(parent context.Context) (event, error) {
-	timeout := time.Duration(a.body.Timeout)
-	if timeout <= 0 {
-		timeout = a.eng.cfg.ActivityTimeout
-	}
-	ctx, cancel := context.WithTimeout(parent, timeout)
+// run runs the guest once. An error means that the attempt does not count and is
+// to be repeated.
+func (a *attempt) run(parent context.Context) (Report, error) {
+	ctx, cancel := clockwork.WithTimeout(parent, a.Clock, a.timeout)
 	defer cancel()
-	fx := &effects{eng: a.eng, row: a.row}
+	fx := &effects{attempt: a}
 	defer fx.rollback()
 	outcome, err := a.runGuest(ctx, fx)
 	if parent.Err() != nil {
@@ -108,140 +61,146 @@ func (a *activity) attempt(parent context.Context) (event, error) {
 	}
 	if err != nil {
 		fx.rollback()
-		return a.crashed(ctx, err, timeout)
+		return a.crashed(ctx, err)
 	}
-	a.eng.fault(FaultActivityAfter)
+	a.Fault.Pass(fault.ActivityAfter)
 	if outcome.Error != nil {
 		if outcome.Error.Code == "" {
 			outcome.Error.Code = abi.CodeActivityFailed
 		}
-		return failedMail{op: a.op.Number, err: outcome.Error}, nil
+		return Failed{outcome.Error}, nil
 	}
 	if fx.tx == nil {
-		return doneMail{op: a.op.Number, attempts: a.failed + 1, outcome: *outcome}, nil
+		return Done{Outcome: *outcome, Attempts: a.number()}, nil
 	}
 	return a.commitTx(parent, fx, outcome.Value)
 }
 
 // runGuest runs the activity in an instance of its own, thrown away afterwards:
 // nothing leaks from one call into the next.
-func (a *activity) runGuest(ctx context.Context, fx *effects) (*abi.Outcome, error) {
-	m, err := a.eng.modules.get(ctx, a.row.Digest)
+func (a *attempt) runGuest(ctx context.Context, fx *effects) (*abi.Outcome, error) {
+	m, err := a.Catalog.Module(ctx, a.Row.Digest)
 	if err != nil {
 		return nil, err
 	}
-	inst, err := m.code.Instantiate(ctx, wasm.World{
-		Clock:  time.Now,
-		Random: rand.Reader,
-		Sleep:  sleepContext,
-		Log:    a.writeLog,
-		Stdout: func(line []byte) { a.writeLog(abi.LogInfo, line) },
-		Stderr: func(line []byte) { a.writeLog(abi.LogWarn, line) },
-		Op:     refuseInActivity,
-		Call:   fx.call,
-	})
+	inst, err := m.Code.Instantiate(ctx, a.world(fx))
 	if err != nil {
 		return nil, err
 	}
-	defer inst.Close()
+	defer func() { _ = inst.Close() }()
 	t, err := inst.Start(ctx, abi.MustMarshal(&abi.Invocation{
-		Kind: abi.InvokeActivity, Name: a.body.Name, Body: a.body.Input,
-		Attempt: int(a.failed) + 1, IdempotencyKey: a.idempotencyKey(),
-		Execution: a.row.Name(), Namespace: a.row.Namespace, Time: a.eng.now().UnixNano(),
+		Kind: abi.InvokeActivity, Name: a.Body.Name, Body: a.Body.Input,
+		Attempt: int(a.number()), IdempotencyKey: a.idempotencyKey(),
+		Execution: a.Row.Name(), Namespace: a.Row.Namespace, Time: a.Clock.Now().UnixNano(),
 	}))
 	if err != nil {
 		return nil, err
 	}
 	if t.Parked {
-		return nil, abi.Errorf(abi.CodeGuestProtocol, "activity %q parked instead of finishing", a.body.Name)
+		return nil, abi.Errorf(abi.CodeGuestProtocol, "activity %q parked instead of finishing", a.Body.Name)
 	}
-	outcome, oerr := decodeOutcome(t.Output)
+	outcome, oerr := abi.DecodeOutcome(t.Output)
 	if oerr != nil {
 		return nil, oerr
 	}
 	return outcome, nil
 }
 
-// idempotencyKey is the same for every attempt of this op, and for no other op.
-func (a *activity) idempotencyKey() string {
-	return fmt.Sprintf("%s-%d", a.row.ID, a.op.Number)
+// world is what the activity can observe: the real one, through effects.
+func (a *attempt) world(fx *effects) wasm.World {
+	return wasm.World{
+		Clock:  a.Clock.Now,
+		Random: rand.Reader,
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			a.wait(ctx, d)
+			return ctx.Err()
+		},
+		Log:    a.writeLog,
+		Stdout: func(line []byte) { a.writeLog(abi.LogInfo, line) },
+		Stderr: func(line []byte) { a.writeLog(abi.LogWarn, line) },
+		Op:     refuseOp,
+		Call:   fx.call,
+	}
 }
 
-func refuseInActivity(kind string, _ []byte) (uint32, *abi.Error) {
+func (a *attempt) writeLog(level int32, message []byte) {
+	if a.logged += len(message) + logLineCost; a.logged <= maxLog {
+		a.log.Log(context.Background(), slog.Level(level), string(message))
+	}
+}
+
+func refuseOp(kind string, _ []byte) (uint32, *abi.Error) {
 	return 0, abi.Errorf(abi.CodeWrongContext, "%s is not available in an activity", kind).
-		WithHint("Durable calls belong into the workflow's execute; return from the activity and call them there.")
+		WithHint("Return from the activity, and make durable calls in the workflow's execute.")
 }
 
-func sleepContext(ctx context.Context, d time.Duration) error {
-	wait(ctx, d)
-	return ctx.Err()
+// idempotencyKey is the same for every attempt of this op, and for no other op.
+func (a *attempt) idempotencyKey() string {
+	return fmt.Sprintf("%s-%d", a.Row.ID, a.Op.Number)
 }
 
 // crashed tells what a failure of the guest means for the attempt.
-func (a *activity) crashed(ctx context.Context, err error, timeout time.Duration) (event, error) {
+func (a *attempt) crashed(ctx context.Context, err error) (Report, error) {
 	var coded *abi.Error
 	if !errors.As(err, &coded) {
 		return nil, err
 	}
 	switch {
 	case ctx.Err() != nil:
-		coded = abi.Errorf(abi.CodeActivityTimeout, "attempt %d of activity %q took longer than %v", a.failed+1, a.body.Name, timeout)
+		coded = abi.Errorf(abi.CodeActivityTimeout, "attempt %d of activity %q took longer than %v", a.number(), a.Body.Name, a.timeout)
 	case coded.Code == abi.CodeStore || coded.Code == abi.CodeModuleNotFound:
 		return nil, err
 	case strings.HasPrefix(string(coded.Code), "CR-4"):
 		hint := coded.Hint
-		coded = abi.Errorf(abi.CodeActivityCrashed, "activity %q: %s", a.body.Name, coded.Message).WithHint("%s", hint)
+		coded = abi.Errorf(abi.CodeActivityCrashed, "activity %q: %s", a.Body.Name, coded.Message).WithHint("%s", hint)
 	}
-	return failedMail{op: a.op.Number, err: coded}, nil
+	return Failed{coded}, nil
 }
 
 // commitTx commits the activity's SQL together with its journal entry.
-func (a *activity) commitTx(ctx context.Context, fx *effects, value []byte) (event, error) {
-	entry, wanted := a.run.reserve(ctx, a.op.Number, value, a.failed+1)
+func (a *attempt) commitTx(ctx context.Context, fx *effects, value []byte) (Report, error) {
+	entry, wanted := a.Reserve(ctx, value, a.number())
 	if !wanted {
-		return droppedMail{op: a.op.Number}, nil
+		return Dropped{}, nil
 	}
-	a.eng.fault(FaultTxBeforeCommit)
-	// From here on a number is reserved: whatever happens the run must hear.
-	err := fx.tx.Commit(context.WithoutCancel(ctx), journal.Write{
-		ID: a.row.ID, Epoch: a.eng.ownership.Epoch(a.row.ID.Shard()), Entries: []journal.Entry{entry},
-	})
+	a.Fault.Pass(fault.TxBeforeCommit)
+	// From here on a number is reserved: the execution must learn what became of it.
+	err := a.Committer.CommitTx(context.WithoutCancel(ctx), fx.tx, journal.Write{ID: a.Row.ID, Entries: []journal.Entry{entry}})
 	fx.tx = nil
-	a.eng.metrics.observeTx(err)
 	if errors.Is(err, journal.ErrUndecided) {
-		err = a.lookUp(entry)
+		err = a.resolveUndecided(entry)
 	}
 	switch {
 	case err == nil:
-		a.eng.fault(FaultTxAfterCommit)
-		return committedMail{entry: entry}, nil
+		a.Fault.Pass(fault.TxAfterCommit)
+		return Committed{entry}, nil
 	case errors.Is(err, journal.ErrFenced):
-		a.eng.fenced()
 		return nil, nil
 	default:
-		a.eng.post(a.row.ID, voidMail{seq: entry.Seq})
+		a.Void(entry.Seq)
 		var coded *abi.Error
 		if errors.As(err, &coded) {
-			return failedMail{op: a.op.Number, err: coded}, nil
+			return Failed{coded}, nil
 		}
 		return nil, err
 	}
 }
 
-// lookUp finds out whether a commit whose answer was lost took effect: its
-// entry is in the journal or it is not. It asks until the store answers or the
-// engine ends.
-func (a *activity) lookUp(entry journal.Entry) error {
-	for delay := 20 * time.Millisecond; a.eng.ctx.Err() == nil; delay = min(2*delay, 5*time.Second) {
-		found, err := a.eng.store.Entries(a.eng.ctx, a.row.ID, entry.Seq-1, 1)
+// resolveUndecided finds out whether a commit whose answer was lost took effect:
+// its entry is in the journal or it is not. It asks until the store answers or the
+// host ends.
+func (a *attempt) resolveUndecided(entry journal.Entry) error {
+	ctx := a.Lifecycle.Context()
+	for delay := 20 * time.Millisecond; ctx.Err() == nil; delay = min(2*delay, 5*time.Second) {
+		found, err := a.Store.Entries(ctx, a.Row.ID, entry.Seq-1, 1)
 		if err == nil {
-			if len(found) == 1 && found[0].Seq == entry.Seq && sameOp(found[0].Op, entry.Op) {
+			if len(found) == 1 && found[0].Seq == entry.Seq && op.Same(found[0].Op, entry.Op) {
 				return nil
 			}
 			return journal.ErrConflict
 		}
 		a.log.Warn("looking up a commit failed; trying again", "error", err)
-		wait(a.eng.ctx, delay)
+		a.wait(ctx, delay)
 	}
-	return a.eng.ctx.Err()
+	return ctx.Err()
 }

@@ -1,21 +1,23 @@
-package host
+package activity
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/journal"
 )
 
-// effects is the outside of one attempt of an activity: its transaction, HTTP
-// and configuration.
+// rollbackTimeout bounds undoing a transaction. The attempt's own time may be over.
+const rollbackTimeout = 5 * time.Second
+
+// effects serves the immediate calls of one run of an activity: SQL in a
+// transaction, HTTP and configuration.
 type effects struct {
-	eng *Engine
-	row *journal.Execution
+	*attempt
 
 	tx journal.GuestTx // nil until the first statement
 	// infra is a failure that is not the activity's: a collision of its
@@ -44,12 +46,12 @@ func (fx *effects) serve(ctx context.Context, name string, body []byte) ([]byte,
 	case abi.ImportConfig:
 		return fx.config(ctx, body)
 	default:
-		return nil, abi.Errorf(abi.CodeWrongContext, "%q is no immediate call", name)
+		return nil, abi.Errorf(abi.CodeWrongContext, "%q is not an immediate call", name)
 	}
 }
 
 func (fx *effects) sql(ctx context.Context, name string, body []byte) ([]byte, *abi.Error) {
-	req, err := decodeAs[abi.SQL](body)
+	req, err := abi.DecodeAs[abi.SQL](body)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +60,7 @@ func (fx *effects) sql(ctx context.Context, name string, body []byte) ([]byte, *
 		return nil, err
 	}
 	if fx.tx == nil {
-		tx, err := fx.eng.store.BeginGuest(ctx, fx.row.Namespace)
+		tx, err := fx.Store.BeginGuest(ctx, fx.Row.Namespace)
 		if err != nil {
 			return nil, fx.sqlFailed(ctx, err)
 		}
@@ -100,20 +102,20 @@ func (fx *effects) sqlFailed(ctx context.Context, err error) *abi.Error {
 }
 
 func (fx *effects) rollback() {
-	if fx.tx != nil {
-		// The attempt's own time may be over; undoing it may still take a moment.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(fx.eng.ctx), 5*time.Second)
-		defer cancel()
-		_ = fx.tx.Rollback(ctx)
-		fx.tx = nil
+	if fx.tx == nil {
+		return
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(fx.Lifecycle.Context()), rollbackTimeout)
+	defer cancel()
+	_ = fx.tx.Rollback(ctx)
+	fx.tx = nil
 }
 
 func (fx *effects) http(ctx context.Context, body []byte) ([]byte, *abi.Error) {
 	if fx.tx != nil {
 		return nil, abi.Errorf(abi.CodeHTTPInTx, "this activity has a transaction open; HTTP would hold it for as long as the other side likes")
 	}
-	req, err := decodeAs[abi.HTTPRequest](body)
+	req, err := abi.DecodeAs[abi.HTTPRequest](body)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +123,7 @@ func (fx *effects) http(ctx context.Context, body []byte) ([]byte, *abi.Error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := fx.eng.egress.Do(ctx, d.policy, *req)
+	res, err := fx.Egress.Do(ctx, d.Policy, *req)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +131,7 @@ func (fx *effects) http(ctx context.Context, body []byte) ([]byte, *abi.Error) {
 }
 
 func (fx *effects) config(ctx context.Context, body []byte) ([]byte, *abi.Error) {
-	req, err := decodeAs[abi.ConfigRequest](body)
+	req, err := abi.DecodeAs[abi.ConfigRequest](body)
 	if err != nil {
 		return nil, err
 	}
@@ -141,64 +143,13 @@ func (fx *effects) config(ctx context.Context, body []byte) ([]byte, *abi.Error)
 	return abi.MustMarshal(&abi.ConfigReply{Found: found, Value: value}), nil
 }
 
-// deployment is the current one of the execution's name: code is pinned,
-// settings and grants are not.
-func (fx *effects) deployment(ctx context.Context) (*deployment, *abi.Error) {
-	name, _, _ := strings.Cut(fx.row.Workflow, "/")
-	d, err := fx.eng.modules.deployment(ctx, fx.row.Namespace, name)
+// deployment is the current one of the execution's name: code is pinned, settings
+// and grants are not.
+func (fx *effects) deployment(ctx context.Context) (*catalog.Deployment, *abi.Error) {
+	name, _, _ := strings.Cut(fx.Row.Workflow, "/")
+	d, err := fx.Catalog.Deployment(ctx, fx.Row.Namespace, name)
 	if err != nil {
 		return nil, abi.AsError(err)
 	}
 	return d, nil
-}
-
-// maxSQLArgs is a limit of both databases.
-const maxSQLArgs = 32_766
-
-// decodeArgs turns a msgpack array into arguments of the types that stores
-// take.
-func decodeArgs(encoded []byte) ([]any, *abi.Error) {
-	if len(encoded) == 0 {
-		return nil, nil
-	}
-	var raw []any
-	if err := abi.DecodeBody(encoded, &raw); err != nil {
-		return nil, abi.Errorf(abi.CodeSQLArgument, "the arguments are not a msgpack array: %v", err)
-	}
-	if len(raw) > maxSQLArgs {
-		return nil, abi.Errorf(abi.CodeSQLArgument, "%d arguments are too many; %d is the limit", len(raw), maxSQLArgs)
-	}
-	for i, v := range raw {
-		norm, err := sqlArg(v)
-		if err != nil {
-			return nil, abi.Errorf(abi.CodeSQLArgument, "argument $%d: %v", i+1, err)
-		}
-		raw[i] = norm
-	}
-	return raw, nil
-}
-
-func sqlArg(v any) (any, error) {
-	switch v := v.(type) {
-	case nil, bool, int64, uint64, float64, string, []byte, time.Time:
-		return v, nil
-	case int8:
-		return int64(v), nil
-	case int16:
-		return int64(v), nil
-	case int32:
-		return int64(v), nil
-	case uint8:
-		return int64(v), nil
-	case uint16:
-		return int64(v), nil
-	case uint32:
-		return int64(v), nil
-	case float32:
-		return float64(v), nil
-	case *time.Time:
-		return *v, nil
-	default:
-		return nil, fmt.Errorf("a %T is no SQL value", v)
-	}
 }

@@ -1,4 +1,4 @@
-package host
+package catalog
 
 import (
 	"context"
@@ -15,14 +15,13 @@ import (
 	"github.com/cruster/cruster/journal/memory"
 )
 
-// newEngine starts an engine on a store; it ends with the test.
-func newEngine(t *testing.T, store journal.Store) *Engine {
+// newCatalog makes a catalog over a store, with a runtime of its own.
+func newCatalog(t *testing.T, store Store) *Catalog {
 	t.Helper()
-	e, err := New(Config{Store: store, Logger: slog.New(slog.DiscardHandler)})
+	runtime, err := wasm.New(t.Context(), wasm.Config{Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	require.NoError(t, e.Start(t.Context()))
-	t.Cleanup(func() { require.NoError(t, e.Stop(context.Background())) })
-	return e
+	t.Cleanup(func() { require.NoError(t, runtime.Close(context.Background())) })
+	return New(runtime, store)
 }
 
 // tinyModule is a module put together by hand, with a manifest of fewer than 64
@@ -50,41 +49,41 @@ var (
 
 // requireForgotten checks that the runtime has dropped a module it had compiled
 // before.
-func requireForgotten(t *testing.T, e *Engine, code *wasm.Module) {
+func requireForgotten(t *testing.T, c *Catalog, code *wasm.Module) {
 	t.Helper()
 	inst, err := code.Instantiate(t.Context(), wasm.World{})
 	if err == nil {
 		_ = inst.Close()
 	}
 	require.ErrorContains(t, err, "forgotten", "a module that was refused is still held in memory")
-	e.modules.mu.Lock()
-	defer e.modules.mu.Unlock()
-	require.NotContains(t, e.modules.byDigest, code.Digest())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	require.NotContains(t, c.byDigest, code.Digest())
 }
 
 // TestRefusedModulesAreForgotten uploads what compiles but is not acceptable,
 // from several sides at a time.
 func TestRefusedModulesAreForgotten(t *testing.T) {
 	t.Parallel()
-	e := newEngine(t, memory.New())
-	code, err := e.wasm.Compile(t.Context(), noManifest)
+	c := newCatalog(t, memory.New())
+	code, err := c.runtime.Compile(t.Context(), noManifest)
 	require.NoError(t, err)
 	var all sync.WaitGroup
 	errs := make([]error, 20)
 	for i := range errs {
 		all.Go(func() {
-			_, errs[i] = e.Push(t.Context(), PushRequest{Name: "refused", Binary: noManifest})
+			_, errs[i] = c.Push(t.Context(), PushRequest{Name: "refused", Binary: noManifest}, 1)
 		})
 	}
 	all.Wait()
 	for _, err := range errs {
 		require.Equal(t, abi.CodeBadManifest, abi.CodeOf(err), "%v", err)
 	}
-	requireForgotten(t, e, code)
+	requireForgotten(t, c, code)
 }
 
 // brokenDeploy is a store that deploys nothing.
-type brokenDeploy struct{ journal.Store }
+type brokenDeploy struct{ Store }
 
 func (brokenDeploy) Deploy(context.Context, journal.Module, journal.Deployment, []abi.Migration) (journal.Deployment, error) {
 	return journal.Deployment{}, errors.New("the disk is full")
@@ -95,20 +94,20 @@ func (brokenDeploy) Deploy(context.Context, journal.Module, journal.Deployment, 
 func TestUndeployedModulesAreForgotten(t *testing.T) {
 	t.Parallel()
 	store := memory.New()
-	e := newEngine(t, brokenDeploy{store})
-	code, err := e.wasm.Compile(t.Context(), oneWorkflow)
+	c := newCatalog(t, brokenDeploy{store})
+	code, err := c.runtime.Compile(t.Context(), oneWorkflow)
 	require.NoError(t, err)
-	_, err = e.Push(t.Context(), PushRequest{Name: "undeployed", Binary: oneWorkflow})
+	_, err = c.Push(t.Context(), PushRequest{Name: "undeployed", Binary: oneWorkflow}, 1)
 	require.Equal(t, abi.CodeStore, abi.CodeOf(err), "%v", err)
-	requireForgotten(t, e, code)
+	requireForgotten(t, c, code)
 
 	// A module that the store has is kept, whatever became of another upload.
-	_, err = store.Deploy(t.Context(), journal.Module{Digest: code.Digest(), Binary: oneWorkflow}, journal.Deployment{Namespace: DefaultNamespace, Name: "stored", Digest: code.Digest()}, nil)
+	_, err = store.Deploy(t.Context(), journal.Module{Digest: code.Digest(), Binary: oneWorkflow}, journal.Deployment{Namespace: "default", Name: "stored", Digest: code.Digest()}, nil)
 	require.NoError(t, err)
-	_, err = e.Push(t.Context(), PushRequest{Name: "undeployed", Binary: oneWorkflow})
+	_, err = c.Push(t.Context(), PushRequest{Name: "undeployed", Binary: oneWorkflow}, 1)
 	require.Equal(t, abi.CodeStore, abi.CodeOf(err), "%v", err)
-	info, err := e.Deployment(t.Context(), "", "stored")
+	info, err := c.Describe(t.Context(), "default", "stored")
 	require.NoError(t, err)
 	require.Equal(t, "W", info.Manifest.Workflows[0].Name)
-	require.NotNil(t, e.modules.byDigest[code.Digest()])
+	require.NotNil(t, c.byDigest[code.Digest()])
 }

@@ -1,13 +1,16 @@
-package host
+package catalog
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/cruster/cruster/abi"
 )
 
-// checkManifest refuses what a module has no business saying.
+var itemName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
+
+// checkManifest refuses a manifest that the host cannot serve.
 func checkManifest(m *abi.Manifest) error {
 	const most = 1000
 	if len(m.Workflows)+len(m.Activities)+len(m.Migrations) > most {
@@ -15,7 +18,7 @@ func checkManifest(m *abi.Manifest) error {
 	}
 	if len(m.Workflows) == 0 {
 		return abi.Errorf(abi.CodeBadManifest, "the module declares no workflow").
-			WithHint("Register one with cruster.NewWorkflow at package level.")
+			WithHint("Declare one: in Go with cruster.NewWorkflow at package level, in Rust with #[workflow] and cruster::module!.")
 	}
 	workflows, activities := map[string]bool{}, map[string]bool{}
 	for _, w := range m.Workflows {
@@ -23,7 +26,7 @@ func checkManifest(m *abi.Manifest) error {
 			return err
 		}
 		if !slices.Contains([]string{abi.KeyFromRequest, abi.KeyFromFunctionHashed, abi.KeyFromFunctionRaw}, w.Key) {
-			return abi.Errorf(abi.CodeBadManifest, "workflow %q: %q is no way to derive a key", w.Name, w.Key)
+			return abi.Errorf(abi.CodeBadManifest, "workflow %q: %q is not a way to derive a key", w.Name, w.Key)
 		}
 	}
 	for _, a := range m.Activities {
@@ -36,7 +39,7 @@ func checkManifest(m *abi.Manifest) error {
 
 func checkItem(kind, name string, seen map[string]bool, schemas ...*abi.Schema) error {
 	if len(name) > abi.MaxName || !itemName.MatchString(name) {
-		return abi.Errorf(abi.CodeBadManifest, "%.80q is no name for a %s", name, kind)
+		return abi.Errorf(abi.CodeBadManifest, "%.80q is not a valid name for a %s", name, kind)
 	}
 	if seen[name] {
 		return abi.Errorf(abi.CodeBadManifest, "the %s %q is declared twice", kind, name)
@@ -62,7 +65,7 @@ func checkMigrations(ms []abi.Migration) error {
 		case m.Version <= 0:
 			return abi.Errorf(abi.CodeBadManifest, "migration %q: versions start at 1", m.Name)
 		case !slices.Contains([]string{abi.DialectAny, abi.DialectSQLite, abi.DialectPostgres}, m.Dialect):
-			return abi.Errorf(abi.CodeBadManifest, "migration %d: %q is no dialect", m.Version, m.Dialect)
+			return abi.Errorf(abi.CodeBadManifest, "migration %d: %q is not a SQL dialect", m.Version, m.Dialect)
 		case seen[s] || seen[step{m.Version, abi.DialectAny}] || m.Dialect == abi.DialectAny && versions[m.Version]:
 			return abi.Errorf(abi.CodeBadManifest, "migration %d is declared twice", m.Version)
 		case len(m.Name) > abi.MaxName || strings.TrimSpace(m.SQL) == "" || len(m.SQL) > 1<<20:

@@ -1,32 +1,112 @@
-package host
+package execution
 
 import (
-	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"strings"
+	"math"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
 
 // errGone says that an execution has no row.
-var errGone = errors.New("host: no such execution")
+var errGone = errors.New("execution: no such execution")
+
+// ensureLoaded loads the execution; a new one brings its row along. It returns the
+// messages that are left to receive, and false if they must wait.
+func (r *run) ensureLoaded(messages []message) ([]message, bool) {
+	messages = r.resolveReserved(append(r.held, messages...))
+	r.held = nil
+	r.mu.Lock()
+	undecided := len(r.ledger.reserved)
+	r.mu.Unlock()
+	if undecided > 0 {
+		// A transaction is about to add to the journal or not. Reading the journal
+		// now could miss an entry that stands before others.
+		r.held = messages
+		return nil, false
+	}
+	if len(messages) > 0 {
+		if s, ok := messages[0].(started); ok {
+			row := *s.row
+			r.adopt(&row)
+			return messages[1:], true
+		}
+	}
+	if err := r.load(r.Lifecycle.Context()); err != nil {
+		r.loadFailed(messages, err)
+		return nil, false
+	}
+	return messages, true
+}
+
+// resolveReserved takes in what became of transactions before the journal is
+// loaded: those that committed are in it.
+func (r *run) resolveReserved(messages []message) []message {
+	var rest []message
+	for _, m := range messages {
+		switch m := m.(type) {
+		case txCommitted:
+			r.mu.Lock()
+			r.ledger.void(m.entry.Seq)
+			r.mu.Unlock()
+			r.endTask(m.entry.Op.Number)
+		case txVoid:
+			r.mu.Lock()
+			r.ledger.void(m.seq)
+			r.mu.Unlock()
+		default:
+			rest = append(rest, m)
+		}
+	}
+	return rest
+}
+
+// loadFailed has messages received again a little later, after a load that failed.
+// Callers waiting for a reply get the store's error.
+func (r *run) loadFailed(messages []message, err error) {
+	if errors.Is(err, errGone) {
+		refuseAll(messages, abi.Errorf(abi.CodeExecutionNotFound, "there is no such execution"))
+		return
+	}
+	r.backOff("load", err)
+	var coded *abi.Error
+	if errors.As(err, &coded) && !isTransient(coded) {
+		// The guest crashed while it was replayed. That ends soon, well or in a
+		// pause, and then there is an answer.
+		r.requeue(messages...)
+		return
+	}
+	for _, m := range messages {
+		if !refuse(m, journal.Coded("load the execution", err)) {
+			r.requeue(m)
+		}
+	}
+}
+
+func (r *run) adopt(row *journal.Execution) {
+	r.row = row
+	r.log = r.Logger.With("execution", row.Name())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ledger.tick(row.CreatedAt)
+}
 
 // load brings an execution from the store into memory: its row, its settled
-// deferreds and, if it is running, its guest, replayed to where the journal
-// ends.
+// deferreds and, if it is running, its guest, replayed to where the journal ends.
 func (r *run) load(ctx context.Context) error {
-	row, err := r.eng.store.Load(ctx, r.id)
+	row, err := r.Store.Load(ctx, r.id)
 	if errors.Is(err, journal.ErrNotFound) {
 		return errGone
 	}
 	if err != nil {
 		return err
 	}
-	settled, err := r.eng.store.Deferreds(ctx, r.id)
+	settled, err := r.Store.Deferreds(ctx, r.id)
 	if err != nil {
 		return err
 	}
@@ -36,43 +116,48 @@ func (r *run) load(ctx context.Context) error {
 		r.deferreds[d.Name] = d
 	}
 	if row.State != journal.Running {
-		// The commit that ended it may have been one whose answer was lost: then
-		// nobody has been told.
-		r.stopWork()
-		r.eng.timers.set(r.id, journal.Never)
-		r.eng.waiters.notify(row)
+		// The commit that ended it may have been one whose answer was lost: then its
+		// watchers have not been told.
+		r.stopTasks()
+		r.Timers.Set(r.id, journal.Never)
+		r.Watchers.Notify(row)
 		return nil
 	}
-	return r.rebuild(ctx)
+	return r.replayAll(ctx)
 }
 
-// rebuild replays the whole journal. A replay that fails for reasons of the
-// guest pauses the execution; only a failure of the store is returned.
-func (r *run) rebuild(ctx context.Context) error {
-	reader := &journalReader{store: r.eng.store, id: r.id, upTo: ^uint64(0)}
-	pending, res, err := r.replay(ctx, reader)
+// replayAll replays the whole journal. A replay that fails for reasons of the guest
+// pauses the execution; only a failure of the store is returned.
+func (r *run) replayAll(ctx context.Context) error {
+	reader := r.reader(math.MaxUint64)
+	pending, turn, err := r.replay(ctx, reader)
+	at := reader.Position()
 	r.mu.Lock()
-	r.seq, r.turn, r.clock = max(r.seq, reader.seq), max(r.turn, reader.turn), max(r.clock, reader.at)
+	r.ledger.seq, r.ledger.turn = max(r.ledger.seq, at.Seq), max(r.ledger.turn, at.Turn)
+	r.ledger.tick(at.At)
 	r.mu.Unlock()
 	if err != nil {
-		return r.rebuildFailed(err)
+		return r.replayFailed(err)
 	}
 	r.started = true
 	r.mu.Lock()
-	r.pending = pending
-	r.salvage()
+	r.ledger.pending, r.ledger.delivered = pending, at.Seq
+	for number, m := range r.kept {
+		// Outcomes of ops that the journal has delivered meanwhile are dropped.
+		r.ledger.complete(number, m.outcome, m.attempts)
+	}
 	r.mu.Unlock()
-	r.delivered = reader.seq
-	for number := range r.inflight {
+	clear(r.kept)
+	for number := range r.tasks {
 		if pending[number] == nil {
 			// The guest gave up on it in a turn whose commit was in doubt.
-			r.endWork(number)
+			r.endTask(number)
 		}
 	}
-	if res.outcome != nil {
+	if turn.Outcome != nil {
 		// The last delivery is durable, its consequence is not: a transaction
 		// committed it, and the host was gone before the result was.
-		r.conclude(batch{}, turnResult{outcome: res.outcome})
+		r.commitTurn(batch{}, guest.Turn{Outcome: turn.Outcome})
 		if r.row == nil {
 			return errors.New("the result could not be committed")
 		}
@@ -80,20 +165,9 @@ func (r *run) rebuild(ctx context.Context) error {
 	return nil
 }
 
-// salvage gives outcomes back to their ops after a reload. Those of ops that
-// the journal has delivered meanwhile are dropped. r.mu is held.
-func (r *run) salvage() {
-	for number, m := range r.salvaged {
-		if o := r.pending[number]; o != nil && !o.settled() {
-			o.outcome, o.attempts = &m.outcome, m.attempts
-		}
-	}
-	clear(r.salvaged)
-}
-
-func (r *run) rebuildFailed(err error) error {
+func (r *run) replayFailed(err error) error {
 	var coded *abi.Error
-	if r.eng.ctx.Err() != nil || !errors.As(err, &coded) || coded.Code == abi.CodeStore {
+	if r.Lifecycle.Over() || !errors.As(err, &coded) || coded.Code == abi.CodeStore {
 		r.unload()
 		return err
 	}
@@ -103,158 +177,68 @@ func (r *run) rebuildFailed(err error) error {
 	}
 	if r.row.State == journal.Running {
 		// A crash that may pass: the next attempt loads afresh.
-		crashes := r.crashes
 		r.unload()
-		r.crashes = crashes
 		return err
 	}
 	return nil
 }
 
-// revive replays an execution whose instance was dropped, up to the last
+// ensureGuest replays an execution whose instance was dropped, up to the last
 // delivery it saw. What is pending is known and stays as it is.
-func (r *run) revive(ctx context.Context) error {
-	pending, res, err := r.replay(ctx, &journalReader{store: r.eng.store, id: r.id, upTo: r.delivered})
+func (r *run) ensureGuest(ctx context.Context) error {
+	if r.guest != nil {
+		return nil
+	}
+	pending, turn, err := r.replay(ctx, r.reader(r.ledger.delivered))
 	if err != nil {
 		return err
-	}
-	if res.outcome != nil {
-		return abi.Errorf(abi.CodeNondeterminism, "on replay the workflow finished; before, it was waiting for %d ops", len(r.pending))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for number, o := range r.pending {
-		if again := pending[number]; again == nil || !sameOp(again.Op, o.Op) {
-			return abi.Errorf(abi.CodeNondeterminism, "on replay the workflow no longer waits for %s", describeOp(o.Op))
-		}
+	if turn.Outcome != nil {
+		return replay.FinishedInsteadOfWaiting(r.ledger.pending)
 	}
-	return nil
+	return replay.StillWaiting(r.ledger.pending, pending)
 }
 
-// begin makes a fresh guest and gives it its first turn.
-func (r *run) begin(ctx context.Context) (turnResult, error) {
-	_, name, _ := strings.Cut(r.row.Workflow, "/")
-	m, err := r.eng.modules.get(ctx, r.row.Digest)
+func (r *run) reader(upTo uint64) *replay.Reader {
+	return replay.NewReader(func(ctx context.Context, after uint64, limit int) ([]journal.Entry, error) {
+		return r.Store.Entries(ctx, r.id, after, limit)
+	}, upTo)
+}
+
+// replay runs a fresh guest through a journal: the same batches, the same clock. It
+// returns the ops that are pending at its end, and the last turn.
+func (r *run) replay(ctx context.Context, reader *replay.Reader) (map[uint32]*op.Op, guest.Turn, error) {
+	r.metrics.replays.Inc()
+	r.Fault.Pass(fault.Replay)
+	turn, err := r.begin(ctx)
 	if err != nil {
-		return turnResult{}, err
+		return nil, turn, err
 	}
-	return r.compute(ctx, func(ctx context.Context) (turnResult, error) {
-		g, err := r.eng.newGuest(ctx, m, r.row)
-		if err != nil {
-			return turnResult{}, err
-		}
-		r.keepGuest(g)
-		return g.start(ctx, abi.Invocation{
-			Kind: abi.InvokeWorkflow, Name: name, Body: r.row.Input,
-			Execution: r.row.Name(), Namespace: r.row.Namespace, Time: r.row.CreatedAt,
-		})
-	})
-}
-
-func (r *run) keepGuest(g *guest) {
-	r.mu.Lock()
-	r.guest = g
-	r.mu.Unlock()
-	r.eng.resident.add(r.id, r.eng.evict)
-}
-
-// replay runs a fresh guest through a journal: the same batches, the same
-// clock. It returns the ops that are pending at its end.
-func (r *run) replay(ctx context.Context, reader *journalReader) (map[uint32]*op, turnResult, error) {
-	r.eng.metrics.replays.Inc()
-	r.eng.fault(FaultReplay)
-	res, err := r.begin(ctx)
-	if err != nil {
-		return nil, res, err
-	}
-	ops := replayedOps{pending: map[uint32]*op{}, everIssued: map[uint32]*op{}}
-	ops.take(res)
+	ops := replay.NewOps()
+	ops.Turn(turn.Issued, turn.Cancelled)
 	for {
-		turn, err := reader.next(ctx)
+		entries, err := reader.Next(ctx)
 		if err != nil {
-			return nil, res, err
+			return nil, turn, err
 		}
-		if len(turn) == 0 {
-			return ops.pending, res, nil
+		if len(entries) == 0 {
+			return ops.Pending(), turn, nil
 		}
-		due, err := ops.match(turn)
+		due, err := ops.Match(entries)
 		if err != nil {
-			return nil, res, err
+			return nil, turn, err
 		}
 		if len(due) == 0 {
 			continue
 		}
-		if res.outcome != nil {
-			return nil, res, abi.Errorf(abi.CodeNondeterminism, "on replay the workflow finished early: the journal goes on with %s", describeOp(due[0].Op))
+		if turn.Outcome != nil {
+			return nil, turn, replay.FinishedEarly(due[0])
 		}
-		if res, err = r.deliver(ctx, due); err != nil {
-			return nil, res, err
+		if turn, err = r.deliver(ctx, due); err != nil {
+			return nil, turn, err
 		}
-		ops.take(res)
+		ops.Turn(turn.Issued, turn.Cancelled)
 	}
-}
-
-// replayedOps follows which ops a replayed guest has issued.
-type replayedOps struct {
-	pending    map[uint32]*op
-	everIssued map[uint32]*op
-}
-
-func (ops *replayedOps) take(res turnResult) {
-	for _, o := range res.issued {
-		ops.pending[o.Number] = o
-		ops.everIssued[o.Number] = o
-	}
-	for _, number := range res.cancelled {
-		delete(ops.pending, number)
-	}
-}
-
-// match checks the entries of a turn against the ops they answer, and returns
-// the deliveries that are due. Entries of ops that the guest has cancelled are
-// passed over, as they were the first time.
-func (ops *replayedOps) match(turn []journal.Entry) ([]journal.Entry, error) {
-	due := make([]journal.Entry, 0, len(turn))
-	for _, en := range turn {
-		issued := ops.everIssued[en.Op.Number]
-		if issued == nil || !sameOp(issued.Op, en.Op) {
-			return nil, nondeterminism(en, issued)
-		}
-		o := ops.pending[en.Op.Number]
-		if o == nil {
-			continue
-		}
-		if en.Kind == journal.Attempt {
-			o.attempts, o.nextAt, o.lastError = en.Attempts, en.NextAt, en.Error
-			continue
-		}
-		delete(ops.pending, en.Op.Number)
-		due = append(due, en)
-	}
-	return due, nil
-}
-
-func sameOp(a, b journal.Op) bool {
-	return a.Number == b.Number && a.Kind == b.Kind && a.Name == b.Name && a.Key == b.Key && bytes.Equal(a.Hash, b.Hash)
-}
-
-// nondeterminism shows what the journal holds beside what the workflow did.
-func nondeterminism(en journal.Entry, issued *op) *abi.Error {
-	now := "nothing"
-	if issued != nil {
-		now = describeOp(issued.Op)
-	}
-	return abi.Errorf(abi.CodeNondeterminism,
-		"the workflow did something else on replay\n  journal, entry %d: %s\n  replay:            %s", en.Seq, describeOp(en.Op), now)
-}
-
-func describeOp(o journal.Op) string {
-	s := fmt.Sprintf("op %d %s", o.Number, o.Kind)
-	if o.Name != "" {
-		s += fmt.Sprintf(" %q", o.Name)
-	}
-	if o.Key != "" {
-		return s + fmt.Sprintf(" key %q", o.Key)
-	}
-	return s + " arguments " + hex.EncodeToString(o.Hash[:min(len(o.Hash), 4)])
 }

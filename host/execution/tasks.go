@@ -1,4 +1,4 @@
-package host
+package execution
 
 import (
 	"context"
@@ -6,136 +6,156 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/activity"
+	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
 )
 
-// performAll sets the host to work on every pending op that needs it and is
-// not being worked on. It is called only when all that the guest saw before
-// issuing them is durable. Sleeps, deferreds and interrupts need no work: see
-// completeDue.
-func (r *run) performAll() {
-	if r.eng.draining.Load() {
+// startTasks sets the host to work for every pending op that needs it and has no
+// task yet. It is called only when all that the guest saw before issuing them is
+// durable. Sleeps, deferreds and interrupts need no task: see completeDue.
+func (r *run) startTasks() {
+	if r.Lifecycle.Draining() {
 		return
 	}
 	r.mu.Lock()
-	var due []*op
-	for _, o := range r.pending {
-		if o.hostWork() && r.inflight[o.Number] == nil {
+	var due []*op.Op
+	for _, o := range r.ledger.pending {
+		if o.NeedsHost() && r.tasks[o.Number] == nil {
 			due = append(due, o)
 		}
 	}
 	r.mu.Unlock()
 	for _, o := range due {
-		r.perform(o)
+		r.startTask(o)
 	}
 }
 
-// perform does one op on a goroutine of its own.
-func (r *run) perform(o *op) {
-	ctx, cancel := context.WithCancel(r.eng.ctx)
-	r.inflight[o.Number] = &work{cancel: cancel}
-	// The goroutine gets copies: op and row belong to the run.
-	number, row, body, at, failed := o.Number, *r.row, o.body, o.issuedAt, o.attempts
-	started := r.eng.work.start(func() {
+// task is one op being performed, on a goroutine of its own. It has copies: op and
+// row belong to the run.
+type task struct {
+	*Executions
+	id  journal.ID
+	row *journal.Execution
+	op  journal.Op
+	at  int64 // when it was issued
+}
+
+func (r *run) startTask(o *op.Op) {
+	ctx, cancel := context.WithCancel(r.Lifecycle.Context())
+	r.tasks[o.Number] = cancel
+	row, body, failed := *r.row, o.Body, o.Attempts
+	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, at: o.IssuedAt}
+	joined := r.group.Go(func() {
 		switch b := body.(type) {
 		case *abi.Activity:
-			r.eng.performActivity(ctx, r, &row, o.Op, b, failed)
+			t.runActivity(ctx, r, b, failed)
 		case *abi.Call:
-			r.eng.performCall(ctx, r, &row, o.Op, b)
+			t.call(ctx, b)
 		case *abi.Resolve:
-			r.eng.performResolve(ctx, r, &row, number, at, b)
+			t.resolve(ctx, b)
 		case *abi.Poll:
-			r.eng.performPoll(ctx, r, &row, number, b)
+			t.poll(ctx, b)
 		}
 	})
-	if !started {
+	if !joined {
+		r.endTask(o.Number)
+	}
+}
+
+// endTask ends the work for an op: it is done, or its outcome is not waited for any
+// more.
+func (r *run) endTask(number uint32) {
+	if cancel := r.tasks[number]; cancel != nil {
 		cancel()
-		delete(r.inflight, number)
+		delete(r.tasks, number)
 	}
 }
 
-// abandonWork stops the work for ops that the guest has cancelled.
-func (r *run) abandonWork(cancelled []uint32) {
-	for _, number := range cancelled {
-		r.endWork(number)
+// stopTasks ends all work: the execution needs none any more.
+func (r *run) stopTasks() {
+	for number := range r.tasks {
+		r.endTask(number)
 	}
-}
-
-// stopWork stops all work: the execution needs none any more.
-func (r *run) stopWork() {
-	for number := range r.inflight {
-		r.endWork(number)
-	}
+	clear(r.kept)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.pending = map[uint32]*op{}
-	r.attempts, r.committed = nil, nil
-	clear(r.salvaged)
+	r.ledger.forgetOps()
 }
 
-// done posts the outcome of an op to its run.
-func (e *Engine) done(id journal.ID, number uint32, outcome abi.Outcome) {
-	e.post(id, doneMail{op: number, outcome: outcome})
+// done posts the outcome of the op to its run.
+func (t *task) done(outcome abi.Outcome) {
+	t.runs.Post(t.id, opDone{op: t.op.Number, outcome: outcome})
 }
 
-// persist repeats do until it succeeds, fails for good, ctx ends or the engine
-// drains: a failure of the store is not the outcome of an op. It reports whether
-// there is an outcome.
-func (e *Engine) persist(ctx context.Context, what string, do func() error) (*abi.Error, bool) {
-	for delay := 20 * time.Millisecond; ; delay = min(2*delay, 5*time.Second) {
-		err := do()
-		if err == nil {
-			return nil, true
-		}
-		if ctx.Err() != nil || e.draining.Load() {
-			return nil, false
-		}
-		if coded := abi.AsError(err); !passing(coded) {
-			return coded, true
-		}
-		e.log.Warn("trying again", "doing", what, "error", err, "delay", delay)
-		wait(ctx, delay)
+// runActivity runs an attempt and posts what came of it.
+func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, failed uint32) {
+	report := t.Activities.Perform(ctx, activity.Task{
+		Row: t.row, Op: t.op, Body: body, Failed: failed,
+		Reserve: func(ctx context.Context, value []byte, attempts uint32) (journal.Entry, bool) {
+			return r.reserve(ctx, t.op.Number, value, attempts)
+		},
+		Void: func(seq uint64) { t.runs.Post(t.id, txVoid{seq}) },
+	})
+	switch report := report.(type) {
+	case activity.Done:
+		t.runs.Post(t.id, opDone{op: t.op.Number, attempts: report.Attempts, outcome: report.Outcome})
+	case activity.Failed:
+		t.runs.Post(t.id, attemptFailed{op: t.op.Number, err: report.Err})
+	case activity.Committed:
+		t.runs.Post(t.id, txCommitted{entry: report.Entry})
+	case activity.Dropped:
+		t.runs.Post(t.id, opDropped{op: t.op.Number})
 	}
 }
 
-// passing tells whether an error says something about the host at the moment
-// rather than about the request.
-func passing(err *abi.Error) bool {
-	switch err.Code {
-	case abi.CodeStore, abi.CodeOverloaded, abi.CodeDeadline, abi.CodeShuttingDown, abi.CodeFenced, abi.CodeInternal:
-		return true
-	default:
-		return false
+// reserve gives an activity's transaction its place in the journal. It reports
+// false if the op is no longer waited for, or if ctx, that of its task, is over:
+// then another task may be at work for the same op.
+func (r *run) reserve(ctx context.Context, number uint32, value []byte, attempts uint32) (journal.Entry, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ctx.Err() != nil {
+		return journal.Entry{}, false
 	}
+	return r.ledger.reserve(number, value, attempts, r.now())
 }
 
-// performResolve settles a deferred for a workflow. The answer is true if this
-// settled it, false if it was settled before. After a crash it is asked again
-// and must say the same, so the settlement bears a time that is this op's alone
-// and by which it is known again.
-func (e *Engine) performResolve(ctx context.Context, r *run, row *journal.Execution, number uint32, at int64, b *abi.Resolve) {
+// resolve settles a deferred for a workflow. The answer is true if this settled it,
+// false if it was settled before. After a crash it is asked again and must say the
+// same, so the settlement bears a time that is this op's alone and by which it is
+// known again.
+func (t *task) resolve(ctx context.Context, b *abi.Resolve) {
 	name := b.Execution
 	if name == "" {
-		name = row.Name()
+		name = t.row.Name()
 	}
 	settled := true
-	failure, ok := e.persist(ctx, "resolve a deferred", func() error {
-		err := e.Settle(ctx, row.Namespace, name, journal.Deferred{Name: b.Name, Value: b.Value, Error: b.Error, At: at + int64(number)})
+	failure, decided := t.retryUntilDecided(ctx, "resolve a deferred", func() error {
+		ref, err := RefOf(t.row.Namespace, name)
+		if err != nil {
+			return err
+		}
+		err = t.Settle(ctx, ref, journal.Deferred{Name: b.Name, Value: b.Value, Error: b.Error, At: t.at + int64(t.op.Number)})
 		if errors.Is(err, &abi.Error{Code: abi.CodeDeferredSettled}) {
 			settled, err = false, nil
 		}
 		return err
 	})
-	if ok {
-		e.done(r.id, number, outcomeOf(abi.MustMarshal(settled), failure))
+	if decided {
+		t.done(outcomeOf(abi.MustMarshal(settled), failure))
 	}
 }
 
-// performPoll looks at another execution for a workflow.
-func (e *Engine) performPoll(ctx context.Context, r *run, row *journal.Execution, number uint32, b *abi.Poll) {
+// poll looks at another execution for a workflow.
+func (t *task) poll(ctx context.Context, b *abi.Poll) {
 	var reply abi.PollReply
-	failure, ok := e.persist(ctx, "poll an execution", func() error {
-		other, err := e.Poll(ctx, row.Namespace, b.Execution)
+	failure, decided := t.retryUntilDecided(ctx, "poll an execution", func() error {
+		ref, err := RefOf(t.row.Namespace, b.Execution)
+		if err != nil {
+			return err
+		}
+		other, err := t.Load(ctx, ref)
 		if err != nil {
 			return err
 		}
@@ -145,8 +165,8 @@ func (e *Engine) performPoll(ctx context.Context, r *run, row *journal.Execution
 		}
 		return nil
 	})
-	if ok {
-		e.done(r.id, number, outcomeOf(abi.MustMarshal(&reply), failure))
+	if decided {
+		t.done(outcomeOf(abi.MustMarshal(&reply), failure))
 	}
 }
 
@@ -155,4 +175,35 @@ func outcomeOf(value []byte, failure *abi.Error) abi.Outcome {
 		return abi.Outcome{Error: failure}
 	}
 	return abi.Outcome{Value: value}
+}
+
+// retryUntilDecided repeats do until it succeeds, fails for good, ctx ends or the
+// host drains: a failure of the store is not the outcome of an op. It reports
+// whether there is an outcome.
+func (x *Executions) retryUntilDecided(ctx context.Context, doing string, do func() error) (failure *abi.Error, decided bool) {
+	for delay := 20 * time.Millisecond; ; delay = min(2*delay, 5*time.Second) {
+		err := do()
+		if err == nil {
+			return nil, true
+		}
+		if ctx.Err() != nil || x.Lifecycle.Draining() {
+			return nil, false
+		}
+		if coded := abi.AsError(err); !isTransient(coded) {
+			return coded, true
+		}
+		x.Logger.Warn("trying again", "doing", doing, "error", err, "delay", delay)
+		x.wait(ctx, delay)
+	}
+}
+
+// isTransient tells whether an error says something about the host at the moment
+// rather than about the request.
+func isTransient(err *abi.Error) bool {
+	switch err.Code {
+	case abi.CodeStore, abi.CodeOverloaded, abi.CodeDeadline, abi.CodeShuttingDown, abi.CodeFenced, abi.CodeInternal:
+		return true
+	default:
+		return false
+	}
 }

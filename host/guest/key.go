@@ -1,22 +1,38 @@
-package host
+package guest
 
 import (
 	"context"
 	"math/rand/v2"
 	"time"
 
+	"github.com/jonboulle/clockwork"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/metric"
 	"github.com/cruster/cruster/host/wasm"
 )
 
-// deriveKey decides the idempotency key of a start.
+// KeyDeriver derives the idempotency keys of starts.
+type KeyDeriver struct {
+	clock    clockwork.Clock
+	slots    *Slots
+	duration prometheus.Histogram
+}
+
+// NewKeyDeriver makes a deriver whose key functions compute in the given slots.
+func NewKeyDeriver(clock clockwork.Clock, slots *Slots, reg prometheus.Registerer) *KeyDeriver {
+	return &KeyDeriver{clock: clock, slots: slots, duration: metric.Seconds(reg, "key_function_seconds", "Time of a key function.")}
+}
+
+// Derive decides the key of a start. Given and mode are what the client said.
 //
 //	given by the client, hashed   hex SHA-256 of its msgpack form
 //	given by the client, raw      as it is
 //	none, no key function         hex SHA-256 of the canonical request
 //	none, hashed key function     hex SHA-256 of what the function returns
 //	none, raw key function        what the function returns, a string
-func (e *Engine) deriveKey(ctx context.Context, m *module, w *abi.WorkflowInfo, input []byte, given, mode string) (string, error) {
+func (d *KeyDeriver) Derive(ctx context.Context, code *wasm.Module, w *abi.WorkflowInfo, input []byte, given, mode string) (string, error) {
 	switch mode {
 	case abi.KeyHashed:
 		if err := abi.CheckKey(given); err != nil {
@@ -27,12 +43,17 @@ func (e *Engine) deriveKey(ctx context.Context, m *module, w *abi.WorkflowInfo, 
 		return given, abi.CheckKey(given)
 	case abi.KeyDerived:
 	default:
-		return "", abi.Errorf(abi.CodeBadKey, "%.40q is no way to take a key", mode)
+		return "", abi.Errorf(abi.CodeBadKey, "%.40q is not a way to give a key", mode)
 	}
 	if w.Key == abi.KeyFromRequest {
 		return abi.Hash(input)
 	}
-	outcome, err := e.invokeKey(ctx, m, w.Name, input)
+	return d.fromFunction(ctx, code, w, input)
+}
+
+// fromFunction asks the module for the key of a request.
+func (d *KeyDeriver) fromFunction(ctx context.Context, code *wasm.Module, w *abi.WorkflowInfo, input []byte) (string, error) {
+	outcome, err := d.invoke(ctx, code, w.Name, input)
 	if err != nil {
 		return "", abi.Errorf(abi.CodeKeyFunction, "the key function of %q failed: %v", w.Name, err)
 	}
@@ -52,16 +73,36 @@ func (e *Engine) deriveKey(ctx context.Context, m *module, w *abi.WorkflowInfo, 
 	return key, abi.CheckKey(key)
 }
 
-// invokeKey asks the guest for the idempotency key of a request.
-func (e *Engine) invokeKey(ctx context.Context, m *module, workflow string, input []byte) (*abi.Outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.cfg.TurnTimeout)
-	defer cancel()
-	if err := e.turns.Acquire(ctx, 1); err != nil {
-		return nil, err
-	}
-	defer e.turns.Release(1)
-	start := e.now()
-	inst, err := m.code.Instantiate(ctx, wasm.World{
+func (d *KeyDeriver) invoke(ctx context.Context, code *wasm.Module, workflow string, input []byte) (outcome *abi.Outcome, err error) {
+	err = d.slots.Compute(ctx, func(ctx context.Context) error {
+		start := d.clock.Now()
+		inst, err := code.Instantiate(ctx, keyWorld())
+		if err != nil {
+			return err
+		}
+		defer func() { _ = inst.Close() }()
+		t, err := inst.Start(ctx, abi.MustMarshal(&abi.Invocation{Kind: abi.InvokeKey, Name: workflow, Body: input}))
+		if err != nil {
+			return err
+		}
+		if t.Parked {
+			return abi.Errorf(abi.CodeGuestProtocol, "the key function of %q parked", workflow)
+		}
+		d.duration.Observe(d.clock.Since(start).Seconds())
+		decoded, oerr := abi.DecodeOutcome(t.Output)
+		if oerr != nil {
+			return oerr
+		}
+		outcome = decoded
+		return nil
+	})
+	return outcome, err
+}
+
+// keyWorld is the same for every key function: the key must depend on the request
+// alone.
+func keyWorld() wasm.World {
+	return wasm.World{
 		Clock:  func() time.Time { return time.Unix(0, 0) },
 		Random: rand.NewChaCha8([32]byte{}),
 		Op: func(kind string, _ []byte) (uint32, *abi.Error) {
@@ -70,22 +111,5 @@ func (e *Engine) invokeKey(ctx context.Context, m *module, workflow string, inpu
 		Call: func(_ context.Context, name string, _ []byte) ([]byte, *abi.Error) {
 			return nil, abi.Errorf(abi.CodeWrongContext, "%s is not available in a key function", name)
 		},
-	})
-	if err != nil {
-		return nil, err
 	}
-	defer inst.Close()
-	t, err := inst.Start(ctx, abi.MustMarshal(&abi.Invocation{Kind: abi.InvokeKey, Name: workflow, Body: input}))
-	if err != nil {
-		return nil, err
-	}
-	if t.Parked {
-		return nil, abi.Errorf(abi.CodeGuestProtocol, "the key function of %q parked", workflow)
-	}
-	e.metrics.keyDuration.Observe(e.now().Sub(start).Seconds())
-	outcome, oerr := decodeOutcome(t.Output)
-	if oerr != nil {
-		return nil, oerr
-	}
-	return outcome, nil
 }

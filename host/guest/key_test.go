@@ -1,4 +1,4 @@
-package host
+package guest
 
 import (
 	"strings"
@@ -9,10 +9,10 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// TestDeriveKey derives keys that need no guest.
-func TestDeriveKey(t *testing.T) {
+// TestDerive derives keys that need no guest.
+func TestDerive(t *testing.T) {
 	t.Parallel()
-	e := &Engine{}
+	d := &KeyDeriver{}
 	fromRequest := &abi.WorkflowInfo{Name: "W", Key: abi.KeyFromRequest}
 	input := abi.MustMarshal(map[string]any{"a": 1, "b": "x"})
 	hash, err := abi.Hash(input)
@@ -30,7 +30,7 @@ func TestDeriveKey(t *testing.T) {
 		{"hashed and too long", strings.Repeat("k", abi.MaxKey+1), abi.KeyHashed, "", abi.CodeBadKey},
 		{"unknown mode", "k", "upside-down", "", abi.CodeBadKey},
 	} {
-		got, err := e.deriveKey(t.Context(), nil, fromRequest, input, c.given, c.mode)
+		got, err := d.Derive(t.Context(), nil, fromRequest, input, c.given, c.mode)
 		require.Equal(t, c.code, abi.CodeOf(err), c.name)
 		if err == nil {
 			require.Equal(t, c.want, got, c.name)
@@ -38,7 +38,7 @@ func TestDeriveKey(t *testing.T) {
 	}
 
 	// The same request, whatever its encoder preferred, has the same key.
-	got, err := e.deriveKey(t.Context(), nil, fromRequest, []byte("\x82\xa1b\xd9\x01x\xa1a\xd3\x00\x00\x00\x00\x00\x00\x00\x01"), "", abi.KeyDerived)
+	got, err := d.Derive(t.Context(), nil, fromRequest, []byte("\x82\xa1b\xd9\x01x\xa1a\xd3\x00\x00\x00\x00\x00\x00\x00\x01"), "", abi.KeyDerived)
 	require.NoError(t, err)
 	require.Equal(t, hash, got)
 }

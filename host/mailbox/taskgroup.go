@@ -1,61 +1,61 @@
-package host
+package mailbox
 
 import "sync"
 
-// crew counts goroutines that do work for executions. Unlike a WaitGroup it may
-// grow from zero while somebody waits for it to be idle, and it can be
-// dismissed: from then on nobody joins.
-type crew struct {
-	mu        sync.Mutex
-	n         int             // guarded by mu
-	dismissed bool            // guarded by mu
-	waiting   []chan struct{} // guarded by mu; closed when n falls to zero
+// TaskGroup counts goroutines. Unlike a sync.WaitGroup it may grow from zero while
+// a caller waits for it to be idle, and it can be closed: from then on no task
+// joins.
+type TaskGroup struct {
+	mu      sync.Mutex
+	n       int             // guarded by mu
+	closed  bool            // guarded by mu
+	waiting []chan struct{} // guarded by mu; closed when n falls to zero
 }
 
-// start runs f on a goroutine of the crew; it reports false, and does not run
-// it, if the crew was dismissed.
-func (c *crew) start(f func()) bool {
-	c.mu.Lock()
-	if c.dismissed {
-		c.mu.Unlock()
+// Go runs f on a goroutine of the group. It reports false, and does not run f, if
+// the group is closed.
+func (g *TaskGroup) Go(f func()) bool {
+	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
 		return false
 	}
-	c.n++
-	c.mu.Unlock()
+	g.n++
+	g.mu.Unlock()
 	go func() {
-		defer c.leave()
+		defer g.done()
 		f()
 	}()
 	return true
 }
 
-func (c *crew) leave() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.n--; c.n == 0 {
-		for _, ch := range c.waiting {
+func (g *TaskGroup) done() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.n--; g.n == 0 {
+		for _, ch := range g.waiting {
 			close(ch)
 		}
-		c.waiting = nil
+		g.waiting = nil
 	}
 }
 
-// idle returns a channel that is closed once nobody works.
-func (c *crew) idle() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// Idle returns a channel that is closed once no task runs.
+func (g *TaskGroup) Idle() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	ch := make(chan struct{})
-	if c.n == 0 {
+	if g.n == 0 {
 		close(ch)
 	} else {
-		c.waiting = append(c.waiting, ch)
+		g.waiting = append(g.waiting, ch)
 	}
 	return ch
 }
 
-// dismiss lets nobody join any more.
-func (c *crew) dismiss() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.dismissed = true
+// Close lets no task join any more. Those that run go on.
+func (g *TaskGroup) Close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
 }

@@ -1,4 +1,4 @@
-package host
+package mailbox
 
 import (
 	"sync"
@@ -17,46 +17,46 @@ func isClosed(ch <-chan struct{}) bool {
 	}
 }
 
-func TestCrew(t *testing.T) {
+func TestTaskGroup(t *testing.T) {
 	t.Parallel()
-	var c crew
-	require.True(t, isClosed(c.idle()), "nobody works yet")
+	var g TaskGroup
+	require.True(t, isClosed(g.Idle()), "no task runs yet")
 	release, second := make(chan struct{}), make(chan struct{})
-	require.True(t, c.start(func() { <-release }))
-	idle := c.idle()
+	require.True(t, g.Go(func() { <-release }))
+	idle := g.Idle()
 	require.False(t, isClosed(idle))
-	require.True(t, c.start(func() { <-second }))
+	require.True(t, g.Go(func() { <-second }))
 	close(release)
 	close(second)
 	<-idle
-	require.True(t, c.start(func() {}), "it may grow again")
-	<-c.idle()
+	require.True(t, g.Go(func() {}), "it may grow again")
+	<-g.Idle()
 
-	c.dismiss()
-	require.False(t, c.start(func() { t.Error("somebody joined a crew that was dismissed") }))
-	require.True(t, isClosed(c.idle()))
+	g.Close()
+	require.False(t, g.Go(func() { t.Error("a task joined a closed group") }))
+	require.True(t, isClosed(g.Idle()))
 }
 
-// TestCrewHammer has many join while others wait for idleness.
-func TestCrewHammer(t *testing.T) {
+// TestTaskGroupHammer has many tasks join while others wait for the group to be idle.
+func TestTaskGroupHammer(t *testing.T) {
 	t.Parallel()
-	var c crew
+	var g TaskGroup
 	var ran, joined atomic.Int64
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
 			for i := range 500 {
-				if c.start(func() { ran.Add(1) }) {
+				if g.Go(func() { ran.Add(1) }) {
 					joined.Add(1)
 				}
 				if i%50 == 0 {
-					<-c.idle()
+					<-g.Idle()
 				}
 			}
 		})
 	}
 	all.Wait()
-	<-c.idle()
+	<-g.Idle()
 	require.Equal(t, joined.Load(), ran.Load())
 	require.EqualValues(t, 8*500, joined.Load())
 }

@@ -1,52 +1,85 @@
-package host
+package maintenance
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
+	"github.com/jonboulle/clockwork"
+
+	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
 
 const (
 	scanEvery = time.Minute
 	scanPage  = 1000
-	// sweepEvery is how often finished executions are looked over.
-	sweepEvery = time.Minute
-	sweepPage  = 500
+	// scanRetry is the pause after a scan that the store failed.
+	scanRetry = time.Second
+	// roomPoll is how often a full host is asked for room.
+	roomPoll = 10 * time.Millisecond
 )
 
-// recoverAll brings back what was running when the last owner ended, and from
-// then on looks into the store now and then for executions that are soon due and
-// not in memory.
-func (e *Engine) recoverAll(ctx context.Context) {
-	e.scan(ctx, journal.Wake{})
-	every := time.NewTicker(scanEvery)
+// DueReader lists executions by their wake time: see [journal.Store].
+type DueReader interface {
+	Due(ctx context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error)
+}
+
+// Executions takes what is due.
+type Executions interface {
+	InMemory(id journal.ID) bool
+	EnsureInMemory(id journal.ID)
+}
+
+// Timers takes what is due soon.
+type Timers interface {
+	Has(id journal.ID) bool
+	Set(id journal.ID, at int64)
+}
+
+// Recovery brings back what was running when the last owner ended. From then on it
+// looks into the store now and then for executions that are soon due and not in
+// memory.
+type Recovery struct {
+	Clock      clockwork.Clock
+	Executions Executions
+	// HasRoom tells whether another execution fits into memory.
+	HasRoom func() bool
+	Logger  *slog.Logger
+	Store   DueReader
+	Timers  Timers
+}
+
+// Run recovers until ctx ends.
+func (r *Recovery) Run(ctx context.Context) {
+	every := r.Clock.NewTicker(scanEvery)
 	defer every.Stop()
 	for {
+		// What is to be loaded at once should be in memory: the run that wrote that
+		// wake time is there. It is looked for all the same, because a wake-up that
+		// was lost would otherwise be lost for ever.
+		r.scan(ctx)
 		select {
 		case <-ctx.Done():
 			return
-		case <-every.C:
-			// What is to be loaded at once should be in memory: whoever writes that
-			// wake time has the execution there. It is looked for all the same,
-			// because a wake-up that was lost would otherwise be lost for ever.
-			e.scan(ctx, journal.Wake{})
+		case <-every.Chan():
 		}
 	}
 }
 
 // scan goes through the executions that are due within the horizon.
-func (e *Engine) scan(ctx context.Context, after journal.Wake) {
-	until := e.now().Add(timerHorizon).UnixNano()
+func (r *Recovery) scan(ctx context.Context) {
+	until := r.Clock.Now().Add(timer.Horizon).UnixNano()
+	var after journal.Wake
 	for ctx.Err() == nil {
-		page, err := e.store.Due(ctx, until, after, scanPage)
+		page, err := r.Store.Due(ctx, until, after, scanPage)
 		if err != nil {
-			e.log.Warn("looking for due executions failed; trying again", "error", err)
-			wait(ctx, time.Second)
+			r.Logger.Warn("looking for due executions failed; trying again", "error", err)
+			wait(ctx, r.Clock, scanRetry)
 			continue
 		}
 		for _, w := range page {
-			e.bringBack(ctx, w)
+			r.wakeDue(ctx, w)
 		}
 		if len(page) < scanPage {
 			return
@@ -55,39 +88,27 @@ func (e *Engine) scan(ctx context.Context, after journal.Wake) {
 	}
 }
 
-// bringBack has an execution woken at its time. It waits while the host is full:
-// recovery must not do what no client may.
-func (e *Engine) bringBack(ctx context.Context, w journal.Wake) {
-	if w.At > e.now().UnixNano() {
-		if !e.timers.has(w.ID) {
-			e.timers.set(w.ID, w.At)
+// wakeDue has an execution woken at its time. It waits while the host is full:
+// recovery must not do what is refused to clients.
+func (r *Recovery) wakeDue(ctx context.Context, w journal.Wake) {
+	if w.At > r.Clock.Now().UnixNano() {
+		if !r.Timers.Has(w.ID) {
+			r.Timers.Set(w.ID, w.At)
 		}
 		return
 	}
-	for e.inMemory() >= e.cfg.MaxExecutions && !e.holds(w.ID) && ctx.Err() == nil {
-		wait(ctx, 10*time.Millisecond)
+	for !r.HasRoom() && !r.Executions.InMemory(w.ID) && ctx.Err() == nil {
+		wait(ctx, r.Clock, roomPoll)
 	}
-	e.nudge(w.ID)
+	r.Executions.EnsureInMemory(w.ID)
 }
 
-// sweep deletes finished executions once their time is over.
-func (e *Engine) sweep(ctx context.Context) {
-	every := time.NewTicker(min(sweepEvery, e.cfg.Retention))
-	defer every.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-every.C:
-		}
-		for {
-			n, err := e.store.Sweep(ctx, e.now().Add(-e.cfg.Retention).UnixNano(), sweepPage)
-			if err != nil {
-				e.log.Warn("deleting finished executions failed", "error", err)
-			}
-			if err != nil || n < sweepPage {
-				break
-			}
-		}
+// wait sleeps unless ctx ends first.
+func wait(ctx context.Context, clock clockwork.Clock, d time.Duration) {
+	t := clock.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.Chan():
+	case <-ctx.Done():
 	}
 }

@@ -1,4 +1,4 @@
-package host
+package replay
 
 import (
 	"context"
@@ -6,62 +6,76 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// replayPage is how many entries are read at a time. Each may be as large as a
-// payload, hence so few.
-const replayPage = 64
+// PageSize is how many entries a reader asks for at a time. Each may be as large
+// as a payload, hence so few.
+const PageSize = 64
 
-// journalReader reads a journal turn by turn, holding one page at a time.
-type journalReader struct {
-	store journal.Store
-	id    journal.ID
+// Pages reads at most limit entries with a sequence number above after, in order.
+type Pages func(ctx context.Context, after uint64, limit int) ([]journal.Entry, error)
+
+// Reader reads a journal turn by turn, holding one page at a time.
+type Reader struct {
+	pages Pages
 	upTo  uint64 // the last sequence number that is wanted
 
 	page []journal.Entry
-	read uint64 // the last sequence number that was read from the store
+	read uint64 // the last sequence number that was read
 	end  bool   // there is no further page
 
-	// Of what was handed out so far: the last number, turn and time.
-	seq, turn uint64
-	at        int64
+	position Position
 }
 
-// next is the next turn: deliveries that belong together, or one other entry.
+// Position is how far a journal has been read: the last sequence number, the
+// latest turn and the latest time.
+type Position struct {
+	Seq  uint64
+	Turn uint64
+	At   int64
+}
+
+// NewReader reads a journal up to and with a sequence number.
+func NewReader(pages Pages, upTo uint64) *Reader { return &Reader{pages: pages, upTo: upTo} }
+
+// Position is that of the entries handed out so far.
+func (r *Reader) Position() Position { return r.position }
+
+// Next is the next turn: deliveries that were made together, or one other entry.
 // It is empty at the end.
-func (jr *journalReader) next(ctx context.Context) ([]journal.Entry, error) {
+func (r *Reader) Next(ctx context.Context) ([]journal.Entry, error) {
 	n := 0
 	for {
-		for n < len(jr.page) && (n == 0 || sameTurn(jr.page[0], jr.page[n])) {
+		for n < len(r.page) && (n == 0 || sameTurn(r.page[0], r.page[n])) {
 			n++
 		}
-		if n < len(jr.page) || jr.end {
+		if n < len(r.page) || r.end {
 			break
 		}
 		// The page ends here, the turn perhaps not.
-		if err := jr.fill(ctx); err != nil {
+		if err := r.fill(ctx); err != nil {
 			return nil, err
 		}
 	}
-	turn := jr.page[:n]
-	jr.page = jr.page[n:]
+	turn := r.page[:n]
+	r.page = r.page[n:]
 	for _, en := range turn {
-		jr.seq, jr.turn, jr.at = en.Seq, max(jr.turn, en.Turn), max(jr.at, en.At)
+		r.position = Position{Seq: en.Seq, Turn: max(r.position.Turn, en.Turn), At: max(r.position.At, en.At)}
 	}
 	return turn, nil
 }
 
-func (jr *journalReader) fill(ctx context.Context) error {
-	entries, err := jr.store.Entries(ctx, jr.id, jr.read, replayPage)
+func (r *Reader) fill(ctx context.Context) error {
+	entries, err := r.pages(ctx, r.read, PageSize)
 	if err != nil {
 		return err
 	}
-	jr.end = len(entries) < replayPage
+	r.end = len(entries) < PageSize
 	for _, en := range entries {
-		if en.Seq > jr.upTo {
-			jr.end = true
+		if en.Seq > r.upTo {
+			r.end = true
 			break
 		}
-		jr.read = en.Seq
-		jr.page = append(jr.page, en)
+		r.read = en.Seq
+		r.page = append(r.page, en)
 	}
 	return nil
 }

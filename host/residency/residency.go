@@ -1,109 +1,120 @@
-package host
+package residency
 
 import (
 	"container/list"
 	"context"
+	"iter"
 	"sync"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/cruster/cruster/host/metric"
 	"github.com/cruster/cruster/journal"
 )
 
-// residents bounds how many workflow instances are warm: the one that was used
-// longest ago goes first.
-type residents struct {
-	most  int
+// Config configures a [List].
+type Config struct {
+	Clock clockwork.Clock
+	// Evict drops the instance of an execution, if it is not at work at that
+	// moment. An instance that is dropped is taken off the list by [List.Remove].
+	Evict func(id journal.ID)
+	// IdleTimeout is how long an instance stays warm without use.
+	IdleTimeout time.Duration
+	// Max bounds the warm instances. Those at work cannot be evicted, so there may
+	// be more for a while.
+	Max int
+	// Registerer takes the metrics; nil means none.
+	Registerer prometheus.Registerer
+}
+
+// List knows which executions have a warm instance, and when each was used last.
+type List struct {
+	cfg   Config
 	gauge prometheus.Gauge
 
 	mu    sync.Mutex
-	order *list.List                   // guarded by mu; front = used last
+	order *list.List                   // guarded by mu; of resident, front = used last
 	byID  map[journal.ID]*list.Element // guarded by mu
 }
 
-func newResidents(most int, gauge prometheus.Gauge) *residents {
-	return &residents{most: most, gauge: gauge, order: list.New(), byID: map[journal.ID]*list.Element{}}
+// New makes an empty list.
+func New(cfg Config) *List {
+	return &List{
+		cfg: cfg, order: list.New(), byID: map[journal.ID]*list.Element{},
+		gauge: metric.Gauge(cfg.Registerer, "instances_resident", "Warm instances of workflows."),
+	}
 }
 
-// add counts an instance in, and has others evicted if there are too many. It
-// may not be called with a run's lock held.
-func (rs *residents) add(id journal.ID, evict func(journal.ID)) {
-	rs.mu.Lock()
-	if el := rs.byID[id]; el != nil {
-		rs.order.MoveToFront(el)
+// Add counts an instance in, and has others evicted if there are too many. Evict
+// is called on the caller's goroutine.
+func (l *List) Add(id journal.ID) {
+	l.mu.Lock()
+	now := l.cfg.Clock.Now()
+	if el := l.byID[id]; el != nil {
+		l.useLocked(el, now)
 	} else {
-		rs.byID[id] = rs.order.PushFront(id)
+		l.byID[id] = l.order.PushFront(resident{id, now})
 	}
-	var victims []journal.ID
-	for el := rs.order.Back(); el != nil && rs.order.Len()-len(victims) > rs.most; el = el.Prev() {
-		victims = append(victims, el.Value.(journal.ID))
-	}
-	rs.gauge.Set(float64(rs.order.Len()))
-	rs.mu.Unlock()
-	for _, v := range victims {
-		if v != id {
-			evict(v)
-		}
+	victims := surplus(l.oldestFirstLocked(), l.order.Len(), l.cfg.Max, id)
+	l.gauge.Set(float64(l.order.Len()))
+	l.mu.Unlock()
+	l.evict(victims)
+}
+
+// Touch says that the instance of an execution was used just now. It does nothing
+// if there is none.
+func (l *List) Touch(id journal.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if el := l.byID[id]; el != nil {
+		l.useLocked(el, l.cfg.Clock.Now())
 	}
 }
 
-func (rs *residents) remove(id journal.ID) {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	if el := rs.byID[id]; el != nil {
-		rs.order.Remove(el)
-		delete(rs.byID, id)
+// Remove counts an instance out.
+func (l *List) Remove(id journal.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if el := l.byID[id]; el != nil {
+		l.order.Remove(el)
+		delete(l.byID, id)
 	}
-	rs.gauge.Set(float64(rs.order.Len()))
+	l.gauge.Set(float64(l.order.Len()))
 }
 
-// evict drops the instance of a run that rests. One that works keeps it.
-func (e *Engine) evict(id journal.ID) { e.evictIf(id, func(*run) bool { return true }) }
-
-func (e *Engine) evictIf(id journal.ID, cond func(*run) bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	r := e.runs[id]
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	evicted := !r.working && r.guest != nil && cond(r)
-	if evicted {
-		r.dropGuest()
-	}
-	r.mu.Unlock()
-	if evicted {
-		e.fault(FaultEvict)
-		// Without an instance it may leave memory altogether.
-		r.post(wakeMail{})
-	}
-}
-
-// evictIdle drops instances that nobody used for a while.
-func (e *Engine) evictIdle(ctx context.Context) {
-	every := time.NewTicker(max(e.cfg.IdleTimeout/4, 10*time.Millisecond))
+// Run has idle instances evicted until ctx ends.
+func (l *List) Run(ctx context.Context) {
+	every := l.cfg.Clock.NewTicker(max(l.cfg.IdleTimeout/4, 10*time.Millisecond))
 	defer every.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-every.C:
+		case <-every.Chan():
 		}
-		before := time.Now().Add(-e.cfg.IdleTimeout)
-		for _, id := range e.resident.all() {
-			e.evictIf(id, func(r *run) bool { return r.lastUsed.Before(before) })
-		}
+		l.mu.Lock()
+		victims := idle(l.oldestFirstLocked(), l.cfg.Clock.Now().Add(-l.cfg.IdleTimeout))
+		l.mu.Unlock()
+		l.evict(victims)
 	}
 }
 
-func (rs *residents) all() []journal.ID {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	ids := make([]journal.ID, 0, len(rs.byID))
-	for id := range rs.byID {
-		ids = append(ids, id)
+func (l *List) evict(victims []journal.ID) {
+	for _, id := range victims {
+		l.cfg.Evict(id)
 	}
-	return ids
+}
+
+func (l *List) useLocked(el *list.Element, now time.Time) {
+	el.Value = resident{el.Value.(resident).id, now}
+	l.order.MoveToFront(el)
+}
+
+func (l *List) oldestFirstLocked() iter.Seq[resident] {
+	return func(yield func(resident) bool) {
+		for el := l.order.Back(); el != nil && yield(el.Value.(resident)); el = el.Prev() {
+		}
+	}
 }

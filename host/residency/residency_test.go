@@ -1,54 +1,99 @@
-package host
+package residency
 
 import (
+	"context"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/journal"
 )
 
-func TestResidents(t *testing.T) {
-	t.Parallel()
-	gauge := prometheus.NewGauge(prometheus.GaugeOpts{Name: "residents"})
-	rs := newResidents(3, gauge)
-	var evicted []journal.ID
-	evict := func(id journal.ID) { evicted = append(evicted, id); rs.remove(id) }
-	add := func(n byte) { rs.add(journal.ID{n}, evict) }
-	for n := range byte(3) {
-		add(n + 1)
-	}
-	require.Empty(t, evicted, "there is room for three")
-	add(1) // used again
-	add(4)
-	require.Equal(t, []journal.ID{{2}}, evicted, "the one used longest ago goes")
-	require.ElementsMatch(t, []journal.ID{{1}, {3}, {4}}, rs.all())
-	rs.remove(journal.ID{3})
-	rs.remove(journal.ID{99})
-	add(5)
-	require.Len(t, evicted, 1)
-
-	// Those that are at work cannot be evicted: there may be more for a while.
-	for n := range byte(5) {
-		rs.add(journal.ID{n + 10}, func(journal.ID) {})
-	}
-	require.Len(t, rs.all(), 8)
-	add(30)
-	require.Len(t, rs.all(), 3, "they go as soon as they can")
-	require.Contains(t, rs.all(), journal.ID{30}, "the newest stays")
+// bundle is a list whose evictions are recorded.
+type bundle struct {
+	*List
+	clock   *clockwork.FakeClock
+	evicted chan journal.ID
 }
 
-// TestResidentsOfOne never evicts the one that is just added.
-func TestResidentsOfOne(t *testing.T) {
-	t.Parallel()
-	rs := newResidents(1, prometheus.NewGauge(prometheus.GaugeOpts{Name: "residents"}))
-	for n := range byte(20) {
-		id := journal.ID{n}
-		rs.add(id, func(victim journal.ID) {
-			require.NotEqual(t, id, victim)
-			rs.remove(victim)
-		})
-		require.Equal(t, []journal.ID{id}, rs.all())
+func setup(t *testing.T, limit int) *bundle {
+	b := &bundle{clock: clockwork.NewFakeClock(), evicted: make(chan journal.ID, 100)}
+	b.List = New(Config{Clock: b.clock, IdleTimeout: time.Minute, Max: limit, Evict: func(id journal.ID) {
+		b.Remove(id)
+		b.evicted <- id
+	}, Registerer: prometheus.NewRegistry()})
+	t.Cleanup(func() { require.Empty(t, b.evicted, "more was evicted than expected") })
+	return b
+}
+
+func (b *bundle) all() (ids []journal.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for r := range b.oldestFirstLocked() {
+		ids = append(ids, r.id)
 	}
+	return ids
+}
+
+func TestAddEvictsTheLeastRecentlyUsed(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 3)
+	for n := range byte(3) {
+		b.Add(journal.ID{n + 1})
+	}
+	require.Empty(t, b.evicted, "there is room for three")
+	b.Touch(journal.ID{1})
+	b.Add(journal.ID{4})
+	require.Equal(t, journal.ID{2}, <-b.evicted)
+	b.Add(journal.ID{3}) // it is counted once
+	require.Equal(t, []journal.ID{{1}, {4}, {3}}, b.all())
+	b.Remove(journal.ID{3})
+	b.Remove(journal.ID{99})
+	b.Touch(journal.ID{99})
+	b.Add(journal.ID{5})
+	require.Equal(t, []journal.ID{{1}, {4}, {5}}, b.all())
+}
+
+// TestInstancesAtWorkStay has instances that cannot be evicted for a while.
+func TestInstancesAtWorkStay(t *testing.T) {
+	t.Parallel()
+	atWork := true
+	var l *List
+	l = New(Config{Clock: clockwork.NewFakeClock(), Max: 2, Evict: func(id journal.ID) {
+		if !atWork {
+			l.Remove(id)
+		}
+	}})
+	for n := range byte(5) {
+		l.Add(journal.ID{n})
+	}
+	require.Len(t, l.byID, 5)
+	atWork = false
+	l.Add(journal.ID{9})
+	require.Len(t, l.byID, 2, "they go as soon as they can")
+	require.Contains(t, l.byID, journal.ID{9}, "the newest stays")
+}
+
+func TestRunEvictsTheIdle(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { b.Run(ctx) })
+	require.NoError(t, b.clock.BlockUntilContext(t.Context(), 1))
+	b.Add(journal.ID{1})
+	b.Add(journal.ID{2})
+	b.clock.Advance(40 * time.Second)
+	b.Touch(journal.ID{2})
+	b.clock.Advance(30 * time.Second)
+	require.Equal(t, journal.ID{1}, <-b.evicted)
+	require.Equal(t, []journal.ID{{2}}, b.all())
+	b.clock.Advance(time.Hour)
+	require.Equal(t, journal.ID{2}, <-b.evicted)
+	cancel()
+	running.Wait()
 }

@@ -1,4 +1,4 @@
-package host
+package timer
 
 import (
 	"container/heap"
@@ -6,130 +6,131 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jonboulle/clockwork"
+
 	"github.com/cruster/cruster/journal"
 )
 
-// timerHorizon is how far ahead the heap looks for executions that are not in
-// memory; what is due later is left to the store until a scan finds it near.
-const timerHorizon = 2 * time.Minute
+// Horizon is how far ahead the heap looks for executions that are not in memory.
+// What is due later is left to the store until a scan finds it near.
+const Horizon = 2 * time.Minute
 
-// timers wakes executions at their time: one heap, one goroutine, one entry an
-// execution.
-type timers struct {
-	now  func() time.Time
-	fire func(id journal.ID)
-	kick chan struct{} // a new earliest time
+// idleWait is how long an empty heap waits before it looks again.
+const idleWait = time.Hour
 
-	mu   sync.Mutex
-	heap timerHeap                 // guarded by mu
-	byID map[journal.ID]*timerItem // guarded by mu
+// Heap wakes executions at their time.
+type Heap struct {
+	clock clockwork.Clock
+	fire  func(id journal.ID)
+	kick  chan struct{} // capacity 1: there is a new earliest time
+
+	mu    sync.Mutex
+	items items                // guarded by mu
+	byID  map[journal.ID]*item // guarded by mu
 }
 
-type timerItem struct {
-	id    journal.ID
-	at    int64
-	index int
+// New makes a heap that calls fire, on the goroutine of [Heap.Run], for each
+// execution whose time has come.
+func New(clock clockwork.Clock, fire func(journal.ID)) *Heap {
+	return &Heap{clock: clock, fire: fire, kick: make(chan struct{}, 1), byID: map[journal.ID]*item{}}
 }
 
-func newTimers(now func() time.Time, fire func(journal.ID)) *timers {
-	return &timers{now: now, fire: fire, kick: make(chan struct{}, 1), byID: map[journal.ID]*timerItem{}}
-}
-
-// set has an execution woken at a time; journal.Never takes it out.
-func (t *timers) set(id journal.ID, at int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	item := t.byID[id]
+// Set has an execution woken at a time; [journal.Never] takes it out.
+func (h *Heap) Set(id journal.ID, at int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	it := h.byID[id]
 	switch {
-	case item == nil && at == journal.Never:
+	case it == nil && at == journal.Never:
 		return
-	case item == nil:
-		item = &timerItem{id: id, at: at}
-		t.byID[id] = item
-		heap.Push(&t.heap, item)
+	case it == nil:
+		it = &item{id: id, at: at}
+		h.byID[id] = it
+		heap.Push(&h.items, it)
 	case at == journal.Never:
-		heap.Remove(&t.heap, item.index)
-		delete(t.byID, id)
+		heap.Remove(&h.items, it.index)
+		delete(h.byID, id)
 		return
 	default:
-		item.at = at
-		heap.Fix(&t.heap, item.index)
+		it.at = at
+		heap.Fix(&h.items, it.index)
 	}
-	if item.index == 0 {
+	if it.index == 0 {
 		select {
-		case t.kick <- struct{}{}:
+		case h.kick <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// has tells whether an execution has a timer.
-func (t *timers) has(id journal.ID) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.byID[id] != nil
+// Has tells whether an execution has a timer.
+func (h *Heap) Has(id journal.ID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.byID[id] != nil
 }
 
-// run fires what is due until ctx ends.
-func (t *timers) run(ctx context.Context) {
-	alarm := time.NewTimer(time.Hour)
+// Run fires what is due until ctx ends.
+func (h *Heap) Run(ctx context.Context) {
+	alarm := h.clock.NewTimer(idleWait)
 	defer alarm.Stop()
 	for {
-		due, next := t.pop()
+		due, next := h.popDue()
 		for _, id := range due {
-			t.fire(id)
+			h.fire(id)
 		}
 		alarm.Reset(next)
 		select {
-		case <-alarm.C:
-		case <-t.kick:
+		case <-alarm.Chan():
+		case <-h.kick:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// pop takes what is due, and tells how long until the next is.
-func (t *timers) pop() (due []journal.ID, next time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := t.now().UnixNano()
-	for len(t.heap) > 0 && t.heap[0].at <= now {
-		item := heap.Pop(&t.heap).(*timerItem)
-		delete(t.byID, item.id)
-		due = append(due, item.id)
+// popDue takes what is due, and tells how long until the next is.
+func (h *Heap) popDue() (due []journal.ID, next time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := h.clock.Now().UnixNano()
+	for len(h.items) > 0 && h.items[0].at <= now {
+		it := heap.Pop(&h.items).(*item)
+		delete(h.byID, it.id)
+		due = append(due, it.id)
 	}
-	if len(t.heap) == 0 {
-		return due, time.Hour
+	if len(h.items) == 0 {
+		return due, idleWait
 	}
-	return due, time.Duration(t.heap[0].at - now)
+	return due, time.Duration(h.items[0].at - now)
 }
 
-type timerHeap []*timerItem
+type item struct {
+	id    journal.ID
+	at    int64
+	index int
+}
 
-func (h timerHeap) Len() int           { return len(h) }
-func (h timerHeap) Less(i, j int) bool { return h[i].at < h[j].at }
-func (h timerHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
+// items implements heap.Interface: the earliest comes first.
+type items []*item
+
+func (s items) Len() int           { return len(s) }
+func (s items) Less(i, j int) bool { return s[i].at < s[j].at }
+func (s items) Swap(i, j int) {
+	s[i], s[j] = s[j], s[i]
+	s[i].index, s[j].index = i, j
 }
-func (h *timerHeap) Push(x any) {
-	item := x.(*timerItem)
-	item.index = len(*h)
-	*h = append(*h, item)
+
+func (s *items) Push(x any) {
+	it := x.(*item)
+	it.index = len(*s)
+	*s = append(*s, it)
 }
-func (h *timerHeap) Pop() any {
-	old := *h
-	item := old[len(old)-1]
+
+func (s *items) Pop() any {
+	old := *s
+	last := old[len(old)-1]
 	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return item
-}
-
-// timerFired wakes an execution whose time has come.
-func (e *Engine) timerFired(id journal.ID) {
-	e.fault(FaultTimerFired)
-	if !e.draining.Load() {
-		e.post(id, wakeMail{})
-	}
+	*s = old[:len(old)-1]
+	return last
 }

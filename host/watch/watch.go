@@ -1,68 +1,53 @@
-package host
+package watch
 
 import (
-	"context"
 	"slices"
 	"sync"
 
 	"github.com/cruster/cruster/journal"
 )
 
-// waiters are told what became of executions. They cost no goroutine.
-type waiters struct {
+// List is the watchers of all executions of a host.
+type List struct {
 	mu   sync.Mutex
-	byID map[journal.ID][]*waiter // guarded by mu
+	byID map[journal.ID][]*Watcher // guarded by mu
 }
 
-// waiter is called with the row when its execution is over or paused. It
-// returns true when it has heard enough.
-type waiter struct {
-	tell func(row *journal.Execution) bool
-	gone bool // guarded by the waiters' mu; it was removed, perhaps while being told
+// Watcher is called with the row when its execution is over or paused.
+type Watcher struct {
+	tell    func(row *journal.Execution) (enough bool)
+	removed bool // guarded by the list's mu; it may be removed while it is being told
 }
 
-func (ws *waiters) add(id journal.ID, tell func(*journal.Execution) bool) *waiter {
-	w := &waiter{tell: tell}
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	ws.byID[id] = append(ws.byID[id], w)
+// NewList has no watchers.
+func NewList() *List { return &List{byID: map[journal.ID][]*Watcher{}} }
+
+// Add registers a function to be told of an execution, until it returns true or is
+// removed. The function must not block and must not keep the row.
+func (l *List) Add(id journal.ID, tell func(*journal.Execution) (enough bool)) *Watcher {
+	w := &Watcher{tell: tell}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.byID[id] = append(l.byID[id], w)
 	return w
 }
 
-func (ws *waiters) remove(id journal.ID, w *waiter) {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	w.gone = true
-	ws.put(id, without(ws.byID[id], w))
+// Remove takes a watcher off the list. It may be called more than once.
+func (l *List) Remove(id journal.ID, w *Watcher) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w.removed = true
+	l.putLocked(id, without(l.byID[id], w))
 }
 
-// put replaces the waiters of an execution. ws.mu is held.
-func (ws *waiters) put(id journal.ID, list []*waiter) {
-	if len(list) == 0 {
-		delete(ws.byID, id)
-		return
-	}
-	ws.byID[id] = list
-}
-
-func without(list []*waiter, w *waiter) []*waiter {
-	var rest []*waiter
-	for _, x := range list {
-		if x != w {
-			rest = append(rest, x)
-		}
-	}
-	return rest
-}
-
-// notify tells all waiters of an execution.
-func (ws *waiters) notify(row *journal.Execution) {
-	ws.mu.Lock()
-	list := ws.byID[row.ID]
-	delete(ws.byID, row.ID)
-	ws.mu.Unlock()
-	var stay []*waiter
-	for _, w := range list {
+// Notify tells all watchers of an execution.
+func (l *List) Notify(row *journal.Execution) {
+	l.mu.Lock()
+	watchers := l.byID[row.ID]
+	delete(l.byID, row.ID)
+	l.mu.Unlock()
+	var stay []*Watcher
+	for _, w := range watchers {
 		if !w.tell(row) {
 			stay = append(stay, w)
 		}
@@ -70,44 +55,26 @@ func (ws *waiters) notify(row *journal.Execution) {
 	if len(stay) == 0 {
 		return
 	}
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	stay = slices.DeleteFunc(stay, func(w *waiter) bool { return w.gone })
-	ws.put(row.ID, append(stay, ws.byID[row.ID]...))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	stay = slices.DeleteFunc(stay, func(w *Watcher) bool { return w.removed })
+	l.putLocked(row.ID, append(stay, l.byID[row.ID]...))
 }
 
-// Wait returns the execution once it is over or paused.
-func (e *Engine) Wait(ctx context.Context, namespace, execution string) (*journal.Execution, error) {
-	id, err := executionID(namespace, execution)
-	if err != nil {
-		return nil, err
+func (l *List) putLocked(id journal.ID, watchers []*Watcher) {
+	if len(watchers) == 0 {
+		delete(l.byID, id)
+		return
 	}
-	heard := make(chan *journal.Execution, 1)
-	w := e.waiters.add(id, func(row *journal.Execution) bool {
-		copied := *row
-		select {
-		case heard <- &copied:
-		default:
+	l.byID[id] = watchers
+}
+
+func without(watchers []*Watcher, w *Watcher) []*Watcher {
+	var rest []*Watcher
+	for _, x := range watchers {
+		if x != w {
+			rest = append(rest, x)
 		}
-		return true
-	})
-	defer e.waiters.remove(id, w)
-	row, err := e.loadRow(ctx, id, execution)
-	if err != nil {
-		return nil, err
 	}
-	if row.State != journal.Running {
-		return row, nil
-	}
-	select {
-	case row := <-heard:
-		return row, nil
-	case <-ctx.Done():
-		return nil, storeError("wait for "+execution, ctx.Err())
-	case <-e.ctx.Done():
-		if err := e.accepting(); err != nil {
-			return nil, err
-		}
-		return nil, e.ctx.Err()
-	}
+	return rest
 }

@@ -1,0 +1,39 @@
+package activity
+
+import (
+	"time"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// Backoff is the delay before the next attempt after some have failed. Random
+// yields numbers from 0 to 1.
+func Backoff(r abi.Retry, failed uint32, random func() float64) time.Duration {
+	delay := time.Duration(r.Base)
+	if delay == 0 {
+		delay = abi.DefaultBackoff
+	}
+	if r.Backoff != abi.BackoffConstant {
+		for i := uint32(1); i < failed && delay < abi.MaxBackoff; i++ {
+			delay *= 2
+		}
+	}
+	delay = min(delay, abi.MaxBackoff)
+	if r.Jitter > 0 {
+		delay -= time.Duration(r.Jitter * random() * float64(delay))
+	}
+	return delay
+}
+
+// conflictDelay is the pause before an attempt is repeated that collided with
+// other transactions for the nth time.
+func conflictDelay(n int, random func() float64) time.Duration {
+	longest := min(time.Duration(n)*5*time.Millisecond, 200*time.Millisecond)
+	return time.Duration(random() * float64(longest))
+}
+
+// storeDelay is the pause before an attempt is repeated after the store has failed
+// n times.
+func storeDelay(n int) time.Duration {
+	return min(time.Duration(n)*20*time.Millisecond, 5*time.Second)
+}

@@ -1,0 +1,21 @@
+// Package activity runs the attempts of activities: in an instance of its own each,
+// with SQL in a transaction, HTTP, configuration and real time, within a timeout.
+//
+// # What becomes of an attempt
+//
+// An attempt without SQL ends in a [Report] that the execution journals when it
+// delivers it: at least once. The statements of an attempt with SQL commit
+// together with its journal entry, in one transaction: exactly once. That entry
+// needs its place in the order of the journal before the transaction commits, so
+// the attempt reserves one ([Task].Reserve) and says afterwards what became of it:
+// [Committed], or [Task].Void.
+//
+// A transaction that collided with others, and a store that fails, are not the
+// activity's fault. The attempt is repeated and not counted.
+//
+// Whether a failed attempt is followed by another is decided in host/execution,
+// because it must be journaled; after which delay, [Backoff] says.
+//
+// The package imports host/catalog, host/egress, host/wasm, host/lifecycle,
+// host/fault, host/op, journal and abi. Start reading at runner.go, then attempt.go.
+package activity

@@ -1,0 +1,24 @@
+package activity
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cruster/cruster/host/metric"
+)
+
+type metrics struct{ attempts *prometheus.CounterVec }
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	return &metrics{attempts: metric.Counters(reg, "activity_attempts_total", "Attempts of activities, by result.", "result")}
+}
+
+func (m *metrics) observeAttempt(report Report) {
+	result := "ok"
+	switch report.(type) {
+	case Failed:
+		result = "failed"
+	case Dropped:
+		result = "dropped"
+	}
+	m.attempts.WithLabelValues(result).Inc()
+}

@@ -1,0 +1,171 @@
+package activity
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/catalog"
+	"github.com/cruster/cruster/host/egress"
+	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/lifecycle"
+	"github.com/cruster/cruster/journal"
+)
+
+// Store is what activities need of a store: see [journal.Store].
+type Store interface {
+	BeginGuest(ctx context.Context, namespace string) (journal.GuestTx, error)
+	Entries(ctx context.Context, id journal.ID, after uint64, limit int) ([]journal.Entry, error)
+}
+
+// Catalog finds the code and the settings of an activity.
+type Catalog interface {
+	Module(ctx context.Context, digest string) (*catalog.Module, error)
+	Deployment(ctx context.Context, namespace, name string) (*catalog.Deployment, error)
+}
+
+// Egress performs HTTP calls.
+type Egress interface {
+	Do(ctx context.Context, policy *egress.Policy, req abi.HTTPRequest) (*abi.HTTPResponse, *abi.Error)
+}
+
+// TxCommitter commits the transaction of an activity together with a write, fenced
+// by the epoch of its shard.
+type TxCommitter interface {
+	CommitTx(ctx context.Context, tx journal.GuestTx, w journal.Write) error
+}
+
+// Deps is what a [Runner] stands on.
+type Deps struct {
+	Catalog   Catalog
+	Clock     clockwork.Clock
+	Committer TxCommitter
+	Egress    Egress
+	Fault     fault.Injector
+	Lifecycle *lifecycle.Lifecycle
+	Logger    *slog.Logger
+	// MaxConcurrent bounds the attempts that run at the same time.
+	MaxConcurrent int
+	// Random yields numbers from 0 to 1, for jitter.
+	Random     func() float64
+	Registerer prometheus.Registerer
+	Store      Store
+	// Timeout bounds an attempt of an activity that names no timeout of its own.
+	Timeout time.Duration
+}
+
+// Runner runs attempts of activities.
+type Runner struct {
+	Deps
+	slots   *semaphore.Weighted
+	metrics *metrics
+}
+
+// NewRunner makes a runner.
+func NewRunner(deps Deps) *Runner {
+	return &Runner{Deps: deps, slots: semaphore.NewWeighted(int64(deps.MaxConcurrent)), metrics: newMetrics(deps.Registerer)}
+}
+
+// Task is one activity op to be performed.
+type Task struct {
+	// Row is the execution; the runner does not change it.
+	Row  *journal.Execution
+	Op   journal.Op
+	Body *abi.Activity
+	// Failed counts the attempts before this one.
+	Failed uint32
+	// Reserve gives the entry of a transaction its place in the journal. It reports
+	// false if the op is no longer waited for.
+	Reserve func(ctx context.Context, value []byte, attempts uint32) (journal.Entry, bool)
+	// Void says that the place with this sequence number stays empty.
+	Void func(seq uint64)
+}
+
+// Report says what became of a task.
+type Report interface{ isReport() }
+
+type (
+	// Done is an outcome that is not journaled yet.
+	Done struct {
+		Outcome  abi.Outcome
+		Attempts uint32
+	}
+	// Failed is a failed attempt. Another may follow.
+	Failed struct{ Err *abi.Error }
+	// Committed is an entry that a transaction has made durable.
+	Committed struct{ Entry journal.Entry }
+	// Dropped says that the op was no longer waited for when its outcome was there.
+	Dropped struct{}
+)
+
+func (Done) isReport()      {}
+func (Failed) isReport()    {}
+func (Committed) isReport() {}
+func (Dropped) isReport()   {}
+
+// conflictLimit is how often an attempt is repeated because its transaction
+// collided with others, before that counts as a failed attempt.
+const conflictLimit = 25
+
+// Perform runs one attempt of an activity. If ctx ends first then the op is no
+// longer waited for, or the host goes down and the attempt will be repeated: it
+// reports nil, unless a transaction was committed. The execution delivers nothing
+// else until it knows of that.
+func (r *Runner) Perform(ctx context.Context, task Task) Report {
+	if err := r.slots.Acquire(ctx, 1); err != nil {
+		return nil
+	}
+	defer r.slots.Release(1)
+	if r.Lifecycle.Draining() {
+		return nil
+	}
+	a := newAttempt(r, task)
+	r.Fault.Pass(fault.ActivityBefore)
+	for conflicts, failures := 0, 0; ctx.Err() == nil; {
+		report, err := a.run(ctx)
+		switch {
+		case err == nil:
+			return r.observe(ctx, report)
+		case r.Lifecycle.Draining():
+			return nil // the next owner repeats it
+		case !errors.Is(err, journal.ErrConflict):
+			// The store is to blame, not the activity.
+			failures++
+			a.log.Warn("repeating the attempt", "error", err)
+			r.wait(ctx, storeDelay(failures))
+		case conflicts < conflictLimit:
+			conflicts++
+			a.log.Debug("repeating the attempt", "error", err)
+			r.wait(ctx, conflictDelay(conflicts, r.Random))
+		default:
+			return Failed{abi.Errorf(abi.CodeTxConflict, "activity %q: %v, %d times in a row", task.Body.Name, err, conflicts)}
+		}
+	}
+	return nil
+}
+
+// observe counts a report, and drops it if it is not waited for any more. One that
+// is durable always counts.
+func (r *Runner) observe(ctx context.Context, report Report) Report {
+	if _, durable := report.(Committed); !durable && (report == nil || ctx.Err() != nil) {
+		return nil
+	}
+	r.metrics.observeAttempt(report)
+	return report
+}
+
+// wait sleeps unless ctx ends first.
+func (r *Runner) wait(ctx context.Context, d time.Duration) {
+	t := r.Clock.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.Chan():
+	case <-ctx.Done():
+	}
+}

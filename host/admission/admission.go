@@ -1,0 +1,94 @@
+package admission
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/metric"
+)
+
+// Load is how much a host has taken on.
+type Load struct {
+	Executions   int // in memory
+	QueuedWrites int // waiting for the group committer
+}
+
+// Limits bound the load.
+type Limits struct {
+	Executions   int
+	QueuedWrites int
+}
+
+// retryAfter is what a full host asks its callers to wait.
+const retryAfter = time.Second
+
+// Decide tells whether another execution may start: nil, or why not.
+func Decide(load Load, limits Limits) *Overloaded {
+	switch {
+	case load.Executions >= limits.Executions:
+		return &Overloaded{
+			Reason: abi.Errorf(abi.CodeOverloaded, "the host holds %d executions, the limit is %d", load.Executions, limits.Executions),
+			After:  retryAfter,
+		}
+	case load.QueuedWrites >= limits.QueuedWrites:
+		return &Overloaded{
+			Reason: abi.Errorf(abi.CodeOverloaded, "%d writes wait for the store, the limit is %d", load.QueuedWrites, limits.QueuedWrites),
+			After:  retryAfter,
+		}
+	default:
+		return nil
+	}
+}
+
+// Overloaded is the error of a host that is full.
+type Overloaded struct {
+	Reason *abi.Error
+	// After is when to try again.
+	After time.Duration
+}
+
+// Error implements error.
+func (o *Overloaded) Error() string { return o.Reason.Error() }
+
+// Unwrap yields the reason.
+func (o *Overloaded) Unwrap() error { return o.Reason }
+
+// RetryDelay is the delay that an overloaded host asked for; 0 if err is something
+// else.
+func RetryDelay(err error) time.Duration {
+	var o *Overloaded
+	if errors.As(err, &o) {
+		return o.After
+	}
+	return 0
+}
+
+// Controller admits starts by the present load.
+type Controller struct {
+	limits  Limits
+	load    func() Load
+	refused prometheus.Counter
+}
+
+// NewController makes a controller that measures the load each time it is asked.
+func NewController(limits Limits, load func() Load, reg prometheus.Registerer) *Controller {
+	return &Controller{
+		limits: limits, load: load,
+		refused: metric.Counter(reg, "starts_refused_total", "Starts refused because the host was full."),
+	}
+}
+
+// Admit refuses a start when the host is full, with an [*Overloaded].
+func (c *Controller) Admit() error {
+	if refusal := Decide(c.load(), c.limits); refusal != nil {
+		c.refused.Inc()
+		return refusal
+	}
+	return nil
+}
+
+// HasRoom tells whether another execution fits into memory.
+func (c *Controller) HasRoom() bool { return c.load().Executions < c.limits.Executions }

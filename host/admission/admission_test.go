@@ -1,0 +1,58 @@
+package admission_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/admission"
+)
+
+// TestDecide reads testdata/decide: `load executions=N/LIMIT writes=N/LIMIT`.
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	datadriven.RunTest(t, "testdata/decide", func(t *testing.T, d *datadriven.TestData) string {
+		var load admission.Load
+		var limits admission.Limits
+		scan := func(name string, n, limit *int) {
+			var text string
+			d.ScanArgs(t, name, &text)
+			_, err := fmt.Sscanf(text, "%d/%d", n, limit)
+			require.NoError(t, err)
+		}
+		scan("executions", &load.Executions, &limits.Executions)
+		scan("writes", &load.QueuedWrites, &limits.QueuedWrites)
+		refusal := admission.Decide(load, limits)
+		if refusal == nil {
+			return "admitted\n"
+		}
+		return fmt.Sprintf("%v\nretry after %v\n", refusal, refusal.After)
+	})
+}
+
+func TestController(t *testing.T) {
+	t.Parallel()
+	reg := prometheus.NewRegistry()
+	load := admission.Load{Executions: 1}
+	c := admission.NewController(admission.Limits{Executions: 2, QueuedWrites: 2}, func() admission.Load { return load }, reg)
+	require.NoError(t, c.Admit())
+	require.True(t, c.HasRoom())
+	load.Executions = 2
+	err := fmt.Errorf("start: %w", c.Admit())
+	require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err))
+	require.Equal(t, time.Second, admission.RetryDelay(err))
+	require.False(t, c.HasRoom())
+	load = admission.Load{QueuedWrites: 2}
+	require.Error(t, c.Admit())
+	require.True(t, c.HasRoom(), "recovery waits for memory, not for the store")
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	require.Equal(t, "cruster_starts_refused_total", families[0].GetName())
+	require.EqualValues(t, 2, families[0].GetMetric()[0].GetCounter().GetValue())
+	require.Zero(t, admission.RetryDelay(abi.Errorf(abi.CodeStore, "no")))
+}

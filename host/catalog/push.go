@@ -1,0 +1,114 @@
+package catalog
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/egress"
+	"github.com/cruster/cruster/journal"
+)
+
+// PushRequest uploads a module and points a deployment at it.
+type PushRequest struct {
+	Namespace string
+	Name      string
+	Binary    []byte
+	Config    map[string]string
+	AllowHTTP []string
+}
+
+// DeploymentInfo is a deployment with what its module says of itself.
+type DeploymentInfo struct {
+	journal.Deployment
+	Manifest *abi.Manifest
+	Imports  []string
+}
+
+// Push validates, compiles and deploys a module; now is the time of the upload. If
+// anything about it is not acceptable nothing is stored.
+func (c *Catalog) Push(ctx context.Context, req PushRequest, now int64) (*DeploymentInfo, error) {
+	if !deploymentName.MatchString(req.Name) {
+		return nil, abi.Errorf(abi.CodeBadDeployment, "%.80q is not a valid name for a deployment", req.Name)
+	}
+	if err := checkConfig(req.Config); err != nil {
+		return nil, err
+	}
+	if _, err := egress.ParseGrants(req.AllowHTTP); err != nil {
+		return nil, err
+	}
+	m, err := c.compile(ctx, req.Binary)
+	if err != nil {
+		return nil, err
+	}
+	digest := m.Code.Digest()
+	stored, err := c.store.Deploy(ctx,
+		journal.Module{Digest: digest, Binary: req.Binary, Manifest: abi.MustMarshal(m.Manifest), CreatedAt: now},
+		journal.Deployment{
+			Namespace: req.Namespace, Name: req.Name, Digest: digest,
+			Config: req.Config, AllowHTTP: req.AllowHTTP, UpdatedAt: now,
+		},
+		m.Manifest.Migrations)
+	if err != nil {
+		c.forgetUnlessStored(ctx, digest)
+		return nil, journal.Coded("deploy "+req.Name, err)
+	}
+	if _, err := c.remember(stored); err != nil {
+		return nil, err
+	}
+	return infoOf(stored, m), nil
+}
+
+// List describes the deployments of a namespace.
+func (c *Catalog) List(ctx context.Context, namespace string) ([]DeploymentInfo, error) {
+	all, err := c.store.Deployments(ctx, namespace)
+	if err != nil {
+		return nil, journal.Coded("list deployments", err)
+	}
+	infos := make([]DeploymentInfo, 0, len(all))
+	for _, d := range all {
+		m, err := c.Module(ctx, d.Digest)
+		if err != nil {
+			return nil, err
+		}
+		infos = append(infos, *infoOf(d, m))
+	}
+	return infos, nil
+}
+
+// Describe describes one deployment.
+func (c *Catalog) Describe(ctx context.Context, namespace, name string) (*DeploymentInfo, error) {
+	d, err := c.Deployment(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	m, err := c.Module(ctx, d.Digest)
+	if err != nil {
+		return nil, err
+	}
+	return infoOf(d.Deployment, m), nil
+}
+
+func infoOf(d journal.Deployment, m *Module) *DeploymentInfo {
+	return &DeploymentInfo{Deployment: d, Manifest: m.Manifest, Imports: m.Code.Imports()}
+}
+
+// Bounds of a deployment's configuration.
+const (
+	maxConfigValues = 1000
+	maxConfigBytes  = 64 << 10
+)
+
+func checkConfig(config map[string]string) error {
+	if len(config) > maxConfigValues {
+		return abi.Errorf(abi.CodeBadDeployment, "%d configuration values are too many, the limit is %d", len(config), maxConfigValues)
+	}
+	for k, v := range config {
+		if !itemName.MatchString(k) || len(k) > abi.MaxName {
+			return abi.Errorf(abi.CodeBadDeployment, "%.80q is not a valid name for a configuration value", k)
+		}
+		if len(v) > maxConfigBytes {
+			return abi.Errorf(abi.CodeBadDeployment, "the configuration value %q has %d bytes, the limit is %d", k, len(v), maxConfigBytes)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal/memory"
+)
+
+func TestPush(t *testing.T) {
+	t.Parallel()
+	store := memory.New()
+	c := newCatalog(t, store)
+	push := func(config map[string]string) *DeploymentInfo {
+		info, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "tiny", Binary: oneWorkflow, Config: config}, 7)
+		require.NoError(t, err)
+		return info
+	}
+	first := push(map[string]string{"rate": "1"})
+	require.EqualValues(t, 1, first.Version)
+	require.EqualValues(t, 7, first.UpdatedAt)
+	second := push(map[string]string{"rate": "2"})
+	require.EqualValues(t, 2, second.Version)
+
+	// The caches and the store agree, also for a catalog that starts empty.
+	for _, c := range []*Catalog{c, newCatalog(t, store)} {
+		d, err := c.Deployment(t.Context(), "default", "tiny")
+		require.NoError(t, err)
+		require.Equal(t, "2", d.Config["rate"])
+		info, err := c.Describe(t.Context(), "default", "tiny")
+		require.NoError(t, err)
+		require.Equal(t, second, info)
+		list, err := c.List(t.Context(), "default")
+		require.NoError(t, err)
+		require.Equal(t, []DeploymentInfo{*second}, list)
+	}
+	list, err := c.List(t.Context(), "elsewhere")
+	require.NoError(t, err)
+	require.Empty(t, list)
+}
+
+// TestRememberKeepsTheLatest has a slow reader bring an older version.
+func TestRememberKeepsTheLatest(t *testing.T) {
+	t.Parallel()
+	c := newCatalog(t, memory.New())
+	info, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "tiny", Binary: oneWorkflow}, 1)
+	require.NoError(t, err)
+	older := info.Deployment
+	older.Version, older.Digest = 0, "older"
+	d, err := c.remember(older)
+	require.NoError(t, err)
+	require.Equal(t, info.Digest, d.Digest)
+}
+
+func TestPushRefuses(t *testing.T) {
+	t.Parallel()
+	many := map[string]string{}
+	for i := range maxConfigValues + 1 {
+		many[fmt.Sprintf("v%d", i)] = ""
+	}
+	store := memory.New()
+	c := newCatalog(t, store)
+	for name, req := range map[string]PushRequest{
+		"no name":           {},
+		"an upper-case one": {Name: "Tiny"},
+		"too many values":   {Name: "tiny", Config: many},
+		"a bad value name":  {Name: "tiny", Config: map[string]string{"a b": ""}},
+		"too long a value":  {Name: "tiny", Config: map[string]string{"a": strings.Repeat("x", maxConfigBytes+1)}},
+		"a bad grant":       {Name: "tiny", AllowHTTP: []string{"ftp://example.com"}},
+	} {
+		req.Namespace, req.Binary = "default", oneWorkflow
+		_, err := c.Push(t.Context(), req, 1)
+		require.Equal(t, abi.CodeBadDeployment, abi.CodeOf(err), "%s: %v", name, err)
+	}
+	list, err := c.List(t.Context(), "default")
+	require.NoError(t, err)
+	require.Empty(t, list, "nothing was stored")
+}

@@ -1,0 +1,38 @@
+package host
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/host/catalog"
+)
+
+// PushRequest uploads a module and points a deployment at it.
+type PushRequest = catalog.PushRequest
+
+// DeploymentInfo is a deployment with what its module says of itself.
+type DeploymentInfo = catalog.DeploymentInfo
+
+// Push validates, compiles and deploys a module. If anything about it is not
+// acceptable nothing is stored.
+func (e *Engine) Push(ctx context.Context, req PushRequest) (*DeploymentInfo, error) {
+	if err := e.lifecycle.Accepting(); err != nil {
+		return nil, err
+	}
+	req.Namespace = namespaceOf(req.Namespace)
+	info, err := e.catalog.Push(ctx, req, e.clock.Now().UnixNano())
+	if err != nil {
+		return nil, err
+	}
+	e.log.Info("deployed", "deployment", info.Name, "version", info.Version, "digest", info.Digest)
+	return info, nil
+}
+
+// Deployments lists the deployments of a namespace.
+func (e *Engine) Deployments(ctx context.Context, namespace string) ([]DeploymentInfo, error) {
+	return e.catalog.List(ctx, namespaceOf(namespace))
+}
+
+// Deployment describes one deployment.
+func (e *Engine) Deployment(ctx context.Context, namespace, name string) (*DeploymentInfo, error) {
+	return e.catalog.Describe(ctx, namespaceOf(namespace), name)
+}

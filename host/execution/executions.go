@@ -1,0 +1,151 @@
+package execution
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/activity"
+	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/lifecycle"
+	"github.com/cruster/cruster/host/mailbox"
+	"github.com/cruster/cruster/host/residency"
+	"github.com/cruster/cruster/host/watch"
+	"github.com/cruster/cruster/journal"
+)
+
+// Store is what executions read: see [journal.Store]. They write through a
+// [Committer].
+type Store interface {
+	ChildOf(ctx context.Context, parent journal.ID, op uint32) (*journal.Execution, error)
+	Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error)
+	Entries(ctx context.Context, id journal.ID, after uint64, limit int) ([]journal.Entry, error)
+	Load(ctx context.Context, id journal.ID) (*journal.Execution, error)
+}
+
+// Committer makes one write durable, fenced by the epoch of its shard.
+type Committer interface {
+	Commit(w journal.Write) (journal.Result, error)
+}
+
+// Activities performs the attempts of activities.
+type Activities interface {
+	Perform(ctx context.Context, task activity.Task) activity.Report
+}
+
+// Timers wakes executions: see host/timer.
+type Timers interface {
+	Set(id journal.ID, at int64)
+}
+
+// Guest is the live instance of a workflow: see [guest.Guest].
+type Guest interface {
+	Start(ctx context.Context) (guest.Turn, error)
+	Resume(ctx context.Context, deliveries []abi.Delivery, at int64) (guest.Turn, error)
+	Close()
+}
+
+// Deps is what executions stand on.
+type Deps struct {
+	Activities Activities
+	Clock      clockwork.Clock
+	Committer  Committer
+	// EvictAlways drops the instance after every turn. It is for tests.
+	EvictAlways bool
+	Fault       fault.Injector
+	// IdleTimeout is how long an instance stays warm without use.
+	IdleTimeout time.Duration
+	Lifecycle   *lifecycle.Lifecycle
+	Logger      *slog.Logger
+	// MaxResident bounds the warm instances.
+	MaxResident int
+	// OpenGuest finds the code of an execution and returns how to make an instance
+	// of it. Finding may wait for the store; making computes, in a slot.
+	OpenGuest func(ctx context.Context, row *journal.Execution) (open func(context.Context) (Guest, error), err error)
+	// Random yields numbers from 0 to 1, for jitter.
+	Random     func() float64
+	Registerer prometheus.Registerer
+	Slots      *guest.Slots
+	// StartChild starts the callee of an op, or finds the execution that has its
+	// key already.
+	StartChild func(ctx context.Context, parent *journal.Execution, op uint32, call *abi.Call) (*journal.Execution, error)
+	Store      Store
+	Timers     Timers
+	Watchers   *watch.List
+}
+
+// Executions is all executions of a host. Those that have something to do are in
+// memory.
+type Executions struct {
+	Deps
+	metrics  *metrics
+	group    mailbox.TaskGroup // the goroutines of runs and of their tasks
+	runs     *mailbox.Registry[journal.ID, message, *run]
+	resident *residency.List
+}
+
+// New makes executions of which none is in memory.
+func New(deps Deps) *Executions {
+	x := &Executions{Deps: deps, metrics: newMetrics(deps.Registerer)}
+	x.runs = mailbox.NewRegistry(&x.group, func(id journal.ID) *run { return newRun(x, id) },
+		func(n int) { x.metrics.inMemory.Set(float64(n)) })
+	x.resident = residency.New(residency.Config{
+		Clock: deps.Clock, Evict: x.evict, IdleTimeout: deps.IdleTimeout, Max: deps.MaxResident, Registerer: deps.Registerer,
+	})
+	return x
+}
+
+// EvictIdle drops instances that were not used for a while, until ctx ends.
+func (x *Executions) EvictIdle(ctx context.Context) { x.resident.Run(ctx) }
+
+// evict drops the instance of a run that is parked. One that works keeps it.
+func (x *Executions) evict(id journal.ID) {
+	x.runs.WhileParked(id, func(r *run) (message, bool) {
+		if r.guest == nil {
+			return nil, false
+		}
+		r.dropGuest()
+		x.Fault.Pass(fault.Evict)
+		return wake{}, true // without an instance it may leave memory altogether
+	})
+}
+
+// Wake has an execution look around: a time of its has come.
+func (x *Executions) Wake(id journal.ID) { x.runs.Post(id, wake{}) }
+
+// EnsureInMemory has an execution loaded if it is not in memory.
+func (x *Executions) EnsureInMemory(id journal.ID) { x.runs.PostIfAbsent(id, wake{}) }
+
+// InMemory tells whether an execution is in memory.
+func (x *Executions) InMemory(id journal.ID) bool { return x.runs.Has(id) }
+
+// Count counts the executions in memory.
+func (x *Executions) Count() int { return x.runs.Len() }
+
+// Idle is closed once no execution and no task works.
+func (x *Executions) Idle() <-chan struct{} { return x.group.Idle() }
+
+// Close lets no execution begin to work any more. Those that do go on until the
+// lifecycle ends.
+func (x *Executions) Close() { x.group.Close() }
+
+// DropGuests closes all instances. No execution may be at work.
+func (x *Executions) DropGuests() { x.runs.Each((*run).dropGuest) }
+
+// now is the wall clock, Unix nanoseconds.
+func (x *Executions) now() int64 { return x.Clock.Now().UnixNano() }
+
+// wait sleeps unless ctx ends first.
+func (x *Executions) wait(ctx context.Context, d time.Duration) {
+	t := x.Clock.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.Chan():
+	case <-ctx.Done():
+	}
+}

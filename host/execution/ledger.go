@@ -1,0 +1,236 @@
+package execution
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/activity"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/journal"
+)
+
+// maxBatchBytes bounds the values that one turn delivers together.
+const maxBatchBytes = 1 << 20
+
+// ledger is what a run knows of its ops and of the order of its journal. It decides
+// which completion is delivered when, and under which sequence number.
+//
+// Invariants:
+//
+//  1. A sequence number is assigned once, whatever becomes of it.
+//  2. Entries are delivered in the order of their numbers. A number that a
+//     transaction has reserved holds up all behind it until it is resolved.
+//  3. Journal time never runs backwards.
+//
+// A ledger is a value without a clock, a lock or a store: the run guards it.
+type ledger struct {
+	seq       uint64 // last sequence number assigned
+	turn      uint64 // last turn assigned
+	clock     int64  // journal time last assigned
+	delivered uint64 // sequence number of the last delivery that the guest saw
+
+	reserved  map[uint64]struct{} // numbers whose transaction is undecided
+	pending   map[uint32]*op.Op   // issued, neither delivered nor cancelled
+	committed []journal.Entry     // entries of transactions, to be delivered in order
+	attempts  []journal.Entry     // failed attempts, to be committed with the next write
+}
+
+func newLedger() ledger {
+	return ledger{reserved: map[uint64]struct{}{}, pending: map[uint32]*op.Op{}}
+}
+
+// batch is what one turn hands to the guest.
+type batch struct {
+	entries []journal.Entry
+	// durable says that the entries are in the journal already, committed together
+	// with the SQL of their activity.
+	durable bool
+}
+
+// next decides what is delivered next. Whatever has a sequence number goes in its
+// order; a number that is still undecided holds up all behind it. Only then do
+// outcomes without a number get theirs, in the order in which their ops were
+// issued.
+func (l *ledger) next(now int64) (batch, bool) {
+	slices.SortFunc(l.committed, func(a, b journal.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
+	for len(l.committed) > 0 {
+		head := l.committed[0]
+		for undecided := range l.reserved {
+			if undecided < head.Seq {
+				return batch{}, false
+			}
+		}
+		l.committed = l.committed[1:]
+		if l.pending[head.Op.Number] != nil {
+			return batch{entries: []journal.Entry{head}, durable: true}, true
+		}
+		// The guest gave up on the op while its transaction was committing. The entry
+		// stays in the journal and is passed over, now and on replay.
+		l.delivered = head.Seq
+	}
+	if len(l.reserved) > 0 {
+		return batch{}, false
+	}
+	return l.numberOutcomes(now)
+}
+
+// numberOutcomes makes entries of the outcomes that are ready.
+func (l *ledger) numberOutcomes(now int64) (batch, bool) {
+	var ready []*op.Op
+	for _, o := range l.pending {
+		if o.Outcome != nil {
+			ready = append(ready, o)
+		}
+	}
+	if len(ready) == 0 {
+		return batch{}, false
+	}
+	slices.SortFunc(ready, func(a, b *op.Op) int { return cmp.Compare(a.Number, b.Number) })
+	at, size := l.tick(now), 0
+	l.turn++
+	var b batch
+	for _, o := range ready {
+		if size += len(o.Outcome.Value); size > maxBatchBytes && len(b.entries) > 0 {
+			break
+		}
+		l.seq++
+		b.entries = append(b.entries, journal.Entry{
+			Kind: journal.Delivery, Seq: l.seq, Turn: l.turn, At: at, Op: o.Op,
+			Attempts: o.Attempts, Value: o.Outcome.Value, Error: o.Outcome.Error,
+		})
+	}
+	return b, true
+}
+
+// tick is the journal time of a new entry: it never runs backwards.
+func (l *ledger) tick(now int64) int64 {
+	l.clock = max(l.clock, now)
+	return l.clock
+}
+
+// reserve gives the transaction of an activity its place in the journal. It reports
+// false if the op is no longer waited for.
+func (l *ledger) reserve(number uint32, value []byte, attempts uint32, now int64) (journal.Entry, bool) {
+	o := l.pending[number]
+	if o == nil || o.Settled() {
+		return journal.Entry{}, false
+	}
+	l.seq++
+	l.turn++
+	l.reserved[l.seq] = struct{}{}
+	return journal.Entry{
+		Kind: journal.Delivery, Seq: l.seq, Turn: l.turn, At: l.tick(now), Op: o.Op, Attempts: attempts, Value: value,
+	}, true
+}
+
+// void says that a reserved number stays a gap.
+func (l *ledger) void(seq uint64) { delete(l.reserved, seq) }
+
+// commit says that the transaction of a reserved number is durable.
+func (l *ledger) commit(entry journal.Entry) {
+	delete(l.reserved, entry.Seq)
+	if o := l.pending[entry.Op.Number]; o != nil {
+		o.Journaled = true
+	}
+	l.committed = append(l.committed, entry)
+}
+
+// complete gives an op its outcome, if it is still waited for.
+func (l *ledger) complete(number uint32, outcome abi.Outcome, attempts uint32) {
+	if o := l.pending[number]; o != nil {
+		o.Settle(outcome, attempts)
+	}
+}
+
+// attemptFailed decides whether an activity is tried again. If so the failure
+// becomes an entry of its own: attempts and delays survive a crash.
+func (l *ledger) attemptFailed(number uint32, failure *abi.Error, now int64, random func() float64) {
+	o := l.pending[number]
+	if o == nil || o.Settled() {
+		return
+	}
+	body, ok := o.Body.(*abi.Activity)
+	if !ok {
+		return // after a reload the number may be that of another op, if the guest cheats
+	}
+	o.Attempts++
+	o.LastError = failure
+	if !failure.Retryable || o.Attempts > body.Retry.Retries {
+		o.Outcome = &abi.Outcome{Error: failure}
+		return
+	}
+	o.NextAt = op.AddTime(now, activity.Backoff(body.Retry, o.Attempts, random))
+	l.attempts = append(l.attempts, journal.Entry{
+		Kind: journal.Attempt, Op: o.Op, Attempts: o.Attempts, Error: failure, NextAt: o.NextAt,
+	})
+}
+
+// takeAttempts numbers the failed attempts that are to be committed, and hands them
+// over.
+func (l *ledger) takeAttempts(now int64) []journal.Entry {
+	entries := l.attempts
+	l.attempts = nil
+	for i := range entries {
+		l.seq++
+		entries[i].Seq, entries[i].At = l.seq, l.tick(now)
+	}
+	return entries
+}
+
+// completeDue gives ops their outcome that have become ready by themselves, and
+// reports how late each sleep ended.
+func (l *ledger) completeDue(now int64, deferreds map[string]journal.Deferred, interrupt *journal.Interrupt, late func(time.Duration)) {
+	for _, o := range l.pending {
+		if d, woke := o.CompleteDue(now, deferreds, interrupt); woke {
+			late(d)
+		}
+	}
+}
+
+// applyTurn takes delivered and cancelled ops from the pending ones and adds those
+// just issued.
+func (l *ledger) applyTurn(delivered []journal.Entry, turn guest.Turn) {
+	for _, en := range delivered {
+		delete(l.pending, en.Op.Number)
+	}
+	for _, o := range turn.Issued {
+		l.pending[o.Number] = o
+	}
+	for _, number := range turn.Cancelled {
+		delete(l.pending, number)
+	}
+}
+
+// dueAt is when the run next has something to do because of the time. What is
+// settled waits for its place in the journal, not for a time.
+func (l *ledger) dueAt() int64 {
+	next := journal.Never
+	for _, o := range l.pending {
+		if !o.Settled() {
+			next = min(next, o.DueAt())
+		}
+	}
+	return next
+}
+
+// wakeAt is when an owner without this run in memory must load it.
+func (l *ledger) wakeAt() int64 {
+	wake := journal.Never
+	for _, o := range l.pending {
+		wake = min(wake, o.WakeAt())
+	}
+	return wake
+}
+
+// deadlocked tells whether a parked guest has no op left that could be delivered.
+func (l *ledger) deadlocked() bool { return len(l.pending) == 0 && len(l.reserved) == 0 }
+
+// forgetOps drops everything but the numbers: those that were assigned, and those
+// that are reserved.
+func (l *ledger) forgetOps() {
+	l.pending = map[uint32]*op.Op{}
+	l.committed, l.attempts = nil, nil
+}

@@ -1,0 +1,29 @@
+package execution
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cruster/cruster/host/metric"
+)
+
+type metrics struct {
+	crashes  prometheus.Counter
+	finished *prometheus.CounterVec
+	inMemory prometheus.Gauge
+	lateness prometheus.Histogram
+	replays  prometheus.Counter
+	started  prometheus.Counter
+	turns    prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	return &metrics{
+		crashes:  metric.Counter(reg, "workflow_crashes_total", "Turns that a workflow's code did not survive."),
+		finished: metric.Counters(reg, "executions_finished_total", "Executions that ended or were paused, by state.", "state"),
+		inMemory: metric.Gauge(reg, "executions_in_memory", "Executions in memory."),
+		lateness: metric.Seconds(reg, "timer_lateness_seconds", "How late sleeps ended."),
+		replays:  metric.Counter(reg, "replays_total", "Journals replayed."),
+		started:  metric.Counter(reg, "executions_started_total", "Executions started."),
+		turns:    metric.Counter(reg, "turns_total", "Turns taken by workflows, replays included."),
+	}
+}

@@ -1,0 +1,138 @@
+package execution
+
+import (
+	"errors"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/journal"
+)
+
+// crashLimit is how often a guest may crash in the same place before its execution
+// is paused.
+const crashLimit = 3
+
+// crashed handles a turn that the guest did not survive, or a replay that was not
+// possible. It reports whether the run goes on.
+func (r *run) crashed(b batch, err error) bool {
+	r.dropGuest()
+	if r.Lifecycle.Over() {
+		return false
+	}
+	var coded *abi.Error
+	if !errors.As(err, &coded) || coded.Code == abi.CodeStore {
+		// Neither the guest nor the journal is to blame: the store is.
+		r.rollBack(b, err)
+		return false
+	}
+	r.crashes++
+	r.metrics.crashes.Inc()
+	again, reason := afterCrash(coded, guest.IsTrap(err), r.crashes)
+	if !again {
+		r.pause(b, reason)
+		return false
+	}
+	r.log.Warn("the workflow crashed; replaying", "crash", r.crashes, "error", coded)
+	if len(b.entries) == 0 {
+		r.started = false
+		return true
+	}
+	return r.takeTurn(b)
+}
+
+// afterCrash decides whether a guest that crashed for the nth time in a row is run
+// again. If not, it says why the execution is paused.
+func afterCrash(err *abi.Error, trapped bool, crashes int) (again bool, reason *abi.Error) {
+	switch {
+	case !trapped || !err.Retryable:
+		return false, err
+	case crashes < crashLimit:
+		return true, nil
+	default:
+		return false, abi.Errorf(abi.CodeCrashLoop, "the workflow crashed %d times in a row; last: %v", crashes, err)
+	}
+}
+
+// pause stops an execution that cannot go on, and keeps everything: what was to be
+// delivered is journaled with it.
+func (r *run) pause(b batch, reason *abi.Error) {
+	u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: reason}
+	r.mu.Lock()
+	w := journal.Write{ID: r.id, Update: &u, Entries: r.ledger.takeAttempts(r.now())}
+	r.mu.Unlock()
+	if !b.durable {
+		w.Entries = append(w.Entries, b.entries...)
+	}
+	if _, err := r.Committer.Commit(w); err != nil {
+		r.rollBack(b, err)
+		return
+	}
+	r.applyUpdate(u)
+	r.crashes = 0
+	r.log.Error("paused", "code", reason.Code, "reason", reason.Message)
+	r.metrics.finished.WithLabelValues(string(journal.Paused)).Inc()
+	r.stopTasks()
+	r.Watchers.Notify(r.row)
+}
+
+// resume lets a paused execution go on. It is loaded afresh: nothing of what
+// stopped it is carried over.
+func (r *run) resume() error {
+	if r.row.State != journal.Paused {
+		return r.notPaused()
+	}
+	_, err := r.Committer.Commit(journal.Write{ID: r.id, Update: &journal.Update{State: journal.Running, WakeAt: journal.Now}})
+	if errors.Is(err, journal.ErrUndecided) {
+		// Nothing tells whether it goes on because of this request; but if it does
+		// it must be loaded.
+		r.reload(batch{})
+		return journal.Coded("resume "+r.id.String(), err)
+	}
+	if err != nil {
+		return err
+	}
+	r.log.Info("resumed")
+	r.reload(batch{})
+	r.crashes = 0
+	return nil
+}
+
+// fail makes the end of a paused execution durable and tells all watchers.
+func (r *run) fail(m failRequest) error {
+	finishedAt := max(m.at, r.row.CreatedAt)
+	if r.failedBefore(finishedAt) {
+		return nil
+	}
+	if r.row.State != journal.Paused {
+		return r.notPaused()
+	}
+	failure := abi.Errorf(abi.CodeFailedByOperator, "an operator failed it: %s", m.reason)
+	if r.row.Error != nil {
+		failure.Message += "; it was paused because of " + r.row.Error.Error()
+	}
+	failure.Clamp()
+	u := journal.Update{State: journal.Failed, WakeAt: journal.Never, Error: failure, FinishedAt: finishedAt}
+	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Update: &u}); err != nil {
+		return err
+	}
+	r.applyUpdate(u)
+	r.log.Info("failed by an operator", "reason", m.reason)
+	r.finish()
+	return nil
+}
+
+// failedBefore tells whether the row is what this very request made of it: the
+// answer to its commit was lost, and it is received a second time.
+func (r *run) failedBefore(finishedAt int64) bool {
+	failure := r.row.Error
+	return failure != nil && failure.Code == abi.CodeFailedByOperator && r.row.FinishedAt == finishedAt
+}
+
+// notPaused refuses what is for paused executions alone.
+func (r *run) notPaused() error {
+	err := abi.Errorf(abi.CodeNotPaused, "%s is %s", r.row.Name(), r.row.State)
+	if r.row.State.Final() {
+		return err.WithHint("%s", abi.CodeAlreadyOver.Info().Hint)
+	}
+	return err
+}

@@ -1,0 +1,62 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/journal"
+)
+
+// Start makes the row of a new execution durable and sets it to work. If one of the
+// same name is there already, nothing is changed and existed is true.
+//
+// From the moment the row is durable until this call goes on, the run may be found
+// in the store by others, loaded, run to its end and forgotten. If this call then
+// brought its row along as that of a new execution it would run a second time. So
+// the run is held meanwhile: if it was loaded it is still in memory, and knows that
+// the row is not news.
+func (x *Executions) Start(ctx context.Context, row *journal.Execution) (existed bool, err error) {
+	x.Fault.Pass(fault.StartBeforeCommit)
+	x.runs.Hold(row.ID)
+	res, err := x.commitStart(ctx, row)
+	switch {
+	case errors.Is(err, journal.ErrUndecided):
+		// It was given up before the store could tell. If it is there it must run.
+		x.runs.Unhold(row.ID, wake{})
+	case err != nil || res.Existed:
+		x.runs.Unhold(row.ID)
+	default:
+		x.runs.Unhold(row.ID, started{row})
+	}
+	if err != nil {
+		return false, journal.Coded("start "+row.Name(), err)
+	}
+	if res.Existed {
+		return true, nil
+	}
+	x.metrics.started.Inc()
+	x.Fault.Pass(fault.StartAfterCommit)
+	return false, nil
+}
+
+// commitStart makes a start durable. If the answer to its commit was lost, the row
+// tells: had it been of another start, it would have been there before.
+func (x *Executions) commitStart(ctx context.Context, row *journal.Execution) (journal.Result, error) {
+	res, err := x.Committer.Commit(journal.Write{ID: row.ID, Start: row})
+	for delay := 20 * time.Millisecond; errors.Is(err, journal.ErrUndecided) && ctx.Err() == nil; delay = min(2*delay, 5*time.Second) {
+		found, lerr := x.Store.Load(ctx, row.ID)
+		switch {
+		case lerr == nil && found.CreatedAt == row.CreatedAt:
+			return journal.Result{}, nil
+		case lerr == nil:
+			return journal.Result{Existed: true}, nil
+		case errors.Is(lerr, journal.ErrNotFound):
+			res, err = x.Committer.Commit(journal.Write{ID: row.ID, Start: row})
+		default:
+			x.wait(ctx, delay)
+		}
+	}
+	return res, err
+}

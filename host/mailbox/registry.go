@@ -1,0 +1,207 @@
+package mailbox
+
+import (
+	"slices"
+	"sync"
+)
+
+// Actor is what a [Registry] delivers messages to. The registry calls its methods
+// one at a time.
+type Actor[M any] interface {
+	// Receive handles messages in order. It returns those that it wants to receive
+	// again, before any that arrived meanwhile.
+	Receive(messages []M) (again []M)
+	// Park is called when the box is empty, before the actor's goroutine ends. It
+	// may return messages to receive instead.
+	Park() (again []M)
+	// Release is called after Park, with the registry's lock held: it must not
+	// block and must not call the registry. It reports whether the actor has let go
+	// of everything and may be forgotten.
+	Release() bool
+}
+
+// Registry keeps the actors that are in memory, by key.
+type Registry[K comparable, M any, A Actor[M]] struct {
+	newActor func(K) A
+	tasks    *TaskGroup
+	resized  func(actors int)
+
+	mu     sync.Mutex
+	boxes  map[K]*box[M, A] // guarded by mu
+	actors int              // guarded by mu; boxes that have their actor
+}
+
+// box is the queue of one actor. The registry's mu guards all its fields.
+type box[M any, A Actor[M]] struct {
+	actor  A
+	made   bool // there is an actor
+	queue  []M
+	active bool // a goroutine is at work on it
+	holds  int  // by those who want it kept in memory
+}
+
+// NewRegistry makes a registry whose actors are made by newActor when their first
+// message arrives, and run on tasks. Resized is told how many actors there are,
+// with the registry's lock held.
+func NewRegistry[K comparable, M any, A Actor[M]](tasks *TaskGroup, newActor func(K) A, resized func(actors int)) *Registry[K, M, A] {
+	return &Registry[K, M, A]{newActor: newActor, tasks: tasks, resized: resized, boxes: map[K]*box[M, A]{}}
+}
+
+// Post puts a message into an actor's box. If the actor is not in memory it is
+// made.
+func (r *Registry[K, M, A]) Post(key K, m M) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.postLocked(key, r.boxLocked(key), m)
+}
+
+// PostIfAbsent posts only if the actor is not in memory. One that is needs no
+// reason to look around.
+func (r *Registry[K, M, A]) PostIfAbsent(key K, m M) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if b := r.boxLocked(key); !b.made {
+		r.postLocked(key, b, m)
+	}
+}
+
+// Has tells whether the actor is in memory.
+func (r *Registry[K, M, A]) Has(key K) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.boxes[key]
+	return b != nil && b.made
+}
+
+// Len counts the actors in memory.
+func (r *Registry[K, M, A]) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.actors
+}
+
+// Hold keeps an actor from being forgotten, if it is in memory now or comes there
+// before the matching [Registry.Unhold]. It makes no actor.
+func (r *Registry[K, M, A]) Hold(key K) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.boxLocked(key).holds++
+}
+
+// Unhold ends a Hold and posts messages at the same moment.
+func (r *Registry[K, M, A]) Unhold(key K, messages ...M) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.boxes[key]
+	b.holds--
+	for _, m := range messages {
+		r.postLocked(key, b, m)
+	}
+	switch {
+	case b.holds > 0 || b.active:
+	case !b.made:
+		delete(r.boxes, key)
+	default:
+		r.activateLocked(key, b) // it parks again, and may be forgotten now
+	}
+}
+
+// WhileParked calls f if the actor is in memory and not at work, and keeps it from
+// working meanwhile. If f asks for it, the message it returns is posted. F runs
+// with the registry's lock held: it must not block and must not call the registry.
+func (r *Registry[K, M, A]) WhileParked(key K, f func(A) (m M, post bool)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.boxes[key]
+	if b == nil || !b.made || b.active {
+		return
+	}
+	if m, post := f(b.actor); post {
+		r.postLocked(key, b, m)
+	}
+}
+
+// Each calls f for each actor, with the registry's lock held. It is for the end,
+// when no actor is at work any more.
+func (r *Registry[K, M, A]) Each(f func(A)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, b := range r.boxes {
+		if b.made {
+			f(b.actor)
+		}
+	}
+}
+
+func (r *Registry[K, M, A]) boxLocked(key K) *box[M, A] {
+	b := r.boxes[key]
+	if b == nil {
+		b = &box[M, A]{}
+		r.boxes[key] = b
+	}
+	return b
+}
+
+func (r *Registry[K, M, A]) postLocked(key K, b *box[M, A], m M) {
+	if !b.made {
+		b.actor, b.made = r.newActor(key), true
+		r.actors++
+		r.resized(r.actors)
+	}
+	b.queue = append(b.queue, m)
+	r.activateLocked(key, b)
+}
+
+func (r *Registry[K, M, A]) activateLocked(key K, b *box[M, A]) {
+	if !b.active {
+		b.active = r.tasks.Go(func() { r.drain(key, b) })
+	}
+}
+
+// drain has the actor receive until its box is empty.
+func (r *Registry[K, M, A]) drain(key K, b *box[M, A]) {
+	for {
+		r.mu.Lock()
+		messages := b.queue
+		b.queue = nil
+		r.mu.Unlock()
+		if len(messages) > 0 {
+			r.putBack(b, b.actor.Receive(messages))
+			continue
+		}
+		if again := b.actor.Park(); len(again) > 0 {
+			r.putBack(b, again)
+			continue
+		}
+		if r.tryPark(key, b) {
+			return
+		}
+	}
+}
+
+// putBack puts messages in front of those that arrived meanwhile.
+func (r *Registry[K, M, A]) putBack(b *box[M, A], messages []M) {
+	if len(messages) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b.queue = append(slices.Clip(messages), b.queue...)
+}
+
+// tryPark ends the work unless messages have arrived, and forgets the actor if it
+// agrees.
+func (r *Registry[K, M, A]) tryPark(key K, b *box[M, A]) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(b.queue) > 0 {
+		return false
+	}
+	b.active = false
+	if b.holds == 0 && b.actor.Release() {
+		delete(r.boxes, key)
+		r.actors--
+		r.resized(r.actors)
+	}
+	return true
+}

@@ -1,0 +1,263 @@
+package mailbox
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// recorder is an actor that keeps what it receives.
+type recorder struct {
+	key      string
+	received []string
+	parked   int
+	again    []string             // returned by the next Receive
+	onPark   func() []string      // returned by Park
+	gate     func(batch []string) // called in Receive
+	keep     bool                 // Release refuses
+}
+
+func (a *recorder) Receive(batch []string) []string {
+	if a.gate != nil {
+		a.gate(batch)
+	}
+	a.received = append(a.received, batch...)
+	again := a.again
+	a.again = nil
+	return again
+}
+
+func (a *recorder) Park() []string {
+	a.parked++
+	if a.onPark != nil {
+		return a.onPark()
+	}
+	return nil
+}
+
+func (a *recorder) Release() bool { return !a.keep }
+
+// bundle is a registry of recorders. Those that were ever made are kept by key, in
+// order.
+type bundle struct {
+	*Registry[string, string, *recorder]
+	tasks TaskGroup
+	made  map[string][]*recorder
+	sizes []int
+	setup func(*recorder)
+}
+
+func setup(t *testing.T, prepare func(*recorder)) *bundle {
+	b := &bundle{made: map[string][]*recorder{}}
+	b.Registry = NewRegistry(&b.tasks, func(key string) *recorder {
+		a := &recorder{key: key}
+		if prepare != nil {
+			prepare(a)
+		}
+		b.made[key] = append(b.made[key], a)
+		return a
+	}, func(n int) { b.sizes = append(b.sizes, n) })
+	t.Cleanup(func() { <-b.tasks.Idle() })
+	return b
+}
+
+func TestPostMakesAndForgetsTheActor(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	require.False(t, b.Has("a"))
+	b.Post("a", "1")
+	<-b.tasks.Idle()
+	require.Equal(t, []string{"1"}, b.made["a"][0].received)
+	require.False(t, b.Has("a"), "it has nothing to stay for")
+	b.Post("a", "2")
+	<-b.tasks.Idle()
+	require.Len(t, b.made["a"], 2, "another actor under the same key")
+	require.Equal(t, []int{1, 0, 1, 0}, b.sizes)
+	require.Empty(t, b.boxes)
+}
+
+func TestMessagesThatArriveMeanwhileAreReceivedNext(t *testing.T) {
+	t.Parallel()
+	entered, proceed := make(chan struct{}), make(chan struct{})
+	var batches [][]string
+	b := setup(t, func(a *recorder) {
+		a.gate = func(batch []string) {
+			batches = append(batches, batch)
+			entered <- struct{}{}
+			<-proceed
+		}
+	})
+	b.Post("a", "1")
+	<-entered
+	b.Post("a", "2")
+	b.Post("a", "3")
+	proceed <- struct{}{}
+	<-entered
+	proceed <- struct{}{}
+	<-b.tasks.Idle()
+	require.Equal(t, [][]string{{"1"}, {"2", "3"}}, batches)
+	require.Equal(t, 1, b.made["a"][0].parked, "it parks once, when the box is empty")
+}
+
+func TestReceivedAgainComesFirst(t *testing.T) {
+	t.Parallel()
+	var b *bundle
+	b = setup(t, func(a *recorder) {
+		a.again = []string{"1 again"}
+		first := true
+		a.gate = func([]string) {
+			if first {
+				first = false
+				b.Post("a", "2")
+			}
+		}
+	})
+	b.Post("a", "1")
+	<-b.tasks.Idle()
+	require.Equal(t, []string{"1", "1 again", "2"}, b.made["a"][0].received)
+}
+
+func TestParkMayFindSomethingToDo(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(a *recorder) {
+		a.onPark = func() []string {
+			if a.parked == 1 {
+				return []string{"look again"}
+			}
+			return nil
+		}
+	})
+	b.Post("a", "1")
+	<-b.tasks.Idle()
+	require.Equal(t, []string{"1", "look again"}, b.made["a"][0].received)
+	require.Equal(t, 2, b.made["a"][0].parked)
+}
+
+func TestHeldActorStays(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	b.Hold("a")
+	require.Zero(t, b.Len(), "a hold makes no actor")
+	b.Post("a", "1")
+	<-b.tasks.Idle()
+	require.True(t, b.Has("a"))
+	b.Hold("a")
+	b.Unhold("a")
+	require.True(t, b.Has("a"), "it is still held once")
+	b.Unhold("a", "2")
+	<-b.tasks.Idle()
+	require.False(t, b.Has("a"))
+	require.Len(t, b.made["a"], 1, "one actor received both")
+	require.Equal(t, []string{"1", "2"}, b.made["a"][0].received)
+
+	b.Hold("b")
+	b.Unhold("b")
+	require.Empty(t, b.boxes, "nothing is kept of a hold that nothing came of")
+
+	b.Hold("c")
+	b.Post("c", "1")
+	<-b.tasks.Idle()
+	b.Unhold("c")
+	<-b.tasks.Idle()
+	require.Empty(t, b.boxes, "the end of the hold has it forgotten")
+}
+
+func TestPostIfAbsent(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(a *recorder) { a.keep = true })
+	b.PostIfAbsent("a", "1")
+	<-b.tasks.Idle()
+	b.PostIfAbsent("a", "2")
+	<-b.tasks.Idle()
+	require.Equal(t, []string{"1"}, b.made["a"][0].received)
+}
+
+func TestWhileParked(t *testing.T) {
+	t.Parallel()
+	entered, proceed := make(chan struct{}), make(chan struct{})
+	b := setup(t, func(a *recorder) {
+		a.keep = true
+		a.gate = func([]string) { entered <- struct{}{}; <-proceed }
+	})
+	called := 0
+	look := func(*recorder) (string, bool) { called++; return "evicted", true }
+	b.WhileParked("a", look)
+	require.Zero(t, called, "it is not in memory")
+	b.Post("a", "1")
+	<-entered
+	b.WhileParked("a", look)
+	require.Zero(t, called, "it is at work")
+	proceed <- struct{}{}
+	<-b.tasks.Idle()
+	b.WhileParked("a", look)
+	require.Equal(t, 1, called)
+	<-entered
+	proceed <- struct{}{}
+	<-b.tasks.Idle()
+	require.Equal(t, []string{"1", "evicted"}, b.made["a"][0].received)
+	var seen []string
+	b.Each(func(a *recorder) { seen = append(seen, a.key) })
+	require.Equal(t, []string{"a"}, seen)
+}
+
+func TestClosedGroupRunsNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	b.tasks.Close()
+	b.Post("a", "1")
+	<-b.tasks.Idle()
+	require.Empty(t, b.made["a"][0].received)
+}
+
+// counter counts what it receives, and that it is never entered twice.
+type counter struct {
+	inside   *atomic.Int32
+	received *atomic.Int64
+}
+
+func (c *counter) Receive(batch []int) []int {
+	if c.inside.Add(1) != 1 {
+		panic("two goroutines are inside one actor")
+	}
+	defer c.inside.Add(-1)
+	c.received.Add(int64(len(batch)))
+	return nil
+}
+
+func (*counter) Park() []int   { return nil }
+func (*counter) Release() bool { return true }
+
+// TestRegistryHammer posts, holds and looks from many sides. Every message is
+// received once, whichever of the actors under a key receives it.
+func TestRegistryHammer(t *testing.T) {
+	t.Parallel()
+	var tasks TaskGroup
+	var received atomic.Int64
+	inside := [3]atomic.Int32{}
+	reg := NewRegistry(&tasks, func(key int) *counter { return &counter{&inside[key], &received} }, func(int) {})
+	var all sync.WaitGroup
+	const senders, each = 8, 400
+	for s := range senders {
+		all.Go(func() {
+			for n := range each {
+				key := (s + n) % 3
+				switch n % 4 {
+				case 0:
+					reg.Hold(key)
+					reg.Unhold(key, n)
+				case 1:
+					reg.WhileParked(key, func(*counter) (int, bool) { return 0, false })
+					reg.Post(key, n)
+				default:
+					reg.Post(key, n)
+				}
+			}
+		})
+	}
+	all.Wait()
+	<-tasks.Idle()
+	require.EqualValues(t, senders*each, received.Load())
+	require.Zero(t, reg.Len())
+}

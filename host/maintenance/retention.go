@@ -1,0 +1,57 @@
+package maintenance
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+)
+
+const (
+	// sweepEvery is how often finished executions are looked over.
+	sweepEvery = time.Minute
+	sweepPage  = 500
+)
+
+// Sweeper deletes finished executions: see [journal.Store].
+type Sweeper interface {
+	Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error)
+}
+
+// Retention deletes finished executions once their time is over.
+type Retention struct {
+	Clock clockwork.Clock
+	// Keep is how long a finished execution is kept.
+	Keep   time.Duration
+	Logger *slog.Logger
+	Store  Sweeper
+}
+
+// Run sweeps until ctx ends.
+func (r *Retention) Run(ctx context.Context) {
+	every := r.Clock.NewTicker(min(sweepEvery, r.Keep))
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.Chan():
+			r.sweep(ctx)
+		}
+	}
+}
+
+// sweep deletes page by page.
+func (r *Retention) sweep(ctx context.Context) {
+	for {
+		n, err := r.Store.Sweep(ctx, r.Clock.Now().Add(-r.Keep).UnixNano(), sweepPage)
+		if err != nil {
+			r.Logger.Warn("deleting finished executions failed", "error", err)
+			return
+		}
+		if n < sweepPage {
+			return
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package op
+
+import (
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// NeedsHost tells whether the host must do something for the op now, as opposed
+// to waiting for a time or for a settlement from outside.
+func (o *Op) NeedsHost() bool {
+	if o.Settled() {
+		return false
+	}
+	switch o.Kind {
+	case abi.OpActivity:
+		return o.NextAt == 0
+	case abi.OpCall, abi.OpSend, abi.OpResolve, abi.OpPoll:
+		return true
+	default:
+		return false
+	}
+}
+
+// DueAt is when the op next needs the host because of the time; Never if no time
+// decides.
+func (o *Op) DueAt() int64 {
+	switch b := o.Body.(type) {
+	case *abi.Sleep:
+		return AddTime(o.IssuedAt, time.Duration(b.Duration))
+	case *abi.Activity:
+		if o.NextAt != 0 {
+			return o.NextAt
+		}
+	}
+	return journal.Never
+}
+
+// WakeAt is when an owner that does not have this op in memory must load its
+// execution. It may be too early, never too late.
+func (o *Op) WakeAt() int64 {
+	if o.Settled() || o.NeedsHost() {
+		return journal.Now
+	}
+	return o.DueAt()
+}
+
+// CompleteDue gives the op its outcome if it became ready by itself: a sleep that
+// is over, a deferred that is settled, an interrupt that was asked for. A retry
+// whose delay has passed may begin. It reports how late a sleep ended; 0 otherwise.
+func (o *Op) CompleteDue(now int64, deferreds map[string]journal.Deferred, interrupt *journal.Interrupt) (late time.Duration, woke bool) {
+	if o.Settled() {
+		return 0, false
+	}
+	switch b := o.Body.(type) {
+	case *abi.Sleep:
+		if due := o.DueAt(); due <= now {
+			o.Outcome = &abi.Outcome{Value: abi.Nil}
+			return time.Duration(now - due), true
+		}
+	case *abi.Activity:
+		if o.NextAt != 0 && o.NextAt <= now {
+			o.NextAt = 0
+		}
+	case *abi.Deferred:
+		if d, ok := deferreds[b.Name]; ok {
+			o.Outcome = &abi.Outcome{Value: d.Value, Error: d.Error}
+		}
+	case *abi.Interrupted:
+		if interrupt != nil {
+			o.Outcome = &abi.Outcome{Value: abi.MustMarshal(&abi.Interruption{Reason: interrupt.Reason})}
+		}
+	}
+	return 0, false
+}
+
+// AddTime adds without overflow. The result is never [journal.Now] nor
+// [journal.Never], which mean something else.
+func AddTime(at int64, d time.Duration) int64 {
+	if d <= 0 {
+		return max(at, 1)
+	}
+	if int64(d) > journal.Never-1-at {
+		return journal.Never - 1
+	}
+	return at + int64(d)
+}

@@ -1,0 +1,44 @@
+package replay
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/journal"
+)
+
+// didSomethingElse shows what the journal holds beside what the workflow did.
+func didSomethingElse(en journal.Entry, issued *op.Op) *abi.Error {
+	now := "nothing"
+	if issued != nil {
+		now = op.Describe(issued.Op)
+	}
+	return abi.Errorf(abi.CodeNondeterminism,
+		"the workflow did something else on replay\n  journal, entry %d: %s\n  replay:            %s", en.Seq, op.Describe(en.Op), now)
+}
+
+// FinishedEarly is the error of a workflow that finished although the journal goes
+// on with an entry.
+func FinishedEarly(next journal.Entry) *abi.Error {
+	return abi.Errorf(abi.CodeNondeterminism, "on replay the workflow finished early: the journal goes on with %s", op.Describe(next.Op))
+}
+
+// FinishedInsteadOfWaiting is the error of a workflow that finished although it
+// was waiting before.
+func FinishedInsteadOfWaiting(pending map[uint32]*op.Op) *abi.Error {
+	return abi.Errorf(abi.CodeNondeterminism, "on replay the workflow finished; before, it was waiting for %d ops", len(pending))
+}
+
+// StillWaiting checks that a replayed workflow waits for every op that it was
+// waiting for before.
+func StillWaiting(before, after map[uint32]*op.Op) error {
+	for _, number := range slices.Sorted(maps.Keys(before)) {
+		o := before[number]
+		if again := after[number]; again == nil || !op.Same(again.Op, o.Op) {
+			return abi.Errorf(abi.CodeNondeterminism, "on replay the workflow no longer waits for %s", op.Describe(o.Op))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package host
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/host/execution"
+	"github.com/cruster/cruster/journal"
+)
+
+// Settle resolves (Value) or rejects (Error) a deferred of an execution, from
+// outside. It returns once that is durable; if the deferred was settled before, the
+// first settlement stands and the error says so. A settlement that names its time
+// (At) may be repeated: the same one is not another.
+func (e *Engine) Settle(ctx context.Context, namespace, name string, d journal.Deferred) error {
+	return e.withRef(namespace, name, func(ref execution.Ref) error { return e.executions.Settle(ctx, ref, d) })
+}
+
+// Interrupt asks an execution to stop. It returns once the request is durable; the
+// execution then runs its cleanup.
+func (e *Engine) Interrupt(ctx context.Context, namespace, name, reason string) error {
+	return e.withRef(namespace, name, func(ref execution.Ref) error { return e.executions.Interrupt(ctx, ref, reason) })
+}
+
+// Resume lets a paused execution go on.
+func (e *Engine) Resume(ctx context.Context, namespace, name string) error {
+	return e.withRef(namespace, name, func(ref execution.Ref) error { return e.executions.Resume(ctx, ref) })
+}
+
+// Fail ends a paused execution for good. Its guest does not run again, so that it
+// works whatever keeps the guest from running. It returns once the failure is
+// durable.
+func (e *Engine) Fail(ctx context.Context, namespace, name, reason string) error {
+	return e.withRef(namespace, name, func(ref execution.Ref) error { return e.executions.Fail(ctx, ref, reason) })
+}
+
+// Wait returns the execution once it is over or paused.
+func (e *Engine) Wait(ctx context.Context, namespace, name string) (row *journal.Execution, err error) {
+	err = e.withRef(namespace, name, func(ref execution.Ref) error {
+		row, err = e.executions.Wait(ctx, ref)
+		return err
+	})
+	return row, err
+}
+
+// Poll reads an execution as it is.
+func (e *Engine) Poll(ctx context.Context, namespace, name string) (row *journal.Execution, err error) {
+	err = e.withRef(namespace, name, func(ref execution.Ref) error {
+		row, err = e.executions.Load(ctx, ref)
+		return err
+	})
+	return row, err
+}
+
+func (e *Engine) withRef(namespace, name string, f func(execution.Ref) error) error {
+	ref, err := execution.RefOf(namespaceOf(namespace), name)
+	if err != nil {
+		return err
+	}
+	return f(ref)
+}

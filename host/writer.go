@@ -1,0 +1,93 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/lifecycle"
+	"github.com/cruster/cruster/host/metric"
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/sharding"
+)
+
+// writer is the only way of a host to its journal. Every write names the epoch of
+// its shard; the first that is refused for it ends the host.
+type writer struct {
+	host      string
+	lifecycle *lifecycle.Lifecycle
+	log       *slog.Logger
+	committer *journal.Committer
+	ownership *sharding.Ownership // set by Start, before anything is written
+	metrics   *writerMetrics
+}
+
+func newWriter(cfg Config, life *lifecycle.Lifecycle) *writer {
+	w := &writer{host: cfg.Name, lifecycle: life, log: cfg.Logger, metrics: newWriterMetrics(cfg.Registerer)}
+	w.committer = journal.NewCommitter(cfg.Store, journal.CommitterOptions{Observe: w.metrics.observeGroup, Logger: cfg.Logger})
+	return w
+}
+
+// Commit makes one write durable through the group committer.
+func (w *writer) Commit(write journal.Write) (journal.Result, error) {
+	write.Epoch = w.ownership.Epoch(write.ID.Shard())
+	res, err := w.committer.Commit(w.lifecycle.Context(), write)
+	w.checkFence(err)
+	if errors.Is(err, context.Canceled) {
+		// The host's end withdrew it, not a deadline of the caller.
+		if reason := w.lifecycle.Accepting(); reason != nil {
+			err = reason
+		}
+	}
+	return res, err
+}
+
+// CommitTx commits the transaction of an activity together with a write.
+func (w *writer) CommitTx(ctx context.Context, tx journal.GuestTx, write journal.Write) error {
+	write.Epoch = w.ownership.Epoch(write.ID.Shard())
+	err := tx.Commit(ctx, write)
+	w.metrics.commits.WithLabelValues("guest", metric.Result(err)).Inc()
+	w.checkFence(err)
+	return err
+}
+
+// checkFence ends the host if a write was refused because another host has taken
+// over. There is nothing to save: all this host could do is be in the way.
+func (w *writer) checkFence(err error) {
+	if !errors.Is(err, journal.ErrFenced) {
+		return
+	}
+	if w.lifecycle.Lose(abi.Errorf(abi.CodeFenced, "another host has taken over from %s", w.host)) {
+		w.log.Error("ownership lost; this host writes nothing any more")
+	}
+}
+
+func (w *writer) queued() int { return w.committer.Queued() }
+
+func (w *writer) stop() { w.committer.Stop() }
+
+type writerMetrics struct {
+	commits    *prometheus.CounterVec
+	commitTime prometheus.Histogram
+	entries    prometheus.Counter
+	writes     prometheus.Counter
+}
+
+func newWriterMetrics(reg prometheus.Registerer) *writerMetrics {
+	return &writerMetrics{
+		commits:    metric.Counters(reg, "commits_total", "Transactions, by kind (group, guest) and result (ok, error).", "kind", "result"),
+		commitTime: metric.Seconds(reg, "commit_seconds", "Time of a group commit."),
+		entries:    metric.Counter(reg, "journal_entries_total", "Entries appended to journals by group commits."),
+		writes:     metric.Counter(reg, "commit_writes_total", "Writes that group commits carried; over commits_total, how many share one."),
+	}
+}
+
+func (m *writerMetrics) observeGroup(s journal.CommitStats) {
+	m.commits.WithLabelValues("group", metric.Result(s.Err)).Inc()
+	m.commitTime.Observe(s.Duration.Seconds())
+	m.writes.Add(float64(s.Writes))
+	m.entries.Add(float64(s.Entries))
+}
