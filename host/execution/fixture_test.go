@@ -1,0 +1,409 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/activity"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/lifecycle"
+	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/host/timer"
+	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/host/watch"
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/memory"
+)
+
+// fixture is a host whose guests follow scripts and whose activities end when the
+// test says so. Store, committer, timers and time are real; in a synctest bubble
+// time is virtual. What happens is noted, in order.
+type fixture struct {
+	t     *testing.T
+	store *memory.Store
+	start time.Time
+
+	x        *Executions
+	life     *lifecycle.Lifecycle
+	timers   *timer.Heap
+	watchers *watch.List
+	commits  *scriptedCommitter
+	evicting bool
+
+	mu      sync.Mutex
+	scripts map[string][]string    // guarded by mu; by workflow, one line a turn
+	traps   int                    // guarded by mu; calls of guests that trap from now on
+	missing bool                   // guarded by mu; the module cannot be found
+	tasks   map[uint32]chan string // guarded by mu; activities that run, by op
+	noted   map[string][]string    // guarded by mu
+}
+
+func newFixture(t *testing.T) *fixture {
+	f := &fixture{t: t, store: memory.New(), start: time.Now(), scripts: map[string][]string{}, tasks: map[uint32]chan string{}, noted: map[string][]string{}}
+	f.boot()
+	t.Cleanup(f.end)
+	return f
+}
+
+// boot starts a host over the store, fencing the one before.
+func (f *fixture) boot() {
+	epochs, err := f.store.ClaimShards(f.t.Context(), "test")
+	require.NoError(f.t, err)
+	clock := clockwork.NewRealClock()
+	f.life = lifecycle.New()
+	f.commits = &scriptedCommitter{store: f.store, epochs: epochs}
+	f.watchers = watch.NewList()
+	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) })
+	f.x = New(Deps{
+		Activities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, IdleTimeout: time.Hour, Lifecycle: f.life,
+		Logger: slog.New(slog.DiscardHandler), MaxResident: 100, OpenGuest: f.open, Random: func() float64 { return 0 },
+		Slots: guest.NewSlots(clock, time.Hour), StartChild: f.startChild, Store: f.store, Timers: f.timers, Watchers: f.watchers,
+	})
+	f.life.MarkStarted()
+	f.watchers.Add(rowOf("w", "k").ID, func(row *journal.Execution) bool {
+		f.note("w", "watchers are told: %s %s", row.State, outcomeText(row.Value, row.Error))
+		return false
+	})
+	go f.timers.Run(f.life.Context())
+}
+
+// end stops the host as a crash would, and waits for its goroutines.
+func (f *fixture) end() {
+	f.life.Drain()
+	f.x.Close()
+	f.life.End()
+	<-f.x.Idle()
+	f.x.DropGuests()
+}
+
+// note says what happened to whom. What happens to one is in order.
+func (f *fixture) note(whom, format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.noted[whom] = append(f.noted[whom], fmt.Sprintf(format, args...))
+}
+
+// takeNotes renders the notes: those of workflow w first.
+func (f *fixture) takeNotes() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out strings.Builder
+	for _, n := range f.noted["w"] {
+		fmt.Fprintln(&out, n)
+	}
+	delete(f.noted, "w")
+	for _, whom := range slices.Sorted(maps.Keys(f.noted)) {
+		for _, n := range f.noted[whom] {
+			fmt.Fprintf(&out, "%s: %s\n", whom, n)
+		}
+	}
+	clear(f.noted)
+	return out.String()
+}
+
+// rowOf is the row of a new execution of a scripted workflow.
+func rowOf(workflow, key string) *journal.Execution {
+	return &journal.Execution{
+		ID: journal.IDOf("default", "scripts/"+workflow, key), Namespace: "default", Workflow: "scripts/" + workflow, Key: key,
+		Digest: "script", Input: abi.Nil, State: journal.Running, WakeAt: journal.Now, CreatedAt: time.Now().UnixNano(),
+	}
+}
+
+func (f *fixture) startChild(ctx context.Context, parent *journal.Execution, number uint32, call *abi.Call) (*journal.Execution, error) {
+	row := rowOf(call.Workflow, "child")
+	row.Parent, row.ParentOp = parent.ID, number
+	_, err := f.x.Start(ctx, row)
+	return row, err
+}
+
+// scriptedCommitter commits one write at a time, or loses the answer, the write, or
+// the store.
+type scriptedCommitter struct {
+	store  *memory.Store
+	epochs []journal.Epoch
+
+	mu    sync.Mutex
+	next  []string // guarded by mu; what becomes of the next commits
+	count int      // guarded by mu; commits that took effect
+}
+
+func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	mishap := ""
+	if len(c.next) > 0 {
+		mishap, c.next = c.next[0], c.next[1:]
+	}
+	switch mishap {
+	case "drop":
+		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
+	case "fail":
+		return journal.Result{}, errors.New("no connection")
+	}
+	w.Epoch = c.epochs[w.ID.Shard()]
+	results, err := c.store.Commit(context.Background(), []journal.Write{w})
+	if err != nil {
+		return journal.Result{}, err
+	}
+	if results[0].Err == nil && !results[0].Existed {
+		c.count++
+	}
+	if mishap == "lose" {
+		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
+	}
+	return results[0], results[0].Err
+}
+
+// scripted is a guest that follows a script: each turn it does what the next line
+// says, whatever it is told.
+type scripted struct {
+	f     *fixture
+	name  string
+	lines []string
+	clock int64
+	ops   uint32
+}
+
+func (f *fixture) open(_ context.Context, row *journal.Execution) (func(context.Context) (Guest, error), error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.missing {
+		return nil, abi.Errorf(abi.CodeModuleNotFound, "the script is gone")
+	}
+	_, name, _ := strings.Cut(row.Workflow, "/")
+	g := &scripted{f: f, name: name, lines: f.scripts[name], clock: row.CreatedAt}
+	return func(context.Context) (Guest, error) { return g, nil }, nil
+}
+
+func (g *scripted) Start(context.Context) (guest.Turn, error) { return g.take("start") }
+
+func (g *scripted) Resume(_ context.Context, deliveries []abi.Delivery, at int64) (guest.Turn, error) {
+	g.clock = at
+	var told []string
+	for _, d := range deliveries {
+		told = append(told, fmt.Sprintf("op %d: %s", d.Op, outcomeText(d.Value, d.Error)))
+	}
+	return g.take(strings.Join(told, ", "))
+}
+
+func (g *scripted) Close() { g.f.note(g.name, "instance dropped") }
+
+func (g *scripted) take(told string) (guest.Turn, error) {
+	g.f.note(g.name, "guest %s", told)
+	g.f.mu.Lock()
+	trap := g.f.traps > 0
+	if trap {
+		g.f.traps--
+	}
+	g.f.mu.Unlock()
+	if trap {
+		return guest.Turn{}, &wasm.Trap{Err: abi.Errorf(abi.CodeGuestTrap, "index out of range")}
+	}
+	if len(g.lines) == 0 {
+		return guest.Turn{}, abi.Errorf(abi.CodeGuestProtocol, "the script is over")
+	}
+	var turn guest.Turn
+	for action := range strings.SplitSeq(g.lines[0], ";") {
+		g.act(&turn, strings.Fields(action))
+	}
+	g.lines = g.lines[1:]
+	return turn, nil
+}
+
+// act does one action of a script.
+func (g *scripted) act(turn *guest.Turn, words []string) {
+	verb, rest := words[0], strings.Join(words[1:], " ")
+	switch verb {
+	case "park":
+	case "log":
+		turn.Log = append(turn.Log, guest.LogLine{Level: abi.LogInfo, Message: rest})
+	case "cancel":
+		n, err := strconv.ParseUint(rest, 10, 32)
+		require.NoError(g.f.t, err)
+		turn.Cancelled = append(turn.Cancelled, uint32(n))
+	case "done":
+		turn.Outcome = &abi.Outcome{Value: abi.MustMarshal(rest)}
+	case "failed":
+		turn.Outcome = &abi.Outcome{Error: &abi.Error{Message: rest}}
+	case "stop":
+		turn.Outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeInterrupted, "interrupted")}
+	default:
+		g.ops++
+		o, err := op.New(verb, g.body(verb, words[1:]), g.ops, g.clock)
+		require.Nil(g.f.t, err)
+		turn.Issued = append(turn.Issued, o)
+	}
+}
+
+func (g *scripted) body(kind string, words []string) []byte {
+	name := strings.Join(words[:min(len(words), 1)], "")
+	switch kind {
+	case abi.OpSleep:
+		d, err := time.ParseDuration(name)
+		require.NoError(g.f.t, err)
+		return abi.MustMarshal(&abi.Sleep{Duration: int64(d)})
+	case abi.OpActivity:
+		b := &abi.Activity{Name: name, Input: abi.Nil, Retry: abi.Retry{Base: int64(time.Second)}}
+		for _, word := range words[1:] {
+			n, err := strconv.ParseUint(strings.TrimPrefix(word, "retries="), 10, 32)
+			require.NoError(g.f.t, err)
+			b.Retry.Retries = uint32(n)
+		}
+		return abi.MustMarshal(b)
+	case abi.OpDeferred:
+		return abi.MustMarshal(&abi.Deferred{Name: name})
+	case abi.OpInterrupted:
+		return abi.MustMarshal(&abi.Interrupted{})
+	case abi.OpCall, abi.OpSend:
+		return abi.MustMarshal(&abi.Call{Workflow: name, Input: abi.Nil})
+	case abi.OpResolve:
+		return abi.MustMarshal(&abi.Resolve{Name: name, Value: abi.MustMarshal("resolved inside")})
+	case abi.OpPoll:
+		return abi.MustMarshal(&abi.Poll{Execution: name})
+	}
+	require.FailNow(g.f.t, "unknown action", kind)
+	return nil
+}
+
+// Perform implements Activities: it waits until the test says what becomes of the
+// attempt.
+func (f *fixture) Perform(ctx context.Context, task activity.Task) activity.Report {
+	number, verdict := task.Op.Number, make(chan string)
+	whom := fmt.Sprintf("activity %d", number)
+	f.note(whom, "%s begins, attempt %d", task.Body.Name, task.Failed+1)
+	f.mu.Lock()
+	f.tasks[number] = verdict
+	f.mu.Unlock()
+	for {
+		select {
+		case <-ctx.Done():
+			f.note(whom, "given up")
+			return nil
+		case v := <-verdict:
+			kind, text, _ := strings.Cut(v, " ")
+			switch kind {
+			case "ok":
+				return activity.Done{Outcome: abi.Outcome{Value: abi.MustMarshal(text)}, Attempts: task.Failed + 1}
+			case "fail":
+				return activity.Failed{Err: &abi.Error{Code: abi.CodeActivityFailed, Message: text, Retryable: true}}
+			case "fail-for-good":
+				return activity.Failed{Err: &abi.Error{Code: abi.CodeActivityFailed, Message: text}}
+			case "reserve":
+				if report := f.transact(ctx, whom, task, text, verdict); report != nil {
+					return report
+				}
+			}
+		}
+	}
+}
+
+// transact is an attempt with SQL: it reserves its place, and commits or rolls back
+// when the test says so.
+func (f *fixture) transact(ctx context.Context, whom string, task activity.Task, value string, verdict <-chan string) activity.Report {
+	entry, wanted := task.Reserve(ctx, abi.MustMarshal(value), task.Failed+1)
+	if !wanted {
+		f.note(whom, "not waited for")
+		return activity.Dropped{}
+	}
+	f.note(whom, "reserves %d", entry.Seq)
+	decision := <-verdict
+	if decision == "rollback" {
+		task.Void(entry.Seq)
+		return nil
+	}
+	_, err := f.commits.Commit(journal.Write{ID: task.Row.ID, Entries: []journal.Entry{entry}})
+	require.NoError(f.t, err)
+	if decision == "commit-unheard" {
+		<-ctx.Done()
+		return nil
+	}
+	return activity.Committed{Entry: entry}
+}
+
+// decide ends an attempt, or takes it a step further.
+func (f *fixture) decide(number uint32, verdict string) {
+	f.mu.Lock()
+	task := f.tasks[number]
+	f.mu.Unlock()
+	require.NotNil(f.t, task, "activity %d does not run", number)
+	task <- verdict
+}
+
+func outcomeText(value []byte, err *abi.Error) string {
+	if err != nil {
+		return err.Error()
+	}
+	var v any
+	if abi.Unmarshal(value, &v) != nil {
+		return fmt.Sprintf("%x", value)
+	}
+	return fmt.Sprint(v)
+}
+
+// show renders the row, the journal and what is in memory.
+func (f *fixture) show(row *journal.Execution) string {
+	var out strings.Builder
+	stored, err := f.store.Load(f.t.Context(), row.ID)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	fmt.Fprintf(&out, "%s", stored.State)
+	if stored.State == journal.Running {
+		fmt.Fprintf(&out, ", wake %s", f.timeText(stored.WakeAt))
+	} else {
+		fmt.Fprintf(&out, ": %s", outcomeText(stored.Value, stored.Error))
+	}
+	fmt.Fprintf(&out, "; in memory: %v; commits: %d\n", f.x.InMemory(row.ID), f.commits.count)
+	entries, err := f.store.Entries(f.t.Context(), row.ID, 0, 1000)
+	require.NoError(f.t, err)
+	for _, en := range entries {
+		fmt.Fprintf(&out, "%d at %s, ", en.Seq, f.timeText(en.At))
+		if en.Kind == journal.Attempt {
+			fmt.Fprintf(&out, "op %d %s: attempt %d failed, next at %s\n", en.Op.Number, en.Op.Kind, en.Attempts, f.timeText(en.NextAt))
+			continue
+		}
+		fmt.Fprintf(&out, "turn %d, op %d %s: %s\n", en.Turn, en.Op.Number, en.Op.Kind, outcomeText(en.Value, en.Error))
+	}
+	return out.String()
+}
+
+func (f *fixture) timeText(at int64) string {
+	switch at {
+	case journal.Now:
+		return "now"
+	case journal.Never:
+		return "never"
+	default:
+		return "+" + time.Unix(0, at).Sub(f.start).String()
+	}
+}
+
+// pendingText renders what a run waits for.
+func (f *fixture) pendingText(in Inspection) string {
+	var texts []string
+	for _, p := range in.Pending {
+		text := strings.TrimSpace(fmt.Sprintf("%d %s %s", p.Number, p.Kind, p.Name))
+		if p.Attempt > 1 {
+			text += fmt.Sprintf(" attempt %d", p.Attempt)
+		}
+		if !p.DueAt.IsZero() {
+			text += " due " + f.timeText(p.DueAt.UnixNano())
+		}
+		texts = append(texts, text)
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, "; ")
+}

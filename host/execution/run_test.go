@@ -1,0 +1,159 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// TestRuns reads testdata/runs. Each file is the life of one execution on a host in
+// virtual time. Commands:
+//
+//	script [name=W]            what the workflow does, one line a turn:
+//	                           activity N [retries=K] | sleep D | deferred N | interrupted | call W | send W |
+//	                           resolve N | poll E | cancel OP | log TEXT | park | done TEXT | failed TEXT | stop
+//	start                      starts an execution of workflow w
+//	advance D                  lets time pass
+//	activity OP VERDICT …      ok V | fail V | fail-for-good V | reserve V, then commit, rollback or
+//	                           commit-unheard (the host dies before the run is told)
+//	settle N V, reject N V, interrupt V, resume, fail V      requests; their answers are printed
+//	store MISHAP …             what becomes of the next commits: ok, fail, lose (the answer), drop (the write)
+//	trap N                     the next N calls of the guest trap
+//	module missing|there
+//	evict                      drops the instance, if the run is parked
+//	evicting                   a host that drops the instance after every turn
+//	crash                      the host dies, another takes over and recovers what is due
+//	pending, show
+//
+// Every command prints what happened until nothing moves any more: to the workflow, in
+// order, and then to others.
+func TestRuns(t *testing.T) {
+	t.Parallel()
+	datadriven.Walk(t, "testdata/runs", func(t *testing.T, path string) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t)
+			row := rowOf("w", "k")
+			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+				var words []string
+				for _, arg := range d.CmdArgs {
+					words = append(words, arg.String())
+				}
+				return f.command(row, d.Cmd, words, d.Input)
+			})
+		})
+	})
+}
+
+// command runs one command of a file and returns what happened.
+func (f *fixture) command(row *journal.Execution, cmd string, words []string, input string) string {
+	text := strings.Join(words, " ")
+	var out string
+	switch cmd {
+	case "script":
+		f.setScript(words, input)
+	case "start":
+		existed, err := f.x.Start(f.t.Context(), row)
+		out = answerText(err)
+		if existed {
+			out = "it exists\n"
+		}
+	case "advance":
+		d, err := time.ParseDuration(text)
+		require.NoError(f.t, err)
+		time.Sleep(d)
+	case "activity":
+		var number uint32
+		_, err := fmt.Sscan(words[0], &number)
+		require.NoError(f.t, err)
+		f.decide(number, strings.Join(words[1:], " "))
+	case "settle", "reject", "interrupt", "resume", "fail":
+		out = answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, cmd, words))
+	case "store":
+		f.commits.mu.Lock()
+		f.commits.next = words
+		f.commits.mu.Unlock()
+	case "trap":
+		f.mu.Lock()
+		_, err := fmt.Sscan(text, &f.traps)
+		f.mu.Unlock()
+		require.NoError(f.t, err)
+	case "module":
+		f.mu.Lock()
+		f.missing = text == "missing"
+		f.mu.Unlock()
+	case "evict":
+		f.x.evict(row.ID)
+	case "evicting":
+		f.evicting = true
+		f.restart()
+	case "crash":
+		f.restart()
+	case "pending":
+		in, err := f.x.Inspect(f.t.Context(), Ref{ID: row.ID, Name: row.Name()})
+		require.NoError(f.t, err)
+		out = f.pendingText(in) + "\n"
+	case "show":
+		synctest.Wait()
+		return f.show(row)
+	default:
+		require.FailNow(f.t, "unknown command", cmd)
+	}
+	synctest.Wait()
+	return out + f.takeNotes()
+}
+
+func (f *fixture) setScript(words []string, input string) {
+	name := "w"
+	if len(words) > 0 {
+		name = strings.TrimPrefix(words[0], "name=")
+	}
+	f.mu.Lock()
+	f.scripts[name] = strings.Split(input, "\n")
+	f.mu.Unlock()
+}
+
+// restart has the host die and another take over.
+func (f *fixture) restart() {
+	f.end()
+	synctest.Wait()
+	f.takeNotes()
+	f.boot()
+	due, err := f.store.Due(f.t.Context(), time.Now().UnixNano(), journal.Wake{}, 100)
+	require.NoError(f.t, err)
+	for _, w := range due {
+		f.x.EnsureInMemory(w.ID)
+	}
+}
+
+func (f *fixture) request(ref Ref, cmd string, words []string) error {
+	ctx, cancel := context.WithTimeout(f.t.Context(), time.Hour)
+	defer cancel()
+	switch cmd {
+	case "settle":
+		return f.x.Settle(ctx, ref, journal.Deferred{Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " "))})
+	case "reject":
+		return f.x.Settle(ctx, ref, journal.Deferred{Name: words[0], Error: &abi.Error{Message: strings.Join(words[1:], " ")}})
+	case "interrupt":
+		return f.x.Interrupt(ctx, ref, strings.Join(words, " "))
+	case "resume":
+		return f.x.Resume(ctx, ref)
+	default:
+		return f.x.Fail(ctx, ref, strings.Join(words, " "))
+	}
+}
+
+func answerText(err error) string {
+	if err != nil {
+		return "refused: " + err.Error() + "\n"
+	}
+	return "ok\n"
+}
