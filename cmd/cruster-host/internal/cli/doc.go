@@ -1,0 +1,2 @@
+// Package cli is the command line of cruster-host. Start reading at root.go.
+package cli

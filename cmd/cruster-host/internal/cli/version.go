@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// release is that of the binary.
+var release = ""
+
+// version is the release, or else what the toolchain knows of the source.
+func version() string {
+	if release != "" {
+		return release
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Long:    "Print the version of this binary, of the guest ABI it speaks and of its toolchain.",
+		Example: "  cruster-host version -o json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			view := map[string]any{"version": version(), "abi": abi.Version, "go": runtime.Version()}
+			return a.emit(view, func() error {
+				return a.lines(line{"version", version()}, line{"abi", fmt.Sprint(abi.Version)}, line{"go", runtime.Version()})
+			})
+		},
+	}
+}
