@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/api/convert"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/journal"
 )
@@ -11,15 +12,20 @@ import (
 // maxRejection bounds what a rejection says.
 const maxRejection = 64 << 10
 
+// settlementEngine is what the deferred service uses of an engine.
+type settlementEngine interface {
+	Settle(ctx context.Context, namespace, execution string, d journal.Deferred) error
+}
+
 type deferredService struct {
 	crusterv1.UnimplementedDeferredServiceServer
-	server *Server
+	engine settlementEngine
 }
 
 var _ crusterv1.DeferredServiceServer = (*deferredService)(nil)
 
 func (d *deferredService) Resolve(ctx context.Context, req *crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
-	value, err := decode(req.GetValue(), nil)
+	value, err := convert.DecodePayload(req.GetValue(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +61,12 @@ type settleRequest interface {
 }
 
 func (d *deferredService) settle(ctx context.Context, req settleRequest, s journal.Deferred) error {
-	ns, err := target(req.GetNamespace(), req.GetExecution())
+	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
 	if err != nil {
 		return err
 	}
 	if s.Name == "" || len(s.Name) > abi.MaxName {
-		return abi.Errorf(abi.CodeBadRequest, "%.80q is no name of a deferred", s.Name).WithHint("Names have 1 to %d bytes.", abi.MaxName)
+		return abi.Errorf(abi.CodeBadRequest, "%.80q is not a valid name of a deferred", s.Name).WithHint("Names have 1 to %d bytes.", abi.MaxName)
 	}
-	return d.server.cfg.Engine.Settle(ctx, ns, req.GetExecution(), s)
+	return d.engine.Settle(ctx, ns, req.GetExecution(), s)
 }

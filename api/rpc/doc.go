@@ -1,11 +1,14 @@
-// Package rpc is the face of a host: the gRPC services of cruster.v1 and the
-// HTTP endpoints for probes and metrics, as a thin layer over an engine.
+// Package rpc serves the contract cruster.v1 over gRPC: the module, workflow and
+// deferred services, the standard health service, and what stands around every
+// call (interceptors, metrics).
 //
 // The services decode, check bounds, call the engine and encode; they decide
-// nothing. What an engine must offer is [Engine]; package host has the one there
-// is. Below here, api/cruster/v1 is the contract, api/payload turns JSON into
-// msgpack and back, api/rpcerror carries errors through statuses. The package
-// imports host, journal and abi.
+// nothing. Each declares the part of an engine that it uses, and [Engine] is all
+// of them together; package host has the one engine there is.
+//
+// The package imports api/convert, api/payload, api/rpcerror, the generated
+// contract, host and journal for their types, and abi. It imports no other face
+// of a host.
 //
 // Start reading at server.go, then workflows.go.
 package rpc

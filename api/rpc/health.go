@@ -15,15 +15,16 @@ import (
 const (
 	// readyTimeout bounds one look at the engine.
 	readyTimeout = 2 * time.Second
-	// healthInterval is how often a watcher's host is looked at.
+	// healthInterval is how often a watch looks at the engine.
 	healthInterval = time.Second
 )
 
 // healthService is the standard health service. It asks the engine each time, so
-// that it tells progress and not mere life.
+// that it reports progress and not mere life.
 type healthService struct {
 	healthv1.UnimplementedHealthServer
-	server *Server
+	lifetime *lifetime
+	ready    func(ctx context.Context) error
 }
 
 func (h *healthService) Check(ctx context.Context, req *healthv1.HealthCheckRequest) (*healthv1.HealthCheckResponse, error) {
@@ -35,7 +36,7 @@ func (h *healthService) Check(ctx context.Context, req *healthv1.HealthCheckRequ
 }
 
 func (h *healthService) Watch(req *healthv1.HealthCheckRequest, stream grpc.ServerStreamingServer[healthv1.HealthCheckResponse]) error {
-	ctx, cancel := h.server.untilClosing(stream.Context())
+	ctx, cancel := h.lifetime.bound(stream.Context())
 	defer cancel()
 	ticker := time.NewTicker(healthInterval)
 	defer ticker.Stop()
@@ -63,7 +64,7 @@ func (h *healthService) state(ctx context.Context, service string) healthv1.Heal
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	if h.server.ready(ctx) != nil {
+	if h.ready(ctx) != nil {
 		return healthv1.HealthCheckResponse_NOT_SERVING
 	}
 	return healthv1.HealthCheckResponse_SERVING

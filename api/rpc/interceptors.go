@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"runtime/debug"
 	"strings"
@@ -18,7 +17,6 @@ import (
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
-	"github.com/cruster/cruster/host"
 )
 
 // RequestIDHeader names a call in the host's log. A caller may choose the id;
@@ -30,8 +28,9 @@ const maxRequestID = 128
 // interceptors stand around every call: they name it, bound it, catch its
 // panics, make a status of its error, and record how it went.
 type interceptors struct {
-	server  *Server
-	metrics *metrics
+	lifetime *lifetime
+	log      *slog.Logger
+	metrics  *metrics
 }
 
 func (in *interceptors) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
@@ -40,7 +39,7 @@ func (in *interceptors) unary(ctx context.Context, req any, info *grpc.UnaryServ
 	// enough.
 	_ = grpc.SetHeader(ctx, metadata.Pairs(RequestIDHeader, id))
 	begin := time.Now()
-	defer func() { in.done(ctx, info.FullMethod, id, begin, err) }()
+	defer func() { in.record(ctx, info.FullMethod, id, begin, err) }()
 	err = in.guard(ctx, func() error {
 		if err := checkSize(req); err != nil {
 			return err
@@ -57,7 +56,7 @@ func (in *interceptors) stream(srv any, ss grpc.ServerStream, info *grpc.StreamS
 	id := requestID(ctx)
 	_ = ss.SetHeader(metadata.Pairs(RequestIDHeader, id))
 	begin := time.Now()
-	defer func() { in.done(ctx, info.FullMethod, id, begin, err) }()
+	defer func() { in.record(ctx, info.FullMethod, id, begin, err) }()
 	return in.guard(ctx, func() error { return handler(srv, ss) })
 }
 
@@ -67,38 +66,11 @@ func (in *interceptors) guard(ctx context.Context, handle func() error) (err err
 	defer func() {
 		if p := recover(); p != nil {
 			in.metrics.panics.Inc()
-			in.server.log.ErrorContext(ctx, "a call panicked", "panic", p, "stack", string(debug.Stack()))
+			in.log.ErrorContext(ctx, "a call panicked", "panic", p, "stack", string(debug.Stack()))
 			err = rpcerror.Status(abi.Errorf(abi.CodeInternal, "the host panicked while it handled the call"), 0).Err()
 		}
 	}()
-	return in.server.status(ctx, handle())
-}
-
-// status makes a status of what a handler returned.
-func (s *Server) status(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	if _, ok := status.FromError(err); ok {
-		return err
-	}
-	switch {
-	case errors.Is(ctx.Err(), context.Canceled):
-		return status.FromContextError(context.Canceled).Err()
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return rpcerror.Status(abi.Errorf(abi.CodeDeadline, "the deadline passed before the answer was there"), 0).Err()
-	}
-	coded := abi.AsError(err)
-	if s.closing.Err() != nil && isWaitCut(err, coded) {
-		coded = abi.Errorf(abi.CodeShuttingDown, "the host is shutting down; the execution goes on once it is back")
-	}
-	return rpcerror.Status(coded, host.RetryDelay(err)).Err()
-}
-
-// isWaitCut tells a wait that was ended by the shutdown of the server from
-// other failures at that time.
-func isWaitCut(err error, coded *abi.Error) bool {
-	return errors.Is(err, context.Canceled) || coded.Code == abi.CodeDeadline
+	return statusOf(ctx, handle(), in.lifetime.over())
 }
 
 // checkSize bounds every request but an upload: the transport's own limit has to
@@ -113,7 +85,8 @@ func checkSize(req any) error {
 	return nil
 }
 
-func (in *interceptors) done(ctx context.Context, method, id string, begin time.Time, err error) {
+// record counts an answered call, and logs it at a level that fits its status.
+func (in *interceptors) record(ctx context.Context, method, id string, begin time.Time, err error) {
 	code, took := status.Code(err), time.Since(begin)
 	in.metrics.observe(method, code, took)
 	level := slog.LevelDebug
@@ -123,14 +96,14 @@ func (in *interceptors) done(ctx context.Context, method, id string, begin time.
 	case codes.ResourceExhausted, codes.Unavailable:
 		level = slog.LevelInfo // the metrics tell how many; a full host has no time to complain
 	}
-	if !in.server.log.Enabled(ctx, level) {
+	if !in.log.Enabled(ctx, level) {
 		return
 	}
 	attrs := []slog.Attr{slog.String("method", method), slog.String("code", code.String()), slog.Duration("took", took), slog.String("request_id", id)}
 	if err != nil {
 		attrs = append(attrs, slog.Any("error", rpcerror.From(err)))
 	}
-	in.server.log.LogAttrs(ctx, level, "call", attrs...)
+	in.log.LogAttrs(ctx, level, "call", attrs...)
 }
 
 // requestID takes the caller's id if it is one that a log can hold.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,14 +25,14 @@ const (
 	envelope = 1 << 20
 	// maxRequest bounds every request but an upload.
 	maxRequest = payload.MaxJSON + envelope
-	// keepaliveMin is how often a client may ask whether the host still lives;
-	// those that wait for long executions do.
+	// keepaliveMin is how often a client may ping the host; clients that wait for
+	// long executions do.
 	keepaliveMin = 5 * time.Second
-	// keepaliveIdle is after how much silence the host asks a client in turn, so
-	// that those who vanished do not wait for ever.
+	// keepaliveIdle is after how much silence the host pings a client, so that
+	// the calls of clients that vanished end.
 	keepaliveIdle    = time.Minute
 	keepaliveTimeout = 20 * time.Second
-	// handshakeTimeout is how long a new connection may take to say what it wants.
+	// handshakeTimeout is how long a new connection may take for its handshake.
 	handshakeTimeout = 10 * time.Second
 	// maxHeaders bounds the metadata of a call, and maxCalls the calls that one
 	// connection has open at a time: those beyond it wait at the client.
@@ -45,9 +44,6 @@ const (
 type Config struct {
 	// Engine does the work.
 	Engine Engine
-	// Gatherer yields the metrics for /metrics. Defaults to the default
-	// gatherer of Prometheus.
-	Gatherer prometheus.Gatherer
 	// Logger receives one record a call. Defaults to slog.Default.
 	Logger *slog.Logger
 	// MaxModuleSize bounds an upload, in bytes. Defaults to 32 MiB.
@@ -59,21 +55,15 @@ type Config struct {
 // Server serves the gRPC API. Make one with [New], start it with
 // [Server.Serve], stop it with [Server.Shutdown].
 type Server struct {
-	cfg  Config
-	log  *slog.Logger
-	grpc *grpc.Server
-	http http.Handler
-
-	// closing ends when the server is to stop; calls that wait for executions
-	// end with it, for a shutdown must not last as long as a workflow.
-	closing context.Context
-	close   context.CancelFunc
+	engine   Engine
+	grpc     *grpc.Server
+	lifetime *lifetime
 }
 
 // New makes a server.
 func New(cfg Config) (*Server, error) {
 	if cfg.Engine == nil {
-		return nil, abi.Errorf(abi.CodeBadConfig, "api: Config.Engine is not set")
+		return nil, abi.Errorf(abi.CodeBadConfig, "rpc: Config.Engine is not set")
 	}
 	if cfg.MaxModuleSize < 0 {
 		return nil, abi.Errorf(abi.CodeBadConfig, "the largest size of a module is negative: %d", cfg.MaxModuleSize)
@@ -84,13 +74,8 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	if cfg.Gatherer == nil {
-		cfg.Gatherer = prometheus.DefaultGatherer
-	}
-	s := &Server{cfg: cfg, log: cfg.Logger}
-	s.closing, s.close = context.WithCancel(context.Background())
-	s.http = s.newHTTP()
-	in := &interceptors{server: s, metrics: newMetrics(cfg.Registerer)}
+	s := &Server{engine: cfg.Engine, lifetime: newLifetime()}
+	in := &interceptors{lifetime: s.lifetime, log: cfg.Logger, metrics: newMetrics(cfg.Registerer)}
 	s.grpc = grpc.NewServer(
 		grpc.ChainUnaryInterceptor(in.unary),
 		grpc.ChainStreamInterceptor(in.stream),
@@ -101,10 +86,10 @@ func New(cfg Config) (*Server, error) {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveIdle, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
 	)
-	crusterv1.RegisterModuleServiceServer(s.grpc, &moduleService{server: s, slots: make(chan struct{}, maxUploads), stall: stallTimeout})
-	crusterv1.RegisterWorkflowServiceServer(s.grpc, &workflowService{server: s})
-	crusterv1.RegisterDeferredServiceServer(s.grpc, &deferredService{server: s})
-	grpc_health_v1.RegisterHealthServer(s.grpc, &healthService{server: s})
+	crusterv1.RegisterModuleServiceServer(s.grpc, &moduleService{engine: cfg.Engine, uploads: newUploads(cfg.MaxModuleSize)})
+	crusterv1.RegisterWorkflowServiceServer(s.grpc, &workflowService{engine: cfg.Engine, lifetime: s.lifetime})
+	crusterv1.RegisterDeferredServiceServer(s.grpc, &deferredService{engine: cfg.Engine})
+	grpc_health_v1.RegisterHealthServer(s.grpc, &healthService{lifetime: s.lifetime, ready: s.Ready})
 	reflection.Register(s.grpc)
 	return s, nil
 }
@@ -117,13 +102,10 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Handler answers /healthz, /readyz and /metrics.
-func (s *Server) Handler() http.Handler { return s.http }
-
 // Shutdown ends the waiting calls, lets the others finish until ctx is done, and
 // stops. It is idempotent.
 func (s *Server) Shutdown(ctx context.Context) {
-	s.close()
+	s.lifetime.end()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -137,20 +119,11 @@ func (s *Server) Shutdown(ctx context.Context) {
 	}
 }
 
-// untilClosing derives a context that also ends when the server is to stop.
-func (s *Server) untilClosing(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(s.closing, cancel)
-	return ctx, func() {
-		stop()
-		cancel()
-	}
-}
-
-// ready is Engine.Ready, with the shutdown of the server taken into account.
-func (s *Server) ready(ctx context.Context) error {
-	if s.closing.Err() != nil {
+// Ready returns why the host makes no progress: the server is shutting down, or
+// what the engine says. It is nil if all is well.
+func (s *Server) Ready(ctx context.Context) error {
+	if s.lifetime.over() {
 		return abi.Errorf(abi.CodeShuttingDown, "the host is shutting down")
 	}
-	return s.cfg.Engine.Ready(ctx)
+	return s.engine.Ready(ctx)
 }

@@ -2,11 +2,8 @@ package rpc_test
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -18,14 +15,13 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
-	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/api/rpc"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpc"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/journal"
 )
@@ -129,7 +125,7 @@ func setup(t *testing.T) *testBundle {
 	b := &testBundle{engine: &fakeEngine{}, registry: prometheus.NewRegistry()}
 	var err error
 	b.server, err = rpc.New(rpc.Config{
-		Engine: b.engine, Gatherer: b.registry, Registerer: b.registry, MaxModuleSize: maxModule, Logger: slog.New(slog.DiscardHandler),
+		Engine: b.engine, Registerer: b.registry, MaxModuleSize: maxModule, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	listener := bufconn.Listen(1 << 20)
@@ -267,68 +263,6 @@ func TestOversizedRequestIsRefused(t *testing.T) {
 
 	_, err = b.workflows.Poll(t.Context(), &crusterv1.PollRequest{Execution: strings.Repeat("x", 18<<20)})
 	require.Equal(t, codes.ResourceExhausted, status.Code(err), "the transport has a limit of its own")
-}
-
-func TestHealthFollowsTheEngine(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	health := healthv1.NewHealthClient(b.conn)
-	var down error
-	b.engine.ready = func(context.Context) error { return down }
-	check := func(service string) healthv1.HealthCheckResponse_ServingStatus {
-		resp, err := health.Check(t.Context(), &healthv1.HealthCheckRequest{Service: service})
-		require.NoError(t, err)
-		return resp.GetStatus()
-	}
-	probe := func(path string) (int, string) {
-		rec := httptest.NewRecorder()
-		b.server.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, path, nil))
-		return rec.Code, rec.Body.String()
-	}
-
-	require.Equal(t, healthv1.HealthCheckResponse_SERVING, check(""))
-	require.Equal(t, healthv1.HealthCheckResponse_SERVING, check("cruster.v1.WorkflowService"))
-	code, _ := probe("/readyz")
-	require.Equal(t, http.StatusOK, code)
-
-	down = abi.Errorf(abi.CodeStore, "the disk is full")
-	require.Equal(t, healthv1.HealthCheckResponse_NOT_SERVING, check(""))
-	code, body := probe("/readyz")
-	require.Equal(t, http.StatusServiceUnavailable, code)
-	require.Contains(t, body, "CR-5005: the disk is full")
-	code, _ = probe("/healthz")
-	require.Equal(t, http.StatusOK, code, "the process lives all the same")
-
-	_, err := health.Check(t.Context(), &healthv1.HealthCheckRequest{Service: "other"})
-	require.Equal(t, codes.NotFound, status.Code(err))
-}
-
-func TestHealthWatchTellsTheState(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-
-	stream, err := healthv1.NewHealthClient(b.conn).Watch(t.Context(), &healthv1.HealthCheckRequest{})
-	require.NoError(t, err)
-	resp, err := stream.Recv()
-	require.NoError(t, err)
-	require.Equal(t, healthv1.HealthCheckResponse_SERVING, resp.GetStatus())
-	b.server.Shutdown(t.Context())
-	for err == nil {
-		_, err = stream.Recv()
-	}
-	require.NotErrorIs(t, err, io.EOF)
-}
-
-func TestMetricsCountCalls(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	b.engine.resume = func(context.Context, string, string) error { return nil }
-	_, err := b.workflows.Resume(t.Context(), &crusterv1.ResumeRequest{Execution: "a/B/c"})
-	require.NoError(t, err)
-
-	rec := httptest.NewRecorder()
-	b.server.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	require.Contains(t, rec.Body.String(), `cruster_grpc_requests_total{code="OK",method="cruster.v1.WorkflowService/Resume"} 1`)
 }
 
 // A call cannot bring more metadata than a log or a trace needs.

@@ -48,13 +48,13 @@ func TestUploadsThatStall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				m := &moduleService{server: &Server{cfg: Config{MaxModuleSize: 1 << 20}}, slots: make(chan struct{}, 1), stall: stallTimeout}
+				m := &moduleService{uploads: newUploads(1 << 20)}
 				ctx, cancel := context.WithCancel(t.Context())
 				begin := time.Now()
 				err := m.PushStream(&drip{ctx: ctx, every: c.every})
 				require.Equal(t, abi.CodeDeadline, abi.CodeOf(err), "%v", err)
 				require.Equal(t, c.until, time.Since(begin))
-				require.Empty(t, m.slots, "its place is free again")
+				require.Empty(t, m.uploads.slots, "its place is free again")
 				cancel()
 				synctest.Wait()
 			})

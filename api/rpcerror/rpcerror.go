@@ -1,6 +1,3 @@
-// Package rpcerror carries *abi.Error through gRPC statuses: the services make
-// statuses of errors, the client makes errors of statuses. It imports abi and
-// the generated contract, so that clients need nothing of the engine.
 package rpcerror
 
 import (

@@ -17,5 +17,12 @@ func main() {
 	// Once the first signal has arrived the second one has its usual effect: it
 	// ends the process at once.
 	context.AfterFunc(ctx, stop)
-	os.Exit(cli.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, release))
+	os.Exit(cli.Run(ctx, cli.Process{
+		Args:      os.Args[1:],
+		LookupEnv: os.LookupEnv,
+		Release:   release,
+		Stderr:    os.Stderr,
+		Stdin:     os.Stdin,
+		Stdout:    os.Stdout,
+	}))
 }

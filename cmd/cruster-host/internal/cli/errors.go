@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 )
 
 type codeView struct {
@@ -51,15 +53,15 @@ func (a *app) errorsCommand() *cobra.Command {
 				rows = append(rows, []string{string(c.Code), categoryNames[c.Category], c.Title, c.Hint})
 			}
 			if len(views) == 0 {
-				return usagef("there is no code %q", args[0])
+				return usage.Errorf("there is no code %q", args[0])
 			}
 			if len(args) == 1 {
 				return a.emit(views[0], func() error {
-					return a.lines(line{"code", rows[0][0]}, line{"status", rows[0][1]}, line{"meaning", rows[0][2]}, line{"hint", rows[0][3]}, line{"retryable", yesNo(views[0].Retryable)})
+					return terminal.Lines(a.stdout, terminal.Line{Name: "code", Value: rows[0][0]}, terminal.Line{Name: "status", Value: rows[0][1]}, terminal.Line{Name: "meaning", Value: rows[0][2]}, terminal.Line{Name: "hint", Value: rows[0][3]}, terminal.Line{Name: "retryable", Value: terminal.YesNo(views[0].Retryable)})
 				})
 			}
 			return emitAll(a, views, map[string]any{"codes": views}, func() error {
-				return a.rows([]string{"CODE", "STATUS", "MEANING", "HINT"}, rows)
+				return terminal.Table(a.stdout, []string{"CODE", "STATUS", "MEANING", "HINT"}, rows)
 			})
 		},
 	}
@@ -85,7 +87,7 @@ func (a *app) printErrorsPage() error {
 		fmt.Fprintf(&b, "\n## CR-%sxxx: %s\n\n| code | status | meaning | what to do | again |\n| --- | --- | --- | --- | --- |\n", family.digit, family.title)
 		for _, c := range abi.Codes {
 			if strings.HasPrefix(string(c.Code), "CR-"+family.digit) {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", c.Code, categoryNames[c.Category], cell(c.Title), cell(c.Hint), yesNo(c.Retryable))
+				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", c.Code, categoryNames[c.Category], cell(c.Title), cell(c.Hint), terminal.YesNo(c.Retryable))
 			}
 		}
 	}

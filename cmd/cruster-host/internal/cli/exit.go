@@ -1,16 +1,16 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
 // Exit codes, for scripts to tell what happened. exitHelp and docs/cli.md say
@@ -38,33 +38,14 @@ const exitHelp = `Exit codes:
   7  the timeout passed before the answer was there
 130  stopped by Ctrl-C or SIGTERM`
 
-// A usageError is a mistake on the command line.
-type usageError struct {
-	err error
-	// plain is for mistakes that no help text explains, as a file that is missing.
-	plain bool
-}
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
-func usagef(format string, args ...any) error {
-	return &usageError{err: fmt.Errorf(format, args...)}
-}
-
-// inputf is usagef for what the command line names, not for what it says.
-func inputf(format string, args ...any) error {
-	return &usageError{err: fmt.Errorf(format, args...), plain: true}
-}
-
-// exitCode tells how the process ends after err.
+// exitCode is the code that the process exits with after err.
 func exitCode(err error) int {
-	var usage *usageError
+	var mistake *usage.Error
 	var failed *client.RunError
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &usage):
+	case errors.As(err, &mistake):
 		return exitUsage
 	case errors.As(err, &failed):
 		if failed.State == client.Paused {
@@ -99,10 +80,10 @@ func exitCode(err error) int {
 // report writes an error the way people and scripts read it: one line with the
 // code, one with what to do.
 func report(w io.Writer, err error) {
-	var usage *usageError
-	if errors.As(err, &usage) {
+	var mistake *usage.Error
+	if errors.As(err, &mistake) {
 		fmt.Fprintf(w, "error: %v\n", err)
-		if !usage.plain {
+		if mistake.HelpExplains() {
 			fmt.Fprintln(w, "hint: add --help to the command to see how it is used")
 		}
 		return
@@ -127,31 +108,14 @@ func report(w io.Writer, err error) {
 	}
 	hint := coded.Hint
 	if failed != nil {
-		hint = cmp.Or(causeHint(coded.Code, coded.Message), hint)
+		hint = view.FailureHint(coded.Code, coded.Message, hint)
 	}
 	if hint != "" {
 		fmt.Fprintf(w, "hint: %s\n", hint)
 	}
 	if failed != nil && failed.State == client.Paused {
-		fmt.Fprintf(w, "next: %s, once the cause is gone\n", resumeLine(failed.Execution))
+		fmt.Fprintf(w, "next: %s, once the cause is gone\n", view.ResumeCommand(failed.Execution))
 	}
-}
-
-// resumeLine is the command that continues a paused execution.
-func resumeLine(execution string) string {
-	return "cruster-host workflow resume " + quoteShell(oneLine(execution))
-}
-
-var codeInText = regexp.MustCompile(`\bCR-\d{4}\b`)
-
-// causeHint is the advice on the error that a workflow passed on: it helps more
-// than that on failed workflows in general. Empty if the message names no code,
-// and if the cause is history: an operator has decided to leave it.
-func causeHint(code abi.Code, message string) string {
-	if code == abi.CodeFailedByOperator {
-		return ""
-	}
-	return abi.Code(codeInText.FindString(message)).Info().Hint
 }
 
 func stateVerb(s client.State) string {

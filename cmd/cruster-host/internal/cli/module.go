@@ -1,17 +1,16 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
 // maxUploadFile keeps a mistaken path from being read into memory whole; the
@@ -23,6 +22,8 @@ func (a *app) moduleCommand() *cobra.Command {
 
 A module is a WebAssembly binary with workflows and activities; a deployment is
 the name under which a host runs it.`,
+		`  cruster-host module push orders.wasm --name orders
+  cruster-host module describe orders`,
 		a.modulePush(), a.moduleList(), a.moduleDescribe())
 }
 
@@ -32,15 +33,18 @@ func (a *app) modulePush() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "push FILE",
 		Short: "Upload a module and point a deployment at it",
-		Long: `Upload a module and point a deployment at it. Executions that run go on with the
-module they began with; new ones use this one. Nothing is stored if the module is
-not acceptable.`,
+		Long: `Upload a module and point a deployment at it. Running executions go on with the
+module that they began with; new ones use this one. If the module is not
+acceptable, nothing is stored.
+
+Configuration and HTTP grants are those of the last push: give all of them each
+time.`,
 		Example: `  cruster-host module push orders.wasm --name orders
   cruster-host module push pay.wasm --name pay --config API_KEY=secret --allow-http api.example.com`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if name == "" {
-				return usagef("--name is missing: under which name is %s to be deployed?", filepath.Base(args[0]))
+				return usage.Errorf("--name is missing: under which name is %s to be deployed?", filepath.Base(args[0]))
 			}
 			values, err := parseConfig(config)
 			if err != nil {
@@ -55,7 +59,7 @@ not acceptable.`,
 				if err != nil {
 					return err
 				}
-				return a.emit(viewDeployment(d), func() error { return a.printPush(d) })
+				return a.emit(view.DeploymentOf(d), func() error { return view.WritePush(a.stdout, d, a.addrFlag()) })
 			})
 		},
 	}
@@ -70,7 +74,7 @@ func parseConfig(pairs []string) (map[string]string, error) {
 	for _, pair := range pairs {
 		k, v, ok := strings.Cut(pair, "=")
 		if !ok || k == "" {
-			return nil, usagef("--config takes K=V, not %q", pair)
+			return nil, usage.Errorf("--config takes K=V, not %q", pair)
 		}
 		values[k] = v
 	}
@@ -80,46 +84,16 @@ func parseConfig(pairs []string) (map[string]string, error) {
 func readModule(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, inputf("cannot read the module: %w", err)
+		return nil, usage.Inputf("cannot read the module: %w", err)
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxUploadFile {
-		return nil, inputf("%s is not a file of a module", path)
+		return nil, usage.Inputf("%s is not the file of a module", path)
 	}
 	binary, err := os.ReadFile(path)
 	if err != nil {
-		return nil, inputf("cannot read the module: %w", err)
+		return nil, usage.Inputf("cannot read the module: %w", err)
 	}
 	return binary, nil
-}
-
-func (a *app) printPush(d *crusterv1.Deployment) error {
-	err := a.lines(line{"deployment", d.GetName()}, line{"version", strconv.FormatInt(d.GetVersion(), 10)},
-		line{"digest", shortDigest(d.GetDigest())}, line{"workflows", strings.Join(workflowNames(d), ", ")})
-	if err == nil && len(d.GetWorkflows()) > 0 {
-		fmt.Fprintf(a.stdout, "\nnext:  %s\n", a.executeLine(d, d.GetWorkflows()[0]))
-	}
-	return err
-}
-
-// executeLine is a command that runs a workflow, ready to be edited.
-func (a *app) executeLine(d *crusterv1.Deployment, w *crusterv1.WorkflowInfo) string {
-	return fmt.Sprintf("cruster-host workflow execute %s/%s%s --input %s", d.GetName(), w.GetName(), a.addrFlag(), quoteShell(sampleInput(w.GetInput())))
-}
-
-// addrFlag is what a suggested command needs to reach the same host.
-func (a *app) addrFlag() string {
-	if a.addr == defaultAddr || a.addr == os.Getenv("CRUSTER_ADDR") {
-		return ""
-	}
-	return " --addr " + a.addr
-}
-
-func workflowNames(d *crusterv1.Deployment) []string {
-	var names []string
-	for _, w := range d.GetWorkflows() {
-		names = append(names, w.GetName())
-	}
-	return names
 }
 
 func (a *app) moduleList() *cobra.Command {
@@ -135,15 +109,12 @@ func (a *app) moduleList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				views, rows := []deploymentView{}, [][]string{}
+				views := []view.Deployment{}
 				for _, d := range resp.GetDeployments() {
-					views = append(views, viewDeployment(d))
-					rows = append(rows, []string{d.GetName(), strconv.FormatInt(d.GetVersion(), 10), shortDigest(d.GetDigest()), when(d.GetUpdatedAt()), strings.Join(workflowNames(d), ", ")})
+					views = append(views, view.DeploymentOf(d))
 				}
 				whole := map[string]any{"deployments": views}
-				return emitAll(a, views, whole, func() error {
-					return a.rows([]string{"NAME", "VERSION", "DIGEST", "UPDATED", "WORKFLOWS"}, rows)
-				})
+				return emitAll(a, views, whole, func() error { return view.WriteDeployments(a.stdout, resp.GetDeployments()) })
 			})
 		},
 	}
@@ -163,59 +134,8 @@ func (a *app) moduleDescribe() *cobra.Command {
 					return err
 				}
 				d := resp.GetDeployment()
-				return a.emit(viewDeployment(d), func() error { return a.printDeployment(d) })
+				return a.emit(view.DeploymentOf(d), func() error { return view.WriteDeployment(a.stdout, d, a.addrFlag()) })
 			})
 		},
-	}
-}
-
-func (a *app) printDeployment(d *crusterv1.Deployment) error {
-	err := a.lines(
-		line{"name", d.GetName()},
-		line{"namespace", d.GetNamespace()},
-		line{"version", strconv.FormatInt(d.GetVersion(), 10)},
-		line{"digest", d.GetDigest()},
-		line{"updated", when(d.GetUpdatedAt())},
-		line{"sdk", oneLine(d.GetSdk())},
-		line{"config", strings.Join(d.GetConfigKeys(), ", ")},
-		line{"allow-http", strings.Join(d.GetAllowHttp(), ", ")},
-		line{"imports", importsText(d.GetImports())},
-	)
-	if err != nil {
-		return err
-	}
-	for _, w := range d.GetWorkflows() {
-		fmt.Fprintf(a.stdout, "\nworkflow %s/%s\n  key:     %s\n  request: %s\n  result:  %s\n  run:     %s\n", d.GetName(), w.GetName(), keyText(w.GetKey()),
-			renderSchema(w.GetInput(), "  "), renderSchema(w.GetOutput(), "  "), a.executeLine(d, w))
-	}
-	for _, act := range d.GetActivities() {
-		fmt.Fprintf(a.stdout, "\nactivity %s\n  retries: %d\n  request: %s\n  result:  %s\n", act.GetName(), act.GetRetries(),
-			renderSchema(act.GetInput(), "  "), renderSchema(act.GetOutput(), "  "))
-	}
-	return nil
-}
-
-// importsText names what a module can ask of Cruster; what its language's runtime
-// asks of WASI is the same for all.
-func importsText(imports []string) string {
-	var names []string
-	for _, name := range imports {
-		if name, ok := strings.CutPrefix(name, abi.ImportModule+"."); ok {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-func keyText(key string) string {
-	switch key {
-	case "request":
-		return "the SHA-256 of the request"
-	case "function_hashed":
-		return "what the workflow's key function returns, hashed"
-	case "function_raw":
-		return "what the workflow's key function returns"
-	default:
-		return oneLine(key)
 	}
 }

@@ -2,28 +2,51 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 )
 
 const defaultAddr = "127.0.0.1:7600"
 
-// app is what all verbs share: the streams and the flags of the root command.
+// A Process is what a program gets from the machine.
+type Process struct {
+	// Args are the arguments, without the name of the program.
+	Args []string
+	// LookupEnv finds a variable of the environment.
+	LookupEnv func(name string) (value string, ok bool)
+	// Release is the version of the binary; empty if it is no release.
+	Release string
+
+	Stderr io.Writer
+	Stdin  io.Reader
+	Stdout io.Writer
+}
+
+// Run runs the program and returns its exit code.
+func Run(ctx context.Context, p Process) int {
+	root := newApp(p).rootCommand()
+	root.SetArgs(p.Args)
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		report(p.Stderr, err)
+	}
+	return exitCode(err)
+}
+
+// app is what all commands share: the streams, the environment, and the flags of
+// the root command.
 type app struct {
-	stdin  io.Reader
-	stdout io.Writer
-	stderr io.Writer
+	stdin     io.Reader
+	stdout    io.Writer
+	stderr    io.Writer
+	lookupEnv func(name string) (string, bool)
+	release   string
 
 	addr      string
 	namespace string
@@ -31,20 +54,8 @@ type app struct {
 	retryFor  time.Duration
 }
 
-// Run is the program: it never exits and touches nothing but its arguments and
-// the environment.
-func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, version string) int {
-	if version != "" {
-		release = version
-	}
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
-	root := a.rootCommand()
-	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	if err != nil {
-		report(stderr, err)
-	}
-	return exitCode(err)
+func newApp(p Process) *app {
+	return &app{stdin: p.Stdin, stdout: p.Stdout, stderr: p.Stderr, lookupEnv: p.LookupEnv, release: p.Release}
 }
 
 func (a *app) rootCommand() *cobra.Command {
@@ -53,16 +64,13 @@ func (a *app) rootCommand() *cobra.Command {
 		Short: "Durable workflows in WebAssembly",
 		Long: `cruster-host runs workflows that survive crashes, and talks to hosts that do.
 
-Start a host with its store in a folder, push a module to it, run a workflow:
-
-  cruster-host dev
-  cruster-host module push orders.wasm --name orders
-  cruster-host workflow execute orders/ProcessOrder --input '{"order_id":"42"}'
-
-Flags can also be given in the environment where their help names a variable;
-the flag wins.
+Start a host with its store in a folder, push a module to it, run a workflow: the
+examples below do just that.
 
 ` + exitHelp,
+		Example: `  cruster-host dev
+  cruster-host module push orders.wasm --name orders
+  cruster-host workflow execute orders/ProcessOrder --input '{"order_id":"42"}'`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		PersistentPreRunE: a.prepare,
@@ -72,7 +80,8 @@ the flag wins.
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err: err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Errorf("%w", err) })
+	root.SetUsageTemplate(root.UsageTemplate() + precedence)
 
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.addr, "addr", defaultAddr, "address of the host's gRPC API")
@@ -87,13 +96,18 @@ the flag wins.
 	return root
 }
 
-// prepare runs before every verb.
+// precedence ends the help of every command.
+const precedence = `
+A flag wins over its [VARIABLE] in the environment, which wins over the default.
+`
+
+// prepare runs before every command.
 func (a *app) prepare(cmd *cobra.Command, _ []string) error {
-	// Taken in silence it would look as if the host listened there.
+	// Accepted silently, it would look as if the host listened there.
 	if (cmd.Name() == "dev" || cmd.Name() == "serve") && cmd.Flags().Changed("addr") {
-		return usagef("--addr is where other commands look for a host: %s listens on --grpc-addr", cmd.Name())
+		return usage.Errorf("--addr is where other commands look for a host: %s listens on --grpc-addr", cmd.Name())
 	}
-	if err := applyEnvironment(cmd.Flags()); err != nil {
+	if err := applyEnvironment(cmd.Flags(), a.lookupEnv); err != nil {
 		return err
 	}
 	switch a.output {
@@ -103,12 +117,12 @@ func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 		if cmd.Name() == "errors" && a.output == "markdown" {
 			return nil
 		}
-		return usagef("there is no output %q: choose table, json or jsonl", a.output)
+		return usage.Errorf("there is no output %q: choose table, json or jsonl", a.output)
 	}
 }
 
-// usageArgs makes usage errors of wrong numbers of arguments and of unknown
-// verbs, for all commands below cmd.
+// usageArgs makes usage errors of a wrong number of arguments and of unknown
+// commands, for cmd and all commands below it.
 func usageArgs(cmd *cobra.Command) {
 	check := cmd.Args
 	cmd.Args = func(c *cobra.Command, args []string) error {
@@ -119,7 +133,7 @@ func usageArgs(cmd *cobra.Command) {
 			return nil
 		}
 		if err := check(c, args); err != nil {
-			return usagef("%s\nusage: %s", wrongArgs(c, args, err), c.UseLine())
+			return usage.Errorf("%s\nusage: %s", wrongArgs(c, args, err), c.UseLine())
 		}
 		return nil
 	}
@@ -135,7 +149,7 @@ func wrongArgs(cmd *cobra.Command, args []string, err error) string {
 	case len(args) < len(names):
 		return names[len(args)] + " is missing"
 	case len(args) > len(names):
-		return fmt.Sprintf("there is no place for the argument %q", args[len(names)])
+		return fmt.Sprintf("the argument %q is one too many", args[len(names)])
 	default:
 		return err.Error()
 	}
@@ -147,78 +161,12 @@ func unknownVerb(cmd *cobra.Command, verb string) error {
 	if near := cmd.SuggestionsFor(verb); len(near) > 0 {
 		message += "; did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return &usageError{err: errors.New(message)}
-}
-
-const envAnnotation = "cruster-env"
-
-// fromEnvironment lets flags be given as CRUSTER_NAME, and says so in their help.
-func fromEnvironment(flags *pflag.FlagSet, names ...string) {
-	for _, name := range names {
-		f := flags.Lookup(name)
-		env := "CRUSTER_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-		f.Annotations = map[string][]string{envAnnotation: {env}}
-		f.Usage += " [" + env + "]"
-	}
-}
-
-// applyEnvironment sets the flags that were not given from the environment.
-func applyEnvironment(flags *pflag.FlagSet) error {
-	var failed error
-	flags.VisitAll(func(f *pflag.Flag) {
-		env := f.Annotations[envAnnotation]
-		if len(env) == 0 || f.Changed || failed != nil {
-			return
-		}
-		if value, ok := os.LookupEnv(env[0]); ok && value != "" {
-			if err := flags.Set(f.Name, value); err != nil {
-				failed = usagef("%s: %v", env[0], err)
-			}
-		}
-	})
-	return failed
-}
-
-// withClient runs a verb that talks to a host.
-func (a *app) withClient(do func(c *client.Client) error) error {
-	if err := checkAddr(a.addr); err != nil {
-		return err
-	}
-	c, err := client.Dial(a.addr, client.WithNamespace(a.namespace), client.WithRetryFor(a.retryFor))
-	if err != nil {
-		return err
-	}
-	defer c.Close() // nothing is pending any more
-	return a.whereUnreachable(do(c))
-}
-
-// checkAddr refuses what the resolver would complain about in terms of its own.
-func checkAddr(addr string) error {
-	if strings.HasPrefix(addr, "unix:") || strings.HasPrefix(addr, "dns:") || strings.HasPrefix(addr, "passthrough:") {
-		return nil // targets of gRPC
-	}
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil || port == "" || strings.ContainsAny(host, "/ ") {
-		return usagef("%q is no address of a host: write HOST:PORT, as in %s", addr, defaultAddr)
-	}
-	return nil
-}
-
-// whereUnreachable adds the address to the error of a host that does not answer:
-// it may come from the environment and be forgotten.
-func (a *app) whereUnreachable(err error) error {
-	var coded *abi.Error
-	if !errors.As(err, &coded) || coded.Code != abi.CodeUnreachable {
-		return err
-	}
-	at := *coded
-	at.Message = strings.Replace(at.Message, "no host answers", "no host answers at "+a.addr, 1)
-	return &at
+	return usage.Errorf("%s", message)
 }
 
 // group is a command that only holds others.
-func group(use, short, long string, verbs ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+func group(use, short, long, example string, verbs ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: example, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(verbs...)
 	return cmd
 }

@@ -8,13 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
-// release is that of the binary.
-var release = ""
-
 // version is the release, or else what the toolchain knows of the source.
-func version() string {
+func version(release string) string {
 	if release != "" {
 		return release
 	}
@@ -32,9 +30,9 @@ func (a *app) versionCommand() *cobra.Command {
 		Example: "  cruster-host version -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			view := map[string]any{"version": version(), "abi": abi.Version, "go": runtime.Version()}
+			view := map[string]any{"version": version(a.release), "abi": abi.Version, "go": runtime.Version()}
 			return a.emit(view, func() error {
-				return a.lines(line{"version", version()}, line{"abi", fmt.Sprint(abi.Version)}, line{"go", runtime.Version()})
+				return terminal.Lines(a.stdout, terminal.Line{Name: "version", Value: version(a.release)}, terminal.Line{Name: "abi", Value: fmt.Sprint(abi.Version)}, terminal.Line{Name: "go", Value: runtime.Version()})
 			})
 		},
 	}

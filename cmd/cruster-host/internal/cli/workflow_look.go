@@ -2,14 +2,14 @@ package cli
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
 // pageLimit is the largest page that a host hands out.
@@ -28,49 +28,10 @@ func (a *app) workflowDescribe() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.emit(viewDescription(resp), func() error { return a.printDescription(resp) })
+				return a.emit(view.DescriptionOf(resp), func() error { return view.WriteDescription(a.stdout, resp) })
 			})
 		},
 	}
-}
-
-func (a *app) printDescription(d *crusterv1.DescribeResponse) error {
-	view := viewDescription(d)
-	all := append(executionLines(d.GetExecution()), line{"input", pretty(view.Input, "")},
-		line{"journal", strconv.FormatUint(view.Entries, 10) + " entries"}, line{"in memory", yesNo(view.Resident)})
-	if err := a.lines(all...); err != nil {
-		return err
-	}
-	var rows [][]string
-	for i, p := range view.Pending {
-		// Every execution listens for interrupts: it is nothing that it waits for.
-		if p.Kind != abi.OpInterrupted {
-			rows = append(rows, pendingRow(p, d.GetPending()[i]))
-		}
-	}
-	if len(rows) > 0 {
-		fmt.Fprintln(a.stdout, "\nwaits for")
-		if err := a.rows([]string{"OP", "KIND", "NAME", "KEY", "SINCE", "DUE", "ATTEMPT", "LAST ERROR"}, rows); err != nil {
-			return err
-		}
-	}
-	if len(view.Deferreds) > 0 {
-		fmt.Fprintln(a.stdout, "\nsettled deferreds")
-		var rows [][]string
-		for i, s := range view.Deferreds {
-			rows = append(rows, []string{s.Name, when(d.GetDeferreds()[i].GetAt()), outcomeText(s.Value, s.Error)})
-		}
-		return a.rows([]string{"NAME", "AT", "OUTCOME"}, rows)
-	}
-	return nil
-}
-
-func pendingRow(p pendingView, wire *crusterv1.PendingOp) []string {
-	attempt := ""
-	if p.Attempt > 0 {
-		attempt = strconv.FormatUint(uint64(p.Attempt), 10)
-	}
-	return []string{strconv.FormatUint(uint64(p.Number), 10), p.Kind, short(p.Name, 40), short(p.Key, 24), when(wire.GetSince()), when(wire.GetDueAt()), attempt, short(errorText(p.LastError), 60)}
 }
 
 func (a *app) workflowHistory() *cobra.Command {
@@ -84,7 +45,7 @@ func (a *app) workflowHistory() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 1 {
-				return usagef("--limit is %d, not 1 or more", limit)
+				return usage.Errorf("--limit is %d, not 1 or more", limit)
 			}
 			return a.withClient(func(c *client.Client) error {
 				entries, next, err := a.history(cmd, c, args[0], after, limit)
@@ -118,19 +79,13 @@ func (a *app) history(cmd *cobra.Command, c *client.Client, execution string, af
 }
 
 func (a *app) printHistory(entries []*crusterv1.HistoryEntry, next uint64) error {
-	views, rows := []entryView{}, [][]string{}
+	views := []view.Entry{}
 	for _, e := range entries {
-		v := viewEntry(e)
-		views = append(views, v)
-		attempts := ""
-		if v.Attempts > 0 {
-			attempts = strconv.FormatUint(uint64(v.Attempts), 10)
-		}
-		rows = append(rows, []string{strconv.FormatUint(v.Seq, 10), strconv.FormatUint(v.Turn, 10), when(e.GetAt()), v.Kind, strconv.FormatUint(uint64(v.Op), 10), v.OpKind, short(v.Name, 40), short(v.Key, 24), attempts, outcomeText(v.Value, v.Error)})
+		views = append(views, view.EntryOf(e))
 	}
 	whole := map[string]any{"entries": views, "next": next}
 	return emitAll(a, views, whole, func() error {
-		err := a.rows([]string{"SEQ", "TURN", "AT", "ENTRY", "OP", "KIND", "NAME", "KEY", "ATTEMPTS", "OUTCOME"}, rows)
+		err := view.WriteHistory(a.stdout, entries)
 		if next != 0 {
 			fmt.Fprintf(a.stderr, "more: add --after %d\n", next)
 		}
@@ -154,7 +109,7 @@ func (a *app) workflowList() *cobra.Command {
 				return err
 			}
 			if limit < 1 {
-				return usagef("--limit is %d, not 1 or more", limit)
+				return usage.Errorf("--limit is %d, not 1 or more", limit)
 			}
 			return a.withClient(func(c *client.Client) error {
 				executions, next, err := a.list(cmd, c, &crusterv1.ListRequest{Namespace: a.namespace, Workflow: workflow, State: wanted, PageToken: after}, limit)
@@ -178,7 +133,7 @@ func parseState(s string) (crusterv1.State, error) {
 	}
 	v, ok := crusterv1.State_value["STATE_"+strings.ToUpper(s)]
 	if !ok || v == int32(crusterv1.State_STATE_UNSPECIFIED) {
-		return 0, usagef("there is no state %q: choose running, paused, completed, failed or interrupted", s)
+		return 0, usage.Errorf("there is no state %q: choose running, paused, completed, failed or interrupted", s)
 	}
 	return crusterv1.State(v), nil
 }
@@ -200,15 +155,13 @@ func (a *app) list(cmd *cobra.Command, c *client.Client, req *crusterv1.ListRequ
 }
 
 func (a *app) printList(executions []*crusterv1.Execution, next string) error {
-	views, rows := []executionView{}, [][]string{}
+	views := []view.Execution{}
 	for _, e := range executions {
-		v := viewExecution(e)
-		views = append(views, v)
-		rows = append(rows, []string{v.Name, string(v.State), when(e.GetCreatedAt()), when(e.GetFinishedAt()), short(errorText(v.Error), 60)})
+		views = append(views, view.ExecutionOf(e))
 	}
 	whole := map[string]any{"executions": views, "next": next}
 	return emitAll(a, views, whole, func() error {
-		err := a.rows([]string{"EXECUTION", "STATE", "CREATED", "FINISHED", "ERROR"}, rows)
+		err := view.WriteExecutions(a.stdout, executions)
 		if next != "" {
 			fmt.Fprintf(a.stderr, "more: add --after %s\n", next)
 		}
