@@ -87,7 +87,7 @@ func Dial(addr string, opts ...Option) (*Client, error) {
 	}, o.dial...)
 	conn, err := grpc.NewClient(addr, dial...)
 	if err != nil {
-		return nil, abi.Errorf(abi.CodeBadConfig, "%q is no address of a host: %v", addr, err)
+		return nil, abi.Errorf(abi.CodeBadConfig, "%q is not an address of a host: %v", addr, err)
 	}
 	return &Client{conn: conn, namespace: o.namespace}, nil
 }
