@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeHost answers what a test tells it to.
+// fakeHost answers with the functions of a test.
 type fakeHost struct {
 	crusterv1.UnimplementedModuleServiceServer
 	crusterv1.UnimplementedDeferredServiceServer

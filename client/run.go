@@ -24,7 +24,7 @@ func Attach[Res any](c *Client, execution string) Run[Res] {
 // Execution is the name of the execution, which finds it again from anywhere.
 func (r Run[Res]) Execution() string { return r.name }
 
-// Existed tells whether the execution had been started before.
+// Existed reports whether the execution had been started before.
 func (r Run[Res]) Existed() bool { return r.existed }
 
 // Wait waits for the result. A workflow that fails, is interrupted or is paused
@@ -47,7 +47,7 @@ type Status[Res any] struct {
 	State  State
 }
 
-// Poll tells how far the execution is, at once.
+// Poll returns at once how far the execution is.
 func (r Run[Res]) Poll(ctx context.Context) (Status[Res], error) {
 	resp, err := r.client.Workflows().Poll(ctx, &crusterv1.PollRequest{Namespace: r.client.namespace, Execution: r.name, Encoding: crusterv1.Encoding_ENCODING_MSGPACK})
 	if err != nil {
@@ -66,7 +66,7 @@ func (r Run[Res]) Poll(ctx context.Context) (Status[Res], error) {
 }
 
 // Interrupt asks the execution to stop. It returns when the request is durable;
-// Wait tells when the workflow has cleaned up.
+// Wait returns when the workflow has cleaned up.
 func (r Run[Res]) Interrupt(ctx context.Context, reason string) error {
 	_, err := r.client.Workflows().Interrupt(ctx, &crusterv1.InterruptRequest{Namespace: r.client.namespace, Execution: r.name, Reason: reason})
 	return err

@@ -14,7 +14,7 @@ const (
 	Interrupted State = "interrupted"
 )
 
-// Final tells whether nothing will ever change again.
+// Final reports whether the state is the last one of an execution.
 func (s State) Final() bool { return s == Completed || s == Failed || s == Interrupted }
 
 // StateOf names a state of the contract.

@@ -16,7 +16,7 @@ import (
 // readyTimeout bounds one call of Config.Ready.
 const readyTimeout = 2 * time.Second
 
-// Config is everything a [Server] can be told. Only Ready is required.
+// Config configures a [Server]. Only Ready is required.
 type Config struct {
 	// Gatherer yields the metrics for /metrics. Defaults to the default
 	// gatherer of Prometheus.

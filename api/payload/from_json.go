@@ -122,7 +122,7 @@ func (c *converter) object(s *abi.Schema, depth int) error {
 			return err
 		}
 		if err := c.value(childOf(s, key), depth+1); err != nil {
-			return under(err, key)
+			return prefixPath(err, key)
 		}
 	}
 	c.close(count, len(keys))
@@ -139,7 +139,7 @@ func (c *converter) array(s *abi.Schema, depth int) error {
 	n := 0
 	for ; c.json.More(); n++ {
 		if err := c.value(elem, depth+1); err != nil {
-			return under(err, "["+strconv.Itoa(n)+"]")
+			return prefixPath(err, "["+strconv.Itoa(n)+"]")
 		}
 	}
 	c.close(count, n)
@@ -262,8 +262,8 @@ func (m *misfit) Error() string {
 	return clip(m.path) + ": " + m.message
 }
 
-// under puts one more step before the path of a misfit.
-func under(err error, step string) error {
+// prefixPath puts one more step before the path of a misfit.
+func prefixPath(err error, step string) error {
 	var m *misfit
 	if errors.As(err, &m) {
 		if m.path != "" && m.path[0] != '[' {

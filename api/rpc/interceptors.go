@@ -19,8 +19,8 @@ import (
 	"github.com/cruster/cruster/api/rpcerror"
 )
 
-// RequestIDHeader names a call in the host's log. A caller may choose the id;
-// the answer's header tells it in any case.
+// RequestIDHeader carries the id of a call, which the host's log shows. A caller
+// may choose the id; the header of the answer has it in any case.
 const RequestIDHeader = "x-request-id"
 
 const maxRequestID = 128

@@ -58,7 +58,7 @@ func TestPushInOneMessageAndInPieces(t *testing.T) {
 
 	d := resp.GetDeployment()
 	require.Equal(t, "shop", d.GetName())
-	require.Equal(t, []string{"TOKEN"}, d.GetConfigKeys(), "values may be secrets and are not told")
+	require.Equal(t, []string{"TOKEN"}, d.GetConfigKeys(), "values may be secrets")
 	require.Equal(t, "price", d.GetWorkflows()[0].GetInput().GetFields()[0].GetName())
 	require.Equal(t, "any", d.GetWorkflows()[0].GetOutput().GetType())
 	require.EqualValues(t, 1, d.GetActivities()[0].GetTimeout().GetSeconds())

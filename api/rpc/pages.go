@@ -21,7 +21,7 @@ const (
 )
 
 func (w *workflowService) History(ctx context.Context, req *crusterv1.HistoryRequest) (*crusterv1.HistoryResponse, error) {
-	ns, as, err := lookup(req)
+	ns, as, err := checkLookup(req)
 	if err != nil {
 		return nil, err
 	}

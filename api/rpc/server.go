@@ -40,7 +40,7 @@ const (
 	maxCalls   = 10_000
 )
 
-// Config is everything a [Server] can be told. Only Engine is required.
+// Config configures a [Server]. Only Engine is required.
 type Config struct {
 	// Engine does the work.
 	Engine Engine

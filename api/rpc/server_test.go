@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeEngine answers what a test tells it to; a method that was told nothing
+// fakeEngine answers with the functions of a test; a method without a function
 // panics, which the server must survive.
 type fakeEngine struct {
 	ready       func(ctx context.Context) error

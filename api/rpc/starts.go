@@ -19,9 +19,9 @@ func (w *workflowService) start(ctx context.Context, opts *crusterv1.StartOption
 	if err != nil {
 		return nil, false, err
 	}
-	input, err := w.input(ctx, ns, opts)
+	input, err := w.decodeInput(ctx, ns, opts)
 	if err != nil {
-		return nil, false, aboutInput(opts, err)
+		return nil, false, explainMisfit(opts, err)
 	}
 	req := host.StartRequest{Namespace: ns, Workflow: opts.GetWorkflow(), Input: input, KeyMode: abi.KeyDerived}
 	switch k := opts.GetIdempotency().(type) {
@@ -31,12 +31,13 @@ func (w *workflowService) start(ctx context.Context, opts *crusterv1.StartOption
 		req.Key, req.KeyMode = k.RawKey, abi.KeyRaw
 	}
 	exec, existed, err := w.engine.StartWorkflow(ctx, req)
-	return exec, existed, aboutInput(opts, err)
+	return exec, existed, explainMisfit(opts, err)
 }
 
-// aboutInput says whose input does not fit, and how to look up its type: the
-// schema knows only the place within the value.
-func aboutInput(opts *crusterv1.StartOptions, err error) error {
+// explainMisfit adds to the error of an input that does not fit which workflow it
+// was for, and how to look up its type: the schema knows only the place within the
+// value.
+func explainMisfit(opts *crusterv1.StartOptions, err error) error {
 	var misfit *abi.Error
 	if !errors.As(err, &misfit) || misfit.Code != abi.CodeBadInput {
 		return err
@@ -50,12 +51,12 @@ func aboutInput(opts *crusterv1.StartOptions, err error) error {
 	return about
 }
 
-// input takes the request as msgpack. Only JSON needs to know its type here; the
-// engine holds every request against it.
-func (w *workflowService) input(ctx context.Context, namespace string, opts *crusterv1.StartOptions) ([]byte, error) {
+// decodeInput returns the request as msgpack; nil if there is none. Only JSON needs
+// its type here: the engine checks every request against it.
+func (w *workflowService) decodeInput(ctx context.Context, namespace string, opts *crusterv1.StartOptions) ([]byte, error) {
 	switch opts.GetInput().GetData().(type) {
 	case nil:
-		return nil, nil // the engine knows what that means
+		return nil, nil // the engine knows what an absent request means
 	case *crusterv1.Payload_Msgpack:
 		return convert.DecodePayload(opts.GetInput(), nil)
 	}

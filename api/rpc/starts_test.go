@@ -33,8 +33,8 @@ func TestExecuteTurnsJSONIntoWhatTheTypeWants(t *testing.T) {
 	require.JSONEq(t, `{"paid":5.0}`, resp.GetExecution().GetResult().GetJson())
 }
 
-// recordStarts has every start answered by a finished execution, and returns where
-// the last request is to be found.
+// recordStarts answers every start with a finished execution, and returns where it
+// keeps the last request.
 func recordStarts(b *testBundle) *host.StartRequest {
 	got := new(host.StartRequest)
 	b.engine.start = func(_ context.Context, req host.StartRequest) (*journal.Execution, bool, error) {

@@ -12,7 +12,8 @@ import (
 )
 
 // statusOf makes a status of what a handler returned. The caller's context comes
-// first: a caller that gave up, or whose deadline passed, is told just that.
+// first: if the caller gave up or its deadline passed, the status says so, whatever
+// the handler returned.
 func statusOf(ctx context.Context, err error, shuttingDown bool) error {
 	if err == nil {
 		return nil
@@ -27,14 +28,14 @@ func statusOf(ctx context.Context, err error, shuttingDown bool) error {
 		return rpcerror.Status(abi.Errorf(abi.CodeDeadline, "the deadline passed before the answer was there"), 0).Err()
 	}
 	coded := abi.AsError(err)
-	if shuttingDown && isWaitCut(err, coded) {
+	if shuttingDown && isWaitCutShort(err, coded) {
 		coded = abi.Errorf(abi.CodeShuttingDown, "the host is shutting down; the execution goes on once it is back")
 	}
 	return rpcerror.Status(coded, host.RetryDelay(err)).Err()
 }
 
-// isWaitCut tells a wait that the shutdown of the server ended from other
+// isWaitCutShort tells a wait that the shutdown of the server ended from other
 // failures at that time.
-func isWaitCut(err error, coded *abi.Error) bool {
+func isWaitCutShort(err error, coded *abi.Error) bool {
 	return errors.Is(err, context.Canceled) || coded.Code == abi.CodeDeadline
 }

@@ -36,8 +36,8 @@ func (d *drip) Recv() (*crusterv1.PushStreamRequest, error) {
 	return &crusterv1.PushStreamRequest{Part: &crusterv1.PushStreamRequest_Chunk{Chunk: []byte("x")}}, nil
 }
 
-// TestUploadsThatStall: a caller who stops sending gives up its place soon, one
-// who sends slowly but steadily at the end of the time for all of it.
+// TestUploadsThatStall: a caller that stops sending loses its place soon, and one
+// that sends slowly but steadily loses it when the time for the whole upload ends.
 func TestUploadsThatStall(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ every, until time.Duration }{

@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// maxReason bounds why an execution is to be interrupted or failed, in bytes.
+// maxReason bounds the reason of an interrupt or a failure, in bytes.
 const maxReason = 4 << 10
 
 // executionEngine is what the workflow service uses of an engine.
@@ -75,7 +75,7 @@ func (w *workflowService) Execute(ctx context.Context, req *crusterv1.ExecuteReq
 }
 
 func (w *workflowService) Poll(ctx context.Context, req *crusterv1.PollRequest) (*crusterv1.PollResponse, error) {
-	ns, as, err := lookup(req)
+	ns, as, err := checkLookup(req)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (w *workflowService) Poll(ctx context.Context, req *crusterv1.PollRequest) 
 }
 
 func (w *workflowService) Wait(ctx context.Context, req *crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
-	ns, as, err := lookup(req)
+	ns, as, err := checkLookup(req)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ type lookupRequest interface {
 	GetEncoding() crusterv1.Encoding
 }
 
-func lookup(req lookupRequest) (namespace string, as crusterv1.Encoding, err error) {
+func checkLookup(req lookupRequest) (namespace string, as crusterv1.Encoding, err error) {
 	if namespace, err = convert.Target(req.GetNamespace(), req.GetExecution()); err != nil {
 		return "", 0, err
 	}
@@ -129,7 +129,7 @@ func lookup(req lookupRequest) (namespace string, as crusterv1.Encoding, err err
 }
 
 func (w *workflowService) Describe(ctx context.Context, req *crusterv1.DescribeRequest) (*crusterv1.DescribeResponse, error) {
-	ns, as, err := lookup(req)
+	ns, as, err := checkLookup(req)
 	if err != nil {
 		return nil, err
 	}

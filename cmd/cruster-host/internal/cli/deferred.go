@@ -6,6 +6,7 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
 func (a *app) deferredCommand() *cobra.Command {
@@ -34,7 +35,7 @@ func (a *app) deferredResolve() *cobra.Command {
 				if _, err := c.Deferreds().Resolve(cmd.Context(), req); err != nil {
 					return err
 				}
-				return a.done(doneView{Deferred: args[1], Done: "resolved", Execution: args[0]}, "resolved")
+				return a.done(view.Done{Deferred: args[1], Done: "resolved", Execution: args[0]}, "resolved")
 			})
 		},
 	}
@@ -52,13 +53,13 @@ func (a *app) deferredReject() *cobra.Command {
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if message == "" {
-				return usage.Errorf("--error is missing: what is the workflow to be told?")
+				return usage.Errorf("--error is missing: what does the workflow get?")
 			}
 			return a.withClient(func(c *client.Client) error {
 				if err := c.Reject(cmd.Context(), args[0], args[1], message, kind); err != nil {
 					return err
 				}
-				return a.done(doneView{Deferred: args[1], Done: "rejected", Execution: args[0]}, "rejected")
+				return a.done(view.Done{Deferred: args[1], Done: "rejected", Execution: args[0]}, "rejected")
 			})
 		},
 	}

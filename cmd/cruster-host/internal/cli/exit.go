@@ -97,7 +97,7 @@ func report(w io.Writer, err error) {
 	message := coded.Error()
 	var failed *client.RunError
 	if errors.As(err, &failed) {
-		message = fmt.Sprintf("%s: %s %s: %s", coded.Code, failed.Execution, stateVerb(failed.State), coded.Message)
+		message = fmt.Sprintf("%s: %s %s: %s", coded.Code, failed.Execution, stateText(failed.State), coded.Message)
 		if coded.Code == "" {
 			message = strings.TrimPrefix(message, ": ")
 		}
@@ -118,7 +118,7 @@ func report(w io.Writer, err error) {
 	}
 }
 
-func stateVerb(s client.State) string {
+func stateText(s client.State) string {
 	if s == client.Failed {
 		return string(s)
 	}

@@ -44,7 +44,7 @@ time.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if name == "" {
-				return usage.Errorf("--name is missing: under which name is %s to be deployed?", filepath.Base(args[0]))
+				return usage.Errorf("--name is missing: under which name do you deploy %s?", filepath.Base(args[0]))
 			}
 			values, err := parseConfig(config)
 			if err != nil {

@@ -43,6 +43,6 @@ in a clone of the source instead.`,
 		},
 	}
 	cmd.Flags().StringVar(&language, "lang", "", "language of the module: "+strings.Join(scaffold.Languages, " or "))
-	cmd.Flags().StringVar(&sdk, "sdk", "", "a clone of Cruster's source, whose SDK the project is to use")
+	cmd.Flags().StringVar(&sdk, "sdk", "", "path of a clone of Cruster's source to take the SDK from")
 	return cmd
 }

@@ -2,12 +2,11 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
 
-	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
-// emit prints one thing: as JSON, or the way table does.
+// emit prints one thing: as JSON, or as the text that table writes.
 func (a *app) emit(v any, table func() error) error {
 	switch a.output {
 	case "json":
@@ -44,21 +43,7 @@ func (a *app) writeJSON(v any, indent string) error {
 	return enc.Encode(v)
 }
 
-// doneView is what was done to an execution, or to one of its deferreds.
-type doneView struct {
-	Deferred  string `json:"deferred,omitempty"`
-	Done      string `json:"done"`
-	Execution string `json:"execution"`
-}
-
 // done prints that something was done; text says it to people.
-func (a *app) done(v doneView, text string) error {
-	return a.emit(v, func() error {
-		target := v.Execution
-		if v.Deferred != "" {
-			target += " " + v.Deferred
-		}
-		_, err := fmt.Fprintf(a.stdout, "%s: %s\n", text, terminal.OneLine(target))
-		return err
-	})
+func (a *app) done(v view.Done, text string) error {
+	return a.emit(v, func() error { return view.WriteDone(a.stdout, v, text) })
 }

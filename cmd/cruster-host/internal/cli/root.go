@@ -127,7 +127,7 @@ func usageArgs(cmd *cobra.Command) {
 	check := cmd.Args
 	cmd.Args = func(c *cobra.Command, args []string) error {
 		if c.HasSubCommands() && len(args) > 0 {
-			return unknownVerb(c, args[0])
+			return unknownCommand(c, args[0])
 		}
 		if check == nil {
 			return nil
@@ -155,18 +155,18 @@ func wrongArgs(cmd *cobra.Command, args []string, err error) string {
 	}
 }
 
-func unknownVerb(cmd *cobra.Command, verb string) error {
-	message := fmt.Sprintf("there is no command %q", cmd.CommandPath()+" "+verb)
+func unknownCommand(cmd *cobra.Command, name string) error {
+	message := fmt.Sprintf("there is no command %q", cmd.CommandPath()+" "+name)
 	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(verb); len(near) > 0 {
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
 		message += "; did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return usage.Errorf("%s", message)
 }
 
 // group is a command that only holds others.
-func group(use, short, long, example string, verbs ...*cobra.Command) *cobra.Command {
+func group(use, short, long, example string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: example, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(verbs...)
+	cmd.AddCommand(commands...)
 	return cmd
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSettings shows what a host is told for given flags and variables. The
+// TestSettings shows the configuration of a host for flags and variables. The
 // command is
 //
 //	config [env=(NAME=VALUE, …)]

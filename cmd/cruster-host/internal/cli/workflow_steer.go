@@ -17,7 +17,7 @@ func (a *app) workflowInterrupt() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "interrupt EXECUTION",
 		Short:   "Ask an execution to stop",
-		Long:    "Ask an execution to stop. It may clean up first; 'workflow wait' tells when it has.",
+		Long:    "Ask an execution to stop. It may clean up first; 'workflow wait' returns when it has.",
 		Example: "  cruster-host workflow interrupt orders/ProcessOrder/order-42 --reason 'customer changed their mind'",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -26,7 +26,7 @@ func (a *app) workflowInterrupt() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := a.done(doneView{Done: "interrupted", Execution: args[0]}, "asked to stop"); err != nil {
+				if err := a.done(view.Done{Done: "interrupted", Execution: args[0]}, "asked to stop"); err != nil {
 					return err
 				}
 				return a.warnPaused(cmd.Context(), c, args[0])
@@ -54,7 +54,7 @@ func (a *app) workflowResume() *cobra.Command {
 	return &cobra.Command{
 		Use:     "resume EXECUTION",
 		Short:   "Continue a paused execution",
-		Long:    "Continue a paused execution. 'workflow describe' tells why it was paused; unless\nthe cause is gone it will be paused again.",
+		Long:    "Continue a paused execution. 'workflow describe' says why it is paused; unless\nthe cause is gone it will be paused again.",
 		Example: "  cruster-host workflow resume orders/ProcessOrder/order-42",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,7 +63,7 @@ func (a *app) workflowResume() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.done(doneView{Done: "resumed", Execution: args[0]}, "resumed")
+				return a.done(view.Done{Done: "resumed", Execution: args[0]}, "resumed")
 			})
 		},
 	}
@@ -81,14 +81,14 @@ result get the reason. To stop a running execution, interrupt it.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if reason == "" {
-				return usage.Errorf("--reason is missing: what are the callers told that wait for the result?")
+				return usage.Errorf("--reason is missing: what do callers get that wait for the result?")
 			}
 			return a.withClient(func(c *client.Client) error {
 				_, err := c.Workflows().Fail(cmd.Context(), &crusterv1.FailRequest{Namespace: a.namespace, Execution: args[0], Reason: reason})
 				if err != nil {
 					return err
 				}
-				return a.done(doneView{Done: "failed", Execution: args[0]}, "failed for good")
+				return a.done(view.Done{Done: "failed", Execution: args[0]}, "failed for good")
 			})
 		},
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/cruster/cruster/host/wasm"
 )
 
-// Config is everything a host can be told. Zero means the default of the package
-// that uses the value, so that each default is written down once.
+// Config configures a host. Zero means the default of the package that uses the
+// value, so that each default is written down once.
 type Config struct {
 	// ActivityTimeout is how long an attempt of an activity may take that names no
 	// timeout of its own.

@@ -24,5 +24,5 @@ func Inputf(format string, args ...any) error {
 func (e *Error) Error() string { return e.err.Error() }
 func (e *Error) Unwrap() error { return e.err }
 
-// HelpExplains reports whether the help of the command tells how to do better.
+// HelpExplains reports whether the help of the command says how to do better.
 func (e *Error) HelpExplains() bool { return !e.input }
