@@ -1,11 +1,16 @@
-// Package api is the face of a host: the gRPC services of cruster.v1 and the
-// HTTP endpoints for probes and metrics, as a thin layer over an engine.
+// Package api has no code of its own: it is the map of the faces of a host.
 //
-// The services decode, check bounds, call the engine and encode; they decide
-// nothing. What an engine must offer is [Engine]; package host has the one there
-// is. Below here, api/cruster/v1 is the contract, api/payload turns JSON into
-// msgpack and back, api/rpcerror carries errors through statuses. The package
-// imports host, journal and abi.
+//	api/cruster/v1   the contract: .proto files and the code made from them
+//	api/rpc          the gRPC services of the contract, over an engine
+//	api/ops          HTTP endpoints for operators: probes and metrics
+//	api/convert      messages of the contract from and to values of the engine
+//	api/payload      JSON to msgpack and back
+//	api/rpcerror     errors through gRPC statuses
 //
-// Start reading at server.go, then workflows.go.
+// The faces (rpc, ops) do not import each other. What they share is in the rooms
+// below them, and each declares what it needs of an engine. Imports point down:
+// cmd → {rpc, ops} → convert → {payload, rpcerror} → cruster/v1, and from rpc and
+// convert to host.
+//
+// Start reading at api/cruster/v1/workflow.proto, then api/rpc/server.go.
 package api

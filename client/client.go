@@ -42,8 +42,8 @@ type options struct {
 // An Option changes what [Dial] does.
 type Option func(*options)
 
-// WithNamespace makes all calls of the client those of a tenant. Defaults to the
-// host's default namespace.
+// WithNamespace sets the tenant of all calls of the client. Defaults to the host's
+// default namespace.
 func WithNamespace(namespace string) Option {
 	return func(o *options) { o.namespace = namespace }
 }
@@ -87,7 +87,7 @@ func Dial(addr string, opts ...Option) (*Client, error) {
 	}, o.dial...)
 	conn, err := grpc.NewClient(addr, dial...)
 	if err != nil {
-		return nil, abi.Errorf(abi.CodeBadConfig, "%q is no address of a host: %v", addr, err)
+		return nil, abi.Errorf(abi.CodeBadConfig, "%q is not an address of a host: %v", addr, err)
 	}
 	return &Client{conn: conn, namespace: o.namespace}, nil
 }
@@ -144,7 +144,7 @@ func (c *Client) Push(ctx context.Context, req PushRequest) (*crusterv1.Deployme
 		rest = rest[n:]
 	}
 	// EOF from Send says that the host has answered before the end; the answer
-	// tells why.
+	// says why.
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, rpcerror.From(err)
 	}

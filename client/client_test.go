@@ -5,15 +5,11 @@ import (
 	"errors"
 	"io"
 	"net"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/cruster/cruster/abi"
@@ -24,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeHost answers what a test tells it to.
+// fakeHost answers with the functions of a test.
 type fakeHost struct {
 	crusterv1.UnimplementedModuleServiceServer
 	crusterv1.UnimplementedDeferredServiceServer
@@ -150,174 +146,6 @@ func failed(state crusterv1.State, e *abi.Error) *crusterv1.Execution {
 	return &crusterv1.Execution{Name: "shop/Buy/k", State: state, Error: rpcerror.ToProto(e)}
 }
 
-func TestExecuteIsTyped(t *testing.T) {
-	t.Parallel()
-	b := setup(t, client.WithNamespace("acme"))
-	var got *crusterv1.ExecuteRequest
-	b.host.execute = func(req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
-		got = req
-		return &crusterv1.ExecuteResponse{Execution: completed(receipt{7})}, nil
-	}
-
-	buy := client.Workflow[order, receipt](b.client, "shop/Buy")
-	r, err := buy.Execute(t.Context(), order{ID: "42", Price: 5})
-	require.NoError(t, err)
-	require.Equal(t, receipt{7}, r)
-	require.Equal(t, "acme", got.GetStart().GetNamespace())
-	require.Equal(t, abi.MustMarshal(map[string]any{"id": "42", "price": 5.0}), got.GetStart().GetInput().GetMsgpack())
-	require.Nil(t, got.GetStart().GetIdempotency())
-
-	_, err = buy.WithKey("me@example.com").Execute(t.Context(), order{})
-	require.NoError(t, err)
-	require.Equal(t, "me@example.com", got.GetStart().GetKey())
-	_, err = buy.WithKeyRaw("k-1").Execute(t.Context(), order{})
-	require.NoError(t, err)
-	require.Equal(t, "k-1", got.GetStart().GetRawKey())
-}
-
-func TestWorkflowFailuresAreRunErrors(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
-		e := abi.Errorf(abi.CodeWorkflowFailed, "no money")
-		e.Type = "broke"
-		return &crusterv1.ExecuteResponse{Execution: failed(crusterv1.State_STATE_FAILED, e)}, nil
-	}
-
-	_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(t.Context(), order{})
-	var run *client.RunError
-	require.ErrorAs(t, err, &run)
-	require.Equal(t, client.Failed, run.State)
-	require.Equal(t, "shop/Buy/k", run.Execution)
-	require.Equal(t, "broke", run.Cause.Type)
-	require.Equal(t, abi.CodeWorkflowFailed, abi.CodeOf(err), "the *abi.Error is in the chain")
-	require.EqualError(t, err, "shop/Buy/k failed: CR-2006: no money")
-}
-
-func TestResultOfAnotherTypeIsTold(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
-		return &crusterv1.ExecuteResponse{Execution: completed("text")}, nil
-	}
-
-	_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(t.Context(), order{})
-	require.Equal(t, abi.CodeBadInput, abi.CodeOf(err))
-}
-
-func TestStartWaitPollInterrupt(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	running := &crusterv1.Execution{Name: "shop/Buy/k", State: crusterv1.State_STATE_RUNNING}
-	b.workflows.start = func(*crusterv1.StartRequest) (*crusterv1.StartResponse, error) {
-		return &crusterv1.StartResponse{Execution: running, Existed: true}, nil
-	}
-	state := running
-	b.workflows.poll = func(req *crusterv1.PollRequest) (*crusterv1.PollResponse, error) {
-		require.Equal(t, "shop/Buy/k", req.GetExecution())
-		return &crusterv1.PollResponse{Execution: state}, nil
-	}
-	b.workflows.wait = func(*crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
-		return &crusterv1.WaitResponse{Execution: state}, nil
-	}
-	b.workflows.interrupt = func(req *crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error) {
-		require.Equal(t, "enough", req.GetReason())
-		state = failed(crusterv1.State_STATE_INTERRUPTED, abi.Errorf(abi.CodeInterrupted, "enough"))
-		return &crusterv1.InterruptResponse{}, nil
-	}
-
-	run, err := client.Workflow[order, receipt](b.client, "shop/Buy").Start(t.Context(), order{})
-	require.NoError(t, err)
-	require.Equal(t, "shop/Buy/k", run.Execution())
-	require.True(t, run.Existed())
-	st, err := run.Poll(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, client.Running, st.State)
-	require.False(t, st.State.Final())
-
-	state = completed(receipt{9})
-	r, err := run.Wait(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, receipt{9}, r)
-	st, err = client.Attach[receipt](b.client, run.Execution()).Poll(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, receipt{9}, st.Result)
-
-	require.NoError(t, run.Interrupt(t.Context(), "enough"))
-	st, err = run.Poll(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, client.Interrupted, st.Err.State)
-}
-
-// TestFailIsNotRepeated: the second call would hear that the execution is not
-// paused, though it was the first that failed it.
-func TestFailIsNotRepeated(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	var asked []string
-	b.workflows.fail = func(req *crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
-		asked = append(asked, req.GetExecution()+": "+req.GetReason())
-		if len(asked) == 1 {
-			return &crusterv1.FailResponse{}, nil
-		}
-		return nil, status.Error(codes.Unavailable, "gone")
-	}
-
-	run := client.Attach[int](b.client, "a/B/c")
-	require.NoError(t, run.Fail(t.Context(), "given up"))
-	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(run.Fail(t.Context(), "again")))
-	require.Equal(t, []string{"a/B/c: given up", "a/B/c: again"}, asked)
-}
-
-func TestUnansweredStartsAreRepeated(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	var calls atomic.Int32
-	b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
-		switch calls.Add(1) {
-		case 1:
-			return nil, status.Error(codes.Unavailable, "gone")
-		case 2:
-			return nil, rpcerror.Status(abi.Errorf(abi.CodeOverloaded, "full"), time.Millisecond).Err()
-		default:
-			return &crusterv1.ExecuteResponse{Execution: completed(receipt{1})}, nil
-		}
-	}
-
-	_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(t.Context(), order{})
-	require.NoError(t, err)
-	require.EqualValues(t, 3, calls.Load())
-}
-
-func TestRetriesAreBounded(t *testing.T) {
-	t.Parallel()
-	b := setup(t, client.WithRetryFor(0))
-	var calls atomic.Int32
-	b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
-		calls.Add(1)
-		return nil, status.Error(codes.Unavailable, "gone")
-	}
-
-	_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(t.Context(), order{})
-	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
-	require.EqualValues(t, 1, calls.Load())
-}
-
-func TestSettlementsAreNotRepeated(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	var calls atomic.Int32
-	b.host.resolve = func(req *crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
-		require.Equal(t, abi.MustMarshal(true), req.GetValue().GetMsgpack())
-		calls.Add(1)
-		return nil, status.Error(codes.Unavailable, "gone")
-	}
-
-	err := b.client.Resolve(t.Context(), "shop/Buy/k", "approved", true)
-	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
-	require.EqualValues(t, 1, calls.Load(), "the first may have arrived")
-}
-
 func TestErrorsComeBackWhole(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -353,7 +181,7 @@ func TestPushSendsPieces(t *testing.T) {
 	require.Equal(t, abi.CodeNotWasm, abi.CodeOf(err))
 }
 
-func TestNobodyAnswers(t *testing.T) {
+func TestUnreachableHost(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -366,20 +194,4 @@ func TestNobodyAnswers(t *testing.T) {
 	_, err = client.Attach[receipt](c, "shop/Buy/k").Poll(t.Context())
 	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
 	require.ErrorContains(t, err, "connection refused")
-}
-
-func TestDeadlineKeepsItsCode(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	release := make(chan struct{})
-	b.workflows.wait = func(*crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
-		<-release
-		return nil, status.Error(codes.Canceled, "")
-	}
-	t.Cleanup(func() { close(release) })
-
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	_, err := client.Attach[receipt](b.client, "shop/Buy/k").Wait(ctx)
-	require.Equal(t, abi.CodeDeadline, abi.CodeOf(err))
 }

@@ -20,9 +20,9 @@ const (
 
 // repeatable lists the calls that may be made again when it is not known whether
 // the first one arrived: they only look, or the second finds what the first did.
-// Settling a deferred is not among them: a repetition would be told that the
-// deferred is settled, though it was this caller who did it. So it is with
-// resuming and failing a paused execution, which then no longer is.
+// Settling a deferred is not among them: the host would answer a repetition that
+// the deferred is settled, though it was this caller that settled it. The same holds
+// for resuming and failing a paused execution, which then is no longer paused.
 var repeatable = map[string]bool{
 	crusterv1.ModuleService_List_FullMethodName:        true,
 	crusterv1.ModuleService_Describe_FullMethodName:    true,
@@ -57,13 +57,13 @@ func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *g
 	}
 }
 
-// delay tells whether and when to make a call again. A host that names a delay
+// delay returns whether and when to make a call again. A host that names a delay
 // did nothing else with the call, so that any call may be repeated after it.
 func (r retrier) delay(method string, err error, backoff time.Duration) (time.Duration, bool) {
 	switch status.Code(err) {
 	case codes.ResourceExhausted:
 		after, ok := rpcerror.RetryDelay(err)
-		// All the callers of a full host were told the same delay.
+		// All callers of a full host get the same delay: spread them.
 		return after + rand.N(backoff), ok
 	case codes.Unavailable:
 		return backoff/2 + rand.N(backoff), repeatable[method]

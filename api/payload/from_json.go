@@ -28,9 +28,9 @@ const MaxJSON = 4 * abi.MaxBody
 // nil schema takes every value. Errors are [abi.CodeBadInput] or
 // [abi.CodePayloadTooLarge].
 //
-// The conversion only bends what JSON cannot say (floats without a point,
-// bytes, times); whether the result fits is for the schema to tell, so that JSON
-// and msgpack are refused with the same words.
+// The conversion only adapts what JSON cannot express (floats without a point,
+// bytes, times). The schema then checks the result, so that JSON and msgpack are
+// refused with the same words.
 func FromJSON(text []byte, s *abi.Schema) ([]byte, error) {
 	if len(text) > MaxJSON {
 		return nil, abi.Errorf(abi.CodePayloadTooLarge, "a JSON text of %d bytes is over the limit of %d", len(text), MaxJSON)
@@ -88,12 +88,12 @@ func (c *converter) value(s *abi.Schema, depth int) error {
 		return c.number(t.String(), s)
 	case string:
 		return c.text(t, s)
-	default: // nil, bool: a bytes.Buffer takes them without fail
+	default: // nil or bool
 		return c.enc.Encode(t)
 	}
 }
 
-// token reads the next token and tells syntax errors in the words of a user.
+// token reads the next token, and words syntax errors for users.
 func (c *converter) token() (json.Token, error) {
 	t, err := c.json.Token()
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -122,7 +122,7 @@ func (c *converter) object(s *abi.Schema, depth int) error {
 			return err
 		}
 		if err := c.value(childOf(s, key), depth+1); err != nil {
-			return under(err, key)
+			return prefixPath(err, key)
 		}
 	}
 	c.close(count, len(keys))
@@ -139,7 +139,7 @@ func (c *converter) array(s *abi.Schema, depth int) error {
 	n := 0
 	for ; c.json.More(); n++ {
 		if err := c.value(elem, depth+1); err != nil {
-			return under(err, "["+strconv.Itoa(n)+"]")
+			return prefixPath(err, "["+strconv.Itoa(n)+"]")
 		}
 	}
 	c.close(count, n)
@@ -207,8 +207,8 @@ func (c *converter) number(literal string, s *abi.Schema) error {
 	if err != nil {
 		return misfitf("%s is out of the range of a 64-bit float", clip(literal))
 	}
-	// 1e3 and 5.0 are integers to whoever expects one, as long as it is certain
-	// which: above 2^53 neighbours share a float.
+	// 1e3 and 5.0 are integers where the type is an integer, as long as it is
+	// certain which: above 2^53 neighbours share a float.
 	if s != nil && (s.Type == abi.TypeInt || s.Type == abi.TypeUint) && f == math.Trunc(f) && math.Abs(f) <= 1<<53 {
 		return c.enc.EncodeInt(int64(f))
 	}
@@ -234,7 +234,7 @@ func (c *converter) float(literal string, whole bool, bits int) error {
 	if err != nil {
 		return misfitf("%s is out of the range of a %d-bit float", clip(literal), bits)
 	}
-	// Whoever writes an integer means that integer: it is refused if the float
+	// A user who writes an integer means that integer: it is refused if the float
 	// would be another. A decimal fraction is understood to be rounded.
 	if whole && strconv.FormatFloat(f, 'f', 0, 64) != literal && !isZero(literal) {
 		return misfitf("%s cannot be held exactly by a %d-bit float", clip(literal), bits)
@@ -248,7 +248,7 @@ func (c *converter) float(literal string, whole bool, bits int) error {
 func isZero(literal string) bool { return literal == "0" || literal == "-0" }
 
 // A misfit is a value that cannot be converted. Its path grows from the leaf
-// upwards, so that values that can be cost nothing for it.
+// upwards, so that values that fit pay nothing for it.
 type misfit struct{ path, message string }
 
 func misfitf(format string, args ...any) error {
@@ -262,8 +262,8 @@ func (m *misfit) Error() string {
 	return clip(m.path) + ": " + m.message
 }
 
-// under puts one more step before the path of a misfit.
-func under(err error, step string) error {
+// prefixPath puts one more step before the path of a misfit.
+func prefixPath(err error, step string) error {
 	var m *misfit
 	if errors.As(err, &m) {
 		if m.path != "" && m.path[0] != '[' {
@@ -282,7 +282,7 @@ func asBadInput(err error) error {
 	return abi.AsError(err)
 }
 
-// clip keeps what a stranger wrote from filling a message.
+// clip keeps a caller's text from filling a message.
 func clip(s string) string {
 	const limit = 200
 	if len(s) <= limit {

@@ -42,7 +42,7 @@ type writer struct {
 func (w *writer) value() error {
 	code, err := w.dec.PeekCode()
 	if err != nil {
-		return unreadable(err)
+		return malformed(err)
 	}
 	switch {
 	case msgpcode.IsFixedArray(code), code == msgpcode.Array16, code == msgpcode.Array32:
@@ -54,14 +54,14 @@ func (w *writer) value() error {
 	case msgpcode.IsBin(code):
 		b, err := w.dec.DecodeBytes()
 		if err != nil {
-			return unreadable(err)
+			return malformed(err)
 		}
 		w.text(base64.StdEncoding.EncodeToString(b))
 		return nil
 	}
 	v, err := w.dec.DecodeInterfaceLoose()
 	if err != nil {
-		return unreadable(err)
+		return malformed(err)
 	}
 	return w.scalar(v, code)
 }
@@ -121,7 +121,7 @@ func (w *writer) text(s string) {
 func (w *writer) array() error {
 	n, err := w.dec.DecodeArrayLen()
 	if err != nil {
-		return unreadable(err)
+		return malformed(err)
 	}
 	w.out = append(w.out, '[')
 	for i := range n {
@@ -139,7 +139,7 @@ func (w *writer) array() error {
 func (w *writer) object() error {
 	n, err := w.dec.DecodeMapLen()
 	if err != nil {
-		return unreadable(err)
+		return malformed(err)
 	}
 	w.out = append(w.out, '{')
 	keys := make(map[string]bool, n)
@@ -168,7 +168,7 @@ func (w *writer) object() error {
 func (w *writer) key() (string, error) {
 	k, err := w.dec.DecodeInterfaceLoose()
 	if err != nil {
-		return "", unreadable(err)
+		return "", malformed(err)
 	}
 	switch k := k.(type) {
 	case string:
@@ -188,11 +188,11 @@ func (w *writer) key() (string, error) {
 func (w *writer) extension() error {
 	id, n, err := w.dec.DecodeExtHeader()
 	if err != nil {
-		return unreadable(err)
+		return malformed(err)
 	}
 	raw := make([]byte, n)
 	if err := w.dec.ReadFull(raw); err != nil {
-		return unreadable(err)
+		return malformed(err)
 	}
 	if id == -1 {
 		if at, ok := timestamp(raw); ok {
@@ -214,16 +214,16 @@ func timestamp(raw []byte) (time.Time, bool) {
 	var at time.Time
 	switch len(raw) {
 	case 4:
-		at = time.Unix(int64(be(raw)), 0)
+		at = time.Unix(int64(bigEndian(raw)), 0)
 	case 8:
-		u := be(raw)
+		u := bigEndian(raw)
 		at = time.Unix(int64(u&(1<<34-1)), int64(u>>34))
 	case 12:
-		sec := int64(be(raw[4:]))
+		sec := int64(bigEndian(raw[4:]))
 		if sec < -1<<40 || sec > 1<<40 {
 			return at, false
 		}
-		at = time.Unix(sec, int64(be(raw[:4])))
+		at = time.Unix(sec, int64(bigEndian(raw[:4])))
 	default:
 		return at, false
 	}
@@ -231,7 +231,7 @@ func timestamp(raw []byte) (time.Time, bool) {
 	return at, at.Year() >= 0 && at.Year() <= 9999
 }
 
-func be(b []byte) uint64 {
+func bigEndian(b []byte) uint64 {
 	var u uint64
 	for _, x := range b {
 		u = u<<8 | uint64(x)
@@ -239,6 +239,6 @@ func be(b []byte) uint64 {
 	return u
 }
 
-func unreadable(err error) error {
+func malformed(err error) error {
 	return abi.Errorf(abi.CodeBadInput, "the payload is malformed: %v", err)
 }

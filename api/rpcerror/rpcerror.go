@@ -1,6 +1,3 @@
-// Package rpcerror carries *abi.Error through gRPC statuses: the services make
-// statuses of errors, the client makes errors of statuses. It imports abi and
-// the generated contract, so that clients need nothing of the engine.
 package rpcerror
 
 import (
@@ -18,11 +15,11 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 )
 
-// Domain is that of every google.rpc.ErrorInfo.
+// Domain is the domain of every google.rpc.ErrorInfo.
 const Domain = "cruster.dev"
 
-// A status travels in the trailer, which peers and proxies bound; a failure
-// whose text comes from a module must not break the answer that reports it.
+// A status travels in the trailer, whose size peers and proxies bound. The text of
+// a failure may come from a module: it must not break the answer that reports it.
 const (
 	maxText    = 4 << 10
 	maxDetails = 2 << 10
@@ -41,8 +38,8 @@ var codesByCategory = map[abi.Category]codes.Code{
 	abi.Aborted:            codes.Aborted,
 }
 
-// Status makes a status of an error. A retryAfter above zero tells the caller
-// when another attempt is worth it.
+// Status makes a status of an error. A retryAfter above zero is when the caller
+// should try again.
 func Status(e *abi.Error, retryAfter time.Duration) *status.Status {
 	wire := Clipped(e)
 	st := status.New(codesByCategory[e.Code.Info().Category], wire.Message)
@@ -60,7 +57,7 @@ func Status(e *abi.Error, retryAfter time.Duration) *status.Status {
 }
 
 // From makes an *abi.Error of what a gRPC call returned; nil stays nil. A call
-// that its caller gave up is told as such, with context.Canceled.
+// that its caller gave up becomes context.Canceled.
 func From(err error) error {
 	if err == nil {
 		return nil
@@ -113,8 +110,8 @@ func fromContext(err error) error {
 	}
 }
 
-// RetryDelay tells when the host wants to be asked again; false if it did not
-// say so.
+// RetryDelay returns when the host asks the caller to try again; false if it does
+// not.
 func RetryDelay(err error) (time.Duration, bool) {
 	st, ok := status.FromError(err)
 	if !ok {

@@ -7,11 +7,12 @@
 // Package cruster.v1 is the API of a Cruster host: push modules, run their
 // workflows, look at executions, settle their deferreds.
 //
-// Two rules hold everywhere. The status of a call tells how the call went, the
-// state of an execution tells how the workflow went: a workflow that failed is
-// an answer, not a failed call. And every failed call carries three details: a
-// google.rpc.ErrorInfo (reason = the code, metadata = the hint), a
-// cruster.v1.Error, and, if it is worth waiting, a google.rpc.RetryInfo.
+// Two rules hold everywhere. First, the status of a call says how the call went,
+// and the state of an execution says how the workflow went: a workflow that
+// failed is an answer, not a failed call. Second, a failed call carries details:
+// a google.rpc.ErrorInfo (reason = the code, metadata = the hint), a
+// cruster.v1.Error, and, if the caller should try again later, a
+// google.rpc.RetryInfo.
 
 package crusterv1
 
@@ -35,7 +36,7 @@ const (
 type Encoding int32
 
 const (
-	// The form of the request's own payload; JSON if it carries none.
+	// The form of the payload in the request; JSON if the request has none.
 	Encoding_ENCODING_UNSPECIFIED Encoding = 0
 	// One msgpack value, as the module encoded it.
 	Encoding_ENCODING_MSGPACK Encoding = 1
@@ -92,7 +93,7 @@ const (
 	State_STATE_UNSPECIFIED State = 0
 	// The workflow is at work or waits for something.
 	State_STATE_RUNNING State = 1
-	// The workflow cannot go on until somebody resumes it; the error says why.
+	// The workflow cannot go on until an operator resumes it; the error says why.
 	State_STATE_PAUSED State = 2
 	// The workflow returned a result. Final.
 	State_STATE_COMPLETED State = 3
@@ -227,8 +228,8 @@ type Payload_Msgpack struct {
 }
 
 type Payload_Json struct {
-	// One JSON text. The host turns it into msgpack as the workflow's request
-	// type demands: bytes are base64 strings, times are RFC 3339 strings.
+	// One JSON text. The host converts it to msgpack by the type of the
+	// workflow's request: bytes are base64 strings, times are RFC 3339 strings.
 	Json string `protobuf:"bytes,2,opt,name=json,proto3,oneof"`
 }
 
@@ -331,7 +332,7 @@ func (x *Error) GetDetails() []byte {
 // Execution is one run of one workflow.
 type Execution struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How people call it: "deployment/Workflow/key".
+	// The name for people and for other calls: "deployment/Workflow/key".
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The tenant it belongs to.
 	Namespace string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`

@@ -29,7 +29,7 @@ const (
 //
 // DeferredService settles the named promises that executions wait for. A
 // promise can be settled before the workflow awaits it, and only once: the
-// first settlement stands, a later one is answered with ALREADY_EXISTS.
+// first settlement stands, and the host refuses a later one with ALREADY_EXISTS.
 type DeferredServiceClient interface {
 	// Resolve settles a promise with a value.
 	Resolve(ctx context.Context, in *ResolveRequest, opts ...grpc.CallOption) (*ResolveResponse, error)
@@ -71,7 +71,7 @@ func (c *deferredServiceClient) Reject(ctx context.Context, in *RejectRequest, o
 //
 // DeferredService settles the named promises that executions wait for. A
 // promise can be settled before the workflow awaits it, and only once: the
-// first settlement stands, a later one is answered with ALREADY_EXISTS.
+// first settlement stands, and the host refuses a later one with ALREADY_EXISTS.
 type DeferredServiceServer interface {
 	// Resolve settles a promise with a value.
 	Resolve(context.Context, *ResolveRequest) (*ResolveResponse, error)

@@ -237,7 +237,7 @@ func (*PushStreamRequest_Metadata) isPushStreamRequest_Part() {}
 
 func (*PushStreamRequest_Chunk) isPushStreamRequest_Part() {}
 
-// PushResponse is what became of the upload.
+// PushResponse is the deployment that the upload made.
 type PushResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The deployment as it stands now.
@@ -329,7 +329,7 @@ func (x *ListModulesRequest) GetNamespace() string {
 	return ""
 }
 
-// ListModulesResponse holds them.
+// ListModulesResponse holds the deployments.
 type ListModulesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The deployments, by name.
@@ -430,7 +430,7 @@ func (x *DescribeModuleRequest) GetName() string {
 	return ""
 }
 
-// DescribeModuleResponse holds it.
+// DescribeModuleResponse holds the deployment.
 type DescribeModuleResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The deployment.
@@ -489,8 +489,8 @@ type Deployment struct {
 	Version int64 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
 	// When it was pushed last.
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
-	// The names of the configuration values. The values are not told: they may
-	// be secrets.
+	// The names of the configuration values. The values are left out: they may be
+	// secrets.
 	ConfigKeys []string `protobuf:"bytes,6,rep,name=config_keys,json=configKeys,proto3" json:"config_keys,omitempty"`
 	// Hosts that activities may call over HTTP.
 	AllowHttp []string `protobuf:"bytes,7,rep,name=allow_http,json=allowHttp,proto3" json:"allow_http,omitempty"`
@@ -855,7 +855,7 @@ type Field struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Whether it may not be absent.
+	// Whether it must be present.
 	Required bool `protobuf:"varint,2,opt,name=required,proto3" json:"required,omitempty"`
 	// Its type.
 	Schema        *Schema `protobuf:"bytes,3,opt,name=schema,proto3" json:"schema,omitempty"`

@@ -29,17 +29,17 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ModuleService uploads modules and tells what is deployed.
+// ModuleService uploads modules and lists what is deployed.
 type ModuleServiceClient interface {
-	// Push uploads a module in one message and points a deployment at it. Nothing
-	// is stored if the module is not acceptable.
+	// Push uploads a module in one message and points a deployment at it. If the
+	// module is not acceptable, nothing is stored.
 	Push(ctx context.Context, in *PushRequest, opts ...grpc.CallOption) (*PushResponse, error)
 	// PushStream is Push in pieces, for clients whose messages are bounded: first
 	// one message with the metadata, then chunks of the binary in order.
 	PushStream(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[PushStreamRequest, PushResponse], error)
-	// List tells the deployments of a namespace, by name.
+	// List returns the deployments of a namespace, by name.
 	List(ctx context.Context, in *ListModulesRequest, opts ...grpc.CallOption) (*ListModulesResponse, error)
-	// Describe tells what one deployment contains.
+	// Describe returns what one deployment contains.
 	Describe(ctx context.Context, in *DescribeModuleRequest, opts ...grpc.CallOption) (*DescribeModuleResponse, error)
 }
 
@@ -98,17 +98,17 @@ func (c *moduleServiceClient) Describe(ctx context.Context, in *DescribeModuleRe
 // All implementations must embed UnimplementedModuleServiceServer
 // for forward compatibility.
 //
-// ModuleService uploads modules and tells what is deployed.
+// ModuleService uploads modules and lists what is deployed.
 type ModuleServiceServer interface {
-	// Push uploads a module in one message and points a deployment at it. Nothing
-	// is stored if the module is not acceptable.
+	// Push uploads a module in one message and points a deployment at it. If the
+	// module is not acceptable, nothing is stored.
 	Push(context.Context, *PushRequest) (*PushResponse, error)
 	// PushStream is Push in pieces, for clients whose messages are bounded: first
 	// one message with the metadata, then chunks of the binary in order.
 	PushStream(grpc.ClientStreamingServer[PushStreamRequest, PushResponse]) error
-	// List tells the deployments of a namespace, by name.
+	// List returns the deployments of a namespace, by name.
 	List(context.Context, *ListModulesRequest) (*ListModulesResponse, error)
-	// Describe tells what one deployment contains.
+	// Describe returns what one deployment contains.
 	Describe(context.Context, *DescribeModuleRequest) (*DescribeModuleResponse, error)
 	mustEmbedUnimplementedModuleServiceServer()
 }

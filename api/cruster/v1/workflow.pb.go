@@ -29,7 +29,9 @@ type StartOptions struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The workflow: "deployment/Workflow".
 	Workflow string `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
-	// The request. Absent means null.
+	// The request. Absent means an empty struct if the type of the workflow's
+	// request is a struct that requires no field and may not be null; otherwise
+	// absent means null.
 	Input *Payload `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
 	// The idempotency key. Absent means that the workflow derives it from the
 	// request.
@@ -124,12 +126,12 @@ type isStartOptions_Idempotency interface {
 }
 
 type StartOptions_Key struct {
-	// A key of the caller's, hashed by the host: it may hold personal data.
+	// The caller's own key. The host hashes it, so it may hold personal data.
 	Key string `protobuf:"bytes,4,opt,name=key,proto3,oneof"`
 }
 
 type StartOptions_RawKey struct {
-	// A key of the caller's that is used as it is and shows in names.
+	// The caller's own key. The host uses it as it is, and shows it in names.
 	RawKey string `protobuf:"bytes,5,opt,name=raw_key,json=rawKey,proto3,oneof"`
 }
 
@@ -192,7 +194,7 @@ func (x *StartRequest) GetEncoding() Encoding {
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-// StartResponse tells what was started.
+// StartResponse is what was started.
 type StartResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution, with its result if it is over already.
@@ -302,7 +304,7 @@ func (x *ExecuteRequest) GetEncoding() Encoding {
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-// ExecuteResponse tells how it went.
+// ExecuteResponse is how the workflow went.
 type ExecuteResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution: look at its state, then at its result or error.
@@ -421,7 +423,7 @@ func (x *PollRequest) GetEncoding() Encoding {
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-// PollResponse tells it.
+// PollResponse is how far the execution is.
 type PollResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution as it is.
@@ -531,7 +533,7 @@ func (x *WaitRequest) GetEncoding() Encoding {
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-// WaitResponse tells it.
+// WaitResponse is how the execution ended, or why it is paused.
 type WaitResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution, final or paused.
@@ -641,7 +643,7 @@ func (x *DescribeRequest) GetEncoding() Encoding {
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
-// DescribeResponse tells it.
+// DescribeResponse is what the execution is doing.
 type DescribeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution as it is.
@@ -1535,7 +1537,7 @@ type FailRequest struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The execution: "deployment/Workflow/key".
 	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
-	// Why, for those who wait for the result and for people. It is required.
+	// Why, for callers that wait for the result and for people. It is required.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -45,12 +45,12 @@ type WorkflowServiceClient interface {
 	// Execute starts an execution and answers when it is final or paused. The
 	// caller's deadline ends the waiting, never the execution.
 	Execute(ctx context.Context, in *ExecuteRequest, opts ...grpc.CallOption) (*ExecuteResponse, error)
-	// Poll tells how far an execution is, at once.
+	// Poll answers at once how far an execution is.
 	Poll(ctx context.Context, in *PollRequest, opts ...grpc.CallOption) (*PollResponse, error)
 	// Wait answers when an execution is final or paused. The caller's deadline
 	// ends the waiting, never the execution.
 	Wait(ctx context.Context, in *WaitRequest, opts ...grpc.CallOption) (*WaitResponse, error)
-	// Describe tells what an execution is doing and what it waits for.
+	// Describe answers what an execution is doing and what it waits for.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
 	// History pages through the journal of an execution.
 	History(ctx context.Context, in *HistoryRequest, opts ...grpc.CallOption) (*HistoryResponse, error)
@@ -60,8 +60,8 @@ type WorkflowServiceClient interface {
 	Interrupt(ctx context.Context, in *InterruptRequest, opts ...grpc.CallOption) (*InterruptResponse, error)
 	// Resume continues a paused execution.
 	Resume(ctx context.Context, in *ResumeRequest, opts ...grpc.CallOption) (*ResumeResponse, error)
-	// Fail ends a paused execution for good. Its code does not run again, so that
-	// nothing is cleaned up; whoever waits for its result hears of the failure.
+	// Fail ends a paused execution for good. Its code does not run again, so
+	// nothing is cleaned up. Callers that wait for its result get the failure.
 	Fail(ctx context.Context, in *FailRequest, opts ...grpc.CallOption) (*FailResponse, error)
 }
 
@@ -187,12 +187,12 @@ type WorkflowServiceServer interface {
 	// Execute starts an execution and answers when it is final or paused. The
 	// caller's deadline ends the waiting, never the execution.
 	Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error)
-	// Poll tells how far an execution is, at once.
+	// Poll answers at once how far an execution is.
 	Poll(context.Context, *PollRequest) (*PollResponse, error)
 	// Wait answers when an execution is final or paused. The caller's deadline
 	// ends the waiting, never the execution.
 	Wait(context.Context, *WaitRequest) (*WaitResponse, error)
-	// Describe tells what an execution is doing and what it waits for.
+	// Describe answers what an execution is doing and what it waits for.
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
 	// History pages through the journal of an execution.
 	History(context.Context, *HistoryRequest) (*HistoryResponse, error)
@@ -202,8 +202,8 @@ type WorkflowServiceServer interface {
 	Interrupt(context.Context, *InterruptRequest) (*InterruptResponse, error)
 	// Resume continues a paused execution.
 	Resume(context.Context, *ResumeRequest) (*ResumeResponse, error)
-	// Fail ends a paused execution for good. Its code does not run again, so that
-	// nothing is cleaned up; whoever waits for its result hears of the failure.
+	// Fail ends a paused execution for good. Its code does not run again, so
+	// nothing is cleaned up. Callers that wait for its result get the failure.
 	Fail(context.Context, *FailRequest) (*FailResponse, error)
 	mustEmbedUnimplementedWorkflowServiceServer()
 }

@@ -1,0 +1,150 @@
+package convert
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/journal"
+)
+
+var states = map[journal.State]crusterv1.State{
+	journal.Running:     crusterv1.State_STATE_RUNNING,
+	journal.Paused:      crusterv1.State_STATE_PAUSED,
+	journal.Completed:   crusterv1.State_STATE_COMPLETED,
+	journal.Failed:      crusterv1.State_STATE_FAILED,
+	journal.Interrupted: crusterv1.State_STATE_INTERRUPTED,
+}
+
+// StateFilter is the state that a caller filters by; an unspecified one is empty
+// and lets every state pass.
+func StateFilter(s crusterv1.State) (journal.State, error) {
+	if s == crusterv1.State_STATE_UNSPECIFIED {
+		return "", nil
+	}
+	for state, p := range states {
+		if p == s {
+			return state, nil
+		}
+	}
+	return "", abi.Errorf(abi.CodeBadRequest, "there is no state %d", s)
+}
+
+// Execution makes a message of an execution, with its result in the given form.
+func Execution(e *journal.Execution, as crusterv1.Encoding) (*crusterv1.Execution, error) {
+	result, err := EncodePayload(e.Value, as)
+	if err != nil {
+		return nil, err
+	}
+	p := &crusterv1.Execution{
+		Name:       rpcerror.Text(e.Name()),
+		Namespace:  e.Namespace,
+		Workflow:   e.Workflow,
+		Key:        rpcerror.Text(e.Key),
+		Id:         e.ID.String(),
+		Digest:     e.Digest,
+		State:      states[e.State],
+		Result:     result,
+		Error:      rpcerror.ToProto(e.Error),
+		CreatedAt:  unixTimestamp(e.CreatedAt),
+		FinishedAt: unixTimestamp(e.FinishedAt),
+	}
+	if e.Interrupt != nil {
+		p.Interruption = &crusterv1.Interruption{At: unixTimestamp(e.Interrupt.At), Reason: rpcerror.Text(e.Interrupt.Reason)}
+	}
+	if !e.Parent.IsZero() {
+		p.ParentId = e.Parent.String()
+	}
+	return p, nil
+}
+
+// ListedExecution is Execution for a page of many: its error is cut to a size
+// that leaves room for the others.
+func ListedExecution(e *journal.Execution) (*crusterv1.Execution, error) {
+	p, err := Execution(e, crusterv1.Encoding_ENCODING_MSGPACK)
+	if err != nil {
+		return nil, err
+	}
+	p.Error = rpcerror.Clipped(e.Error)
+	return p, nil
+}
+
+// Description makes a message of what an execution is doing.
+func Description(d *host.Description, as crusterv1.Encoding) (*crusterv1.DescribeResponse, error) {
+	resp := &crusterv1.DescribeResponse{Entries: uint64(d.Entries), Resident: d.Resident}
+	var err error
+	if resp.Execution, err = Execution(&d.Execution, as); err != nil {
+		return nil, err
+	}
+	if resp.Input, err = EncodePayload(d.Input, as); err != nil {
+		return nil, err
+	}
+	for i := range d.Pending {
+		resp.Pending = append(resp.Pending, pendingOp(&d.Pending[i]))
+	}
+	for _, s := range d.Deferreds {
+		value, err := EncodePayload(s.Value, as)
+		if err != nil {
+			return nil, err
+		}
+		resp.Deferreds = append(resp.Deferreds, &crusterv1.SettledDeferred{
+			Name: rpcerror.Text(s.Name), At: unixTimestamp(s.At), Value: value, Error: rpcerror.ToProto(s.Error),
+		})
+	}
+	return resp, nil
+}
+
+func pendingOp(op *host.PendingOp) *crusterv1.PendingOp {
+	return &crusterv1.PendingOp{
+		Number:    op.Number,
+		Kind:      rpcerror.Text(op.Kind),
+		Name:      rpcerror.Text(op.Name),
+		Key:       rpcerror.Text(op.Key),
+		Since:     timestamp(op.Since),
+		DueAt:     timestamp(op.DueAt),
+		Attempt:   op.Attempt,
+		LastError: rpcerror.ToProto(op.LastError),
+	}
+}
+
+// Entry makes a message of an entry of a journal.
+func Entry(e *journal.Entry, as crusterv1.Encoding) (*crusterv1.HistoryEntry, error) {
+	value, err := EncodePayload(e.Value, as)
+	if err != nil {
+		return nil, err
+	}
+	return &crusterv1.HistoryEntry{
+		Seq:      e.Seq,
+		Turn:     e.Turn,
+		Kind:     string(e.Kind),
+		At:       unixTimestamp(e.At),
+		Op:       e.Op.Number,
+		OpKind:   rpcerror.Text(e.Op.Kind),
+		Name:     rpcerror.Text(e.Op.Name),
+		Key:      rpcerror.Text(e.Op.Key),
+		Attempts: e.Attempts,
+		NextAt:   unixTimestamp(e.NextAt),
+		Value:    value,
+		Error:    rpcerror.ToProto(e.Error),
+	}, nil
+}
+
+// unixTimestamp makes a timestamp of Unix nanoseconds; nil for zero and for never.
+func unixTimestamp(ns int64) *timestamppb.Timestamp {
+	if ns == 0 || ns == journal.Never {
+		return nil
+	}
+	return timestamppb.New(time.Unix(0, ns))
+}
+
+// timestamp makes a timestamp of a time; nil for the zero time.
+func timestamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}

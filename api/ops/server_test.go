@@ -1,0 +1,88 @@
+package ops_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/api/ops"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestEndpoints(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "things_total"})
+	registry.MustRegister(counter)
+	counter.Inc()
+	for name, tc := range map[string]struct {
+		ready      error
+		method     string
+		path       string
+		wantStatus int
+		wantBody   string
+	}{
+		"Alive":              {nil, http.MethodGet, "/healthz", http.StatusOK, "ok\n"},
+		"AliveWhileNotReady": {abi.Errorf(abi.CodeStore, "the disk is full"), http.MethodGet, "/healthz", http.StatusOK, "ok\n"},
+		"Ready":              {nil, http.MethodGet, "/readyz", http.StatusOK, "ok\n"},
+		"NotReady":           {abi.Errorf(abi.CodeStore, "the disk is full"), http.MethodGet, "/readyz", http.StatusServiceUnavailable, "CR-5005: the disk is full\n"},
+		"Metrics":            {nil, http.MethodGet, "/metrics", http.StatusOK, "things_total 1\n"},
+		"OtherPath":          {nil, http.MethodGet, "/", http.StatusNotFound, ""},
+		"OtherMethod":        {nil, http.MethodPost, "/readyz", http.StatusMethodNotAllowed, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, err := ops.New(ops.Config{Gatherer: registry, Ready: func(context.Context) error { return tc.ready }})
+			require.NoError(t, err)
+			rec := httptest.NewRecorder()
+			server.Handler().ServeHTTP(rec, httptest.NewRequest(tc.method, tc.path, nil))
+			require.Equal(t, tc.wantStatus, rec.Code)
+			require.Contains(t, rec.Body.String(), tc.wantBody)
+		})
+	}
+}
+
+func TestReadinessIsBounded(t *testing.T) {
+	t.Parallel()
+	server, err := ops.New(ops.Config{Ready: func(ctx context.Context) error {
+		_, bounded := ctx.Deadline()
+		require.True(t, bounded, "an engine that hangs would hang the probe")
+		return nil
+	}})
+	require.NoError(t, err)
+	rec := httptest.NewRecorder()
+	server.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+	require.Equal(t, http.StatusOK, rec.Code)
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	t.Parallel()
+	_, err := ops.New(ops.Config{})
+	require.Equal(t, abi.CodeBadConfig, abi.CodeOf(err))
+}
+
+func TestCloseEndsServe(t *testing.T) {
+	t.Parallel()
+	server, err := ops.New(ops.Config{Ready: func(context.Context) error { return nil }})
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Get("http://" + listener.Addr().String() + "/healthz")
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	require.NoError(t, server.Close())
+	require.NoError(t, <-served, "Close is no failure")
+}

@@ -1,0 +1,117 @@
+package rpc
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
+)
+
+// RequestIDHeader carries the id of a call, which the host's log shows. A caller
+// may choose the id; the header of the answer has it in any case.
+const RequestIDHeader = "x-request-id"
+
+const maxRequestID = 128
+
+// interceptors stand around every call: they name it, bound it, catch its
+// panics, make a status of its error, and record how it went.
+type interceptors struct {
+	lifetime *lifetime
+	log      *slog.Logger
+	metrics  *metrics
+}
+
+func (in *interceptors) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+	id := requestID(ctx)
+	// Failing to send a header means that the caller is gone, which shows soon
+	// enough.
+	_ = grpc.SetHeader(ctx, metadata.Pairs(RequestIDHeader, id))
+	begin := time.Now()
+	defer func() { in.record(ctx, info.FullMethod, id, begin, err) }()
+	err = in.guard(ctx, func() error {
+		if err := checkSize(req); err != nil {
+			return err
+		}
+		var err error
+		resp, err = handler(ctx, req)
+		return err
+	})
+	return resp, err
+}
+
+func (in *interceptors) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+	ctx := ss.Context()
+	id := requestID(ctx)
+	_ = ss.SetHeader(metadata.Pairs(RequestIDHeader, id))
+	begin := time.Now()
+	defer func() { in.record(ctx, info.FullMethod, id, begin, err) }()
+	return in.guard(ctx, func() error { return handler(srv, ss) })
+}
+
+// guard runs a handler: a panic costs the call and nothing else, and an error
+// becomes a status.
+func (in *interceptors) guard(ctx context.Context, handle func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			in.metrics.panics.Inc()
+			in.log.ErrorContext(ctx, "a call panicked", "panic", p, "stack", string(debug.Stack()))
+			err = rpcerror.Status(abi.Errorf(abi.CodeInternal, "the host panicked while it handled the call"), 0).Err()
+		}
+	}()
+	return statusOf(ctx, handle(), in.lifetime.over())
+}
+
+// checkSize bounds every request but an upload: the transport's own limit has to
+// let modules through.
+func checkSize(req any) error {
+	if _, upload := req.(*crusterv1.PushRequest); upload {
+		return nil
+	}
+	if m, ok := req.(proto.Message); ok && proto.Size(m) > maxRequest {
+		return abi.Errorf(abi.CodePayloadTooLarge, "a request of %d bytes is over the limit of %d", proto.Size(m), maxRequest)
+	}
+	return nil
+}
+
+// record counts an answered call, and logs it at a level that fits its status.
+func (in *interceptors) record(ctx context.Context, method, id string, begin time.Time, err error) {
+	code, took := status.Code(err), time.Since(begin)
+	in.metrics.observe(method, code, took)
+	level := slog.LevelDebug
+	switch code {
+	case codes.Internal, codes.Unknown, codes.DataLoss:
+		level = slog.LevelError
+	case codes.ResourceExhausted, codes.Unavailable:
+		level = slog.LevelInfo // the metrics tell how many; a full host has no time to complain
+	}
+	if !in.log.Enabled(ctx, level) {
+		return
+	}
+	attrs := []slog.Attr{slog.String("method", method), slog.String("code", code.String()), slog.Duration("took", took), slog.String("request_id", id)}
+	if err != nil {
+		attrs = append(attrs, slog.Any("error", rpcerror.From(err)))
+	}
+	in.log.LogAttrs(ctx, level, "call", attrs...)
+}
+
+// requestID takes the caller's id if it is one that a log can hold.
+func requestID(ctx context.Context) string {
+	for _, id := range metadata.ValueFromIncomingContext(ctx, RequestIDHeader) {
+		if id != "" && len(id) <= maxRequestID && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return id
+		}
+	}
+	return uuid.NewString()
+}

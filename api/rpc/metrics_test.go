@@ -1,0 +1,25 @@
+package rpc_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/stretchr/testify/require"
+
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+)
+
+func TestMetricsCountCalls(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.engine.resume = func(context.Context, string, string) error { return nil }
+	_, err := b.workflows.Resume(t.Context(), &crusterv1.ResumeRequest{Execution: "a/B/c"})
+	require.NoError(t, err)
+
+	rec := httptest.NewRecorder()
+	promhttp.HandlerFor(b.registry, promhttp.HandlerOpts{}).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	require.Contains(t, rec.Body.String(), `cruster_grpc_requests_total{code="OK",method="cruster.v1.WorkflowService/Resume"} 1`)
+}

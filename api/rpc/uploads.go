@@ -1,0 +1,111 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+)
+
+const (
+	// maxUploads bounds the modules that are held in memory while they arrive.
+	maxUploads = 4
+	// uploadTimeout is how long a module may take to arrive, and stallTimeout how
+	// long its next piece may, so that callers who stall give their place to others.
+	uploadTimeout = 5 * time.Minute
+	stallTimeout  = 20 * time.Second
+)
+
+// uploads receives modules, a few at a time.
+type uploads struct {
+	maxSize int64
+	slots   chan struct{}
+	stall   time.Duration
+}
+
+func newUploads(maxSize int64) *uploads {
+	return &uploads{maxSize: maxSize, slots: make(chan struct{}, maxUploads), stall: stallTimeout}
+}
+
+// enter waits for a place among the uploads.
+func (u *uploads) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case u.slots <- struct{}{}:
+		return func() { <-u.slots }, nil
+	case <-ctx.Done():
+		return nil, abi.Errorf(abi.CodeOverloaded, "%d uploads are under way already", maxUploads)
+	}
+}
+
+// receive collects an upload. The stream's own reads cannot be given up, so they
+// happen beside: when the time is over, returning ends the stream and the read.
+func (u *uploads) receive(ctx context.Context, stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse]) (*crusterv1.PushMetadata, []byte, error) {
+	type upload struct {
+		meta   *crusterv1.PushMetadata
+		binary []byte
+		err    error
+	}
+	done := make(chan upload, 1)
+	stalled := make(chan struct{})
+	clock := time.AfterFunc(u.stall, func() { close(stalled) })
+	defer clock.Stop()
+	go func() {
+		// Once it has fired it is too late: Reset would close stalled twice.
+		meta, binary, err := u.collect(stream, func() {
+			if clock.Stop() {
+				clock.Reset(u.stall)
+			}
+		})
+		done <- upload{meta, binary, err}
+	}()
+	late := func(limit time.Duration) error {
+		return abi.Errorf(abi.CodeDeadline, "the module did not arrive within %v", limit).WithHint("Push again over a faster connection.")
+	}
+	select {
+	case got := <-done:
+		return got.meta, got.binary, got.err
+	case <-stalled:
+		return nil, nil, late(u.stall)
+	case <-ctx.Done():
+		return nil, nil, late(uploadTimeout)
+	}
+}
+
+// collect reads the pieces of an upload; progress is called after each.
+func (u *uploads) collect(stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse], progress func()) (*crusterv1.PushMetadata, []byte, error) {
+	first, err := stream.Recv()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	meta := first.GetMetadata()
+	if meta == nil {
+		return nil, nil, abi.Errorf(abi.CodeBadRequest, "the first message of an upload must carry its metadata")
+	}
+	var binary []byte
+	for {
+		part, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return meta, binary, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if part.GetMetadata() != nil {
+			return nil, nil, abi.Errorf(abi.CodeBadRequest, "only the first message of an upload may carry metadata")
+		}
+		if int64(len(binary)+len(part.GetChunk())) > u.maxSize {
+			return nil, nil, u.tooLarge()
+		}
+		binary = append(binary, part.GetChunk()...)
+		progress()
+	}
+}
+
+func (u *uploads) tooLarge() error {
+	return abi.Errorf(abi.CodeModuleTooLarge, "the module has more than %d bytes", u.maxSize)
+}

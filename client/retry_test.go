@@ -1,0 +1,85 @@
+package client_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
+	"github.com/cruster/cruster/client"
+)
+
+// TestFailIsNotRepeated: the host would answer the second call that the execution
+// is not paused, though it was the first that failed it.
+func TestFailIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var asked []string
+	b.workflows.fail = func(req *crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
+		asked = append(asked, req.GetExecution()+": "+req.GetReason())
+		if len(asked) == 1 {
+			return &crusterv1.FailResponse{}, nil
+		}
+		return nil, status.Error(codes.Unavailable, "gone")
+	}
+
+	run := client.Attach[int](b.client, "a/B/c")
+	require.NoError(t, run.Fail(t.Context(), "given up"))
+	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(run.Fail(t.Context(), "again")))
+	require.Equal(t, []string{"a/B/c: given up", "a/B/c: again"}, asked)
+}
+
+func TestUnansweredStartsAreRepeated(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var calls atomic.Int32
+	b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+		switch calls.Add(1) {
+		case 1:
+			return nil, status.Error(codes.Unavailable, "gone")
+		case 2:
+			return nil, rpcerror.Status(abi.Errorf(abi.CodeOverloaded, "full"), time.Millisecond).Err()
+		default:
+			return &crusterv1.ExecuteResponse{Execution: completed(receipt{1})}, nil
+		}
+	}
+
+	_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(t.Context(), order{})
+	require.NoError(t, err)
+	require.EqualValues(t, 3, calls.Load())
+}
+
+func TestRetriesAreBounded(t *testing.T) {
+	t.Parallel()
+	b := setup(t, client.WithRetryFor(0))
+	var calls atomic.Int32
+	b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+		calls.Add(1)
+		return nil, status.Error(codes.Unavailable, "gone")
+	}
+
+	_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(t.Context(), order{})
+	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
+	require.EqualValues(t, 1, calls.Load())
+}
+
+func TestSettlementsAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var calls atomic.Int32
+	b.host.resolve = func(req *crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
+		require.Equal(t, abi.MustMarshal(true), req.GetValue().GetMsgpack())
+		calls.Add(1)
+		return nil, status.Error(codes.Unavailable, "gone")
+	}
+
+	err := b.client.Resolve(t.Context(), "shop/Buy/k", "approved", true)
+	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
+	require.EqualValues(t, 1, calls.Load(), "the first may have arrived")
+}

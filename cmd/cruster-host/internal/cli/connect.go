@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"errors"
+	"net"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
+)
+
+// withClient runs a command that talks to a host.
+func (a *app) withClient(do func(c *client.Client) error) error {
+	if err := checkAddr(a.addr); err != nil {
+		return err
+	}
+	c, err := client.Dial(a.addr, client.WithNamespace(a.namespace), client.WithRetryFor(a.retryFor))
+	if err != nil {
+		return err
+	}
+	defer c.Close() // nothing is pending any more
+	return a.whereUnreachable(do(c))
+}
+
+// checkAddr refuses an address that gRPC's resolver would refuse in its own terms.
+func checkAddr(addr string) error {
+	if strings.HasPrefix(addr, "unix:") || strings.HasPrefix(addr, "dns:") || strings.HasPrefix(addr, "passthrough:") {
+		return nil // targets of gRPC
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || port == "" || strings.ContainsAny(host, "/ ") {
+		return usage.Errorf("%q is not an address of a host: write HOST:PORT, as in %s", addr, defaultAddr)
+	}
+	return nil
+}
+
+// whereUnreachable adds the address to the error of a host that does not answer:
+// it may come from the environment and be forgotten.
+func (a *app) whereUnreachable(err error) error {
+	var coded *abi.Error
+	if !errors.As(err, &coded) || coded.Code != abi.CodeUnreachable {
+		return err
+	}
+	at := *coded
+	at.Message = strings.Replace(at.Message, "no host answers", "no host answers at "+a.addr, 1)
+	return &at
+}
+
+// addrFlag is what a suggested command needs to reach the same host.
+func (a *app) addrFlag() string {
+	if fromEnv, _ := a.lookupEnv("CRUSTER_ADDR"); a.addr == defaultAddr || a.addr == fromEnv {
+		return ""
+	}
+	return " --addr " + a.addr
+}

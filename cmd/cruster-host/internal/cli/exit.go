@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
+)
+
+// Exit codes, for scripts to tell what happened. exitHelp and docs/cli.md say
+// the same.
+const (
+	exitOK          = 0
+	exitInternal    = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitFailed      = 4
+	exitPaused      = 5
+	exitUnavailable = 6
+	exitDeadline    = 7
+	exitSignal      = 130 // what shells report for a program that Ctrl-C ended
+)
+
+const exitHelp = `Exit codes:
+  0  done
+  1  something unexpected went wrong
+  2  the command line or the input is not acceptable
+  3  there is no such deployment, workflow or execution
+  4  the workflow failed or was interrupted
+  5  the execution is paused
+  6  the host is unreachable, shutting down or full
+  7  the timeout passed before the answer was there
+130  stopped by Ctrl-C or SIGTERM`
+
+// exitCode is the code that the process exits with after err.
+func exitCode(err error) int {
+	var mistake *usage.Error
+	var failed *client.RunError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &mistake):
+		return exitUsage
+	case errors.As(err, &failed):
+		if failed.State == client.Paused {
+			return exitPaused
+		}
+		return exitFailed
+	case errors.Is(err, context.DeadlineExceeded):
+		return exitDeadline
+	case errors.Is(err, context.Canceled):
+		return exitSignal
+	}
+	switch abi.AsError(err).Code {
+	case abi.CodePaused:
+		return exitPaused
+	case abi.CodeOverloaded:
+		return exitUnavailable
+	}
+	switch abi.AsError(err).Code.Info().Category {
+	case abi.InvalidArgument, abi.AlreadyExists, abi.FailedPrecondition, abi.PermissionDenied, abi.ResourceExhausted:
+		return exitUsage
+	case abi.NotFound:
+		return exitNotFound
+	case abi.Unavailable:
+		return exitUnavailable
+	case abi.DeadlineExceeded:
+		return exitDeadline
+	default:
+		return exitInternal
+	}
+}
+
+// report writes an error the way people and scripts read it: one line with the
+// code, one with what to do.
+func report(w io.Writer, err error) {
+	var mistake *usage.Error
+	if errors.As(err, &mistake) {
+		fmt.Fprintf(w, "error: %v\n", err)
+		if mistake.HelpExplains() {
+			fmt.Fprintln(w, "hint: add --help to the command to see how it is used")
+		}
+		return
+	}
+	if errors.Is(err, context.Canceled) {
+		// Not "interrupted": that is what executions can be, and none was.
+		fmt.Fprintln(w, "error: stopped before the host answered\nhint: What the host was asked to do goes on: run the command again to see how it ends.")
+		return
+	}
+	coded := abi.AsError(err)
+	message := coded.Error()
+	var failed *client.RunError
+	if errors.As(err, &failed) {
+		message = fmt.Sprintf("%s: %s %s: %s", coded.Code, failed.Execution, stateText(failed.State), coded.Message)
+		if coded.Code == "" {
+			message = strings.TrimPrefix(message, ": ")
+		}
+	}
+	fmt.Fprintf(w, "error: %s\n", message)
+	if coded.Type != "" {
+		fmt.Fprintf(w, "type: %s\n", coded.Type)
+	}
+	hint := coded.Hint
+	if failed != nil {
+		hint = view.FailureHint(coded.Code, coded.Message, hint)
+	}
+	if hint != "" {
+		fmt.Fprintf(w, "hint: %s\n", hint)
+	}
+	if failed != nil && failed.State == client.Paused {
+		fmt.Fprintf(w, "next: %s, once the cause is gone\n", view.ResumeCommand(failed.Execution))
+	}
+}
+
+func stateText(s client.State) string {
+	if s == client.Failed {
+		return string(s)
+	}
+	return "is " + string(s)
+}

@@ -1,0 +1,313 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
+)
+
+// noon is when everything in the fake host happened.
+var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+
+// runCommands runs the commands of a file of testdata against a fake host. The
+// input of "run" is a command line without the name of the program, in which
+// single quotes keep a word together; stdin=TEXT is its standard input. The output
+// shows the exit code if it is not 0, what was asked of the host, standard output,
+// and standard error after "stderr:".
+func runCommands(t *testing.T, path string) {
+	t.Helper()
+	fake := &fakeHost{}
+	addr := fake.start(t)
+	datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+		if d.Cmd != "run" {
+			d.Fatalf(t, "unknown command %s", d.Cmd)
+		}
+		var stdin string
+		d.MaybeScanArgs(t, "stdin", &stdin)
+		var out, errs strings.Builder
+		code := Run(t.Context(), Process{
+			Args: words(d.Input), LookupEnv: environment("CRUSTER_ADDR="+addr, "CRUSTER_RETRY_FOR=0s"),
+			Stderr: &errs, Stdin: strings.NewReader(stdin), Stdout: &out,
+		})
+		var shown strings.Builder
+		if code != 0 {
+			fmt.Fprintf(&shown, "exit code %d\n", code)
+		}
+		for _, asked := range fake.forget() {
+			fmt.Fprintf(&shown, "asked: %s\n", asked)
+		}
+		shown.WriteString(out.String())
+		if errs.Len() > 0 {
+			shown.WriteString("stderr:\n" + errs.String())
+		}
+		return strings.ReplaceAll(shown.String(), addr, "HOST:PORT")
+	})
+}
+
+// words splits a command line at spaces outside of single quotes.
+func words(line string) []string {
+	var all []string
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			all = append(all, part)
+		} else {
+			all = append(all, strings.Fields(part)...)
+		}
+	}
+	return all
+}
+
+// fakeHost answers as a host would that has one deployment, shop, and a few
+// executions of its workflow Buy. Their keys say what state they are in.
+type fakeHost struct {
+	mu    sync.Mutex
+	asked []string // the calls since forget, guarded by mu
+}
+
+func (f *fakeHost) note(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, fmt.Sprintf(format, args...))
+}
+
+// forget returns the calls that were noted, and starts anew.
+func (f *fakeHost) forget() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	asked := f.asked
+	f.asked = nil
+	return asked
+}
+
+func (f *fakeHost) start(t *testing.T) (addr string) {
+	t.Helper()
+	server := grpc.NewServer(grpc.UnaryInterceptor(f.record))
+	crusterv1.RegisterModuleServiceServer(server, &fakeModules{host: f})
+	crusterv1.RegisterWorkflowServiceServer(server, fakeWorkflows{})
+	crusterv1.RegisterDeferredServiceServer(server, fakeDeferreds{})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		server.Stop()
+		require.NoError(t, <-served)
+	})
+	return listener.Addr().String()
+}
+
+// record notes a call with its request, in a form that does not vary.
+func (f *fakeHost) record(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	raw, err := protojson.Marshal(req.(proto.Message))
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if err := json.Compact(&text, raw); err != nil { // the spaces of protojson vary on purpose
+		return nil, err
+	}
+	f.note("%s %s", strings.TrimPrefix(info.FullMethod, "/cruster.v1."), &text)
+	return handler(ctx, req)
+}
+
+type fakeModules struct {
+	crusterv1.UnimplementedModuleServiceServer
+	host *fakeHost
+}
+
+func shopDeployment() *crusterv1.Deployment {
+	return &crusterv1.Deployment{
+		Namespace: "default", Name: "shop", Digest: "0123456789abcdef", Version: 2, UpdatedAt: timestamppb.New(noon),
+		Workflows: []*crusterv1.WorkflowInfo{{Name: "Buy", Key: "request", Input: &crusterv1.Schema{Type: "struct", Fields: []*crusterv1.Field{
+			{Name: "price", Required: true, Schema: &crusterv1.Schema{Type: "float"}},
+		}}}},
+	}
+}
+
+func (m *fakeModules) PushStream(stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse]) error {
+	size := 0
+	for {
+		part, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			m.host.note("ModuleService/PushStream %d bytes", size)
+			return stream.SendAndClose(&crusterv1.PushResponse{Deployment: shopDeployment()})
+		}
+		if err != nil {
+			return err
+		}
+		if meta := part.GetMetadata(); meta != nil {
+			m.host.note("ModuleService/PushStream name %s, config %v, allow %v", meta.GetName(), meta.GetConfig(), meta.GetAllowHttp())
+		}
+		size += len(part.GetChunk())
+	}
+}
+
+func (*fakeModules) List(context.Context, *crusterv1.ListModulesRequest) (*crusterv1.ListModulesResponse, error) {
+	return &crusterv1.ListModulesResponse{Deployments: []*crusterv1.Deployment{shopDeployment()}}, nil
+}
+
+func (*fakeModules) Describe(_ context.Context, req *crusterv1.DescribeModuleRequest) (*crusterv1.DescribeModuleResponse, error) {
+	if req.GetName() != "shop" {
+		return nil, refused(abi.CodeDeploymentNotFound, "there is no deployment %q", req.GetName())
+	}
+	return &crusterv1.DescribeModuleResponse{Deployment: shopDeployment()}, nil
+}
+
+func refused(code abi.Code, format string, args ...any) error {
+	return rpcerror.Status(abi.Errorf(code, format, args...).WithHint("What to do about %s.", code), 0).Err()
+}
+
+type fakeWorkflows struct {
+	crusterv1.UnimplementedWorkflowServiceServer
+}
+
+// execution makes the execution of a name.
+func execution(name string) (*crusterv1.Execution, error) {
+	e := &crusterv1.Execution{Name: name, Namespace: "default", Workflow: "shop/Buy", Digest: "0123456789abcdef", CreatedAt: timestamppb.New(noon)}
+	_, e.Key, _ = strings.Cut(strings.TrimPrefix(name, "shop/"), "/")
+	switch e.GetKey() {
+	case "running":
+		e.State = crusterv1.State_STATE_RUNNING
+	case "completed":
+		e.State, e.Result = crusterv1.State_STATE_COMPLETED, &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"paid":5.0}`}}
+	case "failed":
+		e.State, e.Error = crusterv1.State_STATE_FAILED, &crusterv1.Error{Code: "CR-2006", Message: "no money", Type: "broke", Hint: "See the error."}
+	case "paused":
+		e.State, e.Error = crusterv1.State_STATE_PAUSED, &crusterv1.Error{Code: "CR-2010", Message: "it crashes", Hint: "Fix it."}
+	default:
+		return nil, refused(abi.CodeExecutionNotFound, "there is no execution %q", name)
+	}
+	return e, nil
+}
+
+// key is what the fake derives from a start: the key that was given, or "running".
+func key(start *crusterv1.StartOptions) string {
+	if start.GetRawKey() != "" {
+		return start.GetRawKey()
+	}
+	return "running"
+}
+
+func (fakeWorkflows) Start(_ context.Context, req *crusterv1.StartRequest) (*crusterv1.StartResponse, error) {
+	e, err := execution("shop/Buy/" + key(req.GetStart()))
+	return &crusterv1.StartResponse{Execution: e, Existed: req.GetStart().GetKey() != ""}, err
+}
+
+func (fakeWorkflows) Execute(_ context.Context, req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+	e, err := execution("shop/Buy/" + key(req.GetStart()))
+	return &crusterv1.ExecuteResponse{Execution: e}, err
+}
+
+func (fakeWorkflows) Poll(_ context.Context, req *crusterv1.PollRequest) (*crusterv1.PollResponse, error) {
+	e, err := execution(req.GetExecution())
+	return &crusterv1.PollResponse{Execution: e}, err
+}
+
+// Wait answers at once; for one that runs it waits until the caller gives up.
+func (fakeWorkflows) Wait(ctx context.Context, req *crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
+	e, err := execution(req.GetExecution())
+	if e.GetState() == crusterv1.State_STATE_RUNNING {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return &crusterv1.WaitResponse{Execution: e}, err
+}
+
+func (fakeWorkflows) Describe(_ context.Context, req *crusterv1.DescribeRequest) (*crusterv1.DescribeResponse, error) {
+	e, err := execution(req.GetExecution())
+	return &crusterv1.DescribeResponse{Execution: e, Entries: 3, Pending: []*crusterv1.PendingOp{{Number: 2, Kind: "sleep"}}}, err
+}
+
+// History has 5 entries, and 2 of them on a page.
+func (fakeWorkflows) History(_ context.Context, req *crusterv1.HistoryRequest) (*crusterv1.HistoryResponse, error) {
+	resp := &crusterv1.HistoryResponse{}
+	for seq := req.GetAfter() + 1; seq <= 5; seq++ {
+		if len(resp.GetEntries()) == min(2, int(req.GetPageSize())) {
+			resp.Next = seq - 1
+			break
+		}
+		resp.Entries = append(resp.Entries, &crusterv1.HistoryEntry{Seq: seq, Turn: seq, Kind: "delivery", Op: uint32(seq), OpKind: "sleep"})
+	}
+	return resp, nil
+}
+
+// List has an execution of each state, and 2 of them on a page.
+func (fakeWorkflows) List(_ context.Context, req *crusterv1.ListRequest) (*crusterv1.ListResponse, error) {
+	resp := &crusterv1.ListResponse{}
+	after := req.GetPageToken()
+	for _, k := range []string{"completed", "failed", "paused", "running"} {
+		if k <= after {
+			continue
+		}
+		if len(resp.GetExecutions()) == min(2, int(req.GetPageSize())) {
+			resp.NextPageToken = resp.GetExecutions()[len(resp.GetExecutions())-1].GetKey()
+			break
+		}
+		e, err := execution("shop/Buy/" + k)
+		if err != nil {
+			return nil, err
+		}
+		e.Result = nil
+		resp.Executions = append(resp.Executions, e)
+	}
+	return resp, nil
+}
+
+func (fakeWorkflows) Interrupt(_ context.Context, req *crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error) {
+	_, err := execution(req.GetExecution())
+	return &crusterv1.InterruptResponse{}, err
+}
+
+func (fakeWorkflows) Resume(_ context.Context, req *crusterv1.ResumeRequest) (*crusterv1.ResumeResponse, error) {
+	return &crusterv1.ResumeResponse{}, needPaused(req.GetExecution())
+}
+
+func (fakeWorkflows) Fail(_ context.Context, req *crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
+	return &crusterv1.FailResponse{}, needPaused(req.GetExecution())
+}
+
+func needPaused(name string) error {
+	e, err := execution(name)
+	if err == nil && e.GetState() != crusterv1.State_STATE_PAUSED {
+		return refused(abi.CodeNotPaused, "%s is not paused", name)
+	}
+	return err
+}
+
+type fakeDeferreds struct {
+	crusterv1.UnimplementedDeferredServiceServer
+}
+
+func (fakeDeferreds) Resolve(_ context.Context, req *crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
+	return &crusterv1.ResolveResponse{}, unsettled(req.GetName())
+}
+
+func (fakeDeferreds) Reject(_ context.Context, req *crusterv1.RejectRequest) (*crusterv1.RejectResponse, error) {
+	return &crusterv1.RejectResponse{}, unsettled(req.GetName())
+}
+
+func unsettled(name string) error {
+	if name == "settled" {
+		return refused(abi.CodeDeferredSettled, "the deferred %q was settled before", name)
+	}
+	return nil
+}

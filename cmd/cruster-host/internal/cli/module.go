@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
+)
+
+// maxUploadFile keeps a mistaken path from being read into memory whole; the
+// host has the last word on the size of modules.
+const maxUploadFile = 1 << 30
+
+func (a *app) moduleCommand() *cobra.Command {
+	return group("module", "Push modules and see what is deployed", `Push modules and see what is deployed.
+
+A module is a WebAssembly binary with workflows and activities; a deployment is
+the name under which a host runs it.`,
+		`  cruster-host module push orders.wasm --name orders
+  cruster-host module describe orders`,
+		a.modulePush(), a.moduleList(), a.moduleDescribe())
+}
+
+func (a *app) modulePush() *cobra.Command {
+	var name string
+	var config, allow []string
+	cmd := &cobra.Command{
+		Use:   "push FILE",
+		Short: "Upload a module and point a deployment at it",
+		Long: `Upload a module and point a deployment at it. Running executions go on with the
+module that they began with; new ones use this one. If the module is not
+acceptable, nothing is stored.
+
+Configuration and HTTP grants are those of the last push: give all of them each
+time.`,
+		Example: `  cruster-host module push orders.wasm --name orders
+  cruster-host module push pay.wasm --name pay --config API_KEY=secret --allow-http api.example.com`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if name == "" {
+				return usage.Errorf("--name is missing: under which name do you deploy %s?", filepath.Base(args[0]))
+			}
+			values, err := parseConfig(config)
+			if err != nil {
+				return err
+			}
+			binary, err := readModule(args[0])
+			if err != nil {
+				return err
+			}
+			return a.withClient(func(c *client.Client) error {
+				d, err := c.Push(cmd.Context(), client.PushRequest{Name: name, Binary: binary, Config: values, AllowHTTP: allow})
+				if err != nil {
+					return err
+				}
+				return a.emit(view.DeploymentOf(d), func() error { return view.WritePush(a.stdout, d, a.addrFlag()) })
+			})
+		},
+	}
+	cmd.Flags().StringVar(&name, "name", "", "name of the deployment")
+	cmd.Flags().StringArrayVar(&config, "config", nil, "K=V: a value that activities can read; may be repeated")
+	cmd.Flags().StringArrayVar(&allow, "allow-http", nil, "a host that activities may call; may be repeated")
+	return cmd
+}
+
+func parseConfig(pairs []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, pair := range pairs {
+		k, v, ok := strings.Cut(pair, "=")
+		if !ok || k == "" {
+			return nil, usage.Errorf("--config takes K=V, not %q", pair)
+		}
+		values[k] = v
+	}
+	return values, nil
+}
+
+func readModule(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, usage.Inputf("cannot read the module: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxUploadFile {
+		return nil, usage.Inputf("%s is not the file of a module", path)
+	}
+	binary, err := os.ReadFile(path)
+	if err != nil {
+		return nil, usage.Inputf("cannot read the module: %w", err)
+	}
+	return binary, nil
+}
+
+func (a *app) moduleList() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List deployments",
+		Long:    "List the deployments of the namespace, by name.",
+		Example: "  cruster-host module list -o json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withClient(func(c *client.Client) error {
+				resp, err := c.Modules().List(cmd.Context(), &crusterv1.ListModulesRequest{Namespace: a.namespace})
+				if err != nil {
+					return err
+				}
+				views := []view.Deployment{}
+				for _, d := range resp.GetDeployments() {
+					views = append(views, view.DeploymentOf(d))
+				}
+				whole := map[string]any{"deployments": views}
+				return emitAll(a, views, whole, func() error { return view.WriteDeployments(a.stdout, resp.GetDeployments()) })
+			})
+		},
+	}
+}
+
+func (a *app) moduleDescribe() *cobra.Command {
+	return &cobra.Command{
+		Use:     "describe NAME",
+		Short:   "Show what a deployment contains",
+		Long:    "Show what a deployment contains: its workflows and activities with the types of\ntheir requests and results, its grants, and what its module imports.",
+		Example: "  cruster-host module describe orders",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withClient(func(c *client.Client) error {
+				resp, err := c.Modules().Describe(cmd.Context(), &crusterv1.DescribeModuleRequest{Namespace: a.namespace, Name: args[0]})
+				if err != nil {
+					return err
+				}
+				d := resp.GetDeployment()
+				return a.emit(view.DeploymentOf(d), func() error { return view.WriteDeployment(a.stdout, d, a.addrFlag()) })
+			})
+		},
+	}
+}

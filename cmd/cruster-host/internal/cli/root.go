@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
+)
+
+const defaultAddr = "127.0.0.1:7600"
+
+// A Process is what a program gets from the machine.
+type Process struct {
+	// Args are the arguments, without the name of the program.
+	Args []string
+	// LookupEnv finds a variable of the environment.
+	LookupEnv func(name string) (value string, ok bool)
+	// Release is the version of the binary; empty if it is no release.
+	Release string
+
+	Stderr io.Writer
+	Stdin  io.Reader
+	Stdout io.Writer
+}
+
+// Run runs the program and returns its exit code.
+func Run(ctx context.Context, p Process) int {
+	root := newApp(p).rootCommand()
+	root.SetArgs(p.Args)
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		report(p.Stderr, err)
+	}
+	return exitCode(err)
+}
+
+// app is what all commands share: the streams, the environment, and the flags of
+// the root command.
+type app struct {
+	stdin     io.Reader
+	stdout    io.Writer
+	stderr    io.Writer
+	lookupEnv func(name string) (string, bool)
+	release   string
+
+	addr      string
+	namespace string
+	output    string
+	retryFor  time.Duration
+}
+
+func newApp(p Process) *app {
+	return &app{stdin: p.Stdin, stdout: p.Stdout, stderr: p.Stderr, lookupEnv: p.LookupEnv, release: p.Release}
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "cruster-host",
+		Short: "Durable workflows in WebAssembly",
+		Long: `cruster-host runs workflows that survive crashes, and talks to hosts that do.
+
+Start a host with its store in a folder, push a module to it, run a workflow: the
+examples below do just that.
+
+` + exitHelp,
+		Example: `  cruster-host dev
+  cruster-host module push orders.wasm --name orders
+  cruster-host workflow execute orders/ProcessOrder --input '{"order_id":"42"}'`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: a.prepare,
+		Args:              cobra.NoArgs,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Errorf("%w", err) })
+	root.SetUsageTemplate(root.UsageTemplate() + precedence)
+
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.addr, "addr", defaultAddr, "address of the host's gRPC API")
+	flags.StringVarP(&a.namespace, "namespace", "n", "default", "tenant to work in")
+	flags.StringVarP(&a.output, "output", "o", "table", "form of the output: table, json or jsonl")
+	flags.DurationVar(&a.retryFor, "retry-for", 2*time.Second, "how long to try again when the host does not answer or is full")
+	fromEnvironment(flags, "addr", "namespace", "output", "retry-for")
+
+	root.AddCommand(a.devCommand(), a.serveCommand(), a.newCommand(), a.moduleCommand(), a.workflowCommand(), a.deferredCommand(),
+		a.migrateCommand(), a.errorsCommand(), a.versionCommand())
+	usageArgs(root)
+	return root
+}
+
+// precedence ends the help of every command.
+const precedence = `
+A flag wins over its [VARIABLE] in the environment, which wins over the default.
+`
+
+// prepare runs before every command.
+func (a *app) prepare(cmd *cobra.Command, _ []string) error {
+	// Accepted silently, it would look as if the host listened there.
+	if (cmd.Name() == "dev" || cmd.Name() == "serve") && cmd.Flags().Changed("addr") {
+		return usage.Errorf("--addr is where other commands look for a host: %s listens on --grpc-addr", cmd.Name())
+	}
+	if err := applyEnvironment(cmd.Flags(), a.lookupEnv); err != nil {
+		return err
+	}
+	switch a.output {
+	case "table", "json", "jsonl":
+		return nil
+	default:
+		if cmd.Name() == "errors" && a.output == "markdown" {
+			return nil
+		}
+		return usage.Errorf("there is no output %q: choose table, json or jsonl", a.output)
+	}
+}
+
+// usageArgs makes usage errors of a wrong number of arguments and of unknown
+// commands, for cmd and all commands below it.
+func usageArgs(cmd *cobra.Command) {
+	check := cmd.Args
+	cmd.Args = func(c *cobra.Command, args []string) error {
+		if c.HasSubCommands() && len(args) > 0 {
+			return unknownCommand(c, args[0])
+		}
+		if check == nil {
+			return nil
+		}
+		if err := check(c, args); err != nil {
+			return usage.Errorf("%s\nusage: %s", wrongArgs(c, args, err), c.UseLine())
+		}
+		return nil
+	}
+	for _, sub := range cmd.Commands() {
+		usageArgs(sub)
+	}
+}
+
+// wrongArgs names the argument that is missing or one too many.
+func wrongArgs(cmd *cobra.Command, args []string, err error) string {
+	names := strings.Fields(cmd.Use)[1:]
+	switch {
+	case len(args) < len(names):
+		return names[len(args)] + " is missing"
+	case len(args) > len(names):
+		return fmt.Sprintf("the argument %q is one too many", args[len(names)])
+	default:
+		return err.Error()
+	}
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	message := fmt.Sprintf("there is no command %q", cmd.CommandPath()+" "+name)
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		message += "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usage.Errorf("%s", message)
+}
+
+// group is a command that only holds others.
+func group(use, short, long, example string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: example, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.AddCommand(commands...)
+	return cmd
+}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cruster/cruster/cmd/cruster-host/internal/serve"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
+)
+
+func (a *app) devCommand() *cobra.Command {
+	var s settings
+	var data string
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run a host on this machine with its store in a folder",
+		Long: `Run a host on this machine with its store in a folder. Everything survives a crash
+or kill -9; stop it with Ctrl-C, a second Ctrl-C ends it at once. What workflows
+and activities log is written to standard error.`,
+		Example: `  cruster-host dev
+  cruster-host dev --data-dir /tmp/try --grpc-addr 127.0.0.1:0 --http-addr 127.0.0.1:0`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s.cfg.Store = "sqlite:" + data
+			return a.serve(cmd.Context(), &s)
+		},
+	}
+	s.add(cmd.Flags())
+	cmd.Flags().StringVar(&data, "data-dir", "cruster-data", "folder of the store")
+	fromEnvironment(cmd.Flags(), "data-dir")
+	return cmd
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var s settings
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run a host",
+		Long: `Run a host. SIGTERM or SIGINT stops it: it takes no new work, lets running
+activities finish within the drain timeout, and exits. Unfinished executions go on
+when a host starts on the same store. A second signal ends the process at once,
+which is safe too.
+
+A store has one host at a time. On Postgres the last host to start takes over and
+the former exits; an embedded store that is in use is refused.`,
+		Example: `  cruster-host serve --store postgres://cruster@db.internal/cruster --grpc-addr :7600 --http-addr :8600
+  CRUSTER_STORE=sqlite:/var/lib/cruster cruster-host serve`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), &s) },
+	}
+	s.add(cmd.Flags())
+	s.addStore(cmd.Flags())
+	return cmd
+}
+
+// serve runs a host until ctx is done.
+func (a *app) serve(ctx context.Context, s *settings) error {
+	cfg, err := s.config(a.stderr, a.lookupEnv)
+	if err != nil {
+		return err
+	}
+	store, err := serve.ParseStore(cfg.Store, cfg.Schema)
+	if err != nil {
+		return err
+	}
+	h, err := serve.Start(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	a.firstScreen(h.GRPCAddr(), h.HTTPAddr(), store.String())
+	return errors.Join(h.Wait(ctx), h.Stop())
+}
+
+// firstScreen says where everything is, and what to type next.
+func (a *app) firstScreen(grpc, http, store string) {
+	a.addr = grpc
+	// The screen is for people; a host goes on without it.
+	_ = a.emit(map[string]string{"version": version(a.release), "grpc": grpc, "http": http, "store": store}, func() error {
+		if err := terminal.Lines(a.stdout,
+			terminal.Line{Name: "Cruster", Value: version(a.release)},
+			terminal.Line{Name: "gRPC", Value: grpc},
+			terminal.Line{Name: "HTTP", Value: "http://" + http + "  (/healthz /readyz /metrics)"},
+			terminal.Line{Name: "Store", Value: store},
+		); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(a.stdout, "\nNext, in another terminal:\n  cruster-host module push FILE.wasm --name NAME%s\n", a.addrFlag())
+		return err
+	})
+}

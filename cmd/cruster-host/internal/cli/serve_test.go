@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestFoldersThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+
+	code, _, stderr := invoke(t, "dev", "--data-dir", file, "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "error: CR-5007: the store does not open: ")
+	require.Contains(t, stderr, "hint: Choose a folder that this user may write to")
+}
+
+// It starts a host as the command does, reads its screen, and stops it.
+func TestFirstScreen(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	for output, want := range map[string]string{
+		"table": "Cruster:  v9.9.9\ngRPC:     127.0.0.1:",
+		"jsonl": `{"grpc":"127.0.0.1:`,
+	} {
+		ctx, stop := context.WithCancel(t.Context())
+		// The first line that the host writes ends it: everything is up by then.
+		screen := &firstWrite{then: stop}
+		code := Run(ctx, Process{
+			Args:      []string{"dev", "-o", output, "--data-dir", data, "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--log-level", "error"},
+			LookupEnv: environment(), Release: "v9.9.9", Stderr: screen.stderr(), Stdin: strings.NewReader(""), Stdout: screen,
+		})
+		require.Equal(t, exitOK, code, screen.errors.String())
+		require.Contains(t, screen.text.String(), want)
+		require.Contains(t, screen.text.String(), data)
+	}
+}
+
+// firstWrite keeps what is written, and calls then at the first write.
+type firstWrite struct {
+	text   strings.Builder
+	errors strings.Builder
+	then   func()
+}
+
+func (f *firstWrite) stderr() *strings.Builder { return &f.errors }
+
+func (f *firstWrite) Write(p []byte) (int, error) {
+	f.then()
+	return f.text.Write(p)
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cruster/cruster/cmd/cruster-host/internal/serve"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
+)
+
+// settings are the flags of a host.
+type settings struct {
+	cfg       serve.Config
+	logFormat string
+	logLevel  string
+}
+
+// add adds the flags of every host. The flags of the store are apart, for dev has
+// one of its own.
+func (s *settings) add(flags *pflag.FlagSet) {
+	s.cfg.GuestMemory, s.cfg.MaxModuleSize = 64<<20, 32<<20
+	flags.DurationVar(&s.cfg.ActivityTimeout, "activity-timeout", time.Minute, "how long an attempt of an activity may take that names no timeout of its own")
+	flags.StringVar(&s.cfg.CacheDir, "cache-dir", "", "folder for compiled modules (default: beside the embedded store, or in the user's cache folder)")
+	flags.DurationVar(&s.cfg.DrainTimeout, "drain-timeout", 10*time.Second, "how long running activities may take to finish when the host stops")
+	flags.StringVar(&s.cfg.GRPCAddr, "grpc-addr", defaultAddr, "where to listen for gRPC")
+	flags.Var((*size)(&s.cfg.GuestMemory), "guest-memory", "how much memory one instance of a module may have")
+	flags.StringVar(&s.cfg.HTTPAddr, "http-addr", "127.0.0.1:8600", "where to listen for probes and metrics")
+	flags.DurationVar(&s.cfg.IdleTimeout, "idle-timeout", 30*time.Second, "how long an instance stays warm without work")
+	flags.StringVar(&s.logFormat, "log-format", "text", "form of the log: text or json")
+	flags.StringVar(&s.logLevel, "log-level", "info", "least level that is logged: debug, info, warn or error")
+	flags.IntVar(&s.cfg.MaxActivities, "max-activities", 128, "how many attempts of activities run at the same time")
+	flags.IntVar(&s.cfg.MaxExecutions, "max-executions", 20_000, "how many executions are in memory before starts are put off")
+	flags.Var((*size)(&s.cfg.MaxModuleSize), "max-module-size", "how large a module may be")
+	flags.IntVar(&s.cfg.MaxResident, "max-resident", 256, "how many instances of workflows stay warm")
+	flags.StringVar(&s.cfg.Name, "name", "", "name of this host in the store (default: machine and process)")
+	flags.DurationVar(&s.cfg.Retention, "retention", 0, "how long finished executions are kept; 0 means for ever")
+	flags.DurationVar(&s.cfg.TurnTimeout, "turn-timeout", 10*time.Second, "how long a workflow may compute between two durable calls")
+	fromEnvironment(flags, "activity-timeout", "cache-dir", "drain-timeout", "grpc-addr", "guest-memory", "http-addr", "idle-timeout", "log-format", "log-level",
+		"max-activities", "max-executions", "max-module-size", "max-resident", "name", "retention", "turn-timeout")
+}
+
+// addStore adds the flags that name a store.
+func (s *settings) addStore(flags *pflag.FlagSet) {
+	flags.StringVar(&s.cfg.Schema, "schema", "cruster", "schema of Cruster's own tables in Postgres")
+	flags.StringVar(&s.cfg.Store, "store", "", serve.StoreUsage)
+	fromEnvironment(flags, "schema", "store")
+}
+
+// config is what the flags say, with a logger that writes to w, and with what the
+// environment says to hosts under test.
+func (s *settings) config(w io.Writer, lookup func(name string) (string, bool)) (serve.Config, error) {
+	log, err := s.logger(w)
+	if err != nil {
+		return serve.Config{}, err
+	}
+	cfg := s.cfg
+	cfg.Logger = log
+	cfg.Fault, _ = lookup("CRUSTER_FAULT")
+	evict, _ := lookup("CRUSTER_EVICT_ALWAYS")
+	cfg.EvictAlways = evict == "1"
+	return cfg, nil
+}
+
+func (s *settings) logger(w io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(s.logLevel)); err != nil {
+		return nil, usage.Errorf("--log-level: there is no level %q: choose debug, info, warn or error", s.logLevel)
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	switch s.logFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(w, opts)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, opts)), nil
+	default:
+		return nil, usage.Errorf("--log-format: there is no form %q: choose text or json", s.logFormat)
+	}
+}

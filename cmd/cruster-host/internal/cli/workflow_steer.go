@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
+)
+
+func (a *app) workflowInterrupt() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:     "interrupt EXECUTION",
+		Short:   "Ask an execution to stop",
+		Long:    "Ask an execution to stop. It may clean up first; 'workflow wait' returns when it has.",
+		Example: "  cruster-host workflow interrupt orders/ProcessOrder/order-42 --reason 'customer changed their mind'",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withClient(func(c *client.Client) error {
+				_, err := c.Workflows().Interrupt(cmd.Context(), &crusterv1.InterruptRequest{Namespace: a.namespace, Execution: args[0], Reason: reason})
+				if err != nil {
+					return err
+				}
+				if err := a.done(view.Done{Done: "interrupted", Execution: args[0]}, "asked to stop"); err != nil {
+					return err
+				}
+				return a.warnPaused(cmd.Context(), c, args[0])
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the workflow and for people")
+	return cmd
+}
+
+// warnPaused warns that a paused execution receives its interrupt only once it is
+// resumed.
+func (a *app) warnPaused(ctx context.Context, c *client.Client, execution string) error {
+	resp, err := c.Workflows().Poll(ctx, &crusterv1.PollRequest{Namespace: a.namespace, Execution: execution, Encoding: jsonForm})
+	if err != nil {
+		return err
+	}
+	if client.StateOf(resp.GetExecution().GetState()) == client.Paused {
+		fmt.Fprintf(a.stderr, "note: it is paused and stops once it is resumed: %s\n", view.ResumeCommand(execution))
+	}
+	return nil
+}
+
+func (a *app) workflowResume() *cobra.Command {
+	return &cobra.Command{
+		Use:     "resume EXECUTION",
+		Short:   "Continue a paused execution",
+		Long:    "Continue a paused execution. 'workflow describe' says why it is paused; unless\nthe cause is gone it will be paused again.",
+		Example: "  cruster-host workflow resume orders/ProcessOrder/order-42",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withClient(func(c *client.Client) error {
+				_, err := c.Workflows().Resume(cmd.Context(), &crusterv1.ResumeRequest{Namespace: a.namespace, Execution: args[0]})
+				if err != nil {
+					return err
+				}
+				return a.done(view.Done{Done: "resumed", Execution: args[0]}, "resumed")
+			})
+		},
+	}
+}
+
+func (a *app) workflowFail() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "fail EXECUTION",
+		Short: "End a paused execution for good",
+		Long: `End a paused execution for good. Its code does not run again, so that nothing is
+cleaned up; its journal stays readable. Clients and workflows that wait for its
+result get the reason. To stop a running execution, interrupt it.`,
+		Example: "  cruster-host workflow fail orders/ProcessOrder/order-42 --reason 'started anew as order-42b'",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if reason == "" {
+				return usage.Errorf("--reason is missing: what do callers get that wait for the result?")
+			}
+			return a.withClient(func(c *client.Client) error {
+				_, err := c.Workflows().Fail(cmd.Context(), &crusterv1.FailRequest{Namespace: a.namespace, Execution: args[0], Reason: reason})
+				if err != nil {
+					return err
+				}
+				return a.done(view.Done{Done: "failed", Execution: args[0]}, "failed for good")
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the callers that wait for the result and for people")
+	return cmd
+}

@@ -1,0 +1,98 @@
+package serve
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/wasm"
+)
+
+// Config configures a host. Zero means the default of the package that uses the
+// value, so that each default is written down once.
+type Config struct {
+	// ActivityTimeout is how long an attempt of an activity may take that names no
+	// timeout of its own.
+	ActivityTimeout time.Duration
+	// CacheDir is the folder for compiled modules. Defaults to one beside the
+	// embedded store, or in the user's cache folder.
+	CacheDir string
+	// DrainTimeout is how long running activities may take to finish in Stop.
+	DrainTimeout time.Duration
+	// EvictAlways drops every instance after each turn. For tests.
+	EvictAlways bool
+	// Fault is "POINT@N": the process kills itself when it passes that point for the
+	// n-th time. For tests; empty means never.
+	Fault string
+	// GRPCAddr is where to listen for gRPC.
+	GRPCAddr string
+	// GuestMemory is how much memory one instance of a module may have, in bytes.
+	GuestMemory int64
+	// HTTPAddr is where to listen for probes and metrics.
+	HTTPAddr string
+	// IdleTimeout is how long an instance stays warm without work.
+	IdleTimeout time.Duration
+	// Logger receives what the host, workflows and activities log. It is required.
+	Logger *slog.Logger
+	// MaxActivities is how many attempts of activities run at the same time.
+	MaxActivities int
+	// MaxExecutions is how many executions are in memory before starts are put off.
+	MaxExecutions int
+	// MaxModuleSize is how large a module may be, in bytes.
+	MaxModuleSize int64
+	// MaxResident is how many instances of workflows stay warm.
+	MaxResident int
+	// Name is that of the host in the store. Defaults to machine and process.
+	Name string
+	// Retention is how long finished executions are kept; 0 means for ever.
+	Retention time.Duration
+	// Schema is that of Cruster's own tables in Postgres.
+	Schema string
+	// Store is "sqlite:DIR" or "postgres://USER@HOST/DATABASE". It is required.
+	Store string
+	// TurnTimeout is how long a workflow may compute between two durable calls.
+	TurnTimeout time.Duration
+}
+
+// engine is the engine's part; the caller adds the store and the registry.
+func (c *Config) engine() (host.Config, error) {
+	fault, err := faultPoint(c.Fault)
+	if err != nil {
+		return host.Config{}, err
+	}
+	return host.Config{
+		ActivityTimeout: c.ActivityTimeout,
+		DrainTimeout:    c.DrainTimeout,
+		EvictAlways:     c.EvictAlways,
+		FaultPoint:      fault,
+		IdleTimeout:     c.IdleTimeout,
+		Logger:          c.Logger,
+		MaxActivities:   c.MaxActivities,
+		MaxExecutions:   c.MaxExecutions,
+		MaxResident:     c.MaxResident,
+		Name:            c.Name,
+		Retention:       c.Retention,
+		TurnTimeout:     c.TurnTimeout,
+		Wasm:            wasm.Config{CacheDir: c.compiledDir(), MaxModuleSize: c.MaxModuleSize, MemoryLimit: c.GuestMemory},
+	}, nil
+}
+
+// compiledDir is where compiled modules are kept. It holds native code that the
+// host will run, so it never lies where others may write. It is empty, and the
+// modules are compiled anew at each start, if the user has no home.
+func (c *Config) compiledDir() string {
+	if c.CacheDir != "" {
+		return c.CacheDir
+	}
+	if dir, ok := strings.CutPrefix(c.Store, embedded); ok {
+		return filepath.Join(dir, "compiled")
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "cruster", "compiled")
+}

@@ -1,0 +1,56 @@
+package serve
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/wasm"
+)
+
+// Every setting reaches the engine.
+func TestConfigOfTheEngine(t *testing.T) {
+	t.Parallel()
+	log := slog.New(slog.DiscardHandler)
+	cfg := Config{
+		ActivityTimeout: 1 * time.Second, CacheDir: "cache", DrainTimeout: 2 * time.Second, EvictAlways: true, GuestMemory: 3, IdleTimeout: 4 * time.Second,
+		Logger: log, MaxActivities: 5, MaxExecutions: 6, MaxModuleSize: 7, MaxResident: 8, Name: "n", Retention: 9 * time.Second, TurnTimeout: 10 * time.Second,
+	}
+	got, err := cfg.engine()
+	require.NoError(t, err)
+	require.Equal(t, host.Config{
+		ActivityTimeout: 1 * time.Second, DrainTimeout: 2 * time.Second, EvictAlways: true, IdleTimeout: 4 * time.Second,
+		Logger: log, MaxActivities: 5, MaxExecutions: 6, MaxResident: 8, Name: "n", Retention: 9 * time.Second, TurnTimeout: 10 * time.Second,
+		Wasm: wasm.Config{CacheDir: "cache", MaxModuleSize: 7, MemoryLimit: 3},
+	}, got)
+
+	cfg.Fault = "nowhere@1"
+	_, err = cfg.engine()
+	require.ErrorContains(t, err, `CRUSTER_FAULT is "nowhere@1"`)
+}
+
+func TestCompiledModulesLieWhereNoOtherUserWrites(t *testing.T) {
+	t.Parallel()
+	home, err := os.UserCacheDir()
+	if err == nil {
+		home = filepath.Join(home, "cruster", "compiled")
+	}
+	for name, tc := range map[string]struct {
+		cfg  Config
+		want string
+	}{
+		"Given":    {Config{CacheDir: "here", Store: "sqlite:data"}, "here"},
+		"Embedded": {Config{Store: "sqlite:data"}, filepath.Join("data", "compiled")},
+		"Postgres": {Config{Store: "postgres://u@h/d"}, home},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tc.want, tc.cfg.compiledDir())
+		})
+	}
+}

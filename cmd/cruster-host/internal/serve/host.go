@@ -1,0 +1,183 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/api/ops"
+	"github.com/cruster/cruster/api/rpc"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/journal"
+)
+
+const (
+	// lostInterval is how often the host asks its engine whether a write was
+	// fenced, and ownerInterval how often it asks the store which host owns it: a
+	// host without work writes nothing, yet it answers calls that wait for what the
+	// new owner does.
+	lostInterval  = 500 * time.Millisecond
+	ownerInterval = 5 * time.Second
+	// hangUpTimeout is how long calls may take to end when the host stops; the
+	// drain timeout of the engine comes on top.
+	hangUpTimeout = 5 * time.Second
+)
+
+// A Host is a host that runs: the engine with its two servers. Make one with
+// [Start], then [Host.Wait] and [Host.Stop].
+type Host struct {
+	drainTimeout time.Duration
+	engine       *host.Engine
+	grpc         net.Listener
+	http         net.Listener
+	log          *slog.Logger
+	lost         chan error // what ended a server
+	ops          *ops.Server
+	rpc          *rpc.Server
+	servers      sync.WaitGroup // of the goroutines that serve
+	store        journal.Store
+}
+
+// Start starts a host. When it returns, the host answers calls.
+func Start(ctx context.Context, cfg Config) (*Host, error) {
+	spec, err := ParseStore(cfg.Store, cfg.Schema)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := cfg.engine()
+	if err != nil {
+		return nil, err
+	}
+	h := &Host{drainTimeout: cfg.DrainTimeout, log: cfg.Logger, lost: make(chan error, 1)}
+	// The addresses come first: a host that cannot be reached must not take over
+	// the shards of one that can.
+	if h.grpc, err = listen("--grpc-addr", cfg.GRPCAddr); err != nil {
+		return nil, err
+	}
+	if h.http, err = listen("--http-addr", cfg.HTTPAddr); err != nil {
+		return nil, errors.Join(err, h.grpc.Close())
+	}
+	if h.store, err = spec.Open(ctx, cfg.Logger); err != nil {
+		return nil, errors.Join(err, h.grpc.Close(), h.http.Close())
+	}
+	if err := h.start(ctx, engine, cfg.MaxModuleSize); err != nil {
+		return nil, errors.Join(err, h.store.Close(), h.grpc.Close(), h.http.Close())
+	}
+	return h, nil
+}
+
+// GRPCAddr is where the host listens for gRPC.
+func (h *Host) GRPCAddr() string { return h.grpc.Addr().String() }
+
+// HTTPAddr is where the host listens for probes and metrics.
+func (h *Host) HTTPAddr() string { return h.http.Addr().String() }
+
+func listen(flag, addr string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		coded := abi.Errorf(abi.CodeBadConfig, "%s: %v", flag, err)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return nil, coded.WithHint("Is another host running? Choose another address with %s.", flag)
+		}
+		return nil, coded.WithHint("Addresses are HOST:PORT, as in 127.0.0.1:7600; a host can listen only on addresses of its machine.")
+	}
+	return l, nil
+}
+
+func (h *Host) start(ctx context.Context, cfg host.Config, maxModuleSize int64) (err error) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	cfg.Store, cfg.Registerer = h.store, registry
+	if h.engine, err = host.New(cfg); err != nil {
+		return err
+	}
+	h.rpc, err = rpc.New(rpc.Config{Engine: h.engine, Logger: h.log, MaxModuleSize: maxModuleSize, Registerer: registry})
+	if err != nil {
+		return err
+	}
+	if h.ops, err = ops.New(ops.Config{Gatherer: registry, Ready: h.rpc.Ready}); err != nil {
+		return err
+	}
+	if err := h.engine.Start(ctx); err != nil {
+		return err
+	}
+	h.servers.Go(func() {
+		if err := h.rpc.Serve(h.grpc); err != nil {
+			h.fail(fmt.Errorf("serve gRPC: %w", err))
+		}
+	})
+	h.servers.Go(func() {
+		if err := h.ops.Serve(h.http); err != nil {
+			h.fail(fmt.Errorf("serve HTTP: %w", err))
+		}
+	})
+	return nil
+}
+
+// fail reports what ended a server; the first report counts.
+func (h *Host) fail(err error) {
+	select {
+	case h.lost <- err:
+	default:
+	}
+}
+
+// Wait waits until ctx is done, and returns nil then. It returns an error when a
+// server fails, or when another host has taken over the store.
+func (h *Host) Wait(ctx context.Context) error {
+	ticker, owner := time.NewTicker(lostInterval), time.NewTicker(ownerInterval)
+	defer ticker.Stop()
+	defer owner.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			h.log.Info("stopping")
+			return nil
+		case err := <-h.lost:
+			return err
+		case <-ticker.C:
+			if err := h.engine.Lost(); err != nil {
+				return err
+			}
+		case <-owner.C:
+			if err := h.ready(ctx); abi.CodeOf(err) == abi.CodeFenced {
+				return abi.Errorf(abi.CodeFenced, "another host has taken over the store")
+			}
+		}
+	}
+}
+
+// ready is Engine.Ready, within the time until it is asked again.
+func (h *Host) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, ownerInterval)
+	defer cancel()
+	return h.engine.Ready(ctx)
+}
+
+// Stop ends the calls, then the engine, then the store: each needs the next.
+func (h *Host) Stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), hangUpTimeout)
+	defer cancel()
+	h.rpc.Shutdown(ctx)
+	drainCtx, cancelDrain := context.WithTimeout(context.Background(), h.drainTimeout+hangUpTimeout)
+	defer cancelDrain()
+	errs := []error{h.engine.Stop(drainCtx)}
+	// Probes are answered to the end: an operator sees that the host drains.
+	if err := h.ops.Close(); err != nil {
+		errs = append(errs, fmt.Errorf("stop HTTP: %w", err))
+	}
+	h.servers.Wait()
+	if err := h.store.Close(); err != nil {
+		errs = append(errs, abi.Errorf(abi.CodeStore, "close the store: %v", err))
+	}
+	return errors.Join(errs...)
+}

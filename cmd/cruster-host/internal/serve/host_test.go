@@ -1,0 +1,106 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/client"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func testConfig(t *testing.T) Config {
+	t.Helper()
+	return Config{
+		DrainTimeout: time.Second, GRPCAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler), Store: "sqlite:" + t.TempDir(),
+	}
+}
+
+func TestHostAnswersUntilItStops(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	h, err := Start(t.Context(), cfg)
+	require.NoError(t, err)
+
+	c, err := client.Dial(h.GRPCAddr(), client.WithRetryFor(0))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, c.Close()) }()
+	list, err := c.Modules().List(t.Context(), &crusterv1.ListModulesRequest{})
+	require.NoError(t, err)
+	require.Empty(t, list.GetDeployments())
+
+	probe := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := probe.Get("http://" + h.HTTPAddr() + "/readyz")
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	require.NoError(t, h.Wait(ctx), "a host that is told to stop has not failed")
+	require.NoError(t, h.Stop())
+	_, err = c.Modules().List(t.Context(), &crusterv1.ListModulesRequest{})
+	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
+
+	again, err := Start(t.Context(), cfg)
+	require.NoError(t, err, "the store is free again")
+	require.NoError(t, again.Stop())
+}
+
+func TestWaitReturnsWhatEndedAServer(t *testing.T) {
+	t.Parallel()
+	h, err := Start(t.Context(), testConfig(t))
+	require.NoError(t, err)
+	broken := errors.New("broken")
+	h.fail(broken)
+	h.fail(errors.New("a second failure"))
+	require.ErrorIs(t, h.Wait(t.Context()), broken)
+	require.NoError(t, h.Stop())
+}
+
+// A host that cannot start leaves nothing behind: neither its store nor its
+// addresses are taken.
+func TestHostsThatDoNotStart(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, taken.Close()) })
+
+	for name, tc := range map[string]struct {
+		change   func(*Config)
+		want     string
+		wantCode abi.Code
+	}{
+		"Store":      {func(c *Config) { c.Store = "mysql://x" }, "--store is not understood", ""},
+		"Fault":      {func(c *Config) { c.Fault = "nowhere@1" }, "CRUSTER_FAULT", ""},
+		"GRPCAddr":   {func(c *Config) { c.GRPCAddr = taken.Addr().String() }, "--grpc-addr: ", abi.CodeBadConfig},
+		"HTTPAddr":   {func(c *Config) { c.HTTPAddr = taken.Addr().String() }, "--http-addr: ", abi.CodeBadConfig},
+		"NotAnAddr":  {func(c *Config) { c.HTTPAddr = "nowhere" }, "--http-addr: ", abi.CodeBadConfig},
+		"Activities": {func(c *Config) { c.MaxActivities = -1 }, "", abi.CodeBadConfig},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			good := testConfig(t)
+			bad := good
+			tc.change(&bad)
+			_, err := Start(t.Context(), bad)
+			require.ErrorContains(t, err, tc.want)
+			if tc.wantCode != "" {
+				require.Equal(t, tc.wantCode, abi.CodeOf(err))
+			}
+			h, err := Start(t.Context(), good)
+			require.NoError(t, err)
+			require.NoError(t, h.Stop())
+		})
+	}
+}

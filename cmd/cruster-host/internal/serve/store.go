@@ -1,0 +1,81 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/postgres"
+	"github.com/cruster/cruster/journal/sqlite"
+)
+
+// StoreUsage says what --store takes.
+const StoreUsage = "where to keep everything: sqlite:DIR or postgres://USER@HOST/DATABASE"
+
+// A StoreSpec is what --store names; make one with [ParseStore].
+type StoreSpec struct {
+	// Dialect is abi.DialectSQLite or abi.DialectPostgres.
+	Dialect string
+	// dir of the embedded store, dsn and schema of Postgres
+	dir, dsn, schema string
+}
+
+const embedded = "sqlite:"
+
+// ParseStore parses the values of --store and --schema.
+func ParseStore(text, schema string) (StoreSpec, error) {
+	if dir, ok := strings.CutPrefix(text, embedded); ok && dir != "" {
+		return StoreSpec{Dialect: abi.DialectSQLite, dir: dir}, nil
+	}
+	if strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://") {
+		return StoreSpec{Dialect: abi.DialectPostgres, dsn: text, schema: schema}, nil
+	}
+	if text == "" {
+		return StoreSpec{}, usage.Errorf("--store is missing: it says %s", StoreUsage)
+	}
+	// The text may hold a password: it is not repeated.
+	return StoreSpec{}, usage.Errorf("--store is not understood: it says %s", StoreUsage)
+}
+
+// String names the store for people, without what may be secret.
+func (s StoreSpec) String() string {
+	if s.Dialect == abi.DialectPostgres {
+		return "postgres, schema " + s.schema
+	}
+	if abs, err := filepath.Abs(s.dir); err == nil {
+		return abs
+	}
+	return s.dir
+}
+
+// Open opens the store and brings its schema up to date.
+func (s StoreSpec) Open(ctx context.Context, log *slog.Logger) (journal.Store, error) {
+	var store journal.Store
+	var err error
+	if s.Dialect == abi.DialectSQLite {
+		store, err = sqlite.Open(ctx, sqlite.Config{Dir: s.dir, Logger: log})
+	} else {
+		store, err = postgres.Open(ctx, postgres.Config{DSN: s.dsn, Schema: s.schema, Logger: log})
+	}
+	if err == nil {
+		return store, nil
+	}
+	var coded *abi.Error
+	var file *fs.PathError
+	switch {
+	case errors.As(err, &coded):
+		return nil, err
+	case errors.Is(err, journal.ErrInUse):
+		return nil, abi.Errorf(abi.CodeStoreInUse, "another process uses the store in %s", s.dir)
+	case errors.As(err, &file):
+		return nil, abi.Errorf(abi.CodeBadConfig, "the store does not open: %v", err).WithHint("Choose a folder that this user may write to, with --data-dir (dev) or --store (serve).")
+	default:
+		return nil, abi.Errorf(abi.CodeStore, "the store does not open: %v", err)
+	}
+}

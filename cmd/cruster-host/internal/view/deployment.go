@@ -1,0 +1,149 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
+)
+
+// Deployment is the JSON of a deployment.
+type Deployment struct {
+	Namespace  string     `json:"namespace"`
+	Name       string     `json:"name"`
+	Digest     string     `json:"digest"`
+	Version    int64      `json:"version"`
+	UpdatedAt  *time.Time `json:"updated_at,omitempty"`
+	ConfigKeys []string   `json:"config_keys,omitempty"`
+	AllowHTTP  []string   `json:"allow_http,omitempty"`
+	Imports    []string   `json:"imports,omitempty"`
+	SDK        string     `json:"sdk,omitempty"`
+	Workflows  []Workflow `json:"workflows"`
+	Activities []Activity `json:"activities"`
+}
+
+// Workflow is the JSON of a workflow of a deployment.
+type Workflow struct {
+	Name   string  `json:"name"`
+	Key    string  `json:"key"`
+	Input  *Schema `json:"input"`
+	Output *Schema `json:"output"`
+}
+
+// Activity is the JSON of an activity of a deployment.
+type Activity struct {
+	Name    string  `json:"name"`
+	Input   *Schema `json:"input"`
+	Output  *Schema `json:"output"`
+	Retries uint32  `json:"retries"`
+	Timeout string  `json:"timeout,omitempty"`
+}
+
+// DeploymentOf is the shape of a deployment.
+func DeploymentOf(d *crusterv1.Deployment) Deployment {
+	v := Deployment{
+		Namespace: d.GetNamespace(), Name: d.GetName(), Digest: d.GetDigest(), Version: d.GetVersion(), UpdatedAt: timeOf(d.GetUpdatedAt()),
+		ConfigKeys: d.GetConfigKeys(), AllowHTTP: d.GetAllowHttp(), Imports: d.GetImports(), SDK: d.GetSdk(),
+		Workflows: []Workflow{}, Activities: []Activity{},
+	}
+	for _, w := range d.GetWorkflows() {
+		v.Workflows = append(v.Workflows, Workflow{Name: w.GetName(), Key: w.GetKey(), Input: SchemaOf(w.GetInput()), Output: SchemaOf(w.GetOutput())})
+	}
+	for _, a := range d.GetActivities() {
+		activity := Activity{Name: a.GetName(), Input: SchemaOf(a.GetInput()), Output: SchemaOf(a.GetOutput()), Retries: a.GetRetries()}
+		if a.GetTimeout() != nil {
+			activity.Timeout = a.GetTimeout().AsDuration().String()
+		}
+		v.Activities = append(v.Activities, activity)
+	}
+	return v
+}
+
+// WritePush writes what was pushed, and a command that runs its first workflow.
+func WritePush(w io.Writer, d *crusterv1.Deployment, addrFlag string) error {
+	err := terminal.Lines(w,
+		terminal.Line{Name: "deployment", Value: d.GetName()},
+		terminal.Line{Name: "version", Value: strconv.FormatInt(d.GetVersion(), 10)},
+		terminal.Line{Name: "digest", Value: shortDigest(d.GetDigest())},
+		terminal.Line{Name: "workflows", Value: workflowNames(d)},
+	)
+	if err == nil && len(d.GetWorkflows()) > 0 {
+		_, err = fmt.Fprintf(w, "\nnext:  %s\n", executeCommand(d, d.GetWorkflows()[0], addrFlag))
+	}
+	return err
+}
+
+// WriteDeployments writes a table of deployments.
+func WriteDeployments(w io.Writer, deployments []*crusterv1.Deployment) error {
+	var rows [][]string
+	for _, d := range deployments {
+		rows = append(rows, []string{d.GetName(), strconv.FormatInt(d.GetVersion(), 10), shortDigest(d.GetDigest()), timeText(d.GetUpdatedAt()), workflowNames(d)})
+	}
+	return terminal.Table(w, []string{"NAME", "VERSION", "DIGEST", "UPDATED", "WORKFLOWS"}, rows)
+}
+
+// WriteDeployment writes all that is known of a deployment: its settings, then its
+// workflows and activities with their types.
+func WriteDeployment(w io.Writer, d *crusterv1.Deployment, addrFlag string) error {
+	err := terminal.Lines(w,
+		terminal.Line{Name: "name", Value: d.GetName()},
+		terminal.Line{Name: "namespace", Value: d.GetNamespace()},
+		terminal.Line{Name: "version", Value: strconv.FormatInt(d.GetVersion(), 10)},
+		terminal.Line{Name: "digest", Value: d.GetDigest()},
+		terminal.Line{Name: "updated", Value: timeText(d.GetUpdatedAt())},
+		terminal.Line{Name: "sdk", Value: terminal.OneLine(d.GetSdk())},
+		terminal.Line{Name: "config", Value: strings.Join(d.GetConfigKeys(), ", ")},
+		terminal.Line{Name: "allow-http", Value: strings.Join(d.GetAllowHttp(), ", ")},
+		terminal.Line{Name: "imports", Value: importNames(d.GetImports())},
+	)
+	if err != nil {
+		return err
+	}
+	for _, f := range d.GetWorkflows() {
+		fmt.Fprintf(w, "\nworkflow %s/%s\n  key:     %s\n  request: %s\n  result:  %s\n  run:     %s\n", d.GetName(), f.GetName(), keyText(f.GetKey()),
+			schemaText(f.GetInput(), "  "), schemaText(f.GetOutput(), "  "), executeCommand(d, f, addrFlag))
+	}
+	for _, a := range d.GetActivities() {
+		fmt.Fprintf(w, "\nactivity %s\n  retries: %d\n  request: %s\n  result:  %s\n", a.GetName(), a.GetRetries(),
+			schemaText(a.GetInput(), "  "), schemaText(a.GetOutput(), "  "))
+	}
+	return nil
+}
+
+func workflowNames(d *crusterv1.Deployment) string {
+	var names []string
+	for _, w := range d.GetWorkflows() {
+		names = append(names, w.GetName())
+	}
+	return strings.Join(names, ", ")
+}
+
+// importNames names what a module can ask of Cruster; what its language's runtime
+// asks of WASI is the same for all.
+func importNames(imports []string) string {
+	var names []string
+	for _, name := range imports {
+		if name, ok := strings.CutPrefix(name, abi.ImportModule+"."); ok {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func keyText(key string) string {
+	switch key {
+	case abi.KeyFromRequest:
+		return "the SHA-256 of the request"
+	case abi.KeyFromFunctionHashed:
+		return "what the workflow's key function returns, hashed"
+	case abi.KeyFromFunctionRaw:
+		return "what the workflow's key function returns"
+	default:
+		return terminal.OneLine(key)
+	}
+}

@@ -1,0 +1,114 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
+)
+
+// Description is the JSON of an execution with what it waits for.
+type Description struct {
+	Execution
+	Input     json.RawMessage   `json:"input,omitempty"`
+	Entries   uint64            `json:"entries"`
+	Resident  bool              `json:"resident"`
+	Pending   []PendingOp       `json:"pending"`
+	Deferreds []SettledDeferred `json:"deferreds"`
+}
+
+// PendingOp is the JSON of an op that an execution waits for.
+type PendingOp struct {
+	Number    uint32     `json:"number"`
+	Kind      string     `json:"kind"`
+	Name      string     `json:"name,omitempty"`
+	Key       string     `json:"key,omitempty"`
+	Since     *time.Time `json:"since,omitempty"`
+	DueAt     *time.Time `json:"due_at,omitempty"`
+	Attempt   uint32     `json:"attempt,omitempty"`
+	LastError *Error     `json:"last_error,omitempty"`
+}
+
+// SettledDeferred is the JSON of a promise that was resolved or rejected.
+type SettledDeferred struct {
+	Name  string          `json:"name"`
+	At    *time.Time      `json:"at,omitempty"`
+	Value json.RawMessage `json:"value,omitempty"`
+	Error *Error          `json:"error,omitempty"`
+}
+
+// DescriptionOf is the shape of a description.
+func DescriptionOf(d *crusterv1.DescribeResponse) Description {
+	v := Description{
+		Execution: ExecutionOf(d.GetExecution()),
+		Input:     payloadJSON(d.GetInput()),
+		Entries:   d.GetEntries(),
+		Resident:  d.GetResident(),
+		Pending:   []PendingOp{},
+		Deferreds: []SettledDeferred{},
+	}
+	for _, p := range d.GetPending() {
+		v.Pending = append(v.Pending, PendingOp{
+			Number: p.GetNumber(), Kind: p.GetKind(), Name: p.GetName(), Key: p.GetKey(), Since: timeOf(p.GetSince()),
+			DueAt: timeOf(p.GetDueAt()), Attempt: p.GetAttempt(), LastError: ErrorOf(p.GetLastError()),
+		})
+	}
+	for _, s := range d.GetDeferreds() {
+		v.Deferreds = append(v.Deferreds, SettledDeferred{Name: s.GetName(), At: timeOf(s.GetAt()), Value: payloadJSON(s.GetValue()), Error: ErrorOf(s.GetError())})
+	}
+	return v
+}
+
+// WriteDescription writes an execution, the ops that it waits for and its settled
+// deferreds.
+func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse) error {
+	v := DescriptionOf(d)
+	all := append(executionLines(d.GetExecution()), terminal.Line{Name: "input", Value: Pretty(v.Input)},
+		terminal.Line{Name: "journal", Value: strconv.FormatUint(v.Entries, 10) + " entries"},
+		terminal.Line{Name: "in memory", Value: terminal.YesNo(v.Resident)})
+	if err := terminal.Lines(w, all...); err != nil {
+		return err
+	}
+	if err := writePending(w, d.GetPending()); err != nil {
+		return err
+	}
+	if len(v.Deferreds) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w, "\nsettled deferreds")
+	var rows [][]string
+	for i, s := range v.Deferreds {
+		rows = append(rows, []string{s.Name, timeText(d.GetDeferreds()[i].GetAt()), outcomeText(s.Value, s.Error)})
+	}
+	return terminal.Table(w, []string{"NAME", "AT", "OUTCOME"}, rows)
+}
+
+func writePending(w io.Writer, pending []*crusterv1.PendingOp) error {
+	var rows [][]string
+	for _, p := range pending {
+		// Every execution listens for interrupts: it does not wait for one.
+		if p.GetKind() == abi.OpInterrupted {
+			continue
+		}
+		rows = append(rows, []string{strconv.FormatUint(uint64(p.GetNumber()), 10), p.GetKind(), terminal.Clip(p.GetName(), 40), terminal.Clip(p.GetKey(), 24),
+			timeText(p.GetSince()), timeText(p.GetDueAt()), count(p.GetAttempt()), terminal.Clip(ErrorOf(p.GetLastError()).Text(), 60)})
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w, "\nwaits for")
+	return terminal.Table(w, []string{"OP", "KIND", "NAME", "KEY", "SINCE", "DUE", "ATTEMPT", "LAST ERROR"}, rows)
+}
+
+// count is a number for a column; empty for zero.
+func count(n uint32) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatUint(uint64(n), 10)
+}

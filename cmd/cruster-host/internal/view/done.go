@@ -1,0 +1,26 @@
+package view
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
+)
+
+// Done is the JSON of what a command did to an execution, or to one of its
+// deferreds.
+type Done struct {
+	Deferred  string `json:"deferred,omitempty"`
+	Done      string `json:"done"`
+	Execution string `json:"execution"`
+}
+
+// WriteDone writes what was done, in the words of text.
+func WriteDone(w io.Writer, v Done, text string) error {
+	target := v.Execution
+	if v.Deferred != "" {
+		target += " " + v.Deferred
+	}
+	_, err := fmt.Fprintf(w, "%s: %s\n", text, terminal.OneLine(target))
+	return err
+}

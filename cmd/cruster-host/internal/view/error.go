@@ -1,0 +1,64 @@
+package view
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
+)
+
+// Error is the JSON of an error.
+type Error struct {
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+	Hint      string `json:"hint,omitempty"`
+	Type      string `json:"type,omitempty"`
+	Retryable bool   `json:"retryable"`
+}
+
+// ErrorOf is the shape of an error; nil stays nil.
+func ErrorOf(e *crusterv1.Error) *Error {
+	if e == nil {
+		return nil
+	}
+	return &Error{Code: e.GetCode(), Message: e.GetMessage(), Hint: e.GetHint(), Type: e.GetType(), Retryable: e.GetRetryable()}
+}
+
+// Text is the error in one sentence; empty for nil.
+func (e *Error) Text() string {
+	if e == nil {
+		return ""
+	}
+	text := e.Message
+	if e.Code != "" {
+		text = e.Code + ": " + text
+	}
+	if e.Type != "" {
+		text += " (" + e.Type + ")"
+	}
+	return text
+}
+
+var codeInText = regexp.MustCompile(`\bCR-\d{4}\b`)
+
+// FailureHint is the advice on a workflow that ended or was paused with an error.
+// If the message names the code of a cause, the advice on that cause helps more
+// than the advice on failed workflows in general. It does not once an operator has
+// failed the execution: then the cause is history.
+func FailureHint(code abi.Code, message, hint string) string {
+	if code == abi.CodeFailedByOperator {
+		return hint
+	}
+	return cmp.Or(abi.Code(codeInText.FindString(message)).Info().Hint, hint)
+}
+
+// outcomeText is what an op yielded, for a column.
+func outcomeText(value json.RawMessage, e *Error) string {
+	if e != nil {
+		return terminal.Clip(e.Text(), 80)
+	}
+	return terminal.Clip(string(value), 80)
+}

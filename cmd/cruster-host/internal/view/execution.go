@@ -1,0 +1,111 @@
+package view
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
+)
+
+// Execution is the JSON of an execution.
+type Execution struct {
+	Name            string          `json:"name"`
+	Namespace       string          `json:"namespace"`
+	Workflow        string          `json:"workflow"`
+	Key             string          `json:"key"`
+	ID              string          `json:"id"`
+	Digest          string          `json:"digest"`
+	State           client.State    `json:"state"`
+	Existed         *bool           `json:"existed,omitempty"`
+	Result          json.RawMessage `json:"result,omitempty"`
+	Error           *Error          `json:"error,omitempty"`
+	CreatedAt       *time.Time      `json:"created_at,omitempty"`
+	FinishedAt      *time.Time      `json:"finished_at,omitempty"`
+	InterruptedAt   *time.Time      `json:"interrupt_requested_at,omitempty"`
+	InterruptReason string          `json:"interrupt_reason,omitempty"`
+	ParentID        string          `json:"parent_id,omitempty"`
+}
+
+// ExecutionOf is the shape of an execution.
+func ExecutionOf(e *crusterv1.Execution) Execution {
+	return Execution{
+		Name:            e.GetName(),
+		Namespace:       e.GetNamespace(),
+		Workflow:        e.GetWorkflow(),
+		Key:             e.GetKey(),
+		ID:              e.GetId(),
+		Digest:          e.GetDigest(),
+		State:           client.StateOf(e.GetState()),
+		Result:          payloadJSON(e.GetResult()),
+		Error:           ErrorOf(e.GetError()),
+		CreatedAt:       timeOf(e.GetCreatedAt()),
+		FinishedAt:      timeOf(e.GetFinishedAt()),
+		InterruptedAt:   timeOf(e.GetInterruption().GetAt()),
+		InterruptReason: e.GetInterruption().GetReason(),
+		ParentID:        e.GetParentId(),
+	}
+}
+
+// StartedExecutionOf is ExecutionOf for an answer to a start, which tells whether
+// the execution had been started before.
+func StartedExecutionOf(e *crusterv1.Execution, existed bool) Execution {
+	v := ExecutionOf(e)
+	v.Existed = &existed
+	return v
+}
+
+// WriteExecution writes how far an execution is.
+func WriteExecution(w io.Writer, e *crusterv1.Execution) error {
+	return terminal.Lines(w, executionLines(e)...)
+}
+
+func executionLines(e *crusterv1.Execution) []terminal.Line {
+	v := ExecutionOf(e)
+	all := []terminal.Line{
+		{Name: "execution", Value: terminal.OneLine(v.Name)},
+		{Name: "state", Value: string(v.State)},
+		{Name: "created", Value: timeText(e.GetCreatedAt())},
+		{Name: "finished", Value: timeText(e.GetFinishedAt())},
+		{Name: "module", Value: shortDigest(v.Digest)},
+		{Name: "result", Value: Pretty(v.Result)},
+	}
+	if v.Error != nil {
+		all = append(all, terminal.Line{Name: "error", Value: terminal.OneLine(v.Error.Text())},
+			terminal.Line{Name: "hint", Value: FailureHint(abi.Code(v.Error.Code), v.Error.Message, v.Error.Hint)})
+	}
+	if v.InterruptedAt != nil {
+		asked := timeText(e.GetInterruption().GetAt())
+		if v.InterruptReason != "" {
+			asked += " " + terminal.OneLine(v.InterruptReason)
+		}
+		all = append(all, terminal.Line{Name: "interrupt", Value: asked})
+	}
+	if v.State == client.Paused {
+		all = append(all, terminal.Line{Name: "next", Value: ResumeCommand(v.Name) + ", once the cause is gone"})
+	}
+	return append(all, terminal.Line{Name: "parent", Value: v.ParentID})
+}
+
+// WriteStart writes which execution a start made or found.
+func WriteStart(w io.Writer, v Execution, addrFlag string) error {
+	return terminal.Lines(w,
+		terminal.Line{Name: "execution", Value: terminal.OneLine(v.Name)},
+		terminal.Line{Name: "state", Value: string(v.State)},
+		terminal.Line{Name: "existed", Value: terminal.YesNo(v.Existed != nil && *v.Existed)},
+		terminal.Line{Name: "next", Value: WaitCommand(v.Name, addrFlag)},
+	)
+}
+
+// WriteExecutions writes a table of executions.
+func WriteExecutions(w io.Writer, executions []*crusterv1.Execution) error {
+	var rows [][]string
+	for _, e := range executions {
+		v := ExecutionOf(e)
+		rows = append(rows, []string{v.Name, string(v.State), timeText(e.GetCreatedAt()), timeText(e.GetFinishedAt()), terminal.Clip(v.Error.Text(), 60)})
+	}
+	return terminal.Table(w, []string{"EXECUTION", "STATE", "CREATED", "FINISHED", "ERROR"}, rows)
+}

@@ -1,0 +1,46 @@
+package view
+
+import (
+	"encoding/json"
+	"io"
+	"strconv"
+	"time"
+
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
+)
+
+// Entry is the JSON of an entry of a journal.
+type Entry struct {
+	Seq      uint64          `json:"seq"`
+	Turn     uint64          `json:"turn"`
+	Kind     string          `json:"kind"`
+	At       *time.Time      `json:"at,omitempty"`
+	Op       uint32          `json:"op"`
+	OpKind   string          `json:"op_kind"`
+	Name     string          `json:"name,omitempty"`
+	Key      string          `json:"key,omitempty"`
+	Attempts uint32          `json:"attempts,omitempty"`
+	NextAt   *time.Time      `json:"next_at,omitempty"`
+	Value    json.RawMessage `json:"value,omitempty"`
+	Error    *Error          `json:"error,omitempty"`
+}
+
+// EntryOf is the shape of an entry.
+func EntryOf(e *crusterv1.HistoryEntry) Entry {
+	return Entry{
+		Seq: e.GetSeq(), Turn: e.GetTurn(), Kind: e.GetKind(), At: timeOf(e.GetAt()), Op: e.GetOp(), OpKind: e.GetOpKind(), Name: e.GetName(),
+		Key: e.GetKey(), Attempts: e.GetAttempts(), NextAt: timeOf(e.GetNextAt()), Value: payloadJSON(e.GetValue()), Error: ErrorOf(e.GetError()),
+	}
+}
+
+// WriteHistory writes a table of entries.
+func WriteHistory(w io.Writer, entries []*crusterv1.HistoryEntry) error {
+	var rows [][]string
+	for _, e := range entries {
+		v := EntryOf(e)
+		rows = append(rows, []string{strconv.FormatUint(v.Seq, 10), strconv.FormatUint(v.Turn, 10), timeText(e.GetAt()), v.Kind, strconv.FormatUint(uint64(v.Op), 10),
+			v.OpKind, terminal.Clip(v.Name, 40), terminal.Clip(v.Key, 24), count(v.Attempts), outcomeText(v.Value, v.Error)})
+	}
+	return terminal.Table(w, []string{"SEQ", "TURN", "AT", "ENTRY", "OP", "KIND", "NAME", "KEY", "ATTEMPTS", "OUTCOME"}, rows)
+}

@@ -1,0 +1,96 @@
+package view_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
+)
+
+// runViews shows messages the way the commands print them. The input is a message
+// of the contract as JSON; the command names what to print, and its argument
+// "json" asks for the shape for scripts instead of the text for people.
+func runViews(t *testing.T, path string) {
+	t.Helper()
+	datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+		var text strings.Builder
+		shape, err := render(t, d, &text)
+		require.NoError(t, err)
+		if d.HasArg("json") {
+			text.Reset()
+			encoder := json.NewEncoder(&text)
+			encoder.SetEscapeHTML(false)
+			encoder.SetIndent("", "  ")
+			require.NoError(t, encoder.Encode(shape))
+		}
+		return text.String()
+	})
+}
+
+// render writes the text of the message and returns its shape.
+func render(t *testing.T, d *datadriven.TestData, w *strings.Builder) (shape any, err error) {
+	switch d.Cmd {
+	case "execution":
+		e := parse(t, d, &crusterv1.Execution{})
+		return view.ExecutionOf(e), view.WriteExecution(w, e)
+	case "start":
+		started := view.StartedExecutionOf(parse(t, d, &crusterv1.Execution{}), d.HasArg("existed"))
+		return started, view.WriteStart(w, started, addrFlag(d))
+	case "executions":
+		list := parse(t, d, &crusterv1.ListResponse{}).GetExecutions()
+		return nil, view.WriteExecutions(w, list)
+	case "description":
+		response := parse(t, d, &crusterv1.DescribeResponse{})
+		return view.DescriptionOf(response), view.WriteDescription(w, response)
+	case "history":
+		var shapes []view.Entry
+		entries := parse(t, d, &crusterv1.HistoryResponse{}).GetEntries()
+		for _, e := range entries {
+			shapes = append(shapes, view.EntryOf(e))
+		}
+		return shapes, view.WriteHistory(w, entries)
+	case "push":
+		deployment := parse(t, d, &crusterv1.Deployment{})
+		return view.DeploymentOf(deployment), view.WritePush(w, deployment, addrFlag(d))
+	case "deployment":
+		deployment := parse(t, d, &crusterv1.Deployment{})
+		return view.DeploymentOf(deployment), view.WriteDeployment(w, deployment, addrFlag(d))
+	case "deployments":
+		return nil, view.WriteDeployments(w, parse(t, d, &crusterv1.ListModulesResponse{}).GetDeployments())
+	default:
+		d.Fatalf(t, "unknown command %s", d.Cmd)
+		return nil, nil
+	}
+}
+
+func parse[M proto.Message](t *testing.T, d *datadriven.TestData, m M) M {
+	t.Helper()
+	require.NoError(t, protojson.Unmarshal([]byte(d.Input), m), d.Pos)
+	return m
+}
+
+func addrFlag(d *datadriven.TestData) string {
+	if d.HasArg("elsewhere") {
+		return " --addr db.internal:7600"
+	}
+	return ""
+}
+
+// A shape without executions or entries has an empty list, not null: scripts
+// iterate over it.
+func TestEmptyListsAreLists(t *testing.T) {
+	t.Parallel()
+	for _, shape := range []any{view.DescriptionOf(&crusterv1.DescribeResponse{}), view.DeploymentOf(&crusterv1.Deployment{})} {
+		raw, err := json.Marshal(shape)
+		require.NoError(t, err)
+		require.False(t, bytes.Contains(raw, []byte("null")), "%s", raw)
+	}
+}
