@@ -13,7 +13,7 @@ func TestCheckKey(t *testing.T) {
 		require.NoError(t, CheckKey(good), good)
 	}
 	for name, bad := range map[string]string{
-		"empty": "", "too long": strings.Repeat("k", MaxKey+1), "no UTF-8": "\xff", "a zero": "a\x00", "a newline": "a\nb", "an escape": "\x1b[0m", "a C1 control": "a\u0085b",
+		"empty": "", "too long": strings.Repeat("k", MaxKey+1), "not UTF-8": "\xff", "a zero": "a\x00", "a newline": "a\nb", "an escape": "\x1b[0m", "a C1 control": "a\u0085b",
 	} {
 		require.Equal(t, CodeBadKey, CodeOf(CheckKey(bad)), name)
 	}

@@ -32,7 +32,7 @@ func declaredCodes(t *testing.T) map[abi.Code]string {
 		}
 		value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
 		require.NoError(t, err)
-		require.NotContains(t, codes, abi.Code(value), "%s has the code of another", spec.Names[0].Name)
+		require.NotContains(t, codes, abi.Code(value), "%s has the code of another constant", spec.Names[0].Name)
 		codes[abi.Code(value)] = spec.Names[0].Name
 		return true
 	})
@@ -52,7 +52,7 @@ func TestCodesTable(t *testing.T) {
 		require.Contains(t, declared, info.Code)
 		require.Greater(t, info.Code, previous, "%s: the table is sorted and holds a code once", name)
 		require.NotEmpty(t, info.Title, name)
-		require.False(t, strings.HasSuffix(info.Title, "."), "%s: a title is no sentence", name)
+		require.False(t, strings.HasSuffix(info.Title, "."), "%s: a title ends without a period", name)
 		require.True(t, strings.HasSuffix(info.Hint, "."), "%s: a hint ends with a period", name)
 		require.GreaterOrEqual(t, info.Category, abi.Internal, name)
 		require.LessOrEqual(t, info.Category, abi.Aborted, name)
