@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// probe is an activity whose body each test brings along as a stub.
+// probe is an activity that each test replaces with a stub.
 var probe = cruster.NewActivity("test.probe", func(*cruster.ActivityContext, int) (string, error) { return "", nil }, cruster.Retries(1))
 
 var probing = cruster.NewWorkflow("test.probing", func(ctx cruster.Context, n int) (string, error) { return probe.Call(ctx, n) })
@@ -25,8 +25,8 @@ func inActivity(t *testing.T, fn func(ctx *cruster.ActivityContext) (string, err
 	return crustertest.Run(t, probing, 0, append(opts, stub)...)
 }
 
-// fakeDB answers every query with the same rows and counts what became of its
-// transactions.
+// fakeDB answers every query with the same rows, and counts commits and
+// rollbacks.
 type fakeDB struct {
 	columns             []string
 	rows                [][]any

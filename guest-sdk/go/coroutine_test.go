@@ -105,7 +105,7 @@ func TestTimeout(t *testing.T) {
 	_, h, err = run(t, timing, 2*time.Second, late)
 	require.ErrorContains(t, err, cruster.ErrTimeout.Error())
 	require.Equal(t, 2*time.Second, h.Duration())
-	require.Equal(t, crustertest.Delivered, h.Events[len(h.Events)-1].Type, "what was waited for is not cancelled")
+	require.Equal(t, crustertest.Delivered, h.Events[len(h.Events)-1].Type, "the deferred is not cancelled")
 }
 
 var selecting = cruster.NewWorkflow("test.selecting", func(ctx cruster.Context, _ int) ([]string, error) {
@@ -140,15 +140,15 @@ func TestSelect(t *testing.T) {
 
 var emptySelect = cruster.NewWorkflow("test.emptySelect", func(ctx cruster.Context, _ int) (int, error) {
 	if _, _, err := cruster.First[int](ctx); err == nil {
-		return 0, fmt.Errorf("First of nothing must fail")
+		return 0, fmt.Errorf("First without futures must fail")
 	}
 	if got, err := cruster.All[int](ctx); err != nil || len(got) != 0 {
-		return 0, fmt.Errorf("All of nothing is nothing")
+		return 0, fmt.Errorf("All without futures returned %v, %v", got, err)
 	}
 	return 0, cruster.Select(ctx)
 })
 
-func TestSelectOfNothing(t *testing.T) {
+func TestSelectWithoutCases(t *testing.T) {
 	t.Parallel()
 	_, _, err := run(t, emptySelect, 0)
 	require.ErrorContains(t, err, "no cases")
@@ -177,21 +177,23 @@ func TestCancelWakesWaiters(t *testing.T) {
 	require.Equal(t, time.Second, h.Duration())
 }
 
-var borrowing = cruster.NewWorkflow("test.borrowing", func(ctx cruster.Context, mode string) (string, error) {
+// foreignContext uses its context in a goroutine or coroutine that the context
+// was not given to.
+var foreignContext = cruster.NewWorkflow("test.foreignContext", func(ctx cruster.Context, mode string) (string, error) {
 	var refusal string
-	steal := func() {
+	sleepOnForeignContext := func() {
 		defer func() { refusal = fmt.Sprint(recover()) }()
 		_ = cruster.Sleep(ctx, time.Hour)
 	}
 	cruster.Go(ctx, func(cruster.Context) error {
 		if mode == "coroutine" {
-			steal()
+			sleepOnForeignContext()
 			return nil
 		}
 		caught := make(chan struct{})
 		go func() {
 			defer close(caught)
-			steal()
+			sleepOnForeignContext()
 		}()
 		<-caught
 		return nil
@@ -200,10 +202,10 @@ var borrowing = cruster.NewWorkflow("test.borrowing", func(ctx cruster.Context, 
 	return refusal, err
 })
 
-func TestForeignGoroutinesAreRefused(t *testing.T) {
+func TestDurableCallsOnAForeignContextAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"goroutine", "coroutine"} {
-		got, _, err := run(t, borrowing, mode)
+		got, _, err := run(t, foreignContext, mode)
 		require.NoError(t, err)
 		require.Contains(t, got, string(abi.CodeGuestGoroutine))
 		require.Contains(t, got, "cruster.Go")
@@ -221,8 +223,8 @@ func TestStalledWorkflow(t *testing.T) {
 	require.Equal(t, string(abi.CodeGuestDeadlock), cruster.ErrorCode(err))
 }
 
-// mutual has two coroutines that wait for each other after a sleep.
-var mutual = cruster.NewWorkflow("test.mutual", func(ctx cruster.Context, _ int) (int, error) {
+// deadlocking has two coroutines that wait for each other after a sleep.
+var deadlocking = cruster.NewWorkflow("test.deadlocking", func(ctx cruster.Context, _ int) (int, error) {
 	var futures [2]cruster.Future[cruster.None]
 	for i := range futures {
 		futures[i] = cruster.Go(ctx, func(ctx cruster.Context) error {
@@ -240,8 +242,8 @@ var mutual = cruster.NewWorkflow("test.mutual", func(ctx cruster.Context, _ int)
 func TestCoroutinesThatWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	var h crustertest.History
-	// What the test has planned for later does not keep it alive.
-	_, err := crustertest.Run(t, mutual, 0, crustertest.Record(&h), crustertest.InterruptAfter(time.Hour, "too late"))
+	// An interrupt that the test plans for later does not count as pending.
+	_, err := crustertest.Run(t, deadlocking, 0, crustertest.Record(&h), crustertest.InterruptAfter(time.Hour, "too late"))
 	require.Equal(t, string(abi.CodeGuestDeadlock), cruster.ErrorCode(err))
 	require.Equal(t, time.Second, h.Duration())
 	require.NoError(t, h.Replay())

@@ -53,9 +53,9 @@ func TestDeferredFromOutside(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "first", got, "the first settlement stands")
 	}
-	_, _, err := run(t, awaiting, 0, crustertest.RejectAfter(time.Minute, approved, cruster.Errorf("denied", "not on my watch")))
+	_, _, err := run(t, awaiting, 0, crustertest.RejectAfter(time.Minute, approved, cruster.Errorf("denied", "not allowed")))
 	require.Equal(t, "denied", cruster.ErrorType(err))
-	require.ErrorContains(t, err, "not on my watch")
+	require.ErrorContains(t, err, "not allowed")
 
 	_, err = crustertest.Run(t, awaiting, time.Second)
 	require.ErrorContains(t, err, "waits for deferred approved")
@@ -103,7 +103,7 @@ var (
 		got = append(got, fmt.Sprint(n, err))
 		_, err = cruster.RemoteWorkflow[int, int]("nowhere/Nothing").Execute(ctx, 1)
 		got = append(got, cruster.ErrorCode(err))
-		_, err = client.Poll(ctx, "test/test.child/nobody")
+		_, err = client.Poll(ctx, "test/test.child/missing")
 		return append(got, cruster.ErrorCode(err)), nil
 	})
 )
@@ -122,7 +122,8 @@ func TestChildWorkflows(t *testing.T) {
 	require.Equal(t, 2*time.Minute, h.Duration())
 }
 
-var telling = cruster.NewWorkflow("test.telling", func(ctx cruster.Context, _ int) (string, error) {
+// resolvingElsewhere resolves a deferred of another execution.
+var resolvingElsewhere = cruster.NewWorkflow("test.resolvingElsewhere", func(ctx cruster.Context, _ int) (string, error) {
 	id, err := awaiting.Client().Start(ctx, time.Second)
 	if err != nil {
 		return "", err
@@ -130,14 +131,14 @@ var telling = cruster.NewWorkflow("test.telling", func(ctx cruster.Context, _ in
 	if _, err := approved.ResolveIn(ctx, id, "from another"); err != nil {
 		return "", err
 	}
-	_, missing := approved.ResolveIn(ctx, "test/nobody/x", "")
+	_, missing := approved.ResolveIn(ctx, "test/missing/x", "")
 	got, err := awaiting.Client().Execute(ctx, time.Second)
 	return got + " " + cruster.ErrorCode(missing), err
 })
 
 func TestDeferredOfAnotherExecution(t *testing.T) {
 	t.Parallel()
-	got, _, err := run(t, telling, 0)
+	got, _, err := run(t, resolvingElsewhere, 0)
 	require.NoError(t, err)
 	require.Equal(t, "from another "+string(abi.CodeExecutionNotFound), got)
 }

@@ -48,7 +48,7 @@ var (
 	})
 )
 
-// run executes a workflow, and replays its history as well.
+// run executes a workflow and then replays its history.
 func run[Req, Res any](t *testing.T, wf *cruster.Workflow[Req, Res], req Req, opts ...crustertest.Option) (Res, crustertest.History, error) {
 	t.Helper()
 	var h crustertest.History
@@ -196,7 +196,7 @@ func TestClockAndRandom(t *testing.T) {
 
 	b, _, err := run(t, inspecting, 0, crustertest.ExecutionID("d/w/k"))
 	require.NoError(t, err)
-	require.Equal(t, a.UUID, b.UUID, "random is a function of the execution id")
+	require.Equal(t, a.UUID, b.UUID, "random numbers depend only on the execution id")
 	require.Equal(t, a.Number, b.Number)
 	c, _, err := run(t, inspecting, 0, crustertest.ExecutionID("d/w/other"))
 	require.NoError(t, err)

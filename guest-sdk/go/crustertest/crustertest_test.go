@@ -16,7 +16,7 @@ import (
 
 var _ = cruster.Migrations(
 	cruster.Migration{Version: 1, Name: "charges", SQL: `CREATE TABLE charges (order_id TEXT PRIMARY KEY, cents BIGINT NOT NULL)`},
-	cruster.Migration{Version: 2, Name: "never", Dialect: cruster.Postgres, SQL: `this is no SQLite`},
+	cruster.Migration{Version: 2, Name: "never", Dialect: cruster.Postgres, SQL: `this is not for SQLite`},
 )
 
 func TestSQLite(t *testing.T) {
@@ -29,13 +29,14 @@ func TestSQLite(t *testing.T) {
 	require.NoError(t, err)
 
 	_, err = crustertest.Run(t, processOrder, order{ID: "42", Cents: 500}, opts...)
-	require.ErrorContains(t, err, "constraint", "what failed is rolled back")
+	require.ErrorContains(t, err, "constraint", "the order exists already")
 	var cents int
 	require.NoError(t, db.QueryRow(`SELECT SUM(cents) FROM charges`).Scan(&cents))
-	require.Equal(t, 300, cents)
+	require.Equal(t, 300, cents, "the failed attempt is rolled back")
 }
 
-// drifting depends on something that is not in its journal.
+// drift is a state outside the journal. The workflow drifting depends on it, so
+// it is not deterministic.
 var drift atomic.Int64
 
 var drifting = cruster.NewWorkflow("drifting", func(ctx cruster.Context, how string) (int64, error) {
@@ -58,7 +59,7 @@ func TestReplayFindsNondeterminism(t *testing.T) {
 		"argument": "then: issued 2 sleep 1s",
 		"result":   "ended with 2 instead of 1",
 		"more":     "then: the end of the history",
-		"fewer":    "now:  the workflow is over",
+		"fewer":    "now:  the workflow has ended",
 	} {
 		drift.Store(0)
 		var h crustertest.History
@@ -100,7 +101,7 @@ func TestBadRequests(t *testing.T) {
 var keyed = cruster.NewWorkflow("keyed", func(cruster.Context, string) (int, error) { return 0, nil },
 	cruster.RawKey(func(s string) string { return s }))
 
-// The kit refuses what the host refuses, in a replay as well.
+// The test kit refuses what the host refuses, also in a replay.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	var h crustertest.History

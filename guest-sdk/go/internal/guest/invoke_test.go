@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// silentHost refuses everything, or numbers it.
+// silentHost performs nothing: it numbers ops, or refuses them.
 type silentHost struct {
 	refuse *abi.Error
 	ops    uint32
@@ -54,7 +54,7 @@ func TestUnknownNames(t *testing.T) {
 		abi.InvokeActivity: abi.CodeUnknownActivity,
 		"entity":           abi.CodeUnknownInvoke,
 	} {
-		ex, out := r.Start(&silentHost{}, abi.Invocation{Kind: kind, Name: "nobody"}, Options{})
+		ex, out := r.Start(&silentHost{}, abi.Invocation{Kind: kind, Name: "missing"}, Options{})
 		require.Nil(t, ex)
 		require.Equal(t, code, out.Error.Code, kind)
 	}
@@ -79,19 +79,19 @@ func TestRefusedFirstOpEndsTheWorkflow(t *testing.T) {
 	require.Equal(t, abi.CodeWrongContext, out.Error.Code)
 }
 
-func TestDeliveriesForNobodyArePassedOver(t *testing.T) {
+func TestUnknownDeliveriesAreIgnored(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(s Scope, _ []byte) ([]byte, error) {
 		p := s.Issue(&Call{Name: abi.OpSleep}, "Sleep", abi.Sleep{})
 		_, err := s.Await("Await", p)
 		return abi.Nil, err
 	})
-	ex, out := r.Start(&silentHost{}, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"}, Options{Contain: true})
+	ex, out := r.Start(&silentHost{}, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"}, Options{RecoverPanics: true})
 	require.Nil(t, out)
 	require.Nil(t, ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 99, Value: abi.Nil}}}))
 	out = ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 2, Value: abi.Nil}, {Op: 2, Value: abi.Nil}, {Op: 1, Value: abi.Nil}}})
 	require.Equal(t, abi.Nil, out.Value)
-	require.Equal(t, out, ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 1, Value: abi.Nil}}}), "what comes after the end changes nothing")
+	require.Equal(t, out, ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 1, Value: abi.Nil}}}), "a delivery after the end changes nothing")
 	ex.Close()
 	ex.Close()
 }
@@ -118,7 +118,7 @@ func TestErrors(t *testing.T) {
 	require.Equal(t, "CR-3002: late", NewError(abi.CodeWorkflowFailed, abi.Errorf(abi.CodeActivityTimeout, "late")).Message)
 }
 
-func TestRegistryRefusesDoubles(t *testing.T) {
+func TestRegistryRefusesDuplicates(t *testing.T) {
 	t.Parallel()
 	r := setup(t, nil)
 	require.PanicsWithValue(t, `cruster: workflow "w" is registered twice`, func() { r.AddWorkflow(&Workflow{Name: "w"}) })
