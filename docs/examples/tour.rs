@@ -196,7 +196,7 @@ impl Parallel {
 
         let by = cruster::select! {
             decision = self.await_deferred(APPROVED) => decision?.by,
-            slept = self.sleep(Duration::from_secs(60)) => slept.map(|()| "nobody".to_owned())?,
+            slept = self.sleep(Duration::from_secs(60)) => slept.map(|()| "timeout".to_owned())?,
         };
 
         let waited = self
