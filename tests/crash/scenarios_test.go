@@ -4,11 +4,11 @@ import "github.com/cruster/cruster/journal"
 
 type object = map[string]any
 
-// language is one in which every example is written. The modules of one example
-// are twins: what holds for one holds for each.
+// language is a language in which every example is written. The modules of one
+// example must behave the same.
 type language struct {
 	name string
-	// below is where its module is, seen from the folder of an example.
+	// below is the path of its module in the folder of an example.
 	below string
 }
 

@@ -25,11 +25,11 @@ func exportDescribe() {
 	}))
 }
 
-// Of the workflow under way.
+// The state of the running workflow.
 var (
 	script  Script
 	results []Result
-	open    = map[uint32]string{} // ops that were taken, by number
+	open    = map[uint32]string{} // ops that the host accepted, by number
 	seen    []abi.Delivery
 )
 
