@@ -255,16 +255,16 @@ static void try_wrong(cr_workflow *w, cr_future *f, uint32_t i) {
         {.workflow = "Double"},
         {.workflow = "Await", .key_mode = "raw"},
     };
-    static const char nobody[] = "conformance/Double/no-such-key";
+    static const char missing[] = "conformance/Double/no-such-key";
     mp_put_text(cr_input(w), i < CR_COUNT(calls) ? "text" : "x");
     if (i < CR_COUNT(calls))
         cr_call(w, f, &calls[i]);
     else if (i == 4)
-        cr_poll(w, f, cr_text(nobody));
+        cr_poll(w, f, cr_text(missing));
     else if (i == 5)
         cr_poll(w, f, cr_text("nonsense"));
     else
-        cr_resolve(w, f, cr_text(nobody), cr_text("answer"));
+        cr_resolve(w, f, cr_text(missing), cr_text("answer"));
 }
 
 static cr_status call_wrong(cr_workflow *w, void *frame) {
