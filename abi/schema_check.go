@@ -111,7 +111,7 @@ type checker struct {
 }
 
 // A token is the head of a value and its content. The elements of a list or map
-// follow as tokens of their own.
+// follow as separate tokens.
 type token struct {
 	kind  string // one of the schema types, or typeExtension; a struct is a TypeMap
 	uint  uint64 // the value of a TypeUint: an integer of zero or more
@@ -307,7 +307,7 @@ func (c *checker) bytes(n int) []byte {
 	return c.in[c.pos-n : c.pos]
 }
 
-// skip passes over one value.
+// skip skips one value.
 func (c *checker) skip() {
 	for left := 1; left > 0; left-- {
 		switch t := c.next(); t.kind {

@@ -96,7 +96,7 @@ func TestSchemaCheckNilSchemaTakesAll(t *testing.T) {
 
 	var s *Schema
 	require.NoError(t, s.Check(MustMarshal(map[string]any{"a": []any{1, "x", nil}})))
-	require.Equal(t, CodeBadInput, CodeOf(s.Check([]byte{0xc1})), "malformed msgpack is refused all the same")
+	require.Equal(t, CodeBadInput, CodeOf(s.Check([]byte{0xc1})), "malformed msgpack is refused even without a schema")
 	require.Equal(t, CodeBadInput, CodeOf(s.Check(nil)))
 }
 

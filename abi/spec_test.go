@@ -43,7 +43,7 @@ func conversation() []struct {
 		}},
 		{"The activity calls `sleep`, a durable op that is not available there. The result is **-%d**: an Error of that many bytes is pending, and `input` yields it:", *abi.Errorf(abi.CodeWrongContext, "sleep is not available in an activity").
 			WithHint("Make durable calls in the workflow's execute: return from the activity first.")},
-		{"The activity handles that, calls `output(ptr, %d)` with its Outcome, and returns **0** (done). Its instance is thrown away:", abi.Outcome{Value: bin("Hello, Ada!")}},
+		{"The activity handles that, calls `output(ptr, %d)` with its Outcome, and returns **0** (done). The host discards its instance:", abi.Outcome{Value: bin("Hello, Ada!")}},
 		{"The host calls `cruster_resume(%d)` on the workflow's instance; `input` yields:", abi.Resume{
 			Deliveries: []abi.Delivery{{Op: 2, Value: bin("Hello, Ada!")}}, Time: started + 4_000_000,
 		}},
@@ -53,7 +53,7 @@ func conversation() []struct {
 	}
 }
 
-// renderConversation writes the example as it stands in the specification.
+// renderConversation renders the example in the form of the specification.
 func renderConversation(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder

@@ -209,7 +209,7 @@ func choose(ctx cruster.Context) (by string, err error) {
 	waiting := Approved.Future(ctx)
 	selected := cruster.Select(ctx,
 		cruster.On(waiting, func(d Decision, failed error) { by, err = d.By, failed }),
-		cruster.After(time.Minute, func() { by = "timeout" }),
+		cruster.After(time.Minute, func() { by = "no one" }),
 	)
 	if selected != nil {
 		return "", selected

@@ -70,7 +70,7 @@ func writeOutput(b []byte) {
 	runtime.KeepAlive(b)
 }
 
-// wasmHost is the host behind the imports of the module.
+// wasmHost calls the host through the imports of the module.
 type wasmHost struct{}
 
 var _ guest.Host = wasmHost{}

@@ -1,5 +1,5 @@
 // Package crash_test crashes the engine at every named fault point and compares
-// what is left with an undisturbed run.
+// the result with an undisturbed run.
 package crash_test
 
 import (
@@ -118,7 +118,7 @@ func firstAndLast(n int) []int {
 	}
 }
 
-// observe runs a scenario and renders everything it leaves behind.
+// observe runs a scenario and renders everything that it stored.
 func observe(t *testing.T, d *driver, s scenario, key string) []string {
 	row := s.run(d, key)
 	checkJournal(t, d, row)

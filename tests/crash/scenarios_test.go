@@ -16,7 +16,7 @@ var languages = []language{{name: "go"}, {name: "rust", below: "/rust"}}
 
 func (l language) folder(example string) string { return "modules/examples/" + example + l.below }
 
-// scenario is one use of an example, and everything it leaves behind.
+// scenario is one use of an example, and the queries that show what it stored.
 type scenario struct {
 	name    string
 	example string

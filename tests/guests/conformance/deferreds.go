@@ -60,7 +60,7 @@ var ResolveOther = cruster.NewWorkflow("ResolveOther", func(ctx cruster.Context,
 	return []Seen{first, second}, nil
 })
 
-// AwaitAnything returns what the answer was resolved with, whatever it is.
+// AwaitAnything returns the value of the answer, of any type.
 var AwaitAnything = cruster.NewWorkflow("AwaitAnything", func(ctx cruster.Context, _ cruster.None) (any, error) {
 	return cruster.NewDeferred[any]("answer").Await(ctx)
 })

@@ -10,8 +10,8 @@ import (
 
 var note = cruster.NewActivity("note", func(_ *cruster.ActivityContext, text string) (string, error) { return "noted: " + text, nil })
 
-// Interruptible waits in several coroutines until it is interrupted, cleans up
-// behind a shield, and ends as the request says.
+// Interruptible waits in several coroutines until it is interrupted, cleans up on
+// a shielded context, and ends as the request says.
 var Interruptible = cruster.NewWorkflow("Interruptible", func(ctx cruster.Context, end string) ([]string, error) {
 	other := cruster.Go(ctx, func(ctx cruster.Context) error { return cruster.Sleep(ctx, time.Hour) })
 	_, err := never.Await(ctx)

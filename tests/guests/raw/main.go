@@ -38,7 +38,7 @@ func exportStart(n uint32) int32 {
 	var inv abi.Invocation
 	must(abi.Unmarshal(take(n), &inv))
 	if abi.Unmarshal(inv.Body, &script) != nil {
-		return finish("this is no script")
+		return finish("this is not a script")
 	}
 	switch {
 	case inv.Kind == abi.InvokeKey && script.Where != "key":
