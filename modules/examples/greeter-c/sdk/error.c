@@ -11,7 +11,7 @@ static const struct {
     {"CR-2006", "The message comes from the workflow's code; 'cruster-host workflow history' shows its steps."},
     {"CR-2007", "A client interrupted the execution, and its cleanup has run. To do the work again, start it with another key."},
     {"CR-2014", "The message comes from the caller that rejected the deferred."},
-    {"CR-3001", "The message comes from the activity's code."},
+    {"CR-3001", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts."},
     {"CR-3004", "List the activity in cr_this_module."},
     {"CR-4001", "The value has another type than the one it is read as."},
     {"CR-4011", "List the workflow in cr_this_module."},
