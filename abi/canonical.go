@@ -10,11 +10,13 @@ import (
 	"slices"
 )
 
-// Two guests in two languages that mean the same request must produce the same
-// key and the same argument hash, whatever their encoders prefer. So the host
-// never hashes the bytes of a guest: it hashes their canonical form.
+// Canonical returns the canonical form of one msgpack value.
 //
-//   - exactly one value, nothing behind it, nested at most [MaxDepth] deep
+// Two guests in two languages that send the same request must get the same key
+// and the same argument hash, even if their encoders write different bytes. So
+// the host never hashes the bytes of a guest: it hashes their canonical form.
+//
+//   - exactly one value, nothing after it, nested at most [MaxDepth] deep
 //   - integers in their shortest form, unsigned if not negative
 //   - floats keep their width; every NaN is the quiet NaN of that width
 //   - strings (their bytes as they are), binaries, arrays and maps with their shortest header
@@ -24,17 +26,15 @@ import (
 //     their bytes
 //   - extensions keep type and payload, with their shortest header
 //
-// The same walk is the gate for everything that enters from outside: what
+// Canonical is also the first check of all bytes that come from outside: what
 // passes it is well-formed, bounded in depth, and safe to hand to a decoder.
-
-// Canonical returns the canonical form of one msgpack value.
 func Canonical(data []byte) ([]byte, error) {
 	c := canonicalizer{in: data, out: make([]byte, 0, len(data))}
 	if err := c.value(0); err != nil {
 		return nil, err
 	}
 	if c.pos != len(data) {
-		return nil, fmt.Errorf("msgpack: %d bytes behind the value", len(data)-c.pos)
+		return nil, fmt.Errorf("msgpack: %d bytes after the value", len(data)-c.pos)
 	}
 	return c.out, nil
 }
@@ -55,8 +55,8 @@ func HashString(key string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// DecodeBody decodes a body that comes from outside: bounded, checked for form
-// and depth first. The error is a [CodeBadBody].
+// DecodeBody decodes a body that comes from outside. It checks size, form and
+// depth first. The error is a [CodeBadBody] or a [CodePayloadTooLarge].
 func DecodeBody(data []byte, v any) error {
 	if len(data) > MaxBody {
 		return Errorf(CodePayloadTooLarge, "a body of %d bytes is over the limit of %d", len(data), MaxBody)
@@ -107,34 +107,34 @@ func (c *canonicalizer) value(depth int) error {
 	if err != nil {
 		return err
 	}
-	switch b := head[0]; {
-	case b <= 0x7f:
-		c.out = append(c.out, b)
+	switch first := head[0]; {
+	case first <= 0x7f:
+		c.out = append(c.out, first)
 		return nil
-	case b >= 0xe0:
-		c.out = append(c.out, b)
+	case first >= 0xe0:
+		c.out = append(c.out, first)
 		return nil
-	case b <= 0x8f:
-		return c.mapOf(int(b&0x0f), depth)
-	case b <= 0x9f:
-		return c.arrayOf(int(b&0x0f), depth)
-	case b <= 0xbf:
-		return c.stringOf(int(b & 0x1f))
+	case first <= 0x8f:
+		return c.mapOf(int(first&0x0f), depth)
+	case first <= 0x9f:
+		return c.arrayOf(int(first&0x0f), depth)
+	case first <= 0xbf:
+		return c.stringOf(int(first & 0x1f))
 	default:
-		return c.tagged(b, depth)
+		return c.taggedValue(first, depth)
 	}
 }
 
-// tagged handles the heads 0xc0 to 0xdf.
-func (c *canonicalizer) tagged(b byte, depth int) error {
+// taggedValue reads a value whose head is one of 0xc0 to 0xdf.
+func (c *canonicalizer) taggedValue(b byte, depth int) error {
 	switch b {
 	case 0xc0, 0xc2, 0xc3:
 		c.out = append(c.out, b)
 		return nil
 	case 0xc4, 0xc5, 0xc6:
-		return c.sized(1<<(b-0xc4), c.binaryOf)
+		return c.withLength(1<<(b-0xc4), c.binaryOf)
 	case 0xc7, 0xc8, 0xc9:
-		return c.sized(1<<(b-0xc7), c.extensionOf)
+		return c.withLength(1<<(b-0xc7), c.extensionOf)
 	case 0xca, 0xcb:
 		return c.float(4 << (b - 0xca))
 	case 0xcc, 0xcd, 0xce, 0xcf:
@@ -146,18 +146,18 @@ func (c *canonicalizer) tagged(b byte, depth int) error {
 	case 0xd4, 0xd5, 0xd6, 0xd7, 0xd8:
 		return c.extensionOf(1 << (b - 0xd4))
 	case 0xd9, 0xda, 0xdb:
-		return c.sized(1<<(b-0xd9), c.stringOf)
+		return c.withLength(1<<(b-0xd9), c.stringOf)
 	case 0xdc, 0xdd:
-		return c.sized(2<<(b-0xdc), func(n int) error { return c.arrayOf(n, depth) })
+		return c.withLength(2<<(b-0xdc), func(n int) error { return c.arrayOf(n, depth) })
 	case 0xde, 0xdf:
-		return c.sized(2<<(b-0xde), func(n int) error { return c.mapOf(n, depth) })
+		return c.withLength(2<<(b-0xde), func(n int) error { return c.mapOf(n, depth) })
 	default:
-		return fmt.Errorf("msgpack: byte 0x%02x is no type", b)
+		return fmt.Errorf("msgpack: byte 0x%02x is not a type", b)
 	}
 }
 
-// sized reads a length of width bytes and hands it on.
-func (c *canonicalizer) sized(width int, then func(n int) error) error {
+// withLength reads a length of width bytes and passes it to read.
+func (c *canonicalizer) withLength(width int, read func(n int) error) error {
 	n, err := c.number(width)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (c *canonicalizer) sized(width int, then func(n int) error) error {
 	if n > uint64(len(c.in)-c.pos) {
 		return fmt.Errorf("msgpack: a length of %d is more than the %d bytes that follow", n, len(c.in)-c.pos)
 	}
-	return then(int(n))
+	return read(int(n))
 }
 
 func (c *canonicalizer) signed(width int) error {
@@ -211,7 +211,7 @@ func (c *canonicalizer) binaryOf(n int) error {
 	if err != nil {
 		return err
 	}
-	c.out = append(appendSized(c.out, 0xc4, n), b...)
+	c.out = append(appendLength(c.out, 0xc4, n), b...)
 	return nil
 }
 
@@ -224,19 +224,19 @@ func (c *canonicalizer) extensionOf(n int) error {
 	case 1, 2, 4, 8, 16:
 		c.out = append(c.out, 0xd4+byte(slices.Index([]int{1, 2, 4, 8, 16}, n)))
 	default:
-		c.out = appendSized(c.out, 0xc7, n)
+		c.out = appendLength(c.out, 0xc7, n)
 	}
 	c.out = append(c.out, b...)
 	return nil
 }
 
 func (c *canonicalizer) arrayOf(n, depth int) error {
-	// Each element takes a byte at least, so a lying length ends here and not in
-	// an allocation.
+	// Each element takes at least one byte, so a false length is refused here,
+	// before anything is allocated for it.
 	if n > len(c.in)-c.pos {
-		return fmt.Errorf("msgpack: an array of %d in %d bytes", n, len(c.in)-c.pos)
+		return fmt.Errorf("msgpack: an array of %d elements in %d bytes", n, len(c.in)-c.pos)
 	}
-	c.out = appendCollection(c.out, 0x90, 0xdc, n)
+	c.out = appendCount(c.out, 0x90, 0xdc, n)
 	for range n {
 		if err := c.value(depth + 1); err != nil {
 			return err
@@ -247,9 +247,9 @@ func (c *canonicalizer) arrayOf(n, depth int) error {
 
 func (c *canonicalizer) mapOf(n, depth int) error {
 	if n > (len(c.in)-c.pos)/2 {
-		return fmt.Errorf("msgpack: a map of %d in %d bytes", n, len(c.in)-c.pos)
+		return fmt.Errorf("msgpack: a map of %d entries in %d bytes", n, len(c.in)-c.pos)
 	}
-	c.out = appendCollection(c.out, 0x80, 0xde, n)
+	c.out = appendCount(c.out, 0x80, 0xde, n)
 	type entry struct{ start, value, end int }
 	base, entries, sorted := len(c.out), make([]entry, 0, n), true
 	for range n {
@@ -285,8 +285,8 @@ func (c *canonicalizer) mapOf(n, depth int) error {
 
 // compareKeys orders two keys of a map, both canonical.
 func compareKeys(a, b []byte) int {
-	aText, aIsString := textOf(a)
-	bText, bIsString := textOf(b)
+	aText, aIsString := stringContent(a)
+	bText, bIsString := stringContent(b)
 	switch {
 	case aIsString && bIsString:
 		return bytes.Compare(aText, bText)
@@ -299,8 +299,8 @@ func compareKeys(a, b []byte) int {
 	}
 }
 
-// textOf cuts the header off a canonical string.
-func textOf(value []byte) (text []byte, ok bool) {
+// stringContent returns a canonical string without its header.
+func stringContent(value []byte) (text []byte, ok bool) {
 	switch head := value[0]; {
 	case head&0xe0 == 0xa0:
 		return value[1:], true
@@ -343,9 +343,9 @@ func appendInt(out []byte, i int64) []byte {
 	}
 }
 
-// appendSized appends a head whose three forms (8, 16 and 32 bits) follow each
+// appendLength appends a head whose three forms (8, 16 and 32 bits) follow each
 // other from first on.
-func appendSized(out []byte, first byte, n int) []byte {
+func appendLength(out []byte, first byte, n int) []byte {
 	switch {
 	case n <= math.MaxUint8:
 		return append(out, first, byte(n))
@@ -360,16 +360,16 @@ func appendStringHeader(out []byte, n int) []byte {
 	if n <= 31 {
 		return append(out, 0xa0|byte(n))
 	}
-	return appendSized(out, 0xd9, n)
+	return appendLength(out, 0xd9, n)
 }
 
 func appendString(out []byte, s string) []byte {
 	return append(appendStringHeader(out, len(s)), s...)
 }
 
-// appendCollection appends the head of an array or a map: fixed form up to 15,
+// appendCount appends the head of an array or a map: fixed form up to 15,
 // then 16 and 32 bits.
-func appendCollection(out []byte, fixed, first byte, n int) []byte {
+func appendCount(out []byte, fixed, first byte, n int) []byte {
 	switch {
 	case n <= 15:
 		return append(out, fixed|byte(n))

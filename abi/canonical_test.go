@@ -47,7 +47,7 @@ func TestCanonical(t *testing.T) {
 		"smallest int64":          {"d3 8000000000000000", "d3 8000000000000000"},
 		"float32 keeps its width": {"ca 3fc00000", "ca 3fc00000"},
 		"float64 keeps its width": {"cb 3ff8000000000000", "cb 3ff8000000000000"},
-		"float64 of 1 is no int":  {"cb 3ff0000000000000", "cb 3ff0000000000000"},
+		"float64 of 1 is not int": {"cb 3ff0000000000000", "cb 3ff0000000000000"},
 		"negative zero stays":     {"cb 8000000000000000", "cb 8000000000000000"},
 		"NaN with a payload":      {"cb fff8000000000001", "cb 7ff8000000000000"},
 		"signalling NaN32":        {"ca 7f800001", "ca 7fc00000"},
@@ -150,8 +150,8 @@ func TestHash(t *testing.T) {
 	require.Equal(t, s, abi.HashString("order-42"))
 }
 
-// A node is a value with the freedom an encoder has: which width to use, and in
-// which order to write the entries of a map.
+// A node is a value without its encoding. An encoder is free to choose which
+// width to use, and in which order to write the entries of a map.
 type node struct {
 	kind  byte // n nil, b bool, i int, f float32, d float64, s string, x binary, e extension, a array, m map
 	bool  bool
@@ -192,8 +192,8 @@ func drawNode(t *rapid.T, depth int) node {
 	return n
 }
 
-// encode writes n; the drawn choices differ from call to call, the meaning does
-// not.
+// encode appends an encoding of n. Each call draws other choices of an encoder;
+// the value stays the same.
 func encode(t *rapid.T, out []byte, n node) []byte {
 	wide := func(fits ...bool) int { // one of the widths that fit
 		from := slices.Index(fits, true)

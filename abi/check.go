@@ -6,11 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// DecodeOp reads the body of a durable import, and holds it against the rules of
-// the contract. The body comes from a guest: nothing in it is trusted. It is
+// DecodeOp decodes the body of a durable import and checks it against the rules
+// of the contract. The body comes from a guest: nothing in it is trusted. It is
 // returned as a pointer to its type, such as *[Sleep].
 //
-// The host refuses what this refuses, and so does whoever stands in for a host.
+// The host and the test kit of the Go SDK both call DecodeOp, so
+// they refuse the same bodies.
 func DecodeOp(kind string, body []byte) (any, *Error) {
 	switch kind {
 	case OpSleep:
@@ -30,7 +31,7 @@ func DecodeOp(kind string, body []byte) (any, *Error) {
 	case OpInterrupted:
 		return decodeOp(body, func(*Interrupted) *Error { return nil })
 	}
-	return nil, Errorf(CodeBadBody, "%q is no kind of op", kind)
+	return nil, Errorf(CodeBadBody, "%q is not a kind of op", kind)
 }
 
 func decodeOp[T any](body []byte, check func(*T) *Error) (any, *Error) {
@@ -64,10 +65,10 @@ func checkResolve(b *Resolve) *Error {
 	return CheckPayload("the value", b.Value)
 }
 
-// CheckKey refuses what cannot be the idempotency key of a workflow.
+// CheckKey refuses a string that is not a valid idempotency key of a workflow.
 func CheckKey(key string) error {
 	if key == "" || len(key) > MaxKey || !utf8.ValidString(key) {
-		return Errorf(CodeBadKey, "the key %.40q is empty, longer than %d bytes or no UTF-8", key, MaxKey)
+		return Errorf(CodeBadKey, "the key %.40q is empty, longer than %d bytes or not UTF-8", key, MaxKey)
 	}
 	if strings.ContainsFunc(key, unicode.IsControl) {
 		return Errorf(CodeBadKey, "the key %.40q has a control character", key)
@@ -75,7 +76,7 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// CheckName refuses what cannot be the name of something; kind says of what.
+// CheckName refuses an invalid name; kind says what the name is for.
 func CheckName(kind, name string) *Error {
 	if name == "" {
 		return Errorf(CodeBadBody, "%s: the name is empty", kind)
@@ -83,30 +84,30 @@ func CheckName(kind, name string) *Error {
 	return checkLabel(name)
 }
 
-// checkLabel is for names that may be absent.
+// checkLabel checks a name that may be empty.
 func checkLabel(name string) *Error {
 	if !isText(name, MaxName) {
-		return Errorf(CodeBadBody, "the name %.40q is longer than %d bytes, no UTF-8, or has a control character", name, MaxName)
+		return Errorf(CodeBadBody, "the name %.40q is longer than %d bytes, not UTF-8, or has a control character", name, MaxName)
 	}
 	return nil
 }
 
-// maxReference bounds the name of a workflow or execution elsewhere: longer than
-// any that can exist.
+// maxReference bounds the name of another workflow or execution, in bytes. No
+// real name is that long.
 const maxReference = 1024
 
-// checkReference bounds what a guest calls another workflow or execution. It is
-// kept in the journal even if there is none of that name.
+// checkReference checks the name of another workflow or execution. The journal
+// keeps the name even if it does not exist, so its size is bounded here.
 func checkReference(name string) *Error {
 	if !isText(name, maxReference) {
-		return Errorf(CodeBadBody, "%.40q names no workflow or execution: it is longer than %d bytes, no UTF-8, or has a control character", name, maxReference)
+		return Errorf(CodeBadBody, "%.40q is not a valid name of a workflow or execution: it is longer than %d bytes, not UTF-8, or has a control character", name, maxReference)
 	}
 	return nil
 }
 
 func checkOpKey(key string) *Error {
 	if !isText(key, MaxKey) {
-		return Errorf(CodeBadBody, "the key %.40q… is longer than %d bytes, no UTF-8, or has a control character", key, MaxKey)
+		return Errorf(CodeBadBody, "the key %.40q… is longer than %d bytes, not UTF-8, or has a control character", key, MaxKey)
 	}
 	return nil
 }
@@ -115,7 +116,8 @@ func isText(s string, limit int) bool {
 	return len(s) <= limit && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// CheckPayload bounds a value and makes sure that it is one.
+// CheckPayload checks that value is at most [MaxPayload] bytes and exactly one
+// msgpack value; what names it in the error.
 func CheckPayload(what string, value []byte) *Error {
 	if len(value) > MaxPayload {
 		return Errorf(CodePayloadTooLarge, "%s has %d bytes, the limit is %d", what, len(value), MaxPayload)
@@ -129,7 +131,7 @@ func CheckPayload(what string, value []byte) *Error {
 func checkRetry(r Retry) *Error {
 	switch {
 	case r.Backoff != "" && r.Backoff != BackoffExponential && r.Backoff != BackoffConstant:
-		return Errorf(CodeBadBody, "%q is no backoff strategy", r.Backoff).
+		return Errorf(CodeBadBody, "%q is not a backoff strategy", r.Backoff).
 			WithHint("Use %q or %q.", BackoffExponential, BackoffConstant)
 	case r.Base < 0:
 		return Errorf(CodeBadBody, "the base of the backoff is negative")

@@ -13,7 +13,7 @@ func TestCheckKey(t *testing.T) {
 		require.NoError(t, CheckKey(good), good)
 	}
 	for name, bad := range map[string]string{
-		"empty": "", "too long": strings.Repeat("k", MaxKey+1), "no UTF-8": "\xff", "a zero": "a\x00", "a newline": "a\nb", "an escape": "\x1b[0m", "a C1 control": "a\u0085b",
+		"empty": "", "too long": strings.Repeat("k", MaxKey+1), "not UTF-8": "\xff", "a zero": "a\x00", "a newline": "a\nb", "an escape": "\x1b[0m", "a C1 control": "a\u0085b",
 	} {
 		require.Equal(t, CodeBadKey, CodeOf(CheckKey(bad)), name)
 	}
@@ -29,4 +29,46 @@ func TestKeysOfActivities(t *testing.T) {
 		require.NotNil(t, refused, "%q", bad)
 		require.Equal(t, CodeBadBody, refused.Code)
 	}
+}
+
+func TestDecodeOp(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("n", MaxName+1)
+	for name, c := range map[string]struct {
+		kind string
+		body any
+		want string // part of the message; empty means that the body is valid
+	}{
+		"sleep":               {OpSleep, Sleep{Duration: 1}, ""},
+		"sleep, long label":   {OpSleep, Sleep{Name: long}, "is longer than 128 bytes"},
+		"activity":            {OpActivity, Activity{Name: "a", Input: Nil}, ""},
+		"activity, no name":   {OpActivity, Activity{Input: Nil}, "activity: the name is empty"},
+		"activity, no input":  {OpActivity, Activity{Name: "a"}, "the input is not one msgpack value"},
+		"activity, backoff":   {OpActivity, Activity{Name: "a", Input: Nil, Retry: Retry{Backoff: "wild"}}, `"wild" is not a backoff strategy`},
+		"activity, base":      {OpActivity, Activity{Name: "a", Input: Nil, Retry: Retry{Base: -1}}, "negative"},
+		"activity, jitter":    {OpActivity, Activity{Name: "a", Input: Nil, Retry: Retry{Jitter: 2}}, "not between 0 and 1"},
+		"deferred":            {OpDeferred, Deferred{Name: "d"}, ""},
+		"deferred, control":   {OpDeferred, Deferred{Name: "a\nb"}, "has a control character"},
+		"resolve":             {OpResolve, Resolve{Name: "d", Value: Nil}, ""},
+		"reject":              {OpResolve, Resolve{Name: "d", Error: &Error{}}, ""},
+		"resolve, no value":   {OpResolve, Resolve{Name: "d"}, "the value is not one msgpack value"},
+		"call":                {OpCall, Call{Workflow: "W", Input: Nil}, ""},
+		"send, long name":     {OpSend, Call{Workflow: strings.Repeat("n", 1025), Input: Nil}, "is not a valid name of a workflow or execution"},
+		"poll, not UTF-8":     {OpPoll, Poll{Execution: "\xff"}, "is not a valid name of a workflow or execution"},
+		"interrupted":         {OpInterrupted, Interrupted{}, ""},
+		"a body of no fields": {OpSleep, []int{1}, "decode"},
+		"an unknown kind":     {"entity", Sleep{}, `"entity" is not a kind of op`},
+	} {
+		body, refused := DecodeOp(c.kind, MustMarshal(c.body))
+		if c.want == "" {
+			require.Nil(t, refused, name)
+			require.NotNil(t, body, name)
+			continue
+		}
+		require.NotNil(t, refused, name)
+		require.Equal(t, CodeBadBody, refused.Code, name)
+		require.Contains(t, refused.Message, c.want, name)
+	}
+	_, refused := DecodeOp(OpActivity, MustMarshal(Activity{Name: "a", Input: MustMarshal(make([]byte, MaxPayload))}))
+	require.Equal(t, CodePayloadTooLarge, refused.Code)
 }

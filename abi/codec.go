@@ -45,7 +45,7 @@ func MustMarshal(v any) []byte {
 	return b
 }
 
-// Unmarshal decodes one msgpack value into v and refuses bytes behind it.
+// Unmarshal decodes one msgpack value into v and refuses bytes after it.
 func Unmarshal(data []byte, v any) error {
 	r := bytes.NewReader(data)
 	dec := msgpack.NewDecoder(r)
@@ -54,7 +54,7 @@ func Unmarshal(data []byte, v any) error {
 		return fmt.Errorf("decode %T: %w", v, err)
 	}
 	if r.Len() != 0 {
-		return fmt.Errorf("decode %T: %d bytes behind the value", v, r.Len())
+		return fmt.Errorf("decode %T: %d bytes after the value", v, r.Len())
 	}
 	return nil
 }

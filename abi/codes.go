@@ -1,11 +1,11 @@
 package abi
 
 // Code names a kind of failure for good: a code is never reused or renumbered.
-// The first digit tells whose it is: 1 modules, 2 workflows and executions,
+// The first digit tells the area: 1 modules, 2 workflows and executions,
 // 3 activities, 4 the guest ABI, 5 the host and its store.
 type Code string
 
-// Category is the broad sort of a failure; the API maps it to its status codes.
+// Category is the broad kind of a failure; the API maps it to its status codes.
 type Category int
 
 // The categories.
@@ -101,13 +101,13 @@ const (
 	CodeUnreachable    Code = "CR-5010"
 )
 
-// CodeInfo is what is known of a code without an instance of it.
+// CodeInfo is what holds for every error of a code.
 type CodeInfo struct {
 	Code     Code
 	Category Category
 	// Title says what the code means, in a few words.
 	Title string
-	// Hint says what to do, if the place of the failure knows no better.
+	// Hint says what to do, unless the place of the failure gives a better one.
 	Hint string
 	// Retryable says whether another attempt may succeed.
 	Retryable bool
@@ -133,77 +133,77 @@ var codeIndex = func() map[Code]int {
 var Codes = []CodeInfo{
 	{CodeNotWasm, InvalidArgument, "the upload is not a WebAssembly module", "Build it for WebAssembly: GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared, or cargo build --target wasm32-wasip1.", false},
 	{CodeModuleTooLarge, InvalidArgument, "the module is too large", "Leave debug information out (Go: -ldflags='-s -w', Rust: strip = true), or raise the host's --max-module-size.", false},
-	{CodeUnknownImport, InvalidArgument, "the module imports a function the host does not offer", "Modules may import only the functions of abi/ABI.md and of WASI preview 1; check the version of the guest SDK.", false},
+	{CodeUnknownImport, InvalidArgument, "the module imports a function that the host does not offer", "Modules may import only the functions of abi/ABI.md and of WASI preview 1; check the version of the guest SDK.", false},
 	{CodeMissingExport, InvalidArgument, "the module lacks a required export", "Go: import the guest SDK in package main and build with -buildmode=c-shared. Rust: write cruster::module! and build a cdylib.", false},
-	{CodeABIVersion, InvalidArgument, "the module speaks another ABI version", "Build the module with a guest SDK of the host's version.", false},
-	{CodeBadManifest, InvalidArgument, "the module's manifest is not acceptable", "Names start with a letter, hold letters, digits, '_', '-' or '.', and are unique.", false},
-	{CodeModuleInit, InvalidArgument, "the module failed while it was initialised", "What runs before the first call, such as package-level variables in Go, runs inside the sandbox: no files, no network, no environment.", false},
-	{CodeModuleMemory, InvalidArgument, "the module wants more memory than the host allows", "Lower the module's memory, or raise the host's --guest-memory.", false},
+	{CodeABIVersion, InvalidArgument, "the module was built for another ABI version", "Build the module with a guest SDK of the host's version.", false},
+	{CodeBadManifest, InvalidArgument, "the module's manifest is not valid", "The message names what is wrong. Names start with a letter, hold letters, digits, '_', '-' or '.', and are unique.", false},
+	{CodeModuleInit, InvalidArgument, "the module failed during initialisation", "Code that runs before the first call, such as package-level variables in Go, runs in the sandbox too: it has no files, no network and no environment.", false},
+	{CodeModuleMemory, InvalidArgument, "the module asks for more memory than the host allows", "Lower the module's memory, or raise the host's --guest-memory.", false},
 	{CodeModuleNotFound, FailedPrecondition, "the module of this execution is missing from the store", "Push the module with this digest again, then resume the execution.", true},
 	{CodeDeploymentNotFound, NotFound, "there is no such deployment", "List deployments with 'cruster-host module list', or push one with 'cruster-host module push FILE --name NAME'.", false},
-	{CodeBadDeployment, InvalidArgument, "the deployment's name or settings are not acceptable", "Names are lower-case letters, digits and '-', start with a letter and have at most 63 characters.", false},
-	{CodeMigrationFailed, FailedPrecondition, "a SQL migration of the module failed; nothing was deployed", "Mend the migration and push again; migrations that were applied before stay as they are.", false},
+	{CodeBadDeployment, InvalidArgument, "the deployment's name or settings are not valid", "The message names what is wrong. Names of deployments are lower-case letters, digits and '-', start with a letter and have at most 63 characters.", false},
+	{CodeMigrationFailed, FailedPrecondition, "a SQL migration of the module failed; nothing was deployed", "Fix the migration and push the module again; migrations that were already applied stay as they are.", false},
 
 	{CodeUnknownWorkflow, NotFound, "the deployment has no such workflow", "Workflows are named DEPLOYMENT/NAME; 'cruster-host module list' shows them.", false},
 	{CodeBadInput, InvalidArgument, "the input does not fit the workflow's request type", "Compare the input with the type shown by 'cruster-host module describe NAME'.", false},
-	{CodeBadKey, InvalidArgument, "the idempotency key is not acceptable", "Keys are 1 to 512 bytes of UTF-8 without control characters.", false},
+	{CodeBadKey, InvalidArgument, "the idempotency key is not valid", "Keys are 1 to 512 bytes of UTF-8 without control characters.", false},
 	{CodeExecutionNotFound, NotFound, "there is no such execution", "Executions are named DEPLOYMENT/WORKFLOW/KEY; 'cruster-host workflow list' shows them.", false},
 	{CodePayloadTooLarge, InvalidArgument, "a payload is larger than 4 MiB", "Keep large data in your database or object store and pass a reference.", false},
-	{CodeWorkflowFailed, Aborted, "the workflow returned an error", "The message is the workflow's own; 'cruster-host workflow history' shows its steps.", false},
-	{CodeInterrupted, Aborted, "the execution was asked to stop", "Somebody interrupted the execution; its cleanup has run.", false},
-	{CodePaused, FailedPrecondition, "the execution is paused", "Read the reason with 'cruster-host workflow describe', mend it, then 'cruster-host workflow resume'.", false},
-	{CodeNondeterminism, FailedPrecondition, "the workflow did something else on replay than it did before", "Let execute depend only on its request, on results of ops and on the SDK's clock and random source.", false},
-	{CodeCrashLoop, FailedPrecondition, "the workflow's code crashes each time it runs", "Mend the code and deploy it; executions of the old module can be resumed once the cause is gone.", false},
-	{CodeNotPaused, FailedPrecondition, "the execution is not paused", "Only paused executions can be resumed or failed; 'cruster-host workflow interrupt' asks one that runs to stop.", false},
-	{CodeAlreadyOver, FailedPrecondition, "the execution is over", "Its result stays readable with 'cruster-host workflow poll'.", false},
-	{CodeDeferredSettled, AlreadyExists, "the deferred was settled before; the first settlement stands", "A deferred can be resolved or rejected once.", false},
-	{CodeDeferredRejected, Aborted, "the deferred was rejected", "The message is that of whoever rejected it.", false},
-	{CodeBadRequest, InvalidArgument, "the request is not acceptable", "See the message for the field that is wrong.", false},
-	{CodeExecutionTooLong, FailedPrecondition, "the execution's journal is too long", "Continue the work in another execution, started with a client.", false},
-	{CodeKeyFunction, InvalidArgument, "the workflow's key function failed", "The key function must return a string for every request.", false},
-	{CodeCallToItself, InvalidArgument, "a workflow called its own execution and would wait for itself for ever", "Give the call another key or another request.", false},
+	{CodeWorkflowFailed, Aborted, "the workflow returned an error", "The message comes from the workflow's code; 'cruster-host workflow history' shows its steps.", false},
+	{CodeInterrupted, Aborted, "the execution was asked to stop", "A client interrupted the execution, and its cleanup has run. To do the work again, start it with another key.", false},
+	{CodePaused, FailedPrecondition, "the execution is paused", "Read the reason with 'cruster-host workflow describe', fix it, then run 'cruster-host workflow resume'.", false},
+	{CodeNondeterminism, FailedPrecondition, "on replay the workflow did something other than it did before", "In execute, depend only on the request, on the results of durable calls, and on the SDK's clock and random source.", false},
+	{CodeCrashLoop, FailedPrecondition, "the workflow's code crashes each time it runs", "Fix the code and deploy it for new executions; executions of the old module can be resumed once the cause is gone.", false},
+	{CodeNotPaused, FailedPrecondition, "the execution is not paused", "Only paused executions can be resumed or failed; to stop one that is running, use 'cruster-host workflow interrupt'.", false},
+	{CodeAlreadyOver, FailedPrecondition, "the execution has already ended", "Read its result with 'cruster-host workflow poll'.", false},
+	{CodeDeferredSettled, AlreadyExists, "the deferred was already settled; the first settlement stands", "A deferred can be resolved or rejected only once.", false},
+	{CodeDeferredRejected, Aborted, "the deferred was rejected", "The message comes from the caller that rejected the deferred.", false},
+	{CodeBadRequest, InvalidArgument, "the request is not valid", "The message names the field that is wrong.", false},
+	{CodeExecutionTooLong, FailedPrecondition, "the execution's journal is too long", "Split the work: let the workflow start another execution through a client, and go on there.", false},
+	{CodeKeyFunction, InvalidArgument, "the workflow's key function failed", "The key function must return a key for every request, and must not panic; a raw key is a string.", false},
+	{CodeCallToItself, InvalidArgument, "a workflow called its own execution and would wait for itself forever", "Give the call another key or another request.", false},
 	{CodeWorkflowManifestLie, FailedPrecondition, "the module does not contain what its manifest declares", "Rebuild the module with an unmodified guest SDK.", false},
-	{CodeFailedByOperator, Aborted, "an operator failed the paused execution for good", "The message holds the operator's reason and that of the pause; 'cruster-host workflow history' shows how far it came.", false},
+	{CodeFailedByOperator, Aborted, "an operator marked the paused execution as failed", "The message holds the operator's reason and the reason for the pause; 'cruster-host workflow history' shows how far the execution got.", false},
 
-	{CodeActivityFailed, Aborted, "the activity returned an error", "The message is the activity's own.", true},
+	{CodeActivityFailed, Aborted, "the activity returned an error", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts.", true},
 	{CodeActivityTimeout, DeadlineExceeded, "an attempt of the activity took longer than its timeout", "Raise the activity's timeout, or make its work shorter.", true},
-	{CodeActivityCrashed, Aborted, "the activity's code crashed", "The message holds the end of what the module wrote to its standard error.", true},
-	{CodeUnknownActivity, NotFound, "the module has no such activity", "Register the activity at package level, so that every instance knows it.", false},
-	{CodeSQL, Aborted, "the database refused a statement of the activity", "The message is the database's own.", true},
+	{CodeActivityCrashed, Aborted, "the activity's code crashed", "Fix the code; the message quotes the end of the module's standard error.", true},
+	{CodeUnknownActivity, NotFound, "the module has no such activity", "Go: register the activity in a package-level variable. Rust: list the workflow that uses it in cruster::module!.", false},
+	{CodeSQL, Aborted, "the database refused a statement of the activity", "The message comes from the database; check the statement and its arguments.", true},
 	{CodeSQLForbidden, PermissionDenied, "the statement is not allowed for modules", "Modules may read and write their own tables; they may not end transactions, change settings or roles, or see other schemas.", false},
-	{CodeTxTooLong, DeadlineExceeded, "the activity's transaction was open for too long", "Keep transactions short: compute and call out before the first statement.", true},
-	{CodeTxConflict, Aborted, "the activity's transaction kept colliding with others", "Touch rows in the same order everywhere, or make transactions shorter.", true},
-	{CodeSQLArgument, InvalidArgument, "an argument of the statement has a type the database cannot take", "Arguments are nil, booleans, integers, floats, strings, bytes and times.", false},
+	{CodeTxTooLong, DeadlineExceeded, "the activity's transaction was open for too long", "Keep transactions short: compute and make HTTP calls before the first statement.", true},
+	{CodeTxConflict, Aborted, "the activity's transaction kept colliding with others", "Use rows in the same order everywhere, or make transactions shorter.", true},
+	{CodeSQLArgument, InvalidArgument, "an argument of the statement has a type that the database does not accept", "Arguments are nil, booleans, integers, floats, strings, bytes and times.", false},
 	{CodeSQLResult, ResourceExhausted, "the rows of the query are too large", "Add a LIMIT, or fetch the rows in pages.", false},
 	{CodeHTTPForbidden, PermissionDenied, "the deployment may not call this host", "Grant it with 'cruster-host module push … --allow-http HOST'.", false},
-	{CodeHTTPInTx, FailedPrecondition, "HTTP is refused while a transaction is open", "Call out before the activity's first SQL statement, or in an activity of its own: a transaction holds a writer that others wait for.", false},
-	{CodeHTTPFailed, Unavailable, "the HTTP call failed", "The message is that of the connection.", true},
-	{CodeHTTPTooLarge, ResourceExhausted, "the HTTP request or response is too large", "Fetch less at a time.", false},
-	{CodeHTTPBadRequest, InvalidArgument, "the HTTP request is not acceptable", "URLs are absolute and start with http:// or https://.", false},
-	{CodeTxUndecided, Unavailable, "it is not known yet whether a commit took effect", "The host looks the commit up before it goes on.", true},
+	{CodeHTTPInTx, FailedPrecondition, "HTTP is refused while a transaction is open", "Make HTTP calls before the activity's first SQL statement, or in another activity: an open transaction makes other writers wait.", false},
+	{CodeHTTPFailed, Unavailable, "the HTTP call failed", "The message comes from the network connection; check that the server can be reached.", true},
+	{CodeHTTPTooLarge, ResourceExhausted, "the HTTP request or response is too large", "Send or fetch less at a time.", false},
+	{CodeHTTPBadRequest, InvalidArgument, "the HTTP request is not valid", "The message names what is wrong. URLs are absolute and start with http:// or https://.", false},
+	{CodeTxUndecided, Unavailable, "a commit is in doubt: the store did not say whether it took effect", "Nothing needs to be done: the host looks the commit up before it goes on.", true},
 
 	{CodeBadBody, InvalidArgument, "a body that the module sent is malformed", "Build the module with a guest SDK of the host's version; abi/ABI.md specifies the bodies.", false},
-	{CodeWrongContext, FailedPrecondition, "the call is not available here", "Durable calls belong into a workflow's execute, side effects into activities.", false},
+	{CodeWrongContext, FailedPrecondition, "the call is not available here", "Make durable calls in the workflow's execute, and side effects in activities.", false},
 	{CodeTooManyOps, ResourceExhausted, "the workflow issued too many ops at once", "Wait for some of them before issuing more.", false},
 	{CodeBadPointer, InvalidArgument, "the module passed a pointer outside its memory", "Build the module with an unmodified guest SDK.", false},
 	{CodeGuestTimeout, DeadlineExceeded, "the module ran for too long without returning", "Look for an endless loop; move heavy computation into an activity with a timeout of its own.", true},
 	{CodeGuestMemory, ResourceExhausted, "the module ran out of memory", "Use less memory, or raise the host's --guest-memory.", true},
-	{CodeGuestTrap, Aborted, "the module crashed", "The message holds the end of what the module wrote to its standard error.", true},
+	{CodeGuestTrap, Aborted, "the module crashed", "Fix the code; the message quotes the end of the module's standard error.", true},
 	{CodeGuestExit, Aborted, "the module called exit", "Return an error instead.", true},
 	{CodeGuestProtocol, Aborted, "the module broke the rules of the ABI", "Build the module with an unmodified guest SDK.", false},
-	{CodeBlockingSleep, FailedPrecondition, "the workflow tried to block the host's thread", "In execute use the SDK's durable sleep and futures instead of those of the language, its timers, files or sockets.", false},
-	{CodeUnknownInvoke, NotFound, "the module does not know what it was asked to run", "Register workflows and activities at package level.", false},
-	{CodeGuestDeadlock, Aborted, "everything in the module waits for something that nobody brings about", "Look for a channel, lock or future that nobody serves.", false},
+	{CodeBlockingSleep, FailedPrecondition, "the workflow tried to block the host's thread", "In execute, use the SDK's durable sleep and futures. The language's own sleep, timers, files and sockets are not available there.", false},
+	{CodeUnknownInvoke, NotFound, "the module does not contain what it was asked to run", "Go: register workflows and activities in package-level variables. Rust: list workflows in cruster::module!.", false},
+	{CodeGuestDeadlock, Aborted, "deadlock: every task waits and nothing is pending", "Look for a channel, a lock or a future that no other task will ever release or complete.", false},
 	{CodeGuestGoroutine, FailedPrecondition, "a goroutine that the SDK did not start called a durable function", "Start coroutines of a workflow with cruster.Go, not with the go statement.", false},
 
 	{CodeInternal, Internal, "something went wrong inside the host", "This is a bug: please report it with the host's log.", true},
-	{CodeOverloaded, ResourceExhausted, "the host has as much work as it can hold", "Try again after the delay the answer names.", true},
+	{CodeOverloaded, ResourceExhausted, "the host is overloaded", "Try again after the delay that the reply names.", true},
 	{CodeShuttingDown, Unavailable, "the host is starting up or shutting down", "Try again on another host, or once it is back.", true},
-	{CodeFenced, Unavailable, "another host has taken over", "Nothing was written; ask the new owner.", true},
-	{CodeStore, Unavailable, "the store did not answer", "Check the database; the host goes on by itself once it is back.", true},
+	{CodeFenced, Unavailable, "another host has taken over", "Nothing was written; send the request to the new owner.", true},
+	{CodeStore, Unavailable, "the store did not answer", "Check the database; the host goes on by itself once the database is back.", true},
 	{CodeStoreInUse, FailedPrecondition, "another process uses this store", "Stop the other host, or choose another data folder.", false},
-	{CodeBadConfig, InvalidArgument, "a setting of the host is not acceptable", "See 'cruster-host serve --help' for the settings.", false},
-	{CodeDeadline, DeadlineExceeded, "the caller's deadline passed before the answer was there", "The work goes on: ask again with the same key, or poll the execution.", true},
-	{CodeStorePrivilege, FailedPrecondition, "the database user lacks a right that Cruster needs", "Run the migrations once as an owner who may create schemas and roles.", false},
+	{CodeBadConfig, InvalidArgument, "a setting of the host is not valid", "See 'cruster-host serve --help' for the settings.", false},
+	{CodeDeadline, DeadlineExceeded, "the caller's deadline passed before the result was ready", "The work goes on: ask again with the same key, or poll the execution.", true},
+	{CodeStorePrivilege, FailedPrecondition, "the database user lacks a right that Cruster needs", "Run the migrations once as a database user who may create schemas and roles.", false},
 	{CodeUnreachable, Unavailable, "no host answers at the address", "Check --addr or CRUSTER_ADDR, and that a host runs there; 'cruster-host dev' starts one.", true},
 }

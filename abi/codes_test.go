@@ -1,7 +1,6 @@
 package abi_test
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -32,7 +31,7 @@ func declaredCodes(t *testing.T) map[abi.Code]string {
 		}
 		value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
 		require.NoError(t, err)
-		require.NotContains(t, codes, abi.Code(value), "%s has the code of another", spec.Names[0].Name)
+		require.NotContains(t, codes, abi.Code(value), "%s has the code of another constant", spec.Names[0].Name)
 		codes[abi.Code(value)] = spec.Names[0].Name
 		return true
 	})
@@ -52,7 +51,7 @@ func TestCodesTable(t *testing.T) {
 		require.Contains(t, declared, info.Code)
 		require.Greater(t, info.Code, previous, "%s: the table is sorted and holds a code once", name)
 		require.NotEmpty(t, info.Title, name)
-		require.False(t, strings.HasSuffix(info.Title, "."), "%s: a title is no sentence", name)
+		require.False(t, strings.HasSuffix(info.Title, "."), "%s: a title ends without a period", name)
 		require.True(t, strings.HasSuffix(info.Hint, "."), "%s: a hint ends with a period", name)
 		require.GreaterOrEqual(t, info.Category, abi.Internal, name)
 		require.LessOrEqual(t, info.Category, abi.Aborted, name)
@@ -63,26 +62,4 @@ func TestCodesTable(t *testing.T) {
 		require.True(t, listed[code], "%s (%s) is missing from the table", name, code)
 	}
 	require.Equal(t, abi.Internal, abi.Code("CR-9999").Info().Category)
-}
-
-func TestErrors(t *testing.T) {
-	t.Parallel()
-	e := abi.Errorf(abi.CodeHTTPFailed, "call %d failed", 7)
-	require.Equal(t, "CR-3203: call 7 failed", e.Error())
-	require.True(t, e.Retryable)
-	require.Equal(t, abi.CodeHTTPFailed.Info().Hint, e.Hint)
-	require.Equal(t, "plain", (&abi.Error{Message: "plain"}).Error())
-
-	hinted := e.WithHint("do %s", "that")
-	require.Equal(t, "do that", hinted.Hint)
-	require.NotEqual(t, hinted.Hint, e.Hint, "the original keeps its hint")
-
-	wrapped := fmt.Errorf("outside: %w", e)
-	require.ErrorIs(t, wrapped, &abi.Error{Code: abi.CodeHTTPFailed})
-	require.NotErrorIs(t, wrapped, &abi.Error{Code: abi.CodeSQL})
-	require.Same(t, e, abi.AsError(wrapped))
-	require.Equal(t, abi.CodeHTTPFailed, abi.CodeOf(wrapped))
-	require.Empty(t, abi.CodeOf(errors.New("other")))
-	require.Nil(t, abi.AsError(nil))
-	require.Equal(t, abi.CodeInternal, abi.AsError(errors.New("other")).Code)
 }

@@ -3,9 +3,11 @@
 // manifest a module describes itself with, and the table of error codes.
 //
 // ABI.md is the specification; the types here are its Go form, used by the host
-// and by the Go guest SDK alike. The package knows nothing of hosts, stores or
-// engines and imports nothing of Cruster; every other package may import it.
+// and by the Go guest SDK alike. The package does not depend on hosts, stores or
+// engines: it imports no other package of Cruster, and every other package may
+// import it.
 //
-// Start reading at names.go (who calls what), then invocation.go and ops.go
-// (what is said), canonical.go (why two languages produce the same bytes).
+// Start reading at names.go (the imports and exports), then invocation.go and
+// ops.go (the bodies), canonical.go (why two languages produce the same hash)
+// and codes.go (the error codes).
 package abi

@@ -5,24 +5,24 @@ import (
 	"fmt"
 )
 
-// Error is every failure that a user can meet, on either side of the boundary.
-// It says what happened to what (Message) and what to do about it (Hint).
+// Error is the type of every error that a user can see, on either side of the
+// boundary. It says what happened to what (Message) and what to do (Hint).
 type Error struct {
 	// Code is stable: "CR-1203". See codes.go.
 	Code Code `msgpack:"code"`
-	// Details is an optional msgpack value of the application's own.
+	// Details is an optional msgpack value that the application defines.
 	Details []byte `msgpack:"details"`
 	Hint    string `msgpack:"hint"`
 	Message string `msgpack:"message"`
 	// Retryable says whether another attempt may succeed. It decides whether an
 	// activity is tried again; elsewhere it is for people to read.
 	Retryable bool `msgpack:"retryable"`
-	// Type is an optional name of the application's own, for callers to switch
-	// on: "card_declined".
+	// Type is an optional name that the application defines, for callers to
+	// switch on: "card_declined".
 	Type string `msgpack:"type"`
 }
 
-// Errorf makes an error of the given code; the hint is the code's own.
+// Errorf makes an error of the given code, with the code's hint.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Hint: code.Info().Hint, Retryable: code.Info().Retryable}
 }
@@ -34,7 +34,8 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 	return &c
 }
 
-// Error renders code and message; the hint is for whoever shows the error.
+// Error renders code and message. Code that shows the error to a person also
+// shows the hint.
 func (e *Error) Error() string {
 	if e.Code == "" {
 		return e.Message
@@ -62,7 +63,7 @@ func AsError(err error) *Error {
 	return Errorf(CodeInternal, "%v", err)
 }
 
-// CodeOf tells the code of err; empty if it carries none.
+// CodeOf returns the code of err; empty if there is no *Error in its chain.
 func CodeOf(err error) Code {
 	var e *Error
 	if errors.As(err, &e) {

@@ -40,7 +40,7 @@ func FuzzDecodeBody(f *testing.F) {
 				require.Contains(t, []abi.Code{abi.CodeBadBody, abi.CodePayloadTooLarge}, code)
 				continue
 			}
-			// Whatever was taken in can be written, and means the same afterwards.
+			// What was decoded can be encoded, and decodes to the same again.
 			packed, err := abi.Marshal(body)
 			require.NoError(t, err)
 			fresh := reflect.New(reflect.TypeOf(body).Elem()).Interface()
@@ -68,8 +68,8 @@ func TestDecodeBodyRefuses(t *testing.T) {
 	require.Equal(t, abi.CodePayloadTooLarge, abi.CodeOf(abi.DecodeBody(big, new(abi.Sleep))))
 }
 
-// Fields that a later version adds are passed over by an earlier one.
-func TestUnknownFieldsArePassedOver(t *testing.T) {
+// A version of the contract ignores the fields that a later version adds.
+func TestUnknownFieldsAreIgnored(t *testing.T) {
 	t.Parallel()
 	var s abi.Sleep
 	require.NoError(t, abi.DecodeBody(abi.MustMarshal(map[string]any{"duration": 5, "zone": "UTC"}), &s))

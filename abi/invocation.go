@@ -2,25 +2,28 @@ package abi
 
 // Kinds of invocation, as in [Invocation.Kind].
 const (
-	// InvokeWorkflow runs a workflow: durable ops allowed, effects refused.
+	// InvokeWorkflow runs a workflow. It may issue durable ops; immediate calls
+	// are refused.
 	InvokeWorkflow = "workflow"
-	// InvokeActivity runs one attempt of an activity: effects allowed, durable
-	// ops refused.
+	// InvokeActivity runs one attempt of an activity. It may make immediate
+	// calls; durable ops are refused.
 	InvokeActivity = "activity"
-	// InvokeKey asks for the idempotency key of a request: neither is allowed.
+	// InvokeKey asks for the idempotency key of a request. Durable ops and
+	// immediate calls are refused.
 	InvokeKey = "key"
 )
 
 // Invocation is the input of cruster_start.
 //
-// Fields of all bodies stand in alphabetical order of their wire names, so that
-// what an SDK encodes field by field is canonical already.
+// The fields of every body are in alphabetical order of their wire names, so
+// that an SDK that encodes field by field produces the canonical form.
 type Invocation struct {
 	// Attempt counts the attempts of an activity from 1; 0 for other kinds.
 	Attempt int `msgpack:"attempt"`
 	// Body is the request, one msgpack value.
 	Body []byte `msgpack:"body"`
-	// Execution is the id of the execution this belongs to; empty for keys.
+	// Execution is the id of the execution that this invocation is part of;
+	// empty for keys.
 	Execution string `msgpack:"execution"`
 	// IdempotencyKey is stable over all attempts of one activity op; empty for
 	// other kinds.
@@ -36,12 +39,12 @@ type Invocation struct {
 	Time int64 `msgpack:"time"`
 }
 
-// Resume is the input of cruster_resume: what one turn delivers, in the order
-// of the journal.
+// Resume is the input of cruster_resume: the deliveries of one turn, in the
+// order of the journal.
 type Resume struct {
 	Deliveries []Delivery `msgpack:"deliveries"`
-	// Time is the journal time of this turn in Unix nanoseconds; the clock shows
-	// it until the next turn.
+	// Time is the journal time of this turn in Unix nanoseconds. The workflow's
+	// clock shows it until the next turn.
 	Time int64 `msgpack:"time"`
 }
 

@@ -2,7 +2,7 @@ package abi
 
 import "time"
 
-// Limits that belong to the contract: a guest may count on as much, and a host
+// Limits that are part of the contract: a host accepts up to the limit and
 // refuses more.
 const (
 	// MaxBody bounds every body that crosses the boundary, in bytes.
@@ -19,6 +19,6 @@ const (
 	MaxOpsPerTurn = 10_000
 	// MaxBackoff caps the delay between two attempts of an activity.
 	MaxBackoff = 60 * time.Second
-	// DefaultBackoff is the first delay if a policy names none.
+	// DefaultBackoff is the first delay if a retry policy does not set one.
 	DefaultBackoff = time.Second
 )

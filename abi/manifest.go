@@ -14,9 +14,11 @@ type Manifest struct {
 const (
 	// KeyFromRequest is SHA-256 of the canonical request: no guest code runs.
 	KeyFromRequest = "request"
-	// KeyFromFunctionHashed asks the guest (InvokeKey) and hashes its answer.
+	// KeyFromFunctionHashed runs the guest's key function (InvokeKey) and hashes
+	// its result.
 	KeyFromFunctionHashed = "function_hashed"
-	// KeyFromFunctionRaw asks the guest and uses its answer, a string, as it is.
+	// KeyFromFunctionRaw runs the guest's key function and uses its result, a
+	// string, as it is.
 	KeyFromFunctionRaw = "function_raw"
 )
 
@@ -45,9 +47,9 @@ const (
 	DialectPostgres = "postgres"
 )
 
-// Migration is one step of the SQL schema a module brings along. Steps are
-// applied in order of Version, once each, when the module is deployed; the
-// steps of the other dialect are passed over. An applied step never changes.
+// Migration is one step of a module's SQL schema. The host applies the steps in
+// order of Version, once each, when the module is deployed, and skips those of
+// the other dialect. A step that was applied must not change.
 type Migration struct {
 	Dialect string `msgpack:"dialect"`
 	Name    string `msgpack:"name"`

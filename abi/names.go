@@ -1,6 +1,6 @@
 package abi
 
-// Version is the ABI version a guest must answer from [ExportABI].
+// Version is the ABI version that a guest must return from [ExportABI].
 const Version = 1
 
 // Functions a guest exports. All but [ExportInitialize] are required.
@@ -22,10 +22,10 @@ const (
 	StatusParked int32 = 1
 )
 
-// ImportModule is the Wasm module name all Cruster imports live in.
+// ImportModule is the Wasm module name of all Cruster imports.
 const ImportModule = "cruster"
 
-// Imports every invocation may call.
+// Imports that every invocation may call.
 const (
 	// ImportInput (ptr i32) copies the pending input into guest memory.
 	ImportInput = "input"
@@ -51,7 +51,7 @@ const (
 )
 
 // ImportCancel (op i32) tells the host that the guest no longer waits for an
-// op: it is never delivered from then on.
+// op. The host does not deliver the op after that.
 const ImportCancel = "cancel"
 
 // Immediate calls of activities: (ptr, len i32) → n i32. A result of zero or
@@ -68,7 +68,7 @@ const (
 // OpKinds lists the durable imports, in the order of the specification.
 var OpKinds = []string{OpSleep, OpActivity, OpDeferred, OpResolve, OpCall, OpSend, OpPoll, OpInterrupted}
 
-// ImmediateCalls lists the imports that answer at once.
+// ImmediateCalls lists the imports that reply before they return.
 var ImmediateCalls = []string{ImportTxExec, ImportTxQuery, ImportHTTP, ImportConfig}
 
 // Log levels of [ImportLog], those of log/slog.

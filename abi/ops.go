@@ -28,7 +28,7 @@ const (
 	BackoffConstant    = "constant"
 )
 
-// Retry is the retry policy of an activity. The zero value retries never.
+// Retry is the retry policy of an activity. The zero value never retries.
 type Retry struct {
 	// Backoff is exponential (the default, if empty) or constant.
 	Backoff string `msgpack:"backoff"`
@@ -50,17 +50,18 @@ type Deferred struct {
 }
 
 // Resolve is the body of [OpResolve]: resolve or reject a named promise. It is
-// delivered with true, or with false if the promise was settled before.
+// delivered with true, or with false if the promise was already settled.
 type Resolve struct {
 	// Error rejects the promise; nil resolves it with Value.
 	Error *Error `msgpack:"error"`
-	// Execution is the id of the owner of the promise; empty means this one.
+	// Execution is the id of the execution that owns the promise; empty means
+	// this one.
 	Execution string `msgpack:"execution"`
 	Name      string `msgpack:"name"`
 	Value     []byte `msgpack:"value"`
 }
 
-// How the key of a [Call] is to be taken.
+// How the key of a [Call] is used.
 const (
 	// KeyDerived asks for the key that the workflow derives from its request.
 	KeyDerived = ""
@@ -88,13 +89,13 @@ type Poll struct {
 	Execution string `msgpack:"execution"`
 }
 
-// PollReply tells the state of an execution; Outcome is set if it is over.
+// PollReply is the state of an execution; Outcome is set if it has ended.
 type PollReply struct {
 	Outcome *Outcome `msgpack:"outcome"`
 	State   string   `msgpack:"state"`
 }
 
-// Interrupted is the body of [OpInterrupted]: wait until somebody asks this
+// Interrupted is the body of [OpInterrupted]: wait until a client asks this
 // execution to stop. It is delivered with an [Interruption].
 type Interrupted struct{}
 

@@ -25,7 +25,7 @@ type Schema struct {
 	// Elem is the element of a list, or the value of a map (whose keys are
 	// strings).
 	Elem *Schema `msgpack:"elem"`
-	// Fields of a struct, sorted by name. Fields beyond these are refused.
+	// Fields of a struct, sorted by name. A value with any other field is refused.
 	Fields []Field `msgpack:"fields"`
 	// Nullable says that nil fits too.
 	Nullable bool   `msgpack:"nullable"`

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a [Schema] that comes from outside.
+// Limits of a [Schema] that comes from outside.
 const (
 	// maxSchemaDepth is below MaxDepth, so that a value of the deepest schema
 	// still passes [Canonical].
@@ -19,9 +19,8 @@ const (
 	maxSchemaNodes = 10_000
 )
 
-// Validate tells whether s, taken from a manifest, is a schema at all: known
-// types, sane widths, bounded depth and size. The error is a
-// [CodeBadManifest].
+// Validate checks a schema that comes from a manifest: known types, valid
+// widths, bounded depth and size. The error is a [CodeBadManifest].
 func (s *Schema) Validate() error {
 	nodes := 0
 	return s.validate("", 0, &nodes)
@@ -46,11 +45,11 @@ func (s *Schema) validate(path string, depth int, nodes *int) error {
 	case TypeAny, TypeNull, TypeBool, TypeString, TypeBytes, TypeTime:
 	case TypeInt, TypeUint:
 		if !slices.Contains([]int{0, 8, 16, 32, 64}, s.Bits) {
-			return badSchema(path, "no %s has %d bits", s.Type, s.Bits)
+			return badSchema(path, "%d is not a width of %s: use 8, 16, 32 or 64 bits", s.Bits, s.Type)
 		}
 	case TypeFloat:
 		if !slices.Contains([]int{0, 32, 64}, s.Bits) {
-			return badSchema(path, "no float has %d bits", s.Bits)
+			return badSchema(path, "%d is not a width of float: use 32 or 64 bits", s.Bits)
 		}
 	case TypeList:
 		return s.Elem.validate(path+"[]", depth+1, nodes)
@@ -59,7 +58,7 @@ func (s *Schema) validate(path string, depth int, nodes *int) error {
 	case TypeStruct:
 		return s.validateFields(path, depth, nodes)
 	default:
-		return badSchema(path, "%q is no type", clip(s.Type))
+		return badSchema(path, "%q is not a type", clip(s.Type))
 	}
 	return nil
 }
@@ -68,7 +67,7 @@ func (s *Schema) validateFields(path string, depth int, nodes *int) error {
 	for i, f := range s.Fields {
 		switch {
 		case f.Name == "" || len(f.Name) > MaxName || !utf8.ValidString(f.Name):
-			return badSchema(path, "%q is no name of a field", clip(f.Name))
+			return badSchema(path, "%q is not a valid name of a field", clip(f.Name))
 		case i > 0 && s.Fields[i-1].Name == f.Name:
 			return badSchema(path, "the field %q occurs twice", f.Name)
 		case i > 0 && s.Fields[i-1].Name > f.Name:
@@ -82,16 +81,16 @@ func (s *Schema) validateFields(path string, depth int, nodes *int) error {
 }
 
 func badSchema(path, format string, args ...any) error {
-	return Errorf(CodeBadManifest, "%s%s", at(path), fmt.Sprintf(format, args...))
+	return Errorf(CodeBadManifest, "%s%s", pathPrefix(path), fmt.Sprintf(format, args...))
 }
 
 // Check tells whether one msgpack value fits the schema. The error is a
 // [CodeBadInput] that names the place: "items[2].quantity: expected int, got
-// string". A nil schema takes every value.
+// string". A nil schema accepts every value.
 //
-// The check is strict, because what passes it is decoded by typed code: an
-// integer does not fit a float, nor a float64 a float32. Whoever turns looser
-// data into msgpack converts it first.
+// The check is strict, because typed code decodes the value afterwards: an
+// integer does not fit a float, nor a float64 a float32. A caller that has
+// looser data, such as JSON, converts it first.
 func (s *Schema) Check(data []byte) error {
 	canonical, err := Canonical(data)
 	if err != nil {
@@ -99,26 +98,27 @@ func (s *Schema) Check(data []byte) error {
 	}
 	c := checker{in: canonical}
 	if m := c.value(s); m != nil {
-		return Errorf(CodeBadInput, "%s%s", at(m.path), m.message)
+		return Errorf(CodeBadInput, "%s%s", pathPrefix(m.path), m.message)
 	}
 	return nil
 }
 
-// A checker walks a canonical value: its form is known to be right, only its
-// fit is in question.
+// A checker walks a canonical value. The value is known to be well-formed; the
+// checker only compares it with a schema.
 type checker struct {
 	in  []byte
 	pos int
 }
 
-// token is one head of a value with what it says; elements of lists and maps
-// follow it.
+// A token is the head of a value and its content. The elements of a list or map
+// follow as separate tokens.
 type token struct {
-	kind string // one of the schema types; a struct arrives as a map
-	uint uint64 // of TypeInt not below zero and of TypeUint
-	int  int64  // of TypeInt below zero
-	n    int    // elements of lists and maps, width of floats
-	raw  []byte // of strings, bytes and extensions
+	kind  string // one of the schema types, or typeExtension; a struct is a TypeMap
+	uint  uint64 // the value of a TypeUint: an integer of zero or more
+	int   int64  // the value of a TypeInt: an integer below zero
+	count int    // the number of elements of a list, or of entries of a map
+	width int    // the bytes of a float
+	raw   []byte // the content of strings, bytes and extensions
 }
 
 const typeExtension = "extension"
@@ -136,7 +136,7 @@ func (c *checker) value(s *Schema) *misfit {
 	}
 	switch {
 	case s.Type == TypeStruct && t.kind == TypeMap:
-		return c.fields(s, t.n)
+		return c.fields(s, t.count)
 	case s.Type == TypeUint && t.kind == TypeInt, s.Type == TypeInt && t.kind == TypeUint:
 		return s.checkRange(t)
 	case s.Type != t.kind:
@@ -146,7 +146,7 @@ func (c *checker) value(s *Schema) *misfit {
 	case TypeInt, TypeUint:
 		return s.checkRange(t)
 	case TypeFloat:
-		if s.Bits == 32 && t.n == 8 {
+		if s.Bits == 32 && t.width == 8 {
 			return misfitf("expected a 32-bit float, got a 64-bit one")
 		}
 	case TypeString:
@@ -154,13 +154,13 @@ func (c *checker) value(s *Schema) *misfit {
 			return misfitf("the string is not valid UTF-8")
 		}
 	case TypeList:
-		for i := range t.n {
+		for i := range t.count {
 			if m := c.value(s.Elem); m != nil {
 				return m.under("[" + strconv.Itoa(i) + "]")
 			}
 		}
 	case TypeMap:
-		return c.entries(s, t.n)
+		return c.entries(s, t.count)
 	}
 	return nil
 }
@@ -241,7 +241,7 @@ func unknownField(s *Schema, name string) *misfit {
 	return misfitf("unknown field %q; known are %s%s", clip(name), strings.Join(names, ", "), more)
 }
 
-// next reads one head, and the whole of a value without elements.
+// next reads one token.
 func (c *checker) next() token {
 	b := c.in[c.pos]
 	c.pos++
@@ -251,9 +251,9 @@ func (c *checker) next() token {
 	case b >= 0xe0:
 		return token{kind: TypeInt, int: int64(int8(b))}
 	case b <= 0x8f:
-		return token{kind: TypeMap, n: int(b & 0x0f)}
+		return token{kind: TypeMap, count: int(b & 0x0f)}
 	case b <= 0x9f:
-		return token{kind: TypeList, n: int(b & 0x0f)}
+		return token{kind: TypeList, count: int(b & 0x0f)}
 	case b <= 0xbf:
 		return token{kind: TypeString, raw: c.bytes(int(b & 0x1f))}
 	}
@@ -269,7 +269,7 @@ func (c *checker) next() token {
 	case 0xca, 0xcb:
 		width := 4 << (b - 0xca)
 		c.pos += width
-		return token{kind: TypeFloat, n: width}
+		return token{kind: TypeFloat, width: width}
 	case 0xcc, 0xcd, 0xce, 0xcf:
 		return token{kind: TypeUint, uint: c.number(1 << (b - 0xcc))}
 	case 0xd0, 0xd1, 0xd2, 0xd3:
@@ -281,9 +281,9 @@ func (c *checker) next() token {
 	case 0xd9, 0xda, 0xdb:
 		return token{kind: TypeString, raw: c.bytes(int(c.number(1 << (b - 0xd9))))}
 	case 0xdc, 0xdd:
-		return token{kind: TypeList, n: int(c.number(2 << (b - 0xdc)))}
+		return token{kind: TypeList, count: int(c.number(2 << (b - 0xdc)))}
 	default: // 0xde, 0xdf: Canonical lets nothing else through
-		return token{kind: TypeMap, n: int(c.number(2 << (b - 0xde)))}
+		return token{kind: TypeMap, count: int(c.number(2 << (b - 0xde)))}
 	}
 }
 
@@ -307,14 +307,14 @@ func (c *checker) bytes(n int) []byte {
 	return c.in[c.pos-n : c.pos]
 }
 
-// skip passes over one value.
+// skip skips one value.
 func (c *checker) skip() {
 	for left := 1; left > 0; left-- {
 		switch t := c.next(); t.kind {
 		case TypeList:
-			left += t.n
+			left += t.count
 		case TypeMap:
-			left += 2 * t.n
+			left += 2 * t.count
 		}
 	}
 }
@@ -333,7 +333,7 @@ func (t token) number() string {
 	return strconv.FormatInt(t.int, 10)
 }
 
-// String names the type for people: "int32", "list of string", "struct".
+// String names the type for people to read: "int32", "list of string", "struct".
 func (s *Schema) String() string {
 	if s == nil {
 		return TypeAny
@@ -357,15 +357,15 @@ func (s *Schema) String() string {
 	return name
 }
 
-// A misfit is a value that does not fit. Its path grows from the leaf upwards,
-// so that values that do fit cost nothing for it.
+// A misfit says where and why a value does not fit. The path is built from the
+// leaf upwards, so that a value that fits pays nothing for it.
 type misfit struct{ path, message string }
 
 func misfitf(format string, args ...any) *misfit {
 	return &misfit{message: fmt.Sprintf(format, args...)}
 }
 
-// under puts one more step before the path.
+// under puts one more step in front of the path.
 func (m *misfit) under(step string) *misfit {
 	if m.path != "" && m.path[0] != '[' {
 		step += "."
@@ -374,7 +374,8 @@ func (m *misfit) under(step string) *misfit {
 	return m
 }
 
-func at(path string) string {
+// pathPrefix is the beginning of a message about the value at path.
+func pathPrefix(path string) string {
 	if path == "" {
 		return ""
 	}
@@ -388,7 +389,7 @@ func joinPath(path, name string) string {
 	return path + "." + clip(name)
 }
 
-// clip keeps what a stranger wrote from filling a message.
+// clip shortens text from outside, so that it cannot fill a message.
 func clip(s string) string {
 	const limit = 200
 	if len(s) <= limit {

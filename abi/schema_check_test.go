@@ -1,6 +1,7 @@
 package abi
 
 import (
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -9,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// orderSchema is a request with one of everything.
+// orderSchema is the schema of a request that has a field of every type.
 func orderSchema() *Schema {
 	return &Schema{Type: TypeStruct, Fields: []Field{
 		{Name: "at", Schema: &Schema{Type: TypeTime}},
@@ -33,11 +34,9 @@ func TestSchemaCheck(t *testing.T) {
 
 	type m = map[string]any
 	base := func(more m) m {
-		v := m{"order_id": "42", "items": []any{}}
-		for k, x := range more {
-			v[k] = x
-		}
-		return v
+		order := m{"order_id": "42", "items": []any{}}
+		maps.Copy(order, more)
+		return order
 	}
 	for _, tc := range []struct {
 		name  string
@@ -97,7 +96,7 @@ func TestSchemaCheckNilSchemaTakesAll(t *testing.T) {
 
 	var s *Schema
 	require.NoError(t, s.Check(MustMarshal(map[string]any{"a": []any{1, "x", nil}})))
-	require.Equal(t, CodeBadInput, CodeOf(s.Check([]byte{0xc1})), "malformed msgpack is refused all the same")
+	require.Equal(t, CodeBadInput, CodeOf(s.Check([]byte{0xc1})), "malformed msgpack is refused even without a schema")
 	require.Equal(t, CodeBadInput, CodeOf(s.Check(nil)))
 }
 
@@ -125,17 +124,17 @@ func TestSchemaValidate(t *testing.T) {
 	}{
 		{"Nil", nil, ""},
 		{"Order", orderSchema(), ""},
-		{"UnknownType", &Schema{Type: "decimal"}, `"decimal" is no type`},
-		{"Bits", &Schema{Type: TypeInt, Bits: 24}, "no int has 24 bits"},
-		{"FloatBits", &Schema{Type: TypeFloat, Bits: 16}, "no float has 16 bits"},
+		{"UnknownType", &Schema{Type: "decimal"}, `"decimal" is not a type`},
+		{"Bits", &Schema{Type: TypeInt, Bits: 24}, "24 is not a width of int"},
+		{"FloatBits", &Schema{Type: TypeFloat, Bits: 16}, "16 is not a width of float"},
 		{"Deep", deep, "nested more than"},
 		{"Wide", wide, "more than 10000"},
 		{"ElemOfString", &Schema{Type: TypeString, Elem: &Schema{Type: TypeAny}}, "a string has no element type"},
 		{"FieldsOfInt", &Schema{Type: TypeInt, Fields: []Field{{Name: "a"}}}, "a int has no fields"},
 		{"Unsorted", &Schema{Type: TypeStruct, Fields: []Field{{Name: "b"}, {Name: "a"}}}, "alphabetical"},
 		{"Twice", &Schema{Type: TypeStruct, Fields: []Field{{Name: "a"}, {Name: "a"}}}, "occurs twice"},
-		{"NoName", &Schema{Type: TypeStruct, Fields: []Field{{}}}, "is no name of a field"},
-		{"Path", &Schema{Type: TypeStruct, Fields: []Field{{Name: "a", Schema: &Schema{Type: TypeList, Elem: &Schema{Type: "x"}}}}}, `a[]: "x" is no type`},
+		{"NoName", &Schema{Type: TypeStruct, Fields: []Field{{}}}, "is not a valid name of a field"},
+		{"Path", &Schema{Type: TypeStruct, Fields: []Field{{Name: "a", Schema: &Schema{Type: TypeList, Elem: &Schema{Type: "x"}}}}}, `a[]: "x" is not a type`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

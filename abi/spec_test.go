@@ -33,7 +33,7 @@ func conversation() []struct {
 			Body: bin(map[string]any{"name": "Ada"}), Execution: "greetings/Greet/ada", Kind: abi.InvokeWorkflow,
 			Name: "Greet", Namespace: "default", Time: started,
 		}},
-		{"Guest calls `interrupted(ptr, %d)`, so that it hears of a request to stop. The result is **1**, the op's number:", abi.Interrupted{}},
+		{"Guest calls `interrupted(ptr, %d)`, so that it learns of a request to stop. The result is **1**, the op's number:", abi.Interrupted{}},
 		{"Guest calls `activity(ptr, %d)`. The result is **2**. All its coroutines wait now, so `cruster_start` returns **1** (parked):", abi.Activity{
 			Input: bin("Ada"), Name: "hello", Retry: abi.Retry{Retries: 3}, Timeout: 30_000_000_000,
 		}},
@@ -41,9 +41,9 @@ func conversation() []struct {
 			Attempt: 1, Body: bin("Ada"), Execution: "greetings/Greet/ada", IdempotencyKey: "6c1f9d2b8a3e47c05d9be0f1a2733c44-2",
 			Kind: abi.InvokeActivity, Name: "hello", Namespace: "default", Time: started + 1_500_000,
 		}},
-		{"The activity calls `sleep`, a durable op that has no place there. The result is **-%d**: an Error of that many bytes is pending, and `input` yields it:", *abi.Errorf(abi.CodeWrongContext, "sleep is not available in an activity").
-			WithHint("Durable calls belong into the workflow's execute; return from the activity and call them there.")},
-		{"The activity handles that, calls `output(ptr, %d)` with its Outcome, and returns **0** (done). Its instance is thrown away:", abi.Outcome{Value: bin("Hello, Ada!")}},
+		{"The activity calls `sleep`, a durable op that is not available there. The result is **-%d**: an Error of that many bytes is pending, and `input` yields it:", *abi.Errorf(abi.CodeWrongContext, "sleep is not available in an activity").
+			WithHint("Make durable calls in the workflow's execute: return from the activity first.")},
+		{"The activity handles that, calls `output(ptr, %d)` with its Outcome, and returns **0** (done). The host discards its instance:", abi.Outcome{Value: bin("Hello, Ada!")}},
 		{"The host calls `cruster_resume(%d)` on the workflow's instance; `input` yields:", abi.Resume{
 			Deliveries: []abi.Delivery{{Op: 2, Value: bin("Hello, Ada!")}}, Time: started + 4_000_000,
 		}},
@@ -53,7 +53,7 @@ func conversation() []struct {
 	}
 }
 
-// renderConversation writes the example as it stands in the specification.
+// renderConversation renders the example in the form of the specification.
 func renderConversation(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -78,7 +78,8 @@ func renderConversation(t *testing.T) string {
 	return b.String()
 }
 
-// TestSpecificationExample keeps the worked example true.
+// TestSpecificationExample checks that the worked example has the bytes that
+// this package encodes.
 func TestSpecificationExample(t *testing.T) {
 	t.Parallel()
 	spec, err := os.ReadFile(specFile)

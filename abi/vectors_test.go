@@ -53,9 +53,9 @@ func makeVectors(t *testing.T) []vector {
 	return list
 }
 
-// TestVectors holds the encoding to what was published. The vectors are a
-// contract with SDKs in other languages: they may be added to, but a vector
-// that changed is a new version of the ABI.
+// TestVectors compares the encoding with the published vectors. They are a
+// contract with SDKs in other languages: adding vectors is fine, but changing
+// one makes a new version of the ABI.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	got := makeVectors(t)
@@ -114,7 +114,7 @@ func TestFieldsAreSorted(t *testing.T) {
 	}
 }
 
-// diagnose renders a msgpack value for people.
+// diagnose renders a msgpack value for people to read.
 func diagnose(t *testing.T, data []byte) string {
 	t.Helper()
 	v, err := msgpack.NewDecoder(bytes.NewReader(data)).DecodeInterface()

@@ -1,27 +1,27 @@
 #!/usr/bin/env bash
-# Checks that the documentation is true as far as a script can tell: links lead
-# somewhere, tests that are named exist, and code that is shown compiles.
+# Checks the documentation as far as a script can: every link has a target, every
+# test that is named exists, and code that is shown compiles.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 failed=0
 complain() { echo "docs: $*" >&2; failed=1; }
 
-# Links to files, relative to the page; code is left out.
+# Links to files, relative to the page. Code is skipped.
 while IFS= read -r page; do
 	while IFS= read -r link; do
 		target=${link%%#*}
-		[[ -z $target || -e $(dirname "$page")/$target ]] || complain "$page: $link leads nowhere"
+		[[ -z $target || -e $(dirname "$page")/$target ]] || complain "$page: the target of the link $link does not exist"
 	done < <(awk '/^ *```/ { code = !code; next } !code { gsub(/`[^`]*`/, ""); print }' "$page" | grep -oE '\]\([^)# ][^) ]*\)' | sed -E 's/^\]\(//; s/\)$//' | grep -vE '^[a-z]+:' || true)
 done < <(git ls-files -co --exclude-standard '*.md')
 
 # Tests named in GUARANTEES.md.
 while IFS= read -r name; do
-	git grep --untracked -qE "^func $name\(" -- '*.go' || complain "docs/GUARANTEES.md: there is no $name"
+	git grep --untracked -qE "^func $name\(" -- '*.go' || complain "docs/GUARANTEES.md names the test $name, which does not exist"
 done < <(grep -oE '`([Tt]est|Fuzz)[A-Z][A-Za-z0-9]*`' docs/GUARANTEES.md | tr -d '`' | sort -u)
 
-# Complete Go programs. They are built inside the tree, so that they see the SDK
-# beside them.
+# Complete Go programs. They are built inside the tree, so that they can import the
+# SDK.
 work=.cache/docs
 rm -rf "$work"
 trap 'rm -rf "$work"' EXIT
@@ -48,7 +48,7 @@ done
 
 # Parts of programs are quotes from files that are compiled.
 go run ./scripts/quotes README.md docs/go-and-rust.md docs/writing-workflows-rust.md -- docs/examples/*.rs docs/examples/*.go ||
-	complain "code that is shown is not code that compiles"
+	complain "a page shows code that is not in docs/examples"
 
 ((failed == 0)) && echo "docs ok"
 exit "$failed"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # gofmt, go vet and staticcheck, for the host and for the code that runs inside
-# the sandbox; rustfmt, clippy and rustdoc; and the checks of the documentation.
+# the sandbox; rustfmt, clippy and rustdoc; and the checks of words and
+# documentation.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -13,6 +14,8 @@ if [[ -n $unformatted ]]; then
 	exit 1
 fi
 echo "gofmt ok"
+
+scripts/words.sh
 
 go vet ./...
 echo "vet ok"

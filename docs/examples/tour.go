@@ -1,5 +1,5 @@
-// Package tour is every primitive of the Go SDK: what docs/go-and-rust.md
-// quotes. tour.rs says the same in Rust.
+// Package tour uses every primitive of the Go SDK; docs/go-and-rust.md quotes it.
+// tour.rs is the same in Rust.
 package tour
 
 import (
@@ -34,7 +34,7 @@ type Missing struct {
 	Cents int64 `json:"cents"`
 }
 
-// A workflow, known by a key of the request.
+// A workflow whose key comes from the request.
 
 var ProcessOrder = cruster.NewWorkflow("ProcessOrder", processOrder,
 	cruster.RawKey(func(o Order) string { return o.ID }))
@@ -180,7 +180,7 @@ func parallel(ctx cruster.Context, skus []string) (int64, error) {
 		return 0, err
 	}
 	pending := Price.Go(ctx, "plum")
-	pending.Cancel(ctx) // gives it up
+	pending.Cancel(ctx) // cancels it
 	return total + cents, nil
 }
 
@@ -209,7 +209,7 @@ func choose(ctx cruster.Context) (by string, err error) {
 	waiting := Approved.Future(ctx)
 	selected := cruster.Select(ctx,
 		cruster.On(waiting, func(d Decision, failed error) { by, err = d.By, failed }),
-		cruster.After(time.Minute, func() { by = "nobody" }),
+		cruster.After(time.Minute, func() { by = "no one" }),
 	)
 	if selected != nil {
 		return "", selected
@@ -296,7 +296,7 @@ func careful(ctx cruster.Context, charge string) (string, error) {
 	return decision.By, err
 }
 
-// Time, chance, names, logs.
+// Time, random numbers, ids, logs.
 
 var Surroundings = cruster.NewWorkflow("Surroundings", surroundings)
 

@@ -196,7 +196,7 @@ impl Parallel {
 
         let by = cruster::select! {
             decision = self.await_deferred(APPROVED) => decision?.by,
-            slept = self.sleep(Duration::from_secs(60)) => slept.map(|()| "nobody".to_owned())?,
+            slept = self.sleep(Duration::from_secs(60)) => slept.map(|()| "no one".to_owned())?,
         };
 
         let waited = self
@@ -214,7 +214,7 @@ impl Parallel {
         let pear = task.await?;
 
         let pending = self.price("plum".into());
-        drop(pending); // gives it up
+        drop(pending); // cancels it
         Ok(prices.iter().sum::<i64>() + apple + cheapest + pear)
     }
 }

@@ -7,25 +7,24 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Activity is a step of a workflow that touches the world: it may use SQL,
-// HTTP, configuration and real time. It runs in an instance of its own, is
-// retried by the host, and its result is journaled. Make one with
-// [NewActivity].
+// Activity is a step of a workflow that has side effects: it may use SQL, HTTP,
+// configuration and real time. It runs in its own instance of the module, the
+// host retries it, and its result is journaled. Make one with [NewActivity].
 type Activity[In, Out any] struct {
 	name string
 	opts activityOptions
 }
 
 // NewActivity registers an activity. Call it at package level, so that every
-// instance of the module knows it. The options are the defaults of all calls;
-// without any, an activity is tried once.
+// instance of the module has the activity. The options are the defaults of all
+// calls; without any, the host makes one attempt and does not retry.
 //
-// It panics if the name is taken or cannot be one.
+// It panics if the name is invalid or already registered.
 func NewActivity[In, Out any](name string, fn func(*ActivityContext, In) (Out, error), opts ...ActivityOption) *Activity[In, Out] {
 	a := &Activity[In, Out]{name: name}
 	a.opts.apply(opts)
 	if a.opts.key != "" {
-		panic("cruster: activity " + name + ": ActivityKey belongs to a call, use it with With")
+		panic("cruster: activity " + name + ": ActivityKey is an option of a single call: use it with With")
 	}
 	guest.Default.AddActivity(&guest.Activity{
 		Name:    name,

@@ -8,9 +8,9 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// ActivityContext is what an activity holds of the world. It is a
-// context.Context too, for libraries that want one; it is never cancelled, as
-// the host ends an attempt that takes too long from outside.
+// ActivityContext gives an activity access to SQL, HTTP and configuration. It is
+// also a context.Context, for libraries that need one. It is never cancelled: the
+// host ends an attempt that takes too long.
 //
 // In an activity time.Now is real time and goroutines are unrestricted.
 type ActivityContext struct {
@@ -25,15 +25,15 @@ func newActivityContext(a guest.Attempt) *ActivityContext {
 // Attempt counts the attempts of this step from 1.
 func (c *ActivityContext) Attempt() int { return c.attempt.Invocation.Attempt }
 
-// ExecutionID is the id of the execution this is a step of.
+// ExecutionID is the id of the execution that called the activity.
 func (c *ActivityContext) ExecutionID() string { return c.attempt.Invocation.Execution }
 
-// Namespace is the tenant that the execution belongs to.
+// Namespace is the tenant of the execution.
 func (c *ActivityContext) Namespace() string { return c.attempt.Invocation.Namespace }
 
-// IdempotencyKey is the same for all attempts of this step and for no other
-// step. Give it to services that refuse to do the same thing twice: an attempt
-// whose outcome was lost is repeated with it.
+// IdempotencyKey is the same for all attempts of this step, and different for
+// every other step. Send it to services that detect repeated requests: if the
+// outcome of an attempt is lost, the next attempt has the same key.
 func (c *ActivityContext) IdempotencyKey() string { return c.attempt.Invocation.IdempotencyKey }
 
 // Logger writes records of this execution to the host's log.
@@ -45,18 +45,18 @@ func (c *ActivityContext) Logger() *slog.Logger {
 func (c *ActivityContext) Config(name string) (string, bool) {
 	var reply abi.ConfigReply
 	if err := c.do(&callConfig, abi.ConfigRequest{Name: name}, &reply); err != nil {
-		panic(err) // only a host that breaks the ABI gets here
+		panic(err) // happens only if the host breaks the ABI
 	}
 	return reply.Value, reply.Found
 }
 
 // Tx is the transaction of the activity. It begins with the first statement and
-// commits together with the activity's result: both are there or neither is.
-// An activity that fails leaves nothing behind.
+// commits together with the activity's result: either both are stored or
+// neither. If the attempt fails, the transaction is rolled back.
 func (c *ActivityContext) Tx() *Tx { return &Tx{ctx: c} }
 
-// HTTP calls out, to the hosts that the deployment was granted. It is refused
-// once the transaction has begun: call out first.
+// HTTP makes HTTP calls, to the hosts that the deployment was granted. It is
+// refused once the transaction has begun: make HTTP calls before SQL.
 func (c *ActivityContext) HTTP() *HTTPClient { return &HTTPClient{ctx: c} }
 
 // do performs an immediate call of the host.

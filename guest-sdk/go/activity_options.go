@@ -51,7 +51,7 @@ func ConstantBackoff(d time.Duration) ActivityOption {
 }
 
 // Jitter shortens each delay by a random part of up to fraction, 0 to 1, so that
-// what failed together is not retried together.
+// activities that failed at the same time do not retry at the same time.
 func Jitter(fraction float64) ActivityOption {
 	if !(fraction >= 0 && fraction <= 1) {
 		panic(fmt.Sprintf("cruster: Jitter(%v) is not between 0 and 1", fraction))
@@ -65,9 +65,9 @@ func Timeout(d time.Duration) ActivityOption {
 	return func(o *activityOptions) { o.timeout = int64(d) }
 }
 
-// ActivityKey names a call, for [Activity.With]. Without it a call is known by
-// the hash of its input; with it the input may change when the module is
-// upgraded and the journaled result is still found.
+// ActivityKey gives a call an identity, for [Activity.With]. Without it the
+// identity is the hash of the input. With it the input may change when the module
+// is upgraded, and a replay still finds the journaled result.
 func ActivityKey(key string) ActivityOption {
 	if key == "" || len(key) > abi.MaxKey {
 		panic(fmt.Sprintf("cruster: an activity key has 1 to %d bytes, not %d", abi.MaxKey, len(key)))

@@ -5,8 +5,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Client calls another workflow, which runs as an execution of its own. Get
-// one from [Workflow.Client], or from [RemoteWorkflow] for a workflow of another
+// Client calls another workflow, which runs as a separate execution. Get one
+// from [Workflow.Client], or from [RemoteWorkflow] for a workflow of another
 // deployment.
 type Client[Req, Res any] struct {
 	workflow string
@@ -20,8 +20,8 @@ func RemoteWorkflow[Req, Res any](name string) Client[Req, Res] {
 	return Client[Req, Res]{workflow: name}
 }
 
-// WithKey uses the SHA-256 of key as the idempotency key instead of what the
-// workflow derives from the request.
+// WithKey uses the SHA-256 of key as the idempotency key instead of the one that
+// the workflow derives from the request.
 func (c Client[Req, Res]) WithKey(key string) Client[Req, Res] {
 	c.key, c.mode = key, abi.KeyHashed
 	return c
@@ -34,7 +34,7 @@ func (c Client[Req, Res]) WithKeyRaw(key string) Client[Req, Res] {
 }
 
 // Execute runs the workflow and waits for its result. If an execution with the
-// same key exists, its result is what is waited for.
+// same key exists, Execute waits for that one.
 func (c Client[Req, Res]) Execute(ctx Context, req Req) (Res, error) {
 	return c.Go(ctx, req).Await(ctx)
 }
@@ -63,7 +63,7 @@ func (c Client[Req, Res]) issue(ctx Context, op *guest.Call, req Req) *guest.Pro
 type Status[Res any] struct {
 	// State is the host's name for the state: "running", "completed", …
 	State string
-	// Done tells whether the execution is over; Result or Err is set if so.
+	// Done tells whether the execution has ended; Result or Err is set if so.
 	Done   bool
 	Result Res
 	Err    error

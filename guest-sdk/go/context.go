@@ -9,13 +9,13 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Context is what a workflow holds of its execution. It belongs to one
-// coroutine: [Go] and [Async] give their function a context of its own, and a
-// durable call on the context of another coroutine panics.
+// Context gives a workflow access to its execution. Each coroutine has its own:
+// [Go] and [Async] pass a new context to their function, and a durable call on
+// the context of another coroutine panics.
 //
-// It is not a context.Context on purpose: to wait on a Done channel would block
-// the host instead of parking the workflow. [Interrupted] and the errors of
-// durable calls tell what a Done channel would.
+// It is not a context.Context on purpose: waiting on a Done channel would block
+// the host instead of parking the workflow. Use [Interrupted] and the errors of
+// durable calls instead of a Done channel.
 type Context struct {
 	scope guest.Scope
 }
@@ -23,11 +23,11 @@ type Context struct {
 // ExecutionID is the id of the execution: DEPLOYMENT/WORKFLOW/KEY.
 func ExecutionID(ctx Context) string { return ctx.scope.Execution() }
 
-// Namespace is the tenant that the execution belongs to.
+// Namespace is the tenant of the execution.
 func Namespace(ctx Context) string { return ctx.scope.Namespace() }
 
-// Now is the time of the journal: the moment of the last delivery. It stands
-// still while the workflow computes, and is the same on every replay.
+// Now is the time of the journal: the moment of the last delivery. It does not
+// move while the workflow computes, and is the same on every replay.
 func Now(ctx Context) time.Time { return ctx.scope.Now() }
 
 // Rand is the random source of the execution. It is seeded from the execution
@@ -58,16 +58,16 @@ func Logger(ctx Context) *slog.Logger {
 	return slog.New(&logHandler{host: ctx.scope.Host()})
 }
 
-// Interrupted tells whether somebody asked the execution to stop. On a
-// shielded context it is false.
+// Interrupted tells whether a client asked the execution to stop. On a shielded
+// context it is false.
 func Interrupted(ctx Context) bool { return ctx.scope.Interrupted() }
 
-// InterruptReason is what the one who asked the execution to stop gave as the
-// reason; empty if there is none.
+// InterruptReason is the reason that the client gave when it asked the execution
+// to stop; empty if there is none.
 func InterruptReason(ctx Context) string { return ctx.scope.Reason() }
 
-// Shield returns a context that an interrupt does not reach, for the steps
-// that clean up after one:
+// Shield returns a context on which durable calls go on after an interrupt. Use
+// it for the steps that clean up:
 //
 //	if errors.Is(err, cruster.ErrInterrupted) {
 //		_, _ = Refund.Call(cruster.Shield(ctx), charge)

@@ -8,15 +8,15 @@ import (
 )
 
 // Deferred is a named promise of an execution. It is resolved or rejected
-// once: by the workflow, by another one, or from outside through the API. It
-// may be settled before anybody awaits it.
+// once: by the workflow, by another workflow, or from outside through the API. It
+// may be settled before the workflow awaits it.
 type Deferred[T any] struct {
 	name string
 }
 
-// NewDeferred names a promise; every execution has its own of that name.
+// NewDeferred names a promise; every execution has its own promise of that name.
 //
-// It panics if the name cannot be one.
+// It panics if the name is invalid.
 func NewDeferred[T any](name string) Deferred[T] {
 	guest.CheckName("deferred", name)
 	return Deferred[T]{name: name}
@@ -35,7 +35,7 @@ func (d Deferred[T]) Future(ctx Context) Future[T] {
 }
 
 // Resolve settles the deferred of this execution with a value. It returns false
-// if it was settled before: the first settlement stands.
+// if the deferred was already settled: the first settlement stands.
 func (d Deferred[T]) Resolve(ctx Context, value T) (bool, error) {
 	return d.ResolveIn(ctx, "", value)
 }

@@ -16,7 +16,7 @@
 //		Cents int64  `json:"cents"`
 //	}
 //
-//	// An activity touches the world. It is retried, and its result is journaled.
+//	// An activity has side effects. It is retried, and its result is journaled.
 //	var Charge = cruster.NewActivity("charge", charge,
 //		cruster.Retries(5), cruster.ExponentialBackoff(time.Second), cruster.Timeout(30*time.Second))
 //
@@ -26,8 +26,8 @@
 //		return id, err
 //	}
 //
-//	// A workflow decides what happens. It survives crashes of the host: its code
-//	// is replayed from the journal and goes on where it was.
+//	// A workflow decides what happens. It survives crashes of the host: the host
+//	// replays it from the journal, and it goes on where it was.
 //	var ProcessOrder = cruster.NewWorkflow("ProcessOrder", processOrder,
 //		cruster.RawKey(func(o Order) string { return o.ID }))
 //
@@ -52,7 +52,7 @@
 //
 // A [Workflow] orchestrates. It may call activities ([Activity.Call]), sleep
 // ([Sleep]), wait for promises ([Deferred]) and call other workflows ([Client]).
-// It must not touch the world in any other way, and cannot: inside a module
+// It must not have side effects in any other way, and cannot: inside a module
 // there are no files and no network, the clock shows journal time, and random
 // numbers are seeded.
 //
@@ -68,17 +68,17 @@
 // an order that every replay repeats; exactly one runs at a time, so they may
 // share variables without locks.
 //
-// Goroutines and channels of Go itself work between two durable calls, as long
-// as they come to rest before the next one. A durable call from such a goroutine
-// panics: it has no place in the order of things. Let coroutines wait for each
-// other's futures, not on channels.
+// Go's own goroutines and channels work between two durable calls, if they are
+// done before the next one. A durable call from such a goroutine panics, because
+// a replay could not repeat its order. Let coroutines wait for each other's
+// futures, not on channels.
 //
 // # Errors and interrupts
 //
 // The error of a failed activity, deferred or call is an [*Error] with the code,
 // type and details that it was given; see [Errorf], [NonRetryable], [WithDetails].
 //
-// Somebody may ask an execution to stop. Its waits then return
+// A client may ask an execution to stop. Its waits then return
 // [ErrInterrupted], and the workflow cleans up on a [Shield]ed context and
 // returns.
 //
@@ -93,7 +93,7 @@
 // Package crustertest, beside this one, runs workflows in a plain "go test"
 // with virtual time and stubs.
 //
-// The package imports abi, msgpack and the standard library only. Its
-// machinery is in internal/guest; the files ending in _wasip1 bind it to the
-// host, and those ending in _native leave that to tests.
+// The package imports only abi, msgpack and the standard library. The untyped
+// core is in internal/guest. The files ending in _wasip1 connect it to the host;
+// those ending in _native take their place in tests.
 package cruster

@@ -8,23 +8,23 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Error is a failure that crosses the boundary: what an activity, a deferred or
-// another workflow failed with. Find it in a chain with errors.As.
+// Error is the error of a failed activity, a rejected deferred or another
+// workflow. Find it in a chain with errors.As.
 //
-// Code is Cruster's ("CR-3001": the activity returned an error), Type and
-// Details are the application's own.
+// Cruster sets Code ("CR-3001": the activity returned an error); the application
+// sets Type and Details.
 type Error = abi.Error
 
 var (
-	// ErrInterrupted is what durable calls return once the execution was asked
+	// ErrInterrupted is the error of durable calls after the execution was asked
 	// to stop, unless their context is shielded. A workflow that returns it ends
 	// as interrupted.
 	ErrInterrupted = guest.ErrInterrupted
-	// ErrCanceled is what awaiting a future returns after [Future.Cancel].
+	// ErrCanceled is the error of a future after [Future.Cancel].
 	ErrCanceled = guest.ErrCanceled
-	// ErrTimeout is what [WithTimeout] returns when the time is up.
+	// ErrTimeout is the error of [WithTimeout] when the time is up.
 	ErrTimeout = errors.New("timed out")
-	// ErrNoRows is what [QueryRow] returns when there is no row.
+	// ErrNoRows is the error of [QueryRow] when there is no row.
 	ErrNoRows = errors.New("the query found no row")
 )
 
@@ -34,8 +34,8 @@ func Errorf(typ, format string, args ...any) *Error {
 	return &Error{Type: typ, Message: fmt.Sprintf(format, args...), Retryable: true}
 }
 
-// NonRetryable marks the error of an activity as final: no further attempt is
-// made, whatever the retry policy says.
+// NonRetryable marks the error of an activity as final: the host makes no further
+// attempt, whatever the retry policy says.
 func NonRetryable(err error) error {
 	if err == nil {
 		return nil
@@ -43,8 +43,8 @@ func NonRetryable(err error) error {
 	return &guest.NonRetryable{Cause: err}
 }
 
-// WithDetails returns a copy of e that carries a value of the application's
-// own, to be read with [Details].
+// WithDetails returns a copy of e that carries a value of the application. The
+// caller reads it with [Details].
 func WithDetails(e *Error, details any) *Error {
 	out := *e
 	b, err := abi.Marshal(details)

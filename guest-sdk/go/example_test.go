@@ -77,7 +77,7 @@ var confirmed = cruster.NewDeferred[string]("confirmed")
 var confirmation = cruster.NewWorkflow("example.confirmation", func(ctx cruster.Context, patience time.Duration) (string, error) {
 	by, err := cruster.WithTimeout(ctx, patience, confirmed.Future(ctx))
 	if errors.Is(err, cruster.ErrTimeout) {
-		return "nobody", nil
+		return "not confirmed", nil
 	}
 	return by, err
 })
@@ -88,7 +88,7 @@ func ExampleWithTimeout() {
 	fmt.Println(crustertest.Execute(confirmation, time.Minute, ada))
 	// Output:
 	// ada <nil>
-	// nobody <nil>
+	// not confirmed <nil>
 }
 
 var choosing = cruster.NewWorkflow("example.choosing", func(ctx cruster.Context, _ int) (string, error) {

@@ -8,8 +8,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// running is the workflow of this instance between two turns. An instance
-// serves one invocation.
+// running is the workflow of this instance between two turns. The host uses an
+// instance for one invocation only.
 var running *guest.Execution
 
 //go:wasmexport cruster_abi
@@ -17,12 +17,12 @@ func exportABI() int32 { return abi.Version }
 
 //go:wasmexport cruster_describe
 func exportDescribe() {
-	give(abi.MustMarshal(guest.Default.Manifest()))
+	writeOutput(abi.MustMarshal(guest.Default.Manifest()))
 }
 
 //go:wasmexport cruster_start
 func exportStart(n uint32) int32 {
-	inv, err := guest.DecodeInvocation(take(n))
+	inv, err := guest.DecodeInvocation(readInput(n))
 	if err != nil {
 		return finish(&abi.Outcome{Error: abi.Errorf(abi.CodeBadBody, "the invocation does not decode: %v", err)})
 	}
@@ -33,28 +33,28 @@ func exportStart(n uint32) int32 {
 
 //go:wasmexport cruster_resume
 func exportResume(n uint32) int32 {
-	r, err := guest.DecodeResume(take(n))
+	r, err := guest.DecodeResume(readInput(n))
 	if err != nil {
 		return finish(&abi.Outcome{Error: abi.Errorf(abi.CodeBadBody, "the deliveries do not decode: %v", err)})
 	}
 	if running == nil {
-		return finish(&abi.Outcome{Error: abi.Errorf(abi.CodeGuestProtocol, "cruster_resume was called with no workflow under way")})
+		return finish(&abi.Outcome{Error: abi.Errorf(abi.CodeGuestProtocol, "cruster_resume was called while no workflow is running")})
 	}
 	return finish(running.Resume(r))
 }
 
-// finish hands the outcome over, if there is one.
+// finish hands over the outcome, if there is one, and returns the status.
 func finish(o *abi.Outcome) int32 {
 	if o == nil {
 		return abi.StatusParked
 	}
 	running = nil
-	give(guest.EncodeOutcome(o))
+	writeOutput(guest.EncodeOutcome(o))
 	return abi.StatusDone
 }
 
-// take fetches the pending input of n bytes.
-func take(n uint32) []byte {
+// readInput fetches the pending input of n bytes.
+func readInput(n uint32) []byte {
 	if n == 0 {
 		return nil
 	}
@@ -64,13 +64,13 @@ func take(n uint32) []byte {
 	return b
 }
 
-// give hands bytes to the host.
-func give(b []byte) {
+// writeOutput hands bytes to the host.
+func writeOutput(b []byte) {
 	importOutput(unsafe.Pointer(unsafe.SliceData(b)), uint32(len(b)))
 	runtime.KeepAlive(b)
 }
 
-// wasmHost is the host behind the imports of the module.
+// wasmHost calls the host through the imports of the module.
 type wasmHost struct{}
 
 var _ guest.Host = wasmHost{}
@@ -87,21 +87,21 @@ func (wasmHost) Issue(op *guest.Call, body []byte) (uint32, *abi.Error) {
 	if n > 0 {
 		return uint32(n), nil
 	}
-	return 0, takeError(op.Name, n)
+	return 0, readError(op.Name, n)
 }
 
 func (wasmHost) Do(call *guest.Call, body []byte) ([]byte, *abi.Error) {
 	n := invoke(call, body)
 	if n >= 0 {
-		return take(uint32(n)), nil
+		return readInput(uint32(n)), nil
 	}
-	return nil, takeError(call.Name, n)
+	return nil, readError(call.Name, n)
 }
 
-// takeError fetches the error that a result of -n announces.
-func takeError(name string, n int32) *abi.Error {
+// readError fetches the error that a result of -n announces.
+func readError(name string, n int32) *abi.Error {
 	e := new(abi.Error)
-	if err := abi.Unmarshal(take(uint32(-n)), e); err != nil {
+	if err := abi.Unmarshal(readInput(uint32(-n)), e); err != nil {
 		return abi.Errorf(abi.CodeGuestProtocol, "the host refused %s for a reason that does not decode: %v", name, err)
 	}
 	return e

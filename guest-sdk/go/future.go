@@ -5,16 +5,16 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Future is the result of something under way: an activity, a call, a
-// deferred, a coroutine. Any number of coroutines may await it, each any number
+// Future is a result that may not be known yet: that of an activity, a call, a
+// deferred or a coroutine. Any number of coroutines may await it, each any number
 // of times.
 type Future[T any] struct {
 	p *guest.Promise
 }
 
-// Await waits for the result. On an interrupt it returns [ErrInterrupted] and
-// gives up what the future stands for, unless another coroutine still waits for
-// it or ctx is shielded.
+// Await waits for the result. If the execution is interrupted, Await returns
+// [ErrInterrupted] and cancels the future, unless another coroutine still waits
+// for it or ctx is shielded.
 func (f Future[T]) Await(ctx Context) (T, error) {
 	if _, err := ctx.scope.Await("Await", f.promise()); err != nil {
 		var zero T
@@ -26,9 +26,9 @@ func (f Future[T]) Await(ctx Context) (T, error) {
 // Done tells whether the result is known, without waiting.
 func (f Future[T]) Done() bool { return f.promise().Settled() }
 
-// Cancel says that nobody needs the result any more: the host stops what has
-// not begun yet. Whoever awaits the future gets [ErrCanceled]. A coroutine
-// cannot be cancelled from outside; for its future Cancel does nothing.
+// Cancel tells the host that the result is no longer needed: work that has not
+// begun yet does not begin. Coroutines that await the future get [ErrCanceled]. A
+// coroutine cannot be cancelled from outside; for its future Cancel does nothing.
 func (f Future[T]) Cancel(ctx Context) { ctx.scope.Cancel(f.promise()) }
 
 func (f Future[T]) promise() *guest.Promise {
@@ -54,7 +54,7 @@ func (f Future[T]) result() (T, error) {
 	if err := decodeResult(f.p.What(), raw, &out); err != nil {
 		return out, err
 	}
-	f.p.Keep(out)
+	f.p.KeepDecoded(out)
 	return out, nil
 }
 
@@ -65,14 +65,14 @@ func decodeResult(what string, raw []byte, v any) error {
 	return nil
 }
 
-// None is the result of what yields nothing.
+// None is the result of functions without a result.
 type None struct{}
 
-// Go runs fn in a coroutine of its own. The coroutines of a workflow take
-// turns, in an order that every replay repeats; one runs until it waits.
+// Go runs fn in a new coroutine. The coroutines of a workflow take turns, in an
+// order that every replay repeats; each runs until it waits.
 //
-// The workflow is over when its function returns: await the coroutines whose
-// work matters.
+// The workflow ends when its function returns: await the coroutines whose work
+// matters.
 func Go(ctx Context, fn func(Context) error) Future[None] {
 	return Async(ctx, func(ctx Context) (None, error) { return None{}, fn(ctx) })
 }

@@ -68,7 +68,7 @@ func TestManifestGolden(t *testing.T) {
 	encoded := abi.MustMarshal(golden)
 	canonical, err := abi.Canonical(encoded)
 	require.NoError(t, err)
-	require.Equal(t, canonical, encoded, "a manifest is canonical as it is written")
+	require.Equal(t, canonical, encoded, "the encoding of a manifest is canonical")
 
 	got, err := json.MarshalIndent(map[string]any{"manifest": golden, "hex": hex.EncodeToString(encoded)}, "", "  ")
 	require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestManifestGolden(t *testing.T) {
 	}
 	want, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Equal(t, string(want), string(got)+"\n", "if the change is meant, run go test -update")
+	require.Equal(t, string(want), string(got)+"\n", "if the change is intended, run go test ./guest-sdk/go -update")
 }
 
 func TestKeyFunctions(t *testing.T) {

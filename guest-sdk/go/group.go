@@ -1,8 +1,8 @@
 package cruster
 
-// Group is a set of activities that belong together: they share a prefix of
-// their names and default options. A Go package can export one for many
-// workflows to use:
+// Group is a set of related activities: their names have the same prefix, and
+// they share default options. A Go package can offer one for many workflows to
+// use:
 //
 //	package payments
 //
@@ -20,7 +20,7 @@ func NewGroup(name string, opts ...ActivityOption) Group {
 }
 
 // NewGroupActivity registers an activity of a group, under the name
-// "group.name". Options of its own come after those of the group.
+// "group.name". Its own options override those of the group.
 func NewGroupActivity[In, Out any](g Group, name string, fn func(*ActivityContext, In) (Out, error), opts ...ActivityOption) *Activity[In, Out] {
 	all := append(append([]ActivityOption{}, g.opts...), opts...)
 	return NewActivity(g.name+"."+name, fn, all...)

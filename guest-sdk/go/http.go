@@ -9,9 +9,9 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// HTTPClient calls out from an activity; see [ActivityContext.HTTP]. A module
-// has no sockets: the host makes the call, if the deployment was granted the
-// host that it goes to.
+// HTTPClient makes HTTP calls from an activity; see [ActivityContext.HTTP]. A
+// module has no sockets: the Cruster host makes the call, if the deployment was
+// granted the server's host name.
 type HTTPClient struct {
 	ctx *ActivityContext
 }
@@ -21,27 +21,27 @@ type Header = abi.Header
 
 // HTTPRequest is a request.
 type HTTPRequest struct {
-	// Body is what is sent; may be nil.
+	// Body of the request; may be nil.
 	Body []byte
 	// Headers are sent in this order.
 	Headers []Header
 	// Method defaults to GET.
 	Method string
-	// Timeout bounds the call. Defaults to the host's own limit.
+	// Timeout bounds the call. Defaults to the host's limit.
 	Timeout time.Duration
 	// URL is absolute, http or https.
 	URL string
 }
 
-// HTTPResponse is the answer to a request, whatever its status.
+// HTTPResponse is the response to a request, whatever its status.
 type HTTPResponse struct {
 	Body    []byte
 	Headers []Header
 	Status  int
 }
 
-// Do makes a call. The error tells that there was no answer; an answer with an
-// unwelcome status is no error, see [HTTPResponse.Err].
+// Do makes a call. It returns an error if there was no response. A response with
+// a status such as 404 is not an error; see [HTTPResponse.Err].
 func (c *HTTPClient) Do(r HTTPRequest) (HTTPResponse, error) {
 	if r.Method == "" {
 		r.Method = "GET"
@@ -96,8 +96,8 @@ func (r HTTPResponse) JSON(v any) error {
 }
 
 // Err is nil for a status below 400. Otherwise it is an [Error] of type
-// "http_status"; it is retryable for those that may pass: 408, 425, 429 and
-// from 500 on.
+// "http_status". It is retryable for a status that may be temporary: 408, 425,
+// 429, and 500 or above.
 func (r HTTPResponse) Err() error {
 	if r.Status < 400 {
 		return nil

@@ -18,7 +18,7 @@ var interruptible = cruster.NewWorkflow("test.interruptible", func(ctx cruster.C
 		return "slept", err
 	}
 	if !cruster.Interrupted(ctx) || cruster.Interrupted(cruster.Shield(ctx)) || cruster.InterruptReason(ctx) != "enough" {
-		return "", errors.New("the context does not know that it was interrupted")
+		return "", errors.New("the context does not say that it was interrupted")
 	}
 	if _, again := echo.Call(ctx, pair{A: 1}); !errors.Is(again, cruster.ErrInterrupted) {
 		return "", fmt.Errorf("a step after the interrupt: %v", again)
@@ -46,7 +46,7 @@ func TestInterrupt(t *testing.T) {
 	require.ErrorContains(t, err, "enough")
 	require.Equal(t, []string{"sleep 1h0m0s", "activity test.echo"}, h.Steps(), "the step after the interrupt was never issued")
 	require.Equal(t, time.Minute, h.Duration())
-	require.Equal(t, crustertest.Canceled, h.Events[3].Type, "the sleep is given up")
+	require.Equal(t, crustertest.Canceled, h.Events[3].Type, "the sleep is cancelled")
 
 	got, _, err := run(t, interruptible, "finish", stop)
 	require.NoError(t, err)
@@ -84,7 +84,7 @@ var interruptTree = cruster.NewWorkflow("test.interruptTree", func(ctx cruster.C
 	return trace, nil
 })
 
-func TestInterruptReachesAllButTheShielded(t *testing.T) {
+func TestInterruptEndsAllWaitsThatAreNotShielded(t *testing.T) {
 	t.Parallel()
 	trace, h, err := run(t, interruptTree, 0, crustertest.InterruptAfter(time.Minute, ""))
 	require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestInterruptReachesAllButTheShielded(t *testing.T) {
 	require.Equal(t, []string{
 		"0 " + asked, "1 " + asked, "2 " + asked, "all " + asked, "shielded <nil>", "main <nil>",
 	}, trace)
-	require.Equal(t, 2*time.Hour, h.Duration(), "the shared timer goes on, as somebody still waits for it")
+	require.Equal(t, 2*time.Hour, h.Duration(), "the shared timer goes on, because the shielded coroutine still waits for it")
 }
 
 var settledBefore = cruster.NewWorkflow("test.settledBefore", func(ctx cruster.Context, _ int) (string, error) {

@@ -10,11 +10,11 @@ import (
 )
 
 // logHandler writes slog records as one line of text: the message, then
-// key=value for each attribute. Time and execution are the host's to add.
+// key=value for each attribute. The host adds time and execution.
 type logHandler struct {
 	host   guest.Host
-	prefix string // of attribute keys, from WithGroup
-	attrs  string // rendered already, from WithAttrs
+	prefix string // put in front of attribute keys, from WithGroup
+	attrs  string // already rendered, from WithAttrs
 }
 
 var _ slog.Handler = (*logHandler)(nil)

@@ -5,9 +5,9 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Migration is one step of the SQL schema that a module brings along. Steps are
-// applied in the order of Version, once each, when the module is deployed. A
-// step that was applied must not change any more: add another one.
+// Migration is one step of the module's SQL schema. The host applies the steps in
+// the order of Version, once each, when the module is deployed. Do not change a
+// step that was applied: add another one.
 type Migration = abi.Migration
 
 // Dialects of a [Migration]. The empty dialect is for all databases.
@@ -16,8 +16,8 @@ const (
 	Postgres = abi.DialectPostgres
 )
 
-// Registered is the result of a registration, so that it can stand at package
-// level:
+// Registered is the result of a registration. It exists so that the call can be
+// the value of a package-level variable:
 //
 //	var _ = cruster.Migrations(cruster.Migration{Version: 1, Name: "orders", SQL: "CREATE TABLE …"})
 type Registered struct{}

@@ -7,8 +7,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Outside of a module there is nothing to import: a test's host goes by the
-// names.
+// Outside a module there are no imports: the host of a test tells the calls apart
+// by name.
 var (
 	opSleep       = guest.Call{Name: abi.OpSleep}
 	opActivity    = guest.Call{Name: abi.OpActivity}

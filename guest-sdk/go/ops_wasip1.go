@@ -7,8 +7,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Each variable is referred to only by the SDK functions that need it, so a
-// module imports no more of the host than it uses.
+// Only the SDK functions that need a variable refer to it, so a module imports
+// only the host functions that it uses.
 var (
 	opSleep       = guest.Call{Name: abi.OpSleep, Import: importSleep}
 	opActivity    = guest.Call{Name: abi.OpActivity, Import: importActivity}

@@ -11,12 +11,12 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Databases differ in what they return for the same column: SQLite has no
-// booleans and no times, Postgres returns sums of integers as numeric text. The
-// conversions below take each of these forms, and refuse what would lose
-// something.
-
 // scanFunc fills one value from one row.
+//
+// Databases return different types for the same column: SQLite has no booleans
+// and no times, Postgres returns sums of integers as numeric text. The
+// conversions in this file accept each of these forms, and refuse a value that
+// does not fit without loss.
 type scanFunc func(dst reflect.Value, row []any) error
 
 var (
@@ -124,7 +124,7 @@ func assign(dst reflect.Value, v any, column string) error {
 	return nil
 }
 
-// clip renders a value for a message, no longer than a line.
+// clip renders the beginning of a value for a message.
 func clip(v any) string {
 	s := fmt.Sprint(v)
 	if len(s) > 40 {

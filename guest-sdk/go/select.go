@@ -9,7 +9,7 @@ import (
 
 // All waits for all futures and returns their results in the order of the
 // arguments. If some failed, the error is that of the first of them in this
-// order; the results of the others are there nevertheless.
+// order; the results of the other futures are still returned.
 func All[T any](ctx Context, futures ...Future[T]) ([]T, error) {
 	out := make([]T, len(futures))
 	var first error
@@ -46,9 +46,10 @@ func First[T any](ctx Context, futures ...Future[T]) (int, T, error) {
 // some time.
 type Case struct {
 	begin func(Context) *guest.Promise
-	// own says that the case brings its op along, to be given up if it loses.
-	own bool
-	run func()
+	// ownsOp says that the case issues its own op, which Select cancels if
+	// another case wins.
+	ownsOp bool
+	run    func()
 }
 
 // On waits for a future and runs fn with its result.
@@ -62,14 +63,14 @@ func On[T any](f Future[T], fn func(T, error)) Case {
 // After waits for some time and runs fn.
 func After(d time.Duration, fn func()) Case {
 	return Case{
-		begin: func(ctx Context) *guest.Promise { return ctx.sleep(d) },
-		own:   true,
-		run:   fn,
+		begin:  func(ctx Context) *guest.Promise { return ctx.sleep(d) },
+		ownsOp: true,
+		run:    fn,
 	}
 }
 
-// Select waits for the first of its cases and runs its function; if several
-// are there already, the first in the list wins. The futures of the other cases
+// Select waits for the first of its cases that is ready and runs its function. If
+// several are ready, the first in the list wins. The futures of the other cases
 // go on. The error is [ErrInterrupted] or nil.
 func Select(ctx Context, cases ...Case) error {
 	if len(cases) == 0 {
@@ -81,14 +82,14 @@ func Select(ctx Context, cases ...Case) error {
 	}
 	chosen, err := ctx.scope.Await("Select", promises...)
 	for i, c := range cases {
-		if c.own && i != chosen {
+		if c.ownsOp && i != chosen {
 			ctx.scope.Cancel(promises[i])
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if _, _, err := promises[chosen].Result(); err != nil && cases[chosen].own {
+	if _, _, err := promises[chosen].Result(); err != nil && cases[chosen].ownsOp {
 		return err
 	}
 	cases[chosen].run()

@@ -30,7 +30,7 @@ func (t *Tx) Exec(sql string, args ...any) (int64, error) {
 //   - a scalar, time.Time or []byte: the query has one column
 //   - map[string]any or []any: the row as it is
 //
-// NULL needs a pointer, a slice or an any to go to.
+// A column that can be NULL needs a pointer, a slice or an any.
 func Query[T any](t *Tx, sql string, args ...any) ([]T, error) {
 	var reply abi.QueryReply
 	if err := t.run(&callTxQuery, sql, args, &reply); err != nil {

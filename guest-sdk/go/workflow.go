@@ -16,14 +16,14 @@ type Workflow[Req, Res any] struct {
 // WorkflowOption is an option of [NewWorkflow].
 type WorkflowOption[Req any] func(*guest.Workflow)
 
-// RawKey derives the idempotency key of a request: the text that key returns is
-// the key. Two starts with the same key are one execution.
+// RawKey derives the idempotency key of a request: the string that key returns
+// is the key. Two starts with the same key are one execution.
 func RawKey[Req any](key func(Req) string) WorkflowOption[Req] {
 	return keyOption(abi.KeyFromFunctionRaw, key)
 }
 
-// HashedKey derives the idempotency key of a request as the SHA-256 of whatever
-// key returns: a string, a struct of the fields that matter.
+// HashedKey derives the idempotency key of a request as the SHA-256 of the value
+// that key returns, such as a string or a struct of the fields that matter.
 func HashedKey[Req, K any](key func(Req) K) WorkflowOption[Req] {
 	return keyOption(abi.KeyFromFunctionHashed, key)
 }
@@ -42,10 +42,10 @@ func keyOption[Req, K any](mode string, key func(Req) K) WorkflowOption[Req] {
 }
 
 // NewWorkflow registers a workflow. Call it at package level, so that every
-// instance of the module knows it. Without an option the idempotency key of a
-// request is the SHA-256 of the request as a whole.
+// instance of the module has the workflow. Without an option the idempotency key
+// of a request is the SHA-256 of the whole request.
 //
-// It panics if the name is taken or cannot be one.
+// It panics if the name is invalid or already registered.
 func NewWorkflow[Req, Res any](name string, fn func(Context, Req) (Res, error), opts ...WorkflowOption[Req]) *Workflow[Req, Res] {
 	w := &guest.Workflow{
 		Name:        name,

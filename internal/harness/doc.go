@@ -1,4 +1,4 @@
-// Package harness is what whole-system tests stand on: real modules, real
-// stores, real engines, and the means to crash them. It imports everything and
-// is imported by tests only.
+// Package harness is the base of the whole-system tests: real modules, real
+// stores, real engines, and functions to crash them. It may import every package;
+// only tests import it. Start reading at engine.go.
 package harness

@@ -16,8 +16,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Patience bounds every wait for something that must happen. It is not a
-// measure of speed: a test that reaches it has failed.
+// Patience bounds every wait for something that must happen. It does not measure
+// speed: a test that reaches it has failed.
 const Patience = 90 * time.Second
 
 // Logger is quiet unless CRUSTER_TEST_LOG is set.
@@ -37,7 +37,7 @@ func Engine(t testing.TB, store journal.Store, options ...func(*host.Config)) *h
 		Logger:       Logger(t),
 		Wasm:         wasm.Config{CacheDir: CacheDir(t), InitTimeout: time.Minute},
 		DrainTimeout: time.Second,
-		// Generous: a loaded machine is no runaway guest.
+		// Long enough that a guest on a loaded machine is not taken for a runaway.
 		TurnTimeout: time.Minute,
 	}
 	for _, o := range options {
@@ -50,7 +50,7 @@ func Engine(t testing.TB, store journal.Store, options ...func(*host.Config)) *h
 	return e
 }
 
-// pushing lets one test at a time push a module: the first compiles it, all
+// pushing lets only one test at a time push a module: the first compiles it, all
 // others find it in the cache.
 var pushing sync.Map // folder → *sync.Mutex
 
@@ -76,7 +76,7 @@ func Start(t testing.TB, e *host.Engine, workflow string, input any) string {
 	return row.Name()
 }
 
-// Wait waits for an execution to be over or paused.
+// Wait waits until an execution has ended or is paused.
 func Wait(t testing.TB, e *host.Engine, execution string) *journal.Execution {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
@@ -86,8 +86,8 @@ func Wait(t testing.TB, e *host.Engine, execution string) *journal.Execution {
 	return row
 }
 
-// Execute starts a workflow, waits for it, and decodes its result, which must be
-// a success.
+// Execute starts a workflow, waits for it, and decodes its result. The workflow
+// must succeed.
 func Execute[T any](t testing.TB, e *host.Engine, workflow string, input any) T {
 	t.Helper()
 	row := Wait(t, e, Start(t, e, workflow, input))

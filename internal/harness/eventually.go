@@ -9,8 +9,8 @@ import (
 	"github.com/cruster/cruster/host"
 )
 
-// Eventually asks until the answer is yes. What is asked must become true by
-// itself; how soon is no matter of the test.
+// Eventually calls ok until it returns true. The condition must become true by
+// itself; how soon does not matter to the test.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(Patience)
@@ -21,12 +21,12 @@ func Eventually(t testing.TB, what string, ok func() bool) {
 		select {
 		case <-again.C:
 		case <-deadline.C:
-			require.FailNow(t, "it never came to be", "%s", what)
+			require.FailNow(t, "the condition never became true", "%s", what)
 		}
 	}
 }
 
-// Pending waits until an execution waits for an op of this kind and name.
+// Pending waits until an execution has a pending op of this kind and name.
 func Pending(t testing.TB, e *host.Engine, execution, kind, name string) {
 	t.Helper()
 	Eventually(t, execution+" waits for "+kind+" "+name, func() bool {

@@ -22,10 +22,10 @@ var built sync.Map // folder → func() ([]byte, error)
 
 // Module is the Wasm binary of a guest, named by its folder below the top of the
 // tree: a Go package such as "modules/examples/orders", a Rust crate such as
-// "modules/examples/orders/rust", or whatever a build.sh in the folder builds. It
-// is built once a process, unless it is in one of the folders where `make test`
-// leaves what it has built: CRUSTER_TEST_MODULES has the examples,
-// CRUSTER_TEST_RUST_MODULES all guests in Rust.
+// "modules/examples/orders/rust", or a folder with a build.sh. It is built once per
+// process, unless `make test` has built it before: then it is in the folder that
+// CRUSTER_TEST_MODULES (the examples) or CRUSTER_TEST_RUST_MODULES (all guests in
+// Rust) names.
 func Module(t testing.TB, folder string) []byte {
 	t.Helper()
 	load, _ := built.LoadOrStore(folder, sync.OnceValues(func() ([]byte, error) { return build(folder) }))
@@ -65,8 +65,8 @@ func buildGo(folder, dir string) ([]byte, error) {
 	return output(cmd, folder, out)
 }
 
-// buildRust takes the toolchain that scripts/rust.sh finds. Where there is none,
-// the script's error has the command that installs one.
+// buildRust uses the toolchain that scripts/rust.sh finds. If there is none, the
+// script's error has the command that installs one.
 func buildRust(folder, dir string) ([]byte, error) {
 	name := filepath.Base(filepath.Dir(folder)) + "-rust"
 	if binary, ok := builtBefore("CRUSTER_TEST_RUST_MODULES", folder, name); ok {
@@ -83,8 +83,9 @@ func buildScript(folder, dir string) ([]byte, error) {
 	return output(exec.Command(filepath.Join(Root(), folder, "build.sh"), out), folder, out)
 }
 
-// builtBefore looks for a guest in the folder that a variable names. That of the
-// examples has nothing else, and other guests may have the same names.
+// builtBefore looks for a guest in the folder that an environment variable names.
+// CRUSTER_TEST_MODULES holds only the examples, and other guests may have the same
+// names, so they are not looked for there.
 func builtBefore(variable, folder, name string) ([]byte, bool) {
 	dir := os.Getenv(variable)
 	if dir == "" || variable == "CRUSTER_TEST_MODULES" && filepath.Dir(folder) != "modules/examples" {

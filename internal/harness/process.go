@@ -109,7 +109,7 @@ func (p *Process) ready(ctx context.Context) bool {
 			return true
 		}
 	}
-	time.Sleep(5 * time.Millisecond) // between two looks at another process
+	time.Sleep(5 * time.Millisecond) // before the next request to the other process
 	return false
 }
 
@@ -151,7 +151,7 @@ func (p *Process) Exit() int {
 	return code
 }
 
-// Log is what the host wrote; it must have ended.
+// Log is the output of the host; call it only after the host has ended.
 func (p *Process) Log() string { return p.log.String() }
 
 func freeAddr(t testing.TB) string {

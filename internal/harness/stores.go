@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/journal/sqlite"
 )
 
-// StoreKinds are the stores that hold the real thing.
+// StoreKinds are the kinds of store that a host can run on.
 var StoreKinds = []string{"sqlite", "postgres"}
 
 // Store opens a fresh store of a kind; it is closed when the test ends. Test
@@ -26,7 +26,7 @@ func Store(t testing.TB, kind string) journal.Store {
 	case "postgres":
 		store, err = postgres.Open(t.Context(), postgres.Config{DSN: pgtest.DSN(t), Schema: pgtest.Schema(t), Logger: Logger(t)})
 	default:
-		t.Fatalf("no store of kind %q", kind)
+		t.Fatalf("there is no store of kind %q", kind)
 	}
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })

@@ -3,10 +3,10 @@
 // If CRUSTER_TEST_POSTGRES holds a connection string, that server is used
 // ("scripts/postgres.sh run" starts one and sets it). Otherwise the first test
 // that asks starts a private server, with fsync on as in production, which
-// ends with the test process. Machines without Postgres fail the test and are
-// told how to install it: a test that skips itself proves nothing.
+// ends with the test process. On a machine without Postgres the test fails and
+// says how to install it: a test that skips itself proves nothing.
 //
-// A package whose tests use it hands its TestMain over:
+// A package whose tests use it calls Main in its TestMain:
 //
 //	func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 package pgtest

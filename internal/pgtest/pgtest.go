@@ -23,7 +23,7 @@ var private struct {
 	err    error
 }
 
-// Main runs the tests of a package and stops the private server behind them.
+// Main runs the tests of a package and then stops the private server.
 // The result is for os.Exit.
 func Main(m *testing.M) int {
 	defer stop()
@@ -57,8 +57,8 @@ func DSN(t testing.TB) string {
 }
 
 // Schema makes up the name of a schema for one test. When the test ends the
-// schema is dropped, with the schemas and roles of guests that belong to it
-// (those whose names begin with "NAME__").
+// schema is dropped, with the schemas and roles of its guests (those whose names
+// begin with "NAME__").
 func Schema(t testing.TB) string {
 	t.Helper()
 	var b [6]byte

@@ -27,7 +27,7 @@ func TestSchemaIsDroppedWithItsGuests(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close(t.Context())
 	var schema string
-	t.Run("a test that leaves things behind", func(t *testing.T) {
+	t.Run("a test that creates schemas and roles", func(t *testing.T) {
 		schema = Schema(t)
 		for _, stmt := range []string{
 			`CREATE SCHEMA ` + schema,

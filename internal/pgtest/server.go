@@ -18,7 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// server is a Postgres of our own, in a temporary folder, on a Unix socket.
+// server is a private Postgres in a temporary folder, on a Unix socket.
 type server struct {
 	dir  string
 	dsn  string
@@ -74,8 +74,9 @@ func (s *server) run(bin string, as *syscall.Credential) error {
 		"-c", "listen_addresses=", "-c", "max_connections=400", "-c", "fsync=on",
 		"-c", "max_locks_per_transaction=256", "-c", "log_min_messages=warning")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, logFile, logFile
-	// The server ends with us, even if we are killed. The kernel ties that to
-	// the thread that started it, so the thread is kept until the server is gone.
+	// The server ends with this process, even if it is killed. The kernel ties that
+	// to the thread that started the server, so the thread is kept until the server
+	// has ended.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as, Pdeathsig: syscall.SIGINT}
 	started := make(chan error, 1)
 	go func() {
@@ -96,7 +97,7 @@ func (s *server) run(bin string, as *syscall.Credential) error {
 	return s.await()
 }
 
-// await waits until the server takes connections.
+// await waits until the server accepts connections.
 func (s *server) await() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
@@ -150,7 +151,7 @@ func binaries() (string, error) {
 	return "", errors.New("no Postgres binaries on this machine; install them with: scripts/install.sh postgres")
 }
 
-// unprivileged is whom to run the server as: Postgres refuses to run as root.
+// unprivileged is the user that runs the server: Postgres refuses to run as root.
 func unprivileged() (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil

@@ -10,7 +10,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// Open opens an empty database that lives as long as the test.
+// Open opens an empty database and closes it when the test ends.
 func Open(t *testing.T) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", ":memory:")

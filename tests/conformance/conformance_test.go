@@ -19,35 +19,37 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 type object = map[string]any
 
-// testCase is one workflow, started once, and what must become of it.
+// testCase is one workflow, started once, and its expected end.
 type testCase struct {
 	name     string
 	workflow string
-	// needs are further workflows that the case cannot do without.
+	// needs are other workflows that the case needs.
 	needs []string
 	// only names the one language in which the case makes sense.
 	only  string
 	input any
-	// drive does what the outside does: signals, interrupts.
+	// drive does what a client does: it signals and interrupts.
 	drive func(t *testing.T, b *testBundle, execution string)
-	// refused is the code with which the start is refused; nothing else then counts.
+	// refused is the code with which the start is refused; then only the code is
+	// checked.
 	refused abi.Code
 	// state is how it ends; empty means completed.
 	state journal.State
 	// want is the result of a completed execution.
 	want any
-	// code and text (a part of the message) are those of the error of any other,
-	// words is a further part by language.
+	// code and text (a part of the message) describe the error in any other state;
+	// words is another part of the message, by language.
 	code  abi.Code
 	text  string
 	words map[string]string
-	// journal is what was delivered, in order, if that is certain: see deliveries.
+	// journal lists what was delivered, in order, if the order is certain: see
+	// deliveries.
 	journal []string
-	// after looks at what is left behind.
+	// after checks what the execution has left in the engine and the store.
 	after func(t *testing.T, b *testBundle, row *journal.Execution)
-	// byLanguage says that each language has a result of its own.
+	// byLanguage says that each language has a different result.
 	byLanguage bool
-	// chancy says that the journal is not the same every time.
+	// chancy says that the journal may differ from run to run.
 	chancy bool
 }
 
@@ -83,8 +85,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestTable looks at the table itself: names are keys, and most of it is for
-// every language.
+// TestTable checks the table itself: names are unique, because they are keys, and
+// most cases run in every language.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	keys, shared := map[string]bool{}, 0
@@ -151,10 +153,10 @@ func (c *testCase) check(t *testing.T, lang string, row *journal.Execution) {
 	require.Equal(t, c.code, row.Error.Code, "%v", row.Error)
 	require.Contains(t, row.Error.Message, c.text)
 	require.Contains(t, row.Error.Message, c.words[lang])
-	require.NotEmpty(t, row.Error.Hint, "every error says what to do")
+	require.NotEmpty(t, row.Error.Hint, "the error has no hint")
 }
 
-// requireValue compares canonical bytes, and shows what they mean if they
+// requireValue compares canonical bytes, and shows the decoded values if they
 // differ.
 func requireValue(t *testing.T, want any, got []byte) {
 	t.Helper()
@@ -162,11 +164,11 @@ func requireValue(t *testing.T, want any, got []byte) {
 	require.NoError(t, err)
 	if !bytes.Equal(expected, got) {
 		require.Equal(t, harness.Decode[any](t, expected), harness.Decode[any](t, got))
-		require.Equal(t, expected, got, "the same value in other bytes")
+		require.Equal(t, expected, got, "the values are equal but their bytes differ")
 	}
 }
 
-// deliveries is the journal in short, one line a delivery: "activity square".
+// deliveries summarises the journal, one line for each delivery: "activity square".
 func deliveries(t *testing.T, b *testBundle, execution string) []string {
 	t.Helper()
 	lines := []string{}

@@ -68,7 +68,7 @@ func deferredCases() []testCase {
 				require.Equal(t, journal.Completed, other.State, "%v", other.Error)
 				seen := harness.Decode[[]object](t, other.Value)
 				require.Equal(t, object{"value": true}, seen[0])
-				// The second comes too late: the promise is settled, or the execution over.
+				// The second is too late: the promise is settled, or the execution has ended.
 				if code, failed := seen[1]["code"]; failed {
 					require.Equal(t, string(abi.CodeAlreadyOver), code)
 				} else {
@@ -87,7 +87,7 @@ func resolvesWith(value any) func(*testing.T, *testBundle, string) {
 	return func(t *testing.T, b *testBundle, execution string) { resolve(t, b, execution, "answer", value) }
 }
 
-// yields is for the one result that testCase.want cannot say: nil.
+// yields checks for the one result that testCase.want cannot express: nil.
 func yields(value any) func(*testing.T, *testBundle, *journal.Execution) {
 	return func(t *testing.T, _ *testBundle, row *journal.Execution) { requireValue(t, value, row.Value) }
 }

@@ -12,14 +12,14 @@ import (
 
 func determinismCases() []testCase {
 	return []testCase{
-		// What it draws is no matter; that it is the same in every variant is what
-		// the ledger sees to.
+		// Any values will do; the ledger checks that they are the same in every
+		// variant.
 		{name: "chance", workflow: "Chance", input: 4, byLanguage: true, after: func(t *testing.T, _ *testBundle, row *journal.Execution) {
 			drawn := harness.Decode[[]string](t, row.Value)
 			require.Len(t, drawn, 5*6)
 			uuids := []string{drawn[0], drawn[6], drawn[12], drawn[18], drawn[24]}
 			slices.Sort(uuids)
-			require.Len(t, slices.Compact(uuids), 5, "a UUID came twice")
+			require.Len(t, slices.Compact(uuids), 5, "a UUID occurs twice")
 		}},
 		{name: "clock", workflow: "Clock", input: object{}, want: object{
 			"is the journal's": true, "stands still": true, "goes on": true, "is still the journal's": true,
@@ -33,12 +33,12 @@ func determinismCases() []testCase {
 			require.ElementsMatch(t, []string{
 				"INFO before the first step n=1", "INFO printed before the first step", "INFO in the activity", "WARN printed in the activity",
 				"WARN between two steps", `ERROR after the last step k=v g.x="y z"`,
-			}, b.logs.of(row.Name()), "each line is there once, however often the workflow was replayed")
+			}, b.logs.of(row.Name()), "each line must be logged once, however often the workflow is replayed")
 		}},
 	}
 }
 
-// TestChanceDiffers shows that two executions do not draw the same.
+// TestChanceDiffers shows that two executions draw different random values.
 func TestChanceDiffers(t *testing.T) {
 	t.Parallel()
 	for _, l := range wholeLanguages() {

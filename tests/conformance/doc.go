@@ -1,9 +1,9 @@
-// Package conformance holds one table of cases that run in every language, on
-// every store, with and without eviction after each turn. Results, errors and
-// journals must be the same in all variants, byte for byte: see ledger. The
-// workflows are those of tests/guests/conformance, which has a twin in each
-// language; a module that holds only some of them runs the cases it can.
+// Package conformance is one table of cases that run in every language, on every
+// store, with and without eviction after each turn. Results, errors and journals
+// must be the same in all variants, byte for byte: see ledger. The workflows are
+// those of tests/guests/conformance, which exists in each language; a module that
+// has only some of them runs only their cases.
 //
-// Start reading at conformance_test.go, which runs the table; the cases stand in
-// the files named after what they are about.
+// Start reading at conformance_test.go, which runs the table; the cases are in the
+// files that are named after their subject.
 package conformance

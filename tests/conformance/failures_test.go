@@ -10,11 +10,11 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// declined is how the application's own failure reads once it has a code.
+// declined is the beginning of the message of a declined card.
 const declined = "the card was declined: "
 
-// failureCases hold the words, types and details of failures to the same
-// everywhere: of workflows, of activities, and of what passes them on.
+// failureCases check that the messages, types and details of failures are the same
+// everywhere: in workflows, in activities, and when they are passed on.
 func failureCases() []testCase {
 	cents := object{"cents": 150}
 	var cases []testCase
@@ -29,7 +29,7 @@ func failureCases() []testCase {
 		{"in words twice", "order 7: while paying: " + declined + "in words twice", "card_declined", cents},
 		{"final", declined + "final", "card_declined", cents},
 		{"final in words", "while paying: " + declined + "final in words", "card_declined", cents},
-		{"without a type", "nobody knows", "", nil},
+		{"without a type", "an untyped error", "", nil},
 		{"without words", "", "silent", nil},
 		{"unicode", "zu groß: 世界 🌍 \u202e", "größe", "größer \u0000"},
 		{"details of nothing", "details of nothing", "nothing", nil},
@@ -89,7 +89,7 @@ func failed(how, message, typ string, details any) testCase {
 	}
 }
 
-// declineJournal is what the activity that may be tried twice leaves behind.
+// declineJournal is the journal of an activity with one retry.
 func declineJournal(how string) []string {
 	switch how {
 	case "final", "final in words":

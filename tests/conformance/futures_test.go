@@ -7,8 +7,8 @@ import (
 	"github.com/cruster/cruster/internal/harness"
 )
 
-// futureCases are about what a language with lazy futures can do with them:
-// never poll one, drop it, lend it, forget it.
+// futureCases are about a language with lazy futures: a workflow may never poll a
+// future, drop it, lend it or forget it.
 func futureCases() []testCase {
 	futures := func(what, want string, journal ...string) testCase {
 		return testCase{name: "future " + what, workflow: "Futures", only: "rust", input: what, want: want, journal: append([]string{}, journal...)}
@@ -23,7 +23,7 @@ func futureCases() []testCase {
 		harness.Pending(t, b.engine, execution, abi.OpSleep, "")
 		resolve(t, b, execution, "gate", "open")
 	}
-	// Whether its last step is delivered before the end is chance.
+	// Its last step may be delivered before the end or not.
 	detached := futures("detached", "by the task")
 	detached.journal, detached.chancy = nil, true
 	return []testCase{

@@ -14,7 +14,8 @@ func interruptCases() []testCase {
 	whenWaiting := func(t *testing.T, b *testBundle, execution string) {
 		harness.Pending(t, b.engine, execution, abi.OpDeferred, "never")
 		interrupt(t, b, execution)
-		// A second request changes nothing: it finds the first, or the end.
+		// A second request changes nothing: the execution is already interrupted, or
+		// has ended.
 		if err := b.engine.Interrupt(t.Context(), "", execution, "again"); err != nil {
 			require.Equal(t, abi.CodeAlreadyOver, abi.CodeOf(err), "%v", err)
 		}
@@ -56,8 +57,8 @@ func interrupt(t *testing.T, b *testBundle, execution string) {
 	require.NoError(t, b.engine.Interrupt(t.Context(), "", execution, "enough"))
 }
 
-// interruptedWait interrupts a workflow that waits for an op and does not
-// handle the interrupt, except that it has something to say.
+// interruptedWait interrupts a workflow that waits for an op. The workflow does
+// not handle the interrupt; it only adds words to the error.
 func interruptedWait(what, kind, name string, needs ...string) testCase {
 	return testCase{
 		name: "interrupt in a wait for " + what, workflow: "InterruptedWait", needs: needs, input: what,

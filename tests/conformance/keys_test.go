@@ -11,9 +11,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestKeys shows how the key of a start comes about, and that a second start
-// finds the first. The keys are written out, or made here, so they are the same
-// in every language.
+// TestKeys shows how the key of a start is derived, and that a second start finds
+// the first. The test knows the expected keys, so they are the same in every
+// language.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	for _, l := range wholeLanguages() {
@@ -58,8 +58,8 @@ func keysFound(t *testing.T, b *testBundle) {
 			}
 			again, existed, err := b.engine.StartWorkflow(t.Context(), c.req)
 			require.NoError(t, err)
-			require.True(t, existed, "the second start found nothing")
-			require.Equal(t, first.Value, again.Value, "the second start has the result of the first")
+			require.True(t, existed, "the second start must find the first execution")
+			require.Equal(t, first.Value, again.Value, "the second start must have the result of the first")
 		})
 	}
 }

@@ -13,29 +13,29 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// language is one in which the workflows of the table are written.
+// language is a language in which the workflows of the table are written.
 type language struct {
 	name string
 	// pkg is the folder of the module.
 	pkg string
-	// least is set for a module that holds a part of the workflows: so many cases
-	// at least must find theirs. A module without it must have them all.
+	// least is set for a module that has only some of the workflows: it is the least
+	// number of cases that must run. A module with zero must have all workflows.
 	least int
 }
 
-// languages are all of them; what holds for one holds for each.
+// languages are all languages; they must behave the same.
 var languages = []language{
 	{name: "go", pkg: "tests/guests/conformance"},
 	{name: "rust", pkg: "tests/guests/conformance/rust"},
 	{name: "c", pkg: "modules/examples/greeter-c", least: 100},
 }
 
-// wholeLanguages are those whose modules have all workflows.
+// wholeLanguages are the languages whose modules have all workflows.
 func wholeLanguages() []language {
 	return slices.DeleteFunc(slices.Clone(languages), func(l language) bool { return l.least > 0 })
 }
 
-// has tells whether the module of a language is meant to pass a case.
+// has tells whether the module of a language must pass a case.
 func (l language) has(c *testCase, manifest *abi.Manifest) bool {
 	if c.only != "" && c.only != l.name {
 		return false
@@ -56,7 +56,7 @@ type testBundle struct {
 	store    journal.Store
 	logs     *logKeeper
 	outside  *outside
-	// variant tells the bundle from all others.
+	// variant is the unique name of the bundle.
 	variant  string
 	manifest *abi.Manifest
 }
@@ -78,8 +78,8 @@ func deploy(t *testing.T, e *host.Engine, l language, world *outside) *abi.Manif
 		r.Config = map[string]string{"greeting": "hello", "empty": ""}
 		if world != nil {
 			r.AllowHTTP = []string{strings.TrimPrefix(world.url, "http://")}
-			// Of the configuration, not of a request: it differs from variant to
-			// variant, and requests must not.
+			// In the configuration, not in a request: the value differs from variant
+			// to variant, and requests must not.
 			r.Config["outside"], r.Config["variant"] = world.url, t.Name()
 		}
 	})

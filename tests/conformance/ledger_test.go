@@ -13,8 +13,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// ledger holds what became of each case in the variant that was first, and
-// holds the others against it: the result, and the journal byte for byte.
+// ledger keeps the outcome of each case in the variant that ended first, and
+// compares the other variants with it: the result, and the journal byte for byte.
 type ledger struct{ byCase sync.Map }
 
 type ledgerLine struct {
@@ -25,10 +25,10 @@ type ledgerLine struct {
 	Journal   []ledgerEntry
 }
 
-// ledgerEntry is what every variant must have in its journal. Times and turns
-// are chance, and so is the order in which ops of the same time are delivered:
-// entries are therefore compared in the order of their ops. Cases for which the
-// order of deliveries is certain say so in testCase.journal.
+// ledgerEntry is what every variant must have in its journal. Times and turns may
+// differ, and so may the order in which ops that end at the same time are
+// delivered. So entries are compared in the order of their ops. Cases in which the
+// order of deliveries is certain list it in testCase.journal.
 type ledgerEntry struct {
 	Number                uint32
 	Entry                 journal.EntryKind
@@ -49,7 +49,7 @@ func (l *ledger) compare(t *testing.T, lang string, c *testCase, b *testBundle, 
 		key += " in " + lang
 	}
 	if first, loaded := l.byCase.LoadOrStore(key, line); loaded {
-		require.Equal(t, first, line, "another variant came to another result")
+		require.Equal(t, first, line, "this variant has another result than the first one")
 	}
 }
 
@@ -75,8 +75,8 @@ func readable(value []byte) string {
 	return hex.EncodeToString(value)
 }
 
-// lasting leaves out of an error what need not be the same: the words of a
-// runtime that crashed and of a database, whose codes say enough.
+// lasting leaves out of an error what need not be the same in all variants: the
+// message of a language's runtime that crashed, and of a database.
 func lasting(e *abi.Error) abi.Error {
 	if e == nil {
 		return abi.Error{}
@@ -85,7 +85,7 @@ func lasting(e *abi.Error) abi.Error {
 	switch e.Code {
 	case abi.CodeActivityCrashed, abi.CodeCrashLoop, abi.CodeGuestDeadlock, abi.CodeSQL, abi.CodeSQLForbidden:
 		out.Message, out.Hint = "", ""
-	case abi.CodeUnknownWorkflow: // the hint lists those that the module has
+	case abi.CodeUnknownWorkflow: // the hint lists the workflows of the module
 		out.Hint = ""
 	}
 	return out

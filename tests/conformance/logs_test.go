@@ -21,7 +21,7 @@ func (k *logKeeper) of(execution string) []string {
 	return append([]string{}, k.lines[execution]...)
 }
 
-// keepHandler knows whose lines it handles from the attribute "execution".
+// keepHandler takes the name of the execution from the attribute "execution".
 type keepHandler struct {
 	keeper    *logKeeper
 	execution string

@@ -19,7 +19,7 @@ func misuseCases() []testCase {
 			state: journal.Paused, code: code, text: text, after: resumeKeepsTheJournal,
 		}
 	}
-	// Whoever reads of a panic reads where it was.
+	// The error of a panic says where it happened.
 	placed := func(c testCase) testCase {
 		c.words = map[string]string{"go": "misuse.go:", "rust": "misuse.rs:"}
 		return c
@@ -46,7 +46,7 @@ func misuseCases() []testCase {
 	}
 }
 
-// resumeKeepsTheJournal resumes a paused execution. As its code has not changed
+// resumeKeepsTheJournal resumes a paused execution. Its code has not changed, so
 // it is paused again, for the same reason and with the same journal.
 func resumeKeepsTheJournal(t *testing.T, b *testBundle, row *journal.Execution) {
 	before, err := b.engine.History(t.Context(), "", row.Name(), 0, 0)
@@ -61,7 +61,7 @@ func resumeKeepsTheJournal(t *testing.T, b *testBundle, row *journal.Execution) 
 	require.Equal(t, before, after)
 }
 
-// TestEndlessTurn has engines of its own: their turns are short.
+// TestEndlessTurn uses separate engines, with a short turn timeout.
 func TestEndlessTurn(t *testing.T) {
 	t.Parallel()
 	for _, l := range wholeLanguages() {
@@ -70,7 +70,7 @@ func TestEndlessTurn(t *testing.T) {
 				t.Parallel()
 				b := setup(t, l, kind, nil, func(c *host.Config) { c.TurnTimeout = 500 * time.Millisecond })
 				endless := harness.Start(t, b.engine, "conformance/Misuse", "loop")
-				// On a machine with much else to do an honest turn may take as long.
+				// On a loaded machine an ordinary turn may exceed the timeout, too.
 				tries := 0
 				harness.Eventually(t, "others go on", func() bool {
 					tries++
@@ -86,11 +86,11 @@ func TestEndlessTurn(t *testing.T) {
 	}
 }
 
-// TestMisuseCostsItself has guests that panic, exit, leak and recurse in
-// workflows, activities and key functions, while others go about their work on
-// the same host. These must not notice. For endless workflows see
+// TestMisuseHarmsOnlyItself runs guests that panic, exit, leak and recurse in
+// workflows, activities and key functions, while ordinary workflows run on the
+// same host. The ordinary ones must not be affected. For endless workflows see
 // [TestEndlessTurn].
-func TestMisuseCostsItself(t *testing.T) {
+func TestMisuseHarmsOnlyItself(t *testing.T) {
 	t.Parallel()
 	for _, l := range wholeLanguages() {
 		t.Run(l.name, func(t *testing.T) {

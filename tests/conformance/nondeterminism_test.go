@@ -12,9 +12,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestNondeterminism replays a journal that its workflow did not write. The
-// sandbox leaves a workflow no way to differ from itself, so the journal has to:
-// while no engine runs, a delivery of an op is added that was never issued.
+// TestNondeterminism replays a journal that does not fit its workflow. In the
+// sandbox a workflow cannot behave differently on replay, so the test changes the
+// journal: while no engine runs, it adds a delivery of an op that was never issued.
 func TestNondeterminism(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -30,20 +30,20 @@ func TestNondeterminism(t *testing.T) {
 		eachLanguage(t, c.name, func(t *testing.T, l language) {
 			harness.EachStore(t, func(t *testing.T, store journal.Store) {
 				execution := parkAtGate(t, l, store)
-				row := doctor(t, store, execution, journal.Entry{Kind: journal.Delivery, Seq: 50, Turn: 50, At: 1, Op: c.op, Value: abi.Nil})
+				row := forgeEntry(t, store, execution, journal.Entry{Kind: journal.Delivery, Seq: 50, Turn: 50, At: 1, Op: c.op, Value: abi.Nil})
 
 				e := harness.Engine(t, store)
-				// The settlement wakes the execution; it is durable all the same.
+				// The settlement wakes the execution. It is durable even if the call fails.
 				_ = e.Settle(t.Context(), "", execution, journal.Deferred{Name: "gate", Value: harness.Encode(t, "open")})
 				stopped := harness.Wait(t, e, execution)
 				require.Equal(t, journal.Paused, stopped.State)
 				require.Equal(t, abi.CodeNondeterminism, stopped.Error.Code, "%v", stopped.Error)
 				for _, text := range append(c.shows, "journal, entry 50") {
-					require.Contains(t, stopped.Error.Message, text, "both sides are shown")
+					require.Contains(t, stopped.Error.Message, text, "the message must show both sides")
 				}
 				entries, err := store.Entries(t.Context(), row.ID, 0, 10)
 				require.NoError(t, err)
-				require.Len(t, entries, 1, "nothing was added, nothing was lost")
+				require.Len(t, entries, 1, "the journal must stay as it was")
 			})
 		})
 	}
@@ -58,7 +58,7 @@ func eachLanguage(t *testing.T, name string, test func(t *testing.T, l language)
 	}
 }
 
-// parkAtGate leaves an execution behind that waits for its gate, and no engine.
+// parkAtGate starts an execution that waits for its gate, and stops the engine.
 func parkAtGate(t *testing.T, l language, store journal.Store) string {
 	t.Helper()
 	e := harness.Engine(t, store)
@@ -70,8 +70,8 @@ func parkAtGate(t *testing.T, l language, store journal.Store) string {
 	return row.Name()
 }
 
-// doctor adds an entry to a journal, as an owner of the shard would.
-func doctor(t *testing.T, store journal.Store, execution string, entry journal.Entry) *journal.Execution {
+// forgeEntry adds an entry to a journal, as an owner of the shard would.
+func forgeEntry(t *testing.T, store journal.Store, execution string, entry journal.Entry) *journal.Execution {
 	t.Helper()
 	workflow, key, ok := journal.ParseName(execution)
 	require.True(t, ok)

@@ -8,8 +8,8 @@ import (
 	"github.com/cruster/cruster/internal/harness"
 )
 
-// orderCases let three steps that run at the same time end in every order there
-// is: three activities that are held back, and three promises.
+// orderCases let three steps that run at the same time end in every possible
+// order: three activities that wait at a gate, and three deferreds.
 func orderCases() []testCase {
 	var cases []testCase
 	for _, order := range [][]string{
@@ -38,12 +38,12 @@ func orderCases() []testCase {
 	return cases
 }
 
-// inOrder ends one step after the other: the next when the one before was
+// inOrder ends one step after the other: each one after the previous one was
 // delivered.
 func inOrder(order []string, end func(t *testing.T, b *testBundle, execution, step string)) func(*testing.T, *testBundle, string) {
 	return func(t *testing.T, b *testBundle, execution string) {
 		for i, step := range order {
-			harness.Eventually(t, "what ended before is delivered", func() bool {
+			harness.Eventually(t, "the previous step is delivered", func() bool {
 				d, err := b.engine.Describe(t.Context(), "", execution)
 				return err == nil && d.Entries == i && len(d.Pending) == 1+len(order)-i && d.Pending[0].Kind == abi.OpInterrupted
 			})

@@ -42,8 +42,8 @@ func squares(from, to int) int {
 	return sum
 }
 
-// opensGateWhenAlone waits for the workflow to wait at its gate, looks that it
-// waits for nothing else, and opens it.
+// opensGateWhenAlone waits until the workflow waits at its gate, checks that it
+// waits for nothing else, and opens the gate.
 func opensGateWhenAlone(t *testing.T, b *testBundle, execution string) {
 	harness.Pending(t, b.engine, execution, abi.OpDeferred, "gate")
 	d, err := b.engine.Describe(t.Context(), "", execution)
@@ -52,7 +52,7 @@ func opensGateWhenAlone(t *testing.T, b *testBundle, execution string) {
 	for _, p := range d.Pending {
 		kinds = append(kinds, p.Kind)
 	}
-	require.Equal(t, []string{abi.OpInterrupted, abi.OpDeferred}, kinds, "the loser is still waited for")
+	require.Equal(t, []string{abi.OpInterrupted, abi.OpDeferred}, kinds, "the workflow must not wait for the loser of the race")
 	resolve(t, b, execution, "gate", "open")
 }
 

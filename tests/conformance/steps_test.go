@@ -55,8 +55,8 @@ func crashCases() []testCase {
 	}
 }
 
-// panicIsPlaced looks for the words of a panic in the journal, and for its file
-// and line if the language knows them.
+// panicIsPlaced checks that the journal holds the message of a panic, and its file
+// and line if the language reports them.
 func panicIsPlaced(t *testing.T, b *testBundle, row *journal.Execution) {
 	entries := history(t, b, row.Name())
 	last := entries[len(entries)-1]

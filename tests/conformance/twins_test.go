@@ -12,11 +12,11 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// own are the workflows that one language alone has a use for.
-var own = map[string][]string{"go": {"Channels", "Shared"}, "rust": {"Futures", "OnInterrupt"}}
+// onlyIn are the workflows that make sense in one language only.
+var onlyIn = map[string][]string{"go": {"Channels", "Shared"}, "rust": {"Futures", "OnInterrupt"}}
 
-// TestTwins holds the module in Rust against its twin in Go: the manifests say
-// the same, and the same start has the same name, result and journal.
+// TestTwins compares the module in Rust with the same module in Go: the manifests
+// are equal, and the same start has the same name, result and journal.
 func TestTwins(t *testing.T) {
 	t.Parallel()
 	var twins []*testBundle
@@ -67,11 +67,11 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// shape is what of a manifest must be the same in every language.
+// shape is the part of a manifest that must be the same in every language.
 func shape(m *abi.Manifest, language string) abi.Manifest {
 	out := *m
 	out.SDK = ""
-	out.Workflows = slices.DeleteFunc(slices.Clone(m.Workflows), func(w abi.WorkflowInfo) bool { return slices.Contains(own[language], w.Name) })
+	out.Workflows = slices.DeleteFunc(slices.Clone(m.Workflows), func(w abi.WorkflowInfo) bool { return slices.Contains(onlyIn[language], w.Name) })
 	return out
 }
 

@@ -81,8 +81,8 @@ func nested(depth int) any {
 	return v
 }
 
-// with is a request that has something in every field but the one that may be
-// absent, changed as the caller likes.
+// with is a request that has every field except the one that may be absent; fields
+// override its values.
 func with(fields object) object {
 	out := object{
 		"bool": true, "bytes": []byte("raw"), "float32": float32(1.5), "float64": math.MaxFloat64,

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// outside is an HTTP server that the deployments may call. All variants share
-// one, so that requests that hold its address are the same everywhere.
+// outside is an HTTP server that the deployments may call. All variants share one
+// server, so that requests that contain its address are the same everywhere.
 type outside struct {
 	url string
 
@@ -26,8 +26,8 @@ func newOutside(t *testing.T) *outside {
 	return world
 }
 
-// ServeHTTP answers whoever has a key, after having waited at the gate that the
-// request names.
+// ServeHTTP answers requests that have a key, once the gate that the request names
+// is open.
 func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/missing" || r.Header.Get("X-Key") == "" {
 		http.Error(w, "not here", http.StatusNotFound)
@@ -47,7 +47,7 @@ func (o *outside) pass(ctx context.Context, gate string) {
 	}
 }
 
-// open opens the gate of an execution, for good.
+// open opens a gate of an execution. It stays open.
 func (o *outside) open(b *testBundle, execution, name string) {
 	close(o.gate(b.variant + " " + execution + " " + name))
 }

@@ -1,5 +1,5 @@
 // Package crash_test crashes the engine at every named fault point and compares
-// what is left with an undisturbed run.
+// the result with an undisturbed run.
 package crash_test
 
 import (
@@ -20,9 +20,9 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// TestCrashAtEveryBoundary is the heart of the promise: wherever the engine
-// dies, what remains after the next one has finished is what an undisturbed run
-// leaves.
+// TestCrashAtEveryBoundary proves the main promise: wherever the engine crashes,
+// once the next one has finished the work, everything is as after an undisturbed
+// run.
 func TestCrashAtEveryBoundary(t *testing.T) {
 	t.Parallel()
 	runtime := newRuntime(t)
@@ -41,7 +41,7 @@ func TestCrashAtEveryBoundary(t *testing.T) {
 				}
 			})
 			for _, point := range host.FaultPoints {
-				require.True(t, reached.has(point), "no scenario passes %s", point)
+				require.True(t, reached.has(point), "no scenario reaches the fault point %s", point)
 			}
 		})
 	}
@@ -75,7 +75,7 @@ func crashEverywhere(t *testing.T, d *driver, l language, s scenario, reached *p
 	d.arm("", 0)
 	want := observe(t, d, s, "undisturbed")
 	counts := d.counts()
-	require.LessOrEqual(t, payments.most(), 1, "undisturbed, an effect happens once")
+	require.LessOrEqual(t, payments.most(), 1, "an undisturbed run has each effect once")
 
 	for _, point := range d.points() {
 		passings := counts[point]
@@ -89,7 +89,7 @@ func crashEverywhere(t *testing.T, d *driver, l language, s scenario, reached *p
 		}
 	}
 	for _, n := range []int{1, 2} {
-		// The second life crashes as well, in the middle of replaying.
+		// The second engine crashes as well, in the middle of its replay.
 		reached.add(host.FaultReplay)
 		key := fmt.Sprintf("replay-%d", n)
 		d.arm(host.FaultTurnAfterCommit, 1)
@@ -98,8 +98,8 @@ func crashEverywhere(t *testing.T, d *driver, l language, s scenario, reached *p
 	}
 }
 
-// points are those at which a variant crashes: all of them, or, where instances
-// are evicted after every turn, those where that makes a difference.
+// points are the fault points at which a variant crashes: all of them, or, if
+// instances are evicted after every turn, those where that makes a difference.
 func (d *driver) points() []string {
 	if !d.evict {
 		return host.FaultPoints
@@ -118,7 +118,7 @@ func firstAndLast(n int) []int {
 	}
 }
 
-// observe runs a scenario and renders everything it leaves behind.
+// observe runs a scenario and renders everything that it stored.
 func observe(t *testing.T, d *driver, s scenario, key string) []string {
 	row := s.run(d, key)
 	checkJournal(t, d, row)
@@ -133,8 +133,8 @@ func observe(t *testing.T, d *driver, s scenario, key string) []string {
 	return seen
 }
 
-// checkJournal holds a journal against what must be true of any: an op is
-// delivered once at most, and time does not run backwards.
+// checkJournal checks what must hold for every journal: an op is delivered at most
+// once, and time does not run backwards.
 func checkJournal(t *testing.T, d *driver, row *journal.Execution) {
 	entries, err := d.store.Entries(t.Context(), row.ID, 0, 10_000)
 	require.NoError(t, err)
@@ -150,7 +150,7 @@ func checkJournal(t *testing.T, d *driver, row *journal.Execution) {
 	}
 }
 
-// pointSet remembers which fault points were reached by any scenario.
+// pointSet records which fault points the scenarios have reached.
 type pointSet struct{ points sync.Map }
 
 func (p *pointSet) add(point string)      { p.points.Store(point, true) }

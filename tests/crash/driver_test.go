@@ -21,9 +21,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// driver is a client that outlives the engines it talks to. An engine may be
-// made to crash at the n-th passing of a fault point; another one then starts on
-// the same store, and the client repeats whatever it had no answer to.
+// driver is a client that outlives the engines it talks to. A test can make an
+// engine crash when it passes a fault point for the n-th time; another engine then
+// starts on the same store, and the client repeats the requests that got no reply.
 type driver struct {
 	t       *testing.T
 	store   journal.Store
@@ -32,23 +32,23 @@ type driver struct {
 
 	mu      sync.Mutex
 	engine  *life          // guarded by mu
-	passed  map[string]int // guarded by mu; fault points, over all lives
-	crashAt string         // guarded by mu; "" = never
+	passed  map[string]int // guarded by mu; how often each fault point was passed, by all engines
+	crashAt string         // guarded by mu; the fault point to crash at; "" = never
 	crashOn int            // guarded by mu; at which passing
-	next    []crash        // guarded by mu; crashes of later lives
+	next    []crash        // guarded by mu; crashes of later engines
 }
 
-// crash is a place to die at.
+// crash is the n-th passing of a fault point, at which an engine crashes.
 type crash struct {
 	point string
 	n     int
 }
 
-// life is one engine and the news of its death.
+// life is one engine from its start to its crash.
 type life struct {
 	*host.Engine
-	born chan struct{} // Engine is set
-	died chan struct{}
+	born chan struct{} // closed when Engine is set
+	died chan struct{} // closed when the engine has crashed
 	once sync.Once
 }
 
@@ -71,10 +71,10 @@ func (d *driver) bringUp() {
 	d.mu.Unlock()
 }
 
-// pass counts a fault point, and crashes the engine there if it is the one. The
-// goroutine that hits the point goes no further, as in a real crash.
+// pass counts the passing of a fault point, and crashes the engine if it is the
+// one to crash at. The goroutine that passes it does not go on, as in a real crash.
 func (d *driver) pass(l *life, point string) {
-	<-l.born // recovery begins while the engine is still being handed over
+	<-l.born // recovery begins before the test has set l.Engine
 	d.mu.Lock()
 	dead := l.dead()
 	if !dead {
@@ -106,8 +106,8 @@ func (l *life) dead() bool {
 	}
 }
 
-// arm has the engine crash at the n-th passing of a point from now on; n = 0
-// only counts.
+// arm makes the engine crash at the n-th passing of a point from now on; with
+// n = 0 it only counts.
 func (d *driver) arm(point string, n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -115,7 +115,7 @@ func (d *driver) arm(point string, n int) {
 	d.crashAt, d.crashOn, d.next = point, n, nil
 }
 
-// alsoCrashAt has the life after the crash crash as well.
+// alsoCrashAt makes the engine that follows the crash crash as well.
 func (d *driver) alsoCrashAt(point string, n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -128,7 +128,7 @@ func (d *driver) counts() map[string]int {
 	return maps.Clone(d.passed)
 }
 
-// current is the living engine; a dead one is replaced first.
+// current is the running engine; if it has crashed, a new one replaces it first.
 func (d *driver) current() *life {
 	d.mu.Lock()
 	l := d.engine
@@ -141,7 +141,7 @@ func (d *driver) current() *life {
 	return l
 }
 
-// do repeats a request until an engine has answered it.
+// do repeats a request until an engine replies.
 func do[T any](d *driver, request func(ctx context.Context, e *host.Engine) (T, error)) T {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
@@ -193,7 +193,7 @@ func (d *driver) start(workflow string, input any) string {
 	})
 }
 
-// settle resolves a deferred; that it was settled before a crash is fine.
+// settle resolves a deferred. It may already be settled by a try before a crash.
 func (d *driver) settle(execution, name string, value any) {
 	encoded := harness.Encode(d.t, value)
 	do(d, func(ctx context.Context, e *host.Engine) (struct{}, error) {
@@ -212,7 +212,7 @@ func (d *driver) wait(execution string) *journal.Execution {
 	})
 }
 
-// query reads rows of the guests' own tables.
+// query reads rows of the guests' tables.
 func (d *driver) query(sql string, args ...any) [][]any {
 	tx, err := d.store.BeginGuest(d.t.Context(), host.DefaultNamespace)
 	require.NoError(d.t, err)
@@ -226,7 +226,8 @@ func (d *driver) query(sql string, args ...any) [][]any {
 // from the key.
 var varying = regexp.MustCompile(`[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// render shows a result without what differs from key to key, for comparison.
+// render renders a result for comparison, without the parts that differ from key
+// to key.
 func render(t *testing.T, key string, v any) string {
 	text, err := json.Marshal(v)
 	require.NoError(t, err)
@@ -234,7 +235,7 @@ func render(t *testing.T, key string, v any) string {
 	return regexp.MustCompile(regexp.QuoteMeta(key)).ReplaceAllString(string(text), "KEY")
 }
 
-// outcome is all that a caller can observe of an execution.
+// outcome is everything that a caller can observe of an execution.
 func outcome(t *testing.T, key string, row *journal.Execution) string {
 	if row.Error != nil {
 		return fmt.Sprintf("%s %s", row.State, render(t, key, row.Error.Message))

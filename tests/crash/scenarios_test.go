@@ -4,11 +4,11 @@ import "github.com/cruster/cruster/journal"
 
 type object = map[string]any
 
-// language is one in which every example is written. The modules of one example
-// are twins: what holds for one holds for each.
+// language is a language in which every example is written. The modules of one
+// example must behave the same.
 type language struct {
 	name string
-	// below is where its module is, seen from the folder of an example.
+	// below is the path of its module in the folder of an example.
 	below string
 }
 
@@ -16,7 +16,7 @@ var languages = []language{{name: "go"}, {name: "rust", below: "/rust"}}
 
 func (l language) folder(example string) string { return "modules/examples/" + example + l.below }
 
-// scenario is one use of an example, and everything it leaves behind.
+// scenario is one use of an example, and the queries that show what it stored.
 type scenario struct {
 	name    string
 	example string

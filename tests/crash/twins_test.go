@@ -13,8 +13,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// twin is everything that must not depend on the language of an example: what
-// its module says of itself, and what an execution of it leaves behind.
+// twin is everything that must not depend on the language of an example: the
+// manifest of its module, and the result, journal and rows of an execution.
 type twin struct {
 	Manifest  abi.Manifest
 	Execution string
@@ -25,7 +25,7 @@ type twin struct {
 	Seen      []string
 }
 
-// twinEntry is a journal entry without times and turns, which are chance.
+// twinEntry is a journal entry without times and turns, which may differ.
 type twinEntry struct {
 	Number                uint32
 	Entry                 journal.EntryKind
@@ -35,8 +35,8 @@ type twinEntry struct {
 	Error                 *abi.Error
 }
 
-// TestExamplesAreTwins runs each example in every language, on a store of its
-// own, with the same input.
+// TestExamplesAreTwins runs each example in every language with the same input,
+// each on a fresh store, and compares the executions.
 func TestExamplesAreTwins(t *testing.T) {
 	t.Parallel()
 	runtime := newRuntime(t)

@@ -1,4 +1,4 @@
-// Package faults holds the engine to its promises while the store fails it:
-// commits that are refused, commits whose answer is lost, reads that break off,
-// and callers that get in each other's way.
+// Package faults checks that the engine keeps its promises while the store fails:
+// commits that are refused, commits that are left in doubt, reads that fail, and
+// callers that interfere with each other.
 package faults

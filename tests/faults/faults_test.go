@@ -27,7 +27,7 @@ func setup(t *testing.T, kind, module string, evict bool) *bundle {
 	return &bundle{&client{t: t, engine: e, store: healthyStore}, store}
 }
 
-// failures are the calls of the store, and in which ways each can fail.
+// failures are the calls of the store, and the ways in which each can fail.
 var failures = map[string][]mode{
 	"commit":    {refused, applied, lost},
 	"guest":     {lost, applied, refused, conflict},
@@ -39,8 +39,8 @@ var failures = map[string][]mode{
 	"load":      {refused},
 }
 
-// most is how many calls of a kind are gone through. Each commit means something
-// else, a read does not; and clients that ask again and again make many.
+// most is how many calls of a kind the test lets fail. Commits differ from each
+// other, reads do not, and clients that retry make many of them.
 func most(call string) int {
 	if call == "commit" || call == "guest" {
 		return 16
@@ -48,10 +48,10 @@ func most(call string) int {
 	return 3
 }
 
-// TestEveryCallFailsOnce goes through all calls that a scenario makes of the
-// store and has each fail, in every way in which it can. What the scenario sees
-// must be what it sees of a store that is in order. Instances are evicted after
-// every turn, so that everything is also loaded, replayed and forgotten.
+// TestEveryCallFailsOnce lets each call that a scenario makes to the store fail, in
+// every possible way. The scenario must see the same as with a healthy store.
+// Instances are evicted after every turn, so that everything is also loaded,
+// replayed and dropped.
 func TestEveryCallFailsOnce(t *testing.T) {
 	t.Parallel()
 	for _, s := range scenarios {
@@ -64,8 +64,8 @@ func TestEveryCallFailsOnce(t *testing.T) {
 			b.store.fail(func(string) mode { return healthy })
 			want := s.observe(b.client, "in-order")
 			for call, modes := range failures {
-				// The others differ in what the engine hears, not in what it must do;
-				// they have their part in the storm.
+				// The other modes return another error, but the engine must react in the
+				// same way; TestStorm covers them.
 				for _, m := range modes[:min(2, len(modes))] {
 					for n := 1; n <= min(most(call), b.passes(s, call, m, n, want)); n++ {
 					}
@@ -75,7 +75,7 @@ func TestEveryCallFailsOnce(t *testing.T) {
 	}
 }
 
-// passes has the n-th call fail and tells how many there were.
+// passes lets the n-th call fail and returns how many calls there were.
 func (b *bundle) passes(s scenario, call string, m mode, n int, want string) int {
 	var mu sync.Mutex
 	seen := 0
@@ -98,8 +98,8 @@ func (b *bundle) passes(s scenario, call string, m mode, n int, want string) int
 	return b.store.calls[call]
 }
 
-// TestStorm has a fair part of all calls fail, at random, while several
-// executions run at once.
+// TestStorm lets one in six calls fail, at random, while several executions run at
+// once.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	for _, kind := range harness.StoreKinds {
@@ -116,8 +116,7 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// storm runs a scenario several times at once while calls fail as the seed has
-// it.
+// storm runs a scenario several times at once; the seed decides which calls fail.
 func (b *bundle) storm(s scenario, seed uint64, want string) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	b.store.fail(func(call string) mode {

@@ -16,9 +16,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestHammer has many callers do to the same executions whatever can be done to
-// them, while hardly any instance may stay warm. All must come to an end, no
-// journal may hold a delivery twice, and nothing may be left in memory.
+// TestHammer lets many callers make all kinds of requests for the same executions,
+// while very few instances may stay warm. All executions must end, no journal may
+// hold a delivery twice, and no execution may stay in memory.
 func TestHammer(t *testing.T) {
 	t.Parallel()
 	store := harness.Store(t, "sqlite")
@@ -54,7 +54,7 @@ func TestHammer(t *testing.T) {
 			checkJournal(t, store, row)
 		}
 	}
-	harness.Eventually(t, "nothing is left in memory", func() bool {
+	harness.Eventually(t, "no execution or instance is in memory", func() bool {
 		return gauge(t, registry, "cruster_executions_in_memory") == 0 && gauge(t, registry, "cruster_instances_resident") == 0
 	})
 }
@@ -62,8 +62,8 @@ func TestHammer(t *testing.T) {
 // hammered is how many executions of each workflow there are.
 const hammered = 4
 
-// hammer does one thing to one execution. It may come too late, too early, or
-// find that there is nothing to do.
+// hammer makes one request for one execution. The request may be too late or too
+// early, or have nothing to do.
 func hammer(t *testing.T, e *host.Engine, random *rand.Rand) {
 	workflow := []string{"Late", "Long", "Parent", "Race", "Resolve"}[random.IntN(5)]
 	key := fmt.Sprint(workflow, random.IntN(hammered))
@@ -73,7 +73,7 @@ func hammer(t *testing.T, e *host.Engine, random *rand.Rand) {
 	case 0, 1:
 		_, _, err = e.StartWorkflow(t.Context(), host.StartRequest{Workflow: "races/" + workflow, Input: harness.Encode(t, key)})
 	case 2:
-		settleAny(t, e, execution, []string{"gate", "early", "nobody's"}[random.IntN(3)])
+		settleAny(t, e, execution, []string{"gate", "early", "unused"}[random.IntN(3)])
 	case 3:
 		if random.IntN(4) == 0 {
 			err = e.Interrupt(t.Context(), "", execution, "hammered")
@@ -101,8 +101,8 @@ func expected(t *testing.T, err error) {
 	}
 }
 
-// checkJournal holds a journal against what must be true of any: an op is
-// delivered once at most, and neither turns nor time run backwards.
+// checkJournal checks what must hold for every journal: an op is delivered at most
+// once, and neither turns nor time run backwards.
 func checkJournal(t *testing.T, store journal.Store, row *journal.Execution) {
 	entries, err := store.Entries(t.Context(), row.ID, 0, 10_000)
 	require.NoError(t, err)

@@ -31,14 +31,14 @@ func (p *passings) pass(point string) {
 	p.n[point]++
 	n, hold := p.n[point], p.hold
 	if n == 1 || n == 2 {
-		close(p.reached(point, n))
+		close(p.reachedLocked(point, n))
 	}
 	p.mu.Unlock()
 	hold(point, n)
 }
 
-// reached is the channel of a passing. p.mu is held.
-func (p *passings) reached(point string, n int) chan struct{} {
+// reachedLocked is the channel that is closed at the n-th passing of a point.
+func (p *passings) reachedLocked(point string, n int) chan struct{} {
 	key := point + string(rune('0'+n))
 	if p.at[key] == nil {
 		p.at[key] = make(chan struct{})
@@ -49,7 +49,7 @@ func (p *passings) reached(point string, n int) chan struct{} {
 // await waits for the first or second passing of a point.
 func (p *passings) await(t *testing.T, point string, n int) {
 	p.mu.Lock()
-	reached := p.reached(point, n)
+	reached := p.reachedLocked(point, n)
 	p.mu.Unlock()
 	select {
 	case <-reached:
@@ -58,10 +58,10 @@ func (p *passings) await(t *testing.T, point string, n int) {
 	}
 }
 
-// TestGivenUpWhileCommitting has a workflow give up on an activity whose
-// transaction is being committed. The entry is passed over; the workflow must
-// not wait for it for ever.
-func TestGivenUpWhileCommitting(t *testing.T) {
+// TestCanceledWhileCommitting lets a workflow cancel an activity whose transaction
+// is being committed. The entry is skipped; the workflow must not wait for it
+// forever.
+func TestCanceledWhileCommitting(t *testing.T) {
 	t.Parallel()
 	p := newPassings()
 	p.hold = func(point string, n int) {
@@ -85,7 +85,7 @@ func TestGivenUpWhileCommitting(t *testing.T) {
 }
 
 // TestSettledBeforeAwaitedAndCrashed crashes right after a turn in which the
-// workflow awaits what was settled before: nothing else will ever wake it.
+// workflow awaits a deferred that is already settled: nothing else will wake it.
 func TestSettledBeforeAwaitedAndCrashed(t *testing.T) {
 	t.Parallel()
 	store := harness.Store(t, "sqlite")
@@ -115,8 +115,8 @@ func TestSettledBeforeAwaitedAndCrashed(t *testing.T) {
 	require.Equal(t, `completed "there"`, c.wait(execution))
 }
 
-// TestResolveIsAnsweredTheSameAfterACrash crashes when a workflow has settled a
-// deferred and has not heard of it.
+// TestResolveIsAnsweredTheSameAfterACrash crashes after a workflow has settled a
+// deferred and before the reply is delivered to it.
 func TestResolveIsAnsweredTheSameAfterACrash(t *testing.T) {
 	t.Parallel()
 	store := harness.Store(t, "sqlite")
@@ -142,8 +142,8 @@ func TestResolveIsAnsweredTheSameAfterACrash(t *testing.T) {
 	require.Equal(t, "completed [true,false]", c.wait(execution))
 }
 
-// TestDrainBeginsNothing stops an engine while activities queue for their turn:
-// the one that runs may finish, the others do not begin.
+// TestDrainBeginsNothing stops an engine while activities wait in the queue: the
+// one that runs may finish, the others do not begin.
 func TestDrainBeginsNothing(t *testing.T) {
 	t.Parallel()
 	p := newPassings()

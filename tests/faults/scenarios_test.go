@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 type object = map[string]any
 
 // sandbox is shared by all engines of the package, so that a module is compiled
-// once. It lives as long as the process.
+// once. It is never closed.
 var sandbox struct {
 	once    sync.Once
 	runtime *wasm.Runtime
@@ -43,11 +43,11 @@ func engine(t *testing.T, store journal.Store, options ...func(*host.Config)) *h
 	return harness.Engine(t, store, append(options, func(c *host.Config) { c.Runtime = sandbox.runtime })...)
 }
 
-// scenario is one use of a module. It says what it saw; everything that names
-// the key is made equal before two are compared.
+// scenario is one use of a module. run returns what it saw; the key is removed from
+// that before two runs are compared.
 type scenario struct {
 	name, module string
-	stormOnly    bool // its calls are of the kinds that others make as well
+	stormOnly    bool // for TestStorm only: other scenarios make the same kinds of calls
 	run          func(c *client, key string) []any
 }
 
@@ -103,11 +103,11 @@ var scenarios = []scenario{
 	}},
 }
 
-// client repeats whatever the host could not do because of its store.
+// client repeats the requests that failed because of the store.
 type client struct {
 	t      *testing.T
 	engine *host.Engine
-	store  journal.Store // in order
+	store  journal.Store // the healthy store
 }
 
 func (c *client) do(request func(ctx context.Context) error) {
@@ -141,7 +141,7 @@ func (c *client) start(workflow string, input any) (name string) {
 	return name
 }
 
-// settle settles a deferred; it may be that an earlier try did.
+// settle settles a deferred. An earlier try may already have settled it.
 func (c *client) settle(execution, name string, value any) {
 	c.t.Helper()
 	c.do(func(ctx context.Context) error {
@@ -195,7 +195,7 @@ func render(t *testing.T, v any) string {
 // varying matches ids that are derived from the key.
 var varying = regexp.MustCompile(`[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// observe runs a scenario and renders all it saw, without its key.
+// observe runs a scenario and renders everything it saw, without its key.
 func (s scenario) observe(c *client, key string) string {
 	c.t.Helper()
 	return varying.ReplaceAllString(strings.ReplaceAll(render(c.t, s.run(c, key)), key, "KEY"), "ID")

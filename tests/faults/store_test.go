@@ -14,16 +14,16 @@ type mode string
 
 const (
 	healthy  mode = ""
-	refused  mode = "refused"  // nothing took effect
-	conflict mode = "conflict" // nothing took effect, because of others
-	lost     mode = "lost"     // nothing took effect, and nobody knows
-	applied  mode = "applied"  // it took effect, and nobody knows
+	refused  mode = "refused"  // the call did not take effect
+	conflict mode = "conflict" // the call did not take effect, because it collided with another
+	lost     mode = "lost"     // in doubt: the call did not take effect
+	applied  mode = "applied"  // in doubt: the call took effect
 )
 
-var errInjected = errors.New("the store is out of order")
+var errInjected = errors.New("injected failure of the store")
 
-// failing is a store that fails when it is told to. Commits are counted, those
-// of guests as well as those of the committer.
+// failing is a store that fails when the test says so. It counts the calls,
+// commits of guests and of the committer among them.
 type failing struct {
 	journal.Store
 
@@ -32,7 +32,7 @@ type failing struct {
 	calls  map[string]int         // guarded by mu
 }
 
-// fail has every call from now on decided by a function, and forgets the count.
+// fail lets decide choose how each call fails from now on, and resets the count.
 func (f *failing) fail(decide func(call string) mode) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,7 +68,7 @@ func commit(m mode, do func() error) error {
 	}
 }
 
-// read runs anything else, which either works or does not.
+// read runs any other call, which either works or fails.
 func read[T any](f *failing, call string, do func() (T, error)) (T, error) {
 	if f.next(call) != healthy {
 		var none T

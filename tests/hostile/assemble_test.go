@@ -26,8 +26,8 @@ var functionTypes = [][]byte{
 	{0x60, 2, i32, i32, 1, i32},
 }
 
-// crafted is a module put together by hand. Its zero value exports all it must,
-// hands over the bytes of manifest, and parks for ever in every turn.
+// crafted is a module assembled by hand. Its zero value has all required exports,
+// hands over the bytes of manifest, and parks in every turn.
 type crafted struct {
 	manifest []byte
 	// outcome is what its turns hand over before they return.
@@ -57,7 +57,7 @@ func honest() []byte {
 	return abi.MustMarshal(abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}}})
 }
 
-// wellMade is a module that is accepted; its workflow yields nil.
+// wellMade is a valid module; its workflow returns nil.
 func wellMade() crafted {
 	return crafted{manifest: honest(), outcome: abi.MustMarshal(abi.Outcome{Value: abi.Nil}), version: abi.Version, status: abi.StatusDone}
 }

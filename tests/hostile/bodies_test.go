@@ -18,7 +18,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// goodBodies has a body of each import that the host takes.
+// goodBodies has a valid body for each import.
 func goodBodies() map[string][]byte {
 	return map[string][]byte{
 		abi.OpSleep:       abi.MustMarshal(abi.Sleep{Duration: 1}),
@@ -36,7 +36,7 @@ func goodBodies() map[string][]byte {
 	}
 }
 
-// strangeValues are values that fields did not expect.
+// strangeValues are values of unexpected types.
 func strangeValues() []any {
 	return []any{
 		nil, true, 0, -1, int64(math.MinInt64), uint64(math.MaxUint64), math.NaN(), math.Inf(-1), "", "\x00", "\xff\xfe", "../../x", "a/b/c",
@@ -44,8 +44,8 @@ func strangeValues() []any {
 	}
 }
 
-// badBodies are many bodies for an import: garbage, and a good one bent in every
-// way.
+// badBodies are many bodies for an import: garbage, and a valid one changed in
+// every way.
 func badBodies(t testing.TB, name string) [][]byte {
 	good := goodBodies()[name]
 	bodies := [][]byte{
@@ -90,8 +90,8 @@ func badBodies(t testing.TB, name string) [][]byte {
 	return bodies
 }
 
-// TestBodies feeds bad bodies to every import, from everywhere. Whatever they
-// are, the guest gets an answer, and lives to tell.
+// TestBodies passes bad bodies to every import, from workflows, activities and key
+// functions. Whatever the body is, the guest gets a reply and goes on.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, testBodies)
@@ -113,7 +113,7 @@ func testBodies(t *testing.T, store journal.Store) {
 	b.requireGoesOn(t)
 }
 
-// feed plays all bad bodies of an import in one script.
+// feed passes all bad bodies to an import in one script.
 func (b *testBundle) feed(t *testing.T, name, where string) {
 	bodies := badBodies(t, name)
 	s := script{Where: where, Await: true}
@@ -154,8 +154,8 @@ func (b *testBundle) feed(t *testing.T, name, where string) {
 	require.Less(t, taken, len(results), "nothing was refused")
 }
 
-// requireReadableJournal checks that what people are shown of a journal is short
-// and clean.
+// requireReadableJournal checks that the parts of a journal that people see are
+// short and have no control characters.
 func (b *testBundle) requireReadableJournal(t *testing.T, execution string) {
 	t.Helper()
 	entries, err := b.engine.History(t.Context(), "", execution, 0, 0)
@@ -167,7 +167,7 @@ func (b *testBundle) requireReadableJournal(t *testing.T, execution string) {
 	}
 }
 
-// allowed tells whether an import belongs to a place.
+// allowed tells whether an import is available in a kind of invocation.
 func allowed(name, where string) bool {
 	if slices.Contains(abi.OpKinds, name) {
 		return where == inWorkflow
@@ -175,7 +175,7 @@ func allowed(name, where string) bool {
 	return where == inActivity
 }
 
-// TestPointers passes pointers that lead out of the guest's memory.
+// TestPointers passes pointers outside the guest's memory.
 func TestPointers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

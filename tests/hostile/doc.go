@@ -1,8 +1,8 @@
-// Package hostile throws bad input at a real engine: uploads that are no
-// modules, manifests that lie, guests that break every rule of the ABI, and
-// callers who ask for nonsense. Whatever it is, the answer is an error with a
-// code, nothing is stored that was refused, and the engine goes on.
+// Package hostile gives bad input to a real engine: uploads that are not modules,
+// manifests that are false, guests that break every rule of the ABI, and invalid
+// requests. In each case the reply is an error with a code, the engine stores
+// nothing of what it refused, and it goes on.
 //
-// Start reading at engine_test.go. Modules that no compiler would make are put
-// together in assemble_test.go; tests/guests/raw does what it is told.
+// Start reading at engine_test.go. assemble_test.go assembles modules that no
+// compiler would produce; the guest tests/guests/raw runs scripts of the tests.
 package hostile

@@ -17,7 +17,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestMain looks for goroutines that the tests have left behind.
+// TestMain fails if the tests leak goroutines.
 func TestMain(m *testing.M) {
 	code := pgtest.Main(m)
 	if err := goleak.Find(); err != nil && code == 0 {
@@ -52,13 +52,14 @@ func (b *testBundle) push(t testing.TB, name string, binary []byte) error {
 	return err
 }
 
-// pushRaw deploys the guest that does as it is told.
+// pushRaw deploys tests/guests/raw, the guest that runs scripts.
 func (b *testBundle) pushRaw(t testing.TB) {
 	t.Helper()
 	harness.Push(t, b.engine, "raw", "tests/guests/raw")
 }
 
-// requireRefused checks that an upload failed with this code and left nothing.
+// requireRefused checks that an upload failed with this code and that nothing was
+// stored.
 func (b *testBundle) requireRefused(t testing.TB, err error, code abi.Code, name string, binary []byte) {
 	t.Helper()
 	requireCode(t, err, code)
@@ -93,7 +94,7 @@ func requireCode(t testing.TB, err error, code abi.Code) {
 	require.True(t, errors.As(err, &coded), "an error without a code: %v", err)
 	require.NotEmpty(t, coded.Message)
 	require.NotEmpty(t, coded.Hint, "%v", coded)
-	require.Less(t, len(coded.Message), 20<<10, "the message repeats what it was given")
+	require.Less(t, len(coded.Message), 20<<10, "the message repeats the whole input")
 	if code != "" {
 		require.Equal(t, code, coded.Code, "%v", err)
 		return
@@ -101,8 +102,8 @@ func requireCode(t testing.TB, err error, code abi.Code) {
 	require.NotEqual(t, abi.CodeInternal, coded.Code, "%v", err)
 }
 
-// requireEnd checks that an execution is over, or paused, in an orderly way. The
-// error of a failed one may be in the words of its guest.
+// requireEnd checks that an execution has ended or is paused, without an internal
+// error. The guest may have written the error of a failed one.
 func requireEnd(t testing.TB, row *journal.Execution) {
 	t.Helper()
 	switch row.State {

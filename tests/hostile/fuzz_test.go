@@ -15,8 +15,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// FuzzPush uploads whatever it is given, under a new name each. What is refused
-// leaves nothing; what is accepted runs, to any end, and harms nobody.
+// FuzzPush uploads any bytes, each under a new name. If the upload is refused,
+// nothing is stored; if it is accepted, the module runs, with any outcome, and does
+// not affect other executions.
 func FuzzPush(f *testing.F) {
 	for _, c := range []crafted{
 		wellMade(),
@@ -53,8 +54,8 @@ func FuzzPush(f *testing.F) {
 	})
 }
 
-// requireOrderly waits until an execution is over, paused, or waits for
-// something that only others could bring.
+// requireOrderly waits until an execution has ended, is paused, or waits for an
+// event from outside.
 func (b *testBundle) requireOrderly(t *testing.T, execution string) {
 	t.Helper()
 	harness.Eventually(t, execution+" comes to rest", func() bool {
@@ -68,8 +69,8 @@ func (b *testBundle) requireOrderly(t *testing.T, execution string) {
 	})
 }
 
-// FuzzBody hands bytes to an import, from a workflow or an activity. The guest
-// gets an answer and lives to report it.
+// FuzzBody passes bytes to an import, from a workflow or an activity. The guest
+// gets a reply and goes on.
 func FuzzBody(f *testing.F) {
 	names := slices.Concat(abi.OpKinds, abi.ImmediateCalls)
 	for i, name := range names {
@@ -90,7 +91,7 @@ func FuzzBody(f *testing.F) {
 			where = inActivity
 		}
 		n++
-		// Not awaited: a body may well ask for something that takes for ever.
+		// Not awaited: a body may ask for an op that never ends.
 		results := b.perform(t, script{Where: where, Steps: []step{{Import: name, Body: body}}}, fmt.Sprint("fuzz-", n))
 		require.Len(t, results, 1)
 		if results[0].N < 0 {

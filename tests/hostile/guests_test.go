@@ -13,7 +13,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestOutcomes has guests hand over what is no outcome.
+// TestOutcomes lets guests hand over invalid outcomes.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -24,19 +24,19 @@ func TestOutcomes(t *testing.T) {
 		script script
 		code   abi.Code
 	}{
-		"no output":            {script{Status: status(abi.StatusDone)}, abi.CodeGuestProtocol},
-		"output twice":         {script{Output: [][]byte{good, good}}, abi.CodeGuestProtocol},
-		"output and parked":    {script{Output: [][]byte{good}, Status: status(abi.StatusParked)}, abi.CodeGuestProtocol},
-		"status 2":             {script{Output: [][]byte{good}, Status: status(2)}, abi.CodeGuestProtocol},
-		"status -1":            {script{Output: [][]byte{good}, Status: status(-1)}, abi.CodeGuestProtocol},
-		"empty output":         {script{Output: [][]byte{{}}}, abi.CodeBadBody},
-		"garbage":              {script{Output: [][]byte{[]byte("garbage")}}, abi.CodeBadBody},
-		"a value that is none": {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{Value: []byte{0xc1}})}}, abi.CodeBadBody},
-		"an empty value":       {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{Value: []byte{}})}}, abi.CodeBadBody},
-		"neither":              {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{})}}, abi.CodeBadBody},
-		"two values":           {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{Value: []byte{0xc0, 0xc0}})}}, abi.CodeBadBody},
-		"a value too deep":     {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{Value: append([]byte(strings.Repeat("\x91", 100)), 0xc0)})}}, abi.CodeBadBody},
-		"input twice":          {script{Steps: []step{{Import: abi.ImportInput}}}, abi.CodeGuestProtocol},
+		"no output":         {script{Status: status(abi.StatusDone)}, abi.CodeGuestProtocol},
+		"output twice":      {script{Output: [][]byte{good, good}}, abi.CodeGuestProtocol},
+		"output and parked": {script{Output: [][]byte{good}, Status: status(abi.StatusParked)}, abi.CodeGuestProtocol},
+		"status 2":          {script{Output: [][]byte{good}, Status: status(2)}, abi.CodeGuestProtocol},
+		"status -1":         {script{Output: [][]byte{good}, Status: status(-1)}, abi.CodeGuestProtocol},
+		"empty output":      {script{Output: [][]byte{{}}}, abi.CodeBadBody},
+		"garbage":           {script{Output: [][]byte{[]byte("garbage")}}, abi.CodeBadBody},
+		"an invalid value":  {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{Value: []byte{0xc1}})}}, abi.CodeBadBody},
+		"an empty value":    {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{Value: []byte{}})}}, abi.CodeBadBody},
+		"neither":           {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{})}}, abi.CodeBadBody},
+		"two values":        {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{Value: []byte{0xc0, 0xc0}})}}, abi.CodeBadBody},
+		"a value too deep":  {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{Value: append([]byte(strings.Repeat("\x91", 100)), 0xc0)})}}, abi.CodeBadBody},
+		"input twice":       {script{Steps: []step{{Import: abi.ImportInput}}}, abi.CodeGuestProtocol},
 		"too large": {script{Steps: []step{{Import: abi.ImportOutput, Ptr: new(uint32), Len: func() *uint32 { n := uint32(abi.MaxBody + 1); return &n }()}}},
 			abi.CodePayloadTooLarge},
 	}
@@ -64,8 +64,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestErrors has guests fail with errors that are bombs: what is kept of them is
-// small, and can be shown.
+// TestErrors lets guests fail with huge and malformed errors: what the host keeps
+// of them is small and readable.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, testErrors)
@@ -76,16 +76,16 @@ func testErrors(t *testing.T, store journal.Store) {
 	b.pushRaw(t)
 	huge := strings.Repeat("ä", 500_000)
 	for name, e := range map[string]abi.Error{
-		"empty":            {},
-		"a huge code":      {Code: abi.Code(huge), Message: "m"},
-		"a code of no one": {Code: "E_NOT_OURS\n\x1b[31m", Message: "m"},
-		"a huge message":   {Message: huge},
-		"odd bytes":        {Message: "x" + huge},
-		"a huge hint":      {Message: "m", Hint: huge},
-		"a huge type":      {Message: "m", Type: huge},
-		"huge details":     {Message: "m", Details: []byte(huge)},
-		"zeros":            {Message: "a\x00b", Hint: "\x00", Type: "\x00", Details: []byte{0xa1, 0}},
-		"no UTF-8":         {Message: "\xff\xfe", Hint: "\xff", Type: "\xff", Code: "\xff"},
+		"empty":           {},
+		"a huge code":     {Code: abi.Code(huge), Message: "m"},
+		"an unknown code": {Code: "E_NOT_OURS\n\x1b[31m", Message: "m"},
+		"a huge message":  {Message: huge},
+		"odd bytes":       {Message: "x" + huge},
+		"a huge hint":     {Message: "m", Hint: huge},
+		"a huge type":     {Message: "m", Type: huge},
+		"huge details":    {Message: "m", Details: []byte(huge)},
+		"zeros":           {Message: "a\x00b", Hint: "\x00", Type: "\x00", Details: []byte{0xa1, 0}},
+		"not UTF-8":       {Message: "\xff\xfe", Hint: "\xff", Type: "\xff", Code: "\xff"},
 	} {
 		for _, where := range []string{inWorkflow, inActivity} {
 			t.Run(name+" in "+where, func(t *testing.T) {
@@ -106,7 +106,7 @@ func testErrors(t *testing.T, store journal.Store) {
 	}
 }
 
-// TestFloods has a guest ask for more than anybody needs.
+// TestFloods lets a guest make far too many calls.
 func TestFloods(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -128,7 +128,7 @@ func TestFloods(t *testing.T) {
 					require.Contains(t, []string{string(abi.CodeTooManyOps), string(abi.CodeWrongContext)}, r.Code)
 				}
 				if name == "ops" && where == inWorkflow {
-					require.Len(t, results, 10, "as many as were too many")
+					require.Len(t, results, 10, "the host must refuse the ops above the limit")
 				}
 			})
 		}

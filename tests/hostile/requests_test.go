@@ -16,7 +16,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestStartsAreRefused asks for executions that cannot be.
+// TestStartsAreRefused makes invalid starts.
 func TestStartsAreRefused(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, testStartsAreRefused)
@@ -36,37 +36,37 @@ func testStartsAreRefused(t *testing.T, store journal.Store) {
 		req  host.StartRequest
 		code abi.Code
 	}{
-		"nothing":                {host.StartRequest{}, abi.CodeUnknownWorkflow},
-		"no deployment":          {host.StartRequest{Workflow: "Raw", Input: good}, abi.CodeUnknownWorkflow},
-		"half a name":            {host.StartRequest{Workflow: "raw/", Input: good}, abi.CodeUnknownWorkflow},
-		"unknown deployment":     {host.StartRequest{Workflow: "nowhere/Raw", Input: good}, abi.CodeDeploymentNotFound},
-		"strange deployment":     {host.StartRequest{Workflow: "' OR 1=1 --\x00/Raw", Input: good}, abi.CodeDeploymentNotFound},
-		"a strange namespace":    {host.StartRequest{Namespace: "a\x00b", Workflow: "raw/Raw", Input: good}, abi.CodeDeploymentNotFound},
-		"a binary namespace":     {host.StartRequest{Namespace: "\xff", Workflow: "raw/Raw", Input: good}, abi.CodeDeploymentNotFound},
-		"a long namespace":       {host.StartRequest{Namespace: strings.Repeat("n", 1<<20), Workflow: "raw/Raw", Input: good}, abi.CodeDeploymentNotFound},
-		"unknown namespace":      {host.StartRequest{Namespace: "others", Workflow: "raw/Raw", Input: good}, abi.CodeDeploymentNotFound},
-		"unknown workflow":       {host.StartRequest{Workflow: "raw/Missing", Input: good}, abi.CodeUnknownWorkflow},
-		"workflow with a slash":  {host.StartRequest{Workflow: "raw/Raw/x", Input: good}, abi.CodeUnknownWorkflow},
-		"a very long name":       {host.StartRequest{Workflow: "raw/" + strings.Repeat("x", 1<<20), Input: good}, abi.CodeUnknownWorkflow},
-		"a very long deployment": {host.StartRequest{Workflow: strings.Repeat("x", 1<<20) + "/Raw", Input: good}, abi.CodeDeploymentNotFound},
-		"no input":               {host.StartRequest{Workflow: "typed/W"}, abi.CodeBadInput},
-		"an empty input":         {host.StartRequest{Workflow: "raw/Raw", Input: []byte{}}, abi.CodeBadInput},
-		"garbage":                {host.StartRequest{Workflow: "raw/Raw", Input: []byte{0xc1}}, abi.CodeBadInput},
-		"two values":             {host.StartRequest{Workflow: "raw/Raw", Input: []byte{0xc0, 0xc0}}, abi.CodeBadInput},
-		"cut off":                {host.StartRequest{Workflow: "raw/Raw", Input: good[:len(good)-1]}, abi.CodeBadInput},
-		"a bomb of lists":        {host.StartRequest{Workflow: "raw/Raw", Input: bytes.Repeat([]byte{0x91}, 1<<20)}, abi.CodeBadInput},
-		"a lying length":         {host.StartRequest{Workflow: "raw/Raw", Input: []byte{0xdd, 0xff, 0xff, 0xff, 0xff}}, abi.CodeBadInput},
-		"too large":              {host.StartRequest{Workflow: "raw/Raw", Input: harness.Encode(t, make([]byte, 4<<20))}, abi.CodePayloadTooLarge},
-		"another type":           {host.StartRequest{Workflow: "typed/W", Input: harness.Encode(t, "text")}, abi.CodeBadInput},
-		"a number too large":     {host.StartRequest{Workflow: "typed/W", Input: harness.Encode(t, 200)}, abi.CodeBadInput},
-		"nil for a number":       {host.StartRequest{Workflow: "typed/W", Input: abi.Nil}, abi.CodeBadInput},
-		"an empty key":           {raw(""), abi.CodeBadKey},
-		"a long key":             {raw(strings.Repeat("k", abi.MaxKey+1)), abi.CodeBadKey},
-		"a key of no UTF-8":      {raw("\xff"), abi.CodeBadKey},
-		"a key with a control":   {raw("a\x1b[2Jb"), abi.CodeBadKey},
-		"a key with a zero":      {raw("a\x00b"), abi.CodeBadKey},
-		"an empty hashed key":    {host.StartRequest{Workflow: "raw/Raw", Input: good, KeyMode: abi.KeyHashed}, abi.CodeBadKey},
-		"an unknown key mode":    {host.StartRequest{Workflow: "raw/Raw", Input: good, Key: "k", KeyMode: "guess"}, abi.CodeBadKey},
+		"nothing":                 {host.StartRequest{}, abi.CodeUnknownWorkflow},
+		"no deployment":           {host.StartRequest{Workflow: "Raw", Input: good}, abi.CodeUnknownWorkflow},
+		"half a name":             {host.StartRequest{Workflow: "raw/", Input: good}, abi.CodeUnknownWorkflow},
+		"unknown deployment":      {host.StartRequest{Workflow: "nowhere/Raw", Input: good}, abi.CodeDeploymentNotFound},
+		"strange deployment":      {host.StartRequest{Workflow: "' OR 1=1 --\x00/Raw", Input: good}, abi.CodeDeploymentNotFound},
+		"a strange namespace":     {host.StartRequest{Namespace: "a\x00b", Workflow: "raw/Raw", Input: good}, abi.CodeDeploymentNotFound},
+		"a binary namespace":      {host.StartRequest{Namespace: "\xff", Workflow: "raw/Raw", Input: good}, abi.CodeDeploymentNotFound},
+		"a long namespace":        {host.StartRequest{Namespace: strings.Repeat("n", 1<<20), Workflow: "raw/Raw", Input: good}, abi.CodeDeploymentNotFound},
+		"unknown namespace":       {host.StartRequest{Namespace: "others", Workflow: "raw/Raw", Input: good}, abi.CodeDeploymentNotFound},
+		"unknown workflow":        {host.StartRequest{Workflow: "raw/Missing", Input: good}, abi.CodeUnknownWorkflow},
+		"workflow with a slash":   {host.StartRequest{Workflow: "raw/Raw/x", Input: good}, abi.CodeUnknownWorkflow},
+		"a very long name":        {host.StartRequest{Workflow: "raw/" + strings.Repeat("x", 1<<20), Input: good}, abi.CodeUnknownWorkflow},
+		"a very long deployment":  {host.StartRequest{Workflow: strings.Repeat("x", 1<<20) + "/Raw", Input: good}, abi.CodeDeploymentNotFound},
+		"no input":                {host.StartRequest{Workflow: "typed/W"}, abi.CodeBadInput},
+		"an empty input":          {host.StartRequest{Workflow: "raw/Raw", Input: []byte{}}, abi.CodeBadInput},
+		"garbage":                 {host.StartRequest{Workflow: "raw/Raw", Input: []byte{0xc1}}, abi.CodeBadInput},
+		"two values":              {host.StartRequest{Workflow: "raw/Raw", Input: []byte{0xc0, 0xc0}}, abi.CodeBadInput},
+		"cut off":                 {host.StartRequest{Workflow: "raw/Raw", Input: good[:len(good)-1]}, abi.CodeBadInput},
+		"a bomb of lists":         {host.StartRequest{Workflow: "raw/Raw", Input: bytes.Repeat([]byte{0x91}, 1<<20)}, abi.CodeBadInput},
+		"a lying length":          {host.StartRequest{Workflow: "raw/Raw", Input: []byte{0xdd, 0xff, 0xff, 0xff, 0xff}}, abi.CodeBadInput},
+		"too large":               {host.StartRequest{Workflow: "raw/Raw", Input: harness.Encode(t, make([]byte, 4<<20))}, abi.CodePayloadTooLarge},
+		"another type":            {host.StartRequest{Workflow: "typed/W", Input: harness.Encode(t, "text")}, abi.CodeBadInput},
+		"a number too large":      {host.StartRequest{Workflow: "typed/W", Input: harness.Encode(t, 200)}, abi.CodeBadInput},
+		"nil for a number":        {host.StartRequest{Workflow: "typed/W", Input: abi.Nil}, abi.CodeBadInput},
+		"an empty key":            {raw(""), abi.CodeBadKey},
+		"a long key":              {raw(strings.Repeat("k", abi.MaxKey+1)), abi.CodeBadKey},
+		"a key that is not UTF-8": {raw("\xff"), abi.CodeBadKey},
+		"a key with a control":    {raw("a\x1b[2Jb"), abi.CodeBadKey},
+		"a key with a zero":       {raw("a\x00b"), abi.CodeBadKey},
+		"an empty hashed key":     {host.StartRequest{Workflow: "raw/Raw", Input: good, KeyMode: abi.KeyHashed}, abi.CodeBadKey},
+		"an unknown key mode":     {host.StartRequest{Workflow: "raw/Raw", Input: good, Key: "k", KeyMode: "guess"}, abi.CodeBadKey},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := b.engine.StartWorkflow(t.Context(), c.req)
@@ -79,8 +79,8 @@ func testStartsAreRefused(t *testing.T, store journal.Store) {
 	b.requireGoesOn(t)
 }
 
-// TestQuestionsAreRefused asks about executions that are not there, and settles
-// what cannot be settled.
+// TestQuestionsAreRefused asks about executions that do not exist, and makes
+// invalid settlements.
 func TestQuestionsAreRefused(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, testQuestionsAreRefused)
@@ -125,7 +125,7 @@ func testQuestionsAreRefused(t *testing.T, store journal.Store) {
 		for name, d := range map[string]journal.Deferred{
 			"no name":      {Value: abi.Nil},
 			"a long name":  {Name: strings.Repeat("d", abi.MaxName+1), Value: abi.Nil},
-			"no UTF-8":     {Name: "\xff", Value: abi.Nil},
+			"not UTF-8":    {Name: "\xff", Value: abi.Nil},
 			"a zero":       {Name: "d\x00", Value: abi.Nil},
 			"a control":    {Name: "d\x1b[2J", Value: abi.Nil},
 			"no value":     {Name: "d"},
@@ -143,7 +143,7 @@ func testQuestionsAreRefused(t *testing.T, store journal.Store) {
 		requireCode(t, e.Resume(t.Context(), "", row.Name()), abi.CodeNotPaused)
 		requireCode(t, e.Fail(t.Context(), "", row.Name(), strings.Repeat("why ", 10_000)), abi.CodeBadRequest)
 		requireCode(t, e.Fail(t.Context(), "", row.Name(), " \t"), abi.CodeBadRequest)
-		require.NoError(t, e.Interrupt(t.Context(), "", row.Name(), "a zero \x00 and no UTF-8 \xff"))
+		require.NoError(t, e.Interrupt(t.Context(), "", row.Name(), "a zero \x00 and not UTF-8 \xff"))
 		described, err := e.Describe(t.Context(), "", row.Name())
 		require.NoError(t, err)
 		require.Contains(t, described.Interrupt.Reason, "a zero")
@@ -155,15 +155,15 @@ func testQuestionsAreRefused(t *testing.T, store journal.Store) {
 		require.Empty(t, entries)
 	})
 	for name, f := range map[string]journal.Filter{
-		"a cursor of nobody's": {After: "nonsense"},
-		"a binary cursor":      {After: "\x00\xff"},
-		"a limit below zero":   {Limit: -1},
-		"a limit too high":     {Limit: math.MaxInt},
-		"a state of nobody's":  {State: "sleeping"},
-		"a strange workflow":   {Workflow: "%_' --"},
-		"a zero":               {Workflow: "a\x00b", State: "\x00"},
-		"no UTF-8":             {Workflow: "\xff"},
-		"a strange namespace":  {Namespace: "\x00"},
+		"an unknown cursor":   {After: "nonsense"},
+		"a binary cursor":     {After: "\x00\xff"},
+		"a limit below zero":  {Limit: -1},
+		"a limit too high":    {Limit: math.MaxInt},
+		"an unknown state":    {State: "sleeping"},
+		"a strange workflow":  {Workflow: "%_' --"},
+		"a zero":              {Workflow: "a\x00b", State: "\x00"},
+		"not UTF-8":           {Workflow: "\xff"},
+		"a strange namespace": {Namespace: "\x00"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -41,8 +41,8 @@ const (
 	inKey      = "key"
 )
 
-// play runs a script to its end. A key function that fails yields the error of
-// the start.
+// play runs a script to its end. If its key function fails, play returns the error
+// of the start.
 func (b *testBundle) play(t testing.TB, s script, key string) (*journal.Execution, error) {
 	t.Helper()
 	req := host.StartRequest{Workflow: "raw/Raw", Input: harness.Encode(t, s), Key: key, KeyMode: abi.KeyRaw}
@@ -56,7 +56,7 @@ func (b *testBundle) play(t testing.TB, s script, key string) (*journal.Executio
 	return harness.Wait(t, b.engine, started.Name()), nil
 }
 
-// perform plays steps that the guest survives, and returns what came of them.
+// perform runs steps that the guest survives, and returns their results.
 func (b *testBundle) perform(t testing.TB, s script, key string) []result {
 	t.Helper()
 	row, err := b.play(t, s, key)

@@ -40,14 +40,14 @@ func uploads(t testing.TB) []upload {
 		{"an empty module", []byte("\x00asm\x01\x00\x00\x00"), abi.CodeMissingExport},
 		{"a hundred megabytes of nothing", make([]byte, 100<<20), abi.CodeModuleTooLarge},
 		{"a hundred megabytes of module", slices.Concat(wellMade().binary(), section(0, append(text("padding"), make([]byte, 100<<20)...))), abi.CodeModuleTooLarge},
-		{"rubbish behind the module", append(wellMade().binary(), "rubbish"...), abi.CodeNotWasm},
+		{"rubbish after the module", append(wellMade().binary(), "rubbish"...), abi.CodeNotWasm},
 		{"half a module", real[:len(real)/2], abi.CodeNotWasm},
 		{"a module without its last byte", real[:len(real)-1], abi.CodeNotWasm},
 		{"version 0 of the ABI", changed(func(c *crafted) { c.version = 0 }), abi.CodeABIVersion},
 		{"version 2 of the ABI", changed(func(c *crafted) { c.version = 2 }), abi.CodeABIVersion},
 		{"a negative version", changed(func(c *crafted) { c.version = -1 }), abi.CodeABIVersion},
 		{"an unknown import", changed(func(c *crafted) { c.imports = []craftedImport{{module: "cruster", name: "format_disk", typ: typeOp}} }), abi.CodeUnknownImport},
-		{"an import of nobody's", changed(func(c *crafted) { c.imports = []craftedImport{{module: "env", name: "abort", typ: typeVoid}} }), abi.CodeUnknownImport},
+		{"an import of another module", changed(func(c *crafted) { c.imports = []craftedImport{{module: "env", name: "abort", typ: typeVoid}} }), abi.CodeUnknownImport},
 		{"an import of another type", changed(func(c *crafted) { c.imports = []craftedImport{{module: "cruster", name: "sleep", typ: typeVoid}} }), abi.CodeUnknownImport},
 		{"an import without a name", changed(func(c *crafted) { c.imports = []craftedImport{{}} }), abi.CodeUnknownImport},
 		{"an import with a long name", changed(func(c *crafted) { c.imports = []craftedImport{{module: "cruster", name: strings.Repeat("x", 1<<20)}} }), abi.CodeUnknownImport},
@@ -131,7 +131,7 @@ func TestUploadsAreRefused(t *testing.T) {
 	b.requireGoesOn(t)
 }
 
-// TestEveryPrefix cuts a module off behind each of its bytes.
+// TestEveryPrefix cuts a module off after each of its bytes.
 func TestEveryPrefix(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -143,7 +143,7 @@ func TestEveryPrefix(t *testing.T) {
 	b.requireGoesOn(t)
 }
 
-// TestSettingsAreRefused has a good module with bad settings.
+// TestSettingsAreRefused pushes a valid module with invalid settings.
 func TestSettingsAreRefused(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, testSettingsAreRefused)
@@ -182,8 +182,8 @@ func testSettingsAreRefused(t *testing.T, store journal.Store) {
 	b.requireGoesOn(t)
 }
 
-// TestMigrationFails shows that a module whose migration fails leaves nothing:
-// neither itself nor the tables of the steps before.
+// TestMigrationFails shows that nothing is stored of a module whose migration
+// fails: neither the module nor the tables of earlier steps.
 func TestMigrationFails(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -205,7 +205,7 @@ func TestMigrationFails(t *testing.T) {
 		b.requireRefused(t, b.push(t, "migrating", c.binary()), abi.CodeMigrationFailed, "migrating", c.binary())
 	}
 	b.requireNothingStored(t)
-	// Had the first step of one of them stayed, it would fail here.
+	// If the first step of one of them were still applied, this would fail.
 	c := wellMade()
 	c.manifest = abi.MustMarshal(abi.Manifest{
 		Workflows:  []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}},
@@ -215,7 +215,7 @@ func TestMigrationFails(t *testing.T) {
 	b.requireGoesOn(t)
 }
 
-// TestManifestLies runs what a module declares and does not have.
+// TestManifestLies runs a workflow that the module declares but does not have.
 func TestManifestLies(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *host.Config) { c.TurnTimeout = 300 * time.Millisecond })

@@ -54,8 +54,8 @@ func TestKillNineLosesNothing(t *testing.T) {
 	})
 }
 
-// hammer runs a host, loads it, kills it, starts it again, and so on; then lets
-// everything finish and looks at what is in the store.
+// hammer runs a host under load, and kills and restarts it again and again. Then it
+// lets everything finish and checks the store.
 func hammer(t *testing.T, store string, args []string, open func() (journal.Store, error)) {
 	p := harness.NewProcess(t, store, args...)
 	p.Start()
@@ -74,13 +74,13 @@ func hammer(t *testing.T, store string, args []string, open func() (journal.Stor
 	random := rand.New(rand.NewPCG(seed, 0))
 	for range kills {
 		load.awaitAcknowledged()
-		// The moment of death is what is random here.
+		// Kill the host at a random moment.
 		time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
 		p.Kill()
 		p.Start()
 	}
 	acknowledged := load.stop()
-	require.Greater(t, len(acknowledged), kills, "too little load to mean anything")
+	require.Greater(t, len(acknowledged), kills, "there was too little load for the test to prove anything")
 	awaitAll(t, p, acknowledged)
 	p.Kill()
 
@@ -90,11 +90,11 @@ func hammer(t *testing.T, store string, args []string, open func() (journal.Stor
 	checkStore(t, s, acknowledged)
 }
 
-// load is a crowd of clients that start workflows and write down which starts
-// were acknowledged.
+// load is a group of clients that start workflows and record which starts were
+// acknowledged.
 type load struct {
 	stopped atomic.Bool
-	news    chan struct{} // somebody was acknowledged
+	news    chan struct{} // receives after a start was acknowledged
 	wait    sync.WaitGroup
 	mu      sync.Mutex
 	names   []string // guarded by mu
@@ -115,8 +115,8 @@ func startLoad(t *testing.T, p *harness.Process) *load {
 	return l
 }
 
-// startOne starts an order or a transfer. Only an answer counts: what became of
-// a start without one is anybody's guess, and it may be there or not.
+// startOne starts an order or a transfer. Only an acknowledged start is recorded: a
+// start without a reply may have taken effect or not.
 func (l *load) startOne(c *client.Client, key string, i, n int) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -143,8 +143,8 @@ func (l *load) startOne(c *client.Client, key string, i, n int) {
 	}
 }
 
-// awaitAcknowledged waits until clients are being served: one answer may be old
-// news, the second is not.
+// awaitAcknowledged waits until the host serves clients. The first signal may be
+// from before the last kill, the second is not.
 func (l *load) awaitAcknowledged() {
 	<-l.news
 	<-l.news
@@ -169,7 +169,7 @@ func awaitAll(t *testing.T, p *harness.Process, names []string) {
 	}
 }
 
-// checkStore looks behind the curtain: exactly one of everything.
+// checkStore checks in the store that everything happened exactly once.
 func checkStore(t *testing.T, s journal.Store, names []string) {
 	tx, err := s.BeginGuest(t.Context(), host.DefaultNamespace)
 	require.NoError(t, err)
@@ -193,7 +193,7 @@ func checkStore(t *testing.T, s journal.Store, names []string) {
 		orders["transfer/Transfer/"+row[0].(string)] = true
 	}
 	for _, name := range names {
-		require.True(t, orders[name], "%s was acknowledged and left no trace", name)
+		require.True(t, orders[name], "%s was acknowledged but is not in the store", name)
 	}
 	t.Logf("%d acknowledged starts, %d kills, all finished, nothing doubled", len(names), kills)
 }

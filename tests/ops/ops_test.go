@@ -1,5 +1,5 @@
-// Package ops_test does to real hosts what operators and machines do to them:
-// stops them politely, freezes them, starts two of them on one store.
+// Package ops_test does to real hosts what operators and machines do to them: it
+// terminates them, freezes them, and starts two of them on one store.
 package ops_test
 
 import (
@@ -74,7 +74,7 @@ func push(t *testing.T, p *harness.Process) {
 	require.NoError(t, err)
 }
 
-// load is a crowd of clients that start workflows until they are told to stop.
+// load is a group of clients that start workflows until stop is called.
 type load struct {
 	stopped atomic.Bool
 	wait    sync.WaitGroup
@@ -102,7 +102,7 @@ func (l *load) startOne(ctx context.Context, c *client.Client, run string) {
 	defer cancel()
 	h, err := client.Workflow[object, int](c, "steps/Steps").Start(ctx, object{"run": run, "n": steps, "sql": true})
 	if err != nil {
-		return // nothing was promised
+		return // the start was not acknowledged
 	}
 	l.mu.Lock()
 	l.names = append(l.names, h.Execution())
@@ -121,8 +121,8 @@ func (l *load) stop() []string {
 	return l.names
 }
 
-// finish waits at a host for all executions, and then looks into the store: each
-// step has written its row once.
+// finish waits until a host has finished all executions, and then checks in the
+// store that each step has written its row once.
 func finish(t *testing.T, at place, p *harness.Process, names []string) {
 	c := dial(t, p)
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
@@ -148,7 +148,7 @@ func finish(t *testing.T, at place, p *harness.Process, names []string) {
 }
 
 // TestTerminatedUnderLoad: a host that is asked to stop ends with 0 in time, and
-// the next one goes on with what it left.
+// the next one takes over its work.
 func TestTerminatedUnderLoad(t *testing.T) {
 	t.Parallel()
 	for name, on := range map[string]func(*testing.T) place{"sqlite": onSQLite, "postgres": onPostgres} {
@@ -168,8 +168,8 @@ func TestTerminatedUnderLoad(t *testing.T) {
 	}
 }
 
-// TestZombie: a host is frozen past the moment at which another takes over. When
-// it thaws it writes nothing and ends by itself.
+// TestZombie: a host is frozen while another one takes over. When it runs again it
+// writes nothing and ends by itself.
 func TestZombie(t *testing.T) {
 	t.Parallel()
 	at := onPostgres(t)
@@ -186,19 +186,20 @@ func TestZombie(t *testing.T) {
 		require.NoError(t, err, name)
 	}
 	zombie.Signal(syscall.SIGCONT)
-	require.NotZero(t, zombie.Exit(), "it must say that it did not end as it should")
-	require.Contains(t, zombie.Log(), "CR-", "it says why")
+	require.NotZero(t, zombie.Exit(), "a fenced host must end with an error")
+	require.Contains(t, zombie.Log(), "CR-", "the log must say why the host ended")
 	finish(t, at, heir, names)
 }
 
-// TestTwoHostsOnOneFolder: the second one refuses, the first one does not notice.
+// TestTwoHostsOnOneFolder: the second host refuses to start, and the first one is
+// not affected.
 func TestTwoHostsOnOneFolder(t *testing.T) {
 	t.Parallel()
 	at := onSQLite(t)
 	first := at.host(t)
 	push(t, first)
 	second := harness.NewProcess(t, at.store)
-	require.NotZero(t, second.Run(), "it must refuse")
+	require.NotZero(t, second.Run(), "the second host must refuse to start")
 	require.Contains(t, second.Log(), "another process uses the data folder")
 	got, err := client.Workflow[object, int](dial(t, first), "steps/Steps").Execute(t.Context(), object{"run": "x", "n": steps})
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/cruster/cruster/internal/harness"
 )
 
-// codec is the guest that takes values apart and puts them together again.
+// codec is the guest that decodes values and encodes them again.
 const codec = "tests/thirdlanguage/guest"
 
 type vector struct{ Name, Hex string }
@@ -35,7 +35,8 @@ func vectors(t testing.TB) map[string][]byte {
 	return all
 }
 
-// reencode has the guest encode each value anew; nil is for what it refused.
+// reencode lets the guest decode and encode each value; nil stands for a value that
+// the guest refused.
 func reencode(t testing.TB, m *wasm.Module, values [][]byte) [][]byte {
 	t.Helper()
 	got := outcome(t, m, abi.Invocation{Kind: abi.InvokeActivity, Name: "reencode", Body: abi.MustMarshal(values)})
@@ -55,9 +56,9 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestHostileValues damages the vectors in every place. Whatever the guest reads
-// it reads as the host does, and what the host refuses it refuses too. It is
-// built to trap at the first thing that C leaves undefined.
+// TestHostileValues damages the vectors in every place. The guest must read every
+// value as the host does, and refuse what the host refuses. It is built to trap on
+// everything that C leaves undefined.
 func TestHostileValues(t *testing.T) {
 	t.Parallel()
 	m := compile(t, codec)
@@ -69,7 +70,7 @@ func TestHostileValues(t *testing.T) {
 	}
 }
 
-// TestDepth stands at the limit of nesting, from both sides.
+// TestDepth checks values at the limit of nesting and just above it.
 func TestDepth(t *testing.T) {
 	t.Parallel()
 	var values [][]byte
@@ -83,7 +84,8 @@ func TestDepth(t *testing.T) {
 	requireSame(t, compile(t, codec), values)
 }
 
-// TestLies has lengths that no bytes follow: they must cost no memory.
+// TestLies passes lengths that are larger than the bytes that follow: the guest
+// must not allocate memory for them.
 func TestLies(t *testing.T) {
 	t.Parallel()
 	var values [][]byte
@@ -108,8 +110,8 @@ func FuzzValues(f *testing.F) {
 	})
 }
 
-// damaged is a value cut off everywhere, with each of its bytes changed, and
-// with something behind it.
+// damaged returns a value cut off at every place, with each of its bytes changed,
+// and with bytes after it.
 func damaged(value []byte) [][]byte {
 	all := [][]byte{append(slices.Clone(value), 0xc0)}
 	for i := range value {
@@ -123,7 +125,7 @@ func damaged(value []byte) [][]byte {
 	return all
 }
 
-// requireSame holds the guest against the host's own reading.
+// requireSame checks that the guest reads values as the host does.
 func requireSame(t testing.TB, m *wasm.Module, values [][]byte) {
 	t.Helper()
 	for i, again := range reencode(t, m, values) {

@@ -16,8 +16,8 @@ import (
 
 const example = "modules/examples/greeter-c"
 
-// conversation reads the bodies of the worked example out of the page: what
-// stands before the two spaces in each line of its blocks.
+// conversation reads the bodies of the worked example from the page: the part in
+// front of the two spaces in each line of its blocks.
 func conversation(t *testing.T) [][]byte {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join(harness.Root(), "abi", "ABI.md"))
@@ -43,8 +43,8 @@ func conversation(t *testing.T) [][]byte {
 	return bodies
 }
 
-// TestConversation leads the conversation of the page with the workflow of the
-// page: the guest sends every byte as it stands there.
+// TestConversation repeats the conversation of the page with the same workflow: the
+// guest must send exactly the bytes of the page.
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	said := conversation(t)
@@ -57,7 +57,7 @@ func TestConversation(t *testing.T) {
 	require.True(t, turn.Parked)
 	require.Equal(t, []op{{abi.OpInterrupted, said[1]}, {abi.OpActivity, said[2]}}, workflow.issued)
 
-	// The page's activity tries a durable op on its way (5), this one does not.
+	// The activity of the page tries a durable op (step 5), this one does not.
 	activity, err := start(t, m).Start(t.Context(), said[3])
 	require.NoError(t, err)
 	require.False(t, activity.Parked)
@@ -75,8 +75,8 @@ func TestConversation(t *testing.T) {
 	require.Empty(t, workflow.cancelled)
 }
 
-// TestDeliveries looks at rules of a turn that no result shows: deliveries that
-// nobody waits for, fields in another order, and fields from a later version.
+// TestDeliveries checks rules of a turn that no result shows: deliveries that no
+// future waits for, fields in another order, and fields from a later version.
 func TestDeliveries(t *testing.T) {
 	t.Parallel()
 	said := conversation(t)
@@ -107,8 +107,8 @@ func TestDeliveries(t *testing.T) {
 	require.Equal(t, abi.MustMarshal(abi.Outcome{Value: []byte("\x81\xa8greeting\xa1A")}), turn.Output)
 }
 
-// TestInterrupt makes the waits of a workflow fail: what they waited for is given
-// up, and the outcome says why.
+// TestInterrupt interrupts a workflow: its waits fail, their ops are cancelled, and
+// the outcome says why.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	p := start(t, compile(t, example))
@@ -125,7 +125,7 @@ func TestInterrupt(t *testing.T) {
 	require.Len(t, p.issued, 2)
 }
 
-// TestUnknown shows that what the guest does not know ends in an outcome.
+// TestUnknown shows that unknown names and kinds end in an outcome with an error.
 func TestUnknown(t *testing.T) {
 	t.Parallel()
 	m := compile(t, example)
@@ -133,9 +133,9 @@ func TestUnknown(t *testing.T) {
 		inv  abi.Invocation
 		code abi.Code
 	}{
-		"workflow":      {abi.Invocation{Kind: abi.InvokeWorkflow, Name: "Nobody", Body: abi.Nil}, abi.CodeUnknownInvoke},
-		"activity":      {abi.Invocation{Kind: abi.InvokeActivity, Name: "nobody", Body: abi.Nil}, abi.CodeUnknownActivity},
-		"key":           {abi.Invocation{Kind: abi.InvokeKey, Name: "Nobody", Body: abi.Nil}, abi.CodeUnknownInvoke},
+		"workflow":      {abi.Invocation{Kind: abi.InvokeWorkflow, Name: "Missing", Body: abi.Nil}, abi.CodeUnknownInvoke},
+		"activity":      {abi.Invocation{Kind: abi.InvokeActivity, Name: "missing", Body: abi.Nil}, abi.CodeUnknownActivity},
+		"key":           {abi.Invocation{Kind: abi.InvokeKey, Name: "Missing", Body: abi.Nil}, abi.CodeUnknownInvoke},
 		"no key":        {abi.Invocation{Kind: abi.InvokeKey, Name: "Echo", Body: abi.Nil}, abi.CodeUnknownInvoke},
 		"kind":          {abi.Invocation{Kind: "entity", Name: "Echo", Body: abi.Nil}, abi.CodeUnknownInvoke},
 		"request":       {abi.Invocation{Kind: abi.InvokeWorkflow, Name: "Greet", Body: []byte{0x05}}, abi.CodeBadInput},

@@ -1,6 +1,6 @@
-// Package thirdlanguage holds the guest in C, modules/examples/greeter-c, against
-// what it was written from: the page abi/ABI.md and its vectors. It speaks with the
-// guest as a host does, without a host, so that every byte can be looked at.
+// Package thirdlanguage compares the guest in C, modules/examples/greeter-c, with
+// the page that it was written from, abi/ABI.md, and its vectors. It calls the guest
+// as a host does, but without a host, so that it can check every byte.
 //
-// What the guest does under a real host is the matter of tests/conformance.
+// tests/conformance checks what the guest does on a real host.
 package thirdlanguage

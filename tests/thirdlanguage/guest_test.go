@@ -28,7 +28,7 @@ type op struct {
 	body []byte
 }
 
-// partner is one instance of a guest and what it has asked of the test.
+// partner is one instance of a guest and the ops that it has issued.
 type partner struct {
 	*wasm.Instance
 	issued    []op
@@ -52,7 +52,7 @@ func start(t testing.TB, m *wasm.Module) *partner {
 	return p
 }
 
-// outcome runs an invocation that is over in its first turn.
+// outcome runs an invocation that ends in its first turn.
 func outcome(t testing.TB, m *wasm.Module, inv abi.Invocation) abi.Outcome {
 	t.Helper()
 	turn, err := start(t, m).Start(t.Context(), abi.MustMarshal(inv))

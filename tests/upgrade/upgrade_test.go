@@ -62,7 +62,7 @@ func TestRunningExecutionsKeepTheirModule(t *testing.T) {
 }
 
 // TestAStartFindsTheExecutionOfAnOlderModule: the identity of an execution is
-// its key, whatever is deployed by now.
+// its key, whichever module is deployed.
 func TestAStartFindsTheExecutionOfAnOlderModule(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {

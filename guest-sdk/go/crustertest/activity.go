@@ -13,9 +13,9 @@ import (
 // attempt performs one attempt of an activity and decides what follows.
 func (r *run) attempt(op uint32, a abi.Activity, n int) {
 	if _, ok := r.pending[op]; !ok || r.outcome != nil {
-		return // cancelled, or nobody is left to tell
+		return // the op was cancelled, or the execution has ended
 	}
-	out, took := r.tryOnce(op, a, n)
+	out, took := r.runAttempt(op, a, n)
 	if out.Error == nil || !out.Error.Retryable || n > int(a.Retry.Retries) {
 		r.deliver(took, op, abi.Delivery{Error: out.Error, Value: out.Value})
 		return
@@ -23,8 +23,8 @@ func (r *run) attempt(op uint32, a abi.Activity, n int) {
 	r.world.after(took+backoff(a.Retry, n), func() { r.attempt(op, a, n+1) })
 }
 
-// tryOnce runs the activity's code and tells how much virtual time it took.
-func (r *run) tryOnce(op uint32, a abi.Activity, n int) (*abi.Outcome, time.Duration) {
+// runAttempt runs the activity's code and returns how much virtual time it took.
+func (r *run) runAttempt(op uint32, a abi.Activity, n int) (*abi.Outcome, time.Duration) {
 	took, limit := r.world.cfg.takes[a.Name], time.Duration(a.Timeout)
 	if limit > 0 && took > limit {
 		return &abi.Outcome{Error: abi.Errorf(abi.CodeActivityTimeout, "activity %s took longer than %v", a.Name, limit)}, limit
@@ -40,14 +40,14 @@ func (r *run) tryOnce(op uint32, a abi.Activity, n int) (*abi.Outcome, time.Dura
 		registry.AddActivity(stub)
 	}
 	_, out := registry.Start(h, inv, guest.Options{})
-	if err := h.end(out.Error == nil); err != nil && out.Error == nil {
+	if err := h.endTransaction(out.Error == nil); err != nil && out.Error == nil {
 		out = &abi.Outcome{Error: abi.Errorf(abi.CodeSQL, "commit: %v", err)}
 	}
 	return out, took
 }
 
-// backoff is the delay after the n-th attempt; without jitter, as nothing is
-// random here.
+// backoff is the delay after the n-th attempt. There is no jitter, so that tests
+// are repeatable.
 func backoff(p abi.Retry, n int) time.Duration {
 	d := time.Duration(p.Base)
 	if d <= 0 {
@@ -71,12 +71,12 @@ type attemptHost struct {
 
 var _ guest.Host = (*attemptHost)(nil)
 
-// Issue refuses: durable ops belong into workflows.
+// Issue refuses: durable ops are not available in activities.
 func (h *attemptHost) Issue(op *guest.Call, _ []byte) (uint32, *abi.Error) {
 	return 0, abi.Errorf(abi.CodeWrongContext, "%s was called in an activity", op.Name)
 }
 
-// Cancel does nothing, as there are no ops.
+// Cancel does nothing: an attempt has no ops.
 func (h *attemptHost) Cancel(uint32) {}
 
 // Log passes a record on to the test.
@@ -136,7 +136,7 @@ func (h *attemptHost) http(b abi.HTTPRequest) (any, error) {
 	return abi.HTTPResponse{Body: res.Body, Headers: res.Headers, Status: res.Status}, nil
 }
 
-// missing says what a test has to bring along.
+// missing is the error of a call that needs something the test did not provide.
 func (h *attemptHost) missing(what, option string) error {
 	return abi.Errorf(abi.CodeWrongContext, "activity %s uses %s, which the test does not provide", h.activity, what).
 		WithHint("Replace the activity with crustertest.Stub, or provide %s with %s.", what, option)

@@ -10,21 +10,21 @@
 //		require.Equal(t, "confirmed", res.Status)
 //	}
 //
-// The workflow runs on the same dispatcher as inside a module. What surrounds it
-// is simulated:
+// The workflow runs on the same dispatcher as inside a module. The host is
+// simulated:
 //
-//   - Time is virtual. It jumps to the next thing that is due, so a workflow that
+//   - Time is virtual. It jumps to the next event that is due, so a workflow that
 //     sleeps for a month finishes at once.
 //   - Activities run for real, in the test's process, unless a [Stub] replaces
 //     them. They are retried as their policy says, in virtual time. SQL needs a
-//     database ([SQLite]), HTTP a handler ([HandleHTTP]); without, such calls fail
-//     with an error that says so.
-//   - Other workflows of the module run as executions of their own; those of
-//     other deployments need a [StubWorkflow].
+//     database ([SQLite]), HTTP needs a handler ([HandleHTTP]); without them such
+//     calls fail with an error that says so.
+//   - Other workflows of the module run as separate executions; those of other
+//     deployments need a [StubWorkflow].
 //   - Deferreds and interrupts come from outside at the virtual times that
 //     [ResolveAfter], [RejectAfter] and [InterruptAfter] say.
 //
-// A [History] records what happened, for assertions, and for [Replay], which
-// runs the workflow again against it and fails if it does anything else: a
-// check that the workflow is deterministic.
+// A [History] records what happened, for assertions and for [Replay]. Replay runs
+// the workflow again with the recorded deliveries and fails if it does anything
+// else: a check that the workflow is deterministic.
 package crustertest

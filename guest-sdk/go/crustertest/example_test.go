@@ -83,7 +83,7 @@ func ExampleRejectAfter() {
 	// Output: lost CR-2006: the parcel is lost
 }
 
-// Somebody asks the execution to stop; its cleanup still runs.
+// A client asks the execution to stop; its cleanup still runs.
 func ExampleInterruptAfter() {
 	var h crustertest.History
 	_, err := crustertest.Execute(processOrder, order{ID: "42"},
@@ -97,8 +97,7 @@ func ExampleInterruptAfter() {
 	// activity refund
 }
 
-// Errors of a stub are retried as those of the real activity would be, in
-// virtual time.
+// Errors of a stub are retried like those of the real activity, in virtual time.
 func ExampleStub_retries() {
 	var h crustertest.History
 	_, err := crustertest.Execute(processOrder, order{ID: "42"},
@@ -114,7 +113,7 @@ func ExampleStub_retries() {
 	// Output: <nil> 3s
 }
 
-// An activity takes longer than its timeout, with every attempt.
+// Every attempt of an activity takes longer than its timeout.
 func ExampleTakes() {
 	var h crustertest.History
 	_, err := crustertest.Execute(processOrder, order{ID: "42"},

@@ -9,7 +9,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// run is one execution in the world, and the host of its workflow.
+// run is one simulated execution, and the host of its workflow.
 type run struct {
 	world    *world
 	id       string
@@ -17,7 +17,8 @@ type run struct {
 	input    []byte
 	ex       *guest.Execution
 	outcome  *abi.Outcome
-	// ops counts the ops issued; pending names those not delivered yet.
+	// ops counts the ops that were issued; pending names those that were not
+	// delivered yet.
 	ops       uint32
 	pending   map[uint32]string
 	deferreds map[string]*deferred
@@ -54,12 +55,13 @@ func (r *run) invocation() abi.Invocation {
 }
 
 func (r *run) start() {
-	ex, out := guest.Default.Start(r, r.invocation(), guest.Options{Contain: true, Stall: r.world.cfg.turnLimit})
+	ex, out := guest.Default.Start(r, r.invocation(), guest.Options{RecoverPanics: true, StallLimit: r.world.cfg.turnLimit})
 	r.ex = ex
-	r.turnOver(out)
+	r.afterTurn(out)
 }
 
-func (r *run) turnOver(out *abi.Outcome) {
+// afterTurn ends the execution if the turn has an outcome.
+func (r *run) afterTurn(out *abi.Outcome) {
 	if out != nil {
 		r.finish(out)
 	}
@@ -67,22 +69,22 @@ func (r *run) turnOver(out *abi.Outcome) {
 
 func (r *run) finish(out *abi.Outcome) {
 	r.outcome = out
-	for _, tell := range r.waiters {
-		tell(out)
+	for _, notify := range r.waiters {
+		notify(out)
 	}
 	r.waiters = nil
 }
 
-// onEnd calls tell when the execution is over, or now if it is.
-func (r *run) onEnd(tell func(*abi.Outcome)) {
+// onEnd calls notify when the execution ends, or now if it has ended.
+func (r *run) onEnd(notify func(*abi.Outcome)) {
 	if r.outcome != nil {
-		tell(r.outcome)
+		notify(r.outcome)
 		return
 	}
-	r.waiters = append(r.waiters, tell)
+	r.waiters = append(r.waiters, notify)
 }
 
-// deliver makes a delivery due in d.
+// deliver schedules a delivery after d.
 func (r *run) deliver(d time.Duration, op uint32, result abi.Delivery) {
 	result.Op = op
 	r.world.after(d, func() {
@@ -91,7 +93,7 @@ func (r *run) deliver(d time.Duration, op uint32, result abi.Delivery) {
 		}
 		delete(r.pending, op)
 		r.history.add(Event{Time: r.world.now, Type: Delivered, Op: op, Value: result.Value, Err: result.Error})
-		r.turnOver(r.ex.Resume(abi.Resume{Deliveries: []abi.Delivery{result}, Time: r.world.now.UnixNano()}))
+		r.afterTurn(r.ex.Resume(abi.Resume{Deliveries: []abi.Delivery{result}, Time: r.world.now.UnixNano()}))
 	})
 }
 
@@ -99,7 +101,7 @@ func (r *run) deliverValue(op uint32, v any) {
 	r.deliver(0, op, abi.Delivery{Value: abi.MustMarshal(v)})
 }
 
-// Issue takes an op and arranges for what will become of it.
+// Issue accepts an op and begins to perform it.
 func (r *run) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 	perform, name, err := r.decode(call.Name, body)
 	if err != nil {
@@ -113,8 +115,8 @@ func (r *run) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 	return op, nil
 }
 
-// decode reads the body of an op and returns what is to be done, with the name
-// it has in the history. What the host refuses is refused here too.
+// decode reads the body of an op. It returns the function that performs the op,
+// and the op's name in the history. It refuses what the host refuses.
 func (r *run) decode(kind string, body []byte) (perform func(op uint32), name string, err *abi.Error) {
 	decoded, err := abi.DecodeOp(kind, body)
 	if err != nil {
@@ -158,7 +160,8 @@ func (r *run) await(name string, op uint32) {
 	d.waiters = append(d.waiters, op)
 }
 
-// settle fixes a deferred and tells whether it was open.
+// settle settles a deferred. It returns false if the deferred was already
+// settled.
 func (r *run) settle(name string, result abi.Delivery) bool {
 	d := r.deferred(name)
 	if d.settled != nil {
@@ -236,7 +239,7 @@ func (r *run) Cancel(op uint32) {
 	delete(r.pending, op)
 }
 
-// Do refuses: immediate calls belong into activities.
+// Do refuses: immediate calls are not available in workflows.
 func (r *run) Do(call *guest.Call, _ []byte) ([]byte, *abi.Error) {
 	return nil, abi.Errorf(abi.CodeWrongContext, "%s was called in a workflow", call.Name)
 }
@@ -244,7 +247,7 @@ func (r *run) Do(call *guest.Call, _ []byte) ([]byte, *abi.Error) {
 // Log passes a record on to the test.
 func (r *run) Log(level int32, text string) { r.world.log(r.id, level, text) }
 
-// waitsFor names the ops that were not delivered.
+// waitsFor names the ops that the execution waits for.
 func (r *run) waitsFor() string {
 	var names []string
 	for op := uint32(1); op <= r.ops; op++ {

@@ -14,7 +14,7 @@ const (
 	Issued = "issued"
 	// Canceled says that the workflow no longer waits for an op.
 	Canceled = "canceled"
-	// Delivered says that the workflow was told the outcome of an op.
+	// Delivered says that the workflow received the outcome of an op.
 	Delivered = "delivered"
 )
 
@@ -40,7 +40,7 @@ type Event struct {
 	Name string
 	// Body is the op as it was issued, in msgpack.
 	Body []byte
-	// Value or Err is what was delivered.
+	// Value or Err is the outcome that was delivered.
 	Value []byte
 	Err   *abi.Error
 }
@@ -63,8 +63,8 @@ func (e Event) String() string {
 }
 
 // Steps lists the ops that the workflow issued, as "activity reserve" or "sleep
-// 2s", in order. The wait for an interrupt, which every workflow begins with,
-// is left out.
+// 2s", in order. It leaves out the wait for an interrupt that every workflow
+// begins with.
 func (h *History) Steps() []string {
 	steps := []string{}
 	for _, e := range h.Events {

@@ -6,5 +6,5 @@ import (
 	"go.uber.org/goleak"
 )
 
-// No coroutine may outlive the execution that it belongs to.
+// No coroutine may outlive its execution.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

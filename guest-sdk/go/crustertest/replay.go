@@ -10,9 +10,9 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Replay runs the workflow of a history again, delivers what was delivered
-// then, and fails the test if the workflow does anything else than it did.
-// Neither activities nor other workflows run.
+// Replay runs the workflow of a history again with the recorded deliveries, and
+// fails the test if the workflow does anything else than before. Activities and
+// other workflows do not run.
 func Replay(t testing.TB, h *History) {
 	t.Helper()
 	if err := h.Replay(); err != nil {
@@ -21,14 +21,14 @@ func Replay(t testing.TB, h *History) {
 }
 
 // Replay is the function [Replay] without a test: the error says where the
-// workflow went another way.
+// workflow first did something else.
 func (h *History) Replay() error {
 	r := &replayer{history: h}
 	inv := abi.Invocation{
 		Body: h.Input, Execution: h.Execution, Kind: abi.InvokeWorkflow, Name: h.Workflow,
 		Namespace: "test", Time: h.Start.UnixNano(),
 	}
-	ex, out := guest.Default.Start(r, inv, guest.Options{Contain: true, Stall: 10 * time.Second})
+	ex, out := guest.Default.Start(r, inv, guest.Options{RecoverPanics: true, StallLimit: 10 * time.Second})
 	if ex != nil {
 		defer ex.Close()
 	}
@@ -52,14 +52,14 @@ func (h *History) Replay() error {
 			r.differ("the workflow waits")
 		}
 	case r.next < len(h.Events):
-		r.differ("the workflow is over")
+		r.differ("the workflow has ended")
 	case !sameOutcome(*out, h.Outcome):
 		r.differ(fmt.Sprintf("the workflow ended with %s instead of %s", renderOutcome(*out), renderOutcome(h.Outcome)))
 	}
 	return r.problem
 }
 
-// replayer is a host that performs nothing: it holds each request against the
+// replayer is a host that performs nothing: it compares each request with the
 // history.
 type replayer struct {
 	history *History
@@ -70,7 +70,7 @@ type replayer struct {
 
 var _ guest.Host = (*replayer)(nil)
 
-// differ notes the first difference.
+// differ records the first difference.
 func (r *replayer) differ(now string) {
 	if r.problem != nil {
 		return
@@ -83,8 +83,8 @@ func (r *replayer) differ(now string) {
 		r.history.Execution, r.next+1, then, now)
 }
 
-// Issue takes the next op of the history, which must be the same. What was refused
-// is in no history, and is refused again.
+// Issue compares the op with the next one of the history. A history has no
+// refused ops; they are refused again.
 func (r *replayer) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 	if _, refused := abi.DecodeOp(call.Name, body); refused != nil {
 		return 0, refused
@@ -103,7 +103,7 @@ func (r *replayer) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 	return e.Op, nil
 }
 
-// Cancel must come where it came then.
+// Cancel compares the cancellation with the next event of the history.
 func (r *replayer) Cancel(op uint32) {
 	if r.problem == nil && r.next < len(r.history.Events) {
 		if e := r.history.Events[r.next]; e.Type == Canceled && e.Op == op {
@@ -114,12 +114,12 @@ func (r *replayer) Cancel(op uint32) {
 	r.differ(fmt.Sprintf("canceled %d", op))
 }
 
-// Do refuses as it did then.
+// Do refuses, as in the recorded run.
 func (r *replayer) Do(call *guest.Call, _ []byte) ([]byte, *abi.Error) {
 	return nil, abi.Errorf(abi.CodeWrongContext, "%s was called in a workflow", call.Name)
 }
 
-// Log is silent: the record was written then.
+// Log drops the record: the recorded run wrote it.
 func (r *replayer) Log(int32, string) {}
 
 // sameValue compares msgpack values by meaning: the order of map entries does
@@ -150,7 +150,7 @@ func renderOutcome(o abi.Outcome) string {
 	return render(o.Value)
 }
 
-// render shows a msgpack value to people.
+// render renders a msgpack value for people to read.
 func render(b []byte) string {
 	var v any
 	if err := abi.Unmarshal(b, &v); err != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // Run executes a workflow to its end and returns its result, or the error that a
-// client would see; that of an interrupted workflow is [cruster.ErrInterrupted] as
-// well. Its log goes to the test's.
+// client would see. The error of an interrupted workflow also matches
+// [cruster.ErrInterrupted]. The workflow's log goes to the log of the test.
 func Run[Req, Res any](t testing.TB, wf *cruster.Workflow[Req, Res], req Req, opts ...Option) (Res, error) {
 	t.Helper()
 	return Execute(wf, req, append([]Option{logTo(t.Logf)}, opts...)...)
@@ -36,8 +36,8 @@ func Execute[Req, Res any](wf *cruster.Workflow[Req, Res], req Req, opts ...Opti
 	return res, nil
 }
 
-// outcomeError lets a test ask for [cruster.ErrInterrupted], which is what the
-// workflow under test returned, beside the error that its caller would see.
+// outcomeError is the error that the workflow's caller would see. If the workflow
+// was interrupted it also matches [cruster.ErrInterrupted], for tests.
 func outcomeError(e *abi.Error) error {
 	if e.Code == abi.CodeInterrupted {
 		return &interruptedError{e}
@@ -51,7 +51,7 @@ func (e *interruptedError) Error() string        { return e.seen.Error() }
 func (e *interruptedError) Unwrap() error        { return e.seen }
 func (e *interruptedError) Is(target error) bool { return target == cruster.ErrInterrupted }
 
-// Option changes the world that a workflow runs in.
+// Option changes the simulated host that a workflow runs on.
 type Option func(*config)
 
 type config struct {
@@ -116,9 +116,9 @@ func Record(h *History) Option {
 	return func(c *config) { c.history = h }
 }
 
-// TurnLimit bounds the real time that the workflow may compute without waiting
-// for a durable call; a workflow that blocks on a channel of its own fails with
-// an error after it. Defaults to ten seconds.
+// TurnLimit bounds the real time that the workflow may run without waiting for a
+// durable call. A workflow that blocks on a Go channel fails with an error after
+// that time. Defaults to ten seconds.
 func TurnLimit(d time.Duration) Option {
 	return func(c *config) { c.turnLimit = d }
 }

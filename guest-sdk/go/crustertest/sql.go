@@ -9,13 +9,13 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Database is where the SQL of activities goes; see [SQLite] for a ready one.
+// Database runs the SQL of activities; see [SQLite] for a ready one.
 type Database interface {
 	Begin() (Transaction, error)
 }
 
-// Transaction is that of one attempt of an activity. It begins with its first
-// statement, and is committed if the attempt succeeds.
+// Transaction is the transaction of one attempt of an activity. It begins with
+// the first statement, and is committed if the attempt succeeds.
 type Transaction interface {
 	Exec(query string, args []any) (rowsAffected int64, err error)
 	Query(query string, args []any) (columns []string, rows [][]any, err error)
@@ -32,7 +32,7 @@ func UseDatabase(db Database) Option {
 // of its choice, and applies the migrations of the module to it. It panics if
 // they fail.
 func SQLite(db *sql.DB) Option {
-	// A database in memory lives and dies with its one connection.
+	// A database in memory exists only as long as its connection.
 	db.SetMaxOpenConns(1)
 	for _, m := range guest.Default.Manifest().Migrations {
 		if m.Dialect == abi.DialectPostgres {
@@ -57,7 +57,7 @@ func (s sqlite) Begin() (Transaction, error) {
 	return sqliteTx{tx}, nil
 }
 
-// To SQLite $1 is a parameter with a name, and ?1 is one with a number.
+// In SQLite $1 is a parameter with a name, and ?1 is one with a number.
 var placeholder = regexp.MustCompile(`\$(\d+)`)
 
 func questionMarks(query string) string { return placeholder.ReplaceAllString(query, "?$1") }
@@ -127,8 +127,8 @@ func (h *attemptHost) sql(call string, b abi.SQL) (any, error) {
 	return abi.QueryReply{Columns: columns, Rows: rows}, nil
 }
 
-// end commits or rolls back.
-func (h *attemptHost) end(commit bool) error {
+// endTransaction commits or rolls back, if the attempt began a transaction.
+func (h *attemptHost) endTransaction(commit bool) error {
 	switch {
 	case h.tx == nil:
 		return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // Stub replaces an activity. Input and result still pass through msgpack, and
-// errors are retried as those of the real one would be.
+// errors are retried like those of the real activity.
 func Stub[In, Out any](a *cruster.Activity[In, Out], fn func(*cruster.ActivityContext, In) (Out, error)) Option {
 	stub := &guest.Activity{
 		Name: a.Name(),
@@ -29,8 +29,8 @@ func Stub[In, Out any](a *cruster.Activity[In, Out], fn func(*cruster.ActivityCo
 	return func(c *config) { c.activities[a.Name()] = stub }
 }
 
-// Takes says how much virtual time each attempt of an activity takes; none
-// otherwise. An attempt that takes longer than the activity's timeout fails.
+// Takes sets how much virtual time each attempt of an activity takes. Defaults to
+// zero. An attempt that takes longer than the activity's timeout fails.
 func Takes[In, Out any](a *cruster.Activity[In, Out], d time.Duration) Option {
 	return func(c *config) { c.takes[a.Name()] = d }
 }

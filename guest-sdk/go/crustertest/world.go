@@ -13,8 +13,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// world is the simulated host: a virtual clock, a queue of what is due, and the
-// executions that live in it. One goroutine runs it all.
+// world is the simulated host: a virtual clock, a queue of events, and the
+// executions. One goroutine runs all of it.
 type world struct {
 	cfg   *config
 	now   time.Time
@@ -23,7 +23,7 @@ type world struct {
 	runs  map[string]*run
 }
 
-// event is something due at a time; equal times go by seq.
+// event is a function to call at a virtual time; seq orders events of equal time.
 type event struct {
 	at    time.Time
 	seq   int
@@ -49,7 +49,7 @@ func newWorld(cfg *config) *world {
 	return &world{cfg: cfg, now: cfg.start, runs: map[string]*run{}}
 }
 
-// after makes something due in d.
+// after schedules apply after d.
 func (w *world) after(d time.Duration, apply func()) {
 	w.seq++
 	heap.Push(&w.queue, event{at: w.now.Add(max(d, 0)), seq: w.seq, apply: apply})
@@ -71,7 +71,7 @@ func (w *world) execute(workflow string, body []byte) *abi.Outcome {
 	for root.outcome == nil {
 		if len(w.queue) == 0 {
 			root.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestDeadlock,
-				"the workflow waits for ever: nothing is left that could happen, and it waits for %s", root.waitsFor())}
+				"deadlock: the workflow waits for %s, and nothing is pending", root.waitsFor())}
 			break
 		}
 		e := heap.Pop(&w.queue).(event)
@@ -121,7 +121,7 @@ func (w *world) call(c abi.Call) (*run, *abi.Error) {
 	return child, nil
 }
 
-// callStub makes an execution that is over as soon as it starts.
+// callStub makes an execution that ends as soon as it starts.
 func (w *world) callStub(c abi.Call, stub func([]byte) ([]byte, error)) (*run, *abi.Error) {
 	key, err := callKey("", c)
 	if err != nil {

@@ -69,8 +69,8 @@ func requestApproval(ctx cruster.Context, req ApprovalRequest) (ApprovalResult, 
 	default:
 		result.Status = "rejected"
 	}
-	// The outcome is written down in any case, also when the request was
-	// withdrawn by an interrupt.
+	// Close records the outcome in any case, also when an interrupt withdrew the
+	// request.
 	if _, closing := Close.Call(cruster.Shield(ctx), result); closing != nil {
 		return ApprovalResult{}, closing
 	}
@@ -80,7 +80,7 @@ func requestApproval(ctx cruster.Context, req ApprovalRequest) (ApprovalResult, 
 	return result, nil
 }
 
-// Open writes down that an approval was asked for.
+// Open records that an approval was asked for.
 var Open = cruster.NewActivity("open", open, cruster.Retries(3), cruster.ExponentialBackoff(100*time.Millisecond))
 
 func open(ctx *cruster.ActivityContext, document string) (bool, error) {
@@ -92,7 +92,7 @@ func open(ctx *cruster.ActivityContext, document string) (bool, error) {
 	return true, record(ctx, "open")
 }
 
-// Close writes the outcome down.
+// Close records the outcome.
 var Close = cruster.NewActivity("close", closeApproval, cruster.Retries(3), cruster.ExponentialBackoff(100*time.Millisecond))
 
 func closeApproval(ctx *cruster.ActivityContext, r ApprovalResult) (bool, error) {
@@ -104,7 +104,7 @@ func closeApproval(ctx *cruster.ActivityContext, r ApprovalResult) (bool, error)
 	return true, record(ctx, "close")
 }
 
-// record writes down that a step took effect, so that effects can be counted.
+// record writes a row for a step that took effect, so that tests can count them.
 func record(ctx *cruster.ActivityContext, step string) error {
 	_, err := ctx.Tx().Exec(`INSERT INTO approval_effects (execution, step) VALUES ($1, $2)`, ctx.ExecutionID(), step)
 	return err

@@ -1,4 +1,4 @@
-// Command fanout runs many steps in parallel and adds up what they return.
+// Command fanout runs many steps in parallel and adds up their results.
 package main
 
 import (
@@ -9,7 +9,7 @@ import (
 
 // FanOutRequest is the request of FanOut.
 type FanOutRequest struct {
-	// Run tells one fan-out from another.
+	// Run is the key of a fan-out.
 	Run string `json:"run"`
 	// N is how many steps run. Defaults to 100.
 	N int `json:"n,omitempty"`

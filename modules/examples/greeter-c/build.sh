@@ -11,10 +11,10 @@ clang=${CLANG:-clang-19}
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT
 
-# What C leaves undefined is a trap here, so that a mistake in this module costs an
-# invocation and never goes on with wrong data. So is an unsigned number that wraps
-# around, which C allows and nothing here means. A wrong function type traps in
-# WebAssembly by itself.
+# What C leaves undefined is a trap here, so that a mistake in this module ends the
+# invocation and never goes on with wrong data. An unsigned number that wraps around
+# is a trap too: C allows it, but no code here intends it. A wrong function type traps
+# in WebAssembly by itself.
 for source in "$here"/sdk/*.c "$sources"/*.c; do
 	"$clang" --target=wasm32 -std=c17 -ffreestanding -Os -flto \
 		-mbulk-memory -I "$here/sdk" \

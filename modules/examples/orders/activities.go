@@ -6,7 +6,7 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// Order is what Reserve writes down.
+// Order is the input of Reserve.
 type Order struct {
 	OrderID    string `json:"order_id"`
 	Email      string `json:"email"`
@@ -14,7 +14,7 @@ type Order struct {
 	TotalCents int64  `json:"total_cents"`
 }
 
-// Reserve writes the order and its reservations down.
+// Reserve stores the order and its reservations.
 var Reserve = cruster.NewActivity("reserve", reserve, cruster.Retries(3), cruster.ExponentialBackoff(100*time.Millisecond))
 
 func reserve(ctx *cruster.ActivityContext, o Order) (int, error) {
@@ -45,10 +45,10 @@ type ChargeResult struct {
 	ID string `json:"id"`
 }
 
-// Charge takes the money: from the payment service at the configured
-// payments_url, or by writing it down if there is none. The idempotency key of
-// the step is the id of the charge, so that a repeated attempt is known to the
-// payment service.
+// Charge takes the money: through the payment service at the configured
+// payments_url, or only in the table of charges if there is none. The idempotency
+// key of the step is the id of the charge, so that the payment service recognises
+// a repeated attempt.
 var Charge = cruster.NewActivity("charge", charge,
 	cruster.Retries(5), cruster.ExponentialBackoff(200*time.Millisecond), cruster.Jitter(0.2), cruster.Timeout(30*time.Second))
 
@@ -97,7 +97,7 @@ func confirm(ctx *cruster.ActivityContext, c Confirmation) (bool, error) {
 	return true, record(ctx, "confirm")
 }
 
-// Cancel undoes an order: the reservations go, the money goes back.
+// Cancel undoes an order: it removes the reservations and refunds the money.
 var Cancel = cruster.NewActivity("cancel", cancel, cruster.Retries(10), cruster.ExponentialBackoff(100*time.Millisecond))
 
 func cancel(ctx *cruster.ActivityContext, orderID string) (bool, error) {
@@ -114,8 +114,8 @@ func cancel(ctx *cruster.ActivityContext, orderID string) (bool, error) {
 	return true, record(ctx, "cancel")
 }
 
-// record writes down that a step took effect. The rows of a step are as many
-// as the times it was committed: one.
+// record writes a row for a step that took effect. A step has as many rows as it
+// was committed: one.
 func record(ctx *cruster.ActivityContext, step string) error {
 	_, err := ctx.Tx().Exec(`INSERT INTO order_effects (execution, step, attempt) VALUES ($1, $2, $3)`,
 		ctx.ExecutionID(), step, ctx.Attempt())

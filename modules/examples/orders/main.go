@@ -38,7 +38,7 @@ type OrderResult struct {
 }
 
 // ProcessOrder takes an order from its reservation to its confirmation. The
-// order id is the idempotency key: to send an order twice is to send it once.
+// order id is the idempotency key: if an order is sent twice, it runs once.
 var ProcessOrder = cruster.NewWorkflow("ProcessOrder", processOrder,
 	cruster.RawKey(func(r OrderRequest) string { return r.OrderID }))
 
@@ -53,8 +53,8 @@ func processOrder(ctx cruster.Context, req OrderRequest) (OrderResult, error) {
 	}
 	charge, err := chargeAndConfirm(ctx, req, total)
 	if err != nil {
-		// What was done is undone, also if somebody interrupted the order: hence
-		// the shield.
+		// Undo what was done. The shield lets that run also if a client interrupted
+		// the order.
 		if _, undo := Cancel.Call(cruster.Shield(ctx), req.OrderID); undo != nil {
 			cruster.Logger(ctx).Error("the order could not be cancelled", "order", req.OrderID, "error", undo)
 		}
@@ -95,7 +95,8 @@ func chargeAndConfirm(ctx cruster.Context, req OrderRequest, total int64) (Charg
 	return charge, nil
 }
 
-// totalOf adds an order up. A bad order fails before anything has happened.
+// totalOf adds up the prices of an order. An invalid order fails before the first
+// step.
 func totalOf(req OrderRequest) (int64, error) {
 	if req.OrderID == "" || len(req.Items) == 0 {
 		return 0, cruster.Errorf("invalid_order", "an order needs an id and at least one item")

@@ -41,7 +41,7 @@ func TestChargeIsRetried(t *testing.T) {
 	req.FailCharges = 2
 	_, err := crustertest.Run(t, ProcessOrder, req, crustertest.SQLite(db))
 	require.NoError(t, err)
-	require.Equal(t, []string{"3"}, sqltest.List(t, db, `SELECT attempt FROM charges`), "the third attempt is the one that counts")
+	require.Equal(t, []string{"3"}, sqltest.List(t, db, `SELECT attempt FROM charges`), "only the third attempt is stored")
 }
 
 func TestFailedChargeCancelsTheOrder(t *testing.T) {

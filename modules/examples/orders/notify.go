@@ -18,8 +18,7 @@ type NotificationResult struct {
 	NotificationID string `json:"notification_id"`
 }
 
-// NotifyCustomer sends one message for an order, once, however often it is
-// asked to.
+// NotifyCustomer sends one message for an order, however often it is started.
 var NotifyCustomer = cruster.NewWorkflow("NotifyCustomer", notifyCustomer,
 	cruster.RawKey(func(n Notification) string { return "order-" + n.OrderID }))
 

@@ -1,6 +1,6 @@
-// Command saga books a trip of three parts. If one of them cannot be had, or if
-// somebody interrupts the booking, the parts that were booked are given back in
-// reverse order.
+// Command saga books a trip of three parts. If one of them is not available, or
+// if a client interrupts the booking, the workflow gives back the parts that were
+// booked, in reverse order.
 package main
 
 import (
@@ -53,9 +53,9 @@ func bookTrip(ctx cruster.Context, req TripRequest) (TripResult, error) {
 	return result, nil
 }
 
-// bookAll books part by part. A part is noted before it is booked: if the wait
-// for it is interrupted nobody knows whether it was, so it must be given back
-// too.
+// bookAll books one part after the other. It records a part before it books it: if
+// the wait for the booking is interrupted, the part may have been booked or not, so
+// it must be given back too.
 func bookAll(ctx cruster.Context, req TripRequest, result *TripResult) error {
 	for _, part := range []string{"flight", "hotel", "car"} {
 		result.Booked = append(result.Booked, part)
@@ -75,7 +75,7 @@ func bookAll(ctx cruster.Context, req TripRequest, result *TripResult) error {
 }
 
 // compensate gives back what was booked, last part first. It is shielded: an
-// interrupt must not stop halfway.
+// interrupt must not stop it halfway.
 func compensate(ctx cruster.Context, tripID string, result *TripResult) error {
 	ctx = cruster.Shield(ctx)
 	for _, part := range slices.Backward(result.Booked) {
@@ -112,8 +112,8 @@ func book(ctx *cruster.ActivityContext, b Booking) (bool, error) {
 	return true, record(ctx, b, "book")
 }
 
-// GiveBack gives one part back. It does no harm if the part was never booked.
-// It is never given up: hence the many retries.
+// GiveBack gives one part back. It does no harm if the part was never booked. It
+// must succeed in the end, so it has many retries.
 var GiveBack = cruster.NewGroupActivity(trip, "GiveBack", giveBack, cruster.Retries(100))
 
 func giveBack(ctx *cruster.ActivityContext, b Booking) (bool, error) {

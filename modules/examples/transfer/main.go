@@ -1,6 +1,6 @@
 // Command transfer moves money between accounts: one activity, one SQL
 // transaction, which commits together with the step's journal entry. The money
-// moves exactly once, whatever crashes.
+// moves exactly once, even if the host crashes.
 package main
 
 import (

@@ -39,7 +39,7 @@ func TestTransfer(t *testing.T) {
 	_, err = crustertest.Run(t, Transfer, TransferRequest{TransferID: "t4", From: "ada", To: "eve", AmountCents: 1}, bank)
 	require.Equal(t, "unknown_account", cruster.ErrorType(err))
 
-	require.Equal(t, []string{"1050", "0"}, sqltest.List(t, db, `SELECT balance_cents FROM accounts ORDER BY account`), "what failed moved nothing")
+	require.Equal(t, []string{"1050", "0"}, sqltest.List(t, db, `SELECT balance_cents FROM accounts ORDER BY account`), "failed transfers moved nothing")
 	require.Equal(t, []string{"t1", "t2"}, sqltest.List(t, db, `SELECT transfer_id FROM ledger`))
 }
 

@@ -41,7 +41,7 @@ var Call = cruster.NewWorkflow("Call", func(ctx cruster.Context, n int) (Seen, e
 	return seen(Double.Client().Execute(ctx, n)), nil
 })
 
-// CallMisuse executes a child that is paused, and fails as it does.
+// CallMisuse executes a child that is paused, and fails when the child fails.
 var CallMisuse = cruster.NewWorkflow("CallMisuse", func(ctx cruster.Context, what string) (string, error) {
 	return Misuse.Client().Execute(ctx, what)
 })
@@ -108,7 +108,7 @@ var CallItself = cruster.NewWorkflow("CallItself", func(ctx cruster.Context, _ c
 	return []Seen{called, seen(itself.Start(ctx, cruster.None{}))}, nil
 })
 
-// CallWrong calls what cannot be called.
+// CallWrong makes calls that fail.
 var CallWrong = cruster.NewWorkflow("CallWrong", func(ctx cruster.Context, _ cruster.None) ([]Seen, error) {
 	try := func(client cruster.Client[string, any]) Seen { return seen(client.Execute(ctx, "text")) }
 	return []Seen{

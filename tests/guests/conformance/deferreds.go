@@ -16,7 +16,7 @@ var Await = cruster.NewWorkflow("Await", func(ctx cruster.Context, _ string) (Se
 	return seen(answer.Await(ctx)), nil
 }, cruster.RawKey(func(key string) string { return key }))
 
-// AwaitLate waits for the gate first, so that the answer may be there before it
+// AwaitLate waits for the gate first, so that the answer may be settled before it
 // is awaited.
 var AwaitLate = cruster.NewWorkflow("AwaitLate", func(ctx cruster.Context, _ cruster.None) (Seen, error) {
 	if _, err := gate.Await(ctx); err != nil {
@@ -25,13 +25,13 @@ var AwaitLate = cruster.NewWorkflow("AwaitLate", func(ctx cruster.Context, _ cru
 	return seen(answer.Await(ctx)), nil
 })
 
-// AwaitTwice has two coroutines wait for the answer, by ops of their own.
+// AwaitTwice lets two coroutines wait for the answer, each with its own op.
 var AwaitTwice = cruster.NewWorkflow("AwaitTwice", func(ctx cruster.Context, _ cruster.None) ([]string, error) {
 	return cruster.All(ctx, cruster.Async(ctx, answer.Await), cruster.Async(ctx, answer.Await))
 })
 
-// AwaitNumber awaits a number under the name of the answer: what it is given
-// may not fit.
+// AwaitNumber awaits a number under the name of the answer: the value may have
+// another type.
 var AwaitNumber = cruster.NewWorkflow("AwaitNumber", func(ctx cruster.Context, _ cruster.None) (Seen, error) {
 	return seen(cruster.NewDeferred[int]("answer").Await(ctx)), nil
 })
@@ -60,7 +60,7 @@ var ResolveOther = cruster.NewWorkflow("ResolveOther", func(ctx cruster.Context,
 	return []Seen{first, second}, nil
 })
 
-// AwaitAnything returns what the answer was resolved with, whatever it is.
+// AwaitAnything returns the value of the answer, of any type.
 var AwaitAnything = cruster.NewWorkflow("AwaitAnything", func(ctx cruster.Context, _ cruster.None) (any, error) {
 	return cruster.NewDeferred[any]("answer").Await(ctx)
 })

@@ -11,9 +11,9 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// Chance draws from everything that is random in an ordinary program, before
-// and after a wait. The same execution draws the same on every store, with and
-// without replays in between.
+// Chance draws from all random sources of an ordinary program, before and after a
+// wait. The same execution draws the same values on every store, with and without
+// replays in between.
 var Chance = cruster.NewWorkflow("Chance", func(ctx cruster.Context, waits int) ([]string, error) {
 	out := draw(ctx, nil)
 	for range waits {
@@ -54,7 +54,7 @@ func draw(ctx cruster.Context, out []string) []string {
 }
 
 // Clock compares the clock of the Go library with that of the journal, and
-// shows that both stand still while the workflow computes.
+// shows that neither moves while the workflow computes.
 var Clock = cruster.NewWorkflow("Clock", func(ctx cruster.Context, _ cruster.None) (map[string]bool, error) {
 	start := cruster.Now(ctx)
 	n := 0
@@ -71,7 +71,7 @@ var Clock = cruster.NewWorkflow("Clock", func(ctx cruster.Context, _ cruster.Non
 	return out, err
 })
 
-// Identity tells who it is, and what it can see of the machine.
+// Identity returns its execution and namespace, and what it can see of the machine.
 var Identity = cruster.NewWorkflow("Identity", func(ctx cruster.Context, _ cruster.None) (map[string]string, error) {
 	_, fileErr := os.ReadFile("/etc/passwd")
 	inside, err := identity.Call(ctx, cruster.None{})
@@ -92,7 +92,7 @@ var identity = cruster.NewActivity("identity", func(ctx *cruster.ActivityContext
 	return fmt.Sprint(ctx.Namespace(), " ", ctx.ExecutionID(), " ", ctx.Attempt()), nil
 })
 
-// Log writes to the log from everywhere; each line must be there once.
+// Log writes to the log from several places; each line must appear once.
 var Log = cruster.NewWorkflow("Log", func(ctx cruster.Context, _ cruster.None) (int, error) {
 	cruster.Logger(ctx).Info("before the first step", "n", 1)
 	fmt.Println("printed before the first step")

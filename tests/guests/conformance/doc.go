@@ -1,17 +1,17 @@
-// Command conformance is a module of many small workflows, one for each thing
-// that an SDK promises and for each way in which it can be misused, with a twin in
-// each language that must behave the same. The
-// tests of tests/conformance run them on every store, with and without eviction.
+// Command conformance is a module of many small workflows, one for each promise of
+// an SDK and for each way to misuse it. The same module exists in each language and
+// must behave the same. The tests of tests/conformance run the workflows on every
+// store, with and without eviction.
 //
-// Workflows report what they saw as values instead of failing, wherever they
-// can: a table of expected results then says it all.
+// Where possible, workflows return what they saw as a value instead of failing, so
+// that the tests are a table of expected results.
 package main
 
 import cruster "github.com/cruster/cruster/guest-sdk/go"
 
 func main() {}
 
-// Seen is what became of a call, in a form that tests can compare.
+// Seen is the outcome of a call, in a form that tests can compare.
 type Seen struct {
 	Code string `json:"code,omitempty"`
 	Type string `json:"type,omitempty"`
@@ -20,8 +20,8 @@ type Seen struct {
 	Value *any `json:"value,omitempty"`
 }
 
-// seen turns a result into what tests compare: the message of an error only if
-// it is the application's own, as the words of hosts may change.
+// seen converts a result to a Seen. It keeps the message of an error only if the
+// application wrote it, because messages of the host may change.
 func seen(value any, err error) Seen {
 	if err == nil {
 		return Seen{Value: &value}

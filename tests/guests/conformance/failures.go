@@ -9,8 +9,8 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// failure makes an error of the kind that is asked for. Twins in other
-// languages make it with the same words.
+// failure makes an error of the given kind. The modules in other languages make it
+// with the same message.
 func failure(how string) error {
 	declined := cruster.WithDetails(cruster.Errorf("card_declined", "the card was declined: %s", how), map[string]int{"cents": 150})
 	switch how {
@@ -27,7 +27,7 @@ func failure(how string) error {
 	case "final in words":
 		return cruster.NonRetryable(fmt.Errorf("while paying: %w", declined))
 	case "without a type":
-		return cruster.Errorf("", "nobody knows")
+		return cruster.Errorf("", "an untyped error")
 	case "without words":
 		return cruster.Errorf("silent", "")
 	case "unicode":
@@ -47,7 +47,7 @@ var Fail = cruster.NewWorkflow("Fail", func(_ cruster.Context, how string) (stri
 	return "", failure(how)
 })
 
-// SeenDetails is what became of a call, with the details of its error.
+// SeenDetails is the outcome of a call, with the details of its error.
 type SeenDetails struct {
 	Seen    Seen `json:"seen"`
 	Details any  `json:"details"`
@@ -58,7 +58,7 @@ func seenDetails(value any, err error) SeenDetails {
 	return SeenDetails{Seen: seen(value, err), Details: details}
 }
 
-// Decline calls an activity that fails, and tells what it saw of the failure.
+// Decline calls an activity that fails, and returns what it saw of the failure.
 var Decline = cruster.NewWorkflow("Decline", func(ctx cruster.Context, how string) (SeenDetails, error) {
 	return seenDetails(decline.Call(ctx, how)), nil
 })
@@ -78,7 +78,7 @@ type RethrowRequest struct {
 	Words string `json:"words,omitempty"`
 }
 
-// Rethrow fails with what something that it waits for failed with.
+// Rethrow fails with the error of something that it waits for.
 var Rethrow = cruster.NewWorkflow("Rethrow", func(ctx cruster.Context, r RethrowRequest) (string, error) {
 	err := rethrown(ctx, r.From)
 	if r.Words != "" {

@@ -10,8 +10,8 @@ import (
 
 var note = cruster.NewActivity("note", func(_ *cruster.ActivityContext, text string) (string, error) { return "noted: " + text, nil })
 
-// Interruptible waits in several coroutines until it is interrupted, cleans up
-// behind a shield, and ends as the request says.
+// Interruptible waits in several coroutines until it is interrupted, cleans up on
+// a shielded context, and ends as the request says.
 var Interruptible = cruster.NewWorkflow("Interruptible", func(ctx cruster.Context, end string) ([]string, error) {
 	other := cruster.Go(ctx, func(ctx cruster.Context) error { return cruster.Sleep(ctx, time.Hour) })
 	_, err := never.Await(ctx)
@@ -38,13 +38,13 @@ var Interruptible = cruster.NewWorkflow("Interruptible", func(ctx cruster.Contex
 	return nil, err
 })
 
-// Unhandled does nothing about an interrupt.
+// Unhandled does not handle an interrupt.
 var Unhandled = cruster.NewWorkflow("Unhandled", func(ctx cruster.Context, _ cruster.None) (int, error) {
 	return never.Await(ctx)
 })
 
-// InterruptedEarly is interrupted while a shielded wait is under way: the next
-// wait is over at once.
+// InterruptedEarly is interrupted during a shielded wait: the next wait ends at
+// once.
 var InterruptedEarly = cruster.NewWorkflow("InterruptedEarly", func(ctx cruster.Context, _ cruster.None) ([]any, error) {
 	before := cruster.Interrupted(ctx)
 	if _, err := gate.Await(cruster.Shield(ctx)); err != nil {
@@ -54,8 +54,8 @@ var InterruptedEarly = cruster.NewWorkflow("InterruptedEarly", func(ctx cruster.
 	return []any{before, cruster.Interrupted(ctx), cruster.Interrupted(cruster.Shield(ctx)), errors.Is(err, cruster.ErrInterrupted)}, nil
 })
 
-// InterruptedWait waits in the way that is asked for, and passes on what ended
-// the wait in words of its own.
+// InterruptedWait waits in the given way, and returns the error that ended the wait
+// with its own words in front.
 var InterruptedWait = cruster.NewWorkflow("InterruptedWait", func(ctx cruster.Context, what string) (string, error) {
 	var err error
 	switch what {

@@ -49,7 +49,7 @@ var Misuse = cruster.NewWorkflow("Misuse", func(ctx cruster.Context, what string
 	case "goroutine":
 		done := make(chan error)
 		go func() { done <- cruster.Sleep(ctx, 0) }()
-		// The goroutine gets to run while the workflow waits for a step.
+		// The goroutine runs while the workflow waits for a step.
 		_, err := square.Call(ctx, 3)
 		return "", err
 	case "empty context":
@@ -58,8 +58,8 @@ var Misuse = cruster.NewWorkflow("Misuse", func(ctx cruster.Context, what string
 	return "survived", nil
 })
 
-// Channels shows that goroutines of its own and channels between coroutines are
-// fine as long as they call nothing durable.
+// Channels shows that goroutines and channels work as long as the goroutines make
+// no durable calls.
 var Channels = cruster.NewWorkflow("Channels", func(ctx cruster.Context, n int) (int, error) {
 	numbers, sums := make(chan int), make(chan int)
 	go func() {

@@ -19,7 +19,7 @@ CREATE TABLE kinds (name TEXT PRIMARY KEY, b BOOLEAN, i BIGINT, f DOUBLE PRECISI
 CREATE TABLE kinds (name TEXT PRIMARY KEY, b BOOLEAN, i BIGINT, f DOUBLE PRECISION, s TEXT, y BYTEA, t TIMESTAMPTZ, n TEXT)`},
 )
 
-// CountRequest adds to a counter in SQL, and then does as it is told.
+// CountRequest names a counter in SQL, and what to do after adding to it.
 type CountRequest struct {
 	Name string `json:"name"`
 	// Then is what the activity does after its statement: nothing, "fail",

@@ -14,7 +14,7 @@ var square = cruster.NewActivity("square", func(_ *cruster.ActivityContext, n in
 	return n * n, nil
 })
 
-// never is a deferred that nobody settles.
+// never is a deferred that is never settled.
 var never = cruster.NewDeferred[int]("never")
 
 // All squares n numbers, beginning with from, at the same time.
@@ -37,15 +37,14 @@ var All = cruster.NewWorkflow("All", func(ctx cruster.Context, r struct{ From, N
 	return seen(sum, nil), nil
 })
 
-// First waits for the first of an activity and of something that never comes.
+// First waits for the first of an activity and a deferred that is never settled.
 var First = cruster.NewWorkflow("First", func(ctx cruster.Context, _ cruster.None) ([]int, error) {
 	i, n, err := cruster.First(ctx, never.Future(ctx), square.Go(ctx, 7))
 	return []int{i, n}, err
 })
 
-// Race waits for an activity and for a timer: which of them wins is the
-// request. It then waits for a signal, so that a test can see what it still
-// waits for.
+// Race waits for an activity and for a timer; the request says which of them wins.
+// It then waits for a signal, so that a test can see what it still waits for.
 var Race = cruster.NewWorkflow("Race", func(ctx cruster.Context, winner string) ([]string, error) {
 	var log []string
 	var loser cruster.Future[int]
@@ -71,8 +70,8 @@ var Race = cruster.NewWorkflow("Race", func(ctx cruster.Context, winner string) 
 	return append(log, signal), err
 })
 
-// Select takes the first of several cases, in the order of the list if several
-// are there.
+// Select takes the first of several cases, in the order of the list if several are
+// ready.
 var Select = cruster.NewWorkflow("Select", func(ctx cruster.Context, _ cruster.None) ([]string, error) {
 	var log []string
 	one, two := square.Go(ctx, 1), square.Go(ctx, 2)
@@ -89,7 +88,7 @@ var Select = cruster.NewWorkflow("Select", func(ctx cruster.Context, _ cruster.N
 		return nil, err
 	}
 	if err := cruster.Select(ctx); err == nil {
-		return nil, cruster.Errorf("unexpected", "a Select of nothing must fail")
+		return nil, cruster.Errorf("unexpected", "a Select without cases must fail")
 	}
 	return log, nil
 })
@@ -112,8 +111,8 @@ func nest(ctx cruster.Context, depth int) (int, error) {
 	return both[0] + both[1], nil
 }
 
-// Crowd runs n coroutines that hand a baton around, and tells whether they ran
-// in the order in which they were started.
+// Crowd runs n coroutines one after the other, and tells whether they ran in the
+// order in which they were started.
 var Crowd = cruster.NewWorkflow("Crowd", func(ctx cruster.Context, n int) (map[string]int, error) {
 	order := make([]int, 0, n)
 	var all []cruster.Future[cruster.None]
@@ -138,7 +137,7 @@ var Crowd = cruster.NewWorkflow("Crowd", func(ctx cruster.Context, n int) (map[s
 	return map[string]int{"ran": len(order), "in order": inOrder}, nil
 })
 
-// Shared has several coroutines await one future.
+// Shared lets several coroutines await one future.
 var Shared = cruster.NewWorkflow("Shared", func(ctx cruster.Context, _ cruster.None) ([]int, error) {
 	f := square.Go(ctx, 3)
 	wait := func(ctx cruster.Context) (int, error) { return f.Await(ctx) }
@@ -146,7 +145,7 @@ var Shared = cruster.NewWorkflow("Shared", func(ctx cruster.Context, _ cruster.N
 })
 
 // Sleeps sleeps for each of the durations, in nanoseconds, and tells whether
-// the clock went on by as much.
+// the clock advanced by as much.
 var Sleeps = cruster.NewWorkflow("Sleeps", func(ctx cruster.Context, durations []int64) ([]bool, error) {
 	var out []bool
 	for _, d := range durations {
@@ -187,13 +186,13 @@ var Two = cruster.NewWorkflow("Two", func(ctx cruster.Context, n int) ([]any, er
 	return []any{number, text}, err
 })
 
-// OrderRequest says by what the steps of Order wait.
+// OrderRequest says whether the steps of Order are activities or deferreds.
 type OrderRequest struct {
 	By string `json:"by"`
 }
 
-// OrderResult is in what order the steps ended, and what they yielded in the
-// order in which they were begun.
+// OrderResult is the order in which the steps ended, and their results in the order
+// in which they began.
 type OrderResult struct {
 	Order  []string `json:"order"`
 	Values []string `json:"values"`
@@ -201,8 +200,8 @@ type OrderResult struct {
 
 var left, middle, right = cruster.NewDeferred[string]("left"), cruster.NewDeferred[string]("middle"), cruster.NewDeferred[string]("right")
 
-// Order takes three steps at the same time, whose ends somebody outside puts in
-// order.
+// Order takes three steps at the same time. The test decides in which order they
+// end.
 var Order = cruster.NewWorkflow("Order", func(ctx cruster.Context, r OrderRequest) (OrderResult, error) {
 	out := OrderResult{}
 	var all []cruster.Future[string]
@@ -222,7 +221,7 @@ var Order = cruster.NewWorkflow("Order", func(ctx cruster.Context, r OrderReques
 	return out, err
 })
 
-// pass waits at a gate of the world outside.
+// pass waits until the HTTP server of the test opens a gate.
 var pass = cruster.NewActivity("pass", func(ctx *cruster.ActivityContext, gate string) (string, error) {
 	url, _ := ctx.Config("outside")
 	variant, _ := ctx.Config("variant")

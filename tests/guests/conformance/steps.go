@@ -7,7 +7,7 @@ import (
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
-// Sequence takes n steps, one after the other, and returns what each yielded.
+// Sequence takes n steps, one after the other, and returns their results.
 var Sequence = cruster.NewWorkflow("Sequence", func(ctx cruster.Context, n int) ([]int, error) {
 	out := []int{}
 	sum := 0
@@ -32,12 +32,12 @@ type RetryRequest struct {
 	Retries  int     `json:"retries"`
 	Backoff  string  `json:"backoff,omitempty"`
 	Jitter   float64 `json:"jitter,omitempty"`
-	// Final marks the failures as not worth another attempt.
+	// Final marks the failures as not retryable.
 	Final bool `json:"final,omitempty"`
 }
 
-// Retry calls an activity that fails a while; its value is the attempt that
-// succeeded.
+// Retry calls an activity that fails some times; its result is the number of the
+// attempt that succeeded.
 var Retry = cruster.NewWorkflow("Retry", func(ctx cruster.Context, r RetryRequest) (Seen, error) {
 	backoff := cruster.ExponentialBackoff(time.Millisecond)
 	if r.Backoff == "constant" {
@@ -76,7 +76,7 @@ var Idempotent = cruster.NewWorkflow("Idempotent", func(ctx cruster.Context, _ c
 	}, nil
 })
 
-// lastKey would survive an attempt only if instances were shared.
+// lastKey is still set in a later attempt only if instances are shared.
 var lastKey string
 
 var tellKey = cruster.NewActivity("tellKey", func(ctx *cruster.ActivityContext, failures int) (string, error) {
@@ -107,7 +107,7 @@ var block = cruster.NewActivity("block", func(ctx *cruster.ActivityContext, once
 	return ctx.Attempt(), nil
 })
 
-// Crash calls an activity that does not survive.
+// Crash calls an activity that crashes.
 var Crash = cruster.NewWorkflow("Crash", func(ctx cruster.Context, how string) (Seen, error) {
 	timeout := time.Minute
 	if how == "loop" {
@@ -145,7 +145,7 @@ var crash = cruster.NewActivity("crash", func(ctx *cruster.ActivityContext, how 
 	return ctx.Attempt(), nil
 })
 
-// deeper has large frames, so that the memory is used up soon.
+// deeper has large stack frames, so that the memory is used up quickly.
 //
 //go:noinline
 func deeper(n int) int {

@@ -40,8 +40,8 @@ var EchoTyped = cruster.NewWorkflow("EchoTyped", func(ctx cruster.Context, v Eve
 
 var echoTyped = cruster.NewActivity("echoTyped", func(_ *cruster.ActivityContext, v Everything) (Everything, error) { return v, nil })
 
-// Bulk sends many bytes through an activity, and tells how many came back as
-// they were.
+// Bulk sends many bytes through an activity, and returns how many came back
+// unchanged.
 var Bulk = cruster.NewWorkflow("Bulk", func(ctx cruster.Context, size int) (int, error) {
 	sent := bytes.Repeat([]byte("0123456789abcdef"), size/16)
 	got, err := bulk.Call(ctx, sent)

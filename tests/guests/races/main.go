@@ -1,5 +1,5 @@
-// Command races is what tests of interleavings run: steps that use SQL and are
-// raced, given up, awaited late and settled by the workflow itself.
+// Command races is the module for tests of interleavings: its workflows race
+// activities that use SQL, cancel them, and await and settle deferreds late.
 package main
 
 import (
@@ -15,13 +15,13 @@ var (
 
 var byKey = cruster.RawKey(func(key string) string { return key })
 
-// insert leaves a row behind.
+// insert writes a row.
 var insert = cruster.NewActivity("insert", func(ctx *cruster.ActivityContext, step string) (string, error) {
 	_, err := ctx.Tx().Exec(`INSERT INTO races (execution, step) VALUES ($1, $2)`, ctx.ExecutionID(), step)
 	return step, err
 })
 
-// Race takes the first of two steps, gives up on the other, and goes on.
+// Race takes the first of two steps, cancels the other, and goes on.
 var Race = cruster.NewWorkflow("Race", func(ctx cruster.Context, _ string) (string, error) {
 	both := []cruster.Future[string]{insert.Go(ctx, "one"), insert.Go(ctx, "two")}
 	first, _, err := cruster.First(ctx, both...)
@@ -32,7 +32,7 @@ var Race = cruster.NewWorkflow("Race", func(ctx cruster.Context, _ string) (stri
 	return "over", cruster.Sleep(ctx, time.Millisecond)
 }, byKey)
 
-// Late awaits a deferred that may be settled before, behind another that is not.
+// Late awaits a deferred that is not settled, and then one that may already be.
 var Late = cruster.NewWorkflow("Late", func(ctx cruster.Context, _ string) (string, error) {
 	if _, err := gate.Await(ctx); err != nil {
 		return "", err
@@ -40,7 +40,7 @@ var Late = cruster.NewWorkflow("Late", func(ctx cruster.Context, _ string) (stri
 	return early.Await(ctx)
 }, byKey)
 
-// Resolve settles a deferred of its own, twice, and tells what it heard.
+// Resolve settles its own deferred twice, and returns both replies.
 var Resolve = cruster.NewWorkflow("Resolve", func(ctx cruster.Context, _ string) ([]bool, error) {
 	first, err := early.Resolve(ctx, "mine")
 	if err != nil {
@@ -50,12 +50,12 @@ var Resolve = cruster.NewWorkflow("Resolve", func(ctx cruster.Context, _ string)
 	return []bool{first, second}, err
 }, byKey)
 
-// Long sleeps for ten minutes unless it is told to go on or interrupted.
+// Long sleeps for ten minutes, unless a deferred is settled or it is interrupted.
 var Long = cruster.NewWorkflow("Long", func(ctx cruster.Context, _ string) (string, error) {
 	return cruster.WithTimeout(ctx, 10*time.Minute, gate.Future(ctx))
 }, byKey)
 
-// Parent has two children do what it is about, and records that they did.
+// Parent runs two children, and records that they have ended.
 var Parent = cruster.NewWorkflow("Parent", func(ctx cruster.Context, key string) (string, error) {
 	late, race := Late.Client().Go(ctx, key+"-late"), Race.Client().Go(ctx, key+"-race")
 	one, err := late.Await(ctx)

@@ -25,11 +25,11 @@ func exportDescribe() {
 	}))
 }
 
-// Of the workflow under way.
+// The state of the running workflow.
 var (
 	script  Script
 	results []Result
-	open    = map[uint32]string{} // ops that were taken, by number
+	open    = map[uint32]string{} // ops that the host accepted, by number
 	seen    []abi.Delivery
 )
 
@@ -38,7 +38,7 @@ func exportStart(n uint32) int32 {
 	var inv abi.Invocation
 	must(abi.Unmarshal(take(n), &inv))
 	if abi.Unmarshal(inv.Body, &script) != nil {
-		return finish("this is no script")
+		return finish("this is not a script")
 	}
 	switch {
 	case inv.Kind == abi.InvokeKey && script.Where != "key":

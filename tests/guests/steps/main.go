@@ -1,5 +1,5 @@
-// Command steps is a workflow of small steps, one after the other: what counts
-// is what they cost.
+// Command steps is a workflow of small steps, one after the other. Tests use it to
+// measure the cost of a step.
 package main
 
 import cruster "github.com/cruster/cruster/guest-sdk/go"

@@ -1,7 +1,7 @@
 #include "cruster.h"
 
-/* Has the reader and the writer of the SDK handle every value that there is: an
- * activity takes values apart and puts them together again. */
+/* Makes the reader and the writer of the SDK handle every kind of value: an activity
+ * decodes values and encodes them again. */
 
 enum { DEEPEST = 64 };
 
@@ -64,17 +64,17 @@ static void reencode(mp_reader *r, mp_writer *w, uint32_t depth) {
     else if (kind == MP_BOOL)
         mp_put_bool(w, mp_bool(r));
     else
-        mp_put_raw(w, mp_raw(r)); /* nil, extensions, and what is none */
+        mp_put_raw(w, mp_raw(r)); /* nil, extensions, and invalid bytes */
 }
 
-/* What passing over a value makes of it must be what reading it makes of it. */
+/* Skipping a value must end at the same place as reading it. */
 static bool skips(cr_bytes value) {
     mp_reader r = mp_read(value);
     mp_skip(&r);
     return mp_done(&r);
 }
 
-/* Takes a list of binaries; answers each with its value anew, or with nil. */
+/* Takes a list of binaries; returns each value encoded again, or nil. */
 static bool reencode_all(cr_attempt *a) {
     mp_reader list = mp_read(a->request);
     uint32_t count = mp_array(&list);

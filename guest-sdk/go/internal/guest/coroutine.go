@@ -10,19 +10,19 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Coroutines are goroutines of which exactly one runs at a time. The
-// dispatcher takes the first of the ready queue, hands control over and waits
-// until it comes back, because the coroutine waits for a promise or has ended.
-// Whoever becomes runnable goes to the end of the queue. The order in which
-// coroutines run is thus a function of the order of deliveries and of nothing
-// else: not of the Go scheduler, not of time.
+// Coroutine is one thread of control of a workflow.
 //
-// A goroutine that the SDK did not start is outside of this order. It holds no
-// turn, so its durable calls are refused: either another coroutine has the turn
-// (current differs), or the coroutine whose context it borrowed is inside a
-// durable call itself (busy).
-
-// Coroutine is one line of control of a workflow.
+// Coroutines are goroutines of which exactly one runs at a time. The dispatcher
+// takes the first coroutine of the ready queue, hands control to it and waits
+// until the coroutine gives control back, because it waits for a promise or has
+// ended. A coroutine that becomes runnable goes to the end of the queue. So the
+// order in which coroutines run depends only on the order of deliveries, not on
+// the Go scheduler or on time.
+//
+// A goroutine that the SDK did not start is not part of this order, so its
+// durable calls are refused. There are two cases: another coroutine has control
+// (current differs), or the coroutine whose context the goroutine uses is itself
+// inside a durable call (busy).
 type Coroutine struct {
 	ex   *Execution
 	id   int
@@ -31,7 +31,7 @@ type Coroutine struct {
 	busy atomic.Bool
 	// waiting is what the coroutine waits for; nil while it runs.
 	waiting *waiter
-	// returned is set when its function has come to its end.
+	// returned is set when its function has returned.
 	returned bool
 }
 
@@ -46,8 +46,8 @@ func (ex *Execution) spawn(fn func(*Coroutine)) {
 
 func (co *Coroutine) run(fn func(*Coroutine)) {
 	<-co.wake
-	if co.ex.opts.Contain {
-		defer co.contain()
+	if co.ex.opts.RecoverPanics {
+		defer co.recoverPanic()
 		if !co.ex.closed.Load() {
 			fn(co)
 		}
@@ -58,15 +58,15 @@ func (co *Coroutine) run(fn func(*Coroutine)) {
 	co.end()
 }
 
-// end gives control back for good.
+// end gives control back and never takes it again.
 func (co *Coroutine) end() {
 	delete(co.ex.live, co.id)
 	co.ex.yield <- struct{}{}
 }
 
-// contain turns a panic or an exit of the goroutine into the outcome of the
+// recoverPanic turns a panic or an exit of the goroutine into the outcome of the
 // execution.
-func (co *Coroutine) contain() {
+func (co *Coroutine) recoverPanic() {
 	ex := co.ex
 	if r := recover(); r != nil {
 		ex.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestTrap, "panic: %v\n\n%s", r, debug.Stack())}
@@ -76,37 +76,37 @@ func (co *Coroutine) contain() {
 	co.end()
 }
 
-// dispatch runs coroutines until all of them wait or the workflow is over.
+// dispatch runs coroutines until all of them wait or the workflow has ended.
 func (ex *Execution) dispatch() {
 	for len(ex.ready) > 0 && ex.outcome == nil {
 		co := ex.ready[0]
 		ex.ready = ex.ready[1:]
 		ex.current.Store(co)
 		co.wake <- struct{}{}
-		ex.takeBack(co)
+		ex.awaitYield(co)
 		ex.current.Store(nil)
-		if runtime.NumGoroutine() > ex.others+len(ex.live) {
-			// Workflow code has started goroutines of its own. They come to rest
-			// before anything else happens, instead of hanging over into a later
-			// turn; one that makes a durable call is caught here and now.
+		if runtime.NumGoroutine() > ex.goroutinesBefore+len(ex.live) {
+			// Workflow code has started goroutines with the go statement. Let them run
+			// until they block, instead of going on in a later turn. One that makes a
+			// durable call is refused now.
 			runtime.Gosched()
 		}
 	}
 	if len(ex.ready) == 0 {
-		ex.ready = nil // lets the array go that the queue has walked through
+		ex.ready = nil // frees the array of the queue
 	}
 }
 
-// takeBack waits until the coroutine gives control back.
-func (ex *Execution) takeBack(co *Coroutine) {
-	if ex.opts.Stall <= 0 {
-		// If the coroutine blocks on something of its own that nobody serves, no
-		// goroutine is left to run and the Go runtime ends the module with "all
-		// goroutines are asleep - deadlock!", which the host reports as such.
+// awaitYield waits until the coroutine gives control back.
+func (ex *Execution) awaitYield(co *Coroutine) {
+	if ex.opts.StallLimit <= 0 {
+		// If the coroutine blocks on a channel or lock that is never released, all
+		// goroutines are blocked. The Go runtime then ends the module with "all
+		// goroutines are asleep - deadlock!", which the host reports as a deadlock.
 		<-ex.yield
 		return
 	}
-	timer := time.NewTimer(ex.opts.Stall)
+	timer := time.NewTimer(ex.opts.StallLimit)
 	defer timer.Stop()
 	select {
 	case <-ex.yield:
@@ -114,25 +114,25 @@ func (ex *Execution) takeBack(co *Coroutine) {
 		stacks := make([]byte, 1<<16)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		ex.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestDeadlock,
-			"coroutine %d did not wait for a durable call for %v: it blocks on a channel or lock that nobody serves, or loops\n\n%s",
-			co.id, ex.opts.Stall, stacks)}
+			"coroutine %d made no durable call for %v: it blocks on a channel or lock that is never released, or loops\n\n%s",
+			co.id, ex.opts.StallLimit, stacks)}
 	}
 }
 
-// enter begins a durable call; what names it for the message of a refusal.
-func (co *Coroutine) enter(what string) {
+// beginCall begins a durable call; what names it in the message of a refusal.
+func (co *Coroutine) beginCall(what string) {
 	if co.ex.closed.Load() {
 		runtime.Goexit()
 	}
 	if co.ex.current.Load() != co || !co.busy.CompareAndSwap(false, true) {
 		panic(abi.Errorf(abi.CodeGuestGoroutine,
-			"%s was called on the context of a coroutine that does not have the turn: start coroutines with cruster.Go, give each its own context, and do not use the go statement for durable calls", what))
+			"%s was called on the context of a coroutine that is not running: start coroutines with cruster.Go, use the context that each is given, and make no durable calls in goroutines of the go statement", what))
 	}
 }
 
-func (co *Coroutine) leave() { co.busy.Store(false) }
+func (co *Coroutine) endCall() { co.busy.Store(false) }
 
-// park gives control to the dispatcher until somebody made co runnable again.
+// park gives control to the dispatcher and waits until co can run again.
 func (co *Coroutine) park(w *waiter) {
 	co.waiting = w
 	co.ex.yield <- struct{}{}
@@ -143,9 +143,9 @@ func (co *Coroutine) park(w *waiter) {
 	}
 }
 
-// place is where a panic came from, as file:line, read inside the deferred
-// function that recovered it.
-func place() string {
+// panicLocation is where a panic came from, as file:line. Call it in the deferred
+// function that recovered the panic.
+func panicLocation() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
 	panicking := false

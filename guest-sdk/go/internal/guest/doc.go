@@ -1,13 +1,14 @@
 // Package guest is the untyped core of the Go guest SDK: the registry of what a
-// module contains, the invocations a host makes, and the deterministic
-// dispatcher that workflow coroutines run on.
+// module contains, the invocations that a host makes, and the deterministic
+// dispatcher that runs the coroutines of a workflow.
 //
-// It knows neither WebAssembly nor generics. A [Host] stands for the other side
-// of the boundary: the SDK's wasip1 files implement it over the imports of the
-// ABI, crustertest implements it in memory. So what a plain "go test" exercises
-// is the very dispatcher that runs inside a module.
+// It uses neither WebAssembly nor generics. A [Host] is the other side of the
+// boundary: the SDK's wasip1 files implement it with the imports of the ABI,
+// crustertest implements it in memory. So a plain "go test" uses the same
+// dispatcher that runs inside a module.
 //
 // Start reading at execution.go (a workflow from its start to its outcome),
-// then coroutine.go (who runs when) and promise.go (what coroutines wait for).
-// The package imports abi and the standard library only.
+// then coroutine.go (the order in which coroutines run) and promise.go (what
+// coroutines wait for). The package imports abi, msgpack and the standard
+// library.
 package guest

@@ -13,51 +13,61 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// ErrInterrupted is what a wait returns once the execution was asked to stop.
+// ErrInterrupted is the error of a wait after the execution was asked to stop.
 var ErrInterrupted = errors.New("the execution was asked to stop")
 
-// ErrCanceled is what a wait for a promise returns that was given up.
+// ErrCanceled is the error of a wait for a promise that was cancelled.
 var ErrCanceled = errors.New("the future was cancelled")
 
 // Options adapt an execution to where it runs. The zero value is right inside
 // a module.
 type Options struct {
-	// Contain turns panics of workflow code into the outcome of the execution.
-	// Inside a module a panic must crash instead: the host then sees the message
-	// and the whole stack, and decides.
-	Contain bool
-	// Stall bounds how long a coroutine may run without waiting for a durable
-	// call; zero means for ever. Inside a module the host's own limit holds.
-	Stall time.Duration
+	// RecoverPanics turns panics of workflow code into the outcome of the
+	// execution. Inside a module a panic must crash instead: the host then sees
+	// the message and the whole stack, and decides what to do.
+	RecoverPanics bool
+	// StallLimit bounds how long a coroutine may run without waiting for a
+	// durable call; zero means no limit. Inside a module the host has its own
+	// limit.
+	StallLimit time.Duration
 }
 
-// Execution is one workflow under way.
+// Execution is a running workflow.
 //
-// Its fields belong to whoever runs: the dispatcher (in Start and Resume), or
-// the one coroutine that the dispatcher handed control to. Handing over goes
-// through channels, which also orders the memory accesses, so no lock is
-// needed. Only current is read from outside that chain, by goroutines that
-// have no business here and are to be told so.
+// Only one goroutine at a time uses its fields: the dispatcher (in Start and
+// Resume), or the one coroutine that the dispatcher handed control to. Control
+// is handed over through channels, which also orders the memory accesses, so no
+// lock is needed. The exceptions are current and closed, which are atomic: a
+// goroutine that the SDK did not start may read them, to learn that its call is
+// refused.
 type Execution struct {
-	host    Host
-	inv     abi.Invocation
-	opts    Options
-	now     time.Time
-	random  *rand.Rand
+	host   Host
+	inv    abi.Invocation
+	opts   Options
+	now    time.Time
+	random *rand.Rand
+	// current is the coroutine that has control; nil while the dispatcher runs.
 	current atomic.Pointer[Coroutine]
-	yield   chan struct{}
-	ready   []*Coroutine
-	live    map[int]*Coroutine
+	// yield is how a coroutine gives control back to the dispatcher.
+	yield chan struct{}
+	// ready is the queue of coroutines that can run.
+	ready []*Coroutine
+	// live are the coroutines that have not ended, by id.
+	live map[int]*Coroutine
+	// spawned counts the coroutines; it is the id of the next one.
 	spawned int
-	// others counts the goroutines that were there before the execution.
-	others int
-	ops    map[uint32]*Promise
+	// goroutinesBefore counts the goroutines that existed before the execution.
+	goroutinesBefore int
+	// ops are the promises of the pending ops, by number.
+	ops map[uint32]*Promise
 	// interruption is settled by a request to stop.
 	interruption *Promise
-	stopping     bool
-	reason       string
-	closed       atomic.Bool
-	outcome      *abi.Outcome
+	// stopping says that the execution was asked to stop, reason says why.
+	stopping bool
+	reason   string
+	closed   atomic.Bool
+	// outcome is nil until the workflow has ended.
+	outcome *abi.Outcome
 }
 
 // startExecution runs a workflow up to its first wait.
@@ -71,17 +81,17 @@ func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Exe
 		live:  map[int]*Coroutine{},
 		ops:   map[uint32]*Promise{},
 
-		others: runtime.NumGoroutine(),
+		goroutinesBefore: runtime.NumGoroutine(),
 	}
 	// The wait for an interrupt is the first op of every workflow, whatever its
-	// code does, so that an interrupt finds it at any time.
+	// code does, so that an interrupt can be delivered at any time.
 	op, refused := h.Issue(wf.Interrupted, EncodeBody(abi.Interrupted{}))
 	if refused != nil {
 		ex.outcome = &abi.Outcome{Error: refused}
 		return ex
 	}
 	interruption := &Promise{ex: ex, op: op, what: "interrupt"}
-	interruption.then = func() {
+	interruption.onSettle = func() {
 		if interruption.err == nil {
 			ex.interrupt(interruption.raw)
 		}
@@ -97,15 +107,15 @@ func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Exe
 		ex.outcome = &abi.Outcome{Value: value}
 	})
 	ex.dispatch()
-	ex.refuseToWaitForEver()
+	ex.failOnDeadlock()
 	return ex
 }
 
 // Outcome is nil while the execution waits for deliveries.
 func (ex *Execution) Outcome() *abi.Outcome { return ex.outcome }
 
-// Resume applies deliveries in order. After each of them everything that can
-// run runs, so that the order of deliveries alone decides the order of events.
+// Resume applies deliveries in order. After each delivery it runs every coroutine
+// that can run, so that only the order of deliveries decides the order of events.
 func (ex *Execution) Resume(r abi.Resume) *abi.Outcome {
 	ex.now = time.Unix(0, r.Time).UTC()
 	for i := range r.Deliveries {
@@ -115,7 +125,7 @@ func (ex *Execution) Resume(r abi.Resume) *abi.Outcome {
 		d := &r.Deliveries[i]
 		p, ok := ex.ops[d.Op]
 		if !ok {
-			continue // cancelled meanwhile
+			continue // the workflow cancelled the op
 		}
 		delete(ex.ops, d.Op)
 		if d.Error != nil {
@@ -125,14 +135,14 @@ func (ex *Execution) Resume(r abi.Resume) *abi.Outcome {
 		}
 		ex.dispatch()
 	}
-	ex.refuseToWaitForEver()
+	ex.failOnDeadlock()
 	return ex.outcome
 }
 
-// refuseToWaitForEver ends an execution whose coroutines wait for each other
-// while no op is open: to park would be to wait for ever, and nobody would learn
-// why. An interrupt could end such waits, but nobody waits for one.
-func (ex *Execution) refuseToWaitForEver() {
+// failOnDeadlock ends an execution whose coroutines wait for each other while no
+// op is pending: if it parked, it would wait forever and the host could not tell
+// why. An interrupt would end such waits, but a workflow must not depend on one.
+func (ex *Execution) failOnDeadlock() {
 	if ex.outcome != nil {
 		return
 	}
@@ -141,24 +151,24 @@ func (ex *Execution) refuseToWaitForEver() {
 			return
 		}
 	}
-	if !ex.opts.Contain {
-		// No goroutine is left to run. The Go runtime says so, with the stack of each,
-		// and the host reports it.
+	if !ex.opts.RecoverPanics {
+		// All goroutines are blocked. The Go runtime ends the module with the stack of
+		// each, and the host reports it.
 		<-ex.yield
 	}
 	ex.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestDeadlock,
-		"the workflow waits for ever: its coroutines wait for each other, and nothing is left that could happen")}
+		"deadlock: the coroutines of the workflow wait for each other, and nothing is pending")}
 }
 
-// Close ends the goroutines of coroutines that still wait. A module needs it
-// never, as its instance goes away as a whole.
+// Close ends the goroutines of coroutines that still wait. A module does not need
+// it: the host discards its whole instance.
 func (ex *Execution) Close() {
 	if ex.closed.Swap(true) {
 		return
 	}
 	for _, co := range ex.coroutines() {
 		if co.waiting == nil && !slices.Contains(ex.ready, co) {
-			continue // stalled outside of the SDK: it cannot be reached
+			continue // it blocks outside the SDK, so it cannot be woken
 		}
 		co.wake <- struct{}{}
 		<-ex.yield
@@ -184,9 +194,9 @@ func (ex *Execution) interrupt(raw []byte) {
 	}
 	ex.stopping = true
 	for _, co := range ex.coroutines() {
-		if w := co.waiting; w != nil && !w.shielded && !w.fired {
+		if w := co.waiting; w != nil && !w.shielded && !w.woken {
 			w.interrupted = true
-			w.fire(-1)
+			w.wake(-1)
 		}
 	}
 }
@@ -207,8 +217,8 @@ func (ex *Execution) workflowError(err error) *abi.Error {
 	return NewError(abi.CodeWorkflowFailed, err)
 }
 
-// NewError renders err under code. The application's own type and details
-// survive, wherever in the chain they stand.
+// NewError makes an error of the given code from err. It keeps the type and
+// details that the application set, wherever in the chain they are.
 func NewError(code abi.Code, err error) *abi.Error {
 	out := abi.Errorf(code, "%v", err)
 	var e *abi.Error
@@ -216,15 +226,15 @@ func NewError(code abi.Code, err error) *abi.Error {
 		return out
 	}
 	out.Details, out.Type = e.Details, e.Type
-	if err == error(e) && ownWords(e.Code) {
+	if err == error(e) && fromApplication(e.Code) {
 		out.Message = e.Message
 	}
 	return out
 }
 
-// ownWords tells the codes whose messages are the application's own: to repeat
-// such a code in the text of the next error would be noise.
-func ownWords(c abi.Code) bool {
+// fromApplication tells whether the application wrote the messages of errors with
+// this code. Their code is not repeated in the message of the next error.
+func fromApplication(c abi.Code) bool {
 	switch c {
 	case "", abi.CodeActivityFailed, abi.CodeWorkflowFailed, abi.CodeDeferredRejected:
 		return true
@@ -232,8 +242,8 @@ func ownWords(c abi.Code) bool {
 	return false
 }
 
-// rand is the random source of the execution: seeded from its id, so that a
-// replay draws the same numbers without any of them being stored.
+// rand is the random source of the execution. It is seeded from the execution's
+// id, so that a replay draws the same numbers although none of them is stored.
 func (ex *Execution) rand() *rand.Rand {
 	if ex.random == nil {
 		h := fnv.New128a()

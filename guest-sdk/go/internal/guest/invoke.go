@@ -13,9 +13,9 @@ type Attempt struct {
 	Invocation abi.Invocation
 }
 
-// Start begins an invocation. A workflow that now waits is returned as an
-// execution to be resumed; everything else is over at once and yields its
-// outcome.
+// Start begins an invocation. For a workflow it returns the execution, which the
+// caller resumes while the outcome is nil. Activities and keys end at once and
+// return only their outcome.
 func (r *Registry) Start(h Host, inv abi.Invocation, opts Options) (*Execution, *abi.Outcome) {
 	switch inv.Kind {
 	case abi.InvokeWorkflow:
@@ -30,12 +30,12 @@ func (r *Registry) Start(h Host, inv abi.Invocation, opts Options) (*Execution, 
 	case abi.InvokeKey:
 		return nil, r.key(inv)
 	default:
-		return nil, failure(abi.Errorf(abi.CodeUnknownInvoke, "the SDK knows no invocation of kind %q", inv.Kind))
+		return nil, failure(abi.Errorf(abi.CodeUnknownInvoke, "the SDK does not know the kind of invocation %q", inv.Kind))
 	}
 }
 
-// attempt runs one attempt of an activity. A panic is the activity's failure,
-// not the module's: it is worth another attempt.
+// attempt runs one attempt of an activity. A panic fails the attempt and does not
+// crash the module: the host may retry.
 func (r *Registry) attempt(h Host, inv abi.Invocation) (out *abi.Outcome) {
 	a, ok := r.activities[inv.Name]
 	if !ok {
@@ -43,7 +43,7 @@ func (r *Registry) attempt(h Host, inv abi.Invocation) (out *abi.Outcome) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			out = failure(abi.Errorf(abi.CodeActivityCrashed, "activity %s panicked at %s: %v", inv.Name, place(), p))
+			out = failure(abi.Errorf(abi.CodeActivityCrashed, "activity %s panicked at %s: %v", inv.Name, panicLocation(), p))
 		}
 	}()
 	value, err := a.Run(Attempt{Host: h, Invocation: inv}, inv.Body)
@@ -64,7 +64,7 @@ func (r *Registry) key(inv abi.Invocation) (out *abi.Outcome) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			out = failure(abi.Errorf(abi.CodeKeyFunction, "the key function of %s panicked at %s: %v", inv.Name, place(), p))
+			out = failure(abi.Errorf(abi.CodeKeyFunction, "the key function of %s panicked at %s: %v", inv.Name, panicLocation(), p))
 		}
 	}()
 	value, err := wf.Key(inv.Body)
@@ -85,21 +85,21 @@ type BadInput struct{ Reason *abi.Error }
 func (e *BadInput) Error() string { return e.Reason.Error() }
 func (e *BadInput) Unwrap() error { return e.Reason }
 
-// NonRetryable marks an error that another attempt cannot mend.
+// NonRetryable marks an error that another attempt cannot fix.
 type NonRetryable struct{ Cause error }
 
 func (e *NonRetryable) Error() string { return e.Cause.Error() }
 func (e *NonRetryable) Unwrap() error { return e.Cause }
 
-// ActivityError is how an error that an activity returned goes to the host. An
-// error with a code of the host keeps it, so that the host knows a refused
-// statement from a failure of the activity's own.
+// ActivityError is the error that the host receives when an activity returned
+// err. If err has a code that the host gave it, the code is kept, so that the host
+// can tell a refused statement from an error that the activity made.
 func ActivityError(err error) *abi.Error {
 	out := NewError(abi.CodeActivityFailed, err)
 	var e *abi.Error
 	if errors.As(err, &e) {
 		out.Retryable = e.Retryable
-		if !ownWords(e.Code) {
+		if !fromApplication(e.Code) {
 			out.Code, out.Hint = e.Code, e.Hint
 		}
 		if err == error(e) {
@@ -113,8 +113,9 @@ func ActivityError(err error) *abi.Error {
 	return out
 }
 
-// Encode turns a value of the application into msgpack, in canonical form: Go
+// Encode encodes a value of the application as msgpack, in canonical form: Go
 // maps have no order, and the same value must give the same bytes every time.
+// what names the value in errors.
 func Encode(what string, v any) ([]byte, error) {
 	b, err := abi.Marshal(v)
 	if err == nil {
@@ -129,6 +130,6 @@ func Encode(what string, v any) ([]byte, error) {
 	return b, nil
 }
 
-// NewActivityContext makes the SDK's typed context of an attempt. The SDK sets
-// it outside of modules, for crustertest, which cannot make one itself.
+// NewActivityContext makes the SDK's typed context of an attempt. The SDK sets it
+// in tests only, for crustertest, which cannot make one itself.
 var NewActivityContext func(Attempt) any

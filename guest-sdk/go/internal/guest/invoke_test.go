@@ -10,10 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// silentHost refuses everything, or numbers it.
+// silentHost performs nothing: it numbers ops, or refuses them.
 type silentHost struct {
-	refuse *abi.Error
-	ops    uint32
+	refuse    *abi.Error
+	ops       uint32
+	cancelled []uint32
 }
 
 func (h *silentHost) Issue(*Call, []byte) (uint32, *abi.Error) {
@@ -23,9 +24,12 @@ func (h *silentHost) Issue(*Call, []byte) (uint32, *abi.Error) {
 	h.ops++
 	return h.ops, nil
 }
-func (h *silentHost) Cancel(uint32)                         {}
+
+func (h *silentHost) Cancel(op uint32) { h.cancelled = append(h.cancelled, op) }
+
 func (h *silentHost) Do(*Call, []byte) ([]byte, *abi.Error) { return nil, h.refuse }
-func (h *silentHost) Log(int32, string)                     {}
+
+func (h *silentHost) Log(int32, string) {}
 
 func setup(t *testing.T, run func(Scope, []byte) ([]byte, error)) *Registry {
 	t.Helper()
@@ -45,6 +49,25 @@ func setup(t *testing.T, run func(Scope, []byte) ([]byte, error)) *Registry {
 	return r
 }
 
+// startWorkflow starts run as a workflow whose panics are recovered, and closes it
+// when the test ends.
+func startWorkflow(t *testing.T, host Host, run func(Scope, []byte) ([]byte, error)) (*Execution, *abi.Outcome) {
+	t.Helper()
+	ex, out := setup(t, run).Start(host, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"}, Options{RecoverPanics: true})
+	t.Cleanup(ex.Close)
+	return ex, out
+}
+
+// sleepOnce is a workflow that waits for one op.
+func sleepOnce(s Scope, _ []byte) ([]byte, error) {
+	p := s.Issue(&Call{Name: abi.OpSleep}, "Sleep", abi.Sleep{})
+	if _, err := s.Await("Await", p); err != nil {
+		return nil, err
+	}
+	_, _, err := p.Result()
+	return abi.Nil, err
+}
+
 func TestUnknownNames(t *testing.T) {
 	t.Parallel()
 	r := setup(t, nil)
@@ -54,7 +77,7 @@ func TestUnknownNames(t *testing.T) {
 		abi.InvokeActivity: abi.CodeUnknownActivity,
 		"entity":           abi.CodeUnknownInvoke,
 	} {
-		ex, out := r.Start(&silentHost{}, abi.Invocation{Kind: kind, Name: "nobody"}, Options{})
+		ex, out := r.Start(&silentHost{}, abi.Invocation{Kind: kind, Name: "missing"}, Options{})
 		require.Nil(t, ex)
 		require.Equal(t, code, out.Error.Code, kind)
 	}
@@ -70,30 +93,6 @@ func TestKeys(t *testing.T) {
 	require.Contains(t, out.Error.Message, "invoke_test.go:")
 	_, out = r.Start(nil, abi.Invocation{Kind: abi.InvokeKey, Name: "plain"}, Options{})
 	require.Equal(t, abi.CodeUnknownInvoke, out.Error.Code)
-}
-
-func TestRefusedFirstOpEndsTheWorkflow(t *testing.T) {
-	t.Parallel()
-	r := setup(t, func(Scope, []byte) ([]byte, error) { return nil, errors.New("must not run") })
-	_, out := r.Start(&silentHost{refuse: abi.Errorf(abi.CodeWrongContext, "no")}, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"}, Options{})
-	require.Equal(t, abi.CodeWrongContext, out.Error.Code)
-}
-
-func TestDeliveriesForNobodyArePassedOver(t *testing.T) {
-	t.Parallel()
-	r := setup(t, func(s Scope, _ []byte) ([]byte, error) {
-		p := s.Issue(&Call{Name: abi.OpSleep}, "Sleep", abi.Sleep{})
-		_, err := s.Await("Await", p)
-		return abi.Nil, err
-	})
-	ex, out := r.Start(&silentHost{}, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"}, Options{Contain: true})
-	require.Nil(t, out)
-	require.Nil(t, ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 99, Value: abi.Nil}}}))
-	out = ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 2, Value: abi.Nil}, {Op: 2, Value: abi.Nil}, {Op: 1, Value: abi.Nil}}})
-	require.Equal(t, abi.Nil, out.Value)
-	require.Equal(t, out, ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 1, Value: abi.Nil}}}), "what comes after the end changes nothing")
-	ex.Close()
-	ex.Close()
 }
 
 func TestErrors(t *testing.T) {
@@ -116,20 +115,4 @@ func TestErrors(t *testing.T) {
 		require.Equal(t, c.want, *got, name)
 	}
 	require.Equal(t, "CR-3002: late", NewError(abi.CodeWorkflowFailed, abi.Errorf(abi.CodeActivityTimeout, "late")).Message)
-}
-
-func TestRegistryRefusesDoubles(t *testing.T) {
-	t.Parallel()
-	r := setup(t, nil)
-	require.PanicsWithValue(t, `cruster: workflow "w" is registered twice`, func() { r.AddWorkflow(&Workflow{Name: "w"}) })
-	require.PanicsWithValue(t, `cruster: activity "a" is registered twice`, func() { r.AddActivity(&Activity{Name: "a"}) })
-	r.AddMigration(abi.Migration{Version: 1, Name: "one", SQL: "x", Dialect: abi.DialectSQLite})
-	r.AddMigration(abi.Migration{Version: 1, Name: "one", SQL: "x", Dialect: abi.DialectPostgres})
-	require.Panics(t, func() { r.AddMigration(abi.Migration{Version: 1, Name: "one", SQL: "x"}) })
-	require.Panics(t, func() { r.AddMigration(abi.Migration{Version: 0, Name: "zero", SQL: "x"}) })
-	require.Panics(t, func() { r.AddMigration(abi.Migration{Version: 2, Name: "empty", SQL: " "}) })
-	require.Panics(t, func() { r.AddMigration(abi.Migration{Version: 2, Name: "odd", SQL: "x", Dialect: "oracle"}) })
-	m := r.Manifest()
-	require.Equal(t, abi.DialectPostgres, m.Migrations[0].Dialect)
-	require.Equal(t, "plain", m.Workflows[0].Name)
 }

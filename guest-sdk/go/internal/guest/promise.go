@@ -7,15 +7,15 @@ import "slices"
 type Promise struct {
 	ex   *Execution
 	what string
-	// op is the number of the op that settles the promise; 0 if none does.
+	// op is the number of the op that settles the promise; 0 for a coroutine.
 	op      uint32
 	settled bool
 	raw     []byte
 	value   any
 	err     error
 	waiters []*waiter
-	// then, if set, runs when the promise is settled, before its waiters.
-	then func()
+	// onSettle, if set, runs when the promise is settled, before its waiters.
+	onSettle func()
 }
 
 // What names the promise for messages: `activity "reserve"`.
@@ -28,9 +28,9 @@ func (p *Promise) Settled() bool { return p.settled }
 // coroutine, or an error.
 func (p *Promise) Result() (raw []byte, value any, err error) { return p.raw, p.value, p.err }
 
-// Keep replaces the msgpack value by what it was decoded to, so that it is
-// decoded once.
-func (p *Promise) Keep(value any) { p.raw, p.value = nil, value }
+// KeepDecoded replaces the msgpack value by the decoded Go value, so that it is
+// decoded only once.
+func (p *Promise) KeepDecoded(value any) { p.raw, p.value = nil, value }
 
 // settle fixes the outcome and makes the waiters runnable in the order in
 // which they began to wait. The first outcome stands.
@@ -39,17 +39,17 @@ func (p *Promise) settle(raw []byte, value any, err error) {
 		return
 	}
 	p.settled, p.raw, p.value, p.err = true, raw, value, err
-	if p.then != nil {
-		p.then()
+	if p.onSettle != nil {
+		p.onSettle()
 	}
 	for _, w := range p.waiters {
-		w.fire(slices.Index(w.promises, p))
+		w.wake(slices.Index(w.promises, p))
 	}
 	p.waiters = nil
 }
 
-// abandon tells the host that the op is no longer waited for, and settles the
-// promise with err, so that a later wait does not hang.
+// abandon tells the host that the workflow no longer waits for the op, and
+// settles the promise with err, so that a later wait does not hang.
 func (p *Promise) abandon(err error) {
 	if p.settled || p.op == 0 {
 		return
@@ -61,31 +61,33 @@ func (p *Promise) abandon(err error) {
 
 // waiter is one coroutine waiting for the first of some promises.
 type waiter struct {
-	co          *Coroutine
-	promises    []*Promise
-	shielded    bool
-	fired       bool
+	co       *Coroutine
+	promises []*Promise
+	shielded bool
+	// woken says that the wait is over: an interrupt ended it, or the promise at
+	// index is settled.
+	woken       bool
 	interrupted bool
 	index       int
 }
 
-// fire makes the coroutine runnable, once.
-func (w *waiter) fire(index int) {
-	if w.fired {
+// wake makes the coroutine runnable, once.
+func (w *waiter) wake(index int) {
+	if w.woken {
 		return
 	}
-	w.fired, w.index = true, index
+	w.woken, w.index = true, index
 	w.co.ex.ready = append(w.co.ex.ready, w.co)
 }
 
 // Await waits for the first of the promises that is settled and returns its
 // index. If several are, the first in the list wins. On a scope that is not
-// shielded an interrupt ends the wait with [ErrInterrupted] and gives up the
-// ops that nobody else waits for.
+// shielded an interrupt ends the wait with [ErrInterrupted] and abandons the ops
+// that no other coroutine waits for.
 func (s Scope) Await(what string, promises ...*Promise) (int, error) {
 	s.check(what)
-	s.co.enter(what)
-	defer s.co.leave()
+	s.co.beginCall(what)
+	defer s.co.endCall()
 	for i, p := range promises {
 		if p.settled {
 			return i, nil
@@ -93,7 +95,7 @@ func (s Scope) Await(what string, promises ...*Promise) (int, error) {
 	}
 	w := &waiter{co: s.co, promises: promises, shielded: s.shielded}
 	if s.Interrupted() {
-		return -1, w.giveUp()
+		return -1, w.abandonOps()
 	}
 	for _, p := range promises {
 		p.waiters = append(p.waiters, w)
@@ -103,12 +105,13 @@ func (s Scope) Await(what string, promises ...*Promise) (int, error) {
 		p.waiters = slices.DeleteFunc(p.waiters, func(o *waiter) bool { return o == w })
 	}
 	if w.interrupted {
-		return -1, w.giveUp()
+		return -1, w.abandonOps()
 	}
 	return w.index, nil
 }
 
-func (w *waiter) giveUp() error {
+// abandonOps abandons the ops that no other coroutine waits for.
+func (w *waiter) abandonOps() error {
 	for _, p := range w.promises {
 		if len(p.waiters) == 0 {
 			p.abandon(ErrInterrupted)

@@ -22,7 +22,7 @@ type Workflow struct {
 	Interrupted *Call
 	// Run executes the workflow; body and result are msgpack.
 	Run func(s Scope, body []byte) ([]byte, error)
-	// Key computes the key of a request; nil if the host does.
+	// Key computes the key of a request; nil if the host derives it.
 	Key func(body []byte) ([]byte, error)
 }
 
@@ -48,8 +48,8 @@ type Registry struct {
 // Default is the registry of the module.
 var Default = &Registry{}
 
-// AddWorkflow registers a workflow. Like all registrations it panics if it
-// cannot, as package initialisation has nobody to return an error to.
+// AddWorkflow registers a workflow. Like all registrations it panics if that
+// fails, because package initialisation cannot return an error.
 func (r *Registry) AddWorkflow(w *Workflow) {
 	CheckName("workflow", w.Name)
 	if _, ok := r.workflows[w.Name]; ok {
@@ -78,7 +78,7 @@ func (r *Registry) AddMigration(m abi.Migration) {
 	switch m.Dialect {
 	case abi.DialectAny, abi.DialectSQLite, abi.DialectPostgres:
 	default:
-		panic(fmt.Sprintf("cruster: migration %d is for the unknown dialect %q", m.Version, m.Dialect))
+		panic(fmt.Sprintf("cruster: migration %d has the unknown dialect %q", m.Version, m.Dialect))
 	}
 	if m.Version <= 0 || strings.TrimSpace(m.SQL) == "" {
 		panic(fmt.Sprintf("cruster: migration %d %q needs a version above zero and SQL", m.Version, m.Name))
@@ -91,13 +91,13 @@ func (r *Registry) AddMigration(m abi.Migration) {
 	r.migrations = append(r.migrations, m)
 }
 
-// Workflow looks a workflow up.
+// Workflow returns the workflow of that name.
 func (r *Registry) Workflow(name string) (*Workflow, bool) {
 	w, ok := r.workflows[name]
 	return w, ok
 }
 
-// Activity looks an activity up.
+// Activity returns the activity of that name.
 func (r *Registry) Activity(name string) (*Activity, bool) {
 	a, ok := r.activities[name]
 	return a, ok
@@ -132,7 +132,8 @@ func (r *Registry) Manifest() abi.Manifest {
 	return m
 }
 
-// CheckName panics unless name can name a workflow, an activity or a deferred.
+// CheckName panics unless name is a valid name of a workflow, an activity or a
+// deferred.
 func CheckName(kind, name string) {
 	if problem := nameProblem(name); problem != "" {
 		panic(fmt.Sprintf("cruster: %s name %q %s", kind, name, problem))

@@ -11,17 +11,6 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// A schema tells the host what bytes the encoder of this module produces and
-// its decoder takes, so it follows the msgpack library's rules and not those of
-// encoding/json where the two differ:
-//
-//   - the msgpack tag names a field, else the json tag, else the Go name
-//   - embedded structs are flattened, even if a tag names them, unless one of
-//     their fields would hide one that came before
-//   - a nil slice, map or pointer is written as nil, so all of them are nullable
-//   - a field with omitempty may be absent; every other field is required
-//   - types that encode themselves have a shape of their own: any
-
 var (
 	timeType      = reflect.TypeFor[time.Time]()
 	ownEncoding   = []reflect.Type{reflect.TypeFor[msgpack.CustomEncoder](), reflect.TypeFor[msgpack.Marshaler](), reflect.TypeFor[encoding.TextMarshaler]()}
@@ -29,18 +18,29 @@ var (
 )
 
 // SchemaOf describes the wire form of a Go type.
+//
+// A schema tells the host which bytes the encoder of this module produces and
+// its decoder accepts, so it follows the rules of the msgpack library and not
+// those of encoding/json where the two differ:
+//
+//   - the msgpack tag names a field, else the json tag, else the Go name
+//   - embedded structs are flattened, even if a tag names them, unless one of
+//     their fields would hide an earlier one
+//   - a nil slice, map or pointer is written as nil, so all of them are nullable
+//   - a field with omitempty may be absent; every other field is required
+//   - a type that encodes itself can have any shape, so its schema is any
 func SchemaOf(t reflect.Type) *abi.Schema {
 	return schemaOf(t, nil)
 }
 
-// schemaOf walks a type; within are the struct types it is inside of. A type
-// that contains itself is "any" where it does, as schemas are trees.
-func schemaOf(t reflect.Type, within []reflect.Type) *abi.Schema {
+// schemaOf describes t; enclosing are the struct types around it. A type that
+// contains itself is "any" in that place, because schemas are trees.
+func schemaOf(t reflect.Type, enclosing []reflect.Type) *abi.Schema {
 	if t == timeType {
 		return &abi.Schema{Type: abi.TypeTime}
 	}
 	if t.Kind() == reflect.Pointer {
-		s := *schemaOf(t.Elem(), within)
+		s := *schemaOf(t.Elem(), enclosing)
 		s.Nullable = true
 		return &s
 	}
@@ -63,17 +63,17 @@ func schemaOf(t reflect.Type, within []reflect.Type) *abi.Schema {
 		if t.Elem().Kind() == reflect.Uint8 {
 			return &abi.Schema{Type: abi.TypeBytes, Nullable: nullable}
 		}
-		return &abi.Schema{Type: abi.TypeList, Elem: schemaOf(t.Elem(), within), Nullable: nullable}
+		return &abi.Schema{Type: abi.TypeList, Elem: schemaOf(t.Elem(), enclosing), Nullable: nullable}
 	case reflect.Map:
 		if t.Key().Kind() != reflect.String || selfEncoded(t.Key()) != nil {
 			return &abi.Schema{Type: abi.TypeAny, Nullable: true}
 		}
-		return &abi.Schema{Type: abi.TypeMap, Elem: schemaOf(t.Elem(), within), Nullable: true}
+		return &abi.Schema{Type: abi.TypeMap, Elem: schemaOf(t.Elem(), enclosing), Nullable: true}
 	case reflect.Struct:
-		if slices.Contains(within, t) {
+		if slices.Contains(enclosing, t) {
 			return &abi.Schema{Type: abi.TypeAny, Nullable: true}
 		}
-		return structSchema(t, append(slices.Clip(within), t))
+		return structSchema(t, append(slices.Clip(enclosing), t))
 	default:
 		return &abi.Schema{Type: abi.TypeAny, Nullable: true}
 	}
@@ -93,8 +93,8 @@ func selfEncoded(t reflect.Type) *abi.Schema {
 	return nil
 }
 
-func structSchema(t reflect.Type, within []reflect.Type) *abi.Schema {
-	fields, asArray := structFields(t, within)
+func structSchema(t reflect.Type, enclosing []reflect.Type) *abi.Schema {
+	fields, asArray := structFields(t, enclosing)
 	if asArray {
 		return &abi.Schema{Type: abi.TypeAny}
 	}
@@ -102,7 +102,7 @@ func structSchema(t reflect.Type, within []reflect.Type) *abi.Schema {
 	return &abi.Schema{Type: abi.TypeStruct, Fields: fields}
 }
 
-func structFields(t reflect.Type, within []reflect.Type) (fields []abi.Field, asArray bool) {
+func structFields(t reflect.Type, enclosing []reflect.Type) (fields []abi.Field, asArray bool) {
 	omitAll := false
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -115,7 +115,7 @@ func structFields(t reflect.Type, within []reflect.Type) (fields []abi.Field, as
 			continue
 		}
 		if f.Anonymous && !slices.Contains(options, "noinline") {
-			inner, ok := inlined(f, slices.Contains(options, "inline"), fields, within)
+			inner, ok := inlined(f, slices.Contains(options, "inline"), fields, enclosing)
 			if ok {
 				fields = append(fields, inner...)
 				continue
@@ -127,7 +127,7 @@ func structFields(t reflect.Type, within []reflect.Type) (fields []abi.Field, as
 		fields = append(fields, abi.Field{
 			Name:     name,
 			Required: !omitAll && !slices.Contains(options, "omitempty"),
-			Schema:   schemaOf(f.Type, within),
+			Schema:   schemaOf(f.Type, enclosing),
 		})
 	}
 	return fields, asArray
@@ -135,15 +135,15 @@ func structFields(t reflect.Type, within []reflect.Type) (fields []abi.Field, as
 
 // inlined returns the fields that an embedded struct adds, and whether it is
 // flattened at all.
-func inlined(f reflect.StructField, force bool, before []abi.Field, within []reflect.Type) ([]abi.Field, bool) {
+func inlined(f reflect.StructField, force bool, before []abi.Field, enclosing []reflect.Type) ([]abi.Field, bool) {
 	t, pointer := f.Type, false
 	for t.Kind() == reflect.Pointer {
 		t, pointer = t.Elem(), true
 	}
-	if t.Kind() != reflect.Struct || t == timeType || selfEncoded(t) != nil || slices.Contains(within, t) {
+	if t.Kind() != reflect.Struct || t == timeType || selfEncoded(t) != nil || slices.Contains(enclosing, t) {
 		return nil, false
 	}
-	inner, _ := structFields(t, append(slices.Clip(within), t))
+	inner, _ := structFields(t, append(slices.Clip(enclosing), t))
 	out := make([]abi.Field, 0, len(inner))
 	for _, in := range inner {
 		if slices.ContainsFunc(before, func(b abi.Field) bool { return b.Name == in.Name }) {

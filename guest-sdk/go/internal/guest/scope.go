@@ -7,17 +7,18 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Scope is what workflow code holds of its execution: the coroutine it runs in,
-// and whether an interrupt reaches it.
+// Scope gives workflow code access to its execution: it holds the coroutine that
+// the code runs in, and whether its waits are shielded from interrupts.
 type Scope struct {
 	co       *Coroutine
 	shielded bool
 }
 
-// Shield returns the scope without interrupts.
+// Shield returns a scope whose waits an interrupt does not end.
 func (s Scope) Shield() Scope { return Scope{co: s.co, shielded: true} }
 
-// Interrupted tells whether the scope has been asked to stop.
+// Interrupted tells whether the execution was asked to stop and the scope is not
+// shielded.
 func (s Scope) Interrupted() bool { return s.co.ex.stopping && !s.shielded }
 
 // Reason is why the execution was asked to stop.
@@ -45,12 +46,12 @@ func (s Scope) check(what string) {
 	}
 }
 
-// Issue asks the host for an op. A refusal, or an interrupt that came before,
-// settles the promise at once.
+// Issue asks the host for an op. If the host refuses it, or the scope is already
+// interrupted, the promise is settled at once.
 func (s Scope) Issue(op *Call, what string, body any) *Promise {
 	s.check(what)
-	s.co.enter(what)
-	defer s.co.leave()
+	s.co.beginCall(what)
+	defer s.co.endCall()
 	p := &Promise{ex: s.co.ex, what: what}
 	if s.Interrupted() {
 		p.settle(nil, nil, ErrInterrupted)
@@ -72,19 +73,19 @@ func (s Scope) Failed(what string, err error) *Promise {
 	return &Promise{ex: s.co.ex, what: what, settled: true, err: err}
 }
 
-// Cancel gives up the op of a promise, if it is still under way.
+// Cancel cancels the op of a promise, if it is still pending.
 func (s Scope) Cancel(p *Promise) {
 	s.check("Cancel")
-	s.co.enter("Cancel")
-	defer s.co.leave()
+	s.co.beginCall("Cancel")
+	defer s.co.endCall()
 	p.abandon(ErrCanceled)
 }
 
-// Spawn runs fn in a coroutine of its own, which inherits the shield.
+// Spawn runs fn in a new coroutine. It is shielded if s is.
 func (s Scope) Spawn(fn func(Scope) (any, error)) *Promise {
 	s.check("Go")
-	s.co.enter("Go")
-	defer s.co.leave()
+	s.co.beginCall("Go")
+	defer s.co.endCall()
 	p := &Promise{ex: s.co.ex, what: "coroutine"}
 	p.ex.spawn(func(co *Coroutine) {
 		value, err := fn(Scope{co: co, shielded: s.shielded})

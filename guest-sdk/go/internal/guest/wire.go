@@ -9,12 +9,12 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Every turn decodes one body and encodes a few, and reflection is slow inside
-// WebAssembly: it took most of the time of a turn. So the bodies that every turn
-// needs are encoded and decoded by hand here. The rare ones, and the rare parts
-// of these, go through abi's codec. A test holds the two against each other.
-
 // EncodeBody encodes the body of an op.
+//
+// Every turn decodes one body and encodes a few, and reflection is slow inside
+// WebAssembly: it took most of the time of a turn. So this file encodes and
+// decodes by hand the bodies that every turn needs. The rare bodies, and the rare
+// parts of the others, go through abi's codec. A test compares the two.
 func EncodeBody(body any) []byte {
 	switch b := body.(type) {
 	case abi.Interrupted:
@@ -186,8 +186,8 @@ func (d *wireReader) delivery() (out abi.Delivery) {
 
 var errWire = errors.New("the body is malformed")
 
-// wireReader takes values off the front of a body. After an error it yields
-// zeroes, and the error stays.
+// wireReader reads values from the front of a body. After an error it returns
+// zero values and keeps the error.
 type wireReader struct {
 	rest []byte
 	err  error
@@ -202,12 +202,12 @@ func (d *wireReader) fail(what string) {
 
 func (d *wireReader) end() error {
 	if d.err == nil && len(d.rest) != 0 {
-		d.fail("bytes behind the value")
+		d.fail("there are bytes after the value")
 	}
 	return d.err
 }
 
-// take yields the next n bytes, or nil.
+// take returns the next n bytes, or nil.
 func (d *wireReader) take(n int) []byte {
 	if n < 0 || n > len(d.rest) {
 		d.fail("it ends early")
@@ -238,7 +238,7 @@ func (d *wireReader) size(n int) int {
 	return int(u)
 }
 
-// null takes a nil, if one comes next.
+// null reads a nil, if one comes next.
 func (d *wireReader) null() bool {
 	if len(d.rest) > 0 && d.rest[0] == 0xc0 {
 		d.rest = d.rest[1:]
@@ -333,7 +333,7 @@ func (d *wireReader) int() int64 {
 	return 0
 }
 
-// skip passes over a value of any kind.
+// skip reads a value of any kind and drops it.
 func (d *wireReader) skip(depth int) {
 	if depth > abi.MaxDepth {
 		d.fail("it is nested too deep")
@@ -367,7 +367,7 @@ func (d *wireReader) skip(depth int) {
 	case h == 0xde || h == 0xdf:
 		d.skipMany(2*d.size(2<<(h-0xde)), depth)
 	default:
-		d.fail("a byte is no type")
+		d.fail("a byte is not a type")
 	}
 }
 

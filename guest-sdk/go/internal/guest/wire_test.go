@@ -19,8 +19,8 @@ var (
 	})
 )
 
-// What is encoded by hand is what abi encodes, byte for byte.
-func TestEncodeBodyIsWhatABISays(t *testing.T) {
+// The encoder of this package writes the same bytes as abi's.
+func TestEncodeBodyAgreesWithABI(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		bodies := []any{
@@ -46,7 +46,7 @@ func TestEncodeBodyIsWhatABISays(t *testing.T) {
 	})
 }
 
-func TestDecodeIsWhatABISays(t *testing.T) {
+func TestDecodeAgreesWithABI(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		inv := abi.Invocation{
@@ -72,7 +72,7 @@ func TestDecodeIsWhatABISays(t *testing.T) {
 }
 
 // A host of a later version may send fields that this SDK does not know.
-func TestDecodePassesOverUnknownFields(t *testing.T) {
+func TestDecodeIgnoresUnknownFields(t *testing.T) {
 	t.Parallel()
 	b := abi.MustMarshal(map[string]any{
 		"kind": "key", "name": "w", "body": []byte{1},

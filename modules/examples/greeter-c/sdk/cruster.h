@@ -1,8 +1,8 @@
 #ifndef CRUSTER_H
 #define CRUSTER_H
 
-/* What workflows and activities are written with. A module defines
- * cr_this_module; the SDK does the rest. */
+/* The API for workflows and activities. A module defines cr_this_module; the SDK
+ * does the rest. */
 
 #include <stddef.h>
 
@@ -14,7 +14,7 @@
 /* ---- Futures: what a workflow waits for ---- */
 
 typedef enum {
-    CR_IDLE, /* nothing was asked of it */
+    CR_IDLE, /* it has no op */
     CR_WAITING,
     CR_VALUE,
     CR_ERROR,
@@ -41,7 +41,7 @@ typedef struct {
     cr_bytes namespace;
     cr_bytes request;
     int64_t now;   /* journal time, in nanoseconds since 1970 */
-    bool stopping; /* somebody asked the execution to stop */
+    bool stopping; /* a client asked the execution to stop */
     cr_bytes reason; /* and why */
     bool shielded; /* ops that are issued now are cleanup */
     bool failed;   /* an error was handed over */
@@ -54,17 +54,17 @@ typedef struct {
     cr_future *waiting;
 } cr_workflow;
 
-/* A request to stop makes every future that waits fail with CR-2007, and every op
- * that is issued afterwards: the workflow then runs towards its end by itself.
- * Cleanup sets `shielded` first. What is issued under a shield waits as ever. */
+/* After a request to stop every future that waits fails with CR-2007, and so does
+ * every op that is issued afterwards: the workflow then ends by itself. Cleanup
+ * sets `shielded` first. Ops that are issued under a shield do not fail. */
 static inline bool cr_interrupted(const cr_workflow *w) {
     return w->stopping && !w->shielded;
 }
 
-/* execute is called again from its beginning in every turn, and goes on where it
- * waited. So it is a state machine that reads like a function: what is to
- * outlive a wait stands in the frame, never in a local variable, and no wait
- * stands inside a switch of its own. */
+/* The SDK calls execute from its beginning in every turn, and execute goes on where
+ * it waited. So it is a state machine that reads like a function. Two rules: keep a
+ * value that must outlive a wait in the frame, never in a local variable, and do
+ * not wait inside another switch. */
 typedef cr_status (*cr_execute)(cr_workflow *w, void *frame);
 
 #define CR_BEGIN(w)                                                                                \
@@ -139,7 +139,7 @@ mp_writer *cr_result(cr_workflow *w);
 cr_status cr_fail(cr_workflow *w, const cr_error *error);
 cr_status cr_bad_request(cr_workflow *w);
 
-/* The value of a future is not what the workflow takes it for. */
+/* The error of a future whose value has another type than the workflow expects. */
 cr_error cr_misfit(const char *what);
 
 /* ---- Activities ---- */
@@ -158,7 +158,7 @@ typedef struct {
     mp_writer body;
 } cr_attempt;
 
-/* Answers true with result, or false with error. */
+/* Returns true and sets result, or false and sets error. */
 typedef bool (*cr_perform)(cr_attempt *a);
 
 /* The arguments of the next statement: an array of that many values. */
@@ -166,7 +166,7 @@ mp_writer *cr_arguments(cr_attempt *a, uint32_t count);
 
 bool cr_exec(cr_attempt *a, cr_bytes query, int64_t *rows_affected);
 
-/* Yields a reader that stands before the first row, each being an array. */
+/* Returns a reader that stands before the first row. Each row is an array. */
 bool cr_query(cr_attempt *a, cr_bytes query, mp_reader *rows, uint32_t *count);
 
 typedef struct {

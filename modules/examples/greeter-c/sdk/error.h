@@ -13,7 +13,7 @@ typedef struct {
     cr_bytes type;
 } cr_error;
 
-/* An error of the SDK's own, with the hint that docs/errors.md has for its code. */
+/* An error that the SDK makes, with the hint of docs/errors.md for its code. */
 cr_error cr_error_of(const char *code, const char *message);
 
 /* An error points into the bytes that it was read from. */

@@ -5,9 +5,9 @@
 #include "imports.h"
 
 /* Blocks come in powers of two, each size with a list of its free blocks, and
- * are never cut or joined. That wastes up to half of a block and needs no
- * thought: what a workflow holds between two turns is small, and an activity's
- * instance is thrown away whole. */
+ * are never cut or joined. That wastes up to half of a block, but is simple: what a
+ * workflow holds between two turns is small, and the host discards the whole
+ * instance of an activity. */
 
 enum { SMALLEST = 5, LARGEST = 26, HEADER = 16, PAGE = 65536 };
 

@@ -4,21 +4,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes that somebody else owns. The pointer of empty bytes is not used. */
+/* Bytes that are owned elsewhere. The pointer of empty bytes is not used. */
 typedef struct {
     const uint8_t *at;
     uint32_t len;
 } cr_bytes;
 
-/* Memory of the instance. There is no failure to handle: an invocation that
- * finds no memory panics, and costs nobody but itself. */
+/* Memory of the instance. Callers need not handle a failure: an invocation that
+ * runs out of memory panics, and harms no other. */
 void *cr_alloc(uint32_t size);
 void cr_free(void *block);
 
 /* Memory full of zeroes. */
 void *cr_zalloc(uint32_t size);
 
-/* Says why on standard error, which the host quotes, and traps. */
+/* Writes the reason to standard error, which the host quotes, and traps. */
 _Noreturn void cr_panic(const char *why);
 
 cr_bytes cr_text(const char *text);

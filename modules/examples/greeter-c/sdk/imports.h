@@ -2,7 +2,7 @@
 #define CRUSTER_IMPORTS_H
 
 /* Section 3 of abi/ABI.md, and those functions of WASI that this module uses. The
- * linker imports only what somebody calls. */
+ * linker imports only the functions that the module calls. */
 
 #include <stdint.h>
 
@@ -41,7 +41,7 @@ CR_WASI(args_sizes_get) int32_t cr_wasi_args_sizes_get(uint32_t *count, uint32_t
 CR_WASI(environ_sizes_get) int32_t cr_wasi_environ_sizes_get(uint32_t *count, uint32_t *size);
 CR_WASI(fd_prestat_get) int32_t cr_wasi_fd_prestat_get(int32_t fd, void *prestat);
 
-/* A subscription to a clock, the only one that is of use here. */
+/* A subscription to a clock, the only kind that is used here. */
 typedef struct {
     uint64_t user_data;
     uint64_t tag; /* 0 is a clock */

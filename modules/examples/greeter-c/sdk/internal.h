@@ -1,13 +1,13 @@
 #ifndef CRUSTER_INTERNAL_H
 #define CRUSTER_INTERNAL_H
 
-/* What the files of the SDK have of each other. */
+/* Declarations that the files of the SDK share. */
 
 #include "cruster.h"
 
 /* ---- body.c ---- */
 
-/* Takes what is pending for input. The caller drops it. */
+/* Takes the pending input. The caller frees it. */
 cr_bytes cr_take_input(uint32_t len);
 
 /* The length of the Error that a negative result of an import announces. */
@@ -44,7 +44,7 @@ cr_status cr_next_turn(cr_bytes resume);
 void cr_wait_for_interrupt(cr_workflow *w);
 
 /* Settles the future that waits for an op with the raw value or error of its
- * delivery. An op that nobody waits for is passed over. */
+ * delivery. It ignores an op that no future waits for. */
 void cr_deliver(cr_workflow *w, uint32_t op, bool failed, cr_bytes raw);
 
 /* Makes all waits fail. */

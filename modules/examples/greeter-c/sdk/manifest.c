@@ -15,7 +15,7 @@ static void put_fields(mp_writer *w, const cr_schema *schema) {
     }
 }
 
-/* The depth is that of the tables in this module: the author's, not a stranger's. */
+/* The recursion is as deep as the tables in this module, which its author wrote. */
 static void put_schema(mp_writer *w, const cr_schema *schema) {
     if (schema == NULL) {
         mp_put_nil(w);

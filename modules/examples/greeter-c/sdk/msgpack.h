@@ -5,8 +5,8 @@
 
 #include "heap.h"
 
-/* Reads values one after the other. The first thing that is not what was asked
- * for makes the reader bad: from then on every read yields zero and every
+/* Reads values one after the other. The first value of another type than the caller
+ * asked for makes the reader bad: after that every read returns zero and every
  * container is empty, so a caller checks once, at the end. Nothing is copied:
  * strings and binaries point into the bytes that are read. */
 typedef struct {
@@ -25,7 +25,7 @@ typedef enum {
     MP_ARRAY,
     MP_MAP,
     MP_EXT,
-    MP_NONE, /* nothing is left, or a byte that begins no value */
+    MP_NONE, /* the end of the bytes, or a byte that begins no value */
 } mp_kind;
 
 mp_reader mp_read(cr_bytes bytes);
@@ -48,11 +48,11 @@ cr_bytes mp_bin(mp_reader *r);
 uint32_t mp_array(mp_reader *r);
 uint32_t mp_map(mp_reader *r);
 
-/* Passes over one value, nested at most 64 deep. mp_raw yields its bytes. */
+/* Skips one value, nested at most 64 deep. mp_raw returns its bytes. */
 void mp_skip(mp_reader *r);
 cr_bytes mp_raw(mp_reader *r);
 
-/* Whether all went well and nothing is left. */
+/* Whether all reads succeeded and all bytes were read. */
 bool mp_done(const mp_reader *r);
 
 /* Writes values, each in its shortest form, into memory that grows. */

@@ -163,8 +163,8 @@ cr_bytes mp_bin(mp_reader *r) {
     return take_bytes(r, take(r, 1U << (b - 0xc4)));
 }
 
-/* Each element takes a byte at least, so a count that the rest of the bytes
- * cannot hold is a lie, and no loop over it needs to be run. */
+/* Each element takes at least one byte, so a count that is larger than the number
+ * of remaining bytes is false, and no loop over it needs to run. */
 static uint32_t believe(mp_reader *r, uint64_t count, uint32_t bytes_each) {
     if (!r->bad && count <= r->left / bytes_each)
         return (uint32_t)count;
@@ -194,7 +194,7 @@ static void skip_ext(mp_reader *r) {
     (void)take_bytes(r, len + 1); /* and its type */
 }
 
-/* Passes over one value and yields how many values are in it. */
+/* Skips one value and returns how many values are in it. */
 static uint64_t skip_head(mp_reader *r) {
     uint8_t b;
     switch (mp_peek(r)) {
@@ -231,7 +231,7 @@ static uint64_t skip_head(mp_reader *r) {
     return 0;
 }
 
-/* Without recursion: the depth is the sender's choice, the stack is ours. */
+/* Without recursion: the sender chooses the depth, and it must not use up the stack. */
 void mp_skip(mp_reader *r) {
     uint64_t open[DEEPEST + 1];
     uint32_t depth = 0;

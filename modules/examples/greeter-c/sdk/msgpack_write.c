@@ -19,7 +19,7 @@ static uint8_t *grow(mp_writer *w, uint32_t more) {
     return at;
 }
 
-/* A first byte and a big-endian number behind it. */
+/* A first byte and a big-endian number after it. */
 static void put(mp_writer *w, uint8_t first, uint64_t n, uint32_t width) {
     uint8_t *at = grow(w, 1 + width);
     *at = first;

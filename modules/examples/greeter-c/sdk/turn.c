@@ -5,7 +5,7 @@ static cr_workflow *running;
 static const cr_workflow_def *definition;
 static void *frame;
 
-/* Lets the workflow go on until it waits or is over. */
+/* Runs the workflow until it waits or ends. */
 static cr_status step(void) {
     cr_status status = definition->execute(running, frame);
     if (status == CR_PARKED || running->failed)
@@ -50,7 +50,7 @@ static void read_delivery(mp_reader *r) {
         cr_interrupt(running);
 }
 
-/* Deliveries are applied one by one: what the workflow does about the first must
+/* Deliveries are applied one by one: what the workflow does after the first must
  * not depend on whether the second came in the same turn. */
 static cr_status apply(mp_reader *r) {
     cr_status status = CR_PARKED;
@@ -62,8 +62,8 @@ static cr_status apply(mp_reader *r) {
     return status;
 }
 
-/* Fields may come in any order, and the time counts for all deliveries: it is
- * looked up first. */
+/* Fields may come in any order, and the time holds for all deliveries, so it is
+ * read first. */
 static cr_status read_resume(mp_reader *r) {
     mp_reader deliveries = {0};
     for (uint32_t n = mp_map(r); n > 0 && !r->bad; n--) {

@@ -212,8 +212,8 @@ mp_writer *cr_result(cr_workflow *w) {
     return &w->result;
 }
 
-/* Whether the message of an error is the application's own. That of any other is
- * the host's, and is repeated with its code. */
+/* Whether the application wrote the message of an error. The host wrote any other,
+ * which is passed on with its code. */
 static bool own_words(cr_bytes code) {
     return code.len == 0 || cr_equal(code, "CR-3001") || cr_equal(code, "CR-2006") || cr_equal(code, "CR-2014");
 }

@@ -157,7 +157,7 @@ static cr_status tell_followed(cr_workflow *w, const follow_frame *f) {
     cr_outcome none = {0}, last = {0};
     mp_writer *result = cr_result(w);
     if (!read_poll(f->before.value, &before, &over_before, &none) || !read_poll(f->after.value, &after, &over_after, &last)) {
-        cr_error misfit = cr_misfit("the answer to poll does not decode");
+        cr_error misfit = cr_misfit("the value of poll does not decode");
         return cr_fail(w, &misfit);
     }
     mp_put_array(result, 7);
@@ -182,7 +182,7 @@ static cr_status follow(cr_workflow *w, void *frame) {
     cr_send(w, &f->started, &(cr_call_options){.workflow = "Await"});
     CR_TRY(w, &f->started);
     if (!read_str(f->started.value, &f->execution)) {
-        misfit = cr_misfit("the answer to send is no name");
+        misfit = cr_misfit("the value of send is not a name");
         return cr_fail(w, &misfit);
     }
     cr_poll(w, &f->before, f->execution);
@@ -202,7 +202,7 @@ static cr_status follow(cr_workflow *w, void *frame) {
 const cr_workflow_def wf_follow = {
     .name = "Follow", .execute = follow, .frame_size = sizeof(follow_frame), .input = &schema_string};
 
-/* ---- CallItself: would wait for itself for ever ---- */
+/* ---- CallItself: would wait for itself forever ---- */
 
 typedef struct {
     cr_future called;
@@ -238,7 +238,7 @@ static cr_status call_itself(cr_workflow *w, void *frame) {
 const cr_workflow_def wf_call_itself = {
     .name = "CallItself", .execute = call_itself, .frame_size = sizeof(itself_frame), .input = &schema_none};
 
-/* ---- CallWrong: what cannot be called ---- */
+/* ---- CallWrong: calls that fail ---- */
 
 typedef struct {
     uint32_t i;
@@ -255,16 +255,16 @@ static void try_wrong(cr_workflow *w, cr_future *f, uint32_t i) {
         {.workflow = "Double"},
         {.workflow = "Await", .key_mode = "raw"},
     };
-    static const char nobody[] = "conformance/Double/no-such-key";
+    static const char missing[] = "conformance/Double/no-such-key";
     mp_put_text(cr_input(w), i < CR_COUNT(calls) ? "text" : "x");
     if (i < CR_COUNT(calls))
         cr_call(w, f, &calls[i]);
     else if (i == 4)
-        cr_poll(w, f, cr_text(nobody));
+        cr_poll(w, f, cr_text(missing));
     else if (i == 5)
         cr_poll(w, f, cr_text("nonsense"));
     else
-        cr_resolve(w, f, cr_text(nobody), cr_text("answer"));
+        cr_resolve(w, f, cr_text(missing), cr_text("answer"));
 }
 
 static cr_status call_wrong(cr_workflow *w, void *frame) {

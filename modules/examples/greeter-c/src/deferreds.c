@@ -70,7 +70,7 @@ static cr_status await_twice(cr_workflow *w, void *frame) {
 const cr_workflow_def wf_await_twice = {
     .name = "AwaitTwice", .execute = await_twice, .frame_size = sizeof(frame3), .input = &schema_none};
 
-/* ---- AwaitNumber: what it is given may not be one ---- */
+/* ---- AwaitNumber: the answer may have another type ---- */
 
 static cr_status await_number(cr_workflow *w, void *frame) {
     frame3 *f = frame;
@@ -80,7 +80,7 @@ static cr_status await_number(cr_workflow *w, void *frame) {
     cr_deferred(w, &f->first, cr_text("answer"));
     CR_AWAIT(w, &f->first);
     if (f->first.state == CR_VALUE && !read_int(f->first.value, &number)) {
-        misfit = cr_misfit("the answer is no number");
+        misfit = cr_misfit("the answer is not a number");
         put_seen_error(cr_result(w), &misfit);
         return CR_DONE;
     }

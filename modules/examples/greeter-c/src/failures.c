@@ -1,9 +1,9 @@
 #include "workflows.h"
 
-/* Fail ends with an error of the application's own, with the words, the type and the
+/* Fail ends with an error of the application, with the message, the type and the
  * details that its request asks for. */
 
-/* The card was declined, in the words that come before. */
+/* The error of a declined card, with a prefix in front of its message. */
 static void decline(cr_error *e, const char *before, cr_bytes how) {
     mp_writer message = {0}, details = {0};
     put_words(&message, before);
@@ -64,7 +64,7 @@ static cr_error failure(cr_bytes how) {
     else if (cr_equal(how, "in words twice"))
         decline(&e, "order 7: while paying: ", how);
     else if (cr_equal(how, "without a type"))
-        say(&e, "", "nobody knows");
+        say(&e, "", "an untyped error");
     else if (cr_equal(how, "without words"))
         say(&e, "silent", "");
     else if (cr_equal(how, "unicode"))

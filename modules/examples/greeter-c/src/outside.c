@@ -34,7 +34,7 @@ static bool fail_with_status(cr_attempt *a, const cr_http_response *response) {
     return false;
 }
 
-/* The host's error stays what it is, but for another attempt. */
+/* Fails with the host's error: not retryable, and with its code in front of the message. */
 static bool give_up_on_host(cr_attempt *a) {
     mp_writer message = {0};
     mp_put_raw(&message, a->error.code);

@@ -135,7 +135,7 @@ static bool select_count(cr_attempt *a, cr_bytes name) {
     if (count_of_rows > 0 && mp_array(&rows) == 1)
         n = mp_int(&rows);
     if (rows.bad)
-        return cr_give_up(a, "", "the counter is no number");
+        return cr_give_up(a, "", "the counter is not a number");
     mp_put_int(&a->result, n);
     return true;
 }

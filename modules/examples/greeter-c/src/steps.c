@@ -30,7 +30,7 @@ static cr_status sequence(cr_workflow *w, void *frame) {
         add(w, &f->step, f->sum, f->i);
         CR_TRY(w, &f->step);
         if (!read_int(f->step.value, &f->sum)) {
-            misfit = cr_misfit("the result of Steps.add is no integer");
+            misfit = cr_misfit("the result of Steps.add is not an integer");
             return cr_fail(w, &misfit);
         }
         mp_put_int(&f->sums, f->sum);

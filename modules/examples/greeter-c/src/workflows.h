@@ -1,12 +1,12 @@
 #ifndef GREETER_WORKFLOWS_H
 #define GREETER_WORKFLOWS_H
 
-/* What the files of the module have of each other. Each file lists what it
- * defines; module.c puts the lists together. */
+/* Declarations that the files of the module share. Each file lists what it defines;
+ * module.c puts the lists together. */
 
 #include "cruster.h"
 
-/* seen.c: how the workflows of the conformance suite tell what became of an op. */
+/* seen.c: how the workflows of the conformance suite report the outcome of an op. */
 void put_seen(mp_writer *out, const cr_future *f);
 void put_seen_error(mp_writer *out, const cr_error *error);
 

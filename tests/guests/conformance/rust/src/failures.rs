@@ -22,7 +22,7 @@ fn failure(how: &str) -> Error {
         "in words twice" => declined().context("while paying").context("order 7"),
         "final" => declined().non_retryable(),
         "final in words" => declined().context("while paying").non_retryable(),
-        "without a type" => Error::new("", "nobody knows"),
+        "without a type" => Error::new("", "an untyped error"),
         "without words" => Error::new("silent", ""),
         "unicode" => Error::new("größe", "zu groß: 世界 🌍 \u{202e}").with_details("größer \0"),
         "long" => Error::new("long", "ä".repeat(10_000)),

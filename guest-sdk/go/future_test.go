@@ -68,92 +68,6 @@ func TestNestedCoroutines(t *testing.T) {
 	require.Equal(t, time.Second, h.Duration())
 }
 
-var firstOf = cruster.NewWorkflow("test.firstOf", func(ctx cruster.Context, _ int) (string, error) {
-	slow := cruster.Async(ctx, func(ctx cruster.Context) (string, error) { return "slow", cruster.Sleep(ctx, time.Hour) })
-	fast := cruster.Async(ctx, func(ctx cruster.Context) (string, error) { return "fast", cruster.Sleep(ctx, time.Second) })
-	i, v, err := cruster.First(ctx, slow, fast, slow, fast)
-	if err != nil || slow.Done() || !fast.Done() {
-		return "", fmt.Errorf("first: %v %v %v", err, slow.Done(), fast.Done())
-	}
-	w, err := slow.Await(ctx)
-	again, _ := slow.Await(ctx)
-	return fmt.Sprint(i, v, w, again), err
-})
-
-func TestFirstLeavesTheOthersRunning(t *testing.T) {
-	t.Parallel()
-	got, h, err := run(t, firstOf, 0)
-	require.NoError(t, err)
-	require.Equal(t, "1fastslowslow", got)
-	require.Equal(t, time.Hour, h.Duration())
-}
-
-var approved = cruster.NewDeferred[string]("approved")
-
-var timing = cruster.NewWorkflow("test.timing", func(ctx cruster.Context, limit time.Duration) (string, error) {
-	return cruster.WithTimeout(ctx, limit, approved.Future(ctx))
-})
-
-func TestTimeout(t *testing.T) {
-	t.Parallel()
-	late := crustertest.ResolveAfter(time.Minute, approved, "yes")
-	got, h, err := run(t, timing, 2*time.Minute, late)
-	require.NoError(t, err)
-	require.Equal(t, "yes", got)
-	require.Equal(t, crustertest.Canceled, h.Events[len(h.Events)-1].Type, "the timer that lost is cancelled")
-
-	_, h, err = run(t, timing, 2*time.Second, late)
-	require.ErrorContains(t, err, cruster.ErrTimeout.Error())
-	require.Equal(t, 2*time.Second, h.Duration())
-	require.Equal(t, crustertest.Delivered, h.Events[len(h.Events)-1].Type, "what was waited for is not cancelled")
-}
-
-var selecting = cruster.NewWorkflow("test.selecting", func(ctx cruster.Context, _ int) ([]string, error) {
-	var got []string
-	sum := echo.Go(ctx, pair{A: 4})
-	wait := approved.Future(ctx)
-	for range 3 {
-		err := cruster.Select(ctx,
-			cruster.On(wait, func(s string, err error) {
-				got = append(got, fmt.Sprint("approved ", s, err))
-				wait = approved.Future(ctx)
-			}),
-			cruster.On(sum, func(p pair, err error) {
-				got = append(got, fmt.Sprint("echo ", p.A, err))
-				sum = cruster.Async(ctx, func(ctx cruster.Context) (pair, error) { return pair{}, cruster.Sleep(ctx, time.Hour) })
-			}),
-			cruster.After(time.Minute, func() { got = append(got, "minute") }),
-		)
-		if err != nil {
-			return nil, err
-		}
-	}
-	return got, nil
-})
-
-func TestSelect(t *testing.T) {
-	t.Parallel()
-	got, _, err := run(t, selecting, 0, crustertest.RejectAfter(90*time.Second, approved, cruster.Errorf("no", "never")))
-	require.NoError(t, err)
-	require.Equal(t, []string{"echo 4 <nil>", "minute", "approved CR-2014: never"}, got)
-}
-
-var emptySelect = cruster.NewWorkflow("test.emptySelect", func(ctx cruster.Context, _ int) (int, error) {
-	if _, _, err := cruster.First[int](ctx); err == nil {
-		return 0, fmt.Errorf("First of nothing must fail")
-	}
-	if got, err := cruster.All[int](ctx); err != nil || len(got) != 0 {
-		return 0, fmt.Errorf("All of nothing is nothing")
-	}
-	return 0, cruster.Select(ctx)
-})
-
-func TestSelectOfNothing(t *testing.T) {
-	t.Parallel()
-	_, _, err := run(t, emptySelect, 0)
-	require.ErrorContains(t, err, "no cases")
-}
-
 var cancelling = cruster.NewWorkflow("test.cancelling", func(ctx cruster.Context, _ int) (string, error) {
 	timer := cruster.Timer(ctx, time.Hour)
 	other := cruster.Go(ctx, func(ctx cruster.Context) error {
@@ -177,21 +91,23 @@ func TestCancelWakesWaiters(t *testing.T) {
 	require.Equal(t, time.Second, h.Duration())
 }
 
-var borrowing = cruster.NewWorkflow("test.borrowing", func(ctx cruster.Context, mode string) (string, error) {
+// foreignContext uses its context in a goroutine or coroutine that the context
+// was not given to.
+var foreignContext = cruster.NewWorkflow("test.foreignContext", func(ctx cruster.Context, mode string) (string, error) {
 	var refusal string
-	steal := func() {
+	sleepOnForeignContext := func() {
 		defer func() { refusal = fmt.Sprint(recover()) }()
 		_ = cruster.Sleep(ctx, time.Hour)
 	}
 	cruster.Go(ctx, func(cruster.Context) error {
 		if mode == "coroutine" {
-			steal()
+			sleepOnForeignContext()
 			return nil
 		}
 		caught := make(chan struct{})
 		go func() {
 			defer close(caught)
-			steal()
+			sleepOnForeignContext()
 		}()
 		<-caught
 		return nil
@@ -200,10 +116,10 @@ var borrowing = cruster.NewWorkflow("test.borrowing", func(ctx cruster.Context, 
 	return refusal, err
 })
 
-func TestForeignGoroutinesAreRefused(t *testing.T) {
+func TestDurableCallsOnAForeignContextAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"goroutine", "coroutine"} {
-		got, _, err := run(t, borrowing, mode)
+		got, _, err := run(t, foreignContext, mode)
 		require.NoError(t, err)
 		require.Contains(t, got, string(abi.CodeGuestGoroutine))
 		require.Contains(t, got, "cruster.Go")
@@ -221,8 +137,8 @@ func TestStalledWorkflow(t *testing.T) {
 	require.Equal(t, string(abi.CodeGuestDeadlock), cruster.ErrorCode(err))
 }
 
-// mutual has two coroutines that wait for each other after a sleep.
-var mutual = cruster.NewWorkflow("test.mutual", func(ctx cruster.Context, _ int) (int, error) {
+// deadlocking has two coroutines that wait for each other after a sleep.
+var deadlocking = cruster.NewWorkflow("test.deadlocking", func(ctx cruster.Context, _ int) (int, error) {
 	var futures [2]cruster.Future[cruster.None]
 	for i := range futures {
 		futures[i] = cruster.Go(ctx, func(ctx cruster.Context) error {
@@ -240,8 +156,8 @@ var mutual = cruster.NewWorkflow("test.mutual", func(ctx cruster.Context, _ int)
 func TestCoroutinesThatWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	var h crustertest.History
-	// What the test has planned for later does not keep it alive.
-	_, err := crustertest.Run(t, mutual, 0, crustertest.Record(&h), crustertest.InterruptAfter(time.Hour, "too late"))
+	// An interrupt that the test plans for later does not count as pending.
+	_, err := crustertest.Run(t, deadlocking, 0, crustertest.Record(&h), crustertest.InterruptAfter(time.Hour, "too late"))
 	require.Equal(t, string(abi.CodeGuestDeadlock), cruster.ErrorCode(err))
 	require.Equal(t, time.Second, h.Duration())
 	require.NoError(t, h.Replay())
@@ -285,4 +201,10 @@ func TestWorkflowEndsWithoutItsCoroutines(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 7, got)
 	require.Equal(t, time.Minute, h.Duration())
+}
+
+func TestEmptyFutureIsRefused(t *testing.T) {
+	t.Parallel()
+	require.PanicsWithError(t, "CR-4002: an empty cruster.Future was used: it must come from an SDK function",
+		func() { cruster.Future[int]{}.Done() })
 }

@@ -1,0 +1,83 @@
+package cruster_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	cruster "github.com/cruster/cruster/guest-sdk/go"
+	"github.com/cruster/cruster/guest-sdk/go/crustertest"
+	"github.com/stretchr/testify/require"
+)
+
+type childRequest struct {
+	Name string `json:"name"`
+	Fail bool   `json:"fail"`
+}
+
+var (
+	child = cruster.NewWorkflow("test.child", func(ctx cruster.Context, r childRequest) (string, error) {
+		if r.Fail {
+			return "", cruster.Errorf("broken", "%s broke", r.Name)
+		}
+		if err := cruster.Sleep(ctx, time.Minute); err != nil {
+			return "", err
+		}
+		return "hello " + r.Name + " from " + cruster.ExecutionID(ctx), nil
+	}, cruster.RawKey(func(r childRequest) string { return r.Name }))
+
+	parent = cruster.NewWorkflow("test.parent", func(ctx cruster.Context, _ int) ([]string, error) {
+		var got []string
+		client := child.Client()
+		id, err := client.Start(ctx, childRequest{Name: "ada"})
+		if err != nil {
+			return nil, err
+		}
+		status, err := client.Poll(ctx, id)
+		got = append(got, id, fmt.Sprint(status.State, status.Done, err))
+		hello, err := client.Execute(ctx, childRequest{Name: "ada"})
+		got = append(got, fmt.Sprint(hello, err))
+		status, err = client.Poll(ctx, id)
+		got = append(got, fmt.Sprint(status.State, status.Done, status.Result == hello, err))
+
+		other := client.WithKeyRaw("other").Go(ctx, childRequest{Name: "ada"})
+		hashed := client.WithKey("other").Go(ctx, childRequest{Name: "ada"})
+		greetings, err := cruster.All(ctx, other, hashed)
+		got = append(got, greetings[0], fmt.Sprint(greetings[1] == "hello ada from test/test.child/"+abi.HashString("other"), err))
+
+		_, err = client.Execute(ctx, childRequest{Name: "bob", Fail: true})
+		got = append(got, cruster.ErrorType(err), cruster.ErrorCode(err))
+		remote := cruster.RemoteWorkflow[int, int]("billing/Double")
+		n, err := remote.Execute(ctx, 21)
+		got = append(got, fmt.Sprint(n, err))
+		_, err = cruster.RemoteWorkflow[int, int]("nowhere/Nothing").Execute(ctx, 1)
+		got = append(got, cruster.ErrorCode(err))
+		_, err = client.Poll(ctx, "test/test.child/missing")
+		return append(got, cruster.ErrorCode(err)), nil
+	})
+)
+
+func TestChildWorkflows(t *testing.T) {
+	t.Parallel()
+	got, h, err := run(t, parent, 0, crustertest.StubWorkflow("billing/Double", func(n int) (int, error) { return 2 * n, nil }))
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"test/test.child/ada", "runningfalse <nil>",
+		"hello ada from test/test.child/ada<nil>", "completedtrue true <nil>",
+		"hello ada from test/test.child/other", "true <nil>",
+		"broken", string(abi.CodeWorkflowFailed),
+		"42 <nil>", string(abi.CodeUnknownWorkflow), string(abi.CodeExecutionNotFound),
+	}, got)
+	require.Equal(t, 2*time.Minute, h.Duration())
+}
+
+var selfCalling = cruster.NewWorkflow("test.selfCalling", func(ctx cruster.Context, n int) (int, error) {
+	return cruster.RemoteWorkflow[int, int]("test.selfCalling").Execute(ctx, n)
+})
+
+func TestCallToItself(t *testing.T) {
+	t.Parallel()
+	_, _, err := run(t, selfCalling, 1)
+	require.ErrorContains(t, err, string(abi.CodeCallToItself))
+}

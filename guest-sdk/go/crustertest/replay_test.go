@@ -1,0 +1,70 @@
+package crustertest_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	cruster "github.com/cruster/cruster/guest-sdk/go"
+	"github.com/cruster/cruster/guest-sdk/go/crustertest"
+	"github.com/stretchr/testify/require"
+)
+
+// drift is a state outside the journal. The workflow drifting depends on it, so
+// it is not deterministic.
+var drift atomic.Int64
+
+var drifting = cruster.NewWorkflow("drifting", func(ctx cruster.Context, how string) (int64, error) {
+	n := drift.Add(1)
+	switch {
+	case how == "argument":
+		return n, cruster.Sleep(ctx, time.Duration(n)*time.Second)
+	case how == "result":
+		return n, nil
+	case how == "more" && n > 1, how == "fewer" && n <= 1:
+		return 0, cruster.Sleep(ctx, time.Second)
+	}
+	return 0, nil
+})
+
+// The cases share the counter, so they run one after the other.
+func TestReplayFindsNondeterminism(t *testing.T) {
+	t.Parallel()
+	for how, want := range map[string]string{
+		"argument": "then: issued 2 sleep 1s",
+		"result":   "ended with 2 instead of 1",
+		"more":     "then: the end of the history",
+		"fewer":    "now:  the workflow has ended",
+	} {
+		drift.Store(0)
+		var h crustertest.History
+		_, err := crustertest.Run(t, drifting, how, crustertest.Record(&h))
+		require.NoError(t, err)
+		err = h.Replay()
+		require.Equal(t, string(abi.CodeNondeterminism), cruster.ErrorCode(err), how)
+		require.ErrorContains(t, err, want, how)
+	}
+}
+
+func TestReplayIgnoresTheOrderOfMaps(t *testing.T) {
+	t.Parallel()
+	var h crustertest.History
+	_, err := crustertest.Run(t, mapping, 0, crustertest.Record(&h))
+	require.NoError(t, err)
+	for range 10 {
+		crustertest.Replay(t, &h)
+	}
+}
+
+var tally = cruster.NewActivity("tally", func(_ *cruster.ActivityContext, m map[string]int) (int, error) { return len(m), nil })
+
+var mapping = cruster.NewWorkflow("mapping", func(ctx cruster.Context, _ int) (map[string]int, error) {
+	m := map[string]int{}
+	for i := range 50 {
+		m[fmt.Sprint(i)] = i
+	}
+	_, err := tally.Call(ctx, m)
+	return m, err
+})

@@ -1,0 +1,66 @@
+package guest
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/stretchr/testify/require"
+)
+
+func TestCoroutinesRunInTheOrderOfTheQueue(t *testing.T) {
+	t.Parallel()
+	var trace []string
+	_, out := startWorkflow(t, &silentHost{}, func(s Scope, _ []byte) ([]byte, error) {
+		var all []*Promise
+		for _, name := range []string{"a", "b", "c"} {
+			all = append(all, s.Spawn(func(s Scope) (any, error) {
+				trace = append(trace, name)
+				_, err := s.Await("Await", s.Spawn(func(Scope) (any, error) {
+					trace = append(trace, name+name)
+					return nil, nil
+				}))
+				trace = append(trace, name+" ends")
+				return nil, err
+			}))
+		}
+		for _, p := range all {
+			if _, err := s.Await("Await", p); err != nil {
+				return nil, err
+			}
+		}
+		return abi.Nil, nil
+	})
+	require.Equal(t, abi.Nil, out.Value)
+	require.Equal(t, []string{"a", "b", "c", "aa", "bb", "cc", "a ends", "b ends", "c ends"}, trace)
+}
+
+func TestCrashesBecomeTheOutcome(t *testing.T) {
+	t.Parallel()
+	for want, crash := range map[string]func(){
+		"panic: kaboom":  func() { panic("kaboom") },
+		"runtime.Goexit": runtime.Goexit,
+	} {
+		_, out := startWorkflow(t, &silentHost{}, func(Scope, []byte) ([]byte, error) {
+			crash()
+			return abi.Nil, nil
+		})
+		require.Equal(t, abi.CodeGuestTrap, out.Error.Code)
+		require.Contains(t, out.Error.Message, want)
+	}
+}
+
+func TestStalledCoroutine(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	r := setup(t, func(Scope, []byte) ([]byte, error) {
+		<-release
+		return abi.Nil, nil
+	})
+	ex, out := r.Start(&silentHost{}, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"}, Options{RecoverPanics: true, StallLimit: time.Millisecond})
+	require.Equal(t, abi.CodeGuestDeadlock, out.Error.Code)
+	require.Contains(t, out.Error.Message, "coroutine 0 made no durable call for 1ms")
+	close(release)
+	<-ex.yield // the coroutine ends
+}
