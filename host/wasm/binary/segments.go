@@ -1,23 +1,10 @@
-package wasm
+package binary
 
 import (
 	"cmp"
-	"encoding/binary"
 	"math"
 	"slices"
 )
-
-// Merging data segments. Go's linker leaves out every run of zeros and so
-// splits the initial memory of even a small program into tens of thousands of
-// segments, each with an offset expression that the engine evaluates anew for
-// every instance: two thirds of the time it takes to lay out an instance. Memory
-// starts out as zeros, so neighbours can be joined by writing the zeros between
-// them.
-//
-// This is only done where it cannot be noticed: all segments are active ones of
-// memory 0 with a constant offset, no two of them overlap, so that their order
-// does not matter, and no instruction names a segment by its index (those that do
-// require a section with the number of segments, which such modules lack).
 
 // maxSegmentGap is the longest run of zeros that is written out. Beyond it the
 // bytes cost more than the segment.
@@ -29,10 +16,22 @@ type dataSegment struct {
 	bytes  []byte
 }
 
-// mergeSegments returns the content of the data section with as few segments as
-// possible, or the content as it is.
-func mergeSegments(l *layout, content []byte) []byte {
-	for _, s := range l.sections {
+// mergeSegments returns the data section with as few segments as possible, or as
+// it is.
+//
+// Go's linker leaves out every run of zeros and so splits the initial memory of
+// even a small program into tens of thousands of segments, each with an offset
+// expression that the engine evaluates anew for every instance: two thirds of the
+// time that it takes to make an instance. Memory starts out as zeros, so
+// neighbours can be joined by writing the zeros between them.
+//
+// This is only done where a guest cannot notice it: all segments are active ones
+// of memory 0 with a constant offset; no two of them overlap, so that their order
+// does not matter; and no instruction names a segment by its index. Instructions
+// that do so require a section with the number of segments, which such modules
+// lack.
+func mergeSegments(m *Module, content []byte) []byte {
+	for _, s := range m.sections {
 		if s.id == sectionDataCount {
 			return content
 		}
@@ -53,21 +52,22 @@ func mergeSegments(l *layout, content []byte) []byte {
 		segments = segments[n:]
 		count++
 	}
-	return append(binary.AppendUvarint(nil, uint64(count)), out...)
+	return append(appendU32(nil, uint64(count)), out...)
 }
 
-// readSegments parses a data section, in order of the offsets; false if it holds anything that cannot be
-// merged, or that is malformed: the engine will say so.
+// readSegments parses a data section, in order of the offsets. It returns false
+// if something in it cannot be merged or is malformed; the engine refuses the
+// latter.
 func readSegments(content []byte) ([]dataSegment, bool) {
-	r := &sectionReader{data: content}
+	r := &reader{data: content}
 	var segments []dataSegment
 	for n := r.u32(); n > 0 && r.err == nil; n-- {
-		const activeOfMemoryZero, i32Const, endOfExpression = 0, 0x41, 0x0b
-		if r.u32() != activeOfMemoryZero || r.byte() != i32Const {
+		const activeOfMemoryZero = 0
+		if r.u32() != activeOfMemoryZero || r.byte() != opI32Const {
 			return nil, false
 		}
 		offset, ok := r.s32()
-		if !ok || r.byte() != endOfExpression {
+		if !ok || r.byte() != opEnd {
 			return nil, false
 		}
 		segments = append(segments, dataSegment{uint64(uint32(offset)), r.bytes(r.u32())})
@@ -91,10 +91,10 @@ func (s dataSegment) end() uint64 { return s.offset + uint64(len(s.bytes)) }
 // appendSegment encodes neighbours that end at end as one.
 func appendSegment(out []byte, neighbours []dataSegment, end uint64) []byte {
 	start := neighbours[0].offset
-	out = append(out, 0, 0x41)
+	out = append(out, 0, opI32Const)
 	out = appendS32(out, int32(uint32(start)))
-	out = append(out, 0x0b)
-	out = binary.AppendUvarint(out, end-start)
+	out = append(out, opEnd)
+	out = appendU32(out, end-start)
 	at := start
 	for _, s := range neighbours {
 		out = append(out, make([]byte, s.offset-at)...)
@@ -102,16 +102,4 @@ func appendSegment(out []byte, neighbours []dataSegment, end uint64) []byte {
 		at = s.end()
 	}
 	return out
-}
-
-// appendS32 encodes a signed LEB128 number.
-func appendS32(out []byte, v int32) []byte {
-	for {
-		b := byte(v & 0x7f)
-		v >>= 7
-		if v == 0 && b&0x40 == 0 || v == -1 && b&0x40 != 0 {
-			return append(out, b)
-		}
-		out = append(out, b|0x80)
-	}
 }
