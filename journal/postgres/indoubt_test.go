@@ -12,8 +12,8 @@ import (
 
 const accounts = `CREATE TABLE accounts (id BIGINT PRIMARY KEY, balance BIGINT NOT NULL CHECK (balance >= 0)); INSERT INTO accounts VALUES (1, 100), (2, 100)`
 
-// A commit whose answer is lost is neither done nor undone for whoever asked:
-// the store says so, and the truth can be looked up.
+// After a lost answer the caller does not know whether its commit took effect: the
+// store says so, and the caller can look.
 func TestLostAnswerOfABatchIsUndecided(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -62,7 +62,7 @@ func TestLostAnswerOfAGuestCommitIsUndecided(t *testing.T) {
 }
 
 // The worst case: the client is gone, and the server still works on the commit.
-// Whoever then looks must not find "nothing" before that is final.
+// A caller that then looks must not find "nothing" before that is final.
 func TestUndecidedCommitIsOverWhenItIsLookedUp(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t)
