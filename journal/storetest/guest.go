@@ -210,7 +210,7 @@ func testGuestFailedWrite(t *testing.T, b *bundle) {
 	w.Entries = []journal.Entry{newEntry(1)}
 	w.Settle = &journal.Deferred{Name: "d"}
 	b.commit(t, w)
-	duplicate, missing, settled, stale := b.write(id), b.write(newExecution("nobody").ID), b.write(id), b.write(id)
+	duplicate, missing, settled, stale := b.write(id), b.write(newExecution("missing").ID), b.write(id), b.write(id)
 	duplicate.Entries = []journal.Entry{newEntry(2), newEntry(1)}
 	missing.Update = &journal.Update{State: journal.Failed}
 	settled.Settle = &journal.Deferred{Name: "d"}
