@@ -118,7 +118,7 @@ func TestForget(t *testing.T) {
 	r.Forget("unknown")
 	_, err = i.Start(ctx, nil)
 	require.NoError(t, err, "a forgotten module lives as long as its instances")
-	require.Same(t, m, compile(t, r, binary), "and can be remembered")
+	require.Same(t, m, compile(t, r, binary), "and can be compiled again, to be kept")
 
 	r.Forget(m.Digest())
 	require.NoError(t, i.Close())

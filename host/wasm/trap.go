@@ -89,7 +89,7 @@ func (i *Instance) explainExitLocked(code uint32) *abi.Error {
 			return err
 		}
 	}
-	return abi.Errorf(abi.CodeGuestExit, "the module called exit with code %d%s", code, lastWords(i.crash.tail))
+	return abi.Errorf(abi.CodeGuestExit, "the module called exit with code %d%s", code, lastLine(i.crash.tail))
 }
 
 // explainCrashLocked is for a Wasm trap.
@@ -97,8 +97,8 @@ func (i *Instance) explainCrashLocked(reason string) *abi.Error {
 	if err := i.explainReportLocked(); err != nil {
 		return err
 	}
-	// Languages without a word for it just trap when memory.grow fails, so a trap
-	// close to the limit counts as running into it.
+	// Languages without an error for it just trap when memory.grow fails, so a trap
+	// close to the limit counts as running out of memory.
 	limit := i.module.runtime.cfg.MemoryLimit
 	if reason == "unreachable" && i.memorySizeLocked() >= limit-limit/16 {
 		return i.outOfMemoryLocked("")
@@ -134,8 +134,8 @@ func (i *Instance) memorySizeLocked() int64 {
 	return int64(i.mod.Memory().Size())
 }
 
-// lastWords quotes the last line of standard error.
-func lastWords(tail []byte) string {
+// lastLine quotes the last line of standard error.
+func lastLine(tail []byte) string {
 	lines := strings.Split(strings.TrimRight(string(tail), "\n"), "\n")
 	if last := oneLine(lines[len(lines)-1], 200); last != "" {
 		return ": " + last

@@ -68,7 +68,7 @@ func TestTraps(t *testing.T) {
 	}
 }
 
-func TestTheTrapOfAPanicKeepsItsStory(t *testing.T) {
+func TestTheTrapOfAPanicKeepsStandardError(t *testing.T) {
 	t.Parallel()
 	_, err := newProbe(t, wasm.World{}).Start(context.Background(), []byte("panic now"))
 	trap := requireTrap(t, err, abi.CodeGuestTrap)

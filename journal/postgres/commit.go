@@ -118,7 +118,7 @@ func (s *Store) commitOptimistic(ctx context.Context, conn *pgxpool.Conn, writes
 	b.Queue(stmtLock)
 	p.queueFence(b)
 	p.queue(b, found)
-	if err := s.finish(ctx, conn.Conn(), b); err != nil {
+	if err := s.sendWithCommit(ctx, conn.Conn(), b); err != nil {
 		return nil, err
 	}
 	outcomes := make([]journal.Result, len(writes))
@@ -134,9 +134,9 @@ func (s *Store) commitOptimistic(ctx context.Context, conn *pgxpool.Conn, writes
 	return outcomes, nil
 }
 
-// finish sends a batch with a COMMIT behind it. If the server refuses, the
+// sendWithCommit sends a batch with a COMMIT behind it. If the server refuses, the
 // transaction is rolled back and the connection fit for the next.
-func (s *Store) finish(ctx context.Context, conn *pgx.Conn, b *pgx.Batch) error {
+func (s *Store) sendWithCommit(ctx context.Context, conn *pgx.Conn, b *pgx.Batch) error {
 	committed := false
 	b.Queue(stmtCommit).Exec(func(tag pgconn.CommandTag) error {
 		// A transaction that had failed before answers COMMIT with ROLLBACK.

@@ -56,7 +56,7 @@ func (s *Store) commitDecided(ctx context.Context, conn *pgxpool.Conn, writes []
 	}
 	b := &pgx.Batch{}
 	newPlan(effective, decided).queue(b, nil)
-	if err := s.finish(ctx, conn.Conn(), b); err != nil {
+	if err := s.sendWithCommit(ctx, conn.Conn(), b); err != nil {
 		return nil, err
 	}
 	return outcomes, nil

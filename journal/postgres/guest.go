@@ -326,7 +326,7 @@ func (t *guestTx) commitLocked(ctx context.Context, w *journal.Write) error {
 	}
 	b.Queue(stmtFenceRow, int16(w.ID.Shard()), int64(w.Epoch))
 	newPlan([]*journal.Write{w}, guest).queue(b, nil)
-	err := t.store.finish(ctx, t.conn.Conn(), b)
+	err := t.store.sendWithCommit(ctx, t.conn.Conn(), b)
 	var pgErr *pgconn.PgError
 	if !errors.As(err, &pgErr) || errors.Is(err, journal.ErrUndecided) || errors.Is(err, journal.ErrConflict) {
 		return err

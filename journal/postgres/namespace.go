@@ -74,7 +74,7 @@ func (s *Store) createNamespace(ctx context.Context, tx pgx.Tx, namespace string
 			return privilege(err, "create schema "+name, "CREATE SCHEMA "+q+" AUTHORIZATION "+q)
 		}
 	}
-	return s.closePublic(ctx, tx, name)
+	return s.revokePublicCreate(ctx, tx, name)
 }
 
 // createRole survives that a host on another database of the same server makes
@@ -90,10 +90,10 @@ func createRole(ctx context.Context, tx pgx.Tx, quoted string) error {
 	return err
 }
 
-// closePublic revokes the right of all roles to create things in the schema
+// revokePublicCreate revokes the right of all roles to create things in the schema
 // public, as Postgres itself does since version 15. Without that a module could
 // leave tables there that others find by accident.
-func (s *Store) closePublic(ctx context.Context, tx pgx.Tx, role string) error {
+func (s *Store) revokePublicCreate(ctx context.Context, tx pgx.Tx, role string) error {
 	var open bool
 	err := tx.QueryRow(ctx, `SELECT COALESCE((SELECT has_schema_privilege($1, oid, 'CREATE') FROM pg_namespace WHERE nspname = 'public'), false)`, role).Scan(&open)
 	if err != nil || !open {

@@ -104,7 +104,7 @@ func testListPages(t *testing.T, b *bundle) {
 		}
 		require.Len(t, page.Executions, 4)
 		filter.After = page.Next
-		// What starts meanwhile does not shift the pages.
+		// Executions that start meanwhile do not shift the pages.
 		e := newExecution(fmt.Sprint("new ", pages))
 		e.CreatedAt = 1000
 		b.start(t, e)

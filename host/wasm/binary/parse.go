@@ -57,8 +57,8 @@ func Parse(content []byte) (*Module, error) {
 	return m, nil
 }
 
-// notWasm makes an answer to the uploader out of what the parser found. Its text
-// has numbers in it and nothing else of the upload.
+// notWasm makes an answer to the uploader out of what the parser found. What it
+// quotes of the upload are numbers, and names that showName rendered.
 func notWasm(err error) *abi.Error {
 	return abi.Errorf(abi.CodeNotWasm, "the upload is not a WebAssembly module: %v", err)
 }
