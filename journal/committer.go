@@ -9,59 +9,29 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/jonboulle/clockwork"
 )
 
-// # The group committer
-//
-// Invariants
-//
-//  1. Commit returns without an error only after the store acknowledged a
-//     transaction that holds the whole Write.
-//  2. Commit returns with an error other than ErrUndecided only if nothing of
-//     the Write took effect.
-//  3. Two Writes of one execution that were handed over one after the other are
-//     applied in that order.
-//  4. A Write never fails because of its neighbours in a batch.
-//  5. Everyone who waits is answered, also if the store panics.
-//
-// The naive design gives every caller a transaction of its own. Each then pays
-// a flush of the disk, and on a store with one writer they queue for it: 64
-// executions that are ready at once wait for 64 flushes. A timer that collects
-// writes for, say, 2 ms shares the flush but adds its delay to everyone, also
-// to the execution that is alone, which is what a user who tries the system
-// first meets.
-//
-// The shape: callers append to a queue; one goroutine takes all that is there,
-// commits it as one transaction, answers, and looks again. While a commit is
-// under way the next batch fills by itself. There is no timer: an execution
-// that is alone is committed at once, and the busier the host, the larger its
-// batches. The time of one flush is the only delay there is.
-//
-// Failure. A store reports what is wrong with one Write (fenced, missing,
-// duplicate) in its Result. An error of the batch as a whole is of three sorts:
-//
-//   - ErrConflict: the database rolled back for the sake of others. The batch
-//     is repeated whole, a few times, with a short growing pause.
-//   - ErrUndecided: it may have been committed. Repeating could apply it twice,
-//     so everyone in the batch hears ErrUndecided and looks for himself. A
-//     panic of the store counts as this.
-//   - anything else: nothing took effect, but perhaps because of a single
-//     Write that the database cannot swallow. Each is tried alone, so that the
-//     poisoned one fails by itself. If several in a row fail alone, it is the
-//     store that is ill, and the rest is failed without asking it again.
-
-// Limits of the ways to go on after a failure.
 const (
-	conflictRetries  = 5
-	conflictPause    = time.Millisecond
-	failuresInARow   = 3
 	defaultMaxBatch  = 512
 	defaultBatchSize = 8 << 20
 )
 
+// BatchCommitter is the part of a store that a [Committer] needs.
+type BatchCommitter interface {
+	// Commit applies writes in one transaction, each checked against the epoch
+	// of its shard inside that transaction. The result has one element a write.
+	// An error means that none of them took effect, unless it is ErrUndecided.
+	Commit(ctx context.Context, writes []Write) ([]Result, error)
+}
+
 // CommitterOptions configure a Committer.
 type CommitterOptions struct {
-	// Logger hears of panics of the store. Defaults to slog.Default.
+	// Clock measures transactions and the pauses between retries. Defaults to
+	// the real clock.
+	Clock clockwork.Clock
+	// Logger receives panics of the store. Defaults to slog.Default.
 	Logger *slog.Logger
 	// MaxBatch bounds the writes of one transaction. Defaults to 512.
 	MaxBatch int
@@ -82,9 +52,50 @@ type CommitStats struct {
 	Err      error
 }
 
-// Committer gathers the Writes of many executions into few transactions.
+// Committer gathers the Writes of many executions into few transactions: group
+// commit.
+//
+// # Invariants
+//
+//  1. Commit returns without an error only after the store acknowledged a
+//     transaction that holds the whole Write.
+//  2. Commit returns with an error other than ErrUndecided only if nothing of
+//     the Write took effect.
+//  3. Two Writes of one execution that were handed over one after the other are
+//     applied in that order.
+//  4. A Write never fails because of its neighbours in a batch.
+//  5. Every caller gets an answer, also if the store panics.
+//
+// # Design
+//
+// The naive design gives every caller a transaction of its own. Each then pays a
+// flush of the disk, and on a store with one writer they queue for it: 64
+// executions that are ready at once wait for 64 flushes. A timer that collects
+// writes for, say, 2 ms shares the flush but delays every write, also that of a
+// single execution, which is the first thing that a new user tries.
+//
+// Instead, callers append to a queue. One goroutine takes all that is there,
+// commits it as one transaction, answers, and looks again. While a commit is
+// under way the next batch fills by itself. There is no timer: a single execution
+// is committed at once, and the busier the host, the larger its batches. The time
+// of one flush is the only delay.
+//
+// # Failure
+//
+// A store reports what is wrong with one Write (fenced, missing, duplicate) in
+// its Result. An error of the batch as a whole is of three sorts:
+//
+//   - ErrConflict: the database rolled back because of others. The batch is
+//     repeated whole, a few times, with a short growing pause.
+//   - ErrUndecided: it may have been committed. Repeating could apply it twice,
+//     so every caller in the batch gets ErrUndecided and has to look. A panic of
+//     the store counts as this.
+//   - anything else: nothing took effect, but perhaps because of a single Write
+//     that the database cannot store. Each is tried alone, so that only the
+//     poisoned one fails. If several in a row fail alone, the store is down, and
+//     the rest fails without another try.
 type Committer struct {
-	store   Store
+	store   BatchCommitter
 	opts    CommitterOptions
 	done    chan struct{} // closed when the goroutine has returned
 	arrived chan struct{} // capacity 1: the queue is not empty, or stopped is set
@@ -107,7 +118,10 @@ type committed struct {
 var errCommitterStopped = errors.New("journal: the committer has stopped")
 
 // NewCommitter starts a committer over store. Stop ends it.
-func NewCommitter(store Store, opts CommitterOptions) *Committer {
+func NewCommitter(store BatchCommitter, opts CommitterOptions) *Committer {
+	if opts.Clock == nil {
+		opts.Clock = clockwork.NewRealClock()
+	}
 	if opts.Logger == nil {
 		opts.Logger = slog.Default()
 	}
@@ -127,7 +141,7 @@ func NewCommitter(store Store, opts CommitterOptions) *Committer {
 
 // Commit blocks until w is durable, or failed. Ctx only stops the waiting in
 // the queue: once the write is on its way the answer is awaited, because giving
-// up would leave the caller not knowing.
+// up would leave the caller in doubt.
 func (c *Committer) Commit(ctx context.Context, w Write) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, fmt.Errorf("commit of execution %s: %w", w.ID, err)
@@ -209,14 +223,14 @@ func (c *Committer) run() {
 func (c *Committer) take() (batch []*pendingWrite, stopped bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n, size := 0, 0
-	for n < len(c.queue) && n < c.opts.MaxBatch {
-		size += c.queue[n].write.Size()
-		if n > 0 && size > c.opts.MaxBytes {
-			break
+	sizes := func(yield func(int) bool) {
+		for _, p := range c.queue {
+			if !yield(p.write.Size()) {
+				return
+			}
 		}
-		n++
 	}
+	n := cutBatch(sizes, c.opts.MaxBatch, c.opts.MaxBytes)
 	if n == len(c.queue) {
 		batch, c.queue = c.queue, nil
 	} else {
@@ -226,33 +240,39 @@ func (c *Committer) take() (batch []*pendingWrite, stopped bool) {
 	return batch, c.stopped
 }
 
+// commitBatch commits the batch and answers every caller in it.
 func (c *Committer) commitBatch(batch []*pendingWrite) {
-	err := c.attempt(batch)
-	if err == nil {
-		return
+	next, err := c.attempt(batch)
+	switch {
+	case err == nil:
+	case next == tryEachAlone:
+		c.commitAlone(batch)
+	default:
+		answerAll(batch, err)
 	}
-	if errors.Is(err, ErrUndecided) || errors.Is(err, ErrConflict) || len(batch) == 1 {
-		fail(batch, err)
-		return
-	}
+}
+
+// commitAlone gives every write of a batch that failed its own transaction.
+func (c *Committer) commitAlone(batch []*pendingWrite) {
 	failures := 0
 	for i := range batch {
-		err := c.attempt(batch[i : i+1])
+		_, err := c.attempt(batch[i : i+1])
 		if err == nil {
 			failures = 0
 			continue
 		}
-		fail(batch[i:i+1], err)
-		if failures++; failures == failuresInARow {
-			fail(batch[i+1:], err)
+		answerAll(batch[i:i+1], err)
+		if failures++; storeIsDown(failures) {
+			answerAll(batch[i+1:], err)
 			return
 		}
 	}
 }
 
-// attempt commits the batch as one transaction and answers everyone in it, or
-// answers nobody and returns an error. Conflicts are repeated.
-func (c *Committer) attempt(batch []*pendingWrite) error {
+// attempt commits the batch as one transaction, with retries, and answers every
+// caller in it. If it returns an error it answered none of them, and next says
+// how to go on.
+func (c *Committer) attempt(batch []*pendingWrite) (next recovery, err error) {
 	writes := make([]Write, len(batch))
 	stats := CommitStats{Writes: len(batch)}
 	for i, p := range batch {
@@ -260,29 +280,27 @@ func (c *Committer) attempt(batch []*pendingWrite) error {
 		stats.Entries += len(p.write.Entries)
 		stats.Bytes += p.write.Size()
 	}
-	pause := conflictPause
-	for try := 0; ; try++ {
-		begin := time.Now()
+	for tries := 1; ; tries++ {
+		begin := c.opts.Clock.Now()
 		results, err := c.callStore(writes)
-		stats.Duration, stats.Err = time.Since(begin), err
+		stats.Duration, stats.Err = c.opts.Clock.Since(begin), err
 		c.opts.Observe(stats)
 		if err == nil {
 			for i, p := range batch {
 				p.answer <- committed{results[i], results[i].Err}
 			}
-			return nil
+			return 0, nil
 		}
-		if !errors.Is(err, ErrConflict) || try == conflictRetries {
-			return err
+		next, pause := afterFailure(err, len(batch), tries)
+		if next != retryAll {
+			return next, err
 		}
-		timer := time.NewTimer(pause)
-		<-timer.C
-		pause *= 2
+		<-c.opts.Clock.After(pause)
 	}
 }
 
-// callStore turns a panic of the store into an answer. What it did before it
-// panicked is not known, hence ErrUndecided.
+// callStore turns a panic of the store into an answer. What the store did before
+// it panicked is not known, hence ErrUndecided.
 func (c *Committer) callStore(writes []Write) (results []Result, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -297,7 +315,7 @@ func (c *Committer) callStore(writes []Write) (results []Result, err error) {
 	return results, err
 }
 
-func fail(batch []*pendingWrite, err error) {
+func answerAll(batch []*pendingWrite, err error) {
 	for _, p := range batch {
 		p.answer <- committed{err: err}
 	}

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -88,7 +90,7 @@ func TestCommitterSharesTransactions(t *testing.T) {
 		_, err := b.committer.Commit(t.Context(), b.start("first"))
 		first <- err
 	}()
-	require.Equal(t, 1, <-b.store.entered, "alone it does not wait for company")
+	require.Equal(t, 1, <-b.store.entered, "a single write is committed at once")
 
 	var writes []journal.Write
 	for i := range 10 {
@@ -218,7 +220,7 @@ func TestCommitterStoreDown(t *testing.T) {
 	}
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
-	require.Len(t, b.store.batches, 1+1+3, "an ill store is not asked for every write")
+	require.Len(t, b.store.batches, 1+1+3, "a store that is down is not asked for every write")
 }
 
 func TestCommitterUndecidedIsForAll(t *testing.T) {
@@ -255,6 +257,40 @@ func TestCommitterEndlessConflict(t *testing.T) {
 	_, answers := poisoned(t, func([]journal.Write) error { return journal.ErrConflict })
 	for _, answer := range answers {
 		require.ErrorIs(t, <-answer, journal.ErrConflict)
+	}
+}
+
+// The pauses between retries, and the durations, are those of the clock.
+func TestCommitterClock(t *testing.T) {
+	t.Parallel()
+	clock := clockwork.NewFakeClock()
+	conflicts := 2
+	store := &gatedStore{fail: func([]journal.Write) error {
+		clock.Advance(3 * time.Second)
+		if conflicts--; conflicts >= 0 {
+			return journal.ErrConflict
+		}
+		return nil
+	}}
+	var stats []journal.CommitStats
+	b := newCommitterBundle(t, store, journal.CommitterOptions{Clock: clock, Observe: func(s journal.CommitStats) { stats = append(stats, s) }})
+	answer := make(chan error, 1)
+	go func() {
+		_, err := b.committer.Commit(t.Context(), b.start("k"))
+		answer <- err
+	}()
+	for _, pause := range []time.Duration{time.Millisecond, 2 * time.Millisecond} {
+		require.NoError(t, clock.BlockUntilContext(t.Context(), 1))
+		clock.Advance(pause - 1)
+		require.NoError(t, clock.BlockUntilContext(t.Context(), 1), "the pause is not over")
+		clock.Advance(1)
+	}
+	require.NoError(t, <-answer)
+	b.committer.Stop()
+	require.Len(t, stats, 3)
+	for i, s := range stats {
+		require.Equal(t, 3*time.Second, s.Duration)
+		require.Equal(t, i < 2, errors.Is(s.Err, journal.ErrConflict))
 	}
 }
 

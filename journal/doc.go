@@ -8,5 +8,8 @@
 //
 // The package knows no Wasm and no engine; it imports abi and nothing else of
 // Cruster. Stores live below it (sqlite, postgres, memory), and one suite
-// (storetest) holds them to the same contract. Start reading at store.go.
+// (storetest) tests them against the same contract. Code that uses a store
+// asks for a small interface: its own, or one of those that Store is made of.
+//
+// Start reading at store.go, then committer.go with its decisions in batch.go.
 package journal

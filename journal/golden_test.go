@@ -15,7 +15,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write testdata anew from what the code does now")
+// rewriting tells whether to write testdata anew: the flag -rewrite of package
+// datadriven, whose tests share it.
+func rewriting() bool { return flag.Lookup("rewrite").Value.String() == "true" }
 
 // goldenEntries are what journals of released versions hold. Add to them;
 // never change one: an older journal must always decode.
@@ -41,7 +43,7 @@ const goldenFile = "testdata/entries.golden"
 
 func TestGoldenEntries(t *testing.T) {
 	t.Parallel()
-	if *rewrite {
+	if rewriting() {
 		var out bytes.Buffer
 		for _, g := range goldenEntries {
 			fmt.Fprintf(&out, "%s\n----\n%x\n\n", g.name, abi.MustMarshal(g.entry))

@@ -13,6 +13,25 @@ const (
 	maxPage     = 1000
 )
 
+// Filter selects executions for List. Zero fields select all.
+type Filter struct {
+	Namespace string
+	// Workflow is "deployment/Name", or "deployment/" for all of a deployment.
+	Workflow string
+	State    State
+	// After is the cursor of the page before.
+	After string
+	// Limit is the page's size: 1 to 1000; 0 means 100.
+	Limit int
+}
+
+// Page is one page of executions, newest first. Input and Value are left out.
+type Page struct {
+	Executions []Execution
+	// Next is the cursor of the next page; empty if this is the last.
+	Next string
+}
+
 // Bounds reads the page's size and cursor; a store's List begins with it. The
 // cursor is the last execution of the page before, by (CreatedAt, ID): a place
 // in the order, not an offset, so that new executions do not shift the pages.

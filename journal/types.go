@@ -23,9 +23,9 @@ func (s State) Final() bool { return s == Completed || s == Failed || s == Inter
 
 // Times are Unix nanoseconds.
 const (
-	// Now as a wake time: whoever owns the shard loads the execution at once.
+	// Now as a wake time: the owner of the shard loads the execution at once.
 	Now int64 = 0
-	// Never as a wake time: only something from outside wakes the execution.
+	// Never as a wake time: only a signal from outside wakes the execution.
 	Never int64 = math.MaxInt64
 )
 

@@ -3,7 +3,48 @@ package journal
 import (
 	"fmt"
 	"math"
+
+	"github.com/cruster/cruster/abi"
 )
+
+// Write is what one execution wants to have committed: all of it or nothing.
+// Exactly the parts that are set are written.
+type Write struct {
+	ID    ID
+	Epoch Epoch
+
+	// Start inserts the execution. If it exists already nothing of this Write
+	// takes effect, and Result.Existed is set.
+	Start *Execution
+	// Entries are appended to the journal. A sequence number that is taken
+	// already fails the Write.
+	Entries []Entry
+	// Update changes the row; ErrNotFound if there is none.
+	Update *Update
+	// Settle settles a deferred. If it was settled before, nothing of this Write
+	// takes effect, and Result.Existed is set.
+	Settle *Deferred
+	// Interrupt records a request to stop; an earlier one stands.
+	Interrupt *Interrupt
+}
+
+// Update overwrites these columns of an execution, all of them.
+type Update struct {
+	State      State
+	WakeAt     int64
+	Value      []byte
+	Error      *abi.Error
+	FinishedAt int64
+}
+
+// Result is what became of one Write of a batch.
+type Result struct {
+	// Existed says that Start or Settle found its row there already.
+	Existed bool
+	// Err is ErrFenced, ErrNotFound or a duplicate sequence number; the other
+	// Writes of the batch are not affected by it.
+	Err error
+}
 
 // Check tells what is wrong with a Write in itself, whatever the store holds.
 // Every store asks it before anything else; a Write that fails it takes no

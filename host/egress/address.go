@@ -3,7 +3,7 @@ package egress
 import "net/netip"
 
 // special lists the ranges that are not hosts on the public internet. The two
-// single addresses among them serve a cloud's credentials to whoever asks.
+// single addresses among them serve a cloud's credentials to any caller.
 var special = parsePrefixes(
 	"0.0.0.0/8",        // this network
 	"10.0.0.0/8",       // private

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jonboulle/clockwork"
+
 	"github.com/cruster/cruster/abi"
 )
 
@@ -32,6 +34,8 @@ type Resolver interface {
 
 // Config is the configuration of a [Client]. The zero value is the default.
 type Config struct {
+	// Clock measures how long calls take. Defaults to the real clock.
+	Clock clockwork.Clock
 	// DefaultTimeout bounds a call that names no timeout. Defaults to 30 s.
 	DefaultTimeout time.Duration
 	// Logger receives one record a call, on debug level. Defaults to none.
@@ -52,6 +56,9 @@ type Config struct {
 }
 
 func (cfg Config) withDefaults() Config {
+	if cfg.Clock == nil {
+		cfg.Clock = clockwork.NewRealClock()
+	}
 	if cfg.DefaultTimeout <= 0 {
 		cfg.DefaultTimeout = 30 * time.Second
 	}
@@ -112,13 +119,13 @@ func (c *Client) Do(ctx context.Context, p *Policy, req abi.HTTPRequest) (*abi.H
 	if fault != nil {
 		return nil, fault
 	}
-	began := time.Now()
+	began := c.cfg.Clock.Now()
 	resp, fault := c.roundTrip(p, out)
 	if fault != nil {
-		c.cfg.Logger.DebugContext(ctx, "http call failed", "method", out.Method, "url", place(u), "error", fault.Message, "took", time.Since(began))
+		c.cfg.Logger.DebugContext(ctx, "http call failed", "method", out.Method, "url", place(u), "error", fault.Message, "took", c.cfg.Clock.Since(began))
 		return nil, fault
 	}
-	c.cfg.Logger.DebugContext(ctx, "http call", "method", out.Method, "url", place(u), "status", resp.Status, "bytes", len(resp.Body), "took", time.Since(began))
+	c.cfg.Logger.DebugContext(ctx, "http call", "method", out.Method, "url", place(u), "status", resp.Status, "bytes", len(resp.Body), "took", c.cfg.Clock.Since(began))
 	return resp, nil
 }
 

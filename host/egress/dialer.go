@@ -11,9 +11,9 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// dialPatience bounds the attempt on one of several addresses of a host, so
+// addressTimeout bounds the attempt to dial one of several addresses of a host, so
 // that a dead one does not use up the time of the whole call.
-const dialPatience = 5 * time.Second
+const addressTimeout = 5 * time.Second
 
 // A dialer connects to granted hosts under one policy. It resolves names
 // itself and hands literal addresses to the system: what was checked is what is
@@ -60,7 +60,7 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 func (d *dialer) dialOne(ctx context.Context, network string, to netip.AddrPort, last bool) (net.Conn, error) {
 	if !last {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, dialPatience)
+		ctx, cancel = context.WithTimeout(ctx, addressTimeout)
 		defer cancel()
 	}
 	return d.net.DialContext(ctx, network, to.String())

@@ -8,7 +8,7 @@
 // the second check on the very address it connects to: a name that resolves
 // differently the second time (DNS rebinding) gains nothing.
 //
-// Nothing of the host's surroundings leaks into a call: no proxy settings from
+// Nothing of the host's environment leaks into a call: no proxy settings from
 // the environment, no cookies, no credentials, no followed redirects. What
 // comes back is bounded in size and in time, and is never decompressed here.
 //

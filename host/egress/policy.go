@@ -149,7 +149,7 @@ func parsePrefix(s string) (prefix netip.Prefix, ok bool, err error) {
 	addr, err := netip.ParseAddr(s)
 	if err != nil {
 		if strings.Contains(s, ":") {
-			return prefix, false, fmt.Errorf("it is no IPv6 address")
+			return prefix, false, fmt.Errorf("it is not an IPv6 address")
 		}
 		return prefix, false, nil
 	}
@@ -263,7 +263,7 @@ func (p *Policy) mayDial(name string, addr netip.Addr, port uint16) bool {
 	if isPublic(real) || p.allowsAddr(real, port) {
 		return true
 	}
-	// A wildcard does not reach loopback: somebody must have meant it.
+	// A wildcard does not reach loopback: that needs a grant of its own.
 	return name == localhost && real.IsLoopback() &&
 		slices.ContainsFunc(p.names, func(g nameGrant) bool { return g.names(localhost, port) })
 }

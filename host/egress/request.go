@@ -23,8 +23,8 @@ const (
 )
 
 // refusedHeaders are those that frame the message or belong to one connection.
-// They are the host's to set: a guest that could would smuggle requests past
-// whatever stands between it and the server.
+// They are the host's to set: a guest that could set them would smuggle requests
+// past proxies between it and the server.
 var refusedHeaders = map[string]bool{
 	"Connection":        true,
 	"Content-Length":    true,

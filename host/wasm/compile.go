@@ -14,6 +14,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/wasm/binary"
 )
 
 // Module is a compiled module. It is safe for concurrent use.
@@ -28,73 +29,73 @@ type Module struct {
 	forgotten bool // to be dropped with the last instance
 }
 
-// flight is a compilation under way, shared by all who wait for it.
-type flight struct {
+// compilation is one under way, shared by all callers that wait for it.
+type compilation struct {
 	done   chan struct{}
 	module *Module
 	err    error
 }
 
 // Digest is the lower-case hex SHA-256 of a binary.
-func Digest(binary []byte) string {
-	sum := sha256.Sum256(binary)
+func Digest(content []byte) string {
+	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
 }
 
 // Compile validates and compiles a binary, once per digest; the module is kept
 // until Close or [Runtime.Forget]. What is wrong with the binary is told as an
-// *abi.Error. Everybody who asks for the same digest shares one compilation,
-// which goes on even if all of them stop waiting.
-func (r *Runtime) Compile(ctx context.Context, binary []byte) (*Module, error) {
-	digest := Digest(binary)
+// *abi.Error. All callers with the same digest share one compilation, which goes
+// on even if all of them stop waiting.
+func (r *Runtime) Compile(ctx context.Context, content []byte) (*Module, error) {
+	digest := Digest(content)
 	r.mu.Lock()
 	if m, ok := r.modules[digest]; ok && !r.closed {
 		m.forgotten = false
 		r.mu.Unlock()
 		return m, nil
 	}
-	f, ok := r.flights[digest]
+	c, ok := r.compiling[digest]
 	if !ok {
 		if r.closed {
 			r.mu.Unlock()
 			return nil, abi.Errorf(abi.CodeShuttingDown, "the Wasm runtime is closed")
 		}
-		f = &flight{done: make(chan struct{})}
-		r.flights[digest] = f
+		c = &compilation{done: make(chan struct{})}
+		r.compiling[digest] = c
 		r.busy++
 		// The caller may use the bytes again as soon as its own context ends.
-		go r.fly(f, digest, bytes.Clone(binary))
+		go r.runCompilation(c, digest, bytes.Clone(content))
 	}
 	r.mu.Unlock()
 
 	select {
-	case <-f.done:
-		return f.module, f.err
+	case <-c.done:
+		return c.module, c.err
 	case <-ctx.Done():
 		return nil, fmt.Errorf("compile module %s: %w", digest, ctx.Err())
 	}
 }
 
-func (r *Runtime) fly(f *flight, digest string, binary []byte) {
+func (r *Runtime) runCompilation(c *compilation, digest string, content []byte) {
 	defer r.leave()
-	f.module, f.err = r.compile(digest, binary)
+	c.module, c.err = r.compile(digest, content)
 	r.mu.Lock()
-	delete(r.flights, digest)
-	if f.err == nil {
-		r.modules[digest] = f.module
+	delete(r.compiling, digest)
+	if c.err == nil {
+		r.modules[digest] = c.module
 	}
 	r.mu.Unlock()
-	close(f.done)
+	close(c.done)
 }
 
-func (r *Runtime) compile(digest string, binary []byte) (*Module, error) {
-	l, refused := r.validate(binary)
-	if refused != nil {
-		return nil, refused
-	}
-	hardened, err := harden(l)
+func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
+	module, err := r.check(content)
 	if err != nil {
-		return nil, abi.Errorf(abi.CodeNotWasm, "the upload is not a WebAssembly module: %s", oneLine(err.Error(), 200))
+		return nil, err
+	}
+	rewritten, err := module.Rewrite()
+	if err != nil {
+		return nil, err
 	}
 	select {
 	case r.compileSlots <- struct{}{}:
@@ -102,11 +103,11 @@ func (r *Runtime) compile(digest string, binary []byte) (*Module, error) {
 	case <-r.life.Done():
 		return nil, abi.Errorf(abi.CodeShuttingDown, "the Wasm runtime is closed")
 	}
-	compiled, err := r.engineCompile(hardened)
+	compiled, err := r.engineCompile(rewritten)
 	if err != nil && r.cache != nil && r.cacheFailed(err) {
 		r.cfg.Logger.Warn("the compilation cache failed and was emptied", "dir", r.cfg.CacheDir, "error", err)
 		r.emptyCache()
-		compiled, err = r.engineCompile(hardened)
+		compiled, err = r.engineCompile(rewritten)
 	}
 	if err != nil {
 		if r.cache != nil && r.cacheFailed(err) {
@@ -114,19 +115,35 @@ func (r *Runtime) compile(digest string, binary []byte) (*Module, error) {
 		}
 		return nil, abi.Errorf(abi.CodeNotWasm, "the module %s does not compile: %s", digest, oneLine(err.Error(), 300))
 	}
-	return &Module{runtime: r, digest: digest, imports: l.importNames(), compiled: compiled}, nil
+	return &Module{runtime: r, digest: digest, imports: module.ImportNames(), compiled: compiled}, nil
+}
+
+// check parses a binary and compares it with what this host takes, before the
+// engine sees it.
+func (r *Runtime) check(content []byte) (*binary.Module, error) {
+	if int64(len(content)) > r.cfg.MaxModuleSize {
+		return nil, abi.Errorf(abi.CodeModuleTooLarge, "the module has %d bytes, and this host takes at most %d", len(content), r.cfg.MaxModuleSize)
+	}
+	module, err := binary.Parse(content)
+	if err != nil {
+		return nil, err
+	}
+	if err := module.Validate(binary.Rules{Functions: r.offered, MemoryLimit: r.cfg.MemoryLimit}); err != nil {
+		return nil, err
+	}
+	return module, nil
 }
 
 // engineCompile compiles on this goroutine alone: the engine could use several,
 // but a panic on one of its own could not be recovered.
-func (r *Runtime) engineCompile(binary []byte) (compiled wazero.CompiledModule, err error) {
+func (r *Runtime) engineCompile(content []byte) (compiled wazero.CompiledModule, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.cfg.Logger.Error("the Wasm engine panicked while compiling", "panic", p)
 			err = fmt.Errorf("the engine failed: %v", p)
 		}
 	}()
-	return r.engine.CompileModule(r.life, binary)
+	return r.engine.CompileModule(r.life, content)
 }
 
 // cacheFailed tells failures of the cache on disk from those of the module.
@@ -161,8 +178,8 @@ func (r *Runtime) Forget(digest string) {
 	drop()
 }
 
-// dropLocked takes a module out of the runtime if nobody needs it, and returns
-// what is left to do without the lock.
+// dropLocked takes a module out of the runtime if it was forgotten and has no
+// instances. The caller calls the returned function after it released the lock.
 func (r *Runtime) dropLocked(m *Module) func() {
 	if m == nil || !m.forgotten || m.instances > 0 || r.modules[m.digest] != m {
 		return func() {}

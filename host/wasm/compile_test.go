@@ -12,32 +12,15 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
-func TestConfigIsValidated(t *testing.T) {
-	t.Parallel()
-	for name, cfg := range map[string]wasm.Config{
-		"memory too small": {MemoryLimit: 1},
-		"memory too large": {MemoryLimit: 5 << 30},
-		"negative timeout": {InitTimeout: -1},
-		"negative size":    {MaxModuleSize: -1},
-		"negative memory":  {MemoryLimit: -1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := wasm.New(context.Background(), cfg)
-			require.Equal(t, abi.CodeBadConfig, abi.CodeOf(err))
-		})
-	}
-}
-
+// TestCompileRefuses is about what the runtime adds: its limits, its functions and
+// the engine. Package binary tests the rest.
 func TestCompileRefuses(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, wasm.Config{MaxModuleSize: 100_000})
-	raw := func(module, name string, desc ...byte) tiny {
-		return tiny{rawImps: [][]byte{code(str(module), str(name), desc)}}
-	}
-	fine := tiny{}.assemble()
+	valid := wasmtest.Module{}.Assemble()
 	cases := []struct {
 		name   string
 		binary []byte
@@ -45,42 +28,17 @@ func TestCompileRefuses(t *testing.T) {
 		says   string
 	}{
 		{"nothing", nil, abi.CodeNotWasm, "header"},
-		{"text", []byte("#!/bin/sh\necho hello"), abi.CodeNotWasm, "header"},
-		{"component", []byte("\x00asm\x0d\x00\x01\x00"), abi.CodeNotWasm, "header"},
-		{"header alone", []byte("\x00asm\x01\x00\x00\x00"), abi.CodeMissingExport, "cruster_abi"},
-		{"garbage behind the header", append([]byte("\x00asm\x01\x00\x00\x00"), "garbage\xff\x00\x1b["...), abi.CodeNotWasm, "section"},
-		{"truncated", fine[:len(fine)-3], abi.CodeNotWasm, "ends too early"},
+		{"truncated", valid[:len(valid)-3], abi.CodeNotWasm, "ends too early"},
 		{"too large", make([]byte, 100_001), abi.CodeModuleTooLarge, "100001 bytes"},
-		{"invalid code", tiny{start: []byte{0x6a}}.assemble(), abi.CodeNotWasm, "does not compile"},
-		{"unknown import", tiny{imports: []tinyImport{{"env", "abort", typeVoid}}}.assemble(), abi.CodeUnknownImport, "env.abort"},
-		{"unknown function of ours", tiny{imports: []tinyImport{cruster("teleport", typeOp)}}.assemble(), abi.CodeUnknownImport, "cruster.teleport"},
-		{"unknown function of WASI", tiny{imports: []tinyImport{{"wasi_snapshot_preview1", "sock_open", typeOp}}}.assemble(), abi.CodeUnknownImport, "sock_open"},
-		{"wrong type of ours", tiny{imports: []tinyImport{cruster(abi.OpSleep, typeStrange)}}.assemble(), abi.CodeUnknownImport, "cruster.sleep as (i64), but it is (i32, i32) → i32"},
-		{"wrong type of WASI", tiny{imports: []tinyImport{{"wasi_snapshot_preview1", "proc_exit", typeStrange}}}.assemble(), abi.CodeUnknownImport, "proc_exit as (i64)"},
-		{"import without a type", tiny{imports: []tinyImport{cruster(abi.OpSleep, 99)}}.assemble(), abi.CodeNotWasm, "has no type"},
-		{"hostile name", tiny{imports: []tinyImport{{"env\x1b[31m", strings.Repeat("x", 500), typeVoid}}}.assemble(), abi.CodeUnknownImport, `env\x1b`},
-		{"imported memory", raw("env", "memory", 2, 0, 1).assemble(), abi.CodeUnknownImport, "memory env.memory"},
-		{"imported table", raw("env", "table", 1, 0x70, 0, 1).assemble(), abi.CodeUnknownImport, "table env.table"},
-		{"imported global", raw("env", "global", 3, 0x7f, 0).assemble(), abi.CodeUnknownImport, "global env.global"},
-		{"too much memory", tiny{pages: 1025}.assemble(), abi.CodeModuleMemory, "65600 KiB"},
-		{"huge table", tiny{table: vec(code([]byte{0x70, 0}, leb(1<<20)))}.assemble(), abi.CodeModuleMemory, "1048576 entries"},
-		{"many tables", tiny{table: vec(bytes.Split(bytes.Repeat([]byte{0x70, 0, 1, 0xff}, 17), []byte{0xff})[:17]...)}.assemble(), abi.CodeModuleMemory, "17 tables"},
-	}
-	for _, export := range []string{abi.ExportABI, abi.ExportDescribe, abi.ExportStart, abi.ExportResume, abi.ExportMemory} {
-		cases = append(cases, struct {
-			name   string
-			binary []byte
-			code   abi.Code
-			says   string
-		}{"without " + export, tiny{omit: export}.assemble(), abi.CodeMissingExport, export})
-		if export != abi.ExportMemory {
-			cases = append(cases, struct {
-				name   string
-				binary []byte
-				code   abi.Code
-				says   string
-			}{"wrong type of " + export, tiny{mistype: export}.assemble(), abi.CodeMissingExport, export + " as ()"})
-		}
+		{"invalid code", wasmtest.Module{Start: []byte{0x6a}}.Assemble(), abi.CodeNotWasm, "does not compile"},
+		{"code that compiles slowly", wasmtest.Module{Start: wasmtest.Join(bytes.Repeat([]byte{0x03, 0x40, 0x0b}, 20_000), wasmtest.I32Const(1))}.Assemble(), abi.CodeNotWasm, "20000 branches"},
+		{"missing export", wasmtest.Module{Omit: abi.ExportStart}.Assemble(), abi.CodeMissingExport, abi.ExportStart},
+		{"unknown import", wasmtest.Module{Imports: []wasmtest.Import{{Module: "env\x1b[31m", Name: "abort", Type: wasmtest.TypeVoid}}}.Assemble(), abi.CodeUnknownImport, `env\x1b`},
+		{"unknown function of ours", wasmtest.Module{Imports: []wasmtest.Import{wasmtest.Cruster("teleport", wasmtest.TypeOp)}}.Assemble(), abi.CodeUnknownImport, "cruster.teleport"},
+		{"unknown function of WASI", wasmtest.Module{Imports: []wasmtest.Import{wasmtest.WASI("sock_open", wasmtest.TypeOp)}}.Assemble(), abi.CodeUnknownImport, "sock_open"},
+		{"wrong type of ours", wasmtest.Module{Imports: []wasmtest.Import{wasmtest.Cruster(abi.OpSleep, wasmtest.TypeStrange)}}.Assemble(), abi.CodeUnknownImport, "cruster.sleep as (i64), but it is (i32, i32) → i32"},
+		{"wrong type of WASI", wasmtest.Module{Imports: []wasmtest.Import{wasmtest.WASI("proc_exit", wasmtest.TypeStrange)}}.Assemble(), abi.CodeUnknownImport, "proc_exit as (i64)"},
+		{"too much memory", wasmtest.Module{Pages: 1025}.Assemble(), abi.CodeModuleMemory, "65600 KiB"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -131,7 +89,7 @@ func TestCompileOncePerDigest(t *testing.T) {
 	}
 }
 
-func TestWhoStopsWaitingForACompilationHarmsNobody(t *testing.T) {
+func TestACallerThatStopsWaitingDoesNotStopTheCompilation(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, cached(wasm.Config{}))
 	binary := bytes.Clone(probeBinary)
@@ -151,7 +109,7 @@ func TestForget(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRuntime(t, wasm.Config{})
-	binary := tiny{}.assemble()
+	binary := wasmtest.Module{}.Assemble()
 
 	m := compile(t, r, binary)
 	i, err := m.Instantiate(ctx, wasm.World{})
@@ -160,7 +118,7 @@ func TestForget(t *testing.T) {
 	r.Forget("unknown")
 	_, err = i.Start(ctx, nil)
 	require.NoError(t, err, "a forgotten module lives as long as its instances")
-	require.Same(t, m, compile(t, r, binary), "and can be remembered")
+	require.Same(t, m, compile(t, r, binary), "and can be compiled again, to be kept")
 
 	r.Forget(m.Digest())
 	require.NoError(t, i.Close())
@@ -174,7 +132,7 @@ func TestForget(t *testing.T) {
 func TestCacheOnDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	binary := tiny{}.assemble()
+	binary := wasmtest.Module{}.Assemble()
 	run := func() {
 		r := newRuntime(t, wasm.Config{CacheDir: dir})
 		i := instantiate(t, compile(t, r, binary), wasm.World{})
@@ -196,33 +154,4 @@ func TestCacheOnDisk(t *testing.T) {
 		run()
 		require.Len(t, entries(), 1, name)
 	}
-}
-
-func TestClose(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	r, err := wasm.New(ctx, cached(wasm.Config{}))
-	require.NoError(t, err)
-	m := compile(t, r, probeBinary)
-	entered := make(chan struct{})
-	i := instantiate(t, m, wasm.World{Log: func(int32, []byte) { close(entered) }})
-
-	// A guest that is spinning is stopped and waited for.
-	spinning := make(chan error, 1)
-	go func() {
-		_, err := i.Start(ctx, []byte("spin"))
-		spinning <- err
-	}()
-	<-entered
-	require.NoError(t, r.Close(ctx))
-	require.NoError(t, r.Close(ctx))
-	require.Equal(t, abi.CodeShuttingDown, abi.CodeOf(<-spinning))
-
-	_, err = r.Compile(ctx, probeBinary)
-	require.Equal(t, abi.CodeShuttingDown, abi.CodeOf(err))
-	_, err = m.Instantiate(ctx, wasm.World{})
-	require.Equal(t, abi.CodeShuttingDown, abi.CodeOf(err))
-	_, err = i.Resume(ctx, nil)
-	require.Equal(t, abi.CodeShuttingDown, abi.CodeOf(err))
-	require.NoError(t, i.Close())
 }

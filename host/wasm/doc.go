@@ -1,29 +1,32 @@
-// Package wasm runs guest modules. It is the only package that imports the
-// Wasm engine (wazero), and of Cruster it imports only abi: it knows nothing of
-// journals, executions or stores.
+// Package wasm runs guest modules. It is the only package that imports the Wasm
+// engine (wazero). Of Cruster it imports abi and binary, the package below it
+// that parses, validates and rewrites binaries without the engine. It knows
+// nothing of journals, executions or stores.
 //
-// # The way of a module
+// # From a binary to an instance
 //
-// [Runtime.Compile] takes a binary that nobody vouches for. It reads the
-// sections (layout.go, reader.go), holds imports, exports, tables and memory
-// against what the host offers (validate.go), hardens the code (rewrite.go,
-// segments.go) and only then lets the engine compile it, once per digest. [Module.Describe]
-// fetches the manifest, [Module.Instantiate] makes an [Instance].
+// [Runtime.Compile] takes an untrusted binary. Package binary parses it, compares
+// its imports, exports, tables and memory with what the host offers, and rewrites
+// its code. Only then does the engine compile it, once per digest.
+// [Module.Describe] fetches the manifest, [Module.Instantiate] makes an
+// [Instance].
 //
-// # The way of a turn
+// # World and Turn
 //
-// An instance sees the outside through its [World] and nothing else: the Cruster
-// imports (imports.go) and a WASI preview 1 whose clock, random source, sleep
-// and standard streams are the world's (wasi.go). Two instances of a module
-// whose worlds give the same answers behave the same. [Instance.Start] and
-// [Instance.Resume] are the turns; between turns an instance holds no goroutine.
+// A [World] is what one instance can observe: the Cruster imports (imports.go)
+// and a WASI preview 1 whose clock, random source, sleep and standard streams are
+// the world's (wasi.go). Two instances of a module whose worlds give the same
+// answers behave the same.
 //
-// # What goes wrong
+// A [Turn] is one call into the guest: [Instance.Start] or [Instance.Resume].
+// Between turns an instance holds no goroutine.
 //
-// Whatever a guest does costs that instance and nothing else: an endless loop or
-// endless recursion ends with the turn's context, memory ends at the limit, and
-// every other crash ends as a [Trap] that says in one sentence what happened
-// (trap.go). After a trap the instance is dead.
+// # Failures
 //
-// Start reading at runtime.go and instance.go.
+// A guest can harm only its own instance. An endless loop or endless recursion
+// ends with the turn's context, memory ends at the limit, and every other crash
+// ends as a [Trap] that says in one sentence what happened (trap.go). After a
+// trap the instance is dead.
+//
+// Start reading at runtime.go, instance.go and turn.go.
 package wasm

@@ -9,23 +9,24 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
 // FuzzCompile uploads anything. Whatever it is, the answer is a module or an
 // error with a code that says what is wrong with it, and a module can be asked
 // for its manifest and started.
 func FuzzCompile(f *testing.F) {
-	output := []tinyImport{cruster(abi.ImportOutput, typePtrLen)}
-	for _, seed := range []tiny{
+	output := []wasmtest.Import{wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen)}
+	for _, seed := range []wasmtest.Module{
 		{},
-		{pages: 3, init: []byte{}},
-		{imports: output, describe: code(i32Const(0), i32Const(8), call(0))},
-		{table: vec([]byte{0x70, 0, 1}), start: code([]byte{0xd0, 0x70}, i32Const(1), []byte{0xfc, 0x0f, 0x00})},
-		{init: []byte{0x01}, startFn: true},
-		{start: code(i32Const(3), call(self(0))), extra: code([]byte{0x20, 0x00, 0x04, 0x40}, endless, []byte{0x0b}, i32Const(1))},
-		{start: growBomb},
+		{Pages: 3, Init: []byte{}},
+		{Imports: output, Describe: wasmtest.Join(wasmtest.I32Const(0), wasmtest.I32Const(8), wasmtest.Call(0))},
+		{Table: wasmtest.Vector([]byte{0x70, 0, 1}), Start: wasmtest.Join([]byte{0xd0, 0x70}, wasmtest.I32Const(1), []byte{0xfc, 0x0f, 0x00})},
+		{Init: []byte{0x01}, StartFunction: true},
+		{Start: wasmtest.Join(wasmtest.I32Const(3), wasmtest.Call(wasmtest.Self(0))), Extra: wasmtest.Join([]byte{0x20, 0x00, 0x04, 0x40}, wasmtest.Endless, []byte{0x0b}, wasmtest.I32Const(1))},
+		{Start: wasmtest.GrowBomb},
 	} {
-		f.Add(seed.assemble())
+		f.Add(seed.Assemble())
 	}
 	f.Add([]byte("\x00asm\x01\x00\x00\x00"))
 	r := newRuntime(f, wasm.Config{MaxModuleSize: 64 << 10, MemoryLimit: 1 << 20, InitTimeout: 50 * time.Millisecond})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
 // TestSpinningGuestsDoNotStopOthers lets more guests spin than there are
@@ -22,7 +23,7 @@ func TestSpinningGuestsDoNotStopOthers(t *testing.T) {
 	r := newRuntime(t, cached(wasm.Config{}))
 	m := compile(t, r, probeBinary)
 	// Recursion without a loop is the one that the engine alone could not stop.
-	recursing := compile(t, r, forking())
+	recursing := compile(t, r, wasmtest.Forking())
 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -76,7 +77,7 @@ func hammer(t *testing.T, r *wasm.Runtime, worker, blow int) {
 	require.NoError(t, err)
 	i, err := m.Instantiate(ctx, fixedWorld(byte(worker)))
 	if err != nil {
-		// Somebody forgot the module since it was compiled.
+		// Another worker forgot the module since it was compiled.
 		require.ErrorContains(t, err, "forgotten")
 		return
 	}
@@ -104,32 +105,4 @@ func hammer(t *testing.T, r *wasm.Runtime, worker, blow int) {
 		require.NoError(t, err)
 		require.Equal(t, "sum 45", string(turn.Output))
 	}
-}
-
-// TestCloseDuringATurn: closing waits for the turn, reading the size does not.
-func TestCloseDuringATurn(t *testing.T) {
-	t.Parallel()
-	m := compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary)
-	calling, answer := make(chan struct{}), make(chan struct{})
-	i := instantiate(t, m, wasm.World{Call: func(context.Context, string, []byte) ([]byte, *abi.Error) {
-		close(calling)
-		<-answer
-		return []byte("answer"), nil
-	}})
-	type end struct {
-		turn wasm.Turn
-		err  error
-	}
-	ended := make(chan end, 1)
-	go func() {
-		turn, err := i.Start(context.Background(), []byte("call x"))
-		ended <- end{turn, err}
-	}()
-	<-calling
-	require.Positive(t, i.MemoryBytes())
-	closed := make(chan error, 1)
-	go func() { closed <- i.Close() }()
-	close(answer)
-	require.Equal(t, end{turn: wasm.Turn{Output: []byte("answer")}}, <-ended)
-	require.NoError(t, <-closed)
 }

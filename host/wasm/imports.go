@@ -63,7 +63,7 @@ func (i *Instance) importInput(_ context.Context, memory api.Memory, stack []uin
 	if !i.hasPending {
 		panic(fault(abi.CodeGuestProtocol, "the module asked for input, but none is pending"))
 	}
-	// Of nothing the pointer may lead anywhere.
+	// An empty input writes nothing, so its pointer may be anything.
 	if len(i.pending) > 0 && !memory.Write(ptr, i.pending) {
 		panic(badPointer(abi.ImportInput, ptr, uint32(len(i.pending)), memory))
 	}
@@ -103,7 +103,7 @@ func (i *Instance) importCancel(_ context.Context, _ api.Memory, stack []uint64)
 func (i *Instance) importOp(kind string, memory api.Memory, stack []uint64) {
 	ptr, size := uint32(stack[0]), uint32(stack[1])
 	if refused := i.refuse(kind, size, i.world.Op == nil); refused != nil {
-		stack[0] = i.pend(refused)
+		stack[0] = i.pendError(refused)
 		return
 	}
 	body := readBody(kind, memory, ptr, size)
@@ -112,7 +112,7 @@ func (i *Instance) importOp(kind string, memory api.Memory, stack []uint64) {
 	guard(func() { op, refused = i.world.Op(kind, body) })
 	switch {
 	case refused != nil:
-		stack[0] = i.pend(refused)
+		stack[0] = i.pendError(refused)
 	case op == 0 || op > math.MaxInt32:
 		panic(&hostPanic{fmt.Errorf("the host gave an op of kind %s the number %d", kind, op)})
 	default:
@@ -123,7 +123,7 @@ func (i *Instance) importOp(kind string, memory api.Memory, stack []uint64) {
 func (i *Instance) importCall(ctx context.Context, name string, memory api.Memory, stack []uint64) {
 	ptr, size := uint32(stack[0]), uint32(stack[1])
 	if refused := i.refuse(name, size, i.world.Call == nil); refused != nil {
-		stack[0] = i.pend(refused)
+		stack[0] = i.pendError(refused)
 		return
 	}
 	body := readBody(name, memory, ptr, size)
@@ -134,14 +134,14 @@ func (i *Instance) importCall(ctx context.Context, name string, memory api.Memor
 		failed = abi.Errorf(abi.CodePayloadTooLarge, "the reply to %s has %d bytes, and %d are allowed", name, len(reply), abi.MaxBody)
 	}
 	if failed != nil {
-		stack[0] = i.pend(failed)
+		stack[0] = i.pendError(failed)
 		return
 	}
 	i.pending, i.hasPending = reply, true
 	stack[0] = uint64(len(reply))
 }
 
-// refuse tells why a call cannot even be looked at.
+// refuse checks a call before its body is read.
 func (i *Instance) refuse(name string, size uint32, absent bool) *abi.Error {
 	switch {
 	case absent:
@@ -152,8 +152,8 @@ func (i *Instance) refuse(name string, size uint32, absent bool) *abi.Error {
 	return nil
 }
 
-// pend makes an error the pending input and returns -n, n being its length.
-func (i *Instance) pend(e *abi.Error) uint64 {
+// pendError makes an error the pending input and returns -n, n being its length.
+func (i *Instance) pendError(e *abi.Error) uint64 {
 	body, err := abi.Marshal(e)
 	if err != nil || len(body) > abi.MaxBody {
 		body = abi.MustMarshal(abi.Errorf(e.Code, "%s", oneLine(e.Message, 1<<10)))
@@ -185,17 +185,17 @@ func fault(code abi.Code, format string, args ...any) *guestFault {
 // Error implements error, so that the engine keeps the value in its chain.
 func (f *guestFault) Error() string { return f.err.Error() }
 
-// errStopped is what a host function panics with if the turn is to end.
+// errStopped is what a host function panics with if the turn has to end.
 var errStopped = errors.New("the turn is over")
 
-// hostPanic is a failure of the host inside a host function. It is told apart
-// so that a bug of ours is never blamed on the guest.
+// hostPanic is a failure of the host inside a host function. It has a type of its
+// own so that a bug of the host is never blamed on the guest.
 type hostPanic struct{ err error }
 
 func (p *hostPanic) Error() string { return p.err.Error() }
 func (p *hostPanic) Unwrap() error { return p.err }
 
-// guard runs a function of a World.
+// guard runs a function of a World and turns its panic into a hostPanic.
 func guard(f func()) {
 	defer func() {
 		if p := recover(); p != nil {

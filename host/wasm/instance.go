@@ -41,7 +41,8 @@ type Instance struct {
 	// turn, so that it can be read during one.
 	memory atomic.Int64
 
-	// mu is held throughout a turn and guards all that follows.
+	// mu is held throughout a turn, also while the engine calls the host
+	// functions, and guards all that follows.
 	mu     sync.Mutex
 	phase  phase
 	cause  error // why the instance is dead
@@ -55,25 +56,19 @@ type Instance struct {
 	closed bool
 
 	// State of the turn under way.
-	turn       context.Context
-	pending    []byte // what input yields
+	turnCtx    context.Context // nil between turns
+	pending    []byte          // what input yields
 	hasPending bool
 	output     []byte
 	hasOutput  bool
 	naps       int // sleeps that were passed over
 }
 
-// Turn is how a turn ended: parked, or over with an output.
-type Turn struct {
-	Parked bool
-	Output []byte
-}
-
 // errClosed is why a closed instance is dead.
 var errClosed = errors.New("the instance is closed")
 
 // Instantiate makes a fresh instance that sees the given world: its memory is
-// laid out, _initialize has run and the ABI version is right. A module that fails
+// filled, _initialize has run and the ABI version is right. A module that fails
 // at that is a *Trap with CodeModuleInit or CodeABIVersion.
 func (m *Module) Instantiate(ctx context.Context, world World) (*Instance, error) {
 	if err := m.runtime.enter(); err != nil {
@@ -109,35 +104,35 @@ func (i *Instance) initialize(ctx context.Context) error {
 	defer i.mu.Unlock()
 	bounded, cancel := context.WithTimeout(ctx, i.module.runtime.cfg.InitTimeout)
 	defer cancel()
-	ran, release := i.run(bounded)
+	ran, release := i.enterGuestLocked(bounded)
 	defer release()
 
-	if err := i.lay(ran); err != nil {
-		return i.initFailed(ctx, ran, "its start function", err)
+	if err := i.instantiateLocked(ran); err != nil {
+		return i.initFailedLocked(ctx, ran, "its start function", err)
 	}
 	if f := i.mod.ExportedFunction(abi.ExportInitialize); f != nil {
 		if _, err := f.Call(ran); err != nil {
-			return i.initFailed(ctx, ran, abi.ExportInitialize, err)
+			return i.initFailedLocked(ctx, ran, abi.ExportInitialize, err)
 		}
 	}
 	version, err := i.mod.ExportedFunction(abi.ExportABI).Call(ran)
 	if err != nil {
-		return i.initFailed(ctx, ran, abi.ExportABI, err)
+		return i.initFailedLocked(ctx, ran, abi.ExportABI, err)
 	}
 	if v := int32(uint32(version[0])); v != abi.Version {
-		return i.die(&Trap{Err: abi.Errorf(abi.CodeABIVersion, "the module speaks version %d of the ABI, and this host speaks version %d", v, abi.Version)})
+		return i.dieLocked(&Trap{Err: abi.Errorf(abi.CodeABIVersion, "the module speaks version %d of the ABI, and this host speaks version %d", v, abi.Version)})
 	}
 	if ran.Err() != nil {
-		return i.initFailed(ctx, ran, abi.ExportABI, ran.Err())
+		return i.initFailedLocked(ctx, ran, abi.ExportABI, ran.Err())
 	}
-	i.flush()
+	i.flushLocked()
 	i.phase = phaseReady
 	return nil
 }
 
-// lay instantiates the module: memory, tables, globals, and the start function
-// if the module has one.
-func (i *Instance) lay(ctx context.Context) (err error) {
+// instantiateLocked makes memory, tables and globals, and runs the start
+// function if the module has one.
+func (i *Instance) instantiateLocked(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &hostPanic{fmt.Errorf("the engine panicked: %v", p)}
@@ -147,20 +142,20 @@ func (i *Instance) lay(ctx context.Context) (err error) {
 	return err
 }
 
-// initFailed explains a failure before the first turn. It is the module's fault
-// unless the caller, whose context is ctx, stopped waiting.
-func (i *Instance) initFailed(ctx, ran context.Context, where string, err error) error {
-	failure := i.explain(ran, where, err)
+// initFailedLocked explains a failure before the first turn. It is the module's
+// fault unless the caller, whose context is ctx, stopped waiting.
+func (i *Instance) initFailedLocked(ctx, ran context.Context, where string, err error) error {
+	failure := i.explainLocked(ran, where, err)
 	var trap *Trap
 	if !errors.As(failure, &trap) || ctx.Err() != nil {
-		return i.die(failure)
+		return i.dieLocked(failure)
 	}
 	message := trap.Err.Message
 	if trap.Err.Code == abi.CodeGuestTimeout {
 		message = fmt.Sprintf("it did not return within %v", i.module.runtime.cfg.InitTimeout)
 	}
 	trap.Err = abi.Errorf(abi.CodeModuleInit, "the module failed in %s: %s", where, message)
-	return i.die(trap)
+	return i.dieLocked(trap)
 }
 
 // Describe runs cruster_describe in an instance of its own and returns the bytes
@@ -183,113 +178,22 @@ func (i *Instance) describe(ctx context.Context) ([]byte, error) {
 	defer i.mu.Unlock()
 	bounded, cancel := context.WithTimeout(ctx, i.module.runtime.cfg.InitTimeout)
 	defer cancel()
-	ran, release := i.run(bounded)
+	ran, release := i.enterGuestLocked(bounded)
 	defer release()
 
 	i.phase = phaseTurn
 	if _, err := i.mod.ExportedFunction(abi.ExportDescribe).Call(ran); err != nil {
-		return nil, i.initFailed(ctx, ran, abi.ExportDescribe, err)
+		return nil, i.initFailedLocked(ctx, ran, abi.ExportDescribe, err)
 	}
 	if !i.hasOutput {
-		return nil, i.die(&Trap{Err: abi.Errorf(abi.CodeBadManifest, "the module returned from %s without a manifest", abi.ExportDescribe)})
+		return nil, i.dieLocked(&Trap{Err: abi.Errorf(abi.CodeBadManifest, "the module returned from %s without a manifest", abi.ExportDescribe)})
 	}
 	return i.output, nil
 }
 
-// Start begins the invocation that input encodes.
-func (i *Instance) Start(ctx context.Context, input []byte) (Turn, error) {
-	return i.call(ctx, abi.ExportStart, phaseReady, input)
-}
-
-// Resume continues a parked invocation with the deliveries that input encodes.
-func (i *Instance) Resume(ctx context.Context, input []byte) (Turn, error) {
-	return i.call(ctx, abi.ExportResume, phaseParked, input)
-}
-
-func (i *Instance) call(ctx context.Context, export string, from phase, input []byte) (Turn, error) {
-	if err := i.module.runtime.enter(); err != nil {
-		return Turn{}, err
-	}
-	defer i.module.runtime.leave()
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	switch {
-	case i.phase == phaseDead:
-		return Turn{}, fmt.Errorf("%s: the instance is dead: %w", export, i.cause)
-	case i.phase != from:
-		return Turn{}, fmt.Errorf("%s: the instance is not ready for it", export)
-	case len(input) > abi.MaxBody:
-		return Turn{}, abi.Errorf(abi.CodePayloadTooLarge, "the input of %s has %d bytes, and %d are allowed", export, len(input), abi.MaxBody)
-	case ctx.Err() != nil:
-		// The engine would close the instance, which is innocent.
-		return Turn{}, fmt.Errorf("%s: %w", export, ctx.Err())
-	}
-	ran, release := i.run(ctx)
-	defer release()
-
-	i.phase = phaseTurn
-	i.pending, i.hasPending = input, true
-	i.output, i.hasOutput = nil, false
-	i.crash.report = i.crash.report[:0]
-	stack := [1]uint64{uint64(len(input))}
-	if err := i.function(export).CallWithStack(ran, stack[:]); err != nil {
-		return Turn{}, i.die(i.explain(ran, export, err))
-	}
-	i.flush()
-	return i.finish(ran, export, int32(uint32(stack[0])))
-}
-
-// finish judges what a turn returned.
-func (i *Instance) finish(ran context.Context, export string, status int32) (Turn, error) {
-	i.pending, i.hasPending = nil, false
-	output := i.output
-	i.output = nil
-	broken := func(format string, args ...any) (Turn, error) {
-		return Turn{}, i.die(i.newTrap(abi.Errorf(abi.CodeGuestProtocol, format, args...), ""))
-	}
-	switch {
-	case status == abi.StatusDone && !i.hasOutput:
-		return broken("the module returned from %s as done without an output", export)
-	case status == abi.StatusDone:
-		i.phase = phaseDone
-		return Turn{Output: output}, nil
-	case status != abi.StatusParked:
-		return broken("the module returned the unknown status %d from %s", status, export)
-	case i.hasOutput:
-		return broken("the module returned from %s as parked, but with an output", export)
-	case ran.Err() != nil:
-		// The engine watches the context on a goroutine of its own and may be
-		// about to close the instance, so it cannot be used again.
-		return Turn{}, i.die(i.explain(ran, export, ran.Err()))
-	}
-	i.phase = phaseParked
-	return Turn{Parked: true}, nil
-}
-
-// run prepares a call of the guest: the context carries the instance and ends
-// with ctx and with the runtime.
-func (i *Instance) run(ctx context.Context) (context.Context, context.CancelFunc) {
-	ran, cancel := i.module.runtime.bind(ctx)
-	ran = context.WithValue(ran, instanceKey{}, i)
-	i.turn, i.naps = ran, 0
-	return ran, func() {
-		i.turn = nil
-		i.memory.Store(i.memorySize())
-		cancel()
-	}
-}
-
-// stopped tells why the turn is to end, if it is.
-func (i *Instance) stopped() error {
-	if i.turn == nil {
-		return nil
-	}
-	return i.turn.Err()
-}
-
-// function finds an export; the engine allots a stack to each handle, so they
-// are kept.
-func (i *Instance) function(export string) api.Function {
+// functionLocked finds an export. The engine allots a stack to each handle, so
+// they are kept.
+func (i *Instance) functionLocked(export string) api.Function {
 	handle := &i.start
 	if export == abi.ExportResume {
 		handle = &i.resume
@@ -300,9 +204,9 @@ func (i *Instance) function(export string) api.Function {
 	return *handle
 }
 
-// die makes err the reason for which every later call fails, and gives the
+// dieLocked makes err the reason for which every later call fails, and gives the
 // memory back. No call of the engine is under way.
-func (i *Instance) die(err error) error {
+func (i *Instance) dieLocked(err error) error {
 	i.phase, i.cause = phaseDead, err
 	i.pending, i.output = nil, nil
 	if i.mod != nil {
@@ -320,8 +224,8 @@ func (i *Instance) die(err error) error {
 	return err
 }
 
-// flush hands on what the guest wrote without ending the line.
-func (i *Instance) flush() {
+// flushLocked hands on what the guest wrote without ending the line.
+func (i *Instance) flushLocked() {
 	i.stdout.flush()
 	i.stderr.flush()
 }
@@ -340,7 +244,7 @@ func (i *Instance) Close() error {
 	}
 	i.closed = true
 	if i.phase != phaseDead {
-		_ = i.die(errClosed)
+		_ = i.dieLocked(errClosed)
 	}
 	i.memory.Store(0)
 	i.module.release()

@@ -19,8 +19,8 @@ const (
 // lineWriter cuts a standard stream of a guest into lines.
 type lineWriter struct {
 	emit func(line []byte)
-	// stop tells why nothing more is taken, if that is so. One call of the guest
-	// can hand over more than passes in a day.
+	// stop tells why the stream takes no more, if so. A single call of the guest
+	// can hand over terabytes.
 	stop func() error
 	buf  []byte
 }
@@ -92,8 +92,8 @@ func (c *crashLog) add(line []byte) {
 }
 
 // startsReport tells whether a line is the first of a crash report. Go's
-// "runtime: " lines come before the "fatal error: " that they explain and belong to
-// its report.
+// "runtime: " lines come before the "fatal error: " that they explain and are part
+// of its report.
 func startsReport(line []byte) bool {
 	return slices.ContainsFunc(crashPrefixes, func(prefix []byte) bool { return bytes.HasPrefix(line, prefix) })
 }

@@ -12,10 +12,9 @@ import (
 // gives it all back at once, without the garbage collector. Where there is no
 // such reservation it is a slice.
 //
-// The engine calls Free when it closes a module, which a guest can bring about in
-// the middle of a turn (proc_exit), while the engine still holds the slice. So
-// Free does nothing, and the instance, which knows when nobody looks any more,
-// calls release.
+// The engine calls Free when it closes a module, which a guest can cause in the
+// middle of a turn (proc_exit), while the engine still holds the slice. So
+// Free does nothing, and the instance calls release when the call has returned.
 type linearMemory struct {
 	reserved []byte // the reservation, nil if there is none
 	open     uint64 // bytes of it that can be used

@@ -14,6 +14,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/wasm/binary"
 )
 
 const (
@@ -27,8 +28,8 @@ const (
 // Config holds the settings of a [Runtime]. Its zero value is the default.
 type Config struct {
 	// CacheDir is the folder of the compilation cache; it is created if it is
-	// missing. It holds native code, so nobody else may write to it. Empty keeps
-	// compiled modules in memory only.
+	// missing. It holds native code, so only the host may write to it. Empty
+	// keeps compiled modules in memory only.
 	CacheDir string
 
 	// InitTimeout bounds what a module does before its first turn: its
@@ -36,7 +37,7 @@ type Config struct {
 	// Defaults to 10 seconds.
 	InitTimeout time.Duration
 
-	// Logger receives what is not the matter of any one caller. Defaults to a
+	// Logger receives what concerns no single caller. Defaults to a
 	// logger that drops everything.
 	Logger *slog.Logger
 
@@ -79,7 +80,7 @@ type Runtime struct {
 	cache  wazero.CompilationCache
 
 	// offered holds the functions a module may import, by "module.name".
-	offered map[string]signature
+	offered map[string]binary.Signature
 
 	// compileSlots bounds how many modules are compiled at a time.
 	compileSlots chan struct{}
@@ -89,12 +90,12 @@ type Runtime struct {
 	end  context.CancelFunc
 
 	// mu guards what follows, and the fields of Module that say so.
-	mu      sync.Mutex
-	closed  bool
-	busy    int           // calls that are inside the engine
-	idle    chan struct{} // closed when closed && busy == 0
-	modules map[string]*Module
-	flights map[string]*flight
+	mu        sync.Mutex
+	closed    bool
+	busy      int           // calls that are inside the engine
+	idle      chan struct{} // closed when closed && busy == 0
+	modules   map[string]*Module
+	compiling map[string]*compilation
 }
 
 // New makes a runtime.
@@ -105,16 +106,16 @@ func New(ctx context.Context, cfg Config) (*Runtime, error) {
 	}
 	r := &Runtime{
 		cfg:          cfg,
-		offered:      make(map[string]signature),
+		offered:      make(map[string]binary.Signature),
 		compileSlots: make(chan struct{}, goruntime.GOMAXPROCS(0)),
 		idle:         make(chan struct{}),
 		modules:      make(map[string]*Module),
-		flights:      make(map[string]*flight),
+		compiling:    make(map[string]*compilation),
 	}
 	config := wazero.NewRuntimeConfig().
 		WithCoreFeatures(api.CoreFeaturesV2).
 		// The engine checks at each loop head whether the context of the call is
-		// done. That also gives Go's scheduler and garbage collector their turn.
+		// done. That also lets Go's scheduler and garbage collector run.
 		WithCloseOnContextDone(true).
 		// Debug sections come from the upload and would be parsed for nothing but
 		// line numbers in backtraces.
@@ -149,7 +150,7 @@ func (r *Runtime) offer(ctx context.Context) error {
 			return fmt.Errorf("compile the host module %s: %w", name, err)
 		}
 		for function, def := range compiled.ExportedFunctions() {
-			r.offered[name+"."+function] = signature{params: string(def.ParamTypes()), results: string(def.ResultTypes())}
+			r.offered[name+"."+function] = binary.Signature{Params: string(def.ParamTypes()), Results: string(def.ResultTypes())}
 		}
 		if _, err := r.engine.InstantiateModule(ctx, compiled, wazero.NewModuleConfig().WithName(name)); err != nil {
 			return fmt.Errorf("instantiate the host module %s: %w", name, err)
@@ -200,7 +201,7 @@ func (r *Runtime) release(ctx context.Context) error {
 }
 
 // enter announces a call into the engine; leave must follow. It fails once Close
-// was called, so that nothing of the engine is used while it is taken apart.
+// was called, so that the engine is not used while it closes.
 func (r *Runtime) enter() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
 // TestTraps lets a Go guest do all the things it should not.
@@ -58,7 +59,7 @@ func TestTraps(t *testing.T) {
 			require.NotContains(t, trap.Err.Message, "\n")
 			require.Less(t, len(trap.Err.Message), 1000)
 			require.LessOrEqual(t, len(trap.Stderr), 8<<10)
-			require.NotContains(t, trap.Backtrace, "goroutine", "the host's own stack is nobody's business")
+			require.NotContains(t, trap.Backtrace, "goroutine", "the host's own stack is not shown")
 
 			_, again := i.Resume(context.Background(), nil)
 			require.ErrorIs(t, again, err, "a dead instance stays dead")
@@ -67,7 +68,7 @@ func TestTraps(t *testing.T) {
 	}
 }
 
-func TestTheTrapOfAPanicKeepsItsStory(t *testing.T) {
+func TestTheTrapOfAPanicKeepsStandardError(t *testing.T) {
 	t.Parallel()
 	_, err := newProbe(t, wasm.World{}).Start(context.Background(), []byte("panic now"))
 	trap := requireTrap(t, err, abi.CodeGuestTrap)
@@ -101,7 +102,7 @@ func TestEndlessLoopEndsWithItsContext(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		i := instantiate(t, compile(t, newRuntime(t, wasm.Config{}), forking()), wasm.World{Log: func(int32, []byte) { cancel() }})
+		i := instantiate(t, compile(t, newRuntime(t, wasm.Config{}), wasmtest.Forking()), wasm.World{Log: func(int32, []byte) { cancel() }})
 		_, err := i.Start(ctx, nil)
 		requireTrap(t, err, abi.CodeGuestTimeout)
 	})
@@ -121,27 +122,27 @@ func TestEndlessLoopEndsWithItsContext(t *testing.T) {
 // TestTinyTraps does by hand what compilers would not.
 func TestTinyTraps(t *testing.T) {
 	t.Parallel()
-	sleepImport := []tinyImport{cruster(abi.OpSleep, typeOp)}
+	sleepImport := []wasmtest.Import{wasmtest.Cruster(abi.OpSleep, wasmtest.TypeOp)}
 	cases := []struct {
 		name   string
-		module tiny
+		module wasmtest.Module
 		code   abi.Code
 		says   string
 	}{
-		{"unreachable", tiny{start: unreachable}, abi.CodeGuestTrap, "unreachable"},
-		{"out of bounds", tiny{start: code(i32Const(-4), []byte{0x28, 2, 0})}, abi.CodeGuestTrap, "out of bounds"},
-		{"division", tiny{start: code(i32Const(1), i32Const(0), []byte{0x6d})}, abi.CodeGuestTrap, "divide by zero"},
-		{"deep recursion", tiny{start: code(i32Const(0), call(self(0))), extra: code(i32Const(0), call(self(0)), i32Const(1), []byte{0x6a})}, abi.CodeGuestTrap, "stack overflow"},
-		{"memory bomb", tiny{start: code(growBomb, unreachable)}, abi.CodeGuestMemory, "KiB of 65536 KiB"},
-		{"body half outside", tiny{imports: sleepImport, start: code(i32Const(65530), i32Const(10), call(0))}, abi.CodeBadPointer, "outside of its memory"},
-		{"body at the very end of the address space", tiny{imports: sleepImport, start: code(i32Const(-1), i32Const(1), call(0))}, abi.CodeBadPointer, "0xffffffff"},
-		{"input outside", tiny{imports: []tinyImport{cruster(abi.ImportInput, typePtr)}, start: code(i32Const(65534), call(0), i32Const(1))}, abi.CodeBadPointer, "input"},
+		{"unreachable", wasmtest.Module{Start: wasmtest.Unreachable}, abi.CodeGuestTrap, "unreachable"},
+		{"out of bounds", wasmtest.Module{Start: wasmtest.Join(wasmtest.I32Const(-4), []byte{0x28, 2, 0})}, abi.CodeGuestTrap, "out of bounds"},
+		{"division", wasmtest.Module{Start: wasmtest.Join(wasmtest.I32Const(1), wasmtest.I32Const(0), []byte{0x6d})}, abi.CodeGuestTrap, "divide by zero"},
+		{"deep recursion", wasmtest.Module{Start: wasmtest.Join(wasmtest.I32Const(0), wasmtest.Call(wasmtest.Self(0))), Extra: wasmtest.Join(wasmtest.I32Const(0), wasmtest.Call(wasmtest.Self(0)), wasmtest.I32Const(1), []byte{0x6a})}, abi.CodeGuestTrap, "stack overflow"},
+		{"memory bomb", wasmtest.Module{Start: wasmtest.Join(wasmtest.GrowBomb, wasmtest.Unreachable)}, abi.CodeGuestMemory, "KiB of 65536 KiB"},
+		{"body half outside", wasmtest.Module{Imports: sleepImport, Start: wasmtest.Join(wasmtest.I32Const(65530), wasmtest.I32Const(10), wasmtest.Call(0))}, abi.CodeBadPointer, "outside of its memory"},
+		{"body at the very end of the address space", wasmtest.Module{Imports: sleepImport, Start: wasmtest.Join(wasmtest.I32Const(-1), wasmtest.I32Const(1), wasmtest.Call(0))}, abi.CodeBadPointer, "0xffffffff"},
+		{"input outside", wasmtest.Module{Imports: []wasmtest.Import{wasmtest.Cruster(abi.ImportInput, wasmtest.TypePtr)}, Start: wasmtest.Join(wasmtest.I32Const(65534), wasmtest.Call(0), wasmtest.I32Const(1))}, abi.CodeBadPointer, "input"},
 	}
 	r := newRuntime(t, wasm.Config{})
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			i := instantiate(t, compile(t, r, c.module.assemble()), wasm.World{
+			i := instantiate(t, compile(t, r, c.module.Assemble()), wasm.World{
 				Op: func(string, []byte) (uint32, *abi.Error) { return 1, nil },
 			})
 			_, err := i.Start(context.Background(), []byte("input"))
@@ -153,17 +154,17 @@ func TestTinyTraps(t *testing.T) {
 func TestTablesCannotGrowWithoutBound(t *testing.T) {
 	t.Parallel()
 	// Asks for 100 million entries; table.grow answers -1.
-	grow := code([]byte{0xd0, 0x70}, i32Const(100_000_000), []byte{0xfc, 0x0f, 0x00})
-	m := tiny{table: vec([]byte{0x70, 0, 1}), start: grow}
-	i := instantiate(t, compile(t, newRuntime(t, wasm.Config{}), m.assemble()), wasm.World{})
+	grow := wasmtest.Join([]byte{0xd0, 0x70}, wasmtest.I32Const(100_000_000), []byte{0xfc, 0x0f, 0x00})
+	m := wasmtest.Module{Table: wasmtest.Vector([]byte{0x70, 0, 1}), Start: grow}
+	i := instantiate(t, compile(t, newRuntime(t, wasm.Config{}), m.Assemble()), wasm.World{})
 	_, err := i.Start(context.Background(), nil)
 	require.Contains(t, requireTrap(t, err, abi.CodeGuestProtocol).Err.Message, "unknown status -1")
 }
 
 func TestFailuresBeforeTheFirstTurn(t *testing.T) {
 	t.Parallel()
-	output := []tinyImport{cruster(abi.ImportOutput, typePtrLen)}
-	misuse := code(i32Const(0), i32Const(1), call(0))
+	output := []wasmtest.Import{wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen)}
+	misuse := wasmtest.Join(wasmtest.I32Const(0), wasmtest.I32Const(1), wasmtest.Call(0))
 	cases := []struct {
 		name   string
 		binary []byte
@@ -171,18 +172,18 @@ func TestFailuresBeforeTheFirstTurn(t *testing.T) {
 		says   string
 	}{
 		{"Go init loops", initLoopBinary, abi.CodeModuleInit, "within 1s"},
-		{"_initialize loops", tiny{init: endless}.assemble(), abi.CodeModuleInit, "_initialize: it did not return within"},
-		{"start function loops", tiny{init: endless, startFn: true}.assemble(), abi.CodeModuleInit, "start function: it did not return within"},
-		{"start function traps", tiny{init: unreachable, startFn: true}.assemble(), abi.CodeModuleInit, "start function: the module crashed: unreachable"},
-		{"_initialize traps", tiny{init: unreachable}.assemble(), abi.CodeModuleInit, "_initialize: the module crashed: unreachable"},
-		{"_initialize calls imports", tiny{imports: output, init: misuse}.assemble(), abi.CodeModuleInit, "cruster.output outside of a turn"},
-		{"cruster_abi loops", tiny{abi: code(endless, unreachable)}.assemble(), abi.CodeModuleInit, "cruster_abi: it did not return within"},
-		{"cruster_abi calls imports", tiny{imports: output, abi: code(misuse, i32Const(1))}.assemble(), abi.CodeModuleInit, "outside of a turn"},
-		{"wrong version", tiny{abi: i32Const(2)}.assemble(), abi.CodeABIVersion, "version 2"},
-		{"cruster_describe loops", tiny{describe: endless}.assemble(), abi.CodeModuleInit, "cruster_describe: it did not return within"},
-		{"cruster_describe traps", tiny{describe: unreachable}.assemble(), abi.CodeModuleInit, "cruster_describe: the module crashed"},
-		{"no manifest", tiny{}.assemble(), abi.CodeBadManifest, "without a manifest"},
-		{"two manifests", tiny{imports: output, describe: code(misuse, misuse)}.assemble(), abi.CodeModuleInit, "twice"},
+		{"_initialize loops", wasmtest.Module{Init: wasmtest.Endless}.Assemble(), abi.CodeModuleInit, "_initialize: it did not return within"},
+		{"start function loops", wasmtest.Module{Init: wasmtest.Endless, StartFunction: true}.Assemble(), abi.CodeModuleInit, "start function: it did not return within"},
+		{"start function traps", wasmtest.Module{Init: wasmtest.Unreachable, StartFunction: true}.Assemble(), abi.CodeModuleInit, "start function: the module crashed: unreachable"},
+		{"_initialize traps", wasmtest.Module{Init: wasmtest.Unreachable}.Assemble(), abi.CodeModuleInit, "_initialize: the module crashed: unreachable"},
+		{"_initialize calls imports", wasmtest.Module{Imports: output, Init: misuse}.Assemble(), abi.CodeModuleInit, "cruster.output outside of a turn"},
+		{"cruster_abi loops", wasmtest.Module{ABI: wasmtest.Join(wasmtest.Endless, wasmtest.Unreachable)}.Assemble(), abi.CodeModuleInit, "cruster_abi: it did not return within"},
+		{"cruster_abi calls imports", wasmtest.Module{Imports: output, ABI: wasmtest.Join(misuse, wasmtest.I32Const(1))}.Assemble(), abi.CodeModuleInit, "outside of a turn"},
+		{"wrong version", wasmtest.Module{ABI: wasmtest.I32Const(2)}.Assemble(), abi.CodeABIVersion, "version 2"},
+		{"cruster_describe loops", wasmtest.Module{Describe: wasmtest.Endless}.Assemble(), abi.CodeModuleInit, "cruster_describe: it did not return within"},
+		{"cruster_describe traps", wasmtest.Module{Describe: wasmtest.Unreachable}.Assemble(), abi.CodeModuleInit, "cruster_describe: the module crashed"},
+		{"no manifest", wasmtest.Module{}.Assemble(), abi.CodeBadManifest, "without a manifest"},
+		{"two manifests", wasmtest.Module{Imports: output, Describe: wasmtest.Join(misuse, misuse)}.Assemble(), abi.CodeModuleInit, "twice"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -202,7 +203,7 @@ func TestFailuresBeforeTheFirstTurn(t *testing.T) {
 
 func TestGivingUpOnAnInstanceIsNotTheModulesFault(t *testing.T) {
 	t.Parallel()
-	m := compile(t, newRuntime(t, wasm.Config{}), tiny{init: endless}.assemble())
+	m := compile(t, newRuntime(t, wasm.Config{}), wasmtest.Module{Init: wasmtest.Endless}.Assemble())
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 	_, err := m.Instantiate(ctx, wasm.World{})

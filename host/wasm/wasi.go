@@ -77,7 +77,7 @@ func (i *Instance) nanosleep(ns int64) {
 	if i.world.Sleep != nil {
 		// If the sleep is broken off the turn's context is done, and the engine
 		// ends the guest at its next loop head.
-		guard(func() { _ = i.world.Sleep(i.turn, d) })
+		guard(func() { _ = i.world.Sleep(i.turnCtx, d) })
 		return
 	}
 	if i.naps++; d > maxNap || i.naps > maxNaps {

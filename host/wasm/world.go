@@ -8,7 +8,7 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// World is what one instance sees of the outside. Its functions are called on
+// World is what one instance can observe. Its functions are called on
 // the goroutine that runs the instance, never two at a time, and must not call
 // the instance back.
 type World struct {
@@ -16,7 +16,7 @@ type World struct {
 	// the instance waits. Nil refuses all of them with CodeWrongContext.
 	Call func(ctx context.Context, name string, body []byte) (reply []byte, err *abi.Error)
 
-	// Cancel is told that the guest no longer waits for an op. Nil ignores it.
+	// Cancel says that the guest no longer waits for an op. Nil ignores it.
 	Cancel func(op uint32)
 
 	// Clock is the wall clock and the monotonic clock of the guest. Nil is a

@@ -23,7 +23,7 @@ func CheckStatement(sql string) error {
 	}
 	if first := keyword(parts[0]); !slices.Contains(dataKeywords, first) {
 		return refuse("a statement cannot begin with %s here", shown(first)).
-			WithHint("Activities may SELECT, INSERT, UPDATE, DELETE and MERGE; tables belong into migrations, and the host begins and ends transactions.")
+			WithHint("Activities may SELECT, INSERT, UPDATE, DELETE and MERGE; define tables in migrations; the host begins and ends transactions.")
 	}
 	return checkTokens(parts[0])
 }

@@ -1,11 +1,11 @@
 // Package guestsql reads the SQL of modules before a database does: it splits
-// migrations into statements, and refuses what a module has no business with.
+// migrations into statements, and refuses what a module may not use.
 //
-// It is one of several walls. The database's own rights (a role in Postgres,
-// an authorizer in SQLite) keep a module inside its own tables; this package
-// keeps it from the few statements and functions that could move those walls
-// (SET ROLE, set_config, functions that run a text as SQL) or that reach past
-// them (locks of the session, files, other servers, the catalogue).
+// It is one of several layers. The database's own rights (a role in Postgres, an
+// authorizer in SQLite) keep a module inside its own tables. This package keeps it
+// from the few statements and functions that could change those rights (SET ROLE,
+// set_config, functions that run a text as SQL) or that reach past them (locks of
+// the session, files, other servers, the catalogue).
 //
 // It does not parse SQL; it reads tokens. Where Postgres and SQLite would read
 // the same bytes differently, it refuses them, so that nothing can be a comment

@@ -6,9 +6,9 @@ import (
 )
 
 // forbiddenName tells whether an identifier is refused wherever it stands:
-// names that no table or column needs, and that open the walls if they are
-// called. It may be called under another spelling only through the escapes
-// that the lexer refuses.
+// names that no table or column needs, and that lead out of the confinement if
+// they are called. They can be spelt differently only with escapes that the lexer
+// refuses.
 func forbiddenName(name string) bool {
 	switch {
 	case slices.Contains(allowedPG, name):
@@ -20,7 +20,7 @@ func forbiddenName(name string) bool {
 	case name == "set_config":
 		return true
 	case strings.HasPrefix(name, "cruster_"):
-		// Cruster's own names, on either store; nobody may take one either.
+		// Cruster's own names, on either store; modules may not take one either.
 		return true
 	}
 	// Those that run a text as SQL: query_to_xml, table_to_xml_and_xmlschema …
@@ -55,15 +55,15 @@ var forbiddenFunctions = []string{
 	"loread", "lowrite",
 	// SQL from texts.
 	"ts_stat", "ts_rewrite", "connectby", "xpath_table", "exec_sql",
-	// Comments and definitions of other people's objects.
+	// Comments and definitions of objects of others.
 	"obj_description", "col_description", "shobj_description",
 	// SQLite: code, files and its own tokenizers.
 	"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer",
 }
 
 // foreignSchema tells whether a name that something is qualified with belongs
-// to others. That it cannot be read is the database's business; this only
-// gives the better answer.
+// to others. The database refuses to read it in any case; this only gives the
+// better answer.
 func foreignSchema(name string) bool {
 	switch name {
 	case "cruster", "information_schema", "public":

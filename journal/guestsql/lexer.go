@@ -20,8 +20,8 @@ const (
 	symbol             // one byte of anything else
 )
 
-// token is a piece of SQL that means something. Comments and white space are
-// none.
+// token is a piece of SQL that means something: not a comment and not white
+// space.
 type token struct {
 	kind kind
 	// name is the identifier without quotes in lower case, or the symbol.
@@ -222,7 +222,7 @@ func (l *lexer) dollar() error {
 }
 
 // number reads a literal. Older versions of Postgres take 1e5name for a number
-// and a name; nobody needs that, and it hides the name.
+// and a name. No module needs that, and it hides the name.
 func (l *lexer) number() error {
 	i := l.pos
 	digits := func(ok func(byte) bool) {

@@ -3,5 +3,6 @@
 // stores are compared with it step by step (see storetest). It keeps nothing
 // when the process ends and runs no SQL of guests.
 //
-// It imports abi and journal. Start reading at memory.go.
+// It imports abi and journal; package storetest tests it. Start reading at
+// memory.go.
 package memory

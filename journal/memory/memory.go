@@ -57,7 +57,7 @@ func New() *Store {
 // Dialect is that of the embedded store: the oracle stands in for it.
 func (s *Store) Dialect() string { return abi.DialectSQLite }
 
-// enter takes the lock if the store can be used.
+// enter takes the lock if the store can be used; the caller calls leave.
 func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -92,14 +92,14 @@ func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.R
 	defer leave()
 	results := make([]journal.Result, len(writes))
 	for i := range writes {
-		results[i] = s.apply(&writes[i])
+		results[i] = s.applyLocked(&writes[i])
 	}
 	return results, nil
 }
 
-// apply works on a copy of the execution and puts it in place at the end: a
+// applyLocked works on a copy of the execution and puts it in place at the end: a
 // write that fails half-way leaves nothing.
-func (s *Store) apply(w *journal.Write) journal.Result {
+func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	if err := w.Check(); err != nil {
 		return journal.Result{Err: err}
 	}
@@ -190,7 +190,7 @@ func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int
 		return 0, err
 	}
 	defer leave()
-	var over []*journal.Execution
+	var expired []*journal.Execution
 	for _, e := range s.executions {
 		if !e.row.State.Final() || e.row.FinishedAt <= 0 || e.row.FinishedAt >= finishedBefore {
 			continue
@@ -198,18 +198,18 @@ func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int
 		if p, ok := s.executions[e.row.Parent]; ok && !p.row.State.Final() {
 			continue
 		}
-		over = append(over, &e.row)
+		expired = append(expired, &e.row)
 	}
-	slices.SortFunc(over, func(a, b *journal.Execution) int {
+	slices.SortFunc(expired, func(a, b *journal.Execution) int {
 		return compareTimes(a.FinishedAt, b.FinishedAt, a.ID, b.ID)
 	})
-	if len(over) > limit {
-		over = over[:max(limit, 0)]
+	if len(expired) > limit {
+		expired = expired[:max(limit, 0)]
 	}
-	for _, e := range over {
+	for _, e := range expired {
 		delete(s.executions, e.ID)
 	}
-	return len(over), nil
+	return len(expired), nil
 }
 
 // Ping implements journal.Store.

@@ -6,11 +6,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jonboulle/clockwork"
+
 	"github.com/cruster/cruster/abi"
 )
 
 // Config says where the store is. Only DSN is required.
 type Config struct {
+	// Clock measures how long transactions of activities are open. Defaults to
+	// the real clock.
+	Clock clockwork.Clock
+
 	// DSN is the connection string: "postgres://user@host/database" or a list
 	// of key=value pairs.
 	DSN string
@@ -26,8 +32,8 @@ type Config struct {
 	// to 8.
 	MaxConns int32
 
-	// MaxGuestConns bounds the connections for SQL of activities; those who
-	// find none free wait. They are apart from MaxConns so that guests cannot
+	// MaxGuestConns bounds the connections for SQL of activities; an
+	// activity that finds none free waits. They are apart from MaxConns so that guests cannot
 	// keep the journal from committing. Defaults to 16.
 	MaxGuestConns int32
 
@@ -53,6 +59,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.GuestTxLimit < 0 || c.MaxConns < 0 || c.MaxGuestConns < 0 {
 		return c, abi.Errorf(abi.CodeBadConfig, "limits of the Postgres store cannot be negative")
+	}
+	if c.Clock == nil {
+		c.Clock = clockwork.NewRealClock()
 	}
 	if c.GuestTxLimit == 0 {
 		c.GuestTxLimit = defaultGuestTxLimit

@@ -9,14 +9,23 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// world is the part of the store that a batch of writes is decided against.
-// It is changed along with the decisions, so that later writes of a batch see
-// the earlier ones.
-type world struct {
+// snapshot is the part of the store that a batch of writes is decided against. It
+// is changed along with the decisions, so that later writes of a batch see the
+// earlier ones.
+type snapshot struct {
 	epochs     map[journal.Shard]journal.Epoch
 	executions map[journal.ID]bool
 	entries    map[position]bool
 	settled    map[settlement]bool
+}
+
+func newSnapshot() *snapshot {
+	return &snapshot{
+		epochs:     map[journal.Shard]journal.Epoch{},
+		executions: map[journal.ID]bool{},
+		entries:    map[position]bool{},
+		settled:    map[settlement]bool{},
+	}
 }
 
 // position names an entry of an execution.
@@ -25,42 +34,38 @@ type position struct {
 	seq uint64
 }
 
-// commitDecided reads what the writes hang on, decides about each, and commits
+// commitDecided reads what the writes depend on, decides about each, and commits
 // those that take effect. Another commit may come between the reading and the
 // writing; then a premise fails, and the caller tries again.
 func (s *Store) commitDecided(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write) ([]journal.Result, error) {
-	w, err := s.observe(ctx, conn, writes)
+	snap, err := s.readSnapshot(ctx, conn, writes)
 	if err != nil {
 		s.rollback(ctx, conn.Conn())
 		return nil, beforeCommit("postgres: commit", err)
 	}
-	verdicts := make([]journal.Result, len(writes))
+	outcomes := make([]journal.Result, len(writes))
 	var effective []*journal.Write
 	for i, write := range writes {
-		if verdicts[i] = w.decide(write); verdicts[i] == (journal.Result{}) {
+		if outcomes[i] = snap.decide(write); outcomes[i] == (journal.Result{}) {
 			effective = append(effective, write)
 		}
 	}
 	if len(effective) == 0 {
 		s.rollback(ctx, conn.Conn())
-		return verdicts, nil
+		return outcomes, nil
 	}
 	b := &pgx.Batch{}
 	newPlan(effective, decided).queue(b, nil)
-	if err := s.finish(ctx, conn.Conn(), b); err != nil {
+	if err := s.sendWithCommit(ctx, conn.Conn(), b); err != nil {
 		return nil, err
 	}
-	return verdicts, nil
+	return outcomes, nil
 }
 
-// observe opens the transaction, locks the epochs and reads the world.
-func (s *Store) observe(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write) (*world, error) {
-	w := &world{
-		epochs:     map[journal.Shard]journal.Epoch{},
-		executions: map[journal.ID]bool{},
-		entries:    map[position]bool{},
-		settled:    map[settlement]bool{},
-	}
+// readSnapshot opens the transaction, locks the epochs and reads what the writes
+// depend on.
+func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write) (*snapshot, error) {
+	snap := newSnapshot()
 	var all keys
 	var entries entryRows
 	var settles settleRows
@@ -91,47 +96,47 @@ func (s *Store) observe(ctx context.Context, conn *pgxpool.Conn, writes []*journ
 		})
 	}
 	each(`SELECT shard, epoch FROM `+s.sql.shards+` WHERE shard = ANY($1)`, []any{all.shards}, []any{&shard, &epoch},
-		func() { w.epochs[journal.Shard(shard)] = journal.Epoch(epoch) })
+		func() { snap.epochs[journal.Shard(shard)] = journal.Epoch(epoch) })
 	each(`SELECT id FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN `+s.sql.executions+` e USING (shard, id)`,
 		[]any{all.shards, all.ids}, []any{&id},
-		func() { w.executions[journal.ID(id)] = true })
+		func() { snap.executions[journal.ID(id)] = true })
 	each(`SELECT id, seq FROM unnest($1::int2[], $2::bytea[], $3::int8[]) AS w (shard, id, seq) JOIN `+s.sql.entries+` e USING (shard, id, seq)`,
 		[]any{entries.shards, entries.ids, entries.seqs}, []any{&id, &seq},
-		func() { w.entries[position{journal.ID(id), uint64(seq)}] = true })
+		func() { snap.entries[position{journal.ID(id), uint64(seq)}] = true })
 	each(`SELECT id, name FROM unnest($1::int2[], $2::bytea[], $3::text[]) AS w (shard, id, name) JOIN `+s.sql.deferreds+` d USING (shard, id, name)`,
 		[]any{settles.shards, settles.ids, settles.names}, []any{&id, &name},
-		func() { w.settled[settlement{journal.ID(id), name}] = true })
-	return w, conn.SendBatch(ctx, b).Close()
+		func() { snap.settled[settlement{journal.ID(id), name}] = true })
+	return snap, conn.SendBatch(ctx, b).Close()
 }
 
 // decide tells what becomes of a write, and notes its effects if it has any:
 // the zero Result says that it takes effect.
-func (w *world) decide(write *journal.Write) journal.Result {
-	if w.epochs[write.ID.Shard()] != write.Epoch {
+func (snap *snapshot) decide(write *journal.Write) journal.Result {
+	if snap.epochs[write.ID.Shard()] != write.Epoch {
 		return journal.Result{Err: journal.ErrFenced}
 	}
-	if exists := w.executions[write.ID]; exists && write.Start != nil {
+	if exists := snap.executions[write.ID]; exists && write.Start != nil {
 		return journal.Result{Existed: true}
 	} else if !exists && write.Start == nil {
 		return journal.Result{Err: journal.ErrNotFound}
 	}
-	if write.Settle != nil && w.settled[settlement{write.ID, write.Settle.Name}] {
+	if write.Settle != nil && snap.settled[settlement{write.ID, write.Settle.Name}] {
 		return journal.Result{Existed: true}
 	}
 	own := map[uint64]bool{}
 	for i := range write.Entries {
 		seq := write.Entries[i].Seq
-		if own[seq] || w.entries[position{write.ID, seq}] {
+		if own[seq] || snap.entries[position{write.ID, seq}] {
 			return journal.Result{Err: errTaken(write.ID, seq)}
 		}
 		own[seq] = true
 	}
-	w.executions[write.ID] = true
+	snap.executions[write.ID] = true
 	for seq := range own {
-		w.entries[position{write.ID, seq}] = true
+		snap.entries[position{write.ID, seq}] = true
 	}
 	if write.Settle != nil {
-		w.settled[settlement{write.ID, write.Settle.Name}] = true
+		snap.settled[settlement{write.ID, write.Settle.Name}] = true
 	}
 	return journal.Result{}
 }

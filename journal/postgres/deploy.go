@@ -195,7 +195,7 @@ func (s *Store) Module(ctx context.Context, digest string) (*journal.Module, err
 	scan := func(row pgx.CollectableRow) (m journal.Module, err error) {
 		return m, row.Scan(&m.Digest, &m.Binary, &m.Manifest, &m.CreatedAt)
 	}
-	return one(ctx, s, scan, "module",
+	return readOne(ctx, s, scan, "module",
 		`SELECT digest, wasm, manifest, created_at FROM `+s.sql.modules+` WHERE digest = $1`, digest)
 }
 
@@ -217,7 +217,7 @@ func (s *Store) Deployment(ctx context.Context, namespace, name string) (*journa
 	if !isText(namespace) || !isText(name) {
 		return nil, journal.ErrNotFound
 	}
-	return one(ctx, s, scanDeployment, "deployment",
+	return readOne(ctx, s, scanDeployment, "deployment",
 		`SELECT `+deploymentColumns+` FROM `+s.sql.deployments+` WHERE namespace = $1 AND name = $2`, namespace, name)
 }
 
@@ -226,6 +226,6 @@ func (s *Store) Deployments(ctx context.Context, namespace string) ([]journal.De
 	if !isText(namespace) {
 		return nil, nil
 	}
-	return many(ctx, s, scanDeployment, "deployments",
+	return readAll(ctx, s, scanDeployment, "deployments",
 		`SELECT `+deploymentColumns+` FROM `+s.sql.deployments+` WHERE namespace = $1 ORDER BY name`, namespace)
 }

@@ -7,7 +7,11 @@
 //
 // It imports abi, journal, journal/guestsql and migrations. Start reading at
 // commit.go (how a batch becomes one round trip, and why the fence holds), then
-// guest.go (how SQL of modules is confined).
+// guest.go (how SQL of modules is confined) and indoubt.go (what happens to a
+// commit whose answer was lost).
+//
+// Package storetest tests columns.go, commit.go, read.go and store.go (main_test.go
+// runs it), open_test.go tests migrate.go.
 //
 // Connections must be direct ones or pooled by session: prepared statements
 // and session settings do not survive a pooler that works by transaction.

@@ -34,7 +34,7 @@ func sqlState(err error) string {
 	return ""
 }
 
-// isConflict tells whether the database rolled back for the sake of others.
+// isConflict tells whether the database rolled back because of others.
 func isConflict(err error) bool {
 	switch sqlState(err) {
 	case stateSerialization, stateDeadlock:
@@ -46,7 +46,7 @@ func isConflict(err error) bool {
 // rolledBack tells whether err proves that a transaction whose COMMIT was under
 // way did not take effect. An ERROR does: the server skips the COMMIT behind
 // it. Whatever ends the connection does not, be it a broken socket or a FATAL
-// message: the transaction may have been committed before its last word.
+// message: the transaction may have been committed before that.
 func rolledBack(err error) bool {
 	if errors.Is(err, errRolledBack) {
 		return true

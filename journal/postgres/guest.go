@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -13,49 +11,54 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jonboulle/clockwork"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/guestsql"
 )
 
-// How SQL of a module is confined.
+// maxGuestMessage bounds what the server may send in one message: a row that
+// is wider ends the connection before it fills the host's memory.
+const maxGuestMessage = 2 * abi.MaxBody
+
+// guestTx is a journal.GuestTx: the transaction of an activity.
+//
+// # Confinement
 //
 // It runs on a connection whose user may do much, under a role that may do
-// nothing but use its own schema. SET LOCAL ROLE alone is no wall: RESET ROLE,
-// or any function that runs a text as SQL, goes back. So there are three.
+// nothing but use its own schema. SET LOCAL ROLE alone is not enough: RESET ROLE,
+// or any function that runs a text as SQL, goes back. So there are three layers.
 // guestsql refuses every statement that is not one plain query or change of
-// data, and the functions that could move the role. Each statement is sent in
-// one flight with a SET LOCAL ROLE before it and a look at current_user behind
-// it: had it got out nevertheless, it is undone with the whole transaction, and
-// its rows are never handed over. And the role has no right to anything else,
+// data, and the functions that could change the role. Each statement is sent in
+// one round trip with a SET LOCAL ROLE before it and a check of current_user
+// behind it: if it left its role nevertheless, the whole transaction is undone,
+// and its rows are never handed over. And the role has no right to anything else,
 // so that a statement that stays in its role finds nothing.
 //
-// Why REPEATABLE READ. Activities read, compute in the guest, and write back.
+// # Why REPEATABLE READ
+//
+// Activities read, compute in the guest, and write back.
 // Under READ COMMITTED two of them could read the same balance and the second
 // would overwrite the first. Here the second fails, the host repeats the
 // activity, and neither is lost; SQLite, which runs one at a time, gives the
 // same results. SERIALIZABLE would also refuse write skew, but its conflicts
 // are found by index page: the journal rows that all guest transactions write
-// lie close together, and they would collide with each other for nothing.
+// lie close together, and they would collide with each other for no reason.
+//
+// # Statements
 //
 // Each statement has a savepoint, so that one that fails (a duplicate key) can
 // be caught by the activity, as on SQLite, instead of ending the transaction.
 //
-// The transaction begins with the first statement, in the same flight: one that
-// runs a single statement whose parameters are known costs two round trips.
-
-// maxGuestMessage bounds what the server may send in one message: a row that
-// is wider ends the connection before it fills the host's memory.
-const maxGuestMessage = 2 * abi.MaxBody
-
-// guestTx is a journal.GuestTx.
+// The transaction begins with the first statement, in the same round trip: one
+// that runs a single statement whose parameters are known costs two round trips.
 type guestTx struct {
 	store     *Store
 	namespace string
 	role      string
 	deadline  time.Time
-	timer     *time.Timer
+	timer     clockwork.Timer
 
 	mu    sync.Mutex
 	conn  *pgxpool.Conn // nil once it is over; guarded by mu, like all below
@@ -71,45 +74,9 @@ var (
 	errClosed    = errors.New("postgres: the store is closed")
 )
 
-// openGuests knows the transactions that are open, so that closing the store
-// does not wait for one that nobody ends.
-type openGuests struct {
-	mu     sync.Mutex
-	closed bool                  // guarded by mu, like txs
-	txs    map[*guestTx]struct{} //
-}
-
-// add is false if the store is closed.
-func (o *openGuests) add(t *guestTx) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.closed {
-		return false
-	}
-	if o.txs == nil {
-		o.txs = map[*guestTx]struct{}{}
-	}
-	o.txs[t] = struct{}{}
-	return true
-}
-
-func (o *openGuests) remove(t *guestTx) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.txs, t)
-}
-
-// close lets no more in and returns those that are open.
-func (o *openGuests) close() []*guestTx {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.closed = true
-	return slices.Collect(maps.Keys(o.txs))
-}
-
 // BeginGuest implements journal.Store.
 func (s *Store) BeginGuest(ctx context.Context, namespace string) (journal.GuestTx, error) {
-	if err := s.dispel(ctx); err != nil {
+	if err := s.resolveInDoubt(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.ensureNamespace(ctx, namespace); err != nil {
@@ -123,7 +90,7 @@ func (s *Store) BeginGuest(ctx context.Context, namespace string) (journal.Guest
 		store:     s,
 		namespace: namespace,
 		role:      guestName(s.config.Schema, namespace),
-		deadline:  time.Now().Add(s.config.GuestTxLimit),
+		deadline:  s.config.Clock.Now().Add(s.config.GuestTxLimit),
 		conn:      conn,
 	}
 	t.mu.Lock() // the timer may be short
@@ -132,7 +99,7 @@ func (s *Store) BeginGuest(ctx context.Context, namespace string) (journal.Guest
 		conn.Release()
 		return nil, errClosed
 	}
-	t.timer = time.AfterFunc(s.config.GuestTxLimit, t.expire)
+	t.timer = s.config.Clock.AfterFunc(s.config.GuestTxLimit, t.expire)
 	return t, nil
 }
 
@@ -142,7 +109,7 @@ func (t *guestTx) expire() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conn != nil {
-		t.end(context.Background(), t.tooLong())
+		t.endLocked(context.Background(), t.tooLong())
 	}
 }
 
@@ -151,7 +118,7 @@ func (t *guestTx) abandon() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conn != nil {
-		t.end(context.Background(), errClosed)
+		t.endLocked(context.Background(), errClosed)
 	}
 }
 
@@ -159,8 +126,8 @@ func (t *guestTx) tooLong() error {
 	return abi.Errorf(abi.CodeTxTooLong, "the transaction was open for more than %s and was rolled back", t.store.config.GuestTxLimit)
 }
 
-// end rolls back, gives the connection away and says why to all later calls.
-func (t *guestTx) end(ctx context.Context, why error) {
+// endLocked rolls back, gives the connection away and says why to all later calls.
+func (t *guestTx) endLocked(ctx context.Context, why error) {
 	t.timer.Stop()
 	t.store.rollback(ctx, t.conn.Conn())
 	t.conn.Release()
@@ -173,7 +140,7 @@ func (t *guestTx) Rollback(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conn != nil {
-		t.end(ctx, errGuestOver)
+		t.endLocked(ctx, errGuestOver)
 	}
 	return nil
 }
@@ -205,35 +172,40 @@ func (t *guestTx) run(ctx context.Context, query string, args []any, r *result) 
 	if err := guestsql.CheckStatement(query); err != nil {
 		return err
 	}
-	limited, cancel := context.WithDeadline(ctx, t.deadline)
+	limited, cancel := clockwork.WithDeadline(ctx, t.store.config.Clock, t.deadline)
 	defer cancel()
-	sent, err := t.statement(limited, query, args, r)
+	sent, err := t.statementLocked(limited, query, args, r)
 	if err == nil || t.conn == nil {
 		return err
 	}
 	if sqlState(err) != "" {
 		t.store.params.drop(t.namespace, query) // it may be what went wrong
 	}
-	answer, fatal := t.judge(ctx, err, r)
+	answer, fatal := statementFailure(err, failedStatement{
+		callerErr: ctx.Err(),
+		late:      !t.store.config.Clock.Now().Before(t.deadline),
+		resultErr: r.err,
+		tooLong:   t.tooLong(),
+	})
 	if !fatal && sent {
-		fatal = t.undo(limited) != nil
+		fatal = t.undoLocked(limited) != nil
 	}
 	if fatal {
-		t.end(ctx, answer)
+		t.endLocked(ctx, answer)
 	}
 	return answer
 }
 
-// statement sends a query with all that belongs to it and reads its rows. It
+// statementLocked sends a query with all that belongs to it and reads its rows. It
 // tells whether anything was sent, which is to be undone if there is an error.
-func (t *guestTx) statement(ctx context.Context, query string, args []any, r *result) (sent bool, err error) {
+func (t *guestTx) statementLocked(ctx context.Context, query string, args []any, r *result) (sent bool, err error) {
 	conn := t.conn.Conn().PgConn()
 	types, known := t.store.params.get(t.namespace, query)
 	b := &pgconn.Batch{}
 	ahead := 0
 	if !known {
 		// Ask the server what the parameters are.
-		t.queueOpening(b)
+		t.queueOpeningLocked(b)
 		if _, err := conn.ExecBatch(ctx, b).ReadAll(); err != nil {
 			return true, err
 		}
@@ -250,24 +222,24 @@ func (t *guestTx) statement(ctx context.Context, query string, args []any, r *re
 		return !known, err
 	}
 	if known {
-		ahead = t.queueOpening(b)
+		ahead = t.queueOpeningLocked(b)
 	}
 	b.ExecParams(query, values, types, formats, nil)
 	queueRaw(b, whoAmI)
-	user, err := readFlight(ctx, conn, b, ahead, r)
+	user, err := readBatch(ctx, conn, b, ahead, r)
 	if err != nil {
 		return true, err
 	}
 	if user != t.role {
-		t.end(ctx, refused(user))
+		t.endLocked(ctx, refused(user))
 		return true, t.over
 	}
 	return true, r.err
 }
 
-// readFlight sends a batch and reads what the statement behind the opening
-// answers, and who it was in the end.
-func readFlight(ctx context.Context, conn *pgconn.PgConn, b *pgconn.Batch, ahead int, r *result) (user string, err error) {
+// readBatch sends a batch and reads what the statement behind the opening
+// answers, and the role that it ran under in the end.
+func readBatch(ctx context.Context, conn *pgconn.PgConn, b *pgconn.Batch, ahead int, r *result) (user string, err error) {
 	results := conn.ExecBatch(ctx, b)
 	for i := 0; results.NextResult(); i++ {
 		switch i - ahead {
@@ -286,9 +258,9 @@ func readFlight(ctx context.Context, conn *pgconn.PgConn, b *pgconn.Batch, ahead
 
 const savepoint = "cruster_statement"
 
-// queueOpening appends what goes before a statement and tells how many
+// queueOpeningLocked appends what goes before a statement and tells how many
 // statements that is.
-func (t *guestTx) queueOpening(b *pgconn.Batch) int {
+func (t *guestTx) queueOpeningLocked(b *pgconn.Batch) int {
 	n := 2
 	if t.saved {
 		queueRaw(b, `RELEASE SAVEPOINT `+savepoint)
@@ -307,42 +279,11 @@ func (t *guestTx) queueOpening(b *pgconn.Batch) int {
 	return n
 }
 
-// undo takes back a statement that failed, or whose rows are too many.
-func (t *guestTx) undo(ctx context.Context) error {
+// undoLocked takes back a statement that failed, or whose rows are too many.
+func (t *guestTx) undoLocked(ctx context.Context) error {
 	t.saved = false
 	_, err := t.conn.Conn().PgConn().Exec(ctx, `ROLLBACK TO SAVEPOINT `+savepoint+`; RELEASE SAVEPOINT `+savepoint).ReadAll()
 	return err
-}
-
-// judge turns the failure of a statement into the guest's answer, and tells
-// whether the transaction is over with it.
-func (t *guestTx) judge(ctx context.Context, err error, r *result) (answer error, fatal bool) {
-	late := !time.Now().Before(t.deadline)
-	var mine *abi.Error
-	var pgErr *pgconn.PgError
-	switch {
-	case errors.As(err, &mine):
-		return mine, false
-	case errors.As(err, &pgErr) && rolledBack(err):
-		switch {
-		case isConflict(err):
-			return fmt.Errorf("postgres: guest statement: %w: %w", journal.ErrConflict, err), true
-		case r.err != nil:
-			return r.err, false // we cancelled it ourselves
-		case pgErr.Code == stateQueryCanceled:
-			return t.tooLong(), true
-		case pgErr.Code == statePrivilege:
-			return abi.Errorf(abi.CodeSQLForbidden, "%s", messageOf(err)), false
-		}
-		return abi.Errorf(abi.CodeSQL, "%s", messageOf(err)), false
-	case tooWide(err):
-		return errTooLarge(), true
-	case ctx.Err() != nil:
-		return fmt.Errorf("postgres: guest statement: %w", ctx.Err()), true
-	case late:
-		return t.tooLong(), true
-	}
-	return abi.Errorf(abi.CodeStore, "the connection to the database was lost: %v", err), true
 }
 
 // Commit implements journal.GuestTx.
@@ -361,16 +302,16 @@ func (t *guestTx) Commit(ctx context.Context, w journal.Write) error {
 		return t.over
 	}
 	t.timer.Stop() // from here on only ctx ends it
-	err := t.commit(ctx, &w)
+	err := t.commitLocked(ctx, &w)
 	if err != nil {
-		t.end(ctx, err)
+		t.endLocked(ctx, err)
 		return err
 	}
-	t.end(ctx, errGuestOver)
+	t.endLocked(ctx, errGuestOver)
 	return nil
 }
 
-func (t *guestTx) commit(ctx context.Context, w *journal.Write) error {
+func (t *guestTx) commitLocked(ctx context.Context, w *journal.Write) error {
 	if err := check(w); err != nil {
 		return err
 	}
@@ -385,7 +326,7 @@ func (t *guestTx) commit(ctx context.Context, w *journal.Write) error {
 	}
 	b.Queue(stmtFenceRow, int16(w.ID.Shard()), int64(w.Epoch))
 	newPlan([]*journal.Write{w}, guest).queue(b, nil)
-	err := t.store.finish(ctx, t.conn.Conn(), b)
+	err := t.store.sendWithCommit(ctx, t.conn.Conn(), b)
 	var pgErr *pgconn.PgError
 	if !errors.As(err, &pgErr) || errors.Is(err, journal.ErrUndecided) || errors.Is(err, journal.ErrConflict) {
 		return err

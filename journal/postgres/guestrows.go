@@ -70,7 +70,7 @@ func tooWide(err error) bool {
 }
 
 // decodeValue reads a value in its text form. Types without a counterpart in
-// the guest's world (numeric, uuid, json, intervals, arrays, enums) stay text,
+// the guest's types (numeric, uuid, json, intervals, arrays, enums) stay text,
 // and so do times that Go cannot hold, such as infinity.
 func decodeValue(oid uint32, raw []byte) any {
 	if raw == nil {

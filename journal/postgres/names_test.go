@@ -1,16 +1,10 @@
 package postgres
 
 import (
-	"context"
-	"errors"
-	"io"
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
-
-	"github.com/cruster/cruster/journal"
 )
 
 func TestGuestNamesAreDistinctIdentifiers(t *testing.T) {
@@ -33,27 +27,5 @@ func TestGuestNamesAreDistinctIdentifiers(t *testing.T) {
 			require.Empty(t, seen[name], "%s of %s and %s", name, schema, namespace)
 			seen[name] = schema + " " + namespace
 		}
-	}
-}
-
-func TestOnlyAnErrorOfTheServerDecides(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		err  error
-		want error
-	}{
-		"connection lost":       {io.ErrUnexpectedEOF, journal.ErrUndecided},
-		"caller gave up":        {context.DeadlineExceeded, journal.ErrUndecided},
-		"server shuts down":     {&pgconn.PgError{SeverityUnlocalized: "FATAL", Code: "57P01"}, journal.ErrUndecided},
-		"server panics":         {&pgconn.PgError{SeverityUnlocalized: "PANIC", Code: "XX000"}, journal.ErrUndecided},
-		"serialization failure": {&pgconn.PgError{SeverityUnlocalized: "ERROR", Code: stateSerialization}, journal.ErrConflict},
-		"deadlock":              {&pgconn.PgError{Severity: "ERROR", Code: stateDeadlock}, journal.ErrConflict},
-	} {
-		require.ErrorIs(t, afterCommit("op", c.err), c.want, name)
-	}
-	for _, err := range []error{&pgconn.PgError{SeverityUnlocalized: "ERROR", Code: "53100"}, errRolledBack} {
-		got := afterCommit("op", err)
-		require.ErrorIs(t, got, err)
-		require.False(t, errors.Is(got, journal.ErrUndecided) || errors.Is(got, journal.ErrConflict))
 	}
 }

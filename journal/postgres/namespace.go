@@ -41,13 +41,13 @@ func (s *Store) noteNamespace(namespace string) {
 
 func (s *Store) createNamespace(ctx context.Context, tx pgx.Tx, namespace string) error {
 	name := guestName(s.config.Schema, namespace)
-	// One host at a time; another one that waits here finds the work done.
+	// One host at a time; another one that waits here finds it done.
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, lockKey("namespace", name)); err != nil {
 		return err
 	}
-	var hasRole, hasSchema, mayBe bool
+	var hasRole, hasSchema, isMember bool
 	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1), EXISTS (SELECT FROM pg_namespace WHERE nspname = $1),
-		COALESCE((SELECT pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = $1), false)`, name).Scan(&hasRole, &hasSchema, &mayBe)
+		COALESCE((SELECT pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = $1), false)`, name).Scan(&hasRole, &hasSchema, &isMember)
 	if err != nil {
 		return err
 	}
@@ -57,8 +57,8 @@ func (s *Store) createNamespace(ctx context.Context, tx pgx.Tx, namespace string
 			return privilege(err, "create role "+name, "CREATE ROLE "+q+" NOLOGIN")
 		}
 	}
-	if !mayBe {
-		// A superuser is everybody's member already; anybody else becomes one.
+	if !isMember {
+		// A superuser is a member of every role already; other users become one.
 		var super bool
 		if err := tx.QueryRow(ctx, `SELECT rolsuper FROM pg_roles WHERE rolname = current_user`).Scan(&super); err != nil {
 			return err
@@ -74,7 +74,7 @@ func (s *Store) createNamespace(ctx context.Context, tx pgx.Tx, namespace string
 			return privilege(err, "create schema "+name, "CREATE SCHEMA "+q+" AUTHORIZATION "+q)
 		}
 	}
-	return s.closePublic(ctx, tx, name)
+	return s.revokePublicCreate(ctx, tx, name)
 }
 
 // createRole survives that a host on another database of the same server makes
@@ -90,10 +90,10 @@ func createRole(ctx context.Context, tx pgx.Tx, quoted string) error {
 	return err
 }
 
-// closePublic takes the right to create things in the schema public from
-// everybody, as Postgres itself does since version 15. Without that a module
-// could leave tables there for others to stumble upon.
-func (s *Store) closePublic(ctx context.Context, tx pgx.Tx, role string) error {
+// revokePublicCreate revokes the right of all roles to create things in the schema
+// public, as Postgres itself does since version 15. Without that a module could
+// leave tables there that others find by accident.
+func (s *Store) revokePublicCreate(ctx context.Context, tx pgx.Tx, role string) error {
 	var open bool
 	err := tx.QueryRow(ctx, `SELECT COALESCE((SELECT has_schema_privilege($1, oid, 'CREATE') FROM pg_namespace WHERE nspname = 'public'), false)`, role).Scan(&open)
 	if err != nil || !open {
@@ -104,11 +104,11 @@ func (s *Store) closePublic(ctx context.Context, tx pgx.Tx, role string) error {
 		return err
 	})
 	if err != nil {
-		s.config.Logger.WarnContext(ctx, "everybody may create tables in the schema public, modules too",
+		s.config.Logger.WarnContext(ctx, "all roles may create tables in the schema public, modules too",
 			"store", "postgres", "run", "REVOKE CREATE ON SCHEMA public FROM PUBLIC", "error", err)
 		return nil
 	}
-	s.config.Logger.InfoContext(ctx, "took the right to create tables in the schema public from everybody", "store", "postgres")
+	s.config.Logger.InfoContext(ctx, "revoked the right of all roles to create tables in the schema public", "store", "postgres")
 	return nil
 }
 

@@ -25,8 +25,8 @@ type settlement struct {
 type plan struct {
 	fences map[journal.Shard]journal.Epoch
 
-	// A start or settlement that is all its write asks for may find its row
-	// there already without hurting anybody: the lenient rows.
+	// A start or settlement that is all its write asks for may find its row there
+	// already without an effect on other writes: the lenient rows.
 	starts, lenientStarts   startRows
 	settles, lenientSettles settleRows
 	entries                 entryRows
@@ -43,8 +43,8 @@ type plan struct {
 type premise int
 
 const (
-	// hoped: nothing was looked up; most likely all of them take effect.
-	hoped premise = iota
+	// optimistic: nothing was looked up; most likely all of them take effect.
+	optimistic premise = iota
 	// decided: they were found to take effect, in this order; they may build on
 	// each other.
 	decided
@@ -53,8 +53,8 @@ const (
 	guest
 )
 
-// independent tells whether writes can be hoped for together: none decides
-// about another, as two starts of one execution, a start and what follows it,
+// independent tells whether writes can be tried together: none decides about
+// another, as two starts of one execution, a start and what follows it,
 // two settlements of one deferred, or two epochs of one shard would.
 func independent(writes []*journal.Write) bool {
 	epochs := map[journal.Shard]journal.Epoch{}
@@ -93,7 +93,7 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 	needed := map[journal.ID]bool{} // → whether it must be held
 	for _, w := range writes {
 		p.fences[w.ID.Shard()] = w.Epoch
-		lenient := known == hoped && bare(w)
+		lenient := known == optimistic && bare(w)
 		if w.Start != nil {
 			started[w.ID] = true
 			if lenient {
@@ -205,7 +205,8 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 }
 
 // queueRowLocks appends a statement that locks the rows which two statements are
-// going to change, in one order: each for itself they keep it, together not.
+// going to change, in one order. Each statement locks in order, but the two
+// together would not.
 func (p *plan) queueRowLocks(b *pgx.Batch) {
 	var ids []journal.ID
 	for _, u := range p.updates {

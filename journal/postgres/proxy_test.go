@@ -84,8 +84,8 @@ func (p *proxy) serve(client, server net.Conn) {
 		for {
 			n, err := server.Read(buf)
 			if err != nil || mute.Load() {
-				// Whatever the server said to the COMMIT ends here: it is done,
-				// and the client will never hear of it.
+				// What the server said to the COMMIT ends here: it is done, and
+				// the client never gets the answer.
 				return
 			}
 			if _, err := client.Write(buf[:n]); err != nil {

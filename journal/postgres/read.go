@@ -64,9 +64,9 @@ func decode[T any](raw []byte) (*T, error) {
 	return v, nil
 }
 
-// one reads a row; journal.ErrNotFound if there is none.
-func one[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, query string, args ...any) (*T, error) {
-	if err := s.dispel(ctx); err != nil {
+// readOne reads a row; journal.ErrNotFound if there is none.
+func readOne[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, query string, args ...any) (*T, error) {
+	if err := s.resolveInDoubt(ctx); err != nil {
 		return nil, err
 	}
 	rows, err := s.main.Query(ctx, query, args...)
@@ -83,9 +83,9 @@ func one[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, quer
 	return &v, nil
 }
 
-// many reads rows.
-func many[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, query string, args ...any) ([]T, error) {
-	if err := s.dispel(ctx); err != nil {
+// readAll reads rows.
+func readAll[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, query string, args ...any) ([]T, error) {
+	if err := s.resolveInDoubt(ctx); err != nil {
 		return nil, err
 	}
 	rows, err := s.main.Query(ctx, query, args...)
@@ -101,13 +101,13 @@ func many[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, que
 
 // Load implements journal.Store.
 func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, error) {
-	return one(ctx, s, scanExecution, "execution",
+	return readOne(ctx, s, scanExecution, "execution",
 		`SELECT `+executionColumns+` FROM `+s.sql.executions+` WHERE shard = $1 AND id = $2`, int16(id.Shard()), id[:])
 }
 
 // ChildOf implements journal.Store.
 func (s *Store) ChildOf(ctx context.Context, parent journal.ID, op uint32) (*journal.Execution, error) {
-	return one(ctx, s, scanExecution, "child",
+	return readOne(ctx, s, scanExecution, "child",
 		`SELECT `+executionColumns+` FROM `+s.sql.executions+` WHERE parent = $1 AND parent_op = $2 LIMIT 1`, parent[:], int64(op))
 }
 
@@ -120,7 +120,7 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 		}
 		return e, abi.Unmarshal(raw, &e)
 	}
-	return many(ctx, s, scan, "journal of "+id.String(),
+	return readAll(ctx, s, scan, "journal of "+id.String(),
 		`SELECT entry FROM `+s.sql.entries+` WHERE shard = $1 AND id = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
 		int16(id.Shard()), id[:], int64(min(after, 1<<63-1)), max(limit, 0))
 }
@@ -135,7 +135,7 @@ func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferre
 		d.Error, err = decode[abi.Error](raw)
 		return d, err
 	}
-	return many(ctx, s, scan, "deferreds of "+id.String(),
+	return readAll(ctx, s, scan, "deferreds of "+id.String(),
 		`SELECT name, value, error, at FROM `+s.sql.deferreds+` WHERE shard = $1 AND id = $2 ORDER BY name`, int16(id.Shard()), id[:])
 }
 
@@ -148,7 +148,7 @@ func (s *Store) Due(ctx context.Context, until int64, after journal.Wake, limit 
 		}
 		return w, decodeID(id, &w.ID)
 	}
-	return many(ctx, s, scan, "due executions",
+	return readAll(ctx, s, scan, "due executions",
 		`SELECT wake_at, id FROM `+s.sql.executions+` WHERE state = 'running' AND wake_at <= $1 AND (wake_at, id) > ($2, $3)
 		ORDER BY wake_at, id LIMIT $4`, until, after.At, after.ID[:], max(limit, 0))
 }
@@ -189,7 +189,7 @@ func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error
 		}
 	}
 	args = append(args, limit+1)
-	rows, err := many(ctx, s, scanExecution, "executions",
+	rows, err := readAll(ctx, s, scanExecution, "executions",
 		`SELECT `+pageColumns+` FROM `+s.sql.executions+` WHERE `+strings.Join(where, " AND ")+
 			fmt.Sprintf(` ORDER BY created_at DESC, id DESC LIMIT $%d`, len(args)), args...)
 	if err != nil {
@@ -202,15 +202,15 @@ func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error
 // left for the next time.
 func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error) {
 	tag, err := s.main.Exec(ctx, `
-		WITH doomed AS (
+		WITH expired AS (
 			SELECT e.shard, e.id FROM `+s.sql.executions+` e
 			WHERE e.finished_at > 0 AND e.finished_at < $1 AND e.state IN ('completed', 'failed', 'interrupted')
 			AND NOT EXISTS (SELECT FROM `+s.sql.executions+` p WHERE p.shard = get_byte(e.parent, 0) AND p.id = e.parent
 				AND p.state NOT IN ('completed', 'failed', 'interrupted'))
 			ORDER BY e.finished_at, e.id LIMIT $2 FOR UPDATE OF e SKIP LOCKED),
-		journals AS (DELETE FROM `+s.sql.entries+` x USING doomed d WHERE x.shard = d.shard AND x.id = d.id),
-		promises AS (DELETE FROM `+s.sql.deferreds+` x USING doomed d WHERE x.shard = d.shard AND x.id = d.id)
-		DELETE FROM `+s.sql.executions+` x USING doomed d WHERE x.shard = d.shard AND x.id = d.id`,
+		journals AS (DELETE FROM `+s.sql.entries+` x USING expired d WHERE x.shard = d.shard AND x.id = d.id),
+		promises AS (DELETE FROM `+s.sql.deferreds+` x USING expired d WHERE x.shard = d.shard AND x.id = d.id)
+		DELETE FROM `+s.sql.executions+` x USING expired d WHERE x.shard = d.shard AND x.id = d.id`,
 		finishedBefore, max(limit, 0))
 	if err != nil {
 		return 0, afterCommit("postgres: sweep", err)

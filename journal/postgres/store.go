@@ -16,15 +16,15 @@ import (
 
 // Store is a journal.Store in Postgres.
 type Store struct {
-	config Config
-	sql    statements
-	main   *pgxpool.Pool // Cruster's own statements
-	guests *pgxpool.Pool // transactions of activities
-	params paramCache
-	open   openGuests
-	doubts doubts
+	config  Config
+	sql     statements
+	main    *pgxpool.Pool // Cruster's own statements
+	guests  *pgxpool.Pool // transactions of activities
+	params  paramCache
+	open    openGuests
+	inDoubt inDoubt
 
-	deploying chan struct{} // has one place: who deploys
+	deploying chan struct{} // capacity 1: held by the deployment under way
 
 	commits atomic.Uint64
 
@@ -93,7 +93,7 @@ func (s *Store) pool(ctx context.Context, pc *pgxpool.Config, conns int32, setti
 	pc.ConnConfig.MaxProtocolMessageBodyLen = maxMessage
 	pc.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		if err := identify(ctx, conn); err != nil {
+		if err := identifySession(ctx, conn); err != nil {
 			return err
 		}
 		return s.sql.prepare(ctx, conn)
@@ -117,8 +117,8 @@ func (s *Store) Dialect() string { return abi.DialectPostgres }
 func (s *Store) Commits() uint64 { return s.commits.Load() }
 
 // Ping implements journal.Store: it takes the lock that every commit takes, so
-// that a standby, or a database in which commits are stuck, is noticed. A host
-// without work commits nothing: here it learns that another has taken over.
+// that a standby, or a database in which commits are stuck, is noticed. An idle
+// host commits nothing: here it learns that another has taken over.
 func (s *Store) Ping(ctx context.Context) error {
 	s.mu.Lock()
 	claimed := s.claimed
@@ -145,7 +145,7 @@ func (s *Store) Ping(ctx context.Context) error {
 }
 
 // Close implements journal.Store. It waits for statements under way, and rolls
-// back the transactions of guests that nobody has ended.
+// back the transactions of guests that are still open.
 func (s *Store) Close() error {
 	for _, t := range s.open.close() {
 		t.abandon()
@@ -162,7 +162,7 @@ func (s *Store) Close() error {
 // the row locks of guest transactions, for which the UPDATE itself waits. See
 // commit.go for the other side.
 func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Epoch, error) {
-	if err := s.dispel(ctx); err != nil {
+	if err := s.resolveInDoubt(ctx); err != nil {
 		return nil, err
 	}
 	epochs := make([]journal.Epoch, journal.NumShards)
@@ -179,7 +179,7 @@ func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Epoch,
 		var epoch int64
 		_, err = pgx.ForEachRow(rows, []any{&shard, &epoch}, func() error {
 			if shard < 0 || shard >= journal.NumShards {
-				return fmt.Errorf("shard %d is none of %d", shard, journal.NumShards)
+				return fmt.Errorf("shard %d is not below %d", shard, journal.NumShards)
 			}
 			epochs[shard] = journal.Epoch(epoch)
 			claimed++

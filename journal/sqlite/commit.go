@@ -36,8 +36,8 @@ func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Epoch,
 //
 // What can be wrong with a single write is found by looking before touching,
 // so a batch needs no savepoints. Only a duplicate sequence number is found by
-// the insertion itself, in the middle of a write. Nobody writes one unless he
-// errs, so that case may be slow: the transaction is rolled back and the batch
+// the insertion itself, in the middle of a write. Only a bug of the host
+// writes one, so that case may be slow: the transaction is rolled back and the batch
 // repeated with a savepoint around each write.
 func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.Result, error) {
 	if len(writes) == 0 {

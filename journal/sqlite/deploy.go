@@ -25,12 +25,12 @@ func (s *Store) Deploy(ctx context.Context, m journal.Module, d journal.Deployme
 }
 
 func (s *Store) deploy(ctx context.Context, m *journal.Module, d *journal.Deployment, steps []abi.Migration) error {
-	// The turn of a module, although nobody takes it away: so the journal goes
-	// between two deployments, however many wait.
-	if err := s.turns.take(ctx, guestTurn); err != nil {
+	// A deployment waits like a module, although it is not preempted: so the
+	// journal goes between two deployments, however many wait.
+	if err := s.queue.acquire(ctx, guestUser); err != nil {
 		return err
 	}
-	defer s.turns.give()
+	defer s.queue.release()
 	ctx, cancel := context.WithTimeoutCause(ctx, migrationLimit,
 		abi.Errorf(abi.CodeMigrationFailed, "the migrations of deployment %q took longer than %v", d.Name, migrationLimit))
 	defer cancel()

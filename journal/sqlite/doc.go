@@ -3,13 +3,16 @@
 // tables of the modules.
 //
 // The file runs in WAL mode with synchronous=FULL: a commit that was
-// acknowledged survives a power cut. There is one write handle, given to one
-// user at a time (turns.go), and a few read handles that never wait for it. A
+// acknowledged survives a power cut. There is one write handle, lent to one
+// user at a time (writerqueue.go), and a few read handles that never wait for it. A
 // lock on the folder keeps a second process out (lockfile.go).
 //
 // SQL of modules runs on the same write handle, confined by an authorizer and
 // by limits (sandbox.go, guest.go): it sees the tables of its own namespace and
 // nothing else.
 //
-// The package imports abi, journal and migrations. Start reading at open.go.
+// The package imports abi, journal and migrations. Package storetest tests
+// commit.go, deploy.go, read.go and sweep.go (sqlite_test.go runs it).
+//
+// Start reading at open.go.
 package sqlite

@@ -75,10 +75,10 @@ func (s *Store) read(ctx context.Context, use func(*sqlite.Conn) error) error {
 
 // write runs one transaction of Cruster's own.
 func (s *Store) write(ctx context.Context, use func(*sqlite.Conn) error) error {
-	if err := s.turns.take(ctx, journalTurn); err != nil {
+	if err := s.queue.acquire(ctx, journalUser); err != nil {
 		return err
 	}
-	defer s.turns.give()
+	defer s.queue.release()
 	if err := begin(s.writer); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *Store) write(ctx context.Context, use func(*sqlite.Conn) error) error {
 	}
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultFull, sqlite.ResultIOErr:
-		s.ailing.Store(true)
+		s.diskFailed.Store(true)
 	}
 	return err
 }

@@ -9,11 +9,12 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// What a short statement can grow to.
+// Bounds on what a short statement can expand to.
 //
-// SQLite looks at its clock at the jumps of a program that runs, and hardly while
-// it compiles. A statement that doubles itself a few dozen times therefore takes
-// hours and all the memory, and nothing can stop it while it has the writer:
+// SQLite checks whether it is interrupted at the jumps of a program that runs, and
+// hardly while it compiles. A statement that doubles itself a few dozen times
+// therefore takes hours and all the memory, and nothing can stop it while it has
+// the writer:
 //
 //   - A subquery, view or common table expression in FROM is merged into the
 //     query around it, and conditions are pushed down into it, by writing its
@@ -25,13 +26,13 @@ import (
 //     those it uses. The authorizer is asked about each and stops it.
 //   - A generated column is computed wherever it is used, also by others. The
 //     length of a program is bounded.
-//   - A straight program does not jump: a||b of megabytes, thousands of times.
+//   - A program without jumps is not interrupted: a||b of megabytes, thousands of times.
 //     The longer the statement, the shorter its values may be. Definitions, which
 //     statements use without showing it, are short.
 const (
 	// maxProgram bounds the instructions of a program.
 	maxProgram = 100_000
-	// maxAsked bounds the questions about one statement.
+	// maxAsked bounds the authorizer's questions about one statement.
 	maxAsked = 20_000
 	// longSQL is the length from which on values must be shorter.
 	longSQL = 8 << 10
@@ -54,8 +55,8 @@ func (b *sandbox) isStopped() bool {
 	}
 }
 
-// boundExpansion switches the two optimizations off. The binding has no name for
-// it, so the call goes beside it.
+// boundExpansion switches the two optimizations off. The binding has no function
+// for it, so this calls SQLite directly.
 func boundExpansion(conn *sqlite.Conn) error {
 	const flattener, pushDown = 0x1, 0x1000
 	v := reflect.ValueOf(conn).Elem()

@@ -11,13 +11,6 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// SQLite looks at its clock between the steps of a program, not inside a
-// function. Some of its functions take time in proportion to the product of
-// their arguments' lengths: instr of two values of a few megabytes computes for
-// minutes, and nothing can stop it while it holds the writer. These are
-// replaced here by ones that answer the same in linear time. A function that
-// has no simple linear form is refused.
-
 var (
 	errInterrupted = errors.New("interrupted")
 	errTooBig      = errors.New("string or blob too big")
@@ -25,6 +18,14 @@ var (
 
 type scalar = func(args []sqlite.Value) (sqlite.Value, error)
 
+// installFunctions replaces functions of SQLite that could run for long.
+//
+// SQLite checks whether it is interrupted between the steps of a program, not
+// inside a function. Some of its functions take time in proportion to the product
+// of their arguments' lengths: instr of two values of a few megabytes computes
+// for minutes, and nothing can stop it while it has the writer. The functions
+// here answer the same in linear time. A function that has no simple linear form
+// is refused.
 func (b *sandbox) installFunctions() error {
 	refused := func(name string) scalar {
 		return func([]sqlite.Value) (sqlite.Value, error) {

@@ -5,32 +5,32 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
+	"github.com/jonboulle/clockwork"
 	"zombiezen.com/go/sqlite"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 )
 
-// guestTx is the transaction of an activity. It has the turn of the writer from
-// BeginGuest on until it is over.
+// guestTx is the transaction of an activity. It has the writer from BeginGuest
+// until it ends.
 //
-// It can be ended from outside at any moment, by the clock, by the journal that
-// waits, or by the store that closes. Whoever does so first interrupts the
-// statement that runs, if one does, and then takes mu, which the statement
-// holds: so the handle is never used by two.
+// It can be ended from outside at any moment: by the time limit, by the journal
+// that waits, or by the store that closes. The first of them interrupts the
+// statement under way, if there is one, and then takes mu, which the statement
+// holds: so two goroutines never use the handle at once.
 type guestTx struct {
 	store     *Store
 	namespace string
-	limit     *time.Timer
+	limit     clockwork.Timer
 
 	stopOnce sync.Once
 	stop     chan struct{} // closed to interrupt; stopped is set before
 	stopped  error
 
 	mu   sync.Mutex
-	over error // why it is over; guarded by mu
+	over error // why it has ended; guarded by mu
 }
 
 var (
@@ -42,21 +42,21 @@ var (
 
 // BeginGuest implements journal.Store.
 func (s *Store) BeginGuest(ctx context.Context, namespace string) (journal.GuestTx, error) {
-	if err := s.turns.take(ctx, guestTurn); err != nil {
+	if err := s.queue.acquire(ctx, guestUser); err != nil {
 		return nil, fmt.Errorf("sqlite: begin: %w", err)
 	}
 	if err := begin(s.writer); err != nil {
-		s.turns.give()
+		s.queue.release()
 		return nil, fmt.Errorf("sqlite: begin: %w", err)
 	}
 	tx := &guestTx{store: s, namespace: namespace, stop: make(chan struct{})}
 	s.writer.SetInterrupt(tx.stop)
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
-	tx.limit = time.AfterFunc(s.config.GuestTxLimit, func() {
+	tx.limit = s.config.Clock.AfterFunc(s.config.GuestTxLimit, func() {
 		tx.preempt(abi.Errorf(abi.CodeTxTooLong, "the transaction was open for longer than %s", s.config.GuestTxLimit))
 	})
-	s.turns.held(tx)
+	s.queue.heldBy(tx)
 	return tx, nil
 }
 
@@ -68,11 +68,11 @@ func (tx *guestTx) preempt(reason error) {
 	})
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
-	tx.end(tx.stopped)
+	tx.endLocked(tx.stopped)
 }
 
-// end rolls back, unless it is over, and passes the turn on. Callers hold mu.
-func (tx *guestTx) end(reason error) {
+// endLocked rolls back, unless the transaction has ended, and releases the writer.
+func (tx *guestTx) endLocked(reason error) {
 	if tx.over != nil {
 		return
 	}
@@ -80,7 +80,7 @@ func (tx *guestTx) end(reason error) {
 	tx.limit.Stop()
 	tx.store.writer.SetInterrupt(nil)
 	rollback(tx.store.writer)
-	tx.store.turns.give()
+	tx.store.queue.release()
 }
 
 // interrupted tells why the transaction was stopped, if it was.
@@ -156,18 +156,18 @@ func (tx *guestTx) run(ctx context.Context, query string, args []any, use func(*
 	defer context.AfterFunc(ctx, func() { tx.preempt(ctx.Err()) })()
 
 	s := tx.store
-	err := tx.runGuest(query, args, use)
+	err := tx.runGuestLocked(query, args, use)
 	if reason := tx.interrupted(); reason != nil {
-		tx.end(reason)
+		tx.endLocked(reason)
 		return reason
 	}
 	switch {
 	case errors.Is(err, journal.ErrConflict):
-		tx.end(err)
+		tx.endLocked(err)
 	case s.writer.AutocommitEnabled():
 		// INSERT OR ROLLBACK and full disks end the transaction. What would be
 		// run after it would commit by itself, without its journal entry.
-		tx.end(abi.Errorf(abi.CodeSQL, "an earlier statement rolled the transaction back"))
+		tx.endLocked(abi.Errorf(abi.CodeSQL, "an earlier statement rolled the transaction back"))
 		if err == nil {
 			err = tx.over
 		}
@@ -175,7 +175,7 @@ func (tx *guestTx) run(ctx context.Context, query string, args []any, use func(*
 	return err
 }
 
-func (tx *guestTx) runGuest(query string, args []any, use func(*sqlite.Stmt) error) (err error) {
+func (tx *guestTx) runGuestLocked(query string, args []any, use func(*sqlite.Stmt) error) (err error) {
 	s := tx.store
 	defer s.sandbox.enter(guestDML, tx.namespace, query, tx.stop)()
 	stmt, err := s.prepareGuest(query)
@@ -201,21 +201,21 @@ func (tx *guestTx) Commit(ctx context.Context, w journal.Write) error {
 		return tx.over
 	}
 	if err := ctx.Err(); err != nil {
-		tx.end(err)
+		tx.endLocked(err)
 		return err
 	}
 	s := tx.store
 	s.writer.SetInterrupt(nil)
 	if reason := tx.interrupted(); reason != nil {
-		tx.end(reason)
+		tx.endLocked(reason)
 		return reason
 	}
-	err := tx.commit(w)
-	tx.end(errTxOver)
+	err := tx.commitLocked(w)
+	tx.endLocked(errTxOver)
 	return err
 }
 
-func (tx *guestTx) commit(w journal.Write) error {
+func (tx *guestTx) commitLocked(w journal.Write) error {
 	b := batch{conn: tx.store.writer}
 	result, err := b.apply(&w)
 	switch {
@@ -241,6 +241,6 @@ func (tx *guestTx) commit(w journal.Write) error {
 func (tx *guestTx) Rollback(context.Context) error {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
-	tx.end(errTxOver)
+	tx.endLocked(errTxOver)
 	return nil
 }

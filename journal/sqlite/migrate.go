@@ -154,7 +154,7 @@ func checkMigration(sql string) (sandboxMode, error) {
 	case word == "CREATE", word == "DROP":
 		return guestDDL, nil
 	case word == "ALTER":
-		return guestDDLA, nil
+		return guestAlter, nil
 	default:
 		return 0, abi.Errorf(abi.CodeSQLForbidden, "%q is not the beginning of a statement that migrations may use", word)
 	}

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // the driver that goose migrates with
 	"zombiezen.com/go/sqlite"
@@ -25,6 +26,9 @@ import (
 
 // Config configures a Store.
 type Config struct {
+	// Clock measures how long transactions of modules are open. Defaults to the
+	// real clock.
+	Clock clockwork.Clock
 	// Dir is the data folder; it is made if it is missing. Required.
 	Dir string
 	// GuestTxGrace is how long a transaction of a module may make the journal
@@ -47,14 +51,14 @@ const versionTable = "cruster_schema_version"
 
 // Store is a journal.Store in a SQLite file.
 type Store struct {
-	config  Config
-	lock    *os.File
-	writer  *sqlite.Conn // used only by whoever has the turn
-	sandbox *sandbox     // the authorizer of writer; used like it
-	turns   turns
-	readers chan *sqlite.Conn
-	commits atomic.Uint64
-	ailing  atomic.Bool // the disk failed the last commit
+	config     Config
+	lock       *os.File
+	writer     *sqlite.Conn // used only by the user that acquired it from queue
+	sandbox    *sandbox     // the authorizer of writer; used like it
+	queue      writerQueue
+	readers    chan *sqlite.Conn
+	commits    atomic.Uint64
+	diskFailed atomic.Bool // the disk failed the last commit
 
 	closing   chan struct{}
 	closeOnce sync.Once
@@ -70,6 +74,9 @@ var errClosed = errors.New("sqlite: the store is closed")
 func Open(ctx context.Context, config Config) (*Store, error) {
 	if config.Dir == "" {
 		return nil, abi.Errorf(abi.CodeBadConfig, "the embedded store needs a data folder")
+	}
+	if config.Clock == nil {
+		config.Clock = clockwork.NewRealClock()
 	}
 	if config.GuestTxGrace <= 0 {
 		config.GuestTxGrace = 250 * time.Millisecond
@@ -93,7 +100,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	s := &Store{
 		config:  config,
 		lock:    lock,
-		turns:   turns{grace: config.GuestTxGrace},
+		queue:   writerQueue{clock: config.Clock, grace: config.GuestTxGrace},
 		readers: make(chan *sqlite.Conn, config.MaxReaders),
 		closing: make(chan struct{}),
 	}
@@ -145,8 +152,8 @@ func migrate(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// busyTimeout is how long a handle waits for a lock that somebody outside
-// holds, such as a backup with SQLite's own tools.
+// busyTimeout is how long a handle waits for a lock of another process, such as a
+// backup with SQLite's own tools.
 const busyTimeout = 5 * time.Second
 
 func openConn(path, setup string) (*sqlite.Conn, error) {
@@ -203,13 +210,13 @@ func (s *Store) Commits() uint64 { return s.commits.Load() }
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		close(s.closing)
-		s.turns.preemptNow(errClosed)
-		if err := s.turns.take(context.Background(), journalTurn); err != nil {
+		s.queue.preemptGuest(errClosed)
+		if err := s.queue.acquire(context.Background(), journalUser); err != nil {
 			s.closeErr = err
 			return
 		}
-		// The turn is never given back: whoever comes later finds closing shut.
-		s.turns.shut(errClosed)
+		// The writer is never released: later users get errClosed.
+		s.queue.shut(errClosed)
 		s.closeErr = s.closeHandles()
 	})
 	return s.closeErr

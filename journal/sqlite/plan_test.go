@@ -18,7 +18,7 @@ func TestQueryPlans(t *testing.T) {
 		selectDue: "cruster_executions_wake",
 		selectExecution + " WHERE e.shard = ?1 AND e.id = ?2":                                        "PRIMARY KEY",
 		selectExecution + " WHERE e.parent = ?1 AND e.parent_op = ?2 ORDER BY e.shard, e.id LIMIT 1": "cruster_executions_parent",
-		selectOver: "cruster_executions_finished",
+		selectExpired: "cruster_executions_finished",
 		"SELECT e.id FROM cruster_executions e WHERE e.namespace = ?1 ORDER BY e.created_at DESC, e.id DESC": "cruster_executions_list",
 	} {
 		var plan []string

@@ -41,8 +41,8 @@ func scanExecution(row *sqlite.Stmt) (e journal.Execution, err error) {
 	return e, nil
 }
 
-// one reads a single execution.
-func (s *Store) one(ctx context.Context, query string, bind func(*sqlite.Stmt)) (*journal.Execution, error) {
+// readOne reads a single execution.
+func (s *Store) readOne(ctx context.Context, query string, bind func(*sqlite.Stmt)) (*journal.Execution, error) {
 	var found *journal.Execution
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
 		return run(conn, query, bind, func(row *sqlite.Stmt) error {
@@ -62,7 +62,7 @@ func (s *Store) one(ctx context.Context, query string, bind func(*sqlite.Stmt)) 
 
 // Load implements journal.Store.
 func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, error) {
-	e, err := s.one(ctx, selectExecution+" WHERE e.shard = ?1 AND e.id = ?2", func(stmt *sqlite.Stmt) {
+	e, err := s.readOne(ctx, selectExecution+" WHERE e.shard = ?1 AND e.id = ?2", func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, id)
 	})
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, er
 
 // ChildOf implements journal.Store.
 func (s *Store) ChildOf(ctx context.Context, parent journal.ID, op uint32) (*journal.Execution, error) {
-	e, err := s.one(ctx, selectExecution+" WHERE e.parent = ?1 AND e.parent_op = ?2 ORDER BY e.shard, e.id LIMIT 1", func(stmt *sqlite.Stmt) {
+	e, err := s.readOne(ctx, selectExecution+" WHERE e.parent = ?1 AND e.parent_op = ?2 ORDER BY e.shard, e.id LIMIT 1", func(stmt *sqlite.Stmt) {
 		stmt.BindBytes(1, parent[:])
 		stmt.BindInt64(2, int64(op))
 	})
@@ -169,7 +169,7 @@ func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error
 		" ORDER BY e.created_at DESC, e.id DESC LIMIT ?6"
 	var rows []journal.Execution
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		// A filter that few rows pass may walk far: stop when nobody waits.
+		// A filter that few rows pass may walk far: stop when the caller gives up.
 		conn.SetInterrupt(ctx.Done())
 		defer conn.SetInterrupt(nil)
 		return run(conn, query, func(stmt *sqlite.Stmt) {
@@ -269,15 +269,15 @@ func (s *Store) deployments(ctx context.Context, query string, args ...string) (
 // Ping implements journal.Store: it takes the write lock and gives it back, and
 // commits something if the disk failed the last commit.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.turns.take(ctx, journalTurn); err != nil {
+	if err := s.queue.acquire(ctx, journalUser); err != nil {
 		return fmt.Errorf("sqlite: ping: %w", err)
 	}
-	defer s.turns.give()
+	defer s.queue.release()
 	defer rollback(s.writer)
 	if err := begin(s.writer); err != nil {
 		return fmt.Errorf("sqlite: ping: %w", err)
 	}
-	if !s.ailing.Load() {
+	if !s.diskFailed.Load() {
 		return nil
 	}
 	// The disk was full, or worse: only a commit tells whether it still is, and
@@ -293,6 +293,6 @@ func (s *Store) Ping(ctx context.Context) error {
 	if err := s.commit(); err != nil {
 		return fmt.Errorf("sqlite: ping: %w", err)
 	}
-	s.ailing.Store(false)
+	s.diskFailed.Store(false)
 	return nil
 }

@@ -9,10 +9,20 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// The sandbox around SQL of modules.
+// sandboxMode is whose SQL is compiled.
+type sandboxMode int
+
+const (
+	ownSQL     sandboxMode = iota // Cruster's own: everything is allowed
+	guestDML                      // rows of the namespace's tables
+	guestDDL                      // CREATE, ALTER and DROP of them, in migrations
+	guestAlter                    // ALTER: as above, and checks SQLite itself runs
+)
+
+// sandbox confines SQL of modules on the write handle, whose authorizer it is.
 //
 // The tables of the modules lie in the same file as Cruster's own, because only
-// so do an activity's rows and its journal entry commit together. What keeps
+// then do an activity's rows and its journal entry commit together. What keeps
 // them apart is SQLite's authorizer: while a statement is compiled, SQLite asks
 // it about every table, column and operation the statement touches, whatever
 // names, views, subqueries or spellings lead there.
@@ -22,7 +32,7 @@ import (
 // statement of the handle anew, the journal's too, after each activity. So one
 // authorizer stays installed, and its mode is switched.
 //
-// The walls, from the outside in:
+// The layers, from the outside in:
 //
 //  1. The first word of a statement must be on a list: no PRAGMA, ATTACH,
 //     VACUUM, EXPLAIN, BEGIN … gets as far as SQLite (statement.go).
@@ -30,26 +40,15 @@ import (
 //  3. The authorizer allows what is listed here and denies the rest. A table
 //     must belong to the namespace. Triggers, temporary objects and virtual
 //     tables are never allowed.
-//  4. SQLite's limits bound the length of values and statements, and the
-//     clock bounds the time (guest.go); functions that the clock cannot stop
-//     are replaced (functions.go), and what it cannot stop while a statement is
-//     compiled is bounded (expansion.go).
+//  4. SQLite's limits bound the length of values and statements, and a timer
+//     interrupts what takes too long (guest.go). Functions that cannot be
+//     interrupted are replaced (functions.go), and what a statement expands to
+//     while it is compiled is bounded (expansion.go).
 //
 // SQLite's "defensive" flag would be one more. It is left out because the
 // binding's SetDefensive passes one argument where SQLite reads two, and so lets
 // it write through a pointer that is not there. What the flag guards against,
 // writing the schema table, needs a PRAGMA that no module can run.
-
-// sandboxMode is whose SQL is compiled.
-type sandboxMode int
-
-const (
-	ownSQL    sandboxMode = iota // Cruster's own: everything is allowed
-	guestDML                     // rows of the namespace's tables
-	guestDDL                     // CREATE, ALTER and DROP of them, in migrations
-	guestDDLA                    // ALTER: as above, and checks SQLite itself runs
-)
-
 type sandbox struct {
 	conn *sqlite.Conn
 	// owners tells the namespace of each table and view that modules made. The
@@ -196,7 +195,7 @@ func (b *sandbox) allowsDDL(action sqlite.Action) bool {
 		// Comes with CREATE INDEX, whose table was asked for before.
 		return true
 	case sqlite.OpPragma:
-		return b.mode == guestDDLA && action.Pragma() == "quick_check"
+		return b.mode == guestAlter && action.Pragma() == "quick_check"
 	}
 	return false
 }
@@ -212,7 +211,7 @@ func (b *sandbox) mayRead(action sqlite.Action) bool {
 		return true
 	case b.mode != guestDML && isSchemaTable(table):
 		return true
-	case b.mode == guestDDLA && table == "pragma_quick_check":
+	case b.mode == guestAlter && table == "pragma_quick_check":
 		return true
 	case table == "json_each" || table == "json_tree":
 		return true
@@ -229,7 +228,7 @@ func (b *sandbox) owns(table string) bool {
 	return known && owner == b.namespace || b.creating != "" && table == b.creating
 }
 
-// isFree tells whether a name, in lower case, is nobody's and may be taken.
+// isFree tells whether a name, in lower case, is not used yet and may be taken.
 func (b *sandbox) isFree(name string) bool {
 	_, known := b.owners[name]
 	return !known && !isReserved(name)

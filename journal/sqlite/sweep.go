@@ -9,9 +9,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// selectOver finds what may be deleted, oldest first. An execution whose parent
+// selectExpired finds what may be deleted, oldest first. An execution whose parent
 // is alive stays: a replay of the parent asks for its result again.
-const selectOver = `SELECT e.id FROM cruster_executions e
+const selectExpired = `SELECT e.id FROM cruster_executions e
 	WHERE e.finished_at > 0 AND e.finished_at < ?1 AND e.state IN ('completed', 'failed', 'interrupted')
 	AND NOT EXISTS (SELECT 1 FROM cruster_executions p
 		WHERE p.shard = e.parent_shard AND p.id = e.parent AND p.state NOT IN ('completed', 'failed', 'interrupted'))
@@ -19,19 +19,19 @@ const selectOver = `SELECT e.id FROM cruster_executions e
 
 // Sweep implements journal.Store.
 func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error) {
-	var over []journal.ID
+	var expired []journal.ID
 	err := s.write(ctx, func(conn *sqlite.Conn) error {
-		err := run(conn, selectOver, func(stmt *sqlite.Stmt) {
+		err := run(conn, selectExpired, func(stmt *sqlite.Stmt) {
 			stmt.BindInt64(1, finishedBefore)
 			stmt.BindInt64(2, int64(max(limit, 0)))
 		}, func(row *sqlite.Stmt) error {
-			over = append(over, columnID(row, 0))
+			expired = append(expired, columnID(row, 0))
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		for _, id := range over {
+		for _, id := range expired {
 			for _, table := range []string{"cruster_entries", "cruster_deferreds", "cruster_inputs", "cruster_executions"} {
 				err := run(conn, "DELETE FROM "+table+" WHERE shard = ?1 AND id = ?2", func(stmt *sqlite.Stmt) {
 					bindID(stmt, 1, 2, id)
@@ -46,5 +46,5 @@ func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int
 	if err != nil {
 		return 0, fmt.Errorf("sqlite: sweep: %w", err)
 	}
-	return len(over), nil
+	return len(expired), nil
 }

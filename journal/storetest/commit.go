@@ -207,7 +207,7 @@ func testUpdate(t *testing.T, b *bundle) {
 }
 
 func testMissingExecution(t *testing.T, b *bundle) {
-	id := newExecution("nobody").ID
+	id := newExecution("missing").ID
 	_, err := b.store.Load(b.ctx, id)
 	require.ErrorIs(t, err, journal.ErrNotFound)
 	for name, fill := range map[string]func(*journal.Write){

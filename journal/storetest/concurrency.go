@@ -19,8 +19,8 @@ var concurrencyTests = []test{
 	{"Committer", nil, testCommitterOverStore},
 }
 
-// testHammer lets many write and read at once, each its own execution, and
-// looks whether everyone finds exactly what he wrote.
+// testHammer runs many writers and readers at once, each on its own execution, and
+// checks that each finds exactly what it wrote.
 func testHammer(t *testing.T, b *bundle) {
 	const writers, rounds = 8, 12
 	var group errgroup.Group
@@ -84,8 +84,8 @@ func testOneStartWins(t *testing.T, b *bundle) {
 	require.EqualValues(t, 1, won.Load())
 }
 
-// testClaimAgainstCommits claims the shards while the first owner writes: from
-// the moment on at which the claim is answered he gets nothing in.
+// testClaimAgainstCommits claims the shards while the first owner writes: once the
+// claim has returned, the first owner commits nothing.
 func testClaimAgainstCommits(t *testing.T, b *bundle) {
 	old := *b
 	id := b.start(t, newExecution("k"))

@@ -17,8 +17,8 @@ import (
 	"github.com/cruster/cruster/journal/memory"
 )
 
-// A real database takes its time: few runs, but long ones, in which states pile
-// up. The command line still decides (-rapid.checks, -rapid.steps, and
+// A real database is slow: a few runs, but long ones, so that much state
+// accumulates. The command line still decides (-rapid.checks, -rapid.steps, and
 // -rapid.seed to repeat a run).
 func init() {
 	_ = flag.Set("rapid.checks", "8")
@@ -146,7 +146,7 @@ func (m *model) commit(rt *rapid.T) {
 	}
 }
 
-// sortOf is what the contract says about an error, and nothing else of it.
+// sortOf maps an error to what the contract says about it.
 func sortOf(err error) string {
 	for _, known := range []error{journal.ErrNotFound, journal.ErrFenced, journal.ErrConflict, journal.ErrUndecided} {
 		if errors.Is(err, known) {

@@ -59,7 +59,7 @@ func testReopenTables(t *testing.T, b *bundle) {
 	lost := b.begin(t, "default")
 	_, err = lost.Exec(b.ctx, "INSERT INTO accounts (id, owner) VALUES (2, 'bob')", nil)
 	require.NoError(t, err)
-	require.NoError(t, b.store.Close(), "closing does not wait for a transaction that nobody ends")
+	require.NoError(t, b.store.Close(), "closing does not wait for an open transaction")
 	require.Error(t, lost.Commit(b.ctx, b.write(id)))
 	require.NoError(t, lost.Rollback(b.ctx))
 

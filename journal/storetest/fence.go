@@ -80,7 +80,7 @@ func testSecondHandleFences(t *testing.T, b *bundle) {
 	require.Empty(t, b.entries(t, id))
 	w.Epoch = b.epochs[id.Shard()]
 	b.commit(t, w)
-	require.Len(t, zombie.entries(t, id), 1, "reads see every acknowledged commit, whoever made it")
+	require.Len(t, zombie.entries(t, id), 1, "reads see every acknowledged commit of every owner")
 }
 
 func testGuestCommitIsFenced(t *testing.T, b *bundle) {

@@ -29,7 +29,7 @@ var guestTests = []test{
 	{"OpenTransactionDoesNotStarveTheJournal", needsGuest, testGuestStarvation},
 }
 
-// accountsSQL is in words that all dialects understand.
+// accountsSQL is SQL that all dialects understand.
 const accountsSQL = `
 	CREATE TABLE accounts (id BIGINT PRIMARY KEY, owner TEXT NOT NULL, balance BIGINT NOT NULL DEFAULT 0 CHECK (balance >= 0));
 	CREATE TABLE samples (id BIGINT PRIMARY KEY, b BOOLEAN, i BIGINT, f DOUBLE PRECISION, s TEXT, y BYTEA, t TIMESTAMPTZ);`
@@ -201,8 +201,8 @@ func testGuestCommitAtomic(t *testing.T, b *bundle) {
 	require.Len(t, b.rows(t, "default", "SELECT id FROM accounts"), 1)
 }
 
-// testGuestFailedWrite: whatever is wrong with the journal's part, nothing of
-// the module's part stays.
+// testGuestFailedWrite: if the write of the journal fails for any reason, the rows
+// of the module are rolled back.
 func testGuestFailedWrite(t *testing.T, b *bundle) {
 	b.deployTables(t, "default")
 	id := b.start(t, newExecution("k"))
@@ -210,7 +210,7 @@ func testGuestFailedWrite(t *testing.T, b *bundle) {
 	w.Entries = []journal.Entry{newEntry(1)}
 	w.Settle = &journal.Deferred{Name: "d"}
 	b.commit(t, w)
-	duplicate, missing, settled, stale := b.write(id), b.write(newExecution("nobody").ID), b.write(id), b.write(id)
+	duplicate, missing, settled, stale := b.write(id), b.write(newExecution("missing").ID), b.write(id), b.write(id)
 	duplicate.Entries = []journal.Entry{newEntry(2), newEntry(1)}
 	missing.Update = &journal.Update{State: journal.Failed}
 	settled.Settle = &journal.Deferred{Name: "d"}
@@ -295,8 +295,8 @@ func testGuestBeginContext(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// testGuestStarvation leaves a transaction open and wants the journal to go on.
-// The transaction then commits, or is told that it collided.
+// testGuestStarvation leaves a transaction open and requires that the journal still
+// commits. The transaction then commits, or fails with a conflict.
 func testGuestStarvation(t *testing.T, b *bundle) {
 	b.deployTables(t, "default")
 	id := b.start(t, newExecution("k"))

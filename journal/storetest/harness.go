@@ -24,7 +24,7 @@ type Harness struct {
 	Shared bool
 }
 
-// Run holds a store to the contract. Setup is called for every test and makes
+// Run tests a store against the contract. Setup is called for every test and makes
 // data of its own; tests run in parallel. Setup is called once more, unopened,
 // to learn which tests the store is to pass.
 func Run(t *testing.T, setup func(t *testing.T) Harness) {

@@ -104,7 +104,7 @@ func testListPages(t *testing.T, b *bundle) {
 		}
 		require.Len(t, page.Executions, 4)
 		filter.After = page.Next
-		// What starts meanwhile does not shift the pages.
+		// Executions that start meanwhile do not shift the pages.
 		e := newExecution(fmt.Sprint("new ", pages))
 		e.CreatedAt = 1000
 		b.start(t, e)
@@ -139,7 +139,7 @@ func testListFilters(t *testing.T, b *bundle) {
 	}{
 		"all":             {journal.Filter{}, []string{"5", "4", "3", "2", "1", "0"}},
 		"namespace":       {journal.Filter{Namespace: "other"}, []string{"5"}},
-		"no such":         {journal.Filter{Namespace: "nobody"}, nil},
+		"no such":         {journal.Filter{Namespace: "missing"}, nil},
 		"workflow":        {journal.Filter{Namespace: "default", Workflow: "orders/Process"}, []string{"1", "0"}},
 		"deployment":      {journal.Filter{Namespace: "default", Workflow: "orders/"}, []string{"2", "1", "0"}},
 		"underscore":      {journal.Filter{Workflow: "orders_x/"}, []string{"3"}},
@@ -185,7 +185,7 @@ func testChildOf(t *testing.T, b *bundle) {
 	_, err = b.store.ChildOf(b.ctx, child.ID, 3)
 	require.ErrorIs(t, err, journal.ErrNotFound)
 	_, err = b.store.ChildOf(b.ctx, journal.ID{}, 0)
-	require.ErrorIs(t, err, journal.ErrNotFound, "an execution without a parent is nobody's child")
+	require.ErrorIs(t, err, journal.ErrNotFound, "an execution without a parent is not a child")
 }
 
 func testPing(t *testing.T, b *bundle) {

@@ -6,7 +6,7 @@
 
 -- +goose Up
 
--- Who owns which shard. An epoch changes only under a lock that conflicts with
+-- The owners of shards. An epoch changes only under a lock that conflicts with
 -- the one every journal transaction holds: see journal/postgres/commit.go.
 CREATE TABLE shards (
     shard      smallint PRIMARY KEY,
@@ -66,8 +66,8 @@ CREATE TABLE deferreds (
 );
 
 -- expect stops a transaction whose premise turned out false. Statements that
--- are sent in one go with their COMMIT cannot be looked at in between; this is
--- how they look for themselves.
+-- are sent together with their COMMIT leave the host no chance to check in
+-- between, so they check for themselves.
 -- +goose StatementBegin
 CREATE FUNCTION expect(actual bigint, wanted bigint, code text) RETURNS void
 LANGUAGE plpgsql AS $$

@@ -7,7 +7,7 @@ CREATE TABLE cruster_meta (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO cruster_meta (name, value) VALUES ('shards', '256');
 
--- Who owns which shard. Every write compares its epoch with this one.
+-- The owners of shards. Every write compares its epoch with this one.
 CREATE TABLE cruster_shards (
     shard INTEGER PRIMARY KEY,
     epoch INTEGER NOT NULL,
@@ -69,7 +69,7 @@ CREATE TABLE cruster_deferreds (
     PRIMARY KEY (shard, id, name)
 ) STRICT, WITHOUT ROWID;
 
--- The binary comes last: whoever reads the other columns does not walk over it.
+-- The binary comes last: a read of the other columns does not walk over it.
 CREATE TABLE cruster_modules (
     digest     TEXT PRIMARY KEY,
     manifest   BLOB,

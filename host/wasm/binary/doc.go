@@ -1,0 +1,29 @@
+// Package binary reads, validates and rewrites Wasm binaries. It works on bytes
+// alone: it does not know the Wasm engine, and of Cruster it imports only abi.
+//
+// # The steps
+//
+// [Parse] reads the sections of an untrusted upload into a [Module].
+// [Module.Validate] compares its imports, exports, tables and memory with what
+// the host offers. [Module.Rewrite] returns the binary that the engine
+// compiles. Each step refuses with an *abi.Error. None of them checks that the
+// code is well typed: the engine does that afterwards.
+//
+// # Where things are
+//
+// Reading: format.go names the constants of the binary format, reader.go reads
+// its primitives, entries.go the entries of sections and instructions.go the
+// operands of instructions. parse.go puts them together.
+//
+// Rewriting: rewrite.go walks over the sections. Each change is a file and a
+// function from the content of a section to its new content: names.go drops
+// custom sections, tables.go bounds tables, checks.go inserts checks into code,
+// segments.go merges data segments. A change of the code uses what scan.go found
+// in a function. A new change is a new file, called from Rewrite.
+//
+// Every count and every length of an upload is compared with the bytes that are
+// there before anything is allocated for it. Package wasmtest assembles modules
+// for tests.
+//
+// Start reading at parse.go and rewrite.go.
+package binary

@@ -1,0 +1,123 @@
+package binary
+
+import (
+	"fmt"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// Rules are what a host takes.
+type Rules struct {
+	// Functions are those that a module may import, by "module.name".
+	Functions map[string]Signature
+	// MemoryLimit bounds the linear memory that a module has from the start, in
+	// bytes.
+	MemoryLimit int64
+}
+
+// oneI32 is a list of value types with a single i32.
+const oneI32 = string(rune(typeI32))
+
+// requiredExports are the functions every module has, and _initialize which it
+// may have, with their types.
+var requiredExports = []struct {
+	name     string
+	optional bool
+	Signature
+}{
+	{abi.ExportInitialize, true, Signature{}},
+	{abi.ExportABI, false, Signature{Results: oneI32}},
+	{abi.ExportDescribe, false, Signature{}},
+	{abi.ExportStart, false, Signature{oneI32, oneI32}},
+	{abi.ExportResume, false, Signature{oneI32, oneI32}},
+}
+
+// Validate compares the module with what a host takes. What is wrong with it is
+// an *abi.Error: abi.CodeUnknownImport, abi.CodeMissingExport,
+// abi.CodeModuleMemory or abi.CodeNotWasm.
+func (m *Module) Validate(rules Rules) error {
+	checks := []func(Rules) *abi.Error{m.checkImports, m.checkExports, m.checkMemory, m.checkTables}
+	for _, check := range checks {
+		if err := check(rules); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Module) checkImports(rules Rules) *abi.Error {
+	for _, imp := range m.imports {
+		name := showName(imp.module) + "." + showName(imp.name)
+		switch imp.kind {
+		case externTable:
+			return abi.Errorf(abi.CodeUnknownImport, "the module imports the table %s; modules bring their own tables", name)
+		case externMemory:
+			return abi.Errorf(abi.CodeUnknownImport, "the module imports the memory %s; modules bring their own memory", name)
+		case externGlobal:
+			return abi.Errorf(abi.CodeUnknownImport, "the module imports the global %s; the host offers functions only", name)
+		}
+		want, ok := rules.Functions[imp.module+"."+imp.name]
+		if !ok {
+			return abi.Errorf(abi.CodeUnknownImport, "the module imports %s, which this host does not offer", name)
+		}
+		got, ok := m.typeAt(imp.typeIndex)
+		if !ok {
+			return notWasm(fmt.Errorf("the import %s has no type", name))
+		}
+		if got != want {
+			return abi.Errorf(abi.CodeUnknownImport, "the module imports %s as %s, but it is %s", name, got, want)
+		}
+	}
+	return nil
+}
+
+func (m *Module) checkExports(Rules) *abi.Error {
+	functions := make(map[string]uint32)
+	memory := false
+	for _, e := range m.exports {
+		switch {
+		case e.kind == externFunction:
+			functions[e.name] = e.index
+		case e.kind == externMemory && e.name == abi.ExportMemory:
+			memory = true
+		}
+	}
+	for _, want := range requiredExports {
+		index, ok := functions[want.name]
+		if !ok {
+			if want.optional {
+				continue
+			}
+			return abi.Errorf(abi.CodeMissingExport, "the module does not export the function %s", want.name)
+		}
+		if got, ok := m.functionSignature(index); !ok || got != want.Signature {
+			return abi.Errorf(abi.CodeMissingExport, "the module exports %s as %s, but it must be %s", want.name, got, want.Signature)
+		}
+	}
+	if !memory {
+		return abi.Errorf(abi.CodeMissingExport, "the module does not export its memory under the name %s", abi.ExportMemory)
+	}
+	return nil
+}
+
+func (m *Module) checkMemory(rules Rules) *abi.Error {
+	limit := rules.MemoryLimit / pageSize
+	for _, memory := range m.memories {
+		if int64(memory.min) > limit {
+			return abi.Errorf(abi.CodeModuleMemory, "the module wants %d KiB of memory from the start, and this host allows %d KiB", int64(memory.min)*(pageSize>>10), limit*(pageSize>>10))
+		}
+	}
+	return nil
+}
+
+func (m *Module) checkTables(Rules) *abi.Error {
+	if len(m.tables) > maxTables {
+		return abi.Errorf(abi.CodeModuleMemory, "the module has %d tables, and this host allows %d", len(m.tables), maxTables)
+	}
+	for _, t := range m.tables {
+		if t.min > maxTableEntries {
+			return abi.Errorf(abi.CodeModuleMemory, "the module has a table of %d entries, and this host allows %d", t.min, maxTableEntries)
+		}
+	}
+	return nil
+}

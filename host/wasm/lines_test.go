@@ -1,0 +1,63 @@
+package wasm
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestLineWriter(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", maxLine)
+	for name, c := range map[string]struct{ writes, lines []string }{
+		"lines":               {[]string{"one\ntwo\n"}, []string{"one", "two"}},
+		"a line in parts":     {[]string{"on", "e\ntw", "o"}, []string{"one", "two"}},
+		"empty lines":         {[]string{"\n\n"}, []string{"", ""}},
+		"a long line":         {[]string{long + "y\n"}, []string{long, "y"}},
+		"exactly the longest": {[]string{long, "\n"}, []string{long, ""}},
+		"nothing":             {[]string{""}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var lines []string
+			w := lineWriter{emit: func(line []byte) { lines = append(lines, string(line)) }, stop: func() error { return nil }}
+			for _, text := range c.writes {
+				n, err := w.Write([]byte(text))
+				require.NoError(t, err)
+				require.Equal(t, len(text), n)
+			}
+			w.flush()
+			require.Equal(t, c.lines, lines)
+		})
+	}
+}
+
+func TestLineWriterOfAStoppedTurn(t *testing.T) {
+	t.Parallel()
+	over := errors.New("over")
+	w := lineWriter{emit: func([]byte) { t.Error("nothing is written") }, stop: func() error { return over }}
+	_, err := w.Write([]byte("line\n"))
+	require.ErrorIs(t, err, over)
+}
+
+func TestCrashLogIsBounded(t *testing.T) {
+	t.Parallel()
+	var c crashLog
+	c.add([]byte("panic: first"))
+	for range 10_000 {
+		c.add([]byte("goroutine 1 [running]:"))
+	}
+	require.LessOrEqual(t, len(c.stderr()), maxStderrTail)
+	require.LessOrEqual(t, len(c.report), maxCrashReport)
+	require.True(t, strings.HasPrefix(string(c.report), "panic: first\n"), "the beginning of the report is kept")
+}
+
+func TestOneLine(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "a b .[31m c", oneLine("a\n\tb \x1b[31m  c\n", 100))
+	require.Equal(t, "..", oneLine("\xff\x00", 100))
+	require.Equal(t, "ab…", oneLine("abc", 2))
+	require.Equal(t, "a…", oneLine("aé", 2), "a rune is not cut in two")
+}

@@ -1,0 +1,106 @@
+package wasm
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// Turn is how one call into the guest ended: parked, or done with an output.
+type Turn struct {
+	Parked bool
+	Output []byte
+}
+
+// Start begins the invocation that input encodes.
+func (i *Instance) Start(ctx context.Context, input []byte) (Turn, error) {
+	return i.runTurn(ctx, abi.ExportStart, phaseReady, input)
+}
+
+// Resume continues a parked invocation with the deliveries that input encodes.
+func (i *Instance) Resume(ctx context.Context, input []byte) (Turn, error) {
+	return i.runTurn(ctx, abi.ExportResume, phaseParked, input)
+}
+
+func (i *Instance) runTurn(ctx context.Context, export string, from phase, input []byte) (Turn, error) {
+	if err := i.module.runtime.enter(); err != nil {
+		return Turn{}, err
+	}
+	defer i.module.runtime.leave()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch {
+	case i.phase == phaseDead:
+		return Turn{}, fmt.Errorf("%s: the instance is dead: %w", export, i.cause)
+	case i.phase != from:
+		return Turn{}, fmt.Errorf("%s: the instance is not ready for it", export)
+	case len(input) > abi.MaxBody:
+		return Turn{}, abi.Errorf(abi.CodePayloadTooLarge, "the input of %s has %d bytes, and %d are allowed", export, len(input), abi.MaxBody)
+	case ctx.Err() != nil:
+		// The engine would close the instance, which did nothing wrong.
+		return Turn{}, fmt.Errorf("%s: %w", export, ctx.Err())
+	}
+	ran, release := i.enterGuestLocked(ctx)
+	defer release()
+
+	i.phase = phaseTurn
+	i.pending, i.hasPending = input, true
+	i.output, i.hasOutput = nil, false
+	i.crash.report = i.crash.report[:0]
+	stack := [1]uint64{uint64(len(input))}
+	if err := i.functionLocked(export).CallWithStack(ran, stack[:]); err != nil {
+		return Turn{}, i.dieLocked(i.explainLocked(ran, export, err))
+	}
+	i.flushLocked()
+	return i.finishLocked(ran, export, int32(uint32(stack[0])))
+}
+
+// finishLocked checks what the guest returned from a turn.
+func (i *Instance) finishLocked(ran context.Context, export string, status int32) (Turn, error) {
+	i.pending, i.hasPending = nil, false
+	output := i.output
+	i.output = nil
+	broken := func(format string, args ...any) (Turn, error) {
+		return Turn{}, i.dieLocked(i.newTrapLocked(abi.Errorf(abi.CodeGuestProtocol, format, args...), ""))
+	}
+	switch {
+	case status == abi.StatusDone && !i.hasOutput:
+		return broken("the module returned from %s as done without an output", export)
+	case status == abi.StatusDone:
+		i.phase = phaseDone
+		return Turn{Output: output}, nil
+	case status != abi.StatusParked:
+		return broken("the module returned the unknown status %d from %s", status, export)
+	case i.hasOutput:
+		return broken("the module returned from %s as parked, but with an output", export)
+	case ran.Err() != nil:
+		// The engine watches the context on a goroutine of its own and may be
+		// about to close the instance, so it cannot be used again.
+		return Turn{}, i.dieLocked(i.explainLocked(ran, export, ran.Err()))
+	}
+	i.phase = phaseParked
+	return Turn{Parked: true}, nil
+}
+
+// enterGuestLocked prepares a call into the guest. The context carries the
+// instance and ends with ctx and with the runtime.
+func (i *Instance) enterGuestLocked(ctx context.Context) (context.Context, context.CancelFunc) {
+	ran, cancel := i.module.runtime.bind(ctx)
+	ran = context.WithValue(ran, instanceKey{}, i)
+	i.turnCtx, i.naps = ran, 0
+	return ran, func() {
+		i.turnCtx = nil
+		i.memory.Store(i.memorySizeLocked())
+		cancel()
+	}
+}
+
+// stopped tells why the turn has to end, if it has. Host functions and streams
+// ask it during a turn.
+func (i *Instance) stopped() error {
+	if i.turnCtx == nil {
+		return nil
+	}
+	return i.turnCtx.Err()
+}

@@ -1,0 +1,21 @@
+package journal
+
+import "errors"
+
+// Failures that a store tells apart. Anything else is a failure of the store
+// itself.
+var (
+	// ErrNotFound says that there is no such row.
+	ErrNotFound = errors.New("journal: not found")
+	// ErrFenced says that the write named an epoch that is over: another owner
+	// has the shard. Nothing was written.
+	ErrFenced = errors.New("journal: fenced by a newer owner")
+	// ErrConflict says that the database rolled a transaction back because of
+	// others (serialization failure, deadlock, busy). It may be retried whole.
+	ErrConflict = errors.New("journal: transaction collided with another")
+	// ErrUndecided says that the answer to a commit was lost: it may have taken
+	// effect or not. Look before you retry.
+	ErrUndecided = errors.New("journal: commit undecided")
+	// ErrInUse says that another process has the store open.
+	ErrInUse = errors.New("journal: store in use")
+)

@@ -1,0 +1,62 @@
+package postgres
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// TestPlan plans writes in the form of TestDecide. The commands:
+//
+//	independent           whether they can be tried together
+//	optimistic, decided   the statements of the plan, in order, with the rows of each
+//	guest                 the same for the write of a guest's transaction
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	datadriven.RunTest(t, "testdata/plan", func(t *testing.T, d *datadriven.TestData) string {
+		var writes []*journal.Write
+		for _, line := range strings.Split(d.Input, "\n") {
+			writes = append(writes, parseWrite(t, line))
+		}
+		if d.Cmd == "independent" {
+			return fmt.Sprintln(independent(writes))
+		}
+		premises := map[string]premise{"optimistic": optimistic, "decided": decided, "guest": guest}
+		require.Contains(t, premises, d.Cmd)
+		p := newPlan(writes, premises[d.Cmd])
+		b := &pgx.Batch{}
+		p.queue(b, &answers{})
+		var out strings.Builder
+		for _, q := range b.QueuedQueries {
+			ids := q.Arguments[1].([][]byte)
+			if q.SQL != stmtPresent && q.SQL != stmtHeld { // these lock nothing that another batch waits for
+				require.True(t, slices.IsSortedFunc(ids, slices.Compare), "rows are changed in one order")
+			}
+			fmt.Fprintf(&out, "%s %d\n", strings.TrimPrefix(q.SQL, "cruster_"), len(ids))
+		}
+		return out.String()
+	})
+}
+
+func TestCheckRefusesWhatPostgresCannotKeep(t *testing.T) {
+	t.Parallel()
+	id := idOf("a")
+	for name, w := range map[string]journal.Write{
+		"key with a zero byte":  {ID: id, Start: &journal.Execution{ID: id, Key: "a\x00b"}},
+		"workflow not in UTF-8": {ID: id, Start: &journal.Execution{ID: id, Workflow: "\xff"}},
+		"name of a deferred":    {ID: id, Settle: &journal.Deferred{Name: "\x00"}},
+		"state":                 {ID: id, Update: &journal.Update{State: "\xff"}},
+	} {
+		require.Equal(t, abi.CodeBadRequest, abi.CodeOf(check(&w)), name)
+	}
+	require.ErrorContains(t, check(&journal.Write{}), "without an execution id")
+	require.NoError(t, check(&journal.Write{ID: id, Settle: &journal.Deferred{Name: "ünïcode"}}))
+}

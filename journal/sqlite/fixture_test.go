@@ -1,0 +1,74 @@
+package sqlite_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlite"
+)
+
+// guestBundle is a store in which two namespaces have a table each.
+type guestBundle struct {
+	ctx    context.Context
+	dir    string
+	store  *sqlite.Store
+	epochs []journal.Epoch
+}
+
+func newGuestBundle(t testing.TB, config sqlite.Config) *guestBundle {
+	config.Dir = t.TempDir()
+	if config.GuestTxLimit == 0 {
+		config.GuestTxLimit = time.Minute
+	}
+	b := &guestBundle{ctx: t.Context(), dir: config.Dir, store: open(t, config)}
+	var err error
+	b.epochs, err = b.store.ClaimShards(b.ctx, "test")
+	require.NoError(t, err)
+	require.NoError(t, b.deploy("mine", `
+		CREATE TABLE accounts (id INTEGER PRIMARY KEY, owner TEXT UNIQUE, balance INTEGER DEFAULT 0);
+		INSERT INTO accounts (id, owner) VALUES (1, 'ada')`))
+	require.NoError(t, b.deploy("theirs", "CREATE TABLE secrets (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO secrets VALUES (1, 'hush')"))
+	return b
+}
+
+func (b *guestBundle) deploy(namespace string, sql ...string) error {
+	var steps []abi.Migration
+	for i, text := range sql {
+		steps = append(steps, abi.Migration{Version: int64(i + 1), Name: "step", SQL: text})
+	}
+	m := journal.Module{Digest: "sha256:1", Binary: []byte("\x00asm")}
+	_, err := b.store.Deploy(b.ctx, m, journal.Deployment{Namespace: namespace, Name: "d" + journal.IDOf(namespace, strings.Join(sql, ";"), "").String(), Digest: m.Digest}, steps)
+	return err
+}
+
+func (b *guestBundle) begin(t testing.TB) journal.GuestTx {
+	tx, err := b.store.BeginGuest(b.ctx, "mine")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
+	return tx
+}
+
+func (b *guestBundle) start(t testing.TB, key string) journal.Write {
+	id := journal.IDOf("mine", "w/W", key)
+	w := journal.Write{ID: id, Epoch: b.epochs[id.Shard()], Start: &journal.Execution{ID: id, Namespace: "mine", Workflow: "w/W", Key: key, State: journal.Running}}
+	results, err := b.store.Commit(b.ctx, []journal.Write{w})
+	require.NoError(t, err)
+	require.NoError(t, results[0].Err)
+	w.Start = nil
+	return w
+}
+
+// startInside is a start for the transaction itself to commit: while it is open
+// no other can.
+func (b *guestBundle) startInside(t testing.TB) journal.Write {
+	id := journal.IDOf("mine", "w/W", t.Name())
+	return journal.Write{ID: id, Epoch: b.epochs[id.Shard()], Start: &journal.Execution{ID: id, Namespace: "mine", Workflow: "w/W", Key: t.Name(), State: journal.Running}}
+}
+
+const endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"

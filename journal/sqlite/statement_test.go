@@ -1,0 +1,48 @@
+package sqlite
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// TestStatement looks at texts before SQLite does. Each line of the input is a
+// text as a Go string without its quotes. The commands:
+//
+//	first-word    the first keyword, and whether an activity may begin with it
+//	migration     whether a migration may begin with it
+//	definition    whether a CREATE, ALTER or DROP may have this text
+func TestStatement(t *testing.T) {
+	t.Parallel()
+	datadriven.RunTest(t, "testdata/statement", func(t *testing.T, d *datadriven.TestData) string {
+		var out strings.Builder
+		for _, line := range strings.Split(d.Input, "\n") {
+			sql, err := strconv.Unquote(`"` + line + `"`)
+			require.NoError(t, err, line)
+			switch d.Cmd {
+			case "first-word":
+				word := firstWord(sql)
+				fmt.Fprintf(&out, "%q %t\n", word, isDML(word))
+			case "migration":
+				mode, err := checkMigration(sql)
+				fmt.Fprintln(&out, show(map[sandboxMode]string{guestDML: "rows", guestDDL: "definition", guestAlter: "alteration"}[mode], err))
+			case "definition":
+				fmt.Fprintln(&out, show("allowed", checkDDL(sql)))
+			}
+		}
+		return out.String()
+	})
+}
+
+func show(fine string, err error) string {
+	if err != nil {
+		return abi.AsError(err).Message
+	}
+	return fine
+}
