@@ -114,6 +114,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+	if c.Egress.Clock == nil {
+		c.Egress.Clock = c.Clock
+	}
 	if c.Wasm.Logger == nil {
 		c.Wasm.Logger = c.Logger
 	}

@@ -27,7 +27,7 @@ type writer struct {
 
 func newWriter(cfg Config, life *lifecycle.Lifecycle) *writer {
 	w := &writer{host: cfg.Name, lifecycle: life, log: cfg.Logger, metrics: newWriterMetrics(cfg.Registerer)}
-	w.committer = journal.NewCommitter(cfg.Store, journal.CommitterOptions{Observe: w.metrics.observeGroup, Logger: cfg.Logger})
+	w.committer = journal.NewCommitter(cfg.Store, journal.CommitterOptions{Clock: cfg.Clock, Observe: w.metrics.observeGroup, Logger: cfg.Logger})
 	return w
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
@@ -23,6 +24,7 @@ const (
 // that it reports progress and not mere life.
 type healthService struct {
 	healthv1.UnimplementedHealthServer
+	clock    clockwork.Clock
 	lifetime *lifetime
 	ready    func(ctx context.Context) error
 }
@@ -38,7 +40,7 @@ func (h *healthService) Check(ctx context.Context, req *healthv1.HealthCheckRequ
 func (h *healthService) Watch(req *healthv1.HealthCheckRequest, stream grpc.ServerStreamingServer[healthv1.HealthCheckResponse]) error {
 	ctx, cancel := h.lifetime.bound(stream.Context())
 	defer cancel()
-	ticker := time.NewTicker(healthInterval)
+	ticker := h.clock.NewTicker(healthInterval)
 	defer ticker.Stop()
 	last := healthv1.HealthCheckResponse_UNKNOWN
 	for {
@@ -49,7 +51,7 @@ func (h *healthService) Watch(req *healthv1.HealthCheckRequest, stream grpc.Serv
 			last = now
 		}
 		select {
-		case <-ticker.C:
+		case <-ticker.Chan():
 		case <-ctx.Done():
 			return status.Error(codes.Unavailable, "the watch has ended")
 		}

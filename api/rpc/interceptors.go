@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jonboulle/clockwork"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -28,6 +29,7 @@ const maxRequestID = 128
 // interceptors stand around every call: they name it, bound it, catch its
 // panics, make a status of its error, and record how it went.
 type interceptors struct {
+	clock    clockwork.Clock
 	lifetime *lifetime
 	log      *slog.Logger
 	metrics  *metrics
@@ -38,7 +40,7 @@ func (in *interceptors) unary(ctx context.Context, req any, info *grpc.UnaryServ
 	// Failing to send a header means that the caller is gone, which shows soon
 	// enough.
 	_ = grpc.SetHeader(ctx, metadata.Pairs(RequestIDHeader, id))
-	begin := time.Now()
+	begin := in.clock.Now()
 	defer func() { in.record(ctx, info.FullMethod, id, begin, err) }()
 	err = in.guard(ctx, func() error {
 		if err := checkSize(req); err != nil {
@@ -55,7 +57,7 @@ func (in *interceptors) stream(srv any, ss grpc.ServerStream, info *grpc.StreamS
 	ctx := ss.Context()
 	id := requestID(ctx)
 	_ = ss.SetHeader(metadata.Pairs(RequestIDHeader, id))
-	begin := time.Now()
+	begin := in.clock.Now()
 	defer func() { in.record(ctx, info.FullMethod, id, begin, err) }()
 	return in.guard(ctx, func() error { return handler(srv, ss) })
 }
@@ -87,7 +89,7 @@ func checkSize(req any) error {
 
 // record counts an answered call, and logs it at a level that fits its status.
 func (in *interceptors) record(ctx context.Context, method, id string, begin time.Time, err error) {
-	code, took := status.Code(err), time.Since(begin)
+	code, took := status.Code(err), in.clock.Since(begin)
 	in.metrics.observe(method, code, took)
 	level := slog.LevelDebug
 	switch code {

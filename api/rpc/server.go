@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
@@ -42,6 +43,9 @@ const (
 
 // Config configures a [Server]. Only Engine is required.
 type Config struct {
+	// Clock is the time of health checks, stalled uploads and measurements.
+	// Defaults to the real one.
+	Clock clockwork.Clock
 	// Engine does the work.
 	Engine Engine
 	// Logger receives one record a call. Defaults to slog.Default.
@@ -71,11 +75,14 @@ func New(cfg Config) (*Server, error) {
 	if cfg.MaxModuleSize == 0 {
 		cfg.MaxModuleSize = defaultMaxModuleSize
 	}
+	if cfg.Clock == nil {
+		cfg.Clock = clockwork.NewRealClock()
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
 	s := &Server{engine: cfg.Engine, lifetime: newLifetime()}
-	in := &interceptors{lifetime: s.lifetime, log: cfg.Logger, metrics: newMetrics(cfg.Registerer)}
+	in := &interceptors{clock: cfg.Clock, lifetime: s.lifetime, log: cfg.Logger, metrics: newMetrics(cfg.Registerer)}
 	s.grpc = grpc.NewServer(
 		grpc.ChainUnaryInterceptor(in.unary),
 		grpc.ChainStreamInterceptor(in.stream),
@@ -86,10 +93,10 @@ func New(cfg Config) (*Server, error) {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveIdle, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
 	)
-	crusterv1.RegisterModuleServiceServer(s.grpc, &moduleService{engine: cfg.Engine, uploads: newUploads(cfg.MaxModuleSize)})
+	crusterv1.RegisterModuleServiceServer(s.grpc, &moduleService{engine: cfg.Engine, uploads: newUploads(cfg.Clock, cfg.MaxModuleSize)})
 	crusterv1.RegisterWorkflowServiceServer(s.grpc, &workflowService{engine: cfg.Engine, lifetime: s.lifetime})
 	crusterv1.RegisterDeferredServiceServer(s.grpc, &deferredService{engine: cfg.Engine})
-	grpc_health_v1.RegisterHealthServer(s.grpc, &healthService{lifetime: s.lifetime, ready: s.Ready})
+	grpc_health_v1.RegisterHealthServer(s.grpc, &healthService{clock: cfg.Clock, lifetime: s.lifetime, ready: s.Ready})
 	reflection.Register(s.grpc)
 	return s, nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"google.golang.org/grpc"
 
 	"github.com/cruster/cruster/abi"
@@ -23,13 +24,14 @@ const (
 
 // uploads receives modules, a few at a time.
 type uploads struct {
+	clock   clockwork.Clock
 	maxSize int64
 	slots   chan struct{}
 	stall   time.Duration
 }
 
-func newUploads(maxSize int64) *uploads {
-	return &uploads{maxSize: maxSize, slots: make(chan struct{}, maxUploads), stall: stallTimeout}
+func newUploads(clock clockwork.Clock, maxSize int64) *uploads {
+	return &uploads{clock: clock, maxSize: maxSize, slots: make(chan struct{}, maxUploads), stall: stallTimeout}
 }
 
 // enter waits for a place among the uploads.
@@ -52,13 +54,13 @@ func (u *uploads) receive(ctx context.Context, stream grpc.ClientStreamingServer
 	}
 	done := make(chan upload, 1)
 	stalled := make(chan struct{})
-	clock := time.AfterFunc(u.stall, func() { close(stalled) })
-	defer clock.Stop()
+	stall := u.clock.AfterFunc(u.stall, func() { close(stalled) })
+	defer stall.Stop()
 	go func() {
 		// Once it has fired it is too late: Reset would close stalled twice.
 		meta, binary, err := u.collect(stream, func() {
-			if clock.Stop() {
-				clock.Reset(u.stall)
+			if stall.Stop() {
+				stall.Reset(u.stall)
 			}
 		})
 		done <- upload{meta, binary, err}

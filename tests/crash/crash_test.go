@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/fault"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
@@ -40,7 +40,7 @@ func TestCrashAtEveryBoundary(t *testing.T) {
 					}
 				}
 			})
-			for _, point := range host.FaultPoints {
+			for _, point := range fault.Points {
 				require.True(t, reached.has(point), "no scenario reaches the fault point %s", point)
 			}
 		})
@@ -90,10 +90,10 @@ func crashEverywhere(t *testing.T, d *driver, l language, s scenario, reached *p
 	}
 	for _, n := range []int{1, 2} {
 		// The second engine crashes as well, in the middle of its replay.
-		reached.add(host.FaultReplay)
+		reached.add(fault.Replay)
 		key := fmt.Sprintf("replay-%d", n)
-		d.arm(host.FaultTurnAfterCommit, 1)
-		d.alsoCrashAt(host.FaultReplay, n)
+		d.arm(fault.TurnAfterCommit, 1)
+		d.alsoCrashAt(fault.Replay, n)
 		require.Equal(t, want, observe(t, d, s, key), "after a crash during replay %d", n)
 	}
 }
@@ -102,9 +102,9 @@ func crashEverywhere(t *testing.T, d *driver, l language, s scenario, reached *p
 // instances are evicted after every turn, those where that makes a difference.
 func (d *driver) points() []string {
 	if !d.evict {
-		return host.FaultPoints
+		return fault.Points
 	}
-	return []string{host.FaultTurnBeforeCommit, host.FaultTurnAfterCommit, host.FaultTxAfterCommit, host.FaultEvict, host.FaultReplay}
+	return []string{fault.TurnBeforeCommit, fault.TurnAfterCommit, fault.TxAfterCommit, fault.Evict, fault.Replay}
 }
 
 func firstAndLast(n int) []int {

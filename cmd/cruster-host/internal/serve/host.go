@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -35,6 +36,7 @@ const (
 // A Host is a host that runs: the engine with its two servers. Make one with
 // [Start], then [Host.Wait] and [Host.Stop].
 type Host struct {
+	clock        clockwork.Clock
 	drainTimeout time.Duration
 	engine       *host.Engine
 	grpc         net.Listener
@@ -57,7 +59,7 @@ func Start(ctx context.Context, cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{drainTimeout: cfg.DrainTimeout, log: cfg.Logger, lost: make(chan error, 1)}
+	h := &Host{clock: clockwork.NewRealClock(), drainTimeout: cfg.DrainTimeout, log: cfg.Logger, lost: make(chan error, 1)}
 	// The addresses come first: a host that cannot be reached must not take over
 	// the shards of one that can.
 	if h.grpc, err = listen("--grpc-addr", cfg.GRPCAddr); err != nil {
@@ -96,11 +98,11 @@ func listen(flag, addr string) (net.Listener, error) {
 func (h *Host) start(ctx context.Context, cfg host.Config, maxModuleSize int64) (err error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	cfg.Store, cfg.Registerer = h.store, registry
+	cfg.Clock, cfg.Store, cfg.Registerer = h.clock, h.store, registry
 	if h.engine, err = host.New(cfg); err != nil {
 		return err
 	}
-	h.rpc, err = rpc.New(rpc.Config{Engine: h.engine, Logger: h.log, MaxModuleSize: maxModuleSize, Registerer: registry})
+	h.rpc, err = rpc.New(rpc.Config{Clock: h.clock, Engine: h.engine, Logger: h.log, MaxModuleSize: maxModuleSize, Registerer: registry})
 	if err != nil {
 		return err
 	}
@@ -134,7 +136,7 @@ func (h *Host) fail(err error) {
 // Wait waits until ctx is done, and returns nil then. It returns an error when a
 // server fails, or when another host has taken over the store.
 func (h *Host) Wait(ctx context.Context) error {
-	ticker, owner := time.NewTicker(lostInterval), time.NewTicker(ownerInterval)
+	ticker, owner := h.clock.NewTicker(lostInterval), h.clock.NewTicker(ownerInterval)
 	defer ticker.Stop()
 	defer owner.Stop()
 	for {
@@ -144,11 +146,11 @@ func (h *Host) Wait(ctx context.Context) error {
 			return nil
 		case err := <-h.lost:
 			return err
-		case <-ticker.C:
+		case <-ticker.Chan():
 			if err := h.engine.Lost(); err != nil {
 				return err
 			}
-		case <-owner.C:
+		case <-owner.Chan():
 			if err := h.ready(ctx); abi.CodeOf(err) == abi.CodeFenced {
 				return abi.Errorf(abi.CodeFenced, "another host has taken over the store")
 			}
