@@ -79,7 +79,7 @@ func (e *Engine) wire() {
 	cfg, injector := e.cfg, fault.Injector(e.cfg.FaultPoint)
 	e.writer = newWriter(cfg, e.lifecycle)
 	e.catalog = catalog.New(e.wasm, cfg.Store)
-	slots := guest.NewSlots(cfg.Clock, cfg.TurnTimeout)
+	slots := guest.NewSlots(cfg.TurnTimeout)
 	e.keys = guest.NewKeyDeriver(cfg.Clock, slots, cfg.Registerer)
 	e.timers = timer.New(cfg.Clock, func(id journal.ID) {
 		injector.Pass(fault.TimerFired)
@@ -150,7 +150,7 @@ func (e *Engine) goBackground(loop func(ctx context.Context)) {
 func (e *Engine) Stop(ctx context.Context) error {
 	e.stop.Do(func() {
 		e.lifecycle.Drain()
-		ctx, cancel := clockwork.WithTimeout(ctx, e.clock, e.cfg.DrainTimeout)
+		ctx, cancel := context.WithTimeout(ctx, e.cfg.DrainTimeout)
 		defer cancel()
 		select {
 		case <-e.executions.Idle():

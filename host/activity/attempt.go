@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jonboulle/clockwork"
-
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/fault"
 	"github.com/cruster/cruster/host/op"
@@ -48,7 +46,7 @@ func (a *attempt) number() uint32 { return a.Task.Failed + 1 }
 // run runs the guest once. An error means that the attempt does not count and is
 // to be repeated.
 func (a *attempt) run(parent context.Context) (Report, error) {
-	ctx, cancel := clockwork.WithTimeout(parent, a.Clock, a.timeout)
+	ctx, cancel := context.WithTimeout(parent, a.timeout)
 	defer cancel()
 	fx := &effects{attempt: a}
 	defer fx.rollback()

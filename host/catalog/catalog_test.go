@@ -11,6 +11,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/memory"
 )
@@ -24,27 +25,9 @@ func newCatalog(t *testing.T, store Store) *Catalog {
 	return New(runtime, store)
 }
 
-// tinyModule is a module put together by hand, with a manifest of fewer than 64
-// bytes: all its counts and lengths fit into one byte.
-func tinyModule(manifest string) []byte {
-	short := func(s string) string { return string([]byte{byte(len(s))}) + s }
-	section := func(id byte, content string) string { return string([]byte{id}) + short(content) }
-	answer := short("\x00\x41\x01\x0b") // i32.const 1
-	describe := short("\x00\x41\x00\x41" + string([]byte{byte(len(manifest))}) + "\x10\x00\x0b")
-	return []byte("\x00asm\x01\x00\x00\x00" +
-		section(1, "\x04\x60\x00\x00\x60\x00\x01\x7f\x60\x01\x7f\x01\x7f\x60\x02\x7f\x7f\x00") +
-		section(2, "\x01"+short("cruster")+short("output")+"\x00\x03") +
-		section(3, "\x04\x01\x00\x02\x02") +
-		section(5, "\x01\x00\x01") +
-		section(7, "\x05"+short(abi.ExportABI)+"\x00\x01"+short(abi.ExportDescribe)+"\x00\x02"+
-			short(abi.ExportStart)+"\x00\x03"+short(abi.ExportResume)+"\x00\x04"+short(abi.ExportMemory)+"\x02\x00") +
-		section(10, "\x04"+answer+describe+answer+answer) +
-		section(11, "\x01\x00\x41\x00\x0b"+short(manifest)))
-}
-
 var (
-	noManifest  = tinyModule(string(abi.Nil))
-	oneWorkflow = tinyModule("\x81\xa9workflows\x91\x82\xa3key\xa7request\xa4name\xa1W")
+	noManifest  = wasmtest.Program{}.Assemble()
+	oneWorkflow = wasmtest.Program{Manifest: &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}}}}.Assemble()
 )
 
 // requireForgotten checks that the runtime has dropped a module it had compiled

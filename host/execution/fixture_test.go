@@ -70,7 +70,7 @@ func (f *fixture) boot() {
 	f.x = New(Deps{
 		Activities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, IdleTimeout: time.Hour, Lifecycle: f.life,
 		Logger: slog.New(slog.DiscardHandler), MaxResident: 100, OpenGuest: f.open, Random: func() float64 { return 0 },
-		Slots: guest.NewSlots(clock, time.Hour), StartChild: f.startChild, Store: f.store, Timers: f.timers, Watchers: f.watchers,
+		Slots: guest.NewSlots(time.Hour), StartChild: f.startChild, Store: f.store, Timers: f.timers, Watchers: f.watchers,
 	})
 	f.life.MarkStarted()
 	f.watchers.Add(rowOf("w", "k").ID, func(row *journal.Execution) bool {

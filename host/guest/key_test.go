@@ -3,10 +3,13 @@ package guest
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
 // TestDerive derives keys that need no guest.
@@ -41,4 +44,38 @@ func TestDerive(t *testing.T) {
 	got, err := d.Derive(t.Context(), nil, fromRequest, []byte("\x82\xa1b\xd9\x01x\xa1a\xd3\x00\x00\x00\x00\x00\x00\x00\x01"), "", abi.KeyDerived)
 	require.NoError(t, err)
 	require.Equal(t, hash, got)
+}
+
+// TestDeriveFromFunction asks a module for the key.
+func TestDeriveFromFunction(t *testing.T) {
+	t.Parallel()
+	d := NewKeyDeriver(clockwork.NewRealClock(), NewSlots(time.Minute), nil)
+	hashOf := func(v any) string {
+		hash, err := abi.Hash(abi.MustMarshal(v))
+		require.NoError(t, err)
+		return hash
+	}
+	value := func(v any) *abi.Outcome { return &abi.Outcome{Value: abi.MustMarshal(v)} }
+	failure := func(code abi.Code) *abi.Outcome { return &abi.Outcome{Error: abi.Errorf(code, "no")} }
+	for name, c := range map[string]struct {
+		mode    string
+		outcome *abi.Outcome
+		want    string
+		code    abi.Code
+	}{
+		"raw":               {abi.KeyFromFunctionRaw, value("order-7"), "order-7", ""},
+		"hashed":            {abi.KeyFromFunctionHashed, value([]any{"order", 7}), hashOf([]any{"order", 7}), ""},
+		"raw and no string": {abi.KeyFromFunctionRaw, value(7), "", abi.CodeKeyFunction},
+		"raw and empty":     {abi.KeyFromFunctionRaw, value(""), "", abi.CodeBadKey},
+		"it fails":          {abi.KeyFromFunctionRaw, failure(abi.CodeActivityFailed), "", abi.CodeKeyFunction},
+		"the input is bad":  {abi.KeyFromFunctionRaw, failure(abi.CodeBadInput), "", abi.CodeBadInput},
+		"it parks":          {abi.KeyFromFunctionRaw, nil, "", abi.CodeKeyFunction},
+	} {
+		code := compile(t, wasmtest.Program{Outcome: c.outcome})
+		got, err := d.Derive(t.Context(), code, &abi.WorkflowInfo{Name: "W", Key: c.mode}, abi.Nil, "", abi.KeyDerived)
+		require.Equal(t, c.code, abi.CodeOf(err), "%s: %v", name, err)
+		if err == nil {
+			require.Equal(t, c.want, got, name)
+		}
+	}
 }

@@ -35,6 +35,7 @@ type Module struct {
 	Resume        []byte
 	Extra         []byte // code of a fifth function of type (i32) → i32, with index Self
 	Pages         uint32
+	Data          []byte // what memory holds from address 0 on
 	Table         []byte // a table section
 	StartFunction bool   // make _initialize the start function of the module
 	NoCode        bool   // leave the code section out
@@ -166,7 +167,11 @@ func (m Module) Assemble() []byte {
 	if m.NoCode {
 		return out
 	}
-	return append(out, Section(10, Vector(bodies...))...)
+	out = append(out, Section(10, Vector(bodies...))...)
+	if m.Data != nil {
+		out = append(out, Section(11, Vector(Join([]byte{0}, I32Const(0), []byte{0x0b}, U32(len(m.Data)), m.Data)))...)
+	}
+	return out
 }
 
 func (m Module) declare() []byte {

@@ -1,0 +1,278 @@
+package activity
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/catalog"
+	"github.com/cruster/cruster/host/egress"
+	"github.com/cruster/cruster/host/lifecycle"
+	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
+	"github.com/cruster/cruster/journal"
+)
+
+// bundle is a runner whose store, catalog and network are in the test's hands. The
+// code of the activity is real.
+type bundle struct {
+	*Runner
+	life *lifecycle.Lifecycle
+	task Task
+	code *wasm.Module
+
+	mu       sync.Mutex
+	commits  []error         // guarded by mu; answers of the next commits
+	found    []journal.Entry // guarded by mu; what a look into the journal finds
+	lookups  int             // guarded by mu
+	begin    []error         // guarded by mu; answers of the next transactions
+	tx       *fakeTx
+	voided   []uint64
+	reserved uint64
+	unwanted bool
+}
+
+type fakeTx struct {
+	queries    []string
+	rolledBack int
+	err        error
+}
+
+func (tx *fakeTx) Exec(_ context.Context, query string, _ []any) (int64, error) {
+	tx.queries = append(tx.queries, query)
+	return 1, tx.err
+}
+
+func (tx *fakeTx) Query(_ context.Context, query string, _ []any) ([]string, [][]any, error) {
+	tx.queries = append(tx.queries, query)
+	return []string{"n"}, [][]any{{int64(1)}}, tx.err
+}
+
+func (tx *fakeTx) Commit(context.Context, journal.Write) error { return nil }
+
+func (tx *fakeTx) Rollback(context.Context) error {
+	tx.rolledBack++
+	return nil
+}
+
+func (b *bundle) BeginGuest(context.Context, string) (journal.GuestTx, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.begin) > 0 {
+		err := b.begin[0]
+		b.begin = b.begin[1:]
+		if err != nil {
+			return nil, err
+		}
+	}
+	return b.tx, nil
+}
+
+func (b *bundle) Entries(context.Context, journal.ID, uint64, int) ([]journal.Entry, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lookups++
+	return b.found, nil
+}
+
+func (b *bundle) CommitTx(context.Context, journal.GuestTx, journal.Write) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.commits) == 0 {
+		return nil
+	}
+	err := b.commits[0]
+	b.commits = b.commits[1:]
+	return err
+}
+
+func (b *bundle) Module(context.Context, string) (*catalog.Module, error) {
+	return &catalog.Module{Code: b.code}, nil
+}
+
+func (b *bundle) Deployment(context.Context, string, string) (*catalog.Deployment, error) {
+	return &catalog.Deployment{Deployment: journal.Deployment{Config: map[string]string{"rate": "7"}}}, nil
+}
+
+func (b *bundle) Do(context.Context, *egress.Policy, abi.HTTPRequest) (*abi.HTTPResponse, *abi.Error) {
+	return &abi.HTTPResponse{Status: 204}, nil
+}
+
+func setup(t *testing.T, p wasmtest.Program) *bundle {
+	t.Helper()
+	runtime, err := wasm.New(t.Context(), wasm.Config{Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, runtime.Close(context.Background())) })
+	code, err := runtime.Compile(t.Context(), p.Assemble())
+	require.NoError(t, err)
+	b := &bundle{life: lifecycle.New(), code: code, tx: &fakeTx{}}
+	b.Runner = NewRunner(Deps{
+		Catalog: b, Clock: clockwork.NewRealClock(), Committer: b, Egress: b, Lifecycle: b.life, Logger: slog.New(slog.DiscardHandler),
+		MaxConcurrent: 1, Random: func() float64 { return 1 }, Store: b, Timeout: time.Minute,
+	})
+	b.task = Task{
+		Row:  &journal.Execution{ID: journal.ID{1}, Namespace: "default", Workflow: "tiny/W", Key: "k"},
+		Op:   journal.Op{Number: 3, Kind: abi.OpActivity, Name: "step"},
+		Body: &abi.Activity{Name: "step", Input: abi.Nil},
+		Reserve: func(_ context.Context, value []byte, attempts uint32) (journal.Entry, bool) {
+			b.reserved++
+			return journal.Entry{Seq: b.reserved, Value: value, Attempts: attempts, Op: journal.Op{Number: 3, Kind: abi.OpActivity, Name: "step"}}, !b.unwanted
+		},
+		Void: func(seq uint64) { b.voided = append(b.voided, seq) },
+	}
+	return b
+}
+
+var (
+	done    = &abi.Outcome{Value: abi.MustMarshal("done")}
+	useSQL  = wasmtest.ImportCall{Import: abi.ImportTxExec, Body: abi.MustMarshal(&abi.SQL{Query: "UPDATE t SET a = 1"})}
+	withSQL = wasmtest.Program{Calls: []wasmtest.ImportCall{useSQL}, Outcome: done}
+)
+
+func TestPerform(t *testing.T) {
+	t.Parallel()
+	b := setup(t, wasmtest.Program{Outcome: done})
+	b.task.Failed = 2
+	require.Equal(t, Done{Outcome: *done, Attempts: 3}, b.Perform(t.Context(), b.task))
+}
+
+func TestPerformFails(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		program wasmtest.Program
+		code    abi.Code
+	}{
+		"an error without a code": {wasmtest.Program{Outcome: &abi.Outcome{Error: &abi.Error{Message: "no"}}}, abi.CodeActivityFailed},
+		"an error with a code":    {wasmtest.Program{Outcome: &abi.Outcome{Error: abi.Errorf(abi.CodeSQL, "no")}}, abi.CodeSQL},
+		"it parks":                {wasmtest.Program{}, abi.CodeActivityCrashed},
+	} {
+		b := setup(t, c.program)
+		report, ok := b.Perform(t.Context(), b.task).(Failed)
+		require.True(t, ok, name)
+		require.Equal(t, c.code, report.Err.Code, name)
+	}
+}
+
+func TestPerformWithSQL(t *testing.T) {
+	t.Parallel()
+	b := setup(t, withSQL)
+	report, ok := b.Perform(t.Context(), b.task).(Committed)
+	require.True(t, ok)
+	require.EqualValues(t, 1, report.Entry.Seq)
+	require.Equal(t, done.Value, report.Entry.Value)
+	require.Equal(t, []string{"UPDATE t SET a = 1"}, b.tx.queries)
+	require.Zero(t, b.tx.rolledBack)
+}
+
+// TestTransactionNotWaitedFor ends an attempt whose op was cancelled meanwhile.
+func TestTransactionNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := setup(t, withSQL)
+	b.unwanted = true
+	require.Equal(t, Dropped{}, b.Perform(t.Context(), b.task))
+	require.Equal(t, 1, b.tx.rolledBack)
+}
+
+// TestConflictsAreRepeated has the transaction collide with others. Each try
+// reserves a number of its own, and gives back the one before.
+func TestConflictsAreRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, withSQL)
+		b.commits = []error{journal.ErrConflict, journal.ErrConflict}
+		require.EqualValues(t, 3, b.Perform(t.Context(), b.task).(Committed).Entry.Seq)
+		require.Equal(t, []uint64{1, 2}, b.voided)
+	})
+}
+
+func TestEndlessConflictsCountAsAFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, withSQL)
+		for range conflictLimit + 1 {
+			b.commits = append(b.commits, journal.ErrConflict)
+		}
+		require.Equal(t, abi.CodeTxConflict, b.Perform(t.Context(), b.task).(Failed).Err.Code)
+	})
+}
+
+// TestStoreFailuresAreRepeated has the store fail before the first statement. The
+// attempt is repeated and not counted.
+func TestStoreFailuresAreRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, withSQL)
+		b.begin = []error{errors.New("no connection"), errors.New("no connection"), nil}
+		require.EqualValues(t, 1, b.Perform(t.Context(), b.task).(Committed).Entry.Attempts)
+	})
+}
+
+// TestUndecidedCommitIsLookedUp loses the answer to a commit.
+func TestUndecidedCommitIsLookedUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, withSQL)
+		b.commits = []error{journal.ErrUndecided}
+		b.found = []journal.Entry{{Seq: 1, Op: b.task.Op}}
+		require.EqualValues(t, 1, b.Perform(t.Context(), b.task).(Committed).Entry.Seq, "it took effect")
+
+		b = setup(t, withSQL)
+		b.commits = []error{journal.ErrUndecided}
+		require.EqualValues(t, 2, b.Perform(t.Context(), b.task).(Committed).Entry.Seq, "it did not, and is repeated")
+		require.Equal(t, []uint64{1}, b.voided)
+	})
+}
+
+func TestFencedCommitReportsNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t, withSQL)
+	b.commits = []error{journal.ErrFenced}
+	require.Nil(t, b.Perform(t.Context(), b.task))
+	require.Empty(t, b.voided, "this host decides nothing any more")
+}
+
+func TestRefusedCommitFails(t *testing.T) {
+	t.Parallel()
+	b := setup(t, withSQL)
+	b.commits = []error{abi.Errorf(abi.CodeSQL, "constraint violated")}
+	require.Equal(t, abi.CodeSQL, b.Perform(t.Context(), b.task).(Failed).Err.Code)
+	require.Equal(t, []uint64{1}, b.voided)
+}
+
+// TestTimeout stops an attempt whose time is over.
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	b := setup(t, wasmtest.Program{})
+	runtime, err := wasm.New(t.Context(), wasm.Config{Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, runtime.Close(context.Background())) })
+	b.code, err = runtime.Compile(t.Context(), wasmtest.Module{Start: wasmtest.Join(wasmtest.Endless, wasmtest.Unreachable)}.Assemble())
+	require.NoError(t, err)
+	b.task.Body.Timeout = int64(50 * time.Millisecond)
+	failed := b.Perform(t.Context(), b.task).(Failed)
+	require.Equal(t, abi.CodeActivityTimeout, failed.Err.Code)
+	require.Contains(t, failed.Err.Message, "50ms")
+}
+
+func TestDrainingBeginsNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t, wasmtest.Program{Outcome: done})
+	b.life.Drain()
+	require.Nil(t, b.Perform(t.Context(), b.task))
+}
+
+func TestCancelledTaskReportsNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t, wasmtest.Program{Outcome: done})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Nil(t, b.Perform(ctx, b.task))
+}

@@ -1,0 +1,170 @@
+package execution
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/journal"
+)
+
+// TestLedger reads testdata/ledger. The cases of the file are one ledger; `new`
+// begins another. Times are plain numbers.
+//
+//	new
+//	issue OP activity|sleep|deferred … [retries=N] [for=N]      the guest issues, or cancels: cancel=OP
+//	outcome OP [size=N]      the outcome of an op is known
+//	fail OP [final]          an attempt failed
+//	reserve OP, commit SEQ, void SEQ
+//	due now=N                completes what is due
+//	next now=N               the next batch, which is then delivered
+//	attempts now=N           takes the failed attempts
+//	state
+func TestLedger(t *testing.T) {
+	t.Parallel()
+	l, entries := newLedger(), map[uint64]journal.Entry{}
+	datadriven.RunTest(t, "testdata/ledger", func(t *testing.T, d *datadriven.TestData) string {
+		number := func(name string) (n int64) {
+			if d.HasArg(name) {
+				d.ScanArgs(t, name, &n)
+			}
+			return n
+		}
+		first := func() uint64 {
+			n, err := strconv.ParseUint(d.CmdArgs[0].Key, 10, 64)
+			require.NoError(t, err)
+			return n
+		}
+		switch d.Cmd {
+		case "new":
+			l, entries = newLedger(), map[uint64]journal.Entry{}
+			return "ok\n"
+		case "issue":
+			var turn guest.Turn
+			if d.HasArg("cancel") {
+				turn.Cancelled = []uint32{uint32(number("cancel"))}
+			} else {
+				turn.Issued = []*op.Op{issuedOp(t, d, uint32(first()), number)}
+			}
+			l.applyTurn(nil, turn)
+		case "outcome":
+			l.complete(uint32(first()), abi.Outcome{Value: make([]byte, number("size"))}, 1)
+		case "fail":
+			failure := abi.Errorf(abi.CodeActivityFailed, "no luck")
+			failure.Retryable = !d.HasArg("final")
+			l.attemptFailed(uint32(first()), failure, number("now"), func() float64 { return 0 })
+		case "reserve":
+			en, wanted := l.reserve(uint32(first()), nil, 1, number("now"))
+			if !wanted {
+				return "not waited for\n"
+			}
+			entries[en.Seq] = en
+			return renderEntry(en)
+		case "commit":
+			l.commit(entries[first()])
+		case "void":
+			l.void(first())
+		case "due":
+			l.completeDue(number("now"), nil, nil, func(time.Duration) {})
+		case "attempts":
+			var out strings.Builder
+			for _, en := range l.takeAttempts(number("now")) {
+				out.WriteString(renderEntry(en))
+			}
+			if out.Len() == 0 {
+				return "none\n"
+			}
+			return out.String()
+		case "next":
+			return renderNext(&l, number("now"))
+		case "state":
+		default:
+			d.Fatalf(t, "unknown command %q", d.Cmd)
+		}
+		return renderLedger(&l)
+	})
+}
+
+func issuedOp(t *testing.T, d *datadriven.TestData, n uint32, number func(string) int64) *op.Op {
+	o := &op.Op{Op: journal.Op{Number: n, Kind: d.CmdArgs[1].Key}}
+	switch o.Kind {
+	case abi.OpActivity:
+		o.Body = &abi.Activity{Retry: abi.Retry{Retries: uint32(number("retries")), Base: 100, Backoff: abi.BackoffConstant}}
+	case abi.OpSleep:
+		o.Body = &abi.Sleep{Duration: number("for")}
+	case abi.OpDeferred:
+		o.Body = &abi.Deferred{}
+	default:
+		d.Fatalf(t, "unknown op %q", o.Kind)
+	}
+	return o
+}
+
+func renderEntry(en journal.Entry) string {
+	if en.Kind == journal.Attempt {
+		return fmt.Sprintf("entry %d at %d: attempt %d of op %d failed, next at %d\n", en.Seq, en.At, en.Attempts, en.Op.Number, en.NextAt)
+	}
+	return fmt.Sprintf("entry %d at %d, turn %d: op %d\n", en.Seq, en.At, en.Turn, en.Op.Number)
+}
+
+func renderNext(l *ledger, now int64) string {
+	b, ok := l.next(now)
+	if !ok {
+		return fmt.Sprintf("nothing; delivered up to %d\n", l.delivered)
+	}
+	var out strings.Builder
+	for _, en := range b.entries {
+		out.WriteString(renderEntry(en))
+	}
+	if b.durable {
+		out.WriteString("it is durable already\n")
+	}
+	l.applyTurn(b.entries, guest.Turn{})
+	l.delivered = b.entries[len(b.entries)-1].Seq
+	return out.String()
+}
+
+func renderLedger(l *ledger) string {
+	var out strings.Builder
+	out.WriteString("pending:")
+	for _, n := range slices.Sorted(maps.Keys(l.pending)) {
+		o := l.pending[n]
+		fmt.Fprintf(&out, " %d", n)
+		switch {
+		case o.Journaled:
+			out.WriteString(" (journaled)")
+		case o.Outcome != nil && o.Outcome.Error != nil:
+			out.WriteString(" (failed)")
+		case o.Outcome != nil:
+			out.WriteString(" (ready)")
+		case o.NextAt != 0:
+			fmt.Fprintf(&out, " (again at %d)", o.NextAt)
+		}
+	}
+	fmt.Fprintf(&out, "; reserved: %v; due %s, wake %s", slices.Sorted(maps.Keys(l.reserved)), plainTime(l.dueAt()), plainTime(l.wakeAt()))
+	if l.deadlocked() {
+		out.WriteString("; deadlocked")
+	}
+	return out.String() + "\n"
+}
+
+func plainTime(at int64) string {
+	switch at {
+	case journal.Now:
+		return "now"
+	case journal.Never:
+		return "never"
+	default:
+		return fmt.Sprint(at)
+	}
+}

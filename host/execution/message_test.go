@@ -1,0 +1,40 @@
+package execution
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// TestRefuse answers every message that has a caller, and no other.
+func TestRefuse(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("refused")
+	reply, asked := make(chan error, 1), make(chan inspected, 1)
+	for _, m := range []message{settleRequest{reply: reply}, interruptRequest{reply: reply}, resumeRequest{reply}, failRequest{reply: reply}} {
+		require.True(t, refuse(m, refused), "%T", m)
+		require.Equal(t, refused, <-reply, "%T", m)
+	}
+	require.True(t, refuse(inspectRequest{asked}, refused))
+	require.Equal(t, refused, (<-asked).err)
+	for _, m := range []message{started{}, wake{}, opDone{}, attemptFailed{}, txCommitted{}, txVoid{}, opDropped{}} {
+		require.False(t, refuse(m, refused), "%T", m)
+	}
+	refuseAll([]message{wake{}, resumeRequest{reply}}, refused)
+	require.Equal(t, refused, <-reply)
+}
+
+func TestSameSettlement(t *testing.T) {
+	t.Parallel()
+	d := journal.Deferred{Name: "d", Value: []byte{1}, At: 5}
+	require.True(t, sameSettlement(d, d))
+	for name, other := range map[string]journal.Deferred{
+		"another time":  {Name: "d", Value: []byte{1}, At: 6},
+		"another value": {Name: "d", Value: []byte{2}, At: 5},
+	} {
+		require.False(t, sameSettlement(d, other), name)
+	}
+}

@@ -1,0 +1,177 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+func TestRefOf(t *testing.T) {
+	t.Parallel()
+	ref, err := RefOf("default", "orders/Process/42")
+	require.NoError(t, err)
+	require.Equal(t, Ref{ID: journal.IDOf("default", "orders/Process", "42"), Name: "orders/Process/42"}, ref)
+	for _, name := range []string{"", "orders", "orders/Process"} {
+		_, err := RefOf("default", name)
+		require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err), "%q", name)
+	}
+}
+
+func TestRequestsAreChecked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"deferred d"}
+		row := rowOf("w", "k")
+		_, err := f.x.Start(t.Context(), row)
+		require.NoError(t, err)
+		ref, nowhere := Ref{ID: row.ID, Name: row.Name()}, Ref{Name: "orders/Process/nowhere"}
+		long := strings.Repeat("r", maxReason+1)
+		for name, c := range map[string]struct {
+			err  error
+			code abi.Code
+		}{
+			"settle nothing":        {f.x.Settle(t.Context(), ref, journal.Deferred{Value: abi.Nil}), abi.CodeBadRequest},
+			"settle without value":  {f.x.Settle(t.Context(), ref, journal.Deferred{Name: "d"}), abi.CodeBadBody},
+			"settle elsewhere":      {f.x.Settle(t.Context(), nowhere, journal.Deferred{Name: "d", Value: abi.Nil}), abi.CodeExecutionNotFound},
+			"a long reason":         {f.x.Interrupt(t.Context(), ref, long), abi.CodeBadRequest},
+			"resume a running one":  {f.x.Resume(t.Context(), ref), abi.CodeNotPaused},
+			"fail without a reason": {f.x.Fail(t.Context(), ref, " "), abi.CodeBadRequest},
+			"fail for too long":     {f.x.Fail(t.Context(), ref, long), abi.CodeBadRequest},
+			"fail a running one":    {f.x.Fail(t.Context(), ref, "enough"), abi.CodeNotPaused},
+		} {
+			require.Equal(t, c.code, abi.CodeOf(c.err), "%s: %v", name, c.err)
+		}
+		_, err = f.x.Wait(t.Context(), nowhere)
+		require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err))
+	})
+}
+
+// TestRejectionsAreClamped settles with an error of the caller's own making.
+func TestRejectionsAreClamped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"deferred d", "done ok"}
+		row := rowOf("w", "k")
+		_, err := f.x.Start(t.Context(), row)
+		require.NoError(t, err)
+		rejection := &abi.Error{Code: "mine", Message: strings.Repeat("x", 1<<20)}
+		require.NoError(t, f.x.Settle(t.Context(), Ref{ID: row.ID}, journal.Deferred{Name: "d", Value: abi.Nil, Error: rejection}))
+		entries, err := f.store.Entries(t.Context(), row.ID, 0, 10)
+		require.NoError(t, err)
+		require.Len(t, entries, 1)
+		require.Equal(t, abi.CodeDeferredRejected, entries[0].Error.Code)
+		require.Less(t, len(entries[0].Error.Message), 20_000)
+		require.Nil(t, entries[0].Value)
+	})
+}
+
+// TestRequestsBehindAResume posts several requests at once. The first has the run
+// unloaded; the others are answered after it was loaded again.
+func TestRequestsBehindAResume(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.missing = true
+		row := rowOf("w", "k")
+		_, err := f.x.Start(t.Context(), row)
+		require.NoError(t, err)
+		synctest.Wait()
+		r := newRun(f.x, row.ID)
+		resumed, settled, asked := make(chan error, 1), make(chan error, 1), make(chan inspected, 1)
+		again := []message{
+			resumeRequest{resumed},
+			settleRequest{journal.Deferred{Name: "d", Value: abi.Nil, At: 2}, settled},
+			inspectRequest{asked},
+		}
+		for len(again) > 0 {
+			again = r.Receive(again)
+		}
+		require.NoError(t, <-resumed)
+		require.NoError(t, <-settled)
+		require.NoError(t, (<-asked).err)
+		after, err := f.store.Load(t.Context(), row.ID)
+		require.NoError(t, err)
+		require.Equal(t, journal.Paused, after.State, "its module is still missing")
+	})
+}
+
+// TestWait waits for an execution, across the deadline of one caller.
+func TestWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"sleep 10s", "done ok"}
+		row := rowOf("w", "k")
+		_, err := f.x.Start(t.Context(), row)
+		require.NoError(t, err)
+		ref := Ref{ID: row.ID, Name: row.Name()}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = f.x.Wait(ctx, ref)
+		require.Equal(t, abi.CodeDeadline, abi.CodeOf(err))
+		over, err := f.x.Wait(t.Context(), ref)
+		require.NoError(t, err)
+		require.Equal(t, journal.Completed, over.State)
+		again, err := f.x.Wait(t.Context(), ref)
+		require.NoError(t, err, "one that is over is not waited for")
+		require.Equal(t, over.Value, again.Value)
+	})
+}
+
+// TestShuttingDownAnswersCallers ends the host while callers wait.
+func TestShuttingDownAnswersCallers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"deferred d"}
+		row := rowOf("w", "k")
+		_, err := f.x.Start(t.Context(), row)
+		require.NoError(t, err)
+		ref := Ref{ID: row.ID, Name: row.Name()}
+		waited := make(chan error, 1)
+		go func() {
+			_, err := f.x.Wait(t.Context(), ref)
+			waited <- err
+		}()
+		synctest.Wait()
+		f.end()
+		require.Equal(t, abi.CodeShuttingDown, abi.CodeOf(<-waited))
+		require.Equal(t, abi.CodeShuttingDown, abi.CodeOf(f.x.Resume(t.Context(), ref)))
+		_, err = f.x.Inspect(t.Context(), ref)
+		require.Equal(t, abi.CodeShuttingDown, abi.CodeOf(err))
+	})
+}
+
+func TestRetryUntilDecided(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		failures := []error{errors.New("no connection"), abi.Errorf(abi.CodeOverloaded, "full"), nil}
+		tries := 0
+		failure, decided := f.x.retryUntilDecided(t.Context(), "try", func() error {
+			tries++
+			return failures[tries-1]
+		})
+		require.True(t, decided)
+		require.Nil(t, failure)
+		require.Equal(t, 3, tries)
+
+		failure, decided = f.x.retryUntilDecided(t.Context(), "try", func() error { return abi.Errorf(abi.CodeBadInput, "no") })
+		require.True(t, decided, "a failure of the request itself is its outcome")
+		require.Equal(t, abi.CodeBadInput, failure.Code)
+
+		f.life.Drain()
+		_, decided = f.x.retryUntilDecided(t.Context(), "try", f.life.Accepting)
+		require.False(t, decided, "it must not hold up a host that drains")
+	})
+}

@@ -1,0 +1,95 @@
+package execution
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// TestStartThatIsFoundFirst has an execution found in the store and run to its end
+// before the caller of its start comes to hand it over.
+func TestStartThatIsFoundFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"done once"}
+		row := rowOf("w", "k")
+		f.x.runs.Hold(row.ID)
+		_, err := f.x.commitStart(t.Context(), row)
+		require.NoError(t, err)
+		f.x.EnsureInMemory(row.ID)
+		synctest.Wait()
+		require.Contains(t, f.takeNotes(), "watchers are told: completed once")
+
+		f.x.runs.Unhold(row.ID, started{row})
+		synctest.Wait()
+		require.Empty(t, f.takeNotes(), "it ran a second time")
+		require.Zero(t, f.x.Count())
+	})
+}
+
+// TestStartOfASweptName starts an execution whose name was used before. A run of the
+// earlier one is still in memory, because it is held.
+func TestStartOfASweptName(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"done once"}
+		first := rowOf("w", "k")
+		f.x.runs.Hold(first.ID)
+		_, err := f.x.Start(t.Context(), first)
+		require.NoError(t, err)
+		synctest.Wait()
+		require.True(t, f.x.InMemory(first.ID))
+		n, err := f.store.Sweep(t.Context(), journal.Never, 10)
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		f.takeNotes()
+
+		second := rowOf("w", "k")
+		second.CreatedAt++
+		existed, err := f.x.Start(t.Context(), second)
+		require.NoError(t, err)
+		require.False(t, existed)
+		f.x.runs.Unhold(first.ID)
+		synctest.Wait()
+		require.Contains(t, f.takeNotes(), "watchers are told: completed once", "the second did not run")
+	})
+}
+
+// TestStartGivenUpInDoubt has the caller of a start leave before the store can tell
+// whether it is durable. It is, so it must run.
+func TestStartGivenUpInDoubt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"done ok"}
+		f.commits.next = []string{"lose"}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := f.x.Start(ctx, rowOf("w", "k"))
+		require.Equal(t, abi.CodeStore, abi.CodeOf(err))
+		synctest.Wait()
+		require.Contains(t, f.takeNotes(), "watchers are told: completed ok")
+	})
+}
+
+// TestStartThatIsLost has the commit of a start dropped. It is repeated.
+func TestStartThatIsLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"done ok"}
+		f.commits.next = []string{"drop", "drop"}
+		existed, err := f.x.Start(t.Context(), rowOf("w", "k"))
+		require.NoError(t, err)
+		require.False(t, existed)
+		synctest.Wait()
+		require.Contains(t, f.takeNotes(), "watchers are told: completed ok")
+	})
+}

@@ -1,0 +1,124 @@
+package guest
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
+	"github.com/cruster/cruster/journal"
+)
+
+// compile compiles a program with a runtime of its own.
+func compile(t *testing.T, p wasmtest.Program) *wasm.Module {
+	t.Helper()
+	runtime, err := wasm.New(t.Context(), wasm.Config{Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, runtime.Close(context.Background())) })
+	code, err := runtime.Compile(t.Context(), p.Assemble())
+	require.NoError(t, err)
+	return code
+}
+
+func openGuest(t *testing.T, p wasmtest.Program) *Guest {
+	t.Helper()
+	g, err := Open(t.Context(), compile(t, p), &journal.Execution{
+		ID: journal.ID{1}, Namespace: "default", Workflow: "tiny/W", Key: "k", Input: abi.Nil, CreatedAt: 100,
+	})
+	require.NoError(t, err)
+	t.Cleanup(g.Close)
+	return g
+}
+
+func sleepBody(d time.Duration) []byte { return abi.MustMarshal(&abi.Sleep{Duration: int64(d)}) }
+
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	g := openGuest(t, wasmtest.Program{Calls: []wasmtest.ImportCall{
+		{Import: abi.OpSleep, Body: sleepBody(5)},
+		{Import: abi.OpDeferred, Body: abi.MustMarshal(&abi.Deferred{Name: "d"})},
+	}})
+	turn, err := g.Start(t.Context())
+	require.NoError(t, err)
+	require.Nil(t, turn.Outcome, "it parked")
+	require.Len(t, turn.Issued, 2)
+	require.Equal(t, abi.OpSleep, turn.Issued[0].Kind)
+	require.EqualValues(t, 1, turn.Issued[0].Number)
+	require.EqualValues(t, 105, turn.Issued[0].DueAt(), "its clock is the time of the start")
+	require.Equal(t, "d", turn.Issued[1].Name)
+
+	turn, err = g.Resume(t.Context(), []abi.Delivery{{Op: 1, Value: abi.Nil}}, 105)
+	require.NoError(t, err)
+	require.Empty(t, turn.Issued, "the ops of an earlier turn are not issued again")
+	require.Equal(t, abi.Nil, turn.Outcome.Value)
+	require.EqualValues(t, 105, g.clock)
+}
+
+// TestImmediateCallsAreRefused calls what belongs in activities. The guest gets an
+// error and goes on.
+func TestImmediateCallsAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{abi.ImportTxExec, abi.ImportTxQuery, abi.ImportHTTP, abi.ImportConfig} {
+		_, err := refuseCall(t.Context(), name, nil)
+		require.Equal(t, abi.CodeWrongContext, err.Code, name)
+		require.Contains(t, err.Hint, "activity", name)
+	}
+	g := openGuest(t, wasmtest.Program{Calls: []wasmtest.ImportCall{{Import: abi.ImportTxExec, Body: abi.MustMarshal(&abi.SQL{Query: "DELETE FROM t"})}}})
+	turn, err := g.Start(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, turn.Issued)
+}
+
+func TestTrap(t *testing.T) {
+	t.Parallel()
+	runtime, err := wasm.New(t.Context(), wasm.Config{Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, runtime.Close(context.Background())) })
+	code, err := runtime.Compile(t.Context(), wasmtest.Module{Start: wasmtest.Unreachable}.Assemble())
+	require.NoError(t, err)
+	g, err := Open(t.Context(), code, &journal.Execution{Workflow: "tiny/W"})
+	require.NoError(t, err)
+	defer g.Close()
+	_, err = g.Start(t.Context())
+	require.True(t, IsTrap(err), "%v", err)
+	require.False(t, IsTrap(abi.Errorf(abi.CodeStore, "no connection")))
+}
+
+// TestLimits fills a guest that has no instance: what it asks for is only counted.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	g := &Guest{open: map[uint32]int{}}
+	for range abi.MaxOpsPerTurn {
+		_, err := g.issue(abi.OpSleep, sleepBody(1))
+		require.Nil(t, err)
+	}
+	_, err := g.issue(abi.OpSleep, sleepBody(1))
+	require.Equal(t, abi.CodeTooManyOps, err.Code)
+
+	g = &Guest{open: map[uint32]int{}, openBytes: maxOpenBytes - 1}
+	_, err = g.issue(abi.OpSleep, sleepBody(1))
+	require.Equal(t, abi.CodeTooManyOps, err.Code)
+	require.Zero(t, g.ops, "what is refused has no number")
+
+	for range 2000 {
+		g.keepLog(abi.LogInfo, make([]byte, 1000))
+	}
+	require.Less(t, len(g.turn.Log), 300, "the log is cut")
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	g := &Guest{open: map[uint32]int{}}
+	number, err := g.issue(abi.OpSleep, sleepBody(1))
+	require.Nil(t, err)
+	g.cancel(number)
+	g.cancel(number)
+	g.cancel(99)
+	require.Equal(t, []uint32{number}, g.turn.Cancelled, "once, and only what is open")
+	require.Zero(t, g.openBytes)
+}

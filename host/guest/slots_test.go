@@ -1,0 +1,53 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSlotsBoundGuests(t *testing.T) {
+	t.Parallel()
+	slots := NewSlots(time.Hour)
+	room := 2 * runtime.GOMAXPROCS(0)
+	entered, release := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	for range room {
+		all.Go(func() {
+			_ = slots.Compute(t.Context(), func(context.Context) error {
+				entered <- struct{}{}
+				<-release
+				return nil
+			})
+		})
+	}
+	for range room {
+		<-entered
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := slots.Compute(ctx, func(context.Context) error { return errors.New("it ran without a slot") })
+	require.ErrorIs(t, err, context.Canceled)
+	close(release)
+	all.Wait()
+	require.NoError(t, slots.Compute(t.Context(), func(context.Context) error { return nil }))
+}
+
+func TestSlotsBoundTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		err := NewSlots(time.Minute).Compute(t.Context(), func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, time.Minute, time.Since(start))
+	})
+}

@@ -1,0 +1,154 @@
+package maintenance
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/host/timer"
+	"github.com/cruster/cruster/journal"
+)
+
+// world is a store with due executions, and takes what recovery finds.
+type world struct {
+	mu     sync.Mutex
+	due    []journal.Wake       // guarded by mu; in order
+	fail   int                  // guarded by mu; how often the store fails
+	woken  []journal.ID         // guarded by mu
+	timers map[journal.ID]int64 // guarded by mu
+	room   int                  // guarded by mu
+}
+
+func (w *world) Due(_ context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fail > 0 {
+		w.fail--
+		return nil, errors.New("no connection")
+	}
+	var page []journal.Wake
+	for _, d := range w.due {
+		behind := d.At > after.At || d.At == after.At && string(d.ID[:]) > string(after.ID[:])
+		if behind && d.At <= until && len(page) < limit {
+			page = append(page, d)
+		}
+	}
+	return page, nil
+}
+
+func (w *world) InMemory(journal.ID) bool { return false }
+
+func (w *world) EnsureInMemory(id journal.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.woken = append(w.woken, id)
+	w.room--
+}
+
+func (w *world) Has(id journal.ID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.timers[id] != 0
+}
+
+func (w *world) Set(id journal.ID, at int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timers[id] = at
+}
+
+func (w *world) hasRoom() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.room > 0
+}
+
+func (w *world) wokenIDs() []journal.ID {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]journal.ID(nil), w.woken...)
+}
+
+func (w *world) recovery() *Recovery {
+	return &Recovery{
+		Clock: clockwork.NewRealClock(), Executions: w, HasRoom: w.hasRoom, Logger: slog.New(slog.DiscardHandler), Store: w, Timers: w,
+	}
+}
+
+// in runs a test in virtual time, with recovery running beside it.
+func in(t *testing.T, w *world, test func(t *testing.T)) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { w.recovery().Run(ctx) })
+		synctest.Wait()
+		test(t)
+		cancel()
+		running.Wait()
+	})
+}
+
+func wakeIn(n byte, d time.Duration) journal.Wake {
+	// A synctest bubble begins at this time.
+	start := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	return journal.Wake{ID: journal.ID{n}, At: start.Add(d).UnixNano()}
+}
+
+func TestRecovery(t *testing.T) {
+	t.Parallel()
+	w := &world{room: 100, timers: map[journal.ID]int64{}, due: []journal.Wake{
+		{ID: journal.ID{1}, At: journal.Now}, wakeIn(2, -time.Hour), wakeIn(3, time.Minute), wakeIn(4, timer.Horizon+time.Second),
+	}}
+	in(t, w, func(t *testing.T) {
+		require.Equal(t, []journal.ID{{1}, {2}}, w.wokenIDs(), "what is due is loaded, the earliest first")
+		require.True(t, w.Has(journal.ID{3}), "what is due soon gets a timer")
+		require.False(t, w.Has(journal.ID{4}), "the rest is left to the store")
+		time.Sleep(scanEvery)
+		synctest.Wait()
+		require.True(t, w.Has(journal.ID{4}), "until it comes near")
+	})
+}
+
+// TestRecoveryOfManyPages has more executions due than fit into a page, all at the
+// same time.
+func TestRecoveryOfManyPages(t *testing.T) {
+	t.Parallel()
+	w := &world{room: 1 << 30, timers: map[journal.ID]int64{}}
+	for i := range 2*scanPage + 1 {
+		w.due = append(w.due, journal.Wake{ID: journal.ID{byte(i >> 8), byte(i), 1}})
+	}
+	in(t, w, func(t *testing.T) { require.Len(t, w.wokenIDs(), 2*scanPage+1) })
+}
+
+// TestRecoveryWaitsForRoom is recovery on a host that is full.
+func TestRecoveryWaitsForRoom(t *testing.T) {
+	t.Parallel()
+	w := &world{room: 1, timers: map[journal.ID]int64{}, due: []journal.Wake{wakeIn(1, -time.Hour), wakeIn(2, -time.Minute)}}
+	in(t, w, func(t *testing.T) {
+		require.Equal(t, []journal.ID{{1}}, w.wokenIDs())
+		w.mu.Lock()
+		w.room = 1
+		w.mu.Unlock()
+		time.Sleep(roomPoll)
+		synctest.Wait()
+		require.Equal(t, []journal.ID{{1}, {2}}, w.wokenIDs())
+	})
+}
+
+func TestRecoverySurvivesTheStore(t *testing.T) {
+	t.Parallel()
+	w := &world{room: 100, fail: 3, timers: map[journal.ID]int64{}, due: []journal.Wake{wakeIn(1, -time.Hour)}}
+	in(t, w, func(t *testing.T) {
+		require.Empty(t, w.wokenIDs())
+		time.Sleep(3 * scanRetry)
+		synctest.Wait()
+		require.Equal(t, []journal.ID{{1}}, w.wokenIDs())
+	})
+}

@@ -1,0 +1,69 @@
+package maintenance
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/stretchr/testify/require"
+)
+
+// sweeper answers sweeps from a list, and records what it was asked for.
+type sweeper struct {
+	mu      sync.Mutex
+	answers []int   // guarded by mu; -1 is a failure
+	before  []int64 // guarded by mu
+}
+
+func (s *sweeper) Sweep(_ context.Context, finishedBefore int64, limit int) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before = append(s.before, finishedBefore)
+	if len(s.answers) == 0 {
+		return 0, nil
+	}
+	n := s.answers[0]
+	s.answers = s.answers[1:]
+	if n < 0 {
+		return 0, errors.New("no connection")
+	}
+	return min(n, limit), nil
+}
+
+func (s *sweeper) calls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.before)
+}
+
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		s := &sweeper{answers: []int{sweepPage, sweepPage, 3, -1}}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() {
+			(&Retention{Clock: clockwork.NewRealClock(), Keep: time.Hour, Logger: slog.New(slog.DiscardHandler), Store: s}).Run(ctx)
+		})
+		synctest.Wait()
+		require.Zero(t, s.calls(), "a host that starts has other things to do")
+		time.Sleep(sweepEvery)
+		synctest.Wait()
+		require.Equal(t, 3, s.calls(), "page by page, until one is not full")
+		require.Equal(t, start.Add(sweepEvery-time.Hour).UnixNano(), s.before[0])
+		time.Sleep(sweepEvery)
+		synctest.Wait()
+		require.Equal(t, 4, s.calls(), "a failure ends the sweep")
+		time.Sleep(sweepEvery)
+		synctest.Wait()
+		require.Equal(t, 5, s.calls(), "and the next one tries again")
+		cancel()
+		running.Wait()
+	})
+}
