@@ -3,50 +3,20 @@
 use std::future::Future;
 use std::ops::Deref;
 use std::pin::pin;
-use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::codec;
+use crate::attempt::Attempt;
 use crate::codes;
 use crate::error::{Error, Result};
-use crate::host::{CONFIG, Call, Host};
+use crate::host::CONFIG;
 use crate::http::Http;
+use crate::payload;
 use crate::timestamp::Timestamp;
 use crate::transaction::Transaction;
-use crate::wire::{ConfigReply, ConfigRequest, Invocation, Outcome, Wire};
-
-/// One attempt of an activity.
-#[derive(Clone)]
-pub struct Attempt(pub(crate) Rc<AttemptCore>);
-
-pub(crate) struct AttemptCore {
-    pub(crate) host: Rc<dyn Host>,
-    pub(crate) invocation: Invocation,
-}
-
-impl Attempt {
-    pub(crate) fn new(host: Rc<dyn Host>, invocation: Invocation) -> Self {
-        Attempt(Rc::new(AttemptCore { host, invocation }))
-    }
-
-    /// Performs an immediate call of the host.
-    pub(crate) fn perform<T: Wire>(&self, call: &'static Call, body: &impl Wire) -> Result<T> {
-        let raw = self
-            .0
-            .host
-            .perform(call, &body.encode())
-            .map_err(Error::from_fault)?;
-        T::decode(&raw).map_err(|e| {
-            Error::with_code(
-                &codes::GUEST_PROTOCOL,
-                format!("the reply of {} does not decode: {e}", call.name),
-            )
-        })
-    }
-}
+use crate::wire::{ConfigReply, ConfigRequest, Invocation, Outcome};
 
 /// The side of an activity that touches the world: `self` in an activity
 /// dereferences to it, and it to the fields of the workflow or group.
@@ -151,25 +121,18 @@ where
             Poll::Pending => Err(waited(&name)),
         }
     });
-    match result.and_then(|out| codec::encode(&format!("the result of activity {name}"), &out)) {
-        Ok(value) => Outcome {
-            error: None,
-            value: Some(value),
-        },
-        Err(e) => Outcome {
-            error: Some(e.of_activity()),
-            value: None,
-        },
-    }
+    result
+        .and_then(|out| payload::encode(&format!("the result of activity {name}"), &out))
+        .map_err(|e| e.of_activity())
+        .into()
 }
 
 fn decode_input<In: DeserializeOwned>(name: &str, input: &[u8]) -> Result<In> {
-    codec::decode(input).map_err(|e| {
-        Error::with_code(
-            &codes::BAD_INPUT,
-            format!("the input does not fit activity {name}: {e}"),
-        )
-    })
+    payload::decode(
+        input,
+        &codes::BAD_INPUT,
+        format_args!("the input does not fit activity {name}"),
+    )
 }
 
 fn waited(name: &str) -> Error {

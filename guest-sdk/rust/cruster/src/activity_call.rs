@@ -9,13 +9,14 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::codec;
 use crate::context::InWorkflow;
-use crate::definition::{ActivityDefinition, Backoff, RetryPolicy, clamp, nanos};
+use crate::definition::{ActivityDefinition, Backoff, RetryPolicy};
 use crate::error::{Error, Result};
 use crate::execution::ContextCore;
 use crate::host::ACTIVITY;
+use crate::nanos::{clamp, nanos};
 use crate::op::{RawOp, decode_result};
+use crate::payload;
 use crate::wire::{self, Wire};
 
 /// How long the key of a call may be.
@@ -74,7 +75,7 @@ where
     T: DeserializeOwned,
     I: Serialize + ?Sized,
 {
-    let input = codec::encode(&format!("the input of activity {}", definition.name), input);
+    let input = payload::encode(&format!("the input of activity {}", definition.name), input);
     ActivityCall::new(cx.context().clone(), definition, input)
 }
 

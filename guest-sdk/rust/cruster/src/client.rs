@@ -5,12 +5,12 @@ use std::marker::PhantomData;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::codec;
 use crate::context::InWorkflow;
 use crate::error::{Error, Result};
 use crate::execution::ContextCore;
 use crate::host::{CALL, Call, POLL, SEND};
 use crate::op::{Op, RawOp, decode_result};
+use crate::payload;
 use crate::wire::{self, PollReply, Wire};
 
 /// Calls another workflow, which runs as an execution of its own. Get one from
@@ -75,7 +75,7 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
 
     fn issue<T: DeserializeOwned>(&self, call: &'static Call, request: &Req) -> Op<T> {
         let what = format!("workflow {}", self.workflow);
-        let body = codec::encode(&format!("the request of {what}"), request).map(|input| {
+        let body = payload::encode(&format!("the request of {what}"), request).map(|input| {
             wire::Call {
                 input: Some(input),
                 key: self.key.clone(),
@@ -96,9 +96,9 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
         let reply = PollReply::decode(&raw).map_err(|e| Error::from(e).context(&what))?;
         let outcome = match reply.outcome {
             None => None,
-            Some(outcome) => Some(match outcome.error {
-                Some(fault) => Err(Error::from_fault(fault)),
-                None => Ok(decode_result(&what, &outcome.value.unwrap_or_default())?),
+            Some(outcome) => Some(match outcome.into_result() {
+                Err(fault) => Err(Error::from_fault(fault)),
+                Ok(value) => Ok(decode_result(&what, &value)?),
             }),
         };
         Ok(Poll {

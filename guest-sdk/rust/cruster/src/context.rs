@@ -10,14 +10,14 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::codec;
 use crate::codes;
 use crate::deferred::Deferred;
-use crate::definition::{clamp, nanos};
 use crate::error::{Error, Result};
 use crate::execution::ContextCore;
 use crate::host::{DEFERRED, RESOLVE, SLEEP};
+use crate::nanos::{clamp, nanos};
 use crate::op::Op;
+use crate::payload;
 use crate::random::Random;
 use crate::task::{self, JoinHandle, OnInterrupt, Shield};
 use crate::timestamp::Timestamp;
@@ -124,7 +124,7 @@ impl<W> WorkflowContext<W> {
         deferred: Deferred<T>,
         value: T,
     ) -> Op<bool> {
-        let value = codec::encode(
+        let value = payload::encode(
             &format!("the value of deferred {}", deferred.name()),
             &value,
         );

@@ -1,9 +1,8 @@
 //! What a module contains, as constants.
 
-use std::future::Future;
-use std::pin::Pin;
-
-use crate::execution::Start;
+use crate::attempt::Attempt;
+use crate::execution::{LocalFuture, Start};
+use crate::nanos::{clamp, nanos};
 use crate::schema::Shape;
 use crate::wire::{self, Outcome};
 
@@ -40,7 +39,7 @@ pub struct WorkflowDefinition {
     /// The shape of its result.
     pub output: fn() -> Shape,
     /// Runs it.
-    pub run: fn(Start) -> Pin<Box<dyn Future<Output = Outcome>>>,
+    pub run: fn(Start) -> LocalFuture<Outcome>,
     /// Answers the key of a request, encoded; none if the host makes the key.
     pub key_fn: Option<fn(&[u8]) -> Outcome>,
     /// Its own activities.
@@ -68,8 +67,6 @@ pub struct ActivityDefinition {
     /// Runs one attempt.
     pub run: fn(Attempt) -> Outcome,
 }
-
-pub use crate::activity::Attempt;
 
 /// What happens after a failed attempt of an activity.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -111,10 +108,6 @@ impl RetryPolicy {
     }
 }
 
-pub(crate) fn clamp(nanos: u64) -> i64 {
-    i64::try_from(nanos).unwrap_or(i64::MAX)
-}
-
 /// The delays between the attempts of an activity. None is longer than a
 /// minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,15 +139,6 @@ impl Backoff {
     #[doc(hidden)]
     pub const fn __of(exponential: bool, base: u64) -> Self {
         Backoff { exponential, base }
-    }
-}
-
-pub(crate) const fn nanos(d: std::time::Duration) -> u64 {
-    let n = d.as_nanos();
-    if n > u64::MAX as u128 {
-        u64::MAX
-    } else {
-        n as u64
     }
 }
 

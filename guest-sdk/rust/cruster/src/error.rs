@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::codec;
+use crate::codec::{self, EncodeError, MAX_VALUE};
 use crate::codes::{self, Code};
 use crate::wire::Fault;
 
@@ -111,6 +111,16 @@ impl Error {
         Self::from_cause(Cause::Fault(code.fault(message)))
     }
 
+    pub(crate) fn not_encoded(what: &str, e: EncodeError) -> Self {
+        match e {
+            EncodeError::Value(e) => Error::from(e).context(what),
+            EncodeError::TooLarge(size) => Error::with_code(
+                &codes::PAYLOAD_TOO_LARGE,
+                format!("{what} takes {size} bytes, the limit is {MAX_VALUE}"),
+            ),
+        }
+    }
+
     pub(crate) fn from_fault(fault: Box<Fault>) -> Self {
         Self::from_cause(Cause::Fault(fault))
     }
@@ -150,9 +160,12 @@ impl Error {
             }));
         }
         if let Cause::Fault(fault) = &mut self.0.cause {
-            match codec::encode("the details", details) {
+            match codec::encode(details) {
                 Ok(b) => fault.details = Some(b),
-                Err(e) => fault.message = format!("{} (its details are lost: {e})", fault.message),
+                Err(e) => {
+                    let e = Error::not_encoded("the details", e);
+                    fault.message = format!("{} (its details are lost: {e})", fault.message);
+                }
             }
         }
         self

@@ -14,13 +14,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use crate::definition::WorkflowDefinition;
 use crate::error::Error;
+use crate::generator::Generator;
 use crate::host::{Call, Host, INTERRUPTED};
 use crate::numbered::Numbered;
-use crate::random::Generator;
 use crate::timestamp::Timestamp;
-use crate::wire::{Delivery, Fault, Interrupted, Interruption, Invocation, Outcome, Resume, Wire};
+use crate::wire::{
+    Delivery, Interrupted, Interruption, Invocation, Outcome, Resume, Settled, Wire,
+};
 
 /// A future of a single thread.
 pub type LocalFuture<T> = Pin<Box<dyn Future<Output = T>>>;
@@ -34,6 +35,9 @@ pub struct Start {
     pub(crate) core: ContextCore,
     pub(crate) body: Vec<u8>,
 }
+
+/// The code of a workflow.
+pub(crate) type Run = fn(Start) -> LocalFuture<Outcome>;
 
 /// An execution that can be resumed.
 pub(crate) struct Execution {
@@ -80,7 +84,7 @@ struct Wait {
 
 /// An op that was issued: its result, or the wait that it ends.
 struct Op {
-    result: Option<Result<Vec<u8>, Box<Fault>>>,
+    result: Option<Settled>,
     wait: u64,
 }
 
@@ -124,11 +128,7 @@ impl Wake for TaskWaker {
 
 impl Execution {
     /// Runs a workflow up to its first wait.
-    pub(crate) fn start(
-        host: Rc<dyn Host>,
-        workflow: &WorkflowDefinition,
-        mut invocation: Invocation,
-    ) -> Self {
+    pub(crate) fn start(host: Rc<dyn Host>, run: Run, mut invocation: Invocation) -> Self {
         let body = invocation.body.take().unwrap_or_default();
         let core = ContextCore(Rc::new(Shared {
             host,
@@ -149,7 +149,7 @@ impl Execution {
             closed: Cell::new(false),
         }));
         let execution = Execution { core };
-        execution.core.begin(workflow, body);
+        execution.core.begin(run, body);
         execution
     }
 
@@ -197,21 +197,18 @@ impl Drop for Execution {
 }
 
 impl ContextCore {
-    fn begin(&self, workflow: &WorkflowDefinition, body: Vec<u8>) {
+    fn begin(&self, run: Run, body: Vec<u8>) {
         let shared = &*self.0;
         // The wait for an interrupt is the first op of every workflow, whatever its
         // code does, so that an interrupt finds it at any time.
         match shared.host.issue(&INTERRUPTED, &Interrupted {}.encode()) {
             Ok(op) => shared.interrupt_op.set(op),
             Err(fault) => {
-                shared.finish(Outcome {
-                    error: Some(fault),
-                    value: None,
-                });
+                shared.finish(Outcome::failed(fault));
                 return;
             }
         }
-        let run = (workflow.run)(Start {
+        let run = run(Start {
             core: self.clone(),
             body,
         });
@@ -406,18 +403,16 @@ impl Shared {
     }
 
     fn deliver(&self, delivery: Delivery) {
-        let result = match delivery.error {
-            Some(fault) => Err(fault),
-            None => Ok(delivery.value.unwrap_or_default()),
-        };
-        if delivery.op == self.interrupt_op.get() {
+        let op = delivery.op;
+        let result = delivery.into_result();
+        if op == self.interrupt_op.get() {
             if let Ok(raw) = result {
                 self.interrupt(&raw);
             }
             return;
         }
         let mut ops = self.ops.borrow_mut();
-        let Some(op) = ops.get_mut(u64::from(delivery.op)) else {
+        let Some(op) = ops.get_mut(u64::from(op)) else {
             return; // cancelled meanwhile
         };
         op.result = Some(result);

@@ -17,8 +17,6 @@ unsafe extern "C" {
     fn import_input(ptr: *mut u8);
     #[link_name = "output"]
     fn import_output(ptr: *const u8, len: usize);
-    #[link_name = "log"]
-    fn import_log(level: i32, ptr: *const u8, len: usize);
     #[link_name = "cancel"]
     fn import_cancel(op: u32);
 }
@@ -63,7 +61,7 @@ pub fn resume(len: usize) -> i32 {
     };
     let Some(execution) = RUNNING.take() else {
         let message = "cruster_resume was called with no workflow under way";
-        return finish(failed(codes::GUEST_PROTOCOL.fault(message)));
+        return finish(Outcome::failed(codes::GUEST_PROTOCOL.fault(message)));
     };
     execution.resume(resume);
     proceed(execution)
@@ -90,7 +88,7 @@ fn deadlock() -> ! {
     if cfg!(target_os = "wasi") {
         eprintln!("{WORDS}");
     } else {
-        log(8, WORDS);
+        logging::write(8, WORDS);
     }
     std::process::abort()
 }
@@ -101,14 +99,7 @@ fn finish(outcome: Outcome) -> i32 {
 }
 
 fn malformed(message: String) -> Outcome {
-    failed(codes::BAD_BODY.fault(message))
-}
-
-fn failed(fault: Box<Fault>) -> Outcome {
-    Outcome {
-        error: Some(fault),
-        value: None,
-    }
+    Outcome::failed(codes::BAD_BODY.fault(message))
 }
 
 /// Fetches the pending input of `len` bytes.
@@ -125,12 +116,6 @@ fn take(len: usize) -> Vec<u8> {
 fn give(b: &[u8]) {
     // SAFETY: the host reads the slice and keeps nothing of it.
     unsafe { import_output(b.as_ptr(), b.len()) };
-}
-
-/// Writes one record to the host's log.
-pub(crate) fn log(level: i32, text: &str) {
-    // SAFETY: the host reads the text and keeps nothing of it.
-    unsafe { import_log(level, text.as_ptr(), text.len()) };
 }
 
 /// The host behind the imports.

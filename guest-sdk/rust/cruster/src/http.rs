@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::activity::Attempt;
+use crate::attempt::Attempt;
 use crate::bytes::Bytes;
-use crate::definition::{clamp, nanos};
 use crate::error::{Error, Result};
 use crate::host::HTTP;
+use crate::nanos::{clamp, nanos};
 use crate::wire;
 
 /// Calls out from an activity; see

@@ -96,6 +96,7 @@
 
 mod activity;
 mod activity_call;
+mod attempt;
 mod bytes;
 mod client;
 mod codec;
@@ -109,14 +110,18 @@ mod execution;
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]
 pub mod exports;
+mod extension;
+mod generator;
 mod groups;
 mod host;
 mod http;
 mod logging;
 mod module;
 mod names;
+mod nanos;
 mod numbered;
 mod op;
+mod payload;
 mod random;
 mod rows;
 pub mod schema;

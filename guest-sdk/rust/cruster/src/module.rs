@@ -2,12 +2,13 @@
 
 use std::rc::Rc;
 
-use crate::activity::Attempt;
+use crate::attempt::Attempt;
 use crate::codes;
 use crate::definition::{ActivityDefinition, Migration, WorkflowDefinition};
 use crate::execution::Execution;
 use crate::host::Host;
 use crate::names::{self, fail, same, sort};
+use crate::nanos::clamp;
 use crate::schema::Shape;
 use crate::wire::{self, ActivityInfo, Invocation, Manifest, Outcome, WorkflowInfo};
 
@@ -104,7 +105,9 @@ impl Module {
         match invocation.kind.as_str() {
             "workflow" => match self.workflow(&invocation.name) {
                 None => Started::Over(unknown_workflow(&invocation.name)),
-                Some(workflow) => Started::Workflow(Execution::start(host, workflow, invocation)),
+                Some(workflow) => {
+                    Started::Workflow(Execution::start(host, workflow.run, invocation))
+                }
             },
             "activity" => Started::Over(match self.activity(&invocation.name) {
                 None => failed(
@@ -151,10 +154,7 @@ fn unknown_workflow(name: &str) -> Outcome {
 }
 
 fn failed(code: &codes::Code, message: String) -> Outcome {
-    Outcome {
-        error: Some(code.fault(message)),
-        value: None,
-    }
+    Outcome::failed(code.fault(message))
 }
 
 fn shape(f: fn() -> Shape) -> Option<Box<wire::Schema>> {
@@ -176,7 +176,7 @@ fn activity_info(a: &'static ActivityDefinition) -> ActivityInfo {
         name: a.name.to_owned(),
         output: shape(a.output),
         retry: a.retry.to_wire(),
-        timeout: crate::definition::clamp(a.timeout),
+        timeout: clamp(a.timeout),
     }
 }
 

@@ -70,7 +70,7 @@ impl<T> Numbered<T> {
 #[cfg(test)]
 mod tests {
     use super::Numbered;
-    use crate::random::Generator;
+    use crate::generator::Generator;
     use std::collections::BTreeMap;
 
     #[test]

@@ -7,11 +7,11 @@ use std::task::{Context, Poll};
 
 use serde::de::DeserializeOwned;
 
-use crate::codec;
 use crate::codes;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::execution::ContextCore;
 use crate::host::Call;
+use crate::payload;
 use crate::timestamp::Timestamp;
 
 /// An op of which nothing is known but its bytes. It is issued when it is first
@@ -141,10 +141,9 @@ impl<T: DeserializeOwned> Future for Op<T> {
 }
 
 pub(crate) fn decode_result<T: DeserializeOwned>(what: &str, raw: &[u8]) -> Result<T> {
-    codec::decode(raw).map_err(|e| {
-        Error::with_code(
-            &codes::BAD_BODY,
-            format!("the result of {what} does not fit: {e}"),
-        )
-    })
+    payload::decode(
+        raw,
+        &codes::BAD_BODY,
+        format_args!("the result of {what} does not fit"),
+    )
 }

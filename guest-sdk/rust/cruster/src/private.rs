@@ -21,8 +21,9 @@
 //!   `ActivityCall::key` by the stub.
 //! - `spawn` and `join!` take futures of `Result<T, Error>`.
 
-pub use crate::activity::{ActivityContext, Attempt, run_activity};
+pub use crate::activity::{ActivityContext, run_activity};
 pub use crate::activity_call::activity_call;
+pub use crate::attempt::Attempt;
 pub use crate::combine::{Join, Select, Selected};
 pub use crate::context::{InWorkflow, WorkflowContext};
 pub use crate::definition::{

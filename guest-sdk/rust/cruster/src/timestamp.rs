@@ -4,17 +4,11 @@ use std::fmt;
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
-use serde::de::{self, SeqAccess, Visitor};
-use serde::ser::SerializeTuple;
+use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::bytes::Bytes;
-
-/// The name by which serialisers know an extension of MessagePack.
-pub(crate) const EXTENSION: &str = "_ExtStruct";
-
-/// The extension that holds a time.
-pub(crate) const EXTENSION_TIME: i8 = -1;
+use crate::extension::{EXTENSION, EXTENSION_TIME, Extension};
 
 const NANOS: i64 = 1_000_000_000;
 
@@ -300,45 +294,7 @@ impl Serialize for Timestamp {
         if s.is_human_readable() {
             return s.collect_str(self);
         }
-        s.serialize_newtype_struct(
-            EXTENSION,
-            &Extension(EXTENSION_TIME, Bytes(self.to_extension())),
-        )
-    }
-}
-
-/// Type and payload of an extension, in the form that serialisers expect.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Extension(pub(crate) i8, pub(crate) Bytes);
-
-impl Serialize for Extension {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let mut pair = s.serialize_tuple(2)?;
-        pair.serialize_element(&self.0)?;
-        pair.serialize_element(&self.1)?;
-        pair.end()
-    }
-}
-
-impl<'de> Deserialize<'de> for Extension {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct Pair;
-        impl<'de> Visitor<'de> for Pair {
-            type Value = Extension;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an extension")
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Extension, A::Error> {
-                let kind = seq
-                    .next_element()?
-                    .ok_or_else(|| de::Error::invalid_length(0, &self))?;
-                let data = seq
-                    .next_element()?
-                    .ok_or_else(|| de::Error::invalid_length(1, &self))?;
-                Ok(Extension(kind, data))
-            }
-        }
-        d.deserialize_tuple(2, Pair)
+        s.serialize_newtype_struct(EXTENSION, &(EXTENSION_TIME, Bytes(self.to_extension())))
     }
 }
 
@@ -363,7 +319,7 @@ impl<'de> Visitor<'de> for TimeVisitor {
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, d: D) -> Result<Timestamp, D::Error> {
-        let Extension(kind, data) = Extension::deserialize(d)?;
+        let (kind, data) = Extension::deserialize(d)?;
         if kind != EXTENSION_TIME {
             return Err(de::Error::custom("an extension that is no time"));
         }

@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::activity::Attempt;
+use crate::attempt::Attempt;
 use crate::error::{Error, Result};
 use crate::host::{TX_EXEC, TX_QUERY};
 use crate::rows;

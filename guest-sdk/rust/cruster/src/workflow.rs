@@ -13,7 +13,8 @@ use crate::context::{InWorkflow, WorkflowContext};
 use crate::definition::{ActivityDefinition, WorkflowDefinition};
 use crate::error::{Error, Result};
 use crate::execution::{LocalFuture, Start};
-use crate::wire::Outcome;
+use crate::payload;
+use crate::wire::{Outcome, Settled};
 
 /// A workflow. `#[workflow_impl]` implements it.
 #[diagnostic::on_unimplemented(
@@ -71,27 +72,17 @@ where
     Box::pin(async move {
         let request = match decode_request::<W::Request>(W::NAME, &start.body) {
             Ok(request) => request,
-            Err(outcome) => return outcome,
+            Err(fault) => return Outcome::failed(fault),
         };
         let core = start.core.clone();
         let result = execute(WorkflowContext::new(start.core, W::default()), request).await;
-        let value = result.map_err(Into::into).and_then(|response| {
-            let what = format!("the result of workflow {}", W::NAME);
-            codec::encode(&what, &response)
-        });
-        match value {
-            Ok(value) => Outcome {
-                error: None,
-                value: Some(value),
-            },
-            Err(e) => {
-                let fault = e.of_workflow(&core.interrupt_reason().unwrap_or_default());
-                Outcome {
-                    error: Some(fault),
-                    value: None,
-                }
-            }
-        }
+        result
+            .map_err(Into::into)
+            .and_then(|response| {
+                payload::encode(&format!("the result of workflow {}", W::NAME), &response)
+            })
+            .map_err(|e| e.of_workflow(&core.interrupt_reason().unwrap_or_default()))
+            .into()
     })
 }
 
@@ -101,20 +92,9 @@ pub fn derive_key<W: Workflow>(
     body: &[u8],
     key: impl FnOnce(&W::Request) -> Result<Vec<u8>>,
 ) -> Outcome {
-    let request = match decode_request::<W::Request>(W::NAME, body) {
-        Ok(request) => request,
-        Err(outcome) => return outcome,
-    };
-    match key(&request) {
-        Ok(value) => Outcome {
-            error: None,
-            value: Some(value),
-        },
-        Err(e) => Outcome {
-            error: Some(e.under(&codes::KEY_FUNCTION)),
-            value: None,
-        },
-    }
+    decode_request(W::NAME, body)
+        .and_then(|request| key(&request).map_err(|e| e.under(&codes::KEY_FUNCTION)))
+        .into()
 }
 
 /// Calls the author's key function. Its result may borrow from the request.
@@ -124,12 +104,12 @@ pub fn key_of<'r, R, K>(request: &'r R, key: impl FnOnce(&'r R) -> K) -> K {
 
 /// A key that is hashed, which anything can be.
 pub fn hashed_key<K: Serialize>(key: K) -> Result<Vec<u8>> {
-    codec::encode("the key", &key)
+    payload::encode("the key", &key)
 }
 
 /// A key that is used as it is.
 pub fn raw_key<K: KeyText>(key: K) -> Result<Vec<u8>> {
-    codec::encode("the key", &key.into_text())
+    payload::encode("the key", &key.into_text())
 }
 
 /// What a function may answer whose key is text: all that becomes a `String`.
@@ -156,12 +136,7 @@ pub fn key_text<K: KeyText>(key: K) -> String {
     key.into_text()
 }
 
-fn decode_request<T: DeserializeOwned>(name: &str, body: &[u8]) -> std::result::Result<T, Outcome> {
-    codec::decode(body).map_err(|e| {
-        let fault = codes::BAD_INPUT.fault(format!("the request does not fit {name}: {e}"));
-        Outcome {
-            error: Some(fault),
-            value: None,
-        }
-    })
+fn decode_request<T: DeserializeOwned>(name: &str, body: &[u8]) -> Settled<T> {
+    codec::decode(body)
+        .map_err(|e| codes::BAD_INPUT.fault(format!("the request does not fit {name}: {e}")))
 }

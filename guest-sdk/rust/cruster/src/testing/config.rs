@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::activity::Attempt;
+use crate::attempt::Attempt;
 use crate::error::Result;
 use crate::http::{HttpRequest, HttpResponse};
 use crate::testing::database::Database;

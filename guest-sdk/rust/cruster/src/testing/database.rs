@@ -1,6 +1,7 @@
 //! Where the SQL of activities goes in a test.
 
 use crate::error::Result;
+use crate::transaction::Params;
 use crate::value::Value;
 
 /// Where the SQL of activities goes in a test: a database that the test opened,
@@ -48,7 +49,7 @@ impl Rows {
     ///
     /// If it has another number of values than there are columns.
     #[must_use]
-    pub fn row(mut self, values: impl crate::Params) -> Self {
+    pub fn row(mut self, values: impl Params) -> Self {
         let values = values.into_values();
         assert_eq!(
             values.len(),

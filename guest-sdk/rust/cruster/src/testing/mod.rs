@@ -65,7 +65,6 @@ pub(crate) mod canonical;
 mod config;
 mod database;
 mod history;
-mod logs;
 mod refusals;
 mod replay;
 mod run;
@@ -87,16 +86,16 @@ use crate::error::{Error, Result};
 use crate::http::{HttpRequest, HttpResponse};
 use crate::logging;
 use crate::module::Module;
+use crate::payload;
 use crate::timestamp::Timestamp;
 use crate::value::Value;
-use crate::wire::{Delivery, Outcome, Wire};
+use crate::wire::Wire;
 use crate::workflow::Workflow;
 
 use config::{Config, Outside};
 pub use database::{Database, Rows};
 pub use history::{Event, Happening, History};
-pub(crate) use logs::write as log;
-use world::{World, failed};
+use world::World;
 
 /// A test of a workflow: what surrounds it, and what happens to it.
 #[must_use = "a test does nothing before `run`"]
@@ -133,9 +132,9 @@ impl Test {
     pub fn run<W: Workflow>(self, request: W::Request) -> Finished<W::Response> {
         let body = run::encode(&format!("the request of {}", W::NAME), &request);
         let (outcome, history) = World::new(self.module, self.config).execute(W::NAME, body);
-        let result = match outcome.error {
-            Some(fault) => Err(Error::of_execution(fault)),
-            None => codec::decode(&outcome.value.unwrap_or_default())
+        let result = match outcome.into_result() {
+            Err(fault) => Err(Error::of_execution(fault)),
+            Ok(value) => codec::decode(&value)
                 .map_err(|e| Error::message_only(format!("the result of {}: {e}", W::NAME))),
         };
         Finished { result, history }
@@ -214,23 +213,14 @@ impl Test {
     {
         let name = workflow.to_owned();
         let run = move |body: &[u8]| {
-            let request = codec::decode(body).map_err(|e| {
-                Error::with_code(
-                    &codes::BAD_INPUT,
-                    format!("the request does not fit the stub of {name}: {e}"),
-                )
-            });
-            let what = format!("the result of the stub of {name}");
-            match request
+            let misfit = format_args!("the request does not fit the stub of {name}");
+            payload::decode(body, &codes::BAD_INPUT, misfit)
                 .and_then(&mut stub)
-                .and_then(|response| codec::encode(&what, &response))
-            {
-                Ok(value) => Outcome {
-                    error: None,
-                    value: Some(value),
-                },
-                Err(e) => failed(e.of_workflow("")),
-            }
+                .and_then(|response| {
+                    payload::encode(&format!("the result of the stub of {name}"), &response)
+                })
+                .map_err(|e| e.of_workflow(""))
+                .into()
         };
         self.config
             .workflows
@@ -282,13 +272,8 @@ impl Test {
     ) -> Self {
         let name = deferred.name();
         let value = run::encode(&format!("the value of deferred {name}"), &value);
-        let result = Delivery {
-            error: None,
-            op: 0,
-            value: Some(value),
-        };
         self.outside(time, move |run| {
-            run.settle(name, result.clone());
+            run.settle(name, Ok(value.clone()));
         })
     }
 
@@ -301,13 +286,8 @@ impl Test {
     ) -> Self {
         let name = deferred.name();
         let fault = error.into().under(&codes::DEFERRED_REJECTED);
-        let result = Delivery {
-            error: Some(fault),
-            op: 0,
-            value: None,
-        };
         self.outside(time, move |run| {
-            run.settle(name, result.clone());
+            run.settle(name, Err(fault.clone()));
         })
     }
 

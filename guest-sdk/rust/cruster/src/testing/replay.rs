@@ -162,7 +162,7 @@ fn waited_for_ever(outcome: &Outcome) -> bool {
     outcome
         .error
         .as_ref()
-        .is_some_and(|e| e.code == codes::DEADLOCK.code)
+        .is_some_and(|e| e.code == codes::GUEST_DEADLOCK.code)
 }
 
 fn same_outcome(a: &Outcome, b: &Outcome) -> bool {

@@ -62,7 +62,7 @@ impl World {
             .unwrap_or_else(|| execution_id(workflow, key.as_deref().unwrap_or("bad-key")));
         let root = self.add_run(id, workflow, body);
         match key {
-            Err(fault) => root.finish(failed(fault)),
+            Err(fault) => root.finish(Outcome::failed(fault)),
             Ok(_) => {
                 for event in &self.config.outside {
                     let (apply, target) = (event.apply.clone(), root.clone());
@@ -91,7 +91,7 @@ impl World {
                     "the workflow waits for ever: nothing is left that could happen, and it waits for {}",
                     root.waits_for()
                 );
-                root.finish(failed(codes::DEADLOCK.fault(message)));
+                root.finish(Outcome::failed(codes::GUEST_DEADLOCK.fault(message)));
                 return;
             };
             self.now.set(time);
@@ -183,10 +183,7 @@ impl World {
         else {
             return Err(codes::GUEST_PROTOCOL.fault("a key function cannot wait"));
         };
-        match outcome.error {
-            Some(fault) => Err(fault),
-            None => Ok(outcome.value.unwrap_or_default()),
-        }
+        outcome.into_result()
     }
 }
 
@@ -202,13 +199,6 @@ fn check_key(key: String) -> Result<String, Box<Fault>> {
         return Err(codes::BAD_KEY.fault(message));
     }
     Ok(key)
-}
-
-pub(crate) fn failed(fault: Box<Fault>) -> Outcome {
-    Outcome {
-        error: Some(fault),
-        value: None,
-    }
 }
 
 fn execution_id(workflow: &str, key: &str) -> String {

@@ -199,3 +199,39 @@ body! {
     /// A field of a struct.
     Field { name: String, required: bool, schema: Option<Box<Schema>> }
 }
+
+/// A result, or the failure in its place.
+pub(crate) type Settled<T = Vec<u8>> = Result<T, Box<Fault>>;
+
+impl Outcome {
+    pub(crate) fn failed(fault: Box<Fault>) -> Self {
+        Outcome {
+            error: Some(fault),
+            value: None,
+        }
+    }
+
+    pub(crate) fn into_result(self) -> Settled {
+        self.error
+            .map_or_else(|| Ok(self.value.unwrap_or_default()), Err)
+    }
+}
+
+impl From<Settled> for Outcome {
+    fn from(result: Settled) -> Self {
+        match result {
+            Ok(value) => Outcome {
+                error: None,
+                value: Some(value),
+            },
+            Err(fault) => Outcome::failed(fault),
+        }
+    }
+}
+
+impl Delivery {
+    pub(crate) fn into_result(self) -> Settled {
+        self.error
+            .map_or_else(|| Ok(self.value.unwrap_or_default()), Err)
+    }
+}

@@ -5,12 +5,15 @@
 //! The encoding of an application's own values is the business of `codec`.
 
 mod bodies;
+mod parts;
 mod reader;
 mod writer;
 
+pub(crate) use bodies::Settled;
 pub use bodies::*;
 pub use reader::{Malformed, Reader};
-pub(crate) use writer::{put_bin, put_ext, put_float, put_int, put_map, put_str, put_uint};
+pub(crate) use reader::{Token, utf8};
+pub(crate) use writer::{put_map, put_str};
 
 /// Something with a place in a body.
 pub trait Wire: Sized {

@@ -10,13 +10,13 @@ thread_local! {
 }
 
 /// Marks what is logged until it is dropped as that of an execution.
-pub(crate) struct Logs(Option<(Timestamp, String)>);
+pub(crate) struct Scope(Option<(Timestamp, String)>);
 
-pub(crate) fn of(now: Timestamp, execution: &str) -> Logs {
-    Logs(CURRENT.replace(Some((now, execution.to_owned()))))
+pub(crate) fn scope(now: Timestamp, execution: &str) -> Scope {
+    Scope(CURRENT.replace(Some((now, execution.to_owned()))))
 }
 
-impl Drop for Logs {
+impl Drop for Scope {
     fn drop(&mut self) {
         CURRENT.replace(self.0.take());
     }
