@@ -168,12 +168,12 @@ pub use cruster_macros::{
 #[doc(hidden)]
 pub use serde;
 
-/// Nothing, as a request or result: an empty struct on the wire. The unit type
-/// `()` is nil instead.
+/// A request or result without content: an empty struct on the wire. The unit
+/// type `()` is nil instead.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct None {}
+pub struct Empty {}
 
-impl Schema for None {
+impl Schema for Empty {
     fn schema() -> schema::Shape {
         schema::Shape::structure(Vec::new())
     }

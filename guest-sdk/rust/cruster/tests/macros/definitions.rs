@@ -119,8 +119,8 @@ pub struct Bare;
 
 #[workflow_impl]
 impl Bare {
-    async fn execute(&self, (): ()) -> Result<cruster::None, Error> {
-        Ok(cruster::None {})
+    async fn execute(&self, (): ()) -> Result<cruster::Empty, Error> {
+        Ok(cruster::Empty {})
     }
 }
 

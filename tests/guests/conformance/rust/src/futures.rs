@@ -86,7 +86,7 @@ pub struct OnInterrupt;
 
 #[workflow_impl]
 impl OnInterrupt {
-    async fn execute(&self, _request: cruster::None) -> Result<String> {
+    async fn execute(&self, _request: cruster::Empty) -> Result<String> {
         let reason = cruster::select! {
             reason = self.on_interrupt() => reason,
             _ = self.shield(self.await_deferred(NEVER)) => "never".to_owned(),
