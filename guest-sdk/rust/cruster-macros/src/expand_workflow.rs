@@ -1,6 +1,6 @@
-//! `#[workflow_impl]`: what it expands to.
+//! `#[workflow_impl]`: its expansion.
 //!
-//! For `ProcessOrder`, inside of an anonymous constant so that no name leaks:
+//! For `ProcessOrder`, inside an anonymous constant so that no name leaks:
 //!
 //! - `__ProcessOrderRun`, the `self` of `execute` and its helpers. It dereferences through one
 //!   layer for each activity group to the context with the durable primitives, and from there to
@@ -52,7 +52,7 @@ fn check_name(options: &WorkflowOptions, block: &Implementation, problems: &mut 
     }
 }
 
-/// All that the code is made of.
+/// The parts of the expansion.
 struct Workflow<'a> {
     options: &'a WorkflowOptions,
     block: &'a Implementation,
@@ -66,7 +66,7 @@ struct Workflow<'a> {
 }
 
 impl<'a> Workflow<'a> {
-    /// `None` if a signature is beyond repair.
+    /// `None` if a signature cannot be generated.
     fn new(options: &'a WorkflowOptions, block: &'a Implementation) -> Option<Self> {
         let execute = block
             .methods
@@ -171,7 +171,7 @@ impl<'a> Workflow<'a> {
             .map(|m| prepared(m, &self.block.target));
         let stubs = self.activities.iter().map(|a| {
             let stub = a.stub(&self.owner, &TokenStream::new());
-            // An activity that nothing calls any more may still be what old executions wait for.
+            // Old executions may still wait for an activity that no code calls any more.
             quote! { #[allow(dead_code)] #stub }
         });
         quote! {
@@ -212,7 +212,7 @@ impl<'a> Workflow<'a> {
         }
     }
 
-    /// What stays on the struct.
+    /// The code that stays on the struct.
     fn associated(&self) -> TokenStream {
         associated(self.block)
     }
@@ -279,7 +279,7 @@ impl<'a> Workflow<'a> {
         })
     }
 
-    /// Refuses methods with one name: of those only the first could be called.
+    /// Refuses two methods with one name, of which only the first could be called.
     fn distinct(&self) -> TokenStream {
         let (sdk, groups) = (&self.options.sdk, &self.options.groups);
         if groups.is_empty() {
@@ -323,7 +323,7 @@ impl<'a> Workflow<'a> {
         };
         let key = Rename(target).expr(key);
         let (body, request) = (local("body"), local("request"));
-        // A key that is used as it is must be text; to be hashed, anything will do.
+        // A key that is not hashed must be text; one that is may be of any type.
         let (mode, encode) = match self.options.hash {
             true => (quote!(FunctionHashed), quote!(hashed_key)),
             false => (quote!(FunctionRaw), quote!(raw_key)),
@@ -340,7 +340,7 @@ impl<'a> Workflow<'a> {
         )
     }
 
-    /// What `execute` says about the workflow is what its callers want to know.
+    /// The documentation of `execute` is that of the client too.
     fn client_docs(&self, name: &str) -> Vec<TokenStream> {
         let first = format!(" Calls the workflow `{name}` from another one.");
         let mut lines = vec![quote!(#first)];
@@ -363,14 +363,14 @@ impl<'a> Workflow<'a> {
     }
 }
 
-/// A block that stands in another place: an error about its value is shown there.
+/// A block with the span of another place, where errors about its value are shown.
 fn braces_at(place: Span, code: TokenStream) -> TokenStream {
     let mut braces = Group::new(Delimiter::Brace, code);
     braces.set_span(place.resolved_at(Span::call_site()));
     quote!(#braces)
 }
 
-/// Where the name at the end of a path is.
+/// The span of the last name of a path.
 fn last_span(path: &Path) -> Span {
     path.segments
         .last()

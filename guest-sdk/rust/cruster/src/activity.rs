@@ -1,4 +1,4 @@
-//! What the code of an activity holds of the world.
+//! The context of an activity, and how an attempt is run.
 
 use std::future::Future;
 use std::ops::Deref;
@@ -18,8 +18,8 @@ use crate::timestamp::Timestamp;
 use crate::transaction::Transaction;
 use crate::wire::{ConfigReply, ConfigRequest, Invocation, Outcome};
 
-/// The side of an activity that touches the world: `self` in an activity
-/// dereferences to it, and it to the fields of the workflow or group.
+/// The effects that an activity may have: `self` in an activity dereferences to
+/// this, and this to the fields of the workflow or group.
 pub struct ActivityContext<A> {
     attempt: Attempt,
     owner: A,
@@ -37,19 +37,19 @@ impl<A> ActivityContext<A> {
         &self.attempt.0.invocation
     }
 
-    /// Counts the attempts of this step from 1.
+    /// The number of this attempt, from 1.
     pub fn attempt(&self) -> u32 {
         u32::try_from(self.invocation().attempt).unwrap_or(u32::MAX)
     }
 
-    /// The same for all attempts of this step and for no other step. Give it to
-    /// services that refuse to do the same thing twice: an attempt whose outcome
-    /// was lost is repeated with it.
+    /// A key that all attempts of this step share and no other step has. Pass it to
+    /// services that do the same thing once per key: an attempt whose outcome was
+    /// lost is repeated with the same key.
     pub fn idempotency_key(&self) -> &str {
         &self.invocation().idempotency_key
     }
 
-    /// The id of the execution that this is a step of.
+    /// The id of the execution that called the activity.
     pub fn execution_id(&self) -> &str {
         &self.invocation().execution
     }
@@ -59,7 +59,7 @@ impl<A> ActivityContext<A> {
         &self.invocation().namespace
     }
 
-    /// The real time. Modules without WASI have no clock: there it is the time at
+    /// The real time. A module without WASI has no clock; there it is the time at
     /// which the attempt began.
     pub fn now(&self) -> Timestamp {
         #[cfg(all(target_family = "wasm", target_os = "wasi"))]
@@ -75,26 +75,26 @@ impl<A> ActivityContext<A> {
         };
         match self.attempt.perform::<ConfigReply>(&CONFIG, &request) {
             Ok(reply) => reply.found.then_some(reply.value),
-            Err(e) => panic!("{e}"), // only a host that breaks the rules gets here
+            Err(e) => panic!("{e}"), // only a host that breaks the ABI gets here
         }
     }
 
     /// The transaction of the activity. It begins with the first statement and
-    /// commits together with the activity's result: both are there or neither is.
-    /// An activity that fails leaves nothing behind.
+    /// commits together with the activity's result, or neither does. A failed
+    /// activity is rolled back.
     pub fn transaction(&self) -> Transaction {
         Transaction::new(self.attempt.clone())
     }
 
-    /// Calls out, to the hosts that the deployment was granted. It is refused once
-    /// the transaction has begun: call out first.
+    /// HTTP calls, to the hosts that the deployment was granted. The host refuses
+    /// them once the transaction has begun: call out first.
     pub fn http(&self) -> Http {
         Http::new(self.attempt.clone())
     }
 }
 
-/// Runs one attempt. All that an activity does happens at once, so its body is
-/// polled a single time.
+/// Runs one attempt. All calls of an activity are immediate, so its body is polled
+/// once.
 pub fn run_activity<A, In, Out, E, F>(
     attempt: Attempt,
     body: impl FnOnce(ActivityContext<A>, In) -> F,
@@ -137,6 +137,6 @@ fn decode_input<In: DeserializeOwned>(name: &str, input: &[u8]) -> Result<In> {
 
 fn waited(name: &str) -> Error {
     let message =
-        format!("activity {name} awaits something that does not come: an attempt runs in one go");
+        format!("activity {name} waits for a future that is not ready: an attempt runs in one go");
     Error::with_code(&codes::WRONG_CONTEXT, message)
 }

@@ -1,4 +1,4 @@
-//! One attempt of an activity, as everything that acts within it sees it.
+//! One attempt of an activity: its invocation, and the host it calls.
 
 use std::rc::Rc;
 

@@ -24,8 +24,7 @@ pub struct Client<Req, Res> {
     types: PhantomData<fn(Req) -> Res>,
 }
 
-/// The client of a workflow that this module does not contain, named
-/// `deployment/Name`.
+/// The client of a workflow of another deployment, named `deployment/Name`.
 pub fn remote<Req: Serialize, Res: DeserializeOwned>(
     cx: &impl InWorkflow,
     workflow: &str,
@@ -61,8 +60,8 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
         self
     }
 
-    /// Runs the workflow and waits for its result. If there is an execution with
-    /// the same key, its result is what is waited for.
+    /// Runs the workflow and waits for its result. If an execution with the same key
+    /// exists, this waits for the result of that one.
     pub fn execute(&self, request: Req) -> Op<Res> {
         self.issue(&CALL, &request)
     }
@@ -113,6 +112,6 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
 pub struct Poll<Res> {
     /// `running`, `paused`, `completed`, `failed` or `interrupted`.
     pub state: String,
-    /// How it ended; nothing while it has not.
+    /// How it ended; `None` while it runs.
     pub outcome: Option<Result<Res>>,
 }

@@ -1,5 +1,4 @@
-//! The module's side of the boundary: what the host calls, and how the host is
-//! called.
+//! The exports that the host calls, and the host behind the imports.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -36,7 +35,7 @@ pub fn abi() -> i32 {
     1
 }
 
-/// Hands the manifest over.
+/// Gives the host the manifest.
 pub fn describe(module: &Module) {
     give(&module.manifest().encode());
 }
@@ -53,7 +52,7 @@ pub fn start(module: &Module, len: usize) -> i32 {
     }
 }
 
-/// Goes on with a workflow.
+/// Continues a workflow.
 pub fn resume(len: usize) -> i32 {
     let resume = match Resume::decode(&take(len)) {
         Ok(resume) => resume,
@@ -81,8 +80,8 @@ fn proceed(execution: Execution) -> i32 {
     PARKED
 }
 
-/// Ends the module in the words that the host knows a deadlock by. To park would
-/// be to wait for ever, and nobody would learn why.
+/// Aborts the module with the text by which the host recognises a deadlock. If it
+/// parked instead, the execution would wait for ever without a reason to show.
 fn deadlock() -> ! {
     const WORDS: &str = "fatal error: all tasks are asleep - deadlock!";
     if cfg!(target_os = "wasi") {
@@ -112,7 +111,7 @@ fn take(len: usize) -> Vec<u8> {
     b
 }
 
-/// Hands bytes to the host.
+/// Gives bytes to the host.
 fn give(b: &[u8]) {
     // SAFETY: the host reads the slice and keeps nothing of it.
     unsafe { import_output(b.as_ptr(), b.len()) };

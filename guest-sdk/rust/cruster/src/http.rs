@@ -1,4 +1,4 @@
-//! HTTP.
+//! HTTP calls of activities.
 
 use std::time::Duration;
 
@@ -9,10 +9,9 @@ use crate::host::HTTP;
 use crate::nanos::{clamp, nanos};
 use crate::wire;
 
-/// Calls out from an activity; see
+/// HTTP calls of an activity; see
 /// [`ActivityContext::http`](crate::ActivityContext::http). A module has no
-/// sockets: the host makes the call, if the deployment was granted the host that
-/// it goes to.
+/// sockets: the host makes the call, if the deployment was granted its target.
 ///
 /// ```
 /// # use cruster::prelude::*;
@@ -92,14 +91,14 @@ impl HttpRequestBuilder {
         self
     }
 
-    /// What is sent: text or bytes.
+    /// Sets the body: text or bytes.
     pub fn body(mut self, body: impl Into<Bytes>) -> Self {
         self.request.body = Some(body.into());
         self
     }
 
-    /// Sends a text that is JSON, with the header that says so. Encode it with the
-    /// library of your choice.
+    /// Sends JSON text, with its `Content-Type`. Encode it with the library of your
+    /// choice.
     pub fn json(self, text: impl Into<String>) -> Self {
         self.header("Content-Type", "application/json")
             .body(text.into())
@@ -111,8 +110,8 @@ impl HttpRequestBuilder {
         self
     }
 
-    /// Makes the call. The error tells that there was no answer; an answer with an
-    /// unwelcome status is no error, see [`HttpResponse::error_for_status`].
+    /// Makes the call. It fails if there was no answer. An answer with a status of 400
+    /// or more is not an error here; see [`HttpResponse::error_for_status`].
     pub fn send(self) -> Result<HttpResponse> {
         let reply: wire::HTTPResponse = self.attempt.perform(&HTTP, &self.request.into_wire())?;
         Ok(HttpResponse::from_wire(reply))
@@ -128,7 +127,7 @@ pub struct HttpRequest {
     pub url: String,
     /// Names and values, in the order in which they are sent.
     pub headers: Vec<(String, String)>,
-    /// What is sent.
+    /// The body.
     pub body: Option<Bytes>,
     /// Bounds the call.
     pub timeout: Option<Duration>,
@@ -176,7 +175,7 @@ pub struct HttpResponse {
     pub status: u16,
     /// Names and values, sorted by name.
     pub headers: Vec<(String, String)>,
-    /// What came.
+    /// The body.
     pub body: Bytes,
 }
 
@@ -202,8 +201,7 @@ impl HttpResponse {
     }
 
     /// The answer, if its status is below 400. Otherwise an error of type
-    /// `http_status`; it is retryable for those that may pass: 408, 425, 429 and
-    /// from 500 on.
+    /// `http_status`, which is retryable for 408, 425, 429 and from 500 on.
     pub fn error_for_status(self) -> Result<Self> {
         if self.status < 400 {
             return Ok(self);
@@ -213,11 +211,11 @@ impl HttpResponse {
         if !excerpt.is_empty() {
             message = format!("{message}: {excerpt}");
         }
-        let passing = matches!(self.status, 408 | 425 | 429 | 500..);
+        let transient = matches!(self.status, 408 | 425 | 429 | 500..);
         Err(Error::from_fault(Box::new(wire::Fault {
             kind: "http_status".to_owned(),
             message,
-            retryable: passing,
+            retryable: transient,
             ..wire::Fault::default()
         })))
     }

@@ -4,11 +4,11 @@
 /// The longest name, in bytes.
 const MAX_NAME: usize = 128;
 
-/// Fails unless `name` can name something; `what` begins the message.
+/// Checks a name; `what` begins the message.
 ///
 /// # Panics
 ///
-/// If it cannot.
+/// If the name is invalid.
 pub const fn check(what: &str, name: &str) {
     let b = name.as_bytes();
     if b.is_empty() || b.len() > MAX_NAME {
@@ -47,8 +47,8 @@ pub(crate) const fn same(a: &str, b: &str) -> bool {
     true
 }
 
-/// Panics with a message of several parts. Constants cannot format, so the
-/// parts are copied together here.
+/// Panics with a message of several parts. Constants cannot format, so this joins
+/// the parts by hand.
 pub(crate) const fn fail(parts: &[&str]) -> ! {
     let mut text = [0u8; 512];
     let mut n = 0;
@@ -69,9 +69,8 @@ pub(crate) const fn fail(parts: &[&str]) -> ! {
     }
 }
 
-/// Sorts what a module has a few of, and leaves equals in their order. The sort
-/// of the standard library is made for long lists, and takes kilobytes of the module
-/// for each type.
+/// A stable sort for short lists. The sort of the standard library is made for long
+/// ones, and adds kilobytes to a module for each type.
 pub(crate) fn sort<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
     for end in 1..items.len() {
         let mut at = end;

@@ -1,4 +1,4 @@
-//! Random numbers that a replay draws again.
+//! Random numbers that are the same on every replay.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ impl Random {
         (self.u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A number of the range, all being equally likely.
+    /// A number of the range; all are equally likely.
     ///
     /// # Panics
     ///
@@ -34,7 +34,7 @@ impl Random {
     pub fn range(&self, range: Range<u64>) -> u64 {
         assert!(range.start < range.end, "the range {range:?} is empty");
         let span = range.end - range.start;
-        // Draws from the uneven rest at the end would favour small numbers.
+        // Taking numbers from the incomplete last span would favour small results.
         let even = u64::MAX - u64::MAX % span;
         loop {
             let n = self.u64();

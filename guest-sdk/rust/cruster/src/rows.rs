@@ -1,4 +1,7 @@
 //! Rows of a query as values of a type.
+//!
+//! This is not the decoder of `codec`: databases disagree about types, so a cell
+//! converts what can be converted without loss.
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
@@ -166,7 +169,7 @@ impl<'de> Deserializer<'de> for Row<'_> {
     }
 }
 
-/// One value of a row, with the name that messages call it by.
+/// One value of a row, with the name of its column for messages.
 struct Cell<'a> {
     column: &'a str,
     value: Value,
@@ -180,7 +183,7 @@ impl IntoDeserializer<'_, Failure> for Cell<'_> {
 }
 
 impl Cell<'_> {
-    /// Says that the value does not fit.
+    /// The error of a value that does not fit.
     fn misfit(&self, wanted: &str) -> Failure {
         if self.value == Value::Nil {
             return failure(format!(
@@ -199,7 +202,7 @@ impl Cell<'_> {
         ))
     }
 
-    /// The value as an integer, if nothing is lost by that.
+    /// The value as an integer, if that loses nothing.
     fn int(&self) -> Option<i64> {
         match &self.value {
             Value::Int(n) => Some(*n),

@@ -37,14 +37,12 @@ impl Timestamp {
         Timestamp(nanos)
     }
 
-    /// A time as milliseconds since 1970; what is out of reach becomes the
-    /// outermost time within.
+    /// A time as milliseconds since 1970, limited to the range of the type.
     pub const fn from_unix_millis(millis: i64) -> Self {
         Timestamp(millis.saturating_mul(1_000_000))
     }
 
-    /// A time as seconds since 1970; what is out of reach becomes the outermost
-    /// time within.
+    /// A time as seconds since 1970, limited to the range of the type.
     pub const fn from_unix_seconds(seconds: i64) -> Self {
         Timestamp(seconds.saturating_mul(NANOS))
     }
@@ -64,7 +62,7 @@ impl Timestamp {
         self.0.div_euclid(NANOS)
     }
 
-    /// How long it is from `earlier` until this time; zero if it is later.
+    /// The time from `earlier` to this; zero if `earlier` is later.
     pub fn duration_since(self, earlier: Timestamp) -> Duration {
         Duration::from_nanos(u64::try_from(i128::from(self.0) - i128::from(earlier.0)).unwrap_or(0))
     }
@@ -112,7 +110,7 @@ impl Timestamp {
 
 impl Add<Duration> for Timestamp {
     type Output = Timestamp;
-    /// Sums that are out of reach become the last time within.
+    /// Limited to the range of the type.
     fn add(self, d: Duration) -> Timestamp {
         Timestamp(
             self.0
@@ -151,7 +149,7 @@ impl From<std::time::SystemTime> for Timestamp {
 /// RFC 3339 in UTC, with as many digits of the second as are needed.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Any i64 of nanoseconds is within reach.
+        // Every i64 of nanoseconds is within the range of the crate.
         let t = OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0))
             .unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let (year, month, day) = t.to_calendar_date();
@@ -175,13 +173,13 @@ impl fmt::Debug for Timestamp {
     }
 }
 
-/// Why a text is no time.
+/// The error of a text that is not a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseTimestampError(String);
 
 impl fmt::Display for ParseTimestampError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no time such as 2026-01-31T12:00:00Z", self.0)
+        write!(f, "{:?} is not a time such as 2026-01-31T12:00:00Z", self.0)
     }
 }
 
@@ -190,8 +188,8 @@ impl std::error::Error for ParseTimestampError {}
 impl FromStr for Timestamp {
     type Err = ParseTimestampError;
 
-    /// Takes RFC 3339, and the forms in which SQLite keeps times: with a blank
-    /// between date and time, without a zone (UTC is meant), or a date alone.
+    /// Takes RFC 3339, and the forms in which SQLite stores times: with a space
+    /// between date and time, without a zone (it is UTC then), or a date alone.
     fn from_str(s: &str) -> Result<Self, ParseTimestampError> {
         parse(s).ok_or_else(|| ParseTimestampError(s.chars().take(40).collect()))
     }
@@ -264,8 +262,8 @@ impl Serialize for Timestamp {
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         if d.is_human_readable() {
-            // Where serde has to look ahead, as in untagged enums, it keeps values in
-            // a form that is no text and yet calls itself readable.
+            // Where serde buffers values, as for untagged enums, its buffer says that it
+            // is readable and yet holds an extension.
             return d.deserialize_any(TimeVisitor);
         }
         d.deserialize_newtype_struct(EXTENSION, TimeVisitor)
@@ -284,7 +282,7 @@ impl<'de> Visitor<'de> for TimeVisitor {
     fn visit_newtype_struct<D: Deserializer<'de>>(self, d: D) -> Result<Timestamp, D::Error> {
         let (kind, data) = Extension::deserialize(d)?;
         if kind != EXTENSION_TIME {
-            return Err(de::Error::custom("an extension that is no time"));
+            return Err(de::Error::custom("an extension that is not a time"));
         }
         Timestamp::from_extension(&data)
             .ok_or_else(|| de::Error::custom("a time that is out of range"))

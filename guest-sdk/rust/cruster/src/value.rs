@@ -10,8 +10,8 @@ use crate::bytes::Bytes;
 use crate::extension::{EXTENSION, EXTENSION_TIME, Extension};
 use crate::timestamp::Timestamp;
 
-/// A value of any type that can cross the boundary: what a column of a
-/// database holds, or a part of a request that has no fixed shape.
+/// A value of any type: a column of a database, or a part of a request that has no
+/// fixed shape.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Value {
     /// Nothing; NULL in a database.
@@ -37,8 +37,8 @@ pub enum Value {
     List(Vec<Value>),
     /// A map, in the order of its entries.
     Map(Vec<(Value, Value)>),
-    /// An extension that is no time, or one that [`Timestamp`] cannot hold: its type
-    /// and payload.
+    /// An extension that is not a time, or a time that [`Timestamp`] cannot hold: its
+    /// type and payload.
     Extension(i8, Bytes),
 }
 
@@ -83,7 +83,7 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// Statements take references as well: what they need is copied.
+/// Parameters of statements may be references, which are cloned.
 impl<T: Clone + Into<Value>> From<&T> for Value {
     fn from(v: &T) -> Value {
         v.clone().into()
@@ -203,8 +203,8 @@ impl<'de> Visitor<'de> for ValueVisitor {
 }
 
 impl Value {
-    /// A time that [`Timestamp`] cannot hold stays what it is on the wire: values that
-    /// are only passed on lose nothing.
+    /// A time that [`Timestamp`] cannot hold stays an extension, so that a value that is
+    /// only passed on loses nothing.
     pub(crate) fn of_extension(kind: i8, data: Bytes) -> Value {
         match Timestamp::from_extension(&data) {
             Some(time) if kind == EXTENSION_TIME => Value::Time(time),

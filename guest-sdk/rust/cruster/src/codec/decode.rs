@@ -1,12 +1,12 @@
 //! MessagePack for serde.
 //!
 //! It differs from the usual decoders in two ways. Nil reads as an empty list or
-//! map: other languages write it for one that was never filled. And errors say
-//! where in the value they are.
+//! map, because other languages write that for one that was never filled. And
+//! errors say where in the value they are.
 //!
-//! A function that takes a visitor is compiled for each type of a module. So
-//! those for structs know only what a struct can be made of, and leave the error
-//! for anything else to code that is there once.
+//! A function that takes a visitor is compiled once for each type of a module. To
+//! keep modules small, those for structs accept only a map, and build the error for
+//! anything else in code that is not generic.
 
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected, IntoDeserializer, MapAccess,
@@ -283,7 +283,7 @@ fn wide(b: &[u8]) -> u128 {
     b.iter().fold(0, |n, b| (n << 8) | u128::from(*b))
 }
 
-/// A variant that holds something: a map from its name to that.
+/// A variant with content: a map with one entry, from its name to the content.
 struct Variant<'a, 'de>(&'a mut Reader<'de>);
 
 impl<'de> EnumAccess<'de> for Variant<'_, 'de> {

@@ -38,7 +38,7 @@ impl Log for HostLog {
     fn flush(&self) {}
 }
 
-/// Sends records here. If the program has a logger of its own, that one stays.
+/// Installs the logger, unless the program has installed its own.
 pub(crate) fn init() {
     if log::set_logger(&HostLog).is_ok() {
         log::set_max_level(LevelFilter::Trace);

@@ -1,15 +1,15 @@
-//! Where log records of tests go: to the output of the test.
+//! The log of a test: its standard output.
 
 use std::cell::RefCell;
 
 use crate::timestamp::Timestamp;
 
 thread_local! {
-    /// Who runs now, and at which virtual time.
+    /// The execution that runs now, and its virtual time.
     static CURRENT: RefCell<Option<(Timestamp, String)>> = const { RefCell::new(None) };
 }
 
-/// Marks what is logged until it is dropped as that of an execution.
+/// Assigns log records to an execution until it is dropped.
 pub(crate) struct Scope(Option<(Timestamp, String)>);
 
 pub(crate) fn scope(now: Timestamp, execution: &str) -> Scope {

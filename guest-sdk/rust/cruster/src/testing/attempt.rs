@@ -21,10 +21,10 @@ use crate::wire::{self, Fault, Invocation, Malformed, Outcome, Settled, Wire};
 const DEFAULT_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
-/// Performs one attempt of an activity and decides what follows.
+/// Performs one attempt of an activity, then retries or delivers its outcome.
 pub(crate) fn attempt(run: &Rc<Run>, op: u32, activity: wire::Activity, n: u32) {
     if !run.waits(op) {
-        return; // cancelled, or nobody is left to tell
+        return; // the op was cancelled, or the workflow is over
     }
     let (outcome, took) = try_once(run, op, &activity, n);
     match &outcome.error {
@@ -38,7 +38,7 @@ pub(crate) fn attempt(run: &Rc<Run>, op: u32, activity: wire::Activity, n: u32) 
     }
 }
 
-/// Runs the activity's code and tells how much virtual time it took.
+/// Runs the activity's code; returns how much virtual time it took.
 fn try_once(run: &Run, op: u32, activity: &wire::Activity, n: u32) -> (Outcome, Duration) {
     let world = run.world();
     let name = &activity.name;
@@ -90,7 +90,7 @@ fn perform(world: &World, attempt: Attempt, name: &str) -> Outcome {
             .or(panic.downcast_ref::<String>().map(String::as_str));
         let message = format!(
             "activity {name} panicked: {}",
-            words.unwrap_or("it did not say why")
+            words.unwrap_or("without a message")
         );
         Outcome::failed(codes::ACTIVITY_CRASHED.fault(message))
     })
@@ -215,7 +215,7 @@ impl AttemptHost {
         .encode())
     }
 
-    /// Says what a test has to bring along.
+    /// The error for what a test does not provide.
     fn missing(&self, what: &str, option: &str) -> Box<Fault> {
         let message = format!(
             "activity {} uses {what}, which the test does not provide",
@@ -228,7 +228,7 @@ impl AttemptHost {
     }
 }
 
-/// What the database refused.
+/// The fault for an error of the database.
 fn sql_fault(e: &Error) -> Box<Fault> {
     codes::SQL.fault(e.to_string())
 }

@@ -1,4 +1,4 @@
-//! What a test says about the world of its workflow.
+//! The settings of a test.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub(crate) struct Config {
     pub(crate) workflows: BTreeMap<String, Rc<RefCell<WorkflowStub>>>,
 }
 
-/// Something that happens to the execution at a given time.
+/// An event from outside, at a given time.
 pub(crate) struct Outside {
     pub(crate) after: Duration,
     pub(crate) apply: Rc<dyn Fn(&Run)>,

@@ -1,4 +1,4 @@
-//! Holding a workflow against its history.
+//! Replays a workflow against its history.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -46,7 +46,7 @@ pub(crate) fn replay(history: &History) -> Result<(), String> {
     problem.map_or(Ok(()), Err)
 }
 
-/// A host that performs nothing: it holds each request against the history.
+/// A host that performs nothing: it compares each request with the history.
 struct Replayer {
     history: History,
     next: Cell<usize>,
@@ -76,7 +76,7 @@ impl Replayer {
         self.problem.borrow().is_some()
     }
 
-    /// Goes past the next event if it is as expected.
+    /// Passes the next event if it is as expected.
     fn expect(&self, matches: impl FnOnce(u32, &Happening) -> bool) -> Option<u32> {
         let event = self.history.events.get(self.next.get())?;
         if self.failed() || !matches(event.op, &event.what) {

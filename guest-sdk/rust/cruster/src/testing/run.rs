@@ -30,7 +30,7 @@ pub(crate) struct Run {
     pending: RefCell<BTreeMap<u32, String>>,
     deferreds: RefCell<BTreeMap<String, Promise>>,
     interrupt_op: Cell<u32>,
-    /// Whom to tell of the end.
+    /// Called at the end.
     listeners: RefCell<Vec<Listener>>,
     history: RefCell<History>,
 }
@@ -119,7 +119,7 @@ impl Run {
         }
     }
 
-    /// Whether the workflow waits for nothing that could come.
+    /// Whether the workflow is in a deadlock.
     pub(crate) fn stuck(&self) -> bool {
         self.execution
             .borrow()
@@ -151,7 +151,7 @@ impl Run {
         history
     }
 
-    /// Whether somebody waits for the op, and there is somebody left to tell.
+    /// Whether the workflow runs and waits for the op.
     pub(crate) fn waits(&self, op: u32) -> bool {
         self.outcome.borrow().is_none() && self.pending.borrow().contains_key(&op)
     }
@@ -191,7 +191,7 @@ impl Run {
         }
     }
 
-    /// Settles a deferred and tells whether it was open.
+    /// Settles a deferred; returns whether it was open.
     pub(crate) fn settle(&self, name: &str, result: Settled) -> bool {
         let mut deferreds = self.deferreds.borrow_mut();
         let promise = deferreds.entry(name.to_owned()).or_default();
@@ -205,7 +205,7 @@ impl Run {
         true
     }
 
-    /// Whether it has ended with a deferred open, which then stays so.
+    /// Whether it has ended with the deferred open.
     fn is_over_without(&self, name: &str) -> bool {
         let settled = |d: &Promise| d.settled.is_some();
         self.outcome.borrow().is_some() && !self.deferreds.borrow().get(name).is_some_and(settled)
@@ -248,7 +248,7 @@ impl Run {
         }
     }
 
-    /// Arranges for what will become of an op, and returns its name.
+    /// Schedules the outcome of an op, and returns its name.
     fn perform(&self, kind: &str, body: &[u8], op: u32) -> Result<String, Malformed> {
         Ok(match kind {
             "sleep" => {
@@ -400,9 +400,9 @@ impl Host for Run {
 }
 
 /// The host of key functions, which may call nothing.
-pub(crate) struct Nobody;
+pub(crate) struct KeyHost;
 
-impl Host for Nobody {
+impl Host for KeyHost {
     fn issue(&self, call: &'static Call, _: &[u8]) -> Result<u32, Box<Fault>> {
         Err(codes::WRONG_CONTEXT.fault(format!("{} was called in a key function", call.name)))
     }

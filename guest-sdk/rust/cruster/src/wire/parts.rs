@@ -80,7 +80,7 @@ impl<T: Wire> Wire for Option<Box<T>> {
     }
 }
 
-/// A list that may be absent, which is something else than empty.
+/// A list that may be absent, which differs from empty.
 impl<T: Wire> Wire for Option<Vec<T>> {
     fn put(&self, out: &mut Vec<u8>) {
         match self {

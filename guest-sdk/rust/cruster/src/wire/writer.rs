@@ -1,4 +1,4 @@
-//! Appending MessagePack in shortest form.
+//! Writes MessagePack in shortest form.
 
 pub(crate) fn put_uint(out: &mut Vec<u8>, n: u64) {
     if n <= 0x7f {
@@ -42,7 +42,7 @@ pub(crate) fn put_float(out: &mut Vec<u8>, f: f64) {
 }
 
 /// Writes a header: the short form up to `most`, else one of the longer ones.
-/// A `long[0]` of 0 says that there is no form of one byte.
+/// A `long[0]` of 0 means that there is no form with a length of one byte.
 fn put_header(out: &mut Vec<u8>, n: usize, short: u8, most: usize, long: [u8; 3]) {
     if n <= most && short != 0 {
         out.push(short | n as u8);
