@@ -1,7 +1,7 @@
 //! Every primitive of the SDK: what docs/go-and-rust.md and
 //! docs/writing-workflows-rust.md quote. tour.go says the same in Go.
 
-#![allow(dead_code, unused_variables)] // it is here to be read
+#![allow(dead_code, unused_variables)] // it is only read
 
 use cruster::prelude::*;
 
@@ -196,7 +196,7 @@ impl Parallel {
 
         let by = cruster::select! {
             decision = self.await_deferred(APPROVED) => decision?.by,
-            slept = self.sleep(Duration::from_secs(60)) => slept.map(|()| "nobody".to_owned())?,
+            slept = self.sleep(Duration::from_secs(60)) => slept.map(|()| "no one".to_owned())?,
         };
 
         let waited = self
@@ -214,7 +214,7 @@ impl Parallel {
         let pear = task.await?;
 
         let pending = self.price("plum".into());
-        drop(pending); // gives it up
+        drop(pending); // cancels it
         Ok(prices.iter().sum::<i64>() + apple + cheapest + pear)
     }
 }
@@ -303,7 +303,7 @@ impl Careful {
     }
 }
 
-// Time, chance, names, logs.
+// Time, random numbers, ids, logs.
 
 #[workflow]
 pub struct Surroundings;

@@ -235,12 +235,15 @@ mod tests {
             ),
             (quote! { backoff = "wild" }, "there is no backoff"),
             (quote! { base = 100 }, "a string with a number and a unit"),
-            (quote! { timeout = "soon" }, "is no duration"),
+            (quote! { timeout = "soon" }, "is not a duration"),
             (quote! { jitter = 1.5 }, "a fraction from 0 to 1"),
             (quote! { jitter = -0.5 }, "a fraction from 0 to 1"),
-            (quote! { name = "a b" }, "is no name"),
+            (quote! { name = "a b" }, "is not a valid name"),
             (quote! { key = "order" }, "a closure that computes the key"),
-            (quote! { key = async |order| order.id }, "`key` cannot wait"),
+            (
+                quote! { key = async |order| order.id },
+                "`key` cannot be async",
+            ),
         ];
         for (tokens, want) in cases {
             let (_, errors) = parse(tokens);

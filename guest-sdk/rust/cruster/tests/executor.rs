@@ -184,10 +184,9 @@ fn a_handle_yields_its_result_once() {
     run(test(), "handle twice");
 }
 
-/// Nobody brings their futures about. To wait for somebody who interrupts them
-/// would be to wait for ever.
+/// No op is open, so only an interrupt could end the wait. That is a deadlock.
 #[test]
-fn tasks_that_wait_for_each_other_are_told_so() {
+fn tasks_that_wait_for_each_other_are_a_deadlock() {
     let run = run(
         test().interrupt_after(seconds(3600), "tired"),
         "deadlock of two",

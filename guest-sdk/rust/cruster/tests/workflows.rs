@@ -153,11 +153,11 @@ impl Script {
             e.details::<u32>(),
             e.message()
         ));
-        let nobody = self
+        let missing = self
             .resolve_deferred_in("test/Script/none", GO, "x".to_owned())
             .await
             .unwrap_err();
-        seen.push(nobody.code().to_owned());
+        seen.push(missing.code().to_owned());
         Ok(seen)
     }
 

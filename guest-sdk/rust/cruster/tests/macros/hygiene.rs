@@ -25,11 +25,11 @@ pub mod shadowed {
         Shape, K, Inner
     );
 
-    /// Nobody asks these modules.
+    /// Expanded code must not use these modules.
     pub mod cruster {}
-    /// Nobody asks these modules.
+    /// Expanded code must not use these modules.
     pub mod std {}
-    /// Nobody asks these modules.
+    /// Expanded code must not use these modules.
     pub mod core {}
 
     /// A group by another name of the SDK.
@@ -111,7 +111,7 @@ pub mod apart {
     }
 }
 
-/// Workflows that are nobody else's business.
+/// Workflows whose types are private.
 mod private {
     use cruster::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Workflows that are asked to stop.
+//! Workflows that are interrupted.
 
 use cruster::prelude::*;
 use cruster::{Value, join_all};

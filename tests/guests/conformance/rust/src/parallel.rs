@@ -28,7 +28,7 @@ impl Numbers {
     }
 }
 
-/// A deferred that nobody settles.
+/// A deferred that is never settled.
 pub const NEVER: Deferred<i64> = Deferred::new("never");
 
 #[derive(Serialize, Deserialize, Schema)]
@@ -247,7 +247,7 @@ const SIDES: [Deferred<String>; 3] = [
     Deferred::new("right"),
 ];
 
-/// Takes three steps at the same time, whose ends somebody outside puts in order.
+/// Takes three steps at the same time; the test decides in which order they end.
 #[workflow]
 pub struct Order;
 
