@@ -10,7 +10,7 @@ use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprCall, ExprMethodCall, Item, Macro, Path};
 
-use crate::implementation::{Kind, Method, Role};
+use crate::method::{Kind, Method, Role};
 use crate::problems::Problems;
 use crate::signature;
 
@@ -315,7 +315,8 @@ fn is_self(expr: &Expr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::implementation::{Implementation, Kind};
+    use crate::implementation::Implementation;
+    use crate::method::Kind;
     use crate::problems::Problems;
     use proc_macro2::TokenStream;
     use quote::quote;

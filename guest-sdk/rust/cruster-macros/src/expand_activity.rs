@@ -5,7 +5,8 @@ use quote::{ToTokens, format_ident, quote};
 use syn::{AttrStyle, Attribute, Expr, FnArg, ImplItemFn, Pat, Path, Type, parse_quote};
 
 use crate::activity::Policy;
-use crate::implementation::{Implementation, Method, Role, is};
+use crate::implementation::{Implementation, is};
+use crate::method::{Method, Role};
 use crate::selfless::Rename;
 use crate::signature;
 

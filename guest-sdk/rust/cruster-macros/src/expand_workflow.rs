@@ -16,7 +16,8 @@ use syn::{Attribute, FnArg, ImplItem, Path, Type};
 
 use crate::activity::Policy;
 use crate::expand_activity::{Activity, Owner, attempt_type, called_at_key, local, prepared};
-use crate::implementation::{Implementation, Kind, Method, Role, is, other_item};
+use crate::implementation::{Implementation, is, other_item};
+use crate::method::{Kind, Method, Role};
 use crate::names;
 use crate::problems::Problems;
 use crate::selfless::Rename;

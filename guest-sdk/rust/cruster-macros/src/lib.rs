@@ -11,6 +11,7 @@ mod expand_activity;
 mod expand_group;
 mod expand_workflow;
 mod implementation;
+mod method;
 mod names;
 mod options;
 mod problems;
@@ -21,7 +22,7 @@ mod signature;
 mod structs;
 mod workflow;
 
-use implementation::Kind;
+use method::Kind;
 use proc_macro::TokenStream;
 
 /// Makes a struct a workflow. Its `impl` block has [`macro@workflow_impl`].

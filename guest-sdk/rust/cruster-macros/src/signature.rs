@@ -7,7 +7,7 @@ use syn::{
     Receiver, ReceiverKind, ReturnType, Type, TypeImplTrait, TypeReference, parse_quote,
 };
 
-use crate::implementation::{Kind, Role};
+use crate::method::{Kind, Role};
 use crate::problems::Problems;
 
 /// An identifier without `r#`.

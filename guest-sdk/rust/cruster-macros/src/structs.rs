@@ -4,7 +4,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, ImplItemFn, Item, ItemStruct, Path, Token, punctuated::Punctuated};
 
-use crate::implementation::{self, Kind, is};
+use crate::implementation::{self, is};
+use crate::method::Kind;
 use crate::options::{self, STATELESS};
 use crate::problems::Problems;
 

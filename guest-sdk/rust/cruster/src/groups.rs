@@ -6,6 +6,7 @@
 //! the author's types and their place in the source.
 
 use crate::definition::ActivityDefinition;
+use crate::names::equal;
 
 /// Whether two lists have an activity with the same method name.
 pub const fn meet(a: &[ActivityDefinition], b: &[ActivityDefinition]) -> bool {
@@ -47,16 +48,6 @@ const fn method(origin: &str) -> &[u8] {
         rest = tail;
     }
     name
-}
-
-const fn equal(mut a: &[u8], mut b: &[u8]) -> bool {
-    while let ([x, rest_of_a @ ..], [y, rest_of_b @ ..]) = (a, b) {
-        if *x != *y {
-            return false;
-        }
-        (a, b) = (rest_of_a, rest_of_b);
-    }
-    a.is_empty() && b.is_empty()
 }
 
 /// Whether a name was found.
@@ -115,19 +106,6 @@ mod tests {
             ("plain", "plain"),
         ] {
             assert_eq!(method(origin), want.as_bytes());
-        }
-    }
-
-    #[test]
-    fn names_are_compared_whole() {
-        for (a, b, want) in [
-            ("charge", "charge", true),
-            ("charge", "charged", false),
-            ("charged", "charge", false),
-            ("charge", "change", false),
-            ("", "", true),
-        ] {
-            assert_eq!(equal(a.as_bytes(), b.as_bytes()), want, "{a} {b}");
         }
     }
 }

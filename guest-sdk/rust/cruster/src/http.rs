@@ -142,11 +142,7 @@ impl HttpRequest {
     fn into_wire(self) -> wire::HTTPRequest {
         wire::HTTPRequest {
             body: self.body.map(Bytes::into_vec),
-            headers: self
-                .headers
-                .into_iter()
-                .map(|(name, value)| wire::Header { name, value })
-                .collect(),
+            headers: to_wire(self.headers),
             method: self.method,
             timeout: self.timeout.map_or(0, |d| clamp(nanos(d))),
             url: self.url,
@@ -158,7 +154,7 @@ impl HttpRequest {
         HttpRequest {
             method: r.method,
             url: r.url,
-            headers: r.headers.into_iter().map(|h| (h.name, h.value)).collect(),
+            headers: from_wire(r.headers),
             body: r.body.map(Bytes),
             timeout: u64::try_from(r.timeout)
                 .ok()
@@ -223,18 +219,14 @@ impl HttpResponse {
     fn from_wire(r: wire::HTTPResponse) -> Self {
         HttpResponse {
             status: u16::try_from(r.status).unwrap_or(0),
-            headers: r.headers.into_iter().map(|h| (h.name, h.value)).collect(),
+            headers: from_wire(r.headers),
             body: Bytes(r.body.unwrap_or_default()),
         }
     }
 
     #[cfg_attr(target_family = "wasm", allow(dead_code))] // for the test kit
     pub(crate) fn into_wire(self) -> wire::HTTPResponse {
-        let mut headers: Vec<wire::Header> = self
-            .headers
-            .into_iter()
-            .map(|(name, value)| wire::Header { name, value })
-            .collect();
+        let mut headers = to_wire(self.headers);
         headers.sort_by(|a, b| a.name.cmp(&b.name));
         wire::HTTPResponse {
             body: Some(self.body.into_vec()),
@@ -242,6 +234,15 @@ impl HttpResponse {
             status: i64::from(self.status),
         }
     }
+}
+
+fn to_wire(headers: Vec<(String, String)>) -> Vec<wire::Header> {
+    let header = |(name, value)| wire::Header { name, value };
+    headers.into_iter().map(header).collect()
+}
+
+fn from_wire(headers: Vec<wire::Header>) -> Vec<(String, String)> {
+    headers.into_iter().map(|h| (h.name, h.value)).collect()
 }
 
 fn find<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {

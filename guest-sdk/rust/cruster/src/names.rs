@@ -33,18 +33,18 @@ pub const fn check(what: &str, name: &str) {
 
 /// Equality of strings in constants.
 pub(crate) const fn same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    if a.len() != b.len() {
-        return false;
-    }
-    let mut i = 0;
-    while i < a.len() {
-        if a[i] != b[i] {
+    equal(a.as_bytes(), b.as_bytes())
+}
+
+/// Equality of bytes in constants.
+pub(crate) const fn equal(mut a: &[u8], mut b: &[u8]) -> bool {
+    while let ([x, rest_of_a @ ..], [y, rest_of_b @ ..]) = (a, b) {
+        if *x != *y {
             return false;
         }
-        i += 1;
+        (a, b) = (rest_of_a, rest_of_b);
     }
-    true
+    a.is_empty() && b.is_empty()
 }
 
 /// Panics with a message of several parts. Constants cannot format, so this joins
@@ -77,6 +77,24 @@ pub(crate) fn sort<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
         while at > 0 && before(&items[at], &items[at - 1]) {
             items.swap(at, at - 1);
             at -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_compared_whole() {
+        for (a, b, want) in [
+            ("charge", "charge", true),
+            ("charge", "charged", false),
+            ("charged", "charge", false),
+            ("charge", "change", false),
+            ("", "", true),
+        ] {
+            assert_eq!(same(a, b), want, "{a} {b}");
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::module::Module;
 use crate::testing::replay;
 use crate::timestamp::Timestamp;
-use crate::wire::{Fault, Outcome};
+use crate::wire::{Fault, Invocation, Outcome};
 
 /// The history of an execution: its events, in order.
 #[derive(Clone)]
@@ -89,6 +89,19 @@ impl History {
     /// nor other workflows run.
     pub fn replay(&self) -> Result<()> {
         replay::replay(self).map_err(|difference| Error::new("not_deterministic", difference))
+    }
+
+    /// The invocation that starts the execution.
+    pub(crate) fn invocation(&self) -> Invocation {
+        Invocation {
+            body: Some(self.input.clone()),
+            execution: self.execution.clone(),
+            kind: "workflow".to_owned(),
+            name: self.workflow.clone(),
+            namespace: "test".to_owned(),
+            time: self.start.unix_nanos(),
+            ..Invocation::default()
+        }
     }
 
     pub(crate) fn add(&mut self, time: Timestamp, op: u32, what: Happening) {

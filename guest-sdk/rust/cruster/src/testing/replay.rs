@@ -10,7 +10,7 @@ use crate::testing::canonical;
 use crate::testing::history::{Happening, History};
 use crate::testing::refusals;
 use crate::value::Value;
-use crate::wire::{Delivery, Fault, Invocation, Outcome, Resume, Wire};
+use crate::wire::{Delivery, Fault, Outcome, Resume, Wire};
 
 /// Runs the workflow of a history again; the error is the first difference.
 pub(crate) fn replay(history: &History) -> Result<(), String> {
@@ -20,16 +20,7 @@ pub(crate) fn replay(history: &History) -> Result<(), String> {
         ops: Cell::new(0),
         problem: RefCell::default(),
     });
-    let invocation = Invocation {
-        body: Some(history.input.clone()),
-        execution: history.execution.clone(),
-        kind: "workflow".to_owned(),
-        name: history.workflow.clone(),
-        namespace: "test".to_owned(),
-        time: history.start.unix_nanos(),
-        ..Invocation::default()
-    };
-    let ended = match history.module.start(replayer.clone(), invocation) {
+    let ended = match history.module.start(replayer.clone(), history.invocation()) {
         Started::Over(outcome) => Some(outcome),
         Started::Workflow(execution) => {
             while execution.outcome().is_none() {

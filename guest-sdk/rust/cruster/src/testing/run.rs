@@ -16,7 +16,7 @@ use crate::testing::history::{Happening, History};
 use crate::testing::refusals;
 use crate::testing::world::World;
 use crate::wire::{
-    self, Delivery, Fault, Interruption, Invocation, Malformed, NIL, Outcome, Resume, Settled, Wire,
+    self, Delivery, Fault, Interruption, Malformed, NIL, Outcome, Resume, Settled, Wire,
 };
 
 pub(crate) struct Run {
@@ -82,18 +82,7 @@ impl Run {
 
     /// Starts the workflow.
     pub(crate) fn begin(&self) {
-        let invocation = {
-            let history = self.history.borrow();
-            Invocation {
-                body: Some(history.input.clone()),
-                execution: self.id.clone(),
-                kind: "workflow".to_owned(),
-                name: history.workflow.clone(),
-                namespace: "test".to_owned(),
-                time: history.start.unix_nanos(),
-                ..Invocation::default()
-            }
-        };
+        let invocation = self.history.borrow().invocation();
         let world = self.world();
         let _log = logging::scope(world.now(), &self.id);
         match world.module.start(self.me(), invocation) {
