@@ -13,7 +13,7 @@ use crate::op::{Op, RawOp, decode_result};
 use crate::payload;
 use crate::wire::{self, PollReply, Wire};
 
-/// Calls another workflow, which runs as an execution of its own. Get one from
+/// Calls another workflow, which runs as a separate execution. Get one from
 /// `OtherWorkflow::client(self)`, or from [`remote`] for a workflow of another
 /// deployment.
 pub struct Client<Req, Res> {

@@ -1,5 +1,5 @@
-//! What activities can do: SQL, HTTP, configuration; and what becomes of their
-//! errors, panics and rows.
+//! Activities: SQL, HTTP and configuration, and how their errors, panics and rows are
+//! handled.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

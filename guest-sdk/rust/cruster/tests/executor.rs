@@ -1,5 +1,5 @@
-//! The edges of the executor: tasks that wait for each other, futures that are
-//! kept for later, wide fan-outs, and what a host refuses.
+//! Edge cases of the executor: tasks that wait for each other, futures that are
+//! polled later, wide fan-outs, and ops that a host refuses.
 
 use std::cell::Cell;
 use std::future::{pending, poll_fn};
@@ -63,7 +63,7 @@ impl Edge {
         Ok("never".to_owned())
     }
 
-    /// It waits for nothing but a request to stop, which may come.
+    /// Waits for an interrupt only.
     async fn watcher(&self) -> Result<String, Error> {
         let this = self.clone();
         self.spawn(async move { Ok(this.on_interrupt().await) })

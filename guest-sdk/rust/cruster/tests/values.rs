@@ -1,5 +1,4 @@
-//! Values that pass through their encoding in shapes that serde takes detours
-//! for.
+//! Values that serde buffers or encodes in unusual ways, and the text of times.
 
 use std::collections::BTreeMap;
 

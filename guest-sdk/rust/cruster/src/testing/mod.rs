@@ -50,7 +50,7 @@
 //!   [stub](Test::stub) replaces them. They are retried as their policy says, in
 //!   virtual time. SQL needs a [database](Test::sql), HTTP a
 //!   [handler](Test::http); without, such calls fail with an error that says so.
-//! - Other workflows of the module run as executions of their own; those of
+//! - Other workflows of the module run as separate executions; those of
 //!   other deployments need a [stub](Test::stub_workflow).
 //! - [`resolve_after`](Test::resolve_after), [`reject_after`](Test::reject_after) and
 //!   [`interrupt_after`](Test::interrupt_after) settle deferreds and interrupt the

@@ -21,7 +21,7 @@ pub trait Wire: Sized {
     /// Takes one off the front.
     fn take(r: &mut Reader<'_>) -> Result<Self, Malformed>;
 
-    /// The encoding as bytes of its own.
+    /// The encoding, as a new vector.
     fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64);
         self.put(&mut out);

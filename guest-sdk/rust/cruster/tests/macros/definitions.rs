@@ -1,4 +1,4 @@
-//! What a module says about workflows and activities.
+//! The definitions of workflows and activities in a module.
 
 use cruster::__private::wire::{ActivityInfo, Retry, Schema as Described, WorkflowInfo};
 use cruster::prelude::*;
