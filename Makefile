@@ -69,10 +69,11 @@ lint: ## gofmt, go vet (host and guest), staticcheck; rustfmt, clippy, rustdoc; 
 	scripts/lint.sh
 
 .PHONY: generate
-generate: ## Regenerate the protobuf code, docs/errors.md and the golden vectors
+generate: ## Regenerate the protobuf code, docs/errors.md, the error codes of the Rust SDK and the golden vectors
 	scripts/install.sh protoc
 	api/generate.sh
 	$(GO) run ./cmd/cruster-host errors -o markdown > docs/errors.md
+	$(GO) run ./scripts/rustcodes > guest-sdk/rust/cruster/src/codes/table.rs
 	$(GO) test ./abi -run TestVectors -update
 
 .PHONY: verify

@@ -1,7 +1,7 @@
 //! Every primitive of the SDK: what docs/go-and-rust.md and
 //! docs/writing-workflows-rust.md quote. tour.go says the same in Go.
 
-#![allow(dead_code, unused_variables)] // it is here to be read
+#![allow(dead_code, unused_variables)] // it is only read
 
 use cruster::prelude::*;
 
@@ -303,7 +303,7 @@ impl Careful {
     }
 }
 
-// Time, chance, names, logs.
+// Time, random numbers, ids, logs.
 
 #[workflow]
 pub struct Surroundings;

@@ -1,4 +1,4 @@
-//! What `#[activity(…)]` and the defaults of `#[activity_group_impl(…)]` say.
+//! The options of `#[activity(…)]`, and the defaults of `#[activity_group_impl(…)]`.
 
 use proc_macro2::TokenStream;
 use syn::{Expr, ExprLit, Lit};
@@ -16,8 +16,8 @@ const OPTIONS: [&str; 7] = [
     "retries", "backoff", "base", "jitter", "timeout", "name", "key",
 ];
 
-/// How an activity is retried and how long an attempt may take. What is `None`
-/// was not said.
+/// How an activity is retried and how long an attempt may take. An option that was
+/// not given is `None`.
 #[derive(Clone, Default, Debug, PartialEq)]
 pub(crate) struct Policy {
     pub(crate) retries: Option<u32>,
@@ -29,7 +29,7 @@ pub(crate) struct Policy {
     pub(crate) timeout: Option<i64>,
 }
 
-/// What the attribute of one activity says.
+/// The options of one activity.
 #[derive(Default)]
 pub(crate) struct ActivityOptions {
     pub(crate) policy: Policy,
@@ -57,7 +57,7 @@ impl ActivityOptions {
 }
 
 impl Policy {
-    /// Takes over one of the options of [`POLICY`].
+    /// Sets one of the options of [`POLICY`].
     pub(crate) fn set(&mut self, option: &Opt) -> syn::Result<()> {
         match option.name.to_string().as_str() {
             "retries" => self.retries = Some(retries(option)?),
@@ -70,7 +70,7 @@ impl Policy {
         Ok(())
     }
 
-    /// This policy, with what it does not say taken from `defaults`.
+    /// This policy, with missing options taken from `defaults`.
     pub(crate) fn or(&self, defaults: &Policy) -> Policy {
         // A base belongs to the backoff that it was written beside.
         let (backoff, base) = match (self.backoff, self.base) {
@@ -86,8 +86,8 @@ impl Policy {
         }
     }
 
-    /// The name of the backoff on the wire. A base alone means exponential delays
-    /// from there; nothing said is the empty string, the host's default.
+    /// The name of the backoff on the wire. A base alone means exponential delays;
+    /// without either it is empty, for the host's default.
     pub(crate) fn backoff_name(&self) -> &'static str {
         match (self.backoff, self.base) {
             (Some(name), _) => name,
@@ -170,12 +170,12 @@ fn nanoseconds(option: &Opt, example: &str) -> syn::Result<i64> {
     }
 }
 
-/// A key is computed by a closure, or by a function that is named.
+/// The expression of a key: a closure, or the path of a function.
 pub(crate) fn key(option: &Opt, example: &str) -> syn::Result<Expr> {
     match option.expr(example)? {
         Expr::Closure(closure) if closure.asyncness.is_some() => Err(syn::Error::new_spanned(
             closure.asyncness,
-            "`key` cannot wait: a key is computed from the input alone\nhelp: remove `async`",
+            "`key` cannot be async: it computes the key from the input alone\nhelp: remove `async`",
         )),
         expr @ (Expr::Closure(_) | Expr::Path(_)) => Ok(expr.clone()),
         Expr::Lit(ExprLit {
@@ -235,12 +235,15 @@ mod tests {
             ),
             (quote! { backoff = "wild" }, "there is no backoff"),
             (quote! { base = 100 }, "a string with a number and a unit"),
-            (quote! { timeout = "soon" }, "is no duration"),
+            (quote! { timeout = "soon" }, "is not a duration"),
             (quote! { jitter = 1.5 }, "a fraction from 0 to 1"),
             (quote! { jitter = -0.5 }, "a fraction from 0 to 1"),
-            (quote! { name = "a b" }, "is no name"),
+            (quote! { name = "a b" }, "is not a valid name"),
             (quote! { key = "order" }, "a closure that computes the key"),
-            (quote! { key = async |order| order.id }, "`key` cannot wait"),
+            (
+                quote! { key = async |order| order.id },
+                "`key` cannot be async",
+            ),
         ];
         for (tokens, want) in cases {
             let (_, errors) = parse(tokens);

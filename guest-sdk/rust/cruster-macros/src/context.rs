@@ -1,20 +1,20 @@
-//! What a method may do depends on where it runs: `execute` and its helpers are
-//! replayed and may only wait for durable things, activities run once an attempt
+//! Finds calls on `self` that are not available where they are made: `execute` and its
+//! helpers are replayed and make only durable calls; activities run once per attempt
 //! and have effects.
 //!
-//! The types see to that: `self` is a different thing in each of the two. But "no
-//! method named `sleep` found for reference `&__ProcessOrderAttempt`" helps nobody,
-//! so calls on `self` that are known to be out of place are found here first.
+//! The types enforce that already, as `self` has a different type in each of the two.
+//! But an author cannot act on "no method named `sleep` found for reference
+//! `&__ProcessOrderAttempt`", so this check comes first and says what to do.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprCall, ExprMethodCall, Item, Macro, Path};
 
-use crate::implementation::{Kind, Method, Role};
+use crate::method::{Kind, Method, Role};
 use crate::problems::Problems;
 use crate::signature;
 
-/// What `self` has in `execute` alone.
+/// The methods that `self` has in `execute` only.
 const DURABLE: [&str; 15] = [
     "sleep",
     "sleep_until",
@@ -33,7 +33,7 @@ const DURABLE: [&str; 15] = [
     "uuid",
 ];
 
-/// What `self` has in activities alone.
+/// The methods that `self` has in activities only.
 const IMMEDIATE: [&str; 5] = [
     "transaction",
     "http",
@@ -42,7 +42,7 @@ const IMMEDIATE: [&str; 5] = [
     "idempotency_key",
 ];
 
-/// What `self` has everywhere.
+/// The methods that `self` always has.
 const EVERYWHERE: [&str; 3] = ["execution_id", "namespace", "now"];
 
 /// Whether a method of this name would hide one that `self` has.
@@ -50,13 +50,13 @@ pub(crate) fn is_reserved(name: &str) -> bool {
     DURABLE.contains(&name) || IMMEDIATE.contains(&name) || EVERYWHERE.contains(&name)
 }
 
-/// What the methods of one block are called, by role.
+/// The names of the methods of one block, by role.
 struct Names {
     activities: Vec<String>,
     helpers: Vec<String>,
 }
 
-/// Reports what a method does in the wrong place.
+/// Reports calls that are not available in the method that makes them.
 pub(crate) fn check(kind: Kind, methods: &mut [Method], problems: &mut Problems) {
     let named = |wanted: fn(&Role) -> bool| -> Vec<String> {
         methods
@@ -92,39 +92,40 @@ pub(crate) fn check(kind: Kind, methods: &mut [Method], problems: &mut Problems)
 fn in_activity(kind: Kind, block: &Names, found: &Use) -> Option<String> {
     let name = signature::plain(&found.name);
     let is = |list: &[String]| list.contains(&name);
-    let shared = "move what both need into a function without `self`, called as `Self::name(…)`";
+    let shared =
+        "move the shared code into a function without `self`, and call it as `Self::name(…)`";
     match found.what {
         Call::Method if is(&block.activities) => Some(format!(
-            "an activity cannot call the activity `{name}`: each is a step of its own\n\
+            "an activity cannot call the activity `{name}`: each activity is one step of `execute`\n\
              help: call both from `execute`, or {shared}"
         )),
         Call::Method if kind == Kind::Workflow && is(&block.helpers) => Some(format!(
             "an activity cannot call `{name}`, which is a helper of `execute`\nhelp: {shared}"
         )),
         Call::Method if kind == Kind::Workflow && name == "execute" => {
-            Some("an activity cannot call `execute`, which it is a step of".to_string())
+            Some("an activity cannot call `execute`: it is a step of it".to_string())
         }
         Call::Method if DURABLE.contains(&name.as_str()) => Some(match name.as_str() {
             "sleep" | "sleep_until" => format!(
-                "activities cannot `{name}`: durable calls belong in `execute`\n\
+                "activities cannot `{name}`: make durable calls in `execute`\n\
                  help: return from the activity and sleep in `execute`; to wait between attempts, use `retries` and `backoff`"
             ),
             "random" | "uuid" => format!(
-                "`self.{name}()` belongs in `execute`, where it gives the same on every replay\n\
+                "`self.{name}()` is available in `execute`, where it gives the same value on every replay\n\
                  help: take the value as a parameter, or use `self.idempotency_key()`, the same for every attempt"
             ),
             _ => format!(
-                "activities cannot `{name}`: durable calls belong in `execute`\n\
+                "activities cannot `{name}`: make durable calls in `execute`\n\
                  help: return from the activity and call `self.{name}(…)` in `execute`"
             ),
         }),
         Call::WithSelf => Some(
-            "activities cannot call workflows: durable calls belong in `execute`\n\
+            "activities cannot call workflows: make durable calls in `execute`\n\
              help: return from the activity and call the workflow in `execute`"
                 .to_string(),
         ),
         Call::Spawn => Some(format!(
-            "activities cannot `{name}`: a module has one thread, and no runtime but the host\n\
+            "activities cannot `{name}`: a module has one thread and no async runtime\n\
              help: do the work here; to do several things at once, make them activities and `join!` their calls in `execute`"
         )),
         Call::Method | Call::ThreadSleep => None,
@@ -144,24 +145,24 @@ fn in_execute(method: &Method, found: &Use) -> Option<String> {
                 .to_string(),
         ),
         Call::Method if name == "attempt" || name == "idempotency_key" => {
-            Some(format!("`self.{name}()` is not available in {place}: attempts are what activities have"))
+            Some(format!("`self.{name}()` is not available in {place}: only activities have attempts"))
         }
         Call::Method if IMMEDIATE.contains(&name.as_str()) => Some(format!(
             "`self.{name}()` is not available in {place}, which is replayed\n\
-             help: move it into a method with `#[activity]`, and call that here; its result is kept"
+             help: move the call into a method with `#[activity]`, and call that method here; its result is journaled"
         )),
         Call::ThreadSleep => Some(format!(
-            "a thread cannot sleep in {place}: it would stop the whole workflow\nhelp: write `self.sleep(…).await?`, which is durable"
+            "`thread::sleep` is not available in {place}: it would block the whole workflow\nhelp: write `self.sleep(…).await?`, which is durable"
         )),
         Call::Spawn => Some(format!(
-            "`{name}` is not available in {place}: a module has one thread, and no runtime but the host\n\
-             help: write `self.spawn(async move {{ … }})`, whose task is replayed with the rest; long computations belong in an activity"
+            "`{name}` is not available in {place}: a module has one thread and no async runtime\n\
+             help: write `self.spawn(async move {{ … }})`, whose task is replayed with the rest; make a long computation an activity"
         )),
         Call::Method | Call::WithSelf => None,
     }
 }
 
-/// A call that may be out of place.
+/// A call that may not be available.
 struct Use {
     name: Ident,
     what: Call,
@@ -178,7 +179,7 @@ enum Call {
     Spawn,
 }
 
-/// Finds the calls in a body. Items inside of it have a `self` of their own.
+/// Finds the calls in a body. Items inside it have their own `self`.
 #[derive(Default)]
 struct Uses {
     found: Vec<Use>,
@@ -209,7 +210,7 @@ impl Uses {
         }
     }
 
-    /// The arguments of a macro are tokens: the same patterns, found by their looks.
+    /// The arguments of a macro are tokens: this finds the same calls by their tokens.
     fn tokens(&mut self, tokens: TokenStream) {
         let trees: Vec<TokenTree> = tokens.into_iter().collect();
         for (i, tree) in trees.iter().enumerate() {
@@ -232,7 +233,7 @@ impl Uses {
     }
 }
 
-/// Whether a path is a function that starts a thread, or a task of a runtime that is not there.
+/// Whether a path is a function that starts a thread, or a task of an async runtime.
 fn is_spawn(path: &[&Ident]) -> bool {
     match path {
         [.., thread, last] if *thread == "thread" => *last == "spawn" || *last == "scope",
@@ -314,7 +315,8 @@ fn is_self(expr: &Expr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::implementation::{Implementation, Kind};
+    use crate::implementation::Implementation;
+    use crate::method::Kind;
     use crate::problems::Problems;
     use proc_macro2::TokenStream;
     use quote::quote;

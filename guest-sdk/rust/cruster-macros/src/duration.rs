@@ -33,7 +33,9 @@ pub(crate) fn parse(text: &str) -> Result<i64, String> {
         return Err(malformed(text));
     }
     match i64::try_from(total) {
-        Ok(0) => Err("a duration is above zero; leave the option out for the default".to_string()),
+        Ok(0) => {
+            Err("a duration must be above zero; leave the option out for the default".to_string())
+        }
         Ok(nanoseconds) => Ok(nanoseconds),
         Err(_) => Err(format!("`{text}` is more than 292 years")),
     }
@@ -41,11 +43,11 @@ pub(crate) fn parse(text: &str) -> Result<i64, String> {
 
 fn malformed(text: &str) -> String {
     format!(
-        "`{text}` is no duration: write whole numbers with units, as in \"100ms\", \"1s\", \"2m\" or \"1h30m\""
+        "`{text}` is not a duration: write whole numbers with units, as in \"100ms\", \"1s\", \"2m\" or \"1h30m\""
     )
 }
 
-/// Splits behind the characters that belong together.
+/// Splits after the leading characters of one kind.
 fn split(text: &str, belongs: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(|c| !belongs(c)).unwrap_or(text.len()))
 }
@@ -79,7 +81,10 @@ mod tests {
             "ä1s",
             "99999999999999999999s",
         ] {
-            assert!(parse(bad).unwrap_err().contains("is no duration"), "{bad}");
+            assert!(
+                parse(bad).unwrap_err().contains("is not a duration"),
+                "{bad}"
+            );
         }
         assert!(parse("0s").unwrap_err().contains("above zero"));
         assert!(parse("106752d").unwrap_err().contains("292 years"));

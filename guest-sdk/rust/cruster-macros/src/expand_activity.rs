@@ -1,17 +1,18 @@
-//! What becomes of the activities of a block, in workflows and groups alike.
+//! Expands the activities of a block, of workflows and groups alike.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::{AttrStyle, Attribute, Expr, FnArg, ImplItemFn, Pat, Path, Type, parse_quote};
 
 use crate::activity::Policy;
-use crate::implementation::{Implementation, Method, Role, is};
+use crate::implementation::{Implementation, is};
+use crate::method::{Method, Role};
 use crate::selfless::Rename;
 use crate::signature;
 
-/// An activity, ready to be written.
+/// An activity, ready to be expanded.
 pub(crate) struct Activity {
-    /// What the host knows it by.
+    /// Its name for the host.
     name: String,
     /// The method, with the struct's name for `Self`.
     item: ImplItemFn,
@@ -50,8 +51,8 @@ impl<'a> Owner<'a> {
 }
 
 impl Activity {
-    /// Prepares a method that is an activity; nothing for others, and for those whose
-    /// signature is beyond repair. Names that are not given begin with `prefix`.
+    /// Prepares a method that is an activity. `None` for other methods, and if its
+    /// signature cannot be generated. Default names begin with `prefix`.
     pub(crate) fn of(
         method: &Method,
         prefix: &str,
@@ -207,7 +208,7 @@ impl Activity {
                 let compute = local("key");
                 let derived = called_at_key(key, &quote!(#key, #(#references),*));
                 quote! {{
-                    // Gives the closure the types of its parameters, which its result may borrow from.
+                    // Gives the closure the types of its parameters; its result may borrow from them.
                     fn __key_of<'__k, __K>(
                         #compute: impl ::core::ops::FnOnce(#(&'__k #types),*) -> __K,
                         #(#names: &'__k #types),*
@@ -253,7 +254,7 @@ impl Activity {
     }
 }
 
-/// A call of `__key_of` that stands where the key does: an error about what it yields is shown there.
+/// A call of `__key_of` with the span of the key, where errors about its type are shown.
 pub(crate) fn called_at_key(key: &Expr, arguments: &TokenStream) -> TokenStream {
     let spans: Vec<Span> = key
         .to_token_stream()
@@ -271,7 +272,7 @@ pub(crate) fn called_at_key(key: &Expr, arguments: &TokenStream) -> TokenStream 
     quote!(#function #parentheses)
 }
 
-/// The type that the bodies of activities have as `self`.
+/// The type of `self` in the bodies of activities.
 pub(crate) fn attempt_type(owner: &Owner) -> TokenStream {
     let (sdk, target, attempt) = (owner.sdk, owner.target, &owner.attempt);
     quote! {
@@ -289,7 +290,7 @@ pub(crate) fn attempt_type(owner: &Owner) -> TokenStream {
     }
 }
 
-/// A method as it goes to another type: without `Self`, and without a body that was found wrong.
+/// A method for another type: without `Self`, and without its body if that has errors.
 pub(crate) fn prepared(method: &Method, target: &Path) -> ImplItemFn {
     let mut item = method.item.clone();
     if method.broken {
@@ -316,7 +317,7 @@ fn named_parameters(item: &ImplItemFn) -> Option<Vec<(Ident, Type)>> {
         .collect()
 }
 
-/// A local name that cannot meet one of the author's.
+/// A local name that cannot collide with one of the author.
 pub(crate) fn local(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }

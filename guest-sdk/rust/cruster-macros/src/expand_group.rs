@@ -1,4 +1,4 @@
-//! `#[activity_group_impl]`: what it says and what it expands to.
+//! `#[activity_group_impl]`: its options and its expansion.
 //!
 //! `__PaymentsCalls<__Inner>` is the layer that a workflow which uses the group puts around what it
 //! has already: it adds the calls of the group's activities and dereferences to the rest.
@@ -10,7 +10,8 @@ use syn::{Path, parse_quote};
 use crate::activity::{POLICY, Policy};
 use crate::expand_activity::{Activity, Owner, attempt_type, prepared};
 use crate::expand_workflow::associated;
-use crate::implementation::{Implementation, Kind, Role, is, other_item};
+use crate::implementation::{Implementation, is, other_item};
+use crate::method::{Kind, Role};
 use crate::names;
 use crate::options;
 use crate::problems::Problems;
@@ -84,7 +85,7 @@ fn check(options: &GroupOptions, block: &Implementation, problems: &mut Problems
     }
 }
 
-/// `None` if a signature is beyond repair.
+/// `None` if a signature cannot be generated.
 fn code(options: &GroupOptions, block: &Implementation) -> Option<TokenStream> {
     let (sdk, target) = (&options.sdk, &block.target);
     let name = options.name.clone().unwrap_or_else(|| block.plain_name());
@@ -146,7 +147,7 @@ fn layer(
     block: &Implementation,
 ) -> TokenStream {
     let (sdk, target) = (owner.sdk, owner.target);
-    // Type parameters are not hygienic: a plain name would hide an author's type.
+    // Type parameters are not hygienic: a plain name could hide a type of the author.
     let calls = format_ident!("__{}Calls", block.plain_name());
     // The workflows that use a group may be anywhere, so its calls are public.
     let stubs = activities.iter().map(|a| a.stub(owner, &quote!(pub)));

@@ -1,6 +1,6 @@
-//! `#[workflow_impl]`: what it expands to.
+//! `#[workflow_impl]`: its expansion.
 //!
-//! For `ProcessOrder`, inside of an anonymous constant so that no name leaks:
+//! For `ProcessOrder`, inside an anonymous constant so that no name leaks:
 //!
 //! - `__ProcessOrderRun`, the `self` of `execute` and its helpers. It dereferences through one
 //!   layer for each activity group to the context with the durable primitives, and from there to
@@ -16,7 +16,8 @@ use syn::{Attribute, FnArg, ImplItem, Path, Type};
 
 use crate::activity::Policy;
 use crate::expand_activity::{Activity, Owner, attempt_type, called_at_key, local, prepared};
-use crate::implementation::{Implementation, Kind, Method, Role, is, other_item};
+use crate::implementation::{Implementation, is, other_item};
+use crate::method::{Kind, Method, Role};
 use crate::names;
 use crate::problems::Problems;
 use crate::selfless::Rename;
@@ -52,7 +53,7 @@ fn check_name(options: &WorkflowOptions, block: &Implementation, problems: &mut 
     }
 }
 
-/// All that the code is made of.
+/// The parts of the expansion.
 struct Workflow<'a> {
     options: &'a WorkflowOptions,
     block: &'a Implementation,
@@ -66,7 +67,7 @@ struct Workflow<'a> {
 }
 
 impl<'a> Workflow<'a> {
-    /// `None` if a signature is beyond repair.
+    /// `None` if a signature cannot be generated.
     fn new(options: &'a WorkflowOptions, block: &'a Implementation) -> Option<Self> {
         let execute = block
             .methods
@@ -171,7 +172,7 @@ impl<'a> Workflow<'a> {
             .map(|m| prepared(m, &self.block.target));
         let stubs = self.activities.iter().map(|a| {
             let stub = a.stub(&self.owner, &TokenStream::new());
-            // An activity that nothing calls any more may still be what old executions wait for.
+            // Old executions may still wait for an activity that no code calls any more.
             quote! { #[allow(dead_code)] #stub }
         });
         quote! {
@@ -212,7 +213,7 @@ impl<'a> Workflow<'a> {
         }
     }
 
-    /// What stays on the struct.
+    /// The code that stays on the struct.
     fn associated(&self) -> TokenStream {
         associated(self.block)
     }
@@ -279,7 +280,7 @@ impl<'a> Workflow<'a> {
         })
     }
 
-    /// Refuses methods with one name: of those only the first could be called.
+    /// Refuses two methods with one name, of which only the first could be called.
     fn distinct(&self) -> TokenStream {
         let (sdk, groups) = (&self.options.sdk, &self.options.groups);
         if groups.is_empty() {
@@ -323,7 +324,7 @@ impl<'a> Workflow<'a> {
         };
         let key = Rename(target).expr(key);
         let (body, request) = (local("body"), local("request"));
-        // A key that is used as it is must be text; to be hashed, anything will do.
+        // A key that is not hashed must be text; one that is may be of any type.
         let (mode, encode) = match self.options.hash {
             true => (quote!(FunctionHashed), quote!(hashed_key)),
             false => (quote!(FunctionRaw), quote!(raw_key)),
@@ -340,7 +341,7 @@ impl<'a> Workflow<'a> {
         )
     }
 
-    /// What `execute` says about the workflow is what its callers want to know.
+    /// The documentation of `execute` is that of the client too.
     fn client_docs(&self, name: &str) -> Vec<TokenStream> {
         let first = format!(" Calls the workflow `{name}` from another one.");
         let mut lines = vec![quote!(#first)];
@@ -363,14 +364,14 @@ impl<'a> Workflow<'a> {
     }
 }
 
-/// A block that stands in another place: an error about its value is shown there.
+/// A block with the span of another place, where errors about its value are shown.
 fn braces_at(place: Span, code: TokenStream) -> TokenStream {
     let mut braces = Group::new(Delimiter::Brace, code);
     braces.set_span(place.resolved_at(Span::call_site()));
     quote!(#braces)
 }
 
-/// Where the name at the end of a path is.
+/// The span of the last name of a path.
 fn last_span(path: &Path) -> Span {
     path.segments
         .last()

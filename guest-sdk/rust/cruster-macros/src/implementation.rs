@@ -1,4 +1,4 @@
-//! An `impl` block, read and checked: which method is what.
+//! Reads and checks an `impl` block, and gives each method its role.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -9,72 +9,11 @@ use syn::{
 
 use crate::activity::ActivityOptions;
 use crate::context;
+use crate::method::{Kind, Method, Role};
 use crate::names;
 use crate::options::STATELESS;
 use crate::problems::Problems;
 use crate::signature;
-
-/// Whether a block belongs to a workflow or to a group of activities.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
-    Workflow,
-    Group,
-}
-
-impl Kind {
-    /// With an article, for messages.
-    pub(crate) fn noun(self) -> &'static str {
-        match self {
-            Kind::Workflow => "a workflow",
-            Kind::Group => "an activity group",
-        }
-    }
-
-    /// The attribute of the struct.
-    pub(crate) fn on_struct(self) -> &'static str {
-        match self {
-            Kind::Workflow => "#[workflow]",
-            Kind::Group => "#[activity_group]",
-        }
-    }
-
-    /// The attribute of the `impl` block.
-    pub(crate) fn on_block(self) -> &'static str {
-        match self {
-            Kind::Workflow => "#[workflow_impl]",
-            Kind::Group => "#[activity_group_impl]",
-        }
-    }
-}
-
-/// What a method is for.
-pub(crate) enum Role {
-    /// The entry point of a workflow.
-    Execute,
-    /// A step with effects, and what its attribute says.
-    Activity(Box<ActivityOptions>),
-    /// Has `&self`, and is called by `execute` or, in a group, by activities.
-    Helper,
-    /// Has no `self`: stays on the struct.
-    Associated,
-}
-
-/// A method with a role.
-pub(crate) struct Method {
-    pub(crate) role: Role,
-    pub(crate) item: ImplItemFn,
-    /// An error was reported about it. Its signature is generated all the same, so that
-    /// other code that mentions it draws no errors of the second order; its body is not.
-    pub(crate) broken: bool,
-    /// Its signature can be generated.
-    usable: bool,
-}
-
-impl Method {
-    pub(crate) fn ident(&self) -> &Ident {
-        &self.item.sig.ident
-    }
-}
 
 /// The whole block.
 pub(crate) struct Implementation {
@@ -83,7 +22,7 @@ pub(crate) struct Implementation {
     /// The attributes of the block itself.
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) methods: Vec<Method>,
-    /// Constants and whatever else is no method.
+    /// Constants and other items that are not methods.
     pub(crate) others: Vec<ImplItem>,
 }
 
@@ -103,7 +42,7 @@ impl Implementation {
         signature::plain(self.name())
     }
 
-    /// Reads a block. `None` if so much is wrong that nothing can be made of it.
+    /// Reads a block. `None` if no code can be generated for it.
     pub(crate) fn read(kind: Kind, tokens: TokenStream, problems: &mut Problems) -> Option<Self> {
         let attribute = kind.on_block();
         let block: ItemImpl = match syn::parse2(tokens.clone()) {
@@ -169,8 +108,8 @@ impl Implementation {
     }
 }
 
-/// The attributes of a block as each of the blocks that it becomes can have them: in front, and
-/// without expectations, which need not come true in all of them.
+/// The attributes of a block for each of the blocks that it expands to: as outer ones, and with
+/// `allow` for `expect`, because a lint may not fire in all of them.
 fn spread(mut attrs: Vec<Attribute>) -> Vec<Attribute> {
     for attr in &mut attrs {
         attr.style = AttrStyle::Outer;
@@ -183,10 +122,10 @@ fn spread(mut attrs: Vec<Attribute>) -> Vec<Attribute> {
     attrs
 }
 
-/// What is no `impl` block gets advice; broken syntax in one is the parser's to explain.
+/// Gives advice about an item that is not an `impl` block; syntax errors come from the parser.
 fn misplaced(kind: Kind, tokens: TokenStream, error: syn::Error, problems: &mut Problems) {
     let text = format!(
-        "`{}` belongs on the `impl` block of {}",
+        "put `{}` on the `impl` block of {}",
         kind.on_block(),
         kind.noun()
     );
@@ -200,7 +139,7 @@ fn misplaced(kind: Kind, tokens: TokenStream, error: syn::Error, problems: &mut 
     }
 }
 
-/// The tokens of an item that is no `impl` block: it stays as it was.
+/// The tokens of an item that is not an `impl` block, which stays unchanged.
 pub(crate) fn other_item(tokens: TokenStream) -> Option<TokenStream> {
     match syn::parse2::<Item>(tokens.clone()) {
         Ok(Item::Impl(_)) | Err(_) => None,
@@ -215,7 +154,7 @@ fn target(kind: Kind, attribute: &str, block: &ItemImpl, problems: &mut Problems
         problems.add(
             path,
             format!(
-                "`{attribute}` belongs on a block without a trait: `impl {} {{ … }}`",
+                "put `{attribute}` on a block without a trait: `impl {} {{ … }}`",
                 block.self_ty.to_token_stream()
             ),
         );
@@ -248,7 +187,7 @@ fn target(kind: Kind, attribute: &str, block: &ItemImpl, problems: &mut Problems
     (problems.count() == before).then(|| path.clone())
 }
 
-/// Gives a method its role, and checks that it can play it.
+/// Gives a method its role, and checks its signature.
 fn method(kind: Kind, mut item: ImplItemFn, problems: &mut Problems) -> Method {
     let before = problems.count();
     refuse_attributes(&item.attrs, problems);
@@ -257,8 +196,8 @@ fn method(kind: Kind, mut item: ImplItemFn, problems: &mut Problems) -> Method {
     let role = match activity {
         Some(_) if item.sig.ident == "execute" => {
             problems.add(&item.sig.ident, match kind {
-                Kind::Workflow => "`execute` is the workflow itself and no activity\nhelp: remove `#[activity]`, or give the activity another name",
-                Kind::Group => "an activity cannot be named `execute`: that is what a workflow has\nhelp: give it another name",
+                Kind::Workflow => "`execute` is the workflow itself, not an activity\nhelp: remove `#[activity]`, or give the activity another name",
+                Kind::Group => "an activity cannot be named `execute`: that is the entry point of a workflow\nhelp: give it another name",
             });
             match kind {
                 Kind::Workflow => Role::Execute,
@@ -287,10 +226,7 @@ fn take_activity(attrs: &mut Vec<Attribute>, problems: &mut Problems) -> Option<
             return true;
         }
         if found.is_some() {
-            problems.add(
-                attr,
-                "`#[activity]` is given twice: put all options into one",
-            );
+            problems.add(attr, "`#[activity]` is given twice: put all options in one");
             return false;
         }
         let tokens = match &attr.meta {
@@ -299,7 +235,7 @@ fn take_activity(attrs: &mut Vec<Attribute>, problems: &mut Problems) -> Option<
             Meta::NameValue(pair) => {
                 problems.add(
                     pair,
-                    "the options of an activity stand in parentheses: `#[activity(retries = 3)]`",
+                    "the options of an activity go in parentheses: `#[activity(retries = 3)]`",
                 );
                 TokenStream::new()
             }
@@ -315,8 +251,8 @@ pub(crate) fn is(attr: &Attribute, name: &str) -> bool {
     attr.path().segments.last().is_some_and(|s| s.ident == name)
 }
 
-/// Attributes that mean something elsewhere, and what to do instead. Each is
-/// taken out of the list by [`strip`], as the compiler would not know it.
+/// Attributes that are not available here, and what to do instead. [`strip`] removes
+/// them, as the compiler does not know them.
 const MISPLACED: [(&str, &str); 6] = [
     (
         "rpc",
@@ -330,19 +266,19 @@ const MISPLACED: [(&str, &str); 6] = [
     ),
     (
         "workflow_impl",
-        "`#[workflow_impl]` belongs on the whole `impl` block",
+        "put `#[workflow_impl]` on the whole `impl` block",
     ),
     (
         "activity_group",
-        "`#[activity_group]` belongs on a struct\nhelp: a step of this workflow is an `#[activity]`",
+        "put `#[activity_group]` on a struct\nhelp: mark a step of this workflow with `#[activity]`",
     ),
     (
         "activity_group_impl",
-        "`#[activity_group_impl]` belongs on the whole `impl` block",
+        "put `#[activity_group_impl]` on the whole `impl` block",
     ),
 ];
 
-/// Reports attributes that have no place here.
+/// Reports attributes that are not available here.
 pub(crate) fn refuse_attributes(attrs: &[Attribute], problems: &mut Problems) {
     for attr in attrs {
         if let Some((_, advice)) = MISPLACED.iter().find(|(name, _)| is(attr, name)) {
@@ -356,7 +292,7 @@ pub(crate) fn strip(attrs: &mut Vec<Attribute>) {
     attrs.retain(|attr| !MISPLACED.iter().any(|(name, _)| is(attr, name)));
 }
 
-/// Names of methods must not hide what `self` has, and activities have one name each.
+/// Checks that no method hides one of `self`, and that activities have distinct names.
 fn check_names(kind: Kind, target: &Path, methods: &mut [Method], problems: &mut Problems) {
     let prefix = match (kind, target.segments.last()) {
         (Kind::Group, Some(last)) => format!("{}.", signature::plain(&last.ident)),
@@ -372,15 +308,15 @@ fn check_names(kind: Kind, target: &Path, methods: &mut [Method], problems: &mut
         };
         if hides {
             let what = if name == "client" {
-                "the function that every workflow has"
+                "the function `client` of the workflow"
             } else {
-                "what `self` has under that name"
+                "the method of `self` with that name"
             };
             problems.add(
                 method.ident(),
                 format!("`{name}` would hide {what}\nhelp: choose another name"),
             );
-            // Two functions `client` on one struct would be the compiler's turn to complain.
+            // Two functions `client` on one struct would cause an error of the compiler as well.
             method.usable &= name != "client";
         }
         let Role::Activity(options) = &method.role else {

@@ -1,7 +1,7 @@
 //! The attributes of the Cruster guest SDK.
 //!
-//! Use them through the crate `cruster`, which re-exports all of them: what they
-//! expand to is written against its hidden parts, and the two have the same version.
+//! Use them through the crate `cruster`, which re-exports all of them. They expand to
+//! code that uses its hidden parts, so the two crates have the same version.
 #![deny(missing_docs)]
 
 mod activity;
@@ -11,6 +11,7 @@ mod expand_activity;
 mod expand_group;
 mod expand_workflow;
 mod implementation;
+mod method;
 mod names;
 mod options;
 mod problems;
@@ -21,15 +22,15 @@ mod signature;
 mod structs;
 mod workflow;
 
-use implementation::Kind;
+use method::Kind;
 use proc_macro::TokenStream;
 
 /// Makes a struct a workflow. Its `impl` block has [`macro@workflow_impl`].
 ///
 /// A struct without fields gets a `Default`, unless it derives one below the attribute. A struct
-/// with fields must have one: every execution begins with it, and the fields are there to
-/// be read through `self`. They are no place to remember something: what a workflow
-/// remembers are the local variables of `execute`.
+/// with fields must implement it: every execution begins with the default value, and reads the
+/// fields through `self`. Fields cannot change. Keep what a workflow has to remember in local
+/// variables of `execute`.
 ///
 /// ```
 /// use cruster::prelude::*;
@@ -82,43 +83,43 @@ pub fn workflow(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// | method | what it is |
 /// | --- | --- |
-/// | `async fn execute(&self, request)` | the workflow. It is replayed, so it only calls activities and what is durable |
+/// | `async fn execute(&self, request)` | the workflow. It is replayed, so it makes only durable calls |
 /// | with `#[activity]` | a step that may have effects; see [`macro@activity`] |
 /// | with `&self` | a helper of `execute`, under the same rules |
-/// | without `self` | an ordinary function, for all of them: `Self::parcels(…)` |
+/// | without `self` | an ordinary function that all of them may call: `Self::parcels(…)` |
 ///
 /// | option | meaning |
 /// | --- | --- |
-/// | `key = \|request\| …` | which requests are the same execution; without it, equal requests are |
-/// | `hash = false` | the key is used as it is, and must be text: a `String`, a `&str`; otherwise its hash is |
-/// | `activity_groups(A, B)` | groups whose activities `self` has too; no two methods may have one name |
-/// | `name = "…"` | the name of the workflow, if it is not that of the struct |
-/// | `crate = path` | where the SDK is, if it is not `::cruster` |
+/// | `key = \|request\| …` | the key of the execution: requests with the same key are one execution. Defaults to the whole request |
+/// | `hash = false` | the key is used unchanged, and must be text: a `String` or a `&str`. Defaults to its SHA-256 |
+/// | `activity_groups(A, B)` | groups whose activities `self` has too; method names must be distinct |
+/// | `name = "…"` | the name of the workflow. Defaults to that of the struct |
+/// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
 ///
-/// The struct gets a function `client`, with which other workflows call it.
+/// The struct gets a function `client`, through which other workflows call it.
 #[proc_macro_attribute]
 pub fn workflow_impl(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expand_workflow::expand(attribute.into(), item.into()).into()
 }
 
 /// Makes a method of a workflow or activity group an activity: a step with effects,
-/// whose result is kept in the journal and never computed again.
+/// whose result is stored in the journal and never computed again.
 ///
-/// `self` has SQL in a transaction, HTTP, configuration and real time there. Parameters
-/// and result are stored: they are owned, and implement serde's traits and `Schema`.
+/// Its `self` has SQL in a transaction, HTTP, configuration and real time. Parameters
+/// and result are stored, so they are owned and implement serde's traits and `Schema`.
 ///
-/// In `execute` the activity is called like the method that it is; the call is a future
-/// with options of its own: `self.reserve(items).retries(1).await?`.
+/// `execute` calls the activity as a method. The call is a future whose options can be
+/// changed: `self.reserve(items).retries(1).await?`.
 ///
 /// | option | meaning |
 /// | --- | --- |
-/// | `retries = 3` | how many attempts may follow the first; none if it is not said |
+/// | `retries = 3` | how many attempts may follow the first. Defaults to 0 |
 /// | `backoff = "exponential"` | the delays between attempts double, or are `"constant"` |
 /// | `base = "1s"` | the first delay |
 /// | `jitter = 0.2` | the largest fraction by which a delay is shortened at random |
 /// | `timeout = "30s"` | how long one attempt may take |
-/// | `name = "…"` | the whole name of the activity, if it is not that of the method |
-/// | `key = \|a, b\| …` | names a call by something else than all of its input, from references to the parameters |
+/// | `name = "…"` | the whole name of the activity. Defaults to that of the method |
+/// | `key = \|a, b\| …` | the key of a call, computed from references to the parameters. Defaults to the hash of all of them |
 ///
 /// Durations are whole numbers with units, `ns`, `us`, `ms`, `s`, `m`, `h` or `d`, as in `"1h30m"`.
 #[proc_macro_attribute]
@@ -126,7 +127,7 @@ pub fn activity(_: TokenStream, item: TokenStream) -> TokenStream {
     structs::activity_outside(item.into()).into()
 }
 
-/// Makes a struct a group of activities, for several workflows to share. Its `impl`
+/// Makes a struct a group of activities that several workflows share. Its `impl`
 /// block has [`macro@activity_group_impl`].
 ///
 /// ```
@@ -140,7 +141,7 @@ pub fn activity_group(attribute: TokenStream, item: TokenStream) -> TokenStream 
     structs::expand(Kind::Group, attribute.into(), item.into()).into()
 }
 
-/// The activities of a group. Methods without [`macro@activity`] are helpers of theirs.
+/// The activities of a group. Methods without [`macro@activity`] are their helpers.
 ///
 /// ```
 /// # use cruster::prelude::*;
@@ -162,9 +163,9 @@ pub fn activity_group(attribute: TokenStream, item: TokenStream) -> TokenStream 
 ///
 /// | option | meaning |
 /// | --- | --- |
-/// | `retries`, `backoff`, `base`, `jitter`, `timeout` | for all activities that do not say otherwise |
-/// | `name = "…"` | the first part of their names, if it is not that of the struct |
-/// | `crate = path` | where the SDK is, if it is not `::cruster` |
+/// | `retries`, `backoff`, `base`, `jitter`, `timeout` | the defaults of its activities |
+/// | `name = "…"` | the first part of their names. Defaults to the name of the struct |
+/// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
 #[proc_macro_attribute]
 pub fn activity_group_impl(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expand_group::expand(attribute.into(), item.into()).into()
@@ -174,8 +175,8 @@ pub fn activity_group_impl(attribute: TokenStream, item: TokenStream) -> TokenSt
 ///
 /// Of serde's attributes `rename`, `rename_all`, `alias`, `default`, `skip`,
 /// `skip_serializing_if`, `flatten` and `transparent` are honoured. A field is required
-/// unless it has a default, an alias, or may be left out. Enums without data are strings; all others, and fields with a
-/// `with`, are anything, as is what has `#[schema(any)]`.
+/// unless it has a default, an alias, or may be left out. Enums without data are strings. Other enums, fields with a
+/// `with`, and types and fields with `#[schema(any)]` may hold any value.
 ///
 /// ```
 /// use cruster::prelude::*;

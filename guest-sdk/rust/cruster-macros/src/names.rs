@@ -1,18 +1,20 @@
-//! Names: what they may look like, and what a misspelt one was meant to be.
+//! Checks names, and suggests the right one for a misspelt one.
+
+use strsim::osa_distance;
 
 /// The longest name of a workflow or activity, as the host sees it.
 const MAX_NAME: usize = 128;
 
-/// Says what is wrong with the name of a workflow or activity, if anything is.
-/// The host has the same rule (CR-1006); here it is heard before a module exists.
+/// Says what is wrong with the name of a workflow or activity, if it is invalid. The
+/// host has the same rule (CR-1006); here an author learns of it before the upload.
 pub(crate) fn complain(name: &str) -> Option<String> {
     let mut chars = name.chars();
     let well_formed = chars.next().is_some_and(|c| c.is_ascii_alphabetic())
         && chars.all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
     if !well_formed {
         return Some(format!(
-            "`{name}` is no name for a workflow or activity: names start with a letter and go on with \
-             letters, digits, `_`, `-` or `.`, all of them ASCII"
+            "`{name}` is not a valid name for a workflow or activity: names start with a letter and contain \
+             only ASCII letters, digits, `_`, `-` and `.`"
         ));
     }
     (name.len() > MAX_NAME).then(|| {
@@ -23,42 +25,17 @@ pub(crate) fn complain(name: &str) -> Option<String> {
     })
 }
 
-/// The known name that `word` was most likely meant to be.
+/// The known name that is closest to `word`, if one is close.
 pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let farthest = (word.chars().count() / 3).max(1);
     known
         .iter()
-        .map(|candidate| (distance(word, candidate), *candidate))
+        .map(|candidate| (osa_distance(word, candidate), *candidate))
         .filter(|(d, candidate)| {
             *d <= farthest || candidate.starts_with(word) || word.starts_with(candidate)
         })
         .min_by_key(|(d, _)| *d)
         .map(|(_, candidate)| candidate)
-}
-
-/// How many letters have to be changed, inserted, removed or swapped with their
-/// neighbour to turn one word into the other (optimal string alignment).
-fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().collect();
-    let b: Vec<char> = b.chars().collect();
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for (i, row) in rows.iter_mut().enumerate() {
-        row[0] = i;
-    }
-    for (j, cell) in rows[0].iter_mut().enumerate() {
-        *cell = j;
-    }
-    for i in 1..=a.len() {
-        for j in 1..=b.len() {
-            let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = changed.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = best;
-        }
-    }
-    rows[a.len()][b.len()]
 }
 
 /// `a`, `b` and `c`, each in back quotes, for messages.
@@ -108,13 +85,6 @@ mod tests {
         assert_eq!(closest("keys", &known), Some("key"));
         assert_eq!(closest("bakcoff", &known), Some("backoff"));
         assert_eq!(closest("colour", &known), None);
-    }
-
-    #[test]
-    fn swapped_neighbours_are_one_step() {
-        assert_eq!(distance("form", "from"), 1);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("abc", "abc"), 0);
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub(crate) fn parse(
     options
 }
 
-/// Names that authors bring along from elsewhere, and what they are called here.
+/// Names of options in other systems, and their names here.
 const ALSO_KNOWN_AS: [(&str, &str); 14] = [
     ("attempts", "retries"),
     ("delay", "base"),
@@ -91,7 +91,7 @@ const ALSO_KNOWN_AS: [(&str, &str); 14] = [
     ("strategy", "backoff"),
 ];
 
-/// Options that stand on another attribute than the one they were written on.
+/// Options that another attribute has.
 const ELSEWHERE: [(&str, &str, &[&str]); 4] = [
     (
         "#[workflow]",
@@ -135,9 +135,9 @@ fn unknown(attribute: &str, known: &[&str], name: &str) -> String {
     )
 }
 
-/// For `state` in all its forms.
-pub(crate) const STATELESS: &str = "workflows are stateless: what a workflow remembers is its journal\n\
-     help: keep values in local variables of `execute`, which survive every restart, and lasting data in the \
+/// The advice for `state`, as an attribute and as an option.
+pub(crate) const STATELESS: &str = "workflows are stateless: a replay of the journal restores the local variables of `execute`\n\
+     help: keep values in local variables, which survive every restart, and lasting data in the \
      database, through an activity";
 
 impl Opt {
@@ -209,7 +209,7 @@ impl Opt {
     }
 }
 
-/// An expression that came through a `macro_rules!` fragment is wrapped into an invisible group.
+/// An expression from a `macro_rules!` fragment is wrapped in an invisible group.
 fn unwrap_groups(expr: &Expr) -> &Expr {
     match expr {
         Expr::Group(group) => unwrap_groups(&group.expr),

@@ -1,10 +1,10 @@
-//! Collecting compile errors.
+//! Collects compile errors.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 
-/// The errors found in one item. A macro reports all of them at once: an author
-/// who has made three mistakes wants to hear of three.
+/// The errors found in one item. A macro reports all of them at once, so that an
+/// author can fix all of them at once.
 #[derive(Default)]
 pub(crate) struct Problems {
     errors: Option<syn::Error>,
@@ -30,8 +30,8 @@ impl Problems {
         result.map_err(|e| self.push(e)).ok()
     }
 
-    /// How many errors there are so far: compare before and after to learn
-    /// whether a step found some.
+    /// How many errors there are so far. Compare before and after a step to see whether
+    /// it found any.
     pub(crate) fn count(&self) -> usize {
         self.count
     }

@@ -39,7 +39,7 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
     }
 }
 
-/// What `#[schema(…)]` says.
+/// The options of `#[schema(…)]`.
 struct Own {
     any: bool,
     sdk: Path,
@@ -55,7 +55,7 @@ impl Own {
             let Meta::List(list) = &attr.meta else {
                 problems.add(
                     attr,
-                    "what is said about a schema stands in parentheses: `#[schema(any)]`",
+                    "the options of a schema go in parentheses: `#[schema(any)]`",
                 );
                 continue;
             };
@@ -71,7 +71,7 @@ impl Own {
     }
 }
 
-/// Type parameters have a shape too.
+/// Requires a schema of type parameters too.
 fn bound(generics: &Generics, sdk: &Path) -> Generics {
     let mut bounded = generics.clone();
     for parameter in &mut bounded.params {
@@ -86,7 +86,7 @@ fn shape_of(input: &DeriveInput, own: &Own, problems: &mut Problems) -> TokenStr
     let sdk = &own.sdk;
     let container = Container::read(&input.attrs, problems);
     if let Some(lifetime) = input.generics.lifetimes().next() {
-        problems.add(lifetime, "values of workflows are stored and read back, so they own what they hold\nhelp: use `String` for `&str`, `Vec<T>` for `&[T]`");
+        problems.add(lifetime, "values of workflows are stored and read back, so they must own their data\nhelp: use `String` for `&str`, `Vec<T>` for `&[T]`");
     }
     match &input.data {
         Data::Union(union) => {
@@ -136,7 +136,7 @@ fn struct_shape(
 ) -> TokenStream {
     let written = written(fields, container, problems);
     match (fields, written.as_slice()) {
-        // What wraps one value is written as that value.
+        // A newtype is written as its value.
         (Fields::Unnamed(all), [only]) if all.unnamed.len() == 1 => guarded(&only.shape(sdk), sdk),
         (_, [only]) if container.transparent => guarded(&only.shape(sdk), sdk),
         (Fields::Named(_), _) => named_shape(&written, container, sdk),
@@ -185,7 +185,7 @@ fn written<'a>(
 }
 
 fn named_shape(fields: &[Written], container: &Container, sdk: &Path) -> TokenStream {
-    // An optional struct that is flattened may leave out all of its fields; a shape cannot say so.
+    // A flattened optional struct may leave out all of its fields; a shape cannot express that.
     if fields
         .iter()
         .any(|f| f.serde.flatten && (f.any || f.serde.opaque || is_option(f.ty)))
@@ -202,13 +202,13 @@ fn named_shape(fields: &[Written], container: &Container, sdk: &Path) -> TokenSt
     guarded(&body, sdk)
 }
 
-/// A type that contains itself, a wrapper too, is described up to there.
+/// A type may contain itself, also through a newtype: the shape ends there.
 fn guarded(body: &TokenStream, sdk: &Path) -> TokenStream {
     quote! { #sdk::schema::Shape::guarded::<Self>(|| { #body }) }
 }
 
-/// A field under its name, and under the other names that it is read from. Where there are
-/// several a value has one of them, so none is required: a shape cannot say more.
+/// A field under its name and its aliases. A value has only one of them, so with an alias none is
+/// required: a shape cannot express more.
 fn field(field: &Written, container: &Container, sdk: &Path) -> Vec<TokenStream> {
     let (serde, shape) = (&field.serde, field.shape(sdk));
     let required =
@@ -223,8 +223,8 @@ fn field(field: &Written, container: &Container, sdk: &Path) -> Vec<TokenStream>
         .collect()
 }
 
-/// What a flattened field adds is known only when its type is asked. One that is no struct, a
-/// map for instance, adds whatever it holds.
+/// The fields of a flattened field are known only at run time. One that is not a struct, such as
+/// a map, may add any field.
 fn flattened(fields: &[Written], container: &Container, sdk: &Path) -> TokenStream {
     let steps = fields.iter().map(|f| {
         if !f.serde.flatten {

@@ -1,7 +1,7 @@
 //! `Self` in bodies that move to another type.
 //!
-//! The methods of `impl ProcessOrder` end up on types that the author never sees. There
-//! `Self` would be one of those; the author means `ProcessOrder`.
+//! The methods of `impl ProcessOrder` move to generated types. `Self` would mean one of
+//! those there; the author means `ProcessOrder`.
 
 use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -65,7 +65,7 @@ impl VisitMut for Rename<'_> {
         mac.tokens = self.tokens(mac.tokens.clone());
     }
 
-    // An item inside of a body has a `Self` of its own, or none.
+    // An item inside a body has its own `Self`, or none.
     fn visit_item_mut(&mut self, _: &mut Item) {}
 }
 

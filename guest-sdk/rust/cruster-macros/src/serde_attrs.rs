@@ -1,24 +1,24 @@
-//! What `#[serde(…)]` says about the form of a type on the wire.
+//! The options of `#[serde(…)]` that decide the form of a type on the wire.
 //!
-//! serde reports what is wrong with its attributes; here they are only read, and what
-//! is not understood is passed over.
+//! serde reports errors in its attributes. This only reads them, and ignores what it
+//! does not know.
 
 use syn::meta::ParseNestedMeta;
 use syn::{Attribute, LitStr, Token};
 
 use crate::problems::Problems;
 
-/// Of a struct or an enum.
+/// The options of a struct or an enum.
 #[derive(Default)]
 pub(crate) struct Container {
     pub(crate) rename_all: Option<Case>,
     pub(crate) default: bool,
     pub(crate) transparent: bool,
-    /// The type is written by something else than its own fields.
+    /// The type is not written as its fields.
     pub(crate) opaque: bool,
 }
 
-/// Of a field.
+/// The options of a field.
 #[derive(Default)]
 pub(crate) struct Field {
     pub(crate) rename: Option<String>,
@@ -29,7 +29,7 @@ pub(crate) struct Field {
     pub(crate) skip: bool,
     /// It may be left out when it is written, or is passed over when it is read.
     pub(crate) optional: bool,
-    /// The value is written by something else than its type.
+    /// The value is not written as its type.
     pub(crate) opaque: bool,
 }
 
@@ -76,7 +76,7 @@ impl Field {
             }
             rest(&meta)
         });
-        // Written never and read never is the same as not there.
+        // A field that is neither written nor read is skipped.
         found.skip |= both_skips(attrs);
         found
     }
@@ -102,7 +102,7 @@ fn name(meta: &ParseNestedMeta) -> String {
 /// Calls `f` for each option in each `#[serde(…)]`.
 fn each(attrs: &[Attribute], mut f: impl FnMut(ParseNestedMeta) -> syn::Result<()>) {
     for attr in attrs.iter().filter(|a| a.path().is_ident("serde")) {
-        // What does not parse is serde's to report.
+        // serde reports what does not parse.
         let _ = attr.parse_nested_meta(&mut f);
     }
 }
@@ -133,7 +133,7 @@ fn one_name(meta: &ParseNestedMeta, problems: &mut Problems) -> syn::Result<Opti
     }
 }
 
-/// Takes in what is left of an option, so that the next one can be read.
+/// Consumes the rest of an option, so that the next one can be read.
 fn rest(meta: &ParseNestedMeta) -> syn::Result<()> {
     if meta.input.peek(Token![=]) {
         meta.value()?.parse::<syn::Expr>()?;

@@ -1,4 +1,4 @@
-//! What the signature of each kind of method must look like.
+//! Checks the signatures of methods.
 
 use syn::ext::IdentExt;
 use syn::visit::{self, Visit};
@@ -7,7 +7,7 @@ use syn::{
     Receiver, ReceiverKind, ReturnType, Type, TypeImplTrait, TypeReference, parse_quote,
 };
 
-use crate::implementation::{Kind, Role};
+use crate::method::{Kind, Role};
 use crate::problems::Problems;
 
 /// An identifier without `r#`.
@@ -15,8 +15,8 @@ pub(crate) fn plain(ident: &Ident) -> String {
     ident.unraw().to_string()
 }
 
-/// Checks a method against its role. A wrong receiver and a missing `async` are mended, so that
-/// the method can be generated all the same; says whether it can.
+/// Checks a method against its role. A wrong receiver and a missing `async` are corrected, so
+/// that the method can still be generated; returns whether it can be.
 pub(crate) fn check(
     kind: Kind,
     role: &Role,
@@ -62,9 +62,7 @@ fn check_receiver(kind: Kind, role: &Role, item: &mut ImplItemFn, problems: &mut
     };
     let Some(receiver) = item.sig.receiver() else {
         let text = match role {
-            Role::Execute => {
-                "`execute` takes `&self` first: everything durable is a method of `self`"
-            }
+            Role::Execute => "`execute` takes `&self` first: durable calls are methods of `self`",
             Role::Activity(_) => {
                 "an activity takes `&self` first: SQL, HTTP and configuration are methods of `self`"
             }
@@ -77,7 +75,7 @@ fn check_receiver(kind: Kind, role: &Role, item: &mut ImplItemFn, problems: &mut
     let advice = match &receiver.kind {
         ReceiverKind::Reference(_, _, None) => return,
         ReceiverKind::Typed(_, ty) if is_plain_reference(ty) => {
-            // `Self` is another type where the method will be.
+            // The method moves to another type, where `Self` would mean that type.
             let lifetime = match &**ty {
                 Type::Reference(reference) => reference.lifetime.clone(),
                 _ => None,
@@ -86,13 +84,13 @@ fn check_receiver(kind: Kind, role: &Role, item: &mut ImplItemFn, problems: &mut
             return;
         }
         ReceiverKind::Reference(_, _, Some(_)) => {
-            "there is nothing to change: what a workflow remembers are the local variables of `execute`"
+            "keep what the workflow has to remember in local variables of `execute`"
         }
-        _ => "write `&self`; `self.clone()` gives what a spawned task can own",
+        _ => "write `&self`; `self.clone()` makes a handle that a spawned task can own",
     };
     let advice = match (kind, &receiver.kind) {
         (Kind::Group, ReceiverKind::Reference(..)) => {
-            "there is nothing to change: each attempt of an activity begins afresh"
+            "an activity group has no state: each attempt begins with the default value"
         }
         (Kind::Group, _) => "write `&self`",
         (Kind::Workflow, _) => advice,
@@ -101,9 +99,9 @@ fn check_receiver(kind: Kind, role: &Role, item: &mut ImplItemFn, problems: &mut
         receiver,
         format!("{methods} must use &self\nhelp: {advice}"),
     );
-    let mended: Receiver = parse_quote!(&self);
+    let corrected: Receiver = parse_quote!(&self);
     if let Some(first) = item.sig.inputs.first_mut() {
-        *first = FnArg::Receiver(mended);
+        *first = FnArg::Receiver(corrected);
     }
 }
 
@@ -111,14 +109,14 @@ fn is_plain_reference(ty: &Type) -> bool {
     matches!(ty, Type::Reference(TypeReference { mutability: None, elem, .. }) if matches!(&**elem, Type::Path(p) if p.path.is_ident("Self")))
 }
 
-/// What `execute` and activities have in common.
+/// The checks that `execute` and activities have in common.
 fn check_step(what: &str, value: &str, item: &ImplItemFn, problems: &mut Problems) {
     let sig = &item.sig;
     if !sig.generics.params.is_empty() {
         problems.add(
             &sig.generics,
             format!(
-                "{what} cannot be generic: its values are stored, so their types must be known"
+                "{what} cannot be generic: its input and result are stored, so their types must be known"
             ),
         );
     }
@@ -126,7 +124,7 @@ fn check_step(what: &str, value: &str, item: &ImplItemFn, problems: &mut Problem
         check_owned(result, "a result is", problems);
     } else {
         let text = format!(
-            "{what} returns a `Result`, by that name\nhelp: write `-> Result<{value}, Error>`; a step without a result returns `Result<(), Error>`"
+            "{what} must return a type named `Result`\nhelp: write `-> Result<{value}, Error>`; a step without a result returns `Result<(), Error>`"
         );
         match &sig.output {
             ReturnType::Default => problems.add(&sig.ident, text),
@@ -153,7 +151,7 @@ pub(crate) fn ok_type(output: &ReturnType) -> Option<&Type> {
     }
 }
 
-/// A type that came through a `macro_rules!` fragment is wrapped into an invisible group.
+/// A type from a `macro_rules!` fragment is wrapped in an invisible group.
 fn unwrap_groups(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => unwrap_groups(&group.elem),
@@ -176,7 +174,7 @@ fn check_request(item: &ImplItemFn, problems: &mut Problems) {
         [request] => check_owned(&request.ty, "a request is", problems),
         [] => problems.add(
             &item.sig.ident,
-            "`execute` takes exactly one request\nhelp: write `async fn execute(&self, request: Request)`, or `_: ()` if there is nothing to say",
+            "`execute` takes exactly one request\nhelp: write `async fn execute(&self, request: Request)`, or `_: ()` if it needs none",
         ),
         [_, second, ..] => problems.add(
             second,
@@ -197,7 +195,7 @@ fn check_parameters(item: &ImplItemFn, problems: &mut Problems) {
         ) {
             problems.add(
                 &parameter.pat,
-                "a parameter of an activity needs a name of its own: it is stored under that\nhelp: take the value apart in the body",
+                "a parameter of an activity needs a name: it is stored under that name\nhelp: destructure the value in the body",
             );
         }
         check_owned(&parameter.ty, "the input of an activity is", problems);

@@ -4,7 +4,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, ImplItemFn, Item, ItemStruct, Path, Token, punctuated::Punctuated};
 
-use crate::implementation::{self, Kind, is};
+use crate::implementation::{self, is};
+use crate::method::Kind;
 use crate::options::{self, STATELESS};
 use crate::problems::Problems;
 
@@ -22,18 +23,18 @@ pub(crate) fn expand(kind: Kind, attribute: TokenStream, item: TokenStream) -> T
     quote! { #errors #definition #default }
 }
 
-/// The struct's code does not mention the SDK. The option is there so that all attributes of a
-/// workflow take it.
+/// The generated code does not use the SDK. The attribute takes the option because all
+/// attributes of a workflow do.
 fn check_options(kind: Kind, attribute: TokenStream, problems: &mut Problems) {
     for option in options::parse(kind.on_struct(), &["crate"], attribute, problems) {
         problems.keep(option.path("crate = ::cruster"));
     }
 }
 
-/// The struct, or advice about what else the attribute was put on.
+/// The struct; reports the attribute on anything else.
 fn read(kind: Kind, item: TokenStream, problems: &mut Problems) -> Option<ItemStruct> {
     let (on_struct, on_block) = (kind.on_struct(), kind.on_block());
-    let misplaced = format!("`{on_struct}` belongs on a struct");
+    let misplaced = format!("put `{on_struct}` on a struct");
     match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Struct(definition)) => return Some(definition),
         Ok(Item::Impl(block)) => problems.add(
@@ -55,10 +56,12 @@ fn on_function(kind: Kind, misplaced: &str) -> String {
     match kind {
         Kind::Workflow => {
             "workflows have a single execute entry point; use client calls for cross-workflow interaction\n\
-             help: `#[workflow]` belongs on a struct, whose `impl` block has `#[workflow_impl]`"
+             help: put `#[workflow]` on a struct, and `#[workflow_impl]` on its `impl` block"
         }
         .to_string(),
-        Kind::Group => format!("{misplaced}\nhelp: one activity is a method with `#[activity]`"),
+        Kind::Group => format!(
+            "{misplaced}\nhelp: mark a single activity, a method of a block, with `#[activity]`"
+        ),
     }
 }
 
@@ -116,10 +119,10 @@ fn derives_default(attrs: &[Attribute]) -> bool {
         })
 }
 
-/// `#[activity]` where no block took it in.
+/// `#[activity]` outside of a block that reads it.
 pub(crate) fn activity_outside(item: TokenStream) -> TokenStream {
     let mut problems = Problems::default();
-    let text = "`#[activity]` belongs on a method inside of a `#[workflow_impl]` or `#[activity_group_impl]` block";
+    let text = "put `#[activity]` on a method inside a `#[workflow_impl]` or `#[activity_group_impl]` block";
     match syn::parse2::<ImplItemFn>(item.clone()) {
         Ok(method) => problems.add(&method.sig.ident, text),
         Err(_) => problems.add(&item, text),

@@ -1,4 +1,4 @@
-//! `#[workflow_impl]`: what a workflow's block says.
+//! The options of `#[workflow_impl]`.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -38,7 +38,7 @@ impl WorkflowOptions {
         if let (Some(hash), None) = (named("hash"), named("key")) {
             problems.add(
                 &hash.name,
-                "`hash` says what becomes of a key, and there is no `key`\n\
+                "`hash` needs a `key`\n\
                  help: add `key = |request| …`; without one, the whole request is hashed",
             );
         }

@@ -1,55 +1,25 @@
-//! What the code of an activity holds of the world.
+//! The context of an activity, and how an attempt is run.
 
 use std::future::Future;
 use std::ops::Deref;
 use std::pin::pin;
-use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::codec;
+use crate::attempt::Attempt;
 use crate::codes;
 use crate::error::{Error, Result};
-use crate::host::{CONFIG, Call, Host};
+use crate::host::CONFIG;
 use crate::http::Http;
+use crate::payload;
 use crate::timestamp::Timestamp;
 use crate::transaction::Transaction;
-use crate::wire::{ConfigReply, ConfigRequest, Invocation, Outcome, Wire};
+use crate::wire::{ConfigReply, ConfigRequest, Invocation, Outcome};
 
-/// One attempt of an activity.
-#[derive(Clone)]
-pub struct Attempt(pub(crate) Rc<AttemptCore>);
-
-pub(crate) struct AttemptCore {
-    pub(crate) host: Rc<dyn Host>,
-    pub(crate) invocation: Invocation,
-}
-
-impl Attempt {
-    pub(crate) fn new(host: Rc<dyn Host>, invocation: Invocation) -> Self {
-        Attempt(Rc::new(AttemptCore { host, invocation }))
-    }
-
-    /// Performs an immediate call of the host.
-    pub(crate) fn perform<T: Wire>(&self, call: &'static Call, body: &impl Wire) -> Result<T> {
-        let raw = self
-            .0
-            .host
-            .perform(call, &body.encode())
-            .map_err(Error::from_fault)?;
-        T::decode(&raw).map_err(|e| {
-            Error::with_code(
-                &codes::GUEST_PROTOCOL,
-                format!("the reply of {} does not decode: {e}", call.name),
-            )
-        })
-    }
-}
-
-/// The side of an activity that touches the world: `self` in an activity
-/// dereferences to it, and it to the fields of the workflow or group.
+/// The effects that an activity may have: `self` in an activity dereferences to
+/// this, and this to the fields of the workflow or group.
 pub struct ActivityContext<A> {
     attempt: Attempt,
     owner: A,
@@ -67,19 +37,19 @@ impl<A> ActivityContext<A> {
         &self.attempt.0.invocation
     }
 
-    /// Counts the attempts of this step from 1.
+    /// The number of this attempt, from 1.
     pub fn attempt(&self) -> u32 {
         u32::try_from(self.invocation().attempt).unwrap_or(u32::MAX)
     }
 
-    /// The same for all attempts of this step and for no other step. Give it to
-    /// services that refuse to do the same thing twice: an attempt whose outcome
-    /// was lost is repeated with it.
+    /// A key that all attempts of this step share and no other step has. Pass it to
+    /// services that do the same thing once per key: an attempt whose outcome was
+    /// lost is repeated with the same key.
     pub fn idempotency_key(&self) -> &str {
         &self.invocation().idempotency_key
     }
 
-    /// The id of the execution that this is a step of.
+    /// The id of the execution that called the activity.
     pub fn execution_id(&self) -> &str {
         &self.invocation().execution
     }
@@ -89,7 +59,7 @@ impl<A> ActivityContext<A> {
         &self.invocation().namespace
     }
 
-    /// The real time. Modules without WASI have no clock: there it is the time at
+    /// The real time. A module without WASI has no clock; there it is the time at
     /// which the attempt began.
     pub fn now(&self) -> Timestamp {
         #[cfg(all(target_family = "wasm", target_os = "wasi"))]
@@ -105,26 +75,26 @@ impl<A> ActivityContext<A> {
         };
         match self.attempt.perform::<ConfigReply>(&CONFIG, &request) {
             Ok(reply) => reply.found.then_some(reply.value),
-            Err(e) => panic!("{e}"), // only a host that breaks the rules gets here
+            Err(e) => panic!("{e}"), // only a host that breaks the ABI gets here
         }
     }
 
     /// The transaction of the activity. It begins with the first statement and
-    /// commits together with the activity's result: both are there or neither is.
-    /// An activity that fails leaves nothing behind.
+    /// commits together with the activity's result, or neither does. A failed
+    /// activity is rolled back.
     pub fn transaction(&self) -> Transaction {
         Transaction::new(self.attempt.clone())
     }
 
-    /// Calls out, to the hosts that the deployment was granted. It is refused once
-    /// the transaction has begun: call out first.
+    /// HTTP calls, to the hosts that the deployment was granted. The host refuses
+    /// them once the transaction has begun: call out first.
     pub fn http(&self) -> Http {
         Http::new(self.attempt.clone())
     }
 }
 
-/// Runs one attempt. All that an activity does happens at once, so its body is
-/// polled a single time.
+/// Runs one attempt. All calls of an activity are immediate, so its body is polled
+/// once.
 pub fn run_activity<A, In, Out, E, F>(
     attempt: Attempt,
     body: impl FnOnce(ActivityContext<A>, In) -> F,
@@ -151,29 +121,22 @@ where
             Poll::Pending => Err(waited(&name)),
         }
     });
-    match result.and_then(|out| codec::encode(&format!("the result of activity {name}"), &out)) {
-        Ok(value) => Outcome {
-            error: None,
-            value: Some(value),
-        },
-        Err(e) => Outcome {
-            error: Some(e.of_activity()),
-            value: None,
-        },
-    }
+    result
+        .and_then(|out| payload::encode(&format!("the result of activity {name}"), &out))
+        .map_err(|e| e.of_activity())
+        .into()
 }
 
 fn decode_input<In: DeserializeOwned>(name: &str, input: &[u8]) -> Result<In> {
-    codec::decode(input).map_err(|e| {
-        Error::with_code(
-            &codes::BAD_INPUT,
-            format!("the input does not fit activity {name}: {e}"),
-        )
-    })
+    payload::decode(
+        input,
+        &codes::BAD_INPUT,
+        format_args!("the input does not fit activity {name}"),
+    )
 }
 
 fn waited(name: &str) -> Error {
     let message =
-        format!("activity {name} awaits something that does not come: an attempt runs in one go");
+        format!("activity {name} waits for a future that is not ready: an attempt runs in one go");
     Error::with_code(&codes::WRONG_CONTEXT, message)
 }

@@ -9,13 +9,14 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::codec;
 use crate::context::InWorkflow;
-use crate::definition::{ActivityDefinition, Backoff, RetryPolicy, clamp, nanos};
+use crate::definition::{ActivityDefinition, Backoff, RetryPolicy};
 use crate::error::{Error, Result};
 use crate::execution::ContextCore;
 use crate::host::ACTIVITY;
+use crate::nanos::{clamp, nanos};
 use crate::op::{RawOp, decode_result};
+use crate::payload;
 use crate::wire::{self, Wire};
 
 /// How long the key of a call may be.
@@ -24,8 +25,8 @@ const MAX_KEY: usize = 512;
 /// A call of an activity. Await it for its result; the error is that of the
 /// last attempt.
 ///
-/// The activity is asked for when the call is first polled. Until then its
-/// options can be changed for this one call:
+/// The activity is issued when the call is first polled. Until then the options of
+/// this one call can be changed:
 ///
 /// ```
 /// # use cruster::prelude::*;
@@ -74,7 +75,7 @@ where
     T: DeserializeOwned,
     I: Serialize + ?Sized,
 {
-    let input = codec::encode(&format!("the input of activity {}", definition.name), input);
+    let input = payload::encode(&format!("the input of activity {}", definition.name), input);
     ActivityCall::new(cx.context().clone(), definition, input)
 }
 
@@ -101,7 +102,7 @@ impl<T: DeserializeOwned> ActivityCall<T> {
         match &mut self.state {
             State::New { request, .. } => change(request),
             State::Issued(_) => panic!(
-                "the options of activity {} came after its call",
+                "the options of activity {} were set after the call was polled",
                 self.definition.name
             ),
         }
@@ -120,7 +121,7 @@ impl<T: DeserializeOwned> ActivityCall<T> {
     }
 
     /// Shortens each delay by a random part of up to `fraction`, 0 to 1, so that
-    /// what failed together is not retried together.
+    /// calls that failed together are not retried together.
     ///
     /// # Panics
     ///
@@ -138,13 +139,13 @@ impl<T: DeserializeOwned> ActivityCall<T> {
         self.change(|r| r.timeout = nanos(limit))
     }
 
-    /// Names the call. Without a key a call is known by the hash of its input;
-    /// with one the input may change when the module is upgraded, and the
-    /// journaled result is still found.
+    /// Names the call. Without a key a call is found in the journal by the hash of
+    /// its input. With a key the input may change when the module is upgraded, and
+    /// the journaled result is still found.
     ///
     /// # Panics
     ///
-    /// If the key has no bytes, or more than 512.
+    /// If the key is empty, or longer than 512 bytes.
     pub fn key(self, key: impl Into<String>) -> Self {
         let key = key.into();
         assert!(

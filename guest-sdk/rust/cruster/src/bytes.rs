@@ -101,7 +101,7 @@ impl<'de> Visitor<'de> for BytesVisitor {
         Ok(s.as_bytes().to_vec())
     }
 
-    /// Nil is how other languages write no bytes.
+    /// Other languages write an empty byte string as nil.
     fn visit_unit<E: de::Error>(self) -> Result<Vec<u8>, E> {
         Ok(Vec::new())
     }

@@ -5,15 +5,15 @@ use std::marker::PhantomData;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::codec;
 use crate::context::InWorkflow;
 use crate::error::{Error, Result};
 use crate::execution::ContextCore;
 use crate::host::{CALL, Call, POLL, SEND};
 use crate::op::{Op, RawOp, decode_result};
+use crate::payload;
 use crate::wire::{self, PollReply, Wire};
 
-/// Calls another workflow, which runs as an execution of its own. Get one from
+/// Calls another workflow, which runs as a separate execution. Get one from
 /// `OtherWorkflow::client(self)`, or from [`remote`] for a workflow of another
 /// deployment.
 pub struct Client<Req, Res> {
@@ -24,8 +24,7 @@ pub struct Client<Req, Res> {
     types: PhantomData<fn(Req) -> Res>,
 }
 
-/// The client of a workflow that this module does not contain, named
-/// `deployment/Name`.
+/// The client of a workflow of another deployment, named `deployment/Name`.
 pub fn remote<Req: Serialize, Res: DeserializeOwned>(
     cx: &impl InWorkflow,
     workflow: &str,
@@ -61,8 +60,8 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
         self
     }
 
-    /// Runs the workflow and waits for its result. If there is an execution with
-    /// the same key, its result is what is waited for.
+    /// Runs the workflow and waits for its result. If an execution with the same key
+    /// exists, this waits for the result of that one.
     pub fn execute(&self, request: Req) -> Op<Res> {
         self.issue(&CALL, &request)
     }
@@ -75,7 +74,7 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
 
     fn issue<T: DeserializeOwned>(&self, call: &'static Call, request: &Req) -> Op<T> {
         let what = format!("workflow {}", self.workflow);
-        let body = codec::encode(&format!("the request of {what}"), request).map(|input| {
+        let body = payload::encode(&format!("the request of {what}"), request).map(|input| {
             wire::Call {
                 input: Some(input),
                 key: self.key.clone(),
@@ -96,9 +95,9 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
         let reply = PollReply::decode(&raw).map_err(|e| Error::from(e).context(&what))?;
         let outcome = match reply.outcome {
             None => None,
-            Some(outcome) => Some(match outcome.error {
-                Some(fault) => Err(Error::from_fault(fault)),
-                None => Ok(decode_result(&what, &outcome.value.unwrap_or_default())?),
+            Some(outcome) => Some(match outcome.into_result() {
+                Err(fault) => Err(Error::from_fault(fault)),
+                Ok(value) => Ok(decode_result(&what, &value)?),
             }),
         };
         Ok(Poll {
@@ -113,6 +112,6 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
 pub struct Poll<Res> {
     /// `running`, `paused`, `completed`, `failed` or `interrupted`.
     pub state: String,
-    /// How it ended; nothing while it has not.
+    /// How it ended; `None` while it runs.
     pub outcome: Option<Result<Res>>,
 }

@@ -9,11 +9,11 @@ use std::task::{Context, Poll, Wake, Waker};
 use crate::codes;
 use crate::error::{Error, Result};
 
-/// Waits for all of several futures, at the same time: a future of a
-/// `Result` with the tuple of their results.
+/// Waits for several futures at the same time: a future of a `Result` with the
+/// tuple of their results.
 ///
-/// They are polled in the order of the arguments. All of them are waited for; if
-/// some failed, the error is that of the first of them in this order.
+/// They are polled in the order of the arguments. It waits for all of them even if
+/// one fails; the error is that of the first argument that failed.
 ///
 /// ```
 /// # use cruster::prelude::*;
@@ -45,11 +45,11 @@ macro_rules! join {
     };
 }
 
-/// Waits for the first of several futures, and goes on with what it yielded.
+/// Waits for the first of several futures, and runs its branch.
 ///
 /// They are polled in the order of the list: if several are ready, the first
-/// wins. The others are dropped before the chosen branch runs, which gives up
-/// what they wait for; lend one with `&mut` to keep it.
+/// wins. The others are dropped before the branch runs, which cancels their durable
+/// calls; pass a future as `&mut` to keep it.
 ///
 /// ```
 /// # use cruster::prelude::*;
@@ -63,7 +63,7 @@ macro_rules! join {
 ///         by = self.await_deferred(APPROVED) => by?,
 ///         slept = self.sleep(Duration::from_secs(3600)) => {
 ///             slept?;
-///             "nobody".to_owned()
+///             "no one".to_owned()
 ///         }
 ///     };
 ///     Ok(format!("{order} was approved by {by}"))
@@ -77,8 +77,7 @@ macro_rules! select {
     };
 }
 
-/// Takes the branches of `select!` apart, one at a time, giving each the next of
-/// the names.
+/// Parses the branches of `select!` one at a time, and gives each the next name.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __select {
@@ -116,13 +115,13 @@ pub trait Join {
 
 /// Tuples of futures that `select!` takes.
 pub trait Select {
-    /// What the first of them yielded.
+    /// Which was the first, with its output.
     type Output;
     /// Waits for the first.
     fn select(self) -> impl Future<Output = Self::Output>;
 }
 
-/// Which future was the first, with what it yielded.
+/// Which future was the first, with its output.
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub enum Selected<
@@ -145,7 +144,7 @@ pub enum Selected<
     __7(H),
 }
 
-/// The result of one of several futures, once it is there.
+/// One of several futures, and its result once it is ready.
 struct Slot<F: Future> {
     future: Pin<Box<F>>,
     result: Option<F::Output>,
@@ -159,7 +158,7 @@ impl<F: Future> Slot<F> {
         }
     }
 
-    /// Polls the future, unless its result is there. Tells whether it is.
+    /// Polls the future unless it is done; returns whether it is done.
     fn poll(&mut self, cx: &mut Context<'_>) -> bool {
         if self.result.is_none() {
             if let Poll::Ready(result) = self.future.as_mut().poll(cx) {
@@ -235,8 +234,8 @@ selects! {
 /// Waits for all futures of a list, at the same time, and yields their results
 /// in its order.
 ///
-/// As with [`join!`](crate::join) all of them are waited for; if some failed,
-/// the error is that of the first of them in this order.
+/// As [`join!`](crate::join) does, it waits for all of them even if one fails; the
+/// error is that of the first in the list that failed.
 pub async fn join_all<T, F: Future<Output = Result<T>>>(
     futures: impl IntoIterator<Item = F>,
 ) -> Result<Vec<T>> {
@@ -245,8 +244,8 @@ pub async fn join_all<T, F: Future<Output = Result<T>>>(
     let mut open = slots.len();
     poll_fn(|cx| {
         woken.report_to(cx.waker());
-        // Only those that were woken: a fan-out may be thousands wide. Those that
-        // are woken meanwhile wait for the next turn, as other tasks do.
+        // Only the woken ones: a fan-out may be thousands wide. A child that is woken
+        // meanwhile waits for the next turn, as other tasks do.
         for i in woken.take() {
             let waker = Waker::from(Arc::new(Child {
                 index: i,
@@ -308,8 +307,8 @@ impl Wake for Child {
 /// Waits for the first future of a list that has a result, and yields its index
 /// with it. If several are ready, the first in the list wins.
 ///
-/// The others are dropped, which gives up what they wait for; to keep them, lend
-/// the list with `iter_mut()`.
+/// The others are dropped, which cancels their durable calls; to keep them, pass
+/// `list.iter_mut()`.
 pub async fn first<T, F: Future<Output = Result<T>>>(
     futures: impl IntoIterator<Item = F>,
 ) -> Result<(usize, T)> {

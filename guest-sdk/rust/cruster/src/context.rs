@@ -1,4 +1,4 @@
-//! What the code of a workflow holds of its execution.
+//! The context of a workflow: its durable calls.
 
 use std::future::{Future, poll_fn};
 use std::ops::Deref;
@@ -10,24 +10,22 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::codec;
 use crate::codes;
 use crate::deferred::Deferred;
-use crate::definition::{clamp, nanos};
 use crate::error::{Error, Result};
 use crate::execution::ContextCore;
 use crate::host::{DEFERRED, RESOLVE, SLEEP};
+use crate::nanos::{clamp, nanos};
 use crate::op::Op;
+use crate::payload;
 use crate::random::Random;
 use crate::task::{self, JoinHandle, OnInterrupt, Shield};
 use crate::timestamp::Timestamp;
 use crate::wire::{self, Wire};
 
-/// Something that durable calls can be made with: the `self` of `execute`.
-///
-/// The macros implement it; there is nothing to implement by hand.
+/// The `self` of `execute`, which durable calls need. The macros implement it.
 #[diagnostic::on_unimplemented(
-    message = "durable calls belong into a workflow's `execute`",
+    message = "make durable calls in a workflow's `execute`",
     label = "this is not the `self` of a workflow's `execute` or of one of its helpers",
     note = "activities cannot call other workflows: return from the activity and call them in `execute`"
 )]
@@ -36,10 +34,10 @@ pub trait InWorkflow: Clone + 'static {
     fn context(&self) -> &ContextCore;
 }
 
-/// The durable side of a workflow: `self` in `execute` dereferences to it, and
-/// it to the workflow's own fields.
+/// The durable calls of a workflow: `self` in `execute` dereferences to this, and
+/// this to the workflow's own fields.
 ///
-/// Clones are the same execution: clone `self` to move it into a
+/// A clone is a handle of the same execution: clone `self` to move it into a
 /// [task](WorkflowContext::spawn).
 pub struct WorkflowContext<W> {
     core: ContextCore,
@@ -81,8 +79,8 @@ impl<W> WorkflowContext<W> {
         }
     }
 
-    /// Waits for some time, for seconds or for months: a sleeping workflow needs
-    /// no memory, and a host that was down meanwhile wakes it when it is back.
+    /// Waits for some time, be it seconds or months. A sleeping workflow can be
+    /// evicted from memory, and it survives a restart of the host.
     pub fn sleep(&self, time: Duration) -> Op<()> {
         let body = sleep_body(clamp(nanos(time)));
         Op::new(&self.core, &SLEEP, "Sleep".to_owned(), Ok(body))
@@ -106,8 +104,8 @@ impl<W> WorkflowContext<W> {
         Op::new(&self.core, &DEFERRED, format!("deferred {name}"), Ok(body))
     }
 
-    /// Settles a deferred of this execution with a value. It yields false if it
-    /// was settled before: the first settlement stands.
+    /// Settles a deferred of this execution with a value. It yields false if the
+    /// deferred was settled before; the first settlement stands.
     pub fn resolve_deferred<T: Serialize>(&self, deferred: Deferred<T>, value: T) -> Op<bool> {
         self.resolve_deferred_in("", deferred, value)
     }
@@ -124,7 +122,7 @@ impl<W> WorkflowContext<W> {
         deferred: Deferred<T>,
         value: T,
     ) -> Op<bool> {
-        let value = codec::encode(
+        let value = payload::encode(
             &format!("the value of deferred {}", deferred.name()),
             &value,
         );
@@ -161,28 +159,27 @@ impl<W> WorkflowContext<W> {
         Op::new(&self.core, &RESOLVE, format!("resolve {name}"), body)
     }
 
-    /// Resolves with the reason when somebody asks the execution to stop.
+    /// Resolves with the reason when the execution is interrupted.
     ///
-    /// All other waits end with [`Error::interrupted`] then, so a workflow needs
-    /// this only if it wants to know at once, while it waits for something else.
+    /// All other waits end with [`Error::interrupted`] then, so a workflow needs this
+    /// only to react at once while it waits for something else.
     pub fn on_interrupt(&self) -> OnInterrupt {
         OnInterrupt::new(self.core.clone())
     }
 
-    /// Whether somebody asked the execution to stop. Within a
-    /// [shield](Self::shield) it is false.
+    /// Whether the execution was interrupted. Within a [shield](Self::shield) it is
+    /// false.
     pub fn interrupted(&self) -> bool {
         self.core.interrupted()
     }
 
-    /// What the one who asked the execution to stop gave as the reason; empty if
-    /// there is none.
+    /// The reason of the interrupt; empty if there is none.
     pub fn interrupt_reason(&self) -> String {
         self.core.interrupt_reason().unwrap_or_default()
     }
 
-    /// Keeps interrupts off the durable calls that are made within a future: for
-    /// the steps that clean up after one.
+    /// Protects the durable calls of a future from interrupts. Use it for the steps
+    /// that clean up after one.
     ///
     /// ```
     /// # use cruster::prelude::*;
@@ -218,8 +215,8 @@ impl<W> WorkflowContext<W> {
         &self.core.0.invocation.namespace
     }
 
-    /// The time of the journal: the moment of the last delivery. It stands still
-    /// while the workflow computes, and is the same on every replay.
+    /// The journal time: that of the last delivery. It does not advance while the
+    /// workflow computes, and it is the same on every replay.
     pub fn now(&self) -> Timestamp {
         self.core.now()
     }
@@ -234,11 +231,11 @@ impl<W> WorkflowContext<W> {
         self.random().uuid()
     }
 
-    /// Runs a future as a task of its own. The tasks of a workflow take turns, in
-    /// an order that every replay repeats; one runs until it waits.
+    /// Runs a future as a task. The tasks of a workflow take turns in an order that
+    /// every replay repeats; each runs until it waits.
     ///
-    /// The workflow is over when `execute` returns: await the tasks whose work
-    /// matters.
+    /// The workflow is over when `execute` returns, so await the tasks that have to
+    /// finish.
     ///
     /// ```
     /// # use cruster::prelude::*;
@@ -265,9 +262,9 @@ impl<W> WorkflowContext<W> {
         task::spawn(&self.core, future)
     }
 
-    /// Awaits a future for no longer than `limit`, and yields
-    /// [`Error::timeout`] if it has no result by then. The future is dropped, which
-    /// gives up what it waits for; lend it with `&mut` to keep it.
+    /// Awaits a future for no longer than `limit`, and yields [`Error::timeout`] if it
+    /// is not done by then. The future is dropped, which cancels its durable calls;
+    /// pass it as `&mut` to keep it.
     pub async fn timeout<T>(
         &self,
         limit: Duration,

@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use crate::names;
 
 /// A named promise of an execution, of type `T`. It is settled once: by the
-/// workflow, by another one, or from outside through the API. That may happen
-/// before anybody awaits it.
+/// workflow, by another one, or through the API. That may happen before the
+/// workflow awaits it.
 ///
 /// ```
 /// use cruster::Deferred;
@@ -15,7 +15,7 @@ use crate::names;
 /// pub const APPROVED: Deferred<bool> = Deferred::new("approved");
 /// ```
 ///
-/// A name that cannot be one is an error of the compiler:
+/// An invalid name does not compile:
 ///
 /// ```compile_fail
 /// # use cruster::Deferred;
@@ -27,11 +27,11 @@ pub struct Deferred<T> {
 }
 
 impl<T> Deferred<T> {
-    /// Names a promise; every execution has its own of that name.
+    /// Names a promise; every execution has its own.
     ///
     /// # Panics
     ///
-    /// If the name cannot be one. In a constant that is an error of the compiler.
+    /// If the name is invalid. In a constant that is a compile error.
     pub const fn new(name: &'static str) -> Self {
         names::check("the name of a deferred", name);
         Deferred {

@@ -1,9 +1,8 @@
-//! What a module contains, as constants.
+//! The definitions of workflows, activities and migrations, as constants.
 
-use std::future::Future;
-use std::pin::Pin;
-
-use crate::execution::Start;
+use crate::attempt::Attempt;
+use crate::execution::{LocalFuture, Start};
+use crate::nanos::{clamp, nanos};
 use crate::schema::Shape;
 use crate::wire::{self, Outcome};
 
@@ -12,9 +11,9 @@ use crate::wire::{self, Outcome};
 pub enum KeyMode {
     /// SHA-256 of the request.
     Request,
-    /// SHA-256 of what the key function answers.
+    /// SHA-256 of the result of the key function.
     FunctionHashed,
-    /// What the key function answers, which is a string.
+    /// The result of the key function, which is a string.
     FunctionRaw,
 }
 
@@ -40,12 +39,12 @@ pub struct WorkflowDefinition {
     /// The shape of its result.
     pub output: fn() -> Shape,
     /// Runs it.
-    pub run: fn(Start) -> Pin<Box<dyn Future<Output = Outcome>>>,
-    /// Answers the key of a request, encoded; none if the host makes the key.
+    pub run: fn(Start) -> LocalFuture<Outcome>,
+    /// Returns the encoded key of a request; `None` if the host derives the key.
     pub key_fn: Option<fn(&[u8]) -> Outcome>,
     /// Its own activities.
     pub activities: &'static [ActivityDefinition],
-    /// Those of the groups that it uses.
+    /// The activities of the groups that it uses.
     pub groups: &'static [&'static [ActivityDefinition]],
 }
 
@@ -54,22 +53,20 @@ pub struct WorkflowDefinition {
 pub struct ActivityDefinition {
     /// Its name.
     pub name: &'static str,
-    /// Where it is defined. The same name from two places is a mistake; the same
-    /// group in two workflows is not.
+    /// The path of its definition. The same name with two origins is a mistake; the
+    /// same group in two workflows is not.
     pub origin: &'static str,
     /// The shape of its input.
     pub input: fn() -> Shape,
     /// The shape of its result.
     pub output: fn() -> Shape,
-    /// What happens after a failed attempt, unless a call says otherwise.
+    /// The retry policy, unless a call sets another.
     pub retry: RetryPolicy,
     /// Bounds one attempt, in nanoseconds; 0 leaves that to the host.
     pub timeout: u64,
     /// Runs one attempt.
     pub run: fn(Attempt) -> Outcome,
 }
-
-pub use crate::activity::Attempt;
 
 /// What happens after a failed attempt of an activity.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -111,10 +108,6 @@ impl RetryPolicy {
     }
 }
 
-pub(crate) fn clamp(nanos: u64) -> i64 {
-    i64::try_from(nanos).unwrap_or(i64::MAX)
-}
-
 /// The delays between the attempts of an activity. None is longer than a
 /// minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,7 +127,7 @@ impl Backoff {
         }
     }
 
-    /// Waits as long before each retry.
+    /// Waits `delay` before each retry.
     pub const fn constant(delay: std::time::Duration) -> Self {
         Backoff {
             exponential: false,
@@ -149,18 +142,9 @@ impl Backoff {
     }
 }
 
-pub(crate) const fn nanos(d: std::time::Duration) -> u64 {
-    let n = d.as_nanos();
-    if n > u64::MAX as u128 {
-        u64::MAX
-    } else {
-        n as u64
-    }
-}
-
-/// A step of the SQL schema that a module brings along. Steps are applied in
-/// the order of their versions, once each, when the module is deployed. One
-/// that was applied must not change any more: add another.
+/// A step of the SQL schema of a module. Steps are applied once each, in the order
+/// of their versions, when the module is deployed. Do not change a step that was
+/// applied; add another.
 ///
 /// ```
 /// use cruster::Migration;
@@ -183,8 +167,8 @@ impl Migration {
     ///
     /// # Panics
     ///
-    /// If the version is 0 or there is no SQL; in a constant that is an error of
-    /// the compiler.
+    /// If the version is 0 or the SQL is empty; in a constant that is a compile
+    /// error.
     pub const fn new(version: u32, name: &'static str, sql: &'static str) -> Self {
         assert!(version > 0, "the version of a migration is 1 or more");
         assert!(!sql.is_empty(), "a migration needs SQL");

@@ -5,19 +5,18 @@ use std::fmt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::codec;
+use crate::codec::{self, EncodeError, MAX_VALUE};
 use crate::codes::{self, Code};
 use crate::wire::Fault;
 
-/// What a workflow or an activity yields unless it says otherwise.
+/// The result of workflows and activities.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A failure: of an activity, a deferred, another workflow, or of your own code.
 ///
-/// It takes in every standard error with `?`, and carries across the boundary
-/// what callers need: a *type* to switch on, a message, and details of your
-/// own. Like other errors of its kind it does not implement
-/// [`std::error::Error`] itself.
+/// `?` converts every standard error into it. It carries to the caller a *type* to
+/// switch on, a message, and details of your own. As `anyhow::Error` does, it does
+/// not implement [`std::error::Error`] itself.
 ///
 /// ```
 /// use cruster::prelude::*;
@@ -36,25 +35,25 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub struct Error(Box<Inner>);
 
 struct Inner {
-    /// What was added to the text, innermost first.
+    /// The words before the message, innermost first.
     context: Vec<String>,
     cause: Cause,
-    /// Another attempt cannot mend it.
+    /// Another attempt cannot succeed.
     last: bool,
-    /// It is how an interrupted execution looks from outside, to a test.
+    /// A test sees it as the result of an interrupted execution.
     stopped: bool,
 }
 
 enum Cause {
-    /// Something with a code, or with a type of the application's own.
+    /// An error with a code, or with a type of the application.
     Fault(Box<Fault>),
     /// The execution was asked to stop.
     Interrupted,
-    /// What was awaited has been given up.
+    /// The awaited call was cancelled.
     Canceled,
-    /// The time was up.
+    /// A timeout passed.
     Timeout,
-    /// A query that had to find a row found none.
+    /// A query found no row.
     NoRows,
     /// Some other error.
     Other(Box<dyn std::error::Error>),
@@ -87,18 +86,18 @@ impl Error {
         Self::from_cause(Cause::Other(Box::new(Plain(message.to_string()))))
     }
 
-    /// What waits end with once the execution was asked to stop. A workflow that
-    /// returns it ends as interrupted.
+    /// The error of waits in an interrupted execution. A workflow that returns it ends
+    /// as interrupted.
     pub fn interrupted() -> Self {
         Self::from_cause(Cause::Interrupted)
     }
 
-    /// What awaiting something yields that was given up.
+    /// The error of awaiting a call that was cancelled.
     pub fn canceled() -> Self {
         Self::from_cause(Cause::Canceled)
     }
 
-    /// What a timeout yields when the time is up.
+    /// The error of a timeout.
     pub fn timeout() -> Self {
         Self::from_cause(Cause::Timeout)
     }
@@ -111,12 +110,22 @@ impl Error {
         Self::from_cause(Cause::Fault(code.fault(message)))
     }
 
+    pub(crate) fn not_encoded(what: &str, e: EncodeError) -> Self {
+        match e {
+            EncodeError::Value(e) => Error::from(e).context(what),
+            EncodeError::TooLarge(size) => Error::with_code(
+                &codes::PAYLOAD_TOO_LARGE,
+                format!("{what} takes {size} bytes, the limit is {MAX_VALUE}"),
+            ),
+        }
+    }
+
     pub(crate) fn from_fault(fault: Box<Fault>) -> Self {
         Self::from_cause(Cause::Fault(fault))
     }
 
-    /// What an execution ended with, as its caller sees it. To a test it is also
-    /// what the workflow returned.
+    /// The error that an execution ended with, as its caller sees it. To a test it is
+    /// also the error that the workflow returned.
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn of_execution(fault: Box<Fault>) -> Self {
         let stopped = fault.code == codes::INTERRUPTED.code;
@@ -125,17 +134,17 @@ impl Error {
         error
     }
 
-    /// Marks the error of an activity as final: no further attempt is made,
-    /// whatever the retry policy says.
+    /// Marks the error of an activity as final: the host makes no further attempt,
+    /// whatever the retry policy is.
     #[must_use]
     pub fn non_retryable(mut self) -> Self {
         self.0.last = true;
         self
     }
 
-    /// Lets the error carry a value of your own, to be read with
-    /// [`details`](Error::details). An error without a type gets an empty one. A
-    /// request to stop carries nothing: it stays what it is.
+    /// Adds a value of your own, which callers read with [`details`](Error::details).
+    /// An error without a type gets an empty one. [`Error::interrupted`] takes no
+    /// details.
     #[must_use]
     pub fn with_details<T: Serialize + ?Sized>(mut self, details: &T) -> Self {
         if self.is_interrupted() {
@@ -150,30 +159,33 @@ impl Error {
             }));
         }
         if let Cause::Fault(fault) = &mut self.0.cause {
-            match codec::encode("the details", details) {
+            match codec::encode(details) {
                 Ok(b) => fault.details = Some(b),
-                Err(e) => fault.message = format!("{} (its details are lost: {e})", fault.message),
+                Err(e) => {
+                    let e = Error::not_encoded("the details", e);
+                    fault.message = format!("{} (its details are lost: {e})", fault.message);
+                }
             }
         }
         self
     }
 
-    /// Puts words before the message: `charge: the card was declined`. Type,
-    /// code and details stay what they are.
+    /// Puts words before the message: `charge: the card was declined`. Type, code
+    /// and details do not change.
     #[must_use]
     pub fn context(mut self, words: impl fmt::Display) -> Self {
         self.0.context.push(words.to_string());
         self
     }
 
-    /// The value that the error carries; nothing if there is none, or if it has
-    /// another shape.
+    /// The details of the error; `None` if it has none, or if they are of another
+    /// type.
     pub fn details<T: DeserializeOwned>(&self) -> Option<T> {
         let b = self.fault()?.details.as_deref()?;
         codec::decode(b).ok()
     }
 
-    /// The type that the error was given; empty if it was given none.
+    /// The type of the error; empty if it has none.
     pub fn error_type(&self) -> &str {
         self.fault().map_or("", |f| &f.kind)
     }
@@ -192,7 +204,7 @@ impl Error {
         }
     }
 
-    /// What Cruster advises to do about it; empty if it has no advice.
+    /// Advice on what to do; empty if there is none.
     pub fn hint(&self) -> &str {
         self.fault().map_or("", |f| &f.hint)
     }
@@ -202,12 +214,12 @@ impl Error {
         !self.0.last && self.fault().is_none_or(|f| f.retryable)
     }
 
-    /// Whether the execution was asked to stop.
+    /// Whether the execution was interrupted.
     pub fn is_interrupted(&self) -> bool {
         self.0.stopped || matches!(self.0.cause, Cause::Interrupted)
     }
 
-    /// Whether what was awaited has been given up.
+    /// Whether the awaited call was cancelled.
     pub fn is_canceled(&self) -> bool {
         matches!(self.0.cause, Cause::Canceled)
     }
@@ -222,7 +234,7 @@ impl Error {
         matches!(self.0.cause, Cause::NoRows)
     }
 
-    /// The standard error that this one was made of, if it is an `E`.
+    /// The standard error that this one was converted from, if it is an `E`.
     pub fn downcast_ref<E: std::error::Error + 'static>(&self) -> Option<&E> {
         match &self.0.cause {
             Cause::Other(e) => e.downcast_ref(),
@@ -237,13 +249,12 @@ impl Error {
         }
     }
 
-    /// Whether nothing was added to the error since it came into being.
+    /// Whether the error has neither context nor marks.
     fn is_bare(&self) -> bool {
         self.0.context.is_empty() && !self.0.last
     }
 
-    /// The error under a code. The application's own type and details survive,
-    /// with any words around them.
+    /// The error under a code. The application's type and details are kept.
     pub(crate) fn under(&self, code: &Code) -> Box<Fault> {
         let mut out = code.fault(self.to_string());
         if let Some(f) = self.fault() {
@@ -256,9 +267,8 @@ impl Error {
         out
     }
 
-    /// How an error that an activity returned goes to the host. One with a code
-    /// of the host keeps it, so that the host knows a refused statement from a
-    /// failure of the activity's own.
+    /// The error of an activity, as the host gets it. A code of the host is kept, so
+    /// that the host can tell a refused statement from a failure of the activity.
     pub(crate) fn of_activity(&self) -> Box<Fault> {
         let mut out = self.under(&codes::ACTIVITY_FAILED);
         if let Some(f) = self.fault() {
@@ -275,7 +285,7 @@ impl Error {
         out
     }
 
-    /// How an error that a workflow returned goes to the host.
+    /// The error of a workflow, as the host gets it.
     pub(crate) fn of_workflow(&self, interrupt_reason: &str) -> Box<Fault> {
         if !self.is_interrupted() {
             return self.under(&codes::WORKFLOW_FAILED);
@@ -288,8 +298,8 @@ impl Error {
     }
 }
 
-/// The codes whose messages are the application's own: to repeat such a code in
-/// the text of the next error would be noise.
+/// The codes whose messages are the application's own. The next error does not
+/// repeat such a code in its text.
 fn own_words(code: &str) -> bool {
     [
         "",
@@ -314,7 +324,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// An error and its sources, for those that do not repeat them themselves.
+/// Writes an error and those of its sources that its own text does not repeat.
 fn write_chain(f: &mut fmt::Formatter<'_>, e: &dyn std::error::Error) -> fmt::Result {
     let mut text = e.to_string();
     f.write_str(&text)?;
@@ -370,11 +380,11 @@ impl fmt::Display for Plain {
 
 impl std::error::Error for Plain {}
 
-/// Words for errors, where they pass by: `.context("charge")?`.
+/// Adds context to the error of a result: `.context("charge")?`.
 pub trait ResultExt<T> {
     /// Puts words before the message of the error, if there is one.
     fn context(self, words: impl fmt::Display) -> Result<T>;
-    /// [`context`](ResultExt::context) with words that are made only if needed.
+    /// [`context`](ResultExt::context) with words that are computed only for an error.
     fn with_context<D: fmt::Display>(self, words: impl FnOnce() -> D) -> Result<T>;
 }
 

@@ -1,9 +1,9 @@
-//! A workflow under way: its tasks, its waits, and the order in which they run.
+//! A running workflow: its tasks, its waits, and the order in which they run.
 //!
-//! A workflow is one main task and those that it spawned. Exactly one runs at
-//! a time; whoever becomes runnable goes to the end of a queue. After each
-//! delivery everything runnable runs until all wait. The order of events is thus
-//! a function of the order of deliveries and of nothing else.
+//! A workflow is one main task and the tasks that it spawned. Exactly one runs at a
+//! time; a task that becomes runnable goes to the end of a queue. After each
+//! delivery, tasks run until all of them wait. So the order of events depends on
+//! the order of deliveries alone, and a replay repeats it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -14,26 +14,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use crate::definition::WorkflowDefinition;
 use crate::error::Error;
+use crate::generator::Generator;
 use crate::host::{Call, Host, INTERRUPTED};
 use crate::numbered::Numbered;
-use crate::random::Generator;
 use crate::timestamp::Timestamp;
-use crate::wire::{Delivery, Fault, Interrupted, Interruption, Invocation, Outcome, Resume, Wire};
+use crate::wire::{
+    Delivery, Interrupted, Interruption, Invocation, Outcome, Resume, Settled, Wire,
+};
 
 /// A future of a single thread.
 pub type LocalFuture<T> = Pin<Box<dyn Future<Output = T>>>;
 
-/// What a workflow's code holds of its execution.
+/// A handle of the execution, for the code of the workflow.
 #[derive(Clone)]
 pub struct ContextCore(pub(crate) Rc<Shared>);
 
-/// What the code of a workflow is started with.
+/// The arguments of a workflow's code.
 pub struct Start {
     pub(crate) core: ContextCore,
     pub(crate) body: Vec<u8>,
 }
+
+/// The code of a workflow.
+pub(crate) type Run = fn(Start) -> LocalFuture<Outcome>;
 
 /// An execution that can be resumed.
 pub(crate) struct Execution {
@@ -55,32 +59,32 @@ pub(crate) struct Shared {
     waited: Cell<u64>,
     ops: RefCell<Numbered<Op>>,
     interrupt_op: Cell<u32>,
-    /// The reason of the request to stop, once there was one.
+    /// The reason of the interrupt, once there was one.
     stopping: RefCell<Option<String>>,
     outcome: RefCell<Option<Outcome>>,
-    /// Nobody listens any more: what is dropped from now on cancels nothing.
+    /// The execution is over: dropping a future no longer cancels its op.
     closed: Cell<bool>,
 }
 
-/// One line of control. The future is away while it is polled.
+/// One task. The future is taken out while it is polled.
 struct Task {
     future: Option<LocalFuture<()>>,
     waker: Arc<TaskWaker>,
     shielded: bool,
 }
 
-/// A future that waits, and whom to tell.
+/// A future that waits, and its waker.
 struct Wait {
     task: u64,
     shielded: bool,
-    /// An interrupt is what it waits for, and not what ends it early.
+    /// It waits for the interrupt itself.
     watch: bool,
     waker: Waker,
 }
 
-/// An op that was issued: its result, or the wait that it ends.
+/// An op that was issued: its result once there is one, and the wait for it.
 struct Op {
-    result: Option<Result<Vec<u8>, Box<Fault>>>,
+    result: Option<Settled>,
     wait: u64,
 }
 
@@ -124,11 +128,7 @@ impl Wake for TaskWaker {
 
 impl Execution {
     /// Runs a workflow up to its first wait.
-    pub(crate) fn start(
-        host: Rc<dyn Host>,
-        workflow: &WorkflowDefinition,
-        mut invocation: Invocation,
-    ) -> Self {
+    pub(crate) fn start(host: Rc<dyn Host>, run: Run, mut invocation: Invocation) -> Self {
         let body = invocation.body.take().unwrap_or_default();
         let core = ContextCore(Rc::new(Shared {
             host,
@@ -149,12 +149,11 @@ impl Execution {
             closed: Cell::new(false),
         }));
         let execution = Execution { core };
-        execution.core.begin(workflow, body);
+        execution.core.begin(run, body);
         execution
     }
 
-    /// Applies deliveries in order. After each of them everything that can run
-    /// runs.
+    /// Applies deliveries in order, and runs all runnable tasks after each of them.
     pub(crate) fn resume(&self, resume: Resume) {
         let shared = &*self.core.0;
         shared.now.set(Timestamp::from_unix_nanos(resume.time));
@@ -167,9 +166,9 @@ impl Execution {
         }
     }
 
-    /// Whether the workflow waits for nothing that could come: no op is open, and
-    /// nobody waits for an interrupt. One that came all the same would end waits
-    /// for tasks; but those tasks are stuck, and nobody would learn of it.
+    /// Whether the workflow is in a deadlock: it waits, no op is open, and no task
+    /// waits for an interrupt. An interrupt would end the waits for tasks, but the
+    /// tasks themselves would stay stuck, and the deadlock would go unnoticed.
     pub(crate) fn stuck(&self) -> bool {
         let shared = &*self.core.0;
         shared.outcome.borrow().is_none()
@@ -181,13 +180,13 @@ impl Execution {
             && !shared.waits.borrow().iter().any(|(_, wait)| wait.watch)
     }
 
-    /// How the workflow ended; nothing while it waits for deliveries.
+    /// How the workflow ended; `None` while it waits for deliveries.
     pub(crate) fn outcome(&self) -> Option<Outcome> {
         self.core.0.outcome.borrow().clone()
     }
 }
 
-/// Tasks hold the execution that holds them.
+/// Breaks the cycle between an execution and its tasks.
 impl Drop for Execution {
     fn drop(&mut self) {
         self.core.0.closed.set(true);
@@ -197,21 +196,18 @@ impl Drop for Execution {
 }
 
 impl ContextCore {
-    fn begin(&self, workflow: &WorkflowDefinition, body: Vec<u8>) {
+    fn begin(&self, run: Run, body: Vec<u8>) {
         let shared = &*self.0;
-        // The wait for an interrupt is the first op of every workflow, whatever its
-        // code does, so that an interrupt finds it at any time.
+        // The wait for an interrupt is the first op of every workflow, so that the host
+        // can deliver one at any time.
         match shared.host.issue(&INTERRUPTED, &Interrupted {}.encode()) {
             Ok(op) => shared.interrupt_op.set(op),
             Err(fault) => {
-                shared.finish(Outcome {
-                    error: Some(fault),
-                    value: None,
-                });
+                shared.finish(Outcome::failed(fault));
                 return;
             }
         }
-        let run = (workflow.run)(Start {
+        let run = run(Start {
             core: self.clone(),
             body,
         });
@@ -223,7 +219,7 @@ impl ContextCore {
         shared.dispatch();
     }
 
-    /// Adds a task that runs when its turn comes. It inherits the shield.
+    /// Adds a task at the end of the queue. It inherits the shield.
     pub(crate) fn add_task(&self, future: LocalFuture<()>) {
         let shared = &*self.0;
         let id = shared.spawned.get();
@@ -242,12 +238,12 @@ impl ContextCore {
         shared.ready.push(id);
     }
 
-    /// Whether what runs now has been asked to stop.
+    /// Whether an interrupt reaches the running task.
     pub(crate) fn interrupted(&self) -> bool {
         !self.0.shielded.get() && self.0.stopping.borrow().is_some()
     }
 
-    /// The reason of the request to stop, whether or not a shield keeps it off.
+    /// The reason of the interrupt, also within a shield.
     pub(crate) fn interrupt_reason(&self) -> Option<String> {
         self.0.stopping.borrow().clone()
     }
@@ -261,13 +257,13 @@ impl ContextCore {
         self.0.shielded.replace(on)
     }
 
-    /// The time of the journal.
+    /// The journal time.
     pub(crate) fn now(&self) -> Timestamp {
         self.0.now.get()
     }
 
-    /// Draws from the random source of the execution: seeded from its name, so
-    /// that a replay draws the same without any of it being stored.
+    /// Draws from the random source of the execution. It is seeded from the name of
+    /// the execution, so a replay draws the same numbers and none are stored.
     pub(crate) fn draw(&self) -> u64 {
         let inv = &self.0.invocation;
         let mut random = self.0.random.borrow_mut();
@@ -291,7 +287,7 @@ impl ContextCore {
             watch,
             waker: cx.waker().clone(),
         };
-        // A waker may be anybody's, and do anything when it goes.
+        // A waker of another crate may run any code when it is dropped.
         let old = shared.waits.borrow_mut().insert(id, wait);
         drop(old);
         id
@@ -305,12 +301,12 @@ impl ContextCore {
         }
     }
 
-    /// Wakes whoever waits under `id`.
+    /// Wakes the future that waits under `id`.
     pub(crate) fn wake(&self, id: u64) {
         self.0.wake(id);
     }
 
-    /// Asks the host for an op, unless the execution was asked to stop.
+    /// Asks the host for an op, unless the execution is interrupted.
     pub(crate) fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Error> {
         if self.interrupted() {
             return Err(Error::interrupted());
@@ -354,7 +350,7 @@ impl ContextCore {
         Poll::Pending
     }
 
-    /// Gives an op up.
+    /// Cancels an op.
     pub(crate) fn cancel(&self, op: u32, wait: u64) {
         self.unwait(wait);
         let open = self
@@ -385,7 +381,7 @@ impl Shared {
             let Some(mut future) = task.future.take() else {
                 continue;
             };
-            // From here on it may be woken again, even by itself.
+            // From here on it may be woken again, also by itself.
             task.waker.queued.store(false, Ordering::Relaxed);
             let waker = Waker::from(task.waker.clone());
             self.running.set(id);
@@ -406,18 +402,16 @@ impl Shared {
     }
 
     fn deliver(&self, delivery: Delivery) {
-        let result = match delivery.error {
-            Some(fault) => Err(fault),
-            None => Ok(delivery.value.unwrap_or_default()),
-        };
-        if delivery.op == self.interrupt_op.get() {
+        let op = delivery.op;
+        let result = delivery.into_result();
+        if op == self.interrupt_op.get() {
             if let Ok(raw) = result {
                 self.interrupt(&raw);
             }
             return;
         }
         let mut ops = self.ops.borrow_mut();
-        let Some(op) = ops.get_mut(u64::from(delivery.op)) else {
+        let Some(op) = ops.get_mut(u64::from(op)) else {
             return; // cancelled meanwhile
         };
         op.result = Some(result);

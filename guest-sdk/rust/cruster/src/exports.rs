@@ -1,5 +1,4 @@
-//! The module's side of the boundary: what the host calls, and how the host is
-//! called.
+//! The exports that the host calls, and the host behind the imports.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,8 +16,6 @@ unsafe extern "C" {
     fn import_input(ptr: *mut u8);
     #[link_name = "output"]
     fn import_output(ptr: *const u8, len: usize);
-    #[link_name = "log"]
-    fn import_log(level: i32, ptr: *const u8, len: usize);
     #[link_name = "cancel"]
     fn import_cancel(op: u32);
 }
@@ -38,7 +35,7 @@ pub fn abi() -> i32 {
     1
 }
 
-/// Hands the manifest over.
+/// Gives the host the manifest.
 pub fn describe(module: &Module) {
     give(&module.manifest().encode());
 }
@@ -55,7 +52,7 @@ pub fn start(module: &Module, len: usize) -> i32 {
     }
 }
 
-/// Goes on with a workflow.
+/// Continues a workflow.
 pub fn resume(len: usize) -> i32 {
     let resume = match Resume::decode(&take(len)) {
         Ok(resume) => resume,
@@ -63,7 +60,7 @@ pub fn resume(len: usize) -> i32 {
     };
     let Some(execution) = RUNNING.take() else {
         let message = "cruster_resume was called with no workflow under way";
-        return finish(failed(codes::GUEST_PROTOCOL.fault(message)));
+        return finish(Outcome::failed(codes::GUEST_PROTOCOL.fault(message)));
     };
     execution.resume(resume);
     proceed(execution)
@@ -83,14 +80,14 @@ fn proceed(execution: Execution) -> i32 {
     PARKED
 }
 
-/// Ends the module in the words that the host knows a deadlock by. To park would
-/// be to wait for ever, and nobody would learn why.
+/// Aborts the module with the text by which the host recognises a deadlock. If it
+/// parked instead, the execution would wait for ever without a reason to show.
 fn deadlock() -> ! {
     const WORDS: &str = "fatal error: all tasks are asleep - deadlock!";
     if cfg!(target_os = "wasi") {
         eprintln!("{WORDS}");
     } else {
-        log(8, WORDS);
+        logging::write(8, WORDS);
     }
     std::process::abort()
 }
@@ -101,14 +98,7 @@ fn finish(outcome: Outcome) -> i32 {
 }
 
 fn malformed(message: String) -> Outcome {
-    failed(codes::BAD_BODY.fault(message))
-}
-
-fn failed(fault: Box<Fault>) -> Outcome {
-    Outcome {
-        error: Some(fault),
-        value: None,
-    }
+    Outcome::failed(codes::BAD_BODY.fault(message))
 }
 
 /// Fetches the pending input of `len` bytes.
@@ -121,16 +111,10 @@ fn take(len: usize) -> Vec<u8> {
     b
 }
 
-/// Hands bytes to the host.
+/// Gives bytes to the host.
 fn give(b: &[u8]) {
     // SAFETY: the host reads the slice and keeps nothing of it.
     unsafe { import_output(b.as_ptr(), b.len()) };
-}
-
-/// Writes one record to the host's log.
-pub(crate) fn log(level: i32, text: &str) {
-    // SAFETY: the host reads the text and keeps nothing of it.
-    unsafe { import_log(level, text.as_ptr(), text.len()) };
 }
 
 /// The host behind the imports.

@@ -1,13 +1,14 @@
-//! Checks that the activity groups of a workflow go together.
+//! Checks that the activity groups of a workflow have distinct method names.
 //!
 //! A workflow finds its own methods first, then those of its groups, in order. Of two
-//! with one name the second would never be called, so the compiler refuses them. It
-//! does that with a bound and not with a panic in a constant, because the author's own
-//! types and the place in the source are part of that error.
+//! methods with one name the second would never be called, so this does not compile.
+//! A bound reports it, not a panic in a constant, because the error of a bound names
+//! the author's types and their place in the source.
 
 use crate::definition::ActivityDefinition;
+use crate::names::equal;
 
-/// Whether the method of an activity in one list has the name of one in another.
+/// Whether two lists have an activity with the same method name.
 pub const fn meet(a: &[ActivityDefinition], b: &[ActivityDefinition]) -> bool {
     let mut i = 0;
     while i < a.len() {
@@ -35,7 +36,8 @@ const fn has_method(list: &[ActivityDefinition], name: &[u8]) -> bool {
     false
 }
 
-/// What follows the last `::`. The name of the activity may be another.
+/// The method name: what follows the last `::` of the origin. The name of the
+/// activity may differ.
 const fn method(origin: &str) -> &[u8] {
     let mut rest = origin.as_bytes();
     let mut name = rest;
@@ -48,20 +50,10 @@ const fn method(origin: &str) -> &[u8] {
     name
 }
 
-const fn equal(mut a: &[u8], mut b: &[u8]) -> bool {
-    while let ([x, rest_of_a @ ..], [y, rest_of_b @ ..]) = (a, b) {
-        if *x != *y {
-            return false;
-        }
-        (a, b) = (rest_of_a, rest_of_b);
-    }
-    a.is_empty() && b.is_empty()
-}
-
-/// What was found.
+/// Whether a name was found.
 pub struct Found<const CLASH: bool>;
 
-/// A detour that keeps `Found<false>`, which is no news to an author, out of errors.
+/// An indirection that keeps `Found<false>` out of error messages.
 pub trait Nothing {}
 
 impl Nothing for Found<false> {}
@@ -114,19 +106,6 @@ mod tests {
             ("plain", "plain"),
         ] {
             assert_eq!(method(origin), want.as_bytes());
-        }
-    }
-
-    #[test]
-    fn names_are_compared_whole() {
-        for (a, b, want) in [
-            ("charge", "charge", true),
-            ("charge", "charged", false),
-            ("charged", "charge", false),
-            ("charge", "change", false),
-            ("", "", true),
-        ] {
-            assert_eq!(equal(a.as_bytes(), b.as_bytes()), want, "{a} {b}");
         }
     }
 }

@@ -1,12 +1,12 @@
-//! The other side of the boundary.
+//! The host, as the SDK sees it.
 
 use crate::wire::Fault;
 
 /// One function of the host: a durable op or an immediate call.
 ///
-/// Inside a module it also holds the import. Each function of the SDK names the
-/// one it needs, so that the linker drops those of all functions that a module
-/// does not use, and the imports of a module show what it can do.
+/// Inside a module it also holds the import. Each function of the SDK refers to the
+/// one it needs. So the linker drops the imports of functions that a module does
+/// not use, and the imports of a module show what it can do.
 pub struct Call {
     /// The name of the import.
     pub name: &'static str,
@@ -51,12 +51,11 @@ calls! {
     CONFIG = config "config";
 }
 
-/// Whoever performs what a module asks for: the host behind the imports, or a
-/// test.
+/// Performs the calls of a module: the real host behind the imports, or a test.
 pub trait Host {
     /// Asks for a durable op and returns its number, or why it was refused.
     fn issue(&self, op: &'static Call, body: &[u8]) -> Result<u32, Box<Fault>>;
-    /// Says that nobody waits for the op any more.
+    /// Says that the workflow no longer waits for the op.
     fn cancel(&self, op: u32);
     /// Performs an immediate call and returns its reply.
     fn perform(&self, call: &'static Call, body: &[u8]) -> Result<Vec<u8>, Box<Fault>>;

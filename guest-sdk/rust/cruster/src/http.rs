@@ -1,18 +1,17 @@
-//! HTTP.
+//! HTTP calls of activities.
 
 use std::time::Duration;
 
-use crate::activity::Attempt;
+use crate::attempt::Attempt;
 use crate::bytes::Bytes;
-use crate::definition::{clamp, nanos};
 use crate::error::{Error, Result};
 use crate::host::HTTP;
+use crate::nanos::{clamp, nanos};
 use crate::wire;
 
-/// Calls out from an activity; see
+/// HTTP calls of an activity; see
 /// [`ActivityContext::http`](crate::ActivityContext::http). A module has no
-/// sockets: the host makes the call, if the deployment was granted the host that
-/// it goes to.
+/// sockets: the host makes the call, if the deployment was granted its target.
 ///
 /// ```
 /// # use cruster::prelude::*;
@@ -92,14 +91,14 @@ impl HttpRequestBuilder {
         self
     }
 
-    /// What is sent: text or bytes.
+    /// Sets the body: text or bytes.
     pub fn body(mut self, body: impl Into<Bytes>) -> Self {
         self.request.body = Some(body.into());
         self
     }
 
-    /// Sends a text that is JSON, with the header that says so. Encode it with the
-    /// library of your choice.
+    /// Sends JSON text, with its `Content-Type`. Encode it with the library of your
+    /// choice.
     pub fn json(self, text: impl Into<String>) -> Self {
         self.header("Content-Type", "application/json")
             .body(text.into())
@@ -111,8 +110,8 @@ impl HttpRequestBuilder {
         self
     }
 
-    /// Makes the call. The error tells that there was no answer; an answer with an
-    /// unwelcome status is no error, see [`HttpResponse::error_for_status`].
+    /// Makes the call. It fails if there was no answer. An answer with a status of 400
+    /// or more is not an error here; see [`HttpResponse::error_for_status`].
     pub fn send(self) -> Result<HttpResponse> {
         let reply: wire::HTTPResponse = self.attempt.perform(&HTTP, &self.request.into_wire())?;
         Ok(HttpResponse::from_wire(reply))
@@ -128,7 +127,7 @@ pub struct HttpRequest {
     pub url: String,
     /// Names and values, in the order in which they are sent.
     pub headers: Vec<(String, String)>,
-    /// What is sent.
+    /// The body.
     pub body: Option<Bytes>,
     /// Bounds the call.
     pub timeout: Option<Duration>,
@@ -143,11 +142,7 @@ impl HttpRequest {
     fn into_wire(self) -> wire::HTTPRequest {
         wire::HTTPRequest {
             body: self.body.map(Bytes::into_vec),
-            headers: self
-                .headers
-                .into_iter()
-                .map(|(name, value)| wire::Header { name, value })
-                .collect(),
+            headers: to_wire(self.headers),
             method: self.method,
             timeout: self.timeout.map_or(0, |d| clamp(nanos(d))),
             url: self.url,
@@ -159,7 +154,7 @@ impl HttpRequest {
         HttpRequest {
             method: r.method,
             url: r.url,
-            headers: r.headers.into_iter().map(|h| (h.name, h.value)).collect(),
+            headers: from_wire(r.headers),
             body: r.body.map(Bytes),
             timeout: u64::try_from(r.timeout)
                 .ok()
@@ -176,7 +171,7 @@ pub struct HttpResponse {
     pub status: u16,
     /// Names and values, sorted by name.
     pub headers: Vec<(String, String)>,
-    /// What came.
+    /// The body.
     pub body: Bytes,
 }
 
@@ -202,8 +197,7 @@ impl HttpResponse {
     }
 
     /// The answer, if its status is below 400. Otherwise an error of type
-    /// `http_status`; it is retryable for those that may pass: 408, 425, 429 and
-    /// from 500 on.
+    /// `http_status`, which is retryable for 408, 425, 429 and from 500 on.
     pub fn error_for_status(self) -> Result<Self> {
         if self.status < 400 {
             return Ok(self);
@@ -213,11 +207,11 @@ impl HttpResponse {
         if !excerpt.is_empty() {
             message = format!("{message}: {excerpt}");
         }
-        let passing = matches!(self.status, 408 | 425 | 429 | 500..);
+        let transient = matches!(self.status, 408 | 425 | 429 | 500..);
         Err(Error::from_fault(Box::new(wire::Fault {
             kind: "http_status".to_owned(),
             message,
-            retryable: passing,
+            retryable: transient,
             ..wire::Fault::default()
         })))
     }
@@ -225,18 +219,14 @@ impl HttpResponse {
     fn from_wire(r: wire::HTTPResponse) -> Self {
         HttpResponse {
             status: u16::try_from(r.status).unwrap_or(0),
-            headers: r.headers.into_iter().map(|h| (h.name, h.value)).collect(),
+            headers: from_wire(r.headers),
             body: Bytes(r.body.unwrap_or_default()),
         }
     }
 
     #[cfg_attr(target_family = "wasm", allow(dead_code))] // for the test kit
     pub(crate) fn into_wire(self) -> wire::HTTPResponse {
-        let mut headers: Vec<wire::Header> = self
-            .headers
-            .into_iter()
-            .map(|(name, value)| wire::Header { name, value })
-            .collect();
+        let mut headers = to_wire(self.headers);
         headers.sort_by(|a, b| a.name.cmp(&b.name));
         wire::HTTPResponse {
             body: Some(self.body.into_vec()),
@@ -244,6 +234,15 @@ impl HttpResponse {
             status: i64::from(self.status),
         }
     }
+}
+
+fn to_wire(headers: Vec<(String, String)>) -> Vec<wire::Header> {
+    let header = |(name, value)| wire::Header { name, value };
+    headers.into_iter().map(header).collect()
+}
+
+fn from_wire(headers: Vec<wire::Header>) -> Vec<(String, String)> {
+    headers.into_iter().map(|h| (h.name, h.value)).collect()
 }
 
 fn find<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {

@@ -23,7 +23,7 @@
 //!         Ok(charge)
 //!     }
 //!
-//!     /// Touches the world. It is retried, and its result is journaled.
+//!     /// Has effects. It is retried, and its result is journaled.
 //!     #[activity(retries = 5, backoff = "exponential", base = "1s", timeout = "30s")]
 //!     async fn charge(&self, order: Order) -> Result<String, Error> {
 //!         let id = self.idempotency_key().to_owned();
@@ -51,42 +51,42 @@
 //!
 //! # Two kinds of code
 //!
-//! A **workflow** orchestrates. Its `self` dereferences to a [`WorkflowContext`]:
-//! it calls activities, [sleeps](WorkflowContext::sleep), waits for
-//! [deferreds](WorkflowContext::await_deferred) and calls other workflows through
-//! a [`Client`]. It must not touch the world in any other way, and cannot: inside
-//! a module there are no files and no network, the clock shows journal time, and
-//! random numbers are seeded.
+//! A **workflow** decides what happens. Its `self` dereferences to a
+//! [`WorkflowContext`]: it calls activities, [sleeps](WorkflowContext::sleep), waits
+//! for [deferreds](WorkflowContext::await_deferred) and calls other workflows
+//! through a [`Client`]. It has no other effects: a module has no files and no
+//! network, its clock shows journal time, and its random numbers are seeded.
 //!
-//! An **activity** acts. Its `self` dereferences to an [`ActivityContext`]: SQL in
-//! a [`Transaction`] that commits together with the activity's result, [`Http`] to
-//! granted hosts, configuration, real time, and an idempotency key for everything
-//! else. An attempt runs in one go: there is nothing durable to wait for.
+//! An **activity** has effects. Its `self` dereferences to an [`ActivityContext`]:
+//! SQL in a [`Transaction`] that commits together with the activity's result,
+//! [`Http`] to granted hosts, configuration, real time, and an idempotency key for
+//! everything else. An attempt runs in one go and cannot wait for durable calls.
 //!
-//! Activities that several workflows share are an `#[activity_group]`.
+//! To share activities between workflows, put them in an `#[activity_group]`.
 //!
 //! # Several things at once
 //!
-//! Durable calls are futures that do nothing before they are polled:
-//! [`join!`](crate::join), [`join_all`], [`select!`](crate::select), [`first`] and
-//! [`WorkflowContext::timeout`] wait for several of them,
-//! [`WorkflowContext::spawn`] makes a task. Tasks take turns in an order that every
-//! replay repeats. Combinators of other crates work as well, if they are
-//! deterministic. A future that is dropped gives up what it waits for.
+//! Durable calls are futures that do nothing before they are polled. Wait for
+//! several of them with [`join!`](crate::join), [`join_all`],
+//! [`select!`](crate::select), [`first`] and [`WorkflowContext::timeout`]; run a task
+//! with [`WorkflowContext::spawn`]. Tasks take turns in an order that every replay
+//! repeats. Combinators of other crates work too, if they are deterministic.
+//! Dropping a future cancels its durable call.
 //!
 //! # Errors and interrupts
 //!
 //! The [`Error`] of a failed activity, deferred or call has the code, type and
-//! details that it was given. Somebody may ask an execution to stop: its waits then
-//! end with an error that [`is_interrupted`](Error::is_interrupted), and the
-//! workflow cleans up within a [`shield`](WorkflowContext::shield) and returns.
-//! A panic in an activity is a failed attempt; one in a workflow stops the
-//! execution until its code is mended.
+//! details that it was created with. When an operator or a client interrupts an
+//! execution, its waits end with an error that
+//! [`is_interrupted`](Error::is_interrupted); the workflow cleans up within a
+//! [`shield`](WorkflowContext::shield) and returns. A panic in an activity is a
+//! failed attempt. A panic in a workflow pauses the execution until the code is
+//! fixed.
 //!
 //! # Logging
 //!
-//! Records of the `log` facade go to the host's log. What a
-//! workflow logs appears once, however often it is replayed.
+//! Records of the `log` facade go to the host's log. A record of a workflow
+//! appears once, however often the workflow is replayed.
 //!
 //! # Testing
 //!
@@ -96,6 +96,7 @@
 
 mod activity;
 mod activity_call;
+mod attempt;
 mod bytes;
 mod client;
 mod codec;
@@ -109,14 +110,18 @@ mod execution;
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]
 pub mod exports;
+mod extension;
+mod generator;
 mod groups;
 mod host;
 mod http;
 mod logging;
 mod module;
 mod names;
+mod nanos;
 mod numbered;
 mod op;
+mod payload;
 mod random;
 mod rows;
 pub mod schema;
@@ -163,18 +168,18 @@ pub use cruster_macros::{
 #[doc(hidden)]
 pub use serde;
 
-/// Nothing, as a request or result: an empty struct on the wire. The unit type
-/// `()` is nil instead.
+/// A request or result without content: an empty struct on the wire. The unit
+/// type `()` is nil instead.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct None {}
+pub struct Empty {}
 
-impl Schema for None {
+impl Schema for Empty {
     fn schema() -> schema::Shape {
         schema::Shape::structure(Vec::new())
     }
 }
 
-/// What modules need: `use cruster::prelude::*;`.
+/// The names that most modules need: `use cruster::prelude::*;`.
 pub mod prelude {
     pub use crate::error::{Error, Result, ResultExt};
     pub use crate::{Backoff, Bytes, Deferred, Migration, Schema, Timestamp};

@@ -2,12 +2,13 @@
 
 use std::rc::Rc;
 
-use crate::activity::Attempt;
+use crate::attempt::Attempt;
 use crate::codes;
 use crate::definition::{ActivityDefinition, Migration, WorkflowDefinition};
 use crate::execution::Execution;
 use crate::host::Host;
 use crate::names::{self, fail, same, sort};
+use crate::nanos::clamp;
 use crate::schema::Shape;
 use crate::wire::{self, ActivityInfo, Invocation, Manifest, Outcome, WorkflowInfo};
 
@@ -25,13 +26,16 @@ impl Module {
     ///
     /// # Panics
     ///
-    /// If a name cannot be one or is taken, or if there are two migrations of a
-    /// version. In a constant that is an error of the compiler.
+    /// If a name is invalid or used twice, or if two migrations have one version. In a
+    /// constant that is a compile error.
     pub const fn new(
         workflows: &'static [&'static WorkflowDefinition],
         migrations: &'static [Migration],
     ) -> Self {
-        assert!(!workflows.is_empty(), "a module needs a workflow at least");
+        assert!(
+            !workflows.is_empty(),
+            "a module needs at least one workflow"
+        );
         let mut w = 0;
         while w < workflows.len() {
             names::check("the workflow name", workflows[w].name);
@@ -98,13 +102,15 @@ impl Module {
         }
     }
 
-    /// Begins an invocation. A workflow that now waits is to be resumed; all else
-    /// is over at once.
+    /// Begins an invocation. A workflow may wait and be resumed later; anything else is
+    /// over at once.
     pub(crate) fn start(&self, host: Rc<dyn Host>, invocation: Invocation) -> Started {
         match invocation.kind.as_str() {
             "workflow" => match self.workflow(&invocation.name) {
                 None => Started::Over(unknown_workflow(&invocation.name)),
-                Some(workflow) => Started::Workflow(Execution::start(host, workflow, invocation)),
+                Some(workflow) => {
+                    Started::Workflow(Execution::start(host, workflow.run, invocation))
+                }
             },
             "activity" => Started::Over(match self.activity(&invocation.name) {
                 None => failed(
@@ -137,7 +143,7 @@ impl Module {
     }
 }
 
-/// What became of the beginning of an invocation.
+/// An invocation after its first turn.
 pub(crate) enum Started {
     Workflow(Execution),
     Over(Outcome),
@@ -151,10 +157,7 @@ fn unknown_workflow(name: &str) -> Outcome {
 }
 
 fn failed(code: &codes::Code, message: String) -> Outcome {
-    Outcome {
-        error: Some(code.fault(message)),
-        value: None,
-    }
+    Outcome::failed(code.fault(message))
 }
 
 fn shape(f: fn() -> Shape) -> Option<Box<wire::Schema>> {
@@ -176,7 +179,7 @@ fn activity_info(a: &'static ActivityDefinition) -> ActivityInfo {
         name: a.name.to_owned(),
         output: shape(a.output),
         retry: a.retry.to_wire(),
-        timeout: crate::definition::clamp(a.timeout),
+        timeout: clamp(a.timeout),
     }
 }
 
@@ -223,7 +226,7 @@ const fn check_activities(workflows: &[&'static WorkflowDefinition]) {
     }
 }
 
-/// Holds one activity against all: those of its name must be itself.
+/// Checks that no other activity has the name of this one.
 const fn check_activity(workflows: &[&'static WorkflowDefinition], activity: &ActivityDefinition) {
     let mut l = 0;
     while let Some(list) = activity_list(workflows, l) {
@@ -290,7 +293,7 @@ const fn check_migrations(migrations: &[Migration]) {
 /// ```
 ///
 /// It defines the static `MODULE`, for tests. Activities come with the workflows
-/// that use them. A name that stands for two things is an error of the compiler.
+/// that use them. A name that is used twice does not compile.
 #[macro_export]
 macro_rules! module {
     (workflows: [$($workflow:path),+ $(,)?] $(, migrations: [$($migration:expr),* $(,)?])? $(,)?) => {

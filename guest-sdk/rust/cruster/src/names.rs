@@ -4,11 +4,11 @@
 /// The longest name, in bytes.
 const MAX_NAME: usize = 128;
 
-/// Fails unless `name` can name something; `what` begins the message.
+/// Checks a name; `what` begins the message.
 ///
 /// # Panics
 ///
-/// If it cannot.
+/// If the name is invalid.
 pub const fn check(what: &str, name: &str) {
     let b = name.as_bytes();
     if b.is_empty() || b.len() > MAX_NAME {
@@ -33,22 +33,22 @@ pub const fn check(what: &str, name: &str) {
 
 /// Equality of strings in constants.
 pub(crate) const fn same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    if a.len() != b.len() {
-        return false;
-    }
-    let mut i = 0;
-    while i < a.len() {
-        if a[i] != b[i] {
-            return false;
-        }
-        i += 1;
-    }
-    true
+    equal(a.as_bytes(), b.as_bytes())
 }
 
-/// Panics with a message of several parts. Constants cannot format, so the
-/// parts are copied together here.
+/// Equality of bytes in constants.
+pub(crate) const fn equal(mut a: &[u8], mut b: &[u8]) -> bool {
+    while let ([x, rest_of_a @ ..], [y, rest_of_b @ ..]) = (a, b) {
+        if *x != *y {
+            return false;
+        }
+        (a, b) = (rest_of_a, rest_of_b);
+    }
+    a.is_empty() && b.is_empty()
+}
+
+/// Panics with a message of several parts. Constants cannot format, so this joins
+/// the parts by hand.
 pub(crate) const fn fail(parts: &[&str]) -> ! {
     let mut text = [0u8; 512];
     let mut n = 0;
@@ -69,15 +69,32 @@ pub(crate) const fn fail(parts: &[&str]) -> ! {
     }
 }
 
-/// Sorts what a module has a few of, and leaves equals in their order. The sort
-/// of the standard library is made for long lists, and takes kilobytes of the module
-/// for each type.
+/// A stable sort for short lists. The sort of the standard library is made for long
+/// ones, and adds kilobytes to a module for each type.
 pub(crate) fn sort<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
     for end in 1..items.len() {
         let mut at = end;
         while at > 0 && before(&items[at], &items[at - 1]) {
             items.swap(at, at - 1);
             at -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_compared_whole() {
+        for (a, b, want) in [
+            ("charge", "charge", true),
+            ("charge", "charged", false),
+            ("charged", "charge", false),
+            ("charge", "change", false),
+            ("", "", true),
+        ] {
+            assert_eq!(same(a, b), want, "{a} {b}");
         }
     }
 }

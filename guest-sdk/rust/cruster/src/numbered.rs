@@ -1,11 +1,10 @@
-//! Things by number, in the order of their numbers.
+//! A small ordered map from numbers.
 
-/// A map whose keys are given out in ascending order. The ordered map of the
-/// standard library would do the same, and be a tenth of a small module.
+/// A map whose keys are mostly given out in ascending order. `BTreeMap` would do the
+/// same, but would be a tenth of a small module.
 ///
-/// What is removed leaves a gap, and the gaps are closed once they are as many as
-/// what is left: each step takes logarithmic time, but for a step now and then
-/// whose cost the ones before have earned.
+/// A removed entry leaves a gap. Gaps are closed once there are as many as entries,
+/// so each operation takes amortised logarithmic time.
 pub(crate) struct Numbered<T> {
     slots: Vec<(u64, Option<T>)>,
     gaps: usize,
@@ -25,7 +24,7 @@ impl<T> Numbered<T> {
         self.slots.binary_search_by_key(&number, |slot| slot.0)
     }
 
-    /// Puts a thing under its number, and returns what was there.
+    /// Inserts a thing under its number, and returns the previous one.
     pub(crate) fn insert(&mut self, number: u64, thing: T) -> Option<T> {
         match self.find(number) {
             Ok(at) => {
@@ -70,7 +69,7 @@ impl<T> Numbered<T> {
 #[cfg(test)]
 mod tests {
     use super::Numbered;
-    use crate::random::Generator;
+    use crate::generator::Generator;
     use std::collections::BTreeMap;
 
     #[test]

@@ -7,24 +7,24 @@ use std::task::{Context, Poll};
 
 use serde::de::DeserializeOwned;
 
-use crate::codec;
 use crate::codes;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::execution::ContextCore;
 use crate::host::Call;
+use crate::payload;
 use crate::timestamp::Timestamp;
 
-/// An op of which nothing is known but its bytes. It is issued when it is first
-/// polled, and cancelled when it is dropped before its result is there.
+/// An op with an untyped result. It is issued when it is first polled, and
+/// cancelled when it is dropped before its result is there.
 pub(crate) struct RawOp {
     core: ContextCore,
     state: State,
 }
 
 enum State {
-    /// To be issued; or what it cannot be issued for.
+    /// Not issued yet, with its body or the reason why it has none.
     New(&'static Call, Result<Vec<u8>>),
-    /// To be issued with what this makes of the time then, and of another.
+    /// Not issued yet; its body depends on the time of its issue.
     Until(&'static Call, MakeBody, Timestamp),
     Issued {
         op: u32,
@@ -34,7 +34,7 @@ enum State {
     Over,
 }
 
-/// Makes a body of the time at which it is issued, and of a given one.
+/// Makes a body from the time of its issue and a given time.
 pub(crate) type MakeBody = fn(now: Timestamp, until: Timestamp) -> Vec<u8>;
 
 impl RawOp {
@@ -86,8 +86,8 @@ impl Drop for RawOp {
 /// workflow.
 ///
 /// It does nothing until it is awaited (or polled by [`join!`](crate::join),
-/// [`select!`](crate::select) and the like). Dropping it before its end gives it
-/// up: the host stops what has not begun yet.
+/// [`select!`](crate::select) and the like). Dropping it before its end cancels it:
+/// the host stops work that has not begun yet.
 #[must_use = "durable calls do nothing unless they are awaited"]
 pub struct Op<T> {
     raw: RawOp,
@@ -109,8 +109,8 @@ impl<T: DeserializeOwned> Op<T> {
         }
     }
 
-    /// A call whose body depends on when it is issued, which may be long after it
-    /// was made.
+    /// A call whose body depends on the time of its issue, which may be long after
+    /// the call was made.
     pub(crate) fn until(
         core: &ContextCore,
         call: &'static Call,
@@ -141,10 +141,9 @@ impl<T: DeserializeOwned> Future for Op<T> {
 }
 
 pub(crate) fn decode_result<T: DeserializeOwned>(what: &str, raw: &[u8]) -> Result<T> {
-    codec::decode(raw).map_err(|e| {
-        Error::with_code(
-            &codes::BAD_BODY,
-            format!("the result of {what} does not fit: {e}"),
-        )
-    })
+    payload::decode(
+        raw,
+        &codes::BAD_BODY,
+        format_args!("the result of {what} does not fit"),
+    )
 }

@@ -1,8 +1,7 @@
-//! What the macros expand to. Nothing of it is for use by hand.
+//! What the expanded macros use. It is not a public API.
 //!
 //! `tests/expanded.rs` is the expansion of a workflow and a group, written out.
-//! Where it and the contract that the macros were written against differ, this
-//! holds:
+//! Some of what that file relies on:
 //!
 //! - `ActivityDefinition` has a field `origin`, a path that tells where the
 //!   activity is defined: `concat!(module_path!(), "::Payments::charge")`. The
@@ -21,8 +20,9 @@
 //!   `ActivityCall::key` by the stub.
 //! - `spawn` and `join!` take futures of `Result<T, Error>`.
 
-pub use crate::activity::{ActivityContext, Attempt, run_activity};
+pub use crate::activity::{ActivityContext, run_activity};
 pub use crate::activity_call::activity_call;
+pub use crate::attempt::Attempt;
 pub use crate::combine::{Join, Select, Selected};
 pub use crate::context::{InWorkflow, WorkflowContext};
 pub use crate::definition::{

@@ -1,4 +1,4 @@
-//! Random numbers that a replay draws again.
+//! Random numbers that are the same on every replay.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ impl Random {
         (self.u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A number of the range, all being equally likely.
+    /// A number of the range; all are equally likely.
     ///
     /// # Panics
     ///
@@ -34,7 +34,7 @@ impl Random {
     pub fn range(&self, range: Range<u64>) -> u64 {
         assert!(range.start < range.end, "the range {range:?} is empty");
         let span = range.end - range.start;
-        // Draws from the uneven rest at the end would favour small numbers.
+        // Taking numbers from the incomplete last span would favour small results.
         let even = u64::MAX - u64::MAX % span;
         loop {
             let n = self.u64();
@@ -68,40 +68,5 @@ impl Random {
             &hex[16..20],
             &hex[20..]
         )
-    }
-}
-
-/// xoshiro256**, a small generator of good quality. It keeps no secrets.
-pub(crate) struct Generator([u64; 4]);
-
-impl Generator {
-    pub(crate) fn seeded(namespace: &str, execution: &str) -> Self {
-        // FNV-1a spreads the name over the seed, splitmix64 over the state.
-        let mut seed = 0xcbf2_9ce4_8422_2325u64;
-        for b in namespace.bytes().chain([0]).chain(execution.bytes()) {
-            seed = (seed ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-        let mut state = [0; 4];
-        for word in &mut state {
-            seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = seed;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            *word = z ^ (z >> 31);
-        }
-        Generator(state)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        let s = &mut self.0;
-        let out = s[1].wrapping_mul(5).rotate_left(7).wrapping_mul(9);
-        let t = s[1] << 17;
-        s[2] ^= s[0];
-        s[3] ^= s[1];
-        s[1] ^= s[2];
-        s[0] ^= s[3];
-        s[2] ^= t;
-        s[3] = s[3].rotate_left(45);
-        out
     }
 }

@@ -1,4 +1,7 @@
 //! Rows of a query as values of a type.
+//!
+//! This is not the decoder of `codec`: databases disagree about types, so a cell
+//! converts what can be converted without loss.
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
@@ -6,7 +9,8 @@ use serde::forward_to_deserialize_any;
 
 use crate::codes;
 use crate::error::{Error, Result};
-use crate::timestamp::{EXTENSION, EXTENSION_TIME};
+use crate::extension::{self, EXTENSION, EXTENSION_TIME};
+use crate::timestamp::Timestamp;
 use crate::value::Value;
 use crate::wire::QueryReply;
 
@@ -35,6 +39,7 @@ pub(crate) fn decode<T: DeserializeOwned>(reply: QueryReply) -> Result<Vec<T>> {
 }
 
 type Failure = serde::de::value::Error;
+type Decoded<T> = std::result::Result<T, Failure>;
 
 fn failure(text: String) -> Failure {
     serde::de::Error::custom(text)
@@ -54,7 +59,7 @@ impl<'a> Row<'a> {
             .map(|(column, value)| Cell { column, value })
     }
 
-    fn only(self) -> std::result::Result<Cell<'a>, Failure> {
+    fn only(self) -> Decoded<Cell<'a>> {
         let n = self.columns.len();
         let mut cells = self.cells();
         match (cells.next(), n) {
@@ -68,7 +73,7 @@ impl<'a> Row<'a> {
 
 macro_rules! by_the_only_value {
     ($($method:ident)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failure> {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
             self.only()?.$method(visitor)
         })*
     };
@@ -77,17 +82,11 @@ macro_rules! by_the_only_value {
 impl<'de> Deserializer<'de> for Row<'_> {
     type Error = Failure;
 
-    fn deserialize_any<V: Visitor<'de>>(
-        self,
-        visitor: V,
-    ) -> std::result::Result<V::Value, Failure> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
         self.deserialize_map(visitor)
     }
 
-    fn deserialize_map<V: Visitor<'de>>(
-        self,
-        visitor: V,
-    ) -> std::result::Result<V::Value, Failure> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
         let columns = self.columns;
         visitor.visit_map(MapDeserializer::new(
             columns.iter().map(String::as_str).zip(self.cells()),
@@ -99,25 +98,18 @@ impl<'de> Deserializer<'de> for Row<'_> {
         _name: &'static str,
         _fields: &'static [&'static str],
         visitor: V,
-    ) -> std::result::Result<V::Value, Failure> {
+    ) -> Decoded<V::Value> {
         self.deserialize_map(visitor)
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(
-        self,
-        visitor: V,
-    ) -> std::result::Result<V::Value, Failure> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
         let mut seq = SeqDeserializer::new(self.cells());
         let value = visitor.visit_seq(&mut seq)?;
         seq.end()?;
         Ok(value)
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(
-        self,
-        len: usize,
-        visitor: V,
-    ) -> std::result::Result<V::Value, Failure> {
+    fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> Decoded<V::Value> {
         if self.columns.len() != len {
             let n = self.columns.len();
             return Err(failure(format!(
@@ -132,7 +124,7 @@ impl<'de> Deserializer<'de> for Row<'_> {
         _name: &'static str,
         len: usize,
         visitor: V,
-    ) -> std::result::Result<V::Value, Failure> {
+    ) -> Decoded<V::Value> {
         self.deserialize_tuple(len, visitor)
     }
 
@@ -140,7 +132,7 @@ impl<'de> Deserializer<'de> for Row<'_> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> std::result::Result<V::Value, Failure> {
+    ) -> Decoded<V::Value> {
         if name == EXTENSION {
             return self.only()?.deserialize_newtype_struct(name, visitor);
         }
@@ -152,7 +144,7 @@ impl<'de> Deserializer<'de> for Row<'_> {
         name: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> std::result::Result<V::Value, Failure> {
+    ) -> Decoded<V::Value> {
         self.only()?.deserialize_enum(name, variants, visitor)
     }
 
@@ -160,7 +152,7 @@ impl<'de> Deserializer<'de> for Row<'_> {
         self,
         _name: &'static str,
         visitor: V,
-    ) -> std::result::Result<V::Value, Failure> {
+    ) -> Decoded<V::Value> {
         self.deserialize_map(visitor)
     }
 
@@ -177,7 +169,7 @@ impl<'de> Deserializer<'de> for Row<'_> {
     }
 }
 
-/// One value of a row, with the name that messages call it by.
+/// One value of a row, with the name of its column for messages.
 struct Cell<'a> {
     column: &'a str,
     value: Value,
@@ -191,7 +183,7 @@ impl IntoDeserializer<'_, Failure> for Cell<'_> {
 }
 
 impl Cell<'_> {
-    /// Says that the value does not fit.
+    /// The error of a value that does not fit.
     fn misfit(&self, wanted: &str) -> Failure {
         if self.value == Value::Nil {
             return failure(format!(
@@ -210,7 +202,7 @@ impl Cell<'_> {
         ))
     }
 
-    /// The value as an integer, if nothing is lost by that.
+    /// The value as an integer, if that loses nothing.
     fn int(&self) -> Option<i64> {
         match &self.value {
             Value::Int(n) => Some(*n),
@@ -239,7 +231,7 @@ fn whole(f: f64) -> Option<i64> {
 
 macro_rules! integers {
     ($($method:ident $ty:ident $visit:ident;)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failure> {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
             if let Value::Uint(n) = self.value {
                 return $ty::try_from(n).map_err(|_| self.misfit(stringify!($ty))).and_then(|n| visitor.$visit(n));
             }
@@ -253,7 +245,7 @@ macro_rules! integers {
 
 macro_rules! floats {
     ($($method:ident $wanted:literal;)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failure> {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
             match self.float() {
                 Some(f) => visitor.visit_f64(f),
                 None => Err(self.misfit($wanted)),
@@ -264,7 +256,7 @@ macro_rules! floats {
 
 macro_rules! texts {
     ($($method:ident)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failure> {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
             match &self.value {
                 Value::String(s) => visitor.visit_str(s),
                 Value::Bytes(b) => match std::str::from_utf8(b) {
@@ -279,7 +271,7 @@ macro_rules! texts {
 
 macro_rules! binaries {
     ($($method:ident)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Failure> {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
             match &self.value {
                 Value::String(s) => visitor.visit_bytes(s.as_bytes()),
                 Value::Bytes(b) => visitor.visit_bytes(b),
@@ -294,10 +286,7 @@ impl<'de> Deserializer<'de> for Cell<'_> {
     type Error = Failure;
 
     /// The value as it is.
-    fn deserialize_any<V: Visitor<'de>>(
-        self,
-        visitor: V,
-    ) -> std::result::Result<V::Value, Failure> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
         match self.value {
             Value::Nil => visitor.visit_unit(),
             Value::Bool(b) => visitor.visit_bool(b),
@@ -307,26 +296,20 @@ impl<'de> Deserializer<'de> for Cell<'_> {
             Value::Float(f) => visitor.visit_f64(f),
             Value::String(s) => visitor.visit_string(s),
             Value::Bytes(b) => visitor.visit_byte_buf(b.into_vec()),
-            Value::Time(t) => visit_extension(EXTENSION_TIME, t.to_extension(), visitor),
-            Value::Extension(kind, data) => visit_extension(kind, data.into_vec(), visitor),
+            Value::Time(t) => extension::visit(EXTENSION_TIME, &t.to_extension(), visitor),
+            Value::Extension(kind, data) => extension::visit(kind, &data, visitor),
             Value::List(_) | Value::Map(_) => Err(self.misfit("a column")),
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(
-        self,
-        visitor: V,
-    ) -> std::result::Result<V::Value, Failure> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
         match self.value {
             Value::Nil => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(
-        self,
-        visitor: V,
-    ) -> std::result::Result<V::Value, Failure> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
         match (&self.value, self.int()) {
             (Value::Bool(b), _) => visitor.visit_bool(*b),
             (_, Some(n @ 0..=1)) => visitor.visit_bool(n == 1),
@@ -339,14 +322,14 @@ impl<'de> Deserializer<'de> for Cell<'_> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> std::result::Result<V::Value, Failure> {
+    ) -> Decoded<V::Value> {
         if name != EXTENSION {
             return visitor.visit_newtype_struct(self);
         }
         match &self.value {
-            Value::Time(t) => visit_extension(EXTENSION_TIME, t.to_extension(), visitor),
-            Value::String(s) => match s.parse::<crate::Timestamp>() {
-                Ok(t) => visit_extension(EXTENSION_TIME, t.to_extension(), visitor),
+            Value::Time(t) => extension::visit(EXTENSION_TIME, &t.to_extension(), visitor),
+            Value::String(s) => match s.parse::<Timestamp>() {
+                Ok(t) => extension::visit(EXTENSION_TIME, &t.to_extension(), visitor),
                 Err(_) => Err(self.misfit("a time")),
             },
             _ => Err(self.misfit("a time")),
@@ -359,7 +342,7 @@ impl<'de> Deserializer<'de> for Cell<'_> {
         _name: &'static str,
         _variants: &'static [&'static str],
         visitor: V,
-    ) -> std::result::Result<V::Value, Failure> {
+    ) -> Decoded<V::Value> {
         match &self.value {
             Value::String(s) => visitor.visit_enum(s.as_str().into_deserializer()),
             _ => Err(self.misfit("the name of a variant")),
@@ -390,60 +373,4 @@ impl<'de> Deserializer<'de> for Cell<'_> {
     fn is_human_readable(&self) -> bool {
         false
     }
-}
-
-/// Shows an extension the way the codec does: a newtype of a pair.
-fn visit_extension<'de, V: Visitor<'de>>(
-    kind: i8,
-    data: Vec<u8>,
-    visitor: V,
-) -> std::result::Result<V::Value, Failure> {
-    struct Pair(i8, Vec<u8>);
-
-    enum Part {
-        Kind(i8),
-        Data(Vec<u8>),
-    }
-
-    impl IntoDeserializer<'_, Failure> for Part {
-        type Deserializer = Self;
-        fn into_deserializer(self) -> Self {
-            self
-        }
-    }
-
-    impl<'de> Deserializer<'de> for Part {
-        type Error = Failure;
-        fn deserialize_any<V: Visitor<'de>>(
-            self,
-            visitor: V,
-        ) -> std::result::Result<V::Value, Failure> {
-            match self {
-                Part::Kind(n) => visitor.visit_i8(n),
-                Part::Data(b) => visitor.visit_byte_buf(b),
-            }
-        }
-        forward_to_deserialize_any! {
-            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
-            unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
-        }
-    }
-
-    impl<'de> Deserializer<'de> for Pair {
-        type Error = Failure;
-        fn deserialize_any<V: Visitor<'de>>(
-            self,
-            visitor: V,
-        ) -> std::result::Result<V::Value, Failure> {
-            visitor.visit_seq(SeqDeserializer::new(
-                [Part::Kind(self.0), Part::Data(self.1)].into_iter(),
-            ))
-        }
-        forward_to_deserialize_any! {
-            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
-            unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
-        }
-    }
-
-    visitor.visit_newtype_struct(Pair(kind, data))
 }

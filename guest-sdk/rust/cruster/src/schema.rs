@@ -1,9 +1,8 @@
 //! The shapes of requests and results.
 //!
-//! A module tells its host what the values look like that it takes and yields.
-//! The host refuses a request that does not fit before anything is stored, and
-//! shows the shapes to people. `#[derive(Schema)]` describes a type as serde
-//! encodes it.
+//! A module tells its host the shapes of its requests and results. The host checks
+//! a request against them before it stores anything, and shows them to users.
+//! `#[derive(Schema)]` describes a type as serde encodes it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
@@ -29,7 +28,7 @@ use crate::wire;
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no shape that a request or result could have",
+    message = "`{Self}` has no schema, which requests and results need",
     label = "needs `Schema`",
     note = "derive it beside serde's traits: #[derive(Serialize, Deserialize, Schema)]",
     note = "for a type of another crate use `cruster::Value`, or wrap it in a type of your own"
@@ -68,7 +67,7 @@ impl Field {
 }
 
 thread_local! {
-    /// The structs that are being described, from the outside in.
+    /// The structs that are being described, outermost first.
     static WITHIN: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -112,7 +111,7 @@ impl Shape {
         Self::sized("int", bits)
     }
 
-    /// An integer of some bits that is not negative.
+    /// An unsigned integer of some bits.
     pub fn uint(bits: u32) -> Self {
         Self::sized("uint", bits)
     }
@@ -127,7 +126,7 @@ impl Shape {
         Self::of("string")
     }
 
-    /// Bytes. Nil stands for none, as other languages write it.
+    /// Bytes. Nil stands for the empty ones, as other languages write them.
     pub fn bytes() -> Self {
         Self::of("bytes").nullable()
     }
@@ -164,8 +163,8 @@ impl Shape {
         shape
     }
 
-    /// The shape of a type that may contain itself: shapes are trees, so where it
-    /// does, anything fits.
+    /// The shape of a type that may contain itself. Shapes are trees, so the inner
+    /// occurrence is any value.
     pub fn guarded<T: ?Sized>(describe: impl FnOnce() -> Shape) -> Self {
         let name = std::any::type_name::<T>();
         if WITHIN.with_borrow(|within| within.contains(&name)) {
@@ -184,8 +183,7 @@ impl Shape {
         self
     }
 
-    /// The fields of a struct, for those that are flattened into another; none
-    /// for other shapes.
+    /// The fields of a struct, to flatten them into another; empty for other shapes.
     pub fn into_fields(self) -> Vec<Field> {
         self.0
             .fields

@@ -1,4 +1,4 @@
-//! Tasks of a workflow, and futures that have to do with interrupts.
+//! Tasks of a workflow, and futures about interrupts.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -12,9 +12,9 @@ use crate::execution::ContextCore;
 /// The result of a task; see
 /// [`WorkflowContext::spawn`](crate::WorkflowContext::spawn).
 ///
-/// Dropping it does not end the task. The workflow is over when `execute`
-/// returns: await the tasks whose work matters.
-#[must_use = "await the handle, or drop it with `drop` to let the task go its way"]
+/// Dropping it does not end the task. The workflow is over when `execute` returns,
+/// so await the tasks that have to finish.
+#[must_use = "await the handle, or detach the task with `drop`"]
 pub struct JoinHandle<T> {
     core: ContextCore,
     wait: u64,
@@ -56,7 +56,7 @@ pub(crate) fn spawn<T: 'static>(
 }
 
 impl<T> JoinHandle<T> {
-    /// Whether the task has come to its end.
+    /// Whether the task is done.
     pub fn is_finished(&self) -> bool {
         self.over || self.slot.borrow().result.is_some()
     }
@@ -92,7 +92,7 @@ impl<T> Drop for JoinHandle<T> {
     }
 }
 
-/// Resolves when the execution is asked to stop; see
+/// Resolves when the execution is interrupted; see
 /// [`WorkflowContext::on_interrupt`](crate::WorkflowContext::on_interrupt).
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct OnInterrupt {
@@ -126,7 +126,7 @@ impl Drop for OnInterrupt {
     }
 }
 
-/// Keeps interrupts off a future; see
+/// Protects a future from interrupts; see
 /// [`WorkflowContext::shield`](crate::WorkflowContext::shield).
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Shield<F> {

@@ -2,19 +2,15 @@
 
 use std::fmt;
 use std::ops::{Add, Sub};
+use std::str::FromStr;
 use std::time::Duration;
 
-use serde::de::{self, SeqAccess, Visitor};
-use serde::ser::SerializeTuple;
+use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use time::{Date, Month, OffsetDateTime, UtcOffset};
 
 use crate::bytes::Bytes;
-
-/// The name by which serialisers know an extension of MessagePack.
-pub(crate) const EXTENSION: &str = "_ExtStruct";
-
-/// The extension that holds a time.
-pub(crate) const EXTENSION_TIME: i8 = -1;
+use crate::extension::{EXTENSION, EXTENSION_TIME, Extension};
 
 const NANOS: i64 = 1_000_000_000;
 
@@ -41,14 +37,12 @@ impl Timestamp {
         Timestamp(nanos)
     }
 
-    /// A time as milliseconds since 1970; what is out of reach becomes the
-    /// outermost time within.
+    /// A time as milliseconds since 1970, limited to the range of the type.
     pub const fn from_unix_millis(millis: i64) -> Self {
         Timestamp(millis.saturating_mul(1_000_000))
     }
 
-    /// A time as seconds since 1970; what is out of reach becomes the outermost
-    /// time within.
+    /// A time as seconds since 1970, limited to the range of the type.
     pub const fn from_unix_seconds(seconds: i64) -> Self {
         Timestamp(seconds.saturating_mul(NANOS))
     }
@@ -68,7 +62,7 @@ impl Timestamp {
         self.0.div_euclid(NANOS)
     }
 
-    /// How long it is from `earlier` until this time; zero if it is later.
+    /// The time from `earlier` to this; zero if `earlier` is later.
     pub fn duration_since(self, earlier: Timestamp) -> Duration {
         Duration::from_nanos(u64::try_from(i128::from(self.0) - i128::from(earlier.0)).unwrap_or(0))
     }
@@ -116,7 +110,7 @@ impl Timestamp {
 
 impl Add<Duration> for Timestamp {
     type Output = Timestamp;
-    /// Sums that are out of reach become the last time within.
+    /// Limited to the range of the type.
     fn add(self, d: Duration) -> Timestamp {
         Timestamp(
             self.0
@@ -152,46 +146,18 @@ impl From<std::time::SystemTime> for Timestamp {
     }
 }
 
-/// Days since 1970 of a date of the Gregorian calendar. Years begin in March
-/// here, so that leap days come last.
-fn days_of(year: i64, month: i64, day: i64) -> i64 {
-    let (y, m) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
-    let era = y.div_euclid(400);
-    let year_of_era = y.rem_euclid(400);
-    let day_of_year = (153 * m + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
-}
-
-/// The date of a day since 1970: the reverse of [`days_of`].
-fn date_of(days: i64) -> (i64, i64, i64) {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let m = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * m + 2) / 5 + 1;
-    let month = if m < 10 { m + 3 } else { m - 9 };
-    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
-}
-
 /// RFC 3339 in UTC, with as many digits of the second as are needed.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (seconds, nanos) = (self.unix_seconds(), self.0.rem_euclid(NANOS));
-        let (year, month, day) = date_of(seconds.div_euclid(86_400));
-        let s = seconds.rem_euclid(86_400);
+        // Every i64 of nanoseconds is within the range of the crate.
+        let t = OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0))
+            .unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        let (year, month, day) = t.to_calendar_date();
+        let (hour, minute, second, nanos) = t.to_hms_nano();
+        let month = u8::from(month);
         write!(
             f,
-            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}",
-            s / 3600,
-            s / 60 % 60,
-            s % 60
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
         )?;
         if nanos != 0 {
             let digits = format!("{nanos:09}");
@@ -207,92 +173,81 @@ impl fmt::Debug for Timestamp {
     }
 }
 
-/// Why a text is no time.
+/// The error of a text that is not a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseTimestampError(String);
 
 impl fmt::Display for ParseTimestampError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no time such as 2026-01-31T12:00:00Z", self.0)
+        write!(f, "{:?} is not a time such as 2026-01-31T12:00:00Z", self.0)
     }
 }
 
 impl std::error::Error for ParseTimestampError {}
 
-impl std::str::FromStr for Timestamp {
+impl FromStr for Timestamp {
     type Err = ParseTimestampError;
 
-    /// Takes RFC 3339, and the forms in which SQLite keeps times: with a blank
-    /// between date and time, without a zone (UTC is meant), or a date alone.
+    /// Takes RFC 3339, and the forms in which SQLite stores times: with a space
+    /// between date and time, without a zone (it is UTC then), or a date alone.
     fn from_str(s: &str) -> Result<Self, ParseTimestampError> {
         parse(s).ok_or_else(|| ParseTimestampError(s.chars().take(40).collect()))
     }
 }
 
-fn number(s: &str, digits: usize) -> Option<i64> {
-    (s.len() == digits && s.bytes().all(|b| b.is_ascii_digit())).then(|| s.parse().ok())?
+/// A number of exactly so many digits.
+fn number<T: FromStr>(s: &str, digits: usize) -> Option<T> {
+    let all = s.len() == digits && s.bytes().all(|b| b.is_ascii_digit());
+    all.then(|| s.parse().ok())?
+}
+
+/// The three numbers of `2026-01-31` or `12:00:00`.
+fn three<T: FromStr, U: FromStr>(s: &str, between: char, first: usize) -> Option<(T, U, U)> {
+    let mut parts = s.split(between);
+    let numbers = (
+        number(parts.next()?, first)?,
+        number(parts.next()?, 2)?,
+        number(parts.next()?, 2)?,
+    );
+    parts.next().is_none().then_some(numbers)
 }
 
 fn parse(s: &str) -> Option<Timestamp> {
     let (date, rest) = s.split_at_checked(10)?;
-    let mut parts = date.split('-');
-    let (year, month, day) = (
-        number(parts.next()?, 4)?,
-        number(parts.next()?, 2)?,
-        number(parts.next()?, 2)?,
-    );
-    let days = days_of(year, month, day);
-    if parts.next().is_some() || date_of(days) != (year, month, day) {
-        return None;
-    }
-    let nanos = if rest.is_empty() {
-        0
-    } else {
-        parse_clock(rest.strip_prefix(['T', 't', ' '])?)?
+    let (year, month, day) = three::<i32, u8>(date, '-', 4)?;
+    let date = Date::from_calendar_date(year, Month::try_from(month).ok()?, day).ok()?;
+    let time = match rest {
+        "" => date.midnight().assume_utc(),
+        _ => parse_clock(date, rest.strip_prefix(['T', 't', ' '])?)?,
     };
-    days.checked_mul(86_400 * NANOS)?
-        .checked_add(nanos)
+    i64::try_from(time.unix_timestamp_nanos())
+        .ok()
         .map(Timestamp)
 }
 
-/// Nanoseconds since midnight UTC of `12:00:00.5+01:00`.
-fn parse_clock(s: &str) -> Option<i64> {
-    let zone_at = s.find(['Z', 'z', '+', '-']).unwrap_or(s.len());
-    let (clock, zone) = s.split_at(zone_at);
+/// The time of `12:00:00.5+01:00` on a date.
+fn parse_clock(date: Date, s: &str) -> Option<OffsetDateTime> {
+    let (clock, zone) = s.split_at(s.find(['Z', 'z', '+', '-']).unwrap_or(s.len()));
     let (hms, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
-    let mut parts = hms.split(':');
-    let (h, m, sec) = (
-        number(parts.next()?, 2)?,
-        number(parts.next()?, 2)?,
-        number(parts.next()?, 2)?,
-    );
-    if parts.next().is_some()
-        || h > 23
-        || m > 59
-        || sec > 59
-        || fraction.is_empty()
-        || fraction.len() > 9
-    {
+    if fraction.is_empty() {
         return None;
     }
+    let (h, m, s) = three::<u8, u8>(hms, ':', 2)?;
     let nanos = number(&format!("{fraction:0<9}"), 9)?;
+    let local = date.with_hms_nano(h, m, s, nanos).ok()?;
     let offset = match zone {
-        "" | "Z" | "z" => 0,
+        "" | "Z" | "z" => UtcOffset::UTC,
         _ => {
-            let (zh, zm) = zone.strip_prefix(['+', '-'])?.split_once(':')?;
-            let (zh, zm) = (number(zh, 2)?, number(zm, 2)?);
-            if zh > 23 || zm > 59 {
+            let (h, m) = zone.strip_prefix(['+', '-'])?.split_once(':')?;
+            let (h, m) = (number::<i8>(h, 2)?, number::<i8>(m, 2)?);
+            if h > 23 {
                 return None;
             }
-            let minutes = zh * 60 + zm;
-            if zone.starts_with('-') {
-                -minutes
-            } else {
-                minutes
-            }
+            let sign = if zone.starts_with('-') { -1 } else { 1 };
+            UtcOffset::from_hms(sign * h, sign * m, 0).ok()?
         }
     };
-    Some((h * 3600 + m * 60 + sec - offset * 60) * NANOS + nanos)
+    Some(local.assume_offset(offset))
 }
 
 impl Serialize for Timestamp {
@@ -300,53 +255,15 @@ impl Serialize for Timestamp {
         if s.is_human_readable() {
             return s.collect_str(self);
         }
-        s.serialize_newtype_struct(
-            EXTENSION,
-            &Extension(EXTENSION_TIME, Bytes(self.to_extension())),
-        )
-    }
-}
-
-/// Type and payload of an extension, in the form that serialisers expect.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Extension(pub(crate) i8, pub(crate) Bytes);
-
-impl Serialize for Extension {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let mut pair = s.serialize_tuple(2)?;
-        pair.serialize_element(&self.0)?;
-        pair.serialize_element(&self.1)?;
-        pair.end()
-    }
-}
-
-impl<'de> Deserialize<'de> for Extension {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct Pair;
-        impl<'de> Visitor<'de> for Pair {
-            type Value = Extension;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an extension")
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Extension, A::Error> {
-                let kind = seq
-                    .next_element()?
-                    .ok_or_else(|| de::Error::invalid_length(0, &self))?;
-                let data = seq
-                    .next_element()?
-                    .ok_or_else(|| de::Error::invalid_length(1, &self))?;
-                Ok(Extension(kind, data))
-            }
-        }
-        d.deserialize_tuple(2, Pair)
+        s.serialize_newtype_struct(EXTENSION, &(EXTENSION_TIME, Bytes(self.to_extension())))
     }
 }
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         if d.is_human_readable() {
-            // Where serde has to look ahead, as in untagged enums, it keeps values in
-            // a form that is no text and yet calls itself readable.
+            // Where serde buffers values, as for untagged enums, its buffer says that it
+            // is readable and yet holds an extension.
             return d.deserialize_any(TimeVisitor);
         }
         d.deserialize_newtype_struct(EXTENSION, TimeVisitor)
@@ -363,9 +280,9 @@ impl<'de> Visitor<'de> for TimeVisitor {
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, d: D) -> Result<Timestamp, D::Error> {
-        let Extension(kind, data) = Extension::deserialize(d)?;
+        let (kind, data) = Extension::deserialize(d)?;
         if kind != EXTENSION_TIME {
-            return Err(de::Error::custom("an extension that is no time"));
+            return Err(de::Error::custom("an extension that is not a time"));
         }
         Timestamp::from_extension(&data)
             .ok_or_else(|| de::Error::custom("a time that is out of range"))

@@ -1,8 +1,8 @@
-//! SQL.
+//! SQL of activities.
 
 use serde::de::DeserializeOwned;
 
-use crate::activity::Attempt;
+use crate::attempt::Attempt;
 use crate::error::{Error, Result};
 use crate::host::{TX_EXEC, TX_QUERY};
 use crate::rows;
@@ -37,9 +37,9 @@ impl Transaction {
     /// - a single value, if there is one column
     /// - [`Value`], or a map or list of them: the row as it is
     ///
-    /// NULL needs an [`Option`] to go to. Databases differ in what they return for
-    /// the same column (SQLite has no booleans and no times): what can be converted
-    /// without loss is.
+    /// NULL needs an [`Option`]. Databases return different types for the same column
+    /// (SQLite has no booleans and no times); values are converted where that loses
+    /// nothing.
     pub fn query<T: DeserializeOwned>(&self, sql: &str, params: impl Params) -> Result<Vec<T>> {
         let reply: QueryReply = self.attempt.perform(&TX_QUERY, &statement(sql, params))?;
         rows::decode(reply)
@@ -112,7 +112,7 @@ impl<const N: usize> Params for [Value; N] {
 macro_rules! params {
     ($($($name:ident)+;)*) => {
         $(impl<$($name: Into<Value>),+> Params for ($($name,)+) {
-            #[allow(non_snake_case)] // the names of the types are those of the values
+            #[allow(non_snake_case)] // types and values share their names
             fn into_values(self) -> Vec<Value> {
                 let ($($name,)+) = self;
                 vec![$($name.into()),+]

@@ -7,11 +7,11 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::bytes::Bytes;
-use crate::timestamp::{EXTENSION, EXTENSION_TIME, Extension, Timestamp};
-use crate::wire::{self, Malformed, Reader, Wire};
+use crate::extension::{EXTENSION, EXTENSION_TIME, Extension};
+use crate::timestamp::Timestamp;
 
-/// A value of any type that can cross the boundary: what a column of a
-/// database holds, or a part of a request that has no fixed shape.
+/// A value of any type: a column of a database, or a part of a request that has no
+/// fixed shape.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Value {
     /// Nothing; NULL in a database.
@@ -37,8 +37,8 @@ pub enum Value {
     List(Vec<Value>),
     /// A map, in the order of its entries.
     Map(Vec<(Value, Value)>),
-    /// An extension that is no time, or one that [`Timestamp`] cannot hold: its type
-    /// and payload.
+    /// An extension that is not a time, or a time that [`Timestamp`] cannot hold: its
+    /// type and payload.
     Extension(i8, Bytes),
 }
 
@@ -83,7 +83,7 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// Statements take references as well: what they need is copied.
+/// Parameters of statements may be references, which are cloned.
 impl<T: Clone + Into<Value>> From<&T> for Value {
     fn from(v: &T) -> Value {
         v.clone().into()
@@ -116,9 +116,7 @@ impl Serialize for Value {
                 }
                 map.end()
             }
-            Value::Extension(kind, data) => {
-                s.serialize_newtype_struct(EXTENSION, &Extension(*kind, data.clone()))
-            }
+            Value::Extension(kind, data) => s.serialize_newtype_struct(EXTENSION, &(*kind, data)),
         }
     }
 }
@@ -183,8 +181,8 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, d: D) -> Result<Value, D::Error> {
-        let Extension(kind, data) = Extension::deserialize(d)?;
-        Ok(extension(kind, data))
+        let (kind, data) = Extension::deserialize(d)?;
+        Ok(Value::of_extension(kind, data))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
@@ -204,80 +202,13 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 }
 
-/// A time that [`Timestamp`] cannot hold stays what it is on the wire: values that
-/// are only passed on lose nothing.
-fn extension(kind: i8, data: Bytes) -> Value {
-    match Timestamp::from_extension(&data) {
-        Some(time) if kind == EXTENSION_TIME => Value::Time(time),
-        _ => Value::Extension(kind, data),
-    }
-}
-
-impl Wire for Value {
-    fn put(&self, out: &mut Vec<u8>) {
-        match self {
-            Value::Nil => out.push(0xc0),
-            Value::Bool(v) => v.put(out),
-            Value::Int(v) => wire::put_int(out, *v),
-            Value::Uint(v) => wire::put_uint(out, *v),
-            Value::Float32(v) => {
-                out.push(0xca);
-                out.extend_from_slice(&v.to_bits().to_be_bytes());
-            }
-            Value::Float(v) => wire::put_float(out, *v),
-            Value::String(v) => wire::put_str(out, v),
-            Value::Bytes(v) => wire::put_bin(out, v),
-            Value::Time(v) => wire::put_ext(out, EXTENSION_TIME, &v.to_extension()),
-            Value::List(list) => list.put(out),
-            Value::Map(entries) => {
-                wire::put_map(out, entries.len());
-                for (k, v) in entries {
-                    k.put(out);
-                    v.put(out);
-                }
-            }
-            Value::Extension(kind, data) => wire::put_ext(out, *kind, data),
-        }
-    }
-
-    fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
-        match r.peek().ok_or(Malformed("it ends early"))? {
-            0xc0 => {
-                r.nil();
-                Ok(Value::Nil)
-            }
-            0xc2 | 0xc3 => r.bool().map(Value::Bool),
-            0xca => {
-                r.head()?;
-                Ok(Value::Float32(f32::from_bits(r.unsigned(4)? as u32)))
-            }
-            0xcb => r.float().map(Value::Float),
-            0xcf => {
-                r.head()?;
-                r.unsigned(8).map(Value::from)
-            }
-            0xa0..=0xbf | 0xd9..=0xdb => r.str().map(Value::from),
-            0xc4..=0xc6 => Ok(r.bin()?.into()),
-            0xc7..=0xc9 | 0xd4..=0xd8 => {
-                let (kind, data) = r.ext()?;
-                Ok(extension(kind, data.into()))
-            }
-            0x90..=0x9f | 0xdc | 0xdd => {
-                r.enter()?;
-                let list = Vec::take(r)?;
-                r.leave();
-                Ok(Value::List(list))
-            }
-            0x80..=0x8f | 0xde | 0xdf => {
-                r.enter()?;
-                let mut entries = Vec::new();
-                for _ in 0..r.map()? {
-                    entries.push((Value::take(r)?, Value::take(r)?));
-                }
-                r.leave();
-                Ok(Value::Map(entries))
-            }
-            _ => r.int().map(Value::Int),
+impl Value {
+    /// A time that [`Timestamp`] cannot hold stays an extension, so that a value that is
+    /// only passed on loses nothing.
+    pub(crate) fn of_extension(kind: i8, data: Bytes) -> Value {
+        match Timestamp::from_extension(&data) {
+            Some(time) if kind == EXTENSION_TIME => Value::Time(time),
+            _ => Value::Extension(kind, data),
         }
     }
 }

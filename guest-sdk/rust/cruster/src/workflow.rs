@@ -13,7 +13,8 @@ use crate::context::{InWorkflow, WorkflowContext};
 use crate::definition::{ActivityDefinition, WorkflowDefinition};
 use crate::error::{Error, Result};
 use crate::execution::{LocalFuture, Start};
-use crate::wire::Outcome;
+use crate::payload;
+use crate::wire::{Outcome, Settled};
 
 /// A workflow. `#[workflow_impl]` implements it.
 #[diagnostic::on_unimplemented(
@@ -23,11 +24,11 @@ use crate::wire::Outcome;
 pub trait Workflow: Default + 'static {
     /// Its name.
     const NAME: &'static str;
-    /// What it is asked.
+    /// Its request.
     type Request: Serialize + DeserializeOwned + 'static;
-    /// What it answers.
+    /// Its result.
     type Response: Serialize + DeserializeOwned + 'static;
-    /// All that the module needs to know of it.
+    /// The entry in the module.
     #[doc(hidden)]
     const DEFINITION: WorkflowDefinition;
 }
@@ -41,13 +42,13 @@ pub trait Workflow: Default + 'static {
 pub trait ActivityGroup: Default + 'static {
     /// The first part of the names of its activities.
     const NAME: &'static str;
-    /// All that the module needs to know of them.
+    /// Their entries in the module.
     #[doc(hidden)]
     const ACTIVITIES: &'static [ActivityDefinition];
-    /// A layer around the `self` of a workflow that adds the group's activities.
+    /// A wrapper of a workflow's `self` that adds the calls of the group's activities.
     #[doc(hidden)]
     type Calls<Inner: InWorkflow>: InWorkflow + Deref<Target = Inner>;
-    /// Puts the layer around.
+    /// Wraps the `self` of a workflow.
     #[doc(hidden)]
     fn calls<Inner: InWorkflow>(inner: Inner) -> Self::Calls<Inner>;
 }
@@ -57,8 +58,7 @@ pub fn client<W: Workflow>(cx: &impl InWorkflow) -> Client<W::Request, W::Respon
     Client::new(cx, W::NAME)
 }
 
-/// Runs the code of a workflow, between the bytes of its request and those of
-/// its outcome.
+/// Runs the code of a workflow: decodes its request and encodes its outcome.
 pub fn run_workflow<W, E, F>(
     start: Start,
     execute: impl FnOnce(WorkflowContext<W>, W::Request) -> F + 'static,
@@ -71,50 +71,29 @@ where
     Box::pin(async move {
         let request = match decode_request::<W::Request>(W::NAME, &start.body) {
             Ok(request) => request,
-            Err(outcome) => return outcome,
+            Err(fault) => return Outcome::failed(fault),
         };
         let core = start.core.clone();
         let result = execute(WorkflowContext::new(start.core, W::default()), request).await;
-        let value = result.map_err(Into::into).and_then(|response| {
-            let what = format!("the result of workflow {}", W::NAME);
-            codec::encode(&what, &response)
-        });
-        match value {
-            Ok(value) => Outcome {
-                error: None,
-                value: Some(value),
-            },
-            Err(e) => {
-                let fault = e.of_workflow(&core.interrupt_reason().unwrap_or_default());
-                Outcome {
-                    error: Some(fault),
-                    value: None,
-                }
-            }
-        }
+        result
+            .map_err(Into::into)
+            .and_then(|response| {
+                payload::encode(&format!("the result of workflow {}", W::NAME), &response)
+            })
+            .map_err(|e| e.of_workflow(&core.interrupt_reason().unwrap_or_default()))
+            .into()
     })
 }
 
-/// Answers the key of a request. `key` encodes what the author's function
-/// answers, because that may borrow from the request.
+/// Computes the key of a request. `key` also encodes the result of the author's
+/// function, because that may borrow from the request.
 pub fn derive_key<W: Workflow>(
     body: &[u8],
     key: impl FnOnce(&W::Request) -> Result<Vec<u8>>,
 ) -> Outcome {
-    let request = match decode_request::<W::Request>(W::NAME, body) {
-        Ok(request) => request,
-        Err(outcome) => return outcome,
-    };
-    match key(&request) {
-        Ok(value) => Outcome {
-            error: None,
-            value: Some(value),
-        },
-        Err(e) => Outcome {
-            error: Some(e.under(&codes::KEY_FUNCTION)),
-            value: None,
-        },
-    }
+    decode_request(W::NAME, body)
+        .and_then(|request| key(&request).map_err(|e| e.under(&codes::KEY_FUNCTION)))
+        .into()
 }
 
 /// Calls the author's key function. Its result may borrow from the request.
@@ -122,19 +101,19 @@ pub fn key_of<'r, R, K>(request: &'r R, key: impl FnOnce(&'r R) -> K) -> K {
     key(request)
 }
 
-/// A key that is hashed, which anything can be.
+/// A key that the host hashes; it may be of any type.
 pub fn hashed_key<K: Serialize>(key: K) -> Result<Vec<u8>> {
-    codec::encode("the key", &key)
+    payload::encode("the key", &key)
 }
 
-/// A key that is used as it is.
+/// A key that is used unchanged; it must be text.
 pub fn raw_key<K: KeyText>(key: K) -> Result<Vec<u8>> {
-    codec::encode("the key", &key.into_text())
+    payload::encode("the key", &key.into_text())
 }
 
-/// What a function may answer whose key is text: all that becomes a `String`.
+/// The result of a function whose key is text: any type that converts to a `String`.
 #[diagnostic::on_unimplemented(
-    message = "this key must be text, and is `{Self}`",
+    message = "this key must be text, but it is `{Self}`",
     label = "return a `String` or a `&str`, for instance with `.to_string()`",
     note = "the key of an activity is text, and so is that of a workflow with `hash = false`"
 )]
@@ -143,7 +122,7 @@ pub trait KeyText {
     fn into_text(self) -> String;
 }
 
-// Left out of errors, which would speak of `From` and not of keys.
+// Without this, errors would speak of `From` and not of keys.
 #[diagnostic::do_not_recommend]
 impl<T: Into<String>> KeyText for T {
     fn into_text(self) -> String {
@@ -156,12 +135,7 @@ pub fn key_text<K: KeyText>(key: K) -> String {
     key.into_text()
 }
 
-fn decode_request<T: DeserializeOwned>(name: &str, body: &[u8]) -> std::result::Result<T, Outcome> {
-    codec::decode(body).map_err(|e| {
-        let fault = codes::BAD_INPUT.fault(format!("the request does not fit {name}: {e}"));
-        Outcome {
-            error: Some(fault),
-            value: None,
-        }
-    })
+fn decode_request<T: DeserializeOwned>(name: &str, body: &[u8]) -> Settled<T> {
+    codec::decode(body)
+        .map_err(|e| codes::BAD_INPUT.fault(format!("the request does not fit {name}: {e}")))
 }

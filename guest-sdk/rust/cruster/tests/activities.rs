@@ -1,5 +1,5 @@
-//! What activities can do: SQL, HTTP, configuration; and what becomes of their
-//! errors, panics and rows.
+//! Activities: SQL, HTTP and configuration, and how their errors, panics and rows are
+//! handled.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -239,7 +239,7 @@ fn activities_cannot_wait() {
     let e = run(Test::new(&MODULE), "wait").unwrap_err();
     assert!(
         e.message()
-            .starts_with("CR-4002: activity wait awaits something that does not come"),
+            .starts_with("CR-4002: activity wait waits for a future that is not ready"),
         "{e}"
     );
 }

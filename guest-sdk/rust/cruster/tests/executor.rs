@@ -1,5 +1,5 @@
-//! The edges of the executor: tasks that wait for each other, futures that are
-//! kept for later, wide fan-outs, and what a host refuses.
+//! Edge cases of the executor: tasks that wait for each other, futures that are
+//! polled later, wide fan-outs, and ops that a host refuses.
 
 use std::cell::Cell;
 use std::future::{pending, poll_fn};
@@ -63,7 +63,7 @@ impl Edge {
         Ok("never".to_owned())
     }
 
-    /// It waits for nothing but a request to stop, which may come.
+    /// Waits for an interrupt only.
     async fn watcher(&self) -> Result<String, Error> {
         let this = self.clone();
         self.spawn(async move { Ok(this.on_interrupt().await) })
@@ -184,10 +184,9 @@ fn a_handle_yields_its_result_once() {
     run(test(), "handle twice");
 }
 
-/// Nobody brings their futures about. To wait for somebody who interrupts them
-/// would be to wait for ever.
+/// No op is open, so only an interrupt could end the wait. That is a deadlock.
 #[test]
-fn tasks_that_wait_for_each_other_are_told_so() {
+fn tasks_that_wait_for_each_other_are_a_deadlock() {
     let run = run(
         test().interrupt_after(seconds(3600), "tired"),
         "deadlock of two",

@@ -1,5 +1,5 @@
-//! What the macros expand to, written out by hand: a workflow that uses an
-//! activity of its own and one of a group. It is the contract between this crate
+//! The expansion of the macros, written by hand: a workflow that uses its own
+//! activity and one of a group. It is the contract between this crate
 //! and `cruster-macros`, and it is run like any other workflow.
 
 use cruster::prelude::*;

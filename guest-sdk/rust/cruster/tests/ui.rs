@@ -1,18 +1,18 @@
-//! What authors read when they get it wrong.
+//! The compile errors that authors see.
 //!
-//! `TRYBUILD=overwrite cargo test --test ui` writes the expected output anew: read it as
-//! an author would before committing it.
+//! `TRYBUILD=overwrite cargo test --test ui` writes the expected output. Read it as an
+//! author would before you commit it.
 
 use std::process::Command;
 
 #[test]
 fn errors_read_like_advice() {
     let cases = trybuild::TestCases::new();
-    // Made by the macros themselves, so that they are the same in every compiler. Begin
-    // such cases in line 10 or later: compilers differ in how they pad the numbers.
+    // Errors of the macros, which are the same in every compiler. Begin such cases in
+    // line 10 or later: compilers differ in how they pad line numbers.
     cases.compile_fail("tests/ui/*.rs");
-    // Made by the compiler from bounds. The advice in it is ours, the frame around it is
-    // not, and was another before this version.
+    // Errors of bounds. The advice in them is ours; the text around it is the compiler's,
+    // and differs before this version.
     if minor_version_of_rustc() >= 95 {
         cases.compile_fail("tests/ui/bounds/*.rs");
     }

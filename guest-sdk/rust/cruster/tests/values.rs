@@ -1,5 +1,4 @@
-//! Values that pass through their encoding in shapes that serde takes detours
-//! for.
+//! Values that serde buffers or encodes in unusual ways, and the text of times.
 
 use std::collections::BTreeMap;
 
@@ -102,4 +101,31 @@ fn times_have_one_zone() {
     }
     let (a, b) = ("2026-01-31T12:00:00+01:30", "2026-01-31T10:30:00Z");
     assert_eq!(a.parse::<Timestamp>(), b.parse::<Timestamp>());
+}
+
+#[test]
+fn times_are_read_as_they_are_written() {
+    for nanos in [i64::MIN, -1, 0, 1_500_000_000, i64::MAX] {
+        let time = Timestamp::from_unix_nanos(nanos);
+        assert_eq!(time.to_string().parse(), Ok(time));
+    }
+    for (text, same) in [
+        ("2024-02-29", "2024-02-29T00:00:00Z"),
+        ("2024-02-29 23:59:59", "2024-02-29T23:59:59Z"),
+        ("2024-02-29t23:59:59.120z", "2024-02-29T23:59:59.12Z"),
+    ] {
+        assert_eq!(text.parse::<Timestamp>().unwrap().to_string(), same);
+    }
+    for bad in [
+        "2023-02-29",
+        "2024-13-01",
+        "2024-01-01T24:00:00Z",
+        "2024-01-01T00:00:60Z",
+        "2024-01-01T00:00:00.Z",
+        "2024-01-01T00:00:00.1234567890Z",
+        "2263-01-01",
+        "24-01-01",
+    ] {
+        assert!(bad.parse::<Timestamp>().is_err(), "{bad}");
+    }
 }

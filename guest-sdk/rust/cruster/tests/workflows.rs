@@ -1,5 +1,5 @@
 //! Workflows on the test kit: order of ops, interrupts, tasks, deferreds,
-//! children, and what their errors look like from outside.
+//! children, and the errors that callers see.
 
 use cruster::prelude::*;
 use cruster::testing::Test;
@@ -12,7 +12,7 @@ fn seconds(n: u64) -> Duration {
 pub const GO: Deferred<String> = Deferred::new("go");
 pub const OTHER: Deferred<u32> = Deferred::new("other");
 
-/// Does what its request says, so that each test reads in one place.
+/// Runs the case that its request names, so that each test reads in one place.
 #[workflow]
 pub struct Script;
 
@@ -50,7 +50,7 @@ impl Script {
     }
 
     async fn join_fails(&self) -> Result<Vec<String>, Error> {
-        // All are waited for, and the first in the list counts: not the quickest.
+        // It waits for all. The error is that of the first in the list, not of the quickest.
         let slow = async {
             self.sleep(seconds(2)).await?;
             Err::<(), _>(cruster::err!("slow", "the slow one"))
@@ -102,7 +102,7 @@ impl Script {
             })
         };
         let (a, b) = (task("a", 2), task("b", 1));
-        drop(task("c", 1)); // goes on nevertheless
+        drop(task("c", 1)); // the task goes on
         cruster::join!(a, b).await.map(|(a, b)| vec![a, b])
     }
 
@@ -112,7 +112,7 @@ impl Script {
             .unwrap_err();
         assert!(interrupted.is_interrupted() && self.interrupted());
         assert_eq!(self.interrupt_reason(), "enough");
-        // What is asked for from here on is refused, unless it is shielded.
+        // From here on durable calls are refused, unless they are shielded.
         assert!(self.echo("no".into()).await.unwrap_err().is_interrupted());
         self.shield(async {
             assert!(!self.interrupted());
@@ -153,11 +153,11 @@ impl Script {
             e.details::<u32>(),
             e.message()
         ));
-        let nobody = self
+        let missing = self
             .resolve_deferred_in("test/Script/none", GO, "x".to_owned())
             .await
             .unwrap_err();
-        seen.push(nobody.code().to_owned());
+        seen.push(missing.code().to_owned());
         Ok(seen)
     }
 
@@ -231,7 +231,7 @@ fn test() -> Test {
     Test::new(&MODULE)
 }
 
-/// Runs a case, and replays what it did.
+/// Runs a case, and replays its history.
 fn run(test: Test, case: &str) -> (Result<Vec<String>>, cruster::testing::History) {
     let run = test.run::<Script>(case.to_owned());
     run.history.replay().unwrap();
@@ -373,7 +373,7 @@ fn other_workflows_are_executions_of_their_own() {
     );
 }
 
-/// What the caller of a failed workflow sees.
+/// The error that the caller of a failed workflow sees.
 #[test]
 fn errors_keep_their_type_and_details() {
     let (result, history) = run(test(), "fail");

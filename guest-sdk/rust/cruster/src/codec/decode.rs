@@ -1,14 +1,13 @@
 //! MessagePack for serde.
 //!
 //! It differs from the usual decoders in two ways. Nil reads as an empty list or
-//! map: other languages write it for one that was never filled. And errors say
-//! where in the value they are.
+//! map, because other languages write that for one that was never filled. And
+//! errors say where in the value they are.
 //!
-//! A function that takes a visitor is compiled for each type of a module. So
-//! those for structs know only what a struct can be made of, and leave the error
-//! for anything else to code that is there once.
+//! A function that takes a visitor is compiled once for each type of a module. To
+//! keep modules small, those for structs accept only a map, and build the error for
+//! anything else in code that is not generic.
 
-use serde::de::value::SeqDeserializer;
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected, IntoDeserializer, MapAccess,
     SeqAccess, Unexpected, VariantAccess, Visitor,
@@ -16,8 +15,8 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 
 use crate::codec::error::DecodeError;
-use crate::timestamp::EXTENSION;
-use crate::wire::{Malformed, Reader};
+use crate::extension::{self, EXTENSION};
+use crate::wire::{Malformed, Reader, Token, utf8};
 
 /// Decodes the next value of a reader.
 pub(crate) struct Decoder<'a, 'de>(pub(crate) &'a mut Reader<'de>);
@@ -25,49 +24,27 @@ pub(crate) struct Decoder<'a, 'de>(pub(crate) &'a mut Reader<'de>);
 type Decoded<T> = Result<T, DecodeError>;
 
 impl<'de> Decoder<'_, 'de> {
-    fn peek(&self) -> Decoded<u8> {
-        Ok(self.0.peek().ok_or(Malformed("it ends early"))?)
-    }
-
-    /// Takes sixteen bytes, if they come next.
-    fn wide(&mut self) -> Decoded<Option<[u8; 16]>> {
-        match self.0.rest() {
-            [0xc4, 16, ..] => Ok(self.0.bin()?.and_then(|b| b.try_into().ok())),
-            _ => Ok(None),
+    fn visit<V: Visitor<'de>>(self, token: Token<'de>, visitor: V) -> Decoded<V::Value> {
+        match token {
+            Token::Nil => visitor.visit_unit(),
+            Token::Bool(b) => visitor.visit_bool(b),
+            Token::Int(n) => visitor.visit_i64(n),
+            Token::Uint(n) => visitor.visit_u64(n),
+            Token::Float32(f) => visitor.visit_f32(f),
+            Token::Float(f) => visitor.visit_f64(f),
+            Token::Str(b) => visitor.visit_borrowed_str(utf8(b)?),
+            Token::Bin(b) => visitor.visit_borrowed_bytes(b),
+            Token::Ext(kind, data) => extension::visit(kind, data, visitor),
+            Token::Array(n) => self.visit_list(n, visitor),
+            Token::Map(n) => self.visit_entries(n, visitor),
         }
     }
 
-    /// The error for a value that is no value of its type.
-    fn unexpected(self, expected: &dyn Expected) -> DecodeError {
-        match self.found() {
-            Ok(found) => DecodeError::invalid_type(found, expected),
-            Err(e) => e,
-        }
-    }
-
-    /// What comes next, for an error.
-    fn found(self) -> Decoded<Unexpected<'de>> {
-        Ok(match self.peek()? {
-            0xc0 => Unexpected::Unit,
-            0xc2 | 0xc3 => Unexpected::Bool(self.0.bool()?),
-            0xca | 0xcb => Unexpected::Float(self.0.float()?),
-            0x00..=0x7f | 0xcc..=0xcf => Unexpected::Unsigned(self.0.int()? as u64),
-            0xd0..=0xd3 | 0xe0.. => Unexpected::Signed(self.0.int()?),
-            0xa0..=0xbf | 0xd9..=0xdb => Unexpected::Str(self.0.str()?),
-            0xc4..=0xc6 => Unexpected::Bytes(self.0.bin()?.unwrap_or_default()),
-            0xc7..=0xc9 | 0xd4..=0xd8 => Unexpected::NewtypeStruct,
-            0x90..=0x9f | 0xdc | 0xdd => Unexpected::Seq,
-            0x80..=0x8f | 0xde | 0xdf => Unexpected::Map,
-            0xc1 => return Err(Malformed("a byte is no type").into()),
-        })
-    }
-
-    fn visit_list<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
+    fn visit_list<V: Visitor<'de>>(self, n: usize, visitor: V) -> Decoded<V::Value> {
         self.0.enter()?;
-        let left = self.0.array()?;
         let mut elements = Elements {
             reader: &mut *self.0,
-            left,
+            left: n,
             at: 0,
         };
         let value = visitor.visit_seq(&mut elements)?;
@@ -81,62 +58,59 @@ impl<'de> Decoder<'_, 'de> {
         Ok(value)
     }
 
-    fn visit_entries<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
+    fn visit_entries<V: Visitor<'de>>(self, n: usize, visitor: V) -> Decoded<V::Value> {
         self.0.enter()?;
-        let left = self.0.map()?;
         let value = visitor.visit_map(Entries {
             reader: &mut *self.0,
-            left,
+            left: n,
             key: &[],
         })?;
         self.0.leave();
         Ok(value)
     }
+}
 
-    fn visit_extension<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
-        let (kind, data) = self.0.ext()?;
-        visitor.visit_newtype_struct(Extension { kind, data })
-    }
+/// The error for a token that its type does not take.
+fn unexpected(found: Token<'_>, expected: &dyn Expected) -> DecodeError {
+    let found = match found {
+        Token::Nil => Unexpected::Unit,
+        Token::Bool(b) => Unexpected::Bool(b),
+        Token::Int(n) => Unexpected::Signed(n),
+        Token::Uint(n) => Unexpected::Unsigned(n),
+        Token::Float32(f) => Unexpected::Float(f64::from(f)),
+        Token::Float(f) => Unexpected::Float(f),
+        Token::Str(b) => match utf8(b) {
+            Ok(s) => Unexpected::Str(s),
+            Err(e) => return e.into(),
+        },
+        Token::Bin(b) => Unexpected::Bytes(b),
+        Token::Ext(..) => Unexpected::NewtypeStruct,
+        Token::Array(_) => Unexpected::Seq,
+        Token::Map(_) => Unexpected::Map,
+    };
+    DecodeError::invalid_type(found, expected)
 }
 
 impl<'de> Deserializer<'de> for Decoder<'_, 'de> {
     type Error = DecodeError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
-        match self.peek()? {
-            0xc0 => {
-                self.0.nil();
-                visitor.visit_unit()
-            }
-            0xc2 | 0xc3 => visitor.visit_bool(self.0.bool()?),
-            0xca => {
-                self.0.head()?;
-                visitor.visit_f32(f32::from_bits(self.0.unsigned(4)? as u32))
-            }
-            0xcb => visitor.visit_f64(self.0.float()?),
-            0x00..=0x7f | 0xcc..=0xcf => visitor.visit_u64(self.0.int()? as u64),
-            0xd0..=0xd3 | 0xe0.. => visitor.visit_i64(self.0.int()?),
-            0xa0..=0xbf | 0xd9..=0xdb => visitor.visit_borrowed_str(self.0.str()?),
-            0xc4..=0xc6 => visitor.visit_borrowed_bytes(self.0.bin()?.unwrap_or_default()),
-            0xc7..=0xc9 | 0xd4..=0xd8 => self.visit_extension(visitor),
-            0x90..=0x9f | 0xdc | 0xdd => self.visit_list(visitor),
-            0x80..=0x8f | 0xde | 0xdf => self.visit_entries(visitor),
-            0xc1 => Err(Malformed("a byte is no type").into()),
-        }
+        let token = self.0.next()?;
+        self.visit(token, visitor)
     }
 
     /// MessagePack has no integers of this size: they are bytes.
-    fn deserialize_i128<V: Visitor<'de>>(mut self, visitor: V) -> Decoded<V::Value> {
-        match self.wide()? {
-            Some(b) => visitor.visit_i128(i128::from_be_bytes(b)),
-            None => self.deserialize_any(visitor),
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
+        match self.0.next()? {
+            Token::Bin(b) if b.len() == 16 => visitor.visit_i128(wide(b) as i128),
+            token => self.visit(token, visitor),
         }
     }
 
-    fn deserialize_u128<V: Visitor<'de>>(mut self, visitor: V) -> Decoded<V::Value> {
-        match self.wide()? {
-            Some(b) => visitor.visit_u128(u128::from_be_bytes(b)),
-            None => self.deserialize_any(visitor),
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
+        match self.0.next()? {
+            Token::Bin(b) if b.len() == 16 => visitor.visit_u128(wide(b)),
+            token => self.visit(token, visitor),
         }
     }
 
@@ -149,16 +123,18 @@ impl<'de> Deserializer<'de> for Decoder<'_, 'de> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
-        match self.peek()? {
-            0xc0 | 0x90..=0x9f | 0xdc | 0xdd => self.visit_list(visitor),
-            _ => Err(self.unexpected(&visitor)),
+        match self.0.next()? {
+            Token::Nil => self.visit_list(0, visitor),
+            Token::Array(n) => self.visit_list(n, visitor),
+            token => Err(unexpected(token, &visitor)),
         }
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
-        match self.peek()? {
-            0xc0 | 0x80..=0x8f | 0xde | 0xdf => self.visit_entries(visitor),
-            _ => Err(self.unexpected(&visitor)),
+        match self.0.next()? {
+            Token::Nil => self.visit_entries(0, visitor),
+            Token::Map(n) => self.visit_entries(n, visitor),
+            token => Err(unexpected(token, &visitor)),
         }
     }
 
@@ -168,11 +144,11 @@ impl<'de> Deserializer<'de> for Decoder<'_, 'de> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Decoded<V::Value> {
-        match self.peek()? {
-            // Nil is a struct only if that has nothing in it.
-            0xc0 if !fields.is_empty() => Err(self.unexpected(&visitor)),
-            _ => self.deserialize_map(visitor),
+        // Nil is a struct only if that has no fields.
+        if !fields.is_empty() && self.0.nil() {
+            return Err(unexpected(Token::Nil, &visitor));
         }
+        self.deserialize_map(visitor)
     }
 
     fn deserialize_unit_struct<V: Visitor<'de>>(
@@ -180,12 +156,9 @@ impl<'de> Deserializer<'de> for Decoder<'_, 'de> {
         _name: &'static str,
         visitor: V,
     ) -> Decoded<V::Value> {
-        match self.peek()? {
-            0x80 | 0x90 => {
-                self.0.head()?;
-                visitor.visit_unit()
-            }
-            _ => self.deserialize_any(visitor),
+        match self.0.next()? {
+            Token::Array(0) | Token::Map(0) => visitor.visit_unit(),
+            token => self.visit(token, visitor),
         }
     }
 
@@ -206,18 +179,16 @@ impl<'de> Deserializer<'de> for Decoder<'_, 'de> {
         _variants: &'static [&'static str],
         visitor: V,
     ) -> Decoded<V::Value> {
-        match self.peek()? {
-            0x80..=0x8f | 0xde | 0xdf => {
+        match self.0.next()? {
+            Token::Map(1) => {
                 self.0.enter()?;
-                if self.0.map()? != 1 {
-                    return Err(Malformed("a variant is a map of one entry").into());
-                }
                 let value = visitor.visit_enum(Variant(&mut *self.0))?;
                 self.0.leave();
                 Ok(value)
             }
-            0xa0..=0xbf | 0xd9..=0xdb => visitor.visit_enum(self.0.str()?.into_deserializer()),
-            _ => self.deserialize_any(visitor),
+            Token::Map(_) => Err(Malformed("a variant is a map of one entry").into()),
+            Token::Str(b) => visitor.visit_enum(utf8(b)?.into_deserializer()),
+            token => self.visit(token, visitor),
         }
     }
 
@@ -228,9 +199,9 @@ impl<'de> Deserializer<'de> for Decoder<'_, 'de> {
 
     /// The name of a field or variant.
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
-        match self.peek()? {
-            0xa0..=0xbf | 0xd9..=0xdb => visitor.visit_borrowed_str(self.0.str()?),
-            _ => Err(self.unexpected(&visitor)),
+        match self.0.next()? {
+            Token::Str(b) => visitor.visit_borrowed_str(utf8(b)?),
+            token => Err(unexpected(token, &visitor)),
         }
     }
 
@@ -301,16 +272,18 @@ impl<'de> MapAccess<'de> for Entries<'_, 'de> {
 
 /// The error of a value, with the name of its entry if that is a text.
 fn within_entry(e: DecodeError, key: &[u8]) -> DecodeError {
-    let mut reader = Reader::new(key);
-    match reader.peek() {
-        Some(0xa0..=0xbf | 0xd9..=0xdb) => {
-            e.within(&format!(".{}", reader.str().unwrap_or_default()))
-        }
+    match Reader::new(key).next() {
+        Ok(Token::Str(name)) => e.within(&format!(".{}", utf8(name).unwrap_or_default())),
         _ => e.within("[…]"),
     }
 }
 
-/// A variant that holds something: a map from its name to that.
+/// The sixteen bytes of a wide integer as a number.
+fn wide(b: &[u8]) -> u128 {
+    b.iter().fold(0, |n, b| (n << 8) | u128::from(*b))
+}
+
+/// A variant with content: a map with one entry, from its name to the content.
 struct Variant<'a, 'de>(&'a mut Reader<'de>);
 
 impl<'de> EnumAccess<'de> for Variant<'_, 'de> {
@@ -344,56 +317,5 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
         visitor: V,
     ) -> Decoded<V::Value> {
         Decoder(self.0).deserialize_map(visitor)
-    }
-}
-
-/// An extension, in the form in which serialisers see one: its type and payload.
-#[derive(Clone, Copy)]
-struct Extension<'de> {
-    kind: i8,
-    data: &'de [u8],
-}
-
-/// One of the two parts of an extension.
-enum Part<'de> {
-    Kind(i8),
-    Data(&'de [u8]),
-}
-
-impl<'de> Deserializer<'de> for Extension<'de> {
-    type Error = DecodeError;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
-        visitor.visit_seq(SeqDeserializer::new(
-            [Part::Kind(self.kind), Part::Data(self.data)].into_iter(),
-        ))
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
-        unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
-    }
-}
-
-impl<'de> IntoDeserializer<'de, DecodeError> for Part<'de> {
-    type Deserializer = Self;
-    fn into_deserializer(self) -> Self {
-        self
-    }
-}
-
-impl<'de> Deserializer<'de> for Part<'de> {
-    type Error = DecodeError;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
-        match self {
-            Part::Kind(kind) => visitor.visit_i8(kind),
-            Part::Data(data) => visitor.visit_borrowed_bytes(data),
-        }
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
-        unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
     }
 }

@@ -1,8 +1,16 @@
-//! Why bytes are not a value of a type.
+//! Why a value has no encoding, and why bytes are not a value of a type.
 
 use std::fmt;
 
 use crate::wire::Malformed;
+
+/// Why a value has no encoding.
+pub(crate) enum EncodeError {
+    /// Its size in bytes, which is above [`MAX_VALUE`](super::MAX_VALUE).
+    TooLarge(usize),
+    /// Its `Serialize` failed.
+    Value(rmp_serde::encode::Error),
+}
 
 /// Why bytes are not a value of a type, and where in it.
 #[derive(Debug)]

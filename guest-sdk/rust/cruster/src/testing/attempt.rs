@@ -5,41 +5,40 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::activity::Attempt;
+use crate::attempt::Attempt;
 use crate::codes;
 use crate::error::Error;
 use crate::host::{Call, Host};
 use crate::http::HttpRequest;
+use crate::logging;
 use crate::testing::database::Database;
-use crate::testing::logs;
 use crate::testing::run::Run;
-use crate::testing::world::{World, failed};
+use crate::testing::world::World;
 use crate::value::Value;
-use crate::wire::{self, Fault, Invocation, Malformed, Outcome, Wire};
+use crate::wire::{self, Fault, Invocation, Malformed, Outcome, Settled, Wire};
 
 /// The first delay, if a policy names none, and the longest.
 const DEFAULT_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
-/// Performs one attempt of an activity and decides what follows.
+/// Performs one attempt of an activity, then retries or delivers its outcome.
 pub(crate) fn attempt(run: &Rc<Run>, op: u32, activity: wire::Activity, n: u32) {
     if !run.waits(op) {
-        return; // cancelled, or nobody is left to tell
+        return; // the op was cancelled, or the workflow is over
     }
     let (outcome, took) = try_once(run, op, &activity, n);
-    match outcome.error {
+    match &outcome.error {
         Some(fault) if fault.retryable && n <= activity.retry.retries => {
             let again = run.clone();
             let delay = took + backoff(&activity.retry, n);
             run.world()
                 .after(delay, move || attempt(&again, op, activity, n + 1));
         }
-        Some(fault) => run.deliver(took, op, Err(fault)),
-        None => run.deliver(took, op, Ok(outcome.value.unwrap_or_default())),
+        _ => run.deliver(took, op, outcome.into_result()),
     }
 }
 
-/// Runs the activity's code and tells how much virtual time it took.
+/// Runs the activity's code; returns how much virtual time it took.
 fn try_once(run: &Run, op: u32, activity: &wire::Activity, n: u32) -> (Outcome, Duration) {
     let world = run.world();
     let name = &activity.name;
@@ -47,7 +46,10 @@ fn try_once(run: &Run, op: u32, activity: &wire::Activity, n: u32) -> (Outcome, 
     let limit = Duration::from_nanos(u64::try_from(activity.timeout).unwrap_or(0));
     if !limit.is_zero() && took > limit {
         let message = format!("activity {name} took longer than {limit:?}");
-        return (failed(codes::ACTIVITY_TIMEOUT.fault(message)), limit);
+        return (
+            Outcome::failed(codes::ACTIVITY_TIMEOUT.fault(message)),
+            limit,
+        );
     }
     let host = Rc::new(AttemptHost {
         world: world.clone(),
@@ -64,7 +66,7 @@ fn try_once(run: &Run, op: u32, activity: &wire::Activity, n: u32) -> (Outcome, 
         namespace: "test".to_owned(),
         time: world.now().unix_nanos(),
     };
-    let _log = logs::of(world.now(), &run.id);
+    let _log = logging::scope(world.now(), &run.id);
     let outcome = perform(&world, Attempt::new(host.clone(), invocation), name);
     (host.end(outcome), took)
 }
@@ -75,7 +77,7 @@ fn perform(world: &World, attempt: Attempt, name: &str) -> Outcome {
             Some(stub) => (stub.borrow_mut())(attempt),
             None => match world.module.activity(name) {
                 Some(activity) => (activity.run)(attempt),
-                None => failed(
+                None => Outcome::failed(
                     codes::UNKNOWN_ACTIVITY.fault(format!("the module has no activity {name:?}")),
                 ),
             },
@@ -88,9 +90,9 @@ fn perform(world: &World, attempt: Attempt, name: &str) -> Outcome {
             .or(panic.downcast_ref::<String>().map(String::as_str));
         let message = format!(
             "activity {name} panicked: {}",
-            words.unwrap_or("it did not say why")
+            words.unwrap_or("without a message")
         );
-        failed(codes::ACTIVITY_CRASHED.fault(message))
+        Outcome::failed(codes::ACTIVITY_CRASHED.fault(message))
     })
 }
 
@@ -135,11 +137,11 @@ impl AttemptHost {
         }
         match database.commit() {
             Ok(()) => outcome,
-            Err(e) => failed(sql_fault(&e.context("commit"))),
+            Err(e) => Outcome::failed(sql_fault(&e.context("commit"))),
         }
     }
 
-    fn answer(&self, name: &str, body: &[u8]) -> Result<Result<Vec<u8>, Box<Fault>>, Malformed> {
+    fn answer(&self, name: &str, body: &[u8]) -> Result<Settled, Malformed> {
         Ok(match name {
             "config" => {
                 let request = wire::ConfigRequest::decode(body)?;
@@ -177,11 +179,7 @@ impl AttemptHost {
         })
     }
 
-    fn sql(
-        &self,
-        call: &str,
-        statement: &wire::SQL,
-    ) -> Result<Result<Vec<u8>, Box<Fault>>, Malformed> {
+    fn sql(&self, call: &str, statement: &wire::SQL) -> Result<Settled, Malformed> {
         let Some(database) = &self.world.config.database else {
             return Ok(Err(self.missing("SQL", "Test::sql")));
         };
@@ -217,7 +215,7 @@ impl AttemptHost {
         .encode())
     }
 
-    /// Says what a test has to bring along.
+    /// The error for what a test does not provide.
     fn missing(&self, what: &str, option: &str) -> Box<Fault> {
         let message = format!(
             "activity {} uses {what}, which the test does not provide",
@@ -230,7 +228,7 @@ impl AttemptHost {
     }
 }
 
-/// What the database refused.
+/// The fault for an error of the database.
 fn sql_fault(e: &Error) -> Box<Fault> {
     codes::SQL.fault(e.to_string())
 }

@@ -1,11 +1,11 @@
-//! What a test says about the world of its workflow.
+//! The settings of a test.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::activity::Attempt;
+use crate::attempt::Attempt;
 use crate::error::Result;
 use crate::http::{HttpRequest, HttpResponse};
 use crate::testing::database::Database;
@@ -29,7 +29,7 @@ pub(crate) struct Config {
     pub(crate) workflows: BTreeMap<String, Rc<RefCell<WorkflowStub>>>,
 }
 
-/// Something that happens to the execution at a given time.
+/// An event from outside, at a given time.
 pub(crate) struct Outside {
     pub(crate) after: Duration,
     pub(crate) apply: Rc<dyn Fn(&Run)>,

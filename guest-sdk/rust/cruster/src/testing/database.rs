@@ -1,15 +1,16 @@
-//! Where the SQL of activities goes in a test.
+//! The database of a test.
 
 use crate::error::Result;
+use crate::transaction::Params;
 use crate::value::Value;
 
-/// Where the SQL of activities goes in a test: a database that the test opened,
-/// or a closure that answers statements.
+/// Answers the SQL of activities in a test: a database that the test opened, or a
+/// closure.
 ///
 /// The transaction of an attempt begins with its first statement, and is
 /// committed if the attempt succeeds.
 pub trait Database {
-    /// Runs a statement and tells how many rows it changed.
+    /// Runs a statement and returns how many rows it changed.
     fn execute(&mut self, sql: &str, params: &[Value]) -> Result<u64>;
     /// Runs a query.
     fn query(&mut self, sql: &str, params: &[Value]) -> Result<Rows>;
@@ -25,7 +26,7 @@ pub trait Database {
     fn rollback(&mut self) {}
 }
 
-/// What a query found.
+/// The rows of a query.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rows {
     pub(crate) columns: Vec<String>,
@@ -48,7 +49,7 @@ impl Rows {
     ///
     /// If it has another number of values than there are columns.
     #[must_use]
-    pub fn row(mut self, values: impl crate::Params) -> Self {
+    pub fn row(mut self, values: impl Params) -> Self {
         let values = values.into_values();
         assert_eq!(
             values.len(),
@@ -59,7 +60,7 @@ impl Rows {
         self
     }
 
-    /// What a statement answers that is no query: how many rows it changed.
+    /// The answer to a statement that is not a query: how many rows it changed.
     pub fn affected(n: u64) -> Self {
         Rows {
             affected: n,

@@ -1,4 +1,4 @@
-//! What happened in an execution.
+//! The history of an execution.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,9 +7,9 @@ use crate::error::{Error, Result};
 use crate::module::Module;
 use crate::testing::replay;
 use crate::timestamp::Timestamp;
-use crate::wire::{Fault, Outcome};
+use crate::wire::{Fault, Invocation, Outcome};
 
-/// What happened in an execution, in order.
+/// The history of an execution: its events, in order.
 #[derive(Clone)]
 pub struct History {
     pub(crate) module: &'static Module,
@@ -20,16 +20,16 @@ pub struct History {
     pub execution: String,
     /// When it was started, in virtual time.
     pub start: Timestamp,
-    /// What happened.
+    /// The events.
     pub events: Vec<Event>,
 }
 
-/// One thing that happened.
+/// One event.
 #[derive(Clone)]
 pub struct Event {
     /// When, in virtual time.
     pub time: Timestamp,
-    /// The op that it happened to.
+    /// The op it is about.
     pub op: u32,
     /// What happened.
     pub what: Happening,
@@ -39,24 +39,24 @@ pub struct Event {
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Happening {
-    /// The workflow asked for it.
+    /// The workflow issued it.
     #[non_exhaustive]
     Issued {
         /// `activity`, `sleep` and so on.
         kind: String,
-        /// What it is called: the name of the activity, the time of the sleep.
+        /// The name of the activity, the time of the sleep and so on.
         name: String,
         /// The op as it was issued.
         body: Vec<u8>,
     },
     /// The workflow no longer waits for it.
     Canceled,
-    /// The workflow was told its outcome.
+    /// Its outcome was delivered to the workflow.
     #[non_exhaustive]
     Delivered {
-        /// What it yielded, encoded; nothing if it failed.
+        /// Its result, encoded; `None` if it failed.
         value: Option<Vec<u8>>,
-        /// What it failed with, as text.
+        /// Its error, as text.
         error: Option<String>,
         #[doc(hidden)]
         fault: Option<Box<Fault>>,
@@ -84,11 +84,24 @@ impl History {
             .map_or(Duration::ZERO, |last| last.time - self.start)
     }
 
-    /// Runs the workflow again, delivers what was delivered then, and fails if the
-    /// workflow does anything else than it did: a check that it is deterministic.
-    /// Neither activities nor other workflows run.
+    /// Checks that the workflow is deterministic: runs it again with the recorded
+    /// deliveries, and fails if it does anything else than it did. Neither activities
+    /// nor other workflows run.
     pub fn replay(&self) -> Result<()> {
         replay::replay(self).map_err(|difference| Error::new("not_deterministic", difference))
+    }
+
+    /// The invocation that starts the execution.
+    pub(crate) fn invocation(&self) -> Invocation {
+        Invocation {
+            body: Some(self.input.clone()),
+            execution: self.execution.clone(),
+            kind: "workflow".to_owned(),
+            name: self.workflow.clone(),
+            namespace: "test".to_owned(),
+            time: self.start.unix_nanos(),
+            ..Invocation::default()
+        }
     }
 
     pub(crate) fn add(&mut self, time: Timestamp, op: u32, what: Happening) {

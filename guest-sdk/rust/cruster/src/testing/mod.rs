@@ -41,31 +41,30 @@
 //! # }
 //! ```
 //!
-//! The workflow runs on the same executor as inside a module. What surrounds it
-//! is simulated:
+//! The workflow runs on the same executor as inside a module. Its surroundings are
+//! simulated:
 //!
-//! - Time is virtual. It jumps to the next thing that is due, so a workflow that
-//!   sleeps for a month finishes at once.
+//! - Time is virtual. It jumps to the next event, so a workflow that sleeps for a
+//!   month finishes at once.
 //! - Activities run for real, in the test's process, unless a
 //!   [stub](Test::stub) replaces them. They are retried as their policy says, in
 //!   virtual time. SQL needs a [database](Test::sql), HTTP a
 //!   [handler](Test::http); without, such calls fail with an error that says so.
-//! - Other workflows of the module run as executions of their own; those of
+//! - Other workflows of the module run as separate executions; those of
 //!   other deployments need a [stub](Test::stub_workflow).
-//! - Deferreds and interrupts come from outside at the virtual times that
-//!   [`resolve_after`](Test::resolve_after), [`reject_after`](Test::reject_after)
-//!   and [`interrupt_after`](Test::interrupt_after) say.
+//! - [`resolve_after`](Test::resolve_after), [`reject_after`](Test::reject_after) and
+//!   [`interrupt_after`](Test::interrupt_after) settle deferreds and interrupt the
+//!   execution at a virtual time.
 //!
-//! A [`History`] records what happened, for assertions, and for
-//! [`History::replay`], which runs the workflow again against it and fails if it
-//! does anything else: a check that the workflow is deterministic.
+//! A [`History`] records what happened. Assert on it, and call
+//! [`History::replay`] to check that the workflow is deterministic: it runs the
+//! workflow again and fails if it does anything else.
 
 mod attempt;
 pub(crate) mod canonical;
 mod config;
 mod database;
 mod history;
-mod logs;
 mod refusals;
 mod replay;
 mod run;
@@ -87,29 +86,29 @@ use crate::error::{Error, Result};
 use crate::http::{HttpRequest, HttpResponse};
 use crate::logging;
 use crate::module::Module;
+use crate::payload;
 use crate::timestamp::Timestamp;
 use crate::value::Value;
-use crate::wire::{Delivery, Outcome, Wire};
+use crate::wire::Wire;
 use crate::workflow::Workflow;
 
 use config::{Config, Outside};
 pub use database::{Database, Rows};
 pub use history::{Event, Happening, History};
-pub(crate) use logs::write as log;
-use world::{World, failed};
+use world::World;
 
-/// A test of a workflow: what surrounds it, and what happens to it.
+/// A test of a workflow: its surroundings, and what happens to it.
 #[must_use = "a test does nothing before `run`"]
 pub struct Test {
     module: &'static Module,
     config: Config,
 }
 
-/// What became of an execution.
+/// The end of an execution.
 #[derive(Debug)]
 pub struct Finished<T> {
-    /// The result, or the error that a client would see. If the execution ended
-    /// because it was asked to stop, [`Error::is_interrupted`] is true.
+    /// The result, or the error that a client would see. If the execution was
+    /// interrupted, [`Error::is_interrupted`] is true.
     pub result: Result<T>,
     /// What happened.
     pub history: History,
@@ -129,21 +128,21 @@ impl Test {
     ///
     /// # Panics
     ///
-    /// If the workflow does.
+    /// If the workflow panics.
     pub fn run<W: Workflow>(self, request: W::Request) -> Finished<W::Response> {
         let body = run::encode(&format!("the request of {}", W::NAME), &request);
         let (outcome, history) = World::new(self.module, self.config).execute(W::NAME, body);
-        let result = match outcome.error {
-            Some(fault) => Err(Error::of_execution(fault)),
-            None => codec::decode(&outcome.value.unwrap_or_default())
+        let result = match outcome.into_result() {
+            Err(fault) => Err(Error::of_execution(fault)),
+            Ok(value) => codec::decode(&value)
                 .map_err(|e| Error::message_only(format!("the result of {}: {e}", W::NAME))),
         };
         Finished { result, history }
     }
 
     /// Replaces an activity: `charge`, or `Payments.charge` of a group. Input and
-    /// result still pass through their encoding, and errors are retried as those of
-    /// the real one would be.
+    /// result are still encoded and decoded, and errors are retried by the policy of
+    /// the activity.
     ///
     /// The closure gets the context of the attempt and the input: the parameter of
     /// the activity, a tuple if it has several, `()` if it has none.
@@ -173,8 +172,8 @@ impl Test {
         self
     }
 
-    /// Says how much virtual time each attempt of an activity takes; none
-    /// otherwise. An attempt that takes longer than the activity's timeout fails.
+    /// Sets how much virtual time each attempt of an activity takes. Defaults to none.
+    /// An attempt that takes longer than the activity's timeout fails.
     ///
     /// # Panics
     ///
@@ -214,23 +213,14 @@ impl Test {
     {
         let name = workflow.to_owned();
         let run = move |body: &[u8]| {
-            let request = codec::decode(body).map_err(|e| {
-                Error::with_code(
-                    &codes::BAD_INPUT,
-                    format!("the request does not fit the stub of {name}: {e}"),
-                )
-            });
-            let what = format!("the result of the stub of {name}");
-            match request
+            let misfit = format_args!("the request does not fit the stub of {name}");
+            payload::decode(body, &codes::BAD_INPUT, misfit)
                 .and_then(&mut stub)
-                .and_then(|response| codec::encode(&what, &response))
-            {
-                Ok(value) => Outcome {
-                    error: None,
-                    value: Some(value),
-                },
-                Err(e) => failed(e.of_workflow("")),
-            }
+                .and_then(|response| {
+                    payload::encode(&format!("the result of the stub of {name}"), &response)
+                })
+                .map_err(|e| e.of_workflow(""))
+                .into()
         };
         self.config
             .workflows
@@ -282,17 +272,13 @@ impl Test {
     ) -> Self {
         let name = deferred.name();
         let value = run::encode(&format!("the value of deferred {name}"), &value);
-        let result = Delivery {
-            error: None,
-            op: 0,
-            value: Some(value),
-        };
         self.outside(time, move |run| {
-            run.settle(name, result.clone());
+            run.settle(name, Ok(value.clone()));
         })
     }
 
-    /// Rejects a deferred of the execution from outside.
+    /// Rejects a deferred of the execution from outside, at a virtual time after its
+    /// start.
     pub fn reject_after<T>(
         self,
         time: Duration,
@@ -301,17 +287,12 @@ impl Test {
     ) -> Self {
         let name = deferred.name();
         let fault = error.into().under(&codes::DEFERRED_REJECTED);
-        let result = Delivery {
-            error: Some(fault),
-            op: 0,
-            value: None,
-        };
         self.outside(time, move |run| {
-            run.settle(name, result.clone());
+            run.settle(name, Err(fault.clone()));
         })
     }
 
-    /// Asks the execution to stop.
+    /// Interrupts the execution at a virtual time after its start.
     pub fn interrupt_after(self, time: Duration, reason: &str) -> Self {
         let reason = reason.to_owned();
         self.outside(time, move |run| run.interrupt(&reason))
@@ -326,8 +307,8 @@ impl Test {
     }
 }
 
-/// The input of a stub. Several parameters come as a map, in their order: a stub
-/// may take them as a tuple.
+/// The input of a stub. Several parameters are encoded as a map, in their order; a
+/// stub takes them as a tuple.
 fn stub_input<In: DeserializeOwned>(input: Value) -> Result<In> {
     let misfit = |e| Error::message_only(format!("the input of the stub: {e}"));
     match codec::decode(&input.encode()) {

@@ -1,11 +1,11 @@
-//! What the host refuses to issue. A refused op is in no history: a replay has to
-//! refuse it again.
+//! The ops that the host refuses to issue. A history does not record them, so a
+//! replay has to refuse them again.
 
 use crate::codes;
 use crate::testing::canonical::canonical;
 use crate::wire::{self, Binary, Fault, Malformed, Wire};
 
-/// Holds an op against the rules of the host.
+/// Checks an op by the rules of the host.
 pub(crate) fn check(kind: &str, body: &[u8]) -> Result<(), Box<Fault>> {
     examine(kind, body).map_err(|e| codes::BAD_BODY.fault(e.to_string()))
 }

@@ -1,4 +1,4 @@
-//! Holding a workflow against its history.
+//! Replays a workflow against its history.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use crate::testing::canonical;
 use crate::testing::history::{Happening, History};
 use crate::testing::refusals;
 use crate::value::Value;
-use crate::wire::{Delivery, Fault, Invocation, Outcome, Resume, Wire};
+use crate::wire::{Delivery, Fault, Outcome, Resume, Wire};
 
 /// Runs the workflow of a history again; the error is the first difference.
 pub(crate) fn replay(history: &History) -> Result<(), String> {
@@ -20,16 +20,7 @@ pub(crate) fn replay(history: &History) -> Result<(), String> {
         ops: Cell::new(0),
         problem: RefCell::default(),
     });
-    let invocation = Invocation {
-        body: Some(history.input.clone()),
-        execution: history.execution.clone(),
-        kind: "workflow".to_owned(),
-        name: history.workflow.clone(),
-        namespace: "test".to_owned(),
-        time: history.start.unix_nanos(),
-        ..Invocation::default()
-    };
-    let ended = match history.module.start(replayer.clone(), invocation) {
+    let ended = match history.module.start(replayer.clone(), history.invocation()) {
         Started::Over(outcome) => Some(outcome),
         Started::Workflow(execution) => {
             while execution.outcome().is_none() {
@@ -46,7 +37,7 @@ pub(crate) fn replay(history: &History) -> Result<(), String> {
     problem.map_or(Ok(()), Err)
 }
 
-/// A host that performs nothing: it holds each request against the history.
+/// A host that performs nothing: it compares each request with the history.
 struct Replayer {
     history: History,
     next: Cell<usize>,
@@ -76,7 +67,7 @@ impl Replayer {
         self.problem.borrow().is_some()
     }
 
-    /// Goes past the next event if it is as expected.
+    /// Passes the next event if it is as expected.
     fn expect(&self, matches: impl FnOnce(u32, &Happening) -> bool) -> Option<u32> {
         let event = self.history.events.get(self.next.get())?;
         if self.failed() || !matches(event.op, &event.what) {
@@ -162,7 +153,7 @@ fn waited_for_ever(outcome: &Outcome) -> bool {
     outcome
         .error
         .as_ref()
-        .is_some_and(|e| e.code == codes::DEADLOCK.code)
+        .is_some_and(|e| e.code == codes::GUEST_DEADLOCK.code)
 }
 
 fn same_outcome(a: &Outcome, b: &Outcome) -> bool {

@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use crate::codec;
 use crate::codes;
 use crate::execution::Execution;
 use crate::host::{Call, Host};
+use crate::logging;
 use crate::module::Started;
+use crate::payload;
 use crate::testing::attempt;
 use crate::testing::history::{Happening, History};
-use crate::testing::logs;
 use crate::testing::refusals;
 use crate::testing::world::World;
 use crate::wire::{
-    self, Delivery, Fault, Interruption, Invocation, Malformed, NIL, Outcome, Resume, Wire,
+    self, Delivery, Fault, Interruption, Malformed, NIL, Outcome, Resume, Settled, Wire,
 };
 
 pub(crate) struct Run {
@@ -30,7 +30,7 @@ pub(crate) struct Run {
     pending: RefCell<BTreeMap<u32, String>>,
     deferreds: RefCell<BTreeMap<String, Promise>>,
     interrupt_op: Cell<u32>,
-    /// Whom to tell of the end.
+    /// Called at the end.
     listeners: RefCell<Vec<Listener>>,
     history: RefCell<History>,
 }
@@ -40,7 +40,7 @@ type Listener = Box<dyn FnOnce(&Outcome)>;
 /// A deferred of the execution.
 #[derive(Default)]
 struct Promise {
-    settled: Option<Delivery>,
+    settled: Option<Settled>,
     waiting: Vec<u32>,
 }
 
@@ -82,20 +82,9 @@ impl Run {
 
     /// Starts the workflow.
     pub(crate) fn begin(&self) {
-        let invocation = {
-            let history = self.history.borrow();
-            Invocation {
-                body: Some(history.input.clone()),
-                execution: self.id.clone(),
-                kind: "workflow".to_owned(),
-                name: history.workflow.clone(),
-                namespace: "test".to_owned(),
-                time: history.start.unix_nanos(),
-                ..Invocation::default()
-            }
-        };
+        let invocation = self.history.borrow().invocation();
         let world = self.world();
-        let _log = logs::of(world.now(), &self.id);
+        let _log = logging::scope(world.now(), &self.id);
         match world.module.start(self.me(), invocation) {
             Started::Over(outcome) => self.finish(outcome),
             Started::Workflow(execution) => self.keep(execution),
@@ -119,7 +108,7 @@ impl Run {
         }
     }
 
-    /// Whether the workflow waits for nothing that could come.
+    /// Whether the workflow is in a deadlock.
     pub(crate) fn stuck(&self) -> bool {
         self.execution
             .borrow()
@@ -151,17 +140,14 @@ impl Run {
         history
     }
 
-    /// Whether somebody waits for the op, and there is somebody left to tell.
+    /// Whether the workflow runs and waits for the op.
     pub(crate) fn waits(&self, op: u32) -> bool {
         self.outcome.borrow().is_none() && self.pending.borrow().contains_key(&op)
     }
 
     /// Makes a delivery due after some time.
-    pub(crate) fn deliver(&self, delay: Duration, op: u32, result: Result<Vec<u8>, Box<Fault>>) {
-        let (value, error) = match result {
-            Ok(value) => (Some(value), None),
-            Err(fault) => (None, Some(fault)),
-        };
+    pub(crate) fn deliver(&self, delay: Duration, op: u32, result: Settled) {
+        let Outcome { error, value } = result.into();
         let run = self.me();
         self.world()
             .after(delay, move || run.resume(Delivery { error, op, value }));
@@ -185,7 +171,7 @@ impl Run {
         self.history.borrow_mut().add(now, delivery.op, what);
         let execution = self.execution.borrow_mut().take();
         if let Some(execution) = execution {
-            let _log = logs::of(now, &self.id);
+            let _log = logging::scope(now, &self.id);
             execution.resume(Resume {
                 deliveries: vec![delivery],
                 time: now.unix_nanos(),
@@ -194,8 +180,8 @@ impl Run {
         }
     }
 
-    /// Settles a deferred and tells whether it was open.
-    pub(crate) fn settle(&self, name: &str, result: Delivery) -> bool {
+    /// Settles a deferred; returns whether it was open.
+    pub(crate) fn settle(&self, name: &str, result: Settled) -> bool {
         let mut deferreds = self.deferreds.borrow_mut();
         let promise = deferreds.entry(name.to_owned()).or_default();
         if promise.settled.is_some() {
@@ -203,12 +189,12 @@ impl Run {
         }
         promise.settled = Some(result.clone());
         for op in std::mem::take(&mut promise.waiting) {
-            self.deliver(Duration::ZERO, op, into_result(result.clone()));
+            self.deliver(Duration::ZERO, op, result.clone());
         }
         true
     }
 
-    /// Whether it has ended with a deferred open, which then stays so.
+    /// Whether it has ended with the deferred open.
     fn is_over_without(&self, name: &str) -> bool {
         let settled = |d: &Promise| d.settled.is_some();
         self.outcome.borrow().is_some() && !self.deferreds.borrow().get(name).is_some_and(settled)
@@ -251,7 +237,7 @@ impl Run {
         }
     }
 
-    /// Arranges for what will become of an op, and returns its name.
+    /// Schedules the outcome of an op, and returns its name.
     fn perform(&self, kind: &str, body: &[u8], op: u32) -> Result<String, Malformed> {
         Ok(match kind {
             "sleep" => {
@@ -301,7 +287,7 @@ impl Run {
         let mut deferreds = self.deferreds.borrow_mut();
         let promise = deferreds.entry(name.to_owned()).or_default();
         match promise.settled.clone() {
-            Some(result) => self.deliver(Duration::ZERO, op, into_result(result)),
+            Some(result) => self.deliver(Duration::ZERO, op, result),
             None => promise.waiting.push(op),
         }
     }
@@ -318,15 +304,9 @@ impl Run {
                 Err(codes::ALREADY_OVER.fault(message))
             }
             Some(owner) => {
-                let settled = owner.settle(
-                    &body.name,
-                    Delivery {
-                        error: body.error,
-                        op: 0,
-                        value: body.value,
-                    },
-                );
-                Ok(settled.encode())
+                let value = body.value.unwrap_or_else(|| NIL.to_vec());
+                let result = body.error.map_or(Ok(value), Err);
+                Ok(owner.settle(&body.name, result).encode())
             }
         };
         self.deliver(Duration::ZERO, op, result);
@@ -345,12 +325,7 @@ impl Run {
             Ok(other) => {
                 let run = self.me();
                 other.on_end(move |outcome| {
-                    let Outcome { error, value } = outcome.clone();
-                    run.deliver(
-                        Duration::ZERO,
-                        op,
-                        into_result(Delivery { error, op, value }),
-                    );
+                    run.deliver(Duration::ZERO, op, outcome.clone().into_result());
                 });
             }
         }
@@ -369,13 +344,6 @@ impl Run {
             }
         };
         self.deliver(Duration::ZERO, op, result);
-    }
-}
-
-fn into_result(delivery: Delivery) -> Result<Vec<u8>, Box<Fault>> {
-    match delivery.error {
-        Some(fault) => Err(fault),
-        None => Ok(delivery.value.unwrap_or_else(|| NIL.to_vec())),
     }
 }
 
@@ -421,9 +389,9 @@ impl Host for Run {
 }
 
 /// The host of key functions, which may call nothing.
-pub(crate) struct Nobody;
+pub(crate) struct KeyHost;
 
-impl Host for Nobody {
+impl Host for KeyHost {
     fn issue(&self, call: &'static Call, _: &[u8]) -> Result<u32, Box<Fault>> {
         Err(codes::WRONG_CONTEXT.fault(format!("{} was called in a key function", call.name)))
     }
@@ -437,5 +405,5 @@ impl Host for Nobody {
 
 /// The encoding of a value that a test gives.
 pub(crate) fn encode<T: serde::Serialize>(what: &str, value: &T) -> Vec<u8> {
-    codec::encode(what, value).unwrap_or_else(|e| panic!("{e}"))
+    payload::encode(what, value).unwrap_or_else(|e| panic!("{e}"))
 }

@@ -1,5 +1,4 @@
-//! The simulated host: a virtual clock, a queue of what is due, and the
-//! executions that live in it.
+//! The simulated host: a virtual clock, a queue of events, and the executions.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -23,7 +22,7 @@ pub(crate) struct World {
     pub(crate) module: &'static Module,
     pub(crate) config: Config,
     now: Cell<Timestamp>,
-    /// What is due, by time and then by the order in which it was planned.
+    /// The coming events, by time and then by the order in which they were planned.
     queue: RefCell<BTreeMap<(Timestamp, u64), Planned>>,
     planned: Cell<u64>,
     runs: RefCell<BTreeMap<String, Rc<Run>>>,
@@ -45,7 +44,7 @@ impl World {
         self.now.get()
     }
 
-    /// Makes something due after some time.
+    /// Plans an event.
     pub(crate) fn after(&self, delay: Duration, apply: impl FnOnce() + 'static) {
         self.planned.set(self.planned.get() + 1);
         let due = (self.now() + delay, self.planned.get());
@@ -62,7 +61,7 @@ impl World {
             .unwrap_or_else(|| execution_id(workflow, key.as_deref().unwrap_or("bad-key")));
         let root = self.add_run(id, workflow, body);
         match key {
-            Err(fault) => root.finish(failed(fault)),
+            Err(fault) => root.finish(Outcome::failed(fault)),
             Ok(_) => {
                 for event in &self.config.outside {
                     let (apply, target) = (event.apply.clone(), root.clone());
@@ -81,7 +80,7 @@ impl World {
     /// Lets time pass until the execution is over.
     fn turn(&self, root: &Run) {
         while root.outcome().is_none() {
-            // Inside a module the same ends it, whatever the test has planned.
+            // A module would end here too, whatever the test has planned.
             let next = match root.stuck() {
                 true => None,
                 false => self.queue.borrow_mut().pop_first(),
@@ -91,7 +90,7 @@ impl World {
                     "the workflow waits for ever: nothing is left that could happen, and it waits for {}",
                     root.waits_for()
                 );
-                root.finish(failed(codes::DEADLOCK.fault(message)));
+                root.finish(Outcome::failed(codes::GUEST_DEADLOCK.fault(message)));
                 return;
             };
             self.now.set(time);
@@ -99,7 +98,7 @@ impl World {
         }
     }
 
-    /// Breaks the circles between the executions and what is planned for them.
+    /// Breaks the cycles between the executions and their planned events.
     fn close(&self) {
         let planned = std::mem::take(&mut *self.queue.borrow_mut());
         drop(planned);
@@ -179,14 +178,11 @@ impl World {
             name: workflow.to_owned(),
             ..Invocation::default()
         };
-        let Started::Over(outcome) = self.module.start(Rc::new(super::run::Nobody), invocation)
+        let Started::Over(outcome) = self.module.start(Rc::new(super::run::KeyHost), invocation)
         else {
             return Err(codes::GUEST_PROTOCOL.fault("a key function cannot wait"));
         };
-        match outcome.error {
-            Some(fault) => Err(fault),
-            None => Ok(outcome.value.unwrap_or_default()),
-        }
+        outcome.into_result()
     }
 }
 
@@ -202,13 +198,6 @@ fn check_key(key: String) -> Result<String, Box<Fault>> {
         return Err(codes::BAD_KEY.fault(message));
     }
     Ok(key)
-}
-
-pub(crate) fn failed(fault: Box<Fault>) -> Outcome {
-    Outcome {
-        error: Some(fault),
-        value: None,
-    }
 }
 
 fn execution_id(workflow: &str, key: &str) -> String {

@@ -3,8 +3,8 @@
 use super::{Binary, Malformed, Reader, Wire, put_map, put_str};
 use crate::value::Value;
 
-/// Declares a body. Fields stand in the alphabetical order of their names on
-/// the wire, which is given where it is no Rust name.
+/// Declares a body. Fields are in the alphabetical order of their names on the wire,
+/// which are given where they are not Rust names.
 macro_rules! body {
     ($(#[$doc:meta])* $name:ident { $($field:ident $(= $wire:literal)? : $ty:ty),* $(,)? }) => {
         $(#[$doc])*
@@ -46,7 +46,7 @@ macro_rules! body {
 }
 
 body! {
-    /// What `cruster_start` is to do.
+    /// The task of `cruster_start`.
     Invocation {
         attempt: i64,
         body: Binary,
@@ -59,7 +59,7 @@ body! {
     }
 }
 body! {
-    /// What `cruster_resume` goes on with.
+    /// The deliveries for `cruster_resume`.
     Resume { deliveries: Vec<Delivery>, time: i64 }
 }
 body! {
@@ -71,7 +71,7 @@ body! {
     Outcome { error: Option<Box<Fault>>, value: Binary }
 }
 body! {
-    /// A failure, as it crosses the boundary. The specification calls it Error.
+    /// A failure. The specification calls it Error.
     Fault {
         code: String,
         details: Binary,
@@ -90,7 +90,7 @@ body! {
     Activity { input: Binary, key: String, name: String, retry: Retry, timeout: i64 }
 }
 body! {
-    /// What happens after a failed attempt.
+    /// The retry policy of an activity.
     Retry { backoff: String, base: i64, jitter: f64, retries: u32 }
 }
 body! {
@@ -110,15 +110,15 @@ body! {
     Poll { execution: String }
 }
 body! {
-    /// What a poll sees.
+    /// The reply to a poll.
     PollReply { outcome: Option<Box<Outcome>>, state: String }
 }
 body! {
-    /// Waits for a request to stop.
+    /// Waits for an interrupt.
     Interrupted {}
 }
 body! {
-    /// A request to stop.
+    /// An interrupt.
     Interruption { reason: String }
 }
 body! {
@@ -126,23 +126,23 @@ body! {
     SQL { args: Binary, query: String }
 }
 body! {
-    /// What a statement did.
+    /// The reply to a statement.
     ExecReply { rows_affected: i64 }
 }
 body! {
-    /// What a query found.
+    /// The reply to a query.
     QueryReply { columns: Vec<String>, rows: Vec<Vec<Value>> }
 }
 body! {
-    /// A line of the head of an HTTP message.
+    /// A header of an HTTP message.
     Header { name: String, value: String }
 }
 body! {
-    /// A call to elsewhere.
+    /// An HTTP call.
     HTTPRequest { body: Binary, headers: Vec<Header>, method: String, timeout: i64, url: String }
 }
 body! {
-    /// Its answer.
+    /// The answer to an HTTP call.
     HTTPResponse { body: Binary, headers: Vec<Header>, status: i64 }
 }
 body! {
@@ -154,7 +154,7 @@ body! {
     ConfigReply { found: bool, value: String }
 }
 body! {
-    /// What a module contains.
+    /// The contents of a module.
     Manifest {
         activities: Option<Vec<ActivityInfo>>,
         migrations: Option<Vec<Migration>>,
@@ -198,4 +198,40 @@ body! {
 body! {
     /// A field of a struct.
     Field { name: String, required: bool, schema: Option<Box<Schema>> }
+}
+
+/// A result, or the failure in its place.
+pub(crate) type Settled<T = Vec<u8>> = Result<T, Box<Fault>>;
+
+impl Outcome {
+    pub(crate) fn failed(fault: Box<Fault>) -> Self {
+        Outcome {
+            error: Some(fault),
+            value: None,
+        }
+    }
+
+    pub(crate) fn into_result(self) -> Settled {
+        self.error
+            .map_or_else(|| Ok(self.value.unwrap_or_default()), Err)
+    }
+}
+
+impl From<Settled> for Outcome {
+    fn from(result: Settled) -> Self {
+        match result {
+            Ok(value) => Outcome {
+                error: None,
+                value: Some(value),
+            },
+            Err(fault) => Outcome::failed(fault),
+        }
+    }
+}
+
+impl Delivery {
+    pub(crate) fn into_result(self) -> Settled {
+        self.error
+            .map_or_else(|| Ok(self.value.unwrap_or_default()), Err)
+    }
 }

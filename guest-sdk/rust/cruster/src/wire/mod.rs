@@ -1,25 +1,27 @@
-//! The bodies that cross the boundary between a module and its host, and how
-//! they are written: MessagePack maps whose fields are all there, in
-//! alphabetical order, in shortest form.
+//! The bodies that a module and its host exchange, and their encoding: MessagePack
+//! maps with all fields, in alphabetical order, in shortest form.
 //!
-//! The encoding of an application's own values is the business of `codec`.
+//! `codec` encodes the application's own values.
 
 mod bodies;
+mod parts;
 mod reader;
 mod writer;
 
+pub(crate) use bodies::Settled;
 pub use bodies::*;
 pub use reader::{Malformed, Reader};
-pub(crate) use writer::{put_bin, put_ext, put_float, put_int, put_map, put_str, put_uint};
+pub(crate) use reader::{Token, utf8};
+pub(crate) use writer::{put_map, put_str};
 
-/// Something with a place in a body.
+/// A part of a body.
 pub trait Wire: Sized {
     /// Appends the encoding.
     fn put(&self, out: &mut Vec<u8>);
     /// Takes one off the front.
     fn take(r: &mut Reader<'_>) -> Result<Self, Malformed>;
 
-    /// The encoding as bytes of its own.
+    /// The encoding, as a new vector.
     fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64);
         self.put(&mut out);
@@ -35,7 +37,7 @@ pub trait Wire: Sized {
     }
 }
 
-/// Bytes that may be absent, which is something else than empty.
+/// Bytes that may be absent, which differs from empty.
 pub type Binary = Option<Vec<u8>>;
 
 /// The encoding of nil: the value of an op that yields nothing.

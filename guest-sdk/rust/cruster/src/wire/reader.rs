@@ -1,5 +1,10 @@
-//! Taking MessagePack apart. What comes in is not trusted: lengths are held
-//! against what is there, and nesting is bounded.
+//! Reads MessagePack. The input is not trusted: lengths are checked against the
+//! bytes that are left, and nesting is bounded.
+//!
+//! [`Reader::next`] is the one place that knows the type bytes of the format.
+//! Everything else that decodes matches on the [`Token`] it returns: the bodies
+//! of the ABI and [`Value`](crate::value::Value) in this module, and the
+//! application's own types in `codec`.
 
 use std::fmt;
 
@@ -18,6 +23,29 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
+/// One item of MessagePack: a scalar, or the head of a list or map, whose
+/// elements follow.
+#[derive(Clone, Copy)]
+pub(crate) enum Token<'a> {
+    Nil,
+    Bool(bool),
+    /// One of the signed forms.
+    Int(i64),
+    /// One of the unsigned forms.
+    Uint(u64),
+    Float32(f32),
+    Float(f64),
+    /// A string. It is not checked yet: a string that is skipped need not be UTF-8.
+    Str(&'a [u8]),
+    Bin(&'a [u8]),
+    /// The type and the payload of an extension.
+    Ext(i8, &'a [u8]),
+    /// The number of elements.
+    Array(usize),
+    /// The number of entries.
+    Map(usize),
+}
+
 /// The rest of a body.
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -25,6 +53,11 @@ pub struct Reader<'a> {
 }
 
 type Take<T> = Result<T, Malformed>;
+
+/// The text of a [`Token::Str`].
+pub(crate) fn utf8(b: &[u8]) -> Take<&str> {
+    std::str::from_utf8(b).map_err(|_| Malformed("a string is not UTF-8"))
+}
 
 impl<'a> Reader<'a> {
     /// Reads from the front of `data`.
@@ -35,7 +68,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Fails if something is left.
+    /// Fails if bytes are left.
     pub fn end(&self) -> Take<()> {
         if self.rest.is_empty() {
             Ok(())
@@ -58,7 +91,7 @@ impl<'a> Reader<'a> {
         self.depth -= 1;
     }
 
-    pub(crate) fn bytes(&mut self, n: usize) -> Take<&'a [u8]> {
+    fn bytes(&mut self, n: usize) -> Take<&'a [u8]> {
         let (head, rest) = self
             .rest
             .split_at_checked(n)
@@ -67,20 +100,12 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    pub(crate) fn head(&mut self) -> Take<u8> {
-        Ok(self.bytes(1)?[0])
-    }
-
-    /// What is left, to come back to.
+    /// The bytes that are left.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    pub(crate) fn peek(&self) -> Option<u8> {
-        self.rest.first().copied()
-    }
-
-    pub(crate) fn unsigned(&mut self, width: usize) -> Take<u64> {
+    fn unsigned(&mut self, width: usize) -> Take<u64> {
         Ok(self
             .bytes(width)?
             .iter()
@@ -91,149 +116,155 @@ impl<'a> Reader<'a> {
         Ok(self.unsigned(width)? as usize)
     }
 
+    /// Takes one item. The elements of a list or map are left to the caller.
+    pub(crate) fn next(&mut self) -> Take<Token<'a>> {
+        Ok(match self.bytes(1)?[0] {
+            h @ 0x00..=0x7f => Token::Uint(u64::from(h)),
+            h @ 0x80..=0x8f => self.map_of(usize::from(h & 0x0f))?,
+            h @ 0x90..=0x9f => self.array_of(usize::from(h & 0x0f))?,
+            h @ 0xa0..=0xbf => Token::Str(self.bytes(usize::from(h & 0x1f))?),
+            0xc0 => Token::Nil,
+            0xc1 => return Err(Malformed("a byte is no type")),
+            h @ 0xc2..=0xc3 => Token::Bool(h == 0xc3),
+            h @ 0xc4..=0xc6 => {
+                let n = self.size(1 << (h - 0xc4))?;
+                Token::Bin(self.bytes(n)?)
+            }
+            h @ 0xc7..=0xc9 => {
+                let n = self.size(1 << (h - 0xc7))?;
+                self.ext_of(n)?
+            }
+            0xca => Token::Float32(f32::from_bits(self.unsigned(4)? as u32)),
+            0xcb => Token::Float(f64::from_bits(self.unsigned(8)?)),
+            h @ 0xcc..=0xcf => Token::Uint(self.unsigned(1 << (h - 0xcc))?),
+            h @ 0xd0..=0xd3 => {
+                let width = 1 << (h - 0xd0);
+                let shift = 64 - 8 * width as u32;
+                Token::Int(((self.unsigned(width)? << shift) as i64) >> shift)
+            }
+            h @ 0xd4..=0xd8 => self.ext_of(1 << (h - 0xd4))?,
+            h @ 0xd9..=0xdb => {
+                let n = self.size(1 << (h - 0xd9))?;
+                Token::Str(self.bytes(n)?)
+            }
+            h @ 0xdc..=0xdd => {
+                let n = self.size(2 << (h - 0xdc))?;
+                self.array_of(n)?
+            }
+            h @ 0xde..=0xdf => {
+                let n = self.size(2 << (h - 0xde))?;
+                self.map_of(n)?
+            }
+            h @ 0xe0.. => Token::Int(i64::from(h as i8)),
+        })
+    }
+
+    fn ext_of(&mut self, n: usize) -> Take<Token<'a>> {
+        let kind = self.bytes(1)?[0] as i8;
+        Ok(Token::Ext(kind, self.bytes(n)?))
+    }
+
+    /// A list of n elements, each of which takes a byte at least.
+    fn array_of(&self, n: usize) -> Take<Token<'a>> {
+        if n > self.rest.len() {
+            Err(Malformed("a list is longer than the body"))
+        } else {
+            Ok(Token::Array(n))
+        }
+    }
+
+    fn map_of(&self, n: usize) -> Take<Token<'a>> {
+        if n > self.rest.len() / 2 {
+            Err(Malformed("a map is longer than the body"))
+        } else {
+            Ok(Token::Map(n))
+        }
+    }
+
     /// Takes a nil, if one comes next.
     pub(crate) fn nil(&mut self) -> bool {
-        let nil = self.peek() == Some(0xc0);
-        if nil {
-            self.rest = &self.rest[1..];
+        match self.rest.split_first() {
+            Some((0xc0, rest)) => {
+                self.rest = rest;
+                true
+            }
+            _ => false,
         }
-        nil
     }
 
     pub(crate) fn bool(&mut self) -> Take<bool> {
-        match self.head()? {
-            0xc0 | 0xc2 => Ok(false),
-            0xc3 => Ok(true),
+        match self.next()? {
+            Token::Nil => Ok(false),
+            Token::Bool(b) => Ok(b),
             _ => Err(Malformed("a boolean is missing")),
         }
     }
 
     /// An integer; beyond the largest i64 it wraps around.
     pub(crate) fn int(&mut self) -> Take<i64> {
-        match self.head()? {
-            0xc0 => Ok(0),
-            h @ (0..=0x7f | 0xe0..) => Ok(i64::from(h as i8)),
-            h @ 0xcc..=0xcf => Ok(self.unsigned(1 << (h - 0xcc))? as i64),
-            h @ 0xd0..=0xd3 => {
-                let width = 1 << (h - 0xd0);
-                let shift = 64 - 8 * width as u32;
-                Ok(((self.unsigned(width)? << shift) as i64) >> shift)
-            }
+        match self.next()? {
+            Token::Nil => Ok(0),
+            Token::Int(n) => Ok(n),
+            Token::Uint(n) => Ok(n as i64),
             _ => Err(Malformed("an integer is missing")),
         }
     }
 
     pub(crate) fn float(&mut self) -> Take<f64> {
-        match self.peek() {
-            Some(0xca) => {
-                self.head()?;
-                Ok(f64::from(f32::from_bits(self.unsigned(4)? as u32)))
-            }
-            Some(0xcb) => {
-                self.head()?;
-                Ok(f64::from_bits(self.unsigned(8)?))
-            }
-            _ => Ok(self.int()? as f64),
+        match self.next()? {
+            Token::Nil => Ok(0.0),
+            Token::Float32(f) => Ok(f64::from(f)),
+            Token::Float(f) => Ok(f),
+            Token::Int(n) => Ok(n as f64),
+            Token::Uint(n) => Ok(n as i64 as f64),
+            _ => Err(Malformed("an integer is missing")),
         }
     }
 
     /// A string; nil reads as the empty one.
     pub(crate) fn str(&mut self) -> Take<&'a str> {
-        let n = match self.head()? {
-            0xc0 => 0,
-            h @ 0xa0..=0xbf => usize::from(h & 0x1f),
-            h @ 0xd9..=0xdb => self.size(1 << (h - 0xd9))?,
-            _ => return Err(Malformed("a string is missing")),
-        };
-        std::str::from_utf8(self.bytes(n)?).map_err(|_| Malformed("a string is not UTF-8"))
+        match self.next()? {
+            Token::Nil => Ok(""),
+            Token::Str(b) => utf8(b),
+            _ => Err(Malformed("a string is missing")),
+        }
     }
 
     pub(crate) fn bin(&mut self) -> Take<Option<&'a [u8]>> {
-        match self.head()? {
-            0xc0 => Ok(None),
-            h @ 0xc4..=0xc6 => {
-                let n = self.size(1 << (h - 0xc4))?;
-                self.bytes(n).map(Some)
-            }
+        match self.next()? {
+            Token::Nil => Ok(None),
+            Token::Bin(b) => Ok(Some(b)),
             _ => Err(Malformed("bytes are missing")),
         }
     }
 
     /// The length of a list; nil reads as the empty one.
     pub(crate) fn array(&mut self) -> Take<usize> {
-        let n = match self.head()? {
-            0xc0 => 0,
-            h @ 0x90..=0x9f => usize::from(h & 0x0f),
-            h @ 0xdc..=0xdd => self.size(2 << (h - 0xdc))?,
-            _ => return Err(Malformed("a list is missing")),
-        };
-        if n > self.rest.len() {
-            Err(Malformed("a list is longer than the body"))
-        } else {
-            Ok(n)
+        match self.next()? {
+            Token::Nil => Ok(0),
+            Token::Array(n) => Ok(n),
+            _ => Err(Malformed("a list is missing")),
         }
     }
 
     /// The number of entries of a map; nil reads as the empty one.
     pub(crate) fn map(&mut self) -> Take<usize> {
-        let n = match self.head()? {
-            0xc0 => 0,
-            h @ 0x80..=0x8f => usize::from(h & 0x0f),
-            h @ 0xde..=0xdf => self.size(2 << (h - 0xde))?,
-            _ => return Err(Malformed("a map is missing")),
-        };
-        if n > self.rest.len() / 2 {
-            Err(Malformed("a map is longer than the body"))
-        } else {
-            Ok(n)
+        match self.next()? {
+            Token::Nil => Ok(0),
+            Token::Map(n) => Ok(n),
+            _ => Err(Malformed("a map is missing")),
         }
-    }
-
-    /// The type and the payload of an extension.
-    pub(crate) fn ext(&mut self) -> Take<(i8, &'a [u8])> {
-        let n = match self.head()? {
-            h @ 0xd4..=0xd8 => 1 << (h - 0xd4),
-            h @ 0xc7..=0xc9 => self.size(1 << (h - 0xc7))?,
-            _ => return Err(Malformed("an extension is missing")),
-        };
-        let kind = self.head()? as i8;
-        Ok((kind, self.bytes(n)?))
     }
 
     /// Passes over a value of any kind.
     pub(crate) fn skip(&mut self) -> Take<()> {
-        let h = self.peek().ok_or(Malformed("it ends early"))?;
-        match h {
-            0x80..=0x8f | 0xde | 0xdf => {
-                let n = self.map()?;
-                self.skip_many(2 * n)
-            }
-            0x90..=0x9f | 0xdc | 0xdd => {
-                let n = self.array()?;
-                self.skip_many(n)
-            }
-            0xa0..=0xbf | 0xd9..=0xdb => self.skip_str(),
-            0xc4..=0xc6 => self.bin().map(|_| ()),
-            0xc7..=0xc9 | 0xd4..=0xd8 => self.ext().map(|_| ()),
-            0xca..=0xcb => self.float().map(|_| ()),
-            0xc2 | 0xc3 => self.bool().map(|_| ()),
-            0xc1 => Err(Malformed("a byte is no type")),
-            _ => self.int().map(|_| ()),
-        }
-    }
-
-    /// Strings of the application may be anything; only their length counts.
-    fn skip_str(&mut self) -> Take<()> {
-        let n = match self.head()? {
-            h @ 0xa0..=0xbf => usize::from(h & 0x1f),
-            h => self.size(1 << (h - 0xd9))?,
+        let elements = match self.next()? {
+            Token::Array(n) => n,
+            Token::Map(n) => 2 * n,
+            _ => return Ok(()),
         };
-        self.bytes(n).map(|_| ())
-    }
-
-    fn skip_many(&mut self, n: usize) -> Take<()> {
         self.enter()?;
-        for _ in 0..n {
+        for _ in 0..elements {
             self.skip()?;
         }
         self.leave();

@@ -1,4 +1,4 @@
-//! Appending MessagePack in shortest form.
+//! Writes MessagePack in shortest form.
 
 pub(crate) fn put_uint(out: &mut Vec<u8>, n: u64) {
     if n <= 0x7f {
@@ -42,7 +42,7 @@ pub(crate) fn put_float(out: &mut Vec<u8>, f: f64) {
 }
 
 /// Writes a header: the short form up to `most`, else one of the longer ones.
-/// A `long[0]` of 0 says that there is no form of one byte.
+/// A `long[0]` of 0 means that there is no form with a length of one byte.
 fn put_header(out: &mut Vec<u8>, n: usize, short: u8, most: usize, long: [u8; 3]) {
     if n <= most && short != 0 {
         out.push(short | n as u8);
@@ -82,118 +82,4 @@ pub(crate) fn put_ext(out: &mut Vec<u8>, kind: i8, data: &[u8]) {
     }
     out.push(kind as u8);
     out.extend_from_slice(data);
-}
-
-/// The parts of bodies that are no bodies themselves.
-mod parts {
-    use super::super::{Malformed, Reader, Wire};
-    use super::*;
-
-    impl Wire for bool {
-        fn put(&self, out: &mut Vec<u8>) {
-            out.push(if *self { 0xc3 } else { 0xc2 });
-        }
-        fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
-            r.bool()
-        }
-    }
-
-    impl Wire for i64 {
-        fn put(&self, out: &mut Vec<u8>) {
-            put_int(out, *self);
-        }
-        fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
-            r.int()
-        }
-    }
-
-    impl Wire for u32 {
-        fn put(&self, out: &mut Vec<u8>) {
-            put_uint(out, u64::from(*self));
-        }
-        fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
-            u32::try_from(r.int()?).map_err(|_| Malformed("a number is out of range"))
-        }
-    }
-
-    impl Wire for f64 {
-        fn put(&self, out: &mut Vec<u8>) {
-            put_float(out, *self);
-        }
-        fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
-            r.float()
-        }
-    }
-
-    impl Wire for String {
-        fn put(&self, out: &mut Vec<u8>) {
-            put_str(out, self);
-        }
-        fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
-            r.str().map(str::to_owned)
-        }
-    }
-
-    /// Bytes, which are not a list of numbers.
-    impl Wire for Option<Vec<u8>> {
-        fn put(&self, out: &mut Vec<u8>) {
-            match self {
-                Some(b) => put_bin(out, b),
-                None => out.push(0xc0),
-            }
-        }
-        fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
-            Ok(r.bin()?.map(<[u8]>::to_vec))
-        }
-    }
-
-    impl<T: Wire> Wire for Option<Box<T>> {
-        fn put(&self, out: &mut Vec<u8>) {
-            match self {
-                Some(v) => v.put(out),
-                None => out.push(0xc0),
-            }
-        }
-        fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
-            if r.nil() {
-                Ok(None)
-            } else {
-                T::take(r).map(|v| Some(Box::new(v)))
-            }
-        }
-    }
-
-    /// A list that may be absent, which is something else than empty.
-    impl<T: Wire> Wire for Option<Vec<T>> {
-        fn put(&self, out: &mut Vec<u8>) {
-            match self {
-                Some(list) => list.put(out),
-                None => out.push(0xc0),
-            }
-        }
-        fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
-            if r.nil() {
-                Ok(None)
-            } else {
-                Vec::take(r).map(Some)
-            }
-        }
-    }
-
-    impl<T: Wire> Wire for Vec<T> {
-        fn put(&self, out: &mut Vec<u8>) {
-            put_array(out, self.len());
-            for v in self {
-                v.put(out);
-            }
-        }
-        fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
-            let n = r.array()?;
-            let mut list = Vec::with_capacity(n.min(1024));
-            for _ in 0..n {
-                list.push(T::take(r)?);
-            }
-            Ok(list)
-        }
-    }
 }

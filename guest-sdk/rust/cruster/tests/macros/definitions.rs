@@ -1,4 +1,4 @@
-//! What a module says about workflows and activities.
+//! The definitions of workflows and activities in a module.
 
 use cruster::__private::wire::{ActivityInfo, Retry, Schema as Described, WorkflowInfo};
 use cruster::prelude::*;
@@ -119,8 +119,8 @@ pub struct Bare;
 
 #[workflow_impl]
 impl Bare {
-    async fn execute(&self, (): ()) -> Result<cruster::None, Error> {
-        Ok(cruster::None {})
+    async fn execute(&self, (): ()) -> Result<cruster::Empty, Error> {
+        Ok(cruster::Empty {})
     }
 }
 

@@ -1,11 +1,11 @@
-//! Generated code depends on nothing that is in scope where it lands, and leaves nothing there.
+//! Generated code does not depend on the names in scope, and adds none.
 
 /// The SDK under another name.
 pub mod sdk {
     pub use ::cruster::*;
 }
 
-/// Where the names of the prelude mean something else.
+/// A module in which the names of the prelude mean something else.
 pub mod shadowed {
     use super::sdk;
     use super::sdk::{Error, Result};
@@ -13,7 +13,7 @@ pub mod shadowed {
     macro_rules! shadow {
         ($($name:ident),*) => {
             $(
-                /// Not what it seems. It is there to be in the way.
+                /// Shadows the name of the prelude.
                 #[allow(dead_code)]
                 pub struct $name;
             )*
@@ -25,11 +25,11 @@ pub mod shadowed {
         Shape, K, Inner
     );
 
-    /// Nobody asks these modules.
+    /// Expanded code must not use these modules.
     pub mod cruster {}
-    /// Nobody asks these modules.
+    /// Expanded code must not use these modules.
     pub mod std {}
-    /// Nobody asks these modules.
+    /// Expanded code must not use these modules.
     pub mod core {}
 
     /// A group by another name of the SDK.
@@ -111,7 +111,7 @@ pub mod apart {
     }
 }
 
-/// Workflows that are nobody else's business.
+/// Workflows whose types are private.
 mod private {
     use cruster::prelude::*;
 

@@ -10,7 +10,7 @@ pub struct Parcel {
     tags: Vec<String>,
 }
 
-/// Its key is borrowed, and used as it is.
+/// Its key is borrowed, and not hashed.
 #[workflow]
 pub struct Borrowed;
 
@@ -21,7 +21,7 @@ impl Borrowed {
     }
 }
 
-/// Its key is borrowed by a closure that says of what.
+/// Its key is borrowed by a closure with typed parameters.
 #[workflow]
 pub struct Typed;
 
@@ -58,7 +58,7 @@ impl Owned {
     }
 }
 
-/// Its key is something else that becomes text.
+/// Its key is of another type that converts to text.
 #[workflow]
 pub struct Letter;
 

@@ -1,4 +1,4 @@
-//! What authors may write although nobody told them so.
+//! Unusual code that compiles.
 #![deny(warnings, deprecated, unfulfilled_lint_expectations)]
 
 use cruster::prelude::*;

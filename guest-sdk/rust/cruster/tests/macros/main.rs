@@ -1,6 +1,6 @@
-//! What the macros make of what authors write.
+//! The macros, on code as authors write it.
 //!
-//! Every lint that could blame an author for generated code is an error here.
+//! Lints that could fire on generated code are errors here.
 #![deny(
     missing_docs,
     unused,

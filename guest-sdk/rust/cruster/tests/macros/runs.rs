@@ -1,4 +1,4 @@
-//! What was written runs as it was meant.
+//! Workflows that are written with the macros run.
 
 use cruster::prelude::*;
 use cruster::testing::Test;

@@ -179,7 +179,7 @@ mod hex {
     }
 }
 
-/// A type of somebody else, who has not heard of schemas.
+/// A type of another crate, without a schema.
 #[derive(Serialize, Deserialize)]
 struct Foreign;
 

@@ -97,7 +97,7 @@ impl RequestApproval {
         }
     }
 
-    /// What is to be made of a decision, or of its absence.
+    /// The outcome of a decision, or of its absence.
     fn outcome(document: String, decision: &Result<Decision>) -> ApprovalResult {
         let (status, by, comment) = match decision {
             Ok(Decision {

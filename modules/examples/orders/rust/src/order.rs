@@ -38,7 +38,7 @@ pub struct OrderResult {
     pub notification_id: String,
 }
 
-/// What `reserve` writes down.
+/// The input of `reserve`.
 #[derive(Serialize, Deserialize, Schema)]
 pub struct Order {
     pub order_id: String,
@@ -59,7 +59,7 @@ pub struct ChargeResult {
     pub id: String,
 }
 
-/// What the payment service is sent.
+/// The request to the payment service.
 #[derive(Serialize)]
 struct Payment<'a> {
     id: &'a str,
@@ -74,7 +74,7 @@ pub struct Confirmation {
 }
 
 impl OrderRequest {
-    /// Adds the order up. A bad one fails before anything has happened.
+    /// Adds the order up. An invalid one fails before it has any effect.
     fn total_cents(&self) -> Result<i64> {
         if self.order_id.is_empty() || self.items.is_empty() {
             cruster::bail!(
@@ -109,7 +109,7 @@ impl OrderRequest {
 }
 
 /// Takes an order from its reservation to its confirmation. The order id is the
-/// idempotency key: to send an order twice is to send it once.
+/// idempotency key: an order that is sent twice is processed once.
 #[workflow]
 pub struct ProcessOrder;
 
@@ -135,8 +135,7 @@ impl ProcessOrder {
         let charge = match self.charge_and_confirm(&request, total_cents).await {
             Ok(charge) => charge,
             Err(failure) => {
-                // What was done is undone, also if somebody interrupted the order:
-                // hence the shield.
+                // The order is undone also after an interrupt: hence the shield.
                 if let Err(e) = self.shield(self.cancel(request.order_id.clone())).await {
                     log::error!("order {} could not be cancelled: {e}", request.order_id);
                 }

@@ -1,6 +1,5 @@
-//! Books a trip of three parts. If one of them cannot be had, or if somebody
-//! interrupts the booking, the parts that were booked are given back in reverse
-//! order.
+//! Books a trip of three parts. If one of them cannot be booked, or if the booking
+//! is interrupted, the workflow gives the booked parts back in reverse order.
 
 mod trip;
 
@@ -59,7 +58,7 @@ impl BookTrip {
                 ..TripResult::default()
             });
         };
-        // An interrupt must not stop halfway what undoes: hence the shield.
+        // An interrupt must not stop the compensation halfway: hence the shield.
         self.shield(self.give_all_back(&trip_id, &booked)).await?;
         if failure.is_interrupted() {
             return Err(failure);
@@ -74,8 +73,8 @@ impl BookTrip {
         })
     }
 
-    /// Books part by part. A part is noted before it is booked: if the wait for it
-    /// is interrupted nobody knows whether it was, so it must be given back too.
+    /// Books part by part. A part is noted before it is booked: an interrupted wait
+    /// does not tell whether the booking took place, so that part is given back too.
     async fn book_all(&self, request: &TripRequest, booked: &mut Vec<Part>) -> Result<()> {
         for part in Part::ALL {
             booked.push(part);

@@ -25,7 +25,7 @@ impl Part {
     }
 }
 
-/// What the activities of [`Trip`] are asked.
+/// The input of the activities of [`Trip`].
 #[derive(Clone, Debug, Serialize, Deserialize, Schema)]
 pub struct Booking {
     pub trip_id: String,
@@ -55,8 +55,8 @@ impl Trip {
         Ok(true)
     }
 
-    /// Gives one part back. It does no harm if the part was never booked. It is
-    /// never given up: hence the many retries.
+    /// Gives one part back. It does no harm if the part was never booked. It must
+    /// succeed in the end: hence the many retries.
     #[activity(name = "Trip.GiveBack", retries = 100)]
     async fn give_back(&self, booking: Booking) -> Result<bool> {
         let given = self.transaction().execute(

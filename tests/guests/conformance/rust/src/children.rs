@@ -147,11 +147,11 @@ pub struct CallItself;
 
 #[workflow_impl]
 impl CallItself {
-    async fn execute(&self, _request: cruster::None) -> Result<Vec<Seen>> {
+    async fn execute(&self, _request: cruster::Empty) -> Result<Vec<Seen>> {
         let key = self.execution_id().rsplit('/').next().unwrap_or_default();
-        let itself: Client<cruster::None, Value> = remote(self, "CallItself").with_key_raw(key);
-        let called = seen(itself.execute(cruster::None {}).await);
-        Ok(vec![called, seen(itself.start(cruster::None {}).await)])
+        let itself: Client<cruster::Empty, Value> = remote(self, "CallItself").with_key_raw(key);
+        let called = seen(itself.execute(cruster::Empty {}).await);
+        Ok(vec![called, seen(itself.start(cruster::Empty {}).await)])
     }
 }
 
@@ -161,7 +161,7 @@ pub struct CallWrong;
 
 #[workflow_impl]
 impl CallWrong {
-    async fn execute(&self, _request: cruster::None) -> Result<Vec<Seen>> {
+    async fn execute(&self, _request: cruster::Empty) -> Result<Vec<Seen>> {
         let client = |name| remote::<String, Value>(self, name);
         let text = || "text".to_owned();
         let missing = "conformance/Double/no-such-key";

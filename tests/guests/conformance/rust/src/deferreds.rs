@@ -25,7 +25,7 @@ pub struct AwaitLate;
 
 #[workflow_impl]
 impl AwaitLate {
-    async fn execute(&self, _request: cruster::None) -> Result<Seen> {
+    async fn execute(&self, _request: cruster::Empty) -> Result<Seen> {
         self.await_deferred(GATE).await?;
         Ok(seen(self.await_deferred(ANSWER).await))
     }
@@ -37,7 +37,7 @@ pub struct AwaitTwice;
 
 #[workflow_impl]
 impl AwaitTwice {
-    async fn execute(&self, _request: cruster::None) -> Result<Vec<String>> {
+    async fn execute(&self, _request: cruster::Empty) -> Result<Vec<String>> {
         join_all([(); 2].map(|()| self.spawn(self.await_deferred(ANSWER)))).await
     }
 }
@@ -48,7 +48,7 @@ pub struct AwaitNumber;
 
 #[workflow_impl]
 impl AwaitNumber {
-    async fn execute(&self, _request: cruster::None) -> Result<Seen> {
+    async fn execute(&self, _request: cruster::Empty) -> Result<Seen> {
         const NUMBER: Deferred<i64> = Deferred::new("answer");
         Ok(seen(self.await_deferred(NUMBER).await))
     }
@@ -99,7 +99,7 @@ pub struct AwaitAnything;
 
 #[workflow_impl]
 impl AwaitAnything {
-    async fn execute(&self, _request: cruster::None) -> Result<Value> {
+    async fn execute(&self, _request: cruster::Empty) -> Result<Value> {
         const ANYTHING: Deferred<Value> = Deferred::new("answer");
         self.await_deferred(ANYTHING).await
     }

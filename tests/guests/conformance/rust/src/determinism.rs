@@ -50,7 +50,7 @@ pub struct Clock;
 
 #[workflow_impl]
 impl Clock {
-    async fn execute(&self, _request: cruster::None) -> Result<BTreeMap<String, bool>> {
+    async fn execute(&self, _request: cruster::Empty) -> Result<BTreeMap<String, bool>> {
         let start = self.now();
         let sum: u64 = (0..1_000_000).map(std::hint::black_box).sum();
         let mut out = BTreeMap::new();
@@ -75,10 +75,10 @@ pub struct Identity;
 
 #[workflow_impl]
 impl Identity {
-    async fn execute(&self, _request: cruster::None) -> Result<BTreeMap<String, String>> {
+    async fn execute(&self, _request: cruster::Empty) -> Result<BTreeMap<String, String>> {
         let files = std::fs::read("/etc/passwd").is_err();
         let environment: Vec<_> = std::env::vars_os().collect();
-        let inside = self.identity(cruster::None {}).await?;
+        let inside = self.identity(cruster::Empty {}).await?;
         let told = [
             ("execution", self.execution_id().to_owned()),
             ("namespace", self.namespace().to_owned()),
@@ -91,7 +91,7 @@ impl Identity {
     }
 
     #[activity]
-    async fn identity(&self, _request: cruster::None) -> Result<String> {
+    async fn identity(&self, _request: cruster::Empty) -> Result<String> {
         Ok(format!(
             "{} {} {}",
             self.namespace(),
@@ -107,7 +107,7 @@ pub struct Log;
 
 #[workflow_impl]
 impl Log {
-    async fn execute(&self, _request: cruster::None) -> Result<i64> {
+    async fn execute(&self, _request: cruster::Empty) -> Result<i64> {
         log::info!("before the first step n={}", 1);
         println!("printed before the first step");
         let n = self.logs(1).await?;

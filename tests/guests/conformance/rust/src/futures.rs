@@ -18,9 +18,9 @@ pub struct Futures;
 impl Futures {
     async fn execute(&self, what: String) -> Result<String> {
         match what.as_str() {
-            // Nothing is asked for before it is polled.
+            // A call is not issued before it is polled.
             "never polled" => drop(self.square(1)),
-            // The losers are dropped, and nobody waits for them any more.
+            // The losers are dropped, and the workflow no longer waits for them.
             "dropped" => {
                 let won = cruster::select! {
                     _ = self.block(false) => "block",
@@ -38,7 +38,7 @@ impl Futures {
                     .is_err_and(|e| e.is_timeout());
                 return Ok(format!("{late} {}", self.await_deferred(GATE).await?));
             }
-            // What is lent is kept, and asked for once.
+            // A future that is passed as `&mut` is kept, and issued once.
             "lent" => {
                 let mut square = self.square(8);
                 let first = cruster::select! {
@@ -80,13 +80,13 @@ impl Futures {
     }
 }
 
-/// Hears of an interrupt while it waits behind a shield.
+/// Learns of an interrupt while it waits behind a shield.
 #[workflow]
 pub struct OnInterrupt;
 
 #[workflow_impl]
 impl OnInterrupt {
-    async fn execute(&self, _request: cruster::None) -> Result<String> {
+    async fn execute(&self, _request: cruster::Empty) -> Result<String> {
         let reason = cruster::select! {
             reason = self.on_interrupt() => reason,
             _ = self.shield(self.await_deferred(NEVER)) => "never".to_owned(),

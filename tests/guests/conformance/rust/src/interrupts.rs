@@ -1,4 +1,4 @@
-//! Workflows that are asked to stop.
+//! Workflows that are interrupted.
 
 use cruster::prelude::*;
 use cruster::{Value, join_all};
@@ -61,7 +61,7 @@ pub struct Unhandled;
 
 #[workflow_impl]
 impl Unhandled {
-    async fn execute(&self, _request: cruster::None) -> Result<i64> {
+    async fn execute(&self, _request: cruster::Empty) -> Result<i64> {
         self.await_deferred(NEVER).await
     }
 }
@@ -72,7 +72,7 @@ pub struct InterruptedEarly;
 
 #[workflow_impl]
 impl InterruptedEarly {
-    async fn execute(&self, _request: cruster::None) -> Result<Vec<Value>> {
+    async fn execute(&self, _request: cruster::Empty) -> Result<Vec<Value>> {
         let before = self.interrupted();
         self.shield(self.await_deferred(GATE)).await?;
         let slept = self.sleep(HOUR).await;

@@ -1,4 +1,4 @@
-//! Activities that touch the world: SQL, HTTP, configuration.
+//! Activities with effects: SQL, HTTP, configuration.
 
 use cruster::prelude::*;
 use cruster::{Value, join_all};

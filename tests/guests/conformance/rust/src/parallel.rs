@@ -28,7 +28,7 @@ impl Numbers {
     }
 }
 
-/// A deferred that nobody settles.
+/// A deferred that is never settled.
 pub const NEVER: Deferred<i64> = Deferred::new("never");
 
 #[derive(Serialize, Deserialize, Schema)]
@@ -66,7 +66,7 @@ pub struct First;
 
 #[workflow_impl(activity_groups(Numbers))]
 impl First {
-    async fn execute(&self, _request: cruster::None) -> Result<Vec<i64>> {
+    async fn execute(&self, _request: cruster::Empty) -> Result<Vec<i64>> {
         let never: Pin<Box<dyn Future<Output = Result<i64>>>> =
             Box::pin(self.await_deferred(NEVER));
         let (i, n) = first([never, Box::pin(self.square(7))]).await?;
@@ -107,7 +107,7 @@ pub struct Select;
 
 #[workflow_impl(activity_groups(Numbers))]
 impl Select {
-    async fn execute(&self, _request: cruster::None) -> Result<Vec<String>> {
+    async fn execute(&self, _request: cruster::Empty) -> Result<Vec<String>> {
         let (one, two) = cruster::join!(self.square(1), self.square(2)).await?;
         let chosen = cruster::select! {
             _ = self.await_deferred(NEVER) => "never",
@@ -247,7 +247,7 @@ const SIDES: [Deferred<String>; 3] = [
     Deferred::new("right"),
 ];
 
-/// Takes three steps at the same time, whose ends somebody outside puts in order.
+/// Takes three steps at the same time; the test decides in which order they end.
 #[workflow]
 pub struct Order;
 

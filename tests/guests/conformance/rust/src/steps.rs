@@ -116,7 +116,7 @@ pub struct Idempotent;
 
 #[workflow_impl]
 impl Idempotent {
-    async fn execute(&self, _request: cruster::None) -> Result<BTreeMap<String, bool>> {
+    async fn execute(&self, _request: cruster::Empty) -> Result<BTreeMap<String, bool>> {
         let failed = self
             .tell_key(2)
             .retries(1)

@@ -1,22 +1,22 @@
-//! Where log records of tests go: to the output of the test.
+//! The log of a test: its standard output.
 
 use std::cell::RefCell;
 
 use crate::timestamp::Timestamp;
 
 thread_local! {
-    /// Who runs now, and at which virtual time.
+    /// The execution that runs now, and its virtual time.
     static CURRENT: RefCell<Option<(Timestamp, String)>> = const { RefCell::new(None) };
 }
 
-/// Marks what is logged until it is dropped as that of an execution.
-pub(crate) struct Logs(Option<(Timestamp, String)>);
+/// Assigns log records to an execution until it is dropped.
+pub(crate) struct Scope(Option<(Timestamp, String)>);
 
-pub(crate) fn of(now: Timestamp, execution: &str) -> Logs {
-    Logs(CURRENT.replace(Some((now, execution.to_owned()))))
+pub(crate) fn scope(now: Timestamp, execution: &str) -> Scope {
+    Scope(CURRENT.replace(Some((now, execution.to_owned()))))
 }
 
-impl Drop for Logs {
+impl Drop for Scope {
     fn drop(&mut self) {
         CURRENT.replace(self.0.take());
     }

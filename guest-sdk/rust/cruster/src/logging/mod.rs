@@ -1,6 +1,18 @@
-//! The `log` facade: records go to the host's log, or to the test's.
+//! The `log` facade: records go to the host's log, or to the output of the test.
+
+#[cfg(target_family = "wasm")]
+mod import;
+#[cfg(not(target_family = "wasm"))]
+mod output;
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
+
+#[cfg(target_family = "wasm")]
+pub(crate) use import::write;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use output::scope;
+#[cfg(not(target_family = "wasm"))]
+use output::write;
 
 /// The level of a record, as the host numbers them.
 fn level_number(level: Level) -> i32 {
@@ -26,7 +38,7 @@ impl Log for HostLog {
     fn flush(&self) {}
 }
 
-/// Sends records here. If the program has a logger of its own, that one stays.
+/// Installs the logger, unless the program has installed its own.
 pub(crate) fn init() {
     if log::set_logger(&HostLog).is_ok() {
         log::set_max_level(LevelFilter::Trace);
@@ -35,14 +47,4 @@ pub(crate) fn init() {
     std::panic::set_hook(Box::new(|panic| {
         write(level_number(Level::Error), &panic.to_string())
     }));
-}
-
-#[cfg(target_family = "wasm")]
-fn write(level: i32, text: &str) {
-    crate::exports::log(level, text);
-}
-
-#[cfg(not(target_family = "wasm"))]
-fn write(level: i32, text: &str) {
-    crate::testing::log(level, text);
 }

@@ -1,0 +1,42 @@
+//! The error codes, with the advice that goes with each. The table is generated
+//! from the one in Go, `abi.Codes`.
+
+use crate::wire::Fault;
+
+/// A code, what to do about it, and whether another attempt may help.
+pub(crate) struct Code {
+    pub(crate) code: &'static str,
+    pub(crate) hint: &'static str,
+    pub(crate) retryable: bool,
+}
+
+impl Code {
+    /// A failure with this code.
+    pub(crate) fn fault(&self, message: impl Into<String>) -> Box<Fault> {
+        Box::new(Fault {
+            code: self.code.to_owned(),
+            hint: self.hint.to_owned(),
+            message: message.into(),
+            retryable: self.retryable,
+            ..Fault::default()
+        })
+    }
+}
+
+/// Makes a constant of each row.
+macro_rules! table {
+    ($($name:ident = $code:literal, $hint:literal, $retryable:literal;)*) => {
+        $(
+            #[allow(dead_code)] // most codes are the host's alone
+            pub(crate) const $name: $crate::codes::Code = $crate::codes::Code {
+                code: $code,
+                hint: $hint,
+                retryable: $retryable,
+            };
+        )*
+    };
+}
+
+mod table;
+
+pub(crate) use table::*;

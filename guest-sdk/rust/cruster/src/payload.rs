@@ -1,0 +1,25 @@
+//! Values of the application on their way across the boundary: the codec, with
+//! errors that name the value.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::codec;
+use crate::codes::Code;
+use crate::error::{Error, Result};
+
+/// Encodes a value; `what` names it in errors.
+pub(crate) fn encode<T: Serialize + ?Sized>(what: &str, value: &T) -> Result<Vec<u8>> {
+    codec::encode(value).map_err(|e| Error::not_encoded(what, e))
+}
+
+/// Decodes a value. The error has the code, and `misfit` before its cause.
+pub(crate) fn decode<T: DeserializeOwned>(
+    data: &[u8],
+    code: &Code,
+    misfit: fmt::Arguments<'_>,
+) -> Result<T> {
+    codec::decode(data).map_err(|e| Error::with_code(code, format!("{misfit}: {e}")))
+}
