@@ -47,7 +47,7 @@ func requireFailedParent(t *testing.T, e *host.Engine, parent string) {
 }
 
 // TestFailTellsWhoWaits fails a paused execution. The workflow that called it
-// and the client that waits for that workflow hear of it.
+// and the client that waits for that workflow are told.
 func TestFailTellsWhoWaits(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
@@ -137,7 +137,7 @@ func TestFailIsForPausedOnes(t *testing.T) {
 	})
 }
 
-// TestFailSurvivesACrash has the host die when the failure is durable and nobody
+// TestFailSurvivesACrash has the host die when the failure is durable and no client
 // has heard of it. The next one tells the parent.
 func TestFailSurvivesACrash(t *testing.T) {
 	t.Parallel()

@@ -21,8 +21,9 @@
 //
 // The naive order, commit each completion and then deliver it, costs a commit more
 // for every timer and for every result. This one runs a workflow of N activities
-// in at most N+2 commits: one for the start, one for each completion with what it
-// caused, and one more if the first turn leaves something to write.
+// in at most N+2 commits: one for the start, one for each activity, and one for the
+// result if the last activity used SQL; otherwise the result travels with the last
+// completion.
 //
 // # The second way into the journal
 //

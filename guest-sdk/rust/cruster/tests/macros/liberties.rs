@@ -39,7 +39,7 @@ macro_rules! liberties {
             #![allow(clippy::needless_arbitrary_self_type, clippy::needless_lifetimes)]
 
             async fn execute(&self, request: $number) -> Result<$number, Error> {
-                let nobody_looks = 1;
+                let unused = 1;
                 let wrapped = self.wrap(Inner { n: request }, self.name().into()).await?;
                 Ok(self.step().await? + wrapped.n + self.inner)
             }

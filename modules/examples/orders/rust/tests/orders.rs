@@ -33,7 +33,7 @@ impl Committed {
     fn steps(&self) -> Vec<String> {
         let text = |value: &Value| match value {
             Value::String(text) => text.clone(),
-            other => panic!("{other:?} is no name of a step"),
+            other => panic!("{other:?} is not the name of a step"),
         };
         self.params("INSERT INTO order_effects")
             .iter()
