@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/lifecycle"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -42,7 +41,7 @@ func (x *Executions) Inspect(ctx context.Context, ref Ref) (Inspection, error) {
 	case <-ctx.Done():
 		return Inspection{}, journal.Coded("describe "+ref.Name, ctx.Err())
 	case <-x.Lifecycle.Context().Done():
-		return Inspection{}, lifecycle.ShuttingDown()
+		return Inspection{}, x.Lifecycle.EndReason()
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/lifecycle"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -121,7 +120,7 @@ func (x *Executions) ask(ctx context.Context, ref Ref, request func(reply chan<-
 	case <-ctx.Done():
 		return journal.Coded("ask "+ref.Name, ctx.Err())
 	case <-x.Lifecycle.Context().Done():
-		return lifecycle.ShuttingDown()
+		return x.Lifecycle.EndReason()
 	}
 }
 
@@ -144,16 +143,12 @@ func (x *Executions) Wait(ctx context.Context, ref Ref) (*journal.Execution, err
 	if row.State != journal.Running {
 		return row, nil
 	}
-	over := x.Lifecycle.Context()
 	select {
 	case row := <-told:
 		return row, nil
 	case <-ctx.Done():
 		return nil, journal.Coded("wait for "+ref.Name, ctx.Err())
-	case <-over.Done():
-		if err := x.Lifecycle.Accepting(); err != nil {
-			return nil, err
-		}
-		return nil, over.Err()
+	case <-x.Lifecycle.Context().Done():
+		return nil, x.Lifecycle.EndReason()
 	}
 }

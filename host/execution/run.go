@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/lifecycle"
 	"github.com/cruster/cruster/host/mailbox"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
@@ -53,7 +52,7 @@ func newRun(x *Executions, id journal.ID) *run {
 // Receive implements mailbox.Actor.
 func (r *run) Receive(messages []message) []message {
 	if r.Lifecycle.Over() {
-		refuseAll(messages, lifecycle.ShuttingDown())
+		refuseAll(messages, r.Lifecycle.EndReason())
 		return nil
 	}
 	r.handle(messages)

@@ -68,16 +68,17 @@ func (l *Lifecycle) Accepting() error {
 	default:
 		return abi.Errorf(abi.CodeShuttingDown, "the host is starting")
 	}
-	if lost := l.Lost(); lost != nil {
-		return lost
-	}
-	if l.draining.Load() {
-		return ShuttingDown()
+	if l.draining.Load() || l.Lost() != nil {
+		return l.EndReason()
 	}
 	return nil
 }
 
-// ShuttingDown is the error of a host that is on its way out.
-func ShuttingDown() *abi.Error {
+// EndReason is why a host that is over, or on its way out, does nothing more: another
+// has taken over, or it is shutting down.
+func (l *Lifecycle) EndReason() error {
+	if lost := l.Lost(); lost != nil {
+		return lost
+	}
 	return abi.Errorf(abi.CodeShuttingDown, "the host is shutting down")
 }

@@ -1,0 +1,180 @@
+package host
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/memory"
+)
+
+// waiting is a module whose workflow waits for the deferred "gate".
+var waiting = wasmtest.Program{
+	Manifest: &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}}},
+	Calls:    []wasmtest.ImportCall{{Import: abi.OpDeferred, Body: abi.MustMarshal(&abi.Deferred{Name: "gate"})}},
+}.Assemble()
+
+// newTestEngine starts an engine with the module deployed; it ends with the test.
+func newTestEngine(t *testing.T, store journal.Store, options ...func(*Config)) *Engine {
+	t.Helper()
+	cfg := Config{Store: store, Logger: slog.New(slog.DiscardHandler)}
+	for _, o := range options {
+		o(&cfg)
+	}
+	e, err := New(cfg)
+	require.NoError(t, err)
+	require.Equal(t, abi.CodeShuttingDown, abi.CodeOf(e.Ready(t.Context())), "it has not started")
+	require.NoError(t, e.Start(t.Context()))
+	<-e.Started()
+	require.NoError(t, e.Ready(t.Context()))
+	t.Cleanup(func() { require.NoError(t, e.Stop(context.Background())) })
+	_, err = e.Push(t.Context(), PushRequest{Name: "tiny", Binary: waiting})
+	require.NoError(t, err)
+	return e
+}
+
+func TestStartWorkflow(t *testing.T) {
+	t.Parallel()
+	e := newTestEngine(t, memory.New())
+	req := StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw}
+	row, existed, err := e.StartWorkflow(t.Context(), req)
+	require.NoError(t, err)
+	require.False(t, existed)
+	require.Equal(t, "tiny/W/a", row.Name())
+	require.Equal(t, DefaultNamespace, row.Namespace)
+	again, existed, err := e.StartWorkflow(t.Context(), req)
+	require.NoError(t, err)
+	require.True(t, existed)
+	require.Equal(t, row.CreatedAt, again.CreatedAt)
+
+	for name, c := range map[string]struct {
+		req  StartRequest
+		code abi.Code
+	}{
+		"an unknown workflow": {StartRequest{Workflow: "tiny/Other"}, abi.CodeUnknownWorkflow},
+		"a bad input":         {StartRequest{Workflow: "tiny/W", Input: []byte{0xc1}}, abi.CodeBadInput},
+		"a bad key":           {StartRequest{Workflow: "tiny/W", KeyMode: abi.KeyRaw}, abi.CodeBadKey},
+		"another namespace":   {StartRequest{Namespace: "elsewhere", Workflow: "tiny/W"}, abi.CodeDeploymentNotFound},
+	} {
+		_, _, err := e.StartWorkflow(t.Context(), c.req)
+		require.Equal(t, c.code, abi.CodeOf(err), "%s: %v", name, err)
+	}
+}
+
+// TestFullHostRefusesStarts fills a host. An execution that is under way still finds
+// its answers, and its end makes room.
+func TestFullHostRefusesStarts(t *testing.T) {
+	t.Parallel()
+	e := newTestEngine(t, memory.New(), func(c *Config) { c.MaxExecutions = 1 })
+	first, _, err := e.StartWorkflow(t.Context(), StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw})
+	require.NoError(t, err)
+	_, _, err = e.StartWorkflow(t.Context(), StartRequest{Workflow: "tiny/W", Key: "b", KeyMode: abi.KeyRaw})
+	require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err))
+	require.Positive(t, RetryDelay(err))
+
+	require.NoError(t, e.Settle(t.Context(), "", first.Name(), journal.Deferred{Name: "gate", Value: abi.Nil}))
+	over, err := e.Wait(t.Context(), "", first.Name())
+	require.NoError(t, err)
+	require.Equal(t, journal.Completed, over.State)
+	<-e.executions.Idle()
+	_, _, err = e.StartWorkflow(t.Context(), StartRequest{Workflow: "tiny/W", Key: "b", KeyMode: abi.KeyRaw})
+	require.NoError(t, err)
+}
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	e := newTestEngine(t, memory.New())
+	row, _, err := e.StartWorkflow(t.Context(), StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw})
+	require.NoError(t, err)
+	// The first question may arrive together with the start; behind it the first turn is over.
+	_, err = e.Describe(t.Context(), "", row.Name())
+	require.NoError(t, err)
+	d, err := e.Describe(t.Context(), "", row.Name())
+	require.NoError(t, err)
+	require.Equal(t, journal.Running, d.State)
+	require.Len(t, d.Pending, 1)
+	require.Equal(t, "gate", d.Pending[0].Name)
+	require.True(t, d.Resident)
+	require.Zero(t, d.Entries)
+
+	require.NoError(t, e.Settle(t.Context(), "", row.Name(), journal.Deferred{Name: "gate", Value: abi.MustMarshal("open")}))
+	_, err = e.Wait(t.Context(), "", row.Name())
+	require.NoError(t, err)
+	d, err = e.Describe(t.Context(), "", row.Name())
+	require.NoError(t, err)
+	require.Equal(t, journal.Completed, d.State)
+	require.Equal(t, 1, d.Entries)
+	require.Len(t, d.Deferreds, 1)
+	require.Empty(t, d.Pending)
+	entries, err := e.History(t.Context(), "", row.Name(), 0, -1)
+	require.NoError(t, err)
+	require.Equal(t, abi.MustMarshal("open"), entries[0].Value)
+	page, err := e.List(t.Context(), journal.Filter{})
+	require.NoError(t, err)
+	require.Len(t, page.Executions, 1)
+
+	for _, name := range []string{"tiny/W/b", "nonsense"} {
+		_, err := e.Describe(t.Context(), "", name)
+		require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err), name)
+		_, err = e.History(t.Context(), "", name, 0, 1)
+		require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err), name)
+	}
+}
+
+// TestCountEntries counts a journal of more than a page.
+func TestCountEntries(t *testing.T) {
+	t.Parallel()
+	store := memory.New()
+	e := newTestEngine(t, store)
+	w := startOf("a")
+	_, err := e.writer.Commit(w)
+	require.NoError(t, err)
+	w.Start = nil
+	for seq := range uint64(2*countPage + 1) {
+		w.Entries = append(w.Entries, journal.Entry{Seq: seq + 1, Kind: journal.Delivery})
+	}
+	_, err = e.writer.Commit(w)
+	require.NoError(t, err)
+	n, err := e.countEntries(t.Context(), w.ID)
+	require.NoError(t, err)
+	require.Equal(t, 2*countPage+1, n)
+}
+
+func TestDeployments(t *testing.T) {
+	t.Parallel()
+	e := newTestEngine(t, memory.New())
+	all, err := e.Deployments(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	one, err := e.Deployment(t.Context(), DefaultNamespace, "tiny")
+	require.NoError(t, err)
+	require.Equal(t, all[0], *one)
+	require.Equal(t, "W", one.Manifest.Workflows[0].Name)
+}
+
+// TestTakenOver has another engine claim the shards. The first loses them, says so,
+// and answers callers that wait.
+func TestTakenOver(t *testing.T) {
+	t.Parallel()
+	store := memory.New()
+	first := newTestEngine(t, store)
+	row, _, err := first.StartWorkflow(t.Context(), StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw})
+	require.NoError(t, err)
+	require.NoError(t, first.Lost())
+	second := newTestEngine(t, store)
+	err = first.Settle(t.Context(), "", row.Name(), journal.Deferred{Name: "gate", Value: abi.Nil})
+	require.Equal(t, abi.CodeFenced, abi.CodeOf(err), "%v", err)
+	require.Error(t, first.Lost())
+	_, err = first.Wait(t.Context(), "", row.Name())
+	require.Equal(t, abi.CodeFenced, abi.CodeOf(err))
+
+	require.NoError(t, second.Settle(t.Context(), "", row.Name(), journal.Deferred{Name: "gate", Value: abi.Nil}))
+	over, err := second.Wait(t.Context(), "", row.Name())
+	require.NoError(t, err)
+	require.Equal(t, journal.Completed, over.State)
+}
