@@ -17,5 +17,5 @@
 // because it must be journaled; after which delay, [Backoff] says.
 //
 // The package imports host/catalog, host/egress, host/wasm, host/lifecycle,
-// host/fault, host/op, journal and abi. Start reading at runner.go, then attempt.go.
+// host/fault, host/op, host/timer, journal and abi. Start reading at runner.go, then attempt.go.
 package activity

@@ -15,6 +15,7 @@ import (
 	"github.com/cruster/cruster/host/egress"
 	"github.com/cruster/cruster/host/fault"
 	"github.com/cruster/cruster/host/lifecycle"
+	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -162,10 +163,5 @@ func (r *Runner) observe(ctx context.Context, report Report) Report {
 
 // wait sleeps unless ctx ends first.
 func (r *Runner) wait(ctx context.Context, d time.Duration) {
-	t := r.Clock.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.Chan():
-	case <-ctx.Done():
-	}
+	timer.Wait(ctx, r.Clock, d)
 }

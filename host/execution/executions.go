@@ -15,6 +15,7 @@ import (
 	"github.com/cruster/cruster/host/lifecycle"
 	"github.com/cruster/cruster/host/mailbox"
 	"github.com/cruster/cruster/host/residency"
+	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/host/watch"
 	"github.com/cruster/cruster/journal"
 )
@@ -142,10 +143,5 @@ func (x *Executions) now() int64 { return x.Clock.Now().UnixNano() }
 
 // wait sleeps unless ctx ends first.
 func (x *Executions) wait(ctx context.Context, d time.Duration) {
-	t := x.Clock.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.Chan():
-	case <-ctx.Done():
-	}
+	timer.Wait(ctx, x.Clock, d)
 }

@@ -75,7 +75,7 @@ func (r *Recovery) scan(ctx context.Context) {
 		page, err := r.Store.Due(ctx, until, after, scanPage)
 		if err != nil {
 			r.Logger.Warn("looking for due executions failed; trying again", "error", err)
-			wait(ctx, r.Clock, scanRetry)
+			timer.Wait(ctx, r.Clock, scanRetry)
 			continue
 		}
 		for _, w := range page {
@@ -98,17 +98,7 @@ func (r *Recovery) wakeDue(ctx context.Context, w journal.Wake) {
 		return
 	}
 	for !r.HasRoom() && !r.Executions.InMemory(w.ID) && ctx.Err() == nil {
-		wait(ctx, r.Clock, roomPoll)
+		timer.Wait(ctx, r.Clock, roomPoll)
 	}
 	r.Executions.EnsureInMemory(w.ID)
-}
-
-// wait sleeps unless ctx ends first.
-func wait(ctx context.Context, clock clockwork.Clock, d time.Duration) {
-	t := clock.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.Chan():
-	case <-ctx.Done():
-	}
 }
