@@ -11,6 +11,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
 )
@@ -22,13 +23,13 @@ func FuzzPush(f *testing.F) {
 	for _, c := range []crafted{
 		wellMade(),
 		{manifest: honest(), version: abi.Version, status: abi.StatusParked},
-		{manifest: honest(), version: abi.Version, start: unreachable},
+		{manifest: honest(), version: abi.Version, start: wasmtest.Unreachable},
 		{manifest: honest(), version: abi.Version + 1},
 		{manifest: honest(), version: abi.Version, start: endlessLoop},
 		{manifest: []byte{0xc1}, version: abi.Version},
 		{manifest: honest(), version: abi.Version, omit: abi.ExportMemory},
 		{manifest: honest(), version: abi.Version, outcome: abi.MustMarshal(abi.Outcome{Error: &abi.Error{Message: "no"}})},
-		{manifest: honest(), version: abi.Version, imports: []craftedImport{{module: abi.ImportModule, name: abi.OpSleep, typ: typeOp}}},
+		{manifest: honest(), version: abi.Version, imports: []craftedImport{{module: abi.ImportModule, name: abi.OpSleep, typ: wasmtest.TypeOp}}},
 	} {
 		f.Add(c.binary())
 	}

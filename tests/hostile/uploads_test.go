@@ -12,6 +12,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
 )
@@ -39,22 +40,26 @@ func uploads(t testing.TB) []upload {
 		{"a component", []byte("\x00asm\x0d\x00\x01\x00"), abi.CodeNotWasm},
 		{"an empty module", []byte("\x00asm\x01\x00\x00\x00"), abi.CodeMissingExport},
 		{"a hundred megabytes of nothing", make([]byte, 100<<20), abi.CodeModuleTooLarge},
-		{"a hundred megabytes of module", slices.Concat(wellMade().binary(), section(0, append(text("padding"), make([]byte, 100<<20)...))), abi.CodeModuleTooLarge},
+		{"a hundred megabytes of module", slices.Concat(wellMade().binary(), wasmtest.Section(0, append(wasmtest.String("padding"), make([]byte, 100<<20)...))), abi.CodeModuleTooLarge},
 		{"rubbish after the module", append(wellMade().binary(), "rubbish"...), abi.CodeNotWasm},
 		{"half a module", real[:len(real)/2], abi.CodeNotWasm},
 		{"a module without its last byte", real[:len(real)-1], abi.CodeNotWasm},
 		{"version 0 of the ABI", changed(func(c *crafted) { c.version = 0 }), abi.CodeABIVersion},
 		{"version 2 of the ABI", changed(func(c *crafted) { c.version = 2 }), abi.CodeABIVersion},
 		{"a negative version", changed(func(c *crafted) { c.version = -1 }), abi.CodeABIVersion},
-		{"an unknown import", changed(func(c *crafted) { c.imports = []craftedImport{{module: "cruster", name: "format_disk", typ: typeOp}} }), abi.CodeUnknownImport},
-		{"an import of another module", changed(func(c *crafted) { c.imports = []craftedImport{{module: "env", name: "abort", typ: typeVoid}} }), abi.CodeUnknownImport},
-		{"an import of another type", changed(func(c *crafted) { c.imports = []craftedImport{{module: "cruster", name: "sleep", typ: typeVoid}} }), abi.CodeUnknownImport},
+		{"an unknown import", changed(func(c *crafted) {
+			c.imports = []craftedImport{{module: "cruster", name: "format_disk", typ: wasmtest.TypeOp}}
+		}), abi.CodeUnknownImport},
+		{"an import of another module", changed(func(c *crafted) { c.imports = []craftedImport{{module: "env", name: "abort", typ: wasmtest.TypeVoid}} }), abi.CodeUnknownImport},
+		{"an import of another type", changed(func(c *crafted) {
+			c.imports = []craftedImport{{module: "cruster", name: "sleep", typ: wasmtest.TypeVoid}}
+		}), abi.CodeUnknownImport},
 		{"an import without a name", changed(func(c *crafted) { c.imports = []craftedImport{{}} }), abi.CodeUnknownImport},
 		{"an import with a long name", changed(func(c *crafted) { c.imports = []craftedImport{{module: "cruster", name: strings.Repeat("x", 1<<20)}} }), abi.CodeUnknownImport},
 		{"an imported memory", changed(func(c *crafted) { c.imports = []craftedImport{{module: "env", name: "memory", kind: []byte{2, 0, 1}}} }), abi.CodeUnknownImport},
-		{"an imported global", changed(func(c *crafted) { c.imports = []craftedImport{{module: "env", name: "g", kind: []byte{3, i32, 0}}} }), abi.CodeUnknownImport},
+		{"an imported global", changed(func(c *crafted) { c.imports = []craftedImport{{module: "env", name: "g", kind: []byte{3, 0x7f, 0}}} }), abi.CodeUnknownImport},
 		{"too much memory", changed(func(c *crafted) { c.pages = 60_000 }), abi.CodeModuleMemory},
-		{"describe crashes", changed(func(c *crafted) { c.describe = unreachable }), abi.CodeModuleInit},
+		{"describe crashes", changed(func(c *crafted) { c.describe = wasmtest.Unreachable }), abi.CodeModuleInit},
 		{"describe loops", changed(func(c *crafted) { c.describe = endlessLoop }), abi.CodeModuleInit},
 		{"describe says nothing", changed(func(c *crafted) { c.describe = []byte{0x01} }), abi.CodeBadManifest},
 	}
@@ -228,7 +233,7 @@ func TestManifestLies(t *testing.T) {
 		{"it says so", func(c *crafted) {
 			c.outcome = abi.MustMarshal(abi.Outcome{Error: abi.Errorf(abi.CodeUnknownInvoke, "no such workflow")})
 		}, journal.Failed, abi.CodeUnknownInvoke},
-		{"it crashes", func(c *crafted) { c.start = unreachable }, journal.Paused, abi.CodeCrashLoop},
+		{"it crashes", func(c *crafted) { c.start = wasmtest.Unreachable }, journal.Paused, abi.CodeCrashLoop},
 		{"it loops", func(c *crafted) { c.start = endlessLoop }, journal.Paused, abi.CodeCrashLoop},
 		{"it says nothing", func(c *crafted) { c.outcome = nil }, journal.Paused, abi.CodeGuestProtocol},
 		{"it answers with garbage", func(c *crafted) { c.outcome = []byte{0xc1} }, journal.Paused, abi.CodeBadBody},
