@@ -3,6 +3,8 @@ module github.com/cruster/cruster
 go 1.26.0
 
 require (
+	github.com/cruster/cruster/abi v0.1.0
+	github.com/cruster/cruster/guest-sdk/go v0.1.0
 	github.com/google/uuid v1.6.0
 	github.com/jackc/pgx/v5 v5.11.0
 	github.com/pressly/goose/v3 v3.27.3
@@ -50,4 +52,11 @@ require (
 	golang.org/x/tools v0.52.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
+)
+
+// The modules of this repository that stand beside this one. RELEASING.md says what
+// becomes of these lines when a version is tagged.
+replace (
+	github.com/cruster/cruster/abi => ./abi
+	github.com/cruster/cruster/guest-sdk/go => ./guest-sdk/go
 )

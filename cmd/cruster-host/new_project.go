@@ -51,7 +51,7 @@ func sdkVersion() string {
 }
 
 // sdkFile is a file that a clone has if it has the SDK of a language.
-var sdkFile = map[string]string{"go": "guest-sdk/go/doc.go", "rust": "guest-sdk/rust/cruster/Cargo.toml"}
+var sdkFile = map[string]string{"go": "guest-sdk/go/go.mod", "rust": "guest-sdk/rust/cruster/Cargo.toml"}
 
 // findSDK checks the clone that --sdk names, and returns its path as the project
 // has to write it: as absolute or relative as it was given.
@@ -111,10 +111,10 @@ func (p *project) Crate() string { return strings.ReplaceAll(p.Name, "-", "_") }
 // Go is the version for go.mod.
 func (p *project) Go() string { return projectGo }
 
-// GoReplacement is the SDK's path as go.mod takes it: paths begin with a slash
-// or dots, and those with special characters are quoted.
-func (p *project) GoReplacement() string {
-	at := p.SDK
+// GoReplacement is the path of one of the clone's modules as go.mod takes it:
+// paths begin with a slash or dots, and those with special characters are quoted.
+func (p *project) GoReplacement(module string) string {
+	at := path.Join(p.SDK, module)
 	if !path.IsAbs(at) && !strings.HasPrefix(at, "../") && at != ".." {
 		at = "./" + at
 	}

@@ -82,13 +82,14 @@ func TestProjectsFindTheSDK(t *testing.T) {
 	t.Parallel()
 	published := filepath.Join(t.TempDir(), "p")
 	newIn(t, published, "go", "")
-	require.Contains(t, read(t, published, "go.mod"), "require github.com/cruster/cruster v"+unreleasedSDK+"\n")
+	require.Contains(t, read(t, published, "go.mod"), "require github.com/cruster/cruster/guest-sdk/go v"+unreleasedSDK+"\n")
 	require.NotContains(t, read(t, published, "go.mod"), "replace")
 
 	sdk := clone(t, "my clone")
 	local := filepath.Join(t.TempDir(), "p")
 	newIn(t, local, "go", sdk)
-	require.Contains(t, read(t, local, "go.mod"), `replace github.com/cruster/cruster => "`+sdk+`"`)
+	require.Contains(t, read(t, local, "go.mod"), `github.com/cruster/cruster/guest-sdk/go => "`+sdk+`/guest-sdk/go"`)
+	require.Contains(t, read(t, local, "go.mod"), `github.com/cruster/cruster/abi => "`+sdk+`/abi"`)
 	require.Equal(t, read(t, sdk, "go.sum"), read(t, local, "go.sum"))
 
 	crate := filepath.Join(t.TempDir(), "p")
@@ -110,8 +111,8 @@ func TestSDKPathsStayAsGiven(t *testing.T) {
 	found, err := findSDK(top, filepath.Join(here, "p"), "go")
 	require.NoError(t, err)
 	require.Equal(t, "../../..", found)
-	require.Equal(t, "../../..", (&project{SDK: found}).GoReplacement())
-	require.Equal(t, "./sdk", (&project{SDK: "sdk"}).GoReplacement())
+	require.Equal(t, "../../../abi", (&project{SDK: found}).GoReplacement("abi"))
+	require.Equal(t, "./sdk/guest-sdk/go", (&project{SDK: "sdk"}).GoReplacement("guest-sdk/go"))
 
 	for _, bad := range []string{t.TempDir(), "/nowhere", "a\nb", `a"b`, "a`b"} {
 		_, err := findSDK(bad, here, "go")
@@ -156,8 +157,10 @@ func TestNewRefusesToOverwrite(t *testing.T) {
 func TestProjectVersionsAreThoseOfTheSDKs(t *testing.T) {
 	t.Parallel()
 	for file, pattern := range map[string]string{
-		"go.mod":     `(?m)^go ` + regexp.QuoteMeta(projectGo) + `$`,
-		"Cargo.toml": `(?m)^version = "` + regexp.QuoteMeta(unreleasedSDK) + `"$`,
+		"go.mod":              `(?m)^go ` + regexp.QuoteMeta(projectGo) + `$`,
+		"guest-sdk/go/go.mod": `(?m)^go ` + regexp.QuoteMeta(projectGo) + `$`,
+		"abi/go.mod":          `(?m)^go ` + regexp.QuoteMeta(projectGo) + `$`,
+		"Cargo.toml":          `(?m)^version = "` + regexp.QuoteMeta(unreleasedSDK) + `"$`,
 	} {
 		require.Regexp(t, pattern, read(t, "..", "..", file))
 	}
