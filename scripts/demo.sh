@@ -87,7 +87,7 @@ while kill -0 "$host_pid" 2>/dev/null; do :; done
 seen "host $host_pid is gone, without a chance to say goodbye"
 killed=$host_pid host_pid=
 if cruster module list >/dev/null 2>&1; then die "something still answers on $CRUSTER_ADDR"; fi
-seen "nobody answers on $CRUSTER_ADDR"
+seen "nothing answers on $CRUSTER_ADDR"
 
 say "5. Start another host on the same data, and wait for the order"
 start_host

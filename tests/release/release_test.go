@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"testing"
 
@@ -65,4 +66,22 @@ func TestReleasesHaveVersions(t *testing.T) {
 		require.Contains(t, text, "is not a version")
 		require.NoDirExists(t, out)
 	}
+}
+
+// The SDKs, and the modules of this repository as they require each other, have one
+// version.
+func TestVersionsAgree(t *testing.T) {
+	t.Parallel()
+	read := func(file string) string {
+		text, err := os.ReadFile(filepath.Join(harness.Root(), file))
+		require.NoError(t, err)
+		return string(text)
+	}
+	found := regexp.MustCompile(`(?m)^version = "([^"]+)"$`).FindStringSubmatch(read("Cargo.toml"))
+	require.NotNil(t, found, "the workspace has no version")
+	abi, sdk := "github.com/cruster/cruster/abi v"+found[1]+"\n", "github.com/cruster/cruster/guest-sdk/go v"+found[1]+"\n"
+	require.Contains(t, read("go.mod"), abi)
+	require.Contains(t, read("go.mod"), sdk)
+	require.Contains(t, read("guest-sdk/go/go.mod"), abi)
+	require.Contains(t, read("CHANGELOG.md"), "## ["+found[1]+"]")
 }
