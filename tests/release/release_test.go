@@ -1,6 +1,7 @@
 package release
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,7 +48,7 @@ func TestReleasesAreReproducible(t *testing.T) {
 		require.NoError(t, err)
 		other, err := os.ReadFile(filepath.Join(second, file))
 		require.NoError(t, err)
-		require.True(t, string(one) == string(other), "%s differs from one build to the next", file)
+		require.True(t, bytes.Equal(one, other), "%s differs from one build to the next", file)
 	}
 	require.Equal(t, name+".tar.gz: OK\n", run(t, first, "sha256sum", "--check", "SHA256SUMS"))
 
