@@ -55,9 +55,16 @@ demo: ## Run an order, kill the host with -9 in the middle, see the order finish
 
 .PHONY: test
 test: ## Everything that CI runs: lint and verify, then all tests with -race on both stores
-	scripts/install.sh gcc postgres protoc rust rust-lint c
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target parts build-lint
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target build lint verify test-rust
 	CRUSTER_TEST_MODULES=$(CURDIR)/bin/modules CRUSTER_TEST_BINARY=$(CURDIR)/bin/cruster-host scripts/test.sh
+
+# The one waits for the network, the other for the processor.
+.PHONY: parts build-lint
+parts:
+	scripts/install.sh gcc postgres protoc rust rust-lint c
+build-lint:
+	scripts/lint.sh build
 
 .PHONY: test-rust
 test-rust: ## The tests of the Rust SDK and of the examples in Rust, without a host
