@@ -6,7 +6,6 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 GO       ?= go
-TOOL     := $(GO) tool -modfile=tools/go.mod
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 # The examples, by the language they are written in.
@@ -55,18 +54,30 @@ demo: ## Run an order, kill the host with -9 in the middle, see the order finish
 	scripts/demo.sh
 
 .PHONY: test
-test: ## Everything that CI runs: lint, then all tests with -race on both stores
-	scripts/install.sh gcc postgres rust rust-lint c
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target build lint test-rust
+test: ## Everything that CI runs: lint and verify, then all tests with -race on both stores
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target parts build-lint
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target build lint verify test-rust
 	CRUSTER_TEST_MODULES=$(CURDIR)/bin/modules CRUSTER_TEST_BINARY=$(CURDIR)/bin/cruster-host scripts/test.sh
+
+# The one waits for the network, the other for the processor.
+.PHONY: parts build-lint
+parts:
+	scripts/install.sh gcc postgres protoc rust rust-lint c
+build-lint:
+	scripts/lint.sh build
 
 .PHONY: test-rust
 test-rust: ## The tests of the Rust SDK and of the examples in Rust, without a host
 	scripts/rust.sh test
 
 .PHONY: lint
-lint: ## gofmt, go vet (host and guest), staticcheck; rustfmt, clippy, rustdoc; the documentation
+lint: ## golangci-lint (host and guest); rustfmt, clippy, rustdoc; the documentation
 	scripts/lint.sh
+
+.PHONY: format
+format: ## Bring the Go and Rust code into form
+	scripts/lint.sh format
+	cargo fmt --all
 
 .PHONY: generate
 generate: ## Regenerate the protobuf code, docs/errors.md, the error codes of the Rust SDK and the golden vectors
@@ -74,12 +85,24 @@ generate: ## Regenerate the protobuf code, docs/errors.md, the error codes of th
 	api/generate.sh
 	$(GO) run ./cmd/cruster-host errors -o markdown > docs/errors.md
 	$(GO) run ./scripts/rustcodes > guest-sdk/rust/cruster/src/codes/table.rs
-	$(GO) test ./abi -run TestVectors -update
+	$(GO) -C abi test . -run '^(TestVectors|TestSpecification)$$' -update
 
 .PHONY: verify
-verify: generate ## Check that generated files are up to date and modules are tidy
-	$(GO) mod tidy -diff
-	git diff --exit-code
+verify: ## Check that generated files are up to date and modules are tidy; changes nothing
+	scripts/verify.sh
+
+.PHONY: audit
+audit: ## Look for known vulnerabilities and for licences that do not fit; needs the network
+	scripts/audit.sh
+
+AGAINST ?=
+.PHONY: breaking
+breaking: ## Check that the protobuf contract breaks no client of the last release, or of AGAINST=REF
+	scripts/breaking.sh $(AGAINST)
+
+.PHONY: release
+release: ## Build the archives of VERSION=vX.Y.Z into dist/
+	scripts/release.sh $(VERSION)
 
 FUZZTIME ?= 20s
 .PHONY: fuzz
@@ -88,8 +111,8 @@ fuzz: ## Run every fuzz target for FUZZTIME (20s) each
 
 .PHONY: bench
 bench: build ## Run the benchmarks; prints go test's lines
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(GO) test -run '^$$' -bench . -benchmem github.com/cruster/cruster/...
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf bin .cache target
+	rm -rf bin dist .cache target

@@ -4,6 +4,8 @@ go 1.26.0
 
 require (
 	github.com/cockroachdb/datadriven v1.0.3
+	github.com/cruster/cruster/abi v0.1.0
+	github.com/cruster/cruster/guest-sdk/go v0.1.0
 	github.com/google/uuid v1.6.0
 	github.com/jackc/pgx/v5 v5.11.0
 	github.com/jonboulle/clockwork v0.5.0
@@ -53,4 +55,11 @@ require (
 	golang.org/x/tools v0.52.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
+)
+
+// The modules of this repository that stand beside this one. RELEASING.md says what
+// becomes of these lines when a version is tagged.
+replace (
+	github.com/cruster/cruster/abi => ./abi
+	github.com/cruster/cruster/guest-sdk/go => ./guest-sdk/go
 )

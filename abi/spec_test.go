@@ -93,7 +93,7 @@ func TestSpecificationExample(t *testing.T) {
 		require.NoError(t, os.WriteFile(specFile, []byte(want), 0o644))
 		return
 	}
-	require.Equal(t, want, string(spec), "regenerate with: go test ./abi -run TestSpecification -update")
+	require.Equal(t, want, string(spec), "regenerate with: make generate")
 }
 
 // TestSpecificationIsComplete finds every name of the contract in the text.

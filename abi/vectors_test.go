@@ -71,7 +71,7 @@ func TestVectors(t *testing.T) {
 	require.NoError(t, err)
 	var want []vector
 	require.NoError(t, json.Unmarshal(data, &want))
-	require.Len(t, got, len(want), "regenerate with: go test ./abi -run TestVectors -update")
+	require.Len(t, got, len(want), "regenerate with: make generate")
 	for i := range want {
 		require.Equal(t, want[i], got[i])
 	}

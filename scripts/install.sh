@@ -18,8 +18,8 @@ find_missing() {
 		have gcc && [[ -e /usr/include/stdlib.h ]] || missing+=(gcc libc6-dev) ;;
 	postgres)
 		scripts/postgres.sh check >/dev/null 2>&1 || missing+=(postgresql) ;;
-	protoc)
-		have protoc && [[ -e /usr/include/google/protobuf/timestamp.proto || -e /usr/local/include/google/protobuf/timestamp.proto ]] || missing+=(protobuf-compiler) ;;
+	protoc) # the compiler, and the files that every contract imports
+		have protoc && [[ -e /usr/include/google/protobuf/timestamp.proto || -e /usr/local/include/google/protobuf/timestamp.proto ]] || missing+=(protobuf-compiler libprotobuf-dev) ;;
 	rust) # guests in Rust; macros run in the compiler, and link as the machine's own programs do
 		have cc || missing+=(gcc libc6-dev)
 		have_rust || missing+=(rustc-web cargo-web rust-web-src lld-19 wasi-libc) ;;

@@ -1,33 +1,53 @@
 #!/usr/bin/env bash
-# gofmt, go vet and staticcheck, for the host and for the code that runs inside
-# the sandbox; rustfmt, clippy and rustdoc; and the checks of words and
-# documentation.
+# golangci-lint (.golangci.yml says what it checks), for the host and for the code
+# that runs inside the sandbox; rustfmt, clippy and rustdoc; and the checks of words
+# and documentation.
+#
+#   scripts/lint.sh          all of it
+#   scripts/lint.sh go       golangci-lint alone; further arguments are handed to it
+#   scripts/lint.sh format   bring the Go code into form
+#   scripts/lint.sh build    build golangci-lint, and nothing else
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # As the product is built, so that its dependencies are compiled once for both.
 export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath"
 
-unformatted=$(git ls-files -co --exclude-standard '*.go' | xargs -r gofmt -l)
-if [[ -n $unformatted ]]; then
-	printf 'gofmt: not formatted:\n%s\n' "$unformatted" >&2
-	exit 1
-fi
-echo "gofmt ok"
+# build_tool builds golangci-lint and tells where it is: Go keeps it in its build
+# cache, and built by itself it is not affected by the GOOS below.
+build_tool() { go tool -modfile=tools/golangci/go.mod -n golangci-lint; }
 
-scripts/words.sh
+golangci() {
+	local tool
+	tool=$(GOOS='' GOARCH='' build_tool)
+	GOWORK=$(scripts/workspace.sh) "$tool" "$@"
+}
 
-go vet ./...
-echo "vet ok"
+lint_go() {
+	# Folders named testdata are left out by ./..., and have code as well.
+	local unformatted
+	unformatted=$(git ls-files -co --exclude-standard '*.go' | grep /testdata/ | xargs -r gofmt -l)
+	if [[ -n $unformatted ]]; then
+		printf 'gofmt: not formatted:\n%s\n' "$unformatted" >&2
+		exit 1
+	fi
+	golangci run "$@" ./... ./abi/... ./guest-sdk/go/...
+	# The code for the sandbox; its tests run natively. Functions that only the host
+	# calls look unused.
+	GOOS=wasip1 GOARCH=wasm golangci run "$@" --tests=false --disable=unused ./guest-sdk/go/... ./modules/examples/... ./tests/guests/...
+	echo "golangci-lint ok"
+}
 
-# -n builds the tool and tells where it is: built by itself it is not affected by
-# the GOOS below.
-staticcheck=$(go tool -modfile=tools/go.mod -n staticcheck)
-"$staticcheck" ./...
-# The code for the sandbox; its tests run natively. Functions that only the host
-# calls look unused (U1000).
-GOOS=wasip1 GOARCH=wasm "$staticcheck" -tests=false -checks=inherit,-U1000 ./guest-sdk/go/... ./modules/examples/...
-echo "staticcheck ok"
-
-scripts/rust.sh lint
-scripts/docs.sh
+case ${1:-} in
+'')
+	scripts/words.sh
+	lint_go
+	scripts/rust.sh lint
+	scripts/docs.sh ;;
+go) lint_go "${@:2}" ;;
+format) golangci fmt "${@:2}" ;;
+build) build_tool >/dev/null ;;
+*)
+	sed -n '6,9s/^# *//p' scripts/lint.sh >&2
+	exit 2 ;;
+esac

@@ -112,7 +112,7 @@ guest_environment() {
 }
 
 # built_library prints the folder of a standard library for the target, laid out
-# as rustup would. It is built unless it is there, by one process at a time.
+# as rustup would. It is built unless it is there already, by one process at a time.
 built_library() {
 	local cache=${CRUSTER_RUST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cruster/rust} key
 	key=$({ rustc -vV; cat "$(wasi_libc)/libc.a"; declare -f build_library; } | sha256sum | cut -c1-16)

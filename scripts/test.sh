@@ -5,7 +5,7 @@
 # CRUSTER_TEST_MODULES and CRUSTER_TEST_BINARY, and guests in Rust in
 # CRUSTER_TEST_RUST_MODULES; without them the tests build it themselves.
 #
-#   scripts/test.sh [arguments of go test]      default: ./...
+#   scripts/test.sh [arguments of go test]      default: all packages of all modules
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -41,7 +41,9 @@ if [[ -z ${CRUSTER_TEST_POSTGRES:-} ]]; then
 	export CRUSTER_TEST_POSTGRES
 fi
 
-[[ $# -gt 0 ]] || set -- ./tests/... ./...
+# By import paths, because ./... ends where another module begins: abi and
+# guest-sdk/go are modules of their own.
+[[ $# -gt 0 ]] || set -- github.com/cruster/cruster/tests/... github.com/cruster/cruster/...
 # Packages wait for timers, disks and processes: more of them than there are cores
 # keep the cores busy. Those that take long begin first, so that none of them is
 # left over at the end.

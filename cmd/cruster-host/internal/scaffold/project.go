@@ -105,10 +105,10 @@ func (p *Project) Crate() string { return strings.ReplaceAll(p.Name, "-", "_") }
 // Go is the version for go.mod.
 func (p *Project) Go() string { return sdkGo }
 
-// GoReplacement is the SDK's path as go.mod takes it: paths begin with a slash
-// or dots, and those with special characters are quoted.
-func (p *Project) GoReplacement() string {
-	at := p.SDK
+// GoReplacement is the path of one of the clone's modules as go.mod takes it:
+// paths begin with a slash or dots, and those with special characters are quoted.
+func (p *Project) GoReplacement(module string) string {
+	at := path.Join(p.SDK, module)
 	if !path.IsAbs(at) && !strings.HasPrefix(at, "../") && at != ".." {
 		at = "./" + at
 	}

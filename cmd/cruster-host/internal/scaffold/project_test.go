@@ -65,13 +65,14 @@ func TestProjectsFindTheSDK(t *testing.T) {
 	t.Parallel()
 	published := filepath.Join(t.TempDir(), "p")
 	newIn(t, published, "go", "")
-	require.Contains(t, read(t, published, "go.mod"), "require github.com/cruster/cruster v"+unreleasedSDK+"\n")
+	require.Contains(t, read(t, published, "go.mod"), "require github.com/cruster/cruster/guest-sdk/go v"+unreleasedSDK+"\n")
 	require.NotContains(t, read(t, published, "go.mod"), "replace")
 
 	sdk := clone(t, "my clone")
 	local := filepath.Join(t.TempDir(), "p")
 	newIn(t, local, "go", sdk)
-	require.Contains(t, read(t, local, "go.mod"), `replace github.com/cruster/cruster => "`+sdk+`"`)
+	require.Contains(t, read(t, local, "go.mod"), `github.com/cruster/cruster/guest-sdk/go => "`+sdk+`/guest-sdk/go"`)
+	require.Contains(t, read(t, local, "go.mod"), `github.com/cruster/cruster/abi => "`+sdk+`/abi"`)
 	require.Equal(t, read(t, sdk, "go.sum"), read(t, local, "go.sum"))
 
 	crate := filepath.Join(t.TempDir(), "p")
@@ -94,7 +95,7 @@ func TestRequestsAreChecked(t *testing.T) {
 		"Name":     {Request{Name: "No", Language: "go"}, `"No" cannot be the name of a project`},
 		"Missing":  {Request{Name: "x"}, "--lang is missing: choose go or rust"},
 		"Language": {Request{Name: "x", Language: "cobol"}, `there is no language "cobol": choose go or rust`},
-		"Clone":    {Request{Name: "x", Language: "go", Clone: "nowhere"}, "--sdk: nowhere is not a clone of Cruster: it has no guest-sdk/go/doc.go"},
+		"Clone":    {Request{Name: "x", Language: "go", Clone: "nowhere"}, "--sdk: nowhere is not a clone of Cruster: it has no guest-sdk/go/go.mod"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -28,7 +28,7 @@ func sdkVersion(release string) string {
 }
 
 // sdkFile is a file that a clone has if it has the SDK of a language.
-var sdkFile = map[string]string{"go": "guest-sdk/go/doc.go", "rust": "guest-sdk/rust/cruster/Cargo.toml"}
+var sdkFile = map[string]string{"go": "guest-sdk/go/go.mod", "rust": "guest-sdk/rust/cruster/Cargo.toml"}
 
 // findSDK checks the clone that --sdk names, and returns its path as the project
 // has to write it: as absolute or relative as it was given.

@@ -17,8 +17,8 @@ func TestSDKPathsStayAsGiven(t *testing.T) {
 	found, err := findSDK(top, filepath.Join(here, "p"), "go")
 	require.NoError(t, err)
 	require.Equal(t, "../../../../..", found)
-	require.Equal(t, "../../../../..", (&Project{SDK: found}).GoReplacement())
-	require.Equal(t, "./sdk", (&Project{SDK: "sdk"}).GoReplacement())
+	require.Equal(t, "../../../../../abi", (&Project{SDK: found}).GoReplacement("abi"))
+	require.Equal(t, "./sdk/guest-sdk/go", (&Project{SDK: "sdk"}).GoReplacement("guest-sdk/go"))
 
 	for _, bad := range []string{t.TempDir(), "/nowhere", "a\nb", `a"b`, "a`b"} {
 		_, err := findSDK(bad, here, "go")
@@ -30,8 +30,10 @@ func TestSDKPathsStayAsGiven(t *testing.T) {
 func TestProjectVersionsAreThoseOfTheSDKs(t *testing.T) {
 	t.Parallel()
 	for file, pattern := range map[string]string{
-		"go.mod":     `(?m)^go ` + regexp.QuoteMeta(sdkGo) + `$`,
-		"Cargo.toml": `(?m)^version = "` + regexp.QuoteMeta(unreleasedSDK) + `"$`,
+		"go.mod":              `(?m)^go ` + regexp.QuoteMeta(sdkGo) + `$`,
+		"guest-sdk/go/go.mod": `(?m)^go ` + regexp.QuoteMeta(sdkGo) + `$`,
+		"abi/go.mod":          `(?m)^go ` + regexp.QuoteMeta(sdkGo) + `$`,
+		"Cargo.toml":          `(?m)^version = "` + regexp.QuoteMeta(unreleasedSDK) + `"$`,
 	} {
 		require.Regexp(t, pattern, read(t, "..", "..", "..", "..", file))
 	}
