@@ -42,8 +42,10 @@ func TestFromJSON(t *testing.T) {
 		{"Nullable", `null`, &abi.Schema{Type: abi.TypeBytes, Nullable: true}, nil},
 		{"Deep", `{"b":[1,{"c":2}],"a":[]}`, nil, map[string]any{"a": []any{}, "b": []any{1, map[string]any{"c": 2}}}},
 		{"MapOfFloats", `{"x":1}`, &abi.Schema{Type: abi.TypeMap, Elem: typed(abi.TypeFloat)}, map[string]any{"x": 1.0}},
-		{"Struct", `{"n":1,"l":[1]}`, structOf(abi.Field{Name: "l", Schema: &abi.Schema{Type: abi.TypeList, Elem: typed(abi.TypeFloat)}}, abi.Field{Name: "n"}),
-			map[string]any{"l": []any{1.0}, "n": 1}},
+		{
+			"Struct", `{"n":1,"l":[1]}`, structOf(abi.Field{Name: "l", Schema: &abi.Schema{Type: abi.TypeList, Elem: typed(abi.TypeFloat)}}, abi.Field{Name: "n"}),
+			map[string]any{"l": []any{1.0}, "n": 1},
+		},
 		{"Surrounded", " \n7\t", nil, 7},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -4,9 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
-	"github.com/stretchr/testify/require"
 )
 
 var optionsWorkflow = cruster.NewWorkflow("test.options", func(ctx cruster.Context, _ int) (int, error) {

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
-	"github.com/stretchr/testify/require"
 )
 
 func TestHTTP(t *testing.T) {

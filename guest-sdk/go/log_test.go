@@ -5,8 +5,9 @@ import (
 	"log/slog"
 	"testing"
 
-	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
 // recordingHost keeps the log records of a guest.

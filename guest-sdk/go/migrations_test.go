@@ -3,8 +3,9 @@ package cruster_test
 import (
 	"testing"
 
-	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/stretchr/testify/require"
+
+	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
 // The steps of golden_test.go are registered already.

@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/stretchr/testify/require"
+
+	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
 // sleeping sleeps in every way, and returns how long each sleep took.

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
-	"github.com/stretchr/testify/require"
 )
 
 // fakeDB answers every query with the same rows, and counts commits and

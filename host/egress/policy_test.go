@@ -22,24 +22,34 @@ func TestParseGrantsAllows(t *testing.T) {
 		urls  []string // allowed
 		not   []string // refused by the host of the URL alone
 	}{
-		{"api.example.com",
+		{
+			"api.example.com",
 			[]string{"https://api.example.com/x", "http://API.EXAMPLE.com:8080", "https://api.example.com./"},
-			[]string{"https://example.com", "https://x.api.example.com", "https://api.example.com.evil.net", "https://api.example.org", "https://1.2.3.4"}},
-		{"api.example.com:8443",
+			[]string{"https://example.com", "https://x.api.example.com", "https://api.example.com.evil.net", "https://api.example.org", "https://1.2.3.4"},
+		},
+		{
+			"api.example.com:8443",
 			[]string{"https://api.example.com:8443/"},
-			[]string{"https://api.example.com/", "http://api.example.com:80"}},
-		{"*.example.com",
+			[]string{"https://api.example.com/", "http://api.example.com:80"},
+		},
+		{
+			"*.example.com",
 			[]string{"https://a.example.com", "https://a.b.example.com"},
-			[]string{"https://example.com", "https://badexample.com", "https://a.example.com.evil.net"}},
+			[]string{"https://example.com", "https://badexample.com", "https://a.example.com.evil.net"},
+		},
 		{"*", []string{"https://example.com", "http://x:81"}, []string{"http://93.184.216.34/", "http://127.0.0.1"}},
 		{"*:443", []string{"https://example.com"}, []string{"http://example.com"}},
-		{"127.0.0.1:9000",
+		{
+			"127.0.0.1:9000",
 			[]string{"http://127.0.0.1:9000/", "http://[::ffff:127.0.0.1]:9000/"},
-			[]string{"http://127.0.0.1/", "http://127.0.0.2:9000/", "http://localhost:9000/", "http://[::1]:9000"}},
+			[]string{"http://127.0.0.1/", "http://127.0.0.2:9000/", "http://localhost:9000/", "http://[::1]:9000"},
+		},
 		{"93.184.216.34", []string{"http://93.184.216.34:81/"}, []string{"http://93.184.216.35/", "http://example.com"}},
-		{"10.0.0.0/8",
+		{
+			"10.0.0.0/8",
 			[]string{"http://10.1.2.3:99/", "http://[64:ff9b::10.1.2.3]/"},
-			[]string{"http://11.0.0.1/", "http://internal.example.com/"}},
+			[]string{"http://11.0.0.1/", "http://internal.example.com/"},
+		},
 		{"10.0.0.0/8:80", []string{"http://10.1.2.3/"}, []string{"https://10.1.2.3/"}},
 		{"[::1]:80", []string{"http://[::1]/"}, []string{"https://[::1]/", "http://127.0.0.1/"}},
 		{"fd00::/8", []string{"https://[fd12::1]/"}, []string{"https://[fe80::1]/"}},

@@ -25,8 +25,10 @@ func BenchmarkCommit(b *testing.B) {
 			writes := make([]journal.Write, size)
 			for i := range writes {
 				id := journal.IDOf("default", "bench/W", fmt.Sprint(i))
-				writes[i] = journal.Write{ID: id, Epoch: epochs[id.Shard()],
-					Start: &journal.Execution{ID: id, Namespace: "default", Workflow: "bench/W", Key: fmt.Sprint(i), State: journal.Running}}
+				writes[i] = journal.Write{
+					ID: id, Epoch: epochs[id.Shard()],
+					Start: &journal.Execution{ID: id, Namespace: "default", Workflow: "bench/W", Key: fmt.Sprint(i), State: journal.Running},
+				}
 			}
 			_, err = store.Commit(b.Context(), writes)
 			require.NoError(b, err)

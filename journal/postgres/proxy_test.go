@@ -48,8 +48,10 @@ func newProxy(t *testing.T) *proxy {
 	network, address := pgconn.NetworkAddress(config.Host, config.Port)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	u := url.URL{Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: listener.Addr().String(),
-		Path: "/" + config.Database, RawQuery: "sslmode=disable"}
+	u := url.URL{
+		Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: listener.Addr().String(),
+		Path: "/" + config.Database, RawQuery: "sslmode=disable",
+	}
 	p := &proxy{dsn: u.String()}
 	var running sync.WaitGroup
 	t.Cleanup(func() {

@@ -34,10 +34,12 @@ func futureCases() []testCase {
 		forgotten,
 		detached,
 		futures("in order", "second"),
-		{name: "future of an interrupt", workflow: "OnInterrupt", only: "rust", input: object{}, want: "enough, enough, enough", journal: []string{"interrupted"},
+		{
+			name: "future of an interrupt", workflow: "OnInterrupt", only: "rust", input: object{}, want: "enough, enough, enough", journal: []string{"interrupted"},
 			drive: func(t *testing.T, b *testBundle, execution string) {
 				harness.Pending(t, b.engine, execution, abi.OpDeferred, "never")
 				interrupt(t, b, execution)
-			}},
+			},
+		},
 	}
 }

@@ -21,16 +21,25 @@ func interruptCases() []testCase {
 		}
 	}
 	return []testCase{
-		{name: "interrupt with cleanup", workflow: "Interruptible", input: "as interrupted", drive: whenWaiting,
+		{
+			name: "interrupt with cleanup", workflow: "Interruptible", input: "as interrupted", drive: whenWaiting,
 			state: journal.Interrupted, code: abi.CodeInterrupted, text: "enough",
-			journal: []string{"interrupted", "activity note", "sleep"}},
-		{name: "interrupt swallowed", workflow: "Interruptible", input: "as if nothing was", drive: whenWaiting,
-			want: []string{"noted: enough"}},
-		{name: "interrupt not handled", workflow: "Unhandled", input: object{}, drive: whenWaiting,
-			state: journal.Interrupted, code: abi.CodeInterrupted, text: "enough", journal: []string{"interrupted"}},
-		{name: "interrupt at once", workflow: "Unhandled", input: object{}, drive: interrupt,
-			state: journal.Interrupted, code: abi.CodeInterrupted, text: "enough"},
-		{name: "interrupt before the wait", workflow: "InterruptedEarly", input: object{}, want: []bool{false, true, false, true},
+			journal: []string{"interrupted", "activity note", "sleep"},
+		},
+		{
+			name: "interrupt swallowed", workflow: "Interruptible", input: "as if nothing was", drive: whenWaiting,
+			want: []string{"noted: enough"},
+		},
+		{
+			name: "interrupt not handled", workflow: "Unhandled", input: object{}, drive: whenWaiting,
+			state: journal.Interrupted, code: abi.CodeInterrupted, text: "enough", journal: []string{"interrupted"},
+		},
+		{
+			name: "interrupt at once", workflow: "Unhandled", input: object{}, drive: interrupt,
+			state: journal.Interrupted, code: abi.CodeInterrupted, text: "enough",
+		},
+		{
+			name: "interrupt before the wait", workflow: "InterruptedEarly", input: object{}, want: []bool{false, true, false, true},
 			drive: func(t *testing.T, b *testBundle, execution string) {
 				harness.Pending(t, b.engine, execution, abi.OpDeferred, "gate")
 				interrupt(t, b, execution)
@@ -39,17 +48,20 @@ func interruptCases() []testCase {
 					return err == nil && d.Entries == 1
 				})
 				resolve(t, b, execution, "gate", "open")
-			}},
+			},
+		},
 		interruptedWait("sleep", abi.OpSleep, ""),
 		interruptedWait("activity", abi.OpActivity, "block"),
 		interruptedWait("child", abi.OpCall, "Await", "Await"),
 		interruptedWait("many", abi.OpSleep, ""),
 		interruptedWait("coroutine", abi.OpSleep, ""),
-		{name: "interrupt after the end", workflow: "Double", input: 3, want: 6,
+		{
+			name: "interrupt after the end", workflow: "Double", input: 3, want: 6,
 			after: func(t *testing.T, b *testBundle, row *journal.Execution) {
 				err := b.engine.Interrupt(t.Context(), "", row.Name(), "late")
 				require.Equal(t, abi.CodeAlreadyOver, abi.CodeOf(err), "%v", err)
-			}},
+			},
+		},
 	}
 }
 

@@ -13,8 +13,12 @@ import (
 func orderCases() []testCase {
 	var cases []testCase
 	for _, order := range [][]string{
-		{"left", "middle", "right"}, {"left", "right", "middle"}, {"middle", "left", "right"},
-		{"middle", "right", "left"}, {"right", "left", "middle"}, {"right", "middle", "left"},
+		{"left", "middle", "right"},
+		{"left", "right", "middle"},
+		{"middle", "left", "right"},
+		{"middle", "right", "left"},
+		{"right", "left", "middle"},
+		{"right", "middle", "left"},
 	} {
 		name := strings.Join(order, ", ")
 		cases = append(cases,

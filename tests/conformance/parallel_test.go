@@ -17,10 +17,14 @@ func parallelCases() []testCase {
 		{name: "all of forty", workflow: "All", input: object{"From": 20, "N": 40}, want: object{"value": squares(20, 60)}},
 		{name: "all with a failure", workflow: "All", input: object{"From": 12, "N": 3}, want: object{"code": "CR-3001", "type": "unlucky", "text": "CR-3001: 13 is unlucky"}},
 		{name: "first", workflow: "First", input: object{}, want: []int{1, 49}},
-		{name: "the activity beats the timer", workflow: "Race", input: "activity", drive: opensGateWhenAlone, want: []string{"the activity won", "open"},
-			journal: []string{"activity square", "deferred gate"}},
-		{name: "the timer beats the activity", workflow: "Race", input: "timer", drive: opensGateWhenAlone, want: []string{"the timer won", "open"},
-			journal: []string{"sleep", "deferred gate"}},
+		{
+			name: "the activity beats the timer", workflow: "Race", input: "activity", drive: opensGateWhenAlone, want: []string{"the activity won", "open"},
+			journal: []string{"activity square", "deferred gate"},
+		},
+		{
+			name: "the timer beats the activity", workflow: "Race", input: "timer", drive: opensGateWhenAlone, want: []string{"the timer won", "open"},
+			journal: []string{"sleep", "deferred gate"},
+		},
 		{name: "select", workflow: "Select", input: object{}, want: []string{"two", "after"}},
 		{name: "coroutines in coroutines", workflow: "Nested", input: 3, want: 32},
 		{name: "a thousand coroutines", workflow: "Crowd", input: 1000, want: object{"ran": 1000, "in order": 1000}},
@@ -29,8 +33,10 @@ func parallelCases() []testCase {
 		{name: "groups of none", workflow: "Groups", input: [][]int{}, want: object{"value": []any{}}},
 		{name: "groups in a group", workflow: "Groups", input: [][]int{{1, 2}, {}, {3}, {4, 5, 6}}, want: object{"value": [][]int{{1, 4}, {}, {9}, {16, 25, 36}}}},
 		{name: "groups with failures", workflow: "Groups", input: [][]int{{1, 2}, {3, 13, 4}, {13}}, want: object{"code": "CR-3001", "type": "unlucky", "text": "CR-3001: 13 is unlucky"}},
-		{name: "sleeps", workflow: "Sleeps", input: []int64{0, -5, int64(3 * time.Millisecond), 1}, want: []bool{true, true, true, true},
-			journal: []string{"sleep", "sleep", "sleep", "sleep", "sleep"}},
+		{
+			name: "sleeps", workflow: "Sleeps", input: []int64{0, -5, int64(3 * time.Millisecond), 1}, want: []bool{true, true, true, true},
+			journal: []string{"sleep", "sleep", "sleep", "sleep", "sleep"},
+		},
 	}
 }
 

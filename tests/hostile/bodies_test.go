@@ -40,7 +40,15 @@ func goodBodies() map[string][]byte {
 func strangeValues() []any {
 	return []any{
 		nil, true, 0, -1, int64(math.MinInt64), uint64(math.MaxUint64), math.NaN(), math.Inf(-1), "", "\x00", "\xff\xfe", "../../x", "a/b/c",
-		strings.Repeat("n", 100_000), []byte{}, []byte{0xc1}, []byte{0x93}, bytes.Repeat([]byte{0x91}, 1000), []any{}, []any{1, "x"}, object{}, object{"code": "CR-1"},
+		strings.Repeat("n", 100_000),
+		[]byte{},
+		[]byte{0xc1},
+		[]byte{0x93},
+		bytes.Repeat([]byte{0x91}, 1000),
+		[]any{},
+		[]any{1, "x"},
+		object{},
+		object{"code": "CR-1"},
 	}
 }
 
@@ -49,9 +57,21 @@ func strangeValues() []any {
 func badBodies(t testing.TB, name string) [][]byte {
 	good := goodBodies()[name]
 	bodies := [][]byte{
-		nil, {0xc0}, {0xc1}, {0x80}, {0x90}, {0x01}, {0xa1, 'x'}, []byte("not msgpack at all"),
-		{0xdf, 0xff, 0xff, 0xff, 0xff}, {0xdd, 0xff, 0xff, 0xff, 0xff}, {0xc6, 0xff, 0xff, 0xff, 0xff}, {0xdb, 0x7f, 0xff, 0xff, 0xff},
-		bytes.Repeat([]byte{0x91}, 10_000), bytes.Repeat([]byte{0x81, 0xa1, 'a'}, 10_000), {0xd4, 0x01, 0x00}, {0xd6, 0xff, 0, 0, 0},
+		nil,
+		{0xc0},
+		{0xc1},
+		{0x80},
+		{0x90},
+		{0x01},
+		{0xa1, 'x'},
+		[]byte("not msgpack at all"),
+		{0xdf, 0xff, 0xff, 0xff, 0xff},
+		{0xdd, 0xff, 0xff, 0xff, 0xff},
+		{0xc6, 0xff, 0xff, 0xff, 0xff},
+		{0xdb, 0x7f, 0xff, 0xff, 0xff},
+		bytes.Repeat([]byte{0x91}, 10_000), bytes.Repeat([]byte{0x81, 0xa1, 'a'}, 10_000),
+		{0xd4, 0x01, 0x00},
+		{0xd6, 0xff, 0, 0, 0},
 		append(slices.Clone(good), good...), append(slices.Clone(good), 0xc0),
 	}
 	for n := range good {

@@ -37,8 +37,10 @@ func TestOutcomes(t *testing.T) {
 		"two values":        {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{Value: []byte{0xc0, 0xc0}})}}, abi.CodeBadBody},
 		"a value too deep":  {script{Output: [][]byte{abi.MustMarshal(abi.Outcome{Value: append([]byte(strings.Repeat("\x91", 100)), 0xc0)})}}, abi.CodeBadBody},
 		"input twice":       {script{Steps: []step{{Import: abi.ImportInput}}}, abi.CodeGuestProtocol},
-		"too large": {script{Steps: []step{{Import: abi.ImportOutput, Ptr: new(uint32), Len: func() *uint32 { n := uint32(abi.MaxBody + 1); return &n }()}}},
-			abi.CodePayloadTooLarge},
+		"too large": {
+			script{Steps: []step{{Import: abi.ImportOutput, Ptr: new(uint32), Len: func() *uint32 { n := uint32(abi.MaxBody + 1); return &n }()}}},
+			abi.CodePayloadTooLarge,
+		},
 	}
 	for name, c := range cases {
 		for _, where := range []string{inWorkflow, inActivity, inKey} {

@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cruster/cruster/abi"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
 )
 
 func TestBackoff(t *testing.T) {

@@ -4,9 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
-	"github.com/stretchr/testify/require"
 )
 
 func TestHistory(t *testing.T) {

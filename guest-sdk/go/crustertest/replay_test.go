@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
-	"github.com/stretchr/testify/require"
 )
 
 // drift is a state outside the journal. The workflow drifting depends on it, so

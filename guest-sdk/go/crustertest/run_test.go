@@ -3,10 +3,11 @@ package crustertest_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
-	"github.com/stretchr/testify/require"
 )
 
 func TestBadRequests(t *testing.T) {

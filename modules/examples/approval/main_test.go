@@ -5,11 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 	"github.com/cruster/cruster/internal/sqltest"
-	"github.com/stretchr/testify/require"
 )
 
 func TestRequestApproval(t *testing.T) {
@@ -21,19 +22,23 @@ func TestRequestApproval(t *testing.T) {
 	}{
 		"approved": {
 			crustertest.ResolveAfter(time.Hour, Approved, Decision{Approved: true, By: "ada"}),
-			ApprovalResult{Document: "budget", Status: "approved", By: "ada"}, time.Hour,
+			ApprovalResult{Document: "budget", Status: "approved", By: "ada"},
+			time.Hour,
 		},
 		"declined": {
 			crustertest.ResolveAfter(time.Hour, Approved, Decision{By: "ada", Comment: "too much"}),
-			ApprovalResult{Document: "budget", Status: "rejected", By: "ada", Comment: "too much"}, time.Hour,
+			ApprovalResult{Document: "budget", Status: "rejected", By: "ada", Comment: "too much"},
+			time.Hour,
 		},
 		"rejected": {
 			crustertest.RejectAfter(time.Hour, Approved, errors.New("no such document")),
-			ApprovalResult{Document: "budget", Status: "rejected", Comment: "no such document"}, time.Hour,
+			ApprovalResult{Document: "budget", Status: "rejected", Comment: "no such document"},
+			time.Hour,
 		},
 		"too late": {
 			crustertest.ResolveAfter(25*time.Hour, Approved, Decision{Approved: true, By: "ada"}),
-			ApprovalResult{Document: "budget", Status: "timed_out"}, 24 * time.Hour,
+			ApprovalResult{Document: "budget", Status: "timed_out"},
+			24 * time.Hour,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 	"github.com/cruster/cruster/internal/sqltest"
-	"github.com/stretchr/testify/require"
 )
 
 func TestFanOut(t *testing.T) {

@@ -4,11 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 	"github.com/cruster/cruster/internal/sqltest"
-	"github.com/stretchr/testify/require"
 )
 
 var request = OrderRequest{OrderID: "42", Email: "a@b.c", Items: []Item{{SKU: "apple", Quantity: 2, PriceCents: 150}}}

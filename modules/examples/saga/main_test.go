@@ -4,11 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 	"github.com/cruster/cruster/internal/sqltest"
-	"github.com/stretchr/testify/require"
 )
 
 const logOf = `SELECT action || ' ' || part FROM booking_log ORDER BY position`

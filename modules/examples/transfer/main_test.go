@@ -3,10 +3,11 @@ package main
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 	"github.com/cruster/cruster/internal/sqltest"
-	"github.com/stretchr/testify/require"
 )
 
 func TestTransfer(t *testing.T) {

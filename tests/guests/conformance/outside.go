@@ -49,7 +49,8 @@ var CountKeyed = cruster.NewWorkflow("CountKeyed", func(ctx cruster.Context, r C
 var CountMany = cruster.NewWorkflow("CountMany", func(ctx cruster.Context, r struct {
 	Name string
 	N    int
-}) (int64, error) {
+},
+) (int64, error) {
 	var all []cruster.Future[int64]
 	for range r.N {
 		all = append(all, count.With(cruster.Retries(50), cruster.ConstantBackoff(time.Millisecond)).Go(ctx, CountRequest{Name: r.Name}))

@@ -21,8 +21,10 @@ func TestProjectNames(t *testing.T) {
 	for _, name := range []string{"a", "orders", "order-7", strings.Repeat("a", maxName)} {
 		require.NoError(t, checkName(name), name)
 	}
-	for _, name := range []string{"", "Orders", "7up", "-a", "a-", "a--b", "a_b", "a/b", "..", "a b", "ä", "a\n", "async", "std", "cruster",
-		strings.Repeat("a", maxName+1)} {
+	for _, name := range []string{
+		"", "Orders", "7up", "-a", "a-", "a--b", "a_b", "a/b", "..", "a b", "ä", "a\n", "async", "std", "cruster",
+		strings.Repeat("a", maxName+1),
+	} {
 		require.True(t, isMistake(checkName(name)), "%q", name)
 	}
 }

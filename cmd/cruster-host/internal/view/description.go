@@ -95,8 +95,10 @@ func writePending(w io.Writer, pending []*crusterv1.PendingOp) error {
 		if p.GetKind() == abi.OpInterrupted {
 			continue
 		}
-		rows = append(rows, []string{strconv.FormatUint(uint64(p.GetNumber()), 10), p.GetKind(), terminal.Clip(p.GetName(), 40), terminal.Clip(p.GetKey(), 24),
-			timeText(p.GetSince()), timeText(p.GetDueAt()), count(p.GetAttempt()), terminal.Clip(ErrorOf(p.GetLastError()).Text(), 60)})
+		rows = append(rows, []string{
+			strconv.FormatUint(uint64(p.GetNumber()), 10), p.GetKind(), terminal.Clip(p.GetName(), 40), terminal.Clip(p.GetKey(), 24),
+			timeText(p.GetSince()), timeText(p.GetDueAt()), count(p.GetAttempt()), terminal.Clip(ErrorOf(p.GetLastError()).Text(), 60),
+		})
 	}
 	if len(rows) == 0 {
 		return nil

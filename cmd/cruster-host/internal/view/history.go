@@ -39,8 +39,10 @@ func WriteHistory(w io.Writer, entries []*crusterv1.HistoryEntry) error {
 	var rows [][]string
 	for _, e := range entries {
 		v := EntryOf(e)
-		rows = append(rows, []string{strconv.FormatUint(v.Seq, 10), strconv.FormatUint(v.Turn, 10), timeText(e.GetAt()), v.Kind, strconv.FormatUint(uint64(v.Op), 10),
-			v.OpKind, terminal.Clip(v.Name, 40), terminal.Clip(v.Key, 24), count(v.Attempts), outcomeText(v.Value, v.Error)})
+		rows = append(rows, []string{
+			strconv.FormatUint(v.Seq, 10), strconv.FormatUint(v.Turn, 10), timeText(e.GetAt()), v.Kind, strconv.FormatUint(uint64(v.Op), 10),
+			v.OpKind, terminal.Clip(v.Name, 40), terminal.Clip(v.Key, 24), count(v.Attempts), outcomeText(v.Value, v.Error),
+		})
 	}
 	return terminal.Table(w, []string{"SEQ", "TURN", "AT", "ENTRY", "OP", "KIND", "NAME", "KEY", "ATTEMPTS", "OUTCOME"}, rows)
 }

@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cruster/cruster/abi"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
 )
 
 func TestCoroutinesRunInTheOrderOfTheQueue(t *testing.T) {

@@ -6,8 +6,9 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/cruster/cruster/abi"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
 )
 
 // silentHost performs nothing: it numbers ops, or refuses them.

@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cruster/cruster/abi"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
 )
 
 func TestRegistryRefusesDuplicates(t *testing.T) {

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cruster/cruster/abi"
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/cruster/cruster/abi"
 )
 
 var (

@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cruster/cruster/abi"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
 )
 
 type base struct {

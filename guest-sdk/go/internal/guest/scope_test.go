@@ -4,8 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/cruster/cruster/abi"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
 )
 
 func TestEmptyScopeIsRefused(t *testing.T) {

@@ -3,9 +3,10 @@ package guest
 import (
 	"testing"
 
-	"github.com/cruster/cruster/abi"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/cruster/cruster/abi"
 )
 
 var (
