@@ -15,7 +15,7 @@ type DeploymentInfo = catalog.DeploymentInfo
 // Push validates, compiles and deploys a module. If anything about it is not
 // acceptable nothing is stored.
 func (e *Engine) Push(ctx context.Context, req PushRequest) (*DeploymentInfo, error) {
-	if err := e.lifecycle.Accepting(); err != nil {
+	if err := e.state.Accepting(); err != nil {
 		return nil, err
 	}
 	req.Namespace = namespaceOf(req.Namespace)

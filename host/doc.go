@@ -13,11 +13,11 @@
 //	maintenance   recovery scan, retention
 //	residency     which instances stay warm
 //	admission     whether the host takes on more
-//	mailbox       serial actors and their task group
+//	actor         serial actors with a box of messages, and their task group
 //	watch         who is told that an execution is over
 //	timer         the deadline heap
 //	replay, op    pure: what a journal means for a guest; what an op is
-//	lifecycle     starting, accepting, draining, lost
+//	hoststate     starting, accepting, draining, lost
 //	fault, metric named crash points; how metrics are made
 //	wasm, egress  the sandbox; outgoing HTTP
 //

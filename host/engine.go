@@ -15,7 +15,7 @@ import (
 	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/host/fault"
 	"github.com/cruster/cruster/host/guest"
-	"github.com/cruster/cruster/host/lifecycle"
+	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/maintenance"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/host/wasm"
@@ -42,7 +42,7 @@ type Engine struct {
 	executions *execution.Executions
 	admission  *admission.Controller
 	timers     *timer.Heap
-	lifecycle  *lifecycle.Lifecycle
+	state      *hoststate.State
 
 	background sync.WaitGroup // the goroutines of Start
 	stop       sync.Once
@@ -58,16 +58,16 @@ func New(cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	life := lifecycle.New()
+	state := hoststate.New()
 	runtime := cfg.Runtime
 	if runtime == nil {
-		if runtime, err = wasm.New(life.Context(), cfg.Wasm); err != nil {
-			life.End()
+		if runtime, err = wasm.New(state.Context(), cfg.Wasm); err != nil {
+			state.End()
 			return nil, err
 		}
 	}
 	e := &Engine{
-		cfg: cfg, clock: cfg.Clock, log: cfg.Logger, store: cfg.Store, lifecycle: life,
+		cfg: cfg, clock: cfg.Clock, log: cfg.Logger, store: cfg.Store, state: state,
 		wasm: runtime, egress: egress.NewClient(cfg.Egress),
 	}
 	e.wire()
@@ -77,24 +77,24 @@ func New(cfg Config) (*Engine, error) {
 // wire builds the rooms, from the bottom up.
 func (e *Engine) wire() {
 	cfg, injector := e.cfg, fault.Injector(e.cfg.FaultPoint)
-	e.writer = newWriter(cfg, e.lifecycle)
+	e.writer = newWriter(cfg, e.state)
 	e.catalog = catalog.New(e.wasm, cfg.Store)
 	slots := guest.NewSlots(cfg.TurnTimeout)
 	e.keys = guest.NewKeyDeriver(cfg.Clock, slots, cfg.Registerer)
 	e.timers = timer.New(cfg.Clock, func(id journal.ID) {
 		injector.Pass(fault.TimerFired)
-		if !e.lifecycle.Draining() {
+		if !e.state.Draining() {
 			e.executions.Wake(id)
 		}
 	})
 	activities := activity.NewRunner(activity.Deps{
-		Catalog: e.catalog, Clock: cfg.Clock, Committer: e.writer, Egress: e.egress, Fault: injector, Lifecycle: e.lifecycle,
+		Catalog: e.catalog, Clock: cfg.Clock, Committer: e.writer, Egress: e.egress, Fault: injector, Host: e.state,
 		Logger: cfg.Logger, MaxConcurrent: cfg.MaxActivities, Random: rand.Float64, Registerer: cfg.Registerer,
 		Store: cfg.Store, Timeout: cfg.ActivityTimeout,
 	})
 	e.executions = execution.New(execution.Deps{
 		Activities: activities, Clock: cfg.Clock, Committer: e.writer, EvictAlways: cfg.EvictAlways, Fault: injector,
-		IdleTimeout: cfg.IdleTimeout, Lifecycle: e.lifecycle, Logger: cfg.Logger, MaxResident: cfg.MaxResident,
+		IdleTimeout: cfg.IdleTimeout, Host: e.state, Logger: cfg.Logger, MaxResident: cfg.MaxResident,
 		OpenGuest: e.openGuest, Random: rand.Float64, Registerer: cfg.Registerer, Slots: slots,
 		StartChild: e.startChild, Store: cfg.Store, Timers: e.timers, Watchers: watch.NewList(),
 	})
@@ -123,7 +123,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		return journal.Coded("claim the shards", err)
 	}
 	e.writer.ownership = ownership
-	e.lifecycle.MarkStarted()
+	e.state.MarkStarted()
 	recovery := maintenance.Recovery{
 		Clock: e.clock, Executions: e.executions, HasRoom: e.admission.HasRoom, Logger: e.log, Store: e.store, Timers: e.timers,
 	}
@@ -138,10 +138,10 @@ func (e *Engine) Start(ctx context.Context) error {
 }
 
 // Started is closed once the engine accepts work.
-func (e *Engine) Started() <-chan struct{} { return e.lifecycle.Started() }
+func (e *Engine) Started() <-chan struct{} { return e.state.Started() }
 
 func (e *Engine) goBackground(loop func(ctx context.Context)) {
-	e.background.Go(func() { loop(e.lifecycle.Context()) })
+	e.background.Go(func() { loop(e.state.Context()) })
 }
 
 // Stop drains: no new work is accepted, no new activity begins, running ones may
@@ -149,7 +149,7 @@ func (e *Engine) goBackground(loop func(ctx context.Context)) {
 // remains is in the journal. Stop is idempotent.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.stop.Do(func() {
-		e.lifecycle.Drain()
+		e.state.Drain()
 		ctx, cancel := context.WithTimeout(ctx, e.cfg.DrainTimeout)
 		defer cancel()
 		select {
@@ -158,7 +158,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 			e.log.Warn("stopping with activities under way; they will be repeated", "after", e.cfg.DrainTimeout)
 		}
 		e.executions.Close()
-		e.lifecycle.End()
+		e.state.End()
 		<-e.executions.Idle()
 		e.background.Wait()
 		e.writer.stop()
@@ -175,15 +175,15 @@ func (e *Engine) Stop(ctx context.Context) error {
 // no caller is answered. It is for tests; Stop must still be called to free what
 // the engine holds.
 func (e *Engine) Kill() {
-	e.lifecycle.Drain()
+	e.state.Drain()
 	e.executions.Close()
-	e.lifecycle.End()
+	e.state.End()
 }
 
 // Ready tells whether the engine makes progress: it owns its shards, its store
 // commits, and it is not on its way out.
 func (e *Engine) Ready(ctx context.Context) error {
-	if err := e.lifecycle.Accepting(); err != nil {
+	if err := e.state.Accepting(); err != nil {
 		return err
 	}
 	if err := e.store.Ping(ctx); err != nil {
@@ -194,7 +194,7 @@ func (e *Engine) Ready(ctx context.Context) error {
 
 // Lost tells that another host has taken over: it returns the reason once that has
 // happened, nil before.
-func (e *Engine) Lost() error { return e.lifecycle.Lost() }
+func (e *Engine) Lost() error { return e.state.Lost() }
 
 func namespaceOf(namespace string) string {
 	if namespace == "" {

@@ -35,7 +35,7 @@ func RetryDelay(err error) time.Duration { return admission.RetryDelay(err) }
 // StartWorkflow starts an execution, or finds the one that was started under the
 // same key. It returns once the start is durable; existed tells which.
 func (e *Engine) StartWorkflow(ctx context.Context, req StartRequest) (row *journal.Execution, existed bool, err error) {
-	if err := e.lifecycle.Accepting(); err != nil {
+	if err := e.state.Accepting(); err != nil {
 		return nil, false, err
 	}
 	if err := e.admission.Admit(); err != nil {
@@ -47,7 +47,7 @@ func (e *Engine) StartWorkflow(ctx context.Context, req StartRequest) (row *jour
 // startChild starts an execution for an op of another. It is not refused when the
 // host is full: the parent must be able to finish.
 func (e *Engine) startChild(ctx context.Context, parent *journal.Execution, op uint32, call *abi.Call) (*journal.Execution, error) {
-	if err := e.lifecycle.Accepting(); err != nil {
+	if err := e.state.Accepting(); err != nil {
 		return nil, err
 	}
 	workflow := call.Workflow

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/lifecycle"
+	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/metric"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/sharding"
@@ -18,15 +18,15 @@ import (
 // its shard; the first that is refused for it ends the host.
 type writer struct {
 	host      string
-	lifecycle *lifecycle.Lifecycle
+	state     *hoststate.State
 	log       *slog.Logger
 	committer *journal.Committer
 	ownership *sharding.Ownership // set by Start, before anything is written
 	metrics   *writerMetrics
 }
 
-func newWriter(cfg Config, life *lifecycle.Lifecycle) *writer {
-	w := &writer{host: cfg.Name, lifecycle: life, log: cfg.Logger, metrics: newWriterMetrics(cfg.Registerer)}
+func newWriter(cfg Config, state *hoststate.State) *writer {
+	w := &writer{host: cfg.Name, state: state, log: cfg.Logger, metrics: newWriterMetrics(cfg.Registerer)}
 	w.committer = journal.NewCommitter(cfg.Store, journal.CommitterOptions{Clock: cfg.Clock, Observe: w.metrics.observeGroup, Logger: cfg.Logger})
 	return w
 }
@@ -34,11 +34,11 @@ func newWriter(cfg Config, life *lifecycle.Lifecycle) *writer {
 // Commit makes one write durable through the group committer.
 func (w *writer) Commit(write journal.Write) (journal.Result, error) {
 	write.Epoch = w.ownership.Epoch(write.ID.Shard())
-	res, err := w.committer.Commit(w.lifecycle.Context(), write)
+	res, err := w.committer.Commit(w.state.Context(), write)
 	w.checkFence(err)
 	if errors.Is(err, context.Canceled) {
 		// The host's end withdrew it, not a deadline of the caller.
-		if reason := w.lifecycle.Accepting(); reason != nil {
+		if reason := w.state.Accepting(); reason != nil {
 			err = reason
 		}
 	}
@@ -60,7 +60,7 @@ func (w *writer) checkFence(err error) {
 	if !errors.Is(err, journal.ErrFenced) {
 		return
 	}
-	if w.lifecycle.Lose(abi.Errorf(abi.CodeFenced, "another host has taken over from %s", w.host)) {
+	if w.state.Lose(abi.Errorf(abi.CodeFenced, "another host has taken over from %s", w.host)) {
 		w.log.Error("ownership lost; this host writes nothing any more")
 	}
 }

@@ -8,22 +8,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/lifecycle"
+	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/memory"
 	"github.com/cruster/cruster/sharding"
 )
 
-func newTestWriter(t *testing.T, store *memory.Store) (*writer, *lifecycle.Lifecycle) {
+func newTestWriter(t *testing.T, store *memory.Store) (*writer, *hoststate.State) {
 	cfg, err := Config{Store: store, Name: "test", Logger: slog.New(slog.DiscardHandler)}.withDefaults()
 	require.NoError(t, err)
-	life := lifecycle.New()
-	life.MarkStarted()
-	w := newWriter(cfg, life)
+	state := hoststate.New()
+	state.MarkStarted()
+	w := newWriter(cfg, state)
 	w.ownership, err = sharding.Claim(t.Context(), store, "test")
 	require.NoError(t, err)
 	t.Cleanup(w.stop)
-	return w, life
+	return w, state
 }
 
 func startOf(key string) journal.Write {
@@ -36,15 +36,15 @@ func startOf(key string) journal.Write {
 func TestWriterIsFenced(t *testing.T) {
 	t.Parallel()
 	store := memory.New()
-	w, life := newTestWriter(t, store)
+	w, state := newTestWriter(t, store)
 	_, err := w.Commit(startOf("a"))
 	require.NoError(t, err)
 	_, err = store.ClaimShards(t.Context(), "another")
 	require.NoError(t, err)
 	_, err = w.Commit(startOf("b"))
 	require.ErrorIs(t, err, journal.ErrFenced)
-	require.Equal(t, abi.CodeFenced, abi.CodeOf(life.Lost()))
-	require.True(t, life.Over())
+	require.Equal(t, abi.CodeFenced, abi.CodeOf(state.Lost()))
+	require.True(t, state.Over())
 	_, err = w.Commit(startOf("c"))
 	require.Equal(t, abi.CodeFenced, abi.CodeOf(err), "a write that was withdrawn says why")
 }
@@ -56,16 +56,16 @@ func (fencedTx) Commit(context.Context, journal.Write) error { return journal.Er
 
 func TestTransactionsAreFenced(t *testing.T) {
 	t.Parallel()
-	w, life := newTestWriter(t, memory.New())
+	w, state := newTestWriter(t, memory.New())
 	require.ErrorIs(t, w.CommitTx(t.Context(), fencedTx{}, startOf("a")), journal.ErrFenced)
-	require.Error(t, life.Lost())
+	require.Error(t, state.Lost())
 }
 
 func TestWriteAfterTheEnd(t *testing.T) {
 	t.Parallel()
-	w, life := newTestWriter(t, memory.New())
-	life.Drain()
-	life.End()
+	w, state := newTestWriter(t, memory.New())
+	state.Drain()
+	state.End()
 	_, err := w.Commit(startOf("a"))
 	require.Equal(t, abi.CodeShuttingDown, abi.CodeOf(err))
 }

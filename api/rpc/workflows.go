@@ -3,15 +3,11 @@ package rpc
 import (
 	"context"
 
-	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/api/convert"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/journal"
 )
-
-// maxReason bounds the reason of an interrupt or a failure, in bytes.
-const maxReason = 4 << 10
 
 // executionEngine is what the workflow service uses of an engine.
 type executionEngine interface {
@@ -145,20 +141,10 @@ func (w *workflowService) Interrupt(ctx context.Context, req *crusterv1.Interrup
 	if err != nil {
 		return nil, err
 	}
-	if err := checkReason(req.GetReason()); err != nil {
-		return nil, err
-	}
 	if err := w.engine.Interrupt(ctx, ns, req.GetExecution(), req.GetReason()); err != nil {
 		return nil, err
 	}
 	return &crusterv1.InterruptResponse{}, nil
-}
-
-func checkReason(reason string) error {
-	if len(reason) > maxReason {
-		return abi.Errorf(abi.CodeBadRequest, "a reason of %d bytes is over the limit of %d", len(reason), maxReason)
-	}
-	return nil
 }
 
 func (w *workflowService) Resume(ctx context.Context, req *crusterv1.ResumeRequest) (*crusterv1.ResumeResponse, error) {
@@ -175,9 +161,6 @@ func (w *workflowService) Resume(ctx context.Context, req *crusterv1.ResumeReque
 func (w *workflowService) Fail(ctx context.Context, req *crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
 	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
 	if err != nil {
-		return nil, err
-	}
-	if err := checkReason(req.GetReason()); err != nil {
 		return nil, err
 	}
 	if err := w.engine.Fail(ctx, ns, req.GetExecution(), req.GetReason()); err != nil {

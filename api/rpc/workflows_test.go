@@ -104,14 +104,6 @@ func TestBadRequestsNeverReachTheEngine(t *testing.T) {
 			_, err := b.workflows.List(t.Context(), &crusterv1.ListRequest{State: 99})
 			return err
 		}, abi.CodeBadRequest, "no state 99"},
-		{"Reason", func() error {
-			_, err := b.workflows.Interrupt(t.Context(), &crusterv1.InterruptRequest{Execution: "a/B/c", Reason: string(make([]byte, 5<<10))})
-			return err
-		}, abi.CodeBadRequest, "over the limit"},
-		{"ReasonToFail", func() error {
-			_, err := b.workflows.Fail(t.Context(), &crusterv1.FailRequest{Execution: "a/B/c", Reason: string(make([]byte, 5<<10))})
-			return err
-		}, abi.CodeBadRequest, "over the limit"},
 		{"DeferredName", func() error {
 			_, err := b.deferreds.Resolve(t.Context(), &crusterv1.ResolveRequest{Execution: "a/B/c"})
 			return err

@@ -188,7 +188,7 @@ func (a *attempt) commitTx(ctx context.Context, fx *effects, value []byte) (Repo
 // its entry is in the journal or it is not. It asks until the store answers or the
 // host ends.
 func (a *attempt) resolveUndecided(entry journal.Entry) error {
-	ctx := a.Lifecycle.Context()
+	ctx := a.Host.Context()
 	for delay := 20 * time.Millisecond; ctx.Err() == nil; delay = min(2*delay, 5*time.Second) {
 		found, err := a.Store.Entries(ctx, a.Row.ID, entry.Seq-1, 1)
 		if err == nil {

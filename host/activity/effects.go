@@ -105,7 +105,7 @@ func (fx *effects) rollback() {
 	if fx.tx == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(fx.Lifecycle.Context()), rollbackTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(fx.Host.Context()), rollbackTimeout)
 	defer cancel()
 	_ = fx.tx.Rollback(ctx)
 	fx.tx = nil

@@ -14,7 +14,7 @@ import (
 	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/egress"
 	"github.com/cruster/cruster/host/fault"
-	"github.com/cruster/cruster/host/lifecycle"
+	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
@@ -49,7 +49,7 @@ type Deps struct {
 	Committer TxCommitter
 	Egress    Egress
 	Fault     fault.Injector
-	Lifecycle *lifecycle.Lifecycle
+	Host      *hoststate.State
 	Logger    *slog.Logger
 	// MaxConcurrent bounds the attempts that run at the same time.
 	MaxConcurrent int
@@ -123,7 +123,7 @@ func (r *Runner) Perform(ctx context.Context, task Task) Report {
 		return nil
 	}
 	defer r.slots.Release(1)
-	if r.Lifecycle.Draining() {
+	if r.Host.Draining() {
 		return nil
 	}
 	a := newAttempt(r, task)
@@ -133,7 +133,7 @@ func (r *Runner) Perform(ctx context.Context, task Task) Report {
 		switch {
 		case err == nil:
 			return r.observe(ctx, report)
-		case r.Lifecycle.Draining():
+		case r.Host.Draining():
 			return nil // the next owner repeats it
 		case !errors.Is(err, journal.ErrConflict):
 			// The store is to blame, not the activity.

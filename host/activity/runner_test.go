@@ -15,7 +15,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/egress"
-	"github.com/cruster/cruster/host/lifecycle"
+	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 	"github.com/cruster/cruster/journal"
@@ -25,7 +25,7 @@ import (
 // code of the activity is real.
 type bundle struct {
 	*Runner
-	life *lifecycle.Lifecycle
+	life *hoststate.State
 	task Task
 	code *wasm.Module
 
@@ -113,9 +113,9 @@ func setup(t *testing.T, p wasmtest.Program) *bundle {
 	t.Cleanup(func() { require.NoError(t, runtime.Close(context.Background())) })
 	code, err := runtime.Compile(t.Context(), p.Assemble())
 	require.NoError(t, err)
-	b := &bundle{life: lifecycle.New(), code: code, tx: &fakeTx{}}
+	b := &bundle{life: hoststate.New(), code: code, tx: &fakeTx{}}
 	b.Runner = NewRunner(Deps{
-		Catalog: b, Clock: clockwork.NewRealClock(), Committer: b, Egress: b, Lifecycle: b.life, Logger: slog.New(slog.DiscardHandler),
+		Catalog: b, Clock: clockwork.NewRealClock(), Committer: b, Egress: b, Host: b.life, Logger: slog.New(slog.DiscardHandler),
 		MaxConcurrent: 1, Random: func() float64 { return 1 }, Store: b, Timeout: time.Minute,
 	})
 	b.task = Task{

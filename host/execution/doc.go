@@ -3,7 +3,7 @@
 //
 // # How an execution runs
 //
-// An execution in memory is a run, an actor of host/mailbox: it has a box of
+// An execution in memory is a run, an actor of host/actor: it has a box of
 // messages, the ops that its guest has issued and not been answered yet (the
 // [ledger]) and, while it is warm, an instance. It works only while it has
 // messages; in between it holds no goroutine. Work proceeds in turns:
@@ -63,7 +63,7 @@
 //
 // # Where to read
 //
-// The package imports the rooms below it (mailbox, guest, replay, op, activity,
-// residency, timer, watch, lifecycle, fault), journal and abi; never package host.
+// The package imports the rooms below it (actor, guest, replay, op, activity,
+// residency, timer, watch, hoststate, fault, metric), journal and abi; never package host.
 // Start at run.go, then ledger.go, turn.go, load.go.
 package execution

@@ -10,10 +10,10 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
+	"github.com/cruster/cruster/host/actor"
 	"github.com/cruster/cruster/host/fault"
 	"github.com/cruster/cruster/host/guest"
-	"github.com/cruster/cruster/host/lifecycle"
-	"github.com/cruster/cruster/host/mailbox"
+	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/residency"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/host/watch"
@@ -61,7 +61,7 @@ type Deps struct {
 	Fault       fault.Injector
 	// IdleTimeout is how long an instance stays warm without use.
 	IdleTimeout time.Duration
-	Lifecycle   *lifecycle.Lifecycle
+	Host        *hoststate.State
 	Logger      *slog.Logger
 	// MaxResident bounds the warm instances.
 	MaxResident int
@@ -85,15 +85,15 @@ type Deps struct {
 type Executions struct {
 	Deps
 	metrics  *metrics
-	group    mailbox.TaskGroup // the goroutines of runs and of their tasks
-	runs     *mailbox.Registry[journal.ID, message, *run]
+	group    actor.TaskGroup // the goroutines of runs and of their tasks
+	runs     *actor.Registry[journal.ID, message, *run]
 	resident *residency.List
 }
 
 // New makes executions of which none is in memory.
 func New(deps Deps) *Executions {
 	x := &Executions{Deps: deps, metrics: newMetrics(deps.Registerer)}
-	x.runs = mailbox.NewRegistry(&x.group, func(id journal.ID) *run { return newRun(x, id) },
+	x.runs = actor.NewRegistry(&x.group, func(id journal.ID) *run { return newRun(x, id) },
 		func(n int) { x.metrics.inMemory.Set(float64(n)) })
 	x.resident = residency.New(residency.Config{
 		Clock: deps.Clock, Evict: x.evict, IdleTimeout: deps.IdleTimeout, Max: deps.MaxResident, Registerer: deps.Registerer,
@@ -132,7 +132,7 @@ func (x *Executions) Count() int { return x.runs.Len() }
 func (x *Executions) Idle() <-chan struct{} { return x.group.Idle() }
 
 // Close lets no execution begin to work any more. Those that do go on until the
-// lifecycle ends.
+// host is over.
 func (x *Executions) Close() { x.group.Close() }
 
 // DropGuests closes all instances. No execution may be at work.

@@ -19,7 +19,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
 	"github.com/cruster/cruster/host/guest"
-	"github.com/cruster/cruster/host/lifecycle"
+	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/host/wasm"
@@ -37,7 +37,7 @@ type fixture struct {
 	start time.Time
 
 	x        *Executions
-	life     *lifecycle.Lifecycle
+	life     *hoststate.State
 	timers   *timer.Heap
 	watchers *watch.List
 	commits  *scriptedCommitter
@@ -63,12 +63,12 @@ func (f *fixture) boot() {
 	epochs, err := f.store.ClaimShards(f.t.Context(), "test")
 	require.NoError(f.t, err)
 	clock := clockwork.NewRealClock()
-	f.life = lifecycle.New()
+	f.life = hoststate.New()
 	f.commits = &scriptedCommitter{store: f.store, epochs: epochs}
 	f.watchers = watch.NewList()
 	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) })
 	f.x = New(Deps{
-		Activities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, IdleTimeout: time.Hour, Lifecycle: f.life,
+		Activities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, IdleTimeout: time.Hour, Host: f.life,
 		Logger: slog.New(slog.DiscardHandler), MaxResident: 100, OpenGuest: f.open, Random: func() float64 { return 0 },
 		Slots: guest.NewSlots(time.Hour), StartChild: f.startChild, Store: f.store, Timers: f.timers, Watchers: f.watchers,
 	})

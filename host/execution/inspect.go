@@ -40,8 +40,8 @@ func (x *Executions) Inspect(ctx context.Context, ref Ref) (Inspection, error) {
 		return in.Inspection, in.err
 	case <-ctx.Done():
 		return Inspection{}, journal.Coded("describe "+ref.Name, ctx.Err())
-	case <-x.Lifecycle.Context().Done():
-		return Inspection{}, x.Lifecycle.EndReason()
+	case <-x.Host.Context().Done():
+		return Inspection{}, x.Host.EndReason()
 	}
 }
 

@@ -37,7 +37,7 @@ func (r *run) ensureLoaded(messages []message) ([]message, bool) {
 			return messages[1:], true
 		}
 	}
-	if err := r.load(r.Lifecycle.Context()); err != nil {
+	if err := r.load(r.Host.Context()); err != nil {
 		r.loadFailed(messages, err)
 		return nil, false
 	}
@@ -167,7 +167,7 @@ func (r *run) replayAll(ctx context.Context) error {
 
 func (r *run) replayFailed(err error) error {
 	var coded *abi.Error
-	if r.Lifecycle.Over() || !errors.As(err, &coded) || coded.Code == abi.CodeStore {
+	if r.Host.Over() || !errors.As(err, &coded) || coded.Code == abi.CodeStore {
 		r.unload()
 		return err
 	}

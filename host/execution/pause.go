@@ -1,7 +1,9 @@
 package execution
 
 import (
+	"context"
 	"errors"
+	"strings"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/guest"
@@ -16,7 +18,7 @@ const crashLimit = 3
 // possible. It reports whether the run goes on.
 func (r *run) crashed(b batch, err error) bool {
 	r.dropGuest()
-	if r.Lifecycle.Over() {
+	if r.Host.Over() {
 		return false
 	}
 	var coded *abi.Error
@@ -75,6 +77,11 @@ func (r *run) pause(b batch, reason *abi.Error) {
 	r.Watchers.Notify(r.row)
 }
 
+// Resume lets a paused execution go on.
+func (x *Executions) Resume(ctx context.Context, ref Ref) error {
+	return x.ask(ctx, ref, func(reply chan<- error) message { return resumeRequest{reply} })
+}
+
 // resume lets a paused execution go on. It is loaded afresh: nothing of what
 // stopped it is carried over.
 func (r *run) resume() error {
@@ -95,6 +102,21 @@ func (r *run) resume() error {
 	r.reload(batch{})
 	r.crashes = 0
 	return nil
+}
+
+// Fail ends a paused execution for good. Its guest does not run again, so that it
+// works whatever keeps the guest from running. It returns once the failure is
+// durable.
+func (x *Executions) Fail(ctx context.Context, ref Ref, reason string) error {
+	if strings.TrimSpace(reason) == "" {
+		return abi.Errorf(abi.CodeBadRequest, "the reason is empty: callers that wait for the result are told why it will never be there")
+	}
+	reason, err := checkReason(reason)
+	if err != nil {
+		return err
+	}
+	at := x.now()
+	return x.ask(ctx, ref, func(reply chan<- error) message { return failRequest{reason, at, reply} })
 }
 
 // fail makes the end of a paused execution durable and tells all watchers.

@@ -37,63 +37,6 @@ func (x *Executions) Load(ctx context.Context, ref Ref) (*journal.Execution, err
 	return row, nil
 }
 
-// Settle resolves (Value) or rejects (Error) a deferred of an execution. It returns
-// once that is durable; if the deferred was settled before, the first settlement
-// stands and the error says so. A settlement that names its time (At) may be
-// repeated: the same one is not another.
-func (x *Executions) Settle(ctx context.Context, ref Ref, d journal.Deferred) error {
-	if err := abi.CheckName("deferred", d.Name); err != nil {
-		return abi.Errorf(abi.CodeBadRequest, "%s", err.Message)
-	}
-	if d.Error == nil {
-		if err := abi.CheckPayload("the value", d.Value); err != nil {
-			return err
-		}
-		d.Value, _ = abi.Canonical(d.Value)
-	} else {
-		d.Value = nil
-		d.Error.Clamp()
-		if d.Error.Code == "" {
-			d.Error.Code = abi.CodeDeferredRejected
-		}
-	}
-	if d.At == 0 {
-		d.At = x.now()
-	}
-	return x.ask(ctx, ref, func(reply chan<- error) message { return settleRequest{d, reply} })
-}
-
-// Interrupt asks an execution to stop. It returns once the request is durable; the
-// execution then runs its cleanup.
-func (x *Executions) Interrupt(ctx context.Context, ref Ref, reason string) error {
-	reason, err := checkReason(reason)
-	if err != nil {
-		return err
-	}
-	i := journal.Interrupt{At: x.now(), Reason: reason}
-	return x.ask(ctx, ref, func(reply chan<- error) message { return interruptRequest{i, reply} })
-}
-
-// Resume lets a paused execution go on.
-func (x *Executions) Resume(ctx context.Context, ref Ref) error {
-	return x.ask(ctx, ref, func(reply chan<- error) message { return resumeRequest{reply} })
-}
-
-// Fail ends a paused execution for good. Its guest does not run again, so that it
-// works whatever keeps the guest from running. It returns once the failure is
-// durable.
-func (x *Executions) Fail(ctx context.Context, ref Ref, reason string) error {
-	if strings.TrimSpace(reason) == "" {
-		return abi.Errorf(abi.CodeBadRequest, "the reason is empty: callers that wait for the result are told why it will never be there")
-	}
-	reason, err := checkReason(reason)
-	if err != nil {
-		return err
-	}
-	at := x.now()
-	return x.ask(ctx, ref, func(reply chan<- error) message { return failRequest{reason, at, reply} })
-}
-
 // maxReason bounds why an execution is interrupted or failed.
 const maxReason = 4096
 
@@ -106,7 +49,7 @@ func checkReason(reason string) (string, error) {
 
 // ask posts a request to an execution and waits for the reply.
 func (x *Executions) ask(ctx context.Context, ref Ref, request func(reply chan<- error) message) error {
-	if err := x.Lifecycle.Accepting(); err != nil {
+	if err := x.Host.Accepting(); err != nil {
 		return err
 	}
 	if _, err := x.Load(ctx, ref); err != nil {
@@ -119,8 +62,8 @@ func (x *Executions) ask(ctx context.Context, ref Ref, request func(reply chan<-
 		return err
 	case <-ctx.Done():
 		return journal.Coded("ask "+ref.Name, ctx.Err())
-	case <-x.Lifecycle.Context().Done():
-		return x.Lifecycle.EndReason()
+	case <-x.Host.Context().Done():
+		return x.Host.EndReason()
 	}
 }
 
@@ -148,7 +91,7 @@ func (x *Executions) Wait(ctx context.Context, ref Ref) (*journal.Execution, err
 		return row, nil
 	case <-ctx.Done():
 		return nil, journal.Coded("wait for "+ref.Name, ctx.Err())
-	case <-x.Lifecycle.Context().Done():
-		return nil, x.Lifecycle.EndReason()
+	case <-x.Host.Context().Done():
+		return nil, x.Host.EndReason()
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/mailbox"
+	"github.com/cruster/cruster/host/actor"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
@@ -37,7 +37,7 @@ type run struct {
 	idle      bool                          // nothing is left to keep the run in memory for
 }
 
-var _ mailbox.Actor[message] = (*run)(nil)
+var _ actor.Actor[message] = (*run)(nil)
 
 func newRun(x *Executions, id journal.ID) *run {
 	return &run{
@@ -49,24 +49,24 @@ func newRun(x *Executions, id journal.ID) *run {
 	}
 }
 
-// Receive implements mailbox.Actor.
+// Receive implements actor.Actor.
 func (r *run) Receive(messages []message) []message {
-	if r.Lifecycle.Over() {
-		refuseAll(messages, r.Lifecycle.EndReason())
+	if r.Host.Over() {
+		refuseAll(messages, r.Host.EndReason())
 		return nil
 	}
 	r.handle(messages)
 	return r.takeAgain()
 }
 
-// Park implements mailbox.Actor: it sets the timer, and finds out whether the run
+// Park implements actor.Actor: it sets the timer, and finds out whether the run
 // may be forgotten.
 func (r *run) Park() []message {
 	r.idle = r.armTimer()
 	return r.takeAgain()
 }
 
-// Release implements mailbox.Actor.
+// Release implements actor.Actor.
 func (r *run) Release() bool {
 	r.resident.Touch(r.id)
 	r.mu.Lock()
@@ -206,7 +206,7 @@ func (r *run) answer(m message, reply chan<- error, doing string, err error) {
 	case err == nil:
 		r.setbacks = 0
 		reply <- nil
-	case errors.Is(err, journal.ErrUndecided) && !r.Lifecycle.Over():
+	case errors.Is(err, journal.ErrUndecided) && !r.Host.Over():
 		r.reload(batch{})
 		r.backOff(doing, err)
 		r.requeue(m)
@@ -219,7 +219,7 @@ func (r *run) answer(m message, reply chan<- error, doing string, err error) {
 // answer was lost, and has the run rebuilt from the journal. Outcomes are kept:
 // whether they must be delivered again, the journal tells.
 func (r *run) rollBack(b batch, err error) {
-	if errors.Is(err, journal.ErrFenced) || r.Lifecycle.Over() {
+	if errors.Is(err, journal.ErrFenced) || r.Host.Over() {
 		return
 	}
 	r.reload(b)
@@ -259,5 +259,5 @@ func (r *run) backOff(doing string, err error) {
 	r.setbacks++
 	delay := min(time.Duration(r.setbacks)*50*time.Millisecond, 5*time.Second)
 	r.log.Warn("could not go on; trying again", "doing", doing, "error", err, "delay", delay)
-	r.wait(r.Lifecycle.Context(), delay)
+	r.wait(r.Host.Context(), delay)
 }

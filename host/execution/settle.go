@@ -2,12 +2,39 @@ package execution
 
 import (
 	"bytes"
+	"context"
 	"reflect"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/fault"
 	"github.com/cruster/cruster/journal"
 )
+
+// Settle resolves (Value) or rejects (Error) a deferred of an execution. It returns
+// once that is durable; if the deferred was settled before, the first settlement
+// stands and the error says so. A settlement that names its time (At) may be
+// repeated: the same one is not another.
+func (x *Executions) Settle(ctx context.Context, ref Ref, d journal.Deferred) error {
+	if err := abi.CheckName("deferred", d.Name); err != nil {
+		return abi.Errorf(abi.CodeBadRequest, "%s", err.Message)
+	}
+	if d.Error == nil {
+		if err := abi.CheckPayload("the value", d.Value); err != nil {
+			return err
+		}
+		d.Value, _ = abi.Canonical(d.Value)
+	} else {
+		d.Value = nil
+		d.Error.Clamp()
+		if d.Error.Code == "" {
+			d.Error.Code = abi.CodeDeferredRejected
+		}
+	}
+	if d.At == 0 {
+		d.At = x.now()
+	}
+	return x.ask(ctx, ref, func(reply chan<- error) message { return settleRequest{d, reply} })
+}
 
 // settle makes a settlement durable. The row is marked to be loaded in the same
 // commit, so that a crash right after it wakes the execution all the same.
@@ -40,22 +67,6 @@ func (r *run) settle(d journal.Deferred) error {
 
 func sameSettlement(a, b journal.Deferred) bool {
 	return a.At == b.At && bytes.Equal(a.Value, b.Value) && reflect.DeepEqual(a.Error, b.Error)
-}
-
-// interrupt makes a request to stop durable.
-func (r *run) interrupt(i journal.Interrupt) error {
-	if r.row.State.Final() {
-		return r.alreadyOver()
-	}
-	if r.row.Interrupt != nil {
-		return nil
-	}
-	u := r.sameRow()
-	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Interrupt: &i, Update: &u}); err != nil {
-		return err
-	}
-	r.row.WakeAt, r.row.Interrupt = u.WakeAt, &i
-	return nil
 }
 
 // sameRow is an update that changes nothing but has a running execution loaded.

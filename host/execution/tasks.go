@@ -15,7 +15,7 @@ import (
 // task yet. It is called only when all that the guest saw before issuing them is
 // durable. Sleeps, deferreds and interrupts need no task: see completeDue.
 func (r *run) startTasks() {
-	if r.Lifecycle.Draining() {
+	if r.Host.Draining() {
 		return
 	}
 	r.mu.Lock()
@@ -42,7 +42,7 @@ type task struct {
 }
 
 func (r *run) startTask(o *op.Op) {
-	ctx, cancel := context.WithCancel(r.Lifecycle.Context())
+	ctx, cancel := context.WithCancel(r.Host.Context())
 	r.tasks[o.Number] = cancel
 	row, body, failed := *r.row, o.Body, o.Attempts
 	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, at: o.IssuedAt}
@@ -186,7 +186,7 @@ func (x *Executions) retryUntilDecided(ctx context.Context, doing string, do fun
 		if err == nil {
 			return nil, true
 		}
-		if ctx.Err() != nil || x.Lifecycle.Draining() {
+		if ctx.Err() != nil || x.Host.Draining() {
 			return nil, false
 		}
 		if coded := abi.AsError(err); !isTransient(coded) {

@@ -16,7 +16,7 @@ const maxEntries = 100_000
 
 // advance takes turns for as long as there is something to deliver.
 func (r *run) advance() {
-	for r.row != nil && r.row.State == journal.Running && !r.Lifecycle.Over() {
+	for r.row != nil && r.row.State == journal.Running && !r.Host.Over() {
 		if !r.started {
 			if !r.firstTurn() {
 				return
@@ -66,7 +66,7 @@ func (r *run) waitForCompletions() {
 // firstTurn begins an execution that has no journal yet. It reports whether the run
 // goes on.
 func (r *run) firstTurn() bool {
-	turn, err := r.begin(r.Lifecycle.Context())
+	turn, err := r.begin(r.Host.Context())
 	if err != nil {
 		return r.crashed(batch{}, err)
 	}
@@ -76,7 +76,7 @@ func (r *run) firstTurn() bool {
 
 // takeTurn delivers a batch. It reports whether the run goes on.
 func (r *run) takeTurn(b batch) bool {
-	ctx := r.Lifecycle.Context()
+	ctx := r.Host.Context()
 	if err := r.ensureGuest(ctx); err != nil {
 		return r.crashed(b, err)
 	}

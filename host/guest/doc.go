@@ -4,6 +4,6 @@
 // is the same for everyone.
 //
 // A guest only collects what its code asks for; what becomes of the ops is decided
-// in host/execution. The package imports host/wasm, host/op, journal and abi. Start
+// in host/execution. The package imports host/wasm, host/op, host/metric, journal and abi. Start
 // reading at guest.go.
 package guest

@@ -3,5 +3,5 @@
 // it is not one at work, is the business of the Evict function it is given.
 //
 // Images, hibernation and a budget in bytes belong in this room. The package
-// imports journal for ids, and nothing else of Cruster. Start reading at victims.go.
+// imports journal for ids and host/metric. Start reading at victims.go.
 package residency

@@ -5,7 +5,7 @@
 // "cruster__NAMESPACE", so that an activity's SQL and its journal entry commit
 // in one transaction while the SQL sees nothing but its own tables.
 //
-// It imports abi, journal, journal/guestsql and migrations. Start reading at
+// It imports abi, journal, journal/postgres/guestsql and migrations. Start reading at
 // commit.go (how a batch becomes one round trip, and why the fence holds), then
 // guest.go (how SQL of modules is confined) and indoubt.go (what happens to a
 // commit whose answer was lost).

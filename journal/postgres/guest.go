@@ -15,7 +15,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
-	"github.com/cruster/cruster/journal/guestsql"
+	"github.com/cruster/cruster/journal/postgres/guestsql"
 )
 
 // maxGuestMessage bounds what the server may send in one message: a row that

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/api/ops"
+	"github.com/cruster/cruster/api/probes"
 	"github.com/cruster/cruster/api/rpc"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/journal"
@@ -43,7 +43,7 @@ type Host struct {
 	http         net.Listener
 	log          *slog.Logger
 	lost         chan error // what ended a server
-	ops          *ops.Server
+	probes       *probes.Server
 	rpc          *rpc.Server
 	servers      sync.WaitGroup // of the goroutines that serve
 	store        journal.Store
@@ -106,7 +106,7 @@ func (h *Host) start(ctx context.Context, cfg host.Config, maxModuleSize int64) 
 	if err != nil {
 		return err
 	}
-	if h.ops, err = ops.New(ops.Config{Gatherer: registry, Ready: h.rpc.Ready}); err != nil {
+	if h.probes, err = probes.New(probes.Config{Gatherer: registry, Ready: h.rpc.Ready}); err != nil {
 		return err
 	}
 	if err := h.engine.Start(ctx); err != nil {
@@ -118,7 +118,7 @@ func (h *Host) start(ctx context.Context, cfg host.Config, maxModuleSize int64) 
 		}
 	})
 	h.servers.Go(func() {
-		if err := h.ops.Serve(h.http); err != nil {
+		if err := h.probes.Serve(h.http); err != nil {
 			h.fail(fmt.Errorf("serve HTTP: %w", err))
 		}
 	})
@@ -174,7 +174,7 @@ func (h *Host) Stop() error {
 	defer cancelDrain()
 	errs := []error{h.engine.Stop(drainCtx)}
 	// Probes are answered to the end: an operator sees that the host drains.
-	if err := h.ops.Close(); err != nil {
+	if err := h.probes.Close(); err != nil {
 		errs = append(errs, fmt.Errorf("stop HTTP: %w", err))
 	}
 	h.servers.Wait()

@@ -1,4 +1,4 @@
-package lifecycle_test
+package hoststate_test
 
 import (
 	"testing"
@@ -6,12 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/lifecycle"
+	"github.com/cruster/cruster/host/hoststate"
 )
 
 func TestAccepting(t *testing.T) {
 	t.Parallel()
-	l := lifecycle.New()
+	l := hoststate.New()
 	require.ErrorContains(t, l.Accepting(), "starting")
 	l.MarkStarted()
 	<-l.Started()
@@ -28,7 +28,7 @@ func TestAccepting(t *testing.T) {
 
 func TestLose(t *testing.T) {
 	t.Parallel()
-	l := lifecycle.New()
+	l := hoststate.New()
 	l.MarkStarted()
 	require.NoError(t, l.Lost())
 	first := abi.Errorf(abi.CodeFenced, "another host has taken over")

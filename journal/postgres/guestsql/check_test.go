@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/journal/guestsql"
+	"github.com/cruster/cruster/journal/postgres/guestsql"
 )
 
 var allowed = []string{

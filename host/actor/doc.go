@@ -1,4 +1,4 @@
-// Package mailbox runs actors: objects in memory, addressed by a key, each of which
+// Package actor runs actors: objects in memory, addressed by a key, each of which
 // receives its messages one batch at a time, in order, on at most one goroutine.
 // Between messages an actor holds no goroutine. Executions are actors; entities
 // will be.
@@ -21,4 +21,4 @@
 // time and never while an actor works.
 //
 // The package imports nothing of Cruster. Start reading at registry.go.
-package mailbox
+package actor

@@ -1,4 +1,4 @@
-package ops_test
+package probes_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/api/ops"
+	"github.com/cruster/cruster/api/probes"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,7 +40,7 @@ func TestEndpoints(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server, err := ops.New(ops.Config{Gatherer: registry, Ready: func(context.Context) error { return tc.ready }})
+			server, err := probes.New(probes.Config{Gatherer: registry, Ready: func(context.Context) error { return tc.ready }})
 			require.NoError(t, err)
 			rec := httptest.NewRecorder()
 			server.Handler().ServeHTTP(rec, httptest.NewRequest(tc.method, tc.path, nil))
@@ -52,7 +52,7 @@ func TestEndpoints(t *testing.T) {
 
 func TestReadinessIsBounded(t *testing.T) {
 	t.Parallel()
-	server, err := ops.New(ops.Config{Ready: func(ctx context.Context) error {
+	server, err := probes.New(probes.Config{Ready: func(ctx context.Context) error {
 		_, bounded := ctx.Deadline()
 		require.True(t, bounded, "an engine that hangs would hang the probe")
 		return nil
@@ -65,13 +65,13 @@ func TestReadinessIsBounded(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
-	_, err := ops.New(ops.Config{})
+	_, err := probes.New(probes.Config{})
 	require.Equal(t, abi.CodeBadConfig, abi.CodeOf(err))
 }
 
 func TestCloseEndsServe(t *testing.T) {
 	t.Parallel()
-	server, err := ops.New(ops.Config{Ready: func(context.Context) error { return nil }})
+	server, err := probes.New(probes.Config{Ready: func(context.Context) error { return nil }})
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

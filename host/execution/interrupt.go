@@ -1,0 +1,34 @@
+package execution
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// Interrupt asks an execution to stop. It returns once the request is durable; the
+// execution then runs its cleanup.
+func (x *Executions) Interrupt(ctx context.Context, ref Ref, reason string) error {
+	reason, err := checkReason(reason)
+	if err != nil {
+		return err
+	}
+	i := journal.Interrupt{At: x.now(), Reason: reason}
+	return x.ask(ctx, ref, func(reply chan<- error) message { return interruptRequest{i, reply} })
+}
+
+// interrupt makes a request to stop durable.
+func (r *run) interrupt(i journal.Interrupt) error {
+	if r.row.State.Final() {
+		return r.alreadyOver()
+	}
+	if r.row.Interrupt != nil {
+		return nil
+	}
+	u := r.sameRow()
+	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Interrupt: &i, Update: &u}); err != nil {
+		return err
+	}
+	r.row.WakeAt, r.row.Interrupt = u.WakeAt, &i
+	return nil
+}

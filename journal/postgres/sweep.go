@@ -1,0 +1,23 @@
+package postgres
+
+import "context"
+
+// Sweep implements journal.Store. Rows that a commit holds at this moment are
+// left for the next time.
+func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error) {
+	tag, err := s.main.Exec(ctx, `
+		WITH expired AS (
+			SELECT e.shard, e.id FROM `+s.sql.executions+` e
+			WHERE e.finished_at > 0 AND e.finished_at < $1 AND e.state IN ('completed', 'failed', 'interrupted')
+			AND NOT EXISTS (SELECT FROM `+s.sql.executions+` p WHERE p.shard = get_byte(e.parent, 0) AND p.id = e.parent
+				AND p.state NOT IN ('completed', 'failed', 'interrupted'))
+			ORDER BY e.finished_at, e.id LIMIT $2 FOR UPDATE OF e SKIP LOCKED),
+		journals AS (DELETE FROM `+s.sql.entries+` x USING expired d WHERE x.shard = d.shard AND x.id = d.id),
+		promises AS (DELETE FROM `+s.sql.deferreds+` x USING expired d WHERE x.shard = d.shard AND x.id = d.id)
+		DELETE FROM `+s.sql.executions+` x USING expired d WHERE x.shard = d.shard AND x.id = d.id`,
+		finishedBefore, max(limit, 0))
+	if err != nil {
+		return 0, afterCommit("postgres: sweep", err)
+	}
+	return int(tag.RowsAffected()), nil
+}
