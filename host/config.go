@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"log/slog"
 	"os"
 	"strconv"
@@ -72,41 +73,17 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Store == nil {
 		return c, abi.Errorf(abi.CodeBadConfig, "host: Config.Store is not set")
 	}
-	durations := []struct {
-		name  string
-		value *time.Duration
-		def   time.Duration
-	}{
-		{"ActivityTimeout", &c.ActivityTimeout, time.Minute},
-		{"DrainTimeout", &c.DrainTimeout, 10 * time.Second},
-		{"IdleTimeout", &c.IdleTimeout, 30 * time.Second},
-		{"Retention", &c.Retention, 0},
-		{"TurnTimeout", &c.TurnTimeout, 10 * time.Second},
-	}
-	for _, d := range durations {
-		if *d.value < 0 {
-			return c, abi.Errorf(abi.CodeBadConfig, "host: Config.%s is negative: %v", d.name, *d.value)
-		}
-		if *d.value == 0 {
-			*d.value = d.def
-		}
-	}
-	counts := []struct {
-		name  string
-		value *int
-		def   int
-	}{
-		{"MaxActivities", &c.MaxActivities, 128},
-		{"MaxExecutions", &c.MaxExecutions, 20_000},
-		{"MaxResident", &c.MaxResident, 256},
-	}
-	for _, n := range counts {
-		if *n.value < 0 {
-			return c, abi.Errorf(abi.CodeBadConfig, "host: Config.%s is negative: %d", n.name, *n.value)
-		}
-		if *n.value == 0 {
-			*n.value = n.def
-		}
+	if err := errors.Join(
+		orDefault("ActivityTimeout", &c.ActivityTimeout, time.Minute),
+		orDefault("DrainTimeout", &c.DrainTimeout, 10*time.Second),
+		orDefault("IdleTimeout", &c.IdleTimeout, 30*time.Second),
+		orDefault("MaxActivities", &c.MaxActivities, 128),
+		orDefault("MaxExecutions", &c.MaxExecutions, 20_000),
+		orDefault("MaxResident", &c.MaxResident, 256),
+		orDefault("Retention", &c.Retention, 0),
+		orDefault("TurnTimeout", &c.TurnTimeout, 10*time.Second),
+	); err != nil {
+		return c, err
 	}
 	if c.Clock == nil {
 		c.Clock = clockwork.NewRealClock()
@@ -124,6 +101,17 @@ func (c Config) withDefaults() (Config, error) {
 		c.Name = defaultName()
 	}
 	return c, nil
+}
+
+// orDefault gives a field that is 0 its default, and refuses a negative one.
+func orDefault[N int | time.Duration](name string, field *N, def N) error {
+	if *field < 0 {
+		return abi.Errorf(abi.CodeBadConfig, "host: Config.%s is negative: %v", name, *field)
+	}
+	if *field == 0 {
+		*field = def
+	}
+	return nil
 }
 
 func defaultName() string {
