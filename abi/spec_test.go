@@ -41,13 +41,21 @@ func conversation() []struct {
 			Attempt: 1, Body: bin("Ada"), Execution: "greetings/Greet/ada", IdempotencyKey: "6c1f9d2b8a3e47c05d9be0f1a2733c44-2",
 			Kind: abi.InvokeActivity, Name: "hello", Namespace: "default", Time: started + 1_500_000,
 		}},
-		{"The activity calls `sleep`, a durable op that is not available there. The result is **-%d**: an Error of that many bytes is pending, and `input` yields it:", *abi.Errorf(abi.CodeWrongContext, "sleep is not available in an activity").
-			WithHint("Make durable calls in the workflow's execute: return from the activity first.")},
+		{
+			"The activity calls `sleep`, a durable op that is not available there. The result is **-%d**: " +
+				"an Error of that many bytes is pending, and `input` yields it:",
+			*abi.Errorf(abi.CodeWrongContext, "sleep is not available in an activity").
+				WithHint("Make durable calls in the workflow's execute: return from the activity first."),
+		},
 		{"The activity handles that, calls `output(ptr, %d)` with its Outcome, and returns **0** (done). The host discards its instance:", abi.Outcome{Value: bin("Hello, Ada!")}},
 		{"The host calls `cruster_resume(%d)` on the workflow's instance; `input` yields:", abi.Resume{
 			Deliveries: []abi.Delivery{{Op: 2, Value: bin("Hello, Ada!")}}, Time: started + 4_000_000,
 		}},
-		{"Guest calls `sleep(ptr, %d)`. The result is **3**. It parks again, returning **1**. Until the sleep is over the host may drop the instance; it would replay all of the above into a new one:", abi.Sleep{Duration: 3_600_000_000_000}},
+		{
+			"Guest calls `sleep(ptr, %d)`. The result is **3**. It parks again, returning **1**. " +
+				"Until the sleep is over the host may drop the instance; it would replay all of the above into a new one:",
+			abi.Sleep{Duration: 3_600_000_000_000},
+		},
 		{"An hour later: `cruster_resume(%d)`:", abi.Resume{Deliveries: []abi.Delivery{{Op: 3, Value: abi.Nil}}, Time: started + 3_600_004_500_000}},
 		{"Guest calls `output(ptr, %d)` and returns **0**. Op 1 was never delivered, which is fine:", abi.Outcome{Value: bin(map[string]any{"greeting": "Hello, Ada!"})}},
 	}

@@ -1,7 +1,6 @@
 package host_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,7 +29,7 @@ func TestResumeTwice(t *testing.T) {
 	}
 	for range 4 {
 		if err := <-answers; err != nil {
-			require.True(t, errors.Is(err, &abi.Error{Code: abi.CodeNotPaused}), "%v", err)
+			require.ErrorIs(t, err, &abi.Error{Code: abi.CodeNotPaused})
 		}
 	}
 	harness.Eventually(t, "the execution is paused again", func() bool {

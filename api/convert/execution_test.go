@@ -26,9 +26,9 @@ func TestEveryStateHasAMessage(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, state, back)
 	}
-	any, err := convert.StateFilter(crusterv1.State_STATE_UNSPECIFIED)
+	unfiltered, err := convert.StateFilter(crusterv1.State_STATE_UNSPECIFIED)
 	require.NoError(t, err)
-	require.Empty(t, any)
+	require.Empty(t, unfiltered)
 	_, err = convert.StateFilter(99)
 	require.Equal(t, abi.CodeBadRequest, abi.CodeOf(err))
 }

@@ -3,7 +3,6 @@ package rpc_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"testing"
 
@@ -30,7 +29,7 @@ func (b *testBundle) upload(t *testing.T, parts ...*crusterv1.PushStreamRequest)
 	require.NoError(t, err)
 	for _, p := range parts {
 		if err := stream.Send(p); err != nil {
-			require.True(t, errors.Is(err, io.EOF))
+			require.ErrorIs(t, err, io.EOF)
 			break
 		}
 	}

@@ -48,7 +48,9 @@ func TestHeavyHistoryEndsEarly(t *testing.T) {
 		return page, nil
 	}
 
-	page, err := b.workflows.History(t.Context(), &crusterv1.HistoryRequest{Execution: "a/B/c", PageSize: 1000, Encoding: crusterv1.Encoding_ENCODING_MSGPACK}, grpc.MaxCallRecvMsgSize(64<<20))
+	page, err := b.workflows.History(t.Context(), &crusterv1.HistoryRequest{
+		Execution: "a/B/c", PageSize: 1000, Encoding: crusterv1.Encoding_ENCODING_MSGPACK,
+	}, grpc.MaxCallRecvMsgSize(64<<20))
 	require.NoError(t, err)
 	require.Len(t, page.GetEntries(), 64)
 	require.EqualValues(t, 64, page.GetNext())

@@ -86,7 +86,9 @@ func TestBadRequestsNeverReachTheEngine(t *testing.T) {
 			return start(&crusterv1.StartOptions{Workflow: "shop/Buy", Input: &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: []byte{0xc1}}}})
 		}, abi.CodeBadInput, "malformed"},
 		{"UnknownWorkflow", func() error { return start(&crusterv1.StartOptions{Workflow: "shop/Sell", Input: jsonPayload(`{}`)}) }, abi.CodeUnknownWorkflow, "it has Buy"},
-		{"NoWorkflow", func() error { return start(&crusterv1.StartOptions{Workflow: "shop", Input: jsonPayload(`{}`)}) }, abi.CodeUnknownWorkflow, "is not a valid name of a workflow"},
+		{"NoWorkflow", func() error {
+			return start(&crusterv1.StartOptions{Workflow: "shop", Input: jsonPayload(`{}`)})
+		}, abi.CodeUnknownWorkflow, "is not a valid name of a workflow"},
 		{"Namespace", func() error { return start(&crusterv1.StartOptions{Namespace: "No Such", Workflow: "shop/Buy"}) }, abi.CodeBadRequest, "namespace"},
 		{"Execution", func() error {
 			_, err := b.workflows.Poll(t.Context(), &crusterv1.PollRequest{Execution: "shop/Buy"})

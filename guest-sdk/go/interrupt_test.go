@@ -22,7 +22,7 @@ var interruptible = cruster.NewWorkflow("test.interruptible", func(ctx cruster.C
 		return "", errors.New("the context does not say that it was interrupted")
 	}
 	if _, again := echo.Call(ctx, pair{A: 1}); !errors.Is(again, cruster.ErrInterrupted) {
-		return "", fmt.Errorf("a step after the interrupt: %v", again)
+		return "", fmt.Errorf("a step after the interrupt: %w", again)
 	}
 	cleaned, cleanup := echo.Call(cruster.Shield(ctx), pair{A: 2})
 	if cleanup != nil {

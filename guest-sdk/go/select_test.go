@@ -15,8 +15,11 @@ var firstOf = cruster.NewWorkflow("test.firstOf", func(ctx cruster.Context, _ in
 	slow := cruster.Async(ctx, func(ctx cruster.Context) (string, error) { return "slow", cruster.Sleep(ctx, time.Hour) })
 	fast := cruster.Async(ctx, func(ctx cruster.Context) (string, error) { return "fast", cruster.Sleep(ctx, time.Second) })
 	i, v, err := cruster.First(ctx, slow, fast, slow, fast)
-	if err != nil || slow.Done() || !fast.Done() {
-		return "", fmt.Errorf("first: %v %v %v", err, slow.Done(), fast.Done())
+	if err != nil {
+		return "", err
+	}
+	if slow.Done() || !fast.Done() {
+		return "", fmt.Errorf("first: slow is done: %v, fast is done: %v", slow.Done(), fast.Done())
 	}
 	w, err := slow.Await(ctx)
 	again, _ := slow.Await(ctx)
@@ -83,8 +86,12 @@ var emptySelect = cruster.NewWorkflow("test.emptySelect", func(ctx cruster.Conte
 	if _, _, err := cruster.First[int](ctx); err == nil {
 		return 0, fmt.Errorf("First without futures must fail")
 	}
-	if got, err := cruster.All[int](ctx); err != nil || len(got) != 0 {
-		return 0, fmt.Errorf("All without futures returned %v, %v", got, err)
+	got, err := cruster.All[int](ctx)
+	if err != nil {
+		return 0, fmt.Errorf("All without futures: %w", err)
+	}
+	if len(got) != 0 {
+		return 0, fmt.Errorf("All without futures returned %v", got)
 	}
 	return 0, cruster.Select(ctx)
 })

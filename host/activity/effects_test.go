@@ -77,7 +77,7 @@ func TestHTTPAndConfig(t *testing.T) {
 	require.Nil(t, err)
 	var res abi.HTTPResponse
 	require.NoError(t, abi.Unmarshal(reply, &res))
-	require.EqualValues(t, 204, res.Status)
+	require.Equal(t, 204, res.Status)
 
 	config := func(name string) (found abi.ConfigReply) {
 		reply, err := fx.call(t.Context(), abi.ImportConfig, abi.MustMarshal(&abi.ConfigRequest{Name: name}))

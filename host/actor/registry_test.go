@@ -46,7 +46,6 @@ type bundle struct {
 	tasks TaskGroup
 	made  map[string][]*recorder
 	sizes []int
-	setup func(*recorder)
 }
 
 func setup(t *testing.T, prepare func(*recorder)) *bundle {

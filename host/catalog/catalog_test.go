@@ -85,7 +85,9 @@ func TestUndeployedModulesAreForgotten(t *testing.T) {
 	requireForgotten(t, c, code)
 
 	// A module that the store has is kept, whatever became of another upload.
-	_, err = store.Deploy(t.Context(), journal.Module{Digest: code.Digest(), Binary: oneWorkflow}, journal.Deployment{Namespace: "default", Name: "stored", Digest: code.Digest()}, nil)
+	_, err = store.Deploy(t.Context(),
+		journal.Module{Digest: code.Digest(), Binary: oneWorkflow},
+		journal.Deployment{Namespace: "default", Name: "stored", Digest: code.Digest()}, nil)
 	require.NoError(t, err)
 	_, err = c.Push(t.Context(), PushRequest{Name: "undeployed", Binary: oneWorkflow}, 1)
 	require.Equal(t, abi.CodeStore, abi.CodeOf(err), "%v", err)

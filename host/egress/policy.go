@@ -259,12 +259,12 @@ func (p *Policy) mayDial(name string, addr netip.Addr, port uint16) bool {
 	if addr.Zone() != "" {
 		return false
 	}
-	real := effective(addr)
-	if isPublic(real) || p.allowsAddr(real, port) {
+	target := effective(addr)
+	if isPublic(target) || p.allowsAddr(target, port) {
 		return true
 	}
 	// A wildcard does not reach loopback: that needs a grant of its own.
-	return name == localhost && real.IsLoopback() &&
+	return name == localhost && target.IsLoopback() &&
 		slices.ContainsFunc(p.names, func(g nameGrant) bool { return g.names(localhost, port) })
 }
 

@@ -21,6 +21,8 @@ func TestCompileRefuses(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, wasm.Config{MaxModuleSize: 100_000})
 	valid := wasmtest.Module{}.Assemble()
+	slow := wasmtest.Join(bytes.Repeat([]byte{0x03, 0x40, 0x0b}, 20_000), wasmtest.I32Const(1))
+	importing := func(i wasmtest.Import) []byte { return wasmtest.Module{Imports: []wasmtest.Import{i}}.Assemble() }
 	cases := []struct {
 		name   string
 		binary []byte
@@ -31,13 +33,13 @@ func TestCompileRefuses(t *testing.T) {
 		{"truncated", valid[:len(valid)-3], abi.CodeNotWasm, "ends too early"},
 		{"too large", make([]byte, 100_001), abi.CodeModuleTooLarge, "100001 bytes"},
 		{"invalid code", wasmtest.Module{Start: []byte{0x6a}}.Assemble(), abi.CodeNotWasm, "does not compile"},
-		{"code that compiles slowly", wasmtest.Module{Start: wasmtest.Join(bytes.Repeat([]byte{0x03, 0x40, 0x0b}, 20_000), wasmtest.I32Const(1))}.Assemble(), abi.CodeNotWasm, "20000 branches"},
+		{"code that compiles slowly", wasmtest.Module{Start: slow}.Assemble(), abi.CodeNotWasm, "20000 branches"},
 		{"missing export", wasmtest.Module{Omit: abi.ExportStart}.Assemble(), abi.CodeMissingExport, abi.ExportStart},
-		{"unknown import", wasmtest.Module{Imports: []wasmtest.Import{{Module: "env\x1b[31m", Name: "abort", Type: wasmtest.TypeVoid}}}.Assemble(), abi.CodeUnknownImport, `env\x1b`},
-		{"unknown function of ours", wasmtest.Module{Imports: []wasmtest.Import{wasmtest.Cruster("teleport", wasmtest.TypeOp)}}.Assemble(), abi.CodeUnknownImport, "cruster.teleport"},
-		{"unknown function of WASI", wasmtest.Module{Imports: []wasmtest.Import{wasmtest.WASI("sock_open", wasmtest.TypeOp)}}.Assemble(), abi.CodeUnknownImport, "sock_open"},
-		{"wrong type of ours", wasmtest.Module{Imports: []wasmtest.Import{wasmtest.Cruster(abi.OpSleep, wasmtest.TypeStrange)}}.Assemble(), abi.CodeUnknownImport, "cruster.sleep as (i64), but it is (i32, i32) → i32"},
-		{"wrong type of WASI", wasmtest.Module{Imports: []wasmtest.Import{wasmtest.WASI("proc_exit", wasmtest.TypeStrange)}}.Assemble(), abi.CodeUnknownImport, "proc_exit as (i64)"},
+		{"unknown import", importing(wasmtest.Import{Module: "env\x1b[31m", Name: "abort", Type: wasmtest.TypeVoid}), abi.CodeUnknownImport, `env\x1b`},
+		{"unknown function of ours", importing(wasmtest.Cruster("teleport", wasmtest.TypeOp)), abi.CodeUnknownImport, "cruster.teleport"},
+		{"unknown function of WASI", importing(wasmtest.WASI("sock_open", wasmtest.TypeOp)), abi.CodeUnknownImport, "sock_open"},
+		{"wrong type of ours", importing(wasmtest.Cruster(abi.OpSleep, wasmtest.TypeStrange)), abi.CodeUnknownImport, "cruster.sleep as (i64), but it is (i32, i32) → i32"},
+		{"wrong type of WASI", importing(wasmtest.WASI("proc_exit", wasmtest.TypeStrange)), abi.CodeUnknownImport, "proc_exit as (i64)"},
 		{"too much memory", wasmtest.Module{Pages: 1025}.Assemble(), abi.CodeModuleMemory, "65600 KiB"},
 	}
 	for _, c := range cases {

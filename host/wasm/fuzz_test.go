@@ -23,7 +23,10 @@ func FuzzCompile(f *testing.F) {
 		{Imports: output, Describe: wasmtest.Join(wasmtest.I32Const(0), wasmtest.I32Const(8), wasmtest.Call(0))},
 		{Table: wasmtest.Vector([]byte{0x70, 0, 1}), Start: wasmtest.Join([]byte{0xd0, 0x70}, wasmtest.I32Const(1), []byte{0xfc, 0x0f, 0x00})},
 		{Init: []byte{0x01}, StartFunction: true},
-		{Start: wasmtest.Join(wasmtest.I32Const(3), wasmtest.Call(wasmtest.Self(0))), Extra: wasmtest.Join([]byte{0x20, 0x00, 0x04, 0x40}, wasmtest.Endless, []byte{0x0b}, wasmtest.I32Const(1))},
+		{
+			Start: wasmtest.Join(wasmtest.I32Const(3), wasmtest.Call(wasmtest.Self(0))),
+			Extra: wasmtest.Join([]byte{0x20, 0x00, 0x04, 0x40}, wasmtest.Endless, []byte{0x0b}, wasmtest.I32Const(1)),
+		},
 		{Start: wasmtest.GrowBomb},
 	} {
 		f.Add(seed.Assemble())

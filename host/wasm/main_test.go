@@ -110,12 +110,12 @@ func cached(cfg wasm.Config) wasm.Config {
 }
 
 // requireTrap checks that err is a trap of this code and returns it.
-func requireTrap(t testing.TB, err error, code abi.Code) *wasm.Trap {
+func requireTrap(t testing.TB, err error, code abi.Code) wasm.Trap {
 	t.Helper()
 	var trap *wasm.Trap
 	require.ErrorAs(t, err, &trap)
 	require.Equal(t, code, trap.Err.Code, "%v\n%s", err, trap.Stderr)
-	return trap
+	return *trap
 }
 
 // fixedWorld is a world that always answers the same.

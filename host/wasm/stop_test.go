@@ -36,7 +36,10 @@ func TestLongWaysWithoutALoop(t *testing.T) {
 			Table: table, Start: often,
 			Extra: wasmtest.Join(repeat(1000, wasmtest.I32Const(0), wasmtest.I32Const(1), wasmtest.I32Const(1<<17-1), []byte{0xfc, 14, 0, 0}), []byte{0x20, 0}),
 		},
-		"calls of a long leaf": {Extra: wasmtest.Join(square, []byte{0x20, 0}), Start: wasmtest.Join(repeat(150_000, []byte{0x20, 0}, wasmtest.Call(wasmtest.Self(0)), drop), park)},
+		"calls of a long leaf": {
+			Start: wasmtest.Join(repeat(150_000, []byte{0x20, 0}, wasmtest.Call(wasmtest.Self(0)), drop), park),
+			Extra: wasmtest.Join(square, []byte{0x20, 0}),
+		},
 		"random_get": {
 			Pages: pages, Imports: []wasmtest.Import{wasmtest.WASI("random_get", wasmtest.TypeOp)},
 			Start: wasmtest.Join(repeat(20_000, wasmtest.I32Const(0), wasmtest.I32Const(most), wasmtest.Call(0), drop), park),

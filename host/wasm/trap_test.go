@@ -132,11 +132,23 @@ func TestTinyTraps(t *testing.T) {
 		{"unreachable", wasmtest.Module{Start: wasmtest.Unreachable}, abi.CodeGuestTrap, "unreachable"},
 		{"out of bounds", wasmtest.Module{Start: wasmtest.Join(wasmtest.I32Const(-4), []byte{0x28, 2, 0})}, abi.CodeGuestTrap, "out of bounds"},
 		{"division", wasmtest.Module{Start: wasmtest.Join(wasmtest.I32Const(1), wasmtest.I32Const(0), []byte{0x6d})}, abi.CodeGuestTrap, "divide by zero"},
-		{"deep recursion", wasmtest.Module{Start: wasmtest.Join(wasmtest.I32Const(0), wasmtest.Call(wasmtest.Self(0))), Extra: wasmtest.Join(wasmtest.I32Const(0), wasmtest.Call(wasmtest.Self(0)), wasmtest.I32Const(1), []byte{0x6a})}, abi.CodeGuestTrap, "stack overflow"},
+		{"deep recursion", wasmtest.Module{
+			Start: wasmtest.Join(wasmtest.I32Const(0), wasmtest.Call(wasmtest.Self(0))),
+			Extra: wasmtest.Join(wasmtest.I32Const(0), wasmtest.Call(wasmtest.Self(0)), wasmtest.I32Const(1), []byte{0x6a}),
+		}, abi.CodeGuestTrap, "stack overflow"},
 		{"memory bomb", wasmtest.Module{Start: wasmtest.Join(wasmtest.GrowBomb, wasmtest.Unreachable)}, abi.CodeGuestMemory, "KiB of 65536 KiB"},
-		{"body half outside", wasmtest.Module{Imports: sleepImport, Start: wasmtest.Join(wasmtest.I32Const(65530), wasmtest.I32Const(10), wasmtest.Call(0))}, abi.CodeBadPointer, "outside of its memory"},
-		{"body at the very end of the address space", wasmtest.Module{Imports: sleepImport, Start: wasmtest.Join(wasmtest.I32Const(-1), wasmtest.I32Const(1), wasmtest.Call(0))}, abi.CodeBadPointer, "0xffffffff"},
-		{"input outside", wasmtest.Module{Imports: []wasmtest.Import{wasmtest.Cruster(abi.ImportInput, wasmtest.TypePtr)}, Start: wasmtest.Join(wasmtest.I32Const(65534), wasmtest.Call(0), wasmtest.I32Const(1))}, abi.CodeBadPointer, "input"},
+		{"body half outside", wasmtest.Module{
+			Imports: sleepImport,
+			Start:   wasmtest.Join(wasmtest.I32Const(65530), wasmtest.I32Const(10), wasmtest.Call(0)),
+		}, abi.CodeBadPointer, "outside of its memory"},
+		{"body at the very end of the address space", wasmtest.Module{
+			Imports: sleepImport,
+			Start:   wasmtest.Join(wasmtest.I32Const(-1), wasmtest.I32Const(1), wasmtest.Call(0)),
+		}, abi.CodeBadPointer, "0xffffffff"},
+		{"input outside", wasmtest.Module{
+			Imports: []wasmtest.Import{wasmtest.Cruster(abi.ImportInput, wasmtest.TypePtr)},
+			Start:   wasmtest.Join(wasmtest.I32Const(65534), wasmtest.Call(0), wasmtest.I32Const(1)),
+		}, abi.CodeBadPointer, "input"},
 	}
 	r := newRuntime(t, wasm.Config{})
 	for _, c := range cases {
@@ -174,7 +186,10 @@ func TestFailuresBeforeTheFirstTurn(t *testing.T) {
 		{"Go init loops", initLoopBinary, abi.CodeModuleInit, "within 1s"},
 		{"_initialize loops", wasmtest.Module{Init: wasmtest.Endless}.Assemble(), abi.CodeModuleInit, "_initialize: it did not return within"},
 		{"start function loops", wasmtest.Module{Init: wasmtest.Endless, StartFunction: true}.Assemble(), abi.CodeModuleInit, "start function: it did not return within"},
-		{"start function traps", wasmtest.Module{Init: wasmtest.Unreachable, StartFunction: true}.Assemble(), abi.CodeModuleInit, "start function: the module crashed: unreachable"},
+		{
+			"start function traps", wasmtest.Module{Init: wasmtest.Unreachable, StartFunction: true}.Assemble(),
+			abi.CodeModuleInit, "start function: the module crashed: unreachable",
+		},
 		{"_initialize traps", wasmtest.Module{Init: wasmtest.Unreachable}.Assemble(), abi.CodeModuleInit, "_initialize: the module crashed: unreachable"},
 		{"_initialize calls imports", wasmtest.Module{Imports: output, Init: misuse}.Assemble(), abi.CodeModuleInit, "cruster.output outside of a turn"},
 		{"cruster_abi loops", wasmtest.Module{ABI: wasmtest.Join(wasmtest.Endless, wasmtest.Unreachable)}.Assemble(), abi.CodeModuleInit, "cruster_abi: it did not return within"},

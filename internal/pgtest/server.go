@@ -135,8 +135,8 @@ func (s *server) stop() {
 func binaries() (string, error) {
 	var candidates []string
 	if path, err := exec.LookPath("postgres"); err == nil {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			candidates = append(candidates, filepath.Dir(real))
+		if resolved, err := filepath.EvalSymlinks(path); err == nil {
+			candidates = append(candidates, filepath.Dir(resolved))
 		}
 	}
 	packaged, _ := filepath.Glob("/usr/lib/postgresql/*/bin")

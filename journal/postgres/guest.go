@@ -181,7 +181,7 @@ func (t *guestTx) run(ctx context.Context, query string, args []any, r *result) 
 	if sqlState(err) != "" {
 		t.store.params.drop(t.namespace, query) // it may be what went wrong
 	}
-	answer, fatal := statementFailure(err, failedStatement{
+	fatal, answer := statementFailure(err, failedStatement{
 		callerErr: ctx.Err(),
 		late:      !t.store.config.Clock.Now().Before(t.deadline),
 		resultErr: r.err,

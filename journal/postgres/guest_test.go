@@ -201,7 +201,7 @@ func addOne(t *testing.T, b *testBundle, seq uint64) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback(t.Context())
+	defer func() { _ = tx.Rollback(t.Context()) }()
 	_, rows, err := tx.Query(t.Context(), "SELECT balance FROM accounts WHERE id = $1", []any{int64(1)})
 	if err != nil {
 		return err
@@ -249,7 +249,7 @@ func TestMigrationChangesParameters(t *testing.T) {
 	b.deploy(t, "default", "CREATE TABLE t (a INT)")
 	insert := func(arg any) error {
 		tx := b.begin(t, "default")
-		defer tx.Rollback(t.Context())
+		defer func() { _ = tx.Rollback(t.Context()) }()
 		_, err := tx.Exec(t.Context(), "INSERT INTO t (a) VALUES ($1)", []any{arg})
 		return err
 	}

@@ -19,31 +19,31 @@ type failedStatement struct {
 }
 
 // statementFailure turns the failure of a statement into the guest's answer, and
-// tells whether the transaction ends with it.
-func statementFailure(err error, f failedStatement) (answer error, fatal bool) {
+// tells whether the failure is fatal: whether the transaction ends with it.
+func statementFailure(err error, f failedStatement) (fatal bool, answer error) {
 	var own *abi.Error
 	var pgErr *pgconn.PgError
 	switch {
 	case errors.As(err, &own):
-		return own, false
+		return false, own
 	case errors.As(err, &pgErr) && rolledBack(err):
 		switch {
 		case isConflict(err):
-			return fmt.Errorf("postgres: guest statement: %w: %w", journal.ErrConflict, err), true
+			return true, fmt.Errorf("postgres: guest statement: %w: %w", journal.ErrConflict, err)
 		case f.resultErr != nil:
-			return f.resultErr, false
+			return false, f.resultErr
 		case pgErr.Code == stateQueryCanceled:
-			return f.tooLong, true
+			return true, f.tooLong
 		case pgErr.Code == statePrivilege:
-			return abi.Errorf(abi.CodeSQLForbidden, "%s", messageOf(err)), false
+			return false, abi.Errorf(abi.CodeSQLForbidden, "%s", messageOf(err))
 		}
-		return abi.Errorf(abi.CodeSQL, "%s", messageOf(err)), false
+		return false, abi.Errorf(abi.CodeSQL, "%s", messageOf(err))
 	case tooWide(err):
-		return errTooLarge(), true
+		return true, errTooLarge()
 	case f.callerErr != nil:
-		return fmt.Errorf("postgres: guest statement: %w", f.callerErr), true
+		return true, fmt.Errorf("postgres: guest statement: %w", f.callerErr)
 	case f.late:
-		return f.tooLong, true
+		return true, f.tooLong
 	}
-	return abi.Errorf(abi.CodeStore, "the connection to the database was lost: %v", err), true
+	return true, abi.Errorf(abi.CodeStore, "the connection to the database was lost: %v", err)
 }

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -66,7 +67,7 @@ func TestOverlappingBatches(t *testing.T) {
 				}
 				for n, result := range results {
 					switch i := which[n]; {
-					case result.Err != nil && result.Err != journal.ErrNotFound:
+					case result.Err != nil && !errors.Is(result.Err, journal.ErrNotFound):
 						return result.Err
 					case result.Err != nil || result.Existed:
 					case writes[n].Start != nil:

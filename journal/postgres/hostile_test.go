@@ -194,7 +194,8 @@ func TestSlowMigrationsCannotExhaustTheJournal(t *testing.T) {
 	}
 	require.Eventually(t, func() bool {
 		var active int
-		err := b.admin.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT count(*) FROM generate_series(1, 1000000000000)%'`).Scan(&active)
+		err := b.admin.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
+			WHERE state = 'active' AND query LIKE 'SELECT count(*) FROM generate_series(1, 1000000000000)%'`).Scan(&active)
 		return err == nil && active > 0
 	}, time.Minute, 10*time.Millisecond)
 	for seq := range uint64(20) {

@@ -19,7 +19,10 @@ func BenchmarkCommit(b *testing.B) {
 			store, writes := benchmarkStore(b, n)
 			for seq := uint64(1); b.Loop(); seq++ {
 				for i := range writes {
-					writes[i].Entries = []journal.Entry{{Seq: seq, At: 1, Kind: journal.Delivery, Turn: seq, Value: abi.Nil, Op: journal.Op{Hash: make([]byte, 16), Kind: "activity", Name: "step", Number: uint32(seq)}}}
+					writes[i].Entries = []journal.Entry{{
+						Seq: seq, At: 1, Kind: journal.Delivery, Turn: seq, Value: abi.Nil,
+						Op: journal.Op{Hash: make([]byte, 16), Kind: "activity", Name: "step", Number: uint32(seq)},
+					}}
 				}
 				results, err := store.Commit(b.Context(), writes)
 				require.NoError(b, err)
@@ -34,7 +37,9 @@ func BenchmarkCommit(b *testing.B) {
 func BenchmarkGuest(b *testing.B) {
 	store, writes := benchmarkStore(b, 1)
 	m := journal.Module{Digest: "sha256:1"}
-	_, err := store.Deploy(b.Context(), m, journal.Deployment{Namespace: "mine", Name: "bank", Digest: m.Digest}, []abi.Migration{{Version: 1, SQL: "CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance INTEGER); INSERT INTO accounts VALUES (1, 0)"}})
+	_, err := store.Deploy(b.Context(), m, journal.Deployment{Namespace: "mine", Name: "bank", Digest: m.Digest}, []abi.Migration{{
+		Version: 1, SQL: "CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance INTEGER); INSERT INTO accounts VALUES (1, 0)",
+	}})
 	require.NoError(b, err)
 	for seq := uint64(1); b.Loop(); seq++ {
 		w := writes[0]

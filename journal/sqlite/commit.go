@@ -205,7 +205,8 @@ func (b *batch) insert(w *journal.Write) error {
 		}
 	}
 	if u := w.Update; u != nil {
-		err := run(b.conn, "UPDATE cruster_executions SET state = ?3, wake_at = ?4, value = ?5, error = ?6, finished_at = ?7 WHERE shard = ?1 AND id = ?2", func(stmt *sqlite.Stmt) {
+		err := run(b.conn, `UPDATE cruster_executions SET state = ?3, wake_at = ?4, value = ?5, error = ?6, finished_at = ?7
+			WHERE shard = ?1 AND id = ?2`, func(stmt *sqlite.Stmt) {
 			bindID(stmt, 1, 2, w.ID)
 			stmt.BindText(3, string(u.State))
 			stmt.BindInt64(4, u.WakeAt)
@@ -227,7 +228,8 @@ func (b *batch) insert(w *journal.Write) error {
 }
 
 func (b *batch) start(e *journal.Execution) error {
-	err := run(b.conn, `INSERT INTO cruster_executions (shard, id, namespace, workflow, key, digest, state, value, error, wake_at, interrupt, parent_shard, parent, parent_op, created_at, finished_at)
+	err := run(b.conn, `INSERT INTO cruster_executions (shard, id, namespace, workflow, key, digest, state, value, error,
+			wake_at, interrupt, parent_shard, parent, parent_op, created_at, finished_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`, func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, e.ID)
 		stmt.BindText(3, e.Namespace)

@@ -20,7 +20,14 @@ func TestFunctionsAnswerAsSQLite(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, ours.Close()) })
 	require.NoError(t, (&sandbox{conn: ours}).installFunctions())
 
-	values := []string{"NULL", "''", "'a'", "'abcabc'", "'  a b  '", "'äöü äöü'", "'ü'", "'🚀x🚀'", "12", "-1.5", "0", "x''", "x'006100'", "x'6162'", "'61 62-63'", "'6'", "'6g'", "' -'", "'4A4b'"}
+	values := []string{
+		"NULL", "''", "'a'", "'abcabc'", "'  a b  '", "'äöü äöü'", "'ü'", "'🚀x🚀'", "12", "-1.5", "0",
+		"x''", "x'006100'", "x'6162'", "'61 62-63'", "'6'", "'6g'", "' -'", "'4A4b'",
+	}
+	forms := []string{
+		"instr(%s, %s)", "trim(%s, %s)", "ltrim(%s, %s)", "rtrim(%s, %s)", "unhex(%s, %s)",
+		"replace(%s, %s, '*')", "replace(%s, %s, '')", "replace('abcabc12', %s, %s)",
+	}
 	value := func(conn *sqlite.Conn, expr string) (text string) {
 		require.NoError(t, run(conn, "SELECT quote("+expr+") || typeof("+expr+")", nil, func(row *sqlite.Stmt) error {
 			text = row.ColumnText(0)
@@ -30,13 +37,16 @@ func TestFunctionsAnswerAsSQLite(t *testing.T) {
 	}
 	for _, a := range values {
 		for _, b := range values {
-			for _, form := range []string{"instr(%s, %s)", "trim(%s, %s)", "ltrim(%s, %s)", "rtrim(%s, %s)", "unhex(%s, %s)", "replace(%s, %s, '*')", "replace(%s, %s, '')", "replace('abcabc12', %s, %s)"} {
+			for _, form := range forms {
 				expr := fmt.Sprintf(form, a, b)
 				require.Equal(t, value(plain, expr), value(ours, expr), expr)
 			}
 		}
 	}
-	for _, expr := range []string{"typeof(randomblob(3))", "length(randomblob(3))", "length(randomblob(0))", "length(randomblob(-5))", "length(randomblob(NULL))", "length(randomblob('7'))"} {
+	for _, expr := range []string{
+		"typeof(randomblob(3))", "length(randomblob(3))", "length(randomblob(0))",
+		"length(randomblob(-5))", "length(randomblob(NULL))", "length(randomblob('7'))",
+	} {
 		require.Equal(t, value(plain, expr), value(ours, expr), expr)
 	}
 }

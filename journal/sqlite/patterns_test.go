@@ -22,7 +22,7 @@ func TestPatternsMatchAsSQLiteDoes(t *testing.T) {
 	ask := func(query string, args []string) any {
 		stmt, _, err := conn.PrepareTransient(query)
 		require.NoError(t, err)
-		defer stmt.Finalize()
+		defer func() { require.NoError(t, stmt.Finalize()) }()
 		for i, arg := range args {
 			stmt.BindText(i+1, arg)
 		}

@@ -50,7 +50,7 @@ func newWriterQueue() (*writerQueue, *clockwork.FakeClock) {
 }
 
 // enqueue starts a user that waits for the writer and returns when it waits.
-func enqueue(t *testing.T, q *writerQueue, ctx context.Context, user writerUser) <-chan error {
+func enqueue(ctx context.Context, t *testing.T, q *writerQueue, user writerUser) <-chan error {
 	count := func() int {
 		q.mu.Lock()
 		defer q.mu.Unlock()
@@ -78,8 +78,8 @@ func TestWriterQueueAlternates(t *testing.T) {
 	ctx := t.Context()
 	q, _ := newWriterQueue()
 	require.NoError(t, q.acquire(ctx, guestUser))
-	guest1, guest2 := enqueue(t, q, ctx, guestUser), enqueue(t, q, ctx, guestUser)
-	journal1, journal2 := enqueue(t, q, ctx, journalUser), enqueue(t, q, ctx, journalUser)
+	guest1, guest2 := enqueue(ctx, t, q, guestUser), enqueue(ctx, t, q, guestUser)
+	journal1, journal2 := enqueue(ctx, t, q, journalUser), enqueue(ctx, t, q, journalUser)
 
 	q.release()
 	require.NoError(t, <-journal1, "after a module the journal goes first")
@@ -100,8 +100,8 @@ func TestWriterQueueWithdraw(t *testing.T) {
 	q, _ := newWriterQueue()
 	require.NoError(t, q.acquire(t.Context(), journalUser))
 	ctx, cancel := context.WithCancel(t.Context())
-	impatient := enqueue(t, q, ctx, guestUser)
-	patient := enqueue(t, q, t.Context(), guestUser)
+	impatient := enqueue(ctx, t, q, guestUser)
+	patient := enqueue(t.Context(), t, q, guestUser)
 	cancel()
 	require.ErrorIs(t, <-impatient, context.Canceled)
 	q.release()
@@ -112,7 +112,7 @@ func TestWriterQueueShut(t *testing.T) {
 	t.Parallel()
 	q, _ := newWriterQueue()
 	require.NoError(t, q.acquire(t.Context(), journalUser))
-	waiting := enqueue(t, q, t.Context(), guestUser)
+	waiting := enqueue(t.Context(), t, q, guestUser)
 	closed := errors.New("closed")
 	q.shut(closed)
 	require.ErrorIs(t, <-waiting, closed)
@@ -129,10 +129,10 @@ func TestWriterQueuePreempts(t *testing.T) {
 	require.NoError(t, q.acquire(t.Context(), guestUser))
 	guest := make(fakeGuest, 1)
 	q.heldBy(guest)
-	other := enqueue(t, q, t.Context(), guestUser)
+	other := enqueue(t.Context(), t, q, guestUser)
 	clock.Advance(600 * time.Millisecond)
 	require.Nil(t, q.timer, "another module that waits is no reason to preempt")
-	waiting := enqueue(t, q, t.Context(), journalUser)
+	waiting := enqueue(t.Context(), t, q, journalUser)
 	clock.Advance(400*time.Millisecond - 1)
 	require.Empty(t, guest, "the grace counts from the beginning of the transaction, and is not over")
 	clock.Advance(1)
@@ -143,7 +143,7 @@ func TestWriterQueuePreempts(t *testing.T) {
 	require.NoError(t, <-other)
 
 	// A module that begins while the journal waits has its grace too.
-	waiting = enqueue(t, q, t.Context(), journalUser)
+	waiting = enqueue(t.Context(), t, q, journalUser)
 	q.heldBy(guest)
 	require.Empty(t, guest)
 	clock.Advance(time.Second)
@@ -158,7 +158,7 @@ func TestWriterQueueReleasedInTimeIsNotPreempted(t *testing.T) {
 	require.NoError(t, q.acquire(t.Context(), guestUser))
 	guest := make(fakeGuest, 1)
 	q.heldBy(guest)
-	waiting := enqueue(t, q, t.Context(), journalUser)
+	waiting := enqueue(t.Context(), t, q, journalUser)
 	q.release()
 	require.NoError(t, <-waiting)
 	clock.Advance(time.Hour)

@@ -70,7 +70,11 @@ func testEntriesRoundTrip(t *testing.T, b *bundle) {
 	id := b.start(t, newExecution("k"))
 	want := []journal.Entry{
 		newEntry(1),
-		{Seq: 2, Kind: journal.Attempt, At: -5, Attempts: 3, NextAt: math.MaxInt64, Turn: 9, Error: abi.Errorf(abi.CodeActivityFailed, "declined ✗"), Op: journal.Op{Key: "k:ä", Kind: "activity", Name: "charge", Number: 7}},
+		{
+			Seq: 2, Kind: journal.Attempt, At: -5, Attempts: 3, NextAt: math.MaxInt64, Turn: 9,
+			Error: abi.Errorf(abi.CodeActivityFailed, "declined ✗"),
+			Op:    journal.Op{Key: "k:ä", Kind: "activity", Name: "charge", Number: 7},
+		},
 		{Seq: 5, Kind: journal.Delivery, Value: []byte{}},
 		{Seq: math.MaxInt64, Kind: journal.Delivery, Turn: math.MaxUint64, Value: bytes.Repeat([]byte{0, 0xff}, 300)},
 	}

@@ -134,12 +134,20 @@ func testGuestStatements(t *testing.T, b *bundle) {
 		args  []any
 		want  [][]any
 	}{
-		{"INSERT INTO accounts (id, owner, balance) VALUES ($1, $2, $3), ($4, $5, $6) RETURNING id, owner", []any{int64(1), "ada", int64(10), int64(2), "bob", int64(20)}, [][]any{{int64(1), "ada"}, {int64(2), "bob"}}},
+		{
+			"INSERT INTO accounts (id, owner, balance) VALUES ($1, $2, $3), ($4, $5, $6) RETURNING id, owner",
+			[]any{int64(1), "ada", int64(10), int64(2), "bob", int64(20)},
+			[][]any{{int64(1), "ada"}, {int64(2), "bob"}},
+		},
 		{"INSERT INTO accounts (id, owner) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET owner = excluded.owner RETURNING owner", []any{"eve"}, [][]any{{"eve"}}},
 		// The order of the parameters is that of their numbers.
 		{"UPDATE accounts SET balance = balance + $2 WHERE id = $1 RETURNING balance;  -- done", []any{int64(2), int64(5)}, [][]any{{int64(25)}}},
 		{"WITH rich AS (SELECT id, balance FROM accounts WHERE balance > 15) SELECT count(*) FROM rich", nil, [][]any{{int64(1)}}},
-		{"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4) SELECT a.id, n.i FROM accounts a JOIN n ON n.i = a.id ORDER BY 1", nil, [][]any{{int64(1), int64(1)}, {int64(2), int64(2)}}},
+		{
+			"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4) SELECT a.id, n.i FROM accounts a JOIN n ON n.i = a.id ORDER BY 1",
+			nil,
+			[][]any{{int64(1), int64(1)}, {int64(2), int64(2)}},
+		},
 		{"SELECT owner FROM accounts WHERE id IN (SELECT max(id) FROM accounts)", nil, [][]any{{"bob"}}},
 		{"/* a comment; */ SELECT upper(owner) AS name FROM accounts ORDER BY id LIMIT 1", nil, [][]any{{"EVE"}}},
 		{"SELECT id FROM accounts WHERE owner = $1 OR owner = $1", []any{"bob"}, [][]any{{int64(2)}}},

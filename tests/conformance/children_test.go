@@ -7,7 +7,11 @@ func childCases() []testCase {
 	awaited := object{"value": "go on"}
 	return []testCase{
 		{name: "child", workflow: "Call", needs: []string{"Double"}, input: 21, want: object{"value": 42}, journal: []string{"call Double"}},
-		{name: "child fails", workflow: "Call", needs: []string{"Double"}, input: -1, want: object{"code": "CR-2006", "type": "negative", "text": "CR-2006: -1 is negative"}, journal: []string{"call Double CR-2006"}},
+		{
+			name: "child fails", workflow: "Call", needs: []string{"Double"}, input: -1,
+			want:    object{"code": "CR-2006", "type": "negative", "text": "CR-2006: -1 is negative"},
+			journal: []string{"call Double CR-2006"},
+		},
 		{name: "many children", workflow: "CallMany", needs: []string{"Double"}, input: 20, want: 2 * (20*1000 + 190)},
 		{
 			name: "children with keys", workflow: "CallKeys", needs: []string{"Double"}, input: "fixed", want: []any{0, 0, 4, 4, "conformance/Double/fixed"},

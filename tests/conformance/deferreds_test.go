@@ -75,7 +75,10 @@ func deferredCases() []testCase {
 			name: "resolved from inside", workflow: "ResolveOwn", input: false, want: []any{true, false, object{"value": "mine"}},
 			journal: []string{"resolve answer", "resolve answer", "deferred answer"},
 		},
-		{name: "rejected from inside", workflow: "ResolveOwn", input: true, want: []any{true, false, object{"code": "CR-2014", "type": "no", "text": "CR-2014: rejected by itself"}}},
+		{
+			name: "rejected from inside", workflow: "ResolveOwn", input: true,
+			want: []any{true, false, object{"code": "CR-2014", "type": "no", "text": "CR-2014: rejected by itself"}},
+		},
 		{
 			name: "resolved by another execution", workflow: "Await", needs: []string{"ResolveOther"}, input: "x", want: object{"value": "from afar"},
 			drive: func(t *testing.T, b *testBundle, execution string) {

@@ -46,7 +46,11 @@ func failureCases() []testCase {
 	cases = append(cases,
 		failed("long", strings.Repeat("ä", 8_000), "long", nil),
 		testCase{name: "step fails, long", workflow: "Decline", input: "long", journal: declineJournal("long")},
-		testCase{name: "step fails, statement", workflow: "Decline", input: "statement", want: object{"seen": object{"code": "CR-3102"}, "details": nil}, journal: declineJournal("statement")},
+		testCase{
+			name: "step fails, statement", workflow: "Decline", input: "statement",
+			want:    object{"seen": object{"code": "CR-3102"}, "details": nil},
+			journal: declineJournal("statement"),
+		},
 	)
 	for from, message := range map[string]string{
 		"activity":    declined + "final",
@@ -69,7 +73,10 @@ func failureCases() []testCase {
 		}
 	}
 	return append(cases,
-		testCase{name: "failed child followed", workflow: "FollowFailed", needs: []string{"Fail"}, input: "no money", journal: []string{"send Fail", "call Fail CR-2006", "poll " + followedID()}},
+		testCase{
+			name: "failed child followed", workflow: "FollowFailed", needs: []string{"Fail"}, input: "no money",
+			journal: []string{"send Fail", "call Fail CR-2006", "poll " + followedID()},
+		},
 		testCase{name: "plain failed child followed", workflow: "FollowFailed", needs: []string{"Fail"}, input: "plain"},
 	)
 }

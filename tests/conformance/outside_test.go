@@ -47,7 +47,11 @@ func sqlCases() []testCase {
 		},
 		{name: "SQL of all kinds", workflow: "SQLKinds", input: row, want: []object{row}},
 		{
-			name: "wrong SQL", workflow: "SQLWrong", input: []string{"", "nonsense", "SELECT * FROM no_such_table", "INSERT INTO counters (name, n) VALUES ('x', 1000)", "SELECT 1; SELECT 2", "ROLLBACK", "SELECT 1"},
+			name: "wrong SQL", workflow: "SQLWrong",
+			input: []string{
+				"", "nonsense", "SELECT * FROM no_such_table", "INSERT INTO counters (name, n) VALUES ('x', 1000)",
+				"SELECT 1; SELECT 2", "ROLLBACK", "SELECT 1",
+			},
 			want: []string{"CR-3102", "CR-3102", "CR-3101", "CR-3101", "CR-3102", "CR-3102", ""},
 		},
 	}
@@ -61,7 +65,10 @@ func outsideCases(url string) []testCase {
 	code := func(c abi.Code) object { return object{"code": string(c)} }
 	return []testCase{
 		{name: "HTTP granted", workflow: "Fetch", input: url + "/ping", want: object{"value": "POST pong"}},
-		{name: "HTTP answered badly", workflow: "Fetch", input: url + "/missing", want: object{"code": "CR-3001", "type": "http_status", "text": "CR-3001: the answer has status 404: not here"}},
+		{
+			name: "HTTP answered badly", workflow: "Fetch", input: url + "/missing",
+			want: object{"code": "CR-3001", "type": "http_status", "text": "CR-3001: the answer has status 404: not here"},
+		},
 		{name: "HTTP to another port", workflow: "Fetch", input: "http://127.0.0.1:1/", want: code(abi.CodeHTTPForbidden)},
 		{name: "HTTP to another host", workflow: "Fetch", input: "http://example.com/", want: code(abi.CodeHTTPForbidden)},
 		{name: "HTTP to the metadata service", workflow: "Fetch", input: "http://169.254.169.254/latest/", want: code(abi.CodeHTTPForbidden)},

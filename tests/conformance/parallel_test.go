@@ -32,7 +32,10 @@ func parallelCases() []testCase {
 		{name: "two of different types", workflow: "Two", input: 6, want: []any{36, "noted: two"}},
 		{name: "groups of none", workflow: "Groups", input: [][]int{}, want: object{"value": []any{}}},
 		{name: "groups in a group", workflow: "Groups", input: [][]int{{1, 2}, {}, {3}, {4, 5, 6}}, want: object{"value": [][]int{{1, 4}, {}, {9}, {16, 25, 36}}}},
-		{name: "groups with failures", workflow: "Groups", input: [][]int{{1, 2}, {3, 13, 4}, {13}}, want: object{"code": "CR-3001", "type": "unlucky", "text": "CR-3001: 13 is unlucky"}},
+		{
+			name: "groups with failures", workflow: "Groups", input: [][]int{{1, 2}, {3, 13, 4}, {13}},
+			want: object{"code": "CR-3001", "type": "unlucky", "text": "CR-3001: 13 is unlucky"},
+		},
 		{
 			name: "sleeps", workflow: "Sleeps", input: []int64{0, -5, int64(3 * time.Millisecond), 1}, want: []bool{true, true, true, true},
 			journal: []string{"sleep", "sleep", "sleep", "sleep", "sleep"},

@@ -25,12 +25,21 @@ func stepCases() []testCase {
 		}},
 		{name: "first attempt succeeds", workflow: "Retry", input: object{"failures": 0, "retries": 3}, want: object{"value": 1}, journal: []string{flaky}},
 		{name: "third attempt succeeds", workflow: "Retry", input: object{"failures": 2, "retries": 3}, want: object{"value": 3}, journal: []string{failed, failed, flaky}},
-		{name: "last attempt succeeds", workflow: "Retry", input: object{"failures": 3, "retries": 3, "backoff": "constant"}, want: object{"value": 4}, journal: []string{failed, failed, failed, flaky}},
-		{name: "backoff with jitter", workflow: "Retry", input: object{"failures": 2, "retries": 2, "jitter": 1.0}, want: object{"value": 3}, journal: []string{failed, failed, flaky}},
+		{
+			name: "last attempt succeeds", workflow: "Retry", input: object{"failures": 3, "retries": 3, "backoff": "constant"},
+			want: object{"value": 4}, journal: []string{failed, failed, failed, flaky},
+		},
+		{
+			name: "backoff with jitter", workflow: "Retry", input: object{"failures": 2, "retries": 2, "jitter": 1.0},
+			want: object{"value": 3}, journal: []string{failed, failed, flaky},
+		},
 		{name: "no retries", workflow: "Retry", input: object{"failures": 1, "retries": 0}, want: lastError("1"), journal: []string{gaveUp}},
 		{name: "retries exhausted and handled", workflow: "Retry", input: object{"failures": 9, "retries": 2}, want: lastError("3"), journal: []string{failed, failed, gaveUp}},
 		{name: "not worth a retry", workflow: "Retry", input: object{"failures": 9, "retries": 5, "final": true}, want: lastError("1"), journal: []string{gaveUp}},
-		{name: "retries exhausted and not handled", workflow: "Exhaust", input: object{"failures": 9, "retries": 1}, state: journal.Failed, code: abi.CodeWorkflowFailed, text: "attempt 2 failed", journal: []string{failed, gaveUp}},
+		{
+			name: "retries exhausted and not handled", workflow: "Exhaust", input: object{"failures": 9, "retries": 1},
+			state: journal.Failed, code: abi.CodeWorkflowFailed, text: "attempt 2 failed", journal: []string{failed, gaveUp},
+		},
 		{name: "idempotency keys", workflow: "Idempotent", input: object{}, want: object{"failed with its key": true, "steps differ": true}},
 	}
 }

@@ -1,7 +1,6 @@
 package hostile
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -91,7 +90,7 @@ func requireCode(t testing.TB, err error, code abi.Code) {
 	t.Helper()
 	require.Error(t, err)
 	var coded *abi.Error
-	require.True(t, errors.As(err, &coded), "an error without a code: %v", err)
+	require.ErrorAs(t, err, &coded, "an error without a code")
 	require.NotEmpty(t, coded.Message)
 	require.NotEmpty(t, coded.Hint, "%v", coded)
 	require.Less(t, len(coded.Message), 20<<10, "the message repeats the whole input")

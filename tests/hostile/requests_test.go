@@ -116,7 +116,7 @@ func testQuestionsAreRefused(t *testing.T, store journal.Store) {
 	}
 	t.Run("of a live one", func(t *testing.T) {
 		t.Parallel()
-		parked := int32(abi.StatusParked)
+		parked := abi.StatusParked
 		row, _, err := e.StartWorkflow(t.Context(), host.StartRequest{Workflow: "raw/Raw", KeyMode: abi.KeyRaw, Key: "live", Input: harness.Encode(t, script{
 			Where: inWorkflow, Status: &parked, Steps: []step{{Import: abi.OpDeferred, Body: goodBodies()[abi.OpDeferred]}},
 		})})

@@ -25,7 +25,8 @@ type upload struct {
 }
 
 func uploads(t testing.TB) []upload {
-	real := harness.Module(t, "tests/guests/raw")
+	raw := harness.Module(t, "tests/guests/raw")
+	padding := wasmtest.Section(0, append(wasmtest.String("padding"), make([]byte, 100<<20)...))
 	changed := func(change func(*crafted)) []byte {
 		c := wellMade()
 		change(&c)
@@ -40,10 +41,10 @@ func uploads(t testing.TB) []upload {
 		{"a component", []byte("\x00asm\x0d\x00\x01\x00"), abi.CodeNotWasm},
 		{"an empty module", []byte("\x00asm\x01\x00\x00\x00"), abi.CodeMissingExport},
 		{"a hundred megabytes of nothing", make([]byte, 100<<20), abi.CodeModuleTooLarge},
-		{"a hundred megabytes of module", slices.Concat(wellMade().binary(), wasmtest.Section(0, append(wasmtest.String("padding"), make([]byte, 100<<20)...))), abi.CodeModuleTooLarge},
+		{"a hundred megabytes of module", slices.Concat(wellMade().binary(), padding), abi.CodeModuleTooLarge},
 		{"rubbish after the module", append(wellMade().binary(), "rubbish"...), abi.CodeNotWasm},
-		{"half a module", real[:len(real)/2], abi.CodeNotWasm},
-		{"a module without its last byte", real[:len(real)-1], abi.CodeNotWasm},
+		{"half a module", raw[:len(raw)/2], abi.CodeNotWasm},
+		{"a module without its last byte", raw[:len(raw)-1], abi.CodeNotWasm},
 		{"version 0 of the ABI", changed(func(c *crafted) { c.version = 0 }), abi.CodeABIVersion},
 		{"version 2 of the ABI", changed(func(c *crafted) { c.version = 2 }), abi.CodeABIVersion},
 		{"a negative version", changed(func(c *crafted) { c.version = -1 }), abi.CodeABIVersion},

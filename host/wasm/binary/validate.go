@@ -104,7 +104,8 @@ func (m *Module) checkMemory(rules Rules) *abi.Error {
 	limit := rules.MemoryLimit / pageSize
 	for _, memory := range m.memories {
 		if int64(memory.min) > limit {
-			return abi.Errorf(abi.CodeModuleMemory, "the module wants %d KiB of memory from the start, and this host allows %d KiB", int64(memory.min)*(pageSize>>10), limit*(pageSize>>10))
+			return abi.Errorf(abi.CodeModuleMemory, "the module wants %d KiB of memory from the start, and this host allows %d KiB",
+				int64(memory.min)*(pageSize>>10), limit*(pageSize>>10))
 		}
 	}
 	return nil

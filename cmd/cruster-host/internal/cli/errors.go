@@ -57,7 +57,12 @@ func (a *app) errorsCommand() *cobra.Command {
 			}
 			if len(args) == 1 {
 				return a.emit(views[0], func() error {
-					return terminal.Lines(a.stdout, terminal.Line{Name: "code", Value: rows[0][0]}, terminal.Line{Name: "status", Value: rows[0][1]}, terminal.Line{Name: "meaning", Value: rows[0][2]}, terminal.Line{Name: "hint", Value: rows[0][3]}, terminal.Line{Name: "retryable", Value: terminal.YesNo(views[0].Retryable)})
+					return terminal.Lines(a.stdout,
+						terminal.Line{Name: "code", Value: rows[0][0]},
+						terminal.Line{Name: "status", Value: rows[0][1]},
+						terminal.Line{Name: "meaning", Value: rows[0][2]},
+						terminal.Line{Name: "hint", Value: rows[0][3]},
+						terminal.Line{Name: "retryable", Value: terminal.YesNo(views[0].Retryable)})
 				})
 			}
 			return emitAll(a, views, map[string]any{"codes": views}, func() error {

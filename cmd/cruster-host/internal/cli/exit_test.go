@@ -18,12 +18,15 @@ func TestExitCodes(t *testing.T) {
 	t.Parallel()
 
 	for want, errs := range map[int][]error{
-		exitOK:          {nil},
-		exitInternal:    {errors.New("x"), abi.Errorf(abi.CodeInternal, "x")},
-		exitSignal:      {context.Canceled, fmt.Errorf("y: %w", context.Canceled)},
-		exitUsage:       {usage.Errorf("x"), abi.Errorf(abi.CodeBadInput, "x"), abi.Errorf(abi.CodeDeferredSettled, "x"), abi.Errorf(abi.CodeNotPaused, "x")},
-		exitNotFound:    {abi.Errorf(abi.CodeExecutionNotFound, "x"), fmt.Errorf("y: %w", abi.Errorf(abi.CodeUnknownWorkflow, "x"))},
-		exitFailed:      {&client.RunError{State: client.Failed, Cause: abi.Errorf(abi.CodeDeadline, "x")}, &client.RunError{State: client.Interrupted, Cause: abi.Errorf(abi.CodeInterrupted, "x")}},
+		exitOK:       {nil},
+		exitInternal: {errors.New("x"), abi.Errorf(abi.CodeInternal, "x")},
+		exitSignal:   {context.Canceled, fmt.Errorf("y: %w", context.Canceled)},
+		exitUsage:    {usage.Errorf("x"), abi.Errorf(abi.CodeBadInput, "x"), abi.Errorf(abi.CodeDeferredSettled, "x"), abi.Errorf(abi.CodeNotPaused, "x")},
+		exitNotFound: {abi.Errorf(abi.CodeExecutionNotFound, "x"), fmt.Errorf("y: %w", abi.Errorf(abi.CodeUnknownWorkflow, "x"))},
+		exitFailed: {
+			&client.RunError{State: client.Failed, Cause: abi.Errorf(abi.CodeDeadline, "x")},
+			&client.RunError{State: client.Interrupted, Cause: abi.Errorf(abi.CodeInterrupted, "x")},
+		},
 		exitPaused:      {&client.RunError{State: client.Paused, Cause: abi.Errorf(abi.CodeNondeterminism, "x")}, abi.Errorf(abi.CodePaused, "x")},
 		exitUnavailable: {abi.Errorf(abi.CodeUnreachable, "x"), abi.Errorf(abi.CodeOverloaded, "x"), abi.Errorf(abi.CodeShuttingDown, "x")},
 		exitDeadline:    {abi.Errorf(abi.CodeDeadline, "x")},
@@ -37,18 +40,48 @@ func TestExitCodes(t *testing.T) {
 func TestReportsNameCodeAndHint(t *testing.T) {
 	t.Parallel()
 
-	for want, err := range map[string]error{
-		"error: CR-2004: none\nhint: h\n":                                                                abi.Errorf(abi.CodeExecutionNotFound, "none").WithHint("h"),
-		"error: CR-2006: a/B/c failed: no\ntype: t\n":                                                    &client.RunError{Execution: "a/B/c", State: client.Failed, Cause: &abi.Error{Code: abi.CodeWorkflowFailed, Message: "no", Type: "t"}},
-		"error: a/B/c is paused: no\nnext: cruster-host workflow resume a/B/c, once the cause is gone\n": &client.RunError{Execution: "a/B/c", State: client.Paused, Cause: &abi.Error{Message: "no"}},
-		"error: stopped before the host answered\nhint: What the host was asked to do goes on: run the command again to see how it ends.\n": context.Canceled,
-		"error: CR-2006: a/B/c failed: pay: CR-3201: no\nhint: " + abi.CodeHTTPForbidden.Info().Hint + "\n":                                 &client.RunError{Execution: "a/B/c", State: client.Failed, Cause: abi.Errorf(abi.CodeWorkflowFailed, "pay: CR-3201: no")},
-		"error: CR-2020: a/B/c failed: no; CR-2010: it crashes\nhint: " + abi.CodeFailedByOperator.Info().Hint + "\n":                       &client.RunError{Execution: "a/B/c", State: client.Failed, Cause: abi.Errorf(abi.CodeFailedByOperator, "no; CR-2010: it crashes")},
-		"error: no file\n": usage.Inputf("no file"),
-		"error: oh\nhint: add --help to the command to see how it is used\n": usage.Errorf("oh"),
+	failed := func(cause *abi.Error) error {
+		return &client.RunError{Execution: "a/B/c", State: client.Failed, Cause: cause}
+	}
+	for _, tc := range []struct {
+		err  error
+		want string
+	}{
+		{
+			abi.Errorf(abi.CodeExecutionNotFound, "none").WithHint("h"),
+			"error: CR-2004: none\nhint: h\n",
+		},
+		{
+			failed(&abi.Error{Code: abi.CodeWorkflowFailed, Message: "no", Type: "t"}),
+			"error: CR-2006: a/B/c failed: no\ntype: t\n",
+		},
+		{
+			&client.RunError{Execution: "a/B/c", State: client.Paused, Cause: &abi.Error{Message: "no"}},
+			"error: a/B/c is paused: no\nnext: cruster-host workflow resume a/B/c, once the cause is gone\n",
+		},
+		{
+			context.Canceled,
+			"error: stopped before the host answered\nhint: What the host was asked to do goes on: run the command again to see how it ends.\n",
+		},
+		{
+			failed(abi.Errorf(abi.CodeWorkflowFailed, "pay: CR-3201: no")),
+			"error: CR-2006: a/B/c failed: pay: CR-3201: no\nhint: " + abi.CodeHTTPForbidden.Info().Hint + "\n",
+		},
+		{
+			failed(abi.Errorf(abi.CodeFailedByOperator, "no; CR-2010: it crashes")),
+			"error: CR-2020: a/B/c failed: no; CR-2010: it crashes\nhint: " + abi.CodeFailedByOperator.Info().Hint + "\n",
+		},
+		{
+			usage.Inputf("no file"),
+			"error: no file\n",
+		},
+		{
+			usage.Errorf("oh"),
+			"error: oh\nhint: add --help to the command to see how it is used\n",
+		},
 	} {
 		var out strings.Builder
-		report(&out, err)
-		require.Equal(t, want, out.String())
+		report(&out, tc.err)
+		require.Equal(t, tc.want, out.String())
 	}
 }

@@ -32,7 +32,10 @@ func (a *app) versionCommand() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			view := map[string]any{"version": version(a.release), "abi": abi.Version, "go": runtime.Version()}
 			return a.emit(view, func() error {
-				return terminal.Lines(a.stdout, terminal.Line{Name: "version", Value: version(a.release)}, terminal.Line{Name: "abi", Value: fmt.Sprint(abi.Version)}, terminal.Line{Name: "go", Value: runtime.Version()})
+				return terminal.Lines(a.stdout,
+					terminal.Line{Name: "version", Value: version(a.release)},
+					terminal.Line{Name: "abi", Value: fmt.Sprint(abi.Version)},
+					terminal.Line{Name: "go", Value: runtime.Version()})
 			})
 		},
 	}

@@ -74,7 +74,8 @@ func (s StoreSpec) Open(ctx context.Context, log *slog.Logger) (journal.Store, e
 	case errors.Is(err, journal.ErrInUse):
 		return nil, abi.Errorf(abi.CodeStoreInUse, "another process uses the store in %s", s.dir)
 	case errors.As(err, &file):
-		return nil, abi.Errorf(abi.CodeBadConfig, "the store does not open: %v", err).WithHint("Choose a folder that this user may write to, with --data-dir (dev) or --store (serve).")
+		return nil, abi.Errorf(abi.CodeBadConfig, "the store does not open: %v", err).
+			WithHint("Choose a folder that this user may write to, with --data-dir (dev) or --store (serve).")
 	default:
 		return nil, abi.Errorf(abi.CodeStore, "the store does not open: %v", err)
 	}

@@ -1,7 +1,6 @@
 package usage_test
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"testing"
@@ -23,7 +22,7 @@ func TestErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var mistake *usage.Error
-			require.True(t, errors.As(fmt.Errorf("wrapped: %w", tc.err), &mistake))
+			require.ErrorAs(t, fmt.Errorf("wrapped: %w", tc.err), &mistake)
 			require.Equal(t, tc.helpExplains, mistake.HelpExplains())
 			require.EqualError(t, mistake, "cannot read x: file does not exist")
 			require.ErrorIs(t, tc.err, fs.ErrNotExist)

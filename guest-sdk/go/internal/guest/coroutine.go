@@ -126,7 +126,8 @@ func (co *Coroutine) beginCall(what string) {
 	}
 	if co.ex.current.Load() != co || !co.busy.CompareAndSwap(false, true) {
 		panic(abi.Errorf(abi.CodeGuestGoroutine,
-			"%s was called on the context of a coroutine that is not running: start coroutines with cruster.Go, use the context that each is given, and make no durable calls in goroutines of the go statement", what))
+			"%s was called on the context of a coroutine that is not running: start coroutines with cruster.Go, "+
+				"use the context that each is given, and make no durable calls in goroutines of the go statement", what))
 	}
 }
 

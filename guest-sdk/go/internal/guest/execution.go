@@ -226,7 +226,7 @@ func NewError(code abi.Code, err error) *abi.Error {
 		return out
 	}
 	out.Details, out.Type = e.Details, e.Type
-	if err == error(e) && fromApplication(e.Code) {
+	if err == error(e) && fromApplication(e.Code) { //nolint:errorlint // e itself: the message of a wrapped e lacks the words around it
 		out.Message = e.Message
 	}
 	return out

@@ -102,7 +102,7 @@ func ActivityError(err error) *abi.Error {
 		if !fromApplication(e.Code) {
 			out.Code, out.Hint = e.Code, e.Hint
 		}
-		if err == error(e) {
+		if err == error(e) { //nolint:errorlint // e itself: the message of a wrapped e lacks the words around it
 			out.Message = e.Message
 		}
 	}

@@ -98,7 +98,7 @@ func FuzzDecode(f *testing.F) {
 		if r, err := DecodeResume(data); err == nil {
 			again, err := DecodeResume(abi.MustMarshal(r))
 			require.NoError(t, err)
-			require.Equal(t, len(r.Deliveries), len(again.Deliveries))
+			require.Len(t, again.Deliveries, len(r.Deliveries))
 		}
 	})
 }
