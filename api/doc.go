@@ -2,14 +2,14 @@
 //
 //	api/cruster/v1   the contract: .proto files and the code made from them
 //	api/rpc          the gRPC services of the contract, over an engine
-//	api/ops          HTTP endpoints for operators: probes and metrics
+//	api/probes       HTTP endpoints for operators: probes and metrics
 //	api/convert      messages of the contract from and to values of the engine
 //	api/payload      JSON to msgpack and back
 //	api/rpcerror     errors through gRPC statuses
 //
-// The faces (rpc, ops) do not import each other. What they share is in the rooms
+// The faces (rpc, probes) do not import each other. What they share is in the rooms
 // below them, and each declares what it needs of an engine. Imports point down:
-// cmd → {rpc, ops} → convert → {payload, rpcerror} → cruster/v1, and from rpc and
+// cmd → {rpc, probes} → convert → {payload, rpcerror} → cruster/v1, and from rpc and
 // convert to host.
 //
 // Start reading at api/cruster/v1/workflow.proto, then api/rpc/server.go.

@@ -2,5 +2,5 @@
 // statuses of errors, the client makes errors of statuses.
 //
 // It imports abi and the generated contract, so that clients need nothing of the
-// engine. Start reading at Status and From, in rpcerror.go.
+// engine. Start reading at Status and From, in status.go.
 package rpcerror

@@ -3,5 +3,5 @@
 // ([Ops]), and how to show that a guest did something else than before (diverged.go).
 //
 // It runs no guest and reads no store; pages of entries are handed to it. It
-// imports abi, journal and host/op. Start reading at ops.go.
+// imports abi, journal and host/op. Start reading at match.go.
 package replay

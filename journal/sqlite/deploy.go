@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"maps"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -43,8 +42,7 @@ func (s *Store) deploy(ctx context.Context, m *journal.Module, d *journal.Deploy
 	}
 	// The tables that the migrations make belong to the namespace only if the
 	// transaction commits.
-	before := s.sandbox.owners
-	s.sandbox.owners = maps.Clone(before)
+	undo := s.sandbox.Stage()
 	err := s.migrateGuest(ctx, d, steps)
 	if err == nil {
 		err = upsertDeployment(s.writer, d)
@@ -53,7 +51,7 @@ func (s *Store) deploy(ctx context.Context, m *journal.Module, d *journal.Deploy
 		err = s.commit()
 	}
 	if err != nil {
-		s.sandbox.owners = before
+		undo()
 	}
 	return err
 }

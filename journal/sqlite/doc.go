@@ -8,7 +8,7 @@
 // lock on the folder keeps a second process out (lockfile.go).
 //
 // SQL of modules runs on the same write handle, confined by an authorizer and
-// by limits (sandbox.go, guest.go): it sees the tables of its own namespace and
+// by limits (guestsql, guest.go): it sees the tables of its own namespace and
 // nothing else.
 //
 // The package imports abi, journal and migrations. Package storetest tests

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlite/guestsql"
 )
 
 // guestTx is the transaction of an activity. It has the writer from BeginGuest
@@ -106,7 +107,7 @@ func (tx *guestTx) Exec(ctx context.Context, query string, args []any) (affected
 			}
 		}
 		// Changes would be that of an earlier statement if this one only reads.
-		if tx.store.sandbox.writes {
+		if tx.store.sandbox.Writes() {
 			affected = int64(tx.store.writer.Changes())
 		}
 		return nil
@@ -177,7 +178,7 @@ func (tx *guestTx) run(ctx context.Context, query string, args []any, use func(*
 
 func (tx *guestTx) runGuestLocked(query string, args []any, use func(*sqlite.Stmt) error) (err error) {
 	s := tx.store
-	defer s.sandbox.enter(guestDML, tx.namespace, query, tx.stop)()
+	defer s.sandbox.Enter(guestsql.Rows, tx.namespace, query, tx.stop)()
 	stmt, err := s.prepareGuest(query)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlite/guestsql"
 )
 
 // migrateGuest applies the migrations of a deployment that were not applied
@@ -84,7 +85,7 @@ func recordMigration(conn *sqlite.Conn, d *journal.Deployment, version int64, ch
 
 // applyMigration runs the statements of one migration.
 func (s *Store) applyMigration(ctx context.Context, d *journal.Deployment, step *abi.Migration) error {
-	rest := skipBlank(step.SQL, true)
+	rest := guestsql.SkipBlank(step.SQL, true)
 	for rest != "" {
 		before, err := schemaNames(s.writer)
 		if err != nil {
@@ -100,7 +101,7 @@ func (s *Store) applyMigration(ctx context.Context, d *journal.Deployment, step 
 		if err != nil {
 			return err
 		}
-		if err := s.sandbox.adopt(d.Namespace, before, after); err != nil {
+		if err := s.sandbox.Adopt(d.Namespace, before, after); err != nil {
 			return err
 		}
 	}
@@ -109,24 +110,21 @@ func (s *Store) applyMigration(ctx context.Context, d *journal.Deployment, step 
 
 // migrationStatement runs the first statement of sql and returns what follows.
 func (s *Store) migrationStatement(ctx context.Context, namespace, sql string) (rest string, err error) {
-	mode, err := checkMigration(sql)
+	mode, err := guestsql.CheckMigration(sql)
 	if err != nil {
 		return "", err
 	}
 	s.writer.SetInterrupt(ctx.Done())
 	defer s.writer.SetInterrupt(nil)
-	defer s.sandbox.enter(mode, namespace, sql, ctx.Done())()
+	defer s.sandbox.Enter(mode, namespace, sql, ctx.Done())()
 	stmt, trailing, err := s.writer.PrepareTransient(sql)
 	if err != nil {
 		return "", s.guestError(err)
 	}
 	defer func() { _ = stmt.Finalize() }()
 	text := sql[:len(sql)-trailing]
-	if mode != guestDML {
-		if len(text) > guestMaxDDL {
-			return "", abi.Errorf(abi.CodeSQLForbidden, "a definition has %d bytes, and %d are allowed", len(text), guestMaxDDL)
-		}
-		if err := checkDDL(text); err != nil {
+	if mode != guestsql.Rows {
+		if err := guestsql.CheckDefinition(text); err != nil {
 			return "", err
 		}
 	}
@@ -142,36 +140,9 @@ func (s *Store) migrationStatement(ctx context.Context, namespace, sql string) (
 			return "", s.guestError(err)
 		}
 		if !more {
-			return skipBlank(sql[len(sql)-trailing:], true), nil
+			return guestsql.SkipBlank(sql[len(sql)-trailing:], true), nil
 		}
 	}
-}
-
-func checkMigration(sql string) (sandboxMode, error) {
-	switch word := firstWord(sql); {
-	case isDML(word):
-		return guestDML, nil
-	case word == "CREATE", word == "DROP":
-		return guestDDL, nil
-	case word == "ALTER":
-		return guestAlter, nil
-	default:
-		return 0, abi.Errorf(abi.CodeSQLForbidden, "%q is not the beginning of a statement that migrations may use", word)
-	}
-}
-
-// checkDDL refuses definitions that name tables of SQLite or Cruster. The
-// authorizer cannot tell such a name from what SQLite itself does to its schema
-// tables, and is not asked about the body of a view at all. SQLite's
-// identifiers have no escapes, so a name that is used stands in the text.
-func checkDDL(text string) error {
-	lower := strings.ToLower(text)
-	for _, word := range []string{"cruster_", "sqlite_", "goose", "pragma_"} {
-		if strings.Contains(lower, word) {
-			return abi.Errorf(abi.CodeSQLForbidden, "names with %q are not for modules", word)
-		}
-	}
-	return nil
 }
 
 // schemaNames lists tables and views (true) and other things (false) by their
@@ -185,37 +156,10 @@ func schemaNames(conn *sqlite.Conn) (map[string]bool, error) {
 	return names, err
 }
 
-// adopt gives the tables that a statement made to the namespace, and forgets
-// those it dropped or renamed. It looks at what became of the schema rather
-// than at the statement: there is no spelling to get around it.
-func (b *sandbox) adopt(namespace string, before, after map[string]bool) error {
-	for name, isTable := range after {
-		if _, old := before[name]; old || strings.HasPrefix(name, "sqlite_") {
-			continue
-		}
-		if isReserved(name) {
-			return abi.Errorf(abi.CodeSQLForbidden, "the name %q is reserved", name)
-		}
-		if isTable {
-			b.owners[name] = namespace
-		}
-	}
-	for name := range before {
-		if _, still := after[name]; still {
-			continue
-		}
-		if isReserved(name) && !strings.HasPrefix(name, "sqlite_") {
-			return abi.Errorf(abi.CodeSQLForbidden, "the name %q is reserved", name)
-		}
-		delete(b.owners, name)
-	}
-	return nil
-}
-
 // checkForeignKeys refuses references to tables of others: declared against a
 // column that is not unique, one would make every deletion there fail.
 func (s *Store) checkForeignKeys(namespace string) error {
-	for table, owner := range s.sandbox.owners {
+	for table, owner := range s.sandbox.Owners() {
 		if owner != namespace {
 			continue
 		}
@@ -223,7 +167,7 @@ func (s *Store) checkForeignKeys(namespace string) error {
 			stmt.BindText(1, table)
 		}, func(row *sqlite.Stmt) error {
 			target := strings.ToLower(row.ColumnText(0))
-			if owner, known := s.sandbox.owners[target]; !known || owner != namespace {
+			if owner, known := s.sandbox.Owners()[target]; !known || owner != namespace {
 				return abi.Errorf(abi.CodeMigrationFailed, "table %q references %q, which is not a table of this namespace", table, target)
 			}
 			return nil
@@ -242,7 +186,7 @@ func (s *Store) recordOwners(namespace string) error {
 	if err != nil {
 		return err
 	}
-	for table, owner := range s.sandbox.owners {
+	for table, owner := range s.sandbox.Owners() {
 		if owner != namespace {
 			continue
 		}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/sqlite/guestsql"
 	"github.com/cruster/cruster/migrations"
 )
 
@@ -53,8 +54,8 @@ const versionTable = "cruster_schema_version"
 type Store struct {
 	config     Config
 	lock       *os.File
-	writer     *sqlite.Conn // used only by the user that acquired it from queue
-	sandbox    *sandbox     // the authorizer of writer; used like it
+	writer     *sqlite.Conn      // used only by the user that acquired it from queue
+	sandbox    *guestsql.Sandbox // the authorizer of writer; used like it
 	queue      writerQueue
 	readers    chan *sqlite.Conn
 	commits    atomic.Uint64
@@ -129,8 +130,25 @@ func (s *Store) open(ctx context.Context, path string) error {
 	if err := checkShards(writer); err != nil {
 		return err
 	}
-	s.sandbox, err = installSandbox(writer)
+	owners, err := guestTables(writer)
+	if err != nil {
+		return err
+	}
+	s.sandbox, err = guestsql.Install(writer, owners)
 	return err
+}
+
+// guestTables tells the namespace of each table and view that modules made.
+func guestTables(conn *sqlite.Conn) (map[string]string, error) {
+	owners := map[string]string{}
+	err := run(conn, "SELECT name, namespace FROM cruster_guest_tables", nil, func(row *sqlite.Stmt) error {
+		owners[row.ColumnText(0)] = row.ColumnText(1)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("tables of modules: %w", err)
+	}
+	return owners, nil
 }
 
 func migrate(ctx context.Context, path string) (err error) {

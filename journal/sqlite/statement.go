@@ -11,60 +11,20 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal/sqlite/guestsql"
 )
-
-// skipBlank cuts white space, comments and, if told so, semicolons off the
-// front of sql.
-func skipBlank(sql string, semicolons bool) string {
-	for {
-		switch {
-		case strings.HasPrefix(sql, "--"):
-			_, rest, _ := strings.Cut(sql, "\n")
-			sql = rest
-		case strings.HasPrefix(sql, "/*"):
-			// SQLite takes an unfinished comment to reach to the end.
-			_, rest, _ := strings.Cut(sql[2:], "*/")
-			sql = rest
-		case sql != "" && strings.IndexByte(" \t\n\r\f", sql[0]) >= 0, semicolons && strings.HasPrefix(sql, ";"):
-			sql = sql[1:]
-		default:
-			return sql
-		}
-	}
-}
-
-// firstWord is the first keyword of a statement, in upper case.
-func firstWord(sql string) string {
-	sql = skipBlank(sql, true)
-	end := 0
-	for end < len(sql) && (sql[end]|0x20 >= 'a' && sql[end]|0x20 <= 'z') {
-		end++
-	}
-	return strings.ToUpper(sql[:end])
-}
-
-func isDML(word string) bool {
-	switch word {
-	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES":
-		return true
-	}
-	return false
-}
 
 // prepareGuest compiles exactly one statement of a module; the sandbox has been
 // entered.
 func (s *Store) prepareGuest(query string) (*sqlite.Stmt, error) {
-	if word := firstWord(query); !isDML(word) {
-		if word == "" {
-			return nil, abi.Errorf(abi.CodeSQLForbidden, "there is no statement in the text")
-		}
-		return nil, abi.Errorf(abi.CodeSQLForbidden, "%s statements are not for activities", word)
+	if err := guestsql.CheckActivity(query); err != nil {
+		return nil, err
 	}
 	stmt, trailing, err := s.writer.PrepareTransient(query)
 	if err != nil {
 		return nil, s.guestError(err)
 	}
-	if rest := skipBlank(query[len(query)-trailing:], true); rest != "" {
+	if rest := guestsql.SkipBlank(query[len(query)-trailing:], true); rest != "" {
 		_ = stmt.Finalize()
 		return nil, abi.Errorf(abi.CodeSQLForbidden, "a call runs one statement; there is more behind the first")
 	}
@@ -76,11 +36,8 @@ func (s *Store) guestError(err error) error {
 	if err == nil {
 		return nil
 	}
-	if s.sandbox.refusal != "" {
-		return abi.Errorf(abi.CodeSQLForbidden, "%s", s.sandbox.refusal)
-	}
-	if s.sandbox.failure != nil {
-		return abi.Errorf(abi.CodeSQL, "%s", s.sandbox.failure)
+	if refusal := s.sandbox.Refusal(); refusal != nil {
+		return refusal
 	}
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultAuth:

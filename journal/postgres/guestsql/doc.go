@@ -1,8 +1,9 @@
 // Package guestsql reads the SQL of modules before a database does: it splits
 // migrations into statements, and refuses what a module may not use.
 //
-// It is for Postgres. SQLite tells a connection what each statement is about to do, so
-// there the authorizer of journal/sqlite (sandbox.go) decides.
+// Its counterpart for SQLite is journal/sqlite/guestsql, where an authorizer is asked
+// what each statement is about to do. Both refuse what only the other database has,
+// so that a module does not come to depend on it.
 //
 // It is one of several layers. The database's own rights (a role in Postgres, an
 // authorizer in SQLite) keep a module inside its own tables. This package keeps it

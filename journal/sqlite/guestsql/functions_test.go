@@ -1,4 +1,4 @@
-package sqlite
+package guestsql
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ func TestFunctionsAnswerAsSQLite(t *testing.T) {
 	ours, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, ours.Close()) })
-	require.NoError(t, (&sandbox{conn: ours}).installFunctions())
+	require.NoError(t, (&Sandbox{conn: ours}).installFunctions())
 
 	values := []string{
 		"NULL", "''", "'a'", "'abcabc'", "'  a b  '", "'äöü äöü'", "'ü'", "'🚀x🚀'", "12", "-1.5", "0",
@@ -28,12 +28,13 @@ func TestFunctionsAnswerAsSQLite(t *testing.T) {
 		"instr(%s, %s)", "trim(%s, %s)", "ltrim(%s, %s)", "rtrim(%s, %s)", "unhex(%s, %s)",
 		"replace(%s, %s, '*')", "replace(%s, %s, '')", "replace('abcabc12', %s, %s)",
 	}
-	value := func(conn *sqlite.Conn, expr string) (text string) {
-		require.NoError(t, run(conn, "SELECT quote("+expr+") || typeof("+expr+")", nil, func(row *sqlite.Stmt) error {
-			text = row.ColumnText(0)
-			return nil
-		}))
-		return text
+	value := func(conn *sqlite.Conn, expr string) string {
+		stmt, _, err := conn.PrepareTransient("SELECT quote(" + expr + ") || typeof(" + expr + ")")
+		require.NoError(t, err)
+		defer func() { require.NoError(t, stmt.Finalize()) }()
+		_, err = stmt.Step()
+		require.NoError(t, err)
+		return stmt.ColumnText(0)
 	}
 	for _, a := range values {
 		for _, b := range values {

@@ -1,7 +1,8 @@
-package sqlite
+package guestsql
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
@@ -9,17 +10,17 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// sandboxMode is whose SQL is compiled.
-type sandboxMode int
+// Mode is what the SQL that is compiled may do.
+type Mode int
 
 const (
-	ownSQL     sandboxMode = iota // Cruster's own: everything is allowed
-	guestDML                      // rows of the namespace's tables
-	guestDDL                      // CREATE, ALTER and DROP of them, in migrations
-	guestAlter                    // ALTER: as above, and checks SQLite itself runs
+	ownSQL     Mode = iota // Cruster's own: everything is allowed
+	Rows                   // reads and changes rows of the namespace's tables
+	Definition             // CREATE, ALTER and DROP of them, in migrations
+	Alteration             // ALTER: as above, and checks SQLite itself runs
 )
 
-// sandbox confines SQL of modules on the write handle, whose authorizer it is.
+// Sandbox confines SQL of modules on the write handle, whose authorizer it is.
 //
 // The tables of the modules lie in the same file as Cruster's own, because only
 // then do an activity's rows and its journal entry commit together. What keeps
@@ -41,7 +42,7 @@ const (
 //     must belong to the namespace. Triggers, temporary objects and virtual
 //     tables are never allowed.
 //  4. SQLite's limits bound the length of values and statements, and a timer
-//     interrupts what takes too long (guest.go). Functions that cannot be
+//     interrupts what takes too long (the store). Functions that cannot be
 //     interrupted are replaced (functions.go), and what a statement expands to
 //     while it is compiled is bounded (expansion.go).
 //
@@ -49,13 +50,13 @@ const (
 // binding's SetDefensive passes one argument where SQLite reads two, and so lets
 // it write through a pointer that is not there. What the flag guards against,
 // writing the schema table, needs a PRAGMA that no module can run.
-type sandbox struct {
+type Sandbox struct {
 	conn *sqlite.Conn
 	// owners tells the namespace of each table and view that modules made. The
 	// names are in lower case.
 	owners map[string]string
 
-	mode      sandboxMode
+	mode      Mode
 	namespace string
 	// creating is the table that the present statement makes.
 	creating string
@@ -74,20 +75,15 @@ type sandbox struct {
 // Limits of a module's statement. A value may be as large as a body that
 // crosses the guest's boundary, and a little more for what is built around it.
 const (
-	guestMaxValue = abi.MaxBody + 64<<10
-	guestMaxSQL   = 256 << 10
-	guestMaxDDL   = 16 << 10
+	maxValueBytes      = abi.MaxBody + 64<<10
+	maxSQLBytes        = 256 << 10
+	maxDefinitionBytes = 16 << 10
 )
 
-func installSandbox(conn *sqlite.Conn) (*sandbox, error) {
-	b := &sandbox{conn: conn, owners: map[string]string{}}
-	err := run(conn, "SELECT name, namespace FROM cruster_guest_tables", nil, func(row *sqlite.Stmt) error {
-		b.owners[row.ColumnText(0)] = row.ColumnText(1)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("tables of modules: %w", err)
-	}
+// Install puts a sandbox on the handle that writes. Owners tells the namespace of
+// each table and view that modules made, by their names in lower case.
+func Install(conn *sqlite.Conn, owners map[string]string) (*Sandbox, error) {
+	b := &Sandbox{conn: conn, owners: owners}
 	conn.Limit(sqlite.LimitAttached, 0)
 	conn.Limit(sqlite.LimitColumn, 256)
 	conn.Limit(sqlite.LimitExprDepth, 200)
@@ -107,13 +103,41 @@ func installSandbox(conn *sqlite.Conn) (*sandbox, error) {
 	return b, nil
 }
 
-// enter confines sql, which is compiled and run until the returned function is
+// Owners tells the namespace of each table and view that modules made. The map is
+// the sandbox's own.
+func (b *Sandbox) Owners() map[string]string { return b.owners }
+
+// Stage begins a transaction whose statements may make tables. If it does not commit,
+// undo has them belong to no namespace.
+func (b *Sandbox) Stage() (undo func()) {
+	before := b.owners
+	b.owners = maps.Clone(before)
+	return func() { b.owners = before }
+}
+
+// Writes tells whether the present statement changes rows.
+func (b *Sandbox) Writes() bool { return b.writes }
+
+// Refusal is why the present statement is not allowed, or what a function of it
+// found wrong; nil if it is neither.
+func (b *Sandbox) Refusal() error {
+	switch {
+	case b.refusal != "":
+		return abi.Errorf(abi.CodeSQLForbidden, "%s", b.refusal)
+	case b.failure != nil:
+		return abi.Errorf(abi.CodeSQL, "%s", b.failure)
+	default:
+		return nil
+	}
+}
+
+// Enter confines sql, which is compiled and run until the returned function is
 // called. Closing stop interrupts.
-func (b *sandbox) enter(mode sandboxMode, namespace, sql string, stop <-chan struct{}) (leave func()) {
+func (b *Sandbox) Enter(mode Mode, namespace, sql string, stop <-chan struct{}) (leave func()) {
 	b.mode, b.namespace, b.stop = mode, namespace, stop
 	b.creating, b.refusal, b.writes, b.failure, b.asked = "", "", false, nil, 0
 	length := b.conn.Limit(sqlite.LimitLength, maxValue(sql))
-	sqlLength := b.conn.Limit(sqlite.LimitSQLLength, guestMaxSQL)
+	sqlLength := b.conn.Limit(sqlite.LimitSQLLength, maxSQLBytes)
 	return func() {
 		b.mode, b.stop = ownSQL, nil
 		b.conn.Limit(sqlite.LimitLength, length)
@@ -122,7 +146,7 @@ func (b *sandbox) enter(mode sandboxMode, namespace, sql string, stop <-chan str
 }
 
 // Authorize implements sqlite.Authorizer.
-func (b *sandbox) Authorize(action sqlite.Action) sqlite.AuthResult {
+func (b *Sandbox) Authorize(action sqlite.Action) sqlite.AuthResult {
 	if b.mode == ownSQL {
 		return sqlite.AuthResultOK
 	}
@@ -161,8 +185,8 @@ func refusalOf(action sqlite.Action) string {
 	return fmt.Sprintf("%s is not for modules", strings.TrimPrefix(action.Type().String(), "SQLITE_"))
 }
 
-func (b *sandbox) allows(action sqlite.Action) bool {
-	if db := action.Database(); db != "" && db != "main" && !(b.mode != guestDML && db == "temp" && isSchemaTable(action.Table())) {
+func (b *Sandbox) allows(action sqlite.Action) bool {
+	if db := action.Database(); db != "" && db != "main" && !(b.mode != Rows && db == "temp" && isSchemaTable(action.Table())) {
 		return false
 	}
 	switch action.Type() {
@@ -171,16 +195,16 @@ func (b *sandbox) allows(action sqlite.Action) bool {
 	case sqlite.OpRead:
 		return b.mayRead(action)
 	case sqlite.OpInsert, sqlite.OpUpdate, sqlite.OpDelete:
-		if b.mode != guestDML && isSchemaTable(action.Table()) {
+		if b.mode != Rows && isSchemaTable(action.Table()) {
 			return true
 		}
 		b.writes = true
 		return b.owns(action.Table())
 	}
-	return b.mode != guestDML && b.allowsDDL(action)
+	return b.mode != Rows && b.allowsDDL(action)
 }
 
-func (b *sandbox) allowsDDL(action sqlite.Action) bool {
+func (b *Sandbox) allowsDDL(action sqlite.Action) bool {
 	switch action.Type() {
 	case sqlite.OpCreateTable:
 		b.creating = strings.ToLower(action.Table())
@@ -195,7 +219,7 @@ func (b *sandbox) allowsDDL(action sqlite.Action) bool {
 		// Comes with CREATE INDEX, whose table was asked for before.
 		return true
 	case sqlite.OpPragma:
-		return b.mode == guestAlter && action.Pragma() == "quick_check"
+		return b.mode == Alteration && action.Pragma() == "quick_check"
 	}
 	return false
 }
@@ -204,14 +228,14 @@ func (b *sandbox) allowsDDL(action sqlite.Action) bool {
 // that a name stands in FROM and nothing of it is used, as in count(*); then
 // the name may also be that of a common table expression, which SQLite does not
 // tell us: it is one if no table has the name.
-func (b *sandbox) mayRead(action sqlite.Action) bool {
+func (b *Sandbox) mayRead(action sqlite.Action) bool {
 	table := strings.ToLower(action.Table())
 	switch {
 	case b.owns(table):
 		return true
-	case b.mode != guestDML && isSchemaTable(table):
+	case b.mode != Rows && isSchemaTable(table):
 		return true
-	case b.mode == guestAlter && table == "pragma_quick_check":
+	case b.mode == Alteration && table == "pragma_quick_check":
 		return true
 	case table == "json_each" || table == "json_tree":
 		return true
@@ -222,14 +246,14 @@ func (b *sandbox) mayRead(action sqlite.Action) bool {
 // builtIn are virtual tables of SQLite that exist without being created.
 var builtIn = map[string]bool{"dbstat": true, "bytecode": true, "tables_used": true, "completion": true, "fsdir": true}
 
-func (b *sandbox) owns(table string) bool {
+func (b *Sandbox) owns(table string) bool {
 	table = strings.ToLower(table)
 	owner, known := b.owners[table]
 	return known && owner == b.namespace || b.creating != "" && table == b.creating
 }
 
 // isFree tells whether a name, in lower case, is not used yet and may be taken.
-func (b *sandbox) isFree(name string) bool {
+func (b *Sandbox) isFree(name string) bool {
 	_, known := b.owners[name]
 	return !known && !isReserved(name)
 }

@@ -1,4 +1,4 @@
-package sqlite
+package guestsql
 
 import (
 	"errors"
@@ -53,7 +53,7 @@ func (e *element) matches(r rune) bool {
 	return e.kind == anyChar
 }
 
-func (b *sandbox) like(args []sqlite.Value) (sqlite.Value, error) {
+func (b *Sandbox) like(args []sqlite.Value) (sqlite.Value, error) {
 	if anyNull(args) {
 		return sqlite.Value{}, nil
 	}
@@ -72,7 +72,7 @@ func (b *sandbox) like(args []sqlite.Value) (sqlite.Value, error) {
 	return b.match(likeElements(cString(pattern), escape), cString(args[1].Text()), lowerASCII)
 }
 
-func (b *sandbox) glob(args []sqlite.Value) (sqlite.Value, error) {
+func (b *Sandbox) glob(args []sqlite.Value) (sqlite.Value, error) {
 	if anyNull(args) {
 		return sqlite.Value{}, nil
 	}
@@ -164,7 +164,7 @@ func setElement(pattern []rune) (element, []rune) {
 }
 
 // match goes back to the last anyText only: an earlier one need not take more.
-func (b *sandbox) match(pattern []element, text string, fold func(rune) rune) (sqlite.Value, error) {
+func (b *Sandbox) match(pattern []element, text string, fold func(rune) rune) (sqlite.Value, error) {
 	at, p := 0, 0
 	backAt, backP := 0, -1
 	for steps := 0; ; steps++ {

@@ -1,4 +1,4 @@
-package sqlite
+package guestsql
 
 import (
 	"fmt"
@@ -28,12 +28,12 @@ func TestStatement(t *testing.T) {
 			switch d.Cmd {
 			case "first-word":
 				word := firstWord(sql)
-				fmt.Fprintf(&out, "%q %t\n", word, isDML(word))
+				fmt.Fprintf(&out, "%q %t\n", word, changesOrReadsRows(word))
 			case "migration":
-				mode, err := checkMigration(sql)
-				fmt.Fprintln(&out, show(map[sandboxMode]string{guestDML: "rows", guestDDL: "definition", guestAlter: "alteration"}[mode], err))
+				mode, err := CheckMigration(sql)
+				fmt.Fprintln(&out, show(map[Mode]string{Rows: "rows", Definition: "definition", Alteration: "alteration"}[mode], err))
 			case "definition":
-				fmt.Fprintln(&out, show("allowed", checkDDL(sql)))
+				fmt.Fprintln(&out, show("allowed", CheckDefinition(sql)))
 			}
 		}
 		return out.String()

@@ -1,4 +1,4 @@
-package sqlite
+package guestsql
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ type scalar = func(args []sqlite.Value) (sqlite.Value, error)
 // for minutes, and nothing can stop it while it has the writer. The functions
 // here answer the same in linear time. A function that has no simple linear form
 // is refused.
-func (b *sandbox) installFunctions() error {
+func (b *Sandbox) installFunctions() error {
 	refused := func(name string) scalar {
 		return func([]sqlite.Value) (sqlite.Value, error) {
 			return sqlite.Value{}, fmt.Errorf("%s is not available to modules: read the value, change it in code, and write it back", name)
@@ -73,9 +73,9 @@ func (b *sandbox) installFunctions() error {
 
 // tooBig makes SQLite fail the statement. The error of a function written in Go
 // would not: the binding loses its code, and SQLite takes the text for a value.
-var tooBig = sqlite.BlobValue(make([]byte, guestMaxValue+1))
+var tooBig = sqlite.BlobValue(make([]byte, maxValueBytes+1))
 
-func (b *sandbox) call(f scalar, args []sqlite.Value) (sqlite.Value, error) {
+func (b *Sandbox) call(f scalar, args []sqlite.Value) (sqlite.Value, error) {
 	select {
 	case <-b.stop:
 		return sqlite.Value{}, errInterrupted
@@ -120,7 +120,7 @@ func replace(args []sqlite.Value) (sqlite.Value, error) {
 	if anyNull(args[2:]) {
 		return sqlite.Value{}, nil
 	}
-	if grown := len(with) - len(old); grown > 0 && len(text)+strings.Count(text, old)*grown > guestMaxValue {
+	if grown := len(with) - len(old); grown > 0 && len(text)+strings.Count(text, old)*grown > maxValueBytes {
 		return sqlite.Value{}, errTooBig
 	}
 	return sqlite.TextValue(strings.ReplaceAll(text, old, with)), nil
@@ -148,7 +148,7 @@ func runeSet(s string) map[rune]bool {
 
 func randomblob(args []sqlite.Value) (sqlite.Value, error) {
 	n := max(args[0].Int64(), 1)
-	if n > guestMaxValue {
+	if n > maxValueBytes {
 		return sqlite.Value{}, errTooBig
 	}
 	b := make([]byte, n)

@@ -1,4 +1,4 @@
-package sqlite
+package guestsql
 
 import (
 	"errors"
@@ -41,12 +41,12 @@ const (
 // maxValue is how long values may be that sql works with.
 func maxValue(sql string) int32 {
 	if len(sql) <= longSQL {
-		return guestMaxValue
+		return maxValueBytes
 	}
-	return int32(int64(guestMaxValue) * longSQL / int64(min(len(sql), guestMaxSQL)))
+	return int32(int64(maxValueBytes) * longSQL / int64(min(len(sql), maxSQLBytes)))
 }
 
-func (b *sandbox) isStopped() bool {
+func (b *Sandbox) isStopped() bool {
 	select {
 	case <-b.stop:
 		return true

@@ -1,0 +1,88 @@
+package guestsql
+
+import (
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// CheckActivity refuses a statement that activities may not begin with.
+func CheckActivity(sql string) error {
+	switch word := firstWord(sql); {
+	case changesOrReadsRows(word):
+		return nil
+	case word == "":
+		return abi.Errorf(abi.CodeSQLForbidden, "there is no statement in the text")
+	default:
+		return abi.Errorf(abi.CodeSQLForbidden, "%s statements are not for activities", word)
+	}
+}
+
+// CheckMigration tells what a statement of a migration may do, by its first word.
+func CheckMigration(sql string) (Mode, error) {
+	switch word := firstWord(sql); {
+	case changesOrReadsRows(word):
+		return Rows, nil
+	case word == "CREATE", word == "DROP":
+		return Definition, nil
+	case word == "ALTER":
+		return Alteration, nil
+	default:
+		return 0, abi.Errorf(abi.CodeSQLForbidden, "%q is not the beginning of a statement that migrations may use", word)
+	}
+}
+
+// CheckDefinition refuses definitions that name tables of SQLite or Cruster. The
+// authorizer cannot tell such a name from what SQLite itself does to its schema
+// tables, and is not asked about the body of a view at all. SQLite's
+// identifiers have no escapes, so a name that is used stands in the text.
+func CheckDefinition(text string) error {
+	if len(text) > maxDefinitionBytes {
+		return abi.Errorf(abi.CodeSQLForbidden, "a definition has %d bytes, and %d are allowed", len(text), maxDefinitionBytes)
+	}
+	lower := strings.ToLower(text)
+	for _, word := range []string{"cruster_", "sqlite_", "goose", "pragma_"} {
+		if strings.Contains(lower, word) {
+			return abi.Errorf(abi.CodeSQLForbidden, "names with %q are not for modules", word)
+		}
+	}
+	return nil
+}
+
+// SkipBlank cuts white space, comments and, if told so, semicolons off the
+// front of sql.
+func SkipBlank(sql string, semicolons bool) string {
+	for {
+		switch {
+		case strings.HasPrefix(sql, "--"):
+			_, rest, _ := strings.Cut(sql, "\n")
+			sql = rest
+		case strings.HasPrefix(sql, "/*"):
+			// SQLite takes an unfinished comment to reach to the end.
+			_, rest, _ := strings.Cut(sql[2:], "*/")
+			sql = rest
+		case sql != "" && strings.IndexByte(" \t\n\r\f", sql[0]) >= 0, semicolons && strings.HasPrefix(sql, ";"):
+			sql = sql[1:]
+		default:
+			return sql
+		}
+	}
+}
+
+// firstWord is the first keyword of a statement, in upper case.
+func firstWord(sql string) string {
+	sql = SkipBlank(sql, true)
+	end := 0
+	for end < len(sql) && (sql[end]|0x20 >= 'a' && sql[end]|0x20 <= 'z') {
+		end++
+	}
+	return strings.ToUpper(sql[:end])
+}
+
+func changesOrReadsRows(word string) bool {
+	switch word {
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES":
+		return true
+	}
+	return false
+}
