@@ -13,6 +13,7 @@ import (
 // Mode is what the SQL that is compiled may do.
 type Mode int
 
+// The modes.
 const (
 	ownSQL     Mode = iota // Cruster's own: everything is allowed
 	Rows                   // reads and changes rows of the namespace's tables
