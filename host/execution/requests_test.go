@@ -66,6 +66,7 @@ func TestRejectionsAreClamped(t *testing.T) {
 		require.NoError(t, err)
 		rejection := &abi.Error{Code: "mine", Message: strings.Repeat("x", 1<<20)}
 		require.NoError(t, f.x.Settle(t.Context(), Ref{ID: row.ID}, journal.Deferred{Name: "d", Value: abi.Nil, Error: rejection}))
+		synctest.Wait() // the answer comes before the delivery
 		entries, err := f.store.Entries(t.Context(), row.ID, 0, 10)
 		require.NoError(t, err)
 		require.Len(t, entries, 1)

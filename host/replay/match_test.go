@@ -17,17 +17,17 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// TestOps reads testdata/ops. The cases of the file are one guest:
+// TestMatch reads testdata/match. The cases of the file are one guest:
 //
 //	new            a fresh guest
 //	turn           it issues and cancels: `issue 1 activity charge [key=K] [args=X]`, `cancel 1`
 //	match          the journal's next turn: `ENTRY-SEQ delivery|attempt NUMBER KIND NAME [key=K] [args=X] [attempts=N] [next=T]`
 //	still-waiting  compares with the ops that it waited for before its eviction
 //	finished       what is said of a guest that finished: `early`, `instead`
-func TestOps(t *testing.T) {
+func TestMatch(t *testing.T) {
 	t.Parallel()
 	var ops *replay.Ops
-	datadriven.RunTest(t, "testdata/ops", func(t *testing.T, d *datadriven.TestData) string {
+	datadriven.RunTest(t, "testdata/match", func(t *testing.T, d *datadriven.TestData) string {
 		switch d.Cmd {
 		case "new":
 			ops = replay.NewOps()
