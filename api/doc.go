@@ -9,7 +9,7 @@
 //
 // The faces (rpc, probes) do not import each other. What they share is in the rooms
 // below them, and each declares what it needs of an engine. Imports point down:
-// cmd → {rpc, probes} → convert → {payload, rpcerror} → cruster/v1, and from rpc and
+// cmd → {rpc, probes}, and rpc → convert → {payload, rpcerror} → cruster/v1, and from rpc and
 // convert to host.
 //
 // Start reading at api/cruster/v1/workflow.proto, then api/rpc/server.go.

@@ -2,8 +2,8 @@
 // migrations into statements, and refuses what a module may not use.
 //
 // Its counterpart for SQLite is journal/sqlite/guestsql, where an authorizer is asked
-// what each statement is about to do. Both refuse what only the other database has,
-// so that a module does not come to depend on it.
+// what each statement is about to do. Statements and functions that only SQLite has
+// are named here too: a module that is moved gets the same advice on both.
 //
 // It is one of several layers. The database's own rights (a role in Postgres, an
 // authorizer in SQLite) keep a module inside its own tables. This package keeps it
