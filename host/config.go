@@ -21,8 +21,9 @@ type Config struct {
 	// ActivityTimeout bounds an attempt of an activity that names no timeout of
 	// its own. Defaults to one minute.
 	ActivityTimeout time.Duration
-	// Clock is the time of everything but guests' workflows. Defaults to the real
-	// one.
+	// Clock tells the time and wakes what waits for one; workflows see the journal's
+	// time. Time limits are contexts, which run on the real clock. Defaults to the
+	// real one.
 	Clock clockwork.Clock
 	// DrainTimeout is how long Stop waits for running activities. Defaults to
 	// ten seconds.

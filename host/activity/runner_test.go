@@ -83,9 +83,12 @@ func (b *bundle) Entries(context.Context, journal.ID, uint64, int) ([]journal.En
 	return b.found, nil
 }
 
-func (b *bundle) CommitTx(context.Context, journal.GuestTx, journal.Write) error {
+func (b *bundle) CommitTx(ctx context.Context, _ journal.GuestTx, _ journal.Write) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if len(b.commits) == 0 {
 		return nil
 	}
@@ -237,6 +240,30 @@ func TestFencedCommitReportsNothing(t *testing.T) {
 	b.commits = []error{journal.ErrFenced}
 	require.Nil(t, b.Perform(t.Context(), b.task))
 	require.Empty(t, b.voided, "this host decides nothing any more")
+}
+
+// TestCommitUnderWayIsNotCancelled has the op cancelled between the reservation and
+// the commit. The execution delivers nothing else until it knows what became of the
+// number, so the commit goes on and is reported.
+func TestCommitUnderWayIsNotCancelled(t *testing.T) {
+	t.Parallel()
+	b := setup(t, withSQL)
+	ctx, cancel := context.WithCancel(t.Context())
+	reserve := b.task.Reserve
+	b.task.Reserve = func(ctx context.Context, value []byte, attempts uint32) (journal.Entry, bool) {
+		defer cancel()
+		return reserve(ctx, value, attempts)
+	}
+	require.IsType(t, Committed{}, b.Perform(ctx, b.task))
+}
+
+// TestSlotsAreGivenBack performs more tasks than there are slots, one after the other.
+func TestSlotsAreGivenBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t, wasmtest.Program{Outcome: done})
+	for range 3 {
+		require.IsType(t, Done{}, b.Perform(t.Context(), b.task))
+	}
 }
 
 func TestRefusedCommitFails(t *testing.T) {

@@ -17,8 +17,9 @@
 // of them that wait for next month are then a hundred thousand stacks, and a
 // channel cannot tell whether it is safe to forget its reader: a sender may have
 // looked it up just now. Here one lock guards all boxes, so that posting, parking
-// and forgetting are decided in one order; it is held for a few instructions at a
-// time and never while an actor works.
+// and forgetting are decided in one order; it is held while boxes
+// are looked up and changed and while an actor lets go of what it holds
+// ([Actor.Release], [Registry.WhileParked]), never while an actor works.
 //
 // The package imports nothing of Cruster. Start reading at registry.go.
 package actor

@@ -134,6 +134,27 @@ func TestParkMayFindSomethingToDo(t *testing.T) {
 	require.Equal(t, 2, b.made["a"][0].parked)
 }
 
+// TestMessageThatArrivesWhileParking posts to an actor that is about to park. It must
+// not be lost, nor received by a second goroutine.
+func TestMessageThatArrivesWhileParking(t *testing.T) {
+	t.Parallel()
+	var b *bundle
+	b = setup(t, func(a *recorder) {
+		a.onPark = func() []string {
+			if a.parked == 1 {
+				b.Post("a", "2")
+			}
+			return nil
+		}
+	})
+	b.Post("a", "1")
+	<-b.tasks.Idle()
+	require.Len(t, b.made["a"], 1)
+	require.Equal(t, []string{"1", "2"}, b.made["a"][0].received)
+	require.Equal(t, 2, b.made["a"][0].parked)
+	require.Empty(t, b.boxes)
+}
+
 func TestHeldActorStays(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
@@ -259,4 +280,5 @@ func TestRegistryHammer(t *testing.T) {
 	<-tasks.Idle()
 	require.EqualValues(t, senders*each, received.Load())
 	require.Zero(t, reg.Len())
+	require.Empty(t, reg.boxes)
 }

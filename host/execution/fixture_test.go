@@ -49,6 +49,7 @@ type fixture struct {
 	missing bool                   // guarded by mu; the module cannot be found
 	tasks   map[uint32]chan string // guarded by mu; activities that run, by op
 	noted   map[string][]string    // guarded by mu
+	noLoads int                    // guarded by mu; how many loads fail from now on
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -70,7 +71,7 @@ func (f *fixture) boot() {
 	f.x = New(Deps{
 		Activities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, IdleTimeout: time.Hour, Host: f.life,
 		Logger: slog.New(slog.DiscardHandler), MaxResident: 100, OpenGuest: f.open, Random: func() float64 { return 0 },
-		Slots: guest.NewSlots(time.Hour), StartChild: f.startChild, Store: f.store, Timers: f.timers, Watchers: f.watchers,
+		Slots: guest.NewSlots(time.Hour), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
 	})
 	f.life.MarkStarted()
 	f.watchers.Add(rowOf("w", "k").ID, func(row *journal.Execution) bool {
@@ -319,7 +320,12 @@ func (f *fixture) transact(ctx context.Context, whom string, task activity.Task,
 		return activity.Dropped{}
 	}
 	f.note(whom, "reserves %d", entry.Seq)
-	decision := <-verdict
+	var decision string
+	select {
+	case decision = <-verdict:
+	case <-f.life.Context().Done():
+		return nil // it dies with the host
+	}
 	if decision == "rollback" {
 		task.Void(entry.Seq)
 		return nil
@@ -406,4 +412,23 @@ func (f *fixture) pendingText(in Inspection) string {
 	}
 	slices.Sort(texts)
 	return strings.Join(texts, "; ")
+}
+
+// failingLoads is a store that cannot be read for a while.
+type failingLoads struct {
+	*memory.Store
+	f *fixture
+}
+
+func (s *failingLoads) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
+	s.f.mu.Lock()
+	fails := s.f.noLoads > 0
+	if fails {
+		s.f.noLoads--
+	}
+	s.f.mu.Unlock()
+	if fails {
+		return nil, errors.New("no connection")
+	}
+	return s.Store.Deferreds(ctx, id)
 }

@@ -19,15 +19,15 @@ var errGone = errors.New("execution: no such execution")
 // ensureLoaded loads the execution; a new one brings its row along. It returns the
 // messages that are left to receive, and false if they must wait.
 func (r *run) ensureLoaded(messages []message) ([]message, bool) {
-	messages = r.resolveReserved(append(r.held, messages...))
-	r.held = nil
+	messages = r.resolveReserved(append(r.waiting, messages...))
+	r.waiting = nil
 	r.mu.Lock()
 	undecided := len(r.ledger.reserved)
 	r.mu.Unlock()
 	if undecided > 0 {
 		// A transaction is about to add to the journal or not. Reading the journal
 		// now could miss an entry that stands before others.
-		r.held = messages
+		r.waiting = messages
 		return nil, false
 	}
 	if len(messages) > 0 {
@@ -139,7 +139,7 @@ func (r *run) replayAll(ctx context.Context) error {
 	if err != nil {
 		return r.replayFailed(err)
 	}
-	r.started = true
+	r.begun = true
 	r.mu.Lock()
 	r.ledger.pending, r.ledger.delivered = pending, at.Seq
 	for number, m := range r.kept {
@@ -189,7 +189,10 @@ func (r *run) ensureGuest(ctx context.Context) error {
 	if r.guest != nil {
 		return nil
 	}
-	pending, turn, err := r.replay(ctx, r.reader(r.ledger.delivered))
+	r.mu.Lock()
+	delivered := r.ledger.delivered
+	r.mu.Unlock()
+	pending, turn, err := r.replay(ctx, r.reader(delivered))
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (r *run) crashed(b batch, err error) bool {
 	}
 	r.log.Warn("the workflow crashed; replaying", "crash", r.crashes, "error", coded)
 	if len(b.entries) == 0 {
-		r.started = false
+		r.begun = false
 		return true
 	}
 	return r.takeTurn(b)

@@ -29,12 +29,13 @@ type run struct {
 	deferreds map[string]journal.Deferred
 	tasks     map[uint32]context.CancelFunc // what the host does for ops; survives a reload
 	kept      map[uint32]opDone             // outcomes to deliver again after a reload
-	held      []message                     // wait for reserved numbers before a load
+	waiting   []message                     // received, to be handled once no number is reserved
 	again     []message                     // to be received again
-	started   bool                          // the guest has had its first turn, now or in the journal
+	begun     bool                          // the guest has had its first turn, now or in the journal
 	crashes   int                           // of the guest, one after the other
 	setbacks  int                           // failures of the store, one after the other
 	idle      bool                          // nothing is left to keep the run in memory for
+	used      bool                          // it has received messages since it parked
 }
 
 var _ actor.Actor[message] = (*run)(nil)
@@ -55,6 +56,7 @@ func (r *run) Receive(messages []message) []message {
 		refuseAll(messages, r.Host.EndReason())
 		return nil
 	}
+	r.used = true
 	r.handle(messages)
 	return r.takeAgain()
 }
@@ -68,7 +70,10 @@ func (r *run) Park() []message {
 
 // Release implements actor.Actor.
 func (r *run) Release() bool {
-	r.resident.Touch(r.id)
+	if r.used {
+		r.resident.Touch(r.id)
+		r.used = false
+	}
 	r.mu.Lock()
 	reserved := len(r.ledger.reserved)
 	r.mu.Unlock()
@@ -248,7 +253,7 @@ func (r *run) reload(b batch) {
 // unload forgets everything but what the host is doing and what it owes.
 func (r *run) unload() {
 	r.dropGuest()
-	r.row, r.started = nil, false
+	r.row, r.begun = nil, false
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ledger.forgetOps()

@@ -3,6 +3,8 @@ package execution
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -27,6 +29,9 @@ import (
 //	                           commit-unheard (the host dies before the run is told)
 //	settle N V, reject N V, interrupt V, resume, fail V      requests; their answers are printed
 //	store MISHAP …             what becomes of the next commits: ok, fail, lose (the answer), drop (the write)
+//	settle-later N V           the same, without waiting for the answer
+//	start-at-once N            N callers start the same execution
+//	loads-fail N               the next N loads of an execution fail
 //	trap N                     the next N calls of the guest trap
 //	module missing|there
 //	evict                      drops the instance, if the run is parked
@@ -77,6 +82,17 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		f.decide(number, strings.Join(words[1:], " "))
 	case "settle", "reject", "interrupt", "resume", "fail":
 		out = answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, cmd, words))
+	case "settle-later":
+		go func() {
+			f.note("settle", "%s", strings.TrimSpace(answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, "settle", words))))
+		}()
+	case "loads-fail":
+		f.mu.Lock()
+		_, err := fmt.Sscan(text, &f.noLoads)
+		f.mu.Unlock()
+		require.NoError(f.t, err)
+	case "start-at-once":
+		f.startAtOnce(row, text)
 	case "store":
 		f.commits.mu.Lock()
 		f.commits.next = words
@@ -156,4 +172,22 @@ func answerText(err error) string {
 		return "refused: " + err.Error() + "\n"
 	}
 	return "ok\n"
+}
+
+// startAtOnce has many callers start the same execution.
+func (f *fixture) startAtOnce(row *journal.Execution, callers string) {
+	n, err := strconv.Atoi(callers)
+	require.NoError(f.t, err)
+	for range n {
+		start := *row
+		start.CreatedAt = time.Now().UnixNano()
+		go func() {
+			existed, err := f.x.Start(f.t.Context(), &start)
+			f.note("start", "existed: %v, %s", existed, strings.TrimSpace(answerText(err)))
+		}()
+	}
+	synctest.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	slices.Sort(f.noted["start"])
 }

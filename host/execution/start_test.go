@@ -11,23 +11,40 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
+// afterStart does something between the moment a start is durable and the moment its
+// caller goes on.
+type afterStart struct {
+	Committer
+	do func()
+}
+
+func (c *afterStart) Commit(w journal.Write) (journal.Result, error) {
+	res, err := c.Committer.Commit(w)
+	if w.Start != nil {
+		c.do()
+	}
+	return res, err
+}
+
 // TestStartThatIsFoundFirst has an execution found in the store and run to its end
-// before the caller of its start comes to hand it over.
+// before the caller of its start goes on.
 func TestStartThatIsFoundFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"done once"}
 		row := rowOf("w", "k")
-		f.x.runs.Hold(row.ID)
-		_, err := f.x.commitStart(t.Context(), row)
+		found := ""
+		f.x.Committer = &afterStart{f.x.Committer, func() {
+			f.x.EnsureInMemory(row.ID)
+			synctest.Wait()
+			found = f.takeNotes()
+		}}
+		existed, err := f.x.Start(t.Context(), row)
 		require.NoError(t, err)
-		f.x.EnsureInMemory(row.ID)
+		require.False(t, existed)
 		synctest.Wait()
-		require.Contains(t, f.takeNotes(), "watchers are told: completed once")
-
-		f.x.runs.Unhold(row.ID, started{row})
-		synctest.Wait()
+		require.Contains(t, found, "watchers are told: completed once")
 		require.Empty(t, f.takeNotes(), "it ran a second time")
 		require.Zero(t, f.x.Count())
 	})

@@ -17,7 +17,7 @@ const maxEntries = 100_000
 // advance takes turns for as long as there is something to deliver.
 func (r *run) advance() {
 	for r.row != nil && r.row.State == journal.Running && !r.Host.Over() {
-		if !r.started {
+		if !r.begun {
 			if !r.firstTurn() {
 				return
 			}
@@ -70,7 +70,7 @@ func (r *run) firstTurn() bool {
 	if err != nil {
 		return r.crashed(batch{}, err)
 	}
-	r.started = true
+	r.begun = true
 	return r.commitTurn(batch{}, turn)
 }
 
@@ -151,7 +151,9 @@ func (r *run) commitTurn(b batch, turn guest.Turn) bool {
 		r.Fault.Pass(fault.TurnAfterCommit)
 	}
 	if n := len(b.entries); n > 0 {
+		r.mu.Lock()
 		r.ledger.delivered = b.entries[n-1].Seq
+		r.mu.Unlock()
 	}
 	r.setbacks = 0
 	return r.releaseEffects(turn)

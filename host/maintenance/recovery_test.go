@@ -24,6 +24,7 @@ type world struct {
 	woken  []journal.ID         // guarded by mu
 	timers map[journal.ID]int64 // guarded by mu
 	room   int                  // guarded by mu
+	held   map[journal.ID]bool  // guarded by mu; in memory already
 }
 
 func (w *world) Due(_ context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
@@ -43,7 +44,11 @@ func (w *world) Due(_ context.Context, until int64, after journal.Wake, limit in
 	return page, nil
 }
 
-func (w *world) InMemory(journal.ID) bool { return false }
+func (w *world) InMemory(id journal.ID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.held[id]
+}
 
 func (w *world) EnsureInMemory(id journal.ID) {
 	w.mu.Lock()
@@ -139,6 +144,23 @@ func TestRecoveryWaitsForRoom(t *testing.T) {
 		time.Sleep(roomPoll)
 		synctest.Wait()
 		require.Equal(t, []journal.ID{{1}, {2}}, w.wokenIDs())
+	})
+}
+
+// TestRecoveryPassesWhatIsInMemory does not wait for room for an execution that has
+// it, and leaves the timer that one has set itself.
+func TestRecoveryPassesWhatIsInMemory(t *testing.T) {
+	t.Parallel()
+	w := &world{
+		timers: map[journal.ID]int64{{2}: 5}, held: map[journal.ID]bool{{1}: true},
+		due: []journal.Wake{wakeIn(1, -time.Hour), wakeIn(2, time.Minute), wakeIn(3, time.Minute)},
+	}
+	in(t, w, func(t *testing.T) {
+		require.Equal(t, []journal.ID{{1}}, w.wokenIDs())
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		require.EqualValues(t, 5, w.timers[journal.ID{2}])
+		require.Equal(t, wakeIn(3, time.Minute).At, w.timers[journal.ID{3}])
 	})
 }
 
