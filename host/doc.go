@@ -18,7 +18,8 @@
 //	timer         the deadline heap
 //	replay, op    pure: what a journal means for a guest; what an op is
 //	hoststate     starting, accepting, draining, lost
-//	fault, metric named crash points; how metrics are made
+//	faultpoint    the named points at which tests crash a host
+//	metric        how metrics are made
 //	wasm, egress  the sandbox; outgoing HTTP
 //
 // Start reading at engine.go, then at the comment of host/execution.

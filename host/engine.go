@@ -13,7 +13,7 @@ import (
 	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/egress"
 	"github.com/cruster/cruster/host/execution"
-	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/maintenance"
@@ -76,13 +76,13 @@ func New(cfg Config) (*Engine, error) {
 
 // wire builds the rooms, from the bottom up.
 func (e *Engine) wire() {
-	cfg, injector := e.cfg, fault.Injector(e.cfg.FaultPoint)
+	cfg, injector := e.cfg, faultpoint.Injector(e.cfg.FaultPoint)
 	e.writer = newWriter(cfg, e.state)
 	e.catalog = catalog.New(e.wasm, cfg.Store)
 	slots := guest.NewSlots(cfg.TurnTimeout)
 	e.keys = guest.NewKeyDeriver(cfg.Clock, slots, cfg.Registerer)
 	e.timers = timer.New(cfg.Clock, func(id journal.ID) {
-		injector.Pass(fault.TimerFired)
+		injector.Pass(faultpoint.TimerFired)
 		if !e.state.Draining() {
 			e.executions.Wake(id)
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
-	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
 )
@@ -147,7 +147,7 @@ func TestFailSurvivesACrash(t *testing.T) {
 		var e *host.Engine
 		e = harness.Engine(t, store, func(c *host.Config) {
 			c.FaultPoint = func(point string) {
-				if point == fault.FinalAfterCommit && armed.CompareAndSwap(true, false) {
+				if point == faultpoint.FinalAfterCommit && armed.CompareAndSwap(true, false) {
 					e.Kill()
 					close(died)
 					runtime.Goexit()

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
@@ -61,7 +61,7 @@ func (a *attempt) run(parent context.Context) (Report, error) {
 		fx.rollback()
 		return a.crashed(ctx, err)
 	}
-	a.Fault.Pass(fault.ActivityAfter)
+	a.Fault.Pass(faultpoint.ActivityAfter)
 	if outcome.Error != nil {
 		if outcome.Error.Code == "" {
 			outcome.Error.Code = abi.CodeActivityFailed
@@ -161,7 +161,7 @@ func (a *attempt) commitTx(ctx context.Context, fx *effects, value []byte) (Repo
 	if !wanted {
 		return Dropped{}, nil
 	}
-	a.Fault.Pass(fault.TxBeforeCommit)
+	a.Fault.Pass(faultpoint.TxBeforeCommit)
 	// From here on a number is reserved: the execution must learn what became of it.
 	err := a.Committer.CommitTx(context.WithoutCancel(ctx), fx.tx, journal.Write{ID: a.Row.ID, Entries: []journal.Entry{entry}})
 	fx.tx = nil
@@ -170,7 +170,7 @@ func (a *attempt) commitTx(ctx context.Context, fx *effects, value []byte) (Repo
 	}
 	switch {
 	case err == nil:
-		a.Fault.Pass(fault.TxAfterCommit)
+		a.Fault.Pass(faultpoint.TxAfterCommit)
 		return Committed{entry}, nil
 	case errors.Is(err, journal.ErrFenced):
 		return nil, nil

@@ -17,5 +17,5 @@
 // because it must be journaled; after which delay, [Backoff] says.
 //
 // The package imports host/catalog, host/egress, host/wasm, host/hoststate,
-// host/fault, host/op, host/timer, host/metric, journal and abi. Start reading at runner.go, then attempt.go.
+// host/faultpoint, host/op, host/timer, host/metric, journal and abi. Start reading at runner.go, then attempt.go.
 package activity

@@ -13,7 +13,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/egress"
-	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
@@ -48,7 +48,7 @@ type Deps struct {
 	Clock     clockwork.Clock
 	Committer TxCommitter
 	Egress    Egress
-	Fault     fault.Injector
+	Fault     faultpoint.Injector
 	Host      *hoststate.State
 	Logger    *slog.Logger
 	// MaxConcurrent bounds the attempts that run at the same time.
@@ -127,7 +127,7 @@ func (r *Runner) Perform(ctx context.Context, task Task) Report {
 		return nil
 	}
 	a := newAttempt(r, task)
-	r.Fault.Pass(fault.ActivityBefore)
+	r.Fault.Pass(faultpoint.ActivityBefore)
 	for conflicts, failures := 0, 0; ctx.Err() == nil; {
 		report, err := a.run(ctx)
 		switch {

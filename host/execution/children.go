@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -13,7 +13,7 @@ import (
 // the execution, a call with its outcome. While a call waits nothing is held for it
 // but a watcher.
 func (t *task) call(ctx context.Context, b *abi.Call) {
-	t.Fault.Pass(fault.CallBefore)
+	t.Fault.Pass(faultpoint.CallBefore)
 	var child *journal.Execution
 	failure, decided := t.retryUntilDecided(ctx, "start a workflow", func() (err error) {
 		child, err = t.startChild(ctx, b)
@@ -22,7 +22,7 @@ func (t *task) call(ctx context.Context, b *abi.Call) {
 	if !decided {
 		return
 	}
-	t.Fault.Pass(fault.CallAfter)
+	t.Fault.Pass(faultpoint.CallAfter)
 	switch {
 	case failure != nil:
 		t.done(abi.Outcome{Error: failure})

@@ -11,7 +11,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
 	"github.com/cruster/cruster/host/actor"
-	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/residency"
@@ -58,7 +58,7 @@ type Deps struct {
 	Committer  Committer
 	// EvictAlways drops the instance after every turn. It is for tests.
 	EvictAlways bool
-	Fault       fault.Injector
+	Fault       faultpoint.Injector
 	// IdleTimeout is how long an instance stays warm without use.
 	IdleTimeout time.Duration
 	Host        *hoststate.State
@@ -111,7 +111,7 @@ func (x *Executions) evict(id journal.ID) {
 			return nil, false
 		}
 		r.dropGuest()
-		x.Fault.Pass(fault.Evict)
+		x.Fault.Pass(faultpoint.Evict)
 		return wake{}, true // without an instance it may leave memory altogether
 	})
 }

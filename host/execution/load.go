@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/replay"
@@ -214,7 +214,7 @@ func (r *run) reader(upTo uint64) *replay.Reader {
 // returns the ops that are pending at its end, and the last turn.
 func (r *run) replay(ctx context.Context, reader *replay.Reader) (map[uint32]*op.Op, guest.Turn, error) {
 	r.metrics.replays.Inc()
-	r.Fault.Pass(fault.Replay)
+	r.Fault.Pass(faultpoint.Replay)
 	turn, err := r.begin(ctx)
 	if err != nil {
 		return nil, turn, err

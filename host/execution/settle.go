@@ -6,7 +6,7 @@ import (
 	"reflect"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -49,12 +49,12 @@ func (r *run) settle(d journal.Deferred) error {
 		return r.alreadyOver()
 	}
 	u := r.sameRow()
-	r.Fault.Pass(fault.SettleBeforeCommit)
+	r.Fault.Pass(faultpoint.SettleBeforeCommit)
 	res, err := r.Committer.Commit(journal.Write{ID: r.id, Settle: &d, Update: &u})
 	if err != nil {
 		return err
 	}
-	r.Fault.Pass(fault.SettleAfterCommit)
+	r.Fault.Pass(faultpoint.SettleAfterCommit)
 	if res.Existed {
 		err := r.settledBefore(d.Name)
 		r.reload(batch{}) // the store knows more than this run

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -18,7 +18,7 @@ import (
 // the run is held meanwhile: if it was loaded it is still in memory, and knows that
 // the row is not news.
 func (x *Executions) Start(ctx context.Context, row *journal.Execution) (existed bool, err error) {
-	x.Fault.Pass(fault.StartBeforeCommit)
+	x.Fault.Pass(faultpoint.StartBeforeCommit)
 	x.runs.Hold(row.ID)
 	res, err := x.commitStart(ctx, row)
 	switch {
@@ -37,7 +37,7 @@ func (x *Executions) Start(ctx context.Context, row *journal.Execution) (existed
 		return true, nil
 	}
 	x.metrics.started.Inc()
-	x.Fault.Pass(fault.StartAfterCommit)
+	x.Fault.Pass(faultpoint.StartAfterCommit)
 	return false, nil
 }
 

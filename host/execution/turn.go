@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/journal"
 )
@@ -142,13 +142,13 @@ func (r *run) commitTurn(b batch, turn guest.Turn) bool {
 	}
 	// A wake time that is too early does no harm, so it alone is no reason to write.
 	if len(w.Entries) > 0 || update.State.Final() || update.WakeAt < r.row.WakeAt {
-		r.Fault.Pass(fault.TurnBeforeCommit)
+		r.Fault.Pass(faultpoint.TurnBeforeCommit)
 		if _, err := r.Committer.Commit(w); err != nil {
 			r.rollBack(b, err)
 			return false
 		}
 		r.applyUpdate(update)
-		r.Fault.Pass(fault.TurnAfterCommit)
+		r.Fault.Pass(faultpoint.TurnAfterCommit)
 	}
 	if n := len(b.entries); n > 0 {
 		r.mu.Lock()
@@ -173,9 +173,9 @@ func (r *run) releaseEffects(turn guest.Turn) bool {
 		r.endTask(number)
 	}
 	r.startTasks()
-	r.Fault.Pass(fault.TurnAfterEffects)
+	r.Fault.Pass(faultpoint.TurnAfterEffects)
 	if r.EvictAlways {
-		r.Fault.Pass(fault.Evict)
+		r.Fault.Pass(faultpoint.Evict)
 		r.dropGuest()
 	}
 	return true
@@ -219,18 +219,18 @@ func (r *run) commitAttempts() {
 	if len(w.Entries) == 0 {
 		return
 	}
-	r.Fault.Pass(fault.RetryBeforeCommit)
+	r.Fault.Pass(faultpoint.RetryBeforeCommit)
 	if _, err := r.Committer.Commit(w); err != nil {
 		r.rollBack(batch{}, err)
 		return
 	}
 	r.row.WakeAt = w.Update.WakeAt
-	r.Fault.Pass(fault.RetryAfterCommit)
+	r.Fault.Pass(faultpoint.RetryAfterCommit)
 }
 
 // finish tells all watchers of the result, which is durable.
 func (r *run) finish() {
-	r.Fault.Pass(fault.FinalAfterCommit)
+	r.Fault.Pass(faultpoint.FinalAfterCommit)
 	r.dropGuest()
 	r.stopTasks()
 	r.Timers.Set(r.id, journal.Never)

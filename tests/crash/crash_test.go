@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
@@ -40,7 +40,7 @@ func TestCrashAtEveryBoundary(t *testing.T) {
 					}
 				}
 			})
-			for _, point := range fault.Points {
+			for _, point := range faultpoint.Points {
 				require.True(t, reached.has(point), "no scenario reaches the fault point %s", point)
 			}
 		})
@@ -90,10 +90,10 @@ func crashEverywhere(t *testing.T, d *driver, l language, s scenario, reached *p
 	}
 	for _, n := range []int{1, 2} {
 		// The second engine crashes as well, in the middle of its replay.
-		reached.add(fault.Replay)
+		reached.add(faultpoint.Replay)
 		key := fmt.Sprintf("replay-%d", n)
-		d.arm(fault.TurnAfterCommit, 1)
-		d.alsoCrashAt(fault.Replay, n)
+		d.arm(faultpoint.TurnAfterCommit, 1)
+		d.alsoCrashAt(faultpoint.Replay, n)
 		require.Equal(t, want, observe(t, d, s, key), "after a crash during replay %d", n)
 	}
 }
@@ -102,9 +102,9 @@ func crashEverywhere(t *testing.T, d *driver, l language, s scenario, reached *p
 // instances are evicted after every turn, those where that makes a difference.
 func (d *driver) points() []string {
 	if !d.evict {
-		return fault.Points
+		return faultpoint.Points
 	}
-	return []string{fault.TurnBeforeCommit, fault.TurnAfterCommit, fault.TxAfterCommit, fault.Evict, fault.Replay}
+	return []string{faultpoint.TurnBeforeCommit, faultpoint.TurnAfterCommit, faultpoint.TxAfterCommit, faultpoint.Evict, faultpoint.Replay}
 }
 
 func firstAndLast(n int) []int {

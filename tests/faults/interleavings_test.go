@@ -11,7 +11,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
-	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/internal/harness"
 )
 
@@ -67,12 +67,12 @@ func TestCanceledWhileCommitting(t *testing.T) {
 	p := newPassings()
 	p.hold = func(point string, n int) {
 		switch {
-		case point == fault.ActivityBefore && n == 2:
-			p.await(t, fault.TxAfterCommit, 1) // SQLite has one writer
-		case point == fault.TxAfterCommit && n == 1:
-			p.await(t, fault.TxBeforeCommit, 2)
-		case point == fault.TxBeforeCommit && n == 2:
-			p.await(t, fault.TurnAfterEffects, 2) // the other step won
+		case point == faultpoint.ActivityBefore && n == 2:
+			p.await(t, faultpoint.TxAfterCommit, 1) // SQLite has one writer
+		case point == faultpoint.TxAfterCommit && n == 1:
+			p.await(t, faultpoint.TxBeforeCommit, 2)
+		case point == faultpoint.TxBeforeCommit && n == 2:
+			p.await(t, faultpoint.TurnAfterEffects, 2) // the other step won
 		}
 	}
 	store := harness.Store(t, "sqlite")
@@ -101,7 +101,7 @@ func TestSettledBeforeAwaitedAndCrashed(t *testing.T) {
 	crashed := make(chan struct{})
 	p.mu.Lock()
 	p.hold = func(point string, _ int) {
-		if point == fault.TurnAfterCommit {
+		if point == faultpoint.TurnAfterCommit {
 			first.Kill()
 			close(crashed)
 			runtime.Goexit()
@@ -126,7 +126,7 @@ func TestResolveIsAnsweredTheSameAfterACrash(t *testing.T) {
 	crashed := make(chan struct{})
 	first = engine(t, store, func(c *host.Config) {
 		c.FaultPoint = func(point string) {
-			if point == fault.SettleAfterCommit {
+			if point == faultpoint.SettleAfterCommit {
 				first.Kill()
 				once.Do(func() { close(crashed) })
 				runtime.Goexit()
@@ -153,17 +153,17 @@ func TestDrainBeginsNothing(t *testing.T) {
 		c.FaultPoint, c.MaxActivities, c.DrainTimeout = p.pass, 1, harness.Patience
 	})
 	p.hold = func(point string, _ int) {
-		if point == fault.ActivityBefore {
+		if point == faultpoint.ActivityBefore {
 			harness.Eventually(t, "the engine drains", func() bool { return e.Ready(t.Context()) != nil })
 		}
 	}
 	harness.Push(t, e, "fanout", "modules/examples/fanout")
 	c := &client{t: t, engine: e, store: store}
 	execution := c.start("fanout/FanOut", object{"run": "drained", "n": 5})
-	p.await(t, fault.ActivityBefore, 1)
+	p.await(t, faultpoint.ActivityBefore, 1)
 	require.NoError(t, e.Stop(context.Background()))
 	p.mu.Lock()
-	begun := p.n[fault.ActivityBefore]
+	begun := p.n[faultpoint.ActivityBefore]
 	p.mu.Unlock()
 	require.Equal(t, 1, begun)
 

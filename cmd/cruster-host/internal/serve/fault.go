@@ -8,7 +8,7 @@ import (
 	"syscall"
 
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
-	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/faultpoint"
 )
 
 // faultPoint makes the hook of CRUSTER_FAULT="point@n", which is for tests: at
@@ -20,8 +20,8 @@ func faultPoint(spec string) (func(point string), error) {
 	}
 	name, count, _ := strings.Cut(spec, "@")
 	n, err := strconv.ParseInt(count, 10, 64)
-	if err != nil || n < 1 || !slices.Contains(fault.Points, name) {
-		return nil, usage.Errorf("CRUSTER_FAULT is %q, not POINT@N with a point out of %s", spec, strings.Join(fault.Points, ", "))
+	if err != nil || n < 1 || !slices.Contains(faultpoint.Points, name) {
+		return nil, usage.Errorf("CRUSTER_FAULT is %q, not POINT@N with a point out of %s", spec, strings.Join(faultpoint.Points, ", "))
 	}
 	var passed atomic.Int64
 	return func(point string) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/faultpoint"
 )
 
 func TestFaultSpecs(t *testing.T) {
@@ -14,11 +14,11 @@ func TestFaultSpecs(t *testing.T) {
 	hook, err := faultPoint("")
 	require.NoError(t, err)
 	require.Nil(t, hook)
-	hook, err = faultPoint(fault.Points[0] + "@2")
+	hook, err = faultPoint(faultpoint.Points[0] + "@2")
 	require.NoError(t, err)
-	hook(fault.Points[0]) // the first passing of two
-	hook(fault.Points[1])
-	for _, spec := range []string{"x", "nowhere@1", fault.Points[0], fault.Points[0] + "@0", fault.Points[0] + "@x"} {
+	hook(faultpoint.Points[0]) // the first passing of two
+	hook(faultpoint.Points[1])
+	for _, spec := range []string{"x", "nowhere@1", faultpoint.Points[0], faultpoint.Points[0] + "@0", faultpoint.Points[0] + "@x"} {
 		_, err := faultPoint(spec)
 		require.Error(t, err, spec)
 	}

@@ -1,4 +1,4 @@
-package fault_test
+package faultpoint_test
 
 import (
 	"go/ast"
@@ -9,14 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/host/fault"
+	"github.com/cruster/cruster/host/faultpoint"
 )
 
 // TestPointsListsEveryConstant compares the list with the constants of the source:
 // a point that is missing from the list would never be tested.
 func TestPointsListsEveryConstant(t *testing.T) {
 	t.Parallel()
-	file, err := parser.ParseFile(token.NewFileSet(), "fault.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "faultpoint.go", nil, 0)
 	require.NoError(t, err)
 	var declared []string
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -34,14 +34,14 @@ func TestPointsListsEveryConstant(t *testing.T) {
 		return true
 	})
 	require.NotEmpty(t, declared)
-	require.ElementsMatch(t, declared, fault.Points)
+	require.ElementsMatch(t, declared, faultpoint.Points)
 }
 
 func TestInjector(t *testing.T) {
 	t.Parallel()
-	var none fault.Injector
-	require.NotPanics(t, func() { none.Pass(fault.Replay) })
+	var none faultpoint.Injector
+	require.NotPanics(t, func() { none.Pass(faultpoint.Replay) })
 	var passed []string
-	fault.Injector(func(point string) { passed = append(passed, point) }).Pass(fault.Evict)
-	require.Equal(t, []string{fault.Evict}, passed)
+	faultpoint.Injector(func(point string) { passed = append(passed, point) }).Pass(faultpoint.Evict)
+	require.Equal(t, []string{faultpoint.Evict}, passed)
 }

@@ -1,4 +1,4 @@
-package fault
+package faultpoint
 
 // The points at which a crash could tear something.
 const (
