@@ -62,7 +62,7 @@ func newCommitterBundle(t *testing.T, store *gatedStore, opts journal.CommitterO
 
 func (b *committerBundle) start(key string) journal.Write {
 	id := journal.IDOf("default", "orders/Process", key)
-	return journal.Write{ID: id, Epoch: b.epochs[id.Shard()], Start: &journal.Execution{ID: id, Key: key, State: journal.Running}}
+	return journal.Write{ID: id, Run: journal.RunID(id), Epoch: b.epochs[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), Key: key, State: journal.Running}}
 }
 
 // enqueue hands writes over, one after the other, and returns their answers.

@@ -7,6 +7,8 @@ import "errors"
 var (
 	// ErrNotFound says that there is no such row.
 	ErrNotFound = errors.New("journal: not found")
+	// ErrSwept says that the row was there once and retention has deleted it.
+	ErrSwept = errors.New("journal: deleted by retention")
 	// ErrFenced says that the write named an epoch that is over: another owner
 	// has the shard. Nothing was written.
 	ErrFenced = errors.New("journal: fenced by a newer owner")

@@ -28,7 +28,7 @@ var goldenEntries = []struct {
 	{"zero", journal.Entry{}},
 	{"delivery", journal.Entry{
 		At: 1_750_000_000_000_000_000, Attempts: 1, Kind: journal.Delivery, Seq: 3, Turn: 2, Value: []byte{0x81, 0xa1, 'a', 1},
-		Op: journal.Op{Hash: []byte("0123456789abcdef"), Kind: "activity", Name: "charge", Number: 3},
+		Op: journal.Op{Hash: []byte("0123456789abcdef"), Kind: "activity", Name: "charge", Number: 3, Occurrence: 2},
 	}},
 	{"keyed", journal.Entry{At: 1, Kind: journal.Delivery, Seq: 4, Turn: 4, Value: abi.Nil, Op: journal.Op{Key: "ключ", Kind: "sleep", Name: "", Number: 4}}},
 	{"empty value", journal.Entry{At: 1, Kind: journal.Delivery, Seq: 5, Value: []byte{}}},

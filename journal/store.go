@@ -37,9 +37,10 @@ type ExecutionReader interface {
 	Entries(ctx context.Context, id ID, after uint64, limit int) ([]Entry, error)
 	// Deferreds reads the settled deferreds of an execution.
 	Deferreds(ctx context.Context, id ID) ([]Deferred, error)
-	// ChildOf finds the execution that an op of a parent started; ErrNotFound if
-	// there is none.
-	ChildOf(ctx context.Context, parent ID, op uint32) (*Execution, error)
+	// Callee finds the execution that a step started, or found and linked.
+	// ErrNotFound says that there is none, ErrSwept that the one it is linked to was
+	// deleted by retention.
+	Callee(ctx context.Context, step Caller) (*Execution, error)
 	// Due lists running executions with WakeAt at or before until, earliest
 	// first, at most limit, that come behind the wake after in the order of
 	// (At, ID): pass the last one of the page before, or the zero Wake.
@@ -76,8 +77,8 @@ type GuestSQL interface {
 // Maintenance is what a host does with a store besides its executions.
 type Maintenance interface {
 	// Sweep deletes at most limit executions, with their journals and deferreds,
-	// that were finished before the given time and whose parent, if any, is
-	// final or gone. It returns how many.
+	// that were finished before the given time and that no execution which is not
+	// over has started or is linked to. It returns how many.
 	Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error)
 	// Ping tells whether the store can commit at this moment: ErrFenced if shards
 	// that were claimed through it have been claimed through another one since.

@@ -31,7 +31,9 @@ const (
 
 // Execution is the row of one run of one workflow.
 type Execution struct {
-	ID        ID
+	ID ID
+	// Run tells this run from others that had, or will have, the same name.
+	Run       RunID
 	Namespace string
 	// Workflow is the type: "deployment/Name".
 	Workflow string
@@ -52,9 +54,12 @@ type Execution struct {
 	// Interrupt is the request to stop, if there was one.
 	Interrupt *Interrupt
 
-	// Parent and ParentOp name the op that started this execution, if any.
-	Parent   ID
-	ParentOp uint32
+	// Waiting is what the run waited for at a point of its journal.
+	Waiting Waiting
+	// Parent is the step that started this execution; zero if none did.
+	Parent Caller
+	// Pinned is what a replay needs besides the module, the input and the entries.
+	Pinned Pinned
 
 	CreatedAt  int64
 	FinishedAt int64 // 0 while not final
@@ -77,7 +82,7 @@ const (
 	Attempt EntryKind = "attempt"
 )
 
-// Op is the identity of an op: what it is, not where it stands.
+// Op names an op: its identity is what it is, not where it stands.
 type Op struct {
 	// Hash of the canonical arguments, 16 bytes; empty if Key is set.
 	Hash []byte `msgpack:"hash"`
@@ -85,8 +90,11 @@ type Op struct {
 	Key  string `msgpack:"key"`
 	Kind string `msgpack:"kind"`
 	Name string `msgpack:"name"`
-	// Number is the position in the order of issue, from 1.
+	// Number is the position in the order of issue, from 1. It shifts when code
+	// changes, so nothing outside of the run goes by it.
 	Number uint32 `msgpack:"number"`
+	// Occurrence counts the ops of the same identity in the order of issue, from 1.
+	Occurrence uint32 `msgpack:"occurrence"`
 }
 
 // Entry is one record of a journal. Its encoding, canonical msgpack of these
@@ -115,6 +123,9 @@ type Deferred struct {
 	Value []byte
 	Error *abi.Error
 	At    int64
+	// Origin tells this settlement from all others, so that one that is repeated
+	// after a lost answer is known again.
+	Origin Origin
 }
 
 // Module is a Wasm binary.

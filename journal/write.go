@@ -10,7 +10,10 @@ import (
 // Write is what one execution wants to have committed: all of it or nothing.
 // Exactly the parts that are set are written.
 type Write struct {
-	ID    ID
+	ID ID
+	// Run is the run that the Write is about: if the row is of another, the Write
+	// fails with ErrNotFound.
+	Run   RunID
 	Epoch Epoch
 
 	// Start inserts the execution. If it exists already nothing of this Write
@@ -26,6 +29,9 @@ type Write struct {
 	Settle *Deferred
 	// Interrupt records a request to stop; an earlier one stands.
 	Interrupt *Interrupt
+	// Link records what a step of this run found. If the step has a link already,
+	// nothing of this Write takes effect, and Result.Existed is set.
+	Link *Link
 }
 
 // Update overwrites these columns of an execution, all of them.
@@ -35,11 +41,14 @@ type Update struct {
 	Value      []byte
 	Error      *abi.Error
 	FinishedAt int64
+	Waiting    Waiting
+	// Digest moves the execution to another module; empty leaves it where it is.
+	Digest string
 }
 
 // Result is what became of one Write of a batch.
 type Result struct {
-	// Existed says that Start or Settle found its row there already.
+	// Existed says that Start, Settle or Link found its row there already.
 	Existed bool
 	// Err is ErrFenced, ErrNotFound or a duplicate sequence number; the other
 	// Writes of the batch are not affected by it.
@@ -55,6 +64,15 @@ func (w *Write) Check() error {
 	}
 	if w.Start != nil && w.Start.ID != w.ID {
 		return fmt.Errorf("journal: write of execution %s starts execution %s", w.ID, w.Start.ID)
+	}
+	if w.Run.IsZero() {
+		return fmt.Errorf("journal: write of execution %s without a run id", w.ID)
+	}
+	if w.Start != nil && w.Start.Run != w.Run {
+		return fmt.Errorf("journal: write of run %s starts run %s", w.Run, w.Start.Run)
+	}
+	if w.Link != nil && (w.Start != nil || w.Settle != nil) {
+		return fmt.Errorf("journal: write of execution %s has a link beside a start or a settlement", w.ID)
 	}
 	for i := range w.Entries {
 		// Databases count in int64, and Entries reads what lies above 0.

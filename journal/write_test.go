@@ -12,20 +12,24 @@ import (
 
 func TestWriteCheck(t *testing.T) {
 	t.Parallel()
+	run := journal.RunID{1}
 	id, other := journal.IDOf("n", "d/W", "1"), journal.IDOf("n", "d/W", "2")
 	for name, c := range map[string]struct {
 		write journal.Write
 		says  string
 	}{
 		"no execution":         {journal.Write{}, "without an execution id"},
-		"of another execution": {journal.Write{ID: id, Start: &journal.Execution{ID: other}}, "starts execution"},
-		"sequence number 0":    {journal.Write{ID: id, Entries: []journal.Entry{{Seq: 1}, {Seq: 0}}}, "sequence number 0"},
-		"too large a number":   {journal.Write{ID: id, Entries: []journal.Entry{{Seq: math.MaxInt64 + 1}}}, "sequence number 9223372036854775808"},
-		"deferred, no name":    {journal.Write{ID: id, Settle: &journal.Deferred{}}, "without a name"},
+		"of another execution": {journal.Write{ID: id, Run: run, Start: &journal.Execution{ID: other, Run: journal.RunID(other)}}, "starts execution"},
+		"no run":               {journal.Write{ID: id}, "without a run id"},
+		"of another run":       {journal.Write{ID: id, Run: run, Start: &journal.Execution{ID: id}}, "starts run"},
+		"a link and a start":   {journal.Write{ID: id, Run: run, Start: &journal.Execution{ID: id, Run: run}, Link: &journal.Link{}}, "a link beside"},
+		"sequence number 0":    {journal.Write{ID: id, Run: run, Entries: []journal.Entry{{Seq: 1}, {Seq: 0}}}, "sequence number 0"},
+		"too large a number":   {journal.Write{ID: id, Run: run, Entries: []journal.Entry{{Seq: math.MaxInt64 + 1}}}, "sequence number 9223372036854775808"},
+		"deferred, no name":    {journal.Write{ID: id, Run: run, Settle: &journal.Deferred{}}, "without a name"},
 	} {
 		require.ErrorContains(t, c.write.Check(), c.says, name)
 	}
-	valid := journal.Write{ID: id, Start: &journal.Execution{ID: id}, Entries: []journal.Entry{{Seq: 1}, {Seq: math.MaxInt64}}, Settle: &journal.Deferred{Name: "paid"}}
+	valid := journal.Write{ID: id, Run: run, Start: &journal.Execution{ID: id, Run: run}, Entries: []journal.Entry{{Seq: 1}, {Seq: math.MaxInt64}}, Settle: &journal.Deferred{Name: "paid"}}
 	require.NoError(t, valid.Check())
 }
 

@@ -31,6 +31,7 @@ type execution struct {
 	row       journal.Execution
 	entries   map[uint64][]byte // by sequence number, encoded
 	deferreds map[string]journal.Deferred
+	links     map[journal.StepID]journal.Link
 }
 
 type deploymentKey struct{ namespace, name string }
@@ -112,12 +113,20 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 			return journal.Result{Existed: true}
 		}
 		before = &execution{row: cloneExecution(*w.Start)}
-	} else if !exists {
+	} else if !exists || before.row.Run != w.Run {
 		return journal.Result{Err: journal.ErrNotFound}
 	}
-	after := &execution{row: before.row, entries: maps.Clone(before.entries), deferreds: maps.Clone(before.deferreds)}
+	after := &execution{
+		row: before.row, entries: maps.Clone(before.entries), deferreds: maps.Clone(before.deferreds), links: maps.Clone(before.links),
+	}
 	if after.entries == nil {
-		after.entries, after.deferreds = map[uint64][]byte{}, map[string]journal.Deferred{}
+		after.entries, after.deferreds, after.links = map[uint64][]byte{}, map[string]journal.Deferred{}, map[journal.StepID]journal.Link{}
+	}
+	if l := w.Link; l != nil {
+		if _, linked := after.links[l.Step]; linked {
+			return journal.Result{Existed: true}
+		}
+		after.links[l.Step] = *l
 	}
 	if d := w.Settle; d != nil {
 		if _, settled := after.deferreds[d.Name]; settled {
@@ -133,7 +142,10 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	}
 	if u := w.Update; u != nil {
 		after.row.State, after.row.WakeAt, after.row.FinishedAt = u.State, u.WakeAt, u.FinishedAt
-		after.row.Value, after.row.Error = bytes.Clone(u.Value), cloneError(u.Error)
+		after.row.Value, after.row.Error, after.row.Waiting = bytes.Clone(u.Value), cloneError(u.Error), u.Waiting
+		if u.Digest != "" {
+			after.row.Digest = u.Digest
+		}
 	}
 	if w.Interrupt != nil && after.row.Interrupt == nil {
 		i := *w.Interrupt
@@ -195,7 +207,7 @@ func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int
 		if !e.row.State.Final() || e.row.FinishedAt <= 0 || e.row.FinishedAt >= finishedBefore {
 			continue
 		}
-		if p, ok := s.executions[e.row.Parent]; ok && !p.row.State.Final() {
+		if s.neededLocked(&e.row) {
 			continue
 		}
 		expired = append(expired, &e.row)
@@ -210,6 +222,21 @@ func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int
 		delete(s.executions, e.ID)
 	}
 	return len(expired), nil
+}
+
+// neededLocked tells whether an execution that is not over may ask for this one.
+func (s *Store) neededLocked(row *journal.Execution) bool {
+	if p, ok := s.executions[row.Parent.ID]; ok && p.row.Run == row.Parent.Run && !p.row.State.Final() {
+		return true
+	}
+	for _, p := range s.executions {
+		for _, l := range p.links {
+			if l.Run == row.Run && !p.row.State.Final() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Ping implements journal.Store.

@@ -70,20 +70,32 @@ func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferre
 	return out, nil
 }
 
-// ChildOf implements journal.Store.
-func (s *Store) ChildOf(ctx context.Context, parent journal.ID, op uint32) (*journal.Execution, error) {
+// Callee implements journal.Store.
+func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	for _, e := range s.executions {
-		if !parent.IsZero() && e.row.Parent == parent && e.row.ParentOp == op {
+		if p := e.row.Parent; !p.IsZero() && p.Run == step.Run && p.Step == step.Step {
 			row := cloneExecution(e.row)
 			return &row, nil
 		}
 	}
-	return nil, journal.ErrNotFound
+	caller, ok := s.executions[step.ID]
+	if !ok {
+		return nil, journal.ErrNotFound
+	}
+	link, ok := caller.links[step.Step]
+	if !ok {
+		return nil, journal.ErrNotFound
+	}
+	if callee, ok := s.executions[link.Callee]; ok && callee.row.Run == link.Run {
+		row := cloneExecution(callee.row)
+		return &row, nil
+	}
+	return nil, journal.ErrSwept
 }
 
 // Due implements journal.Store.

@@ -26,8 +26,8 @@ func BenchmarkCommit(b *testing.B) {
 			for i := range writes {
 				id := journal.IDOf("default", "bench/W", fmt.Sprint(i))
 				writes[i] = journal.Write{
-					ID: id, Epoch: epochs[id.Shard()],
-					Start: &journal.Execution{ID: id, Namespace: "default", Workflow: "bench/W", Key: fmt.Sprint(i), State: journal.Running},
+					ID: id, Run: journal.RunID(id), Epoch: epochs[id.Shard()],
+					Start: &journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "bench/W", Key: fmt.Sprint(i), State: journal.Running},
 				}
 			}
 			_, err = store.Commit(b.Context(), writes)

@@ -22,11 +22,24 @@ func (k *keys) add(id journal.ID) {
 
 func (k *keys) len() int64 { return int64(len(k.ids)) }
 
+// runKeys are the keys of executions, each with the run that is meant.
+type runKeys struct {
+	keys
+	runs [][]byte
+}
+
+func (k *runKeys) add(id journal.ID, run journal.RunID) {
+	k.keys.add(id)
+	k.runs = append(k.runs, run[:])
+}
+
 type startRows struct {
 	keys
 	namespaces, workflows, keyNames, digests, states []string
-	inputs, values, errors, interrupts, parents      [][]byte
-	wakes, parentOps, created, finished              []int64
+	inputs, values, errors, interrupts               [][]byte
+	parents, parentRuns, parentSteps                 [][]byte
+	runs, waiting, pinned                            [][]byte
+	wakes, created, finished                         []int64
 }
 
 func (r *startRows) add(e *journal.Execution) {
@@ -41,19 +54,22 @@ func (r *startRows) add(e *journal.Execution) {
 	r.errors = append(r.errors, encodeError(e.Error))
 	r.wakes = append(r.wakes, e.WakeAt)
 	r.interrupts = append(r.interrupts, encodeInterrupt(e.Interrupt))
-	var parent []byte
-	if !e.Parent.IsZero() {
-		parent = e.Parent[:]
+	var parent, run, step []byte
+	if p := e.Parent; !p.IsZero() {
+		parent, run, step = p.ID[:], p.Run[:], p.Step[:]
 	}
-	r.parents = append(r.parents, parent)
-	r.parentOps = append(r.parentOps, int64(e.ParentOp))
+	r.parents, r.parentRuns, r.parentSteps = append(r.parents, parent), append(r.parentRuns, run), append(r.parentSteps, step)
+	r.runs = append(r.runs, e.Run[:])
+	r.waiting = append(r.waiting, abi.MustMarshal(&e.Waiting))
+	r.pinned = append(r.pinned, abi.MustMarshal(&e.Pinned))
 	r.created = append(r.created, e.CreatedAt)
 	r.finished = append(r.finished, e.FinishedAt)
 }
 
 func (r *startRows) queue(b *pgx.Batch, stmt string) *pgx.QueuedQuery {
 	return b.Queue(stmt, r.shards, r.ids, r.namespaces, r.workflows, r.keyNames, r.digests, r.inputs, r.states,
-		r.values, r.errors, r.wakes, r.interrupts, r.parents, r.parentOps, r.created, r.finished)
+		r.values, r.errors, r.wakes, r.interrupts, r.parents, r.parentRuns, r.parentSteps, r.created, r.finished,
+		r.runs, r.waiting, r.pinned)
 }
 
 type entryRows struct {
@@ -69,46 +85,50 @@ func (r *entryRows) add(id journal.ID, e *journal.Entry) {
 }
 
 type update struct {
-	id journal.ID
+	id  journal.ID
+	run journal.RunID
 	*journal.Update
 }
 
 type interrupt struct {
-	id journal.ID
+	id  journal.ID
+	run journal.RunID
 	*journal.Interrupt
 }
 
 func queueUpdates(b *pgx.Batch, updates []update) {
-	var k keys
-	var states []string
-	var values, errs [][]byte
+	var k runKeys
+	var states, digests []string
+	var values, errs, waiting [][]byte
 	var wakes, finished []int64
 	for _, u := range updates {
-		k.add(u.id)
+		k.add(u.id, u.run)
+		waiting = append(waiting, abi.MustMarshal(&u.Waiting))
+		digests = append(digests, u.Digest)
 		states = append(states, string(u.State))
 		wakes = append(wakes, u.WakeAt)
 		values = append(values, u.Value)
 		errs = append(errs, encodeError(u.Error))
 		finished = append(finished, u.FinishedAt)
 	}
-	b.Queue(stmtUpdates, k.shards, k.ids, states, wakes, values, errs, finished, k.len())
+	b.Queue(stmtUpdates, k.shards, k.ids, k.runs, states, wakes, values, errs, finished, waiting, digests, k.len())
 }
 
 func queueInterrupts(b *pgx.Batch, interrupts []interrupt) {
-	var k keys
+	var k runKeys
 	var requests [][]byte
 	for _, i := range interrupts {
-		k.add(i.id)
+		k.add(i.id, i.run)
 		requests = append(requests, encodeInterrupt(i.Interrupt))
 	}
-	b.Queue(stmtInterrupts, k.shards, k.ids, requests, k.len())
+	b.Queue(stmtInterrupts, k.shards, k.ids, k.runs, requests, k.len())
 }
 
 type settleRows struct {
 	keys
-	names          []string
-	values, errors [][]byte
-	at             []int64
+	names                   []string
+	values, errors, origins [][]byte
+	at                      []int64
 }
 
 func (r *settleRows) add(id journal.ID, d *journal.Deferred) {
@@ -117,10 +137,27 @@ func (r *settleRows) add(id journal.ID, d *journal.Deferred) {
 	r.values = append(r.values, d.Value)
 	r.errors = append(r.errors, encodeError(d.Error))
 	r.at = append(r.at, d.At)
+	r.origins = append(r.origins, d.Origin[:])
 }
 
 func (r *settleRows) queue(b *pgx.Batch, stmt string) *pgx.QueuedQuery {
-	return b.Queue(stmt, r.shards, r.ids, r.names, r.values, r.errors, r.at)
+	return b.Queue(stmt, r.shards, r.ids, r.names, r.values, r.errors, r.at, r.origins)
+}
+
+type linkRows struct {
+	keys
+	steps, callees, runs [][]byte
+}
+
+func (r *linkRows) add(id journal.ID, l *journal.Link) {
+	r.keys.add(id)
+	r.steps = append(r.steps, l.Step[:])
+	r.callees = append(r.callees, l.Callee[:])
+	r.runs = append(r.runs, l.Run[:])
+}
+
+func (r *linkRows) queue(b *pgx.Batch, stmt string) *pgx.QueuedQuery {
+	return b.Queue(stmt, r.shards, r.ids, r.steps, r.callees, r.runs)
 }
 
 func encodeError(e *abi.Error) []byte {

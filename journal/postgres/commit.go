@@ -112,7 +112,7 @@ func premiseFailed(err error) bool {
 // commitOptimistic sends everything in one round trip.
 func (s *Store) commitOptimistic(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write) ([]journal.Result, error) {
 	b := &pgx.Batch{}
-	found := &answers{started: map[journal.ID]bool{}, settled: map[settlement]bool{}}
+	found := &answers{started: map[journal.ID]bool{}, settled: map[settlement]bool{}, linked: map[linkKey]bool{}}
 	p := newPlan(writes, optimistic)
 	b.Queue(stmtBegin)
 	b.Queue(stmtLock)
@@ -129,6 +129,8 @@ func (s *Store) commitOptimistic(ctx context.Context, conn *pgxpool.Conn, writes
 			outcomes[i].Existed = !found.started[w.ID]
 		case w.Settle != nil:
 			outcomes[i].Existed = !found.settled[settlement{w.ID, w.Settle.Name}]
+		case w.Link != nil:
+			outcomes[i].Existed = !found.linked[linkKey{w.ID, w.Link.Step}]
 		}
 	}
 	return outcomes, nil

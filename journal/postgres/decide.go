@@ -14,17 +14,19 @@ import (
 // earlier ones.
 type snapshot struct {
 	epochs     map[journal.Shard]journal.Epoch
-	executions map[journal.ID]bool
+	executions map[journal.ID]journal.RunID
 	entries    map[position]bool
 	settled    map[settlement]bool
+	linked     map[linkKey]bool
 }
 
 func newSnapshot() *snapshot {
 	return &snapshot{
 		epochs:     map[journal.Shard]journal.Epoch{},
-		executions: map[journal.ID]bool{},
+		executions: map[journal.ID]journal.RunID{},
 		entries:    map[position]bool{},
 		settled:    map[settlement]bool{},
+		linked:     map[linkKey]bool{},
 	}
 }
 
@@ -69,6 +71,7 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 	var all keys
 	var entries entryRows
 	var settles settleRows
+	var links linkRows
 	for _, write := range writes {
 		all.add(write.ID)
 		for i := range write.Entries {
@@ -79,6 +82,9 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 			settles.keys.add(write.ID)
 			settles.names = append(settles.names, write.Settle.Name)
 		}
+		if write.Link != nil {
+			links.add(write.ID, write.Link)
+		}
 	}
 	b := &pgx.Batch{}
 	b.Queue(stmtBegin)
@@ -86,7 +92,7 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 	var (
 		shard      int16
 		epoch, seq int64
-		id         []byte
+		id, other  []byte // other: a run, a step
 		name       string
 	)
 	each := func(query string, args, into []any, note func()) {
@@ -97,9 +103,12 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 	}
 	each(`SELECT shard, epoch FROM `+s.sql.shards+` WHERE shard = ANY($1)`, []any{all.shards}, []any{&shard, &epoch},
 		func() { snap.epochs[journal.Shard(shard)] = journal.Epoch(epoch) })
-	each(`SELECT id FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN `+s.sql.executions+` e USING (shard, id)`,
-		[]any{all.shards, all.ids}, []any{&id},
-		func() { snap.executions[journal.ID(id)] = true })
+	each(`SELECT id, run FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN `+s.sql.executions+` e USING (shard, id)`,
+		[]any{all.shards, all.ids}, []any{&id, &other},
+		func() { snap.executions[journal.ID(id)] = journal.RunID(other) })
+	each(`SELECT id, step FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, step) JOIN `+s.sql.links+` l USING (shard, id, step)`,
+		[]any{links.shards, links.ids, links.steps}, []any{&id, &other},
+		func() { snap.linked[linkKey{journal.ID(id), journal.StepID(other)}] = true })
 	each(`SELECT id, seq FROM unnest($1::int2[], $2::bytea[], $3::int8[]) AS w (shard, id, seq) JOIN `+s.sql.entries+` e USING (shard, id, seq)`,
 		[]any{entries.shards, entries.ids, entries.seqs}, []any{&id, &seq},
 		func() { snap.entries[position{journal.ID(id), uint64(seq)}] = true })
@@ -115,10 +124,13 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	if snap.epochs[write.ID.Shard()] != write.Epoch {
 		return journal.Result{Err: journal.ErrFenced}
 	}
-	if exists := snap.executions[write.ID]; exists && write.Start != nil {
+	if run, exists := snap.executions[write.ID]; exists && write.Start != nil {
 		return journal.Result{Existed: true}
-	} else if !exists && write.Start == nil {
+	} else if write.Start == nil && (!exists || run != write.Run) {
 		return journal.Result{Err: journal.ErrNotFound}
+	}
+	if write.Link != nil && snap.linked[linkKey{write.ID, write.Link.Step}] {
+		return journal.Result{Existed: true}
 	}
 	if write.Settle != nil && snap.settled[settlement{write.ID, write.Settle.Name}] {
 		return journal.Result{Existed: true}
@@ -131,7 +143,10 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 		}
 		own[seq] = true
 	}
-	snap.executions[write.ID] = true
+	snap.executions[write.ID] = write.Run
+	if write.Link != nil {
+		snap.linked[linkKey{write.ID, write.Link.Step}] = true
+	}
 	for seq := range own {
 		snap.entries[position{write.ID, seq}] = true
 	}

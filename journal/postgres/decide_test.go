@@ -53,6 +53,10 @@ func TestDecide(t *testing.T) {
 func idOf(key string) journal.ID { return journal.IDOf("default", "bank/Transfer", key) }
 
 func (snap *snapshot) hold(t *testing.T, what string) {
+	if key, step, ok := strings.Cut(what, "@"); ok {
+		snap.linked[linkKey{idOf(key), journal.StepID{step[0]}}] = true
+		return
+	}
 	if key, name, ok := strings.Cut(what, "!"); ok {
 		snap.settled[settlement{idOf(key), name}] = true
 		return
@@ -63,19 +67,23 @@ func (snap *snapshot) hold(t *testing.T, what string) {
 		snap.entries[position{idOf(key), n}] = true
 		return
 	}
-	snap.executions[idOf(what)] = true
+	snap.executions[idOf(what)] = journal.RunID(idOf(what))
 }
 
 func parseWrite(t *testing.T, line string) *journal.Write {
 	fields := strings.Fields(line)
 	require.NotEmpty(t, fields)
-	w := &journal.Write{ID: idOf(fields[0]), Epoch: 1}
+	w := &journal.Write{ID: idOf(fields[0]), Run: journal.RunID(idOf(fields[0])), Epoch: 1}
 	for _, part := range fields[1:] {
 		switch {
 		case part == "start":
-			w.Start = &journal.Execution{ID: w.ID, Key: fields[0]}
+			w.Start = &journal.Execution{ID: w.ID, Run: w.Run, Key: fields[0]}
 		case part == "update":
 			w.Update = &journal.Update{State: journal.Running}
+		case part == "another-run":
+			w.Run[0] ^= 1
+		case strings.HasPrefix(part, "@"):
+			w.Link = &journal.Link{Step: journal.StepID{part[1]}}
 		case part == "interrupt":
 			w.Interrupt = &journal.Interrupt{}
 		case part == "stale":

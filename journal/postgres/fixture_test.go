@@ -35,7 +35,7 @@ func setup(t *testing.T, c postgres.Config) *testBundle {
 	require.NoError(t, err)
 	b.id = journal.IDOf("default", "bank/Transfer", "k")
 	w := b.write()
-	w.Start = &journal.Execution{ID: b.id, Namespace: "default", Workflow: "bank/Transfer", Key: "k", State: journal.Running}
+	w.Start = &journal.Execution{ID: b.id, Run: w.Run, Namespace: "default", Workflow: "bank/Transfer", Key: "k", State: journal.Running}
 	require.Equal(t, journal.Result{}, b.commit(t, w))
 	b.admin, err = pgx.Connect(t.Context(), pgtest.DSN(t))
 	require.NoError(t, err)
@@ -44,7 +44,7 @@ func setup(t *testing.T, c postgres.Config) *testBundle {
 }
 
 func (b *testBundle) write() journal.Write {
-	return journal.Write{ID: b.id, Epoch: b.epochs[b.id.Shard()]}
+	return journal.Write{ID: b.id, Run: journal.RunID(b.id), Epoch: b.epochs[b.id.Shard()]}
 }
 
 // entry is a write that appends one entry.

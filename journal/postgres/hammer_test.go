@@ -31,10 +31,10 @@ func TestOverlappingBatches(t *testing.T) {
 	}
 	draw := func(rng *rand.Rand) (int, journal.Write) {
 		i := rng.IntN(keys)
-		w := journal.Write{ID: ids[i], Epoch: b.epochs[ids[i].Shard()]}
+		w := journal.Write{ID: ids[i], Run: journal.RunID(ids[i]), Epoch: b.epochs[ids[i].Shard()]}
 		switch rng.IntN(6) {
 		case 0:
-			w.Start = &journal.Execution{ID: ids[i], Namespace: "default", State: journal.Running}
+			w.Start = &journal.Execution{ID: ids[i], Run: w.Run, Namespace: "default", State: journal.Running}
 		case 1:
 			w.Settle = &journal.Deferred{Name: "one"}
 		case 2:

@@ -114,7 +114,7 @@ func TestRightsOfTheDatabaseUser(t *testing.T) {
 	b.deploy(t, "default", accounts)
 	b.id = journal.IDOf("default", "bank/Transfer", "k")
 	w := b.write()
-	w.Start = &journal.Execution{ID: b.id, Namespace: "default", State: journal.Running}
+	w.Start = &journal.Execution{ID: b.id, Run: w.Run, Namespace: "default", State: journal.Running}
 	require.Equal(t, journal.Result{}, b.commit(t, w))
 	tx := b.begin(t, "default")
 	_, err = tx.Exec(t.Context(), "UPDATE accounts SET balance = 5 WHERE id = $1", []any{int64(1)})

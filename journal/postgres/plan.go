@@ -3,6 +3,7 @@ package postgres
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -19,16 +20,23 @@ type settlement struct {
 	name string
 }
 
+// linkKey names the link of a step.
+type linkKey struct {
+	id   journal.ID
+	step journal.StepID
+}
+
 // plan is what a batch of writes does to the tables. It is made on the premise
 // that every write takes effect; its statements stop the transaction if that
 // turns out wrong.
 type plan struct {
 	fences map[journal.Shard]journal.Epoch
 
-	// A start or settlement that is all its write asks for may find its row there
+	// A start, settlement or link that is all its write asks for may find its row there
 	// already without an effect on other writes: the lenient rows.
 	starts, lenientStarts   startRows
 	settles, lenientSettles settleRows
+	links, lenientLinks     linkRows
 	entries                 entryRows
 	updates                 []update
 	interrupts              []interrupt
@@ -36,7 +44,7 @@ type plan struct {
 	// Executions that must exist: present is merely looked at, held is locked
 	// against a sweep that deletes it at this moment. Rows that are updated need
 	// neither.
-	present, held keys
+	present, held runKeys
 }
 
 // premise says how much is known of the writes a plan is made of.
@@ -55,11 +63,14 @@ const (
 
 // independent tells whether writes can be tried together: none decides about
 // another, as two starts of one execution, a start and what follows it,
-// two settlements of one deferred, or two epochs of one shard would.
+// two settlements of one deferred, two links of one step, two runs of one
+// execution, or two epochs of one shard would.
 func independent(writes []*journal.Write) bool {
 	epochs := map[journal.Shard]journal.Epoch{}
 	starts := map[journal.ID]bool{} // → whether a write of it is a start
+	runs := map[journal.ID]journal.RunID{}
 	settled := map[settlement]bool{}
+	linked := map[linkKey]bool{}
 	for _, w := range writes {
 		if epoch, ok := epochs[w.ID.Shard()]; ok && epoch != w.Epoch {
 			return false
@@ -69,6 +80,17 @@ func independent(writes []*journal.Write) bool {
 			return false
 		}
 		starts[w.ID] = w.Start != nil
+		if run, seen := runs[w.ID]; seen && run != w.Run {
+			return false
+		}
+		runs[w.ID] = w.Run
+		if w.Link != nil {
+			key := linkKey{w.ID, w.Link.Step}
+			if linked[key] {
+				return false
+			}
+			linked[key] = true
+		}
 		if w.Settle != nil {
 			key := settlement{w.ID, w.Settle.Name}
 			if settled[key] {
@@ -91,7 +113,9 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 	interrupted := map[journal.ID]bool{}
 	started := map[journal.ID]bool{}
 	needed := map[journal.ID]bool{} // → whether it must be held
+	runs := map[journal.ID]journal.RunID{}
 	for _, w := range writes {
+		runs[w.ID] = w.Run
 		p.fences[w.ID.Shard()] = w.Epoch
 		lenient := known == optimistic && bare(w)
 		if w.Start != nil {
@@ -102,7 +126,7 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 				p.starts.add(w.Start)
 			}
 		} else if !started[w.ID] {
-			needed[w.ID] = needed[w.ID] || w.Settle != nil
+			needed[w.ID] = needed[w.ID] || w.Settle != nil || w.Link != nil
 		}
 		for i := range w.Entries {
 			p.entries.add(w.ID, &w.Entries[i])
@@ -112,17 +136,22 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 				p.updates[i].Update = w.Update // the last one stands
 			} else {
 				updated[w.ID] = len(p.updates)
-				p.updates = append(p.updates, update{w.ID, w.Update})
+				p.updates = append(p.updates, update{w.ID, w.Run, w.Update})
 			}
 		}
 		if w.Interrupt != nil && !interrupted[w.ID] { // the first one stands
 			interrupted[w.ID] = true
-			p.interrupts = append(p.interrupts, interrupt{w.ID, w.Interrupt})
+			p.interrupts = append(p.interrupts, interrupt{w.ID, w.Run, w.Interrupt})
 		}
 		if w.Settle != nil && lenient {
 			p.lenientSettles.add(w.ID, w.Settle)
 		} else if w.Settle != nil {
 			p.settles.add(w.ID, w.Settle)
+		}
+		if w.Link != nil && lenient {
+			p.lenientLinks.add(w.ID, w.Link)
+		} else if w.Link != nil {
+			p.links.add(w.ID, w.Link)
 		}
 	}
 	for id, held := range needed {
@@ -130,18 +159,18 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 		switch {
 		case changed || interrupted[id]:
 		case held && known != guest:
-			p.held.add(id)
+			p.held.add(id, runs[id])
 		default:
-			p.present.add(id)
+			p.present.add(id, runs[id])
 		}
 	}
 	return p
 }
 
-// bare tells whether a write asks for nothing but its start or its settlement.
+// bare tells whether a write asks for one thing only.
 func bare(w *journal.Write) bool {
 	parts := 0
-	for _, there := range []bool{w.Start != nil, len(w.Entries) > 0, w.Update != nil, w.Settle != nil, w.Interrupt != nil} {
+	for _, there := range []bool{w.Start != nil, len(w.Entries) > 0, w.Update != nil, w.Settle != nil, w.Interrupt != nil, w.Link != nil} {
 		if there {
 			parts++
 		}
@@ -153,6 +182,7 @@ func bare(w *journal.Write) bool {
 type answers struct {
 	started map[journal.ID]bool
 	settled map[settlement]bool
+	linked  map[linkKey]bool
 }
 
 // queue appends the statements of the plan to b, without fence and COMMIT.
@@ -171,10 +201,10 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 		})
 	}
 	if p.present.len() > 0 {
-		b.Queue(stmtPresent, p.present.shards, p.present.ids, p.present.len())
+		b.Queue(stmtPresent, p.present.shards, p.present.ids, p.present.runs, p.present.len())
 	}
 	if p.held.len() > 0 {
-		b.Queue(stmtHeld, p.held.shards, p.held.ids, p.held.len())
+		b.Queue(stmtHeld, p.held.shards, p.held.ids, p.held.runs, p.held.len())
 	}
 	if p.entries.len() > 0 {
 		b.Queue(stmtEntries, p.entries.shards, p.entries.ids, p.entries.seqs, p.entries.entries)
@@ -188,6 +218,7 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 	if len(p.interrupts) > 0 {
 		queueInterrupts(b, p.interrupts)
 	}
+	p.queueLinks(b, a)
 	if p.settles.len() > 0 {
 		p.settles.queue(b, stmtSettles)
 	}
@@ -204,23 +235,39 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 	}
 }
 
+func (p *plan) queueLinks(b *pgx.Batch, a *answers) {
+	if p.links.len() > 0 {
+		p.links.queue(b, stmtLinks)
+	}
+	if p.lenientLinks.len() == 0 {
+		return
+	}
+	p.lenientLinks.queue(b, stmtLinksLenient).Query(func(rows pgx.Rows) error {
+		var id, step []byte
+		_, err := pgx.ForEachRow(rows, []any{&id, &step}, func() error {
+			a.linked[linkKey{journal.ID(id), journal.StepID(step)}] = true
+			return nil
+		})
+		return err
+	})
+}
+
 // queueRowLocks appends a statement that locks the rows which two statements are
 // going to change, in one order. Each statement locks in order, but the two
 // together would not.
 func (p *plan) queueRowLocks(b *pgx.Batch) {
-	var ids []journal.ID
+	runs := map[journal.ID]journal.RunID{}
 	for _, u := range p.updates {
-		ids = append(ids, u.id)
+		runs[u.id] = u.run
 	}
 	for _, i := range p.interrupts {
-		ids = append(ids, i.id)
+		runs[i.id] = i.run
 	}
-	slices.SortFunc(ids, func(a, b journal.ID) int { return bytes.Compare(a[:], b[:]) })
-	var rows keys
-	for _, id := range slices.Compact(ids) {
-		rows.add(id)
+	var rows runKeys
+	for _, id := range slices.SortedFunc(maps.Keys(runs), func(a, b journal.ID) int { return bytes.Compare(a[:], b[:]) }) {
+		rows.add(id, runs[id])
 	}
-	b.Queue(stmtLockRows, rows.shards, rows.ids, rows.len())
+	b.Queue(stmtLockRows, rows.shards, rows.ids, rows.runs, rows.len())
 }
 
 // queueFence appends the check that the shards are still ours.
@@ -245,7 +292,7 @@ func check(w *journal.Write) error {
 		texts = append(texts, w.Start.Namespace, w.Start.Workflow, w.Start.Key, w.Start.Digest, string(w.Start.State))
 	}
 	if w.Update != nil {
-		texts = append(texts, string(w.Update.State))
+		texts = append(texts, string(w.Update.State), w.Update.Digest)
 	}
 	if w.Settle != nil {
 		texts = append(texts, w.Settle.Name)

@@ -50,13 +50,13 @@ func TestCheckRefusesWhatPostgresCannotKeep(t *testing.T) {
 	t.Parallel()
 	id := idOf("a")
 	for name, w := range map[string]journal.Write{
-		"key with a zero byte":  {ID: id, Start: &journal.Execution{ID: id, Key: "a\x00b"}},
-		"workflow not in UTF-8": {ID: id, Start: &journal.Execution{ID: id, Workflow: "\xff"}},
-		"name of a deferred":    {ID: id, Settle: &journal.Deferred{Name: "\x00"}},
-		"state":                 {ID: id, Update: &journal.Update{State: "\xff"}},
+		"key with a zero byte":  {ID: id, Run: journal.RunID(id), Start: &journal.Execution{ID: id, Run: journal.RunID(id), Key: "a\x00b"}},
+		"workflow not in UTF-8": {ID: id, Run: journal.RunID(id), Start: &journal.Execution{ID: id, Run: journal.RunID(id), Workflow: "\xff"}},
+		"name of a deferred":    {ID: id, Run: journal.RunID(id), Settle: &journal.Deferred{Name: "\x00"}},
+		"state":                 {ID: id, Run: journal.RunID(id), Update: &journal.Update{State: "\xff"}},
 	} {
 		require.Equal(t, abi.CodeBadRequest, abi.CodeOf(check(&w)), name)
 	}
 	require.ErrorContains(t, check(&journal.Write{}), "without an execution id")
-	require.NoError(t, check(&journal.Write{ID: id, Settle: &journal.Deferred{Name: "ünïcode"}}))
+	require.NoError(t, check(&journal.Write{ID: id, Run: journal.RunID(id), Settle: &journal.Deferred{Name: "ünïcode"}}))
 }

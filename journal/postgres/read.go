@@ -12,29 +12,34 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-const executionColumns = `id, namespace, workflow, key, digest, input, state, value, error, wake_at, interrupt, parent, parent_op, created_at, finished_at`
+const executionColumns = `id, namespace, workflow, key, digest, input, state, value, ` + rowColumns
+
+const rowColumns = `error, wake_at, interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned`
 
 // pageColumns are the same without the payloads, which pages leave out.
-const pageColumns = `id, namespace, workflow, key, digest, NULL::bytea, state, NULL::bytea, error, wake_at, interrupt, parent, parent_op, created_at, finished_at`
+const pageColumns = `id, namespace, workflow, key, digest, NULL::bytea, state, NULL::bytea, ` + rowColumns
 
 func scanExecution(row pgx.CollectableRow) (journal.Execution, error) {
 	var e journal.Execution
-	var id, errText, interrupt, parent []byte
-	var parentOp int64
+	var id, errText, interrupt, parent, parentRun, parentStep, run, waiting, pinned []byte
 	err := row.Scan(&id, &e.Namespace, &e.Workflow, &e.Key, &e.Digest, &e.Input, &e.State, &e.Value, &errText, &e.WakeAt,
-		&interrupt, &parent, &parentOp, &e.CreatedAt, &e.FinishedAt)
+		&interrupt, &parent, &parentRun, &parentStep, &e.CreatedAt, &e.FinishedAt, &run, &waiting, &pinned)
 	if err != nil {
 		return e, err
 	}
+	copy(e.Parent.ID[:], parent)
+	copy(e.Parent.Run[:], parentRun)
+	copy(e.Parent.Step[:], parentStep)
+	copy(e.Run[:], run)
 	if err := decodeID(id, &e.ID); err != nil {
 		return e, err
 	}
-	if parent != nil {
-		if err := decodeID(parent, &e.Parent); err != nil {
-			return e, err
-		}
+	if err := abi.Unmarshal(waiting, &e.Waiting); err != nil {
+		return e, fmt.Errorf("execution %s: what it waits for: %w", e.ID, err)
 	}
-	e.ParentOp = uint32(parentOp)
+	if err := abi.Unmarshal(pinned, &e.Pinned); err != nil {
+		return e, fmt.Errorf("execution %s: what is pinned: %w", e.ID, err)
+	}
 	if e.Error, err = decode[abi.Error](errText); err != nil {
 		return e, fmt.Errorf("execution %s: %w", e.ID, err)
 	}
@@ -105,10 +110,33 @@ func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, er
 		`SELECT `+executionColumns+` FROM `+s.sql.executions+` WHERE shard = $1 AND id = $2`, int16(id.Shard()), id[:])
 }
 
-// ChildOf implements journal.Store.
-func (s *Store) ChildOf(ctx context.Context, parent journal.ID, op uint32) (*journal.Execution, error) {
-	return readOne(ctx, s, scanExecution, "child",
-		`SELECT `+executionColumns+` FROM `+s.sql.executions+` WHERE parent = $1 AND parent_op = $2 LIMIT 1`, parent[:], int64(op))
+// Callee implements journal.Store.
+func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error) {
+	started, err := readOne(ctx, s, scanExecution, "callee",
+		`SELECT `+executionColumns+` FROM `+s.sql.executions+` WHERE parent_run = $1 AND parent_step = $2 LIMIT 1`, step.Run[:], step.Step[:])
+	if !errors.Is(err, journal.ErrNotFound) {
+		return started, err
+	}
+	link, err := readOne(ctx, s, scanLink, "link",
+		`SELECT callee, callee_run FROM `+s.sql.links+` WHERE shard = $1 AND id = $2 AND step = $3`,
+		int16(step.ID.Shard()), step.ID[:], step.Step[:])
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.Load(ctx, link.Callee)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && e.Run != link.Run {
+		return nil, journal.ErrSwept
+	}
+	return e, err
+}
+
+func scanLink(row pgx.CollectableRow) (l journal.Link, err error) {
+	var callee, run []byte
+	if err := row.Scan(&callee, &run); err != nil {
+		return l, err
+	}
+	copy(l.Run[:], run)
+	return l, decodeID(callee, &l.Callee)
 }
 
 // Entries implements journal.Store.
@@ -129,14 +157,16 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
 	scan := func(row pgx.CollectableRow) (d journal.Deferred, err error) {
 		var raw []byte
-		if err := row.Scan(&d.Name, &d.Value, &raw, &d.At); err != nil {
+		var origin []byte
+		if err := row.Scan(&d.Name, &d.Value, &raw, &d.At, &origin); err != nil {
 			return d, err
 		}
+		copy(d.Origin[:], origin)
 		d.Error, err = decode[abi.Error](raw)
 		return d, err
 	}
 	return readAll(ctx, s, scan, "deferreds of "+id.String(),
-		`SELECT name, value, error, at FROM `+s.sql.deferreds+` WHERE shard = $1 AND id = $2 ORDER BY name`, int16(id.Shard()), id[:])
+		`SELECT name, value, error, at, origin FROM `+s.sql.deferreds+` WHERE shard = $1 AND id = $2 ORDER BY name`, int16(id.Shard()), id[:])
 }
 
 // Due implements journal.Store.

@@ -22,6 +22,8 @@ const (
 	stmtFenceRow       = "cruster_fence_row"
 	stmtHeld           = "cruster_held"
 	stmtInterrupts     = "cruster_interrupts"
+	stmtLinks          = "cruster_links"
+	stmtLinksLenient   = "cruster_links_lenient"
 	stmtLock           = "cruster_lock"
 	stmtLockRows       = "cruster_lock_rows"
 	stmtOwnRole        = "cruster_own_role"
@@ -36,19 +38,19 @@ const (
 // statements holds the SQL of one schema. All names in it are qualified, so
 // that no search_path and no temporary table can come between.
 type statements struct {
-	shards, executions, entries, deferreds string // qualified names
-	modules, deployments, guestMigrations  string
-	prepared                               map[string]string
+	shards, executions, entries, deferreds, links string // qualified names
+	modules, deployments, guestMigrations         string
+	prepared                                      map[string]string
 }
 
 func newStatements(schema string) statements {
 	q := func(name string) string { return quote(schema) + "." + quote(name) }
 	st := statements{
-		shards: q("shards"), executions: q("executions"), entries: q("entries"), deferreds: q("deferreds"),
+		shards: q("shards"), executions: q("executions"), entries: q("entries"), deferreds: q("deferreds"), links: q("links"),
 		modules: q("modules"), deployments: q("deployments"), guestMigrations: q("guest_migrations"),
 	}
 	expand := strings.NewReplacer(
-		"{shards}", st.shards, "{executions}", st.executions, "{entries}", st.entries, "{deferreds}", st.deferreds,
+		"{shards}", st.shards, "{executions}", st.executions, "{entries}", st.entries, "{deferreds}", st.deferreds, "{links}", st.links,
 		"{expect}", q("expect"), "{fenced}", "'"+stateFenced+"'", "{missing}", "'"+stateMissing+"'",
 	)
 	st.prepared = make(map[string]string, len(journalStatements))
@@ -70,13 +72,18 @@ func (st *statements) prepare(ctx context.Context, conn *pgx.Conn) error {
 
 const insertStarts = `
 	INSERT INTO {executions} (shard, id, namespace, workflow, key, digest, input, state, value, error, wake_at,
-		interrupt, parent, parent_op, created_at, finished_at)
+		interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned)
 	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[], $8::text[],
-		$9::bytea[], $10::bytea[], $11::int8[], $12::bytea[], $13::bytea[], $14::int8[], $15::int8[], $16::int8[])`
+		$9::bytea[], $10::bytea[], $11::int8[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::int8[], $17::int8[],
+		$18::bytea[], $19::bytea[], $20::bytea[])`
 
 const insertSettles = `
-	INSERT INTO {deferreds} (shard, id, name, value, error, at)
-	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::text[], $4::bytea[], $5::bytea[], $6::int8[])`
+	INSERT INTO {deferreds} (shard, id, name, value, error, at, origin)
+	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::text[], $4::bytea[], $5::bytea[], $6::int8[], $7::bytea[])`
+
+const insertLinks = `
+	INSERT INTO {links} (shard, id, step, callee, callee_run)
+	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[])`
 
 // journalStatements are what a journal write is made of. Each takes columns as
 // arrays, so that a batch of any size is a handful of statements. Lenient ones
@@ -104,17 +111,17 @@ var journalStatements = map[string]string{
 	stmtStartsLenient: insertStarts + ` ON CONFLICT DO NOTHING RETURNING id`,
 
 	stmtPresent: `
-	SELECT {expect}(count(*), $3, {missing})
-	FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN {executions} e USING (shard, id)`,
+	SELECT {expect}(count(*), $4, {missing})
+	FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run)`,
 
 	stmtHeld: `
-	SELECT {expect}(count(*), $3, {missing}) FROM (
-		SELECT FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN {executions} e USING (shard, id)
+	SELECT {expect}(count(*), $4, {missing}) FROM (
+		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run)
 		FOR KEY SHARE OF e) AS held`,
 
 	stmtLockRows: `
-	SELECT {expect}(count(*), $3, {missing}) FROM (
-		SELECT FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN {executions} e USING (shard, id)
+	SELECT {expect}(count(*), $4, {missing}) FROM (
+		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run)
 		FOR NO KEY UPDATE OF e) AS locked`,
 
 	stmtEntries: `
@@ -123,18 +130,22 @@ var journalStatements = map[string]string{
 
 	stmtUpdates: `
 	WITH changed AS (
-		UPDATE {executions} e SET state = u.state, wake_at = u.wake_at, value = u.value, error = u.error, finished_at = u.finished_at
-		FROM unnest($1::int2[], $2::bytea[], $3::text[], $4::int8[], $5::bytea[], $6::bytea[], $7::int8[])
-			AS u (shard, id, state, wake_at, value, error, finished_at)
-		WHERE e.shard = u.shard AND e.id = u.id RETURNING 1)
-	SELECT {expect}((SELECT count(*) FROM changed), $8, {missing})`,
+		UPDATE {executions} e SET state = u.state, wake_at = u.wake_at, value = u.value, error = u.error, finished_at = u.finished_at,
+			waiting = u.waiting, digest = CASE u.digest WHEN '' THEN e.digest ELSE u.digest END
+		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::text[], $5::int8[], $6::bytea[], $7::bytea[], $8::int8[], $9::bytea[], $10::text[])
+			AS u (shard, id, run, state, wake_at, value, error, finished_at, waiting, digest)
+		WHERE e.shard = u.shard AND e.id = u.id AND e.run = u.run RETURNING 1)
+	SELECT {expect}((SELECT count(*) FROM changed), $11, {missing})`,
 
 	stmtInterrupts: `
 	WITH changed AS (
 		UPDATE {executions} e SET interrupt = COALESCE(e.interrupt, u.interrupt)
-		FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS u (shard, id, interrupt)
-		WHERE e.shard = u.shard AND e.id = u.id RETURNING 1)
-	SELECT {expect}((SELECT count(*) FROM changed), $4, {missing})`,
+		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[]) AS u (shard, id, run, interrupt)
+		WHERE e.shard = u.shard AND e.id = u.id AND e.run = u.run RETURNING 1)
+	SELECT {expect}((SELECT count(*) FROM changed), $5, {missing})`,
+
+	stmtLinks:        insertLinks,
+	stmtLinksLenient: insertLinks + ` ON CONFLICT DO NOTHING RETURNING id, step`,
 
 	stmtSettles:        insertSettles,
 	stmtSettlesLenient: insertSettles + ` ON CONFLICT DO NOTHING RETURNING id, name`,

@@ -10,9 +10,12 @@ func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int
 			SELECT e.shard, e.id FROM `+s.sql.executions+` e
 			WHERE e.finished_at > 0 AND e.finished_at < $1 AND e.state IN ('completed', 'failed', 'interrupted')
 			AND NOT EXISTS (SELECT FROM `+s.sql.executions+` p WHERE p.shard = get_byte(e.parent, 0) AND p.id = e.parent
-				AND p.state NOT IN ('completed', 'failed', 'interrupted'))
+				AND p.run = e.parent_run AND p.state NOT IN ('completed', 'failed', 'interrupted'))
+			AND NOT EXISTS (SELECT FROM `+s.sql.links+` l JOIN `+s.sql.executions+` p ON p.shard = l.shard AND p.id = l.id
+				WHERE l.callee_run = e.run AND p.state NOT IN ('completed', 'failed', 'interrupted'))
 			ORDER BY e.finished_at, e.id LIMIT $2 FOR UPDATE OF e SKIP LOCKED),
 		journals AS (DELETE FROM `+s.sql.entries+` x USING expired d WHERE x.shard = d.shard AND x.id = d.id),
+		links AS (DELETE FROM `+s.sql.links+` x USING expired d WHERE x.shard = d.shard AND x.id = d.id),
 		promises AS (DELETE FROM `+s.sql.deferreds+` x USING expired d WHERE x.shard = d.shard AND x.id = d.id)
 		DELETE FROM `+s.sql.executions+` x USING expired d WHERE x.shard = d.shard AND x.id = d.id`,
 		finishedBefore, max(limit, 0))

@@ -55,7 +55,7 @@ func benchmarkStore(b *testing.B, n int) (*sqlite.Store, []journal.Write) {
 	writes := make([]journal.Write, n)
 	for i := range writes {
 		id := journal.IDOf("mine", "w/W", fmt.Sprint(i))
-		writes[i] = journal.Write{ID: id, Epoch: epochs[id.Shard()], Start: &journal.Execution{ID: id, State: journal.Running}}
+		writes[i] = journal.Write{ID: id, Run: journal.RunID(id), Epoch: epochs[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), State: journal.Running}}
 	}
 	results, err := store.Commit(b.Context(), writes)
 	require.NoError(b, err)

@@ -94,26 +94,38 @@ func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 	if w.Epoch != epoch {
 		return journal.Result{Err: journal.ErrFenced}, nil
 	}
-	exists, err := b.found("SELECT 1 FROM cruster_executions WHERE shard = ?1 AND id = ?2", w.ID, "")
+	run, exists, err := b.run(w.ID)
 	if err != nil {
 		return journal.Result{}, err
 	}
 	switch {
 	case w.Start != nil && exists:
 		return journal.Result{Existed: true}, nil
-	case w.Start == nil && !exists:
+	case w.Start == nil && (!exists || run != w.Run):
 		return journal.Result{Err: journal.ErrNotFound}, nil
 	}
-	if w.Settle != nil {
-		settled, err := b.found("SELECT 1 FROM cruster_deferreds WHERE shard = ?1 AND id = ?2 AND name = ?3", w.ID, w.Settle.Name)
-		if err != nil {
-			return journal.Result{}, err
-		}
-		if settled {
-			return journal.Result{Existed: true}, nil
-		}
+	if existed, err := b.takenBefore(w); err != nil || existed {
+		return journal.Result{Existed: existed}, err
 	}
 	return journal.Result{}, b.insert(w)
+}
+
+// takenBefore tells whether what the write settles or links is there already.
+func (b *batch) takenBefore(w *journal.Write) (bool, error) {
+	switch {
+	case w.Settle != nil:
+		return b.found("SELECT 1 FROM cruster_deferreds WHERE shard = ?1 AND id = ?2 AND name = ?3", func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, w.ID)
+			stmt.BindText(3, w.Settle.Name)
+		})
+	case w.Link != nil:
+		return b.found("SELECT 1 FROM cruster_links WHERE shard = ?1 AND id = ?2 AND step = ?3", func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, w.ID)
+			stmt.BindBytes(3, w.Link.Step[:])
+		})
+	default:
+		return false, nil
+	}
 }
 
 // applyAlone is apply with a savepoint, so that a duplicate sequence number
@@ -154,13 +166,20 @@ func (b *batch) epoch(shard journal.Shard) (journal.Epoch, error) {
 	return journal.Epoch(b.epochs[shard] - 1), nil
 }
 
-func (b *batch) found(query string, id journal.ID, name string) (found bool, err error) {
-	err = run(b.conn, query, func(stmt *sqlite.Stmt) {
+// run reads which run of an execution there is, if any.
+func (b *batch) run(id journal.ID) (found journal.RunID, exists bool, err error) {
+	err = run(b.conn, "SELECT run FROM cruster_executions WHERE shard = ?1 AND id = ?2", func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, id)
-		if name != "" {
-			stmt.BindText(3, name)
-		}
-	}, func(*sqlite.Stmt) error {
+	}, func(row *sqlite.Stmt) error {
+		exists = true
+		row.ColumnBytes(0, found[:])
+		return nil
+	})
+	return found, exists, err
+}
+
+func (b *batch) found(query string, bind func(*sqlite.Stmt)) (found bool, err error) {
+	err = run(b.conn, query, bind, func(*sqlite.Stmt) error {
 		found = true
 		return errStop
 	})
@@ -178,17 +197,41 @@ func (b *batch) insert(w *journal.Write) error {
 		}
 	}
 	if d := w.Settle; d != nil {
-		err := run(b.conn, "INSERT INTO cruster_deferreds (shard, id, name, value, error, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)", func(stmt *sqlite.Stmt) {
+		err := run(b.conn, "INSERT INTO cruster_deferreds (shard, id, name, value, error, at, origin) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", func(stmt *sqlite.Stmt) {
 			bindID(stmt, 1, 2, w.ID)
 			stmt.BindText(3, d.Name)
 			bindBlob(stmt, 4, d.Value)
 			bindPacked(stmt, 5, d.Error)
 			stmt.BindInt64(6, d.At)
+			stmt.BindBytes(7, d.Origin[:])
 		}, nil)
 		if err != nil {
 			return err
 		}
 	}
+	if w.Link != nil {
+		if err := b.link(w); err != nil {
+			return err
+		}
+	}
+	if err := b.insertEntries(w); err != nil {
+		return err
+	}
+	if w.Update != nil {
+		if err := b.update(w.ID, w.Update); err != nil {
+			return err
+		}
+	}
+	if w.Interrupt != nil {
+		return run(b.conn, "UPDATE cruster_executions SET interrupt = ?3 WHERE shard = ?1 AND id = ?2 AND interrupt IS NULL", func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, w.ID)
+			bindPacked(stmt, 3, w.Interrupt)
+		}, nil)
+	}
+	return nil
+}
+
+func (b *batch) insertEntries(w *journal.Write) error {
 	for i := range w.Entries {
 		e := &w.Entries[i]
 		body, err := abi.Marshal(e)
@@ -204,33 +247,41 @@ func (b *batch) insert(w *journal.Write) error {
 			return fmt.Errorf("entry %d of execution %s: %w", e.Seq, w.ID, err)
 		}
 	}
-	if u := w.Update; u != nil {
-		err := run(b.conn, `UPDATE cruster_executions SET state = ?3, wake_at = ?4, value = ?5, error = ?6, finished_at = ?7
-			WHERE shard = ?1 AND id = ?2`, func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, w.ID)
-			stmt.BindText(3, string(u.State))
-			stmt.BindInt64(4, u.WakeAt)
-			bindBlob(stmt, 5, u.Value)
-			bindPacked(stmt, 6, u.Error)
-			stmt.BindInt64(7, u.FinishedAt)
-		}, nil)
-		if err != nil {
-			return err
-		}
-	}
-	if w.Interrupt != nil {
-		return run(b.conn, "UPDATE cruster_executions SET interrupt = ?3 WHERE shard = ?1 AND id = ?2 AND interrupt IS NULL", func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, w.ID)
-			bindPacked(stmt, 3, w.Interrupt)
-		}, nil)
-	}
 	return nil
+}
+
+func (b *batch) update(id journal.ID, u *journal.Update) error {
+	return run(b.conn, `UPDATE cruster_executions SET state = ?3, wake_at = ?4, value = ?5, error = ?6, finished_at = ?7,
+			waiting = ?8, digest = coalesce(?9, digest)
+		WHERE shard = ?1 AND id = ?2`, func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, id)
+		stmt.BindText(3, string(u.State))
+		stmt.BindInt64(4, u.WakeAt)
+		bindBlob(stmt, 5, u.Value)
+		bindPacked(stmt, 6, u.Error)
+		stmt.BindInt64(7, u.FinishedAt)
+		bindPacked(stmt, 8, &u.Waiting)
+		if u.Digest == "" {
+			stmt.BindNull(9)
+		} else {
+			stmt.BindText(9, u.Digest)
+		}
+	}, nil)
+}
+
+func (b *batch) link(w *journal.Write) error {
+	return run(b.conn, "INSERT INTO cruster_links (shard, id, step, callee, callee_run) VALUES (?1, ?2, ?3, ?4, ?5)", func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, w.ID)
+		stmt.BindBytes(3, w.Link.Step[:])
+		stmt.BindBytes(4, w.Link.Callee[:])
+		stmt.BindBytes(5, w.Link.Run[:])
+	}, nil)
 }
 
 func (b *batch) start(e *journal.Execution) error {
 	err := run(b.conn, `INSERT INTO cruster_executions (shard, id, namespace, workflow, key, digest, state, value, error,
-			wake_at, interrupt, parent_shard, parent, parent_op, created_at, finished_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`, func(stmt *sqlite.Stmt) {
+			wake_at, interrupt, parent_shard, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)`, func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, e.ID)
 		stmt.BindText(3, e.Namespace)
 		stmt.BindText(4, e.Workflow)
@@ -242,14 +293,19 @@ func (b *batch) start(e *journal.Execution) error {
 		stmt.BindInt64(10, e.WakeAt)
 		bindPacked(stmt, 11, e.Interrupt)
 		if e.Parent.IsZero() {
-			stmt.BindNull(12)
-			stmt.BindNull(13)
+			for i := 12; i <= 15; i++ {
+				stmt.BindNull(i)
+			}
 		} else {
-			bindID(stmt, 12, 13, e.Parent)
+			bindID(stmt, 12, 13, e.Parent.ID)
+			stmt.BindBytes(14, e.Parent.Run[:])
+			stmt.BindBytes(15, e.Parent.Step[:])
 		}
-		stmt.BindInt64(14, int64(e.ParentOp))
-		stmt.BindInt64(15, e.CreatedAt)
-		stmt.BindInt64(16, e.FinishedAt)
+		stmt.BindInt64(16, e.CreatedAt)
+		stmt.BindInt64(17, e.FinishedAt)
+		stmt.BindBytes(18, e.Run[:])
+		bindPacked(stmt, 19, &e.Waiting)
+		bindPacked(stmt, 20, &e.Pinned)
 	}, nil)
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ func (b *guestBundle) begin(t testing.TB) journal.GuestTx {
 
 func (b *guestBundle) start(t testing.TB, key string) journal.Write {
 	id := journal.IDOf("mine", "w/W", key)
-	w := journal.Write{ID: id, Epoch: b.epochs[id.Shard()], Start: &journal.Execution{ID: id, Namespace: "mine", Workflow: "w/W", Key: key, State: journal.Running}}
+	w := journal.Write{ID: id, Run: journal.RunID(id), Epoch: b.epochs[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "mine", Workflow: "w/W", Key: key, State: journal.Running}}
 	results, err := b.store.Commit(b.ctx, []journal.Write{w})
 	require.NoError(t, err)
 	require.NoError(t, results[0].Err)
@@ -68,7 +68,7 @@ func (b *guestBundle) start(t testing.TB, key string) journal.Write {
 // no other can.
 func (b *guestBundle) startInside(t testing.TB) journal.Write {
 	id := journal.IDOf("mine", "w/W", t.Name())
-	return journal.Write{ID: id, Epoch: b.epochs[id.Shard()], Start: &journal.Execution{ID: id, Namespace: "mine", Workflow: "w/W", Key: t.Name(), State: journal.Running}}
+	return journal.Write{ID: id, Run: journal.RunID(id), Epoch: b.epochs[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "mine", Workflow: "w/W", Key: t.Name(), State: journal.Running}}
 }
 
 const endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"

@@ -16,8 +16,9 @@ func TestQueryPlans(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	for query, index := range map[string]string{
 		selectDue: "cruster_executions_wake",
-		selectExecution + " WHERE e.shard = ?1 AND e.id = ?2":                                        "PRIMARY KEY",
-		selectExecution + " WHERE e.parent = ?1 AND e.parent_op = ?2 ORDER BY e.shard, e.id LIMIT 1": "cruster_executions_parent",
+		selectExecution + " WHERE e.shard = ?1 AND e.id = ?2": "PRIMARY KEY",
+		selectStarted: "cruster_executions_parent",
+		selectLink:    "PRIMARY KEY",
 		selectExpired: "cruster_executions_finished",
 		"SELECT e.id FROM cruster_executions e WHERE e.namespace = ?1 ORDER BY e.created_at DESC, e.id DESC": "cruster_executions_list",
 	} {

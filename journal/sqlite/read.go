@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 
 // executionColumns is the order that scanExecution reads in; value and input
 // come last because List leaves them out.
-const executionColumns = "e.id, e.namespace, e.workflow, e.key, e.digest, e.state, e.error, e.wake_at, e.interrupt, e.parent, e.parent_op, e.created_at, e.finished_at"
+const executionColumns = "e.id, e.namespace, e.workflow, e.key, e.digest, e.state, e.error, e.wake_at, e.interrupt, e.parent, e.parent_run, e.parent_step, e.created_at, e.finished_at, e.run, e.waiting, e.pinned"
 
 const selectExecution = "SELECT " + executionColumns + ", e.value, i.input FROM cruster_executions e LEFT JOIN cruster_inputs i ON i.shard = e.shard AND i.id = e.id"
 
@@ -31,12 +32,20 @@ func scanExecution(row *sqlite.Stmt) (e journal.Execution, err error) {
 	if e.Interrupt, err = packed[journal.Interrupt](row, 8); err != nil {
 		return e, fmt.Errorf("interrupt of execution %s: %w", e.ID, err)
 	}
-	e.Parent = columnID(row, 9)
-	e.ParentOp = uint32(row.ColumnInt64(10))
-	e.CreatedAt = row.ColumnInt64(11)
-	e.FinishedAt = row.ColumnInt64(12)
-	if row.ColumnCount() > 13 {
-		e.Value, e.Input = blob(row, 13), blob(row, 14)
+	e.Parent.ID = columnID(row, 9)
+	row.ColumnBytes(10, e.Parent.Run[:])
+	row.ColumnBytes(11, e.Parent.Step[:])
+	e.CreatedAt = row.ColumnInt64(12)
+	e.FinishedAt = row.ColumnInt64(13)
+	row.ColumnBytes(14, e.Run[:])
+	if err := unpack(row, 15, &e.Waiting); err != nil {
+		return e, fmt.Errorf("execution %s: what it waits for: %w", e.ID, err)
+	}
+	if err := unpack(row, 16, &e.Pinned); err != nil {
+		return e, fmt.Errorf("execution %s: what is pinned: %w", e.ID, err)
+	}
+	if row.ColumnCount() > 17 {
+		e.Value, e.Input = blob(row, 17), blob(row, 18)
 	}
 	return e, nil
 }
@@ -71,16 +80,51 @@ func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, er
 	return e, nil
 }
 
-// ChildOf implements journal.Store.
-func (s *Store) ChildOf(ctx context.Context, parent journal.ID, op uint32) (*journal.Execution, error) {
-	e, err := s.readOne(ctx, selectExecution+" WHERE e.parent = ?1 AND e.parent_op = ?2 ORDER BY e.shard, e.id LIMIT 1", func(stmt *sqlite.Stmt) {
-		stmt.BindBytes(1, parent[:])
-		stmt.BindInt64(2, int64(op))
+const (
+	selectStarted = selectExecution + " WHERE e.parent_run = ?1 AND e.parent_step = ?2 LIMIT 1"
+	selectLink    = "SELECT callee, callee_run FROM cruster_links WHERE shard = ?1 AND id = ?2 AND step = ?3"
+)
+
+// Callee implements journal.Store.
+func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error) {
+	e, err := s.readOne(ctx, selectStarted, func(stmt *sqlite.Stmt) {
+		stmt.BindBytes(1, step.Run[:])
+		stmt.BindBytes(2, step.Step[:])
 	})
+	if errors.Is(err, journal.ErrNotFound) {
+		e, err = s.linked(ctx, step)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: child of op %d of execution %s: %w", op, parent, err)
+		return nil, fmt.Errorf("sqlite: callee of a step of execution %s: %w", step.ID, err)
 	}
 	return e, nil
+}
+
+// linked reads the execution that a step is linked to.
+func (s *Store) linked(ctx context.Context, step journal.Caller) (*journal.Execution, error) {
+	var callee journal.ID
+	var found journal.RunID
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, selectLink, func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, step.ID)
+			stmt.BindBytes(3, step.Step[:])
+		}, func(row *sqlite.Stmt) error {
+			callee = columnID(row, 0)
+			row.ColumnBytes(1, found[:])
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if callee.IsZero() {
+		return nil, journal.ErrNotFound
+	}
+	e, err := s.Load(ctx, callee)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && e.Run != found {
+		return nil, journal.ErrSwept
+	}
+	return e, err
 }
 
 // Entries implements journal.Store.
@@ -108,11 +152,13 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
 	var deferreds []journal.Deferred
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, "SELECT name, value, error, at FROM cruster_deferreds WHERE shard = ?1 AND id = ?2 ORDER BY name", func(stmt *sqlite.Stmt) {
+		return run(conn, "SELECT name, value, error, at, origin FROM cruster_deferreds WHERE shard = ?1 AND id = ?2 ORDER BY name", func(stmt *sqlite.Stmt) {
 			bindID(stmt, 1, 2, id)
 		}, func(row *sqlite.Stmt) error {
 			failure, err := packed[abi.Error](row, 2)
-			deferreds = append(deferreds, journal.Deferred{Name: row.ColumnText(0), Value: blob(row, 1), Error: failure, At: row.ColumnInt64(3)})
+			d := journal.Deferred{Name: row.ColumnText(0), Value: blob(row, 1), Error: failure, At: row.ColumnInt64(3)}
+			row.ColumnBytes(4, d.Origin[:])
+			deferreds = append(deferreds, d)
 			return err
 		})
 	})

@@ -38,7 +38,9 @@ func testStartRoundTrip(t *testing.T, b *bundle) {
 	full.Value, full.Error = []byte{1, 2}, &abi.Error{Code: abi.CodePaused, Message: "why ✓", Hint: "h", Details: []byte{0xc0}, Type: "t", Retryable: true}
 	full.State, full.WakeAt = journal.Paused, 77
 	full.Interrupt = &journal.Interrupt{At: 3, Reason: "stop"}
-	full.Parent, full.ParentOp = journal.IDOf("default", "orders/Parent", "p"), math.MaxUint32
+	full.Parent = callerOf(journal.IDOf("default", "orders/Parent", "p"), math.MaxUint32)
+	full.Waiting = journal.Waiting{Seq: math.MaxInt64, Steps: journal.StepSum{1, 255}}
+	full.Pinned = journal.Pinned{Format: 7, Memory: 1 << 40, Seed: journal.RunID{3}, Time: -5}
 	full.FinishedAt = 9
 	for _, want := range []journal.Execution{newExecution("plain"), full} {
 		b.start(t, want)

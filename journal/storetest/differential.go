@@ -64,10 +64,9 @@ func modelExecution(key string) journal.Execution {
 		e.Workflow = "billing/Charge"
 	}
 	if i >= 3 {
-		// The op is the child's own, so that ChildOf has one answer.
-		e.Parent, e.ParentOp = newExecution(modelKeys[i-3]).ID, uint32(i)
+		// The step is the child's own, so that Callee has one answer.
+		e.Parent = callerOf(newExecution(modelKeys[i-3]).ID, uint32(i))
 	}
-	e.ID = journal.IDOf("default", "orders/Process", key)
 	return e
 }
 
@@ -95,11 +94,15 @@ var modelStates = []journal.State{journal.Running, journal.Running, journal.Paus
 
 func (m *model) drawWrite(rt *rapid.T) journal.Write {
 	e := modelExecution(drawKey(rt))
-	w := journal.Write{ID: e.ID, Epoch: m.epochs[e.ID.Shard()]}
+	w := journal.Write{ID: e.ID, Run: journal.RunID(e.ID), Epoch: m.epochs[e.ID.Shard()]}
 	if rapid.IntRange(0, 9).Draw(rt, "stale") == 0 {
 		w.Epoch--
 	}
-	parts := rapid.IntRange(0, 31).Draw(rt, "parts")
+	if rapid.IntRange(0, 9).Draw(rt, "another run") == 0 {
+		w.Run[0] ^= 1
+		e.Run = w.Run
+	}
+	parts := rapid.IntRange(0, 63).Draw(rt, "parts")
 	if parts&1 != 0 {
 		e.Input, e.CreatedAt = drawBytes(rt), rapid.Int64Range(1, 5).Draw(rt, "created")
 		e.WakeAt = rapid.Int64Range(0, 4).Draw(rt, "wake")
@@ -115,15 +118,21 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 	if parts&4 != 0 {
 		w.Update = &journal.Update{State: rapid.SampledFrom(modelStates).Draw(rt, "state"), Value: drawBytes(rt), Error: drawError(rt)}
 		w.Update.WakeAt = rapid.Int64Range(0, 4).Draw(rt, "wake")
+		w.Update.Waiting = journal.Waiting{Seq: rapid.Uint64Range(0, 30).Draw(rt, "waiting")}
+		w.Update.Digest = rapid.SampledFrom([]string{"", "sha256:02"}).Draw(rt, "digest")
 		if w.Update.State.Final() {
 			w.Update.FinishedAt = rapid.Int64Range(1, 5).Draw(rt, "finished")
 		}
 	}
 	if parts&8 != 0 {
-		w.Settle = &journal.Deferred{Name: rapid.SampledFrom([]string{"x", "y", "ž"}).Draw(rt, "deferred"), Value: drawBytes(rt), Error: drawError(rt), At: 3}
+		w.Settle = &journal.Deferred{Name: rapid.SampledFrom([]string{"x", "y", "ž"}).Draw(rt, "deferred"), Value: drawBytes(rt), Error: drawError(rt), At: 3, Origin: journal.Origin{9}}
 	}
 	if parts&16 != 0 {
 		w.Interrupt = &journal.Interrupt{At: rapid.Int64Range(1, 9).Draw(rt, "interrupt"), Reason: "r"}
+	}
+	if parts&32 != 0 {
+		callee := modelExecution(drawKey(rt))
+		w.Link = &journal.Link{Step: stepOf(rapid.Uint32Range(1, 2).Draw(rt, "step")), Callee: callee.ID, Run: callee.Run}
 	}
 	return w
 }
@@ -148,7 +157,7 @@ func (m *model) commit(rt *rapid.T) {
 
 // sortOf maps an error to what the contract says about it.
 func sortOf(err error) string {
-	for _, known := range []error{journal.ErrNotFound, journal.ErrFenced, journal.ErrConflict, journal.ErrUndecided} {
+	for _, known := range []error{journal.ErrNotFound, journal.ErrSwept, journal.ErrFenced, journal.ErrConflict, journal.ErrUndecided} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}
@@ -223,8 +232,8 @@ func (m *model) due(rt *rapid.T) {
 		after = journal.Wake{ID: modelExecution(drawKey(rt)).ID, At: rapid.Int64Range(0, 4).Draw(rt, "at")}
 	}
 	same(rt, "due", func(s journal.Store) ([]journal.Wake, error) { return s.Due(m.ctx, until, after, limit) }, m.store, m.oracle)
-	parent, op := modelExecution(drawKey(rt)).ID, rapid.Uint32Range(3, 7).Draw(rt, "op")
-	same(rt, "child", func(s journal.Store) (*journal.Execution, error) { return s.ChildOf(m.ctx, parent, op) }, m.store, m.oracle)
+	step := callerOf(modelExecution(drawKey(rt)).ID, rapid.Uint32Range(1, 7).Draw(rt, "step"))
+	same(rt, "callee", func(s journal.Store) (*journal.Execution, error) { return s.Callee(m.ctx, step) }, m.store, m.oracle)
 }
 
 func (m *model) list(rt *rapid.T) {

@@ -49,7 +49,7 @@ func testStaleOwner(t *testing.T, b *bundle) {
 
 	// Fencing comes before anything else is looked at.
 	again := newExecution("old")
-	w := journal.Write{ID: old, Epoch: b.epochs[old.Shard()] - 1, Start: &again}
+	w := journal.Write{ID: old, Run: journal.RunID(old), Epoch: b.epochs[old.Shard()] - 1, Start: &again}
 	require.ErrorIs(t, b.result(t, w).Err, journal.ErrFenced)
 	w.Epoch++
 	require.Equal(t, journal.Result{Existed: true}, b.result(t, w))

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"testing"
 	"time"
@@ -102,7 +103,7 @@ func (b *bundle) claim(t testing.TB, owner string) {
 
 // write begins a Write of the execution under the epoch that was claimed.
 func (b *bundle) write(id journal.ID) journal.Write {
-	return journal.Write{ID: id, Epoch: b.epochs[id.Shard()]}
+	return journal.Write{ID: id, Run: journal.RunID(id), Epoch: b.epochs[id.Shard()]}
 }
 
 // commit commits one write and requires that it took effect.
@@ -152,10 +153,22 @@ func (b *bundle) entries(t testing.TB, id journal.ID) []journal.Entry {
 	return entries
 }
 
+// callerOf is a step of the run that newExecution gives an execution.
+func callerOf(id journal.ID, step uint32) journal.Caller {
+	return journal.Caller{ID: id, Run: journal.RunID(id), Step: stepOf(step)}
+}
+
+func stepOf(n uint32) (step journal.StepID) {
+	binary.BigEndian.PutUint32(step[:], n)
+	return step
+}
+
 // newExecution is a running execution of the namespace "default".
 func newExecution(key string) journal.Execution {
+	id := journal.IDOf("default", "orders/Process", key)
 	return journal.Execution{
-		ID:        journal.IDOf("default", "orders/Process", key),
+		ID:        id,
+		Run:       journal.RunID(id),
 		Namespace: "default",
 		Workflow:  "orders/Process",
 		Key:       key,

@@ -17,7 +17,8 @@ var readTests = []test{
 	{"ListPages", nil, testListPages},
 	{"ListFilters", nil, testListFilters},
 	{"ListBounds", nil, testListBounds},
-	{"ChildOf", nil, testChildOf},
+	{"Callee", nil, testCallee},
+	{"Links", nil, testLinks},
 	{"Ping", nil, testPing},
 }
 
@@ -172,20 +173,58 @@ func testListBounds(t *testing.T, b *bundle) {
 	}
 }
 
-func testChildOf(t *testing.T, b *bundle) {
+func testCallee(t *testing.T, b *bundle) {
 	parent := b.start(t, newExecution("parent"))
 	child := newExecution("child")
-	child.Parent, child.ParentOp = parent, 3
+	child.Parent = callerOf(parent, 3)
 	b.start(t, child)
-	got, err := b.store.ChildOf(b.ctx, parent, 3)
+	got, err := b.store.Callee(b.ctx, callerOf(parent, 3))
 	require.NoError(t, err)
 	require.Equal(t, &child, got)
-	_, err = b.store.ChildOf(b.ctx, parent, 4)
-	require.ErrorIs(t, err, journal.ErrNotFound)
-	_, err = b.store.ChildOf(b.ctx, child.ID, 3)
-	require.ErrorIs(t, err, journal.ErrNotFound)
-	_, err = b.store.ChildOf(b.ctx, journal.ID{}, 0)
-	require.ErrorIs(t, err, journal.ErrNotFound, "an execution without a parent is not a child")
+	later := callerOf(parent, 3)
+	later.Run[0] ^= 1
+	for what, step := range map[string]journal.Caller{
+		"another step":                     callerOf(parent, 4),
+		"a step of the callee":             callerOf(child.ID, 3),
+		"a later run of the same name":     later,
+		"no step: not every row is linked": {},
+	} {
+		_, err = b.store.Callee(b.ctx, step)
+		require.ErrorIs(t, err, journal.ErrNotFound, what)
+	}
+}
+
+// testLinks is about executions that a step found instead of starting them.
+func testLinks(t *testing.T, b *bundle) {
+	caller := b.start(t, newExecution("caller"))
+	callee := newExecution("callee")
+	b.start(t, callee)
+	w := b.write(caller)
+	w.Link = &journal.Link{Step: stepOf(5), Callee: callee.ID, Run: callee.Run}
+	b.commit(t, w)
+	got, err := b.store.Callee(b.ctx, callerOf(caller, 5))
+	require.NoError(t, err)
+	require.Equal(t, &callee, got)
+
+	other := newExecution("other")
+	b.start(t, other)
+	w.Link = &journal.Link{Step: stepOf(5), Callee: other.ID, Run: other.Run}
+	w.Update = &journal.Update{State: journal.Failed}
+	require.True(t, b.result(t, w).Existed, "the first link stands")
+	got, err = b.store.Callee(b.ctx, callerOf(caller, 5))
+	require.NoError(t, err)
+	require.Equal(t, &callee, got)
+	require.Equal(t, journal.Running, b.load(t, caller).State, "nothing of a write that came second takes effect")
+
+	gone := journal.IDOf("default", "orders/Process", "gone")
+	w.Update, w.Link = nil, &journal.Link{Step: stepOf(6), Callee: gone, Run: journal.RunID{1}}
+	b.commit(t, w)
+	_, err = b.store.Callee(b.ctx, callerOf(caller, 6))
+	require.ErrorIs(t, err, journal.ErrSwept)
+	w.Link = &journal.Link{Step: stepOf(7), Callee: other.ID, Run: journal.RunID{1}}
+	b.commit(t, w)
+	_, err = b.store.Callee(b.ctx, callerOf(caller, 7))
+	require.ErrorIs(t, err, journal.ErrSwept, "another run has the name by now")
 }
 
 func testPing(t *testing.T, b *bundle) {

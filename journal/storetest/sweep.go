@@ -15,6 +15,7 @@ var sweepTests = []test{
 	{"KeepsWhatIsNotOver", nil, testSweepKeeps},
 	{"KeepsChildrenOfTheLiving", nil, testSweepChildren},
 	{"KeyCanBeUsedAgain", nil, testSweepReuse},
+	{"KeepsWhatTheLivingAreLinkedTo", nil, testSweepLinked},
 }
 
 func (b *bundle) sweep(t testing.TB, before int64, limit int) int {
@@ -77,8 +78,9 @@ func testSweepKeeps(t *testing.T, b *bundle) {
 func testSweepChildren(t *testing.T, b *bundle) {
 	parent := b.start(t, newExecution("parent"))
 	child, orphan := newExecution("child"), newExecution("orphan")
-	child.Parent, child.ParentOp = parent, 1
-	orphan.Parent, orphan.ParentOp = newExecution("never started").ID, 1
+	child.Parent = callerOf(parent, 1)
+	orphan.Parent = callerOf(parent, 2)
+	orphan.Parent.Run[0] ^= 1 // an earlier run of the same name
 	for _, e := range []journal.Execution{child, orphan} {
 		b.start(t, e)
 		b.finish(t, e.ID, 10)
@@ -107,8 +109,32 @@ func testSweepReuse(t *testing.T, b *bundle) {
 	b.commit(t, w)
 	b.finish(t, e.ID, 5)
 	require.Equal(t, 1, b.sweep(t, 6, 1))
-	b.start(t, e)
+	e.Run = journal.RunID{1}
+	again := b.write(e.ID)
+	again.Run, again.Start = e.Run, &e
+	b.commit(t, again)
 	require.Equal(t, &e, b.load(t, e.ID))
 	require.Empty(t, b.entries(t, e.ID), "nothing of the first is left")
+	require.ErrorIs(t, b.result(t, w).Err, journal.ErrNotFound, "a late write of the first run does not reach the second")
+	require.Empty(t, b.entries(t, e.ID))
+	w.Run = e.Run
 	b.commit(t, w)
+}
+
+// testSweepLinked shows that retention leaves alone what an execution that is not
+// over is linked to.
+func testSweepLinked(t *testing.T, b *bundle) {
+	caller := b.start(t, newExecution("caller"))
+	callee := b.start(t, newExecution("callee"))
+	b.finish(t, callee, 10)
+	w := b.write(caller)
+	w.Link = &journal.Link{Step: stepOf(1), Callee: callee, Run: journal.RunID(callee)}
+	b.commit(t, w)
+	require.Equal(t, 0, b.sweep(t, 1000, 100))
+	require.True(t, b.exists(t, callee))
+	b.finish(t, caller, 2000)
+	require.Equal(t, 1, b.sweep(t, 1000, 100))
+	require.False(t, b.exists(t, callee))
+	_, err := b.store.Callee(b.ctx, callerOf(caller, 1))
+	require.ErrorIs(t, err, journal.ErrSwept)
 }

@@ -21,6 +21,7 @@ SELECT n, 0, '', now() FROM generate_series(0, 255) AS n;
 CREATE TABLE executions (
     shard       smallint NOT NULL,
     id          bytea NOT NULL,
+    run         bytea NOT NULL,
     namespace   text COLLATE "C" NOT NULL,
     workflow    text COLLATE "C" NOT NULL,
     key         text COLLATE "C" NOT NULL,
@@ -31,8 +32,11 @@ CREATE TABLE executions (
     error       bytea,           -- msgpack of abi.Error
     wake_at     bigint NOT NULL,
     interrupt   bytea,           -- msgpack of journal.Interrupt
+    waiting     bytea NOT NULL,  -- msgpack of journal.Waiting
+    pinned      bytea NOT NULL,  -- msgpack of journal.Pinned
     parent      bytea,
-    parent_op   bigint NOT NULL,
+    parent_run  bytea,
+    parent_step bytea,
     created_at  bigint NOT NULL,
     finished_at bigint NOT NULL, -- 0 while not final
     PRIMARY KEY (shard, id)
@@ -42,8 +46,8 @@ CREATE TABLE executions (
 CREATE INDEX executions_wake ON executions (wake_at, id) WHERE state = 'running';
 -- Pages of a namespace, newest first.
 CREATE INDEX executions_page ON executions (namespace, created_at DESC, id DESC);
--- The child that an op of a parent started.
-CREATE INDEX executions_parent ON executions (parent, parent_op) WHERE parent IS NOT NULL;
+-- What a step of a run started.
+CREATE INDEX executions_parent ON executions (parent_run, parent_step) WHERE parent_run IS NOT NULL;
 -- What retention may delete, oldest first.
 CREATE INDEX executions_finished ON executions (finished_at, id) WHERE finished_at > 0;
 
@@ -56,14 +60,28 @@ CREATE TABLE entries (
 );
 
 CREATE TABLE deferreds (
-    shard smallint NOT NULL,
-    id    bytea NOT NULL,
-    name  text COLLATE "C" NOT NULL,
-    value bytea,
-    error bytea,                 -- msgpack of abi.Error
-    at    bigint NOT NULL,
+    shard  smallint NOT NULL,
+    id     bytea NOT NULL,
+    name   text COLLATE "C" NOT NULL,
+    value  bytea,
+    error  bytea,                -- msgpack of abi.Error
+    at     bigint NOT NULL,
+    origin bytea NOT NULL,
     PRIMARY KEY (shard, id, name)
 );
+
+-- Executions that steps found when they asked for one to be started. They lie
+-- with the caller.
+CREATE TABLE links (
+    shard      smallint NOT NULL,
+    id         bytea NOT NULL,
+    step       bytea NOT NULL,
+    callee     bytea NOT NULL,
+    callee_run bytea NOT NULL,
+    PRIMARY KEY (shard, id, step)
+);
+-- For retention: a callee stays while a caller is alive.
+CREATE INDEX links_callee ON links (callee_run);
 
 -- expect stops a transaction whose premise turned out false. Statements that
 -- are sent together with their COMMIT leave the host no chance to check in
@@ -80,5 +98,5 @@ $$;
 -- +goose StatementEnd
 
 -- +goose Down
-DROP TABLE deferreds, entries, executions, shards;
+DROP TABLE links, deferreds, entries, executions, shards;
 DROP FUNCTION expect(bigint, bigint, text);

@@ -22,6 +22,7 @@ SELECT shard, 0, '' FROM n;
 CREATE TABLE cruster_executions (
     shard        INTEGER NOT NULL,
     id           BLOB    NOT NULL,
+    run          BLOB    NOT NULL,
     namespace    TEXT    NOT NULL,
     workflow     TEXT    NOT NULL,
     key          TEXT    NOT NULL,
@@ -31,16 +32,19 @@ CREATE TABLE cruster_executions (
     error        BLOB,
     wake_at      INTEGER NOT NULL,
     interrupt    BLOB,
+    waiting      BLOB,
+    pinned       BLOB    NOT NULL,
     parent_shard INTEGER,
     parent       BLOB,
-    parent_op    INTEGER NOT NULL,
+    parent_run   BLOB,
+    parent_step  BLOB,
     created_at   INTEGER NOT NULL,
     finished_at  INTEGER NOT NULL,
     PRIMARY KEY (shard, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX cruster_executions_wake ON cruster_executions (wake_at, id) WHERE state = 'running';
 CREATE INDEX cruster_executions_list ON cruster_executions (namespace, created_at, id);
-CREATE INDEX cruster_executions_parent ON cruster_executions (parent, parent_op) WHERE parent IS NOT NULL;
+CREATE INDEX cruster_executions_parent ON cruster_executions (parent_run, parent_step) WHERE parent_run IS NOT NULL;
 CREATE INDEX cruster_executions_finished ON cruster_executions (finished_at, id) WHERE finished_at > 0;
 
 CREATE TABLE cruster_inputs (
@@ -60,14 +64,27 @@ CREATE TABLE cruster_entries (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE cruster_deferreds (
-    shard INTEGER NOT NULL,
-    id    BLOB    NOT NULL,
-    name  TEXT    NOT NULL,
-    value BLOB,
-    error BLOB,
-    at    INTEGER NOT NULL,
+    shard  INTEGER NOT NULL,
+    id     BLOB    NOT NULL,
+    name   TEXT    NOT NULL,
+    value  BLOB,
+    error  BLOB,
+    at     INTEGER NOT NULL,
+    origin BLOB    NOT NULL,
     PRIMARY KEY (shard, id, name)
 ) STRICT, WITHOUT ROWID;
+
+-- Executions that steps found when they asked for one to be started. They lie with
+-- the caller. The index is for retention: a callee stays while a caller is alive.
+CREATE TABLE cruster_links (
+    shard      INTEGER NOT NULL,
+    id         BLOB    NOT NULL,
+    step       BLOB    NOT NULL,
+    callee     BLOB    NOT NULL,
+    callee_run BLOB    NOT NULL,
+    PRIMARY KEY (shard, id, step)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX cruster_links_callee ON cruster_links (callee_run);
 
 -- The binary comes last: a read of the other columns does not walk over it.
 CREATE TABLE cruster_modules (
@@ -109,6 +126,7 @@ DROP TABLE cruster_guest_tables;
 DROP TABLE cruster_guest_migrations;
 DROP TABLE cruster_deployments;
 DROP TABLE cruster_modules;
+DROP TABLE cruster_links;
 DROP TABLE cruster_deferreds;
 DROP TABLE cruster_entries;
 DROP TABLE cruster_inputs;

@@ -1,0 +1,127 @@
+package journal
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+)
+
+// RunID names one run of an execution. It is drawn at random when the run is
+// started and never used again, while the name of an execution may be: once
+// retention has deleted a run, another can start under its name. Whatever must tell
+// the two apart hangs on the run id: random numbers, idempotency keys, links to
+// callees, settlements.
+type RunID [16]byte
+
+// NewRunID draws a run id.
+func NewRunID() RunID {
+	var id RunID
+	_, _ = rand.Read(id[:]) // it never fails
+	return id
+}
+
+// IsZero tells whether id names no run.
+func (id RunID) IsZero() bool { return id == RunID{} }
+
+func (id RunID) String() string { return hex.EncodeToString(id[:]) }
+
+// StepID names a step of a run by what it is and by how many alike came before it.
+// A change of the code that inserts or moves other steps leaves it as it is.
+type StepID [16]byte
+
+func (id StepID) String() string { return hex.EncodeToString(id[:]) }
+
+// Step is the name of the op within its run. It is part of the format of journals:
+// idempotency keys are made of it.
+func (o Op) Step() StepID {
+	h := sha256.New()
+	text := func(s []byte) {
+		var size [8]byte
+		binary.BigEndian.PutUint64(size[:], uint64(len(s)))
+		h.Write(size[:])
+		h.Write(s)
+	}
+	text([]byte("cruster step"))
+	text([]byte(o.Kind))
+	text([]byte(o.Name))
+	text([]byte(o.Key))
+	text(o.Hash)
+	text(binary.BigEndian.AppendUint32(nil, o.Occurrence))
+	return StepID(h.Sum(nil)[:16])
+}
+
+// Caller names a step of a run of an execution.
+type Caller struct {
+	ID   ID
+	Run  RunID
+	Step StepID
+}
+
+// IsZero tells whether c names no step.
+func (c Caller) IsZero() bool { return c == Caller{} }
+
+// Link records which execution a step found when it asked for one to be started.
+// The step comes back to that one and to no other, also after retention has
+// deleted it; and while the caller is not over, retention does not.
+type Link struct {
+	Step   StepID
+	Callee ID
+	Run    RunID
+}
+
+// Origin names the source of a settlement.
+type Origin [16]byte
+
+// NewOrigin is that of a request from outside.
+func NewOrigin() Origin { return Origin(NewRunID()) }
+
+// OriginOf is that of a step: the same each time the step is performed.
+func OriginOf(run RunID, step StepID) Origin {
+	h := sha256.New()
+	h.Write([]byte("cruster settlement"))
+	h.Write(run[:])
+	h.Write(step[:])
+	return Origin(h.Sum(nil)[:16])
+}
+
+// CurrentFormat is the format of the journals that this version writes. All formats
+// up to it can be replayed. It rises with any change of what a guest can observe:
+// the seeding of random numbers, the hashing of arguments, limits, the wording of
+// refusals.
+const CurrentFormat = 1
+
+// Pinned is what a replay needs besides the module, the input and the entries. It
+// is decided when a run is started and does not change, so that another host, with
+// other settings, arrives at the same.
+type Pinned struct {
+	// Format of the journal.
+	Format uint32 `msgpack:"format"`
+	// Memory is how many bytes an instance may have.
+	Memory uint64 `msgpack:"memory"`
+	// Seed of the random numbers: the run id, or that of the run it was forked off.
+	Seed RunID `msgpack:"seed"`
+	// Time is what the clock shows at the start.
+	Time int64 `msgpack:"time"`
+}
+
+// Waiting is what a run waited for at a point of its journal. A replay that comes to
+// this point and waits for something else has diverged, even if no delivery shows
+// it.
+type Waiting struct {
+	// Seq is the last entry that the run had seen.
+	Seq uint64 `msgpack:"seq"`
+	// Steps is the sum of the steps it waited for; zero says that nothing is known.
+	Steps StepSum `msgpack:"steps"`
+}
+
+// StepSum is a sum over a set of steps. Equal sets have equal sums, in whatever
+// order they are added.
+type StepSum [16]byte
+
+// Add adds a step, or takes it out again: each is its own inverse.
+func (s *StepSum) Add(step StepID) {
+	for i := range s {
+		s[i] ^= step[i]
+	}
+}
