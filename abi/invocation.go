@@ -34,6 +34,9 @@ type Invocation struct {
 	Name string `msgpack:"name"`
 	// Namespace is the tenant.
 	Namespace string `msgpack:"namespace"`
+	// Seed of the random numbers of a workflow: the same on every replay of a run,
+	// another for every other run. Empty for other kinds.
+	Seed []byte `msgpack:"seed"`
 	// Time is when the execution was started (workflow) or the attempt began
 	// (activity), in Unix nanoseconds.
 	Time int64 `msgpack:"time"`

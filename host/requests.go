@@ -9,8 +9,8 @@ import (
 
 // Settle resolves (Value) or rejects (Error) a deferred of an execution, from
 // outside. It returns once that is durable; if the deferred was settled before, the
-// first settlement stands and the error says so. A settlement that names its time
-// (At) may be repeated: the same one is not another.
+// first settlement stands and the error says so. A settlement that names its origin
+// may be repeated: the same one is not another.
 func (e *Engine) Settle(ctx context.Context, namespace, name string, d journal.Deferred) error {
 	return e.withRef(namespace, name, func(ref execution.Ref) error { return e.executions.Settle(ctx, ref, d) })
 }

@@ -41,32 +41,31 @@ func (e *Engine) StartWorkflow(ctx context.Context, req StartRequest) (row *jour
 	if err := e.admission.Admit(); err != nil {
 		return nil, false, err
 	}
-	return e.start(ctx, req, journal.ID{}, 0)
+	return e.start(ctx, req, journal.Caller{})
 }
 
-// startChild starts an execution for an op of another. It is not refused when the
+// startChild starts an execution for a step of another. It is not refused when the
 // host is full: the parent must be able to finish.
-func (e *Engine) startChild(ctx context.Context, parent *journal.Execution, op uint32, call *abi.Call) (*journal.Execution, error) {
+func (e *Engine) startChild(ctx context.Context, parent *journal.Execution, step journal.Caller, call *abi.Call) (*journal.Execution, bool, error) {
 	if err := e.state.Accepting(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	workflow := call.Workflow
 	if !strings.Contains(workflow, "/") {
 		deployment, _, _ := strings.Cut(parent.Workflow, "/")
 		workflow = deployment + "/" + workflow
 	}
-	child, _, err := e.start(ctx, StartRequest{
+	return e.start(ctx, StartRequest{
 		Namespace: parent.Namespace, Workflow: workflow, Input: call.Input, Key: call.Key, KeyMode: call.KeyMode,
-	}, parent.ID, op)
-	return child, err
+	}, step)
 }
 
-func (e *Engine) start(ctx context.Context, req StartRequest, parent journal.ID, parentOp uint32) (*journal.Execution, bool, error) {
+func (e *Engine) start(ctx context.Context, req StartRequest, parent journal.Caller) (*journal.Execution, bool, error) {
 	row, err := e.prepare(ctx, req)
 	if err != nil {
 		return nil, false, err
 	}
-	row.Parent, row.ParentOp = parent, parentOp
+	row.Parent = parent
 	existed, err := e.executions.Start(ctx, row)
 	if err != nil {
 		return nil, false, err
@@ -94,8 +93,10 @@ func (e *Engine) prepare(ctx context.Context, req StartRequest) (*journal.Execut
 	if err != nil {
 		return nil, err
 	}
+	run, now := journal.NewRunID(), e.clock.Now().UnixNano()
 	return &journal.Execution{
-		ID: journal.IDOf(namespace, req.Workflow, key), Namespace: namespace, Workflow: req.Workflow, Key: key,
-		Digest: w.Digest, Input: input, State: journal.Running, WakeAt: journal.Now, CreatedAt: e.clock.Now().UnixNano(),
+		ID: journal.IDOf(namespace, req.Workflow, key), Run: run, Namespace: namespace, Workflow: req.Workflow, Key: key,
+		Digest: w.Digest, Input: input, State: journal.Running, WakeAt: journal.Now, CreatedAt: now,
+		Pinned: journal.Pinned{Format: journal.CurrentFormat, Memory: uint64(e.wasm.MemoryLimit()), Seed: run, Time: now},
 	}, nil
 }

@@ -57,7 +57,7 @@ func Execution(e *journal.Execution, as crusterv1.Encoding) (*crusterv1.Executio
 		p.Interruption = &crusterv1.Interruption{At: unixTimestamp(e.Interrupt.At), Reason: rpcerror.Text(e.Interrupt.Reason)}
 	}
 	if !e.Parent.IsZero() {
-		p.ParentId = e.Parent.String()
+		p.ParentId = e.Parent.ID.String()
 	}
 	return p, nil
 }

@@ -48,12 +48,12 @@ func TestExecutions(t *testing.T) {
 
 	final := *running
 	final.State, final.Value, final.FinishedAt = journal.Completed, abi.MustMarshal(7), 2
-	final.Interrupt, final.Parent = &journal.Interrupt{At: 5, Reason: "why"}, journal.ID{1}
+	final.Interrupt, final.Parent = &journal.Interrupt{At: 5, Reason: "why"}, journal.Caller{ID: journal.ID{1}}
 	e, err = convert.Execution(&final, asJSON)
 	require.NoError(t, err)
 	require.Equal(t, "7", e.GetResult().GetJson())
 	require.Equal(t, "why", e.GetInterruption().GetReason())
-	require.Equal(t, final.Parent.String(), e.GetParentId())
+	require.Equal(t, final.Parent.ID.String(), e.GetParentId())
 }
 
 func TestListedExecutionsAreShort(t *testing.T) {

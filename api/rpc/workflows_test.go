@@ -167,7 +167,7 @@ func TestDescribeTellsEverything(t *testing.T) {
 	since := time.Unix(100, 0).UTC()
 	b.engine.describe = func(context.Context, string, string) (*host.Description, error) {
 		exec := completed("x")
-		exec.Input, exec.Interrupt, exec.Parent = abi.MustMarshal(map[string]any{"a": 1}), &journal.Interrupt{At: 5, Reason: "why"}, journal.ID{1}
+		exec.Input, exec.Interrupt, exec.Parent = abi.MustMarshal(map[string]any{"a": 1}), &journal.Interrupt{At: 5, Reason: "why"}, journal.Caller{ID: journal.ID{1}}
 		return &host.Description{
 			Execution: *exec, Entries: 3, Resident: true,
 			Pending:   []host.PendingOp{{Number: 4, Kind: "activity", Name: "pay", Since: since, Attempt: 2, LastError: abi.Errorf(abi.CodeActivityFailed, "no")}},

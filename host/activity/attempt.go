@@ -132,9 +132,11 @@ func refuseOp(kind string, _ []byte) (uint32, *abi.Error) {
 		WithHint("Return from the activity, and make durable calls in the workflow's execute.")
 }
 
-// idempotencyKey is the same for every attempt of this op, and for no other op.
+// idempotencyKey is the same for every attempt of this op, and for no other op of
+// any run. It names the step by what it is: a change of the code that inserts
+// another step before it does not change its key.
 func (a *attempt) idempotencyKey() string {
-	return fmt.Sprintf("%s-%d", a.Row.ID, a.Op.Number)
+	return fmt.Sprintf("%s-%s", a.Row.Run, a.Op.Step())
 }
 
 // crashed tells what a failure of the guest means for the attempt.
@@ -163,7 +165,7 @@ func (a *attempt) commitTx(ctx context.Context, fx *effects, value []byte) (Repo
 	}
 	a.Fault.Pass(faultpoint.TxBeforeCommit)
 	// From here on a number is reserved: the execution must learn what became of it.
-	err := a.Committer.CommitTx(context.WithoutCancel(ctx), fx.tx, journal.Write{ID: a.Row.ID, Entries: []journal.Entry{entry}})
+	err := a.Committer.CommitTx(context.WithoutCancel(ctx), fx.tx, journal.Write{ID: a.Row.ID, Run: a.Row.Run, Entries: []journal.Entry{entry}})
 	fx.tx = nil
 	if errors.Is(err, journal.ErrUndecided) {
 		err = a.resolveUndecided(entry)

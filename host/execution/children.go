@@ -29,51 +29,81 @@ func (t *task) call(ctx context.Context, b *abi.Call) {
 	case t.op.Kind == abi.OpSend:
 		t.done(abi.Outcome{Value: abi.MustMarshal(child.Name())})
 	default:
-		t.awaitChild(ctx, child.ID)
+		t.awaitChild(ctx, child)
 	}
 }
 
-// startChild starts the callee, or finds the one that this op started before a
-// crash: its key may come from code that has changed since.
+// startChild starts the callee, or finds the one that this step came to before a
+// crash: its key may come from code that has changed since, and it may have been
+// deleted by retention.
 func (t *task) startChild(ctx context.Context, b *abi.Call) (*journal.Execution, error) {
-	child, err := t.Store.ChildOf(ctx, t.row.ID, t.op.Number)
-	if err == nil {
+	step := journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.op.Step()}
+	child, err := t.Store.Callee(ctx, step)
+	switch {
+	case err == nil:
 		return child, nil
-	}
-	if !errors.Is(err, journal.ErrNotFound) {
+	case errors.Is(err, journal.ErrSwept):
+		return nil, calleeSwept(b.Workflow)
+	case !errors.Is(err, journal.ErrNotFound):
 		return nil, journal.Coded("look for the callee", err)
 	}
-	if child, err = t.StartChild(ctx, t.row, t.op.Number, b); err != nil {
+	child, existed, err := t.StartChild(ctx, t.row, step, b)
+	if err != nil {
 		return nil, err
 	}
 	if child.ID == t.row.ID {
 		return nil, abi.Errorf(abi.CodeCallToItself, "%s called itself with its own key", t.row.Name())
 	}
+	if existed && child.Parent != step {
+		return child, t.link(step, child)
+	}
 	return child, nil
 }
 
+// link makes durable that the step came to an execution which another caller had
+// started. Without it a step that is performed again after retention has deleted
+// that execution would start it anew; and retention would delete it while this one
+// waits for it.
+func (t *task) link(step journal.Caller, child *journal.Execution) error {
+	t.Fault.Pass(faultpoint.LinkBeforeCommit)
+	_, err := t.Committer.Commit(journal.Write{
+		ID: t.row.ID, Run: t.row.Run, Link: &journal.Link{Step: step.Step, Callee: child.ID, Run: child.Run},
+	})
+	if err != nil {
+		return journal.Coded("link "+child.Name(), err)
+	}
+	t.Fault.Pass(faultpoint.LinkAfterCommit)
+	return nil
+}
+
+func calleeSwept(name string) *abi.Error {
+	return abi.Errorf(abi.CodeExecutionNotFound, "%s has finished, and retention deleted it before its result was read", name)
+}
+
 // awaitChild has the parent told when the child is over.
-func (t *task) awaitChild(ctx context.Context, child journal.ID) {
-	watcher := t.Watchers.Add(child, func(row *journal.Execution) bool {
-		if !row.State.Final() {
+func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
+	watcher := t.Watchers.Add(child.ID, func(row *journal.Execution) bool {
+		if !row.State.Final() || row.Run != child.Run {
 			return false
 		}
-		t.done(abi.Outcome{Value: row.Value, Error: row.Error})
+		t.doneAt(abi.Outcome{Value: row.Value, Error: row.Error}, row.FinishedAt)
 		return true
 	})
-	context.AfterFunc(ctx, func() { t.Watchers.Remove(child, watcher) })
+	context.AfterFunc(ctx, func() { t.Watchers.Remove(child.ID, watcher) })
 	// It may have finished before the watcher was there.
 	failure, _ := t.retryUntilDecided(ctx, "look at the callee", func() error {
-		row, err := t.Load(ctx, Ref{ID: child, Name: child.String()})
+		row, err := t.Load(ctx, Ref{ID: child.ID, Name: child.Name()})
 		if err != nil {
 			return err
 		}
 		switch {
+		case row.Run != child.Run:
+			return calleeSwept(child.Name())
 		case row.State.Final():
 			t.Watchers.Notify(row)
 		case row.State == journal.Running && row.WakeAt <= t.now():
 			// Recovery may stand still because the host is full of callers.
-			t.EnsureInMemory(child)
+			t.EnsureInMemory(child.ID)
 		}
 		return nil
 	})

@@ -23,7 +23,7 @@ import (
 // Store is what executions read: see [journal.Store]. They write through a
 // [Committer].
 type Store interface {
-	ChildOf(ctx context.Context, parent journal.ID, op uint32) (*journal.Execution, error)
+	Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error)
 	Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error)
 	Entries(ctx context.Context, id journal.ID, after uint64, limit int) ([]journal.Entry, error)
 	Load(ctx context.Context, id journal.ID) (*journal.Execution, error)
@@ -72,9 +72,9 @@ type Deps struct {
 	Random     func() float64
 	Registerer prometheus.Registerer
 	Slots      *guest.Slots
-	// StartChild starts the callee of an op, or finds the execution that has its
-	// key already.
-	StartChild func(ctx context.Context, parent *journal.Execution, op uint32, call *abi.Call) (*journal.Execution, error)
+	// StartChild starts the callee of a step, or finds the execution that has its
+	// key already: existed tells which.
+	StartChild func(ctx context.Context, parent *journal.Execution, step journal.Caller, call *abi.Call) (callee *journal.Execution, existed bool, err error)
 	Store      Store
 	Timers     Timers
 	Watchers   *watch.List

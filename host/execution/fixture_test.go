@@ -117,17 +117,22 @@ func (f *fixture) takeNotes() string {
 
 // rowOf is the row of a new execution of a scripted workflow.
 func rowOf(workflow, key string) *journal.Execution {
+	run, now := journal.NewRunID(), time.Now().UnixNano()
 	return &journal.Execution{
-		ID: journal.IDOf("default", "scripts/"+workflow, key), Namespace: "default", Workflow: "scripts/" + workflow, Key: key,
-		Digest: "script", Input: abi.Nil, State: journal.Running, WakeAt: journal.Now, CreatedAt: time.Now().UnixNano(),
+		ID: journal.IDOf("default", "scripts/"+workflow, key), Run: run, Namespace: "default", Workflow: "scripts/" + workflow, Key: key,
+		Digest: "script", Input: abi.Nil, State: journal.Running, WakeAt: journal.Now, CreatedAt: now,
+		Pinned: journal.Pinned{Format: journal.CurrentFormat, Seed: run, Time: now},
 	}
 }
 
-func (f *fixture) startChild(ctx context.Context, parent *journal.Execution, number uint32, call *abi.Call) (*journal.Execution, error) {
+func (f *fixture) startChild(ctx context.Context, _ *journal.Execution, step journal.Caller, call *abi.Call) (*journal.Execution, bool, error) {
 	row := rowOf(call.Workflow, "child")
-	row.Parent, row.ParentOp = parent.ID, number
-	_, err := f.x.Start(ctx, row)
-	return row, err
+	row.Parent = step
+	existed, err := f.x.Start(ctx, row)
+	if err == nil && existed {
+		row, err = f.store.Load(ctx, row.ID)
+	}
+	return row, existed, err
 }
 
 // scriptedCommitter commits one write at a time, or loses the answer, the write, or
@@ -176,6 +181,7 @@ type scripted struct {
 	lines []string
 	clock int64
 	ops   uint32
+	seen  op.Occurrences
 }
 
 func (f *fixture) open(_ context.Context, row *journal.Execution) (func(context.Context) (Guest, error), error) {
@@ -185,7 +191,7 @@ func (f *fixture) open(_ context.Context, row *journal.Execution) (func(context.
 		return nil, abi.Errorf(abi.CodeModuleNotFound, "the script is gone")
 	}
 	_, name, _ := strings.Cut(row.Workflow, "/")
-	g := &scripted{f: f, name: name, lines: f.scripts[name], clock: row.CreatedAt}
+	g := &scripted{f: f, name: name, lines: f.scripts[name], clock: row.CreatedAt, seen: op.Occurrences{}}
 	return func(context.Context) (Guest, error) { return g, nil }, nil
 }
 
@@ -245,6 +251,7 @@ func (g *scripted) act(turn *guest.Turn, words []string) {
 		g.ops++
 		o, err := op.New(verb, g.body(verb, words[1:]), g.ops, g.clock)
 		require.Nil(g.f.t, err)
+		g.seen.Count(o)
 		turn.Issued = append(turn.Issued, o)
 	}
 }
@@ -330,7 +337,7 @@ func (f *fixture) transact(ctx context.Context, whom string, task activity.Task,
 		task.Void(entry.Seq)
 		return nil
 	}
-	_, err := f.commits.Commit(journal.Write{ID: task.Row.ID, Entries: []journal.Entry{entry}})
+	_, err := f.commits.Commit(journal.Write{ID: task.Row.ID, Run: task.Row.Run, Entries: []journal.Entry{entry}})
 	require.NoError(f.t, err)
 	if decision == "commit-unheard" {
 		<-ctx.Done()

@@ -26,7 +26,7 @@ func (r *run) interrupt(i journal.Interrupt) error {
 		return nil
 	}
 	u := r.sameRow()
-	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Interrupt: &i, Update: &u}); err != nil {
+	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Interrupt: &i, Update: &u}); err != nil {
 		return err
 	}
 	r.row.WakeAt, r.row.Interrupt = u.WakeAt, &i

@@ -52,8 +52,7 @@ type batch struct {
 
 // next decides what is delivered next. Whatever has a sequence number goes in its
 // order; a number that is still undecided holds up all behind it. Only then do
-// outcomes without a number get theirs, in the order in which their ops were
-// issued.
+// outcomes without a number get theirs, in the order in which they came to be.
 func (l *ledger) next(now int64) (batch, bool) {
 	slices.SortFunc(l.committed, func(a, b journal.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
 	for len(l.committed) > 0 {
@@ -88,7 +87,7 @@ func (l *ledger) numberOutcomes(now int64) (batch, bool) {
 	if len(ready) == 0 {
 		return batch{}, false
 	}
-	slices.SortFunc(ready, func(a, b *op.Op) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortFunc(ready, op.CompareReady)
 	at, size := l.tick(now), 0
 	l.turn++
 	var b batch
@@ -138,10 +137,11 @@ func (l *ledger) commit(entry journal.Entry) {
 	l.committed = append(l.committed, entry)
 }
 
-// complete gives an op its outcome, if it is still waited for.
-func (l *ledger) complete(number uint32, outcome abi.Outcome, attempts uint32) {
+// complete gives an op the outcome that came to be at a time, if it is still waited
+// for.
+func (l *ledger) complete(number uint32, outcome abi.Outcome, attempts uint32, at int64) {
 	if o := l.pending[number]; o != nil {
-		o.Settle(outcome, attempts)
+		o.Settle(outcome, attempts, at)
 	}
 }
 
@@ -159,7 +159,7 @@ func (l *ledger) attemptFailed(number uint32, failure *abi.Error, now int64, ran
 	o.Attempts++
 	o.LastError = failure
 	if !failure.Retryable || o.Attempts > body.Retry.Retries {
-		o.Outcome = &abi.Outcome{Error: failure}
+		o.Settle(abi.Outcome{Error: failure}, o.Attempts, now)
 		return
 	}
 	o.NextAt = op.AddTime(now, activity.Backoff(body.Retry, o.Attempts, random))
@@ -202,6 +202,19 @@ func (l *ledger) applyTurn(delivered []journal.Entry, turn guest.Turn) {
 	for _, number := range turn.Cancelled {
 		delete(l.pending, number)
 	}
+}
+
+// waitingAfter is what the run waits for once it has seen entries, as a replay will
+// find it.
+func (l *ledger) waitingAfter(seen []journal.Entry) journal.Waiting {
+	w := journal.Waiting{Seq: l.delivered}
+	if n := len(seen); n > 0 {
+		w.Seq = seen[n-1].Seq
+	}
+	for _, o := range l.pending {
+		w.Steps.Add(o.StepID)
+	}
+	return w
 }
 
 // dueAt is when the run next has something to do because of the time. What is

@@ -23,7 +23,7 @@ import (
 //
 //	new
 //	issue OP activity|sleep|deferred … [retries=N] [for=N]      the guest issues, or cancels: cancel=OP
-//	outcome OP [size=N]      the outcome of an op is known
+//	outcome OP [size=N] [at=N]      the outcome of an op is known; it came to be at a time
 //	fail OP [final]          an attempt failed
 //	reserve OP, commit SEQ, void SEQ
 //	due now=N                completes what is due
@@ -58,7 +58,7 @@ func TestLedger(t *testing.T) {
 			}
 			l.applyTurn(nil, turn)
 		case "outcome":
-			l.complete(uint32(first()), abi.Outcome{Value: make([]byte, number("size"))}, 1)
+			l.complete(uint32(first()), abi.Outcome{Value: make([]byte, number("size"))}, 1, number("at"))
 		case "fail":
 			failure := abi.Errorf(abi.CodeActivityFailed, "no luck")
 			failure.Retryable = !d.HasArg("final")

@@ -130,7 +130,7 @@ func (r *run) load(ctx context.Context) error {
 // pauses the execution; only a failure of the store is returned.
 func (r *run) replayAll(ctx context.Context) error {
 	reader := r.reader(math.MaxUint64)
-	pending, turn, err := r.replay(ctx, reader)
+	pending, turn, err := r.replay(ctx, reader, r.row.Waiting)
 	at := reader.Position()
 	r.mu.Lock()
 	r.ledger.seq, r.ledger.turn = max(r.ledger.seq, at.Seq), max(r.ledger.turn, at.Turn)
@@ -144,7 +144,7 @@ func (r *run) replayAll(ctx context.Context) error {
 	r.ledger.pending, r.ledger.delivered = pending, at.Seq
 	for number, m := range r.kept {
 		// Outcomes of ops that the journal has delivered meanwhile are dropped.
-		r.ledger.complete(number, m.outcome, m.attempts)
+		r.ledger.complete(number, m.outcome, m.attempts, m.at)
 	}
 	r.mu.Unlock()
 	clear(r.kept)
@@ -192,7 +192,8 @@ func (r *run) ensureGuest(ctx context.Context) error {
 	r.mu.Lock()
 	delivered := r.ledger.delivered
 	r.mu.Unlock()
-	pending, turn, err := r.replay(ctx, r.reader(delivered))
+	// What it waits for is known op by op: see StillWaiting.
+	pending, turn, err := r.replay(ctx, r.reader(delivered), journal.Waiting{})
 	if err != nil {
 		return err
 	}
@@ -210,9 +211,10 @@ func (r *run) reader(upTo uint64) *replay.Reader {
 	}, upTo)
 }
 
-// replay runs a fresh guest through a journal: the same batches, the same clock. It
-// returns the ops that are pending at its end, and the last turn.
-func (r *run) replay(ctx context.Context, reader *replay.Reader) (map[uint32]*op.Op, guest.Turn, error) {
+// replay runs a fresh guest through a journal: the same batches, the same clock. On
+// the way it must wait for what it waited for before. It returns the ops that are
+// pending at its end, and the last turn.
+func (r *run) replay(ctx context.Context, reader *replay.Reader, before journal.Waiting) (map[uint32]*op.Op, guest.Turn, error) {
 	r.metrics.replays.Inc()
 	r.Fault.Pass(faultpoint.Replay)
 	turn, err := r.begin(ctx)
@@ -221,10 +223,16 @@ func (r *run) replay(ctx context.Context, reader *replay.Reader) (map[uint32]*op
 	}
 	ops := replay.NewOps()
 	ops.Turn(turn.Issued, turn.Cancelled)
-	for {
+	for compared := false; ; {
 		entries, err := reader.Next(ctx)
 		if err != nil {
 			return nil, turn, err
+		}
+		if !compared && (len(entries) == 0 || entries[0].Seq > before.Seq) {
+			compared = true
+			if err := ops.CheckWaiting(before); err != nil {
+				return nil, turn, err
+			}
 		}
 		if len(entries) == 0 {
 			return ops.Pending(), turn, nil

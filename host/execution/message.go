@@ -19,6 +19,7 @@ type (
 		op       uint32
 		attempts uint32
 		outcome  abi.Outcome
+		at       int64 // when it came to be
 	}
 	// attemptFailed says that an attempt of an activity failed.
 	attemptFailed struct {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/journal"
 )
 
 // TestRefuse answers every message that has a caller, and no other.
@@ -25,16 +24,4 @@ func TestRefuse(t *testing.T) {
 	}
 	refuseAll([]message{wake{}, resumeRequest{reply}}, refused)
 	require.Equal(t, refused, <-reply)
-}
-
-func TestSameSettlement(t *testing.T) {
-	t.Parallel()
-	d := journal.Deferred{Name: "d", Value: []byte{1}, At: 5}
-	require.True(t, sameSettlement(d, d))
-	for name, other := range map[string]journal.Deferred{
-		"another time":  {Name: "d", Value: []byte{1}, At: 6},
-		"another value": {Name: "d", Value: []byte{2}, At: 5},
-	} {
-		require.False(t, sameSettlement(d, other), name)
-	}
 }

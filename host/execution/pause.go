@@ -58,9 +58,9 @@ func afterCrash(err *abi.Error, trapped bool, crashes int) (again bool, reason *
 // pause stops an execution that cannot go on, and keeps everything: what was to be
 // delivered is journaled with it.
 func (r *run) pause(b batch, reason *abi.Error) {
-	u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: reason}
+	u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: reason, Waiting: r.row.Waiting}
 	r.mu.Lock()
-	w := journal.Write{ID: r.id, Update: &u, Entries: r.ledger.takeAttempts(r.now())}
+	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &u, Entries: r.ledger.takeAttempts(r.now())}
 	r.mu.Unlock()
 	if !b.durable {
 		w.Entries = append(w.Entries, b.entries...)
@@ -88,7 +88,7 @@ func (r *run) resume() error {
 	if r.row.State != journal.Paused {
 		return r.notPaused()
 	}
-	_, err := r.Committer.Commit(journal.Write{ID: r.id, Update: &journal.Update{State: journal.Running, WakeAt: journal.Now}})
+	_, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: journal.Running, WakeAt: journal.Now, Waiting: r.row.Waiting}})
 	if errors.Is(err, journal.ErrUndecided) {
 		// Nothing tells whether it goes on because of this request; but if it does
 		// it must be loaded.
@@ -133,8 +133,8 @@ func (r *run) fail(m failRequest) error {
 		failure.Message += "; it was paused because of " + r.row.Error.Error()
 	}
 	failure.Clamp()
-	u := journal.Update{State: journal.Failed, WakeAt: journal.Never, Error: failure, FinishedAt: finishedAt}
-	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Update: &u}); err != nil {
+	u := journal.Update{State: journal.Failed, WakeAt: journal.Never, Error: failure, FinishedAt: finishedAt, Waiting: r.row.Waiting}
+	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Update: &u}); err != nil {
 		return err
 	}
 	r.applyUpdate(u)

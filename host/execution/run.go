@@ -117,7 +117,7 @@ func (r *run) armTimer() bool {
 // commitWake corrects the wake time in the store, so that the run can be forgotten.
 // It reports whether it did.
 func (r *run) commitWake(wake int64) bool {
-	_, err := r.Committer.Commit(journal.Write{ID: r.id, Update: &journal.Update{State: r.row.State, WakeAt: wake}})
+	_, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: r.row.State, WakeAt: wake, Waiting: r.row.Waiting}})
 	if err != nil {
 		r.rollBack(batch{}, err)
 		return false
@@ -167,7 +167,7 @@ func (r *run) receive(m message) {
 	case opDone:
 		r.endTask(m.op)
 		r.mu.Lock()
-		r.ledger.complete(m.op, m.outcome, m.attempts)
+		r.ledger.complete(m.op, m.outcome, m.attempts, m.at)
 		r.mu.Unlock()
 	case attemptFailed:
 		r.endTask(m.op)
@@ -184,7 +184,7 @@ func (r *run) receive(m message) {
 		r.ledger.void(m.seq)
 		r.mu.Unlock()
 	case started:
-		if r.row.CreatedAt != m.row.CreatedAt {
+		if r.row.Run != m.row.Run {
 			// It is another one than that of the same name which was here before.
 			r.reload(batch{})
 		}
@@ -237,13 +237,13 @@ func (r *run) reload(b batch) {
 	r.mu.Lock()
 	for _, o := range r.ledger.pending {
 		if o.Outcome != nil {
-			r.kept[o.Number] = opDone{op: o.Number, attempts: o.Attempts, outcome: *o.Outcome}
+			r.kept[o.Number] = opDone{op: o.Number, attempts: o.Attempts, outcome: *o.Outcome, at: o.ReadyAt}
 		}
 	}
 	r.mu.Unlock()
 	for _, en := range b.entries {
 		if !b.durable {
-			r.kept[en.Op.Number] = opDone{op: en.Op.Number, attempts: en.Attempts, outcome: abi.Outcome{Value: en.Value, Error: en.Error}}
+			r.kept[en.Op.Number] = opDone{op: en.Op.Number, attempts: en.Attempts, outcome: abi.Outcome{Value: en.Value, Error: en.Error}, at: en.At}
 		}
 	}
 	r.unload()

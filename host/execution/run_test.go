@@ -36,7 +36,7 @@ import (
 //	module missing|there
 //	evict                      drops the instance, if the run is parked
 //	evicting                   a host that drops the instance after every turn
-//	crash                      the host dies, another takes over and recovers what is due
+//	crash [D]                  the host dies, another takes over after a while and recovers what is due
 //	pending, show
 //
 // Every command prints what happened until nothing moves any more: to the workflow, in
@@ -110,9 +110,15 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		f.x.evict(row.ID)
 	case "evicting":
 		f.evicting = true
-		f.restart()
+		f.restart(0)
 	case "crash":
-		f.restart()
+		var down time.Duration
+		if text != "" {
+			var err error
+			down, err = time.ParseDuration(text)
+			require.NoError(f.t, err)
+		}
+		f.restart(down)
 	case "pending":
 		in, err := f.x.Inspect(f.t.Context(), Ref{ID: row.ID, Name: row.Name()})
 		require.NoError(f.t, err)
@@ -137,9 +143,10 @@ func (f *fixture) setScript(words []string, input string) {
 	f.mu.Unlock()
 }
 
-// restart has the host die and another take over.
-func (f *fixture) restart() {
+// restart has the host die and another take over after a while.
+func (f *fixture) restart(down time.Duration) {
 	f.end()
+	time.Sleep(down)
 	synctest.Wait()
 	f.takeNotes()
 	f.boot()
@@ -180,7 +187,7 @@ func (f *fixture) startAtOnce(row *journal.Execution, callers string) {
 	require.NoError(f.t, err)
 	for range n {
 		start := *row
-		start.CreatedAt = time.Now().UnixNano()
+		start.CreatedAt, start.Run = time.Now().UnixNano(), journal.NewRunID()
 		go func() {
 			existed, err := f.x.Start(f.t.Context(), &start)
 			f.note("start", "existed: %v, %s", existed, strings.TrimSpace(answerText(err)))

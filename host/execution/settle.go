@@ -1,9 +1,7 @@
 package execution
 
 import (
-	"bytes"
 	"context"
-	"reflect"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
@@ -12,8 +10,8 @@ import (
 
 // Settle resolves (Value) or rejects (Error) a deferred of an execution. It returns
 // once that is durable; if the deferred was settled before, the first settlement
-// stands and the error says so. A settlement that names its time (At) may be
-// repeated: the same one is not another.
+// stands and the error says so. A settlement that names its origin may be repeated:
+// the same one is not another.
 func (x *Executions) Settle(ctx context.Context, ref Ref, d journal.Deferred) error {
 	if err := abi.CheckName("deferred", d.Name); err != nil {
 		return abi.Errorf(abi.CodeBadRequest, "%s", err.Message)
@@ -30,8 +28,9 @@ func (x *Executions) Settle(ctx context.Context, ref Ref, d journal.Deferred) er
 			d.Error.Code = abi.CodeDeferredRejected
 		}
 	}
-	if d.At == 0 {
-		d.At = x.now()
+	d.At = x.now()
+	if d.Origin == (journal.Origin{}) {
+		d.Origin = journal.NewOrigin()
 	}
 	return x.ask(ctx, ref, func(reply chan<- error) message { return settleRequest{d, reply} })
 }
@@ -40,7 +39,7 @@ func (x *Executions) Settle(ctx context.Context, ref Ref, d journal.Deferred) er
 // commit, so that a crash right after it wakes the execution all the same.
 func (r *run) settle(d journal.Deferred) error {
 	if first, ok := r.deferreds[d.Name]; ok {
-		if sameSettlement(first, d) {
+		if first.Origin == d.Origin {
 			return nil
 		}
 		return r.settledBefore(d.Name)
@@ -50,7 +49,7 @@ func (r *run) settle(d journal.Deferred) error {
 	}
 	u := r.sameRow()
 	r.Fault.Pass(faultpoint.SettleBeforeCommit)
-	res, err := r.Committer.Commit(journal.Write{ID: r.id, Settle: &d, Update: &u})
+	res, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Settle: &d, Update: &u})
 	if err != nil {
 		return err
 	}
@@ -65,13 +64,9 @@ func (r *run) settle(d journal.Deferred) error {
 	return nil
 }
 
-func sameSettlement(a, b journal.Deferred) bool {
-	return a.At == b.At && bytes.Equal(a.Value, b.Value) && reflect.DeepEqual(a.Error, b.Error)
-}
-
 // sameRow is an update that changes nothing but has a running execution loaded.
 func (r *run) sameRow() journal.Update {
-	u := journal.Update{State: r.row.State, WakeAt: r.row.WakeAt, Value: r.row.Value, Error: r.row.Error, FinishedAt: r.row.FinishedAt}
+	u := journal.Update{State: r.row.State, WakeAt: r.row.WakeAt, Value: r.row.Value, Error: r.row.Error, FinishedAt: r.row.FinishedAt, Waiting: r.row.Waiting}
 	if u.State == journal.Running {
 		u.WakeAt = journal.Now
 	}

@@ -44,16 +44,16 @@ func (x *Executions) Start(ctx context.Context, row *journal.Execution) (existed
 // commitStart makes a start durable. If the answer to its commit was lost, the row
 // tells: had it been of another start, it would have been there before.
 func (x *Executions) commitStart(ctx context.Context, row *journal.Execution) (journal.Result, error) {
-	res, err := x.Committer.Commit(journal.Write{ID: row.ID, Start: row})
+	res, err := x.Committer.Commit(journal.Write{ID: row.ID, Run: row.Run, Start: row})
 	for delay := 20 * time.Millisecond; errors.Is(err, journal.ErrUndecided) && ctx.Err() == nil; delay = min(2*delay, 5*time.Second) {
 		found, lerr := x.Store.Load(ctx, row.ID)
 		switch {
-		case lerr == nil && found.CreatedAt == row.CreatedAt:
+		case lerr == nil && found.Run == row.Run:
 			return journal.Result{}, nil
 		case lerr == nil:
 			return journal.Result{Existed: true}, nil
 		case errors.Is(lerr, journal.ErrNotFound):
-			res, err = x.Committer.Commit(journal.Write{ID: row.ID, Start: row})
+			res, err = x.Committer.Commit(journal.Write{ID: row.ID, Run: row.Run, Start: row})
 		default:
 			x.wait(ctx, delay)
 		}

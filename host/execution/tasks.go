@@ -38,14 +38,13 @@ type task struct {
 	id  journal.ID
 	row *journal.Execution
 	op  journal.Op
-	at  int64 // when it was issued
 }
 
 func (r *run) startTask(o *op.Op) {
 	ctx, cancel := context.WithCancel(r.Host.Context())
 	r.tasks[o.Number] = cancel
 	row, body, failed := *r.row, o.Body, o.Attempts
-	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, at: o.IssuedAt}
+	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op}
 	joined := r.group.Go(func() {
 		switch b := body.(type) {
 		case *abi.Activity:
@@ -84,8 +83,11 @@ func (r *run) stopTasks() {
 }
 
 // done posts the outcome of the op to its run.
-func (t *task) done(outcome abi.Outcome) {
-	t.runs.Post(t.id, opDone{op: t.op.Number, outcome: outcome})
+func (t *task) done(outcome abi.Outcome) { t.doneAt(outcome, t.now()) }
+
+// doneAt posts an outcome that came to be at a time.
+func (t *task) doneAt(outcome abi.Outcome, at int64) {
+	t.runs.Post(t.id, opDone{op: t.op.Number, outcome: outcome, at: at})
 }
 
 // runActivity runs an attempt and posts what came of it.
@@ -99,7 +101,7 @@ func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, fail
 	})
 	switch report := report.(type) {
 	case activity.Done:
-		t.runs.Post(t.id, opDone{op: t.op.Number, attempts: report.Attempts, outcome: report.Outcome})
+		t.runs.Post(t.id, opDone{op: t.op.Number, attempts: report.Attempts, outcome: report.Outcome, at: t.now()})
 	case activity.Failed:
 		t.runs.Post(t.id, attemptFailed{op: t.op.Number, err: report.Err})
 	case activity.Committed:
@@ -123,8 +125,8 @@ func (r *run) reserve(ctx context.Context, number uint32, value []byte, attempts
 
 // resolve settles a deferred for a workflow. The answer is true if this settled it,
 // false if it was settled before. After a crash it is asked again and must say the
-// same, so the settlement bears a time that is this op's alone and by which it is
-// known again.
+// same, so the settlement bears an origin that is this step's alone and by which it
+// is known again.
 func (t *task) resolve(ctx context.Context, b *abi.Resolve) {
 	name := b.Execution
 	if name == "" {
@@ -136,7 +138,7 @@ func (t *task) resolve(ctx context.Context, b *abi.Resolve) {
 		if err != nil {
 			return err
 		}
-		err = t.Settle(ctx, ref, journal.Deferred{Name: b.Name, Value: b.Value, Error: b.Error, At: t.at + int64(t.op.Number)})
+		err = t.Settle(ctx, ref, journal.Deferred{Name: b.Name, Value: b.Value, Error: b.Error, Origin: journal.OriginOf(t.row.Run, t.op.Step())})
 		if errors.Is(err, &abi.Error{Code: abi.CodeDeferredSettled}) {
 			settled, err = false, nil
 		}

@@ -135,7 +135,8 @@ func (r *run) commitTurn(b batch, turn guest.Turn) bool {
 	// so.
 	r.completeDueLocked()
 	update := r.updateAfterLocked(turn)
-	w := journal.Write{ID: r.id, Update: &update, Entries: r.ledger.takeAttempts(r.now())}
+	update.Waiting = r.ledger.waitingAfter(b.entries)
+	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &update, Entries: r.ledger.takeAttempts(r.now())}
 	r.mu.Unlock()
 	if !b.durable {
 		w.Entries = append(w.Entries, b.entries...)
@@ -206,14 +207,15 @@ func finalUpdate(outcome abi.Outcome, interrupted bool, now int64) journal.Updat
 
 func (r *run) applyUpdate(u journal.Update) {
 	r.row.State, r.row.WakeAt, r.row.Value, r.row.Error, r.row.FinishedAt = u.State, u.WakeAt, u.Value, u.Error, u.FinishedAt
+	r.row.Waiting = u.Waiting
 }
 
 // commitAttempts makes failed attempts durable when no turn does so along the way.
 func (r *run) commitAttempts() {
 	r.mu.Lock()
 	w := journal.Write{
-		ID: r.id, Entries: r.ledger.takeAttempts(r.now()),
-		Update: &journal.Update{State: r.row.State, WakeAt: r.ledger.wakeAt()},
+		ID: r.id, Run: r.row.Run, Entries: r.ledger.takeAttempts(r.now()),
+		Update: &journal.Update{State: r.row.State, WakeAt: r.ledger.wakeAt(), Waiting: r.row.Waiting},
 	}
 	r.mu.Unlock()
 	if len(w.Entries) == 0 {

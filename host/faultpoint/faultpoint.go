@@ -36,6 +36,10 @@ const (
 	CallBefore = "call.before"
 	// A child was started; its parent does not know.
 	CallAfter = "call.after"
+	// A child was found that another caller had started; the parent is not linked.
+	LinkBeforeCommit = "link.before-commit"
+	// The link is durable; the parent does not know.
+	LinkAfterCommit = "link.after-commit"
 	// An instance is about to be dropped.
 	Evict = "evict"
 	// A replay is under way.
@@ -52,7 +56,7 @@ var Points = []string{
 	TxBeforeCommit, TxAfterCommit,
 	SettleBeforeCommit, SettleAfterCommit,
 	TimerFired,
-	CallBefore, CallAfter,
+	CallBefore, CallAfter, LinkBeforeCommit, LinkAfterCommit,
 	Evict, Replay,
 }
 

@@ -15,13 +15,14 @@ import (
 )
 
 // Guest is the live instance of a workflow. Its clock shows the time of the last
-// delivery, its random source is seeded by the execution's id, and it can reach
+// delivery, its random source has the seed that is pinned to the run, and it can reach
 // nothing else. It belongs to one goroutine at a time.
 type Guest struct {
 	inst   *wasm.Instance
 	invoke abi.Invocation
 	clock  int64  // journal time, Unix nanoseconds
 	ops    uint32 // issued so far
+	seen   op.Occurrences
 
 	open      map[uint32]int // sizes of the ops that wait for their delivery
 	openBytes int            // their sum
@@ -55,15 +56,19 @@ const (
 // Open makes a fresh instance for an execution; nothing has run but the module's
 // own initialisation.
 func Open(ctx context.Context, code *wasm.Module, row *journal.Execution) (*Guest, error) {
+	pinned := row.Pinned
+	if pinned.Format == 0 || pinned.Format > journal.CurrentFormat {
+		return nil, abi.Errorf(abi.CodeJournalFormat, "the journal has format %d, and this host knows the formats up to %d", pinned.Format, journal.CurrentFormat)
+	}
 	_, name, _ := strings.Cut(row.Workflow, "/")
 	g := &Guest{
-		clock: row.CreatedAt, open: map[uint32]int{},
+		clock: pinned.Time, open: map[uint32]int{}, seen: op.Occurrences{},
 		invoke: abi.Invocation{
 			Kind: abi.InvokeWorkflow, Name: name, Body: row.Input,
-			Execution: row.Name(), Namespace: row.Namespace, Time: row.CreatedAt,
+			Execution: row.Name(), Namespace: row.Namespace, Seed: guestSeed(pinned.Seed), Time: pinned.Time,
 		},
 	}
-	inst, err := code.Instantiate(ctx, g.world(row.ID))
+	inst, err := code.Instantiate(ctx, g.world(pinned))
 	if err != nil {
 		return nil, err
 	}
@@ -71,10 +76,19 @@ func Open(ctx context.Context, code *wasm.Module, row *journal.Execution) (*Gues
 	return g, nil
 }
 
+// guestSeed is what an SDK seeds its own random numbers with. It differs from what
+// random_get is seeded with, so that the two sequences do.
+func guestSeed(seed journal.RunID) []byte {
+	sum := sha256.Sum256(append([]byte("cruster guest "), seed[:]...))
+	return sum[:16]
+}
+
 // world is all that the guest can observe.
-func (g *Guest) world(id journal.ID) wasm.World {
-	seed := sha256.Sum256(append([]byte("cruster random "), id[:]...))
+func (g *Guest) world(pinned journal.Pinned) wasm.World {
+	seed := sha256.Sum256(append([]byte("cruster random "), pinned.Seed[:]...))
 	return wasm.World{
+		MemoryLimit: int64(pinned.Memory),
+
 		Clock:  func() time.Time { return time.Unix(0, g.clock) },
 		Random: rand.NewChaCha8(seed),
 		Log:    g.keepLog,
@@ -106,6 +120,7 @@ func (g *Guest) issue(kind string, body []byte) (uint32, *abi.Error) {
 		return 0, err
 	}
 	g.ops++
+	g.seen.Count(o)
 	g.open[o.Number] = len(body)
 	g.openBytes += len(body)
 	g.turn.Issued = append(g.turn.Issued, o)

@@ -56,7 +56,7 @@ func (o *Op) CompleteDue(now int64, deferreds map[string]journal.Deferred, inter
 	switch b := o.Body.(type) {
 	case *abi.Sleep:
 		if due := o.DueAt(); due <= now {
-			o.Outcome = &abi.Outcome{Value: abi.Nil}
+			o.Settle(abi.Outcome{Value: abi.Nil}, 0, due)
 			return time.Duration(now - due), true
 		}
 	case *abi.Activity:
@@ -65,11 +65,11 @@ func (o *Op) CompleteDue(now int64, deferreds map[string]journal.Deferred, inter
 		}
 	case *abi.Deferred:
 		if d, ok := deferreds[b.Name]; ok {
-			o.Outcome = &abi.Outcome{Value: d.Value, Error: d.Error}
+			o.Settle(abi.Outcome{Value: d.Value, Error: d.Error}, 0, d.At)
 		}
 	case *abi.Interrupted:
 		if interrupt != nil {
-			o.Outcome = &abi.Outcome{Value: abi.MustMarshal(&abi.Interruption{Reason: interrupt.Reason})}
+			o.Settle(abi.Outcome{Value: abi.MustMarshal(&abi.Interruption{Reason: interrupt.Reason})}, 0, interrupt.At)
 		}
 	}
 	return 0, false

@@ -59,7 +59,8 @@ func canonicalOrSame(value []byte) []byte {
 
 // Same tells whether two ops are one: the same number and the same identity.
 func Same(a, b journal.Op) bool {
-	return a.Number == b.Number && a.Kind == b.Kind && a.Name == b.Name && a.Key == b.Key && bytes.Equal(a.Hash, b.Hash)
+	return a.Number == b.Number && a.Kind == b.Kind && a.Name == b.Name && a.Key == b.Key && bytes.Equal(a.Hash, b.Hash) &&
+		a.Occurrence == b.Occurrence
 }
 
 // Describe renders an op for people: `op 3 activity "charge" key "42"`.

@@ -1,6 +1,8 @@
 package op
 
 import (
+	"cmp"
+
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 )
@@ -12,9 +14,14 @@ type Op struct {
 	Body any
 	// IssuedAt is the journal time of the turn that issued it.
 	IssuedAt int64
+	// StepID is [journal.Op.Step].
+	StepID journal.StepID
 
 	// Outcome is set once it is known.
 	Outcome *abi.Outcome
+	// ReadyAt is when the outcome came to be: a sleep was over, a deferred was
+	// settled, an activity had ended. Outcomes are delivered in this order.
+	ReadyAt int64
 	// Journaled says that a transaction has made the delivery durable. The op
 	// waits for its place in the order and for nothing else.
 	Journaled bool
@@ -63,9 +70,16 @@ func New(kind string, body []byte, number uint32, at int64) (*Op, *abi.Error) {
 // Settled tells whether the op has its outcome: nothing may be done for it again.
 func (o *Op) Settled() bool { return o.Outcome != nil || o.Journaled }
 
-// Settle gives the op an outcome, unless it has one.
-func (o *Op) Settle(outcome abi.Outcome, attempts uint32) {
+// Settle gives the op the outcome that came to be at a time, unless it has one.
+func (o *Op) Settle(outcome abi.Outcome, attempts uint32, at int64) {
 	if !o.Settled() {
-		o.Outcome, o.Attempts = &outcome, attempts
+		o.Outcome, o.Attempts, o.ReadyAt = &outcome, attempts, max(at, o.IssuedAt)
 	}
+}
+
+// CompareReady orders ops with an outcome: by when it came to be, then by when they
+// were issued. So a timeout of ten seconds does not come before a sleep of one, also
+// if the host was down when both were over.
+func CompareReady(a, b *Op) int {
+	return cmp.Or(cmp.Compare(a.ReadyAt, b.ReadyAt), cmp.Compare(a.Number, b.Number))
 }

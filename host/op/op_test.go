@@ -52,12 +52,14 @@ func TestSettle(t *testing.T) {
 	t.Parallel()
 	o := &op.Op{}
 	require.False(t, o.Settled())
-	o.Settle(abi.Outcome{Value: []byte{1}}, 2)
-	o.Settle(abi.Outcome{Value: []byte{9}}, 9)
+	o.IssuedAt = 5
+	o.Settle(abi.Outcome{Value: []byte{1}}, 2, 3)
+	o.Settle(abi.Outcome{Value: []byte{9}}, 9, 9)
 	require.Equal(t, []byte{1}, o.Outcome.Value, "the first outcome stands")
 	require.EqualValues(t, 2, o.Attempts)
+	require.EqualValues(t, 5, o.ReadyAt, "not before it was asked for")
 
 	journaled := &op.Op{Journaled: true}
-	journaled.Settle(abi.Outcome{}, 1)
+	journaled.Settle(abi.Outcome{}, 1, 1)
 	require.Nil(t, journaled.Outcome, "a transaction has delivered it")
 }

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -30,6 +31,33 @@ func FinishedEarly(next journal.Entry) *abi.Error {
 func FinishedInsteadOfWaiting(pending map[uint32]*op.Op) *abi.Error {
 	return abi.Errorf(abi.CodeNondeterminism, "on replay the workflow finished; before, it was waiting for %d ops", len(pending))
 }
+
+// waitsForOthers is the error of a workflow that waits for other steps than it did
+// before the restart. What those were is not kept, only their sum.
+func waitsForOthers(after uint64, pending map[uint32]*op.Op) *abi.Error {
+	where := "after its first turn"
+	if after > 0 {
+		where = fmt.Sprintf("after entry %d of the journal", after)
+	}
+	now := "nothing"
+	if len(pending) > 0 {
+		now = ""
+		for i, number := range slices.Sorted(maps.Keys(pending)) {
+			if i == maxListed {
+				now += fmt.Sprintf(", and %d more", len(pending)-i)
+				break
+			}
+			if i > 0 {
+				now += ", "
+			}
+			now += op.Describe(pending[number].Op)
+		}
+	}
+	return abi.Errorf(abi.CodeNondeterminism, "on replay the workflow waits for other ops than before, %s; it now waits for %s", where, now)
+}
+
+// maxListed is how many ops an error names.
+const maxListed = 10
 
 // StillWaiting checks that a replayed workflow waits for every op that it was
 // waiting for before.

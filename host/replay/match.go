@@ -29,6 +29,19 @@ func (ops *Ops) Turn(issued []*op.Op, cancelled []uint32) {
 	}
 }
 
+// CheckWaiting checks that the guest waits for what it waited for at the same point
+// before, if that is known.
+func (ops *Ops) CheckWaiting(before journal.Waiting) error {
+	var now journal.StepSum
+	for _, o := range ops.pending {
+		now.Add(o.StepID)
+	}
+	if before.Steps != (journal.StepSum{}) && before.Steps != now {
+		return waitsForOthers(before.Seq, ops.pending)
+	}
+	return nil
+}
+
 // Match checks the entries of a turn against the ops they answer, and returns the
 // deliveries that the guest is due. Failed attempts are noted with their op.
 // Entries of ops that the guest has cancelled are passed over, as they were the

@@ -19,6 +19,7 @@ type linearMemory struct {
 	reserved []byte // the reservation, nil if there is none
 	open     uint64 // bytes of it that can be used
 	slice    []byte // instead of a reservation
+	limit    uint64 // bytes that it may have
 }
 
 var _ experimental.LinearMemory = (*linearMemory)(nil)
@@ -28,19 +29,34 @@ var _ experimental.LinearMemory = (*linearMemory)(nil)
 func (i *Instance) withMemory(ctx context.Context) context.Context {
 	return experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(
 		func(_, most uint64) experimental.LinearMemory {
-			i.linear = &linearMemory{reserved: reserve(most)}
+			most = min(most, uint64(i.memoryLimit()))
+			i.linear = &linearMemory{reserved: reserve(most), limit: most}
 			return i.linear
 		}))
+}
+
+// memoryLimit is how many bytes of memory the instance may have. The engine knows
+// a larger one only: an instance that is to be what it was on another host has the
+// limit that it had there.
+func (i *Instance) memoryLimit() int64 {
+	limit := i.module.runtime.cfg.MemoryLimit
+	if i.world.MemoryLimit > 0 {
+		limit = i.world.MemoryLimit
+	}
+	return limit / pageSize * pageSize
 }
 
 // Reallocate makes the memory size bytes long; nil says that there is no room,
 // which the guest sees as a failed memory.grow.
 func (m *linearMemory) Reallocate(size uint64) []byte {
+	if size > m.limit {
+		return nil
+	}
 	if m.reserved == nil {
 		m.slice = append(m.slice, make([]byte, size-uint64(len(m.slice)))...)
 		return m.slice
 	}
-	if size > uint64(len(m.reserved)) || !open(m.reserved, m.open, size) {
+	if !open(m.reserved, m.open, size) {
 		return nil
 	}
 	m.open = size

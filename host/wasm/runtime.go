@@ -19,6 +19,7 @@ import (
 
 const (
 	pageSize = 64 << 10
+	maxPages = 1 << 16 // all that 32 bits address
 
 	defaultMemoryLimit   = 64 << 20
 	defaultMaxModuleSize = 32 << 20
@@ -98,6 +99,10 @@ type Runtime struct {
 	compiling map[string]*compilation
 }
 
+// MemoryLimit is how many bytes of memory an instance may have whose world names no
+// limit of its own.
+func (r *Runtime) MemoryLimit() int64 { return r.cfg.MemoryLimit }
+
 // New makes a runtime.
 func New(ctx context.Context, cfg Config) (*Runtime, error) {
 	cfg, err := cfg.withDefaults()
@@ -120,7 +125,7 @@ func New(ctx context.Context, cfg Config) (*Runtime, error) {
 		// Debug sections come from the upload and would be parsed for nothing but
 		// line numbers in backtraces.
 		WithDebugInfoEnabled(false).
-		WithMemoryLimitPages(uint32(cfg.MemoryLimit / pageSize))
+		WithMemoryLimitPages(maxPages)
 	if cfg.CacheDir != "" {
 		if r.cache, err = wazero.NewCompilationCacheWithDir(cfg.CacheDir); err != nil {
 			return nil, fmt.Errorf("open the compilation cache %q: %w", cfg.CacheDir, err)

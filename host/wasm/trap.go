@@ -99,7 +99,7 @@ func (i *Instance) explainCrashLocked(reason string) *abi.Error {
 	}
 	// Languages without an error for it just trap when memory.grow fails, so a trap
 	// close to the limit counts as running out of memory.
-	limit := i.module.runtime.cfg.MemoryLimit
+	limit := i.memoryLimit()
 	if reason == "unreachable" && i.memorySizeLocked() >= limit-limit/16 {
 		return i.outOfMemoryLocked("")
 	}
@@ -124,7 +124,7 @@ func (i *Instance) explainReportLocked() *abi.Error {
 }
 
 func (i *Instance) outOfMemoryLocked(where string) *abi.Error {
-	return abi.Errorf(abi.CodeGuestMemory, "the module ran out of memory at %d KiB of %d KiB%s", i.memorySizeLocked()>>10, i.module.runtime.cfg.MemoryLimit>>10, where)
+	return abi.Errorf(abi.CodeGuestMemory, "the module ran out of memory at %d KiB of %d KiB%s", i.memorySizeLocked()>>10, i.memoryLimit()>>10, where)
 }
 
 func (i *Instance) memorySizeLocked() int64 {

@@ -27,6 +27,10 @@ type World struct {
 	// keep. Nil drops them.
 	Log func(level int32, message []byte)
 
+	// MemoryLimit bounds the linear memory in bytes; 0 stands for the limit of the
+	// runtime.
+	MemoryLimit int64
+
 	// Op takes a durable op; the body is the callee's to keep. The number it
 	// returns is at least 1. Nil refuses all ops with CodeWrongContext.
 	Op func(kind string, body []byte) (op uint32, err *abi.Error)

@@ -97,8 +97,8 @@ func (f *failing) Deferreds(ctx context.Context, id journal.ID) ([]journal.Defer
 	return read(f, "deferreds", func() ([]journal.Deferred, error) { return f.Store.Deferreds(ctx, id) })
 }
 
-func (f *failing) ChildOf(ctx context.Context, parent journal.ID, op uint32) (*journal.Execution, error) {
-	return read(f, "child", func() (*journal.Execution, error) { return f.Store.ChildOf(ctx, parent, op) })
+func (f *failing) Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error) {
+	return read(f, "callee", func() (*journal.Execution, error) { return f.Store.Callee(ctx, step) })
 }
 
 func (f *failing) Module(ctx context.Context, digest string) (*journal.Module, error) {

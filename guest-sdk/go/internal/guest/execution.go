@@ -242,14 +242,13 @@ func fromApplication(c abi.Code) bool {
 	return false
 }
 
-// rand is the random source of the execution. It is seeded from the execution's
-// id, so that a replay draws the same numbers although none of them is stored.
+// rand is the random source of the execution. The host gives it a seed that is the
+// run's own, so that a replay draws the same numbers although none of them is
+// stored, and a later run of the same name draws others.
 func (ex *Execution) rand() *rand.Rand {
 	if ex.random == nil {
 		h := fnv.New128a()
-		h.Write([]byte(ex.inv.Namespace))
-		h.Write([]byte{0})
-		h.Write([]byte(ex.inv.Execution))
+		h.Write(ex.inv.Seed)
 		var seed [32]byte
 		copy(seed[:], h.Sum(nil))
 		h.Write([]byte{1})

@@ -133,6 +133,8 @@ func DecodeInvocation(data []byte) (inv abi.Invocation, err error) {
 			inv.Name = d.string()
 		case "namespace":
 			inv.Namespace = d.string()
+		case "seed":
+			inv.Seed = d.bytes()
 		case "time":
 			inv.Time = d.int()
 		default:

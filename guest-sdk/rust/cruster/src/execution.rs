@@ -262,13 +262,14 @@ impl ContextCore {
         self.0.now.get()
     }
 
-    /// Draws from the random source of the execution. It is seeded from the name of
-    /// the execution, so a replay draws the same numbers and none are stored.
+    /// Draws from the random source of the execution. The host gives it a seed that
+    /// is the run's own: a replay draws the same numbers and none are stored, and a
+    /// later run of the same name draws others.
     pub(crate) fn draw(&self) -> u64 {
         let inv = &self.0.invocation;
         let mut random = self.0.random.borrow_mut();
         random
-            .get_or_insert_with(|| Generator::seeded(&inv.namespace, &inv.execution))
+            .get_or_insert_with(|| Generator::seeded(inv.seed.as_ref()))
             .next()
     }
 

@@ -4,11 +4,11 @@
 pub(crate) struct Generator([u64; 4]);
 
 impl Generator {
-    pub(crate) fn seeded(namespace: &str, execution: &str) -> Self {
-        // FNV-1a spreads the name over the seed, splitmix64 over the state.
+    pub(crate) fn seeded(bytes: &[u8]) -> Self {
+        // FNV-1a folds the bytes into one word, splitmix64 spreads it over the state.
         let mut seed = 0xcbf2_9ce4_8422_2325u64;
-        for b in namespace.bytes().chain([0]).chain(execution.bytes()) {
-            seed = (seed ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3);
+        for b in bytes {
+            seed = (seed ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3);
         }
         let mut state = [0; 4];
         for word in &mut state {

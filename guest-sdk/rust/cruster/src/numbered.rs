@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn is_an_ordered_map() {
-        let mut random = Generator::seeded("numbered", "is_an_ordered_map");
+        let mut random = Generator::seeded(b"numbered");
         let (mut map, mut oracle) = (Numbered::default(), BTreeMap::new());
         let mut next = 0;
         for step in 0..20_000u64 {

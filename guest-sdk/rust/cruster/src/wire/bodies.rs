@@ -55,6 +55,7 @@ body! {
         kind: String,
         name: String,
         namespace: String,
+        seed: Binary,
         time: i64,
     }
 }
