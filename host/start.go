@@ -7,7 +7,6 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/admission"
-	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/journal"
 )
@@ -85,7 +84,7 @@ func (e *Engine) prepare(ctx context.Context, req StartRequest) (*journal.Execut
 	if err != nil {
 		return nil, err
 	}
-	input, err := catalog.CheckInput(w.WorkflowInfo, req.Input)
+	input, err := w.CheckRequest(req.Input)
 	if err != nil {
 		return nil, err
 	}

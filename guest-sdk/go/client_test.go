@@ -68,7 +68,7 @@ func TestChildWorkflows(t *testing.T) {
 		"hello ada from test/test.child/ada<nil>", "completedtrue true <nil>",
 		"hello ada from test/test.child/other", "true <nil>",
 		"broken", string(abi.CodeWorkflowFailed),
-		"42 <nil>", string(abi.CodeUnknownWorkflow), string(abi.CodeExecutionNotFound),
+		"42 <nil>", string(abi.CodeDeploymentNotFound), string(abi.CodeExecutionNotFound),
 	}, got)
 	require.Equal(t, 2*time.Minute, h.Duration())
 }

@@ -45,38 +45,3 @@ func unknownWorkflow(m *abi.Manifest, deployment, name string) error {
 	return abi.Errorf(abi.CodeUnknownWorkflow, "deployment %q has no workflow %.100q", deployment, name).
 		WithHint("It has %s.", strings.Join(names, ", "))
 }
-
-// CheckInput bounds the request of a start, makes it canonical and checks it
-// against the workflow's type.
-func CheckInput(w *abi.WorkflowInfo, input []byte) ([]byte, error) {
-	if input == nil {
-		input = absentInput(w.Input)
-	}
-	if len(input) > abi.MaxPayload {
-		return nil, abi.Errorf(abi.CodePayloadTooLarge, "the input has %d bytes, the limit is %d", len(input), abi.MaxPayload)
-	}
-	canonical, err := abi.Canonical(input)
-	if err != nil {
-		return nil, abi.Errorf(abi.CodeBadInput, "the input is not one msgpack value: %v", err)
-	}
-	if w.Input != nil {
-		if err := w.Input.Check(canonical); err != nil {
-			return nil, err
-		}
-	}
-	return canonical, nil
-}
-
-// absentInput stands for a request that was left out: an empty struct if the
-// workflow requires no field, and null otherwise.
-func absentInput(s *abi.Schema) []byte {
-	if s == nil || s.Type != abi.TypeStruct || s.Nullable {
-		return abi.Nil
-	}
-	for _, f := range s.Fields {
-		if f.Required {
-			return abi.Nil
-		}
-	}
-	return abi.MustMarshal(map[string]any{})
-}

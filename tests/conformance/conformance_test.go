@@ -13,45 +13,15 @@ import (
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/tests/conformance/table"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 type object = map[string]any
 
-// testCase is one workflow, started once, and its expected end.
-type testCase struct {
-	name     string
-	workflow string
-	// needs are other workflows that the case needs.
-	needs []string
-	// only names the one language in which the case makes sense.
-	only  string
-	input any
-	// drive does what a client does: it signals and interrupts.
-	drive func(t *testing.T, b *testBundle, execution string)
-	// refused is the code with which the start is refused; then only the code is
-	// checked.
-	refused abi.Code
-	// state is how it ends; empty means completed.
-	state journal.State
-	// want is the result of a completed execution.
-	want any
-	// code and text (a part of the message) describe the error in any other state;
-	// words is another part of the message, by language.
-	code  abi.Code
-	text  string
-	words map[string]string
-	// journal lists what was delivered, in order, if the order is certain: see
-	// deliveries.
-	journal []string
-	// after checks what the execution has left in the engine and the store.
-	after func(t *testing.T, b *testBundle, row *journal.Execution)
-	// byLanguage says that each language has a different result.
-	byLanguage bool
-	// chancy says that the journal may differ from run to run.
-	chancy bool
-}
+// testCase is a case of the table, run on a host.
+type testCase struct{ table.Case }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
@@ -68,12 +38,12 @@ func TestConformance(t *testing.T) {
 					t.Parallel()
 					b := setup(t, l, kind, world, func(c *host.Config) { c.EvictAlways = evict })
 					ran := 0
-					for _, c := range allCases(world.url) {
+					for _, c := range allCases() {
 						if !l.has(&c, b.manifest) {
 							continue
 						}
 						ran++
-						t.Run(c.name, func(t *testing.T) {
+						t.Run(c.Name, func(t *testing.T) {
 							t.Parallel()
 							c.run(t, l.name, b, &results)
 						})
@@ -85,82 +55,89 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestTable checks the table itself: names are unique, because they are keys, and
-// most cases run in every language.
-func TestTable(t *testing.T) {
-	t.Parallel()
-	keys, shared := map[string]bool{}, 0
-	for _, c := range allCases("http://outside") {
-		require.False(t, keys[c.key()], "two cases are named %q", c.name)
-		keys[c.key()] = true
-		if c.only == "" {
-			shared++
-		}
-	}
-	require.GreaterOrEqual(t, shared, 60)
-}
-
-func allCases(url string) []testCase {
+func allCases() []testCase {
 	var all []testCase
-	for _, some := range [][]testCase{
-		valueCases(), refusedCases(), stepCases(), crashCases(), failureCases(), parallelCases(), orderCases(), futureCases(), deferredCases(),
-		interruptCases(), childCases(), determinismCases(), sqlCases(), outsideCases(url), misuseCases(),
-	} {
-		all = append(all, some...)
+	for _, c := range table.Load() {
+		all = append(all, testCase{c})
 	}
 	return all
 }
 
-// key is the raw key of a case's execution: the same in every variant.
-func (c *testCase) key() string { return strings.ReplaceAll(c.name, " ", "-") }
-
 func (c *testCase) run(t *testing.T, lang string, b *testBundle, results *ledger) {
 	t.Helper()
 	started, existed, err := b.engine.StartWorkflow(t.Context(), host.StartRequest{
-		Workflow: "conformance/" + c.workflow, Input: harness.Encode(t, c.input), Key: c.key(), KeyMode: abi.KeyRaw,
+		Workflow: "conformance/" + c.Workflow, Input: c.Input.Encode(b.places("")), Key: c.Key(), KeyMode: abi.KeyRaw,
 	})
-	if c.refused != "" {
-		require.Equal(t, c.refused, abi.CodeOf(err), "%v", err)
+	if c.Refused != "" {
+		require.Equal(t, c.Refused, abi.CodeOf(err), "%v", err)
 		return
 	}
 	require.NoError(t, err)
 	require.False(t, existed)
-	if c.drive != nil {
-		c.drive(t, b, started.Name())
+	for _, s := range c.Steps {
+		b.take(t, started.Name(), &s)
 	}
 	row := harness.Wait(t, b.engine, started.Name())
 	c.check(t, lang, row)
-	if c.journal != nil {
-		require.Equal(t, c.journal, deliveries(t, b, row.Name()))
+	for _, s := range c.Then {
+		b.take(t, started.Name(), &s)
 	}
-	if c.after != nil {
-		c.after(t, b, row)
-	}
+	c.checkTraces(t, lang, b, row)
 	results.compare(t, lang, c, b, row)
 }
 
 func (c *testCase) check(t *testing.T, lang string, row *journal.Execution) {
 	t.Helper()
-	if c.state == "" {
+	if c.State == "" {
 		require.Equal(t, journal.Completed, row.State, "%v", row.Error)
-		if c.want != nil {
-			requireValue(t, c.want, row.Value)
+		if c.Want != nil {
+			requireValue(t, c.Want.Encode(table.Places{Execution: row.Name()}), row.Value)
 		}
 		return
 	}
-	require.Equal(t, c.state, row.State, "value %x, error %v", row.Value, row.Error)
+	require.Equal(t, journal.State(c.State), row.State, "value %x, error %v", row.Value, row.Error)
 	require.NotNil(t, row.Error)
-	require.Equal(t, c.code, row.Error.Code, "%v", row.Error)
-	require.Contains(t, row.Error.Message, c.text)
-	require.Contains(t, row.Error.Message, c.words[lang])
+	require.Equal(t, c.Error.Code, row.Error.Code, "%v", row.Error)
+	require.Contains(t, row.Error.Message, c.Error.Text.Text())
+	require.Contains(t, row.Error.Message, c.Error.Words[lang])
 	require.NotEmpty(t, row.Error.Hint, "the error has no hint")
+	if c.Error.Type != nil {
+		require.Equal(t, *c.Error.Type, row.Error.Type)
+	}
+	if c.Error.Details != nil {
+		requireValue(t, c.Error.Details.Encode(table.Places{}), row.Error.Details)
+	}
+}
+
+// checkTraces checks what the execution has left in the journal and the log.
+func (c *testCase) checkTraces(t *testing.T, lang string, b *testBundle, row *journal.Execution) {
+	t.Helper()
+	if c.Journal != nil {
+		require.Equal(t, c.Journal, deliveries(t, b, row.Name()))
+	}
+	if parts := c.LastMessage(lang); len(parts) > 0 {
+		entries := history(t, b, row.Name())
+		for _, part := range parts {
+			require.Contains(t, entries[len(entries)-1].Error.Message, part)
+		}
+	}
+	if c.Logs != nil {
+		harness.Eventually(t, "the last line is there", func() bool { return len(b.logs.of(row.Name())) >= len(c.Logs) })
+		require.ElementsMatch(t, c.Logs, b.logs.of(row.Name()), "each line must be logged once, however often the workflow is replayed")
+	}
+	if row.State == journal.Paused {
+		resumeKeepsTheJournal(t, b, row)
+	}
+	if check, ok := furtherChecks[c.Name]; ok {
+		check(t, row)
+	}
 }
 
 // requireValue compares canonical bytes, and shows the decoded values if they
 // differ.
-func requireValue(t *testing.T, want any, got []byte) {
+func requireValue(t *testing.T, want, got []byte) {
 	t.Helper()
-	expected, err := abi.Canonical(harness.Encode(t, want))
+	expected, err := abi.Canonical(want)
 	require.NoError(t, err)
 	if !bytes.Equal(expected, got) {
 		require.Equal(t, harness.Decode[any](t, expected), harness.Decode[any](t, got))
@@ -173,10 +150,7 @@ func deliveries(t *testing.T, b *testBundle, execution string) []string {
 	t.Helper()
 	lines := []string{}
 	for _, en := range history(t, b, execution) {
-		line := en.Op.Kind
-		if en.Op.Name != "" {
-			line += " " + en.Op.Name
-		}
+		line := strings.TrimSpace(en.Op.Kind + " " + en.Op.Name)
 		if en.Op.Key != "" {
 			line += " key " + en.Op.Key
 		}
@@ -189,4 +163,12 @@ func deliveries(t *testing.T, b *testBundle, execution string) []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// TestFurtherChecks: a check by name that no case has would check nothing.
+func TestFurtherChecks(t *testing.T) {
+	t.Parallel()
+	for name := range furtherChecks {
+		require.NotNil(t, inputOf(name), name)
+	}
 }

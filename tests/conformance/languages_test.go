@@ -37,13 +37,13 @@ func wholeLanguages() []language {
 
 // has tells whether the module of a language must pass a case.
 func (l language) has(c *testCase, manifest *abi.Manifest) bool {
-	if c.only != "" && c.only != l.name {
+	if c.Only != "" && c.Only != l.name {
 		return false
 	}
 	if l.least == 0 {
 		return true
 	}
-	return !slices.ContainsFunc(append([]string{c.workflow}, c.needs...), func(name string) bool {
+	return !slices.ContainsFunc(append([]string{c.Workflow}, c.Needs...), func(name string) bool {
 		return !slices.ContainsFunc(manifest.Workflows, func(w abi.WorkflowInfo) bool { return w.Name == name })
 	})
 }

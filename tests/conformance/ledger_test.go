@@ -28,7 +28,7 @@ type ledgerLine struct {
 // ledgerEntry is what every variant must have in its journal. Times and turns may
 // differ, and so may the order in which ops that end at the same time are
 // delivered. So entries are compared in the order of their ops. Cases in which the
-// order of deliveries is certain list it in testCase.journal.
+// order of deliveries is certain list it in Case.Journal.
 type ledgerEntry struct {
 	Number                uint32
 	Entry                 journal.EntryKind
@@ -41,11 +41,11 @@ type ledgerEntry struct {
 func (l *ledger) compare(t *testing.T, lang string, c *testCase, b *testBundle, row *journal.Execution) {
 	t.Helper()
 	line := inLedger(t, b, row)
-	if c.chancy {
+	if c.Chancy {
 		line.Journal = nil
 	}
-	key := c.name
-	if c.byLanguage {
+	key := c.Name
+	if c.ByLanguage {
 		key += " in " + lang
 	}
 	if first, loaded := l.byCase.LoadOrStore(key, line); loaded {

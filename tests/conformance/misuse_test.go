@@ -12,43 +12,10 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-func misuseCases() []testCase {
-	paused := func(what string, code abi.Code, text string) testCase {
-		return testCase{
-			name: "misuse " + what, workflow: "Misuse", input: what,
-			state: journal.Paused, code: code, text: text, after: resumeKeepsTheJournal,
-		}
-	}
-	// The error of a panic says where it happened.
-	placed := func(c testCase) testCase {
-		c.words = map[string]string{"go": "misuse.go:", "rust": "misuse.rs:"}
-		return c
-	}
-	only := func(language string, c testCase) testCase {
-		c.only = language
-		return c
-	}
-	return []testCase{
-		paused("blocking sleep", abi.CodeBlockingSleep, ""),
-		placed(paused("panic", abi.CodeCrashLoop, "the workflow panicked as it was told")),
-		placed(paused("panic in a coroutine", abi.CodeCrashLoop, "the coroutine panicked as it was told")),
-		paused("exit", abi.CodeCrashLoop, string(abi.CodeGuestExit)),
-		paused("hog", abi.CodeCrashLoop, string(abi.CodeGuestMemory)),
-		paused("deadlock", abi.CodeGuestDeadlock, ""),
-		paused("deadlock of two", abi.CodeGuestDeadlock, ""),
-		only("go", paused("goroutine", abi.CodeCrashLoop, string(abi.CodeGuestGoroutine))),
-		only("go", paused("empty context", abi.CodeCrashLoop, string(abi.CodeWrongContext))),
-		only("rust", placed(paused("index", abi.CodeCrashLoop, "index out of bounds"))),
-		only("rust", paused("abort", abi.CodeCrashLoop, string(abi.CodeGuestTrap))),
-		paused("recurse", abi.CodeCrashLoop, ""),
-		{name: "no misuse", workflow: "Misuse", input: "nothing", want: "survived"},
-		{name: "channels and goroutines", workflow: "Channels", only: "go", input: 4, want: 14},
-	}
-}
-
 // resumeKeepsTheJournal resumes a paused execution. Its code has not changed, so
 // it is paused again, for the same reason and with the same journal.
 func resumeKeepsTheJournal(t *testing.T, b *testBundle, row *journal.Execution) {
+	t.Helper()
 	before, err := b.engine.History(t.Context(), "", row.Name(), 0, 0)
 	require.NoError(t, err)
 	require.NotEmpty(t, before)

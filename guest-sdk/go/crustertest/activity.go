@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
-	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
@@ -16,23 +15,32 @@ func (r *run) attempt(op uint32, a abi.Activity, n int) {
 		return // the op was cancelled, or the execution has ended
 	}
 	out, took := r.runAttempt(op, a, n)
+	out = received(out)
 	if out.Error == nil || !out.Error.Retryable || n > int(a.Retry.Retries) {
 		r.deliver(took, op, abi.Delivery{Error: out.Error, Value: out.Value})
 		return
 	}
+	r.world.after(took, func() {
+		if _, ok := r.pending[op]; ok && r.outcome == nil {
+			r.history.add(Event{Time: r.world.now, Type: Retried, Op: op, Err: out.Error})
+		}
+	})
 	r.world.after(took+backoff(a.Retry, n), func() { r.attempt(op, a, n+1) })
 }
 
 // runAttempt runs the activity's code and returns how much virtual time it took.
 func (r *run) runAttempt(op uint32, a abi.Activity, n int) (*abi.Outcome, time.Duration) {
-	took, limit := r.world.cfg.takes[a.Name], time.Duration(a.Timeout)
-	if limit > 0 && took > limit {
-		return &abi.Outcome{Error: abi.Errorf(abi.CodeActivityTimeout, "activity %s took longer than %v", a.Name, limit)}, limit
-	}
 	h := &attemptHost{world: r.world, execution: r.id, activity: a.Name}
 	inv := abi.Invocation{
 		Attempt: n, Body: a.Input, Execution: r.id, IdempotencyKey: fmt.Sprintf("%s/%d", r.id, op),
-		Kind: abi.InvokeActivity, Name: a.Name, Namespace: "test", Time: r.world.now.UnixNano(),
+		Kind: abi.InvokeActivity, Name: a.Name, Namespace: r.world.cfg.namespace, Time: r.world.now.UnixNano(),
+	}
+	took, err := r.duration(guest.Attempt{Host: h, Invocation: inv})
+	if err != nil {
+		return &abi.Outcome{Error: guest.ActivityError(err)}, 0
+	}
+	if limit := time.Duration(a.Timeout); limit > 0 && took > limit {
+		return &abi.Outcome{Error: abi.Errorf(abi.CodeActivityTimeout, "activity %s took longer than %v", a.Name, limit)}, limit
 	}
 	registry := guest.Default
 	if stub, ok := r.world.cfg.activities[a.Name]; ok {
@@ -44,6 +52,14 @@ func (r *run) runAttempt(op uint32, a abi.Activity, n int) (*abi.Outcome, time.D
 		out = &abi.Outcome{Error: abi.Errorf(abi.CodeSQL, "commit: %v", err)}
 	}
 	return out, took
+}
+
+// duration is how much virtual time the attempt takes.
+func (r *run) duration(at guest.Attempt) (time.Duration, error) {
+	if takes, ok := r.world.cfg.takes[at.Invocation.Name]; ok {
+		return takes(at, at.Invocation.Body)
+	}
+	return 0, nil
 }
 
 // backoff is the delay after the n-th attempt. There is no jitter, so that tests
@@ -118,22 +134,6 @@ func (h *attemptHost) perform(name string, body []byte) (any, error) {
 		return h.sql(name, b)
 	}
 	return nil, fmt.Errorf("crustertest: call %q is unknown", name)
-}
-
-func (h *attemptHost) http(b abi.HTTPRequest) (any, error) {
-	if h.tx != nil {
-		return nil, abi.Errorf(abi.CodeHTTPInTx, "%s %s was called while the transaction of %s is open", b.Method, b.URL, h.activity)
-	}
-	if h.world.cfg.http == nil {
-		return nil, h.missing("HTTP", "crustertest.HandleHTTP")
-	}
-	res, err := h.world.cfg.http(cruster.HTTPRequest{
-		Body: b.Body, Headers: b.Headers, Method: b.Method, Timeout: time.Duration(b.Timeout), URL: b.URL,
-	})
-	if err != nil {
-		return nil, abi.Errorf(abi.CodeHTTPFailed, "%s %s: %v", b.Method, b.URL, err)
-	}
-	return abi.HTTPResponse{Body: res.Body, Headers: res.Headers, Status: res.Status}, nil
 }
 
 // missing is the error of a call that needs something the test did not provide.

@@ -41,7 +41,7 @@ func newRun(w *world, id, workflow string, input []byte) *run {
 		world: w, id: id, workflow: workflow, input: input,
 		pending:   map[uint32]string{},
 		deferreds: map[string]*deferred{},
-		history:   History{Execution: id, Workflow: workflow, Input: input, Start: w.now},
+		history:   History{Execution: id, Namespace: w.cfg.namespace, Workflow: workflow, Input: input, Start: w.now},
 	}
 	w.runs[id] = r
 	return r
@@ -50,7 +50,7 @@ func newRun(w *world, id, workflow string, input []byte) *run {
 func (r *run) invocation() abi.Invocation {
 	return abi.Invocation{
 		Body: r.input, Execution: r.id, Kind: abi.InvokeWorkflow, Name: r.workflow,
-		Namespace: "test", Time: r.history.Start.UnixNano(),
+		Namespace: r.world.cfg.namespace, Time: r.history.Start.UnixNano(),
 	}
 }
 
@@ -63,8 +63,18 @@ func (r *run) start() {
 // afterTurn ends the execution if the turn has an outcome.
 func (r *run) afterTurn(out *abi.Outcome) {
 	if out != nil {
-		r.finish(out)
+		r.finish(received(out))
 	}
+}
+
+// received is an outcome as it comes out of a module: in canonical form, and
+// bounded.
+func received(out *abi.Outcome) *abi.Outcome {
+	got, err := abi.DecodeOutcome(abi.MustMarshal(out))
+	if err != nil {
+		return &abi.Outcome{Error: err}
+	}
+	return got
 }
 
 func (r *run) finish(out *abi.Outcome) {
@@ -197,10 +207,10 @@ func (r *run) call(op uint32, b abi.Call, wait bool) {
 	switch {
 	case err != nil:
 		r.deliver(0, op, abi.Delivery{Error: err})
+	case other == r:
+		r.deliver(0, op, abi.Delivery{Error: abi.Errorf(abi.CodeCallToItself, "%s called itself with its own key", r.id)})
 	case !wait:
 		r.deliverValue(op, other.id)
-	case other == r:
-		r.deliver(0, op, abi.Delivery{Error: abi.Errorf(abi.CodeCallToItself, "execution %s called itself", r.id)})
 	default:
 		other.onEnd(func(out *abi.Outcome) { r.deliver(0, op, abi.Delivery{Error: out.Error, Value: out.Value}) })
 	}

@@ -14,6 +14,9 @@ const (
 	Issued = "issued"
 	// Canceled says that the workflow no longer waits for an op.
 	Canceled = "canceled"
+	// Retried says that an attempt of an activity failed and is repeated. The
+	// workflow does not see it.
+	Retried = "retried"
 	// Delivered says that the workflow received the outcome of an op.
 	Delivered = "delivered"
 )
@@ -22,6 +25,7 @@ const (
 // and checked by [Replay].
 type History struct {
 	Execution string
+	Namespace string
 	Workflow  string
 	Input     []byte
 	Start     time.Time
@@ -32,7 +36,7 @@ type History struct {
 // Event is one thing that happened.
 type Event struct {
 	Time time.Time
-	// Type is [Issued], [Canceled] or [Delivered].
+	// Type is [Issued], [Canceled], [Retried] or [Delivered].
 	Type string
 	Op   uint32
 	// Kind and Name say what was issued: "activity" "reserve", "sleep" "2s".
@@ -40,7 +44,8 @@ type Event struct {
 	Name string
 	// Body is the op as it was issued, in msgpack.
 	Body []byte
-	// Value or Err is the outcome that was delivered.
+	// Value or Err is the outcome that was delivered; Err is also that of a failed
+	// attempt.
 	Value []byte
 	Err   *abi.Error
 }
@@ -52,12 +57,10 @@ func (e Event) String() string {
 	switch e.Type {
 	case Issued:
 		return strings.TrimSpace(fmt.Sprintf("issued %d %s %s", e.Op, e.Kind, e.Name))
-	case Delivered:
-		if e.Err != nil {
-			return fmt.Sprintf("delivered %d: %v", e.Op, e.Err)
-		}
-		return fmt.Sprintf("delivered %d", e.Op)
 	default:
+		if e.Err != nil {
+			return fmt.Sprintf("%s %d: %v", e.Type, e.Op, e.Err)
+		}
 		return fmt.Sprintf("%s %d", e.Type, e.Op)
 	}
 }

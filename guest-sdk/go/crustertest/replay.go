@@ -2,7 +2,10 @@ package crustertest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,10 +26,13 @@ func Replay(t testing.TB, h *History) {
 // Replay is the function [Replay] without a test: the error says where the
 // workflow first did something else.
 func (h *History) Replay() error {
+	seen := *h
+	seen.Events = slices.DeleteFunc(slices.Clone(h.Events), func(e Event) bool { return e.Type == Retried })
+	h = &seen
 	r := &replayer{history: h}
 	inv := abi.Invocation{
 		Body: h.Input, Execution: h.Execution, Kind: abi.InvokeWorkflow, Name: h.Workflow,
-		Namespace: "test", Time: h.Start.UnixNano(),
+		Namespace: cmp.Or(h.Namespace, "test"), Time: h.Start.UnixNano(),
 	}
 	ex, out := guest.Default.Start(r, inv, guest.Options{RecoverPanics: true, StallLimit: 10 * time.Second})
 	if ex != nil {
@@ -53,7 +59,7 @@ func (h *History) Replay() error {
 		}
 	case r.next < len(h.Events):
 		r.differ("the workflow has ended")
-	case !sameOutcome(*out, h.Outcome):
+	case !sameOutcome(*received(out), h.Outcome):
 		r.differ(fmt.Sprintf("the workflow ended with %s instead of %s", renderOutcome(*out), renderOutcome(h.Outcome)))
 	}
 	return r.problem
@@ -136,6 +142,15 @@ func sameValue(a, b []byte) bool {
 func sameOutcome(a, b abi.Outcome) bool {
 	if (a.Error == nil) != (b.Error == nil) {
 		return false
+	}
+	if a.Error != nil && a.Error.Code == abi.CodeGuestDeadlock {
+		return b.Error.Code == abi.CodeGuestDeadlock
+	}
+	if a.Error != nil && a.Error.Code == abi.CodeGuestTrap {
+		// The stack differs, the panic does not.
+		first, _, _ := strings.Cut(a.Error.Message, "\n\n")
+		second, _, _ := strings.Cut(b.Error.Message, "\n\n")
+		return b.Error.Code == abi.CodeGuestTrap && first == second
 	}
 	if a.Error != nil {
 		return a.Error.Code == b.Error.Code && a.Error.Message == b.Error.Message && a.Error.Type == b.Error.Type

@@ -36,6 +36,25 @@ func Execute[Req, Res any](wf *cruster.Workflow[Req, Res], req Req, opts ...Opti
 	return res, nil
 }
 
+// ExecuteNamed is [Execute] for a workflow that is known by its name, and a request
+// that need not have its type: for tables of cases, and for requests that a host
+// has recorded. The request is checked as a host checks it.
+func ExecuteNamed(workflow string, request any, opts ...Option) (any, error) {
+	body, err := abi.Marshal(request)
+	if err != nil {
+		return nil, fmt.Errorf("the request of %s: %w", workflow, err)
+	}
+	out := newWorld(newConfig(opts)).execute(workflow, body)
+	if out.Error != nil {
+		return nil, outcomeError(out.Error)
+	}
+	var res any
+	if err := abi.Unmarshal(out.Value, &res); err != nil {
+		return nil, fmt.Errorf("the result of %s: %w", workflow, err)
+	}
+	return res, nil
+}
+
 // outcomeError is the error that the workflow's caller would see. If the workflow
 // was interrupted it also matches [cruster.ErrInterrupted], for tests.
 func outcomeError(e *abi.Error) error {
@@ -58,13 +77,15 @@ type config struct {
 	activities  map[string]*guest.Activity
 	config      map[string]string
 	database    Database
+	deployment  string
 	executionID string
 	history     *History
 	http        func(cruster.HTTPRequest) (cruster.HTTPResponse, error)
 	logf        func(string, ...any)
+	namespace   string
 	outside     []outsideEvent
 	start       time.Time
-	takes       map[string]time.Duration
+	takes       map[string]func(guest.Attempt, []byte) (time.Duration, error)
 	turnLimit   time.Duration
 	workflows   map[string]func(body []byte) ([]byte, error)
 }
@@ -79,9 +100,11 @@ func newConfig(opts []Option) *config {
 	c := &config{
 		activities: map[string]*guest.Activity{},
 		config:     map[string]string{},
+		deployment: "test",
+		namespace:  "test",
 		logf:       func(string, ...any) {},
 		start:      time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC),
-		takes:      map[string]time.Duration{},
+		takes:      map[string]func(guest.Attempt, []byte) (time.Duration, error){},
 		turnLimit:  10 * time.Second,
 		workflows:  map[string]func([]byte) ([]byte, error){},
 	}
@@ -101,7 +124,18 @@ func StartTime(t time.Time) Option {
 	return func(c *config) { c.start = t.UTC() }
 }
 
-// ExecutionID names the execution. Defaults to test/WORKFLOW/KEY.
+// Deployment names the deployment of the module, with which the names of its
+// executions begin. Defaults to "test".
+func Deployment(name string) Option {
+	return func(c *config) { c.deployment = name }
+}
+
+// Namespace is the tenant of the executions. Defaults to "test".
+func Namespace(name string) Option {
+	return func(c *config) { c.namespace = name }
+}
+
+// ExecutionID names the execution. Defaults to DEPLOYMENT/WORKFLOW/KEY.
 func ExecutionID(id string) Option {
 	return func(c *config) { c.executionID = id }
 }

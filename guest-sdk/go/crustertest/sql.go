@@ -106,6 +106,9 @@ func (h *attemptHost) sql(call string, b abi.SQL) (any, error) {
 	if err := abi.DecodeBody(b.Args, &args); err != nil {
 		return nil, err
 	}
+	if err := checkStatement(b.Query); err != nil {
+		return nil, err
+	}
 	if h.tx == nil {
 		tx, err := h.world.cfg.database.Begin()
 		if err != nil {

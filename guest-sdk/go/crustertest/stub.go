@@ -32,7 +32,21 @@ func Stub[In, Out any](a *cruster.Activity[In, Out], fn func(*cruster.ActivityCo
 // Takes sets how much virtual time each attempt of an activity takes. Defaults to
 // zero. An attempt that takes longer than the activity's timeout fails.
 func Takes[In, Out any](a *cruster.Activity[In, Out], d time.Duration) Option {
-	return func(c *config) { c.takes[a.Name()] = d }
+	return TakesFunc(a, func(*cruster.ActivityContext, In) time.Duration { return d })
+}
+
+// TakesFunc is [Takes] for an activity whose attempts take different times: d says
+// how long, by the attempt and its input.
+func TakesFunc[In, Out any](a *cruster.Activity[In, Out], d func(*cruster.ActivityContext, In) time.Duration) Option {
+	return func(c *config) {
+		c.takes[a.Name()] = func(at guest.Attempt, body []byte) (time.Duration, error) {
+			var in In
+			if err := abi.Unmarshal(body, &in); err != nil {
+				return 0, fmt.Errorf("the input of %s: %w", a.Name(), err)
+			}
+			return d(guest.NewActivityContext(at).(*cruster.ActivityContext), in), nil
+		}
+	}
 }
 
 // StubWorkflow replaces a workflow that the tested one calls: "Name", or

@@ -58,11 +58,15 @@ func (w *world) after(d time.Duration, apply func()) {
 // execute runs a workflow to its end.
 func (w *world) execute(workflow string, body []byte) *abi.Outcome {
 	defer w.close()
+	body, err := checkRequest(workflow, body)
+	if err != nil {
+		return &abi.Outcome{Error: abi.AsError(err)}
+	}
 	key, err := deriveKey(workflow, body)
 	if err != nil {
 		return &abi.Outcome{Error: abi.AsError(err)}
 	}
-	id := cmp.Or(w.cfg.executionID, executionID(workflow, key))
+	id := cmp.Or(w.cfg.executionID, w.executionID(workflow, key))
 	root := newRun(w, id, workflow, body)
 	for _, o := range w.cfg.outside {
 		w.after(o.after, func() { o.apply(root) })
@@ -103,16 +107,20 @@ func (w *world) call(c abi.Call) (*run, *abi.Error) {
 	if stub, ok := w.cfg.workflows[c.Workflow]; ok {
 		return w.callStub(c, stub)
 	}
-	name := strings.TrimPrefix(c.Workflow, "test/")
-	if _, ok := guest.Default.Workflow(name); !ok {
-		return nil, abi.Errorf(abi.CodeUnknownWorkflow, "there is no workflow %s in this module", c.Workflow).
-			WithHint("Replace workflows of other deployments with crustertest.StubWorkflow.")
-	}
-	key, err := callKey(name, c)
+	name, err := w.own(c.Workflow)
 	if err != nil {
-		return nil, abi.AsError(err)
+		return nil, err
 	}
-	id := executionID(name, key)
+	input, bad := checkRequest(name, c.Input)
+	if bad != nil {
+		return nil, abi.AsError(bad)
+	}
+	c.Input = input
+	key, bad := callKey(name, c)
+	if bad != nil {
+		return nil, abi.AsError(bad)
+	}
+	id := w.executionID(name, key)
 	if r, ok := w.runs[id]; ok {
 		return r, nil
 	}
@@ -121,13 +129,37 @@ func (w *world) call(c abi.Call) (*run, *abi.Error) {
 	return child, nil
 }
 
+// own is the name of a workflow without that of the deployment, which must be the
+// one under test.
+func (w *world) own(workflow string) (string, *abi.Error) {
+	deployment, name, found := strings.Cut(workflow, "/")
+	if !found {
+		return workflow, nil
+	}
+	if deployment != w.cfg.deployment {
+		return "", abi.Errorf(abi.CodeDeploymentNotFound, "there is no deployment %q in this test", deployment).
+			WithHint("Replace workflows of other deployments with crustertest.StubWorkflow.")
+	}
+	return name, nil
+}
+
+// checkRequest checks a request as the host does.
+func checkRequest(workflow string, body []byte) ([]byte, error) {
+	wf, ok := guest.Default.Workflow(workflow)
+	if !ok {
+		return nil, abi.Errorf(abi.CodeUnknownWorkflow, "there is no workflow %s in this module", workflow)
+	}
+	info := abi.WorkflowInfo{Name: workflow, Input: guest.SchemaOf(wf.Input)}
+	return info.CheckRequest(body)
+}
+
 // callStub makes an execution that ends as soon as it starts.
 func (w *world) callStub(c abi.Call, stub func([]byte) ([]byte, error)) (*run, *abi.Error) {
 	key, err := callKey("", c)
 	if err != nil {
 		return nil, abi.AsError(err)
 	}
-	id := executionID(c.Workflow, key)
+	id := w.executionID(c.Workflow, key)
 	if r, ok := w.runs[id]; ok {
 		return r, nil
 	}
@@ -147,11 +179,11 @@ func (w *world) callStub(c abi.Call, stub func([]byte) ([]byte, error)) (*run, *
 	return r, nil
 }
 
-func executionID(workflow, key string) string {
+func (w *world) executionID(workflow, key string) string {
 	if strings.Contains(workflow, "/") {
 		return workflow + "/" + key
 	}
-	return "test/" + workflow + "/" + key
+	return w.cfg.deployment + "/" + workflow + "/" + key
 }
 
 // callKey is the key of a call: the one given with it, or a derived one.

@@ -32,6 +32,14 @@ impl<A> Deref for ActivityContext<A> {
     }
 }
 
+#[cfg(not(target_family = "wasm"))]
+impl ActivityContext<()> {
+    /// The context of an attempt, for the test kit.
+    pub(crate) fn of(attempt: Attempt) -> Self {
+        ActivityContext { attempt, owner: () }
+    }
+}
+
 impl<A> ActivityContext<A> {
     fn invocation(&self) -> &Invocation {
         &self.attempt.0.invocation

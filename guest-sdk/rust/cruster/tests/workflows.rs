@@ -369,7 +369,7 @@ fn other_workflows_are_executions_of_their_own() {
         result
             .unwrap_err()
             .to_string()
-            .contains("there is no workflow billing/Invoice")
+            .contains("there is no deployment \"billing\"")
     );
 }
 

@@ -1,7 +1,6 @@
 //! Attempts of activities.
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -12,7 +11,11 @@ use crate::host::{Call, Host};
 use crate::http::HttpRequest;
 use crate::logging;
 use crate::testing::database::Database;
+use crate::testing::panics;
+use crate::testing::received::received;
 use crate::testing::run::Run;
+use crate::testing::statement;
+use crate::testing::url;
 use crate::testing::world::World;
 use crate::value::Value;
 use crate::wire::{self, Fault, Invocation, Malformed, Outcome, Settled, Wire};
@@ -27,8 +30,11 @@ pub(crate) fn attempt(run: &Rc<Run>, op: u32, activity: wire::Activity, n: u32) 
         return; // the op was cancelled, or the workflow is over
     }
     let (outcome, took) = try_once(run, op, &activity, n);
+    let outcome = received(outcome);
     match &outcome.error {
         Some(fault) if fault.retryable && n <= activity.retry.retries => {
+            let (failed, fault) = (run.clone(), fault.clone());
+            run.world().after(took, move || failed.retried(op, &fault));
             let again = run.clone();
             let delay = took + backoff(&activity.retry, n);
             run.world()
@@ -42,15 +48,6 @@ pub(crate) fn attempt(run: &Rc<Run>, op: u32, activity: wire::Activity, n: u32) 
 fn try_once(run: &Run, op: u32, activity: &wire::Activity, n: u32) -> (Outcome, Duration) {
     let world = run.world();
     let name = &activity.name;
-    let took = world.config.takes.get(name).copied().unwrap_or_default();
-    let limit = Duration::from_nanos(u64::try_from(activity.timeout).unwrap_or(0));
-    if !limit.is_zero() && took > limit {
-        let message = format!("activity {name} took longer than {limit:?}");
-        return (
-            Outcome::failed(codes::ACTIVITY_TIMEOUT.fault(message)),
-            limit,
-        );
-    }
     let host = Rc::new(AttemptHost {
         world: world.clone(),
         activity: name.clone(),
@@ -63,36 +60,42 @@ fn try_once(run: &Run, op: u32, activity: &wire::Activity, n: u32) -> (Outcome, 
         idempotency_key: format!("{}/{op}", run.id),
         kind: "activity".to_owned(),
         name: name.clone(),
-        namespace: "test".to_owned(),
+        namespace: world.config.namespace.clone(),
         time: world.now().unix_nanos(),
     };
+    let attempt = Attempt::new(host.clone(), invocation);
+    let took = match world.config.takes.get(name) {
+        None => Duration::ZERO,
+        Some(takes) => match (takes.borrow_mut())(attempt.clone()) {
+            Ok(took) => took,
+            Err(e) => return (Outcome::failed(e.of_activity()), Duration::ZERO),
+        },
+    };
+    let limit = Duration::from_nanos(u64::try_from(activity.timeout).unwrap_or(0));
+    if !limit.is_zero() && took > limit {
+        let message = format!("activity {name} took longer than {limit:?}");
+        return (
+            Outcome::failed(codes::ACTIVITY_TIMEOUT.fault(message)),
+            limit,
+        );
+    }
     let _log = logging::scope(world.now(), &run.id);
-    let outcome = perform(&world, Attempt::new(host.clone(), invocation), name);
+    let outcome = perform(&world, attempt, name);
     (host.end(outcome), took)
 }
 
 fn perform(world: &World, attempt: Attempt, name: &str) -> Outcome {
-    let performed = catch_unwind(AssertUnwindSafe(|| {
-        match world.config.activities.get(name) {
-            Some(stub) => (stub.borrow_mut())(attempt),
-            None => match world.module.activity(name) {
-                Some(activity) => (activity.run)(attempt),
-                None => Outcome::failed(
-                    codes::UNKNOWN_ACTIVITY.fault(format!("the module has no activity {name:?}")),
-                ),
-            },
-        }
-    }));
+    let performed = panics::caught(|| match world.config.activities.get(name) {
+        Some(stub) => (stub.borrow_mut())(attempt),
+        None => match world.module.activity(name) {
+            Some(activity) => (activity.run)(attempt),
+            None => Outcome::failed(
+                codes::UNKNOWN_ACTIVITY.fault(format!("the module has no activity {name:?}")),
+            ),
+        },
+    });
     performed.unwrap_or_else(|panic| {
-        let words = panic
-            .downcast_ref::<&str>()
-            .copied()
-            .or(panic.downcast_ref::<String>().map(String::as_str));
-        let message = format!(
-            "activity {name} panicked: {}",
-            words.unwrap_or("without a message")
-        );
-        Outcome::failed(codes::ACTIVITY_CRASHED.fault(message))
+        Outcome::failed(codes::ACTIVITY_CRASHED.fault(format!("activity {name} {panic}")))
     })
 }
 
@@ -166,6 +169,7 @@ impl AttemptHost {
             );
             return Err(codes::HTTP_IN_TX.fault(message));
         }
+        url::check(&request.url)?;
         let Some(handler) = &self.world.config.http else {
             return Err(self.missing("HTTP", "Test::http"));
         };
@@ -187,6 +191,9 @@ impl AttemptHost {
             Some(args) => Vec::<Value>::decode(args)?,
             None => Vec::new(),
         };
+        if let Err(refused) = statement::check(&statement.query) {
+            return Ok(Err(refused));
+        }
         let mut database = database.borrow_mut();
         Ok(self
             .run_statement(&mut **database, call, &statement.query, &params)

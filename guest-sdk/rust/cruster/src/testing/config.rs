@@ -14,6 +14,8 @@ use crate::timestamp::Timestamp;
 use crate::wire::Outcome;
 
 pub(crate) type ActivityStub = Box<dyn FnMut(Attempt) -> Outcome>;
+/// How much virtual time an attempt takes.
+pub(crate) type Takes = Box<dyn FnMut(Attempt) -> Result<Duration>>;
 pub(crate) type WorkflowStub = Box<dyn FnMut(&[u8]) -> Outcome>;
 pub(crate) type HttpHandler = Box<dyn FnMut(HttpRequest) -> Result<HttpResponse>>;
 
@@ -21,11 +23,13 @@ pub(crate) struct Config {
     pub(crate) activities: BTreeMap<String, RefCell<ActivityStub>>,
     pub(crate) config: BTreeMap<String, String>,
     pub(crate) database: Option<RefCell<Box<dyn Database>>>,
+    pub(crate) deployment: String,
     pub(crate) execution_id: Option<String>,
     pub(crate) http: Option<RefCell<HttpHandler>>,
+    pub(crate) namespace: String,
     pub(crate) outside: Vec<Outside>,
     pub(crate) start: Timestamp,
-    pub(crate) takes: BTreeMap<String, Duration>,
+    pub(crate) takes: BTreeMap<String, RefCell<Takes>>,
     pub(crate) workflows: BTreeMap<String, Rc<RefCell<WorkflowStub>>>,
 }
 
@@ -41,8 +45,10 @@ impl Default for Config {
             activities: BTreeMap::new(),
             config: BTreeMap::new(),
             database: None,
+            deployment: "test".to_owned(),
             execution_id: None,
             http: None,
+            namespace: "test".to_owned(),
             outside: Vec::new(),
             // The first of January 2030.
             start: Timestamp::from_unix_seconds(1_893_456_000),

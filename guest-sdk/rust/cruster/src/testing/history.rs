@@ -13,6 +13,7 @@ use crate::wire::{Fault, Invocation, Outcome};
 #[derive(Clone)]
 pub struct History {
     pub(crate) module: &'static Module,
+    pub(crate) namespace: String,
     pub(crate) workflow: String,
     pub(crate) input: Vec<u8>,
     pub(crate) outcome: Outcome,
@@ -51,6 +52,12 @@ pub enum Happening {
     },
     /// The workflow no longer waits for it.
     Canceled,
+    /// An attempt of the activity failed and is repeated. The workflow does not see it.
+    #[non_exhaustive]
+    Retried {
+        /// The error of the attempt, as text.
+        error: String,
+    },
     /// Its outcome was delivered to the workflow.
     #[non_exhaustive]
     Delivered {
@@ -98,7 +105,7 @@ impl History {
             execution: self.execution.clone(),
             kind: "workflow".to_owned(),
             name: self.workflow.clone(),
-            namespace: "test".to_owned(),
+            namespace: self.namespace.clone(),
             time: self.start.unix_nanos(),
             ..Invocation::default()
         }
@@ -117,6 +124,7 @@ impl fmt::Display for Event {
                 write!(f, "issued {op} {kind}")
             }
             Happening::Issued { kind, name, .. } => write!(f, "issued {op} {kind} {name}"),
+            Happening::Retried { error } => write!(f, "retried {op}: {error}"),
             Happening::Canceled => write!(f, "canceled {op}"),
             Happening::Delivered {
                 error: Some(error), ..

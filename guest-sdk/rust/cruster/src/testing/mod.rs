@@ -65,10 +65,15 @@ pub(crate) mod canonical;
 mod config;
 mod database;
 mod history;
+mod panics;
+mod received;
 mod refusals;
 mod replay;
+mod request;
 mod run;
 pub(crate) mod sha256;
+mod statement;
+mod url;
 mod world;
 
 use std::cell::RefCell;
@@ -79,6 +84,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::activity::{ActivityContext, run_activity};
+use crate::attempt::Attempt;
 use crate::codec;
 use crate::codes;
 use crate::deferred::Deferred;
@@ -140,6 +146,24 @@ impl Test {
         Finished { result, history }
     }
 
+    /// Runs a workflow that is known by its name, with a request that need not have
+    /// its type: for tables of cases, and for requests that a host has recorded. The
+    /// request is checked as a host checks it.
+    ///
+    /// # Panics
+    ///
+    /// If the workflow panics.
+    pub fn run_named(self, workflow: &str, request: &Value) -> Finished<Value> {
+        let (outcome, history) =
+            World::new(self.module, self.config).execute(workflow, request.encode());
+        let result = match outcome.into_result() {
+            Err(fault) => Err(Error::of_execution(fault)),
+            Ok(value) => codec::decode(&value)
+                .map_err(|e| Error::message_only(format!("the result of {workflow}: {e}"))),
+        };
+        Finished { result, history }
+    }
+
     /// Replaces an activity: `charge`, or `Payments.charge` of a group. Input and
     /// result are still encoded and decoded, and errors are retried by the policy of
     /// the activity.
@@ -178,9 +202,30 @@ impl Test {
     /// # Panics
     ///
     /// If the module has no activity of that name.
-    pub fn takes(mut self, activity: &str, time: Duration) -> Self {
+    pub fn takes(self, activity: &str, time: Duration) -> Self {
+        self.takes_with(activity, move |_, _: Value| time)
+    }
+
+    /// [`takes`](Test::takes) for an activity whose attempts take different times: the
+    /// closure gets the context of the attempt and its input, as a stub does.
+    ///
+    /// # Panics
+    ///
+    /// If the module has no activity of that name.
+    pub fn takes_with<In: DeserializeOwned + 'static>(
+        mut self,
+        activity: &str,
+        mut time: impl FnMut(&ActivityContext<()>, In) -> Duration + 'static,
+    ) -> Self {
         self.check_activity(activity);
-        self.config.takes.insert(activity.to_owned(), time);
+        let takes = move |attempt: Attempt| {
+            let input = attempt.0.invocation.body.clone().unwrap_or_default();
+            let input = Value::decode(&input).map_err(Error::from)?;
+            Ok(time(&ActivityContext::of(attempt), stub_input(input)?))
+        };
+        self.config
+            .takes
+            .insert(activity.to_owned(), RefCell::new(Box::new(takes)));
         self
     }
 
@@ -256,7 +301,20 @@ impl Test {
         self
     }
 
-    /// Names the execution. Defaults to `test/WORKFLOW/KEY`.
+    /// Names the deployment of the module, with which the names of its executions
+    /// begin. Defaults to `test`.
+    pub fn deployment(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.config.deployment);
+        self
+    }
+
+    /// The tenant of the executions. Defaults to `test`.
+    pub fn namespace(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.config.namespace);
+        self
+    }
+
+    /// Names the execution. Defaults to `DEPLOYMENT/WORKFLOW/KEY`.
     pub fn execution_id(mut self, id: &str) -> Self {
         self.config.execution_id = Some(id.to_owned());
         self

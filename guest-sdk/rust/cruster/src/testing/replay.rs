@@ -8,14 +8,18 @@ use crate::host::{Call, Host};
 use crate::module::Started;
 use crate::testing::canonical;
 use crate::testing::history::{Happening, History};
+use crate::testing::received::received;
 use crate::testing::refusals;
 use crate::value::Value;
 use crate::wire::{Delivery, Fault, Outcome, Resume, Wire};
 
 /// Runs the workflow of a history again; the error is the first difference.
 pub(crate) fn replay(history: &History) -> Result<(), String> {
+    let mut seen = history.clone();
+    seen.events
+        .retain(|event| !matches!(event.what, Happening::Retried { .. }));
     let replayer = Rc::new(Replayer {
-        history: history.clone(),
+        history: seen,
         next: Cell::new(0),
         ops: Cell::new(0),
         problem: RefCell::default(),
@@ -31,7 +35,8 @@ pub(crate) fn replay(history: &History) -> Result<(), String> {
             }
             execution.outcome()
         }
-    };
+    }
+    .map(received);
     replayer.conclude(ended);
     let problem = replayer.problem.borrow_mut().take();
     problem.map_or(Ok(()), Err)

@@ -13,6 +13,7 @@ use crate::module::Started;
 use crate::payload;
 use crate::testing::attempt;
 use crate::testing::history::{Happening, History};
+use crate::testing::received::received;
 use crate::testing::refusals;
 use crate::testing::world::World;
 use crate::wire::{
@@ -59,6 +60,7 @@ impl Run {
             listeners: RefCell::default(),
             history: RefCell::new(History {
                 module: world.module,
+                namespace: world.config.namespace.clone(),
                 workflow: workflow.to_owned(),
                 input,
                 outcome: Outcome::default(),
@@ -86,7 +88,7 @@ impl Run {
         let world = self.world();
         let _log = logging::scope(world.now(), &self.id);
         match world.module.start(self.me(), invocation) {
-            Started::Over(outcome) => self.finish(outcome),
+            Started::Over(outcome) => self.finish(received(outcome)),
             Started::Workflow(execution) => self.keep(execution),
         }
     }
@@ -96,7 +98,7 @@ impl Run {
         let outcome = execution.outcome();
         *self.execution.borrow_mut() = Some(execution);
         if let Some(outcome) = outcome {
-            self.finish(outcome);
+            self.finish(received(outcome));
         }
     }
 
@@ -151,6 +153,15 @@ impl Run {
         let run = self.me();
         self.world()
             .after(delay, move || run.resume(Delivery { error, op, value }));
+    }
+
+    /// Notes that an attempt failed and is repeated.
+    pub(crate) fn retried(&self, op: u32, fault: &Fault) {
+        let error = format!("{}: {}", fault.code, fault.message);
+        if self.waits(op) {
+            let what = Happening::Retried { error };
+            self.history.borrow_mut().add(self.world().now(), op, what);
+        }
     }
 
     fn resume(&self, delivery: Delivery) {
@@ -316,12 +327,11 @@ impl Run {
         let now = |result| self.deliver(Duration::ZERO, op, result);
         match self.world().call(body) {
             Err(fault) => now(Err(fault)),
-            Ok(other) if !wait => now(Ok(other.id.encode())),
             Ok(other) if other.id == self.id => {
-                now(Err(
-                    codes::CALL_TO_ITSELF.fault(format!("execution {} called itself", self.id))
-                ));
+                let message = format!("{} called itself with its own key", self.id);
+                now(Err(codes::CALL_TO_ITSELF.fault(message)));
             }
+            Ok(other) if !wait => now(Ok(other.id.encode())),
             Ok(other) => {
                 let run = self.me();
                 other.on_end(move |outcome| {

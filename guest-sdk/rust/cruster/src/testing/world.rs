@@ -6,11 +6,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::codes;
-use crate::definition::KeyMode;
+use crate::definition::{KeyMode, WorkflowDefinition};
 use crate::module::{Module, Started};
 use crate::testing::canonical::canonical;
 use crate::testing::config::Config;
 use crate::testing::history::History;
+use crate::testing::request;
 use crate::testing::run::Run;
 use crate::testing::sha256;
 use crate::timestamp::Timestamp;
@@ -53,12 +54,20 @@ impl World {
 
     /// Runs a workflow to its end.
     pub(crate) fn execute(self: &Rc<Self>, workflow: &str, body: Vec<u8>) -> (Outcome, History) {
-        let key = self.derive_key(workflow, &body);
-        let id = self
-            .config
-            .execution_id
-            .clone()
-            .unwrap_or_else(|| execution_id(workflow, key.as_deref().unwrap_or("bad-key")));
+        let checked = self
+            .workflow(workflow)
+            .and_then(|definition| request::check(definition, &body));
+        let (body, key) = match checked {
+            Ok(body) => {
+                let key = self.derive_key(workflow, &body);
+                (body, key)
+            }
+            Err(refused) => (body, Err(refused)),
+        };
+        let id =
+            self.config.execution_id.clone().unwrap_or_else(|| {
+                self.execution_id(workflow, key.as_deref().unwrap_or("bad-key"))
+            });
         let root = self.add_run(id, workflow, body);
         match key {
             Err(fault) => root.finish(Outcome::failed(fault)),
@@ -120,26 +129,20 @@ impl World {
     /// Starts another workflow or finds the execution that has its key.
     pub(crate) fn call(self: &Rc<Self>, call: &Call) -> Result<Rc<Run>, Box<Fault>> {
         let stub = self.config.workflows.get(&call.workflow).cloned();
-        let name = call
-            .workflow
-            .strip_prefix("test/")
-            .unwrap_or(&call.workflow);
-        if stub.is_none() && self.module.workflow(name).is_none() {
-            let mut fault = codes::UNKNOWN_WORKFLOW.fault(format!(
-                "there is no workflow {} in this module",
-                call.workflow
-            ));
-            fault.hint =
-                "Replace workflows of other deployments with Test::stub_workflow.".to_owned();
-            return Err(fault);
+        let name = match &stub {
+            Some(_) => call.workflow.as_str(),
+            None => self.own(&call.workflow)?,
+        };
+        let mut input = call.input.clone().unwrap_or_default();
+        if stub.is_none() {
+            input = request::check(self.workflow(name)?, &input)?;
         }
-        let input = call.input.clone().unwrap_or_default();
         let key = match call.key_mode.as_str() {
             "hashed" => sha256::hex(&check_key(call.key.clone())?.encode()),
             "raw" => check_key(call.key.clone())?,
             _ => self.derive_key(name, &input)?,
         };
-        let id = execution_id(name, &key);
+        let id = self.execution_id(name, &key);
         if let Some(run) = self.run(&id) {
             return Ok(run);
         }
@@ -153,6 +156,28 @@ impl World {
             }),
         }
         Ok(run)
+    }
+
+    /// The name of a workflow without that of the deployment, which must be the one
+    /// under test.
+    fn own<'a>(&self, workflow: &'a str) -> Result<&'a str, Box<Fault>> {
+        match workflow.split_once('/') {
+            None => Ok(workflow),
+            Some((deployment, name)) if deployment == self.config.deployment => Ok(name),
+            Some((deployment, _)) => {
+                let message = format!("there is no deployment {deployment:?} in this test");
+                let mut fault = codes::DEPLOYMENT_NOT_FOUND.fault(message);
+                fault.hint =
+                    "Replace workflows of other deployments with Test::stub_workflow.".to_owned();
+                Err(fault)
+            }
+        }
+    }
+
+    fn workflow(&self, name: &str) -> Result<&'static WorkflowDefinition, Box<Fault>> {
+        self.module.workflow(name).ok_or_else(|| {
+            codes::UNKNOWN_WORKFLOW.fault(format!("there is no workflow {name} in this module"))
+        })
     }
 
     /// Computes the key of a request as the host does.
@@ -169,6 +194,13 @@ impl World {
         }
         let canonical = canonical(&answer).map_err(|e| codes::BAD_BODY.fault(e.to_string()))?;
         Ok(sha256::hex(&canonical))
+    }
+
+    fn execution_id(&self, workflow: &str, key: &str) -> String {
+        match workflow.contains('/') {
+            true => format!("{workflow}/{key}"),
+            false => format!("{}/{workflow}/{key}", self.config.deployment),
+        }
     }
 
     fn ask_key(self: &Rc<Self>, workflow: &str, body: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
@@ -198,12 +230,4 @@ fn check_key(key: String) -> Result<String, Box<Fault>> {
         return Err(codes::BAD_KEY.fault(message));
     }
     Ok(key)
-}
-
-fn execution_id(workflow: &str, key: &str) -> String {
-    if workflow.contains('/') {
-        format!("{workflow}/{key}")
-    } else {
-        format!("test/{workflow}/{key}")
-    }
 }

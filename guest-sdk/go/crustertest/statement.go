@@ -1,0 +1,76 @@
+package crustertest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// rowStatements begin the statements that activities may run.
+var rowStatements = []string{"SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "VALUES", "TABLE", "MERGE", "REPLACE"}
+
+// quotes are how comments and quoted texts begin and end.
+var quotes = []struct{ open, end string }{{"--", "\n"}, {"/*", "*/"}, {"'", "'"}, {`"`, `"`}, {"`", "`"}, {"[", "]"}}
+
+// checkStatement refuses what a host refuses whatever the database is: a text that
+// is not one statement, and statements that do not read or change rows.
+func checkStatement(sql string) *abi.Error {
+	parts := statements(sql)
+	switch {
+	case len(parts) == 0:
+		return abi.Errorf(abi.CodeSQLForbidden, "there is no statement in the text")
+	case len(parts) > 1:
+		return abi.Errorf(abi.CodeSQLForbidden, "a call runs one statement; there is more behind the first")
+	}
+	word := strings.ToUpper(parts[0])
+	if end := strings.IndexFunc(word, func(c rune) bool { return c < 'A' || c > 'Z' }); end >= 0 {
+		word = word[:end]
+	}
+	if !slices.Contains(rowStatements, word) {
+		return abi.Errorf(abi.CodeSQLForbidden, "%s statements are not for activities", word)
+	}
+	return nil
+}
+
+// statements takes a text apart at its semicolons. Comments become blank, and what
+// holds nothing is left out.
+func statements(sql string) []string {
+	var parts []string
+	var part strings.Builder
+	end := func() {
+		if text := strings.TrimSpace(part.String()); text != "" {
+			parts = append(parts, text)
+		}
+		part.Reset()
+	}
+	for sql != "" {
+		n := token(sql)
+		switch text := sql[:n]; {
+		case text == ";":
+			end()
+		case strings.HasPrefix(text, "--"), strings.HasPrefix(text, "/*"):
+			part.WriteByte(' ')
+		default:
+			part.WriteString(text)
+		}
+		sql = sql[n:]
+	}
+	end()
+	return parts
+}
+
+// token is the length of the comment, the quoted text or the byte that sql begins
+// with.
+func token(sql string) int {
+	for _, q := range quotes {
+		if !strings.HasPrefix(sql, q.open) {
+			continue
+		}
+		if i := strings.Index(sql[len(q.open):], q.end); i >= 0 {
+			return len(q.open) + i + len(q.end)
+		}
+		return len(sql)
+	}
+	return 1
+}

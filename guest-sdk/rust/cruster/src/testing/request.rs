@@ -1,0 +1,193 @@
+//! Requests, checked as the host checks them before it stores anything.
+
+use crate::codec::MAX_VALUE;
+use crate::codes;
+use crate::definition::WorkflowDefinition;
+use crate::testing::canonical::canonical;
+use crate::value::Value;
+use crate::wire::{Fault, Field, Schema, Wire};
+
+/// The request in canonical form, if it fits the workflow.
+pub(crate) fn check(workflow: &WorkflowDefinition, body: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
+    if body.len() > MAX_VALUE {
+        let message = format!(
+            "the input has {} bytes, the limit is {MAX_VALUE}",
+            body.len()
+        );
+        return Err(codes::PAYLOAD_TOO_LARGE.fault(message));
+    }
+    let bad = |message: String| codes::BAD_INPUT.fault(message);
+    let canonical =
+        canonical(body).map_err(|e| bad(format!("the input is not one msgpack value: {}", e.0)))?;
+    let value = Value::decode(&canonical).map_err(|e| bad(e.to_string()))?;
+    fits(&value, &(workflow.input)().into_wire()).map_err(|misfit| bad(misfit.to_string()))?;
+    Ok(canonical)
+}
+
+/// Where a value does not fit, and why.
+struct Misfit {
+    path: String,
+    message: String,
+}
+
+impl Misfit {
+    fn under(mut self, place: &str) -> Self {
+        let dot = match self.path.chars().next() {
+            None | Some('[') => "",
+            Some(_) => ".",
+        };
+        self.path = format!("{place}{dot}{}", self.path);
+        self
+    }
+}
+
+impl std::fmt::Display for Misfit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.path.as_str() {
+            "" => f.write_str(&self.message),
+            path => write!(f, "{path}: {}", self.message),
+        }
+    }
+}
+
+fn misfit(message: String) -> Misfit {
+    Misfit {
+        path: String::new(),
+        message,
+    }
+}
+
+/// Compares a value with a shape, strictly: no number is converted.
+fn fits(value: &Value, shape: &Schema) -> Result<(), Misfit> {
+    let kind = shape.kind.as_str();
+    let any = Schema {
+        kind: "any".to_owned(),
+        ..Schema::default()
+    };
+    let elem = shape.elem.as_deref().unwrap_or(&any);
+    match (kind, value) {
+        ("any", _) | ("null", Value::Nil) => Ok(()),
+        (_, Value::Nil) if shape.nullable => Ok(()),
+        ("bool", Value::Bool(_)) | ("string", Value::String(_)) | ("bytes", Value::Bytes(_)) => {
+            Ok(())
+        }
+        ("time", Value::Time(_) | Value::Extension(-1, _)) => Ok(()),
+        ("int" | "uint", Value::Int(_) | Value::Uint(_)) => in_range(value, shape),
+        ("float", Value::Float(_)) if shape.bits == 32 => Err(misfit(
+            "expected a 32-bit float, got a 64-bit one".to_owned(),
+        )),
+        ("float", Value::Float(_) | Value::Float32(_)) => Ok(()),
+        ("list", Value::List(list)) => list.iter().enumerate().try_for_each(|(i, value)| {
+            fits(value, elem).map_err(|misfit| misfit.under(&format!("[{i}]")))
+        }),
+        ("map", Value::Map(entries)) => entries.iter().try_for_each(|(key, value)| match key {
+            Value::String(key) => {
+                fits(value, elem).map_err(|misfit| misfit.under(&format!("[{key:?}]")))
+            }
+            _ => Err(misfit("expected keys that are strings".to_owned())),
+        }),
+        ("struct", Value::Map(entries)) => {
+            fields(entries, shape.fields.as_deref().unwrap_or_default())
+        }
+        _ => Err(misfit(format!("expected {kind}, got {}", name(value)))),
+    }
+}
+
+fn in_range(value: &Value, shape: &Schema) -> Result<(), Misfit> {
+    let bits = if shape.bits == 0 { 64 } else { shape.bits };
+    let n = match value {
+        Value::Int(n) => i128::from(*n),
+        Value::Uint(n) => i128::from(*n),
+        _ => return Ok(()),
+    };
+    let (least, end) = match shape.kind.as_str() {
+        "uint" => (0, 1i128 << bits),
+        _ => (-(1i128 << (bits - 1)), 1i128 << (bits - 1)),
+    };
+    match (least..end).contains(&n) {
+        true => Ok(()),
+        false => Err(misfit(format!(
+            "{n} is out of the range of {}{bits}",
+            shape.kind
+        ))),
+    }
+}
+
+fn fields(entries: &[(Value, Value)], fields: &[Field]) -> Result<(), Misfit> {
+    for (key, value) in entries {
+        let Value::String(key) = key else {
+            return Err(misfit("expected names of fields".to_owned()));
+        };
+        let Some(field) = fields.iter().find(|field| field.name == *key) else {
+            return Err(misfit(format!("unknown field {key:?}")));
+        };
+        if let Some(shape) = &field.schema {
+            fits(value, shape).map_err(|misfit| misfit.under(key))?;
+        }
+    }
+    let given = |field: &Field| {
+        entries
+            .iter()
+            .any(|(key, _)| *key == Value::from(&field.name))
+    };
+    match fields.iter().find(|f| f.required && !given(f)) {
+        None => Ok(()),
+        Some(field) => Err(misfit(format!("the field {:?} is missing", field.name))),
+    }
+}
+
+fn name(value: &Value) -> &'static str {
+    match value {
+        Value::Nil => "null",
+        Value::Bool(_) => "bool",
+        Value::Int(_) | Value::Uint(_) => "int",
+        Value::Float32(_) | Value::Float(_) => "float",
+        Value::String(_) => "string",
+        Value::Bytes(_) => "bytes",
+        Value::Time(_) => "time",
+        Value::List(_) => "list",
+        Value::Map(_) => "map",
+        Value::Extension(..) => "extension",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Field, Shape};
+
+    fn problem(value: impl Into<Value>, shape: Shape) -> String {
+        fits(&value.into(), &shape.into_wire()).map_or_else(|m| m.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn a_misfit_names_the_place() {
+        let item = Shape::structure(vec![
+            Field::required("quantity", Shape::int(8)),
+            Field::optional("note", Shape::string()),
+        ]);
+        let order = || Shape::structure(vec![Field::required("items", Shape::list(item.clone()))]);
+        let map = |entries: Vec<(&str, Value)>| {
+            Value::Map(entries.into_iter().map(|(k, v)| (k.into(), v)).collect())
+        };
+        let of = |item: Value| map(vec![("items", Value::List(vec![item]))]);
+        assert_eq!(problem(of(map(vec![("quantity", 1.into())])), order()), "");
+        assert_eq!(
+            problem(of(map(vec![("quantity", "1".into())])), order()),
+            "items[0].quantity: expected int, got string"
+        );
+        assert_eq!(
+            problem(of(map(vec![])), order()),
+            "items[0]: the field \"quantity\" is missing"
+        );
+        assert_eq!(
+            problem(of(map(vec![("quantity", 128.into())])), order()),
+            "items[0].quantity: 128 is out of the range of int8"
+        );
+        assert_eq!(
+            problem(-1, Shape::uint(64)),
+            "-1 is out of the range of uint64"
+        );
+        assert_eq!(problem(u64::MAX, Shape::uint(64)), "");
+    }
+}

@@ -1,0 +1,151 @@
+package table
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// Case is one workflow, started once, and its expected end.
+type Case struct {
+	Name string `json:"name"`
+	// Why is a comment.
+	Why      string `json:"why,omitempty"`
+	Workflow string `json:"workflow"`
+	// Needs are other workflows that the case needs.
+	Needs []string `json:"needs,omitempty"`
+	// Only names the one language in which the case makes sense.
+	Only  string `json:"only,omitempty"`
+	Input Value  `json:"input,omitzero"`
+	// Steps are what a client does while the workflow runs; Then is what it does
+	// after the end.
+	Steps []Step `json:"steps,omitempty"`
+	Then  []Step `json:"then,omitempty"`
+	// Refused is the code with which the start is refused. Then nothing else is
+	// checked.
+	Refused abi.Code `json:"refused,omitempty"`
+	// State is how the execution ends; empty means completed.
+	State string `json:"state,omitempty"`
+	// Want is the result of a completed execution.
+	Want *Value `json:"want,omitempty"`
+	// Error is the error in every other state.
+	Error *Error `json:"error,omitempty"`
+	// Journal lists what was delivered, in order, if the order is certain; nil if it
+	// is not. A line is "activity square", "activity count key a", "sleep"; an error
+	// adds its code, and a failed attempt that is repeated "failed".
+	Journal []string `json:"journal,omitzero"`
+	// Last are parts of the message of the last delivery, an error, by language; "any"
+	// is every language.
+	Last map[string][]string `json:"last,omitempty"`
+	// Logs are the lines of the log, in any order.
+	Logs []string `json:"logs,omitempty"`
+	// ByLanguage says that each language has a different result.
+	ByLanguage bool `json:"by_language,omitempty"`
+	// Chancy says that the journal may differ from run to run.
+	Chancy bool `json:"chancy,omitempty"`
+}
+
+// Error is the expected error of an execution.
+type Error struct {
+	Code abi.Code `json:"code"`
+	// Text is a part of the message; Words are further parts, by language.
+	Text    Value             `json:"text,omitzero"`
+	Words   map[string]string `json:"words,omitempty"`
+	Type    *string           `json:"type,omitempty"`
+	Details *Value            `json:"details,omitempty"`
+}
+
+// Step is one thing that a client does. It first waits, if it says for what.
+type Step struct {
+	// Op is the op that the execution must wait for, such as "deferred gate".
+	Op string `json:"op,omitempty"`
+	// Delivered is how many deliveries the execution must have seen, and Pending how
+	// many ops it must wait for.
+	Delivered *int `json:"delivered,omitempty"`
+	Pending   int  `json:"pending,omitempty"`
+	// Alone are the kinds of all ops that the execution must then wait for.
+	Alone []string `json:"alone,omitempty"`
+
+	// One of these is done.
+	Resolve   string `json:"resolve,omitempty"`
+	Reject    string `json:"reject,omitempty"`
+	Interrupt string `json:"interrupt,omitempty"`
+	// Open opens a gate for the activity "pass".
+	Open string `json:"open,omitempty"`
+	// Start starts another workflow, with Value as its request, and waits for its end.
+	Start string `json:"start,omitempty"`
+
+	// Value is what a deferred is resolved with, or a request.
+	Value Value `json:"value,omitzero"`
+	// Error is what a deferred is rejected with.
+	Error *Rejection `json:"error,omitempty"`
+	// Refused is the code with which the host must refuse; May is one with which it may.
+	Refused abi.Code `json:"refused,omitempty"`
+	May     abi.Code `json:"may,omitempty"`
+	// OneOf are the results that the started workflow may have.
+	OneOf []Value `json:"one_of,omitempty"`
+}
+
+// Waits tells whether something must have happened before the step.
+func (s *Step) Waits() bool { return s.Op != "" || s.Delivered != nil || s.Pending > 0 }
+
+// Rejection is the error that a client rejects a deferred with.
+type Rejection struct {
+	Type    string `json:"type"`
+	Message string `json:"message,omitempty"`
+	Details *Value `json:"details,omitempty"`
+}
+
+// ABI is the rejection as the host takes it.
+func (r *Rejection) ABI(code abi.Code) *abi.Error {
+	e := &abi.Error{Code: code, Type: r.Type, Message: r.Message}
+	if r.Details != nil {
+		e.Details = r.Details.Encode(Places{})
+	}
+	return e
+}
+
+// Key is the raw key of the case's execution: the same in every variant.
+func (c *Case) Key() string { return strings.ReplaceAll(c.Name, " ", "-") }
+
+// LastMessage are the parts that the message of the last delivery must have.
+func (c *Case) LastMessage(language string) []string {
+	return append(append([]string{}, c.Last["any"]...), c.Last[language]...)
+}
+
+//go:embed cases/*.json
+var files embed.FS
+
+// Load reads the table. It panics if a file is malformed: it is part of the
+// binary.
+func Load() []Case {
+	names, err := fs.Glob(files, "cases/*.json")
+	if err != nil {
+		panic(err)
+	}
+	var all []Case
+	for _, name := range names {
+		cases, err := read(name)
+		if err != nil {
+			panic(fmt.Sprintf("%s: %v", name, err))
+		}
+		all = append(all, cases...)
+	}
+	return all
+}
+
+func read(name string) ([]Case, error) {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	var cases []Case
+	return cases, dec.Decode(&cases)
+}

@@ -1,0 +1,367 @@
+//! The cases of the table, and how one is run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use conformance_guest::MODULE;
+use cruster::testing::{Finished, Happening, Test};
+use cruster::{Deferred, Error, HttpRequest, HttpResponse, Value};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value as Json;
+
+use crate::database::Tiny;
+use crate::expect;
+use crate::history::{deliveries, waits_before};
+use crate::value::{Places, same, value};
+
+const OUTSIDE: &str = "http://outside.test";
+
+/// One workflow, started once, and its expected end. `table/case.go` says what the fields mean.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    pub name: String,
+    #[serde(default, rename = "why")]
+    _why: String,
+    workflow: String,
+    #[serde(default, rename = "needs")]
+    _needs: Vec<String>,
+    #[serde(default)]
+    only: String,
+    #[serde(default)]
+    input: Json,
+    #[serde(default)]
+    steps: Vec<Step>,
+    #[serde(default, rename = "then")]
+    _then: Vec<Step>,
+    #[serde(default)]
+    refused: String,
+    #[serde(default)]
+    state: String,
+    #[serde(default, deserialize_with = "present")]
+    want: Option<Json>,
+    error: Option<Failure>,
+    journal: Option<Vec<String>>,
+    #[serde(default)]
+    last: BTreeMap<String, Vec<String>>,
+    #[serde(default, rename = "logs")]
+    _logs: Vec<String>,
+    #[serde(default, rename = "by_language")]
+    _by_language: bool,
+    #[serde(default, rename = "chancy")]
+    _chancy: bool,
+}
+
+/// The expected error.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Failure {
+    code: String,
+    #[serde(default)]
+    text: Json,
+    #[serde(default, rename = "words")]
+    _words: BTreeMap<String, String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    details: Option<Json>,
+}
+
+/// What a client does.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Step {
+    #[serde(default)]
+    op: String,
+    delivered: Option<usize>,
+    #[serde(default)]
+    pending: usize,
+    #[serde(default)]
+    alone: Vec<String>,
+    resolve: Option<String>,
+    reject: Option<String>,
+    interrupt: Option<String>,
+    open: Option<String>,
+    #[serde(rename = "start")]
+    _start: Option<String>,
+    #[serde(default)]
+    value: Json,
+    error: Option<Rejection>,
+    #[serde(rename = "refused")]
+    _refused: Option<String>,
+    #[serde(rename = "may")]
+    _may: Option<String>,
+    #[serde(default, rename = "one_of")]
+    _one_of: Vec<Json>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rejection {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    message: String,
+    details: Option<Json>,
+}
+
+/// Why a kit cannot run some cases.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Exception {
+    kits: Vec<String>,
+    #[serde(rename = "why")]
+    _why: String,
+    cases: Vec<String>,
+}
+
+/// Tells null from nothing.
+fn present<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Json>, D::Error> {
+    Json::deserialize(d).map(Some)
+}
+
+/// The part of the table that the kit must pass.
+pub fn for_kit() -> Vec<Case> {
+    let table = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../conformance/table");
+    let read = |path: PathBuf| {
+        fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    };
+    let exceptions: Vec<Exception> =
+        serde_json::from_str(&read(table.join("kits.json"))).expect("kits.json");
+    let left_out = |case: &Case| {
+        exceptions
+            .iter()
+            .any(|e| e.kits.iter().any(|kit| kit == "rust") && e.cases.contains(&case.name))
+    };
+    let mut files: Vec<PathBuf> = fs::read_dir(table.join("cases"))
+        .expect("the table is there")
+        .map(|entry| entry.expect("a file").path())
+        .collect();
+    files.sort();
+    files
+        .into_iter()
+        .flat_map(|path| {
+            serde_json::from_str::<Vec<Case>>(&read(path.clone()))
+                .unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+        })
+        .filter(|case| case.only.is_empty() || case.only == "rust")
+        .filter(|case| !left_out(case))
+        .collect()
+}
+
+impl Step {
+    fn waits(&self) -> bool {
+        !self.op.is_empty() || self.delivered.is_some() || self.pending > 0
+    }
+}
+
+impl Case {
+    /// Runs the case and compares what became of it with the table.
+    pub fn check(&self) {
+        let execution = format!(
+            "conformance/{}/{}",
+            self.workflow,
+            self.name.replace(' ', "-")
+        );
+        let places = Places {
+            outside: OUTSIDE,
+            execution,
+        };
+        let test = self.surroundings(&places);
+        let run = || test.run_named(&self.workflow, &value(&self.input, &places));
+        // Where a host pauses a workflow that panics, a kit passes the panic on to the test.
+        let panics = self.error.as_ref().is_some_and(|e| e.code == "CR-2010");
+        let finished = match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(finished) => finished,
+            Err(panic) => {
+                let text = panic
+                    .downcast_ref::<&str>()
+                    .map(ToString::to_string)
+                    .or_else(|| panic.downcast_ref::<String>().cloned())
+                    .unwrap_or_default();
+                let wanted = self.error.as_ref().map_or("", |e| text_of(&e.text));
+                expect(self, panics && text.contains(wanted), text);
+                return;
+            }
+        };
+        expect(self, !panics, "the workflow did not panic");
+        self.check_end(&finished, &places);
+        if self.refused.is_empty() {
+            self.check_traces(&finished);
+        }
+    }
+
+    /// What a host has, and what its client does.
+    fn surroundings(&self, places: &Places) -> Test {
+        let opens: BTreeMap<String, Duration> = self
+            .times()
+            .zip(&self.steps)
+            .filter_map(|(at, step)| step.open.clone().map(|gate| (gate, at)))
+            .collect();
+        let mut test = Test::new(&MODULE)
+            .deployment("conformance")
+            .namespace("default")
+            .execution_id(&places.execution)
+            .sql(Tiny::default())
+            .http(serve)
+            .config("greeting", "hello")
+            .config("empty", "")
+            .config("outside", OUTSIDE)
+            // It would block the process of the test.
+            .stub("block", |cx, _: bool| Ok(i64::from(cx.attempt())))
+            .takes_with("block", |cx, once: bool| match once && cx.attempt() > 1 {
+                true => Duration::ZERO,
+                false => Duration::from_secs(3600),
+            })
+            .takes_with("pass", move |_, gate: String| opens[&gate]);
+        for (at, step) in self.times().zip(&self.steps) {
+            let deferred =
+                |name: &String| Deferred::<Value>::new(Box::leak(name.clone().into_boxed_str()));
+            if let Some(name) = &step.resolve {
+                test = test.resolve_after(at, deferred(name), value(&step.value, places));
+            } else if let Some(name) = &step.reject {
+                let rejection = step.error.as_ref().expect("a rejection has an error");
+                let mut error = Error::new(&rejection.kind, &rejection.message);
+                if let Some(details) = &rejection.details {
+                    error = error.with_details(&value(details, places));
+                }
+                test = test.reject_after(at, deferred(name), error);
+            } else if let Some(reason) = &step.interrupt {
+                test = test.interrupt_after(at, reason);
+            }
+        }
+        test
+    }
+
+    /// When the client takes its steps, in virtual time since the start. One that waits for
+    /// something comes a second later: the workflows get there in milliseconds, and wait there for
+    /// an hour.
+    fn times(&self) -> impl Iterator<Item = Duration> + '_ {
+        self.steps.iter().scan(Duration::ZERO, |at, step| {
+            *at += Duration::from_secs(step.waits().into());
+            Some(*at)
+        })
+    }
+
+    fn check_end(&self, finished: &Finished<Value>, places: &Places) {
+        let error = match &finished.result {
+            Ok(got) => {
+                expect(self, self.state.is_empty() && self.refused.is_empty(), {
+                    format!("it completed with {got:?}")
+                });
+                if let Some(want) = &self.want {
+                    let want = value(want, places);
+                    expect(
+                        self,
+                        same(&want, got),
+                        format!("wanted {want:?}\nbut got {got:?}"),
+                    );
+                }
+                return;
+            }
+            Err(error) => error,
+        };
+        if !self.refused.is_empty() {
+            expect(self, error.code() == self.refused, error);
+            expect(
+                self,
+                finished.history.events.is_empty(),
+                "a refused start did something",
+            );
+            return;
+        }
+        expect(self, !self.state.is_empty(), error);
+        let want = self.error.as_ref().expect("a failure has an error");
+        expect(self, error.code() == want.code, error);
+        let interrupted = self.state == "interrupted";
+        expect(self, error.is_interrupted() == interrupted, "the state");
+        expect(self, error.message().contains(&text_in(want)), error);
+        expect(self, !error.hint().is_empty(), "the error has no hint");
+        if let Some(kind) = &want.kind {
+            expect(self, error.error_type() == kind, error.error_type());
+        }
+        if let Some(details) = &want.details {
+            let got: Option<Value> = error.details();
+            let details = value(details, places);
+            expect(
+                self,
+                got.as_ref().is_some_and(|got| same(&details, got)),
+                format!("{got:?}"),
+            );
+        }
+    }
+
+    /// Checks what the history says.
+    fn check_traces(&self, finished: &Finished<Value>) {
+        let history = &finished.history;
+        if let Some(journal) = &self.journal {
+            let got = deliveries(history);
+            expect(
+                self,
+                &got == journal,
+                format!("wanted {journal:?}\nbut got {got:?}"),
+            );
+        }
+        for (at, step) in self.times().zip(&self.steps) {
+            let waits = waits_before(history, at);
+            let met = (step.op.is_empty() || waits.ops.contains(&step.op))
+                && step.delivered.is_none_or(|n| n == waits.delivered)
+                && (step.pending == 0 || step.pending == waits.ops.len())
+                && (step.alone.is_empty() || step.alone == waits.kinds);
+            expect(
+                self,
+                met,
+                format!(
+                    "at {at:?} it waited for {:?} after {} deliveries",
+                    waits.ops, waits.delivered
+                ),
+            );
+        }
+        let parts = ["any", "rust"].into_iter().filter_map(|l| self.last.get(l));
+        for part in parts.flatten() {
+            let last = history.events.last().map(|event| &event.what);
+            let Some(Happening::Delivered {
+                error: Some(error), ..
+            }) = last
+            else {
+                panic!("{}: the last delivery is no error", self.name);
+            };
+            expect(self, error.contains(part), error);
+        }
+        if let Err(difference) = history.replay() {
+            expect(self, false, difference);
+        }
+    }
+}
+
+fn text_of(text: &Json) -> &str {
+    text.as_str().unwrap_or_default()
+}
+
+/// The text that the message must contain.
+fn text_in(failure: &Failure) -> String {
+    let nowhere = Places {
+        outside: "",
+        execution: String::new(),
+    };
+    match value(&failure.text, &nowhere) {
+        Value::String(text) => text,
+        _ => String::new(),
+    }
+}
+
+/// Answers as the HTTP server of tests/conformance does.
+fn serve(request: HttpRequest) -> cruster::Result<HttpResponse> {
+    let keyed = request
+        .headers
+        .iter()
+        .any(|(name, value)| name == "X-Key" && !value.is_empty());
+    if request.url.ends_with("/missing") || !keyed {
+        return Ok(HttpResponse::new(404, "not here\n"));
+    }
+    let mut answer = HttpResponse::new(200, "pong");
+    answer.headers.push(("X-Answer".to_owned(), request.method));
+    Ok(answer)
+}

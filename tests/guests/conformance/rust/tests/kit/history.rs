@@ -1,0 +1,87 @@
+//! What a history says, in the words of the table.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use cruster::testing::{Event, Happening, History};
+use cruster::wire::{Activity, Wire};
+
+/// An op, as it was issued.
+#[derive(Clone)]
+struct Issued {
+    kind: String,
+    line: String,
+}
+
+/// The deliveries, one line for each: `activity count key a`.
+pub fn deliveries(history: &History) -> Vec<String> {
+    let mut issued = BTreeMap::new();
+    let mut lines = Vec::new();
+    for event in &history.events {
+        note(&mut issued, event);
+        let line = || issued[&event.op].line.clone();
+        match &event.what {
+            Happening::Retried { .. } => lines.push(format!("{} failed", line())),
+            Happening::Delivered { error: None, .. } => lines.push(line()),
+            Happening::Delivered {
+                error: Some(error), ..
+            } => {
+                let code = error.split(':').next().unwrap_or_default();
+                lines.push(format!("{} {code}", line()));
+            }
+            _ => {}
+        }
+    }
+    lines
+}
+
+/// What the workflow waited for right before a time since its start.
+pub struct Waits {
+    pub ops: Vec<String>,
+    pub kinds: Vec<String>,
+    pub delivered: usize,
+}
+
+pub fn waits_before(history: &History, at: Duration) -> Waits {
+    let mut pending = BTreeMap::new();
+    let mut delivered = 0;
+    for event in &history.events {
+        if event.time - history.start >= at {
+            break;
+        }
+        note(&mut pending, event);
+        match event.what {
+            Happening::Delivered { .. } => {
+                delivered += 1;
+                pending.remove(&event.op);
+            }
+            Happening::Canceled => drop(pending.remove(&event.op)),
+            _ => {}
+        }
+    }
+    Waits {
+        ops: pending.values().map(|op| op.line.clone()).collect(),
+        kinds: pending.values().map(|op| op.kind.clone()).collect(),
+        delivered,
+    }
+}
+
+fn note(ops: &mut BTreeMap<u32, Issued>, event: &Event) {
+    if let Happening::Issued {
+        kind, name, body, ..
+    } = &event.what
+    {
+        let mut line = kind.clone();
+        if kind != "sleep" && !name.is_empty() {
+            line += &format!(" {name}");
+        }
+        if kind == "activity" {
+            let Activity { key, .. } = Activity::decode(body).expect("the body of an activity");
+            if !key.is_empty() {
+                line += &format!(" key {key}");
+            }
+        }
+        let kind = kind.clone();
+        ops.insert(event.op, Issued { kind, line });
+    }
+}
