@@ -85,7 +85,7 @@ generate: ## Regenerate the protobuf code, docs/errors.md, the error codes of th
 	api/generate.sh
 	$(GO) run ./cmd/cruster-host errors -o markdown > docs/errors.md
 	$(GO) run ./scripts/rustcodes > guest-sdk/rust/cruster/src/codes/table.rs
-	$(GO) -C abi test . -run '^(TestVectors|TestSpecification)$$' -update
+	$(GO) -C abi test . -run '^(TestVectors|TestSpecificationExample)$$' -update
 
 .PHONY: verify
 verify: ## Check that generated files are up to date and modules are tidy; changes nothing

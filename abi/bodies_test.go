@@ -76,7 +76,7 @@ func samples() []sample {
 		{"Invocation/zero", abi.Invocation{}},
 		{"Invocation/workflow", abi.Invocation{
 			Body: bin(map[string]any{"order_id": "42"}), Execution: "orders/ProcessOrder/42",
-			Kind: abi.InvokeWorkflow, Name: "ProcessOrder", Namespace: "default", Time: at,
+			Kind: abi.InvokeWorkflow, Name: "ProcessOrder", Namespace: "default", Seed: []byte{0, 0xff, 7}, Time: at,
 		}},
 		{"Invocation/activity", abi.Invocation{
 			Attempt: 2, Body: bin([]any{"apple"}), Execution: "orders/ProcessOrder/42", IdempotencyKey: "4f0c",

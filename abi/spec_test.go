@@ -31,14 +31,14 @@ func conversation() []struct {
 	}{
 		{"Host calls `cruster_start(%d)`; the guest takes this Invocation with `input`:", abi.Invocation{
 			Body: bin(map[string]any{"name": "Ada"}), Execution: "greetings/Greet/ada", Kind: abi.InvokeWorkflow,
-			Name: "Greet", Namespace: "default", Time: started,
+			Name: "Greet", Namespace: "default", Seed: []byte("0123456789abcdef"), Time: started,
 		}},
 		{"Guest calls `interrupted(ptr, %d)`, so that it learns of a request to stop. The result is **1**, the op's number:", abi.Interrupted{}},
 		{"Guest calls `activity(ptr, %d)`. The result is **2**. All its coroutines wait now, so `cruster_start` returns **1** (parked):", abi.Activity{
 			Input: bin("Ada"), Name: "hello", Retry: abi.Retry{Retries: 3}, Timeout: 30_000_000_000,
 		}},
 		{"The host commits, then runs the activity in *another* instance with `cruster_start(%d)`:", abi.Invocation{
-			Attempt: 1, Body: bin("Ada"), Execution: "greetings/Greet/ada", IdempotencyKey: "6c1f9d2b8a3e47c05d9be0f1a2733c44-2",
+			Attempt: 1, Body: bin("Ada"), Execution: "greetings/Greet/ada", IdempotencyKey: "6c1f9d2b8a3e47c05d9be0f1a2733c44-b7d04c9e215f8a63e0c4f1d27a9b5836",
 			Kind: abi.InvokeActivity, Name: "hello", Namespace: "default", Time: started + 1_500_000,
 		}},
 		{

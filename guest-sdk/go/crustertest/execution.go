@@ -50,7 +50,7 @@ func newRun(w *world, id, workflow string, input []byte) *run {
 func (r *run) invocation() abi.Invocation {
 	return abi.Invocation{
 		Body: r.input, Execution: r.id, Kind: abi.InvokeWorkflow, Name: r.workflow,
-		Namespace: r.world.cfg.namespace, Time: r.history.Start.UnixNano(),
+		Namespace: r.world.cfg.namespace, Seed: []byte(r.id), Time: r.history.Start.UnixNano(),
 	}
 }
 

@@ -32,7 +32,7 @@ func (h *History) Replay() error {
 	r := &replayer{history: h}
 	inv := abi.Invocation{
 		Body: h.Input, Execution: h.Execution, Kind: abi.InvokeWorkflow, Name: h.Workflow,
-		Namespace: cmp.Or(h.Namespace, "test"), Time: h.Start.UnixNano(),
+		Namespace: cmp.Or(h.Namespace, "test"), Seed: []byte(h.Execution), Time: h.Start.UnixNano(),
 	}
 	ex, out := guest.Default.Start(r, inv, guest.Options{RecoverPanics: true, StallLimit: 10 * time.Second})
 	if ex != nil {

@@ -66,14 +66,13 @@ func TestInterruptEndsTheWorkflow(t *testing.T) {
 	}
 }
 
-func TestRandomNumbersDependOnTheExecution(t *testing.T) {
+func TestRandomNumbersDependOnTheSeed(t *testing.T) {
 	t.Parallel()
-	draw := func(namespace, execution string) uint64 {
-		ex := &Execution{inv: abi.Invocation{Namespace: namespace, Execution: execution}}
+	draw := func(execution, seed string) uint64 {
+		ex := &Execution{inv: abi.Invocation{Execution: execution, Seed: []byte(seed)}}
 		return ex.rand().Uint64()
 	}
-	first := draw("n", "d/w/k")
-	require.Equal(t, first, draw("n", "d/w/k"))
-	require.NotEqual(t, first, draw("n", "d/w/other"))
-	require.NotEqual(t, first, draw("other", "d/w/k"))
+	first := draw("d/w/k", "one run")
+	require.Equal(t, first, draw("d/w/k", "one run"))
+	require.NotEqual(t, first, draw("d/w/k", "another run"), "the name does not decide")
 }

@@ -53,7 +53,7 @@ func TestDecodeAgreesWithABI(t *testing.T) {
 		inv := abi.Invocation{
 			Attempt: int(rapid.Int64().Draw(t, "attempt")), Body: someBytes.Draw(t, "body"), Execution: someText.Draw(t, "execution"),
 			IdempotencyKey: someText.Draw(t, "key"), Kind: abi.InvokeActivity, Name: someText.Draw(t, "name"),
-			Namespace: someText.Draw(t, "namespace"), Time: rapid.Int64().Draw(t, "time"),
+			Namespace: someText.Draw(t, "namespace"), Seed: someBytes.Draw(t, "seed"), Time: rapid.Int64().Draw(t, "time"),
 		}
 		got, err := DecodeInvocation(abi.MustMarshal(inv))
 		require.NoError(t, err)

@@ -269,7 +269,7 @@ impl ContextCore {
         let inv = &self.0.invocation;
         let mut random = self.0.random.borrow_mut();
         random
-            .get_or_insert_with(|| Generator::seeded(inv.seed.as_ref()))
+            .get_or_insert_with(|| Generator::seeded(inv.seed.as_deref().unwrap_or_default()))
             .next()
     }
 

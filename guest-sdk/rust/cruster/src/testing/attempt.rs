@@ -62,6 +62,7 @@ fn try_once(run: &Run, op: u32, activity: &wire::Activity, n: u32) -> (Outcome, 
         name: name.clone(),
         namespace: world.config.namespace.clone(),
         time: world.now().unix_nanos(),
+        ..Invocation::default()
     };
     let attempt = Attempt::new(host.clone(), invocation);
     let took = match world.config.takes.get(name) {

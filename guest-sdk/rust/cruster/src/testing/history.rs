@@ -106,6 +106,7 @@ impl History {
             kind: "workflow".to_owned(),
             name: self.workflow.clone(),
             namespace: self.namespace.clone(),
+            seed: Some(self.execution.clone().into_bytes()),
             time: self.start.unix_nanos(),
             ..Invocation::default()
         }
