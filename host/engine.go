@@ -79,7 +79,7 @@ func (e *Engine) wire() {
 	cfg, injector := e.cfg, faultpoint.Injector(e.cfg.FaultPoint)
 	e.writer = newWriter(cfg, e.state)
 	e.catalog = catalog.New(e.wasm, cfg.Store)
-	slots := guest.NewSlots(cfg.TurnTimeout)
+	slots := guest.NewSlots(cfg.Clock, cfg.TurnTimeout)
 	e.keys = guest.NewKeyDeriver(cfg.Clock, slots, cfg.Registerer)
 	e.timers = timer.New(cfg.Clock, func(id journal.ID) {
 		injector.Pass(faultpoint.TimerFired)

@@ -19,6 +19,7 @@ type linearMemory struct {
 	reserved []byte // the reservation, nil if there is none
 	open     uint64 // bytes of it that can be used
 	slice    []byte // instead of a reservation
+	refused  bool   // the system had no memory, although the limit was not reached
 }
 
 var _ experimental.LinearMemory = (*linearMemory)(nil)
@@ -40,7 +41,11 @@ func (m *linearMemory) Reallocate(size uint64) []byte {
 		m.slice = append(m.slice, make([]byte, size-uint64(len(m.slice)))...)
 		return m.slice
 	}
-	if size > uint64(len(m.reserved)) || !open(m.reserved, m.open, size) {
+	if size > uint64(len(m.reserved)) {
+		return nil
+	}
+	if !open(m.reserved, m.open, size) {
+		m.refused = true
 		return nil
 	}
 	m.open = size
