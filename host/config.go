@@ -22,7 +22,7 @@ type Config struct {
 	// its own. Defaults to one minute.
 	ActivityTimeout time.Duration
 	// Clock tells the time and wakes what waits for one; workflows see the journal's
-	// time. Limits of guests are measured by it too, as far as the host ran: see
+	// time. It may be set, and the machine may be suspended: see host/timer. Limits of guests are measured by it too, as far as the host ran: see
 	// host/limit. Defaults to the real one.
 	Clock clockwork.Clock
 	// DrainTimeout is how long Stop waits for running activities. Defaults to
