@@ -302,6 +302,8 @@ func (f *fixture) Perform(ctx context.Context, task activity.Task) activity.Repo
 				return activity.Failed{Err: &abi.Error{Code: abi.CodeActivityFailed, Message: text, Retryable: true}}
 			case "fail-for-good":
 				return activity.Failed{Err: &abi.Error{Code: abi.CodeActivityFailed, Message: text}}
+			case "stuck":
+				return activity.Stuck{Err: abi.Errorf(abi.CodeModuleInit, "the module failed in _initialize")}
 			case "reserve":
 				if report := f.transact(ctx, whom, task, text, verdict); report != nil {
 					return report

@@ -142,12 +142,8 @@ func (r *run) replayAll(ctx context.Context) error {
 	r.begun = true
 	r.mu.Lock()
 	r.ledger.pending, r.ledger.delivered = pending, at.Seq
-	for number, m := range r.kept {
-		// Outcomes of ops that the journal has delivered meanwhile are dropped.
-		r.ledger.complete(number, m.outcome, m.attempts)
-	}
+	r.kept.giveBack(&r.ledger)
 	r.mu.Unlock()
-	clear(r.kept)
 	for number := range r.tasks {
 		if pending[number] == nil {
 			// The guest gave up on it in a turn whose commit was in doubt.
@@ -167,11 +163,14 @@ func (r *run) replayAll(ctx context.Context) error {
 
 func (r *run) replayFailed(err error) error {
 	var coded *abi.Error
-	if r.Host.Over() || !errors.As(err, &coded) || coded.Code == abi.CodeStore {
+	if r.Host.Over() || !errors.As(err, &coded) || passes(coded) {
 		r.unload()
 		return err
 	}
 	r.crashed(batch{}, err)
+	if r.owed != nil {
+		return nil // its pause
+	}
 	if r.row == nil {
 		return err
 	}

@@ -32,6 +32,11 @@ type (
 	// opDropped says that the host gave up on an op without an outcome. It is
 	// performed again if it is still waited for.
 	opDropped struct{ op uint32 }
+	// opStuck says that the host cannot perform an op: the execution is to be paused.
+	opStuck struct {
+		op  uint32
+		err *abi.Error
+	}
 
 	// settleRequest asks for a deferred to be settled.
 	settleRequest struct {
@@ -69,6 +74,7 @@ func (attemptFailed) isMessage()    {}
 func (txCommitted) isMessage()      {}
 func (txVoid) isMessage()           {}
 func (opDropped) isMessage()        {}
+func (opStuck) isMessage()          {}
 func (settleRequest) isMessage()    {}
 func (interruptRequest) isMessage() {}
 func (resumeRequest) isMessage()    {}

@@ -77,7 +77,7 @@ func (r *run) stopTasks() {
 	for number := range r.tasks {
 		r.endTask(number)
 	}
-	clear(r.kept)
+	r.kept.clear()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ledger.forgetOps()
@@ -106,6 +106,8 @@ func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, fail
 		t.runs.Post(t.id, txCommitted{entry: report.Entry})
 	case activity.Dropped:
 		t.runs.Post(t.id, opDropped{op: t.op.Number})
+	case activity.Stuck:
+		t.runs.Post(t.id, opStuck{op: t.op.Number, err: report.Err})
 	}
 }
 
