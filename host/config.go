@@ -22,8 +22,8 @@ type Config struct {
 	// its own. Defaults to one minute.
 	ActivityTimeout time.Duration
 	// Clock tells the time and wakes what waits for one; workflows see the journal's
-	// time. Time limits are contexts, which run on the real clock. Defaults to the
-	// real one.
+	// time. It may be set, and the machine may be suspended: see host/timer. Limits of guests are measured by it too, as far as the host ran: see
+	// host/limit. Defaults to the real one.
 	Clock clockwork.Clock
 	// DrainTimeout is how long Stop waits for running activities. Defaults to
 	// ten seconds.
@@ -94,6 +94,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Egress.Clock == nil {
 		c.Egress.Clock = c.Clock
+	}
+	if c.Wasm.Clock == nil {
+		c.Wasm.Clock = c.Clock
 	}
 	if c.Wasm.Logger == nil {
 		c.Wasm.Logger = c.Logger

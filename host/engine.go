@@ -67,7 +67,7 @@ func New(cfg Config) (*Engine, error) {
 		}
 	}
 	e := &Engine{
-		cfg: cfg, clock: cfg.Clock, log: cfg.Logger, store: cfg.Store, state: state,
+		cfg: cfg, clock: timer.NewSteady(cfg.Clock), log: cfg.Logger, store: cfg.Store, state: state,
 		wasm: runtime, egress: egress.NewClient(cfg.Egress),
 	}
 	e.wire()
@@ -79,21 +79,21 @@ func (e *Engine) wire() {
 	cfg, injector := e.cfg, faultpoint.Injector(e.cfg.FaultPoint)
 	e.writer = newWriter(cfg, e.state)
 	e.catalog = catalog.New(e.wasm, cfg.Store)
-	slots := guest.NewSlots(cfg.TurnTimeout)
+	slots := guest.NewSlots(cfg.Clock, cfg.TurnTimeout)
 	e.keys = guest.NewKeyDeriver(cfg.Clock, slots, cfg.Registerer)
-	e.timers = timer.New(cfg.Clock, func(id journal.ID) {
+	e.timers = timer.New(e.clock, func(id journal.ID) {
 		injector.Pass(faultpoint.TimerFired)
 		if !e.state.Draining() {
 			e.executions.Wake(id)
 		}
 	})
 	activities := activity.NewRunner(activity.Deps{
-		Catalog: e.catalog, Clock: cfg.Clock, Committer: e.writer, Egress: e.egress, Fault: injector, Host: e.state,
+		Catalog: e.catalog, Clock: e.clock, Committer: e.writer, Egress: e.egress, Fault: injector, Host: e.state,
 		Logger: cfg.Logger, MaxConcurrent: cfg.MaxActivities, Random: rand.Float64, Registerer: cfg.Registerer,
 		Store: cfg.Store, Timeout: cfg.ActivityTimeout,
 	})
 	e.executions = execution.New(execution.Deps{
-		Activities: activities, Clock: cfg.Clock, Committer: e.writer, EvictAlways: cfg.EvictAlways, Fault: injector,
+		Activities: activities, Clock: e.clock, Committer: e.writer, EvictAlways: cfg.EvictAlways, Fault: injector,
 		IdleTimeout: cfg.IdleTimeout, Host: e.state, Logger: cfg.Logger, MaxResident: cfg.MaxResident,
 		OpenGuest: e.openGuest, Random: rand.Float64, Registerer: cfg.Registerer, Slots: slots,
 		StartChild: e.startChild, Store: cfg.Store, Timers: e.timers, Watchers: watch.NewList(),

@@ -28,7 +28,7 @@ func newTestWriter(t *testing.T, store *memory.Store) (*writer, *hoststate.State
 
 func startOf(key string) journal.Write {
 	id := journal.IDOf("default", "orders/Process", key)
-	return journal.Write{ID: id, Start: &journal.Execution{ID: id, Key: key, State: journal.Running}}
+	return journal.Write{ID: id, Run: journal.RunID(id), Start: &journal.Execution{ID: id, Run: journal.RunID(id), Key: key, State: journal.Running}}
 }
 
 // TestWriterIsFenced has another owner claim the shards: the host is lost, and says

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/limit"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
@@ -28,7 +29,8 @@ type attempt struct {
 	Task
 	timeout time.Duration
 	log     *slog.Logger
-	logged  int // bytes of the guest's log
+	logged  int  // bytes of the guest's log
+	called  bool // it has made a call over HTTP
 }
 
 func newAttempt(r *Runner, task Task) *attempt {
@@ -46,11 +48,18 @@ func (a *attempt) number() uint32 { return a.Task.Failed + 1 }
 // run runs the guest once. An error means that the attempt does not count and is
 // to be repeated.
 func (a *attempt) run(parent context.Context) (Report, error) {
-	ctx, cancel := context.WithTimeout(parent, a.timeout)
-	defer cancel()
 	fx := &effects{attempt: a}
 	defer fx.rollback()
-	outcome, err := a.runGuest(ctx, fx)
+	inst, err := a.instantiate(parent, fx)
+	if err != nil {
+		// Nothing of the activity has run. Finding, compiling and initialising its
+		// code is the host's business, whatever went wrong.
+		return nil, err
+	}
+	defer func() { _ = inst.Close() }()
+	ctx, cancel := limit.WithTimeout(parent, a.Clock, a.timeout)
+	defer cancel()
+	outcome, err := a.invoke(ctx, inst)
 	if parent.Err() != nil {
 		return nil, nil
 	}
@@ -74,18 +83,18 @@ func (a *attempt) run(parent context.Context) (Report, error) {
 	return a.commitTx(parent, fx, outcome.Value)
 }
 
-// runGuest runs the activity in an instance of its own, thrown away afterwards:
-// nothing leaks from one call into the next.
-func (a *attempt) runGuest(ctx context.Context, fx *effects) (*abi.Outcome, error) {
+// instantiate makes an instance for the attempt, thrown away afterwards: nothing
+// leaks from one call into the next.
+func (a *attempt) instantiate(ctx context.Context, fx *effects) (*wasm.Instance, error) {
 	m, err := a.Catalog.Module(ctx, a.Row.Digest)
 	if err != nil {
 		return nil, err
 	}
-	inst, err := m.Code.Instantiate(ctx, a.world(fx))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = inst.Close() }()
+	return m.Code.Instantiate(ctx, a.world(fx))
+}
+
+// invoke runs the activity.
+func (a *attempt) invoke(ctx context.Context, inst *wasm.Instance) (*abi.Outcome, error) {
 	t, err := inst.Start(ctx, abi.MustMarshal(&abi.Invocation{
 		Kind: abi.InvokeActivity, Name: a.Body.Name, Body: a.Body.Input,
 		Attempt: int(a.number()), IdempotencyKey: a.idempotencyKey(),
@@ -139,16 +148,31 @@ func (a *attempt) idempotencyKey() string {
 	return fmt.Sprintf("%s-%s", a.Row.Run, a.Op.Step())
 }
 
-// crashed tells what a failure of the guest means for the attempt.
+// waitToRepeat waits before an attempt that the host or the store has failed n times
+// is repeated. One that has called outside does so again: it also waits until the
+// store begins a transaction, since it would otherwise call just to be failed again.
+func (a *attempt) waitToRepeat(ctx context.Context, err error, n int) {
+	delay := hostDelay(n, a.called)
+	a.log.Warn("the host could not finish the attempt; repeating it", "error", err, "delay", delay)
+	a.wait(ctx, delay)
+	for tries := 1; a.called && ctx.Err() == nil; tries++ {
+		tx, err := a.Store.BeginGuest(ctx, a.Row.Namespace)
+		if err == nil {
+			_ = tx.Rollback(ctx)
+			return
+		}
+		a.wait(ctx, hostDelay(tries, false))
+	}
+}
+
+// crashed tells what a failure of the guest means for the attempt. One of the host
+// is returned as an error.
 func (a *attempt) crashed(ctx context.Context, err error) (Report, error) {
 	var coded *abi.Error
-	if !errors.As(err, &coded) {
-		return nil, err
-	}
 	switch {
 	case ctx.Err() != nil:
 		coded = abi.Errorf(abi.CodeActivityTimeout, "attempt %d of activity %q took longer than %v", a.number(), a.Body.Name, a.timeout)
-	case coded.Code == abi.CodeStore || coded.Code == abi.CodeModuleNotFound:
+	case !errors.As(err, &coded) || strings.HasPrefix(string(coded.Code), "CR-5"):
 		return nil, err
 	case strings.HasPrefix(string(coded.Code), "CR-4"):
 		hint := coded.Hint

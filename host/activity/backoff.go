@@ -32,8 +32,14 @@ func conflictDelay(n int, random func() float64) time.Duration {
 	return time.Duration(random() * float64(longest))
 }
 
-// storeDelay is the pause before an attempt is repeated after the store has failed
-// n times.
-func storeDelay(n int) time.Duration {
-	return min(time.Duration(n)*20*time.Millisecond, 5*time.Second)
+// hostDelay is the pause before an attempt is repeated that the store or the host has
+// failed n times. An attempt that has called outside calls again each time, so its
+// pauses grow further.
+func hostDelay(n int, called bool) time.Duration {
+	const first = 50 * time.Millisecond
+	longest := 5 * time.Second
+	if called {
+		longest = 30 * time.Second
+	}
+	return min(first<<min(n-1, 10), longest)
 }

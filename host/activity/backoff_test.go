@@ -68,9 +68,9 @@ func TestBackoff(t *testing.T) {
 			for _, n := range counts("n") {
 				fmt.Fprintf(&out, "%d: %v\n", n, conflictDelay(int(n), random))
 			}
-		case "store":
+		case "host":
 			for _, n := range counts("n") {
-				fmt.Fprintf(&out, "%d: %v\n", n, storeDelay(int(n)))
+				fmt.Fprintf(&out, "%d: %v\n", n, hostDelay(int(n), d.HasArg("called")))
 			}
 		default:
 			d.Fatalf(t, "unknown command %q", d.Cmd)

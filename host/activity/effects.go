@@ -123,6 +123,7 @@ func (fx *effects) http(ctx context.Context, body []byte) ([]byte, *abi.Error) {
 	if err != nil {
 		return nil, err
 	}
+	fx.called = true
 	res, err := fx.Egress.Do(ctx, d.Policy, *req)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,8 @@ func (m *metrics) observeAttempt(report Report) {
 		result = "failed"
 	case Dropped:
 		result = "dropped"
+	case Stuck:
+		result = "stuck"
 	}
 	m.attempts.WithLabelValues(result).Inc()
 }

@@ -103,16 +103,25 @@ type (
 	Committed struct{ Entry journal.Entry }
 	// Dropped says that the op was no longer waited for when its outcome was there.
 	Dropped struct{}
+	// Stuck says that the host cannot run the activity, and that trying again did not
+	// help. It says nothing about the activity: no attempt has ended.
+	Stuck struct{ Err *abi.Error }
 )
 
 func (Done) isReport()      {}
 func (Failed) isReport()    {}
 func (Committed) isReport() {}
 func (Dropped) isReport()   {}
+func (Stuck) isReport()     {}
 
 // conflictLimit is how often an attempt is repeated because its transaction
 // collided with others, before that counts as a failed attempt.
 const conflictLimit = 25
+
+// stuckLimit is how often the host tries to run an attempt that it cannot run for a
+// reason which does not look as if it would pass: the module is gone, or does not
+// initialise any more.
+const stuckLimit = 6
 
 // Perform runs one attempt of an activity. If ctx ends first then the op is no
 // longer waited for, or the host goes down and the attempt will be repeated: it
@@ -136,10 +145,11 @@ func (r *Runner) Perform(ctx context.Context, task Task) Report {
 		case r.Host.Draining():
 			return nil // the next owner repeats it
 		case !errors.Is(err, journal.ErrConflict):
-			// The store is to blame, not the activity.
-			failures++
-			a.log.Warn("repeating the attempt", "error", err)
-			r.wait(ctx, storeDelay(failures))
+			// The store or the host is to blame, not the activity.
+			if failures++; failures >= stuckLimit && lasts(err) {
+				return r.observe(ctx, Stuck{abi.AsError(err)})
+			}
+			a.waitToRepeat(ctx, err, failures)
 		case conflicts < conflictLimit:
 			conflicts++
 			a.log.Debug("repeating the attempt", "error", err)
@@ -149,6 +159,21 @@ func (r *Runner) Perform(ctx context.Context, task Task) Report {
 		}
 	}
 	return nil
+}
+
+// lasts tells whether a failure of the host looks as if waiting would not end it: it
+// says what is wrong, and that is neither the store nor the host's load.
+func lasts(err error) bool {
+	var coded *abi.Error
+	if !errors.As(err, &coded) {
+		return false
+	}
+	switch coded.Code {
+	case abi.CodeStore, abi.CodeOverloaded, abi.CodeShuttingDown, abi.CodeDeadline, abi.CodeFenced:
+		return false
+	default:
+		return true
+	}
 }
 
 // observe counts a report, and drops it if it is not waited for any more. One that

@@ -34,10 +34,13 @@ type bundle struct {
 	found    []journal.Entry // guarded by mu; what a look into the journal finds
 	lookups  int             // guarded by mu
 	begin    []error         // guarded by mu; answers of the next transactions
+	away     func() bool     // tells whether no transaction begins
 	tx       *fakeTx
 	voided   []uint64
 	reserved uint64
 	unwanted bool
+	modules  []error // guarded by mu; answers of the next searches for the module
+	requests int     // guarded by mu; HTTP calls
 }
 
 type fakeTx struct {
@@ -66,6 +69,9 @@ func (tx *fakeTx) Rollback(context.Context) error {
 func (b *bundle) BeginGuest(context.Context, string) (journal.GuestTx, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.away != nil && b.away() {
+		return nil, errors.New("no connection")
+	}
 	if len(b.begin) > 0 {
 		err := b.begin[0]
 		b.begin = b.begin[1:]
@@ -98,6 +104,15 @@ func (b *bundle) CommitTx(ctx context.Context, _ journal.GuestTx, _ journal.Writ
 }
 
 func (b *bundle) Module(context.Context, string) (*catalog.Module, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.modules) > 0 {
+		err := b.modules[0]
+		b.modules = b.modules[1:]
+		if err != nil {
+			return nil, err
+		}
+	}
 	return &catalog.Module{Code: b.code}, nil
 }
 
@@ -106,6 +121,9 @@ func (b *bundle) Deployment(context.Context, string, string) (*catalog.Deploymen
 }
 
 func (b *bundle) Do(context.Context, *egress.Policy, abi.HTTPRequest) (*abi.HTTPResponse, *abi.Error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.requests++
 	return &abi.HTTPResponse{Status: 204}, nil
 }
 
@@ -302,4 +320,58 @@ func TestCancelledTaskReportsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.Nil(t, b.Perform(ctx, b.task))
+}
+
+// TestFailuresOfTheHostAreRepeated has the host fail to run the activity, for reasons
+// that pass. They are no attempts.
+func TestFailuresOfTheHostAreRepeated(t *testing.T) {
+	t.Parallel()
+	for name, failure := range map[string]error{
+		"the store":       abi.Errorf(abi.CodeStore, "no connection"),
+		"no memory":       abi.Errorf(abi.CodeOverloaded, "no memory"),
+		"something":       errors.New("no such thing"),
+		"a broken engine": abi.Errorf(abi.CodeInternal, "the engine panicked"),
+		"initialisation":  abi.Errorf(abi.CodeModuleInit, "the module failed in _initialize"),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := setup(t, wasmtest.Program{Outcome: done})
+			b.modules = []error{failure, failure, failure}
+			require.Equal(t, Done{Outcome: *done, Attempts: 1}, b.Perform(t.Context(), b.task), name)
+		})
+	}
+}
+
+// TestStuck has the host fail to run the activity for a reason that stays. It gives up
+// on that, and blames the activity for nothing.
+func TestStuck(t *testing.T) {
+	t.Parallel()
+	for code, stuck := range map[abi.Code]bool{abi.CodeModuleNotFound: true, abi.CodeModuleInit: true, abi.CodeInternal: true, abi.CodeStore: false, abi.CodeOverloaded: false} {
+		synctest.Test(t, func(t *testing.T) {
+			b := setup(t, wasmtest.Program{Outcome: done})
+			for range stuckLimit {
+				b.modules = append(b.modules, abi.Errorf(code, "no"))
+			}
+			report := b.Perform(t.Context(), b.task)
+			if !stuck {
+				require.IsType(t, Done{}, report, code)
+				return
+			}
+			require.Equal(t, code, report.(Stuck).Err.Code)
+		})
+	}
+}
+
+// TestCallsOutsideAreRarelyRepeated has an activity call outside and then use a store
+// that is away for a minute. It calls again when the store is back.
+func TestCallsOutsideAreRarelyRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		call := wasmtest.ImportCall{Import: abi.ImportHTTP, Body: abi.MustMarshal(&abi.HTTPRequest{Method: "POST", URL: "http://payments.test/"})}
+		b := setup(t, wasmtest.Program{Calls: []wasmtest.ImportCall{call, useSQL}, Outcome: done})
+		start := time.Now()
+		b.away = func() bool { return time.Since(start) < time.Minute }
+		require.IsType(t, Committed{}, b.Perform(t.Context(), b.task))
+		require.Equal(t, 2, b.requests)
+		require.Less(t, time.Since(start), 70*time.Second, "it goes on soon after the store is back")
+	})
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/jonboulle/clockwork"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/limit"
 )
 
 // headroom is left between a body and [abi.MaxBody] for the headers and the
@@ -113,7 +114,7 @@ func (c *Client) Do(ctx context.Context, p *Policy, req abi.HTTPRequest) (*abi.H
 	if fault != nil {
 		return nil, fault
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := limit.WithTimeout(ctx, c.cfg.Clock, timeout)
 	defer cancel()
 	out, fault := newRequest(ctx, u, req)
 	if fault != nil {
@@ -179,8 +180,8 @@ func (c *Client) failure(req *http.Request, err error) *abi.Error {
 	if errors.As(err, &urlErr) {
 		err = urlErr.Err
 	}
-	if ctxErr := req.Context().Err(); ctxErr != nil {
-		if errors.Is(ctxErr, context.DeadlineExceeded) {
+	if gaveUp := context.Cause(req.Context()); gaveUp != nil {
+		if errors.Is(gaveUp, context.DeadlineExceeded) {
 			return abi.Errorf(abi.CodeHTTPFailed, "%s %s: no complete answer within the time allowed", req.Method, place(req.URL))
 		}
 		return abi.Errorf(abi.CodeHTTPFailed, "%s %s: the call was given up", req.Method, place(req.URL))

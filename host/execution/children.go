@@ -37,7 +37,7 @@ func (t *task) call(ctx context.Context, b *abi.Call) {
 // crash: its key may come from code that has changed since, and it may have been
 // deleted by retention.
 func (t *task) startChild(ctx context.Context, b *abi.Call) (*journal.Execution, error) {
-	step := journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.op.Step()}
+	step := journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step}
 	child, err := t.Store.Callee(ctx, step)
 	switch {
 	case err == nil:

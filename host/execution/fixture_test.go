@@ -71,7 +71,7 @@ func (f *fixture) boot() {
 	f.x = New(Deps{
 		Activities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, IdleTimeout: time.Hour, Host: f.life,
 		Logger: slog.New(slog.DiscardHandler), MaxResident: 100, OpenGuest: f.open, Random: func() float64 { return 0 },
-		Slots: guest.NewSlots(time.Hour), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
+		Slots: guest.NewSlots(clock, time.Hour), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
 	})
 	f.life.MarkStarted()
 	f.watchers.Add(rowOf("w", "k").ID, func(row *journal.Execution) bool {
@@ -309,6 +309,8 @@ func (f *fixture) Perform(ctx context.Context, task activity.Task) activity.Repo
 				return activity.Failed{Err: &abi.Error{Code: abi.CodeActivityFailed, Message: text, Retryable: true}}
 			case "fail-for-good":
 				return activity.Failed{Err: &abi.Error{Code: abi.CodeActivityFailed, Message: text}}
+			case "stuck":
+				return activity.Stuck{Err: abi.Errorf(abi.CodeModuleInit, "the module failed in _initialize")}
 			case "reserve":
 				if report := f.transact(ctx, whom, task, text, verdict); report != nil {
 					return report

@@ -32,14 +32,15 @@ type ledger struct {
 	clock     int64  // journal time last assigned
 	delivered uint64 // sequence number of the last delivery that the guest saw
 
-	reserved  map[uint64]struct{} // numbers whose transaction is undecided
-	pending   map[uint32]*op.Op   // issued, neither delivered nor cancelled
-	committed []journal.Entry     // entries of transactions, to be delivered in order
-	attempts  []journal.Entry     // failed attempts, to be committed with the next write
+	reserved  map[uint64]struct{}       // numbers whose transaction is undecided
+	pending   map[uint32]*op.Op         // issued, neither delivered nor cancelled; by number
+	steps     map[journal.StepID]*op.Op // the same ops, by step
+	committed []journal.Entry           // entries of transactions, to be delivered in order
+	attempts  []journal.Entry           // failed attempts, to be committed with the next write
 }
 
 func newLedger() ledger {
-	return ledger{reserved: map[uint64]struct{}{}, pending: map[uint32]*op.Op{}}
+	return ledger{reserved: map[uint64]struct{}{}, pending: map[uint32]*op.Op{}, steps: map[journal.StepID]*op.Op{}}
 }
 
 // batch is what one turn hands to the guest.
@@ -112,8 +113,8 @@ func (l *ledger) tick(now int64) int64 {
 
 // reserve gives the transaction of an activity its place in the journal. It reports
 // false if the op is no longer waited for.
-func (l *ledger) reserve(number uint32, value []byte, attempts uint32, now int64) (journal.Entry, bool) {
-	o := l.pending[number]
+func (l *ledger) reserve(step journal.StepID, value []byte, attempts uint32, now int64) (journal.Entry, bool) {
+	o := l.steps[step]
 	if o == nil || o.Settled() {
 		return journal.Entry{}, false
 	}
@@ -139,22 +140,22 @@ func (l *ledger) commit(entry journal.Entry) {
 
 // complete gives an op the outcome that came to be at a time, if it is still waited
 // for.
-func (l *ledger) complete(number uint32, outcome abi.Outcome, attempts uint32, at int64) {
-	if o := l.pending[number]; o != nil {
+func (l *ledger) complete(step journal.StepID, outcome abi.Outcome, attempts uint32, at int64) {
+	if o := l.steps[step]; o != nil {
 		o.Settle(outcome, attempts, at)
 	}
 }
 
 // attemptFailed decides whether an activity is tried again. If so the failure
 // becomes an entry of its own: attempts and delays survive a crash.
-func (l *ledger) attemptFailed(number uint32, failure *abi.Error, now int64, random func() float64) {
-	o := l.pending[number]
+func (l *ledger) attemptFailed(step journal.StepID, failure *abi.Error, now int64, random func() float64) {
+	o := l.steps[step]
 	if o == nil || o.Settled() {
 		return
 	}
 	body, ok := o.Body.(*abi.Activity)
 	if !ok {
-		return // after a reload the number may be that of another op, if the guest cheats
+		return
 	}
 	o.Attempts++
 	o.LastError = failure
@@ -194,13 +195,28 @@ func (l *ledger) completeDue(now int64, deferreds map[string]journal.Deferred, i
 // just issued.
 func (l *ledger) applyTurn(delivered []journal.Entry, turn guest.Turn) {
 	for _, en := range delivered {
-		delete(l.pending, en.Op.Number)
+		l.remove(en.Op.Number)
 	}
 	for _, o := range turn.Issued {
-		l.pending[o.Number] = o
+		l.pending[o.Number], l.steps[o.StepID] = o, o
 	}
 	for _, number := range turn.Cancelled {
+		l.remove(number)
+	}
+}
+
+func (l *ledger) remove(number uint32) {
+	if o := l.pending[number]; o != nil {
 		delete(l.pending, number)
+		delete(l.steps, o.StepID)
+	}
+}
+
+// setPending replaces the ops that are pending.
+func (l *ledger) setPending(pending map[uint32]*op.Op) {
+	l.pending, l.steps = pending, make(map[journal.StepID]*op.Op, len(pending))
+	for _, o := range pending {
+		l.steps[o.StepID] = o
 	}
 }
 
@@ -244,6 +260,6 @@ func (l *ledger) deadlocked() bool { return len(l.pending) == 0 && len(l.reserve
 // forgetOps drops everything but the numbers: those that were assigned, and those
 // that are reserved.
 func (l *ledger) forgetOps() {
-	l.pending = map[uint32]*op.Op{}
+	l.setPending(map[uint32]*op.Op{})
 	l.committed, l.attempts = nil, nil
 }

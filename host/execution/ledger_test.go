@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -58,13 +59,13 @@ func TestLedger(t *testing.T) {
 			}
 			l.applyTurn(nil, turn)
 		case "outcome":
-			l.complete(uint32(first()), abi.Outcome{Value: make([]byte, number("size"))}, 1, number("at"))
+			l.complete(stepOf(first()), abi.Outcome{Value: make([]byte, number("size"))}, 1, number("at"))
 		case "fail":
 			failure := abi.Errorf(abi.CodeActivityFailed, "no luck")
 			failure.Retryable = !d.HasArg("final")
-			l.attemptFailed(uint32(first()), failure, number("now"), func() float64 { return 0 })
+			l.attemptFailed(stepOf(first()), failure, number("now"), func() float64 { return 0 })
 		case "reserve":
-			en, wanted := l.reserve(uint32(first()), nil, 1, number("now"))
+			en, wanted := l.reserve(stepOf(first()), nil, 1, number("now"))
 			if !wanted {
 				return "not waited for\n"
 			}
@@ -95,8 +96,14 @@ func TestLedger(t *testing.T) {
 	})
 }
 
+// stepOf names the step of an op.
+func stepOf(n uint64) (step journal.StepID) {
+	binary.BigEndian.PutUint64(step[:], n)
+	return step
+}
+
 func issuedOp(t *testing.T, d *datadriven.TestData, n uint32, number func(string) int64) *op.Op {
-	o := &op.Op{Op: journal.Op{Number: n, Kind: d.CmdArgs[1].Key}}
+	o := &op.Op{Op: journal.Op{Number: n, Kind: d.CmdArgs[1].Key}, StepID: stepOf(uint64(n))}
 	switch o.Kind {
 	case abi.OpActivity:
 		o.Body = &abi.Activity{Retry: abi.Retry{Retries: uint32(number("retries")), Base: 100, Backoff: abi.BackoffConstant}}

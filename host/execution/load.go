@@ -54,7 +54,7 @@ func (r *run) resolveReserved(messages []message) []message {
 			r.mu.Lock()
 			r.ledger.void(m.entry.Seq)
 			r.mu.Unlock()
-			r.endTask(m.entry.Op.Number)
+			r.endTask(m.entry.Op.Step())
 		case txVoid:
 			r.mu.Lock()
 			r.ledger.void(m.seq)
@@ -141,19 +141,11 @@ func (r *run) replayAll(ctx context.Context) error {
 	}
 	r.begun = true
 	r.mu.Lock()
-	r.ledger.pending, r.ledger.delivered = pending, at.Seq
-	for number, m := range r.kept {
-		// Outcomes of ops that the journal has delivered meanwhile are dropped.
-		r.ledger.complete(number, m.outcome, m.attempts, m.at)
-	}
+	r.ledger.setPending(pending)
+	r.ledger.delivered = at.Seq
+	r.kept.giveBack(&r.ledger)
 	r.mu.Unlock()
-	clear(r.kept)
-	for number := range r.tasks {
-		if pending[number] == nil {
-			// The guest gave up on it in a turn whose commit was in doubt.
-			r.endTask(number)
-		}
-	}
+	r.endForgottenTasks()
 	if turn.Outcome != nil {
 		// The last delivery is durable, its consequence is not: a transaction
 		// committed it, and the host was gone before the result was.
@@ -167,11 +159,14 @@ func (r *run) replayAll(ctx context.Context) error {
 
 func (r *run) replayFailed(err error) error {
 	var coded *abi.Error
-	if r.Host.Over() || !errors.As(err, &coded) || coded.Code == abi.CodeStore {
+	if r.Host.Over() || !errors.As(err, &coded) || passes(coded) {
 		r.unload()
 		return err
 	}
 	r.crashed(batch{}, err)
+	if r.owed != nil {
+		return nil // its pause
+	}
 	if r.row == nil {
 		return err
 	}

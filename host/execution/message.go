@@ -16,15 +16,15 @@ type (
 
 	// opDone brings the outcome of an op, not journaled yet.
 	opDone struct {
-		op       uint32
+		step     journal.StepID
 		attempts uint32
 		outcome  abi.Outcome
 		at       int64 // when it came to be
 	}
 	// attemptFailed says that an attempt of an activity failed.
 	attemptFailed struct {
-		op  uint32
-		err *abi.Error
+		step journal.StepID
+		err  *abi.Error
 	}
 	// txCommitted brings an entry that a transaction made durable.
 	txCommitted struct{ entry journal.Entry }
@@ -32,7 +32,12 @@ type (
 	txVoid struct{ seq uint64 }
 	// opDropped says that the host gave up on an op without an outcome. It is
 	// performed again if it is still waited for.
-	opDropped struct{ op uint32 }
+	opDropped struct{ step journal.StepID }
+	// opStuck says that the host cannot perform an op: the execution is to be paused.
+	opStuck struct {
+		step journal.StepID
+		err  *abi.Error
+	}
 
 	// settleRequest asks for a deferred to be settled.
 	settleRequest struct {
@@ -70,6 +75,7 @@ func (attemptFailed) isMessage()    {}
 func (txCommitted) isMessage()      {}
 func (txVoid) isMessage()           {}
 func (opDropped) isMessage()        {}
+func (opStuck) isMessage()          {}
 func (settleRequest) isMessage()    {}
 func (interruptRequest) isMessage() {}
 func (resumeRequest) isMessage()    {}

@@ -22,8 +22,8 @@ func (r *run) crashed(b batch, err error) bool {
 		return false
 	}
 	var coded *abi.Error
-	if !errors.As(err, &coded) || coded.Code == abi.CodeStore {
-		// Neither the guest nor the journal is to blame: the store is.
+	if !errors.As(err, &coded) || passes(coded) {
+		// Neither the guest nor the journal is to blame: the store is, or the host.
 		r.rollBack(b, err)
 		return false
 	}
@@ -42,14 +42,19 @@ func (r *run) crashed(b batch, err error) bool {
 	return r.takeTurn(b)
 }
 
+// passes tells whether an error says something about the host at the moment, and
+// nothing about the guest.
+func passes(err *abi.Error) bool { return isTransient(err) && err.Code != abi.CodeInternal }
+
 // afterCrash decides whether a guest that crashed for the nth time in a row is run
 // again. If not, it says why the execution is paused.
 func afterCrash(err *abi.Error, trapped bool, crashes int) (again bool, reason *abi.Error) {
+	again = trapped && err.Retryable || err.Code == abi.CodeModuleInit || err.Code == abi.CodeInternal
 	switch {
+	case again && crashes < crashLimit:
+		return true, nil
 	case !trapped || !err.Retryable:
 		return false, err
-	case crashes < crashLimit:
-		return true, nil
 	default:
 		return false, abi.Errorf(abi.CodeCrashLoop, "the workflow crashed %d times in a row; last: %v", crashes, err)
 	}
@@ -65,16 +70,15 @@ func (r *run) pause(b batch, reason *abi.Error) {
 	if !b.durable {
 		w.Entries = append(w.Entries, b.entries...)
 	}
-	if _, err := r.Committer.Commit(w); err != nil {
-		r.rollBack(b, err)
-		return
-	}
-	r.applyUpdate(u)
-	r.crashes = 0
-	r.log.Error("paused", "code", reason.Code, "reason", reason.Message)
-	r.metrics.finished.WithLabelValues(string(journal.Paused)).Inc()
-	r.stopTasks()
-	r.Watchers.Notify(r.row)
+	r.commit("commit a pause", w, b, func() bool {
+		r.applyUpdate(u)
+		r.crashes, r.stuck = 0, nil
+		r.log.Error("paused", "code", reason.Code, "reason", reason.Message)
+		r.metrics.finished.WithLabelValues(string(journal.Paused)).Inc()
+		r.stopTasks()
+		r.Watchers.Notify(r.row)
+		return false
+	})
 }
 
 // Resume lets a paused execution go on.

@@ -27,15 +27,17 @@ type run struct {
 	row       *journal.Execution // nil until loaded
 	log       *slog.Logger
 	deferreds map[string]journal.Deferred
-	tasks     map[uint32]context.CancelFunc // what the host does for ops; survives a reload
-	kept      map[uint32]opDone             // outcomes to deliver again after a reload
-	waiting   []message                     // received, to be handled once no number is reserved
-	again     []message                     // to be received again
-	begun     bool                          // the guest has had its first turn, now or in the journal
-	crashes   int                           // of the guest, one after the other
-	setbacks  int                           // failures of the store, one after the other
-	idle      bool                          // nothing is left to keep the run in memory for
-	used      bool                          // it has received messages since it parked
+	tasks     map[journal.StepID]context.CancelFunc // what the host does for ops; survives a reload
+	kept      kept                                  // what is in hand during a reload
+	owed      *owed                                 // a write that the store has not taken yet
+	stuck     *abi.Error                            // why it is to be paused once nothing is left to deliver
+	waiting   []message                             // received, to be handled once no number is reserved
+	again     []message                             // to be received again
+	begun     bool                                  // the guest has had its first turn, now or in the journal
+	crashes   int                                   // of the guest, one after the other
+	setbacks  int                                   // failures of the store, one after the other
+	idle      bool                                  // nothing is left to keep the run in memory for
+	used      bool                                  // it has received messages since it parked
 }
 
 var _ actor.Actor[message] = (*run)(nil)
@@ -45,8 +47,8 @@ func newRun(x *Executions, id journal.ID) *run {
 		Executions: x, id: id, log: x.Logger,
 		ledger:    newLedger(),
 		deferreds: map[string]journal.Deferred{},
-		tasks:     map[uint32]context.CancelFunc{},
-		kept:      map[uint32]opDone{},
+		tasks:     map[journal.StepID]context.CancelFunc{},
+		kept:      newKept(),
 	}
 }
 
@@ -95,6 +97,9 @@ func (r *run) takeAgain() []message {
 // armTimer sets the timer of a run that is about to park. It reports whether the
 // run may be forgotten: then the store knows when it must be woken.
 func (r *run) armTimer() bool {
+	if r.owed != nil {
+		return false
+	}
 	if r.row == nil || r.row.State != journal.Running {
 		return true
 	}
@@ -117,13 +122,11 @@ func (r *run) armTimer() bool {
 // commitWake corrects the wake time in the store, so that the run can be forgotten.
 // It reports whether it did.
 func (r *run) commitWake(wake int64) bool {
-	_, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: r.row.State, WakeAt: wake, Waiting: r.row.Waiting}})
-	if err != nil {
-		r.rollBack(batch{}, err)
-		return false
-	}
-	r.row.WakeAt = wake
-	return true
+	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: r.row.State, WakeAt: wake, Waiting: r.row.Waiting}}
+	return r.commit("commit a wake time", w, batch{}, func() bool {
+		r.row.WakeAt = wake
+		return true
+	})
 }
 
 // keepGuest counts a fresh instance in.
@@ -143,6 +146,9 @@ func (r *run) dropGuest() {
 
 // handle receives messages and then takes as many turns as they allow.
 func (r *run) handle(messages []message) {
+	if !r.settleOwed(messages) {
+		return
+	}
 	if r.row == nil {
 		var loaded bool
 		if messages, loaded = r.ensureLoaded(messages); !loaded {
@@ -150,9 +156,9 @@ func (r *run) handle(messages []message) {
 		}
 	}
 	for i, m := range messages {
-		if r.row == nil {
-			// One of the messages had the run unloaded: the rest is received after it
-			// was loaded again.
+		if r.row == nil || r.owed != nil {
+			// The run was unloaded, or has something to commit first: the rest is received
+			// after that.
 			r.requeue(messages[i:]...)
 			return
 		}
@@ -165,17 +171,17 @@ func (r *run) handle(messages []message) {
 func (r *run) receive(m message) {
 	switch m := m.(type) {
 	case opDone:
-		r.endTask(m.op)
+		r.endTask(m.step)
 		r.mu.Lock()
-		r.ledger.complete(m.op, m.outcome, m.attempts, m.at)
+		r.ledger.complete(m.step, m.outcome, m.attempts, m.at)
 		r.mu.Unlock()
 	case attemptFailed:
-		r.endTask(m.op)
+		r.endTask(m.step)
 		r.mu.Lock()
-		r.ledger.attemptFailed(m.op, m.err, r.now(), r.Random)
+		r.ledger.attemptFailed(m.step, m.err, r.now(), r.Random)
 		r.mu.Unlock()
 	case txCommitted:
-		r.endTask(m.entry.Op.Number)
+		r.endTask(m.entry.Op.Step())
 		r.mu.Lock()
 		r.ledger.commit(m.entry)
 		r.mu.Unlock()
@@ -189,7 +195,10 @@ func (r *run) receive(m message) {
 			r.reload(batch{})
 		}
 	case opDropped:
-		r.endTask(m.op)
+		r.endTask(m.step)
+	case opStuck:
+		r.endTask(m.step)
+		r.stuck = m.err
 	case settleRequest:
 		r.answer(m, m.reply, "settle "+m.deferred.Name, r.settle(m.deferred))
 	case interruptRequest:
@@ -220,9 +229,9 @@ func (r *run) answer(m message, reply chan<- error, doing string, err error) {
 	}
 }
 
-// rollBack discards all that was not committed, after a commit that failed or whose
-// answer was lost, and has the run rebuilt from the journal. Outcomes are kept:
-// whether they must be delivered again, the journal tells.
+// rollBack discards all that was not committed, after a commit whose answer was lost
+// or a failure that is not the guest's, and has the run rebuilt from the journal. What
+// is in hand is kept: whether it must be delivered again, the journal tells.
 func (r *run) rollBack(b batch, err error) {
 	if errors.Is(err, journal.ErrFenced) || r.Host.Over() {
 		return
@@ -232,20 +241,11 @@ func (r *run) rollBack(b batch, err error) {
 }
 
 // reload has the run rebuilt from the journal. The outcomes of a batch, and of ops
-// that wait for theirs to be delivered, are kept.
+// that wait for theirs to be delivered, are kept, and so are attempts that failed.
 func (r *run) reload(b batch) {
 	r.mu.Lock()
-	for _, o := range r.ledger.pending {
-		if o.Outcome != nil {
-			r.kept[o.Number] = opDone{op: o.Number, attempts: o.Attempts, outcome: *o.Outcome, at: o.ReadyAt}
-		}
-	}
+	r.kept.keep(&r.ledger, b)
 	r.mu.Unlock()
-	for _, en := range b.entries {
-		if !b.durable {
-			r.kept[en.Op.Number] = opDone{op: en.Op.Number, attempts: en.Attempts, outcome: abi.Outcome{Value: en.Value, Error: en.Error}, at: en.At}
-		}
-	}
 	r.unload()
 	r.requeue(wake{})
 }

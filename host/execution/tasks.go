@@ -21,7 +21,7 @@ func (r *run) startTasks() {
 	r.mu.Lock()
 	var due []*op.Op
 	for _, o := range r.ledger.pending {
-		if o.NeedsHost() && r.tasks[o.Number] == nil {
+		if o.NeedsHost() && r.tasks[o.StepID] == nil {
 			due = append(due, o)
 		}
 	}
@@ -35,16 +35,17 @@ func (r *run) startTasks() {
 // row belong to the run.
 type task struct {
 	*Executions
-	id  journal.ID
-	row *journal.Execution
-	op  journal.Op
+	id   journal.ID
+	row  *journal.Execution
+	op   journal.Op
+	step journal.StepID
 }
 
 func (r *run) startTask(o *op.Op) {
 	ctx, cancel := context.WithCancel(r.Host.Context())
-	r.tasks[o.Number] = cancel
+	r.tasks[o.StepID] = cancel
 	row, body, failed := *r.row, o.Body, o.Attempts
-	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op}
+	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, step: o.StepID}
 	joined := r.group.Go(func() {
 		switch b := body.(type) {
 		case *abi.Activity:
@@ -58,25 +59,37 @@ func (r *run) startTask(o *op.Op) {
 		}
 	})
 	if !joined {
-		r.endTask(o.Number)
+		r.endTask(o.StepID)
 	}
 }
 
 // endTask ends the work for an op: it is done, or its outcome is not waited for any
 // more.
-func (r *run) endTask(number uint32) {
-	if cancel := r.tasks[number]; cancel != nil {
+func (r *run) endTask(step journal.StepID) {
+	if cancel := r.tasks[step]; cancel != nil {
 		cancel()
-		delete(r.tasks, number)
+		delete(r.tasks, step)
+	}
+}
+
+// endForgottenTasks ends the work for ops that the guest does not wait for: it gave
+// up on them in a turn whose commit was in doubt, or in code that it was moved to.
+func (r *run) endForgottenTasks() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for step := range r.tasks {
+		if r.ledger.steps[step] == nil {
+			r.endTask(step)
+		}
 	}
 }
 
 // stopTasks ends all work: the execution needs none any more.
 func (r *run) stopTasks() {
-	for number := range r.tasks {
-		r.endTask(number)
+	for step := range r.tasks {
+		r.endTask(step)
 	}
-	clear(r.kept)
+	r.kept.clear()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ledger.forgetOps()
@@ -87,7 +100,7 @@ func (t *task) done(outcome abi.Outcome) { t.doneAt(outcome, t.now()) }
 
 // doneAt posts an outcome that came to be at a time.
 func (t *task) doneAt(outcome abi.Outcome, at int64) {
-	t.runs.Post(t.id, opDone{op: t.op.Number, outcome: outcome, at: at})
+	t.runs.Post(t.id, opDone{step: t.step, outcome: outcome, at: at})
 }
 
 // runActivity runs an attempt and posts what came of it.
@@ -95,32 +108,34 @@ func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, fail
 	report := t.Activities.Perform(ctx, activity.Task{
 		Row: t.row, Op: t.op, Body: body, Failed: failed,
 		Reserve: func(ctx context.Context, value []byte, attempts uint32) (journal.Entry, bool) {
-			return r.reserve(ctx, t.op.Number, value, attempts)
+			return r.reserve(ctx, t.step, value, attempts)
 		},
 		Void: func(seq uint64) { t.runs.Post(t.id, txVoid{seq}) },
 	})
 	switch report := report.(type) {
 	case activity.Done:
-		t.runs.Post(t.id, opDone{op: t.op.Number, attempts: report.Attempts, outcome: report.Outcome, at: t.now()})
+		t.runs.Post(t.id, opDone{step: t.step, attempts: report.Attempts, outcome: report.Outcome, at: t.now()})
 	case activity.Failed:
-		t.runs.Post(t.id, attemptFailed{op: t.op.Number, err: report.Err})
+		t.runs.Post(t.id, attemptFailed{step: t.step, err: report.Err})
 	case activity.Committed:
 		t.runs.Post(t.id, txCommitted{entry: report.Entry})
 	case activity.Dropped:
-		t.runs.Post(t.id, opDropped{op: t.op.Number})
+		t.runs.Post(t.id, opDropped{step: t.step})
+	case activity.Stuck:
+		t.runs.Post(t.id, opStuck{step: t.step, err: report.Err})
 	}
 }
 
 // reserve gives an activity's transaction its place in the journal. It reports
 // false if the op is no longer waited for, or if ctx, that of its task, is over:
 // then another task may be at work for the same op.
-func (r *run) reserve(ctx context.Context, number uint32, value []byte, attempts uint32) (journal.Entry, bool) {
+func (r *run) reserve(ctx context.Context, step journal.StepID, value []byte, attempts uint32) (journal.Entry, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if ctx.Err() != nil {
 		return journal.Entry{}, false
 	}
-	return r.ledger.reserve(number, value, attempts, r.now())
+	return r.ledger.reserve(step, value, attempts, r.now())
 }
 
 // resolve settles a deferred for a workflow. The answer is true if this settled it,
@@ -138,7 +153,7 @@ func (t *task) resolve(ctx context.Context, b *abi.Resolve) {
 		if err != nil {
 			return err
 		}
-		err = t.Settle(ctx, ref, journal.Deferred{Name: b.Name, Value: b.Value, Error: b.Error, Origin: journal.OriginOf(t.row.Run, t.op.Step())})
+		err = t.Settle(ctx, ref, journal.Deferred{Name: b.Name, Value: b.Value, Error: b.Error, Origin: journal.OriginOf(t.row.Run, t.step)})
 		if errors.Is(err, &abi.Error{Code: abi.CodeDeferredSettled}) {
 			settled, err = false, nil
 		}

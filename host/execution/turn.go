@@ -16,7 +16,7 @@ const maxEntries = 100_000
 
 // advance takes turns for as long as there is something to deliver.
 func (r *run) advance() {
-	for r.row != nil && r.row.State == journal.Running && !r.Host.Over() {
+	for r.row != nil && r.owed == nil && r.row.State == journal.Running && !r.Host.Over() {
 		if !r.begun {
 			if !r.firstTurn() {
 				return
@@ -55,12 +55,17 @@ func (r *run) waitForCompletions() {
 	r.mu.Lock()
 	deadlocked := r.ledger.deadlocked()
 	r.mu.Unlock()
+	if r.stuck != nil {
+		r.pause(batch{}, r.stuck)
+		return
+	}
 	if deadlocked {
 		r.pause(batch{}, abi.Errorf(abi.CodeGuestDeadlock, "the workflow parked without waiting for anything: nothing could ever wake it"))
 		return
 	}
-	r.commitAttempts()
-	r.startTasks()
+	if r.commitAttempts() {
+		r.startTasks()
+	}
 }
 
 // firstTurn begins an execution that has no journal yet. It reports whether the run
@@ -144,13 +149,17 @@ func (r *run) commitTurn(b batch, turn guest.Turn) bool {
 	// A wake time that is too early does no harm, so it alone is no reason to write.
 	if len(w.Entries) > 0 || update.State.Final() || update.WakeAt < r.row.WakeAt {
 		r.Fault.Pass(faultpoint.TurnBeforeCommit)
-		if _, err := r.Committer.Commit(w); err != nil {
-			r.rollBack(b, err)
-			return false
-		}
-		r.applyUpdate(update)
-		r.Fault.Pass(faultpoint.TurnAfterCommit)
+		return r.commit("commit a turn", w, b, func() bool {
+			r.applyUpdate(update)
+			r.Fault.Pass(faultpoint.TurnAfterCommit)
+			return r.turnDone(b, turn)
+		})
 	}
+	return r.turnDone(b, turn)
+}
+
+// turnDone goes on after a turn that is durable. It reports whether the run does.
+func (r *run) turnDone(b batch, turn guest.Turn) bool {
 	if n := len(b.entries); n > 0 {
 		r.mu.Lock()
 		r.ledger.delivered = b.entries[n-1].Seq
@@ -170,8 +179,8 @@ func (r *run) releaseEffects(turn guest.Turn) bool {
 		r.finish()
 		return false
 	}
-	for _, number := range turn.Cancelled {
-		r.endTask(number)
+	if len(turn.Cancelled) > 0 {
+		r.endForgottenTasks()
 	}
 	r.startTasks()
 	r.Fault.Pass(faultpoint.TurnAfterEffects)
@@ -210,8 +219,9 @@ func (r *run) applyUpdate(u journal.Update) {
 	r.row.Waiting = u.Waiting
 }
 
-// commitAttempts makes failed attempts durable when no turn does so along the way.
-func (r *run) commitAttempts() {
+// commitAttempts makes failed attempts durable when no turn does so along the way. It
+// reports whether they are.
+func (r *run) commitAttempts() bool {
 	r.mu.Lock()
 	w := journal.Write{
 		ID: r.id, Run: r.row.Run, Entries: r.ledger.takeAttempts(r.now()),
@@ -219,15 +229,14 @@ func (r *run) commitAttempts() {
 	}
 	r.mu.Unlock()
 	if len(w.Entries) == 0 {
-		return
+		return true
 	}
 	r.Fault.Pass(faultpoint.RetryBeforeCommit)
-	if _, err := r.Committer.Commit(w); err != nil {
-		r.rollBack(batch{}, err)
-		return
-	}
-	r.row.WakeAt = w.Update.WakeAt
-	r.Fault.Pass(faultpoint.RetryAfterCommit)
+	return r.commit("commit failed attempts", w, batch{}, func() bool {
+		r.row.WakeAt = w.Update.WakeAt
+		r.Fault.Pass(faultpoint.RetryAfterCommit)
+		return true
+	})
 }
 
 // finish tells all watchers of the result, which is durable.

@@ -3,6 +3,7 @@ package guest
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -11,6 +12,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/metric"
 	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/journal"
 )
 
 // KeyDeriver derives the idempotency keys of starts.
@@ -55,7 +57,7 @@ func (d *KeyDeriver) Derive(ctx context.Context, code *wasm.Module, w *abi.Workf
 func (d *KeyDeriver) fromFunction(ctx context.Context, code *wasm.Module, w *abi.WorkflowInfo, input []byte) (string, error) {
 	outcome, err := d.invoke(ctx, code, w.Name, input)
 	if err != nil {
-		return "", abi.Errorf(abi.CodeKeyFunction, "the key function of %q failed: %v", w.Name, err)
+		return "", keyFailure(ctx, w.Name, err)
 	}
 	if outcome.Error != nil {
 		if outcome.Error.Code == abi.CodeBadInput {
@@ -71,6 +73,19 @@ func (d *KeyDeriver) fromFunction(ctx context.Context, code *wasm.Module, w *abi
 		return "", abi.Errorf(abi.CodeKeyFunction, "the raw key function of %q did not return a string", w.Name)
 	}
 	return key, abi.CheckKey(key)
+}
+
+// keyFailure tells failures of the host, after which another try may succeed, from
+// those of the key function.
+func keyFailure(ctx context.Context, workflow string, err error) error {
+	switch code := abi.CodeOf(err); {
+	case ctx.Err() != nil:
+		return journal.Coded("derive the key", ctx.Err())
+	case code == "" || strings.HasPrefix(string(code), "CR-5"):
+		return abi.AsError(err)
+	default:
+		return abi.Errorf(abi.CodeKeyFunction, "the key function of %q failed: %v", workflow, err)
+	}
 }
 
 func (d *KeyDeriver) invoke(ctx context.Context, code *wasm.Module, workflow string, input []byte) (outcome *abi.Outcome, err error) {

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
@@ -49,7 +51,7 @@ func TestDerive(t *testing.T) {
 // TestDeriveFromFunction asks a module for the key.
 func TestDeriveFromFunction(t *testing.T) {
 	t.Parallel()
-	d := NewKeyDeriver(clockwork.NewRealClock(), NewSlots(time.Minute), nil)
+	d := NewKeyDeriver(clockwork.NewRealClock(), NewSlots(clockwork.NewRealClock(), time.Minute), nil)
 	hashOf := func(v any) string {
 		hash, err := abi.Hash(abi.MustMarshal(v))
 		require.NoError(t, err)
@@ -78,4 +80,24 @@ func TestDeriveFromFunction(t *testing.T) {
 			require.Equal(t, c.want, got, name)
 		}
 	}
+}
+
+// TestKeyOfAHostThatFails asks a host that cannot run the key function. That says
+// nothing about the request.
+func TestKeyOfAHostThatFails(t *testing.T) {
+	t.Parallel()
+	d := NewKeyDeriver(clockwork.NewRealClock(), NewSlots(clockwork.NewRealClock(), time.Minute), nil)
+	runtime, err := wasm.New(t.Context(), wasm.Config{})
+	require.NoError(t, err)
+	code, err := runtime.Compile(t.Context(), wasmtest.Program{}.Assemble())
+	require.NoError(t, err)
+	derive := func(ctx context.Context) abi.Code {
+		_, err := d.Derive(ctx, code, &abi.WorkflowInfo{Name: "W", Key: abi.KeyFromFunctionRaw}, abi.Nil, "", abi.KeyDerived)
+		return abi.CodeOf(err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	require.Equal(t, abi.CodeDeadline, derive(gone))
+	require.NoError(t, runtime.Close(t.Context()))
+	require.Equal(t, abi.CodeShuttingDown, derive(t.Context()))
 }

@@ -5,19 +5,24 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"golang.org/x/sync/semaphore"
+
+	"github.com/cruster/cruster/host/limit"
 )
 
 // Slots bounds how many guests compute at the same time, and for how long each may.
+// Time during which the host did not run does not count.
 type Slots struct {
+	clock   clockwork.Clock
 	sem     *semaphore.Weighted
 	timeout time.Duration
 }
 
 // NewSlots has room for twice as many guests as there are processors: native guest
 // code occupies a thread of Go's scheduler, so more would only queue inside it.
-func NewSlots(timeout time.Duration) *Slots {
-	return &Slots{sem: semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0))), timeout: timeout}
+func NewSlots(clock clockwork.Clock, timeout time.Duration) *Slots {
+	return &Slots{clock: clock, sem: semaphore.NewWeighted(int64(2 * runtime.GOMAXPROCS(0))), timeout: timeout}
 }
 
 // Compute waits for a slot and lets a guest compute, within the limit of time.
@@ -26,7 +31,7 @@ func (s *Slots) Compute(ctx context.Context, compute func(context.Context) error
 		return err
 	}
 	defer s.sem.Release(1)
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	ctx, cancel := limit.WithTimeout(ctx, s.clock, s.timeout)
 	defer cancel()
 	return compute(ctx)
 }

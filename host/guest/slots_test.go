@@ -9,12 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/require"
 )
 
 func TestSlotsBoundGuests(t *testing.T) {
 	t.Parallel()
-	slots := NewSlots(time.Hour)
+	slots := NewSlots(clockwork.NewRealClock(), time.Hour)
 	room := 2 * runtime.GOMAXPROCS(0)
 	entered, release := make(chan struct{}), make(chan struct{})
 	var all sync.WaitGroup
@@ -43,9 +44,9 @@ func TestSlotsBoundTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		err := NewSlots(time.Minute).Compute(t.Context(), func(ctx context.Context) error {
+		err := NewSlots(clockwork.NewRealClock(), time.Minute).Compute(t.Context(), func(ctx context.Context) error {
 			<-ctx.Done()
-			return ctx.Err()
+			return context.Cause(ctx)
 		})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, time.Minute, time.Since(start))

@@ -13,6 +13,9 @@ import (
 
 const (
 	scanEvery = time.Minute
+	// lookEvery is how often the clock is looked at between two scans: if it was set, or
+	// the machine was suspended, more may be due than the timers know.
+	lookEvery = 5 * time.Second
 	scanPage  = 1000
 	// scanRetry is the pause after a scan that the store failed.
 	scanRetry = time.Second
@@ -52,18 +55,20 @@ type Recovery struct {
 
 // Run recovers until ctx ends.
 func (r *Recovery) Run(ctx context.Context) {
-	every := r.Clock.NewTicker(scanEvery)
-	defer every.Stop()
-	for {
+	for ctx.Err() == nil {
 		// What is to be loaded at once should be in memory: the run that wrote that
 		// wake time is there. It is looked for all the same, because a wake-up that
 		// was lost would otherwise be lost for ever.
 		r.scan(ctx)
-		select {
-		case <-ctx.Done():
-			return
-		case <-every.Chan():
-		}
+		r.awaitScan(ctx)
+	}
+}
+
+// awaitScan waits until the next scan is due, by the wall clock.
+func (r *Recovery) awaitScan(ctx context.Context) {
+	next := r.Clock.Now().Add(scanEvery).UnixNano()
+	for ctx.Err() == nil && r.Clock.Now().UnixNano() < next {
+		timer.Wait(ctx, r.Clock, lookEvery)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,8 +17,12 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// world is a store with due executions, and takes what recovery finds.
+// world is a store with due executions, and takes what recovery finds. Its clock can be
+// set.
 type world struct {
+	clockwork.Clock
+	offset atomic.Int64
+
 	mu     sync.Mutex
 	due    []journal.Wake       // guarded by mu; in order
 	fail   int                  // guarded by mu; how often the store fails
@@ -26,6 +31,8 @@ type world struct {
 	room   int                  // guarded by mu
 	held   map[journal.ID]bool  // guarded by mu; in memory already
 }
+
+func (w *world) Now() time.Time { return time.Now().Round(0).Add(time.Duration(w.offset.Load())) }
 
 func (w *world) Due(_ context.Context, until int64, after journal.Wake, limit int) ([]journal.Wake, error) {
 	w.mu.Lock()
@@ -83,13 +90,14 @@ func (w *world) wokenIDs() []journal.ID {
 
 func (w *world) recovery() *Recovery {
 	return &Recovery{
-		Clock: clockwork.NewRealClock(), Executions: w, HasRoom: w.hasRoom, Logger: slog.New(slog.DiscardHandler), Store: w, Timers: w,
+		Clock: w, Executions: w, HasRoom: w.hasRoom, Logger: slog.New(slog.DiscardHandler), Store: w, Timers: w,
 	}
 }
 
 // in runs a test in virtual time, with recovery running beside it.
 func in(t *testing.T, w *world, test func(t *testing.T)) {
 	synctest.Test(t, func(t *testing.T) {
+		w.Clock = clockwork.NewRealClock()
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { w.recovery().Run(ctx) })
@@ -170,6 +178,21 @@ func TestRecoverySurvivesTheStore(t *testing.T) {
 	in(t, w, func(t *testing.T) {
 		require.Empty(t, w.wokenIDs())
 		time.Sleep(3 * scanRetry)
+		synctest.Wait()
+		require.Equal(t, []journal.ID{{1}}, w.wokenIDs())
+	})
+}
+
+// TestSuspendedMachine finds what has become due while the machine was suspended soon
+// after that, and not with the next regular scan.
+func TestSuspendedMachine(t *testing.T) {
+	t.Parallel()
+	w := &world{room: 100, timers: map[journal.ID]int64{}, due: []journal.Wake{wakeIn(1, 8*time.Hour)}}
+	in(t, w, func(t *testing.T) {
+		time.Sleep(7 * time.Second)
+		require.Empty(t, w.wokenIDs())
+		w.offset.Store(int64(10 * time.Hour))
+		time.Sleep(lookEvery)
 		synctest.Wait()
 		require.Equal(t, []journal.ID{{1}}, w.wokenIDs())
 	})

@@ -15,8 +15,14 @@ import (
 // What is due later is left to the store until a scan finds it near.
 const Horizon = 2 * time.Minute
 
-// idleWait is how long an empty heap waits before it looks again.
-const idleWait = time.Hour
+const (
+	// idleWait is how long an empty heap waits before it looks again.
+	idleWait = time.Hour
+	// recheck is how long a heap with timers waits at most. Timers of the machine run
+	// on a clock that stands still while it is suspended, and that knows nothing of
+	// the wall clock being set.
+	recheck = time.Second
+)
 
 // Heap wakes executions at their time.
 type Heap struct {
@@ -55,7 +61,8 @@ func (h *Heap) Set(id journal.ID, at int64) {
 		it.at = at
 		heap.Fix(&h.items, it.index)
 	}
-	if it.index == 0 {
+	// If the first is overdue, the clock was set and the alarm is not right any more.
+	if first := h.items[0]; it == first || first.at <= h.clock.Now().UnixNano() {
 		select {
 		case h.kick <- struct{}{}:
 		default:
@@ -70,7 +77,7 @@ func (h *Heap) Has(id journal.ID) bool {
 	return h.byID[id] != nil
 }
 
-// Run fires what is due until ctx ends.
+// Run fires what is due, by the wall clock, until ctx ends.
 func (h *Heap) Run(ctx context.Context) {
 	alarm := h.clock.NewTimer(idleWait)
 	defer alarm.Stop()
@@ -79,7 +86,7 @@ func (h *Heap) Run(ctx context.Context) {
 		for _, id := range due {
 			h.fire(id)
 		}
-		alarm.Reset(next)
+		alarm.Reset(min(next, h.longestWait()))
 		select {
 		case <-alarm.Chan():
 		case <-h.kick:
@@ -103,6 +110,15 @@ func (h *Heap) popDue() (due []journal.ID, next time.Duration) {
 		return due, idleWait
 	}
 	return due, time.Duration(h.items[0].at - now)
+}
+
+func (h *Heap) longestWait() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.items) == 0 {
+		return idleWait
+	}
+	return recheck
 }
 
 type item struct {

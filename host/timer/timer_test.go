@@ -3,7 +3,9 @@ package timer
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -108,4 +110,157 @@ func TestRun(t *testing.T) {
 		<-done
 		require.Empty(t, fired)
 	})
+}
+
+// stepped is a wall clock that can be set, in virtual time. Timers go on as they were,
+// as those of a real machine do: they do not know the wall clock.
+type stepped struct {
+	clockwork.Clock
+	offset atomic.Int64
+}
+
+func (c *stepped) Now() time.Time { return c.Clock.Now().Round(0).Add(time.Duration(c.offset.Load())) }
+
+func (c *stepped) step(d time.Duration) { c.offset.Add(int64(d)) }
+
+// TestStepOfTheClock sets the wall clock while timers wait. What is overdue by then
+// fires soon, and a fresh timer does not wait for those that were set before.
+func TestStepOfTheClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		clock := &stepped{Clock: clockwork.NewRealClock()}
+		fired := make(chan journal.ID, 10)
+		timers := New(clock, func(id journal.ID) { fired <- id })
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); timers.Run(ctx) }()
+		in := func(d time.Duration) int64 { return clock.Now().Add(d).UnixNano() }
+
+		timers.Set(journal.ID{1}, in(30*time.Second))
+		timers.Set(journal.ID{2}, in(time.Hour))
+		synctest.Wait()
+		clock.step(2 * time.Minute)
+		start := time.Now()
+		timers.Set(journal.ID{3}, in(time.Second))
+		require.Equal(t, journal.ID{1}, <-fired, "it is overdue")
+		require.Equal(t, journal.ID{3}, <-fired)
+		require.Equal(t, time.Second, time.Since(start), "a sleep of a second takes a second")
+
+		clock.step(2 * time.Hour) // nothing is set meanwhile: a suspended machine
+		start = time.Now()
+		require.Equal(t, journal.ID{2}, <-fired)
+		require.LessOrEqual(t, time.Since(start), recheck)
+
+		timers.Set(journal.ID{4}, in(time.Minute))
+		synctest.Wait()
+		clock.step(-30 * time.Second)
+		start = time.Now()
+		require.Equal(t, journal.ID{4}, <-fired)
+		require.Equal(t, 90*time.Second, time.Since(start), "by the wall clock, no earlier")
+		cancel()
+		<-done
+		require.Empty(t, fired)
+	})
+}
+
+// TestIdleHeapSleeps counts how often a heap looks at the clock: not at all without
+// timers, once in a while with any number of them.
+func TestIdleHeapSleeps(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		clock := &counting{Clock: clockwork.NewRealClock()}
+		timers := New(clock, func(journal.ID) {})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go timers.Run(ctx)
+		synctest.Wait()
+		clock.looks.Store(0)
+		time.Sleep(24 * time.Hour)
+		require.LessOrEqual(t, clock.looks.Load(), int64(24), "there are no timers")
+		for n := range byte(200) {
+			timers.Set(journal.ID{n}, time.Now().Add(48*time.Hour).UnixNano())
+		}
+		clock.looks.Store(0)
+		time.Sleep(time.Hour)
+		require.LessOrEqual(t, clock.looks.Load(), int64(time.Hour/recheck)+2)
+	})
+}
+
+type counting struct {
+	clockwork.Clock
+	looks atomic.Int64
+}
+
+func (c *counting) Now() time.Time {
+	c.looks.Add(1)
+	return c.Clock.Now()
+}
+
+// action is one thing that happens in TestSteps.
+type action struct {
+	what string
+	by   time.Duration
+}
+
+// TestSteps holds the heap against a model while the wall clock is set at random, in
+// both directions: a little after each action exactly those have fired whose time the
+// wall clock has shown since they were set.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	seconds := func(from, to int64) *rapid.Generator[time.Duration] {
+		return rapid.Map(rapid.Int64Range(from, to), func(n int64) time.Duration { return time.Duration(n) * time.Second })
+	}
+	actions := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) action {
+		switch rapid.IntRange(0, 2).Draw(t, "what") {
+		case 0:
+			return action{"set", seconds(0, 300).Draw(t, "in")}
+		case 1:
+			return action{"step", seconds(-600, 600).Draw(t, "by")}
+		default:
+			return action{"pass", seconds(0, 200).Draw(t, "time")}
+		}
+	}), 1, 40)
+	rapid.Check(t, func(rt *rapid.T) {
+		script := actions.Draw(rt, "script")
+		var wrong string
+		synctest.Test(t, func(t *testing.T) { wrong = differs(t.Context(), script) })
+		require.Empty(rt, wrong)
+	})
+}
+
+// differs runs a script and says where the heap differs from the model.
+func differs(ctx context.Context, script []action) (wrong string) {
+	clock := &stepped{Clock: clockwork.NewRealClock()}
+	fired := map[journal.ID]bool{}
+	timers := New(clock, func(id journal.ID) { fired[id] = true })
+	ctx, cancel := context.WithCancel(ctx)
+	go timers.Run(ctx)
+	synctest.Wait()
+	waiting := map[journal.ID]int64{} // the model: when each is due
+	for n, a := range script {
+		switch a.what {
+		case "set":
+			id := journal.ID{byte(n)}
+			waiting[id] = clock.Now().Add(a.by).UnixNano()
+			timers.Set(id, waiting[id])
+		case "step":
+			clock.step(a.by)
+		default:
+			time.Sleep(a.by)
+		}
+		time.Sleep(recheck)
+		synctest.Wait()
+		for id, at := range waiting {
+			due := at <= clock.Now().UnixNano()
+			if due != fired[id] {
+				wrong = fmt.Sprintf("after action %d timer %d is due: %v, but fired: %v", n, id[0], due, fired[id])
+			}
+			if due {
+				delete(waiting, id)
+			}
+		}
+	}
+	cancel()
+	synctest.Wait()
+	return wrong
 }

@@ -110,7 +110,13 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 		compiled, err = r.engineCompile(rewritten)
 	}
 	if err != nil {
-		if r.cache != nil && r.cacheFailed(err) {
+		var host *hostPanic
+		switch {
+		case r.life.Err() != nil:
+			return nil, abi.Errorf(abi.CodeShuttingDown, "the Wasm runtime is closed")
+		case errors.As(err, &host):
+			return nil, abi.Errorf(abi.CodeInternal, "the module %s could not be compiled: %s", digest, oneLine(host.Error(), 300))
+		case r.cache != nil && r.cacheFailed(err):
 			return nil, fmt.Errorf("compile module %s: %w", digest, err)
 		}
 		return nil, abi.Errorf(abi.CodeNotWasm, "the module %s does not compile: %s", digest, oneLine(err.Error(), 300))
@@ -140,7 +146,7 @@ func (r *Runtime) engineCompile(content []byte) (compiled wazero.CompiledModule,
 	defer func() {
 		if p := recover(); p != nil {
 			r.cfg.Logger.Error("the Wasm engine panicked while compiling", "panic", p)
-			err = fmt.Errorf("the engine failed: %v", p)
+			err = &hostPanic{fmt.Errorf("the engine panicked: %v", p)}
 		}
 	}()
 	return r.engine.CompileModule(r.life, content)

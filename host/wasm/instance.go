@@ -102,7 +102,7 @@ func (m *Module) Instantiate(ctx context.Context, world World) (*Instance, error
 func (i *Instance) initialize(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	bounded, cancel := context.WithTimeout(ctx, i.module.runtime.cfg.InitTimeout)
+	bounded, cancel := i.module.runtime.boundInit(ctx)
 	defer cancel()
 	ran, release := i.enterGuestLocked(bounded)
 	defer release()
@@ -176,7 +176,7 @@ func (i *Instance) describe(ctx context.Context) ([]byte, error) {
 	defer i.module.runtime.leave()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	bounded, cancel := context.WithTimeout(ctx, i.module.runtime.cfg.InitTimeout)
+	bounded, cancel := i.module.runtime.boundInit(ctx)
 	defer cancel()
 	ran, release := i.enterGuestLocked(bounded)
 	defer release()

@@ -20,6 +20,7 @@ type linearMemory struct {
 	open     uint64 // bytes of it that can be used
 	slice    []byte // instead of a reservation
 	limit    uint64 // bytes that it may have
+	refused  bool   // the system had no memory, although the limit was not reached
 }
 
 var _ experimental.LinearMemory = (*linearMemory)(nil)
@@ -57,6 +58,7 @@ func (m *linearMemory) Reallocate(size uint64) []byte {
 		return m.slice
 	}
 	if !open(m.reserved, m.open, size) {
+		m.refused = true
 		return nil
 	}
 	m.open = size

@@ -9,11 +9,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/limit"
 	"github.com/cruster/cruster/host/wasm/binary"
 )
 
@@ -33,9 +35,12 @@ type Config struct {
 	// keeps compiled modules in memory only.
 	CacheDir string
 
+	// Clock measures the limits of time. Defaults to the real one.
+	Clock clockwork.Clock
+
 	// InitTimeout bounds what a module does before its first turn: its
-	// initialisation, and its answers to cruster_abi and cruster_describe.
-	// Defaults to 10 seconds.
+	// initialisation, and its answers to cruster_abi and cruster_describe. Time
+	// during which the host did not run does not count. Defaults to 10 seconds.
 	InitTimeout time.Duration
 
 	// Logger receives what concerns no single caller. Defaults to a
@@ -51,6 +56,9 @@ type Config struct {
 }
 
 func (c Config) withDefaults() (Config, error) {
+	if c.Clock == nil {
+		c.Clock = clockwork.NewRealClock()
+	}
 	if c.InitTimeout == 0 {
 		c.InitTimeout = defaultInitTimeout
 	}
@@ -224,6 +232,11 @@ func (r *Runtime) leave() {
 	if r.closed && r.busy == 0 {
 		close(r.idle)
 	}
+}
+
+// boundInit bounds what a module does before its first turn.
+func (r *Runtime) boundInit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return limit.WithTimeout(ctx, r.cfg.Clock, r.cfg.InitTimeout)
 }
 
 // bind derives a context that ends with ctx and with the runtime.

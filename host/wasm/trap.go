@@ -39,6 +39,10 @@ func (i *Instance) explainLocked(ran context.Context, where string, err error) e
 	if errors.As(err, &host) {
 		return abi.Errorf(abi.CodeInternal, "in %s: %s", where, oneLine(host.Error(), 500))
 	}
+	if i.linear != nil && i.linear.refused {
+		// Whatever the guest made of it, it did nothing wrong.
+		return abi.Errorf(abi.CodeOverloaded, "the host has no memory left for an instance, in %s", where)
+	}
 	func() {
 		// The world's streams may be what panicked; the crash log has its part by
 		// now in any case.
@@ -72,7 +76,7 @@ func (i *Instance) explainStopLocked(ran context.Context, where string) error {
 	if i.module.runtime.life.Err() != nil {
 		return abi.Errorf(abi.CodeShuttingDown, "the host stopped %s because it is shutting down", where)
 	}
-	if errors.Is(ran.Err(), context.DeadlineExceeded) {
+	if errors.Is(context.Cause(ran), context.DeadlineExceeded) {
 		return i.newTrapLocked(abi.Errorf(abi.CodeGuestTimeout, "the module did not return from %s before its deadline and was stopped", where), "")
 	}
 	return i.newTrapLocked(abi.Errorf(abi.CodeGuestTimeout, "the module was stopped in %s because its caller gave up", where), "")

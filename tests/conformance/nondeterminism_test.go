@@ -76,12 +76,12 @@ func forgeEntry(t *testing.T, store journal.Store, execution string, entry journ
 	workflow, key, ok := journal.ParseName(execution)
 	require.True(t, ok)
 	id := journal.IDOf(host.DefaultNamespace, workflow, key)
-	epochs, err := store.ClaimShards(t.Context(), "a forger")
-	require.NoError(t, err)
-	results, err := store.Commit(t.Context(), []journal.Write{{ID: id, Epoch: epochs[id.Shard()], Entries: []journal.Entry{entry}}})
-	require.NoError(t, err)
-	require.NoError(t, results[0].Err)
 	row, err := store.Load(t.Context(), id)
 	require.NoError(t, err)
+	epochs, err := store.ClaimShards(t.Context(), "a forger")
+	require.NoError(t, err)
+	results, err := store.Commit(t.Context(), []journal.Write{{ID: id, Run: row.Run, Epoch: epochs[id.Shard()], Entries: []journal.Entry{entry}}})
+	require.NoError(t, err)
+	require.NoError(t, results[0].Err)
 	return row
 }

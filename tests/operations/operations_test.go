@@ -83,6 +83,11 @@ type load struct {
 }
 
 func startLoad(t *testing.T, p *harness.Process) *load {
+	return startLoadOf(t, p, func(run string) object { return object{"run": run, "n": steps, "sql": true} })
+}
+
+// startLoadOf has clients start workflows with the given requests.
+func startLoadOf(t *testing.T, p *harness.Process, request func(run string) object) *load {
 	l := &load{}
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
@@ -90,17 +95,17 @@ func startLoad(t *testing.T, p *harness.Process) *load {
 		c := dial(t, p)
 		l.wait.Go(func() {
 			for n := 0; !l.stopped.Load(); n++ {
-				l.startOne(ctx, c, fmt.Sprintf("%d-%d", i, n))
+				l.startOne(ctx, c, request(fmt.Sprintf("%d-%d", i, n)))
 			}
 		})
 	}
 	return l
 }
 
-func (l *load) startOne(ctx context.Context, c *client.Client, run string) {
+func (l *load) startOne(ctx context.Context, c *client.Client, request object) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	h, err := client.Workflow[object, int](c, "steps/Steps").Start(ctx, object{"run": run, "n": steps, "sql": true})
+	h, err := client.Workflow[object, int](c, "steps/Steps").Start(ctx, request)
 	if err != nil {
 		return // the start was not acknowledged
 	}

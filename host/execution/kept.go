@@ -1,0 +1,57 @@
+package execution
+
+import (
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// kept is what a run has in hand while it is rebuilt from the journal: outcomes, and
+// attempts that failed. What the journal does not have by then is not lost with the
+// instance, and no activity runs again for it.
+type kept struct {
+	outcomes map[journal.StepID]opDone
+	attempts map[journal.StepID]journal.Entry
+}
+
+func newKept() kept {
+	return kept{outcomes: map[journal.StepID]opDone{}, attempts: map[journal.StepID]journal.Entry{}}
+}
+
+func (k *kept) clear() {
+	clear(k.outcomes)
+	clear(k.attempts)
+}
+
+// keep takes what the ledger and a batch have in hand.
+func (k *kept) keep(l *ledger, b batch) {
+	for _, o := range l.pending {
+		switch {
+		case o.Outcome != nil:
+			k.outcomes[o.StepID] = opDone{step: o.StepID, attempts: o.Attempts, outcome: *o.Outcome, at: o.ReadyAt}
+		case o.Attempts > 0:
+			k.attempts[o.StepID] = journal.Entry{Kind: journal.Attempt, Op: o.Op, Attempts: o.Attempts, Error: o.LastError, NextAt: o.NextAt}
+		}
+	}
+	for _, en := range b.entries {
+		if !b.durable {
+			step := en.Op.Step()
+			k.outcomes[step] = opDone{step: step, attempts: en.Attempts, outcome: abi.Outcome{Value: en.Value, Error: en.Error}, at: en.At}
+		}
+	}
+}
+
+// giveBack hands what was kept to the ledger, as far as the journal has not got it.
+func (k *kept) giveBack(l *ledger) {
+	for step, m := range k.outcomes {
+		l.complete(step, m.outcome, m.attempts, m.at)
+	}
+	for step, en := range k.attempts {
+		o := l.steps[step]
+		if o == nil || o.Settled() || o.Attempts >= en.Attempts {
+			continue
+		}
+		o.Attempts, o.LastError, o.NextAt = en.Attempts, en.Error, en.NextAt
+		l.attempts = append(l.attempts, en)
+	}
+	k.clear()
+}

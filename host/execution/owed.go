@@ -1,0 +1,73 @@
+package execution
+
+import (
+	"errors"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// owedLimit is how often a write is tried before the run looks into the journal for a
+// reason. It may be at odds with it: then no number of tries would help.
+const owedLimit = 20
+
+// owed is a write that the run has decided on and the store has not taken yet. Nothing
+// took effect, so the same write is tried until it does: the guest keeps its instance
+// and outcomes keep their numbers. Until then the run decides nothing else.
+type owed struct {
+	doing string
+	write journal.Write
+	batch batch       // what the write delivers
+	then  func() bool // what follows once it is durable; tells whether the run goes on
+	err   error       // of the last try
+	tries int
+}
+
+// commit makes a write durable, and then lets follow what depends on it: now, or when
+// the store takes the write. It reports whether the run goes on.
+func (r *run) commit(doing string, w journal.Write, b batch, then func() bool) bool {
+	r.owed = &owed{doing: doing, write: w, batch: b, then: then}
+	return r.payOwed()
+}
+
+// payOwed tries the write that is owed. It reports whether the run goes on.
+func (r *run) payOwed() bool {
+	o := r.owed
+	_, o.err = r.Committer.Commit(o.write)
+	o.tries++
+	switch {
+	case o.err == nil:
+		r.owed, r.setbacks = nil, 0
+		return o.then()
+	case errors.Is(o.err, journal.ErrFenced) || r.Host.Over():
+		return false
+	case errors.Is(o.err, journal.ErrUndecided) || errors.Is(o.err, journal.ErrNotFound) || o.tries >= owedLimit:
+		// Only the journal tells what is true.
+		r.owed = nil
+		r.rollBack(o.batch, o.err)
+		return false
+	default:
+		r.backOff(o.doing, o.err)
+		r.requeue(wake{})
+		return false
+	}
+}
+
+// settleOwed tries the write that is owed, if there is one, before messages are
+// received. It reports whether they can be. If not they wait; callers that wait for a
+// reply get the store's error.
+func (r *run) settleOwed(messages []message) bool {
+	if r.owed == nil {
+		return true
+	}
+	r.payOwed()
+	if r.owed == nil {
+		return true
+	}
+	err := journal.Coded(r.owed.doing, r.owed.err)
+	for _, m := range messages {
+		if _, again := m.(wake); !again && !refuse(m, err) {
+			r.requeue(m)
+		}
+	}
+	return false
+}
