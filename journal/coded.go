@@ -15,6 +15,9 @@ func Coded(doing string, err error) error {
 		return err
 	}
 	switch {
+	case errors.Is(err, ErrUndecided):
+		// Also if a deadline made it so: the store may have done it.
+		return abi.Errorf(abi.CodeStore, "%s: %v", doing, err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return abi.Errorf(abi.CodeDeadline, "%s: %v", doing, err)
 	case errors.Is(err, ErrFenced):
