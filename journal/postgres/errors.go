@@ -20,6 +20,7 @@ const (
 	stateDeadlock        = "40P01"
 	stateQueryCanceled   = "57014"
 	statePrivilege       = "42501"
+	stateReadOnly        = "25006"
 	stateDuplicateObject = "42710"
 )
 

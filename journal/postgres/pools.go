@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,10 +32,21 @@ const commitConns = 2
 // same when a host brings back thousands of executions.
 const waitFactor = 6
 
+func (p *pools) all() []*pgxpool.Pool { return []*pgxpool.Pool{p.guests, p.main, p.writes} }
+
 func (p *pools) close() {
-	for _, pool := range []*pgxpool.Pool{p.guests, p.main, p.writes} {
+	for _, pool := range p.all() {
 		if pool != nil {
 			pool.Close()
+		}
+	}
+}
+
+// reset closes all connections, those in use when they are given back.
+func (p *pools) reset() {
+	for _, pool := range p.all() {
+		if pool != nil { // it is nil while the store is opened
+			pool.Reset()
 		}
 	}
 }
@@ -80,13 +92,28 @@ func (s *Store) openPools(ctx context.Context, base *pgxpool.Config) (err error)
 			s.close()
 		}
 	}()
-	if s.writes, err = s.pool(ctx, base.Copy(), commitConns, s.ownSettings(), 0); err != nil {
+	writes, main, guests := base.Copy(), base.Copy(), base.Copy()
+	for _, own := range []*pgxpool.Config{writes, main} {
+		set(own.ConnConfig, s.ownSettings())
+		own.ConnConfig.OnPgError = s.dropReadOnly
+	}
+	set(guests.ConnConfig, guestSettings)
+	guests.ConnConfig.OnPgError = dropOneReadOnly
+	guests.ConnConfig.MaxProtocolMessageBodyLen = maxGuestMessage
+	writes.MaxConns, main.MaxConns, guests.MaxConns = commitConns, s.config.MaxConns, s.config.MaxGuestConns
+	// What cannot write does not get into the pools that write, and what may lag
+	// behind gets into none: the store promises to see what was acknowledged.
+	writes.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	main.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
+	guests.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+
+	if s.writes, err = s.pool(ctx, writes); err != nil {
 		return err
 	}
-	if s.main, err = s.pool(ctx, base.Copy(), s.config.MaxConns, s.ownSettings(), 0); err != nil {
+	if s.main, err = s.pool(ctx, main); err != nil {
 		return err
 	}
-	s.guests, err = s.pool(ctx, base.Copy(), s.config.MaxGuestConns, guestSettings, maxGuestMessage)
+	s.guests, err = s.pool(ctx, guests)
 	return err
 }
 
@@ -102,14 +129,30 @@ func (s *Store) ownSettings() map[string]string {
 	return settings
 }
 
-func (s *Store) pool(ctx context.Context, pc *pgxpool.Config, conns int32, settings map[string]string, maxMessage int) (*pgxpool.Pool, error) {
-	pc.MaxConns = conns
-	pc.MinConns = 0
+func set(c *pgx.ConnConfig, settings map[string]string) {
 	for name, value := range settings {
-		pc.ConnConfig.RuntimeParams[name] = value
+		c.RuntimeParams[name] = value
 	}
-	bound(pc.ConnConfig, s.config.CallLimit)
-	pc.ConnConfig.MaxProtocolMessageBodyLen = maxMessage
+}
+
+// dropReadOnly closes a connection whose session cannot write. The others are
+// likely to be as old: all pools begin anew.
+func (s *Store) dropReadOnly(conn *pgconn.PgConn, err *pgconn.PgError) bool {
+	if err.Code == stateReadOnly {
+		s.reset()
+	}
+	return dropOneReadOnly(conn, err)
+}
+
+// dropOneReadOnly closes a connection whose session cannot write, or that the
+// server ends. A module can raise whatever error it likes: its connection alone
+// pays for that.
+func dropOneReadOnly(_ *pgconn.PgConn, err *pgconn.PgError) bool {
+	return err.Code != stateReadOnly && !strings.EqualFold(err.Severity, "FATAL")
+}
+
+func (s *Store) pool(ctx context.Context, pc *pgxpool.Config) (*pgxpool.Pool, error) {
+	pc.MinConns = 0
 	pc.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		ctx, cancel := context.WithTimeout(ctx, s.config.CallLimit)
@@ -175,6 +218,8 @@ func (s *Store) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn,
 			return conn, nil
 		case err == nil:
 			s.give(pool, conn)
+		case errors.Is(err, pgconn.ErrReadOnlyConnection):
+			return nil, fmt.Errorf("the database is read-only: %w", err)
 		case waiting.Err() != nil && ctx.Err() == nil:
 			return nil, fmt.Errorf("no connection within %v", wait)
 		default:

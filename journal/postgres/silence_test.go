@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/postgres"
 )
@@ -142,4 +143,15 @@ func TestSilenceOfTheServer(t *testing.T) {
 	require.Eventually(t, func() bool { return b.store.Ping(t.Context()) == nil }, patience, 10*time.Millisecond)
 	require.Zero(t, b.entries(t))
 	require.Equal(t, journal.Result{}, b.commit(t, b.entry(1)))
+}
+
+func TestOpenEndsIfTheServerIsSilent(t *testing.T) {
+	t.Parallel()
+	p := newProxy(t)
+	p.silence(true)
+	err := ends(t, func() error {
+		_, err := postgres.Open(t.Context(), postgres.Config{DSN: p.dsn, CallLimit: 100 * time.Millisecond})
+		return err
+	})
+	require.Equal(t, abi.CodeStore, abi.CodeOf(err), "%v", err)
 }

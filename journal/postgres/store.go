@@ -46,6 +46,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, abi.Errorf(abi.CodeBadConfig, "the connection string of the Postgres store is not valid: %v", err)
 	}
+	bound(base.ConnConfig, c.CallLimit)
 	if err := migrate(ctx, base.ConnConfig, &c); err != nil {
 		return nil, err
 	}
@@ -63,9 +64,11 @@ func (s *Store) Dialect() string { return abi.DialectPostgres }
 // batches and transactions of activities.
 func (s *Store) Commits() uint64 { return s.committed.Load() }
 
-// Ping implements journal.Store: it takes the lock that every commit takes, so
-// that a standby, or a database in which commits are stuck, is noticed. An idle
-// host commits nothing: here it learns that another has taken over.
+// Ping implements journal.Store: it commits something, under the lock that every
+// commit takes and on one of its connections. A database that answers and does not
+// commit is noticed, whatever the reason: it is a standby, read-only, full, or
+// stuck. An idle host commits nothing else: here it learns that another has taken
+// over.
 func (s *Store) Ping(ctx context.Context) error {
 	s.mu.Lock()
 	claimed := s.claimed
@@ -81,6 +84,10 @@ func (s *Store) Ping(ctx context.Context) error {
 				return err
 			}
 			current, err = pgx.CollectRows(rows, pgx.RowTo[journal.Epoch])
+			if err != nil || claimed != nil && !slices.Equal(claimed, current) {
+				return err
+			}
+			_, err = tx.Exec(ctx, `UPDATE `+s.sql.heartbeat+` SET at = now()`)
 			return err
 		})
 	})
