@@ -7,6 +7,15 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
+// CodedAtStart is Coded for a host that starts. One that runs takes a full disk for
+// a store that is away, and waits; one that starts gives up and says why.
+func CodedAtStart(doing string, err error) error {
+	if errors.Is(err, ErrFull) {
+		return abi.Errorf(abi.CodeStoreFull, "%s: %v", doing, err)
+	}
+	return Coded(doing, err)
+}
+
 // Coded gives a failure of the store the code under which users meet it, unless
 // it has one already. Doing says what was attempted: "load orders/Process/42".
 func Coded(doing string, err error) error {
