@@ -126,7 +126,7 @@ func (e *Engine) openGuest(ctx context.Context, row *journal.Execution) (func(co
 func (e *Engine) Start(ctx context.Context) error {
 	ownership, err := sharding.Claim(ctx, e.store, e.cfg.Name)
 	if err != nil {
-		return journal.Coded("claim the shards", err)
+		return journal.CodedAtStart("claim the shards", err)
 	}
 	e.writer.ownership = ownership
 	e.state.MarkStarted()

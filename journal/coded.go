@@ -7,6 +7,15 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
+// CodedAtStart is Coded for a host that starts. One that runs takes a full disk for
+// a store that is away, and waits; one that starts gives up and says why.
+func CodedAtStart(doing string, err error) error {
+	if errors.Is(err, ErrFull) {
+		return abi.Errorf(abi.CodeStoreFull, "%s: %v", doing, err)
+	}
+	return Coded(doing, err)
+}
+
 // Coded gives a failure of the store the code under which users meet it, unless
 // it has one already. Doing says what was attempted: "load orders/Process/42".
 func Coded(doing string, err error) error {
@@ -15,6 +24,9 @@ func Coded(doing string, err error) error {
 		return err
 	}
 	switch {
+	case errors.Is(err, ErrUndecided):
+		// Also if a deadline made it so: the store may have done it.
+		return abi.Errorf(abi.CodeStore, "%s: %v", doing, err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return abi.Errorf(abi.CodeDeadline, "%s: %v", doing, err)
 	case errors.Is(err, ErrFenced):

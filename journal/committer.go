@@ -16,6 +16,7 @@ import (
 const (
 	defaultMaxBatch  = 512
 	defaultBatchSize = 8 << 20
+	defaultTimeout   = 30 * time.Second
 )
 
 // BatchCommitter is the part of a store that a [Committer] needs.
@@ -41,6 +42,10 @@ type CommitterOptions struct {
 	// Observe is told of every transaction, successful or not. It is called by
 	// the committing goroutine and must not block. Defaults to none.
 	Observe func(CommitStats)
+	// Timeout bounds one transaction: a store that cannot finish it in time gives it
+	// up. A store that knows its limits better has shorter ones. Defaults to 30
+	// seconds.
+	Timeout time.Duration
 }
 
 // CommitStats describes one transaction of a Committer.
@@ -133,6 +138,9 @@ func NewCommitter(store BatchCommitter, opts CommitterOptions) *Committer {
 	}
 	if opts.Observe == nil {
 		opts.Observe = func(CommitStats) {}
+	}
+	if opts.Timeout <= 0 {
+		opts.Timeout = defaultTimeout
 	}
 	c := &Committer{store: store, opts: opts, done: make(chan struct{}), arrived: make(chan struct{}, 1)}
 	go c.run()
@@ -308,7 +316,13 @@ func (c *Committer) callStore(writes []Write) (results []Result, err error) {
 			results, err = nil, fmt.Errorf("store panicked: %v: %w", r, ErrUndecided)
 		}
 	}()
-	results, err = c.store.Commit(context.Background(), writes)
+	ctx, cancel := context.WithTimeout(context.Background(), c.opts.Timeout)
+	defer cancel()
+	results, err = c.store.Commit(ctx, writes)
+	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrUndecided) {
+		// The limit is ours, not a caller's: what failed is the store.
+		return nil, fmt.Errorf("the store did not commit within %v: %v", c.opts.Timeout, err) //nolint:errorlint // on purpose: see above
+	}
 	if err == nil && len(results) != len(writes) {
 		return nil, fmt.Errorf("store answered %d of %d writes: %w", len(results), len(writes), ErrUndecided)
 	}

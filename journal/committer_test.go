@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/memory"
 )
@@ -307,6 +308,27 @@ func TestCommitterPanicOfTheStore(t *testing.T) {
 	}
 	_, err := b.committer.Commit(t.Context(), b.start("later"))
 	require.NoError(t, err, "the committer goes on")
+}
+
+// hungStore does not commit before it is told to give up.
+type hungStore struct{ answer error }
+
+func (s hungStore) Commit(ctx context.Context, _ []journal.Write) ([]journal.Result, error) {
+	<-ctx.Done()
+	return nil, errors.Join(s.answer, ctx.Err())
+}
+
+func TestCommitterGivesUp(t *testing.T) {
+	t.Parallel()
+	id := journal.IDOf("default", "orders/Process", "a")
+	for _, answer := range []error{nil, journal.ErrUndecided} {
+		c := journal.NewCommitter(hungStore{answer}, journal.CommitterOptions{Timeout: time.Millisecond})
+		_, err := c.Commit(t.Context(), journal.Write{ID: id})
+		c.Stop()
+		require.Error(t, err)
+		require.Equal(t, answer != nil, errors.Is(err, journal.ErrUndecided))
+		require.Equal(t, abi.CodeStore, abi.CodeOf(journal.Coded("commit", err)), "it was no caller that set this deadline")
+	}
 }
 
 func TestCommitterContext(t *testing.T) {

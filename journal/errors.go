@@ -18,6 +18,8 @@ var (
 	// ErrUndecided says that the answer to a commit was lost: it may have taken
 	// effect or not. Look before you retry.
 	ErrUndecided = errors.New("journal: commit undecided")
+	// ErrFull says that the disk of the store is full. Nothing was written.
+	ErrFull = errors.New("journal: the disk of the store is full")
 	// ErrInUse says that another process has the store open.
 	ErrInUse = errors.New("journal: store in use")
 )

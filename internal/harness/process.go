@@ -113,6 +113,9 @@ func (p *Process) ready(ctx context.Context) bool {
 	return false
 }
 
+// Started tells whether the host was started and its end not awaited.
+func (p *Process) Started() bool { return p.cmd != nil }
+
 // Kill kills the host with SIGKILL and waits for its end.
 func (p *Process) Kill() {
 	if p.cmd != nil {

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -16,10 +15,6 @@ import (
 // round is lost only to another commit that touched the same rows at the same
 // time.
 const maxRounds = 10
-
-// rollbackLimit bounds how long a failed transaction may take to end; after it
-// the connection is given up, which ends the transaction as well.
-const rollbackLimit = 5 * time.Second
 
 // txIdle is the status of a connection outside of any transaction.
 const txIdle = 'I'
@@ -66,12 +61,16 @@ func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.R
 	if err := s.resolveInDoubt(ctx); err != nil {
 		return nil, err
 	}
-	conn, err := s.main.Acquire(ctx)
+	conn, err := s.acquire(ctx, s.writes)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: commit: %w", err)
 	}
-	defer conn.Release()
-	outcomes, err := s.commit(ctx, conn, valid)
+	defer s.give(s.writes, conn)
+	var outcomes []journal.Result
+	err = inTime(ctx, s.config.CallLimit, func(ctx context.Context) (err error) {
+		outcomes, err = s.commit(ctx, conn, valid)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +144,7 @@ func (s *Store) sendWithCommit(ctx context.Context, conn *pgx.Conn, b *pgx.Batch
 		committed = tag.String() == "COMMIT"
 		return nil
 	})
-	err := conn.SendBatch(ctx, b).Close()
+	err := silent(ctx, conn.SendBatch(ctx, b).Close())
 	if err == nil && !committed {
 		err = errRolledBack
 	}
@@ -156,17 +155,17 @@ func (s *Store) sendWithCommit(ctx context.Context, conn *pgx.Conn, b *pgx.Batch
 		}
 		return afterCommit("postgres: commit", err)
 	}
-	s.commits.Add(1)
+	s.committed.Add(1)
 	return nil
 }
 
 // rollback ends a failed transaction. If it cannot, the pool sees that the
-// connection is not fit and drops it.
+// connection is not fit and drops it, which ends the transaction as well.
 func (s *Store) rollback(ctx context.Context, conn *pgx.Conn) {
 	if conn.IsClosed() || conn.PgConn().TxStatus() == txIdle {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.CallLimit)
 	defer cancel()
 	if _, err := conn.PgConn().Exec(ctx, "ROLLBACK").ReadAll(); err != nil {
 		s.config.Logger.DebugContext(ctx, "rollback failed, connection dropped", "store", "postgres", "error", err)

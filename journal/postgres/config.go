@@ -13,6 +13,11 @@ import (
 
 // Config says where the store is. Only DSN is required.
 type Config struct {
+	// CallLimit is how long the server may take to answer. A connection that is
+	// silent for longer is given up, and a commit that waited on it is undecided.
+	// Defaults to 5 seconds.
+	CallLimit time.Duration
+
 	// Clock measures how long transactions of activities are open. Defaults to
 	// the real clock.
 	Clock clockwork.Clock
@@ -28,8 +33,8 @@ type Config struct {
 	// Logger receives what operators should know. Defaults to slog.Default.
 	Logger *slog.Logger
 
-	// MaxConns bounds the connections for Cruster's own statements. Defaults
-	// to 8.
+	// MaxConns bounds the connections for Cruster's own statements, apart from
+	// commits, which have two of their own. Defaults to 8.
 	MaxConns int32
 
 	// MaxGuestConns bounds the connections for SQL of activities; an
@@ -43,6 +48,7 @@ type Config struct {
 }
 
 const (
+	defaultCallLimit     = 5 * time.Second
 	defaultSchema        = "cruster"
 	defaultGuestTxLimit  = 5 * time.Second
 	defaultMaxConns      = 8
@@ -57,8 +63,11 @@ func (c Config) withDefaults() (Config, error) {
 	if c.DSN == "" {
 		return c, abi.Errorf(abi.CodeBadConfig, "the Postgres store needs a connection string")
 	}
-	if c.GuestTxLimit < 0 || c.MaxConns < 0 || c.MaxGuestConns < 0 {
+	if c.CallLimit < 0 || c.GuestTxLimit < 0 || c.MaxConns < 0 || c.MaxGuestConns < 0 {
 		return c, abi.Errorf(abi.CodeBadConfig, "limits of the Postgres store cannot be negative")
+	}
+	if c.CallLimit == 0 {
+		c.CallLimit = defaultCallLimit
 	}
 	if c.Clock == nil {
 		c.Clock = clockwork.NewRealClock()

@@ -15,6 +15,7 @@ func TestConfigDefaults(t *testing.T) {
 	require.Equal(t, "cruster", c.Schema)
 	require.NotNil(t, c.Clock)
 	require.NotNil(t, c.Logger)
+	require.Positive(t, c.CallLimit)
 	require.Positive(t, c.GuestTxLimit)
 	require.Positive(t, c.MaxConns)
 	require.Positive(t, c.MaxGuestConns)

@@ -43,7 +43,7 @@ func (s *Store) commitDecided(ctx context.Context, conn *pgxpool.Conn, writes []
 	snap, err := s.readSnapshot(ctx, conn, writes)
 	if err != nil {
 		s.rollback(ctx, conn.Conn())
-		return nil, beforeCommit("postgres: commit", err)
+		return nil, beforeCommit("postgres: commit", silent(ctx, err))
 	}
 	outcomes := make([]journal.Result, len(writes))
 	var effective []*journal.Write

@@ -49,37 +49,20 @@ func (s *Store) Deploy(ctx context.Context, m journal.Module, d journal.Deployme
 	ctx, cancel := context.WithTimeoutCause(ctx, deployLimit,
 		abi.Errorf(abi.CodeMigrationFailed, "the migrations of deployment %q took longer than %v", d.Name, deployLimit))
 	defer cancel()
-	committing := false
-	err = pgx.BeginTxFunc(ctx, s.guests, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
-		// Pushes into one namespace go one after the other.
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, lockKey("deploy", s.config.Schema, d.Namespace)); err != nil {
-			return err
-		}
-		if err := s.createNamespace(ctx, tx, d.Namespace); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, `INSERT INTO `+s.sql.modules+` (digest, wasm, manifest, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-			m.Digest, notNil(m.Binary), notNil(m.Manifest), m.CreatedAt); err != nil {
-			return err
-		}
-		for i := range steps {
-			if err := s.applyStep(ctx, tx, &d, &steps[i]); err != nil {
-				return err
-			}
-		}
-		err := tx.QueryRow(ctx, `INSERT INTO `+s.sql.deployments+` AS d (namespace, name, digest, version, config, allow_http, updated_at)
-			VALUES ($1, $2, $3, 1, $4, $5, $6)
-			ON CONFLICT (namespace, name) DO UPDATE SET digest = excluded.digest, version = d.version + 1,
-				config = excluded.config, allow_http = excluded.allow_http, updated_at = excluded.updated_at
-			RETURNING version`,
-			d.Namespace, d.Name, d.Digest, abi.MustMarshal(d.Config), abi.MustMarshal(d.AllowHTTP), d.UpdatedAt).Scan(&d.Version)
-		committing = err == nil
-		return err
-	})
+	// Not in the transaction of the deployment: an activity of the namespace would
+	// wait for its migrations.
+	if err := s.ensureNamespace(ctx, d.Namespace); err != nil {
+		return journal.Deployment{}, fmt.Errorf("postgres: deploy %s: %w", d.Name, err)
+	}
+	conn, err := s.acquire(ctx, s.guests)
+	if err != nil {
+		return journal.Deployment{}, fmt.Errorf("postgres: deploy %s: %w", d.Name, err)
+	}
+	defer s.give(s.guests, conn)
+	committing, err := s.deploy(ctx, conn.Conn(), &m, &d, steps)
 	op := fmt.Sprintf("postgres: deploy %s", d.Name)
 	switch {
 	case err == nil:
-		s.noteNamespace(d.Namespace)
 		s.params.forget(d.Namespace)
 		return d, nil
 	case committing:
@@ -88,6 +71,51 @@ func (s *Store) Deploy(ctx context.Context, m journal.Module, d journal.Deployme
 		return journal.Deployment{}, fmt.Errorf("%s: %w", op, context.Cause(ctx))
 	}
 	return journal.Deployment{}, beforeCommit(op, err)
+}
+
+// deploy makes the deployment in one transaction. It tells whether the COMMIT was
+// sent. Each statement has a limit of its own: those of the module may take long,
+// ours may not.
+func (s *Store) deploy(ctx context.Context, conn *pgx.Conn, m *journal.Module, d *journal.Deployment, steps []abi.Migration) (committing bool, err error) {
+	ours := func(call func(ctx context.Context) error) error { return inTime(ctx, s.config.CallLimit, call) }
+	var tx pgx.Tx
+	if err := ours(func(ctx context.Context) (err error) {
+		tx, err = conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+		return err
+	}); err != nil {
+		return false, err
+	}
+	defer s.rollback(ctx, conn)
+	// Pushes into one namespace go one after the other.
+	if err := inTime(ctx, migrationLimit, func(ctx context.Context) error {
+		_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, lockKey("deploy", s.config.Schema, d.Namespace))
+		return err
+	}); err != nil {
+		return false, err
+	}
+	if err := inTime(ctx, migrationLimit, func(ctx context.Context) error { // the binary may be large and the way slow
+		_, err := tx.Exec(ctx, `INSERT INTO `+s.sql.modules+` (digest, wasm, manifest, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+			m.Digest, notNil(m.Binary), notNil(m.Manifest), m.CreatedAt)
+		return err
+	}); err != nil {
+		return false, err
+	}
+	for i := range steps {
+		if err := s.applyStep(ctx, tx, d, &steps[i]); err != nil {
+			return false, err
+		}
+	}
+	if err := ours(func(ctx context.Context) error {
+		return tx.QueryRow(ctx, `INSERT INTO `+s.sql.deployments+` AS d (namespace, name, digest, version, config, allow_http, updated_at)
+			VALUES ($1, $2, $3, 1, $4, $5, $6)
+			ON CONFLICT (namespace, name) DO UPDATE SET digest = excluded.digest, version = d.version + 1,
+				config = excluded.config, allow_http = excluded.allow_http, updated_at = excluded.updated_at
+			RETURNING version`,
+			d.Namespace, d.Name, d.Digest, abi.MustMarshal(d.Config), abi.MustMarshal(d.AllowHTTP), d.UpdatedAt).Scan(&d.Version)
+	}); err != nil {
+		return false, err
+	}
+	return true, ours(tx.Commit)
 }
 
 // pickSteps selects the migrations of our dialect, in order of their versions.
@@ -122,8 +150,11 @@ func (s *Store) applyStep(ctx context.Context, tx pgx.Tx, d *journal.Deployment,
 	}
 	sum := sha256.Sum256([]byte(m.SQL))
 	var before []byte
-	err := tx.QueryRow(ctx, `SELECT checksum FROM `+s.sql.guestMigrations+` WHERE namespace = $1 AND deployment = $2 AND version = $3`,
-		d.Namespace, d.Name, m.Version).Scan(&before)
+	ours := func(call func(ctx context.Context) error) error { return inTime(ctx, s.config.CallLimit, call) }
+	err := ours(func(ctx context.Context) error {
+		return tx.QueryRow(ctx, `SELECT checksum FROM `+s.sql.guestMigrations+` WHERE namespace = $1 AND deployment = $2 AND version = $3`,
+			d.Namespace, d.Name, m.Version).Scan(&before)
+	})
 	switch {
 	case err == nil && bytes.Equal(before, sum[:]):
 		return nil
@@ -145,11 +176,16 @@ func (s *Store) applyStep(ctx context.Context, tx pgx.Tx, d *journal.Deployment,
 	}
 	role := guestName(s.config.Schema, d.Namespace)
 	limit := strconv.FormatInt(migrationLimit.Milliseconds(), 10)
-	if _, err := tx.Exec(ctx, confineSQL, searchPath(role), limit, limit); err != nil {
+	if err := ours(func(ctx context.Context) error {
+		_, err := tx.Exec(ctx, confineSQL, searchPath(role), limit, limit)
+		return err
+	}); err != nil {
 		return err
 	}
 	for i, stmt := range statements {
-		err := s.runStep(ctx, tx.Conn(), role, stmt)
+		err := inTime(ctx, migrationLimit+s.config.CallLimit, func(ctx context.Context) error {
+			return s.runStep(ctx, tx.Conn(), role, stmt)
+		})
 		if isConflict(err) {
 			return err
 		}
@@ -157,9 +193,11 @@ func (s *Store) applyStep(ctx context.Context, tx pgx.Tx, d *journal.Deployment,
 			return failed("failed in statement %d: %s", i+1, messageOf(err))
 		}
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO `+s.sql.guestMigrations+` (namespace, deployment, version, name, checksum, applied_at)
-		VALUES ($1, $2, $3, $4, $5, now())`, d.Namespace, d.Name, m.Version, m.Name, sum[:])
-	return err
+	return ours(func(ctx context.Context) error {
+		_, err := tx.Exec(ctx, `INSERT INTO `+s.sql.guestMigrations+` (namespace, deployment, version, name, checksum, applied_at)
+			VALUES ($1, $2, $3, $4, $5, now())`, d.Namespace, d.Name, m.Version, m.Name, sum[:])
+		return err
+	})
 }
 
 // runStep runs one statement as the guest and returns to our own role. The

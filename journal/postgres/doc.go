@@ -8,7 +8,8 @@
 // It imports abi, journal, journal/postgres/guestsql and migrations. Start reading at
 // commit.go (how a batch becomes one round trip, and why the fence holds), then
 // guest.go (how SQL of modules is confined) and indoubt.go (what happens to a
-// commit whose answer was lost).
+// commit whose answer was lost). pools.go has the connections and the limits of
+// every call.
 //
 // Package storetest tests columns.go, commit.go, read.go and store.go (main_test.go
 // runs it), open_test.go tests migrate.go.

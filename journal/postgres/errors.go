@@ -20,6 +20,8 @@ const (
 	stateDeadlock        = "40P01"
 	stateQueryCanceled   = "57014"
 	statePrivilege       = "42501"
+	stateReadOnly        = "25006"
+	stateDiskFull        = "53100"
 	stateDuplicateObject = "42710"
 )
 
@@ -80,6 +82,8 @@ func beforeCommit(op string, err error) error {
 		return nil
 	case isConflict(err):
 		return fmt.Errorf("%s: %w: %w", op, journal.ErrConflict, err)
+	case sqlState(err) == stateDiskFull:
+		return fmt.Errorf("%s: %w: %w", op, journal.ErrFull, err)
 	}
 	return fmt.Errorf("%s: %w", op, err)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -91,6 +92,16 @@ func (b *testBundle) count(t *testing.T, namespace, table string) (n int) {
 	name := pgx.Identifier{b.schema + "__" + namespace, table}.Sanitize()
 	require.NoError(t, b.admin.QueryRow(t.Context(), `SELECT count(*) FROM `+name).Scan(&n))
 	return n
+}
+
+// waitForLock waits until a session of the store waits for a lock on a table.
+func (b *testBundle) waitForLock(t *testing.T, table string) {
+	t.Helper()
+	require.Eventually(t, func() (waits bool) {
+		err := b.admin.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass)`,
+			b.schema+"."+table).Scan(&waits)
+		return err == nil && waits
+	}, patience, 10*time.Millisecond)
 }
 
 func replaceSchema(sql, schema string) string { return strings.ReplaceAll(sql, "SCHEMA", schema) }

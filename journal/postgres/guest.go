@@ -82,7 +82,7 @@ func (s *Store) BeginGuest(ctx context.Context, namespace string) (journal.Guest
 	if err := s.ensureNamespace(ctx, namespace); err != nil {
 		return nil, err
 	}
-	conn, err := s.guests.Acquire(ctx)
+	conn, err := s.acquire(ctx, s.guests)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: wait for a connection for a guest: %w", err)
 	}
@@ -96,7 +96,7 @@ func (s *Store) BeginGuest(ctx context.Context, namespace string) (journal.Guest
 	t.mu.Lock() // the timer may be short
 	defer t.mu.Unlock()
 	if !s.open.add(t) {
-		conn.Release()
+		s.give(s.guests, conn)
 		return nil, errClosed
 	}
 	t.timer = s.config.Clock.AfterFunc(s.config.GuestTxLimit, t.expire)
@@ -130,7 +130,7 @@ func (t *guestTx) tooLong() error {
 func (t *guestTx) endLocked(ctx context.Context, why error) {
 	t.timer.Stop()
 	t.store.rollback(ctx, t.conn.Conn())
-	t.conn.Release()
+	t.store.give(t.store.guests, t.conn)
 	t.conn, t.over = nil, why
 	t.store.open.remove(t)
 }
@@ -301,8 +301,8 @@ func (t *guestTx) Commit(ctx context.Context, w journal.Write) error {
 	if t.conn == nil {
 		return t.over
 	}
-	t.timer.Stop() // from here on only ctx ends it
-	err := t.commitLocked(ctx, &w)
+	t.timer.Stop() // from here on the limit of a call ends it, or ctx
+	err := inTime(ctx, t.store.config.CallLimit, func(ctx context.Context) error { return t.commitLocked(ctx, &w) })
 	if err != nil {
 		t.endLocked(ctx, err)
 		return err

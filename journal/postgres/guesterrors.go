@@ -28,6 +28,8 @@ func statementFailure(err error, f failedStatement) (fatal bool, answer error) {
 		return false, own
 	case errors.As(err, &pgErr) && rolledBack(err):
 		switch {
+		case pgErr.Code == stateReadOnly:
+			return true, abi.Errorf(abi.CodeStore, "%s", messageOf(err)) // the session's fault, not the statement's
 		case isConflict(err):
 			return true, fmt.Errorf("postgres: guest statement: %w: %w", journal.ErrConflict, err)
 		case f.resultErr != nil:

@@ -3,21 +3,15 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
 // sessionKey names the key of the session's lock in the data of a connection.
 const sessionKey = "cruster.session"
-
-// resolveLimit bounds how long one attempt to end a lost session may take.
-const resolveLimit = 5 * time.Second
 
 // inDoubt keeps the sessions that were lost with a commit under way and may still
 // commit.
@@ -38,8 +32,18 @@ const resolveLimit = 5 * time.Second
 type inDoubt struct {
 	any atomic.Bool // whether there are any, so that the common case takes no lock
 
-	mu   sync.Mutex
-	keys map[int64]struct{} // of the sessions' locks; guarded by mu
+	mu       sync.Mutex
+	keys     map[int64]struct{} // of the sessions' locks; guarded by mu
+	attempt  *attempt           // the one under way, if any; guarded by mu
+	attempts sync.WaitGroup
+}
+
+// attempt is an attempt to end all sessions that are in doubt. All calls that need
+// it to succeed share it: a thousand reads that each tried for themselves, one
+// after the other, would keep the store busy long after the database is back.
+type attempt struct {
+	done chan struct{} // closed when it is over
+	err  error         // set before that
 }
 
 // identifySession gives a new connection its lock.
@@ -76,27 +80,81 @@ func (s *Store) resolveInDoubt(ctx context.Context) error {
 	if !s.inDoubt.any.Load() {
 		return nil
 	}
-	s.inDoubt.mu.Lock()
-	defer s.inDoubt.mu.Unlock()
-	if len(s.inDoubt.keys) == 0 {
-		return nil // another call resolved them meanwhile
+	a := s.joinAttempt()
+	if a == nil {
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, resolveLimit)
-	defer cancel()
+	select {
+	case <-a.done:
+		return a.err
+	case <-ctx.Done():
+		return fmt.Errorf("postgres: wait for the end of a lost session: %w", ctx.Err())
+	}
+}
+
+// joinAttempt returns the attempt under way, or begins one; nil if no session is
+// in doubt any more. It ends only when none is left, so that it covers those that
+// were lost meanwhile.
+func (s *Store) joinAttempt() *attempt {
+	d := &s.inDoubt
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.attempt == nil && len(d.keys) > 0 {
+		a := &attempt{done: make(chan struct{})}
+		d.attempt = a
+		d.attempts.Go(func() {
+			if a.err = inTime(context.Background(), s.config.CallLimit, s.endLostSessions); a.err != nil {
+				d.failed()
+			}
+			close(a.done)
+		})
+	}
+	return d.attempt
+}
+
+// endLostSessions is an attempt.
+func (s *Store) endLostSessions(ctx context.Context) error {
 	// Not from the pools: their connections may all wait for this.
 	conn, err := pgx.ConnectConfig(ctx, s.main.Config().ConnConfig)
 	if err != nil {
 		return noConnection(err)
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	for _, key := range slices.Collect(maps.Keys(s.inDoubt.keys)) {
+	defer conn.Close(ctx)
+	for {
+		key, ok := s.inDoubt.next()
+		if !ok {
+			return nil
+		}
 		if err := endSession(ctx, conn, key); err != nil {
 			return fmt.Errorf("postgres: end a lost session: %w", err)
 		}
-		delete(s.inDoubt.keys, key)
+		s.inDoubt.ended(key)
 	}
-	s.inDoubt.any.Store(false)
-	return nil
+}
+
+// next is a session that is in doubt. If none is left the attempt is over.
+func (d *inDoubt) next() (key int64, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for key := range d.keys {
+		return key, true
+	}
+	d.any.Store(false)
+	d.attempt = nil
+	return 0, false
+}
+
+func (d *inDoubt) ended(key int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.keys, key)
+}
+
+// failed ends an attempt that did not get to its end.
+func (d *inDoubt) failed() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.attempt = nil
 }
 
 // endSession ends the session that holds the lock, and waits until it has.

@@ -35,7 +35,7 @@ func migrate(ctx context.Context, base *pgx.ConnConfig, c *Config) error {
 	}
 	if !exists {
 		if _, err := conn.Exec(ctx, `CREATE SCHEMA `+quote(c.Schema)); err != nil {
-			return fmt.Errorf("postgres: create schema %s: %w", c.Schema, err)
+			return beforeCommit("postgres: create schema "+c.Schema, err)
 		}
 	}
 	steps, err := fs.Sub(migrations.Postgres, "postgres")
@@ -53,7 +53,7 @@ func migrate(ctx context.Context, base *pgx.ConnConfig, c *Config) error {
 	}
 	applied, err := provider.Up(ctx)
 	if err != nil {
-		return fmt.Errorf("postgres: migrate schema %s: %w", c.Schema, err)
+		return beforeCommit("postgres: migrate schema "+c.Schema, err)
 	}
 	for _, step := range applied {
 		c.Logger.InfoContext(ctx, "migration applied", "store", "postgres", "schema", c.Schema, "step", step.Source.Path, "took", step.Duration)

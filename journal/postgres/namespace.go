@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/cruster/cruster/abi"
 )
@@ -24,7 +25,9 @@ func (s *Store) ensureNamespace(ctx context.Context, namespace string) error {
 	if ready {
 		return nil
 	}
-	err := pgx.BeginFunc(ctx, s.main, func(tx pgx.Tx) error { return s.createNamespace(ctx, tx, namespace) })
+	err := s.use(ctx, s.main, func(ctx context.Context, conn *pgxpool.Conn) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return s.createNamespace(ctx, tx, namespace) })
+	})
 	if err != nil {
 		return fmt.Errorf("postgres: namespace %q: %w", namespace, err)
 	}

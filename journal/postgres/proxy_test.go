@@ -15,12 +15,64 @@ import (
 	"github.com/cruster/cruster/internal/pgtest"
 )
 
-// proxy stands between a store and the server and cuts connections at the
-// moment that matters: when a COMMIT passes.
+// proxy stands between a store and the server. It cuts connections at the moment
+// that matters, when a COMMIT passes, and it can fall silent: connections stay
+// open, and nothing gets through them any more.
 type proxy struct {
 	dsn string
 	// cut says what to do with the next COMMIT.
 	cut atomic.Int32
+
+	mu     sync.Mutex
+	deaf   bool              // new connections are silent from the start; guarded by mu
+	passed map[*passage]bool // the open connections; guarded by mu
+}
+
+// passage is one connection through a proxy.
+type passage struct {
+	client, server net.Conn
+	mute           atomic.Bool // the client gets no more answers
+	silent         atomic.Bool // nothing gets through, in either direction
+}
+
+// silence makes all open connections silent; those to come are as deaf says.
+func (p *proxy) silence(deaf bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.deaf = deaf
+	for c := range p.passed {
+		c.silent.Store(true)
+	}
+}
+
+// listen lets new connections through again.
+func (p *proxy) listen() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.deaf = false
+}
+
+// admit registers a connection.
+func (p *proxy) admit(client, server net.Conn) *passage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := &passage{client: client, server: server}
+	c.silent.Store(p.deaf)
+	if p.passed == nil {
+		p.passed = map[*passage]bool{}
+	}
+	p.passed[c] = true
+	return c
+}
+
+// close ends all connections.
+func (p *proxy) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.passed {
+		_ = c.client.Close()
+		_ = c.server.Close()
+	}
 }
 
 const (
@@ -56,6 +108,7 @@ func newProxy(t *testing.T) *proxy {
 	var running sync.WaitGroup
 	t.Cleanup(func() {
 		_ = listener.Close()
+		p.close()
 		running.Wait()
 	})
 	running.Go(func() {
@@ -69,42 +122,37 @@ func newProxy(t *testing.T) *proxy {
 				_ = client.Close()
 				continue
 			}
-			running.Go(func() { p.serve(client, server) })
+			c := p.admit(client, server)
+			running.Go(func() { p.serve(c) })
 		}
 	})
 	return p
 }
 
 // serve copies in both directions until one ends or the cut is due.
-func (p *proxy) serve(client, server net.Conn) {
-	var mute atomic.Bool
+func (p *proxy) serve(c *passage) {
+	client, server := c.client, c.server
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		defer client.Close()
-		buf := make([]byte, 64<<10)
-		for {
-			n, err := server.Read(buf)
-			if err != nil || mute.Load() {
-				// What the server said to the COMMIT ends here: it is done, and
-				// the client never gets the answer.
-				return
-			}
-			if _, err := client.Write(buf[:n]); err != nil {
-				return
-			}
-		}
+		c.answer()
 	}()
 	defer func() {
 		_ = client.Close()
 		_ = server.Close()
 		<-answered
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.passed, c)
 	}()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := client.Read(buf)
 		if err != nil {
 			return
+		}
+		if c.silent.Load() {
+			continue
 		}
 		if bytes.HasPrefix(buf[:n], cancelRequest) {
 			return // a host that is cut off cannot cancel either
@@ -114,12 +162,12 @@ func (p *proxy) serve(client, server net.Conn) {
 			case p.cut.CompareAndSwap(loseRequest, letPass):
 				return
 			case p.cut.CompareAndSwap(loseAnswer, letPass):
-				mute.Store(true)
+				c.mute.Store(true)
 				_, _ = server.Write(buf[:n])
 				<-answered
 				return
 			case p.cut.CompareAndSwap(loseClient, letPass):
-				mute.Store(true)
+				c.mute.Store(true)
 				_, _ = server.Write(buf[:n])
 				_ = client.Close()
 				<-answered
@@ -127,6 +175,26 @@ func (p *proxy) serve(client, server net.Conn) {
 			}
 		}
 		if _, err := io.Copy(server, bytes.NewReader(buf[:n])); err != nil {
+			return
+		}
+	}
+}
+
+// answer copies what the server says.
+func (c *passage) answer() {
+	defer c.client.Close()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := c.server.Read(buf)
+		if err != nil || c.mute.Load() {
+			// What the server said to the COMMIT ends here: it is done, and
+			// the client never gets the answer.
+			return
+		}
+		if c.silent.Load() {
+			continue
+		}
+		if _, err := c.client.Write(buf[:n]); err != nil {
 			return
 		}
 	}

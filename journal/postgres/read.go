@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
@@ -74,11 +75,15 @@ func readOne[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, 
 	if err := s.resolveInDoubt(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := s.main.Query(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: read %s: %w", what, err)
-	}
-	v, err := pgx.CollectOneRow(rows, scan)
+	var v T
+	err := s.use(ctx, s.main, func(ctx context.Context, conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		v, err = pgx.CollectOneRow(rows, scan)
+		return err
+	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, journal.ErrNotFound
 	}
@@ -93,15 +98,19 @@ func readAll[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, 
 	if err := s.resolveInDoubt(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := s.main.Query(ctx, query, args...)
+	var all []T
+	err := s.use(ctx, s.main, func(ctx context.Context, conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		all, err = pgx.AppendRows([]T(nil), rows, scan)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: read %s: %w", what, err)
 	}
-	v, err := pgx.AppendRows([]T(nil), rows, scan)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: read %s: %w", what, err)
-	}
-	return v, nil
+	return all, nil
 }
 
 // Load implements journal.Store.

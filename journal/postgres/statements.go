@@ -39,7 +39,8 @@ const (
 // that no search_path and no temporary table can come between.
 type statements struct {
 	shards, executions, entries, deferreds, links string // qualified names
-	modules, deployments, guestMigrations         string
+	heartbeat, modules, deployments               string
+	guestMigrations                               string
 	prepared                                      map[string]string
 }
 
@@ -47,7 +48,7 @@ func newStatements(schema string) statements {
 	q := func(name string) string { return quote(schema) + "." + quote(name) }
 	st := statements{
 		shards: q("shards"), executions: q("executions"), entries: q("entries"), deferreds: q("deferreds"), links: q("links"),
-		modules: q("modules"), deployments: q("deployments"), guestMigrations: q("guest_migrations"),
+		heartbeat: q("heartbeat"), modules: q("modules"), deployments: q("deployments"), guestMigrations: q("guest_migrations"),
 	}
 	expand := strings.NewReplacer(
 		"{shards}", st.shards, "{executions}", st.executions, "{entries}", st.entries, "{deferreds}", st.deferreds, "{links}", st.links,

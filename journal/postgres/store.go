@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -16,17 +17,16 @@ import (
 
 // Store is a journal.Store in Postgres.
 type Store struct {
-	config  Config
-	sql     statements
-	main    *pgxpool.Pool // Cruster's own statements
-	guests  *pgxpool.Pool // transactions of activities
+	config Config
+	sql    statements
+	pools
 	params  paramCache
 	open    openGuests
 	inDoubt inDoubt
 
 	deploying chan struct{} // capacity 1: held by the deployment under way
 
-	commits atomic.Uint64
+	committed atomic.Uint64
 
 	mu      sync.Mutex
 	ready   map[string]bool // namespaces that have their schema and role; guarded by mu
@@ -46,67 +46,15 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, abi.Errorf(abi.CodeBadConfig, "the connection string of the Postgres store is not valid: %v", err)
 	}
+	bound(base.ConnConfig, c.CallLimit)
 	if err := migrate(ctx, base.ConnConfig, &c); err != nil {
 		return nil, err
 	}
 	s := &Store{config: c, sql: newStatements(c.Schema), deploying: make(chan struct{}, 1), ready: map[string]bool{}}
-	if s.main, err = s.pool(ctx, base.Copy(), c.MaxConns, mainSettings, 0); err != nil {
-		return nil, err
-	}
-	if s.guests, err = s.pool(ctx, base.Copy(), c.MaxGuestConns, guestSettings, maxGuestMessage); err != nil {
-		s.main.Close()
+	if err := s.openPools(ctx, base); err != nil {
 		return nil, err
 	}
 	return s, nil
-}
-
-// mainSettings hold for Cruster's own connections. All its statements are
-// look-ups by key, yet the planner, seeing a table that is still small or was
-// never analysed, likes to scan it, and keeps that plan while the table grows:
-// so scans are forbidden, and plans are made once.
-var mainSettings = map[string]string{
-	"application_name": "cruster",
-	"enable_hashjoin":  "off",
-	"enable_mergejoin": "off",
-	"enable_seqscan":   "off",
-	"jit":              "off",
-	"plan_cache_mode":  "force_generic_plan",
-	"timezone":         "UTC",
-}
-
-// guestSettings pin how values are written, which guestrows.go reads.
-var guestSettings = map[string]string{
-	"application_name":            "cruster-guest",
-	"bytea_output":                "hex",
-	"datestyle":                   "ISO, YMD",
-	"intervalstyle":               "iso_8601",
-	"timezone":                    "UTC",
-	"standard_conforming_strings": "on",
-}
-
-func (s *Store) pool(ctx context.Context, pc *pgxpool.Config, conns int32, settings map[string]string, maxMessage int) (*pgxpool.Pool, error) {
-	pc.MaxConns = conns
-	pc.MinConns = 0
-	for name, value := range settings {
-		pc.ConnConfig.RuntimeParams[name] = value
-	}
-	pc.ConnConfig.MaxProtocolMessageBodyLen = maxMessage
-	pc.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
-	pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		if err := identifySession(ctx, conn); err != nil {
-			return err
-		}
-		return s.sql.prepare(ctx, conn)
-	}
-	pool, err := pgxpool.NewWithConfig(ctx, pc)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: open pool: %w", err)
-	}
-	if err := pool.Ping(ctx); err != nil {
-		pool.Close()
-		return nil, noConnection(err)
-	}
-	return pool, nil
 }
 
 // Dialect implements journal.Store.
@@ -114,26 +62,34 @@ func (s *Store) Dialect() string { return abi.DialectPostgres }
 
 // Commits counts the transactions that this store committed to the journal:
 // batches and transactions of activities.
-func (s *Store) Commits() uint64 { return s.commits.Load() }
+func (s *Store) Commits() uint64 { return s.committed.Load() }
 
-// Ping implements journal.Store: it takes the lock that every commit takes, so
-// that a standby, or a database in which commits are stuck, is noticed. An idle
-// host commits nothing: here it learns that another has taken over.
+// Ping implements journal.Store: it commits something, under the lock that every
+// commit takes and on one of its connections. A database that answers and does not
+// commit is noticed, whatever the reason: it is a standby, read-only, full, or
+// stuck. An idle host commits nothing else: here it learns that another has taken
+// over.
 func (s *Store) Ping(ctx context.Context) error {
 	s.mu.Lock()
 	claimed := s.claimed
 	s.mu.Unlock()
 	var current []journal.Epoch
-	err := pgx.BeginFunc(ctx, s.main, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `LOCK TABLE `+s.sql.shards+` IN SHARE MODE`); err != nil {
+	err := s.use(ctx, s.writes, func(ctx context.Context, conn *pgxpool.Conn) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, `LOCK TABLE `+s.sql.shards+` IN SHARE MODE`); err != nil {
+				return err
+			}
+			rows, err := tx.Query(ctx, `SELECT epoch FROM `+s.sql.shards+` ORDER BY shard`)
+			if err != nil {
+				return err
+			}
+			current, err = pgx.CollectRows(rows, pgx.RowTo[journal.Epoch])
+			if err != nil || claimed != nil && !slices.Equal(claimed, current) {
+				return err
+			}
+			_, err = tx.Exec(ctx, `UPDATE `+s.sql.heartbeat+` SET at = now()`)
 			return err
-		}
-		rows, err := tx.Query(ctx, `SELECT epoch FROM `+s.sql.shards+` ORDER BY shard`)
-		if err != nil {
-			return err
-		}
-		current, err = pgx.CollectRows(rows, pgx.RowTo[journal.Epoch])
-		return err
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("postgres: ping: %w", err)
@@ -150,8 +106,8 @@ func (s *Store) Close() error {
 	for _, t := range s.open.close() {
 		t.abandon()
 	}
-	s.guests.Close()
-	s.main.Close()
+	s.close()
+	s.inDoubt.attempts.Wait()
 	return nil
 }
 
@@ -165,36 +121,58 @@ func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Epoch,
 	if err := s.resolveInDoubt(ctx); err != nil {
 		return nil, err
 	}
-	epochs := make([]journal.Epoch, journal.NumShards)
-	claimed := 0
-	err := pgx.BeginTxFunc(ctx, s.main, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `LOCK TABLE `+s.sql.shards+` IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+	conn, err := s.acquire(ctx, s.writes)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: claim shards: %w", err)
+	}
+	defer s.give(s.writes, conn)
+	var epochs []journal.Epoch
+	err = inTime(ctx, claimFactor*s.config.CallLimit, func(ctx context.Context) error {
+		return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) (err error) {
+			epochs, err = s.claim(ctx, tx, owner)
 			return err
-		}
-		rows, err := tx.Query(ctx, `UPDATE `+s.sql.shards+` SET epoch = epoch + 1, owner = $1, claimed_at = now() RETURNING shard, epoch`, owner)
-		if err != nil {
-			return err
-		}
-		var shard int16
-		var epoch int64
-		_, err = pgx.ForEachRow(rows, []any{&shard, &epoch}, func() error {
-			if shard < 0 || shard >= journal.NumShards {
-				return fmt.Errorf("shard %d is not below %d", shard, journal.NumShards)
-			}
-			epochs[shard] = journal.Epoch(epoch)
-			claimed++
-			return nil
 		})
-		return err
 	})
 	if err != nil {
 		return nil, beforeCommit("postgres: claim shards", err)
-	}
-	if claimed != journal.NumShards {
-		return nil, fmt.Errorf("postgres: claim shards: the store has %d shards, not %d", claimed, journal.NumShards)
 	}
 	s.mu.Lock()
 	s.claimed = slices.Clone(epochs)
 	s.mu.Unlock()
 	return epochs, nil
+}
+
+// claimFactor times CallLimit is how long a claim may take. It waits for the
+// transactions of the former owner; the server ends those of one that is frozen
+// soon after CallLimit.
+const claimFactor = 3
+
+func (s *Store) claim(ctx context.Context, tx pgx.Tx, owner string) ([]journal.Epoch, error) {
+	limit := strconv.FormatInt((claimFactor * s.config.CallLimit).Milliseconds(), 10)
+	if _, err := tx.Exec(ctx, `SELECT set_config('statement_timeout', $1, true)`, limit); err != nil {
+		return nil, err
+	}
+	if _, err := tx.Exec(ctx, `LOCK TABLE `+s.sql.shards+` IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+		return nil, err
+	}
+	rows, err := tx.Query(ctx, `UPDATE `+s.sql.shards+` SET epoch = epoch + 1, owner = $1, claimed_at = now() RETURNING shard, epoch`, owner)
+	if err != nil {
+		return nil, err
+	}
+	epochs := make([]journal.Epoch, journal.NumShards)
+	claimed := 0
+	var shard int16
+	var epoch int64
+	_, err = pgx.ForEachRow(rows, []any{&shard, &epoch}, func() error {
+		if shard < 0 || shard >= journal.NumShards {
+			return fmt.Errorf("shard %d is not below %d", shard, journal.NumShards)
+		}
+		epochs[shard] = journal.Epoch(epoch)
+		claimed++
+		return nil
+	})
+	if err == nil && claimed != journal.NumShards {
+		err = fmt.Errorf("the store has %d shards, not %d", claimed, journal.NumShards)
+	}
+	return epochs, err
 }

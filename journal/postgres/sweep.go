@@ -1,11 +1,18 @@
 package postgres
 
-import "context"
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
 
 // Sweep implements journal.Store. Rows that a commit holds at this moment are
 // left for the next time.
 func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error) {
-	tag, err := s.main.Exec(ctx, `
+	var tag pgconn.CommandTag
+	err := s.use(ctx, s.main, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
+		tag, err = conn.Exec(ctx, `
 		WITH expired AS (
 			SELECT e.shard, e.id FROM `+s.sql.executions+` e
 			WHERE e.finished_at > 0 AND e.finished_at < $1 AND e.state IN ('completed', 'failed', 'interrupted')
@@ -18,7 +25,9 @@ func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int
 		links AS (DELETE FROM `+s.sql.links+` x USING expired d WHERE x.shard = d.shard AND x.id = d.id),
 		promises AS (DELETE FROM `+s.sql.deferreds+` x USING expired d WHERE x.shard = d.shard AND x.id = d.id)
 		DELETE FROM `+s.sql.executions+` x USING expired d WHERE x.shard = d.shard AND x.id = d.id`,
-		finishedBefore, max(limit, 0))
+			finishedBefore, max(limit, 0))
+		return err
+	})
 	if err != nil {
 		return 0, afterCommit("postgres: sweep", err)
 	}

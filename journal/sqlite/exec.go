@@ -43,11 +43,14 @@ func run(conn *sqlite.Conn, query string, bind func(*sqlite.Stmt), each func(*sq
 	}
 }
 
-// classify tells a collision, which may be repeated, from other failures.
+// classify tells a collision, which may be repeated, and a full disk from other
+// failures.
 func classify(err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultBusy, sqlite.ResultLocked:
 		return fmt.Errorf("%w: %w", journal.ErrConflict, err)
+	case sqlite.ResultFull:
+		return fmt.Errorf("%w: %w", journal.ErrFull, err)
 	}
 	return err
 }

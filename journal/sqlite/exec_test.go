@@ -62,6 +62,7 @@ func TestClassify(t *testing.T) {
 	require.ErrorIs(t, classify(sqlite.ResultBusySnapshot.ToError()), journal.ErrConflict)
 	require.ErrorIs(t, classify(sqlite.ResultLocked.ToError()), journal.ErrConflict)
 	require.NotErrorIs(t, classify(sqlite.ResultIOErr.ToError()), journal.ErrConflict)
+	require.ErrorIs(t, classify(sqlite.ResultFull.ToError()), journal.ErrFull)
 	require.NoError(t, classify(nil))
 }
 

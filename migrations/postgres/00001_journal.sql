@@ -18,6 +18,14 @@ CREATE TABLE shards (
 INSERT INTO shards (shard, epoch, owner, claimed_at)
 SELECT n, 0, '', now() FROM generate_series(0, 255) AS n;
 
+-- One row that a host overwrites to prove that the store commits.
+CREATE TABLE heartbeat (
+    one boolean PRIMARY KEY CHECK (one),
+    at  timestamptz NOT NULL
+);
+
+INSERT INTO heartbeat (one, at) VALUES (true, now());
+
 CREATE TABLE executions (
     shard       smallint NOT NULL,
     id          bytea NOT NULL,
@@ -98,5 +106,5 @@ $$;
 -- +goose StatementEnd
 
 -- +goose Down
-DROP TABLE links, deferreds, entries, executions, shards;
+DROP TABLE links, deferreds, entries, executions, heartbeat, shards;
 DROP FUNCTION expect(bigint, bigint, text);

@@ -191,7 +191,7 @@ func TestZombie(t *testing.T) {
 		require.NoError(t, err, name)
 	}
 	zombie.Signal(syscall.SIGCONT)
-	require.NotZero(t, zombie.Exit(), "a fenced host must end with an error")
+	require.Equal(t, exitFenced, zombie.Exit(), "a fenced host says so")
 	require.Contains(t, zombie.Log(), "CR-", "the log must say why the host ended")
 	finish(t, at, heir, names)
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
-// Exit codes, for scripts to tell what happened. exitHelp and docs/cli.md say
-// the same.
+// Exit codes, for scripts and supervisors to tell what happened.
 const (
 	exitOK          = 0
 	exitInternal    = 1
@@ -24,19 +23,59 @@ const (
 	exitPaused      = 5
 	exitUnavailable = 6
 	exitDeadline    = 7
+	exitFenced      = 8
+	exitStore       = 9
+	exitStoreFull   = 10
+	exitStoreInUse  = 11
+	exitAddress     = 12
+	exitPrivilege   = 13
 	exitSignal      = 130 // what shells report for a program that Ctrl-C ended
 )
 
-const exitHelp = `Exit codes:
-  0  done
-  1  something unexpected went wrong
-  2  the command line or the input is not acceptable
-  3  there is no such deployment, workflow or execution
-  4  the workflow failed or was interrupted
-  5  the execution is paused
-  6  the host is unreachable, shutting down or full
-  7  the timeout passed before the answer was there
-130  stopped by Ctrl-C or SIGTERM`
+// exits is the one table of exit codes: the help is made of it, and a test holds
+// docs/cli.md and docs/operations.md against it.
+var exits = []struct {
+	code    int
+	meaning string
+	// host says that a host exits with it; the others are those of commands.
+	host bool
+}{
+	{exitOK, "done", true},
+	{exitInternal, "something unexpected went wrong", true},
+	{exitUsage, "the command line or the input is not acceptable", true},
+	{exitNotFound, "there is no such deployment, workflow or execution", false},
+	{exitFailed, "the workflow failed or was interrupted", false},
+	{exitPaused, "the execution is paused", false},
+	{exitUnavailable, "the host is unreachable, shutting down or full", false},
+	{exitDeadline, "the timeout passed before the answer was there", false},
+	{exitFenced, "another host has taken over the store", true},
+	{exitStore, "the store cannot be reached, or does not work", true},
+	{exitStoreFull, "the disk of the store is full", true},
+	{exitStoreInUse, "another process uses the embedded store", true},
+	{exitAddress, "an address to listen on is in use", true},
+	{exitPrivilege, "the database user lacks a right", true},
+	{exitSignal, "stopped by Ctrl-C or SIGTERM", false},
+}
+
+var exitHelp = func() string {
+	lines := []string{"Exit codes:"}
+	for _, e := range exits {
+		lines = append(lines, fmt.Sprintf("%3d  %s", e.code, e.meaning))
+	}
+	return strings.Join(lines, "\n")
+}()
+
+// exitByCode are the exit codes of errors whose code says all.
+var exitByCode = map[abi.Code]int{
+	abi.CodeAddress:        exitAddress,
+	abi.CodeFenced:         exitFenced,
+	abi.CodeOverloaded:     exitUnavailable,
+	abi.CodePaused:         exitPaused,
+	abi.CodeStore:          exitStore,
+	abi.CodeStoreFull:      exitStoreFull,
+	abi.CodeStoreInUse:     exitStoreInUse,
+	abi.CodeStorePrivilege: exitPrivilege,
+}
 
 // exitCode is the code that the process exits with after err.
 func exitCode(err error) int {
@@ -57,11 +96,8 @@ func exitCode(err error) int {
 	case errors.Is(err, context.Canceled):
 		return exitSignal
 	}
-	switch abi.AsError(err).Code {
-	case abi.CodePaused:
-		return exitPaused
-	case abi.CodeOverloaded:
-		return exitUnavailable
+	if code, ok := exitByCode[abi.AsError(err).Code]; ok {
+		return code
 	}
 	switch abi.AsError(err).Code.Info().Category {
 	case abi.InvalidArgument, abi.AlreadyExists, abi.FailedPrecondition, abi.PermissionDenied, abi.ResourceExhausted:

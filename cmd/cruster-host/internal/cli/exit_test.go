@@ -30,6 +30,12 @@ func TestExitCodes(t *testing.T) {
 		exitPaused:      {&client.RunError{State: client.Paused, Cause: abi.Errorf(abi.CodeNondeterminism, "x")}, abi.Errorf(abi.CodePaused, "x")},
 		exitUnavailable: {abi.Errorf(abi.CodeUnreachable, "x"), abi.Errorf(abi.CodeOverloaded, "x"), abi.Errorf(abi.CodeShuttingDown, "x")},
 		exitDeadline:    {abi.Errorf(abi.CodeDeadline, "x")},
+		exitFenced:      {abi.Errorf(abi.CodeFenced, "x"), errors.Join(abi.Errorf(abi.CodeFenced, "x"), abi.Errorf(abi.CodeStore, "close"))},
+		exitStore:       {abi.Errorf(abi.CodeStore, "x")},
+		exitStoreFull:   {abi.Errorf(abi.CodeStoreFull, "x")},
+		exitStoreInUse:  {abi.Errorf(abi.CodeStoreInUse, "x")},
+		exitAddress:     {abi.Errorf(abi.CodeAddress, "x")},
+		exitPrivilege:   {abi.Errorf(abi.CodeStorePrivilege, "x")},
 	} {
 		for _, err := range errs {
 			require.Equal(t, want, exitCode(err), "%v", err)

@@ -83,8 +83,8 @@ func TestHostsThatDoNotStart(t *testing.T) {
 	}{
 		"Store":      {func(c *Config) { c.Store = "mysql://x" }, "--store is not understood", ""},
 		"Fault":      {func(c *Config) { c.Fault = "nowhere@1" }, "CRUSTER_FAULT", ""},
-		"GRPCAddr":   {func(c *Config) { c.GRPCAddr = taken.Addr().String() }, "--grpc-addr: ", abi.CodeBadConfig},
-		"HTTPAddr":   {func(c *Config) { c.HTTPAddr = taken.Addr().String() }, "--http-addr: ", abi.CodeBadConfig},
+		"GRPCAddr":   {func(c *Config) { c.GRPCAddr = taken.Addr().String() }, "--grpc-addr: ", abi.CodeAddress},
+		"HTTPAddr":   {func(c *Config) { c.HTTPAddr = taken.Addr().String() }, "--http-addr: ", abi.CodeAddress},
 		"NotAnAddr":  {func(c *Config) { c.HTTPAddr = "nowhere" }, "--http-addr: ", abi.CodeBadConfig},
 		"Activities": {func(c *Config) { c.MaxActivities = -1 }, "", abi.CodeBadConfig},
 	} {

@@ -77,6 +77,6 @@ func (s StoreSpec) Open(ctx context.Context, log *slog.Logger) (journal.Store, e
 		return nil, abi.Errorf(abi.CodeBadConfig, "the store does not open: %v", err).
 			WithHint("Choose a folder that this user may write to, with --data-dir (dev) or --store (serve).")
 	default:
-		return nil, abi.Errorf(abi.CodeStore, "the store does not open: %v", err)
+		return nil, journal.CodedAtStart("the store does not open", err)
 	}
 }

@@ -1,0 +1,157 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/postgres"
+)
+
+// patience is far longer than any limit of a store in these tests.
+const patience = time.Minute
+
+// ends fails the test if the call does not end.
+func ends(t *testing.T, call func() error) error {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- call() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(patience):
+		require.FailNow(t, "the call hangs on a connection that went silent")
+		return nil
+	}
+}
+
+// silentCalls are the calls of a store on connections that are open and silent.
+var silentCalls = map[string]struct {
+	call func(t *testing.T, b *testBundle) error
+	want error
+}{
+	"commit": {func(t *testing.T, b *testBundle) error {
+		_, err := b.store.Commit(t.Context(), []journal.Write{b.entry(1)})
+		return err
+	}, journal.ErrUndecided},
+	"read": {func(t *testing.T, b *testBundle) error {
+		_, err := b.store.Entries(t.Context(), b.id, 0, 10)
+		return err
+	}, nil},
+	"claim": {func(t *testing.T, b *testBundle) error {
+		_, err := b.store.ClaimShards(t.Context(), "test")
+		return err
+	}, nil},
+	"ping":  {func(t *testing.T, b *testBundle) error { return b.store.Ping(t.Context()) }, nil},
+	"sweep": {func(t *testing.T, b *testBundle) error { _, err := b.store.Sweep(t.Context(), 1, 1); return err }, nil},
+	"deploy": {func(t *testing.T, b *testBundle) error {
+		_, err := b.store.Deploy(t.Context(), journal.Module{Digest: "sha256:02"}, journal.Deployment{Namespace: "default", Name: "b", Digest: "sha256:02"}, nil)
+		return err
+	}, nil},
+	"begin": {func(t *testing.T, b *testBundle) error {
+		_, err := b.store.BeginGuest(t.Context(), "other")
+		return err
+	}, nil},
+}
+
+// A connection that is open on this side only answers nothing, and no packet says
+// that it is dead. Every call ends nevertheless, and the next one finds a
+// connection that works.
+func TestEveryCallEndsOnASilentConnection(t *testing.T) {
+	t.Parallel()
+	for name, c := range silentCalls {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProxy(t)
+			b := setup(t, postgres.Config{DSN: p.dsn, CallLimit: 500 * time.Millisecond})
+			b.deploy(t, "default", "CREATE TABLE t (a BIGINT)")
+			require.Zero(t, b.entries(t), "all pools have a connection")
+			p.silence(false)
+			// A connection that has been idle for a while is tested before it is used:
+			// then even the first call succeeds.
+			err := ends(t, func() error { return c.call(t, b) })
+			if err != nil && c.want != nil {
+				require.ErrorIs(t, err, c.want)
+			}
+			if err != nil {
+				err = ends(t, func() error { return c.call(t, b) })
+			}
+			require.NoError(t, err, "one call at most meets the silence")
+		})
+	}
+}
+
+func TestASilentGuestTransactionEnds(t *testing.T) {
+	t.Parallel()
+	p := newProxy(t)
+	b := setup(t, postgres.Config{DSN: p.dsn, CallLimit: 500 * time.Millisecond, GuestTxLimit: time.Second})
+	b.deploy(t, "default", "CREATE TABLE t (a BIGINT)")
+
+	statement, commit, rollback := b.begin(t, "default"), b.begin(t, "default"), b.begin(t, "default")
+	for _, tx := range []journal.GuestTx{statement, commit, rollback} {
+		_, err := tx.Exec(t.Context(), "INSERT INTO t VALUES ($1)", []any{int64(1)})
+		require.NoError(t, err)
+	}
+	p.silence(false)
+	err := ends(t, func() error { return commit.Commit(t.Context(), b.entry(1)) })
+	require.ErrorIs(t, err, journal.ErrUndecided)
+	require.Error(t, ends(t, func() error {
+		_, err := statement.Exec(t.Context(), "INSERT INTO t VALUES ($1)", []any{int64(1)})
+		return err
+	}))
+	require.NoError(t, ends(t, func() error { return rollback.Rollback(t.Context()) }))
+
+	again := b.begin(t, "default")
+	_, err = again.Exec(t.Context(), "INSERT INTO t VALUES ($1)", []any{int64(2)})
+	require.NoError(t, err)
+	require.NoError(t, again.Commit(t.Context(), b.entry(2)))
+	require.Equal(t, 1, b.count(t, "default", "t"))
+	require.Equal(t, 1, b.entries(t), "what was lost stays lost")
+}
+
+// While the server cannot be reached every call fails, many at a time no slower
+// than one; afterwards the store works again, and the lost commit was not made.
+func TestSilenceOfTheServer(t *testing.T) {
+	t.Parallel()
+	p := newProxy(t)
+	b := setup(t, postgres.Config{DSN: p.dsn, CallLimit: 500 * time.Millisecond})
+	require.Zero(t, b.entries(t))
+	p.silence(true)
+	_, err := b.store.Commit(t.Context(), []journal.Write{b.entry(1)})
+	require.ErrorIs(t, err, journal.ErrUndecided)
+
+	const readers = 400
+	failed := make(chan error, readers)
+	for range readers {
+		go func() {
+			_, err := b.store.Entries(t.Context(), b.id, 0, 10)
+			failed <- err
+		}()
+	}
+	require.NoError(t, ends(t, func() error {
+		for range readers {
+			if err := <-failed; err == nil {
+				t.Error("a read of a server that cannot be reached succeeded")
+			}
+		}
+		return nil
+	}))
+	p.listen()
+	require.Eventually(t, func() bool { return b.store.Ping(t.Context()) == nil }, patience, 10*time.Millisecond)
+	require.Zero(t, b.entries(t))
+	require.Equal(t, journal.Result{}, b.commit(t, b.entry(1)))
+}
+
+func TestOpenEndsIfTheServerIsSilent(t *testing.T) {
+	t.Parallel()
+	p := newProxy(t)
+	p.silence(true)
+	err := ends(t, func() error {
+		_, err := postgres.Open(t.Context(), postgres.Config{DSN: p.dsn, CallLimit: 100 * time.Millisecond})
+		return err
+	})
+	require.Equal(t, abi.CodeStore, abi.CodeOf(err), "%v", err)
+}
