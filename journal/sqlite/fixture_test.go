@@ -64,6 +64,13 @@ func (b *guestBundle) start(t testing.TB, key string) journal.Write {
 	return w
 }
 
+// startAgain commits the start of an execution that may be there already.
+func (b *guestBundle) startAgain(key string) error {
+	id := journal.IDOf("mine", "w/W", key)
+	_, err := b.store.Commit(b.ctx, []journal.Write{{ID: id, Epoch: b.epochs[id.Shard()], Start: &journal.Execution{ID: id, Namespace: "mine", Workflow: "w/W", Key: key, State: journal.Running}}})
+	return err
+}
+
 // startInside is a start for the transaction itself to commit: while it is open
 // no other can.
 func (b *guestBundle) startInside(t testing.TB) journal.Write {
