@@ -18,6 +18,9 @@ var (
 	// ErrUndecided says that the answer to a commit was lost: it may have taken
 	// effect or not. Look before you retry.
 	ErrUndecided = errors.New("journal: commit undecided")
+	// ErrStoreGone says that the store was taken away under the host, such as by
+	// deleting its files. Nothing is acknowledged any more; the host must end.
+	ErrStoreGone = errors.New("journal: the store is gone")
 	// ErrInUse says that another process has the store open.
 	ErrInUse = errors.New("journal: store in use")
 )

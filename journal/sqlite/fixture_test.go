@@ -22,7 +22,9 @@ type guestBundle struct {
 }
 
 func newGuestBundle(t testing.TB, config sqlite.Config) *guestBundle {
-	config.Dir = t.TempDir()
+	if config.Dir == "" {
+		config.Dir = t.TempDir()
+	}
 	if config.GuestTxLimit == 0 {
 		config.GuestTxLimit = time.Minute
 	}

@@ -46,7 +46,7 @@ func (s *Store) BeginGuest(ctx context.Context, namespace string) (journal.Guest
 	if err := s.queue.acquire(ctx, guestUser); err != nil {
 		return nil, fmt.Errorf("sqlite: begin: %w", err)
 	}
-	if err := begin(s.writer); err != nil {
+	if err := s.begin(); err != nil {
 		s.queue.release()
 		return nil, fmt.Errorf("sqlite: begin: %w", err)
 	}

@@ -33,6 +33,7 @@ table! {
     CALL_TO_ITSELF = "CR-2018", "Give the call another key or another request.", false;
     WORKFLOW_MANIFEST_LIE = "CR-2019", "Rebuild the module with an unmodified guest SDK.", false;
     FAILED_BY_OPERATOR = "CR-2020", "The message holds the operator's reason and the reason for the pause; 'cruster-host workflow history' shows how far the execution got.", false;
+    JOURNAL_FORMAT = "CR-2030", "Run a host of that version or a newer one, then resume the execution.", false;
     ACTIVITY_FAILED = "CR-3001", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts.", true;
     ACTIVITY_TIMEOUT = "CR-3002", "Raise the activity's timeout, or make its work shorter.", true;
     ACTIVITY_CRASHED = "CR-3003", "Fix the code; the message quotes the end of the module's standard error.", true;
@@ -72,4 +73,5 @@ table! {
     DEADLINE = "CR-5008", "The work goes on: ask again with the same key, or poll the execution.", true;
     STORE_PRIVILEGE = "CR-5009", "Run the migrations once as a database user who may create schemas and roles.", false;
     UNREACHABLE = "CR-5010", "Check --addr or CRUSTER_ADDR, and that a host runs there; 'cruster-host dev' starts one.", true;
+    STORE_GONE = "CR-5011", "The host has ended. Put the data folder back, or restore a backup, and start the host again; replace files only while it is stopped.", false;
 }
