@@ -100,6 +100,7 @@ const (
 	CodeDeadline       Code = "CR-5008"
 	CodeStorePrivilege Code = "CR-5009"
 	CodeUnreachable    Code = "CR-5010"
+	CodeStoreGone      Code = "CR-5011"
 	CodeStoreFull      Code = "CR-5012"
 	CodeAddress        Code = "CR-5013"
 )
@@ -210,6 +211,7 @@ var Codes = []CodeInfo{
 	{CodeDeadline, DeadlineExceeded, "the caller's deadline passed before the result was ready", "The work goes on: ask again with the same key, or poll the execution.", true},
 	{CodeStorePrivilege, FailedPrecondition, "the database user lacks a right that Cruster needs", "Run the migrations once as a database user who may create schemas and roles.", false},
 	{CodeUnreachable, Unavailable, "no host answers at the address", "Check --addr or CRUSTER_ADDR, and that a host runs there; 'cruster-host dev' starts one.", true},
+	{CodeStoreGone, Unavailable, "the files of the store were deleted or replaced under the host", "The host has ended. Put the data folder back, or restore a backup, and start the host again; replace files only while it is stopped.", false},
 	{CodeStoreFull, Unavailable, "the disk of the store is full", "Make room on the disk, then start the host again. Nothing that was acknowledged is lost.", true},
 	{CodeAddress, FailedPrecondition, "an address of the host is in use", "Choose another address with --grpc-addr or --http-addr, or stop what listens there.", false},
 }

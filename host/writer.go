@@ -55,8 +55,15 @@ func (w *writer) CommitTx(ctx context.Context, tx journal.GuestTx, write journal
 }
 
 // checkFence ends the host if a write was refused because another host has taken
-// over. There is nothing to save: all this host could do is be in the way.
+// over, or because the store is gone. There is nothing to save: all this host could do
+// is be in the way.
 func (w *writer) checkFence(err error) {
+	if errors.Is(err, journal.ErrStoreGone) {
+		if w.state.Lose(abi.AsError(journal.Coded("commit", err))) {
+			w.log.Error("the store is gone; this host writes nothing any more", "error", err)
+		}
+		return
+	}
 	if !errors.Is(err, journal.ErrFenced) {
 		return
 	}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 
@@ -68,4 +69,20 @@ func TestWriteAfterTheEnd(t *testing.T) {
 	state.End()
 	_, err := w.Commit(startOf("a"))
 	require.Equal(t, abi.CodeShuttingDown, abi.CodeOf(err))
+}
+
+// goneTx is a transaction whose store was taken away.
+type goneTx struct{ journal.GuestTx }
+
+func (goneTx) Commit(context.Context, journal.Write) error {
+	return errors.Join(journal.ErrUndecided, journal.ErrStoreGone, abi.Errorf(abi.CodeStoreGone, "the file is gone"))
+}
+
+// TestStoreIsGone: a host whose store was taken away ends, and says why.
+func TestStoreIsGone(t *testing.T) {
+	t.Parallel()
+	w, state := newTestWriter(t, memory.New())
+	require.ErrorIs(t, w.CommitTx(t.Context(), goneTx{}, startOf("a")), journal.ErrStoreGone)
+	require.Equal(t, abi.CodeStoreGone, abi.CodeOf(state.Lost()))
+	require.True(t, state.Over())
 }

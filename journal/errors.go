@@ -20,6 +20,9 @@ var (
 	ErrUndecided = errors.New("journal: commit undecided")
 	// ErrFull says that the disk of the store is full. Nothing was written.
 	ErrFull = errors.New("journal: the disk of the store is full")
+	// ErrStoreGone says that the store was taken away under the host, such as by
+	// deleting its files. Nothing is acknowledged any more; the host must end.
+	ErrStoreGone = errors.New("journal: the store is gone")
 	// ErrInUse says that another process has the store open.
 	ErrInUse = errors.New("journal: store in use")
 )

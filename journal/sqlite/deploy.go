@@ -33,7 +33,7 @@ func (s *Store) deploy(ctx context.Context, m *journal.Module, d *journal.Deploy
 	ctx, cancel := context.WithTimeoutCause(ctx, migrationLimit,
 		abi.Errorf(abi.CodeMigrationFailed, "the migrations of deployment %q took longer than %v", d.Name, migrationLimit))
 	defer cancel()
-	if err := begin(s.writer); err != nil {
+	if err := s.begin(); err != nil {
 		return err
 	}
 	defer rollback(s.writer)

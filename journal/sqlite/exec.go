@@ -60,6 +60,9 @@ func (s *Store) read(ctx context.Context, use func(*sqlite.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := s.files.lost(); err != nil {
+		return err
+	}
 	select {
 	case <-s.closing:
 		return errClosed
@@ -82,7 +85,7 @@ func (s *Store) write(ctx context.Context, use func(*sqlite.Conn) error) error {
 		return err
 	}
 	defer s.queue.release()
-	if err := begin(s.writer); err != nil {
+	if err := s.begin(); err != nil {
 		return err
 	}
 	// Also if use panics the handle goes back without a transaction.
@@ -98,7 +101,13 @@ func (s *Store) write(ctx context.Context, use func(*sqlite.Conn) error) error {
 	return err
 }
 
-func begin(conn *sqlite.Conn) error { return run(conn, "BEGIN IMMEDIATE", nil, nil) }
+// begin begins a transaction of the write handle.
+func (s *Store) begin() error {
+	if err := s.files.check(); err != nil {
+		return err
+	}
+	return run(s.writer, "BEGIN IMMEDIATE", nil, nil)
+}
 
 // rollback ends the transaction if there is one. It cannot fail in a way that
 // leaves one behind.
@@ -111,10 +120,13 @@ func rollback(conn *sqlite.Conn) {
 
 // commit commits the transaction of the write handle. If the disk fails under
 // it the log may hold the transaction or not, and only a restart tells: that is
-// journal.ErrUndecided.
+// journal.ErrUndecided. So it is if the files were taken away meanwhile.
 func (s *Store) commit() error {
 	err := run(s.writer, "COMMIT", nil, nil)
 	if err == nil {
+		if err := s.files.check(); err != nil {
+			return fmt.Errorf("%w: %w", journal.ErrUndecided, err)
+		}
 		s.commits.Add(1)
 		return nil
 	}

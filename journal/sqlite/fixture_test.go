@@ -22,7 +22,9 @@ type guestBundle struct {
 }
 
 func newGuestBundle(t testing.TB, config sqlite.Config) *guestBundle {
-	config.Dir = t.TempDir()
+	if config.Dir == "" {
+		config.Dir = t.TempDir()
+	}
 	if config.GuestTxLimit == 0 {
 		config.GuestTxLimit = time.Minute
 	}
@@ -62,6 +64,13 @@ func (b *guestBundle) start(t testing.TB, key string) journal.Write {
 	require.NoError(t, results[0].Err)
 	w.Start = nil
 	return w
+}
+
+// startAgain commits the start of an execution that may be there already.
+func (b *guestBundle) startAgain(key string) error {
+	id := journal.IDOf("mine", "w/W", key)
+	_, err := b.store.Commit(b.ctx, []journal.Write{{ID: id, Epoch: b.epochs[id.Shard()], Start: &journal.Execution{ID: id, Namespace: "mine", Workflow: "w/W", Key: key, State: journal.Running}}})
+	return err
 }
 
 // startInside is a start for the transaction itself to commit: while it is open

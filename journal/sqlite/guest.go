@@ -46,7 +46,7 @@ func (s *Store) BeginGuest(ctx context.Context, namespace string) (journal.Guest
 	if err := s.queue.acquire(ctx, guestUser); err != nil {
 		return nil, fmt.Errorf("sqlite: begin: %w", err)
 	}
-	if err := begin(s.writer); err != nil {
+	if err := s.begin(); err != nil {
 		s.queue.release()
 		return nil, fmt.Errorf("sqlite: begin: %w", err)
 	}
@@ -178,7 +178,7 @@ func (tx *guestTx) run(ctx context.Context, query string, args []any, use func(*
 
 func (tx *guestTx) runGuestLocked(query string, args []any, use func(*sqlite.Stmt) error) (err error) {
 	s := tx.store
-	defer s.sandbox.Enter(guestsql.Rows, tx.namespace, query, tx.stop)()
+	defer s.sandbox.Enter(guestsql.Rows, tx.namespace, tx.stop)()
 	stmt, err := s.prepareGuest(query)
 	if err != nil {
 		return err

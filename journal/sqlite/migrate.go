@@ -116,7 +116,7 @@ func (s *Store) migrationStatement(ctx context.Context, namespace, sql string) (
 	}
 	s.writer.SetInterrupt(ctx.Done())
 	defer s.writer.SetInterrupt(nil)
-	defer s.sandbox.Enter(mode, namespace, sql, ctx.Done())()
+	defer s.sandbox.Enter(mode, namespace, ctx.Done())()
 	stmt, trailing, err := s.writer.PrepareTransient(sql)
 	if err != nil {
 		return "", s.guestError(err)
@@ -127,6 +127,9 @@ func (s *Store) migrationStatement(ctx context.Context, namespace, sql string) (
 		if err := guestsql.CheckDefinition(text); err != nil {
 			return "", err
 		}
+	}
+	if err := s.sandbox.Bound(text); err != nil {
+		return "", s.guestError(err)
 	}
 	if err := bindArgs(stmt, nil); err != nil {
 		return "", err

@@ -60,6 +60,7 @@ type Store struct {
 	readers    chan *sqlite.Conn
 	commits    atomic.Uint64
 	diskFailed atomic.Bool // the disk failed the last commit
+	files      files       // are where they were
 
 	closing   chan struct{}
 	closeOnce sync.Once
@@ -128,6 +129,9 @@ func (s *Store) open(ctx context.Context, path string) error {
 		s.readers <- reader
 	}
 	if err := checkShards(writer); err != nil {
+		return err
+	}
+	if err := s.files.watch(path); err != nil {
 		return err
 	}
 	owners, err := guestTables(writer)

@@ -320,7 +320,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	}
 	defer s.queue.release()
 	defer rollback(s.writer)
-	if err := begin(s.writer); err != nil {
+	if err := s.begin(); err != nil {
 		return fmt.Errorf("sqlite: ping: %w", err)
 	}
 	if !s.diskFailed.Load() {

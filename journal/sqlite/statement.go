@@ -28,6 +28,10 @@ func (s *Store) prepareGuest(query string) (*sqlite.Stmt, error) {
 		_ = stmt.Finalize()
 		return nil, abi.Errorf(abi.CodeSQLForbidden, "a call runs one statement; there is more behind the first")
 	}
+	if err := s.sandbox.Bound(query[:len(query)-trailing]); err != nil {
+		_ = stmt.Finalize()
+		return nil, s.guestError(err)
+	}
 	return stmt, nil
 }
 
@@ -47,6 +51,11 @@ func (s *Store) guestError(err error) error {
 	case sqlite.ResultIOErr, sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultCantOpen, sqlite.ResultFull:
 		// Not the statement's fault.
 		return fmt.Errorf("sqlite: statement of a module: %w", err)
+	case sqlite.ResultTooBig:
+		if longest, reduced := s.sandbox.Longest(); reduced {
+			return abi.Errorf(abi.CodeSQL, "%s: in a statement that does so much with them, values and rows may have %d bytes", sqliteMessage(err), longest).
+				WithHint("Call fewer functions in one statement, or insert fewer rows with it.")
+		}
 	}
 	return abi.Errorf(abi.CodeSQL, "%s", sqliteMessage(err))
 }

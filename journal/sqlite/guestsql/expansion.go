@@ -27,24 +27,13 @@ import (
 //   - A generated column is computed wherever it is used, also by others. The
 //     length of a program is bounded.
 //   - A program without jumps is not interrupted: a||b of megabytes, thousands of times.
-//     The longer the statement, the shorter its values may be. Definitions, which
-//     statements use without showing it, are short.
+//     program.go bounds what it does.
 const (
 	// maxProgram bounds the instructions of a program.
 	maxProgram = 100_000
 	// maxAsked bounds the authorizer's questions about one statement.
 	maxAsked = 20_000
-	// longSQL is the length from which on values must be shorter.
-	longSQL = 8 << 10
 )
-
-// maxValue is how long values may be that sql works with.
-func maxValue(sql string) int32 {
-	if len(sql) <= longSQL {
-		return maxValueBytes
-	}
-	return int32(int64(maxValueBytes) * longSQL / int64(min(len(sql), maxSQLBytes)))
-}
 
 func (b *Sandbox) isStopped() bool {
 	select {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -24,14 +23,9 @@ type scalar = func(args []sqlite.Value) (sqlite.Value, error)
 // inside a function. Some of its functions take time in proportion to the product
 // of their arguments' lengths: instr of two values of a few megabytes computes
 // for minutes, and nothing can stop it while it has the writer. The functions
-// here answer the same in linear time. A function that has no simple linear form
-// is refused.
+// here answer the same in linear time, or can be interrupted. A function that has no
+// simple linear form is not allowed (costs.go).
 func (b *Sandbox) installFunctions() error {
-	refused := func(name string) scalar {
-		return func([]sqlite.Value) (sqlite.Value, error) {
-			return sqlite.Value{}, fmt.Errorf("%s is not available to modules: read the value, change it in code, and write it back", name)
-		}
-	}
 	for _, f := range []struct {
 		name   string
 		args   int
@@ -40,8 +34,6 @@ func (b *Sandbox) installFunctions() error {
 	}{
 		{"glob", 2, false, b.glob},
 		{"instr", 2, false, instr},
-		{"json_patch", 2, false, refused("json_patch")},
-		{"jsonb_patch", 2, false, refused("jsonb_patch")},
 		{"like", 2, false, b.like},
 		{"like", 3, false, b.like},
 		{"ltrim", 2, false, trimmer(strings.TrimLeftFunc)},

@@ -43,9 +43,10 @@ const (
 //     must belong to the namespace. Triggers, temporary objects and virtual
 //     tables are never allowed.
 //  4. SQLite's limits bound the length of values and statements, and a timer
-//     interrupts what takes too long (the store). Functions that cannot be
-//     interrupted are replaced (functions.go), and what a statement expands to
-//     while it is compiled is bounded (expansion.go).
+//     interrupts what takes too long (the store). A function must be on a list
+//     (costs.go). Those that take too long are replaced (functions.go), and what
+//     others do between two looks at the interrupt is bounded (program.go), as is what
+//     a statement expands to while it is compiled (expansion.go).
 //
 // SQLite's "defensive" flag would be one more. It is left out because the
 // binding's SetDefensive passes one argument where SQLite reads two, and so lets
@@ -61,8 +62,8 @@ type Sandbox struct {
 	namespace string
 	// creating is the table that the present statement makes.
 	creating string
-	// refusal says what the present statement was denied.
-	refusal string
+	// refusal says what the present statement was denied, and hint what to do.
+	refusal, hint string
 	// writes says that the present statement changes rows.
 	writes bool
 	// asked counts the authorizer's questions about the present statement.
@@ -71,6 +72,10 @@ type Sandbox struct {
 	failure error
 	// stop, once closed, ends functions that run in Go.
 	stop <-chan struct{}
+	// longest is how long values of the present statement may be.
+	longest int32
+	// costs are those of statements that were looked at before.
+	costs map[string]cost
 }
 
 // Limits of a module's statement. A value may be as large as a body that
@@ -84,11 +89,15 @@ const (
 // Install puts a sandbox on the handle that writes. Owners tells the namespace of
 // each table and view that modules made, by their names in lower case.
 func Install(conn *sqlite.Conn, owners map[string]string) (*Sandbox, error) {
-	b := &Sandbox{conn: conn, owners: owners}
+	b := &Sandbox{conn: conn, owners: owners, costs: map[string]cost{}}
+	if err := checkBinding(); err != nil {
+		return nil, err
+	}
 	conn.Limit(sqlite.LimitAttached, 0)
 	conn.Limit(sqlite.LimitColumn, 256)
 	conn.Limit(sqlite.LimitExprDepth, 200)
 	conn.Limit(sqlite.LimitCompoundSelect, 100)
+	conn.Limit(sqlite.LimitFunctionArg, maxArgs)
 	conn.Limit(sqlite.LimitLikePatternLength, 256)
 	conn.Limit(sqlite.LimitWorkerThreads, 0)
 	conn.Limit(sqlite.LimitVDBEOp, maxProgram)
@@ -124,7 +133,11 @@ func (b *Sandbox) Writes() bool { return b.writes }
 func (b *Sandbox) Refusal() error {
 	switch {
 	case b.refusal != "":
-		return abi.Errorf(abi.CodeSQLForbidden, "%s", b.refusal)
+		refusal := abi.Errorf(abi.CodeSQLForbidden, "%s", b.refusal)
+		if b.hint != "" {
+			refusal = refusal.WithHint("%s", b.hint)
+		}
+		return refusal
 	case b.failure != nil:
 		return abi.Errorf(abi.CodeSQL, "%s", b.failure)
 	default:
@@ -132,12 +145,19 @@ func (b *Sandbox) Refusal() error {
 	}
 }
 
-// Enter confines sql, which is compiled and run until the returned function is
+// Longest is how long values of the present statement may be, and whether that is
+// less than for others.
+func (b *Sandbox) Longest() (bytes int, reduced bool) {
+	return int(b.longest), b.longest < maxValueBytes
+}
+
+// Enter confines a statement, which is compiled and run until the returned function is
 // called. Closing stop interrupts.
-func (b *Sandbox) Enter(mode Mode, namespace, sql string, stop <-chan struct{}) (leave func()) {
+func (b *Sandbox) Enter(mode Mode, namespace string, stop <-chan struct{}) (leave func()) {
 	b.mode, b.namespace, b.stop = mode, namespace, stop
-	b.creating, b.refusal, b.writes, b.failure, b.asked = "", "", false, nil, 0
-	length := b.conn.Limit(sqlite.LimitLength, maxValue(sql))
+	b.creating, b.refusal, b.hint, b.writes, b.failure, b.asked = "", "", "", false, nil, 0
+	b.longest = maxValueBytes
+	length := b.conn.Limit(sqlite.LimitLength, maxValueBytes)
 	sqlLength := b.conn.Limit(sqlite.LimitSQLLength, maxSQLBytes)
 	return func() {
 		b.mode, b.stop = ownSQL, nil
@@ -158,15 +178,25 @@ func (b *Sandbox) Authorize(action sqlite.Action) sqlite.AuthResult {
 		return sqlite.AuthResultDeny
 	}
 	if b.allows(action) {
+		if action.Type() == sqlite.OpDelete && b.mode == Rows {
+			// Row by row: emptying a table at once cannot be interrupted.
+			return sqlite.AuthResultIgnore
+		}
 		return sqlite.AuthResultOK
 	}
 	if b.refusal == "" {
 		b.refusal = refusalOf(action)
+		if action.Type() == sqlite.OpFunction {
+			b.hint = hintFunction
+		}
 	}
 	return sqlite.AuthResultDeny
 }
 
 func refusalOf(action sqlite.Action) string {
+	if action.Type() == sqlite.OpFunction {
+		return refusalOfFunction(functionName(action))
+	}
 	if t := action.Type(); t == sqlite.OpCreateTable || t == sqlite.OpCreateView {
 		name := action.Table()
 		if t == sqlite.OpCreateView {
@@ -191,8 +221,10 @@ func (b *Sandbox) allows(action sqlite.Action) bool {
 		return false
 	}
 	switch action.Type() {
-	case sqlite.OpSelect, sqlite.OpRecursive, sqlite.OpFunction:
+	case sqlite.OpSelect, sqlite.OpRecursive:
 		return true
+	case sqlite.OpFunction:
+		return b.mayCall(functionName(action))
 	case sqlite.OpRead:
 		return b.mayRead(action)
 	case sqlite.OpInsert, sqlite.OpUpdate, sqlite.OpDelete:

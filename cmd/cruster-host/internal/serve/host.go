@@ -134,7 +134,7 @@ func (h *Host) fail(err error) {
 }
 
 // Wait waits until ctx is done, and returns nil then. It returns an error when a
-// server fails, or when another host has taken over the store.
+// server fails, when another host has taken over the store, or when the store is gone.
 func (h *Host) Wait(ctx context.Context) error {
 	ticker, owner := h.clock.NewTicker(lostInterval), h.clock.NewTicker(ownerInterval)
 	defer ticker.Stop()
@@ -151,8 +151,11 @@ func (h *Host) Wait(ctx context.Context) error {
 				return err
 			}
 		case <-owner.Chan():
-			if err := h.ready(ctx); abi.CodeOf(err) == abi.CodeFenced {
+			switch err := h.ready(ctx); abi.CodeOf(err) {
+			case abi.CodeFenced:
 				return abi.Errorf(abi.CodeFenced, "another host has taken over the store")
+			case abi.CodeStoreGone:
+				return err
 			}
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/journal/sqlite"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -65,6 +68,26 @@ func TestWaitReturnsWhatEndedAServer(t *testing.T) {
 	h.fail(broken)
 	h.fail(errors.New("a second failure"))
 	require.ErrorIs(t, h.Wait(t.Context()), broken)
+	require.NoError(t, h.Stop())
+}
+
+// A host whose files were deleted is not ready, and ends by itself: what it would
+// acknowledge is gone after a restart.
+func TestHostEndsWhenItsFilesAreGone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cfg := testConfig(t)
+	cfg.Store = "sqlite:" + dir
+	h, err := Start(t.Context(), cfg)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(filepath.Join(dir, sqlite.FileName)))
+
+	probe := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := probe.Get("http://" + h.HTTPAddr() + "/readyz")
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+	require.Equal(t, abi.CodeStoreGone, abi.CodeOf(h.Wait(t.Context())))
 	require.NoError(t, h.Stop())
 }
 

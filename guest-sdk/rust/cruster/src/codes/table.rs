@@ -73,6 +73,7 @@ table! {
     DEADLINE = "CR-5008", "The work goes on: ask again with the same key, or poll the execution.", true;
     STORE_PRIVILEGE = "CR-5009", "Run the migrations once as a database user who may create schemas and roles.", false;
     UNREACHABLE = "CR-5010", "Check --addr or CRUSTER_ADDR, and that a host runs there; 'cruster-host dev' starts one.", true;
+    STORE_GONE = "CR-5011", "The host has ended. Put the data folder back, or restore a backup, and start the host again; replace files only while it is stopped.", false;
     STORE_FULL = "CR-5012", "Make room on the disk, then start the host again. Nothing that was acknowledged is lost.", true;
     ADDRESS = "CR-5013", "Choose another address with --grpc-addr or --http-addr, or stop what listens there.", false;
 }

@@ -1,0 +1,4 @@
+package sqlite
+
+// CheckFiles is what each commit asks.
+func (s *Store) CheckFiles() error { return s.files.check() }
