@@ -19,9 +19,9 @@ type world struct {
 	cfg   *config
 	now   time.Time
 	queue events
-	// seq counts the work that was planned, ops the ops that were issued.
-	seq, ops int
-	runs     map[string]*run
+	// planned counts the events, ops the ops that were issued.
+	planned, ops int
+	runs         map[string]*run
 }
 
 // event is a function to call at a virtual time. What is due at the same time
@@ -29,10 +29,10 @@ type world struct {
 // planned, deliveries in the order in which their ops were issued. A host does the
 // same.
 type event struct {
-	at       time.Time
-	delivery bool
-	seq      int
-	apply    func()
+	at      time.Time
+	issued  int // the number of the op; zero for work
+	planned int
+	apply   func()
 }
 
 type events []event
@@ -41,13 +41,7 @@ func (q events) Len() int { return len(q) }
 
 func (q events) Less(i, j int) bool {
 	a, b := q[i], q[j]
-	if order := a.at.Compare(b.at); order != 0 {
-		return order < 0
-	}
-	if a.delivery != b.delivery {
-		return b.delivery
-	}
-	return a.seq < b.seq
+	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.issued, b.issued), cmp.Compare(a.planned, b.planned)) < 0
 }
 func (q events) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 func (q *events) Push(x any)   { *q = append(*q, x.(event)) }
@@ -64,14 +58,19 @@ func newWorld(cfg *config) *world {
 
 // after plans work after d.
 func (w *world) after(d time.Duration, apply func()) {
-	w.seq++
-	heap.Push(&w.queue, event{at: w.now.Add(max(d, 0)), seq: w.seq, apply: apply})
+	w.plan(event{at: w.now.Add(max(d, 0)), apply: apply})
 }
 
 // deliverAfter plans a delivery after d; issued numbers its op among those of all
 // executions.
 func (w *world) deliverAfter(d time.Duration, issued int, apply func()) {
-	heap.Push(&w.queue, event{at: w.now.Add(max(d, 0)), delivery: true, seq: issued, apply: apply})
+	w.plan(event{at: w.now.Add(max(d, 0)), issued: issued, apply: apply})
+}
+
+func (w *world) plan(e event) {
+	w.planned++
+	e.planned = w.planned
+	heap.Push(&w.queue, e)
 }
 
 // up is t, or when the host is back if it is away then.

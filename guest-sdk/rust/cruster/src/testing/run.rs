@@ -27,8 +27,8 @@ pub(crate) struct Run {
     execution: RefCell<Option<Execution>>,
     outcome: RefCell<Option<Outcome>>,
     ops: Cell<u32>,
-    /// The ops that were not delivered yet, with what they are called.
-    pending: RefCell<BTreeMap<u32, String>>,
+    /// The ops that were not delivered yet.
+    pending: RefCell<BTreeMap<u32, PendingOp>>,
     deferreds: RefCell<BTreeMap<String, Promise>>,
     interrupt_op: Cell<u32>,
     /// Called at the end.
@@ -37,6 +37,13 @@ pub(crate) struct Run {
 }
 
 type Listener = Box<dyn FnOnce(&Outcome)>;
+
+struct PendingOp {
+    /// What it is called.
+    what: String,
+    /// Its number among the ops of all executions.
+    issued: u64,
+}
 
 /// A deferred of the execution.
 #[derive(Default)]
@@ -151,8 +158,10 @@ impl Run {
     pub(crate) fn deliver(&self, delay: Duration, op: u32, result: Settled) {
         let Outcome { error, value } = result.into();
         let run = self.me();
-        self.world()
-            .after(delay, move || run.resume(Delivery { error, op, value }));
+        let issued = self.pending.borrow().get(&op).map_or(0, |p| p.issued);
+        self.world().deliver_after(delay, issued, move || {
+            run.resume(Delivery { error, op, value });
+        });
     }
 
     /// Notes that an attempt failed and is repeated.
@@ -228,7 +237,7 @@ impl Run {
         let names: Vec<String> = pending
             .iter()
             .filter(|(op, _)| **op != self.interrupt_op.get())
-            .map(|(op, name)| format!("{name} (op {op})"))
+            .map(|(op, pending)| format!("{} (op {op})", pending.what))
             .collect();
         if names.is_empty() {
             "its own tasks".to_owned()
@@ -365,7 +374,11 @@ impl Host for Run {
     fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Box<Fault>> {
         refusals::check(call.name, body)?;
         let op = self.ops.get() + 1;
-        self.pending.borrow_mut().insert(op, call.name.to_owned());
+        let pending = PendingOp {
+            what: call.name.to_owned(),
+            issued: self.world().number_op(),
+        };
+        self.pending.borrow_mut().insert(op, pending);
         match self.perform(call.name, body, op) {
             Err(e) => {
                 self.pending.borrow_mut().remove(&op);
@@ -373,8 +386,9 @@ impl Host for Run {
             }
             Ok(name) => {
                 self.ops.set(op);
-                let what = format!("{} {name}", call.name).trim_end().to_owned();
-                self.pending.borrow_mut().insert(op, what);
+                if let Some(pending) = self.pending.borrow_mut().get_mut(&op) {
+                    pending.what = format!("{} {name}", call.name).trim_end().to_owned();
+                }
                 let what = Happening::Issued {
                     kind: call.name.to_owned(),
                     name,
