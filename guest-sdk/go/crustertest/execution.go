@@ -21,6 +21,7 @@ type run struct {
 	// delivered yet.
 	ops       uint32
 	pending   map[uint32]pendingOp
+	steps     map[string]int // how often an activity occurred, by its identity
 	deferreds map[string]*deferred
 	// interruptOp waits for an interrupt.
 	interruptOp uint32
@@ -34,6 +35,8 @@ type pendingOp struct {
 	what string
 	// issued is its number among the ops of all executions.
 	issued int
+	// step names an activity within the execution.
+	step string
 }
 
 // deferred is a promise of the execution.
@@ -48,6 +51,7 @@ func newRun(w *world, id, workflow string, input []byte) *run {
 	r := &run{
 		world: w, id: id, workflow: workflow, input: input,
 		pending:   map[uint32]pendingOp{},
+		steps:     map[string]int{},
 		deferreds: map[string]*deferred{},
 		history:   History{Execution: id, Namespace: w.cfg.namespace, Workflow: workflow, Input: input, Start: w.now},
 	}
@@ -148,7 +152,7 @@ func (r *run) decode(kind string, body []byte) (perform func(op uint32), name st
 		d := time.Duration(b.Duration)
 		return func(op uint32) { r.deliver(d, op, abi.Delivery{Value: abi.Nil}) }, d.String(), nil
 	case *abi.Activity:
-		return func(op uint32) { r.world.after(0, func() { r.attempt(op, *b, 1) }) }, b.Name, nil
+		return func(op uint32) { r.perform(op, *b) }, b.Name, nil
 	case *abi.Deferred:
 		return func(op uint32) { r.await(b.Name, op) }, b.Name, nil
 	case *abi.Resolve:

@@ -11,10 +11,12 @@ use crate::host::{Call, Host};
 use crate::logging;
 use crate::module::Started;
 use crate::payload;
-use crate::testing::attempt;
+use crate::testing::attempt::{self, Step};
+use crate::testing::canonical::canonical;
 use crate::testing::history::{Happening, History};
 use crate::testing::received::received;
 use crate::testing::refusals;
+use crate::testing::sha256;
 use crate::testing::world::World;
 use crate::wire::{
     self, Delivery, Fault, Interruption, Malformed, NIL, Outcome, Resume, Settled, Wire,
@@ -29,6 +31,8 @@ pub(crate) struct Run {
     ops: Cell<u32>,
     /// The ops that were not delivered yet.
     pending: RefCell<BTreeMap<u32, PendingOp>>,
+    /// How often an activity occurred.
+    steps: RefCell<BTreeMap<Identity, u32>>,
     deferreds: RefCell<BTreeMap<String, Promise>>,
     interrupt_op: Cell<u32>,
     /// Called at the end.
@@ -44,6 +48,9 @@ struct PendingOp {
     /// Its number among the ops of all executions.
     issued: u64,
 }
+
+/// The name of an activity with its key, or else the hash of its input.
+type Identity = (String, String);
 
 /// A deferred of the execution.
 #[derive(Default)]
@@ -62,6 +69,7 @@ impl Run {
             outcome: RefCell::default(),
             ops: Cell::new(0),
             pending: RefCell::default(),
+            steps: RefCell::default(),
             deferreds: RefCell::default(),
             interrupt_op: Cell::new(0),
             listeners: RefCell::default(),
@@ -269,9 +277,14 @@ impl Run {
             "activity" => {
                 let activity = wire::Activity::decode(body)?;
                 let name = activity.name.clone();
+                let step = Step {
+                    op,
+                    name: self.step(&activity)?,
+                    activity,
+                };
                 let run = self.me();
                 self.world().after(Duration::ZERO, move || {
-                    attempt::attempt(&run, op, activity, 1)
+                    attempt::attempt(&run, step, 1);
                 });
                 name
             }
@@ -301,6 +314,26 @@ impl Run {
                 String::new()
             }
         })
+    }
+
+    /// Names a step of the execution by what it is and by how many alike came before
+    /// it, as the host does, so that a change of the code that inserts other steps
+    /// leaves the name as it is.
+    fn step(&self, activity: &wire::Activity) -> Result<String, Malformed> {
+        let identity = match activity.key.as_str() {
+            "" => {
+                let input = activity.input.as_deref().unwrap_or_default();
+                sha256::hex(&canonical(input)?)[..8].to_owned()
+            }
+            key => key.to_owned(),
+        };
+        let name = &activity.name;
+        let mut steps = self.steps.borrow_mut();
+        let occurrence = steps
+            .entry((name.clone(), identity.clone()))
+            .and_modify(|n| *n += 1)
+            .or_insert(1);
+        Ok(format!("{name}/{identity}/{occurrence}"))
     }
 
     fn await_deferred(&self, name: &str, op: u32) {
