@@ -9,6 +9,28 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
+// perform names the step and begins its first attempt.
+func (r *run) perform(op uint32, a abi.Activity) {
+	p := r.pending[op]
+	p.step = r.step(a)
+	r.pending[op] = p
+	r.world.after(0, func() { r.attempt(op, a, 1) })
+}
+
+// step names a step of the execution by what it is and by how many alike came
+// before it, as the host does, so that a change of the code that inserts other steps
+// leaves the name as it is.
+func (r *run) step(a abi.Activity) string {
+	identity := a.Key
+	if identity == "" {
+		hash, _ := abi.Hash(a.Input) // DecodeOp has checked the input
+		identity = hash[:8]
+	}
+	identity = a.Name + "/" + identity
+	r.steps[identity]++
+	return fmt.Sprintf("%s/%d", identity, r.steps[identity])
+}
+
 // attempt performs one attempt of an activity and decides what follows.
 func (r *run) attempt(op uint32, a abi.Activity, n int) {
 	if _, ok := r.pending[op]; !ok || r.outcome != nil {
@@ -32,7 +54,7 @@ func (r *run) attempt(op uint32, a abi.Activity, n int) {
 func (r *run) runAttempt(op uint32, a abi.Activity, n int) (*abi.Outcome, time.Duration) {
 	h := &attemptHost{world: r.world, execution: r.id, activity: a.Name}
 	inv := abi.Invocation{
-		Attempt: n, Body: a.Input, Execution: r.id, IdempotencyKey: fmt.Sprintf("%s/%d", r.id, op),
+		Attempt: n, Body: a.Input, Execution: r.id, IdempotencyKey: r.id + "/" + r.pending[op].step,
 		Kind: abi.InvokeActivity, Name: a.Name, Namespace: r.world.cfg.namespace, Time: r.world.now.UnixNano(),
 	}
 	took, err := r.duration(guest.Attempt{Host: h, Invocation: inv})

@@ -20,12 +20,23 @@ type run struct {
 	// ops counts the ops that were issued; pending names those that were not
 	// delivered yet.
 	ops       uint32
-	pending   map[uint32]string
+	pending   map[uint32]pendingOp
+	steps     map[string]int // how often an activity occurred, by its identity
 	deferreds map[string]*deferred
 	// interruptOp waits for an interrupt.
 	interruptOp uint32
 	waiters     []func(*abi.Outcome)
 	history     History
+}
+
+// pendingOp is an op that was not delivered yet.
+type pendingOp struct {
+	// what names it for messages.
+	what string
+	// issued is its number among the ops of all executions.
+	issued int
+	// step names an activity within the execution.
+	step string
 }
 
 // deferred is a promise of the execution.
@@ -39,7 +50,8 @@ var _ guest.Host = (*run)(nil)
 func newRun(w *world, id, workflow string, input []byte) *run {
 	r := &run{
 		world: w, id: id, workflow: workflow, input: input,
-		pending:   map[uint32]string{},
+		pending:   map[uint32]pendingOp{},
+		steps:     map[string]int{},
 		deferreds: map[string]*deferred{},
 		history:   History{Execution: id, Namespace: w.cfg.namespace, Workflow: workflow, Input: input, Start: w.now},
 	}
@@ -97,7 +109,7 @@ func (r *run) onEnd(notify func(*abi.Outcome)) {
 // deliver schedules a delivery after d.
 func (r *run) deliver(d time.Duration, op uint32, result abi.Delivery) {
 	result.Op = op
-	r.world.after(d, func() {
+	r.world.deliverAfter(d, r.pending[op].issued, func() {
 		if _, ok := r.pending[op]; !ok || r.outcome != nil {
 			return
 		}
@@ -119,7 +131,8 @@ func (r *run) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 	}
 	r.ops++
 	op := r.ops
-	r.pending[op] = strings.TrimSpace(call.Name + " " + name)
+	r.world.ops++
+	r.pending[op] = pendingOp{what: strings.TrimSpace(call.Name + " " + name), issued: r.world.ops}
 	r.history.add(Event{Time: r.world.now, Type: Issued, Op: op, Kind: call.Name, Name: name, Body: body})
 	perform(op)
 	return op, nil
@@ -139,7 +152,7 @@ func (r *run) decode(kind string, body []byte) (perform func(op uint32), name st
 		d := time.Duration(b.Duration)
 		return func(op uint32) { r.deliver(d, op, abi.Delivery{Value: abi.Nil}) }, d.String(), nil
 	case *abi.Activity:
-		return func(op uint32) { r.world.after(0, func() { r.attempt(op, *b, 1) }) }, b.Name, nil
+		return func(op uint32) { r.perform(op, *b) }, b.Name, nil
 	case *abi.Deferred:
 		return func(op uint32) { r.await(b.Name, op) }, b.Name, nil
 	case *abi.Resolve:
@@ -245,7 +258,7 @@ func (r *run) interrupt(reason string) {
 
 // Cancel forgets an op.
 func (r *run) Cancel(op uint32) {
-	r.history.add(Event{Time: r.world.now, Type: Canceled, Op: op, Kind: r.pending[op]})
+	r.history.add(Event{Time: r.world.now, Type: Canceled, Op: op, Kind: r.pending[op].what})
 	delete(r.pending, op)
 }
 
@@ -261,8 +274,8 @@ func (r *run) Log(level int32, text string) { r.world.log(r.id, level, text) }
 func (r *run) waitsFor() string {
 	var names []string
 	for op := uint32(1); op <= r.ops; op++ {
-		if name, ok := r.pending[op]; ok && op != r.interruptOp {
-			names = append(names, fmt.Sprintf("%s (op %d)", name, op))
+		if p, ok := r.pending[op]; ok && op != r.interruptOp {
+			names = append(names, fmt.Sprintf("%s (op %d)", p.what, op))
 		}
 	}
 	if len(names) == 0 {

@@ -78,6 +78,7 @@ type config struct {
 	config      map[string]string
 	database    Database
 	deployment  string
+	down        []downtime
 	executionID string
 	history     *History
 	http        func(cruster.HTTPRequest) (cruster.HTTPResponse, error)
@@ -89,6 +90,9 @@ type config struct {
 	turnLimit   time.Duration
 	workflows   map[string]func(body []byte) ([]byte, error)
 }
+
+// downtime is a time in which nothing happens, since the start.
+type downtime struct{ from, to time.Duration }
 
 // outsideEvent is something that happens to the execution at a given time.
 type outsideEvent struct {
@@ -133,6 +137,14 @@ func Deployment(name string) Option {
 // Namespace is the tenant of the executions. Defaults to "test".
 func Namespace(name string) Option {
 	return func(c *config) { c.namespace = name }
+}
+
+// Downtime says that the host is away from one virtual time after the start to
+// another: stopped, or too busy. What becomes due meanwhile is delivered when the
+// host is back, in the order in which it became due. Clients reach it then too, and
+// activities that are under way go on.
+func Downtime(from, to time.Duration) Option {
+	return func(c *config) { c.down = append(c.down, downtime{from: from, to: to}) }
 }
 
 // ExecutionID names the execution. Defaults to DEPLOYMENT/WORKFLOW/KEY.

@@ -19,22 +19,29 @@ type world struct {
 	cfg   *config
 	now   time.Time
 	queue events
-	seq   int
-	runs  map[string]*run
+	// planned counts the events, ops the ops that were issued.
+	planned, ops int
+	runs         map[string]*run
 }
 
-// event is a function to call at a virtual time; seq orders events of equal time.
+// event is a function to call at a virtual time. What is due at the same time
+// happens first and is delivered afterwards: work in the order in which it was
+// planned, deliveries in the order in which their ops were issued. A host does the
+// same.
 type event struct {
-	at    time.Time
-	seq   int
-	apply func()
+	at      time.Time
+	issued  int // the number of the op; zero for work
+	planned int
+	apply   func()
 }
 
 type events []event
 
 func (q events) Len() int { return len(q) }
+
 func (q events) Less(i, j int) bool {
-	return cmp.Or(q[i].at.Compare(q[j].at), cmp.Compare(q[i].seq, q[j].seq)) < 0
+	a, b := q[i], q[j]
+	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.issued, b.issued), cmp.Compare(a.planned, b.planned)) < 0
 }
 func (q events) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 func (q *events) Push(x any)   { *q = append(*q, x.(event)) }
@@ -49,10 +56,31 @@ func newWorld(cfg *config) *world {
 	return &world{cfg: cfg, now: cfg.start, runs: map[string]*run{}}
 }
 
-// after schedules apply after d.
+// after plans work after d.
 func (w *world) after(d time.Duration, apply func()) {
-	w.seq++
-	heap.Push(&w.queue, event{at: w.now.Add(max(d, 0)), seq: w.seq, apply: apply})
+	w.plan(event{at: w.now.Add(max(d, 0)), apply: apply})
+}
+
+// deliverAfter plans a delivery after d; issued numbers its op among those of all
+// executions.
+func (w *world) deliverAfter(d time.Duration, issued int, apply func()) {
+	w.plan(event{at: w.now.Add(max(d, 0)), issued: issued, apply: apply})
+}
+
+func (w *world) plan(e event) {
+	w.planned++
+	e.planned = w.planned
+	heap.Push(&w.queue, e)
+}
+
+// up is t, or when the host is back if it is away then.
+func (w *world) up(t time.Time) time.Time {
+	for _, d := range w.cfg.down {
+		if since := t.Sub(w.cfg.start); d.from <= since && since < d.to {
+			t = w.cfg.start.Add(d.to)
+		}
+	}
+	return t
 }
 
 // execute runs a workflow to its end.
@@ -69,7 +97,7 @@ func (w *world) execute(workflow string, body []byte) *abi.Outcome {
 	id := cmp.Or(w.cfg.executionID, w.executionID(workflow, key))
 	root := newRun(w, id, workflow, body)
 	for _, o := range w.cfg.outside {
-		w.after(o.after, func() { o.apply(root) })
+		w.after(w.up(w.now.Add(o.after)).Sub(w.now), func() { o.apply(root) })
 	}
 	root.start()
 	for root.outcome == nil {
@@ -79,7 +107,9 @@ func (w *world) execute(workflow string, body []byte) *abi.Outcome {
 			break
 		}
 		e := heap.Pop(&w.queue).(event)
-		w.now = e.at
+		if at := w.up(e.at); at.After(w.now) {
+			w.now = at
+		}
 		e.apply()
 	}
 	if w.cfg.history != nil {

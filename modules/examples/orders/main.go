@@ -56,7 +56,8 @@ func processOrder(ctx cruster.Context, req OrderRequest) (OrderResult, error) {
 		// Undo what was done. The shield lets that run also if a client interrupted
 		// the order.
 		if _, undo := Cancel.Call(cruster.Shield(ctx), req.OrderID); undo != nil {
-			cruster.Logger(ctx).Error("the order could not be cancelled", "order", req.OrderID, "error", undo)
+			return OrderResult{}, cruster.Errorf("not_cancelled", "the order could not be cancelled: %v; it was to be, because of: %v%s",
+				undo, err, reason(ctx))
 		}
 		return OrderResult{}, err
 	}
@@ -78,7 +79,9 @@ func processOrder(ctx cruster.Context, req OrderRequest) (OrderResult, error) {
 }
 
 func chargeAndConfirm(ctx cruster.Context, req OrderRequest, total int64) (ChargeResult, error) {
-	charge, err := Charge.Call(ctx, ChargeRequest{OrderID: req.OrderID, AmountCents: total, FailFirst: req.FailCharges})
+	// An interrupt waits until it is certain whether the money was taken: a charge
+	// under way could overtake the refund.
+	charge, err := Charge.Call(cruster.Shield(ctx), ChargeRequest{OrderID: req.OrderID, AmountCents: total, FailFirst: req.FailCharges})
 	if err != nil {
 		return charge, fmt.Errorf("charge: %w", err)
 	}
@@ -93,6 +96,14 @@ func chargeAndConfirm(ctx cruster.Context, req OrderRequest, total int64) (Charg
 		return charge, fmt.Errorf("confirm: %w", err)
 	}
 	return charge, nil
+}
+
+// reason is why the order was interrupted, if it was.
+func reason(ctx cruster.Context) string {
+	if !cruster.Interrupted(ctx) {
+		return ""
+	}
+	return " (" + cruster.InterruptReason(ctx) + ")"
 }
 
 // totalOf adds up the prices of an order. An invalid order fails before the first

@@ -192,7 +192,9 @@ fn http_is_answered_and_retried() {
             ("POST", Some("application/json"))
         );
         assert_eq!(
-            request.header("idempotency-key").map(|k| k.ends_with("/2")),
+            request
+                .header("idempotency-key")
+                .map(|k| k.contains("/call_out/") && k.ends_with("/1")),
             Some(true)
         );
         let busy = *counted.borrow() < 3;
@@ -252,7 +254,7 @@ fn an_attempt_knows_whose_it_is() {
     let test = Test::new(&MODULE).execution_id("shop/Act/1");
     assert_eq!(
         run(test, "identity").unwrap(),
-        "shop/Act/1 test shop/Act/1/2 2030-01-01T00:00:00Z"
+        "shop/Act/1 test shop/Act/1/identity/e4ff5e7d/1 2030-01-01T00:00:00Z"
     );
 }
 

@@ -24,29 +24,40 @@ use crate::wire::{self, Fault, Invocation, Malformed, Outcome, Settled, Wire};
 const DEFAULT_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
+/// A step of an execution.
+pub(crate) struct Step {
+    pub(crate) op: u32,
+    /// Its name within the execution.
+    pub(crate) name: String,
+    pub(crate) activity: wire::Activity,
+}
+
 /// Performs one attempt of an activity, then retries or delivers its outcome.
-pub(crate) fn attempt(run: &Rc<Run>, op: u32, activity: wire::Activity, n: u32) {
+pub(crate) fn attempt(run: &Rc<Run>, step: Step, n: u32) {
+    let op = step.op;
     if !run.waits(op) {
         return; // the op was cancelled, or the workflow is over
     }
-    let (outcome, took) = try_once(run, op, &activity, n);
+    let (outcome, took) = try_once(run, &step, n);
     let outcome = received(outcome);
+    let retry = &step.activity.retry;
     match &outcome.error {
-        Some(fault) if fault.retryable && n <= activity.retry.retries => {
+        Some(fault) if fault.retryable && n <= retry.retries => {
             let (failed, fault) = (run.clone(), fault.clone());
             run.world().after(took, move || failed.retried(op, &fault));
             let again = run.clone();
-            let delay = took + backoff(&activity.retry, n);
+            let delay = took + backoff(retry, n);
             run.world()
-                .after(delay, move || attempt(&again, op, activity, n + 1));
+                .after(delay, move || attempt(&again, step, n + 1));
         }
         _ => run.deliver(took, op, outcome.into_result()),
     }
 }
 
 /// Runs the activity's code; returns how much virtual time it took.
-fn try_once(run: &Run, op: u32, activity: &wire::Activity, n: u32) -> (Outcome, Duration) {
+fn try_once(run: &Run, step: &Step, n: u32) -> (Outcome, Duration) {
     let world = run.world();
+    let activity = &step.activity;
     let name = &activity.name;
     let host = Rc::new(AttemptHost {
         world: world.clone(),
@@ -57,7 +68,7 @@ fn try_once(run: &Run, op: u32, activity: &wire::Activity, n: u32) -> (Outcome, 
         attempt: i64::from(n),
         body: activity.input.clone(),
         execution: run.id.clone(),
-        idempotency_key: format!("{}/{op}", run.id),
+        idempotency_key: format!("{}/{}", run.id, step.name),
         kind: "activity".to_owned(),
         name: name.clone(),
         namespace: world.config.namespace.clone(),

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -24,6 +25,8 @@ pub(crate) struct Config {
     pub(crate) config: BTreeMap<String, String>,
     pub(crate) database: Option<RefCell<Box<dyn Database>>>,
     pub(crate) deployment: String,
+    /// When the host is away, since the start.
+    pub(crate) down: Vec<Range<Duration>>,
     pub(crate) execution_id: Option<String>,
     pub(crate) http: Option<RefCell<HttpHandler>>,
     pub(crate) namespace: String,
@@ -46,6 +49,7 @@ impl Default for Config {
             config: BTreeMap::new(),
             database: None,
             deployment: "test".to_owned(),
+            down: Vec::new(),
             execution_id: None,
             http: None,
             namespace: "test".to_owned(),

@@ -314,6 +314,15 @@ impl Test {
         self
     }
 
+    /// Says that the host is away from one virtual time after the start to another:
+    /// stopped, or too busy. What becomes due meanwhile is delivered when the host is
+    /// back, in the order in which it became due. Clients reach it then too, and
+    /// activities that are under way go on.
+    pub fn downtime(mut self, from: Duration, to: Duration) -> Self {
+        self.config.down.push(from..to);
+        self
+    }
+
     /// Names the execution. Defaults to `DEPLOYMENT/WORKFLOW/KEY`.
     pub fn execution_id(mut self, id: &str) -> Self {
         self.config.execution_id = Some(id.to_owned());

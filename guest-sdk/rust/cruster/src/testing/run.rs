@@ -11,10 +11,12 @@ use crate::host::{Call, Host};
 use crate::logging;
 use crate::module::Started;
 use crate::payload;
-use crate::testing::attempt;
+use crate::testing::attempt::{self, Step};
+use crate::testing::canonical::canonical;
 use crate::testing::history::{Happening, History};
 use crate::testing::received::received;
 use crate::testing::refusals;
+use crate::testing::sha256;
 use crate::testing::world::World;
 use crate::wire::{
     self, Delivery, Fault, Interruption, Malformed, NIL, Outcome, Resume, Settled, Wire,
@@ -27,8 +29,10 @@ pub(crate) struct Run {
     execution: RefCell<Option<Execution>>,
     outcome: RefCell<Option<Outcome>>,
     ops: Cell<u32>,
-    /// The ops that were not delivered yet, with what they are called.
-    pending: RefCell<BTreeMap<u32, String>>,
+    /// The ops that were not delivered yet.
+    pending: RefCell<BTreeMap<u32, PendingOp>>,
+    /// How often an activity occurred.
+    steps: RefCell<BTreeMap<Identity, u32>>,
     deferreds: RefCell<BTreeMap<String, Promise>>,
     interrupt_op: Cell<u32>,
     /// Called at the end.
@@ -37,6 +41,16 @@ pub(crate) struct Run {
 }
 
 type Listener = Box<dyn FnOnce(&Outcome)>;
+
+struct PendingOp {
+    /// What it is called.
+    what: String,
+    /// Its number among the ops of all executions.
+    issued: u64,
+}
+
+/// The name of an activity with its key, or else the hash of its input.
+type Identity = (String, String);
 
 /// A deferred of the execution.
 #[derive(Default)]
@@ -55,6 +69,7 @@ impl Run {
             outcome: RefCell::default(),
             ops: Cell::new(0),
             pending: RefCell::default(),
+            steps: RefCell::default(),
             deferreds: RefCell::default(),
             interrupt_op: Cell::new(0),
             listeners: RefCell::default(),
@@ -151,8 +166,10 @@ impl Run {
     pub(crate) fn deliver(&self, delay: Duration, op: u32, result: Settled) {
         let Outcome { error, value } = result.into();
         let run = self.me();
-        self.world()
-            .after(delay, move || run.resume(Delivery { error, op, value }));
+        let issued = self.pending.borrow().get(&op).map_or(0, |p| p.issued);
+        self.world().deliver_after(delay, issued, move || {
+            run.resume(Delivery { error, op, value });
+        });
     }
 
     /// Notes that an attempt failed and is repeated.
@@ -228,7 +245,7 @@ impl Run {
         let names: Vec<String> = pending
             .iter()
             .filter(|(op, _)| **op != self.interrupt_op.get())
-            .map(|(op, name)| format!("{name} (op {op})"))
+            .map(|(op, pending)| format!("{} (op {op})", pending.what))
             .collect();
         if names.is_empty() {
             "its own tasks".to_owned()
@@ -260,9 +277,14 @@ impl Run {
             "activity" => {
                 let activity = wire::Activity::decode(body)?;
                 let name = activity.name.clone();
+                let step = Step {
+                    op,
+                    name: self.step(&activity)?,
+                    activity,
+                };
                 let run = self.me();
                 self.world().after(Duration::ZERO, move || {
-                    attempt::attempt(&run, op, activity, 1)
+                    attempt::attempt(&run, step, 1);
                 });
                 name
             }
@@ -292,6 +314,26 @@ impl Run {
                 String::new()
             }
         })
+    }
+
+    /// Names a step of the execution by what it is and by how many alike came before
+    /// it, as the host does, so that a change of the code that inserts other steps
+    /// leaves the name as it is.
+    fn step(&self, activity: &wire::Activity) -> Result<String, Malformed> {
+        let identity = match activity.key.as_str() {
+            "" => {
+                let input = activity.input.as_deref().unwrap_or_default();
+                sha256::hex(&canonical(input)?)[..8].to_owned()
+            }
+            key => key.to_owned(),
+        };
+        let name = &activity.name;
+        let mut steps = self.steps.borrow_mut();
+        let occurrence = steps
+            .entry((name.clone(), identity.clone()))
+            .and_modify(|n| *n += 1)
+            .or_insert(1);
+        Ok(format!("{name}/{identity}/{occurrence}"))
     }
 
     fn await_deferred(&self, name: &str, op: u32) {
@@ -365,7 +407,11 @@ impl Host for Run {
     fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Box<Fault>> {
         refusals::check(call.name, body)?;
         let op = self.ops.get() + 1;
-        self.pending.borrow_mut().insert(op, call.name.to_owned());
+        let pending = PendingOp {
+            what: call.name.to_owned(),
+            issued: self.world().number_op(),
+        };
+        self.pending.borrow_mut().insert(op, pending);
         match self.perform(call.name, body, op) {
             Err(e) => {
                 self.pending.borrow_mut().remove(&op);
@@ -373,8 +419,9 @@ impl Host for Run {
             }
             Ok(name) => {
                 self.ops.set(op);
-                let what = format!("{} {name}", call.name).trim_end().to_owned();
-                self.pending.borrow_mut().insert(op, what);
+                if let Some(pending) = self.pending.borrow_mut().get_mut(&op) {
+                    pending.what = format!("{} {name}", call.name).trim_end().to_owned();
+                }
                 let what = Happening::Issued {
                     kind: call.name.to_owned(),
                     name,

@@ -19,13 +19,25 @@ use crate::wire::{Call, Fault, Invocation, Outcome, Wire};
 
 type Planned = Box<dyn FnOnce()>;
 
+/// When an event happens. What is due at the same time happens first and is
+/// delivered afterwards: work in the order in which it was planned, deliveries in
+/// the order in which their ops were issued. A host does the same.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Due {
+    at: Timestamp,
+    /// The number of the op; zero for work.
+    issued: u64,
+    planned: u64,
+}
+
 pub(crate) struct World {
     pub(crate) module: &'static Module,
     pub(crate) config: Config,
     now: Cell<Timestamp>,
-    /// The coming events, by time and then by the order in which they were planned.
-    queue: RefCell<BTreeMap<(Timestamp, u64), Planned>>,
+    queue: RefCell<BTreeMap<Due, Planned>>,
+    /// Counts the work that was planned, and the ops that were issued.
     planned: Cell<u64>,
+    issued: Cell<u64>,
     runs: RefCell<BTreeMap<String, Rc<Run>>>,
 }
 
@@ -37,6 +49,7 @@ impl World {
             config,
             queue: RefCell::default(),
             planned: Cell::new(0),
+            issued: Cell::new(0),
             runs: RefCell::default(),
         })
     }
@@ -45,11 +58,40 @@ impl World {
         self.now.get()
     }
 
-    /// Plans an event.
+    /// Plans work.
     pub(crate) fn after(&self, delay: Duration, apply: impl FnOnce() + 'static) {
-        self.planned.set(self.planned.get() + 1);
-        let due = (self.now() + delay, self.planned.get());
+        self.deliver_after(delay, 0, apply);
+    }
+
+    /// Plans the delivery of an op; `issued` is its number.
+    pub(crate) fn deliver_after(
+        &self,
+        delay: Duration,
+        issued: u64,
+        apply: impl FnOnce() + 'static,
+    ) {
+        let due = Due {
+            at: self.now() + delay,
+            issued,
+            planned: next(&self.planned),
+        };
         self.queue.borrow_mut().insert(due, Box::new(apply));
+    }
+
+    /// The number of the next op, among those of all executions.
+    pub(crate) fn number_op(&self) -> u64 {
+        next(&self.issued)
+    }
+
+    /// The time, or when the host is back if it is away then.
+    fn up(&self, mut at: Timestamp) -> Timestamp {
+        let start = self.config.start;
+        for down in &self.config.down {
+            if at >= start && down.contains(&(at - start)) {
+                at = start + down.end;
+            }
+        }
+        at
     }
 
     /// Runs a workflow to its end.
@@ -74,7 +116,8 @@ impl World {
             Ok(_) => {
                 for event in &self.config.outside {
                     let (apply, target) = (event.apply.clone(), root.clone());
-                    self.after(event.after, move || apply(&target));
+                    let at = self.up(self.now() + event.after);
+                    self.after(at - self.now(), move || apply(&target));
                 }
                 root.begin();
                 self.turn(&root);
@@ -94,7 +137,7 @@ impl World {
                 true => None,
                 false => self.queue.borrow_mut().pop_first(),
             };
-            let Some(((time, _), apply)) = next else {
+            let Some((due, apply)) = next else {
                 let message = format!(
                     "the workflow waits for ever: nothing is left that could happen, and it waits for {}",
                     root.waits_for()
@@ -102,7 +145,7 @@ impl World {
                 root.finish(Outcome::failed(codes::GUEST_DEADLOCK.fault(message)));
                 return;
             };
-            self.now.set(time);
+            self.now.set(self.up(due.at).max(self.now()));
             apply();
         }
     }
@@ -216,6 +259,12 @@ impl World {
         };
         outcome.into_result()
     }
+}
+
+/// Counts on.
+fn next(counter: &Cell<u64>) -> u64 {
+    counter.set(counter.get() + 1);
+    counter.get()
 }
 
 /// Refuses keys that the host refuses.

@@ -5,6 +5,7 @@ mod effects;
 mod migrations;
 mod notify;
 mod order;
+mod payments;
 
 pub use notify::{Message, Notification, NotificationResult, NotifyCustomer};
 pub use order::{

@@ -4,6 +4,7 @@ use cruster::prelude::*;
 
 use crate::effects::record;
 use crate::notify::{Notification, NotifyCustomer};
+use crate::payments::{Payment, Refund, pay};
 
 /// The request of [`ProcessOrder`].
 #[derive(Clone, Debug, Default, Serialize, Deserialize, Schema)]
@@ -57,14 +58,6 @@ pub struct ChargeRequest {
 #[derive(Serialize, Deserialize, Schema)]
 pub struct ChargeResult {
     pub id: String,
-}
-
-/// The request to the payment service.
-#[derive(Serialize)]
-struct Payment<'a> {
-    id: &'a str,
-    order_id: &'a str,
-    amount_cents: i64,
 }
 
 #[derive(Serialize, Deserialize, Schema)]
@@ -136,8 +129,12 @@ impl ProcessOrder {
             Ok(charge) => charge,
             Err(failure) => {
                 // The order is undone also after an interrupt: hence the shield.
-                if let Err(e) = self.shield(self.cancel(request.order_id.clone())).await {
-                    log::error!("order {} could not be cancelled: {e}", request.order_id);
+                if let Err(undo) = self.shield(self.cancel(request.order_id.clone())).await {
+                    cruster::bail!(
+                        "not_cancelled",
+                        "the order could not be cancelled: {undo}; it was to be, because of: {failure}{}",
+                        self.reason()
+                    );
                 }
                 return Err(failure);
             }
@@ -166,6 +163,14 @@ impl ProcessOrder {
         })
     }
 
+    /// Why the order was interrupted, if it was.
+    fn reason(&self) -> String {
+        match self.interrupted() {
+            true => format!(" ({})", self.interrupt_reason()),
+            false => String::new(),
+        }
+    }
+
     async fn charge_and_confirm(
         &self,
         request: &OrderRequest,
@@ -177,7 +182,9 @@ impl ProcessOrder {
             amount_cents,
             fail_first: request.fail_charges,
         });
-        let charge = charge.await.context("charge")?;
+        // An interrupt waits until it is certain whether the money was taken: a charge
+        // under way could overtake the refund.
+        let charge = self.shield(charge).await.context("charge")?;
         self.sleep(request.cooling_off())
             .await
             .context("cooling off")?;
@@ -208,10 +215,8 @@ impl ProcessOrder {
         Ok(i64::try_from(order.items.len())?)
     }
 
-    /// Takes the money: from the payment service at the configured payments_url,
-    /// or by writing it down if there is none. The idempotency key of the step is
-    /// the id of the charge, so that a repeated attempt is known to the payment
-    /// service.
+    /// Takes the money: through the payment service if there is one, and in the table
+    /// of charges. The idempotency key of the step is the id of the charge.
     #[activity(
         retries = 5,
         backoff = "exponential",
@@ -235,19 +240,12 @@ impl ProcessOrder {
         let id = format!("ch_{}", self.idempotency_key());
         // The call goes out before the first statement: a transaction must not wait
         // for the network.
-        if let Some(url) = self.config("payments_url").filter(|url| !url.is_empty()) {
-            let payment = Payment {
-                id: &id,
-                order_id: &order_id,
-                amount_cents,
-            };
-            self.http()
-                .post(url)
-                .header("Idempotency-Key", self.idempotency_key())
-                .json(serde_json::to_string(&payment)?)
-                .send()?
-                .error_for_status()?;
-        }
+        let payment = Payment {
+            id: &id,
+            order_id: &order_id,
+            amount_cents,
+        };
+        pay(self, "", &payment)?;
         self.transaction().execute(
             "INSERT INTO charges (charge_id, order_id, amount_cents, attempt, status) VALUES ($1, $2, $3, $4, 'taken')",
             (&id, &order_id, amount_cents, attempt),
@@ -276,9 +274,23 @@ impl ProcessOrder {
         Ok(true)
     }
 
-    /// Undoes an order: the reservations go, the money goes back.
-    #[activity(retries = 10, backoff = "exponential", base = "100ms")]
+    /// Undoes an order: the money goes back, the reservations go. The payment service
+    /// is told the order and not the charge, because a charge whose answer was lost has
+    /// no id here; it gives back whatever it took for the order.
+    ///
+    /// Money that does not go back is worse than an order that takes long to end: hence
+    /// the many attempts, over an hour and a half.
+    #[activity(
+        retries = 100,
+        backoff = "exponential",
+        base = "100ms",
+        timeout = "30s"
+    )]
     async fn cancel(&self, order_id: String) -> Result<bool> {
+        let refund = Refund {
+            order_id: &order_id,
+        };
+        pay(self, "/refunds", &refund)?;
         let tx = self.transaction();
         for sql in [
             "DELETE FROM reservations WHERE order_id = $1",
