@@ -43,7 +43,9 @@ type Update struct {
 	FinishedAt int64
 	Waiting    Waiting
 	// Digest moves the execution to another module; empty leaves it where it is.
-	Digest string
+	// MovedAt is the entry that records it.
+	Digest  string
+	MovedAt uint64
 }
 
 // Result is what became of one Write of a batch.

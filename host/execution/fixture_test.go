@@ -191,7 +191,11 @@ func (f *fixture) open(_ context.Context, row *journal.Execution) (func(context.
 		return nil, abi.Errorf(abi.CodeModuleNotFound, "the script is gone")
 	}
 	_, name, _ := strings.Cut(row.Workflow, "/")
-	g := &scripted{f: f, name: name, lines: f.scripts[name], clock: row.CreatedAt, seen: op.Occurrences{}}
+	lines := f.scripts[name]
+	if row.Digest != "script" {
+		lines = f.scripts[name+"@"+row.Digest]
+	}
+	g := &scripted{f: f, name: name, lines: lines, clock: row.CreatedAt, seen: op.Occurrences{}}
 	return func(context.Context) (Guest, error) { return g, nil }, nil
 }
 
@@ -266,6 +270,10 @@ func (g *scripted) body(kind string, words []string) []byte {
 	case abi.OpActivity:
 		b := &abi.Activity{Name: name, Input: abi.Nil, Retry: abi.Retry{Base: int64(time.Second)}}
 		for _, word := range words[1:] {
+			if input, ok := strings.CutPrefix(word, "input="); ok {
+				b.Input = abi.MustMarshal(input)
+				continue
+			}
 			n, err := strconv.ParseUint(strings.TrimPrefix(word, "retries="), 10, 32)
 			require.NoError(g.f.t, err)
 			b.Retry.Retries = uint32(n)
@@ -386,6 +394,12 @@ func (f *fixture) show(row *journal.Execution) string {
 	require.NoError(f.t, err)
 	for _, en := range entries {
 		fmt.Fprintf(&out, "%d at %s, ", en.Seq, f.timeText(en.At))
+		if en.Kind == journal.Moved {
+			var m journal.Move
+			require.NoError(f.t, abi.Unmarshal(en.Value, &m))
+			fmt.Fprintf(&out, "moved from %s to %s\n", m.From, m.To)
+			continue
+		}
 		if en.Kind == journal.Attempt {
 			fmt.Fprintf(&out, "op %d %s: attempt %d failed, next at %s\n", en.Op.Number, en.Op.Kind, en.Attempts, f.timeText(en.NextAt))
 			continue

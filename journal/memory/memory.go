@@ -143,6 +143,7 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	if u := w.Update; u != nil {
 		after.row.State, after.row.WakeAt, after.row.FinishedAt = u.State, u.WakeAt, u.FinishedAt
 		after.row.Value, after.row.Error, after.row.Waiting = bytes.Clone(u.Value), cloneError(u.Error), u.Waiting
+		after.row.MovedAt = max(after.row.MovedAt, u.MovedAt)
 		if u.Digest != "" {
 			after.row.Digest = u.Digest
 		}

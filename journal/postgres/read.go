@@ -15,7 +15,7 @@ import (
 
 const executionColumns = `id, namespace, workflow, key, digest, input, state, value, ` + rowColumns
 
-const rowColumns = `error, wake_at, interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned`
+const rowColumns = `error, wake_at, interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at`
 
 // pageColumns are the same without the payloads, which pages leave out.
 const pageColumns = `id, namespace, workflow, key, digest, NULL::bytea, state, NULL::bytea, ` + rowColumns
@@ -24,7 +24,7 @@ func scanExecution(row pgx.CollectableRow) (journal.Execution, error) {
 	var e journal.Execution
 	var id, errText, interrupt, parent, parentRun, parentStep, run, waiting, pinned []byte
 	err := row.Scan(&id, &e.Namespace, &e.Workflow, &e.Key, &e.Digest, &e.Input, &e.State, &e.Value, &errText, &e.WakeAt,
-		&interrupt, &parent, &parentRun, &parentStep, &e.CreatedAt, &e.FinishedAt, &run, &waiting, &pinned)
+		&interrupt, &parent, &parentRun, &parentStep, &e.CreatedAt, &e.FinishedAt, &run, &waiting, &pinned, &e.MovedAt)
 	if err != nil {
 		return e, err
 	}

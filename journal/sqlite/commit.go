@@ -252,7 +252,7 @@ func (b *batch) insertEntries(w *journal.Write) error {
 
 func (b *batch) update(id journal.ID, u *journal.Update) error {
 	return run(b.conn, `UPDATE cruster_executions SET state = ?3, wake_at = ?4, value = ?5, error = ?6, finished_at = ?7,
-			waiting = ?8, digest = coalesce(?9, digest)
+			waiting = ?8, digest = coalesce(?9, digest), moved_at = max(moved_at, ?10)
 		WHERE shard = ?1 AND id = ?2`, func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, id)
 		stmt.BindText(3, string(u.State))
@@ -266,6 +266,7 @@ func (b *batch) update(id journal.ID, u *journal.Update) error {
 		} else {
 			stmt.BindText(9, u.Digest)
 		}
+		stmt.BindInt64(10, int64(u.MovedAt))
 	}, nil)
 }
 
@@ -280,8 +281,8 @@ func (b *batch) link(w *journal.Write) error {
 
 func (b *batch) start(e *journal.Execution) error {
 	err := run(b.conn, `INSERT INTO cruster_executions (shard, id, namespace, workflow, key, digest, state, value, error,
-			wake_at, interrupt, parent_shard, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)`, func(stmt *sqlite.Stmt) {
+			wake_at, interrupt, parent_shard, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)`, func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, e.ID)
 		stmt.BindText(3, e.Namespace)
 		stmt.BindText(4, e.Workflow)
@@ -306,6 +307,7 @@ func (b *batch) start(e *journal.Execution) error {
 		stmt.BindBytes(18, e.Run[:])
 		bindPacked(stmt, 19, &e.Waiting)
 		bindPacked(stmt, 20, &e.Pinned)
+		stmt.BindInt64(21, int64(e.MovedAt))
 	}, nil)
 	if err != nil {
 		return err

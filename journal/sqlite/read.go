@@ -14,7 +14,7 @@ import (
 
 // executionColumns is the order that scanExecution reads in; value and input
 // come last because List leaves them out.
-const executionColumns = "e.id, e.namespace, e.workflow, e.key, e.digest, e.state, e.error, e.wake_at, e.interrupt, e.parent, e.parent_run, e.parent_step, e.created_at, e.finished_at, e.run, e.waiting, e.pinned"
+const executionColumns = "e.id, e.namespace, e.workflow, e.key, e.digest, e.state, e.error, e.wake_at, e.interrupt, e.parent, e.parent_run, e.parent_step, e.created_at, e.finished_at, e.run, e.waiting, e.pinned, e.moved_at"
 
 const selectExecution = "SELECT " + executionColumns + ", e.value, i.input FROM cruster_executions e LEFT JOIN cruster_inputs i ON i.shard = e.shard AND i.id = e.id"
 
@@ -44,8 +44,9 @@ func scanExecution(row *sqlite.Stmt) (e journal.Execution, err error) {
 	if err := unpack(row, 16, &e.Pinned); err != nil {
 		return e, fmt.Errorf("execution %s: what is pinned: %w", e.ID, err)
 	}
-	if row.ColumnCount() > 17 {
-		e.Value, e.Input = blob(row, 17), blob(row, 18)
+	e.MovedAt = uint64(row.ColumnInt64(17))
+	if row.ColumnCount() > 18 {
+		e.Value, e.Input = blob(row, 18), blob(row, 19)
 	}
 	return e, nil
 }

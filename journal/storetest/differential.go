@@ -119,6 +119,7 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 		w.Update = &journal.Update{State: rapid.SampledFrom(modelStates).Draw(rt, "state"), Value: drawBytes(rt), Error: drawError(rt)}
 		w.Update.WakeAt = rapid.Int64Range(0, 4).Draw(rt, "wake")
 		w.Update.Waiting = journal.Waiting{Seq: rapid.Uint64Range(0, 30).Draw(rt, "waiting")}
+		w.Update.MovedAt = rapid.Uint64Range(0, 3).Draw(rt, "moved")
 		w.Update.Digest = rapid.SampledFrom([]string{"", "sha256:02"}).Draw(rt, "digest")
 		if w.Update.State.Final() {
 			w.Update.FinishedAt = rapid.Int64Range(1, 5).Draw(rt, "finished")

@@ -34,6 +34,7 @@ CREATE TABLE executions (
     workflow    text COLLATE "C" NOT NULL,
     key         text COLLATE "C" NOT NULL,
     digest      text COLLATE "C" NOT NULL,
+    moved_at    bigint NOT NULL,
     input       bytea,
     state       text COLLATE "C" NOT NULL,
     value       bytea,

@@ -27,6 +27,7 @@ CREATE TABLE cruster_executions (
     workflow     TEXT    NOT NULL,
     key          TEXT    NOT NULL,
     digest       TEXT    NOT NULL,
+    moved_at     INTEGER NOT NULL,
     state        TEXT    NOT NULL,
     value        BLOB,
     error        BLOB,
