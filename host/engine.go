@@ -111,13 +111,7 @@ func (e *Engine) openGuest(ctx context.Context, row *journal.Execution) (func(co
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) (execution.Guest, error) {
-		g, err := guest.Open(ctx, m.Code, row)
-		if err != nil {
-			return nil, err // not a nil *guest.Guest
-		}
-		return g, nil
-	}, nil
+	return opener(m, row), nil
 }
 
 // Start claims the shards, which fences every earlier owner, and brings back what

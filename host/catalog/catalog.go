@@ -128,6 +128,16 @@ func (c *Catalog) describe(ctx context.Context, binary []byte) (*Module, error) 
 	return m, nil
 }
 
+// Borrow compiles a binary that need not be deployed. Release drops it from memory
+// again, unless the store has it.
+func (c *Catalog) Borrow(ctx context.Context, binary []byte) (m *Module, release func(), err error) {
+	m, err = c.compile(ctx, binary)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m, func() { c.forgetUnlessStored(context.WithoutCancel(ctx), m.Code.Digest()) }, nil
+}
+
 // forgetUnlessStored drops a module from memory unless the store has it: no
 // deployment can name it then.
 func (c *Catalog) forgetUnlessStored(ctx context.Context, digest string) {
