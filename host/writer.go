@@ -14,7 +14,7 @@ import (
 	"github.com/cruster/cruster/sharding"
 )
 
-// writer is the only way of a host to its journal. Every write names the epoch of
+// writer is the only way of a host to its journal. Every write names the fence of
 // its shard; the first that is refused for it ends the host.
 type writer struct {
 	host      string
@@ -33,7 +33,7 @@ func newWriter(cfg Config, state *hoststate.State) *writer {
 
 // Commit makes one write durable through the group committer.
 func (w *writer) Commit(write journal.Write) (journal.Result, error) {
-	write.Epoch = w.ownership.Epoch(write.ID.Shard())
+	write.Fence = w.ownership.Fence(write.ID.Shard())
 	res, err := w.committer.Commit(w.state.Context(), write)
 	w.checkFence(err)
 	if errors.Is(err, context.Canceled) {
@@ -47,7 +47,7 @@ func (w *writer) Commit(write journal.Write) (journal.Result, error) {
 
 // CommitTx commits the transaction of an activity together with a write.
 func (w *writer) CommitTx(ctx context.Context, tx journal.GuestTx, write journal.Write) error {
-	write.Epoch = w.ownership.Epoch(write.ID.Shard())
+	write.Fence = w.ownership.Fence(write.ID.Shard())
 	err := tx.Commit(ctx, write)
 	w.metrics.commits.WithLabelValues("guest", metric.Result(err)).Inc()
 	w.checkFence(err)

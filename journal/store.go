@@ -23,10 +23,10 @@ type Store interface {
 
 // ShardClaimer hands out the ownership of shards.
 type ShardClaimer interface {
-	// ClaimShards makes owner the owner of all shards: every epoch rises by one,
-	// in one transaction. It returns the new epochs by shard. Writes that name an
-	// older epoch fail with ErrFenced from then on.
-	ClaimShards(ctx context.Context, owner string) ([]Epoch, error)
+	// ClaimShards makes owner the owner of all shards: every epoch rises by one, and
+	// the claim draws a token, in one transaction. It returns the new fences by
+	// shard. Writes that name another fail with ErrFenced from then on.
+	ClaimShards(ctx context.Context, owner string) ([]Fence, error)
 }
 
 // ExecutionReader reads executions and what was recorded of them.

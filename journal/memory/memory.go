@@ -20,7 +20,7 @@ import (
 type Store struct {
 	mu         sync.Mutex
 	closed     bool                                 // guarded by mu, like all below
-	epochs     [journal.NumShards]journal.Epoch     //
+	fences     [journal.NumShards]journal.Fence     //
 	executions map[journal.ID]*execution            //
 	modules    map[string]journal.Module            // by digest
 	deployed   map[deploymentKey]journal.Deployment //
@@ -72,16 +72,18 @@ func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 }
 
 // ClaimShards implements journal.Store.
-func (s *Store) ClaimShards(ctx context.Context, _ string) ([]journal.Epoch, error) {
+func (s *Store) ClaimShards(ctx context.Context, _ string) ([]journal.Fence, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	for i := range s.epochs {
-		s.epochs[i]++
+	token := journal.NewToken()
+	for i := range s.fences {
+		s.fences[i].Epoch++
+		s.fences[i].Token = token
 	}
-	return slices.Clone(s.epochs[:]), nil
+	return slices.Clone(s.fences[:]), nil
 }
 
 // Commit implements journal.Store.
@@ -104,7 +106,7 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	if err := w.Check(); err != nil {
 		return journal.Result{Err: err}
 	}
-	if w.Epoch != s.epochs[w.ID.Shard()] {
+	if w.Fence != s.fences[w.ID.Shard()] {
 		return journal.Result{Err: journal.ErrFenced}
 	}
 	before, exists := s.executions[w.ID]

@@ -20,7 +20,7 @@ import (
 // superuser's connection to look behind it.
 type testBundle struct {
 	admin  *pgx.Conn
-	epochs []journal.Epoch
+	fences []journal.Fence
 	id     journal.ID
 	schema string
 	store  *postgres.Store
@@ -32,7 +32,7 @@ func setup(t *testing.T, c postgres.Config) *testBundle {
 	c.Schema = b.schema
 	b.store = open(t, c)
 	var err error
-	b.epochs, err = b.store.ClaimShards(t.Context(), "test")
+	b.fences, err = b.store.ClaimShards(t.Context(), "test")
 	require.NoError(t, err)
 	b.id = journal.IDOf("default", "bank/Transfer", "k")
 	w := b.write()
@@ -45,7 +45,7 @@ func setup(t *testing.T, c postgres.Config) *testBundle {
 }
 
 func (b *testBundle) write() journal.Write {
-	return journal.Write{ID: b.id, Run: journal.RunID(b.id), Epoch: b.epochs[b.id.Shard()]}
+	return journal.Write{ID: b.id, Run: journal.RunID(b.id), Fence: b.fences[b.id.Shard()]}
 }
 
 // entry is a write that appends one entry.

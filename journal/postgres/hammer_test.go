@@ -31,7 +31,7 @@ func TestOverlappingBatches(t *testing.T) {
 	}
 	draw := func(rng *rand.Rand) (int, journal.Write) {
 		i := rng.IntN(keys)
-		w := journal.Write{ID: ids[i], Run: journal.RunID(ids[i]), Epoch: b.epochs[ids[i].Shard()]}
+		w := journal.Write{ID: ids[i], Run: journal.RunID(ids[i]), Fence: b.fences[ids[i].Shard()]}
 		switch rng.IntN(6) {
 		case 0:
 			w.Start = &journal.Execution{ID: ids[i], Run: w.Run, Namespace: "default", State: journal.Running}

@@ -86,10 +86,10 @@ func TestGuestCannotEscape(t *testing.T) {
 	require.Equal(t, before, after)
 	require.Equal(t, 2, b.entries(t))
 	require.Equal(t, 1, b.count(t, "other", "secrets"))
-	epochs, err := b.store.ClaimShards(t.Context(), "next")
+	fences, err := b.store.ClaimShards(t.Context(), "next")
 	require.NoError(t, err)
-	require.Equal(t, b.epochs[0]+1, epochs[0])
-	require.Len(t, epochs, journal.NumShards)
+	require.Equal(t, b.fences[0].Epoch+1, fences[0].Epoch)
+	require.Len(t, fences, journal.NumShards)
 }
 
 func TestHostileMigrationsLeaveNothing(t *testing.T) {

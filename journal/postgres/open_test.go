@@ -109,7 +109,7 @@ func TestRightsOfTheDatabaseUser(t *testing.T) {
 	enough := schema + "_enough"
 	dsn = asUser(t, enough, "CREATEROLE", `GRANT CREATE ON DATABASE `+database(t)+` TO `+enough)
 	b := &testBundle{schema: schema, store: open(t, postgres.Config{DSN: dsn, Schema: schema})}
-	b.epochs, err = b.store.ClaimShards(t.Context(), "test")
+	b.fences, err = b.store.ClaimShards(t.Context(), "test")
 	require.NoError(t, err)
 	b.deploy(t, "default", accounts)
 	b.id = journal.IDOf("default", "bank/Transfer", "k")

@@ -50,12 +50,12 @@ func BenchmarkGuest(b *testing.B) {
 
 func benchmarkStore(b *testing.B, n int) (*sqlite.Store, []journal.Write) {
 	store := open(b, sqlite.Config{Dir: b.TempDir()})
-	epochs, err := store.ClaimShards(b.Context(), "bench")
+	fences, err := store.ClaimShards(b.Context(), "bench")
 	require.NoError(b, err)
 	writes := make([]journal.Write, n)
 	for i := range writes {
 		id := journal.IDOf("mine", "w/W", fmt.Sprint(i))
-		writes[i] = journal.Write{ID: id, Run: journal.RunID(id), Epoch: epochs[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), State: journal.Running}}
+		writes[i] = journal.Write{ID: id, Run: journal.RunID(id), Fence: fences[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), State: journal.Running}}
 	}
 	results, err := store.Commit(b.Context(), writes)
 	require.NoError(b, err)

@@ -14,13 +14,17 @@ var fenceTests = []test{
 	{"FutureEpochWritesNothing", nil, testFutureEpoch},
 	{"SecondHandleFences", needsShared, testSecondHandleFences},
 	{"GuestCommitIsFenced", needsGuest, testGuestCommitIsFenced},
+	{"StaleReplica", nil, testStaleReplica},
+	{"GuestCommitOnAStaleReplica", needsGuest, testGuestOnAStaleReplica},
+	{"PingOnAStaleReplica", needsShared, testPingOnAStaleReplica},
 }
 
 func testEpochsRise(t *testing.T, b *bundle) {
-	first := b.epochs
+	first := b.fences
 	b.claim(t, "second")
 	for shard := range first {
-		require.Equal(t, first[shard]+1, b.epochs[shard])
+		require.Equal(t, first[shard].Epoch+1, b.fences[shard].Epoch)
+		require.NotEqual(t, first[shard].Token, b.fences[shard].Token)
 	}
 }
 
@@ -49,16 +53,17 @@ func testStaleOwner(t *testing.T, b *bundle) {
 
 	// Fencing comes before anything else is looked at.
 	again := newExecution("old")
-	w := journal.Write{ID: old, Run: journal.RunID(old), Epoch: b.epochs[old.Shard()] - 1, Start: &again}
+	w := journal.Write{ID: old, Run: journal.RunID(old), Fence: b.fences[old.Shard()], Start: &again}
+	w.Fence.Epoch--
 	require.ErrorIs(t, b.result(t, w).Err, journal.ErrFenced)
-	w.Epoch++
+	w.Fence.Epoch++
 	require.Equal(t, journal.Result{Existed: true}, b.result(t, w))
 }
 
 func testFutureEpoch(t *testing.T, b *bundle) {
 	e := newExecution("k")
 	w := b.write(e.ID)
-	w.Epoch++
+	w.Fence.Epoch++
 	w.Start = &e
 	require.ErrorIs(t, b.result(t, w).Err, journal.ErrFenced)
 	_, err := b.store.Load(b.ctx, e.ID)
@@ -78,7 +83,7 @@ func testSecondHandleFences(t *testing.T, b *bundle) {
 	w.Entries = []journal.Entry{newEntry(1)}
 	require.ErrorIs(t, zombie.result(t, w).Err, journal.ErrFenced)
 	require.Empty(t, b.entries(t, id))
-	w.Epoch = b.epochs[id.Shard()]
+	w.Fence = b.fences[id.Shard()]
 	b.commit(t, w)
 	require.Len(t, zombie.entries(t, id), 1, "reads see every acknowledged commit of every owner")
 }
@@ -90,10 +95,76 @@ func testGuestCommitIsFenced(t *testing.T, b *bundle) {
 	_, err := tx.Exec(b.ctx, "INSERT INTO accounts (id, owner) VALUES ($1, $2)", []any{int64(1), "ada"})
 	require.NoError(t, err)
 	w := b.write(id)
-	w.Epoch--
+	w.Fence.Epoch--
 	w.Entries = []journal.Entry{newEntry(1)}
 	require.ErrorIs(t, tx.Commit(b.ctx, w), journal.ErrFenced)
 	require.NoError(t, tx.Rollback(b.ctx))
 	require.Empty(t, b.entries(t, id))
 	require.Empty(t, b.rows(t, "default", "SELECT id FROM accounts"))
+}
+
+// forget lets another owner claim the shards, forgets it as a replica does that had
+// not seen the claim, and claims them again: it returns the fences of the first. Both
+// claims count to the same epoch.
+func (b *bundle) forget(t *testing.T) (first []journal.Fence) {
+	t.Helper()
+	restore := b.harness.SaveShards(t)
+	b.claim(t, "first")
+	first = b.fences
+	restore(t)
+	b.claim(t, "second")
+	for shard := range first {
+		require.Equal(t, first[shard].Epoch, b.fences[shard].Epoch)
+	}
+	return first
+}
+
+func testStaleReplica(t *testing.T, b *bundle) {
+	id := b.start(t, newExecution("k"))
+	other := b.start(t, newExecution("other"))
+	first := b.forget(t)
+
+	w := b.write(id)
+	w.Entries = []journal.Entry{newEntry(1)}
+	w.Fence = first[id.Shard()]
+	require.ErrorIs(t, b.result(t, w).Err, journal.ErrFenced)
+	require.Empty(t, b.entries(t, id))
+
+	// Also beside a write of the present owner, in one batch.
+	ours := b.write(other)
+	ours.Entries = []journal.Entry{newEntry(1)}
+	results, err := b.store.Commit(b.ctx, []journal.Write{w, ours})
+	require.NoError(t, err)
+	require.ErrorIs(t, results[0].Err, journal.ErrFenced)
+	require.NoError(t, results[1].Err)
+	require.Empty(t, b.entries(t, id))
+	require.Len(t, b.entries(t, other), 1)
+}
+
+func testGuestOnAStaleReplica(t *testing.T, b *bundle) {
+	b.deployTables(t, "default")
+	id := b.start(t, newExecution("k"))
+	first := b.forget(t)
+	tx := b.begin(t, "default")
+	_, err := tx.Exec(b.ctx, "INSERT INTO accounts (id, owner) VALUES ($1, $2)", []any{int64(1), "ada"})
+	require.NoError(t, err)
+	w := b.write(id)
+	w.Entries = []journal.Entry{newEntry(1)}
+	w.Fence = first[id.Shard()]
+	require.ErrorIs(t, tx.Commit(b.ctx, w), journal.ErrFenced)
+	require.NoError(t, tx.Rollback(b.ctx))
+	require.Empty(t, b.entries(t, id))
+	require.Empty(t, b.rows(t, "default", "SELECT id FROM accounts"))
+}
+
+func testPingOnAStaleReplica(t *testing.T, b *bundle) {
+	restore := b.harness.SaveShards(t)
+	b.claim(t, "first")
+	zombie := *b
+	restore(t)
+	b.open(t)
+	b.claim(t, "second")
+	require.Equal(t, zombie.fences[0].Epoch, b.fences[0].Epoch)
+	require.ErrorIs(t, zombie.store.Ping(b.ctx), journal.ErrFenced)
+	require.NoError(t, b.store.Ping(b.ctx))
 }
