@@ -20,13 +20,14 @@ type writer struct {
 	host      string
 	state     *hoststate.State
 	log       *slog.Logger
+	store     journal.Store
 	committer *journal.Committer
 	ownership *sharding.Ownership // set by Start, before anything is written
 	metrics   *writerMetrics
 }
 
 func newWriter(cfg Config, state *hoststate.State) *writer {
-	w := &writer{host: cfg.Name, state: state, log: cfg.Logger, metrics: newWriterMetrics(cfg.Registerer)}
+	w := &writer{host: cfg.Name, store: cfg.Store, state: state, log: cfg.Logger, metrics: newWriterMetrics(cfg.Registerer)}
 	w.committer = journal.NewCommitter(cfg.Store, journal.CommitterOptions{Clock: cfg.Clock, Observe: w.metrics.observeGroup, Logger: cfg.Logger})
 	return w
 }
@@ -52,6 +53,20 @@ func (w *writer) CommitTx(ctx context.Context, tx journal.GuestTx, write journal
 	w.metrics.commits.WithLabelValues("guest", metric.Result(err)).Inc()
 	w.checkFence(err)
 	return err
+}
+
+// Deploy stores a module and points a deployment at it.
+func (w *writer) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+	d, err := w.store.Deploy(ctx, w.ownership.Fence(d.Shard()), m, d, migrations)
+	w.checkFence(err)
+	return d, err
+}
+
+// Sweep deletes finished executions.
+func (w *writer) Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error) {
+	n, err := w.store.Sweep(ctx, w.ownership.Fences(), finishedBefore, limit)
+	w.checkFence(err)
+	return n, err
 }
 
 // checkFence ends the host if a write was refused because another host has taken

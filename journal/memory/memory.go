@@ -159,12 +159,15 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 }
 
 // Deploy implements journal.Store. Migrations are recorded, not run.
-func (s *Store) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+func (s *Store) Deploy(ctx context.Context, f journal.Fence, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return journal.Deployment{}, err
 	}
 	defer leave()
+	if f != s.fences[d.Shard()] {
+		return journal.Deployment{}, journal.ErrFenced
+	}
 	migrated := maps.Clone(s.migrated)
 	seen := map[int64]bool{}
 	for _, step := range migrations {
@@ -199,12 +202,15 @@ func (s *Store) BeginGuest(context.Context, string) (journal.GuestTx, error) {
 }
 
 // Sweep implements journal.Store.
-func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error) {
+func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore int64, limit int) (int, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer leave()
+	if !slices.Equal(own, s.fences[:]) {
+		return 0, journal.ErrFenced
+	}
 	var expired []*journal.Execution
 	for _, e := range s.executions {
 		if !e.row.State.Final() || e.row.FinishedAt <= 0 || e.row.FinishedAt >= finishedBefore {

@@ -72,10 +72,14 @@ func (b *testBundle) entries(t *testing.T) int {
 // deploy makes tables in a namespace.
 func (b *testBundle) deploy(t *testing.T, namespace, sql string) {
 	t.Helper()
-	_, err := b.store.Deploy(t.Context(), journal.Module{Digest: "sha256:01"},
-		journal.Deployment{Namespace: namespace, Name: "bank", Digest: "sha256:01"},
+	_, err := b.push(t.Context(), journal.Deployment{Namespace: namespace, Name: "bank", Digest: "sha256:01"},
 		[]abi.Migration{{Version: 1, Name: "tables", SQL: sql}})
 	require.NoError(t, err)
+}
+
+// push makes a deployment under the fence that was claimed.
+func (b *testBundle) push(ctx context.Context, d journal.Deployment, steps []abi.Migration) (journal.Deployment, error) {
+	return b.store.Deploy(ctx, b.fences[d.Shard()], journal.Module{Digest: d.Digest}, d, steps)
 }
 
 func (b *testBundle) begin(t *testing.T, namespace string) journal.GuestTx {
@@ -94,12 +98,13 @@ func (b *testBundle) count(t *testing.T, namespace, table string) (n int) {
 	return n
 }
 
-// waitForLock waits until a session of the store waits for a lock on a table.
+// waitForLock waits until a session of the store waits for a lock on a table: ".modules"
+// of Cruster, or "__NAMESPACE.table" of a module.
 func (b *testBundle) waitForLock(t *testing.T, table string) {
 	t.Helper()
 	require.Eventually(t, func() (waits bool) {
 		err := b.admin.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass)`,
-			b.schema+"."+table).Scan(&waits)
+			b.schema+table).Scan(&waits)
 		return err == nil && waits
 	}, patience, 10*time.Millisecond)
 }

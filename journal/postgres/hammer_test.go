@@ -84,7 +84,7 @@ func TestOverlappingBatches(t *testing.T) {
 	}
 	group.Go(func() error {
 		for range rounds {
-			if _, err := b.store.Sweep(t.Context(), journal.Never, 10); err != nil && !isConflict(err) {
+			if _, err := b.store.Sweep(t.Context(), b.fences, journal.Never, 10); err != nil && !isConflict(err) {
 				return err
 			}
 		}

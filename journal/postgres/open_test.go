@@ -27,7 +27,7 @@ func TestHostsStartTogether(t *testing.T) {
 				return err
 			}
 			defer store.Close()
-			_, err = store.Deploy(t.Context(), journal.Module{Digest: "sha256:01"}, journal.Deployment{Namespace: "default", Name: "a", Digest: "sha256:01"},
+			_, err = store.Deploy(t.Context(), journal.Fence{}, journal.Module{Digest: "sha256:01"}, journal.Deployment{Namespace: "default", Name: "a", Digest: "sha256:01"},
 				[]abi.Migration{{Version: 1, SQL: "CREATE TABLE t (a INT)"}})
 			return err
 		})

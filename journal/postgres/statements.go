@@ -19,6 +19,7 @@ const (
 	stmtConstraints    = "cruster_constraints"
 	stmtEntries        = "cruster_entries"
 	stmtFence          = "cruster_fence"
+	stmtFenceLook      = "cruster_fence_look"
 	stmtFenceRow       = "cruster_fence_row"
 	stmtHeld           = "cruster_held"
 	stmtInterrupts     = "cruster_interrupts"
@@ -107,6 +108,9 @@ var journalStatements = map[string]string{
 	stmtFenceRow: `
 	SELECT {expect}(count(*), 1, {fenced})
 	FROM (SELECT FROM {shards} WHERE shard = $1 AND epoch = $2 AND token = $3 FOR SHARE) AS owned`,
+
+	stmtFenceLook: `
+	SELECT {expect}(count(*), 1, {fenced}) FROM {shards} WHERE shard = $1 AND epoch = $2 AND token = $3`,
 
 	stmtStarts:        insertStarts,
 	stmtStartsLenient: insertStarts + ` ON CONFLICT DO NOTHING RETURNING id`,

@@ -37,7 +37,8 @@ func BenchmarkCommit(b *testing.B) {
 func BenchmarkGuest(b *testing.B) {
 	store, writes := benchmarkStore(b, 1)
 	m := journal.Module{Digest: "sha256:1"}
-	_, err := store.Deploy(b.Context(), m, journal.Deployment{Namespace: "mine", Name: "bank", Digest: m.Digest}, []abi.Migration{{
+	d := journal.Deployment{Namespace: "mine", Name: "bank", Digest: m.Digest}
+	_, err := store.Deploy(b.Context(), writes[0].Fence, m, d, []abi.Migration{{
 		Version: 1, SQL: "CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance INTEGER); INSERT INTO accounts VALUES (1, 0)",
 	}})
 	require.NoError(b, err)

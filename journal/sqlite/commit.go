@@ -13,7 +13,8 @@ import (
 
 // ClaimShards implements journal.Store.
 func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Fence, error) {
-	fences, token := make([]journal.Fence, 0, journal.NumShards), journal.NewToken()
+	var fences []journal.Fence
+	token := journal.NewToken()
 	err := s.write(ctx, func(conn *sqlite.Conn) error {
 		err := run(conn, "UPDATE cruster_shards SET epoch = epoch + 1, token = ?2, owner = ?1", func(stmt *sqlite.Stmt) {
 			stmt.BindText(1, owner)
@@ -22,10 +23,8 @@ func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Fence,
 		if err != nil {
 			return err
 		}
-		return run(conn, "SELECT epoch FROM cruster_shards ORDER BY shard", nil, func(row *sqlite.Stmt) error {
-			fences = append(fences, journal.Fence{Epoch: journal.Epoch(row.ColumnInt64(0)), Token: token})
-			return nil
-		})
+		fences, err = readFences(conn)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: claim shards: %w", err)
@@ -159,20 +158,34 @@ func (b *batch) fence(shard journal.Shard) (*journal.Fence, error) {
 	return b.fences[shard], nil
 }
 
+func columnFence(row *sqlite.Stmt) (f journal.Fence) {
+	f.Epoch = journal.Epoch(row.ColumnInt64(0))
+	row.ColumnBytes(1, f.Token[:])
+	return f
+}
+
 func readFence(conn *sqlite.Conn, shard journal.Shard) (fence journal.Fence, err error) {
 	found := false
 	err = run(conn, "SELECT epoch, token FROM cruster_shards WHERE shard = ?1", func(stmt *sqlite.Stmt) {
 		stmt.BindInt64(1, int64(shard))
 	}, func(row *sqlite.Stmt) error {
-		found = true
-		fence.Epoch = journal.Epoch(row.ColumnInt64(0))
-		row.ColumnBytes(1, fence.Token[:])
+		fence, found = columnFence(row), true
 		return nil
 	})
 	if err == nil && !found {
 		err = fmt.Errorf("shard %d is missing", shard)
 	}
 	return fence, err
+}
+
+// readFences reads those of all shards.
+func readFences(conn *sqlite.Conn) ([]journal.Fence, error) {
+	fences := make([]journal.Fence, 0, journal.NumShards)
+	err := run(conn, "SELECT epoch, token FROM cruster_shards ORDER BY shard", nil, func(row *sqlite.Stmt) error {
+		fences = append(fences, columnFence(row))
+		return nil
+	})
+	return fences, err
 }
 
 // run reads which run of an execution there is, if any.

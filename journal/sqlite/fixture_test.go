@@ -45,7 +45,8 @@ func (b *guestBundle) deploy(namespace string, sql ...string) error {
 		steps = append(steps, abi.Migration{Version: int64(i + 1), Name: "step", SQL: text})
 	}
 	m := journal.Module{Digest: "sha256:1", Binary: []byte("\x00asm")}
-	_, err := b.store.Deploy(b.ctx, m, journal.Deployment{Namespace: namespace, Name: "d" + journal.IDOf(namespace, strings.Join(sql, ";"), "").String(), Digest: m.Digest}, steps)
+	d := journal.Deployment{Namespace: namespace, Name: "d" + journal.IDOf(namespace, strings.Join(sql, ";"), "").String(), Digest: m.Digest}
+	_, err := b.store.Deploy(b.ctx, b.fences[d.Shard()], m, d, steps)
 	return err
 }
 
@@ -69,7 +70,7 @@ func (b *guestBundle) start(t testing.TB, key string) journal.Write {
 // startAgain commits the start of an execution that may be there already.
 func (b *guestBundle) startAgain(key string) error {
 	id := journal.IDOf("mine", "w/W", key)
-	_, err := b.store.Commit(b.ctx, []journal.Write{{ID: id, Epoch: b.epochs[id.Shard()], Start: &journal.Execution{ID: id, Namespace: "mine", Workflow: "w/W", Key: key, State: journal.Running}}})
+	_, err := b.store.Commit(b.ctx, []journal.Write{{ID: id, Fence: b.fences[id.Shard()], Start: &journal.Execution{ID: id, Namespace: "mine", Workflow: "w/W", Key: key, State: journal.Running}}})
 	return err
 }
 

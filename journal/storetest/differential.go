@@ -56,6 +56,13 @@ type model struct {
 	oracleFences  []journal.Fence
 }
 
+func (m *model) fencesOf(s journal.Store) []journal.Fence {
+	if s == m.oracle {
+		return m.oracleFences
+	}
+	return m.fences
+}
+
 // forOracle names the fences of the oracle instead of those of the store: tokens
 // are drawn by each.
 func (m *model) forOracle(writes []journal.Write) []journal.Write {
@@ -221,7 +228,7 @@ func (m *model) claim(rt *rapid.T) {
 
 func (m *model) sweep(rt *rapid.T) {
 	before, limit := rapid.Int64Range(0, 6).Draw(rt, "before"), rapid.IntRange(0, 3).Draw(rt, "limit")
-	same(rt, "sweep", func(s journal.Store) (int, error) { return s.Sweep(m.ctx, before, limit) }, m.store, m.oracle)
+	same(rt, "sweep", func(s journal.Store) (int, error) { return s.Sweep(m.ctx, m.fencesOf(s), before, limit) }, m.store, m.oracle)
 	for _, key := range modelKeys {
 		m.compareExecution(rt, modelExecution(key).ID)
 	}
@@ -241,7 +248,9 @@ func (m *model) deploy(rt *rapid.T) {
 	}
 	module := newModule(digest)
 	module.CreatedAt = d.UpdatedAt
-	same(rt, "deploy", func(s journal.Store) (journal.Deployment, error) { return s.Deploy(m.ctx, module, d, steps) }, m.store, m.oracle)
+	same(rt, "deploy", func(s journal.Store) (journal.Deployment, error) {
+		return s.Deploy(m.ctx, m.fencesOf(s)[d.Shard()], module, d, steps)
+	}, m.store, m.oracle)
 	same(rt, "deployments", func(s journal.Store) ([]journal.Deployment, error) { return s.Deployments(m.ctx, "default") }, m.store, m.oracle)
 	same(rt, "deployment", func(s journal.Store) (*journal.Deployment, error) { return s.Deployment(m.ctx, "default", name) }, m.store, m.oracle)
 	same(rt, "module", func(s journal.Store) (*journal.Module, error) { return s.Module(m.ctx, digest) }, m.store, m.oracle)

@@ -23,7 +23,7 @@ func testReopen(t *testing.T, b *bundle) {
 	w.Interrupt = &journal.Interrupt{At: 6, Reason: "r"}
 	b.commit(t, w)
 	module, deployment := newModule("sha256:aa"), newDeployment("default", "orders", "sha256:aa")
-	deployed, err := b.store.Deploy(b.ctx, module, deployment, nil)
+	deployed, err := b.deploy(module, deployment, nil)
 	require.NoError(t, err)
 	execution, entries := b.load(t, id), b.entries(t, id)
 	old := b.fences

@@ -1,10 +1,12 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -14,6 +16,8 @@ var fenceTests = []test{
 	{"FutureEpochWritesNothing", nil, testFutureEpoch},
 	{"SecondHandleFences", needsShared, testSecondHandleFences},
 	{"GuestCommitIsFenced", needsGuest, testGuestCommitIsFenced},
+	{"StaleOwnerSweepsNothing", nil, testStaleSweep},
+	{"StaleOwnerDeploysNothing", nil, testStaleDeploy},
 	{"StaleReplica", nil, testStaleReplica},
 	{"GuestCommitOnAStaleReplica", needsGuest, testGuestOnAStaleReplica},
 	{"PingOnAStaleReplica", needsShared, testPingOnAStaleReplica},
@@ -101,6 +105,50 @@ func testGuestCommitIsFenced(t *testing.T, b *bundle) {
 	require.NoError(t, tx.Rollback(b.ctx))
 	require.Empty(t, b.entries(t, id))
 	require.Empty(t, b.rows(t, "default", "SELECT id FROM accounts"))
+}
+
+func testStaleSweep(t *testing.T, b *bundle) {
+	id := b.start(t, newExecution("k"))
+	b.finish(t, id, 5)
+	stale := b.fences
+	b.claim(t, "second")
+	for _, own := range [][]journal.Fence{stale, nil, b.fences[1:], append(slices.Clone(stale[:1]), b.fences[1:]...)} {
+		n, err := b.store.Sweep(b.ctx, own, 10, 10)
+		require.ErrorIs(t, err, journal.ErrFenced)
+		require.Zero(t, n)
+		require.True(t, b.exists(t, id))
+	}
+	require.Equal(t, 1, b.sweep(t, 10, 10))
+
+	again := b.start(t, newExecution("again"))
+	b.finish(t, again, 5)
+	_, err := b.store.Sweep(b.ctx, b.forget(t), 10, 10)
+	require.ErrorIs(t, err, journal.ErrFenced, "also if both claims count to one epoch")
+	require.True(t, b.exists(t, again))
+}
+
+func testStaleDeploy(t *testing.T, b *bundle) {
+	_, err := b.deploy(newModule("sha256:aa"), newDeployment("default", "orders", "sha256:aa"), nil)
+	require.NoError(t, err)
+	want, err := b.store.Deployment(b.ctx, "default", "orders")
+	require.NoError(t, err)
+	stale := b.fences
+	b.claim(t, "second")
+	d := newDeployment("default", "orders", "sha256:bb")
+	steps := []abi.Migration{{Version: 1, Name: "tables", SQL: "CREATE TABLE late (id INTEGER PRIMARY KEY)"}}
+	for _, f := range []journal.Fence{stale[d.Shard()], {}, b.forget(t)[d.Shard()]} {
+		_, err = b.store.Deploy(b.ctx, f, newModule("sha256:bb"), d, steps)
+		require.ErrorIs(t, err, journal.ErrFenced)
+	}
+	got, err := b.store.Deployment(b.ctx, "default", "orders")
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	_, err = b.store.Module(b.ctx, "sha256:bb")
+	require.ErrorIs(t, err, journal.ErrNotFound)
+	// The migration was not applied: the present owner can.
+	deployed, err := b.deploy(newModule("sha256:bb"), d, steps)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, deployed.Version)
 }
 
 // forget lets another owner claim the shards, forgets it as a replica does that had

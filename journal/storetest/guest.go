@@ -37,7 +37,7 @@ const accountsSQL = `
 func (b *bundle) deployTables(t testing.TB, namespace string) {
 	t.Helper()
 	m := newModule("sha256:accounts")
-	_, err := b.store.Deploy(b.ctx, m, newDeployment(namespace, "bank", m.Digest), []abi.Migration{{Version: 1, Name: "accounts", SQL: accountsSQL}})
+	_, err := b.deploy(m, newDeployment(namespace, "bank", m.Digest), []abi.Migration{{Version: 1, Name: "accounts", SQL: accountsSQL}})
 	require.NoError(t, err)
 }
 

@@ -109,6 +109,11 @@ func (b *bundle) write(id journal.ID) journal.Write {
 	return journal.Write{ID: id, Run: journal.RunID(id), Fence: b.fences[id.Shard()]}
 }
 
+// deploy deploys under the fence that was claimed.
+func (b *bundle) deploy(m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+	return b.store.Deploy(b.ctx, b.fences[d.Shard()], m, d, migrations)
+}
+
 // commit commits one write and requires that it took effect.
 func (b *bundle) commit(t testing.TB, w journal.Write) {
 	t.Helper()
