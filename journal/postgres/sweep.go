@@ -3,16 +3,18 @@ package postgres
 import (
 	"context"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/cruster/cruster/journal"
 )
 
 // Sweep implements journal.Store. Rows that a commit holds at this moment are
 // left for the next time.
-func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error) {
+func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore int64, limit int) (int, error) {
 	var tag pgconn.CommandTag
-	err := s.use(ctx, s.main, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
-		tag, err = conn.Exec(ctx, `
+	err := s.fenced(ctx, s.main, own, func(ctx context.Context, tx pgx.Tx) (err error) {
+		tag, err = tx.Exec(ctx, `
 		WITH expired AS (
 			SELECT e.shard, e.id FROM `+s.sql.executions+` e
 			WHERE e.finished_at > 0 AND e.finished_at < $1 AND e.state IN ('completed', 'failed', 'interrupted')

@@ -21,9 +21,9 @@ const selectExpired = `SELECT e.id FROM cruster_executions e
 	ORDER BY e.finished_at, e.id LIMIT ?2`
 
 // Sweep implements journal.Store.
-func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error) {
+func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore int64, limit int) (int, error) {
 	var expired []journal.ID
-	err := s.write(ctx, func(conn *sqlite.Conn) error {
+	err := s.writeFenced(ctx, own, func(conn *sqlite.Conn) error {
 		err := run(conn, selectExpired, func(stmt *sqlite.Stmt) {
 			stmt.BindInt64(1, finishedBefore)
 			stmt.BindInt64(2, int64(max(limit, 0)))

@@ -37,7 +37,7 @@ const accountsSQL = `
 func (b *bundle) deployTables(t testing.TB, namespace string) {
 	t.Helper()
 	m := newModule("sha256:accounts")
-	_, err := b.store.Deploy(b.ctx, m, newDeployment(namespace, "bank", m.Digest), []abi.Migration{{Version: 1, Name: "accounts", SQL: accountsSQL}})
+	_, err := b.deploy(m, newDeployment(namespace, "bank", m.Digest), []abi.Migration{{Version: 1, Name: "accounts", SQL: accountsSQL}})
 	require.NoError(t, err)
 }
 
@@ -222,7 +222,7 @@ func testGuestFailedWrite(t *testing.T, b *bundle) {
 	duplicate.Entries = []journal.Entry{newEntry(2), newEntry(1)}
 	missing.Update = &journal.Update{State: journal.Failed}
 	settled.Settle = &journal.Deferred{Name: "d"}
-	stale.Epoch--
+	stale.Fence.Epoch--
 	stale.Entries = []journal.Entry{newEntry(3)}
 	for name, w := range map[string]journal.Write{"duplicate": duplicate, "missing": missing, "settled": settled, "stale": stale} {
 		tx := b.begin(t, "default")

@@ -20,7 +20,7 @@ var sweepTests = []test{
 
 func (b *bundle) sweep(t testing.TB, before int64, limit int) int {
 	t.Helper()
-	n, err := b.store.Sweep(b.ctx, before, limit)
+	n, err := b.store.Sweep(b.ctx, b.fences, before, limit)
 	require.NoError(t, err)
 	return n
 }

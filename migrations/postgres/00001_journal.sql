@@ -6,17 +6,18 @@
 
 -- +goose Up
 
--- The owners of shards. An epoch changes only under a lock that conflicts with
+-- The owners of shards. A fence, which is epoch and token, changes only under a lock that conflicts with
 -- the one every journal transaction holds: see journal/postgres/commit.go.
 CREATE TABLE shards (
     shard      smallint PRIMARY KEY,
     epoch      bigint NOT NULL,
+    token      bytea NOT NULL,
     owner      text NOT NULL,
     claimed_at timestamptz NOT NULL
 );
 
-INSERT INTO shards (shard, epoch, owner, claimed_at)
-SELECT n, 0, '', now() FROM generate_series(0, 255) AS n;
+INSERT INTO shards (shard, epoch, token, owner, claimed_at)
+SELECT n, 0, decode(repeat('00', 16), 'hex'), '', now() FROM generate_series(0, 255) AS n;
 
 -- One row that a host overwrites to prove that the store commits.
 CREATE TABLE heartbeat (

@@ -7,15 +7,16 @@ CREATE TABLE cruster_meta (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO cruster_meta (name, value) VALUES ('shards', '256');
 
--- The owners of shards. Every write compares its epoch with this one.
+-- The owners of shards. Every write compares its epoch and token with these.
 CREATE TABLE cruster_shards (
     shard INTEGER PRIMARY KEY,
     epoch INTEGER NOT NULL,
+    token BLOB    NOT NULL,
     owner TEXT    NOT NULL
 ) STRICT;
-INSERT INTO cruster_shards (shard, epoch, owner)
+INSERT INTO cruster_shards (shard, epoch, token, owner)
 WITH RECURSIVE n (shard) AS (SELECT 0 UNION ALL SELECT shard + 1 FROM n WHERE shard < 255)
-SELECT shard, 0, '' FROM n;
+SELECT shard, 0, zeroblob(16), '' FROM n;
 
 -- One row an execution. It is rewritten by every update, so the request, which
 -- may be large and never changes, is kept apart in cruster_inputs.
