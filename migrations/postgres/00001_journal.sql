@@ -54,8 +54,9 @@ CREATE TABLE executions (
 
 -- What wakes next; only what is running can wake.
 CREATE INDEX executions_wake ON executions (wake_at, id) WHERE state = 'running';
--- Pages of a namespace, newest first.
-CREATE INDEX executions_page ON executions (namespace, created_at DESC, id DESC);
+-- Pages of every sort, newest first: see List. One index serves them all, because an
+-- update that moves a row writes to each index.
+CREATE INDEX executions_strand ON executions (namespace, workflow, state, created_at DESC, id DESC);
 -- What a step of a run started.
 CREATE INDEX executions_parent ON executions (parent_run, parent_step) WHERE parent_run IS NOT NULL;
 -- Three for retention: what it looks at, oldest first, what is held, and holders

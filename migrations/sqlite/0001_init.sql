@@ -45,7 +45,7 @@ CREATE TABLE cruster_executions (
     PRIMARY KEY (shard, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX cruster_executions_wake ON cruster_executions (wake_at, id) WHERE state = 'running';
-CREATE INDEX cruster_executions_list ON cruster_executions (namespace, created_at, id);
+CREATE INDEX cruster_executions_strand ON cruster_executions (namespace, workflow, state, created_at, id);
 CREATE INDEX cruster_executions_parent ON cruster_executions (parent_run, parent_step) WHERE parent_run IS NOT NULL;
 -- Three for retention: what it looks at, what is held, and holders that are over.
 CREATE INDEX cruster_executions_finished ON cruster_executions (finished_at, id) WHERE finished_at > 0 AND held_by IS NULL AND holds = 0;
