@@ -72,7 +72,8 @@ type GuestSQL interface {
 	// abi.DialectPostgres.
 	Dialect() string
 	// BeginGuest opens a transaction for SQL of an activity in the namespace. It
-	// waits until the store has room for one or ctx is done.
+	// waits until the store has room for one or ctx is done. AfterConflicts tells it
+	// that the same work has collided before.
 	BeginGuest(ctx context.Context, namespace string) (GuestTx, error)
 }
 

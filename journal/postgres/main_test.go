@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -24,6 +25,10 @@ func open(t testing.TB, c postgres.Config) *postgres.Store {
 	}
 	if c.MaxConns == 0 {
 		c.MaxConns = 4
+	}
+	// A slow machine must not run into limits that a test is not about.
+	if c.GuestTxLimit == 0 {
+		c.GuestTxLimit = time.Hour
 	}
 	store, err := postgres.Open(t.Context(), c)
 	require.NoError(t, err)

@@ -133,7 +133,11 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 		}
 		if w.Update != nil {
 			if i, ok := updated[w.ID]; ok {
-				p.updates[i].Update = w.Update // the last one stands
+				last := *w.Update // stands
+				if last.Digest == "" {
+					last.Digest = p.updates[i].Update.Digest
+				}
+				p.updates[i].Update = &last
 			} else {
 				updated[w.ID] = len(p.updates)
 				p.updates = append(p.updates, update{w.ID, w.Run, w.Update})

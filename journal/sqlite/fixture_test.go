@@ -26,7 +26,7 @@ func newGuestBundle(t testing.TB, config sqlite.Config) *guestBundle {
 		config.Dir = t.TempDir()
 	}
 	if config.GuestTxLimit == 0 {
-		config.GuestTxLimit = time.Minute
+		config.GuestTxLimit = time.Hour
 	}
 	b := &guestBundle{ctx: t.Context(), dir: config.Dir, store: open(t, config)}
 	var err error

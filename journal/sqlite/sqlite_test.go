@@ -28,7 +28,7 @@ func harness(t *testing.T) storetest.Harness {
 		Guest:   true,
 		// The limit is for modules; a slow machine must not run into it here.
 		Open: func(t testing.TB) journal.Store {
-			return open(t, sqlite.Config{Dir: dir, GuestTxLimit: time.Minute})
+			return open(t, sqlite.Config{Dir: dir, GuestTxLimit: time.Hour})
 		},
 		SaveShards: func(t testing.TB) func(testing.TB) { return saveShards(t, dir) },
 	}

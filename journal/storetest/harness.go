@@ -83,7 +83,7 @@ type bundle struct {
 }
 
 func newBundle(t *testing.T, h Harness) *bundle {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	b := &bundle{ctx: ctx, harness: h}
 	b.open(t)
