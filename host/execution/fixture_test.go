@@ -50,6 +50,7 @@ type fixture struct {
 	tasks   map[uint32]chan string // guarded by mu; activities that run, by op
 	noted   map[string][]string    // guarded by mu
 	noLoads int                    // guarded by mu; how many loads fail from now on
+	panicAt string                 // guarded by mu; the fault point at which the host panics once
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -69,7 +70,7 @@ func (f *fixture) boot() {
 	f.watchers = watch.NewList()
 	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) })
 	f.x = New(Deps{
-		Activities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, IdleTimeout: time.Hour, Host: f.life,
+		Activities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, Fault: f.pass, IdleTimeout: time.Hour, Host: f.life,
 		Logger: slog.New(slog.DiscardHandler), MaxResident: 100, OpenGuest: f.open, Random: func() float64 { return 0 },
 		Slots: guest.NewSlots(clock, time.Hour), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
 	})
@@ -79,6 +80,16 @@ func (f *fixture) boot() {
 		return false
 	})
 	go f.timers.Run(f.life.Context())
+}
+
+// pass panics at a fault point, if the test says so.
+func (f *fixture) pass(point string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.panicAt == point {
+		f.panicAt = ""
+		panic("injected at " + point)
+	}
 }
 
 // end stops the host as a crash would, and waits for its goroutines.

@@ -33,6 +33,7 @@ import (
 //	start-at-once N            N callers start the same execution
 //	loads-fail N               the next N loads of an execution fail
 //	trap N                     the next N calls of the guest trap
+//	panic POINT                the host panics when it passes a fault point next
 //	module missing|there
 //	evict                      drops the instance, if the run is parked
 //	evicting                   a host that drops the instance after every turn
@@ -103,6 +104,10 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		_, err := fmt.Sscan(text, &f.traps)
 		f.mu.Unlock()
 		require.NoError(f.t, err)
+	case "panic":
+		f.mu.Lock()
+		f.panicAt = text
+		f.mu.Unlock()
 	case "module":
 		f.mu.Lock()
 		f.missing = text == "missing"
