@@ -308,6 +308,9 @@ func (g *scripted) body(kind string, words []string) []byte {
 // Perform implements Activities: it waits until the test says what becomes of the
 // attempt.
 func (f *fixture) Perform(ctx context.Context, task activity.Task) activity.Report {
+	if !task.Begin(ctx) {
+		return nil
+	}
 	number, verdict := task.Op.Number, make(chan string)
 	whom := fmt.Sprintf("activity %d", number)
 	f.note(whom, "%s begins, attempt %d", task.Body.Name, task.Failed+1)
@@ -409,6 +412,10 @@ func (f *fixture) show(row *journal.Execution) string {
 			var m journal.Move
 			require.NoError(f.t, abi.Unmarshal(en.Value, &m))
 			fmt.Fprintf(&out, "moved from %s to %s\n", m.From, m.To)
+			continue
+		}
+		if en.Kind == journal.Lost || en.Kind == journal.Released {
+			fmt.Fprintf(&out, "op %d %s: %s, %d lost so far\n", en.Op.Number, en.Op.Kind, en.Kind, en.Attempts)
 			continue
 		}
 		if en.Kind == journal.Attempt {

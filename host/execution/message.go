@@ -118,6 +118,12 @@ func refuse(m message, err error) bool {
 		reply = m.reply
 	case moveRequest:
 		reply = m.reply
+	case releaseRequest:
+		m.done.Done()
+		return true
+	case attemptBegins:
+		answer(m.reply, false)
+		return true
 	case inspectRequest:
 		answer(m.reply, inspected{err: err})
 		return true

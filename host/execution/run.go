@@ -28,6 +28,7 @@ type run struct {
 	log       *slog.Logger
 	deferreds map[string]journal.Deferred
 	tasks     map[journal.StepID]context.CancelFunc // what the host does for ops; survives a reload
+	attempts  map[journal.StepID]*task              // those of the tasks that are activities
 	kept      kept                                  // what is in hand during a reload
 	owed      *owed                                 // a write that the store has not taken yet
 	stuck     *abi.Error                            // why it is to be paused once nothing is left to deliver
@@ -49,6 +50,7 @@ func newRun(x *Executions, id journal.ID) *run {
 		ledger:    newLedger(),
 		deferreds: map[string]journal.Deferred{},
 		tasks:     map[journal.StepID]context.CancelFunc{},
+		attempts:  map[journal.StepID]*task{},
 		kept:      newKept(),
 	}
 }
@@ -165,6 +167,9 @@ func (r *run) dropGuest() {
 
 // handle receives messages and then takes as many turns as they allow.
 func (r *run) handle(messages []message) {
+	if r.row == nil || r.owed != nil {
+		messages = dropReleases(messages)
+	}
 	if !r.settleOwed(messages) {
 		return
 	}
@@ -207,6 +212,10 @@ func (r *run) receive(m message) {
 		}
 	case opDropped:
 		r.endTask(m.step)
+	case attemptBegins:
+		r.beginAttempt(m)
+	case releaseRequest:
+		r.release(m)
 	case taskFault:
 		r.endTask(m.step)
 		if m.seq != 0 {

@@ -38,6 +38,7 @@ import (
 //	evict                      drops the instance, if the run is parked
 //	evicting                   a host that drops the instance after every turn
 //	crash [D]                  the host dies, another takes over after a while and recovers what is due
+//	drain                      the host is told to stop and gives up what runs; another takes over
 //	pending, show
 //
 // Every command prints what happened until nothing moves any more: to the workflow, in
@@ -116,6 +117,10 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		f.x.evict(row.ID)
 	case "evicting":
 		f.evicting = true
+		f.restart(0)
+	case "drain":
+		f.life.Drain()
+		f.x.ReleaseAttempts(f.t.Context())
 		f.restart(0)
 	case "crash":
 		var down time.Duration

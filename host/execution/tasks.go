@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -42,6 +43,7 @@ type task struct {
 	// reserved is the sequence number of a transaction that is under way; 0 if there is
 	// none.
 	reserved uint64
+	begun    atomic.Bool // it has begun an attempt of an activity
 }
 
 func (r *run) startTask(o *op.Op) {
@@ -49,10 +51,14 @@ func (r *run) startTask(o *op.Op) {
 	r.tasks[o.StepID] = cancel
 	row, body, failed := *r.row, o.Body, o.Attempts
 	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, step: o.StepID}
+	announced := r.announced(o)
+	if o.Kind == abi.OpActivity {
+		r.attempts[o.StepID] = t
+	}
 	perform := func() {
 		switch b := body.(type) {
 		case *abi.Activity:
-			t.runActivity(ctx, r, b, failed)
+			t.runActivity(ctx, r, b, failed, announced)
 		case *abi.Call:
 			t.call(ctx, b)
 		case *abi.Resolve:
@@ -77,6 +83,7 @@ func (r *run) endTask(step journal.StepID) {
 	if cancel := r.tasks[step]; cancel != nil {
 		cancel()
 		delete(r.tasks, step)
+		delete(r.attempts, step)
 	}
 }
 
@@ -112,9 +119,10 @@ func (t *task) doneAt(outcome abi.Outcome, at int64) {
 }
 
 // runActivity runs an attempt and posts what came of it.
-func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, failed uint32) {
+func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, failed uint32, announced bool) {
 	report := t.Activities.Perform(ctx, activity.Task{
 		Row: t.row, Op: t.op, Body: body, Failed: failed,
+		Begin: func(ctx context.Context) bool { return t.begin(ctx, announced) },
 		Reserve: func(ctx context.Context, value []byte, attempts uint32) (journal.Entry, bool) {
 			entry, wanted := r.reserve(ctx, t.step, value, attempts)
 			t.reserved = entry.Seq

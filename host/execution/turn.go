@@ -228,17 +228,23 @@ func (r *run) applyUpdate(u journal.Update) {
 // commitAttempts makes failed attempts durable when no turn does so along the way. It
 // reports whether they are.
 func (r *run) commitAttempts() bool {
-	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: r.row.State, Waiting: r.row.Waiting}}
-	r.locked(func(l *ledger) { w.Entries, w.Update.WakeAt = l.takeAttempts(r.now()), l.wakeAt() })
-	if len(w.Entries) == 0 {
+	o := r.attemptsOwed()
+	if len(o.write.Entries) == 0 {
 		return true
 	}
 	r.Fault.Pass(faultpoint.RetryBeforeCommit)
-	return r.commit("commit failed attempts", w, batch{}, func() bool {
+	return r.owe(o)
+}
+
+// attemptsOwed is the write of what is to be journaled about attempts.
+func (r *run) attemptsOwed() *owed {
+	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: r.row.State, Waiting: r.row.Waiting}}
+	r.locked(func(l *ledger) { w.Entries, w.Update.WakeAt = l.takeAttempts(r.now()), l.wakeAt() })
+	return &owed{doing: "commit attempts", write: w, then: func() bool {
 		r.row.WakeAt = w.Update.WakeAt
 		r.Fault.Pass(faultpoint.RetryAfterCommit)
 		return true
-	})
+	}}
 }
 
 // finish tells all watchers of the result, which is durable.
