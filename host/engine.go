@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"time"
 
 	"github.com/jonboulle/clockwork"
 
@@ -158,6 +159,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 		case <-e.executions.Idle():
 		case <-ctx.Done():
 			e.log.Warn("stopping with activities under way; they will be repeated", "after", e.cfg.DrainTimeout)
+			e.releaseAttempts()
 		}
 		e.executions.Close()
 		e.state.End()
@@ -171,6 +173,18 @@ func (e *Engine) Stop(ctx context.Context) error {
 		}
 	})
 	return nil
+}
+
+// releaseTimeout bounds how long a host that stops tries to say in the journal what it
+// gives up.
+const releaseTimeout = 3 * time.Second
+
+// releaseAttempts has executions say that the attempts under way are given up, so that
+// they do not count as lost.
+func (e *Engine) releaseAttempts() {
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+	defer cancel()
+	e.executions.ReleaseAttempts(ctx)
 }
 
 // Kill ends the engine as a crash would: nothing is drained, nothing is finished,

@@ -23,6 +23,8 @@ var (
 	// ErrStoreGone says that the store was taken away under the host, such as by
 	// deleting its files. Nothing is acknowledged any more; the host must end.
 	ErrStoreGone = errors.New("journal: the store is gone")
+	// ErrCorrupt says that what is stored for an execution does not decode.
+	ErrCorrupt = errors.New("journal: what is stored does not decode")
 	// ErrInUse says that another process has the store open.
 	ErrInUse = errors.New("journal: store in use")
 )

@@ -81,6 +81,9 @@ type Task struct {
 	Body *abi.Activity
 	// Failed counts the attempts before this one.
 	Failed uint32
+	// Begin is called when an attempt is about to run. It reports whether it may; nil
+	// means that it may.
+	Begin func(ctx context.Context) bool
 	// Reserve gives the entry of a transaction its place in the journal. It reports
 	// false if the op is no longer waited for.
 	Reserve func(ctx context.Context, value []byte, attempts uint32) (journal.Entry, bool)
@@ -133,6 +136,9 @@ func (r *Runner) Perform(ctx context.Context, task Task) Report {
 	}
 	defer r.slots.Release(1)
 	if r.Host.Draining() {
+		return nil
+	}
+	if task.Begin != nil && !task.Begin(ctx) {
 		return nil
 	}
 	a := newAttempt(r, task)

@@ -85,6 +85,7 @@ type Deps struct {
 type Executions struct {
 	Deps
 	metrics  *metrics
+	born     int64           // when this host began
 	group    actor.TaskGroup // the goroutines of runs and of their tasks
 	runs     *actor.Registry[journal.ID, message, *run]
 	resident *residency.List
@@ -92,7 +93,7 @@ type Executions struct {
 
 // New makes executions of which none is in memory.
 func New(deps Deps) *Executions {
-	x := &Executions{Deps: deps, metrics: newMetrics(deps.Registerer)}
+	x := &Executions{Deps: deps, metrics: newMetrics(deps.Registerer), born: deps.Clock.Now().UnixNano()}
 	x.runs = actor.NewRegistry(&x.group, func(id journal.ID) *run { return newRun(x, id) },
 		func(n int) { x.metrics.inMemory.Set(float64(n)) })
 	x.resident = residency.New(residency.Config{

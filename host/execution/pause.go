@@ -64,9 +64,8 @@ func afterCrash(err *abi.Error, trapped bool, crashes int) (again bool, reason *
 // delivered is journaled with it.
 func (r *run) pause(b batch, reason *abi.Error) {
 	u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: reason, Waiting: r.row.Waiting}
-	r.mu.Lock()
-	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &u, Entries: r.ledger.takeAttempts(r.now())}
-	r.mu.Unlock()
+	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &u}
+	r.locked(func(l *ledger) { w.Entries = l.takeAttempts(r.now()) })
 	if !b.durable {
 		w.Entries = append(w.Entries, b.entries...)
 	}
