@@ -6,18 +6,19 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"time"
 
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
 // Chance draws from all random sources of an ordinary program, before and after a
-// wait. The same execution draws the same values on every store, with and without
-// replays in between.
-var Chance = cruster.NewWorkflow("Chance", func(ctx cruster.Context, waits int) ([]string, error) {
+// step, which takes what was drawn so far: a replay that draws other values does not
+// fit its journal.
+var Chance = cruster.NewWorkflow("Chance", func(ctx cruster.Context, steps int) ([]string, error) {
 	out := draw(ctx, nil)
-	for range waits {
-		if err := cruster.Sleep(ctx, time.Millisecond); err != nil {
+	for range steps {
+		if _, err := note.Call(ctx, strings.Join(out, " ")); err != nil {
 			return nil, err
 		}
 		out = draw(ctx, out)

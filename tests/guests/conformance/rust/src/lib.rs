@@ -32,7 +32,7 @@ cruster::module! {
         interrupts::Interruptible, interrupts::InterruptedEarly, interrupts::InterruptedWait, interrupts::Unhandled,
         misuse::Misuse,
         outside::Count, outside::CountKeyed, outside::CountMany, outside::Fetch, outside::Settings, outside::SqlKinds, outside::SqlWrong,
-        parallel::All, parallel::Crowd, parallel::First, parallel::Groups, parallel::Nested, parallel::Order, parallel::Race,
+        parallel::All, parallel::Crowd, parallel::Due, parallel::First, parallel::Groups, parallel::Nested, parallel::Order, parallel::Race,
         parallel::Select, parallel::Sleeps, parallel::Two,
         steps::Block, steps::Crash, steps::Exhaust, steps::Idempotent, steps::Retry, steps::Sequence,
         values::Bulk, values::Echo, values::EchoTyped, values::Huge,
