@@ -93,6 +93,15 @@ var identity = cruster.NewActivity("identity", func(ctx *cruster.ActivityContext
 	return fmt.Sprint(ctx.Namespace(), " ", ctx.ExecutionID(), " ", ctx.Attempt()), nil
 })
 
+// Patches asks about changes of the code: twice about one, and once about another.
+var Patches = cruster.NewWorkflow("Patches", func(ctx cruster.Context, _ cruster.None) ([]bool, error) {
+	first := cruster.Patched(ctx, "one")
+	if _, err := note.Call(ctx, "between"); err != nil {
+		return nil, err
+	}
+	return []bool{first, cruster.Patched(ctx, "one"), cruster.Patched(ctx, "other")}, nil
+})
+
 // Log writes to the log from several places; each line must appear once.
 var Log = cruster.NewWorkflow("Log", func(ctx cruster.Context, _ cruster.None) (int, error) {
 	cruster.Logger(ctx).Info("before the first step", "n", 1)

@@ -278,6 +278,14 @@ impl Test {
         self
     }
 
+    /// Says that the execution had passed the point of a change before it was made:
+    /// [`patched`](crate::WorkflowContext::patched) is false for this id. Without it,
+    /// the execution is new and takes all changes.
+    pub fn unpatched(mut self, id: &str) -> Self {
+        self.config.unpatched.insert(id.to_owned());
+        self
+    }
+
     /// Sets a configuration value that activities read.
     pub fn config(mut self, name: &str, value: &str) -> Self {
         self.config.config.insert(name.to_owned(), value.to_owned());

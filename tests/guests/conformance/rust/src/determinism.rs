@@ -102,6 +102,23 @@ impl Identity {
     }
 }
 
+/// Asks about changes of the code: twice about one, and once about another.
+#[workflow]
+pub struct Patches;
+
+#[workflow_impl(activity_groups(Notes))]
+impl Patches {
+    async fn execute(&self, _request: cruster::Empty) -> Result<Vec<bool>> {
+        let first = self.patched("one").await;
+        self.note("between".to_owned()).await?;
+        Ok(vec![
+            first,
+            self.patched("one").await,
+            self.patched("other").await,
+        ])
+    }
+}
+
 /// Writes to the log from everywhere; each line must be there once.
 #[workflow]
 pub struct Log;

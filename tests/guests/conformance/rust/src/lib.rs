@@ -26,7 +26,7 @@ cruster::module! {
         children::CallKeys, children::Follow, children::CallItself, children::CallWrong,
         deferreds::Await, deferreds::AwaitAnything, deferreds::AwaitLate, deferreds::AwaitNumber, deferreds::AwaitTwice,
         deferreds::ResolveOther, deferreds::ResolveOwn,
-        determinism::Chance, determinism::Clock, determinism::Identity, determinism::Log,
+        determinism::Chance, determinism::Clock, determinism::Identity, determinism::Log, determinism::Patches,
         failures::Decline, failures::Fail, failures::FollowFailed, failures::Rethrow,
         futures::Futures, futures::OnInterrupt,
         interrupts::Interruptible, interrupts::InterruptedEarly, interrupts::InterruptedWait, interrupts::Unhandled,
