@@ -79,6 +79,7 @@ func (e *Engine) wire() {
 	cfg, injector := e.cfg, faultpoint.Injector(e.cfg.FaultPoint)
 	e.writer = newWriter(cfg, e.state)
 	e.catalog = catalog.New(e.wasm, cfg.Store)
+	e.catalog.Fault = injector
 	slots := guest.NewSlots(cfg.Clock, cfg.TurnTimeout)
 	e.keys = guest.NewKeyDeriver(cfg.Clock, slots, cfg.Registerer)
 	e.timers = timer.New(e.clock, func(id journal.ID) {
@@ -124,10 +125,13 @@ func (e *Engine) openGuest(ctx context.Context, row *journal.Execution) (func(co
 // was running. It returns once the engine accepts work; recovery goes on in the
 // background.
 func (e *Engine) Start(ctx context.Context) error {
+	injector := faultpoint.Injector(e.cfg.FaultPoint)
+	injector.Pass(faultpoint.ClaimBeforeCommit)
 	ownership, err := sharding.Claim(ctx, e.store, e.cfg.Name)
 	if err != nil {
 		return journal.CodedAtStart("claim the shards", err)
 	}
+	injector.Pass(faultpoint.ClaimAfterCommit)
 	e.writer.ownership = ownership
 	e.state.MarkStarted()
 	recovery := maintenance.Recovery{
@@ -137,7 +141,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.goBackground(recovery.Run)
 	e.goBackground(e.executions.EvictIdle)
 	if e.cfg.Retention > 0 {
-		retention := maintenance.Retention{Clock: e.clock, Keep: e.cfg.Retention, Logger: e.log, Store: e.store}
+		retention := maintenance.Retention{Clock: e.clock, Fault: injector, Keep: e.cfg.Retention, Logger: e.log, Store: e.store}
 		e.goBackground(retention.Run)
 	}
 	return nil

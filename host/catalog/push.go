@@ -5,6 +5,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/egress"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -41,6 +42,7 @@ func (c *Catalog) Push(ctx context.Context, req PushRequest, now int64) (*Deploy
 		return nil, err
 	}
 	digest := m.Code.Digest()
+	c.Fault.Pass(faultpoint.DeployBeforeCommit)
 	stored, err := c.store.Deploy(ctx,
 		journal.Module{Digest: digest, Binary: req.Binary, Manifest: abi.MustMarshal(m.Manifest), CreatedAt: now},
 		journal.Deployment{
@@ -52,6 +54,7 @@ func (c *Catalog) Push(ctx context.Context, req PushRequest, now int64) (*Deploy
 		c.forgetUnlessStored(ctx, digest)
 		return nil, journal.Coded("deploy "+req.Name, err)
 	}
+	c.Fault.Pass(faultpoint.DeployAfterCommit)
 	if _, err := c.remember(stored); err != nil {
 		return nil, err
 	}
