@@ -72,6 +72,19 @@ var scenarios = []scenario{
 		rows: orderRows,
 	},
 	{
+		// The workflow that it calls has been started by another caller.
+		name: "found", example: "orders",
+		prepare: func(d *driver, key string) string {
+			execution := d.start("orders/NotifyCustomer", object{"order_id": key, "email": "bob@example.com", "message": "hello"})
+			d.wait(execution)
+			return execution
+		},
+		run: func(d *driver, key, _ string) (string, ending) {
+			return waited(d, d.start("orders/ProcessOrder", order(key)))
+		},
+		rows: append([]string{`SELECT email, body FROM notifications WHERE order_id = $1`}, orderRows...),
+	},
+	{
 		name: "approved", example: "approval",
 		run: func(d *driver, key, _ string) (string, ending) {
 			execution := d.start("approval/RequestApproval", object{"document": key})
