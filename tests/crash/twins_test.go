@@ -114,6 +114,9 @@ func twinOf(c *campaign, store journal.Store) *twin {
 	entries, err := store.Entries(t.Context(), row.ID, 0, 10_000)
 	require.NoError(t, err)
 	for _, en := range entries {
+		if c.scenario.example == "orders" && en.Op.Name == "confirm" {
+			en.Op.Hash = nil // of an input that holds the id of the charge, which no two runs share
+		}
 		out.Journal = append(out.Journal, twinEntry{
 			Number: en.Op.Number, Entry: en.Kind, Kind: en.Op.Kind, Name: en.Op.Name, Key: en.Op.Key, Hash: hex.EncodeToString(en.Op.Hash),
 			Attempts: en.Attempts, Value: readable(en.Value), Error: en.Error,
