@@ -80,6 +80,7 @@ func (e *Engine) wire() {
 	cfg, injector := e.cfg, faultpoint.Injector(e.cfg.FaultPoint)
 	e.writer = newWriter(cfg, e.state)
 	e.catalog = catalog.New(e.wasm, ownedModules{cfg.Store, e.writer})
+	e.catalog.Fault = injector
 	slots := guest.NewSlots(cfg.Clock, cfg.TurnTimeout)
 	e.keys = guest.NewKeyDeriver(cfg.Clock, slots, cfg.Registerer)
 	e.timers = timer.New(e.clock, func(id journal.ID) {
@@ -119,10 +120,13 @@ func (e *Engine) openGuest(ctx context.Context, row *journal.Execution) (func(co
 // was running. It returns once the engine accepts work; recovery goes on in the
 // background.
 func (e *Engine) Start(ctx context.Context) error {
+	injector := faultpoint.Injector(e.cfg.FaultPoint)
+	injector.Pass(faultpoint.ClaimBeforeCommit)
 	ownership, err := sharding.Claim(ctx, e.store, e.cfg.Name)
 	if err != nil {
 		return journal.CodedAtStart("claim the shards", err)
 	}
+	injector.Pass(faultpoint.ClaimAfterCommit)
 	e.writer.ownership = ownership
 	// What was read before the claim may have been changed by the owner before.
 	e.catalog.ForgetDeployments()
@@ -134,7 +138,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.goBackground(recovery.Run)
 	e.goBackground(e.executions.EvictIdle)
 	if e.cfg.Retention > 0 {
-		retention := maintenance.Retention{Clock: e.clock, Keep: e.cfg.Retention, Logger: e.log, Store: e.writer}
+		retention := maintenance.Retention{Clock: e.clock, Fault: injector, Keep: e.cfg.Retention, Logger: e.log, Store: e.writer}
 		e.goBackground(retention.Run)
 	}
 	return nil
