@@ -25,6 +25,10 @@ const lostLimit = 3
 // begun, although it may have been waiting for its turn. From the second on each is
 // announced when it really begins. So of the three that are counted, two are certain.
 //
+// An attempt that was lost twice runs alone: no other one of that kind runs at the same
+// time. So each host that ends from then on takes at most one execution to the limit,
+// however many attempts were under way.
+//
 // A host that is told to stop gives up what has not ended in time, and says so: that
 // is not a loss. A long innocent activity that is killed three times with its host is
 // paused too; the reason says what to do.
@@ -62,6 +66,20 @@ func (t *task) begin(ctx context.Context, announced bool) bool {
 	t.begun.Store(true)
 	return true
 }
+
+// inTurn performs an attempt: at once, or alone if it is suspect.
+func (t *task) inTurn(ctx context.Context, suspect bool, perform func()) {
+	if suspect {
+		if t.alone.Acquire(ctx, 1) != nil {
+			return
+		}
+		defer t.alone.Release(1)
+	}
+	perform()
+}
+
+// suspect tells whether an attempt of an op would be one more that was lost twice.
+func (x *Executions) suspect(o *op.Op) bool { return x.announced(o) && o.LostSoFar() >= lostLimit-1 }
 
 // announced tells whether an attempt of an op is journaled before it begins: an earlier
 // host may have begun one, or the journal says that none is under way.
