@@ -61,6 +61,7 @@ const (
 	CodeHostLost            Code = "CR-2022"
 	CodeJournalFormat       Code = "CR-2030"
 	CodeDoesNotFit          Code = "CR-2031"
+	CodeForkExists          Code = "CR-2032"
 
 	CodeActivityFailed  Code = "CR-3001"
 	CodeActivityTimeout Code = "CR-3002"
@@ -175,6 +176,7 @@ var Codes = []CodeInfo{
 	{CodeHostLost, FailedPrecondition, "the host ended several times during the same attempt of an activity", "Find out whether the activity takes the host down: memory, or a statement that the database cannot interrupt. 'cruster-host workflow resume' runs it again and counts anew.", false},
 	{CodeJournalFormat, FailedPrecondition, "the journal was written by a newer version of the host", "Run a host of that version or a newer one, then resume the execution.", false},
 	{CodeDoesNotFit, FailedPrecondition, "the code does not fit what the execution has done", "Nothing was changed. Keep the steps that have run as they were, or guard the change with Patched; 'cruster-host module check' shows it for all open executions.", false},
+	{CodeForkExists, AlreadyExists, "there is an execution of that name already", "Give the fork another key with --key, or leave it out: one is made then.", false},
 
 	{CodeActivityFailed, Aborted, "the activity returned an error", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts.", true},
 	{CodeActivityTimeout, DeadlineExceeded, "an attempt of the activity took longer than its timeout", "Raise the activity's timeout, or make its work shorter.", true},

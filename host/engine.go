@@ -79,7 +79,8 @@ func New(cfg Config) (*Engine, error) {
 func (e *Engine) wire() {
 	cfg, injector := e.cfg, faultpoint.Injector(e.cfg.FaultPoint)
 	e.writer = newWriter(cfg, e.state)
-	e.catalog = catalog.New(e.wasm, cfg.Store)
+	e.catalog = catalog.New(e.wasm, ownedModules{cfg.Store, e.writer})
+	e.catalog.Fault = injector
 	slots := guest.NewSlots(cfg.Clock, cfg.TurnTimeout)
 	e.keys = guest.NewKeyDeriver(cfg.Clock, slots, cfg.Registerer)
 	e.timers = timer.New(e.clock, func(id journal.ID) {
@@ -112,24 +113,23 @@ func (e *Engine) openGuest(ctx context.Context, row *journal.Execution) (func(co
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) (execution.Guest, error) {
-		g, err := guest.Open(ctx, m.Code, row)
-		if err != nil {
-			return nil, err // not a nil *guest.Guest
-		}
-		return g, nil
-	}, nil
+	return opener(m, row), nil
 }
 
 // Start claims the shards, which fences every earlier owner, and brings back what
 // was running. It returns once the engine accepts work; recovery goes on in the
 // background.
 func (e *Engine) Start(ctx context.Context) error {
+	injector := faultpoint.Injector(e.cfg.FaultPoint)
+	injector.Pass(faultpoint.ClaimBeforeCommit)
 	ownership, err := sharding.Claim(ctx, e.store, e.cfg.Name)
 	if err != nil {
 		return journal.CodedAtStart("claim the shards", err)
 	}
+	injector.Pass(faultpoint.ClaimAfterCommit)
 	e.writer.ownership = ownership
+	// What was read before the claim may have been changed by the owner before.
+	e.catalog.ForgetDeployments()
 	e.state.MarkStarted()
 	recovery := maintenance.Recovery{
 		Clock: e.clock, Executions: e.executions, HasRoom: e.admission.HasRoom, Logger: e.log, Store: e.store, Timers: e.timers,
@@ -138,7 +138,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.goBackground(recovery.Run)
 	e.goBackground(e.executions.EvictIdle)
 	if e.cfg.Retention > 0 {
-		retention := maintenance.Retention{Clock: e.clock, Keep: e.cfg.Retention, Logger: e.log, Store: e.store}
+		retention := maintenance.Retention{Clock: e.clock, Fault: injector, Keep: e.cfg.Retention, Logger: e.log, Store: e.writer}
 		e.goBackground(retention.Run)
 	}
 	return nil

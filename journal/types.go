@@ -166,6 +166,9 @@ type Deployment struct {
 	UpdatedAt int64
 }
 
+// Shard is the one whose owner decides about the deployment.
+func (d *Deployment) Shard() Shard { return IDOf(d.Namespace, "", d.Name).Shard() }
+
 // Wake is an execution that is due at a time.
 type Wake struct {
 	ID ID

@@ -14,7 +14,7 @@ type Write struct {
 	// Run is the run that the Write is about: if the row is of another, the Write
 	// fails with ErrNotFound.
 	Run   RunID
-	Epoch Epoch
+	Fence Fence
 
 	// Start inserts the execution. If it exists already nothing of this Write
 	// takes effect, and Result.Existed is set.

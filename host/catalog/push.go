@@ -5,6 +5,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/egress"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -41,6 +42,10 @@ func (c *Catalog) Push(ctx context.Context, req PushRequest, now int64) (*Deploy
 		return nil, err
 	}
 	digest := m.Code.Digest()
+	c.mu.Lock()
+	forgotten := c.forgotten
+	c.mu.Unlock()
+	c.Fault.Pass(faultpoint.DeployBeforeCommit)
 	stored, err := c.store.Deploy(ctx,
 		journal.Module{Digest: digest, Binary: req.Binary, Manifest: abi.MustMarshal(m.Manifest), CreatedAt: now},
 		journal.Deployment{
@@ -49,10 +54,13 @@ func (c *Catalog) Push(ctx context.Context, req PushRequest, now int64) (*Deploy
 		},
 		m.Manifest.Migrations)
 	if err != nil {
+		// It may have got through all the same, if the answer was lost.
+		c.ForgetDeployments()
 		c.forgetUnlessStored(ctx, digest)
 		return nil, journal.Coded("deploy "+req.Name, err)
 	}
-	if _, err := c.remember(stored); err != nil {
+	c.Fault.Pass(faultpoint.DeployAfterCommit)
+	if _, err := c.remember(stored, forgotten); err != nil {
 		return nil, err
 	}
 	return infoOf(stored, m), nil

@@ -62,11 +62,11 @@ func newFixture(t *testing.T) *fixture {
 
 // boot starts a host over the store, fencing the one before.
 func (f *fixture) boot() {
-	epochs, err := f.store.ClaimShards(f.t.Context(), "test")
+	fences, err := f.store.ClaimShards(f.t.Context(), "test")
 	require.NoError(f.t, err)
 	clock := clockwork.NewRealClock()
 	f.life = hoststate.New()
-	f.commits = &scriptedCommitter{store: f.store, epochs: epochs}
+	f.commits = &scriptedCommitter{store: f.store, fences: fences}
 	f.watchers = watch.NewList()
 	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) })
 	f.x = New(Deps{
@@ -150,7 +150,7 @@ func (f *fixture) startChild(ctx context.Context, _ *journal.Execution, step jou
 // the store.
 type scriptedCommitter struct {
 	store  *memory.Store
-	epochs []journal.Epoch
+	fences []journal.Fence
 
 	mu    sync.Mutex
 	next  []string // guarded by mu; what becomes of the next commits
@@ -170,7 +170,7 @@ func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
 	case "fail":
 		return journal.Result{}, errors.New("no connection")
 	}
-	w.Epoch = c.epochs[w.ID.Shard()]
+	w.Fence = c.fences[w.ID.Shard()]
 	results, err := c.store.Commit(context.Background(), []journal.Write{w})
 	if err != nil {
 		return journal.Result{}, err

@@ -26,10 +26,19 @@ type Trial struct {
 	end     replay.Position
 }
 
-// Try replays an execution, up to an entry of its journal, on the code that open
-// finds for it. It writes nothing, and takes no more memory than one execution.
-func (x *Executions) Try(ctx context.Context, row *journal.Execution, upTo uint64, open Opener) (Trial, error) {
-	reader := x.reader(row.ID, upTo)
+// Try replays an execution on the code that open finds for it. It writes nothing, and takes no more memory than one execution.
+func (x *Executions) Try(ctx context.Context, row *journal.Execution, open Opener) (Trial, error) {
+	return x.try(ctx, row, part{upTo: math.MaxUint64}, open)
+}
+
+// part is a beginning of a journal.
+type part struct {
+	upTo  uint64
+	later map[journal.StepID]bool // the steps behind it
+}
+
+func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, open Opener) (Trial, error) {
+	reader := x.reader(row.ID, of.upTo)
 	// All of the journal was delivered to other code.
 	player := replay.NewPlayer(reader, math.MaxUint64, journal.Waiting{})
 	turn, err := x.tryGuest(ctx, row, player, open)
@@ -37,7 +46,7 @@ func (x *Executions) Try(ctx context.Context, row *journal.Execution, upTo uint6
 	var coded *abi.Error
 	switch {
 	case err == nil:
-		t.Misfit = player.Fits(turn.Outcome, row.Waiting)
+		t.Misfit = player.Fits(turn.Outcome, row.Waiting, of.later)
 	case ctx.Err() != nil || !errors.As(err, &coded) || passes(coded):
 		return Trial{}, err
 	default:
@@ -112,7 +121,7 @@ func (r *run) move(m moveRequest) error {
 	target.Digest = m.digest
 	r.freeze(true)
 	defer r.freeze(false)
-	trial, err := r.Try(r.Host.Context(), &target, math.MaxUint64, r.OpenGuest)
+	trial, err := r.Try(r.Host.Context(), &target, r.OpenGuest)
 	if err != nil {
 		return err
 	}

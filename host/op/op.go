@@ -65,6 +65,8 @@ func New(kind string, body []byte, number uint32, at int64) (*Op, *abi.Error) {
 		o.Name = b.Workflow
 	case *abi.Poll:
 		o.Name = b.Execution
+	case *abi.Patched:
+		o.Name = b.ID
 	}
 	if o.Key == "" {
 		hash, herr := argumentHash(decoded, body)

@@ -29,7 +29,8 @@ func (m *Misfit) Error(execution string) *abi.Error {
 
 // Fits judges about a journal that was played to its end on other code than that
 // which wrote it; nil says that it fits. Outcome is how the guest has finished, nil if
-// it waits; before is what the execution waited for with its own code.
+// it waits; before is what the execution waited for with its own code, and later are
+// steps that it came to after the part that was played.
 //
 // A step that has run and that the new code does not come to does not fit: it would
 // be as if it had never happened. But a guest that waits for a step that has not run,
@@ -37,7 +38,7 @@ func (m *Misfit) Error(execution string) *abi.Error {
 // the step by what it waits for: if that is only what the execution waited for before,
 // nothing was inserted. And if it waits for a step of the same kind and name as one
 // that has run, then its arguments have changed, and it would run twice.
-func (p *Player) Fits(outcome *abi.Outcome, before journal.Waiting) *Misfit {
+func (p *Player) Fits(outcome *abi.Outcome, before journal.Waiting, later map[journal.StepID]bool) *Misfit {
 	if outcome != nil && outcome.Error != nil {
 		return &Misfit{Reason: fmt.Sprintf("the code fails at once: %s", outcome.Error.Message)}
 	}
@@ -57,28 +58,22 @@ func (p *Player) Fits(outcome *abi.Outcome, before journal.Waiting) *Misfit {
 			}
 		}
 	}
-	if p.waitsOnlyFor(before) {
+	if p.waitsOnlyFor(before, later) {
 		return p.misfit(unclaimed, fmt.Sprintf("the code does not come to %s that %s run", count(len(unclaimed), "step"), have(len(unclaimed))), nil)
 	}
 	return nil
 }
 
-// waitsOnlyFor tells whether the guest waits for nothing that the execution did not
-// wait for before.
-func (p *Player) waitsOnlyFor(before journal.Waiting) bool {
-	if len(before.List) == 0 {
-		var now journal.StepSum
-		for _, o := range p.ops.pending {
-			now.Add(o.StepID)
-		}
-		return now == before.Steps
-	}
+// waitsOnlyFor tells whether the guest waits for nothing but steps that the execution
+// waited for before, or came to later.
+func (p *Player) waitsOnlyFor(before journal.Waiting, later map[journal.StepID]bool) bool {
+	var now journal.StepSum
+	known := true
 	for _, o := range p.ops.pending {
-		if !slices.Contains(before.List, o.StepID) {
-			return false
-		}
+		now.Add(o.StepID)
+		known = known && (later[o.StepID] || slices.Contains(before.List, o.StepID))
 	}
-	return true
+	return known || now == before.Steps
 }
 
 func count(n int, what string) string {

@@ -33,6 +33,29 @@ func (k *runKeys) add(id journal.ID, run journal.RunID) {
 	k.runs = append(k.runs, run[:])
 }
 
+type fenceRows struct {
+	shards []int16
+	epochs []int64
+	tokens [][]byte
+}
+
+func (r *fenceRows) add(shard journal.Shard, f journal.Fence) {
+	r.shards = append(r.shards, int16(shard))
+	r.epochs = append(r.epochs, int64(f.Epoch))
+	r.tokens = append(r.tokens, f.Token[:])
+}
+
+func (r *fenceRows) queue(b *pgx.Batch) {
+	b.Queue(stmtFence, r.shards, r.epochs, int64(len(r.shards)), r.tokens)
+}
+
+// fenceOf makes a fence of its columns. A token that is not one is no owner's.
+func fenceOf(epoch int64, token []byte) journal.Fence {
+	f := journal.Fence{Epoch: journal.Epoch(epoch)}
+	copy(f.Token[:], token)
+	return f
+}
+
 type startRows struct {
 	keys
 	namespaces, workflows, keyNames, digests, states []string

@@ -19,6 +19,7 @@ const (
 	stmtConstraints    = "cruster_constraints"
 	stmtEntries        = "cruster_entries"
 	stmtFence          = "cruster_fence"
+	stmtFenceLook      = "cruster_fence_look"
 	stmtFenceRow       = "cruster_fence_row"
 	stmtHeld           = "cruster_held"
 	stmtInterrupts     = "cruster_interrupts"
@@ -102,11 +103,14 @@ var journalStatements = map[string]string{
 
 	stmtFence: `
 	SELECT {expect}(count(*), $3, {fenced})
-	FROM unnest($1::int2[], $2::int8[]) AS w (shard, epoch) JOIN {shards} s USING (shard, epoch)`,
+	FROM unnest($1::int2[], $2::int8[], $4::bytea[]) AS w (shard, epoch, token) JOIN {shards} s USING (shard, epoch, token)`,
 
 	stmtFenceRow: `
 	SELECT {expect}(count(*), 1, {fenced})
-	FROM (SELECT FROM {shards} WHERE shard = $1 AND epoch = $2 FOR SHARE) AS owned`,
+	FROM (SELECT FROM {shards} WHERE shard = $1 AND epoch = $2 AND token = $3 FOR SHARE) AS owned`,
+
+	stmtFenceLook: `
+	SELECT {expect}(count(*), 1, {fenced}) FROM {shards} WHERE shard = $1 AND epoch = $2 AND token = $3`,
 
 	stmtStarts:        insertStarts,
 	stmtStartsLenient: insertStarts + ` ON CONFLICT DO NOTHING RETURNING id`,

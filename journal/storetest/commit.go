@@ -297,7 +297,7 @@ func testBatchIsolation(t *testing.T, b *bundle) {
 	duplicate.Entries = []journal.Entry{newEntry(2), newEntry(1)}
 	duplicate.Update = &journal.Update{State: journal.Failed}
 	fenced := b.write(old)
-	fenced.Epoch--
+	fenced.Fence.Epoch--
 	fenced.Update = &journal.Update{State: journal.Failed}
 	missing := b.write(newExecution("missing").ID)
 	missing.Update = &journal.Update{State: journal.Failed}

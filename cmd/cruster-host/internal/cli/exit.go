@@ -29,6 +29,7 @@ const (
 	exitStoreInUse  = 11
 	exitAddress     = 12
 	exitPrivilege   = 13
+	exitStoreGone   = 14
 	exitSignal      = 130 // what shells report for a program that Ctrl-C ended
 )
 
@@ -54,6 +55,7 @@ var exits = []struct {
 	{exitStoreInUse, "another process uses the embedded store", true},
 	{exitAddress, "an address to listen on is in use", true},
 	{exitPrivilege, "the database user lacks a right", true},
+	{exitStoreGone, "the files of the embedded store were taken away", true},
 	{exitSignal, "stopped by Ctrl-C or SIGTERM", false},
 }
 
@@ -73,6 +75,7 @@ var exitByCode = map[abi.Code]int{
 	abi.CodePaused:         exitPaused,
 	abi.CodeStore:          exitStore,
 	abi.CodeStoreFull:      exitStoreFull,
+	abi.CodeStoreGone:      exitStoreGone,
 	abi.CodeStoreInUse:     exitStoreInUse,
 	abi.CodeStorePrivilege: exitPrivilege,
 }

@@ -35,6 +35,7 @@ func TestExitCodes(t *testing.T) {
 		exitStoreFull:   {abi.Errorf(abi.CodeStoreFull, "x")},
 		exitStoreInUse:  {abi.Errorf(abi.CodeStoreInUse, "x")},
 		exitAddress:     {abi.Errorf(abi.CodeAddress, "x")},
+		exitStoreGone:   {abi.Errorf(abi.CodeStoreGone, "x")},
 		exitPrivilege:   {abi.Errorf(abi.CodeStorePrivilege, "x")},
 	} {
 		for _, err := range errs {
