@@ -32,7 +32,7 @@ func (fx *effects) call(ctx context.Context, name string, body []byte) ([]byte, 
 		return nil, abi.Errorf(abi.CodeTxConflict, "the transaction is over: %v", fx.infra)
 	}
 	reply, err := fx.serve(ctx, name, body)
-	if err != nil && err.Code == abi.CodeStore && ctx.Err() == nil {
+	if err != nil && ofHost(err) && ctx.Err() == nil {
 		fx.infra = err
 	}
 	return reply, err
@@ -80,7 +80,7 @@ func (fx *effects) sql(ctx context.Context, name string, body []byte) ([]byte, *
 func (fx *effects) waitsForStore(ctx context.Context, err error) bool {
 	var coded *abi.Error
 	return err != nil && fx.called && fx.statements == 0 && ctx.Err() == nil && !fx.Host.Draining() &&
-		!errors.As(err, &coded) && !errors.Is(err, journal.ErrConflict)
+		(!errors.As(err, &coded) || ofHost(coded)) && !errors.Is(err, journal.ErrConflict)
 }
 
 // statement runs one statement in the transaction, which the first one begins.

@@ -33,6 +33,7 @@ type bundle struct {
 	commits  []error         // guarded by mu; answers of the next commits
 	found    []journal.Entry // guarded by mu; what a look into the journal finds
 	lookups  int             // guarded by mu
+	voids    []func() error  // guarded by mu; answers of the next commits of voids
 	begin    []error         // guarded by mu; answers of the next transactions
 	away     func() bool     // tells whether no transaction begins
 	tx       *fakeTx
@@ -89,6 +90,18 @@ func (b *bundle) Entries(context.Context, journal.ID, uint64, int) ([]journal.En
 	defer b.mu.Unlock()
 	b.lookups++
 	return b.found, nil
+}
+
+// Commit takes an entry in the place of a transaction that is in doubt.
+func (b *bundle) Commit(w journal.Write) (journal.Result, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.voids) == 0 {
+		return journal.Result{}, nil
+	}
+	err := b.voids[0]()
+	b.voids = b.voids[1:]
+	return journal.Result{}, err
 }
 
 func (b *bundle) CommitTx(ctx context.Context, _ journal.GuestTx, _ journal.Write) error {
@@ -245,7 +258,7 @@ func TestUndecidedCommitIsLookedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t, withSQL)
 		b.commits = []error{journal.ErrUndecided}
-		b.found = []journal.Entry{{Seq: 1, Op: b.task.Op}}
+		b.found = []journal.Entry{{Kind: journal.Delivery, Seq: 1, Op: b.task.Op}}
 		require.EqualValues(t, 1, b.Perform(t.Context(), b.task).(Committed).Entry.Seq, "it took effect")
 
 		b = setup(t, withSQL)
@@ -390,5 +403,37 @@ func TestStatementWaitsForTheStore(t *testing.T) {
 		b.away = func() bool { return time.Since(start) < 30*time.Second }
 		require.EqualValues(t, 1, b.Perform(t.Context(), b.task).(Committed).Entry.Attempts)
 		require.Equal(t, 1, b.requests)
+	})
+}
+
+// TestUndecidedCommitUnderWay loses the answer to a commit that is still under way in the
+// database when the journal is read. It wins over the entry that is to take its place.
+func TestUndecidedCommitUnderWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, withSQL)
+		b.commits = []error{journal.ErrUndecided}
+		b.voids = []func() error{func() error {
+			b.found = []journal.Entry{{Kind: journal.Delivery, Seq: 1, Op: b.task.Op}}
+			return errors.New("there is an entry 1 already")
+		}}
+		require.EqualValues(t, 1, b.Perform(t.Context(), b.task).(Committed).Entry.Seq)
+		require.Empty(t, b.voided)
+	})
+}
+
+// TestUndecidedVoid loses the answers to both: the journal has the entry that took the
+// place of the transaction.
+func TestUndecidedVoid(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, withSQL)
+		b.commits = []error{journal.ErrUndecided}
+		b.voids = []func() error{func() error {
+			b.found = []journal.Entry{{Kind: journal.Void, Seq: 1, Op: b.task.Op}}
+			return journal.ErrUndecided
+		}}
+		require.EqualValues(t, 2, b.Perform(t.Context(), b.task).(Committed).Entry.Seq, "it is repeated")
+		require.Equal(t, []uint64{1}, b.voided)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/op"
@@ -13,6 +14,10 @@ import (
 // lostLimit is how many hosts may end during the same attempt of an activity before
 // its execution is paused.
 const lostLimit = 3
+
+// suspectDelay is how long a host has been there when an attempt begins that was lost
+// twice.
+const suspectDelay = 5 * time.Second
 
 // What is counted, and what is not. An attempt is lost if it was under way when its
 // host ended without a word: it was killed, crashed, or was replaced by another. The
@@ -24,6 +29,12 @@ const lostLimit = 3
 // for each. If it was issued before the host that loads it was there, it counts as
 // begun, although it may have been waiting for its turn. From the second on each is
 // announced when it really begins. So of the three that are counted, two are certain.
+//
+// An attempt that was lost twice waits until its host has been there for a while, and
+// then runs alone: no other one of that kind runs at the same time. So a host that ends
+// for other reasons, soon after it began, says nothing about the attempt; and each
+// that ends later takes at most one execution to the limit, however many attempts were
+// under way.
 //
 // A host that is told to stop gives up what has not ended in time, and says so: that
 // is not a loss. A long innocent activity that is killed three times with its host is
@@ -62,6 +73,23 @@ func (t *task) begin(ctx context.Context, announced bool) bool {
 	t.begun.Store(true)
 	return true
 }
+
+// inTurn performs an attempt: at once, or alone if it is suspect.
+func (t *task) inTurn(ctx context.Context, suspect bool, perform func()) {
+	if suspect {
+		if t.alone.Acquire(ctx, 1) != nil {
+			return
+		}
+		defer t.alone.Release(1)
+		if t.wait(ctx, time.Duration(t.born-t.now())+suspectDelay); ctx.Err() != nil {
+			return
+		}
+	}
+	perform()
+}
+
+// suspect tells whether an attempt of an op would be one more that was lost twice.
+func (x *Executions) suspect(o *op.Op) bool { return x.announced(o) && o.LostSoFar() == lostLimit-1 }
 
 // announced tells whether an attempt of an op is journaled before it begins: an earlier
 // host may have begun one, or the journal says that none is under way.

@@ -51,14 +51,14 @@ func (r *run) startTask(o *op.Op) {
 	r.tasks[o.StepID] = cancel
 	row, body, failed := *r.row, o.Body, o.Attempts
 	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, step: o.StepID}
-	announced := r.announced(o)
+	announced, suspect := r.announced(o), r.suspect(o)
 	if o.Kind == abi.OpActivity {
 		r.attempts[o.StepID] = t
 	}
 	perform := func() {
 		switch b := body.(type) {
 		case *abi.Activity:
-			t.runActivity(ctx, r, b, failed, announced)
+			t.inTurn(ctx, suspect, func() { t.runActivity(ctx, r, b, failed, announced) })
 		case *abi.Call:
 			t.call(ctx, b)
 		case *abi.Resolve:
