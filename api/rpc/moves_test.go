@@ -55,7 +55,9 @@ func TestMove(t *testing.T) {
 func TestMoveThatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.engine.move = func(_ context.Context, _, execution, _ string) (*journal.Execution, error) { return nil, unfit(execution) }
+	b.engine.move = func(_ context.Context, _, execution, _ string) (*journal.Execution, error) {
+		return nil, unfit(execution)
+	}
 
 	_, err := b.workflows.Move(t.Context(), &crusterv1.MoveRequest{Execution: "shop/Buy/k"})
 	st, _, wire, _ := detailsOf(t, err)

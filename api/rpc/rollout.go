@@ -77,7 +77,7 @@ func (r *rollout) run(ctx context.Context, report func(*crusterv1.MoveResult) er
 }
 
 // movePage moves executions that were not seen before. The result of one that was
-// left out, or that a failure of the whole stopped, is nil.
+// left out, that is over meanwhile, or that a failure of the whole stopped is nil.
 func (r *rollout) movePage(ctx context.Context, executions []journal.Execution, seen map[journal.ID]bool) ([]*crusterv1.MoveResult, error) {
 	results := make([]*crusterv1.MoveResult, len(executions))
 	var group errgroup.Group
@@ -102,6 +102,9 @@ func (r *rollout) move(ctx context.Context, exec *journal.Execution) (*crusterv1
 	if err != nil {
 		if concernsAll(ctx, err) {
 			return nil, err
+		}
+		if code := abi.CodeOf(err); code == abi.CodeAlreadyOver || code == abi.CodeExecutionNotFound {
+			return nil, nil // it is no longer open
 		}
 		var misfit *host.Misfit
 		if errors.As(err, &misfit) {

@@ -73,13 +73,13 @@ func TestMoveAllGoesOn(t *testing.T) {
 		r := resp.GetResult()
 		got = append(got, r.GetExecution().GetKey()+" "+r.GetFromDigest()+" "+r.GetExecution().GetDigest()+" "+r.GetError().GetCode())
 	}
-	require.Equal(t, []string{"a old new ", "unfit old old CR-2031", "c old new ", "over old old CR-2012", "e older new "}, got)
+	require.Equal(t, []string{"a old new ", "unfit old old CR-2031", "c old new ", "e older new "}, got, "one that is over meanwhile is left out")
 	require.Equal(t, "activity charge", all[1].GetResult().GetDiff().GetRows()[0].GetCode())
 
 	asked = nil
 	all, err = b.moveAll(t, &crusterv1.MoveAllRequest{Workflow: "shop/Buy", State: crusterv1.State_STATE_PAUSED})
 	require.NoError(t, err)
-	require.Len(t, all, 2, "only those that are paused")
+	require.Len(t, all, 1, "only those that are paused")
 }
 
 // An execution that is paused in between is listed twice, and moved once.

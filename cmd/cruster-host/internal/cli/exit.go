@@ -29,6 +29,7 @@ const (
 	exitStoreInUse  = 11
 	exitAddress     = 12
 	exitPrivilege   = 13
+	exitMisfit      = 14
 	exitSignal      = 130 // what shells report for a program that Ctrl-C ended
 )
 
@@ -54,6 +55,7 @@ var exits = []struct {
 	{exitStoreInUse, "another process uses the embedded store", true},
 	{exitAddress, "an address to listen on is in use", true},
 	{exitPrivilege, "the database user lacks a right", true},
+	{exitMisfit, "the module does not fit an open execution", false},
 	{exitSignal, "stopped by Ctrl-C or SIGTERM", false},
 }
 
@@ -68,6 +70,7 @@ var exitHelp = func() string {
 // exitByCode are the exit codes of errors whose code says all.
 var exitByCode = map[abi.Code]int{
 	abi.CodeAddress:        exitAddress,
+	abi.CodeDoesNotFit:     exitMisfit,
 	abi.CodeFenced:         exitFenced,
 	abi.CodeOverloaded:     exitUnavailable,
 	abi.CodePaused:         exitPaused,
@@ -138,7 +141,14 @@ func report(w io.Writer, err error) {
 			message = strings.TrimPrefix(message, ": ")
 		}
 	}
+	var misfit *client.Misfit
+	if errors.As(err, &misfit) {
+		message = view.FirstLine(message)
+	}
 	fmt.Fprintf(w, "error: %s\n", message)
+	if misfit != nil {
+		_ = view.WriteDiff(w, misfit.Diff) // as the lines around it: there is nowhere to report a failure to
+	}
 	if coded.Type != "" {
 		fmt.Fprintf(w, "type: %s\n", coded.Type)
 	}
@@ -150,7 +160,9 @@ func report(w io.Writer, err error) {
 		fmt.Fprintf(w, "hint: %s\n", hint)
 	}
 	if failed != nil && failed.State == client.Paused {
-		fmt.Fprintf(w, "next: %s, once the cause is gone\n", view.ResumeCommand(failed.Execution))
+		for _, step := range view.RescueSteps(coded.Code, failed.Execution) {
+			fmt.Fprintf(w, "next: %s\n", step)
+		}
 	}
 }
 
