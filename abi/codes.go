@@ -59,6 +59,7 @@ const (
 	CodeFailedByOperator    Code = "CR-2020"
 	CodeJournalFormat       Code = "CR-2030"
 	CodeDoesNotFit          Code = "CR-2031"
+	CodeForkExists          Code = "CR-2032"
 
 	CodeActivityFailed  Code = "CR-3001"
 	CodeActivityTimeout Code = "CR-3002"
@@ -171,6 +172,7 @@ var Codes = []CodeInfo{
 	{CodeFailedByOperator, Aborted, "an operator marked the paused execution as failed", "The message holds the operator's reason and the reason for the pause; 'cruster-host workflow history' shows how far the execution got.", false},
 	{CodeJournalFormat, FailedPrecondition, "the journal was written by a newer version of the host", "Run a host of that version or a newer one, then resume the execution.", false},
 	{CodeDoesNotFit, FailedPrecondition, "the code does not fit what the execution has done", "Nothing was changed. Keep the steps that have run as they were, or guard the change with Patched; 'cruster-host module check' shows it for all open executions.", false},
+	{CodeForkExists, AlreadyExists, "there is an execution of that name already", "Give the fork another key with --key, or leave it out: one is made then.", false},
 
 	{CodeActivityFailed, Aborted, "the activity returned an error", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts.", true},
 	{CodeActivityTimeout, DeadlineExceeded, "an attempt of the activity took longer than its timeout", "Raise the activity's timeout, or make its work shorter.", true},

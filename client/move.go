@@ -16,10 +16,10 @@ const Latest = "latest"
 // with the code abi.CodeDoesNotFit.
 type Misfit = rpcerror.Misfit
 
-// Move has a running or paused execution go on with another module: [Latest], a
-// digest, or an unambiguous beginning of one. The host replays the journal on that
-// module first. If it does not fit, nothing is changed and the error is a
-// [*Misfit]. If it fits, the execution goes on there, also if it was paused.
+// Move has a running or paused execution go on with another module: [Latest] or a
+// digest. The host replays the journal on that module first. If it does not fit,
+// nothing is changed and the error is a [*Misfit]. If it fits, the execution goes on
+// there, also if it was paused.
 func (c *Client) Move(ctx context.Context, execution, to string) (*crusterv1.Execution, error) {
 	resp, err := c.Workflows().Move(ctx, &crusterv1.MoveRequest{Namespace: c.namespace, Execution: execution, To: to})
 	if err != nil {

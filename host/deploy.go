@@ -3,8 +3,21 @@ package host
 import (
 	"context"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/catalog"
+	"github.com/cruster/cruster/journal"
 )
+
+// ownedModules is the store of the catalog: it reads as any, and writes as the owner
+// of the shards.
+type ownedModules struct {
+	journal.ModuleStore
+	writer *writer
+}
+
+func (s ownedModules) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+	return s.writer.Deploy(ctx, m, d, migrations)
+}
 
 // PushRequest uploads a module and points a deployment at it.
 type PushRequest = catalog.PushRequest

@@ -78,7 +78,7 @@ func New(cfg Config) (*Engine, error) {
 func (e *Engine) wire() {
 	cfg, injector := e.cfg, faultpoint.Injector(e.cfg.FaultPoint)
 	e.writer = newWriter(cfg, e.state)
-	e.catalog = catalog.New(e.wasm, cfg.Store)
+	e.catalog = catalog.New(e.wasm, ownedModules{cfg.Store, e.writer})
 	slots := guest.NewSlots(cfg.Clock, cfg.TurnTimeout)
 	e.keys = guest.NewKeyDeriver(cfg.Clock, slots, cfg.Registerer)
 	e.timers = timer.New(e.clock, func(id journal.ID) {
@@ -111,13 +111,7 @@ func (e *Engine) openGuest(ctx context.Context, row *journal.Execution) (func(co
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) (execution.Guest, error) {
-		g, err := guest.Open(ctx, m.Code, row)
-		if err != nil {
-			return nil, err // not a nil *guest.Guest
-		}
-		return g, nil
-	}, nil
+	return opener(m, row), nil
 }
 
 // Start claims the shards, which fences every earlier owner, and brings back what
@@ -129,6 +123,8 @@ func (e *Engine) Start(ctx context.Context) error {
 		return journal.CodedAtStart("claim the shards", err)
 	}
 	e.writer.ownership = ownership
+	// What was read before the claim may have been changed by the owner before.
+	e.catalog.ForgetDeployments()
 	e.state.MarkStarted()
 	recovery := maintenance.Recovery{
 		Clock: e.clock, Executions: e.executions, HasRoom: e.admission.HasRoom, Logger: e.log, Store: e.store, Timers: e.timers,
@@ -137,7 +133,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.goBackground(recovery.Run)
 	e.goBackground(e.executions.EvictIdle)
 	if e.cfg.Retention > 0 {
-		retention := maintenance.Retention{Clock: e.clock, Keep: e.cfg.Retention, Logger: e.log, Store: e.store}
+		retention := maintenance.Retention{Clock: e.clock, Keep: e.cfg.Retention, Logger: e.log, Store: e.writer}
 		e.goBackground(retention.Run)
 	}
 	return nil

@@ -2,9 +2,13 @@ package host
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
-	"github.com/cruster/cruster/host/replay"
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/catalog"
+	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -12,15 +16,53 @@ import (
 // for.
 const Latest = "latest"
 
-// Diff shows, side by side, what a journal holds and what other code does with it.
-type Diff = replay.Diff
-
-// Move has a running or paused execution go on with another module: Latest, a digest
-// or an unambiguous beginning of one. Its journal is replayed on that module first.
-// If it does not fit, nothing is changed and the error (abi.CodeDoesNotFit) shows
-// both sides; if it fits, the execution goes on there, also if it was paused.
+// Move has a running or paused execution go on with another module: Latest or a
+// digest. Its journal is replayed on that module first. If it does not fit, nothing
+// is changed and the error (abi.CodeDoesNotFit) shows both sides; if it fits, the
+// execution goes on there, also if it was paused.
 func (e *Engine) Move(ctx context.Context, namespace, name, to string) (*journal.Execution, error) {
-	return nil, errNotYet
+	row, err := e.Poll(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	digest, err := e.moduleFor(ctx, row, to)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.executions.Move(ctx, execution.Ref{ID: row.ID, Name: name}, digest); err != nil {
+		return nil, err
+	}
+	return e.Poll(ctx, namespace, name)
+}
+
+// moduleFor finds a module that has the workflow of an execution.
+func (e *Engine) moduleFor(ctx context.Context, row *journal.Execution, to string) (digest string, err error) {
+	deployment, _, _ := strings.Cut(row.Workflow, "/")
+	digest = to
+	switch to {
+	case "":
+		return "", abi.Errorf(abi.CodeBadRequest, "the module is not given").WithHint("Name a digest, or %q for the module that is deployed now.", Latest)
+	case Latest:
+		d, err := e.catalog.Deployment(ctx, row.Namespace, deployment)
+		if err != nil {
+			return "", err
+		}
+		digest = d.Digest
+	}
+	m, err := e.catalog.Module(ctx, digest)
+	if err != nil {
+		return "", err
+	}
+	return digest, checkWorkflow(m, row)
+}
+
+// checkWorkflow refuses a module that does not have the workflow of an execution.
+func checkWorkflow(m *catalog.Module, row *journal.Execution) error {
+	_, name, _ := strings.Cut(row.Workflow, "/")
+	if !slices.ContainsFunc(m.Manifest.Workflows, func(w abi.WorkflowInfo) bool { return w.Name == name }) {
+		return abi.Errorf(abi.CodeDoesNotFit, "%s does not fit: the module has no workflow %q", row.Name(), name)
+	}
+	return nil
 }
 
 // ForkRequest says how to fork an execution.
@@ -37,35 +79,51 @@ type ForkRequest struct {
 // Fork starts a new run from a beginning of the journal of another execution,
 // whatever its state. What happened up to there is taken over, not repeated.
 func (e *Engine) Fork(ctx context.Context, namespace, name string, req ForkRequest) (*journal.Execution, error) {
-	return nil, errNotYet
+	if err := e.state.Accepting(); err != nil {
+		return nil, err
+	}
+	if err := e.admission.Admit(); err != nil {
+		return nil, err
+	}
+	source, err := e.Poll(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	if req.To == "" {
+		req.To = source.Digest
+	}
+	digest, err := e.moduleFor(ctx, source, req.To)
+	if err != nil {
+		return nil, err
+	}
+	run := journal.NewRunID()
+	if req.Key == "" {
+		req.Key = forkKey(source.Key, run)
+	}
+	if err := abi.CheckKey(req.Key); err != nil {
+		return nil, err
+	}
+	fork := &journal.Execution{
+		ID: journal.IDOf(source.Namespace, source.Workflow, req.Key), Run: run, Namespace: source.Namespace,
+		Workflow: source.Workflow, Key: req.Key, Digest: digest, Input: source.Input, State: journal.Running,
+		WakeAt: journal.Now, CreatedAt: e.clock.Now().UnixNano(), Pinned: source.Pinned,
+	}
+	started, err := e.executions.Fork(ctx, source, fork, req.At)
+	if err != nil {
+		return nil, err
+	}
+	if !started {
+		return nil, abi.Errorf(abi.CodeForkExists, "there is an execution %q already", fork.Name())
+	}
+	return fork, nil
 }
 
-// CheckRequest asks whether the open executions of a deployment would fit another
-// module.
-type CheckRequest struct {
-	Namespace string
-	// Name of the deployment.
-	Name string
-	// Binary is the module.
-	Binary []byte
+// forkKey is a key for a fork: that of the source, as far as it fits, and a part of
+// the run's own name.
+func forkKey(key string, run journal.RunID) string {
+	suffix := fmt.Sprintf("-fork-%s", run.String()[:8])
+	if len(key)+len(suffix) > abi.MaxKey {
+		key = strings.ToValidUTF8(key[:abi.MaxKey-len(suffix)], "")
+	}
+	return key + suffix
 }
-
-// CheckResult is what the check found for one execution.
-type CheckResult struct {
-	Execution *journal.Execution
-	// Fits tells whether the execution could be moved to the module.
-	Fits bool
-	// Reason says in one line why not.
-	Reason string
-	// Diff shows it, if the journal and the code differ; nil otherwise.
-	Diff *Diff
-}
-
-// Check replays every open execution of a deployment, running or paused, on a module
-// that need not be deployed. It writes nothing. Report is called for one execution
-// after the other, with how many are done and how many there are, as far as is known.
-func (e *Engine) Check(ctx context.Context, req CheckRequest, report func(result CheckResult, done, total int) error) error {
-	return errNotYet
-}
-
-var errNotYet = errors.New("not yet")

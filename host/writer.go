@@ -14,26 +14,27 @@ import (
 	"github.com/cruster/cruster/sharding"
 )
 
-// writer is the only way of a host to its journal. Every write names the epoch of
+// writer is the only way of a host to its journal. Every write names the fence of
 // its shard; the first that is refused for it ends the host.
 type writer struct {
 	host      string
 	state     *hoststate.State
 	log       *slog.Logger
+	store     journal.Store
 	committer *journal.Committer
 	ownership *sharding.Ownership // set by Start, before anything is written
 	metrics   *writerMetrics
 }
 
 func newWriter(cfg Config, state *hoststate.State) *writer {
-	w := &writer{host: cfg.Name, state: state, log: cfg.Logger, metrics: newWriterMetrics(cfg.Registerer)}
+	w := &writer{host: cfg.Name, store: cfg.Store, state: state, log: cfg.Logger, metrics: newWriterMetrics(cfg.Registerer)}
 	w.committer = journal.NewCommitter(cfg.Store, journal.CommitterOptions{Clock: cfg.Clock, Observe: w.metrics.observeGroup, Logger: cfg.Logger})
 	return w
 }
 
 // Commit makes one write durable through the group committer.
 func (w *writer) Commit(write journal.Write) (journal.Result, error) {
-	write.Epoch = w.ownership.Epoch(write.ID.Shard())
+	write.Fence = w.ownership.Fence(write.ID.Shard())
 	res, err := w.committer.Commit(w.state.Context(), write)
 	w.checkFence(err)
 	if errors.Is(err, context.Canceled) {
@@ -47,11 +48,25 @@ func (w *writer) Commit(write journal.Write) (journal.Result, error) {
 
 // CommitTx commits the transaction of an activity together with a write.
 func (w *writer) CommitTx(ctx context.Context, tx journal.GuestTx, write journal.Write) error {
-	write.Epoch = w.ownership.Epoch(write.ID.Shard())
+	write.Fence = w.ownership.Fence(write.ID.Shard())
 	err := tx.Commit(ctx, write)
 	w.metrics.commits.WithLabelValues("guest", metric.Result(err)).Inc()
 	w.checkFence(err)
 	return err
+}
+
+// Deploy stores a module and points a deployment at it.
+func (w *writer) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+	d, err := w.store.Deploy(ctx, w.ownership.Fence(d.Shard()), m, d, migrations)
+	w.checkFence(err)
+	return d, err
+}
+
+// Sweep deletes finished executions.
+func (w *writer) Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error) {
+	n, err := w.store.Sweep(ctx, w.ownership.Fences(), finishedBefore, limit)
+	w.checkFence(err)
+	return n, err
 }
 
 // checkFence ends the host if a write was refused because another host has taken

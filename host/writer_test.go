@@ -62,6 +62,25 @@ func TestTransactionsAreFenced(t *testing.T) {
 	require.Error(t, state.Lost())
 }
 
+func TestSweepsAndDeploymentsAreFenced(t *testing.T) {
+	t.Parallel()
+	for name, call := range map[string]func(w *writer) error{
+		"a sweep": func(w *writer) error { _, err := w.Sweep(t.Context(), journal.Never, 10); return err },
+		"a deployment": func(w *writer) error {
+			_, err := w.Deploy(t.Context(), journal.Module{Digest: "m"}, journal.Deployment{Namespace: "default", Name: "d", Digest: "m"}, nil)
+			return err
+		},
+	} {
+		store := memory.New()
+		w, state := newTestWriter(t, store)
+		require.NoError(t, call(w), name)
+		_, err := store.ClaimShards(t.Context(), "another")
+		require.NoError(t, err)
+		require.ErrorIs(t, call(w), journal.ErrFenced, name)
+		require.Equal(t, abi.CodeFenced, abi.CodeOf(state.Lost()), name)
+	}
+}
+
 func TestWriteAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	w, state := newTestWriter(t, memory.New())

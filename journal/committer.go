@@ -21,7 +21,7 @@ const (
 
 // BatchCommitter is the part of a store that a [Committer] needs.
 type BatchCommitter interface {
-	// Commit applies writes in one transaction, each checked against the epoch
+	// Commit applies writes in one transaction, each checked against the fence
 	// of its shard inside that transaction. The result has one element a write.
 	// An error means that none of them took effect, unless it is ErrUndecided.
 	Commit(ctx context.Context, writes []Write) ([]Result, error)

@@ -48,22 +48,22 @@ func (s *gatedStore) Commit(ctx context.Context, writes []journal.Write) ([]jour
 type committerBundle struct {
 	store     *gatedStore
 	committer *journal.Committer
-	epochs    []journal.Epoch
+	fences    []journal.Fence
 }
 
 func newCommitterBundle(t *testing.T, store *gatedStore, opts journal.CommitterOptions) *committerBundle {
 	store.Store = memory.New()
-	epochs, err := store.ClaimShards(t.Context(), "test")
+	fences, err := store.ClaimShards(t.Context(), "test")
 	require.NoError(t, err)
 	opts.Logger = slog.New(slog.DiscardHandler)
-	b := &committerBundle{store: store, committer: journal.NewCommitter(store, opts), epochs: epochs}
+	b := &committerBundle{store: store, committer: journal.NewCommitter(store, opts), fences: fences}
 	t.Cleanup(b.committer.Stop)
 	return b
 }
 
 func (b *committerBundle) start(key string) journal.Write {
 	id := journal.IDOf("default", "orders/Process", key)
-	return journal.Write{ID: id, Run: journal.RunID(id), Epoch: b.epochs[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), Key: key, State: journal.Running}}
+	return journal.Write{ID: id, Run: journal.RunID(id), Fence: b.fences[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), Key: key, State: journal.Running}}
 }
 
 // enqueue hands writes over, one after the other, and returns their answers.
@@ -154,7 +154,7 @@ func TestCommitterResults(t *testing.T) {
 	result, err = b.committer.Commit(t.Context(), w)
 	require.NoError(t, err)
 	require.True(t, result.Existed)
-	w.Epoch--
+	w.Fence.Epoch--
 	_, err = b.committer.Commit(t.Context(), w)
 	require.ErrorIs(t, err, journal.ErrFenced)
 }

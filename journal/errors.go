@@ -9,8 +9,8 @@ var (
 	ErrNotFound = errors.New("journal: not found")
 	// ErrSwept says that the row was there once and retention has deleted it.
 	ErrSwept = errors.New("journal: deleted by retention")
-	// ErrFenced says that the write named an epoch that is over: another owner
-	// has the shard. Nothing was written.
+	// ErrFenced says that the write named a fence that is not the current one:
+	// another owner has the shard. Nothing was written.
 	ErrFenced = errors.New("journal: fenced by a newer owner")
 	// ErrConflict says that the database rolled a transaction back because of
 	// others (serialization failure, deadlock, busy). It may be retried whole.

@@ -35,10 +35,6 @@ const NumShards = 256
 // Shard is where the execution lives.
 func (id ID) Shard() Shard { return Shard(id[0]) }
 
-// Epoch counts the owners that a shard has had. Every write names the epoch
-// under which it was decided; a store refuses one that is not the current.
-type Epoch uint64
-
 // Name is how people call an execution: "deployment/Workflow/key".
 func (e *Execution) Name() string { return e.Workflow + "/" + e.Key }
 

@@ -1,10 +1,12 @@
 package journal
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 )
 
 // RunID names one run of an execution. It is drawn at random when the run is
@@ -85,6 +87,15 @@ func OriginOf(run RunID, step StepID) Origin {
 	return Origin(h.Sum(nil)[:16])
 }
 
+// Move is the value of a Moved entry.
+type Move struct {
+	From string `msgpack:"from"`
+	// Fork is the execution whose journal this one has taken over; empty if it is its
+	// own.
+	Fork string `msgpack:"fork"`
+	To   string `msgpack:"to"`
+}
+
 // CurrentFormat is the format of the journals that this version writes. All formats
 // up to it can be replayed. It rises with any change of what a guest can observe:
 // the seeding of random numbers, the hashing of arguments, limits, the wording of
@@ -113,6 +124,24 @@ type Waiting struct {
 	Seq uint64 `msgpack:"seq"`
 	// Steps is the sum of the steps it waited for; zero says that nothing is known.
 	Steps StepSum `msgpack:"steps"`
+	// List names the steps, if they are few.
+	List []StepID `msgpack:"list"`
+}
+
+// MaxListed is how many steps Waiting lists at most.
+const MaxListed = 8
+
+// WaitingFor is what a run that has seen the entries up to seq waits for.
+func WaitingFor(seq uint64, steps []StepID) Waiting {
+	w := Waiting{Seq: seq}
+	for _, step := range steps {
+		w.Steps.Add(step)
+	}
+	if len(steps) <= MaxListed {
+		w.List = slices.Clone(steps)
+		slices.SortFunc(w.List, func(a, b StepID) int { return bytes.Compare(a[:], b[:]) })
+	}
+	return w
 }
 
 // StepSum is a sum over a set of steps. Equal sets have equal sums, in whatever

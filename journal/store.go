@@ -23,10 +23,10 @@ type Store interface {
 
 // ShardClaimer hands out the ownership of shards.
 type ShardClaimer interface {
-	// ClaimShards makes owner the owner of all shards: every epoch rises by one,
-	// in one transaction. It returns the new epochs by shard. Writes that name an
-	// older epoch fail with ErrFenced from then on.
-	ClaimShards(ctx context.Context, owner string) ([]Epoch, error)
+	// ClaimShards makes owner the owner of all shards: every epoch rises by one, and
+	// the claim draws a token, in one transaction. It returns the new fences by
+	// shard. Writes that name another fail with ErrFenced from then on.
+	ClaimShards(ctx context.Context, owner string) ([]Fence, error)
 }
 
 // ExecutionReader reads executions and what was recorded of them.
@@ -54,8 +54,10 @@ type ModuleStore interface {
 	// Deploy stores a module (if its digest is new), applies those of its
 	// migrations that the namespace has not seen, and points the deployment at
 	// it, in one transaction. A failing migration is an *abi.Error of
-	// abi.CodeMigrationFailed and leaves nothing behind. Version is assigned.
-	Deploy(ctx context.Context, m Module, d Deployment, migrations []abi.Migration) (Deployment, error)
+	// abi.CodeMigrationFailed and leaves nothing behind. Version is assigned. It
+	// names the fence of the deployment's shard: if that is not the current one,
+	// the answer is ErrFenced and nothing is changed.
+	Deploy(ctx context.Context, f Fence, m Module, d Deployment, migrations []abi.Migration) (Deployment, error)
 	// Module reads a module with its binary; ErrNotFound if there is none.
 	Module(ctx context.Context, digest string) (*Module, error)
 	// Deployment reads a deployment; ErrNotFound if there is none.
@@ -70,7 +72,8 @@ type GuestSQL interface {
 	// abi.DialectPostgres.
 	Dialect() string
 	// BeginGuest opens a transaction for SQL of an activity in the namespace. It
-	// waits until the store has room for one or ctx is done.
+	// waits until the store has room for one or ctx is done. AfterConflicts tells it
+	// that the same work has collided before.
 	BeginGuest(ctx context.Context, namespace string) (GuestTx, error)
 }
 
@@ -78,8 +81,10 @@ type GuestSQL interface {
 type Maintenance interface {
 	// Sweep deletes at most limit executions, with their journals and deferreds,
 	// that were finished before the given time and that no execution which is not
-	// over has started or is linked to. It returns how many.
-	Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error)
+	// over has started or is linked to. It returns how many. Own are the fences of
+	// all shards: if one is not the current, the answer is ErrFenced and nothing more
+	// is deleted.
+	Sweep(ctx context.Context, own []Fence, finishedBefore int64, limit int) (int, error)
 	// Ping tells whether the store can commit at this moment: ErrFenced if shards
 	// that were claimed through it have been claimed through another one since.
 	Ping(ctx context.Context) error

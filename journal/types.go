@@ -40,6 +40,9 @@ type Execution struct {
 	Key      string
 	// Digest pins the module.
 	Digest string
+	// MovedAt is the last Moved entry; 0 if there is none. Entries up to it were
+	// delivered to other code than Digest's, and are matched by what they are alone.
+	MovedAt uint64
 	// Input is the request, canonical msgpack.
 	Input []byte
 
@@ -77,6 +80,9 @@ type EntryKind string
 const (
 	// Delivery records that the outcome of an op was handed to the guest.
 	Delivery EntryKind = "delivery"
+	// Moved records that the execution goes on with another module from here on:
+	// its Value is a [Move]. What stands before it was delivered to other code.
+	Moved EntryKind = "moved"
 	// Attempt records that an attempt of an activity failed and another will
 	// follow at NextAt. It is never handed to the guest.
 	Attempt EntryKind = "attempt"
@@ -147,6 +153,9 @@ type Deployment struct {
 	AllowHTTP []string
 	UpdatedAt int64
 }
+
+// Shard is the one whose owner decides about the deployment.
+func (d *Deployment) Shard() Shard { return IDOf(d.Namespace, "", d.Name).Shard() }
 
 // Wake is an execution that is due at a time.
 type Wake struct {

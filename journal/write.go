@@ -14,7 +14,7 @@ type Write struct {
 	// Run is the run that the Write is about: if the row is of another, the Write
 	// fails with ErrNotFound.
 	Run   RunID
-	Epoch Epoch
+	Fence Fence
 
 	// Start inserts the execution. If it exists already nothing of this Write
 	// takes effect, and Result.Existed is set.
@@ -43,7 +43,9 @@ type Update struct {
 	FinishedAt int64
 	Waiting    Waiting
 	// Digest moves the execution to another module; empty leaves it where it is.
-	Digest string
+	// MovedAt is the entry that records it.
+	Digest  string
+	MovedAt uint64
 }
 
 // Result is what became of one Write of a batch.

@@ -7,27 +7,30 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Claimer is the part of a store that hands out epochs.
+// Claimer is the part of a store that hands out fences.
 type Claimer interface {
-	ClaimShards(ctx context.Context, owner string) ([]journal.Epoch, error)
+	ClaimShards(ctx context.Context, owner string) ([]journal.Fence, error)
 }
 
-// Ownership is the epochs under which a host owns its shards.
+// Ownership is the fences under which a host owns its shards.
 type Ownership struct {
-	epochs []journal.Epoch
+	fences []journal.Fence
 }
 
 // Claim takes all shards for owner and fences the previous owner.
 func Claim(ctx context.Context, store Claimer, owner string) (*Ownership, error) {
-	epochs, err := store.ClaimShards(ctx, owner)
+	fences, err := store.ClaimShards(ctx, owner)
 	if err != nil {
 		return nil, fmt.Errorf("claim shards for %s: %w", owner, err)
 	}
-	if len(epochs) != journal.NumShards {
-		return nil, fmt.Errorf("claim shards for %s: the store has %d, not %d", owner, len(epochs), journal.NumShards)
+	if len(fences) != journal.NumShards {
+		return nil, fmt.Errorf("claim shards for %s: the store has %d, not %d", owner, len(fences), journal.NumShards)
 	}
-	return &Ownership{epochs: epochs}, nil
+	return &Ownership{fences: fences}, nil
 }
 
-// Epoch is the epoch under which the host owns a shard.
-func (o *Ownership) Epoch(s journal.Shard) journal.Epoch { return o.epochs[s] }
+// Fence is the fence under which the host owns a shard.
+func (o *Ownership) Fence(s journal.Shard) journal.Fence { return o.fences[s] }
+
+// Fences are those of all shards.
+func (o *Ownership) Fences() []journal.Fence { return o.fences }

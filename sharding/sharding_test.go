@@ -13,12 +13,12 @@ import (
 )
 
 type claimer struct {
-	epochs []journal.Epoch
+	fences []journal.Fence
 	err    error
 }
 
-func (c claimer) ClaimShards(context.Context, string) ([]journal.Epoch, error) {
-	return c.epochs, c.err
+func (c claimer) ClaimShards(context.Context, string) ([]journal.Fence, error) {
+	return c.fences, c.err
 }
 
 func TestTheLatestClaimWins(t *testing.T) {
@@ -29,7 +29,9 @@ func TestTheLatestClaimWins(t *testing.T) {
 	second, err := sharding.Claim(t.Context(), store, "second")
 	require.NoError(t, err)
 	for shard := range journal.Shard(journal.NumShards) {
-		require.Greater(t, second.Epoch(shard), first.Epoch(shard))
+		require.Greater(t, second.Fence(shard).Epoch, first.Fence(shard).Epoch)
+		require.NotEqual(t, second.Fence(shard).Token, first.Fence(shard).Token)
+		require.Equal(t, second.Fence(shard), second.Fences()[shard])
 	}
 }
 
@@ -39,6 +41,6 @@ func TestClaimsThatFail(t *testing.T) {
 	_, err := sharding.Claim(t.Context(), claimer{err: down}, "host")
 	require.ErrorIs(t, err, down)
 	require.ErrorContains(t, err, "claim shards for host")
-	_, err = sharding.Claim(t.Context(), claimer{epochs: make([]journal.Epoch, 3)}, "host")
+	_, err = sharding.Claim(t.Context(), claimer{fences: make([]journal.Fence, 3)}, "host")
 	require.ErrorContains(t, err, "the store has 3, not 256")
 }

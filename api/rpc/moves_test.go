@@ -31,6 +31,8 @@ func unfit(execution string) error {
 	return &host.Misfit{Cause: abi.Errorf(abi.CodeDoesNotFit, "%s does not fit\n%s", execution, diff), Diff: diff}
 }
 
+const digest = "0af0000000000000000000000000000000000000000000000000000000000000"
+
 func TestMove(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -46,9 +48,9 @@ func TestMove(t *testing.T) {
 	require.Equal(t, []string{"acme", "shop/Buy/k", host.Latest}, asked)
 	require.Equal(t, "new", resp.GetExecution().GetDigest())
 	require.Equal(t, journal.RunID{1}.String(), resp.GetExecution().GetRunId())
-	_, err = b.workflows.Move(t.Context(), &crusterv1.MoveRequest{Execution: "shop/Buy/k", To: "0af"})
+	_, err = b.workflows.Move(t.Context(), &crusterv1.MoveRequest{Execution: "shop/Buy/k", To: digest})
 	require.NoError(t, err)
-	require.Equal(t, []string{"default", "shop/Buy/k", "0af"}, asked)
+	require.Equal(t, []string{"default", "shop/Buy/k", digest}, asked)
 }
 
 // What does not fit is told in words and as rows.

@@ -138,7 +138,7 @@ func (r *Runner) Perform(ctx context.Context, task Task) Report {
 	a := newAttempt(r, task)
 	r.Fault.Pass(faultpoint.ActivityBefore)
 	for conflicts, failures := 0, 0; ctx.Err() == nil; {
-		report, err := a.run(ctx)
+		report, err := a.run(journal.AfterConflicts(ctx, conflicts))
 		switch {
 		case err == nil:
 			return r.observe(ctx, report)

@@ -39,6 +39,7 @@ type bundle struct {
 	voided   []uint64
 	reserved uint64
 	unwanted bool
+	collided []int   // guarded by mu; what transactions were told of earlier conflicts
 	modules  []error // guarded by mu; answers of the next searches for the module
 	requests int     // guarded by mu; HTTP calls
 }
@@ -66,9 +67,10 @@ func (tx *fakeTx) Rollback(context.Context) error {
 	return nil
 }
 
-func (b *bundle) BeginGuest(context.Context, string) (journal.GuestTx, error) {
+func (b *bundle) BeginGuest(ctx context.Context, _ string) (journal.GuestTx, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.collided = append(b.collided, journal.Conflicts(ctx))
 	if b.away != nil && b.away() {
 		return nil, errors.New("no connection")
 	}
@@ -211,6 +213,7 @@ func TestConflictsAreRepeated(t *testing.T) {
 		b.commits = []error{journal.ErrConflict, journal.ErrConflict}
 		require.EqualValues(t, 3, b.Perform(t.Context(), b.task).(Committed).Entry.Seq)
 		require.Equal(t, []uint64{1, 2}, b.voided)
+		require.Equal(t, []int{0, 1, 2}, b.collided, "the store learns how often")
 	})
 }
 

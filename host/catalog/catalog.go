@@ -43,6 +43,7 @@ type Catalog struct {
 	mu          sync.Mutex
 	byDigest    map[string]*Module     // guarded by mu
 	deployments map[string]*Deployment // guarded by mu; key "namespace/name"
+	forgotten   uint64                 // counts what made deployments stale; guarded by mu
 }
 
 // New makes a catalog with empty caches.
@@ -128,6 +129,16 @@ func (c *Catalog) describe(ctx context.Context, binary []byte) (*Module, error) 
 	return m, nil
 }
 
+// Borrow compiles a binary that need not be deployed. Release drops it from memory
+// again, unless the store has it.
+func (c *Catalog) Borrow(ctx context.Context, binary []byte) (m *Module, release func(), err error) {
+	m, err = c.compile(ctx, binary)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m, func() { c.forgetUnlessStored(context.WithoutCancel(ctx), m.Code.Digest()) }, nil
+}
+
 // forgetUnlessStored drops a module from memory unless the store has it: no
 // deployment can name it then.
 func (c *Catalog) forgetUnlessStored(ctx context.Context, digest string) {
@@ -145,7 +156,7 @@ var deploymentName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 // Deployment finds a deployment by name.
 func (c *Catalog) Deployment(ctx context.Context, namespace, name string) (*Deployment, error) {
 	c.mu.Lock()
-	d := c.deployments[namespace+"/"+name]
+	d, forgotten := c.deployments[namespace+"/"+name], c.forgotten
 	c.mu.Unlock()
 	if d != nil {
 		return d, nil
@@ -162,11 +173,21 @@ func (c *Catalog) Deployment(ctx context.Context, namespace, name string) (*Depl
 	if err != nil {
 		return nil, journal.Coded("load deployment "+name, err)
 	}
-	return c.remember(*stored)
+	return c.remember(*stored, forgotten)
 }
 
-// remember caches a deployment, unless a later version is cached already.
-func (c *Catalog) remember(stored journal.Deployment) (*Deployment, error) {
+// ForgetDeployments drops all deployments from memory: each is read again when it is
+// needed. What is being read now is not kept.
+func (c *Catalog) ForgetDeployments() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.deployments)
+	c.forgotten++
+}
+
+// remember caches a deployment, unless a later version is cached already, or those
+// that were read at that time are forgotten by now.
+func (c *Catalog) remember(stored journal.Deployment, forgotten uint64) (*Deployment, error) {
 	policy, err := egress.ParseGrants(stored.AllowHTTP)
 	if err != nil {
 		return nil, err
@@ -178,6 +199,8 @@ func (c *Catalog) remember(stored journal.Deployment) (*Deployment, error) {
 		return d, nil
 	}
 	d := &Deployment{Deployment: stored, Policy: policy}
-	c.deployments[key] = d
+	if c.forgotten == forgotten {
+		c.deployments[key] = d
+	}
 	return d, nil
 }

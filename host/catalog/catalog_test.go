@@ -16,6 +16,15 @@ import (
 	"github.com/cruster/cruster/journal/memory"
 )
 
+// unfenced is a store in memory whose shards no host has claimed.
+type unfenced struct{ *memory.Store }
+
+func (s unfenced) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+	return s.Store.Deploy(ctx, journal.Fence{}, m, d, migrations)
+}
+
+func newStore() unfenced { return unfenced{memory.New()} }
+
 // newCatalog makes a catalog over a store, with a runtime of its own.
 func newCatalog(t *testing.T, store Store) *Catalog {
 	t.Helper()
@@ -48,7 +57,7 @@ func requireForgotten(t *testing.T, c *Catalog, code *wasm.Module) {
 // from several sides at a time.
 func TestRefusedModulesAreForgotten(t *testing.T) {
 	t.Parallel()
-	c := newCatalog(t, memory.New())
+	c := newCatalog(t, newStore())
 	code, err := c.runtime.Compile(t.Context(), noManifest)
 	require.NoError(t, err)
 	var all sync.WaitGroup
@@ -76,7 +85,7 @@ func (brokenDeploy) Deploy(context.Context, journal.Module, journal.Deployment, 
 // not take.
 func TestUndeployedModulesAreForgotten(t *testing.T) {
 	t.Parallel()
-	store := memory.New()
+	store := newStore()
 	c := newCatalog(t, brokenDeploy{store})
 	code, err := c.runtime.Compile(t.Context(), oneWorkflow)
 	require.NoError(t, err)
@@ -95,4 +104,67 @@ func TestUndeployedModulesAreForgotten(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "W", info.Manifest.Workflows[0].Name)
 	require.NotNil(t, c.byDigest[code.Digest()])
+}
+
+// lostDeploy is a store that deploys, and does not say so.
+type lostDeploy struct{ unfenced }
+
+func (s lostDeploy) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+	if _, err := s.unfenced.Deploy(ctx, m, d, migrations); err != nil {
+		return journal.Deployment{}, err
+	}
+	return journal.Deployment{}, journal.ErrUndecided
+}
+
+// A push whose answer was lost took effect: from then on it is what counts.
+func TestAnUndecidedPushIsSeen(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	c := newCatalog(t, store)
+	_, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Config: map[string]string{"n": "1"}}, 1)
+	require.NoError(t, err)
+	d, err := c.Deployment(t.Context(), "default", "d")
+	require.NoError(t, err)
+	require.Equal(t, "1", d.Config["n"])
+
+	c.store = lostDeploy{store}
+	_, err = c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Config: map[string]string{"n": "2"}}, 1)
+	require.Equal(t, abi.CodeStore, abi.CodeOf(err), "%v", err)
+	d, err = c.Deployment(t.Context(), "default", "d")
+	require.NoError(t, err)
+	require.Equal(t, "2", d.Config["n"])
+}
+
+// slowReads is a store that lets a test act between a read and its answer.
+type slowReads struct {
+	unfenced
+	between func()
+}
+
+func (s slowReads) Deployment(ctx context.Context, namespace, name string) (*journal.Deployment, error) {
+	d, err := s.unfenced.Deployment(ctx, namespace, name)
+	s.between()
+	return d, err
+}
+
+// What was read before deployments were forgotten is not remembered after that.
+func TestAReadThatIsOvertakenIsNotKept(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	c := newCatalog(t, store)
+	_, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Config: map[string]string{"n": "1"}}, 1)
+	require.NoError(t, err)
+	c.ForgetDeployments()
+	c.store = slowReads{store, func() {
+		other := newCatalog(t, store)
+		_, err := other.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Config: map[string]string{"n": "2"}}, 1)
+		require.NoError(t, err)
+		c.ForgetDeployments()
+	}}
+	_, err = c.Deployment(t.Context(), "default", "d")
+	require.NoError(t, err)
+	c.store = store
+	d, err := c.Deployment(t.Context(), "default", "d")
+	require.NoError(t, err)
+	require.Equal(t, "2", d.Config["n"])
 }

@@ -41,6 +41,9 @@ func (c *Catalog) Push(ctx context.Context, req PushRequest, now int64) (*Deploy
 		return nil, err
 	}
 	digest := m.Code.Digest()
+	c.mu.Lock()
+	forgotten := c.forgotten
+	c.mu.Unlock()
 	stored, err := c.store.Deploy(ctx,
 		journal.Module{Digest: digest, Binary: req.Binary, Manifest: abi.MustMarshal(m.Manifest), CreatedAt: now},
 		journal.Deployment{
@@ -49,10 +52,12 @@ func (c *Catalog) Push(ctx context.Context, req PushRequest, now int64) (*Deploy
 		},
 		m.Manifest.Migrations)
 	if err != nil {
+		// It may have got through all the same, if the answer was lost.
+		c.ForgetDeployments()
 		c.forgetUnlessStored(ctx, digest)
 		return nil, journal.Coded("deploy "+req.Name, err)
 	}
-	if _, err := c.remember(stored); err != nil {
+	if _, err := c.remember(stored, forgotten); err != nil {
 		return nil, err
 	}
 	return infoOf(stored, m), nil

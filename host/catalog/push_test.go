@@ -8,12 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/journal/memory"
 )
 
 func TestPush(t *testing.T) {
 	t.Parallel()
-	store := memory.New()
+	store := newStore()
 	c := newCatalog(t, store)
 	push := func(config map[string]string) *DeploymentInfo {
 		info, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "tiny", Binary: oneWorkflow, Config: config}, 7)
@@ -46,12 +45,12 @@ func TestPush(t *testing.T) {
 // TestRememberKeepsTheLatest has a slow reader bring an older version.
 func TestRememberKeepsTheLatest(t *testing.T) {
 	t.Parallel()
-	c := newCatalog(t, memory.New())
+	c := newCatalog(t, newStore())
 	info, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "tiny", Binary: oneWorkflow}, 1)
 	require.NoError(t, err)
 	older := info.Deployment
 	older.Version, older.Digest = 0, "older"
-	d, err := c.remember(older)
+	d, err := c.remember(older, 0)
 	require.NoError(t, err)
 	require.Equal(t, info.Digest, d.Digest)
 }
@@ -62,7 +61,7 @@ func TestPushRefuses(t *testing.T) {
 	for i := range maxConfigValues + 1 {
 		many[fmt.Sprintf("v%d", i)] = ""
 	}
-	store := memory.New()
+	store := newStore()
 	c := newCatalog(t, store)
 	for name, req := range map[string]PushRequest{
 		"no name":           {},

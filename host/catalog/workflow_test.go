@@ -6,12 +6,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/journal/memory"
 )
 
 func TestWorkflow(t *testing.T) {
 	t.Parallel()
-	c := newCatalog(t, memory.New())
+	c := newCatalog(t, newStore())
 	info, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "tiny", Binary: oneWorkflow}, 1)
 	require.NoError(t, err)
 	w, err := c.Workflow(t.Context(), "default", "tiny/W")

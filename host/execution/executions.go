@@ -67,7 +67,7 @@ type Deps struct {
 	MaxResident int
 	// OpenGuest finds the code of an execution and returns how to make an instance
 	// of it. Finding may wait for the store; making computes, in a slot.
-	OpenGuest func(ctx context.Context, row *journal.Execution) (open func(context.Context) (Guest, error), err error)
+	OpenGuest Opener
 	// Random yields numbers from 0 to 1, for jitter.
 	Random     func() float64
 	Registerer prometheus.Registerer

@@ -61,11 +61,11 @@ func newFixture(t *testing.T) *fixture {
 
 // boot starts a host over the store, fencing the one before.
 func (f *fixture) boot() {
-	epochs, err := f.store.ClaimShards(f.t.Context(), "test")
+	fences, err := f.store.ClaimShards(f.t.Context(), "test")
 	require.NoError(f.t, err)
 	clock := clockwork.NewRealClock()
 	f.life = hoststate.New()
-	f.commits = &scriptedCommitter{store: f.store, epochs: epochs}
+	f.commits = &scriptedCommitter{store: f.store, fences: fences}
 	f.watchers = watch.NewList()
 	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) })
 	f.x = New(Deps{
@@ -139,7 +139,7 @@ func (f *fixture) startChild(ctx context.Context, _ *journal.Execution, step jou
 // the store.
 type scriptedCommitter struct {
 	store  *memory.Store
-	epochs []journal.Epoch
+	fences []journal.Fence
 
 	mu    sync.Mutex
 	next  []string // guarded by mu; what becomes of the next commits
@@ -159,7 +159,7 @@ func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
 	case "fail":
 		return journal.Result{}, errors.New("no connection")
 	}
-	w.Epoch = c.epochs[w.ID.Shard()]
+	w.Fence = c.fences[w.ID.Shard()]
 	results, err := c.store.Commit(context.Background(), []journal.Write{w})
 	if err != nil {
 		return journal.Result{}, err
@@ -191,7 +191,11 @@ func (f *fixture) open(_ context.Context, row *journal.Execution) (func(context.
 		return nil, abi.Errorf(abi.CodeModuleNotFound, "the script is gone")
 	}
 	_, name, _ := strings.Cut(row.Workflow, "/")
-	g := &scripted{f: f, name: name, lines: f.scripts[name], clock: row.CreatedAt, seen: op.Occurrences{}}
+	lines := f.scripts[name]
+	if row.Digest != "script" {
+		lines = f.scripts[name+"@"+row.Digest]
+	}
+	g := &scripted{f: f, name: name, lines: lines, clock: row.CreatedAt, seen: op.Occurrences{}}
 	return func(context.Context) (Guest, error) { return g, nil }, nil
 }
 
@@ -266,6 +270,10 @@ func (g *scripted) body(kind string, words []string) []byte {
 	case abi.OpActivity:
 		b := &abi.Activity{Name: name, Input: abi.Nil, Retry: abi.Retry{Base: int64(time.Second)}}
 		for _, word := range words[1:] {
+			if input, ok := strings.CutPrefix(word, "input="); ok {
+				b.Input = abi.MustMarshal(input)
+				continue
+			}
 			n, err := strconv.ParseUint(strings.TrimPrefix(word, "retries="), 10, 32)
 			require.NoError(g.f.t, err)
 			b.Retry.Retries = uint32(n)
@@ -386,6 +394,12 @@ func (f *fixture) show(row *journal.Execution) string {
 	require.NoError(f.t, err)
 	for _, en := range entries {
 		fmt.Fprintf(&out, "%d at %s, ", en.Seq, f.timeText(en.At))
+		if en.Kind == journal.Moved {
+			var m journal.Move
+			require.NoError(f.t, abi.Unmarshal(en.Value, &m))
+			fmt.Fprintf(&out, "moved from %s to %s\n", m.From, m.To)
+			continue
+		}
 		if en.Kind == journal.Attempt {
 			fmt.Fprintf(&out, "op %d %s: attempt %d failed, next at %s\n", en.Op.Number, en.Op.Kind, en.Attempts, f.timeText(en.NextAt))
 			continue

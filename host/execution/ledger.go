@@ -2,6 +2,7 @@ package execution
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -31,12 +32,14 @@ type ledger struct {
 	turn      uint64 // last turn assigned
 	clock     int64  // journal time last assigned
 	delivered uint64 // sequence number of the last delivery that the guest saw
+	frozen    bool   // no number is reserved any more
 
-	reserved  map[uint64]struct{}       // numbers whose transaction is undecided
-	pending   map[uint32]*op.Op         // issued, neither delivered nor cancelled; by number
-	steps     map[journal.StepID]*op.Op // the same ops, by step
-	committed []journal.Entry           // entries of transactions, to be delivered in order
-	attempts  []journal.Entry           // failed attempts, to be committed with the next write
+	reserved  map[uint64]struct{}              // numbers whose transaction is undecided
+	pending   map[uint32]*op.Op                // issued, neither delivered nor cancelled; by number
+	steps     map[journal.StepID]*op.Op        // the same ops, by step
+	committed []journal.Entry                  // entries of transactions, to be delivered in order
+	held      map[journal.StepID]journal.Entry // outcomes of steps that other code has come to
+	attempts  []journal.Entry                  // failed attempts, to be committed with the next write
 }
 
 func newLedger() ledger {
@@ -115,7 +118,7 @@ func (l *ledger) tick(now int64) int64 {
 // false if the op is no longer waited for.
 func (l *ledger) reserve(step journal.StepID, value []byte, attempts uint32, now int64) (journal.Entry, bool) {
 	o := l.steps[step]
-	if o == nil || o.Settled() {
+	if o == nil || o.Settled() || l.frozen {
 		return journal.Entry{}, false
 	}
 	l.seq++
@@ -199,6 +202,7 @@ func (l *ledger) applyTurn(delivered []journal.Entry, turn guest.Turn) {
 	}
 	for _, o := range turn.Issued {
 		l.pending[o.Number], l.steps[o.StepID] = o, o
+		l.giveHeld(o)
 	}
 	for _, number := range turn.Cancelled {
 		l.remove(number)
@@ -209,6 +213,22 @@ func (l *ledger) remove(number uint32) {
 	if o := l.pending[number]; o != nil {
 		delete(l.pending, number)
 		delete(l.steps, o.StepID)
+	}
+}
+
+// hold takes the outcomes of steps that the code which the execution was moved from
+// had come to, and this one has not: they are known already when it does.
+func (l *ledger) hold(held map[journal.StepID]journal.Entry) {
+	l.held = held
+	for _, o := range l.pending {
+		l.giveHeld(o)
+	}
+}
+
+func (l *ledger) giveHeld(o *op.Op) {
+	if en, ok := l.held[o.StepID]; ok {
+		o.Settle(abi.Outcome{Value: en.Value, Error: en.Error}, en.Attempts, en.At)
+		delete(l.held, o.StepID)
 	}
 }
 
@@ -223,14 +243,11 @@ func (l *ledger) setPending(pending map[uint32]*op.Op) {
 // waitingAfter is what the run waits for once it has seen entries, as a replay will
 // find it.
 func (l *ledger) waitingAfter(seen []journal.Entry) journal.Waiting {
-	w := journal.Waiting{Seq: l.delivered}
+	seq := l.delivered
 	if n := len(seen); n > 0 {
-		w.Seq = seen[n-1].Seq
+		seq = seen[n-1].Seq
 	}
-	for _, o := range l.pending {
-		w.Steps.Add(o.StepID)
-	}
-	return w
+	return journal.WaitingFor(seq, slices.Collect(maps.Keys(l.steps)))
 }
 
 // dueAt is when the run next has something to do because of the time. What is
@@ -261,5 +278,5 @@ func (l *ledger) deadlocked() bool { return len(l.pending) == 0 && len(l.reserve
 // that are reserved.
 func (l *ledger) forgetOps() {
 	l.setPending(map[uint32]*op.Op{})
-	l.committed, l.attempts = nil, nil
+	l.committed, l.attempts, l.held = nil, nil, nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
-	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
@@ -129,8 +128,9 @@ func (r *run) load(ctx context.Context) error {
 // replayAll replays the whole journal. A replay that fails for reasons of the guest
 // pauses the execution; only a failure of the store is returned.
 func (r *run) replayAll(ctx context.Context) error {
-	reader := r.reader(math.MaxUint64)
-	pending, turn, err := r.replay(ctx, reader, r.row.Waiting)
+	reader := r.reader(r.id, math.MaxUint64)
+	player := replay.NewPlayer(reader, r.row.MovedAt, r.row.Waiting)
+	turn, err := r.replay(ctx, player)
 	at := reader.Position()
 	r.mu.Lock()
 	r.ledger.seq, r.ledger.turn = max(r.ledger.seq, at.Seq), max(r.ledger.turn, at.Turn)
@@ -141,7 +141,8 @@ func (r *run) replayAll(ctx context.Context) error {
 	}
 	r.begun = true
 	r.mu.Lock()
-	r.ledger.setPending(pending)
+	r.ledger.setPending(player.Pending())
+	r.ledger.hold(player.Held())
 	r.ledger.delivered = at.Seq
 	r.kept.giveBack(&r.ledger)
 	r.mu.Unlock()
@@ -188,7 +189,8 @@ func (r *run) ensureGuest(ctx context.Context) error {
 	delivered := r.ledger.delivered
 	r.mu.Unlock()
 	// What it waits for is known op by op: see StillWaiting.
-	pending, turn, err := r.replay(ctx, r.reader(delivered), journal.Waiting{})
+	player := replay.NewPlayer(r.reader(r.id, delivered), r.row.MovedAt, journal.Waiting{})
+	turn, err := r.replay(ctx, player)
 	if err != nil {
 		return err
 	}
@@ -197,54 +199,20 @@ func (r *run) ensureGuest(ctx context.Context) error {
 	if turn.Outcome != nil {
 		return replay.FinishedInsteadOfWaiting(r.ledger.pending)
 	}
-	return replay.StillWaiting(r.ledger.pending, pending)
+	return replay.StillWaiting(r.ledger.pending, player.Pending())
 }
 
-func (r *run) reader(upTo uint64) *replay.Reader {
+func (x *Executions) reader(id journal.ID, upTo uint64) *replay.Reader {
 	return replay.NewReader(func(ctx context.Context, after uint64, limit int) ([]journal.Entry, error) {
-		return r.Store.Entries(ctx, r.id, after, limit)
+		return x.Store.Entries(ctx, id, after, limit)
 	}, upTo)
 }
 
-// replay runs a fresh guest through a journal: the same batches, the same clock. On
-// the way it must wait for what it waited for before. It returns the ops that are
-// pending at its end, and the last turn.
-func (r *run) replay(ctx context.Context, reader *replay.Reader, before journal.Waiting) (map[uint32]*op.Op, guest.Turn, error) {
+// replay runs a fresh guest through the journal, and keeps it.
+func (r *run) replay(ctx context.Context, player *replay.Player) (guest.Turn, error) {
 	r.metrics.replays.Inc()
 	r.Fault.Pass(faultpoint.Replay)
-	turn, err := r.begin(ctx)
-	if err != nil {
-		return nil, turn, err
-	}
-	ops := replay.NewOps()
-	ops.Turn(turn.Issued, turn.Cancelled)
-	for compared := false; ; {
-		entries, err := reader.Next(ctx)
-		if err != nil {
-			return nil, turn, err
-		}
-		if !compared && (len(entries) == 0 || entries[0].Seq > before.Seq) {
-			compared = true
-			if err := ops.CheckWaiting(before); err != nil {
-				return nil, turn, err
-			}
-		}
-		if len(entries) == 0 {
-			return ops.Pending(), turn, nil
-		}
-		due, err := ops.Match(entries)
-		if err != nil {
-			return nil, turn, err
-		}
-		if len(due) == 0 {
-			continue
-		}
-		if turn.Outcome != nil {
-			return nil, turn, replay.FinishedEarly(due[0])
-		}
-		if turn, err = r.deliver(ctx, due); err != nil {
-			return nil, turn, err
-		}
-		ops.Turn(turn.Issued, turn.Cancelled)
-	}
+	return play(ctx, player,
+		func() (guest.Turn, error) { return r.begin(ctx) },
+		func(entries []journal.Entry) (guest.Turn, error) { return r.deliver(ctx, entries) })
 }

@@ -58,6 +58,11 @@ type (
 		at     int64
 		reply  chan<- error
 	}
+	// moveRequest asks for the execution to go on with another module.
+	moveRequest struct {
+		digest string
+		reply  chan<- error
+	}
 	// inspectRequest asks what the execution is waiting for.
 	inspectRequest struct{ reply chan<- inspected }
 )
@@ -80,6 +85,7 @@ func (settleRequest) isMessage()    {}
 func (interruptRequest) isMessage() {}
 func (resumeRequest) isMessage()    {}
 func (failRequest) isMessage()      {}
+func (moveRequest) isMessage()      {}
 func (inspectRequest) isMessage()   {}
 
 // refuseAll answers the callers that wait for a reply to one of the messages.
@@ -99,6 +105,8 @@ func refuse(m message, err error) bool {
 	case resumeRequest:
 		m.reply <- err
 	case failRequest:
+		m.reply <- err
+	case moveRequest:
 		m.reply <- err
 	case inspectRequest:
 		m.reply <- inspected{err: err}

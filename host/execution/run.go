@@ -207,6 +207,10 @@ func (r *run) receive(m message) {
 		r.answer(m, m.reply, "resume "+r.row.Name(), r.resume())
 	case failRequest:
 		r.answer(m, m.reply, "fail "+r.row.Name(), r.fail(m))
+	case moveRequest:
+		if !r.postponeMove(m) {
+			r.answer(m, m.reply, "move "+r.row.Name(), r.move(m))
+		}
 	case inspectRequest:
 		m.reply <- inspected{Inspection: r.inspect()}
 	}

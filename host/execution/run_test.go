@@ -20,16 +20,16 @@ import (
 // TestRuns reads testdata/runs. Each file is the life of one execution on a host in
 // virtual time. Commands:
 //
-//	script [name=W]            what the workflow does, one line a turn:
-//	                           activity N [retries=K] | sleep D | deferred N | interrupted | call W | send W |
+//	script [name=W] [digest=D] what the workflow does, in a module; one line a turn:
+//	                           activity N [retries=K] [input=X] | sleep D | deferred N | interrupted | call W | send W |
 //	                           resolve N | poll E | cancel OP | log TEXT | park | done TEXT | failed TEXT | stop
 //	start                      starts an execution of workflow w
 //	advance D                  lets time pass
 //	activity OP VERDICT …      ok V | fail V | fail-for-good V | reserve V, then commit, rollback or
 //	                           commit-unheard (the host dies before the run is told)
-//	settle N V, reject N V, interrupt V, resume, fail V      requests; their answers are printed
+//	settle N V, reject N V, interrupt V, resume, fail V, move D      requests; their answers are printed
 //	store MISHAP …             what becomes of the next commits: ok, fail, lose (the answer), drop (the write)
-//	settle-later N V           the same, without waiting for the answer
+//	settle-later N V, move-later D     the same, without waiting for the answer
 //	start-at-once N            N callers start the same execution
 //	loads-fail N               the next N loads of an execution fail
 //	trap N                     the next N calls of the guest trap
@@ -80,11 +80,12 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		_, err := fmt.Sscan(words[0], &number)
 		require.NoError(f.t, err)
 		f.decide(number, strings.Join(words[1:], " "))
-	case "settle", "reject", "interrupt", "resume", "fail":
+	case "settle", "reject", "interrupt", "resume", "fail", "move":
 		out = answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, cmd, words))
-	case "settle-later":
+	case "settle-later", "move-later":
+		cmd := strings.TrimSuffix(cmd, "-later")
 		go func() {
-			f.note("settle", "%s", strings.TrimSpace(answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, "settle", words))))
+			f.note(cmd, "%s", strings.TrimSpace(answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, cmd, words))))
 		}()
 	case "loads-fail":
 		f.mu.Lock()
@@ -135,8 +136,12 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 
 func (f *fixture) setScript(words []string, input string) {
 	name := "w"
-	if len(words) > 0 {
-		name = strings.TrimPrefix(words[0], "name=")
+	for _, word := range words {
+		if digest, ok := strings.CutPrefix(word, "digest="); ok {
+			name += "@" + digest
+		} else {
+			name = strings.TrimPrefix(word, "name=")
+		}
 	}
 	f.mu.Lock()
 	f.scripts[name] = strings.Split(input, "\n")
@@ -169,6 +174,8 @@ func (f *fixture) request(ref Ref, cmd string, words []string) error {
 		return f.x.Interrupt(ctx, ref, strings.Join(words, " "))
 	case "resume":
 		return f.x.Resume(ctx, ref)
+	case "move":
+		return f.x.Move(ctx, ref, words[0])
 	default:
 		return f.x.Fail(ctx, ref, strings.Join(words, " "))
 	}

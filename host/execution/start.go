@@ -19,12 +19,23 @@ import (
 // the row is not news.
 func (x *Executions) Start(ctx context.Context, row *journal.Execution) (existed bool, err error) {
 	x.Fault.Pass(faultpoint.StartBeforeCommit)
+	if existed, err = x.start(ctx, row, nil); err != nil || existed {
+		return existed, err
+	}
+	x.Fault.Pass(faultpoint.StartAfterCommit)
+	return false, nil
+}
+
+// start is Start of an execution that may have a journal already.
+func (x *Executions) start(ctx context.Context, row *journal.Execution, entries []journal.Entry) (existed bool, err error) {
 	x.runs.Hold(row.ID)
-	res, err := x.commitStart(ctx, row)
+	res, err := x.commitStart(ctx, journal.Write{ID: row.ID, Run: row.Run, Start: row, Entries: entries})
 	switch {
 	case errors.Is(err, journal.ErrUndecided):
 		// It was given up before the store could tell. If it is there it must run.
 		x.runs.Unhold(row.ID, wake{})
+	case err == nil && !res.Existed && len(entries) > 0:
+		x.runs.Unhold(row.ID, wake{}) // to be replayed
 	case err != nil || res.Existed:
 		x.runs.Unhold(row.ID)
 	default:
@@ -37,23 +48,22 @@ func (x *Executions) Start(ctx context.Context, row *journal.Execution) (existed
 		return true, nil
 	}
 	x.metrics.started.Inc()
-	x.Fault.Pass(faultpoint.StartAfterCommit)
 	return false, nil
 }
 
 // commitStart makes a start durable. If the answer to its commit was lost, the row
 // tells: had it been of another start, it would have been there before.
-func (x *Executions) commitStart(ctx context.Context, row *journal.Execution) (journal.Result, error) {
-	res, err := x.Committer.Commit(journal.Write{ID: row.ID, Run: row.Run, Start: row})
+func (x *Executions) commitStart(ctx context.Context, w journal.Write) (journal.Result, error) {
+	res, err := x.Committer.Commit(w)
 	for delay := 20 * time.Millisecond; errors.Is(err, journal.ErrUndecided) && ctx.Err() == nil; delay = min(2*delay, 5*time.Second) {
-		found, lerr := x.Store.Load(ctx, row.ID)
+		found, lerr := x.Store.Load(ctx, w.ID)
 		switch {
-		case lerr == nil && found.Run == row.Run:
+		case lerr == nil && found.Run == w.Run:
 			return journal.Result{}, nil
 		case lerr == nil:
 			return journal.Result{Existed: true}, nil
 		case errors.Is(lerr, journal.ErrNotFound):
-			res, err = x.Committer.Commit(journal.Write{ID: row.ID, Run: row.Run, Start: row})
+			res, err = x.Committer.Commit(w)
 		default:
 			x.wait(ctx, delay)
 		}

@@ -63,7 +63,7 @@ func TestStartOfASweptName(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		require.True(t, f.x.InMemory(first.ID))
-		n, err := f.store.Sweep(t.Context(), journal.Never, 10)
+		n, err := f.store.Sweep(t.Context(), f.commits.fences, journal.Never, 10)
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
 		f.takeNotes()

@@ -110,19 +110,23 @@ func (r *run) begin(ctx context.Context) (guest.Turn, error) {
 
 // deliver runs the guest on the entries of a turn.
 func (r *run) deliver(ctx context.Context, entries []journal.Entry) (guest.Turn, error) {
+	return r.compute(ctx, func(ctx context.Context) (guest.Turn, error) {
+		return r.guest.Resume(ctx, deliveriesOf(entries), entries[0].At)
+	})
+}
+
+func deliveriesOf(entries []journal.Entry) []abi.Delivery {
 	deliveries := make([]abi.Delivery, len(entries))
 	for i, en := range entries {
 		deliveries[i] = abi.Delivery{Op: en.Op.Number, Value: en.Value, Error: en.Error}
 	}
-	return r.compute(ctx, func(ctx context.Context) (guest.Turn, error) {
-		return r.guest.Resume(ctx, deliveries, entries[0].At)
-	})
+	return deliveries
 }
 
 // compute lets the guest run, within the limits of time and of guests at once.
-func (r *run) compute(ctx context.Context, call func(context.Context) (guest.Turn, error)) (turn guest.Turn, err error) {
-	err = r.Slots.Compute(ctx, func(ctx context.Context) error {
-		r.metrics.turns.Inc()
+func (x *Executions) compute(ctx context.Context, call func(context.Context) (guest.Turn, error)) (turn guest.Turn, err error) {
+	err = x.Slots.Compute(ctx, func(ctx context.Context) error {
+		x.metrics.turns.Inc()
 		turn, err = call(ctx)
 		return err
 	})

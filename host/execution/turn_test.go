@@ -45,7 +45,7 @@ func TestTooLongAJournal(t *testing.T) {
 		f.scripts["w"] = []string{"deferred d", "done never"}
 		row := rowOf("w", "k")
 		r := newRun(f.x, row.ID)
-		_, err := f.x.commitStart(t.Context(), row)
+		_, err := f.x.commitStart(t.Context(), journal.Write{ID: row.ID, Run: row.Run, Start: row})
 		require.NoError(t, err)
 		r.ledger.seq = maxEntries
 		r.Receive([]message{started{row}})

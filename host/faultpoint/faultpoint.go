@@ -36,6 +36,14 @@ const (
 	CallBefore = "call.before"
 	// A child was started; its parent does not know.
 	CallAfter = "call.after"
+	// A move fits; nothing is durable.
+	MoveBeforeCommit = "move.before-commit"
+	// A move is durable; the execution runs on the old module still.
+	MoveAfterCommit = "move.after-commit"
+	// A fork fits; nothing is durable.
+	ForkBeforeCommit = "fork.before-commit"
+	// A fork is durable; its caller has not been told.
+	ForkAfterCommit = "fork.after-commit"
 	// A child was found that another caller had started; the parent is not linked.
 	LinkBeforeCommit = "link.before-commit"
 	// The link is durable; the parent does not know.
@@ -56,6 +64,7 @@ var Points = []string{
 	TxBeforeCommit, TxAfterCommit,
 	SettleBeforeCommit, SettleAfterCommit,
 	TimerFired,
+	MoveBeforeCommit, MoveAfterCommit, ForkBeforeCommit, ForkAfterCommit,
 	CallBefore, CallAfter, LinkBeforeCommit, LinkAfterCommit,
 	Evict, Replay,
 }

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -36,7 +37,7 @@ func (d *Diff) String() string {
 		if r.Note != "" {
 			mark = "≠"
 		}
-		line := fmt.Sprintf("  %s %-*s   %s", mark, width, r.Journal, r.Code)
+		line := fmt.Sprintf("  %s %-*s   %s", mark, width, cmp.Or(r.Journal, "-"), cmp.Or(r.Code, "-"))
 		if r.Note != "" {
 			line += "  (" + r.Note + ")"
 		}

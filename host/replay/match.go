@@ -9,11 +9,23 @@ import (
 // answers.
 type Ops struct {
 	pending map[uint32]*op.Op
-	issued  map[uint32]*op.Op // all that were ever issued
+	issued  map[uint32]*op.Op         // all that were ever issued
+	steps   map[journal.StepID]uint32 // their numbers
 }
 
 // NewOps knows of no op.
-func NewOps() *Ops { return &Ops{pending: map[uint32]*op.Op{}, issued: map[uint32]*op.Op{}} }
+func NewOps() *Ops {
+	return &Ops{pending: map[uint32]*op.Op{}, issued: map[uint32]*op.Op{}, steps: map[journal.StepID]uint32{}}
+}
+
+// step is the pending op of a step, nil if there is none.
+func (ops *Ops) step(step journal.StepID) *op.Op { return ops.pending[ops.steps[step]] }
+
+// came tells whether the guest has issued a step.
+func (ops *Ops) came(step journal.StepID) bool { return ops.steps[step] > 0 }
+
+// delivered takes an op from the pending ones.
+func (ops *Ops) delivered(number uint32) { delete(ops.pending, number) }
 
 // Pending are the ops that were issued and neither delivered nor cancelled.
 func (ops *Ops) Pending() map[uint32]*op.Op { return ops.pending }
@@ -23,6 +35,7 @@ func (ops *Ops) Turn(issued []*op.Op, cancelled []uint32) {
 	for _, o := range issued {
 		ops.pending[o.Number] = o
 		ops.issued[o.Number] = o
+		ops.steps[o.StepID] = o.Number
 	}
 	for _, number := range cancelled {
 		delete(ops.pending, number)
@@ -58,10 +71,10 @@ func (ops *Ops) Match(turn []journal.Entry) ([]journal.Entry, error) {
 			continue
 		}
 		if en.Kind == journal.Attempt {
-			o.Attempts, o.NextAt, o.LastError = en.Attempts, en.NextAt, en.Error
+			noteAttempt(o, en)
 			continue
 		}
-		delete(ops.pending, en.Op.Number)
+		ops.delivered(en.Op.Number)
 		due = append(due, en)
 	}
 	return due, nil

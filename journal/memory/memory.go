@@ -20,7 +20,7 @@ import (
 type Store struct {
 	mu         sync.Mutex
 	closed     bool                                 // guarded by mu, like all below
-	epochs     [journal.NumShards]journal.Epoch     //
+	fences     [journal.NumShards]journal.Fence     //
 	executions map[journal.ID]*execution            //
 	modules    map[string]journal.Module            // by digest
 	deployed   map[deploymentKey]journal.Deployment //
@@ -72,16 +72,18 @@ func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 }
 
 // ClaimShards implements journal.Store.
-func (s *Store) ClaimShards(ctx context.Context, _ string) ([]journal.Epoch, error) {
+func (s *Store) ClaimShards(ctx context.Context, _ string) ([]journal.Fence, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	for i := range s.epochs {
-		s.epochs[i]++
+	token := journal.NewToken()
+	for i := range s.fences {
+		s.fences[i].Epoch++
+		s.fences[i].Token = token
 	}
-	return slices.Clone(s.epochs[:]), nil
+	return slices.Clone(s.fences[:]), nil
 }
 
 // Commit implements journal.Store.
@@ -104,7 +106,7 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	if err := w.Check(); err != nil {
 		return journal.Result{Err: err}
 	}
-	if w.Epoch != s.epochs[w.ID.Shard()] {
+	if w.Fence != s.fences[w.ID.Shard()] {
 		return journal.Result{Err: journal.ErrFenced}
 	}
 	before, exists := s.executions[w.ID]
@@ -143,6 +145,7 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	if u := w.Update; u != nil {
 		after.row.State, after.row.WakeAt, after.row.FinishedAt = u.State, u.WakeAt, u.FinishedAt
 		after.row.Value, after.row.Error, after.row.Waiting = bytes.Clone(u.Value), cloneError(u.Error), u.Waiting
+		after.row.MovedAt = max(after.row.MovedAt, u.MovedAt)
 		if u.Digest != "" {
 			after.row.Digest = u.Digest
 		}
@@ -156,12 +159,15 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 }
 
 // Deploy implements journal.Store. Migrations are recorded, not run.
-func (s *Store) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+func (s *Store) Deploy(ctx context.Context, f journal.Fence, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return journal.Deployment{}, err
 	}
 	defer leave()
+	if f != s.fences[d.Shard()] {
+		return journal.Deployment{}, journal.ErrFenced
+	}
 	migrated := maps.Clone(s.migrated)
 	seen := map[int64]bool{}
 	for _, step := range migrations {
@@ -196,12 +202,15 @@ func (s *Store) BeginGuest(context.Context, string) (journal.GuestTx, error) {
 }
 
 // Sweep implements journal.Store.
-func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error) {
+func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore int64, limit int) (int, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer leave()
+	if !slices.Equal(own, s.fences[:]) {
+		return 0, journal.ErrFenced
+	}
 	var expired []*journal.Execution
 	for _, e := range s.executions {
 		if !e.row.State.Final() || e.row.FinishedAt <= 0 || e.row.FinishedAt >= finishedBefore {

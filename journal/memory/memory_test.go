@@ -14,7 +14,14 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(*testing.T) storetest.Harness {
-		return storetest.Harness{Open: func(testing.TB) journal.Store { return memory.New() }}
+		store := memory.New()
+		return storetest.Harness{
+			Open: func(testing.TB) journal.Store { return store },
+			SaveShards: func(testing.TB) func(testing.TB) {
+				saved := store.Fences()
+				return func(testing.TB) { store.SetFences(saved) }
+			},
+		}
 	})
 }
 

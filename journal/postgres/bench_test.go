@@ -20,13 +20,13 @@ func BenchmarkCommit(b *testing.B) {
 			store, err := postgres.Open(b.Context(), postgres.Config{DSN: pgtest.DSN(b), Schema: pgtest.Schema(b), Logger: slog.New(slog.DiscardHandler)})
 			require.NoError(b, err)
 			defer store.Close()
-			epochs, err := store.ClaimShards(b.Context(), "bench")
+			fences, err := store.ClaimShards(b.Context(), "bench")
 			require.NoError(b, err)
 			writes := make([]journal.Write, size)
 			for i := range writes {
 				id := journal.IDOf("default", "bench/W", fmt.Sprint(i))
 				writes[i] = journal.Write{
-					ID: id, Run: journal.RunID(id), Epoch: epochs[id.Shard()],
+					ID: id, Run: journal.RunID(id), Fence: fences[id.Shard()],
 					Start: &journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "bench/W", Key: fmt.Sprint(i), State: journal.Running},
 				}
 			}

@@ -33,13 +33,36 @@ func (k *runKeys) add(id journal.ID, run journal.RunID) {
 	k.runs = append(k.runs, run[:])
 }
 
+type fenceRows struct {
+	shards []int16
+	epochs []int64
+	tokens [][]byte
+}
+
+func (r *fenceRows) add(shard journal.Shard, f journal.Fence) {
+	r.shards = append(r.shards, int16(shard))
+	r.epochs = append(r.epochs, int64(f.Epoch))
+	r.tokens = append(r.tokens, f.Token[:])
+}
+
+func (r *fenceRows) queue(b *pgx.Batch) {
+	b.Queue(stmtFence, r.shards, r.epochs, int64(len(r.shards)), r.tokens)
+}
+
+// fenceOf makes a fence of its columns. A token that is not one is no owner's.
+func fenceOf(epoch int64, token []byte) journal.Fence {
+	f := journal.Fence{Epoch: journal.Epoch(epoch)}
+	copy(f.Token[:], token)
+	return f
+}
+
 type startRows struct {
 	keys
 	namespaces, workflows, keyNames, digests, states []string
 	inputs, values, errors, interrupts               [][]byte
 	parents, parentRuns, parentSteps                 [][]byte
 	runs, waiting, pinned                            [][]byte
-	wakes, created, finished                         []int64
+	wakes, created, finished, moved                  []int64
 }
 
 func (r *startRows) add(e *journal.Execution) {
@@ -62,6 +85,7 @@ func (r *startRows) add(e *journal.Execution) {
 	r.runs = append(r.runs, e.Run[:])
 	r.waiting = append(r.waiting, abi.MustMarshal(&e.Waiting))
 	r.pinned = append(r.pinned, abi.MustMarshal(&e.Pinned))
+	r.moved = append(r.moved, int64(e.MovedAt))
 	r.created = append(r.created, e.CreatedAt)
 	r.finished = append(r.finished, e.FinishedAt)
 }
@@ -69,7 +93,7 @@ func (r *startRows) add(e *journal.Execution) {
 func (r *startRows) queue(b *pgx.Batch, stmt string) *pgx.QueuedQuery {
 	return b.Queue(stmt, r.shards, r.ids, r.namespaces, r.workflows, r.keyNames, r.digests, r.inputs, r.states,
 		r.values, r.errors, r.wakes, r.interrupts, r.parents, r.parentRuns, r.parentSteps, r.created, r.finished,
-		r.runs, r.waiting, r.pinned)
+		r.runs, r.waiting, r.pinned, r.moved)
 }
 
 type entryRows struct {
@@ -100,18 +124,19 @@ func queueUpdates(b *pgx.Batch, updates []update) {
 	var k runKeys
 	var states, digests []string
 	var values, errs, waiting [][]byte
-	var wakes, finished []int64
+	var wakes, finished, moved []int64
 	for _, u := range updates {
 		k.add(u.id, u.run)
 		waiting = append(waiting, abi.MustMarshal(&u.Waiting))
 		digests = append(digests, u.Digest)
+		moved = append(moved, int64(u.MovedAt))
 		states = append(states, string(u.State))
 		wakes = append(wakes, u.WakeAt)
 		values = append(values, u.Value)
 		errs = append(errs, encodeError(u.Error))
 		finished = append(finished, u.FinishedAt)
 	}
-	b.Queue(stmtUpdates, k.shards, k.ids, k.runs, states, wakes, values, errs, finished, waiting, digests, k.len())
+	b.Queue(stmtUpdates, k.shards, k.ids, k.runs, states, wakes, values, errs, finished, waiting, digests, moved, k.len())
 }
 
 func queueInterrupts(b *pgx.Batch, interrupts []interrupt) {

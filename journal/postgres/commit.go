@@ -36,11 +36,11 @@ const txIdle = 'I'
 // by ON CONFLICT DO NOTHING.
 //
 // Why the fence holds. Every batch takes a SHARE lock on the table of shards,
-// then reads the epochs. ClaimShards changes epochs under SHARE ROW EXCLUSIVE,
+// then reads the fences. ClaimShards changes fences under SHARE ROW EXCLUSIVE,
 // which conflicts with it. So either the claim comes first: the batch waits for
 // it, and since under READ COMMITTED each statement sees what was committed
 // when it began, and the lock and the read are two statements, the read sees
-// the new epoch. Or the batch comes first: the claim, and with it the new owner,
+// the new fence. Or the batch comes first: the claim, and with it the new owner,
 // waits until the batch has committed. Were both one statement, its snapshot could
 // be older than the lock, and the write of a stale owner would get through. A row
 // lock (FOR SHARE) would do as well, but it writes to each row it locks; the table

@@ -13,7 +13,7 @@ import (
 // is changed along with the decisions, so that later writes of a batch see the
 // earlier ones.
 type snapshot struct {
-	epochs     map[journal.Shard]journal.Epoch
+	fences     map[journal.Shard]journal.Fence
 	executions map[journal.ID]journal.RunID
 	entries    map[position]bool
 	settled    map[settlement]bool
@@ -22,7 +22,7 @@ type snapshot struct {
 
 func newSnapshot() *snapshot {
 	return &snapshot{
-		epochs:     map[journal.Shard]journal.Epoch{},
+		fences:     map[journal.Shard]journal.Fence{},
 		executions: map[journal.ID]journal.RunID{},
 		entries:    map[position]bool{},
 		settled:    map[settlement]bool{},
@@ -64,7 +64,7 @@ func (s *Store) commitDecided(ctx context.Context, conn *pgxpool.Conn, writes []
 	return outcomes, nil
 }
 
-// readSnapshot opens the transaction, locks the epochs and reads what the writes
+// readSnapshot opens the transaction, locks the fences and reads what the writes
 // depend on.
 func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write) (*snapshot, error) {
 	snap := newSnapshot()
@@ -92,6 +92,7 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 	var (
 		shard      int16
 		epoch, seq int64
+		token      []byte
 		id, other  []byte // other: a run, a step
 		name       string
 	)
@@ -101,8 +102,8 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 			return err
 		})
 	}
-	each(`SELECT shard, epoch FROM `+s.sql.shards+` WHERE shard = ANY($1)`, []any{all.shards}, []any{&shard, &epoch},
-		func() { snap.epochs[journal.Shard(shard)] = journal.Epoch(epoch) })
+	each(`SELECT shard, epoch, token FROM `+s.sql.shards+` WHERE shard = ANY($1)`, []any{all.shards}, []any{&shard, &epoch, &token},
+		func() { snap.fences[journal.Shard(shard)] = fenceOf(epoch, token) })
 	each(`SELECT id, run FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN `+s.sql.executions+` e USING (shard, id)`,
 		[]any{all.shards, all.ids}, []any{&id, &other},
 		func() { snap.executions[journal.ID(id)] = journal.RunID(other) })
@@ -121,7 +122,7 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 // decide tells what becomes of a write, and notes its effects if it has any:
 // the zero Result says that it takes effect.
 func (snap *snapshot) decide(write *journal.Write) journal.Result {
-	if snap.epochs[write.ID.Shard()] != write.Epoch {
+	if snap.fences[write.ID.Shard()] != write.Fence {
 		return journal.Result{Err: journal.ErrFenced}
 	}
 	if run, exists := snap.executions[write.ID]; exists && write.Start != nil {

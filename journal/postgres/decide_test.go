@@ -23,7 +23,7 @@ func TestDecide(t *testing.T) {
 	datadriven.RunTest(t, "testdata/decide", func(t *testing.T, d *datadriven.TestData) string {
 		snap := newSnapshot()
 		for shard := range journal.NumShards {
-			snap.epochs[journal.Shard(shard)] = 1
+			snap.fences[journal.Shard(shard)] = journal.Fence{Epoch: 1}
 		}
 		for _, arg := range d.CmdArgs {
 			require.Equal(t, "have", arg.Key)
@@ -73,7 +73,7 @@ func (snap *snapshot) hold(t *testing.T, what string) {
 func parseWrite(t *testing.T, line string) *journal.Write {
 	fields := strings.Fields(line)
 	require.NotEmpty(t, fields)
-	w := &journal.Write{ID: idOf(fields[0]), Run: journal.RunID(idOf(fields[0])), Epoch: 1}
+	w := &journal.Write{ID: idOf(fields[0]), Run: journal.RunID(idOf(fields[0])), Fence: journal.Fence{Epoch: 1}}
 	for _, part := range fields[1:] {
 		switch {
 		case part == "start":
@@ -87,7 +87,7 @@ func parseWrite(t *testing.T, line string) *journal.Write {
 		case part == "interrupt":
 			w.Interrupt = &journal.Interrupt{}
 		case part == "stale":
-			w.Epoch = 0
+			w.Fence.Epoch = 0
 		case strings.HasPrefix(part, "!"):
 			w.Settle = &journal.Deferred{Name: part[1:]}
 		default:

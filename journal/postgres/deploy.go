@@ -27,7 +27,7 @@ const (
 )
 
 // Deploy implements journal.Store.
-func (s *Store) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+func (s *Store) Deploy(ctx context.Context, f journal.Fence, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
 	for _, text := range []string{m.Digest, d.Namespace, d.Name, d.Digest} {
 		if !isText(text) {
 			return journal.Deployment{}, abi.Errorf(abi.CodeBadDeployment, "%q is not text", text)
@@ -59,50 +59,60 @@ func (s *Store) Deploy(ctx context.Context, m journal.Module, d journal.Deployme
 		return journal.Deployment{}, fmt.Errorf("postgres: deploy %s: %w", d.Name, err)
 	}
 	defer s.give(s.guests, conn)
-	committing, err := s.deploy(ctx, conn.Conn(), &m, &d, steps)
+	err = s.deploy(ctx, conn.Conn(), f, &m, &d, steps)
+	// Also if it failed: its COMMIT may have got through.
+	s.params.forget(d.Namespace)
 	op := fmt.Sprintf("postgres: deploy %s", d.Name)
 	switch {
 	case err == nil:
-		s.params.forget(d.Namespace)
 		return d, nil
-	case committing:
-		return journal.Deployment{}, afterCommit(op, err)
-	case ctx.Err() != nil:
-		return journal.Deployment{}, fmt.Errorf("%s: %w", op, context.Cause(ctx))
+	case sqlState(err) == stateFenced:
+		return journal.Deployment{}, fmt.Errorf("%s: %w", op, journal.ErrFenced)
+	case errors.Is(err, journal.ErrUndecided), ctx.Err() == nil:
+		return journal.Deployment{}, beforeCommit(op, err)
 	}
-	return journal.Deployment{}, beforeCommit(op, err)
+	return journal.Deployment{}, fmt.Errorf("%s: %w", op, context.Cause(ctx))
 }
 
-// deploy makes the deployment in one transaction. It tells whether the COMMIT was
-// sent. Each statement has a limit of its own: those of the module may take long,
-// ours may not.
-func (s *Store) deploy(ctx context.Context, conn *pgx.Conn, m *journal.Module, d *journal.Deployment, steps []abi.Migration) (committing bool, err error) {
+// deploy makes the deployment in one transaction. Each statement has a limit of its
+// own: those of the module may take long, ours may not.
+//
+// The fence is looked at first, so that a host that lost its shards does not begin,
+// and again at the end, with a lock: were it held from the start, a claim would have
+// to wait for the migrations.
+func (s *Store) deploy(ctx context.Context, conn *pgx.Conn, f journal.Fence, m *journal.Module, d *journal.Deployment, steps []abi.Migration) error {
 	ours := func(call func(ctx context.Context) error) error { return inTime(ctx, s.config.CallLimit, call) }
 	var tx pgx.Tx
 	if err := ours(func(ctx context.Context) (err error) {
 		tx, err = conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 		return err
 	}); err != nil {
-		return false, err
+		return err
 	}
 	defer s.rollback(ctx, conn)
+	if err := ours(func(ctx context.Context) error {
+		_, err := tx.Exec(ctx, stmtFenceLook, int16(d.Shard()), int64(f.Epoch), f.Token[:])
+		return err
+	}); err != nil {
+		return err
+	}
 	// Pushes into one namespace go one after the other.
 	if err := inTime(ctx, migrationLimit, func(ctx context.Context) error {
 		_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, lockKey("deploy", s.config.Schema, d.Namespace))
 		return err
 	}); err != nil {
-		return false, err
+		return err
 	}
 	if err := inTime(ctx, migrationLimit, func(ctx context.Context) error { // the binary may be large and the way slow
 		_, err := tx.Exec(ctx, `INSERT INTO `+s.sql.modules+` (digest, wasm, manifest, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
 			m.Digest, notNil(m.Binary), notNil(m.Manifest), m.CreatedAt)
 		return err
 	}); err != nil {
-		return false, err
+		return err
 	}
 	for i := range steps {
 		if err := s.applyStep(ctx, tx, d, &steps[i]); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if err := ours(func(ctx context.Context) error {
@@ -113,9 +123,13 @@ func (s *Store) deploy(ctx context.Context, conn *pgx.Conn, m *journal.Module, d
 			RETURNING version`,
 			d.Namespace, d.Name, d.Digest, abi.MustMarshal(d.Config), abi.MustMarshal(d.AllowHTTP), d.UpdatedAt).Scan(&d.Version)
 	}); err != nil {
-		return false, err
+		return err
 	}
-	return true, ours(tx.Commit)
+	return ours(func(ctx context.Context) error {
+		b := &pgx.Batch{}
+		b.Queue(stmtFenceRow, int16(d.Shard()), int64(f.Epoch), f.Token[:])
+		return s.sendWithCommit(ctx, conn, b)
+	})
 }
 
 // pickSteps selects the migrations of our dialect, in order of their versions.

@@ -20,7 +20,7 @@ import (
 // superuser's connection to look behind it.
 type testBundle struct {
 	admin  *pgx.Conn
-	epochs []journal.Epoch
+	fences []journal.Fence
 	id     journal.ID
 	schema string
 	store  *postgres.Store
@@ -32,7 +32,7 @@ func setup(t *testing.T, c postgres.Config) *testBundle {
 	c.Schema = b.schema
 	b.store = open(t, c)
 	var err error
-	b.epochs, err = b.store.ClaimShards(t.Context(), "test")
+	b.fences, err = b.store.ClaimShards(t.Context(), "test")
 	require.NoError(t, err)
 	b.id = journal.IDOf("default", "bank/Transfer", "k")
 	w := b.write()
@@ -45,7 +45,7 @@ func setup(t *testing.T, c postgres.Config) *testBundle {
 }
 
 func (b *testBundle) write() journal.Write {
-	return journal.Write{ID: b.id, Run: journal.RunID(b.id), Epoch: b.epochs[b.id.Shard()]}
+	return journal.Write{ID: b.id, Run: journal.RunID(b.id), Fence: b.fences[b.id.Shard()]}
 }
 
 // entry is a write that appends one entry.
@@ -72,10 +72,14 @@ func (b *testBundle) entries(t *testing.T) int {
 // deploy makes tables in a namespace.
 func (b *testBundle) deploy(t *testing.T, namespace, sql string) {
 	t.Helper()
-	_, err := b.store.Deploy(t.Context(), journal.Module{Digest: "sha256:01"},
-		journal.Deployment{Namespace: namespace, Name: "bank", Digest: "sha256:01"},
+	_, err := b.push(t.Context(), journal.Deployment{Namespace: namespace, Name: "bank", Digest: "sha256:01"},
 		[]abi.Migration{{Version: 1, Name: "tables", SQL: sql}})
 	require.NoError(t, err)
+}
+
+// push makes a deployment under the fence that was claimed.
+func (b *testBundle) push(ctx context.Context, d journal.Deployment, steps []abi.Migration) (journal.Deployment, error) {
+	return b.store.Deploy(ctx, b.fences[d.Shard()], journal.Module{Digest: d.Digest}, d, steps)
 }
 
 func (b *testBundle) begin(t *testing.T, namespace string) journal.GuestTx {
@@ -94,12 +98,13 @@ func (b *testBundle) count(t *testing.T, namespace, table string) (n int) {
 	return n
 }
 
-// waitForLock waits until a session of the store waits for a lock on a table.
+// waitForLock waits until a session of the store waits for a lock on a table: ".modules"
+// of Cruster, or "__NAMESPACE.table" of a module.
 func (b *testBundle) waitForLock(t *testing.T, table string) {
 	t.Helper()
 	require.Eventually(t, func() (waits bool) {
 		err := b.admin.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass)`,
-			b.schema+"."+table).Scan(&waits)
+			b.schema+table).Scan(&waits)
 		return err == nil && waits
 	}, patience, 10*time.Millisecond)
 }

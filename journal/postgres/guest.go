@@ -290,10 +290,10 @@ func (t *guestTx) undoLocked(ctx context.Context) error {
 //
 // The fence is a lock on the shard's row instead of the table (see commit.go):
 // this transaction reads from the snapshot of its first statement, in which a
-// stale epoch would still look current. Locking a row is different: if it was
+// stale fence would still look current. Locking a row is different: if it was
 // changed since, or is being changed, the server does not hand out the old one
 // but fails the transaction with a serialization failure, which is a conflict;
-// the host tries again, and the next snapshot shows the new epoch. And while
+// the host tries again, and the next snapshot shows the new fence. And while
 // the lock is held no claim gets through.
 func (t *guestTx) Commit(ctx context.Context, w journal.Write) error {
 	t.mu.Lock()
@@ -324,7 +324,7 @@ func (t *guestTx) commitLocked(ctx context.Context, w *journal.Write) error {
 	} else {
 		b.Queue(stmtBeginGuest)
 	}
-	b.Queue(stmtFenceRow, int16(w.ID.Shard()), int64(w.Epoch))
+	b.Queue(stmtFenceRow, int16(w.ID.Shard()), int64(w.Fence.Epoch), w.Fence.Token[:])
 	newPlan([]*journal.Write{w}, guest).queue(b, nil)
 	err := t.store.sendWithCommit(ctx, t.conn.Conn(), b)
 	var pgErr *pgconn.PgError

@@ -255,11 +255,11 @@ func TestMigrationChangesParameters(t *testing.T) {
 	}
 	require.NoError(t, insert(int64(1)))
 	other := open(t, postgres.Config{Schema: b.schema})
-	_, err := other.Deploy(t.Context(), journal.Module{Digest: "sha256:02"},
-		journal.Deployment{Namespace: "default", Name: "bank", Digest: "sha256:02"}, []abi.Migration{
-			{Version: 1, Name: "tables", SQL: "CREATE TABLE t (a INT)"},
-			{Version: 2, Name: "wider", SQL: "ALTER TABLE t ALTER COLUMN a TYPE UUID USING NULL"},
-		})
+	d := journal.Deployment{Namespace: "default", Name: "bank", Digest: "sha256:02"}
+	_, err := other.Deploy(t.Context(), b.fences[d.Shard()], journal.Module{Digest: "sha256:02"}, d, []abi.Migration{
+		{Version: 1, Name: "tables", SQL: "CREATE TABLE t (a INT)"},
+		{Version: 2, Name: "wider", SQL: "ALTER TABLE t ALTER COLUMN a TYPE UUID USING NULL"},
+	})
 	require.NoError(t, err)
 	const id = "6b1f3c1e-7a51-4a55-9c0e-3d1d5b8f2a10"
 	require.Error(t, insert(id), "the first one still has the old types, and is tried again")

@@ -31,7 +31,7 @@ func TestOverlappingBatches(t *testing.T) {
 	}
 	draw := func(rng *rand.Rand) (int, journal.Write) {
 		i := rng.IntN(keys)
-		w := journal.Write{ID: ids[i], Run: journal.RunID(ids[i]), Epoch: b.epochs[ids[i].Shard()]}
+		w := journal.Write{ID: ids[i], Run: journal.RunID(ids[i]), Fence: b.fences[ids[i].Shard()]}
 		switch rng.IntN(6) {
 		case 0:
 			w.Start = &journal.Execution{ID: ids[i], Run: w.Run, Namespace: "default", State: journal.Running}
@@ -84,7 +84,7 @@ func TestOverlappingBatches(t *testing.T) {
 	}
 	group.Go(func() error {
 		for range rounds {
-			if _, err := b.store.Sweep(t.Context(), journal.Never, 10); err != nil && !isConflict(err) {
+			if _, err := b.store.Sweep(t.Context(), b.fences, journal.Never, 10); err != nil && !isConflict(err) {
 				return err
 			}
 		}

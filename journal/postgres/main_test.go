@@ -4,7 +4,9 @@ import (
 	"log/slog"
 	"os"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/internal/pgtest"
@@ -24,6 +26,10 @@ func open(t testing.TB, c postgres.Config) *postgres.Store {
 	if c.MaxConns == 0 {
 		c.MaxConns = 4
 	}
+	// A slow machine must not run into limits that a test is not about.
+	if c.GuestTxLimit == 0 {
+		c.GuestTxLimit = time.Hour
+	}
 	store, err := postgres.Open(t.Context(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
@@ -34,7 +40,24 @@ func harness(t *testing.T) storetest.Harness {
 	schema := pgtest.Schema(t)
 	return storetest.Harness{
 		Durable: true, Guest: true, Shared: true,
-		Open: func(t testing.TB) journal.Store { return open(t, postgres.Config{Schema: schema}) },
+		Open:       func(t testing.TB) journal.Store { return open(t, postgres.Config{Schema: schema}) },
+		SaveShards: func(t testing.TB) func(testing.TB) { return saveShards(t, schema) },
+	}
+}
+
+// saveShards copies the table of shards, and puts the copy back.
+func saveShards(t testing.TB, schema string) (restore func(testing.TB)) {
+	run := func(t testing.TB, sql string) {
+		t.Helper()
+		admin, err := pgx.Connect(t.Context(), pgtest.DSN(t))
+		require.NoError(t, err)
+		defer admin.Close(t.Context())
+		_, err = admin.Exec(t.Context(), replaceSchema(sql, schema))
+		require.NoError(t, err)
+	}
+	run(t, `CREATE TABLE SCHEMA.saved AS TABLE SCHEMA.shards`)
+	return func(t testing.TB) {
+		run(t, `BEGIN; DELETE FROM SCHEMA.shards; INSERT INTO SCHEMA.shards TABLE SCHEMA.saved; COMMIT`)
 	}
 }
 

@@ -27,7 +27,7 @@ func TestHostsStartTogether(t *testing.T) {
 				return err
 			}
 			defer store.Close()
-			_, err = store.Deploy(t.Context(), journal.Module{Digest: "sha256:01"}, journal.Deployment{Namespace: "default", Name: "a", Digest: "sha256:01"},
+			_, err = store.Deploy(t.Context(), journal.Fence{}, journal.Module{Digest: "sha256:01"}, journal.Deployment{Namespace: "default", Name: "a", Digest: "sha256:01"},
 				[]abi.Migration{{Version: 1, SQL: "CREATE TABLE t (a INT)"}})
 			return err
 		})
@@ -109,7 +109,7 @@ func TestRightsOfTheDatabaseUser(t *testing.T) {
 	enough := schema + "_enough"
 	dsn = asUser(t, enough, "CREATEROLE", `GRANT CREATE ON DATABASE `+database(t)+` TO `+enough)
 	b := &testBundle{schema: schema, store: open(t, postgres.Config{DSN: dsn, Schema: schema})}
-	b.epochs, err = b.store.ClaimShards(t.Context(), "test")
+	b.fences, err = b.store.ClaimShards(t.Context(), "test")
 	require.NoError(t, err)
 	b.deploy(t, "default", accounts)
 	b.id = journal.IDOf("default", "bank/Transfer", "k")

@@ -30,7 +30,7 @@ type linkKey struct {
 // that every write takes effect; its statements stop the transaction if that
 // turns out wrong.
 type plan struct {
-	fences map[journal.Shard]journal.Epoch
+	fences map[journal.Shard]journal.Fence
 
 	// A start, settlement or link that is all its write asks for may find its row there
 	// already without an effect on other writes: the lenient rows.
@@ -64,18 +64,18 @@ const (
 // independent tells whether writes can be tried together: none decides about
 // another, as two starts of one execution, a start and what follows it,
 // two settlements of one deferred, two links of one step, two runs of one
-// execution, or two epochs of one shard would.
+// execution, or two fences of one shard would.
 func independent(writes []*journal.Write) bool {
-	epochs := map[journal.Shard]journal.Epoch{}
+	fences := map[journal.Shard]journal.Fence{}
 	starts := map[journal.ID]bool{} // → whether a write of it is a start
 	runs := map[journal.ID]journal.RunID{}
 	settled := map[settlement]bool{}
 	linked := map[linkKey]bool{}
 	for _, w := range writes {
-		if epoch, ok := epochs[w.ID.Shard()]; ok && epoch != w.Epoch {
+		if fence, ok := fences[w.ID.Shard()]; ok && fence != w.Fence {
 			return false
 		}
-		epochs[w.ID.Shard()] = w.Epoch
+		fences[w.ID.Shard()] = w.Fence
 		if started, seen := starts[w.ID]; seen && (started || w.Start != nil) {
 			return false
 		}
@@ -108,7 +108,7 @@ func independent(writes []*journal.Write) bool {
 func newPlan(writes []*journal.Write, known premise) *plan {
 	writes = slices.Clone(writes)
 	slices.SortStableFunc(writes, func(a, b *journal.Write) int { return bytes.Compare(a.ID[:], b.ID[:]) })
-	p := &plan{fences: map[journal.Shard]journal.Epoch{}}
+	p := &plan{fences: map[journal.Shard]journal.Fence{}}
 	updated := map[journal.ID]int{}
 	interrupted := map[journal.ID]bool{}
 	started := map[journal.ID]bool{}
@@ -116,7 +116,7 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 	runs := map[journal.ID]journal.RunID{}
 	for _, w := range writes {
 		runs[w.ID] = w.Run
-		p.fences[w.ID.Shard()] = w.Epoch
+		p.fences[w.ID.Shard()] = w.Fence
 		lenient := known == optimistic && bare(w)
 		if w.Start != nil {
 			started[w.ID] = true
@@ -133,7 +133,11 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 		}
 		if w.Update != nil {
 			if i, ok := updated[w.ID]; ok {
-				p.updates[i].Update = w.Update // the last one stands
+				last := *w.Update // stands
+				if last.Digest == "" {
+					last.Digest = p.updates[i].Update.Digest
+				}
+				p.updates[i].Update = &last
 			} else {
 				updated[w.ID] = len(p.updates)
 				p.updates = append(p.updates, update{w.ID, w.Run, w.Update})
@@ -272,13 +276,11 @@ func (p *plan) queueRowLocks(b *pgx.Batch) {
 
 // queueFence appends the check that the shards are still ours.
 func (p *plan) queueFence(b *pgx.Batch) {
-	shards := make([]int16, 0, len(p.fences))
-	epochs := make([]int64, 0, len(p.fences))
-	for shard, epoch := range p.fences {
-		shards = append(shards, int16(shard))
-		epochs = append(epochs, int64(epoch))
+	var rows fenceRows
+	for shard, fence := range p.fences {
+		rows.add(shard, fence)
 	}
-	b.Queue(stmtFence, shards, epochs, int64(len(shards)))
+	rows.queue(b)
 }
 
 // check finds writes that no table could take, so that they do not spoil the

@@ -28,7 +28,7 @@ func TestCommitsHaveConnectionsOfTheirOwn(t *testing.T) {
 		_, err := b.store.Module(ctx, "sha256:01")
 		read <- err
 	}()
-	b.waitForLock(t, "modules")
+	b.waitForLock(t, ".modules")
 
 	require.Equal(t, journal.Result{}, b.commit(t, b.entry(1)))
 	require.NoError(t, b.store.Ping(t.Context()))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -15,7 +14,7 @@ import (
 
 const executionColumns = `id, namespace, workflow, key, digest, input, state, value, ` + rowColumns
 
-const rowColumns = `error, wake_at, interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned`
+const rowColumns = `error, wake_at, interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at`
 
 // pageColumns are the same without the payloads, which pages leave out.
 const pageColumns = `id, namespace, workflow, key, digest, NULL::bytea, state, NULL::bytea, ` + rowColumns
@@ -24,7 +23,7 @@ func scanExecution(row pgx.CollectableRow) (journal.Execution, error) {
 	var e journal.Execution
 	var id, errText, interrupt, parent, parentRun, parentStep, run, waiting, pinned []byte
 	err := row.Scan(&id, &e.Namespace, &e.Workflow, &e.Key, &e.Digest, &e.Input, &e.State, &e.Value, &errText, &e.WakeAt,
-		&interrupt, &parent, &parentRun, &parentStep, &e.CreatedAt, &e.FinishedAt, &run, &waiting, &pinned)
+		&interrupt, &parent, &parentRun, &parentStep, &e.CreatedAt, &e.FinishedAt, &run, &waiting, &pinned, &e.MovedAt)
 	if err != nil {
 		return e, err
 	}
@@ -190,49 +189,4 @@ func (s *Store) Due(ctx context.Context, until int64, after journal.Wake, limit 
 	return readAll(ctx, s, scan, "due executions",
 		`SELECT wake_at, id FROM `+s.sql.executions+` WHERE state = 'running' AND wake_at <= $1 AND (wake_at, id) > ($2, $3)
 		ORDER BY wake_at, id LIMIT $4`, until, after.At, after.ID[:], max(limit, 0))
-}
-
-// List implements journal.Store.
-func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error) {
-	limit, after, err := f.Bounds()
-	if err != nil {
-		return journal.Page{}, err
-	}
-	var where []string
-	var args []any
-	add := func(condition string, values ...any) {
-		for _, v := range values {
-			args = append(args, v)
-			condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", len(args)), 1)
-		}
-		where = append(where, condition)
-	}
-	add("TRUE")
-	if f.Namespace != "" {
-		add("namespace = ?", f.Namespace)
-	}
-	if f.State != "" {
-		add("state = ?", string(f.State))
-	}
-	if strings.HasSuffix(f.Workflow, "/") {
-		add("starts_with(workflow, ?)", f.Workflow)
-	} else if f.Workflow != "" {
-		add("workflow = ?", f.Workflow)
-	}
-	if f.After != "" {
-		add("(created_at, id) < (?, ?)", after.At, after.ID[:])
-	}
-	for _, v := range []string{f.Namespace, f.Workflow, string(f.State)} {
-		if !isText(v) {
-			return journal.Page{}, abi.Errorf(abi.CodeBadRequest, "%q is not text", v)
-		}
-	}
-	args = append(args, limit+1)
-	rows, err := readAll(ctx, s, scanExecution, "executions",
-		`SELECT `+pageColumns+` FROM `+s.sql.executions+` WHERE `+strings.Join(where, " AND ")+
-			fmt.Sprintf(` ORDER BY created_at DESC, id DESC LIMIT $%d`, len(args)), args...)
-	if err != nil {
-		return journal.Page{}, err
-	}
-	return journal.PageOf(rows, limit), nil
 }

@@ -45,10 +45,13 @@ var silentCalls = map[string]struct {
 		_, err := b.store.ClaimShards(t.Context(), "test")
 		return err
 	}, nil},
-	"ping":  {func(t *testing.T, b *testBundle) error { return b.store.Ping(t.Context()) }, nil},
-	"sweep": {func(t *testing.T, b *testBundle) error { _, err := b.store.Sweep(t.Context(), 1, 1); return err }, nil},
+	"ping": {func(t *testing.T, b *testBundle) error { return b.store.Ping(t.Context()) }, nil},
+	"sweep": {func(t *testing.T, b *testBundle) error {
+		_, err := b.store.Sweep(t.Context(), b.fences, 1, 1)
+		return err
+	}, nil},
 	"deploy": {func(t *testing.T, b *testBundle) error {
-		_, err := b.store.Deploy(t.Context(), journal.Module{Digest: "sha256:02"}, journal.Deployment{Namespace: "default", Name: "b", Digest: "sha256:02"}, nil)
+		_, err := b.push(t.Context(), journal.Deployment{Namespace: "default", Name: "b", Digest: "sha256:02"}, nil)
 		return err
 	}, nil},
 	"begin": {func(t *testing.T, b *testBundle) error {

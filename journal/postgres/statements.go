@@ -19,6 +19,7 @@ const (
 	stmtConstraints    = "cruster_constraints"
 	stmtEntries        = "cruster_entries"
 	stmtFence          = "cruster_fence"
+	stmtFenceLook      = "cruster_fence_look"
 	stmtFenceRow       = "cruster_fence_row"
 	stmtHeld           = "cruster_held"
 	stmtInterrupts     = "cruster_interrupts"
@@ -73,10 +74,10 @@ func (st *statements) prepare(ctx context.Context, conn *pgx.Conn) error {
 
 const insertStarts = `
 	INSERT INTO {executions} (shard, id, namespace, workflow, key, digest, input, state, value, error, wake_at,
-		interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned)
+		interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at)
 	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[], $8::text[],
 		$9::bytea[], $10::bytea[], $11::int8[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::int8[], $17::int8[],
-		$18::bytea[], $19::bytea[], $20::bytea[])`
+		$18::bytea[], $19::bytea[], $20::bytea[], $21::int8[])`
 
 const insertSettles = `
 	INSERT INTO {deferreds} (shard, id, name, value, error, at, origin)
@@ -102,11 +103,14 @@ var journalStatements = map[string]string{
 
 	stmtFence: `
 	SELECT {expect}(count(*), $3, {fenced})
-	FROM unnest($1::int2[], $2::int8[]) AS w (shard, epoch) JOIN {shards} s USING (shard, epoch)`,
+	FROM unnest($1::int2[], $2::int8[], $4::bytea[]) AS w (shard, epoch, token) JOIN {shards} s USING (shard, epoch, token)`,
 
 	stmtFenceRow: `
 	SELECT {expect}(count(*), 1, {fenced})
-	FROM (SELECT FROM {shards} WHERE shard = $1 AND epoch = $2 FOR SHARE) AS owned`,
+	FROM (SELECT FROM {shards} WHERE shard = $1 AND epoch = $2 AND token = $3 FOR SHARE) AS owned`,
+
+	stmtFenceLook: `
+	SELECT {expect}(count(*), 1, {fenced}) FROM {shards} WHERE shard = $1 AND epoch = $2 AND token = $3`,
 
 	stmtStarts:        insertStarts,
 	stmtStartsLenient: insertStarts + ` ON CONFLICT DO NOTHING RETURNING id`,
@@ -132,11 +136,11 @@ var journalStatements = map[string]string{
 	stmtUpdates: `
 	WITH changed AS (
 		UPDATE {executions} e SET state = u.state, wake_at = u.wake_at, value = u.value, error = u.error, finished_at = u.finished_at,
-			waiting = u.waiting, digest = CASE u.digest WHEN '' THEN e.digest ELSE u.digest END
-		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::text[], $5::int8[], $6::bytea[], $7::bytea[], $8::int8[], $9::bytea[], $10::text[])
-			AS u (shard, id, run, state, wake_at, value, error, finished_at, waiting, digest)
+			waiting = u.waiting, digest = CASE u.digest WHEN '' THEN e.digest ELSE u.digest END, moved_at = greatest(e.moved_at, u.moved_at)
+		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::text[], $5::int8[], $6::bytea[], $7::bytea[], $8::int8[], $9::bytea[], $10::text[], $11::int8[])
+			AS u (shard, id, run, state, wake_at, value, error, finished_at, waiting, digest, moved_at)
 		WHERE e.shard = u.shard AND e.id = u.id AND e.run = u.run RETURNING 1)
-	SELECT {expect}((SELECT count(*) FROM changed), $11, {missing})`,
+	SELECT {expect}((SELECT count(*) FROM changed), $12, {missing})`,
 
 	stmtInterrupts: `
 	WITH changed AS (

@@ -30,7 +30,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	ready   map[string]bool // namespaces that have their schema and role; guarded by mu
-	claimed []journal.Epoch // of the latest claim, nil before the first; guarded by mu
+	claimed []journal.Fence // of the latest claim, nil before the first; guarded by mu
 }
 
 var _ journal.Store = (*Store)(nil)
@@ -73,17 +73,17 @@ func (s *Store) Ping(ctx context.Context) error {
 	s.mu.Lock()
 	claimed := s.claimed
 	s.mu.Unlock()
-	var current []journal.Epoch
+	var current []journal.Fence
 	err := s.use(ctx, s.writes, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, `LOCK TABLE `+s.sql.shards+` IN SHARE MODE`); err != nil {
 				return err
 			}
-			rows, err := tx.Query(ctx, `SELECT epoch FROM `+s.sql.shards+` ORDER BY shard`)
+			rows, err := tx.Query(ctx, `SELECT epoch, token FROM `+s.sql.shards+` ORDER BY shard`)
 			if err != nil {
 				return err
 			}
-			current, err = pgx.CollectRows(rows, pgx.RowTo[journal.Epoch])
+			current, err = pgx.CollectRows(rows, scanFence)
 			if err != nil || claimed != nil && !slices.Equal(claimed, current) {
 				return err
 			}
@@ -98,6 +98,13 @@ func (s *Store) Ping(ctx context.Context) error {
 		return fmt.Errorf("postgres: ping: %w", journal.ErrFenced)
 	}
 	return nil
+}
+
+func scanFence(row pgx.CollectableRow) (journal.Fence, error) {
+	var epoch int64
+	var token []byte
+	err := row.Scan(&epoch, &token)
+	return fenceOf(epoch, token), err
 }
 
 // Close implements journal.Store. It waits for statements under way, and rolls
@@ -117,7 +124,7 @@ func (s *Store) Close() error {
 // hold SHARE), and lets one claim at a time through; it does not conflict with
 // the row locks of guest transactions, for which the UPDATE itself waits. See
 // commit.go for the other side.
-func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Epoch, error) {
+func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Fence, error) {
 	if err := s.resolveInDoubt(ctx); err != nil {
 		return nil, err
 	}
@@ -126,10 +133,10 @@ func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Epoch,
 		return nil, fmt.Errorf("postgres: claim shards: %w", err)
 	}
 	defer s.give(s.writes, conn)
-	var epochs []journal.Epoch
+	var fences []journal.Fence
 	err = inTime(ctx, claimFactor*s.config.CallLimit, func(ctx context.Context) error {
 		return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) (err error) {
-			epochs, err = s.claim(ctx, tx, owner)
+			fences, err = s.claim(ctx, tx, owner)
 			return err
 		})
 	})
@@ -137,9 +144,9 @@ func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Epoch,
 		return nil, beforeCommit("postgres: claim shards", err)
 	}
 	s.mu.Lock()
-	s.claimed = slices.Clone(epochs)
+	s.claimed = slices.Clone(fences)
 	s.mu.Unlock()
-	return epochs, nil
+	return fences, nil
 }
 
 // claimFactor times CallLimit is how long a claim may take. It waits for the
@@ -147,7 +154,7 @@ func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Epoch,
 // soon after CallLimit.
 const claimFactor = 3
 
-func (s *Store) claim(ctx context.Context, tx pgx.Tx, owner string) ([]journal.Epoch, error) {
+func (s *Store) claim(ctx context.Context, tx pgx.Tx, owner string) ([]journal.Fence, error) {
 	limit := strconv.FormatInt((claimFactor * s.config.CallLimit).Milliseconds(), 10)
 	if _, err := tx.Exec(ctx, `SELECT set_config('statement_timeout', $1, true)`, limit); err != nil {
 		return nil, err
@@ -155,11 +162,13 @@ func (s *Store) claim(ctx context.Context, tx pgx.Tx, owner string) ([]journal.E
 	if _, err := tx.Exec(ctx, `LOCK TABLE `+s.sql.shards+` IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 		return nil, err
 	}
-	rows, err := tx.Query(ctx, `UPDATE `+s.sql.shards+` SET epoch = epoch + 1, owner = $1, claimed_at = now() RETURNING shard, epoch`, owner)
+	token := journal.NewToken()
+	rows, err := tx.Query(ctx, `UPDATE `+s.sql.shards+` SET epoch = epoch + 1, token = $2, owner = $1, claimed_at = now() RETURNING shard, epoch`,
+		owner, token[:])
 	if err != nil {
 		return nil, err
 	}
-	epochs := make([]journal.Epoch, journal.NumShards)
+	fences := make([]journal.Fence, journal.NumShards)
 	claimed := 0
 	var shard int16
 	var epoch int64
@@ -167,12 +176,12 @@ func (s *Store) claim(ctx context.Context, tx pgx.Tx, owner string) ([]journal.E
 		if shard < 0 || shard >= journal.NumShards {
 			return fmt.Errorf("shard %d is not below %d", shard, journal.NumShards)
 		}
-		epochs[shard] = journal.Epoch(epoch)
+		fences[shard] = journal.Fence{Epoch: journal.Epoch(epoch), Token: token}
 		claimed++
 		return nil
 	})
 	if err == nil && claimed != journal.NumShards {
 		err = fmt.Errorf("the store has %d shards, not %d", claimed, journal.NumShards)
 	}
-	return epochs, err
+	return fences, err
 }

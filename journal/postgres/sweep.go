@@ -2,34 +2,202 @@ package postgres
 
 import (
 	"context"
+	"errors"
 
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cruster/cruster/journal"
 )
 
-// Sweep implements journal.Store. Rows that a commit holds at this moment are
-// left for the next time.
-func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error) {
-	var tag pgconn.CommandTag
-	err := s.use(ctx, s.main, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
-		tag, err = conn.Exec(ctx, `
-		WITH expired AS (
-			SELECT e.shard, e.id FROM `+s.sql.executions+` e
-			WHERE e.finished_at > 0 AND e.finished_at < $1 AND e.state IN ('completed', 'failed', 'interrupted')
-			AND NOT EXISTS (SELECT FROM `+s.sql.executions+` p WHERE p.shard = get_byte(e.parent, 0) AND p.id = e.parent
-				AND p.run = e.parent_run AND p.state NOT IN ('completed', 'failed', 'interrupted'))
-			AND NOT EXISTS (SELECT FROM `+s.sql.links+` l JOIN `+s.sql.executions+` p ON p.shard = l.shard AND p.id = l.id
-				WHERE l.callee_run = e.run AND p.state NOT IN ('completed', 'failed', 'interrupted'))
-			ORDER BY e.finished_at, e.id LIMIT $2 FOR UPDATE OF e SKIP LOCKED),
-		journals AS (DELETE FROM `+s.sql.entries+` x USING expired d WHERE x.shard = d.shard AND x.id = d.id),
-		links AS (DELETE FROM `+s.sql.links+` x USING expired d WHERE x.shard = d.shard AND x.id = d.id),
-		promises AS (DELETE FROM `+s.sql.deferreds+` x USING expired d WHERE x.shard = d.shard AND x.id = d.id)
-		DELETE FROM `+s.sql.executions+` x USING expired d WHERE x.shard = d.shard AND x.id = d.id`,
-			finishedBefore, max(limit, 0))
-		return err
-	})
-	if err != nil {
-		return 0, afterCommit("postgres: sweep", err)
+// final are the states of executions that are over, in SQL.
+const final = `('completed', 'failed', 'interrupted')`
+
+// sweep is a sweep under way: a row of short transactions. What keeps it from walking
+// over executions that must be kept is described above the sweep of the embedded store,
+// which works alike. Rows that a commit holds at this moment are left for the next time.
+type sweep struct {
+	store  *Store
+	before int64
+	left   int          // may still be deleted
+	after  journal.Wake // the last execution that was looked at
+}
+
+// Sweep implements journal.Store.
+func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore int64, limit int) (int, error) {
+	w := &sweep{store: s, before: finishedBefore, left: max(limit, 0)}
+	for _, step := range []func(context.Context, pgx.Tx) (bool, error){w.free, w.delete} {
+		for more := true; more && w.left > 0; {
+			err := s.fenced(ctx, s.main, own, func(ctx context.Context, tx pgx.Tx) (err error) {
+				more, err = step(ctx, tx)
+				return err
+			})
+			if err != nil {
+				return 0, afterCommit("postgres: sweep", err)
+			}
+		}
 	}
-	return int(tag.RowsAffected()), nil
+	return max(limit, 0) - w.left, nil
+}
+
+// free gives back to retention what an execution that is over has held.
+func (w *sweep) free(ctx context.Context, tx pgx.Tx) (more bool, err error) {
+	executions := w.store.sql.executions
+	var shard int16
+	var id, holder []byte
+	err = tx.QueryRow(ctx, `SELECT shard, id, run FROM `+executions+` WHERE holds AND finished_at > 0 LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED`).
+		Scan(&shard, &id, &holder)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	tag, err := tx.Exec(ctx, `UPDATE `+executions+` x SET held_by = NULL
+		FROM (SELECT shard, id FROM `+executions+` WHERE held_by = $1 LIMIT $2 FOR NO KEY UPDATE) AS held
+		WHERE x.shard = held.shard AND x.id = held.id`, holder, journal.SweepBatch)
+	if err != nil || tag.RowsAffected() == journal.SweepBatch {
+		return true, err
+	}
+	_, err = tx.Exec(ctx, `UPDATE `+executions+` SET holds = false WHERE shard = $1 AND id = $2`, shard, id)
+	return true, err
+}
+
+// expired is an execution whose time is over.
+type expired struct {
+	id     journal.ID
+	holder journal.ID // that is alive and may ask for it, if there is one
+	at     int64
+}
+
+// delete looks at a few executions, and deletes those that no other may ask for.
+func (w *sweep) delete(ctx context.Context, tx pgx.Tx) (more bool, err error) {
+	found, err := w.expired(ctx, tx)
+	if err != nil || len(found) == 0 {
+		return false, err
+	}
+	var held, free []expired
+	for _, e := range found {
+		if e.holder.IsZero() {
+			free = append(free, e)
+		} else {
+			held = append(held, e)
+		}
+	}
+	if err := w.hold(ctx, tx, held); err != nil {
+		return false, err
+	}
+	sizes, err := w.sizes(ctx, tx, free)
+	if err != nil {
+		return false, err
+	}
+	whole, entries := journal.CutSweep(sizes)
+	if err := w.deleteWhole(ctx, tx, free[:whole]); err != nil {
+		return false, err
+	}
+	w.left -= whole
+	if entries > 0 {
+		return true, w.deleteLastEntries(ctx, tx, free[0].id, entries)
+	}
+	last := found[len(found)-1]
+	if whole < len(free) {
+		// The rest is looked at again: it begins behind the last that is gone.
+		last = free[whole-1]
+	}
+	w.after = journal.Wake{At: last.at, ID: last.id}
+	return true, nil
+}
+
+// selectExpired finds what may be deleted, oldest first, each with an execution
+// that is alive and may ask for it.
+func (st *statements) selectExpired() string {
+	return `SELECT e.id, e.finished_at, coalesce(
+			(SELECT p.id FROM ` + st.executions + ` p
+				WHERE p.shard = get_byte(e.parent, 0) AND p.id = e.parent AND p.run = e.parent_run AND p.state NOT IN ` + final + `),
+			(SELECT p.id FROM ` + st.links + ` l JOIN ` + st.executions + ` p ON p.shard = l.shard AND p.id = l.id
+				WHERE l.callee_run = e.run AND p.state NOT IN ` + final + ` LIMIT 1))
+		FROM ` + st.executions + ` e
+		WHERE e.finished_at > 0 AND e.held_by IS NULL AND NOT e.holds AND e.finished_at < $1 AND (e.finished_at, e.id) > ($2, $3)
+			AND e.state IN ` + final + `
+		ORDER BY e.finished_at, e.id LIMIT $4 FOR UPDATE OF e SKIP LOCKED`
+}
+
+func (w *sweep) expired(ctx context.Context, tx pgx.Tx) ([]expired, error) {
+	rows, err := tx.Query(ctx, w.store.sql.selectExpired(), w.before, w.after.At, w.after.ID[:], min(w.left, journal.SweepBatch))
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (e expired, err error) {
+		var id, holder []byte
+		if err := row.Scan(&id, &e.at, &holder); err != nil {
+			return e, err
+		}
+		if holder != nil {
+			if err := decodeID(holder, &e.holder); err != nil {
+				return e, err
+			}
+		}
+		return e, decodeID(id, &e.id)
+	})
+}
+
+// hold keeps retention from looking at executions again until their holders are
+// over. The rows of the holders are locked first: one that ends at this moment either
+// has ended by then, and holds nothing, or ends behind this, and is found by free.
+func (w *sweep) hold(ctx context.Context, tx pgx.Tx, held []expired) error {
+	if len(held) == 0 {
+		return nil
+	}
+	shards, ids := sweepKeys(held, func(e expired) journal.ID { return e.id })
+	holderShards, holders := sweepKeys(held, func(e expired) journal.ID { return e.holder })
+	_, err := tx.Exec(ctx, `
+		WITH pairs AS (SELECT * FROM unnest($1::int2[], $2::bytea[], $3::int2[], $4::bytea[]) AS p (shard, id, holder_shard, holder)),
+		alive AS (
+			SELECT h.shard, h.id, h.run FROM `+w.store.sql.executions+` h
+			WHERE (h.shard, h.id) IN (SELECT holder_shard, holder FROM pairs) AND h.state NOT IN `+final+` FOR NO KEY UPDATE SKIP LOCKED),
+		marked AS (UPDATE `+w.store.sql.executions+` x SET holds = true FROM alive a WHERE x.shard = a.shard AND x.id = a.id AND NOT x.holds)
+		UPDATE `+w.store.sql.executions+` x SET held_by = a.run
+		FROM pairs p JOIN alive a ON a.shard = p.holder_shard AND a.id = p.holder WHERE x.shard = p.shard AND x.id = p.id`,
+		shards, ids, holderShards, holders)
+	return err
+}
+
+func (w *sweep) sizes(ctx context.Context, tx pgx.Tx, free []expired) ([]journal.SweepSize, error) {
+	shards, ids := sweepKeys(free, func(e expired) journal.ID { return e.id })
+	rows, err := tx.Query(ctx, `
+		SELECT count(j.n), coalesce(sum(j.n), 0)::int8
+		FROM unnest($1::int2[], $2::bytea[]) WITH ORDINALITY AS e (shard, id, place) LEFT JOIN LATERAL (
+			SELECT octet_length(x.entry) AS n FROM `+w.store.sql.entries+` x WHERE x.shard = e.shard AND x.id = e.id ORDER BY x.seq DESC LIMIT $3) AS j ON true
+		GROUP BY e.place ORDER BY e.place`, shards, ids, journal.SweepEntries)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[journal.SweepSize])
+}
+
+func (w *sweep) deleteWhole(ctx context.Context, tx pgx.Tx, free []expired) error {
+	shards, ids := sweepKeys(free, func(e expired) journal.ID { return e.id })
+	for _, table := range []string{w.store.sql.entries, w.store.sql.deferreds, w.store.sql.links, w.store.sql.executions} {
+		_, err := tx.Exec(ctx, `DELETE FROM `+table+` x USING unnest($1::int2[], $2::bytea[]) AS d (shard, id) WHERE x.shard = d.shard AND x.id = d.id`, shards, ids)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *sweep) deleteLastEntries(ctx context.Context, tx pgx.Tx, id journal.ID, n int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM `+w.store.sql.entries+` x
+		USING (SELECT seq FROM `+w.store.sql.entries+` WHERE shard = $1 AND id = $2 ORDER BY seq DESC LIMIT $3) AS d
+		WHERE x.shard = $1 AND x.id = $2 AND x.seq = d.seq`, int16(id.Shard()), id[:], n)
+	return err
+}
+
+// sweepKeys are the keys of rows as columns.
+func sweepKeys(rows []expired, id func(expired) journal.ID) (shards []int16, ids [][]byte) {
+	shards, ids = make([]int16, len(rows)), make([][]byte, len(rows))
+	for i, e := range rows {
+		key := id(e)
+		shards[i], ids[i] = int16(key.Shard()), key[:]
+	}
+	return shards, ids
 }

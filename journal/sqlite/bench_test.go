@@ -37,7 +37,8 @@ func BenchmarkCommit(b *testing.B) {
 func BenchmarkGuest(b *testing.B) {
 	store, writes := benchmarkStore(b, 1)
 	m := journal.Module{Digest: "sha256:1"}
-	_, err := store.Deploy(b.Context(), m, journal.Deployment{Namespace: "mine", Name: "bank", Digest: m.Digest}, []abi.Migration{{
+	d := journal.Deployment{Namespace: "mine", Name: "bank", Digest: m.Digest}
+	_, err := store.Deploy(b.Context(), writes[0].Fence, m, d, []abi.Migration{{
 		Version: 1, SQL: "CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance INTEGER); INSERT INTO accounts VALUES (1, 0)",
 	}})
 	require.NoError(b, err)
@@ -50,12 +51,12 @@ func BenchmarkGuest(b *testing.B) {
 
 func benchmarkStore(b *testing.B, n int) (*sqlite.Store, []journal.Write) {
 	store := open(b, sqlite.Config{Dir: b.TempDir()})
-	epochs, err := store.ClaimShards(b.Context(), "bench")
+	fences, err := store.ClaimShards(b.Context(), "bench")
 	require.NoError(b, err)
 	writes := make([]journal.Write, n)
 	for i := range writes {
 		id := journal.IDOf("mine", "w/W", fmt.Sprint(i))
-		writes[i] = journal.Write{ID: id, Run: journal.RunID(id), Epoch: epochs[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), State: journal.Running}}
+		writes[i] = journal.Write{ID: id, Run: journal.RunID(id), Fence: fences[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), State: journal.Running}}
 	}
 	results, err := store.Commit(b.Context(), writes)
 	require.NoError(b, err)

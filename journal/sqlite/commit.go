@@ -12,24 +12,24 @@ import (
 )
 
 // ClaimShards implements journal.Store.
-func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Epoch, error) {
-	epochs := make([]journal.Epoch, 0, journal.NumShards)
+func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Fence, error) {
+	var fences []journal.Fence
+	token := journal.NewToken()
 	err := s.write(ctx, func(conn *sqlite.Conn) error {
-		err := run(conn, "UPDATE cruster_shards SET epoch = epoch + 1, owner = ?1", func(stmt *sqlite.Stmt) {
+		err := run(conn, "UPDATE cruster_shards SET epoch = epoch + 1, token = ?2, owner = ?1", func(stmt *sqlite.Stmt) {
 			stmt.BindText(1, owner)
+			stmt.BindBytes(2, token[:])
 		}, nil)
 		if err != nil {
 			return err
 		}
-		return run(conn, "SELECT epoch FROM cruster_shards ORDER BY shard", nil, func(row *sqlite.Stmt) error {
-			epochs = append(epochs, journal.Epoch(row.ColumnInt64(0)))
-			return nil
-		})
+		fences, err = readFences(conn)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: claim shards: %w", err)
 	}
-	return epochs, nil
+	return fences, nil
 }
 
 // Commit implements journal.Store.
@@ -76,8 +76,8 @@ func (s *Store) commitBatch(ctx context.Context, writes []journal.Write, savepoi
 // batch applies writes inside one transaction.
 type batch struct {
 	conn *sqlite.Conn
-	// epochs that were read in this transaction, plus one; 0 is not read yet.
-	epochs [journal.NumShards]uint64
+	// fences that were read in this transaction; nil is not read yet.
+	fences [journal.NumShards]*journal.Fence
 }
 
 // apply applies one write. An error means that it may be half done and the
@@ -87,11 +87,11 @@ func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 	if err := w.Check(); err != nil {
 		return journal.Result{Err: err}, nil
 	}
-	epoch, err := b.epoch(w.ID.Shard())
+	fence, err := b.fence(w.ID.Shard())
 	if err != nil {
 		return journal.Result{}, err
 	}
-	if w.Epoch != epoch {
+	if w.Fence != *fence {
 		return journal.Result{Err: journal.ErrFenced}, nil
 	}
 	run, exists, err := b.run(w.ID)
@@ -147,23 +147,45 @@ func (b *batch) applyAlone(w *journal.Write) (journal.Result, error) {
 	return result, run(b.conn, "RELEASE cruster_write", nil, nil)
 }
 
-func (b *batch) epoch(shard journal.Shard) (journal.Epoch, error) {
-	if e := b.epochs[shard]; e > 0 {
-		return journal.Epoch(e - 1), nil
+func (b *batch) fence(shard journal.Shard) (*journal.Fence, error) {
+	if b.fences[shard] == nil {
+		fence, err := readFence(b.conn, shard)
+		if err != nil {
+			return nil, err
+		}
+		b.fences[shard] = &fence
 	}
-	err := run(b.conn, "SELECT epoch FROM cruster_shards WHERE shard = ?1", func(stmt *sqlite.Stmt) {
+	return b.fences[shard], nil
+}
+
+func columnFence(row *sqlite.Stmt) (f journal.Fence) {
+	f.Epoch = journal.Epoch(row.ColumnInt64(0))
+	row.ColumnBytes(1, f.Token[:])
+	return f
+}
+
+func readFence(conn *sqlite.Conn, shard journal.Shard) (fence journal.Fence, err error) {
+	found := false
+	err = run(conn, "SELECT epoch, token FROM cruster_shards WHERE shard = ?1", func(stmt *sqlite.Stmt) {
 		stmt.BindInt64(1, int64(shard))
 	}, func(row *sqlite.Stmt) error {
-		b.epochs[shard] = uint64(row.ColumnInt64(0)) + 1
+		fence, found = columnFence(row), true
 		return nil
 	})
-	if err != nil {
-		return 0, err
+	if err == nil && !found {
+		err = fmt.Errorf("shard %d is missing", shard)
 	}
-	if b.epochs[shard] == 0 {
-		return 0, fmt.Errorf("shard %d is missing", shard)
-	}
-	return journal.Epoch(b.epochs[shard] - 1), nil
+	return fence, err
+}
+
+// readFences reads those of all shards.
+func readFences(conn *sqlite.Conn) ([]journal.Fence, error) {
+	fences := make([]journal.Fence, 0, journal.NumShards)
+	err := run(conn, "SELECT epoch, token FROM cruster_shards ORDER BY shard", nil, func(row *sqlite.Stmt) error {
+		fences = append(fences, columnFence(row))
+		return nil
+	})
+	return fences, err
 }
 
 // run reads which run of an execution there is, if any.
@@ -252,7 +274,7 @@ func (b *batch) insertEntries(w *journal.Write) error {
 
 func (b *batch) update(id journal.ID, u *journal.Update) error {
 	return run(b.conn, `UPDATE cruster_executions SET state = ?3, wake_at = ?4, value = ?5, error = ?6, finished_at = ?7,
-			waiting = ?8, digest = coalesce(?9, digest)
+			waiting = ?8, digest = coalesce(?9, digest), moved_at = max(moved_at, ?10)
 		WHERE shard = ?1 AND id = ?2`, func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, id)
 		stmt.BindText(3, string(u.State))
@@ -266,6 +288,7 @@ func (b *batch) update(id journal.ID, u *journal.Update) error {
 		} else {
 			stmt.BindText(9, u.Digest)
 		}
+		stmt.BindInt64(10, int64(u.MovedAt))
 	}, nil)
 }
 
@@ -280,8 +303,8 @@ func (b *batch) link(w *journal.Write) error {
 
 func (b *batch) start(e *journal.Execution) error {
 	err := run(b.conn, `INSERT INTO cruster_executions (shard, id, namespace, workflow, key, digest, state, value, error,
-			wake_at, interrupt, parent_shard, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)`, func(stmt *sqlite.Stmt) {
+			wake_at, interrupt, parent_shard, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)`, func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, e.ID)
 		stmt.BindText(3, e.Namespace)
 		stmt.BindText(4, e.Workflow)
@@ -306,6 +329,7 @@ func (b *batch) start(e *journal.Execution) error {
 		stmt.BindBytes(18, e.Run[:])
 		bindPacked(stmt, 19, &e.Waiting)
 		bindPacked(stmt, 20, &e.Pinned)
+		stmt.BindInt64(21, int64(e.MovedAt))
 	}, nil)
 	if err != nil {
 		return err

@@ -16,14 +16,14 @@ import (
 const migrationLimit = 10 * time.Second
 
 // Deploy implements journal.Store.
-func (s *Store) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, steps []abi.Migration) (journal.Deployment, error) {
-	if err := s.deploy(ctx, &m, &d, steps); err != nil {
+func (s *Store) Deploy(ctx context.Context, f journal.Fence, m journal.Module, d journal.Deployment, steps []abi.Migration) (journal.Deployment, error) {
+	if err := s.deploy(ctx, f, &m, &d, steps); err != nil {
 		return journal.Deployment{}, fmt.Errorf("sqlite: deploy %q: %w", d.Name, err)
 	}
 	return d, nil
 }
 
-func (s *Store) deploy(ctx context.Context, m *journal.Module, d *journal.Deployment, steps []abi.Migration) error {
+func (s *Store) deploy(ctx context.Context, f journal.Fence, m *journal.Module, d *journal.Deployment, steps []abi.Migration) error {
 	// A deployment waits like a module, although it is not preempted: so the
 	// journal goes between two deployments, however many wait.
 	if err := s.queue.acquire(ctx, guestUser); err != nil {
@@ -37,6 +37,11 @@ func (s *Store) deploy(ctx context.Context, m *journal.Module, d *journal.Deploy
 		return err
 	}
 	defer rollback(s.writer)
+	if current, err := readFence(s.writer, d.Shard()); err != nil {
+		return err
+	} else if f != current {
+		return journal.ErrFenced
+	}
 	if err := insertModule(s.writer, m); err != nil {
 		return fmt.Errorf("module %s: %w", m.Digest, err)
 	}

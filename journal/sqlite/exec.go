@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"zombiezen.com/go/sqlite"
 
@@ -99,6 +100,20 @@ func (s *Store) write(ctx context.Context, use func(*sqlite.Conn) error) error {
 		s.diskFailed.Store(true)
 	}
 	return err
+}
+
+// writeFenced is write for the owner of all shards.
+func (s *Store) writeFenced(ctx context.Context, own []journal.Fence, use func(*sqlite.Conn) error) error {
+	return s.write(ctx, func(conn *sqlite.Conn) error {
+		fences, err := readFences(conn)
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(own, fences) {
+			return journal.ErrFenced
+		}
+		return use(conn)
+	})
 }
 
 // begin begins a transaction of the write handle.

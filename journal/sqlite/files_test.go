@@ -66,7 +66,7 @@ func TestFilesTakenAway(t *testing.T) {
 			requireGone(t, b.deploy("mine", "CREATE TABLE more (id)"), "a deployment")
 			_, err = b.store.ClaimShards(b.ctx, "other")
 			requireGone(t, err, "a claim")
-			_, err = b.store.Sweep(b.ctx, journal.Never, 10)
+			_, err = b.store.Sweep(b.ctx, b.fences, journal.Never, 10)
 			requireGone(t, err, "a sweep")
 			requireGone(t, b.store.Ping(b.ctx), "readiness")
 			_, err = b.store.Load(b.ctx, w.ID)

@@ -18,7 +18,7 @@ type guestBundle struct {
 	ctx    context.Context
 	dir    string
 	store  *sqlite.Store
-	epochs []journal.Epoch
+	fences []journal.Fence
 }
 
 func newGuestBundle(t testing.TB, config sqlite.Config) *guestBundle {
@@ -26,11 +26,11 @@ func newGuestBundle(t testing.TB, config sqlite.Config) *guestBundle {
 		config.Dir = t.TempDir()
 	}
 	if config.GuestTxLimit == 0 {
-		config.GuestTxLimit = time.Minute
+		config.GuestTxLimit = time.Hour
 	}
 	b := &guestBundle{ctx: t.Context(), dir: config.Dir, store: open(t, config)}
 	var err error
-	b.epochs, err = b.store.ClaimShards(b.ctx, "test")
+	b.fences, err = b.store.ClaimShards(b.ctx, "test")
 	require.NoError(t, err)
 	require.NoError(t, b.deploy("mine", `
 		CREATE TABLE accounts (id INTEGER PRIMARY KEY, owner TEXT UNIQUE, balance INTEGER DEFAULT 0);
@@ -45,7 +45,8 @@ func (b *guestBundle) deploy(namespace string, sql ...string) error {
 		steps = append(steps, abi.Migration{Version: int64(i + 1), Name: "step", SQL: text})
 	}
 	m := journal.Module{Digest: "sha256:1", Binary: []byte("\x00asm")}
-	_, err := b.store.Deploy(b.ctx, m, journal.Deployment{Namespace: namespace, Name: "d" + journal.IDOf(namespace, strings.Join(sql, ";"), "").String(), Digest: m.Digest}, steps)
+	d := journal.Deployment{Namespace: namespace, Name: "d" + journal.IDOf(namespace, strings.Join(sql, ";"), "").String(), Digest: m.Digest}
+	_, err := b.store.Deploy(b.ctx, b.fences[d.Shard()], m, d, steps)
 	return err
 }
 
@@ -58,7 +59,7 @@ func (b *guestBundle) begin(t testing.TB) journal.GuestTx {
 
 func (b *guestBundle) start(t testing.TB, key string) journal.Write {
 	id := journal.IDOf("mine", "w/W", key)
-	w := journal.Write{ID: id, Run: journal.RunID(id), Epoch: b.epochs[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "mine", Workflow: "w/W", Key: key, State: journal.Running}}
+	w := journal.Write{ID: id, Run: journal.RunID(id), Fence: b.fences[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "mine", Workflow: "w/W", Key: key, State: journal.Running}}
 	results, err := b.store.Commit(b.ctx, []journal.Write{w})
 	require.NoError(t, err)
 	require.NoError(t, results[0].Err)
@@ -69,7 +70,7 @@ func (b *guestBundle) start(t testing.TB, key string) journal.Write {
 // startAgain commits the start of an execution that may be there already.
 func (b *guestBundle) startAgain(key string) error {
 	id := journal.IDOf("mine", "w/W", key)
-	_, err := b.store.Commit(b.ctx, []journal.Write{{ID: id, Epoch: b.epochs[id.Shard()], Start: &journal.Execution{ID: id, Namespace: "mine", Workflow: "w/W", Key: key, State: journal.Running}}})
+	_, err := b.store.Commit(b.ctx, []journal.Write{{ID: id, Fence: b.fences[id.Shard()], Start: &journal.Execution{ID: id, Namespace: "mine", Workflow: "w/W", Key: key, State: journal.Running}}})
 	return err
 }
 
@@ -77,7 +78,7 @@ func (b *guestBundle) startAgain(key string) error {
 // no other can.
 func (b *guestBundle) startInside(t testing.TB) journal.Write {
 	id := journal.IDOf("mine", "w/W", t.Name())
-	return journal.Write{ID: id, Run: journal.RunID(id), Epoch: b.epochs[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "mine", Workflow: "w/W", Key: t.Name(), State: journal.Running}}
+	return journal.Write{ID: id, Run: journal.RunID(id), Fence: b.fences[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "mine", Workflow: "w/W", Key: t.Name(), State: journal.Running}}
 }
 
 const endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"

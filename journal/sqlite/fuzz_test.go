@@ -49,6 +49,6 @@ func FuzzGuestStatement(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, [][]any{{int64(1), "hush"}}, rows)
 		w.Entries[0].Seq = 2
-		require.NoError(t, theirs.Commit(b.ctx, w), "the epochs are what they were")
+		require.NoError(t, theirs.Commit(b.ctx, w), "the fences are what they were")
 	})
 }

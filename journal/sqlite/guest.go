@@ -57,7 +57,7 @@ func (s *Store) BeginGuest(ctx context.Context, namespace string) (journal.Guest
 	tx.limit = s.config.Clock.AfterFunc(s.config.GuestTxLimit, func() {
 		tx.preempt(abi.Errorf(abi.CodeTxTooLong, "the transaction was open for longer than %s", s.config.GuestTxLimit))
 	})
-	s.queue.heldBy(tx)
+	s.queue.heldBy(tx, journal.Conflicts(ctx))
 	return tx, nil
 }
 

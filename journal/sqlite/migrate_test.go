@@ -115,7 +115,8 @@ func TestEndlessMigration(t *testing.T) {
 	ctx, cancel := context.WithTimeout(b.ctx, 50*time.Millisecond)
 	defer cancel()
 	m := journal.Module{Digest: "sha256:2"}
-	_, err := b.store.Deploy(ctx, m, journal.Deployment{Namespace: "mine", Name: "endless", Digest: m.Digest}, []abi.Migration{{Version: 1, SQL: endless}})
+	d := journal.Deployment{Namespace: "mine", Name: "endless", Digest: m.Digest}
+	_, err := b.store.Deploy(ctx, b.fences[d.Shard()], m, d, []abi.Migration{{Version: 1, SQL: endless}})
 	if !errors.Is(err, context.DeadlineExceeded) { // before it got the writer
 		require.Equal(t, abi.CodeMigrationFailed, abi.CodeOf(err), "%v", err)
 	}

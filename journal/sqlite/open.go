@@ -33,7 +33,8 @@ type Config struct {
 	// Dir is the data folder; it is made if it is missing. Required.
 	Dir string
 	// GuestTxGrace is how long a transaction of a module may make the journal
-	// wait before it is rolled back, to be repeated. Defaults to 250 ms.
+	// wait before it is rolled back, to be repeated; then it has twice the time.
+	// Defaults to 250 ms.
 	GuestTxGrace time.Duration
 	// GuestTxLimit is how long a transaction of a module may be open at all.
 	// Defaults to 2 s.

@@ -75,12 +75,12 @@ func fillUntilKilled(dir string) error {
 	if err != nil {
 		return err
 	}
-	epochs, err := store.ClaimShards(ctx, "child")
+	fences, err := store.ClaimShards(ctx, "child")
 	if err != nil {
 		return err
 	}
 	id := journal.IDOf("default", "w/W", "k")
-	w := journal.Write{ID: id, Run: journal.RunID(id), Epoch: epochs[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), State: journal.Running}}
+	w := journal.Write{ID: id, Run: journal.RunID(id), Fence: fences[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), State: journal.Running}}
 	for seq := uint64(1); ; seq++ {
 		w.Entries = []journal.Entry{{Seq: seq, Kind: journal.Delivery, Value: []byte(strconv.FormatUint(seq, 10))}}
 		results, err := store.Commit(ctx, []journal.Write{w})

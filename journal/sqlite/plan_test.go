@@ -17,10 +17,14 @@ func TestQueryPlans(t *testing.T) {
 	for query, index := range map[string]string{
 		selectDue: "cruster_executions_wake",
 		selectExecution + " WHERE e.shard = ?1 AND e.id = ?2": "PRIMARY KEY",
-		selectStarted: "cruster_executions_parent",
-		selectLink:    "PRIMARY KEY",
-		selectExpired: "cruster_executions_finished",
-		"SELECT e.id FROM cruster_executions e WHERE e.namespace = ?1 ORDER BY e.created_at DESC, e.id DESC": "cruster_executions_list",
+		selectStarted:    "cruster_executions_parent",
+		selectLink:       "PRIMARY KEY",
+		selectExpired:    "cruster_executions_finished",
+		selectOverHolder: "cruster_executions_holders",
+		selectHeld:       "cruster_executions_held",
+		selectNextStrand: "cruster_executions_strand",
+		selectOfStrand:   "cruster_executions_strand",
+		selectListed:     "PRIMARY KEY",
 	} {
 		var plan []string
 		err := store.read(t.Context(), func(conn *sqlite.Conn) error {

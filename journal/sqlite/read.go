@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"zombiezen.com/go/sqlite"
 
@@ -14,7 +13,7 @@ import (
 
 // executionColumns is the order that scanExecution reads in; value and input
 // come last because List leaves them out.
-const executionColumns = "e.id, e.namespace, e.workflow, e.key, e.digest, e.state, e.error, e.wake_at, e.interrupt, e.parent, e.parent_run, e.parent_step, e.created_at, e.finished_at, e.run, e.waiting, e.pinned"
+const executionColumns = "e.id, e.namespace, e.workflow, e.key, e.digest, e.state, e.error, e.wake_at, e.interrupt, e.parent, e.parent_run, e.parent_step, e.created_at, e.finished_at, e.run, e.waiting, e.pinned, e.moved_at"
 
 const selectExecution = "SELECT " + executionColumns + ", e.value, i.input FROM cruster_executions e LEFT JOIN cruster_inputs i ON i.shard = e.shard AND i.id = e.id"
 
@@ -44,8 +43,9 @@ func scanExecution(row *sqlite.Stmt) (e journal.Execution, err error) {
 	if err := unpack(row, 16, &e.Pinned); err != nil {
 		return e, fmt.Errorf("execution %s: what is pinned: %w", e.ID, err)
 	}
-	if row.ColumnCount() > 17 {
-		e.Value, e.Input = blob(row, 17), blob(row, 18)
+	e.MovedAt = uint64(row.ColumnInt64(17))
+	if row.ColumnCount() > 18 {
+		e.Value, e.Input = blob(row, 18), blob(row, 19)
 	}
 	return e, nil
 }
@@ -188,58 +188,6 @@ func (s *Store) Due(ctx context.Context, until int64, after journal.Wake, limit 
 		return nil, fmt.Errorf("sqlite: due executions: %w", err)
 	}
 	return wakes, nil
-}
-
-// List implements journal.Store.
-func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error) {
-	limit, after, err := f.Bounds()
-	if err != nil {
-		return journal.Page{}, err
-	}
-	where := []string{"TRUE"}
-	if f.Namespace != "" {
-		where = append(where, "e.namespace = ?1")
-	}
-	if strings.HasSuffix(f.Workflow, "/") {
-		where = append(where, "substr(e.workflow, 1, length(?2)) = ?2")
-	} else if f.Workflow != "" {
-		where = append(where, "e.workflow = ?2")
-	}
-	if f.State != "" {
-		where = append(where, "e.state = ?3")
-	}
-	if f.After != "" {
-		where = append(where, "(e.created_at, e.id) < (?4, ?5)")
-	}
-	query := "SELECT " + executionColumns + " FROM cruster_executions e WHERE " + strings.Join(where, " AND ") +
-		" ORDER BY e.created_at DESC, e.id DESC LIMIT ?6"
-	var rows []journal.Execution
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		// A filter that few rows pass may walk far: stop when the caller gives up.
-		conn.SetInterrupt(ctx.Done())
-		defer conn.SetInterrupt(nil)
-		return run(conn, query, func(stmt *sqlite.Stmt) {
-			// All parameters are numbered, so those a filter leaves out exist as
-			// gaps below ?6 and may be bound all the same.
-			stmt.BindText(1, f.Namespace)
-			stmt.BindText(2, f.Workflow)
-			stmt.BindText(3, string(f.State))
-			stmt.BindInt64(4, after.At)
-			stmt.BindBytes(5, after.ID[:])
-			stmt.BindInt64(6, int64(limit)+1)
-		}, func(row *sqlite.Stmt) error {
-			e, err := scanExecution(row)
-			rows = append(rows, e)
-			return err
-		})
-	})
-	if err != nil {
-		if ctx.Err() != nil {
-			err = ctx.Err()
-		}
-		return journal.Page{}, fmt.Errorf("sqlite: list executions: %w", err)
-	}
-	return journal.PageOf(rows, limit), nil
 }
 
 // Module implements journal.Store.

@@ -1,10 +1,13 @@
 package sqlite_test
 
 import (
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	raw "zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/sqlite"
@@ -25,8 +28,24 @@ func harness(t *testing.T) storetest.Harness {
 		Guest:   true,
 		// The limit is for modules; a slow machine must not run into it here.
 		Open: func(t testing.TB) journal.Store {
-			return open(t, sqlite.Config{Dir: dir, GuestTxLimit: time.Minute})
+			return open(t, sqlite.Config{Dir: dir, GuestTxLimit: time.Hour})
 		},
+		SaveShards: func(t testing.TB) func(testing.TB) { return saveShards(t, dir) },
+	}
+}
+
+// saveShards copies the table of shards, and puts the copy back.
+func saveShards(t testing.TB, dir string) (restore func(testing.TB)) {
+	run := func(t testing.TB, script string) {
+		t.Helper()
+		conn, err := raw.OpenConn(filepath.Join(dir, sqlite.FileName), raw.OpenReadWrite)
+		require.NoError(t, err)
+		defer conn.Close()
+		require.NoError(t, sqlitex.ExecuteScript(conn, script, nil))
+	}
+	run(t, "CREATE TABLE cruster_saved AS SELECT * FROM cruster_shards")
+	return func(t testing.TB) {
+		run(t, "DELETE FROM cruster_shards; INSERT INTO cruster_shards SELECT * FROM cruster_saved")
 	}
 }
 

@@ -9,45 +9,202 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// selectExpired finds what may be deleted, oldest first. An execution whose parent
-// is alive stays: a replay of the parent asks for its result again. So does one that
-// an execution which is alive is linked to.
-const selectExpired = `SELECT e.id FROM cruster_executions e
-	WHERE e.finished_at > 0 AND e.finished_at < ?1 AND e.state IN ('completed', 'failed', 'interrupted')
-	AND NOT EXISTS (SELECT 1 FROM cruster_executions p
-		WHERE p.shard = e.parent_shard AND p.id = e.parent AND p.run = e.parent_run AND p.state NOT IN ('completed', 'failed', 'interrupted'))
-	AND NOT EXISTS (SELECT 1 FROM cruster_links l JOIN cruster_executions p ON p.shard = l.shard AND p.id = l.id
-		WHERE l.callee_run = e.run AND p.state NOT IN ('completed', 'failed', 'interrupted'))
-	ORDER BY e.finished_at, e.id LIMIT ?2`
+// Retention must not delete what a live execution may still ask for: a child of it,
+// or one that it is linked to. The naive sweep looks for the oldest that no live
+// execution needs, and so walks over all that are needed, again at each page: a parent
+// of a million children costs a million lookups a time, while the journal waits.
+//
+// Instead, a sweep that meets an execution which is needed writes down by which run
+// (held_by) and that this one holds others (holds). Both take a row out of the index
+// that sweeps walk through. When the holder is over, its row comes into the index of
+// holders by itself; the next sweep frees what it held. So each execution is looked at
+// once, and once more for each holder that it had.
+const (
+	selectOverHolder = "SELECT id, run FROM cruster_executions WHERE holds = 1 AND finished_at > 0 LIMIT 1"
+	selectHeld       = "SELECT id FROM cruster_executions WHERE held_by = ?1 LIMIT ?2"
+
+	// selectExpired finds what may be deleted, oldest first, each with an execution
+	// that is alive and may ask for it.
+	selectExpired = `SELECT e.id, e.finished_at,
+		(SELECT p.id FROM cruster_executions p
+			WHERE p.shard = e.parent_shard AND p.id = e.parent AND p.run = e.parent_run AND p.state NOT IN ('completed', 'failed', 'interrupted')),
+		(SELECT p.id FROM cruster_links l JOIN cruster_executions p ON p.shard = l.shard AND p.id = l.id
+			WHERE l.callee_run = e.run AND p.state NOT IN ('completed', 'failed', 'interrupted') LIMIT 1)
+	FROM cruster_executions e
+	WHERE e.finished_at > 0 AND e.held_by IS NULL AND e.holds = 0 AND e.finished_at < ?1 AND (e.finished_at, e.id) > (?2, ?3)
+		AND e.state IN ('completed', 'failed', 'interrupted')
+	ORDER BY e.finished_at, e.id LIMIT ?4`
+)
+
+// sweep is a sweep under way: a row of transactions, between which others have their
+// turn.
+type sweep struct {
+	store  *Store
+	before int64
+	left   int          // may still be deleted
+	after  journal.Wake // the last execution that was looked at
+}
 
 // Sweep implements journal.Store.
-func (s *Store) Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error) {
-	var expired []journal.ID
-	err := s.write(ctx, func(conn *sqlite.Conn) error {
-		err := run(conn, selectExpired, func(stmt *sqlite.Stmt) {
-			stmt.BindInt64(1, finishedBefore)
-			stmt.BindInt64(2, int64(max(limit, 0)))
-		}, func(row *sqlite.Stmt) error {
-			expired = append(expired, columnID(row, 0))
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		for _, id := range expired {
-			for _, table := range []string{"cruster_entries", "cruster_deferreds", "cruster_links", "cruster_inputs", "cruster_executions"} {
-				err := run(conn, "DELETE FROM "+table+" WHERE shard = ?1 AND id = ?2", func(stmt *sqlite.Stmt) {
-					bindID(stmt, 1, 2, id)
-				}, nil)
-				if err != nil {
-					return err
-				}
+func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore int64, limit int) (int, error) {
+	w := &sweep{store: s, before: finishedBefore, left: max(limit, 0)}
+	for _, step := range []func(*sqlite.Conn) (bool, error){w.free, w.delete} {
+		for more := true; more && w.left > 0; {
+			err := s.writeFenced(ctx, own, func(conn *sqlite.Conn) (err error) {
+				more, err = step(conn)
+				return err
+			})
+			if err != nil {
+				return 0, fmt.Errorf("sqlite: sweep: %w", err)
 			}
 		}
+	}
+	return max(limit, 0) - w.left, nil
+}
+
+// free gives back to retention what an execution that is over has held.
+func (w *sweep) free(conn *sqlite.Conn) (more bool, err error) {
+	var holder journal.ID
+	var holderRun []byte
+	err = run(conn, selectOverHolder, nil, func(row *sqlite.Stmt) error {
+		holder, holderRun = columnID(row, 0), blob(row, 1)
+		return nil
+	})
+	if err != nil || holderRun == nil {
+		return false, err
+	}
+	var held []journal.ID
+	err = run(conn, selectHeld, func(stmt *sqlite.Stmt) {
+		stmt.BindBytes(1, holderRun)
+		stmt.BindInt64(2, journal.SweepBatch)
+	}, func(row *sqlite.Stmt) error {
+		held = append(held, columnID(row, 0))
 		return nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("sqlite: sweep: %w", err)
+		return false, err
 	}
-	return len(expired), nil
+	for _, id := range held {
+		if err := exec(conn, "UPDATE cruster_executions SET held_by = NULL WHERE shard = ?1 AND id = ?2", id); err != nil {
+			return false, err
+		}
+	}
+	if len(held) < journal.SweepBatch {
+		err = exec(conn, "UPDATE cruster_executions SET holds = 0 WHERE shard = ?1 AND id = ?2", holder)
+	}
+	return true, err
+}
+
+// expired is an execution whose time is over.
+type expired struct {
+	id     journal.ID
+	holder journal.ID // that is alive and may ask for it, if there is one
+	at     int64
+}
+
+// delete looks at a few executions, and deletes those that no other may ask for.
+func (w *sweep) delete(conn *sqlite.Conn) (more bool, err error) {
+	found, err := w.expired(conn)
+	if err != nil || len(found) == 0 {
+		return false, err
+	}
+	var free []expired
+	for _, e := range found {
+		if e.holder.IsZero() {
+			free = append(free, e)
+			continue
+		}
+		if err := hold(conn, e); err != nil {
+			return false, err
+		}
+	}
+	sizes := make([]journal.SweepSize, len(free))
+	for i, e := range free {
+		if sizes[i], err = journalSize(conn, e.id); err != nil {
+			return false, err
+		}
+	}
+	whole, entries := journal.CutSweep(sizes)
+	for _, e := range free[:whole] {
+		if err := deleteExecution(conn, e.id); err != nil {
+			return false, err
+		}
+	}
+	w.left -= whole
+	if entries > 0 {
+		return true, deleteLastEntries(conn, free[0].id, entries)
+	}
+	last := found[len(found)-1]
+	if whole < len(free) {
+		// The rest is looked at again: it begins behind the last that is gone.
+		last = free[whole-1]
+	}
+	w.after = journal.Wake{At: last.at, ID: last.id}
+	return true, nil
+}
+
+func (w *sweep) expired(conn *sqlite.Conn) (found []expired, err error) {
+	err = run(conn, selectExpired, func(stmt *sqlite.Stmt) {
+		stmt.BindInt64(1, w.before)
+		stmt.BindInt64(2, w.after.At)
+		stmt.BindBytes(3, w.after.ID[:])
+		stmt.BindInt64(4, int64(min(w.left, journal.SweepBatch)))
+	}, func(row *sqlite.Stmt) error {
+		e := expired{id: columnID(row, 0), at: row.ColumnInt64(1)}
+		for _, col := range []int{2, 3} {
+			if !row.ColumnIsNull(col) {
+				e.holder = columnID(row, col)
+			}
+		}
+		found = append(found, e)
+		return nil
+	})
+	return found, err
+}
+
+// hold keeps retention from looking at an execution again until its holder is over.
+func hold(conn *sqlite.Conn, e expired) error {
+	err := run(conn, `UPDATE cruster_executions SET held_by = (SELECT run FROM cruster_executions WHERE shard = ?3 AND id = ?4)
+		WHERE shard = ?1 AND id = ?2`, func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, e.id)
+		bindID(stmt, 3, 4, e.holder)
+	}, nil)
+	if err != nil {
+		return err
+	}
+	return exec(conn, "UPDATE cruster_executions SET holds = 1 WHERE shard = ?1 AND id = ?2 AND holds = 0", e.holder)
+}
+
+func journalSize(conn *sqlite.Conn, id journal.ID) (size journal.SweepSize, err error) {
+	err = run(conn, `SELECT count(*), coalesce(sum(n), 0)
+		FROM (SELECT length(body) AS n FROM cruster_entries WHERE shard = ?1 AND id = ?2 ORDER BY seq DESC LIMIT ?3)`, func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, id)
+		stmt.BindInt64(3, journal.SweepEntries)
+	}, func(row *sqlite.Stmt) error {
+		size = journal.SweepSize{Entries: row.ColumnInt64(0), Bytes: row.ColumnInt64(1)}
+		return nil
+	})
+	return size, err
+}
+
+func deleteLastEntries(conn *sqlite.Conn, id journal.ID, n int64) error {
+	return run(conn, `DELETE FROM cruster_entries WHERE shard = ?1 AND id = ?2
+		AND seq IN (SELECT seq FROM cruster_entries WHERE shard = ?1 AND id = ?2 ORDER BY seq DESC LIMIT ?3)`, func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, id)
+		stmt.BindInt64(3, n)
+	}, nil)
+}
+
+func deleteExecution(conn *sqlite.Conn, id journal.ID) error {
+	for _, table := range []string{"cruster_entries", "cruster_deferreds", "cruster_links", "cruster_inputs", "cruster_executions"} {
+		if err := exec(conn, "DELETE FROM "+table+" WHERE shard = ?1 AND id = ?2", id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exec runs a statement about one execution.
+func exec(conn *sqlite.Conn, query string, id journal.ID) error {
+	return run(conn, query, func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, id) }, nil)
 }

@@ -50,7 +50,10 @@ type preemptible interface {
 // after the journal a module, if one waits. Neither can starve the other, and
 // between two modules there is always room for a whole batch of the journal.
 // While the journal waits, a module's transaction that has been open for longer
-// than the grace is rolled back (preempted), and the host tries it again later.
+// than the grace is rolled back (preempted), and the host tries it again later. Each
+// time the same work has twice the grace: were it always the same, work that takes a
+// little longer would never get done while the journal is busy. The transaction's own
+// limit bounds it in the end.
 type writerQueue struct {
 	clock clockwork.Clock
 	grace time.Duration
@@ -60,6 +63,7 @@ type writerQueue struct {
 	user    writerUser         // the sort of user that has the writer
 	guest   preemptible        // its transaction, if it is a module's
 	since   time.Time          // when guest got the writer
+	allowed time.Duration      // how long guest may make the journal wait
 	timer   clockwork.Timer    // preempts guest; nil while the journal does not wait
 	waiting [2][]*writerWaiter // by sort of user
 	shutErr error
@@ -108,11 +112,16 @@ func (q *writerQueue) acquire(ctx context.Context, user writerUser) error {
 	return ctx.Err()
 }
 
-// heldBy says that the module that has the writer began this transaction.
-func (q *writerQueue) heldBy(guest preemptible) {
+// maxPatience bounds how often the grace is doubled.
+const maxPatience = 10
+
+// heldBy says that the module that has the writer began this transaction, whose work
+// was preempted so often before.
+func (q *writerQueue) heldBy(guest preemptible, conflicts int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.guest, q.since = guest, q.clock.Now()
+	q.allowed = q.grace << min(conflicts, maxPatience)
 	q.limitGuestLocked()
 }
 
@@ -122,7 +131,7 @@ func (q *writerQueue) limitGuestLocked() {
 		return
 	}
 	guest := q.guest
-	q.timer = q.clock.AfterFunc(max(0, q.grace-q.clock.Since(q.since)), func() { guest.preempt(journal.ErrConflict) })
+	q.timer = q.clock.AfterFunc(max(0, q.allowed-q.clock.Since(q.since)), func() { guest.preempt(journal.ErrConflict) })
 }
 
 // release passes the writer on.

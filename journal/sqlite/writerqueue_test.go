@@ -128,7 +128,7 @@ func TestWriterQueuePreempts(t *testing.T) {
 	q, clock := newWriterQueue()
 	require.NoError(t, q.acquire(t.Context(), guestUser))
 	guest := make(fakeGuest, 1)
-	q.heldBy(guest)
+	q.heldBy(guest, 0)
 	other := enqueue(t.Context(), t, q, guestUser)
 	clock.Advance(600 * time.Millisecond)
 	require.Nil(t, q.timer, "another module that waits is no reason to preempt")
@@ -144,7 +144,7 @@ func TestWriterQueuePreempts(t *testing.T) {
 
 	// A module that begins while the journal waits has its grace too.
 	waiting = enqueue(t.Context(), t, q, journalUser)
-	q.heldBy(guest)
+	q.heldBy(guest, 0)
 	require.Empty(t, guest)
 	clock.Advance(time.Second)
 	require.ErrorIs(t, <-guest, journal.ErrConflict)
@@ -157,10 +157,29 @@ func TestWriterQueueReleasedInTimeIsNotPreempted(t *testing.T) {
 	q, clock := newWriterQueue()
 	require.NoError(t, q.acquire(t.Context(), guestUser))
 	guest := make(fakeGuest, 1)
-	q.heldBy(guest)
+	q.heldBy(guest, 0)
 	waiting := enqueue(t.Context(), t, q, journalUser)
 	q.release()
 	require.NoError(t, <-waiting)
 	clock.Advance(time.Hour)
 	require.Empty(t, guest)
+}
+
+// Work that was preempted has twice the time the next time.
+func TestWriterQueueIsMorePatientEachTime(t *testing.T) {
+	t.Parallel()
+	q, clock := newWriterQueue()
+	for conflicts, allowed := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second} {
+		require.NoError(t, q.acquire(t.Context(), guestUser))
+		guest := make(fakeGuest, 1)
+		q.heldBy(guest, conflicts)
+		waiting := enqueue(t.Context(), t, q, journalUser)
+		clock.Advance(allowed - 1)
+		require.Empty(t, guest, "%d conflicts", conflicts)
+		clock.Advance(1)
+		require.ErrorIs(t, <-guest, journal.ErrConflict)
+		q.release()
+		require.NoError(t, <-waiting)
+		q.release()
+	}
 }

@@ -40,6 +40,7 @@ func testStartRoundTrip(t *testing.T, b *bundle) {
 	full.Interrupt = &journal.Interrupt{At: 3, Reason: "stop"}
 	full.Parent = callerOf(journal.IDOf("default", "orders/Parent", "p"), math.MaxUint32)
 	full.Waiting = journal.Waiting{Seq: math.MaxInt64, Steps: journal.StepSum{1, 255}}
+	full.MovedAt = 12
 	full.Pinned = journal.Pinned{Format: 7, Memory: 1 << 40, Seed: journal.RunID{3}, Time: -5}
 	full.FinishedAt = 9
 	for _, want := range []journal.Execution{newExecution("plain"), full} {
@@ -296,7 +297,7 @@ func testBatchIsolation(t *testing.T, b *bundle) {
 	duplicate.Entries = []journal.Entry{newEntry(2), newEntry(1)}
 	duplicate.Update = &journal.Update{State: journal.Failed}
 	fenced := b.write(old)
-	fenced.Epoch--
+	fenced.Fence.Epoch--
 	fenced.Update = &journal.Update{State: journal.Failed}
 	missing := b.write(newExecution("missing").ID)
 	missing.Update = &journal.Update{State: journal.Failed}

@@ -24,7 +24,7 @@ var deployTests = []test{
 
 func testDeployRoundTrip(t *testing.T, b *bundle) {
 	m, d := newModule("sha256:aa"), newDeployment("default", "orders", "sha256:aa")
-	got, err := b.store.Deploy(b.ctx, m, d, nil)
+	got, err := b.deploy(m, d, nil)
 	require.NoError(t, err)
 	d.Version = 1
 	require.Equal(t, d, got)
@@ -45,7 +45,7 @@ func testDeployRoundTrip(t *testing.T, b *bundle) {
 	require.Empty(t, none)
 
 	bare := journal.Deployment{Namespace: "default", Name: "bare", Digest: m.Digest}
-	_, err = b.store.Deploy(b.ctx, m, bare, nil)
+	_, err = b.deploy(m, bare, nil)
 	require.NoError(t, err)
 	deployment, err = b.store.Deployment(b.ctx, "default", "bare")
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func testDeployRoundTrip(t *testing.T, b *bundle) {
 func testDeployVersions(t *testing.T, b *bundle) {
 	m := newModule("sha256:aa")
 	for version := int64(1); version <= 3; version++ {
-		d, err := b.store.Deploy(b.ctx, m, newDeployment("default", "orders", m.Digest), nil)
+		d, err := b.deploy(m, newDeployment("default", "orders", m.Digest), nil)
 		require.NoError(t, err)
 		require.Equal(t, version, d.Version)
 	}
@@ -64,7 +64,7 @@ func testDeployVersions(t *testing.T, b *bundle) {
 	again.CreatedAt = 99
 	d := newDeployment("default", "billing", m.Digest)
 	d.Config, d.AllowHTTP, d.UpdatedAt = map[string]string{"a": "b", "ü": ""}, []string{"x", "y"}, 50
-	got, err := b.store.Deploy(b.ctx, again, d, nil)
+	got, err := b.deploy(again, d, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, got.Version, "each name counts for itself")
 	stored, err := b.store.Module(b.ctx, m.Digest)
@@ -72,7 +72,7 @@ func testDeployVersions(t *testing.T, b *bundle) {
 	require.Equal(t, &m, stored, "a digest is stored once")
 
 	other := newModule("sha256:bb")
-	_, err = b.store.Deploy(b.ctx, other, newDeployment("default", "orders", other.Digest), nil)
+	_, err = b.deploy(other, newDeployment("default", "orders", other.Digest), nil)
 	require.NoError(t, err)
 	all, err := b.store.Deployments(b.ctx, "default")
 	require.NoError(t, err)
@@ -88,7 +88,7 @@ func testDeployVersions(t *testing.T, b *bundle) {
 func testDeployLargeModule(t *testing.T, b *bundle) {
 	m := newModule("sha256:large")
 	m.Binary = bytes.Repeat([]byte{0, 1, 2, 0xff}, 5<<20)
-	_, err := b.store.Deploy(b.ctx, m, newDeployment("default", "large", m.Digest), nil)
+	_, err := b.deploy(m, newDeployment("default", "large", m.Digest), nil)
 	require.NoError(t, err)
 	got, err := b.store.Module(b.ctx, m.Digest)
 	require.NoError(t, err)
@@ -97,13 +97,13 @@ func testDeployLargeModule(t *testing.T, b *bundle) {
 
 func testDeployChangedMigration(t *testing.T, b *bundle) {
 	m, d := newModule("sha256:aa"), newDeployment("default", "orders", "sha256:aa")
-	_, err := b.store.Deploy(b.ctx, m, d, []abi.Migration{{Version: 1, SQL: "CREATE TABLE a (id BIGINT)"}})
+	_, err := b.deploy(m, d, []abi.Migration{{Version: 1, SQL: "CREATE TABLE a (id BIGINT)"}})
 	require.NoError(t, err)
 	for name, steps := range map[string][]abi.Migration{
 		"changed": {{Version: 1, SQL: "CREATE TABLE a (id TEXT)"}},
 		"twice":   {{Version: 2, SQL: "CREATE TABLE b (id BIGINT)"}, {Version: 2, SQL: "CREATE TABLE c (id BIGINT)"}},
 	} {
-		_, err = b.store.Deploy(b.ctx, newModule("sha256:bb"), newDeployment("default", "orders", "sha256:bb"), steps)
+		_, err = b.deploy(newModule("sha256:bb"), newDeployment("default", "orders", "sha256:bb"), steps)
 		require.Equal(t, abi.CodeMigrationFailed, abi.CodeOf(err), "%s: %v", name, err)
 		_, err = b.store.Module(b.ctx, "sha256:bb")
 		require.ErrorIs(t, err, journal.ErrNotFound, name)
@@ -119,7 +119,7 @@ func testDeployOtherDialect(t *testing.T, b *bundle) {
 		other = abi.DialectSQLite
 	}
 	m := newModule("sha256:aa")
-	_, err := b.store.Deploy(b.ctx, m, newDeployment("default", "orders", m.Digest), []abi.Migration{
+	_, err := b.deploy(m, newDeployment("default", "orders", m.Digest), []abi.Migration{
 		{Version: 1, Dialect: other, SQL: "this is not SQL"},
 		{Version: 1, Dialect: b.store.Dialect(), SQL: "CREATE TABLE a (id BIGINT)"},
 	})
@@ -133,18 +133,18 @@ func testDeployMigrationsOnce(t *testing.T, b *bundle) {
 		{Version: 1, Name: "accounts", SQL: "CREATE TABLE accounts (id BIGINT PRIMARY KEY, owner TEXT)"},
 	}
 	for range 3 {
-		_, err := b.store.Deploy(b.ctx, m, newDeployment("default", "bank", m.Digest), steps)
+		_, err := b.deploy(m, newDeployment("default", "bank", m.Digest), steps)
 		require.NoError(t, err, "applied in order of version, and once")
 	}
 	steps = append(steps, abi.Migration{Version: 10, Name: "more", SQL: "ALTER TABLE accounts ADD COLUMN note TEXT DEFAULT 'none' NOT NULL"})
-	_, err := b.store.Deploy(b.ctx, m, newDeployment("default", "bank", m.Digest), steps)
+	_, err := b.deploy(m, newDeployment("default", "bank", m.Digest), steps)
 	require.NoError(t, err)
 	require.Equal(t, [][]any{{int64(1), "ada", "none"}}, b.rows(t, "default", "SELECT id, owner, note FROM accounts"))
 }
 
 func testDeployFailingMigration(t *testing.T, b *bundle) {
 	m, d := newModule("sha256:aa"), newDeployment("default", "bank", "sha256:aa")
-	_, err := b.store.Deploy(b.ctx, m, d, []abi.Migration{
+	_, err := b.deploy(m, d, []abi.Migration{
 		{Version: 1, SQL: "CREATE TABLE accounts (id BIGINT PRIMARY KEY)"},
 		{Version: 2, Name: "broken", SQL: "INSERT INTO accounts (id) VALUES (1); INSERT INTO nowhere (id) VALUES (1)"},
 	})
@@ -160,7 +160,7 @@ func testDeployFailingMigration(t *testing.T, b *bundle) {
 	require.Error(t, err, "the first migration is gone too")
 	require.NoError(t, tx.Rollback(b.ctx))
 
-	got, err := b.store.Deploy(b.ctx, m, d, []abi.Migration{{Version: 1, SQL: "CREATE TABLE accounts (id BIGINT PRIMARY KEY)"}})
+	got, err := b.deploy(m, d, []abi.Migration{{Version: 1, SQL: "CREATE TABLE accounts (id BIGINT PRIMARY KEY)"}})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, got.Version)
 	require.Empty(t, b.rows(t, "default", "SELECT id FROM accounts"))
@@ -168,7 +168,7 @@ func testDeployFailingMigration(t *testing.T, b *bundle) {
 
 func testDeploySeveralStatements(t *testing.T, b *bundle) {
 	m := newModule("sha256:aa")
-	_, err := b.store.Deploy(b.ctx, m, newDeployment("default", "bank", m.Digest), []abi.Migration{{Version: 1, SQL: `
+	_, err := b.deploy(m, newDeployment("default", "bank", m.Digest), []abi.Migration{{Version: 1, SQL: `
 		-- accounts; and what they hold
 		CREATE TABLE accounts (id BIGINT PRIMARY KEY, owner TEXT NOT NULL DEFAULT ';');
 		/* several; */ CREATE INDEX accounts_owner ON accounts (owner);
@@ -191,9 +191,9 @@ func testDeploySeveralStatements(t *testing.T, b *bundle) {
 
 func testDeployTwoDeployments(t *testing.T, b *bundle) {
 	m := newModule("sha256:aa")
-	_, err := b.store.Deploy(b.ctx, m, newDeployment("default", "bank", m.Digest), []abi.Migration{{Version: 1, SQL: "CREATE TABLE accounts (id BIGINT PRIMARY KEY)"}})
+	_, err := b.deploy(m, newDeployment("default", "bank", m.Digest), []abi.Migration{{Version: 1, SQL: "CREATE TABLE accounts (id BIGINT PRIMARY KEY)"}})
 	require.NoError(t, err)
-	_, err = b.store.Deploy(b.ctx, m, newDeployment("default", "shop", m.Digest), []abi.Migration{{Version: 1, SQL: "CREATE TABLE items (id BIGINT PRIMARY KEY)"}})
+	_, err = b.deploy(m, newDeployment("default", "shop", m.Digest), []abi.Migration{{Version: 1, SQL: "CREATE TABLE items (id BIGINT PRIMARY KEY)"}})
 	require.NoError(t, err, "versions count for each deployment")
 	require.Empty(t, b.rows(t, "default", "SELECT a.id FROM accounts a JOIN items i ON i.id = a.id"), "deployments of a namespace share its tables")
 }

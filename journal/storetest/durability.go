@@ -23,10 +23,10 @@ func testReopen(t *testing.T, b *bundle) {
 	w.Interrupt = &journal.Interrupt{At: 6, Reason: "r"}
 	b.commit(t, w)
 	module, deployment := newModule("sha256:aa"), newDeployment("default", "orders", "sha256:aa")
-	deployed, err := b.store.Deploy(b.ctx, module, deployment, nil)
+	deployed, err := b.deploy(module, deployment, nil)
 	require.NoError(t, err)
 	execution, entries := b.load(t, id), b.entries(t, id)
-	old := b.epochs
+	old := b.fences
 
 	require.NoError(t, b.store.Close())
 	b.open(t)
@@ -43,7 +43,7 @@ func testReopen(t *testing.T, b *bundle) {
 	require.Equal(t, &deployed, gotDeployment)
 
 	b.claim(t, "second")
-	require.Equal(t, old[0]+1, b.epochs[0], "epochs go on where they were")
+	require.Equal(t, old[0].Epoch+1, b.fences[0].Epoch, "epochs go on where they were")
 }
 
 func testReopenTables(t *testing.T, b *bundle) {

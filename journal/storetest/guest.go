@@ -37,7 +37,7 @@ const accountsSQL = `
 func (b *bundle) deployTables(t testing.TB, namespace string) {
 	t.Helper()
 	m := newModule("sha256:accounts")
-	_, err := b.store.Deploy(b.ctx, m, newDeployment(namespace, "bank", m.Digest), []abi.Migration{{Version: 1, Name: "accounts", SQL: accountsSQL}})
+	_, err := b.deploy(m, newDeployment(namespace, "bank", m.Digest), []abi.Migration{{Version: 1, Name: "accounts", SQL: accountsSQL}})
 	require.NoError(t, err)
 }
 
@@ -222,7 +222,7 @@ func testGuestFailedWrite(t *testing.T, b *bundle) {
 	duplicate.Entries = []journal.Entry{newEntry(2), newEntry(1)}
 	missing.Update = &journal.Update{State: journal.Failed}
 	settled.Settle = &journal.Deferred{Name: "d"}
-	stale.Epoch--
+	stale.Fence.Epoch--
 	stale.Entries = []journal.Entry{newEntry(3)}
 	for name, w := range map[string]journal.Write{"duplicate": duplicate, "missing": missing, "settled": settled, "stale": stale} {
 		tx := b.begin(t, "default")
@@ -311,13 +311,11 @@ func testGuestStarvation(t *testing.T, b *bundle) {
 	tx := b.begin(t, "default")
 	_, err := tx.Exec(b.ctx, "INSERT INTO accounts (id, owner) VALUES (1, 'ada')", nil)
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
-	defer cancel()
 	for i := range 5 {
 		e := newExecution(fmt.Sprint("other ", i))
 		w := b.write(e.ID)
 		w.Start = &e
-		results, err := b.store.Commit(ctx, []journal.Write{w})
+		results, err := b.store.Commit(b.ctx, []journal.Write{w})
 		require.NoError(t, err)
 		require.NoError(t, results[0].Err)
 	}

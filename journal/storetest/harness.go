@@ -21,6 +21,9 @@ type Harness struct {
 	Guest bool
 	// Open opens a handle on the data. The suite closes what it opens.
 	Open func(t testing.TB) journal.Store
+	// SaveShards notes the owners of shards, behind the back of the store; restore
+	// puts them back, as a replica does that had not seen what came after.
+	SaveShards func(t testing.TB) (restore func(t testing.TB))
 	// Shared says that a second handle may be open beside the first.
 	Shared bool
 }
@@ -76,11 +79,11 @@ type bundle struct {
 	ctx     context.Context
 	harness Harness
 	store   journal.Store
-	epochs  []journal.Epoch
+	fences  []journal.Fence
 }
 
 func newBundle(t *testing.T, h Harness) *bundle {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	b := &bundle{ctx: ctx, harness: h}
 	b.open(t)
@@ -95,15 +98,20 @@ func (b *bundle) open(t testing.TB) {
 }
 
 func (b *bundle) claim(t testing.TB, owner string) {
-	epochs, err := b.store.ClaimShards(b.ctx, owner)
+	fences, err := b.store.ClaimShards(b.ctx, owner)
 	require.NoError(t, err)
-	require.Len(t, epochs, journal.NumShards)
-	b.epochs = epochs
+	require.Len(t, fences, journal.NumShards)
+	b.fences = fences
 }
 
-// write begins a Write of the execution under the epoch that was claimed.
+// write begins a Write of the execution under the fence that was claimed.
 func (b *bundle) write(id journal.ID) journal.Write {
-	return journal.Write{ID: id, Run: journal.RunID(id), Epoch: b.epochs[id.Shard()]}
+	return journal.Write{ID: id, Run: journal.RunID(id), Fence: b.fences[id.Shard()]}
+}
+
+// deploy deploys under the fence that was claimed.
+func (b *bundle) deploy(m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+	return b.store.Deploy(b.ctx, b.fences[d.Shard()], m, d, migrations)
 }
 
 // commit commits one write and requires that it took effect.

@@ -84,7 +84,7 @@ func testHostileStatements(t *testing.T, b *bundle) {
 func testHostileOtherNamespace(t *testing.T, b *bundle) {
 	b.deployTables(t, "default")
 	m := newModule("sha256:other")
-	_, err := b.store.Deploy(b.ctx, m, newDeployment("other", "shop", m.Digest), []abi.Migration{{Version: 1, SQL: "CREATE TABLE items (id BIGINT PRIMARY KEY)"}})
+	_, err := b.deploy(m, newDeployment("other", "shop", m.Digest), []abi.Migration{{Version: 1, SQL: "CREATE TABLE items (id BIGINT PRIMARY KEY)"}})
 	require.NoError(t, err)
 	for _, query := range []string{
 		"SELECT id FROM accounts",
@@ -121,7 +121,7 @@ func testHostileMigrations(t *testing.T, b *bundle) {
 		"VACUUM",
 	} {
 		m := newModule("sha256:hostile")
-		_, err := b.store.Deploy(b.ctx, m, newDeployment("other", "hostile", m.Digest), []abi.Migration{{Version: 1, SQL: sql}})
+		_, err := b.deploy(m, newDeployment("other", "hostile", m.Digest), []abi.Migration{{Version: 1, SQL: sql}})
 		require.Equal(t, abi.CodeMigrationFailed, abi.CodeOf(err), "%s: %v", sql, err)
 		_, err = b.store.Deployment(b.ctx, "other", "hostile")
 		require.ErrorIs(t, err, journal.ErrNotFound, sql)

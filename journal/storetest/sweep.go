@@ -1,10 +1,12 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
@@ -15,12 +17,16 @@ var sweepTests = []test{
 	{"KeepsWhatIsNotOver", nil, testSweepKeeps},
 	{"KeepsChildrenOfTheLiving", nil, testSweepChildren},
 	{"KeyCanBeUsedAgain", nil, testSweepReuse},
+	{"PassesOverWhatIsKept", nil, testSweepPassesOver},
+	{"HoldersChange", nil, testSweepHolders},
+	{"LongJournals", nil, testSweepLong},
+	{"AgainstEnds", nil, testSweepAgainstEnds},
 	{"KeepsWhatTheLivingAreLinkedTo", nil, testSweepLinked},
 }
 
 func (b *bundle) sweep(t testing.TB, before int64, limit int) int {
 	t.Helper()
-	n, err := b.store.Sweep(b.ctx, before, limit)
+	n, err := b.store.Sweep(b.ctx, b.fences, before, limit)
 	require.NoError(t, err)
 	return n
 }
@@ -137,4 +143,121 @@ func testSweepLinked(t *testing.T, b *bundle) {
 	require.False(t, b.exists(t, callee))
 	_, err := b.store.Callee(b.ctx, callerOf(caller, 1))
 	require.ErrorIs(t, err, journal.ErrSwept)
+}
+
+// More than one page of what must be kept lies in front of what may be deleted.
+func testSweepPassesOver(t *testing.T, b *bundle) {
+	parent := newExecution("parent")
+	b.start(t, parent)
+	const kept = 2*journal.SweepBatch + 10
+	var writes []journal.Write
+	var children []journal.ID
+	for i := range kept + 3 {
+		e := newExecution(fmt.Sprint(i))
+		if i < kept {
+			e.Parent = callerOf(parent.ID, uint32(i))
+		}
+		e.State, e.WakeAt, e.FinishedAt = journal.Completed, journal.Never, int64(i+1)
+		w := b.write(e.ID)
+		w.Start = &e
+		writes, children = append(writes, w), append(children, e.ID)
+	}
+	results, err := b.store.Commit(b.ctx, writes)
+	require.NoError(t, err)
+	for _, r := range results {
+		require.NoError(t, r.Err)
+	}
+	require.Equal(t, 2, b.sweep(t, 100_000, 2), "behind what is kept")
+	require.Equal(t, 1, b.sweep(t, 100_000, 2))
+	require.Equal(t, 0, b.sweep(t, 100_000, 2))
+	require.True(t, b.exists(t, children[0]))
+
+	b.finish(t, parent.ID, 200_000)
+	require.Equal(t, kept, b.sweep(t, 100_000, 10*kept), "the parent is over")
+	require.False(t, b.exists(t, children[0]))
+	require.True(t, b.exists(t, parent.ID))
+	require.Equal(t, 1, b.sweep(t, 300_000, 10))
+}
+
+// What was kept because of one execution may next be kept because of another.
+func testSweepHolders(t *testing.T, b *bundle) {
+	parent, caller, callee := newExecution("parent"), newExecution("caller"), newExecution("callee")
+	b.start(t, parent)
+	b.start(t, caller)
+	callee.Parent = callerOf(parent.ID, 1)
+	b.start(t, callee)
+	b.finish(t, callee.ID, 10)
+	require.Equal(t, 0, b.sweep(t, 1000, 100), "the parent is alive")
+	w := b.write(caller.ID)
+	w.Link = &journal.Link{Step: stepOf(1), Callee: callee.ID, Run: callee.Run}
+	b.commit(t, w)
+	b.finish(t, parent.ID, 20)
+	require.Equal(t, 1, b.sweep(t, 1000, 100), "the parent; the caller is alive")
+	require.True(t, b.exists(t, callee.ID))
+	require.False(t, b.exists(t, parent.ID))
+	require.Equal(t, 0, b.sweep(t, 1000, 100))
+	b.finish(t, caller.ID, 30)
+	require.Equal(t, 1, b.sweep(t, 25, 100))
+	require.False(t, b.exists(t, callee.ID))
+}
+
+// A journal that is longer than a transaction deletes goes in pieces, and whole.
+func testSweepLong(t *testing.T, b *bundle) {
+	const long = 2*journal.SweepEntries + 5
+	var ids []journal.ID
+	for i, entries := range []int{3, long, 2} {
+		id := b.start(t, newExecution(fmt.Sprint(i)))
+		for first := 0; first < entries; first += 500 {
+			w := b.write(id)
+			for seq := first + 1; seq <= min(first+500, entries); seq++ {
+				w.Entries = append(w.Entries, newEntry(uint64(seq)))
+			}
+			b.commit(t, w)
+		}
+		b.finish(t, id, int64(10+i))
+		ids = append(ids, id)
+	}
+	require.Equal(t, 3, b.sweep(t, 1000, 100))
+	for _, id := range ids {
+		require.False(t, b.exists(t, id))
+		require.Empty(t, b.entries(t, id))
+	}
+}
+
+// Sweeps run while parents end: whatever the timing, nothing is held for ever.
+func testSweepAgainstEnds(t *testing.T, b *bundle) {
+	const parents = 40
+	var ids []journal.ID
+	for i := range parents {
+		parent := newExecution(fmt.Sprint("parent ", i))
+		ids = append(ids, b.start(t, parent))
+		child := newExecution(fmt.Sprint("child ", i))
+		child.Parent = callerOf(parent.ID, 1)
+		b.start(t, child)
+		b.finish(t, child.ID, 10)
+	}
+	var group errgroup.Group
+	over := make(chan struct{})
+	swept := 0
+	group.Go(func() error {
+		for {
+			n, err := b.store.Sweep(b.ctx, b.fences, 1000, 7)
+			if err != nil && !errors.Is(err, journal.ErrConflict) {
+				return err
+			}
+			swept += n
+			select {
+			case <-over:
+				return nil
+			default:
+			}
+		}
+	})
+	for _, id := range ids {
+		b.finish(t, id, 500)
+	}
+	close(over)
+	require.NoError(t, group.Wait())
+	swept += b.sweep(t, 1000, 10*parents)
+	require.Equal(t, 2*parents, swept)
 }

@@ -6,17 +6,18 @@
 
 -- +goose Up
 
--- The owners of shards. An epoch changes only under a lock that conflicts with
+-- The owners of shards. A fence, which is epoch and token, changes only under a lock that conflicts with
 -- the one every journal transaction holds: see journal/postgres/commit.go.
 CREATE TABLE shards (
     shard      smallint PRIMARY KEY,
     epoch      bigint NOT NULL,
+    token      bytea NOT NULL,
     owner      text NOT NULL,
     claimed_at timestamptz NOT NULL
 );
 
-INSERT INTO shards (shard, epoch, owner, claimed_at)
-SELECT n, 0, '', now() FROM generate_series(0, 255) AS n;
+INSERT INTO shards (shard, epoch, token, owner, claimed_at)
+SELECT n, 0, decode(repeat('00', 16), 'hex'), '', now() FROM generate_series(0, 255) AS n;
 
 -- One row that a host overwrites to prove that the store commits.
 CREATE TABLE heartbeat (
@@ -34,6 +35,7 @@ CREATE TABLE executions (
     workflow    text COLLATE "C" NOT NULL,
     key         text COLLATE "C" NOT NULL,
     digest      text COLLATE "C" NOT NULL,
+    moved_at    bigint NOT NULL,
     input       bytea,
     state       text COLLATE "C" NOT NULL,
     value       bytea,
@@ -47,17 +49,23 @@ CREATE TABLE executions (
     parent_step bytea,
     created_at  bigint NOT NULL,
     finished_at bigint NOT NULL, -- 0 while not final
+    held_by     bytea,           -- a run that is alive and may ask for this one
+    holds       boolean NOT NULL DEFAULT false, -- others are held by this one
     PRIMARY KEY (shard, id)
 ) WITH (fillfactor = 85);        -- room for updates in place
 
 -- What wakes next; only what is running can wake.
 CREATE INDEX executions_wake ON executions (wake_at, id) WHERE state = 'running';
--- Pages of a namespace, newest first.
-CREATE INDEX executions_page ON executions (namespace, created_at DESC, id DESC);
+-- Pages of every sort, newest first: see List. One index serves them all, because an
+-- update that moves a row writes to each index.
+CREATE INDEX executions_strand ON executions (namespace, workflow, state, created_at DESC, id DESC);
 -- What a step of a run started.
 CREATE INDEX executions_parent ON executions (parent_run, parent_step) WHERE parent_run IS NOT NULL;
--- What retention may delete, oldest first.
-CREATE INDEX executions_finished ON executions (finished_at, id) WHERE finished_at > 0;
+-- Three for retention: what it looks at, oldest first, what is held, and holders
+-- that are over.
+CREATE INDEX executions_finished ON executions (finished_at, id) WHERE finished_at > 0 AND held_by IS NULL AND NOT holds;
+CREATE INDEX executions_held ON executions (held_by) WHERE held_by IS NOT NULL;
+CREATE INDEX executions_holders ON executions (finished_at) WHERE holds AND finished_at > 0;
 
 CREATE TABLE entries (
     shard smallint NOT NULL,

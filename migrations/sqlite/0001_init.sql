@@ -7,15 +7,16 @@ CREATE TABLE cruster_meta (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO cruster_meta (name, value) VALUES ('shards', '256');
 
--- The owners of shards. Every write compares its epoch with this one.
+-- The owners of shards. Every write compares its epoch and token with these.
 CREATE TABLE cruster_shards (
     shard INTEGER PRIMARY KEY,
     epoch INTEGER NOT NULL,
+    token BLOB    NOT NULL,
     owner TEXT    NOT NULL
 ) STRICT;
-INSERT INTO cruster_shards (shard, epoch, owner)
+INSERT INTO cruster_shards (shard, epoch, token, owner)
 WITH RECURSIVE n (shard) AS (SELECT 0 UNION ALL SELECT shard + 1 FROM n WHERE shard < 255)
-SELECT shard, 0, '' FROM n;
+SELECT shard, 0, zeroblob(16), '' FROM n;
 
 -- One row an execution. It is rewritten by every update, so the request, which
 -- may be large and never changes, is kept apart in cruster_inputs.
@@ -27,6 +28,7 @@ CREATE TABLE cruster_executions (
     workflow     TEXT    NOT NULL,
     key          TEXT    NOT NULL,
     digest       TEXT    NOT NULL,
+    moved_at     INTEGER NOT NULL,
     state        TEXT    NOT NULL,
     value        BLOB,
     error        BLOB,
@@ -40,12 +42,17 @@ CREATE TABLE cruster_executions (
     parent_step  BLOB,
     created_at   INTEGER NOT NULL,
     finished_at  INTEGER NOT NULL,
+    held_by      BLOB,                       -- a run that is alive and may ask for this one
+    holds        INTEGER NOT NULL DEFAULT 0, -- 1: others are held by this one
     PRIMARY KEY (shard, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX cruster_executions_wake ON cruster_executions (wake_at, id) WHERE state = 'running';
-CREATE INDEX cruster_executions_list ON cruster_executions (namespace, created_at, id);
+CREATE INDEX cruster_executions_strand ON cruster_executions (namespace, workflow, state, created_at, id);
 CREATE INDEX cruster_executions_parent ON cruster_executions (parent_run, parent_step) WHERE parent_run IS NOT NULL;
-CREATE INDEX cruster_executions_finished ON cruster_executions (finished_at, id) WHERE finished_at > 0;
+-- Three for retention: what it looks at, what is held, and holders that are over.
+CREATE INDEX cruster_executions_finished ON cruster_executions (finished_at, id) WHERE finished_at > 0 AND held_by IS NULL AND holds = 0;
+CREATE INDEX cruster_executions_held ON cruster_executions (held_by) WHERE held_by IS NOT NULL;
+CREATE INDEX cruster_executions_holders ON cruster_executions (finished_at) WHERE holds = 1 AND finished_at > 0;
 
 CREATE TABLE cruster_inputs (
     shard INTEGER NOT NULL,

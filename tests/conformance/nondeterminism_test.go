@@ -78,9 +78,9 @@ func forgeEntry(t *testing.T, store journal.Store, execution string, entry journ
 	id := journal.IDOf(host.DefaultNamespace, workflow, key)
 	row, err := store.Load(t.Context(), id)
 	require.NoError(t, err)
-	epochs, err := store.ClaimShards(t.Context(), "a forger")
+	fences, err := store.ClaimShards(t.Context(), "a forger")
 	require.NoError(t, err)
-	results, err := store.Commit(t.Context(), []journal.Write{{ID: id, Run: row.Run, Epoch: epochs[id.Shard()], Entries: []journal.Entry{entry}}})
+	results, err := store.Commit(t.Context(), []journal.Write{{ID: id, Run: row.Run, Fence: fences[id.Shard()], Entries: []journal.Entry{entry}}})
 	require.NoError(t, err)
 	require.NoError(t, results[0].Err)
 	return row

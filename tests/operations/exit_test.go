@@ -3,6 +3,7 @@ package ops_test
 import (
 	"net"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
@@ -21,6 +22,7 @@ const (
 	exitInUse     = 11
 	exitAddress   = 12
 	exitPrivilege = 13
+	exitStoreGone = 14
 )
 
 // TestExitCodesSayOneThing: what a supervisor has to do differs, and so does the code
@@ -71,6 +73,12 @@ func TestExitCodesSayOneThing(t *testing.T) {
 			u.User = url.User(role)
 			return harness.NewProcess(t, u.String())
 		}, exitPrivilege, "CR-5009"},
+		"StoreTakenAway": {func(t *testing.T) *harness.Process {
+			at := onSQLite(t)
+			p := at.host(t)
+			require.NoError(t, os.RemoveAll(strings.TrimPrefix(at.store, "sqlite:")))
+			return p
+		}, exitStoreGone, "CR-5011"},
 		"TakenOver": {func(t *testing.T) *harness.Process {
 			at := onPostgres(t)
 			former := at.host(t)

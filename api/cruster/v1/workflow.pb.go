@@ -1638,8 +1638,8 @@ type MoveRequest struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The execution: "deployment/Workflow/key".
 	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
-	// The module: its digest in hex, an unambiguous beginning of that, or
-	// "latest", the module that the deployment points at. Empty means "latest".
+	// The module: its digest in hex, or "latest", the module that the deployment
+	// points at. Empty means "latest".
 	To            string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

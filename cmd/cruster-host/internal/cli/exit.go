@@ -29,7 +29,8 @@ const (
 	exitStoreInUse  = 11
 	exitAddress     = 12
 	exitPrivilege   = 13
-	exitMisfit      = 14
+	exitStoreGone   = 14
+	exitMisfit      = 15
 	exitSignal      = 130 // what shells report for a program that Ctrl-C ended
 )
 
@@ -55,6 +56,7 @@ var exits = []struct {
 	{exitStoreInUse, "another process uses the embedded store", true},
 	{exitAddress, "an address to listen on is in use", true},
 	{exitPrivilege, "the database user lacks a right", true},
+	{exitStoreGone, "the files of the embedded store were taken away", true},
 	{exitMisfit, "the module does not fit an open execution", false},
 	{exitSignal, "stopped by Ctrl-C or SIGTERM", false},
 }
@@ -76,6 +78,7 @@ var exitByCode = map[abi.Code]int{
 	abi.CodePaused:         exitPaused,
 	abi.CodeStore:          exitStore,
 	abi.CodeStoreFull:      exitStoreFull,
+	abi.CodeStoreGone:      exitStoreGone,
 	abi.CodeStoreInUse:     exitStoreInUse,
 	abi.CodeStorePrivilege: exitPrivilege,
 }

@@ -37,6 +37,7 @@ func TestExitCodes(t *testing.T) {
 		exitStoreInUse:  {abi.Errorf(abi.CodeStoreInUse, "x")},
 		exitAddress:     {abi.Errorf(abi.CodeAddress, "x")},
 		exitMisfit:      {abi.Errorf(abi.CodeDoesNotFit, "x"), &client.Misfit{Cause: abi.Errorf(abi.CodeDoesNotFit, "x")}},
+		exitStoreGone:   {abi.Errorf(abi.CodeStoreGone, "x")},
 		exitPrivilege:   {abi.Errorf(abi.CodeStorePrivilege, "x")},
 	} {
 		for _, err := range errs {

@@ -36,7 +36,7 @@ on the fork does its own work. The original stays as it is.
 		},
 	}
 	cmd.Flags().Uint64Var(&at, "at", 0, "sequence number of the last entry that the fork takes over; 0 takes over none")
-	cmd.Flags().StringVar(&to, "to", "", "the module: latest, or a digest or the beginning of one (default: that of the original)")
+	cmd.Flags().StringVar(&to, "to", "", "the module: latest, or a digest (default: that of the original)")
 	cmd.Flags().StringVar(&key, "key", "", "key of the fork, used as it is (default: one made of the original's)")
 	return cmd
 }

@@ -18,10 +18,10 @@ func (a *app) workflowMove() *cobra.Command {
 		Use:   "move [EXECUTION]",
 		Short: "Have executions go on with another module",
 		Long: `Have a running or paused execution go on with another module: the one that the
-deployment points at (latest), or one by its digest or the beginning of that. The
-host replays the journal on it first. If the module does not fit what the execution
-has done, nothing is changed and both sides are shown. If it fits, the execution
-goes on there, also if it was paused.
+deployment points at (latest), or one by its digest. The host replays the journal on
+it first. If the module does not fit what the execution has done, nothing is changed
+and both sides are shown. If it fits, the execution goes on there, also if it was
+paused.
 
 --workflow moves all open executions of a workflow, or of a deployment (DEPLOYMENT/),
 and --state only those that are running or paused. Each is moved or left as it is,
@@ -50,7 +50,7 @@ and the table says which.
 			}
 		},
 	}
-	cmd.Flags().StringVar(&to, "to", client.Latest, "the module: latest, or a digest or the beginning of one")
+	cmd.Flags().StringVar(&to, "to", client.Latest, "the module: latest, or a digest")
 	cmd.Flags().StringVar(&workflow, "workflow", "", "all open executions of this workflow or deployment")
 	cmd.Flags().StringVar(&state, "state", "", "with --workflow: only those that are running or paused")
 	return cmd

@@ -35,6 +35,7 @@ table! {
     FAILED_BY_OPERATOR = "CR-2020", "The message holds the operator's reason and the reason for the pause; 'cruster-host workflow history' shows how far the execution got.", false;
     JOURNAL_FORMAT = "CR-2030", "Run a host of that version or a newer one, then resume the execution.", false;
     DOES_NOT_FIT = "CR-2031", "Nothing was changed. Keep the steps that have run as they were, or guard the change with Patched; 'cruster-host module check' shows it for all open executions.", false;
+    FORK_EXISTS = "CR-2032", "Give the fork another key with --key, or leave it out: one is made then.", false;
     ACTIVITY_FAILED = "CR-3001", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts.", true;
     ACTIVITY_TIMEOUT = "CR-3002", "Raise the activity's timeout, or make its work shorter.", true;
     ACTIVITY_CRASHED = "CR-3003", "Fix the code; the message quotes the end of the module's standard error.", true;

@@ -1,0 +1,145 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/catalog"
+	"github.com/cruster/cruster/host/execution"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/replay"
+	"github.com/cruster/cruster/journal"
+)
+
+// Diff shows, side by side, what a journal holds and what other code does with it.
+type Diff = replay.Diff
+
+// CheckRequest asks whether the open executions of a deployment would fit another
+// module.
+type CheckRequest struct {
+	Namespace string
+	// Name of the deployment.
+	Name string
+	// Binary is the module.
+	Binary []byte
+}
+
+// CheckResult is what the check found for one execution.
+type CheckResult struct {
+	Execution *journal.Execution
+	// Fits tells whether the execution could be moved to the module.
+	Fits bool
+	// Reason says in one line why not.
+	Reason string
+	// Diff shows it, if the journal and the code differ; nil otherwise.
+	Diff *Diff
+}
+
+// Check replays every open execution of a deployment, running or paused, on a module
+// that need not be deployed. It writes nothing, and has no more executions in memory
+// at once than there are processors. Report is called for one execution after the
+// other, with how many are done and how many there are.
+func (e *Engine) Check(ctx context.Context, req CheckRequest, report func(result CheckResult, done, total int) error) error {
+	if err := e.state.Accepting(); err != nil {
+		return err
+	}
+	namespace := namespaceOf(req.Namespace)
+	if _, err := e.catalog.Deployment(ctx, namespace, req.Name); err != nil {
+		return err
+	}
+	m, release, err := e.catalog.Borrow(ctx, req.Binary)
+	if err != nil {
+		return err
+	}
+	defer release()
+	open, err := e.openExecutions(ctx, namespace, req.Name)
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex // guards done, and makes the reports one after the other
+	done := 0
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, id := range open {
+		group.Go(func() error {
+			result, err := e.checkOne(ctx, id, m)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			if result == nil {
+				return nil // it is over by now
+			}
+			return report(*result, done, len(open))
+		})
+	}
+	return group.Wait()
+}
+
+// openExecutions lists the executions of a deployment that are not over.
+func (e *Engine) openExecutions(ctx context.Context, namespace, deployment string) (ids []journal.ID, err error) {
+	for _, state := range []journal.State{journal.Running, journal.Paused} {
+		filter := journal.Filter{Namespace: namespace, Workflow: deployment + "/", State: state, Limit: 1000}
+		for {
+			page, err := e.store.List(ctx, filter)
+			if err != nil {
+				return nil, journal.Coded("list the executions of "+deployment, err)
+			}
+			for i := range page.Executions {
+				ids = append(ids, page.Executions[i].ID)
+			}
+			if filter.After = page.Next; page.Next == "" {
+				break
+			}
+		}
+	}
+	return ids, nil
+}
+
+// checkOne replays one execution on a module; nil if it is over.
+func (e *Engine) checkOne(ctx context.Context, id journal.ID, m *catalog.Module) (*CheckResult, error) {
+	row, err := e.store.Load(ctx, id)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && row.State.Final() {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, journal.Coded("check "+id.String(), err)
+	}
+	result := &CheckResult{Execution: row, Fits: true}
+	if row.Digest == m.Code.Digest() && row.State == journal.Running {
+		return result, nil
+	}
+	if err := checkWorkflow(m, row); err != nil {
+		result.Fits, result.Reason = false, strings.TrimPrefix(abi.AsError(err).Message, row.Name()+" does not fit: ")
+		return result, nil
+	}
+	trial, err := e.executions.Try(ctx, row, func(context.Context, *journal.Execution) (func(context.Context) (execution.Guest, error), error) {
+		return opener(m, row), nil
+	})
+	if err != nil {
+		return nil, journal.Coded("check "+row.Name(), err)
+	}
+	if trial.Misfit != nil {
+		result.Fits, result.Reason, result.Diff = false, trial.Misfit.Reason, trial.Misfit.Diff
+	}
+	return result, nil
+}
+
+// opener makes instances of a module for an execution.
+func opener(m *catalog.Module, row *journal.Execution) func(context.Context) (execution.Guest, error) {
+	return func(ctx context.Context) (execution.Guest, error) {
+		g, err := guest.Open(ctx, m.Code, row)
+		if err != nil {
+			return nil, err // not a nil *guest.Guest
+		}
+		return g, nil
+	}
+}

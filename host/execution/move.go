@@ -1,0 +1,194 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/replay"
+	"github.com/cruster/cruster/journal"
+)
+
+// Opener finds the code of an execution, by the digest in its row, and returns how to
+// make an instance of it. Finding may wait for the store; making computes, in a slot.
+type Opener func(ctx context.Context, row *journal.Execution) (open func(context.Context) (Guest, error), err error)
+
+// Trial is what came of replaying an execution on other code.
+type Trial struct {
+	// Misfit says why the code does not fit; nil if it does.
+	Misfit *replay.Misfit
+
+	waiting []journal.StepID // what the guest waits for at the end
+	end     replay.Position
+}
+
+// Try replays an execution on the code that open finds for it. It writes nothing, and takes no more memory than one execution.
+func (x *Executions) Try(ctx context.Context, row *journal.Execution, open Opener) (Trial, error) {
+	return x.try(ctx, row, part{upTo: math.MaxUint64}, open)
+}
+
+// part is a beginning of a journal.
+type part struct {
+	upTo  uint64
+	later map[journal.StepID]bool // the steps behind it
+}
+
+func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, open Opener) (Trial, error) {
+	reader := x.reader(row.ID, of.upTo)
+	// All of the journal was delivered to other code.
+	player := replay.NewPlayer(reader, math.MaxUint64, journal.Waiting{})
+	turn, err := x.tryGuest(ctx, row, player, open)
+	t := Trial{end: reader.Position()}
+	var coded *abi.Error
+	switch {
+	case err == nil:
+		t.Misfit = player.Fits(turn.Outcome, row.Waiting, of.later)
+	case ctx.Err() != nil || !errors.As(err, &coded) || passes(coded):
+		return Trial{}, err
+	default:
+		t.Misfit = &replay.Misfit{Reason: coded.Error()}
+	}
+	for _, o := range player.Pending() {
+		t.waiting = append(t.waiting, o.StepID)
+	}
+	return t, nil
+}
+
+func (x *Executions) tryGuest(ctx context.Context, row *journal.Execution, player *replay.Player, open Opener) (guest.Turn, error) {
+	make, err := open(ctx, row)
+	if err != nil {
+		return guest.Turn{}, err
+	}
+	var g Guest
+	defer func() {
+		if g != nil {
+			g.Close()
+		}
+	}()
+	return play(ctx, player, func() (guest.Turn, error) {
+		return x.compute(ctx, func(ctx context.Context) (turn guest.Turn, err error) {
+			if g, err = make(ctx); err != nil {
+				return turn, err
+			}
+			return g.Start(ctx)
+		})
+	}, func(entries []journal.Entry) (guest.Turn, error) {
+		return x.compute(ctx, func(ctx context.Context) (guest.Turn, error) {
+			return g.Resume(ctx, deliveriesOf(entries), entries[0].At)
+		})
+	})
+}
+
+// play runs a fresh guest through a journal: the same batches, the same clock. It
+// returns the last turn; the player knows what the guest waits for.
+func play(ctx context.Context, player *replay.Player, begin func() (guest.Turn, error), deliver func([]journal.Entry) (guest.Turn, error)) (guest.Turn, error) {
+	turn, err := begin()
+	for err == nil {
+		player.Turn(turn.Issued, turn.Cancelled)
+		var due []journal.Entry
+		if due, err = player.Next(ctx, turn.Outcome != nil); err != nil || len(due) == 0 {
+			break
+		}
+		turn, err = deliver(due)
+	}
+	return turn, err
+}
+
+// Move has an execution go on with another module, given by its digest, if its
+// journal fits. It returns once that is durable.
+func (x *Executions) Move(ctx context.Context, ref Ref, digest string) error {
+	return x.ask(ctx, ref, func(reply chan<- error) message { return moveRequest{digest, reply} })
+}
+
+// move replays the journal on the other module and, if it fits, makes the move
+// durable and has the run rebuilt there. What the host does for ops goes on, and so
+// do outcomes in hand: they go by step.
+func (r *run) move(m moveRequest) error {
+	switch {
+	case r.row.State.Final():
+		return r.alreadyOver()
+	case r.row.Digest == m.digest && r.row.State == journal.Running:
+		return nil
+	case r.row.Digest == m.digest:
+		return abi.Errorf(abi.CodeBadRequest, "%s is pinned to this module already", r.row.Name()).
+			WithHint("Resume it with 'cruster-host workflow resume', or move it to another module.")
+	}
+	target := *r.row
+	target.Digest = m.digest
+	r.freeze(true)
+	defer r.freeze(false)
+	trial, err := r.Try(r.Host.Context(), &target, r.OpenGuest)
+	if err != nil {
+		return err
+	}
+	if trial.Misfit == nil {
+		trial.Misfit = r.underWay(trial)
+	}
+	if trial.Misfit != nil {
+		return trial.Misfit.Error(r.row.Name())
+	}
+	return r.commitMove(m.digest, trial)
+}
+
+// postponeMove has a move received again once no number is reserved: the journal may
+// gain an entry that the trial would not see. It reports whether it did.
+func (r *run) postponeMove(m moveRequest) bool {
+	r.mu.Lock()
+	reserved := len(r.ledger.reserved)
+	r.mu.Unlock()
+	if reserved == 0 {
+		return false
+	}
+	r.reload(batch{})
+	r.requeue(m)
+	return true
+}
+
+// freeze keeps transactions of activities from taking a place in the journal. Those
+// that would are rolled back and run again.
+func (r *run) freeze(frozen bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ledger.frozen = frozen
+}
+
+// underWay finds an activity that is being performed and that the other code does not
+// wait for. It may have taken effect; nothing tells.
+func (r *run) underWay(trial Trial) *replay.Misfit {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for step := range r.tasks {
+		if o := r.ledger.steps[step]; o != nil && o.Kind == abi.OpActivity && !slices.Contains(trial.waiting, step) {
+			return &replay.Misfit{Reason: "activity \"" + o.Name + "\" is being performed at this moment, and the code does not wait for it"}
+		}
+	}
+	return nil
+}
+
+func (r *run) commitMove(digest string, trial Trial) error {
+	r.mu.Lock()
+	r.ledger.seq = max(r.ledger.seq, trial.end.Seq) + 1
+	moved := journal.Entry{
+		Kind: journal.Moved, Seq: r.ledger.seq, At: r.ledger.tick(max(r.now(), trial.end.At)),
+		Value: abi.MustMarshal(&journal.Move{From: r.row.Digest, To: digest}),
+	}
+	r.mu.Unlock()
+	u := journal.Update{
+		State: journal.Running, WakeAt: journal.Now, Digest: digest, MovedAt: moved.Seq,
+		Waiting: journal.WaitingFor(moved.Seq, trial.waiting),
+	}
+	r.Fault.Pass(faultpoint.MoveBeforeCommit)
+	_, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Entries: []journal.Entry{moved}, Update: &u})
+	if err != nil {
+		return err
+	}
+	r.Fault.Pass(faultpoint.MoveAfterCommit)
+	r.log.Info("moved", "from", r.row.Digest, "to", digest)
+	r.reload(batch{})
+	r.crashes = 0
+	return nil
+}

@@ -1,0 +1,170 @@
+package replay
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/journal"
+)
+
+// Misfit says why code does not fit a journal.
+type Misfit struct {
+	// Reason is one line.
+	Reason string
+	// Diff shows both sides; nil if there is nothing to show.
+	Diff *Diff
+}
+
+// MisfitError is the error of a misfit: an *abi.Error whose message shows both sides,
+// and the sides themselves.
+type MisfitError struct {
+	// Cause has the code abi.CodeDoesNotFit.
+	Cause *abi.Error
+	// Diff is nil if there is nothing to show side by side.
+	Diff *Diff
+}
+
+func (e *MisfitError) Error() string { return e.Cause.Error() }
+
+func (e *MisfitError) Unwrap() error { return e.Cause }
+
+// Error makes an error of it, for an execution.
+func (m *Misfit) Error(execution string) error {
+	text := fmt.Sprintf("%s does not fit: %s", execution, m.Reason)
+	if m.Diff != nil {
+		text += "\n" + m.Diff.String()
+	}
+	return &MisfitError{Cause: abi.Errorf(abi.CodeDoesNotFit, "%s", text), Diff: m.Diff}
+}
+
+// Fits judges about a journal that was played to its end on other code than that
+// which wrote it; nil says that it fits. Outcome is how the guest has finished, nil if
+// it waits; before is what the execution waited for with its own code, and later are
+// steps that it came to after the part that was played.
+//
+// A step that has run and that the new code does not come to does not fit: it would
+// be as if it had never happened. But a guest that waits for a step that has not run,
+// because it was inserted, may come to it later. It is told from one that has passed
+// the step by what it waits for: if that is only what the execution waited for before,
+// nothing was inserted. And if it waits for a step of the same kind and name as one
+// that has run, then its arguments have changed, and it would run twice.
+func (p *Player) Fits(outcome *abi.Outcome, before journal.Waiting, later map[journal.StepID]bool) *Misfit {
+	if outcome != nil && outcome.Error != nil {
+		return &Misfit{Reason: fmt.Sprintf("the code fails at once: %s", outcome.Error.Message)}
+	}
+	if len(p.held) == 0 {
+		return nil
+	}
+	unclaimed := slices.Collect(maps.Values(p.held))
+	sortBySeq(unclaimed)
+	if outcome != nil {
+		return p.misfit(unclaimed, fmt.Sprintf("the code finishes without %s that %s run", count(len(unclaimed), "step"), have(len(unclaimed))), nil)
+	}
+	for _, number := range slices.Sorted(maps.Keys(p.ops.pending)) {
+		o := p.ops.pending[number]
+		for _, en := range unclaimed {
+			if en.Op.Kind == o.Kind && en.Op.Name == o.Name && en.Op.Key == o.Key {
+				return p.misfit(unclaimed, fmt.Sprintf("%s has run with other arguments", title(o.Op)), &o.Op)
+			}
+		}
+	}
+	if p.waitsOnlyFor(before, later) {
+		return p.misfit(unclaimed, fmt.Sprintf("the code does not come to %s that %s run", count(len(unclaimed), "step"), have(len(unclaimed))), nil)
+	}
+	return nil
+}
+
+// waitsOnlyFor tells whether the guest waits for nothing but steps that the execution
+// waited for before, or came to later.
+func (p *Player) waitsOnlyFor(before journal.Waiting, later map[journal.StepID]bool) bool {
+	var now journal.StepSum
+	known := true
+	for _, o := range p.ops.pending {
+		now.Add(o.StepID)
+		known = known && (later[o.StepID] || slices.Contains(before.List, o.StepID))
+	}
+	return known || now == before.Steps
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "a " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func have(n int) string {
+	if n == 1 {
+		return "has"
+	}
+	return "have"
+}
+
+// title names an op by kind and name.
+func title(o journal.Op) string {
+	if o.Name == "" {
+		return o.Kind
+	}
+	return fmt.Sprintf("%s %q", o.Kind, o.Name)
+}
+
+// misfit shows both sides around the first step that does not fit.
+func (p *Player) misfit(unclaimed []journal.Entry, reason string, changed *journal.Op) *Misfit {
+	return &Misfit{Reason: reason, Diff: p.record.diff(unclaimed, changed)}
+}
+
+// around is how many rows a diff shows around the first difference.
+const around = 5
+
+// diff aligns the two sides: the code's ops in their order, each beside the entry that
+// answers it, and the entries that no op has claimed at the place where they stood.
+func (r *record) diff(unclaimed []journal.Entry, changed *journal.Op) *Diff {
+	missing := map[journal.StepID]bool{}
+	for _, en := range unclaimed {
+		missing[en.Op.Step()] = true
+	}
+	inJournal := map[journal.StepID]recorded{}
+	for _, e := range r.inJournal {
+		inJournal[e.op.Step()] = e
+	}
+	var rows []DiffRow
+	next := 0 // of inJournal
+	for _, o := range r.inCode {
+		e, ran := inJournal[o.Step()]
+		row := DiffRow{Code: op.Describe(o)}
+		if ran {
+			rows = append(rows, r.missingUpTo(&next, e.seq, missing)...)
+			row.Journal = describeEntry(e)
+		}
+		if changed != nil && o.Step() == changed.Step() {
+			rows = append(rows, r.missingUpTo(&next, ^uint64(0), missing)...)
+			row.Note = "it has run with other arguments"
+		}
+		rows = append(rows, row)
+	}
+	rows = append(rows, r.missingUpTo(&next, ^uint64(0), missing)...)
+	return clip(rows)
+}
+
+// missingUpTo are the entries before seq that no op has claimed.
+func (r *record) missingUpTo(next *int, seq uint64, missing map[journal.StepID]bool) (rows []DiffRow) {
+	for ; *next < len(r.inJournal) && r.inJournal[*next].seq < seq; *next++ {
+		if e := r.inJournal[*next]; missing[e.op.Step()] {
+			rows = append(rows, DiffRow{Journal: describeEntry(e), Note: "the code does not come to it"})
+		}
+	}
+	return rows
+}
+
+func describeEntry(e recorded) string { return fmt.Sprintf("entry %d: %s", e.seq, op.Describe(e.op)) }
+
+// clip keeps the rows around the first difference.
+func clip(rows []DiffRow) *Diff {
+	first := slices.IndexFunc(rows, func(r DiffRow) bool { return r.Note != "" })
+	from := max(0, first-around)
+	to := min(len(rows), max(first, 0)+2*around)
+	return &Diff{Rows: rows[from:to], Before: from, After: len(rows) - to}
+}

@@ -1,0 +1,195 @@
+package replay
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/journal"
+)
+
+// Player hands a journal to a guest that is replayed: turn by turn, to the ops that
+// the entries answer.
+//
+// Two rules decide which op that is. Entries that were delivered to the same code go
+// by number: the guest does exactly what it did, or it has diverged. Entries up to a
+// move were delivered to other code. They go by step, that is by what an op is and
+// how many alike came before it. So steps that the new code has moved, or that it has
+// inserted between others, do no harm: an entry whose op is not there yet is held
+// until it is. It is still held when the guest waits for a step that has not run;
+// then the guest goes on for real, and whenever it comes to a step that is held, it
+// is given what the journal knows. Such a delivery becomes an entry again, under its
+// new number, so that the next replay finds it in its place.
+//
+// Held entries that no op has claimed are steps that have run and that the new code
+// does not come to, as far as can be seen. [Player.Fits] judges about them.
+type Player struct {
+	reader *Reader
+	ops    *Ops
+	moved  uint64 // entries up to this one were delivered to other code
+	strict bool   // they are all read
+	before journal.Waiting
+	at     int64 // journal time of the last delivery
+
+	held     map[journal.StepID]journal.Entry // deliveries that no op has claimed
+	heldSize int
+	ready    []journal.Entry                  // claimed, to be delivered
+	attempts map[journal.StepID]journal.Entry // the last failed attempt of steps that are not issued
+	record   record
+}
+
+// NewPlayer plays a journal. Entries up to moved were delivered to other code; before
+// is what the guest waited for at a point of the journal.
+func NewPlayer(reader *Reader, moved uint64, before journal.Waiting) *Player {
+	if before.Seq < moved {
+		before = journal.Waiting{} // it is about the other code
+	}
+	return &Player{
+		reader: reader, ops: NewOps(), moved: moved, strict: moved == 0, before: before,
+		held: map[journal.StepID]journal.Entry{}, attempts: map[journal.StepID]journal.Entry{},
+	}
+}
+
+// Pending are the ops that were issued and neither delivered nor cancelled.
+func (p *Player) Pending() map[uint32]*op.Op { return p.ops.Pending() }
+
+// Held are the outcomes of steps that other code came to, and this guest did not yet.
+func (p *Player) Held() map[journal.StepID]journal.Entry { return p.held }
+
+// Turn takes note of what the guest did in a turn.
+func (p *Player) Turn(issued []*op.Op, cancelled []uint32) {
+	p.ops.Turn(issued, cancelled)
+	if p.moved == 0 {
+		return
+	}
+	for _, o := range issued {
+		p.record.code(o)
+		if en, ok := p.attempts[o.StepID]; ok {
+			noteAttempt(o, en)
+			delete(p.attempts, o.StepID)
+		}
+		if en, ok := p.held[o.StepID]; ok && !p.strict {
+			p.claim(en, o.StepID)
+		}
+	}
+}
+
+// Next is the next turn of the guest: the deliveries that it is due, addressed to its
+// own ops. It is empty at the end. Over says that the guest has finished.
+func (p *Player) Next(ctx context.Context, over bool) ([]journal.Entry, error) {
+	for {
+		if due := p.takeReady(); len(due) > 0 {
+			return due, nil
+		}
+		entries, err := p.reader.Next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.compareWaiting(entries); err != nil {
+			return nil, err
+		}
+		if len(entries) == 0 {
+			return nil, nil
+		}
+		if !p.strict {
+			if err := p.hold(entries); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		due, err := p.ops.Match(entries)
+		if err != nil {
+			return nil, err
+		}
+		if len(due) == 0 {
+			continue
+		}
+		if over {
+			return nil, FinishedEarly(due[0])
+		}
+		for _, en := range due {
+			p.release(en.Op.Step())
+		}
+		p.at = max(p.at, due[0].At)
+		return due, nil
+	}
+}
+
+// compareWaiting checks, at the point for which it is known, that the guest waits for
+// what it waited for before.
+func (p *Player) compareWaiting(next []journal.Entry) error {
+	if len(next) > 0 && next[0].Seq <= p.before.Seq {
+		return nil
+	}
+	before := p.before
+	p.before = journal.Waiting{}
+	return p.ops.CheckWaiting(before)
+}
+
+// hold takes entries that were delivered to other code.
+func (p *Player) hold(entries []journal.Entry) error {
+	for _, en := range entries {
+		if en.Seq == p.moved {
+			p.strict = true
+		}
+		step := en.Op.Step()
+		switch o := p.ops.step(step); {
+		case en.Kind == journal.Attempt && o != nil:
+			noteAttempt(o, en)
+		case en.Kind == journal.Attempt:
+			p.attempts[step] = en
+		case en.Kind != journal.Delivery:
+		default:
+			p.record.journal(en)
+			if _, twice := p.held[step]; twice || o == nil && p.ops.came(step) {
+				continue // delivered before, or given up by the guest
+			}
+			p.held[step] = en
+			p.heldSize += sizeOf(en)
+			if o != nil {
+				p.claim(en, step)
+			}
+		}
+	}
+	if p.heldSize > maxHeld {
+		return tooMuchHeld(len(p.held))
+	}
+	return nil
+}
+
+// claim has an entry delivered to the op that it answers.
+func (p *Player) claim(en journal.Entry, step journal.StepID) {
+	p.release(step)
+	p.ready = append(p.ready, en)
+}
+
+// release holds an entry no longer.
+func (p *Player) release(step journal.StepID) {
+	if en, ok := p.held[step]; ok {
+		p.heldSize -= sizeOf(en)
+		delete(p.held, step)
+	}
+}
+
+// takeReady takes what was claimed, one turn of the journal at a time.
+func (p *Player) takeReady() []journal.Entry {
+	var due, rest []journal.Entry
+	sortBySeq(p.ready)
+	for _, en := range p.ready {
+		o := p.ops.step(en.Op.Step())
+		switch {
+		case o == nil: // given up meanwhile
+		case len(due) > 0 && due[0].Turn != en.Turn:
+			rest = append(rest, en)
+		default:
+			p.at = max(p.at, en.At)
+			en.Op = o.Op
+			due = append(due, en)
+		}
+	}
+	p.ready = rest
+	for i := range due {
+		due[i].At = p.at
+		p.ops.delivered(due[i].Op.Number)
+	}
+	return due
+}

@@ -1,0 +1,36 @@
+package journal
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+)
+
+// Epoch counts the owners that a shard has had.
+type Epoch uint64
+
+// Token tells an owner of a shard from every other, also from one of the same epoch.
+type Token [16]byte
+
+// NewToken draws a token.
+func NewToken() Token {
+	var t Token
+	_, _ = rand.Read(t[:]) // it never fails
+	return t
+}
+
+func (t Token) String() string { return hex.EncodeToString(t[:]) }
+
+// Fence is how the owner of a shard proves that it is: every write names the fence
+// under which it was decided, and a store refuses one that is not the current, in
+// the transaction of the write.
+//
+// The epoch alone would do as long as a store forgets nothing. A database that fails
+// over to a replica which had not seen the last claim does: the next claim counts to
+// the same epoch again, and two hosts would pass. They do not have the same token.
+type Fence struct {
+	Epoch Epoch
+	Token Token
+}
+
+func (f Fence) String() string { return fmt.Sprintf("%d/%.8s", f.Epoch, f.Token) }

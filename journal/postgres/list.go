@@ -1,0 +1,62 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// List implements journal.Store. How few rows it looks at, whatever the filter, is
+// described above the List of the embedded store, which works alike.
+func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error) {
+	limit, after, err := f.Bounds()
+	if err != nil {
+		return journal.Page{}, err
+	}
+	for _, v := range []string{f.Namespace, f.Workflow, string(f.State)} {
+		if !isText(v) {
+			return journal.Page{}, abi.Errorf(abi.CodeBadRequest, "%q is not text", v)
+		}
+	}
+	query, args := s.sql.listQuery(f, limit+1, after)
+	rows, err := readAll(ctx, s, scanExecution, "executions", query, args...)
+	if err != nil {
+		return journal.Page{}, err
+	}
+	return journal.PageOf(rows, limit), nil
+}
+
+func (st *statements) listQuery(f journal.Filter, want int, after journal.Wake) (string, []any) {
+	at, id := after.At, after.ID[:]
+	if f.After == "" {
+		at, id = math.MaxInt64, bytes.Repeat([]byte{0xff}, len(after.ID)+1)
+	}
+	fits := `workflow = $2`
+	if f.Workflow == "" || strings.HasSuffix(f.Workflow, "/") {
+		fits = `starts_with(workflow, $2)`
+	}
+	// Within one namespace the walk over the strands ends behind those that fit.
+	first, last := `($1, $2, '')`, `n.namespace = $1 AND `+strings.ReplaceAll(fits, "workflow", "n.workflow")
+	if f.Namespace == "" {
+		first, last = `('', '', '')`, `$1 = ''`
+	}
+	return `WITH RECURSIVE strands AS (
+			(SELECT namespace, workflow, state FROM ` + st.executions + `
+				WHERE (namespace, workflow, state) > ` + first + ` ORDER BY namespace, workflow, state LIMIT 1)
+			UNION ALL
+			SELECT n.* FROM strands s CROSS JOIN LATERAL (SELECT e.namespace, e.workflow, e.state FROM ` + st.executions + ` e
+				WHERE (e.namespace, e.workflow, e.state) > (s.namespace, s.workflow, s.state) ORDER BY e.namespace, e.workflow, e.state LIMIT 1) AS n
+			WHERE ` + last + `),
+		page AS (
+			SELECT newest.* FROM strands s CROSS JOIN LATERAL (SELECT e.created_at AS at, e.id AS place FROM ` + st.executions + ` e
+				WHERE e.namespace = s.namespace AND e.workflow = s.workflow AND e.state = s.state AND (e.created_at, e.id) < ($3, $4)
+				ORDER BY e.created_at DESC, e.id DESC LIMIT $5) AS newest
+			WHERE ($1 = '' OR s.namespace = $1) AND ` + strings.ReplaceAll(fits, "workflow", "s.workflow") + ` AND ($6 = '' OR s.state = $6)
+			ORDER BY at DESC, place DESC LIMIT $5)
+		SELECT ` + pageColumns + ` FROM page JOIN ` + st.executions + ` ON shard = get_byte(place, 0) AND id = place
+		ORDER BY at DESC, place DESC`, []any{f.Namespace, f.Workflow, at, id, want, string(f.State)}
+}

@@ -1,0 +1,171 @@
+package sqlite
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// A list is newest first, of any workflow, deployment and state. The naive query walks
+// through the namespace by time and passes over what does not fit: all of a million
+// executions, to find the three that are paused. An index for each combination of
+// filters would be written with each execution.
+//
+// There is one index, by workflow, state and time. Within it the executions of one
+// workflow and state are a strand, in the order of the list. There are few of them, at
+// most five for each workflow that was deployed: they are found by leaping from each
+// to the next. A page is merged of the newest of each strand that fits.
+const (
+	selectNextStrand = `SELECT namespace, workflow, state FROM cruster_executions
+		WHERE (namespace, workflow, state) >= (?1, ?2, ?3) ORDER BY namespace, workflow, state LIMIT 1`
+	selectOfStrand = `SELECT created_at, id FROM cruster_executions
+		WHERE namespace = ?1 AND workflow = ?2 AND state = ?3 AND (created_at, id) < (?4, ?5) AND (created_at, id) > (?6, ?7)
+		ORDER BY created_at DESC, id DESC LIMIT ?8`
+	selectListed = "SELECT " + executionColumns + " FROM cruster_executions e WHERE e.shard = ?1 AND e.id = ?2"
+)
+
+// List implements journal.Store.
+func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error) {
+	limit, after, err := f.Bounds()
+	if err != nil {
+		return journal.Page{}, err
+	}
+	l := listing{filter: f, want: limit + 1, before: place{after.At, after.ID[:]}, beyond: place{math.MinInt64, nil}}
+	if f.After == "" {
+		l.before = place{math.MaxInt64, bytes.Repeat([]byte{0xff}, len(after.ID)+1)}
+	}
+	var rows []journal.Execution
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		l.conn = conn
+		conn.SetInterrupt(ctx.Done())
+		defer conn.SetInterrupt(nil)
+		// All that is read is of one moment.
+		if err := run(conn, "BEGIN", nil, nil); err != nil {
+			return err
+		}
+		defer rollback(conn)
+		rows, err = l.read()
+		return err
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return journal.Page{}, fmt.Errorf("sqlite: list executions: %w", err)
+	}
+	return journal.PageOf(rows, limit), nil
+}
+
+// place is where an execution stands in a list.
+type place struct {
+	at int64
+	id []byte
+}
+
+// strand is the executions of one workflow in one state.
+type strand struct{ namespace, workflow, state string }
+
+// listing is a list under way.
+type listing struct {
+	conn   *sqlite.Conn
+	filter journal.Filter
+	want   int
+	before place // the page begins behind it
+	// beyond is the last of the newest that were found, if they are enough.
+	beyond place
+	found  []place
+}
+
+func (l *listing) read() (rows []journal.Execution, err error) {
+	if err := l.mergeStrands(); err != nil {
+		return nil, err
+	}
+	for _, p := range l.found {
+		err := run(l.conn, selectListed, func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, journal.ID(p.id)) }, func(row *sqlite.Stmt) error {
+			e, err := scanExecution(row)
+			rows = append(rows, e)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+func (l *listing) mergeStrands() error {
+	at := strand{namespace: l.filter.Namespace}
+	if at.namespace != "" {
+		at.workflow = l.filter.Workflow
+	}
+	for {
+		next, err := l.nextStrand(at)
+		if err != nil || next == nil {
+			return err
+		}
+		at = *next
+		switch fits := l.fits(at.workflow); {
+		case l.filter.Namespace != "" && (at.namespace != l.filter.Namespace || !fits):
+			return nil
+		case !fits || l.filter.State != "" && at.state != string(l.filter.State):
+			continue
+		}
+		if err := l.merge(at); err != nil {
+			return err
+		}
+	}
+}
+
+func (l *listing) fits(workflow string) bool {
+	if strings.HasSuffix(l.filter.Workflow, "/") {
+		return strings.HasPrefix(workflow, l.filter.Workflow)
+	}
+	return l.filter.Workflow == "" || workflow == l.filter.Workflow
+}
+
+func (l *listing) nextStrand(after strand) (next *strand, err error) {
+	err = run(l.conn, selectNextStrand, func(stmt *sqlite.Stmt) {
+		stmt.BindText(1, after.namespace)
+		stmt.BindText(2, after.workflow)
+		// The least text behind it: with > SQLite would walk to the end of the strand.
+		stmt.BindText(3, after.state+"\x00")
+	}, func(row *sqlite.Stmt) error {
+		next = &strand{row.ColumnText(0), row.ColumnText(1), row.ColumnText(2)}
+		return nil
+	})
+	return next, err
+}
+
+// merge adds the newest of a strand to what was found.
+func (l *listing) merge(s strand) error {
+	err := run(l.conn, selectOfStrand, func(stmt *sqlite.Stmt) {
+		stmt.BindText(1, s.namespace)
+		stmt.BindText(2, s.workflow)
+		stmt.BindText(3, s.state)
+		stmt.BindInt64(4, l.before.at)
+		stmt.BindBytes(5, l.before.id)
+		stmt.BindInt64(6, l.beyond.at)
+		stmt.BindBytes(7, l.beyond.id)
+		stmt.BindInt64(8, int64(l.want))
+	}, func(row *sqlite.Stmt) error {
+		l.found = append(l.found, place{row.ColumnInt64(0), blob(row, 1)})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(l.found, func(a, b place) int { return cmp.Or(cmp.Compare(b.at, a.at), bytes.Compare(b.id, a.id)) })
+	if len(l.found) >= l.want {
+		l.found = l.found[:l.want]
+		l.beyond = l.found[l.want-1]
+	}
+	return nil
+}

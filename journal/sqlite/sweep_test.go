@@ -1,0 +1,98 @@
+package sqlite
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// children starts so many executions that have ended, each started by the parent,
+// which has not.
+func (s *Store) children(t testing.TB, fences []journal.Fence, n int) (parent journal.ID) {
+	newExecution := func(key string) journal.Execution {
+		id := journal.IDOf("default", "orders/Process", key)
+		return journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "orders/Process", Key: key, State: journal.Running, CreatedAt: 1}
+	}
+	p := newExecution("parent")
+	executions := []journal.Execution{p}
+	for i := range n {
+		e := newExecution(fmt.Sprint(i))
+		e.Parent = journal.Caller{ID: p.ID, Run: p.Run, Step: journal.StepID{byte(i), byte(i >> 8)}}
+		e.State, e.WakeAt, e.FinishedAt = journal.Completed, journal.Never, int64(i+1)
+		executions = append(executions, e)
+	}
+	writes := make([]journal.Write, len(executions))
+	for i := range executions {
+		e := &executions[i]
+		writes[i] = journal.Write{ID: e.ID, Run: e.Run, Fence: fences[e.ID.Shard()], Start: e}
+	}
+	results, err := s.Commit(t.Context(), writes)
+	require.NoError(t, err)
+	for _, r := range results {
+		require.NoError(t, r.Err)
+	}
+	return p.ID
+}
+
+// A sweep does not walk over what earlier ones have found that must be kept: with
+// thousands of them it takes as many steps as with none.
+func TestSweepDoesNotRescan(t *testing.T) {
+	t.Parallel()
+	steps := func(kept int) (first, second int) {
+		store := openInside(t)
+		fences, err := store.ClaimShards(t.Context(), "test")
+		require.NoError(t, err)
+		store.children(t, fences, kept)
+		for _, sum := range []*int{&first, &second} {
+			n, err := store.Sweep(t.Context(), fences, journal.Never, 500)
+			require.NoError(t, err)
+			require.Zero(t, n)
+			for _, query := range []string{selectOverHolder, selectHeld, selectExpired} {
+				*sum += stepsOf(t, store.writer, query)
+			}
+		}
+		return first, second
+	}
+	_, none := steps(0)
+	first, second := steps(3000)
+	require.Greater(t, first, 3000, "each is looked at once")
+	require.Equal(t, none, second, "and not again")
+}
+
+// The transactions of a sweep are small, whatever there is to delete: between two of
+// them others get the writer.
+func TestSweepInSmallTransactions(t *testing.T) {
+	t.Parallel()
+	store := openInside(t)
+	fences, err := store.ClaimShards(t.Context(), "test")
+	require.NoError(t, err)
+	const children = 5 * journal.SweepBatch
+	parent := store.children(t, fences, children)
+	commits := func(sweep func()) int {
+		before := store.Commits()
+		sweep()
+		return int(store.Commits() - before)
+	}
+	deleted := 0
+	sweep := func() {
+		n, err := store.Sweep(t.Context(), fences, journal.Never, 2*children)
+		require.NoError(t, err)
+		deleted += n
+	}
+	require.GreaterOrEqual(t, commits(sweep), 5, "what is held")
+	require.Zero(t, deleted)
+
+	w := journal.Write{ID: parent, Run: journal.RunID(parent), Fence: fences[parent.Shard()]}
+	for seq := range uint64(3 * journal.SweepEntries) {
+		w.Entries = append(w.Entries, journal.Entry{Seq: seq + 1, Kind: journal.Delivery})
+	}
+	w.Update = &journal.Update{State: journal.Completed, WakeAt: journal.Never, FinishedAt: children + 1}
+	results, err := store.Commit(t.Context(), []journal.Write{w})
+	require.NoError(t, err)
+	require.NoError(t, results[0].Err)
+	require.GreaterOrEqual(t, commits(sweep), 5+5+3, "what is freed, what is deleted, and the journal of the parent")
+	require.Equal(t, children+1, deleted)
+}

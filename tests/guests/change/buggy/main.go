@@ -1,0 +1,9 @@
+// Command buggy is a version of package change: the first version with a bug.
+package main
+
+import "github.com/cruster/cruster/tests/guests/change"
+
+// Order is the workflow.
+var Order = change.Define(change.Version{Steps: []string{"reserve", "charge"}, Amount: 5, Bug: true})
+
+func main() {}
