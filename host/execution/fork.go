@@ -32,7 +32,7 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 		return false, err
 	}
 	if trial.Misfit != nil {
-		return false, trial.Misfit.Error(fork.Name())
+		return false, trial.Misfit.For(fork.Name())
 	}
 	fork.MovedAt = trial.end.Seq + 1
 	fork.Waiting = journal.WaitingFor(fork.MovedAt, trial.waiting)

@@ -129,7 +129,7 @@ func (r *run) move(m moveRequest) error {
 		trial.Misfit = r.underWay(trial)
 	}
 	if trial.Misfit != nil {
-		return trial.Misfit.Error(r.row.Name())
+		return trial.Misfit.For(r.row.Name())
 	}
 	return r.commitMove(m.digest, trial)
 }

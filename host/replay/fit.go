@@ -31,8 +31,8 @@ func (e *MisfitError) Error() string { return e.Cause.Error() }
 
 func (e *MisfitError) Unwrap() error { return e.Cause }
 
-// Error makes an error of it, for an execution.
-func (m *Misfit) Error(execution string) error {
+// For makes an error of it, for an execution.
+func (m *Misfit) For(execution string) error {
 	text := fmt.Sprintf("%s does not fit: %s", execution, m.Reason)
 	if m.Diff != nil {
 		text += "\n" + m.Diff.String()
@@ -67,7 +67,7 @@ func (p *Player) Fits(outcome *abi.Outcome, before journal.Waiting, later map[jo
 		o := p.ops.pending[number]
 		for _, en := range unclaimed {
 			if en.Op.Kind == o.Kind && en.Op.Name == o.Name && en.Op.Key == o.Key {
-				return p.misfit(unclaimed, fmt.Sprintf("%s has run with other arguments", title(o.Op)), &o.Op)
+				return p.misfit(unclaimed, fmt.Sprintf("%s has run with other arguments", title(o.Op)), &change{en.Op.Step(), o.StepID})
 			}
 		}
 	}
@@ -111,8 +111,11 @@ func title(o journal.Op) string {
 	return fmt.Sprintf("%s %q", o.Kind, o.Name)
 }
 
+// change is a step that has run, and what has become of it in the code.
+type change struct{ ran, now journal.StepID }
+
 // misfit shows both sides around the first step that does not fit.
-func (p *Player) misfit(unclaimed []journal.Entry, reason string, changed *journal.Op) *Misfit {
+func (p *Player) misfit(unclaimed []journal.Entry, reason string, changed *change) *Misfit {
 	return &Misfit{Reason: reason, Diff: p.record.diff(unclaimed, changed)}
 }
 
@@ -121,10 +124,13 @@ const around = 5
 
 // diff aligns the two sides: the code's ops in their order, each beside the entry that
 // answers it, and the entries that no op has claimed at the place where they stood.
-func (r *record) diff(unclaimed []journal.Entry, changed *journal.Op) *Diff {
+func (r *record) diff(unclaimed []journal.Entry, changed *change) *Diff {
 	missing := map[journal.StepID]bool{}
 	for _, en := range unclaimed {
 		missing[en.Op.Step()] = true
+	}
+	if changed != nil {
+		delete(missing, changed.ran) // it has a row of its own
 	}
 	inJournal := map[journal.StepID]recorded{}
 	for _, e := range r.inJournal {
@@ -133,15 +139,14 @@ func (r *record) diff(unclaimed []journal.Entry, changed *journal.Op) *Diff {
 	var rows []DiffRow
 	next := 0 // of inJournal
 	for _, o := range r.inCode {
-		e, ran := inJournal[o.Step()]
+		step := o.Step()
 		row := DiffRow{Code: op.Describe(o)}
-		if ran {
+		if changed != nil && step == changed.now {
+			step, row.Note = changed.ran, "other arguments"
+		}
+		if e, ran := inJournal[step]; ran {
 			rows = append(rows, r.missingUpTo(&next, e.seq, missing)...)
 			row.Journal = describeEntry(e)
-		}
-		if changed != nil && o.Step() == changed.Step() {
-			rows = append(rows, r.missingUpTo(&next, ^uint64(0), missing)...)
-			row.Note = "it has run with other arguments"
 		}
 		rows = append(rows, row)
 	}
