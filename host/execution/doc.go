@@ -68,6 +68,15 @@
 // not delivered are performed again: that is recovery, and it is the same code that
 // performs them the first time.
 //
+// # Other code
+//
+// A run is pinned to its module until it is moved (move.go). A move tries the other
+// module on the whole journal first, in an instance of its own and without writing; if
+// the journal fits, one commit holds a Moved entry and the new digest, and the run is
+// rebuilt. What the host is doing for ops goes on meanwhile: tasks, outcomes in hand
+// and reservations go by step, not by number. A fork (fork.go) is a start with a
+// journal.
+//
 // # Where to read
 //
 // The package imports the rooms below it (actor, guest, replay, op, activity,

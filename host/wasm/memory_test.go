@@ -2,6 +2,7 @@ package wasm_test
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
 // Every instance reserves as much address space as its limit. One that is closed,
@@ -49,4 +51,34 @@ func addressSpace(t *testing.T) int64 {
 	_, err = fmt.Sscan(string(statm), &pages)
 	require.NoError(t, err)
 	return pages * int64(os.Getpagesize())
+}
+
+// TestMemoryLimitOfAWorld grows the memory of instances whose world has another limit
+// than the runtime: what a run was started with holds, on whatever host it goes on.
+func TestMemoryLimitOfAWorld(t *testing.T) {
+	t.Parallel()
+	const page = 64 << 10
+	for _, c := range []struct {
+		runtime, world int64
+		pages          int32 // to have in the end
+		grows          bool
+	}{
+		{runtime: 16 * page, world: 0, pages: 16, grows: true},
+		{runtime: 16 * page, world: 0, pages: 17, grows: false},
+		{runtime: 16 * page, world: 32 * page, pages: 32, grows: true},
+		{runtime: 16 * page, world: 32 * page, pages: 33, grows: false},
+		{runtime: 64 * page, world: 16 * page, pages: 16, grows: true},
+		{runtime: 64 * page, world: 16 * page, pages: 17, grows: false},
+	} {
+		m := compile(t, newRuntime(t, wasm.Config{MemoryLimit: c.runtime}), wasmtest.Module{
+			Imports: []wasmtest.Import{wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen)},
+			Start: wasmtest.Join(
+				wasmtest.I32Const(0), wasmtest.I32Const(c.pages-1), []byte{0x40, 0, 0x36, 0, 0}, // memory.grow, i32.store
+				wasmtest.I32Const(0), wasmtest.I32Const(4), wasmtest.Call(0), wasmtest.I32Const(0)),
+		}.Assemble())
+		turn, err := instantiate(t, m, wasm.World{MemoryLimit: c.world}).Start(context.Background(), nil)
+		require.NoError(t, err)
+		before := int32(binary.LittleEndian.Uint32(turn.Output))
+		require.Equal(t, c.grows, before == 1, "%+v: %d", c, before)
+	}
 }
