@@ -107,6 +107,7 @@ release: ## Build the archives of VERSION=vX.Y.Z into dist/
 .PHONY: crash
 crash: ## Kill engines and the real binary at every passing of every fault point, in all variants; takes an hour or so
 	CRUSTER_CRASH=everything $(GO) test -timeout 4h -run '^(TestCrashAtEveryBoundary|TestTheBinaryKillsItself)$$' ./tests/crash
+	CRUSTER_CRASH=everything $(GO) test -timeout 4h -run '^TestPowerCut$$' ./journal/sqlite
 
 FUZZTIME ?= 20s
 .PHONY: fuzz

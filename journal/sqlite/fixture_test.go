@@ -57,9 +57,17 @@ func (b *guestBundle) begin(t testing.TB) journal.GuestTx {
 	return tx
 }
 
-func (b *guestBundle) start(t testing.TB, key string) journal.Write {
+// startOf is a write that starts an execution.
+func (b *guestBundle) startOf(key string) journal.Write {
 	id := journal.IDOf("mine", "w/W", key)
-	w := journal.Write{ID: id, Run: journal.RunID(id), Fence: b.fences[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "mine", Workflow: "w/W", Key: key, State: journal.Running}}
+	return journal.Write{
+		ID: id, Run: journal.RunID(id), Fence: b.fences[id.Shard()],
+		Start: &journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "mine", Workflow: "w/W", Key: key, State: journal.Running},
+	}
+}
+
+func (b *guestBundle) start(t testing.TB, key string) journal.Write {
+	w := b.startOf(key)
 	results, err := b.store.Commit(b.ctx, []journal.Write{w})
 	require.NoError(t, err)
 	require.NoError(t, results[0].Err)
@@ -69,16 +77,15 @@ func (b *guestBundle) start(t testing.TB, key string) journal.Write {
 
 // startAgain commits the start of an execution that may be there already.
 func (b *guestBundle) startAgain(key string) error {
-	id := journal.IDOf("mine", "w/W", key)
-	_, err := b.store.Commit(b.ctx, []journal.Write{{ID: id, Fence: b.fences[id.Shard()], Start: &journal.Execution{ID: id, Namespace: "mine", Workflow: "w/W", Key: key, State: journal.Running}}})
-	return err
+	results, err := b.store.Commit(b.ctx, []journal.Write{b.startOf(key)})
+	if err != nil {
+		return err
+	}
+	return results[0].Err
 }
 
 // startInside is a start for the transaction itself to commit: while it is open
 // no other can.
-func (b *guestBundle) startInside(t testing.TB) journal.Write {
-	id := journal.IDOf("mine", "w/W", t.Name())
-	return journal.Write{ID: id, Run: journal.RunID(id), Fence: b.fences[id.Shard()], Start: &journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "mine", Workflow: "w/W", Key: t.Name(), State: journal.Running}}
-}
+func (b *guestBundle) startInside(t testing.TB) journal.Write { return b.startOf(t.Name()) }
 
 const endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"

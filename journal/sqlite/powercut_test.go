@@ -70,11 +70,11 @@ func (l *powerLoad) open() (err error) {
 	if err != nil {
 		return err
 	}
-	claimed := l.fences[0]
+	claimed := l.fences[0].Epoch
 	l.acknowledged("claim", func(s *Store) error {
 		fences, err := s.ClaimShards(context.Background(), "after")
-		if err == nil && fences[0].Epoch <= claimed.Epoch {
-			err = fmt.Errorf("the epoch is %d, and was %d", fences[0].Epoch, claimed.Epoch)
+		if err == nil && fences[0].Epoch <= claimed {
+			err = fmt.Errorf("the epoch is %d, and was %d", fences[0].Epoch, claimed)
 		}
 		return err
 	})

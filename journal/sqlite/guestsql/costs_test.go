@@ -28,7 +28,7 @@ func TestEveryFunctionIsJudged(t *testing.T) {
 		exists[name] = true
 		_, isAllowed := allowed[name]
 		_, isRefused := refused[name]
-		require.True(t, isAllowed != isRefused, "%s: allowed is %t, refused is %t", name, isAllowed, isRefused)
+		require.NotEqual(t, isAllowed, isRefused, "%s: allowed is %t, refused is %t", name, isAllowed, isRefused)
 	}
 	for name := range allowed {
 		require.True(t, exists[name], "%s is allowed, and does not exist", name)

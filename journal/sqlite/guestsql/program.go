@@ -68,6 +68,7 @@ func (b *Sandbox) Bound(sql string) error {
 
 // programCost adds up the instructions of sql, for each byte of the longest value.
 func (b *Sandbox) programCost(sql string) (total cost, err error) {
+	b.asked = 0 // it is compiled once more
 	stmt, _, err := b.conn.PrepareTransient("EXPLAIN " + SkipBlank(sql, true))
 	if err != nil {
 		return 0, err
