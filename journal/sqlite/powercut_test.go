@@ -44,7 +44,7 @@ type powerLoad struct {
 	synchronous string
 	rng         *rand.Rand
 	store       *Store
-	epochs      []journal.Epoch
+	fences      []journal.Fence
 	facts       []fact
 	seqs        [powerCutLanes]uint64 // of the last entry of each lane
 	bought      int                   // by transactions of modules
@@ -66,15 +66,15 @@ func (l *powerLoad) open() (err error) {
 			return err
 		}
 	}
-	l.epochs, err = l.store.ClaimShards(l.ctx, "test")
+	l.fences, err = l.store.ClaimShards(l.ctx, "test")
 	if err != nil {
 		return err
 	}
-	claimed := l.epochs[0]
+	claimed := l.fences[0].Epoch
 	l.acknowledged("claim", func(s *Store) error {
-		epochs, err := s.ClaimShards(context.Background(), "after")
-		if err == nil && epochs[0] <= claimed {
-			err = fmt.Errorf("the epoch is %d, and was %d", epochs[0], claimed)
+		fences, err := s.ClaimShards(context.Background(), "after")
+		if err == nil && fences[0].Epoch <= claimed {
+			err = fmt.Errorf("the epoch is %d, and was %d", fences[0].Epoch, claimed)
 		}
 		return err
 	})
@@ -88,7 +88,7 @@ func laneOf(key string) journal.Execution {
 
 func (l *powerLoad) write(key string) journal.Write {
 	e := laneOf(key)
-	return journal.Write{ID: e.ID, Run: e.Run, Epoch: l.epochs[e.ID.Shard()]}
+	return journal.Write{ID: e.ID, Run: e.Run, Fence: l.fences[e.ID.Shard()]}
 }
 
 func (l *powerLoad) commit(writes ...journal.Write) error {
@@ -105,7 +105,8 @@ func (l *powerLoad) run() error {
 		return err
 	}
 	m := journal.Module{Digest: "sha256:1", Binary: make([]byte, 10_000)}
-	_, err := l.store.Deploy(l.ctx, m, journal.Deployment{Namespace: "default", Name: "w", Digest: m.Digest}, []abi.Migration{{
+	d := journal.Deployment{Namespace: "default", Name: "w", Digest: m.Digest}
+	_, err := l.store.Deploy(l.ctx, l.fences[d.Shard()], m, d, []abi.Migration{{
 		Version: 1, SQL: "CREATE TABLE stock (id INTEGER PRIMARY KEY, n INTEGER, note TEXT); INSERT INTO stock VALUES (1, 0, '')",
 	}})
 	if err != nil {
@@ -206,7 +207,7 @@ func (l *powerLoad) throwAway() error {
 	if err := l.commit(w); err != nil {
 		return err
 	}
-	if n, err := l.store.Sweep(l.ctx, 100, 10); err != nil || n != 1 {
+	if n, err := l.store.Sweep(l.ctx, l.fences, 100, 10); err != nil || n != 1 {
 		return fmt.Errorf("swept %d: %w", n, err)
 	}
 	l.acknowledged("swept "+e.Key, func(s *Store) error {
