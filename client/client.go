@@ -2,9 +2,7 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"time"
 
@@ -16,14 +14,9 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
-	"github.com/cruster/cruster/api/rpcerror"
 )
 
-const (
-	defaultRetryFor = 30 * time.Second
-	// chunk is the size of the pieces a module is uploaded in.
-	chunk = 256 << 10
-)
+const defaultRetryFor = 30 * time.Second
 
 // Client is a connection to a host. It is safe for concurrent use; one a process
 // is enough.
@@ -114,45 +107,6 @@ func (c *Client) Workflows() crusterv1.WorkflowServiceClient {
 // those of this package.
 func (c *Client) Deferreds() crusterv1.DeferredServiceClient {
 	return crusterv1.NewDeferredServiceClient(c.conn)
-}
-
-// PushRequest is a module to deploy.
-type PushRequest struct {
-	// AllowHTTP lists hosts that activities may call.
-	AllowHTTP []string
-	// Binary is the Wasm module.
-	Binary []byte
-	// Config holds values that activities read.
-	Config map[string]string
-	// Name of the deployment.
-	Name string
-}
-
-// Push uploads a module and points a deployment at it.
-func (c *Client) Push(ctx context.Context, req PushRequest) (*crusterv1.Deployment, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // ends the stream if it is left half-way
-	stream, err := c.Modules().PushStream(ctx)
-	if err != nil {
-		return nil, rpcerror.From(err)
-	}
-	meta := &crusterv1.PushMetadata{Namespace: c.namespace, Name: req.Name, Config: req.Config, AllowHttp: req.AllowHTTP}
-	err = stream.Send(&crusterv1.PushStreamRequest{Part: &crusterv1.PushStreamRequest_Metadata{Metadata: meta}})
-	for rest := req.Binary; err == nil && len(rest) > 0; {
-		n := min(len(rest), chunk)
-		err = stream.Send(&crusterv1.PushStreamRequest{Part: &crusterv1.PushStreamRequest_Chunk{Chunk: rest[:n]}})
-		rest = rest[n:]
-	}
-	// EOF from Send says that the host has answered before the end; the answer
-	// says why.
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, rpcerror.From(err)
-	}
-	resp, err := stream.CloseAndRecv()
-	if err != nil {
-		return nil, rpcerror.From(err)
-	}
-	return resp.GetDeployment(), nil
 }
 
 // Resolve settles a deferred of an execution with a value. A deferred that was

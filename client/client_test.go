@@ -29,6 +29,7 @@ type fakeHost struct {
 	resolve func(*crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error)
 	reject  func(*crusterv1.RejectRequest) (*crusterv1.RejectResponse, error)
 	push    func(meta *crusterv1.PushMetadata, binary []byte) (*crusterv1.PushResponse, error)
+	check   func(meta *crusterv1.CheckMetadata, binary []byte, send func(*crusterv1.CheckResponse) error) error
 }
 
 func (f *fakeHost) Resolve(_ context.Context, req *crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
@@ -62,6 +63,24 @@ func (f *fakeHost) PushStream(stream grpc.ClientStreamingServer[crusterv1.PushSt
 	return stream.SendAndClose(resp)
 }
 
+func (f *fakeHost) Check(stream grpc.BidiStreamingServer[crusterv1.CheckRequest, crusterv1.CheckResponse]) error {
+	var meta *crusterv1.CheckMetadata
+	var binary []byte
+	for {
+		part, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return f.check(meta, binary, stream.Send)
+		}
+		if err != nil {
+			return err
+		}
+		if m := part.GetMetadata(); m != nil {
+			meta = m
+		}
+		binary = append(binary, part.GetChunk()...)
+	}
+}
+
 // fakeWorkflows is apart, for its Describe would collide with that of modules.
 type fakeWorkflows struct {
 	crusterv1.UnimplementedWorkflowServiceServer
@@ -71,6 +90,9 @@ type fakeWorkflows struct {
 	poll      func(*crusterv1.PollRequest) (*crusterv1.PollResponse, error)
 	interrupt func(*crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error)
 	fail      func(*crusterv1.FailRequest) (*crusterv1.FailResponse, error)
+	move      func(*crusterv1.MoveRequest) (*crusterv1.MoveResponse, error)
+	moveAll   func(req *crusterv1.MoveAllRequest, send func(*crusterv1.MoveAllResponse) error) error
+	fork      func(*crusterv1.ForkRequest) (*crusterv1.ForkResponse, error)
 }
 
 func (f *fakeWorkflows) Execute(_ context.Context, req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
@@ -95,6 +117,18 @@ func (f *fakeWorkflows) Fail(_ context.Context, req *crusterv1.FailRequest) (*cr
 
 func (f *fakeWorkflows) Interrupt(_ context.Context, req *crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error) {
 	return f.interrupt(req)
+}
+
+func (f *fakeWorkflows) Move(_ context.Context, req *crusterv1.MoveRequest) (*crusterv1.MoveResponse, error) {
+	return f.move(req)
+}
+
+func (f *fakeWorkflows) MoveAll(req *crusterv1.MoveAllRequest, stream grpc.ServerStreamingServer[crusterv1.MoveAllResponse]) error {
+	return f.moveAll(req, stream.Send)
+}
+
+func (f *fakeWorkflows) Fork(_ context.Context, req *crusterv1.ForkRequest) (*crusterv1.ForkResponse, error) {
+	return f.fork(req)
 }
 
 type testBundle struct {
@@ -158,27 +192,6 @@ func TestErrorsComeBackWhole(t *testing.T) {
 	var got *abi.Error
 	require.ErrorAs(t, err, &got)
 	require.Equal(t, want, got)
-}
-
-func TestPushSendsPieces(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	binary := make([]byte, 3<<20)
-	b.host.push = func(meta *crusterv1.PushMetadata, got []byte) (*crusterv1.PushResponse, error) {
-		require.Equal(t, binary, got)
-		require.Equal(t, map[string]string{"K": "V"}, meta.GetConfig())
-		return &crusterv1.PushResponse{Deployment: &crusterv1.Deployment{Name: meta.GetName(), Version: 3}}, nil
-	}
-
-	d, err := b.client.Push(t.Context(), client.PushRequest{Name: "shop", Binary: binary, Config: map[string]string{"K": "V"}})
-	require.NoError(t, err)
-	require.EqualValues(t, 3, d.GetVersion())
-
-	b.host.push = func(*crusterv1.PushMetadata, []byte) (*crusterv1.PushResponse, error) {
-		return nil, rpcerror.Status(abi.Errorf(abi.CodeNotWasm, "no magic"), 0).Err()
-	}
-	_, err = b.client.Push(t.Context(), client.PushRequest{Name: "shop", Binary: []byte("x")})
-	require.Equal(t, abi.CodeNotWasm, abi.CodeOf(err))
 }
 
 func TestUnreachableHost(t *testing.T) {

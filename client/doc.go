@@ -22,5 +22,9 @@
 // A deadline ends the waiting, never the workflow: ask again with the same
 // request, or keep the name of the execution and [Attach] to it later.
 //
+// To change the code of executions that are under way, see [Client.Check],
+// [Client.Push], [Client.Move], [Client.MoveAll] and [Client.Fork]. A module that
+// does not fit what an execution has done is a [*Misfit], which shows both sides.
+//
 // The package imports abi and the generated contract, nothing of the host.
 package client

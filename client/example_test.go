@@ -35,7 +35,28 @@ func shopHost() (addr string, stop func()) {
 	workflows.wait = func(*crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
 		return &crusterv1.WaitResponse{Execution: completed(receipt{1002})}, nil
 	}
+	workflows.move = func(req *crusterv1.MoveRequest) (*crusterv1.MoveResponse, error) {
+		if req.GetExecution() == "shop/Buy/45" {
+			st := rpcerror.Status(abi.Errorf(abi.CodeDoesNotFit, "the module does not fit shop/Buy/45"), 0)
+			diff := &crusterv1.Diff{Rows: []*crusterv1.DiffRow{{Journal: "activity charge", Code: "activity ship", Note: "the code leaves out what has run"}}}
+			return nil, rpcerror.WithDiff(st, diff).Err()
+		}
+		return &crusterv1.MoveResponse{Execution: &crusterv1.Execution{Name: req.GetExecution(), Digest: "c0ffee"}}, nil
+	}
+	workflows.fork = func(req *crusterv1.ForkRequest) (*crusterv1.ForkResponse, error) {
+		return &crusterv1.ForkResponse{Execution: &crusterv1.Execution{Name: "shop/Buy/" + req.GetKey()}}, nil
+	}
+	workflows.host.check = func(_ *crusterv1.CheckMetadata, _ []byte, send func(*crusterv1.CheckResponse) error) error {
+		for i, name := range []string{"shop/Buy/44", "shop/Buy/45"} {
+			err := send(&crusterv1.CheckResponse{Done: uint32(i + 1), Total: 2, Execution: &crusterv1.Execution{Name: name}, Fits: i == 0})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	server := grpc.NewServer()
+	crusterv1.RegisterModuleServiceServer(server, workflows.host)
 	crusterv1.RegisterWorkflowServiceServer(server, workflows)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -117,4 +138,85 @@ func ExampleAttach() {
 	}
 	fmt.Println(name, "receipt", r.Number)
 	// Output: shop/Buy/order-44 receipt 1002
+}
+
+// See which executions could be moved to a module before it is deployed.
+func ExampleClient_Check() {
+	addr, stop := shopHost()
+	defer stop()
+	c, err := client.Dial(addr)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+
+	module := []byte("…") // the fixed module, as it was built
+	for r, err := range c.Check(context.Background(), client.CheckRequest{Name: "shop", Binary: module}) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%d of %d: %s fits: %v\n", r.GetDone(), r.GetTotal(), r.GetExecution().GetName(), r.GetFits())
+	}
+	// Output:
+	// 1 of 2: shop/Buy/44 fits: true
+	// 2 of 2: shop/Buy/45 fits: false
+}
+
+// Have an execution go on with the module that was deployed last. One that does not
+// fit stays as it is.
+func ExampleClient_Move() {
+	addr, stop := shopHost()
+	defer stop()
+	c, err := client.Dial(addr)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+
+	for _, execution := range []string{"shop/Buy/44", "shop/Buy/45"} {
+		moved, err := c.Move(context.Background(), execution, client.Latest)
+		var misfit *client.Misfit
+		switch {
+		case errors.As(err, &misfit):
+			for _, row := range misfit.Diff.GetRows() {
+				fmt.Printf("journal: %s, code: %s (%s)\n", row.GetJournal(), row.GetCode(), row.GetNote())
+			}
+		case err != nil:
+			fmt.Println(err)
+		default:
+			fmt.Println(moved.GetName(), "goes on with", moved.GetDigest())
+		}
+	}
+	// Output:
+	// shop/Buy/44 goes on with c0ffee
+	// journal: activity charge, code: activity ship (the code leaves out what has run)
+}
+
+// Run the rest of an execution again, from an entry of its journal on.
+func ExampleRun_Fork() {
+	addr, stop := shopHost()
+	defer stop()
+	c, err := client.Dial(addr)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+
+	failed := client.Attach[receipt](c, "shop/Buy/44")
+	again, err := failed.Fork(context.Background(), client.ForkRequest{At: 7, To: client.Latest, Key: "44-again"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r, err := again.Wait(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(again.Execution(), "receipt", r.Number)
+	// Output: shop/Buy/44-again receipt 1002
 }

@@ -22,7 +22,8 @@ const (
 // the first one arrived: they only look, or the second finds what the first did.
 // Settling a deferred is not among them: the host would answer a repetition that
 // the deferred is settled, though it was this caller that settled it. The same holds
-// for resuming and failing a paused execution, which then is no longer paused.
+// for resuming and failing a paused execution, which then is no longer paused, for
+// moving one, which may be over by then, and for forking one.
 var repeatable = map[string]bool{
 	crusterv1.ModuleService_List_FullMethodName:        true,
 	crusterv1.ModuleService_Describe_FullMethodName:    true,

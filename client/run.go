@@ -85,6 +85,22 @@ func (r Run[Res]) Fail(ctx context.Context, reason string) error {
 	return err
 }
 
+// Move has the execution go on with another module: see [Client.Move].
+func (r Run[Res]) Move(ctx context.Context, to string) error {
+	_, err := r.client.Move(ctx, r.name, to)
+	return err
+}
+
+// Fork starts a new run from a beginning of the execution's journal: see
+// [Client.Fork].
+func (r Run[Res]) Fork(ctx context.Context, req ForkRequest) (Run[Res], error) {
+	exec, err := r.client.Fork(ctx, r.name, req)
+	if err != nil {
+		return Run[Res]{}, err
+	}
+	return Run[Res]{client: r.client, name: exec.GetName()}, nil
+}
+
 // Resolve settles a deferred of the execution with a value.
 func (r Run[Res]) Resolve(ctx context.Context, deferred string, value any) error {
 	return r.client.Resolve(ctx, r.name, deferred, value)

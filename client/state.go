@@ -34,3 +34,17 @@ func StateOf(s crusterv1.State) State {
 		return ""
 	}
 }
+
+// wireState is the state of the contract; unspecified for an empty one. A state
+// that does not exist becomes one that the host refuses.
+func wireState(s State) crusterv1.State {
+	if s == "" {
+		return crusterv1.State_STATE_UNSPECIFIED
+	}
+	for value := range crusterv1.State_name {
+		if StateOf(crusterv1.State(value)) == s {
+			return crusterv1.State(value)
+		}
+	}
+	return -1
+}

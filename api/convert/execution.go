@@ -52,6 +52,7 @@ func Execution(e *journal.Execution, as crusterv1.Encoding) (*crusterv1.Executio
 		Error:      rpcerror.ToProto(e.Error),
 		CreatedAt:  unixTimestamp(e.CreatedAt),
 		FinishedAt: unixTimestamp(e.FinishedAt),
+		RunId:      e.Run.String(),
 	}
 	if e.Interrupt != nil {
 		p.Interruption = &crusterv1.Interruption{At: unixTimestamp(e.Interrupt.At), Reason: rpcerror.Text(e.Interrupt.Reason)}

@@ -8,14 +8,15 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-var namespaceName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
+// lowerName is what namespaces and deployments are named like.
+var lowerName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 
 // Namespace checks the name of a tenant; an empty one is the default tenant.
 func Namespace(namespace string) (string, error) {
 	if namespace == "" {
 		return host.DefaultNamespace, nil
 	}
-	if !namespaceName.MatchString(namespace) {
+	if !lowerName.MatchString(namespace) {
 		return "", abi.Errorf(abi.CodeBadRequest, "%.80q is not a valid name of a namespace", namespace).
 			WithHint("Namespaces are lower-case letters, digits and '-', start with a letter and have at most 63 characters.")
 	}

@@ -3,7 +3,8 @@
 // call (interceptors, metrics).
 //
 // The services decode, check bounds, call the engine and encode; they decide
-// nothing. Each declares the part of an engine that it uses, and [Engine] is all
+// nothing. What takes many calls of the engine is in rollout.go (to move all that
+// is open) and check.go (a push that must fit). Each declares the part of an engine that it uses, and [Engine] is all
 // of them together; package host has the one engine there is.
 //
 // The package imports api/convert, api/payload, api/rpcerror, the generated

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/api/convert"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
 	"github.com/cruster/cruster/host"
@@ -140,7 +141,12 @@ func statusOf(ctx context.Context, err error, shuttingDown bool) error {
 	if shuttingDown && isWaitCutShort(err, coded) {
 		coded = abi.Errorf(abi.CodeShuttingDown, "the host is shutting down; the execution goes on once it is back")
 	}
-	return rpcerror.Status(coded, host.RetryDelay(err)).Err()
+	st := rpcerror.Status(coded, host.RetryDelay(err))
+	var misfit *host.Misfit
+	if errors.As(err, &misfit) && misfit.Diff != nil {
+		st = rpcerror.WithDiff(st, convert.Diff(misfit.Diff))
+	}
+	return st.Err()
 }
 
 // isWaitCutShort tells a wait that the shutdown of the server ended from other

@@ -15,12 +15,22 @@ type deploymentEngine interface {
 	Push(ctx context.Context, req host.PushRequest) (*host.DeploymentInfo, error)
 	Deployments(ctx context.Context, namespace string) ([]host.DeploymentInfo, error)
 	Deployment(ctx context.Context, namespace, name string) (*host.DeploymentInfo, error)
+	// Check tells which open executions of a deployment fit a module.
+	Check(ctx context.Context, req host.CheckRequest, report func(result host.CheckResult, done, total int) error) error
+	rolloutEngine
 }
+
+// maxChecks bounds the checks that go on at a time. Each holds a module in memory
+// and replays journals for as long as there are open executions, so they have
+// places of their own: a push does not wait for them.
+const maxChecks = 2
 
 type moduleService struct {
 	crusterv1.UnimplementedModuleServiceServer
-	engine  deploymentEngine
-	uploads *uploads
+	engine   deploymentEngine
+	lifetime *lifetime
+	uploads  *uploads
+	checks   *uploads
 }
 
 var _ crusterv1.ModuleServiceServer = (*moduleService)(nil)
@@ -29,9 +39,9 @@ func (m *moduleService) Push(ctx context.Context, req *crusterv1.PushRequest) (*
 	if int64(len(req.GetBinary())) > m.uploads.maxSize {
 		return nil, m.uploads.tooLarge()
 	}
-	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
+	arrival, cancel := context.WithTimeout(ctx, uploadTimeout)
 	defer cancel()
-	leave, err := m.uploads.enter(ctx)
+	leave, err := m.uploads.enter(arrival)
 	if err != nil {
 		return nil, err
 	}
@@ -40,18 +50,18 @@ func (m *moduleService) Push(ctx context.Context, req *crusterv1.PushRequest) (*
 }
 
 func (m *moduleService) PushStream(stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse]) error {
-	ctx, cancel := context.WithTimeout(stream.Context(), uploadTimeout)
+	arrival, cancel := context.WithTimeout(stream.Context(), uploadTimeout)
 	defer cancel()
-	leave, err := m.uploads.enter(ctx)
+	leave, err := m.uploads.enter(arrival)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	meta, binary, err := m.uploads.receive(ctx, stream)
+	meta, binary, err := receive(arrival, m.uploads, stream)
 	if err != nil {
 		return err
 	}
-	resp, err := m.push(ctx, meta, binary)
+	resp, err := m.push(stream.Context(), meta, binary)
 	if err != nil {
 		return err
 	}
@@ -63,7 +73,15 @@ func (m *moduleService) push(ctx context.Context, meta *crusterv1.PushMetadata, 
 	if err != nil {
 		return nil, err
 	}
-	info, err := m.engine.Push(ctx, host.PushRequest{
+	if err := convert.DeploymentName(meta.GetName()); err != nil {
+		return nil, err
+	}
+	if meta.GetCheck() {
+		if err := m.requireFit(ctx, ns, meta.GetName(), binary); err != nil {
+			return nil, err
+		}
+	}
+	info, err := m.deploy(ctx, host.PushRequest{
 		Namespace: ns,
 		Name:      meta.GetName(),
 		Binary:    binary,
@@ -73,7 +91,19 @@ func (m *moduleService) push(ctx context.Context, meta *crusterv1.PushMetadata, 
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.PushResponse{Deployment: convert.Deployment(info)}, nil
+	resp := &crusterv1.PushResponse{Deployment: convert.Deployment(info)}
+	if meta.GetMoveOpen() {
+		if err := m.moveOpen(ctx, ns, info, resp); err != nil {
+			return nil, err
+		}
+	}
+	return resp, nil
+}
+
+func (m *moduleService) deploy(ctx context.Context, req host.PushRequest) (*host.DeploymentInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
+	defer cancel()
+	return m.engine.Push(ctx, req)
 }
 
 func (m *moduleService) List(ctx context.Context, req *crusterv1.ListModulesRequest) (*crusterv1.ListModulesResponse, error) {

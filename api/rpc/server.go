@@ -93,7 +93,10 @@ func New(cfg Config) (*Server, error) {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveIdle, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
 	)
-	crusterv1.RegisterModuleServiceServer(s.grpc, &moduleService{engine: cfg.Engine, uploads: newUploads(cfg.Clock, cfg.MaxModuleSize)})
+	crusterv1.RegisterModuleServiceServer(s.grpc, &moduleService{
+		engine: cfg.Engine, lifetime: s.lifetime,
+		uploads: newUploads(cfg.Clock, cfg.MaxModuleSize, maxUploads), checks: newUploads(cfg.Clock, cfg.MaxModuleSize, maxChecks),
+	})
 	crusterv1.RegisterWorkflowServiceServer(s.grpc, &workflowService{engine: cfg.Engine, lifetime: s.lifetime})
 	crusterv1.RegisterDeferredServiceServer(s.grpc, &deferredService{engine: cfg.Engine})
 	grpc_health_v1.RegisterHealthServer(s.grpc, &healthService{clock: cfg.Clock, lifetime: s.lifetime, ready: s.Ready})

@@ -45,6 +45,9 @@ type fakeEngine struct {
 	resume      func(ctx context.Context, namespace, execution string) error
 	fail        func(ctx context.Context, namespace, execution, reason string) error
 	settle      func(ctx context.Context, namespace, execution string, d journal.Deferred) error
+	move        func(ctx context.Context, namespace, execution, to string) (*journal.Execution, error)
+	fork        func(ctx context.Context, namespace, execution string, req host.ForkRequest) (*journal.Execution, error)
+	check       func(ctx context.Context, req host.CheckRequest, report func(host.CheckResult, int, int) error) error
 }
 
 var _ rpc.Engine = (*fakeEngine)(nil)
@@ -106,6 +109,18 @@ func (f *fakeEngine) Fail(ctx context.Context, namespace, execution, reason stri
 
 func (f *fakeEngine) Settle(ctx context.Context, namespace, execution string, d journal.Deferred) error {
 	return f.settle(ctx, namespace, execution, d)
+}
+
+func (f *fakeEngine) Move(ctx context.Context, namespace, execution, to string) (*journal.Execution, error) {
+	return f.move(ctx, namespace, execution, to)
+}
+
+func (f *fakeEngine) Fork(ctx context.Context, namespace, execution string, req host.ForkRequest) (*journal.Execution, error) {
+	return f.fork(ctx, namespace, execution, req)
+}
+
+func (f *fakeEngine) Check(ctx context.Context, req host.CheckRequest, report func(host.CheckResult, int, int) error) error {
+	return f.check(ctx, req, report)
 }
 
 type testBundle struct {

@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"github.com/jonboulle/clockwork"
-	"google.golang.org/grpc"
 
 	"github.com/cruster/cruster/abi"
-	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 )
 
 const (
@@ -30,8 +28,8 @@ type uploads struct {
 	stall   time.Duration
 }
 
-func newUploads(clock clockwork.Clock, maxSize int64) *uploads {
-	return &uploads{clock: clock, maxSize: maxSize, slots: make(chan struct{}, maxUploads), stall: stallTimeout}
+func newUploads(clock clockwork.Clock, maxSize int64, places int) *uploads {
+	return &uploads{clock: clock, maxSize: maxSize, slots: make(chan struct{}, places), stall: stallTimeout}
 }
 
 // enter waits for a place among the uploads.
@@ -40,15 +38,24 @@ func (u *uploads) enter(ctx context.Context) (leave func(), err error) {
 	case u.slots <- struct{}{}:
 		return func() { <-u.slots }, nil
 	case <-ctx.Done():
-		return nil, abi.Errorf(abi.CodeOverloaded, "%d uploads are under way already", maxUploads)
+		return nil, abi.Errorf(abi.CodeOverloaded, "%d uploads are under way already", cap(u.slots))
 	}
 }
 
+// An uploadPart is a message of an upload: its metadata or a piece of its binary.
+type uploadPart[Meta any] interface {
+	GetMetadata() *Meta
+	GetChunk() []byte
+}
+
+// An uploadStream is where the messages of an upload come from.
+type uploadStream[Part any] interface{ Recv() (Part, error) }
+
 // receive collects an upload. The stream's own reads cannot be given up, so they
 // happen beside: when the time is over, returning ends the stream and the read.
-func (u *uploads) receive(ctx context.Context, stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse]) (*crusterv1.PushMetadata, []byte, error) {
+func receive[Meta any, Part uploadPart[Meta]](ctx context.Context, u *uploads, stream uploadStream[Part]) (*Meta, []byte, error) {
 	type upload struct {
-		meta   *crusterv1.PushMetadata
+		meta   *Meta
 		binary []byte
 		err    error
 	}
@@ -58,7 +65,7 @@ func (u *uploads) receive(ctx context.Context, stream grpc.ClientStreamingServer
 	defer stall.Stop()
 	go func() {
 		// Once it has fired it is too late: Reset would close stalled twice.
-		meta, binary, err := u.collect(stream, func() {
+		meta, binary, err := collect[Meta](u, stream, func() {
 			if stall.Stop() {
 				stall.Reset(u.stall)
 			}
@@ -79,7 +86,7 @@ func (u *uploads) receive(ctx context.Context, stream grpc.ClientStreamingServer
 }
 
 // collect reads the pieces of an upload; progress is called after each.
-func (u *uploads) collect(stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse], progress func()) (*crusterv1.PushMetadata, []byte, error) {
+func collect[Meta any, Part uploadPart[Meta]](u *uploads, stream uploadStream[Part], progress func()) (*Meta, []byte, error) {
 	first, err := stream.Recv()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, nil, err

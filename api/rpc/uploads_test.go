@@ -49,7 +49,7 @@ func TestUploadsThatStall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				m := &moduleService{uploads: newUploads(clockwork.NewRealClock(), 1<<20)}
+				m := &moduleService{uploads: newUploads(clockwork.NewRealClock(), 1<<20, maxUploads)}
 				ctx, cancel := context.WithCancel(t.Context())
 				begin := time.Now()
 				err := m.PushStream(&drip{ctx: ctx, every: c.every})

@@ -23,6 +23,10 @@ type executionEngine interface {
 	Resume(ctx context.Context, namespace, execution string) error
 	// Fail ends a paused execution for good.
 	Fail(ctx context.Context, namespace, execution, reason string) error
+	// Move has an open execution go on with another module, if that fits.
+	Move(ctx context.Context, namespace, execution, to string) (*journal.Execution, error)
+	// Fork starts a new run from a beginning of the journal of an execution.
+	Fork(ctx context.Context, namespace, execution string, req host.ForkRequest) (*journal.Execution, error)
 }
 
 type workflowService struct {

@@ -56,11 +56,15 @@ func Status(e *abi.Error, retryAfter time.Duration) *status.Status {
 	return st
 }
 
-// From makes an *abi.Error of what a gRPC call returned; nil stays nil. A call
-// that its caller gave up becomes context.Canceled.
+// From makes an *abi.Error of what a gRPC call returned, or a *Misfit that wraps
+// one; nil stays nil. A call that its caller gave up becomes context.Canceled.
 func From(err error) error {
 	if err == nil {
 		return nil
+	}
+	var misfit *Misfit
+	if errors.As(err, &misfit) {
+		return misfit
 	}
 	var coded *abi.Error
 	if errors.As(err, &coded) {
@@ -70,10 +74,8 @@ func From(err error) error {
 	if !ok {
 		return fromContext(err)
 	}
-	for _, d := range st.Details() {
-		if wire, ok := d.(*crusterv1.Error); ok {
-			return FromProto(wire)
-		}
+	if err := fromDetails(st); err != nil {
+		return err
 	}
 	switch st.Code() {
 	case codes.Canceled:
@@ -88,6 +90,29 @@ func From(err error) error {
 		return abi.Errorf(abi.CodeBadRequest, "%s", st.Message())
 	default:
 		return abi.Errorf(abi.CodeInternal, "%s: %s", st.Code(), st.Message())
+	}
+}
+
+// fromDetails makes an error of the details that Status and WithDiff gave a status;
+// nil if it has none.
+func fromDetails(st *status.Status) error {
+	var cause *abi.Error
+	var diff *crusterv1.Diff
+	for _, d := range st.Details() {
+		switch d := d.(type) {
+		case *crusterv1.Error:
+			cause = FromProto(d)
+		case *crusterv1.Diff:
+			diff = d
+		}
+	}
+	switch {
+	case cause == nil:
+		return nil
+	case diff != nil:
+		return &Misfit{Cause: cause, Diff: diff}
+	default:
+		return cause
 	}
 }
 

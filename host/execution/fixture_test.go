@@ -294,6 +294,8 @@ func (g *scripted) body(kind string, words []string) []byte {
 		return abi.MustMarshal(&abi.Deferred{Name: name})
 	case abi.OpInterrupted:
 		return abi.MustMarshal(&abi.Interrupted{})
+	case abi.OpPatched:
+		return abi.MustMarshal(&abi.Patched{ID: name})
 	case abi.OpCall, abi.OpSend:
 		return abi.MustMarshal(&abi.Call{Workflow: name, Input: abi.Nil})
 	case abi.OpResolve:

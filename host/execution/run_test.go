@@ -21,7 +21,7 @@ import (
 // virtual time. Commands:
 //
 //	script [name=W] [digest=D] what the workflow does, in a module; one line a turn:
-//	                           activity N [retries=K] [input=X] | sleep D | deferred N | interrupted | call W | send W |
+//	                           activity N [retries=K] [input=X] | sleep D | deferred N | interrupted | patched N | call W | send W |
 //	                           resolve N | poll E | cancel OP | log TEXT | park | done TEXT | failed TEXT | stop
 //	start                      starts an execution of workflow w
 //	advance D                  lets time pass

@@ -70,7 +70,8 @@ func (o *Op) CompleteDue(now int64, deferreds map[string]journal.Deferred, inter
 			o.Settle(abi.Outcome{Value: d.Value, Error: d.Error}, 0, d.At)
 		}
 	case *abi.Patched:
-		// The journal has no entry for it, so the run comes here for the first time.
+		// A run that comes here for the first time takes the change. One that came by
+		// here with code that did not ask is told otherwise by its replay.
 		o.Settle(abi.Outcome{Value: abi.MustMarshal(true)}, 0, o.IssuedAt)
 	case *abi.Interrupted:
 		if interrupt != nil {

@@ -18,13 +18,26 @@ type Misfit struct {
 	Diff *Diff
 }
 
+// MisfitError is the error of a misfit: an *abi.Error whose message shows both sides,
+// and the sides themselves.
+type MisfitError struct {
+	// Cause has the code abi.CodeDoesNotFit.
+	Cause *abi.Error
+	// Diff is nil if there is nothing to show side by side.
+	Diff *Diff
+}
+
+func (e *MisfitError) Error() string { return e.Cause.Error() }
+
+func (e *MisfitError) Unwrap() error { return e.Cause }
+
 // Error makes an error of it, for an execution.
-func (m *Misfit) Error(execution string) *abi.Error {
+func (m *Misfit) Error(execution string) error {
 	text := fmt.Sprintf("%s does not fit: %s", execution, m.Reason)
 	if m.Diff != nil {
 		text += "\n" + m.Diff.String()
 	}
-	return abi.Errorf(abi.CodeDoesNotFit, "%s", text)
+	return &MisfitError{Cause: abi.Errorf(abi.CodeDoesNotFit, "%s", text), Diff: m.Diff}
 }
 
 // Fits judges about a journal that was played to its end on other code than that

@@ -2,7 +2,10 @@ package replay
 
 import (
 	"context"
+	"maps"
+	"slices"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
 )
@@ -23,12 +26,13 @@ import (
 // Held entries that no op has claimed are steps that have run and that the new code
 // does not come to, as far as can be seen. [Player.Fits] judges about them.
 type Player struct {
-	reader *Reader
-	ops    *Ops
-	moved  uint64 // entries up to this one were delivered to other code
-	strict bool   // they are all read
-	before journal.Waiting
-	at     int64 // journal time of the last delivery
+	reader  *Reader
+	ops     *Ops
+	moved   uint64 // entries up to this one were delivered to other code
+	drained bool   // they are all read
+	strict  bool   // and the guest has come as far with them as it can
+	before  journal.Waiting
+	at      int64 // journal time of the last delivery
 
 	held     map[journal.StepID]journal.Entry // deliveries that no op has claimed
 	heldSize int
@@ -44,7 +48,7 @@ func NewPlayer(reader *Reader, moved uint64, before journal.Waiting) *Player {
 		before = journal.Waiting{} // it is about the other code
 	}
 	return &Player{
-		reader: reader, ops: NewOps(), moved: moved, strict: moved == 0, before: before,
+		reader: reader, ops: NewOps(), moved: moved, drained: moved == 0, strict: moved == 0, before: before,
 		held: map[journal.StepID]journal.Entry{}, attempts: map[journal.StepID]journal.Entry{},
 	}
 }
@@ -76,10 +80,30 @@ func (p *Player) Turn(issued []*op.Op, cancelled []uint32) {
 // Next is the next turn of the guest: the deliveries that it is due, addressed to its
 // own ops. It is empty at the end. Over says that the guest has finished.
 func (p *Player) Next(ctx context.Context, over bool) ([]journal.Entry, error) {
-	for {
+	for !p.strict {
 		if due := p.takeReady(); len(due) > 0 {
 			return due, nil
 		}
+		if p.drained {
+			if due := p.declinePatches(); len(due) > 0 {
+				return due, nil
+			}
+			p.strict = true
+			break
+		}
+		entries, err := p.reader.Next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.hold(entries); err != nil {
+			return nil, err
+		}
+	}
+	return p.nextStrict(ctx, over)
+}
+
+func (p *Player) nextStrict(ctx context.Context, over bool) ([]journal.Entry, error) {
+	for {
 		entries, err := p.reader.Next(ctx)
 		if err != nil {
 			return nil, err
@@ -89,12 +113,6 @@ func (p *Player) Next(ctx context.Context, over bool) ([]journal.Entry, error) {
 		}
 		if len(entries) == 0 {
 			return nil, nil
-		}
-		if !p.strict {
-			if err := p.hold(entries); err != nil {
-				return nil, err
-			}
-			continue
 		}
 		due, err := p.ops.Match(entries)
 		if err != nil {
@@ -109,9 +127,30 @@ func (p *Player) Next(ctx context.Context, over bool) ([]journal.Entry, error) {
 		for _, en := range due {
 			p.release(en.Op.Step())
 		}
-		p.at = max(p.at, due[0].At)
 		return due, nil
 	}
+}
+
+// declinePatches answers a guest that asks whether it takes a change of the code, at
+// a point that the other code came by without asking: steps behind it have run. It
+// does not take it. All that was delivered to the other code is read by then, so that
+// an answer that was given before would have been found. This one needs no entry: it
+// is the same on every replay.
+func (p *Player) declinePatches() []journal.Entry {
+	if len(p.held) == 0 {
+		return nil
+	}
+	var due []journal.Entry
+	for _, number := range slices.Sorted(maps.Keys(p.ops.pending)) {
+		o := p.ops.pending[number]
+		if o.Kind != abi.OpPatched {
+			continue
+		}
+		p.at = max(p.at, o.IssuedAt)
+		due = append(due, journal.Entry{Kind: journal.Delivery, At: p.at, Op: o.Op, Value: abi.MustMarshal(false)})
+		p.ops.delivered(number)
+	}
+	return due
 }
 
 // compareWaiting checks, at the point for which it is known, that the guest waits for
@@ -125,12 +164,12 @@ func (p *Player) compareWaiting(next []journal.Entry) error {
 	return p.ops.CheckWaiting(before)
 }
 
-// hold takes entries that were delivered to other code.
+// hold takes entries that were delivered to other code. None are left if there are
+// none.
 func (p *Player) hold(entries []journal.Entry) error {
+	p.drained = len(entries) == 0
 	for _, en := range entries {
-		if en.Seq == p.moved {
-			p.strict = true
-		}
+		p.drained = p.drained || en.Seq == p.moved
 		step := en.Op.Step()
 		switch o := p.ops.step(step); {
 		case en.Kind == journal.Attempt && o != nil:

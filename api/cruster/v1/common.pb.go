@@ -357,7 +357,10 @@ type Execution struct {
 	// The request to stop, if there was one.
 	Interruption *Interruption `protobuf:"bytes,12,opt,name=interruption,proto3" json:"interruption,omitempty"`
 	// The id of the execution whose op started this one; empty if a client did.
-	ParentId      string `protobuf:"bytes,13,opt,name=parent_id,json=parentId,proto3" json:"parent_id,omitempty"`
+	ParentId string `protobuf:"bytes,13,opt,name=parent_id,json=parentId,proto3" json:"parent_id,omitempty"`
+	// What tells this run from others that had, or will have, the same name, in
+	// hex.
+	RunId         string `protobuf:"bytes,14,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -483,6 +486,13 @@ func (x *Execution) GetParentId() string {
 	return ""
 }
 
+func (x *Execution) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
 // Interruption is a request to stop.
 type Interruption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -538,6 +548,210 @@ func (x *Interruption) GetReason() string {
 	return ""
 }
 
+// Diff shows what the journal of an execution holds beside what other code does
+// with it, step by step.
+type Diff struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The steps around the first that differs, in order.
+	Rows []*DiffRow `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	// How many steps before the rows were left out.
+	Before uint32 `protobuf:"varint,2,opt,name=before,proto3" json:"before,omitempty"`
+	// How many steps after the rows were left out.
+	After         uint32 `protobuf:"varint,3,opt,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Diff) Reset() {
+	*x = Diff{}
+	mi := &file_cruster_v1_common_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Diff) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Diff) ProtoMessage() {}
+
+func (x *Diff) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_common_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Diff.ProtoReflect.Descriptor instead.
+func (*Diff) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_common_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Diff) GetRows() []*DiffRow {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *Diff) GetBefore() uint32 {
+	if x != nil {
+		return x.Before
+	}
+	return 0
+}
+
+func (x *Diff) GetAfter() uint32 {
+	if x != nil {
+		return x.After
+	}
+	return 0
+}
+
+// DiffRow is one step. A side that does not have it is empty.
+type DiffRow struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the journal holds.
+	Journal string `protobuf:"bytes,1,opt,name=journal,proto3" json:"journal,omitempty"`
+	// What the code does.
+	Code string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	// What is wrong; empty if nothing is.
+	Note          string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiffRow) Reset() {
+	*x = DiffRow{}
+	mi := &file_cruster_v1_common_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiffRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiffRow) ProtoMessage() {}
+
+func (x *DiffRow) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_common_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiffRow.ProtoReflect.Descriptor instead.
+func (*DiffRow) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_common_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *DiffRow) GetJournal() string {
+	if x != nil {
+		return x.Journal
+	}
+	return ""
+}
+
+func (x *DiffRow) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *DiffRow) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+// MoveResult is what became of one execution that was to be moved to another
+// module.
+type MoveResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The execution: after the move if it was moved, else as it was found.
+	Execution *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
+	// SHA-256 of the module that it was pinned to before, in hex.
+	FromDigest string `protobuf:"bytes,2,opt,name=from_digest,json=fromDigest,proto3" json:"from_digest,omitempty"`
+	// Why it was not moved; absent if it was. CR-2031 says that the module does
+	// not fit what the execution has done.
+	Error *Error `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	// What does not fit, if that is why.
+	Diff          *Diff `protobuf:"bytes,4,opt,name=diff,proto3" json:"diff,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MoveResult) Reset() {
+	*x = MoveResult{}
+	mi := &file_cruster_v1_common_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveResult) ProtoMessage() {}
+
+func (x *MoveResult) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_common_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveResult.ProtoReflect.Descriptor instead.
+func (*MoveResult) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_common_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *MoveResult) GetExecution() *Execution {
+	if x != nil {
+		return x.Execution
+	}
+	return nil
+}
+
+func (x *MoveResult) GetFromDigest() string {
+	if x != nil {
+		return x.FromDigest
+	}
+	return ""
+}
+
+func (x *MoveResult) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+func (x *MoveResult) GetDiff() *Diff {
+	if x != nil {
+		return x.Diff
+	}
+	return nil
+}
+
 var File_cruster_v1_common_proto protoreflect.FileDescriptor
 
 const file_cruster_v1_common_proto_rawDesc = "" +
@@ -554,7 +768,7 @@ const file_cruster_v1_common_proto_rawDesc = "" +
 	"\x04hint\x18\x03 \x01(\tR\x04hint\x12\x12\n" +
 	"\x04type\x18\x04 \x01(\tR\x04type\x12\x1c\n" +
 	"\tretryable\x18\x05 \x01(\bR\tretryable\x12\x18\n" +
-	"\adetails\x18\x06 \x01(\fR\adetails\"\xe5\x03\n" +
+	"\adetails\x18\x06 \x01(\fR\adetails\"\xfc\x03\n" +
 	"\tExecution\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x1a\n" +
@@ -571,10 +785,26 @@ const file_cruster_v1_common_proto_rawDesc = "" +
 	"\vfinished_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"finishedAt\x12<\n" +
 	"\finterruption\x18\f \x01(\v2\x18.cruster.v1.InterruptionR\finterruption\x12\x1b\n" +
-	"\tparent_id\x18\r \x01(\tR\bparentId\"R\n" +
+	"\tparent_id\x18\r \x01(\tR\bparentId\x12\x15\n" +
+	"\x06run_id\x18\x0e \x01(\tR\x05runId\"R\n" +
 	"\fInterruption\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason*M\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"]\n" +
+	"\x04Diff\x12'\n" +
+	"\x04rows\x18\x01 \x03(\v2\x13.cruster.v1.DiffRowR\x04rows\x12\x16\n" +
+	"\x06before\x18\x02 \x01(\rR\x06before\x12\x14\n" +
+	"\x05after\x18\x03 \x01(\rR\x05after\"K\n" +
+	"\aDiffRow\x12\x18\n" +
+	"\ajournal\x18\x01 \x01(\tR\ajournal\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\x12\x12\n" +
+	"\x04note\x18\x03 \x01(\tR\x04note\"\xb1\x01\n" +
+	"\n" +
+	"MoveResult\x123\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12\x1f\n" +
+	"\vfrom_digest\x18\x02 \x01(\tR\n" +
+	"fromDigest\x12'\n" +
+	"\x05error\x18\x03 \x01(\v2\x11.cruster.v1.ErrorR\x05error\x12$\n" +
+	"\x04diff\x18\x04 \x01(\v2\x10.cruster.v1.DiffR\x04diff*M\n" +
 	"\bEncoding\x12\x18\n" +
 	"\x14ENCODING_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10ENCODING_MSGPACK\x10\x01\x12\x11\n" +
@@ -600,7 +830,7 @@ func file_cruster_v1_common_proto_rawDescGZIP() []byte {
 }
 
 var file_cruster_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_cruster_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_cruster_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_cruster_v1_common_proto_goTypes = []any{
 	(Encoding)(0),                 // 0: cruster.v1.Encoding
 	(State)(0),                    // 1: cruster.v1.State
@@ -608,21 +838,28 @@ var file_cruster_v1_common_proto_goTypes = []any{
 	(*Error)(nil),                 // 3: cruster.v1.Error
 	(*Execution)(nil),             // 4: cruster.v1.Execution
 	(*Interruption)(nil),          // 5: cruster.v1.Interruption
-	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
+	(*Diff)(nil),                  // 6: cruster.v1.Diff
+	(*DiffRow)(nil),               // 7: cruster.v1.DiffRow
+	(*MoveResult)(nil),            // 8: cruster.v1.MoveResult
+	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
 }
 var file_cruster_v1_common_proto_depIdxs = []int32{
-	1, // 0: cruster.v1.Execution.state:type_name -> cruster.v1.State
-	2, // 1: cruster.v1.Execution.result:type_name -> cruster.v1.Payload
-	3, // 2: cruster.v1.Execution.error:type_name -> cruster.v1.Error
-	6, // 3: cruster.v1.Execution.created_at:type_name -> google.protobuf.Timestamp
-	6, // 4: cruster.v1.Execution.finished_at:type_name -> google.protobuf.Timestamp
-	5, // 5: cruster.v1.Execution.interruption:type_name -> cruster.v1.Interruption
-	6, // 6: cruster.v1.Interruption.at:type_name -> google.protobuf.Timestamp
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	1,  // 0: cruster.v1.Execution.state:type_name -> cruster.v1.State
+	2,  // 1: cruster.v1.Execution.result:type_name -> cruster.v1.Payload
+	3,  // 2: cruster.v1.Execution.error:type_name -> cruster.v1.Error
+	9,  // 3: cruster.v1.Execution.created_at:type_name -> google.protobuf.Timestamp
+	9,  // 4: cruster.v1.Execution.finished_at:type_name -> google.protobuf.Timestamp
+	5,  // 5: cruster.v1.Execution.interruption:type_name -> cruster.v1.Interruption
+	9,  // 6: cruster.v1.Interruption.at:type_name -> google.protobuf.Timestamp
+	7,  // 7: cruster.v1.Diff.rows:type_name -> cruster.v1.DiffRow
+	4,  // 8: cruster.v1.MoveResult.execution:type_name -> cruster.v1.Execution
+	3,  // 9: cruster.v1.MoveResult.error:type_name -> cruster.v1.Error
+	6,  // 10: cruster.v1.MoveResult.diff:type_name -> cruster.v1.Diff
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_common_proto_init() }
@@ -640,7 +877,7 @@ func file_cruster_v1_common_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_common_proto_rawDesc), len(file_cruster_v1_common_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   4,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

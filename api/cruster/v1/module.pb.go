@@ -34,7 +34,14 @@ type PushMetadata struct {
 	Config map[string]string `protobuf:"bytes,3,rep,name=config,proto3" json:"config,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Hosts ("api.example.com", "127.0.0.1:9000") that activities may call over
 	// HTTP.
-	AllowHttp     []string `protobuf:"bytes,4,rep,name=allow_http,json=allowHttp,proto3" json:"allow_http,omitempty"`
+	AllowHttp []string `protobuf:"bytes,4,rep,name=allow_http,json=allowHttp,proto3" json:"allow_http,omitempty"`
+	// Check the open executions of the deployment first, and refuse the module
+	// with CR-2031 if it does not fit one of them. The push itself changes no
+	// execution: what starts or goes on meanwhile is not checked.
+	Check bool `protobuf:"varint,5,opt,name=check,proto3" json:"check,omitempty"`
+	// After the push, move the open executions of the deployment that fit to the
+	// module. Those that do not fit stay on the module that they are on.
+	MoveOpen      bool `protobuf:"varint,6,opt,name=move_open,json=moveOpen,proto3" json:"move_open,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -95,6 +102,20 @@ func (x *PushMetadata) GetAllowHttp() []string {
 		return x.AllowHttp
 	}
 	return nil
+}
+
+func (x *PushMetadata) GetCheck() bool {
+	if x != nil {
+		return x.Check
+	}
+	return false
+}
+
+func (x *PushMetadata) GetMoveOpen() bool {
+	if x != nil {
+		return x.MoveOpen
+	}
+	return false
 }
 
 // PushRequest is a module with its metadata.
@@ -241,7 +262,13 @@ func (*PushStreamRequest_Chunk) isPushStreamRequest_Part() {}
 type PushResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The deployment as it stands now.
-	Deployment    *Deployment `protobuf:"bytes,1,opt,name=deployment,proto3" json:"deployment,omitempty"`
+	Deployment *Deployment `protobuf:"bytes,1,opt,name=deployment,proto3" json:"deployment,omitempty"`
+	// How many open executions were moved to the module, if move_open was set.
+	Moved uint32 `protobuf:"varint,2,opt,name=moved,proto3" json:"moved,omitempty"`
+	// How many were not.
+	Unmoved uint32 `protobuf:"varint,3,opt,name=unmoved,proto3" json:"unmoved,omitempty"`
+	// The first that was not.
+	FirstUnmoved  *MoveResult `protobuf:"bytes,4,opt,name=first_unmoved,json=firstUnmoved,proto3" json:"first_unmoved,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -283,6 +310,258 @@ func (x *PushResponse) GetDeployment() *Deployment {
 	return nil
 }
 
+func (x *PushResponse) GetMoved() uint32 {
+	if x != nil {
+		return x.Moved
+	}
+	return 0
+}
+
+func (x *PushResponse) GetUnmoved() uint32 {
+	if x != nil {
+		return x.Unmoved
+	}
+	return 0
+}
+
+func (x *PushResponse) GetFirstUnmoved() *MoveResult {
+	if x != nil {
+		return x.FirstUnmoved
+	}
+	return nil
+}
+
+// CheckMetadata says whose executions to check.
+type CheckMetadata struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The deployment's name.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckMetadata) Reset() {
+	*x = CheckMetadata{}
+	mi := &file_cruster_v1_module_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckMetadata) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckMetadata) ProtoMessage() {}
+
+func (x *CheckMetadata) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_module_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckMetadata.ProtoReflect.Descriptor instead.
+func (*CheckMetadata) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *CheckMetadata) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *CheckMetadata) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// CheckRequest is one message of an upload in pieces.
+type CheckRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Part:
+	//
+	//	*CheckRequest_Metadata
+	//	*CheckRequest_Chunk
+	Part          isCheckRequest_Part `protobuf_oneof:"part"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckRequest) Reset() {
+	*x = CheckRequest{}
+	mi := &file_cruster_v1_module_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckRequest) ProtoMessage() {}
+
+func (x *CheckRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_module_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
+func (*CheckRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *CheckRequest) GetPart() isCheckRequest_Part {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+func (x *CheckRequest) GetMetadata() *CheckMetadata {
+	if x != nil {
+		if x, ok := x.Part.(*CheckRequest_Metadata); ok {
+			return x.Metadata
+		}
+	}
+	return nil
+}
+
+func (x *CheckRequest) GetChunk() []byte {
+	if x != nil {
+		if x, ok := x.Part.(*CheckRequest_Chunk); ok {
+			return x.Chunk
+		}
+	}
+	return nil
+}
+
+type isCheckRequest_Part interface {
+	isCheckRequest_Part()
+}
+
+type CheckRequest_Metadata struct {
+	// Whose executions to check: the first message, and only the first.
+	Metadata *CheckMetadata `protobuf:"bytes,1,opt,name=metadata,proto3,oneof"`
+}
+
+type CheckRequest_Chunk struct {
+	// The next bytes of the Wasm binary.
+	Chunk []byte `protobuf:"bytes,2,opt,name=chunk,proto3,oneof"`
+}
+
+func (*CheckRequest_Metadata) isCheckRequest_Part() {}
+
+func (*CheckRequest_Chunk) isCheckRequest_Part() {}
+
+// CheckResponse says whether the module fits one execution.
+type CheckResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many executions are checked, this one included.
+	Done uint32 `protobuf:"varint,1,opt,name=done,proto3" json:"done,omitempty"`
+	// How many there are, as far as is known.
+	Total uint32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	// The execution, without its result.
+	Execution *Execution `protobuf:"bytes,3,opt,name=execution,proto3" json:"execution,omitempty"`
+	// Whether it could be moved to the module.
+	Fits bool `protobuf:"varint,4,opt,name=fits,proto3" json:"fits,omitempty"`
+	// Why not, in one line.
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// What differs, if the journal and the code do.
+	Diff          *Diff `protobuf:"bytes,6,opt,name=diff,proto3" json:"diff,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckResponse) Reset() {
+	*x = CheckResponse{}
+	mi := &file_cruster_v1_module_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckResponse) ProtoMessage() {}
+
+func (x *CheckResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_module_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
+func (*CheckResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *CheckResponse) GetDone() uint32 {
+	if x != nil {
+		return x.Done
+	}
+	return 0
+}
+
+func (x *CheckResponse) GetTotal() uint32 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *CheckResponse) GetExecution() *Execution {
+	if x != nil {
+		return x.Execution
+	}
+	return nil
+}
+
+func (x *CheckResponse) GetFits() bool {
+	if x != nil {
+		return x.Fits
+	}
+	return false
+}
+
+func (x *CheckResponse) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *CheckResponse) GetDiff() *Diff {
+	if x != nil {
+		return x.Diff
+	}
+	return nil
+}
+
 // ListModulesRequest asks for the deployments of a namespace.
 type ListModulesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -294,7 +573,7 @@ type ListModulesRequest struct {
 
 func (x *ListModulesRequest) Reset() {
 	*x = ListModulesRequest{}
-	mi := &file_cruster_v1_module_proto_msgTypes[4]
+	mi := &file_cruster_v1_module_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -306,7 +585,7 @@ func (x *ListModulesRequest) String() string {
 func (*ListModulesRequest) ProtoMessage() {}
 
 func (x *ListModulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[4]
+	mi := &file_cruster_v1_module_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -319,7 +598,7 @@ func (x *ListModulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListModulesRequest.ProtoReflect.Descriptor instead.
 func (*ListModulesRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{4}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListModulesRequest) GetNamespace() string {
@@ -340,7 +619,7 @@ type ListModulesResponse struct {
 
 func (x *ListModulesResponse) Reset() {
 	*x = ListModulesResponse{}
-	mi := &file_cruster_v1_module_proto_msgTypes[5]
+	mi := &file_cruster_v1_module_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -352,7 +631,7 @@ func (x *ListModulesResponse) String() string {
 func (*ListModulesResponse) ProtoMessage() {}
 
 func (x *ListModulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[5]
+	mi := &file_cruster_v1_module_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -365,7 +644,7 @@ func (x *ListModulesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListModulesResponse.ProtoReflect.Descriptor instead.
 func (*ListModulesResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{5}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListModulesResponse) GetDeployments() []*Deployment {
@@ -388,7 +667,7 @@ type DescribeModuleRequest struct {
 
 func (x *DescribeModuleRequest) Reset() {
 	*x = DescribeModuleRequest{}
-	mi := &file_cruster_v1_module_proto_msgTypes[6]
+	mi := &file_cruster_v1_module_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -400,7 +679,7 @@ func (x *DescribeModuleRequest) String() string {
 func (*DescribeModuleRequest) ProtoMessage() {}
 
 func (x *DescribeModuleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[6]
+	mi := &file_cruster_v1_module_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -413,7 +692,7 @@ func (x *DescribeModuleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModuleRequest.ProtoReflect.Descriptor instead.
 func (*DescribeModuleRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{6}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *DescribeModuleRequest) GetNamespace() string {
@@ -441,7 +720,7 @@ type DescribeModuleResponse struct {
 
 func (x *DescribeModuleResponse) Reset() {
 	*x = DescribeModuleResponse{}
-	mi := &file_cruster_v1_module_proto_msgTypes[7]
+	mi := &file_cruster_v1_module_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -453,7 +732,7 @@ func (x *DescribeModuleResponse) String() string {
 func (*DescribeModuleResponse) ProtoMessage() {}
 
 func (x *DescribeModuleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[7]
+	mi := &file_cruster_v1_module_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -466,7 +745,7 @@ func (x *DescribeModuleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModuleResponse.ProtoReflect.Descriptor instead.
 func (*DescribeModuleResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{7}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *DescribeModuleResponse) GetDeployment() *Deployment {
@@ -508,7 +787,7 @@ type Deployment struct {
 
 func (x *Deployment) Reset() {
 	*x = Deployment{}
-	mi := &file_cruster_v1_module_proto_msgTypes[8]
+	mi := &file_cruster_v1_module_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -520,7 +799,7 @@ func (x *Deployment) String() string {
 func (*Deployment) ProtoMessage() {}
 
 func (x *Deployment) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[8]
+	mi := &file_cruster_v1_module_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -533,7 +812,7 @@ func (x *Deployment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Deployment.ProtoReflect.Descriptor instead.
 func (*Deployment) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{8}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Deployment) GetNamespace() string {
@@ -630,7 +909,7 @@ type WorkflowInfo struct {
 
 func (x *WorkflowInfo) Reset() {
 	*x = WorkflowInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[9]
+	mi := &file_cruster_v1_module_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -642,7 +921,7 @@ func (x *WorkflowInfo) String() string {
 func (*WorkflowInfo) ProtoMessage() {}
 
 func (x *WorkflowInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[9]
+	mi := &file_cruster_v1_module_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -655,7 +934,7 @@ func (x *WorkflowInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkflowInfo.ProtoReflect.Descriptor instead.
 func (*WorkflowInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{9}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *WorkflowInfo) GetName() string {
@@ -705,7 +984,7 @@ type ActivityInfo struct {
 
 func (x *ActivityInfo) Reset() {
 	*x = ActivityInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[10]
+	mi := &file_cruster_v1_module_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -717,7 +996,7 @@ func (x *ActivityInfo) String() string {
 func (*ActivityInfo) ProtoMessage() {}
 
 func (x *ActivityInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[10]
+	mi := &file_cruster_v1_module_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -730,7 +1009,7 @@ func (x *ActivityInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityInfo.ProtoReflect.Descriptor instead.
 func (*ActivityInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{10}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ActivityInfo) GetName() string {
@@ -787,7 +1066,7 @@ type Schema struct {
 
 func (x *Schema) Reset() {
 	*x = Schema{}
-	mi := &file_cruster_v1_module_proto_msgTypes[11]
+	mi := &file_cruster_v1_module_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -799,7 +1078,7 @@ func (x *Schema) String() string {
 func (*Schema) ProtoMessage() {}
 
 func (x *Schema) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[11]
+	mi := &file_cruster_v1_module_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -812,7 +1091,7 @@ func (x *Schema) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schema.ProtoReflect.Descriptor instead.
 func (*Schema) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{11}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Schema) GetType() string {
@@ -865,7 +1144,7 @@ type Field struct {
 
 func (x *Field) Reset() {
 	*x = Field{}
-	mi := &file_cruster_v1_module_proto_msgTypes[12]
+	mi := &file_cruster_v1_module_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -877,7 +1156,7 @@ func (x *Field) String() string {
 func (*Field) ProtoMessage() {}
 
 func (x *Field) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[12]
+	mi := &file_cruster_v1_module_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -890,7 +1169,7 @@ func (x *Field) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Field.ProtoReflect.Descriptor instead.
 func (*Field) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{12}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Field) GetName() string {
@@ -919,13 +1198,15 @@ var File_cruster_v1_module_proto protoreflect.FileDescriptor
 const file_cruster_v1_module_proto_rawDesc = "" +
 	"\n" +
 	"\x17cruster/v1/module.proto\x12\n" +
-	"cruster.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd8\x01\n" +
+	"cruster.v1\x1a\x17cruster/v1/common.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8b\x02\n" +
 	"\fPushMetadata\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12<\n" +
 	"\x06config\x18\x03 \x03(\v2$.cruster.v1.PushMetadata.ConfigEntryR\x06config\x12\x1d\n" +
 	"\n" +
-	"allow_http\x18\x04 \x03(\tR\tallowHttp\x1a9\n" +
+	"allow_http\x18\x04 \x03(\tR\tallowHttp\x12\x14\n" +
+	"\x05check\x18\x05 \x01(\bR\x05check\x12\x1b\n" +
+	"\tmove_open\x18\x06 \x01(\bR\bmoveOpen\x1a9\n" +
 	"\vConfigEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"[\n" +
@@ -935,11 +1216,28 @@ const file_cruster_v1_module_proto_rawDesc = "" +
 	"\x11PushStreamRequest\x126\n" +
 	"\bmetadata\x18\x01 \x01(\v2\x18.cruster.v1.PushMetadataH\x00R\bmetadata\x12\x16\n" +
 	"\x05chunk\x18\x02 \x01(\fH\x00R\x05chunkB\x06\n" +
-	"\x04part\"F\n" +
+	"\x04part\"\xb3\x01\n" +
 	"\fPushResponse\x126\n" +
 	"\n" +
 	"deployment\x18\x01 \x01(\v2\x16.cruster.v1.DeploymentR\n" +
-	"deployment\"2\n" +
+	"deployment\x12\x14\n" +
+	"\x05moved\x18\x02 \x01(\rR\x05moved\x12\x18\n" +
+	"\aunmoved\x18\x03 \x01(\rR\aunmoved\x12;\n" +
+	"\rfirst_unmoved\x18\x04 \x01(\v2\x16.cruster.v1.MoveResultR\ffirstUnmoved\"A\n" +
+	"\rCheckMetadata\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\"g\n" +
+	"\fCheckRequest\x127\n" +
+	"\bmetadata\x18\x01 \x01(\v2\x19.cruster.v1.CheckMetadataH\x00R\bmetadata\x12\x16\n" +
+	"\x05chunk\x18\x02 \x01(\fH\x00R\x05chunkB\x06\n" +
+	"\x04part\"\xc0\x01\n" +
+	"\rCheckResponse\x12\x12\n" +
+	"\x04done\x18\x01 \x01(\rR\x04done\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\rR\x05total\x123\n" +
+	"\texecution\x18\x03 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12\x12\n" +
+	"\x04fits\x18\x04 \x01(\bR\x04fits\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12$\n" +
+	"\x04diff\x18\x06 \x01(\v2\x10.cruster.v1.DiffR\x04diff\"2\n" +
 	"\x12ListModulesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"O\n" +
 	"\x13ListModulesResponse\x128\n" +
@@ -990,11 +1288,12 @@ const file_cruster_v1_module_proto_rawDesc = "" +
 	"\x05Field\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\brequired\x18\x02 \x01(\bR\brequired\x12*\n" +
-	"\x06schema\x18\x03 \x01(\v2\x12.cruster.v1.SchemaR\x06schema2\xaf\x02\n" +
+	"\x06schema\x18\x03 \x01(\v2\x12.cruster.v1.SchemaR\x06schema2\xf1\x02\n" +
 	"\rModuleService\x129\n" +
 	"\x04Push\x12\x17.cruster.v1.PushRequest\x1a\x18.cruster.v1.PushResponse\x12G\n" +
 	"\n" +
-	"PushStream\x12\x1d.cruster.v1.PushStreamRequest\x1a\x18.cruster.v1.PushResponse(\x01\x12G\n" +
+	"PushStream\x12\x1d.cruster.v1.PushStreamRequest\x1a\x18.cruster.v1.PushResponse(\x01\x12@\n" +
+	"\x05Check\x12\x18.cruster.v1.CheckRequest\x1a\x19.cruster.v1.CheckResponse(\x010\x01\x12G\n" +
 	"\x04List\x12\x1e.cruster.v1.ListModulesRequest\x1a\x1f.cruster.v1.ListModulesResponse\x12Q\n" +
 	"\bDescribe\x12!.cruster.v1.DescribeModuleRequest\x1a\".cruster.v1.DescribeModuleResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
 
@@ -1010,56 +1309,68 @@ func file_cruster_v1_module_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_module_proto_rawDescData
 }
 
-var file_cruster_v1_module_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_cruster_v1_module_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_cruster_v1_module_proto_goTypes = []any{
 	(*PushMetadata)(nil),           // 0: cruster.v1.PushMetadata
 	(*PushRequest)(nil),            // 1: cruster.v1.PushRequest
 	(*PushStreamRequest)(nil),      // 2: cruster.v1.PushStreamRequest
 	(*PushResponse)(nil),           // 3: cruster.v1.PushResponse
-	(*ListModulesRequest)(nil),     // 4: cruster.v1.ListModulesRequest
-	(*ListModulesResponse)(nil),    // 5: cruster.v1.ListModulesResponse
-	(*DescribeModuleRequest)(nil),  // 6: cruster.v1.DescribeModuleRequest
-	(*DescribeModuleResponse)(nil), // 7: cruster.v1.DescribeModuleResponse
-	(*Deployment)(nil),             // 8: cruster.v1.Deployment
-	(*WorkflowInfo)(nil),           // 9: cruster.v1.WorkflowInfo
-	(*ActivityInfo)(nil),           // 10: cruster.v1.ActivityInfo
-	(*Schema)(nil),                 // 11: cruster.v1.Schema
-	(*Field)(nil),                  // 12: cruster.v1.Field
-	nil,                            // 13: cruster.v1.PushMetadata.ConfigEntry
-	(*timestamppb.Timestamp)(nil),  // 14: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 15: google.protobuf.Duration
+	(*CheckMetadata)(nil),          // 4: cruster.v1.CheckMetadata
+	(*CheckRequest)(nil),           // 5: cruster.v1.CheckRequest
+	(*CheckResponse)(nil),          // 6: cruster.v1.CheckResponse
+	(*ListModulesRequest)(nil),     // 7: cruster.v1.ListModulesRequest
+	(*ListModulesResponse)(nil),    // 8: cruster.v1.ListModulesResponse
+	(*DescribeModuleRequest)(nil),  // 9: cruster.v1.DescribeModuleRequest
+	(*DescribeModuleResponse)(nil), // 10: cruster.v1.DescribeModuleResponse
+	(*Deployment)(nil),             // 11: cruster.v1.Deployment
+	(*WorkflowInfo)(nil),           // 12: cruster.v1.WorkflowInfo
+	(*ActivityInfo)(nil),           // 13: cruster.v1.ActivityInfo
+	(*Schema)(nil),                 // 14: cruster.v1.Schema
+	(*Field)(nil),                  // 15: cruster.v1.Field
+	nil,                            // 16: cruster.v1.PushMetadata.ConfigEntry
+	(*MoveResult)(nil),             // 17: cruster.v1.MoveResult
+	(*Execution)(nil),              // 18: cruster.v1.Execution
+	(*Diff)(nil),                   // 19: cruster.v1.Diff
+	(*timestamppb.Timestamp)(nil),  // 20: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 21: google.protobuf.Duration
 }
 var file_cruster_v1_module_proto_depIdxs = []int32{
-	13, // 0: cruster.v1.PushMetadata.config:type_name -> cruster.v1.PushMetadata.ConfigEntry
+	16, // 0: cruster.v1.PushMetadata.config:type_name -> cruster.v1.PushMetadata.ConfigEntry
 	0,  // 1: cruster.v1.PushRequest.metadata:type_name -> cruster.v1.PushMetadata
 	0,  // 2: cruster.v1.PushStreamRequest.metadata:type_name -> cruster.v1.PushMetadata
-	8,  // 3: cruster.v1.PushResponse.deployment:type_name -> cruster.v1.Deployment
-	8,  // 4: cruster.v1.ListModulesResponse.deployments:type_name -> cruster.v1.Deployment
-	8,  // 5: cruster.v1.DescribeModuleResponse.deployment:type_name -> cruster.v1.Deployment
-	14, // 6: cruster.v1.Deployment.updated_at:type_name -> google.protobuf.Timestamp
-	9,  // 7: cruster.v1.Deployment.workflows:type_name -> cruster.v1.WorkflowInfo
-	10, // 8: cruster.v1.Deployment.activities:type_name -> cruster.v1.ActivityInfo
-	11, // 9: cruster.v1.WorkflowInfo.input:type_name -> cruster.v1.Schema
-	11, // 10: cruster.v1.WorkflowInfo.output:type_name -> cruster.v1.Schema
-	11, // 11: cruster.v1.ActivityInfo.input:type_name -> cruster.v1.Schema
-	11, // 12: cruster.v1.ActivityInfo.output:type_name -> cruster.v1.Schema
-	15, // 13: cruster.v1.ActivityInfo.timeout:type_name -> google.protobuf.Duration
-	11, // 14: cruster.v1.Schema.elem:type_name -> cruster.v1.Schema
-	12, // 15: cruster.v1.Schema.fields:type_name -> cruster.v1.Field
-	11, // 16: cruster.v1.Field.schema:type_name -> cruster.v1.Schema
-	1,  // 17: cruster.v1.ModuleService.Push:input_type -> cruster.v1.PushRequest
-	2,  // 18: cruster.v1.ModuleService.PushStream:input_type -> cruster.v1.PushStreamRequest
-	4,  // 19: cruster.v1.ModuleService.List:input_type -> cruster.v1.ListModulesRequest
-	6,  // 20: cruster.v1.ModuleService.Describe:input_type -> cruster.v1.DescribeModuleRequest
-	3,  // 21: cruster.v1.ModuleService.Push:output_type -> cruster.v1.PushResponse
-	3,  // 22: cruster.v1.ModuleService.PushStream:output_type -> cruster.v1.PushResponse
-	5,  // 23: cruster.v1.ModuleService.List:output_type -> cruster.v1.ListModulesResponse
-	7,  // 24: cruster.v1.ModuleService.Describe:output_type -> cruster.v1.DescribeModuleResponse
-	21, // [21:25] is the sub-list for method output_type
-	17, // [17:21] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	11, // 3: cruster.v1.PushResponse.deployment:type_name -> cruster.v1.Deployment
+	17, // 4: cruster.v1.PushResponse.first_unmoved:type_name -> cruster.v1.MoveResult
+	4,  // 5: cruster.v1.CheckRequest.metadata:type_name -> cruster.v1.CheckMetadata
+	18, // 6: cruster.v1.CheckResponse.execution:type_name -> cruster.v1.Execution
+	19, // 7: cruster.v1.CheckResponse.diff:type_name -> cruster.v1.Diff
+	11, // 8: cruster.v1.ListModulesResponse.deployments:type_name -> cruster.v1.Deployment
+	11, // 9: cruster.v1.DescribeModuleResponse.deployment:type_name -> cruster.v1.Deployment
+	20, // 10: cruster.v1.Deployment.updated_at:type_name -> google.protobuf.Timestamp
+	12, // 11: cruster.v1.Deployment.workflows:type_name -> cruster.v1.WorkflowInfo
+	13, // 12: cruster.v1.Deployment.activities:type_name -> cruster.v1.ActivityInfo
+	14, // 13: cruster.v1.WorkflowInfo.input:type_name -> cruster.v1.Schema
+	14, // 14: cruster.v1.WorkflowInfo.output:type_name -> cruster.v1.Schema
+	14, // 15: cruster.v1.ActivityInfo.input:type_name -> cruster.v1.Schema
+	14, // 16: cruster.v1.ActivityInfo.output:type_name -> cruster.v1.Schema
+	21, // 17: cruster.v1.ActivityInfo.timeout:type_name -> google.protobuf.Duration
+	14, // 18: cruster.v1.Schema.elem:type_name -> cruster.v1.Schema
+	15, // 19: cruster.v1.Schema.fields:type_name -> cruster.v1.Field
+	14, // 20: cruster.v1.Field.schema:type_name -> cruster.v1.Schema
+	1,  // 21: cruster.v1.ModuleService.Push:input_type -> cruster.v1.PushRequest
+	2,  // 22: cruster.v1.ModuleService.PushStream:input_type -> cruster.v1.PushStreamRequest
+	5,  // 23: cruster.v1.ModuleService.Check:input_type -> cruster.v1.CheckRequest
+	7,  // 24: cruster.v1.ModuleService.List:input_type -> cruster.v1.ListModulesRequest
+	9,  // 25: cruster.v1.ModuleService.Describe:input_type -> cruster.v1.DescribeModuleRequest
+	3,  // 26: cruster.v1.ModuleService.Push:output_type -> cruster.v1.PushResponse
+	3,  // 27: cruster.v1.ModuleService.PushStream:output_type -> cruster.v1.PushResponse
+	6,  // 28: cruster.v1.ModuleService.Check:output_type -> cruster.v1.CheckResponse
+	8,  // 29: cruster.v1.ModuleService.List:output_type -> cruster.v1.ListModulesResponse
+	10, // 30: cruster.v1.ModuleService.Describe:output_type -> cruster.v1.DescribeModuleResponse
+	26, // [26:31] is the sub-list for method output_type
+	21, // [21:26] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_module_proto_init() }
@@ -1067,9 +1378,14 @@ func file_cruster_v1_module_proto_init() {
 	if File_cruster_v1_module_proto != nil {
 		return
 	}
+	file_cruster_v1_common_proto_init()
 	file_cruster_v1_module_proto_msgTypes[2].OneofWrappers = []any{
 		(*PushStreamRequest_Metadata)(nil),
 		(*PushStreamRequest_Chunk)(nil),
+	}
+	file_cruster_v1_module_proto_msgTypes[5].OneofWrappers = []any{
+		(*CheckRequest_Metadata)(nil),
+		(*CheckRequest_Chunk)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1077,7 +1393,7 @@ func file_cruster_v1_module_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_module_proto_rawDesc), len(file_cruster_v1_module_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,6 +21,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	ModuleService_Push_FullMethodName       = "/cruster.v1.ModuleService/Push"
 	ModuleService_PushStream_FullMethodName = "/cruster.v1.ModuleService/PushStream"
+	ModuleService_Check_FullMethodName      = "/cruster.v1.ModuleService/Check"
 	ModuleService_List_FullMethodName       = "/cruster.v1.ModuleService/List"
 	ModuleService_Describe_FullMethodName   = "/cruster.v1.ModuleService/Describe"
 )
@@ -37,6 +38,12 @@ type ModuleServiceClient interface {
 	// PushStream is Push in pieces, for clients whose messages are bounded: first
 	// one message with the metadata, then chunks of the binary in order.
 	PushStream(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[PushStreamRequest, PushResponse], error)
+	// Check replays every open execution of a deployment, running or paused, on a
+	// module that need not be deployed, and answers for one after the other whether
+	// the module fits. It writes nothing. First comes one message with the metadata,
+	// then chunks of the binary in order; the answers begin once the caller has sent
+	// all.
+	Check(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CheckRequest, CheckResponse], error)
 	// List returns the deployments of a namespace, by name.
 	List(ctx context.Context, in *ListModulesRequest, opts ...grpc.CallOption) (*ListModulesResponse, error)
 	// Describe returns what one deployment contains.
@@ -74,6 +81,19 @@ func (c *moduleServiceClient) PushStream(ctx context.Context, opts ...grpc.CallO
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ModuleService_PushStreamClient = grpc.ClientStreamingClient[PushStreamRequest, PushResponse]
 
+func (c *moduleServiceClient) Check(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CheckRequest, CheckResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &ModuleService_ServiceDesc.Streams[1], ModuleService_Check_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[CheckRequest, CheckResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ModuleService_CheckClient = grpc.BidiStreamingClient[CheckRequest, CheckResponse]
+
 func (c *moduleServiceClient) List(ctx context.Context, in *ListModulesRequest, opts ...grpc.CallOption) (*ListModulesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListModulesResponse)
@@ -106,6 +126,12 @@ type ModuleServiceServer interface {
 	// PushStream is Push in pieces, for clients whose messages are bounded: first
 	// one message with the metadata, then chunks of the binary in order.
 	PushStream(grpc.ClientStreamingServer[PushStreamRequest, PushResponse]) error
+	// Check replays every open execution of a deployment, running or paused, on a
+	// module that need not be deployed, and answers for one after the other whether
+	// the module fits. It writes nothing. First comes one message with the metadata,
+	// then chunks of the binary in order; the answers begin once the caller has sent
+	// all.
+	Check(grpc.BidiStreamingServer[CheckRequest, CheckResponse]) error
 	// List returns the deployments of a namespace, by name.
 	List(context.Context, *ListModulesRequest) (*ListModulesResponse, error)
 	// Describe returns what one deployment contains.
@@ -125,6 +151,9 @@ func (UnimplementedModuleServiceServer) Push(context.Context, *PushRequest) (*Pu
 }
 func (UnimplementedModuleServiceServer) PushStream(grpc.ClientStreamingServer[PushStreamRequest, PushResponse]) error {
 	return status.Error(codes.Unimplemented, "method PushStream not implemented")
+}
+func (UnimplementedModuleServiceServer) Check(grpc.BidiStreamingServer[CheckRequest, CheckResponse]) error {
+	return status.Error(codes.Unimplemented, "method Check not implemented")
 }
 func (UnimplementedModuleServiceServer) List(context.Context, *ListModulesRequest) (*ListModulesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method List not implemented")
@@ -177,6 +206,13 @@ func _ModuleService_PushStream_Handler(srv interface{}, stream grpc.ServerStream
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ModuleService_PushStreamServer = grpc.ClientStreamingServer[PushStreamRequest, PushResponse]
+
+func _ModuleService_Check_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(ModuleServiceServer).Check(&grpc.GenericServerStream[CheckRequest, CheckResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ModuleService_CheckServer = grpc.BidiStreamingServer[CheckRequest, CheckResponse]
 
 func _ModuleService_List_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListModulesRequest)
@@ -238,6 +274,12 @@ var ModuleService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "PushStream",
 			Handler:       _ModuleService_PushStream_Handler,
+			ClientStreams: true,
+		},
+		{
+			StreamName:    "Check",
+			Handler:       _ModuleService_Check_Handler,
+			ServerStreams: true,
 			ClientStreams: true,
 		},
 	},

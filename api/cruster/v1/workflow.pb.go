@@ -1632,6 +1632,377 @@ func (*FailResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{23}
 }
 
+// MoveRequest asks to move an execution to another module.
+type MoveRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The execution: "deployment/Workflow/key".
+	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
+	// The module: its digest in hex, or "latest", the module that the deployment
+	// points at. Empty means "latest".
+	To            string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MoveRequest) Reset() {
+	*x = MoveRequest{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveRequest) ProtoMessage() {}
+
+func (x *MoveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveRequest.ProtoReflect.Descriptor instead.
+func (*MoveRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *MoveRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *MoveRequest) GetExecution() string {
+	if x != nil {
+		return x.Execution
+	}
+	return ""
+}
+
+func (x *MoveRequest) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+// MoveResponse says that the move is durable.
+type MoveResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The execution, without its result.
+	Execution     *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MoveResponse) Reset() {
+	*x = MoveResponse{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveResponse) ProtoMessage() {}
+
+func (x *MoveResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveResponse.ProtoReflect.Descriptor instead.
+func (*MoveResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *MoveResponse) GetExecution() *Execution {
+	if x != nil {
+		return x.Execution
+	}
+	return nil
+}
+
+// MoveAllRequest asks to move the open executions of a workflow.
+type MoveAllRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// "deployment/Workflow", or "deployment/" for all of a deployment. It is
+	// required.
+	Workflow string `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// Only executions that are running, or only those that are paused;
+	// unspecified means both.
+	State State `protobuf:"varint,3,opt,name=state,proto3,enum=cruster.v1.State" json:"state,omitempty"`
+	// The module, as in MoveRequest.
+	To            string `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MoveAllRequest) Reset() {
+	*x = MoveAllRequest{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveAllRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveAllRequest) ProtoMessage() {}
+
+func (x *MoveAllRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveAllRequest.ProtoReflect.Descriptor instead.
+func (*MoveAllRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *MoveAllRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *MoveAllRequest) GetWorkflow() string {
+	if x != nil {
+		return x.Workflow
+	}
+	return ""
+}
+
+func (x *MoveAllRequest) GetState() State {
+	if x != nil {
+		return x.State
+	}
+	return State_STATE_UNSPECIFIED
+}
+
+func (x *MoveAllRequest) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+// MoveAllResponse says what became of one execution.
+type MoveAllResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many executions are done, this one included.
+	Done uint32 `protobuf:"varint,1,opt,name=done,proto3" json:"done,omitempty"`
+	// What became of the execution.
+	Result        *MoveResult `protobuf:"bytes,2,opt,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MoveAllResponse) Reset() {
+	*x = MoveAllResponse{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveAllResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveAllResponse) ProtoMessage() {}
+
+func (x *MoveAllResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveAllResponse.ProtoReflect.Descriptor instead.
+func (*MoveAllResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *MoveAllResponse) GetDone() uint32 {
+	if x != nil {
+		return x.Done
+	}
+	return 0
+}
+
+func (x *MoveAllResponse) GetResult() *MoveResult {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+// ForkRequest asks for a new run from a beginning of a journal.
+type ForkRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The execution to fork: "deployment/Workflow/key".
+	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
+	// The sequence number of the last entry that the fork takes over; 0 takes over
+	// none.
+	At uint64 `protobuf:"varint,3,opt,name=at,proto3" json:"at,omitempty"`
+	// The module, as in MoveRequest, but empty means that of the original.
+	To string `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
+	// The key of the fork, used as it is; empty means one that is made of the
+	// original's key.
+	Key           string `protobuf:"bytes,5,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForkRequest) Reset() {
+	*x = ForkRequest{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForkRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForkRequest) ProtoMessage() {}
+
+func (x *ForkRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForkRequest.ProtoReflect.Descriptor instead.
+func (*ForkRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ForkRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ForkRequest) GetExecution() string {
+	if x != nil {
+		return x.Execution
+	}
+	return ""
+}
+
+func (x *ForkRequest) GetAt() uint64 {
+	if x != nil {
+		return x.At
+	}
+	return 0
+}
+
+func (x *ForkRequest) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+func (x *ForkRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+// ForkResponse says that the start of the fork is durable.
+type ForkResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The fork.
+	Execution     *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForkResponse) Reset() {
+	*x = ForkResponse{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForkResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForkResponse) ProtoMessage() {}
+
+func (x *ForkResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForkResponse.ProtoReflect.Descriptor instead.
+func (*ForkResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *ForkResponse) GetExecution() *Execution {
+	if x != nil {
+		return x.Execution
+	}
+	return nil
+}
+
 var File_cruster_v1_workflow_proto protoreflect.FileDescriptor
 
 const file_cruster_v1_workflow_proto_rawDesc = "" +
@@ -1743,7 +2114,29 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x0e\n" +
-	"\fFailResponse2\x95\x05\n" +
+	"\fFailResponse\"Y\n" +
+	"\vMoveRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
+	"\texecution\x18\x02 \x01(\tR\texecution\x12\x0e\n" +
+	"\x02to\x18\x03 \x01(\tR\x02to\"C\n" +
+	"\fMoveResponse\x123\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\"\x83\x01\n" +
+	"\x0eMoveAllRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1a\n" +
+	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12'\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x11.cruster.v1.StateR\x05state\x12\x0e\n" +
+	"\x02to\x18\x04 \x01(\tR\x02to\"U\n" +
+	"\x0fMoveAllResponse\x12\x12\n" +
+	"\x04done\x18\x01 \x01(\rR\x04done\x12.\n" +
+	"\x06result\x18\x02 \x01(\v2\x16.cruster.v1.MoveResultR\x06result\"{\n" +
+	"\vForkRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
+	"\texecution\x18\x02 \x01(\tR\texecution\x12\x0e\n" +
+	"\x02at\x18\x03 \x01(\x04R\x02at\x12\x0e\n" +
+	"\x02to\x18\x04 \x01(\tR\x02to\x12\x10\n" +
+	"\x03key\x18\x05 \x01(\tR\x03key\"C\n" +
+	"\fForkResponse\x123\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution2\xd1\x06\n" +
 	"\x0fWorkflowService\x12<\n" +
 	"\x05Start\x12\x18.cruster.v1.StartRequest\x1a\x19.cruster.v1.StartResponse\x12B\n" +
 	"\aExecute\x12\x1a.cruster.v1.ExecuteRequest\x1a\x1b.cruster.v1.ExecuteResponse\x129\n" +
@@ -1754,7 +2147,10 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x04List\x12\x17.cruster.v1.ListRequest\x1a\x18.cruster.v1.ListResponse\x12H\n" +
 	"\tInterrupt\x12\x1c.cruster.v1.InterruptRequest\x1a\x1d.cruster.v1.InterruptResponse\x12?\n" +
 	"\x06Resume\x12\x19.cruster.v1.ResumeRequest\x1a\x1a.cruster.v1.ResumeResponse\x129\n" +
-	"\x04Fail\x12\x17.cruster.v1.FailRequest\x1a\x18.cruster.v1.FailResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
+	"\x04Fail\x12\x17.cruster.v1.FailRequest\x1a\x18.cruster.v1.FailResponse\x129\n" +
+	"\x04Move\x12\x17.cruster.v1.MoveRequest\x1a\x18.cruster.v1.MoveResponse\x12D\n" +
+	"\aMoveAll\x12\x1a.cruster.v1.MoveAllRequest\x1a\x1b.cruster.v1.MoveAllResponse0\x01\x129\n" +
+	"\x04Fork\x12\x17.cruster.v1.ForkRequest\x1a\x18.cruster.v1.ForkResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
 
 var (
 	file_cruster_v1_workflow_proto_rawDescOnce sync.Once
@@ -1768,7 +2164,7 @@ func file_cruster_v1_workflow_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_workflow_proto_rawDescData
 }
 
-var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_cruster_v1_workflow_proto_goTypes = []any{
 	(*StartOptions)(nil),          // 0: cruster.v1.StartOptions
 	(*StartRequest)(nil),          // 1: cruster.v1.StartRequest
@@ -1794,69 +2190,86 @@ var file_cruster_v1_workflow_proto_goTypes = []any{
 	(*ResumeResponse)(nil),        // 21: cruster.v1.ResumeResponse
 	(*FailRequest)(nil),           // 22: cruster.v1.FailRequest
 	(*FailResponse)(nil),          // 23: cruster.v1.FailResponse
-	(*Payload)(nil),               // 24: cruster.v1.Payload
-	(Encoding)(0),                 // 25: cruster.v1.Encoding
-	(*Execution)(nil),             // 26: cruster.v1.Execution
-	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
-	(*Error)(nil),                 // 28: cruster.v1.Error
-	(State)(0),                    // 29: cruster.v1.State
+	(*MoveRequest)(nil),           // 24: cruster.v1.MoveRequest
+	(*MoveResponse)(nil),          // 25: cruster.v1.MoveResponse
+	(*MoveAllRequest)(nil),        // 26: cruster.v1.MoveAllRequest
+	(*MoveAllResponse)(nil),       // 27: cruster.v1.MoveAllResponse
+	(*ForkRequest)(nil),           // 28: cruster.v1.ForkRequest
+	(*ForkResponse)(nil),          // 29: cruster.v1.ForkResponse
+	(*Payload)(nil),               // 30: cruster.v1.Payload
+	(Encoding)(0),                 // 31: cruster.v1.Encoding
+	(*Execution)(nil),             // 32: cruster.v1.Execution
+	(*timestamppb.Timestamp)(nil), // 33: google.protobuf.Timestamp
+	(*Error)(nil),                 // 34: cruster.v1.Error
+	(State)(0),                    // 35: cruster.v1.State
+	(*MoveResult)(nil),            // 36: cruster.v1.MoveResult
 }
 var file_cruster_v1_workflow_proto_depIdxs = []int32{
-	24, // 0: cruster.v1.StartOptions.input:type_name -> cruster.v1.Payload
+	30, // 0: cruster.v1.StartOptions.input:type_name -> cruster.v1.Payload
 	0,  // 1: cruster.v1.StartRequest.start:type_name -> cruster.v1.StartOptions
-	25, // 2: cruster.v1.StartRequest.encoding:type_name -> cruster.v1.Encoding
-	26, // 3: cruster.v1.StartResponse.execution:type_name -> cruster.v1.Execution
+	31, // 2: cruster.v1.StartRequest.encoding:type_name -> cruster.v1.Encoding
+	32, // 3: cruster.v1.StartResponse.execution:type_name -> cruster.v1.Execution
 	0,  // 4: cruster.v1.ExecuteRequest.start:type_name -> cruster.v1.StartOptions
-	25, // 5: cruster.v1.ExecuteRequest.encoding:type_name -> cruster.v1.Encoding
-	26, // 6: cruster.v1.ExecuteResponse.execution:type_name -> cruster.v1.Execution
-	25, // 7: cruster.v1.PollRequest.encoding:type_name -> cruster.v1.Encoding
-	26, // 8: cruster.v1.PollResponse.execution:type_name -> cruster.v1.Execution
-	25, // 9: cruster.v1.WaitRequest.encoding:type_name -> cruster.v1.Encoding
-	26, // 10: cruster.v1.WaitResponse.execution:type_name -> cruster.v1.Execution
-	25, // 11: cruster.v1.DescribeRequest.encoding:type_name -> cruster.v1.Encoding
-	26, // 12: cruster.v1.DescribeResponse.execution:type_name -> cruster.v1.Execution
-	24, // 13: cruster.v1.DescribeResponse.input:type_name -> cruster.v1.Payload
+	31, // 5: cruster.v1.ExecuteRequest.encoding:type_name -> cruster.v1.Encoding
+	32, // 6: cruster.v1.ExecuteResponse.execution:type_name -> cruster.v1.Execution
+	31, // 7: cruster.v1.PollRequest.encoding:type_name -> cruster.v1.Encoding
+	32, // 8: cruster.v1.PollResponse.execution:type_name -> cruster.v1.Execution
+	31, // 9: cruster.v1.WaitRequest.encoding:type_name -> cruster.v1.Encoding
+	32, // 10: cruster.v1.WaitResponse.execution:type_name -> cruster.v1.Execution
+	31, // 11: cruster.v1.DescribeRequest.encoding:type_name -> cruster.v1.Encoding
+	32, // 12: cruster.v1.DescribeResponse.execution:type_name -> cruster.v1.Execution
+	30, // 13: cruster.v1.DescribeResponse.input:type_name -> cruster.v1.Payload
 	11, // 14: cruster.v1.DescribeResponse.pending:type_name -> cruster.v1.PendingOp
 	12, // 15: cruster.v1.DescribeResponse.deferreds:type_name -> cruster.v1.SettledDeferred
-	27, // 16: cruster.v1.PendingOp.since:type_name -> google.protobuf.Timestamp
-	27, // 17: cruster.v1.PendingOp.due_at:type_name -> google.protobuf.Timestamp
-	28, // 18: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
-	27, // 19: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
-	24, // 20: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
-	28, // 21: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
-	25, // 22: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
+	33, // 16: cruster.v1.PendingOp.since:type_name -> google.protobuf.Timestamp
+	33, // 17: cruster.v1.PendingOp.due_at:type_name -> google.protobuf.Timestamp
+	34, // 18: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
+	33, // 19: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
+	30, // 20: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
+	34, // 21: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
+	31, // 22: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
 	15, // 23: cruster.v1.HistoryResponse.entries:type_name -> cruster.v1.HistoryEntry
-	27, // 24: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
-	27, // 25: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
-	24, // 26: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
-	28, // 27: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
-	29, // 28: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
-	26, // 29: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
-	1,  // 30: cruster.v1.WorkflowService.Start:input_type -> cruster.v1.StartRequest
-	3,  // 31: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
-	5,  // 32: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
-	7,  // 33: cruster.v1.WorkflowService.Wait:input_type -> cruster.v1.WaitRequest
-	9,  // 34: cruster.v1.WorkflowService.Describe:input_type -> cruster.v1.DescribeRequest
-	13, // 35: cruster.v1.WorkflowService.History:input_type -> cruster.v1.HistoryRequest
-	16, // 36: cruster.v1.WorkflowService.List:input_type -> cruster.v1.ListRequest
-	18, // 37: cruster.v1.WorkflowService.Interrupt:input_type -> cruster.v1.InterruptRequest
-	20, // 38: cruster.v1.WorkflowService.Resume:input_type -> cruster.v1.ResumeRequest
-	22, // 39: cruster.v1.WorkflowService.Fail:input_type -> cruster.v1.FailRequest
-	2,  // 40: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
-	4,  // 41: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
-	6,  // 42: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
-	8,  // 43: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
-	10, // 44: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
-	14, // 45: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
-	17, // 46: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
-	19, // 47: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
-	21, // 48: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
-	23, // 49: cruster.v1.WorkflowService.Fail:output_type -> cruster.v1.FailResponse
-	40, // [40:50] is the sub-list for method output_type
-	30, // [30:40] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	33, // 24: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
+	33, // 25: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
+	30, // 26: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
+	34, // 27: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
+	35, // 28: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
+	32, // 29: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
+	32, // 30: cruster.v1.MoveResponse.execution:type_name -> cruster.v1.Execution
+	35, // 31: cruster.v1.MoveAllRequest.state:type_name -> cruster.v1.State
+	36, // 32: cruster.v1.MoveAllResponse.result:type_name -> cruster.v1.MoveResult
+	32, // 33: cruster.v1.ForkResponse.execution:type_name -> cruster.v1.Execution
+	1,  // 34: cruster.v1.WorkflowService.Start:input_type -> cruster.v1.StartRequest
+	3,  // 35: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
+	5,  // 36: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
+	7,  // 37: cruster.v1.WorkflowService.Wait:input_type -> cruster.v1.WaitRequest
+	9,  // 38: cruster.v1.WorkflowService.Describe:input_type -> cruster.v1.DescribeRequest
+	13, // 39: cruster.v1.WorkflowService.History:input_type -> cruster.v1.HistoryRequest
+	16, // 40: cruster.v1.WorkflowService.List:input_type -> cruster.v1.ListRequest
+	18, // 41: cruster.v1.WorkflowService.Interrupt:input_type -> cruster.v1.InterruptRequest
+	20, // 42: cruster.v1.WorkflowService.Resume:input_type -> cruster.v1.ResumeRequest
+	22, // 43: cruster.v1.WorkflowService.Fail:input_type -> cruster.v1.FailRequest
+	24, // 44: cruster.v1.WorkflowService.Move:input_type -> cruster.v1.MoveRequest
+	26, // 45: cruster.v1.WorkflowService.MoveAll:input_type -> cruster.v1.MoveAllRequest
+	28, // 46: cruster.v1.WorkflowService.Fork:input_type -> cruster.v1.ForkRequest
+	2,  // 47: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
+	4,  // 48: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
+	6,  // 49: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
+	8,  // 50: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
+	10, // 51: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
+	14, // 52: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
+	17, // 53: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
+	19, // 54: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
+	21, // 55: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
+	23, // 56: cruster.v1.WorkflowService.Fail:output_type -> cruster.v1.FailResponse
+	25, // 57: cruster.v1.WorkflowService.Move:output_type -> cruster.v1.MoveResponse
+	27, // 58: cruster.v1.WorkflowService.MoveAll:output_type -> cruster.v1.MoveAllResponse
+	29, // 59: cruster.v1.WorkflowService.Fork:output_type -> cruster.v1.ForkResponse
+	47, // [47:60] is the sub-list for method output_type
+	34, // [34:47] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_workflow_proto_init() }
@@ -1875,7 +2288,7 @@ func file_cruster_v1_workflow_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_workflow_proto_rawDesc), len(file_cruster_v1_workflow_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

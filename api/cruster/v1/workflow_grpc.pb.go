@@ -29,6 +29,9 @@ const (
 	WorkflowService_Interrupt_FullMethodName = "/cruster.v1.WorkflowService/Interrupt"
 	WorkflowService_Resume_FullMethodName    = "/cruster.v1.WorkflowService/Resume"
 	WorkflowService_Fail_FullMethodName      = "/cruster.v1.WorkflowService/Fail"
+	WorkflowService_Move_FullMethodName      = "/cruster.v1.WorkflowService/Move"
+	WorkflowService_MoveAll_FullMethodName   = "/cruster.v1.WorkflowService/MoveAll"
+	WorkflowService_Fork_FullMethodName      = "/cruster.v1.WorkflowService/Fork"
 )
 
 // WorkflowServiceClient is the client API for WorkflowService service.
@@ -63,6 +66,19 @@ type WorkflowServiceClient interface {
 	// Fail ends a paused execution for good. Its code does not run again, so
 	// nothing is cleaned up. Callers that wait for its result get the failure.
 	Fail(ctx context.Context, in *FailRequest, opts ...grpc.CallOption) (*FailResponse, error)
+	// Move has a running or paused execution go on with another module. Its
+	// journal is replayed there first. If the module does not fit, nothing is
+	// changed and the call fails with CR-2031; a cruster.v1.Diff among the details
+	// shows both sides. If it fits, the execution goes on, also if it was paused.
+	Move(ctx context.Context, in *MoveRequest, opts ...grpc.CallOption) (*MoveResponse, error)
+	// MoveAll is Move for the open executions of a workflow or a deployment. It
+	// answers for one after the other what became of it, and goes on after those
+	// that could not be moved.
+	MoveAll(ctx context.Context, in *MoveAllRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[MoveAllResponse], error)
+	// Fork starts a new run from a beginning of the journal of an execution, in
+	// whatever state that is. What happened up to there is taken over, not
+	// repeated. The original stays as it is.
+	Fork(ctx context.Context, in *ForkRequest, opts ...grpc.CallOption) (*ForkResponse, error)
 }
 
 type workflowServiceClient struct {
@@ -173,6 +189,45 @@ func (c *workflowServiceClient) Fail(ctx context.Context, in *FailRequest, opts 
 	return out, nil
 }
 
+func (c *workflowServiceClient) Move(ctx context.Context, in *MoveRequest, opts ...grpc.CallOption) (*MoveResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MoveResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_Move_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *workflowServiceClient) MoveAll(ctx context.Context, in *MoveAllRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[MoveAllResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &WorkflowService_ServiceDesc.Streams[0], WorkflowService_MoveAll_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[MoveAllRequest, MoveAllResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type WorkflowService_MoveAllClient = grpc.ServerStreamingClient[MoveAllResponse]
+
+func (c *workflowServiceClient) Fork(ctx context.Context, in *ForkRequest, opts ...grpc.CallOption) (*ForkResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ForkResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_Fork_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // WorkflowServiceServer is the server API for WorkflowService service.
 // All implementations must embed UnimplementedWorkflowServiceServer
 // for forward compatibility.
@@ -205,6 +260,19 @@ type WorkflowServiceServer interface {
 	// Fail ends a paused execution for good. Its code does not run again, so
 	// nothing is cleaned up. Callers that wait for its result get the failure.
 	Fail(context.Context, *FailRequest) (*FailResponse, error)
+	// Move has a running or paused execution go on with another module. Its
+	// journal is replayed there first. If the module does not fit, nothing is
+	// changed and the call fails with CR-2031; a cruster.v1.Diff among the details
+	// shows both sides. If it fits, the execution goes on, also if it was paused.
+	Move(context.Context, *MoveRequest) (*MoveResponse, error)
+	// MoveAll is Move for the open executions of a workflow or a deployment. It
+	// answers for one after the other what became of it, and goes on after those
+	// that could not be moved.
+	MoveAll(*MoveAllRequest, grpc.ServerStreamingServer[MoveAllResponse]) error
+	// Fork starts a new run from a beginning of the journal of an execution, in
+	// whatever state that is. What happened up to there is taken over, not
+	// repeated. The original stays as it is.
+	Fork(context.Context, *ForkRequest) (*ForkResponse, error)
 	mustEmbedUnimplementedWorkflowServiceServer()
 }
 
@@ -244,6 +312,15 @@ func (UnimplementedWorkflowServiceServer) Resume(context.Context, *ResumeRequest
 }
 func (UnimplementedWorkflowServiceServer) Fail(context.Context, *FailRequest) (*FailResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Fail not implemented")
+}
+func (UnimplementedWorkflowServiceServer) Move(context.Context, *MoveRequest) (*MoveResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Move not implemented")
+}
+func (UnimplementedWorkflowServiceServer) MoveAll(*MoveAllRequest, grpc.ServerStreamingServer[MoveAllResponse]) error {
+	return status.Error(codes.Unimplemented, "method MoveAll not implemented")
+}
+func (UnimplementedWorkflowServiceServer) Fork(context.Context, *ForkRequest) (*ForkResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Fork not implemented")
 }
 func (UnimplementedWorkflowServiceServer) mustEmbedUnimplementedWorkflowServiceServer() {}
 func (UnimplementedWorkflowServiceServer) testEmbeddedByValue()                         {}
@@ -446,6 +523,53 @@ func _WorkflowService_Fail_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _WorkflowService_Move_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MoveRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WorkflowServiceServer).Move(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WorkflowService_Move_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WorkflowServiceServer).Move(ctx, req.(*MoveRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _WorkflowService_MoveAll_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(MoveAllRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(WorkflowServiceServer).MoveAll(m, &grpc.GenericServerStream[MoveAllRequest, MoveAllResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type WorkflowService_MoveAllServer = grpc.ServerStreamingServer[MoveAllResponse]
+
+func _WorkflowService_Fork_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ForkRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WorkflowServiceServer).Fork(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WorkflowService_Fork_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WorkflowServiceServer).Fork(ctx, req.(*ForkRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // WorkflowService_ServiceDesc is the grpc.ServiceDesc for WorkflowService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -493,7 +617,21 @@ var WorkflowService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "Fail",
 			Handler:    _WorkflowService_Fail_Handler,
 		},
+		{
+			MethodName: "Move",
+			Handler:    _WorkflowService_Move_Handler,
+		},
+		{
+			MethodName: "Fork",
+			Handler:    _WorkflowService_Fork_Handler,
+		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "MoveAll",
+			Handler:       _WorkflowService_MoveAll_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "cruster/v1/workflow.proto",
 }

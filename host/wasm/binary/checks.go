@@ -56,48 +56,88 @@ func (f *function) needsCheck(size int) bool {
 	return !f.checked && (f.calls || size > maxUncheckedSize || f.ranges > maxUncheckedRanges)
 }
 
-// appendFunction appends the body of the function with this number, with its
-// checks.
+// appendFunction appends the body of the function with this number, with its checks
+// and with the NaNs that it makes replaced.
 func appendFunction(out []byte, m *Module, number int, body []byte, f *function) ([]byte, error) {
 	entry := f.needsCheck(len(body))
-	if !entry && len(f.guards) == 0 {
+	if !entry && len(f.guards) == 0 && len(f.floats) == 0 {
 		out = appendU32(out, uint64(len(body)))
 		return append(out, body...), nil
 	}
-	hardened := make([]byte, 0, len(body)+32)
-	// The length of a range is kept in a local of its own while it is looked at.
-	local := f.locals
-	if len(f.guards) > 0 {
-		if number >= len(m.functions) || int64(m.functions[number]) >= int64(len(m.types)) {
-			return nil, fmt.Errorf("function %d has no type", number)
-		}
-		local += uint64(len(m.types[m.functions[number]].Params))
-		r := &reader{data: body}
-		groups := uint64(r.u32())
-		hardened = appendU32(hardened, groups+1)
-		hardened = append(hardened, body[r.pos:f.code]...)
-		hardened = append(hardened, 1, typeI32)
-	} else {
-		hardened = append(hardened, body[:f.code]...)
+	hardened := make([]byte, 0, len(body)+32+20*len(f.floats))
+	hardened, locals, err := f.appendLocals(hardened, m, number, body)
+	if err != nil {
+		return nil, err
 	}
 	if entry {
 		hardened = append(hardened, emptyLoop...)
 	}
-	from := f.code
+	from, floats := f.code, f.floats
+	upTo := func(at int) {
+		for len(floats) > 0 && floats[0].end <= at {
+			hardened = append(hardened, body[from:floats[0].end]...)
+			hardened = appendCanonicalNaN(hardened, floats[0].lanes, locals.floats[floats[0].lanes])
+			from, floats = floats[0].end, floats[1:]
+		}
+		hardened = append(hardened, body[from:at]...)
+		from = at
+	}
 	for _, g := range f.guards {
-		hardened = append(hardened, body[from:g.at]...)
-		from = g.at
+		upTo(g.at)
 		if !g.memory {
 			hardened = append(hardened, emptyLoop...)
 			continue
 		}
-		hardened = appendU32(append(hardened, opLocalTee), local)
+		hardened = appendU32(append(hardened, opLocalTee), locals.length)
 		hardened = appendS32(append(hardened, opI32Const), maxUncheckedRange)
 		hardened = append(hardened, opI32GtU, opIf, noBlockType)
 		hardened = append(append(hardened, emptyLoop...), opEnd)
-		hardened = appendU32(append(hardened, opLocalGet), local)
+		hardened = appendU32(append(hardened, opLocalGet), locals.length)
 	}
-	hardened = append(hardened, body[from:]...)
+	upTo(len(body))
 	out = appendU32(out, uint64(len(hardened)))
 	return append(out, hardened...), nil
+}
+
+// ownLocals are the numbers of the locals that were added to a function.
+type ownLocals struct {
+	length uint64           // of a range, while it is looked at
+	floats [numLanes]uint64 // values, while they are
+}
+
+// appendLocals appends the declarations of the function's locals and of those that
+// the changes need.
+func (f *function) appendLocals(out []byte, m *Module, number int, body []byte) ([]byte, ownLocals, error) {
+	var own ownLocals
+	var used [numLanes]bool
+	for _, fl := range f.floats {
+		used[fl.lanes] = true
+	}
+	if len(f.guards) == 0 && len(f.floats) == 0 {
+		return append(out, body[:f.code]...), own, nil
+	}
+	if number >= len(m.functions) || int64(m.functions[number]) >= int64(len(m.types)) {
+		return nil, own, fmt.Errorf("function %d has no type", number)
+	}
+	next := f.locals + uint64(len(m.types[m.functions[number]].Params))
+	var added []byte
+	groups := uint64(0)
+	add := func(typ byte) uint64 {
+		added = append(added, 1, typ)
+		groups++
+		next++
+		return next - 1
+	}
+	if len(f.guards) > 0 {
+		own.length = add(typeI32)
+	}
+	for l := range numLanes {
+		if used[l] {
+			own.floats[l] = add(l.typ())
+		}
+	}
+	r := &reader{data: body}
+	out = appendU32(out, uint64(r.u32())+groups)
+	out = append(out, body[r.pos:f.code]...)
+	return append(out, added...), own, nil
 }

@@ -17,7 +17,8 @@
 //
 // Rewriting: rewrite.go walks over the sections. Each change is a file and a
 // function from the content of a section to its new content: names.go drops
-// custom sections, tables.go bounds tables, checks.go inserts checks into code,
+// custom sections, tables.go bounds tables, checks.go inserts checks into code
+// and replaces NaNs (nans.go),
 // segments.go merges data segments. A change of the code uses what scan.go found
 // in a function. A new change is a new file, called from Rewrite.
 //

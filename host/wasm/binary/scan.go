@@ -29,6 +29,7 @@ type function struct {
 	branches uint64
 	ranges   int       // instructions that work on ranges
 	guards   []rangeOp // those among them that need a check
+	floats   []floatOp // instructions that can make a NaN
 	checked  bool      // every way to its first call passes a loop head
 	calls    bool      // it makes calls
 }
@@ -103,10 +104,17 @@ func scanFunction(body []byte) (*function, error) {
 			length, _ = r.s32()
 		case opMisc:
 			f.misc(r, at, before)
+		case opVector:
+			vector := r.u32()
+			if !r.skipVector(vector) {
+				r.fail("the instruction 0xfd %d is unknown", vector)
+			}
+			f.float(r.pos, vectorMakesNaN(vector))
 		default:
 			if !r.skipImmediates(op) {
 				r.fail("the instruction %#x is unknown", op)
 			}
+			f.float(r.pos, makesNaN(op))
 		}
 	}
 	switch {
@@ -116,6 +124,13 @@ func scanFunction(body []byte) (*function, error) {
 		return nil, fmt.Errorf("a function has %d branches, and %d are allowed", f.branches, maxBranches)
 	}
 	return f, nil
+}
+
+// float takes note of an instruction that ends here and may have made a NaN.
+func (f *function) float(end int, l lanes) {
+	if l != noLanes {
+		f.floats = append(f.floats, floatOp{end, l})
+	}
 }
 
 // misc takes note of an instruction behind the prefix 0xfc. Length is that of its

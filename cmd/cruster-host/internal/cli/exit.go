@@ -30,6 +30,7 @@ const (
 	exitAddress     = 12
 	exitPrivilege   = 13
 	exitStoreGone   = 14
+	exitMisfit      = 15
 	exitSignal      = 130 // what shells report for a program that Ctrl-C ended
 )
 
@@ -56,6 +57,7 @@ var exits = []struct {
 	{exitAddress, "an address to listen on is in use", true},
 	{exitPrivilege, "the database user lacks a right", true},
 	{exitStoreGone, "the files of the embedded store were taken away", true},
+	{exitMisfit, "the module does not fit an open execution", false},
 	{exitSignal, "stopped by Ctrl-C or SIGTERM", false},
 }
 
@@ -70,6 +72,7 @@ var exitHelp = func() string {
 // exitByCode are the exit codes of errors whose code says all.
 var exitByCode = map[abi.Code]int{
 	abi.CodeAddress:        exitAddress,
+	abi.CodeDoesNotFit:     exitMisfit,
 	abi.CodeFenced:         exitFenced,
 	abi.CodeOverloaded:     exitUnavailable,
 	abi.CodePaused:         exitPaused,
@@ -141,7 +144,14 @@ func report(w io.Writer, err error) {
 			message = strings.TrimPrefix(message, ": ")
 		}
 	}
+	var misfit *client.Misfit
+	if errors.As(err, &misfit) {
+		message = view.FirstLine(message)
+	}
 	fmt.Fprintf(w, "error: %s\n", message)
+	if misfit != nil {
+		_ = view.WriteDiff(w, misfit.Diff) // as the lines around it: there is nowhere to report a failure to
+	}
 	if coded.Type != "" {
 		fmt.Fprintf(w, "type: %s\n", coded.Type)
 	}
@@ -153,7 +163,9 @@ func report(w io.Writer, err error) {
 		fmt.Fprintf(w, "hint: %s\n", hint)
 	}
 	if failed != nil && failed.State == client.Paused {
-		fmt.Fprintf(w, "next: %s, once the cause is gone\n", view.ResumeCommand(failed.Execution))
+		for _, step := range view.RescueSteps(coded.Code, failed.Execution) {
+			fmt.Fprintf(w, "next: %s\n", step)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 )
@@ -35,6 +36,7 @@ func TestExitCodes(t *testing.T) {
 		exitStoreFull:   {abi.Errorf(abi.CodeStoreFull, "x")},
 		exitStoreInUse:  {abi.Errorf(abi.CodeStoreInUse, "x")},
 		exitAddress:     {abi.Errorf(abi.CodeAddress, "x")},
+		exitMisfit:      {abi.Errorf(abi.CodeDoesNotFit, "x"), &client.Misfit{Cause: abi.Errorf(abi.CodeDoesNotFit, "x")}},
 		exitStoreGone:   {abi.Errorf(abi.CodeStoreGone, "x")},
 		exitPrivilege:   {abi.Errorf(abi.CodeStorePrivilege, "x")},
 	} {
@@ -65,6 +67,19 @@ func TestReportsNameCodeAndHint(t *testing.T) {
 		{
 			&client.RunError{Execution: "a/B/c", State: client.Paused, Cause: &abi.Error{Message: "no"}},
 			"error: a/B/c is paused: no\nnext: cruster-host workflow resume a/B/c, once the cause is gone\n",
+		},
+		{
+			&client.RunError{Execution: "a/B/c", State: client.Paused, Cause: abi.Errorf(abi.CodeCrashLoop, "no")},
+			"error: CR-2010: a/B/c is paused: no\nhint: " + abi.CodeCrashLoop.Info().Hint + "\n" +
+				"next: cruster-host workflow move a/B/c --to latest, once the fixed module is pushed\n" +
+				"next: cruster-host workflow resume a/B/c, if the cause was elsewhere and is gone\n",
+		},
+		{
+			&client.Misfit{
+				Cause: &abi.Error{Code: abi.CodeDoesNotFit, Message: "it does not fit\nboth sides", Hint: "h"},
+				Diff:  &crusterv1.Diff{Rows: []*crusterv1.DiffRow{{Journal: "sleep", Code: "activity pay", Note: "another step"}}},
+			},
+			"error: CR-2031: it does not fit\n    journal   code\n  ≠ sleep     activity pay  (another step)\nhint: h\n",
 		},
 		{
 			context.Canceled,

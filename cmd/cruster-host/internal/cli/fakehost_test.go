@@ -102,7 +102,7 @@ func (f *fakeHost) start(t *testing.T) (addr string) {
 	t.Helper()
 	server := grpc.NewServer(grpc.UnaryInterceptor(f.record))
 	crusterv1.RegisterModuleServiceServer(server, &fakeModules{host: f})
-	crusterv1.RegisterWorkflowServiceServer(server, fakeWorkflows{})
+	crusterv1.RegisterWorkflowServiceServer(server, fakeWorkflows{host: f})
 	crusterv1.RegisterDeferredServiceServer(server, fakeDeferreds{})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -145,19 +145,87 @@ func shopDeployment() *crusterv1.Deployment {
 
 func (m *fakeModules) PushStream(stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse]) error {
 	size := 0
+	var options *crusterv1.PushMetadata
 	for {
 		part, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
 			m.host.note("ModuleService/PushStream %d bytes", size)
-			return stream.SendAndClose(&crusterv1.PushResponse{Deployment: shopDeployment()})
+			return m.answerPush(options, stream)
 		}
 		if err != nil {
 			return err
 		}
 		if meta := part.GetMetadata(); meta != nil {
 			m.host.note("ModuleService/PushStream name %s, config %v, allow %v", meta.GetName(), meta.GetConfig(), meta.GetAllowHttp())
+			options = meta
 		}
 		size += len(part.GetChunk())
+	}
+}
+
+// answerPush refuses a push that must fit, and moves three executions of five.
+func (m *fakeModules) answerPush(options *crusterv1.PushMetadata, stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse]) error {
+	resp := &crusterv1.PushResponse{Deployment: shopDeployment()}
+	if options.GetCheck() {
+		m.host.note("ModuleService/PushStream must fit")
+		return unfit("shop/Buy/running")
+	}
+	if options.GetMoveOpen() {
+		m.host.note("ModuleService/PushStream moves what is open")
+		resp.Moved, resp.Unmoved, resp.FirstUnmoved = 3, 2, unmoved("running")
+	}
+	return stream.SendAndClose(resp)
+}
+
+// Check finds an execution that fits and two that do not; none of the deployment
+// idle.
+func (m *fakeModules) Check(stream grpc.BidiStreamingServer[crusterv1.CheckRequest, crusterv1.CheckResponse]) error {
+	size, name := 0, ""
+	for {
+		part, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		name += part.GetMetadata().GetName()
+		size += len(part.GetChunk())
+	}
+	m.host.note("ModuleService/Check %s, %d bytes", name, size)
+	if name == "idle" {
+		return nil
+	}
+	for i, key := range []string{"completed", "paused", "running"} {
+		e, err := execution("shop/Buy/" + key)
+		if err != nil {
+			return err
+		}
+		resp := &crusterv1.CheckResponse{Done: uint32(i + 1), Total: 3, Execution: e, Fits: true}
+		if i > 0 && name != "fine" {
+			resp.Fits, resp.Reason, resp.Diff = false, "the code leaves out what has run", payDiff()
+		}
+		if err := stream.Send(resp); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func payDiff() *crusterv1.Diff {
+	return &crusterv1.Diff{Before: 1, Rows: []*crusterv1.DiffRow{{Journal: "activity pay", Note: "the code leaves out what has run"}}}
+}
+
+// unfit is the error of a module that does not fit.
+func unfit(execution string) error {
+	cause := abi.Errorf(abi.CodeDoesNotFit, "the module does not fit %s\n  both sides", execution)
+	return rpcerror.WithDiff(rpcerror.Status(cause, 0), payDiff()).Err()
+}
+
+func unmoved(key string) *crusterv1.MoveResult {
+	e, _ := execution("shop/Buy/" + key)
+	return &crusterv1.MoveResult{
+		Execution: e, FromDigest: e.GetDigest(), Error: &crusterv1.Error{Code: "CR-2031", Message: "the module does not fit\n  both sides"}, Diff: payDiff(),
 	}
 }
 
@@ -178,6 +246,7 @@ func refused(code abi.Code, format string, args ...any) error {
 
 type fakeWorkflows struct {
 	crusterv1.UnimplementedWorkflowServiceServer
+	host *fakeHost
 }
 
 // execution makes the execution of a name.
@@ -283,6 +352,52 @@ func (fakeWorkflows) Resume(_ context.Context, req *crusterv1.ResumeRequest) (*c
 
 func (fakeWorkflows) Fail(_ context.Context, req *crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
 	return &crusterv1.FailResponse{}, needPaused(req.GetExecution())
+}
+
+// Move moves what is paused; what runs does not fit.
+func (fakeWorkflows) Move(_ context.Context, req *crusterv1.MoveRequest) (*crusterv1.MoveResponse, error) {
+	e, err := execution(req.GetExecution())
+	if err != nil {
+		return nil, err
+	}
+	if e.GetState() != crusterv1.State_STATE_PAUSED {
+		return nil, unfit(e.GetName())
+	}
+	e.State, e.Error, e.Digest = crusterv1.State_STATE_RUNNING, nil, "fedcba9876543210"
+	return &crusterv1.MoveResponse{Execution: e}, nil
+}
+
+// MoveAll moves what is paused; what runs does not fit. It fails half-way for a
+// workflow that is named after that.
+func (f fakeWorkflows) MoveAll(req *crusterv1.MoveAllRequest, stream grpc.ServerStreamingServer[crusterv1.MoveAllResponse]) error {
+	f.host.note("WorkflowService/MoveAll workflow %s, state %v, to %s", req.GetWorkflow(), req.GetState(), req.GetTo())
+	moved, _ := execution("shop/Buy/paused")
+	result := &crusterv1.MoveResult{Execution: moved, FromDigest: moved.GetDigest()}
+	moved.State, moved.Error, moved.Digest = crusterv1.State_STATE_RUNNING, nil, "fedcba9876543210"
+	if err := stream.Send(&crusterv1.MoveAllResponse{Done: 1, Result: result}); err != nil {
+		return err
+	}
+	switch {
+	case req.GetWorkflow() == "shop/HalfWay":
+		return refused(abi.CodeStore, "the store is away")
+	case req.GetState() == crusterv1.State_STATE_PAUSED:
+		return nil
+	default:
+		return stream.Send(&crusterv1.MoveAllResponse{Done: 2, Result: unmoved("running")})
+	}
+}
+
+func (fakeWorkflows) Fork(_ context.Context, req *crusterv1.ForkRequest) (*crusterv1.ForkResponse, error) {
+	e, err := execution(req.GetExecution())
+	if err != nil {
+		return nil, err
+	}
+	e.Key = req.GetKey()
+	if e.Key == "" {
+		e.Key = "made-up"
+	}
+	e.Name, e.State, e.Error, e.Result, e.RunId = "shop/Buy/"+e.GetKey(), crusterv1.State_STATE_RUNNING, nil, nil, "00ff"
+	return &crusterv1.ForkResponse{Execution: e}, nil
 }
 
 func needPaused(name string) error {

@@ -24,23 +24,29 @@ A module is a WebAssembly binary with workflows and activities; a deployment is
 the name under which a host runs it.`,
 		`  cruster-host module push orders.wasm --name orders
   cruster-host module describe orders`,
-		a.modulePush(), a.moduleList(), a.moduleDescribe())
+		a.modulePush(), a.moduleCheck(), a.moduleList(), a.moduleDescribe())
 }
 
 func (a *app) modulePush() *cobra.Command {
 	var name string
 	var config, allow []string
+	var check, moveOpen bool
 	cmd := &cobra.Command{
 		Use:   "push FILE",
 		Short: "Upload a module and point a deployment at it",
-		Long: `Upload a module and point a deployment at it. Running executions go on with the
-module that they began with; new ones use this one. If the module is not
+		Long: `Upload a module and point a deployment at it. New executions use it. Open ones stay
+on the module that they are on, unless --move-open moves them. If the module is not
 acceptable, nothing is stored.
+
+--check replays the open executions first, as 'module check' does, and refuses the
+module if it does not fit one of them. --move-open moves those that fit, also paused
+ones, which then go on; those that do not fit stay as they are.
 
 Configuration and HTTP grants are those of the last push: give all of them each
 time.`,
 		Example: `  cruster-host module push orders.wasm --name orders
-  cruster-host module push pay.wasm --name pay --config API_KEY=secret --allow-http api.example.com`,
+  cruster-host module push pay.wasm --name pay --config API_KEY=secret --allow-http api.example.com
+  cruster-host module push orders.wasm --name orders --check --move-open`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if name == "" {
@@ -55,16 +61,20 @@ time.`,
 				return err
 			}
 			return a.withClient(func(c *client.Client) error {
-				d, err := c.Push(cmd.Context(), client.PushRequest{Name: name, Binary: binary, Config: values, AllowHTTP: allow})
+				resp, err := c.Push(cmd.Context(), client.PushRequest{
+					Name: name, Binary: binary, Config: values, AllowHTTP: allow, Check: check, MoveOpen: moveOpen,
+				})
 				if err != nil {
 					return err
 				}
-				return a.emit(view.DeploymentOf(d), func() error { return view.WritePush(a.stdout, d, a.addrFlag()) })
+				return a.emit(view.PushOf(resp, moveOpen), func() error { return view.WritePush(a.stdout, resp, moveOpen, a.addrFlag()) })
 			})
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", "", "name of the deployment")
 	cmd.Flags().StringArrayVar(&config, "config", nil, "K=V: a value that activities can read; may be repeated")
+	cmd.Flags().BoolVar(&check, "check", false, "refuse the module if it does not fit the open executions")
+	cmd.Flags().BoolVar(&moveOpen, "move-open", false, "move the open executions that fit to the module")
 	cmd.Flags().StringArrayVar(&allow, "allow-http", nil, "a host that activities may call; may be repeated")
 	return cmd
 }

@@ -86,7 +86,8 @@ func listen(flag, addr string) (net.Listener, error) {
 			return nil, abi.Errorf(abi.CodeAddress, "%s: %v", flag, err).
 				WithHint("Is another host running? Choose another address with %s.", flag)
 		}
-		return nil, abi.Errorf(abi.CodeBadConfig, "%s: %v", flag, err).WithHint("Addresses are HOST:PORT, as in 127.0.0.1:7600; a host can listen only on addresses of its machine.")
+		return nil, abi.Errorf(abi.CodeBadConfig, "%s: %v", flag, err).
+			WithHint("Addresses are HOST:PORT, as in 127.0.0.1:7600; a host can listen only on addresses of its machine.")
 	}
 	return l, nil
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 
+	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
@@ -13,6 +14,25 @@ import (
 // ResumeCommand continues a paused execution.
 func ResumeCommand(execution string) string {
 	return "cruster-host workflow resume " + terminal.QuoteWord(terminal.OneLine(execution))
+}
+
+// moveCommand moves an execution to the module that was pushed last.
+func moveCommand(execution string) string {
+	return "cruster-host workflow move " + terminal.QuoteWord(terminal.OneLine(execution)) + " --to latest"
+}
+
+// RescueSteps is how a paused execution goes on, by the code of its pause, one step a
+// line: what the code of the workflow caused ends with other code.
+func RescueSteps(code abi.Code, execution string) []string {
+	switch code {
+	case abi.CodeNondeterminism, abi.CodeCrashLoop, abi.CodeWorkflowManifestLie:
+		return []string{
+			moveCommand(execution) + ", once the fixed module is pushed",
+			ResumeCommand(execution) + ", if the cause was elsewhere and is gone",
+		}
+	default:
+		return []string{ResumeCommand(execution) + ", once the cause is gone"}
+	}
 }
 
 // WaitCommand waits for an execution.

@@ -64,20 +64,6 @@ func DeploymentOf(d *crusterv1.Deployment) Deployment {
 	return v
 }
 
-// WritePush writes what was pushed, and a command that runs its first workflow.
-func WritePush(w io.Writer, d *crusterv1.Deployment, addrFlag string) error {
-	err := terminal.Lines(w,
-		terminal.Line{Name: "deployment", Value: d.GetName()},
-		terminal.Line{Name: "version", Value: strconv.FormatInt(d.GetVersion(), 10)},
-		terminal.Line{Name: "digest", Value: shortDigest(d.GetDigest())},
-		terminal.Line{Name: "workflows", Value: workflowNames(d)},
-	)
-	if err == nil && len(d.GetWorkflows()) > 0 {
-		_, err = fmt.Fprintf(w, "\nnext:  %s\n", executeCommand(d, d.GetWorkflows()[0], addrFlag))
-	}
-	return err
-}
-
 // WriteDeployments writes a table of deployments.
 func WriteDeployments(w io.Writer, deployments []*crusterv1.Deployment) error {
 	var rows [][]string

@@ -68,7 +68,7 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 // deferreds.
 func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse) error {
 	v := DescriptionOf(d)
-	all := append(executionLines(d.GetExecution()), terminal.Line{Name: "input", Value: Pretty(v.Input)},
+	all := append(executionLines(d.GetExecution()), terminal.Line{Name: "run", Value: v.RunID}, terminal.Line{Name: "input", Value: Pretty(v.Input)},
 		terminal.Line{Name: "journal", Value: strconv.FormatUint(v.Entries, 10) + " entries"},
 		terminal.Line{Name: "in memory", Value: terminal.YesNo(v.Resident)})
 	if err := terminal.Lines(w, all...); err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"regexp"
+	"strings"
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
@@ -40,6 +41,26 @@ func (e *Error) Text() string {
 		text += " (" + e.Type + ")"
 	}
 	return text
+}
+
+// FirstLine is the first line of a message. The further ones show both sides of what
+// does not fit, and are written from the rows.
+func FirstLine(message string) string {
+	first, _, _ := strings.Cut(message, "\n")
+	return first
+}
+
+// lines is the error for a value below a name: in one line, but for codes whose
+// message shows two sides in columns.
+func (e *Error) lines() string {
+	if code := abi.Code(e.Code); code != abi.CodeNondeterminism && code != abi.CodeDoesNotFit {
+		return terminal.OneLine(e.Text())
+	}
+	all := strings.Split(e.Text(), "\n")
+	for i := range all {
+		all[i] = terminal.OneLine(all[i])
+	}
+	return strings.Join(all, "\n")
 }
 
 var codeInText = regexp.MustCompile(`\bCR-\d{4}\b`)

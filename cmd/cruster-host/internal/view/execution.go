@@ -3,6 +3,7 @@ package view
 import (
 	"encoding/json"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -28,6 +29,7 @@ type Execution struct {
 	InterruptedAt   *time.Time      `json:"interrupt_requested_at,omitempty"`
 	InterruptReason string          `json:"interrupt_reason,omitempty"`
 	ParentID        string          `json:"parent_id,omitempty"`
+	RunID           string          `json:"run_id,omitempty"`
 }
 
 // ExecutionOf is the shape of an execution.
@@ -47,6 +49,7 @@ func ExecutionOf(e *crusterv1.Execution) Execution {
 		InterruptedAt:   timeOf(e.GetInterruption().GetAt()),
 		InterruptReason: e.GetInterruption().GetReason(),
 		ParentID:        e.GetParentId(),
+		RunID:           e.GetRunId(),
 	}
 }
 
@@ -74,7 +77,7 @@ func executionLines(e *crusterv1.Execution) []terminal.Line {
 		{Name: "result", Value: Pretty(v.Result)},
 	}
 	if v.Error != nil {
-		all = append(all, terminal.Line{Name: "error", Value: terminal.OneLine(v.Error.Text())},
+		all = append(all, terminal.Line{Name: "error", Value: v.Error.lines()},
 			terminal.Line{Name: "hint", Value: FailureHint(abi.Code(v.Error.Code), v.Error.Message, v.Error.Hint)})
 	}
 	if v.InterruptedAt != nil {
@@ -85,9 +88,16 @@ func executionLines(e *crusterv1.Execution) []terminal.Line {
 		all = append(all, terminal.Line{Name: "interrupt", Value: asked})
 	}
 	if v.State == client.Paused {
-		all = append(all, terminal.Line{Name: "next", Value: ResumeCommand(v.Name) + ", once the cause is gone"})
+		all = append(all, terminal.Line{Name: "next", Value: strings.Join(RescueSteps(pauseCode(v.Error), v.Name), "\n")})
 	}
 	return append(all, terminal.Line{Name: "parent", Value: v.ParentID})
+}
+
+func pauseCode(e *Error) abi.Code {
+	if e == nil {
+		return ""
+	}
+	return abi.Code(e.Code)
 }
 
 // WriteStart writes which execution a start made or found.

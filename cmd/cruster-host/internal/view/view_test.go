@@ -58,17 +58,56 @@ func render(t *testing.T, d *datadriven.TestData, w *strings.Builder) (shape any
 		}
 		return shapes, view.WriteHistory(w, entries)
 	case "push":
-		deployment := parse(t, d, &crusterv1.Deployment{})
-		return view.DeploymentOf(deployment), view.WritePush(w, deployment, addrFlag(d))
+		response := parse(t, d, &crusterv1.PushResponse{})
+		return view.PushOf(response, d.HasArg("moved")), view.WritePush(w, response, d.HasArg("moved"), addrFlag(d))
 	case "deployment":
 		deployment := parse(t, d, &crusterv1.Deployment{})
 		return view.DeploymentOf(deployment), view.WriteDeployment(w, deployment, addrFlag(d))
 	case "deployments":
 		return nil, view.WriteDeployments(w, parse(t, d, &crusterv1.ListModulesResponse{}).GetDeployments())
+	case "diff":
+		diff := parse(t, d, &crusterv1.Diff{})
+		return view.DiffOf(diff), view.WriteDiff(w, diff)
+	case "check":
+		check := view.NewCheck("shop")
+		for _, r := range parseLines(t, d, func() *crusterv1.CheckResponse { return &crusterv1.CheckResponse{} }) {
+			check.Add(r)
+		}
+		return check, view.WriteCheck(w, check)
+	case "checked":
+		return view.CheckedOf(parse(t, d, &crusterv1.CheckResponse{})), nil
+	case "moves":
+		results := parseLines(t, d, func() *crusterv1.MoveResult { return &crusterv1.MoveResult{} })
+		var shapes []view.Moved
+		for _, r := range results {
+			shapes = append(shapes, view.MovedOf(r))
+		}
+		return shapes, view.WriteMoves(w, results)
+	case "move":
+		e := parse(t, d, &crusterv1.Execution{})
+		return view.ExecutionOf(e), view.WriteMove(w, e, addrFlag(d))
+	case "fork":
+		e := parse(t, d, &crusterv1.Execution{})
+		return view.ExecutionOf(e), view.WriteFork(w, e, addrFlag(d))
 	default:
 		d.Fatalf(t, "unknown command %s", d.Cmd)
 		return nil, nil
 	}
+}
+
+// parseLines reads one message a line.
+func parseLines[M proto.Message](t *testing.T, d *datadriven.TestData, empty func() M) []M {
+	t.Helper()
+	var all []M
+	for _, line := range strings.Split(d.Input, "\n") {
+		if line == "" {
+			continue
+		}
+		m := empty()
+		require.NoError(t, protojson.Unmarshal([]byte(line), m), d.Pos)
+		all = append(all, m)
+	}
+	return all
 }
 
 func parse[M proto.Message](t *testing.T, d *datadriven.TestData, m M) M {

@@ -20,9 +20,9 @@ table! {
     PAYLOAD_TOO_LARGE = "CR-2005", "Keep large data in your database or object store and pass a reference.", false;
     WORKFLOW_FAILED = "CR-2006", "The message comes from the workflow's code; 'cruster-host workflow history' shows its steps.", false;
     INTERRUPTED = "CR-2007", "A client interrupted the execution, and its cleanup has run. To do the work again, start it with another key.", false;
-    PAUSED = "CR-2008", "Read the reason with 'cruster-host workflow describe', fix it, then run 'cruster-host workflow resume'.", false;
-    NONDETERMINISM = "CR-2009", "In execute, depend only on the request, on the results of durable calls, and on the SDK's clock and random source.", false;
-    CRASH_LOOP = "CR-2010", "Fix the code and deploy it for new executions; executions of the old module can be resumed once the cause is gone.", false;
+    PAUSED = "CR-2008", "Read the reason with 'cruster-host workflow describe'. If the code is the cause, push the fixed module and run 'cruster-host workflow move EXECUTION --to latest'; otherwise remove the cause and run 'cruster-host workflow resume EXECUTION'.", false;
+    NONDETERMINISM = "CR-2009", "In execute, depend only on the request, on the results of durable calls, and on the SDK's clock and random source. Fix the code, push it with 'cruster-host module push', and run 'cruster-host workflow move EXECUTION --to latest'.", false;
+    CRASH_LOOP = "CR-2010", "Fix the code, push it with 'cruster-host module push', and run 'cruster-host workflow move EXECUTION --to latest'. If something outside of the code was the cause, remove it and resume the execution.", false;
     NOT_PAUSED = "CR-2011", "Only paused executions can be resumed or failed; to stop one that is running, use 'cruster-host workflow interrupt'.", false;
     ALREADY_OVER = "CR-2012", "Read its result with 'cruster-host workflow poll'.", false;
     DEFERRED_SETTLED = "CR-2013", "A deferred can be resolved or rejected only once.", false;
@@ -31,12 +31,13 @@ table! {
     EXECUTION_TOO_LONG = "CR-2016", "Split the work: let the workflow start another execution through a client, and go on there.", false;
     KEY_FUNCTION = "CR-2017", "The key function must return a key for every request, and must not panic; a raw key is a string.", false;
     CALL_TO_ITSELF = "CR-2018", "Give the call another key or another request.", false;
-    WORKFLOW_MANIFEST_LIE = "CR-2019", "Rebuild the module with an unmodified guest SDK.", false;
+    WORKFLOW_MANIFEST_LIE = "CR-2019", "Rebuild the module with an unmodified guest SDK, push it, and run 'cruster-host workflow move EXECUTION --to latest'.", false;
     FAILED_BY_OPERATOR = "CR-2020", "The message holds the operator's reason and the reason for the pause; 'cruster-host workflow history' shows how far the execution got.", false;
     HOST_FAULT = "CR-2021", "This is a bug of the host, or its store is damaged: please report it with the line 'host fault' of the host's log. 'cruster-host workflow resume' tries again; other executions are not affected.", false;
     HOST_LOST = "CR-2022", "Find out whether the activity takes the host down: memory, or a statement that the database cannot interrupt. 'cruster-host workflow resume' runs it again and counts anew.", false;
     JOURNAL_FORMAT = "CR-2030", "Run a host of that version or a newer one, then resume the execution.", false;
     DOES_NOT_FIT = "CR-2031", "Nothing was changed. Keep the steps that have run as they were, or guard the change with Patched; 'cruster-host module check' shows it for all open executions.", false;
+    FORK_EXISTS = "CR-2032", "Give the fork another key with --key, or leave it out: one is made then.", false;
     ACTIVITY_FAILED = "CR-3001", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts.", true;
     ACTIVITY_TIMEOUT = "CR-3002", "Raise the activity's timeout, or make its work shorter.", true;
     ACTIVITY_CRASHED = "CR-3003", "Fix the code; the message quotes the end of the module's standard error.", true;

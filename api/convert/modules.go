@@ -1,0 +1,44 @@
+package convert
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host"
+)
+
+var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// DeploymentName checks the name of a deployment.
+func DeploymentName(name string) error {
+	if !lowerName.MatchString(name) {
+		return abi.Errorf(abi.CodeBadDeployment, "%.80q is not a valid name of a deployment", name)
+	}
+	return nil
+}
+
+// ModuleReference checks what names a module: host.Latest or a digest; an empty one is
+// otherwise.
+func ModuleReference(to, otherwise string) (string, error) {
+	switch {
+	case to == "":
+		return otherwise, nil
+	case to != host.Latest && !digest.MatchString(to):
+		return "", abi.Errorf(abi.CodeBadRequest, "%.80q names no module", to).
+			WithHint("Write %q, or the digest of a module: 64 digits of lower-case hex.", host.Latest)
+	default:
+		return to, nil
+	}
+}
+
+// WorkflowGroup checks what names one workflow, "deployment/Workflow", or all of a
+// deployment, "deployment/".
+func WorkflowGroup(workflow string) error {
+	deployment, name, ok := strings.Cut(workflow, "/")
+	if !ok || !lowerName.MatchString(deployment) || len(name) > abi.MaxName || strings.Contains(name, "/") {
+		return abi.Errorf(abi.CodeBadRequest, "%.150q names neither a workflow nor a deployment", workflow).
+			WithHint("Write DEPLOYMENT/WORKFLOW, or DEPLOYMENT/ for all workflows of a deployment.")
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package rpcerror
+
+import (
+	"google.golang.org/grpc/status"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+)
+
+// Misfit is the error of a module that does not fit what an execution has done. It
+// wraps the *abi.Error, and has what differs.
+type Misfit struct {
+	Cause *abi.Error
+	Diff  *crusterv1.Diff
+}
+
+func (m *Misfit) Error() string { return m.Cause.Error() }
+
+func (m *Misfit) Unwrap() error { return m.Cause }
+
+// A diff in a trailer is cut to the rows around the first that differs.
+const (
+	maxDiffRows  = 12
+	diffRowsLead = 4
+	maxDiffText  = 120
+)
+
+// WithDiff adds what differs to the details of a status, cut to what a trailer has
+// room for.
+func WithDiff(st *status.Status, diff *crusterv1.Diff) *status.Status {
+	with, err := st.WithDetails(clipDiff(diff))
+	if err != nil { // only the code OK has no details
+		return st
+	}
+	return with
+}
+
+func clipDiff(diff *crusterv1.Diff) *crusterv1.Diff {
+	from, to := 0, len(diff.GetRows())
+	if to > maxDiffRows {
+		for from < to && diff.GetRows()[from].GetNote() == "" {
+			from++
+		}
+		from = max(0, min(from-diffRowsLead, to-maxDiffRows))
+		to = from + maxDiffRows
+	}
+	clipped := &crusterv1.Diff{Before: diff.GetBefore() + uint32(from), After: diff.GetAfter() + uint32(len(diff.GetRows())-to)}
+	for _, r := range diff.GetRows()[from:to] {
+		clipped.Rows = append(clipped.Rows, &crusterv1.DiffRow{
+			Journal: clip(r.GetJournal(), maxDiffText), Code: clip(r.GetCode(), maxDiffText), Note: clip(r.GetNote(), maxDiffText),
+		})
+	}
+	return clipped
+}

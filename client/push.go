@@ -1,0 +1,133 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
+)
+
+// chunk is the size of the pieces a module is uploaded in.
+const chunk = 256 << 10
+
+// PushRequest is a module to deploy.
+type PushRequest struct {
+	// AllowHTTP lists hosts that activities may call.
+	AllowHTTP []string
+	// Binary is the Wasm module.
+	Binary []byte
+	// Check refuses the module, with a [*Misfit], if it does not fit an open
+	// execution of the deployment.
+	Check bool
+	// Config holds values that activities read.
+	Config map[string]string
+	// MoveOpen moves the open executions of the deployment that fit to the module.
+	// The answer counts them, and those that stay where they are.
+	MoveOpen bool
+	// Name of the deployment.
+	Name string
+}
+
+// Push uploads a module and points a deployment at it. Open executions stay on the
+// module that they are on, unless MoveOpen is set.
+func (c *Client) Push(ctx context.Context, req PushRequest) (*crusterv1.PushResponse, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends the stream if it is left half-way
+	stream, err := c.Modules().PushStream(ctx)
+	if err != nil {
+		return nil, rpcerror.From(err)
+	}
+	meta := &crusterv1.PushMetadata{
+		Namespace: c.namespace, Name: req.Name, Config: req.Config, AllowHttp: req.AllowHTTP, Check: req.Check, MoveOpen: req.MoveOpen,
+	}
+	err = stream.Send(&crusterv1.PushStreamRequest{Part: &crusterv1.PushStreamRequest_Metadata{Metadata: meta}})
+	if err == nil {
+		err = inPieces(req.Binary, func(piece []byte) error {
+			return stream.Send(&crusterv1.PushStreamRequest{Part: &crusterv1.PushStreamRequest_Chunk{Chunk: piece}})
+		})
+	}
+	if err != nil && !answered(err) {
+		return nil, rpcerror.From(err)
+	}
+	resp, err := stream.CloseAndRecv()
+	if err != nil {
+		return nil, rpcerror.From(err)
+	}
+	return resp, nil
+}
+
+// CheckRequest is a module that the open executions of a deployment may be moved
+// to.
+type CheckRequest struct {
+	// Binary is the Wasm module. It need not be deployed.
+	Binary []byte
+	// Name of the deployment.
+	Name string
+}
+
+// Check has the host replay every open execution of a deployment on a module, and
+// yields for one after the other whether the module fits. It changes nothing. An
+// error is the last that it yields.
+func (c *Client) Check(ctx context.Context, req CheckRequest) iter.Seq2[*crusterv1.CheckResponse, error] {
+	return func(yield func(*crusterv1.CheckResponse, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel() // ends the stream if the loop is left
+		stream, err := c.Modules().Check(ctx)
+		if err != nil {
+			yield(nil, rpcerror.From(err))
+			return
+		}
+		meta := &crusterv1.CheckMetadata{Namespace: c.namespace, Name: req.Name}
+		err = stream.Send(&crusterv1.CheckRequest{Part: &crusterv1.CheckRequest_Metadata{Metadata: meta}})
+		if err == nil {
+			err = inPieces(req.Binary, func(piece []byte) error {
+				return stream.Send(&crusterv1.CheckRequest{Part: &crusterv1.CheckRequest_Chunk{Chunk: piece}})
+			})
+		}
+		if err == nil {
+			err = stream.CloseSend()
+		}
+		if err != nil && !answered(err) {
+			yield(nil, rpcerror.From(err))
+			return
+		}
+		receiveAll(stream.Recv, yield)
+	}
+}
+
+// inPieces sends a module in pieces.
+func inPieces(binary []byte, send func(piece []byte) error) error {
+	for len(binary) > 0 {
+		n := min(len(binary), chunk)
+		if err := send(binary[:n]); err != nil {
+			return err
+		}
+		binary = binary[n:]
+	}
+	return nil
+}
+
+// answered tells that the host has answered before all was sent: the answer says
+// why.
+func answered(err error) bool { return errors.Is(err, io.EOF) }
+
+// receiveAll yields the messages of a stream, and at last the error that ended it,
+// if one did.
+func receiveAll[M any](receive func() (*M, error), yield func(*M, error) bool) {
+	for {
+		m, err := receive()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			yield(nil, rpcerror.From(err))
+			return
+		}
+		if !yield(m, nil) {
+			return
+		}
+	}
+}

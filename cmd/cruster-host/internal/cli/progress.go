@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+)
+
+// progressEvery is how many items pass between two updates of a progress line.
+const progressEvery = 10
+
+// A progress line tells people who watch a terminal how far a long command is. In a
+// file or a pipe it would be noise, and is left out.
+type progress struct {
+	w    io.Writer
+	verb string
+}
+
+func newProgress(w io.Writer, verb string) *progress {
+	return &progress{w: w, verb: verb}
+}
+
+// at says how far the command is; a total of 0 is not known.
+func (p *progress) at(done, total uint32) {
+	if done%progressEvery != 1 || !isTerminal(p.w) {
+		return
+	}
+	if total == 0 {
+		fmt.Fprintf(p.w, "\r%s %d\x1b[K", p.verb, done)
+		return
+	}
+	fmt.Fprintf(p.w, "\r%s %d of %d\x1b[K", p.verb, done, total)
+}
+
+// end takes the line away.
+func (p *progress) end() {
+	if isTerminal(p.w) {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(interface{ Stat() (fs.FileInfo, error) })
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&fs.ModeCharDevice != 0
+}

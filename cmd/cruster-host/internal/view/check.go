@@ -1,0 +1,86 @@
+package view
+
+import (
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
+)
+
+// Checked is the JSON of what a check found for one execution.
+type Checked struct {
+	Execution string       `json:"execution"`
+	State     client.State `json:"state"`
+	Fits      bool         `json:"fits"`
+	Reason    string       `json:"reason,omitempty"`
+	Diff      *Diff        `json:"diff,omitempty"`
+}
+
+// CheckedOf is the shape of what a check found for one execution.
+func CheckedOf(r *crusterv1.CheckResponse) Checked {
+	return Checked{
+		Execution: r.GetExecution().GetName(), State: client.StateOf(r.GetExecution().GetState()), Fits: r.GetFits(), Reason: r.GetReason(), Diff: DiffOf(r.GetDiff()),
+	}
+}
+
+// Check is the JSON of a whole check. It does not grow with the number of
+// executions.
+type Check struct {
+	Deployment string          `json:"deployment"`
+	Fit        int             `json:"fit"`
+	Differ     int             `json:"differ"`
+	Workflows  []CheckWorkflow `json:"workflows"`
+	Kinds      []*MisfitKind   `json:"kinds"`
+
+	misfits Misfits
+}
+
+// CheckWorkflow is the JSON of how many executions of one workflow fit.
+type CheckWorkflow struct {
+	Workflow string `json:"workflow"`
+	Fit      int    `json:"fit"`
+	Differ   int    `json:"differ"`
+}
+
+// NewCheck is the summary of a check that has found nothing yet.
+func NewCheck(deployment string) *Check {
+	return &Check{Deployment: deployment, Workflows: []CheckWorkflow{}, Kinds: []*MisfitKind{}}
+}
+
+// Add counts what a check found for one execution.
+func (c *Check) Add(r *crusterv1.CheckResponse) {
+	workflow := r.GetExecution().GetWorkflow()
+	i, found := slices.BinarySearchFunc(c.Workflows, workflow, func(w CheckWorkflow, name string) int { return strings.Compare(w.Workflow, name) })
+	if !found {
+		c.Workflows = slices.Insert(c.Workflows, i, CheckWorkflow{Workflow: workflow})
+	}
+	if r.GetFits() {
+		c.Fit++
+		c.Workflows[i].Fit++
+		return
+	}
+	c.Differ++
+	c.Workflows[i].Differ++
+	c.misfits.Add(r.GetExecution(), r.GetReason(), r.GetDiff())
+	c.Kinds = c.misfits.Kinds()
+}
+
+// WriteCheck writes a table of workflows, then what differs.
+func WriteCheck(w io.Writer, c *Check) error {
+	var rows [][]string
+	for _, f := range c.Workflows {
+		rows = append(rows, []string{f.Workflow, strconv.Itoa(f.Fit), strconv.Itoa(f.Differ)})
+	}
+	if len(rows) == 0 {
+		_, err := io.WriteString(w, c.Deployment+" has no open executions\n")
+		return err
+	}
+	if err := terminal.Table(w, []string{"WORKFLOW", "FIT", "DIFFER"}, rows); err != nil {
+		return err
+	}
+	return c.misfits.Write(w)
+}

@@ -1,0 +1,69 @@
+package view
+
+import (
+	"io"
+
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
+)
+
+// Moved is the JSON of what became of an execution that was to be moved.
+type Moved struct {
+	Execution string       `json:"execution"`
+	State     client.State `json:"state"`
+	Moved     bool         `json:"moved"`
+	From      string       `json:"from,omitempty"`
+	Digest    string       `json:"digest"`
+	Error     *Error       `json:"error,omitempty"`
+	Diff      *Diff        `json:"diff,omitempty"`
+}
+
+// MovedOf is the shape of a result.
+func MovedOf(r *crusterv1.MoveResult) Moved {
+	return Moved{
+		Execution: r.GetExecution().GetName(), State: client.StateOf(r.GetExecution().GetState()), Moved: r.GetError() == nil,
+		From: r.GetFromDigest(), Digest: r.GetExecution().GetDigest(), Error: ErrorOf(r.GetError()), Diff: DiffOf(r.GetDiff()),
+	}
+}
+
+// WriteMoves writes a table of what became of executions, then what differs.
+func WriteMoves(w io.Writer, results []*crusterv1.MoveResult) error {
+	var rows [][]string
+	var misfits Misfits
+	for _, r := range results {
+		v := MovedOf(r)
+		row := []string{v.Execution, string(v.State), shortDigest(v.From), shortDigest(v.Digest), "moved"}
+		if !v.Moved {
+			row[3], row[4] = "", terminal.Clip(FirstLine(v.Error.Text()), 80)
+		}
+		if r.GetDiff() != nil {
+			misfits.Add(r.GetExecution(), FirstLine(v.Error.Message), r.GetDiff())
+		}
+		rows = append(rows, row)
+	}
+	if err := terminal.Table(w, []string{"EXECUTION", "STATE", "FROM", "TO", "RESULT"}, rows); err != nil {
+		return err
+	}
+	return misfits.Write(w)
+}
+
+// WriteMove writes where an execution is after it was moved.
+func WriteMove(w io.Writer, e *crusterv1.Execution, addrFlag string) error {
+	return terminal.Lines(w,
+		terminal.Line{Name: "moved", Value: terminal.OneLine(e.GetName())},
+		terminal.Line{Name: "module", Value: shortDigest(e.GetDigest())},
+		terminal.Line{Name: "state", Value: string(client.StateOf(e.GetState()))},
+		terminal.Line{Name: "next", Value: WaitCommand(e.GetName(), addrFlag)},
+	)
+}
+
+// WriteFork writes which execution a fork made.
+func WriteFork(w io.Writer, e *crusterv1.Execution, addrFlag string) error {
+	return terminal.Lines(w,
+		terminal.Line{Name: "execution", Value: terminal.OneLine(e.GetName())},
+		terminal.Line{Name: "module", Value: shortDigest(e.GetDigest())},
+		terminal.Line{Name: "state", Value: string(client.StateOf(e.GetState()))},
+		terminal.Line{Name: "next", Value: WaitCommand(e.GetName(), addrFlag)},
+	)
+}
