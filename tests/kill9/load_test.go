@@ -127,10 +127,17 @@ func (l *load) insist(ctx context.Context, request func() error, before ...abi.C
 	}
 }
 
-// resultOf waits for the end of an execution. It is nil if there was no reply.
+// resultOf waits for the end of an execution. It is nil if there was no reply. One that
+// is paused because it was killed with its host again and again is resumed, as an
+// operator would do that knows why the hosts ended.
 func resultOf(ctx context.Context, run client.Run[any]) *result {
 	value, err := run.Wait(ctx)
 	var failed *client.RunError
+	for errors.As(err, &failed) && failed.Cause.Code == abi.CodeHostLost {
+		if err = run.Resume(ctx); err == nil || abi.CodeOf(err) == abi.CodeNotPaused {
+			value, err = run.Wait(ctx)
+		}
+	}
 	switch {
 	case errors.As(err, &failed):
 		return &result{failed.State, fmt.Sprintf("%q", failed.Cause.Message)}

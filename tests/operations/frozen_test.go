@@ -2,7 +2,6 @@ package ops_test
 
 import (
 	"context"
-	"fmt"
 	"syscall"
 	"testing"
 	"time"
@@ -32,7 +31,7 @@ func TestFrozenHostFailsNothing(t *testing.T) {
 		p.Signal(syscall.SIGSTOP)
 		time.Sleep(freeze) // what is tested is that this time passes
 		p.Signal(syscall.SIGCONT)
-		t.Log(fmt.Sprintf("frozen %d times", n+1))
+		t.Logf("frozen %d times", n+1)
 	}
 	c := dial(t, p)
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
