@@ -104,6 +104,10 @@ breaking: ## Check that the protobuf contract breaks no client of the last relea
 release: ## Build the archives of VERSION=vX.Y.Z into dist/
 	scripts/release.sh $(VERSION)
 
+.PHONY: crash
+crash: ## Kill engines and the real binary at every passing of every fault point, in all variants; takes an hour or so
+	CRUSTER_CRASH=everything $(GO) test -timeout 4h -run '^(TestCrashAtEveryBoundary|TestTheBinaryKillsItself)$$' ./tests/crash
+
 FUZZTIME ?= 20s
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (20s) each

@@ -14,7 +14,7 @@ func newBodies() []any {
 		new(abi.Activity), new(abi.ActivityInfo), new(abi.Call), new(abi.ConfigReply), new(abi.ConfigRequest),
 		new(abi.Deferred), new(abi.Delivery), new(abi.Error), new(abi.ExecReply), new(abi.Field),
 		new(abi.HTTPRequest), new(abi.HTTPResponse), new(abi.Header), new(abi.Interrupted), new(abi.Interruption),
-		new(abi.Invocation), new(abi.Manifest), new(abi.Migration), new(abi.Outcome), new(abi.Poll),
+		new(abi.Invocation), new(abi.Manifest), new(abi.Migration), new(abi.Outcome), new(abi.Patched), new(abi.Poll),
 		new(abi.PollReply), new(abi.QueryReply), new(abi.Resolve), new(abi.Resume), new(abi.Retry),
 		new(abi.SQL), new(abi.Schema), new(abi.Sleep), new(abi.WorkflowInfo),
 	}
@@ -105,6 +105,7 @@ func samples() []sample {
 		{"Call/derived", abi.Call{Input: bin("x"), Workflow: "NotifyCustomer"}},
 		{"Call/raw-key", abi.Call{Input: abi.Nil, Key: "42", KeyMode: abi.KeyRaw, Workflow: "mail/Send"}},
 		{"Call/hashed-key", abi.Call{Input: abi.Nil, Key: "42", KeyMode: abi.KeyHashed, Workflow: "mail/Send"}},
+		{"Patched/fraud-check", abi.Patched{ID: "fraud-check"}},
 		{"Poll/other", abi.Poll{Execution: "orders/ProcessOrder/41"}},
 		{"PollReply/running", abi.PollReply{State: "running"}},
 		{"PollReply/completed", abi.PollReply{Outcome: &abi.Outcome{Value: bin(1)}, State: "completed"}},

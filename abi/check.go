@@ -28,6 +28,8 @@ func DecodeOp(kind string, body []byte) (any, *Error) {
 		})
 	case OpPoll:
 		return decodeOp(body, func(b *Poll) *Error { return checkReference(b.Execution) })
+	case OpPatched:
+		return decodeOp(body, func(b *Patched) *Error { return CheckName(kind, b.ID) })
 	case OpInterrupted:
 		return decodeOp(body, func(*Interrupted) *Error { return nil })
 	}

@@ -54,6 +54,8 @@ func TestDecodeOp(t *testing.T) {
 		"resolve, no value":   {OpResolve, Resolve{Name: "d"}, "the value is not one msgpack value"},
 		"call":                {OpCall, Call{Workflow: "W", Input: Nil}, ""},
 		"send, long name":     {OpSend, Call{Workflow: strings.Repeat("n", 1025), Input: Nil}, "is not a valid name of a workflow or execution"},
+		"patched, no id":      {OpPatched, Patched{}, "the name is empty"},
+		"patched, not UTF-8":  {OpPatched, Patched{ID: "\xff"}, "the name"},
 		"poll, not UTF-8":     {OpPoll, Poll{Execution: "\xff"}, "is not a valid name of a workflow or execution"},
 		"interrupted":         {OpInterrupted, Interrupted{}, ""},
 		"a body of no fields": {OpSleep, []int{1}, "decode"},

@@ -57,6 +57,8 @@ const (
 	CodeCallToItself        Code = "CR-2018"
 	CodeWorkflowManifestLie Code = "CR-2019"
 	CodeFailedByOperator    Code = "CR-2020"
+	CodeHostFault           Code = "CR-2021"
+	CodeHostLost            Code = "CR-2022"
 	CodeJournalFormat       Code = "CR-2030"
 	CodeDoesNotFit          Code = "CR-2031"
 	CodeForkExists          Code = "CR-2032"
@@ -170,6 +172,8 @@ var Codes = []CodeInfo{
 	{CodeCallToItself, InvalidArgument, "a workflow called its own execution and would wait for itself forever", "Give the call another key or another request.", false},
 	{CodeWorkflowManifestLie, FailedPrecondition, "the module does not contain what its manifest declares", "Rebuild the module with an unmodified guest SDK, push it, and run 'cruster-host workflow move EXECUTION --to latest'.", false},
 	{CodeFailedByOperator, Aborted, "an operator marked the paused execution as failed", "The message holds the operator's reason and the reason for the pause; 'cruster-host workflow history' shows how far the execution got.", false},
+	{CodeHostFault, FailedPrecondition, "the host failed while it worked on this execution", "This is a bug of the host, or its store is damaged: please report it with the line 'host fault' of the host's log. 'cruster-host workflow resume' tries again; other executions are not affected.", false},
+	{CodeHostLost, FailedPrecondition, "the host ended several times during the same attempt of an activity", "Find out whether the activity takes the host down: memory, or a statement that the database cannot interrupt. 'cruster-host workflow resume' runs it again and counts anew.", false},
 	{CodeJournalFormat, FailedPrecondition, "the journal was written by a newer version of the host", "Run a host of that version or a newer one, then resume the execution.", false},
 	{CodeDoesNotFit, FailedPrecondition, "the code does not fit what the execution has done", "Nothing was changed. Keep the steps that have run as they were, or guard the change with Patched; 'cruster-host module check' shows it for all open executions.", false},
 	{CodeForkExists, AlreadyExists, "there is an execution of that name already", "Give the fork another key with --key, or leave it out: one is made then.", false},

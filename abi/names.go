@@ -48,6 +48,7 @@ const (
 	OpSend        = "send"
 	OpPoll        = "poll"
 	OpInterrupted = "interrupted"
+	OpPatched     = "patched"
 )
 
 // ImportCancel (op i32) tells the host that the guest no longer waits for an
@@ -66,7 +67,7 @@ const (
 )
 
 // OpKinds lists the durable imports, in the order of the specification.
-var OpKinds = []string{OpSleep, OpActivity, OpDeferred, OpResolve, OpCall, OpSend, OpPoll, OpInterrupted}
+var OpKinds = []string{OpSleep, OpActivity, OpDeferred, OpResolve, OpCall, OpSend, OpPoll, OpInterrupted, OpPatched}
 
 // ImmediateCalls lists the imports that reply before they return.
 var ImmediateCalls = []string{ImportTxExec, ImportTxQuery, ImportHTTP, ImportConfig}

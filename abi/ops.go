@@ -104,6 +104,14 @@ type Interruption struct {
 	Reason string `msgpack:"reason"`
 }
 
+// Patched is the body of [OpPatched]: ask whether this run takes a change of the
+// code. It is delivered at once, with true if the run had not yet passed this point
+// when it came to the changed code, and with false if it had: see the specification.
+type Patched struct {
+	// ID names the change.
+	ID string `msgpack:"id"`
+}
+
 // SQL is the body of [ImportTxExec] and [ImportTxQuery]. Args is one msgpack
 // array; $1 stands for its first element.
 type SQL struct {

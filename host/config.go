@@ -34,7 +34,7 @@ type Config struct {
 	// each turn begins with a replay. It is for tests: nothing may change but
 	// the speed.
 	EvictAlways bool
-	// FaultPoint, if set, is called at the points that host/faultpointpoint names. It is
+	// FaultPoint, if set, is called at the points that host/faultpoint names. It is
 	// for tests that crash the engine there.
 	FaultPoint func(point string)
 	// IdleTimeout is how long an instance stays warm without work. Defaults to

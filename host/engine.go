@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"time"
 
 	"github.com/jonboulle/clockwork"
 
@@ -79,6 +80,7 @@ func (e *Engine) wire() {
 	cfg, injector := e.cfg, faultpoint.Injector(e.cfg.FaultPoint)
 	e.writer = newWriter(cfg, e.state)
 	e.catalog = catalog.New(e.wasm, ownedModules{cfg.Store, e.writer})
+	e.catalog.Fault = injector
 	slots := guest.NewSlots(cfg.Clock, cfg.TurnTimeout)
 	e.keys = guest.NewKeyDeriver(cfg.Clock, slots, cfg.Registerer)
 	e.timers = timer.New(e.clock, func(id journal.ID) {
@@ -118,10 +120,13 @@ func (e *Engine) openGuest(ctx context.Context, row *journal.Execution) (func(co
 // was running. It returns once the engine accepts work; recovery goes on in the
 // background.
 func (e *Engine) Start(ctx context.Context) error {
+	injector := faultpoint.Injector(e.cfg.FaultPoint)
+	injector.Pass(faultpoint.ClaimBeforeCommit)
 	ownership, err := sharding.Claim(ctx, e.store, e.cfg.Name)
 	if err != nil {
 		return journal.CodedAtStart("claim the shards", err)
 	}
+	injector.Pass(faultpoint.ClaimAfterCommit)
 	e.writer.ownership = ownership
 	// What was read before the claim may have been changed by the owner before.
 	e.catalog.ForgetDeployments()
@@ -133,7 +138,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.goBackground(recovery.Run)
 	e.goBackground(e.executions.EvictIdle)
 	if e.cfg.Retention > 0 {
-		retention := maintenance.Retention{Clock: e.clock, Keep: e.cfg.Retention, Logger: e.log, Store: e.writer}
+		retention := maintenance.Retention{Clock: e.clock, Fault: injector, Keep: e.cfg.Retention, Logger: e.log, Store: e.writer}
 		e.goBackground(retention.Run)
 	}
 	return nil
@@ -158,6 +163,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 		case <-e.executions.Idle():
 		case <-ctx.Done():
 			e.log.Warn("stopping with activities under way; they will be repeated", "after", e.cfg.DrainTimeout)
+			e.releaseAttempts()
 		}
 		e.executions.Close()
 		e.state.End()
@@ -171,6 +177,18 @@ func (e *Engine) Stop(ctx context.Context) error {
 		}
 	})
 	return nil
+}
+
+// releaseTimeout bounds how long a host that stops tries to say in the journal what it
+// gives up.
+const releaseTimeout = 3 * time.Second
+
+// releaseAttempts has executions say that the attempts under way are given up, so that
+// they do not count as lost.
+func (e *Engine) releaseAttempts() {
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+	defer cancel()
+	e.executions.ReleaseAttempts(ctx)
 }
 
 // Kill ends the engine as a crash would: nothing is drained, nothing is finished,

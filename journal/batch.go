@@ -60,7 +60,7 @@ func afterFailure(err error, writes, tries int) (next recovery, pause time.Durat
 	switch {
 	case errors.Is(err, ErrConflict) && tries <= conflictRetries:
 		return retryAll, conflictPause << (tries - 1)
-	case errors.Is(err, ErrConflict), errors.Is(err, ErrUndecided), writes == 1:
+	case errors.Is(err, ErrConflict), errors.Is(err, ErrUndecided), errors.Is(err, ErrUnavailable), writes == 1:
 		return failAll, 0
 	}
 	return tryEachAlone, 0

@@ -58,6 +58,7 @@ func failures(t *testing.T, input string) string {
 		"conflict":           fmt.Errorf("deadlock: %w", ErrConflict),
 		"undecided":          fmt.Errorf("reset by peer: %w", ErrUndecided),
 		"conflict+undecided": errors.Join(ErrConflict, ErrUndecided),
+		"unavailable":        fmt.Errorf("no connection: %w", ErrUnavailable),
 		"other":              errors.New("value too odd"),
 	}
 	var out strings.Builder

@@ -88,13 +88,14 @@ type CommitStats struct {
 // # Failure
 //
 // A store reports what is wrong with one Write (fenced, missing, duplicate) in
-// its Result. An error of the batch as a whole is of three sorts:
+// its Result. An error of the batch as a whole is of four sorts:
 //
 //   - ErrConflict: the database rolled back because of others. The batch is
 //     repeated whole, a few times, with a short growing pause.
 //   - ErrUndecided: it may have been committed. Repeating could apply it twice,
 //     so every caller in the batch gets ErrUndecided and has to look. A panic of
 //     the store counts as this.
+//   - ErrUnavailable: nothing took effect, and no write is to blame. All fail.
 //   - anything else: nothing took effect, but perhaps because of a single Write
 //     that the database cannot store. Each is tried alone, so that only the
 //     poisoned one fails. If several in a row fail alone, the store is down, and

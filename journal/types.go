@@ -86,6 +86,18 @@ const (
 	// Attempt records that an attempt of an activity failed and another will
 	// follow at NextAt. It is never handed to the guest.
 	Attempt EntryKind = "attempt"
+	// Void takes the place of a transaction whose commit was in doubt, so that it cannot
+	// take effect any more: a sequence number is used once. It is never handed to the
+	// guest.
+	Void EntryKind = "void"
+	// Lost records that an attempt of an activity begins because a host ended during
+	// the one before, and that one never came back. Attempts is how many were lost like
+	// that, one after the other. It is never handed to the guest.
+	Lost EntryKind = "lost"
+	// Released records that no attempt is under way that could be lost: the host gave it
+	// up because it was told to stop, or the execution was paused because too many were
+	// lost. Attempts is how many were lost before that, and still count.
+	Released EntryKind = "released"
 )
 
 // Op names an op: its identity is what it is, not where it stands.

@@ -4,6 +4,7 @@ package tour
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	cruster "github.com/cruster/cruster/guest-sdk/go"
@@ -306,6 +307,23 @@ func surroundings(ctx cruster.Context, sides uint64) (string, error) {
 	id := cruster.UUID(ctx)
 	cruster.Logger(ctx).Info("rolled", "execution", cruster.ExecutionID(ctx), "dice", dice, "at", now)
 	return id, nil
+}
+
+// A change that runs under way do not take.
+
+var Taxed = cruster.NewWorkflow("Taxed", taxed)
+
+func taxed(ctx cruster.Context, o Order) (string, error) {
+	if cruster.Patched(ctx, "tax") {
+		o.Cents += o.Cents / 5
+	}
+	return Take.Call(ctx, o)
+}
+
+var Take = cruster.NewActivity("take", take)
+
+func take(_ *cruster.ActivityContext, o Order) (string, error) {
+	return fmt.Sprint(o.Cents, " for ", o.ID), nil
 }
 
 var _ = cruster.Migrations(

@@ -319,9 +319,29 @@ impl Surroundings {
     }
 }
 
+// A change that runs under way do not take.
+
+#[workflow]
+pub struct Taxed;
+
+#[workflow_impl]
+impl Taxed {
+    async fn execute(&self, mut order: Order) -> Result<String> {
+        if self.patched("tax").await {
+            order.cents += order.cents / 5;
+        }
+        self.take(order).await
+    }
+
+    #[activity]
+    async fn take(&self, order: Order) -> Result<String> {
+        Ok(format!("{} for {}", order.cents, order.id))
+    }
+}
+
 cruster::module! {
     workflows: [
-        ProcessOrder, Report, Sum, Activities, Waiting, Parallel, Callers, Failures, Careful, Surroundings,
+        ProcessOrder, Report, Sum, Activities, Waiting, Parallel, Callers, Failures, Careful, Surroundings, Taxed,
     ],
     migrations: [
         Migration::new(1, "accounts", "CREATE TABLE accounts (id TEXT PRIMARY KEY, cents BIGINT)"),

@@ -18,6 +18,7 @@ var (
 	opSend        = guest.Call{Name: abi.OpSend}
 	opPoll        = guest.Call{Name: abi.OpPoll}
 	opInterrupted = guest.Call{Name: abi.OpInterrupted}
+	opPatched     = guest.Call{Name: abi.OpPatched}
 
 	callTxExec  = guest.Call{Name: abi.ImportTxExec}
 	callTxQuery = guest.Call{Name: abi.ImportTxQuery}

@@ -18,6 +18,7 @@ var (
 	opSend        = guest.Call{Name: abi.OpSend, Import: importSend}
 	opPoll        = guest.Call{Name: abi.OpPoll, Import: importPoll}
 	opInterrupted = guest.Call{Name: abi.OpInterrupted, Import: importInterrupted}
+	opPatched     = guest.Call{Name: abi.OpPatched, Import: importPatched}
 
 	callTxExec  = guest.Call{Name: abi.ImportTxExec, Import: importTxExec}
 	callTxQuery = guest.Call{Name: abi.ImportTxQuery, Import: importTxQuery}
@@ -60,6 +61,9 @@ func importPoll(ptr unsafe.Pointer, n uint32) int32
 
 //go:wasmimport cruster interrupted
 func importInterrupted(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster patched
+func importPatched(ptr unsafe.Pointer, n uint32) int32
 
 //go:wasmimport cruster tx_exec
 func importTxExec(ptr unsafe.Pointer, n uint32) int32

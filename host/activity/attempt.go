@@ -31,6 +31,7 @@ type attempt struct {
 	log     *slog.Logger
 	logged  int  // bytes of the guest's log
 	called  bool // it has made a call over HTTP
+	begun   bool // its code has run
 }
 
 func newAttempt(r *Runner, task Task) *attempt {
@@ -57,6 +58,9 @@ func (a *attempt) run(parent context.Context) (Report, error) {
 		return nil, err
 	}
 	defer func() { _ = inst.Close() }()
+	if !a.mayBegin(parent) {
+		return nil, nil
+	}
 	ctx, cancel := limit.WithTimeout(parent, a.Clock, a.timeout)
 	defer cancel()
 	outcome, err := a.invoke(ctx, inst)
@@ -81,6 +85,12 @@ func (a *attempt) run(parent context.Context) (Report, error) {
 		return Done{Outcome: *outcome, Attempts: a.number()}, nil
 	}
 	return a.commitTx(parent, fx, outcome.Value)
+}
+
+// mayBegin asks once whether the activity may run.
+func (a *attempt) mayBegin(ctx context.Context) bool {
+	a.begun = a.begun || a.Begin == nil || a.Begin(ctx)
+	return a.begun
 }
 
 // instantiate makes an instance for the attempt, thrown away afterwards: nothing
@@ -172,7 +182,7 @@ func (a *attempt) crashed(ctx context.Context, err error) (Report, error) {
 	switch {
 	case ctx.Err() != nil:
 		coded = abi.Errorf(abi.CodeActivityTimeout, "attempt %d of activity %q took longer than %v", a.number(), a.Body.Name, a.timeout)
-	case !errors.As(err, &coded) || strings.HasPrefix(string(coded.Code), "CR-5"):
+	case !errors.As(err, &coded) || ofHost(coded):
 		return nil, err
 	case strings.HasPrefix(string(coded.Code), "CR-4"):
 		hint := coded.Hint
@@ -203,27 +213,42 @@ func (a *attempt) commitTx(ctx context.Context, fx *effects, value []byte) (Repo
 	default:
 		a.Void(entry.Seq)
 		var coded *abi.Error
-		if errors.As(err, &coded) {
+		if errors.As(err, &coded) && !ofHost(coded) {
 			return Failed{coded}, nil
 		}
 		return nil, err
 	}
 }
 
-// resolveUndecided finds out whether a commit whose answer was lost took effect:
-// its entry is in the journal or it is not. It asks until the store answers or the
-// host ends.
+// ofHost tells whether an error says something about the host or its store, and
+// nothing about the activity.
+func ofHost(err *abi.Error) bool { return strings.HasPrefix(string(err.Code), "CR-5") }
+
+// resolveUndecided finds out whether a commit whose answer was lost took effect. If its
+// entry is in the journal it did. If it is not, the transaction may still be under way
+// in the database: so another entry is put in its place. Once that is there the
+// transaction cannot commit any more, and until then the two decide it among
+// themselves. The execution delivers nothing meanwhile; it waits for this no longer
+// than for a commit of its own.
 func (a *attempt) resolveUndecided(entry journal.Entry) error {
 	ctx := a.Host.Context()
 	for delay := 20 * time.Millisecond; ctx.Err() == nil; delay = min(2*delay, 5*time.Second) {
 		found, err := a.Store.Entries(ctx, a.Row.ID, entry.Seq-1, 1)
-		if err == nil {
-			if len(found) == 1 && found[0].Seq == entry.Seq && op.Same(found[0].Op, entry.Op) {
+		if err == nil && len(found) == 1 && found[0].Seq == entry.Seq {
+			if found[0].Kind == journal.Delivery && op.Same(found[0].Op, entry.Op) {
 				return nil
 			}
 			return journal.ErrConflict
 		}
-		a.log.Warn("looking up a commit failed; trying again", "error", err)
+		void := journal.Entry{Kind: journal.Void, Seq: entry.Seq, At: entry.At, Op: entry.Op}
+		_, err = a.Committer.Commit(journal.Write{ID: a.Row.ID, Run: a.Row.Run, Entries: []journal.Entry{void}})
+		switch {
+		case err == nil:
+			return journal.ErrConflict
+		case errors.Is(err, journal.ErrFenced):
+			return err
+		}
+		a.log.Warn("a commit is in doubt; trying again to decide it", "error", err)
 		a.wait(ctx, delay)
 	}
 	return ctx.Err()

@@ -10,12 +10,14 @@
 // the attempt reserves one ([Task].Reserve) and says afterwards what became of it:
 // [Committed], or [Task].Void.
 //
-// A transaction that collided with others, and a store that fails, are not the
-// activity's fault. The attempt is repeated and not counted.
+// A transaction that collided with others, a store that fails and a host that cannot
+// make an instance are not the activity's fault. The attempt is repeated and not
+// counted; if it looks as if that would not help, the report is [Stuck]. The limit of
+// time counts only while the host runs (host/limit).
 //
 // Whether a failed attempt is followed by another is decided in host/execution,
 // because it must be journaled; after which delay, [Backoff] says.
 //
-// The package imports host/catalog, host/egress, host/wasm, host/hoststate,
+// The package imports host/catalog, host/egress, host/wasm, host/hoststate, host/limit,
 // host/faultpoint, host/op, host/timer, host/metric, journal and abi. Start reading at runner.go, then attempt.go.
 package activity

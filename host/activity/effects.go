@@ -19,7 +19,8 @@ const rollbackTimeout = 5 * time.Second
 type effects struct {
 	*attempt
 
-	tx journal.GuestTx // nil until the first statement
+	tx         journal.GuestTx // nil until the first statement
+	statements int             // that the transaction has run
 	// infra is a failure that is not the activity's: a collision of its
 	// transaction, or the store. The attempt is repeated and does not count.
 	infra error
@@ -31,7 +32,7 @@ func (fx *effects) call(ctx context.Context, name string, body []byte) ([]byte, 
 		return nil, abi.Errorf(abi.CodeTxConflict, "the transaction is over: %v", fx.infra)
 	}
 	reply, err := fx.serve(ctx, name, body)
-	if err != nil && err.Code == abi.CodeStore && ctx.Err() == nil {
+	if err != nil && ofHost(err) && ctx.Err() == nil {
 		fx.infra = err
 	}
 	return reply, err
@@ -59,27 +60,52 @@ func (fx *effects) sql(ctx context.Context, name string, body []byte) ([]byte, *
 	if err != nil {
 		return nil, err
 	}
+	reply, serr := fx.statement(ctx, name, req.Query, args)
+	for n := 1; fx.waitsForStore(ctx, serr); n++ {
+		fx.rollback()
+		fx.log.Warn("waiting for the store", "error", serr)
+		fx.wait(ctx, hostDelay(n, false))
+		reply, serr = fx.statement(ctx, name, req.Query, args)
+	}
+	if serr != nil {
+		return nil, fx.sqlFailed(ctx, serr)
+	}
+	fx.statements++
+	return reply, nil
+}
+
+// waitsForStore tells whether the activity waits because a statement failed on account
+// of the store: it has called outside, and would call again if it were repeated; and
+// the statement can be repeated on its own, since it is the first.
+func (fx *effects) waitsForStore(ctx context.Context, err error) bool {
+	var coded *abi.Error
+	return err != nil && fx.called && fx.statements == 0 && ctx.Err() == nil && !fx.Host.Draining() &&
+		(!errors.As(err, &coded) || ofHost(coded)) && !errors.Is(err, journal.ErrConflict)
+}
+
+// statement runs one statement in the transaction, which the first one begins.
+func (fx *effects) statement(ctx context.Context, name, query string, args []any) ([]byte, error) {
 	if fx.tx == nil {
 		tx, err := fx.Store.BeginGuest(ctx, fx.Row.Namespace)
 		if err != nil {
-			return nil, fx.sqlFailed(ctx, err)
+			return nil, err
 		}
 		fx.tx = tx
 	}
 	if name == abi.ImportTxExec {
-		n, err := fx.tx.Exec(ctx, req.Query, args)
+		n, err := fx.tx.Exec(ctx, query, args)
 		if err != nil {
-			return nil, fx.sqlFailed(ctx, err)
+			return nil, err
 		}
 		return abi.MustMarshal(&abi.ExecReply{RowsAffected: n}), nil
 	}
-	columns, rows, qerr := fx.tx.Query(ctx, req.Query, args)
-	if qerr != nil {
-		return nil, fx.sqlFailed(ctx, qerr)
+	columns, rows, err := fx.tx.Query(ctx, query, args)
+	if err != nil {
+		return nil, err
 	}
-	reply, merr := abi.Marshal(&abi.QueryReply{Columns: columns, Rows: rows})
-	if merr != nil {
-		return nil, abi.Errorf(abi.CodeSQL, "the rows do not encode: %v", merr)
+	reply, err := abi.Marshal(&abi.QueryReply{Columns: columns, Rows: rows})
+	if err != nil {
+		return nil, abi.Errorf(abi.CodeSQL, "the rows do not encode: %v", err)
 	}
 	if len(reply) > abi.MaxBody {
 		return nil, abi.Errorf(abi.CodeSQLResult, "the rows have %d bytes, the limit is %d", len(reply), abi.MaxBody)
@@ -94,7 +120,7 @@ func (fx *effects) sqlFailed(ctx context.Context, err error) *abi.Error {
 	if errors.As(err, &coded) {
 		return coded
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && (!fx.called || fx.statements > 0) {
 		return abi.Errorf(abi.CodeActivityTimeout, "the activity's time was over: %v", err)
 	}
 	fx.infra = err

@@ -36,9 +36,10 @@ type Egress interface {
 	Do(ctx context.Context, policy *egress.Policy, req abi.HTTPRequest) (*abi.HTTPResponse, *abi.Error)
 }
 
-// TxCommitter commits the transaction of an activity together with a write, fenced
-// by the epoch of its shard.
+// TxCommitter commits the transaction of an activity together with a write, or a write
+// alone, fenced by the epoch of its shard.
 type TxCommitter interface {
+	Commit(w journal.Write) (journal.Result, error)
 	CommitTx(ctx context.Context, tx journal.GuestTx, w journal.Write) error
 }
 
@@ -81,6 +82,9 @@ type Task struct {
 	Body *abi.Activity
 	// Failed counts the attempts before this one.
 	Failed uint32
+	// Begin is called when code of the activity is about to run for the first time. It
+	// reports whether it may; nil means that it may.
+	Begin func(ctx context.Context) bool
 	// Reserve gives the entry of a transaction its place in the journal. It reports
 	// false if the op is no longer waited for.
 	Reserve func(ctx context.Context, value []byte, attempts uint32) (journal.Entry, bool)

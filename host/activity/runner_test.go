@@ -33,6 +33,7 @@ type bundle struct {
 	commits  []error         // guarded by mu; answers of the next commits
 	found    []journal.Entry // guarded by mu; what a look into the journal finds
 	lookups  int             // guarded by mu
+	voids    []func() error  // guarded by mu; answers of the next commits of voids
 	begin    []error         // guarded by mu; answers of the next transactions
 	away     func() bool     // tells whether no transaction begins
 	tx       *fakeTx
@@ -89,6 +90,18 @@ func (b *bundle) Entries(context.Context, journal.ID, uint64, int) ([]journal.En
 	defer b.mu.Unlock()
 	b.lookups++
 	return b.found, nil
+}
+
+// Commit takes an entry in the place of a transaction that is in doubt.
+func (b *bundle) Commit(w journal.Write) (journal.Result, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.voids) == 0 {
+		return journal.Result{}, nil
+	}
+	err := b.voids[0]()
+	b.voids = b.voids[1:]
+	return journal.Result{}, err
 }
 
 func (b *bundle) CommitTx(ctx context.Context, _ journal.GuestTx, _ journal.Write) error {
@@ -245,7 +258,7 @@ func TestUndecidedCommitIsLookedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t, withSQL)
 		b.commits = []error{journal.ErrUndecided}
-		b.found = []journal.Entry{{Seq: 1, Op: b.task.Op}}
+		b.found = []journal.Entry{{Kind: journal.Delivery, Seq: 1, Op: b.task.Op}}
 		require.EqualValues(t, 1, b.Perform(t.Context(), b.task).(Committed).Entry.Seq, "it took effect")
 
 		b = setup(t, withSQL)
@@ -365,16 +378,62 @@ func TestStuck(t *testing.T) {
 }
 
 // TestCallsOutsideAreRarelyRepeated has an activity call outside and then use a store
-// that is away for a minute. It calls again when the store is back.
+// that is away for longer than it may take. It calls again when the store is back.
 func TestCallsOutsideAreRarelyRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		call := wasmtest.ImportCall{Import: abi.ImportHTTP, Body: abi.MustMarshal(&abi.HTTPRequest{Method: "POST", URL: "http://payments.test/"})}
 		b := setup(t, wasmtest.Program{Calls: []wasmtest.ImportCall{call, useSQL}, Outcome: done})
 		start := time.Now()
-		b.away = func() bool { return time.Since(start) < time.Minute }
+		b.away = func() bool { return time.Since(start) < 90*time.Second }
 		require.IsType(t, Committed{}, b.Perform(t.Context(), b.task))
-		require.Equal(t, 2, b.requests)
-		require.Less(t, time.Since(start), 70*time.Second, "it goes on soon after the store is back")
+		require.Equal(t, 2, b.requests, "the time of the first attempt was over")
+		require.Less(t, time.Since(start), 100*time.Second, "it goes on soon after the store is back")
+	})
+}
+
+// TestStatementWaitsForTheStore has the store go away between a call outside and the
+// first statement, for less than the activity may take. It does not call again.
+func TestStatementWaitsForTheStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		call := wasmtest.ImportCall{Import: abi.ImportHTTP, Body: abi.MustMarshal(&abi.HTTPRequest{Method: "POST", URL: "http://payments.test/"})}
+		b := setup(t, wasmtest.Program{Calls: []wasmtest.ImportCall{call, useSQL}, Outcome: done})
+		start := time.Now()
+		b.away = func() bool { return time.Since(start) < 30*time.Second }
+		require.EqualValues(t, 1, b.Perform(t.Context(), b.task).(Committed).Entry.Attempts)
+		require.Equal(t, 1, b.requests)
+	})
+}
+
+// TestUndecidedCommitUnderWay loses the answer to a commit that is still under way in the
+// database when the journal is read. It wins over the entry that is to take its place.
+func TestUndecidedCommitUnderWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, withSQL)
+		b.commits = []error{journal.ErrUndecided}
+		b.voids = []func() error{func() error {
+			b.found = []journal.Entry{{Kind: journal.Delivery, Seq: 1, Op: b.task.Op}}
+			return errors.New("there is an entry 1 already")
+		}}
+		require.EqualValues(t, 1, b.Perform(t.Context(), b.task).(Committed).Entry.Seq)
+		require.Empty(t, b.voided)
+	})
+}
+
+// TestUndecidedVoid loses the answers to both: the journal has the entry that took the
+// place of the transaction.
+func TestUndecidedVoid(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, withSQL)
+		b.commits = []error{journal.ErrUndecided}
+		b.voids = []func() error{func() error {
+			b.found = []journal.Entry{{Kind: journal.Void, Seq: 1, Op: b.task.Op}}
+			return journal.ErrUndecided
+		}}
+		require.EqualValues(t, 2, b.Perform(t.Context(), b.task).(Committed).Entry.Seq, "it is repeated")
+		require.Equal(t, []uint64{1}, b.voided)
 	})
 }

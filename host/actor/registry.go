@@ -65,6 +65,17 @@ func (r *Registry[K, M, A]) PostIfAbsent(key K, m M) {
 	}
 }
 
+// PostAll posts a message of its own to each actor in memory.
+func (r *Registry[K, M, A]) PostAll(message func() M) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, b := range r.boxes {
+		if b.made {
+			r.postLocked(key, b, message())
+		}
+	}
+}
+
 // Has tells whether the actor is in memory.
 func (r *Registry[K, M, A]) Has(key K) bool {
 	r.mu.Lock()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/egress"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
 )
@@ -36,6 +37,9 @@ type Deployment struct {
 
 // Catalog finds compiled modules by digest and deployments by name.
 type Catalog struct {
+	// Fault, if set, is told of the points that a push passes.
+	Fault faultpoint.Injector
+
 	runtime *wasm.Runtime
 	store   Store
 	loading singleflight.Group

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/egress"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -44,6 +45,7 @@ func (c *Catalog) Push(ctx context.Context, req PushRequest, now int64) (*Deploy
 	c.mu.Lock()
 	forgotten := c.forgotten
 	c.mu.Unlock()
+	c.Fault.Pass(faultpoint.DeployBeforeCommit)
 	stored, err := c.store.Deploy(ctx,
 		journal.Module{Digest: digest, Binary: req.Binary, Manifest: abi.MustMarshal(m.Manifest), CreatedAt: now},
 		journal.Deployment{
@@ -57,6 +59,7 @@ func (c *Catalog) Push(ctx context.Context, req PushRequest, now int64) (*Deploy
 		c.forgetUnlessStored(ctx, digest)
 		return nil, journal.Coded("deploy "+req.Name, err)
 	}
+	c.Fault.Pass(faultpoint.DeployAfterCommit)
 	if _, err := c.remember(stored, forgotten); err != nil {
 		return nil, err
 	}

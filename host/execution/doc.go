@@ -15,8 +15,9 @@
 // result, or the time at which the execution must next be looked at. So the guest
 // runs ahead of the commit of its own deliveries. That is safe because nothing it
 // does can leave the host before the commit is through: ops are only collected,
-// log lines are held back, waiting clients are not answered. If the commit fails
-// the instance and everything it issued are thrown away and rebuilt from the
+// log lines are held back, waiting clients are not answered. If the store refuses the
+// commit, the same write is tried again (owed.go). If it does not say what became of
+// it, the instance and everything it issued are thrown away and rebuilt from the
 // journal; outcomes that were not journaled are kept and delivered again.
 //
 // The naive order, commit each completion and then deliver it, costs a commit more
@@ -44,6 +45,12 @@
 // again after that; each can see from the row, or from the settled deferreds,
 // whether it has been done. A transaction of an activity is looked up by its entry.
 // So nothing is done twice, and no caller misses what the lost answer said.
+//
+// # When the host is to blame
+//
+// A panic of the host, an entry that does not decode: the run is forgotten and its row
+// paused (fault.go). A host that ended during an attempt of an activity: the next one
+// counts that in the journal before it repeats the attempt (lost.go).
 //
 // # What wakes an execution
 //

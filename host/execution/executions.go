@@ -7,6 +7,7 @@ import (
 
 	"github.com/jonboulle/clockwork"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
@@ -85,14 +86,16 @@ type Deps struct {
 type Executions struct {
 	Deps
 	metrics  *metrics
-	group    actor.TaskGroup // the goroutines of runs and of their tasks
+	born     int64               // when this host began
+	alone    *semaphore.Weighted // for attempts that run alone: see lost.go
+	group    actor.TaskGroup     // the goroutines of runs and of their tasks
 	runs     *actor.Registry[journal.ID, message, *run]
 	resident *residency.List
 }
 
 // New makes executions of which none is in memory.
 func New(deps Deps) *Executions {
-	x := &Executions{Deps: deps, metrics: newMetrics(deps.Registerer)}
+	x := &Executions{Deps: deps, metrics: newMetrics(deps.Registerer), born: deps.Clock.Now().UnixNano(), alone: semaphore.NewWeighted(1)}
 	x.runs = actor.NewRegistry(&x.group, func(id journal.ID) *run { return newRun(x, id) },
 		func(n int) { x.metrics.inMemory.Set(float64(n)) })
 	x.resident = residency.New(residency.Config{

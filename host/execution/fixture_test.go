@@ -50,6 +50,7 @@ type fixture struct {
 	tasks   map[uint32]chan string // guarded by mu; activities that run, by op
 	noted   map[string][]string    // guarded by mu
 	noLoads int                    // guarded by mu; how many loads fail from now on
+	panicAt string                 // guarded by mu; the fault point at which the host panics once
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -69,7 +70,7 @@ func (f *fixture) boot() {
 	f.watchers = watch.NewList()
 	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) })
 	f.x = New(Deps{
-		Activities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, IdleTimeout: time.Hour, Host: f.life,
+		Activities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, Fault: f.pass, IdleTimeout: time.Hour, Host: f.life,
 		Logger: slog.New(slog.DiscardHandler), MaxResident: 100, OpenGuest: f.open, Random: func() float64 { return 0 },
 		Slots: guest.NewSlots(clock, time.Hour), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
 	})
@@ -79,6 +80,16 @@ func (f *fixture) boot() {
 		return false
 	})
 	go f.timers.Run(f.life.Context())
+}
+
+// pass panics at a fault point, if the test says so.
+func (f *fixture) pass(point string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.panicAt == point {
+		f.panicAt = ""
+		panic("injected at " + point)
+	}
 }
 
 // end stops the host as a crash would, and waits for its goroutines.
@@ -297,6 +308,9 @@ func (g *scripted) body(kind string, words []string) []byte {
 // Perform implements Activities: it waits until the test says what becomes of the
 // attempt.
 func (f *fixture) Perform(ctx context.Context, task activity.Task) activity.Report {
+	if !task.Begin(ctx) {
+		return nil
+	}
 	number, verdict := task.Op.Number, make(chan string)
 	whom := fmt.Sprintf("activity %d", number)
 	f.note(whom, "%s begins, attempt %d", task.Body.Name, task.Failed+1)
@@ -398,6 +412,10 @@ func (f *fixture) show(row *journal.Execution) string {
 			var m journal.Move
 			require.NoError(f.t, abi.Unmarshal(en.Value, &m))
 			fmt.Fprintf(&out, "moved from %s to %s\n", m.From, m.To)
+			continue
+		}
+		if en.Kind == journal.Lost || en.Kind == journal.Released {
+			fmt.Fprintf(&out, "op %d %s: %s, %d lost so far\n", en.Op.Number, en.Op.Kind, en.Kind, en.Attempts)
 			continue
 		}
 		if en.Kind == journal.Attempt {

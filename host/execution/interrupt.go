@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -26,9 +27,11 @@ func (r *run) interrupt(i journal.Interrupt) error {
 		return nil
 	}
 	u := r.sameRow()
+	r.Fault.Pass(faultpoint.InterruptBeforeCommit)
 	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Interrupt: &i, Update: &u}); err != nil {
 		return err
 	}
+	r.Fault.Pass(faultpoint.InterruptAfterCommit)
 	r.row.WakeAt, r.row.Interrupt = u.WakeAt, &i
 	return nil
 }

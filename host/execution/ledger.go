@@ -13,7 +13,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// maxBatchBytes bounds the values that one turn delivers together.
+// maxBatchBytes bounds the values and errors that one turn delivers together.
 const maxBatchBytes = 1 << 20
 
 // ledger is what a run knows of its ops and of the order of its journal. It decides
@@ -96,7 +96,7 @@ func (l *ledger) numberOutcomes(now int64) (batch, bool) {
 	l.turn++
 	var b batch
 	for _, o := range ready {
-		if size += len(o.Outcome.Value); size > maxBatchBytes && len(b.entries) > 0 {
+		if size += sizeOf(o.Outcome); size > maxBatchBytes && len(b.entries) > 0 {
 			break
 		}
 		l.seq++
@@ -106,6 +106,16 @@ func (l *ledger) numberOutcomes(now int64) (batch, bool) {
 		})
 	}
 	return b, true
+}
+
+// sizeOf is about how many bytes an outcome takes in the body of a turn.
+func sizeOf(outcome *abi.Outcome) int {
+	const envelope = 64
+	size := envelope + len(outcome.Value)
+	if err := outcome.Error; err != nil {
+		size += envelope + len(err.Message) + len(err.Hint) + len(err.Type) + len(err.Details)
+	}
+	return size
 }
 
 // tick is the journal time of a new entry: it never runs backwards.

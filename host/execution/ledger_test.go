@@ -24,7 +24,8 @@ import (
 //
 //	new
 //	issue OP activity|sleep|deferred … [retries=N] [for=N]      the guest issues, or cancels: cancel=OP
-//	outcome OP [size=N] [at=N]      the outcome of an op is known; it came to be at a time
+//	outcome OP [size=N] [at=N]      the outcome of an op is known; it came to be at a time; error=N: it
+//	                                is an error with a message and details of N bytes each
 //	fail OP [final]          an attempt failed
 //	reserve OP, commit SEQ, void SEQ
 //	due now=N                completes what is due
@@ -59,7 +60,11 @@ func TestLedger(t *testing.T) {
 			}
 			l.applyTurn(nil, turn)
 		case "outcome":
-			l.complete(stepOf(first()), abi.Outcome{Value: make([]byte, number("size"))}, 1, number("at"))
+			outcome := abi.Outcome{Value: make([]byte, number("size"))}
+			if n := number("error"); n > 0 {
+				outcome = abi.Outcome{Error: &abi.Error{Message: strings.Repeat("e", int(n)), Details: make([]byte, n)}}
+			}
+			l.complete(stepOf(first()), outcome, 1, number("at"))
 		case "fail":
 			failure := abi.Errorf(abi.CodeActivityFailed, "no luck")
 			failure.Retryable = !d.HasArg("final")

@@ -58,6 +58,11 @@ func (r *run) resolveReserved(messages []message) []message {
 			r.mu.Lock()
 			r.ledger.void(m.seq)
 			r.mu.Unlock()
+		case taskFault:
+			r.mu.Lock()
+			r.ledger.void(m.seq)
+			r.mu.Unlock()
+			rest = append(rest, m)
 		default:
 			rest = append(rest, m)
 		}
@@ -70,6 +75,10 @@ func (r *run) resolveReserved(messages []message) []message {
 func (r *run) loadFailed(messages []message, err error) {
 	if errors.Is(err, errGone) {
 		refuseAll(messages, abi.Errorf(abi.CodeExecutionNotFound, "there is no such execution"))
+		return
+	}
+	if errors.Is(err, journal.ErrCorrupt) {
+		r.quarantine(messages, &hostFault{what: err.Error()})
 		return
 	}
 	r.backOff("load", err)
@@ -144,8 +153,8 @@ func (r *run) replayAll(ctx context.Context) error {
 	r.ledger.setPending(player.Pending())
 	r.ledger.hold(player.Held())
 	r.ledger.delivered = at.Seq
-	r.kept.giveBack(&r.ledger)
 	r.mu.Unlock()
+	r.locked(r.kept.giveBack)
 	r.endForgottenTasks()
 	if turn.Outcome != nil {
 		// The last delivery is durable, its consequence is not: a transaction

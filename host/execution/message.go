@@ -33,6 +33,13 @@ type (
 	// opDropped says that the host gave up on an op without an outcome. It is
 	// performed again if it is still waited for.
 	opDropped struct{ step journal.StepID }
+	// taskFault says that the host panicked while it performed an op. If seq is not 0 a
+	// transaction had reserved it, and only the journal tells what became of that.
+	taskFault struct {
+		step  journal.StepID
+		seq   uint64
+		fault *hostFault
+	}
 	// opStuck says that the host cannot perform an op: the execution is to be paused.
 	opStuck struct {
 		step journal.StepID
@@ -81,6 +88,7 @@ func (txCommitted) isMessage()      {}
 func (txVoid) isMessage()           {}
 func (opDropped) isMessage()        {}
 func (opStuck) isMessage()          {}
+func (taskFault) isMessage()        {}
 func (settleRequest) isMessage()    {}
 func (interruptRequest) isMessage() {}
 func (resumeRequest) isMessage()    {}
@@ -95,23 +103,41 @@ func refuseAll(messages []message, err error) {
 	}
 }
 
-// refuse reports whether a caller waited for a reply.
+// refuse reports whether a caller waited for a reply. One that has been answered
+// before, by work that then failed, is not answered again.
 func refuse(m message, err error) bool {
+	var reply chan<- error
 	switch m := m.(type) {
 	case settleRequest:
-		m.reply <- err
+		reply = m.reply
 	case interruptRequest:
-		m.reply <- err
+		reply = m.reply
 	case resumeRequest:
-		m.reply <- err
+		reply = m.reply
 	case failRequest:
-		m.reply <- err
+		reply = m.reply
 	case moveRequest:
-		m.reply <- err
+		reply = m.reply
+	case releaseRequest:
+		m.done.Done()
+		return true
+	case attemptBegins:
+		answer(m.reply, false)
+		return true
 	case inspectRequest:
-		m.reply <- inspected{err: err}
+		answer(m.reply, inspected{err: err})
+		return true
 	default:
 		return false
 	}
+	answer(reply, err)
 	return true
+}
+
+// answer replies unless there is a reply already.
+func answer[T any](reply chan<- T, with T) {
+	select {
+	case reply <- with:
+	default:
+	}
 }

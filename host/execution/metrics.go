@@ -8,6 +8,7 @@ import (
 
 type metrics struct {
 	crashes  prometheus.Counter
+	faults   prometheus.Counter
 	finished *prometheus.CounterVec
 	inMemory prometheus.Gauge
 	lateness prometheus.Histogram
@@ -19,6 +20,7 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer) *metrics {
 	return &metrics{
 		crashes:  metric.Counter(reg, "workflow_crashes_total", "Turns that a workflow's code did not survive."),
+		faults:   metric.Counter(reg, "host_faults_total", "Failures of the host itself while it worked on an execution, which it then paused."),
 		finished: metric.Counters(reg, "executions_finished_total", "Executions that ended or were paused, by state.", "state"),
 		inMemory: metric.Gauge(reg, "executions_in_memory", "Executions in memory."),
 		lateness: metric.Seconds(reg, "timer_lateness_seconds", "How late sleeps ended."),

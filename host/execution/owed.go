@@ -18,6 +18,7 @@ type owed struct {
 	write journal.Write
 	batch batch       // what the write delivers
 	then  func() bool // what follows once it is durable; tells whether the run goes on
+	again message     // to be received again if only the journal tells; nil if none
 	err   error       // of the last try
 	tries int
 }
@@ -25,7 +26,12 @@ type owed struct {
 // commit makes a write durable, and then lets follow what depends on it: now, or when
 // the store takes the write. It reports whether the run goes on.
 func (r *run) commit(doing string, w journal.Write, b batch, then func() bool) bool {
-	r.owed = &owed{doing: doing, write: w, batch: b, then: then}
+	return r.owe(&owed{doing: doing, write: w, batch: b, then: then})
+}
+
+// owe is commit, with all that there is to say.
+func (r *run) owe(o *owed) bool {
+	r.owed = o
 	return r.payOwed()
 }
 
@@ -44,6 +50,9 @@ func (r *run) payOwed() bool {
 		// Only the journal tells what is true.
 		r.owed = nil
 		r.rollBack(o.batch, o.err)
+		if o.again != nil {
+			r.requeue(o.again)
+		}
 		return false
 	default:
 		r.backOff(o.doing, o.err)

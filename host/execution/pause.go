@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/journal"
 )
@@ -64,13 +65,14 @@ func afterCrash(err *abi.Error, trapped bool, crashes int) (again bool, reason *
 // delivered is journaled with it.
 func (r *run) pause(b batch, reason *abi.Error) {
 	u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: reason, Waiting: r.row.Waiting}
-	r.mu.Lock()
-	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &u, Entries: r.ledger.takeAttempts(r.now())}
-	r.mu.Unlock()
+	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &u}
+	r.locked(func(l *ledger) { w.Entries = l.takeAttempts(r.now()) })
 	if !b.durable {
 		w.Entries = append(w.Entries, b.entries...)
 	}
+	r.Fault.Pass(faultpoint.PauseBeforeCommit)
 	r.commit("commit a pause", w, b, func() bool {
+		r.Fault.Pass(faultpoint.PauseAfterCommit)
 		r.applyUpdate(u)
 		r.crashes, r.stuck = 0, nil
 		r.log.Error("paused", "code", reason.Code, "reason", reason.Message)
@@ -92,6 +94,7 @@ func (r *run) resume() error {
 	if r.row.State != journal.Paused {
 		return r.notPaused()
 	}
+	r.Fault.Pass(faultpoint.ResumeBeforeCommit)
 	_, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: journal.Running, WakeAt: journal.Now, Waiting: r.row.Waiting}})
 	if errors.Is(err, journal.ErrUndecided) {
 		// Nothing tells whether it goes on because of this request; but if it does
@@ -102,6 +105,7 @@ func (r *run) resume() error {
 	if err != nil {
 		return err
 	}
+	r.Fault.Pass(faultpoint.ResumeAfterCommit)
 	r.log.Info("resumed")
 	r.reload(batch{})
 	r.crashes = 0
@@ -138,9 +142,11 @@ func (r *run) fail(m failRequest) error {
 	}
 	failure.Clamp()
 	u := journal.Update{State: journal.Failed, WakeAt: journal.Never, Error: failure, FinishedAt: finishedAt, Waiting: r.row.Waiting}
+	r.Fault.Pass(faultpoint.FailBeforeCommit)
 	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Update: &u}); err != nil {
 		return err
 	}
+	r.Fault.Pass(faultpoint.FailAfterCommit)
 	r.applyUpdate(u)
 	r.log.Info("failed by an operator", "reason", m.reason)
 	r.finish()

@@ -28,9 +28,11 @@ type run struct {
 	log       *slog.Logger
 	deferreds map[string]journal.Deferred
 	tasks     map[journal.StepID]context.CancelFunc // what the host does for ops; survives a reload
+	attempts  map[journal.StepID]*task              // those of the tasks that are activities
 	kept      kept                                  // what is in hand during a reload
 	owed      *owed                                 // a write that the store has not taken yet
 	stuck     *abi.Error                            // why it is to be paused once nothing is left to deliver
+	fault     *abi.Error                            // set while it is quarantined: see quarantine
 	waiting   []message                             // received, to be handled once no number is reserved
 	again     []message                             // to be received again
 	begun     bool                                  // the guest has had its first turn, now or in the journal
@@ -48,6 +50,7 @@ func newRun(x *Executions, id journal.ID) *run {
 		ledger:    newLedger(),
 		deferreds: map[string]journal.Deferred{},
 		tasks:     map[journal.StepID]context.CancelFunc{},
+		attempts:  map[journal.StepID]*task{},
 		kept:      newKept(),
 	}
 }
@@ -58,16 +61,35 @@ func (r *run) Receive(messages []message) []message {
 		refuseAll(messages, r.Host.EndReason())
 		return nil
 	}
+	if r.fault != nil {
+		r.receiveQuarantined(messages)
+		return r.takeAgain()
+	}
 	r.used = true
-	r.handle(messages)
+	if f := guarded(func() { r.handle(messages) }); f != nil {
+		r.quarantine(messages, f)
+	}
 	return r.takeAgain()
 }
 
 // Park implements actor.Actor: it sets the timer, and finds out whether the run
 // may be forgotten.
 func (r *run) Park() []message {
-	r.idle = r.armTimer()
+	r.idle = false
+	if r.fault != nil {
+		return nil
+	}
+	if f := guarded(func() { r.idle = r.armTimer() }); f != nil {
+		r.quarantine(nil, f)
+	}
 	return r.takeAgain()
+}
+
+// locked lets f use the ledger.
+func (r *run) locked(f func(l *ledger)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f(&r.ledger)
 }
 
 // Release implements actor.Actor.
@@ -103,9 +125,8 @@ func (r *run) armTimer() bool {
 	if r.row == nil || r.row.State != journal.Running {
 		return true
 	}
-	r.mu.Lock()
-	due, wake := r.ledger.dueAt(), r.ledger.wakeAt()
-	r.mu.Unlock()
+	var due, wake int64
+	r.locked(func(l *ledger) { due, wake = l.dueAt(), l.wakeAt() })
 	r.Timers.Set(r.id, due)
 	if wake == journal.Now || r.guest != nil {
 		return false
@@ -146,6 +167,9 @@ func (r *run) dropGuest() {
 
 // handle receives messages and then takes as many turns as they allow.
 func (r *run) handle(messages []message) {
+	if r.row == nil || r.owed != nil {
+		messages = dropReleases(messages)
+	}
 	if !r.settleOwed(messages) {
 		return
 	}
@@ -172,23 +196,15 @@ func (r *run) receive(m message) {
 	switch m := m.(type) {
 	case opDone:
 		r.endTask(m.step)
-		r.mu.Lock()
-		r.ledger.complete(m.step, m.outcome, m.attempts, m.at)
-		r.mu.Unlock()
+		r.locked(func(l *ledger) { l.complete(m.step, m.outcome, m.attempts, m.at) })
 	case attemptFailed:
 		r.endTask(m.step)
-		r.mu.Lock()
-		r.ledger.attemptFailed(m.step, m.err, r.now(), r.Random)
-		r.mu.Unlock()
+		r.locked(func(l *ledger) { l.attemptFailed(m.step, m.err, r.now(), r.Random) })
 	case txCommitted:
 		r.endTask(m.entry.Op.Step())
-		r.mu.Lock()
-		r.ledger.commit(m.entry)
-		r.mu.Unlock()
+		r.locked(func(l *ledger) { l.commit(m.entry) })
 	case txVoid:
-		r.mu.Lock()
-		r.ledger.void(m.seq)
-		r.mu.Unlock()
+		r.locked(func(l *ledger) { l.void(m.seq) })
 	case started:
 		if r.row.Run != m.row.Run {
 			// It is another one than that of the same name which was here before.
@@ -196,6 +212,19 @@ func (r *run) receive(m message) {
 		}
 	case opDropped:
 		r.endTask(m.step)
+	case attemptBegins:
+		r.beginAttempt(m)
+	case releaseRequest:
+		r.release(m)
+	case taskFault:
+		r.endTask(m.step)
+		if m.seq != 0 {
+			// Nothing may be delivered before the journal was read again.
+			r.quarantine([]message{m}, m.fault)
+			return
+		}
+		r.report(m.fault)
+		r.stuck = m.fault.reason()
 	case opStuck:
 		r.endTask(m.step)
 		r.stuck = m.err
@@ -247,9 +276,7 @@ func (r *run) rollBack(b batch, err error) {
 // reload has the run rebuilt from the journal. The outcomes of a batch, and of ops
 // that wait for theirs to be delivered, are kept, and so are attempts that failed.
 func (r *run) reload(b batch) {
-	r.mu.Lock()
-	r.kept.keep(&r.ledger, b)
-	r.mu.Unlock()
+	r.locked(func(l *ledger) { r.kept.keep(l, b) })
 	r.unload()
 	r.requeue(wake{})
 }

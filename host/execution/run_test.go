@@ -33,10 +33,12 @@ import (
 //	start-at-once N            N callers start the same execution
 //	loads-fail N               the next N loads of an execution fail
 //	trap N                     the next N calls of the guest trap
+//	panic POINT                the host panics when it passes a fault point next
 //	module missing|there
 //	evict                      drops the instance, if the run is parked
 //	evicting                   a host that drops the instance after every turn
 //	crash [D]                  the host dies, another takes over after a while and recovers what is due
+//	drain                      the host is told to stop and gives up what runs; another takes over
 //	pending, show
 //
 // Every command prints what happened until nothing moves any more: to the workflow, in
@@ -103,6 +105,10 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		_, err := fmt.Sscan(text, &f.traps)
 		f.mu.Unlock()
 		require.NoError(f.t, err)
+	case "panic":
+		f.mu.Lock()
+		f.panicAt = text
+		f.mu.Unlock()
 	case "module":
 		f.mu.Lock()
 		f.missing = text == "missing"
@@ -111,6 +117,10 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		f.x.evict(row.ID)
 	case "evicting":
 		f.evicting = true
+		f.restart(0)
+	case "drain":
+		f.life.Drain()
+		f.x.ReleaseAttempts(f.t.Context())
 		f.restart(0)
 	case "crash":
 		var down time.Duration

@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -18,14 +19,14 @@ func (r *run) startTasks() {
 	if r.Host.Draining() {
 		return
 	}
-	r.mu.Lock()
 	var due []*op.Op
-	for _, o := range r.ledger.pending {
-		if o.NeedsHost() && r.tasks[o.StepID] == nil {
-			due = append(due, o)
+	r.locked(func(l *ledger) {
+		for _, o := range l.pending {
+			if o.NeedsHost() && r.tasks[o.StepID] == nil {
+				due = append(due, o)
+			}
 		}
-	}
-	r.mu.Unlock()
+	})
 	for _, o := range due {
 		r.startTask(o)
 	}
@@ -39,6 +40,10 @@ type task struct {
 	row  *journal.Execution
 	op   journal.Op
 	step journal.StepID
+	// reserved is the sequence number of a transaction that is under way; 0 if there is
+	// none.
+	reserved uint64
+	begun    atomic.Bool // it has begun an attempt of an activity
 }
 
 func (r *run) startTask(o *op.Op) {
@@ -46,16 +51,25 @@ func (r *run) startTask(o *op.Op) {
 	r.tasks[o.StepID] = cancel
 	row, body, failed := *r.row, o.Body, o.Attempts
 	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, step: o.StepID}
-	joined := r.group.Go(func() {
+	announced, suspect := r.announced(o), r.suspect(o)
+	if o.Kind == abi.OpActivity {
+		r.attempts[o.StepID] = t
+	}
+	perform := func() {
 		switch b := body.(type) {
 		case *abi.Activity:
-			t.runActivity(ctx, r, b, failed)
+			t.inTurn(ctx, suspect, func() { t.runActivity(ctx, r, b, failed, announced) })
 		case *abi.Call:
 			t.call(ctx, b)
 		case *abi.Resolve:
 			t.resolve(ctx, b)
 		case *abi.Poll:
 			t.poll(ctx, b)
+		}
+	}
+	joined := r.group.Go(func() {
+		if f := guarded(perform); f != nil {
+			t.runs.Post(t.id, taskFault{t.step, t.reserved, f})
 		}
 	})
 	if !joined {
@@ -69,6 +83,7 @@ func (r *run) endTask(step journal.StepID) {
 	if cancel := r.tasks[step]; cancel != nil {
 		cancel()
 		delete(r.tasks, step)
+		delete(r.attempts, step)
 	}
 }
 
@@ -104,13 +119,19 @@ func (t *task) doneAt(outcome abi.Outcome, at int64) {
 }
 
 // runActivity runs an attempt and posts what came of it.
-func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, failed uint32) {
+func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, failed uint32, announced bool) {
 	report := t.Activities.Perform(ctx, activity.Task{
 		Row: t.row, Op: t.op, Body: body, Failed: failed,
+		Begin: func(ctx context.Context) bool { return t.begin(ctx, announced) },
 		Reserve: func(ctx context.Context, value []byte, attempts uint32) (journal.Entry, bool) {
-			return r.reserve(ctx, t.step, value, attempts)
+			entry, wanted := r.reserve(ctx, t.step, value, attempts)
+			t.reserved = entry.Seq
+			return entry, wanted
 		},
-		Void: func(seq uint64) { t.runs.Post(t.id, txVoid{seq}) },
+		Void: func(seq uint64) {
+			t.reserved = 0
+			t.runs.Post(t.id, txVoid{seq})
+		},
 	})
 	switch report := report.(type) {
 	case activity.Done:

@@ -137,16 +137,18 @@ func (x *Executions) compute(ctx context.Context, call func(context.Context) (gu
 // reports whether the run goes on.
 func (r *run) commitTurn(b batch, turn guest.Turn) bool {
 	r.crashes = 0
-	r.mu.Lock()
-	r.ledger.applyTurn(b.entries, turn)
-	// What is ready at once must show in the wake time: the guest may have asked for
-	// a deferred that was settled long ago, and after a crash nothing else would say
-	// so.
-	r.completeDueLocked()
-	update := r.updateAfterLocked(turn)
-	update.Waiting = r.ledger.waitingAfter(b.entries)
-	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &update, Entries: r.ledger.takeAttempts(r.now())}
-	r.mu.Unlock()
+	var update journal.Update
+	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &update}
+	r.locked(func(l *ledger) {
+		l.applyTurn(b.entries, turn)
+		// What is ready at once must show in the wake time: the guest may have asked for
+		// a deferred that was settled long ago, and after a crash nothing else would say
+		// so.
+		r.completeDueLocked()
+		update = r.updateAfterLocked(turn)
+		update.Waiting = l.waitingAfter(b.entries)
+		w.Entries = l.takeAttempts(r.now())
+	})
 	if !b.durable {
 		w.Entries = append(w.Entries, b.entries...)
 	}
@@ -226,21 +228,23 @@ func (r *run) applyUpdate(u journal.Update) {
 // commitAttempts makes failed attempts durable when no turn does so along the way. It
 // reports whether they are.
 func (r *run) commitAttempts() bool {
-	r.mu.Lock()
-	w := journal.Write{
-		ID: r.id, Run: r.row.Run, Entries: r.ledger.takeAttempts(r.now()),
-		Update: &journal.Update{State: r.row.State, WakeAt: r.ledger.wakeAt(), Waiting: r.row.Waiting},
-	}
-	r.mu.Unlock()
-	if len(w.Entries) == 0 {
+	o := r.attemptsOwed()
+	if len(o.write.Entries) == 0 {
 		return true
 	}
 	r.Fault.Pass(faultpoint.RetryBeforeCommit)
-	return r.commit("commit failed attempts", w, batch{}, func() bool {
+	return r.owe(o)
+}
+
+// attemptsOwed is the write of what is to be journaled about attempts.
+func (r *run) attemptsOwed() *owed {
+	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: r.row.State, Waiting: r.row.Waiting}}
+	r.locked(func(l *ledger) { w.Entries, w.Update.WakeAt = l.takeAttempts(r.now()), l.wakeAt() })
+	return &owed{doing: "commit attempts", write: w, then: func() bool {
 		r.row.WakeAt = w.Update.WakeAt
 		r.Fault.Pass(faultpoint.RetryAfterCommit)
 		return true
-	})
+	}}
 }
 
 // finish tells all watchers of the result, which is durable.

@@ -2,6 +2,6 @@
 // something apart. Tests enumerate them all ([Points]), crash the engine at each,
 // and compare with an undisturbed run.
 //
-// It imports nothing. A new durable step gets a point before its commit and one
-// behind it.
+// It imports nothing of Cruster. A new durable step gets a point before its commit and one
+// behind it; tests/crash/testdata/points then says which scenario reaches them.
 package faultpoint

@@ -48,6 +48,34 @@ const (
 	LinkBeforeCommit = "link.before-commit"
 	// The link is durable; the parent does not know.
 	LinkAfterCommit = "link.after-commit"
+	// The shards are about to be claimed; the owner before this one still writes.
+	ClaimBeforeCommit = "claim.before-commit"
+	// The shards are claimed; nothing has been recovered.
+	ClaimAfterCommit = "claim.after-commit"
+	// A module was validated and compiled; nothing is stored.
+	DeployBeforeCommit = "deploy.before-commit"
+	// Module, deployment and migrations are durable; the caller has not been told.
+	DeployAfterCommit = "deploy.after-commit"
+	// An interrupt was requested; nothing is durable.
+	InterruptBeforeCommit = "interrupt.before-commit"
+	// The interrupt is durable; its execution and its caller have not been told.
+	InterruptAfterCommit = "interrupt.after-commit"
+	// An execution cannot go on; nothing says so yet.
+	PauseBeforeCommit = "pause.before-commit"
+	// An execution is paused; its watchers have not been told.
+	PauseAfterCommit = "pause.after-commit"
+	// A paused execution is to go on; nothing is durable.
+	ResumeBeforeCommit = "resume.before-commit"
+	// A paused execution may go on; it has not been loaded.
+	ResumeAfterCommit = "resume.after-commit"
+	// An operator fails a paused execution; nothing is durable.
+	FailBeforeCommit = "fail.before-commit"
+	// The failure is durable; watchers and the operator have not been told.
+	FailAfterCommit = "fail.after-commit"
+	// A page of finished executions is about to be deleted.
+	SweepBeforeCommit = "sweep.before-commit"
+	// A page of finished executions is gone.
+	SweepAfterCommit = "sweep.after-commit"
 	// An instance is about to be dropped.
 	Evict = "evict"
 	// A replay is under way.
@@ -66,6 +94,13 @@ var Points = []string{
 	TimerFired,
 	MoveBeforeCommit, MoveAfterCommit, ForkBeforeCommit, ForkAfterCommit,
 	CallBefore, CallAfter, LinkBeforeCommit, LinkAfterCommit,
+	ClaimBeforeCommit, ClaimAfterCommit,
+	DeployBeforeCommit, DeployAfterCommit,
+	InterruptBeforeCommit, InterruptAfterCommit,
+	PauseBeforeCommit, PauseAfterCommit,
+	ResumeBeforeCommit, ResumeAfterCommit,
+	FailBeforeCommit, FailAfterCommit,
+	SweepBeforeCommit, SweepAfterCommit,
 	Evict, Replay,
 }
 

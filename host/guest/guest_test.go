@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 	"github.com/cruster/cruster/journal"
@@ -29,6 +30,7 @@ func openGuest(t *testing.T, p wasmtest.Program) *Guest {
 	t.Helper()
 	g, err := Open(t.Context(), compile(t, p), &journal.Execution{
 		ID: journal.ID{1}, Namespace: "default", Workflow: "tiny/W", Key: "k", Input: abi.Nil, CreatedAt: 100,
+		Pinned: journal.Pinned{Format: journal.CurrentFormat, Time: 100},
 	})
 	require.NoError(t, err)
 	t.Cleanup(g.Close)
@@ -81,7 +83,7 @@ func TestTrap(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, runtime.Close(context.Background())) })
 	code, err := runtime.Compile(t.Context(), wasmtest.Module{Start: wasmtest.Unreachable}.Assemble())
 	require.NoError(t, err)
-	g, err := Open(t.Context(), code, &journal.Execution{Workflow: "tiny/W"})
+	g, err := Open(t.Context(), code, &journal.Execution{Workflow: "tiny/W", Pinned: journal.Pinned{Format: journal.CurrentFormat}})
 	require.NoError(t, err)
 	defer g.Close()
 	_, err = g.Start(t.Context())
@@ -92,7 +94,7 @@ func TestTrap(t *testing.T) {
 // TestLimits fills a guest that has no instance: what it asks for is only counted.
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	g := &Guest{open: map[uint32]int{}}
+	g := &Guest{open: map[uint32]int{}, seen: op.Occurrences{}}
 	for range abi.MaxOpsPerTurn {
 		_, err := g.issue(abi.OpSleep, sleepBody(1))
 		require.Nil(t, err)
@@ -100,7 +102,7 @@ func TestLimits(t *testing.T) {
 	_, err := g.issue(abi.OpSleep, sleepBody(1))
 	require.Equal(t, abi.CodeTooManyOps, err.Code)
 
-	g = &Guest{open: map[uint32]int{}, openBytes: maxOpenBytes - 1}
+	g = &Guest{open: map[uint32]int{}, seen: op.Occurrences{}, openBytes: maxOpenBytes - 1}
 	_, err = g.issue(abi.OpSleep, sleepBody(1))
 	require.Equal(t, abi.CodeTooManyOps, err.Code)
 	require.Zero(t, g.ops, "what is refused has no number")
@@ -113,7 +115,7 @@ func TestLimits(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	g := &Guest{open: map[uint32]int{}}
+	g := &Guest{open: map[uint32]int{}, seen: op.Occurrences{}}
 	number, err := g.issue(abi.OpSleep, sleepBody(1))
 	require.Nil(t, err)
 	g.cancel(number)
@@ -121,4 +123,34 @@ func TestCancel(t *testing.T) {
 	g.cancel(99)
 	require.Equal(t, []uint32{number}, g.turn.Cancelled, "once, and only what is open")
 	require.Zero(t, g.openBytes)
+}
+
+// TestFormats refuses journals of a format that this version does not know, without
+// running anything.
+func TestFormats(t *testing.T) {
+	t.Parallel()
+	code := compile(t, wasmtest.Program{})
+	for _, format := range []uint32{0, journal.CurrentFormat + 1} {
+		_, err := Open(t.Context(), code, &journal.Execution{Workflow: "tiny/W", Pinned: journal.Pinned{Format: format}})
+		require.Equal(t, abi.CodeJournalFormat, abi.CodeOf(err), "format %d: %v", format, err)
+	}
+}
+
+// TestOccurrences names ops by what they are and by how many alike came before.
+func TestOccurrences(t *testing.T) {
+	t.Parallel()
+	g := &Guest{open: map[uint32]int{}, seen: op.Occurrences{}}
+	for _, d := range []time.Duration{1, 2, 1, 1} {
+		_, err := g.issue(abi.OpSleep, sleepBody(d))
+		require.Nil(t, err)
+	}
+	var occurrences []uint32
+	steps := map[journal.StepID]bool{}
+	for _, o := range g.turn.Issued {
+		occurrences = append(occurrences, o.Occurrence)
+		steps[o.StepID] = true
+		require.Equal(t, o.StepID, o.Op.Step())
+	}
+	require.Equal(t, []uint32{1, 1, 2, 3}, occurrences)
+	require.Len(t, steps, 4)
 }

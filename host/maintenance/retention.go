@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jonboulle/clockwork"
+
+	"github.com/cruster/cruster/host/faultpoint"
 )
 
 const (
@@ -22,6 +24,7 @@ type Sweeper interface {
 // Retention deletes finished executions once their time is over.
 type Retention struct {
 	Clock clockwork.Clock
+	Fault faultpoint.Injector
 	// Keep is how long a finished execution is kept.
 	Keep   time.Duration
 	Logger *slog.Logger
@@ -45,11 +48,13 @@ func (r *Retention) Run(ctx context.Context) {
 // sweep deletes page by page.
 func (r *Retention) sweep(ctx context.Context) {
 	for {
+		r.Fault.Pass(faultpoint.SweepBeforeCommit)
 		n, err := r.Store.Sweep(ctx, r.Clock.Now().Add(-r.Keep).UnixNano(), sweepPage)
 		if err != nil {
 			r.Logger.Warn("deleting finished executions failed", "error", err)
 			return
 		}
+		r.Fault.Pass(faultpoint.SweepAfterCommit)
 		if n < sweepPage {
 			return
 		}

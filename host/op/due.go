@@ -33,6 +33,8 @@ func (o *Op) DueAt() int64 {
 		if o.NextAt != 0 {
 			return o.NextAt
 		}
+	case *abi.Patched:
+		return o.IssuedAt
 	}
 	return journal.Never
 }
@@ -67,6 +69,9 @@ func (o *Op) CompleteDue(now int64, deferreds map[string]journal.Deferred, inter
 		if d, ok := deferreds[b.Name]; ok {
 			o.Settle(abi.Outcome{Value: d.Value, Error: d.Error}, 0, d.At)
 		}
+	case *abi.Patched:
+		// The journal has no entry for it, so the run comes here for the first time.
+		o.Settle(abi.Outcome{Value: abi.MustMarshal(true)}, 0, o.IssuedAt)
 	case *abi.Interrupted:
 		if interrupt != nil {
 			o.Settle(abi.Outcome{Value: abi.MustMarshal(&abi.Interruption{Reason: interrupt.Reason})}, 0, interrupt.At)

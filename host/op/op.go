@@ -31,6 +31,15 @@ type Op struct {
 	Attempts uint32
 	// NextAt is when the next attempt may begin; 0 means at once.
 	NextAt int64
+	// Lost counts the attempts of an activity during which a host ended, one after the
+	// other.
+	Lost uint32
+	// Released says that no attempt is under way that could be lost: the last one was
+	// given up by a host that could say so.
+	Released bool
+	// BegunAt is when an attempt may have begun at the earliest, as far as the journal
+	// tells; 0 means when the op was issued.
+	BegunAt int64
 	// LastError is why the last attempt failed.
 	LastError *abi.Error
 }
@@ -56,6 +65,8 @@ func New(kind string, body []byte, number uint32, at int64) (*Op, *abi.Error) {
 		o.Name = b.Workflow
 	case *abi.Poll:
 		o.Name = b.Execution
+	case *abi.Patched:
+		o.Name = b.ID
 	}
 	if o.Key == "" {
 		hash, herr := argumentHash(decoded, body)

@@ -56,7 +56,7 @@ func (ops *Ops) CheckWaiting(before journal.Waiting) error {
 }
 
 // Match checks the entries of a turn against the ops they answer, and returns the
-// deliveries that the guest is due. Failed attempts are noted with their op.
+// deliveries that the guest is due. What became of attempts is noted with their op.
 // Entries of ops that the guest has cancelled are passed over, as they were the
 // first time.
 func (ops *Ops) Match(turn []journal.Entry) ([]journal.Entry, error) {
@@ -70,8 +70,8 @@ func (ops *Ops) Match(turn []journal.Entry) ([]journal.Entry, error) {
 		if o == nil {
 			continue
 		}
-		if en.Kind == journal.Attempt {
-			noteAttempt(o, en)
+		if en.Kind != journal.Delivery {
+			o.Note(en)
 			continue
 		}
 		ops.delivered(en.Op.Number)

@@ -64,7 +64,7 @@ func (p *Player) Turn(issued []*op.Op, cancelled []uint32) {
 	for _, o := range issued {
 		p.record.code(o)
 		if en, ok := p.attempts[o.StepID]; ok {
-			noteAttempt(o, en)
+			o.Note(en)
 			delete(p.attempts, o.StepID)
 		}
 		if en, ok := p.held[o.StepID]; ok && !p.strict {
@@ -134,7 +134,7 @@ func (p *Player) hold(entries []journal.Entry) error {
 		step := en.Op.Step()
 		switch o := p.ops.step(step); {
 		case en.Kind == journal.Attempt && o != nil:
-			noteAttempt(o, en)
+			o.Note(en)
 		case en.Kind == journal.Attempt:
 			p.attempts[step] = en
 		case en.Kind != journal.Delivery:

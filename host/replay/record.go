@@ -39,10 +39,6 @@ func (r *record) code(o *op.Op) {
 	}
 }
 
-func noteAttempt(o *op.Op, en journal.Entry) {
-	o.Attempts, o.NextAt, o.LastError = en.Attempts, en.NextAt, en.Error
-}
-
 func sortBySeq(entries []journal.Entry) {
 	slices.SortFunc(entries, func(a, b journal.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
 }

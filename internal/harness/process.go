@@ -24,25 +24,41 @@ var binary = sync.OnceValues(func() (string, error) {
 		}
 		return path, nil
 	}
+	return buildHost()
+})
+
+// crashBinary is built with the tag that lets tests kill a host at its fault points.
+var crashBinary = sync.OnceValues(func() (string, error) { return buildHost("-tags", "crashpoints") })
+
+func buildHost(flags ...string) (string, error) {
 	dir, err := os.MkdirTemp("", "cruster-host-")
 	if err != nil {
 		return "", err
 	}
 	out := filepath.Join(dir, "cruster-host")
-	cmd := exec.Command("go", "build", "-trimpath", "-o", out, "./cmd/cruster-host")
+	cmd := exec.Command("go", append(append([]string{"build", "-trimpath", "-o", out}, flags...), "./cmd/cruster-host")...)
 	cmd.Dir = Root()
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build cruster-host: %w\n%s", err, text)
 	}
 	return out, nil
-})
+}
 
 // Binary is the path of the real cruster-host: the one that CRUSTER_TEST_BINARY
 // names, or one built once a process.
 func Binary(t testing.TB) string {
 	t.Helper()
 	path, err := binary()
+	require.NoError(t, err)
+	return path
+}
+
+// CrashBinary is the path of a cruster-host that obeys CRUSTER_FAULT=POINT@N and
+// CRUSTER_EVICT_ALWAYS=1; all else is as in [Binary]. It is built once a process.
+func CrashBinary(t testing.TB) string {
+	t.Helper()
+	path, err := crashBinary()
 	require.NoError(t, err)
 	return path
 }

@@ -59,11 +59,11 @@ func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.R
 		return results, nil
 	}
 	if err := s.resolveInDoubt(ctx); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", journal.ErrUnavailable, err)
 	}
 	conn, err := s.acquire(ctx, s.writes)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: commit: %w", err)
+		return nil, fmt.Errorf("postgres: commit: %w: %w", journal.ErrUnavailable, err)
 	}
 	defer s.give(s.writes, conn)
 	var outcomes []journal.Result

@@ -172,7 +172,9 @@ func (t *guestTx) run(ctx context.Context, query string, args []any, r *result) 
 	if err := guestsql.CheckStatement(query); err != nil {
 		return err
 	}
-	limited, cancel := clockwork.WithDeadline(ctx, t.store.config.Clock, t.deadline)
+	// The server ends a statement that takes too long, and says so: one that says
+	// nothing for as long again as any call may take is gone.
+	limited, cancel := clockwork.WithDeadline(ctx, t.store.config.Clock, t.deadline.Add(t.store.config.CallLimit))
 	defer cancel()
 	sent, err := t.statementLocked(limited, query, args, r)
 	if err == nil || t.conn == nil {
@@ -183,7 +185,6 @@ func (t *guestTx) run(ctx context.Context, query string, args []any, r *result) 
 	}
 	fatal, answer := statementFailure(err, failedStatement{
 		callerErr: ctx.Err(),
-		late:      !t.store.config.Clock.Now().Before(t.deadline),
 		resultErr: r.err,
 		tooLong:   t.tooLong(),
 	})
@@ -262,15 +263,19 @@ const savepoint = "cruster_statement"
 // statements that is.
 func (t *guestTx) queueOpeningLocked(b *pgconn.Batch) int {
 	n := 2
+	left := max(t.deadline.Sub(t.store.config.Clock.Now()).Milliseconds(), 1)
 	if t.saved {
 		queueRaw(b, `RELEASE SAVEPOINT `+savepoint)
 		n++
 	}
-	if !t.begun {
-		limit := t.store.config.GuestTxLimit.Milliseconds()
-		text := func(n int64) []byte { return strconv.AppendInt(nil, max(n, 1), 10) }
+	if t.begun {
+		queueRaw(b, `SET LOCAL statement_timeout = `+strconv.FormatInt(left, 10))
+		n++
+	} else {
+		idle := t.store.config.GuestTxLimit.Milliseconds() + 1000
+		text := func(n int64) []byte { return strconv.AppendInt(nil, n, 10) }
 		b.ExecPrepared(stmtBeginGuest, nil, nil, nil)
-		b.ExecPrepared(stmtConfine, [][]byte{[]byte(searchPath(t.role)), text(limit), text(limit + 1000)}, nil, nil)
+		b.ExecPrepared(stmtConfine, [][]byte{[]byte(searchPath(t.role)), text(left), text(idle)}, nil, nil)
 		n += 2
 	}
 	queueRaw(b, `SAVEPOINT `+savepoint)

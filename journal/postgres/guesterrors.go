@@ -13,7 +13,6 @@ import (
 // failedStatement is what is known about a statement of a guest that failed.
 type failedStatement struct {
 	callerErr error // why the caller gave up, if it did
-	late      bool  // the deadline of the transaction has passed
 	resultErr error // what was wrong with the rows, if anything: then the store cancelled the statement itself
 	tooLong   error // the answer to a transaction that was open for too long
 }
@@ -44,8 +43,6 @@ func statementFailure(err error, f failedStatement) (fatal bool, answer error) {
 		return true, errTooLarge()
 	case f.callerErr != nil:
 		return true, fmt.Errorf("postgres: guest statement: %w", f.callerErr)
-	case f.late:
-		return true, f.tooLong
 	}
 	return true, abi.Errorf(abi.CodeStore, "the connection to the database was lost: %v", err)
 }

@@ -32,8 +32,8 @@ func TestStatementFailure(t *testing.T) {
 		"no right":                   {server(statePrivilege), failedStatement{}, abi.CodeSQLForbidden, nil, false},
 		"duplicate key":              {server(stateUniqueViolation), failedStatement{}, abi.CodeSQL, nil, false},
 		"a row beyond all bounds":    {&pgproto3.ExceededMaxBodyLenErr{}, failedStatement{}, abi.CodeSQLResult, nil, true},
-		"the caller gave up":         {io.ErrUnexpectedEOF, failedStatement{callerErr: context.Canceled, late: true}, "", context.Canceled, true},
-		"the deadline passed":        {context.DeadlineExceeded, failedStatement{late: true}, abi.CodeTxTooLong, nil, true},
+		"the caller gave up":         {io.ErrUnexpectedEOF, failedStatement{callerErr: context.Canceled}, "", context.Canceled, true},
+		"the server was silent":      {context.DeadlineExceeded, failedStatement{}, abi.CodeStore, nil, true},
 		"connection lost":            {io.ErrUnexpectedEOF, failedStatement{}, abi.CodeStore, nil, true},
 		"terminated":                 {&pgconn.PgError{SeverityUnlocalized: "FATAL", Code: "57P01"}, failedStatement{}, abi.CodeStore, nil, true},
 	} {

@@ -21,7 +21,7 @@ func migrate(ctx context.Context, base *pgx.ConnConfig, c *Config) error {
 		return noConnection(err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) // and with it goes the lock
-	if err := checkPrivileges(ctx, conn); err != nil {
+	if err := inTime(ctx, c.CallLimit, func(ctx context.Context) error { return checkPrivileges(ctx, conn) }); err != nil {
 		return err
 	}
 	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, lockKey("migrate", c.Schema)); err != nil {

@@ -133,11 +133,7 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 		}
 		if w.Update != nil {
 			if i, ok := updated[w.ID]; ok {
-				last := *w.Update // stands
-				if last.Digest == "" {
-					last.Digest = p.updates[i].Update.Digest
-				}
-				p.updates[i].Update = &last
+				p.updates[i].Update = followed(p.updates[i].Update, w.Update)
 			} else {
 				updated[w.ID] = len(p.updates)
 				p.updates = append(p.updates, update{w.ID, w.Run, w.Update})
@@ -169,6 +165,17 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 		}
 	}
 	return p
+}
+
+// followed is what two updates of one execution come to: the last one stands, but for
+// what it leaves as it is.
+func followed(first, last *journal.Update) *journal.Update {
+	both := *last
+	if both.Digest == "" {
+		both.Digest = first.Digest
+	}
+	both.MovedAt = max(both.MovedAt, first.MovedAt)
+	return &both
 }
 
 // bare tells whether a write asks for one thing only.

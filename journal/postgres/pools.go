@@ -167,7 +167,7 @@ func (s *Store) pool(ctx context.Context, pc *pgxpool.Config) (*pgxpool.Pool, er
 	if err != nil {
 		return nil, fmt.Errorf("postgres: open pool: %w", err)
 	}
-	if err := pool.Ping(ctx); err != nil {
+	if err := inTime(ctx, 2*s.config.CallLimit, pool.Ping); err != nil {
 		pool.Close()
 		return nil, noConnection(err)
 	}

@@ -64,7 +64,7 @@ func decode[T any](raw []byte) (*T, error) {
 	}
 	v := new(T)
 	if err := abi.Unmarshal(raw, v); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", journal.ErrCorrupt, err)
 	}
 	return v, nil
 }
@@ -154,7 +154,10 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 		if err := row.Scan(&raw); err != nil {
 			return e, err
 		}
-		return e, abi.Unmarshal(raw, &e)
+		if err := abi.Unmarshal(raw, &e); err != nil {
+			return e, fmt.Errorf("%w: %w", journal.ErrCorrupt, err)
+		}
+		return e, nil
 	}
 	return readAll(ctx, s, scan, "journal of "+id.String(),
 		`SELECT entry FROM `+s.sql.entries+` WHERE shard = $1 AND id = $2 AND seq > $3 ORDER BY seq LIMIT $4`,

@@ -93,6 +93,7 @@ func TestReadOnlyTimesEnd(t *testing.T) {
 	}
 	require.ErrorContains(t, b.store.Ping(t.Context()), "read-only")
 	_, err := b.store.Commit(t.Context(), []journal.Write{b.entry(1)})
+	require.ErrorIs(t, err, journal.ErrUnavailable)
 	require.NotErrorIs(t, err, journal.ErrUndecided, "nothing can have taken effect")
 	require.Error(t, withdraw(t, b))
 

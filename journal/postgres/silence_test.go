@@ -90,7 +90,7 @@ func TestEveryCallEndsOnASilentConnection(t *testing.T) {
 func TestASilentGuestTransactionEnds(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t)
-	b := setup(t, postgres.Config{DSN: p.dsn, CallLimit: 500 * time.Millisecond, GuestTxLimit: time.Second})
+	b := setup(t, postgres.Config{DSN: p.dsn, CallLimit: 500 * time.Millisecond, GuestTxLimit: 2 * time.Second})
 	b.deploy(t, "default", "CREATE TABLE t (a BIGINT)")
 
 	statement, commit, rollback := b.begin(t, "default"), b.begin(t, "default"), b.begin(t, "default")
@@ -101,10 +101,11 @@ func TestASilentGuestTransactionEnds(t *testing.T) {
 	p.silence(false)
 	err := ends(t, func() error { return commit.Commit(t.Context(), b.entry(1)) })
 	require.ErrorIs(t, err, journal.ErrUndecided)
-	require.Error(t, ends(t, func() error {
+	err = ends(t, func() error {
 		_, err := statement.Exec(t.Context(), "INSERT INTO t VALUES ($1)", []any{int64(1)})
 		return err
-	}))
+	})
+	require.Equal(t, abi.CodeStore, abi.CodeOf(err), "the activity took no time: %v", err)
 	require.NoError(t, ends(t, func() error { return rollback.Rollback(t.Context()) }))
 
 	again := b.begin(t, "default")
@@ -125,6 +126,9 @@ func TestSilenceOfTheServer(t *testing.T) {
 	p.silence(true)
 	_, err := b.store.Commit(t.Context(), []journal.Write{b.entry(1)})
 	require.ErrorIs(t, err, journal.ErrUndecided)
+
+	_, err = b.store.Commit(t.Context(), []journal.Write{b.entry(2)})
+	require.ErrorIs(t, err, journal.ErrUnavailable, "nothing was sent")
 
 	const readers = 400
 	failed := make(chan error, readers)

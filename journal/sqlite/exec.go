@@ -201,7 +201,7 @@ func packed[T any](stmt *sqlite.Stmt, col int) (*T, error) {
 	}
 	v := new(T)
 	if err := abi.Unmarshal(b, v); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", journal.ErrCorrupt, err)
 	}
 	return v, nil
 }

@@ -93,7 +93,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if config.MaxReaders <= 0 {
 		config.MaxReaders = 4
 	}
-	if err := os.MkdirAll(config.Dir, 0o700); err != nil {
+	if err := makeFolder(config.Dir); err != nil {
 		return nil, fmt.Errorf("sqlite: make data folder: %w", err)
 	}
 	lock, err := lockDir(config.Dir)

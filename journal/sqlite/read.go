@@ -137,9 +137,11 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 			stmt.BindInt64(4, int64(max(limit, 0)))
 		}, func(row *sqlite.Stmt) error {
 			var e journal.Entry
-			err := abi.Unmarshal(blob(row, 0), &e)
+			if err := abi.Unmarshal(blob(row, 0), &e); err != nil {
+				return fmt.Errorf("%w: %w", journal.ErrCorrupt, err)
+			}
 			entries = append(entries, e)
-			return err
+			return nil
 		})
 	})
 	if err != nil {

@@ -23,6 +23,7 @@ var commitTests = []test{
 	{"DuplicateSequence", nil, testDuplicateSequence},
 	{"SameExecutionTwiceInABatch", nil, testSameExecutionTwice},
 	{"Update", nil, testUpdate},
+	{"MoveAndUpdateInABatch", nil, testMoveThenUpdate},
 	{"MissingExecution", nil, testMissingExecution},
 	{"SettleOnce", nil, testSettleOnce},
 	{"InterruptFirstStands", nil, testInterruptFirstStands},
@@ -211,6 +212,22 @@ func testUpdate(t *testing.T, b *bundle) {
 	w.Update = &journal.Update{State: journal.Running}
 	b.commit(t, w)
 	require.Equal(t, &e, b.load(t, id), "an update overwrites all its columns")
+}
+
+// An update that leaves the module as it is does not undo the move before it in the
+// same batch.
+func testMoveThenUpdate(t *testing.T, b *bundle) {
+	id := b.start(t, newExecution("k"))
+	move, update := b.write(id), b.write(id)
+	move.Update = &journal.Update{State: journal.Running, Digest: "sha256:bb", MovedAt: 4}
+	update.Update = &journal.Update{State: journal.Paused, WakeAt: journal.Never}
+	results, err := b.store.Commit(b.ctx, []journal.Write{move, update})
+	require.NoError(t, err)
+	require.Equal(t, []journal.Result{{}, {}}, results)
+	row := b.load(t, id)
+	require.Equal(t, "sha256:bb", row.Digest)
+	require.EqualValues(t, 4, row.MovedAt)
+	require.Equal(t, journal.Paused, row.State)
 }
 
 func testMissingExecution(t *testing.T, b *bundle) {

@@ -91,7 +91,6 @@ func TestCLI(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"diedhost":    cmdDiedHost,
 			"exits":       cmdExits,
 			"host":        cmdHost,
 			"killhost":    cmdKillHost,

@@ -109,15 +109,6 @@ func cmdStopHost(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// cmdDiedHost waits for a host that kills itself.
-func cmdDiedHost(ts *testscript.TestScript, _ bool, _ []string) {
-	h := hostOf(ts)
-	h.await(ts)
-	if s, ok := h.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || s.Signal() != syscall.SIGKILL {
-		ts.Fatalf("the host ended otherwise: %v\n%s", h.cmd.ProcessState, ts.ReadFile(h.log))
-	}
-}
-
 func (h *hostProcess) await(ts *testscript.TestScript) {
 	select {
 	case <-h.exited:

@@ -83,7 +83,7 @@ func (c *testCase) run(t *testing.T, lang string, b *testBundle, results *ledger
 		b.take(t, started.Name(), &s)
 	}
 	c.checkTraces(t, lang, b, row)
-	results.compare(t, lang, c, b, row)
+	results.compare(t, c, b, row)
 }
 
 func (c *testCase) check(t *testing.T, lang string, row *journal.Execution) {

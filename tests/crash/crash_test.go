@@ -1,12 +1,13 @@
-// Package crash_test crashes the engine at every named fault point and compares
-// the result with an undisturbed run.
+// Package crash_test crashes hosts at every named fault point and compares the
+// result with an undisturbed run: engines in this process, at every point of every
+// scenario, and the real binary, which kills itself with SIGKILL. testdata/points
+// says which scenario reaches which point, and testdata/outcomes what comes of each.
+// Start reading at campaign_test.go.
 package crash_test
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,34 +17,108 @@ import (
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/postgres"
+	"github.com/cruster/cruster/journal/sqlite"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+// everything tells that this is `make crash`: all passings of all points in all
+// variants, on the real binary too. It takes most of an hour.
+var everything = os.Getenv("CRUSTER_CRASH") == "everything"
 
 // TestCrashAtEveryBoundary proves the main promise: wherever the engine crashes,
 // once the next one has finished the work, everything is as after an undisturbed
 // run.
 func TestCrashAtEveryBoundary(t *testing.T) {
 	t.Parallel()
-	runtime := newRuntime(t)
-	for _, l := range languages {
-		t.Run(l.name, func(t *testing.T) {
-			t.Parallel()
-			reached := &pointSet{}
-			t.Run("group", func(t *testing.T) {
-				for _, v := range variants() {
-					for _, s := range scenarios {
-						t.Run(v.name+"/"+s.name, func(t *testing.T) {
-							t.Parallel()
-							crashEverywhere(t, newDriver(t, harness.Store(t, v.store), runtime, v.evict), l, s, reached)
-						})
+	runtime, reach := newRuntime(t), readReach(t)
+	for _, v := range variants() {
+		for _, s := range scenarios {
+			t.Run(v.name()+"/"+s.name, func(t *testing.T) {
+				t.Parallel()
+				onStores(s, reach.of(s, v.evict), v.points(), func(points []string) {
+					store := harness.Store(t, v.store)
+					es := &engines{t: t, store: store, runtime: runtime, evict: v.evict}
+					c := newCampaign(t, v.language, s, reach.of(s, v.evict), es.launch)
+					c.firstToo = !v.evict && v.language == languages[0]
+					if !s.deploys || points == nil {
+						c.undisturbed(es.counts)
+						c.crashInReplays()
 					}
-				}
+					c.crashAtAll(points)
+					c.d.stop()
+					c.compare(store)
+				})
 			})
-			for _, point := range faultpoint.Points {
-				require.True(t, reached.has(point), "no scenario reaches the fault point %s", point)
+		}
+	}
+}
+
+// TestTheBinaryKillsItself does the same with real processes, which kill themselves
+// at each named point.
+func TestTheBinaryKillsItself(t *testing.T) {
+	t.Parallel()
+	reach := readReach(t)
+	for _, v := range processVariants() {
+		for _, s := range scenarios {
+			points := reach.share(s, v.evict)
+			if everything {
+				points = faultpoint.Points
 			}
-		})
+			if len(points) == 0 {
+				continue
+			}
+			t.Run(v.name()+"/"+s.name, func(t *testing.T) {
+				t.Parallel()
+				onStores(s, reach.of(s, v.evict), points, func(points []string) {
+					flags, open := storeOfProcesses(t, v.store)
+					c := newCampaign(t, v.language, s, reach.of(s, v.evict), (&processes{t: t, store: flags, evict: v.evict}).launch)
+					c.firstToo = !v.evict
+					c.crashAtAll(points)
+					if everything {
+						c.crashInReplays()
+					}
+					c.d.stop()
+					c.compare(open())
+				})
+			})
+		}
+	}
+}
+
+// onStores runs a campaign with all points on one store. A first deployment is made
+// once a store: such a scenario has a store for each point, and one for none.
+func onStores(s scenario, reach map[string]cell, points []string, run func(points []string)) {
+	if !s.deploys {
+		run(points)
+		return
+	}
+	run(nil)
+	for i, point := range points {
+		if reach[point].n > 0 {
+			run(points[i : i+1])
+		}
+	}
+}
+
+// storeOfProcesses makes a store for hosts in other processes. An embedded store has
+// one owner: it is opened here when they have ended.
+func storeOfProcesses(t *testing.T, kind string) (flags []string, open func() journal.Store) {
+	opened := func(store journal.Store, err error) journal.Store {
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, store.Close()) })
+		return store
+	}
+	if kind == "sqlite" {
+		dir := t.TempDir()
+		return []string{"--store", "sqlite:" + dir}, func() journal.Store {
+			return opened(sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Logger: harness.Logger(t)}))
+		}
+	}
+	dsn, schema := pgtest.DSN(t), pgtest.Schema(t)
+	return []string{"--store", dsn, "--schema", schema}, func() journal.Store {
+		return opened(postgres.Open(t.Context(), postgres.Config{DSN: dsn, Schema: schema, Logger: harness.Logger(t)}))
 	}
 }
 
@@ -54,104 +129,48 @@ func newRuntime(t *testing.T) *wasm.Runtime {
 	return runtime
 }
 
-// variant is a kind of store, with instances kept warm or evicted at once.
+// variant is a language on a kind of store, with instances kept warm or evicted
+// after every turn.
 type variant struct {
-	name, store string
-	evict       bool
+	language language
+	store    string
+	evict    bool
+}
+
+func (v variant) name() string {
+	if v.evict {
+		return v.language.name + "/" + v.store + " evicting"
+	}
+	return v.language.name + "/" + v.store
 }
 
 func variants() []variant {
 	var all []variant
-	for _, kind := range harness.StoreKinds {
-		all = append(all, variant{kind, kind, false}, variant{kind + " evicting", kind, true})
+	for _, l := range languages {
+		for _, kind := range harness.StoreKinds {
+			all = append(all, variant{l, kind, false}, variant{l, kind, true})
+		}
 	}
 	return all
 }
 
-func crashEverywhere(t *testing.T, d *driver, l language, s scenario, reached *pointSet) {
-	payments := countCharges(t)
-	d.push(l, s, payments)
-
-	d.arm("", 0)
-	want := observe(t, d, s, "undisturbed")
-	counts := d.counts()
-	require.LessOrEqual(t, payments.most(), 1, "an undisturbed run has each effect once")
-
-	for _, point := range d.points() {
-		passings := counts[point]
-		for _, n := range firstAndLast(passings) {
-			reached.add(point)
-			key := fmt.Sprintf("%s-%d", point, n)
-			payments.reset()
-			d.arm(point, n)
-			require.Equal(t, want, observe(t, d, s, key), "after a crash at %s, passing %d of %d", point, n, passings)
-			require.LessOrEqual(t, payments.most(), 2, "after a crash at %s an effect may happen once more", point)
-		}
+// processVariants has each language, each store and each mode; in `make crash` all
+// their combinations.
+func processVariants() []variant {
+	if everything {
+		return variants()
 	}
-	for _, n := range []int{1, 2} {
-		// The second engine crashes as well, in the middle of its replay.
-		reached.add(faultpoint.Replay)
-		key := fmt.Sprintf("replay-%d", n)
-		d.arm(faultpoint.TurnAfterCommit, 1)
-		d.alsoCrashAt(faultpoint.Replay, n)
-		require.Equal(t, want, observe(t, d, s, key), "after a crash during replay %d", n)
-	}
+	return []variant{{languages[0], "sqlite", false}, {languages[1], "postgres", true}}
 }
 
 // points are the fault points at which a variant crashes: all of them, or, if
 // instances are evicted after every turn, those where that makes a difference.
-func (d *driver) points() []string {
-	if !d.evict {
+func (v variant) points() []string {
+	if !v.evict || everything {
 		return faultpoint.Points
 	}
-	return []string{faultpoint.TurnBeforeCommit, faultpoint.TurnAfterCommit, faultpoint.TxAfterCommit, faultpoint.Evict, faultpoint.Replay}
-}
-
-func firstAndLast(n int) []int {
-	switch n {
-	case 0:
-		return nil
-	case 1:
-		return []int{1}
-	default:
-		return []int{1, n}
+	return []string{
+		faultpoint.TurnBeforeCommit, faultpoint.TurnAfterCommit, faultpoint.TxAfterCommit, faultpoint.InterruptAfterCommit,
+		faultpoint.PauseBeforeCommit, faultpoint.ResumeAfterCommit, faultpoint.Evict, faultpoint.Replay,
 	}
 }
-
-// observe runs a scenario and renders everything that it stored.
-func observe(t *testing.T, d *driver, s scenario, key string) []string {
-	row := s.run(d, key)
-	checkJournal(t, d, row)
-	seen := []string{outcome(t, key, row)}
-	for _, q := range s.rows {
-		seen = append(seen, render(t, key, d.query(q, key)))
-	}
-	if s.example == "fanout" {
-		seen = append(seen, render(t, key, d.query(
-			`SELECT step, COUNT(*) FROM fanout_effects WHERE execution = $1 GROUP BY step ORDER BY step`, row.Name())))
-	}
-	return seen
-}
-
-// checkJournal checks what must hold for every journal: an op is delivered at most
-// once, and time does not run backwards.
-func checkJournal(t *testing.T, d *driver, row *journal.Execution) {
-	entries, err := d.store.Entries(t.Context(), row.ID, 0, 10_000)
-	require.NoError(t, err)
-	delivered, at, turn := map[uint32]bool{}, row.CreatedAt, uint64(0)
-	for _, en := range entries {
-		require.GreaterOrEqual(t, en.At, at, "entry %d", en.Seq)
-		at = en.At
-		if en.Kind == journal.Delivery {
-			require.False(t, delivered[en.Op.Number], "op %d is delivered twice", en.Op.Number)
-			require.GreaterOrEqual(t, en.Turn, turn, "entry %d", en.Seq)
-			delivered[en.Op.Number], turn = true, en.Turn
-		}
-	}
-}
-
-// pointSet records which fault points the scenarios have reached.
-type pointSet struct{ points sync.Map }
-
-func (p *pointSet) add(point string)      { p.points.Store(point, true) }
-func (p *pointSet) has(point string) bool { _, ok := p.points.Load(point); return ok }

@@ -2,99 +2,65 @@ package crash_test
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
-	"regexp"
-	"runtime"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host"
-	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/internal/harness"
-	"github.com/cruster/cruster/journal"
 )
 
-// driver is a client that outlives the engines it talks to. A test can make an
-// engine crash when it passes a fault point for the n-th time; another engine then
-// starts on the same store, and the client repeats the requests that got no reply.
-type driver struct {
-	t       *testing.T
-	store   journal.Store
-	runtime *wasm.Runtime
-	evict   bool
-
-	mu      sync.Mutex
-	engine  *life          // guarded by mu
-	passed  map[string]int // guarded by mu; how often each fault point was passed, by all engines
-	crashAt string         // guarded by mu; the fault point to crash at; "" = never
-	crashOn int            // guarded by mu; at which passing
-	next    []crash        // guarded by mu; crashes of later engines
+// target is one engine as a client sees it: in this process, or over gRPC.
+type target interface {
+	push(ctx context.Context, m module) error
+	start(ctx context.Context, r request) (execution string, err error)
+	settle(ctx context.Context, execution, name string, value any) error
+	interrupt(ctx context.Context, execution, reason string) error
+	resume(ctx context.Context, execution string) error
+	fail(ctx context.Context, execution, reason string) error
+	pending(ctx context.Context, execution string) ([]string, error)
+	poll(ctx context.Context, execution string) error
+	wait(ctx context.Context, execution string) (ending, error)
 }
 
-// crash is the n-th passing of a fault point, at which an engine crashes.
-type crash struct {
-	point string
-	n     int
+// module is what is deployed under the name of an example.
+type module struct {
+	name      string
+	folder    string
+	binary    []byte
+	config    map[string]string
+	allowHTTP []string
+}
+
+// request starts a workflow, under a key of its own or one that is given.
+type request struct {
+	workflow string
+	key      string
+	input    any
+}
+
+// ending is everything that a caller is told about an execution that is over or
+// paused.
+type ending struct {
+	state string
+	value any
+	err   *abi.Error
 }
 
 // life is one engine from its start to its crash.
 type life struct {
-	*host.Engine
-	born chan struct{} // closed when Engine is set
-	died chan struct{} // closed when the engine has crashed
-	once sync.Once
-}
-
-func newDriver(t *testing.T, store journal.Store, runtime *wasm.Runtime, evict bool) *driver {
-	d := &driver{t: t, store: store, runtime: runtime, evict: evict, passed: map[string]int{}}
-	d.bringUp()
-	return d
-}
-
-func (d *driver) bringUp() {
-	l := &life{born: make(chan struct{}), died: make(chan struct{})}
-	l.Engine = harness.Engine(d.t, d.store, func(c *host.Config) {
-		c.Runtime = d.runtime
-		c.EvictAlways = d.evict
-		c.FaultPoint = func(point string) { d.pass(l, point) }
-	})
-	close(l.born)
-	d.mu.Lock()
-	d.engine = l
-	d.mu.Unlock()
-}
-
-// pass counts the passing of a fault point, and crashes the engine if it is the
-// one to crash at. The goroutine that passes it does not go on, as in a real crash.
-func (d *driver) pass(l *life, point string) {
-	<-l.born // recovery begins before the test has set l.Engine
-	d.mu.Lock()
-	dead := l.dead()
-	if !dead {
-		d.passed[point]++
-	}
-	hit := !dead && point == d.crashAt && d.passed[point] == d.crashOn
-	if hit && len(d.next) > 0 {
-		d.passed = map[string]int{}
-		d.crashAt, d.crashOn, d.next = d.next[0].point, d.next[0].n, d.next[1:]
-	}
-	d.mu.Unlock()
-	if hit {
-		l.once.Do(func() {
-			l.Kill()
-			close(l.died)
-		})
-	}
-	if hit || dead {
-		runtime.Goexit()
-	}
+	target
+	// died is closed when the engine has crashed where it was armed to, or, with
+	// wrong set, in another way.
+	died  chan struct{}
+	wrong error
+	// end ends the engine, dead or alive, and frees what it holds.
+	end func()
 }
 
 func (l *life) dead() bool {
@@ -106,43 +72,88 @@ func (l *life) dead() bool {
 	}
 }
 
-// arm makes the engine crash at the n-th passing of a point from now on; with
-// n = 0 it only counts.
-func (d *driver) arm(point string, n int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.passed = map[string]int{}
-	d.crashAt, d.crashOn, d.next = point, n, nil
+// arming is what an engine is told when it starts.
+type arming struct {
+	at        *faultpoint.Passing // where to crash; nil = nowhere
+	retention time.Duration
 }
 
-// alsoCrashAt makes the engine that follows the crash crash as well.
-func (d *driver) alsoCrashAt(point string, n int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.next = append(d.next, crash{point, n})
+// driver is a client that outlives the engines it talks to. A plan says at which
+// passing each of them crashes; then another engine starts on the same store, and
+// the client repeats the request that got no reply. Only the goroutine of the test
+// uses it.
+type driver struct {
+	t         *testing.T
+	launch    func(arming) *life
+	retention time.Duration
+
+	engine  *life
+	armed   *faultpoint.Passing
+	plan    []faultpoint.Passing // of the engines to come
+	crashed []faultpoint.Passing // what has happened of the plan
 }
 
-func (d *driver) counts() map[string]int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return maps.Clone(d.passed)
+func newDriver(t *testing.T, launch func(arming) *life) *driver {
+	d := &driver{t: t, launch: launch}
+	t.Cleanup(d.stop)
+	return d
+}
+
+// stop ends the engine that runs, if one does.
+func (d *driver) stop() {
+	if d.engine != nil {
+		d.engine.end()
+		d.engine = nil
+	}
+}
+
+// restart ends the engine that runs and starts one that crashes as the plan says.
+func (d *driver) restart(plan ...faultpoint.Passing) {
+	d.stop()
+	d.plan, d.crashed = plan, nil
+	d.bringUp()
+}
+
+func (d *driver) bringUp() {
+	d.armed = nil
+	if len(d.plan) > 0 {
+		d.armed, d.plan = &d.plan[0], d.plan[1:]
+	}
+	d.engine = d.launch(arming{at: d.armed, retention: d.retention})
 }
 
 // current is the running engine; if it has crashed, a new one replaces it first.
 func (d *driver) current() *life {
-	d.mu.Lock()
-	l := d.engine
-	d.mu.Unlock()
-	if l.dead() {
-		require.NoError(d.t, l.Stop(context.Background()))
+	if d.engine == nil {
 		d.bringUp()
-		return d.current()
 	}
-	return l
+	for d.engine.dead() {
+		require.NoError(d.t, d.engine.wrong)
+		require.NotNil(d.t, d.armed, "an engine crashed that was not told to")
+		d.crashed = append(d.crashed, *d.armed)
+		d.engine.end()
+		d.bringUp()
+	}
+	return d.engine
 }
 
-// do repeats a request until an engine replies.
-func do[T any](d *driver, request func(ctx context.Context, e *host.Engine) (T, error)) T {
+// awaitCrashes waits for what is left of the plan. The client may have its last
+// answer before the engine passes a point on another goroutine.
+func (d *driver) awaitCrashes(patience time.Duration) {
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	for d.current(); d.armed != nil; d.current() {
+		select {
+		case <-d.engine.died:
+		case <-timeout.C:
+			return
+		}
+	}
+}
+
+// do repeats a request until an engine replies. A request that is repeated may be
+// told that it has taken effect before, by one of the codes.
+func do[T any](d *driver, request func(ctx context.Context, to target) (T, error), before ...abi.Code) T {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
 	defer cancel()
@@ -150,95 +161,109 @@ func do[T any](d *driver, request func(ctx context.Context, e *host.Engine) (T, 
 		value T
 		err   error
 	}
-	for ctx.Err() == nil {
+	for tries := 0; ctx.Err() == nil; tries++ {
 		l := d.current()
 		answered := make(chan answer, 1)
 		go func() {
-			value, err := request(ctx, l.Engine)
+			value, err := request(ctx, l)
 			answered <- answer{value, err}
 		}()
 		select {
 		case a := <-answered:
-			if a.err == nil {
+			if a.err == nil || tries > 0 && slices.Contains(before, abi.CodeOf(a.err)) {
 				return a.value
 			}
-			if l.dead() || errors.Is(a.err, &abi.Error{Code: abi.CodeShuttingDown}) {
-				continue
+			if code := abi.CodeOf(a.err); code != abi.CodeShuttingDown && code != abi.CodeUnreachable {
+				require.NoError(d.t, a.err)
 			}
-			require.NoError(d.t, a.err)
+			select {
+			case <-l.died:
+			case <-ctx.Done():
+			}
 		case <-l.died:
 		}
 	}
-	d.t.Fatal("no engine answered")
+	require.FailNow(d.t, "no engine answered")
 	panic("unreachable")
 }
 
 // push deploys the module of an example, with a grant for the payment service.
 func (d *driver) push(l language, s scenario, payments *charges) {
-	harness.Push(d.t, d.current().Engine, s.example, l.folder(s.example), func(r *host.PushRequest) {
-		r.Config = map[string]string{"payments_url": payments.url}
-		r.AllowHTTP = []string{strings.TrimPrefix(payments.url, "http://")}
-	})
-}
-
-// start starts a workflow and returns the name of its execution.
-func (d *driver) start(workflow string, input any) string {
-	encoded := harness.Encode(d.t, input)
-	return do(d, func(ctx context.Context, e *host.Engine) (string, error) {
-		row, _, err := e.StartWorkflow(ctx, host.StartRequest{Workflow: workflow, Input: encoded})
-		if err != nil {
-			return "", err
-		}
-		return row.Name(), nil
-	})
-}
-
-// settle resolves a deferred. It may already be settled by a try before a crash.
-func (d *driver) settle(execution, name string, value any) {
-	encoded := harness.Encode(d.t, value)
-	do(d, func(ctx context.Context, e *host.Engine) (struct{}, error) {
-		err := e.Settle(ctx, "", execution, journal.Deferred{Name: name, Value: encoded})
-		if errors.Is(err, &abi.Error{Code: abi.CodeDeferredSettled}) {
-			err = nil
-		}
-		return struct{}{}, err
-	})
-}
-
-// wait waits for the end of an execution.
-func (d *driver) wait(execution string) *journal.Execution {
-	return do(d, func(ctx context.Context, e *host.Engine) (*journal.Execution, error) {
-		return e.Wait(ctx, "", execution)
-	})
-}
-
-// query reads rows of the guests' tables.
-func (d *driver) query(sql string, args ...any) [][]any {
-	tx, err := d.store.BeginGuest(d.t.Context(), host.DefaultNamespace)
-	require.NoError(d.t, err)
-	defer func() { require.NoError(d.t, tx.Rollback(context.Background())) }()
-	_, rows, err := tx.Query(d.t.Context(), sql, args)
-	require.NoError(d.t, err)
-	return rows
-}
-
-// varying matches what differs between two executions by design: ids derived
-// from the key.
-var varying = regexp.MustCompile(`[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-
-// render renders a result for comparison, without the parts that differ from key
-// to key.
-func render(t *testing.T, key string, v any) string {
-	text, err := json.Marshal(v)
-	require.NoError(t, err)
-	text = varying.ReplaceAll(text, []byte("ID"))
-	return regexp.MustCompile(regexp.QuoteMeta(key)).ReplaceAllString(string(text), "KEY")
-}
-
-// outcome is everything that a caller can observe of an execution.
-func outcome(t *testing.T, key string, row *journal.Execution) string {
-	if row.Error != nil {
-		return fmt.Sprintf("%s %s", row.State, render(t, key, row.Error.Message))
+	d.t.Helper()
+	m := module{
+		name: s.example, folder: l.folder(s.example), binary: harness.Module(d.t, l.folder(s.example)),
+		config: map[string]string{"payments_url": payments.url}, allowHTTP: []string{strings.TrimPrefix(payments.url, "http://")},
 	}
-	return fmt.Sprintf("%s %s", row.State, render(t, key, harness.Decode[any](t, row.Value)))
+	do(d, func(ctx context.Context, to target) (any, error) { return nil, to.push(ctx, m) })
+}
+
+// start starts a workflow under the key that it derives, and returns the name of
+// the execution.
+func (d *driver) start(workflow string, input any) string {
+	d.t.Helper()
+	return d.startAs("", workflow, input)
+}
+
+// startAs starts a workflow under a key.
+func (d *driver) startAs(key, workflow string, input any) string {
+	d.t.Helper()
+	r := request{workflow: workflow, key: key, input: input}
+	return do(d, func(ctx context.Context, to target) (string, error) { return to.start(ctx, r) })
+}
+
+func (d *driver) settle(execution, name string, value any) {
+	d.t.Helper()
+	do(d, func(ctx context.Context, to target) (any, error) {
+		return nil, to.settle(ctx, execution, name, value)
+	}, abi.CodeDeferredSettled, abi.CodeAlreadyOver)
+}
+
+func (d *driver) interrupt(execution, reason string) {
+	d.t.Helper()
+	do(d, func(ctx context.Context, to target) (any, error) {
+		return nil, to.interrupt(ctx, execution, reason)
+	}, abi.CodeAlreadyOver)
+}
+
+func (d *driver) resume(execution string) {
+	d.t.Helper()
+	do(d, func(ctx context.Context, to target) (any, error) {
+		return nil, to.resume(ctx, execution)
+	}, abi.CodeNotPaused)
+}
+
+func (d *driver) fail(execution, reason string) {
+	d.t.Helper()
+	do(d, func(ctx context.Context, to target) (any, error) {
+		return nil, to.fail(ctx, execution, reason)
+	}, abi.CodeNotPaused)
+}
+
+// wait waits until an execution is over or paused.
+func (d *driver) wait(execution string) ending {
+	d.t.Helper()
+	return do(d, func(ctx context.Context, to target) (ending, error) { return to.wait(ctx, execution) })
+}
+
+// awaitPending waits until an execution waits for an op.
+func (d *driver) awaitPending(execution, kind, name string) {
+	d.t.Helper()
+	harness.Eventually(d.t, fmt.Sprintf("%s waits for %s %s", execution, kind, name), func() bool {
+		ops := do(d, func(ctx context.Context, to target) ([]string, error) { return to.pending(ctx, execution) })
+		return slices.Contains(ops, kind+" "+name)
+	})
+}
+
+// awaitGone waits until an execution was deleted.
+func (d *driver) awaitGone(execution string) {
+	d.t.Helper()
+	harness.Eventually(d.t, execution+" is gone", func() bool {
+		return do(d, func(ctx context.Context, to target) (bool, error) {
+			err := to.poll(ctx, execution)
+			if abi.CodeOf(err) == abi.CodeExecutionNotFound {
+				return true, nil
+			}
+			return false, err
+		})
+	})
 }

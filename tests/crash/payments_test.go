@@ -35,12 +35,13 @@ func (c *charges) reset() {
 	clear(c.n)
 }
 
-func (c *charges) most() int {
+// seen tells how many idempotency keys there were, and how often the most frequent
+// was used.
+func (c *charges) seen() (keys, most int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	most := 0
 	for _, n := range c.n {
 		most = max(most, n)
 	}
-	return most
+	return len(c.n), most
 }

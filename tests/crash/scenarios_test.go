@@ -1,6 +1,10 @@
 package crash_test
 
-import "github.com/cruster/cruster/journal"
+import (
+	"time"
+
+	"github.com/cruster/cruster/abi"
+)
 
 type object = map[string]any
 
@@ -14,59 +18,129 @@ type language struct {
 
 var languages = []language{{name: "go"}, {name: "rust", below: "/rust"}}
 
-func (l language) folder(example string) string { return "modules/examples/" + example + l.below }
+func (l language) folder(example string) string {
+	if example == "conformance" {
+		return "tests/guests/conformance" + l.below
+	}
+	return "modules/examples/" + example + l.below
+}
 
-// scenario is one use of an example, and the queries that show what it stored.
+// scenario is one use of a module, and the queries that show what it stored.
 type scenario struct {
 	name    string
 	example string
-	run     func(d *driver, key string) *journal.Execution
-	// rows are queries over the example's tables; $1 is the key, or a pattern
-	// for it where the table holds the execution's name.
+	// prepare, if there is one, runs on an engine that does not crash. What run does
+	// begins with the start of the next engine.
+	prepare func(d *driver, key string) (execution string)
+	run     func(d *driver, key, execution string) (string, ending)
+	// rows are queries over the tables of the module; $1 is the key.
 	rows []string
+	// rowsOfExecution are queries whose $1 is the name of the execution.
+	rowsOfExecution []string
+	// retention is how long run keeps what has finished; 0 = for ever.
+	retention time.Duration
+	// deploys tells that each run pushes the module itself, onto a store of its own.
+	deploys bool
+}
+
+// gone is the ending of an execution that was deleted.
+var gone = ending{state: "deleted"}
+
+// waited is how most scenarios end.
+func waited(d *driver, execution string) (string, ending) { return execution, d.wait(execution) }
+
+func order(key string) object {
+	return object{
+		"order_id": key, "email": "ada@example.com", "cooling_off_ms": 100, "fail_charges": 1,
+		"items": []object{{"sku": "apple", "quantity": 2, "price_cents": 150}},
+	}
+}
+
+var orderRows = []string{
+	`SELECT status, total_cents FROM orders WHERE order_id = $1`,
+	`SELECT amount_cents, attempt, status FROM charges WHERE order_id = $1`,
+	`SELECT COUNT(*) FROM notifications WHERE order_id = $1`,
+	`SELECT step, attempt FROM order_effects WHERE execution LIKE '%/' || $1 ORDER BY step`,
 }
 
 var scenarios = []scenario{
 	{
 		name: "orders", example: "orders",
-		run: func(d *driver, key string) *journal.Execution {
-			return d.wait(d.start("orders/ProcessOrder", object{
-				"order_id": key, "email": "ada@example.com", "cooling_off_ms": 1, "fail_charges": 1,
-				"items": []object{{"sku": "apple", "quantity": 2, "price_cents": 150}},
-			}))
+		run: func(d *driver, key, _ string) (string, ending) {
+			return waited(d, d.start("orders/ProcessOrder", order(key)))
 		},
-		rows: []string{
-			`SELECT status, total_cents FROM orders WHERE order_id = $1`,
-			`SELECT charge_id, amount_cents, attempt, status FROM charges WHERE order_id = $1`,
-			`SELECT COUNT(*) FROM notifications WHERE order_id = $1`,
-		},
+		rows: orderRows,
 	},
 	{
-		name: "approval granted", example: "approval",
-		run: func(d *driver, key string) *journal.Execution {
+		// The workflow that it calls has been started by another caller.
+		name: "found", example: "orders",
+		prepare: func(d *driver, key string) string {
+			execution := d.start("orders/NotifyCustomer", object{"order_id": key, "email": "bob@example.com", "message": "hello"})
+			d.wait(execution)
+			return execution
+		},
+		run: func(d *driver, key, _ string) (string, ending) {
+			return waited(d, d.start("orders/ProcessOrder", order(key)))
+		},
+		rows: append([]string{`SELECT email, body FROM notifications WHERE order_id = $1`}, orderRows...),
+	},
+	{
+		name: "approved", example: "approval",
+		run: func(d *driver, key, _ string) (string, ending) {
 			execution := d.start("approval/RequestApproval", object{"document": key})
 			d.settle(execution, "approved", object{"approved": true, "by": "ada"})
-			return d.wait(execution)
+			return waited(d, execution)
 		},
 		rows: []string{
 			`SELECT status, decided_by, remark FROM approvals WHERE document = $1`,
-			`SELECT step FROM approval_effects WHERE execution LIKE '%' || $1 ORDER BY step`,
+			`SELECT step FROM approval_effects WHERE execution LIKE '%/' || $1 ORDER BY step`,
 		},
 	},
 	{
-		name: "approval timed out", example: "approval",
-		run: func(d *driver, key string) *journal.Execution {
-			return d.wait(d.start("approval/RequestApproval", object{"document": key, "timeout_ms": 1}))
+		name: "timed-out", example: "approval",
+		run: func(d *driver, key, _ string) (string, ending) {
+			return waited(d, d.start("approval/RequestApproval", object{"document": key, "timeout_ms": 1}))
 		},
 		rows: []string{`SELECT status, decided_by, remark FROM approvals WHERE document = $1`},
 	},
 	{
+		name: "withdrawn", example: "approval",
+		run: func(d *driver, key, _ string) (string, ending) {
+			execution := d.start("approval/RequestApproval", object{"document": key})
+			d.awaitPending(execution, abi.OpDeferred, "approved")
+			d.interrupt(execution, "no longer needed")
+			return waited(d, execution)
+		},
+		rows: []string{
+			`SELECT status, decided_by, remark FROM approvals WHERE document = $1`,
+			`SELECT step FROM approval_effects WHERE execution LIKE '%/' || $1 ORDER BY step`,
+		},
+	},
+	{
+		// The execution waits already when the engine starts that crashes: it is
+		// recovered, not begun.
+		name: "recovered", example: "approval",
+		prepare: func(d *driver, key string) string {
+			execution := d.start("approval/RequestApproval", object{"document": key})
+			d.awaitPending(execution, abi.OpDeferred, "approved")
+			return execution
+		},
+		run: func(d *driver, _, execution string) (string, ending) {
+			d.settle(execution, "approved", object{"approved": false, "by": "bob"})
+			return waited(d, execution)
+		},
+		rows: []string{
+			`SELECT status, decided_by, remark FROM approvals WHERE document = $1`,
+			`SELECT step FROM approval_effects WHERE execution LIKE '%/' || $1 ORDER BY step`,
+		},
+	},
+	{
 		name: "transfer", example: "transfer",
-		run: func(d *driver, key string) *journal.Execution {
+		run: func(d *driver, key, _ string) (string, ending) {
 			for _, account := range []string{"from", "to"} {
 				d.wait(d.start("transfer/OpenAccount", object{"account": key + account, "balance_cents": 100}))
 			}
-			return d.wait(d.start("transfer/Transfer", object{
+			return waited(d, d.start("transfer/Transfer", object{
 				"transfer_id": key, "from": key + "from", "to": key + "to", "amount_cents": 30,
 			}))
 		},
@@ -77,19 +151,51 @@ var scenarios = []scenario{
 	},
 	{
 		name: "fan-out", example: "fanout",
-		run: func(d *driver, key string) *journal.Execution {
-			return d.wait(d.start("fanout/FanOut", object{"run": key, "n": 6, "record": true}))
+		run: func(d *driver, key, _ string) (string, ending) {
+			return waited(d, d.start("fanout/FanOut", object{"run": key, "n": 6, "record": true}))
 		},
-		rows: nil, // the key of this workflow is a hash: its effects are counted over all runs
+		rowsOfExecution: []string{`SELECT step, COUNT(*) FROM fanout_effects WHERE execution = $1 GROUP BY step ORDER BY step`},
 	},
 	{
 		name: "saga", example: "saga",
-		run: func(d *driver, key string) *journal.Execution {
-			return d.wait(d.start("saga/BookTrip", object{"trip_id": key, "fail_at": "car", "pause_ms": 1}))
+		run: func(d *driver, key, _ string) (string, ending) {
+			return waited(d, d.start("saga/BookTrip", object{"trip_id": key, "fail_at": "car", "pause_ms": 1}))
 		},
 		rows: []string{
 			`SELECT part, status FROM bookings WHERE trip_id = $1 ORDER BY part`,
 			`SELECT position, action, part FROM booking_log WHERE trip_id = $1 ORDER BY position`,
 		},
+	},
+	{
+		// It crashes each time it runs: it is paused, resumed, paused again, and failed.
+		name: "paused", example: "conformance",
+		run: func(d *driver, key, _ string) (string, ending) {
+			execution := d.startAs(key, "conformance/Misuse", "panic")
+			d.wait(execution)
+			d.resume(execution)
+			d.wait(execution)
+			d.fail(execution, "given up")
+			return waited(d, execution)
+		},
+	},
+	{
+		name: "deployed", example: "orders", deploys: true,
+		run: func(d *driver, key, _ string) (string, ending) {
+			return waited(d, d.start("orders/ProcessOrder", order(key)))
+		},
+		rows: orderRows,
+	},
+	{
+		name: "swept", example: "transfer", retention: time.Millisecond,
+		prepare: func(d *driver, key string) string {
+			execution := d.start("transfer/OpenAccount", object{"account": key, "balance_cents": 100})
+			d.wait(execution)
+			return execution
+		},
+		run: func(d *driver, _, execution string) (string, ending) {
+			d.awaitGone(execution)
+			return execution, gone
+		},
+		rows: []string{`SELECT account, balance_cents FROM accounts WHERE account = $1`},
 	},
 }

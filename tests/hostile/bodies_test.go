@@ -28,6 +28,7 @@ func goodBodies() map[string][]byte {
 		abi.OpCall:        abi.MustMarshal(abi.Call{Workflow: "Raw", Input: abi.MustMarshal(script{Where: inWorkflow})}),
 		abi.OpSend:        abi.MustMarshal(abi.Call{Workflow: "Raw", Input: abi.MustMarshal(script{Where: inWorkflow})}),
 		abi.OpPoll:        abi.MustMarshal(abi.Poll{Execution: "raw/Raw/none"}),
+		abi.OpPatched:     abi.MustMarshal(abi.Patched{ID: "p"}),
 		abi.OpInterrupted: abi.MustMarshal(abi.Interrupted{}),
 		abi.ImportTxExec:  abi.MustMarshal(abi.SQL{Query: "SELECT 1"}),
 		abi.ImportTxQuery: abi.MustMarshal(abi.SQL{Query: "SELECT CAST($1 AS BIGINT)", Args: abi.MustMarshal([]any{1})}),

@@ -1061,7 +1061,8 @@ type HistoryEntry struct {
 	Seq uint64 `protobuf:"varint,1,opt,name=seq,proto3" json:"seq,omitempty"`
 	// The turn in which it was delivered.
 	Turn uint64 `protobuf:"varint,2,opt,name=turn,proto3" json:"turn,omitempty"`
-	// "delivery" or "attempt".
+	// "delivery", "attempt", "lost" (an attempt is repeated during which a host ended),
+	// "released" (no attempt is under way that could be lost) or "moved".
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The journal time.
 	At *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`

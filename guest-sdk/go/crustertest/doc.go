@@ -14,7 +14,8 @@
 // simulated:
 //
 //   - Time is virtual. It jumps to the next event that is due, so a workflow that
-//     sleeps for a month finishes at once.
+//     sleeps for a month finishes at once. What becomes due at the same time is
+//     delivered in the order in which it was issued.
 //   - Activities run for real, in the test's process, unless a [Stub] replaces
 //     them. They are retried as their policy says, in virtual time. SQL needs a
 //     database ([SQLite]), HTTP needs a handler ([HandleHTTP]); without them such
@@ -23,6 +24,10 @@
 //     deployments need a [StubWorkflow].
 //   - Deferreds and interrupts come from outside at the virtual times that
 //     [ResolveAfter], [RejectAfter] and [InterruptAfter] say.
+//
+// What the kit says is what a host does: it passes the same table of cases,
+// tests/conformance/table. So it also refuses the requests, statements and addresses
+// that a host refuses.
 //
 // A [History] records what happened, for assertions and for [Replay]. Replay runs
 // the workflow again with the recorded deliveries and fails if it does anything

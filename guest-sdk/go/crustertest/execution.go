@@ -161,6 +161,8 @@ func (r *run) decode(kind string, body []byte) (perform func(op uint32), name st
 		return func(op uint32) { r.call(op, *b, kind == abi.OpCall) }, b.Workflow, nil
 	case *abi.Poll:
 		return func(op uint32) { r.poll(op, b.Execution) }, b.Execution, nil
+	case *abi.Patched:
+		return func(op uint32) { r.deliverValue(op, !r.world.cfg.unpatched[b.ID]) }, b.ID, nil
 	}
 	return nil, "", abi.Errorf(abi.CodeBadBody, "the test kit does not know the op %q", kind)
 }

@@ -15,7 +15,8 @@ import (
 
 // Replay runs the workflow of a history again with the recorded deliveries, and
 // fails the test if the workflow does anything else than before. Activities and
-// other workflows do not run.
+// other workflows do not run. Changes of the code that the history does not know are
+// not taken: [cruster.Patched] is false for them, as for a run that is moved.
 func Replay(t testing.TB, h *History) {
 	t.Helper()
 	if err := h.Replay(); err != nil {
@@ -29,7 +30,7 @@ func (h *History) Replay() error {
 	seen := *h
 	seen.Events = slices.DeleteFunc(slices.Clone(h.Events), func(e Event) bool { return e.Type == Retried })
 	h = &seen
-	r := &replayer{history: h}
+	r := &replayer{history: h, now: h.Start}
 	inv := abi.Invocation{
 		Body: h.Input, Execution: h.Execution, Kind: abi.InvokeWorkflow, Name: h.Workflow,
 		Namespace: cmp.Or(h.Namespace, "test"), Seed: []byte(h.Execution), Time: h.Start.UnixNano(),
@@ -38,13 +39,20 @@ func (h *History) Replay() error {
 	if ex != nil {
 		defer ex.Close()
 	}
-	for out == nil && r.problem == nil && r.next < len(h.Events) {
+	for out == nil && r.problem == nil {
+		if op, ok := r.nextUnpatched(); ok {
+			out = ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: op, Value: abi.MustMarshal(false)}}, Time: r.now.UnixNano()})
+			continue
+		}
+		if r.next >= len(h.Events) {
+			break
+		}
 		e := h.Events[r.next]
 		if e.Type != Delivered {
 			r.differ("the workflow waits")
 			break
 		}
-		r.next++
+		r.next, r.now = r.next+1, e.Time
 		out = ex.Resume(abi.Resume{
 			Deliveries: []abi.Delivery{{Error: e.Err, Op: e.Op, Value: e.Value}},
 			Time:       e.Time.UnixNano(),
@@ -70,8 +78,26 @@ func (h *History) Replay() error {
 type replayer struct {
 	history *History
 	next    int
+	now     time.Time
 	ops     uint32
 	problem error
+	// unpatched are questions about changes that the history does not know: the
+	// execution had passed that point before. They have numbers of their own.
+	unpatched []uint32
+	asked     uint32
+}
+
+// firstUnpatched is above the numbers of all ops of a history.
+const firstUnpatched = 1 << 31
+
+// nextUnpatched takes a question that is to be answered with false.
+func (r *replayer) nextUnpatched() (uint32, bool) {
+	if len(r.unpatched) == 0 {
+		return 0, false
+	}
+	op := r.unpatched[0]
+	r.unpatched = r.unpatched[1:]
+	return op, true
 }
 
 var _ guest.Host = (*replayer)(nil)
@@ -95,18 +121,32 @@ func (r *replayer) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 	if _, refused := abi.DecodeOp(call.Name, body); refused != nil {
 		return 0, refused
 	}
+	if call.Name == abi.OpPatched && !r.expects(call.Name, body) {
+		r.asked++
+		r.unpatched = append(r.unpatched, firstUnpatched+r.asked)
+		return firstUnpatched + r.asked, nil
+	}
 	r.ops++
 	if r.problem != nil || r.next >= len(r.history.Events) {
 		r.differ("issued " + call.Name)
 		return r.ops, nil
 	}
 	e := r.history.Events[r.next]
-	if e.Type != Issued || e.Kind != call.Name || !sameValue(e.Body, body) {
+	if !r.expects(call.Name, body) {
 		r.differ(fmt.Sprintf("issued %d %s %s", r.ops, call.Name, render(body)))
 		return r.ops, nil
 	}
 	r.next++
 	return e.Op, nil
+}
+
+// expects tells whether the next event of the history is this op.
+func (r *replayer) expects(kind string, body []byte) bool {
+	if r.next >= len(r.history.Events) {
+		return false
+	}
+	e := r.history.Events[r.next]
+	return e.Type == Issued && e.Kind == kind && sameValue(e.Body, body)
 }
 
 // Cancel compares the cancellation with the next event of the history.

@@ -88,6 +88,7 @@ type config struct {
 	start       time.Time
 	takes       map[string]func(guest.Attempt, []byte) (time.Duration, error)
 	turnLimit   time.Duration
+	unpatched   map[string]bool
 	workflows   map[string]func(body []byte) ([]byte, error)
 }
 
@@ -110,6 +111,7 @@ func newConfig(opts []Option) *config {
 		start:      time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC),
 		takes:      map[string]func(guest.Attempt, []byte) (time.Duration, error){},
 		turnLimit:  10 * time.Second,
+		unpatched:  map[string]bool{},
 		workflows:  map[string]func([]byte) ([]byte, error){},
 	}
 	for _, o := range opts {
@@ -167,6 +169,17 @@ func Record(h *History) Option {
 // that time. Defaults to ten seconds.
 func TurnLimit(d time.Duration) Option {
 	return func(c *config) { c.turnLimit = d }
+}
+
+// Unpatched says that the execution had passed the points of these changes before
+// they were made: [cruster.Patched] is false for them. Without it, the execution is
+// new and takes all changes.
+func Unpatched(ids ...string) Option {
+	return func(c *config) {
+		for _, id := range ids {
+			c.unpatched[id] = true
+		}
+	}
 }
 
 // HandleHTTP answers the HTTP calls of activities.

@@ -44,8 +44,8 @@ type Case struct {
 	Last map[string][]string `json:"last,omitempty"`
 	// Logs are the lines of the log, in any order.
 	Logs []string `json:"logs,omitempty"`
-	// ByLanguage says that each language has a different result.
-	ByLanguage bool `json:"by_language,omitempty"`
+	// ByRun says that the result and the journal differ from run to run.
+	ByRun bool `json:"by_run,omitempty"`
 	// Chancy says that the journal may differ from run to run.
 	Chancy bool `json:"chancy,omitempty"`
 }

@@ -6,18 +6,19 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"time"
 
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
 // Chance draws from all random sources of an ordinary program, before and after a
-// wait. The same execution draws the same values on every store, with and without
-// replays in between.
-var Chance = cruster.NewWorkflow("Chance", func(ctx cruster.Context, waits int) ([]string, error) {
+// step, which takes what was drawn so far: a replay that draws other values does not
+// fit its journal.
+var Chance = cruster.NewWorkflow("Chance", func(ctx cruster.Context, steps int) ([]string, error) {
 	out := draw(ctx, nil)
-	for range waits {
-		if err := cruster.Sleep(ctx, time.Millisecond); err != nil {
+	for range steps {
+		if _, err := note.Call(ctx, strings.Join(out, " ")); err != nil {
 			return nil, err
 		}
 		out = draw(ctx, out)
@@ -90,6 +91,15 @@ var Identity = cruster.NewWorkflow("Identity", func(ctx cruster.Context, _ crust
 
 var identity = cruster.NewActivity("identity", func(ctx *cruster.ActivityContext, _ cruster.None) (string, error) {
 	return fmt.Sprint(ctx.Namespace(), " ", ctx.ExecutionID(), " ", ctx.Attempt()), nil
+})
+
+// Patches asks about changes of the code: twice about one, and once about another.
+var Patches = cruster.NewWorkflow("Patches", func(ctx cruster.Context, _ cruster.None) ([]bool, error) {
+	first := cruster.Patched(ctx, "one")
+	if _, err := note.Call(ctx, "between"); err != nil {
+		return nil, err
+	}
+	return []bool{first, cruster.Patched(ctx, "one"), cruster.Patched(ctx, "other")}, nil
 })
 
 // Log writes to the log from several places; each line must appear once.

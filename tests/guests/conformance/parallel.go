@@ -159,6 +159,22 @@ var Sleeps = cruster.NewWorkflow("Sleeps", func(ctx cruster.Context, durations [
 	return out, cruster.SleepUntil(ctx, cruster.Now(ctx).Add(-time.Hour))
 })
 
+// Due sleeps for each of the durations, in nanoseconds, at the same time, and returns
+// the order in which the sleeps ended.
+var Due = cruster.NewWorkflow("Due", func(ctx cruster.Context, durations []int64) ([]int, error) {
+	order := []int{}
+	var all []cruster.Future[cruster.None]
+	for i, d := range durations {
+		all = append(all, cruster.Go(ctx, func(ctx cruster.Context) error {
+			err := cruster.Sleep(ctx, time.Duration(d))
+			order = append(order, i)
+			return err
+		}))
+	}
+	_, err := cruster.All(ctx, all...)
+	return order, err
+})
+
 // Groups squares groups of numbers, all groups and all numbers of a group at
 // the same time.
 var Groups = cruster.NewWorkflow("Groups", func(ctx cruster.Context, groups [][]int) (Seen, error) {

@@ -41,6 +41,9 @@ func send(ptr unsafe.Pointer, n uint32) int32
 //go:wasmimport cruster poll
 func poll(ptr unsafe.Pointer, n uint32) int32
 
+//go:wasmimport cruster patched
+func patched(ptr unsafe.Pointer, n uint32) int32
+
 //go:wasmimport cruster interrupted
 func interrupted(ptr unsafe.Pointer, n uint32) int32
 
@@ -58,7 +61,7 @@ func config(ptr unsafe.Pointer, n uint32) int32
 
 var imports = map[string]func(unsafe.Pointer, uint32) int32{
 	abi.OpSleep: sleep, abi.OpActivity: activity, abi.OpDeferred: deferred, abi.OpResolve: resolve,
-	abi.OpCall: call, abi.OpSend: send, abi.OpPoll: poll, abi.OpInterrupted: interrupted,
+	abi.OpCall: call, abi.OpSend: send, abi.OpPoll: poll, abi.OpInterrupted: interrupted, abi.OpPatched: patched,
 	abi.ImportTxExec: txExec, abi.ImportTxQuery: txQuery, abi.ImportHTTP: http, abi.ImportConfig: config,
 }
 

@@ -2,7 +2,11 @@
 // measure the cost of a step.
 package main
 
-import cruster "github.com/cruster/cruster/guest-sdk/go"
+import (
+	"strings"
+
+	cruster "github.com/cruster/cruster/guest-sdk/go"
+)
 
 // Request says how many steps there are, and whether each uses SQL.
 type Request struct {
@@ -35,6 +39,33 @@ var Plain = cruster.NewActivity("plain", func(_ *cruster.ActivityContext, i int)
 var Recorded = cruster.NewActivity("recorded", func(ctx *cruster.ActivityContext, i int) (int, error) {
 	_, err := ctx.Tx().Exec(`INSERT INTO steps (execution, step) VALUES ($1, $2)`, ctx.ExecutionID(), i)
 	return i, err
+})
+
+// Failure is the input of a step that fails.
+type Failure struct {
+	Step int `json:"step"`
+	Size int `json:"size"`
+}
+
+// FanOut runs steps at the same time that all fail, each with a message of some bytes,
+// and counts them.
+var FanOut = cruster.NewWorkflow("FanOut", func(ctx cruster.Context, req struct{ N, Size int }) (int, error) {
+	var steps []cruster.Future[int]
+	for i := range req.N {
+		steps = append(steps, Failing.Go(ctx, Failure{i, req.Size}))
+	}
+	failed := 0
+	for _, step := range steps {
+		if _, err := step.Await(ctx); err != nil {
+			failed++
+		}
+	}
+	return failed, nil
+})
+
+// Failing is a step that fails.
+var Failing = cruster.NewActivity("failing", func(_ *cruster.ActivityContext, f Failure) (int, error) {
+	return 0, cruster.NonRetryable(cruster.Errorf("failing", "%s", strings.Repeat("e", f.Size)))
 })
 
 var _ = cruster.Migrations(cruster.Migration{Version: 1, Name: "steps", SQL: `

@@ -58,10 +58,7 @@ func (s *settings) config(w io.Writer, lookup func(name string) (string, bool)) 
 	}
 	cfg := s.cfg
 	cfg.Logger = log
-	cfg.Fault, _ = lookup("CRUSTER_FAULT")
-	evict, _ := lookup("CRUSTER_EVICT_ALWAYS")
-	cfg.EvictAlways = evict == "1"
-	return cfg, nil
+	return cfg, underTest(&cfg, lookup)
 }
 
 func (s *settings) logger(w io.Writer) (*slog.Logger, error) {

@@ -24,9 +24,8 @@ type Config struct {
 	DrainTimeout time.Duration
 	// EvictAlways drops every instance after each turn. For tests.
 	EvictAlways bool
-	// Fault is "POINT@N": the process kills itself when it passes that point for the
-	// n-th time. For tests; empty means never.
-	Fault string
+	// FaultPoint, if set, is called at the points that host/faultpoint names. For tests.
+	FaultPoint func(point string)
 	// GRPCAddr is where to listen for gRPC.
 	GRPCAddr string
 	// GuestMemory is how much memory one instance of a module may have, in bytes.
@@ -58,16 +57,12 @@ type Config struct {
 }
 
 // engine is the engine's part; the caller adds the store and the registry.
-func (c *Config) engine() (host.Config, error) {
-	fault, err := faultPoint(c.Fault)
-	if err != nil {
-		return host.Config{}, err
-	}
+func (c *Config) engine() host.Config {
 	return host.Config{
 		ActivityTimeout: c.ActivityTimeout,
 		DrainTimeout:    c.DrainTimeout,
 		EvictAlways:     c.EvictAlways,
-		FaultPoint:      fault,
+		FaultPoint:      c.FaultPoint,
 		IdleTimeout:     c.IdleTimeout,
 		Logger:          c.Logger,
 		MaxActivities:   c.MaxActivities,
@@ -77,7 +72,7 @@ func (c *Config) engine() (host.Config, error) {
 		Retention:       c.Retention,
 		TurnTimeout:     c.TurnTimeout,
 		Wasm:            wasm.Config{CacheDir: c.compiledDir(), MaxModuleSize: c.MaxModuleSize, MemoryLimit: c.GuestMemory},
-	}, nil
+	}
 }
 
 // compiledDir is where compiled modules are kept. It holds native code that the

@@ -55,10 +55,6 @@ func Start(ctx context.Context, cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine, err := cfg.engine()
-	if err != nil {
-		return nil, err
-	}
 	h := &Host{clock: clockwork.NewRealClock(), drainTimeout: cfg.DrainTimeout, log: cfg.Logger, lost: make(chan error, 1)}
 	// The addresses come first: a host that cannot be reached must not take over
 	// the shards of one that can.
@@ -71,7 +67,7 @@ func Start(ctx context.Context, cfg Config) (*Host, error) {
 	if h.store, err = spec.Open(ctx, cfg.Logger); err != nil {
 		return nil, errors.Join(err, h.grpc.Close(), h.http.Close())
 	}
-	if err := h.start(ctx, engine, cfg.MaxModuleSize); err != nil {
+	if err := h.start(ctx, cfg.engine(), cfg.MaxModuleSize); err != nil {
 		return nil, errors.Join(err, h.store.Close(), h.grpc.Close(), h.http.Close())
 	}
 	return h, nil
@@ -90,7 +86,8 @@ func listen(flag, addr string) (net.Listener, error) {
 			return nil, abi.Errorf(abi.CodeAddress, "%s: %v", flag, err).
 				WithHint("Is another host running? Choose another address with %s.", flag)
 		}
-		return nil, abi.Errorf(abi.CodeBadConfig, "%s: %v", flag, err).WithHint("Addresses are HOST:PORT, as in 127.0.0.1:7600; a host can listen only on addresses of its machine.")
+		return nil, abi.Errorf(abi.CodeBadConfig, "%s: %v", flag, err).
+			WithHint("Addresses are HOST:PORT, as in 127.0.0.1:7600; a host can listen only on addresses of its machine.")
 	}
 	return l, nil
 }

@@ -105,7 +105,6 @@ func TestHostsThatDoNotStart(t *testing.T) {
 		wantCode abi.Code
 	}{
 		"Store":      {func(c *Config) { c.Store = "mysql://x" }, "--store is not understood", ""},
-		"Fault":      {func(c *Config) { c.Fault = "nowhere@1" }, "CRUSTER_FAULT", ""},
 		"GRPCAddr":   {func(c *Config) { c.GRPCAddr = taken.Addr().String() }, "--grpc-addr: ", abi.CodeAddress},
 		"HTTPAddr":   {func(c *Config) { c.HTTPAddr = taken.Addr().String() }, "--http-addr: ", abi.CodeAddress},
 		"NotAnAddr":  {func(c *Config) { c.HTTPAddr = "nowhere" }, "--http-addr: ", abi.CodeBadConfig},

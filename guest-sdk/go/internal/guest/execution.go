@@ -60,6 +60,8 @@ type Execution struct {
 	goroutinesBefore int
 	// ops are the promises of the pending ops, by number.
 	ops map[uint32]*Promise
+	// patches are the changes of the code that the workflow asked about.
+	patches map[string]*Promise
 	// interruption is settled by a request to stop.
 	interruption *Promise
 	// stopping says that the execution was asked to stop, reason says why.
@@ -80,6 +82,8 @@ func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Exe
 		yield: make(chan struct{}),
 		live:  map[int]*Coroutine{},
 		ops:   map[uint32]*Promise{},
+
+		patches: map[string]*Promise{},
 
 		goroutinesBefore: runtime.NumGoroutine(),
 	}

@@ -67,6 +67,20 @@ func (s Scope) Issue(op *Call, what string, body any) *Promise {
 	return p
 }
 
+// Patch asks whether the run takes a change of the code, once for each id. The wait
+// is not ended by an interrupt: code that cleans up may ask too.
+func (s Scope) Patch(op *Call, id string) *Promise {
+	s.check("Patched")
+	s.co.beginCall("Patched")
+	p, asked := s.co.ex.patches[id]
+	s.co.endCall()
+	if !asked {
+		p = s.Shield().Issue(op, "patched "+id, abi.Patched{ID: id})
+		s.co.ex.patches[id] = p
+	}
+	return p
+}
+
 // Failed is a promise that is settled with err from the start.
 func (s Scope) Failed(what string, err error) *Promise {
 	s.check(what)

@@ -14,7 +14,8 @@ use crate::codes;
 use crate::deferred::Deferred;
 use crate::error::{Error, Result};
 use crate::execution::ContextCore;
-use crate::host::{DEFERRED, RESOLVE, SLEEP};
+use crate::host::{DEFERRED, PATCHED, RESOLVE, SLEEP};
+use crate::names;
 use crate::nanos::{clamp, nanos};
 use crate::op::Op;
 use crate::payload;
@@ -203,6 +204,54 @@ impl<W> WorkflowContext<W> {
     /// ```
     pub fn shield<F: Future>(&self, future: F) -> Shield<F> {
         Shield::new(self.core.clone(), future)
+    }
+
+    /// Whether this run takes a change of the code, so that runs that are under way can
+    /// be moved to the new module.
+    ///
+    /// It is true for runs that come here for the first time: new ones, and moved ones
+    /// that were not this far. It is false for runs that had passed this point before
+    /// the code asked: they go on as they began. The answer for an id stays the same
+    /// for the rest of the run, and an interrupt does not end the wait for it.
+    ///
+    /// Steps that were inserted, moved or removed before they ran need no `patched`: a
+    /// run finds its steps by what they are. Use it where the same steps mean something
+    /// else, or must run in another order than they did.
+    ///
+    /// ```
+    /// # use cruster::prelude::*;
+    /// # #[workflow]
+    /// # pub struct Example;
+    /// # #[workflow_impl]
+    /// # impl Example {
+    /// async fn execute(&self, mut cents: i64) -> Result<i64, Error> {
+    ///     if self.patched("tax").await {
+    ///         cents += cents / 5;
+    ///     }
+    ///     self.charge(cents).await
+    /// }
+    /// # #[activity]
+    /// # async fn charge(&self, cents: i64) -> Result<i64, Error> {
+    /// #     Ok(cents)
+    /// # }
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the id is not a valid name: letters, digits, `_`, `-` and `.`.
+    pub async fn patched(&self, id: &str) -> bool {
+        names::check("the id of a change", id);
+        if let Some(known) = self.core.patch(id) {
+            return known;
+        }
+        let body = wire::Patched { id: id.to_owned() }.encode();
+        let asked: Op<bool> = Op::new(&self.core, &PATCHED, format!("patched {id}"), Ok(body));
+        match self.shield(asked).await {
+            Ok(answer) => self.core.keep_patch(id, answer),
+            // The host refuses an op only if the workflow issues far too many.
+            Err(e) => panic!("{e}"),
+        }
     }
 
     /// The id of the execution: `DEPLOYMENT/WORKFLOW/KEY`.

@@ -59,6 +59,8 @@ pub(crate) struct Shared {
     waited: Cell<u64>,
     ops: RefCell<Numbered<Op>>,
     interrupt_op: Cell<u32>,
+    /// The changes of the code that the run takes, and those that it does not.
+    patches: RefCell<Vec<(String, bool)>>,
     /// The reason of the interrupt, once there was one.
     stopping: RefCell<Option<String>>,
     outcome: RefCell<Option<Outcome>>,
@@ -144,6 +146,7 @@ impl Execution {
             waited: Cell::new(0),
             ops: RefCell::default(),
             interrupt_op: Cell::new(0),
+            patches: RefCell::default(),
             stopping: RefCell::default(),
             outcome: RefCell::default(),
             closed: Cell::new(false),
@@ -196,6 +199,20 @@ impl Drop for Execution {
 }
 
 impl ContextCore {
+    /// What is known about a change of the code.
+    pub(crate) fn patch(&self, id: &str) -> Option<bool> {
+        let patches = self.0.patches.borrow();
+        patches.iter().find(|p| p.0 == id).map(|p| p.1)
+    }
+
+    /// Keeps the answer about a change, unless another task had one before.
+    pub(crate) fn keep_patch(&self, id: &str, answer: bool) -> bool {
+        self.patch(id).unwrap_or_else(|| {
+            self.0.patches.borrow_mut().push((id.to_owned(), answer));
+            answer
+        })
+    }
+
     fn begin(&self, run: Run, body: Vec<u8>) {
         let shared = &*self.0;
         // The wait for an interrupt is the first op of every workflow, so that the host

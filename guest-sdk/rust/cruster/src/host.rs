@@ -45,6 +45,7 @@ calls! {
     SEND = send "send";
     POLL = poll "poll";
     INTERRUPTED = interrupted "interrupted";
+    PATCHED = patched "patched";
     TX_EXEC = tx_exec "tx_exec";
     TX_QUERY = tx_query "tx_query";
     HTTP = http "http";

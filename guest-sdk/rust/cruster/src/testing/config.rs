@@ -1,7 +1,7 @@
 //! The settings of a test.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
@@ -33,6 +33,8 @@ pub(crate) struct Config {
     pub(crate) outside: Vec<Outside>,
     pub(crate) start: Timestamp,
     pub(crate) takes: BTreeMap<String, RefCell<Takes>>,
+    /// The changes whose points the execution had passed before they were made.
+    pub(crate) unpatched: BTreeSet<String>,
     pub(crate) workflows: BTreeMap<String, Rc<RefCell<WorkflowStub>>>,
 }
 
@@ -57,6 +59,7 @@ impl Default for Config {
             // The first of January 2030.
             start: Timestamp::from_unix_seconds(1_893_456_000),
             takes: BTreeMap::new(),
+            unpatched: BTreeSet::new(),
             workflows: BTreeMap::new(),
         }
     }

@@ -45,7 +45,8 @@
 //! simulated:
 //!
 //! - Time is virtual. It jumps to the next event, so a workflow that sleeps for a
-//!   month finishes at once.
+//!   month finishes at once. What becomes due at the same time is delivered in the
+//!   order in which it was issued.
 //! - Activities run for real, in the test's process, unless a
 //!   [stub](Test::stub) replaces them. They are retried as their policy says, in
 //!   virtual time. SQL needs a [database](Test::sql), HTTP a
@@ -55,6 +56,10 @@
 //! - [`resolve_after`](Test::resolve_after), [`reject_after`](Test::reject_after) and
 //!   [`interrupt_after`](Test::interrupt_after) settle deferreds and interrupt the
 //!   execution at a virtual time.
+//!
+//! What the kit says is what a host does: it passes the same table of cases,
+//! `tests/conformance/table`. So it also refuses the requests, statements and
+//! addresses that a host refuses.
 //!
 //! A [`History`] records what happened. Assert on it, and call
 //! [`History::replay`] to check that the workflow is deterministic: it runs the
@@ -270,6 +275,14 @@ impl Test {
         self.config
             .workflows
             .insert(workflow.to_owned(), Rc::new(RefCell::new(Box::new(run))));
+        self
+    }
+
+    /// Says that the execution had passed the point of a change before it was made:
+    /// [`patched`](crate::WorkflowContext::patched) is false for this id. Without it,
+    /// the execution is new and takes all changes.
+    pub fn unpatched(mut self, id: &str) -> Self {
+        self.config.unpatched.insert(id.to_owned());
         self
     }
 

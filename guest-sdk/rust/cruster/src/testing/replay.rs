@@ -1,6 +1,7 @@
 //! Replays a workflow against its history.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use crate::codes;
@@ -10,6 +11,7 @@ use crate::testing::canonical;
 use crate::testing::history::{Happening, History};
 use crate::testing::received::received;
 use crate::testing::refusals;
+use crate::timestamp::Timestamp;
 use crate::value::Value;
 use crate::wire::{Delivery, Fault, Outcome, Resume, Wire};
 
@@ -22,6 +24,9 @@ pub(crate) fn replay(history: &History) -> Result<(), String> {
         history: seen,
         next: Cell::new(0),
         ops: Cell::new(0),
+        now: Cell::new(history.start),
+        asked: Cell::new(0),
+        unpatched: RefCell::default(),
         problem: RefCell::default(),
     });
     let ended = match history.module.start(replayer.clone(), history.invocation()) {
@@ -47,8 +52,16 @@ struct Replayer {
     history: History,
     next: Cell<usize>,
     ops: Cell<u32>,
+    now: Cell<Timestamp>,
+    /// Questions about changes that the history does not know: the execution had
+    /// passed that point before. They have numbers of their own.
+    asked: Cell<u32>,
+    unpatched: RefCell<VecDeque<u32>>,
     problem: RefCell<Option<String>>,
 }
+
+/// Above the numbers of all ops of a history.
+const FIRST_UNPATCHED: u32 = 1 << 31;
 
 impl Replayer {
     /// Notes the first difference.
@@ -86,12 +99,20 @@ impl Replayer {
         if self.failed() {
             return None;
         }
+        if let Some(op) = self.unpatched.borrow_mut().pop_front() {
+            let (error, value) = (None, Some(false.encode()));
+            return Some(Resume {
+                deliveries: vec![Delivery { error, op, value }],
+                time: self.now.get().unix_nanos(),
+            });
+        }
         let event = self.history.events.get(self.next.get())?;
         let Happening::Delivered { value, fault, .. } = &event.what else {
             self.differ("the workflow waits");
             return None;
         };
         self.next.set(self.next.get() + 1);
+        self.now.set(event.time);
         let delivery = Delivery {
             error: fault.clone(),
             op: event.op,
@@ -127,17 +148,25 @@ impl Replayer {
 impl Host for Replayer {
     fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Box<Fault>> {
         refusals::check(call.name, body)?;
-        self.ops.set(self.ops.get() + 1);
         let same = |_: u32, what: &Happening| matches!(what, Happening::Issued { kind, body: then, .. } if kind == call.name && canonical::same(then, body));
-        Ok(self.expect(same).unwrap_or_else(|| {
-            let value = Value::decode(body).unwrap_or_default();
-            self.differ(&format!(
-                "issued {} {} {value:?}",
-                self.ops.get(),
-                call.name
-            ));
-            self.ops.get()
-        }))
+        if let Some(op) = self.expect(same) {
+            self.ops.set(self.ops.get() + 1);
+            return Ok(op);
+        }
+        if call.name == "patched" {
+            self.asked.set(self.asked.get() + 1);
+            let op = FIRST_UNPATCHED + self.asked.get();
+            self.unpatched.borrow_mut().push_back(op);
+            return Ok(op);
+        }
+        self.ops.set(self.ops.get() + 1);
+        let value = Value::decode(body).unwrap_or_default();
+        self.differ(&format!(
+            "issued {} {} {value:?}",
+            self.ops.get(),
+            call.name
+        ));
+        Ok(self.ops.get())
     }
 
     fn cancel(&self, op: u32) {

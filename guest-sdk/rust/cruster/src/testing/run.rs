@@ -309,6 +309,12 @@ impl Run {
                 self.poll(op, &body.execution);
                 body.execution
             }
+            "patched" => {
+                let id = wire::Patched::decode(body)?.id;
+                let patched = !self.world().config.unpatched.contains(&id);
+                self.deliver(Duration::ZERO, op, Ok(patched.encode()));
+                id
+            }
             _ => {
                 self.interrupt_op.set(op);
                 String::new()

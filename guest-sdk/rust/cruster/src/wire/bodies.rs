@@ -123,6 +123,10 @@ body! {
     Interruption { reason: String }
 }
 body! {
+    /// Asks whether the run takes a change of the code.
+    Patched { id: String }
+}
+body! {
     /// A statement.
     SQL { args: Binary, query: String }
 }

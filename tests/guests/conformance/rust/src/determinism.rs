@@ -7,19 +7,20 @@ use std::time::SystemTime;
 use cruster::prelude::*;
 
 use crate::MILLISECOND;
+use crate::interrupts::Notes;
 
-/// Draws from everything that is random in an ordinary program, before and after a wait. The same
-/// execution draws the same on every store, with and without replays in between.
+/// Draws from everything that is random in an ordinary program, before and after a step, which
+/// takes what was drawn so far: a replay that draws other values does not fit its journal.
 #[workflow]
 pub struct Chance;
 
-#[workflow_impl]
+#[workflow_impl(activity_groups(Notes))]
 impl Chance {
-    async fn execute(&self, waits: i64) -> Result<Vec<String>> {
+    async fn execute(&self, steps: i64) -> Result<Vec<String>> {
         let mut out = Vec::new();
         self.draw(&mut out);
-        for _ in 0..waits {
-            self.sleep(MILLISECOND).await?;
+        for _ in 0..steps {
+            self.note(out.join(" ")).await?;
             self.draw(&mut out);
         }
         Ok(out)
@@ -98,6 +99,23 @@ impl Identity {
             self.execution_id(),
             self.attempt()
         ))
+    }
+}
+
+/// Asks about changes of the code: twice about one, and once about another.
+#[workflow]
+pub struct Patches;
+
+#[workflow_impl(activity_groups(Notes))]
+impl Patches {
+    async fn execute(&self, _request: cruster::Empty) -> Result<Vec<bool>> {
+        let first = self.patched("one").await;
+        self.note("between".to_owned()).await?;
+        Ok(vec![
+            first,
+            self.patched("one").await,
+            self.patched("other").await,
+        ])
     }
 }
 

@@ -198,6 +198,28 @@ impl Sleeps {
     }
 }
 
+/// Sleeps for each of the durations, in nanoseconds, at the same time, and returns the order in
+/// which the sleeps ended.
+#[workflow]
+pub struct Due;
+
+#[workflow_impl]
+impl Due {
+    async fn execute(&self, durations: Vec<i64>) -> Result<Vec<i64>> {
+        let order = Rc::new(RefCell::new(Vec::new()));
+        let sleeper = |(i, nanos): (i64, i64)| {
+            let (this, order) = (self.clone(), order.clone());
+            self.spawn(async move {
+                this.sleep(Duration::from_nanos(nanos.try_into()?)).await?;
+                order.borrow_mut().push(i);
+                Ok(())
+            })
+        };
+        join_all((0..).zip(durations).map(sleeper).collect::<Vec<_>>()).await?;
+        Ok(order.take())
+    }
+}
+
 /// Squares groups of numbers, all groups and all numbers of a group at the same time.
 #[workflow]
 pub struct Groups;

@@ -49,8 +49,8 @@ pub struct Case {
     last: BTreeMap<String, Vec<String>>,
     #[serde(default, rename = "logs")]
     _logs: Vec<String>,
-    #[serde(default, rename = "by_language")]
-    _by_language: bool,
+    #[serde(default, rename = "by_run")]
+    _by_run: bool,
     #[serde(default, rename = "chancy")]
     _chancy: bool,
 }

@@ -1,0 +1,50 @@
+//go:build crashpoints
+
+package cli
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/cruster/cruster/cmd/cruster-host/internal/serve"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
+	"github.com/cruster/cruster/host/faultpoint"
+)
+
+// underTest reads what tests tell a host. CRUSTER_EVICT_ALWAYS=1 drops every instance
+// after each turn. CRUSTER_FAULT=POINT@N has the process kill itself at that passing.
+//
+// Only a binary that was built with the tag crashpoints has this code: see
+// nocrashpoints.go.
+func underTest(cfg *serve.Config, lookup func(name string) (string, bool)) error {
+	evict, _ := lookup("CRUSTER_EVICT_ALWAYS")
+	cfg.EvictAlways = evict == "1"
+	fault, _ := lookup("CRUSTER_FAULT")
+	if fault == "" {
+		return nil
+	}
+	at, err := faultpoint.ParsePassing(fault)
+	if err != nil {
+		return usage.Errorf("CRUSTER_FAULT: %v", err)
+	}
+	cfg.FaultPoint = killAt(at)
+	return nil
+}
+
+// killAt makes a hook that kills the process the hard way, as a power cut would. It
+// says where on standard error first, so that the test knows which passing it was.
+func killAt(at faultpoint.Passing) func(point string) {
+	var passed atomic.Int64
+	return func(point string) {
+		if point != at.Point || passed.Add(1) != int64(at.N) {
+			return
+		}
+		fmt.Fprintf(os.Stderr, "killed at %s\n", at)
+		if err := syscall.Kill(syscall.Getpid(), syscall.SIGKILL); err != nil {
+			panic(err)
+		}
+		select {} // SIGKILL cannot be caught, but it may take a moment to arrive
+	}
+}

@@ -1,0 +1,146 @@
+package execution
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// quarantineRetry is how long a run stays quarantined before its pause is tried again.
+const quarantineRetry = 30 * time.Second
+
+// hostFault is a failure of the host itself while it worked on one execution: it
+// panicked, or what the store has does not decode. It says nothing about other
+// executions: this one is paused, and the process goes on.
+type hostFault struct {
+	what  string
+	stack []byte // nil if nothing panicked
+}
+
+// guarded runs a part of the work on one execution. It returns the fault if that
+// panicked.
+func guarded(work func()) (f *hostFault) {
+	defer func() {
+		if p := recover(); p != nil {
+			f = &hostFault{what: fmt.Sprintf("panic: %.300v", p), stack: debug.Stack()}
+		}
+	}()
+	work()
+	return nil
+}
+
+// reason is why the execution is paused.
+func (f *hostFault) reason() *abi.Error {
+	return abi.Errorf(abi.CodeHostFault, "the host failed while it worked on this execution: %s", f.what)
+}
+
+// report writes what a bug report needs, and no payloads.
+func (r *run) report(f *hostFault) {
+	r.metrics.faults.Inc()
+	var digest string
+	var position journal.Entry
+	if r.row != nil {
+		digest = r.row.Digest
+	}
+	r.locked(func(l *ledger) { position = journal.Entry{Seq: l.delivered, Turn: l.turn} })
+	r.log.Error("host fault: one execution is paused, the others go on; please report this line",
+		"code", abi.CodeHostFault, "id", r.id, "fault", f.what, "digest", digest, "delivered", position.Seq, "turn", position.Turn,
+		"build", build(), "go", runtime.Version(), "stack", string(f.stack))
+}
+
+// build names the version of the host and its commit.
+func build() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	text := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" || s.Key == "vcs.modified" {
+			text += " " + s.Key + "=" + s.Value
+		}
+	}
+	return text
+}
+
+// quarantine stops the work on an execution after a fault. What the run knew may be
+// half of the truth, so it is all forgotten; the journal is not touched. The row is
+// paused. As long as that is not possible the run stays in memory and refuses all
+// requests but to resume, and nothing is done for it but to try the pause again.
+func (r *run) quarantine(messages []message, f *hostFault) {
+	r.report(f)
+	r.fault = f.reason()
+	refuseAll(r.resolveReserved(append(r.waiting, messages...)), r.fault)
+	refuseAll(r.takeAgain(), r.fault)
+	for _, letGo := range []func(){r.stopTasks, r.dropGuest} {
+		if again := guarded(letGo); again != nil {
+			r.report(again)
+		}
+	}
+	r.guest, r.row, r.begun = nil, nil, false
+	r.waiting, r.owed, r.stuck, r.crashes = nil, nil, nil, 0
+	r.pauseFaulty()
+}
+
+// pauseFaulty pauses the execution in quarantine, or has that tried again later.
+func (r *run) pauseFaulty() {
+	var err error
+	if again := guarded(func() { err = r.commitFaultyPause() }); again != nil {
+		err = errors.New(again.what)
+	}
+	if err != nil && !r.Host.Over() {
+		r.log.Error("a faulty execution could not be paused; it is held until it can be", "id", r.id, "error", err, "again", quarantineRetry)
+		r.Timers.Set(r.id, r.Clock.Now().Add(quarantineRetry).UnixNano())
+		return
+	}
+	r.fault = nil
+	r.Timers.Set(r.id, journal.Never)
+}
+
+// commitFaultyPause goes by the row in the store, not by what the run knew.
+func (r *run) commitFaultyPause() error {
+	row, err := r.Store.Load(r.Host.Context(), r.id)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if row.State == journal.Running {
+		u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: r.fault, Waiting: row.Waiting}
+		if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: row.Run, Update: &u}); err != nil {
+			return err
+		}
+		row.State, row.WakeAt, row.Error = u.State, u.WakeAt, u.Error
+		r.metrics.finished.WithLabelValues(string(journal.Paused)).Inc()
+	}
+	r.Watchers.Notify(row)
+	return nil
+}
+
+// receiveQuarantined receives for a run whose pause could not be committed.
+func (r *run) receiveQuarantined(messages []message) {
+	messages = r.resolveReserved(messages)
+	for i, m := range messages {
+		switch m := m.(type) {
+		case resumeRequest:
+			r.fault = nil
+			m.reply <- nil
+			r.requeue(wake{})
+			r.requeue(messages[i+1:]...)
+			return
+		case wake:
+			if r.pauseFaulty(); r.fault == nil {
+				r.requeue(messages[i+1:]...)
+				return
+			}
+		default:
+			refuse(m, r.fault)
+		}
+	}
+}

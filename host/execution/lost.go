@@ -1,0 +1,191 @@
+package execution
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/journal"
+)
+
+// lostLimit is how many hosts may end during the same attempt of an activity before
+// its execution is paused.
+const lostLimit = 3
+
+// suspectDelay is how long a host has been there when an attempt begins that was lost
+// twice.
+const suspectDelay = 5 * time.Second
+
+// What is counted, and what is not. An attempt is lost if it was under way when its
+// host ended without a word: it was killed, crashed, or was replaced by another. The
+// next host cannot know whether the attempt had to do with that, so it repeats it, and
+// journals first that it does. An attempt after which a host was still there, whether
+// it succeeded or failed, ends the count; so does a resume.
+//
+// The first attempt of an op is not announced in the journal: that would be a commit
+// for each. If it was issued before the host that loads it was there, it counts as
+// begun, although it may have been waiting for its turn. From the second on each is
+// announced when it really begins. So of the three that are counted, two are certain.
+//
+// An attempt that was lost twice waits until its host has been there for a while, and
+// then runs alone: no other one of that kind runs at the same time. So a host that ends
+// for other reasons, soon after it began, says nothing about the attempt; and each
+// that ends later takes at most one execution to the limit, however many attempts were
+// under way.
+//
+// A host that is told to stop gives up what has not ended in time, and says so: that
+// is not a loss. A long innocent activity that is killed three times with its host is
+// paused too; the reason says what to do.
+
+// attemptBegins asks whether an attempt may begin that an earlier host may have begun
+// before.
+type attemptBegins struct {
+	step  journal.StepID
+	reply chan<- bool
+}
+
+func (attemptBegins) isMessage() {}
+
+// releaseRequest has a run say in the journal that it gives up the attempts that it
+// has begun.
+type releaseRequest struct{ done *sync.WaitGroup }
+
+func (releaseRequest) isMessage() {}
+
+// begin is called when an attempt is about to run, and journals that if it must be. It
+// reports whether the attempt may run.
+func (t *task) begin(ctx context.Context, announced bool) bool {
+	if announced {
+		reply := make(chan bool, 1)
+		t.runs.Post(t.id, attemptBegins{t.step, reply})
+		select {
+		case may := <-reply:
+			if !may {
+				return false
+			}
+		case <-ctx.Done():
+			return false
+		}
+	}
+	t.begun.Store(true)
+	return true
+}
+
+// inTurn performs an attempt: at once, or alone if it is suspect.
+func (t *task) inTurn(ctx context.Context, suspect bool, perform func()) {
+	if suspect {
+		if t.alone.Acquire(ctx, 1) != nil {
+			return
+		}
+		defer t.alone.Release(1)
+		if t.wait(ctx, time.Duration(t.born-t.now())+suspectDelay); ctx.Err() != nil {
+			return
+		}
+	}
+	perform()
+}
+
+// suspect tells whether an attempt of an op would be one more that was lost twice.
+func (x *Executions) suspect(o *op.Op) bool { return x.announced(o) && o.LostSoFar() == lostLimit-1 }
+
+// announced tells whether an attempt of an op is journaled before it begins: an earlier
+// host may have begun one, or the journal says that none is under way.
+func (x *Executions) announced(o *op.Op) bool {
+	return o.Kind == abi.OpActivity && (o.Released || o.MayHaveBegun(x.born))
+}
+
+// beginAttempt journals that an attempt is repeated because the one before was lost,
+// or pauses the execution if that has happened too often.
+func (r *run) beginAttempt(m attemptBegins) {
+	var o *op.Op
+	r.locked(func(l *ledger) { o = l.steps[m.step] })
+	switch {
+	case o == nil || o.Settled():
+		m.reply <- false
+		return
+	case !r.announced(o): // it has been journaled before the run was loaded again
+		m.reply <- true
+		return
+	}
+	lost := o.LostSoFar()
+	if lost >= lostLimit {
+		m.reply <- false
+		r.noteAttempt(o, journal.Released, 0)
+		r.pause(batch{}, abi.Errorf(abi.CodeHostLost,
+			"%d hosts ended during the same attempt of %s: it may take the host down with it", lost, op.Describe(o.Op)))
+		return
+	}
+	r.noteAttempt(o, journal.Lost, lost)
+	if lost > 0 {
+		r.log.Warn("an attempt that never came back is repeated", "op", op.Describe(o.Op), "lost", lost)
+	}
+	write := r.attemptsOwed()
+	committed := write.then
+	write.again, write.then = m, func() bool {
+		m.reply <- true
+		return committed()
+	}
+	r.owe(write)
+}
+
+// noteAttempt has an entry about an attempt committed with the next write.
+func (r *run) noteAttempt(o *op.Op, kind journal.EntryKind, lost uint32) {
+	r.locked(func(l *ledger) {
+		en := journal.Entry{Kind: kind, Op: o.Op, Attempts: lost, At: l.tick(r.now())}
+		o.Note(en)
+		l.attempts = append(l.attempts, en)
+	})
+}
+
+// ReleaseAttempts has every run say in the journal that it gives up the attempts that
+// it has begun, so that they do not count as lost. It is for a host that stops.
+func (x *Executions) ReleaseAttempts(ctx context.Context) {
+	done := &sync.WaitGroup{}
+	x.runs.PostAll(func() message {
+		done.Add(1)
+		return releaseRequest{done}
+	})
+	all := make(chan struct{})
+	go func() { done.Wait(); close(all) }()
+	select {
+	case <-all:
+	case <-ctx.Done():
+	}
+}
+
+// dropReleases answers what asks a run to give up attempts that does not know them at
+// the moment. They will count as lost.
+func dropReleases(messages []message) []message {
+	return slices.DeleteFunc(messages, func(m message) bool {
+		release, is := m.(releaseRequest)
+		if is {
+			release.done.Done()
+		}
+		return is
+	})
+}
+
+// releaseAttempts notes for each attempt under way that it is given up.
+func (r *run) releaseAttempts() {
+	for step, t := range r.attempts {
+		var o *op.Op
+		r.locked(func(l *ledger) { o = l.steps[step] })
+		if t.begun.Load() && o != nil && !o.Settled() {
+			r.noteAttempt(o, journal.Released, o.Lost)
+		}
+	}
+}
+
+// release answers a releaseRequest. It tries once: the host is about to stop.
+func (r *run) release(m releaseRequest) {
+	defer m.done.Done()
+	r.releaseAttempts()
+	if w := r.attemptsOwed().write; len(w.Entries) > 0 {
+		if _, err := r.Committer.Commit(w); err != nil {
+			r.log.Warn("attempts that are given up will count as lost", "error", err)
+		}
+	}
+}

@@ -1,0 +1,249 @@
+package crash_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/execution"
+	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/journal"
+)
+
+// campaign is all runs of one scenario on one store.
+type campaign struct {
+	t        *testing.T
+	d        *driver
+	language language
+	scenario scenario
+	reach    map[string]cell // what the table says
+	payments *charges
+	firstToo bool // crash also at the first passing, not only at the last
+	trials   []trial
+}
+
+// trial is one run of a scenario, with the crashes that it went through.
+type trial struct {
+	key, execution string
+	end            ending
+	crashed        []faultpoint.Passing
+}
+
+func newCampaign(t *testing.T, l language, s scenario, reach map[string]cell, launch func(arming) *life) *campaign {
+	c := &campaign{t: t, d: newDriver(t, launch), language: l, scenario: s, reach: reach, payments: countCharges(t)}
+	if !s.deploys {
+		c.d.restart()
+		c.d.push(l, s, c.payments)
+	}
+	return c
+}
+
+// try runs the scenario. The engines crash as the plan says, one after the other.
+func (c *campaign) try(key string, plan ...faultpoint.Passing) trial {
+	d, s := c.d, c.scenario
+	c.payments.reset()
+	d.retention = 0
+	tr := trial{key: key}
+	if s.prepare != nil {
+		d.restart()
+		tr.execution = s.prepare(d, key)
+	}
+	d.retention = s.retention
+	d.restart(plan...)
+	if s.deploys {
+		d.push(c.language, s, c.payments)
+	}
+	tr.execution, tr.end = s.run(d, key, tr.execution)
+	return tr
+}
+
+// done takes a trial in, with the crashes that happened meanwhile.
+func (c *campaign) done(tr trial) {
+	tr.crashed = c.d.crashed
+	c.trials = append(c.trials, tr)
+	keys, most := c.payments.seen()
+	charged := strings.HasPrefix(c.scenario.example, "orders")
+	require.Equal(c.t, charged, keys == 1, "after %v there were %d idempotency keys", tr.crashed, keys)
+	require.LessOrEqual(c.t, most, 1+len(tr.crashed), "after %v an effect may happen once more for each", tr.crashed)
+}
+
+// undisturbed counts how often a run that does not crash passes each point, and
+// holds that against the table.
+func (c *campaign) undisturbed(counts func() map[string]int) {
+	tr := c.try("undisturbed")
+	c.done(tr)
+	passed := counts()
+	for _, point := range faultpoint.Points {
+		switch cell := c.reach[point]; {
+		case cell.n > 0 && !cell.byTime:
+			require.GreaterOrEqual(c.t, passed[point], cell.n, "%s passes %s less often than the table says: %v", c.scenario.name, point, passed)
+		case cell.never():
+			require.Zero(c.t, passed[point], "the table does not say that %s passes %s: %v", c.scenario.name, point, passed)
+		}
+	}
+}
+
+func (c *campaign) crashAtAll(points []string) {
+	for _, point := range points {
+		c.crashAt(point)
+	}
+}
+
+// crashAt crashes at the last passing of a point that every run makes, and with warm
+// instances in Go at the first as well; in `make crash` at each.
+func (c *campaign) crashAt(point string) {
+	cell := c.reach[point]
+	for n := 1; n <= cell.n; n++ {
+		if everything || n == 1 && c.firstToo || n == cell.n {
+			c.crashAtPassing(faultpoint.Passing{Point: point, N: n}, cell.byTime)
+		}
+	}
+}
+
+// times is how often a scenario runs to reach a point that depends on time.
+const times = 20
+
+// crashAtPassing runs the scenario with a crash, and fails if there was none. What is
+// due before the engine waits for it sets off no timer: then the run was an
+// undisturbed one, and is made again.
+func (c *campaign) crashAtPassing(at faultpoint.Passing, byTime bool) {
+	name := strings.ReplaceAll(at.Point, ".", "-")
+	if !byTime {
+		tr := c.try(fmt.Sprintf("%s-%d", name, at.N), at)
+		c.d.awaitCrashes(harness.Patience)
+		c.done(tr)
+		require.Equal(c.t, []faultpoint.Passing{at}, c.d.crashed, "%s did not crash there", c.scenario.name)
+		return
+	}
+	for i := range times {
+		tr := c.try(fmt.Sprintf("%s-%d-%d", name, at.N, i), at)
+		c.d.awaitCrashes(0)
+		c.done(tr)
+		if len(c.d.crashed) == 1 {
+			return
+		}
+	}
+	require.FailNow(c.t, "no crash", "%s did not pass %s in %d runs", c.scenario.name, at, times)
+}
+
+// crashInReplays crashes three engines, two of them while they replay what the first
+// has left.
+func (c *campaign) crashInReplays() {
+	first := faultpoint.Passing{Point: faultpoint.TxAfterCommit, N: 1}
+	if c.reach[first.Point].n == 0 {
+		first.Point = faultpoint.ActivityAfter
+	}
+	if c.reach[first.Point].n == 0 || c.scenario.deploys {
+		return // nothing is left to replay, or another scenario does it
+	}
+	again := faultpoint.Passing{Point: faultpoint.Replay, N: 1}
+	tr := c.try("in-replays", first, again, again)
+	c.d.awaitCrashes(harness.Patience)
+	c.done(tr)
+	require.Equal(c.t, []faultpoint.Passing{first, again, again}, c.d.crashed, "%s did not crash there", c.scenario.name)
+}
+
+// compare holds what each trial has left behind against the file of outcomes.
+func (c *campaign) compare(store journal.Store) {
+	want := readOutcomes(c.t)[c.scenario.name]
+	for _, tr := range c.trials {
+		require.Equal(c.t, want, c.observe(store, tr), "after %v", tr.crashed)
+	}
+}
+
+// observe renders everything that a trial showed and stored.
+func (c *campaign) observe(store journal.Store, tr trial) []string {
+	if tr.end != gone {
+		checkJournal(c.t, store, tr)
+	}
+	seen := []string{outcome(c.t, tr)}
+	for _, q := range c.scenario.rows {
+		seen = append(seen, render(c.t, tr.key, rowsOf(c.t, store, q, tr.key)))
+	}
+	for _, q := range c.scenario.rowsOfExecution {
+		seen = append(seen, render(c.t, tr.key, rowsOf(c.t, store, q, tr.execution)))
+	}
+	return seen
+}
+
+// checkJournal checks what must hold for every journal: sequence numbers ascend, an
+// op is delivered at most once, and time does not run backwards.
+func checkJournal(t *testing.T, store journal.Store, tr trial) {
+	ref, err := execution.RefOf(host.DefaultNamespace, tr.execution)
+	require.NoError(t, err)
+	row, err := store.Load(t.Context(), ref.ID)
+	require.NoError(t, err)
+	entries, err := store.Entries(t.Context(), ref.ID, 0, 10_000)
+	require.NoError(t, err)
+	require.NotEmpty(t, entries)
+	delivered, seq, at, turn := map[uint32]bool{}, uint64(0), row.CreatedAt, uint64(0)
+	for _, en := range entries {
+		require.Greater(t, en.Seq, seq)
+		require.GreaterOrEqual(t, en.At, at, "entry %d", en.Seq)
+		seq, at = en.Seq, en.At
+		if en.Kind == journal.Delivery {
+			require.False(t, delivered[en.Op.Number], "op %d is delivered twice", en.Op.Number)
+			require.GreaterOrEqual(t, en.Turn, turn, "entry %d", en.Seq)
+			delivered[en.Op.Number], turn = true, en.Turn
+		}
+	}
+}
+
+// rowsOf reads rows of the guests' tables.
+func rowsOf(t *testing.T, store journal.Store, sql string, args ...any) [][]any {
+	tx, err := store.BeginGuest(t.Context(), host.DefaultNamespace)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, tx.Rollback(t.Context())) }()
+	_, rows, err := tx.Query(t.Context(), sql, args)
+	require.NoError(t, err)
+	return rows
+}
+
+// varying matches what differs between two executions by design: ids derived
+// from the key.
+var varying = regexp.MustCompile(`[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// render renders a result for comparison, without the parts that differ from key
+// to key.
+func render(t *testing.T, key string, v any) string {
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	return strings.ReplaceAll(string(varying.ReplaceAll(text, []byte("ID"))), key, "KEY")
+}
+
+// traceback matches the message of a crash, which has a place in the source.
+var traceback = regexp.MustCompile(`the module crashed: .*`)
+
+// outcome is everything that a caller can observe of an execution.
+func outcome(t *testing.T, tr trial) string {
+	if err := tr.end.err; err != nil {
+		message := traceback.ReplaceAllString(err.Message, "the module crashed: …")
+		return fmt.Sprintf("%s %s %s", tr.end.state, err.Code, render(t, tr.key, message))
+	}
+	return fmt.Sprintf("%s %s", tr.end.state, render(t, tr.key, tr.end.value))
+}
+
+// readOutcomes reads the file of outcomes: the name of a scenario, and below it,
+// indented, what it shows and stores, in any language and on any store.
+func readOutcomes(t *testing.T) map[string][]string {
+	text, err := os.ReadFile("testdata/outcomes")
+	require.NoError(t, err)
+	all, name := map[string][]string{}, ""
+	for line := range strings.Lines(string(text)) {
+		switch line = strings.TrimRight(line, "\n"); {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "\t"):
+			all[name] = append(all[name], line[1:])
+		default:
+			name = line
+		}
+	}
+	return all
+}

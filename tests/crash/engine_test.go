@@ -1,0 +1,161 @@
+package crash_test
+
+import (
+	"context"
+	"maps"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/journal"
+)
+
+// engines launches engines in this process, one after the other, and counts how
+// often the last of them has passed each fault point.
+type engines struct {
+	t       *testing.T
+	store   journal.Store
+	runtime *wasm.Runtime
+	evict   bool
+
+	mu     sync.Mutex
+	passed map[string]int // guarded by mu
+	dead   bool           // guarded by mu
+}
+
+func (es *engines) launch(a arming) *life {
+	es.mu.Lock()
+	es.passed, es.dead = map[string]int{}, false
+	es.mu.Unlock()
+	l := &life{died: make(chan struct{})}
+	var e *host.Engine
+	e, err := host.New(host.Config{
+		Store: es.store, Logger: harness.Logger(es.t), Runtime: es.runtime, EvictAlways: es.evict, Retention: a.retention,
+		DrainTimeout: time.Second,
+		// Long enough that a guest on a loaded machine is not taken for a runaway.
+		TurnTimeout: time.Minute,
+		FaultPoint: func(point string) {
+			if es.pass(point, a) {
+				e.Kill()
+				close(l.died)
+			} else if !es.isDead() {
+				return
+			}
+			runtime.Goexit() // as in a real crash, the goroutine does not go on
+		},
+	})
+	require.NoError(es.t, err)
+	l.target, l.end = inProcess{e}, func() { require.NoError(es.t, e.Stop(context.Background())) }
+	started := make(chan error, 1)
+	go func() { started <- e.Start(es.t.Context()) }()
+	select {
+	case err := <-started:
+		require.NoError(es.t, err)
+	case <-l.died:
+	}
+	return l
+}
+
+// pass counts a passing, and reports whether the engine is to crash there.
+func (es *engines) pass(point string, a arming) bool {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	if es.dead {
+		return false
+	}
+	es.passed[point]++
+	es.dead = a.at != nil && point == a.at.Point && es.passed[point] == a.at.N
+	return es.dead
+}
+
+func (es *engines) isDead() bool {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	return es.dead
+}
+
+func (es *engines) counts() map[string]int {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	return maps.Clone(es.passed)
+}
+
+// inProcess is an engine as its own Go API shows it.
+type inProcess struct{ *host.Engine }
+
+func (e inProcess) push(ctx context.Context, m module) error {
+	_, err := e.Push(ctx, host.PushRequest{Name: m.name, Binary: m.binary, Config: m.config, AllowHTTP: m.allowHTTP})
+	return err
+}
+
+func (e inProcess) start(ctx context.Context, r request) (string, error) {
+	input, err := abi.Marshal(r.input)
+	if err != nil {
+		return "", err
+	}
+	req := host.StartRequest{Workflow: r.workflow, Input: input}
+	if r.key != "" {
+		req.Key, req.KeyMode = r.key, abi.KeyRaw
+	}
+	row, _, err := e.StartWorkflow(ctx, req)
+	if err != nil {
+		return "", err
+	}
+	return row.Name(), nil
+}
+
+func (e inProcess) settle(ctx context.Context, execution, name string, value any) error {
+	encoded, err := abi.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return e.Settle(ctx, "", execution, journal.Deferred{Name: name, Value: encoded})
+}
+
+func (e inProcess) interrupt(ctx context.Context, execution, reason string) error {
+	return e.Interrupt(ctx, "", execution, reason)
+}
+
+func (e inProcess) resume(ctx context.Context, execution string) error {
+	return e.Resume(ctx, "", execution)
+}
+
+func (e inProcess) fail(ctx context.Context, execution, reason string) error {
+	return e.Fail(ctx, "", execution, reason)
+}
+
+func (e inProcess) pending(ctx context.Context, execution string) ([]string, error) {
+	d, err := e.Describe(ctx, "", execution)
+	if err != nil {
+		return nil, err
+	}
+	var ops []string
+	for _, p := range d.Pending {
+		ops = append(ops, p.Kind+" "+p.Name)
+	}
+	return ops, nil
+}
+
+func (e inProcess) poll(ctx context.Context, execution string) error {
+	_, err := e.Poll(ctx, "", execution)
+	return err
+}
+
+func (e inProcess) wait(ctx context.Context, execution string) (ending, error) {
+	row, err := e.Wait(ctx, "", execution)
+	if err != nil {
+		return ending{}, err
+	}
+	end := ending{state: string(row.State), err: row.Error}
+	if row.Error == nil {
+		err = abi.Unmarshal(row.Value, &end.value)
+	}
+	return end, err
+}

@@ -1,0 +1,181 @@
+package crash_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/internal/harness"
+)
+
+// processes launches the real binary, built so that it can be armed, one process
+// after the other on the same store.
+type processes struct {
+	t     *testing.T
+	store []string // the flags that name it
+	evict bool
+}
+
+func (ps *processes) launch(a arming) *life {
+	args := append([]string{
+		"serve", "-o", "jsonl", "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0",
+		"--cache-dir", harness.CacheDir(ps.t), "--turn-timeout", "1m", "--log-level", "warn", "--retention", a.retention.String(),
+	}, ps.store...)
+	cmd := exec.Command(harness.CrashBinary(ps.t), args...)
+	cmd.Env = os.Environ()
+	if ps.evict {
+		cmd.Env = append(cmd.Env, "CRUSTER_EVICT_ALWAYS=1")
+	}
+	if a.at != nil {
+		cmd.Env = append(cmd.Env, "CRUSTER_FAULT="+a.at.String())
+	}
+	// The host must not outlive a test that is killed.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	log := &output{}
+	cmd.Stderr = log
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(ps.t, err)
+	require.NoError(ps.t, cmd.Start())
+
+	l := &life{died: make(chan struct{})}
+	var ended atomic.Bool
+	screen := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(stdout).ReadString('\n') // empty if the host ends first
+		screen <- line
+		_, _ = io.Copy(io.Discard, stdout)
+		_ = cmd.Wait() // its state is looked at
+		if !ended.Load() {
+			l.wrong = diedAt(a, cmd.ProcessState, log.String())
+		}
+		close(l.died)
+	}()
+	l.end = func() {
+		ended.Store(true)
+		_ = cmd.Process.Kill() // it may have ended before
+		<-l.died
+	}
+	l.target = ps.connect(<-screen, l, log)
+	return l
+}
+
+// connect dials the host that has shown its first screen. There is none if the host
+// died before.
+func (ps *processes) connect(line string, l *life, log *output) target {
+	var screen struct{ GRPC string }
+	if err := json.Unmarshal([]byte(line), &screen); err != nil {
+		<-l.died
+		require.NoError(ps.t, l.wrong, "the host did not start: %q\n%s", line, log)
+		return nil
+	}
+	// Nothing is retried there: the driver does that, and knows why.
+	c, err := client.Dial(screen.GRPC, client.WithRetryFor(0))
+	require.NoError(ps.t, err)
+	ps.t.Cleanup(func() { _ = c.Close() }) // the host is long dead
+	return overGRPC{c}
+}
+
+// diedAt checks that a process killed itself, and where.
+func diedAt(a arming, state *os.ProcessState, log string) error {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	switch {
+	case a.at == nil:
+		return fmt.Errorf("a host ended that was not told to: %v\n%s", state, log)
+	case !ok || !status.Signaled() || status.Signal() != syscall.SIGKILL:
+		return fmt.Errorf("a host was to kill itself at %s and ended otherwise: %v\n%s", a.at, state, log)
+	case !bytes.HasSuffix([]byte(log), fmt.Appendf(nil, "killed at %s\n", a.at)):
+		return fmt.Errorf("a host was to kill itself at %s and was killed elsewhere\n%s", a.at, log)
+	}
+	return nil
+}
+
+// output is what a process prints.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer // guarded by mu
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// overGRPC is a host as its clients see it.
+type overGRPC struct{ client *client.Client }
+
+func (g overGRPC) push(ctx context.Context, m module) error {
+	_, err := g.client.Push(ctx, client.PushRequest{Name: m.name, Binary: m.binary, Config: m.config, AllowHTTP: m.allowHTTP})
+	return err
+}
+
+func (g overGRPC) start(ctx context.Context, r request) (string, error) {
+	w := client.Workflow[any, any](g.client, r.workflow)
+	if r.key != "" {
+		w = w.WithKeyRaw(r.key)
+	}
+	run, err := w.Start(ctx, r.input)
+	return run.Execution(), err
+}
+
+func (g overGRPC) settle(ctx context.Context, execution, name string, value any) error {
+	return g.client.Resolve(ctx, execution, name, value)
+}
+
+func (g overGRPC) interrupt(ctx context.Context, execution, reason string) error {
+	return client.Attach[any](g.client, execution).Interrupt(ctx, reason)
+}
+
+func (g overGRPC) resume(ctx context.Context, execution string) error {
+	return client.Attach[any](g.client, execution).Resume(ctx)
+}
+
+func (g overGRPC) fail(ctx context.Context, execution, reason string) error {
+	return client.Attach[any](g.client, execution).Fail(ctx, reason)
+}
+
+func (g overGRPC) pending(ctx context.Context, execution string) ([]string, error) {
+	resp, err := g.client.Workflows().Describe(ctx, &crusterv1.DescribeRequest{Execution: execution})
+	if err != nil {
+		return nil, err
+	}
+	var ops []string
+	for _, p := range resp.GetPending() {
+		ops = append(ops, p.GetKind()+" "+p.GetName())
+	}
+	return ops, nil
+}
+
+func (g overGRPC) poll(ctx context.Context, execution string) error {
+	_, err := client.Attach[any](g.client, execution).Poll(ctx)
+	return err
+}
+
+func (g overGRPC) wait(ctx context.Context, execution string) (ending, error) {
+	value, err := client.Attach[any](g.client, execution).Wait(ctx)
+	var failed *client.RunError
+	if errors.As(err, &failed) {
+		return ending{state: string(failed.State), err: failed.Cause}, nil
+	}
+	return ending{state: string(client.Completed), value: value}, err
+}

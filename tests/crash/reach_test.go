@@ -1,0 +1,115 @@
+package crash_test
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/host/faultpoint"
+)
+
+// cell says how often a scenario passes a point.
+type cell struct {
+	n        int  // in every run
+	byTime   bool // in every run in which a timer is set before it is due
+	byChance bool // in some runs
+}
+
+func (c cell) never() bool { return c == cell{} }
+
+// reach is the table of testdata/points: by scenario, then by point; with warm
+// instances and with evicted ones.
+type reach struct {
+	warm, evicting map[string]map[string]cell
+}
+
+func (r *reach) of(s scenario, evict bool) map[string]cell {
+	if evict {
+		return r.evicting[s.name]
+	}
+	return r.warm[s.name]
+}
+
+// share are the points that a scenario tries if each is to be tried once: those
+// that no scenario before it reaches.
+func (r *reach) share(s scenario, evict bool) []string {
+	var points []string
+	for _, point := range faultpoint.Points {
+		first := slices.IndexFunc(scenarios, func(s scenario) bool { return r.of(s, evict)[point].n > 0 })
+		if first >= 0 && scenarios[first].name == s.name {
+			points = append(points, point)
+		}
+	}
+	return points
+}
+
+// readReach reads the table; the file says how.
+func readReach(t *testing.T) *reach {
+	text, err := os.ReadFile("testdata/points")
+	require.NoError(t, err)
+	r := &reach{warm: map[string]map[string]cell{}, evicting: map[string]map[string]cell{}}
+	var names []string
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) == 0 || fields[0] == "#":
+		case names == nil:
+			names = fields[1:]
+			for _, name := range names {
+				r.warm[name], r.evicting[name] = map[string]cell{}, map[string]cell{}
+			}
+		default:
+			require.Len(t, fields, 1+len(names), "a cell for each scenario: %s", line)
+			for i, text := range fields[1:] {
+				warm, evicting, two := strings.Cut(text, "/")
+				if !two {
+					evicting = warm
+				}
+				r.warm[names[i]][fields[0]], r.evicting[names[i]][fields[0]] = parseCell(t, warm), parseCell(t, evicting)
+			}
+		}
+	}
+	return r
+}
+
+func parseCell(t *testing.T, text string) cell {
+	switch text {
+	case "-":
+		return cell{}
+	case "~":
+		return cell{byChance: true}
+	}
+	count, byTime := strings.CutSuffix(text, "t")
+	n, err := strconv.Atoi(count)
+	require.NoError(t, err)
+	require.Positive(t, n)
+	return cell{n: n, byTime: byTime}
+}
+
+// TestEveryPointIsReached holds the table against the points and the scenarios that
+// there are. That a scenario reaches what the table says, the other tests see.
+func TestEveryPointIsReached(t *testing.T) {
+	t.Parallel()
+	r := readReach(t)
+	require.Len(t, r.warm, len(scenarios))
+	for _, s := range scenarios {
+		require.Len(t, r.warm[s.name], len(faultpoint.Points), s.name)
+		require.NotEmpty(t, readOutcomes(t)[s.name], s.name)
+	}
+	require.Len(t, readOutcomes(t), len(scenarios))
+	for _, point := range faultpoint.Points {
+		require.True(t, slices.ContainsFunc(scenarios, func(s scenario) bool {
+			return r.of(s, false)[point].n > 0 || r.of(s, true)[point].n > 0
+		}), "no scenario reaches %s for sure", point)
+	}
+	// In all variants of the processes together, each point is reached.
+	for _, point := range faultpoint.Points {
+		require.True(t, slices.ContainsFunc(processVariants(), func(v variant) bool {
+			return slices.ContainsFunc(scenarios, func(s scenario) bool { return slices.Contains(r.share(s, v.evict), point) })
+		}), "no process kills itself at %s", point)
+	}
+}

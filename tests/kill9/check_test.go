@@ -1,0 +1,146 @@
+package kill9_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/journal"
+)
+
+// checkHost waits for every execution, and holds what the host says of it against
+// what it said to the clients. The result is in the record afterwards.
+func checkHost(t *testing.T, c *client.Client, records []*record) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*harness.Patience)
+	defer cancel()
+	for _, rec := range records {
+		if rec.kind == "approval settled" && rec.settled == "" {
+			continue // the settle was never acknowledged: it may wait for a day
+		}
+		now := resultOf(ctx, client.Attach[any](c, rec.execution))
+		require.NotNil(t, now, "%s was acknowledged and does not end", rec.execution)
+		if rec.result != nil {
+			require.Equal(t, *rec.result, *now, "a client was told another result of %s", rec.execution)
+		}
+		rec.result = now
+		checkResult(t, rec)
+	}
+}
+
+// checkResult checks that an execution ended as it had to, after what was
+// acknowledged.
+func checkResult(t *testing.T, rec *record) {
+	state := rec.result.state
+	switch rec.kind {
+	case "order", "transfer", "approval settled":
+		require.Equal(t, client.Completed, state, "%+v: %+v", rec, rec.result)
+	case "order interrupted":
+		// The order may have been over, or past its last wait.
+		require.Contains(t, []client.State{client.Completed, client.Interrupted}, state, "%+v: %+v", rec, rec.result)
+	case "approval interrupted":
+		require.True(t, rec.interrupted, "the interrupt of %s was refused", rec.execution)
+		require.Equal(t, client.Interrupted, state, "%+v: %+v", rec, rec.result)
+	}
+	if rec.kind == "approval settled" {
+		require.JSONEq(t, fmt.Sprintf(`{"document": %q, "status": "approved", "by": %q}`, rec.key, rec.settled), rec.result.value)
+	}
+}
+
+// checkStore checks in the store that everything happened exactly once, and at the
+// payment service that every call was made, under one key.
+func checkStore(t *testing.T, s journal.Store, records []*record, p *payments) {
+	tx, err := s.BeginGuest(t.Context(), host.DefaultNamespace)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, tx.Rollback(context.Background())) }()
+	query := func(sql string) [][]any {
+		_, rows, err := tx.Query(t.Context(), sql, nil)
+		require.NoError(t, err)
+		return rows
+	}
+	require.Empty(t, query(`SELECT execution, step FROM order_effects GROUP BY execution, step HAVING COUNT(*) > 1`),
+		"a step of an order took effect twice")
+	require.Empty(t, query(`SELECT execution, step FROM approval_effects GROUP BY execution, step HAVING COUNT(*) > 1`),
+		"a step of an approval took effect twice")
+	require.Empty(t, query(`SELECT transfer_id FROM ledger GROUP BY transfer_id HAVING COUNT(*) > 1`), "a transfer was booked twice")
+	require.Equal(t, fmt.Sprint(accounts*opening), fmt.Sprint(query(`SELECT SUM(balance_cents) FROM accounts`)[0][0]), "money was made or lost")
+
+	orders, approvals, transfers := map[string]string{}, map[string]string{}, map[string]bool{}
+	for _, row := range query(`SELECT order_id, status FROM orders`) {
+		orders[row[0].(string)] = row[1].(string)
+	}
+	for _, row := range query(`SELECT document, status, decided_by FROM approvals`) {
+		approvals[row[0].(string)] = fmt.Sprint(row[1], " ", row[2])
+	}
+	for _, row := range query(`SELECT transfer_id FROM ledger`) {
+		transfers[row[0].(string)] = true
+	}
+	charged := map[string][]string{}
+	for _, row := range query(`SELECT order_id, charge_id, status FROM charges`) {
+		charged[row[0].(string)] = append(charged[row[0].(string)], fmt.Sprint(row[1], " ", row[2]))
+	}
+	for _, rec := range records {
+		switch {
+		case rec.kind == "transfer":
+			require.True(t, transfers[rec.key], "%s was acknowledged but is not in the store", rec.execution)
+		case rec.settled != "":
+			require.Equal(t, "approved "+rec.settled, approvals[rec.key], rec.execution)
+		case rec.kind == "order" || rec.kind == "order interrupted":
+			p.check(t, rec, orders[rec.key], charged[rec.key])
+		}
+	}
+	counts := map[string]int{}
+	for _, rec := range records {
+		counts[rec.kind]++
+	}
+	t.Logf("%d kills; %v", kills, counts)
+	for _, kind := range kinds {
+		require.Positive(t, counts[kind], "no client asked for this: %s", kind)
+	}
+}
+
+// check holds an order, as the store has it, against the calls that were made for it.
+func (p *payments) check(t *testing.T, rec *record, status string, charges []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	called, refunded := slices.Collect(maps.Keys(p.charges[rec.key])), slices.Collect(maps.Keys(p.refunds[rec.key]))
+	require.LessOrEqual(t, len(called), 1, "the idempotency key of the charge of %s is not stable: %v", rec.execution, called)
+	require.LessOrEqual(t, len(refunded), 1, "the idempotency key of the refund of %s is not stable: %v", rec.execution, refunded)
+	require.NotContains(t, append(called, refunded...), "", "a call without a key for %s", rec.execution)
+	if len(refunded) == 1 {
+		require.NotEqual(t, called, refunded, "charge and refund of %s have one key", rec.execution)
+	}
+	var want []string
+	switch status {
+	case "confirmed":
+		require.Len(t, called, 1, "%s is confirmed and was not charged", rec.execution)
+		require.Empty(t, refunded, "%s is confirmed and was refunded", rec.execution)
+		want = []string{"ch_" + called[0] + " taken"}
+	case "cancelled":
+		require.Len(t, refunded, 1, "%s is cancelled and was not refunded", rec.execution)
+		if len(called) == 1 {
+			want = []string{"ch_" + called[0] + " refunded"}
+		}
+	default:
+		// Interrupted before it was stored, or while it was.
+		require.Contains(t, []string{"", "reserved"}, status, rec.execution)
+		require.Equal(t, client.Interrupted, rec.result.state, rec.execution)
+		require.Empty(t, append(called, refunded...), rec.execution)
+	}
+	require.Equal(t, want, charges, rec.execution)
+	if rec.result.state == client.Completed {
+		require.Equal(t, "confirmed", status, rec.execution)
+		var result struct {
+			ChargeID string `json:"charge_id"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(rec.result.value), &result))
+		require.Equal(t, "ch_"+called[0], result.ChargeID)
+	}
+}
