@@ -50,7 +50,7 @@ $(C_MODULES): bin/modules/%.wasm: FORCE
 	modules/examples/$*/build.sh $@
 
 .PHONY: demo
-demo: ## Run an order, kill the host with -9 in the middle, see the order finish
+demo: ## Run an order, kill the host with -9 in the middle, see the order finish; rescue one from a bug
 	scripts/demo.sh
 
 .PHONY: test

@@ -147,7 +147,7 @@ var Codes = []CodeInfo{
 	{CodeBadManifest, InvalidArgument, "the module's manifest is not valid", "The message names what is wrong. Names start with a letter, hold letters, digits, '_', '-' or '.', and are unique.", false},
 	{CodeModuleInit, InvalidArgument, "the module failed during initialisation", "Code that runs before the first call, such as package-level variables in Go, runs in the sandbox too: it has no files, no network and no environment.", false},
 	{CodeModuleMemory, InvalidArgument, "the module asks for more memory than the host allows", "Lower the module's memory, or raise the host's --guest-memory.", false},
-	{CodeModuleNotFound, FailedPrecondition, "the module of this execution is missing from the store", "Push the module with this digest again, then resume the execution.", true},
+	{CodeModuleNotFound, FailedPrecondition, "the module of this execution is missing from the store", "Push the module with this digest again and resume the execution, or move it to another with 'cruster-host workflow move EXECUTION --to latest'.", true},
 	{CodeDeploymentNotFound, NotFound, "there is no such deployment", "List deployments with 'cruster-host module list', or push one with 'cruster-host module push FILE --name NAME'.", false},
 	{CodeBadDeployment, InvalidArgument, "the deployment's name or settings are not valid", "The message names what is wrong. Names of deployments are lower-case letters, digits and '-', start with a letter and have at most 63 characters.", false},
 	{CodeMigrationFailed, FailedPrecondition, "a SQL migration of the module failed; nothing was deployed", "Fix the migration and push the module again; migrations that were already applied stay as they are.", false},

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # The promise of Cruster, acted out: an order is under way, its host is killed
 # with -9, a new host takes over, and the order finishes as if nothing had
-# happened. Every claim is checked; the script fails if one does not hold.
+# happened. Then a bug is deployed, stops an order that is already paid, and the
+# fixed module takes that order to its end. Every claim is checked; the script fails
+# if one does not hold.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -108,21 +110,50 @@ fanout=$(cruster workflow execute fanout/FanOut --input '{"run":"demo"}' -o json
 echo "$fanout" | grep -Eq '"sum": *338350' || die "the sum is another: $fanout"
 seen "the squares of 1 to 100 add up to 338350"
 
-say "8. Look into the journal and, with the host stopped, into the database file"
-cruster workflow history orders/ProcessOrder/42 | sed 's/^/      /'
+say "8. Deploy a bug: the order's last message names a third item, whether there is one or not"
+# The workflow as it is, with one line changed.
+mkdir "$work/buggy"
+sed 's|"Your order %s over %d\.%02d is confirmed\.", req\.OrderID,|"Your order %s with %s over %d.%02d is confirmed.", req.OrderID, req.Items[2].SKU,|' \
+	modules/examples/orders/main.go >"$work/buggy/main.go"
+if cmp -s modules/examples/orders/main.go "$work/buggy/main.go"; then die "the bug was not made: main.go has another line"; fi
+printf '{"Replace": {"%s": "%s"}}\n' "$PWD/modules/examples/orders/main.go" "$work/buggy/main.go" >"$work/buggy/overlay.json"
+GOOS=wasip1 GOARCH=wasm CGO_ENABLED=0 go build -overlay "$work/buggy/overlay.json" -trimpath -buildvcs=false -buildmode=c-shared -ldflags='-s -w' \
+	-o "$work/buggy/orders.wasm" ./modules/examples/orders
+cruster module push "$work/buggy/orders.wasm" --name orders >/dev/null
+second=${order/'"42"'/'"43"'}
+second=${second/5000/100}
+code=0
+cruster workflow execute orders/ProcessOrder --input "$second" --timeout 60s 2>"$work/paused.log" || code=$?
+[[ $code == 5 ]] || die "the order with the bug ended with exit code $code, not 5 (paused): $(cat "$work/paused.log")"
+seen "order 43 is paid for, crashes each time it comes to the message, and is paused:"
+sed 's/^/      /' "$work/paused.log"
+
+say "9. Fix the bug, check, push, move: the order finishes"
+cruster module check bin/modules/orders.wasm --name orders | sed 's/^/      /' || die "the fixed module does not fit"
+seen "the fixed module fits what the order has done"
+cruster module push bin/modules/orders.wasm --name orders >/dev/null
+cruster workflow move orders/ProcessOrder/43 --to latest >/dev/null || die "the order was not moved"
+rescued=$(cruster workflow wait orders/ProcessOrder/43 --timeout 60s -o json) || die "the order did not finish on the fixed module"
+echo "$rescued" | grep -Eq '"status": *\\?"confirmed' || die "the order is not confirmed: $rescued"
+seen "order 43 went on with the fixed module and is confirmed"
+
+say "10. Look into the journal and, with the host stopped, into the database file"
+cruster workflow history orders/ProcessOrder/43 | sed 's/^/      /'
 kill -TERM "$host_pid"
 deadline=$((SECONDS + 30))
 while kill -0 "$host_pid" 2>/dev/null; do ((SECONDS < deadline)) || die "the host does not stop"; sleep 0.1; done
 host_pid=
 seen "the host stopped when asked to"
 effects=$(CGO_ENABLED=0 go run -trimpath ./scripts/rows "$work/data" order_effects step)
-want=$'charge 1\nconfirm 1\nreserve 1\nsend 1'
-[[ $effects == "$want" ]] || die "the steps took effect like this, not once each: ${effects//$'\n'/, }"
-seen "SQL effects, counted: ${effects//$'\n'/, }"
+want=$'charge 2\nconfirm 2\nreserve 2\nsend 2'
+[[ $effects == "$want" ]] || die "the steps of the two orders took effect like this, not once an order: ${effects//$'\n'/, }"
+seen "SQL effects of the two orders, counted: ${effects//$'\n'/, }"
 
 say "What you saw"
 cat <<'TEXT'
   A workflow in WebAssembly was killed with its host in the middle of a sleep, and went on in another
-  process: nothing ran twice, nothing was lost, and nothing in its code knows about it.
+  process: nothing ran twice, nothing was lost, and nothing in its code knows about it. Another met a
+  bug in the middle of its work, and went on with the fixed code from where it was.
   That code: modules/examples/orders/main.go. Why it works: docs/GUARANTEES.md.
+  How to change code that runs: docs/changing-workflows.md.
 TEXT

@@ -8,7 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -43,7 +45,10 @@ func buildAll(dir string) error {
 	if err := buildIn("tools", nil, "-o", filepath.Join(dir, "bin")+"/", "github.com/fullstorydev/grpcurl/cmd/grpcurl"); err != nil {
 		return err
 	}
-	for _, module := range []string{"modules/examples/approval", "modules/examples/orders", "tests/guests/conformance"} {
+	for _, module := range []string{
+		"modules/examples/approval", "modules/examples/orders", "tests/guests/conformance",
+		"tests/guests/change/base", "tests/guests/change/buggy", "tests/guests/change/inserted", "tests/guests/change/removed",
+	} {
 		out := filepath.Join(dir, "modules", filepath.Base(module)+".wasm")
 		if err := build([]string{"GOOS=wasip1", "GOARCH=wasm"}, "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, "./"+module); err != nil {
 			return err
@@ -89,6 +94,7 @@ func TestCLI(t *testing.T) {
 			"exits":       cmdExits,
 			"host":        cmdHost,
 			"killhost":    cmdKillHost,
+			"pending":     cmdPending,
 			"probe":       cmdProbe,
 			"pushrequest": cmdPushRequest,
 			"stophost":    cmdStopHost,
@@ -115,6 +121,31 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("the exit code is %d, not %d", got, want)
 	}
+}
+
+// cmdPending waits until an execution waits for an op of a kind: pending KIND
+// EXECUTION.
+func cmdPending(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: pending KIND EXECUTION")
+	}
+	for deadline := time.Now().Add(patience); ; {
+		out, err := describe(ts, args[1])
+		if err == nil && strings.Contains(out, `"kind": "`+args[0]+`"`) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s does not wait for a %s: %v\n%s", args[1], args[0], err, out)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func describe(ts *testscript.TestScript, execution string) (string, error) {
+	cmd := exec.Command(filepath.Join(built, "bin", "cruster-host"), "workflow", "describe", execution, "-o", "json")
+	cmd.Env = append(os.Environ(), "CRUSTER_ADDR="+ts.Getenv("CRUSTER_ADDR"))
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }
 
 // cmdPushRequest writes the JSON of a cruster.v1.PushRequest, as a shell would

@@ -40,9 +40,22 @@ func WriteHistory(w io.Writer, entries []*crusterv1.HistoryEntry) error {
 	for _, e := range entries {
 		v := EntryOf(e)
 		rows = append(rows, []string{
-			strconv.FormatUint(v.Seq, 10), strconv.FormatUint(v.Turn, 10), timeText(e.GetAt()), v.Kind, strconv.FormatUint(uint64(v.Op), 10),
-			v.OpKind, terminal.Clip(v.Name, 40), terminal.Clip(v.Key, 24), count(v.Attempts), outcomeText(v.Value, v.Error),
+			strconv.FormatUint(v.Seq, 10), strconv.FormatUint(v.Turn, 10), timeText(e.GetAt()), v.Kind, count(v.Op),
+			v.OpKind, terminal.Clip(v.Name, 40), terminal.Clip(v.Key, 24), count(v.Attempts), entryText(v),
 		})
 	}
 	return terminal.Table(w, []string{"SEQ", "TURN", "AT", "ENTRY", "OP", "KIND", "NAME", "KEY", "ATTEMPTS", "OUTCOME"}, rows)
+}
+
+// entryText is what an entry records, for a column.
+func entryText(v Entry) string {
+	var move struct{ From, To, Fork string }
+	if v.Kind != "moved" || json.Unmarshal(v.Value, &move) != nil {
+		return outcomeText(v.Value, v.Error)
+	}
+	text := "from module " + shortDigest(move.From) + " to " + shortDigest(move.To)
+	if move.Fork != "" {
+		text = "forked off " + move.Fork + ", " + text
+	}
+	return terminal.Clip(text, 80)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 
@@ -51,15 +52,21 @@ func (m *Misfits) Add(e *crusterv1.Execution, reason string, diff *crusterv1.Dif
 	m.kinds = append(m.kinds, &MisfitKind{Workflow: e.GetWorkflow(), Count: 1, First: e.GetName(), Reason: reason, Diff: DiffOf(diff), sign: sign, diff: diff})
 }
 
+// ownPart is what a step says of its execution alone: its place, and the hash of its
+// arguments.
+var ownPart = regexp.MustCompile(`\b(entry|op) \d+|\barguments [0-9a-f]+`)
+
 // signOf is what executions that differ in the same way have in common: the first
-// row that differs, or else the reason.
+// row that differs, or else the reason, without what is of one execution alone.
 func signOf(reason string, diff *crusterv1.Diff) string {
+	sign := reason
 	for _, r := range diff.GetRows() {
 		if r.GetNote() != "" {
-			return fmt.Sprintf("%q %q %q", r.GetJournal(), r.GetCode(), r.GetNote())
+			sign = fmt.Sprintf("%q %q %q", r.GetJournal(), r.GetCode(), r.GetNote())
+			break
 		}
 	}
-	return reason
+	return ownPart.ReplaceAllString(sign, "")
 }
 
 // Kinds is the kinds, the most frequent first.

@@ -9,7 +9,7 @@ table! {
     BAD_MANIFEST = "CR-1006", "The message names what is wrong. Names start with a letter, hold letters, digits, '_', '-' or '.', and are unique.", false;
     MODULE_INIT = "CR-1007", "Code that runs before the first call, such as package-level variables in Go, runs in the sandbox too: it has no files, no network and no environment.", false;
     MODULE_MEMORY = "CR-1008", "Lower the module's memory, or raise the host's --guest-memory.", false;
-    MODULE_NOT_FOUND = "CR-1009", "Push the module with this digest again, then resume the execution.", true;
+    MODULE_NOT_FOUND = "CR-1009", "Push the module with this digest again and resume the execution, or move it to another with 'cruster-host workflow move EXECUTION --to latest'.", true;
     DEPLOYMENT_NOT_FOUND = "CR-1010", "List deployments with 'cruster-host module list', or push one with 'cruster-host module push FILE --name NAME'.", false;
     BAD_DEPLOYMENT = "CR-1011", "The message names what is wrong. Names of deployments are lower-case letters, digits and '-', start with a letter and have at most 63 characters.", false;
     MIGRATION_FAILED = "CR-1012", "Fix the migration and push the module again; migrations that were already applied stay as they are.", false;
