@@ -139,16 +139,18 @@ func (f *failing) Deployments(ctx context.Context, namespace string) ([]journal.
 	return ask(ctx, f.next("deployments"), func(ctx context.Context) ([]journal.Deployment, error) { return f.Store.Deployments(ctx, namespace) })
 }
 
-func (f *failing) Deploy(ctx context.Context, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
-	return ask(ctx, f.next("deploy"), func(ctx context.Context) (journal.Deployment, error) { return f.Store.Deploy(ctx, m, d, migrations) })
+func (f *failing) Deploy(ctx context.Context, fence journal.Fence, m journal.Module, d journal.Deployment, migrations []abi.Migration) (journal.Deployment, error) {
+	return ask(ctx, f.next("deploy"), func(ctx context.Context) (journal.Deployment, error) {
+		return f.Store.Deploy(ctx, fence, m, d, migrations)
+	})
 }
 
-func (f *failing) ClaimShards(ctx context.Context, owner string) ([]journal.Epoch, error) {
-	return ask(ctx, f.next("claim"), func(ctx context.Context) ([]journal.Epoch, error) { return f.Store.ClaimShards(ctx, owner) })
+func (f *failing) ClaimShards(ctx context.Context, owner string) ([]journal.Fence, error) {
+	return ask(ctx, f.next("claim"), func(ctx context.Context) ([]journal.Fence, error) { return f.Store.ClaimShards(ctx, owner) })
 }
 
-func (f *failing) Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error) {
-	return ask(ctx, f.next("sweep"), func(ctx context.Context) (int, error) { return f.Store.Sweep(ctx, finishedBefore, limit) })
+func (f *failing) Sweep(ctx context.Context, own []journal.Fence, finishedBefore int64, limit int) (int, error) {
+	return ask(ctx, f.next("sweep"), func(ctx context.Context) (int, error) { return f.Store.Sweep(ctx, own, finishedBefore, limit) })
 }
 
 func (f *failing) Ping(ctx context.Context) error {
