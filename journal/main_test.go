@@ -9,7 +9,7 @@ import (
 
 // How long, and how often, tests look for something that is about to happen.
 const (
-	waitLong = 20 * time.Second
+	waitLong = 90 * time.Second
 	waitTick = time.Millisecond
 )
 

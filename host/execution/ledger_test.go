@@ -12,6 +12,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/guest"
@@ -179,4 +180,123 @@ func plainTime(at int64) string {
 	default:
 		return fmt.Sprint(at)
 	}
+}
+
+// TestLedgerNumbers takes a ledger through random lives and checks the sequence
+// numbers that it hands out, against a journal that the test keeps itself: none is
+// given twice or behind one that was given before, deliveries come in their order, and
+// none overtakes a number that is undecided.
+func TestLedgerNumbers(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		m := &numbers{ledger: newLedger(), reserved: map[uint64]journal.Entry{}, committed: map[uint64]bool{}, delivered: map[uint32]bool{}}
+		rt.Repeat(map[string]func(*rapid.T){
+			"attempts": m.attempts,
+			"decide":   m.decide,
+			"fail":     m.fail,
+			"issue":    m.issue,
+			"next":     m.next,
+			"outcome":  m.outcome,
+			"reserve":  m.reserve,
+		})
+	})
+}
+
+// numbers is a ledger with what the test knows of its journal.
+type numbers struct {
+	ledger    ledger
+	now       int64
+	ops       uint32
+	given     uint64                   // the highest number that was given
+	last      uint64                   // the last number that was delivered
+	clock     int64                    // the time of the last delivery
+	reserved  map[uint64]journal.Entry // undecided
+	committed map[uint64]bool          // durable and not delivered
+	delivered map[uint32]bool
+}
+
+// give takes note of a number that the ledger has handed out.
+func (m *numbers) give(rt *rapid.T, en journal.Entry) {
+	require.Greater(rt, en.Seq, m.given, "a number was given twice, or behind others")
+	m.given = en.Seq
+}
+
+func (m *numbers) issue(*rapid.T) {
+	m.ops++
+	m.ledger.applyTurn(nil, guest.Turn{Issued: []*op.Op{{
+		Op: journal.Op{Number: m.ops, Kind: abi.OpActivity}, StepID: stepOf(uint64(m.ops)),
+		Body: &abi.Activity{Retry: abi.Retry{Retries: 100, Base: 1, Backoff: abi.BackoffConstant}},
+	}}})
+}
+
+// drawStep draws an op that has been issued, whatever became of it.
+func (m *numbers) drawStep(rt *rapid.T) journal.StepID {
+	if m.ops == 0 {
+		rt.Skip("no op was issued")
+	}
+	m.now += rapid.Int64Range(-1, 3).Draw(rt, "time")
+	return stepOf(uint64(rapid.Uint32Range(1, m.ops).Draw(rt, "op")))
+}
+
+func (m *numbers) outcome(rt *rapid.T) {
+	m.ledger.complete(m.drawStep(rt), abi.Outcome{}, 1, m.now)
+}
+
+func (m *numbers) fail(rt *rapid.T) {
+	failure := abi.Errorf(abi.CodeActivityFailed, "no luck")
+	failure.Retryable = true
+	m.ledger.attemptFailed(m.drawStep(rt), failure, m.now, func() float64 { return 0 })
+}
+
+func (m *numbers) attempts(rt *rapid.T) {
+	for _, en := range m.ledger.takeAttempts(m.now) {
+		require.Equal(rt, journal.Attempt, en.Kind)
+		m.give(rt, en)
+	}
+}
+
+func (m *numbers) reserve(rt *rapid.T) {
+	if en, wanted := m.ledger.reserve(m.drawStep(rt), nil, 1, m.now); wanted {
+		m.give(rt, en)
+		m.reserved[en.Seq] = en
+	}
+}
+
+// decide tells the ledger what became of a transaction.
+func (m *numbers) decide(rt *rapid.T) {
+	if len(m.reserved) == 0 {
+		rt.Skip("no number is reserved")
+	}
+	seq := rapid.SampledFrom(slices.Sorted(maps.Keys(m.reserved))).Draw(rt, "seq")
+	if rapid.Bool().Draw(rt, "committed") {
+		m.ledger.commit(m.reserved[seq])
+		m.committed[seq] = true
+	} else {
+		m.ledger.void(seq)
+	}
+	delete(m.reserved, seq)
+}
+
+func (m *numbers) next(rt *rapid.T) {
+	b, ok := m.ledger.next(m.now)
+	if !ok {
+		return
+	}
+	for _, en := range b.entries {
+		if b.durable {
+			require.True(rt, m.committed[en.Seq], "entry %d is not in the journal", en.Seq)
+			delete(m.committed, en.Seq)
+		} else {
+			m.give(rt, en)
+		}
+		require.Greater(rt, en.Seq, m.last, "entry %d is delivered out of order", en.Seq)
+		for undecided := range m.reserved {
+			require.Greater(rt, undecided, en.Seq, "entry %d overtakes one that is undecided", en.Seq)
+		}
+		require.False(rt, m.delivered[en.Op.Number], "op %d is delivered twice", en.Op.Number)
+		require.GreaterOrEqual(rt, en.At, m.clock, "time runs backwards")
+		m.delivered[en.Op.Number], m.last, m.clock = true, en.Seq, en.At
+	}
+	m.ledger.applyTurn(b.entries, guest.Turn{})
+	m.ledger.delivered = m.last
 }

@@ -55,11 +55,10 @@ func (p *Player) Fits(outcome *abi.Outcome, before journal.Waiting, later map[jo
 	if outcome != nil && outcome.Error != nil {
 		return &Misfit{Reason: fmt.Sprintf("the code fails at once: %s", outcome.Error.Message)}
 	}
-	if len(p.held) == 0 {
+	unclaimed := p.unclaimed()
+	if len(unclaimed) == 0 {
 		return nil
 	}
-	unclaimed := slices.Collect(maps.Values(p.held))
-	sortBySeq(unclaimed)
 	if outcome != nil {
 		return p.misfit(unclaimed, fmt.Sprintf("the code finishes without %s that %s run", count(len(unclaimed), "step"), have(len(unclaimed))), nil)
 	}
@@ -75,6 +74,18 @@ func (p *Player) Fits(outcome *abi.Outcome, before journal.Waiting, later map[jo
 		return p.misfit(unclaimed, fmt.Sprintf("the code does not come to %s that %s run", count(len(unclaimed), "step"), have(len(unclaimed))), nil)
 	}
 	return nil
+}
+
+// unclaimed are the steps that have run and that the guest has not come to. Questions
+// about changes of the code are none: they may go once no run needs them.
+func (p *Player) unclaimed() (entries []journal.Entry) {
+	for _, en := range p.held {
+		if en.Op.Kind != abi.OpPatched {
+			entries = append(entries, en)
+		}
+	}
+	sortBySeq(entries)
+	return entries
 }
 
 // waitsOnlyFor tells whether the guest waits for nothing but steps that the execution

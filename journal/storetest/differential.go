@@ -29,11 +29,12 @@ func init() {
 // in-memory oracle and requires that no answer tells them apart.
 func RunDifferential(t *testing.T, setup func(t *testing.T) Harness) {
 	rapid.Check(t, func(rt *rapid.T) {
-		store := setup(t).Open(t)
+		h := setup(t)
+		store := h.Open(t)
 		defer func() { require.NoError(rt, store.Close()) }()
 		m := &model{ctx: t.Context(), store: store, oracle: memory.New()}
 		m.claim(rt)
-		rt.Repeat(map[string]func(*rapid.T){
+		actions := map[string]func(*rapid.T){
 			"commit":  m.commit,
 			"commit2": m.commit, // commits are what matters most
 			"claim":   m.claim,
@@ -41,7 +42,12 @@ func RunDifferential(t *testing.T, setup func(t *testing.T) Harness) {
 			"deploy":  m.deploy,
 			"due":     m.due,
 			"list":    m.list,
-		})
+		}
+		if h.Guest {
+			m.deployGuest(rt)
+			actions["guest"] = m.guest
+		}
+		rt.Repeat(actions)
 		for _, key := range modelKeys {
 			m.compareExecution(rt, modelExecution(key).ID)
 		}
@@ -54,6 +60,7 @@ type model struct {
 	store, oracle journal.Store
 	fences        []journal.Fence // of store
 	oracleFences  []journal.Fence
+	balances      map[int64]int64 // what the table of the guests holds
 }
 
 func (m *model) fencesOf(s journal.Store) []journal.Fence {

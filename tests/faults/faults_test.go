@@ -3,40 +3,39 @@ package faults
 import (
 	"fmt"
 	"math/rand/v2"
-	"path"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/internal/harness"
 )
 
-// bundle is an engine over a store that can be made to fail.
-type bundle struct {
-	*client
-	store *failing
-}
+// reading are the ways in which a call that changes nothing can fail.
+var reading = []mode{refused, slow}
 
-func setup(t *testing.T, kind, module string, evict bool) *bundle {
-	healthyStore := harness.Store(t, kind)
-	store := &failing{Store: healthyStore}
-	e := engine(t, store, func(c *host.Config) { c.EvictAlways = evict })
-	harness.Push(t, e, path.Base(module), module)
-	return &bundle{&client{t: t, engine: e, store: healthyStore}, store}
-}
-
-// failures are the calls of the store, and the ways in which each can fail.
+// failures are the calls of the store, and the ways in which each can fail. A panic
+// of the store in other calls is the fault of one execution, and is tested there.
 var failures = map[string][]mode{
-	"commit":    {refused, applied, lost},
-	"guest":     {lost, applied, refused, conflict},
-	"begin":     {refused},
-	"exec":      {refused},
-	"child":     {refused},
-	"deferreds": {refused},
-	"entries":   {refused},
-	"load":      {refused},
+	"begin":       reading,
+	"callee":      reading,
+	"claim":       {refused, applied, lost, slow, late},
+	"commit":      {refused, applied, lost, slow, late, panicked},
+	"deferreds":   reading,
+	"deploy":      {refused, applied, lost, slow, late},
+	"deployment":  reading,
+	"deployments": reading,
+	"due":         reading,
+	"entries":     reading,
+	"exec":        {refused, conflict, slow},
+	"guest":       {refused, applied, lost, slow, late, conflict},
+	"list":        reading,
+	"load":        reading,
+	"module":      reading,
+	"ping":        reading,
+	"query":       {refused, conflict, slow},
+	"rollback":    {refused},
+	"sweep":       {refused, applied, lost, slow},
 }
 
 // most is how many calls of a kind the test lets fail. Commits differ from each
@@ -45,42 +44,54 @@ func most(call string) int {
 	if call == "commit" || call == "guest" {
 		return 16
 	}
-	return 3
+	return 2
 }
 
 // TestEveryCallFailsOnce lets each call that a scenario makes to the store fail, in
 // every possible way. The scenario must see the same as with a healthy store.
 // Instances are evicted after every turn, so that everything is also loaded,
-// replayed and dropped.
+// replayed and dropped. A way to fail that no scenario comes to fails the test.
 func TestEveryCallFailsOnce(t *testing.T) {
 	t.Parallel()
-	for _, s := range scenarios {
-		if s.stormOnly {
-			continue
-		}
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
-			b := setup(t, "sqlite", s.module, true)
-			b.store.fail(func(string) mode { return healthy })
-			want := s.observe(b.client, "in-order")
-			for call, modes := range failures {
-				// The other modes return another error, but the engine must react in the
-				// same way; TestStorm covers them.
-				for _, m := range modes[:min(2, len(modes))] {
-					for n := 1; n <= min(most(call), b.passes(s, call, m, n, want)); n++ {
+	var failed sync.Map // "call mode" → true
+	t.Run("scenarios", func(t *testing.T) {
+		for _, s := range scenarios {
+			if s.stormOnly {
+				continue
+			}
+			t.Run(s.name, func(t *testing.T) {
+				t.Parallel()
+				c := setup(t, "sqlite", s.module, true)
+				c.failing.fail(func(string) mode { return healthy })
+				require.Equal(t, s.want, s.observe(c, "in-order"))
+				made := c.failing.counts()
+				for call, modes := range failures {
+					for _, m := range modes {
+						for n := 1; n <= min(made[call], most(call)); n++ {
+							if c.failsOnce(s, call, m, n) {
+								failed.Store(call+" "+string(m), true)
+							}
+						}
 					}
 				}
-			}
-		})
+			})
+		}
+	})
+	for call, modes := range failures {
+		for _, m := range modes {
+			_, ok := failed.Load(call + " " + string(m))
+			require.True(t, ok, "no scenario makes the call %q, so it was never %s", call, m)
+		}
 	}
 }
 
-// passes lets the n-th call fail and returns how many calls there were.
-func (b *bundle) passes(s scenario, call string, m mode, n int, want string) int {
+// failsOnce runs a scenario in which the n-th call of a kind fails. It reports
+// whether there was such a call.
+func (c *client) failsOnce(s scenario, call string, m mode, n int) bool {
 	var mu sync.Mutex
 	seen := 0
-	b.store.fail(func(c string) mode {
-		if c != call {
+	c.failing.fail(func(made string) mode {
+		if made != call {
 			return healthy
 		}
 		mu.Lock()
@@ -90,12 +101,8 @@ func (b *bundle) passes(s scenario, call string, m mode, n int, want string) int
 		}
 		return healthy
 	})
-	key := fmt.Sprintf("%s-%s-%d", call, m, n)
-	require.Equal(b.t, want, s.observe(b.client, key), "%s %d was %s", call, n, m)
-	b.store.mu.Lock()
-	defer b.store.mu.Unlock()
-	b.store.decide = nil
-	return b.store.calls[call]
+	require.Equal(c.t, s.want, s.observe(c, fmt.Sprintf("%s-%s-%d", call, m, n)), "%s %d was %s", call, n, m)
+	return c.failing.counts()[call] >= n
 }
 
 // TestStorm lets one in six calls fail, at random, while several executions run at
@@ -104,12 +111,14 @@ func TestStorm(t *testing.T) {
 	t.Parallel()
 	for _, kind := range harness.StoreKinds {
 		for _, s := range scenarios {
+			if s.alone {
+				continue
+			}
 			t.Run(kind+"/"+s.name, func(t *testing.T) {
 				t.Parallel()
-				b := setup(t, kind, s.module, false)
-				want := s.observe(b.client, "in-order")
+				c := setup(t, kind, s.module, false)
 				for seed := range uint64(3) {
-					b.storm(s, seed, want)
+					c.storm(s, seed)
 				}
 			})
 		}
@@ -117,9 +126,9 @@ func TestStorm(t *testing.T) {
 }
 
 // storm runs a scenario several times at once; the seed decides which calls fail.
-func (b *bundle) storm(s scenario, seed uint64, want string) {
+func (c *client) storm(s scenario, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 0))
-	b.store.fail(func(call string) mode {
+	c.failing.fail(func(call string) mode {
 		modes := failures[call]
 		if len(modes) == 0 || random.IntN(6) != 0 {
 			return healthy
@@ -129,7 +138,7 @@ func (b *bundle) storm(s scenario, seed uint64, want string) {
 	var all sync.WaitGroup
 	for i := range 4 {
 		all.Go(func() {
-			require.Equal(b.t, want, s.observe(b.client, fmt.Sprintf("storm-%d-%d", seed, i)), "seed %d", seed)
+			require.Equal(c.t, s.want, s.observe(c, fmt.Sprintf("storm-%d-%d", seed, i)), "seed %d", seed)
 		})
 	}
 	all.Wait()

@@ -103,7 +103,7 @@ func startLoadOf(t *testing.T, p *harness.Process, request func(run string) obje
 }
 
 func (l *load) startOne(ctx context.Context, c *client.Client, request object) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	h, err := client.Workflow[object, int](c, "steps/Steps").Start(ctx, request)
 	if err != nil {
