@@ -61,17 +61,17 @@ func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.R
 	if err := s.resolveInDoubt(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %w", journal.ErrUnavailable, err)
 	}
-	conn, err := s.acquire(ctx, s.writes)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: commit: %w: %w", journal.ErrUnavailable, err)
-	}
-	defer s.give(s.writes, conn)
 	var outcomes []journal.Result
-	err = inTime(ctx, s.config.CallLimit, func(ctx context.Context) (err error) {
+	sent := false
+	err := s.use(ctx, s.writes, s.config.CallLimit, func(ctx context.Context, conn *pgxpool.Conn) (err error) {
+		sent = true
 		outcomes, err = s.commit(ctx, conn, valid)
 		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil && !sent:
+		return nil, fmt.Errorf("postgres: commit: %w: %w", journal.ErrUnavailable, err)
+	case err != nil:
 		return nil, err
 	}
 	for i, v := range outcomes {

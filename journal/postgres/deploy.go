@@ -58,8 +58,11 @@ func (s *Store) Deploy(ctx context.Context, f journal.Fence, m journal.Module, d
 	if err != nil {
 		return journal.Deployment{}, fmt.Errorf("postgres: deploy %s: %w", d.Name, err)
 	}
-	defer s.give(s.guests, conn)
+	defer s.give(conn)
 	err = s.deploy(ctx, conn.Conn(), f, &m, &d, steps)
+	if conn.Conn().IsClosed() && ctx.Err() == nil {
+		s.guests.Reset() // see use
+	}
 	// Also if it failed: its COMMIT may have got through.
 	s.params.forget(d.Namespace)
 	op := fmt.Sprintf("postgres: deploy %s", d.Name)

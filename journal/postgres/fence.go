@@ -21,7 +21,7 @@ func (s *Store) fenced(ctx context.Context, pool *pgxpool.Pool, own []journal.Fe
 	for shard, f := range own {
 		rows.add(journal.Shard(shard), f)
 	}
-	err := s.use(ctx, pool, func(ctx context.Context, conn *pgxpool.Conn) error {
+	err := s.use(ctx, pool, s.config.CallLimit, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
 			b := &pgx.Batch{}
 			b.Queue(stmtLock)

@@ -29,7 +29,7 @@ func TestClaimDuringADeploymentFencesIt(t *testing.T) {
 		})
 		deployed <- err
 	}()
-	b.waitForLock(t, "__default.t")
+	b.waitForLocks(t, "__default.t", 1)
 
 	heir := open(t, postgres.Config{Schema: b.schema})
 	_, err = heir.ClaimShards(t.Context(), "heir")

@@ -98,14 +98,14 @@ func (b *testBundle) count(t *testing.T, namespace, table string) (n int) {
 	return n
 }
 
-// waitForLock waits until a session of the store waits for a lock on a table: ".modules"
-// of Cruster, or "__NAMESPACE.table" of a module.
-func (b *testBundle) waitForLock(t *testing.T, table string) {
+// waitForLocks waits until so many sessions of the store wait for a lock on a table:
+// ".modules" of Cruster, or "__NAMESPACE.table" of a module.
+func (b *testBundle) waitForLocks(t *testing.T, table string, sessions int) {
 	t.Helper()
-	require.Eventually(t, func() (waits bool) {
-		err := b.admin.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass)`,
-			b.schema+table).Scan(&waits)
-		return err == nil && waits
+	require.Eventually(t, func() bool {
+		var waiting int
+		err := b.admin.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = $1::regclass`, b.schema+table).Scan(&waiting)
+		return err == nil && waiting == sessions
 	}, patience, 10*time.Millisecond)
 }
 

@@ -96,7 +96,7 @@ func (s *Store) BeginGuest(ctx context.Context, namespace string) (journal.Guest
 	t.mu.Lock() // the timer may be short
 	defer t.mu.Unlock()
 	if !s.open.add(t) {
-		s.give(s.guests, conn)
+		s.give(conn)
 		return nil, errClosed
 	}
 	t.timer = s.config.Clock.AfterFunc(s.config.GuestTxLimit, t.expire)
@@ -130,7 +130,7 @@ func (t *guestTx) tooLong() error {
 func (t *guestTx) endLocked(ctx context.Context, why error) {
 	t.timer.Stop()
 	t.store.rollback(ctx, t.conn.Conn())
-	t.store.give(t.store.guests, t.conn)
+	t.store.give(t.conn)
 	t.conn, t.over = nil, why
 	t.store.open.remove(t)
 }
@@ -193,6 +193,9 @@ func (t *guestTx) run(ctx context.Context, query string, args []any, r *result) 
 	}
 	if fatal {
 		t.endLocked(ctx, answer)
+	}
+	if abi.CodeOf(answer) == abi.CodeStore {
+		t.store.guests.Reset() // see use
 	}
 	return answer
 }
@@ -308,6 +311,9 @@ func (t *guestTx) Commit(ctx context.Context, w journal.Write) error {
 	}
 	t.timer.Stop() // from here on the limit of a call ends it, or ctx
 	err := inTime(ctx, t.store.config.CallLimit, func(ctx context.Context) error { return t.commitLocked(ctx, &w) })
+	if errors.Is(err, journal.ErrUndecided) && ctx.Err() == nil {
+		t.store.guests.Reset() // see use
+	}
 	if err != nil {
 		t.endLocked(ctx, err)
 		return err

@@ -25,7 +25,7 @@ func (s *Store) ensureNamespace(ctx context.Context, namespace string) error {
 	if ready {
 		return nil
 	}
-	err := s.use(ctx, s.main, func(ctx context.Context, conn *pgxpool.Conn) error {
+	err := s.use(ctx, s.main, s.config.CallLimit, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return s.createNamespace(ctx, tx, namespace) })
 	})
 	if err != nil {

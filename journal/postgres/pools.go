@@ -217,7 +217,8 @@ func (s *Store) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn,
 		case err == nil && s.alive(waiting, conn):
 			return conn, nil
 		case err == nil:
-			s.give(pool, conn)
+			s.give(conn)
+			pool.Reset()
 		case errors.Is(err, pgconn.ErrReadOnlyConnection):
 			return nil, fmt.Errorf("the database is read-only: %w", err)
 		case waiting.Err() != nil && ctx.Err() == nil:
@@ -241,25 +242,30 @@ func (s *Store) alive(ctx context.Context, conn *pgxpool.Conn) bool {
 
 // give returns a connection. One that was lost leaves the pool at once: closing it
 // in good order may take long if the server does not answer, and would keep its
-// place occupied meanwhile. The others of its pool are suspect then.
-func (s *Store) give(pool *pgxpool.Pool, conn *pgxpool.Conn) {
-	if !conn.Conn().IsClosed() {
-		conn.Conn().PgConn().CustomData()[lastUsed] = s.config.Clock.Now()
-		conn.Release()
+// place occupied meanwhile.
+func (s *Store) give(conn *pgxpool.Conn) {
+	if conn.Conn().IsClosed() {
+		conn.Hijack()
 		return
 	}
-	conn.Hijack()
-	pool.Reset()
+	conn.Conn().PgConn().CustomData()[lastUsed] = s.config.Clock.Now()
+	conn.Release()
 }
 
-// use runs a call of ours on a connection, within CallLimit.
-func (s *Store) use(ctx context.Context, pool *pgxpool.Pool, call func(ctx context.Context, conn *pgxpool.Conn) error) error {
+// use runs a call of ours on a connection, within a limit. If the connection is lost,
+// and not because the caller gave up, the others of its pool are suspect: all are
+// given up, so that the next calls do not have to find out one by one.
+func (s *Store) use(ctx context.Context, pool *pgxpool.Pool, limit time.Duration, call func(ctx context.Context, conn *pgxpool.Conn) error) error {
 	conn, err := s.acquire(ctx, pool)
 	if err != nil {
 		return err
 	}
-	defer s.give(pool, conn)
-	return inTime(ctx, s.config.CallLimit, func(ctx context.Context) error { return call(ctx, conn) })
+	defer s.give(conn)
+	err = inTime(ctx, limit, func(ctx context.Context) error { return call(ctx, conn) })
+	if conn.Conn().IsClosed() && ctx.Err() == nil {
+		pool.Reset()
+	}
+	return err
 }
 
 // inTime runs a call that the server has to answer within a limit.

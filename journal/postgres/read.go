@@ -75,7 +75,7 @@ func readOne[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, 
 		return nil, err
 	}
 	var v T
-	err := s.use(ctx, s.main, func(ctx context.Context, conn *pgxpool.Conn) error {
+	err := s.use(ctx, s.main, s.config.CallLimit, func(ctx context.Context, conn *pgxpool.Conn) error {
 		rows, err := conn.Query(ctx, query, args...)
 		if err != nil {
 			return err
@@ -98,7 +98,7 @@ func readAll[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, 
 		return nil, err
 	}
 	var all []T
-	err := s.use(ctx, s.main, func(ctx context.Context, conn *pgxpool.Conn) error {
+	err := s.use(ctx, s.main, s.config.CallLimit, func(ctx context.Context, conn *pgxpool.Conn) error {
 		rows, err := conn.Query(ctx, query, args...)
 		if err != nil {
 			return err

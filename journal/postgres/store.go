@@ -74,7 +74,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	claimed := s.claimed
 	s.mu.Unlock()
 	var current []journal.Fence
-	err := s.use(ctx, s.writes, func(ctx context.Context, conn *pgxpool.Conn) error {
+	err := s.use(ctx, s.writes, s.config.CallLimit, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, `LOCK TABLE `+s.sql.shards+` IN SHARE MODE`); err != nil {
 				return err
@@ -128,13 +128,8 @@ func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Fence,
 	if err := s.resolveInDoubt(ctx); err != nil {
 		return nil, err
 	}
-	conn, err := s.acquire(ctx, s.writes)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: claim shards: %w", err)
-	}
-	defer s.give(s.writes, conn)
 	var fences []journal.Fence
-	err = inTime(ctx, claimFactor*s.config.CallLimit, func(ctx context.Context) error {
+	err := s.use(ctx, s.writes, claimFactor*s.config.CallLimit, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) (err error) {
 			fences, err = s.claim(ctx, tx, owner)
 			return err
