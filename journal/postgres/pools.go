@@ -155,12 +155,11 @@ func (s *Store) pool(ctx context.Context, pc *pgxpool.Config) (*pgxpool.Pool, er
 	pc.MinConns = 0
 	pc.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		ctx, cancel := context.WithTimeout(ctx, s.config.CallLimit)
-		defer cancel()
-		if err := identifySession(ctx, conn); err != nil {
+		// Each round trip has the limit: together they may take longer on a busy machine.
+		if err := inTime(ctx, s.config.CallLimit, func(ctx context.Context) error { return identifySession(ctx, conn) }); err != nil {
 			return err
 		}
-		return s.sql.prepare(ctx, conn)
+		return s.sql.prepare(ctx, conn, s.config.CallLimit)
 	}
 	pc.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false } // see acquire
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
@@ -223,6 +222,8 @@ func (s *Store) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn,
 			return nil, fmt.Errorf("the database is read-only: %w", err)
 		case waiting.Err() != nil && ctx.Err() == nil:
 			return nil, fmt.Errorf("no connection within %v", wait)
+		case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+			return nil, fmt.Errorf("no connection: %v", err) //nolint:errorlint // the deadline is ours, not the caller's
 		default:
 			return nil, err
 		}

@@ -152,6 +152,19 @@ func TestSilenceOfTheServer(t *testing.T) {
 	require.Equal(t, journal.Result{}, b.commit(t, b.entry(1)))
 }
 
+// A connection that cannot be made in time is the store's failure, not that of a
+// deadline of the caller's, which clients would take for their own.
+func TestAConnectionThatTakesTooLongIsNoDeadlineOfTheCaller(t *testing.T) {
+	t.Parallel()
+	p := newProxy(t)
+	b := setup(t, postgres.Config{DSN: p.dsn, CallLimit: 300 * time.Millisecond})
+	p.silence(true)
+	for range 5 { // until no connection is left
+		_, err := b.store.Load(t.Context(), b.id)
+		require.Equal(t, abi.CodeStore, abi.CodeOf(journal.Coded("load", err)), "%v", err)
+	}
+}
+
 func TestOpenEndsIfTheServerIsSilent(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -62,10 +63,14 @@ func newStatements(schema string) statements {
 	return st
 }
 
-// prepare readies a new connection.
-func (st *statements) prepare(ctx context.Context, conn *pgx.Conn) error {
+// prepare readies a new connection. The limit is for each statement.
+func (st *statements) prepare(ctx context.Context, conn *pgx.Conn, limit time.Duration) error {
 	for name, text := range st.prepared {
-		if _, err := conn.Prepare(ctx, name, text); err != nil {
+		err := inTime(ctx, limit, func(ctx context.Context) error {
+			_, err := conn.Prepare(ctx, name, text)
+			return err
+		})
+		if err != nil {
 			return fmt.Errorf("postgres: prepare %s: %w", name, err)
 		}
 	}
