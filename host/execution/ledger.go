@@ -10,6 +10,7 @@ import (
 	"github.com/cruster/cruster/host/activity"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -239,7 +240,7 @@ func (l *ledger) giveHeld(o *op.Op) {
 	if en, ok := l.held[o.StepID]; ok {
 		o.Settle(abi.Outcome{Value: en.Value, Error: en.Error}, en.Attempts, en.At)
 		delete(l.held, o.StepID)
-	} else if o.Kind == abi.OpPatched && len(l.held) > 0 {
+	} else if o.Kind == abi.OpPatched && replay.HaveRun(l.held) {
 		// Steps that come later have run: the execution had passed this place.
 		o.Settle(abi.Outcome{Value: abi.MustMarshal(false)}, 0, o.IssuedAt)
 	}

@@ -80,13 +80,25 @@ func (p *Player) Fits(outcome *abi.Outcome, before journal.Waiting, later map[jo
 // about changes of the code are none: they may go once no run needs them.
 func (p *Player) unclaimed() (entries []journal.Entry) {
 	for _, en := range p.held {
-		if en.Op.Kind != abi.OpPatched {
+		if isStep(en) {
 			entries = append(entries, en)
 		}
 	}
 	sortBySeq(entries)
 	return entries
 }
+
+// HaveRun tells whether there are steps among entries that are held.
+func HaveRun(held map[journal.StepID]journal.Entry) bool {
+	for _, en := range held {
+		if isStep(en) {
+			return true
+		}
+	}
+	return false
+}
+
+func isStep(en journal.Entry) bool { return en.Op.Kind != abi.OpPatched }
 
 // waitsOnlyFor tells whether the guest waits for nothing but steps that the execution
 // waited for before, or came to later.
