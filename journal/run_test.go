@@ -43,8 +43,11 @@ func TestOrigins(t *testing.T) {
 	require.Equal(t, "e7bf1156bf1ebc99c74fb5d5bb9633d5", hex.EncodeToString(origin[:]), "settlements in stores are known by it")
 	require.NotEqual(t, origin, journal.OriginOf(journal.RunID{2}, step))
 	require.NotEqual(t, origin, journal.OriginOf(run, journal.StepID{1}))
-	require.NotEqual(t, journal.NewOrigin(), journal.NewOrigin())
-	require.NotEqual(t, journal.NewRunID(), journal.NewRunID())
+	drawn := map[journal.Origin]bool{}
+	for range 100 {
+		drawn[journal.NewOrigin()] = true
+	}
+	require.Len(t, drawn, 100)
 }
 
 // TestWaitingFor shows that the order of steps does not matter and that their set does.

@@ -29,7 +29,10 @@ func TestWriteCheck(t *testing.T) {
 	} {
 		require.ErrorContains(t, c.write.Check(), c.says, name)
 	}
-	valid := journal.Write{ID: id, Run: run, Start: &journal.Execution{ID: id, Run: run}, Entries: []journal.Entry{{Seq: 1}, {Seq: math.MaxInt64}}, Settle: &journal.Deferred{Name: "paid"}}
+	valid := journal.Write{
+		ID: id, Run: run, Start: &journal.Execution{ID: id, Run: run},
+		Entries: []journal.Entry{{Seq: 1}, {Seq: math.MaxInt64}}, Settle: &journal.Deferred{Name: "paid"},
+	}
 	require.NoError(t, valid.Check())
 }
 

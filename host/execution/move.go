@@ -59,7 +59,7 @@ func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, o
 }
 
 func (x *Executions) tryGuest(ctx context.Context, row *journal.Execution, player *replay.Player, open Opener) (guest.Turn, error) {
-	make, err := open(ctx, row)
+	instantiate, err := open(ctx, row)
 	if err != nil {
 		return guest.Turn{}, err
 	}
@@ -71,7 +71,7 @@ func (x *Executions) tryGuest(ctx context.Context, row *journal.Execution, playe
 	}()
 	return play(ctx, player, func() (guest.Turn, error) {
 		return x.compute(ctx, func(ctx context.Context) (turn guest.Turn, err error) {
-			if g, err = make(ctx); err != nil {
+			if g, err = instantiate(ctx); err != nil {
 				return turn, err
 			}
 			return g.Start(ctx)

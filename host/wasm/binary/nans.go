@@ -97,8 +97,8 @@ const (
 var nanConst = [numLanes][]byte{
 	lanesF32:   binary.LittleEndian.AppendUint32([]byte{opF32Const}, canonicalNaN32),
 	lanesF64:   binary.LittleEndian.AppendUint64([]byte{opF64Const}, canonicalNaN64),
-	lanesF32x4: binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64([]byte{opVector, vectorConst}, canonicalNaN32|canonicalNaN32<<32), canonicalNaN32|canonicalNaN32<<32),
-	lanesF64x2: binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64([]byte{opVector, vectorConst}, canonicalNaN64), canonicalNaN64),
+	lanesF32x4: vectorOf(canonicalNaN32 | canonicalNaN32<<32),
+	lanesF64x2: vectorOf(canonicalNaN64),
 }
 
 // nanSelect chooses between the value and the NaN, given the value twice.
@@ -107,4 +107,9 @@ var nanSelect = [numLanes][]byte{
 	lanesF64:   {opF64Eq, opSelect},
 	lanesF32x4: {opVector, vectorF32Eq, opVector, vectorSelect},
 	lanesF64x2: {opVector, vectorF64Eq, opVector, vectorSelect},
+}
+
+// vectorOf pushes a vector with the same eight bytes twice.
+func vectorOf(half uint64) []byte {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64([]byte{opVector, vectorConst}, half), half)
 }
