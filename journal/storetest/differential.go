@@ -159,7 +159,8 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 		}
 	}
 	if parts&8 != 0 {
-		w.Settle = &journal.Deferred{Name: rapid.SampledFrom([]string{"x", "y", "ž"}).Draw(rt, "deferred"), Value: drawBytes(rt), Error: drawError(rt), At: 3, Origin: journal.Origin{9}}
+		name := rapid.SampledFrom([]string{"x", "y", "ž"}).Draw(rt, "deferred")
+		w.Settle = &journal.Deferred{Name: name, Value: drawBytes(rt), Error: drawError(rt), At: 3, Origin: journal.Origin{9}}
 	}
 	if parts&16 != 0 {
 		w.Interrupt = &journal.Interrupt{At: rapid.Int64Range(1, 9).Draw(rt, "interrupt"), Reason: "r"}
