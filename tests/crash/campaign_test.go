@@ -38,9 +38,16 @@ type trial struct {
 
 func newCampaign(t *testing.T, l language, s scenario, reach map[string]cell, launch func(arming) *life) *campaign {
 	c := &campaign{t: t, d: newDriver(t, launch), language: l, scenario: s, reach: reach, payments: countCharges(t)}
+	c.d.deploy = func(another bool) {
+		if another {
+			c.d.push(l.another(), s, c.payments)
+		} else {
+			c.d.push(l, s, c.payments)
+		}
+	}
 	if !s.deploys {
 		c.d.restart()
-		c.d.push(l, s, c.payments)
+		c.d.deploy(false)
 	}
 	return c
 }
@@ -183,7 +190,7 @@ func checkJournal(t *testing.T, store journal.Store, tr trial) {
 	entries, err := store.Entries(t.Context(), ref.ID, 0, 10_000)
 	require.NoError(t, err)
 	require.NotEmpty(t, entries)
-	delivered, seq, at, turn := map[uint32]bool{}, uint64(0), row.CreatedAt, uint64(0)
+	delivered, seq, at, turn := map[uint32]bool{}, uint64(0), row.Pinned.Time, uint64(0)
 	for _, en := range entries {
 		require.Greater(t, en.Seq, seq)
 		require.GreaterOrEqual(t, en.At, at, "entry %d", en.Seq)

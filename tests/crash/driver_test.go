@@ -23,6 +23,8 @@ type target interface {
 	interrupt(ctx context.Context, execution, reason string) error
 	resume(ctx context.Context, execution string) error
 	fail(ctx context.Context, execution, reason string) error
+	move(ctx context.Context, execution string) error
+	fork(ctx context.Context, execution string, at uint64, key string) error
 	pending(ctx context.Context, execution string) ([]string, error)
 	poll(ctx context.Context, execution string) error
 	wait(ctx context.Context, execution string) (ending, error)
@@ -86,6 +88,9 @@ type driver struct {
 	t         *testing.T
 	launch    func(arming) *life
 	retention time.Duration
+	// deploy pushes the module of the scenario in the language of the campaign, or in
+	// another one.
+	deploy func(another bool)
 
 	engine  *life
 	armed   *faultpoint.Passing
@@ -237,6 +242,18 @@ func (d *driver) fail(execution, reason string) {
 	do(d, func(ctx context.Context, to target) (any, error) {
 		return nil, to.fail(ctx, execution, reason)
 	}, abi.CodeNotPaused)
+}
+
+// move has an execution go on with the module that is deployed now.
+func (d *driver) move(execution string) {
+	d.t.Helper()
+	do(d, func(ctx context.Context, to target) (any, error) { return nil, to.move(ctx, execution) })
+}
+
+// fork starts a new run from the first entries of an execution, under a key.
+func (d *driver) fork(execution string, at uint64, key string) {
+	d.t.Helper()
+	do(d, func(ctx context.Context, to target) (any, error) { return nil, to.fork(ctx, execution, at, key) }, abi.CodeForkExists)
 }
 
 // wait waits until an execution is over or paused.

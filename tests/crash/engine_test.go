@@ -131,6 +131,16 @@ func (e inProcess) fail(ctx context.Context, execution, reason string) error {
 	return e.Fail(ctx, "", execution, reason)
 }
 
+func (e inProcess) move(ctx context.Context, execution string) error {
+	_, err := e.Move(ctx, "", execution, host.Latest)
+	return err
+}
+
+func (e inProcess) fork(ctx context.Context, execution string, at uint64, key string) error {
+	_, err := e.Fork(ctx, "", execution, host.ForkRequest{At: at, Key: key})
+	return err
+}
+
 func (e inProcess) pending(ctx context.Context, execution string) ([]string, error) {
 	d, err := e.Describe(ctx, "", execution)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/internal/harness"
 )
 
@@ -152,6 +153,16 @@ func (g overGRPC) resume(ctx context.Context, execution string) error {
 
 func (g overGRPC) fail(ctx context.Context, execution, reason string) error {
 	return client.Attach[any](g.client, execution).Fail(ctx, reason)
+}
+
+func (g overGRPC) move(ctx context.Context, execution string) error {
+	_, err := g.client.Move(ctx, execution, host.Latest)
+	return err
+}
+
+func (g overGRPC) fork(ctx context.Context, execution string, at uint64, key string) error {
+	_, err := g.client.Fork(ctx, execution, client.ForkRequest{At: at, Key: key})
+	return err
 }
 
 func (g overGRPC) pending(ctx context.Context, execution string) ([]string, error) {

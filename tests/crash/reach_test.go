@@ -90,17 +90,6 @@ func parseCell(t *testing.T, text string) cell {
 	return cell{n: n, byTime: byTime}
 }
 
-// notYet are points that no request of a client leads to yet. When one does, a scenario
-// makes it, and the table has their rows.
-var notYet = []string{
-	faultpoint.MoveBeforeCommit, faultpoint.MoveAfterCommit, faultpoint.ForkBeforeCommit, faultpoint.ForkAfterCommit,
-}
-
-// points are those that a client can lead to.
-func points() []string {
-	return slices.DeleteFunc(slices.Clone(faultpoint.Points), func(point string) bool { return slices.Contains(notYet, point) })
-}
-
 // TestEveryPointIsReached holds the table against the points and the scenarios that
 // there are. That a scenario reaches what the table says, the other tests see.
 func TestEveryPointIsReached(t *testing.T) {
@@ -108,17 +97,17 @@ func TestEveryPointIsReached(t *testing.T) {
 	r := readReach(t)
 	require.Len(t, r.warm, len(scenarios))
 	for _, s := range scenarios {
-		require.Len(t, r.warm[s.name], len(points()), s.name)
+		require.Len(t, r.warm[s.name], len(faultpoint.Points), s.name)
 		require.NotEmpty(t, readOutcomes(t)[s.name], s.name)
 	}
 	require.Len(t, readOutcomes(t), len(scenarios))
-	for _, point := range points() {
+	for _, point := range faultpoint.Points {
 		require.True(t, slices.ContainsFunc(scenarios, func(s scenario) bool {
 			return r.of(s, false)[point].n > 0 || r.of(s, true)[point].n > 0
 		}), "no scenario reaches %s for sure", point)
 	}
 	// In all variants of the processes together, each point is reached.
-	for _, point := range points() {
+	for _, point := range faultpoint.Points {
 		require.True(t, slices.ContainsFunc(processVariants(), func(v variant) bool {
 			return slices.ContainsFunc(scenarios, func(s scenario) bool { return slices.Contains(r.share(s, v.evict), point) })
 		}), "no process kills itself at %s", point)

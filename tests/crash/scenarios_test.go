@@ -25,6 +25,14 @@ func (l language) folder(example string) string {
 	return "modules/examples/" + example + l.below
 }
 
+// another is a language other than l.
+func (l language) another() language {
+	if l == languages[0] {
+		return languages[1]
+	}
+	return languages[0]
+}
+
 // scenario is one use of a module, and the queries that show what it stored.
 type scenario struct {
 	name    string
@@ -176,6 +184,45 @@ var scenarios = []scenario{
 			d.wait(execution)
 			d.fail(execution, "given up")
 			return waited(d, execution)
+		},
+	},
+	{
+		// It is moved to the module of another language, which fits as well.
+		name: "moved", example: "approval",
+		prepare: func(d *driver, key string) string {
+			d.deploy(false)
+			execution := d.start("approval/RequestApproval", object{"document": key})
+			d.awaitPending(execution, abi.OpDeferred, "approved")
+			d.deploy(true)
+			return execution
+		},
+		run: func(d *driver, _, execution string) (string, ending) {
+			d.move(execution)
+			d.settle(execution, "approved", object{"approved": true, "by": "ada"})
+			return waited(d, execution)
+		},
+		rows: []string{
+			`SELECT status, decided_by, remark FROM approvals WHERE document = $1`,
+			`SELECT step FROM approval_effects WHERE execution LIKE '%/' || $1 ORDER BY step`,
+		},
+	},
+	{
+		// The fork takes over the first step, and does not repeat it.
+		name: "forked", example: "approval",
+		prepare: func(d *driver, key string) string {
+			execution := d.start("approval/RequestApproval", object{"document": key})
+			d.settle(execution, "approved", object{"approved": true, "by": "ada"})
+			d.wait(execution)
+			return execution
+		},
+		run: func(d *driver, key, execution string) (string, ending) {
+			d.fork(execution, 1, key+"-fork")
+			d.settle(execution+"-fork", "approved", object{"approved": true, "by": "eve"})
+			return waited(d, execution+"-fork")
+		},
+		rows: []string{
+			`SELECT status, decided_by, remark FROM approvals WHERE document = $1`,
+			`SELECT execution, step FROM approval_effects WHERE execution LIKE '%/' || $1 || '%' ORDER BY execution, step`,
 		},
 	},
 	{

@@ -155,6 +155,7 @@ var scenarios = []scenario{
 		run: func(c *client, key string) []any {
 			execution := c.start("races/Long", key)
 			c.restart()
+			require.Equal(c.t, execution, c.start("races/Long", key), "it is found again")
 			c.settle(execution, "gate", "open")
 			ended := c.wait(execution)
 			c.push("races", "tests/guests/races")
