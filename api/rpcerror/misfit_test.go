@@ -46,7 +46,7 @@ func TestLongDiffsAreCut(t *testing.T) {
 		require.ErrorAs(t, rpcerror.From(rpcerror.WithDiff(rpcerror.Status(abi.Errorf(abi.CodeDoesNotFit, "no"), 0), diff).Err()), &misfit)
 		got := misfit.Diff
 		require.Less(t, proto.Size(got), 4<<10)
-		require.EqualValues(t, 7+100+9, int(got.GetBefore())+len(got.GetRows())+int(got.GetAfter()))
+		require.Equal(t, 7+100+9, int(got.GetBefore())+len(got.GetRows())+int(got.GetAfter()))
 		shown := ""
 		for _, r := range got.GetRows() {
 			if r.GetNote() != "" {
