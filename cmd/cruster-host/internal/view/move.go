@@ -34,7 +34,10 @@ func WriteMoves(w io.Writer, results []*crusterv1.MoveResult) error {
 	for _, r := range results {
 		v := MovedOf(r)
 		row := []string{v.Execution, string(v.State), shortDigest(v.From), shortDigest(v.Digest), "moved"}
-		if !v.Moved {
+		switch {
+		case v.Moved && v.From == v.Digest:
+			row[4] = "was there already"
+		case !v.Moved:
 			row[3], row[4] = "", terminal.Clip(FirstLine(v.Error.Text()), 80)
 		}
 		if r.GetDiff() != nil {
