@@ -167,7 +167,11 @@ func (r *record) diff(unclaimed []journal.Entry, changed *change) *Diff {
 		if changed != nil && step == changed.now {
 			step, row.Note = changed.ran, "other arguments"
 		}
-		if e, ran := inJournal[step]; ran {
+		e, ran := inJournal[step]
+		if !ran && o.Kind == abi.OpInterrupted {
+			continue // every workflow waits for a request to stop
+		}
+		if ran {
 			rows = append(rows, r.missingUpTo(&next, e.seq, missing)...)
 			row.Journal = describeEntry(e)
 		}
