@@ -48,7 +48,9 @@ func processOrder(ctx cruster.Context, req OrderRequest) (OrderResult, error) {
 		return OrderResult{}, err
 	}
 	order := Order{OrderID: req.OrderID, Email: req.Email, Items: req.Items, TotalCents: total}
-	if _, err := Reserve.Call(ctx, order); err != nil {
+	// From here on an interrupt waits for the step under way: only then is it certain
+	// what there is to undo.
+	if _, err := Reserve.Call(cruster.Shield(ctx), order); err != nil {
 		return OrderResult{}, fmt.Errorf("reserve: %w", err)
 	}
 	charge, err := chargeAndConfirm(ctx, req, total)
@@ -79,8 +81,10 @@ func processOrder(ctx cruster.Context, req OrderRequest) (OrderResult, error) {
 }
 
 func chargeAndConfirm(ctx cruster.Context, req OrderRequest, total int64) (ChargeResult, error) {
-	// An interrupt waits until it is certain whether the money was taken: a charge
-	// under way could overtake the refund.
+	if cruster.Interrupted(ctx) {
+		return ChargeResult{}, cruster.ErrInterrupted
+	}
+	// A charge under way could overtake the refund, hence the shield.
 	charge, err := Charge.Call(cruster.Shield(ctx), ChargeRequest{OrderID: req.OrderID, AmountCents: total, FailFirst: req.FailCharges})
 	if err != nil {
 		return charge, fmt.Errorf("charge: %w", err)

@@ -116,14 +116,15 @@ impl ProcessOrder {
             items,
             ..
         } = request.clone();
-        self.reserve(Order {
+        // From here on an interrupt waits for the step under way: only then is it certain
+        // what there is to undo.
+        let reserve = self.reserve(Order {
             order_id,
             email,
             items,
             total_cents,
-        })
-        .await
-        .context("reserve")?;
+        });
+        self.shield(reserve).await.context("reserve")?;
 
         let charge = match self.charge_and_confirm(&request, total_cents).await {
             Ok(charge) => charge,
@@ -176,14 +177,16 @@ impl ProcessOrder {
         request: &OrderRequest,
         amount_cents: i64,
     ) -> Result<ChargeResult> {
+        if self.interrupted() {
+            return Err(Error::interrupted());
+        }
         let order_id = request.order_id.clone();
         let charge = self.charge(ChargeRequest {
             order_id,
             amount_cents,
             fail_first: request.fail_charges,
         });
-        // An interrupt waits until it is certain whether the money was taken: a charge
-        // under way could overtake the refund.
+        // A charge under way could overtake the refund, hence the shield.
         let charge = self.shield(charge).await.context("charge")?;
         self.sleep(request.cooling_off())
             .await
