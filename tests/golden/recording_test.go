@@ -89,7 +89,9 @@ func save(t *testing.T, dir string, r recording) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(dir), 0o755))
 	require.NoError(t, os.Mkdir(dir, 0o755), "files of a recording are never written again")
-	write := func(name string, data []byte) { require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o644)) }
+	write := func(name string, data []byte) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
+	}
 	var zipped bytes.Buffer
 	zip, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
 	require.NoError(t, err)

@@ -4,7 +4,7 @@
 mod order;
 
 cruster::module! {
-    workflows: [order::Effects, order::Order, order::Remind],
+    workflows: [order::Effects, order::Follow, order::Order, order::Remind],
     migrations: [order::EFFECTS],
 }
 

@@ -67,6 +67,17 @@ impl Effects {
     }
 }
 
+/// Waits for an order, also if another has started it.
+#[workflow]
+pub struct Follow;
+
+#[workflow_impl(key = |order: &String| order.clone(), hash = false)]
+impl Follow {
+    async fn execute(&self, order: String) -> Result<Report> {
+        Order::client(self).execute(order).await
+    }
+}
+
 /// The workflow.
 #[workflow]
 pub struct Order;
