@@ -21,11 +21,6 @@ type report struct {
 	Reminder string            `msgpack:"reminder"`
 }
 
-func pushChange(t *testing.T, e *host.Engine, version string) {
-	t.Helper()
-	harness.Push(t, e, "change", "tests/guests/change/"+version)
-}
-
 // atGate starts an order and waits until it waits for its gate.
 func atGate(t *testing.T, e *host.Engine, order string) string {
 	t.Helper()
@@ -59,11 +54,11 @@ func TestMoveToFittingCode(t *testing.T) {
 	} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			harness.EachStore(t, func(t *testing.T, store journal.Store) {
+			each(t, func(t *testing.T, store journal.Store, g guest) {
 				e := harness.Engine(t, store)
-				pushChange(t, e, "base")
+				g.push(t, e, "base")
 				plain, moved := atGate(t, e, "plain"), atGate(t, e, "moved")
-				pushChange(t, e, version)
+				g.push(t, e, version)
 				row, err := e.Move(t.Context(), "", moved, host.Latest)
 				require.NoError(t, err)
 				require.Equal(t, journal.Running, row.State)
@@ -77,7 +72,7 @@ func TestMoveToFittingCode(t *testing.T) {
 				old := openGate(t, second, plain)
 				require.Equal(t, []string{"reserve", "charge", "ship"}, old.Steps)
 				require.Len(t, effects(t, second, "plain"), 3)
-			})
+			}, version)
 		})
 	}
 }
@@ -87,13 +82,13 @@ func TestMoveToFittingCode(t *testing.T) {
 // steps that both have are the same function of the run.
 func TestInsertedStepsShiftNoNames(t *testing.T) {
 	t.Parallel()
-	harness.EachStore(t, func(t *testing.T, store journal.Store) {
+	each(t, func(t *testing.T, store journal.Store, g guest) {
 		e := harness.Engine(t, store)
-		pushChange(t, e, "base")
+		g.push(t, e, "base")
 		execution := atGate(t, e, "order")
 		before, err := e.History(t.Context(), "", execution, 0, 100)
 		require.NoError(t, err)
-		pushChange(t, e, "inserted")
+		g.push(t, e, "inserted")
 		row, err := e.Move(t.Context(), "", execution, host.Latest)
 		require.NoError(t, err)
 		got := openGate(t, e, execution)
@@ -106,7 +101,7 @@ func TestInsertedStepsShiftNoNames(t *testing.T) {
 				require.Equal(t, fmt.Sprintf("%s-%s", row.Run, en.Op.Step()), got.Keys[en.Op.Name], en.Op.Name)
 			}
 		}
-	})
+	}, "inserted")
 }
 
 // TestMoveToCodeThatDoesNotFit is refused, with both sides shown, and changes nothing.
@@ -118,15 +113,15 @@ func TestMoveToCodeThatDoesNotFit(t *testing.T) {
 	} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			harness.EachStore(t, func(t *testing.T, store journal.Store) {
+			each(t, func(t *testing.T, store journal.Store, g guest) {
 				e := harness.Engine(t, store)
-				pushChange(t, e, "base")
+				g.push(t, e, "base")
 				execution := atGate(t, e, "order")
 				before, err := e.Poll(t.Context(), "", execution)
 				require.NoError(t, err)
 				history, err := e.History(t.Context(), "", execution, 0, 100)
 				require.NoError(t, err)
-				pushChange(t, e, version)
+				g.push(t, e, version)
 				_, err = e.Move(t.Context(), "", execution, host.Latest)
 				require.Equal(t, abi.CodeDoesNotFit, abi.CodeOf(err), "%v", err)
 				for _, text := range shows {
@@ -139,7 +134,7 @@ func TestMoveToCodeThatDoesNotFit(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, history, again)
 				require.Equal(t, []string{"reserve", "charge", "ship"}, openGate(t, e, execution).Steps)
-			})
+			}, version)
 		})
 	}
 }
@@ -149,14 +144,15 @@ func TestMoveToCodeThatDoesNotFit(t *testing.T) {
 func TestMoveRescues(t *testing.T) {
 	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, store journal.Store) {
+		g := inGo
 		e := harness.Engine(t, store)
-		pushChange(t, e, "buggy")
+		g.push(t, e, "buggy")
 		execution := atGate(t, e, "order")
 		require.NoError(t, e.Settle(t.Context(), "", execution, journal.Deferred{Name: "gate", Value: harness.Encode(t, true)}))
 		require.Equal(t, journal.Paused, harness.Wait(t, e, execution).State)
 		_, err := e.Move(t.Context(), "", execution, host.Latest)
 		require.Equal(t, abi.CodeBadRequest, abi.CodeOf(err), "it is the same module")
-		pushChange(t, e, "base")
+		g.push(t, e, "base")
 		_, err = e.Move(t.Context(), "", execution, host.Latest)
 		require.NoError(t, err)
 		row := harness.Wait(t, e, execution)
@@ -181,9 +177,9 @@ func second[A any](_ A, err error) error { return err }
 // what follows is a run of its own.
 func TestFork(t *testing.T) {
 	t.Parallel()
-	harness.EachStore(t, func(t *testing.T, store journal.Store) {
+	each(t, func(t *testing.T, store journal.Store, g guest) {
 		e := harness.Engine(t, store)
-		pushChange(t, e, "base")
+		g.push(t, e, "base")
 		source := atGate(t, e, "order")
 		original := openGate(t, e, source)
 		history, err := e.History(t.Context(), "", source, 0, 100)
@@ -226,25 +222,25 @@ func TestFork(t *testing.T) {
 // TestForkToOtherCode is a fork with a fix.
 func TestForkToOtherCode(t *testing.T) {
 	t.Parallel()
-	harness.EachStore(t, func(t *testing.T, store journal.Store) {
+	each(t, func(t *testing.T, store journal.Store, g guest) {
 		e := harness.Engine(t, store)
-		pushChange(t, e, "base")
+		g.push(t, e, "base")
 		source := atGate(t, e, "order")
-		pushChange(t, e, "removed")
+		g.push(t, e, "removed")
 		_, err := e.Fork(t.Context(), "", source, host.ForkRequest{At: 2, To: host.Latest})
 		require.Equal(t, abi.CodeDoesNotFit, abi.CodeOf(err), "charge has run by then: %v", err)
 		fork, err := e.Fork(t.Context(), "", source, host.ForkRequest{At: 1, To: host.Latest})
 		require.NoError(t, err)
 		require.Equal(t, []string{"reserve", "ship"}, openGate(t, e, fork.Name()).Steps)
-	})
+	}, "removed")
 }
 
 // TestCheck replays all open executions on other modules, and changes nothing.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	harness.EachStore(t, func(t *testing.T, store journal.Store) {
+	each(t, func(t *testing.T, store journal.Store, g guest) {
 		e := harness.Engine(t, store)
-		pushChange(t, e, "base")
+		g.push(t, e, "base")
 		const n = 12
 		for i := range n {
 			atGate(t, e, fmt.Sprint(i))
@@ -253,7 +249,7 @@ func TestCheck(t *testing.T) {
 		check := func(version string) (fits int, reasons map[string]int) {
 			reasons = map[string]int{}
 			last := 0
-			require.NoError(t, e.Check(t.Context(), host.CheckRequest{Name: "change", Binary: harness.Module(t, "tests/guests/change/"+version)},
+			require.NoError(t, e.Check(t.Context(), host.CheckRequest{Name: "change", Binary: harness.Module(t, g.folder(version))},
 				func(r host.CheckResult, done, total int) error {
 					require.Equal(t, n-1, total)
 					require.Greater(t, done, last)
@@ -283,5 +279,5 @@ func TestCheck(t *testing.T) {
 		deployed, err := e.Deployment(t.Context(), "", "change")
 		require.NoError(t, err)
 		require.EqualValues(t, 1, deployed.Version)
-	})
+	}, "inserted", "removed")
 }

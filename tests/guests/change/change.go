@@ -47,6 +47,11 @@ var (
 		return cruster.UUID(ctx), nil
 	}, cruster.RawKey(func(order string) string { return order }))
 
+	// Follow waits for an order, also if another has started it.
+	Follow = cruster.NewWorkflow("Follow", func(ctx cruster.Context, order string) (Report, error) {
+		return cruster.RemoteWorkflow[string, Report]("Order").Execute(ctx, order)
+	}, cruster.RawKey(func(order string) string { return order }))
+
 	steps = map[string]*cruster.Activity[Args, string]{
 		"reserve": step("reserve"), "charge": step("charge"), "audit": step("audit"), "ship": step("ship"),
 	}

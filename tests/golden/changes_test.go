@@ -1,0 +1,75 @@
+package golden_test
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/memory"
+)
+
+// TestChangesAreNoticed proves the net: whatever a host could do otherwise than the one
+// that wrote a journal, here by a recording that says otherwise, pauses the execution or
+// changes its result.
+func TestChangesAreNoticed(t *testing.T) {
+	t.Parallel()
+	for language := range guests {
+		for what, change := range map[string]struct {
+			state journal.State
+			apply func(t *testing.T, r *recording)
+		}{
+			"seed": {journal.Completed, func(_ *testing.T, r *recording) { r.row.Pinned.Seed[0]++ }},
+			"time": {journal.Completed, func(_ *testing.T, r *recording) { r.row.Pinned.Time++ }},
+			"hash": {journal.Paused, func(t *testing.T, r *recording) { entry(t, r, abi.OpActivity, "note").Op.Hash[0]++ }},
+			"name of a step": {journal.Paused, func(t *testing.T, r *recording) {
+				entry(t, r, abi.OpDeferred, "answer").Op.Name = "other"
+			}},
+			"number of an op": {journal.Paused, func(t *testing.T, r *recording) { entry(t, r, abi.OpCall, "Callee").Op.Number += 1000 }},
+			"wording of an error": {journal.Completed, func(t *testing.T, r *recording) {
+				entry(t, r, abi.OpCall, "Missing").Error.Message += "!"
+			}},
+			"wording of a refusal": {journal.Completed, func(t *testing.T, r *recording) {
+				said, other := []byte("SQL is not available in execute"), []byte("SQL is not accessible in execut")
+				require.Contains(t, string(r.result), string(said))
+				r.result = bytes.ReplaceAll(r.result, said, other)
+			}},
+			"a delivery of another value": {journal.Completed, func(t *testing.T, r *recording) {
+				entry(t, r, abi.OpDeferred, "answer").Value = harness.Encode(t, "another")
+			}},
+		} {
+			t.Run(language+"/"+what, func(t *testing.T) {
+				t.Parallel()
+				r := recorded(t, journal.CurrentFormat, language)
+				change.apply(t, &r)
+				row, _ := replay(t, memory.New(), r)
+				require.Equal(t, change.state, row.State, "%v", row.Error)
+				require.NotEqual(t, r.result, row.Value)
+			})
+		}
+	}
+}
+
+// TestThePinnedMemoryIsNoticed: a run that may have more memory than before sees it.
+func TestThePinnedMemoryIsNoticed(t *testing.T) {
+	t.Parallel()
+	r := recorded(t, journal.CurrentFormat, "rust")
+	r.row.Pinned.Memory += 64 << 10
+	row, _ := replay(t, memory.New(), r)
+	require.Equal(t, journal.Completed, row.State, "%v", row.Error)
+	require.NotEqual(t, r.result, row.Value)
+}
+
+// entry is the first delivery to an op of this kind and name.
+func entry(t *testing.T, r *recording, kind, name string) *journal.Entry {
+	t.Helper()
+	i := slices.IndexFunc(r.entries, func(en journal.Entry) bool {
+		return en.Kind == journal.Delivery && en.Op.Kind == kind && en.Op.Name == name
+	})
+	require.GreaterOrEqual(t, i, 0)
+	return &r.entries[i]
+}

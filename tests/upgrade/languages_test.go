@@ -1,0 +1,53 @@
+package upgrade_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/journal"
+)
+
+// guest is the workflow of tests/guests/change in a language.
+type guest struct {
+	language string
+	// versions that there are besides "base".
+	versions []string
+}
+
+var (
+	inGo   = guest{"go", []string{"arguments", "buggy", "inserted", "removed", "reordered"}}
+	inRust = guest{"rust", []string{"inserted", "removed"}}
+)
+
+// folder of a version.
+func (g guest) folder(version string) string {
+	switch {
+	case g.language == "go":
+		return "tests/guests/change/" + version
+	case version == "base":
+		return "tests/guests/change/rust"
+	default:
+		return "tests/guests/change-" + version + "/rust"
+	}
+}
+
+func (g guest) push(t *testing.T, e *host.Engine, version string) {
+	t.Helper()
+	harness.Push(t, e, "change", g.folder(version))
+}
+
+// each runs a test on every store, in every language that has the versions.
+func each(t *testing.T, test func(t *testing.T, store journal.Store, g guest), versions ...string) {
+	for _, g := range []guest{inGo, inRust} {
+		has := func(version string) bool { return slices.Contains(g.versions, version) }
+		if slices.ContainsFunc(versions, func(v string) bool { return !has(v) }) {
+			continue
+		}
+		t.Run(g.language, func(t *testing.T) {
+			t.Parallel()
+			harness.EachStore(t, func(t *testing.T, store journal.Store) { test(t, store, g) })
+		})
+	}
+}
