@@ -47,8 +47,19 @@ macro_rules! imports {
 }
 
 imports!(
-    sleep, activity, deferred, resolve, call, send, poll, patched, interrupted, tx_exec, tx_query,
-    http, config
+    sleep,
+    activity,
+    deferred,
+    resolve,
+    call,
+    send,
+    poll,
+    patched,
+    interrupted,
+    tx_exec,
+    tx_query,
+    http,
+    config
 );
 
 #[cfg(target_family = "wasm")]
