@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Canonical returns the canonical form of one msgpack value.
@@ -62,7 +63,7 @@ func DecodeBody(data []byte, v any) error {
 		return Errorf(CodePayloadTooLarge, "a body of %d bytes is over the limit of %d", len(data), MaxBody)
 	}
 	if _, err := Canonical(data); err != nil {
-		return Errorf(CodeBadBody, "%T is malformed: %v", v, err)
+		return Errorf(CodeBadBody, "%s is malformed: %v", strings.TrimPrefix(fmt.Sprintf("%T", v), "*abi."), err)
 	}
 	if err := Unmarshal(data, v); err != nil {
 		return Errorf(CodeBadBody, "%v", err)

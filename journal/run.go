@@ -94,6 +94,9 @@ type Move struct {
 	// own.
 	Fork string `msgpack:"fork"`
 	To   string `msgpack:"to"`
+	// Waited are the steps that the code waits for after the move and that the run
+	// waited for before it. All others it waits for begin with the move.
+	Waited []StepID `msgpack:"waited"`
 }
 
 // CurrentFormat is the format of the journals that this version writes. All formats

@@ -24,10 +24,10 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 	if err != nil {
 		return false, err
 	}
-	// The trial reads the source's journal and has the fork's name.
+	// The trial goes by what was read: the source may go on meanwhile.
 	target := *fork
-	target.ID, target.Waiting = source.ID, source.Waiting
-	trial, err := x.try(ctx, &target, part{upTo: at, later: later}, x.OpenGuest)
+	target.Waiting = source.Waiting
+	trial, err := x.try(ctx, &target, part{entries: entries, later: later}, x.OpenGuest)
 	if err != nil {
 		return false, err
 	}

@@ -32,11 +32,12 @@ func (k *kept) keep(l *ledger, b batch) {
 			k.attempts[o.StepID] = journal.Entry{Kind: journal.Attempt, Op: o.Op, Attempts: o.Attempts, Error: o.LastError, NextAt: o.NextAt}
 		}
 	}
-	for _, en := range b.entries {
-		if !b.durable {
-			step := en.Op.Step()
-			k.outcomes[step] = opDone{step: step, attempts: en.Attempts, outcome: abi.Outcome{Value: en.Value, Error: en.Error}, at: en.At}
-		}
+	if b.durable {
+		return
+	}
+	for i, en := range b.entries {
+		step := en.Op.Step()
+		k.outcomes[step] = opDone{step: step, attempts: en.Attempts, outcome: abi.Outcome{Value: en.Value, Error: en.Error}, at: b.ready[i]}
 	}
 }
 
@@ -51,6 +52,7 @@ func (k *kept) giveBack(l *ledger) {
 			continue
 		}
 		o.Attempts, o.LastError, o.NextAt = en.Attempts, en.Error, en.NextAt
+		en.Op = o.Op // its number may be another one, if the code is
 		l.attempts = append(l.attempts, en)
 	}
 	k.clear()

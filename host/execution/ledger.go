@@ -35,12 +35,13 @@ type ledger struct {
 	delivered uint64 // sequence number of the last delivery that the guest saw
 	frozen    bool   // no number is reserved any more
 
-	reserved  map[uint64]struct{}              // numbers whose transaction is undecided
-	pending   map[uint32]*op.Op                // issued, neither delivered nor cancelled; by number
-	steps     map[journal.StepID]*op.Op        // the same ops, by step
-	committed []journal.Entry                  // entries of transactions, to be delivered in order
-	held      map[journal.StepID]journal.Entry // outcomes of steps that other code has come to
-	attempts  []journal.Entry                  // failed attempts, to be committed with the next write
+	reserved     map[uint64]struct{}              // numbers whose transaction is undecided
+	pending      map[uint32]*op.Op                // issued, neither delivered nor cancelled; by number
+	steps        map[journal.StepID]*op.Op        // the same ops, by step
+	committed    []journal.Entry                  // entries of transactions, to be delivered in order
+	held         map[journal.StepID]journal.Entry // outcomes of steps that other code has come to
+	heldAttempts map[journal.StepID]journal.Entry // what is known of attempts of such steps
+	attempts     []journal.Entry                  // failed attempts, to be committed with the next write
 }
 
 func newLedger() ledger {
@@ -53,6 +54,8 @@ type batch struct {
 	// durable says that the entries are in the journal already, committed together
 	// with the SQL of their activity.
 	durable bool
+	// ready is when each outcome came to be.
+	ready []int64
 }
 
 // next decides what is delivered next. Whatever has a sequence number goes in its
@@ -105,6 +108,7 @@ func (l *ledger) numberOutcomes(now int64) (batch, bool) {
 			Kind: journal.Delivery, Seq: l.seq, Turn: l.turn, At: at, Op: o.Op,
 			Attempts: o.Attempts, Value: o.Outcome.Value, Error: o.Outcome.Error,
 		})
+		b.ready = append(b.ready, o.ReadyAt)
 	}
 	return b, true
 }
@@ -228,15 +232,20 @@ func (l *ledger) remove(number uint32) {
 }
 
 // hold takes the outcomes of steps that the code which the execution was moved from
-// had come to, and this one has not: they are known already when it does.
-func (l *ledger) hold(held map[journal.StepID]journal.Entry) {
-	l.held = held
+// had come to, and this one has not: they are known already when it does. It takes
+// what is known of attempts as well.
+func (l *ledger) hold(held, attempts map[journal.StepID]journal.Entry) {
+	l.held, l.heldAttempts = held, attempts
 	for _, o := range l.pending {
 		l.giveHeld(o)
 	}
 }
 
 func (l *ledger) giveHeld(o *op.Op) {
+	if en, ok := l.heldAttempts[o.StepID]; ok {
+		o.Note(en)
+		delete(l.heldAttempts, o.StepID)
+	}
 	if en, ok := l.held[o.StepID]; ok {
 		o.Settle(abi.Outcome{Value: en.Value, Error: en.Error}, en.Attempts, en.At)
 		delete(l.held, o.StepID)
@@ -252,6 +261,16 @@ func (l *ledger) setPending(pending map[uint32]*op.Op) {
 	for _, o := range pending {
 		l.steps[o.StepID] = o
 	}
+}
+
+// inHand tells whether there are outcomes that are not journaled.
+func (l *ledger) inHand() bool {
+	for _, o := range l.pending {
+		if o.Outcome != nil && !o.Journaled {
+			return true
+		}
+	}
+	return false
 }
 
 // waitingAfter is what the run waits for once it has seen entries, as a replay will
@@ -292,5 +311,5 @@ func (l *ledger) deadlocked() bool { return len(l.pending) == 0 && len(l.reserve
 // that are reserved.
 func (l *ledger) forgetOps() {
 	l.setPending(map[uint32]*op.Op{})
-	l.committed, l.attempts, l.held = nil, nil, nil
+	l.committed, l.attempts, l.held, l.heldAttempts = nil, nil, nil, nil
 }

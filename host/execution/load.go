@@ -151,7 +151,7 @@ func (r *run) replayAll(ctx context.Context) error {
 	r.begun = true
 	r.mu.Lock()
 	r.ledger.setPending(player.Pending())
-	r.ledger.hold(player.Held())
+	r.ledger.hold(player.Held(), player.Attempts())
 	r.ledger.delivered = at.Seq
 	r.mu.Unlock()
 	r.locked(r.kept.giveBack)

@@ -70,6 +70,8 @@ type (
 		digest string
 		reply  chan<- error
 	}
+	// waitingRequest asks for the steps that the execution waits for.
+	waitingRequest struct{ reply chan<- journal.Waiting }
 	// inspectRequest asks what the execution is waiting for.
 	inspectRequest struct{ reply chan<- inspected }
 )
@@ -94,6 +96,7 @@ func (interruptRequest) isMessage() {}
 func (resumeRequest) isMessage()    {}
 func (failRequest) isMessage()      {}
 func (moveRequest) isMessage()      {}
+func (waitingRequest) isMessage()   {}
 func (inspectRequest) isMessage()   {}
 
 // refuseAll answers the callers that wait for a reply to one of the messages.

@@ -1,8 +1,10 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 
@@ -22,23 +24,34 @@ type Trial struct {
 	// Misfit says why the code does not fit; nil if it does.
 	Misfit *replay.Misfit
 
-	waiting []journal.StepID // what the guest waits for at the end
-	end     replay.Position
+	waiting      []journal.StepID // what the guest waits for at the end
+	waitedBefore []journal.StepID // those among them that the execution waited for
+	end          replay.Position
 }
 
 // Try replays an execution on the code that open finds for it. It writes nothing, and takes no more memory than one execution.
 func (x *Executions) Try(ctx context.Context, row *journal.Execution, open Opener) (Trial, error) {
-	return x.try(ctx, row, part{upTo: math.MaxUint64}, open)
+	return x.try(ctx, row, part{whole: true}, open)
 }
 
-// part is a beginning of a journal.
+// part is a journal or a beginning of one.
 type part struct {
-	upTo  uint64
-	later map[journal.StepID]bool // the steps behind it
+	whole   bool
+	entries []journal.Entry         // if it is not the whole
+	later   map[journal.StepID]bool // the steps behind them
+}
+
+// pages reads the entries.
+func (p part) pages(_ context.Context, after uint64, limit int) ([]journal.Entry, error) {
+	from, _ := slices.BinarySearchFunc(p.entries, after+1, func(en journal.Entry, seq uint64) int { return cmp.Compare(en.Seq, seq) })
+	return p.entries[from:min(from+limit, len(p.entries))], nil
 }
 
 func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, open Opener) (Trial, error) {
-	reader := x.reader(row.ID, of.upTo)
+	reader := replay.NewReader(of.pages, math.MaxUint64)
+	if of.whole {
+		reader = x.reader(row.ID, math.MaxUint64)
+	}
 	// All of the journal was delivered to other code.
 	player := replay.NewPlayer(reader, math.MaxUint64, journal.Waiting{})
 	turn, err := x.tryGuest(ctx, row, player, open)
@@ -54,6 +67,9 @@ func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, o
 	}
 	for _, o := range player.Pending() {
 		t.waiting = append(t.waiting, o.StepID)
+		if row.Waiting.List == nil || slices.Contains(row.Waiting.List, o.StepID) {
+			t.waitedBefore = append(t.waitedBefore, o.StepID)
+		}
 	}
 	return t, nil
 }
@@ -117,10 +133,9 @@ func (r *run) move(m moveRequest) error {
 		return abi.Errorf(abi.CodeBadRequest, "%s is pinned to this module already", r.row.Name()).
 			WithHint("Resume it with 'cruster-host workflow resume', or move it to another module.")
 	}
+	defer r.locked(func(l *ledger) { l.frozen = false })
 	target := *r.row
-	target.Digest = m.digest
-	r.freeze(true)
-	defer r.freeze(false)
+	target.Digest, target.Waiting = m.digest, r.waitsFor()
 	trial, err := r.Try(r.Host.Context(), &target, r.OpenGuest)
 	if err != nil {
 		return err
@@ -134,26 +149,51 @@ func (r *run) move(m moveRequest) error {
 	return r.commitMove(m.digest, trial)
 }
 
-// postponeMove has a move received again once no number is reserved: the journal may
-// gain an entry that the trial would not see. It reports whether it did.
+// postponeMove has a move received again once no number is reserved and no outcome is
+// in hand: both may become entries that the trial would not see. If there are none it
+// keeps transactions of activities from taking a place in the journal until the move
+// is through; those that would are rolled back and run again. It reports whether the
+// move must wait.
 func (r *run) postponeMove(m moveRequest) bool {
-	r.mu.Lock()
-	reserved := len(r.ledger.reserved)
-	r.mu.Unlock()
-	if reserved == 0 {
+	var reserved, inHand bool
+	r.locked(func(l *ledger) {
+		reserved, inHand = len(l.reserved) > 0, l.inHand()
+		l.frozen = !reserved && !inHand
+	})
+	if !reserved && !inHand {
 		return false
 	}
-	r.reload(batch{})
+	if reserved {
+		r.reload(batch{})
+	}
 	r.requeue(m)
 	return true
 }
 
-// freeze keeps transactions of activities from taking a place in the journal. Those
-// that would are rolled back and run again.
-func (r *run) freeze(frozen bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ledger.frozen = frozen
+// waitsFor is what the run waits for, with all steps by name.
+func (r *run) waitsFor() journal.Waiting {
+	w := r.waitingNow()
+	if r.begun {
+		r.locked(func(l *ledger) { w.List = slices.Collect(maps.Keys(l.steps)) })
+	}
+	return w
+}
+
+// WaitsFor is what an execution in memory waits for, with all steps by name. It
+// reports false if that is not known.
+func (x *Executions) WaitsFor(ctx context.Context, id journal.ID) (journal.Waiting, bool) {
+	if !x.runs.Has(id) {
+		return journal.Waiting{}, false
+	}
+	reply := make(chan journal.Waiting, 1)
+	x.runs.Post(id, waitingRequest{reply})
+	select {
+	case w := <-reply:
+		return w, len(w.List) > 0
+	case <-ctx.Done():
+	case <-x.Host.Context().Done():
+	}
+	return journal.Waiting{}, false
 }
 
 // underWay finds an activity that is being performed and that the other code does not
@@ -174,7 +214,7 @@ func (r *run) commitMove(digest string, trial Trial) error {
 	r.ledger.seq = max(r.ledger.seq, trial.end.Seq) + 1
 	moved := journal.Entry{
 		Kind: journal.Moved, Seq: r.ledger.seq, At: r.ledger.tick(max(r.now(), trial.end.At)),
-		Value: abi.MustMarshal(&journal.Move{From: r.row.Digest, To: digest}),
+		Value: abi.MustMarshal(&journal.Move{From: r.row.Digest, To: digest, Waited: trial.waitedBefore}),
 	}
 	r.mu.Unlock()
 	u := journal.Update{

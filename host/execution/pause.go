@@ -63,8 +63,11 @@ func afterCrash(err *abi.Error, trapped bool, crashes int) (again bool, reason *
 
 // pause stops an execution that cannot go on, and keeps everything: what was to be
 // delivered is journaled with it.
-func (r *run) pause(b batch, reason *abi.Error) {
-	u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: reason, Waiting: r.row.Waiting}
+func (r *run) pause(b batch, reason *abi.Error) { r.pauseWaiting(b, reason, r.waitingNow()) }
+
+// pauseWaiting is pause of a run that waited for something before the batch.
+func (r *run) pauseWaiting(b batch, reason *abi.Error, waiting journal.Waiting) {
+	u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: reason, Waiting: waiting}
 	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &u}
 	r.locked(func(l *ledger) { w.Entries = l.takeAttempts(r.now()) })
 	if !b.durable {

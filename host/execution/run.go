@@ -140,12 +140,21 @@ func (r *run) armTimer() bool {
 	return true
 }
 
+// waitingNow is what the run waits for, as far as it is loaded.
+func (r *run) waitingNow() (now journal.Waiting) {
+	if !r.begun {
+		return r.row.Waiting
+	}
+	r.locked(func(l *ledger) { now = l.waitingAfter(nil) })
+	return now
+}
+
 // commitWake corrects the wake time in the store, so that the run can be forgotten.
 // It reports whether it did.
 func (r *run) commitWake(wake int64) bool {
-	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: r.row.State, WakeAt: wake, Waiting: r.row.Waiting}}
+	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: r.row.State, WakeAt: wake, Waiting: r.waitingNow()}}
 	return r.commit("commit a wake time", w, batch{}, func() bool {
-		r.row.WakeAt = wake
+		r.row.WakeAt, r.row.Waiting = wake, w.Update.Waiting
 		return true
 	})
 }
@@ -240,6 +249,8 @@ func (r *run) receive(m message) {
 		if !r.postponeMove(m) {
 			r.answer(m, m.reply, "move "+r.row.Name(), r.move(m))
 		}
+	case waitingRequest:
+		m.reply <- r.waitsFor()
 	case inspectRequest:
 		m.reply <- inspected{Inspection: r.inspect()}
 	}

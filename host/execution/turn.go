@@ -8,6 +8,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -137,6 +138,7 @@ func (x *Executions) compute(ctx context.Context, call func(context.Context) (gu
 // reports whether the run goes on.
 func (r *run) commitTurn(b batch, turn guest.Turn) bool {
 	r.crashes = 0
+	before, forgot := r.waitingNow(), false
 	var update journal.Update
 	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &update}
 	r.locked(func(l *ledger) {
@@ -147,8 +149,16 @@ func (r *run) commitTurn(b batch, turn guest.Turn) bool {
 		r.completeDueLocked()
 		update = r.updateAfterLocked(turn)
 		update.Waiting = l.waitingAfter(b.entries)
-		w.Entries = l.takeAttempts(r.now())
+		forgot = turn.Outcome != nil && turn.Outcome.Error == nil && replay.HaveRun(l.held)
+		if !forgot {
+			w.Entries = l.takeAttempts(r.now())
+		}
 	})
+	if forgot {
+		// The move could not know: the code waited for a step that was inserted.
+		r.pauseWaiting(b, replay.FinishedWithout(r.ledger.held), before)
+		return false
+	}
 	if !b.durable {
 		w.Entries = append(w.Entries, b.entries...)
 	}

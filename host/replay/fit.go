@@ -88,6 +88,20 @@ func (p *Player) unclaimed() (entries []journal.Entry) {
 	return entries
 }
 
+// FinishedWithout is the error of code that has finished although steps that have run
+// before it was moved there are held.
+func FinishedWithout(held map[journal.StepID]journal.Entry) *abi.Error {
+	var entries []journal.Entry
+	for _, en := range held {
+		if isStep(en) {
+			entries = append(entries, en)
+		}
+	}
+	sortBySeq(entries)
+	return abi.Errorf(abi.CodeDoesNotFit, "the code has finished without %s that %s run before the execution was moved, first %s",
+		count(len(entries), "step"), have(len(entries)), describeEntry(recorded{entries[0].Op, entries[0].Seq}))
+}
+
 // HaveRun tells whether there are steps among entries that are held.
 func HaveRun(held map[journal.StepID]journal.Entry) bool {
 	for _, en := range held {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -32,7 +33,9 @@ type Player struct {
 	drained bool   // they are all read
 	strict  bool   // and the guest has come as far with them as it can
 	before  journal.Waiting
-	at      int64 // journal time of the last delivery
+	at      int64        // journal time of the last delivery
+	move    journal.Move // the last one
+	movedAt int64        // when it was
 
 	held     map[journal.StepID]journal.Entry // deliveries that no op has claimed
 	heldSize int
@@ -59,9 +62,17 @@ func (p *Player) Pending() map[uint32]*op.Op { return p.ops.Pending() }
 // Held are the outcomes of steps that other code came to, and this guest did not yet.
 func (p *Player) Held() map[journal.StepID]journal.Entry { return p.held }
 
+// Attempts is what is known of attempts of steps that this guest did not come to.
+func (p *Player) Attempts() map[journal.StepID]journal.Entry { return p.attempts }
+
 // Turn takes note of what the guest did in a turn.
 func (p *Player) Turn(issued []*op.Op, cancelled []uint32) {
 	p.ops.Turn(issued, cancelled)
+	for _, number := range cancelled {
+		if o := p.ops.issued[number]; o != nil {
+			p.release(o.StepID) // it has come to it, and given it up
+		}
+	}
 	if p.moved == 0 {
 		return
 	}
@@ -89,6 +100,7 @@ func (p *Player) Next(ctx context.Context, over bool) ([]journal.Entry, error) {
 				return due, nil
 			}
 			p.strict = true
+			p.beginWithMove()
 			break
 		}
 		entries, err := p.reader.Next(ctx)
@@ -131,6 +143,18 @@ func (p *Player) nextStrict(ctx context.Context, over bool) ([]journal.Entry, er
 	}
 }
 
+// beginWithMove has the steps begin with the move that the guest waits for because of
+// it. Its clock shows the last delivery to the other code, perhaps of a week ago: a
+// timeout that was inserted would be over at once, and an activity would seem to have
+// been begun by an earlier host.
+func (p *Player) beginWithMove() {
+	for _, o := range p.ops.pending {
+		if !slices.Contains(p.move.Waited, o.StepID) {
+			o.IssuedAt = max(o.IssuedAt, p.movedAt)
+		}
+	}
+}
+
 // declinePatches answers a guest that asks whether it takes a change of the code, at
 // a point that the other code came by without asking: steps behind it have run. It
 // does not take it. All that was delivered to the other code is read by then, so that
@@ -169,7 +193,12 @@ func (p *Player) compareWaiting(next []journal.Entry) error {
 func (p *Player) hold(entries []journal.Entry) error {
 	p.drained = len(entries) == 0
 	for _, en := range entries {
-		p.drained = p.drained || en.Seq == p.moved
+		if en.Seq == p.moved {
+			p.drained, p.movedAt = true, en.At
+			if err := abi.Unmarshal(en.Value, &p.move); err != nil {
+				return fmt.Errorf("entry %d: %w", en.Seq, err)
+			}
+		}
 		step := en.Op.Step()
 		switch o := p.ops.step(step); {
 		case en.Kind == journal.Attempt && o != nil:

@@ -112,7 +112,7 @@ func writtenEntries(t *testing.T, lines []string) (entries []journal.Entry) {
 		require.NoError(t, err, line)
 		en := journal.Entry{Seq: seq, Turn: seq, At: int64(1000 * seq), Kind: journal.Delivery}
 		if text == "moved" {
-			en.Kind = journal.Moved
+			en.Kind, en.Value = journal.Moved, abi.MustMarshal(&journal.Move{})
 			entries = append(entries, en)
 			continue
 		}
