@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -231,8 +232,18 @@ func TestSteps(t *testing.T) {
 // differs runs a script and says where the heap differs from the model.
 func differs(ctx context.Context, script []action) (wrong string) {
 	clock := &stepped{Clock: clockwork.NewRealClock()}
-	fired := map[journal.ID]bool{}
-	timers := New(clock, func(id journal.ID) { fired[id] = true })
+	var mu sync.Mutex
+	rang := map[journal.ID]bool{} // guarded by mu
+	timers := New(clock, func(id journal.ID) {
+		mu.Lock()
+		defer mu.Unlock()
+		rang[id] = true
+	})
+	fired := func(id journal.ID) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return rang[id]
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	go timers.Run(ctx)
 	synctest.Wait()
@@ -252,8 +263,8 @@ func differs(ctx context.Context, script []action) (wrong string) {
 		synctest.Wait()
 		for id, at := range waiting {
 			due := at <= clock.Now().UnixNano()
-			if due != fired[id] {
-				wrong = fmt.Sprintf("after action %d timer %d is due: %v, but fired: %v", n, id[0], due, fired[id])
+			if due != fired(id) {
+				wrong = fmt.Sprintf("after action %d timer %d is due: %v, but fired: %v", n, id[0], due, fired(id))
 			}
 			if due {
 				delete(waiting, id)

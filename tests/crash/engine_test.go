@@ -54,7 +54,8 @@ func (es *engines) launch(a arming) *life {
 	require.NoError(es.t, err)
 	l.target, l.end = inProcess{e}, func() { require.NoError(es.t, e.Stop(context.Background())) }
 	started := make(chan error, 1)
-	go func() { started <- e.Start(es.t.Context()) }()
+	start, ctx := e.Start, es.t.Context()
+	go func() { started <- start(ctx) }()
 	select {
 	case err := <-started:
 		require.NoError(es.t, err)

@@ -111,6 +111,7 @@ func (ex *Execution) awaitYield(co *Coroutine) {
 	select {
 	case <-ex.yield:
 	case <-timer.C:
+		ex.stalled = co
 		stacks := make([]byte, 1<<16)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		ex.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestDeadlock,

@@ -68,6 +68,7 @@ type Execution struct {
 	stopping bool
 	reason   string
 	closed   atomic.Bool
+	stalled  *Coroutine // that did not give control back in time
 	// outcome is nil until the workflow has ended.
 	outcome *abi.Outcome
 }
@@ -171,7 +172,7 @@ func (ex *Execution) Close() {
 		return
 	}
 	for _, co := range ex.coroutines() {
-		if co.waiting == nil && !slices.Contains(ex.ready, co) {
+		if co == ex.stalled || co.waiting == nil && !slices.Contains(ex.ready, co) {
 			continue // it blocks outside the SDK, so it cannot be woken
 		}
 		co.wake <- struct{}{}
