@@ -124,6 +124,7 @@ func (x *Executions) Move(ctx context.Context, ref Ref, digest string) error {
 // durable and has the run rebuilt there. What the host does for ops goes on, and so
 // do outcomes in hand: they go by step.
 func (r *run) move(m moveRequest) error {
+	defer r.locked(func(l *ledger) { l.frozen = false }) // see postponeMove
 	switch {
 	case r.row.State.Final():
 		return r.alreadyOver()
@@ -133,7 +134,6 @@ func (r *run) move(m moveRequest) error {
 		return abi.Errorf(abi.CodeBadRequest, "%s is pinned to this module already", r.row.Name()).
 			WithHint("Resume it with 'cruster-host workflow resume', or move it to another module.")
 	}
-	defer r.locked(func(l *ledger) { l.frozen = false })
 	target := *r.row
 	target.Digest, target.Waiting = m.digest, r.waitsFor()
 	trial, err := r.Try(r.Host.Context(), &target, r.OpenGuest)
