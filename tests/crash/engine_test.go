@@ -53,13 +53,16 @@ func (es *engines) launch(a arming) *life {
 	})
 	require.NoError(es.t, err)
 	l.target, l.end = inProcess{e}, func() { require.NoError(es.t, e.Stop(context.Background())) }
-	started := make(chan error, 1)
-	start, ctx := e.Start, es.t.Context()
-	go func() { started <- start(ctx) }()
-	select {
-	case err := <-started:
+	// A crash in Start ends its goroutine; one elsewhere does not, and Start must be
+	// through before the engine is stopped.
+	through := make(chan struct{})
+	go func() {
+		defer close(through)
+		err = e.Start(es.t.Context())
+	}()
+	<-through
+	if !l.dead() {
 		require.NoError(es.t, err)
-	case <-l.died:
 	}
 	return l
 }
