@@ -17,10 +17,10 @@
 //
 // Rewriting: rewrite.go walks over the sections. Each change is a file and a
 // function from the content of a section to its new content: names.go drops
-// custom sections, tables.go bounds tables, checks.go inserts checks into code
-// and replaces NaNs (nans.go),
-// segments.go merges data segments. A change of the code uses what scan.go found
-// in a function. A new change is a new file, called from Rewrite.
+// custom sections, tables.go bounds tables, checks.go inserts checks into code and
+// has NaNs replaced (nans.go), segments.go merges data segments. A change of the
+// code uses what scan.go found in a function. A new change is a new file, called
+// from Rewrite.
 //
 // Every count and every length of an upload is compared with the bytes that are
 // there before anything is allocated for it. Package wasmtest assembles modules

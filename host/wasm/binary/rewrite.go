@@ -3,7 +3,8 @@ package binary
 import "fmt"
 
 // Rewrite returns the binary that the engine compiles instead of the upload. A
-// guest does not notice the difference.
+// guest does not notice the difference, except that the NaNs it computes have the
+// same bits on every processor (nans.go).
 //
 // Two things that a guest can do are out of the engine's reach: running for long
 // without a check whether it is to be stopped (insertChecks), and growing tables
