@@ -38,6 +38,7 @@ type box[M any, A Actor[M]] struct {
 	queue  []M
 	active bool // a goroutine is at work on it
 	holds  int  // by those who want it kept in memory
+	absent []M  // came by PostIfAbsent during a hold, before there was an actor
 }
 
 // NewRegistry makes a registry whose actors are made by newActor when their first
@@ -56,11 +57,16 @@ func (r *Registry[K, M, A]) Post(key K, m M) {
 }
 
 // PostIfAbsent posts only if the actor is not in memory. One that is needs no
-// reason to look around.
+// reason to look around. If the actor is held it may be about to come: the message
+// waits for the end of the hold, and is dropped if the actor came by then.
 func (r *Registry[K, M, A]) PostIfAbsent(key K, m M) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if b := r.boxLocked(key); !b.made {
+	switch b := r.boxLocked(key); {
+	case b.made:
+	case b.holds > 0:
+		b.absent = append(b.absent, m)
+	default:
 		r.postLocked(key, b, m)
 	}
 }
@@ -105,6 +111,9 @@ func (r *Registry[K, M, A]) Unhold(key K, messages ...M) {
 	defer r.mu.Unlock()
 	b := r.boxes[key]
 	b.holds--
+	if b.holds == 0 && !b.made && len(messages) == 0 {
+		messages, b.absent = b.absent, nil
+	}
 	for _, m := range messages {
 		r.postLocked(key, b, m)
 	}
@@ -155,7 +164,7 @@ func (r *Registry[K, M, A]) boxLocked(key K) *box[M, A] {
 
 func (r *Registry[K, M, A]) postLocked(key K, b *box[M, A], m M) {
 	if !b.made {
-		b.actor, b.made = r.newActor(key), true
+		b.actor, b.made, b.absent = r.newActor(key), true, nil
 		r.actors++
 		r.resized(r.actors)
 	}

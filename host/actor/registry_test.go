@@ -192,6 +192,30 @@ func TestPostIfAbsent(t *testing.T) {
 	b.PostIfAbsent("a", "2")
 	<-b.tasks.Idle()
 	require.Equal(t, []string{"1"}, b.made["a"][0].received)
+
+	b.Hold("b")
+	b.PostIfAbsent("b", "recovered")
+	b.Unhold("b", "started")
+	<-b.tasks.Idle()
+	require.Equal(t, []string{"started"}, b.made["b"][0].received, "it was about to come")
+
+	b.Hold("c")
+	b.Hold("c")
+	b.PostIfAbsent("c", "recovered")
+	b.Unhold("c")
+	<-b.tasks.Idle()
+	require.Empty(t, b.made["c"], "the other hold may bring it")
+	b.Unhold("c")
+	<-b.tasks.Idle()
+	require.Equal(t, []string{"recovered"}, b.made["c"][0].received, "it did not come")
+
+	b.Hold("d")
+	b.PostIfAbsent("d", "recovered")
+	b.Post("d", "interrupt")
+	<-b.tasks.Idle()
+	b.Unhold("d")
+	<-b.tasks.Idle()
+	require.Equal(t, []string{"interrupt"}, b.made["d"][0].received, "it came by another way")
 }
 
 func TestWhileParked(t *testing.T) {
