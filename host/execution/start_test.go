@@ -36,7 +36,7 @@ func TestStartThatIsFoundFirst(t *testing.T) {
 		row := rowOf("w", "k")
 		found := ""
 		f.x.Committer = &afterStart{f.x.Committer, func() {
-			f.x.EnsureInMemory(row.ID)
+			f.x.Wake(row.ID)
 			synctest.Wait()
 			found = f.takeNotes()
 		}}
@@ -46,6 +46,30 @@ func TestStartThatIsFoundFirst(t *testing.T) {
 		synctest.Wait()
 		require.Contains(t, found, "watchers are told: completed once")
 		require.Empty(t, f.takeNotes(), "it ran a second time")
+		require.Zero(t, f.x.Count())
+	})
+}
+
+// TestStartThatRecoveryFinds has recovery find an execution before the caller of its
+// start goes on. It is not loaded: its start is about to bring it.
+func TestStartThatRecoveryFinds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"done once"}
+		row := rowOf("w", "k")
+		found := ""
+		f.x.Committer = &afterStart{f.x.Committer, func() {
+			f.takeNotes()
+			f.x.EnsureInMemory(row.ID)
+			synctest.Wait()
+			found = f.takeNotes()
+		}}
+		_, err := f.x.Start(t.Context(), row)
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Empty(t, found)
+		require.Contains(t, f.takeNotes(), "watchers are told: completed once")
 		require.Zero(t, f.x.Count())
 	})
 }
