@@ -49,7 +49,7 @@ func (r *run) inspect() Inspection {
 	in := Inspection{Resident: r.guest != nil}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, o := range r.ledger.pending {
+	for o := range r.ledger.ops.All() {
 		p := PendingOp{Number: o.Number, Kind: o.Kind, Name: o.Name, Key: o.Key, Since: time.Unix(0, o.IssuedAt), LastError: o.LastError}
 		if due := o.DueAt(); due != journal.Never {
 			p.DueAt = time.Unix(0, due)

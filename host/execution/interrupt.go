@@ -33,5 +33,6 @@ func (r *run) interrupt(i journal.Interrupt) error {
 	}
 	r.Fault.Pass(faultpoint.InterruptAfterCommit)
 	r.row.WakeAt, r.row.Interrupt = u.WakeAt, &i
+	r.locked(func(l *ledger) { l.ops.Interrupted() })
 	return nil
 }

@@ -2,6 +2,7 @@ package execution
 
 import (
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -24,7 +25,7 @@ func (k *kept) clear() {
 
 // keep takes what the ledger and a batch have in hand.
 func (k *kept) keep(l *ledger, b batch) {
-	for _, o := range l.pending {
+	for o := range l.ops.All() {
 		switch {
 		case o.Outcome != nil:
 			k.outcomes[o.StepID] = opDone{step: o.StepID, attempts: o.Attempts, outcome: *o.Outcome, at: o.ReadyAt}
@@ -47,13 +48,14 @@ func (k *kept) giveBack(l *ledger) {
 		l.complete(step, m.outcome, m.attempts, m.at)
 	}
 	for step, en := range k.attempts {
-		o := l.steps[step]
-		if o == nil || o.Settled() || o.Attempts >= en.Attempts {
-			continue
-		}
-		o.Attempts, o.LastError, o.NextAt = en.Attempts, en.Error, en.NextAt
-		en.Op = o.Op // its number may be another one, if the code is
-		l.attempts = append(l.attempts, en)
+		l.ops.Change(step, func(o *op.Op) {
+			if o.Settled() || o.Attempts >= en.Attempts {
+				return
+			}
+			o.Attempts, o.LastError, o.NextAt = en.Attempts, en.Error, en.NextAt
+			en.Op = o.Op // its number may be another one, if the code is
+			l.attempts = append(l.attempts, en)
+		})
 	}
 	k.clear()
 }

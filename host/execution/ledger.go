@@ -2,9 +2,7 @@ package execution
 
 import (
 	"cmp"
-	"maps"
 	"slices"
-	"time"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
@@ -36,8 +34,7 @@ type ledger struct {
 	frozen    bool   // no number is reserved any more
 
 	reserved     map[uint64]struct{}              // numbers whose transaction is undecided
-	pending      map[uint32]*op.Op                // issued, neither delivered nor cancelled; by number
-	steps        map[journal.StepID]*op.Op        // the same ops, by step
+	ops          *op.Set                          // issued, neither delivered nor cancelled
 	committed    []journal.Entry                  // entries of transactions, to be delivered in order
 	held         map[journal.StepID]journal.Entry // outcomes of steps that other code has come to
 	heldAttempts map[journal.StepID]journal.Entry // what is known of attempts of such steps
@@ -45,7 +42,7 @@ type ledger struct {
 }
 
 func newLedger() ledger {
-	return ledger{reserved: map[uint64]struct{}{}, pending: map[uint32]*op.Op{}, steps: map[journal.StepID]*op.Op{}}
+	return ledger{reserved: map[uint64]struct{}{}, ops: op.NewSet()}
 }
 
 // batch is what one turn hands to the guest.
@@ -71,7 +68,7 @@ func (l *ledger) next(now int64) (batch, bool) {
 			}
 		}
 		l.committed = l.committed[1:]
-		if l.pending[head.Op.Number] != nil {
+		if l.ops.Numbered(head.Op.Number) != nil {
 			return batch{entries: []journal.Entry{head}, durable: true}, true
 		}
 		// The guest gave up on the op while its transaction was committing. The entry
@@ -86,20 +83,13 @@ func (l *ledger) next(now int64) (batch, bool) {
 
 // numberOutcomes makes entries of the outcomes that are ready.
 func (l *ledger) numberOutcomes(now int64) (batch, bool) {
-	var ready []*op.Op
-	for _, o := range l.pending {
-		if o.Outcome != nil {
-			ready = append(ready, o)
-		}
-	}
-	if len(ready) == 0 {
+	if !l.ops.InHand() {
 		return batch{}, false
 	}
-	slices.SortFunc(ready, op.CompareReady)
 	at, size := l.tick(now), 0
 	l.turn++
 	var b batch
-	for _, o := range ready {
+	for _, o := range l.ops.Ready() {
 		if size += sizeOf(o.Outcome); size > maxBatchBytes && len(b.entries) > 0 {
 			break
 		}
@@ -132,7 +122,7 @@ func (l *ledger) tick(now int64) int64 {
 // reserve gives the transaction of an activity its place in the journal. It reports
 // false if the op is no longer waited for.
 func (l *ledger) reserve(step journal.StepID, value []byte, attempts uint32, now int64) (journal.Entry, bool) {
-	o := l.steps[step]
+	o := l.ops.Step(step)
 	if o == nil || o.Settled() || l.frozen {
 		return journal.Entry{}, false
 	}
@@ -150,8 +140,8 @@ func (l *ledger) void(seq uint64) { delete(l.reserved, seq) }
 // commit says that the transaction of a reserved number is durable.
 func (l *ledger) commit(entry journal.Entry) {
 	delete(l.reserved, entry.Seq)
-	if o := l.pending[entry.Op.Number]; o != nil {
-		o.Journaled = true
+	if o := l.ops.Numbered(entry.Op.Number); o != nil {
+		l.ops.Change(o.StepID, func(o *op.Op) { o.Journaled = true })
 	}
 	l.committed = append(l.committed, entry)
 }
@@ -159,22 +149,20 @@ func (l *ledger) commit(entry journal.Entry) {
 // complete gives an op the outcome that came to be at a time, if it is still waited
 // for.
 func (l *ledger) complete(step journal.StepID, outcome abi.Outcome, attempts uint32, at int64) {
-	if o := l.steps[step]; o != nil {
-		o.Settle(outcome, attempts, at)
-	}
+	l.ops.Change(step, func(o *op.Op) { o.Settle(outcome, attempts, at) })
 }
 
 // attemptFailed decides whether an activity is tried again. If so the failure
 // becomes an entry of its own: attempts and delays survive a crash.
 func (l *ledger) attemptFailed(step journal.StepID, failure *abi.Error, now int64, random func() float64) {
-	o := l.steps[step]
-	if o == nil || o.Settled() {
-		return
-	}
-	body, ok := o.Body.(*abi.Activity)
-	if !ok {
-		return
-	}
+	l.ops.Change(step, func(o *op.Op) {
+		if body, ok := o.Body.(*abi.Activity); ok && !o.Settled() {
+			l.failAttempt(o, body, failure, now, random)
+		}
+	})
+}
+
+func (l *ledger) failAttempt(o *op.Op, body *abi.Activity, failure *abi.Error, now int64, random func() float64) {
 	o.Attempts++
 	o.LastError = failure
 	if !failure.Retryable || o.Attempts > body.Retry.Retries {
@@ -199,36 +187,22 @@ func (l *ledger) takeAttempts(now int64) []journal.Entry {
 	return entries
 }
 
-// completeDue gives ops their outcome that have become ready by themselves, and
-// reports how late each sleep ended.
-func (l *ledger) completeDue(now int64, deferreds map[string]journal.Deferred, interrupt *journal.Interrupt, late func(time.Duration)) {
-	for _, o := range l.pending {
-		if d, woke := o.CompleteDue(now, deferreds, interrupt); woke {
-			late(d)
-		}
-	}
-}
-
 // applyTurn takes delivered and cancelled ops from the pending ones and adds those
-// just issued.
-func (l *ledger) applyTurn(delivered []journal.Entry, turn guest.Turn) {
+// just issued. It returns the steps that the guest gave up on.
+func (l *ledger) applyTurn(delivered []journal.Entry, turn guest.Turn) (gaveUp []journal.StepID) {
 	for _, en := range delivered {
-		l.remove(en.Op.Number)
+		l.ops.Remove(en.Op.Number)
 	}
 	for _, o := range turn.Issued {
-		l.pending[o.Number], l.steps[o.StepID] = o, o
-		l.giveHeld(o)
+		l.ops.Add(o)
+		l.ops.Change(o.StepID, l.giveHeld)
 	}
 	for _, number := range turn.Cancelled {
-		l.remove(number)
+		if o := l.ops.Remove(number); o != nil {
+			gaveUp = append(gaveUp, o.StepID)
+		}
 	}
-}
-
-func (l *ledger) remove(number uint32) {
-	if o := l.pending[number]; o != nil {
-		delete(l.pending, number)
-		delete(l.steps, o.StepID)
-	}
+	return gaveUp
 }
 
 // hold takes the outcomes of steps that the code which the execution was moved from
@@ -236,8 +210,8 @@ func (l *ledger) remove(number uint32) {
 // what is known of attempts as well.
 func (l *ledger) hold(held, attempts map[journal.StepID]journal.Entry) {
 	l.held, l.heldAttempts = held, attempts
-	for _, o := range l.pending {
-		l.giveHeld(o)
+	for _, step := range l.ops.Steps() {
+		l.ops.Change(step, l.giveHeld)
 	}
 }
 
@@ -255,22 +229,21 @@ func (l *ledger) giveHeld(o *op.Op) {
 	}
 }
 
-// setPending replaces the ops that are pending.
-func (l *ledger) setPending(pending map[uint32]*op.Op) {
-	l.pending, l.steps = pending, make(map[journal.StepID]*op.Op, len(pending))
-	for _, o := range pending {
-		l.steps[o.StepID] = o
+// pending is the ops by number.
+func (l *ledger) pending() map[uint32]*op.Op {
+	pending := make(map[uint32]*op.Op, l.ops.Len())
+	for o := range l.ops.All() {
+		pending[o.Number] = o
 	}
+	return pending
 }
 
-// inHand tells whether there are outcomes that are not journaled.
-func (l *ledger) inHand() bool {
-	for _, o := range l.pending {
-		if o.Outcome != nil && !o.Journaled {
-			return true
-		}
+// setPending replaces the ops that are pending.
+func (l *ledger) setPending(pending map[uint32]*op.Op) {
+	l.ops = op.NewSet()
+	for _, o := range pending {
+		l.ops.Add(o)
 	}
-	return false
 }
 
 // waitingAfter is what the run waits for once it has seen entries, as a replay will
@@ -280,36 +253,15 @@ func (l *ledger) waitingAfter(seen []journal.Entry) journal.Waiting {
 	if n := len(seen); n > 0 {
 		seq = seen[n-1].Seq
 	}
-	return journal.WaitingFor(seq, slices.Collect(maps.Keys(l.steps)))
-}
-
-// dueAt is when the run next has something to do because of the time. What is
-// settled waits for its place in the journal, not for a time.
-func (l *ledger) dueAt() int64 {
-	next := journal.Never
-	for _, o := range l.pending {
-		if !o.Settled() {
-			next = min(next, o.DueAt())
-		}
-	}
-	return next
-}
-
-// wakeAt is when an owner without this run in memory must load it.
-func (l *ledger) wakeAt() int64 {
-	wake := journal.Never
-	for _, o := range l.pending {
-		wake = min(wake, o.WakeAt())
-	}
-	return wake
+	return l.ops.Waiting(seq)
 }
 
 // deadlocked tells whether a parked guest has no op left that could be delivered.
-func (l *ledger) deadlocked() bool { return len(l.pending) == 0 && len(l.reserved) == 0 }
+func (l *ledger) deadlocked() bool { return l.ops.Len() == 0 && len(l.reserved) == 0 }
 
 // forgetOps drops everything but the numbers: those that were assigned, and those
 // that are reserved.
 func (l *ledger) forgetOps() {
-	l.setPending(map[uint32]*op.Op{})
+	l.ops = op.NewSet()
 	l.committed, l.attempts, l.held, l.heldAttempts = nil, nil, nil, nil
 }

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -82,7 +83,7 @@ func TestLedger(t *testing.T) {
 		case "void":
 			l.void(first())
 		case "due":
-			l.completeDue(number("now"), nil, nil, func(time.Duration) {})
+			l.ops.CompleteDue(number("now"), nil, nil, func(time.Duration) {})
 		case "attempts":
 			var out strings.Builder
 			for _, en := range l.takeAttempts(number("now")) {
@@ -150,9 +151,8 @@ func renderNext(l *ledger, now int64) string {
 func renderLedger(l *ledger) string {
 	var out strings.Builder
 	out.WriteString("pending:")
-	for _, n := range slices.Sorted(maps.Keys(l.pending)) {
-		o := l.pending[n]
-		fmt.Fprintf(&out, " %d", n)
+	for _, o := range slices.SortedFunc(l.ops.All(), func(a, b *op.Op) int { return cmp.Compare(a.Number, b.Number) }) {
+		fmt.Fprintf(&out, " %d", o.Number)
 		switch {
 		case o.Journaled:
 			out.WriteString(" (journaled)")
@@ -164,7 +164,7 @@ func renderLedger(l *ledger) string {
 			fmt.Fprintf(&out, " (again at %d)", o.NextAt)
 		}
 	}
-	fmt.Fprintf(&out, "; reserved: %v; due %s, wake %s", slices.Sorted(maps.Keys(l.reserved)), plainTime(l.dueAt()), plainTime(l.wakeAt()))
+	fmt.Fprintf(&out, "; reserved: %v; due %s, wake %s", slices.Sorted(maps.Keys(l.reserved)), plainTime(l.ops.DueAt()), plainTime(l.ops.WakeAt()))
 	if l.deadlocked() {
 		out.WriteString("; deadlocked")
 	}

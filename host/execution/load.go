@@ -206,9 +206,9 @@ func (r *run) ensureGuest(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if turn.Outcome != nil {
-		return replay.FinishedInsteadOfWaiting(r.ledger.pending)
+		return replay.FinishedInsteadOfWaiting(r.ledger.pending())
 	}
-	return replay.StillWaiting(r.ledger.pending, player.Pending())
+	return replay.StillWaiting(r.ledger.pending(), player.Pending())
 }
 
 func (x *Executions) reader(id journal.ID, upTo uint64) *replay.Reader {

@@ -101,7 +101,7 @@ func (x *Executions) announced(o *op.Op) bool {
 // or pauses the execution if that has happened too often.
 func (r *run) beginAttempt(m attemptBegins) {
 	var o *op.Op
-	r.locked(func(l *ledger) { o = l.steps[m.step] })
+	r.locked(func(l *ledger) { o = l.ops.Step(m.step) })
 	switch {
 	case o == nil || o.Settled():
 		m.reply <- false
@@ -135,7 +135,7 @@ func (r *run) beginAttempt(m attemptBegins) {
 func (r *run) noteAttempt(o *op.Op, kind journal.EntryKind, lost uint32) {
 	r.locked(func(l *ledger) {
 		en := journal.Entry{Kind: kind, Op: o.Op, Attempts: lost, At: l.tick(r.now())}
-		o.Note(en)
+		l.ops.Change(o.StepID, func(o *op.Op) { o.Note(en) })
 		l.attempts = append(l.attempts, en)
 	})
 }
@@ -172,7 +172,7 @@ func dropReleases(messages []message) []message {
 func (r *run) releaseAttempts() {
 	for step, t := range r.attempts {
 		var o *op.Op
-		r.locked(func(l *ledger) { o = l.steps[step] })
+		r.locked(func(l *ledger) { o = l.ops.Step(step) })
 		if t.begun.Load() && o != nil && !o.Settled() {
 			r.noteAttempt(o, journal.Released, o.Lost)
 		}

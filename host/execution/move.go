@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"math"
 	"slices"
 
@@ -157,7 +156,7 @@ func (r *run) move(m moveRequest) error {
 func (r *run) postponeMove(m moveRequest) bool {
 	var reserved, inHand bool
 	r.locked(func(l *ledger) {
-		reserved, inHand = len(l.reserved) > 0, l.inHand()
+		reserved, inHand = len(l.reserved) > 0, l.ops.InHand()
 		l.frozen = !reserved && !inHand
 	})
 	if !reserved && !inHand {
@@ -174,7 +173,7 @@ func (r *run) postponeMove(m moveRequest) bool {
 func (r *run) waitsFor() journal.Waiting {
 	w := r.waitingNow()
 	if r.begun {
-		r.locked(func(l *ledger) { w.List = slices.Collect(maps.Keys(l.steps)) })
+		r.locked(func(l *ledger) { w.List = l.ops.Steps() })
 	}
 	return w
 }
@@ -202,7 +201,7 @@ func (r *run) underWay(trial Trial) *replay.Misfit {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for step := range r.tasks {
-		if o := r.ledger.steps[step]; o != nil && o.Kind == abi.OpActivity && !slices.Contains(trial.waiting, step) {
+		if o := r.ledger.ops.Step(step); o != nil && o.Kind == abi.OpActivity && !slices.Contains(trial.waiting, step) {
 			return &replay.Misfit{Reason: "activity \"" + o.Name + "\" is being performed at this moment, and the code does not wait for it"}
 		}
 	}

@@ -126,7 +126,7 @@ func (r *run) armTimer() bool {
 		return true
 	}
 	var due, wake int64
-	r.locked(func(l *ledger) { due, wake = l.dueAt(), l.wakeAt() })
+	r.locked(func(l *ledger) { due, wake = l.ops.DueAt(), l.ops.WakeAt() })
 	r.Timers.Set(r.id, due)
 	if wake == journal.Now || r.guest != nil {
 		return false

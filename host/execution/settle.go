@@ -61,6 +61,7 @@ func (r *run) settle(d journal.Deferred) error {
 	}
 	r.row.WakeAt = u.WakeAt
 	r.deferreds[d.Name] = d
+	r.locked(func(l *ledger) { l.ops.Settled(d.Name) })
 	return nil
 }
 

@@ -14,21 +14,17 @@ import (
 
 // startTasks sets the host to work for every pending op that needs it and has no
 // task yet. It is called only when all that the guest saw before issuing them is
-// durable. Sleeps, deferreds and interrupts need no task: see completeDue.
+// durable. Sleeps, deferreds and interrupts need no task: see [op.Set.CompleteDue].
 func (r *run) startTasks() {
 	if r.Host.Draining() {
 		return
 	}
-	var due []*op.Op
-	r.locked(func(l *ledger) {
-		for _, o := range l.pending {
-			if o.NeedsHost() && r.tasks[o.StepID] == nil {
-				due = append(due, o)
-			}
+	var unbegun []*op.Op
+	r.locked(func(l *ledger) { unbegun = l.ops.TakeUnbegun() })
+	for _, o := range unbegun {
+		if r.tasks[o.StepID] == nil { // one that was begun before a reload goes on
+			r.startTask(o)
 		}
-	})
-	for _, o := range due {
-		r.startTask(o)
 	}
 }
 
@@ -84,18 +80,23 @@ func (r *run) endTask(step journal.StepID) {
 		cancel()
 		delete(r.tasks, step)
 		delete(r.attempts, step)
+		r.locked(func(l *ledger) { l.ops.GiveBack(step) })
 	}
 }
 
 // endForgottenTasks ends the work for ops that the guest does not wait for: it gave
 // up on them in a turn whose commit was in doubt, or in code that it was moved to.
 func (r *run) endForgottenTasks() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for step := range r.tasks {
-		if r.ledger.steps[step] == nil {
-			r.endTask(step)
+	var forgotten []journal.StepID
+	r.locked(func(l *ledger) {
+		for step := range r.tasks {
+			if l.ops.Step(step) == nil {
+				forgotten = append(forgotten, step)
+			}
 		}
+	})
+	for _, step := range forgotten {
+		r.endTask(step)
 	}
 }
 

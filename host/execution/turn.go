@@ -47,7 +47,7 @@ func (r *run) nextBatch() (batch, bool) {
 }
 
 func (r *run) completeDueLocked() {
-	r.ledger.completeDue(r.now(), r.deferreds, r.row.Interrupt, func(late time.Duration) { r.metrics.lateness.Observe(late.Seconds()) })
+	r.ledger.ops.CompleteDue(r.now(), r.deferreds, r.row.Interrupt, func(late time.Duration) { r.metrics.lateness.Observe(late.Seconds()) })
 }
 
 // waitForCompletions sees to it that something will complete: the host works for
@@ -139,10 +139,11 @@ func (x *Executions) compute(ctx context.Context, call func(context.Context) (gu
 func (r *run) commitTurn(b batch, turn guest.Turn) bool {
 	r.crashes = 0
 	before, forgot := r.waitingNow(), false
+	var gaveUp []journal.StepID
 	var update journal.Update
 	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &update}
 	r.locked(func(l *ledger) {
-		l.applyTurn(b.entries, turn)
+		gaveUp = l.applyTurn(b.entries, turn)
 		// What is ready at once must show in the wake time: the guest may have asked for
 		// a deferred that was settled long ago, and after a crash nothing else would say
 		// so.
@@ -168,26 +169,26 @@ func (r *run) commitTurn(b batch, turn guest.Turn) bool {
 		return r.commit("commit a turn", w, b, func() bool {
 			r.applyUpdate(update)
 			r.Fault.Pass(faultpoint.TurnAfterCommit)
-			return r.turnDone(b, turn)
+			return r.turnDone(b, turn, gaveUp)
 		})
 	}
-	return r.turnDone(b, turn)
+	return r.turnDone(b, turn, gaveUp)
 }
 
 // turnDone goes on after a turn that is durable. It reports whether the run does.
-func (r *run) turnDone(b batch, turn guest.Turn) bool {
+func (r *run) turnDone(b batch, turn guest.Turn, gaveUp []journal.StepID) bool {
 	if n := len(b.entries); n > 0 {
 		r.mu.Lock()
 		r.ledger.delivered = b.entries[n-1].Seq
 		r.mu.Unlock()
 	}
 	r.setbacks = 0
-	return r.releaseEffects(turn)
+	return r.releaseEffects(turn, gaveUp)
 }
 
 // releaseEffects lets out what a committed turn caused. It reports whether the run
 // goes on.
-func (r *run) releaseEffects(turn guest.Turn) bool {
+func (r *run) releaseEffects(turn guest.Turn, gaveUp []journal.StepID) bool {
 	for _, l := range turn.Log {
 		r.log.Log(context.Background(), slog.Level(l.Level), l.Message)
 	}
@@ -195,8 +196,8 @@ func (r *run) releaseEffects(turn guest.Turn) bool {
 		r.finish()
 		return false
 	}
-	if len(turn.Cancelled) > 0 {
-		r.endForgottenTasks()
+	for _, step := range gaveUp {
+		r.endTask(step)
 	}
 	r.startTasks()
 	r.Fault.Pass(faultpoint.TurnAfterEffects)
@@ -210,7 +211,7 @@ func (r *run) releaseEffects(turn guest.Turn) bool {
 // updateAfterLocked is what the row becomes by a turn.
 func (r *run) updateAfterLocked(turn guest.Turn) journal.Update {
 	if turn.Outcome == nil {
-		return journal.Update{State: journal.Running, WakeAt: r.ledger.wakeAt()}
+		return journal.Update{State: journal.Running, WakeAt: r.ledger.ops.WakeAt()}
 	}
 	return finalUpdate(*turn.Outcome, r.row.Interrupt != nil, r.ledger.tick(r.now()))
 }
@@ -249,7 +250,7 @@ func (r *run) commitAttempts() bool {
 // attemptsOwed is the write of what is to be journaled about attempts.
 func (r *run) attemptsOwed() *owed {
 	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: r.row.State, Waiting: r.row.Waiting}}
-	r.locked(func(l *ledger) { w.Entries, w.Update.WakeAt = l.takeAttempts(r.now()), l.wakeAt() })
+	r.locked(func(l *ledger) { w.Entries, w.Update.WakeAt = l.takeAttempts(r.now()), l.ops.WakeAt() })
 	return &owed{doing: "commit attempts", write: w, then: func() bool {
 		r.row.WakeAt = w.Update.WakeAt
 		r.Fault.Pass(faultpoint.RetryAfterCommit)

@@ -1,0 +1,305 @@
+package op
+
+import (
+	"container/heap"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// Set holds the ops that a guest waits for: issued, neither delivered nor cancelled.
+//
+// A workflow may wait for ten thousand of them and take a turn for each, so nothing
+// here looks at all: what a turn asks (what is ready, what is due next, what the host
+// is to begin) is kept up to date with each change. Hence the one rule: an op in a set
+// is changed by the methods of the set, or within [Set.Change].
+type Set struct {
+	slots map[uint32]*slot         // by number
+	steps map[journal.StepID]*slot // the same, by step
+	sum   journal.StepSum          // of the steps
+
+	ready  map[uint32]*Op // have an outcome that is not journaled
+	timed  timedHeap      // wait for a time
+	urgent int            // have an outcome, or need the host
+	begin  []*slot        // need the host and were not taken; may hold some that do not any more
+	fresh  []*slot        // may be complete without a time: to be looked at
+
+	deferreds  map[string][]*slot // wait for a deferred, by its name
+	interrupts []*slot            // wait for an interrupt
+}
+
+// slot is an op with where the set has put it.
+type slot struct {
+	op     *Op
+	due    int64 // by which timed is ordered
+	timed  int   // position in timed, from 1 on; 0 is not there
+	urgent bool
+	queued bool // in begin
+	taken  bool // the host works for it
+	fresh  bool
+	gone   bool
+}
+
+// NewSet makes an empty set.
+func NewSet() *Set {
+	return &Set{
+		slots: map[uint32]*slot{}, steps: map[journal.StepID]*slot{}, ready: map[uint32]*Op{}, deferreds: map[string][]*slot{},
+	}
+}
+
+// Len counts the ops.
+func (s *Set) Len() int { return len(s.slots) }
+
+// All yields the ops in any order.
+func (s *Set) All() iter.Seq[*Op] {
+	return func(yield func(*Op) bool) {
+		for _, at := range s.slots {
+			if !yield(at.op) {
+				return
+			}
+		}
+	}
+}
+
+// Numbered finds an op by its number; nil if it is not in the set.
+func (s *Set) Numbered(number uint32) *Op { return s.slots[number].opOrNil() }
+
+// Step finds an op by its step; nil if it is not in the set.
+func (s *Set) Step(step journal.StepID) *Op { return s.steps[step].opOrNil() }
+
+func (at *slot) opOrNil() *Op {
+	if at == nil {
+		return nil
+	}
+	return at.op
+}
+
+// Waiting is what a run that has seen the entries up to seq waits for.
+func (s *Set) Waiting(seq uint64) journal.Waiting {
+	if len(s.steps) > journal.MaxListed {
+		return journal.Waiting{Seq: seq, Steps: s.sum}
+	}
+	return journal.WaitingFor(seq, s.Steps())
+}
+
+// Steps lists the steps in any order.
+func (s *Set) Steps() []journal.StepID { return slices.Collect(maps.Keys(s.steps)) }
+
+// Add adds an op that was issued.
+func (s *Set) Add(o *Op) {
+	at := &slot{op: o}
+	s.slots[o.Number], s.steps[o.StepID] = at, at
+	s.sum.Add(o.StepID)
+	switch o.Kind {
+	case abi.OpDeferred:
+		s.deferreds[o.Name] = append(s.deferreds[o.Name], at)
+	case abi.OpInterrupted:
+		s.interrupts = append(s.interrupts, at)
+	}
+	s.look(at)
+	s.sort(at)
+}
+
+// Remove takes an op out, and returns it; nil if it is not in the set.
+func (s *Set) Remove(number uint32) *Op {
+	at := s.slots[number]
+	if at == nil {
+		return nil
+	}
+	delete(s.slots, number)
+	delete(s.steps, at.op.StepID)
+	s.sum.Add(at.op.StepID)
+	at.gone = true
+	switch at.op.Kind {
+	case abi.OpDeferred:
+		s.forgetDeferred(at)
+	case abi.OpInterrupted:
+		s.interrupts = slices.DeleteFunc(s.interrupts, func(i *slot) bool { return i == at })
+	}
+	s.sort(at)
+	return at.op
+}
+
+func (s *Set) forgetDeferred(at *slot) {
+	name := at.op.Name
+	if left := slices.DeleteFunc(s.deferreds[name], func(d *slot) bool { return d == at }); len(left) > 0 {
+		s.deferreds[name] = left
+	} else {
+		delete(s.deferreds, name)
+	}
+}
+
+// Change changes an op of the set. It does nothing if the step is not in it.
+func (s *Set) Change(step journal.StepID, change func(o *Op)) {
+	if at := s.steps[step]; at != nil {
+		change(at.op)
+		s.sort(at)
+	}
+}
+
+// Settled says that a deferred was settled: ops that wait for it are complete with the
+// next [Set.CompleteDue].
+func (s *Set) Settled(deferred string) {
+	for _, at := range s.deferreds[deferred] {
+		s.look(at)
+	}
+}
+
+// Interrupted says that there is an interrupt: ops that wait for it are complete with
+// the next [Set.CompleteDue].
+func (s *Set) Interrupted() {
+	for _, at := range s.interrupts {
+		s.look(at)
+	}
+}
+
+// look has an op looked at by the next CompleteDue.
+func (s *Set) look(at *slot) {
+	if !at.fresh {
+		at.fresh = true
+		s.fresh = append(s.fresh, at)
+	}
+}
+
+// CompleteDue gives ops their outcome that have become ready by themselves, and reports
+// how late each sleep ended.
+func (s *Set) CompleteDue(now int64, deferreds map[string]journal.Deferred, interrupt *journal.Interrupt, late func(time.Duration)) {
+	complete := func(at *slot) {
+		if d, woke := at.op.CompleteDue(now, deferreds, interrupt); woke {
+			late(d)
+		}
+		s.sort(at)
+	}
+	for _, at := range s.fresh {
+		at.fresh = false
+		if !at.gone {
+			complete(at)
+		}
+	}
+	clear(s.fresh)
+	s.fresh = s.fresh[:0]
+	for len(s.timed) > 0 && s.timed[0].due <= now {
+		complete(s.timed[0])
+	}
+}
+
+// Ready lists the ops that have an outcome which is not journaled, in the order in
+// which they are delivered.
+func (s *Set) Ready() []*Op { return slices.SortedFunc(maps.Values(s.ready), CompareReady) }
+
+// InHand tells whether there are such ops.
+func (s *Set) InHand() bool { return len(s.ready) > 0 }
+
+// DueAt is when an op next becomes ready because of the time. What is settled waits
+// for its place in the journal, not for a time.
+func (s *Set) DueAt() int64 {
+	if len(s.timed) == 0 {
+		return journal.Never
+	}
+	return s.timed[0].due
+}
+
+// WakeAt is when an owner without these ops in memory must load them.
+func (s *Set) WakeAt() int64 {
+	if s.urgent > 0 {
+		return journal.Now
+	}
+	return s.DueAt()
+}
+
+// TakeUnbegun hands out the ops that need the host, each once, unless it is given
+// back, or needs the host anew after a pause.
+func (s *Set) TakeUnbegun() []*Op {
+	var ops []*Op
+	for _, at := range s.begin {
+		at.queued = false
+		if !at.gone && !at.taken && at.op.NeedsHost() {
+			at.taken = true
+			ops = append(ops, at.op)
+		}
+	}
+	clear(s.begin)
+	s.begin = s.begin[:0]
+	return ops
+}
+
+// GiveBack says that the host does not work for an op any more. If it still needs the
+// host it is handed out again.
+func (s *Set) GiveBack(step journal.StepID) {
+	if at := s.steps[step]; at != nil {
+		at.taken = false
+		s.sort(at)
+	}
+}
+
+// sort puts an op where it belongs after a change.
+func (s *Set) sort(at *slot) {
+	o := at.op
+	if o.Outcome != nil && !o.Journaled && !at.gone {
+		s.ready[o.Number] = o
+	} else {
+		delete(s.ready, o.Number)
+	}
+	if urgent := !at.gone && (o.Settled() || o.NeedsHost()); urgent != at.urgent {
+		at.urgent = urgent
+		s.urgent += map[bool]int{true: 1, false: -1}[urgent]
+	}
+	if o.NeedsHost() && !at.taken && !at.queued && !at.gone {
+		at.queued = true
+		s.begin = append(s.begin, at)
+	}
+	due := journal.Never
+	if !o.Settled() && !at.gone {
+		due = o.DueAt()
+	}
+	s.timed.put(at, due)
+}
+
+// timedHeap orders ops by when they are due.
+type timedHeap []*slot
+
+func (h *timedHeap) put(at *slot, due int64) {
+	switch {
+	case at.timed > 0 && due == journal.Never:
+		heap.Remove(h, at.timed-1)
+	case at.timed > 0 && due != at.due:
+		at.due = due
+		heap.Fix(h, at.timed-1)
+	case at.timed == 0 && due != journal.Never:
+		at.due = due
+		heap.Push(h, at)
+	}
+}
+
+// Len implements heap.Interface.
+func (h timedHeap) Len() int { return len(h) }
+
+// Less implements heap.Interface.
+func (h timedHeap) Less(i, j int) bool { return h[i].due < h[j].due }
+
+// Swap implements heap.Interface.
+func (h timedHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].timed, h[j].timed = i+1, j+1
+}
+
+// Push implements heap.Interface.
+func (h *timedHeap) Push(x any) {
+	at := x.(*slot)
+	*h = append(*h, at)
+	at.timed = len(*h)
+}
+
+// Pop implements heap.Interface.
+func (h *timedHeap) Pop() any {
+	last := len(*h) - 1
+	at := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	at.timed = 0
+	return at
+}

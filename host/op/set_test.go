@@ -1,0 +1,181 @@
+package op_test
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/journal"
+)
+
+// TestSet takes a set through random lives, beside a plain map of the same ops that
+// is looked through whole.
+func TestSet(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		m := &setModel{set: op.NewSet(), ops: map[uint32]*op.Op{}, twins: map[uint32]*op.Op{}, taken: map[uint32]bool{}, deferreds: map[string]journal.Deferred{}}
+		rt.Repeat(map[string]func(*rapid.T){
+			"":          m.compare,
+			"add":       m.add,
+			"attempt":   m.attempt,
+			"due":       m.due,
+			"give back": m.giveBack,
+			"interrupt": m.interruptAll,
+			"journal":   m.journal,
+			"remove":    m.remove,
+			"settle":    m.settle,
+			"take":      m.take,
+		})
+	})
+}
+
+// setModel is a set, and twins of its ops that go through the same by themselves.
+type setModel struct {
+	set       *op.Set
+	ops       map[uint32]*op.Op // those in the set
+	twins     map[uint32]*op.Op
+	taken     map[uint32]bool
+	number    uint32
+	now       int64
+	deferreds map[string]journal.Deferred
+	interrupt *journal.Interrupt
+}
+
+func (m *setModel) add(rt *rapid.T) {
+	m.number++
+	name := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "name")
+	bodies := map[string]any{
+		abi.OpActivity:    &abi.Activity{Name: name},
+		abi.OpCall:        &abi.Call{},
+		abi.OpDeferred:    &abi.Deferred{Name: name},
+		abi.OpInterrupted: &abi.Interrupted{},
+		abi.OpPatched:     &abi.Patched{ID: name},
+		abi.OpSleep:       &abi.Sleep{Duration: rapid.Int64Range(0, 20).Draw(rt, "for")},
+	}
+	kind := rapid.SampledFrom(slices.Sorted(maps.Keys(bodies))).Draw(rt, "kind")
+	o := &op.Op{Op: journal.Op{Number: m.number, Kind: kind, Name: name}, Body: bodies[kind], IssuedAt: m.now}
+	binary.BigEndian.PutUint32(o.StepID[:], m.number)
+	twin := *o
+	m.set.Add(o)
+	m.ops[m.number], m.twins[m.number] = o, &twin
+}
+
+// draw draws an op that is in the set.
+func (m *setModel) draw(rt *rapid.T) uint32 {
+	if len(m.ops) == 0 {
+		rt.Skip("the set is empty")
+	}
+	return rapid.SampledFrom(slices.Sorted(maps.Keys(m.ops))).Draw(rt, "op")
+}
+
+// change does the same to an op and to its twin.
+func (m *setModel) change(n uint32, f func(*op.Op)) {
+	m.set.Change(m.ops[n].StepID, f)
+	f(m.twins[n])
+}
+
+func (m *setModel) remove(rt *rapid.T) {
+	n := m.draw(rt)
+	require.Same(rt, m.ops[n], m.set.Remove(n))
+	require.Nil(rt, m.set.Remove(n))
+	delete(m.ops, n)
+	delete(m.twins, n)
+	delete(m.taken, n)
+}
+
+func (m *setModel) settle(rt *rapid.T) {
+	if name := rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(rt, "deferred"); name != "" {
+		m.deferreds[name] = journal.Deferred{Name: name, At: m.now}
+		m.set.Settled(name)
+		return
+	}
+	m.change(m.draw(rt), func(o *op.Op) { o.Settle(abi.Outcome{}, 1, m.now) })
+}
+
+func (m *setModel) interruptAll(*rapid.T) {
+	m.interrupt = &journal.Interrupt{At: m.now}
+	m.set.Interrupted()
+}
+
+func (m *setModel) journal(rt *rapid.T) {
+	m.change(m.draw(rt), func(o *op.Op) { o.Journaled = true })
+}
+
+// attempt fails an attempt of an activity, which is begun again later.
+func (m *setModel) attempt(rt *rapid.T) {
+	n := m.draw(rt)
+	if m.ops[n].Kind != abi.OpActivity || m.ops[n].Settled() {
+		rt.Skip("no activity")
+	}
+	later := m.now + rapid.Int64Range(0, 20).Draw(rt, "delay")
+	m.change(n, func(o *op.Op) { o.NextAt = later })
+}
+
+func (m *setModel) take(rt *rapid.T) {
+	var want []uint32
+	for n, o := range m.twins {
+		if o.NeedsHost() && !m.taken[n] {
+			want = append(want, n)
+			m.taken[n] = true
+		}
+	}
+	var got []uint32
+	for _, o := range m.set.TakeUnbegun() {
+		got = append(got, o.Number)
+	}
+	require.ElementsMatch(rt, want, got)
+}
+
+func (m *setModel) giveBack(rt *rapid.T) {
+	n := m.draw(rt)
+	m.set.GiveBack(m.ops[n].StepID)
+	m.taken[n] = false
+}
+
+func (m *setModel) due(rt *rapid.T) {
+	m.now += rapid.Int64Range(0, 10).Draw(rt, "time")
+	var want, got time.Duration
+	m.set.CompleteDue(m.now, m.deferreds, m.interrupt, func(d time.Duration) { got += d + 1 })
+	for _, o := range m.twins {
+		if d, woke := o.CompleteDue(m.now, m.deferreds, m.interrupt); woke {
+			want += d + 1
+		}
+	}
+	require.Equal(rt, want, got, "it tells how late sleeps ended")
+}
+
+// compare holds all that the set answers against a look through the twins.
+func (m *setModel) compare(rt *rapid.T) {
+	require.Equal(rt, len(m.ops), m.set.Len())
+	due, wake := journal.Never, journal.Never
+	var ready []*op.Op
+	var steps []journal.StepID
+	for n, o := range m.twins {
+		require.Equal(rt, o, m.ops[n])
+		require.Same(rt, m.ops[n], m.set.Numbered(n))
+		require.Same(rt, m.ops[n], m.set.Step(o.StepID))
+		wake = min(wake, o.WakeAt())
+		if !o.Settled() {
+			due = min(due, o.DueAt())
+		}
+		if o.Outcome != nil && !o.Journaled {
+			ready = append(ready, m.ops[n])
+		}
+		steps = append(steps, o.StepID)
+	}
+	slices.SortFunc(ready, op.CompareReady)
+	require.Equal(rt, due, m.set.DueAt())
+	require.Equal(rt, wake, m.set.WakeAt())
+	require.Equal(rt, ready, m.set.Ready())
+	require.Equal(rt, len(ready) > 0, m.set.InHand())
+	require.Equal(rt, journal.WaitingFor(7, steps), m.set.Waiting(7))
+	require.ElementsMatch(rt, steps, m.set.Steps())
+	require.ElementsMatch(rt, slices.Collect(maps.Values(m.ops)), slices.Collect(m.set.All()))
+}
