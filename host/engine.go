@@ -91,12 +91,11 @@ func (e *Engine) wire() {
 	})
 	activities := activity.NewRunner(activity.Deps{
 		Catalog: e.catalog, Clock: e.clock, Committer: e.writer, Egress: e.egress, Fault: injector, Host: e.state,
-		Logger: cfg.Logger, MaxConcurrent: cfg.MaxActivities, Random: rand.Float64, Registerer: cfg.Registerer,
-		Store: cfg.Store, Timeout: cfg.ActivityTimeout,
+		Logger: cfg.Logger, Random: rand.Float64, Registerer: cfg.Registerer, Store: cfg.Store, Timeout: cfg.ActivityTimeout,
 	})
 	e.executions = execution.New(execution.Deps{
 		Activities: activities, Clock: e.clock, Committer: e.writer, EvictAlways: cfg.EvictAlways, Fault: injector,
-		IdleTimeout: cfg.IdleTimeout, Host: e.state, Logger: cfg.Logger, MaxResident: cfg.MaxResident,
+		IdleTimeout: cfg.IdleTimeout, Host: e.state, Logger: cfg.Logger, MaxActivities: cfg.MaxActivities, MaxResident: cfg.MaxResident,
 		OpenGuest: e.openGuest, Random: rand.Float64, Registerer: cfg.Registerer, Slots: slots,
 		StartChild: e.startChild, Store: cfg.Store, Timers: e.timers, Watchers: watch.NewList(),
 	})

@@ -8,7 +8,6 @@ import (
 
 	"github.com/jonboulle/clockwork"
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/catalog"
@@ -52,8 +51,6 @@ type Deps struct {
 	Fault     faultpoint.Injector
 	Host      *hoststate.State
 	Logger    *slog.Logger
-	// MaxConcurrent bounds the attempts that run at the same time.
-	MaxConcurrent int
 	// Random yields numbers from 0 to 1, for jitter.
 	Random     func() float64
 	Registerer prometheus.Registerer
@@ -65,13 +62,12 @@ type Deps struct {
 // Runner runs attempts of activities.
 type Runner struct {
 	Deps
-	slots   *semaphore.Weighted
 	metrics *metrics
 }
 
 // NewRunner makes a runner.
 func NewRunner(deps Deps) *Runner {
-	return &Runner{Deps: deps, slots: semaphore.NewWeighted(int64(deps.MaxConcurrent)), metrics: newMetrics(deps.Registerer)}
+	return &Runner{Deps: deps, metrics: newMetrics(deps.Registerer)}
 }
 
 // Task is one activity op to be performed.
@@ -132,11 +128,7 @@ const stuckLimit = 6
 // reports nil, unless a transaction was committed. The execution delivers nothing
 // else until it knows of that.
 func (r *Runner) Perform(ctx context.Context, task Task) Report {
-	if err := r.slots.Acquire(ctx, 1); err != nil {
-		return nil
-	}
-	defer r.slots.Release(1)
-	if r.Host.Draining() {
+	if ctx.Err() != nil || r.Host.Draining() {
 		return nil
 	}
 	a := newAttempt(r, task)

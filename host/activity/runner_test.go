@@ -152,7 +152,7 @@ func setup(t *testing.T, p wasmtest.Program) *bundle {
 	b := &bundle{life: hoststate.New(), code: code, tx: &fakeTx{}}
 	b.Runner = NewRunner(Deps{
 		Catalog: b, Clock: clockwork.NewRealClock(), Committer: b, Egress: b, Host: b.life, Logger: slog.New(slog.DiscardHandler),
-		MaxConcurrent: 1, Random: func() float64 { return 1 }, Store: b, Timeout: time.Minute,
+		Random: func() float64 { return 1 }, Store: b, Timeout: time.Minute,
 	})
 	b.task = Task{
 		Row:  &journal.Execution{ID: journal.ID{1}, Namespace: "default", Workflow: "tiny/W", Key: "k"},
@@ -289,15 +289,6 @@ func TestCommitUnderWayIsNotCancelled(t *testing.T) {
 		return reserve(ctx, value, attempts)
 	}
 	require.IsType(t, Committed{}, b.Perform(ctx, b.task))
-}
-
-// TestSlotsAreGivenBack performs more tasks than there are slots, one after the other.
-func TestSlotsAreGivenBack(t *testing.T) {
-	t.Parallel()
-	b := setup(t, wasmtest.Program{Outcome: done})
-	for range 3 {
-		require.IsType(t, Done{}, b.Perform(t.Context(), b.task))
-	}
 }
 
 func TestRefusedCommitFails(t *testing.T) {

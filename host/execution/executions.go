@@ -64,6 +64,8 @@ type Deps struct {
 	IdleTimeout time.Duration
 	Host        *hoststate.State
 	Logger      *slog.Logger
+	// MaxActivities bounds the attempts of activities that run at the same time.
+	MaxActivities int
 	// MaxResident bounds the warm instances.
 	MaxResident int
 	// OpenGuest finds the code of an execution and returns how to make an instance
@@ -85,17 +87,19 @@ type Deps struct {
 // memory.
 type Executions struct {
 	Deps
-	metrics  *metrics
-	born     int64               // when this host began
-	alone    *semaphore.Weighted // for attempts that run alone: see lost.go
-	group    actor.TaskGroup     // the goroutines of runs and of their tasks
-	runs     *actor.Registry[journal.ID, message, *run]
-	resident *residency.List
+	metrics    *metrics
+	born       int64                        // when this host began
+	alone      *semaphore.Weighted          // for attempts that run alone: see lost.go
+	group      actor.TaskGroup              // the goroutines of runs and of their tasks
+	performing *actor.FairQueue[journal.ID] // the attempts of activities, by execution
+	runs       *actor.Registry[journal.ID, message, *run]
+	resident   *residency.List
 }
 
 // New makes executions of which none is in memory.
 func New(deps Deps) *Executions {
 	x := &Executions{Deps: deps, metrics: newMetrics(deps.Registerer), born: deps.Clock.Now().UnixNano(), alone: semaphore.NewWeighted(1)}
+	x.performing = actor.NewFairQueue[journal.ID](&x.group, deps.MaxActivities)
 	x.runs = actor.NewRegistry(&x.group, func(id journal.ID) *run { return newRun(x, id) },
 		func(n int) { x.metrics.inMemory.Set(float64(n)) })
 	x.resident = residency.New(residency.Config{

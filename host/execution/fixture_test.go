@@ -71,7 +71,7 @@ func (f *fixture) boot() {
 	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) })
 	f.x = New(Deps{
 		Activities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, Fault: f.pass, IdleTimeout: time.Hour, Host: f.life,
-		Logger: slog.New(slog.DiscardHandler), MaxResident: 100, OpenGuest: f.open, Random: func() float64 { return 0 },
+		Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, MaxResident: 100, OpenGuest: f.open, Random: func() float64 { return 0 },
 		Slots: guest.NewSlots(clock, time.Hour), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
 	})
 	f.life.MarkStarted()

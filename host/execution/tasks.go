@@ -63,11 +63,17 @@ func (r *run) startTask(o *op.Op) {
 			t.poll(ctx, b)
 		}
 	}
-	joined := r.group.Go(func() {
+	work := func() {
 		if f := guarded(perform); f != nil {
 			t.runs.Post(t.id, taskFault{t.step, t.reserved, f})
 		}
-	})
+	}
+	joined := false
+	if o.Kind == abi.OpActivity && !suspect {
+		joined = r.performing.Go(r.id, work)
+	} else {
+		joined = r.group.Go(work)
+	}
 	if !joined {
 		r.endTask(o.StepID)
 	}

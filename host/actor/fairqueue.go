@@ -1,0 +1,95 @@
+package actor
+
+import "sync"
+
+// FairQueue runs tasks of many owners, at most so many at a time. While all places are
+// taken a task waits as data: it has no goroutine. The owners take turns, so that one
+// that has ten thousand tasks delays another that has one by one task a place, and not
+// by ten thousand.
+type FairQueue[K comparable] struct {
+	group  *TaskGroup
+	places int
+
+	mu      sync.Mutex
+	taken   int            // guarded by mu; places
+	waiting map[K][]func() // guarded by mu; of each owner, in the order in which they came
+	owners  []K            // guarded by mu; of the tasks that wait, the next one first
+}
+
+// NewFairQueue makes a queue whose tasks run on goroutines of a group.
+func NewFairQueue[K comparable](group *TaskGroup, places int) *FairQueue[K] {
+	return &FairQueue[K]{group: group, places: places, waiting: map[K][]func(){}}
+}
+
+// Go has a task run as soon as there is a place. It reports false, and the task does not
+// run, if the group is closed.
+func (q *FairQueue[K]) Go(owner K, task func()) bool {
+	q.mu.Lock()
+	if q.taken >= q.places {
+		if len(q.waiting[owner]) == 0 {
+			q.owners = append(q.owners, owner)
+		}
+		q.waiting[owner] = append(q.waiting[owner], task)
+		q.mu.Unlock()
+		return true
+	}
+	q.taken++
+	q.mu.Unlock()
+	if q.group.Go(func() { q.work(task) }) {
+		return true
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.taken--
+	return false
+}
+
+// Waiting counts the tasks that wait for a place.
+func (q *FairQueue[K]) Waiting() (n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, tasks := range q.waiting {
+		n += len(tasks)
+	}
+	return n
+}
+
+// work runs a task and then those that wait, until there are none.
+func (q *FairQueue[K]) work(task func()) {
+	ended := false
+	defer func() {
+		// A task that ended its goroutine has left its place to the next.
+		if !ended {
+			if next := q.next(); next != nil {
+				q.group.Go(func() { q.work(next) })
+			}
+		}
+	}()
+	for task != nil {
+		task()
+		task = q.next()
+	}
+	ended = true
+}
+
+// next takes the task whose turn it is; nil gives the place back.
+func (q *FairQueue[K]) next() func() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.owners) == 0 {
+		q.taken--
+		return nil
+	}
+	owner := q.owners[0]
+	q.owners = q.owners[1:]
+	tasks := q.waiting[owner]
+	task := tasks[0]
+	tasks[0] = nil
+	if tasks = tasks[1:]; len(tasks) > 0 {
+		q.waiting[owner] = tasks
+		q.owners = append(q.owners, owner)
+	} else {
+		delete(q.waiting, owner)
+	}
+	return task
+}

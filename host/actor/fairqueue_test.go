@@ -1,0 +1,84 @@
+package actor
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestFairQueue has one owner fill the queue before another comes.
+func TestFairQueue(t *testing.T) {
+	t.Parallel()
+	var g TaskGroup
+	q := NewFairQueue[string](&g, 1)
+	var ran []string // by the one goroutine that there is
+	started, proceed := make(chan struct{}), make(chan struct{})
+	require.True(t, q.Go("a", func() { close(started); <-proceed }))
+	<-started
+	task := func(name string) func() { return func() { ran = append(ran, name) } }
+	for range 3 {
+		require.True(t, q.Go("a", task("a")))
+	}
+	q.Go("b", task("b"))
+	q.Go("c", task("c"))
+	q.Go("c", task("c"))
+	require.Equal(t, 6, q.Waiting())
+	close(proceed)
+	<-g.Idle()
+	require.Equal(t, []string{"a", "b", "c", "a", "c", "a"}, ran)
+	require.Zero(t, q.Waiting())
+	require.Zero(t, q.taken)
+	require.Empty(t, q.waiting)
+
+	g.Close()
+	require.False(t, q.Go("a", task("late")))
+	require.Zero(t, q.taken)
+}
+
+// TestFairQueueTaskThatEndsItsGoroutine gives its place to the next.
+func TestFairQueueTaskThatEndsItsGoroutine(t *testing.T) {
+	t.Parallel()
+	var g TaskGroup
+	q := NewFairQueue[int](&g, 1)
+	started, proceed := make(chan struct{}), make(chan struct{})
+	q.Go(1, func() { close(started); <-proceed; runtime.Goexit() })
+	<-started
+	ran := make(chan struct{})
+	q.Go(1, func() { close(ran) })
+	close(proceed)
+	<-ran
+	<-g.Idle()
+	require.Zero(t, q.taken)
+}
+
+// TestFairQueueHammer counts how many tasks of many owners run at the same time.
+func TestFairQueueHammer(t *testing.T) {
+	t.Parallel()
+	const places, owners, each = 3, 8, 200
+	var g TaskGroup
+	q := NewFairQueue[int](&g, places)
+	var inside, most, ran atomic.Int64
+	var all sync.WaitGroup
+	for owner := range owners {
+		all.Go(func() {
+			for range each {
+				q.Go(owner, func() {
+					n := inside.Add(1)
+					for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+					}
+					runtime.Gosched()
+					inside.Add(-1)
+					ran.Add(1)
+				})
+			}
+		})
+	}
+	all.Wait()
+	<-g.Idle()
+	require.EqualValues(t, owners*each, ran.Load())
+	require.LessOrEqual(t, most.Load(), int64(places))
+	require.Zero(t, q.taken)
+}
