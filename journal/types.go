@@ -57,7 +57,8 @@ type Execution struct {
 	// Interrupt is the request to stop, if there was one.
 	Interrupt *Interrupt
 
-	// Waiting is what the run waited for at a point of its journal.
+	// Waiting is what the run waited for at a point of its journal. Entries behind that
+	// point may know more.
 	Waiting Waiting
 	// Parent is the step that started this execution; zero if none did.
 	Parent Caller
@@ -133,6 +134,9 @@ type Entry struct {
 	// Turn groups deliveries that were handed over together.
 	Turn  uint64 `msgpack:"turn"`
 	Value []byte `msgpack:"value"`
+	// Waiting is what the run waited for once it had seen this entry, if that was known
+	// when it was written: the last of a turn that changed nothing else in the row.
+	Waiting *Waiting `msgpack:"waiting,omitempty"`
 }
 
 // Deferred is a settled promise of an execution.

@@ -197,8 +197,8 @@ func (r *run) ensureGuest(ctx context.Context) error {
 	r.mu.Lock()
 	delivered := r.ledger.delivered
 	r.mu.Unlock()
-	// What it waits for is known op by op: see StillWaiting.
 	player := replay.NewPlayer(r.reader(r.id, delivered), r.row.MovedAt, journal.Waiting{})
+	player.EndIsKnown() // see StillWaiting
 	turn, err := r.replay(ctx, player)
 	if err != nil {
 		return err

@@ -56,9 +56,10 @@ func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, o
 	turn, err := x.tryGuest(ctx, row, player, open)
 	t := Trial{end: reader.Position()}
 	var coded *abi.Error
+	before := player.Waited(row.Waiting)
 	switch {
 	case err == nil:
-		t.Misfit = player.Fits(turn.Outcome, row.Waiting, of.later)
+		t.Misfit = player.Fits(turn.Outcome, before, of.later)
 	case ctx.Err() != nil || !errors.As(err, &coded) || passes(coded):
 		return Trial{}, err
 	default:
@@ -66,7 +67,7 @@ func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, o
 	}
 	for _, o := range player.Pending() {
 		t.waiting = append(t.waiting, o.StepID)
-		if row.Waiting.List == nil || slices.Contains(row.Waiting.List, o.StepID) {
+		if before.List == nil || slices.Contains(before.List, o.StepID) {
 			t.waitedBefore = append(t.waitedBefore, o.StepID)
 		}
 	}

@@ -163,6 +163,11 @@ func (r *run) commitTurn(b batch, turn guest.Turn) bool {
 	if !b.durable {
 		w.Entries = append(w.Entries, b.entries...)
 	}
+	if len(b.entries) > 0 && !b.durable && !update.State.Final() && update.WakeAt == r.row.WakeAt {
+		// Of the row only what the run waits for would change, and an entry can say that
+		// as well: most steps leave the row alone.
+		w.Entries[len(w.Entries)-1].Waiting, w.Update = &update.Waiting, nil
+	}
 	// A wake time that is too early does no harm, so it alone is no reason to write.
 	if len(w.Entries) > 0 || update.State.Final() || update.WakeAt < r.row.WakeAt {
 		r.Fault.Pass(faultpoint.TurnBeforeCommit)

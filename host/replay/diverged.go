@@ -11,10 +11,10 @@ import (
 )
 
 // didSomethingElse shows what the journal holds beside what the workflow did.
-func didSomethingElse(en journal.Entry, issued *op.Op) *abi.Error {
+func didSomethingElse(en journal.Entry, issued identity, known bool) *abi.Error {
 	now := "nothing"
-	if issued != nil {
-		now = op.Describe(issued.Op)
+	if known {
+		now = op.Describe(issued.op)
 	}
 	return abi.Errorf(abi.CodeNondeterminism,
 		"the workflow did something else on replay\n  journal, entry %d: %s\n  replay:            %s", en.Seq, op.Describe(en.Op), now)

@@ -9,13 +9,20 @@ import (
 // answers.
 type Ops struct {
 	pending map[uint32]*op.Op
-	issued  map[uint32]*op.Op         // all that were ever issued
-	steps   map[journal.StepID]uint32 // their numbers
+	waiting journal.StepSum           // the sum of the pending steps
+	issued  map[uint32]identity       // those that are pending or were cancelled
+	steps   map[journal.StepID]uint32 // the numbers of all that were ever issued
+}
+
+// identity is what is kept of an op without its body, which may be large.
+type identity struct {
+	op   journal.Op
+	step journal.StepID
 }
 
 // NewOps knows of no op.
 func NewOps() *Ops {
-	return &Ops{pending: map[uint32]*op.Op{}, issued: map[uint32]*op.Op{}, steps: map[journal.StepID]uint32{}}
+	return &Ops{pending: map[uint32]*op.Op{}, issued: map[uint32]identity{}, steps: map[journal.StepID]uint32{}}
 }
 
 // step is the pending op of a step, nil if there is none.
@@ -25,7 +32,17 @@ func (ops *Ops) step(step journal.StepID) *op.Op { return ops.pending[ops.steps[
 func (ops *Ops) came(step journal.StepID) bool { return ops.steps[step] > 0 }
 
 // delivered takes an op from the pending ones.
-func (ops *Ops) delivered(number uint32) { delete(ops.pending, number) }
+func (ops *Ops) delivered(number uint32) {
+	ops.remove(number)
+	delete(ops.issued, number)
+}
+
+func (ops *Ops) remove(number uint32) {
+	if o := ops.pending[number]; o != nil {
+		ops.waiting.Add(o.StepID)
+		delete(ops.pending, number)
+	}
+}
 
 // Pending are the ops that were issued and neither delivered nor cancelled.
 func (ops *Ops) Pending() map[uint32]*op.Op { return ops.pending }
@@ -34,22 +51,19 @@ func (ops *Ops) Pending() map[uint32]*op.Op { return ops.pending }
 func (ops *Ops) Turn(issued []*op.Op, cancelled []uint32) {
 	for _, o := range issued {
 		ops.pending[o.Number] = o
-		ops.issued[o.Number] = o
+		ops.waiting.Add(o.StepID)
+		ops.issued[o.Number] = identity{o.Op, o.StepID}
 		ops.steps[o.StepID] = o.Number
 	}
 	for _, number := range cancelled {
-		delete(ops.pending, number)
+		ops.remove(number)
 	}
 }
 
 // CheckWaiting checks that the guest waits for what it waited for at the same point
 // before, if that is known.
 func (ops *Ops) CheckWaiting(before journal.Waiting) error {
-	var now journal.StepSum
-	for _, o := range ops.pending {
-		now.Add(o.StepID)
-	}
-	if before.Steps != (journal.StepSum{}) && before.Steps != now {
+	if before.Steps != (journal.StepSum{}) && before.Steps != ops.waiting {
 		return waitsForOthers(before.Seq, ops.pending)
 	}
 	return nil
@@ -62,9 +76,9 @@ func (ops *Ops) CheckWaiting(before journal.Waiting) error {
 func (ops *Ops) Match(turn []journal.Entry) ([]journal.Entry, error) {
 	due := make([]journal.Entry, 0, len(turn))
 	for _, en := range turn {
-		issued := ops.issued[en.Op.Number]
-		if issued == nil || !op.Same(issued.Op, en.Op) {
-			return nil, didSomethingElse(en, issued)
+		issued, known := ops.issued[en.Op.Number]
+		if !known || !op.Same(issued.op, en.Op) {
+			return nil, didSomethingElse(en, issued, known)
 		}
 		o := ops.pending[en.Op.Number]
 		if o == nil {

@@ -27,15 +27,18 @@ import (
 // Held entries that no op has claimed are steps that have run and that the new code
 // does not come to, as far as can be seen. [Player.Fits] judges about them.
 type Player struct {
-	reader  *Reader
-	ops     *Ops
-	moved   uint64 // entries up to this one were delivered to other code
-	drained bool   // they are all read
-	strict  bool   // and the guest has come as far with them as it can
-	before  journal.Waiting
-	at      int64        // journal time of the last delivery
-	move    journal.Move // the last one
-	movedAt int64        // when it was
+	reader   *Reader
+	ops      *Ops
+	moved    uint64          // entries up to this one were delivered to other code
+	drained  bool            // they are all read
+	strict   bool            // and the guest has come as far with them as it can
+	before   journal.Waiting // what the row says
+	waited   journal.Waiting // what the last entry says that says so
+	compared bool            // the guest was found to wait for that
+	endKnown bool            // see EndIsKnown
+	at       int64           // journal time of the last delivery
+	move     journal.Move    // the last one
+	movedAt  int64           // when it was
 
 	held     map[journal.StepID]journal.Entry // deliveries that no op has claimed
 	heldSize int
@@ -56,6 +59,10 @@ func NewPlayer(reader *Reader, moved uint64, before journal.Waiting) *Player {
 	}
 }
 
+// EndIsKnown says that the caller knows op by op what the guest must wait for at the
+// end, and compares that itself: it can tell what is missing.
+func (p *Player) EndIsKnown() { p.endKnown = true }
+
 // Pending are the ops that were issued and neither delivered nor cancelled.
 func (p *Player) Pending() map[uint32]*op.Op { return p.ops.Pending() }
 
@@ -69,8 +76,8 @@ func (p *Player) Attempts() map[journal.StepID]journal.Entry { return p.attempts
 func (p *Player) Turn(issued []*op.Op, cancelled []uint32) {
 	p.ops.Turn(issued, cancelled)
 	for _, number := range cancelled {
-		if o := p.ops.issued[number]; o != nil {
-			p.release(o.StepID) // it has come to it, and given it up
+		if issued, known := p.ops.issued[number]; known {
+			p.release(issued.step) // it has come to it, and given it up
 		}
 	}
 	if p.moved == 0 {
@@ -126,6 +133,7 @@ func (p *Player) nextStrict(ctx context.Context, over bool) ([]journal.Entry, er
 		if len(entries) == 0 {
 			return nil, nil
 		}
+		p.noteWaiting(entries)
 		due, err := p.ops.Match(entries)
 		if err != nil {
 			return nil, err
@@ -177,9 +185,15 @@ func (p *Player) declinePatches() []journal.Entry {
 	return due
 }
 
-// compareWaiting checks, at the point for which it is known, that the guest waits for
+// compareWaiting checks, at the points for which it is known, that the guest waits for
 // what it waited for before.
 func (p *Player) compareWaiting(next []journal.Entry) error {
+	if !p.compared && p.waited.Seq > p.moved && (len(next) > 0 || !p.endKnown) {
+		p.compared = true
+		if err := p.ops.CheckWaiting(p.waited); err != nil {
+			return err
+		}
+	}
 	if len(next) > 0 && next[0].Seq <= p.before.Seq {
 		return nil
 	}
@@ -188,10 +202,29 @@ func (p *Player) compareWaiting(next []journal.Entry) error {
 	return p.ops.CheckWaiting(before)
 }
 
+// noteWaiting takes note of what entries say about what the execution waited for.
+func (p *Player) noteWaiting(entries []journal.Entry) {
+	for _, en := range entries {
+		if en.Waiting != nil {
+			p.waited, p.compared = *en.Waiting, false
+		}
+	}
+}
+
+// Waited is what the execution waited for at the last point of the journal for which
+// that is known: as its row says, or as an entry does.
+func (p *Player) Waited(row journal.Waiting) journal.Waiting {
+	if p.waited.Seq > row.Seq {
+		return p.waited
+	}
+	return row
+}
+
 // hold takes entries that were delivered to other code. None are left if there are
 // none.
 func (p *Player) hold(entries []journal.Entry) error {
 	p.drained = len(entries) == 0
+	p.noteWaiting(entries)
 	for _, en := range entries {
 		if en.Seq == p.moved {
 			p.drained, p.movedAt = true, en.At
