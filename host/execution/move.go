@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 
@@ -65,7 +66,10 @@ func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, o
 	default:
 		t.Misfit = &replay.Misfit{Reason: coded.Error()}
 	}
-	for _, o := range player.Pending() {
+	// In the order of issue: what is journaled is the same each time.
+	pending := player.Pending()
+	for _, number := range slices.Sorted(maps.Keys(pending)) {
+		o := pending[number]
 		t.waiting = append(t.waiting, o.StepID)
 		if before.List == nil || slices.Contains(before.List, o.StepID) {
 			t.waitedBefore = append(t.waitedBefore, o.StepID)
