@@ -1,9 +1,11 @@
 package actor
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -59,4 +61,30 @@ func TestTaskGroupHammer(t *testing.T) {
 	<-g.Idle()
 	require.Equal(t, joined.Load(), ran.Load())
 	require.EqualValues(t, 8*500, joined.Load())
+}
+
+// TestTaskGroupReusesGoroutines has tasks run one after the other.
+func TestTaskGroupReusesGoroutines(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var g TaskGroup
+		for range 3 {
+			require.True(t, g.Go(func() {}))
+			synctest.Wait()
+			require.Len(t, g.idle, 1, "the same goroutine waits for the next task")
+		}
+		require.True(t, g.Go(runtime.Goexit))
+		synctest.Wait()
+		require.Empty(t, g.idle, "it ended with its task")
+		require.True(t, isClosed(g.Idle()))
+
+		release := make(chan struct{})
+		for range maxIdle + 10 {
+			g.Go(func() { <-release })
+		}
+		close(release)
+		synctest.Wait()
+		require.Len(t, g.idle, maxIdle)
+		g.Close() // all end, or the test would not
+	})
 }
