@@ -51,6 +51,7 @@ type fixture struct {
 	noted   map[string][]string    // guarded by mu
 	noLoads int                    // guarded by mu; how many loads fail from now on
 	panicAt string                 // guarded by mu; the fault point at which the host panics once
+	late    chan string            // guarded by mu; the activity that goes on although it was given up
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -319,14 +320,22 @@ func (f *fixture) Perform(ctx context.Context, task activity.Task) activity.Repo
 	f.mu.Lock()
 	f.tasks[number] = verdict
 	f.mu.Unlock()
+	givenUp := ctx.Done()
 	for {
 		select {
-		case <-ctx.Done():
+		case <-givenUp:
 			f.note(whom, "given up")
+			return nil
+		case <-f.life.Context().Done():
 			return nil
 		case v := <-verdict:
 			kind, text, _ := strings.Cut(v, " ")
 			switch kind {
+			case "linger":
+				givenUp = nil
+				f.mu.Lock()
+				f.late = verdict
+				f.mu.Unlock()
 			case "ok":
 				return activity.Done{Outcome: abi.Outcome{Value: abi.MustMarshal(text)}, Attempts: task.Failed + 1}
 			case "fail":

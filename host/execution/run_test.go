@@ -23,10 +23,13 @@ import (
 //	script [name=W] [digest=D] what the workflow does, in a module; one line a turn:
 //	                           activity N [retries=K] [input=X] | sleep D | deferred N | interrupted | patched N | call W | send W |
 //	                           resolve N | poll E | cancel OP | log TEXT | park | done TEXT | failed TEXT | stop
-//	start                      starts an execution of workflow w
+//	start [again]              starts an execution of workflow w; again: another run of the same name
+//	sweep                      retention deletes what is over
 //	advance D                  lets time pass
 //	activity OP VERDICT …      ok V | fail V | fail-for-good V | reserve V, then commit, rollback or
-//	                           commit-unheard (the host dies before the run is told)
+//	                           commit-unheard (the host dies before the run is told) | linger (it does not heed
+//	                           that it is given up)
+//	late VERDICT               what becomes of the activity that lingers
 //	settle N V, reject N V, interrupt V, resume, fail V, move D      requests; their answers are printed
 //	store MISHAP …             what becomes of the next commits: ok, fail, lose (the answer), drop (the write)
 //	settle-later N V, move-later D     the same, without waiting for the answer
@@ -68,6 +71,9 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 	case "script":
 		f.setScript(words, input)
 	case "start":
+		if text == "again" {
+			row.Run = journal.NewRunID()
+		}
 		existed, err := f.x.Start(f.t.Context(), row)
 		out = answerText(err)
 		if existed {
@@ -82,6 +88,15 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		_, err := fmt.Sscan(words[0], &number)
 		require.NoError(f.t, err)
 		f.decide(number, strings.Join(words[1:], " "))
+	case "late":
+		f.mu.Lock()
+		late := f.late
+		f.mu.Unlock()
+		late <- text
+	case "sweep":
+		n, err := f.store.Sweep(f.t.Context(), f.commits.fences, journal.Never, 100)
+		require.NoError(f.t, err)
+		out = fmt.Sprintf("%d deleted\n", n)
 	case "settle", "reject", "interrupt", "resume", "fail", "move":
 		out = answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, cmd, words))
 	case "settle-later", "move-later":
