@@ -50,6 +50,30 @@ func TestStartThatIsFoundFirst(t *testing.T) {
 	})
 }
 
+// TestStartThatRecoveryFinds has recovery find an execution before the caller of its
+// start goes on. It is not loaded: its start is about to bring it.
+func TestStartThatRecoveryFinds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"done once"}
+		row := rowOf("w", "k")
+		found := ""
+		f.x.Committer = &afterStart{f.x.Committer, func() {
+			f.takeNotes()
+			f.x.EnsureInMemory(row.ID)
+			synctest.Wait()
+			found = f.takeNotes()
+		}}
+		_, err := f.x.Start(t.Context(), row)
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Empty(t, found)
+		require.Contains(t, f.takeNotes(), "watchers are told: completed once")
+		require.Zero(t, f.x.Count())
+	})
+}
+
 // TestStartOfASweptName starts an execution whose name was used before. A run of the
 // earlier one is still in memory, because it is held.
 func TestStartOfASweptName(t *testing.T) {
