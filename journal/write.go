@@ -30,7 +30,8 @@ type Write struct {
 	// Interrupt records a request to stop; an earlier one stands.
 	Interrupt *Interrupt
 	// Link records what a step of this run found. If the step has a link already,
-	// nothing of this Write takes effect, and Result.Existed is set.
+	// nothing of this Write takes effect, and Result.Existed is set. If the callee is
+	// gone the Write fails with ErrSwept.
 	Link *Link
 }
 
@@ -52,7 +53,7 @@ type Update struct {
 type Result struct {
 	// Existed says that Start, Settle or Link found its row there already.
 	Existed bool
-	// Err is ErrFenced, ErrNotFound or a duplicate sequence number; the other
+	// Err is ErrFenced, ErrNotFound, ErrSwept or a duplicate sequence number; the other
 	// Writes of the batch are not affected by it.
 	Err error
 }

@@ -51,6 +51,7 @@ type fixture struct {
 	noted   map[string][]string    // guarded by mu
 	noLoads int                    // guarded by mu; how many loads fail from now on
 	panicAt string                 // guarded by mu; the fault point at which the host panics once
+	sweepAt string                 // guarded by mu; the fault point at which retention deletes what is over, once
 	late    chan string            // guarded by mu; the activity that goes on although it was given up
 }
 
@@ -87,6 +88,11 @@ func (f *fixture) boot() {
 func (f *fixture) pass(point string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.sweepAt == point {
+		f.sweepAt = ""
+		_, err := f.store.Sweep(f.t.Context(), f.commits.fences, journal.Never, 100)
+		require.NoError(f.t, err)
+	}
 	if f.panicAt == point {
 		f.panicAt = ""
 		panic("injected at " + point)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -24,7 +25,9 @@ import (
 //	                           activity N [retries=K] [input=X] | sleep D | deferred N | interrupted | patched N | call W | send W |
 //	                           resolve N | poll E | cancel OP | log TEXT | park | done TEXT | failed TEXT | stop
 //	start [again]              starts an execution of workflow w; again: another run of the same name
+//	start-child W              starts the execution that a call of workflow W comes to
 //	sweep                      retention deletes what is over
+//	sweep-before-link          it does so right before a call that found its callee is linked to it
 //	advance D                  lets time pass
 //	activity OP VERDICT …      ok V | fail V | fail-for-good V | reserve V, then commit, rollback or
 //	                           commit-unheard (the host dies before the run is told) | linger (it does not heed
@@ -97,6 +100,13 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		n, err := f.store.Sweep(f.t.Context(), f.commits.fences, journal.Never, 100)
 		require.NoError(f.t, err)
 		out = fmt.Sprintf("%d deleted\n", n)
+	case "start-child":
+		_, err := f.x.Start(f.t.Context(), rowOf(text, "child"))
+		out = answerText(err)
+	case "sweep-before-link":
+		f.mu.Lock()
+		f.sweepAt = faultpoint.LinkBeforeCommit
+		f.mu.Unlock()
 	case "settle", "reject", "interrupt", "resume", "fail", "move":
 		out = answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, cmd, words))
 	case "settle-later", "move-later":

@@ -128,6 +128,9 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 		if _, linked := after.links[l.Step]; linked {
 			return journal.Result{Existed: true}
 		}
+		if callee := s.executions[l.Callee]; callee == nil || callee.row.Run != l.Run {
+			return journal.Result{Err: journal.ErrSwept}
+		}
 		after.links[l.Step] = *l
 	}
 	if d := w.Settle; d != nil {

@@ -84,6 +84,7 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 		}
 		if write.Link != nil {
 			links.add(write.ID, write.Link)
+			all.add(write.Link.Callee)
 		}
 	}
 	b := &pgx.Batch{}
@@ -132,6 +133,9 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	}
 	if write.Link != nil && snap.linked[linkKey{write.ID, write.Link.Step}] {
 		return journal.Result{Existed: true}
+	}
+	if write.Link != nil && snap.executions[write.Link.Callee] != write.Link.Run {
+		return journal.Result{Err: journal.ErrSwept}
 	}
 	if write.Settle != nil && snap.settled[settlement{write.ID, write.Settle.Name}] {
 		return journal.Result{Existed: true}

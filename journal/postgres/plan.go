@@ -42,8 +42,8 @@ type plan struct {
 	interrupts              []interrupt
 
 	// Executions that must exist: present is merely looked at, held is locked
-	// against a sweep that deletes it at this moment. Rows that are updated need
-	// neither.
+	// against a sweep that deletes it at this moment, as the callees of links are. Rows
+	// that are updated need neither.
 	present, held runKeys
 }
 
@@ -152,6 +152,9 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 			p.lenientLinks.add(w.ID, w.Link)
 		} else if w.Link != nil {
 			p.links.add(w.ID, w.Link)
+		}
+		if w.Link != nil {
+			p.held.add(w.Link.Callee, w.Link.Run)
 		}
 	}
 	for id, held := range needed {

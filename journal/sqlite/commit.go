@@ -107,6 +107,11 @@ func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 	if existed, err := b.takenBefore(w); err != nil || existed {
 		return journal.Result{Existed: existed}, err
 	}
+	if w.Link != nil {
+		if run, exists, err := b.run(w.Link.Callee); err != nil || !exists || run != w.Link.Run {
+			return journal.Result{Err: journal.ErrSwept}, err
+		}
+	}
 	return journal.Result{}, b.insert(w)
 }
 
