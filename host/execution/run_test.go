@@ -34,6 +34,7 @@ import (
 //	                           that it is given up)
 //	late VERDICT               what becomes of the activity that lingers
 //	settle N V, reject N V, interrupt V, resume, fail V, move D      requests; their answers are printed
+//	fork KEY AT                forks it; as KEY, the fork can be settled (settle-in KEY N V) and shown (show KEY)
 //	store MISHAP …             what becomes of the next commits: ok, fail, lose (the answer), drop (the write)
 //	settle-later N V, move-later D     the same, without waiting for the answer
 //	start-at-once N            N callers start the same execution
@@ -159,14 +160,40 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		in, err := f.x.Inspect(f.t.Context(), Ref{ID: row.ID, Name: row.Name()})
 		require.NoError(f.t, err)
 		out = f.pendingText(in) + "\n"
+	case "fork":
+		out = answerText(f.fork(row, words[0], words[1]))
+	case "settle-in":
+		out = answerText(f.request(RefTo(f.named(row, words[0])), "settle", words[1:]))
 	case "show":
 		synctest.Wait()
-		return f.show(row)
+		return f.show(f.named(row, text))
 	default:
 		require.FailNow(f.t, "unknown command", cmd)
 	}
 	synctest.Wait()
 	return out + f.takeNotes()
+}
+
+// named is the execution of the same workflow that has a key; the row itself if it is
+// empty.
+func (f *fixture) named(row *journal.Execution, key string) *journal.Execution {
+	if key == "" {
+		return row
+	}
+	found, err := f.store.Load(f.t.Context(), rowOf("w", key).ID)
+	require.NoError(f.t, err)
+	return found
+}
+
+func (f *fixture) fork(row *journal.Execution, key, at string) error {
+	seq, err := strconv.ParseUint(at, 10, 64)
+	require.NoError(f.t, err)
+	source, err := f.store.Load(f.t.Context(), row.ID)
+	require.NoError(f.t, err)
+	fork := rowOf("w", key)
+	fork.Digest, fork.Pinned = source.Digest, source.Pinned
+	_, err = f.x.Fork(f.t.Context(), source, fork, seq)
+	return err
 }
 
 func (f *fixture) setScript(words []string, input string) {

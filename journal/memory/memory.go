@@ -133,6 +133,9 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 		}
 		after.links[l.Step] = *l
 	}
+	for _, d := range w.Deferreds {
+		after.deferreds[d.Name] = cloneDeferred(d)
+	}
 	if d := w.Settle; d != nil {
 		if _, settled := after.deferreds[d.Name]; settled {
 			return journal.Result{Existed: true}

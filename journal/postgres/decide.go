@@ -152,6 +152,9 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	if write.Link != nil {
 		snap.linked[linkKey{write.ID, write.Link.Step}] = true
 	}
+	for i := range write.Deferreds {
+		snap.settled[settlement{write.ID, write.Deferreds[i].Name}] = true
+	}
 	for seq := range own {
 		snap.entries[position{write.ID, seq}] = true
 	}
