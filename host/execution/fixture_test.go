@@ -52,6 +52,7 @@ type fixture struct {
 	noLoads int                    // guarded by mu; how many loads fail from now on
 	panicAt string                 // guarded by mu; the fault point at which the host panics once
 	sweepAt string                 // guarded by mu; the fault point at which retention deletes what is over, once
+	opening func()                 // guarded by mu; what happens while the next guest is opened
 	late    chan string            // guarded by mu; the activity that goes on although it was given up
 }
 
@@ -203,6 +204,14 @@ type scripted struct {
 }
 
 func (f *fixture) open(_ context.Context, row *journal.Execution) (func(context.Context) (Guest, error), error) {
+	f.mu.Lock()
+	meanwhile := f.opening
+	f.opening = nil
+	f.mu.Unlock()
+	if meanwhile != nil {
+		meanwhile()
+		time.Sleep(1) // until nothing else moves
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.missing {

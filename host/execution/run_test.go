@@ -39,6 +39,7 @@ import (
 //	settle-later N V, move-later D     the same, without waiting for the answer
 //	start-at-once N            N callers start the same execution
 //	loads-fail N               the next N loads of an execution fail
+//	while-opening CMD …        the next time that a guest is opened, settle N V or activity OP VERDICT … happens meanwhile
 //	trap N                     the next N calls of the guest trap
 //	panic POINT                the host panics when it passes a fault point next
 //	module missing|there
@@ -115,6 +116,10 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		go func() {
 			f.note(cmd, "%s", strings.TrimSpace(answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, cmd, words))))
 		}()
+	case "while-opening":
+		f.mu.Lock()
+		f.opening = func() { f.meanwhile(row, words) }
+		f.mu.Unlock()
 	case "loads-fail":
 		f.mu.Lock()
 		_, err := fmt.Sscan(text, &f.noLoads)
@@ -172,6 +177,17 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 	}
 	synctest.Wait()
 	return out + f.takeNotes()
+}
+
+// meanwhile is what happens while a guest is opened.
+func (f *fixture) meanwhile(row *journal.Execution, words []string) {
+	if words[0] == "activity" {
+		number, err := strconv.ParseUint(words[1], 10, 32)
+		require.NoError(f.t, err)
+		f.decide(uint32(number), strings.Join(words[2:], " "))
+		return
+	}
+	require.NoError(f.t, f.request(Ref{ID: row.ID, Name: row.Name()}, words[0], words[1:]))
 }
 
 // named is the execution of the same workflow that has a key; the row itself if it is
