@@ -121,7 +121,7 @@ func (e *Engine) checkOne(ctx context.Context, id journal.ID, m *catalog.Module)
 		result.Fits, result.Reason = false, strings.TrimPrefix(abi.AsError(err).Message, row.Name()+" does not fit: ")
 		return result, nil
 	}
-	if now, known := e.executions.WaitsFor(ctx, id); known && row.State == journal.Running {
+	if now, known := e.executions.WaitsFor(ctx, row); known && row.State == journal.Running {
 		row.Waiting = now
 	}
 	trial, err := e.executions.Try(ctx, row, func(context.Context, *journal.Execution) (func(context.Context) (execution.Guest, error), error) {

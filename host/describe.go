@@ -32,7 +32,7 @@ func (e *Engine) Describe(ctx context.Context, namespace, name string) (*Descrip
 	}
 	d := &Description{}
 	if row.State == journal.Running {
-		in, err := e.executions.Inspect(ctx, execution.Ref{ID: row.ID, Name: name})
+		in, err := e.executions.Inspect(ctx, execution.RefTo(row))
 		if err != nil {
 			return nil, err
 		}

@@ -29,7 +29,7 @@ func (e *Engine) Move(ctx context.Context, namespace, name, to string) (*journal
 	if err != nil {
 		return nil, err
 	}
-	if err := e.executions.Move(ctx, execution.Ref{ID: row.ID, Name: name}, digest); err != nil {
+	if err := e.executions.Move(ctx, execution.RefTo(row), digest); err != nil {
 		return nil, err
 	}
 	return e.Poll(ctx, namespace, name)

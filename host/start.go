@@ -65,15 +65,20 @@ func (e *Engine) start(ctx context.Context, req StartRequest, parent journal.Cal
 		return nil, false, err
 	}
 	row.Parent = parent
-	existed, err := e.executions.Start(ctx, row)
-	if err != nil {
-		return nil, false, err
-	}
-	if existed {
+	for {
+		existed, err := e.executions.Start(ctx, row)
+		if err != nil {
+			return nil, false, err
+		}
+		if !existed {
+			return row, false, nil
+		}
 		found, err := e.executions.Load(ctx, execution.Ref{ID: row.ID, Name: row.Name()})
-		return found, true, err
+		if abi.CodeOf(err) != abi.CodeExecutionNotFound {
+			return found, true, err
+		}
+		// Retention has deleted it since it was found.
 	}
-	return row, false, nil
 }
 
 // prepare validates a request and makes the row of its execution. Nothing is

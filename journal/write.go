@@ -3,6 +3,7 @@ package journal
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/cruster/cruster/abi"
 )
@@ -19,6 +20,8 @@ type Write struct {
 	// Start inserts the execution. If it exists already nothing of this Write
 	// takes effect, and Result.Existed is set.
 	Start *Execution
+	// Deferreds are settled from the start; they come with a Start only.
+	Deferreds []Deferred
 	// Entries are appended to the journal. A sequence number that is taken
 	// already fails the Write.
 	Entries []Entry
@@ -30,7 +33,8 @@ type Write struct {
 	// Interrupt records a request to stop; an earlier one stands.
 	Interrupt *Interrupt
 	// Link records what a step of this run found. If the step has a link already,
-	// nothing of this Write takes effect, and Result.Existed is set.
+	// nothing of this Write takes effect, and Result.Existed is set. If the callee is
+	// gone the Write fails with ErrSwept.
 	Link *Link
 }
 
@@ -52,7 +56,7 @@ type Update struct {
 type Result struct {
 	// Existed says that Start, Settle or Link found its row there already.
 	Existed bool
-	// Err is ErrFenced, ErrNotFound or a duplicate sequence number; the other
+	// Err is ErrFenced, ErrNotFound, ErrSwept or a duplicate sequence number; the other
 	// Writes of the batch are not affected by it.
 	Err error
 }
@@ -73,6 +77,9 @@ func (w *Write) Check() error {
 	if w.Start != nil && w.Start.Run != w.Run {
 		return fmt.Errorf("journal: write of run %s starts run %s", w.Run, w.Start.Run)
 	}
+	if len(w.Deferreds) > 0 && w.Start == nil {
+		return fmt.Errorf("journal: write of execution %s has deferreds without a start", w.ID)
+	}
 	if w.Link != nil && (w.Start != nil || w.Settle != nil) {
 		return fmt.Errorf("journal: write of execution %s has a link beside a start or a settlement", w.ID)
 	}
@@ -82,7 +89,7 @@ func (w *Write) Check() error {
 			return fmt.Errorf("journal: entry of execution %s has sequence number %d", w.ID, seq)
 		}
 	}
-	if w.Settle != nil && w.Settle.Name == "" {
+	if w.Settle != nil && w.Settle.Name == "" || slices.ContainsFunc(w.Deferreds, func(d Deferred) bool { return d.Name == "" }) {
 		return fmt.Errorf("journal: settlement of a deferred of execution %s without a name", w.ID)
 	}
 	return nil
@@ -108,6 +115,9 @@ func (w *Write) Size() int {
 	}
 	if w.Settle != nil {
 		n += row + len(w.Settle.Value)
+	}
+	for i := range w.Deferreds {
+		n += row + len(w.Deferreds[i].Value)
 	}
 	return n
 }

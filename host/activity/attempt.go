@@ -229,7 +229,8 @@ func ofHost(err *abi.Error) bool { return strings.HasPrefix(string(err.Code), "C
 // in the database: so another entry is put in its place. Once that is there the
 // transaction cannot commit any more, and until then the two decide it among
 // themselves. The execution delivers nothing meanwhile; it waits for this no longer
-// than for a commit of its own.
+// than for a commit of its own. If the run is gone, its transaction cannot commit either;
+// and what is said of an entry of another run that has its name by now, nobody hears.
 func (a *attempt) resolveUndecided(entry journal.Entry) error {
 	ctx := a.Host.Context()
 	for delay := 20 * time.Millisecond; ctx.Err() == nil; delay = min(2*delay, 5*time.Second) {
@@ -243,7 +244,7 @@ func (a *attempt) resolveUndecided(entry journal.Entry) error {
 		void := journal.Entry{Kind: journal.Void, Seq: entry.Seq, At: entry.At, Op: entry.Op}
 		_, err = a.Committer.Commit(journal.Write{ID: a.Row.ID, Run: a.Row.Run, Entries: []journal.Entry{void}})
 		switch {
-		case err == nil:
+		case err == nil || errors.Is(err, journal.ErrNotFound):
 			return journal.ErrConflict
 		case errors.Is(err, journal.ErrFenced):
 			return err

@@ -428,3 +428,20 @@ func TestUndecidedVoid(t *testing.T) {
 		require.Equal(t, []uint64{1}, b.voided)
 	})
 }
+
+// TestUndecidedCommitOfARunThatIsGone loses the answer to a commit, and the run is
+// deleted before the journal can be asked. Its transaction cannot commit any more.
+func TestUndecidedCommitOfARunThatIsGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, withSQL)
+		ctx, cancel := context.WithCancel(t.Context())
+		b.commits = []error{journal.ErrUndecided}
+		b.voids = []func() error{func() error {
+			cancel() // a run that is over gives its tasks up
+			return journal.ErrNotFound
+		}}
+		require.Nil(t, b.Perform(ctx, b.task))
+		require.Equal(t, []uint64{1}, b.voided)
+	})
+}

@@ -47,28 +47,35 @@ func (t *task) startChild(ctx context.Context, b *abi.Call) (*journal.Execution,
 	case !errors.Is(err, journal.ErrNotFound):
 		return nil, journal.Coded("look for the callee", err)
 	}
-	child, existed, err := t.StartChild(ctx, t.row, step, b)
-	if err != nil {
-		return nil, err
+	for {
+		child, existed, err := t.StartChild(ctx, t.row, step, b)
+		switch {
+		case err != nil:
+			return nil, err
+		case child.ID == t.row.ID:
+			return nil, abi.Errorf(abi.CodeCallToItself, "%s called itself with its own key", t.row.Name())
+		case !existed || child.Parent == step:
+			return child, nil
+		}
+		if err := t.link(step, child); !errors.Is(err, journal.ErrSwept) {
+			return child, err
+		}
 	}
-	if child.ID == t.row.ID {
-		return nil, abi.Errorf(abi.CodeCallToItself, "%s called itself with its own key", t.row.Name())
-	}
-	if existed && child.Parent != step {
-		return child, t.link(step, child)
-	}
-	return child, nil
 }
 
 // link makes durable that the step came to an execution which another caller had
 // started. Without it a step that is performed again after retention has deleted
 // that execution would start it anew; and retention would delete it while this one
-// waits for it.
+// waits for it. ErrSwept says that retention was faster: nothing has come of it yet, so
+// the step may look for another one.
 func (t *task) link(step journal.Caller, child *journal.Execution) error {
 	t.Fault.Pass(faultpoint.LinkBeforeCommit)
 	_, err := t.Committer.Commit(journal.Write{
 		ID: t.row.ID, Run: t.row.Run, Link: &journal.Link{Step: step.Step, Callee: child.ID, Run: child.Run},
 	})
+	if errors.Is(err, journal.ErrSwept) {
+		return err
+	}
 	if err != nil {
 		return journal.Coded("link "+child.Name(), err)
 	}

@@ -127,6 +127,9 @@ func (r *run) commitFaultyPause() error {
 func (r *run) receiveQuarantined(messages []message) {
 	messages = r.resolveReserved(messages)
 	for i, m := range messages {
+		if of, is := m.(ofRun); is {
+			m = of.message
+		}
 		switch m := m.(type) {
 		case resumeRequest:
 			r.fault = nil

@@ -51,6 +51,9 @@ type fixture struct {
 	noted   map[string][]string    // guarded by mu
 	noLoads int                    // guarded by mu; how many loads fail from now on
 	panicAt string                 // guarded by mu; the fault point at which the host panics once
+	sweepAt string                 // guarded by mu; the fault point at which retention deletes what is over, once
+	opening func()                 // guarded by mu; what happens while the next guest is opened
+	late    chan string            // guarded by mu; the activity that goes on although it was given up
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -86,6 +89,11 @@ func (f *fixture) boot() {
 func (f *fixture) pass(point string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.sweepAt == point {
+		f.sweepAt = ""
+		_, err := f.store.Sweep(f.t.Context(), f.commits.fences, journal.Never, 100)
+		require.NoError(f.t, err)
+	}
 	if f.panicAt == point {
 		f.panicAt = ""
 		panic("injected at " + point)
@@ -196,6 +204,14 @@ type scripted struct {
 }
 
 func (f *fixture) open(_ context.Context, row *journal.Execution) (func(context.Context) (Guest, error), error) {
+	f.mu.Lock()
+	meanwhile := f.opening
+	f.opening = nil
+	f.mu.Unlock()
+	if meanwhile != nil {
+		meanwhile()
+		time.Sleep(1) // until nothing else moves
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.missing {
@@ -319,14 +335,22 @@ func (f *fixture) Perform(ctx context.Context, task activity.Task) activity.Repo
 	f.mu.Lock()
 	f.tasks[number] = verdict
 	f.mu.Unlock()
+	givenUp := ctx.Done()
 	for {
 		select {
-		case <-ctx.Done():
+		case <-givenUp:
 			f.note(whom, "given up")
+			return nil
+		case <-f.life.Context().Done():
 			return nil
 		case v := <-verdict:
 			kind, text, _ := strings.Cut(v, " ")
 			switch kind {
+			case "linger":
+				givenUp = nil
+				f.mu.Lock()
+				f.late = verdict
+				f.mu.Unlock()
 			case "ok":
 				return activity.Done{Outcome: abi.Outcome{Value: abi.MustMarshal(text)}, Attempts: task.Failed + 1}
 			case "fail":

@@ -19,15 +19,19 @@ const (
 // that it does from there on. Its random numbers, its clock and its memory are those
 // of the source: only so does it come to the same point. It returns false if there is
 // an execution of that name already.
+//
+// What had reached the source from outside by then is taken over with the journal, also
+// if its code had not come to it yet: see takeOver. What came later is not: who forks a
+// run from before a wrong decision wants to decide anew.
 func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, at uint64) (bool, error) {
-	entries, later, err := x.splitJournal(ctx, source, at)
+	begun, err := x.readBeginning(ctx, source, at)
 	if err != nil {
 		return false, err
 	}
 	// The trial goes by what was read: the source may go on meanwhile.
 	target := *fork
 	target.Waiting = source.Waiting
-	trial, err := x.try(ctx, &target, part{entries: entries, later: later}, x.OpenGuest)
+	trial, err := x.try(ctx, &target, part{entries: begun.entries, later: begun.later}, x.OpenGuest)
 	if err != nil {
 		return false, err
 	}
@@ -36,12 +40,15 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 	}
 	fork.MovedAt = trial.end.Seq + 1
 	fork.Waiting = journal.WaitingFor(fork.MovedAt, trial.waiting)
-	entries = append(entries, journal.Entry{
+	fork.Interrupt = begun.interrupt
+	moved := journal.Entry{
 		Kind: journal.Moved, Seq: fork.MovedAt, At: max(x.now(), trial.end.At),
 		Value: abi.MustMarshal(&journal.Move{Fork: source.Name(), From: source.Digest, To: fork.Digest}),
-	})
+	}
 	x.Fault.Pass(faultpoint.ForkBeforeCommit)
-	existed, err := x.start(ctx, fork, entries)
+	existed, err := x.start(ctx, journal.Write{
+		ID: fork.ID, Run: fork.Run, Start: fork, Deferreds: begun.deferreds, Entries: append(begun.entries, moved),
+	})
 	if err != nil || existed {
 		return false, err
 	}
@@ -49,31 +56,91 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 	return true, nil
 }
 
+// beginning is what a fork takes over.
+type beginning struct {
+	entries   []journal.Entry
+	later     map[journal.StepID]bool // the steps that come behind them
+	whole     bool                    // none do
+	deferreds []journal.Deferred
+	interrupt *journal.Interrupt
+}
+
+// readBeginning reads the beginning of an execution, up to an entry of its journal.
+func (x *Executions) readBeginning(ctx context.Context, source *journal.Execution, at uint64) (*beginning, error) {
+	b, err := x.splitJournal(ctx, source, at)
+	if err != nil {
+		return nil, err
+	}
+	settled, err := x.Store.Deferreds(ctx, source.ID)
+	if err != nil {
+		return nil, journal.Coded("read the deferreds of "+source.Name(), err)
+	}
+	// All of it was read by name. If the run is still there, it was this run's.
+	now, err := x.Load(ctx, RefTo(source))
+	if err != nil {
+		return nil, err
+	}
+	if at > 0 {
+		b.takeOver(settled, now.Interrupt)
+	}
+	if len(b.entries)+len(b.deferreds) > maxForkEntries {
+		return nil, forkTooLong()
+	}
+	return b, nil
+}
+
+// takeOver decides which settlements, and whether a request to stop, are taken over:
+// those that were delivered by then, and those that had come by the time of the last
+// entry. A fork of the whole journal takes over all of them.
+func (b *beginning) takeOver(settled []journal.Deferred, interrupt *journal.Interrupt) {
+	var until int64
+	delivered := map[string]bool{}
+	interrupted := false
+	for _, en := range b.entries {
+		until = max(until, en.At)
+		delivered[en.Op.Name] = delivered[en.Op.Name] || en.Kind == journal.Delivery && en.Op.Kind == abi.OpDeferred
+		interrupted = interrupted || en.Kind == journal.Delivery && en.Op.Kind == abi.OpInterrupted
+	}
+	for _, d := range settled {
+		if b.whole || delivered[d.Name] || d.At <= until {
+			b.deferreds = append(b.deferreds, d)
+		}
+	}
+	if interrupt != nil && (b.whole || interrupted || interrupt.At <= until) {
+		b.interrupt = interrupt
+	}
+}
+
+func forkTooLong() *abi.Error {
+	return abi.Errorf(abi.CodeExecutionTooLong, "a fork takes over %d entries or %d MiB at most", maxForkEntries, maxForkBytes>>20)
+}
+
 // splitJournal reads the beginning of a journal, and which steps come later.
-func (x *Executions) splitJournal(ctx context.Context, source *journal.Execution, at uint64) (entries []journal.Entry, later map[journal.StepID]bool, err error) {
+func (x *Executions) splitJournal(ctx context.Context, source *journal.Execution, at uint64) (*beginning, error) {
 	const page = 64
-	later = map[journal.StepID]bool{}
+	b := &beginning{later: map[journal.StepID]bool{}}
 	size, last := 0, uint64(0)
 	for more := true; more; {
 		next, err := x.Store.Entries(ctx, source.ID, last, page)
 		if err != nil {
-			return nil, nil, journal.Coded("read the journal of "+source.Name(), err)
+			return nil, journal.Coded("read the journal of "+source.Name(), err)
 		}
 		more = len(next) == page
 		for _, en := range next {
 			last = en.Seq
 			if en.Seq > at {
-				later[en.Op.Step()] = true
+				b.later[en.Op.Step()] = true
 				continue
 			}
-			if size += len(en.Value); len(entries) == maxForkEntries || size > maxForkBytes {
-				return nil, nil, abi.Errorf(abi.CodeExecutionTooLong, "a fork takes over %d entries or %d MiB at most", maxForkEntries, maxForkBytes>>20)
+			if size += len(en.Value); len(b.entries) == maxForkEntries || size > maxForkBytes {
+				return nil, forkTooLong()
 			}
-			entries = append(entries, en)
+			b.entries = append(b.entries, en)
 		}
 	}
 	if last < at {
-		return nil, nil, abi.Errorf(abi.CodeBadRequest, "the journal of %s ends with entry %d, before %d", source.Name(), last, at)
+		return nil, abi.Errorf(abi.CodeBadRequest, "the journal of %s ends with entry %d, before %d", source.Name(), last, at)
 	}
-	return entries, later, nil
+	b.whole = last == at
+	return b, nil
 }

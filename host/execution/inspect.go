@@ -34,7 +34,7 @@ type Inspection struct {
 // replayed for the purpose.
 func (x *Executions) Inspect(ctx context.Context, ref Ref) (Inspection, error) {
 	reply := make(chan inspected, 1)
-	x.runs.Post(ref.ID, inspectRequest{reply})
+	x.runs.Post(ref.ID, ref.addressed(inspectRequest{reply}))
 	select {
 	case in := <-reply:
 		return in.Inspection, in.err

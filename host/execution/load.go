@@ -30,7 +30,8 @@ func (r *run) ensureLoaded(messages []message) ([]message, bool) {
 		return nil, false
 	}
 	if len(messages) > 0 {
-		if s, ok := messages[0].(started); ok {
+		// If the run has been loaded before, the row is no news: the store knows more.
+		if s, ok := messages[0].(started); ok && s.row.Run != r.run {
 			row := *s.row
 			r.adopt(&row)
 			return messages[1:], true
@@ -48,20 +49,19 @@ func (r *run) ensureLoaded(messages []message) ([]message, bool) {
 func (r *run) resolveReserved(messages []message) []message {
 	var rest []message
 	for _, m := range messages {
-		switch m := m.(type) {
+		of, is := m.(ofRun)
+		if !is || of.run != r.run {
+			rest = append(rest, m)
+			continue
+		}
+		switch told := of.message.(type) {
 		case txCommitted:
-			r.mu.Lock()
-			r.ledger.void(m.entry.Seq)
-			r.mu.Unlock()
-			r.endTask(m.entry.Op.Step())
+			r.locked(func(l *ledger) { l.void(told.entry.Seq) })
+			r.endTask(told.entry.Op.Step())
 		case txVoid:
-			r.mu.Lock()
-			r.ledger.void(m.seq)
-			r.mu.Unlock()
+			r.locked(func(l *ledger) { l.void(told.seq) })
 		case taskFault:
-			r.mu.Lock()
-			r.ledger.void(m.seq)
-			r.mu.Unlock()
+			r.locked(func(l *ledger) { l.void(told.seq) })
 			rest = append(rest, m)
 		default:
 			rest = append(rest, m)
@@ -74,7 +74,7 @@ func (r *run) resolveReserved(messages []message) []message {
 // Callers waiting for a reply get the store's error.
 func (r *run) loadFailed(messages []message, err error) {
 	if errors.Is(err, errGone) {
-		refuseAll(messages, abi.Errorf(abi.CodeExecutionNotFound, "there is no such execution"))
+		refuseAll(messages, noExecution())
 		return
 	}
 	if errors.Is(err, journal.ErrCorrupt) {
@@ -96,12 +96,36 @@ func (r *run) loadFailed(messages []message, err error) {
 	}
 }
 
+func noExecution() *abi.Error {
+	return abi.Errorf(abi.CodeExecutionNotFound, "there is no such execution")
+}
+
+// anotherRun refuses what was meant for a run that is gone.
+func anotherRun() *abi.Error {
+	return abi.Errorf(abi.CodeExecutionNotFound, "retention has deleted this execution; another one has its name by now")
+}
+
 func (r *run) adopt(row *journal.Execution) {
+	if r.run != row.Run {
+		r.beginAnew(row.Run)
+	}
 	r.row = row
 	r.log = r.Logger.With("execution", row.Name())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ledger.tick(row.CreatedAt)
+}
+
+// beginAnew forgets all that was known of another run of the same name. Its tasks are
+// ended, and what they still have to say is not heard: see ofRun.
+func (r *run) beginAnew(run journal.RunID) {
+	r.stopTasks()
+	r.run = run
+	clear(r.deferreds)
+	r.stuck, r.crashes = nil, 0
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ledger = newLedger()
 }
 
 // load brings an execution from the store into memory: its row, its settled

@@ -60,7 +60,7 @@ func (releaseRequest) isMessage() {}
 func (t *task) begin(ctx context.Context, announced bool) bool {
 	if announced {
 		reply := make(chan bool, 1)
-		t.runs.Post(t.id, attemptBegins{t.step, reply})
+		t.post(attemptBegins{t.step, reply})
 		select {
 		case may := <-reply:
 			if !may {
@@ -124,7 +124,7 @@ func (r *run) beginAttempt(m attemptBegins) {
 	}
 	write := r.attemptsOwed()
 	committed := write.then
-	write.again, write.then = m, func() bool {
+	write.again, write.then = ofRun{r.run, m}, func() bool {
 		m.reply <- true
 		return committed()
 	}

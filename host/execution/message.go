@@ -9,6 +9,14 @@ import (
 type message interface{ isMessage() }
 
 type (
+	// ofRun is a message that is meant for one run, and for no other that has or will
+	// have the same name: a task of a run that is over may end much later, and a caller
+	// may have looked at a run that retention then deleted.
+	ofRun struct {
+		run journal.RunID
+		message
+	}
+
 	// started brings the row of a new execution, durable already.
 	started struct{ row *journal.Execution }
 	// wake says that a time has come, or that the run should look around.
@@ -111,6 +119,8 @@ func refuseAll(messages []message, err error) {
 func refuse(m message, err error) bool {
 	var reply chan<- error
 	switch m := m.(type) {
+	case ofRun:
+		return refuse(m.message, err)
 	case settleRequest:
 		reply = m.reply
 	case interruptRequest:
@@ -129,6 +139,9 @@ func refuse(m message, err error) bool {
 		return true
 	case inspectRequest:
 		answer(m.reply, inspected{err: err})
+		return true
+	case waitingRequest:
+		answer(m.reply, journal.Waiting{}) // it is not known
 		return true
 	default:
 		return false

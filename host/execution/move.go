@@ -170,7 +170,7 @@ func (r *run) postponeMove(m moveRequest) bool {
 	if reserved {
 		r.reload(batch{})
 	}
-	r.requeue(m)
+	r.requeue(ofRun{r.run, m})
 	return true
 }
 
@@ -183,14 +183,14 @@ func (r *run) waitsFor() journal.Waiting {
 	return w
 }
 
-// WaitsFor is what an execution in memory waits for, with all steps by name. It
-// reports false if that is not known.
-func (x *Executions) WaitsFor(ctx context.Context, id journal.ID) (journal.Waiting, bool) {
-	if !x.runs.Has(id) {
+// WaitsFor is what a run in memory waits for, with all steps by name. It reports false
+// if that is not known.
+func (x *Executions) WaitsFor(ctx context.Context, row *journal.Execution) (journal.Waiting, bool) {
+	if !x.runs.Has(row.ID) {
 		return journal.Waiting{}, false
 	}
 	reply := make(chan journal.Waiting, 1)
-	x.runs.Post(id, waitingRequest{reply})
+	x.runs.Post(row.ID, ofRun{row.Run, waitingRequest{reply}})
 	select {
 	case w := <-reply:
 		return w, len(w.List) > 0

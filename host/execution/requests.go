@@ -13,6 +13,20 @@ import (
 type Ref struct {
 	ID   journal.ID
 	Name string
+	// Run is the run that the caller has looked at before, and that the request is
+	// about; zero means the one that is there.
+	Run journal.RunID
+}
+
+// RefTo names the run of a row.
+func RefTo(row *journal.Execution) Ref { return Ref{ID: row.ID, Name: row.Name(), Run: row.Run} }
+
+// addressed is a message for the run that the caller has looked at.
+func (ref Ref) addressed(m message) message {
+	if ref.Run.IsZero() {
+		return m
+	}
+	return ofRun{ref.Run, m}
 }
 
 // RefOf finds the id of an execution by its namespace and its name,
@@ -34,6 +48,9 @@ func (x *Executions) Load(ctx context.Context, ref Ref) (*journal.Execution, err
 	if err != nil {
 		return nil, journal.Coded("load "+ref.Name, err)
 	}
+	if !ref.Run.IsZero() && row.Run != ref.Run {
+		return nil, anotherRun()
+	}
 	return row, nil
 }
 
@@ -47,16 +64,18 @@ func checkReason(reason string) (string, error) {
 	return strings.ToValidUTF8(reason, "\uFFFD"), nil
 }
 
-// ask posts a request to an execution and waits for the reply.
+// ask posts a request to an execution and waits for the reply. It is for the run that
+// is there now, also if its answer is lost and it is received again.
 func (x *Executions) ask(ctx context.Context, ref Ref, request func(reply chan<- error) message) error {
 	if err := x.Host.Accepting(); err != nil {
 		return err
 	}
-	if _, err := x.Load(ctx, ref); err != nil {
+	row, err := x.Load(ctx, ref)
+	if err != nil {
 		return err
 	}
 	reply := make(chan error, 1)
-	x.runs.Post(ref.ID, request(reply))
+	x.runs.Post(ref.ID, ofRun{row.Run, request(reply)})
 	select {
 	case err := <-reply:
 		return err

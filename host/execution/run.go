@@ -18,7 +18,8 @@ import (
 // transactions of activities reserve their numbers there.
 type run struct {
 	*Executions
-	id journal.ID
+	id  journal.ID
+	run journal.RunID // what all below is about; zero until the first load
 
 	mu     sync.Mutex
 	ledger ledger // guarded by mu
@@ -202,6 +203,13 @@ func (r *run) handle(messages []message) {
 
 // receive takes in one message. It decides nothing that needs the guest.
 func (r *run) receive(m message) {
+	if of, is := m.(ofRun); is {
+		if of.run != r.run {
+			refuse(of, anotherRun())
+			return
+		}
+		m = of.message
+	}
 	switch m := m.(type) {
 	case opDone:
 		r.endTask(m.step)
@@ -215,9 +223,10 @@ func (r *run) receive(m message) {
 	case txVoid:
 		r.locked(func(l *ledger) { l.void(m.seq) })
 	case started:
-		if r.row.Run != m.row.Run {
+		if r.run != m.row.Run {
 			// It is another one than that of the same name which was here before.
-			r.reload(batch{})
+			r.unload()
+			r.requeue(m)
 		}
 	case opDropped:
 		r.endTask(m.step)
@@ -229,7 +238,7 @@ func (r *run) receive(m message) {
 		r.endTask(m.step)
 		if m.seq != 0 {
 			// Nothing may be delivered before the journal was read again.
-			r.quarantine([]message{m}, m.fault)
+			r.quarantine([]message{ofRun{r.run, m}}, m.fault)
 			return
 		}
 		r.report(m.fault)
@@ -267,7 +276,7 @@ func (r *run) answer(m message, reply chan<- error, doing string, err error) {
 	case errors.Is(err, journal.ErrUndecided) && !r.Host.Over():
 		r.reload(batch{})
 		r.backOff(doing, err)
-		r.requeue(m)
+		r.requeue(ofRun{r.run, m})
 	default:
 		reply <- journal.Coded(doing, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -23,15 +24,22 @@ import (
 //	script [name=W] [digest=D] what the workflow does, in a module; one line a turn:
 //	                           activity N [retries=K] [input=X] | sleep D | deferred N | interrupted | patched N | call W | send W |
 //	                           resolve N | poll E | cancel OP | log TEXT | park | done TEXT | failed TEXT | stop
-//	start                      starts an execution of workflow w
+//	start [again]              starts an execution of workflow w; again: another run of the same name
+//	start-child W              starts the execution that a call of workflow W comes to
+//	sweep                      retention deletes what is over
+//	sweep-before-link          it does so right before a call that found its callee is linked to it
 //	advance D                  lets time pass
 //	activity OP VERDICT …      ok V | fail V | fail-for-good V | reserve V, then commit, rollback or
-//	                           commit-unheard (the host dies before the run is told)
+//	                           commit-unheard (the host dies before the run is told) | linger (it does not heed
+//	                           that it is given up)
+//	late VERDICT               what becomes of the activity that lingers
 //	settle N V, reject N V, interrupt V, resume, fail V, move D      requests; their answers are printed
+//	fork KEY AT                forks it; as KEY, the fork can be settled (settle-in KEY N V) and shown (show KEY)
 //	store MISHAP …             what becomes of the next commits: ok, fail, lose (the answer), drop (the write)
 //	settle-later N V, move-later D     the same, without waiting for the answer
 //	start-at-once N            N callers start the same execution
 //	loads-fail N               the next N loads of an execution fail
+//	while-opening CMD …        the next time that a guest is opened, settle N V or activity OP VERDICT … happens meanwhile
 //	trap N                     the next N calls of the guest trap
 //	panic POINT                the host panics when it passes a fault point next
 //	module missing|there
@@ -68,6 +76,9 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 	case "script":
 		f.setScript(words, input)
 	case "start":
+		if text == "again" {
+			row.Run = journal.NewRunID()
+		}
 		existed, err := f.x.Start(f.t.Context(), row)
 		out = answerText(err)
 		if existed {
@@ -82,6 +93,22 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		_, err := fmt.Sscan(words[0], &number)
 		require.NoError(f.t, err)
 		f.decide(number, strings.Join(words[1:], " "))
+	case "late":
+		f.mu.Lock()
+		late := f.late
+		f.mu.Unlock()
+		late <- text
+	case "sweep":
+		n, err := f.store.Sweep(f.t.Context(), f.commits.fences, journal.Never, 100)
+		require.NoError(f.t, err)
+		out = fmt.Sprintf("%d deleted\n", n)
+	case "start-child":
+		_, err := f.x.Start(f.t.Context(), rowOf(text, "child"))
+		out = answerText(err)
+	case "sweep-before-link":
+		f.mu.Lock()
+		f.sweepAt = faultpoint.LinkBeforeCommit
+		f.mu.Unlock()
 	case "settle", "reject", "interrupt", "resume", "fail", "move":
 		out = answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, cmd, words))
 	case "settle-later", "move-later":
@@ -89,6 +116,10 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		go func() {
 			f.note(cmd, "%s", strings.TrimSpace(answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, cmd, words))))
 		}()
+	case "while-opening":
+		f.mu.Lock()
+		f.opening = func() { f.meanwhile(row, words) }
+		f.mu.Unlock()
 	case "loads-fail":
 		f.mu.Lock()
 		_, err := fmt.Sscan(text, &f.noLoads)
@@ -134,14 +165,51 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		in, err := f.x.Inspect(f.t.Context(), Ref{ID: row.ID, Name: row.Name()})
 		require.NoError(f.t, err)
 		out = f.pendingText(in) + "\n"
+	case "fork":
+		out = answerText(f.fork(row, words[0], words[1]))
+	case "settle-in":
+		out = answerText(f.request(RefTo(f.named(row, words[0])), "settle", words[1:]))
 	case "show":
 		synctest.Wait()
-		return f.show(row)
+		return f.show(f.named(row, text))
 	default:
 		require.FailNow(f.t, "unknown command", cmd)
 	}
 	synctest.Wait()
 	return out + f.takeNotes()
+}
+
+// meanwhile is what happens while a guest is opened.
+func (f *fixture) meanwhile(row *journal.Execution, words []string) {
+	if words[0] == "activity" {
+		number, err := strconv.ParseUint(words[1], 10, 32)
+		require.NoError(f.t, err)
+		f.decide(uint32(number), strings.Join(words[2:], " "))
+		return
+	}
+	require.NoError(f.t, f.request(Ref{ID: row.ID, Name: row.Name()}, words[0], words[1:]))
+}
+
+// named is the execution of the same workflow that has a key; the row itself if it is
+// empty.
+func (f *fixture) named(row *journal.Execution, key string) *journal.Execution {
+	if key == "" {
+		return row
+	}
+	found, err := f.store.Load(f.t.Context(), rowOf("w", key).ID)
+	require.NoError(f.t, err)
+	return found
+}
+
+func (f *fixture) fork(row *journal.Execution, key, at string) error {
+	seq, err := strconv.ParseUint(at, 10, 64)
+	require.NoError(f.t, err)
+	source, err := f.store.Load(f.t.Context(), row.ID)
+	require.NoError(f.t, err)
+	fork := rowOf("w", key)
+	fork.Digest, fork.Pinned = source.Digest, source.Pinned
+	_, err = f.x.Fork(f.t.Context(), source, fork, seq)
+	return err
 }
 
 func (f *fixture) setScript(words []string, input string) {

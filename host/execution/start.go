@@ -19,7 +19,7 @@ import (
 // the row is not news.
 func (x *Executions) Start(ctx context.Context, row *journal.Execution) (existed bool, err error) {
 	x.Fault.Pass(faultpoint.StartBeforeCommit)
-	if existed, err = x.start(ctx, row, nil); err != nil || existed {
+	if existed, err = x.start(ctx, journal.Write{ID: row.ID, Run: row.Run, Start: row}); err != nil || existed {
 		return existed, err
 	}
 	x.Fault.Pass(faultpoint.StartAfterCommit)
@@ -27,14 +27,15 @@ func (x *Executions) Start(ctx context.Context, row *journal.Execution) (existed
 }
 
 // start is Start of an execution that may have a journal already.
-func (x *Executions) start(ctx context.Context, row *journal.Execution, entries []journal.Entry) (existed bool, err error) {
+func (x *Executions) start(ctx context.Context, w journal.Write) (existed bool, err error) {
+	row := w.Start
 	x.runs.Hold(row.ID)
-	res, err := x.commitStart(ctx, journal.Write{ID: row.ID, Run: row.Run, Start: row, Entries: entries})
+	res, err := x.commitStart(ctx, w)
 	switch {
 	case errors.Is(err, journal.ErrUndecided):
 		// It was given up before the store could tell. If it is there it must run.
 		x.runs.Unhold(row.ID, wake{})
-	case err == nil && !res.Existed && len(entries) > 0:
+	case err == nil && !res.Existed && len(w.Entries) > 0:
 		x.runs.Unhold(row.ID, wake{}) // to be replayed
 	case err != nil || res.Existed:
 		x.runs.Unhold(row.ID)

@@ -80,11 +80,12 @@ func TestStartOfASweptName(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
-		f.scripts["w"] = []string{"done once"}
+		f.scripts["w"] = []string{"deferred d", "done once"}
 		first := rowOf("w", "k")
 		f.x.runs.Hold(first.ID)
 		_, err := f.x.Start(t.Context(), first)
 		require.NoError(t, err)
+		require.NoError(t, f.x.Settle(t.Context(), RefTo(first), journal.Deferred{Name: "d", Value: abi.MustMarshal("first")}))
 		synctest.Wait()
 		require.True(t, f.x.InMemory(first.ID))
 		n, err := f.store.Sweep(t.Context(), f.commits.fences, journal.Never, 10)
@@ -99,7 +100,46 @@ func TestStartOfASweptName(t *testing.T) {
 		require.False(t, existed)
 		f.x.runs.Unhold(first.ID)
 		synctest.Wait()
-		require.Contains(t, f.takeNotes(), "watchers are told: completed once", "the second did not run")
+		require.Equal(t, "guest start\n", f.takeNotes(), "the second waits for its own deferred")
+		err = f.x.Settle(t.Context(), RefTo(first), journal.Deferred{Name: "d", Value: abi.Nil})
+		require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err), "the caller has looked at the first")
+		require.NoError(t, f.x.Settle(t.Context(), RefTo(second), journal.Deferred{Name: "d", Value: abi.MustMarshal("second")}))
+		synctest.Wait()
+		require.Contains(t, f.takeNotes(), "guest op 1: second\n")
+		entries, err := f.store.Entries(t.Context(), second.ID, 0, 10)
+		require.NoError(t, err)
+		require.Len(t, entries, 1)
+		require.EqualValues(t, 1, entries[0].Seq, "the second counts on where the first had ended")
+		require.EqualValues(t, 1, entries[0].Turn)
+	})
+}
+
+// TestStartBehindAnUnload brings the row of a start to a run in memory that is not
+// loaded: of an earlier one of the same name, and of the same one.
+func TestStartBehindAnUnload(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"deferred d", "done once"}
+		first, second := rowOf("w", "k"), rowOf("w", "k")
+		r := newRun(f.x, first.ID)
+		r.Receive([]message{started{first}})
+		r.deferreds["d"] = journal.Deferred{Name: "d", Value: abi.MustMarshal("first")}
+		r.unload()
+		f.takeNotes()
+		r.Receive([]message{started{second}})
+		require.Equal(t, "guest start\n", f.takeNotes(), "it was told what the first was told")
+		require.Equal(t, second.Run, r.run)
+
+		w := journal.Write{ID: first.ID, Run: second.Run, Start: second}
+		_, err := f.commits.Commit(w)
+		require.NoError(t, err)
+		w.Start, w.Update = nil, &journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: abi.Errorf(abi.CodeHostFault, "no")}
+		_, err = f.commits.Commit(w)
+		require.NoError(t, err)
+		r.unload()
+		r.Receive([]message{started{second}})
+		require.Equal(t, journal.Paused, r.row.State, "the store knows more than the one who started it")
 	})
 }
 

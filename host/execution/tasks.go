@@ -65,7 +65,7 @@ func (r *run) startTask(o *op.Op) {
 	}
 	work := func() {
 		if f := guarded(perform); f != nil {
-			t.runs.Post(t.id, taskFault{t.step, t.reserved, f})
+			t.post(taskFault{t.step, t.reserved, f})
 		}
 	}
 	joined := false
@@ -117,12 +117,16 @@ func (r *run) stopTasks() {
 	r.ledger.forgetOps()
 }
 
+// post tells the run of the task something. If another run has its name by then it
+// does not hear of it.
+func (t *task) post(m message) { t.runs.Post(t.id, ofRun{t.row.Run, m}) }
+
 // done posts the outcome of the op to its run.
 func (t *task) done(outcome abi.Outcome) { t.doneAt(outcome, t.now()) }
 
 // doneAt posts an outcome that came to be at a time.
 func (t *task) doneAt(outcome abi.Outcome, at int64) {
-	t.runs.Post(t.id, opDone{step: t.step, outcome: outcome, at: at})
+	t.post(opDone{step: t.step, outcome: outcome, at: at})
 }
 
 // runActivity runs an attempt and posts what came of it.
@@ -137,20 +141,20 @@ func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, fail
 		},
 		Void: func(seq uint64) {
 			t.reserved = 0
-			t.runs.Post(t.id, txVoid{seq})
+			t.post(txVoid{seq})
 		},
 	})
 	switch report := report.(type) {
 	case activity.Done:
-		t.runs.Post(t.id, opDone{step: t.step, attempts: report.Attempts, outcome: report.Outcome, at: t.now()})
+		t.post(opDone{step: t.step, attempts: report.Attempts, outcome: report.Outcome, at: t.now()})
 	case activity.Failed:
-		t.runs.Post(t.id, attemptFailed{step: t.step, err: report.Err})
+		t.post(attemptFailed{step: t.step, err: report.Err})
 	case activity.Committed:
-		t.runs.Post(t.id, txCommitted{entry: report.Entry})
+		t.post(txCommitted{entry: report.Entry})
 	case activity.Dropped:
-		t.runs.Post(t.id, opDropped{step: t.step})
+		t.post(opDropped{step: t.step})
 	case activity.Stuck:
-		t.runs.Post(t.id, opStuck{step: t.step, err: report.Err})
+		t.post(opStuck{step: t.step, err: report.Err})
 	}
 }
 

@@ -128,7 +128,13 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 		if _, linked := after.links[l.Step]; linked {
 			return journal.Result{Existed: true}
 		}
+		if callee := s.executions[l.Callee]; callee == nil || callee.row.Run != l.Run {
+			return journal.Result{Err: journal.ErrSwept}
+		}
 		after.links[l.Step] = *l
+	}
+	for _, d := range w.Deferreds {
+		after.deferreds[d.Name] = cloneDeferred(d)
 	}
 	if d := w.Settle; d != nil {
 		if _, settled := after.deferreds[d.Name]; settled {

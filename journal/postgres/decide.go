@@ -84,6 +84,7 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 		}
 		if write.Link != nil {
 			links.add(write.ID, write.Link)
+			all.add(write.Link.Callee)
 		}
 	}
 	b := &pgx.Batch{}
@@ -133,6 +134,9 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	if write.Link != nil && snap.linked[linkKey{write.ID, write.Link.Step}] {
 		return journal.Result{Existed: true}
 	}
+	if write.Link != nil && snap.executions[write.Link.Callee] != write.Link.Run {
+		return journal.Result{Err: journal.ErrSwept}
+	}
 	if write.Settle != nil && snap.settled[settlement{write.ID, write.Settle.Name}] {
 		return journal.Result{Existed: true}
 	}
@@ -147,6 +151,9 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	snap.executions[write.ID] = write.Run
 	if write.Link != nil {
 		snap.linked[linkKey{write.ID, write.Link.Step}] = true
+	}
+	for i := range write.Deferreds {
+		snap.settled[settlement{write.ID, write.Deferreds[i].Name}] = true
 	}
 	for seq := range own {
 		snap.entries[position{write.ID, seq}] = true

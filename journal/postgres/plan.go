@@ -42,8 +42,8 @@ type plan struct {
 	interrupts              []interrupt
 
 	// Executions that must exist: present is merely looked at, held is locked
-	// against a sweep that deletes it at this moment. Rows that are updated need
-	// neither.
+	// against a sweep that deletes it at this moment, as the callees of links are. Rows
+	// that are updated need neither.
 	present, held runKeys
 }
 
@@ -128,6 +128,9 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 		} else if !started[w.ID] {
 			needed[w.ID] = needed[w.ID] || w.Settle != nil || w.Link != nil
 		}
+		for i := range w.Deferreds {
+			p.settles.add(w.ID, &w.Deferreds[i])
+		}
 		for i := range w.Entries {
 			p.entries.add(w.ID, &w.Entries[i])
 		}
@@ -152,6 +155,9 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 			p.lenientLinks.add(w.ID, w.Link)
 		} else if w.Link != nil {
 			p.links.add(w.ID, w.Link)
+		}
+		if w.Link != nil {
+			p.held.add(w.Link.Callee, w.Link.Run)
 		}
 	}
 	for id, held := range needed {
@@ -181,7 +187,7 @@ func followed(first, last *journal.Update) *journal.Update {
 // bare tells whether a write asks for one thing only.
 func bare(w *journal.Write) bool {
 	parts := 0
-	for _, there := range []bool{w.Start != nil, len(w.Entries) > 0, w.Update != nil, w.Settle != nil, w.Interrupt != nil, w.Link != nil} {
+	for _, there := range []bool{w.Start != nil, len(w.Deferreds) > 0, len(w.Entries) > 0, w.Update != nil, w.Settle != nil, w.Interrupt != nil, w.Link != nil} {
 		if there {
 			parts++
 		}
@@ -305,6 +311,9 @@ func check(w *journal.Write) error {
 	}
 	if w.Settle != nil {
 		texts = append(texts, w.Settle.Name)
+	}
+	for i := range w.Deferreds {
+		texts = append(texts, w.Deferreds[i].Name)
 	}
 	for _, text := range texts {
 		if !isText(text) {

@@ -75,12 +75,17 @@ func (w *sweep) delete(ctx context.Context, tx pgx.Tx) (more bool, err error) {
 	if err != nil || len(found) == 0 {
 		return false, err
 	}
+	linked, err := w.linkedMeanwhile(ctx, tx, found)
+	if err != nil {
+		return false, err
+	}
 	var held, free []expired
 	for _, e := range found {
-		if e.holder.IsZero() {
-			free = append(free, e)
-		} else {
+		switch {
+		case !e.holder.IsZero():
 			held = append(held, e)
+		case !linked[e.id]: // else it is left for the next time
+			free = append(free, e)
 		}
 	}
 	if err := w.hold(ctx, tx, held); err != nil {
@@ -138,6 +143,28 @@ func (w *sweep) expired(ctx context.Context, tx pgx.Tx) ([]expired, error) {
 		}
 		return e, decodeID(id, &e.id)
 	})
+}
+
+// linkedMeanwhile finds those that a link was made to while they were being found. A
+// link locks its callee, and one that waits for the lock finds the callee gone; but one
+// that was committed after the statement that found them had begun, and before that had
+// locked the row, was not seen by it. This is another statement, so it sees it.
+func (w *sweep) linkedMeanwhile(ctx context.Context, tx pgx.Tx, found []expired) (map[journal.ID]bool, error) {
+	shards, ids := sweepKeys(found, func(e expired) journal.ID { return e.id })
+	rows, err := tx.Query(ctx, `
+		SELECT e.id FROM unnest($1::int2[], $2::bytea[]) AS f (shard, id) JOIN `+w.store.sql.executions+` e USING (shard, id)
+		WHERE EXISTS (SELECT FROM `+w.store.sql.links+` l JOIN `+w.store.sql.executions+` p ON p.shard = l.shard AND p.id = l.id
+			WHERE l.callee_run = e.run AND p.state NOT IN `+final+`)`, shards, ids)
+	if err != nil {
+		return nil, err
+	}
+	linked := map[journal.ID]bool{}
+	var id []byte
+	_, err = pgx.ForEachRow(rows, []any{&id}, func() error {
+		linked[journal.ID(id)] = true
+		return nil
+	})
+	return linked, err
 }
 
 // hold keeps retention from looking at executions again until their holders are

@@ -107,6 +107,11 @@ func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 	if existed, err := b.takenBefore(w); err != nil || existed {
 		return journal.Result{Existed: existed}, err
 	}
+	if w.Link != nil {
+		if run, exists, err := b.run(w.Link.Callee); err != nil || !exists || run != w.Link.Run {
+			return journal.Result{Err: journal.ErrSwept}, err
+		}
+	}
 	return journal.Result{}, b.insert(w)
 }
 
@@ -218,16 +223,13 @@ func (b *batch) insert(w *journal.Write) error {
 			return err
 		}
 	}
-	if d := w.Settle; d != nil {
-		err := run(b.conn, "INSERT INTO cruster_deferreds (shard, id, name, value, error, at, origin) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, w.ID)
-			stmt.BindText(3, d.Name)
-			bindBlob(stmt, 4, d.Value)
-			bindPacked(stmt, 5, d.Error)
-			stmt.BindInt64(6, d.At)
-			stmt.BindBytes(7, d.Origin[:])
-		}, nil)
-		if err != nil {
+	for i := range w.Deferreds {
+		if err := b.settle(w.ID, &w.Deferreds[i]); err != nil {
+			return err
+		}
+	}
+	if w.Settle != nil {
+		if err := b.settle(w.ID, w.Settle); err != nil {
 			return err
 		}
 	}
@@ -251,6 +253,17 @@ func (b *batch) insert(w *journal.Write) error {
 		}, nil)
 	}
 	return nil
+}
+
+func (b *batch) settle(id journal.ID, d *journal.Deferred) error {
+	return run(b.conn, "INSERT INTO cruster_deferreds (shard, id, name, value, error, at, origin) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, id)
+		stmt.BindText(3, d.Name)
+		bindBlob(stmt, 4, d.Value)
+		bindPacked(stmt, 5, d.Error)
+		stmt.BindInt64(6, d.At)
+		stmt.BindBytes(7, d.Origin[:])
+	}, nil)
 }
 
 func (b *batch) insertEntries(w *journal.Write) error {

@@ -25,6 +25,7 @@ var commitTests = []test{
 	{"Update", nil, testUpdate},
 	{"MoveAndUpdateInABatch", nil, testMoveThenUpdate},
 	{"MissingExecution", nil, testMissingExecution},
+	{"StartWithDeferreds", nil, testStartWithDeferreds},
 	{"SettleOnce", nil, testSettleOnce},
 	{"InterruptFirstStands", nil, testInterruptFirstStands},
 	{"BatchIsolation", nil, testBatchIsolation},
@@ -248,6 +249,35 @@ func testMissingExecution(t *testing.T, b *bundle) {
 	deferreds, err := b.store.Deferreds(b.ctx, id)
 	require.NoError(t, err)
 	require.Empty(t, deferreds)
+}
+
+// testStartWithDeferreds starts an execution that has settled deferreds from the start.
+func testStartWithDeferreds(t *testing.T, b *bundle) {
+	e := newExecution("k")
+	e.Interrupt = &journal.Interrupt{At: 3, Reason: "enough"}
+	settled := []journal.Deferred{
+		{Name: "a", Value: abi.MustMarshal(true), At: 5, Origin: journal.Origin{1}},
+		{Name: "b", Error: abi.Errorf(abi.CodeDeferredRejected, "no"), At: 6},
+	}
+	w := b.write(e.ID)
+	w.Start, w.Deferreds, w.Entries = &e, settled, []journal.Entry{newEntry(1)}
+	follows := b.write(e.ID)
+	follows.Settle = &journal.Deferred{Name: "a", Value: abi.Nil}
+	results, err := b.store.Commit(b.ctx, []journal.Write{w, follows})
+	require.NoError(t, err)
+	require.Equal(t, []journal.Result{{}, {Existed: true}}, results)
+	got, err := b.store.Deferreds(b.ctx, e.ID)
+	require.NoError(t, err)
+	require.ElementsMatch(t, settled, got)
+	require.Equal(t, &e, b.load(t, e.ID))
+
+	w.Deferreds = []journal.Deferred{{Name: "c", Value: abi.Nil}}
+	require.True(t, b.result(t, w).Existed)
+	w.Start, w.Entries = nil, nil
+	require.Error(t, b.result(t, w).Err, "they come with a start")
+	got, err = b.store.Deferreds(b.ctx, e.ID)
+	require.NoError(t, err)
+	require.Len(t, got, 2, "nothing of it took effect")
 }
 
 func testSettleOnce(t *testing.T, b *bundle) {

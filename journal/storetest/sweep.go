@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,7 @@ var sweepTests = []test{
 	{"HoldersChange", nil, testSweepHolders},
 	{"LongJournals", nil, testSweepLong},
 	{"AgainstEnds", nil, testSweepAgainstEnds},
+	{"AgainstLinks", nil, testSweepAgainstLinks},
 	{"KeepsWhatTheLivingAreLinkedTo", nil, testSweepLinked},
 }
 
@@ -260,4 +262,43 @@ func testSweepAgainstEnds(t *testing.T, b *bundle) {
 	require.NoError(t, group.Wait())
 	swept += b.sweep(t, 1000, 10*parents)
 	require.Equal(t, 2*parents, swept)
+}
+
+// testSweepAgainstLinks has steps linked to executions while a sweep deletes them. Each
+// link either finds its callee gone, or keeps it.
+func testSweepAgainstLinks(t *testing.T, b *bundle) {
+	const callees = 40
+	caller := b.start(t, newExecution("caller"))
+	var found []journal.Execution
+	for i := range callees {
+		callee := newExecution(fmt.Sprint("callee ", i))
+		b.start(t, callee)
+		b.finish(t, callee.ID, int64(10+i))
+		found = append(found, callee)
+	}
+	var group errgroup.Group
+	group.Go(func() error {
+		for swept := 1; swept > 0; {
+			n, err := b.store.Sweep(b.ctx, b.fences, 1000, 3)
+			if err != nil && !errors.Is(err, journal.ErrConflict) {
+				return err
+			}
+			swept = n
+		}
+		return nil
+	})
+	linked := map[journal.ID]bool{}
+	for i, callee := range slices.Backward(found) { // they meet half-way
+		w := b.write(caller)
+		w.Link = &journal.Link{Step: stepOf(uint32(i)), Callee: callee.ID, Run: callee.Run}
+		err := b.result(t, w).Err
+		if linked[callee.ID] = err == nil; err != nil {
+			require.ErrorIs(t, err, journal.ErrSwept)
+		}
+	}
+	require.NoError(t, group.Wait())
+	b.sweep(t, 1000, callees)
+	for id, kept := range linked {
+		require.Equal(t, kept, b.exists(t, id))
+	}
 }

@@ -184,13 +184,17 @@ func TestFork(t *testing.T) {
 		original := openGate(t, e, source)
 		history, err := e.History(t.Context(), "", source, 0, 100)
 		require.NoError(t, err)
-		var charged uint64
+		var charged, gate uint64
 		for _, en := range history {
-			if en.Op.Name == "charge" {
+			switch en.Op.Name {
+			case "charge":
 				charged = en.Seq
+			case "gate":
+				gate = en.Seq
 			}
 		}
 		require.NotZero(t, charged)
+		require.NotZero(t, gate)
 
 		fork, err := e.Fork(t.Context(), "", source, host.ForkRequest{At: charged})
 		require.NoError(t, err)
@@ -204,6 +208,17 @@ func TestFork(t *testing.T) {
 		require.Equal(t, original.Keys["charge"], got.Keys["charge"], "taken over")
 		require.NotEqual(t, original.Keys["ship"], got.Keys["ship"], "a step of its own")
 		require.Equal(t, []string{"charge", "reserve", "ship", "ship"}, effects(t, e, "order"))
+
+		// The gate was opened by then: the fork finds it so.
+		opened, err := e.Fork(t.Context(), "", source, host.ForkRequest{At: gate})
+		require.NoError(t, err)
+		require.Equal(t, original.Steps, harness.Decode[report](t, harness.Wait(t, e, opened.Name()).Value).Steps)
+		before, err := e.Describe(t.Context(), "", source)
+		require.NoError(t, err)
+		require.Len(t, before.Deferreds, 1)
+		after, err := e.Describe(t.Context(), "", opened.Name())
+		require.NoError(t, err)
+		require.Equal(t, before.Deferreds, after.Deferreds)
 
 		same, err := e.Fork(t.Context(), "", source, host.ForkRequest{At: charged, Key: "again"})
 		require.NoError(t, err)
