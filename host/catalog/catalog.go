@@ -21,6 +21,7 @@ type Store interface {
 	Deployment(ctx context.Context, namespace, name string) (*journal.Deployment, error)
 	Deployments(ctx context.Context, namespace string) ([]journal.Deployment, error)
 	Module(ctx context.Context, digest string) (*journal.Module, error)
+	Digests(ctx context.Context, prefix string, limit int) ([]string, error)
 }
 
 // Module is a compiled module with its manifest.
@@ -84,6 +85,35 @@ func (c *Catalog) Module(ctx context.Context, digest string) (*Module, error) {
 		return nil, err
 	}
 	return v.(*Module), nil
+}
+
+// digestDigits is how many digits a whole digest has.
+const digestDigits = 64
+
+// Digest completes the beginning of a digest to that of the one module that the store
+// has by it. A whole digest is taken as it is.
+func (c *Catalog) Digest(ctx context.Context, prefix string) (string, error) {
+	if len(prefix) >= digestDigits {
+		return prefix, nil
+	}
+	found, err := c.store.Digests(ctx, prefix, 2)
+	switch {
+	case err != nil:
+		return "", journal.Coded("find module "+prefix, err)
+	case len(found) == 0:
+		return "", NoModule(prefix)
+	case len(found) > 1:
+		return "", abi.Errorf(abi.CodeBadRequest, "the digests of several modules begin with %.64q", prefix).
+			WithHint("Write more digits of the digest; '-o json' shows it whole.")
+	default:
+		return found[0], nil
+	}
+}
+
+// NoModule is the error of a digest, or a beginning of one, that no module has.
+func NoModule(digest string) error {
+	return abi.Errorf(abi.CodeModuleNotFound, "there is no module %.64q", digest).
+		WithHint("'cruster-host module list' shows the digests of deployments, and 'cruster-host workflow describe' that of an execution.")
 }
 
 // recall takes the manifest of a module that does not describe itself any more, for

@@ -1640,7 +1640,8 @@ type MoveRequest struct {
 	// The execution: "deployment/Workflow/key".
 	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
 	// The module: its digest in hex, or "latest", the module that the deployment
-	// points at. Empty means "latest".
+	// points at. Of a digest the first 4 digits or more are enough, if they are
+	// those of one module only. Empty means "latest".
 	To            string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1701,7 +1702,10 @@ func (x *MoveRequest) GetTo() string {
 type MoveResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution, without its result.
-	Execution     *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
+	Execution *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
+	// SHA-256 of the module that it was pinned to before, in hex. If it is that of
+	// the execution, nothing was changed.
+	FromDigest    string `protobuf:"bytes,2,opt,name=from_digest,json=fromDigest,proto3" json:"from_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1741,6 +1745,13 @@ func (x *MoveResponse) GetExecution() *Execution {
 		return x.Execution
 	}
 	return nil
+}
+
+func (x *MoveResponse) GetFromDigest() string {
+	if x != nil {
+		return x.FromDigest
+	}
+	return ""
 }
 
 // MoveAllRequest asks to move the open executions of a workflow.
@@ -2118,9 +2129,11 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\vMoveRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x0e\n" +
-	"\x02to\x18\x03 \x01(\tR\x02to\"C\n" +
+	"\x02to\x18\x03 \x01(\tR\x02to\"d\n" +
 	"\fMoveResponse\x123\n" +
-	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\"\x83\x01\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12\x1f\n" +
+	"\vfrom_digest\x18\x02 \x01(\tR\n" +
+	"fromDigest\"\x83\x01\n" +
 	"\x0eMoveAllRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12'\n" +
