@@ -38,7 +38,7 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 	fork.Waiting = journal.WaitingFor(fork.MovedAt, trial.waiting)
 	entries = append(entries, journal.Entry{
 		Kind: journal.Moved, Seq: fork.MovedAt, At: max(x.now(), trial.end.At),
-		Value: abi.MustMarshal(&journal.Move{Fork: source.Name(), From: source.Digest, To: fork.Digest}),
+		Value: abi.MustMarshal(&journal.Move{Fork: source.Name(), From: source.Digest, To: fork.Digest, Declined: trial.declined}),
 	})
 	x.Fault.Pass(faultpoint.ForkBeforeCommit)
 	existed, err := x.start(ctx, fork, entries)

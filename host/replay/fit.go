@@ -166,7 +166,7 @@ func (r *record) diff(unclaimed []journal.Entry, changed *change) *Diff {
 	for _, en := range unclaimed {
 		missing[en.Op.Step()] = "the code does not come to it"
 		if changed != nil {
-			// The code waits for what has changed: nobody knows what it would come to.
+			// The code waits for what has changed: what it would come to cannot be seen.
 			missing[en.Op.Step()] = NotCompared
 		}
 	}
