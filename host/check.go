@@ -5,7 +5,6 @@ import (
 	"errors"
 	"runtime"
 	"strings"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -44,48 +43,80 @@ type CheckResult struct {
 // Check replays every open execution of a deployment, running or paused, on a module
 // that need not be deployed. It writes nothing, and has no more executions in memory
 // at once than there are processors. Report is called for one execution after the
-// other, with how many are done and how many there are.
+// other, those that run first and the newest of them first, with how many are done and
+// how many there are. A deployment that does not exist is an error, but only if the
+// module is acceptable.
 func (e *Engine) Check(ctx context.Context, req CheckRequest, report func(result CheckResult, done, total int) error) error {
 	if err := e.state.Accepting(); err != nil {
 		return err
 	}
 	namespace := namespaceOf(req.Namespace)
-	if _, err := e.catalog.Deployment(ctx, namespace, req.Name); err != nil {
-		return err
-	}
+	// First the module: callers may not mind that there is no deployment yet.
 	m, release, err := e.catalog.Borrow(ctx, req.Binary)
 	if err != nil {
 		return err
 	}
 	defer release()
+	if _, err := e.catalog.Deployment(ctx, namespace, req.Name); err != nil {
+		return err
+	}
 	open, err := e.openExecutions(ctx, namespace, req.Name)
 	if err != nil {
 		return err
 	}
-	var mu sync.Mutex // guards done, and makes the reports one after the other
-	done := 0
+	return e.checkAll(ctx, open, m, report)
+}
+
+// checkAll checks several executions at a time, and reports on them in their order, so
+// that the first that differs is the same each time. Results wait in a queue for those
+// before them, which is as long as there are workers.
+func (e *Engine) checkAll(ctx context.Context, open []journal.ID, m *catalog.Module, report func(result CheckResult, done, total int) error) error {
+	workers := runtime.GOMAXPROCS(0)
+	queue := make(chan chan *CheckResult, workers)
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for _, id := range open {
-		group.Go(func() error {
-			result, err := e.checkOne(ctx, id, m)
-			if err != nil {
+	group.SetLimit(workers + 2)
+	group.Go(func() error {
+		defer close(queue)
+		for _, id := range open {
+			checked := make(chan *CheckResult, 1)
+			select {
+			case queue <- checked:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			group.Go(func() error {
+				result, err := e.checkOne(ctx, id, m)
+				if err == nil {
+					checked <- result
+				}
 				return err
+			})
+		}
+		return nil
+	})
+	group.Go(func() error {
+		done := 0
+		for checked := range queue {
+			select {
+			case result := <-checked:
+				if done++; result == nil {
+					continue // it is over by now
+				}
+				if err := report(*result, done, len(open)); err != nil {
+					return err
+				}
+			case <-ctx.Done():
+				return ctx.Err()
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			done++
-			if result == nil {
-				return nil // it is over by now
-			}
-			return report(*result, done, len(open))
-		})
-	}
+		}
+		return nil
+	})
 	return group.Wait()
 }
 
 // openExecutions lists the executions of a deployment that are not over.
 func (e *Engine) openExecutions(ctx context.Context, namespace, deployment string) (ids []journal.ID, err error) {
+	seen := map[journal.ID]bool{} // one that is paused meanwhile is in both lists
 	for _, state := range []journal.State{journal.Running, journal.Paused} {
 		filter := journal.Filter{Namespace: namespace, Workflow: deployment + "/", State: state, Limit: 1000}
 		for {
@@ -94,7 +125,10 @@ func (e *Engine) openExecutions(ctx context.Context, namespace, deployment strin
 				return nil, journal.Coded("list the executions of "+deployment, err)
 			}
 			for i := range page.Executions {
-				ids = append(ids, page.Executions[i].ID)
+				if id := page.Executions[i].ID; !seen[id] {
+					seen[id] = true
+					ids = append(ids, id)
+				}
 			}
 			if filter.After = page.Next; page.Next == "" {
 				break

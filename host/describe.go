@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/journal"
 )
@@ -12,12 +13,23 @@ type Description struct {
 	journal.Execution
 	// Entries is the length of the journal.
 	Entries int
+	// Patches are the changes of the code that the execution was asked about.
+	Patches []Patch
 	// Pending is what a running execution waits for, in order of issue.
 	Pending []PendingOp
 	// Deferreds are the settled ones.
 	Deferreds []journal.Deferred
 	// Resident tells whether an instance was warm.
 	Resident bool
+}
+
+// Patch is what an execution does about a change of the code that asks for it.
+type Patch struct {
+	ID    string
+	Taken bool
+	// Seq is the entry of the journal that says so: the answer itself, or the move to
+	// the code that asks, if the execution was behind the change by then.
+	Seq uint64
 }
 
 // PendingOp is an op that was issued and not delivered.
@@ -45,28 +57,62 @@ func (e *Engine) Describe(ctx context.Context, namespace, name string) (*Descrip
 	if d.Deferreds, err = e.store.Deferreds(ctx, row.ID); err != nil {
 		return nil, journal.Coded("describe "+name, err)
 	}
-	if d.Entries, err = e.countEntries(ctx, row.ID); err != nil {
+	if d.Entries, d.Patches, err = e.skimJournal(ctx, row.ID); err != nil {
 		return nil, journal.Coded("describe "+name, err)
 	}
 	return d, nil
 }
 
-// countPage is how many entries are read at a time to be counted. Each may be as
-// large as a payload, hence so few.
-const countPage = 64
+const (
+	// skimPage is how many entries are read at a time to be counted. Each may be as
+	// large as a payload, hence so few.
+	skimPage = 64
+	// maxPatches is how many changes of the code are told.
+	maxPatches = 1000
+)
 
-func (e *Engine) countEntries(ctx context.Context, id journal.ID) (n int, err error) {
+// skimJournal counts the entries of a journal, and finds the changes of the code that
+// they tell of, each once.
+func (e *Engine) skimJournal(ctx context.Context, id journal.ID) (n int, patches []Patch, err error) {
+	known := map[string]bool{}
 	for after := uint64(0); ; {
-		page, err := e.store.Entries(ctx, id, after, countPage)
+		page, err := e.store.Entries(ctx, id, after, skimPage)
 		if err != nil {
-			return n, err
+			return n, nil, err
+		}
+		for _, en := range page {
+			for _, p := range patchesOf(en) {
+				if !known[p.ID] && len(patches) < maxPatches {
+					known[p.ID] = true
+					patches = append(patches, p)
+				}
+			}
 		}
 		n += len(page)
-		if len(page) < countPage {
-			return n, nil
+		if len(page) < skimPage {
+			return n, patches, nil
 		}
 		after = page[len(page)-1].Seq
 	}
+}
+
+// patchesOf is what an entry tells of changes of the code.
+func patchesOf(en journal.Entry) (patches []Patch) {
+	switch {
+	case en.Kind == journal.Delivery && en.Op.Kind == abi.OpPatched:
+		var taken bool
+		if abi.Unmarshal(en.Value, &taken) == nil {
+			patches = append(patches, Patch{ID: en.Op.Name, Taken: taken, Seq: en.Seq})
+		}
+	case en.Kind == journal.Moved:
+		var move journal.Move
+		if abi.Unmarshal(en.Value, &move) == nil {
+			for _, id := range move.Declined {
+				patches = append(patches, Patch{ID: id, Seq: en.Seq})
+			}
+		}
+	}
+	return patches
 }
 
 // maxHistory bounds a page of History.

@@ -126,8 +126,8 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestCountEntries counts a journal of more than a page.
-func TestCountEntries(t *testing.T) {
+// TestSkimJournal looks through a journal of more than a page.
+func TestSkimJournal(t *testing.T) {
 	t.Parallel()
 	store := memory.New()
 	e := newTestEngine(t, store)
@@ -135,14 +135,27 @@ func TestCountEntries(t *testing.T) {
 	_, err := e.writer.Commit(w)
 	require.NoError(t, err)
 	w.Start = nil
-	for seq := range uint64(2*countPage + 1) {
+	for seq := range uint64(2*skimPage + 1) {
 		w.Entries = append(w.Entries, journal.Entry{Seq: seq + 1, Kind: journal.Delivery})
 	}
+	patched := func(seq uint64, id string, value any) {
+		en := &w.Entries[seq-1]
+		en.Op, en.Value = journal.Op{Kind: abi.OpPatched, Name: id}, abi.MustMarshal(value)
+	}
+	patched(2, "tax", true)
+	patched(3, "tax", true)
+	patched(skimPage+5, "audit", false)
+	patched(skimPage+6, "broken", "no answer")
+	w.Entries[2*skimPage].Kind = journal.Moved
+	w.Entries[2*skimPage].Value = abi.MustMarshal(&journal.Move{Declined: []string{"early", "audit"}})
 	_, err = e.writer.Commit(w)
 	require.NoError(t, err)
-	n, err := e.countEntries(t.Context(), w.ID)
+	n, patches, err := e.skimJournal(t.Context(), w.ID)
 	require.NoError(t, err)
-	require.Equal(t, 2*countPage+1, n)
+	require.Equal(t, 2*skimPage+1, n)
+	require.Equal(t, []Patch{
+		{ID: "tax", Taken: true, Seq: 2}, {ID: "audit", Seq: skimPage + 5}, {ID: "early", Seq: 2*skimPage + 1},
+	}, patches)
 }
 
 func TestDeployments(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Latest names the module that a deployment points at now, where a digest is asked
-// for.
+// Latest names the module that a deployment points at now, where a digest or the
+// beginning of one is asked for.
 const Latest = "latest"
 
 // Move has a running or paused execution go on with another module: Latest or a
@@ -35,6 +35,23 @@ func (e *Engine) Move(ctx context.Context, namespace, name, to string) (*journal
 	return e.Poll(ctx, namespace, name)
 }
 
+// RequireWorkflow refuses what names nothing that could be moved: a workflow,
+// "deployment/Workflow", or a deployment, "deployment/". One that the deployed module
+// does not have any more is known for as long as there are executions of it.
+func (e *Engine) RequireWorkflow(ctx context.Context, namespace, workflow string) error {
+	namespace = namespaceOf(namespace)
+	page, err := e.List(ctx, journal.Filter{Namespace: namespace, Workflow: workflow, Limit: 1})
+	if err != nil || len(page.Executions) > 0 {
+		return err
+	}
+	if deployment, all := strings.CutSuffix(workflow, "/"); all {
+		_, err = e.catalog.Deployment(ctx, namespace, deployment)
+	} else {
+		_, err = e.catalog.Workflow(ctx, namespace, workflow)
+	}
+	return err
+}
+
 // moduleFor finds a module that has the workflow of an execution.
 func (e *Engine) moduleFor(ctx context.Context, row *journal.Execution, to string) (digest string, err error) {
 	deployment, _, _ := strings.Cut(row.Workflow, "/")
@@ -48,8 +65,15 @@ func (e *Engine) moduleFor(ctx context.Context, row *journal.Execution, to strin
 			return "", err
 		}
 		digest = d.Digest
+	default:
+		if digest, err = e.catalog.Digest(ctx, to); err != nil {
+			return "", err
+		}
 	}
 	m, err := e.catalog.Module(ctx, digest)
+	if abi.CodeOf(err) == abi.CodeModuleNotFound && to != Latest {
+		err = catalog.NoModule(to) // the caller named it
+	}
 	if err != nil {
 		return "", err
 	}

@@ -89,6 +89,11 @@ func OriginOf(run RunID, step StepID) Origin {
 
 // Move is the value of a Moved entry.
 type Move struct {
+	// Declined are the ids of changes that the code asked for while it was replayed,
+	// behind which the run was already. It does not take them. Every replay comes to
+	// that again; here it stands for people.
+	Declined []string `msgpack:"declined,omitempty"`
+
 	From string `msgpack:"from"`
 	// Fork is the execution whose journal this one has taken over; empty if it is its
 	// own.

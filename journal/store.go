@@ -60,6 +60,9 @@ type ModuleStore interface {
 	Deploy(ctx context.Context, f Fence, m Module, d Deployment, migrations []abi.Migration) (Deployment, error)
 	// Module reads a module with its binary; ErrNotFound if there is none.
 	Module(ctx context.Context, digest string) (*Module, error)
+	// Digests lists up to limit digests of modules that begin with prefix, in
+	// ascending order.
+	Digests(ctx context.Context, prefix string, limit int) ([]string, error)
 	// Deployment reads a deployment; ErrNotFound if there is none.
 	Deployment(ctx context.Context, namespace, name string) (*Deployment, error)
 	// Deployments lists the deployments of a namespace by name.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cruster/cruster/api/convert"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
@@ -21,6 +22,10 @@ func TestDiffs(t *testing.T) {
 	require.Equal(t, "activity pay", d.GetRows()[0].GetJournal())
 	require.Equal(t, "activity charge\uFFFD", d.GetRows()[0].GetCode(), "names of a module need not be UTF-8")
 	require.Equal(t, "differs", d.GetRows()[0].GetNote())
+	require.True(t, rpcerror.Differs(d.GetRows()[0]))
+	d = convert.Diff(&host.Diff{Rows: []replay.DiffRow{{Journal: "activity pay", Note: replay.NotCompared}, {Journal: "activity pay", Code: "activity pay"}}})
+	require.False(t, rpcerror.Differs(d.GetRows()[0]))
+	require.False(t, rpcerror.Differs(d.GetRows()[1]))
 }
 
 func TestCheckResponses(t *testing.T) {

@@ -87,6 +87,9 @@ func Description(d *host.Description, as crusterv1.Encoding) (*crusterv1.Describ
 	for i := range d.Pending {
 		resp.Pending = append(resp.Pending, pendingOp(&d.Pending[i]))
 	}
+	for _, p := range d.Patches {
+		resp.Patches = append(resp.Patches, &crusterv1.Patch{Id: rpcerror.Text(p.ID), Taken: p.Taken, Seq: p.Seq})
+	}
 	for _, s := range d.Deferreds {
 		value, err := EncodePayload(s.Value, as)
 		if err != nil {

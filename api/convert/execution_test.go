@@ -69,6 +69,7 @@ func TestDescriptions(t *testing.T) {
 	d, err := convert.Description(&host.Description{
 		Execution: journal.Execution{State: journal.Running, Input: abi.MustMarshal(map[string]any{"a": 1})}, Entries: 3, Resident: true,
 		Pending:   []host.PendingOp{{Number: 4, Kind: "activity", Name: "pay", Since: since, Attempt: 2, LastError: abi.Errorf(abi.CodeActivityFailed, "no")}},
+		Patches:   []host.Patch{{ID: "tax\xff", Taken: true, Seq: 9}},
 		Deferreds: []journal.Deferred{{Name: "d", Value: abi.MustMarshal(true), At: 7}, {Name: "e", Error: abi.Errorf(abi.CodeDeferredRejected, "no")}},
 	}, asJSON)
 	require.NoError(t, err)
@@ -78,6 +79,9 @@ func TestDescriptions(t *testing.T) {
 	require.Equal(t, since, d.GetPending()[0].GetSince().AsTime())
 	require.Nil(t, d.GetPending()[0].GetDueAt())
 	require.Equal(t, string(abi.CodeActivityFailed), d.GetPending()[0].GetLastError().GetCode())
+	require.Equal(t, "tax\uFFFD", d.GetPatches()[0].GetId())
+	require.True(t, d.GetPatches()[0].GetTaken())
+	require.EqualValues(t, 9, d.GetPatches()[0].GetSeq())
 	require.Equal(t, "true", d.GetDeferreds()[0].GetValue().GetJson())
 	require.Nil(t, d.GetDeferreds()[1].GetValue())
 	require.Equal(t, string(abi.CodeDeferredRejected), d.GetDeferreds()[1].GetError().GetCode())

@@ -8,7 +8,8 @@ import (
 	"github.com/cruster/cruster/host"
 )
 
-var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
+// digest is a digest of a module, or as much of its beginning as tables show.
+var digest = regexp.MustCompile(`^[0-9a-f]{4,64}$`)
 
 // DeploymentName checks the name of a deployment.
 func DeploymentName(name string) error {
@@ -18,15 +19,15 @@ func DeploymentName(name string) error {
 	return nil
 }
 
-// ModuleReference checks what names a module: host.Latest or a digest; an empty one is
-// otherwise.
+// ModuleReference checks what names a module: host.Latest, a digest or the beginning
+// of one; an empty one is otherwise.
 func ModuleReference(to, otherwise string) (string, error) {
 	switch {
 	case to == "":
 		return otherwise, nil
 	case to != host.Latest && !digest.MatchString(to):
 		return "", abi.Errorf(abi.CodeBadRequest, "%.80q names no module", to).
-			WithHint("Write %q, or the digest of a module: 64 digits of lower-case hex.", host.Latest)
+			WithHint("Write %q, or the digest of a module: lower-case hex, the first 4 digits or more.", host.Latest)
 	default:
 		return to, nil
 	}

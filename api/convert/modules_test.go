@@ -17,12 +17,13 @@ func TestModuleReferences(t *testing.T) {
 		"":                      "otherwise",
 		"latest":                host.Latest,
 		strings.Repeat("a", 64): strings.Repeat("a", 64),
+		"0a1f":                  "0a1f",
 	} {
 		got, err := convert.ModuleReference(to, "otherwise")
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
-	for _, to := range []string{"Latest", "0", strings.Repeat("A", 64), strings.Repeat("a", 63), strings.Repeat("a", 63) + " ", strings.Repeat("a", 65), "\xff"} {
+	for _, to := range []string{"Latest", "0", strings.Repeat("A", 64), "abc", strings.Repeat("a", 63) + " ", strings.Repeat("a", 65), "\xff"} {
 		_, err := convert.ModuleReference(to, "")
 		require.Equal(t, abi.CodeBadRequest, abi.CodeOf(err), "%q", to)
 	}

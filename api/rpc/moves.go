@@ -21,6 +21,10 @@ func (w *workflowService) Move(ctx context.Context, req *crusterv1.MoveRequest) 
 	if err != nil {
 		return nil, err
 	}
+	before, err := w.engine.Poll(ctx, ns, req.GetExecution())
+	if err != nil {
+		return nil, err
+	}
 	exec, err := w.engine.Move(ctx, ns, req.GetExecution(), to)
 	if err != nil {
 		return nil, err
@@ -29,7 +33,7 @@ func (w *workflowService) Move(ctx context.Context, req *crusterv1.MoveRequest) 
 	if err != nil {
 		return nil, err
 	}
-	return &crusterv1.MoveResponse{Execution: p}, nil
+	return &crusterv1.MoveResponse{Execution: p, FromDigest: before.Digest}, nil
 }
 
 func (w *workflowService) MoveAll(req *crusterv1.MoveAllRequest, stream grpc.ServerStreamingServer[crusterv1.MoveAllResponse]) error {
@@ -50,6 +54,9 @@ func (w *workflowService) MoveAll(req *crusterv1.MoveAllRequest, stream grpc.Ser
 	}
 	ctx, cancel := w.lifetime.bound(stream.Context())
 	defer cancel()
+	if err := w.engine.RequireWorkflow(ctx, ns, req.GetWorkflow()); err != nil {
+		return err
+	}
 	r := rollout{engine: w.engine, namespace: ns, workflow: req.GetWorkflow(), states: states, to: to}
 	done := uint32(0)
 	return r.run(ctx, func(result *crusterv1.MoveResult) error {

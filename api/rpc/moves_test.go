@@ -25,6 +25,12 @@ func open(key string, state journal.State, digest string) journal.Execution {
 	}
 }
 
+// foundOpen finds an execution that is on the module old.
+func foundOpen(context.Context, string, string) (*journal.Execution, error) {
+	e := open("k", journal.Running, "old")
+	return &e, nil
+}
+
 // unfit is the error of a module that does not fit.
 func unfit(execution string) error {
 	diff := &host.Diff{Rows: []replay.DiffRow{{Journal: "activity pay", Code: "activity charge", Note: "another step"}}}
@@ -36,6 +42,7 @@ const digest = "0af0000000000000000000000000000000000000000000000000000000000000
 func TestMove(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	b.engine.poll = foundOpen
 	var asked []string
 	b.engine.move = func(_ context.Context, namespace, execution, to string) (*journal.Execution, error) {
 		asked = []string{namespace, execution, to}
@@ -47,6 +54,7 @@ func TestMove(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"acme", "shop/Buy/k", host.Latest}, asked)
 	require.Equal(t, "new", resp.GetExecution().GetDigest())
+	require.Equal(t, "old", resp.GetFromDigest())
 	require.Equal(t, journal.RunID{1}.String(), resp.GetExecution().GetRunId())
 	_, err = b.workflows.Move(t.Context(), &crusterv1.MoveRequest{Execution: "shop/Buy/k", To: digest})
 	require.NoError(t, err)
@@ -57,6 +65,7 @@ func TestMove(t *testing.T) {
 func TestMoveThatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	b.engine.poll = foundOpen
 	b.engine.move = func(_ context.Context, _, execution, _ string) (*journal.Execution, error) {
 		return nil, unfit(execution)
 	}

@@ -120,7 +120,7 @@ func (r *rollout) move(ctx context.Context, exec *journal.Execution) (*crusterv1
 // concernsAll tells a failure that the next execution would meet as well from one
 // of this execution.
 func concernsAll(ctx context.Context, err error) bool {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || abi.CodeOf(err) == abi.CodeModuleNotFound || abi.CodeOf(err) == abi.CodeDeploymentNotFound {
 		return true
 	}
 	switch abi.AsError(err).Code.Info().Category {

@@ -131,6 +131,32 @@ func TestMoveAllStopsWithTheStore(t *testing.T) {
 	require.Len(t, all, 1)
 }
 
+// What is wrong with the request is told once, not for each execution.
+func TestMoveAllOfNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.engine.require = func(_ context.Context, namespace, workflow string) error {
+		return abi.Errorf(abi.CodeUnknownWorkflow, "%s has no %s", namespace, workflow)
+	}
+	all, err := b.moveAll(t, &crusterv1.MoveAllRequest{Workflow: "shop/By"})
+	st, _, wire, _ := detailsOf(t, err)
+	require.Equal(t, codes.NotFound, st.Code())
+	require.Equal(t, "default has no shop/By", wire.GetMessage())
+	require.Empty(t, all)
+
+	b.engine.require = nil
+	b.engine.list = listOf(func() []journal.Execution {
+		return []journal.Execution{open("a", journal.Running, "old"), open("b", journal.Running, "old")}
+	})
+	b.engine.move = func(context.Context, string, string, string) (*journal.Execution, error) {
+		return nil, abi.Errorf(abi.CodeModuleNotFound, "there is no module %q", "fedc")
+	}
+	all, err = b.moveAll(t, &crusterv1.MoveAllRequest{Workflow: "shop/", To: "fedc"})
+	_, _, wire, _ = detailsOf(t, err)
+	require.Equal(t, string(abi.CodeModuleNotFound), wire.GetCode())
+	require.Empty(t, all)
+}
+
 func pushed(b *testBundle, digest string) {
 	b.engine.push = func(ctx context.Context, req host.PushRequest) (*host.DeploymentInfo, error) {
 		info, err := shop(ctx, req.Namespace, req.Name)

@@ -46,6 +46,7 @@ type fakeEngine struct {
 	fail        func(ctx context.Context, namespace, execution, reason string) error
 	settle      func(ctx context.Context, namespace, execution string, d journal.Deferred) error
 	move        func(ctx context.Context, namespace, execution, to string) (*journal.Execution, error)
+	require     func(ctx context.Context, namespace, workflow string) error
 	fork        func(ctx context.Context, namespace, execution string, req host.ForkRequest) (*journal.Execution, error)
 	check       func(ctx context.Context, req host.CheckRequest, report func(host.CheckResult, int, int) error) error
 }
@@ -113,6 +114,13 @@ func (f *fakeEngine) Settle(ctx context.Context, namespace, execution string, d 
 
 func (f *fakeEngine) Move(ctx context.Context, namespace, execution, to string) (*journal.Execution, error) {
 	return f.move(ctx, namespace, execution, to)
+}
+
+func (f *fakeEngine) RequireWorkflow(ctx context.Context, namespace, workflow string) error {
+	if f.require == nil {
+		return nil
+	}
+	return f.require(ctx, namespace, workflow)
 }
 
 func (f *fakeEngine) Fork(ctx context.Context, namespace, execution string, req host.ForkRequest) (*journal.Execution, error) {

@@ -25,6 +25,8 @@ type executionEngine interface {
 	Fail(ctx context.Context, namespace, execution, reason string) error
 	// Move has an open execution go on with another module, if that fits.
 	Move(ctx context.Context, namespace, execution, to string) (*journal.Execution, error)
+	// RequireWorkflow refuses a workflow or deployment that there is not.
+	RequireWorkflow(ctx context.Context, namespace, workflow string) error
 	// Fork starts a new run from a beginning of the journal of an execution.
 	Fork(ctx context.Context, namespace, execution string, req host.ForkRequest) (*journal.Execution, error)
 }

@@ -18,6 +18,13 @@ func (m *Misfit) Error() string { return m.Cause.Error() }
 
 func (m *Misfit) Unwrap() error { return m.Cause }
 
+// NotCompared is the note of a row that is no difference: a step that the code may
+// come to behind one that differs.
+const NotCompared = "not compared"
+
+// Differs tells whether something is wrong with a row of a diff.
+func Differs(r *crusterv1.DiffRow) bool { return r.GetNote() != "" && r.GetNote() != NotCompared }
+
 // A diff in a trailer is cut to the rows around the first that differs.
 const (
 	maxDiffRows  = 12
@@ -38,7 +45,7 @@ func WithDiff(st *status.Status, diff *crusterv1.Diff) *status.Status {
 func clipDiff(diff *crusterv1.Diff) *crusterv1.Diff {
 	from, to := 0, len(diff.GetRows())
 	if to > maxDiffRows {
-		for from < to && diff.GetRows()[from].GetNote() == "" {
+		for from < to && !Differs(diff.GetRows()[from]) {
 			from++
 		}
 		from = max(0, min(from-diffRowsLead, to-maxDiffRows))

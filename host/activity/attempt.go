@@ -126,6 +126,10 @@ func (a *attempt) invoke(ctx context.Context, inst *wasm.Instance) (*abi.Outcome
 // world is what the activity can observe: the real one, through effects.
 func (a *attempt) world(fx *effects) wasm.World {
 	return wasm.World{
+		// The limit of the host applies, as it may have been raised for the activity's
+		// sake; but not a lower one than the run was started under.
+		MemoryAtLeast: int64(a.Row.Pinned.Memory),
+
 		Clock:  a.Clock.Now,
 		Random: rand.Reader,
 		Sleep: func(ctx context.Context, d time.Duration) error {

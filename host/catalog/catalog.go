@@ -21,12 +21,16 @@ type Store interface {
 	Deployment(ctx context.Context, namespace, name string) (*journal.Deployment, error)
 	Deployments(ctx context.Context, namespace string) ([]journal.Deployment, error)
 	Module(ctx context.Context, digest string) (*journal.Module, error)
+	Digests(ctx context.Context, prefix string, limit int) ([]string, error)
 }
 
 // Module is a compiled module with its manifest.
 type Module struct {
 	Code     *wasm.Module
 	Manifest *abi.Manifest
+
+	// recalled says that the manifest is the one in the store: see recall.
+	recalled bool
 }
 
 // Deployment is a deployment with its HTTP grants parsed.
@@ -71,12 +75,65 @@ func (c *Catalog) Module(ctx context.Context, digest string) (*Module, error) {
 		if err != nil {
 			return nil, journal.Coded("load module "+digest, err)
 		}
-		return c.compile(ctx, stored.Binary)
+		m, err := c.compile(ctx, stored.Binary)
+		if err != nil {
+			return c.recall(ctx, stored, err)
+		}
+		return m, nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	return v.(*Module), nil
+}
+
+// digestDigits is how many digits a whole digest has.
+const digestDigits = 64
+
+// Digest completes the beginning of a digest to that of the one module that the store
+// has by it. A whole digest is taken as it is.
+func (c *Catalog) Digest(ctx context.Context, prefix string) (string, error) {
+	if len(prefix) >= digestDigits {
+		return prefix, nil
+	}
+	found, err := c.store.Digests(ctx, prefix, 2)
+	switch {
+	case err != nil:
+		return "", journal.Coded("find module "+prefix, err)
+	case len(found) == 0:
+		return "", NoModule(prefix)
+	case len(found) > 1:
+		return "", abi.Errorf(abi.CodeBadRequest, "the digests of several modules begin with %.64q", prefix).
+			WithHint("Write more digits of the digest; '-o json' shows it whole.")
+	default:
+		return found[0], nil
+	}
+}
+
+// NoModule is the error of a digest, or a beginning of one, that no module has.
+func NoModule(digest string) error {
+	return abi.Errorf(abi.CodeModuleNotFound, "there is no module %.64q", digest).
+		WithHint("'cruster-host module list' shows the digests of deployments, and 'cruster-host workflow describe' that of an execution.")
+}
+
+// recall takes the manifest of a module that does not describe itself any more, for
+// the reason err, from the store. It may need more memory for that than this host
+// allows by now; executions that run on it have the limit of their start, and go on.
+func (c *Catalog) recall(ctx context.Context, stored *journal.Module, err error) (*Module, error) {
+	var trap *wasm.Trap
+	manifest := &abi.Manifest{}
+	if !errors.As(err, &trap) || abi.DecodeBody(stored.Manifest, manifest) != nil || checkManifest(manifest) != nil {
+		return nil, err
+	}
+	code, err := c.runtime.Compile(ctx, stored.Binary)
+	if err != nil {
+		return nil, err
+	}
+	m := &Module{Code: code, Manifest: manifest, recalled: true}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.byDigest[code.Digest()] = m
+	return m, nil
 }
 
 func (c *Catalog) cached(digest string) *Module {
@@ -91,7 +148,7 @@ func (c *Catalog) compile(ctx context.Context, binary []byte) (*Module, error) {
 	digest := wasm.Digest(binary)
 	compiled := c.loading.DoChan("compile "+digest, func() (any, error) {
 		m, err := c.describe(context.WithoutCancel(ctx), binary)
-		if err != nil {
+		if err != nil && c.cached(digest) == nil {
 			c.runtime.Forget(digest)
 		}
 		return m, err
@@ -112,7 +169,7 @@ func (c *Catalog) describe(ctx context.Context, binary []byte) (*Module, error) 
 	if err != nil {
 		return nil, err
 	}
-	if m := c.cached(code.Digest()); m != nil {
+	if m := c.cached(code.Digest()); m != nil && !m.recalled {
 		return m, nil
 	}
 	raw, err := code.Describe(ctx)
@@ -133,9 +190,12 @@ func (c *Catalog) describe(ctx context.Context, binary []byte) (*Module, error) 
 	return m, nil
 }
 
-// Borrow compiles a binary that need not be deployed. Release drops it from memory
-// again, unless the store has it.
+// Borrow compiles a binary that need not be deployed, but could be. Release drops it
+// from memory again, unless the store has it.
 func (c *Catalog) Borrow(ctx context.Context, binary []byte) (m *Module, release func(), err error) {
+	if err := c.runtime.Accept(binary); err != nil {
+		return nil, nil, err
+	}
 	m, err = c.compile(ctx, binary)
 	if err != nil {
 		return nil, nil, err

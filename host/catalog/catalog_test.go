@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 
@@ -167,4 +168,50 @@ func TestAReadThatIsOvertakenIsNotKept(t *testing.T) {
 	d, err := c.Deployment(t.Context(), "default", "d")
 	require.NoError(t, err)
 	require.Equal(t, "2", d.Config["n"])
+}
+
+// TestDigest completes beginnings of digests.
+func TestDigest(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	c := newCatalog(t, store)
+	one, two := "ab1"+strings.Repeat("0", 61), "ab2"+strings.Repeat("0", 61)
+	for _, digest := range []string{one, two} {
+		_, err := store.Deploy(t.Context(), journal.Module{Digest: digest}, journal.Deployment{Namespace: "default", Name: "d", Digest: digest}, nil)
+		require.NoError(t, err)
+	}
+	for prefix, want := range map[string]string{"ab1": one, one: one, two[:63]: two, strings.Repeat("c", 64): strings.Repeat("c", 64)} {
+		got, err := c.Digest(t.Context(), prefix)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	_, err := c.Digest(t.Context(), "ab")
+	require.Equal(t, abi.CodeBadRequest, abi.CodeOf(err), "several begin with it")
+	_, err = c.Digest(t.Context(), "ac")
+	require.Equal(t, abi.CodeModuleNotFound, abi.CodeOf(err))
+	require.NotContains(t, abi.AsError(err).Hint, "resume", "no execution is missing its module")
+}
+
+// TestRecall has a module that cannot describe itself with the memory that a host
+// allows: what runs on it finds it, and a push of it is refused.
+func TestRecall(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	stored := journal.Module{Digest: wasm.Digest(noManifest), Binary: noManifest, Manifest: abi.MustMarshal(&abi.Manifest{
+		Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest}},
+	})}
+	_, err := store.Deploy(t.Context(), stored, journal.Deployment{Namespace: "default", Name: "d", Digest: stored.Digest}, nil)
+	require.NoError(t, err)
+	c := newCatalog(t, store)
+	for range 2 {
+		m, err := c.Module(t.Context(), stored.Digest)
+		require.NoError(t, err)
+		require.Equal(t, "W", m.Manifest.Workflows[0].Name)
+		inst, err := m.Code.Instantiate(t.Context(), wasm.World{})
+		require.NoError(t, err, "its code is kept")
+		require.NoError(t, inst.Close())
+
+		_, err = c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: noManifest}, 1)
+		require.Equal(t, abi.CodeBadManifest, abi.CodeOf(err), "%v", err)
+	}
 }

@@ -437,7 +437,11 @@ func (f *fixture) show(row *journal.Execution) string {
 		if en.Kind == journal.Moved {
 			var m journal.Move
 			require.NoError(f.t, abi.Unmarshal(en.Value, &m))
-			fmt.Fprintf(&out, "moved from %s to %s\n", m.From, m.To)
+			fmt.Fprintf(&out, "moved from %s to %s", m.From, m.To)
+			if len(m.Declined) > 0 {
+				fmt.Fprintf(&out, ", declines %s", strings.Join(m.Declined, ", "))
+			}
+			fmt.Fprintln(&out)
 			continue
 		}
 		if en.Kind == journal.Lost || en.Kind == journal.Released {

@@ -43,7 +43,7 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 	fork.Interrupt = begun.interrupt
 	moved := journal.Entry{
 		Kind: journal.Moved, Seq: fork.MovedAt, At: max(x.now(), trial.end.At),
-		Value: abi.MustMarshal(&journal.Move{Fork: source.Name(), From: source.Digest, To: fork.Digest}),
+		Value: abi.MustMarshal(&journal.Move{Fork: source.Name(), From: source.Digest, To: fork.Digest, Declined: trial.declined}),
 	}
 	x.Fault.Pass(faultpoint.ForkBeforeCommit)
 	existed, err := x.start(ctx, journal.Write{

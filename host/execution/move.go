@@ -26,6 +26,7 @@ type Trial struct {
 
 	waiting      []journal.StepID // what the guest waits for at the end
 	waitedBefore []journal.StepID // those among them that the execution waited for
+	declined     []string         // changes of the code that the execution is behind
 	end          replay.Position
 }
 
@@ -55,7 +56,7 @@ func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, o
 	// All of the journal was delivered to other code.
 	player := replay.NewPlayer(reader, math.MaxUint64, journal.Waiting{})
 	turn, err := x.tryGuest(ctx, row, player, open)
-	t := Trial{end: reader.Position()}
+	t := Trial{declined: player.Declined(), end: reader.Position()}
 	var coded *abi.Error
 	before := player.Waited(row.Waiting)
 	switch {
@@ -218,7 +219,7 @@ func (r *run) commitMove(digest string, trial Trial) error {
 	r.ledger.seq = max(r.ledger.seq, trial.end.Seq) + 1
 	moved := journal.Entry{
 		Kind: journal.Moved, Seq: r.ledger.seq, At: r.ledger.tick(max(r.now(), trial.end.At)),
-		Value: abi.MustMarshal(&journal.Move{From: r.row.Digest, To: digest, Waited: trial.waitedBefore}),
+		Value: abi.MustMarshal(&journal.Move{From: r.row.Digest, To: digest, Waited: trial.waitedBefore, Declined: trial.declined}),
 	}
 	r.mu.Unlock()
 	u := journal.Update{

@@ -17,9 +17,16 @@ type Diff struct {
 type DiffRow struct {
 	Journal string
 	Code    string
-	// Note says what is wrong; empty if nothing is.
+	// Note says what is wrong; empty if nothing is. NotCompared is no difference.
 	Note string
 }
+
+// NotCompared is the note of a step in the journal that the code may come to behind a
+// step that differs.
+const NotCompared = "not compared"
+
+// differs tells whether something is wrong with the step.
+func (r DiffRow) differs() bool { return r.Note != "" && r.Note != NotCompared }
 
 // String renders the two sides in columns.
 func (d *Diff) String() string {
@@ -34,7 +41,7 @@ func (d *Diff) String() string {
 	}
 	for _, r := range d.Rows {
 		mark := " "
-		if r.Note != "" {
+		if r.differs() {
 			mark = "≠"
 		}
 		line := fmt.Sprintf("  %s %-*s   %s", mark, width, cmp.Or(r.Journal, "-"), cmp.Or(r.Code, "-"))

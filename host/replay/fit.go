@@ -162,9 +162,13 @@ const around = 5
 // diff aligns the two sides: the code's ops in their order, each beside the entry that
 // answers it, and the entries that no op has claimed at the place where they stood.
 func (r *record) diff(unclaimed []journal.Entry, changed *change) *Diff {
-	missing := map[journal.StepID]bool{}
+	missing := map[journal.StepID]string{} // what is to be said of them
 	for _, en := range unclaimed {
-		missing[en.Op.Step()] = true
+		missing[en.Op.Step()] = "the code does not come to it"
+		if changed != nil {
+			// The code waits for what has changed: what it would come to cannot be seen.
+			missing[en.Op.Step()] = NotCompared
+		}
 	}
 	if changed != nil {
 		delete(missing, changed.ran) // it has a row of its own
@@ -196,10 +200,10 @@ func (r *record) diff(unclaimed []journal.Entry, changed *change) *Diff {
 }
 
 // missingUpTo are the entries before seq that no op has claimed.
-func (r *record) missingUpTo(next *int, seq uint64, missing map[journal.StepID]bool) (rows []DiffRow) {
+func (r *record) missingUpTo(next *int, seq uint64, missing map[journal.StepID]string) (rows []DiffRow) {
 	for ; *next < len(r.inJournal) && r.inJournal[*next].seq < seq; *next++ {
-		if e := r.inJournal[*next]; missing[e.op.Step()] {
-			rows = append(rows, DiffRow{Journal: describeEntry(e), Note: "the code does not come to it"})
+		if e := r.inJournal[*next]; missing[e.op.Step()] != "" {
+			rows = append(rows, DiffRow{Journal: describeEntry(e), Note: missing[e.op.Step()]})
 		}
 	}
 	return rows
@@ -209,7 +213,7 @@ func describeEntry(e recorded) string { return fmt.Sprintf("entry %d: %s", e.seq
 
 // clip keeps the rows around the first difference.
 func clip(rows []DiffRow) *Diff {
-	first := slices.IndexFunc(rows, func(r DiffRow) bool { return r.Note != "" })
+	first := slices.IndexFunc(rows, DiffRow.differs)
 	from := max(0, first-around)
 	to := min(len(rows), max(first, 0)+2*around)
 	return &Diff{Rows: rows[from:to], Before: from, After: len(rows) - to}

@@ -44,6 +44,7 @@ type Player struct {
 	heldSize int
 	ready    []journal.Entry                  // claimed, to be delivered
 	attempts map[journal.StepID]journal.Entry // the last failed attempt of steps that are not issued
+	declined []string                         // changes of the code that the run is behind
 	record   record
 }
 
@@ -71,6 +72,10 @@ func (p *Player) Held() map[journal.StepID]journal.Entry { return p.held }
 
 // Attempts is what is known of attempts of steps that this guest did not come to.
 func (p *Player) Attempts() map[journal.StepID]journal.Entry { return p.attempts }
+
+// Declined are the ids of changes of the code that the guest asked for and does not
+// take, without an entry that says so.
+func (p *Player) Declined() []string { return p.declined }
 
 // Turn takes note of what the guest did in a turn.
 func (p *Player) Turn(issued []*op.Op, cancelled []uint32) {
@@ -179,6 +184,9 @@ func (p *Player) declinePatches() []journal.Entry {
 			continue
 		}
 		p.at = max(p.at, o.IssuedAt)
+		if !slices.Contains(p.declined, o.Name) {
+			p.declined = append(p.declined, o.Name)
+		}
 		due = append(due, journal.Entry{Kind: journal.Delivery, At: p.at, Op: o.Op, Value: abi.MustMarshal(false)})
 		p.ops.delivered(number)
 	}

@@ -22,6 +22,7 @@ type Module struct {
 	runtime  *Runtime
 	digest   string
 	imports  []string
+	memory   int64 // bytes that an instance has from the start
 	compiled wazero.CompiledModule
 
 	// Guarded by Runtime.mu.
@@ -46,6 +47,8 @@ func Digest(content []byte) string {
 // until Close or [Runtime.Forget]. What is wrong with the binary is told as an
 // *abi.Error. All callers with the same digest share one compilation, which goes
 // on even if all of them stop waiting.
+//
+// The limits on uploads are not applied: see [Runtime.Accept].
 func (r *Runtime) Compile(ctx context.Context, content []byte) (*Module, error) {
 	digest := Digest(content)
 	r.mu.Lock()
@@ -121,20 +124,33 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 		}
 		return nil, abi.Errorf(abi.CodeNotWasm, "the module %s does not compile: %s", digest, oneLine(err.Error(), 300))
 	}
-	return &Module{runtime: r, digest: digest, imports: module.ImportNames(), compiled: compiled}, nil
+	return &Module{runtime: r, digest: digest, imports: module.ImportNames(), memory: module.MemoryFromTheStart(), compiled: compiled}, nil
 }
 
-// check parses a binary and compares it with what this host takes, before the
+// Accept compares a binary that is uploaded with the limits of this host, on its size
+// and on the memory that it has from the start, and returns an *abi.Error if it is
+// over one of them. Only an upload is held against them. They are settings, and a
+// module in the store was accepted under those of its time: executions that run on
+// it go on after the operator has lowered them.
+func (r *Runtime) Accept(content []byte) error {
+	if int64(len(content)) > r.cfg.MaxModuleSize {
+		return abi.Errorf(abi.CodeModuleTooLarge, "the module has %d bytes, and this host takes at most %d", len(content), r.cfg.MaxModuleSize)
+	}
+	module, err := binary.Parse(content)
+	if err != nil {
+		return err
+	}
+	return module.CheckMemory(r.cfg.MemoryLimit)
+}
+
+// check parses a binary and compares it with what every host takes, before the
 // engine sees it.
 func (r *Runtime) check(content []byte) (*binary.Module, error) {
-	if int64(len(content)) > r.cfg.MaxModuleSize {
-		return nil, abi.Errorf(abi.CodeModuleTooLarge, "the module has %d bytes, and this host takes at most %d", len(content), r.cfg.MaxModuleSize)
-	}
 	module, err := binary.Parse(content)
 	if err != nil {
 		return nil, err
 	}
-	if err := module.Validate(binary.Rules{Functions: r.offered, MemoryLimit: r.cfg.MemoryLimit}); err != nil {
+	if err := module.Validate(binary.Rules{Functions: r.offered}); err != nil {
 		return nil, err
 	}
 	return module, nil

@@ -15,11 +15,10 @@ import (
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
-// TestCompileRefuses is about what the runtime adds: its limits, its functions and
-// the engine. Package binary tests the rest.
+// TestCompileRefuses is about what the runtime adds: its functions and the engine. Package binary tests the rest.
 func TestCompileRefuses(t *testing.T) {
 	t.Parallel()
-	r := newRuntime(t, wasm.Config{MaxModuleSize: 100_000})
+	r := newRuntime(t, wasm.Config{})
 	valid := wasmtest.Module{}.Assemble()
 	slow := wasmtest.Join(bytes.Repeat([]byte{0x03, 0x40, 0x0b}, 20_000), wasmtest.I32Const(1))
 	importing := func(i wasmtest.Import) []byte { return wasmtest.Module{Imports: []wasmtest.Import{i}}.Assemble() }
@@ -31,7 +30,6 @@ func TestCompileRefuses(t *testing.T) {
 	}{
 		{"nothing", nil, abi.CodeNotWasm, "header"},
 		{"truncated", valid[:len(valid)-3], abi.CodeNotWasm, "ends too early"},
-		{"too large", make([]byte, 100_001), abi.CodeModuleTooLarge, "100001 bytes"},
 		{"invalid code", wasmtest.Module{Start: []byte{0x6a}}.Assemble(), abi.CodeNotWasm, "does not compile"},
 		{"code that compiles slowly", wasmtest.Module{Start: slow}.Assemble(), abi.CodeNotWasm, "20000 branches"},
 		{"missing export", wasmtest.Module{Omit: abi.ExportStart}.Assemble(), abi.CodeMissingExport, abi.ExportStart},
@@ -40,7 +38,6 @@ func TestCompileRefuses(t *testing.T) {
 		{"unknown function of WASI", importing(wasmtest.WASI("sock_open", wasmtest.TypeOp)), abi.CodeUnknownImport, "sock_open"},
 		{"wrong type of ours", importing(wasmtest.Cruster(abi.OpSleep, wasmtest.TypeStrange)), abi.CodeUnknownImport, "cruster.sleep as (i64), but it is (i32, i32) → i32"},
 		{"wrong type of WASI", importing(wasmtest.WASI("proc_exit", wasmtest.TypeStrange)), abi.CodeUnknownImport, "proc_exit as (i64)"},
-		{"too much memory", wasmtest.Module{Pages: 1025}.Assemble(), abi.CodeModuleMemory, "65600 KiB"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -52,6 +49,39 @@ func TestCompileRefuses(t *testing.T) {
 			requirePlain(t, err)
 		})
 	}
+}
+
+// TestAccept uploads what is over a limit of the host. What was accepted once still
+// compiles and runs under lower limits.
+func TestAccept(t *testing.T) {
+	t.Parallel()
+	large := wasmtest.Module{Pages: 1025}.Assemble()
+	lower := newRuntime(t, wasm.Config{MaxModuleSize: int64(len(large)) - 1, MemoryLimit: 1 << 20})
+	for _, c := range []struct {
+		name   string
+		limits wasm.Config
+		binary []byte
+		code   abi.Code
+		says   string
+	}{
+		{"at the limits", wasm.Config{MaxModuleSize: int64(len(large)), MemoryLimit: 1025 << 16}, large, "", ""},
+		{"too large", wasm.Config{MaxModuleSize: 100_000}, make([]byte, 100_001), abi.CodeModuleTooLarge, "100001 bytes"},
+		{"too much memory", wasm.Config{}, large, abi.CodeModuleMemory, "65600 KiB"},
+		{"no module", wasm.Config{}, []byte("garbage"), abi.CodeNotWasm, "header"},
+	} {
+		err := newRuntime(t, c.limits).Accept(c.binary)
+		require.Equal(t, c.code, abi.CodeOf(err), "%s: %v", c.name, err)
+		if c.code != "" {
+			require.ErrorContains(t, err, c.says)
+			requirePlain(t, err)
+		}
+	}
+	require.Error(t, lower.Accept(large))
+	i := instantiate(t, compile(t, lower, large), wasm.World{})
+	turn, err := i.Start(context.Background(), nil)
+	require.NoError(t, err)
+	require.True(t, turn.Parked)
+	require.EqualValues(t, 1025<<16, i.MemoryBytes())
 }
 
 // requirePlain checks that a message is fit to be shown.

@@ -38,13 +38,15 @@ func (i *Instance) withMemory(ctx context.Context) context.Context {
 
 // memoryLimit is how many bytes of memory the instance may have. The engine knows
 // a larger one only: an instance that is to be what it was on another host has the
-// limit that it had there.
+// limit that it had there. A module that was accepted has what it wants from the
+// start in any case, also if the limit was lowered since.
 func (i *Instance) memoryLimit() int64 {
 	limit := i.module.runtime.cfg.MemoryLimit
 	if i.world.MemoryLimit > 0 {
 		limit = i.world.MemoryLimit
 	}
-	return limit / pageSize * pageSize
+	limit = max(limit, i.world.MemoryAtLeast)
+	return max(limit/pageSize*pageSize, i.module.memory)
 }
 
 // Reallocate makes the memory size bytes long; nil says that there is no room,

@@ -59,9 +59,9 @@ func TestMemoryLimitOfAWorld(t *testing.T) {
 	t.Parallel()
 	const page = 64 << 10
 	for _, c := range []struct {
-		runtime, world int64
-		pages          int32 // to have in the end
-		grows          bool
+		runtime, world, atLeast int64
+		pages                   int32 // to have in the end
+		grows                   bool
 	}{
 		{runtime: 16 * page, world: 0, pages: 16, grows: true},
 		{runtime: 16 * page, world: 0, pages: 17, grows: false},
@@ -69,6 +69,9 @@ func TestMemoryLimitOfAWorld(t *testing.T) {
 		{runtime: 16 * page, world: 32 * page, pages: 33, grows: false},
 		{runtime: 64 * page, world: 16 * page, pages: 16, grows: true},
 		{runtime: 64 * page, world: 16 * page, pages: 17, grows: false},
+		{runtime: 16 * page, atLeast: 32 * page, pages: 32, grows: true},
+		{runtime: 16 * page, atLeast: 32 * page, pages: 33, grows: false},
+		{runtime: 32 * page, atLeast: 16 * page, pages: 32, grows: true},
 	} {
 		m := compile(t, newRuntime(t, wasm.Config{MemoryLimit: c.runtime}), wasmtest.Module{
 			Imports: []wasmtest.Import{wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen)},
@@ -76,7 +79,7 @@ func TestMemoryLimitOfAWorld(t *testing.T) {
 				wasmtest.I32Const(0), wasmtest.I32Const(c.pages-1), []byte{0x40, 0, 0x36, 0, 0}, // memory.grow, i32.store
 				wasmtest.I32Const(0), wasmtest.I32Const(4), wasmtest.Call(0), wasmtest.I32Const(0)),
 		}.Assemble())
-		turn, err := instantiate(t, m, wasm.World{MemoryLimit: c.world}).Start(context.Background(), nil)
+		turn, err := instantiate(t, m, wasm.World{MemoryLimit: c.world, MemoryAtLeast: c.atLeast}).Start(context.Background(), nil)
 		require.NoError(t, err)
 		before := int32(binary.LittleEndian.Uint32(turn.Output))
 		require.Equal(t, c.grows, before == 1, "%+v: %d", c, before)

@@ -47,7 +47,8 @@ type Config struct {
 	// logger that drops everything.
 	Logger *slog.Logger
 
-	// MaxModuleSize bounds a module's binary, in bytes. Defaults to 32 MiB.
+	// MaxModuleSize bounds the binary of a module that is uploaded, in bytes.
+	// Defaults to 32 MiB.
 	MaxModuleSize int64
 
 	// MemoryLimit bounds the linear memory of one instance, in bytes, rounded

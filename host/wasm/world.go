@@ -27,6 +27,9 @@ type World struct {
 	// keep. Nil drops them.
 	Log func(level int32, message []byte)
 
+	// MemoryAtLeast raises the limit on linear memory to this many bytes, if it is lower.
+	MemoryAtLeast int64
+
 	// MemoryLimit bounds the linear memory in bytes; 0 stands for the limit of the
 	// runtime.
 	MemoryLimit int64

@@ -166,6 +166,23 @@ func (s *Store) Module(ctx context.Context, digest string) (*journal.Module, err
 	return &m, nil
 }
 
+// Digests implements journal.Store.
+func (s *Store) Digests(ctx context.Context, prefix string, limit int) ([]string, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var digests []string
+	for digest := range s.modules {
+		if strings.HasPrefix(digest, prefix) {
+			digests = append(digests, digest)
+		}
+	}
+	slices.Sort(digests)
+	return digests[:min(limit, len(digests))], nil
+}
+
 // Deployment implements journal.Store.
 func (s *Store) Deployment(ctx context.Context, namespace, name string) (*journal.Deployment, error) {
 	leave, err := s.enter(ctx)

@@ -254,6 +254,15 @@ func (s *Store) Module(ctx context.Context, digest string) (*journal.Module, err
 		`SELECT digest, wasm, manifest, created_at FROM `+s.sql.modules+` WHERE digest = $1`, digest)
 }
 
+// Digests implements journal.Store.
+func (s *Store) Digests(ctx context.Context, prefix string, limit int) ([]string, error) {
+	if !isText(prefix) {
+		return nil, nil
+	}
+	return readAll(ctx, s, pgx.RowTo[string], "modules",
+		`SELECT digest FROM `+s.sql.modules+` WHERE digest >= $1 AND starts_with(digest, $1) ORDER BY digest LIMIT $2`, prefix, limit)
+}
+
 const deploymentColumns = `namespace, name, digest, version, config, allow_http, updated_at`
 
 func scanDeployment(row pgx.CollectableRow) (d journal.Deployment, err error) {

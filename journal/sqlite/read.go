@@ -213,6 +213,23 @@ func (s *Store) Module(ctx context.Context, digest string) (*journal.Module, err
 	return found, nil
 }
 
+// Digests implements journal.Store.
+func (s *Store) Digests(ctx context.Context, prefix string, limit int) (digests []string, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, "SELECT digest FROM cruster_modules WHERE digest >= ?1 AND substr(digest, 1, length(?1)) = ?1 ORDER BY digest LIMIT ?2", func(stmt *sqlite.Stmt) {
+			stmt.BindText(1, prefix)
+			stmt.BindInt64(2, int64(limit))
+		}, func(row *sqlite.Stmt) error {
+			digests = append(digests, row.ColumnText(0))
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: modules %s: %w", prefix, err)
+	}
+	return digests, nil
+}
+
 const selectDeployment = "SELECT namespace, name, digest, version, config, allow_http, updated_at FROM cruster_deployments"
 
 func scanDeployment(row *sqlite.Stmt) (d journal.Deployment, err error) {

@@ -13,6 +13,7 @@ import (
 var deployTests = []test{
 	{"RoundTrip", nil, testDeployRoundTrip},
 	{"Versions", nil, testDeployVersions},
+	{"Digests", nil, testDeployDigests},
 	{"LargeModule", nil, testDeployLargeModule},
 	{"ChangedMigration", nil, testDeployChangedMigration},
 	{"OtherDialectPassedOver", nil, testDeployOtherDialect},
@@ -83,6 +84,31 @@ func testDeployVersions(t *testing.T, b *bundle) {
 	require.EqualValues(t, 4, all[1].Version)
 	_, err = b.store.Module(b.ctx, m.Digest)
 	require.NoError(t, err, "old digests stay")
+}
+
+func testDeployDigests(t *testing.T, b *bundle) {
+	for _, digest := range []string{"ab2", "ab1", "ab", "aB", "b", "a_c", "a%"} {
+		_, err := b.deploy(newModule(digest), newDeployment("default", "orders", digest), nil)
+		require.NoError(t, err)
+	}
+	for _, c := range []struct {
+		prefix string
+		limit  int
+		want   []string
+	}{
+		{"ab", 10, []string{"ab", "ab1", "ab2"}},
+		{"ab", 2, []string{"ab", "ab1"}},
+		{"ab1", 10, []string{"ab1"}},
+		{"a_", 10, []string{"a_c"}},
+		{"a%", 10, []string{"a%"}},
+		{"c", 10, nil},
+		{"ab\x00", 10, nil},
+		{"", 10, []string{"a%", "aB", "a_c", "ab", "ab1", "ab2", "b"}},
+	} {
+		got, err := b.store.Digests(b.ctx, c.prefix, c.limit)
+		require.NoError(t, err)
+		require.Equal(t, c.want, got, "%q", c.prefix)
+	}
 }
 
 func testDeployLargeModule(t *testing.T, b *bundle) {

@@ -129,6 +129,10 @@ func (f *failing) Module(ctx context.Context, digest string) (*journal.Module, e
 	return ask(ctx, f.next("module"), func(ctx context.Context) (*journal.Module, error) { return f.Store.Module(ctx, digest) })
 }
 
+func (f *failing) Digests(ctx context.Context, prefix string, limit int) ([]string, error) {
+	return ask(ctx, f.next("digests"), func(ctx context.Context) ([]string, error) { return f.Store.Digests(ctx, prefix, limit) })
+}
+
 func (f *failing) Deployment(ctx context.Context, namespace, name string) (*journal.Deployment, error) {
 	return ask(ctx, f.next("deployment"), func(ctx context.Context) (*journal.Deployment, error) {
 		return f.Store.Deployment(ctx, namespace, name)

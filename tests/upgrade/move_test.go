@@ -153,8 +153,10 @@ func TestMoveRescues(t *testing.T) {
 		_, err := e.Move(t.Context(), "", execution, host.Latest)
 		require.Equal(t, abi.CodeBadRequest, abi.CodeOf(err), "it is the same module")
 		g.push(t, e, "base")
-		_, err = e.Move(t.Context(), "", execution, host.Latest)
+		fixed, err := e.Deployment(t.Context(), "", "change")
 		require.NoError(t, err)
+		_, err = e.Move(t.Context(), "", execution, fixed.Digest[:12])
+		require.NoError(t, err, "as tables show it")
 		row := harness.Wait(t, e, execution)
 		require.Equal(t, journal.Completed, row.State, "%v", row.Error)
 		require.Equal(t, []string{"reserve", "charge", "ship"}, harness.Decode[report](t, row.Value).Steps)
@@ -163,6 +165,7 @@ func TestMoveRescues(t *testing.T) {
 			"over":    second(e.Move(t.Context(), "", execution, host.Latest)),
 			"missing": second(e.Move(t.Context(), "", "change/Order/none", host.Latest)),
 			"module":  second(e.Move(t.Context(), "", atGate(t, e, "other"), "sha256:00")),
+			"prefix":  second(e.Move(t.Context(), "", "change/Order/other", "0123456789ab")),
 			"nowhere": second(e.Move(t.Context(), "", "change/Order/other", "")),
 		} {
 			require.Error(t, err, name)
@@ -264,11 +267,14 @@ func TestCheck(t *testing.T) {
 		check := func(version string) (fits int, reasons map[string]int) {
 			reasons = map[string]int{}
 			last := 0
+			open, err := e.List(t.Context(), journal.Filter{Workflow: "change/", State: journal.Running, Limit: n})
+			require.NoError(t, err)
 			require.NoError(t, e.Check(t.Context(), host.CheckRequest{Name: "change", Binary: harness.Module(t, g.folder(version))},
 				func(r host.CheckResult, done, total int) error {
 					require.Equal(t, n-1, total)
 					require.Greater(t, done, last)
 					last = done
+					require.Equal(t, open.Executions[done-1].Name(), r.Execution.Name(), "the order is that of a list")
 					if r.Fits {
 						fits++
 					} else {

@@ -620,7 +620,8 @@ type DiffRow struct {
 	Journal string `protobuf:"bytes,1,opt,name=journal,proto3" json:"journal,omitempty"`
 	// What the code does.
 	Code string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
-	// What is wrong; empty if nothing is.
+	// What is wrong; empty if nothing is, and "not compared" for a step of the
+	// journal that the code may come to behind one that differs.
 	Note          string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

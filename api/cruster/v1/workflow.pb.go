@@ -657,7 +657,10 @@ type DescribeResponse struct {
 	// The ops that it waits for.
 	Pending []*PendingOp `protobuf:"bytes,5,rep,name=pending,proto3" json:"pending,omitempty"`
 	// Its deferreds that are settled.
-	Deferreds     []*SettledDeferred `protobuf:"bytes,6,rep,name=deferreds,proto3" json:"deferreds,omitempty"`
+	Deferreds []*SettledDeferred `protobuf:"bytes,6,rep,name=deferreds,proto3" json:"deferreds,omitempty"`
+	// The changes of the code that it was asked about (Patched): each once, at most
+	// 1000.
+	Patches       []*Patch `protobuf:"bytes,7,rep,name=patches,proto3" json:"patches,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -734,6 +737,78 @@ func (x *DescribeResponse) GetDeferreds() []*SettledDeferred {
 	return nil
 }
 
+func (x *DescribeResponse) GetPatches() []*Patch {
+	if x != nil {
+		return x.Patches
+	}
+	return nil
+}
+
+// Patch is what an execution does about a change of the code that asks for it.
+type Patch struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id that the code asks for.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Whether the execution takes the change.
+	Taken bool `protobuf:"varint,2,opt,name=taken,proto3" json:"taken,omitempty"`
+	// The entry of the journal that says so: the answer itself, or the move to the
+	// code that asks, if the execution was behind the change by then.
+	Seq           uint64 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Patch) Reset() {
+	*x = Patch{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Patch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Patch) ProtoMessage() {}
+
+func (x *Patch) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Patch.ProtoReflect.Descriptor instead.
+func (*Patch) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Patch) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Patch) GetTaken() bool {
+	if x != nil {
+		return x.Taken
+	}
+	return false
+}
+
+func (x *Patch) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
 // PendingOp is an op that an execution waits for.
 type PendingOp struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -759,7 +834,7 @@ type PendingOp struct {
 
 func (x *PendingOp) Reset() {
 	*x = PendingOp{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[11]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -771,7 +846,7 @@ func (x *PendingOp) String() string {
 func (*PendingOp) ProtoMessage() {}
 
 func (x *PendingOp) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[11]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -784,7 +859,7 @@ func (x *PendingOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PendingOp.ProtoReflect.Descriptor instead.
 func (*PendingOp) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{11}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PendingOp) GetNumber() uint32 {
@@ -860,7 +935,7 @@ type SettledDeferred struct {
 
 func (x *SettledDeferred) Reset() {
 	*x = SettledDeferred{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[12]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -872,7 +947,7 @@ func (x *SettledDeferred) String() string {
 func (*SettledDeferred) ProtoMessage() {}
 
 func (x *SettledDeferred) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[12]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -885,7 +960,7 @@ func (x *SettledDeferred) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettledDeferred.ProtoReflect.Descriptor instead.
 func (*SettledDeferred) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{12}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SettledDeferred) GetName() string {
@@ -936,7 +1011,7 @@ type HistoryRequest struct {
 
 func (x *HistoryRequest) Reset() {
 	*x = HistoryRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[13]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -948,7 +1023,7 @@ func (x *HistoryRequest) String() string {
 func (*HistoryRequest) ProtoMessage() {}
 
 func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[13]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -961,7 +1036,7 @@ func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryRequest.ProtoReflect.Descriptor instead.
 func (*HistoryRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{13}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *HistoryRequest) GetNamespace() string {
@@ -1012,7 +1087,7 @@ type HistoryResponse struct {
 
 func (x *HistoryResponse) Reset() {
 	*x = HistoryResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[14]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1024,7 +1099,7 @@ func (x *HistoryResponse) String() string {
 func (*HistoryResponse) ProtoMessage() {}
 
 func (x *HistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[14]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1037,7 +1112,7 @@ func (x *HistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryResponse.ProtoReflect.Descriptor instead.
 func (*HistoryResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{14}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *HistoryResponse) GetEntries() []*HistoryEntry {
@@ -1062,7 +1137,8 @@ type HistoryEntry struct {
 	// The turn in which it was delivered.
 	Turn uint64 `protobuf:"varint,2,opt,name=turn,proto3" json:"turn,omitempty"`
 	// "delivery", "attempt", "lost" (an attempt is repeated during which a host ended),
-	// "released" (no attempt is under way that could be lost) or "moved".
+	// "released" (no attempt is under way that could be lost), "void" (the place of a
+	// transaction that has not taken effect) or "moved".
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The journal time.
 	At *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
@@ -1088,7 +1164,7 @@ type HistoryEntry struct {
 
 func (x *HistoryEntry) Reset() {
 	*x = HistoryEntry{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[15]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1100,7 +1176,7 @@ func (x *HistoryEntry) String() string {
 func (*HistoryEntry) ProtoMessage() {}
 
 func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[15]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1113,7 +1189,7 @@ func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryEntry.ProtoReflect.Descriptor instead.
 func (*HistoryEntry) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{15}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *HistoryEntry) GetSeq() uint64 {
@@ -1220,7 +1296,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[16]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1232,7 +1308,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[16]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1245,7 +1321,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{16}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListRequest) GetNamespace() string {
@@ -1296,7 +1372,7 @@ type ListResponse struct {
 
 func (x *ListResponse) Reset() {
 	*x = ListResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[17]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1308,7 +1384,7 @@ func (x *ListResponse) String() string {
 func (*ListResponse) ProtoMessage() {}
 
 func (x *ListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[17]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1321,7 +1397,7 @@ func (x *ListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResponse.ProtoReflect.Descriptor instead.
 func (*ListResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{17}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListResponse) GetExecutions() []*Execution {
@@ -1353,7 +1429,7 @@ type InterruptRequest struct {
 
 func (x *InterruptRequest) Reset() {
 	*x = InterruptRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[18]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1365,7 +1441,7 @@ func (x *InterruptRequest) String() string {
 func (*InterruptRequest) ProtoMessage() {}
 
 func (x *InterruptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[18]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1378,7 +1454,7 @@ func (x *InterruptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterruptRequest.ProtoReflect.Descriptor instead.
 func (*InterruptRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{18}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *InterruptRequest) GetNamespace() string {
@@ -1411,7 +1487,7 @@ type InterruptResponse struct {
 
 func (x *InterruptResponse) Reset() {
 	*x = InterruptResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[19]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1423,7 +1499,7 @@ func (x *InterruptResponse) String() string {
 func (*InterruptResponse) ProtoMessage() {}
 
 func (x *InterruptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[19]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1436,7 +1512,7 @@ func (x *InterruptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterruptResponse.ProtoReflect.Descriptor instead.
 func (*InterruptResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{19}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{20}
 }
 
 // ResumeRequest asks to continue a paused execution.
@@ -1452,7 +1528,7 @@ type ResumeRequest struct {
 
 func (x *ResumeRequest) Reset() {
 	*x = ResumeRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1464,7 +1540,7 @@ func (x *ResumeRequest) String() string {
 func (*ResumeRequest) ProtoMessage() {}
 
 func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1477,7 +1553,7 @@ func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{20}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ResumeRequest) GetNamespace() string {
@@ -1503,7 +1579,7 @@ type ResumeResponse struct {
 
 func (x *ResumeResponse) Reset() {
 	*x = ResumeResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1515,7 +1591,7 @@ func (x *ResumeResponse) String() string {
 func (*ResumeResponse) ProtoMessage() {}
 
 func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1528,7 +1604,7 @@ func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeResponse.ProtoReflect.Descriptor instead.
 func (*ResumeResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{21}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{22}
 }
 
 // FailRequest asks to end a paused execution for good.
@@ -1546,7 +1622,7 @@ type FailRequest struct {
 
 func (x *FailRequest) Reset() {
 	*x = FailRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1558,7 +1634,7 @@ func (x *FailRequest) String() string {
 func (*FailRequest) ProtoMessage() {}
 
 func (x *FailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1571,7 +1647,7 @@ func (x *FailRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailRequest.ProtoReflect.Descriptor instead.
 func (*FailRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{22}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *FailRequest) GetNamespace() string {
@@ -1604,7 +1680,7 @@ type FailResponse struct {
 
 func (x *FailResponse) Reset() {
 	*x = FailResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1616,7 +1692,7 @@ func (x *FailResponse) String() string {
 func (*FailResponse) ProtoMessage() {}
 
 func (x *FailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1629,7 +1705,7 @@ func (x *FailResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailResponse.ProtoReflect.Descriptor instead.
 func (*FailResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{23}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{24}
 }
 
 // MoveRequest asks to move an execution to another module.
@@ -1640,7 +1716,8 @@ type MoveRequest struct {
 	// The execution: "deployment/Workflow/key".
 	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
 	// The module: its digest in hex, or "latest", the module that the deployment
-	// points at. Empty means "latest".
+	// points at. Of a digest the first 4 digits or more are enough, if they are
+	// those of one module only. Empty means "latest".
 	To            string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1648,7 +1725,7 @@ type MoveRequest struct {
 
 func (x *MoveRequest) Reset() {
 	*x = MoveRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1660,7 +1737,7 @@ func (x *MoveRequest) String() string {
 func (*MoveRequest) ProtoMessage() {}
 
 func (x *MoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1673,7 +1750,7 @@ func (x *MoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveRequest.ProtoReflect.Descriptor instead.
 func (*MoveRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{24}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *MoveRequest) GetNamespace() string {
@@ -1701,14 +1778,17 @@ func (x *MoveRequest) GetTo() string {
 type MoveResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The execution, without its result.
-	Execution     *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
+	Execution *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
+	// SHA-256 of the module that it was pinned to before, in hex. If it is that of
+	// the execution, nothing was changed.
+	FromDigest    string `protobuf:"bytes,2,opt,name=from_digest,json=fromDigest,proto3" json:"from_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MoveResponse) Reset() {
 	*x = MoveResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1720,7 +1800,7 @@ func (x *MoveResponse) String() string {
 func (*MoveResponse) ProtoMessage() {}
 
 func (x *MoveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1733,7 +1813,7 @@ func (x *MoveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveResponse.ProtoReflect.Descriptor instead.
 func (*MoveResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{25}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *MoveResponse) GetExecution() *Execution {
@@ -1741,6 +1821,13 @@ func (x *MoveResponse) GetExecution() *Execution {
 		return x.Execution
 	}
 	return nil
+}
+
+func (x *MoveResponse) GetFromDigest() string {
+	if x != nil {
+		return x.FromDigest
+	}
+	return ""
 }
 
 // MoveAllRequest asks to move the open executions of a workflow.
@@ -1762,7 +1849,7 @@ type MoveAllRequest struct {
 
 func (x *MoveAllRequest) Reset() {
 	*x = MoveAllRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1774,7 +1861,7 @@ func (x *MoveAllRequest) String() string {
 func (*MoveAllRequest) ProtoMessage() {}
 
 func (x *MoveAllRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1787,7 +1874,7 @@ func (x *MoveAllRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveAllRequest.ProtoReflect.Descriptor instead.
 func (*MoveAllRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{26}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *MoveAllRequest) GetNamespace() string {
@@ -1831,7 +1918,7 @@ type MoveAllResponse struct {
 
 func (x *MoveAllResponse) Reset() {
 	*x = MoveAllResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1843,7 +1930,7 @@ func (x *MoveAllResponse) String() string {
 func (*MoveAllResponse) ProtoMessage() {}
 
 func (x *MoveAllResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1856,7 +1943,7 @@ func (x *MoveAllResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveAllResponse.ProtoReflect.Descriptor instead.
 func (*MoveAllResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{27}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *MoveAllResponse) GetDone() uint32 {
@@ -1894,7 +1981,7 @@ type ForkRequest struct {
 
 func (x *ForkRequest) Reset() {
 	*x = ForkRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1906,7 +1993,7 @@ func (x *ForkRequest) String() string {
 func (*ForkRequest) ProtoMessage() {}
 
 func (x *ForkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1919,7 +2006,7 @@ func (x *ForkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkRequest.ProtoReflect.Descriptor instead.
 func (*ForkRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{28}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ForkRequest) GetNamespace() string {
@@ -1968,7 +2055,7 @@ type ForkResponse struct {
 
 func (x *ForkResponse) Reset() {
 	*x = ForkResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1980,7 +2067,7 @@ func (x *ForkResponse) String() string {
 func (*ForkResponse) ProtoMessage() {}
 
 func (x *ForkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1993,7 +2080,7 @@ func (x *ForkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkResponse.ProtoReflect.Descriptor instead.
 func (*ForkResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{29}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ForkResponse) GetExecution() *Execution {
@@ -2043,14 +2130,19 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x0fDescribeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x120\n" +
-	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\x94\x02\n" +
+	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\xc1\x02\n" +
 	"\x10DescribeResponse\x123\n" +
 	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12)\n" +
 	"\x05input\x18\x02 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x18\n" +
 	"\aentries\x18\x03 \x01(\x04R\aentries\x12\x1a\n" +
 	"\bresident\x18\x04 \x01(\bR\bresident\x12/\n" +
 	"\apending\x18\x05 \x03(\v2\x15.cruster.v1.PendingOpR\apending\x129\n" +
-	"\tdeferreds\x18\x06 \x03(\v2\x1b.cruster.v1.SettledDeferredR\tdeferreds\"\x8e\x02\n" +
+	"\tdeferreds\x18\x06 \x03(\v2\x1b.cruster.v1.SettledDeferredR\tdeferreds\x12+\n" +
+	"\apatches\x18\a \x03(\v2\x11.cruster.v1.PatchR\apatches\"?\n" +
+	"\x05Patch\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05taken\x18\x02 \x01(\bR\x05taken\x12\x10\n" +
+	"\x03seq\x18\x03 \x01(\x04R\x03seq\"\x8e\x02\n" +
 	"\tPendingOp\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x12\n" +
@@ -2118,9 +2210,11 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\vMoveRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x0e\n" +
-	"\x02to\x18\x03 \x01(\tR\x02to\"C\n" +
+	"\x02to\x18\x03 \x01(\tR\x02to\"d\n" +
 	"\fMoveResponse\x123\n" +
-	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\"\x83\x01\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12\x1f\n" +
+	"\vfrom_digest\x18\x02 \x01(\tR\n" +
+	"fromDigest\"\x83\x01\n" +
 	"\x0eMoveAllRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12'\n" +
@@ -2164,7 +2258,7 @@ func file_cruster_v1_workflow_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_workflow_proto_rawDescData
 }
 
-var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_cruster_v1_workflow_proto_goTypes = []any{
 	(*StartOptions)(nil),          // 0: cruster.v1.StartOptions
 	(*StartRequest)(nil),          // 1: cruster.v1.StartRequest
@@ -2177,99 +2271,101 @@ var file_cruster_v1_workflow_proto_goTypes = []any{
 	(*WaitResponse)(nil),          // 8: cruster.v1.WaitResponse
 	(*DescribeRequest)(nil),       // 9: cruster.v1.DescribeRequest
 	(*DescribeResponse)(nil),      // 10: cruster.v1.DescribeResponse
-	(*PendingOp)(nil),             // 11: cruster.v1.PendingOp
-	(*SettledDeferred)(nil),       // 12: cruster.v1.SettledDeferred
-	(*HistoryRequest)(nil),        // 13: cruster.v1.HistoryRequest
-	(*HistoryResponse)(nil),       // 14: cruster.v1.HistoryResponse
-	(*HistoryEntry)(nil),          // 15: cruster.v1.HistoryEntry
-	(*ListRequest)(nil),           // 16: cruster.v1.ListRequest
-	(*ListResponse)(nil),          // 17: cruster.v1.ListResponse
-	(*InterruptRequest)(nil),      // 18: cruster.v1.InterruptRequest
-	(*InterruptResponse)(nil),     // 19: cruster.v1.InterruptResponse
-	(*ResumeRequest)(nil),         // 20: cruster.v1.ResumeRequest
-	(*ResumeResponse)(nil),        // 21: cruster.v1.ResumeResponse
-	(*FailRequest)(nil),           // 22: cruster.v1.FailRequest
-	(*FailResponse)(nil),          // 23: cruster.v1.FailResponse
-	(*MoveRequest)(nil),           // 24: cruster.v1.MoveRequest
-	(*MoveResponse)(nil),          // 25: cruster.v1.MoveResponse
-	(*MoveAllRequest)(nil),        // 26: cruster.v1.MoveAllRequest
-	(*MoveAllResponse)(nil),       // 27: cruster.v1.MoveAllResponse
-	(*ForkRequest)(nil),           // 28: cruster.v1.ForkRequest
-	(*ForkResponse)(nil),          // 29: cruster.v1.ForkResponse
-	(*Payload)(nil),               // 30: cruster.v1.Payload
-	(Encoding)(0),                 // 31: cruster.v1.Encoding
-	(*Execution)(nil),             // 32: cruster.v1.Execution
-	(*timestamppb.Timestamp)(nil), // 33: google.protobuf.Timestamp
-	(*Error)(nil),                 // 34: cruster.v1.Error
-	(State)(0),                    // 35: cruster.v1.State
-	(*MoveResult)(nil),            // 36: cruster.v1.MoveResult
+	(*Patch)(nil),                 // 11: cruster.v1.Patch
+	(*PendingOp)(nil),             // 12: cruster.v1.PendingOp
+	(*SettledDeferred)(nil),       // 13: cruster.v1.SettledDeferred
+	(*HistoryRequest)(nil),        // 14: cruster.v1.HistoryRequest
+	(*HistoryResponse)(nil),       // 15: cruster.v1.HistoryResponse
+	(*HistoryEntry)(nil),          // 16: cruster.v1.HistoryEntry
+	(*ListRequest)(nil),           // 17: cruster.v1.ListRequest
+	(*ListResponse)(nil),          // 18: cruster.v1.ListResponse
+	(*InterruptRequest)(nil),      // 19: cruster.v1.InterruptRequest
+	(*InterruptResponse)(nil),     // 20: cruster.v1.InterruptResponse
+	(*ResumeRequest)(nil),         // 21: cruster.v1.ResumeRequest
+	(*ResumeResponse)(nil),        // 22: cruster.v1.ResumeResponse
+	(*FailRequest)(nil),           // 23: cruster.v1.FailRequest
+	(*FailResponse)(nil),          // 24: cruster.v1.FailResponse
+	(*MoveRequest)(nil),           // 25: cruster.v1.MoveRequest
+	(*MoveResponse)(nil),          // 26: cruster.v1.MoveResponse
+	(*MoveAllRequest)(nil),        // 27: cruster.v1.MoveAllRequest
+	(*MoveAllResponse)(nil),       // 28: cruster.v1.MoveAllResponse
+	(*ForkRequest)(nil),           // 29: cruster.v1.ForkRequest
+	(*ForkResponse)(nil),          // 30: cruster.v1.ForkResponse
+	(*Payload)(nil),               // 31: cruster.v1.Payload
+	(Encoding)(0),                 // 32: cruster.v1.Encoding
+	(*Execution)(nil),             // 33: cruster.v1.Execution
+	(*timestamppb.Timestamp)(nil), // 34: google.protobuf.Timestamp
+	(*Error)(nil),                 // 35: cruster.v1.Error
+	(State)(0),                    // 36: cruster.v1.State
+	(*MoveResult)(nil),            // 37: cruster.v1.MoveResult
 }
 var file_cruster_v1_workflow_proto_depIdxs = []int32{
-	30, // 0: cruster.v1.StartOptions.input:type_name -> cruster.v1.Payload
+	31, // 0: cruster.v1.StartOptions.input:type_name -> cruster.v1.Payload
 	0,  // 1: cruster.v1.StartRequest.start:type_name -> cruster.v1.StartOptions
-	31, // 2: cruster.v1.StartRequest.encoding:type_name -> cruster.v1.Encoding
-	32, // 3: cruster.v1.StartResponse.execution:type_name -> cruster.v1.Execution
+	32, // 2: cruster.v1.StartRequest.encoding:type_name -> cruster.v1.Encoding
+	33, // 3: cruster.v1.StartResponse.execution:type_name -> cruster.v1.Execution
 	0,  // 4: cruster.v1.ExecuteRequest.start:type_name -> cruster.v1.StartOptions
-	31, // 5: cruster.v1.ExecuteRequest.encoding:type_name -> cruster.v1.Encoding
-	32, // 6: cruster.v1.ExecuteResponse.execution:type_name -> cruster.v1.Execution
-	31, // 7: cruster.v1.PollRequest.encoding:type_name -> cruster.v1.Encoding
-	32, // 8: cruster.v1.PollResponse.execution:type_name -> cruster.v1.Execution
-	31, // 9: cruster.v1.WaitRequest.encoding:type_name -> cruster.v1.Encoding
-	32, // 10: cruster.v1.WaitResponse.execution:type_name -> cruster.v1.Execution
-	31, // 11: cruster.v1.DescribeRequest.encoding:type_name -> cruster.v1.Encoding
-	32, // 12: cruster.v1.DescribeResponse.execution:type_name -> cruster.v1.Execution
-	30, // 13: cruster.v1.DescribeResponse.input:type_name -> cruster.v1.Payload
-	11, // 14: cruster.v1.DescribeResponse.pending:type_name -> cruster.v1.PendingOp
-	12, // 15: cruster.v1.DescribeResponse.deferreds:type_name -> cruster.v1.SettledDeferred
-	33, // 16: cruster.v1.PendingOp.since:type_name -> google.protobuf.Timestamp
-	33, // 17: cruster.v1.PendingOp.due_at:type_name -> google.protobuf.Timestamp
-	34, // 18: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
-	33, // 19: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
-	30, // 20: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
-	34, // 21: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
-	31, // 22: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
-	15, // 23: cruster.v1.HistoryResponse.entries:type_name -> cruster.v1.HistoryEntry
-	33, // 24: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
-	33, // 25: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
-	30, // 26: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
-	34, // 27: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
-	35, // 28: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
-	32, // 29: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
-	32, // 30: cruster.v1.MoveResponse.execution:type_name -> cruster.v1.Execution
-	35, // 31: cruster.v1.MoveAllRequest.state:type_name -> cruster.v1.State
-	36, // 32: cruster.v1.MoveAllResponse.result:type_name -> cruster.v1.MoveResult
-	32, // 33: cruster.v1.ForkResponse.execution:type_name -> cruster.v1.Execution
-	1,  // 34: cruster.v1.WorkflowService.Start:input_type -> cruster.v1.StartRequest
-	3,  // 35: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
-	5,  // 36: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
-	7,  // 37: cruster.v1.WorkflowService.Wait:input_type -> cruster.v1.WaitRequest
-	9,  // 38: cruster.v1.WorkflowService.Describe:input_type -> cruster.v1.DescribeRequest
-	13, // 39: cruster.v1.WorkflowService.History:input_type -> cruster.v1.HistoryRequest
-	16, // 40: cruster.v1.WorkflowService.List:input_type -> cruster.v1.ListRequest
-	18, // 41: cruster.v1.WorkflowService.Interrupt:input_type -> cruster.v1.InterruptRequest
-	20, // 42: cruster.v1.WorkflowService.Resume:input_type -> cruster.v1.ResumeRequest
-	22, // 43: cruster.v1.WorkflowService.Fail:input_type -> cruster.v1.FailRequest
-	24, // 44: cruster.v1.WorkflowService.Move:input_type -> cruster.v1.MoveRequest
-	26, // 45: cruster.v1.WorkflowService.MoveAll:input_type -> cruster.v1.MoveAllRequest
-	28, // 46: cruster.v1.WorkflowService.Fork:input_type -> cruster.v1.ForkRequest
-	2,  // 47: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
-	4,  // 48: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
-	6,  // 49: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
-	8,  // 50: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
-	10, // 51: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
-	14, // 52: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
-	17, // 53: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
-	19, // 54: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
-	21, // 55: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
-	23, // 56: cruster.v1.WorkflowService.Fail:output_type -> cruster.v1.FailResponse
-	25, // 57: cruster.v1.WorkflowService.Move:output_type -> cruster.v1.MoveResponse
-	27, // 58: cruster.v1.WorkflowService.MoveAll:output_type -> cruster.v1.MoveAllResponse
-	29, // 59: cruster.v1.WorkflowService.Fork:output_type -> cruster.v1.ForkResponse
-	47, // [47:60] is the sub-list for method output_type
-	34, // [34:47] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	32, // 5: cruster.v1.ExecuteRequest.encoding:type_name -> cruster.v1.Encoding
+	33, // 6: cruster.v1.ExecuteResponse.execution:type_name -> cruster.v1.Execution
+	32, // 7: cruster.v1.PollRequest.encoding:type_name -> cruster.v1.Encoding
+	33, // 8: cruster.v1.PollResponse.execution:type_name -> cruster.v1.Execution
+	32, // 9: cruster.v1.WaitRequest.encoding:type_name -> cruster.v1.Encoding
+	33, // 10: cruster.v1.WaitResponse.execution:type_name -> cruster.v1.Execution
+	32, // 11: cruster.v1.DescribeRequest.encoding:type_name -> cruster.v1.Encoding
+	33, // 12: cruster.v1.DescribeResponse.execution:type_name -> cruster.v1.Execution
+	31, // 13: cruster.v1.DescribeResponse.input:type_name -> cruster.v1.Payload
+	12, // 14: cruster.v1.DescribeResponse.pending:type_name -> cruster.v1.PendingOp
+	13, // 15: cruster.v1.DescribeResponse.deferreds:type_name -> cruster.v1.SettledDeferred
+	11, // 16: cruster.v1.DescribeResponse.patches:type_name -> cruster.v1.Patch
+	34, // 17: cruster.v1.PendingOp.since:type_name -> google.protobuf.Timestamp
+	34, // 18: cruster.v1.PendingOp.due_at:type_name -> google.protobuf.Timestamp
+	35, // 19: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
+	34, // 20: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
+	31, // 21: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
+	35, // 22: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
+	32, // 23: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
+	16, // 24: cruster.v1.HistoryResponse.entries:type_name -> cruster.v1.HistoryEntry
+	34, // 25: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
+	34, // 26: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
+	31, // 27: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
+	35, // 28: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
+	36, // 29: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
+	33, // 30: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
+	33, // 31: cruster.v1.MoveResponse.execution:type_name -> cruster.v1.Execution
+	36, // 32: cruster.v1.MoveAllRequest.state:type_name -> cruster.v1.State
+	37, // 33: cruster.v1.MoveAllResponse.result:type_name -> cruster.v1.MoveResult
+	33, // 34: cruster.v1.ForkResponse.execution:type_name -> cruster.v1.Execution
+	1,  // 35: cruster.v1.WorkflowService.Start:input_type -> cruster.v1.StartRequest
+	3,  // 36: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
+	5,  // 37: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
+	7,  // 38: cruster.v1.WorkflowService.Wait:input_type -> cruster.v1.WaitRequest
+	9,  // 39: cruster.v1.WorkflowService.Describe:input_type -> cruster.v1.DescribeRequest
+	14, // 40: cruster.v1.WorkflowService.History:input_type -> cruster.v1.HistoryRequest
+	17, // 41: cruster.v1.WorkflowService.List:input_type -> cruster.v1.ListRequest
+	19, // 42: cruster.v1.WorkflowService.Interrupt:input_type -> cruster.v1.InterruptRequest
+	21, // 43: cruster.v1.WorkflowService.Resume:input_type -> cruster.v1.ResumeRequest
+	23, // 44: cruster.v1.WorkflowService.Fail:input_type -> cruster.v1.FailRequest
+	25, // 45: cruster.v1.WorkflowService.Move:input_type -> cruster.v1.MoveRequest
+	27, // 46: cruster.v1.WorkflowService.MoveAll:input_type -> cruster.v1.MoveAllRequest
+	29, // 47: cruster.v1.WorkflowService.Fork:input_type -> cruster.v1.ForkRequest
+	2,  // 48: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
+	4,  // 49: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
+	6,  // 50: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
+	8,  // 51: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
+	10, // 52: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
+	15, // 53: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
+	18, // 54: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
+	20, // 55: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
+	22, // 56: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
+	24, // 57: cruster.v1.WorkflowService.Fail:output_type -> cruster.v1.FailResponse
+	26, // 58: cruster.v1.WorkflowService.Move:output_type -> cruster.v1.MoveResponse
+	28, // 59: cruster.v1.WorkflowService.MoveAll:output_type -> cruster.v1.MoveAllResponse
+	30, // 60: cruster.v1.WorkflowService.Fork:output_type -> cruster.v1.ForkResponse
+	48, // [48:61] is the sub-list for method output_type
+	35, // [35:48] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_workflow_proto_init() }
@@ -2288,7 +2384,7 @@ func file_cruster_v1_workflow_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_workflow_proto_rawDesc), len(file_cruster_v1_workflow_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   30,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,7 +24,7 @@ func FuzzRewrite(f *testing.F) {
 			require.Equal(t, abi.CodeNotWasm, abi.CodeOf(err))
 			return
 		}
-		if err := m.Validate(Rules{MemoryLimit: 1 << 20}); err != nil {
+		if err := m.Validate(Rules{}); err != nil {
 			require.NotEmpty(t, abi.CodeOf(err), err)
 		}
 		out, err := m.Rewrite()

@@ -64,7 +64,7 @@ func TestParseRefuses(t *testing.T) {
 func TestParseRefusesEveryPrefix(t *testing.T) {
 	t.Parallel()
 	valid := wasmtest.Module{Init: []byte{}, StartFunction: true}.Assemble()
-	rules := Rules{MemoryLimit: pageSize}
+	rules := Rules{}
 	for n := range valid {
 		m, err := Parse(valid[:n])
 		if err == nil {

@@ -10,9 +10,6 @@ import (
 type Rules struct {
 	// Functions are those that a module may import, by "module.name".
 	Functions map[string]Signature
-	// MemoryLimit bounds the linear memory that a module has from the start, in
-	// bytes.
-	MemoryLimit int64
 }
 
 // oneI32 is a list of value types with a single i32.
@@ -34,9 +31,10 @@ var requiredExports = []struct {
 
 // Validate compares the module with what a host takes. What is wrong with it is
 // an *abi.Error: abi.CodeUnknownImport, abi.CodeMissingExport,
-// abi.CodeModuleMemory or abi.CodeNotWasm.
+// abi.CodeModuleMemory (for its tables) or abi.CodeNotWasm. The memory is not
+// compared with a limit: see [Module.CheckMemory].
 func (m *Module) Validate(rules Rules) error {
-	checks := []func(Rules) *abi.Error{m.checkImports, m.checkExports, m.checkMemory, m.checkTables}
+	checks := []func(Rules) *abi.Error{m.checkImports, m.checkExports, m.checkTables}
 	for _, check := range checks {
 		if err := check(rules); err != nil {
 			return err
@@ -100,13 +98,24 @@ func (m *Module) checkExports(Rules) *abi.Error {
 	return nil
 }
 
-func (m *Module) checkMemory(rules Rules) *abi.Error {
-	limit := rules.MemoryLimit / pageSize
+// MemoryFromTheStart is how many bytes of linear memory an instance has before it
+// asks for more.
+func (m *Module) MemoryFromTheStart() int64 {
+	var pages int64
 	for _, memory := range m.memories {
-		if int64(memory.min) > limit {
-			return abi.Errorf(abi.CodeModuleMemory, "the module wants %d KiB of memory from the start, and this host allows %d KiB",
-				int64(memory.min)*(pageSize>>10), limit*(pageSize>>10))
-		}
+		pages = max(pages, int64(memory.min))
+	}
+	return pages * pageSize
+}
+
+// CheckMemory refuses a module whose instances have more memory from the start than
+// limit bytes: an *abi.Error with abi.CodeModuleMemory. It is no part of Validate,
+// because the limit is a setting of the host. A module that was accepted once must
+// stay runnable when the operator lowers it.
+func (m *Module) CheckMemory(limit int64) error {
+	limit = limit / pageSize * pageSize
+	if want := m.MemoryFromTheStart(); want > limit {
+		return abi.Errorf(abi.CodeModuleMemory, "the module wants %d KiB of memory from the start, and this host allows %d KiB", want>>10, limit>>10)
 	}
 	return nil
 }

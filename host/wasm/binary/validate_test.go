@@ -13,10 +13,7 @@ import (
 
 func TestValidateRefuses(t *testing.T) {
 	t.Parallel()
-	rules := Rules{
-		Functions:   map[string]Signature{"cruster.sleep": {Params: "\x7f\x7f", Results: "\x7f"}},
-		MemoryLimit: 16 * pageSize,
-	}
+	rules := Rules{Functions: map[string]Signature{"cruster.sleep": {Params: "\x7f\x7f", Results: "\x7f"}}}
 	type module = wasmtest.Module
 	imports := func(module, name string, typ byte) wasmtest.Module {
 		return wasmtest.Module{Imports: []wasmtest.Import{{Module: module, Name: name, Type: typ}}}
@@ -38,7 +35,6 @@ func TestValidateRefuses(t *testing.T) {
 		"imported memory":       {raw("memory", 2, 0, 1), abi.CodeUnknownImport, "memory env.memory"},
 		"imported table":        {raw("table", 1, 0x70, 0, 1), abi.CodeUnknownImport, "table env.table"},
 		"imported global":       {raw("global", 3, 0x7f, 0), abi.CodeUnknownImport, "global env.global"},
-		"too much memory":       {module{Pages: 17}, abi.CodeModuleMemory, "1088 KiB of memory from the start, and this host allows 1024 KiB"},
 		"huge table":            {module{Table: wasmtest.Vector(wasmtest.Join([]byte{0x70, 0}, wasmtest.U32(1<<20)))}, abi.CodeModuleMemory, "1048576 entries"},
 		"many tables":           {module{Table: append([]byte{17}, bytes.Repeat([]byte{0x70, 0, 1}, 17)...)}, abi.CodeModuleMemory, "17 tables"},
 		"no memory":             {module{Omit: abi.ExportMemory}, abi.CodeMissingExport, "memory"},
@@ -62,7 +58,7 @@ func TestValidateRefuses(t *testing.T) {
 
 func TestValidateAccepts(t *testing.T) {
 	t.Parallel()
-	rules := Rules{Functions: map[string]Signature{"cruster.sleep": {Params: "\x7f\x7f", Results: "\x7f"}}, MemoryLimit: pageSize}
+	rules := Rules{Functions: map[string]Signature{"cruster.sleep": {Params: "\x7f\x7f", Results: "\x7f"}}}
 	for name, module := range map[string]wasmtest.Module{
 		"the least":         {},
 		"an initialisation": {Init: []byte{}},
@@ -73,4 +69,15 @@ func TestValidateAccepts(t *testing.T) {
 		require.NoError(t, err, name)
 		require.NoError(t, m.Validate(rules), name)
 	}
+}
+
+func TestCheckMemory(t *testing.T) {
+	t.Parallel()
+	m, err := Parse(wasmtest.Module{Pages: 17}.Assemble())
+	require.NoError(t, err)
+	require.EqualValues(t, 17<<16, m.MemoryFromTheStart())
+	require.NoError(t, m.CheckMemory(17<<16))
+	err = m.CheckMemory(17<<16 - 1)
+	require.Equal(t, abi.CodeModuleMemory, abi.CodeOf(err))
+	require.ErrorContains(t, err, "1088 KiB of memory from the start, and this host allows 1024 KiB")
 }

@@ -178,7 +178,7 @@ func (m *fakeModules) answerPush(options *crusterv1.PushMetadata, stream grpc.Cl
 }
 
 // Check finds an execution that fits and two that do not; none of the deployment
-// idle.
+// idle. The deployment none does not exist.
 func (m *fakeModules) Check(stream grpc.BidiStreamingServer[crusterv1.CheckRequest, crusterv1.CheckResponse]) error {
 	size, name := 0, ""
 	for {
@@ -193,8 +193,11 @@ func (m *fakeModules) Check(stream grpc.BidiStreamingServer[crusterv1.CheckReque
 		size += len(part.GetChunk())
 	}
 	m.host.note("ModuleService/Check %s, %d bytes", name, size)
-	if name == "idle" {
+	switch name {
+	case "idle":
 		return nil
+	case "none":
+		return refused(abi.CodeDeploymentNotFound, "there is no deployment %q", name)
 	}
 	for i, key := range []string{"completed", "paused", "running"} {
 		e, err := execution("shop/Buy/" + key)
@@ -226,6 +229,15 @@ func unmoved(key string) *crusterv1.MoveResult {
 	e, _ := execution("shop/Buy/" + key)
 	return &crusterv1.MoveResult{
 		Execution: e, FromDigest: e.GetDigest(), Error: &crusterv1.Error{Code: "CR-2031", Message: "the module does not fit\n  both sides"}, Diff: payDiff(),
+	}
+}
+
+// pausedThere is what becomes of an execution that is paused on the module that it is
+// to be moved to.
+func pausedThere() *crusterv1.MoveResult {
+	e, _ := execution("shop/Buy/paused")
+	return &crusterv1.MoveResult{
+		Execution: e, FromDigest: e.GetDigest(), Error: &crusterv1.Error{Code: "CR-2015", Message: "it is there already", Hint: "Resume it."},
 	}
 }
 
@@ -354,23 +366,44 @@ func (fakeWorkflows) Fail(_ context.Context, req *crusterv1.FailRequest) (*crust
 	return &crusterv1.FailResponse{}, needPaused(req.GetExecution())
 }
 
-// Move moves what is paused; what runs does not fit.
+// Move moves what is paused; what runs does not fit. The module 0123 is where all
+// are.
 func (fakeWorkflows) Move(_ context.Context, req *crusterv1.MoveRequest) (*crusterv1.MoveResponse, error) {
 	e, err := execution(req.GetExecution())
 	if err != nil {
 		return nil, err
 	}
+	resp := &crusterv1.MoveResponse{Execution: e, FromDigest: e.GetDigest()}
+	if strings.HasPrefix(e.GetDigest(), req.GetTo()) {
+		return resp, nil
+	}
 	if e.GetState() != crusterv1.State_STATE_PAUSED {
 		return nil, unfit(e.GetName())
 	}
 	e.State, e.Error, e.Digest = crusterv1.State_STATE_RUNNING, nil, "fedcba9876543210"
-	return &crusterv1.MoveResponse{Execution: e}, nil
+	return resp, nil
 }
 
 // MoveAll moves what is paused; what runs does not fit. It fails half-way for a
-// workflow that is named after that.
+// workflow that is named after that, and at once for one that there is not. Of the
+// deployment idle nothing is open, and those of stuck are paused where they are.
 func (f fakeWorkflows) MoveAll(req *crusterv1.MoveAllRequest, stream grpc.ServerStreamingServer[crusterv1.MoveAllResponse]) error {
 	f.host.note("WorkflowService/MoveAll workflow %s, state %v, to %s", req.GetWorkflow(), req.GetState(), req.GetTo())
+	switch req.GetWorkflow() {
+	case "shop/By":
+		return refused(abi.CodeUnknownWorkflow, "deployment %q has no workflow %q", "shop", "By")
+	case "idle/":
+		return nil
+	case "stuck/":
+		return stream.Send(&crusterv1.MoveAllResponse{Done: 1, Result: pausedThere()})
+	case "mixed/":
+		for i, r := range []*crusterv1.MoveResult{pausedThere(), unmoved("running")} {
+			if err := stream.Send(&crusterv1.MoveAllResponse{Done: uint32(i + 1), Result: r}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	moved, _ := execution("shop/Buy/paused")
 	result := &crusterv1.MoveResult{Execution: moved, FromDigest: moved.GetDigest()}
 	moved.State, moved.Error, moved.Digest = crusterv1.State_STATE_RUNNING, nil, "fedcba9876543210"

@@ -40,10 +40,13 @@ acceptable, nothing is stored.
 
 --check replays the open executions first, as 'module check' does, and refuses the
 module if it does not fit one of them. --move-open moves those that fit, also paused
-ones, which then go on; those that do not fit stay as they are.
+ones, which then go on; those that do not fit stay as they are, and the exit code
+says so.
 
 Configuration and HTTP grants are those of the last push: give all of them each
-time.`,
+time.
+
+` + exitHelp,
 		Example: `  cruster-host module push orders.wasm --name orders
   cruster-host module push pay.wasm --name pay --config API_KEY=secret --allow-http api.example.com
   cruster-host module push orders.wasm --name orders --check --move-open`,
@@ -65,9 +68,13 @@ time.`,
 					Name: name, Binary: binary, Config: values, AllowHTTP: allow, Check: check, MoveOpen: moveOpen,
 				})
 				if err != nil {
+					return a.showMisfit(err)
+				}
+				err = a.emit(view.PushOf(resp, moveOpen), func() error { return view.WritePush(a.stdout, resp, moveOpen, a.addrFlag()) })
+				if err != nil {
 					return err
 				}
-				return a.emit(view.PushOf(resp, moveOpen), func() error { return view.WritePush(a.stdout, resp, moveOpen, a.addrFlag()) })
+				return unmovedBy(resp)
 			})
 		},
 	}
@@ -77,6 +84,19 @@ time.`,
 	cmd.Flags().BoolVar(&moveOpen, "move-open", false, "move the open executions that fit to the module")
 	cmd.Flags().StringArrayVar(&allow, "allow-http", nil, "a host that activities may call; may be repeated")
 	return cmd
+}
+
+// unmovedBy is the error of a push that was to move open executions, and did not move
+// all of them. The answer has the first of those alone.
+func unmovedBy(resp *crusterv1.PushResponse) error {
+	if resp.GetUnmoved() == 0 {
+		return nil
+	}
+	var causes unmovedCauses
+	for range resp.GetUnmoved() {
+		causes.add(resp.GetFirstUnmoved().GetError())
+	}
+	return causes.err(int(resp.GetMoved()+resp.GetUnmoved()), "open executions were not moved; the module is deployed")
 }
 
 func parseConfig(pairs []string) (map[string]string, error) {

@@ -24,6 +24,9 @@ The table counts per workflow how many fit. Below it stands what differs: the
 journal beside what the code does, once for each kind of difference. -o json has
 the same; -o jsonl has one line an execution.
 
+Before the first push of a deployment nothing is open, so nothing differs: the module
+alone is checked, as 'module push' would.
+
 ` + exitHelp,
 		Example: "  cruster-host module check orders.wasm --name orders",
 		Args:    cobra.ExactArgs(1),
@@ -48,6 +51,10 @@ func (a *app) check(cmd *cobra.Command, c *client.Client, req client.CheckReques
 	summary := view.NewCheck(req.Name)
 	line := newProgress(a.stderr, "checked")
 	for r, err := range c.Check(cmd.Context(), req) {
+		if abi.CodeOf(err) == abi.CodeDeploymentNotFound {
+			summary.Deployed = false // so nothing is open, and nothing can differ
+			break
+		}
 		if err == nil && a.output == "jsonl" {
 			err = a.writeJSON(view.CheckedOf(r), "")
 		}

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 
+	"github.com/cruster/cruster/client"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
@@ -16,6 +18,19 @@ func (a *app) emit(v any, table func() error) error {
 	default:
 		return table()
 	}
+}
+
+// showMisfit prints an error that shows what does not fit as JSON, if that is wanted,
+// and returns it.
+func (a *app) showMisfit(err error) error {
+	var misfit *client.Misfit
+	if a.output == "table" || !errors.As(err, &misfit) {
+		return err
+	}
+	if failed := a.emit(view.MisfitOf(misfit), nil); failed != nil {
+		return failed
+	}
+	return err
 }
 
 // emitAll prints many things: jsonl has one a line, json has whole, which holds

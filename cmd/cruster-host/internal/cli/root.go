@@ -2,12 +2,15 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 )
@@ -80,7 +83,7 @@ examples below do just that.
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Errorf("%w", err) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	root.SetUsageTemplate(root.UsageTemplate() + precedence)
 
 	flags := root.PersistentFlags()
@@ -119,6 +122,25 @@ func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 		}
 		return usage.Errorf("there is no output %q: choose table, json or jsonl", a.output)
 	}
+}
+
+// flagError says what is wrong with a flag, without the words of the parser of numbers.
+func flagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	var number *strconv.NumError
+	if !errors.As(err, &invalid) || !errors.As(err, &number) {
+		return usage.Errorf("%w", err)
+	}
+	name, wanted := invalid.GetFlag().Name, "a number"
+	switch number.Func {
+	case "ParseUint":
+		wanted = "0 or a larger whole number"
+	case "ParseInt", "Atoi":
+		wanted = "a whole number"
+	case "ParseBool":
+		wanted = "true or false"
+	}
+	return usage.Errorf("--%s is %q, not %s", name, invalid.GetValue(), wanted)
 }
 
 // usageArgs makes usage errors of a wrong number of arguments and of unknown

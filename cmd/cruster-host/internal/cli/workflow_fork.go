@@ -29,14 +29,14 @@ on the fork does its own work. The original stays as it is.
 			return a.withClient(func(c *client.Client) error {
 				fork, err := c.Fork(cmd.Context(), args[0], client.ForkRequest{At: at, To: to, Key: key})
 				if err != nil {
-					return err
+					return a.showMisfit(err)
 				}
 				return a.emit(view.ExecutionOf(fork), func() error { return view.WriteFork(a.stdout, fork, a.addrFlag()) })
 			})
 		},
 	}
 	cmd.Flags().Uint64Var(&at, "at", 0, "sequence number of the last entry that the fork takes over; 0 takes over none")
-	cmd.Flags().StringVar(&to, "to", "", "the module: latest, or a digest (default: that of the original)")
+	cmd.Flags().StringVar(&to, "to", "", "the module: latest, or a digest or the beginning of one (default: that of the original)")
 	cmd.Flags().StringVar(&key, "key", "", "key of the fork, used as it is (default: one made of the original's)")
 	return cmd
 }

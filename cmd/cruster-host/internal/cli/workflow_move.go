@@ -2,6 +2,8 @@ package cli
 
 import (
 	"cmp"
+	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,8 +20,8 @@ func (a *app) workflowMove() *cobra.Command {
 		Use:   "move [EXECUTION]",
 		Short: "Have executions go on with another module",
 		Long: `Have a running or paused execution go on with another module: the one that the
-deployment points at (latest), or one by its digest. The host replays the journal on
-it first. If the module does not fit what the execution has done, nothing is changed
+deployment points at (latest), or one by its digest, of which the first digits are
+enough if only one module has them. The host replays the journal on it first. If the module does not fit what the execution has done, nothing is changed
 and both sides are shown. If it fits, the execution goes on there, also if it was
 paused.
 
@@ -50,50 +52,98 @@ and the table says which.
 			}
 		},
 	}
-	cmd.Flags().StringVar(&to, "to", client.Latest, "the module: latest, or a digest")
+	cmd.Flags().StringVar(&to, "to", client.Latest, "the module: latest, or a digest or the beginning of one")
 	cmd.Flags().StringVar(&workflow, "workflow", "", "all open executions of this workflow or deployment")
 	cmd.Flags().StringVar(&state, "state", "", "with --workflow: only those that are running or paused")
 	return cmd
 }
 
 func (a *app) moveOne(cmd *cobra.Command, c *client.Client, execution, to string) error {
-	moved, err := c.Move(cmd.Context(), execution, to)
+	resp, err := c.Workflows().Move(cmd.Context(), &crusterv1.MoveRequest{Namespace: a.namespace, Execution: execution, To: to})
+	var misfit *client.Misfit
+	if errors.As(err, &misfit) && a.output != "table" {
+		if failed := a.emit(view.UnmovedOf(execution, misfit), nil); failed != nil {
+			return failed
+		}
+	}
 	if err != nil {
 		return err
 	}
-	return a.emit(view.MovedOf(&crusterv1.MoveResult{Execution: moved}), func() error { return view.WriteMove(a.stdout, moved, a.addrFlag()) })
+	r := &crusterv1.MoveResult{Execution: resp.GetExecution(), FromDigest: resp.GetFromDigest()}
+	return a.emit(view.MovedOf(r), func() error { return view.WriteMove(a.stdout, r, a.addrFlag()) })
 }
 
 // moveAll prints what became of each execution, also if the host stopped half-way.
 func (a *app) moveAll(cmd *cobra.Command, c *client.Client, req client.MoveAllRequest) error {
 	var results []*crusterv1.MoveResult
 	var stopped error
-	var first *crusterv1.Error // of those that were not moved
-	views, unmoved := []view.Moved{}, 0
+	var causes unmovedCauses
+	views, moved := []view.Moved{}, 0
 	line := newProgress(a.stderr, "done")
 	for r, err := range c.MoveAll(cmd.Context(), req) {
 		if err != nil {
 			stopped = err
 			break
 		}
-		results, views = append(results, r.GetResult()), append(views, view.MovedOf(r.GetResult()))
-		if cause := r.GetResult().GetError(); cause != nil {
-			unmoved++
-			first = cmp.Or(first, cause)
+		v := view.MovedOf(r.GetResult())
+		results, views = append(results, r.GetResult()), append(views, v)
+		if v.Moved {
+			moved++
 		}
+		causes.add(r.GetResult().GetError())
 		line.at(r.GetDone(), 0)
 	}
 	line.end()
-	whole := map[string]any{"executions": views, "moved": len(results) - unmoved, "unmoved": unmoved}
+	if stopped != nil && len(results) == 0 {
+		return stopped // the request is what is wrong: there is nothing to show
+	}
+	whole := map[string]any{"executions": views, "moved": moved, "unmoved": causes.misfits + causes.others, "unchanged": len(results) - moved - causes.misfits - causes.others}
 	err := emitAll(a, views, whole, func() error { return view.WriteMoves(a.stdout, results) })
 	switch {
 	case err != nil:
 		return err
 	case stopped != nil:
 		return stopped
-	case unmoved == 0:
+	}
+	return causes.err(len(results), "executions were not moved")
+}
+
+// unmovedCauses counts why executions were not moved. Its zero value is empty.
+type unmovedCauses struct {
+	misfits, others int
+	other           *crusterv1.Error // the first that is no misfit
+}
+
+// add counts why an execution was not moved; nil says that it was.
+func (u *unmovedCauses) add(cause *crusterv1.Error) {
+	switch {
+	case cause == nil:
+	case abi.Code(cause.GetCode()) == abi.CodeDoesNotFit:
+		u.misfits++
+	default:
+		u.others++
+		u.other = cmp.Or(u.other, cause)
+	}
+}
+
+// err says how many of all were not moved, and what helps: what does not fit needs
+// other code, and of the rest the first says what it needs. It is nil if all were
+// moved.
+func (u *unmovedCauses) err(all int, what string) error {
+	if u.misfits+u.others == 0 {
 		return nil
 	}
-	return abi.Errorf(abi.Code(first.GetCode()), "%d of %d executions were not moved", unmoved, len(results)).
-		WithHint("They stay on the module that they are on. Keep the steps that have run as they were, or guard the change with Patched.")
+	code, hints := abi.CodeDoesNotFit, []string(nil)
+	if u.misfits > 0 {
+		hints = append(hints, "Those that do not fit stay on the module that they are on. Keep the steps that have run as they were, or guard the change with Patched.")
+	} else {
+		code = abi.Code(u.other.GetCode())
+	}
+	if hint := u.other.GetHint(); hint != "" {
+		if u.misfits > 0 {
+			hint = "For the others: " + hint
+		}
+		hints = append(hints, hint)
+	}
+	return abi.Errorf(code, "%d of %d %s", u.misfits+u.others, all, what).WithHint("%s", strings.Join(hints, " "))
 }

@@ -31,6 +31,7 @@ func CheckedOf(r *crusterv1.CheckResponse) Checked {
 // executions.
 type Check struct {
 	Deployment string          `json:"deployment"`
+	Deployed   bool            `json:"deployed"`
 	Fit        int             `json:"fit"`
 	Differ     int             `json:"differ"`
 	Workflows  []CheckWorkflow `json:"workflows"`
@@ -48,7 +49,7 @@ type CheckWorkflow struct {
 
 // NewCheck is the summary of a check that has found nothing yet.
 func NewCheck(deployment string) *Check {
-	return &Check{Deployment: deployment, Workflows: []CheckWorkflow{}, Kinds: []*MisfitKind{}}
+	return &Check{Deployment: deployment, Deployed: true, Workflows: []CheckWorkflow{}, Kinds: []*MisfitKind{}}
 }
 
 // Add counts what a check found for one execution.
@@ -74,6 +75,10 @@ func WriteCheck(w io.Writer, c *Check) error {
 	var rows [][]string
 	for _, f := range c.Workflows {
 		rows = append(rows, []string{f.Workflow, strconv.Itoa(f.Fit), strconv.Itoa(f.Differ)})
+	}
+	if !c.Deployed {
+		_, err := io.WriteString(w, c.Deployment+" is not deployed yet, so it has no open executions\n")
+		return err
 	}
 	if len(rows) == 0 {
 		_, err := io.WriteString(w, c.Deployment+" has no open executions\n")

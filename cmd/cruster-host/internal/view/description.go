@@ -20,6 +20,14 @@ type Description struct {
 	Resident  bool              `json:"resident"`
 	Pending   []PendingOp       `json:"pending"`
 	Deferreds []SettledDeferred `json:"deferreds"`
+	Patches   []Patch           `json:"patches"`
+}
+
+// Patch is the JSON of what an execution does about a change of the code.
+type Patch struct {
+	ID    string `json:"id"`
+	Taken bool   `json:"taken"`
+	Seq   uint64 `json:"seq"`
 }
 
 // PendingOp is the JSON of an op that an execution waits for.
@@ -51,6 +59,10 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 		Resident:  d.GetResident(),
 		Pending:   []PendingOp{},
 		Deferreds: []SettledDeferred{},
+		Patches:   []Patch{},
+	}
+	for _, p := range d.GetPatches() {
+		v.Patches = append(v.Patches, Patch{ID: p.GetId(), Taken: p.GetTaken(), Seq: p.GetSeq()})
 	}
 	for _, p := range d.GetPending() {
 		v.Pending = append(v.Pending, PendingOp{
@@ -75,6 +87,9 @@ func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse) error {
 		return err
 	}
 	if err := writePending(w, d.GetPending()); err != nil {
+		return err
+	}
+	if err := writePatches(w, v.Patches); err != nil {
 		return err
 	}
 	if len(v.Deferreds) == 0 {
@@ -105,6 +120,18 @@ func writePending(w io.Writer, pending []*crusterv1.PendingOp) error {
 	}
 	fmt.Fprintln(w, "\nwaits for")
 	return terminal.Table(w, []string{"OP", "KIND", "NAME", "KEY", "SINCE", "DUE", "ATTEMPT", "LAST ERROR"}, rows)
+}
+
+func writePatches(w io.Writer, patches []Patch) error {
+	if len(patches) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w, "\nchanges of the code")
+	var rows [][]string
+	for _, p := range patches {
+		rows = append(rows, []string{terminal.Clip(p.ID, 60), terminal.YesNo(p.Taken), strconv.FormatUint(p.Seq, 10)})
+	}
+	return terminal.Table(w, []string{"PATCH", "TAKEN", "ENTRY"}, rows)
 }
 
 // count is a number for a column; empty for zero.

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
@@ -58,11 +59,14 @@ func WriteDiff(w io.Writer, d *crusterv1.Diff) error {
 	}
 	for _, r := range d.GetRows() {
 		code := side(r.GetCode())
-		if r.GetNote() == "" {
-			line(" ", side(r.GetJournal()), code)
-			continue
+		if r.GetNote() != "" {
+			code = strings.TrimSpace(code + "  (" + terminal.OneLine(r.GetNote()) + ")")
 		}
-		line("≠", side(r.GetJournal()), strings.TrimSpace(code+"  ("+terminal.OneLine(r.GetNote())+")"))
+		mark := " "
+		if rpcerror.Differs(r) {
+			mark = "≠"
+		}
+		line(mark, side(r.GetJournal()), code)
 	}
 	if d.GetAfter() > 0 {
 		fmt.Fprintf(&out, "    … %d more\n", d.GetAfter())

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
@@ -49,13 +50,19 @@ func WriteHistory(w io.Writer, entries []*crusterv1.HistoryEntry) error {
 
 // entryText is what an entry records, for a column.
 func entryText(v Entry) string {
-	var move struct{ From, To, Fork string }
+	var move struct {
+		From, To, Fork string
+		Declined       []string
+	}
 	if v.Kind != "moved" || json.Unmarshal(v.Value, &move) != nil {
 		return outcomeText(v.Value, v.Error)
 	}
 	text := "from module " + shortDigest(move.From) + " to " + shortDigest(move.To)
 	if move.Fork != "" {
 		text = "forked off " + move.Fork + ", " + text
+	}
+	if len(move.Declined) > 0 {
+		text += "; declines " + strings.Join(move.Declined, ", ")
 	}
 	return terminal.Clip(text, 80)
 }

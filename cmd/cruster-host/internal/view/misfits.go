@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
@@ -21,6 +22,17 @@ type Misfits struct {
 	kinds []*MisfitKind
 	// other counts those of kinds beyond maxKinds.
 	other int
+}
+
+// Misfit is the JSON of an error that shows what does not fit.
+type Misfit struct {
+	Error *Error `json:"error"`
+	Diff  *Diff  `json:"diff,omitempty"`
+}
+
+// MisfitOf is the shape of such an error.
+func MisfitOf(m *rpcerror.Misfit) Misfit {
+	return Misfit{Error: &Error{Code: string(m.Cause.Code), Message: FirstLine(m.Cause.Message), Hint: m.Cause.Hint}, Diff: DiffOf(m.Diff)}
 }
 
 // MisfitKind is the JSON of the executions of one workflow that a module does not
@@ -61,7 +73,7 @@ var ownPart = regexp.MustCompile(`\b(entry|op) \d+|\barguments [0-9a-f]+`)
 func signOf(reason string, diff *crusterv1.Diff) string {
 	sign := reason
 	for _, r := range diff.GetRows() {
-		if r.GetNote() != "" {
+		if rpcerror.Differs(r) {
 			sign = fmt.Sprintf("%q %q %q", r.GetJournal(), r.GetCode(), r.GetNote())
 			break
 		}

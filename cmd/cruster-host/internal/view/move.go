@@ -4,6 +4,7 @@ import (
 	"io"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
 	"github.com/cruster/cruster/client"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
@@ -11,10 +12,10 @@ import (
 // Moved is the JSON of what became of an execution that was to be moved.
 type Moved struct {
 	Execution string       `json:"execution"`
-	State     client.State `json:"state"`
+	State     client.State `json:"state,omitempty"`
 	Moved     bool         `json:"moved"`
 	From      string       `json:"from,omitempty"`
-	Digest    string       `json:"digest"`
+	Digest    string       `json:"digest,omitempty"`
 	Error     *Error       `json:"error,omitempty"`
 	Diff      *Diff        `json:"diff,omitempty"`
 }
@@ -22,20 +23,35 @@ type Moved struct {
 // MovedOf is the shape of a result.
 func MovedOf(r *crusterv1.MoveResult) Moved {
 	return Moved{
-		Execution: r.GetExecution().GetName(), State: client.StateOf(r.GetExecution().GetState()), Moved: r.GetError() == nil,
+		Execution: r.GetExecution().GetName(), State: client.StateOf(r.GetExecution().GetState()), Moved: r.GetError() == nil && !stayed(r),
 		From: r.GetFromDigest(), Digest: r.GetExecution().GetDigest(), Error: ErrorOf(r.GetError()), Diff: DiffOf(r.GetDiff()),
 	}
 }
 
+// stayed tells whether an execution was on the module already.
+func stayed(r *crusterv1.MoveResult) bool {
+	return r.GetError() == nil && r.GetFromDigest() == r.GetExecution().GetDigest()
+}
+
+// UnmovedOf is the shape of an execution that a module does not fit.
+func UnmovedOf(execution string, m *rpcerror.Misfit) Moved {
+	misfit := MisfitOf(m)
+	return Moved{Execution: execution, Error: misfit.Error, Diff: misfit.Diff}
+}
+
 // WriteMoves writes a table of what became of executions, then what differs.
 func WriteMoves(w io.Writer, results []*crusterv1.MoveResult) error {
+	if len(results) == 0 {
+		_, err := io.WriteString(w, "there was nothing to move\n")
+		return err
+	}
 	var rows [][]string
 	var misfits Misfits
 	for _, r := range results {
 		v := MovedOf(r)
 		row := []string{v.Execution, string(v.State), shortDigest(v.From), shortDigest(v.Digest), "moved"}
 		switch {
-		case v.Moved && v.From == v.Digest:
+		case stayed(r):
 			row[4] = "was there already"
 		case !v.Moved:
 			row[3], row[4] = "", terminal.Clip(FirstLine(v.Error.Text()), 80)
@@ -51,11 +67,16 @@ func WriteMoves(w io.Writer, results []*crusterv1.MoveResult) error {
 	return misfits.Write(w)
 }
 
-// WriteMove writes where an execution is after it was moved.
-func WriteMove(w io.Writer, e *crusterv1.Execution, addrFlag string) error {
+// WriteMove writes where an execution is after it was to be moved.
+func WriteMove(w io.Writer, r *crusterv1.MoveResult, addrFlag string) error {
+	e := r.GetExecution()
+	what, module := "moved", shortDigest(e.GetDigest())
+	if stayed(r) {
+		what, module = "unchanged", module+", where it was already"
+	}
 	return terminal.Lines(w,
-		terminal.Line{Name: "moved", Value: terminal.OneLine(e.GetName())},
-		terminal.Line{Name: "module", Value: shortDigest(e.GetDigest())},
+		terminal.Line{Name: what, Value: terminal.OneLine(e.GetName())},
+		terminal.Line{Name: "module", Value: module},
 		terminal.Line{Name: "state", Value: string(client.StateOf(e.GetState()))},
 		terminal.Line{Name: "next", Value: WaitCommand(e.GetName(), addrFlag)},
 	)

@@ -84,8 +84,8 @@ func render(t *testing.T, d *datadriven.TestData, w *strings.Builder) (shape any
 		}
 		return shapes, view.WriteMoves(w, results)
 	case "move":
-		e := parse(t, d, &crusterv1.Execution{})
-		return view.ExecutionOf(e), view.WriteMove(w, e, addrFlag(d))
+		r := parse(t, d, &crusterv1.MoveResult{})
+		return view.MovedOf(r), view.WriteMove(w, r, addrFlag(d))
 	case "fork":
 		e := parse(t, d, &crusterv1.Execution{})
 		return view.ExecutionOf(e), view.WriteFork(w, e, addrFlag(d))
