@@ -1,0 +1,183 @@
+package budget
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// Budget is a number of bytes that permits are given out of.
+type Budget struct {
+	total int64
+
+	mu      sync.Mutex
+	reclaim func() bool // guarded by mu
+	used    int64       // guarded by mu
+	waiting []*request  // guarded by mu; the next one first
+}
+
+// request waits for its bytes.
+type request struct {
+	bytes int64
+	// look is sent to when it is worth another try. It has room for one.
+	look chan struct{}
+}
+
+// New makes a budget of so many bytes.
+func New(total int64) *Budget {
+	return &Budget{total: total, reclaim: func() bool { return false }}
+}
+
+// ReclaimBy sets the function that frees memory when there is none left. It reports
+// whether it has given back a permit. It is called without a lock of the budget.
+func (b *Budget) ReclaimBy(reclaim func() bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reclaim = reclaim
+}
+
+// Total is the budget.
+func (b *Budget) Total() int64 { return b.total }
+
+// Used is how much of it is given out.
+func (b *Budget) Used() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used
+}
+
+// Waiting counts the requests that wait.
+func (b *Budget) Waiting() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.waiting)
+}
+
+// Acquire waits for a permit. It fails if ctx ends first, and at once if the budget as a
+// whole is too small.
+func (b *Budget) Acquire(ctx context.Context, bytes int64) (*Permit, error) {
+	if bytes > b.total {
+		return nil, abi.Errorf(abi.CodeOverloaded, "%d KiB of memory are needed at once, and the host has a budget of %d KiB", bytes>>10, b.total>>10).
+			WithHint("Start the host with a larger --memory.")
+	}
+	r := &request{bytes: bytes, look: make(chan struct{}, 1)}
+	b.enqueue(r)
+	for !b.serve(r) {
+		if b.isNext(r) && b.free() {
+			continue
+		}
+		select {
+		case <-r.look:
+		case <-ctx.Done():
+			b.withdraw(r)
+			return nil, ctx.Err()
+		}
+	}
+	return &Permit{budget: b, bytes: bytes}, nil
+}
+
+// Look has the request whose turn it is try again to free memory: something has come to
+// rest.
+func (b *Budget) Look() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lookLocked()
+}
+
+func (b *Budget) lookLocked() {
+	if len(b.waiting) > 0 {
+		select {
+		case b.waiting[0].look <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (b *Budget) enqueue(r *request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waiting = append(b.waiting, r)
+}
+
+// serve gives the request its bytes, if it is its turn and they are there.
+func (b *Budget) serve(r *request) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.waiting[0] != r || b.used+r.bytes > b.total {
+		return false
+	}
+	b.waiting[0] = nil
+	b.waiting = b.waiting[1:]
+	b.used += r.bytes
+	b.lookLocked()
+	return true
+}
+
+func (b *Budget) isNext(r *request) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.waiting[0] == r
+}
+
+func (b *Budget) free() bool {
+	b.mu.Lock()
+	reclaim := b.reclaim
+	b.mu.Unlock()
+	return reclaim()
+}
+
+func (b *Budget) withdraw(r *request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waiting = slices.DeleteFunc(b.waiting, func(w *request) bool { return w == r })
+	b.lookLocked()
+}
+
+// Permit is a part of a budget. Its methods may be called from any goroutine.
+type Permit struct {
+	budget *Budget
+	bytes  int64 // guarded by the budget's mu; -1 once it was given back
+}
+
+// Grow makes the permit larger. It reports false if there is no room, although all that
+// could be freed was freed. It does not wait.
+func (p *Permit) Grow(bytes int64) bool {
+	for !p.tryGrow(bytes) {
+		if !p.budget.free() {
+			return p.tryGrow(bytes) // another may have given back meanwhile
+		}
+	}
+	return true
+}
+
+func (p *Permit) tryGrow(bytes int64) bool {
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	if p.bytes < 0 || p.budget.used+bytes > p.budget.total {
+		return false
+	}
+	p.bytes += bytes
+	p.budget.used += bytes
+	return true
+}
+
+// Bytes is the size of the permit; 0 once it was given back.
+func (p *Permit) Bytes() int64 {
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	return max(p.bytes, 0)
+}
+
+// Release gives the permit back. It may be called more than once.
+func (p *Permit) Release() {
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	if p.bytes < 0 {
+		return
+	}
+	p.budget.used -= p.bytes
+	p.bytes = -1
+	p.budget.lookLocked()
+}

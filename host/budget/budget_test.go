@@ -1,0 +1,134 @@
+package budget
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/cruster/cruster/abi"
+)
+
+func acquire(t *testing.T, b *Budget, bytes int64) *Permit {
+	p, err := b.Acquire(t.Context(), bytes)
+	require.NoError(t, err)
+	return p
+}
+
+func TestAcquireWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := New(100)
+		first := acquire(t, b, 60)
+		var large, small *Permit
+		go func() { large = acquire(t, b, 50) }()
+		synctest.Wait()
+		go func() { small = acquire(t, b, 10) }()
+		synctest.Wait()
+		require.Nil(t, small, "what is small does not overtake")
+		require.Equal(t, 2, b.Waiting())
+		first.Release()
+		first.Release()
+		synctest.Wait()
+		require.EqualValues(t, 60, b.Used())
+		large.Release()
+		small.Release()
+		require.Zero(t, b.Used())
+		require.Zero(t, b.Waiting())
+	})
+}
+
+func TestAcquireGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := New(100)
+		first := acquire(t, b, 60)
+		ctx, cancel := context.WithCancel(t.Context())
+		var failed error
+		go func() { _, failed = b.Acquire(ctx, 50) }()
+		synctest.Wait()
+		var served *Permit
+		go func() { served = acquire(t, b, 40) }()
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		require.ErrorIs(t, failed, context.Canceled)
+		require.NotNil(t, served, "the one behind it is served")
+		first.Release()
+		served.Release()
+		require.Zero(t, b.Used())
+	})
+}
+
+func TestTooLargeForTheBudget(t *testing.T) {
+	t.Parallel()
+	_, err := New(100).Acquire(t.Context(), 101)
+	require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err))
+}
+
+// TestReclaim frees what rests before anything waits.
+func TestReclaim(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := New(100)
+		var resting []*Permit
+		b.ReclaimBy(func() bool {
+			if len(resting) == 0 {
+				return false
+			}
+			p := resting[0]
+			resting = resting[1:]
+			p.Release()
+			return true
+		})
+		resting = []*Permit{acquire(t, b, 40), acquire(t, b, 40)}
+		working := acquire(t, b, 50)
+		require.Len(t, resting, 1)
+		require.True(t, working.Grow(20))
+		require.Empty(t, resting)
+		require.False(t, working.Grow(40), "it does not wait")
+		require.EqualValues(t, 70, working.Bytes())
+
+		var waited *Permit
+		go func() { waited = acquire(t, b, 60) }()
+		synctest.Wait()
+		require.Nil(t, waited)
+		resting = []*Permit{working} // it comes to rest
+		b.Look()
+		synctest.Wait()
+		require.NotNil(t, waited)
+		waited.Release()
+		require.False(t, working.Grow(1), "it was given back")
+		require.Zero(t, working.Bytes())
+	})
+}
+
+// TestBudgetHolds has many take, grow and give back at random.
+func TestBudgetHolds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		b := New(rapid.Int64Range(1, 50).Draw(rt, "total"))
+		sizes := rapid.SliceOfN(rapid.Int64Range(0, b.total), 1, 30).Draw(rt, "sizes")
+		var all sync.WaitGroup
+		for _, n := range sizes {
+			all.Go(func() {
+				p, err := b.Acquire(context.Background(), n)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				p.Grow(1)
+				if used := b.Used(); used > b.total {
+					t.Errorf("%d of %d are used", used, b.total)
+				}
+				p.Release()
+			})
+		}
+		all.Wait()
+		require.Zero(rt, b.Used())
+		require.Zero(rt, b.Waiting())
+	})
+}
