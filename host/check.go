@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/host/guest"
@@ -158,8 +159,8 @@ func (e *Engine) checkOne(ctx context.Context, id journal.ID, m *catalog.Module)
 	if now, known := e.executions.WaitsFor(ctx, row); known && row.State == journal.Running {
 		row.Waiting = now
 	}
-	trial, err := e.executions.Try(ctx, row, func(context.Context, *journal.Execution) (func(context.Context) (execution.Guest, error), error) {
-		return opener(m, row), nil
+	trial, err := e.executions.Try(ctx, row, func(context.Context, *journal.Execution) (execution.Opening, error) {
+		return openingOf(m, row), nil
 	})
 	if err != nil {
 		return nil, journal.Coded("check "+row.Name(), err)
@@ -170,13 +171,13 @@ func (e *Engine) checkOne(ctx context.Context, id journal.ID, m *catalog.Module)
 	return result, nil
 }
 
-// opener makes instances of a module for an execution.
-func opener(m *catalog.Module, row *journal.Execution) func(context.Context) (execution.Guest, error) {
-	return func(ctx context.Context) (execution.Guest, error) {
-		g, err := guest.Open(ctx, m.Code, row)
+// openingOf makes instances of a module for an execution.
+func openingOf(m *catalog.Module, row *journal.Execution) execution.Opening {
+	return execution.Opening{Bytes: m.Code.MemoryBytes(), Open: func(ctx context.Context, memory *budget.Permit) (execution.Guest, error) {
+		g, err := guest.Open(ctx, m.Code, row, memory)
 		if err != nil {
 			return nil, err // not a nil *guest.Guest
 		}
 		return g, nil
-	}
+	}}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/egress"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
@@ -48,8 +49,9 @@ type Config struct {
 	// MaxExecutions bounds the executions in memory; starts beyond it are
 	// refused with a delay after which to try again. Defaults to 20,000.
 	MaxExecutions int
-	// MaxResident bounds the warm instances of workflows. Defaults to 256.
-	MaxResident int
+	// Memory is what instances, replays and uploads may take together, in bytes; see
+	// host/budget. Defaults to half of what the machine has.
+	Memory int64
 	// Name tells this host from others in the store. Defaults to the name of
 	// the machine and the process id.
 	Name string
@@ -80,7 +82,7 @@ func (c Config) withDefaults() (Config, error) {
 		orDefault("IdleTimeout", &c.IdleTimeout, 30*time.Second),
 		orDefault("MaxActivities", &c.MaxActivities, 128),
 		orDefault("MaxExecutions", &c.MaxExecutions, 20_000),
-		orDefault("MaxResident", &c.MaxResident, 256),
+		orDefault("Memory", &c.Memory, budget.OfMachine()),
 		orDefault("Retention", &c.Retention, 0),
 		orDefault("TurnTimeout", &c.TurnTimeout, 10*time.Second),
 	); err != nil {
@@ -108,7 +110,7 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 // orDefault gives a field that is 0 its default, and refuses a negative one.
-func orDefault[N int | time.Duration](name string, field *N, def N) error {
+func orDefault[N int | int64 | time.Duration](name string, field *N, def N) error {
 	if *field < 0 {
 		return abi.Errorf(abi.CodeBadConfig, "host: Config.%s is negative: %v", name, *field)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/journal/memory"
 )
 
@@ -22,15 +23,15 @@ func TestConfigDefaults(t *testing.T) {
 	require.Zero(t, c.Retention, "finished executions are kept for ever")
 	require.Equal(t, 128, c.MaxActivities)
 	require.Equal(t, 20_000, c.MaxExecutions)
-	require.Equal(t, 256, c.MaxResident)
+	require.Equal(t, budget.OfMachine(), c.Memory)
 	require.NotEmpty(t, c.Name)
 	require.NotNil(t, c.Logger)
 	require.NotNil(t, c.Clock)
 
 	clock := clockwork.NewFakeClock()
-	c, err = Config{Store: memory.New(), Clock: clock, MaxResident: 7, Name: "a"}.withDefaults()
+	c, err = Config{Store: memory.New(), Clock: clock, Memory: 7, Name: "a"}.withDefaults()
 	require.NoError(t, err)
-	require.Equal(t, 7, c.MaxResident)
+	require.EqualValues(t, 7, c.Memory)
 	require.Equal(t, "a", c.Name)
 	require.Same(t, clock, c.Egress.Clock, "all of a host has one clock")
 }

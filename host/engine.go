@@ -11,6 +11,7 @@ import (
 
 	"github.com/cruster/cruster/host/activity"
 	"github.com/cruster/cruster/host/admission"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/egress"
 	"github.com/cruster/cruster/host/execution"
@@ -81,8 +82,9 @@ func (e *Engine) wire() {
 	e.writer = newWriter(cfg, e.state)
 	e.catalog = catalog.New(e.wasm, ownedModules{cfg.Store, e.writer})
 	e.catalog.Fault = injector
+	memory := budget.New(cfg.Memory)
 	slots := guest.NewSlots(cfg.Clock, cfg.TurnTimeout)
-	e.keys = guest.NewKeyDeriver(cfg.Clock, slots, cfg.Registerer)
+	e.keys = guest.NewKeyDeriver(cfg.Clock, memory, slots, cfg.Registerer)
 	e.timers = timer.New(e.clock, func(id journal.ID) {
 		injector.Pass(faultpoint.TimerFired)
 		if !e.state.Draining() {
@@ -91,11 +93,11 @@ func (e *Engine) wire() {
 	})
 	activities := activity.NewRunner(activity.Deps{
 		Catalog: e.catalog, Clock: e.clock, Committer: e.writer, Egress: e.egress, Fault: injector, Host: e.state,
-		Logger: cfg.Logger, Random: rand.Float64, Registerer: cfg.Registerer, Store: cfg.Store, Timeout: cfg.ActivityTimeout,
+		Logger: cfg.Logger, Memory: memory, Random: rand.Float64, Registerer: cfg.Registerer, Store: cfg.Store, Timeout: cfg.ActivityTimeout,
 	})
 	e.executions = execution.New(execution.Deps{
 		Activities: activities, Clock: e.clock, Committer: e.writer, EvictAlways: cfg.EvictAlways, Fault: injector,
-		IdleTimeout: cfg.IdleTimeout, Host: e.state, Logger: cfg.Logger, MaxActivities: cfg.MaxActivities, MaxResident: cfg.MaxResident,
+		IdleTimeout: cfg.IdleTimeout, Host: e.state, Logger: cfg.Logger, MaxActivities: cfg.MaxActivities, Memory: memory,
 		OpenGuest: e.openGuest, Random: rand.Float64, Registerer: cfg.Registerer, Slots: slots,
 		StartChild: e.startChild, Store: cfg.Store, Timers: e.timers, Watchers: watch.NewList(),
 	})
@@ -107,12 +109,12 @@ func (e *Engine) wire() {
 }
 
 // openGuest finds the code of an execution, by the digest to which it is pinned.
-func (e *Engine) openGuest(ctx context.Context, row *journal.Execution) (func(context.Context) (execution.Guest, error), error) {
+func (e *Engine) openGuest(ctx context.Context, row *journal.Execution) (execution.Opening, error) {
 	m, err := e.catalog.Module(ctx, row.Digest)
 	if err != nil {
-		return nil, err
+		return execution.Opening{}, err
 	}
-	return opener(m, row), nil
+	return openingOf(m, row), nil
 }
 
 // Start claims the shards, which fences every earlier owner, and brings back what

@@ -51,13 +51,13 @@ func (a *attempt) number() uint32 { return a.Task.Failed + 1 }
 func (a *attempt) run(parent context.Context) (Report, error) {
 	fx := &effects{attempt: a}
 	defer fx.rollback()
-	inst, err := a.instantiate(parent, fx)
+	inst, release, err := a.instantiate(parent, fx)
 	if err != nil {
 		// Nothing of the activity has run. Finding, compiling and initialising its
 		// code is the host's business, whatever went wrong.
 		return nil, err
 	}
-	defer func() { _ = inst.Close() }()
+	defer release()
 	if !a.mayBegin(parent) {
 		return nil, nil
 	}
@@ -93,14 +93,28 @@ func (a *attempt) mayBegin(ctx context.Context) bool {
 	return a.begun
 }
 
-// instantiate makes an instance for the attempt, thrown away afterwards: nothing
-// leaks from one call into the next.
-func (a *attempt) instantiate(ctx context.Context, fx *effects) (*wasm.Instance, error) {
+// instantiate makes an instance for the attempt, as soon as there is memory for it. It is
+// released afterwards: nothing leaks from one call into the next.
+func (a *attempt) instantiate(ctx context.Context, fx *effects) (inst *wasm.Instance, release func(), err error) {
 	m, err := a.Catalog.Module(ctx, a.Row.Digest)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return m.Code.Instantiate(ctx, a.world(fx))
+	memory, err := a.Memory.Acquire(ctx, m.Code.MemoryBytes())
+	if err != nil {
+		return nil, nil, err
+	}
+	world := a.world(fx)
+	world.Grow = memory.Grow
+	inst, err = m.Code.Instantiate(ctx, world)
+	if err != nil {
+		memory.Release()
+		return nil, nil, err
+	}
+	return inst, func() {
+		_ = inst.Close()
+		memory.Release()
+	}, nil
 }
 
 // invoke runs the activity.

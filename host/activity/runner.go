@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/egress"
 	"github.com/cruster/cruster/host/faultpoint"
@@ -51,6 +52,8 @@ type Deps struct {
 	Fault     faultpoint.Injector
 	Host      *hoststate.State
 	Logger    *slog.Logger
+	// Memory is what instances take theirs from.
+	Memory *budget.Budget
 	// Random yields numbers from 0 to 1, for jitter.
 	Random     func() float64
 	Registerer prometheus.Registerer

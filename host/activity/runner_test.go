@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/egress"
 	"github.com/cruster/cruster/host/hoststate"
@@ -152,7 +153,7 @@ func setup(t *testing.T, p wasmtest.Program) *bundle {
 	b := &bundle{life: hoststate.New(), code: code, tx: &fakeTx{}}
 	b.Runner = NewRunner(Deps{
 		Catalog: b, Clock: clockwork.NewRealClock(), Committer: b, Egress: b, Host: b.life, Logger: slog.New(slog.DiscardHandler),
-		Random: func() float64 { return 1 }, Store: b, Timeout: time.Minute,
+		Memory: budget.New(1 << 30), Random: func() float64 { return 1 }, Store: b, Timeout: time.Minute,
 	})
 	b.task = Task{
 		Row:  &journal.Execution{ID: journal.ID{1}, Namespace: "default", Workflow: "tiny/W", Key: "k"},

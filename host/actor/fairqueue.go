@@ -76,6 +76,10 @@ func (q *FairQueue[K]) work(task func()) {
 func (q *FairQueue[K]) next() func() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.group.isClosed() { // then none begins any more
+		clear(q.waiting)
+		q.owners = nil
+	}
 	if len(q.owners) == 0 {
 		q.taken--
 		return nil

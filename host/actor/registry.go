@@ -15,37 +15,44 @@ type Actor[M any] interface {
 	// may return messages to receive instead.
 	Park() (again []M)
 	// Release is called after Park, with the registry's lock held: it must not
-	// block and must not call the registry. It reports whether the actor has let go
-	// of everything and may be forgotten.
+	// block and must not call the registry. It reports whether the actor may be
+	// forgotten.
 	Release() bool
+	// Forgotten is called when it was: it may take its time to let go of what it holds.
+	// By then another actor may be there under the same key.
+	Forgotten()
 }
 
-// Registry keeps the actors that are in memory, by key.
+// Registry keeps the actors that are in memory, by key. An actor that has messages
+// waits for a place among those at work, as data: a hundred thousand that are woken at
+// the same moment are a hundred thousand boxes, not goroutines.
 type Registry[K comparable, M any, A Actor[M]] struct {
 	newActor func(K) A
-	tasks    *TaskGroup
+	places   *FairQueue[K]
 	resized  func(actors int)
 
 	mu     sync.Mutex
 	boxes  map[K]*box[M, A] // guarded by mu
-	actors int              // guarded by mu; boxes that have their actor
+	actors int              // guarded by mu; boxes that have an actor, or messages for one
 }
 
 // box is the queue of one actor. The registry's mu guards all its fields.
 type box[M any, A Actor[M]] struct {
-	actor  A
-	made   bool // there is an actor
-	queue  []M
-	active bool // a goroutine is at work on it
-	holds  int  // by those who want it kept in memory
-	absent []M  // came by PostIfAbsent during a hold, before there was an actor
+	present bool // there is an actor, or messages for one
+	actor   A
+	made    bool // there is an actor
+	queue   []M
+	active  bool // it is at work, or waits for a place
+	working bool // a goroutine is at work on it
+	holds   int  // by those who want it kept in memory
+	absent  []M  // came by PostIfAbsent during a hold, while nothing was present
 }
 
-// NewRegistry makes a registry whose actors are made by newActor when their first
-// message arrives, and run on tasks. Resized is told how many actors there are,
-// with the registry's lock held.
-func NewRegistry[K comparable, M any, A Actor[M]](tasks *TaskGroup, newActor func(K) A, resized func(actors int)) *Registry[K, M, A] {
-	return &Registry[K, M, A]{newActor: newActor, tasks: tasks, resized: resized, boxes: map[K]*box[M, A]{}}
+// NewRegistry makes a registry whose actors are made by newActor, with the registry's
+// lock held, when they receive their first message, and work in places. Resized is told
+// how many actors there are, with the registry's lock held.
+func NewRegistry[K comparable, M any, A Actor[M]](places *FairQueue[K], newActor func(K) A, resized func(actors int)) *Registry[K, M, A] {
+	return &Registry[K, M, A]{newActor: newActor, places: places, resized: resized, boxes: map[K]*box[M, A]{}}
 }
 
 // Post puts a message into an actor's box. If the actor is not in memory it is
@@ -63,7 +70,7 @@ func (r *Registry[K, M, A]) PostIfAbsent(key K, m M) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch b := r.boxLocked(key); {
-	case b.made:
+	case b.present:
 	case b.holds > 0:
 		b.absent = append(b.absent, m)
 	default:
@@ -76,7 +83,7 @@ func (r *Registry[K, M, A]) PostAll(message func() M) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for key, b := range r.boxes {
-		if b.made {
+		if b.present {
 			r.postLocked(key, b, message())
 		}
 	}
@@ -87,7 +94,7 @@ func (r *Registry[K, M, A]) Has(key K) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b := r.boxes[key]
-	return b != nil && b.made
+	return b != nil && b.present
 }
 
 // Len counts the actors in memory.
@@ -111,7 +118,7 @@ func (r *Registry[K, M, A]) Unhold(key K, messages ...M) {
 	defer r.mu.Unlock()
 	b := r.boxes[key]
 	b.holds--
-	if b.holds == 0 && !b.made && len(messages) == 0 {
+	if b.holds == 0 && !b.present && len(messages) == 0 {
 		messages, b.absent = b.absent, nil
 	}
 	for _, m := range messages {
@@ -119,21 +126,22 @@ func (r *Registry[K, M, A]) Unhold(key K, messages ...M) {
 	}
 	switch {
 	case b.holds > 0 || b.active:
-	case !b.made:
+	case !b.present:
 		delete(r.boxes, key)
 	default:
 		r.activateLocked(key, b) // it parks again, and may be forgotten now
 	}
 }
 
-// WhileParked calls f if the actor is in memory and not at work, and keeps it from
-// working meanwhile. If f asks for it, the message it returns is posted. F runs
-// with the registry's lock held: it must not block and must not call the registry.
+// WhileParked calls f if there is an actor and it is not at work, and keeps it from
+// working meanwhile. One that waits for a place is not at work. If f asks for it, the
+// message it returns is posted. F runs with the registry's lock held: it must not block
+// and must not call the registry.
 func (r *Registry[K, M, A]) WhileParked(key K, f func(A) (m M, post bool)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b := r.boxes[key]
-	if b == nil || !b.made || b.active {
+	if b == nil || !b.made || b.working {
 		return
 	}
 	if m, post := f(b.actor); post {
@@ -163,8 +171,8 @@ func (r *Registry[K, M, A]) boxLocked(key K) *box[M, A] {
 }
 
 func (r *Registry[K, M, A]) postLocked(key K, b *box[M, A], m M) {
-	if !b.made {
-		b.actor, b.made, b.absent = r.newActor(key), true, nil
+	if !b.present {
+		b.present, b.absent = true, nil
 		r.actors++
 		r.resized(r.actors)
 	}
@@ -174,12 +182,23 @@ func (r *Registry[K, M, A]) postLocked(key K, b *box[M, A], m M) {
 
 func (r *Registry[K, M, A]) activateLocked(key K, b *box[M, A]) {
 	if !b.active {
-		b.active = r.tasks.Go(func() { r.drain(key, b) })
+		b.active = r.places.Go(key, func() { r.drain(key, b) })
+	}
+}
+
+// begin takes a box to work.
+func (r *Registry[K, M, A]) begin(key K, b *box[M, A]) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b.working = true
+	if !b.made {
+		b.actor, b.made = r.newActor(key), true
 	}
 }
 
 // drain has the actor receive until its box is empty.
 func (r *Registry[K, M, A]) drain(key K, b *box[M, A]) {
+	r.begin(key, b)
 	for {
 		r.mu.Lock()
 		messages := b.queue
@@ -193,7 +212,10 @@ func (r *Registry[K, M, A]) drain(key K, b *box[M, A]) {
 			r.putBack(b, again)
 			continue
 		}
-		if r.tryPark(key, b) {
+		if parked, forgotten := r.tryPark(key, b); parked {
+			if forgotten {
+				b.actor.Forgotten()
+			}
 			return
 		}
 	}
@@ -211,17 +233,18 @@ func (r *Registry[K, M, A]) putBack(b *box[M, A], messages []M) {
 
 // tryPark ends the work unless messages have arrived, and forgets the actor if it
 // agrees.
-func (r *Registry[K, M, A]) tryPark(key K, b *box[M, A]) bool {
+func (r *Registry[K, M, A]) tryPark(key K, b *box[M, A]) (parked, forgotten bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(b.queue) > 0 {
-		return false
+		return false, false
 	}
-	b.active = false
+	b.active, b.working = false, false
 	if b.holds == 0 && b.actor.Release() {
 		delete(r.boxes, key)
 		r.actors--
 		r.resized(r.actors)
+		return true, true
 	}
-	return true
+	return true, false
 }

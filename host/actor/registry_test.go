@@ -17,6 +17,8 @@ type recorder struct {
 	onPark   func() []string      // returned by Park
 	gate     func(batch []string) // called in Receive
 	keep     bool                 // Release refuses
+
+	forgotten bool
 }
 
 func (a *recorder) Receive(batch []string) []string {
@@ -39,6 +41,8 @@ func (a *recorder) Park() []string {
 
 func (a *recorder) Release() bool { return !a.keep }
 
+func (a *recorder) Forgotten() { a.forgotten = true }
+
 // bundle is a registry of recorders. Those that were ever made are kept by key, in
 // order.
 type bundle struct {
@@ -50,7 +54,7 @@ type bundle struct {
 
 func setup(t *testing.T, prepare func(*recorder)) *bundle {
 	b := &bundle{made: map[string][]*recorder{}}
-	b.Registry = NewRegistry(&b.tasks, func(key string) *recorder {
+	b.Registry = NewRegistry(NewFairQueue[string](&b.tasks, 100), func(key string) *recorder {
 		a := &recorder{key: key}
 		if prepare != nil {
 			prepare(a)
@@ -73,6 +77,7 @@ func TestPostMakesAndForgetsTheActor(t *testing.T) {
 	b.Post("a", "2")
 	<-b.tasks.Idle()
 	require.Len(t, b.made["a"], 2, "another actor under the same key")
+	require.True(t, b.made["a"][0].forgotten)
 	require.Equal(t, []int{1, 0, 1, 0}, b.sizes)
 	require.Empty(t, b.boxes)
 }
@@ -252,7 +257,41 @@ func TestClosedGroupRunsNothing(t *testing.T) {
 	b.tasks.Close()
 	b.Post("a", "1")
 	<-b.tasks.Idle()
-	require.Empty(t, b.made["a"][0].received)
+	require.Empty(t, b.made["a"], "nothing has received")
+	require.True(t, b.Has("a"))
+}
+
+// TestActorsWaitForAPlaceAsData has more actors woken than may work at the same time.
+// One that waits for its place is not at work: what it holds can be taken from it.
+func TestActorsWaitForAPlaceAsData(t *testing.T) {
+	t.Parallel()
+	entered, proceed := make(chan struct{}), make(chan struct{})
+	b := setup(t, func(a *recorder) {
+		a.keep = true
+		if a.key == "busy" {
+			a.gate = func([]string) { entered <- struct{}{}; <-proceed }
+		}
+	})
+	b.places.places = 1
+	b.Post("a", "1")
+	<-b.tasks.Idle()
+	b.Post("busy", "1")
+	<-entered
+	b.Post("a", "2")
+	b.Post("new", "1")
+	require.Equal(t, 3, b.Len())
+	require.Empty(t, b.made["new"], "it is made when it works")
+	called := 0
+	look := func(*recorder) (string, bool) { called++; return "evicted", true }
+	b.WhileParked("a", look)
+	b.WhileParked("busy", look)
+	b.WhileParked("new", look)
+	require.Equal(t, 1, called)
+	b.PostIfAbsent("new", "2")
+	proceed <- struct{}{}
+	<-b.tasks.Idle()
+	require.Equal(t, []string{"1", "2", "evicted"}, b.made["a"][0].received)
+	require.Equal(t, []string{"1"}, b.made["new"][0].received)
 }
 
 // counter counts what it receives, and that it is never entered twice.
@@ -272,6 +311,7 @@ func (c *counter) Receive(batch []int) []int {
 
 func (*counter) Park() []int   { return nil }
 func (*counter) Release() bool { return true }
+func (*counter) Forgotten()    {}
 
 // TestRegistryHammer posts, holds and looks from many sides. Every message is
 // received once, whichever of the actors under a key receives it.
@@ -280,7 +320,7 @@ func TestRegistryHammer(t *testing.T) {
 	var tasks TaskGroup
 	var received atomic.Int64
 	inside := [3]atomic.Int32{}
-	reg := NewRegistry(&tasks, func(key int) *counter { return &counter{&inside[key], &received} }, func(int) {})
+	reg := NewRegistry(NewFairQueue[int](&tasks, 2), func(key int) *counter { return &counter{&inside[key], &received} }, func(int) {})
 	var all sync.WaitGroup
 	const senders, each = 8, 400
 	for s := range senders {

@@ -93,6 +93,12 @@ func (g *TaskGroup) Idle() <-chan struct{} {
 	return ch
 }
 
+func (g *TaskGroup) isClosed() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closed
+}
+
 // Close lets no task join any more. Those that run go on.
 func (g *TaskGroup) Close() {
 	g.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
 	"github.com/cruster/cruster/host/actor"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/hoststate"
@@ -66,10 +67,8 @@ type Deps struct {
 	Logger      *slog.Logger
 	// MaxActivities bounds the attempts of activities that run at the same time.
 	MaxActivities int
-	// MaxResident bounds the warm instances.
-	MaxResident int
-	// OpenGuest finds the code of an execution and returns how to make an instance
-	// of it. Finding may wait for the store; making computes, in a slot.
+	// Memory is what instances take theirs from.
+	Memory    *budget.Budget
 	OpenGuest Opener
 	// Random yields numbers from 0 to 1, for jitter.
 	Random     func() float64
@@ -82,6 +81,10 @@ type Deps struct {
 	Timers     Timers
 	Watchers   *watch.List
 }
+
+// maxAtWork bounds the executions at work at the same time. Those that wait for the
+// store or for memory count, so it is far more than compute.
+const maxAtWork = 1024
 
 // Executions is all executions of a host. Those that have something to do are in
 // memory.
@@ -100,10 +103,10 @@ type Executions struct {
 func New(deps Deps) *Executions {
 	x := &Executions{Deps: deps, metrics: newMetrics(deps.Registerer), born: deps.Clock.Now().UnixNano(), alone: semaphore.NewWeighted(1)}
 	x.performing = actor.NewFairQueue[journal.ID](&x.group, deps.MaxActivities)
-	x.runs = actor.NewRegistry(&x.group, func(id journal.ID) *run { return newRun(x, id) },
+	x.runs = actor.NewRegistry(actor.NewFairQueue[journal.ID](&x.group, maxAtWork), func(id journal.ID) *run { return newRun(x, id) },
 		func(n int) { x.metrics.inMemory.Set(float64(n)) })
 	x.resident = residency.New(residency.Config{
-		Clock: deps.Clock, Evict: x.evict, IdleTimeout: deps.IdleTimeout, Max: deps.MaxResident, Registerer: deps.Registerer,
+		Budget: deps.Memory, Clock: deps.Clock, Evict: x.evict, IdleTimeout: deps.IdleTimeout, Registerer: deps.Registerer,
 	})
 	return x
 }
@@ -111,16 +114,20 @@ func New(deps Deps) *Executions {
 // EvictIdle drops instances that were not used for a while, until ctx ends.
 func (x *Executions) EvictIdle(ctx context.Context) { x.resident.Run(ctx) }
 
-// evict drops the instance of a run that is parked. One that works keeps it.
-func (x *Executions) evict(id journal.ID) {
+// evict drops the instance of a run that is parked, and reports whether it did. One that
+// works keeps it.
+func (x *Executions) evict(id journal.ID) bool {
+	var evicted Guest
 	x.runs.WhileParked(id, func(r *run) (message, bool) {
-		if r.guest == nil {
-			return nil, false
-		}
-		r.dropGuest()
-		x.Fault.Pass(faultpoint.Evict)
-		return wake{}, true // without an instance it may leave memory altogether
+		evicted = r.takeGuest()
+		return wake{}, evicted != nil // without an instance it may leave memory altogether
 	})
+	if evicted == nil {
+		return false
+	}
+	evicted.Close() // which takes a while, and no lock is held
+	x.Fault.Pass(faultpoint.Evict)
+	return true
 }
 
 // Wake has an execution look around: a time of its has come.

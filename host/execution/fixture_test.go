@@ -18,6 +18,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/op"
@@ -74,7 +75,7 @@ func (f *fixture) boot() {
 	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) })
 	f.x = New(Deps{
 		Activities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, Fault: f.pass, IdleTimeout: time.Hour, Host: f.life,
-		Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, MaxResident: 100, OpenGuest: f.open, Random: func() float64 { return 0 },
+		Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, Memory: budget.New(100), OpenGuest: f.open, Random: func() float64 { return 0 },
 		Slots: guest.NewSlots(clock, time.Hour), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
 	})
 	f.life.MarkStarted()
@@ -203,7 +204,7 @@ type scripted struct {
 	seen  op.Occurrences
 }
 
-func (f *fixture) open(_ context.Context, row *journal.Execution) (func(context.Context) (Guest, error), error) {
+func (f *fixture) open(_ context.Context, row *journal.Execution) (Opening, error) {
 	f.mu.Lock()
 	meanwhile := f.opening
 	f.opening = nil
@@ -215,7 +216,7 @@ func (f *fixture) open(_ context.Context, row *journal.Execution) (func(context.
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.missing {
-		return nil, abi.Errorf(abi.CodeModuleNotFound, "the script is gone")
+		return Opening{}, abi.Errorf(abi.CodeModuleNotFound, "the script is gone")
 	}
 	_, name, _ := strings.Cut(row.Workflow, "/")
 	lines := f.scripts[name]
@@ -223,7 +224,7 @@ func (f *fixture) open(_ context.Context, row *journal.Execution) (func(context.
 		lines = f.scripts[name+"@"+row.Digest]
 	}
 	g := &scripted{f: f, name: name, lines: lines, clock: row.CreatedAt, seen: op.Occurrences{}}
-	return func(context.Context) (Guest, error) { return g, nil }, nil
+	return Opening{Bytes: 1, Open: func(context.Context, *budget.Permit) (Guest, error) { return g, nil }}, nil
 }
 
 func (g *scripted) Start(context.Context) (guest.Turn, error) { return g.take("start") }

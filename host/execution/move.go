@@ -15,10 +15,6 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Opener finds the code of an execution, by the digest in its row, and returns how to
-// make an instance of it. Finding may wait for the store; making computes, in a slot.
-type Opener func(ctx context.Context, row *journal.Execution) (open func(context.Context) (Guest, error), err error)
-
 // Trial is what came of replaying an execution on other code.
 type Trial struct {
 	// Misfit says why the code does not fit; nil if it does.
@@ -80,10 +76,6 @@ func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, o
 }
 
 func (x *Executions) tryGuest(ctx context.Context, row *journal.Execution, player *replay.Player, open Opener) (guest.Turn, error) {
-	instantiate, err := open(ctx, row)
-	if err != nil {
-		return guest.Turn{}, err
-	}
 	var g Guest
 	defer func() {
 		if g != nil {
@@ -91,12 +83,7 @@ func (x *Executions) tryGuest(ctx context.Context, row *journal.Execution, playe
 		}
 	}()
 	return play(ctx, player, func() (guest.Turn, error) {
-		return x.compute(ctx, func(ctx context.Context) (turn guest.Turn, err error) {
-			if g, err = instantiate(ctx); err != nil {
-				return turn, err
-			}
-			return g.Start(ctx)
-		})
+		return x.startGuest(ctx, row, open, func(kept Guest) { g = kept })
 	}, func(entries []journal.Entry) (guest.Turn, error) {
 		return x.compute(ctx, func(ctx context.Context) (guest.Turn, error) {
 			return g.Resume(ctx, deliveriesOf(entries), entries[0].At)
@@ -141,6 +128,7 @@ func (r *run) move(m moveRequest) error {
 	}
 	target := *r.row
 	target.Digest, target.Waiting = m.digest, r.waitsFor()
+	r.dropGuest() // two instances at once could wait for each other's memory
 	trial, err := r.Try(r.Host.Context(), &target, r.OpenGuest)
 	if err != nil {
 		return err

@@ -25,6 +25,7 @@ type run struct {
 	ledger ledger // guarded by mu
 
 	guest     Guest              // nil while the instance is not warm
+	leaving   Guest              // the instance of a run that is being forgotten
 	row       *journal.Execution // nil until loaded
 	log       *slog.Logger
 	deferreds map[string]journal.Deferred
@@ -40,7 +41,6 @@ type run struct {
 	crashes   int                                   // of the guest, one after the other
 	setbacks  int                                   // failures of the store, one after the other
 	idle      bool                                  // nothing is left to keep the run in memory for
-	used      bool                                  // it has received messages since it parked
 }
 
 var _ actor.Actor[message] = (*run)(nil)
@@ -66,7 +66,9 @@ func (r *run) Receive(messages []message) []message {
 		r.receiveQuarantined(messages)
 		return r.takeAgain()
 	}
-	r.used = true
+	if r.guest != nil {
+		r.resident.Use(r.id)
+	}
 	if f := guarded(func() { r.handle(messages) }); f != nil {
 		r.quarantine(messages, f)
 	}
@@ -95,18 +97,22 @@ func (r *run) locked(f func(l *ledger)) {
 
 // Release implements actor.Actor.
 func (r *run) Release() bool {
-	if r.used {
-		r.resident.Touch(r.id)
-		r.used = false
-	}
 	r.mu.Lock()
 	reserved := len(r.ledger.reserved)
 	r.mu.Unlock()
 	if !r.idle || reserved > 0 || len(r.tasks) > 0 {
+		r.resident.Rest(r.id)
 		return false
 	}
-	r.dropGuest()
+	r.leaving = r.takeGuest()
 	return true
+}
+
+// Forgotten implements actor.Actor.
+func (r *run) Forgotten() {
+	if r.leaving != nil {
+		r.leaving.Close()
+	}
 }
 
 func (r *run) requeue(messages ...message) { r.again = append(r.again, messages...) }
@@ -163,16 +169,24 @@ func (r *run) commitWake(wake int64) bool {
 // keepGuest counts a fresh instance in.
 func (r *run) keepGuest(g Guest) {
 	r.guest = g
-	r.resident.Add(r.id)
+	r.resident.Use(r.id)
 }
 
 // dropGuest closes the instance, if there is one. The journal knows all it knew.
 func (r *run) dropGuest() {
-	if r.guest != nil {
+	if g := r.takeGuest(); g != nil {
+		g.Close()
+	}
+}
+
+// takeGuest takes the instance away from the run; nil if there is none.
+func (r *run) takeGuest() Guest {
+	g := r.guest
+	if g != nil {
 		r.resident.Remove(r.id)
-		r.guest.Close()
 		r.guest = nil
 	}
+	return g
 }
 
 // handle receives messages and then takes as many turns as they allow.

@@ -95,18 +95,7 @@ func (r *run) takeTurn(b batch) bool {
 
 // begin makes a fresh guest and gives it its first turn.
 func (r *run) begin(ctx context.Context) (guest.Turn, error) {
-	open, err := r.OpenGuest(ctx, r.row)
-	if err != nil {
-		return guest.Turn{}, err
-	}
-	return r.compute(ctx, func(ctx context.Context) (guest.Turn, error) {
-		g, err := open(ctx)
-		if err != nil {
-			return guest.Turn{}, err
-		}
-		r.keepGuest(g)
-		return g.Start(ctx)
-	})
+	return r.startGuest(ctx, r.row, r.OpenGuest, r.keepGuest)
 }
 
 // deliver runs the guest on the entries of a turn.

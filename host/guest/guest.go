@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
@@ -54,8 +55,9 @@ const (
 )
 
 // Open makes a fresh instance for an execution; nothing has run but the module's
-// own initialisation.
-func Open(ctx context.Context, code *wasm.Module, row *journal.Execution) (*Guest, error) {
+// own initialisation. What it takes beyond the memory that instances of the module begin
+// with it takes out of the permit, if there is one.
+func Open(ctx context.Context, code *wasm.Module, row *journal.Execution, memory *budget.Permit) (*Guest, error) {
 	pinned := row.Pinned
 	if pinned.Format == 0 || pinned.Format > journal.CurrentFormat {
 		return nil, abi.Errorf(abi.CodeJournalFormat, "the journal has format %d, and this host knows the formats up to %d", pinned.Format, journal.CurrentFormat)
@@ -68,7 +70,11 @@ func Open(ctx context.Context, code *wasm.Module, row *journal.Execution) (*Gues
 			Execution: row.Name(), Namespace: row.Namespace, Seed: guestSeed(pinned.Seed), Time: pinned.Time,
 		},
 	}
-	inst, err := code.Instantiate(ctx, g.world(pinned))
+	world := g.world(pinned)
+	if memory != nil {
+		world.Grow = memory.Grow
+	}
+	inst, err := code.Instantiate(ctx, world)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/metric"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
@@ -18,13 +19,15 @@ import (
 // KeyDeriver derives the idempotency keys of starts.
 type KeyDeriver struct {
 	clock    clockwork.Clock
+	memory   *budget.Budget
 	slots    *Slots
 	duration prometheus.Histogram
 }
 
-// NewKeyDeriver makes a deriver whose key functions compute in the given slots.
-func NewKeyDeriver(clock clockwork.Clock, slots *Slots, reg prometheus.Registerer) *KeyDeriver {
-	return &KeyDeriver{clock: clock, slots: slots, duration: metric.Seconds(reg, "key_function_seconds", "Time of a key function.")}
+// NewKeyDeriver makes a deriver whose key functions compute in the given slots, with
+// memory of the given budget.
+func NewKeyDeriver(clock clockwork.Clock, memory *budget.Budget, slots *Slots, reg prometheus.Registerer) *KeyDeriver {
+	return &KeyDeriver{clock: clock, memory: memory, slots: slots, duration: metric.Seconds(reg, "key_function_seconds", "Time of a key function.")}
 }
 
 // Derive decides the key of a start. Given and mode are what the client said.
@@ -89,9 +92,16 @@ func keyFailure(ctx context.Context, workflow string, err error) error {
 }
 
 func (d *KeyDeriver) invoke(ctx context.Context, code *wasm.Module, workflow string, input []byte) (outcome *abi.Outcome, err error) {
+	memory, err := d.memory.Acquire(ctx, code.MemoryBytes())
+	if err != nil {
+		return nil, err
+	}
+	defer memory.Release()
 	err = d.slots.Compute(ctx, func(ctx context.Context) error {
 		start := d.clock.Now()
-		inst, err := code.Instantiate(ctx, keyWorld())
+		world := keyWorld()
+		world.Grow = memory.Grow
+		inst, err := code.Instantiate(ctx, world)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
@@ -51,7 +52,7 @@ func TestDerive(t *testing.T) {
 // TestDeriveFromFunction asks a module for the key.
 func TestDeriveFromFunction(t *testing.T) {
 	t.Parallel()
-	d := NewKeyDeriver(clockwork.NewRealClock(), NewSlots(clockwork.NewRealClock(), time.Minute), nil)
+	d := NewKeyDeriver(clockwork.NewRealClock(), budget.New(1<<30), NewSlots(clockwork.NewRealClock(), time.Minute), nil)
 	hashOf := func(v any) string {
 		hash, err := abi.Hash(abi.MustMarshal(v))
 		require.NoError(t, err)
@@ -86,7 +87,7 @@ func TestDeriveFromFunction(t *testing.T) {
 // nothing about the request.
 func TestKeyOfAHostThatFails(t *testing.T) {
 	t.Parallel()
-	d := NewKeyDeriver(clockwork.NewRealClock(), NewSlots(clockwork.NewRealClock(), time.Minute), nil)
+	d := NewKeyDeriver(clockwork.NewRealClock(), budget.New(1<<30), NewSlots(clockwork.NewRealClock(), time.Minute), nil)
 	runtime, err := wasm.New(t.Context(), wasm.Config{})
 	require.NoError(t, err)
 	code, err := runtime.Compile(t.Context(), wasmtest.Program{}.Assemble())

@@ -1,7 +1,8 @@
-// Package residency decides which instances of workflows stay warm: how many, and
-// for how long without use. It only decides. Whose instance is dropped, and that
-// it is not one at work, is the business of the Evict function it is given.
+// Package residency decides which instances of workflows stay warm: for how long
+// without use, and which go when others need the memory. It only decides. Whose
+// instance is dropped, and that it is not one at work, is the business of the Evict
+// function it is given.
 //
-// Images, hibernation and a budget in bytes belong in this room. The package
-// imports journal for ids and host/metric. Start reading at victims.go.
+// Images and hibernation belong in this room. The package imports journal for ids,
+// host/budget and host/metric. Start reading at residency.go.
 package residency

@@ -3,73 +3,93 @@ package residency
 import (
 	"container/list"
 	"context"
-	"iter"
 	"sync"
 	"time"
 
 	"github.com/jonboulle/clockwork"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/metric"
 	"github.com/cruster/cruster/journal"
 )
 
 // Config configures a [List].
 type Config struct {
-	Clock clockwork.Clock
+	// Budget is what instances take their memory from. The list frees memory for it.
+	Budget *budget.Budget
+	Clock  clockwork.Clock
 	// Evict drops the instance of an execution, if it is not at work at that
-	// moment. An instance that is dropped is taken off the list by [List.Remove].
-	Evict func(id journal.ID)
+	// moment, and reports whether it did. One that is dropped is taken off the list by
+	// [List.Remove].
+	Evict func(id journal.ID) bool
 	// IdleTimeout is how long an instance stays warm without use.
 	IdleTimeout time.Duration
-	// Max bounds the warm instances. Those at work cannot be evicted, so there may
-	// be more for a while.
-	Max int
 	// Registerer takes the metrics; nil means none.
 	Registerer prometheus.Registerer
 }
 
-// List knows which executions have a warm instance, and when each was used last.
+// List knows which executions have a warm instance: those at work, and those that
+// rest, by when they were used last.
+//
+// Invariant: an instance that rests is in the list of those that rest. So whatever the
+// number of instances, finding one to evict costs nothing, and none that could go is
+// overlooked while another execution waits for memory.
 type List struct {
 	cfg   Config
 	gauge prometheus.Gauge
 
-	mu    sync.Mutex
-	order *list.List                   // guarded by mu; of resident, front = used last
-	byID  map[journal.ID]*list.Element // guarded by mu
+	mu      sync.Mutex
+	warm    map[journal.ID]*list.Element // guarded by mu; nil while it is at work
+	resting *list.List                   // guarded by mu; of rest, front = used last
+}
+
+// rest is an instance that rests since a time.
+type rest struct {
+	id    journal.ID
+	since time.Time
 }
 
 // New makes an empty list.
 func New(cfg Config) *List {
-	return &List{
-		cfg: cfg, order: list.New(), byID: map[journal.ID]*list.Element{},
+	l := &List{
+		cfg: cfg, warm: map[journal.ID]*list.Element{}, resting: list.New(),
 		gauge: metric.Gauge(cfg.Registerer, "instances_resident", "Warm instances of workflows."),
 	}
+	cfg.Budget.ReclaimBy(l.evictOldest)
+	return l
 }
 
-// Add counts an instance in, and has others evicted if there are too many. Evict
-// is called on the caller's goroutine.
-func (l *List) Add(id journal.ID) {
-	l.mu.Lock()
-	now := l.cfg.Clock.Now()
-	if el := l.byID[id]; el != nil {
-		l.useLocked(el, now)
-	} else {
-		l.byID[id] = l.order.PushFront(resident{id, now})
-	}
-	victims := surplus(l.oldestFirstLocked(), l.order.Len(), l.cfg.Max, id)
-	l.gauge.Set(float64(l.order.Len()))
-	l.mu.Unlock()
-	l.evict(victims)
+// Admit waits until there is memory for an instance of an execution. Others that rest
+// are evicted for it, on the caller's goroutine. The caller holds the permit for as long
+// as it holds the instance.
+func (l *List) Admit(ctx context.Context, bytes int64) (*budget.Permit, error) {
+	return l.cfg.Budget.Acquire(ctx, bytes)
 }
 
-// Touch says that the instance of an execution was used just now. It does nothing
-// if there is none.
-func (l *List) Touch(id journal.ID) {
+// Use says that the instance of an execution is at work: a fresh one, or one that
+// rested.
+func (l *List) Use(id journal.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if el := l.byID[id]; el != nil {
-		l.useLocked(el, l.cfg.Clock.Now())
+	if el := l.warm[id]; el != nil {
+		l.resting.Remove(el)
+	}
+	l.warm[id] = nil
+	l.gauge.Set(float64(len(l.warm)))
+}
+
+// Rest says that the instance of an execution is not at work any more. It does nothing
+// if there is none.
+func (l *List) Rest(id journal.ID) {
+	l.mu.Lock()
+	el, warm := l.warm[id]
+	if warm && el == nil {
+		l.warm[id] = l.resting.PushFront(rest{id, l.cfg.Clock.Now()})
+	}
+	l.mu.Unlock()
+	if warm {
+		l.cfg.Budget.Look()
 	}
 }
 
@@ -77,11 +97,11 @@ func (l *List) Touch(id journal.ID) {
 func (l *List) Remove(id journal.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if el := l.byID[id]; el != nil {
-		l.order.Remove(el)
-		delete(l.byID, id)
+	if el := l.warm[id]; el != nil {
+		l.resting.Remove(el)
 	}
-	l.gauge.Set(float64(l.order.Len()))
+	delete(l.warm, id)
+	l.gauge.Set(float64(len(l.warm)))
 }
 
 // Run has idle instances evicted until ctx ends.
@@ -94,27 +114,41 @@ func (l *List) Run(ctx context.Context) {
 			return
 		case <-every.Chan():
 		}
-		l.mu.Lock()
-		victims := idle(l.oldestFirstLocked(), l.cfg.Clock.Now().Add(-l.cfg.IdleTimeout))
-		l.mu.Unlock()
-		l.evict(victims)
-	}
-}
-
-func (l *List) evict(victims []journal.ID) {
-	for _, id := range victims {
-		l.cfg.Evict(id)
-	}
-}
-
-func (l *List) useLocked(el *list.Element, now time.Time) {
-	el.Value = resident{el.Value.(resident).id, now}
-	l.order.MoveToFront(el)
-}
-
-func (l *List) oldestFirstLocked() iter.Seq[resident] {
-	return func(yield func(resident) bool) {
-		for el := l.order.Back(); el != nil && yield(el.Value.(resident)); el = el.Prev() {
+		before := l.cfg.Clock.Now().Add(-l.cfg.IdleTimeout)
+		for l.evictRestingSince(before) {
 		}
 	}
+}
+
+// evictOldest evicts the instance whose last use is longest ago, of those that rest. It
+// reports whether there was one.
+func (l *List) evictOldest() bool { return l.evictRestingSince(l.cfg.Clock.Now()) }
+
+// evictRestingSince evicts one instance that has rested since a time or longer.
+func (l *List) evictRestingSince(since time.Time) bool {
+	for {
+		id, ok := l.takeOldest(since)
+		if !ok {
+			return false
+		}
+		if l.cfg.Evict(id) {
+			return true
+		}
+		// It has begun to work at this moment, and says so itself.
+	}
+}
+
+// takeOldest takes the instance that has rested longest off the list of those that
+// rest, if it has since a time.
+func (l *List) takeOldest(since time.Time) (id journal.ID, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	el := l.resting.Back()
+	if el == nil || el.Value.(rest).since.After(since) {
+		return id, false
+	}
+	id = el.Value.(rest).id
+	l.resting.Remove(el)
+	l.warm[id] = nil
+	return id, true
 }

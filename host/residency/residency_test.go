@@ -4,96 +4,150 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/jonboulle/clockwork"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/journal"
 )
 
-// bundle is a list whose evictions are recorded.
+// bundle is a list whose instances have one byte each.
 type bundle struct {
 	*List
-	clock   *clockwork.FakeClock
-	evicted chan journal.ID
+	t       *testing.T
+	mu      sync.Mutex
+	permits map[journal.ID]*budget.Permit // guarded by mu
+	busy    map[journal.ID]bool           // guarded by mu; cannot be evicted
+	evicted []journal.ID                  // guarded by mu
 }
 
-func setup(t *testing.T, limit int) *bundle {
-	b := &bundle{clock: clockwork.NewFakeClock(), evicted: make(chan journal.ID, 100)}
-	b.List = New(Config{Clock: b.clock, IdleTimeout: time.Minute, Max: limit, Evict: func(id journal.ID) {
-		b.Remove(id)
-		b.evicted <- id
-	}, Registerer: prometheus.NewRegistry()})
-	t.Cleanup(func() { require.Empty(t, b.evicted, "more was evicted than expected") })
+func setup(t *testing.T, places int64) *bundle {
+	b := &bundle{t: t, permits: map[journal.ID]*budget.Permit{}, busy: map[journal.ID]bool{}}
+	b.List = New(Config{
+		Budget: budget.New(places), Clock: clockwork.NewRealClock(), Evict: b.evict, IdleTimeout: time.Minute,
+		Registerer: prometheus.NewRegistry(),
+	})
 	return b
 }
 
-func (b *bundle) all() (ids []journal.ID) {
+func (b *bundle) evict(id journal.ID) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for r := range b.oldestFirstLocked() {
-		ids = append(ids, r.id)
+	if b.busy[id] {
+		return false
 	}
+	b.evicted = append(b.evicted, id)
+	b.Remove(id)
+	b.permits[id].Release()
+	delete(b.permits, id)
+	return true
+}
+
+// open makes an instance that is at work.
+func (b *bundle) open(id byte) {
+	p, err := b.Admit(b.t.Context(), 1)
+	require.NoError(b.t, err)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.permits[journal.ID{id}] = p
+	b.Use(journal.ID{id})
+}
+
+func (b *bundle) takeEvicted() (ids []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range b.evicted {
+		ids = append(ids, id[0])
+	}
+	b.evicted = nil
 	return ids
 }
 
-func TestAddEvictsTheLeastRecentlyUsed(t *testing.T) {
+func TestTheLeastRecentlyUsedGoes(t *testing.T) {
 	t.Parallel()
-	b := setup(t, 3)
-	for n := range byte(3) {
-		b.Add(journal.ID{n + 1})
-	}
-	require.Empty(t, b.evicted, "there is room for three")
-	b.Touch(journal.ID{1})
-	b.Add(journal.ID{4})
-	require.Equal(t, journal.ID{2}, <-b.evicted)
-	b.Add(journal.ID{3}) // it is counted once
-	require.Equal(t, []journal.ID{{1}, {4}, {3}}, b.all())
-	b.Remove(journal.ID{3})
-	b.Remove(journal.ID{99})
-	b.Touch(journal.ID{99})
-	b.Add(journal.ID{5})
-	require.Equal(t, []journal.ID{{1}, {4}, {5}}, b.all())
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, 3)
+		for id := range byte(3) {
+			b.open(id)
+			b.Rest(journal.ID{id})
+		}
+		require.Empty(t, b.takeEvicted(), "there is room for three")
+		b.Use(journal.ID{0})
+		b.Rest(journal.ID{0})
+		b.open(3)
+		require.Equal(t, []byte{1}, b.takeEvicted())
+		b.open(4)
+		require.Equal(t, []byte{2}, b.takeEvicted())
+		b.Rest(journal.ID{99})
+		b.Remove(journal.ID{99})
+	})
 }
 
-// TestInstancesAtWorkStay has instances that cannot be evicted for a while.
+// TestInstancesAtWorkStay has an execution wait until another one rests.
 func TestInstancesAtWorkStay(t *testing.T) {
 	t.Parallel()
-	atWork := true
-	var l *List
-	l = New(Config{Clock: clockwork.NewFakeClock(), Max: 2, Evict: func(id journal.ID) {
-		if !atWork {
-			l.Remove(id)
-		}
-	}})
-	for n := range byte(5) {
-		l.Add(journal.ID{n})
-	}
-	require.Len(t, l.byID, 5)
-	atWork = false
-	l.Add(journal.ID{9})
-	require.Len(t, l.byID, 2, "they go as soon as they can")
-	require.Contains(t, l.byID, journal.ID{9}, "the newest stays")
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, 2)
+		b.open(1)
+		b.open(2)
+		opened := false
+		go func() { b.open(3); opened = true }()
+		synctest.Wait()
+		require.False(t, opened)
+		b.Rest(journal.ID{2})
+		synctest.Wait()
+		require.True(t, opened)
+		require.Equal(t, []byte{2}, b.takeEvicted())
+	})
+}
+
+// TestOneThatBeginsToWorkIsPassedOver asks for the memory of one that has just been
+// given something to do.
+func TestOneThatBeginsToWorkIsPassedOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, 2)
+		b.open(1)
+		b.Rest(journal.ID{1})
+		b.open(2)
+		b.Rest(journal.ID{2})
+		b.busy[journal.ID{1}] = true
+		b.open(3)
+		require.Equal(t, []byte{2}, b.takeEvicted())
+		b.mu.Lock()
+		b.busy[journal.ID{1}] = false
+		b.mu.Unlock()
+		b.Use(journal.ID{1}) // as it says itself
+		b.Rest(journal.ID{1})
+		b.open(4)
+		require.Equal(t, []byte{1}, b.takeEvicted())
+	})
 }
 
 func TestRunEvictsTheIdle(t *testing.T) {
 	t.Parallel()
-	b := setup(t, 10)
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { b.Run(ctx) })
-	require.NoError(t, b.clock.BlockUntilContext(t.Context(), 1))
-	b.Add(journal.ID{1})
-	b.Add(journal.ID{2})
-	b.clock.Advance(40 * time.Second)
-	b.Touch(journal.ID{2})
-	b.clock.Advance(30 * time.Second)
-	require.Equal(t, journal.ID{1}, <-b.evicted)
-	require.Equal(t, []journal.ID{{2}}, b.all())
-	b.clock.Advance(time.Hour)
-	require.Equal(t, journal.ID{2}, <-b.evicted)
-	cancel()
-	running.Wait()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, 10)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go b.Run(ctx)
+		for _, id := range []byte{1, 2, 3} {
+			b.open(id)
+		}
+		b.Rest(journal.ID{1})
+		b.Rest(journal.ID{2})
+		time.Sleep(40 * time.Second)
+		b.Use(journal.ID{2})
+		b.Rest(journal.ID{2})
+		time.Sleep(40 * time.Second)
+		synctest.Wait()
+		require.Equal(t, []byte{1}, b.takeEvicted())
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.Equal(t, []byte{2}, b.takeEvicted(), "the third is at work")
+	})
 }

@@ -233,6 +233,9 @@ func (m *Module) release() {
 	drop()
 }
 
+// MemoryBytes is how much linear memory an instance begins with.
+func (m *Module) MemoryBytes() int64 { return m.memory }
+
 // Digest is the lower-case hex SHA-256 of the module's binary.
 func (m *Module) Digest() string { return m.digest }
 

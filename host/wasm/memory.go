@@ -16,11 +16,12 @@ import (
 // middle of a turn (proc_exit), while the engine still holds the slice. So
 // Free does nothing, and the instance calls release when the call has returned.
 type linearMemory struct {
-	reserved []byte // the reservation, nil if there is none
-	open     uint64 // bytes of it that can be used
-	slice    []byte // instead of a reservation
-	limit    uint64 // bytes that it may have
-	refused  bool   // the system had no memory, although the limit was not reached
+	reserved []byte                 // the reservation, nil if there is none
+	open     uint64                 // bytes of it that can be used
+	slice    []byte                 // instead of a reservation
+	limit    uint64                 // bytes that it may have
+	grow     func(bytes int64) bool // asks the host for more; nil allows it
+	refused  bool                   // there was no memory for it, although the limit was not reached
 }
 
 var _ experimental.LinearMemory = (*linearMemory)(nil)
@@ -31,7 +32,7 @@ func (i *Instance) withMemory(ctx context.Context) context.Context {
 	return experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(
 		func(_, most uint64) experimental.LinearMemory {
 			most = min(most, uint64(i.memoryLimit()))
-			i.linear = &linearMemory{reserved: reserve(most), limit: most}
+			i.linear = &linearMemory{reserved: reserve(most), limit: most, grow: i.world.Grow}
 			return i.linear
 		}))
 }
@@ -53,6 +54,10 @@ func (i *Instance) memoryLimit() int64 {
 // which the guest sees as a failed memory.grow.
 func (m *linearMemory) Reallocate(size uint64) []byte {
 	if size > m.limit {
+		return nil
+	}
+	if now := max(m.open, uint64(len(m.slice))); now > 0 && m.grow != nil && !m.grow(int64(size-now)) {
+		m.refused = true
 		return nil
 	}
 	if m.reserved == nil {

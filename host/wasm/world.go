@@ -23,6 +23,11 @@ type World struct {
 	// clock that stands still.
 	Clock func() time.Time
 
+	// Grow is asked before the linear memory becomes larger than the instance began with,
+	// by so many bytes. False says that the host has none: the guest sees a failed
+	// memory.grow, and whatever it makes of it is not its fault. Nil allows it.
+	Grow func(bytes int64) bool
+
 	// Log receives the records of cruster.log; the message is the callee's to
 	// keep. Nil drops them.
 	Log func(level int32, message []byte)

@@ -24,7 +24,7 @@ func TestHammer(t *testing.T) {
 	store := harness.Store(t, "sqlite")
 	registry := prometheus.NewRegistry()
 	e := engine(t, store, func(c *host.Config) {
-		c.MaxResident, c.IdleTimeout, c.Registerer = 3, 20*time.Millisecond, registry
+		c.Memory, c.IdleTimeout, c.Registerer = 20<<20, 20*time.Millisecond, registry
 	})
 	harness.Push(t, e, "races", "tests/guests/races")
 	var callers sync.WaitGroup

@@ -34,12 +34,12 @@ func (s *settings) add(flags *pflag.FlagSet) {
 	flags.IntVar(&s.cfg.MaxActivities, "max-activities", 128, "how many attempts of activities run at the same time")
 	flags.IntVar(&s.cfg.MaxExecutions, "max-executions", 20_000, "how many executions are in memory before starts are put off")
 	flags.Var((*size)(&s.cfg.MaxModuleSize), "max-module-size", "how large a module may be")
-	flags.IntVar(&s.cfg.MaxResident, "max-resident", 256, "how many instances of workflows stay warm")
+	flags.Var((*size)(&s.cfg.Memory), "memory", "how much memory instances, replays and uploads may take together; 0 is half of what the machine has")
 	flags.StringVar(&s.cfg.Name, "name", "", "name of this host in the store (default: machine and process)")
 	flags.DurationVar(&s.cfg.Retention, "retention", 0, "how long finished executions are kept; 0 means for ever")
 	flags.DurationVar(&s.cfg.TurnTimeout, "turn-timeout", 10*time.Second, "how long a workflow may compute between two durable calls")
 	fromEnvironment(flags, "activity-timeout", "cache-dir", "drain-timeout", "grpc-addr", "guest-memory", "http-addr", "idle-timeout", "log-format", "log-level",
-		"max-activities", "max-executions", "max-module-size", "max-resident", "name", "retention", "turn-timeout")
+		"max-activities", "max-executions", "max-module-size", "memory", "name", "retention", "turn-timeout")
 }
 
 // addStore adds the flags that name a store.

@@ -42,8 +42,8 @@ type Config struct {
 	MaxExecutions int
 	// MaxModuleSize is how large a module may be, in bytes.
 	MaxModuleSize int64
-	// MaxResident is how many instances of workflows stay warm.
-	MaxResident int
+	// Memory is what instances, replays and uploads may take together, in bytes.
+	Memory int64
 	// Name is that of the host in the store. Defaults to machine and process.
 	Name string
 	// Retention is how long finished executions are kept; 0 means for ever.
@@ -67,7 +67,7 @@ func (c *Config) engine() host.Config {
 		Logger:          c.Logger,
 		MaxActivities:   c.MaxActivities,
 		MaxExecutions:   c.MaxExecutions,
-		MaxResident:     c.MaxResident,
+		Memory:          c.Memory,
 		Name:            c.Name,
 		Retention:       c.Retention,
 		TurnTimeout:     c.TurnTimeout,
