@@ -88,7 +88,7 @@ generate: ## Regenerate the protobuf code, docs/errors.md, the error codes of th
 	$(GO) -C abi test . -run '^(TestVectors|TestSpecificationExample)$$' -update
 
 .PHONY: verify
-verify: ## Check that generated files are up to date and modules are tidy; changes nothing
+verify: ## Check generated files, go.mod, and that the tests of docs/GUARANTEES.md exist; changes nothing
 	scripts/verify.sh
 
 .PHONY: audit

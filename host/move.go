@@ -55,7 +55,6 @@ func (e *Engine) RequireWorkflow(ctx context.Context, namespace, workflow string
 // moduleFor finds a module that has the workflow of an execution.
 func (e *Engine) moduleFor(ctx context.Context, row *journal.Execution, to string) (digest string, err error) {
 	deployment, _, _ := strings.Cut(row.Workflow, "/")
-	digest = to
 	switch to {
 	case "":
 		return "", abi.Errorf(abi.CodeBadRequest, "the module is not given").WithHint("Name a digest, or %q for the module that is deployed now.", Latest)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks that what is committed is what its sources yield: the protobuf code,
 # docs/errors.md, the error codes of the Rust SDK, the golden vectors, and go.mod and
-# go.sum of each module. All is generated into a folder of its own and compared, so it works in a tree with
+# go.sum of each module; and that the tests exist that docs/GUARANTEES.md names. All is generated into a folder of its own and compared, so it works in a tree with
 # changes, and changes nothing. `make generate` and `go mod tidy` write what is
 # found to be stale.
 set -euo pipefail
@@ -26,6 +26,8 @@ echo "docs/errors.md ok"
 go run ./scripts/rustcodes >"$work/table.rs"
 diff -u guest-sdk/rust/cruster/src/codes/table.rs "$work/table.rs" || stale guest-sdk/rust/cruster/src/codes/table.rs
 echo "error codes of the Rust SDK ok"
+
+go run ./scripts/guarantees docs/GUARANTEES.md
 
 # abi is a module by itself, so a copy of it can rewrite its own files.
 cp -R abi "$work/abi"

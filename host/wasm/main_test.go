@@ -47,19 +47,23 @@ func TestMain(m *testing.M) {
 
 func buildGuests(dir string) error {
 	for name, binary := range map[string]*[]byte{"probe": &probeBinary, "initloop": &initLoopBinary} {
-		file := filepath.Join(dir, name+".wasm")
-		build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-ldflags=-s -w", "-o", file, "./testdata/guests/"+name)
-		build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
-		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("build guest %s: %w\n%s", name, err, out)
-		}
-		content, err := os.ReadFile(file)
+		content, err := buildGuest(dir, name)
 		if err != nil {
 			return err
 		}
 		*binary = content
 	}
 	return nil
+}
+
+func buildGuest(dir, name string) ([]byte, error) {
+	file := filepath.Join(dir, name+".wasm")
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-ldflags=-s -w", "-o", file, "./testdata/guests/"+name)
+	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build guest %s: %w\n%s", name, err, out)
+	}
+	return os.ReadFile(file)
 }
 
 // fillCache compiles the large guest once, before all tests want it at a time.
