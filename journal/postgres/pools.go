@@ -159,6 +159,9 @@ func (s *Store) pool(ctx context.Context, pc *pgxpool.Config) (*pgxpool.Pool, er
 		if err := inTime(ctx, s.config.CallLimit, func(ctx context.Context) error { return identifySession(ctx, conn) }); err != nil {
 			return err
 		}
+		if err := inTime(ctx, s.config.CallLimit, func(ctx context.Context) error { return noticeAbsence(ctx, conn) }); err != nil {
+			return err
+		}
 		return s.sql.prepare(ctx, conn, s.config.CallLimit)
 	}
 	pc.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false } // see acquire
@@ -171,6 +174,19 @@ func (s *Store) pool(ctx context.Context, pc *pgxpool.Config) (*pgxpool.Pool, er
 		return nil, noConnection(err)
 	}
 	return pool, nil
+}
+
+// noticeAbsence has the server look now and then, in the middle of a statement, whether
+// the host is still there. A caller that gives up closes its connection and asks the
+// server to cancel; if that request comes a moment too early the statement would go on
+// for as long as it takes, with all its locks. Servers before version 14 have no such
+// setting, and on some systems it cannot be set: then the limits of statements remain.
+func noticeAbsence(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, `SELECT set_config(name, '1s', false) FROM pg_settings WHERE name = 'client_connection_check_interval'`, pgx.QueryExecModeSimpleProtocol)
+	if sqlState(err) != "" {
+		return nil
+	}
+	return err
 }
 
 // bound limits how long a connection may take to come about and to be found dead.

@@ -175,3 +175,30 @@ func TestOpenEndsIfTheServerIsSilent(t *testing.T) {
 	})
 	require.Equal(t, abi.CodeStore, abi.CodeOf(err), "%v", err)
 }
+
+// A host whose machine is gone cancels nothing. Its statement ends all the same, and
+// with it what it has locked.
+func TestAnAbandonedStatementEnds(t *testing.T) {
+	t.Parallel()
+	p := newProxy(t)
+	b := setup(t, postgres.Config{DSN: p.dsn})
+	marked := "SELECT count(*) FROM generate_series(1, 1000000000000) AS " + b.schema
+	ended := make(chan error, 1)
+	go func() {
+		_, err := b.push(t.Context(), journal.Deployment{Namespace: "default", Name: "slow", Digest: "sha256:03"},
+			[]abi.Migration{{Version: 1, Name: "slow", SQL: marked}})
+		ended <- err
+	}()
+	active := func(want int) func() bool {
+		return func() bool {
+			var n int
+			err := b.admin.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND starts_with(query, $1)`, marked).Scan(&n)
+			return err == nil && n == want
+		}
+	}
+	require.Eventually(t, active(1), patience, 10*time.Millisecond)
+	p.silence(true) // no request to cancel gets through either
+	p.close()
+	require.Error(t, <-ended)
+	require.Eventually(t, active(0), patience, 10*time.Millisecond)
+}
