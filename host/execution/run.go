@@ -205,7 +205,7 @@ func (r *run) handle(messages []message) {
 func (r *run) receive(m message) {
 	if of, is := m.(ofRun); is {
 		if of.run != r.run {
-			refuse(of, anotherRun())
+			refuseAll([]message{of}, anotherRun())
 			return
 		}
 		m = of.message
