@@ -241,8 +241,7 @@ func (r *run) receive(m message) {
 			r.quarantine([]message{ofRun{r.run, m}}, m.fault)
 			return
 		}
-		r.report(m.fault)
-		r.stuck = m.fault.reason()
+		r.stuck = r.report(m.fault)
 	case opStuck:
 		r.endTask(m.step)
 		r.stuck = m.err
