@@ -9,7 +9,7 @@ type DamagedEntry struct {
 	Cause error
 }
 
-// Error says where it is. The bytes may hold payloads, which do not belong into logs.
+// Error says where it is. The bytes may hold payloads, and are kept out of logs.
 func (e *DamagedEntry) Error() string {
 	return fmt.Sprintf("%v: entry %d, %d bytes: %v", ErrCorrupt, e.Seq, len(e.Bytes), e.Cause)
 }

@@ -106,7 +106,7 @@ func (r *run) quarantine(messages []message, f *hostFault) {
 	refuseAll(r.takeAgain(), r.fault)
 	for _, letGo := range []func(){r.stopTasks, r.dropGuest} {
 		if again := guarded(letGo); again != nil {
-			r.report(again)
+			_ = r.report(again) // the first is why it is paused
 		}
 	}
 	r.guest, r.row, r.begun = nil, nil, false

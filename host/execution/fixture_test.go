@@ -222,7 +222,7 @@ func (f *fixture) open(_ context.Context, row *journal.Execution) (func(context.
 	f.mu.Unlock()
 	if meanwhile != nil {
 		meanwhile()
-		time.Sleep(1) // until nothing else moves
+		time.Sleep(time.Nanosecond) // until nothing else moves
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

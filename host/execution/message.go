@@ -124,8 +124,8 @@ func refuseAll(messages []message, err error) {
 
 // refuse reports whether a caller waited for a reply. One that has been answered
 // before, by work that then failed, is not answered again. An attempt that wants to
-// begin is no caller: it waits for as long as it takes, since nobody would ask for it
-// again.
+// begin is no caller: it waits for as long as it takes, since no one else asks for
+// it.
 func refuse(m message, err error) bool {
 	var reply chan<- error
 	switch m := m.(type) {
