@@ -248,7 +248,7 @@ func ofHost(err *abi.Error) bool { return strings.HasPrefix(string(err.Code), "C
 // transaction cannot commit any more, and until then the two decide it among
 // themselves. The execution delivers nothing meanwhile; it waits for this no longer
 // than for a commit of its own. If the run is gone, its transaction cannot commit either;
-// and what is said of an entry of another run that has its name by now, nobody hears.
+// and a report of an entry of another run that has its name by now reaches no run.
 func (a *attempt) resolveUndecided(entry journal.Entry) error {
 	ctx := a.Host.Context()
 	for delay := 20 * time.Millisecond; ctx.Err() == nil; delay = min(2*delay, 5*time.Second) {

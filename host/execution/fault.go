@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"runtime"
@@ -18,8 +19,41 @@ const quarantineRetry = 30 * time.Second
 // panicked, or what the store has does not decode. It says nothing about other
 // executions: this one is paused, and the process goes on.
 type hostFault struct {
-	what  string
-	stack []byte // nil if nothing panicked
+	what    string
+	stack   []byte                // nil if nothing panicked
+	damaged *journal.DamagedEntry // nil if no entry is to blame
+}
+
+// Bounds of what is kept of a fault with its execution.
+const (
+	maxFaultStack = 8 << 10
+	maxFaultBytes = 512
+)
+
+// faultBundle is what a bug report needs. It is the details of the error with which the
+// execution is paused, so that it can be read as long as that is, from whatever host.
+type faultBundle struct {
+	Build     string `msgpack:"build"`
+	Bytes     string `msgpack:"bytes,omitempty"` // the beginning of an entry that does not decode, in hex
+	Delivered uint64 `msgpack:"delivered"`       // the last entry that the guest saw
+	Digest    string `msgpack:"digest,omitempty"`
+	Entry     uint64 `msgpack:"entry,omitempty"` // the entry that does not decode
+	Go        string `msgpack:"go"`
+	Stack     string `msgpack:"stack,omitempty"`
+	Turn      uint64 `msgpack:"turn"`
+}
+
+// bundle collects what a bug report needs.
+func (r *run) bundle(f *hostFault) faultBundle {
+	b := faultBundle{Build: build(), Go: runtime.Version(), Stack: string(f.stack[:min(len(f.stack), maxFaultStack)])}
+	if r.row != nil {
+		b.Digest = r.row.Digest
+	}
+	if d := f.damaged; d != nil {
+		b.Entry, b.Bytes = d.Seq, hex.EncodeToString(d.Bytes[:min(len(d.Bytes), maxFaultBytes)])
+	}
+	r.locked(func(l *ledger) { b.Delivered, b.Turn = l.delivered, l.turn })
+	return b
 }
 
 // guarded runs a part of the work on one execution. It returns the fault if that
@@ -34,23 +68,17 @@ func guarded(work func()) (f *hostFault) {
 	return nil
 }
 
-// reason is why the execution is paused.
-func (f *hostFault) reason() *abi.Error {
-	return abi.Errorf(abi.CodeHostFault, "the host failed while it worked on this execution: %s", f.what)
-}
-
-// report writes what a bug report needs, and no payloads.
-func (r *run) report(f *hostFault) {
+// report writes what a bug report needs, and no payloads. It returns why the execution
+// is paused: that has all of it.
+func (r *run) report(f *hostFault) *abi.Error {
 	r.metrics.faults.Inc()
-	var digest string
-	var position journal.Entry
-	if r.row != nil {
-		digest = r.row.Digest
-	}
-	r.locked(func(l *ledger) { position = journal.Entry{Seq: l.delivered, Turn: l.turn} })
+	b := r.bundle(f)
 	r.log.Error("host fault: one execution is paused, the others go on; please report this line",
-		"code", abi.CodeHostFault, "id", r.id, "fault", f.what, "digest", digest, "delivered", position.Seq, "turn", position.Turn,
-		"build", build(), "go", runtime.Version(), "stack", string(f.stack))
+		"code", abi.CodeHostFault, "id", r.id, "fault", f.what, "digest", b.Digest, "delivered", b.Delivered, "turn", b.Turn,
+		"build", b.Build, "go", b.Go, "stack", string(f.stack))
+	reason := abi.Errorf(abi.CodeHostFault, "the host failed while it worked on this execution: %s", f.what)
+	reason.Details = abi.MustMarshal(&b)
+	return reason
 }
 
 // build names the version of the host and its commit.
@@ -73,13 +101,12 @@ func build() string {
 // paused. As long as that is not possible the run stays in memory and refuses all
 // requests but to resume, and nothing is done for it but to try the pause again.
 func (r *run) quarantine(messages []message, f *hostFault) {
-	r.report(f)
-	r.fault = f.reason()
+	r.fault = r.report(f)
 	refuseAll(r.resolveReserved(append(r.waiting, messages...)), r.fault)
 	refuseAll(r.takeAgain(), r.fault)
 	for _, letGo := range []func(){r.stopTasks, r.dropGuest} {
 		if again := guarded(letGo); again != nil {
-			r.report(again)
+			_ = r.report(again) // the first is why it is paused
 		}
 	}
 	r.guest, r.row, r.begun = nil, nil, false

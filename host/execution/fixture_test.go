@@ -44,6 +44,9 @@ type fixture struct {
 	commits  *scriptedCommitter
 	evicting bool
 
+	guests     Opener
+	activities Activities
+
 	mu      sync.Mutex
 	scripts map[string][]string    // guarded by mu; by workflow, one line a turn
 	traps   int                    // guarded by mu; calls of guests that trap from now on
@@ -57,8 +60,17 @@ type fixture struct {
 	late    chan string            // guarded by mu; the activity that goes on although it was given up
 }
 
-func newFixture(t *testing.T) *fixture {
-	f := &fixture{t: t, store: memory.New(), start: time.Now(), scripts: map[string][]string{}, tasks: map[uint32]chan string{}, noted: map[string][]string{}}
+func newFixture(t *testing.T) *fixture { return newFixtureOf(t, nil, nil) }
+
+// newFixtureOf is a fixture with guests and activities of other kinds, if they are given.
+func newFixtureOf(t *testing.T, guests Opener, activities Activities) *fixture {
+	f := &fixture{
+		t: t, store: memory.New(), start: time.Now(), guests: guests, activities: activities,
+		scripts: map[string][]string{}, tasks: map[uint32]chan string{}, noted: map[string][]string{},
+	}
+	if guests == nil {
+		f.guests, f.activities = f.open, f
+	}
 	f.boot()
 	t.Cleanup(f.end)
 	return f
@@ -74,8 +86,8 @@ func (f *fixture) boot() {
 	f.watchers = watch.NewList()
 	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) })
 	f.x = New(Deps{
-		Activities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, Fault: f.pass, IdleTimeout: time.Hour, Host: f.life,
-		Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, Memory: budget.New(100), OpenGuest: f.open, Random: func() float64 { return 0 },
+		Activities: f.activities, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, Fault: f.pass, IdleTimeout: time.Hour, Host: f.life,
+		Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, Memory: budget.New(100), OpenGuest: f.guests, Random: func() float64 { return 0 },
 		Slots: guest.NewSlots(clock, time.Hour), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
 	})
 	f.life.MarkStarted()
@@ -211,7 +223,7 @@ func (f *fixture) open(_ context.Context, row *journal.Execution) (Opening, erro
 	f.mu.Unlock()
 	if meanwhile != nil {
 		meanwhile()
-		time.Sleep(1) // until nothing else moves
+		time.Sleep(time.Nanosecond) // until nothing else moves
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

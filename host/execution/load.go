@@ -78,7 +78,9 @@ func (r *run) loadFailed(messages []message, err error) {
 		return
 	}
 	if errors.Is(err, journal.ErrCorrupt) {
-		r.quarantine(messages, &hostFault{what: err.Error()})
+		f := &hostFault{what: err.Error()}
+		errors.As(err, &f.damaged)
+		r.quarantine(messages, f)
 		return
 	}
 	r.backOff("load", err)

@@ -113,6 +113,7 @@ func (r *run) beginAttempt(m attemptBegins) {
 	lost := o.LostSoFar()
 	if lost >= lostLimit {
 		m.reply <- false
+		r.endTask(m.step) // if the answer to the pause is lost, it asks again
 		r.noteAttempt(o, journal.Released, 0)
 		r.pause(batch{}, abi.Errorf(abi.CodeHostLost,
 			"%d hosts ended during the same attempt of %s: it may take the host down with it", lost, op.Describe(o.Op)))

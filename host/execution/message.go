@@ -107,15 +107,25 @@ func (moveRequest) isMessage()      {}
 func (waitingRequest) isMessage()   {}
 func (inspectRequest) isMessage()   {}
 
-// refuseAll answers the callers that wait for a reply to one of the messages.
+// refuseAll answers all that wait for a reply to one of the messages: callers, and
+// attempts that want to begin.
 func refuseAll(messages []message, err error) {
 	for _, m := range messages {
+		if of, is := m.(ofRun); is {
+			m = of.message
+		}
+		if begins, is := m.(attemptBegins); is {
+			answer(begins.reply, false)
+			continue
+		}
 		refuse(m, err)
 	}
 }
 
 // refuse reports whether a caller waited for a reply. One that has been answered
-// before, by work that then failed, is not answered again.
+// before, by work that then failed, is not answered again. An attempt that wants to
+// begin is no caller: it waits for as long as it takes, since no one else asks for
+// it.
 func refuse(m message, err error) bool {
 	var reply chan<- error
 	switch m := m.(type) {
@@ -133,9 +143,6 @@ func refuse(m message, err error) bool {
 		reply = m.reply
 	case releaseRequest:
 		m.done.Done()
-		return true
-	case attemptBegins:
-		answer(m.reply, false)
 		return true
 	case inspectRequest:
 		answer(m.reply, inspected{err: err})

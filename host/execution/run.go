@@ -219,7 +219,7 @@ func (r *run) handle(messages []message) {
 func (r *run) receive(m message) {
 	if of, is := m.(ofRun); is {
 		if of.run != r.run {
-			refuse(of, anotherRun())
+			refuseAll([]message{of}, anotherRun())
 			return
 		}
 		m = of.message
@@ -255,8 +255,7 @@ func (r *run) receive(m message) {
 			r.quarantine([]message{ofRun{r.run, m}}, m.fault)
 			return
 		}
-		r.report(m.fault)
-		r.stuck = m.fault.reason()
+		r.stuck = r.report(m.fault)
 	case opStuck:
 		r.endTask(m.step)
 		r.stuck = m.err

@@ -118,7 +118,7 @@ func (r *run) stopTasks() {
 }
 
 // post tells the run of the task something. If another run has its name by then it
-// does not hear of it.
+// does not get it.
 func (t *task) post(m message) { t.runs.Post(t.id, ofRun{t.row.Run, m}) }
 
 // done posts the outcome of the op to its run.

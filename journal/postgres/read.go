@@ -151,16 +151,17 @@ func scanLink(row pgx.CollectableRow) (l journal.Link, err error) {
 func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit int) ([]journal.Entry, error) {
 	scan := func(row pgx.CollectableRow) (e journal.Entry, err error) {
 		var raw []byte
-		if err := row.Scan(&raw); err != nil {
+		var seq int64
+		if err := row.Scan(&raw, &seq); err != nil {
 			return e, err
 		}
 		if err := abi.Unmarshal(raw, &e); err != nil {
-			return e, fmt.Errorf("%w: %w", journal.ErrCorrupt, err)
+			return e, &journal.DamagedEntry{Seq: uint64(seq), Bytes: raw, Cause: err}
 		}
 		return e, nil
 	}
 	return readAll(ctx, s, scan, "journal of "+id.String(),
-		`SELECT entry FROM `+s.sql.entries+` WHERE shard = $1 AND id = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
+		`SELECT entry, seq FROM `+s.sql.entries+` WHERE shard = $1 AND id = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
 		int16(id.Shard()), id[:], int64(min(after, 1<<63-1)), max(limit, 0))
 }
 

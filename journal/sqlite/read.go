@@ -132,14 +132,15 @@ func (s *Store) linked(ctx context.Context, step journal.Caller) (*journal.Execu
 func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit int) ([]journal.Entry, error) {
 	var entries []journal.Entry
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, "SELECT body FROM cruster_entries WHERE shard = ?1 AND id = ?2 AND seq > ?3 ORDER BY seq LIMIT ?4", func(stmt *sqlite.Stmt) {
+		return run(conn, "SELECT body, seq FROM cruster_entries WHERE shard = ?1 AND id = ?2 AND seq > ?3 ORDER BY seq LIMIT ?4", func(stmt *sqlite.Stmt) {
 			bindID(stmt, 1, 2, id)
 			stmt.BindInt64(3, int64(min(after, 1<<63-1)))
 			stmt.BindInt64(4, int64(max(limit, 0)))
 		}, func(row *sqlite.Stmt) error {
 			var e journal.Entry
-			if err := abi.Unmarshal(blob(row, 0), &e); err != nil {
-				return fmt.Errorf("%w: %w", journal.ErrCorrupt, err)
+			raw := blob(row, 0)
+			if err := abi.Unmarshal(raw, &e); err != nil {
+				return &journal.DamagedEntry{Seq: uint64(row.ColumnInt64(1)), Bytes: raw, Cause: err}
 			}
 			entries = append(entries, e)
 			return nil

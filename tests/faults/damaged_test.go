@@ -96,6 +96,15 @@ func TestDamagedEntriesPauseOneExecution(t *testing.T) {
 				row := harness.Wait(t, e, names[0])
 				require.Equal(t, journal.Paused, row.State)
 				require.Equal(t, abi.CodeHostFault, row.Error.Code)
+				var bundle struct {
+					Entry uint64 `msgpack:"entry"`
+					Bytes string `msgpack:"bytes"`
+					Build string `msgpack:"build"`
+				}
+				require.NoError(t, abi.Unmarshal(row.Error.Details, &bundle))
+				require.NotZero(t, bundle.Entry, "which entry it is")
+				require.NotEmpty(t, bundle.Bytes)
+				require.NotEmpty(t, bundle.Build)
 				require.NoError(t, e.Stop(t.Context()))
 				require.NoError(t, store.Close())
 			}

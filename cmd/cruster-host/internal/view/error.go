@@ -18,6 +18,8 @@ type Error struct {
 	Hint      string `json:"hint,omitempty"`
 	Type      string `json:"type,omitempty"`
 	Retryable bool   `json:"retryable"`
+	// Details are those of a host fault: what a bug report needs.
+	Details any `json:"details,omitempty"`
 }
 
 // ErrorOf is the shape of an error; nil stays nil.
@@ -25,7 +27,12 @@ func ErrorOf(e *crusterv1.Error) *Error {
 	if e == nil {
 		return nil
 	}
-	return &Error{Code: e.GetCode(), Message: e.GetMessage(), Hint: e.GetHint(), Type: e.GetType(), Retryable: e.GetRetryable()}
+	v := &Error{Code: e.GetCode(), Message: e.GetMessage(), Hint: e.GetHint(), Type: e.GetType(), Retryable: e.GetRetryable()}
+	var details map[string]any
+	if e.GetCode() == string(abi.CodeHostFault) && abi.Unmarshal(e.GetDetails(), &details) == nil {
+		v.Details = details
+	}
+	return v
 }
 
 // Text is the error in one sentence; empty for nil.

@@ -33,7 +33,7 @@ table! {
     CALL_TO_ITSELF = "CR-2018", "Give the call another key or another request.", false;
     WORKFLOW_MANIFEST_LIE = "CR-2019", "Rebuild the module with an unmodified guest SDK, push it, and run 'cruster-host workflow move EXECUTION --to latest'.", false;
     FAILED_BY_OPERATOR = "CR-2020", "The message holds the operator's reason and the reason for the pause; 'cruster-host workflow history' shows how far the execution got.", false;
-    HOST_FAULT = "CR-2021", "This is a bug of the host, or its store is damaged: please report it with the line 'host fault' of the host's log. 'cruster-host workflow resume' tries again; other executions are not affected.", false;
+    HOST_FAULT = "CR-2021", "This is a bug of the host, or its store is damaged: please report it with the details that 'cruster-host workflow describe -o json' shows, or with the line 'host fault' of the host's log. 'cruster-host workflow resume' tries again; other executions are not affected.", false;
     HOST_LOST = "CR-2022", "Find out whether the activity takes the host down: memory, or a statement that the database cannot interrupt. 'cruster-host workflow resume' runs it again and counts anew.", false;
     JOURNAL_FORMAT = "CR-2030", "Run a host of that version or a newer one, then resume the execution.", false;
     DOES_NOT_FIT = "CR-2031", "Nothing was changed. Keep the steps that have run as they were, or guard the change with Patched; 'cruster-host module check' shows it for all open executions.", false;

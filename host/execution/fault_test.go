@@ -1,0 +1,37 @@
+package execution
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/journal"
+)
+
+// TestFaultsBringTheirBundle panics while an execution is worked on. What a bug report
+// needs is kept with the execution.
+func TestFaultsBringTheirBundle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"deferred d", "done ok"}
+		row := rowOf("w", "k")
+		_, err := f.x.Start(t.Context(), row)
+		require.NoError(t, err)
+		f.panicAt = faultpoint.SettleBeforeCommit
+		require.Error(t, f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: "d", Value: abi.Nil}))
+		synctest.Wait()
+		paused, err := f.store.Load(t.Context(), row.ID)
+		require.NoError(t, err)
+		require.Equal(t, abi.CodeHostFault, paused.Error.Code)
+		var b faultBundle
+		require.NoError(t, abi.Unmarshal(paused.Error.Details, &b))
+		require.Contains(t, b.Stack, "(*run).settle")
+		require.Equal(t, "script", b.Digest)
+		require.NotEmpty(t, b.Go)
+		require.LessOrEqual(t, len(paused.Error.Details), 2*maxFaultStack)
+	})
+}

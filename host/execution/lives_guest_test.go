@@ -1,0 +1,258 @@
+package execution
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/activity"
+	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/journal"
+)
+
+// threads is the code of a workflow in a random life: what it does at the same time.
+// Each thread is a row of steps, and each step a few ops of which the first that is
+// delivered wins; the others are cancelled. The result of the workflow is all that it
+// was told, in order.
+type threads [][]step
+
+type step []call
+
+type call struct {
+	kind string
+	body []byte
+}
+
+// threadsGuest is an instance of such a workflow.
+type threadsGuest struct {
+	world *world
+	row   *journal.Execution
+	code  threads
+	at    []int // the step of each thread
+	clock int64
+	ops   uint32
+	seen  op.Occurrences
+	owner map[uint32]int // the thread of each op that is waited for
+	told  []string       // what it was told; one for each turn
+}
+
+func (w *world) open(_ context.Context, row *journal.Execution) (Opening, error) {
+	copied := *row
+	return Opening{Bytes: 1, Open: func(context.Context, *budget.Permit) (Guest, error) { return w.instance(&copied), nil }}, nil
+}
+
+// instance makes an instance, and remembers it.
+func (w *world) instance(row *journal.Execution) *threadsGuest {
+	g := w.fresh(row)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.instances = append(w.instances, g)
+	return g
+}
+
+func (w *world) fresh(row *journal.Execution) *threadsGuest {
+	code := w.code
+	if row.Workflow != "scripts/w" {
+		code = threads{{{{abi.OpSleep, abi.MustMarshal(&abi.Sleep{Duration: int64(time.Second)})}}}}
+	}
+	return &threadsGuest{world: w, row: row, code: code, at: make([]int, len(code)), clock: row.Pinned.Time, seen: op.Occurrences{}, owner: map[uint32]int{}}
+}
+
+func (g *threadsGuest) Close() {}
+
+func (g *threadsGuest) Start(context.Context) (guest.Turn, error) {
+	var turn guest.Turn
+	for thread := range g.code {
+		g.issue(&turn, thread)
+	}
+	return g.finish(turn), nil
+}
+
+func (g *threadsGuest) Resume(_ context.Context, deliveries []abi.Delivery, at int64) (guest.Turn, error) {
+	if at < g.clock {
+		g.world.wrong("%s: the clock runs backwards", g.row.Name())
+	}
+	g.clock = at
+	var turn guest.Turn
+	var told []string
+	var won []int
+	for _, d := range deliveries {
+		thread, waits := g.owner[d.Op]
+		if !waits {
+			g.world.wrong("%s: op %d was delivered, and is not waited for", g.row.Name(), d.Op)
+		}
+		delete(g.owner, d.Op)
+		told = append(told, fmt.Sprintf("%d=%s", d.Op, outcomeText(d.Value, d.Error)))
+		if !slices.Contains(won, thread) {
+			won = append(won, thread)
+		}
+	}
+	g.told = append(g.told, strings.Join(told, " "))
+	for _, thread := range won {
+		for _, number := range g.waitedFor(thread) {
+			turn.Cancelled = append(turn.Cancelled, number)
+			delete(g.owner, number)
+		}
+		g.at[thread]++
+		g.issue(&turn, thread)
+	}
+	return g.finish(turn), nil
+}
+
+func (g *threadsGuest) waitedFor(thread int) (numbers []uint32) {
+	for number, owner := range g.owner {
+		if owner == thread {
+			numbers = append(numbers, number)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers
+}
+
+func (g *threadsGuest) issue(turn *guest.Turn, thread int) {
+	if g.at[thread] == len(g.code[thread]) {
+		return
+	}
+	for _, c := range g.code[thread][g.at[thread]] {
+		g.ops++
+		o, err := op.New(c.kind, c.body, g.ops, g.clock)
+		if err != nil {
+			panic(err)
+		}
+		g.seen.Count(o)
+		g.owner[g.ops] = thread
+		turn.Issued = append(turn.Issued, o)
+	}
+}
+
+func (g *threadsGuest) finish(turn guest.Turn) guest.Turn {
+	for thread := range g.code {
+		if g.at[thread] < len(g.code[thread]) {
+			return turn
+		}
+	}
+	turn.Outcome = &abi.Outcome{Value: abi.MustMarshal(strings.Join(g.told, "; "))}
+	return turn
+}
+
+// world is what is outside of the executions of a random life, and what was seen of
+// them. It performs activities. What becomes of an attempt depends on the seed, the
+// step and how often it was begun, and on nothing else.
+type world struct {
+	seed uint64
+	code threads
+	f    *fixture
+
+	mu        sync.Mutex
+	instances []*threadsGuest        // guarded by mu, like all below
+	begun     map[journal.Caller]int // attempts, by step
+	faults    []string
+}
+
+// wrong notes that something is not as it should be.
+func (w *world) wrong(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.faults = append(w.faults, fmt.Sprintf(format, args...))
+}
+
+// Perform implements Activities.
+func (w *world) Perform(ctx context.Context, task activity.Task) activity.Report {
+	if !task.Begin(ctx) {
+		return nil
+	}
+	for ctx.Err() == nil {
+		chance := w.chance(task)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Duration(chance%7) * 300 * time.Millisecond):
+		}
+		chance /= 7
+		switch chance % 8 {
+		case 0:
+			return activity.Failed{Err: &abi.Error{Code: abi.CodeActivityFailed, Message: "not now", Retryable: true}}
+		case 1:
+			return activity.Failed{Err: &abi.Error{Code: abi.CodeActivityFailed, Message: "never"}}
+		case 2:
+			return activity.Stuck{Err: abi.Errorf(abi.CodeModuleInit, "it does not initialise")}
+		case 3, 4, 5:
+			if report, over := w.transact(ctx, task, chance/8); over {
+				return report
+			}
+		default:
+			return activity.Done{Outcome: abi.Outcome{Value: w.value(task)}, Attempts: task.Failed + 1}
+		}
+	}
+	return nil
+}
+
+func (w *world) value(task activity.Task) []byte {
+	return abi.MustMarshal(task.Row.Run.String()[:8])
+}
+
+// chance is a number for the next attempt of a step.
+func (w *world) chance(task activity.Task) uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	step := journal.Caller{ID: task.Row.ID, Step: task.Op.Step()}
+	w.begun[step]++
+	h := fnv.New64a()
+	h.Write(binary.BigEndian.AppendUint64(nil, w.seed))
+	h.Write(step.Step[:])
+	h.Write([]byte{byte(w.begun[step])})
+	return h.Sum64()
+}
+
+// transact is an attempt that used SQL. It reports false if it is to be repeated.
+func (w *world) transact(ctx context.Context, task activity.Task, chance uint64) (activity.Report, bool) {
+	entry, wanted := task.Reserve(ctx, w.value(task), task.Failed+1)
+	if !wanted {
+		return activity.Dropped{}, true
+	}
+	life := w.f.life.Context()
+	select {
+	case <-life.Done():
+		return nil, true
+	case <-time.After(time.Duration(chance%5) * 200 * time.Millisecond):
+	}
+	if chance/5%4 == 0 { // it collided with another
+		task.Void(entry.Seq)
+		return nil, false
+	}
+	commit := func(en journal.Entry) error {
+		_, err := w.f.commits.Commit(journal.Write{ID: task.Row.ID, Run: task.Row.Run, Entries: []journal.Entry{en}})
+		return err
+	}
+	err := commit(entry)
+	for tries := 0; isUndecided(err) && life.Err() == nil; tries++ { // as host/activity decides it
+		found, ferr := w.f.store.Entries(context.Background(), task.Row.ID, entry.Seq-1, 1)
+		if ferr == nil && len(found) == 1 && found[0].Seq == entry.Seq {
+			if err = nil; found[0].Kind != journal.Delivery {
+				err = journal.ErrConflict
+			}
+			break
+		}
+		void := journal.Entry{Kind: journal.Void, Seq: entry.Seq, At: entry.At, Op: entry.Op}
+		if err = commit(void); err == nil {
+			err = journal.ErrConflict
+		}
+	}
+	switch {
+	case err == nil:
+		return activity.Committed{Entry: entry}, true
+	case life.Err() != nil:
+		return nil, true
+	default:
+		task.Void(entry.Seq)
+		return nil, false
+	}
+}
