@@ -79,6 +79,9 @@ func New(cfg Config) (*Engine, error) {
 // wire builds the rooms, from the bottom up.
 func (e *Engine) wire() {
 	cfg, injector := e.cfg, faultpoint.Injector(e.cfg.FaultPoint)
+	if cfg.Registerer != nil {
+		cfg.Registerer.MustRegister(instances{e.wasm})
+	}
 	e.writer = newWriter(cfg, e.state)
 	e.catalog = catalog.New(e.wasm, ownedModules{cfg.Store, e.writer})
 	e.catalog.Fault = injector

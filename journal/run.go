@@ -108,7 +108,11 @@ type Move struct {
 // up to it can be replayed. It rises with any change of what a guest can observe:
 // the seeding of random numbers, the hashing of arguments, limits, the wording of
 // refusals.
-const CurrentFormat = 1
+//
+// Runs of format 1 initialise their module in their own world. Since format 2 they
+// begin with what initialisation leaves behind while the clock stands still, and only
+// the random generators found in it follow the run's seed.
+const CurrentFormat = 2
 
 // Pinned is what a replay needs besides the module, the input and the entries. It
 // is decided when a run is started and does not change, so that another host, with

@@ -93,8 +93,8 @@ func (a *attempt) mayBegin(ctx context.Context) bool {
 	return a.begun
 }
 
-// instantiate makes an instance for the attempt, as soon as there is memory for it. It is
-// released afterwards: nothing leaks from one call into the next.
+// instantiate takes an instance for the attempt, as soon as there is memory for it. It is
+// as new, and reset afterwards: nothing leaks from one call into the next.
 func (a *attempt) instantiate(ctx context.Context, fx *effects) (inst *wasm.Instance, release func(), err error) {
 	m, err := a.Catalog.Module(ctx, a.Row.Digest)
 	if err != nil {

@@ -54,9 +54,9 @@ const (
 	logLineCost  = 16 // bytes that a line costs besides its text
 )
 
-// Open makes a fresh instance for an execution; nothing has run but the module's
-// own initialisation. What it takes beyond the memory that instances of the module begin
-// with it takes out of the permit, if there is one.
+// Open takes an instance for an execution; nothing has run but the module's own
+// initialisation. What it takes beyond the memory that instances of the module begin with
+// it takes out of the permit, if there is one.
 func Open(ctx context.Context, code *wasm.Module, row *journal.Execution, memory *budget.Permit) (*Guest, error) {
 	pinned := row.Pinned
 	if pinned.Format == 0 || pinned.Format > journal.CurrentFormat {
@@ -89,11 +89,16 @@ func guestSeed(seed journal.RunID) []byte {
 	return sum[:16]
 }
 
+// ownInitFormat is the last format of journals whose runs initialise their module
+// themselves.
+const ownInitFormat = 1
+
 // world is all that the guest can observe.
 func (g *Guest) world(pinned journal.Pinned) wasm.World {
 	seed := sha256.Sum256(append([]byte("cruster random "), pinned.Seed[:]...))
 	return wasm.World{
 		MemoryLimit: int64(pinned.Memory),
+		OwnInit:     pinned.Format <= ownInitFormat,
 
 		Clock:  func() time.Time { return time.Unix(0, g.clock) },
 		Random: rand.NewChaCha8(seed),
@@ -194,7 +199,8 @@ func (g *Guest) finishTurn(t wasm.Turn, err error) (Turn, error) {
 	return turn, nil
 }
 
-// Close drops the instance. The journal knows all it knew.
+// Close gives the instance back: reset, it serves others. The journal knows all it
+// knew.
 func (g *Guest) Close() { _ = g.inst.Close() }
 
 // IsTrap tells whether an error is the end of an instance by its own code.

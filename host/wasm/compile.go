@@ -24,6 +24,9 @@ type Module struct {
 	imports  []string
 	memory   int64 // bytes that an instance has from the start
 	compiled wazero.CompiledModule
+	template *binary.Template // nil if its instances have state that is out of reach
+	images   images
+	pool     pool
 
 	// Guarded by Runtime.mu.
 	instances int  // that are not closed
@@ -106,6 +109,10 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 	case <-r.life.Done():
 		return nil, abi.Errorf(abi.CodeShuttingDown, "the Wasm runtime is closed")
 	}
+	template, reason := binary.MakeTemplate(rewritten)
+	if reason == nil {
+		rewritten = template.Content
+	}
 	compiled, err := r.engineCompile(rewritten)
 	if err != nil && r.cache != nil && r.cacheFailed(err) {
 		r.cfg.Logger.Warn("the compilation cache failed and was emptied", "dir", r.cfg.CacheDir, "error", err)
@@ -124,7 +131,12 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 		}
 		return nil, abi.Errorf(abi.CodeNotWasm, "the module %s does not compile: %s", digest, oneLine(err.Error(), 300))
 	}
-	return &Module{runtime: r, digest: digest, imports: module.ImportNames(), memory: module.MemoryFromTheStart(), compiled: compiled}, nil
+	m := &Module{runtime: r, digest: digest, imports: module.ImportNames(), memory: module.MemoryFromTheStart(), compiled: compiled, template: template}
+	m.images.byLimit = make(map[int64]*imaging)
+	if reason != nil {
+		m.noImage(reason)
+	}
+	return m, nil
 }
 
 // Accept compares a binary that is uploaded with the limits of this host, on its size
@@ -208,6 +220,8 @@ func (r *Runtime) dropLocked(m *Module) func() {
 	}
 	delete(r.modules, m.digest)
 	return func() {
+		m.drain()
+		m.closeImages()
 		if err := m.compiled.Close(context.WithoutCancel(r.life)); err != nil {
 			r.cfg.Logger.Warn("close a compiled module", "digest", m.digest, "error", err)
 		}
@@ -233,8 +247,16 @@ func (m *Module) release() {
 	drop()
 }
 
-// MemoryBytes is how much linear memory an instance begins with.
-func (m *Module) MemoryBytes() int64 { return m.memory }
+// MemoryBytes is how much linear memory an instance begins with, as far as it is known
+// before the module has initialised itself.
+func (m *Module) MemoryBytes() int64 {
+	m.images.mu.Lock()
+	defer m.images.mu.Unlock()
+	if m.images.any != nil {
+		return int64(m.images.any.size)
+	}
+	return m.memory
+}
 
 // Digest is the lower-case hex SHA-256 of the module's binary.
 func (m *Module) Digest() string { return m.digest }

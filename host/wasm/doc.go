@@ -11,6 +11,13 @@
 // [Module.Describe] fetches the manifest, [Module.Instantiate] makes an
 // [Instance].
 //
+// # Images and pools
+//
+// A module initialises itself once. Its memory and globals are then the image that
+// all its instances begin with (image.go), with random generators of their own
+// (generators.go). An instance is made of a machine (machine.go), which is reset when
+// the instance is closed, and waits in the module's pool (pool.go) for the next one.
+//
 // # World and Turn
 //
 // A [World] is what one instance can observe: the Cruster imports (imports.go)

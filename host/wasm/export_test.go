@@ -1,5 +1,37 @@
 package wasm
 
+import "bytes"
+
+// State is all that an instance knows.
+type State struct {
+	Memory  []byte
+	Globals []uint64
+}
+
+// Size is that of the memory.
+func (s State) Size() int { return len(s.Memory) }
+
+// StateOf copies the state of an instance.
+func StateOf(i *Instance) State {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	view, _ := i.mod.Memory().Read(0, i.mod.Memory().Size())
+	return State{bytes.Clone(view), i.machine.readGlobals()}
+}
+
+// HasImage tells whether the instance was made from an image.
+func HasImage(i *Instance) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.machine.image != nil
+}
+
+// TakeAway makes a runtime do what it does on systems that have no files in memory, or
+// cannot reserve address space.
+func TakeAway(r *Runtime, imageFiles, reservations bool) {
+	r.without.imageFiles, r.without.reservations = imageFiles, reservations
+}
+
 // CompileChanged compiles a binary as Compile does, but with a change of what the
 // engine is given.
 func (r *Runtime) CompileChanged(content []byte, change func(rewritten []byte) []byte) (*Module, error) {

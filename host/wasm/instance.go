@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/wasm/binary"
 )
 
 // phase says what an instance is doing; it decides which imports are open.
@@ -43,17 +46,28 @@ type Instance struct {
 
 	// mu is held throughout a turn, also while the engine calls the host
 	// functions, and guards all that follows.
-	mu     sync.Mutex
-	phase  phase
-	cause  error // why the instance is dead
-	mod    api.Module
-	linear *linearMemory // nil until the module is instantiated
-	start  api.Function
-	resume api.Function
-	stdout lineWriter
-	stderr lineWriter
-	crash  crashLog
-	closed bool
+	mu      sync.Mutex
+	phase   phase
+	cause   error         // why the instance is dead
+	machine *machine      // what it runs in
+	mod     api.Module    // that of the machine; nil if it is dead
+	linear  *linearMemory // that of the machine; nil if it is dead
+	start   api.Function
+	resume  api.Function
+	stdout  lineWriter
+	stderr  lineWriter
+	crash   crashLog
+	closed  bool
+	cutOff  bool // the context of a turn was done when it returned
+
+	// What WASI shows of the world.
+	clock     func() time.Time
+	random    io.Reader
+	origin    int64     // of the monotonic clock, if hasOrigin; else base decides
+	hasOrigin bool      //
+	base      time.Time // the first reading of clock by the monotonic one
+	wallReads int       // readings of the wall clock
+	drawn     int       // bytes that were taken of random
 
 	// State of the turn under way.
 	turnCtx    context.Context // nil between turns
@@ -67,18 +81,89 @@ type Instance struct {
 // errClosed is why a closed instance is dead.
 var errClosed = errors.New("the instance is closed")
 
-// Instantiate makes a fresh instance that sees the given world: its memory is
-// filled, _initialize has run and the ABI version is right. A module that fails
-// at that is a *Trap with CodeModuleInit or CodeABIVersion.
+// Instantiate makes an instance that sees the given world: its module has
+// initialised itself and the ABI version is right. A module that fails at that is a
+// *Trap with CodeModuleInit or CodeABIVersion.
+//
+// A module that can have an image initialises itself when its first instance is
+// wanted, and not again: further instances begin with the image (see image.go), in
+// memory that is mapped, or in a machine that was used before and is reset. If the
+// world says OwnInit, or the module can have no image, the instance initialises
+// itself in its world.
 func (m *Module) Instantiate(ctx context.Context, world World) (*Instance, error) {
 	if err := m.runtime.enter(); err != nil {
 		return nil, err
 	}
 	defer m.runtime.leave()
+	var img *image
+	limit := m.memoryLimit(world)
+	if m.template != nil && !world.OwnInit {
+		if err := m.acquire(); err != nil {
+			return nil, err
+		}
+		var err error
+		img, err = m.image(ctx, limit)
+		m.release()
+		if err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case img == nil:
+		return m.instantiatePlain(ctx, world)
+	case m.runtime.cfg.DisableImages:
+		return m.instantiateLikeImage(ctx, world, img)
+	default:
+		return m.instantiateImage(ctx, world, img)
+	}
+}
+
+// instantiatePlain makes an instance that initialises itself in its world.
+func (m *Module) instantiatePlain(ctx context.Context, world World) (*Instance, error) {
 	if err := m.acquire(); err != nil {
 		return nil, err
 	}
-	i := &Instance{module: m, world: world}
+	i := newInstance(m, world)
+	if err := i.initialize(ctx); err != nil {
+		_ = i.Close()
+		return nil, err
+	}
+	return i, nil
+}
+
+// instantiateLikeImage makes an instance that initialises itself as the image did.
+func (m *Module) instantiateLikeImage(ctx context.Context, world World, img *image) (*Instance, error) {
+	i, err := m.initializeNeutral(ctx, world, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := i.begin(world, img); err != nil {
+		_ = i.Close()
+		return nil, err
+	}
+	return i, nil
+}
+
+// instantiateImage makes an instance out of the image.
+func (m *Module) instantiateImage(ctx context.Context, world World, img *image) (*Instance, error) {
+	if err := m.acquire(); err != nil {
+		return nil, err
+	}
+	i := newInstance(m, world)
+	err := i.inhabit(ctx, img)
+	if err == nil {
+		err = i.begin(world, img)
+	}
+	if err != nil {
+		_ = i.Close()
+		return nil, err
+	}
+	return i, nil
+}
+
+// newInstance makes an instance that has no machine yet.
+func newInstance(m *Module, world World) *Instance {
+	i := &Instance{module: m}
 	i.stdout.stop, i.stderr.stop = i.stopped, i.stopped
 	i.stdout.emit = func(line []byte) {
 		if i.world.Stdout != nil {
@@ -91,11 +176,59 @@ func (m *Module) Instantiate(ctx context.Context, world World) (*Instance, error
 			guard(func() { i.world.Stderr(line) })
 		}
 	}
-	if err := i.initialize(ctx); err != nil {
-		_ = i.Close()
-		return nil, err
+	i.enterWorld(world)
+	return i
+}
+
+// inhabit gives the instance a machine in the state of the image.
+func (i *Instance) inhabit(ctx context.Context, img *image) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if mc := i.module.takeIdle(img, i.memoryLimit()); mc != nil {
+		i.module.runtime.stats.reused.Add(1)
+		i.moveInLocked(mc)
+		return nil
 	}
-	return i, nil
+	err := i.instantiateLocked(ctx, img)
+	switch {
+	case i.linear != nil && i.linear.refused:
+		return i.dieLocked(abi.Errorf(abi.CodeOverloaded, "the host has no memory left for an instance"))
+	case err != nil:
+		return i.dieLocked(i.explainLocked(ctx, "its instantiation", err))
+	}
+	for n, g := range i.machine.globals {
+		g.Set(img.globals[n])
+	}
+	i.machine.image = img
+	i.module.runtime.stats.mapped.Add(1)
+	return nil
+}
+
+func (i *Instance) moveInLocked(mc *machine) {
+	i.machine, i.mod, i.linear = mc, mc.mod, mc.linear
+	mc.owner = i
+}
+
+// begin lets an instance that is in the state of the image see its world.
+func (i *Instance) begin(world World, img *image) (err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	defer func() {
+		if p := recover(); p != nil {
+			err = i.dieLocked(abi.Errorf(abi.CodeInternal, "the random source failed: %v", p))
+		}
+	}()
+	i.enterWorld(world)
+	i.linear.grow = world.Grow
+	// The monotonic clock goes on where it stood when the image was made: what is
+	// due a second after the start is due in a second.
+	i.origin, i.hasOrigin = neutralTime.UnixNano(), true
+	if err := reseed(i.linear.bytes(), img.generators, i.random); err != nil {
+		return i.dieLocked(abi.Errorf(abi.CodeInternal, "%v", err))
+	}
+	i.phase = phaseReady
+	i.memory.Store(i.memorySizeLocked())
+	return nil
 }
 
 // initialize does all that comes before the first turn, within InitTimeout.
@@ -107,7 +240,11 @@ func (i *Instance) initialize(ctx context.Context) error {
 	ran, release := i.enterGuestLocked(bounded)
 	defer release()
 
-	if err := i.instantiateLocked(ran); err != nil {
+	i.module.runtime.stats.initialized.Add(1)
+	if err := i.instantiateLocked(ran, nil); err != nil {
+		return i.initFailedLocked(ctx, ran, "its start function", err)
+	}
+	if err := i.fillLocked(ran); err != nil {
 		return i.initFailedLocked(ctx, ran, "its start function", err)
 	}
 	if f := i.mod.ExportedFunction(abi.ExportInitialize); f != nil {
@@ -130,15 +267,40 @@ func (i *Instance) initialize(ctx context.Context) error {
 	return nil
 }
 
-// instantiateLocked makes memory, tables and globals, and runs the start
-// function if the module has one.
-func (i *Instance) instantiateLocked(ctx context.Context) (err error) {
+// instantiateLocked makes memory, tables and globals. The memory is that of the
+// image, if there is one. The start function of a module without a template runs, too.
+func (i *Instance) instantiateLocked(ctx context.Context, img *image) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &hostPanic{fmt.Errorf("the engine panicked: %v", p)}
 		}
 	}()
-	i.mod, err = i.module.runtime.engine.InstantiateModule(i.withMemory(ctx), i.module.compiled, i.systemConfig())
+	mc := &machine{owner: i, limit: i.memoryLimit()}
+	i.machine = mc
+	i.mod, err = i.module.runtime.engine.InstantiateModule(i.withMemory(ctx, img), i.module.compiled, mc.systemConfig())
+	mc.mod, mc.linear = i.mod, i.linear
+	if err != nil || i.module.template == nil {
+		return err
+	}
+	return mc.findGlobals(i.module.template.Globals)
+}
+
+// fillLocked does what the engine does not do for a template.
+func (i *Instance) fillLocked(ctx context.Context) error {
+	template := i.module.template
+	if template == nil {
+		return nil
+	}
+	memory := i.mod.Memory()
+	for _, s := range template.Segments {
+		if !memory.Write(s.Offset, s.Bytes) {
+			return &hostPanic{fmt.Errorf("a data segment does not fit into %d bytes", memory.Size())}
+		}
+	}
+	if !template.HasStart {
+		return nil
+	}
+	_, err := i.mod.ExportedFunction(binary.StartExport).Call(ctx)
 	return err
 }
 
@@ -188,6 +350,7 @@ func (i *Instance) describe(ctx context.Context) ([]byte, error) {
 	if !i.hasOutput {
 		return nil, i.dieLocked(&Trap{Err: abi.Errorf(abi.CodeBadManifest, "the module returned from %s without a manifest", abi.ExportDescribe)})
 	}
+	i.phase = phaseDone
 	return i.output, nil
 }
 
@@ -209,19 +372,29 @@ func (i *Instance) functionLocked(export string) api.Function {
 func (i *Instance) dieLocked(err error) error {
 	i.phase, i.cause = phaseDead, err
 	i.pending, i.output = nil, nil
-	if i.mod != nil {
-		if err := i.mod.Close(context.Background()); err != nil {
-			i.module.runtime.cfg.Logger.Warn("close an instance", "module", i.module.digest, "error", err)
-		}
+	if i.machine != nil {
+		i.machine.mod, i.machine.linear = i.mod, i.linear
+		i.module.closeMachine(i.machine)
 	}
-	i.mod, i.start, i.resume = nil, nil, nil
-	if i.linear != nil {
-		if err := i.linear.release(); err != nil {
-			i.module.runtime.cfg.Logger.Warn("release the memory of an instance", "module", i.module.digest, "error", err)
-		}
-		i.linear = nil
-	}
+	i.leaveMachineLocked()
 	return err
+}
+
+func (i *Instance) leaveMachineLocked() {
+	i.machine, i.mod, i.linear, i.start, i.resume = nil, nil, nil, nil, nil
+}
+
+// restLocked gives the machine of an instance that did nothing wrong to the pool.
+// The function handles are not kept: each has a stack, which may have grown.
+func (i *Instance) restLocked() {
+	i.phase, i.cause = phaseDead, errClosed
+	i.pending, i.output = nil, nil
+	mc := i.machine
+	i.leaveMachineLocked()
+	if !i.module.putIdle(mc) {
+		i.module.runtime.stats.discarded.Add(1)
+		i.module.closeMachine(mc)
+	}
 }
 
 // flushLocked hands on what the guest wrote without ending the line.
@@ -243,8 +416,12 @@ func (i *Instance) Close() error {
 		return nil
 	}
 	i.closed = true
-	if i.phase != phaseDead {
+	switch {
+	case i.phase == phaseDead:
+	case i.phase == phaseInit || i.phase == phaseTurn || i.machine == nil || i.machine.image == nil || i.cutOff:
 		_ = i.dieLocked(errClosed)
+	default:
+		i.restLocked()
 	}
 	i.memory.Store(0)
 	i.module.release()

@@ -22,17 +22,27 @@ type linearMemory struct {
 	limit    uint64                 // bytes that it may have
 	grow     func(bytes int64) bool // asks the host for more; nil allows it
 	refused  bool                   // there was no memory for it, although the limit was not reached
+	limited  bool                   // the guest asked for more than the limit
+	floor    uint64                 // bytes that it has from the start, whatever the module says
+	// shrinking has the next Reallocate return the first floor bytes: see shrink.
+	shrinking bool
 }
 
 var _ experimental.LinearMemory = (*linearMemory)(nil)
 
 // withMemory makes the engine take the memory of the module it instantiates from
-// the instance.
-func (i *Instance) withMemory(ctx context.Context) context.Context {
+// the instance. With an image it begins as the image.
+func (i *Instance) withMemory(ctx context.Context, img *image) context.Context {
 	return experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(
 		func(_, most uint64) experimental.LinearMemory {
 			most = min(most, uint64(i.memoryLimit()))
-			i.linear = &linearMemory{reserved: reserve(most), limit: most, grow: i.world.Grow}
+			i.linear = &linearMemory{limit: most, grow: i.world.Grow}
+			if !i.module.runtime.without.reservations {
+				i.linear.reserved = reserve(most)
+			}
+			if img != nil {
+				i.linear.begin(img)
+			}
 			return i.linear
 		}))
 }
@@ -41,19 +51,26 @@ func (i *Instance) withMemory(ctx context.Context) context.Context {
 // a larger one only: an instance that is to be what it was on another host has the
 // limit that it had there. A module that was accepted has what it wants from the
 // start in any case, also if the limit was lowered since.
-func (i *Instance) memoryLimit() int64 {
-	limit := i.module.runtime.cfg.MemoryLimit
-	if i.world.MemoryLimit > 0 {
-		limit = i.world.MemoryLimit
+func (i *Instance) memoryLimit() int64 { return i.module.memoryLimit(i.world) }
+
+func (m *Module) memoryLimit(world World) int64 {
+	limit := m.runtime.cfg.MemoryLimit
+	if world.MemoryLimit > 0 {
+		limit = world.MemoryLimit
 	}
-	limit = max(limit, i.world.MemoryAtLeast)
-	return max(limit/pageSize*pageSize, i.module.memory)
+	limit = max(limit, world.MemoryAtLeast)
+	return max(limit/pageSize*pageSize, m.memory)
 }
 
 // Reallocate makes the memory size bytes long; nil says that there is no room,
 // which the guest sees as a failed memory.grow.
 func (m *linearMemory) Reallocate(size uint64) []byte {
+	if m.shrinking {
+		return m.bytes()[:m.floor:m.floor]
+	}
+	size = max(size, m.floor)
 	if size > m.limit {
+		m.limited = true
 		return nil
 	}
 	if now := max(m.open, uint64(len(m.slice))); now > 0 && m.grow != nil && !m.grow(int64(size-now)) {
@@ -70,6 +87,48 @@ func (m *linearMemory) Reallocate(size uint64) []byte {
 	}
 	m.open = size
 	return m.reserved[:size:size]
+}
+
+// bytes is all of the memory.
+func (m *linearMemory) bytes() []byte {
+	if m.reserved == nil {
+		return m.slice
+	}
+	return m.reserved[:m.open]
+}
+
+// begin makes the memory that of the image. A failure is left to Reallocate.
+func (m *linearMemory) begin(img *image) {
+	m.floor = img.size
+	if m.reserved != nil && img.file != nil && img.file.mapOver(m.reserved[:img.size]) {
+		m.open = img.size
+		return
+	}
+	if m.Reallocate(img.size) != nil {
+		copy(m.bytes(), img.content())
+	}
+}
+
+// reset makes the memory that of the image again, up to its size; false says that it
+// cannot be. Behind it there are zeros, or nothing.
+func (m *linearMemory) reset(img *image) bool {
+	m.limited = false
+	if m.reserved == nil {
+		clear(m.slice[img.size:cap(m.slice)])
+		m.slice = m.slice[:img.size]
+		copy(m.slice, img.content())
+		return true
+	}
+	grown := m.reserved[img.size:m.open]
+	if img.file == nil {
+		copy(m.bytes(), img.content())
+		return len(grown) == 0
+	}
+	if !forget(m.reserved[:img.size]) || !shut(grown) {
+		return false
+	}
+	m.open = img.size
+	return true
 }
 
 // Free leaves the memory as it is: see linearMemory.

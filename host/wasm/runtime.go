@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	goruntime "runtime"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/jonboulle/clockwork"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/cruster/cruster/abi"
@@ -26,6 +29,8 @@ const (
 	defaultMemoryLimit   = 64 << 20
 	defaultMaxModuleSize = 32 << 20
 	defaultInitTimeout   = 10 * time.Second
+	defaultIdleInstances = 64
+	defaultIdleTime      = 30 * time.Second
 )
 
 // Config holds the settings of a [Runtime]. Its zero value is the default.
@@ -37,6 +42,18 @@ type Config struct {
 
 	// Clock measures the limits of time. Defaults to the real one.
 	Clock clockwork.Clock
+
+	// DisableImages has every instance run its initialisation. It behaves the same,
+	// only slower: this is for tests, and to find out whether images are at fault.
+	DisableImages bool
+
+	// IdleInstances bounds how many instances of one module wait to be used again. A
+	// negative number keeps none. Defaults to 64.
+	IdleInstances int
+
+	// IdleTime is how long an instance waits to be used again. Defaults to 30
+	// seconds.
+	IdleTime time.Duration
 
 	// InitTimeout bounds what a module does before its first turn: its
 	// initialisation, and its answers to cruster_abi and cruster_describe. Time
@@ -60,6 +77,12 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Clock == nil {
 		c.Clock = clockwork.NewRealClock()
 	}
+	if c.IdleInstances == 0 {
+		c.IdleInstances = defaultIdleInstances
+	}
+	if c.IdleTime == 0 {
+		c.IdleTime = defaultIdleTime
+	}
 	if c.InitTimeout == 0 {
 		c.InitTimeout = defaultInitTimeout
 	}
@@ -73,6 +96,8 @@ func (c Config) withDefaults() (Config, error) {
 		c.MemoryLimit = defaultMemoryLimit
 	}
 	switch {
+	case c.IdleTime < 0:
+		return c, abi.Errorf(abi.CodeBadConfig, "the time that an idle instance is kept is negative: %v", c.IdleTime)
 	case c.InitTimeout < 0:
 		return c, abi.Errorf(abi.CodeBadConfig, "the time for the initialisation of a module is negative: %v", c.InitTimeout)
 	case c.MaxModuleSize < 0:
@@ -87,7 +112,11 @@ func (c Config) withDefaults() (Config, error) {
 type Runtime struct {
 	cfg    Config
 	engine wazero.Runtime
-	cache  wazero.CompilationCache
+	stats  stats
+
+	// without says what this system does not have. Tests take things away.
+	without struct{ imageFiles, reservations bool }
+	cache   wazero.CompilationCache
 
 	// offered holds the functions a module may import, by "module.name".
 	offered map[string]binary.Signature
@@ -159,7 +188,7 @@ func (r *Runtime) offer(ctx context.Context) error {
 		wasi_snapshot_preview1.ModuleName: wasi,
 		abi.ImportModule:                  own,
 	} {
-		compiled, err := builder.Compile(ctx)
+		compiled, err := builder.Compile(experimental.WithFunctionListenerFactory(ctx, stainFactory{}))
 		if err != nil {
 			return fmt.Errorf("compile the host module %s: %w", name, err)
 		}
@@ -204,6 +233,13 @@ func (r *Runtime) Close(ctx context.Context) error {
 }
 
 func (r *Runtime) release(ctx context.Context) error {
+	r.mu.Lock()
+	modules := slices.Collect(maps.Values(r.modules))
+	r.mu.Unlock()
+	for _, m := range modules {
+		m.drain()
+		m.closeImages()
+	}
 	err := r.engine.Close(ctx)
 	if r.cache != nil {
 		err = errors.Join(err, r.cache.Close(ctx))

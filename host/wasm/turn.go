@@ -91,6 +91,7 @@ func (i *Instance) enterGuestLocked(ctx context.Context) (context.Context, conte
 	i.turnCtx, i.naps = ran, 0
 	return ran, func() {
 		i.turnCtx = nil
+		i.cutOff = i.cutOff || ran.Err() != nil
 		i.memory.Store(i.memorySizeLocked())
 		cancel()
 	}

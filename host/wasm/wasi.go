@@ -1,7 +1,6 @@
 package wasm
 
 import (
-	"io"
 	"math/rand/v2"
 	"time"
 
@@ -15,48 +14,80 @@ import (
 // because Go's runtime takes a clock at zero for a broken one.
 var neutralTime = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// systemConfig makes WASI preview 1 out of the instance's world: clock, random
-// source, sleep and the standard streams. There are no arguments, no environment,
-// no files and no sockets, and standard input is empty.
-func (i *Instance) systemConfig() wazero.ModuleConfig {
-	clock := i.world.Clock
-	if clock == nil {
-		clock = func() time.Time { return neutralTime }
+// enterWorld decides what WASI shows from now on.
+func (i *Instance) enterWorld(world World) {
+	i.world = world
+	i.clock, i.random = world.Clock, world.Random
+	if i.clock == nil {
+		i.clock = func() time.Time { return neutralTime }
 	}
-	random := i.world.Random
-	if random == nil {
-		random = rand.NewChaCha8([32]byte{})
+	if i.random == nil {
+		i.random = rand.NewChaCha8([32]byte{})
 	}
-	// A real clock can be set back, the monotonic one must not follow. time.Time
-	// carries a monotonic reading if it is real, and Sub prefers it.
-	var base time.Time
-	monotonic := func() (ns int64) {
-		guard(func() {
-			now := clock()
-			if base.IsZero() {
-				base = now
-			}
-			ns = max(base.UnixNano()+int64(now.Sub(base)), 1)
-		})
-		return ns
-	}
-	wall := func() (sec int64, nsec int32) {
-		guard(func() {
-			now := clock()
-			sec, nsec = now.Unix(), int32(now.Nanosecond())
-		})
-		return sec, nsec
-	}
+	i.base, i.hasOrigin = time.Time{}, false
+}
+
+// systemConfig makes WASI preview 1 out of the world of the machine's owner: clock,
+// random source, sleep and the standard streams. There are no arguments, no
+// environment, no files and no sockets, and standard input is empty.
+func (mc *machine) systemConfig() wazero.ModuleConfig {
 	const resolution = sys.ClockResolution(time.Microsecond)
 	return wazero.NewModuleConfig().
 		WithName("").
 		WithStartFunctions().
-		WithStdout(&i.stdout).
-		WithStderr(&i.stderr).
-		WithRandSource(guardedReader{random, i.stopped}).
-		WithWalltime(wall, resolution).
-		WithNanotime(monotonic, resolution).
-		WithNanosleep(i.nanosleep)
+		WithStdout(writerFunc(func(p []byte) (int, error) { return mc.owner.stdout.Write(p) })).
+		WithStderr(writerFunc(func(p []byte) (int, error) { return mc.owner.stderr.Write(p) })).
+		WithRandSource(readerFunc(func(p []byte) (int, error) { return mc.owner.draw(p) })).
+		WithWalltime(func() (int64, int32) { return mc.owner.walltime() }, resolution).
+		WithNanotime(func() int64 { return mc.owner.nanotime() }, resolution).
+		WithNanosleep(func(ns int64) { mc.owner.nanosleep(ns) })
+}
+
+type (
+	writerFunc func(p []byte) (int, error)
+	readerFunc func(p []byte) (int, error)
+)
+
+// Write implements [io.Writer].
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// Read implements [io.Reader].
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func (i *Instance) walltime() (sec int64, nsec int32) {
+	i.wallReads++
+	guard(func() {
+		now := i.clock()
+		sec, nsec = now.Unix(), int32(now.Nanosecond())
+	})
+	return sec, nsec
+}
+
+// nanotime is the monotonic clock. A real clock can be set back, and it must not
+// follow. time.Time carries a monotonic reading if it is real, and Sub prefers it.
+func (i *Instance) nanotime() (ns int64) {
+	guard(func() {
+		now := i.clock()
+		if i.base.IsZero() {
+			i.base = now
+			if !i.hasOrigin {
+				i.origin = now.UnixNano()
+			}
+		}
+		ns = max(i.origin+int64(now.Sub(i.base)), 1)
+	})
+	return ns
+}
+
+// draw yields random numbers, and nothing more once the turn is to end. A panic of
+// the world's source is marked as the host's.
+func (i *Instance) draw(p []byte) (n int, err error) {
+	if err := i.stopped(); err != nil {
+		return 0, err
+	}
+	guard(func() { n, err = i.random.Read(p) })
+	i.drawn += n
+	return n, err
 }
 
 // Go's runtime naps for up to a millisecond a few times while it dies of a panic
@@ -83,19 +114,4 @@ func (i *Instance) nanosleep(ns int64) {
 	if i.naps++; d > maxNap || i.naps > maxNaps {
 		panic(fault(abi.CodeBlockingSleep, "the module tried to block for %v", d))
 	}
-}
-
-// guardedReader marks panics of the world's random source as the host's, and
-// yields nothing more once the turn is to end.
-type guardedReader struct {
-	io.Reader
-	stop func() error
-}
-
-func (r guardedReader) Read(p []byte) (n int, err error) {
-	if err := r.stop(); err != nil {
-		return 0, err
-	}
-	guard(func() { n, err = r.Reader.Read(p) })
-	return n, err
 }

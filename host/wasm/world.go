@@ -43,6 +43,11 @@ type World struct {
 	// returns is at least 1. Nil refuses all ops with CodeWrongContext.
 	Op func(kind string, body []byte) (op uint32, err *abi.Error)
 
+	// OwnInit says that the module initialises itself in this world, with its clock
+	// and its random numbers, as runs whose journals have format 1 did. Otherwise an
+	// instance begins with the image of its module, if it can have one.
+	OwnInit bool
+
 	// Random feeds random_get, and by that the order of Go's maps and selects. It
 	// must not fail. Nil is a fixed sequence.
 	Random io.Reader

@@ -22,6 +22,9 @@
 // code uses what scan.go found in a function. A new change is a new file, called
 // from Rewrite.
 //
+// Taking apart: template.go makes of a rewritten binary one whose instances have no
+// state that the host cannot read and set; hidden.go looks for code that would.
+//
 // Every count and every length of an upload is compared with the bytes that are
 // there before anything is allocated for it. Package wasmtest assembles modules
 // for tests.

@@ -13,6 +13,7 @@ const (
 	sectionMemory    = 5
 	sectionGlobal    = 6
 	sectionExport    = 7
+	sectionStart     = 8
 	sectionElement   = 9
 	sectionCode      = 10
 	sectionData      = 11
@@ -58,15 +59,18 @@ const (
 	opCallIndirect = 0x11
 	opLocalGet     = 0x20
 	opLocalTee     = 0x22
+	opTableSet     = 0x26
 	opI32Const     = 0x41
 	opI32GtU       = 0x4b
 	opMisc         = 0xfc // prefix of the instructions below
 	opVector       = 0xfd // prefix of vector instructions
 
 	miscMemoryInit = 8
+	miscDataDrop   = 9
 	miscMemoryCopy = 10
 	miscMemoryFill = 11
 	miscTableInit  = 12
+	miscElemDrop   = 13
 	miscTableCopy  = 14
 	miscTableGrow  = 15
 	miscTableFill  = 17

@@ -38,5 +38,13 @@ func FuzzRewrite(f *testing.F) {
 		require.Equal(t, m.exports, again.exports)
 		require.Equal(t, m.memories, again.memories)
 		require.Len(t, again.tables, len(m.tables))
+		template, err := MakeTemplate(out)
+		if err != nil {
+			return
+		}
+		taken, err := Parse(template.Content)
+		require.NoError(t, err)
+		require.Equal(t, m.imports, taken.imports)
+		require.Equal(t, m.exports, taken.exports[:len(m.exports)])
 	})
 }

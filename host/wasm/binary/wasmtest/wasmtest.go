@@ -17,6 +17,7 @@ const (
 	TypeLog     = 6 // (i32, i32, i32) → ()
 	TypeStrange = 7 // (i64) → ()
 	TypeFour    = 8 // (i32, i32, i32, i32) → i32
+	TypeClock   = 9 // (i32, i64, i32) → i32
 )
 
 // Module is a module put together by hand. Its zero value is a valid module
@@ -34,6 +35,10 @@ type Module struct {
 	Extra         []byte // code of a fifth function of type (i32) → i32, with index Self
 	Pages         uint32
 	Data          []byte // what memory holds from address 0 on
+	DataSection   []byte // a data section, instead of Data
+	DataCount     []byte // a data count section
+	Elements      []byte // an element section
+	Globals       []byte // a global section
 	Table         []byte // a table section
 	StartFunction bool   // make _initialize the start function of the module
 	NoCode        bool   // leave the code section out
@@ -151,6 +156,7 @@ func (m Module) Assemble() []byte {
 			[]byte{0x60, 3, i32, i32, i32, 0},
 			[]byte{0x60, 1, 0x7e, 0},
 			[]byte{0x60, 4, i32, i32, i32, i32, 1, i32},
+			[]byte{0x60, 3, i32, 0x7e, i32, 1, i32},
 		)),
 		Section(2, Vector(imports...)),
 		Section(3, Vector(functions...)))
@@ -158,6 +164,9 @@ func (m Module) Assemble() []byte {
 		out = append(out, Section(4, m.Table)...)
 	}
 	out = append(out, Section(5, Vector(append([]byte{0}, U32(int(max(m.Pages, 1)))...)))...)
+	if m.Globals != nil {
+		out = append(out, Section(6, m.Globals)...)
+	}
 	out = append(out, Section(7, Vector(exports...))...)
 	if m.StartFunction {
 		out = append(out, Section(8, U32(base+len(functions)-1))...)
@@ -165,7 +174,16 @@ func (m Module) Assemble() []byte {
 	if m.NoCode {
 		return out
 	}
+	if m.Elements != nil {
+		out = append(out, Section(9, m.Elements)...)
+	}
+	if m.DataCount != nil {
+		out = append(out, Section(12, m.DataCount)...)
+	}
 	out = append(out, Section(10, Vector(bodies...))...)
+	if m.DataSection != nil {
+		return append(out, Section(11, m.DataSection)...)
+	}
 	if m.Data != nil {
 		out = append(out, Section(11, Vector(Join([]byte{0}, I32Const(0), []byte{0x0b}, U32(len(m.Data)), m.Data)))...)
 	}

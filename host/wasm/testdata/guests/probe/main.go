@@ -4,6 +4,7 @@
 package main
 
 import (
+	"hash/maphash"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -198,6 +199,42 @@ var behaviours = map[string]func(arg string) int32{
 		put([]byte(b.String()))
 		return 0
 	},
+	// sources shows what each source of chance yields first, one a line.
+	"sources": func(string) int32 {
+		m, order := map[int]bool{}, ""
+		for i := range 100 {
+			m[i] = true
+		}
+		for k := range m {
+			order += strconv.Itoa(k) + " "
+		}
+		a, b, chosen := make(chan string, 200), make(chan string, 200), ""
+		for range 200 {
+			a <- "a"
+			b <- "b"
+			select {
+			case s := <-a:
+				chosen += s
+			case s := <-b:
+				chosen += s
+			}
+		}
+		var secret int64
+		randomGet(unsafe.Pointer(&secret), 8)
+		put([]byte("map " + order + "\nselect " + chosen + "\nrand " + strconv.FormatInt(rand.Int64(), 10) +
+			"\nmaphash " + strconv.FormatUint(maphash.String(maphash.MakeSeed(), "x"), 10) + "\nwasi " + strconv.FormatInt(secret, 10)))
+		return 0
+	},
+	// clock shows the wall clock, and how the monotonic one goes on from the
+	// initialisation.
+	"clock": func(string) int32 {
+		before := time.Now()
+		time.Sleep(time.Second)
+		after := time.Now()
+		put([]byte(strconv.FormatInt(before.Unix(), 10) + " " + after.Sub(before).String() + " " +
+			strconv.FormatInt(after.Unix(), 10) + " init+" + time.Since(epoch()).String()))
+		return 0
+	},
 	// churn is an ordinary program: it allocates, collects, locks and yields.
 	"churn": func(string) int32 {
 		var wg sync.WaitGroup
@@ -230,6 +267,16 @@ var behaviours = map[string]func(arg string) int32{
 	"wildout": func(string) int32 { output(unsafe.Pointer(uintptr(0xffff0000)), 100); return 0 },
 	"wildop":  func(string) int32 { return sleep(unsafe.Pointer(uintptr(0xfffffff0)), 100) },
 	"wildlog": func(string) int32 { log(0, unsafe.Pointer(uintptr(0)), 0xffffffff); return 0 },
+}
+
+// epoch is when the monotonic clock was first read: the package time does so when it
+// is initialised, and a time keeps how long after that it was.
+func epoch() time.Time {
+	now := time.Now()
+	text := now.String() // ends with m=+seconds
+	_, since, _ := strings.Cut(text, "m=+")
+	seconds, _ := strconv.ParseFloat(since, 64)
+	return now.Add(-time.Duration(seconds * float64(time.Second)).Truncate(time.Microsecond))
 }
 
 var (

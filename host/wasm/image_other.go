@@ -1,0 +1,18 @@
+//go:build !linux
+
+package wasm
+
+import "errors"
+
+// imageFile exists on Linux only. Elsewhere images are copied.
+type imageFile struct{}
+
+func newImageFile([]byte) (*imageFile, error) { return nil, errors.ErrUnsupported }
+
+func (*imageFile) mapOver([]byte) bool { return false }
+
+func (*imageFile) close() {}
+
+func forget([]byte) bool { return false }
+
+func shut([]byte) bool { return false }

@@ -1,0 +1,149 @@
+package wasm
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/jonboulle/clockwork"
+)
+
+// pool keeps machines of one module that are reset and wait for their next use. The
+// last one that came is the next to go, so that those at the other end grow old and
+// are closed.
+type pool struct {
+	mu    sync.Mutex
+	idle  []*machine      // oldest first; guarded by mu
+	sweep clockwork.Timer // runs while there are idle ones; guarded by mu
+}
+
+// Stats count what instances were made of.
+type Stats struct {
+	// Idle machines wait in pools.
+	Idle int64
+	// Reused instances were taken from a pool.
+	Reused uint64
+	// Mapped instances were made from an image.
+	Mapped uint64
+	// Initialized instances have run their initialisation.
+	Initialized uint64
+	// Discarded machines could not be reset, or found their pool full.
+	Discarded uint64
+}
+
+type stats struct {
+	idle                                   atomic.Int64
+	reused, mapped, initialized, discarded atomic.Uint64
+}
+
+// Stats tells how instances were made so far.
+func (r *Runtime) Stats() Stats {
+	return Stats{
+		Idle: r.stats.idle.Load(), Reused: r.stats.reused.Load(), Mapped: r.stats.mapped.Load(),
+		Initialized: r.stats.initialized.Load(), Discarded: r.stats.discarded.Load(),
+	}
+}
+
+// takeIdle takes a machine out of the pool; nil if there is none with this image and
+// limit of memory.
+func (m *Module) takeIdle(img *image, limit int64) *machine {
+	p := &m.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for n := len(p.idle) - 1; n >= 0; n-- {
+		if mc := p.idle[n]; mc.image == img && mc.limit == limit {
+			p.idle = append(p.idle[:n], p.idle[n+1:]...)
+			m.runtime.stats.idle.Add(-1)
+			return mc
+		}
+	}
+	return nil
+}
+
+// putIdle resets a machine and keeps it; false says that it is of no more use.
+func (m *Module) putIdle(mc *machine) bool {
+	if m.runtime.cfg.IdleInstances < 0 || m.runtime.enter() != nil {
+		return false
+	}
+	defer m.runtime.leave()
+	if !mc.reset() {
+		return false
+	}
+	p := &m.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.idle) >= m.runtime.cfg.IdleInstances {
+		return false
+	}
+	mc.idleSince = m.runtime.cfg.Clock.Now()
+	p.idle = append(p.idle, mc)
+	m.runtime.stats.idle.Add(1)
+	if p.sweep == nil {
+		p.sweep = m.runtime.cfg.Clock.AfterFunc(m.runtime.cfg.IdleTime, m.sweepIdle)
+	}
+	return true
+}
+
+// sweepIdle closes the machines that have been idle for long enough.
+func (m *Module) sweepIdle() {
+	if m.runtime.enter() != nil {
+		return // Close drains the pool
+	}
+	defer m.runtime.leave()
+	p, now := &m.pool, m.runtime.cfg.Clock.Now()
+	p.mu.Lock()
+	old := 0
+	for old < len(p.idle) && now.Sub(p.idle[old].idleSince) >= m.runtime.cfg.IdleTime {
+		old++
+	}
+	swept := p.takeLocked(old)
+	p.sweep = nil
+	if len(p.idle) > 0 {
+		p.sweep = m.runtime.cfg.Clock.AfterFunc(m.runtime.cfg.IdleTime-now.Sub(p.idle[0].idleSince), m.sweepIdle)
+	}
+	p.mu.Unlock()
+	m.closeMachines(swept)
+}
+
+// takeLocked takes the n oldest out.
+func (p *pool) takeLocked(n int) []*machine {
+	taken := append([]*machine(nil), p.idle[:n]...)
+	p.idle = append(p.idle[:0], p.idle[n:]...)
+	clear(p.idle[len(p.idle):cap(p.idle)])
+	return taken
+}
+
+// drain closes all that are idle.
+func (m *Module) drain() {
+	p := &m.pool
+	p.mu.Lock()
+	idle := p.takeLocked(len(p.idle))
+	if p.sweep != nil {
+		p.sweep.Stop()
+		p.sweep = nil
+	}
+	p.mu.Unlock()
+	m.closeMachines(idle)
+}
+
+func (m *Module) closeMachines(idle []*machine) {
+	m.runtime.stats.idle.Add(-int64(len(idle)))
+	for _, mc := range idle {
+		m.closeMachine(mc)
+	}
+}
+
+// closeMachine gives back what a machine holds. No call of the engine is under way.
+func (m *Module) closeMachine(mc *machine) {
+	if mc.mod != nil {
+		if err := mc.mod.Close(context.Background()); err != nil {
+			m.runtime.cfg.Logger.Warn("close an instance", "module", m.digest, "error", err)
+		}
+	}
+	if mc.linear != nil {
+		if err := mc.linear.release(); err != nil {
+			m.runtime.cfg.Logger.Warn("release the memory of an instance", "module", m.digest, "error", err)
+		}
+	}
+	mc.mod, mc.linear, mc.globals = nil, nil, nil
+}
