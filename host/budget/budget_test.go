@@ -3,6 +3,7 @@ package budget
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -18,24 +19,32 @@ func acquire(t *testing.T, b *Budget, bytes int64) *Permit {
 	return p
 }
 
+// acquireLater has another goroutine wait for a permit, and returns where that will be.
+func acquireLater(t *testing.T, b *Budget, bytes int64) *atomic.Pointer[Permit] {
+	var got atomic.Pointer[Permit]
+	go func() {
+		if p, err := b.Acquire(t.Context(), bytes); err == nil {
+			got.Store(p)
+		}
+	}()
+	synctest.Wait()
+	return &got
+}
+
 func TestAcquireWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := New(100)
 		first := acquire(t, b, 60)
-		var large, small *Permit
-		go func() { large = acquire(t, b, 50) }()
-		synctest.Wait()
-		go func() { small = acquire(t, b, 10) }()
-		synctest.Wait()
-		require.Nil(t, small, "what is small does not overtake")
+		large, small := acquireLater(t, b, 50), acquireLater(t, b, 10)
+		require.Nil(t, small.Load(), "what is small does not overtake")
 		require.Equal(t, 2, b.Waiting())
 		first.Release()
 		first.Release()
 		synctest.Wait()
 		require.EqualValues(t, 60, b.Used())
-		large.Release()
-		small.Release()
+		large.Load().Release()
+		small.Load().Release()
 		require.Zero(t, b.Used())
 		require.Zero(t, b.Waiting())
 	})
@@ -50,15 +59,13 @@ func TestAcquireGivenUp(t *testing.T) {
 		var failed error
 		go func() { _, failed = b.Acquire(ctx, 50) }()
 		synctest.Wait()
-		var served *Permit
-		go func() { served = acquire(t, b, 40) }()
-		synctest.Wait()
+		served := acquireLater(t, b, 40)
 		cancel()
 		synctest.Wait()
 		require.ErrorIs(t, failed, context.Canceled)
-		require.NotNil(t, served, "the one behind it is served")
+		require.NotNil(t, served.Load(), "the one behind it is served")
 		first.Release()
-		served.Release()
+		served.Load().Release()
 		require.Zero(t, b.Used())
 	})
 }
@@ -92,15 +99,13 @@ func TestReclaim(t *testing.T) {
 		require.False(t, working.Grow(40), "it does not wait")
 		require.EqualValues(t, 70, working.Bytes())
 
-		var waited *Permit
-		go func() { waited = acquire(t, b, 60) }()
-		synctest.Wait()
-		require.Nil(t, waited)
+		waited := acquireLater(t, b, 60)
+		require.Nil(t, waited.Load())
 		resting = []*Permit{working} // it comes to rest
 		b.Look()
 		synctest.Wait()
-		require.NotNil(t, waited)
-		waited.Release()
+		require.NotNil(t, waited.Load())
+		waited.Load().Release()
 		require.False(t, working.Grow(1), "it was given back")
 		require.Zero(t, working.Bytes())
 	})
