@@ -37,6 +37,9 @@ type ExecutionReader interface {
 	Entries(ctx context.Context, id ID, after uint64, limit int) ([]Entry, error)
 	// Deferreds reads the settled deferreds of an execution.
 	Deferreds(ctx context.Context, id ID) ([]Deferred, error)
+	// Hibernated reads the saved state of an execution's guest; ErrNotFound if there is
+	// none.
+	Hibernated(ctx context.Context, id ID) (*Hibernated, error)
 	// Callee finds the execution that a step started, or found and linked.
 	// ErrNotFound says that there is none, ErrSwept that the one it is linked to was
 	// deleted by retention.

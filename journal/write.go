@@ -36,6 +36,9 @@ type Write struct {
 	// nothing of this Write takes effect, and Result.Existed is set. If the callee is
 	// gone the Write fails with ErrSwept.
 	Link *Link
+	// Hibernate replaces the saved state of the guest, if there is one. One without a body
+	// is deleted.
+	Hibernate *Hibernated
 }
 
 // Update overwrites these columns of an execution, all of them.
@@ -83,6 +86,9 @@ func (w *Write) Check() error {
 	if w.Link != nil && (w.Start != nil || w.Settle != nil) {
 		return fmt.Errorf("journal: write of execution %s has a link beside a start or a settlement", w.ID)
 	}
+	if h := w.Hibernate; h != nil && (len(h.Body) > MaxHibernated || h.Seq > math.MaxInt64) {
+		return fmt.Errorf("journal: saved state of execution %s, after entry %d, has %d bytes", w.ID, h.Seq, len(h.Body))
+	}
 	for i := range w.Entries {
 		// Databases count in int64, and Entries reads what lies above 0.
 		if seq := w.Entries[i].Seq; seq == 0 || seq > math.MaxInt64 {
@@ -115,6 +121,9 @@ func (w *Write) Size() int {
 	}
 	if w.Settle != nil {
 		n += row + len(w.Settle.Value)
+	}
+	if w.Hibernate != nil {
+		n += row + len(w.Hibernate.Body)
 	}
 	for i := range w.Deferreds {
 		n += row + len(w.Deferreds[i].Value)

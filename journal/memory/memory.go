@@ -32,6 +32,7 @@ type execution struct {
 	entries   map[uint64][]byte // by sequence number, encoded
 	deferreds map[string]journal.Deferred
 	links     map[journal.StepID]journal.Link
+	saved     *journal.Hibernated // nil if there is none
 }
 
 type deploymentKey struct{ namespace, name string }
@@ -120,6 +121,7 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	}
 	after := &execution{
 		row: before.row, entries: maps.Clone(before.entries), deferreds: maps.Clone(before.deferreds), links: maps.Clone(before.links),
+		saved: before.saved,
 	}
 	if after.entries == nil {
 		after.entries, after.deferreds, after.links = map[uint64][]byte{}, map[string]journal.Deferred{}, map[journal.StepID]journal.Link{}
@@ -159,6 +161,12 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	if w.Interrupt != nil && after.row.Interrupt == nil {
 		i := *w.Interrupt
 		after.row.Interrupt = &i
+	}
+	if h := w.Hibernate; h != nil {
+		after.saved = nil
+		if len(h.Body) > 0 {
+			after.saved = &journal.Hibernated{Seq: h.Seq, Body: bytes.Clone(h.Body)}
+		}
 	}
 	s.executions[w.ID] = after
 	return journal.Result{}

@@ -52,6 +52,19 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 	return out, nil
 }
 
+// Hibernated implements journal.Store.
+func (s *Store) Hibernated(ctx context.Context, id journal.ID) (*journal.Hibernated, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if e, ok := s.executions[id]; ok && e.saved != nil {
+		return &journal.Hibernated{Seq: e.saved.Seq, Body: bytes.Clone(e.saved.Body)}, nil
+	}
+	return nil, journal.ErrNotFound
+}
+
 // Deferreds implements journal.Store.
 func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
 	leave, err := s.enter(ctx)

@@ -40,6 +40,7 @@ type plan struct {
 	entries                 entryRows
 	updates                 []update
 	interrupts              []interrupt
+	hibernated              map[journal.ID]*journal.Hibernated
 
 	// Executions that must exist: present is merely looked at, held is locked
 	// against a sweep that deletes it at this moment, as the callees of links are. Rows
@@ -108,7 +109,7 @@ func independent(writes []*journal.Write) bool {
 func newPlan(writes []*journal.Write, known premise) *plan {
 	writes = slices.Clone(writes)
 	slices.SortStableFunc(writes, func(a, b *journal.Write) int { return bytes.Compare(a.ID[:], b.ID[:]) })
-	p := &plan{fences: map[journal.Shard]journal.Fence{}}
+	p := &plan{fences: map[journal.Shard]journal.Fence{}, hibernated: map[journal.ID]*journal.Hibernated{}}
 	updated := map[journal.ID]int{}
 	interrupted := map[journal.ID]bool{}
 	started := map[journal.ID]bool{}
@@ -126,7 +127,7 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 				p.starts.add(w.Start)
 			}
 		} else if !started[w.ID] {
-			needed[w.ID] = needed[w.ID] || w.Settle != nil || w.Link != nil
+			needed[w.ID] = needed[w.ID] || w.Settle != nil || w.Link != nil || w.Hibernate != nil
 		}
 		for i := range w.Deferreds {
 			p.settles.add(w.ID, &w.Deferreds[i])
@@ -145,6 +146,9 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 		if w.Interrupt != nil && !interrupted[w.ID] { // the first one stands
 			interrupted[w.ID] = true
 			p.interrupts = append(p.interrupts, interrupt{w.ID, w.Run, w.Interrupt})
+		}
+		if w.Hibernate != nil {
+			p.hibernated[w.ID] = w.Hibernate // the last one stands
 		}
 		if w.Settle != nil && lenient {
 			p.lenientSettles.add(w.ID, w.Settle)
@@ -187,7 +191,7 @@ func followed(first, last *journal.Update) *journal.Update {
 // bare tells whether a write asks for one thing only.
 func bare(w *journal.Write) bool {
 	parts := 0
-	for _, there := range []bool{w.Start != nil, len(w.Deferreds) > 0, len(w.Entries) > 0, w.Update != nil, w.Settle != nil, w.Interrupt != nil, w.Link != nil} {
+	for _, there := range []bool{w.Start != nil, len(w.Deferreds) > 0, len(w.Entries) > 0, w.Update != nil, w.Settle != nil, w.Interrupt != nil, w.Link != nil, w.Hibernate != nil} {
 		if there {
 			parts++
 		}
@@ -234,6 +238,9 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 	}
 	if len(p.interrupts) > 0 {
 		queueInterrupts(b, p.interrupts)
+	}
+	if len(p.hibernated) > 0 {
+		queueHibernated(b, p.hibernated)
 	}
 	p.queueLinks(b, a)
 	if p.settles.len() > 0 {

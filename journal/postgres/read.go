@@ -165,6 +165,25 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 		int16(id.Shard()), id[:], int64(min(after, 1<<63-1)), max(limit, 0))
 }
 
+// Hibernated implements journal.Store.
+func (s *Store) Hibernated(ctx context.Context, id journal.ID) (*journal.Hibernated, error) {
+	scan := func(row pgx.CollectableRow) (h journal.Hibernated, err error) {
+		var seq int64
+		err = row.Scan(&seq, &h.Body)
+		h.Seq = uint64(seq)
+		return h, err
+	}
+	found, err := readAll(ctx, s, scan, "saved state of "+id.String(),
+		`SELECT seq, body FROM `+s.sql.hibernated+` WHERE shard = $1 AND id = $2`, int16(id.Shard()), id[:])
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, journal.ErrNotFound
+	}
+	return &found[0], nil
+}
+
 // Deferreds implements journal.Store.
 func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
 	scan := func(row pgx.CollectableRow) (d journal.Deferred, err error) {

@@ -23,6 +23,7 @@ const (
 	stmtFenceLook      = "cruster_fence_look"
 	stmtFenceRow       = "cruster_fence_row"
 	stmtHeld           = "cruster_held"
+	stmtHibernate      = "cruster_hibernate"
 	stmtInterrupts     = "cruster_interrupts"
 	stmtLinks          = "cruster_links"
 	stmtLinksLenient   = "cruster_links_lenient"
@@ -41,7 +42,7 @@ const (
 // that no search_path and no temporary table can come between.
 type statements struct {
 	shards, executions, entries, deferreds, links string // qualified names
-	heartbeat, modules, deployments               string
+	heartbeat, hibernated, modules, deployments   string
 	guestMigrations                               string
 	prepared                                      map[string]string
 }
@@ -50,10 +51,11 @@ func newStatements(schema string) statements {
 	q := func(name string) string { return quote(schema) + "." + quote(name) }
 	st := statements{
 		shards: q("shards"), executions: q("executions"), entries: q("entries"), deferreds: q("deferreds"), links: q("links"),
-		heartbeat: q("heartbeat"), modules: q("modules"), deployments: q("deployments"), guestMigrations: q("guest_migrations"),
+		heartbeat: q("heartbeat"), hibernated: q("hibernated"), modules: q("modules"), deployments: q("deployments"), guestMigrations: q("guest_migrations"),
 	}
 	expand := strings.NewReplacer(
 		"{shards}", st.shards, "{executions}", st.executions, "{entries}", st.entries, "{deferreds}", st.deferreds, "{links}", st.links,
+		"{hibernated}", st.hibernated,
 		"{expect}", q("expect"), "{fenced}", "'"+stateFenced+"'", "{missing}", "'"+stateMissing+"'",
 	)
 	st.prepared = make(map[string]string, len(journalStatements))
@@ -153,6 +155,15 @@ var journalStatements = map[string]string{
 		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[]) AS u (shard, id, run, interrupt)
 		WHERE e.shard = u.shard AND e.id = u.id AND e.run = u.run RETURNING 1)
 	SELECT {expect}((SELECT count(*) FROM changed), $5, {missing})`,
+
+	stmtHibernate: `
+	WITH saved AS (
+		SELECT * FROM unnest($1::int2[], $2::bytea[], $3::int8[], $4::bytea[]) AS s (shard, id, seq, body)
+	), woken AS (
+		DELETE FROM {hibernated} h USING saved s WHERE h.shard = s.shard AND h.id = s.id AND s.body IS NULL
+	)
+	INSERT INTO {hibernated} (shard, id, seq, body) SELECT * FROM saved WHERE body IS NOT NULL
+	ON CONFLICT (shard, id) DO UPDATE SET seq = excluded.seq, body = excluded.body`,
 
 	stmtLinks:        insertLinks,
 	stmtLinksLenient: insertLinks + ` ON CONFLICT DO NOTHING RETURNING id, step`,

@@ -203,7 +203,7 @@ func (w *sweep) sizes(ctx context.Context, tx pgx.Tx, free []expired) ([]journal
 
 func (w *sweep) deleteWhole(ctx context.Context, tx pgx.Tx, free []expired) error {
 	shards, ids := sweepKeys(free, func(e expired) journal.ID { return e.id })
-	for _, table := range []string{w.store.sql.entries, w.store.sql.deferreds, w.store.sql.links, w.store.sql.executions} {
+	for _, table := range []string{w.store.sql.entries, w.store.sql.deferreds, w.store.sql.links, w.store.sql.hibernated, w.store.sql.executions} {
 		_, err := tx.Exec(ctx, `DELETE FROM `+table+` x USING unnest($1::int2[], $2::bytea[]) AS d (shard, id) WHERE x.shard = d.shard AND x.id = d.id`, shards, ids)
 		if err != nil {
 			return err

@@ -246,6 +246,11 @@ func (b *batch) insert(w *journal.Write) error {
 			return err
 		}
 	}
+	if w.Hibernate != nil {
+		if err := b.hibernate(w.ID, w.Hibernate); err != nil {
+			return err
+		}
+	}
 	if w.Interrupt != nil {
 		return run(b.conn, "UPDATE cruster_executions SET interrupt = ?3 WHERE shard = ?1 AND id = ?2 AND interrupt IS NULL", func(stmt *sqlite.Stmt) {
 			bindID(stmt, 1, 2, w.ID)

@@ -152,6 +152,26 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 	return entries, nil
 }
 
+// Hibernated implements journal.Store.
+func (s *Store) Hibernated(ctx context.Context, id journal.ID) (*journal.Hibernated, error) {
+	var found *journal.Hibernated
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, "SELECT seq, body FROM cruster_hibernated WHERE shard = ?1 AND id = ?2", func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, id)
+		}, func(row *sqlite.Stmt) error {
+			found = &journal.Hibernated{Seq: uint64(row.ColumnInt64(0)), Body: blob(row, 1)}
+			return nil
+		})
+	})
+	if err == nil && found == nil {
+		err = journal.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: saved state of execution %s: %w", id, err)
+	}
+	return found, nil
+}
+
 // Deferreds implements journal.Store.
 func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
 	var deferreds []journal.Deferred

@@ -196,7 +196,7 @@ func deleteLastEntries(conn *sqlite.Conn, id journal.ID, n int64) error {
 }
 
 func deleteExecution(conn *sqlite.Conn, id journal.ID) error {
-	for _, table := range []string{"cruster_entries", "cruster_deferreds", "cruster_links", "cruster_inputs", "cruster_executions"} {
+	for _, table := range []string{"cruster_entries", "cruster_deferreds", "cruster_links", "cruster_hibernated", "cruster_inputs", "cruster_executions"} {
 		if err := exec(conn, "DELETE FROM "+table+" WHERE shard = ?1 AND id = ?2", id); err != nil {
 			return err
 		}

@@ -135,7 +135,7 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 		w.Run[0] ^= 1
 		e.Run = w.Run
 	}
-	parts := rapid.IntRange(0, 63).Draw(rt, "parts")
+	parts := rapid.IntRange(0, 127).Draw(rt, "parts")
 	if parts&1 != 0 {
 		e.Input, e.CreatedAt = drawBytes(rt), rapid.Int64Range(1, 5).Draw(rt, "created")
 		e.WakeAt = rapid.Int64Range(0, 4).Draw(rt, "wake")
@@ -168,6 +168,9 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 	if parts&32 != 0 {
 		callee := modelExecution(drawKey(rt))
 		w.Link = &journal.Link{Step: stepOf(rapid.Uint32Range(1, 2).Draw(rt, "step")), Callee: callee.ID, Run: callee.Run}
+	}
+	if parts&64 != 0 {
+		w.Hibernate = &journal.Hibernated{Seq: rapid.Uint64Range(0, 30).Draw(rt, "hibernated"), Body: drawBytes(rt)}
 	}
 	return w
 }
@@ -216,6 +219,7 @@ func (m *model) compareExecution(rt *rapid.T, id journal.ID) {
 		entries, err := s.Entries(m.ctx, id, 0, 1000)
 		return abi.MustMarshal(entries), err
 	}, m.store, m.oracle)
+	same(rt, "hibernated", func(s journal.Store) (*journal.Hibernated, error) { return s.Hibernated(m.ctx, id) }, m.store, m.oracle)
 	same(rt, "deferreds", func(s journal.Store) ([]journal.Deferred, error) {
 		deferreds, err := s.Deferreds(m.ctx, id)
 		slices.SortFunc(deferreds, func(a, b journal.Deferred) int { return strings.Compare(a.Name, b.Name) })

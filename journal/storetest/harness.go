@@ -42,6 +42,7 @@ func Run(t *testing.T, setup func(t *testing.T) Harness) {
 		{"Read", readTests},
 		{"Deploy", deployTests},
 		{"Sweep", sweepTests},
+		{"Hibernate", hibernateTests},
 		{"Concurrency", concurrencyTests},
 		{"Durability", durabilityTests},
 		{"Guest", guestTests},
