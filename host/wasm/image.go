@@ -45,10 +45,18 @@ type image struct {
 
 	file   *imageFile // nil if there are none on this system
 	memory []byte     // instead of a file
+
+	named sync.Once
+	name  [32]byte // see id
 }
 
-// content is the memory of an image that is not in a file.
-func (img *image) content() []byte { return img.memory }
+// content is the memory of the image.
+func (img *image) content() []byte {
+	if img.file != nil {
+		return img.file.view
+	}
+	return img.memory
+}
 
 func (img *image) close() {
 	if img != nil && img.file != nil {

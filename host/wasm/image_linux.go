@@ -9,7 +9,10 @@ import (
 )
 
 // imageFile is the memory of an image in a sealed file without a name.
-type imageFile struct{ fd int }
+type imageFile struct {
+	fd   int
+	view []byte // of all of it, to be read
+}
 
 // newImageFile copies memory into a file. Pages of zeros stay holes.
 func newImageFile(memory []byte) (*imageFile, error) {
@@ -17,7 +20,7 @@ func newImageFile(memory []byte) (*imageFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a file in memory: %w", err)
 	}
-	f := &imageFile{fd}
+	f := &imageFile{fd: fd}
 	if err := f.fill(memory); err != nil {
 		f.close()
 		return nil, fmt.Errorf("fill a file in memory: %w", err)
@@ -38,22 +41,10 @@ func (f *imageFile) fill(memory []byte) error {
 		}
 	}
 	_, err := unix.FcntlInt(uintptr(f.fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE|unix.F_SEAL_SEAL)
+	if err == nil && len(memory) > 0 {
+		f.view, err = unix.Mmap(f.fd, 0, len(memory), unix.PROT_READ, unix.MAP_PRIVATE)
+	}
 	return err
-}
-
-func allZero(b []byte) bool {
-	for len(b) >= 8 {
-		if *(*uint64)(unsafe.Pointer(&b[0])) != 0 {
-			return false
-		}
-		b = b[8:]
-	}
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // mapOver puts the image in place of the start of a reservation. What is written
@@ -64,7 +55,12 @@ func (f *imageFile) mapOver(space []byte) bool {
 	return err == nil
 }
 
-func (f *imageFile) close() { _ = unix.Close(f.fd) }
+func (f *imageFile) close() {
+	if f.view != nil {
+		_ = unix.Munmap(f.view)
+	}
+	_ = unix.Close(f.fd)
+}
 
 // forget drops all that was written to a mapping: it shows the image again, or
 // zeros where nothing was mapped.

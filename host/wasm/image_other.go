@@ -5,7 +5,7 @@ package wasm
 import "errors"
 
 // imageFile exists on Linux only. Elsewhere images are copied.
-type imageFile struct{}
+type imageFile struct{ view []byte }
 
 func newImageFile([]byte) (*imageFile, error) { return nil, errors.ErrUnsupported }
 

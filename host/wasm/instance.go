@@ -95,27 +95,30 @@ func (m *Module) Instantiate(ctx context.Context, world World) (*Instance, error
 		return nil, err
 	}
 	defer m.runtime.leave()
-	var img *image
-	limit := m.memoryLimit(world)
-	if m.template != nil && !world.OwnInit {
-		if err := m.acquire(); err != nil {
-			return nil, err
-		}
-		var err error
-		img, err = m.image(ctx, limit)
-		m.release()
-		if err != nil {
-			return nil, err
-		}
-	}
+	img, err := m.imageFor(ctx, world)
 	switch {
+	case err != nil:
+		return nil, err
 	case img == nil:
 		return m.instantiatePlain(ctx, world)
 	case m.runtime.cfg.DisableImages:
 		return m.instantiateLikeImage(ctx, world, img)
 	default:
-		return m.instantiateImage(ctx, world, img)
+		return m.instantiateImage(ctx, world, img, func(i *Instance) error { return i.begin(world, img) })
 	}
+}
+
+// imageFor returns the image that an instance in a world begins with; nil if there is
+// none.
+func (m *Module) imageFor(ctx context.Context, world World) (*image, error) {
+	if m.template == nil || world.OwnInit {
+		return nil, nil
+	}
+	if err := m.acquire(); err != nil {
+		return nil, err
+	}
+	defer m.release()
+	return m.image(ctx, m.memoryLimit(world))
 }
 
 // instantiatePlain makes an instance that initialises itself in its world.
@@ -144,15 +147,15 @@ func (m *Module) instantiateLikeImage(ctx context.Context, world World, img *ima
 	return i, nil
 }
 
-// instantiateImage makes an instance out of the image.
-func (m *Module) instantiateImage(ctx context.Context, world World, img *image) (*Instance, error) {
+// instantiateImage makes an instance out of the image, and lets it enter its world.
+func (m *Module) instantiateImage(ctx context.Context, world World, img *image, enter func(*Instance) error) (*Instance, error) {
 	if err := m.acquire(); err != nil {
 		return nil, err
 	}
 	i := newInstance(m, world)
 	err := i.inhabit(ctx, img)
 	if err == nil {
-		err = i.begin(world, img)
+		err = enter(i)
 	}
 	if err != nil {
 		_ = i.Close()
