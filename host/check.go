@@ -173,11 +173,21 @@ func (e *Engine) checkOne(ctx context.Context, id journal.ID, m *catalog.Module)
 
 // openingOf makes instances of a module for an execution.
 func openingOf(m *catalog.Module, row *journal.Execution) execution.Opening {
-	return execution.Opening{Bytes: m.Code.MemoryBytes(), Open: func(ctx context.Context, memory *budget.Permit) (execution.Guest, error) {
-		g, err := guest.Open(ctx, m.Code, row, memory)
-		if err != nil {
-			return nil, err // not a nil *guest.Guest
-		}
-		return g, nil
-	}}
+	return execution.Opening{
+		Bytes: m.Code.MemoryBytes(),
+		Open: func(ctx context.Context, memory *budget.Permit) (execution.Guest, error) {
+			g, err := guest.Open(ctx, m.Code, row, memory)
+			if err != nil {
+				return nil, err // not a nil *guest.Guest
+			}
+			return g, nil
+		},
+		Restore: func(ctx context.Context, memory *budget.Permit, saved *guest.Saved) (execution.Guest, error) {
+			g, err := guest.Restore(ctx, m.Code, row, memory, saved)
+			if err != nil {
+				return nil, err
+			}
+			return g, nil
+		},
+	}
 }

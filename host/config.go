@@ -13,6 +13,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/egress"
+	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
 )
@@ -38,6 +39,13 @@ type Config struct {
 	// FaultPoint, if set, is called at the points that host/faultpoint names. It is
 	// for tests that crash the engine there.
 	FaultPoint func(point string)
+	// HibernateAfter is how many entries a journal has gained at least when the state of a
+	// guest that gives up its instance is saved, so that it need not be replayed. Negative
+	// says never. Defaults to 64.
+	HibernateAfter int
+	// CompareRestored, if set, is handed the state of every guest that was restored, and
+	// that of the same guest replayed. It is for tests: the two must be equal.
+	CompareRestored func(restored, replayed *guest.Saved)
 	// IdleTimeout is how long an instance stays warm without work. Defaults to
 	// 30 seconds.
 	IdleTimeout time.Duration
@@ -87,6 +95,9 @@ func (c Config) withDefaults() (Config, error) {
 		orDefault("TurnTimeout", &c.TurnTimeout, 10*time.Second),
 	); err != nil {
 		return c, err
+	}
+	if c.HibernateAfter == 0 {
+		c.HibernateAfter = 64
 	}
 	if c.Clock == nil {
 		c.Clock = clockwork.NewRealClock()

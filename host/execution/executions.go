@@ -15,6 +15,7 @@ import (
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/hibernation"
 	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/residency"
 	"github.com/cruster/cruster/host/timer"
@@ -28,6 +29,7 @@ type Store interface {
 	Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error)
 	Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error)
 	Entries(ctx context.Context, id journal.ID, after uint64, limit int) ([]journal.Entry, error)
+	Hibernated(ctx context.Context, id journal.ID) (*journal.Hibernated, error)
 	Load(ctx context.Context, id journal.ID) (*journal.Execution, error)
 }
 
@@ -50,6 +52,7 @@ type Timers interface {
 type Guest interface {
 	Start(ctx context.Context) (guest.Turn, error)
 	Resume(ctx context.Context, deliveries []abi.Delivery, at int64) (guest.Turn, error)
+	Save() (*guest.Saved, error)
 	Close()
 }
 
@@ -58,9 +61,14 @@ type Deps struct {
 	Activities Activities
 	Clock      clockwork.Clock
 	Committer  Committer
+	// CompareRestored, if set, is handed the state of every guest that was restored, and that
+	// of the same guest replayed. It is for tests.
+	CompareRestored func(restored, replayed *guest.Saved)
 	// EvictAlways drops the instance after every turn. It is for tests.
 	EvictAlways bool
 	Fault       faultpoint.Injector
+	// Hibernation decides when the states of guests are saved.
+	Hibernation hibernation.Policy
 	// IdleTimeout is how long an instance stays warm without use.
 	IdleTimeout time.Duration
 	Host        *hoststate.State
@@ -91,7 +99,8 @@ const maxAtWork = 1024
 type Executions struct {
 	Deps
 	metrics    *metrics
-	born       int64                        // when this host began
+	born       int64 // when this host began
+	codec      hibernation.Codec
 	alone      *semaphore.Weighted          // for attempts that run alone: see lost.go
 	group      actor.TaskGroup              // the goroutines of runs and of their tasks
 	performing *actor.FairQueue[journal.ID] // the attempts of activities, by execution
@@ -118,13 +127,16 @@ func (x *Executions) EvictIdle(ctx context.Context) { x.resident.Run(ctx) }
 // works keeps it.
 func (x *Executions) evict(id journal.ID) bool {
 	var evicted Guest
+	var state *hibernating
 	x.runs.WhileParked(id, func(r *run) (message, bool) {
+		state = r.hibernate(x.Hibernation.WhenDropped)
 		evicted = r.takeGuest()
 		return wake{}, evicted != nil // without an instance it may leave memory altogether
 	})
 	if evicted == nil {
 		return false
 	}
+	x.save(state, evicted)
 	evicted.Close() // which takes a while, and no lock is held
 	x.Fault.Pass(faultpoint.Evict)
 	return true

@@ -20,6 +20,7 @@ import (
 	"github.com/cruster/cruster/host/activity"
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/hibernation"
 	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/timer"
@@ -43,6 +44,8 @@ type fixture struct {
 	watchers *watch.List
 	commits  *scriptedCommitter
 	evicting bool
+	// hibernation says when states are saved: never, unless a test says otherwise.
+	hibernation hibernation.Policy
 
 	guests     Opener
 	activities Activities
@@ -65,7 +68,8 @@ func newFixture(t *testing.T) *fixture { return newFixtureOf(t, nil, nil) }
 // newFixtureOf is a fixture with guests and activities of other kinds, if they are given.
 func newFixtureOf(t *testing.T, guests Opener, activities Activities) *fixture {
 	f := &fixture{
-		t: t, store: memory.New(), start: time.Now(), guests: guests, activities: activities,
+		hibernation: hibernation.Policy{Entries: -1},
+		t:           t, store: memory.New(), start: time.Now(), guests: guests, activities: activities,
 		scripts: map[string][]string{}, tasks: map[uint32]chan string{}, noted: map[string][]string{},
 	}
 	if guests == nil {
@@ -86,7 +90,8 @@ func (f *fixture) boot() {
 	f.watchers = watch.NewList()
 	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) })
 	f.x = New(Deps{
-		Activities: f.activities, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, Fault: f.pass, IdleTimeout: time.Hour, Host: f.life,
+		Activities: f.activities, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, Fault: f.pass, Hibernation: f.hibernation,
+		IdleTimeout: time.Hour, Host: f.life,
 		Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, Memory: budget.New(100), OpenGuest: f.guests, Random: func() float64 { return 0 },
 		Slots: guest.NewSlots(clock, time.Hour), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
 	})
@@ -249,6 +254,8 @@ func (g *scripted) Resume(_ context.Context, deliveries []abi.Delivery, at int64
 	}
 	return g.take(strings.Join(told, ", "))
 }
+
+func (g *scripted) Save() (*guest.Saved, error) { return nil, wasm.ErrNoState }
 
 func (g *scripted) Close() { g.f.note(g.name, "instance dropped") }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -46,7 +47,39 @@ type threadsGuest struct {
 
 func (w *world) open(_ context.Context, row *journal.Execution) (Opening, error) {
 	copied := *row
-	return Opening{Bytes: 1, Open: func(context.Context, *budget.Permit) (Guest, error) { return w.instance(&copied), nil }}, nil
+	return Opening{
+		Bytes: 1,
+		Open:  func(context.Context, *budget.Permit) (Guest, error) { return w.instance(&copied), nil },
+		Restore: func(_ context.Context, _ *budget.Permit, saved *guest.Saved) (Guest, error) {
+			return w.restore(&copied, saved)
+		},
+	}, nil
+}
+
+// Save implements Guest: the world keeps a copy.
+func (g *threadsGuest) Save() (*guest.Saved, error) {
+	g.world.mu.Lock()
+	defer g.world.mu.Unlock()
+	g.world.saved = append(g.world.saved, g.clone())
+	return &guest.Saved{Ops: uint32(len(g.world.saved))}, nil
+}
+
+// restore makes an instance of what was saved, and remembers it.
+func (w *world) restore(row *journal.Execution, saved *guest.Saved) (Guest, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g := w.saved[saved.Ops-1].clone()
+	if g.row.Run != row.Run {
+		return nil, fmt.Errorf("%s is restored from what was saved of another run", row.Name())
+	}
+	w.instances, w.restored = append(w.instances, g), w.restored+1
+	return g, nil
+}
+
+func (g *threadsGuest) clone() *threadsGuest {
+	c := *g
+	c.at, c.seen, c.owner, c.told = slices.Clone(g.at), maps.Clone(g.seen), maps.Clone(g.owner), slices.Clone(g.told)
+	return &c
 }
 
 // instance makes an instance, and remembers it.
@@ -154,6 +187,8 @@ type world struct {
 	mu        sync.Mutex
 	instances []*threadsGuest        // guarded by mu, like all below
 	begun     map[journal.Caller]int // attempts, by step
+	saved     []*threadsGuest
+	restored  int
 	faults    []string
 }
 

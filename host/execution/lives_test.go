@@ -78,6 +78,8 @@ type life struct {
 	code     threads
 	evicting bool
 	events   []string
+	// hibernating has states saved whenever an instance is dropped.
+	hibernating bool
 }
 
 const promises = 3 // deferreds that code waits for
@@ -99,6 +101,7 @@ func drawLife(seed uint64) life {
 	for range 3 + random.IntN(20) {
 		l.events = append(l.events, drawEvent(random))
 	}
+	l.hibernating = random.IntN(2) == 0
 	return l
 }
 
@@ -184,8 +187,11 @@ func (l life) live(t *testing.T) (faults []string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{seed: l.seed, code: l.code, begun: map[journal.Caller]int{}}
 		w.f = newFixtureOf(t, w.open, w)
-		if l.evicting {
-			w.f.evicting = true
+		if l.evicting || l.hibernating {
+			w.f.evicting = l.evicting
+			if l.hibernating {
+				w.f.hibernation.Entries = 0
+			}
 			w.f.restart(0)
 		}
 		lived := &living{world: w, acknowledged: map[journal.RunID]*promised{}, told: map[journal.RunID]string{}}

@@ -3,7 +3,6 @@ package execution
 import (
 	"context"
 	"errors"
-	"math"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
@@ -163,9 +162,7 @@ func (r *run) load(ctx context.Context) error {
 // replayAll replays the whole journal. A replay that fails for reasons of the guest
 // pauses the execution; only a failure of the store is returned.
 func (r *run) replayAll(ctx context.Context) error {
-	reader := r.reader(r.id, math.MaxUint64)
-	player := replay.NewPlayer(reader, r.row.MovedAt, r.row.Waiting)
-	turn, err := r.replay(ctx, player)
+	reader, player, turn, err := r.rebuild(ctx, all, r.row.Waiting, func(*replay.Player) {})
 	at := reader.Position()
 	r.mu.Lock()
 	r.ledger.seq, r.ledger.turn = max(r.ledger.seq, at.Seq), max(r.ledger.turn, at.Turn)
@@ -223,9 +220,7 @@ func (r *run) ensureGuest(ctx context.Context) error {
 	r.mu.Lock()
 	delivered := r.ledger.delivered
 	r.mu.Unlock()
-	player := replay.NewPlayer(r.reader(r.id, delivered), r.row.MovedAt, journal.Waiting{})
-	player.EndIsKnown() // see StillWaiting
-	turn, err := r.replay(ctx, player)
+	_, player, turn, err := r.rebuild(ctx, delivered, journal.Waiting{}, (*replay.Player).EndIsKnown) // see StillWaiting
 	if err != nil {
 		return err
 	}
@@ -238,9 +233,14 @@ func (r *run) ensureGuest(ctx context.Context) error {
 }
 
 func (x *Executions) reader(id journal.ID, upTo uint64) *replay.Reader {
-	return replay.NewReader(func(ctx context.Context, after uint64, limit int) ([]journal.Entry, error) {
+	return replay.NewReader(x.pages(id), upTo)
+}
+
+// pages reads the journal of an execution.
+func (x *Executions) pages(id journal.ID) replay.Pages {
+	return func(ctx context.Context, after uint64, limit int) ([]journal.Entry, error) {
 		return x.Store.Entries(ctx, id, after, limit)
-	}, upTo)
+	}
 }
 
 // replay runs a fresh guest through the journal, and keeps it.

@@ -10,22 +10,29 @@ type metrics struct {
 	crashes  prometheus.Counter
 	faults   prometheus.Counter
 	finished *prometheus.CounterVec
-	inMemory prometheus.Gauge
-	lateness prometheus.Histogram
-	replays  prometheus.Counter
-	started  prometheus.Counter
-	turns    prometheus.Counter
+
+	hibernated      *prometheus.CounterVec
+	hibernatedBytes prometheus.Counter
+	restored        *prometheus.CounterVec
+	inMemory        prometheus.Gauge
+	lateness        prometheus.Histogram
+	replays         prometheus.Counter
+	started         prometheus.Counter
+	turns           prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
 	return &metrics{
-		crashes:  metric.Counter(reg, "workflow_crashes_total", "Turns that a workflow's code did not survive."),
-		faults:   metric.Counter(reg, "host_faults_total", "Failures of the host itself while it worked on an execution, which it then paused."),
-		finished: metric.Counters(reg, "executions_finished_total", "Executions that ended or were paused, by state.", "state"),
-		inMemory: metric.Gauge(reg, "executions_in_memory", "Executions in memory."),
-		lateness: metric.Seconds(reg, "timer_lateness_seconds", "How late sleeps ended."),
-		replays:  metric.Counter(reg, "replays_total", "Journals replayed."),
-		started:  metric.Counter(reg, "executions_started_total", "Executions started."),
-		turns:    metric.Counter(reg, "turns_total", "Turns taken by workflows, replays included."),
+		crashes:         metric.Counter(reg, "workflow_crashes_total", "Turns that a workflow's code did not survive."),
+		faults:          metric.Counter(reg, "host_faults_total", "Failures of the host itself while it worked on an execution, which it then paused."),
+		finished:        metric.Counters(reg, "executions_finished_total", "Executions that ended or were paused, by state.", "state"),
+		hibernated:      metric.Counters(reg, "hibernations_total", "States of guests that were to be saved, by what came of it.", "result"),
+		hibernatedBytes: metric.Counter(reg, "hibernated_bytes_total", "Bytes of the states that were saved."),
+		restored:        metric.Counters(reg, "restores_total", "Guests that were to be made from a saved state, by what came of it.", "result"),
+		inMemory:        metric.Gauge(reg, "executions_in_memory", "Executions in memory."),
+		lateness:        metric.Seconds(reg, "timer_lateness_seconds", "How late sleeps ended."),
+		replays:         metric.Counter(reg, "replays_total", "Journals replayed."),
+		started:         metric.Counter(reg, "executions_started_total", "Executions started."),
+		turns:           metric.Counter(reg, "turns_total", "Turns taken by workflows, replays included."),
 	}
 }

@@ -19,6 +19,13 @@ type Opening struct {
 	// Open makes it, and computes: in a slot. What the instance takes beyond Bytes it
 	// takes out of the permit.
 	Open func(ctx context.Context, memory *budget.Permit) (Guest, error)
+	// Restore makes it in a state that was saved; the permit covers what it had then.
+	Restore func(ctx context.Context, memory *budget.Permit, saved *guest.Saved) (Guest, error)
+}
+
+// restoring opens a guest in a state that was saved.
+func (o Opening) restoring(saved *guest.Saved) func(context.Context, *budget.Permit) (Guest, error) {
+	return func(ctx context.Context, memory *budget.Permit) (Guest, error) { return o.Restore(ctx, memory, saved) }
 }
 
 // admitted is a guest that gives its memory back when it is closed.
@@ -40,7 +47,14 @@ func (x *Executions) startGuest(ctx context.Context, row *journal.Execution, fin
 	if err != nil {
 		return guest.Turn{}, err
 	}
-	memory, err := x.resident.Admit(ctx, opening.Bytes)
+	return x.admitGuest(ctx, opening.Bytes, keep, opening.Open, func(ctx context.Context, g Guest) (guest.Turn, error) { return g.Start(ctx) })
+}
+
+// admitGuest makes a guest as soon as there are so many bytes for it, and has it begin.
+func (x *Executions) admitGuest(ctx context.Context, bytes int64, keep func(Guest),
+	open func(context.Context, *budget.Permit) (Guest, error), begin func(context.Context, Guest) (guest.Turn, error),
+) (guest.Turn, error) {
+	memory, err := x.resident.Admit(ctx, bytes)
 	if err != nil {
 		return guest.Turn{}, journal.Coded("wait for memory", err)
 	}
@@ -51,12 +65,12 @@ func (x *Executions) startGuest(ctx context.Context, row *journal.Execution, fin
 		}
 	}()
 	return x.compute(ctx, func(ctx context.Context) (guest.Turn, error) {
-		g, err := opening.Open(ctx, memory)
+		g, err := open(ctx, memory)
 		if err != nil {
 			return guest.Turn{}, err
 		}
 		kept = true
 		keep(admitted{g, memory})
-		return g.Start(ctx)
+		return begin(ctx, g)
 	})
 }

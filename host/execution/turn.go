@@ -157,6 +157,9 @@ func (r *run) commitTurn(b batch, turn guest.Turn) bool {
 		// as well: most steps leave the row alone.
 		w.Entries[len(w.Entries)-1].Waiting, w.Update = &update.Waiting, nil
 	}
+	if update.State.Final() && r.savedSeq.Load() > 0 {
+		w.Hibernate = &journal.Hibernated{} // it is of no more use
+	}
 	// A wake time that is too early does no harm, so it alone is no reason to write.
 	if len(w.Entries) > 0 || update.State.Final() || update.WakeAt < r.row.WakeAt {
 		r.Fault.Pass(faultpoint.TurnBeforeCommit)
@@ -197,7 +200,10 @@ func (r *run) releaseEffects(turn guest.Turn, gaveUp []journal.StepID) bool {
 	r.Fault.Pass(faultpoint.TurnAfterEffects)
 	if r.EvictAlways {
 		r.Fault.Pass(faultpoint.Evict)
+		r.save(r.hibernate(r.Hibernation.WhenDropped), r.guest)
 		r.dropGuest()
+	} else if h := r.hibernate(r.Hibernation.AtWork); h != nil {
+		r.save(h, r.guest)
 	}
 	return true
 }

@@ -21,7 +21,8 @@ import (
 type Guest struct {
 	inst   *wasm.Instance
 	invoke abi.Invocation
-	clock  int64  // journal time, Unix nanoseconds
+	clock  int64 // journal time, Unix nanoseconds
+	random *rand.ChaCha8
 	ops    uint32 // issued so far
 	seen   op.Occurrences
 
@@ -58,13 +59,26 @@ const (
 // initialisation. What it takes beyond the memory that instances of the module begin with
 // it takes out of the permit, if there is one.
 func Open(ctx context.Context, code *wasm.Module, row *journal.Execution, memory *budget.Permit) (*Guest, error) {
+	g, world, err := newGuest(row, memory)
+	if err != nil {
+		return nil, err
+	}
+	if g.inst, err = code.Instantiate(ctx, world); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// newGuest makes a guest that has no instance yet, and the world for it.
+func newGuest(row *journal.Execution, memory *budget.Permit) (*Guest, wasm.World, error) {
 	pinned := row.Pinned
 	if pinned.Format == 0 || pinned.Format > journal.CurrentFormat {
-		return nil, abi.Errorf(abi.CodeJournalFormat, "the journal has format %d, and this host knows the formats up to %d", pinned.Format, journal.CurrentFormat)
+		return nil, wasm.World{}, abi.Errorf(abi.CodeJournalFormat, "the journal has format %d, and this host knows the formats up to %d", pinned.Format, journal.CurrentFormat)
 	}
 	_, name, _ := strings.Cut(row.Workflow, "/")
+	seed := sha256.Sum256(append([]byte("cruster random "), pinned.Seed[:]...))
 	g := &Guest{
-		clock: pinned.Time, open: map[uint32]int{}, seen: op.Occurrences{},
+		clock: pinned.Time, open: map[uint32]int{}, seen: op.Occurrences{}, random: rand.NewChaCha8(seed),
 		invoke: abi.Invocation{
 			Kind: abi.InvokeWorkflow, Name: name, Body: row.Input,
 			Execution: row.Name(), Namespace: row.Namespace, Seed: guestSeed(pinned.Seed), Time: pinned.Time,
@@ -74,12 +88,7 @@ func Open(ctx context.Context, code *wasm.Module, row *journal.Execution, memory
 	if memory != nil {
 		world.Grow = memory.Grow
 	}
-	inst, err := code.Instantiate(ctx, world)
-	if err != nil {
-		return nil, err
-	}
-	g.inst = inst
-	return g, nil
+	return g, world, nil
 }
 
 // guestSeed is what an SDK seeds its own random numbers with. It differs from what
@@ -95,13 +104,12 @@ const ownInitFormat = 1
 
 // world is all that the guest can observe.
 func (g *Guest) world(pinned journal.Pinned) wasm.World {
-	seed := sha256.Sum256(append([]byte("cruster random "), pinned.Seed[:]...))
 	return wasm.World{
 		MemoryLimit: int64(pinned.Memory),
 		OwnInit:     pinned.Format <= ownInitFormat,
 
 		Clock:  func() time.Time { return time.Unix(0, g.clock) },
-		Random: rand.NewChaCha8(seed),
+		Random: g.random,
 		Log:    g.keepLog,
 		Stdout: func(line []byte) { g.keepLog(abi.LogInfo, line) },
 		Stderr: func(line []byte) { g.keepLog(abi.LogWarn, line) },

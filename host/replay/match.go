@@ -25,6 +25,13 @@ func NewOps() *Ops {
 	return &Ops{pending: map[uint32]*op.Op{}, issued: map[uint32]identity{}, steps: map[journal.StepID]uint32{}}
 }
 
+// newOpsOf knows of ops that a guest waits for.
+func newOpsOf(pending []*op.Op) *Ops {
+	ops := NewOps()
+	ops.Turn(pending, nil)
+	return ops
+}
+
 // step is the pending op of a step, nil if there is none.
 func (ops *Ops) step(step journal.StepID) *op.Op { return ops.pending[ops.steps[step]] }
 

@@ -60,6 +60,18 @@ func NewPlayer(reader *Reader, moved uint64, before journal.Waiting) *Player {
 	}
 }
 
+// NewPlayerBehind plays the rest of a journal to a guest that has seen the entries up to
+// the position of the reader, and waits for pending. All of the rest was delivered to the
+// same code.
+func NewPlayerBehind(reader *Reader, pending []*op.Op, before journal.Waiting) *Player {
+	if before.Seq < reader.Position().Seq {
+		before = journal.Waiting{} // the guest is past that
+	}
+	p := NewPlayer(reader, 0, before)
+	p.ops = newOpsOf(pending)
+	return p
+}
+
 // EndIsKnown says that the caller knows op by op what the guest must wait for at the
 // end, and compares that itself: it can tell what is missing.
 func (p *Player) EndIsKnown() { p.endKnown = true }

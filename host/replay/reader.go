@@ -36,6 +36,20 @@ type Position struct {
 // NewReader reads a journal up to and with a sequence number.
 func NewReader(pages Pages, upTo uint64) *Reader { return &Reader{pages: pages, upTo: upTo} }
 
+// NewReaderBehind reads a journal of which the entries up to a position are known.
+func NewReaderBehind(pages Pages, upTo uint64, known Position) *Reader {
+	return &Reader{pages: pages, upTo: upTo, read: known.Seq, position: known}
+}
+
+// IsLong reads the first page, and tells whether there are further ones.
+func (r *Reader) IsLong(ctx context.Context) (bool, error) {
+	if len(r.page) > 0 || r.end {
+		return !r.end, nil
+	}
+	err := r.fill(ctx)
+	return !r.end, err
+}
+
 // Position is that of the entries handed out so far.
 func (r *Reader) Position() Position { return r.position }
 

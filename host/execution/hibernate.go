@@ -1,0 +1,209 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/hibernation"
+	"github.com/cruster/cruster/host/replay"
+	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/journal"
+)
+
+// hibernating is a state that is about to be saved. It has all but the guest's part,
+// which is read without a lock.
+type hibernating struct {
+	state *hibernation.State
+	saved func() // tells the run
+	id    journal.ID
+}
+
+// hibernate notes what is to be saved of a run that rests, besides its guest; nil if that
+// is not worth it, or if the run is in the middle of something: outcomes that are not
+// journaled, numbers that are reserved, steps that are held after a move. The caller has
+// the run to itself.
+func (r *run) hibernate(worth func(seq, saved uint64) bool) *hibernating {
+	if r.guest == nil || r.row == nil || !r.begun || r.owed != nil || r.row.State != journal.Running {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := &r.ledger
+	seq := l.delivered
+	if !worth(seq, r.savedSeq.Load()) || seq < r.row.MovedAt {
+		return nil
+	}
+	if len(l.reserved)+len(l.committed)+len(l.attempts)+len(l.held)+len(l.heldAttempts) > 0 {
+		return nil
+	}
+	s := &hibernation.State{Run: r.run, Digest: r.row.Digest, Seq: seq, Turn: l.turn, At: l.clock}
+	for o := range l.ops.All() {
+		p, ok := hibernation.PendingOf(o)
+		if !ok {
+			return nil
+		}
+		s.Pending = append(s.Pending, p)
+	}
+	savedSeq := &r.savedSeq
+	return &hibernating{state: s, id: r.id, saved: func() { savedSeq.Store(seq) }}
+}
+
+// save adds the guest's part and has the state committed, beside all else. Nothing waits
+// for it, and nothing is lost if it fails.
+func (x *Executions) save(h *hibernating, g Guest) {
+	if h == nil {
+		return
+	}
+	body, err := x.encode(h.state, g)
+	if err != nil {
+		x.metrics.hibernated.WithLabelValues("not possible").Inc()
+		return
+	}
+	commit := func() {
+		w := journal.Write{ID: h.id, Run: h.state.Run, Hibernate: &journal.Hibernated{Seq: h.state.Seq, Body: body}}
+		if _, err := x.Committer.Commit(w); err != nil {
+			x.metrics.hibernated.WithLabelValues("failed").Inc()
+			return
+		}
+		h.saved()
+		x.metrics.hibernated.WithLabelValues("saved").Inc()
+		x.metrics.hibernatedBytes.Add(float64(len(body)))
+	}
+	if x.EvictAlways {
+		commit() // so that the next turn finds it
+	} else {
+		x.group.Go(commit)
+	}
+}
+
+func (x *Executions) encode(s *hibernation.State, g Guest) (_ []byte, err error) {
+	if s.Guest, err = g.Save(); err != nil {
+		return nil, err
+	}
+	return x.codec.Encode(s)
+}
+
+// rebuild brings a guest to where the journal ends, or to an entry: from its saved state
+// if there is one, else from the start. The player tells what it came to.
+func (r *run) rebuild(ctx context.Context, upTo uint64, before journal.Waiting, setUp func(*replay.Player)) (*replay.Reader, *replay.Player, guest.Turn, error) {
+	reader := r.reader(r.id, upTo)
+	if state := r.savedState(ctx, reader, upTo); state != nil {
+		behind, player, turn, err := r.rebuildFrom(ctx, state, upTo, before, setUp)
+		if err == nil {
+			err = r.compareRestored(ctx, upTo)
+		}
+		if err == nil || !r.mayBeTheState(err) {
+			return behind, player, turn, err
+		}
+		r.dropGuest()
+		r.log.Warn("a saved state is of no use; replaying", "after", state.Seq, "error", err)
+		r.metrics.restored.WithLabelValues("no use").Inc()
+	}
+	player := replay.NewPlayer(reader, r.row.MovedAt, before)
+	setUp(player)
+	turn, err := r.replay(ctx, player)
+	return reader, player, turn, err
+}
+
+// savedState reads the saved state of the run; nil if there is none that could be used.
+// Short journals are replayed as fast.
+func (r *run) savedState(ctx context.Context, reader *replay.Reader, upTo uint64) *hibernation.State {
+	if !r.Hibernation.Enabled() {
+		return nil
+	}
+	if r.Hibernation.Entries >= replay.PageSize {
+		if long, err := reader.IsLong(ctx); err != nil || !long {
+			return nil // the replay meets the error again
+		}
+	}
+	found, err := r.Store.Hibernated(ctx, r.id)
+	if err != nil || found.Seq > upTo || found.Seq < r.row.MovedAt {
+		return nil
+	}
+	state, err := r.codec.Decode(found.Body)
+	if err != nil {
+		r.log.Warn("a saved state cannot be read; replaying", "after", found.Seq, "error", err)
+		return nil
+	}
+	if state.Run != r.run || state.Digest != r.row.Digest || state.Seq != found.Seq {
+		return nil
+	}
+	r.savedSeq.Store(state.Seq)
+	return state
+}
+
+// rebuildFrom restores a guest, and gives it what it has not seen.
+func (r *run) rebuildFrom(ctx context.Context, s *hibernation.State, upTo uint64, before journal.Waiting, setUp func(*replay.Player)) (*replay.Reader, *replay.Player, guest.Turn, error) {
+	reader := replay.NewReaderBehind(r.pages(r.id), upTo, replay.Position{Seq: s.Seq, Turn: s.Turn, At: s.At})
+	pending, err := s.Ops()
+	if err != nil {
+		return reader, nil, guest.Turn{}, err
+	}
+	player := replay.NewPlayerBehind(reader, pending, before)
+	setUp(player)
+	r.Fault.Pass(faultpoint.Replay)
+	turn, err := play(ctx, player,
+		func() (guest.Turn, error) { return guest.Turn{}, r.restoreGuest(ctx, s.Guest) },
+		func(entries []journal.Entry) (guest.Turn, error) { return r.deliver(ctx, entries) })
+	if err == nil {
+		r.metrics.restored.WithLabelValues("restored").Inc()
+	}
+	return reader, player, turn, err
+}
+
+// compareRestored replays the run that was restored as well, and hands both to those who
+// want to compare them. It is for tests.
+func (r *run) compareRestored(ctx context.Context, upTo uint64) error {
+	if r.CompareRestored == nil {
+		return nil
+	}
+	restored := r.takeGuest()
+	saved, err := restored.Save()
+	restored.Close()
+	if errors.Is(err, wasm.ErrNoState) {
+		// It has finished.
+		saved, err = nil, nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := r.replay(ctx, replay.NewPlayer(r.reader(r.id, upTo), r.row.MovedAt, journal.Waiting{})); err != nil {
+		return err
+	}
+	replayed, err := r.guest.Save()
+	if saved == nil || err != nil {
+		return nil
+	}
+	r.CompareRestored(saved, replayed)
+	return nil
+}
+
+// mayBeTheState tells whether a failure to go on from a saved state could be due to the
+// state. What the host or the store has failed at, a replay would meet as well.
+func (r *run) mayBeTheState(err error) bool {
+	var coded *abi.Error
+	if r.Host.Over() || errors.As(err, &coded) && passes(coded) {
+		return false
+	}
+	return !errors.Is(err, context.Canceled) && !errors.Is(err, journal.ErrUnavailable) && !errors.Is(err, journal.ErrCorrupt)
+}
+
+// restoreGuest makes the guest of the run out of a saved state, as soon as there is
+// memory for it.
+func (r *run) restoreGuest(ctx context.Context, s *guest.Saved) error {
+	opening, err := r.OpenGuest(ctx, r.row)
+	if err != nil {
+		return err
+	}
+	_, err = r.admitGuest(ctx, max(opening.Bytes, s.Bytes()), r.keepGuest, opening.restoring(s), func(context.Context, Guest) (guest.Turn, error) {
+		return guest.Turn{}, nil
+	})
+	return err
+}
+
+// all is the end of a journal that is read as far as it goes.
+const all = math.MaxUint64
