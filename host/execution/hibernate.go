@@ -17,9 +17,8 @@ import (
 // hibernating is a state that is about to be saved. It has all but the guest's part,
 // which is read without a lock.
 type hibernating struct {
-	state *hibernation.State
-	saved func() // tells the run
 	id    journal.ID
+	state *hibernation.State
 }
 
 // hibernate notes what is to be saved of a run that rests, besides its guest; nil if that
@@ -34,7 +33,7 @@ func (r *run) hibernate(worth func(seq, saved uint64) bool) *hibernating {
 	defer r.mu.Unlock()
 	l := &r.ledger
 	seq := l.delivered
-	if !worth(seq, r.savedSeq.Load()) || seq < r.row.MovedAt {
+	if !worth(seq, r.savedSeq) || seq < r.row.MovedAt {
 		return nil
 	}
 	if len(l.reserved)+len(l.committed)+len(l.attempts)+len(l.held)+len(l.heldAttempts) > 0 {
@@ -48,8 +47,8 @@ func (r *run) hibernate(worth func(seq, saved uint64) bool) *hibernating {
 		}
 		s.Pending = append(s.Pending, p)
 	}
-	savedSeq := &r.savedSeq
-	return &hibernating{state: s, id: r.id, saved: func() { savedSeq.Store(seq) }}
+	r.savedSeq = seq // if that fails, it is tried again after further entries
+	return &hibernating{r.id, s}
 }
 
 // save adds the guest's part and has the state committed, beside all else. Nothing waits
@@ -69,7 +68,6 @@ func (x *Executions) save(h *hibernating, g Guest) {
 			x.metrics.hibernated.WithLabelValues("failed").Inc()
 			return
 		}
-		h.saved()
 		x.metrics.hibernated.WithLabelValues("saved").Inc()
 		x.metrics.hibernatedBytes.Add(float64(len(body)))
 	}
@@ -132,7 +130,7 @@ func (r *run) savedState(ctx context.Context, reader *replay.Reader, upTo uint64
 	if state.Run != r.run || state.Digest != r.row.Digest || state.Seq != found.Seq {
 		return nil
 	}
-	r.savedSeq.Store(state.Seq)
+	r.savedSeq = state.Seq
 	return state
 }
 

@@ -40,9 +40,10 @@ func isUndecided(err error) bool { return errors.Is(err, journal.ErrUndecided) }
 func TestRandomLives(t *testing.T) {
 	t.Parallel()
 	lives, seed := number(t, "CRUSTER_LIVES", 60), number(t, "CRUSTER_SEED", rand.Uint64())
+	restored := 0
 	for i := range lives {
 		l := drawLife(seed + i)
-		faults := l.live(t)
+		faults := l.live(t, &restored)
 		if len(faults) == 0 {
 			continue
 		}
@@ -51,7 +52,7 @@ func TestRandomLives(t *testing.T) {
 			for n := range l.events {
 				less := l
 				less.events = slices.Delete(slices.Clone(l.events), n, n+1)
-				if again := less.live(t); len(again) > 0 {
+				if again := less.live(t, &restored); len(again) > 0 {
 					l, faults, shorter = less, again, true
 					break
 				}
@@ -60,6 +61,7 @@ func TestRandomLives(t *testing.T) {
 		require.Fail(t, "a life went wrong", "CRUSTER_SEED=%d CRUSTER_LIVES=1\ncode: %s\nevents:\n  %s\n%s",
 			seed+i, l.text(), strings.Join(l.events, "\n  "), strings.Join(faults, "\n"))
 	}
+	t.Logf("%d instances were made from saved states", restored)
 }
 
 func number(t *testing.T, name string, otherwise uint64) uint64 {
@@ -183,7 +185,7 @@ func (l life) text() string {
 }
 
 // live lives the life, and returns what went wrong.
-func (l life) live(t *testing.T) (faults []string) {
+func (l life) live(t *testing.T, restored *int) (faults []string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{seed: l.seed, code: l.code, begun: map[journal.Caller]int{}}
 		w.f = newFixtureOf(t, w.open, w)
@@ -201,6 +203,7 @@ func (l life) live(t *testing.T) (faults []string) {
 		}
 		lived.end()
 		faults = w.faults
+		*restored += w.restored
 	})
 	return faults
 }

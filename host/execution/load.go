@@ -123,7 +123,7 @@ func (r *run) beginAnew(run journal.RunID) {
 	r.stopTasks()
 	r.run = run
 	clear(r.deferreds)
-	r.stuck, r.crashes = nil, 0
+	r.stuck, r.crashes, r.savedSeq = nil, 0, 0
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ledger = newLedger()

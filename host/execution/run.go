@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -41,7 +40,7 @@ type run struct {
 	begun     bool                                  // the guest has had its first turn, now or in the journal
 	crashes   int                                   // of the guest, one after the other
 	setbacks  int                                   // failures of the store, one after the other
-	savedSeq  atomic.Uint64                         // the entry after which its state was last saved
+	savedSeq  uint64                                // the entry after which its state was last saved
 	idle      bool                                  // nothing is left to keep the run in memory for
 }
 

@@ -12,8 +12,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// maxEntries bounds a journal: what must be replayed at each recovery.
-const maxEntries = 100_000
+// maxEntries bounds a journal. What a recovery must replay is bounded by saved states
+// (hibernate.go), as long as there are any; and a state grows with the steps it knows of.
+const maxEntries = 250_000
 
 // advance takes turns for as long as there is something to deliver.
 func (r *run) advance() {
@@ -157,7 +158,7 @@ func (r *run) commitTurn(b batch, turn guest.Turn) bool {
 		// as well: most steps leave the row alone.
 		w.Entries[len(w.Entries)-1].Waiting, w.Update = &update.Waiting, nil
 	}
-	if update.State.Final() && r.savedSeq.Load() > 0 {
+	if update.State.Final() && r.savedSeq > 0 {
 		w.Hibernate = &journal.Hibernated{} // it is of no more use
 	}
 	// A wake time that is too early does no harm, so it alone is no reason to write.

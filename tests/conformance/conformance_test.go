@@ -2,7 +2,9 @@ package conformance
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal"
@@ -23,20 +26,46 @@ type object = map[string]any
 // testCase is a case of the table, run on a host.
 type testCase struct{ table.Case }
 
+// modes are the ways in which a host keeps its executions. A guest may not notice.
+var modes = []struct {
+	name string
+	set  func(t *testing.T, c *host.Config)
+}{
+	{"", func(*testing.T, *host.Config) {}},
+	// Each turn begins with a replay.
+	{"-evicting", func(_ *testing.T, c *host.Config) { c.EvictAlways, c.HibernateAfter = true, -1 }},
+	// Each turn begins with a guest that is made from its saved state, and that is compared
+	// with one that was replayed.
+	{"-hibernating", func(t *testing.T, c *host.Config) {
+		c.EvictAlways, c.HibernateAfter = true, 1
+		c.CompareRestored = func(restored, replayed *guest.Saved) {
+			if !reflect.DeepEqual(restored, replayed) {
+				t.Errorf("restored and replayed guests differ:\n%s", differenceOf(restored, replayed))
+			}
+		}
+	}},
+}
+
+// differenceOf says in short where two states of a guest differ.
+func differenceOf(a, b *guest.Saved) string {
+	one, two := *a, *b
+	instance := fmt.Sprintf("memory %d and %d bytes, pages %v and %v, globals %v and %v, clock %d+%d and %d+%d",
+		one.Instance.Size, two.Instance.Size, one.Instance.Pages, two.Instance.Pages, one.Instance.Globals, two.Instance.Globals,
+		one.Instance.Origin, one.Instance.Clock, two.Instance.Origin, two.Instance.Clock)
+	one.Instance, two.Instance = nil, nil
+	return fmt.Sprintf("%s\n%+v\n%+v", instance, one, two)
+}
+
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	var results ledger
 	world := newOutside(t)
 	for _, l := range languages {
 		for _, kind := range harness.StoreKinds {
-			for _, evict := range []bool{false, true} {
-				name := l.name + "-" + kind
-				if evict {
-					name += "-evicting"
-				}
-				t.Run(name, func(t *testing.T) {
+			for _, m := range modes {
+				t.Run(l.name+"-"+kind+m.name, func(t *testing.T) {
 					t.Parallel()
-					b := setup(t, l, kind, world, func(c *host.Config) { c.EvictAlways = evict })
+					b := setup(t, l, kind, world, func(c *host.Config) { m.set(t, c) })
 					ran := 0
 					for _, c := range allCases() {
 						if !l.has(&c, b.manifest) {

@@ -27,6 +27,7 @@ func (s *settings) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&s.cfg.DrainTimeout, "drain-timeout", 10*time.Second, "how long running activities may take to finish when the host stops")
 	flags.StringVar(&s.cfg.GRPCAddr, "grpc-addr", defaultAddr, "where to listen for gRPC")
 	flags.Var((*size)(&s.cfg.GuestMemory), "guest-memory", "how much memory one instance of a module may have")
+	flags.IntVar(&s.cfg.HibernateAfter, "hibernate-after", 64, "how many journal entries are worth saving the state of a workflow that leaves memory; -1 means never")
 	flags.StringVar(&s.cfg.HTTPAddr, "http-addr", "127.0.0.1:8600", "where to listen for probes and metrics")
 	flags.DurationVar(&s.cfg.IdleTimeout, "idle-timeout", 30*time.Second, "how long an instance stays warm without work")
 	flags.StringVar(&s.logFormat, "log-format", "text", "form of the log: text or json")
@@ -38,7 +39,7 @@ func (s *settings) add(flags *pflag.FlagSet) {
 	flags.StringVar(&s.cfg.Name, "name", "", "name of this host in the store (default: machine and process)")
 	flags.DurationVar(&s.cfg.Retention, "retention", 0, "how long finished executions are kept; 0 means for ever")
 	flags.DurationVar(&s.cfg.TurnTimeout, "turn-timeout", 10*time.Second, "how long a workflow may compute between two durable calls")
-	fromEnvironment(flags, "activity-timeout", "cache-dir", "drain-timeout", "grpc-addr", "guest-memory", "http-addr", "idle-timeout", "log-format", "log-level",
+	fromEnvironment(flags, "activity-timeout", "cache-dir", "drain-timeout", "grpc-addr", "guest-memory", "hibernate-after", "http-addr", "idle-timeout", "log-format", "log-level",
 		"max-activities", "max-executions", "max-module-size", "memory", "name", "retention", "turn-timeout")
 }
 

@@ -30,6 +30,9 @@ type Config struct {
 	GRPCAddr string
 	// GuestMemory is how much memory one instance of a module may have, in bytes.
 	GuestMemory int64
+	// HibernateAfter is how many entries of a journal are worth saving the state of a guest
+	// that gives up its instance. Negative means never.
+	HibernateAfter int
 	// HTTPAddr is where to listen for probes and metrics.
 	HTTPAddr string
 	// IdleTimeout is how long an instance stays warm without work.
@@ -63,6 +66,7 @@ func (c *Config) engine() host.Config {
 		DrainTimeout:    c.DrainTimeout,
 		EvictAlways:     c.EvictAlways,
 		FaultPoint:      c.FaultPoint,
+		HibernateAfter:  c.HibernateAfter,
 		IdleTimeout:     c.IdleTimeout,
 		Logger:          c.Logger,
 		MaxActivities:   c.MaxActivities,

@@ -1,0 +1,150 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/hibernation"
+	"github.com/cruster/cruster/journal"
+)
+
+// TestSavedStates has an execution take steps, leave memory, and go on after a crash of
+// its host: from its saved state, or from its journal if something is wrong with that.
+func TestSavedStates(t *testing.T) {
+	t.Parallel()
+	changed := func(change func(s *hibernation.State)) func(h *journal.Hibernated) {
+		return func(h *journal.Hibernated) {
+			var codec hibernation.Codec
+			s, err := codec.Decode(h.Body)
+			if err != nil {
+				panic(err)
+			}
+			change(s)
+			if h.Body, err = codec.Encode(s); err != nil {
+				panic(err)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		spoil    func(h *journal.Hibernated)
+		restored int
+	}{
+		"Good":              {nil, 1},
+		"None":              {func(h *journal.Hibernated) { h.Body = nil }, 0},
+		"Damaged":           {func(h *journal.Hibernated) { h.Body[len(h.Body)/2] ^= 1 }, 0},
+		"OfAnotherRun":      {changed(func(s *hibernation.State) { s.Run[0] ^= 1 }), 0},
+		"OfAnotherModule":   {changed(func(s *hibernation.State) { s.Digest = "other" }), 0},
+		"AtAnotherEntry":    {changed(func(s *hibernation.State) { s.Seq-- }), 0},
+		"WaitsForNothing":   {changed(func(s *hibernation.State) { s.Pending = nil }), 1}, // it is tried
+		"WithAnUnknownKind": {changed(func(s *hibernation.State) { s.Pending[0].Op.Kind = "?" }), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newSleeper(t, 10)
+				x, ref, row := w.f.x, RefTo(w.row), w.row
+				require.True(t, x.evict(row.ID))
+				synctest.Wait()
+				saved, err := w.f.store.Hibernated(t.Context(), row.ID)
+				require.NoError(t, err)
+				require.EqualValues(t, 10, saved.Seq)
+				if c.spoil != nil {
+					c.spoil(saved)
+					_, err := w.f.commits.Commit(journal.Write{ID: row.ID, Run: row.Run, Hibernate: saved})
+					require.NoError(t, err)
+				}
+				w.f.restart(0)
+				require.NoError(t, w.f.x.Settle(t.Context(), ref, journal.Deferred{Name: "d0", Value: abi.MustMarshal("go on")}))
+				time.Sleep(time.Minute)
+				done, err := w.f.store.Load(t.Context(), row.ID)
+				require.NoError(t, err)
+				require.Equal(t, journal.Completed, done.State, "%v", done.Error)
+				require.Equal(t, c.restored, w.restored)
+				again, err := playAgain(t, w, done)
+				require.NoError(t, err)
+				require.Equal(t, again, done.Value)
+				require.Empty(t, w.faults)
+				_, err = w.f.store.Hibernated(t.Context(), row.ID)
+				if c.restored > 0 {
+					require.ErrorIs(t, err, journal.ErrNotFound, "it is of no more use")
+				}
+			})
+		})
+	}
+}
+
+// newSleeper is an execution that has taken steps and waits for a deferred.
+type sleeper struct {
+	*world
+	row *journal.Execution
+}
+
+func newSleeper(t *testing.T, steps int) *sleeper {
+	var thread []step
+	for n := range steps {
+		b := &abi.Activity{Name: fmt.Sprint("a", n), Input: abi.Nil, Retry: abi.Retry{Base: int64(time.Second), Retries: 1000}}
+		thread = append(thread, step{{abi.OpActivity, abi.MustMarshal(b)}})
+	}
+	thread = append(thread, step{{abi.OpDeferred, abi.MustMarshal(&abi.Deferred{Name: "d0"})}}, step{{abi.OpSleep, abi.MustMarshal(&abi.Sleep{Duration: 1})}})
+	w := &world{code: threads{thread}, begun: map[journal.Caller]int{}, reliable: true}
+	w.f = newFixtureOf(t, w.open, w)
+	w.f.hibernation.Entries = 4
+	w.f.restart(0)
+	row := rowOf("w", "k")
+	_, err := w.f.x.Start(t.Context(), row)
+	require.NoError(t, err)
+	time.Sleep(time.Hour)
+	return &sleeper{w, row}
+}
+
+// playAgain gives the journal to a fresh instance, and returns its result.
+func playAgain(t *testing.T, w *sleeper, row *journal.Execution) ([]byte, error) {
+	g := w.fresh(row)
+	turn, err := g.Start(t.Context())
+	entries, lerr := w.f.store.Entries(t.Context(), row.ID, 0, 1000)
+	require.NoError(t, lerr)
+	for _, en := range entries {
+		require.NoError(t, err)
+		if en.Kind == journal.Delivery {
+			turn, err = g.Resume(context.Background(), deliveriesOf([]journal.Entry{en}), en.At)
+		}
+	}
+	require.NotNil(t, turn.Outcome)
+	return turn.Outcome.Value, err
+}
+
+// TestShortJournalsAreNotSaved: a replay is as fast.
+func TestShortJournalsAreNotSaved(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newSleeper(t, 3)
+		require.True(t, w.f.x.evict(w.row.ID))
+		synctest.Wait()
+		_, err := w.f.store.Hibernated(t.Context(), w.row.ID)
+		require.ErrorIs(t, err, journal.ErrNotFound)
+	})
+}
+
+// TestStatesAreSavedAtWork: a run that never leaves memory has a state all the same, for
+// the case that its host crashes.
+func TestStatesAreSavedAtWork(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newSleeper(t, 2500)
+		synctest.Wait()
+		saved, err := w.f.store.Hibernated(t.Context(), w.row.ID)
+		require.NoError(t, err)
+		require.EqualValues(t, 2000, saved.Seq)
+		w.f.restart(0)
+		require.NoError(t, w.f.x.Settle(t.Context(), RefTo(w.row), journal.Deferred{Name: "d0", Value: abi.Nil}))
+		time.Sleep(time.Minute)
+		require.Equal(t, 1, w.restored)
+		require.Empty(t, w.faults)
+	})
+}
