@@ -60,6 +60,10 @@ var silentCalls = map[string]struct {
 	}, nil},
 }
 
+// answerLimit is how long these tests wait for the server. One that is not silent answers
+// sooner, also on a machine that has much else to do.
+const answerLimit = 2 * time.Second
+
 // A connection that is open on this side only answers nothing, and no packet says
 // that it is dead. Every call ends nevertheless, and the next one finds a
 // connection that works.
@@ -69,7 +73,7 @@ func TestEveryCallEndsOnASilentConnection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newProxy(t)
-			b := setup(t, postgres.Config{DSN: p.dsn, CallLimit: 500 * time.Millisecond})
+			b := setup(t, postgres.Config{DSN: p.dsn, CallLimit: answerLimit})
 			b.deploy(t, "default", "CREATE TABLE t (a BIGINT)")
 			require.Zero(t, b.entries(t), "all pools have a connection")
 			p.silence(false)
@@ -90,7 +94,7 @@ func TestEveryCallEndsOnASilentConnection(t *testing.T) {
 func TestASilentGuestTransactionEnds(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t)
-	b := setup(t, postgres.Config{DSN: p.dsn, CallLimit: 500 * time.Millisecond, GuestTxLimit: 2 * time.Second})
+	b := setup(t, postgres.Config{DSN: p.dsn, CallLimit: answerLimit, GuestTxLimit: 3 * answerLimit})
 	b.deploy(t, "default", "CREATE TABLE t (a BIGINT)")
 
 	statement, commit, rollback := b.begin(t, "default"), b.begin(t, "default"), b.begin(t, "default")
@@ -121,7 +125,7 @@ func TestASilentGuestTransactionEnds(t *testing.T) {
 func TestSilenceOfTheServer(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t)
-	b := setup(t, postgres.Config{DSN: p.dsn, CallLimit: 500 * time.Millisecond})
+	b := setup(t, postgres.Config{DSN: p.dsn, CallLimit: answerLimit})
 	require.Zero(t, b.entries(t))
 	p.silence(true)
 	_, err := b.store.Commit(t.Context(), []journal.Write{b.entry(1)})
@@ -157,7 +161,7 @@ func TestSilenceOfTheServer(t *testing.T) {
 func TestAConnectionThatTakesTooLongIsNoDeadlineOfTheCaller(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t)
-	b := setup(t, postgres.Config{DSN: p.dsn, CallLimit: 300 * time.Millisecond})
+	b := setup(t, postgres.Config{DSN: p.dsn, CallLimit: answerLimit})
 	p.silence(true)
 	for range 5 { // until no connection is left
 		_, err := b.store.Load(t.Context(), b.id)
