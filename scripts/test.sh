@@ -61,4 +61,4 @@ for package in modernc.org/sqlite/lib modernc.org/libc github.com/tetratelabs/wa
 done
 
 # `make lint` has vetted the code.
-CGO_ENABLED=1 go test -race -vet=off -timeout 20m -p $(($(nproc) * 2)) "${quiet[@]/#/-gcflags=}" "$@"
+CGO_ENABLED=1 go test -race -vet=off -timeout 45m -p $(($(nproc) * 2)) "${quiet[@]/#/-gcflags=}" "$@"

@@ -167,7 +167,7 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 	for id, held := range needed {
 		_, changed := updated[id]
 		switch {
-		case changed || interrupted[id]:
+		case known != guest && (changed || interrupted[id]):
 		case held && known != guest:
 			p.held.add(id, runs[id])
 		default:
