@@ -106,6 +106,27 @@ func TestReclaim(t *testing.T) {
 	})
 }
 
+// TestOnlyTheNextFreesMemory: those behind it would throw away what rests before it can
+// help them.
+func TestOnlyTheNextFreesMemory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := New(100)
+		working := acquire(t, b, 80)
+		asked := 0
+		b.ReclaimBy(func() bool { asked++; return false })
+		for range 3 {
+			go func() { acquire(t, b, 30).Release() }()
+			synctest.Wait()
+		}
+		require.Equal(t, 1, asked)
+		working.Release()
+		synctest.Wait()
+		require.Equal(t, 1, asked, "there is room for all of them")
+		require.Zero(t, b.Used())
+	})
+}
+
 // TestBudgetHolds has many take, grow and give back at random.
 func TestBudgetHolds(t *testing.T) {
 	t.Parallel()
