@@ -176,7 +176,7 @@ type scriptedCommitter struct {
 	mu    sync.Mutex
 	next  []string // guarded by mu; what becomes of the next commits
 	count int      // guarded by mu; commits that took effect
-	took  []string // guarded by mu; what they wrote, since somebody asked
+	took  []string // guarded by mu; what they wrote, since it was asked for
 }
 
 func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {

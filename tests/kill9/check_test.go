@@ -68,7 +68,7 @@ func checkInterrupt(ctx context.Context, t *testing.T, c *client.Client, rec *re
 	require.NoError(t, err)
 	recorded := described.GetExecution().GetInterruption()
 	if recorded != nil {
-		require.Contains(t, rec.kind, "interrupted", "nobody interrupted %s", rec.execution)
+		require.Contains(t, rec.kind, "interrupted", "no client interrupted %s", rec.execution)
 		require.Equal(t, rec.reason(), recorded.GetReason(), "%s was interrupted by another request", rec.execution)
 	}
 	if strings.Contains(rec.kind, "interrupted") && rec.answer == taken {

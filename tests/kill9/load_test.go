@@ -122,7 +122,7 @@ func start(ctx context.Context, c *client.Client, rec *record, from int) (client
 }
 
 // settle settles the deferred of an approval. "Settled before" is an acknowledgement if
-// the request was repeated: nobody else makes it.
+// the request was repeated: no other client makes it.
 func (rec *record) settle(ctx context.Context, run client.Run[any]) {
 	tries := 0
 	err := insist(ctx, func() error {
