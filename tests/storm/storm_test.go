@@ -1,0 +1,102 @@
+// Package storm_test has thousands of executions want something at the same moment: all
+// recover, all timers fire, all wait for others. The host is the real binary on real
+// stores. It gets through with the memory that it was given. How long that takes is
+// printed and not asserted.
+//
+// `make test` has a few hundred of each, `make storm` (CRUSTER_STORM=full) has them all.
+// Start reading at storm_test.go; host_test.go has the host and its clients.
+package storm_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/internal/pgtest"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(pgtest.Main(m))
+}
+
+// scaled is the size of a storm: in full, or as much as fits into the usual tests.
+func scaled(full, small int) int {
+	if os.Getenv("CRUSTER_STORM") == "full" {
+		return full
+	}
+	return small
+}
+
+const (
+	mib = 1 << 20
+	// goInstance is what an instance of a module in Go has of the budget at least.
+	goInstance = 4 * mib
+	// overhead is what a host takes besides its instances: its code, that of the modules,
+	// the caches of the store, and what it keeps of each execution in memory.
+	overhead = 384 * mib
+)
+
+// TestRecoveryWithinTheBudget kills a host whose executions, in Go, are all in the middle
+// of something. The next one has memory for few instances, and all of them to bring back
+// at once.
+func TestRecoveryWithinTheBudget(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, at store) {
+		n, budget := scaled(3000, 120), int64(scaled(100, 8)*goInstance)
+		gate := startGate(t)
+		first := at.host(t)
+		first.push("tests/guests/storm", gate)
+		first.startAll("storm/Gated", n, func(i int) any { return i })
+		first.kill()
+
+		second := at.host(t, "--memory", bytesOf(budget))
+		gate.open()
+		second.awaitAll("storm/Gated", n)
+		require.GreaterOrEqual(t, gate.passed(), n)
+		second.requireMemory(budget + overhead)
+	})
+}
+
+// TestTimersOfOneSecond has all sleepers, in Rust, wake within one second.
+func TestTimersOfOneSecond(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, at store) {
+		const budget = 64 * mib
+		n := scaled(100_000, 500)
+		h := at.host(t, "--memory", bytesOf(budget), "--idle-timeout", "1s")
+		h.push("tests/guests/storm/rust", nil)
+		// A sleeper that is started later than that does not sleep. It counts all the same.
+		wake := time.Now().Add(time.Duration(n) * time.Second / 1000).Add(2 * time.Second)
+		h.startAll("storm/Sleeper", n, func(i int) any {
+			return map[string]any{"n": i, "until": wake.UnixMilli() + int64(i%1000)}
+		})
+		t.Logf("%d were started %v before the first was to wake", n, time.Until(wake).Round(time.Millisecond))
+		h.awaitAll("storm/Sleeper", n)
+		h.requireMemory(budget + overhead)
+	})
+}
+
+// TestParentsDoNotBlockTheirChildren: executions that wait for their children are many
+// more than the host may have in memory, and than it runs activities at the same time.
+// They hold nothing that the children need.
+func TestParentsDoNotBlockTheirChildren(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, at store) {
+		n, limit := scaled(24_000, 120), scaled(2_000, 10)
+		gate := startGate(t)
+		first := at.host(t, "--max-executions", "1000000")
+		first.push("tests/guests/storm/rust", gate)
+		first.startAll("storm/Parent", n, func(i int) any { return i })
+		first.awaitRunning("storm/Gated", n)
+		first.kill()
+
+		const budget = 64 * mib
+		second := at.host(t, "--max-executions", text(limit), "--max-activities", "4", "--memory", bytesOf(budget))
+		gate.open()
+		second.awaitAll("storm/Gated", n)
+		second.awaitAll("storm/Parent", n)
+		second.requireMemory(budget + overhead)
+	})
+}
