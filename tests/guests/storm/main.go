@@ -31,7 +31,8 @@ type Sleep struct {
 	Until int64 `json:"until"`
 }
 
-// pass waits until the gate, a server outside, answers.
+// pass waits until the gate, a server outside, answers. The host gives a call up after a
+// while; then it is made again.
 var pass = cruster.NewActivity("pass", func(ctx *cruster.ActivityContext, n int) (int, error) {
 	gate, _ := ctx.Config("gate")
 	res, err := ctx.HTTP().Get(gate)
@@ -39,4 +40,4 @@ var pass = cruster.NewActivity("pass", func(ctx *cruster.ActivityContext, n int)
 		return 0, err
 	}
 	return n, res.Err()
-}, cruster.Timeout(time.Hour))
+}, cruster.Retries(1000), cruster.ConstantBackoff(time.Second))

@@ -17,8 +17,9 @@ impl Gated {
         self.pass(n).await
     }
 
-    /// Waits until the gate, a server outside, answers.
-    #[activity(timeout = "1h")]
+    /// Waits until the gate, a server outside, answers. The host gives a call up after a while; then
+    /// it is made again.
+    #[activity(retries = 1000, backoff = "constant", base = "1s")]
     async fn pass(&self, n: i64) -> Result<i64> {
         let gate = self.config("gate").unwrap_or_default();
         self.http().get(gate).send()?.error_for_status()?;
