@@ -38,25 +38,36 @@ const (
 	overhead = 384 * mib
 )
 
-// TestRecoveryWithinTheBudget kills a host whose executions, in Go, are all in the middle
-// of something. The next one has memory for few instances, and all of them to bring back
-// at once.
+// TestRecoveryWithinTheBudget kills a host whose executions are all in the middle of an
+// activity. The next one has memory for few instances, and all of them to bring back at
+// once. In Rust there are more than may work at the same time, in Go with `make storm`.
 func TestRecoveryWithinTheBudget(t *testing.T) {
 	t.Parallel()
-	onEachStore(t, func(t *testing.T, at store) {
-		n, budget := scaled(3000, 120), int64(scaled(100, 8)*goInstance)
-		gate := startGate(t)
-		first := at.host(t)
-		first.push("tests/guests/storm", gate)
-		first.startAll("storm/Gated", n, func(i int) any { return i })
-		first.kill()
+	for language, storm := range map[string]struct {
+		folder string
+		n      int
+		budget int64
+	}{
+		"go":   {"tests/guests/storm", scaled(3000, 120), int64(scaled(100, 8) * goInstance)},
+		"rust": {"tests/guests/storm/rust", scaled(15_000, 1300), 16 * mib},
+	} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			onEachStore(t, func(t *testing.T, at store) {
+				gate := startGate(t)
+				first := at.host(t)
+				first.push(storm.folder, gate)
+				first.startAll("storm/Gated", storm.n, func(i int) any { return i })
+				first.kill()
 
-		second := at.host(t, "--memory", bytesOf(budget))
-		gate.open()
-		second.awaitAll("storm/Gated", n)
-		require.GreaterOrEqual(t, gate.passed(), n)
-		second.requireMemory(budget + overhead)
-	})
+				second := at.host(t, "--memory", bytesOf(storm.budget))
+				gate.open()
+				second.awaitAll("storm/Gated", storm.n)
+				require.GreaterOrEqual(t, gate.passed(), storm.n)
+				second.requireMemory(storm.budget + overhead)
+			})
+		})
+	}
 }
 
 // TestTimersOfOneSecond has all sleepers, in Rust, wake within one second.
