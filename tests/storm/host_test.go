@@ -71,16 +71,17 @@ func (h *host) push(folder string, g *gate) {
 	require.NoError(h.t, err)
 }
 
-// startAll starts executions, many at the same time.
-func (h *host) startAll(workflow string, n int, input func(i int) any) {
+// startAll starts the executions from one number up to another, many at the same time.
+func (h *host) startAll(workflow string, from, to int, input func(i int) any) {
 	h.t.Helper()
 	const callers = 64
 	var next atomic.Int64
+	next.Store(int64(from))
 	var wait sync.WaitGroup
 	errs := make(chan error, callers)
 	for range callers {
 		wait.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			for i := int(next.Add(1)) - 1; i < to; i = int(next.Add(1)) - 1 {
 				if _, err := client.Workflow[any, any](h.client, workflow).WithKeyRaw(strconv.Itoa(i)).Start(h.t.Context(), input(i)); err != nil {
 					errs <- err
 					return

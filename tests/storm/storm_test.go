@@ -35,7 +35,7 @@ const (
 	goInstance = 4 * mib
 	// overhead is what a host takes besides its instances: its code, that of the modules,
 	// the caches of the store, and what it keeps of each execution in memory.
-	overhead = 384 * mib
+	overhead = 192 * mib
 )
 
 // TestRecoveryWithinTheBudget kills a host whose executions are all in the middle of an
@@ -57,7 +57,7 @@ func TestRecoveryWithinTheBudget(t *testing.T) {
 				gate := startGate(t)
 				first := at.host(t)
 				first.push(storm.folder, gate)
-				first.startAll("storm/Gated", storm.n, func(i int) any { return i })
+				first.startAll("storm/Gated", 0, storm.n, func(i int) any { return i })
 				first.kill()
 
 				second := at.host(t, "--memory", bytesOf(storm.budget))
@@ -78,9 +78,12 @@ func TestTimersOfOneSecond(t *testing.T) {
 		n := scaled(100_000, 500)
 		h := at.host(t, "--memory", bytesOf(budget), "--idle-timeout", "1s")
 		h.push("tests/guests/storm/rust", nil)
-		// A sleeper that is started later than that does not sleep. It counts all the same.
-		wake := time.Now().Add(time.Duration(n) * time.Second / 1000).Add(2 * time.Second)
-		h.startAll("storm/Sleeper", n, func(i int) any {
+		// How long the starts will take is known once some were made. A sleeper that is
+		// started too late does not sleep, and counts all the same.
+		probes, began := n/50, time.Now()
+		h.startAll("storm/Sleeper", 0, probes, func(i int) any { return map[string]any{"n": i, "until": 0} })
+		wake := time.Now().Add(2 * 50 * time.Since(began)).Add(time.Second)
+		h.startAll("storm/Sleeper", probes, n, func(i int) any {
 			return map[string]any{"n": i, "until": wake.UnixMilli() + int64(i%1000)}
 		})
 		t.Logf("%d were started %v before the first was to wake", n, time.Until(wake).Round(time.Millisecond))
@@ -99,7 +102,7 @@ func TestParentsDoNotBlockTheirChildren(t *testing.T) {
 		gate := startGate(t)
 		first := at.host(t, "--max-executions", "1000000")
 		first.push("tests/guests/storm/rust", gate)
-		first.startAll("storm/Parent", n, func(i int) any { return i })
+		first.startAll("storm/Parent", 0, n, func(i int) any { return i })
 		first.awaitRunning("storm/Gated", n)
 		first.kill()
 
