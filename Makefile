@@ -109,6 +109,10 @@ crash: ## Kill engines and the real binary at every passing of every fault point
 	CRUSTER_CRASH=everything $(GO) test -timeout 4h -run '^(TestCrashAtEveryBoundary|TestTheBinaryKillsItself)$$' ./tests/crash
 	CRUSTER_CRASH=everything $(GO) test -timeout 4h -run '^TestPowerCut$$' ./journal/sqlite
 
+.PHONY: storm
+storm: ## Thousands of executions that want something at the same moment, in full; takes half an hour or so
+	CRUSTER_STORM=full $(GO) test -v -timeout 4h ./tests/storm
+
 FUZZTIME ?= 20s
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (20s) each

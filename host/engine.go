@@ -80,13 +80,13 @@ func New(cfg Config) (*Engine, error) {
 // wire builds the rooms, from the bottom up.
 func (e *Engine) wire() {
 	cfg, injector := e.cfg, faultpoint.Injector(e.cfg.FaultPoint)
+	memory := budget.New(cfg.Memory)
 	if cfg.Registerer != nil {
-		cfg.Registerer.MustRegister(instances{e.wasm})
+		cfg.Registerer.MustRegister(instances{e.wasm}, memoryUse{memory})
 	}
 	e.writer = newWriter(cfg, e.state)
 	e.catalog = catalog.New(e.wasm, ownedModules{cfg.Store, e.writer})
 	e.catalog.Fault = injector
-	memory := budget.New(cfg.Memory)
 	slots := guest.NewSlots(cfg.Clock, cfg.TurnTimeout)
 	e.keys = guest.NewKeyDeriver(cfg.Clock, memory, slots, cfg.Registerer)
 	e.timers = timer.New(e.clock, func(id journal.ID) {

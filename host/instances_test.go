@@ -24,23 +24,11 @@ func TestMetricsOfInstances(t *testing.T) {
 	}
 	reg := prometheus.NewPedanticRegistry()
 	reg.MustRegister(instances{runtime})
-	families, err := reg.Gather()
-	require.NoError(t, err)
-	got := map[string]float64{}
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			name := family.GetName()
-			for _, label := range m.GetLabel() {
-				name += " " + label.GetValue()
-			}
-			got[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
-		}
-	}
 	require.Equal(t, map[string]float64{
 		"cruster_instances_discarded_total":   0,
 		"cruster_instances_idle":              1,
 		"cruster_instances_total initialized": 2, // to make the image
 		"cruster_instances_total mapped":      1,
 		"cruster_instances_total reused":      2,
-	}, got)
+	}, valuesOf(t, reg))
 }

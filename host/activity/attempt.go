@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/limit"
 	"github.com/cruster/cruster/host/op"
@@ -51,16 +52,22 @@ func (a *attempt) number() uint32 { return a.Task.Failed + 1 }
 func (a *attempt) run(parent context.Context) (Report, error) {
 	fx := &effects{attempt: a}
 	defer fx.rollback()
-	inst, release, err := a.instantiate(parent, fx)
+	// If an error comes before the call, nothing of the activity has run. Finding,
+	// compiling and initialising its code is the host's business, whatever went wrong.
+	m, err := a.Catalog.Module(parent, a.Row.Digest)
 	if err != nil {
-		// Nothing of the activity has run. Finding, compiling and initialising its
-		// code is the host's business, whatever went wrong.
 		return nil, err
 	}
-	defer release()
+	// The answer is the run's. It may have to wait behind runs that wait for memory, so
+	// the attempt asks before it has any.
 	if !a.mayBegin(parent) {
 		return nil, nil
 	}
+	inst, release, err := a.instantiate(parent, m, fx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	ctx, cancel := limit.WithTimeout(parent, a.Clock, a.timeout)
 	defer cancel()
 	outcome, err := a.invoke(ctx, inst)
@@ -95,11 +102,7 @@ func (a *attempt) mayBegin(ctx context.Context) bool {
 
 // instantiate takes an instance for the attempt, as soon as there is memory for it. It is
 // as new, and reset afterwards: nothing leaks from one call into the next.
-func (a *attempt) instantiate(ctx context.Context, fx *effects) (inst *wasm.Instance, release func(), err error) {
-	m, err := a.Catalog.Module(ctx, a.Row.Digest)
-	if err != nil {
-		return nil, nil, err
-	}
+func (a *attempt) instantiate(ctx context.Context, m *catalog.Module, fx *effects) (inst *wasm.Instance, release func(), err error) {
 	memory, err := a.Memory.Acquire(ctx, m.Code.MemoryBytes())
 	if err != nil {
 		return nil, nil, err

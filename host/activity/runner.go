@@ -81,8 +81,8 @@ type Task struct {
 	Body *abi.Activity
 	// Failed counts the attempts before this one.
 	Failed uint32
-	// Begin is called when code of the activity is about to run for the first time. It
-	// reports whether it may; nil means that it may.
+	// Begin is called once, when code of the activity is about to run as soon as there is
+	// memory for it. It reports whether it may; nil means that it may.
 	Begin func(ctx context.Context) bool
 	// Reserve gives the entry of a transaction its place in the journal. It reports
 	// false if the op is no longer waited for.

@@ -322,6 +322,23 @@ func TestDrainingBeginsNothing(t *testing.T) {
 	require.Nil(t, b.Perform(t.Context(), b.task))
 }
 
+// TestMayBeginIsAskedWithoutMemory: the answer is the run's, which may be waiting behind
+// runs that wait for memory.
+func TestMayBeginIsAskedWithoutMemory(t *testing.T) {
+	t.Parallel()
+	b := setup(t, wasmtest.Program{Outcome: done})
+	asked := 0
+	b.task.Begin = func(context.Context) bool {
+		asked++
+		require.Zero(t, b.Memory.Used())
+		return true
+	}
+	require.IsType(t, Done{}, b.Perform(t.Context(), b.task))
+	require.Equal(t, 1, asked)
+	b.task.Begin = func(context.Context) bool { return false }
+	require.Nil(t, b.Perform(t.Context(), b.task))
+}
+
 func TestCancelledTaskReportsNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, wasmtest.Program{Outcome: done})

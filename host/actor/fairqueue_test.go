@@ -54,6 +54,24 @@ func TestFairQueueTaskThatEndsItsGoroutine(t *testing.T) {
 	require.Zero(t, q.taken)
 }
 
+// TestFairQueueOfAClosedGroup begins none of the tasks that wait.
+func TestFairQueueOfAClosedGroup(t *testing.T) {
+	t.Parallel()
+	var g TaskGroup
+	q := NewFairQueue[int](&g, 1)
+	started, proceed := make(chan struct{}), make(chan struct{})
+	q.Go(1, func() { close(started); <-proceed })
+	<-started
+	for owner := range 3 {
+		q.Go(owner, func() { t.Error("it ran") })
+	}
+	g.Close()
+	close(proceed)
+	<-g.Idle()
+	require.Zero(t, q.Waiting())
+	require.Zero(t, q.taken)
+}
+
 // TestFairQueueHammer counts how many tasks of many owners run at the same time.
 func TestFairQueueHammer(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,9 @@ import (
 
 func acquire(t *testing.T, b *Budget, bytes int64) *Permit {
 	p, err := b.Acquire(t.Context(), bytes)
-	require.NoError(t, err)
+	if err != nil {
+		t.Error(err) // it may be called on another goroutine
+	}
 	return p
 }
 
@@ -108,6 +110,27 @@ func TestReclaim(t *testing.T) {
 		waited.Load().Release()
 		require.False(t, working.Grow(1), "it was given back")
 		require.Zero(t, working.Bytes())
+	})
+}
+
+// TestOnlyTheNextFreesMemory: those behind it would throw away what rests before it can
+// help them.
+func TestOnlyTheNextFreesMemory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := New(100)
+		working := acquire(t, b, 80)
+		asked := 0
+		b.ReclaimBy(func() bool { asked++; return false })
+		for range 3 {
+			go func() { acquire(t, b, 30).Release() }()
+			synctest.Wait()
+		}
+		require.Equal(t, 1, asked)
+		working.Release()
+		synctest.Wait()
+		require.Equal(t, 1, asked, "there is room for all of them")
+		require.Zero(t, b.Used())
 	})
 }
 

@@ -181,6 +181,7 @@ type scriptedCommitter struct {
 	mu    sync.Mutex
 	next  []string // guarded by mu; what becomes of the next commits
 	count int      // guarded by mu; commits that took effect
+	took  []string // guarded by mu; what they wrote, since it was asked for
 }
 
 func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
@@ -203,11 +204,30 @@ func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
 	}
 	if results[0].Err == nil && !results[0].Existed {
 		c.count++
+		c.took = append(c.took, writtenText(w))
 	}
 	if mishap == "lose" {
 		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
 	}
 	return results[0], results[0].Err
+}
+
+// writtenText says what a write changes: entries, and the row.
+func writtenText(w journal.Write) string {
+	if w.Start != nil {
+		return "the start"
+	}
+	var parts []string
+	for _, en := range w.Entries {
+		parts = append(parts, fmt.Sprintf("entry %d", en.Seq))
+	}
+	if w.Settle != nil {
+		parts = append(parts, "a settlement")
+	}
+	if w.Update == nil {
+		return strings.Join(append(parts, "the row is left alone"), ", ")
+	}
+	return strings.Join(append(parts, "the row"), ", ")
 }
 
 // scripted is a guest that follows a script: each turn it does what the next line

@@ -28,7 +28,9 @@ const suspectDelay = 5 * time.Second
 // The first attempt of an op is not announced in the journal: that would be a commit
 // for each. If it was issued before the host that loads it was there, it counts as
 // begun, although it may have been waiting for its turn. From the second on each is
-// announced when it really begins. So of the three that are counted, two are certain.
+// announced when it has its place and needs nothing but memory to begin: the run that
+// announces it may wait for memory itself, or behind others that do, so the attempt must
+// not hold any while it asks.
 //
 // An attempt that was lost twice waits until its host has been there for a while, and
 // then runs alone: no other one of that kind runs at the same time. So a host that ends

@@ -48,6 +48,7 @@ import (
 //	crash [D]                  the host dies, another takes over after a while and recovers what is due
 //	drain                      the host is told to stop and gives up what runs; another takes over
 //	pending, show
+//	writes                     what commits wrote since this was asked last
 //
 // Every command prints what happened until nothing moves any more: to the workflow, in
 // order, and then to others.
@@ -169,6 +170,10 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		out = answerText(f.fork(row, words[0], words[1]))
 	case "settle-in":
 		out = answerText(f.request(RefTo(f.named(row, words[0])), "settle", words[1:]))
+	case "writes":
+		f.commits.mu.Lock()
+		out, f.commits.took = strings.Join(append(f.commits.took, ""), "\n"), nil
+		f.commits.mu.Unlock()
 	case "show":
 		synctest.Wait()
 		return f.show(f.named(row, text))

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
@@ -153,4 +154,33 @@ func TestOccurrences(t *testing.T) {
 	}
 	require.Equal(t, []uint32{1, 1, 2, 3}, occurrences)
 	require.Len(t, steps, 4)
+}
+
+// TestGrowthIsTakenOutOfThePermit: what an instance takes beyond what it began with counts
+// against the memory of the host. If there is none, that is not the guest's fault.
+func TestGrowthIsTakenOutOfThePermit(t *testing.T) {
+	t.Parallel()
+	const pages, page = 3, 64 << 10
+	runtime, err := wasm.New(t.Context(), wasm.Config{Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, runtime.Close(context.Background())) })
+	code, err := runtime.Compile(t.Context(), wasmtest.Module{
+		Start: wasmtest.Join(wasmtest.I32Const(pages), []byte{0x40, 0, 0x1a}, wasmtest.I32Const(abi.StatusParked)),
+	}.Assemble())
+	require.NoError(t, err)
+	for room, want := range map[int64]abi.Code{pages * page: "", pages*page - 1: abi.CodeOverloaded} {
+		memory, err := budget.New(code.MemoryBytes()+room).Acquire(t.Context(), code.MemoryBytes())
+		require.NoError(t, err)
+		g, err := Open(t.Context(), code, &journal.Execution{
+			Workflow: "tiny/W", Input: abi.Nil, Pinned: journal.Pinned{Format: journal.CurrentFormat},
+		}, memory)
+		require.NoError(t, err)
+		_, err = g.Start(t.Context())
+		require.Equal(t, want, abi.CodeOf(err), "%v", err)
+		require.False(t, IsTrap(err))
+		if want == "" {
+			require.Equal(t, code.MemoryBytes()+pages*page, memory.Bytes())
+		}
+		g.Close()
+	}
 }

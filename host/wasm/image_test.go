@@ -338,3 +338,23 @@ func TestImageAndMemoryLimit(t *testing.T) {
 		require.Equal(t, 2*c.images, r.Stats().Initialized, "%+v", c)
 	}
 }
+
+// TestReuseAndMemoryLimit: an instance that was used with one limit is not used again
+// with another.
+func TestReuseAndMemoryLimit(t *testing.T) {
+	t.Parallel()
+	const page = 64 << 10
+	m := compile(t, newRuntime(t, wasm.Config{MemoryLimit: 16 * page}), wasmtest.Module{
+		Imports: []wasmtest.Import{wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen)},
+		Start: wasmtest.Join(wasmtest.I32Const(0), wasmtest.I32Const(6), []byte{0x40, 0, 0x36, 2, 0},
+			wasmtest.I32Const(0), wasmtest.I32Const(4), wasmtest.Call(0), wasmtest.I32Const(0)),
+	}.Assemble())
+	for n, limit := range []int64{8, 4, 8, 4, 16} {
+		i, err := m.Instantiate(context.Background(), wasm.World{MemoryLimit: limit * page})
+		require.NoError(t, err)
+		turn, err := i.Start(context.Background(), nil)
+		require.NoError(t, err)
+		require.Equal(t, limit > 6, turn.Output[0] == 1, "%d: a limit of %d pages", n, limit)
+		require.NoError(t, i.Close())
+	}
+}

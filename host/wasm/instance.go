@@ -265,6 +265,9 @@ func (i *Instance) initialize(ctx context.Context) error {
 	if ran.Err() != nil {
 		return i.initFailedLocked(ctx, ran, abi.ExportABI, ran.Err())
 	}
+	if starved := i.starvedLocked("its initialisation"); starved != nil {
+		return i.dieLocked(starved)
+	}
 	i.flushLocked()
 	i.phase = phaseReady
 	return nil

@@ -85,3 +85,46 @@ func TestMemoryLimitOfAWorld(t *testing.T) {
 		require.Equal(t, c.grows, before == 1, "%+v: %d", c, before)
 	}
 }
+
+// TestMemoryThatTheHostDoesNotHave: a guest that asked for more memory than the host had
+// for it has seen something that is no part of its run. Whatever it made of that counts
+// for nothing, also if it went on, and its instance is not used again.
+func TestMemoryThatTheHostDoesNotHave(t *testing.T) {
+	t.Parallel()
+	output := []wasmtest.Import{wasmtest.Cruster(abi.ImportOutput, wasmtest.TypePtrLen)}
+	grow := wasmtest.Join(wasmtest.I32Const(0), wasmtest.I32Const(1), []byte{0x40, 0, 0x36, 2, 0})
+	give := wasmtest.Join(wasmtest.I32Const(0), wasmtest.I32Const(4), wasmtest.Call(0), wasmtest.I32Const(0))
+	ask := func(m *wasm.Module, world wasm.World) ([]byte, error) {
+		i, err := m.Instantiate(context.Background(), world)
+		if err != nil {
+			return nil, err
+		}
+		defer i.Close()
+		turn, err := i.Start(context.Background(), nil)
+		return turn.Output, err
+	}
+	for name, module := range map[string]wasmtest.Module{
+		"in a turn": {Imports: output, Start: wasmtest.Join(grow, give)},
+		"in its initialisation, without an image": {Imports: output, Init: grow, Start: give},
+	} {
+		r := newRuntime(t, wasm.Config{})
+		m := compile(t, r, module.Assemble())
+		world := wasm.World{OwnInit: module.Init != nil}
+		want, err := ask(m, world)
+		require.NoError(t, err)
+		require.NotEqual(t, []byte{255, 255, 255, 255}, want, name)
+		idle := r.Stats().Idle
+
+		starved := world
+		starved.Grow = func(int64) bool { return false }
+		_, err = ask(m, starved)
+		require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err), "%s: %v", name, err)
+		var trap *wasm.Trap
+		require.NotErrorAs(t, err, &trap, name)
+		require.Equal(t, max(idle-1, 0), r.Stats().Idle, "%s: it is used again", name)
+
+		got, err := ask(m, world)
+		require.NoError(t, err, name)
+		require.Equal(t, want, got, name)
+	}
+}

@@ -52,6 +52,9 @@ func (i *Instance) runTurn(ctx context.Context, export string, from phase, input
 	if err := i.functionLocked(export).CallWithStack(ran, stack[:]); err != nil {
 		return Turn{}, i.dieLocked(i.explainLocked(ran, export, err))
 	}
+	if starved := i.starvedLocked(export); starved != nil {
+		return Turn{}, i.dieLocked(starved)
+	}
 	i.flushLocked()
 	return i.finishLocked(ran, export, int32(uint32(stack[0])))
 }

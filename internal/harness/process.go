@@ -132,6 +132,9 @@ func (p *Process) ready(ctx context.Context) bool {
 // Started tells whether the host was started and its end not awaited.
 func (p *Process) Started() bool { return p.cmd != nil }
 
+// PID is the id of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Kill kills the host with SIGKILL and waits for its end.
 func (p *Process) Kill() {
 	if p.cmd != nil {

@@ -22,53 +22,102 @@ import (
 
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/memory"
 )
+
+func TestMain(m *testing.M) {
+	os.Exit(pgtest.Main(m))
+}
 
 var recordFlag = flag.Bool("record", false, "record executions of the current format where they are missing")
 
 // guests are the folders of the guest, by language.
 var guests = map[string]string{"go": "tests/guests/golden", "rust": "tests/guests/golden/rust"}
 
+// lives are how executions are recorded, with the first format for which there is a
+// recording.
+var lives = []struct {
+	name  string
+	since int
+}{
+	{everything, 1},
+	{waiting, 2},
+	{moved, 2},
+}
+
+const (
+	// everything has all the refusals as well, and the module.
+	everything = ""
+	// waiting has entries that say what the run waited for: [journal.Entry.Waiting] came
+	// after the first recordings of format 2.
+	waiting = "waiting"
+	// moved began with an earlier version of the workflow, and went on with the module.
+	moved = "moved"
+)
+
+// eachRecording calls test for all recordings.
+func eachRecording(t *testing.T, test func(t *testing.T, r recording, dir string)) {
+	for format := 1; format <= journal.CurrentFormat; format++ {
+		for language := range guests {
+			for _, life := range lives {
+				if format < life.since {
+					continue
+				}
+				t.Run(filepath.Join(strconv.Itoa(format), language, life.name), func(t *testing.T) {
+					t.Parallel()
+					test(t, recorded(t, format, language, life.name), folder(format, language, life.name))
+				})
+			}
+		}
+	}
+}
+
 // TestJournalsOfAllFormatsAreReplayed brings recorded executions back from their
 // journals. They arrive at the recorded result, to the byte, and nothing is performed
 // for that.
 func TestJournalsOfAllFormatsAreReplayed(t *testing.T) {
 	t.Parallel()
-	for format := 1; format <= journal.CurrentFormat; format++ {
-		for language := range guests {
-			t.Run(strconv.Itoa(format)+"/"+language, func(t *testing.T) {
-				t.Parallel()
-				r := recorded(t, format, language)
-				for kind, store := range map[string]journal.Store{"sqlite": harness.Store(t, "sqlite"), "memory": memory.New()} {
-					row, entries := replay(t, store, r)
-					require.Equal(t, journal.Completed, row.State, "%s: %v", kind, row.Error)
-					got := recording{result: row.Value}
-					require.Equal(t, r.saw(t), got.saw(t), kind)
-					require.Equal(t, r.result, row.Value, kind)
-					require.Equal(t, r.entries, entries, "%s: nothing was delivered or performed anew", kind)
-				}
-			})
+	eachRecording(t, func(t *testing.T, r recording, _ string) {
+		for kind, store := range map[string]journal.Store{"memory": memory.New(), "postgres": harness.Store(t, "postgres"), "sqlite": harness.Store(t, "sqlite")} {
+			row, entries := replay(t, store, r)
+			require.Equal(t, journal.Completed, row.State, "%s: %v", kind, row.Error)
+			got := recording{result: row.Value}
+			require.Equal(t, r.saw(t), got.saw(t), kind)
+			require.Equal(t, r.result, row.Value, kind)
+			require.Equal(t, r.entries, entries, "%s: nothing was delivered or performed anew", kind)
 		}
-	}
+	})
 }
 
 // TestRecordingsAreReadable keeps the listings that reviewers read true.
 func TestRecordingsAreReadable(t *testing.T) {
 	t.Parallel()
+	eachRecording(t, func(t *testing.T, r recording, dir string) {
+		listing, err := os.ReadFile(filepath.Join(dir, listingFile))
+		require.NoError(t, err)
+		require.Equal(t, string(listing), r.listing(t))
+	})
+}
+
+// TestRecordingsHaveWhatTheyAreFor: a recording of a moved run has the move, with steps
+// on both sides of it, and entries say what their run waited for.
+func TestRecordingsHaveWhatTheyAreFor(t *testing.T) {
+	t.Parallel()
 	for language := range guests {
-		for format := 1; format <= journal.CurrentFormat; format++ {
-			r := recorded(t, format, language)
-			listing, err := os.ReadFile(filepath.Join(folder(format, language), listingFile))
-			require.NoError(t, err)
-			require.Equal(t, string(listing), r.listing(t))
-		}
+		r := recorded(t, journal.CurrentFormat, language, moved)
+		at := slices.IndexFunc(r.entries, func(en journal.Entry) bool { return en.Kind == journal.Moved })
+		require.Positive(t, at, "nothing was delivered before the move")
+		require.Less(t, at, len(r.entries)-1, "nothing was delivered after the move")
+		require.Equal(t, r.row.MovedAt, r.entries[at].Seq)
+		r = recorded(t, journal.CurrentFormat, language, waiting)
+		require.True(t, slices.ContainsFunc(r.entries, func(en journal.Entry) bool { return en.Waiting != nil }))
 	}
 }
 
-func folder(format int, language string) string {
-	return filepath.Join("testdata", strconv.Itoa(format), language)
+func folder(format int, language, life string) string {
+	return filepath.Join("testdata", strconv.Itoa(format), language, life)
 }
 
 // oneAtATime has each recording made by one test.
@@ -76,13 +125,22 @@ var oneAtATime sync.Mutex
 
 // recorded loads a recording. With -record it is made if it is one of the current
 // format and missing.
-func recorded(t *testing.T, format int, language string) recording {
+func recorded(t *testing.T, format int, language, life string) recording {
 	t.Helper()
 	oneAtATime.Lock()
 	defer oneAtATime.Unlock()
-	dir := folder(format, language)
+	dir := folder(format, language, life)
 	if _, err := os.Stat(dir); err != nil && *recordFlag && format == journal.CurrentFormat {
-		save(t, dir, record(t, guests[language]))
+		switch life {
+		case everything:
+			r := record(t, harness.Module(t, guests[language]), refused())
+			save(t, dir, r)
+			saveModule(t, dir, r.module)
+		case waiting:
+			save(t, dir, record(t, loadModule(t, dir), []call{}))
+		case moved:
+			save(t, dir, recordMoved(t, language, loadModule(t, dir)))
+		}
 	}
 	return load(t, dir)
 }

@@ -30,6 +30,9 @@ func (r recording) listing(t *testing.T) string {
 		if en.Error != nil {
 			fmt.Fprintf(&out, " error %s", errorText(en.Error))
 		}
+		if en.Waiting != nil {
+			fmt.Fprintf(&out, ", then waiting for %x", en.Waiting.Steps)
+		}
 		fmt.Fprintln(&out)
 	}
 	fmt.Fprintf(&out, "\nresult\n")

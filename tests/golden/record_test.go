@@ -35,17 +35,16 @@ type request struct {
 	Pages int64  `msgpack:"pages"`
 }
 
-// record runs the workflow of a guest to its end.
-func record(t *testing.T, folder string) recording {
-	t.Helper()
-	store := harness.Store(t, "sqlite")
-	e := harness.Engine(t, store)
-	harness.Push(t, e, "golden", folder)
-	info, err := e.Deployment(t.Context(), "", "golden")
-	require.NoError(t, err)
-	require.Equal(t, execution, harness.Start(t, e, workflow, request{Calls: refused(), Pages: 64 << 20 / pageSize}))
-	settle := func(d journal.Deferred) { require.NoError(t, e.Settle(t.Context(), "", execution, d)) }
+// earlier are the folders of the guest that runs begin with before they are moved, by
+// language.
+var earlier = map[string]string{"go": "tests/guests/golden-before", "rust": "tests/guests/golden-before/rust"}
 
+// record runs the workflow of a module to its end.
+func record(t *testing.T, module []byte, calls []call) recording {
+	t.Helper()
+	e := harness.Engine(t, harness.Store(t, "sqlite"))
+	push(t, e, module)
+	require.Equal(t, execution, harness.Start(t, e, workflow, request{Calls: calls, Pages: 64 << 20 / pageSize}))
 	harness.Eventually(t, "the workflow is past its first sleep", func() bool {
 		d, err := e.Describe(t.Context(), "", execution)
 		require.NoError(t, err)
@@ -54,6 +53,35 @@ func record(t *testing.T, folder string) recording {
 		}
 		return d.Entries > 0 && slices.ContainsFunc(d.Pending, is(abi.OpDeferred)) && !slices.ContainsFunc(d.Pending, is(abi.OpSleep))
 	})
+	return recordRest(t, e, module)
+}
+
+// recordMoved runs the earlier version of the workflow, moves it to a module, and runs
+// that to its end. The module waits for a step that was inserted, before it comes to one
+// that has run.
+func recordMoved(t *testing.T, language string, module []byte) recording {
+	t.Helper()
+	e := harness.Engine(t, harness.Store(t, "sqlite"))
+	harness.Push(t, e, "golden", earlier[language])
+	require.Equal(t, execution, harness.Start(t, e, workflow, request{Calls: []call{}, Pages: 64 << 20 / pageSize}))
+	harness.Pending(t, e, execution, abi.OpDeferred, "answer")
+	push(t, e, module)
+	_, err := e.Move(t.Context(), "", execution, host.Latest)
+	require.NoError(t, err)
+	harness.Pending(t, e, execution, abi.OpDeferred, "open")
+	return recordRest(t, e, module)
+}
+
+func push(t *testing.T, e *host.Engine, module []byte) {
+	t.Helper()
+	_, err := e.Push(t.Context(), host.PushRequest{Name: "golden", Binary: module})
+	require.NoError(t, err)
+}
+
+// recordRest goes on with a workflow that waits to be opened.
+func recordRest(t *testing.T, e *host.Engine, module []byte) recording {
+	t.Helper()
+	settle := func(d journal.Deferred) { require.NoError(t, e.Settle(t.Context(), "", execution, d)) }
 	settle(journal.Deferred{Name: "open", Value: harness.Encode(t, "opened")})
 	harness.Pending(t, e, execution, abi.OpDeferred, "answer")
 	settle(journal.Deferred{Name: "answer", Value: harness.Encode(t, "from outside")})
@@ -66,8 +94,10 @@ func record(t *testing.T, folder string) recording {
 	require.Equal(t, journal.Completed, ended.State, "%v", ended.Error)
 	entries, err := e.History(t.Context(), "", execution, 0, 1000)
 	require.NoError(t, err)
+	info, err := e.Deployment(t.Context(), "", "golden")
+	require.NoError(t, err)
 	require.Equal(t, info.Digest, ended.Digest)
-	return recording{module: harness.Module(t, folder), row: *ended, entries: entries, result: ended.Value}
+	return recording{module: module, row: *ended, entries: entries, result: ended.Value}
 }
 
 // refused are calls that the host refuses, or whose ops the guest gives up again.

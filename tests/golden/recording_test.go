@@ -5,8 +5,10 @@ import (
 	"compress/gzip"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,6 +35,7 @@ type row struct {
 	Namespace   string `json:"namespace"`
 	Run         string `json:"run"`
 	Digest      string `json:"digest"`
+	MovedAt     uint64 `json:"moved_at,omitempty"`
 	Format      uint32 `json:"format"`
 	Memory      uint64 `json:"memory"`
 	Seed        string `json:"seed"`
@@ -43,7 +46,8 @@ type row struct {
 	Input       string `json:"input"`
 }
 
-// The files of a recording. All but the listing are what replays go by.
+// The files of a recording. All but the listing are what replays go by. A recording
+// below another one has no module of its own: it ended on the module of that one.
 const (
 	moduleFile  = "module.wasm.gz"
 	rowFile     = "row.json"
@@ -59,17 +63,12 @@ func load(t *testing.T, dir string) recording {
 		require.NoError(t, err)
 		return data
 	}
-	var r recording
-	unzip, err := gzip.NewReader(bytes.NewReader(read(moduleFile)))
-	require.NoError(t, err)
-	r.module, err = io.ReadAll(unzip)
-	require.NoError(t, err)
-
+	r := recording{module: loadModule(t, dir)}
 	var f row
 	require.NoError(t, json.Unmarshal(read(rowFile), &f))
 	r.row = journal.Execution{
 		ID: journal.IDOf(f.Namespace, f.Workflow, f.Key), Run: journal.RunID(unhex(t, f.Run)), Namespace: f.Namespace,
-		Workflow: f.Workflow, Key: f.Key, Digest: f.Digest, Input: unhex(t, f.Input), CreatedAt: f.CreatedAt,
+		Workflow: f.Workflow, Key: f.Key, Digest: f.Digest, MovedAt: f.MovedAt, Input: unhex(t, f.Input), CreatedAt: f.CreatedAt,
 		Interrupt: &journal.Interrupt{At: f.Interrupted, Reason: f.Reason},
 		Pinned:    journal.Pinned{Format: f.Format, Memory: f.Memory, Seed: journal.RunID(unhex(t, f.Seed)), Time: f.Time},
 	}
@@ -84,7 +83,33 @@ func load(t *testing.T, dir string) recording {
 	return r
 }
 
-// save writes the files of a recording. There must be none yet.
+// loadModule reads the module of a recording, its own or the one above it.
+func loadModule(t *testing.T, dir string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, moduleFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		data, err = os.ReadFile(filepath.Join(filepath.Dir(dir), moduleFile))
+	}
+	require.NoError(t, err)
+	unzip, err := gzip.NewReader(bytes.NewReader(data))
+	require.NoError(t, err)
+	module, err := io.ReadAll(unzip)
+	require.NoError(t, err)
+	return module
+}
+
+func saveModule(t *testing.T, dir string, module []byte) {
+	t.Helper()
+	var zipped bytes.Buffer
+	zip, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+	require.NoError(t, err)
+	_, err = zip.Write(module)
+	require.NoError(t, err)
+	require.NoError(t, zip.Close())
+	require.NoError(t, os.WriteFile(filepath.Join(dir, moduleFile), zipped.Bytes(), 0o644))
+}
+
+// save writes the files of a recording, all but the module. There must be none yet.
 func save(t *testing.T, dir string, r recording) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(dir), 0o755))
@@ -92,17 +117,9 @@ func save(t *testing.T, dir string, r recording) {
 	write := func(name string, data []byte) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
 	}
-	var zipped bytes.Buffer
-	zip, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
-	require.NoError(t, err)
-	_, err = zip.Write(r.module)
-	require.NoError(t, err)
-	require.NoError(t, zip.Close())
-	write(moduleFile, zipped.Bytes())
-
 	e := r.row
 	f, err := json.MarshalIndent(row{
-		Workflow: e.Workflow, Key: e.Key, Namespace: e.Namespace, Run: e.Run.String(), Digest: e.Digest, Format: e.Pinned.Format,
+		Workflow: e.Workflow, Key: e.Key, Namespace: e.Namespace, Run: e.Run.String(), Digest: e.Digest, MovedAt: e.MovedAt, Format: e.Pinned.Format,
 		Memory: e.Pinned.Memory, Seed: e.Pinned.Seed.String(), Time: e.Pinned.Time, CreatedAt: e.CreatedAt,
 		Interrupted: e.Interrupt.At, Reason: e.Interrupt.Reason, Input: hex.EncodeToString(e.Input),
 	}, "", "  ")

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/internal/harness"
@@ -22,8 +25,9 @@ func checkHost(t *testing.T, c *client.Client, records []*record) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*harness.Patience)
 	defer cancel()
 	for _, rec := range records {
-		if rec.kind == "approval settled" && rec.settled == "" {
-			continue // the settle was never acknowledged: it may wait for a day
+		require.NoError(t, rec.refused, "%s of %s was refused", rec.kind, rec.execution)
+		if rec.answer == silent && (rec.kind == "approval settled" || rec.kind == "approval interrupted") {
+			continue // it may wait for a day
 		}
 		now := resultOf(ctx, client.Attach[any](c, rec.execution))
 		require.NotNil(t, now, "%s was acknowledged and does not end", rec.execution)
@@ -32,6 +36,7 @@ func checkHost(t *testing.T, c *client.Client, records []*record) {
 		}
 		rec.result = now
 		checkResult(t, rec)
+		checkInterrupt(ctx, t, c, rec)
 	}
 }
 
@@ -46,12 +51,48 @@ func checkResult(t *testing.T, rec *record) {
 		// The order may have been over, or past its last wait.
 		require.Contains(t, []client.State{client.Completed, client.Interrupted}, state, "%+v: %+v", rec, rec.result)
 	case "approval interrupted":
-		require.True(t, rec.interrupted, "the interrupt of %s was refused", rec.execution)
 		require.Equal(t, client.Interrupted, state, "%+v: %+v", rec, rec.result)
 	}
 	if rec.kind == "approval settled" {
-		require.JSONEq(t, fmt.Sprintf(`{"document": %q, "status": "approved", "by": %q}`, rec.key, rec.settled), rec.result.value)
+		require.JSONEq(t, fmt.Sprintf(`{"document": %q, "status": "approved", "by": %q}`, rec.key, rec.by()), rec.result.value)
 	}
+}
+
+// checkInterrupt holds what was said of an interrupt against what the host has of it.
+// An interrupt that was taken is there, with the reason of this request. If the host
+// answered that the execution is over, then it was; and it has either this very
+// request, from a try that got no reply, or none, and then the execution ended by
+// itself. What ends as interrupted was interrupted, and its guest was told so.
+func checkInterrupt(ctx context.Context, t *testing.T, c *client.Client, rec *record) {
+	described, err := c.Workflows().Describe(ctx, &crusterv1.DescribeRequest{Execution: rec.execution})
+	require.NoError(t, err)
+	recorded := described.GetExecution().GetInterruption()
+	if recorded != nil {
+		require.Contains(t, rec.kind, "interrupted", "no client interrupted %s", rec.execution)
+		require.Equal(t, rec.reason(), recorded.GetReason(), "%s was interrupted by another request", rec.execution)
+	}
+	if strings.Contains(rec.kind, "interrupted") && rec.answer == taken {
+		require.NotNil(t, recorded, "the interrupt of %s was acknowledged and is gone", rec.execution)
+	}
+	if rec.polled != "" {
+		require.True(t, rec.polled.Final(), "%s was over and then %s", rec.execution, rec.polled)
+		require.Equal(t, rec.polled, rec.result.state, "%s was over and ended again", rec.execution)
+	}
+	if rec.result.state == client.Interrupted {
+		require.NotNil(t, recorded, "%s ended as interrupted and was not", rec.execution)
+		require.True(t, toldOfInterrupt(ctx, t, c, rec.execution), "%s ended as interrupted and its guest was not told", rec.execution)
+	}
+}
+
+// toldOfInterrupt tells whether the journal of an execution has the delivery of an
+// interrupt.
+func toldOfInterrupt(ctx context.Context, t *testing.T, c *client.Client, execution string) bool {
+	history, err := c.Workflows().History(ctx, &crusterv1.HistoryRequest{Execution: execution})
+	require.NoError(t, err)
+	require.Zero(t, history.GetNext())
+	return slices.ContainsFunc(history.GetEntries(), func(en *crusterv1.HistoryEntry) bool {
+		return en.GetKind() == string(journal.Delivery) && en.GetOpKind() == abi.OpInterrupted
+	})
 }
 
 // checkStore checks in the store that everything happened exactly once, and at the
@@ -90,17 +131,22 @@ func checkStore(t *testing.T, s journal.Store, records []*record, p *payments) {
 		switch {
 		case rec.kind == "transfer":
 			require.True(t, transfers[rec.key], "%s was acknowledged but is not in the store", rec.execution)
-		case rec.settled != "":
-			require.Equal(t, "approved "+rec.settled, approvals[rec.key], rec.execution)
+		case rec.kind == "approval settled" && rec.answer == taken:
+			require.Equal(t, "approved "+rec.by(), approvals[rec.key], rec.execution)
 		case rec.kind == "order" || rec.kind == "order interrupted":
 			p.check(t, rec, orders[rec.key], charged[rec.key])
 		}
 	}
-	counts := map[string]int{}
+	counts, answers := map[string]int{}, map[answer]int{}
 	for _, rec := range records {
 		counts[rec.kind]++
+		if strings.Contains(rec.kind, " ") {
+			answers[rec.answer]++
+		}
 	}
-	t.Logf("%d kills; %v", kills, counts)
+	t.Logf("%d kills; %v; settles and interrupts: %d without a reply, %d taken, %d of executions that were over",
+		kills, counts, answers[silent], answers[taken], answers[over])
+	require.Positive(t, answers[taken], "no settle and no interrupt was acknowledged")
 	for _, kind := range kinds {
 		require.Positive(t, counts[kind], "no client asked for this: %s", kind)
 	}

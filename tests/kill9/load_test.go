@@ -17,15 +17,37 @@ import (
 
 type object = map[string]any
 
-// record is what a client was told about one execution. Only what was acknowledged
-// is in it: a request without a reply may have taken effect or not.
+// record is what a client was told about one execution. Only what was answered is
+// in it: a request without a reply may have taken effect or not.
 type record struct {
-	kind, key   string // what was asked for
-	execution   string
-	settled     string  // the value that was settled, if that was acknowledged
-	interrupted bool    // an interrupt was acknowledged
-	result      *result // if the client waited for it
+	kind, key string // what was asked for
+	execution string
+	answer    answer       // to the settle or the interrupt
+	refused   error        // an answer that such a request must never get
+	polled    client.State // right after the answer "over", if there was a reply
+	result    *result      // if the client waited for it
 }
+
+// answer is what the host said to a settle or an interrupt, at last.
+type answer int
+
+const (
+	// silent: there was no reply.
+	silent answer = iota
+	// taken: the host has done it, now or, for a settle that was repeated, the first time.
+	taken
+	// over: the execution had ended. Only an interrupt may get this answer: nothing but the
+	// settle ends an approval that is to be settled, and a settle that took effect is found
+	// also after the end. Whether the interrupt itself was why, in a try that had no reply, the
+	// client cannot know, as it repeats interrupts by itself: [checkInterrupt] can.
+	over
+)
+
+// by is who settles an approval.
+func (rec *record) by() string { return "person-" + rec.key }
+
+// reason is why an execution is interrupted. No other request has the same.
+func (rec *record) reason() string { return rec.key + " changed its mind" }
 
 // result is how an execution ended.
 type result struct {
@@ -74,20 +96,9 @@ func (l *load) one(c *client.Client, kind, key string, random *rand.Rand) {
 	l.add(rec)
 	switch kind {
 	case "approval settled":
-		value := "person-" + key
-		if l.insist(ctx, func() error { return run.Resolve(ctx, "approved", object{"approved": true, "by": value}) }, abi.CodeDeferredSettled) {
-			rec.settled = value
-		}
-	case "order interrupted":
-		rec.interrupted = l.insist(ctx, func() error { return run.Interrupt(ctx, "changed my mind") })
-	case "approval interrupted":
-		rec.interrupted = l.insist(ctx, func() error {
-			err := run.Interrupt(ctx, "changed my mind")
-			if abi.CodeOf(err) == abi.CodeAlreadyOver {
-				return nil // the client has repeated it by itself: nothing else ends this execution
-			}
-			return err
-		})
+		rec.settle(ctx, run)
+	case "order interrupted", "approval interrupted":
+		rec.interrupt(ctx, run)
 	}
 	if waits {
 		rec.result = resultOf(ctx, run)
@@ -110,21 +121,51 @@ func start(ctx context.Context, c *client.Client, rec *record, from int) (client
 	}
 }
 
-// insist repeats a request that got no reply. It reports whether the host has
-// acknowledged it: with no error, or, when it was repeated, by saying that it was
-// done before. No other client makes this request.
-func (l *load) insist(ctx context.Context, request func() error, before ...abi.Code) bool {
-	for again := false; ; again = true {
-		err := request()
-		switch code := abi.CodeOf(err); {
-		case err == nil:
-			return true
-		case again && len(before) > 0 && code == before[0]:
-			return true
-		case code != abi.CodeUnreachable && code != abi.CodeShuttingDown || ctx.Err() != nil:
-			return false
+// settle settles the deferred of an approval. "Settled before" is an acknowledgement if
+// the request was repeated: no other client makes it.
+func (rec *record) settle(ctx context.Context, run client.Run[any]) {
+	tries := 0
+	err := insist(ctx, func() error {
+		tries++
+		return run.Resolve(ctx, "approved", object{"approved": true, "by": rec.by()})
+	})
+	switch {
+	case err == nil, tries > 1 && abi.CodeOf(err) == abi.CodeDeferredSettled:
+		rec.answer = taken
+	case !unanswered(ctx, err):
+		rec.refused = err
+	}
+}
+
+// interrupt asks an execution to stop.
+func (rec *record) interrupt(ctx context.Context, run client.Run[any]) {
+	err := insist(ctx, func() error { return run.Interrupt(ctx, rec.reason()) })
+	switch {
+	case err == nil:
+		rec.answer = taken
+	case abi.CodeOf(err) == abi.CodeAlreadyOver:
+		rec.answer = over
+		if status, err := run.Poll(ctx); err == nil {
+			rec.polled = status.State
+		}
+	case !unanswered(ctx, err):
+		rec.refused = err
+	}
+}
+
+// insist repeats a request until it gets a reply.
+func insist(ctx context.Context, request func() error) error {
+	for {
+		if err := request(); err == nil || !unanswered(ctx, err) || ctx.Err() != nil {
+			return err
 		}
 	}
+}
+
+// unanswered tells whether the host said nothing of a request.
+func unanswered(ctx context.Context, err error) bool {
+	code := abi.CodeOf(err)
+	return code == abi.CodeUnreachable || code == abi.CodeShuttingDown || ctx.Err() != nil
 }
 
 // resultOf waits for the end of an execution. It is nil if there was no reply. One that

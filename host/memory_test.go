@@ -1,0 +1,54 @@
+package host
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/host/budget"
+)
+
+func TestMetricsOfMemory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := budget.New(100)
+		reg := prometheus.NewPedanticRegistry()
+		reg.MustRegister(memoryUse{b})
+		_, err := b.Acquire(t.Context(), 70)
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 2 {
+			go func() { _, _ = b.Acquire(ctx, 40) }()
+		}
+		synctest.Wait()
+		require.Equal(t, map[string]float64{
+			"cruster_memory_budget_bytes": 100,
+			"cruster_memory_used_bytes":   70,
+			"cruster_memory_waiting":      2,
+		}, valuesOf(t, reg))
+		cancel()
+		synctest.Wait()
+		require.Zero(t, valuesOf(t, reg)["cruster_memory_waiting"])
+	})
+}
+
+// valuesOf are the counters and gauges of a registry, by name and labels.
+func valuesOf(t *testing.T, reg prometheus.Gatherer) map[string]float64 {
+	t.Helper()
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	values := map[string]float64{}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			name := family.GetName()
+			for _, label := range m.GetLabel() {
+				name += " " + label.GetValue()
+			}
+			values[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	return values
+}

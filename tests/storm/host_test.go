@@ -1,0 +1,187 @@
+package storm_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/internal/pgtest"
+)
+
+// patience bounds the waits of a storm in full, on a slow machine.
+const patience = 30 * time.Minute
+
+// store is where hosts of a test keep what they have.
+type store struct {
+	address string
+	args    []string
+}
+
+func onEachStore(t *testing.T, test func(t *testing.T, at store)) {
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, store{address: "sqlite:" + t.TempDir()})
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, store{pgtest.DSN(t), []string{"--schema", pgtest.Schema(t)}})
+	})
+}
+
+// host is a host that runs, with a client of it.
+type host struct {
+	t       *testing.T
+	process *harness.Process
+	client  *client.Client
+	began   time.Time
+}
+
+func (s store) host(t *testing.T, args ...string) *host {
+	t.Helper()
+	p := harness.NewProcess(t, s.address, append(args, s.args...)...)
+	p.Start()
+	c, err := client.Dial(p.GRPC, client.WithRetryFor(patience))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return &host{t, p, c, time.Now()}
+}
+
+func (h *host) kill() { h.process.Kill() }
+
+func (h *host) push(folder string, g *gate) {
+	h.t.Helper()
+	req := client.PushRequest{Name: "storm", Binary: harness.Module(h.t, folder)}
+	if g != nil {
+		req.Config, req.AllowHTTP = map[string]string{"gate": g.url}, []string{strings.TrimPrefix(g.url, "http://")}
+	}
+	_, err := h.client.Push(h.t.Context(), req)
+	require.NoError(h.t, err)
+}
+
+// startAll starts the executions from one number up to another, many at the same time.
+func (h *host) startAll(workflow string, from, to int, input func(i int) any) {
+	h.t.Helper()
+	const callers = 64
+	var next atomic.Int64
+	next.Store(int64(from))
+	var wait sync.WaitGroup
+	errs := make(chan error, callers)
+	for range callers {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < to; i = int(next.Add(1)) - 1 {
+				if _, err := client.Workflow[any, any](h.client, workflow).WithKeyRaw(strconv.Itoa(i)).Start(h.t.Context(), input(i)); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	close(errs)
+	for err := range errs {
+		require.NoError(h.t, err)
+	}
+}
+
+// awaitAll waits until all executions of a workflow are completed.
+func (h *host) awaitAll(workflow string, n int) {
+	h.t.Helper()
+	h.await(workflow, client.Completed, n)
+	h.t.Logf("%d of %s are completed %v after the host was ready", n, workflow, time.Since(h.began).Round(time.Millisecond))
+}
+
+// awaitRunning waits until that many executions of a workflow have begun.
+func (h *host) awaitRunning(workflow string, n int) {
+	h.t.Helper()
+	h.await(workflow, client.Running, n)
+}
+
+func (h *host) await(workflow string, state client.State, n int) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
+	defer cancel()
+	for count := -1; count != n; {
+		count = h.count(ctx, workflow, state)
+		require.Zero(h.t, h.count(ctx, workflow, client.Failed), workflow)
+		require.Zero(h.t, h.count(ctx, workflow, client.Paused), workflow)
+		time.Sleep(50 * time.Millisecond) // before the next question to the other process
+	}
+}
+
+var wireStates = map[client.State]crusterv1.State{
+	client.Running: crusterv1.State_STATE_RUNNING, client.Paused: crusterv1.State_STATE_PAUSED,
+	client.Completed: crusterv1.State_STATE_COMPLETED, client.Failed: crusterv1.State_STATE_FAILED,
+}
+
+func (h *host) count(ctx context.Context, workflow string, state client.State) (n int) {
+	h.t.Helper()
+	req := &crusterv1.ListRequest{Workflow: workflow, State: wireStates[state], PageSize: 1000}
+	for {
+		page, err := h.client.Workflows().List(ctx, req)
+		require.NoError(h.t, err, "%s has %d that are %s", workflow, n, state)
+		n += len(page.GetExecutions())
+		if req.PageToken = page.GetNextPageToken(); req.PageToken == "" {
+			return n
+		}
+	}
+}
+
+// requireMemory checks how much memory the process had at most.
+func (h *host) requireMemory(limit int64) {
+	h.t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.process.PID()))
+	require.NoError(h.t, err)
+	_, after, found := strings.Cut(string(status), "VmHWM:")
+	require.True(h.t, found)
+	var peak int64
+	_, err = fmt.Sscan(after, &peak)
+	require.NoError(h.t, err)
+	peak <<= 10
+	h.t.Logf("the host had %d MiB at most; it may have %d", peak/mib, limit/mib)
+	require.LessOrEqual(h.t, peak, limit)
+}
+
+func bytesOf(n int64) string { return strconv.FormatInt(n/mib, 10) + "MiB" }
+
+func text(n int) string { return strconv.Itoa(n) }
+
+// gate is a server that answers nothing before it is opened.
+type gate struct {
+	url    string
+	opened chan struct{}
+	count  atomic.Int64
+}
+
+func startGate(t *testing.T) *gate {
+	g := &gate{opened: make(chan struct{})}
+	server := httptest.NewServer(g)
+	t.Cleanup(server.Close)
+	g.url = server.URL
+	return g
+}
+
+func (g *gate) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	select {
+	case <-g.opened:
+		g.count.Add(1)
+	case <-r.Context().Done():
+	}
+}
+
+func (g *gate) open() { close(g.opened) }
+
+// passed counts the answers.
+func (g *gate) passed() int { return int(g.count.Load()) }

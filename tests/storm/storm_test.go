@@ -1,0 +1,116 @@
+// Package storm_test has thousands of executions want something at the same moment: all
+// recover, all timers fire, all wait for others. The host is the real binary on real
+// stores. It gets through with the memory that it was given. How long that takes is
+// printed and not asserted.
+//
+// `make test` has a few hundred of each, `make storm` (CRUSTER_STORM=full) has them all.
+// Start reading at storm_test.go; host_test.go has the host and its clients.
+package storm_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/internal/pgtest"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(pgtest.Main(m))
+}
+
+// scaled is the size of a storm: in full, or as much as fits into the usual tests.
+func scaled(full, small int) int {
+	if os.Getenv("CRUSTER_STORM") == "full" {
+		return full
+	}
+	return small
+}
+
+const (
+	mib = 1 << 20
+	// goInstance is what an instance of a module in Go has of the budget at least.
+	goInstance = 4 * mib
+	// overhead is what a host takes besides its instances: its code, that of the modules,
+	// the caches of the store, and what it keeps of each execution in memory.
+	overhead = 192 * mib
+)
+
+// TestRecoveryWithinTheBudget kills a host whose executions are all in the middle of an
+// activity. The next one has memory for few instances, and all of them to bring back at
+// once. In Rust there are more than may work at the same time, in Go with `make storm`.
+func TestRecoveryWithinTheBudget(t *testing.T) {
+	t.Parallel()
+	for language, storm := range map[string]struct {
+		folder string
+		n      int
+		budget int64
+	}{
+		"go":   {"tests/guests/storm", scaled(3000, 120), int64(scaled(100, 8) * goInstance)},
+		"rust": {"tests/guests/storm/rust", scaled(15_000, 2600), 16 * mib},
+	} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			onEachStore(t, func(t *testing.T, at store) {
+				gate := startGate(t)
+				first := at.host(t)
+				first.push(storm.folder, gate)
+				first.startAll("storm/Gated", 0, storm.n, func(i int) any { return i })
+				first.kill()
+
+				second := at.host(t, "--memory", bytesOf(storm.budget))
+				gate.open()
+				second.awaitAll("storm/Gated", storm.n)
+				require.GreaterOrEqual(t, gate.passed(), storm.n)
+				second.requireMemory(storm.budget + overhead)
+			})
+		})
+	}
+}
+
+// TestTimersOfOneSecond has all sleepers, in Rust, wake within one second.
+func TestTimersOfOneSecond(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, at store) {
+		const budget = 64 * mib
+		n := scaled(100_000, 500)
+		h := at.host(t, "--memory", bytesOf(budget), "--idle-timeout", "1s")
+		h.push("tests/guests/storm/rust", nil)
+		// How long the starts will take is known once some were made. A sleeper that is
+		// started too late does not sleep, and counts all the same.
+		probes, began := n/50, time.Now()
+		h.startAll("storm/Sleeper", 0, probes, func(i int) any { return map[string]any{"n": i, "until": 0} })
+		wake := time.Now().Add(2 * 50 * time.Since(began)).Add(time.Second)
+		h.startAll("storm/Sleeper", probes, n, func(i int) any {
+			return map[string]any{"n": i, "until": wake.UnixMilli() + int64(i%1000)}
+		})
+		t.Logf("%d were started %v before the first was to wake", n, time.Until(wake).Round(time.Millisecond))
+		h.awaitAll("storm/Sleeper", n)
+		h.requireMemory(budget + overhead)
+	})
+}
+
+// TestParentsDoNotBlockTheirChildren: executions that wait for their children are many
+// more than the host may have in memory, and than it runs activities at the same time.
+// They hold nothing that the children need.
+func TestParentsDoNotBlockTheirChildren(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, at store) {
+		n, limit := scaled(24_000, 120), scaled(2_000, 10)
+		gate := startGate(t)
+		first := at.host(t, "--max-executions", "1000000")
+		first.push("tests/guests/storm/rust", gate)
+		first.startAll("storm/Parent", 0, n, func(i int) any { return i })
+		first.awaitRunning("storm/Gated", n)
+		first.kill()
+
+		const budget = 64 * mib
+		second := at.host(t, "--max-executions", text(limit), "--max-activities", "4", "--memory", bytesOf(budget))
+		gate.open()
+		second.awaitAll("storm/Gated", n)
+		second.awaitAll("storm/Parent", n)
+		second.requireMemory(budget + overhead)
+	})
+}
