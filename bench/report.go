@@ -1,0 +1,3 @@
+package main
+
+func writeReport(string, []string) error { return nil }

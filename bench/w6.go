@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+// W6 is cold start: how long the upload of a module takes, the first workflow of a
+// process whose module was compiled before, and a number of instances at once, all
+// of which stay.
+func runW6(ctx context.Context, m *meter) error {
+	host, n := m.host(), m.plan.sizes.instances
+	uploaded, err := host.push(ctx, "again", m.plan.guest("load", m.setup))
+	if err != nil {
+		return err
+	}
+	if err := m.figure("push of a known module", "ms", false, milliseconds(uploaded), 1); err != nil {
+		return err
+	}
+	// A host that has never seen the module has nothing in its cache either.
+	args := host.args
+	host.args = append(append([]string{}, args...), "--cache-dir", filepath.Join(filepath.Dir(host.log.Name()), "empty"))
+	for _, start := range []string{"first workflow, nothing compiled", "first workflow, compiled before"} {
+		if err := host.restart(); err != nil {
+			return err
+		}
+		var took time.Duration
+		err := m.measure(ctx, func() (int, error) {
+			took, err = m.executed(ctx, operation{Kind: "Sequence", Key: m.key(), N: 1}, 0)
+			return 1, err
+		})
+		if err != nil {
+			return err
+		}
+		if err := m.figure(start, "ms", false, milliseconds(took), 1); err != nil {
+			return err
+		}
+	}
+	host.args = args
+
+	before, took := resident(host.pids()), time.Duration(0)
+	err = m.measure(ctx, func() (int, error) {
+		start := time.Now()
+		_, err := m.waiters(ctx, n, 0)
+		took = time.Since(start)
+		return n, err
+	})
+	if err != nil {
+		return err
+	}
+	if err := m.figure(fmt.Sprintf("%d instances at once", n), "ms", false, milliseconds(took), n); err != nil {
+		return err
+	}
+	return m.figure("memory an instance", "KiB", false, (resident(host.pids())-before)/1024/float64(n), n)
+}
