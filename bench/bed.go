@@ -17,13 +17,16 @@ import (
 // A bed is what systems are measured on: a folder on a disk and, if one is needed, a
 // Postgres server with its data on the same disk, with fsync on.
 type bed struct {
-	dir    string
-	dsn    string
-	stores int
-	own    bool // the server was started here
+	databases []string
+	dir       string
+	dsn       string
+	own       bool // the server was started here
+	stores    int
 }
 
-func newBed(dir string, withPostgres bool) (*bed, error) {
+// newBed makes a bed in a folder. It uses the Postgres server that dsn names, or
+// starts one.
+func newBed(dir string, withPostgres bool, dsn string) (*bed, error) {
 	dir, err := os.MkdirTemp(dir, "cruster-bench-")
 	if err != nil {
 		return nil, err
@@ -31,11 +34,8 @@ func newBed(dir string, withPostgres bool) (*bed, error) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return nil, err
 	}
-	b := &bed{dir: dir}
-	if !withPostgres {
-		return b, nil
-	}
-	if b.dsn = os.Getenv("CRUSTER_TEST_POSTGRES"); b.dsn != "" {
+	b := &bed{dir: dir, dsn: dsn}
+	if !withPostgres || dsn != "" {
 		return b, nil
 	}
 	b.own = true
@@ -81,8 +81,23 @@ func (b *bed) close() error {
 	var err error
 	if b.own {
 		_, err = script("scripts/postgres.sh", "stop", filepath.Join(b.dir, "postgres"))
+	} else if len(b.databases) > 0 {
+		err = b.query(context.Background(), b.drop)
 	}
 	return errors.Join(err, os.RemoveAll(b.dir))
+}
+
+// drop removes databases from a server that others use, and the roles that hosts
+// have made for their guests.
+func (b *bed) drop(ctx context.Context, conn *pgx.Conn) error {
+	var errs []error
+	for _, name := range b.databases {
+		for _, statement := range []string{"DROP DATABASE IF EXISTS " + name + " WITH (FORCE)", "DROP ROLE IF EXISTS " + name + "__default"} {
+			_, err := conn.Exec(ctx, statement)
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // store makes an empty store: a folder, and a database of its own on Postgres.
@@ -96,6 +111,7 @@ func (b *bed) store(ctx context.Context, kind string) (dir, dsn string, err erro
 		return dir, "", nil
 	}
 	name := fmt.Sprintf("bench_%d_%d", os.Getpid(), b.stores)
+	b.databases = append(b.databases, name)
 	err = b.query(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		if _, err := conn.Exec(ctx, "CREATE DATABASE "+name); err != nil {
 			return err
@@ -110,6 +126,15 @@ func (b *bed) store(ctx context.Context, kind string) (dir, dsn string, err erro
 	head, tail, _ := strings.Cut(b.dsn, "?")
 	head = head[:strings.LastIndex(head, "/")+1] + name
 	return dir, head + "?" + tail, nil
+}
+
+// lastDatabase is the one that was made last. A host takes its name for its schema,
+// too: the roles of guests are called after it, and all databases share them.
+func (b *bed) lastDatabase() string {
+	if len(b.databases) == 0 {
+		return ""
+	}
+	return b.databases[len(b.databases)-1]
 }
 
 func (b *bed) query(ctx context.Context, use func(context.Context, *pgx.Conn) error) error {

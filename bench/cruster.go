@@ -27,7 +27,8 @@ type cruster struct {
 	cmd    *exec.Cmd
 	http   string
 	log    *os.File
-	said   string // its version
+	pushed time.Duration // how long the push of the guest took
+	said   string        // its version
 }
 
 var _ target = (*cruster)(nil)
@@ -40,22 +41,25 @@ type request struct {
 }
 
 func openCruster(ctx context.Context, p *plan, s setup, dir, dsn string) (*cruster, error) {
-	store := dsn
+	store, cache := []string{"--store", dsn, "--schema", p.bed.lastDatabase()}, p.cache
 	if s.Store == sqlite {
-		store = "sqlite:" + filepath.Join(dir, "store")
+		store = []string{"--store", "sqlite:" + filepath.Join(dir, "store")}
+	}
+	if cache == "" {
+		cache = filepath.Join(dir, "compiled")
 	}
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		return nil, err
 	}
-	c := &cruster{binary: p.binary, log: log, args: []string{
-		"serve", "--store", store, "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--cache-dir", filepath.Join(dir, "compiled"), "--output", "json",
-	}}
+	c := &cruster{binary: p.binary, log: log, args: append([]string{
+		"serve", "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--cache-dir", cache, "--output", "json",
+	}, store...)}
 	if err := c.launch(); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
-	for name, file := range map[string]string{"load": p.guest("load", s), "transfer": p.guest("transfer", s)} {
-		if _, err := c.push(ctx, name, file); err != nil {
+	for _, name := range []string{"transfer", "load"} {
+		if c.pushed, err = c.push(ctx, name, p.guest(name, s)); err != nil {
 			return nil, errors.Join(err, c.close())
 		}
 	}

@@ -22,6 +22,9 @@ type figure struct {
 
 	cost
 
+	// Failure says why there is no value.
+	Failure string `json:"failure,omitempty"`
+
 	Version     string  `json:"version"`
 	Machine     machine `json:"machine"`
 	FsyncMicros float64 `json:"fsync_us"`

@@ -50,6 +50,7 @@ func parsePlan(args []string) (*plan, error) {
 	flags.StringVar(&p.guests, "guests", "bin/bench", "folder of load.wasm, load-rust.wasm, transfer.wasm and transfer-rust.wasm")
 	flags.StringVar(&p.adapters, "adapters", "bin/peers", "folder of the adapters of peers")
 	flags.StringVar(&p.dir, "dir", os.TempDir(), "where stores are made, on the disk to measure")
+	flags.StringVar(&p.postgres, "postgres", "", "connection string of a superuser on a server to use; scripts/postgres.sh starts one if it is empty")
 	flags.StringVar(&p.out, "out", "", "file to add lines of JSON to")
 	flags.Float64Var(&p.sizes.seconds, "seconds", 5, "how long W1, W2, W4, W5 and W8 run, each")
 	flags.IntVar(&p.repeat, "repeat", 1, "how often all of it is done")

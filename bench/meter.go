@@ -22,6 +22,15 @@ type meter struct {
 	keys     atomic.Int64
 }
 
+// patience is how long a workload may take: a run without a person must end.
+const patience = 10 * time.Minute
+
+func (m *meter) run(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return m.workload.run(ctx, m)
+}
+
 // key is one that was not used before.
 func (m *meter) key() string {
 	return fmt.Sprintf("%s-%d-%d", m.workload.name, m.rep, m.keys.Add(1))

@@ -15,11 +15,13 @@ import (
 type plan struct {
 	adapters  string // folder
 	binary    string // of the host
+	cache     string // folder of compiled modules; a new one for each host if it is empty
 	dir       string // where stores are made
 	guests    string // folder
 	languages []string
 	out       string // file
 	peers     []string
+	postgres  string // a server to use; one is started if it is empty
 	progress  io.Writer
 	repeat    int
 	sizes     sizes
@@ -28,6 +30,7 @@ type plan struct {
 	workloads []workload
 
 	bed        *bed
+	failures   []error
 	figures    []figure
 	filesystem string
 	fsync      float64
@@ -51,7 +54,7 @@ func (p *plan) run(ctx context.Context) (err error) {
 	for _, s := range setups {
 		needsPostgres = needsPostgres || s.Store == postgres
 	}
-	if p.bed, err = newBed(p.dir, needsPostgres); err != nil {
+	if p.bed, err = newBed(p.dir, needsPostgres, p.postgres); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.bed.close()) }()
@@ -62,13 +65,11 @@ func (p *plan) run(ctx context.Context) (err error) {
 	for rep := range p.repeat {
 		for i := range setups {
 			s := setups[(i+rep)%len(setups)]
-			if err := p.measureSetup(ctx, s, rep+1); err != nil {
-				return fmt.Errorf("%s: %w", s, err)
-			}
+			p.measureSetup(ctx, s, rep+1)
 		}
 	}
 	p.say("%s\n", "done")
-	return writeTable(p.table, p.figures)
+	return errors.Join(append(p.failures, writeTable(p.table, p.figures))...)
 }
 
 func (p *plan) openOut() (func() error, error) {
@@ -88,8 +89,9 @@ func (p *plan) openOut() (func() error, error) {
 }
 
 // measureSetup runs the workloads that can share a system on one, and each of the
-// others on one of its own.
-func (p *plan) measureSetup(ctx context.Context, s setup, rep int) error {
+// others on one of its own. What fails is written down, and the rest goes on: one bad
+// figure must not cost those of an hour.
+func (p *plan) measureSetup(ctx context.Context, s setup, rep int) {
 	var shared []workload
 	groups := [][]workload{}
 	for _, w := range p.workloads {
@@ -106,10 +108,19 @@ func (p *plan) measureSetup(ctx context.Context, s setup, rep int) error {
 	}
 	for _, group := range groups {
 		if err := p.measureGroup(ctx, s, rep, group); err != nil {
-			return err
+			p.fail(figure{setup: s, Repetition: rep}, err)
 		}
 	}
-	return nil
+}
+
+// fail writes down why there is no figure.
+func (p *plan) fail(f figure, err error) {
+	p.failures = append(p.failures, fmt.Errorf("%s: %s: %w", f.setup, f.Workload, err))
+	f.Failure = err.Error()
+	p.say("%s %s failed: %v\n", f.setup, f.Workload, err)
+	if err := p.write(f); err != nil {
+		p.failures = append(p.failures, err)
+	}
 }
 
 func (p *plan) measureGroup(ctx context.Context, s setup, rep int, group []workload) (err error) {
@@ -121,8 +132,8 @@ func (p *plan) measureGroup(ctx context.Context, s setup, rep int, group []workl
 	for _, w := range group {
 		p.say("%s %d/%d: %s, %s …", time.Now().Format(time.TimeOnly), rep, p.repeat, s, w.name)
 		m := &meter{plan: p, setup: s, target: t, workload: w, rep: rep, load: loadAverage()}
-		if err := w.run(ctx, m); err != nil {
-			return fmt.Errorf("%s: %w", w.name, err)
+		if err := m.run(ctx); err != nil {
+			p.fail(figure{setup: s, Repetition: rep, Workload: w.name}, err)
 		}
 	}
 	return nil
@@ -137,6 +148,10 @@ func (p *plan) say(format string, args ...any) {
 func (p *plan) record(f figure) error {
 	p.figures = append(p.figures, f)
 	p.say("%-24s %s %-28s %12s %s\n", f.setup, f.Workload, f.Metric, number(f.Value), f.Unit)
+	return p.write(f)
+}
+
+func (p *plan) write(f figure) error {
 	line, err := json.Marshal(f)
 	if err != nil {
 		return err

@@ -68,7 +68,7 @@ func (m *meter) lateness(ctx context.Context, sleepers []operation) ([]float64, 
 	err := m.each(ctx, len(sleepers), 32, func(ctx context.Context, i int) error {
 		woke, err := m.target.wait(ctx, sleepers[i])
 		late[i] = float64(woke)/1e3 - float64(sleepers[i].Due)
-		if err == nil && late[i] < -1 {
+		if err == nil && late[i] < -2 {
 			err = fmt.Errorf("sleeper %s woke %v ms early", sleepers[i].Key, -late[i])
 		}
 		return err

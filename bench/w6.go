@@ -12,22 +12,17 @@ import (
 // of which stay.
 func runW6(ctx context.Context, m *meter) error {
 	host, n := m.host(), m.plan.sizes.instances
-	uploaded, err := host.push(ctx, "again", m.plan.guest("load", m.setup))
-	if err != nil {
+	if err := m.figure("push of a new module", "ms", false, milliseconds(host.pushed), 1); err != nil {
 		return err
 	}
-	if err := m.figure("push of a known module", "ms", false, milliseconds(uploaded), 1); err != nil {
-		return err
-	}
-	// A host that has never seen the module has nothing in its cache either.
-	args := host.args
-	host.args = append(append([]string{}, args...), "--cache-dir", filepath.Join(filepath.Dir(host.log.Name()), "empty"))
+	// The last --cache-dir counts, and this one is new.
+	host.args = append(host.args, "--cache-dir", filepath.Join(filepath.Dir(host.log.Name()), "empty"))
 	for _, start := range []string{"first workflow, nothing compiled", "first workflow, compiled before"} {
 		if err := host.restart(); err != nil {
 			return err
 		}
 		var took time.Duration
-		err := m.measure(ctx, func() (int, error) {
+		err := m.measure(ctx, func() (n int, err error) {
 			took, err = m.executed(ctx, operation{Kind: "Sequence", Key: m.key(), N: 1}, 0)
 			return 1, err
 		})
@@ -38,10 +33,9 @@ func runW6(ctx context.Context, m *meter) error {
 			return err
 		}
 	}
-	host.args = args
 
 	before, took := resident(host.pids()), time.Duration(0)
-	err = m.measure(ctx, func() (int, error) {
+	err := m.measure(ctx, func() (int, error) {
 		start := time.Now()
 		_, err := m.waiters(ctx, n, 0)
 		took = time.Since(start)

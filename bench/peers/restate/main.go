@@ -1,6 +1,6 @@
 // Command restate is the adapter of Restate: its server as a process of its own, the
 // services with its Go SDK in this process, and the SDK's client of the ingress.
-// RESTATE_SERVER names the binary of the server.
+// The binary of the server is beside this one: restate-server.
 package main
 
 import (
@@ -32,10 +32,9 @@ type peer struct {
 
 func main() {
 	dir, _ := adapter.Arguments()
-	program := os.Getenv("RESTATE_SERVER")
-	if program == "" {
-		adapter.Fail(fmt.Errorf("RESTATE_SERVER does not name the server"))
-	}
+	self, err := os.Executable()
+	adapter.Fail(err)
+	program := filepath.Join(filepath.Dir(self), "restate-server")
 	ports := freePorts(4)
 	cmd, err := launch(program, dir, ports)
 	adapter.Fail(err)
