@@ -19,7 +19,8 @@ import (
 	"github.com/cruster/cruster/client"
 )
 
-// cruster is the real binary on a store, with its default settings, and a client.
+// cruster is the real binary on a store, and a client. Its settings are the defaults, but
+// for those that a workload names.
 type cruster struct {
 	args   []string
 	binary string
@@ -40,7 +41,7 @@ type request struct {
 	Due int64  `json:"due"`
 }
 
-func openCruster(ctx context.Context, p *plan, s setup, dir, dsn string) (*cruster, error) {
+func openCruster(ctx context.Context, p *plan, s setup, dir, dsn string, settings []string) (*cruster, error) {
 	store, cache := []string{"--store", dsn, "--schema", p.bed.lastDatabase()}, p.cache
 	if s.Store == sqlite {
 		store = []string{"--store", "sqlite:" + filepath.Join(dir, "store")}
@@ -54,7 +55,7 @@ func openCruster(ctx context.Context, p *plan, s setup, dir, dsn string) (*crust
 	}
 	c := &cruster{binary: p.binary, log: log, args: append([]string{
 		"serve", "--grpc-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--cache-dir", cache, "--output", "json",
-	}, store...)}
+	}, append(store, settings...)...)}
 	if err := c.launch(); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}

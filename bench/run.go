@@ -124,7 +124,7 @@ func (p *plan) fail(f figure, err error) {
 }
 
 func (p *plan) measureGroup(ctx context.Context, s setup, rep int, group []workload) (err error) {
-	t, err := p.open(ctx, s)
+	t, err := p.open(ctx, s, group[0].settings)
 	if err != nil {
 		return err
 	}

@@ -76,14 +76,14 @@ func (p *plan) guest(name string, s setup) string {
 	return filepath.Join(p.guests, name+".wasm")
 }
 
-// open starts the system of a setup on a new store.
-func (p *plan) open(ctx context.Context, s setup) (target, error) {
+// open starts the system of a setup on a new store; the settings are for a host.
+func (p *plan) open(ctx context.Context, s setup, settings []string) (target, error) {
 	dir, dsn, err := p.bed.store(ctx, s.Store)
 	if err != nil {
 		return nil, err
 	}
 	if s.System == crusters {
-		return openCruster(ctx, p, s, dir, dsn)
+		return openCruster(ctx, p, s, dir, dsn, settings)
 	}
 	return openAdapter(ctx, filepath.Join(p.adapters, s.System), dir, dsn)
 }
