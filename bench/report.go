@@ -161,10 +161,16 @@ func writeRatios(out *strings.Builder, rows []*row, setups []setup) {
 	}
 }
 
+const costHead = `
+### What a workflow costs
+
+Of the last repetition, in microseconds of processor time a workflow: the system (for peers with their client, which is in the same process), the client of
+Cruster, or the harness beside a peer, and Postgres. Commits are counted by the host's metrics, flushes of its log by Postgres.
+`
+
 // writeCosts shows what stands beside the figures of W1, W2, W4 and W8 for each workflow.
 func writeCosts(out *strings.Builder, rows []*row, setups []setup) {
-	out.WriteString("\n### What a workflow costs\n\nProcessor time of the system (for peers with that of their client, which is in the same process; for Cruster without the client), of its client and of Postgres, in " +
-		"microseconds a workflow; commits by the metrics of the host; flushes of the log by Postgres. Of the last repetition.\n")
+	out.WriteString(costHead)
 	out.WriteString("\n| workload | setup | system µs | client µs | Postgres µs | commits | flushes |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	seen := map[string]bool{}
 	for _, r := range rows {

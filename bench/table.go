@@ -27,8 +27,10 @@ func rowsOf(figures []figure) ([]*row, []setup) {
 		i := slices.IndexFunc(rows, func(r *row) bool { return r.Workload == f.Workload && r.Metric == f.Metric })
 		if i < 0 {
 			i = len(rows)
-			rows = append(rows, &row{Workload: f.Workload, Metric: f.Metric, Unit: f.Unit, HigherIsBetter: f.HigherIsBetter,
-				values: map[setup][]float64{}, last: map[setup]figure{}})
+			rows = append(rows, &row{
+				Workload: f.Workload, Metric: f.Metric, Unit: f.Unit, HigherIsBetter: f.HigherIsBetter,
+				values: map[setup][]float64{}, last: map[setup]figure{},
+			})
 		}
 		rows[i].values[f.setup] = append(rows[i].values[f.setup], f.Value)
 		rows[i].last[f.setup] = f
