@@ -59,18 +59,15 @@ func family(pid int) []int {
 	return pids
 }
 
-// resident is the memory of processes, in bytes.
-func resident(pids []int) float64 {
+// memory is that of processes, in bytes: their proportional set size. In resident
+// memory a page counts as often as it is mapped, and the instances of a module map
+// the same image.
+func memory(pids []int) float64 {
 	total := 0.0
 	for _, pid := range pids {
-		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-		if err != nil {
-			continue
-		}
-		if fields := strings.Fields(string(raw)); len(fields) > 1 {
-			pages, _ := strconv.ParseFloat(fields[1], 64)
-			total += pages * float64(os.Getpagesize())
-		}
+		kilobytes, _, _ := strings.Cut(field(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss"), " ")
+		n, _ := strconv.ParseFloat(kilobytes, 64)
+		total += n * 1024
 	}
 	return total
 }

@@ -19,7 +19,7 @@ func runW3(ctx context.Context, m *meter) error {
 	if err != nil {
 		return err
 	}
-	before := resident(m.target.pids())
+	before := memory(m.target.pids())
 
 	first := time.Now().Add(sizes.sleep)
 	sleepers := make([]operation, sizes.sleepers)
@@ -42,8 +42,8 @@ func runW3(ctx context.Context, m *meter) error {
 			return 0, ctx.Err()
 		case <-time.After(time.Until(asleep)):
 		}
-		memory := resident(m.target.pids()) - before
-		if err := m.figure("memory a sleeper", "KiB", false, memory/1024/float64(len(sleepers)), len(sleepers)); err != nil {
+		taken := memory(m.target.pids()) - before
+		if err := m.figure("memory a sleeper", "KiB", false, taken/1024/float64(len(sleepers)), len(sleepers)); err != nil {
 			return 0, err
 		}
 		late, err = m.lateness(ctx, sleepers)

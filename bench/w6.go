@@ -34,7 +34,7 @@ func runW6(ctx context.Context, m *meter) error {
 		}
 	}
 
-	before, took := resident(host.pids()), time.Duration(0)
+	before, took := memory(host.pids()), time.Duration(0)
 	err := m.measure(ctx, func() (int, error) {
 		start := time.Now()
 		_, err := m.waiters(ctx, n, 0)
@@ -47,5 +47,5 @@ func runW6(ctx context.Context, m *meter) error {
 	if err := m.figure(fmt.Sprintf("%d instances at once", n), "ms", false, milliseconds(took), n); err != nil {
 		return err
 	}
-	return m.figure("memory an instance", "KiB", false, (resident(host.pids())-before)/1024/float64(n), n)
+	return m.figure("memory an instance", "KiB", false, (memory(host.pids())-before)/1024/float64(n), n)
 }

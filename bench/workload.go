@@ -71,7 +71,7 @@ type sizes struct {
 func fullSizes(seconds float64) sizes {
 	return sizes{
 		seconds: seconds, warmUp: 1, steps: 10, clients: 64, parallel: 100,
-		sleepers: 2000, sleep: 40 * time.Second, wakes: 10 * time.Second,
+		sleepers: 2000, sleep: 30 * time.Second, wakes: 10 * time.Second,
 		instances: 1000, lengths: []int{10, 1000, 10_000}, lengthRuns: 3, rounds: 500, accounts: 200,
 	}
 }
