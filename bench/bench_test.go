@@ -120,7 +120,7 @@ func TestRatiosLookAtTheDirection(t *testing.T) {
 		return figure{Workload: "W1", Metric: metric, HigherIsBetter: higher, setup: s, Value: v}
 	}
 	rows, setups := rowsOf([]figure{
-		value("rate", true, slow, 10), value("rate", true, theirs, 100), value("rate", true, ours, 300),
+		value("rate", true, slow, 10), value("rate", true, theirs, 100), value("rate", true, ours, 200), value("rate", true, ours, 400),
 		value("delay", false, theirs, 2), value("delay", false, ours, 4), value("delay", false, slow, 20),
 	})
 	require.Equal(t, []setup{ours, theirs, slow}, setups)

@@ -66,6 +66,9 @@ func (p *plan) run(ctx context.Context) (err error) {
 		for i := range setups {
 			s := setups[(i+rep)%len(setups)]
 			p.measureSetup(ctx, s, rep+1)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 		}
 	}
 	p.say("%s\n", "done")
@@ -107,8 +110,8 @@ func (p *plan) measureSetup(ctx context.Context, s setup, rep int) {
 		groups = append([][]workload{shared}, groups...)
 	}
 	for _, group := range groups {
-		if err := p.measureGroup(ctx, s, rep, group); err != nil {
-			p.fail(figure{setup: s, Repetition: rep}, err)
+		if err := p.measureGroup(ctx, s, rep, group); err != nil && ctx.Err() == nil {
+			p.fail(figure{setup: s, Repetition: rep, Workload: group[0].name}, err)
 		}
 	}
 }
@@ -132,7 +135,7 @@ func (p *plan) measureGroup(ctx context.Context, s setup, rep int, group []workl
 	for _, w := range group {
 		p.say("%s %d/%d: %s, %s …", time.Now().Format(time.TimeOnly), rep, p.repeat, s, w.name)
 		m := &meter{plan: p, setup: s, target: t, workload: w, rep: rep, load: loadAverage()}
-		if err := m.run(ctx); err != nil {
+		if err := m.run(ctx); err != nil && ctx.Err() == nil {
 			p.fail(figure{setup: s, Repetition: rep, Workload: w.name}, err)
 		}
 	}

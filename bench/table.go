@@ -54,8 +54,12 @@ func rank(s setup) int {
 
 // value is the median of the repetitions.
 func (r *row) value(s setup) (float64, bool) {
-	values := slices.Clone(r.values[s])
-	return percentile(values, 50), len(values) > 0
+	values := slices.Sorted(slices.Values(r.values[s]))
+	n := len(values)
+	if n == 0 {
+		return 0, false
+	}
+	return (values[(n-1)/2] + values[n/2]) / 2, true
 }
 
 func (r *row) text(s setup) string {
