@@ -18,7 +18,7 @@ RUST_MAX_BYTES := 300000
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1m%-12s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: build-rust build-go build-c ## Build bin/cruster-host and every example as bin/modules/NAME.wasm
@@ -118,8 +118,42 @@ FUZZTIME ?= 20s
 fuzz: ## Run every fuzz target for FUZZTIME (20s) each
 	scripts/fuzz.sh $(FUZZTIME)
 
+# Flags of `go run ./bench run`: BENCH_ARGS='-workloads W1,W2 -languages go -stores sqlite -seconds 2'.
+BENCH_ARGS ?=
+# Where lines of JSON go.
+BENCH_OUT  ?= bin/bench/results
+
 .PHONY: bench
-bench: build ## Run the benchmarks; prints go test's lines
+bench: bin/cruster-host bench-guests ## Measure Cruster (W1 to W9), both languages, both stores; about ten minutes. BENCH_ARGS chooses
+	scripts/install.sh postgres
+	$(GO) build -o bin/bench/bench ./bench
+	@rm -f $(BENCH_OUT)/cruster.jsonl
+	bin/bench/bench run -out $(BENCH_OUT)/cruster.jsonl $(BENCH_ARGS)
+
+.PHONY: bench-peers
+bench-peers: bin/cruster-host bench-guests ## Measure Cruster and its peers by turns (W1 to W4), three times, with ratios; under half an hour
+	scripts/install.sh postgres
+	$(GO) build -o bin/bench/bench ./bench
+	bench/peers/build.sh bin/peers
+	@rm -f $(BENCH_OUT)/peers.jsonl
+	bin/bench/bench run -out $(BENCH_OUT)/peers.jsonl -peers "$$(cat bin/peers/built)" -workloads W1,W2,W3,W4 -seconds 3 -repeat 3 $(BENCH_ARGS)
+
+.PHONY: bench-report
+bench-report: ## Measure all of it, and write docs/BENCHMARKS.md
+	$(MAKE) --no-print-directory bench-peers BENCH_OUT=bench/results
+	$(MAKE) --no-print-directory bench BENCH_OUT=bench/results
+	bin/bench/bench report bench/results/peers.jsonl bench/results/cruster.jsonl
+
+.PHONY: bench-guests
+bench-guests: FORCE
+	scripts/install.sh rust
+	for guest in bench/guests/load modules/examples/transfer; do \
+		GOOS=wasip1 GOARCH=wasm CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags='-s -w' -o bin/bench/$$(basename $$guest).wasm ./$$guest; \
+	done
+	scripts/rust.sh build-guests bin/bench bench/guests/load/rust modules/examples/transfer/rust
+
+.PHONY: microbench
+microbench: ## Run the benchmarks of go test
 	$(GO) test -run '^$$' -bench . -benchmem github.com/cruster/cruster/...
 
 .PHONY: clean

@@ -159,7 +159,7 @@ build_library() {
 }
 
 # guests prints the folders of all guests.
-guests() { ls -d modules/examples/*/rust tests/guests/*/rust 2>/dev/null || true; }
+guests() { ls -d modules/examples/*/rust tests/guests/*/rust bench/guests/*/rust 2>/dev/null || true; }
 
 # package prints the name of the package in a folder.
 package() { awk -F '"' '/^\[/ { section = $0 } section == "[package]" && /^name *=/ { print $2; exit }' "$1/Cargo.toml"; }

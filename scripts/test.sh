@@ -21,7 +21,7 @@ mkdir -p "$CRUSTER_WASM_CACHE"
 find "$CRUSTER_WASM_CACHE" -type f -mtime +7 -delete # those of guests that have changed since
 
 # The same flags as those of the tests make the same binaries.
-guests=$(git ls-files -co --exclude-standard 'modules/examples/*.go' 'tests/guests/*.go' 'host/wasm/testdata/guests/*.go' | xargs -n1 dirname | sort -u |
+guests=$(git ls-files -co --exclude-standard 'modules/examples/*.go' 'tests/guests/*.go' 'bench/guests/*.go' 'host/wasm/testdata/guests/*.go' | xargs -n1 dirname | sort -u |
 	sed 's|^|./|' | GOOS=wasip1 GOARCH=wasm xargs go list -f '{{if eq .Name "main"}}{{.Dir}}{{end}}')
 for folder in $guests; do
 	package=${folder#"$PWD/"}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,6 +22,9 @@ type Config struct {
 	// Gatherer yields the metrics for /metrics. Defaults to the default
 	// gatherer of Prometheus.
 	Gatherer prometheus.Gatherer
+	// Profiling serves profiles of the process at /debug/pprof/. Defaults to no:
+	// a profile shows what the host does, and taking one costs its guests time.
+	Profiling bool
 	// Ready returns why the host makes no progress, or nil if it does.
 	Ready func(ctx context.Context) error
 }
@@ -45,6 +49,9 @@ func New(cfg Config) (*Server, error) {
 	mux.HandleFunc("GET /healthz", s.healthz)
 	mux.HandleFunc("GET /readyz", s.readyz)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(cfg.Gatherer, promhttp.HandlerOpts{}))
+	if cfg.Profiling {
+		addProfiles(mux)
+	}
 	// Probes are small and quick: a client that is slower loses its connection.
 	s.http = &http.Server{
 		Handler:           mux,
@@ -57,7 +64,16 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Handler answers /healthz, /readyz and /metrics.
+// addProfiles adds the profiles of the Go runtime. The one page of them that is
+// missing is the command line: it may hold the password of the store.
+func addProfiles(mux *http.ServeMux) {
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+}
+
+// Handler answers /healthz, /readyz and /metrics, and /debug/pprof/ if it is on.
 func (s *Server) Handler() http.Handler { return s.http.Handler }
 
 // Serve answers requests on the listener until Close.

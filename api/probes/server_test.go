@@ -50,6 +50,32 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
+// Profiles are served only if they were asked for, and never with the command line.
+func TestProfilesAreOffByDefault(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		profiling bool
+		path      string
+		want      int
+	}{
+		"OffIndex":      {false, "/debug/pprof/", http.StatusNotFound},
+		"OffHeap":       {false, "/debug/pprof/heap", http.StatusNotFound},
+		"OffProfile":    {false, "/debug/pprof/profile?seconds=1", http.StatusNotFound},
+		"OnIndex":       {true, "/debug/pprof/", http.StatusOK},
+		"OnHeap":        {true, "/debug/pprof/heap", http.StatusOK},
+		"OnCommandLine": {true, "/debug/pprof/cmdline", http.StatusNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, err := probes.New(probes.Config{Profiling: tc.profiling, Ready: func(context.Context) error { return nil }})
+			require.NoError(t, err)
+			rec := httptest.NewRecorder()
+			server.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, tc.path, nil))
+			require.Equal(t, tc.want, rec.Code)
+		})
+	}
+}
+
 func TestReadinessIsBounded(t *testing.T) {
 	t.Parallel()
 	server, err := probes.New(probes.Config{Ready: func(ctx context.Context) error {

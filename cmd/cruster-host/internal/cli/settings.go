@@ -37,10 +37,11 @@ func (s *settings) add(flags *pflag.FlagSet) {
 	flags.Var((*size)(&s.cfg.MaxModuleSize), "max-module-size", "how large a module may be")
 	flags.Var((*size)(&s.cfg.Memory), "memory", "how much memory instances, replays and uploads may take together; 0 is half of what the machine has")
 	flags.StringVar(&s.cfg.Name, "name", "", "name of this host in the store (default: machine and process)")
+	flags.BoolVar(&s.cfg.Profiling, "pprof", false, "serve profiles of the process at /debug/pprof/ of the HTTP address")
 	flags.DurationVar(&s.cfg.Retention, "retention", 0, "how long finished executions are kept; 0 means for ever")
 	flags.DurationVar(&s.cfg.TurnTimeout, "turn-timeout", 10*time.Second, "how long a workflow may compute between two durable calls")
 	fromEnvironment(flags, "activity-timeout", "cache-dir", "drain-timeout", "grpc-addr", "guest-memory", "hibernate-after", "http-addr", "idle-timeout", "log-format", "log-level",
-		"max-activities", "max-executions", "max-module-size", "memory", "name", "retention", "turn-timeout")
+		"max-activities", "max-executions", "max-module-size", "memory", "name", "pprof", "retention", "turn-timeout")
 }
 
 // addStore adds the flags that name a store.

@@ -49,6 +49,8 @@ type Config struct {
 	Memory int64
 	// Name is that of the host in the store. Defaults to machine and process.
 	Name string
+	// Profiling serves /debug/pprof/ on HTTPAddr.
+	Profiling bool
 	// Retention is how long finished executions are kept; 0 means for ever.
 	Retention time.Duration
 	// Schema is that of Cruster's own tables in Postgres.

@@ -67,7 +67,7 @@ func Start(ctx context.Context, cfg Config) (*Host, error) {
 	if h.store, err = spec.Open(ctx, cfg.Logger); err != nil {
 		return nil, errors.Join(err, h.grpc.Close(), h.http.Close())
 	}
-	if err := h.start(ctx, cfg.engine(), cfg.MaxModuleSize); err != nil {
+	if err := h.start(ctx, cfg); err != nil {
 		return nil, errors.Join(err, h.store.Close(), h.grpc.Close(), h.http.Close())
 	}
 	return h, nil
@@ -92,18 +92,19 @@ func listen(flag, addr string) (net.Listener, error) {
 	return l, nil
 }
 
-func (h *Host) start(ctx context.Context, cfg host.Config, maxModuleSize int64) (err error) {
+func (h *Host) start(ctx context.Context, cfg Config) (err error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	cfg.Clock, cfg.Store, cfg.Registerer = h.clock, h.store, registry
-	if h.engine, err = host.New(cfg); err != nil {
+	engine := cfg.engine()
+	engine.Clock, engine.Store, engine.Registerer = h.clock, h.store, registry
+	if h.engine, err = host.New(engine); err != nil {
 		return err
 	}
-	h.rpc, err = rpc.New(rpc.Config{Clock: h.clock, Engine: h.engine, Logger: h.log, MaxModuleSize: maxModuleSize, Registerer: registry})
+	h.rpc, err = rpc.New(rpc.Config{Clock: h.clock, Engine: h.engine, Logger: h.log, MaxModuleSize: cfg.MaxModuleSize, Registerer: registry})
 	if err != nil {
 		return err
 	}
-	if h.probes, err = probes.New(probes.Config{Gatherer: registry, Ready: h.rpc.Ready}); err != nil {
+	if h.probes, err = probes.New(probes.Config{Gatherer: registry, Profiling: cfg.Profiling, Ready: h.rpc.Ready}); err != nil {
 		return err
 	}
 	if err := h.engine.Start(ctx); err != nil {

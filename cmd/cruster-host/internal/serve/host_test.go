@@ -60,6 +60,22 @@ func TestHostAnswersUntilItStops(t *testing.T) {
 	require.NoError(t, again.Stop())
 }
 
+func TestProfilesAreServedIfAskedFor(t *testing.T) {
+	t.Parallel()
+	for want, profiling := range map[int]bool{http.StatusNotFound: false, http.StatusOK: true} {
+		cfg := testConfig(t)
+		cfg.Profiling = profiling
+		h, err := Start(t.Context(), cfg)
+		require.NoError(t, err)
+		probe := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		resp, err := probe.Get("http://" + h.HTTPAddr() + "/debug/pprof/allocs")
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, want, resp.StatusCode)
+		require.NoError(t, h.Stop())
+	}
+}
+
 func TestWaitReturnsWhatEndedAServer(t *testing.T) {
 	t.Parallel()
 	h, err := Start(t.Context(), testConfig(t))

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// An operation is a workflow to run. The kinds are those of the guest and of the
+// adapters: Sequence and Parallel take N steps and return the sum of their numbers,
+// Sleeper sleeps until Due (milliseconds since 1970), takes a step that reads the
+// clock, and returns it in microseconds.
+type operation struct {
+	Kind string `json:"kind"`
+	Key  string `json:"key"`
+	N    int    `json:"n"`
+	Due  int64  `json:"due"`
+}
+
+// A target is a system that runs, on a store that was empty when it started.
+type target interface {
+	// start returns when the operation is durable.
+	start(ctx context.Context, op operation) error
+	// wait returns the result of an operation that was started.
+	wait(ctx context.Context, op operation) (int64, error)
+	// execute is start and wait in one, in the way the system's users do it. It
+	// returns how long that took for the user, without the way to an adapter.
+	execute(ctx context.Context, op operation) (int64, time.Duration, error)
+	// pids are the processes of the system, without those of Postgres.
+	pids() []int
+	// commits counts the transactions of the system so far; ok says whether it can.
+	commits(ctx context.Context) (n float64, ok bool, err error)
+	close() error
+}
+
+// sum is the result of n steps that return their numbers.
+func sum(n int) int64 { return int64(n) * int64(n-1) / 2 }

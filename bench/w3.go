@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// W3 is sleep: how late sleepers wake that are due evenly over a while, and how much
+// memory one takes while all of them sleep. Lateness is the real time in the first
+// step after the sleep, less the time the sleeper was due at. The memory that the
+// system has beforehand is taken after workflows of one step, so that its heap has
+// grown to its working size by then.
+func runW3(ctx context.Context, m *meter) error {
+	sizes := m.plan.sizes
+	_, err := m.loop(ctx, 3*sizes.warmUp, 32, func(ctx context.Context) (time.Duration, error) {
+		return m.executed(ctx, operation{Kind: "Sequence", Key: m.key(), N: 1}, 0)
+	})
+	if err != nil {
+		return err
+	}
+	before := memory(m.target.pids())
+
+	first := time.Now().Add(sizes.sleep)
+	sleepers := make([]operation, sizes.sleepers)
+	for i := range sleepers {
+		due := first.Add(sizes.wakes * time.Duration(i) / time.Duration(len(sleepers)))
+		sleepers[i] = operation{Kind: "Sleeper", Key: m.key(), Due: due.UnixMilli()}
+	}
+	var late []float64
+	err = m.measure(ctx, func() (int, error) {
+		err := m.each(ctx, len(sleepers), 32, func(ctx context.Context, i int) error { return m.target.start(ctx, sleepers[i]) })
+		if err != nil {
+			return 0, err
+		}
+		if left := time.Until(first); left < 0 {
+			return 0, fmt.Errorf("the sleepers were started %v after the first was due", -left)
+		}
+		asleep := first.Add(-sizes.sleep / 20)
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(time.Until(asleep)):
+		}
+		taken := memory(m.target.pids()) - before
+		if err := m.figure("memory a sleeper", "KiB", false, taken/1024/float64(len(sleepers)), len(sleepers)); err != nil {
+			return 0, err
+		}
+		late, err = m.lateness(ctx, sleepers)
+		return len(sleepers), err
+	})
+	if err != nil {
+		return err
+	}
+	return m.latencies("lateness", late)
+}
+
+// lateness waits for sleepers, after the last of them was due: waiting clients
+// would be load.
+func (m *meter) lateness(ctx context.Context, sleepers []operation) ([]float64, error) {
+	last := time.UnixMilli(sleepers[len(sleepers)-1].Due)
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(time.Until(last)):
+	}
+	late := make([]float64, len(sleepers))
+	err := m.each(ctx, len(sleepers), 32, func(ctx context.Context, i int) error {
+		woke, err := m.target.wait(ctx, sleepers[i])
+		late[i] = float64(woke)/1e3 - float64(sleepers[i].Due)
+		if err == nil && late[i] < -2 {
+			err = fmt.Errorf("sleeper %s woke %v ms early", sleepers[i].Key, -late[i])
+		}
+		return err
+	})
+	return late, err
+}
