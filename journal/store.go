@@ -31,10 +31,9 @@ type ShardClaimer interface {
 
 // ExecutionReader reads executions and what was recorded of them.
 type ExecutionReader interface {
+	EntryReader
 	// Load reads an execution; ErrNotFound if there is none.
 	Load(ctx context.Context, id ID) (*Execution, error)
-	// Entries reads at most limit entries with a Seq above after, in order.
-	Entries(ctx context.Context, id ID, after uint64, limit int) ([]Entry, error)
 	// Deferreds reads the settled deferreds of an execution.
 	Deferreds(ctx context.Context, id ID) ([]Deferred, error)
 	// Callee finds the execution that a step started, or found and linked.

@@ -39,7 +39,7 @@ type fakeEngine struct {
 	poll        func(ctx context.Context, namespace, execution string) (*journal.Execution, error)
 	wait        func(ctx context.Context, namespace, execution string) (*journal.Execution, error)
 	describe    func(ctx context.Context, namespace, execution string) (*host.Description, error)
-	history     func(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, error)
+	history     func(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, bool, error)
 	list        func(ctx context.Context, f journal.Filter) (journal.Page, error)
 	interrupt   func(ctx context.Context, namespace, execution, reason string) error
 	resume      func(ctx context.Context, namespace, execution string) error
@@ -88,7 +88,7 @@ func (f *fakeEngine) Describe(ctx context.Context, namespace, execution string) 
 	return f.describe(ctx, namespace, execution)
 }
 
-func (f *fakeEngine) History(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, error) {
+func (f *fakeEngine) History(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, bool, error) {
 	return f.history(ctx, namespace, execution, after, limit)
 }
 

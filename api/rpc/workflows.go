@@ -17,7 +17,7 @@ type executionEngine interface {
 	// Wait answers when the execution is final or paused.
 	Wait(ctx context.Context, namespace, execution string) (*journal.Execution, error)
 	Describe(ctx context.Context, namespace, execution string) (*host.Description, error)
-	History(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, error)
+	History(ctx context.Context, namespace, execution string, after uint64, limit int) (entries []journal.Entry, more bool, err error)
 	List(ctx context.Context, f journal.Filter) (journal.Page, error)
 	Interrupt(ctx context.Context, namespace, execution, reason string) error
 	Resume(ctx context.Context, namespace, execution string) error

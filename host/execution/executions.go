@@ -27,7 +27,7 @@ import (
 type Store interface {
 	Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error)
 	Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error)
-	Entries(ctx context.Context, id journal.ID, after uint64, limit int) ([]journal.Entry, error)
+	journal.EntryReader
 	Load(ctx context.Context, id journal.ID) (*journal.Execution, error)
 }
 

@@ -443,7 +443,7 @@ func (f *fixture) show(row *journal.Execution) string {
 		fmt.Fprintf(&out, ": %s", outcomeText(stored.Value, stored.Error))
 	}
 	fmt.Fprintf(&out, "; in memory: %v; commits: %d\n", f.x.InMemory(row.ID), f.commits.count)
-	entries, err := f.store.Entries(f.t.Context(), row.ID, 0, 1000)
+	entries, _, err := f.store.Entries(f.t.Context(), row.ID, 0, journal.PageLimit{Entries: 1000})
 	require.NoError(f.t, err)
 	for _, en := range entries {
 		fmt.Fprintf(&out, "%d at %s, ", en.Seq, f.timeText(en.At))

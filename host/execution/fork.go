@@ -117,26 +117,21 @@ func forkTooLong() *abi.Error {
 
 // splitJournal reads the beginning of a journal, and which steps come later.
 func (x *Executions) splitJournal(ctx context.Context, source *journal.Execution, at uint64) (*beginning, error) {
-	const page = 64
 	b := &beginning{later: map[journal.StepID]bool{}}
 	size, last := 0, uint64(0)
-	for more := true; more; {
-		next, err := x.Store.Entries(ctx, source.ID, last, page)
+	for en, err := range journal.Scan(ctx, x.Store, source.ID) {
 		if err != nil {
 			return nil, journal.Coded("read the journal of "+source.Name(), err)
 		}
-		more = len(next) == page
-		for _, en := range next {
-			last = en.Seq
-			if en.Seq > at {
-				b.later[en.Op.Step()] = true
-				continue
-			}
-			if size += len(en.Value); len(b.entries) == maxForkEntries || size > maxForkBytes {
-				return nil, forkTooLong()
-			}
-			b.entries = append(b.entries, en)
+		last = en.Seq
+		if en.Seq > at {
+			b.later[en.Op.Step()] = true
+			continue
 		}
+		if size += len(en.Value); len(b.entries) == maxForkEntries || size > maxForkBytes {
+			return nil, forkTooLong()
+		}
+		b.entries = append(b.entries, en)
 	}
 	if last < at {
 		return nil, abi.Errorf(abi.CodeBadRequest, "the journal of %s ends with entry %d, before %d", source.Name(), last, at)

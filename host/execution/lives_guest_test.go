@@ -234,7 +234,7 @@ func (w *world) transact(ctx context.Context, task activity.Task, chance uint64)
 	}
 	err := commit(entry)
 	for tries := 0; isUndecided(err) && life.Err() == nil; tries++ { // as host/activity decides it
-		found, ferr := w.f.store.Entries(context.Background(), task.Row.ID, entry.Seq-1, 1)
+		found, _, ferr := w.f.store.Entries(context.Background(), task.Row.ID, entry.Seq-1, journal.PageLimit{Entries: 1})
 		if ferr == nil && len(found) == 1 && found[0].Seq == entry.Seq {
 			if err = nil; found[0].Kind != journal.Delivery {
 				err = journal.ErrConflict

@@ -238,8 +238,8 @@ func (r *run) ensureGuest(ctx context.Context) error {
 }
 
 func (x *Executions) reader(id journal.ID, upTo uint64) *replay.Reader {
-	return replay.NewReader(func(ctx context.Context, after uint64, limit int) ([]journal.Entry, error) {
-		return x.Store.Entries(ctx, id, after, limit)
+	return replay.NewReader(func(ctx context.Context, after uint64) ([]journal.Entry, bool, error) {
+		return x.Store.Entries(ctx, id, after, journal.PageLimit{})
 	}, upTo)
 }
 

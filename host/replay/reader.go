@@ -6,12 +6,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// PageSize is how many entries a reader asks for at a time. Each may be as large
-// as a payload, hence so few.
-const PageSize = 64
-
-// Pages reads at most limit entries with a sequence number above after, in order.
-type Pages func(ctx context.Context, after uint64, limit int) ([]journal.Entry, error)
+// Pages reads entries with a sequence number above after, in order: a page of them,
+// bounded in bytes. More tells whether there are others behind them.
+type Pages func(ctx context.Context, after uint64) (entries []journal.Entry, more bool, err error)
 
 // Reader reads a journal turn by turn, holding one page at a time.
 type Reader struct {
@@ -64,11 +61,11 @@ func (r *Reader) Next(ctx context.Context) ([]journal.Entry, error) {
 }
 
 func (r *Reader) fill(ctx context.Context) error {
-	entries, err := r.pages(ctx, r.read, PageSize)
+	entries, more, err := r.pages(ctx, r.read)
 	if err != nil {
 		return err
 	}
-	r.end = len(entries) < PageSize
+	r.end = !more
 	for _, en := range entries {
 		if en.Seq > r.upTo {
 			r.end = true

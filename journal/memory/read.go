@@ -28,28 +28,31 @@ func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, er
 }
 
 // Entries implements journal.Store.
-func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit int) ([]journal.Entry, error) {
+func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit journal.PageLimit) (entries []journal.Entry, more bool, err error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer leave()
 	e, ok := s.executions[id]
 	if !ok {
-		return nil, nil
+		return nil, false, nil
 	}
-	var out []journal.Entry
+	room := limit.Room()
 	for _, seq := range slices.Sorted(maps.Keys(e.entries)) {
-		if seq <= after || len(out) >= limit {
+		if seq <= after {
 			continue
+		}
+		if !room.Take(len(e.entries[seq])) {
+			return entries, true, nil
 		}
 		var entry journal.Entry
 		if err := abi.Unmarshal(e.entries[seq], &entry); err != nil {
-			return nil, fmt.Errorf("memory: entry %d of execution %s: %w", seq, id, err)
+			return nil, false, fmt.Errorf("memory: entry %d of execution %s: %w", seq, id, err)
 		}
-		out = append(out, entry)
+		entries = append(entries, entry)
 	}
-	return out, nil
+	return entries, false, nil
 }
 
 // Deferreds implements journal.Store.

@@ -129,14 +129,16 @@ func (s *Store) linked(ctx context.Context, step journal.Caller) (*journal.Execu
 }
 
 // Entries implements journal.Store.
-func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit int) ([]journal.Entry, error) {
-	var entries []journal.Entry
-	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, "SELECT body, seq FROM cruster_entries WHERE shard = ?1 AND id = ?2 AND seq > ?3 ORDER BY seq LIMIT ?4", func(stmt *sqlite.Stmt) {
+func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit journal.PageLimit) (entries []journal.Entry, more bool, err error) {
+	room := limit.Room()
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, "SELECT body, seq FROM cruster_entries WHERE shard = ?1 AND id = ?2 AND seq > ?3 ORDER BY seq", func(stmt *sqlite.Stmt) {
 			bindID(stmt, 1, 2, id)
 			stmt.BindInt64(3, int64(min(after, 1<<63-1)))
-			stmt.BindInt64(4, int64(max(limit, 0)))
 		}, func(row *sqlite.Stmt) error {
+			if more = !room.Take(row.ColumnLen(0)); more {
+				return errEnough
+			}
 			var e journal.Entry
 			raw := blob(row, 0)
 			if err := abi.Unmarshal(raw, &e); err != nil {
@@ -147,9 +149,9 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: entries of execution %s: %w", id, err)
+		return nil, false, fmt.Errorf("sqlite: entries of execution %s: %w", id, err)
 	}
-	return entries, nil
+	return entries, more, nil
 }
 
 // Deferreds implements journal.Store.

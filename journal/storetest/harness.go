@@ -156,7 +156,7 @@ func (b *bundle) load(t testing.TB, id journal.ID) *journal.Execution {
 
 func (b *bundle) entries(t testing.TB, id journal.ID) []journal.Entry {
 	t.Helper()
-	entries, err := b.store.Entries(b.ctx, id, 0, 1000)
+	entries, _, err := b.store.Entries(b.ctx, id, 0, journal.PageLimit{Entries: 1000})
 	require.NoError(t, err)
 	return entries
 }

@@ -64,7 +64,7 @@ func record(t *testing.T, folder string) recording {
 
 	ended := harness.Wait(t, e, execution)
 	require.Equal(t, journal.Completed, ended.State, "%v", ended.Error)
-	entries, err := e.History(t.Context(), "", execution, 0, 1000)
+	entries, _, err := e.History(t.Context(), "", execution, 0, 1000)
 	require.NoError(t, err)
 	require.Equal(t, info.Digest, ended.Digest)
 	return recording{module: harness.Module(t, folder), row: *ended, entries: entries, result: ended.Value}
