@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/execution"
@@ -17,8 +18,8 @@ type Description struct {
 	Patches []Patch
 	// Pending is what a running execution waits for, in order of issue.
 	Pending []PendingOp
-	// Deferreds are the settled ones.
-	Deferreds []journal.Deferred
+	// Deferreds are the settled ones, by name. [Engine.Deferred] has their values.
+	Deferreds []journal.Settlement
 	// Resident tells whether an instance was warm.
 	Resident bool
 }
@@ -59,6 +60,19 @@ func (e *Engine) Describe(ctx context.Context, namespace, name string) (*Descrip
 	}
 	if d.Entries, d.Patches, err = e.skimJournal(ctx, row.ID); err != nil {
 		return nil, journal.Coded("describe "+name, err)
+	}
+	return d, nil
+}
+
+// Deferred is what a deferred of an execution was settled with. The execution may be gone
+// by now: then there is none.
+func (e *Engine) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
+	d, err := e.store.Deferred(ctx, id, name)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, abi.Errorf(abi.CodeExecutionNotFound, "the execution has no settled deferred %q any more", name)
+	}
+	if err != nil {
+		return nil, journal.Coded("describe the deferred "+name, err)
 	}
 	return d, nil
 }

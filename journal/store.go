@@ -34,8 +34,10 @@ type ExecutionReader interface {
 	EntryReader
 	// Load reads an execution; ErrNotFound if there is none.
 	Load(ctx context.Context, id ID) (*Execution, error)
-	// Deferreds reads the settled deferreds of an execution.
-	Deferreds(ctx context.Context, id ID) ([]Deferred, error)
+	// Deferreds lists the settled deferreds of an execution, by name.
+	Deferreds(ctx context.Context, id ID) ([]Settlement, error)
+	// Deferred reads a settled deferred; ErrNotFound if it is not settled.
+	Deferred(ctx context.Context, id ID, name string) (*Deferred, error)
 	// Callee finds the execution that a step started, or found and linked.
 	// ErrNotFound says that there is none, ErrSwept that the one it is linked to was
 	// deleted by retention.

@@ -38,6 +38,7 @@ type fakeEngine struct {
 	start       func(ctx context.Context, req host.StartRequest) (*journal.Execution, bool, error)
 	poll        func(ctx context.Context, namespace, execution string) (*journal.Execution, error)
 	wait        func(ctx context.Context, namespace, execution string) (*journal.Execution, error)
+	deferred    func(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error)
 	describe    func(ctx context.Context, namespace, execution string) (*host.Description, error)
 	history     func(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, bool, error)
 	list        func(ctx context.Context, f journal.Filter) (journal.Page, error)
@@ -86,6 +87,10 @@ func (f *fakeEngine) Wait(ctx context.Context, namespace, execution string) (*jo
 
 func (f *fakeEngine) Describe(ctx context.Context, namespace, execution string) (*host.Description, error) {
 	return f.describe(ctx, namespace, execution)
+}
+
+func (f *fakeEngine) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
+	return f.deferred(ctx, id, name)
 }
 
 func (f *fakeEngine) History(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, bool, error) {

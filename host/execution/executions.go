@@ -26,7 +26,8 @@ import (
 // [Committer].
 type Store interface {
 	Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error)
-	Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error)
+	Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error)
+	Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlement, error)
 	journal.EntryReader
 	Load(ctx context.Context, id journal.ID) (*journal.Execution, error)
 }

@@ -53,7 +53,8 @@ type fixture struct {
 	missing bool                   // guarded by mu; the module cannot be found
 	tasks   map[uint32]chan string // guarded by mu; activities that run, by op
 	noted   map[string][]string    // guarded by mu
-	noLoads int                    // guarded by mu; how many loads fail from now on
+	noLoads int                    // guarded by mu; how many reads of deferreds fail from now on
+	reads   int                    // guarded by mu; values of deferreds that were read
 	panicAt string                 // guarded by mu; the fault point at which the host panics once
 	sweepAt string                 // guarded by mu; the fault point at which retention deletes what is over, once
 	opening func()                 // guarded by mu; what happens while the next guest is opened
@@ -172,6 +173,7 @@ func (f *fixture) startChild(ctx context.Context, _ *journal.Execution, step jou
 type scriptedCommitter struct {
 	store  *memory.Store
 	fences []journal.Fence
+	seen   func(w journal.Write) // if set, it looks at each write first
 
 	mu    sync.Mutex
 	next  []string // guarded by mu; what becomes of the next commits
@@ -181,6 +183,9 @@ type scriptedCommitter struct {
 func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.seen != nil {
+		c.seen(w)
+	}
 	mishap := ""
 	if len(c.next) > 0 {
 		mishap, c.next = c.next[0], c.next[1:]
@@ -504,15 +509,29 @@ type failingLoads struct {
 	f *fixture
 }
 
-func (s *failingLoads) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
-	s.f.mu.Lock()
-	fails := s.f.noLoads > 0
-	if fails {
-		s.f.noLoads--
-	}
-	s.f.mu.Unlock()
-	if fails {
-		return nil, errors.New("no connection")
+func (s *failingLoads) Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlement, error) {
+	if err := s.fail(); err != nil {
+		return nil, err
 	}
 	return s.Store.Deferreds(ctx, id)
+}
+
+func (s *failingLoads) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
+	if err := s.fail(); err != nil {
+		return nil, err
+	}
+	s.f.mu.Lock()
+	s.f.reads++
+	s.f.mu.Unlock()
+	return s.Store.Deferred(ctx, id, name)
+}
+
+func (s *failingLoads) fail() error {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	if s.f.noLoads == 0 {
+		return nil
+	}
+	s.f.noLoads--
+	return errors.New("no connection")
 }

@@ -123,15 +123,15 @@ func (r *run) adopt(row *journal.Execution) {
 func (r *run) beginAnew(run journal.RunID) {
 	r.stopTasks()
 	r.run = run
-	clear(r.deferreds)
+	r.deferreds.set(nil)
 	r.stuck, r.crashes = nil, 0
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ledger = newLedger()
 }
 
-// load brings an execution from the store into memory: its row, its settled
-// deferreds and, if it is running, its guest, replayed to where the journal ends.
+// load brings an execution from the store into memory: its row, which deferreds
+// are settled and, if it is running, its guest, replayed to where the journal ends.
 func (r *run) load(ctx context.Context) error {
 	row, err := r.Store.Load(ctx, r.id)
 	if errors.Is(err, journal.ErrNotFound) {
@@ -145,10 +145,7 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	r.adopt(row)
-	clear(r.deferreds)
-	for _, d := range settled {
-		r.deferreds[d.Name] = d
-	}
+	r.deferreds.set(settled)
 	if row.State != journal.Running {
 		// The commit that ended it may have been one whose answer was lost: then its
 		// watchers have not been told.

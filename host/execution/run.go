@@ -28,7 +28,7 @@ type run struct {
 	leaving   Guest              // the instance of a run that is being forgotten
 	row       *journal.Execution // nil until loaded
 	log       *slog.Logger
-	deferreds map[string]journal.Deferred
+	deferreds settlements
 	tasks     map[journal.StepID]context.CancelFunc // what the host does for ops; survives a reload
 	attempts  map[journal.StepID]*task              // those of the tasks that are activities
 	kept      kept                                  // what is in hand during a reload
@@ -49,7 +49,7 @@ func newRun(x *Executions, id journal.ID) *run {
 	return &run{
 		Executions: x, id: id, log: x.Logger,
 		ledger:    newLedger(),
-		deferreds: map[string]journal.Deferred{},
+		deferreds: newSettlements(),
 		tasks:     map[journal.StepID]context.CancelFunc{},
 		attempts:  map[journal.StepID]*task{},
 		kept:      newKept(),
@@ -213,6 +213,7 @@ func (r *run) handle(messages []message) {
 		r.receive(m)
 	}
 	r.advance()
+	r.deferreds.letGo()
 }
 
 // receive takes in one message. It decides nothing that needs the guest.

@@ -124,7 +124,7 @@ func TestStartBehindAnUnload(t *testing.T) {
 		first, second := rowOf("w", "k"), rowOf("w", "k")
 		r := newRun(f.x, first.ID)
 		r.Receive([]message{started{first}})
-		r.deferreds["d"] = journal.Deferred{Name: "d", Value: abi.MustMarshal("first")}
+		r.deferreds.add(journal.Deferred{Name: "d", Value: abi.MustMarshal("first")})
 		r.unload()
 		f.takeNotes()
 		r.Receive([]message{started{second}})

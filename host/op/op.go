@@ -19,6 +19,9 @@ type Op struct {
 
 	// Outcome is set once it is known.
 	Outcome *abi.Outcome
+	// Unread is how many bytes the outcome has, if it is not here but in the store: that
+	// of a deferred is read when it is delivered.
+	Unread int
 	// ReadyAt is when the outcome came to be: a sleep was over, a deferred was
 	// settled, an activity had ended. Outcomes are delivered in this order.
 	ReadyAt int64

@@ -56,7 +56,7 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 }
 
 // Deferreds implements journal.Store.
-func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
+func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlement, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
@@ -66,11 +66,28 @@ func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferre
 	if !ok {
 		return nil, nil
 	}
-	var out []journal.Deferred
+	var out []journal.Settlement
 	for _, name := range slices.Sorted(maps.Keys(e.deferreds)) {
-		out = append(out, cloneDeferred(e.deferreds[name]))
+		d := e.deferreds[name]
+		out = append(out, d.Settlement())
 	}
 	return out, nil
+}
+
+// Deferred implements journal.Store.
+func (s *Store) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if e, ok := s.executions[id]; ok {
+		if d, ok := e.deferreds[name]; ok {
+			d = cloneDeferred(d)
+			return &d, nil
+		}
+	}
+	return nil, journal.ErrNotFound
 }
 
 // Callee implements journal.Store.

@@ -175,19 +175,32 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 }
 
 // Deferreds implements journal.Store.
-func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
-	scan := func(row pgx.CollectableRow) (d journal.Deferred, err error) {
-		var raw []byte
+func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlement, error) {
+	scan := func(row pgx.CollectableRow) (d journal.Settlement, err error) {
 		var origin []byte
-		if err := row.Scan(&d.Name, &d.Value, &raw, &d.At, &origin); err != nil {
+		err = row.Scan(&d.Name, &d.Bytes, &d.At, &origin)
+		copy(d.Origin[:], origin)
+		return d, err
+	}
+	return readAll(ctx, s, scan, "deferreds of "+id.String(),
+		`SELECT name, coalesce(octet_length(value), 0) + coalesce(octet_length(error), 0), at, origin
+		FROM `+s.sql.deferreds+` WHERE shard = $1 AND id = $2 ORDER BY name`, int16(id.Shard()), id[:])
+}
+
+// Deferred implements journal.Store.
+func (s *Store) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
+	scan := func(row pgx.CollectableRow) (d journal.Deferred, err error) {
+		var raw, origin []byte
+		d.Name = name
+		if err := row.Scan(&d.Value, &raw, &d.At, &origin); err != nil {
 			return d, err
 		}
 		copy(d.Origin[:], origin)
 		d.Error, err = decode[abi.Error](raw)
 		return d, err
 	}
-	return readAll(ctx, s, scan, "deferreds of "+id.String(),
-		`SELECT name, value, error, at, origin FROM `+s.sql.deferreds+` WHERE shard = $1 AND id = $2 ORDER BY name`, int16(id.Shard()), id[:])
+	return readOne(ctx, s, scan, "a deferred of "+id.String(),
+		`SELECT value, error, at, origin FROM `+s.sql.deferreds+` WHERE shard = $1 AND id = $2 AND name = $3`, int16(id.Shard()), id[:], name)
 }
 
 // Due implements journal.Store.

@@ -154,24 +154,46 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 	return entries, more, nil
 }
 
-// Deferreds implements journal.Store.
-func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
-	var deferreds []journal.Deferred
-	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, "SELECT name, value, error, at, origin FROM cruster_deferreds WHERE shard = ?1 AND id = ?2 ORDER BY name", func(stmt *sqlite.Stmt) {
+// Deferreds implements journal.Store. SQLite knows the length of a blob without it.
+func (s *Store) Deferreds(ctx context.Context, id journal.ID) (settled []journal.Settlement, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, `SELECT name, coalesce(length(value), 0) + coalesce(length(error), 0), at, origin
+			FROM cruster_deferreds WHERE shard = ?1 AND id = ?2 ORDER BY name`, func(stmt *sqlite.Stmt) {
 			bindID(stmt, 1, 2, id)
 		}, func(row *sqlite.Stmt) error {
-			failure, err := packed[abi.Error](row, 2)
-			d := journal.Deferred{Name: row.ColumnText(0), Value: blob(row, 1), Error: failure, At: row.ColumnInt64(3)}
-			row.ColumnBytes(4, d.Origin[:])
-			deferreds = append(deferreds, d)
-			return err
+			d := journal.Settlement{Name: row.ColumnText(0), Bytes: row.ColumnInt(1), At: row.ColumnInt64(2)}
+			row.ColumnBytes(3, d.Origin[:])
+			settled = append(settled, d)
+			return nil
 		})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: deferreds of execution %s: %w", id, err)
 	}
-	return deferreds, nil
+	return settled, nil
+}
+
+// Deferred implements journal.Store.
+func (s *Store) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
+	var found *journal.Deferred
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, "SELECT value, error, at, origin FROM cruster_deferreds WHERE shard = ?1 AND id = ?2 AND name = ?3", func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, id)
+			stmt.BindText(3, name)
+		}, func(row *sqlite.Stmt) error {
+			failure, err := packed[abi.Error](row, 1)
+			found = &journal.Deferred{Name: name, Value: blob(row, 0), Error: failure, At: row.ColumnInt64(2)}
+			row.ColumnBytes(3, found.Origin[:])
+			return err
+		})
+	})
+	if err == nil && found == nil {
+		err = journal.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: deferred %q of execution %s: %w", name, id, err)
+	}
+	return found, nil
 }
 
 const selectDue = "SELECT id, wake_at FROM cruster_executions WHERE state = 'running' AND wake_at <= ?1 AND (wake_at, id) > (?2, ?3) ORDER BY wake_at, id LIMIT ?4"

@@ -67,8 +67,7 @@ func testStartIsIdempotent(t *testing.T, b *bundle) {
 	require.True(t, result.Existed)
 	require.Equal(t, &first, b.load(t, first.ID), "nothing of the second start takes effect")
 	require.Empty(t, b.entries(t, first.ID))
-	deferreds, err := b.store.Deferreds(b.ctx, first.ID)
-	require.NoError(t, err)
+	deferreds := b.deferreds(t, first.ID)
 	require.Empty(t, deferreds)
 }
 
@@ -176,8 +175,7 @@ func testNilAndEmpty(t *testing.T, b *bundle) {
 		b.commit(t, w)
 		require.Equal(t, value, b.load(t, id).Value, "value of an update")
 		require.Equal(t, value, b.entries(t, id)[0].Value, "value of an entry")
-		deferreds, err := b.store.Deferreds(b.ctx, id)
-		require.NoError(t, err)
+		deferreds := b.deferreds(t, id)
 		require.Equal(t, []journal.Deferred{{Name: "d", Value: value}}, deferreds)
 	}
 }
@@ -218,8 +216,7 @@ func testDuplicateSequence(t *testing.T, b *bundle) {
 		require.NotErrorIs(t, result.Err, journal.ErrNotFound, name)
 		require.Len(t, b.entries(t, id), 2, name)
 		require.Equal(t, journal.Running, b.load(t, id).State, name)
-		deferreds, err := b.store.Deferreds(b.ctx, id)
-		require.NoError(t, err)
+		deferreds := b.deferreds(t, id)
 		require.Empty(t, deferreds, name)
 	}
 }
@@ -296,8 +293,7 @@ func testMissingExecution(t *testing.T, b *bundle) {
 		require.ErrorIs(t, b.result(t, w).Err, journal.ErrNotFound, name)
 	}
 	require.Empty(t, b.entries(t, id))
-	deferreds, err := b.store.Deferreds(b.ctx, id)
-	require.NoError(t, err)
+	deferreds := b.deferreds(t, id)
 	require.Empty(t, deferreds)
 }
 
@@ -316,8 +312,7 @@ func testStartWithDeferreds(t *testing.T, b *bundle) {
 	results, err := b.store.Commit(b.ctx, []journal.Write{w, follows})
 	require.NoError(t, err)
 	require.Equal(t, []journal.Result{{}, {Existed: true}}, results)
-	got, err := b.store.Deferreds(b.ctx, e.ID)
-	require.NoError(t, err)
+	got := b.deferreds(t, e.ID)
 	require.ElementsMatch(t, settled, got)
 	require.Equal(t, &e, b.load(t, e.ID))
 
@@ -325,8 +320,7 @@ func testStartWithDeferreds(t *testing.T, b *bundle) {
 	require.True(t, b.result(t, w).Existed)
 	w.Start, w.Entries = nil, nil
 	require.Error(t, b.result(t, w).Err, "they come with a start")
-	got, err = b.store.Deferreds(b.ctx, e.ID)
-	require.NoError(t, err)
+	got = b.deferreds(t, e.ID)
 	require.Len(t, got, 2, "nothing of it took effect")
 }
 
@@ -352,12 +346,10 @@ func testSettleOnce(t *testing.T, b *bundle) {
 	rejected := journal.Deferred{Name: "Other ü", Error: abi.Errorf(abi.CodeDeferredRejected, "no"), At: 6}
 	w.Settle = &rejected
 	b.commit(t, w)
-	deferreds, err := b.store.Deferreds(b.ctx, id)
-	require.NoError(t, err)
+	deferreds := b.deferreds(t, id)
 	require.ElementsMatch(t, []journal.Deferred{first, rejected}, deferreds)
 
-	other, err := b.store.Deferreds(b.ctx, newExecution("other").ID)
-	require.NoError(t, err)
+	other := b.deferreds(t, newExecution("other").ID)
 	require.Empty(t, other)
 }
 

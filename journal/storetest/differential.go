@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -217,9 +216,7 @@ func (m *model) compareExecution(rt *rapid.T, id journal.ID) {
 		return abi.MustMarshal(entries), err
 	}, m.store, m.oracle)
 	same(rt, "deferreds", func(s journal.Store) ([]journal.Deferred, error) {
-		deferreds, err := s.Deferreds(m.ctx, id)
-		slices.SortFunc(deferreds, func(a, b journal.Deferred) int { return strings.Compare(a.Name, b.Name) })
-		return deferreds, err
+		return readDeferreds(m.ctx, s, id)
 	}, m.store, m.oracle)
 }
 

@@ -161,6 +161,33 @@ func (b *bundle) entries(t testing.TB, id journal.ID) []journal.Entry {
 	return entries
 }
 
+// deferreds reads all settled deferreds, and compares them with their list.
+func (b *bundle) deferreds(t testing.TB, id journal.ID) []journal.Deferred {
+	t.Helper()
+	all, err := readDeferreds(b.ctx, b.store, id)
+	require.NoError(t, err)
+	return all
+}
+
+// readDeferreds reads all settled deferreds, in the order of their list.
+func readDeferreds(ctx context.Context, store journal.Store, id journal.ID) (all []journal.Deferred, err error) {
+	settled, err := store.Deferreds(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range settled {
+		d, err := store.Deferred(ctx, id, s.Name)
+		if err != nil {
+			return nil, err
+		}
+		if got := d.Settlement(); got != s {
+			return nil, fmt.Errorf("the list says %+v, and it is %+v", s, got)
+		}
+		all = append(all, *d)
+	}
+	return all, nil
+}
+
 // callerOf is a step of the run that newExecution gives an execution.
 func callerOf(id journal.ID, step uint32) journal.Caller {
 	return journal.Caller{ID: id, Run: journal.RunID(id), Step: stepOf(step)}

@@ -113,8 +113,12 @@ func (f *failing) Entries(ctx context.Context, id journal.ID, after uint64, limi
 	return entries, more, err
 }
 
-func (f *failing) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
-	return ask(ctx, f.next("deferreds"), func(ctx context.Context) ([]journal.Deferred, error) { return f.Store.Deferreds(ctx, id) })
+func (f *failing) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
+	return ask(ctx, f.next("deferred"), func(ctx context.Context) (*journal.Deferred, error) { return f.Store.Deferred(ctx, id, name) })
+}
+
+func (f *failing) Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlement, error) {
+	return ask(ctx, f.next("deferreds"), func(ctx context.Context) ([]journal.Settlement, error) { return f.Store.Deferreds(ctx, id) })
 }
 
 func (f *failing) Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error) {
