@@ -25,7 +25,8 @@ type Filter struct {
 	Limit int
 }
 
-// Page is one page of executions, newest first. Input and Value are left out.
+// Page is one page of executions, newest first. Input and Value are left out, and large
+// errors are cut: see [Listed].
 type Page struct {
 	Executions []Execution
 	// Next is the cursor of the next page; empty if this is the last.
@@ -64,6 +65,37 @@ func PageOf(rows []Execution, limit int) Page {
 		return Page{Executions: rows}
 	}
 	rows = rows[:limit]
-	last := &rows[limit-1]
-	return Page{Executions: rows, Next: strconv.FormatInt(last.CreatedAt, 16) + "." + last.ID.String()}
+	return Page{Executions: rows, Next: CursorOf(&rows[limit-1])}
+}
+
+// CursorOf is the cursor of the page behind an execution.
+func CursorOf(e *Execution) string { return strconv.FormatInt(e.CreatedAt, 16) + "." + e.ID.String() }
+
+// Bounds of the error of an execution in a page.
+const (
+	maxListedText    = 4 << 10
+	maxListedDetails = 2 << 10
+)
+
+// Listed makes a row fit for a page of many, as soon as it is read: what is as large as
+// payloads are is left out.
+func Listed(e Execution) Execution {
+	e.Input, e.Value = nil, nil
+	if e.Error != nil {
+		failure := *e.Error
+		failure.Message, failure.Hint, failure.Type = clip(failure.Message), clip(failure.Hint), clip(failure.Type)
+		if len(failure.Details) > maxListedDetails {
+			failure.Details = nil
+		}
+		e.Error = &failure
+	}
+	return e
+}
+
+func clip(s string) string {
+	if len(s) <= maxListedText {
+		return s
+	}
+	// A copy, so that the whole can be let go.
+	return strings.Clone(strings.ToValidUTF8(s[:maxListedText-len("…")], "")) + "…"
 }

@@ -91,10 +91,15 @@ func (w *workflowService) List(ctx context.Context, req *crusterv1.ListRequest) 
 		return nil, err
 	}
 	resp := &crusterv1.ListResponse{NextPageToken: page.Next}
+	room := journal.PageLimit{Entries: size, Bytes: maxMessage}.Room()
 	for i := range page.Executions {
 		p, err := convert.ListedExecution(&page.Executions[i])
 		if err != nil {
 			return nil, err
+		}
+		if !room.Take(sizeInList(p)) {
+			resp.NextPageToken = journal.CursorOf(&page.Executions[i-1])
+			break
 		}
 		resp.Executions = append(resp.Executions, p)
 	}

@@ -107,3 +107,41 @@ func TestListPassesTheFilterOn(t *testing.T) {
 	require.Equal(t, "c2", resp.GetNextPageToken())
 	require.Equal(t, crusterv1.State_STATE_PAUSED, resp.GetExecutions()[0].GetState())
 }
+
+// TestLargeLists lists executions that failed with as much to say as is let through.
+func TestLargeLists(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	failure := abi.Errorf(abi.CodeWorkflowFailed, "%s", strings.Repeat("x", 16<<10)).WithHint("%s", strings.Repeat("y", 16<<10))
+	failure.Details = make([]byte, 2<<10)
+	const all = 1500
+	b.engine.list = func(_ context.Context, f journal.Filter) (journal.Page, error) {
+		limit, after, err := f.Bounds()
+		if err != nil {
+			return journal.Page{}, err
+		}
+		from := int64(all)
+		if f.After != "" {
+			from = after.At - 1
+		}
+		var rows []journal.Execution
+		for at := from; at > 0 && len(rows) <= limit; at-- {
+			rows = append(rows, journal.Listed(journal.Execution{Key: strings.Repeat("k", abi.MaxKey), State: journal.Failed, CreatedAt: at, Error: failure}))
+		}
+		return journal.PageOf(rows, limit), nil
+	}
+	left, pages := all, 0
+	for token := ""; ; pages++ {
+		page, err := b.workflows.List(t.Context(), &crusterv1.ListRequest{PageSize: 1000, PageToken: token})
+		require.NoError(t, err)
+		for _, e := range page.GetExecutions() {
+			require.EqualValues(t, left, e.GetCreatedAt().GetNanos())
+			left--
+		}
+		if token = page.GetNextPageToken(); token == "" {
+			break
+		}
+	}
+	require.Zero(t, left)
+	require.Less(t, pages, 8)
+}

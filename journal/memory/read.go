@@ -161,9 +161,7 @@ func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error
 			f.After != "" && compareTimes(r.CreatedAt, after.At, id, after.ID) >= 0:
 			continue
 		}
-		row := cloneExecution(*r)
-		row.Input, row.Value = nil, nil
-		rows = append(rows, row)
+		rows = append(rows, journal.Listed(cloneExecution(*r)))
 	}
 	slices.SortFunc(rows, func(a, b journal.Execution) int {
 		return -compareTimes(a.CreatedAt, b.CreatedAt, a.ID, b.ID)

@@ -1324,7 +1324,8 @@ type ListRequest struct {
 	Workflow string `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
 	// Only executions in this state.
 	State State `protobuf:"varint,3,opt,name=state,proto3,enum=cruster.v1.State" json:"state,omitempty"`
-	// How many at most: 1 to 1000; 0 means 100.
+	// How many at most: 1 to 1000; 0 means 100. A page of executions with large
+	// errors ends earlier, so that it has less than 4 MiB.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the page before.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
