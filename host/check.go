@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/host/guest"
@@ -173,7 +172,7 @@ func (e *Engine) checkOne(ctx context.Context, id journal.ID, m *catalog.Module)
 
 // openingOf makes instances of a module for an execution.
 func openingOf(m *catalog.Module, row *journal.Execution) execution.Opening {
-	return execution.Opening{Bytes: m.Code.MemoryBytes(), Open: func(ctx context.Context, memory *budget.Permit) (execution.Guest, error) {
+	return execution.Opening{Bytes: m.Code.MemoryBytes(), Open: func(ctx context.Context, memory guest.Memory) (execution.Guest, error) {
 		g, err := guest.Open(ctx, m.Code, row, memory)
 		if err != nil {
 			return nil, err // not a nil *guest.Guest

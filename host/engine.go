@@ -76,6 +76,9 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
+// queuedShare is which part of the memory is for ops that executions wait for.
+const queuedShare = 4
+
 // wire builds the rooms, from the bottom up.
 func (e *Engine) wire() {
 	cfg, injector := e.cfg, faultpoint.Injector(e.cfg.FaultPoint)
@@ -85,7 +88,8 @@ func (e *Engine) wire() {
 	e.writer = newWriter(cfg, e.state)
 	e.catalog = catalog.New(e.wasm, ownedModules{cfg.Store, e.writer})
 	e.catalog.Fault = injector
-	memory := budget.New(cfg.Memory)
+	queued := budget.New(cfg.Memory / queuedShare)
+	memory := budget.New(cfg.Memory - queued.Total())
 	slots := guest.NewSlots(cfg.Clock, cfg.TurnTimeout)
 	e.keys = guest.NewKeyDeriver(cfg.Clock, memory, slots, cfg.Registerer)
 	e.timers = timer.New(e.clock, func(id journal.ID) {
@@ -101,7 +105,7 @@ func (e *Engine) wire() {
 	e.executions = execution.New(execution.Deps{
 		Activities: activities, Clock: e.clock, Committer: e.writer, EvictAlways: cfg.EvictAlways, Fault: injector,
 		IdleTimeout: cfg.IdleTimeout, Host: e.state, Logger: cfg.Logger, MaxActivities: cfg.MaxActivities, Memory: memory,
-		OpenGuest: e.openGuest, Random: rand.Float64, Registerer: cfg.Registerer, Slots: slots,
+		OpenGuest: e.openGuest, Queued: queued, Random: rand.Float64, Registerer: cfg.Registerer, Slots: slots,
 		StartChild: e.startChild, Store: cfg.Store, Timers: e.timers, Watchers: watch.NewList(),
 	})
 	e.admission = admission.NewController(

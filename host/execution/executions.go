@@ -71,6 +71,9 @@ type Deps struct {
 	// Memory is what instances take theirs from.
 	Memory    *budget.Budget
 	OpenGuest Opener
+	// Queued is what the ops that executions wait for take their memory from. It is not
+	// Memory: an execution holds it while activities that it waits for need instances.
+	Queued *budget.Budget
 	// Random yields numbers from 0 to 1, for jitter.
 	Random     func() float64
 	Registerer prometheus.Registerer
@@ -118,7 +121,7 @@ func (x *Executions) EvictIdle(ctx context.Context) { x.resident.Run(ctx) }
 // evict drops the instance of a run that is parked, and reports whether it did. One that
 // works keeps it.
 func (x *Executions) evict(id journal.ID) bool {
-	var evicted Guest
+	var evicted *admitted
 	x.runs.WhileParked(id, func(r *run) (message, bool) {
 		evicted = r.takeGuest()
 		return wake{}, evicted != nil // without an instance it may leave memory altogether
@@ -151,7 +154,12 @@ func (x *Executions) Idle() <-chan struct{} { return x.group.Idle() }
 func (x *Executions) Close() { x.group.Close() }
 
 // DropGuests closes all instances. No execution may be at work.
-func (x *Executions) DropGuests() { x.runs.Each((*run).dropGuest) }
+func (x *Executions) DropGuests() {
+	x.runs.Each(func(r *run) {
+		r.dropGuest()
+		r.releaseOps()
+	})
+}
 
 // now is the wall clock, Unix nanoseconds.
 func (x *Executions) now() int64 { return x.Clock.Now().UnixNano() }

@@ -88,7 +88,7 @@ func (f *fixture) boot() {
 	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) })
 	f.x = New(Deps{
 		Activities: f.activities, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, Fault: f.pass, IdleTimeout: time.Hour, Host: f.life,
-		Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, Memory: budget.New(100), OpenGuest: f.guests, Random: func() float64 { return 0 },
+		Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, Memory: budget.New(100), OpenGuest: f.guests, Queued: budget.New(100 << 20), Random: func() float64 { return 0 },
 		Slots: guest.NewSlots(clock, time.Hour), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
 	})
 	f.life.MarkStarted()
@@ -241,7 +241,7 @@ func (f *fixture) open(_ context.Context, row *journal.Execution) (Opening, erro
 		lines = f.scripts[name+"@"+row.Digest]
 	}
 	g := &scripted{f: f, name: name, lines: lines, clock: row.CreatedAt, seen: op.Occurrences{}}
-	return Opening{Bytes: 1, Open: func(context.Context, *budget.Permit) (Guest, error) { return g, nil }}, nil
+	return Opening{Bytes: 1, Open: func(context.Context, guest.Memory) (Guest, error) { return g, nil }}, nil
 }
 
 func (g *scripted) Start(context.Context) (guest.Turn, error) { return g.take("start") }

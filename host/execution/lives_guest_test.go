@@ -12,7 +12,6 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
-	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
@@ -46,7 +45,7 @@ type threadsGuest struct {
 
 func (w *world) open(_ context.Context, row *journal.Execution) (Opening, error) {
 	copied := *row
-	return Opening{Bytes: 1, Open: func(context.Context, *budget.Permit) (Guest, error) { return w.instance(&copied), nil }}, nil
+	return Opening{Bytes: 1, Open: func(context.Context, guest.Memory) (Guest, error) { return w.instance(&copied), nil }}, nil
 }
 
 // instance makes an instance, and remembers it.

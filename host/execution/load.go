@@ -244,7 +244,11 @@ func (x *Executions) reader(id journal.ID, upTo uint64) *replay.Reader {
 func (r *run) replay(ctx context.Context, player *replay.Player) (guest.Turn, error) {
 	r.metrics.replays.Inc()
 	r.Fault.Pass(faultpoint.Replay)
-	return play(ctx, player,
+	turn, err := play(ctx, player,
 		func() (guest.Turn, error) { return r.begin(ctx) },
 		func(entries []journal.Entry) (guest.Turn, error) { return r.deliver(ctx, entries) })
+	if err == nil {
+		r.releaseOps()
+	}
+	return turn, err
 }

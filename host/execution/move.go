@@ -76,14 +76,14 @@ func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, o
 }
 
 func (x *Executions) tryGuest(ctx context.Context, row *journal.Execution, player *replay.Player, open Opener) (guest.Turn, error) {
-	var g Guest
+	var g *admitted
 	defer func() {
 		if g != nil {
 			g.Close()
 		}
 	}()
 	return play(ctx, player, func() (guest.Turn, error) {
-		return x.startGuest(ctx, row, open, func(kept Guest) { g = kept })
+		return x.startGuest(ctx, row, open, func(kept *admitted) { g = kept })
 	}, func(entries []journal.Entry) (guest.Turn, error) {
 		return x.compute(ctx, func(ctx context.Context) (guest.Turn, error) {
 			return g.Resume(ctx, deliveriesOf(entries), entries[0].At)

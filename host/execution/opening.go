@@ -16,38 +16,46 @@ type Opener func(ctx context.Context, row *journal.Execution) (Opening, error)
 type Opening struct {
 	// Bytes is how much memory it has from the start.
 	Bytes int64
-	// Open makes it, and computes: in a slot. What the instance takes beyond Bytes it
-	// takes out of the permit.
-	Open func(ctx context.Context, memory *budget.Permit) (Guest, error)
+	// Open makes it, and computes: in a slot. What the instance takes beyond Bytes, and
+	// what its ops take, it takes out of the permits.
+	Open func(ctx context.Context, memory guest.Memory) (Guest, error)
 }
 
 // admitted is a guest that gives its memory back when it is closed.
 type admitted struct {
 	Guest
-	memory *budget.Permit
+	memory guest.Memory
 }
 
-func (g admitted) Close() {
+func (g *admitted) Close() {
 	g.Guest.Close()
-	g.memory.Release()
+	release(g.memory)
+}
+
+func release(memory guest.Memory) {
+	for _, permit := range []*budget.Permit{memory.Instance, memory.Ops} {
+		if permit != nil {
+			permit.Release()
+		}
+	}
 }
 
 // startGuest makes a guest for an execution, as soon as there is memory for it, and gives
 // it its first turn. The caller waits with nothing in its hands that others wait for: no
 // slot, and no other guest. Keep is told of the guest before the turn.
-func (x *Executions) startGuest(ctx context.Context, row *journal.Execution, find Opener, keep func(Guest)) (guest.Turn, error) {
+func (x *Executions) startGuest(ctx context.Context, row *journal.Execution, find Opener, keep func(*admitted)) (guest.Turn, error) {
 	opening, err := find(ctx, row)
 	if err != nil {
 		return guest.Turn{}, err
 	}
-	memory, err := x.resident.Admit(ctx, opening.Bytes)
+	instance, err := x.resident.Admit(ctx, opening.Bytes)
 	if err != nil {
 		return guest.Turn{}, journal.Coded("wait for memory", err)
 	}
-	kept := false
+	memory, kept := guest.Memory{Instance: instance, Ops: x.Queued.Empty()}, false
 	defer func() {
 		if !kept {
-			memory.Release()
+			release(memory)
 		}
 	}()
 	return x.compute(ctx, func(ctx context.Context) (guest.Turn, error) {
@@ -56,7 +64,7 @@ func (x *Executions) startGuest(ctx context.Context, row *journal.Execution, fin
 			return guest.Turn{}, err
 		}
 		kept = true
-		keep(admitted{g, memory})
+		keep(&admitted{g, memory})
 		return g.Start(ctx)
 	})
 }
