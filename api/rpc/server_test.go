@@ -23,6 +23,7 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpc"
 	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -31,6 +32,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fakeEngine answers with the functions of a test; a method without a function
 // panics, which the server must survive.
 type fakeEngine struct {
+	memory      *budget.Budget // of uploads; nil has much
 	ready       func(ctx context.Context) error
 	push        func(ctx context.Context, req host.PushRequest) (*host.DeploymentInfo, error)
 	deployments func(ctx context.Context, namespace string) ([]host.DeploymentInfo, error)
@@ -87,6 +89,13 @@ func (f *fakeEngine) Wait(ctx context.Context, namespace, execution string) (*jo
 
 func (f *fakeEngine) Describe(ctx context.Context, namespace, execution string) (*host.Description, error) {
 	return f.describe(ctx, namespace, execution)
+}
+
+func (f *fakeEngine) UploadMemory() host.Permit {
+	if f.memory == nil {
+		return budget.New(1 << 30).Empty()
+	}
+	return f.memory.Empty()
 }
 
 func (f *fakeEngine) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
