@@ -23,10 +23,12 @@ func TestHammer(t *testing.T) {
 	t.Parallel()
 	store := harness.Store(t, "sqlite")
 	registry := prometheus.NewRegistry()
+	larger := engine(t, store, func(*host.Config) {}) // to compile takes more memory than to run
+	harness.Push(t, larger, "races", "tests/guests/races")
+	require.NoError(t, larger.Stop(t.Context()))
 	e := engine(t, store, func(c *host.Config) {
 		c.Memory, c.IdleTimeout, c.Registerer = 20<<20, 20*time.Millisecond, registry
 	})
-	harness.Push(t, e, "races", "tests/guests/races")
 	var callers sync.WaitGroup
 	for seed := range uint64(6) {
 		callers.Go(func() {
