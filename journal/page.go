@@ -71,31 +71,37 @@ func PageOf(rows []Execution, limit int) Page {
 // CursorOf is the cursor of the page behind an execution.
 func CursorOf(e *Execution) string { return strconv.FormatInt(e.CreatedAt, 16) + "." + e.ID.String() }
 
-// Bounds of the error of an execution in a page.
+// Bounds of an error that is one of many.
 const (
-	maxListedText    = 4 << 10
-	maxListedDetails = 2 << 10
+	maxBriefText    = 4 << 10
+	maxBriefDetails = 2 << 10
 )
 
 // Listed makes a row fit for a page of many, as soon as it is read: what is as large as
 // payloads are is left out.
 func Listed(e Execution) Execution {
-	e.Input, e.Value = nil, nil
-	if e.Error != nil {
-		failure := *e.Error
-		failure.Message, failure.Hint, failure.Type = clip(failure.Message), clip(failure.Hint), clip(failure.Type)
-		if len(failure.Details) > maxListedDetails {
-			failure.Details = nil
-		}
-		e.Error = &failure
-	}
+	e.Input, e.Value, e.Error = nil, nil, Brief(e.Error)
 	return e
 }
 
+// Brief is an error without what is as large as payloads are, to be kept as one of many;
+// nil stays nil.
+func Brief(e *abi.Error) *abi.Error {
+	if e == nil {
+		return nil
+	}
+	brief := *e
+	brief.Message, brief.Hint, brief.Type = clip(e.Message), clip(e.Hint), clip(e.Type)
+	if len(e.Details) > maxBriefDetails {
+		brief.Details = nil
+	}
+	return &brief
+}
+
 func clip(s string) string {
-	if len(s) <= maxListedText {
+	if len(s) <= maxBriefText {
 		return s
 	}
 	// A copy, so that the whole can be let go.
-	return strings.Clone(strings.ToValidUTF8(s[:maxListedText-len("…")], "")) + "…"
+	return strings.Clone(strings.ToValidUTF8(s[:maxBriefText-len("…")], "")) + "…"
 }

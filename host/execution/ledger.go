@@ -167,7 +167,7 @@ func (l *ledger) attemptFailed(step journal.StepID, failure *abi.Error, now int6
 
 func (l *ledger) failAttempt(o *op.Op, body *abi.Activity, failure *abi.Error, now int64, random func() float64) {
 	o.Attempts++
-	o.LastError = failure
+	o.LastError = journal.Brief(failure)
 	if !failure.Retryable || o.Attempts > body.Retry.Retries {
 		o.Settle(abi.Outcome{Error: failure}, o.Attempts, now)
 		return

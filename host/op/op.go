@@ -43,7 +43,7 @@ type Op struct {
 	// BegunAt is when an attempt may have begun at the earliest, as far as the journal
 	// tells; 0 means when the op was issued.
 	BegunAt int64
-	// LastError is why the last attempt failed.
+	// LastError is why the last attempt failed, in brief: the journal has all of it.
 	LastError *abi.Error
 }
 
