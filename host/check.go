@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/host/guest"
@@ -175,14 +174,14 @@ func (e *Engine) checkOne(ctx context.Context, id journal.ID, m *catalog.Module)
 func openingOf(m *catalog.Module, row *journal.Execution) execution.Opening {
 	return execution.Opening{
 		Bytes: m.Code.MemoryBytes(),
-		Open: func(ctx context.Context, memory *budget.Permit) (execution.Guest, error) {
+		Open: func(ctx context.Context, memory guest.Memory) (execution.Guest, error) {
 			g, err := guest.Open(ctx, m.Code, row, memory)
 			if err != nil {
 				return nil, err // not a nil *guest.Guest
 			}
 			return g, nil
 		},
-		Restore: func(ctx context.Context, memory *budget.Permit, saved *guest.Saved) (execution.Guest, error) {
+		Restore: func(ctx context.Context, memory guest.Memory, saved *guest.Saved) (execution.Guest, error) {
 			g, err := guest.Restore(ctx, m.Code, row, memory, saved)
 			if err != nil {
 				return nil, err

@@ -57,8 +57,9 @@ type Config struct {
 	// MaxExecutions bounds the executions in memory; starts beyond it are
 	// refused with a delay after which to try again. Defaults to 20,000.
 	MaxExecutions int
-	// Memory is what instances, replays and uploads may take together, in bytes; see
-	// host/budget. Defaults to half of what the machine has.
+	// Memory is what instances, replays, uploads and the ops that executions wait for may
+	// take together, in bytes; see host/budget. A quarter is for the ops. Defaults to half
+	// of what the machine has.
 	Memory int64
 	// Name tells this host from others in the store. Defaults to the name of
 	// the machine and the process id.

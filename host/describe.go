@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/execution"
@@ -17,8 +18,8 @@ type Description struct {
 	Patches []Patch
 	// Pending is what a running execution waits for, in order of issue.
 	Pending []PendingOp
-	// Deferreds are the settled ones.
-	Deferreds []journal.Deferred
+	// Deferreds are the settled ones, by name. [Engine.Deferred] has their values.
+	Deferreds []journal.Settlement
 	// Resident tells whether an instance was warm.
 	Resident bool
 }
@@ -63,37 +64,39 @@ func (e *Engine) Describe(ctx context.Context, namespace, name string) (*Descrip
 	return d, nil
 }
 
-const (
-	// skimPage is how many entries are read at a time to be counted. Each may be as
-	// large as a payload, hence so few.
-	skimPage = 64
-	// maxPatches is how many changes of the code are told.
-	maxPatches = 1000
-)
+// Deferred is what a deferred of an execution was settled with. The execution may be gone
+// by now: then there is none.
+func (e *Engine) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
+	d, err := e.store.Deferred(ctx, id, name)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, abi.Errorf(abi.CodeExecutionNotFound, "the execution has no settled deferred %q any more", name)
+	}
+	if err != nil {
+		return nil, journal.Coded("describe the deferred "+name, err)
+	}
+	return d, nil
+}
+
+// maxPatches is how many changes of the code are told.
+const maxPatches = 1000
 
 // skimJournal counts the entries of a journal, and finds the changes of the code that
 // they tell of, each once.
 func (e *Engine) skimJournal(ctx context.Context, id journal.ID) (n int, patches []Patch, err error) {
 	known := map[string]bool{}
-	for after := uint64(0); ; {
-		page, err := e.store.Entries(ctx, id, after, skimPage)
+	for en, err := range journal.Scan(ctx, e.store, id) {
 		if err != nil {
 			return n, nil, err
 		}
-		for _, en := range page {
-			for _, p := range patchesOf(en) {
-				if !known[p.ID] && len(patches) < maxPatches {
-					known[p.ID] = true
-					patches = append(patches, p)
-				}
+		n++
+		for _, p := range patchesOf(en) {
+			if !known[p.ID] && len(patches) < maxPatches {
+				known[p.ID] = true
+				patches = append(patches, p)
 			}
 		}
-		n += len(page)
-		if len(page) < skimPage {
-			return n, patches, nil
-		}
-		after = page[len(page)-1].Seq
 	}
+	return n, patches, nil
 }
 
 // patchesOf is what an entry tells of changes of the code.
@@ -118,20 +121,18 @@ func patchesOf(en journal.Entry) (patches []Patch) {
 // maxHistory bounds a page of History.
 const maxHistory = 1000
 
-// History reads the journal of an execution, a page at a time.
-func (e *Engine) History(ctx context.Context, namespace, name string, after uint64, limit int) ([]journal.Entry, error) {
+// History reads the journal of an execution, a page at a time: limit entries at most, and
+// fewer if they are large. More tells whether there are others behind the page.
+func (e *Engine) History(ctx context.Context, namespace, name string, after uint64, limit int) (entries []journal.Entry, more bool, err error) {
 	row, err := e.Poll(ctx, namespace, name)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	if limit <= 0 || limit > maxHistory {
-		limit = maxHistory
-	}
-	entries, err := e.store.Entries(ctx, row.ID, after, limit)
+	entries, more, err = e.store.Entries(ctx, row.ID, after, journal.PageLimit{Entries: min(limit, maxHistory)})
 	if err != nil {
-		return nil, journal.Coded("history of "+name, err)
+		return nil, false, journal.Coded("history of "+name, err)
 	}
-	return entries, nil
+	return entries, more, nil
 }
 
 // List pages through executions.

@@ -39,6 +39,7 @@ type Engine struct {
 	store      journal.Store
 	wasm       *wasm.Runtime
 	egress     *egress.Client
+	queued     *budget.Budget
 	writer     *writer
 	catalog    *catalog.Catalog
 	keys       *guest.KeyDeriver
@@ -77,16 +78,35 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
+// queuedShare is which part of the memory is for what is held until it is worked on: ops
+// that executions wait for, and uploads.
+const queuedShare = 4
+
+// Permit is a part of the memory of the host, at first of no bytes: see host/budget.
+type Permit interface {
+	// Grow makes it larger, before that much is taken; false says that there is no room.
+	Grow(bytes int64) bool
+	// CouldGrow tells whether there would be room if nothing else took any.
+	CouldGrow(bytes int64) bool
+	// Release gives all of it back.
+	Release()
+}
+
+// UploadMemory is what the caller takes the memory of one upload out of. What compiling it
+// takes is not part of it.
+func (e *Engine) UploadMemory() Permit { return e.queued.Empty() }
+
 // wire builds the rooms, from the bottom up.
 func (e *Engine) wire() {
 	cfg, injector := e.cfg, faultpoint.Injector(e.cfg.FaultPoint)
-	memory := budget.New(cfg.Memory)
+	e.queued = budget.New(cfg.Memory / queuedShare)
+	memory := budget.New(cfg.Memory - e.queued.Total())
 	if cfg.Registerer != nil {
 		cfg.Registerer.MustRegister(instances{e.wasm}, memoryUse{memory})
 	}
 	e.writer = newWriter(cfg, e.state)
 	e.catalog = catalog.New(e.wasm, ownedModules{cfg.Store, e.writer})
-	e.catalog.Fault = injector
+	e.catalog.Fault, e.catalog.Memory = injector, memory
 	slots := guest.NewSlots(cfg.Clock, cfg.TurnTimeout)
 	e.keys = guest.NewKeyDeriver(cfg.Clock, memory, slots, cfg.Registerer)
 	e.timers = timer.New(e.clock, func(id journal.ID) {
@@ -103,7 +123,7 @@ func (e *Engine) wire() {
 		Activities: activities, Clock: e.clock, Committer: e.writer, CompareRestored: cfg.CompareRestored,
 		EvictAlways: cfg.EvictAlways, Fault: injector, Hibernation: hibernation.Policy{Entries: cfg.HibernateAfter},
 		IdleTimeout: cfg.IdleTimeout, Host: e.state, Logger: cfg.Logger, MaxActivities: cfg.MaxActivities, Memory: memory,
-		OpenGuest: e.openGuest, Random: rand.Float64, Registerer: cfg.Registerer, Slots: slots,
+		OpenGuest: e.openGuest, Queued: e.queued, Random: rand.Float64, Registerer: cfg.Registerer, Slots: slots,
 		StartChild: e.startChild, Store: cfg.Store, Timers: e.timers, Watchers: watch.NewList(),
 	})
 	e.admission = admission.NewController(

@@ -111,7 +111,7 @@ func TestDescribe(t *testing.T) {
 	require.Equal(t, 1, d.Entries)
 	require.Len(t, d.Deferreds, 1)
 	require.Empty(t, d.Pending)
-	entries, err := e.History(t.Context(), "", row.Name(), 0, -1)
+	entries, _, err := e.History(t.Context(), "", row.Name(), 0, -1)
 	require.NoError(t, err)
 	require.Equal(t, abi.MustMarshal("open"), entries[0].Value)
 	page, err := e.List(t.Context(), journal.Filter{})
@@ -121,7 +121,7 @@ func TestDescribe(t *testing.T) {
 	for _, name := range []string{"tiny/W/b", "nonsense"} {
 		_, err := e.Describe(t.Context(), "", name)
 		require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err), name)
-		_, err = e.History(t.Context(), "", name, 0, 1)
+		_, _, err = e.History(t.Context(), "", name, 0, 1)
 		require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err), name)
 	}
 }
@@ -135,7 +135,8 @@ func TestSkimJournal(t *testing.T) {
 	_, err := e.writer.Commit(w)
 	require.NoError(t, err)
 	w.Start = nil
-	for seq := range uint64(2*skimPage + 1) {
+	const page = 256 // as journal.Scan reads it
+	for seq := range uint64(2*page + 1) {
 		w.Entries = append(w.Entries, journal.Entry{Seq: seq + 1, Kind: journal.Delivery})
 	}
 	patched := func(seq uint64, id string, value any) {
@@ -144,17 +145,17 @@ func TestSkimJournal(t *testing.T) {
 	}
 	patched(2, "tax", true)
 	patched(3, "tax", true)
-	patched(skimPage+5, "audit", false)
-	patched(skimPage+6, "broken", "no answer")
-	w.Entries[2*skimPage].Kind = journal.Moved
-	w.Entries[2*skimPage].Value = abi.MustMarshal(&journal.Move{Declined: []string{"early", "audit"}})
+	patched(page+5, "audit", false)
+	patched(page+6, "broken", "no answer")
+	w.Entries[2*page].Kind = journal.Moved
+	w.Entries[2*page].Value = abi.MustMarshal(&journal.Move{Declined: []string{"early", "audit"}})
 	_, err = e.writer.Commit(w)
 	require.NoError(t, err)
 	n, patches, err := e.skimJournal(t.Context(), w.ID)
 	require.NoError(t, err)
-	require.Equal(t, 2*skimPage+1, n)
+	require.Equal(t, 2*page+1, n)
 	require.Equal(t, []Patch{
-		{ID: "tax", Taken: true, Seq: 2}, {ID: "audit", Seq: skimPage + 5}, {ID: "early", Seq: 2*skimPage + 1},
+		{ID: "tax", Taken: true, Seq: 2}, {ID: "audit", Seq: page + 5}, {ID: "early", Seq: 2*page + 1},
 	}, patches)
 }
 

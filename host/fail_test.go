@@ -35,7 +35,7 @@ func requireFailedParent(t *testing.T, e *host.Engine, parent string) {
 	over := harness.Wait(t, e, parent)
 	require.Equal(t, journal.Failed, over.State, "%v", over.Error)
 	require.Contains(t, over.Error.Message, "given up")
-	entries, err := e.History(t.Context(), "", parent, 0, 100)
+	entries, _, err := e.History(t.Context(), "", parent, 0, 100)
 	require.NoError(t, err)
 	var told []abi.Code
 	for _, en := range entries {
@@ -95,12 +95,12 @@ func TestFailKeepsTheJournal(t *testing.T) {
 		harness.Push(t, e, "conformance", "tests/guests/conformance")
 		execution := harness.Start(t, e, "conformance/Misuse", "panic")
 		require.Equal(t, journal.Paused, harness.Wait(t, e, execution).State)
-		before, err := e.History(t.Context(), "", execution, 0, 100)
+		before, _, err := e.History(t.Context(), "", execution, 0, 100)
 		require.NoError(t, err)
 		require.NotEmpty(t, before)
 
 		require.NoError(t, e.Fail(t.Context(), "", execution, "it will never work"))
-		after, err := e.History(t.Context(), "", execution, 0, 100)
+		after, _, err := e.History(t.Context(), "", execution, 0, 100)
 		require.NoError(t, err)
 		require.Equal(t, before, after)
 		require.Equal(t, execution, harness.Start(t, e, "conformance/Misuse", "panic"))

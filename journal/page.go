@@ -25,7 +25,8 @@ type Filter struct {
 	Limit int
 }
 
-// Page is one page of executions, newest first. Input and Value are left out.
+// Page is one page of executions, newest first. Input and Value are left out, and large
+// errors are cut: see [Listed].
 type Page struct {
 	Executions []Execution
 	// Next is the cursor of the next page; empty if this is the last.
@@ -64,6 +65,43 @@ func PageOf(rows []Execution, limit int) Page {
 		return Page{Executions: rows}
 	}
 	rows = rows[:limit]
-	last := &rows[limit-1]
-	return Page{Executions: rows, Next: strconv.FormatInt(last.CreatedAt, 16) + "." + last.ID.String()}
+	return Page{Executions: rows, Next: CursorOf(&rows[limit-1])}
+}
+
+// CursorOf is the cursor of the page behind an execution.
+func CursorOf(e *Execution) string { return strconv.FormatInt(e.CreatedAt, 16) + "." + e.ID.String() }
+
+// Bounds of an error that is one of many.
+const (
+	maxBriefText    = 4 << 10
+	maxBriefDetails = 2 << 10
+)
+
+// Listed makes a row fit for a page of many, as soon as it is read: what is as large as
+// payloads are is left out.
+func Listed(e Execution) Execution {
+	e.Input, e.Value, e.Error = nil, nil, Brief(e.Error)
+	return e
+}
+
+// Brief is an error without what is as large as payloads are, to be kept as one of many;
+// nil stays nil.
+func Brief(e *abi.Error) *abi.Error {
+	if e == nil {
+		return nil
+	}
+	brief := *e
+	brief.Message, brief.Hint, brief.Type = clip(e.Message), clip(e.Hint), clip(e.Type)
+	if len(e.Details) > maxBriefDetails {
+		brief.Details = nil
+	}
+	return &brief
+}
+
+func clip(s string) string {
+	if len(s) <= maxBriefText {
+		return s
+	}
+	// A copy, so that the whole can be let go.
+	return strings.Clone(strings.ToValidUTF8(s[:maxBriefText-len("…")], "")) + "…"
 }

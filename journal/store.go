@@ -31,12 +31,13 @@ type ShardClaimer interface {
 
 // ExecutionReader reads executions and what was recorded of them.
 type ExecutionReader interface {
+	EntryReader
 	// Load reads an execution; ErrNotFound if there is none.
 	Load(ctx context.Context, id ID) (*Execution, error)
-	// Entries reads at most limit entries with a Seq above after, in order.
-	Entries(ctx context.Context, id ID, after uint64, limit int) ([]Entry, error)
-	// Deferreds reads the settled deferreds of an execution.
-	Deferreds(ctx context.Context, id ID) ([]Deferred, error)
+	// Deferreds lists the settled deferreds of an execution, by name.
+	Deferreds(ctx context.Context, id ID) ([]Settlement, error)
+	// Deferred reads a settled deferred; ErrNotFound if it is not settled.
+	Deferred(ctx context.Context, id ID, name string) (*Deferred, error)
 	// Hibernated reads the saved state of an execution's guest; ErrNotFound if there is
 	// none.
 	Hibernated(ctx context.Context, id ID) (*Hibernated, error)

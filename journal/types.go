@@ -150,6 +150,25 @@ type Deferred struct {
 	Origin Origin
 }
 
+// Settlement is the deferred without what it was settled with.
+func (d *Deferred) Settlement() Settlement {
+	s := Settlement{Name: d.Name, At: d.At, Bytes: len(d.Value), Origin: d.Origin}
+	if d.Error != nil {
+		s.Bytes += len(abi.MustMarshal(d.Error))
+	}
+	return s
+}
+
+// Settlement says that a deferred of an execution is settled, and leaves out with what:
+// that may be much.
+type Settlement struct {
+	Name string
+	At   int64
+	// Bytes is how much is left out: of the value, or of the error as it is encoded.
+	Bytes  int
+	Origin Origin
+}
+
 // Module is a Wasm binary.
 type Module struct {
 	Digest    string

@@ -74,7 +74,8 @@ func ListedExecution(e *journal.Execution) (*crusterv1.Execution, error) {
 	return p, nil
 }
 
-// Description makes a message of what an execution is doing.
+// Description makes a message of what an execution is doing, without what there may be
+// much of: see [PendingOp] and [SettledDeferred].
 func Description(d *host.Description, as crusterv1.Encoding) (*crusterv1.DescribeResponse, error) {
 	resp := &crusterv1.DescribeResponse{Entries: uint64(d.Entries), Resident: d.Resident}
 	var err error
@@ -84,25 +85,29 @@ func Description(d *host.Description, as crusterv1.Encoding) (*crusterv1.Describ
 	if resp.Input, err = EncodePayload(d.Input, as); err != nil {
 		return nil, err
 	}
-	for i := range d.Pending {
-		resp.Pending = append(resp.Pending, pendingOp(&d.Pending[i]))
-	}
 	for _, p := range d.Patches {
 		resp.Patches = append(resp.Patches, &crusterv1.Patch{Id: rpcerror.Text(p.ID), Taken: p.Taken, Seq: p.Seq})
-	}
-	for _, s := range d.Deferreds {
-		value, err := EncodePayload(s.Value, as)
-		if err != nil {
-			return nil, err
-		}
-		resp.Deferreds = append(resp.Deferreds, &crusterv1.SettledDeferred{
-			Name: rpcerror.Text(s.Name), At: unixTimestamp(s.At), Value: value, Error: rpcerror.ToProto(s.Error),
-		})
 	}
 	return resp, nil
 }
 
-func pendingOp(op *host.PendingOp) *crusterv1.PendingOp {
+// SettledDeferred makes a message of a settled deferred, with its value in the given form.
+func SettledDeferred(d *journal.Deferred, as crusterv1.Encoding) (*crusterv1.SettledDeferred, error) {
+	value, err := EncodePayload(d.Value, as)
+	if err != nil {
+		return nil, err
+	}
+	return &crusterv1.SettledDeferred{Name: rpcerror.Text(d.Name), At: unixTimestamp(d.At), Value: value, Error: rpcerror.ToProto(d.Error)}, nil
+}
+
+// OmittedDeferred makes a message of a settled deferred that leaves its value out.
+func OmittedDeferred(s *journal.Settlement) *crusterv1.SettledDeferred {
+	return &crusterv1.SettledDeferred{Name: rpcerror.Text(s.Name), At: unixTimestamp(s.At), OmittedBytes: uint64(s.Bytes)}
+}
+
+// PendingOp makes a message of an op that an execution waits for. Its error is cut to a
+// size that leaves room for the others.
+func PendingOp(op *host.PendingOp) *crusterv1.PendingOp {
 	return &crusterv1.PendingOp{
 		Number:    op.Number,
 		Kind:      rpcerror.Text(op.Kind),
@@ -111,7 +116,7 @@ func pendingOp(op *host.PendingOp) *crusterv1.PendingOp {
 		Since:     timestamp(op.Since),
 		DueAt:     timestamp(op.DueAt),
 		Attempt:   op.Attempt,
-		LastError: rpcerror.ToProto(op.LastError),
+		LastError: rpcerror.Clipped(op.LastError),
 	}
 }
 

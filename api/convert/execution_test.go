@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/api/convert"
@@ -65,26 +66,43 @@ func TestListedExecutionsAreShort(t *testing.T) {
 
 func TestDescriptions(t *testing.T) {
 	t.Parallel()
-	since := time.Unix(100, 0).UTC()
 	d, err := convert.Description(&host.Description{
 		Execution: journal.Execution{State: journal.Running, Input: abi.MustMarshal(map[string]any{"a": 1})}, Entries: 3, Resident: true,
-		Pending:   []host.PendingOp{{Number: 4, Kind: "activity", Name: "pay", Since: since, Attempt: 2, LastError: abi.Errorf(abi.CodeActivityFailed, "no")}},
-		Patches:   []host.Patch{{ID: "tax\xff", Taken: true, Seq: 9}},
-		Deferreds: []journal.Deferred{{Name: "d", Value: abi.MustMarshal(true), At: 7}, {Name: "e", Error: abi.Errorf(abi.CodeDeferredRejected, "no")}},
+		Patches: []host.Patch{{ID: "tax\xff", Taken: true, Seq: 9}},
 	}, asJSON)
 	require.NoError(t, err)
 	require.Equal(t, `{"a":1}`, d.GetInput().GetJson())
 	require.EqualValues(t, 3, d.GetEntries())
 	require.True(t, d.GetResident())
-	require.Equal(t, since, d.GetPending()[0].GetSince().AsTime())
-	require.Nil(t, d.GetPending()[0].GetDueAt())
-	require.Equal(t, string(abi.CodeActivityFailed), d.GetPending()[0].GetLastError().GetCode())
 	require.Equal(t, "tax\uFFFD", d.GetPatches()[0].GetId())
 	require.True(t, d.GetPatches()[0].GetTaken())
 	require.EqualValues(t, 9, d.GetPatches()[0].GetSeq())
-	require.Equal(t, "true", d.GetDeferreds()[0].GetValue().GetJson())
-	require.Nil(t, d.GetDeferreds()[1].GetValue())
-	require.Equal(t, string(abi.CodeDeferredRejected), d.GetDeferreds()[1].GetError().GetCode())
+}
+
+func TestPendingOps(t *testing.T) {
+	t.Parallel()
+	since := time.Unix(100, 0).UTC()
+	failure := abi.Errorf(abi.CodeActivityFailed, "%s", strings.Repeat("x", 16<<10))
+	failure.Details = make([]byte, 256<<10)
+	p := convert.PendingOp(&host.PendingOp{Number: 4, Kind: "activity", Name: "pay", Since: since, Attempt: 2, LastError: failure})
+	require.Equal(t, since, p.GetSince().AsTime())
+	require.Nil(t, p.GetDueAt())
+	require.Equal(t, string(abi.CodeActivityFailed), p.GetLastError().GetCode())
+	require.Less(t, proto.Size(p), 8<<10)
+}
+
+func TestSettledDeferreds(t *testing.T) {
+	t.Parallel()
+	d, err := convert.SettledDeferred(&journal.Deferred{Name: "d", Value: abi.MustMarshal(true), At: 7}, asJSON)
+	require.NoError(t, err)
+	require.Equal(t, "true", d.GetValue().GetJson())
+	d, err = convert.SettledDeferred(&journal.Deferred{Name: "e", Error: abi.Errorf(abi.CodeDeferredRejected, "no")}, asJSON)
+	require.NoError(t, err)
+	require.Nil(t, d.GetValue())
+	require.Equal(t, string(abi.CodeDeferredRejected), d.GetError().GetCode())
+	d = convert.OmittedDeferred(&journal.Settlement{Name: "f", At: 7, Bytes: 9})
+	require.Equal(t, "f", d.GetName())
+	require.EqualValues(t, 9, d.GetOmittedBytes())
 }
 
 func TestEntries(t *testing.T) {
@@ -110,6 +128,6 @@ func TestValuesWithoutJSONAreRefused(t *testing.T) {
 	require.Equal(t, abi.CodeBadInput, abi.CodeOf(err))
 	_, err = convert.Entry(&journal.Entry{Value: twice}, asJSON)
 	require.Equal(t, abi.CodeBadInput, abi.CodeOf(err))
-	_, err = convert.Description(&host.Description{Deferreds: []journal.Deferred{{Value: twice}}}, asJSON)
+	_, err = convert.SettledDeferred(&journal.Deferred{Value: twice}, asJSON)
 	require.Equal(t, abi.CodeBadInput, abi.CodeOf(err))
 }

@@ -14,12 +14,12 @@ import (
 func (m *moduleService) Check(stream grpc.BidiStreamingServer[crusterv1.CheckRequest, crusterv1.CheckResponse]) error {
 	arrival, cancelArrival := context.WithTimeout(stream.Context(), uploadTimeout)
 	defer cancelArrival()
-	leave, err := m.checks.enter(arrival)
+	memory, leave, err := m.checks.enter(arrival)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	meta, binary, err := receive(arrival, m.checks, stream)
+	meta, binary, err := receive(arrival, m.checks, memory, stream)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,8 @@ type deploymentEngine interface {
 	Deployment(ctx context.Context, namespace, name string) (*host.DeploymentInfo, error)
 	// Check tells which open executions of a deployment fit a module.
 	Check(ctx context.Context, req host.CheckRequest, report func(result host.CheckResult, done, total int) error) error
+	// UploadMemory is what one upload takes its memory out of.
+	UploadMemory() host.Permit
 	rolloutEngine
 }
 
@@ -41,23 +43,26 @@ func (m *moduleService) Push(ctx context.Context, req *crusterv1.PushRequest) (*
 	}
 	arrival, cancel := context.WithTimeout(ctx, uploadTimeout)
 	defer cancel()
-	leave, err := m.uploads.enter(arrival)
+	memory, leave, err := m.uploads.enter(arrival)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
+	if err := admit(memory, len(req.GetBinary())); err != nil {
+		return nil, err
+	}
 	return m.push(ctx, req.GetMetadata(), req.GetBinary())
 }
 
 func (m *moduleService) PushStream(stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse]) error {
 	arrival, cancel := context.WithTimeout(stream.Context(), uploadTimeout)
 	defer cancel()
-	leave, err := m.uploads.enter(arrival)
+	memory, leave, err := m.uploads.enter(arrival)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	meta, binary, err := receive(arrival, m.uploads, stream)
+	meta, binary, err := receive(arrival, m.uploads, memory, stream)
 	if err != nil {
 		return err
 	}

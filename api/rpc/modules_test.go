@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/budget"
 )
 
 func metadataPart(name string) *crusterv1.PushStreamRequest {
@@ -107,4 +109,43 @@ func TestListAndDescribeModules(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "go/0.1.0", one.GetDeployment().GetSdk())
 	require.EqualValues(t, 2, one.GetDeployment().GetVersion())
+}
+
+// TestUploadsAreAdmitted uploads to a host that has hardly any memory for it: what there
+// is no room for is refused, and nothing is kept of it.
+func TestUploadsAreAdmitted(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.engine.memory = budget.New(300 << 10)
+	var sizes []int
+	b.engine.push = func(_ context.Context, req host.PushRequest) (*host.DeploymentInfo, error) {
+		sizes = append(sizes, len(req.Binary))
+		require.Positive(t, b.engine.memory.Used(), "it is held for as long as it is worked on")
+		return &host.DeploymentInfo{}, nil
+	}
+	pieces := func(n int) []*crusterv1.PushStreamRequest {
+		return append([]*crusterv1.PushStreamRequest{metadataPart("m")}, slices.Repeat([]*crusterv1.PushStreamRequest{chunkPart(make([]byte, 10<<10))}, n)...)
+	}
+	_, err := b.upload(t, pieces(10)...)
+	require.NoError(t, err)
+	_, err = b.modules.Push(t.Context(), &crusterv1.PushRequest{Metadata: &crusterv1.PushMetadata{Name: "m"}, Binary: make([]byte, 100<<10)})
+	require.NoError(t, err)
+	require.Equal(t, []int{100 << 10, 100 << 10}, sizes)
+
+	_, err = b.upload(t, pieces(20)...)
+	requireCode(t, abi.CodeModuleTooLarge, err)
+	other := b.engine.memory.Empty()
+	require.True(t, other.Grow(200<<10))
+	_, err = b.upload(t, pieces(10)...)
+	requireCode(t, abi.CodeOverloaded, err)
+	_, err = b.modules.Push(t.Context(), &crusterv1.PushRequest{Metadata: &crusterv1.PushMetadata{Name: "m"}, Binary: make([]byte, 101<<10)})
+	requireCode(t, abi.CodeOverloaded, err)
+	require.Len(t, sizes, 2)
+	require.EqualValues(t, 200<<10, b.engine.memory.Used())
+}
+
+func requireCode(t *testing.T, want abi.Code, err error) {
+	t.Helper()
+	_, _, wire, _ := detailsOf(t, err)
+	require.Equal(t, string(want), wire.GetCode())
 }

@@ -14,10 +14,10 @@ import (
 const (
 	defaultPage = 100
 	maxPage     = 1000
-	// historyStep and historyBytes keep a page of large entries from filling the
-	// host's memory: it is read in steps, and ends early once it is heavy.
-	historyStep  = 64
-	historyBytes = 4 << 20
+	// maxMessage bounds a page as it is sent: a gRPC client that was not told otherwise
+	// refuses messages of more than 4 MiB. A value that is as large as values may be fits
+	// as msgpack, with all that is around it.
+	maxMessage = 4<<20 - 1<<10
 )
 
 func (w *workflowService) History(ctx context.Context, req *crusterv1.HistoryRequest) (*crusterv1.HistoryResponse, error) {
@@ -30,30 +30,47 @@ func (w *workflowService) History(ctx context.Context, req *crusterv1.HistoryReq
 		return nil, err
 	}
 	resp := &crusterv1.HistoryResponse{}
-	after, bytes := req.GetAfter(), 0
-	for len(resp.GetEntries()) < size {
-		step := min(historyStep, size-len(resp.GetEntries()))
-		entries, err := w.engine.History(ctx, ns, req.GetExecution(), after, step)
-		if err != nil {
+	room := journal.PageLimit{Entries: size, Bytes: maxMessage}.Room()
+	for after, more := req.GetAfter(), true; more; {
+		var entries []journal.Entry
+		left, _ := room.Left()
+		if entries, more, err = w.engine.History(ctx, ns, req.GetExecution(), after, left); err != nil {
 			return nil, err
 		}
 		for i := range entries {
-			p, err := convert.Entry(&entries[i], as)
+			p, err := historyEntry(&entries[i], as)
 			if err != nil {
 				return nil, err
 			}
+			if !room.Take(sizeInList(p)) {
+				resp.Next = after
+				return resp, nil
+			}
 			resp.Entries = append(resp.Entries, p)
-			after, bytes = entries[i].Seq, bytes+proto.Size(p)
+			after = p.GetSeq()
 		}
-		if len(entries) < step {
+		if left, _ = room.Left(); more && left == 0 {
+			resp.Next = after
 			return resp, nil
 		}
-		if bytes > historyBytes {
-			break
-		}
 	}
-	resp.Next = after
 	return resp, nil
+}
+
+// historyEntry makes a message of an entry. JSON may have many times the bytes of
+// msgpack: a value that is too large for a message is left out.
+func historyEntry(e *journal.Entry, as crusterv1.Encoding) (*crusterv1.HistoryEntry, error) {
+	p, err := convert.Entry(e, as)
+	if err == nil && sizeInList(p) > maxMessage {
+		p.Value, p.OmittedBytes = nil, uint64(len(e.Value))
+	}
+	return p, err
+}
+
+// sizeInList is how many bytes a message takes as one of many.
+func sizeInList(m proto.Message) int {
+	const header = 6 // the number of the field, and the length
+	return header + proto.Size(m)
 }
 
 func (w *workflowService) List(ctx context.Context, req *crusterv1.ListRequest) (*crusterv1.ListResponse, error) {
@@ -74,10 +91,15 @@ func (w *workflowService) List(ctx context.Context, req *crusterv1.ListRequest) 
 		return nil, err
 	}
 	resp := &crusterv1.ListResponse{NextPageToken: page.Next}
+	room := journal.PageLimit{Entries: size, Bytes: maxMessage}.Room()
 	for i := range page.Executions {
 		p, err := convert.ListedExecution(&page.Executions[i])
 		if err != nil {
 			return nil, err
+		}
+		if !room.Take(sizeInList(p)) {
+			resp.NextPageToken = journal.CursorOf(&page.Executions[i-1])
+			break
 		}
 		resp.Executions = append(resp.Executions, p)
 	}

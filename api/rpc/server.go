@@ -95,7 +95,8 @@ func New(cfg Config) (*Server, error) {
 	)
 	crusterv1.RegisterModuleServiceServer(s.grpc, &moduleService{
 		engine: cfg.Engine, lifetime: s.lifetime,
-		uploads: newUploads(cfg.Clock, cfg.MaxModuleSize, maxUploads), checks: newUploads(cfg.Clock, cfg.MaxModuleSize, maxChecks),
+		uploads: newUploads(cfg.Clock, cfg.MaxModuleSize, maxUploads, cfg.Engine.UploadMemory),
+		checks:  newUploads(cfg.Clock, cfg.MaxModuleSize, maxChecks, cfg.Engine.UploadMemory),
 	})
 	crusterv1.RegisterWorkflowServiceServer(s.grpc, &workflowService{engine: cfg.Engine, lifetime: s.lifetime})
 	crusterv1.RegisterDeferredServiceServer(s.grpc, &deferredService{engine: cfg.Engine})

@@ -23,6 +23,7 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpc"
 	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -31,6 +32,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fakeEngine answers with the functions of a test; a method without a function
 // panics, which the server must survive.
 type fakeEngine struct {
+	memory      *budget.Budget // of uploads; nil has much
 	ready       func(ctx context.Context) error
 	push        func(ctx context.Context, req host.PushRequest) (*host.DeploymentInfo, error)
 	deployments func(ctx context.Context, namespace string) ([]host.DeploymentInfo, error)
@@ -38,8 +40,9 @@ type fakeEngine struct {
 	start       func(ctx context.Context, req host.StartRequest) (*journal.Execution, bool, error)
 	poll        func(ctx context.Context, namespace, execution string) (*journal.Execution, error)
 	wait        func(ctx context.Context, namespace, execution string) (*journal.Execution, error)
+	deferred    func(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error)
 	describe    func(ctx context.Context, namespace, execution string) (*host.Description, error)
-	history     func(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, error)
+	history     func(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, bool, error)
 	list        func(ctx context.Context, f journal.Filter) (journal.Page, error)
 	interrupt   func(ctx context.Context, namespace, execution, reason string) error
 	resume      func(ctx context.Context, namespace, execution string) error
@@ -88,7 +91,18 @@ func (f *fakeEngine) Describe(ctx context.Context, namespace, execution string) 
 	return f.describe(ctx, namespace, execution)
 }
 
-func (f *fakeEngine) History(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, error) {
+func (f *fakeEngine) UploadMemory() host.Permit {
+	if f.memory == nil {
+		return budget.New(1 << 30).Empty()
+	}
+	return f.memory.Empty()
+}
+
+func (f *fakeEngine) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
+	return f.deferred(ctx, id, name)
+}
+
+func (f *fakeEngine) History(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, bool, error) {
 	return f.history(ctx, namespace, execution, after, limit)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/jonboulle/clockwork"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host"
 )
 
 const (
@@ -24,21 +25,56 @@ const (
 type uploads struct {
 	clock   clockwork.Clock
 	maxSize int64
+	memory  func() host.Permit // of one upload
 	slots   chan struct{}
 	stall   time.Duration
 }
 
-func newUploads(clock clockwork.Clock, maxSize int64, places int) *uploads {
-	return &uploads{clock: clock, maxSize: maxSize, slots: make(chan struct{}, places), stall: stallTimeout}
+func newUploads(clock clockwork.Clock, maxSize int64, places int, memory func() host.Permit) *uploads {
+	return &uploads{clock: clock, maxSize: maxSize, memory: memory, slots: make(chan struct{}, places), stall: stallTimeout}
 }
 
-// enter waits for a place among the uploads.
-func (u *uploads) enter(ctx context.Context) (leave func(), err error) {
+// enter waits for a place among the uploads. What the upload takes it takes out of the
+// permit, which leave gives back.
+func (u *uploads) enter(ctx context.Context) (memory host.Permit, leave func(), err error) {
 	select {
 	case u.slots <- struct{}{}:
-		return func() { <-u.slots }, nil
+		memory = u.memory()
+		return memory, func() {
+			memory.Release()
+			<-u.slots
+		}, nil
 	case <-ctx.Done():
-		return nil, abi.Errorf(abi.CodeOverloaded, "%d uploads are under way already", cap(u.slots))
+		return nil, nil, abi.Errorf(abi.CodeOverloaded, "%d uploads are under way already", cap(u.slots))
+	}
+}
+
+// firstPiece is how much memory an upload has at least.
+const firstPiece = 64 << 10
+
+// add appends a piece to a binary. The memory for it is admitted before it is taken; twice
+// as much as before, as append would.
+func add(binary, piece []byte, memory host.Permit) ([]byte, error) {
+	if need := len(binary) + len(piece); need > cap(binary) {
+		larger := max(need, 2*cap(binary), firstPiece)
+		if err := admit(memory, larger); err != nil {
+			return nil, err
+		}
+		binary = append(make([]byte, 0, larger), binary...)
+	}
+	return append(binary, piece...), nil
+}
+
+// admit takes memory for a part of an upload.
+func admit(memory host.Permit, bytes int) error {
+	switch {
+	case memory.Grow(int64(bytes)):
+		return nil
+	case memory.CouldGrow(int64(bytes)):
+		return abi.Errorf(abi.CodeOverloaded, "the host has no memory left for the upload")
+	default:
+		return abi.Errorf(abi.CodeModuleTooLarge, "the upload takes more memory than the host has for uploads").
+			WithHint("Leave debug information out (Go: -ldflags='-s -w', Rust: strip = true), or start the host with a larger --memory.")
 	}
 }
 
@@ -53,7 +89,7 @@ type uploadStream[Part any] interface{ Recv() (Part, error) }
 
 // receive collects an upload. The stream's own reads cannot be given up, so they
 // happen beside: when the time is over, returning ends the stream and the read.
-func receive[Meta any, Part uploadPart[Meta]](ctx context.Context, u *uploads, stream uploadStream[Part]) (*Meta, []byte, error) {
+func receive[Meta any, Part uploadPart[Meta]](ctx context.Context, u *uploads, memory host.Permit, stream uploadStream[Part]) (*Meta, []byte, error) {
 	type upload struct {
 		meta   *Meta
 		binary []byte
@@ -65,7 +101,7 @@ func receive[Meta any, Part uploadPart[Meta]](ctx context.Context, u *uploads, s
 	defer stall.Stop()
 	go func() {
 		// Once it has fired it is too late: Reset would close stalled twice.
-		meta, binary, err := collect[Meta](u, stream, func() {
+		meta, binary, err := collect[Meta](u, memory, stream, func() {
 			if stall.Stop() {
 				stall.Reset(u.stall)
 			}
@@ -86,7 +122,7 @@ func receive[Meta any, Part uploadPart[Meta]](ctx context.Context, u *uploads, s
 }
 
 // collect reads the pieces of an upload; progress is called after each.
-func collect[Meta any, Part uploadPart[Meta]](u *uploads, stream uploadStream[Part], progress func()) (*Meta, []byte, error) {
+func collect[Meta any, Part uploadPart[Meta]](u *uploads, memory host.Permit, stream uploadStream[Part], progress func()) (*Meta, []byte, error) {
 	first, err := stream.Recv()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, nil, err
@@ -110,7 +146,9 @@ func collect[Meta any, Part uploadPart[Meta]](u *uploads, stream uploadStream[Pa
 		if int64(len(binary)+len(part.GetChunk())) > u.maxSize {
 			return nil, nil, u.tooLarge()
 		}
-		binary = append(binary, part.GetChunk()...)
+		if binary, err = add(binary, part.GetChunk(), memory); err != nil {
+			return nil, nil, err
+		}
 		progress()
 	}
 }

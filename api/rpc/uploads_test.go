@@ -12,6 +12,8 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/budget"
 )
 
 // drip is an upload of which a piece arrives every now and then.
@@ -49,7 +51,7 @@ func TestUploadsThatStall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				m := &moduleService{uploads: newUploads(clockwork.NewRealClock(), 1<<20, maxUploads)}
+				m := &moduleService{uploads: newUploads(clockwork.NewRealClock(), 1<<20, maxUploads, func() host.Permit { return budget.New(1 << 30).Empty() })}
 				ctx, cancel := context.WithCancel(t.Context())
 				begin := time.Now()
 				err := m.PushStream(&drip{ctx: ctx, every: c.every})

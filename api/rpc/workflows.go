@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"math"
 
 	"github.com/cruster/cruster/api/convert"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
@@ -17,7 +18,9 @@ type executionEngine interface {
 	// Wait answers when the execution is final or paused.
 	Wait(ctx context.Context, namespace, execution string) (*journal.Execution, error)
 	Describe(ctx context.Context, namespace, execution string) (*host.Description, error)
-	History(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, error)
+	// Deferred is what a deferred was settled with.
+	Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error)
+	History(ctx context.Context, namespace, execution string, after uint64, limit int) (entries []journal.Entry, more bool, err error)
 	List(ctx context.Context, f journal.Filter) (journal.Page, error)
 	Interrupt(ctx context.Context, namespace, execution, reason string) error
 	Resume(ctx context.Context, namespace, execution string) error
@@ -139,7 +142,48 @@ func (w *workflowService) Describe(ctx context.Context, req *crusterv1.DescribeR
 	if err != nil {
 		return nil, err
 	}
-	return convert.Description(d, as)
+	resp, err := convert.Description(d, as)
+	if err != nil {
+		return nil, err
+	}
+	room := journal.PageLimit{Entries: math.MaxInt, Bytes: maxMessage}.Room()
+	for i := range d.Pending {
+		if p := convert.PendingOp(&d.Pending[i]); room.Take(sizeInList(p)) {
+			resp.Pending = append(resp.Pending, p)
+		}
+	}
+	resp.PendingOmitted = uint32(len(d.Pending) - len(resp.GetPending()))
+	return resp, w.describeDeferreds(ctx, d, as, resp, room)
+}
+
+// describeDeferreds adds the settled deferreds that there is room for: first all without
+// their values, then values from the first on until one does not fit.
+func (w *workflowService) describeDeferreds(ctx context.Context, d *host.Description, as crusterv1.Encoding, resp *crusterv1.DescribeResponse, room journal.Room) error {
+	for i := range d.Deferreds {
+		if p := convert.OmittedDeferred(&d.Deferreds[i]); room.Take(sizeInList(p)) {
+			resp.Deferreds = append(resp.Deferreds, p)
+		}
+	}
+	resp.DeferredsOmitted = uint32(len(d.Deferreds) - len(resp.GetDeferreds()))
+	for i, omitted := range resp.GetDeferreds() {
+		s := &d.Deferreds[i]
+		if _, left := room.Left(); s.Bytes >= left {
+			break
+		}
+		settled, err := w.engine.Deferred(ctx, d.ID, s.Name)
+		if err != nil {
+			return err
+		}
+		whole, err := convert.SettledDeferred(settled, as)
+		if err != nil {
+			return err
+		}
+		if !room.Take(sizeInList(whole) - sizeInList(omitted)) {
+			break
+		}
+		resp.Deferreds[i] = whole
+	}
+	return nil
 }
 
 func (w *workflowService) Interrupt(ctx context.Context, req *crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error) {

@@ -2,13 +2,17 @@ package rpc_test
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
@@ -171,8 +175,11 @@ func TestDescribeTellsEverything(t *testing.T) {
 		return &host.Description{
 			Execution: *exec, Entries: 3, Resident: true,
 			Pending:   []host.PendingOp{{Number: 4, Kind: "activity", Name: "pay", Since: since, Attempt: 2, LastError: abi.Errorf(abi.CodeActivityFailed, "no")}},
-			Deferreds: []journal.Deferred{{Name: "d", Value: abi.MustMarshal(true), At: 7}},
+			Deferreds: []journal.Settlement{{Name: "d", At: 7, Bytes: 1}},
 		}, nil
+	}
+	b.engine.deferred = func(_ context.Context, _ journal.ID, name string) (*journal.Deferred, error) {
+		return &journal.Deferred{Name: name, Value: abi.MustMarshal(true), At: 7}, nil
 	}
 
 	d, err := b.workflows.Describe(t.Context(), &crusterv1.DescribeRequest{Execution: "shop/Buy/k"})
@@ -185,6 +192,64 @@ func TestDescribeTellsEverything(t *testing.T) {
 	require.Nil(t, d.GetPending()[0].GetDueAt())
 	require.Equal(t, "CR-3001", d.GetPending()[0].GetLastError().GetCode())
 	require.Equal(t, "true", d.GetDeferreds()[0].GetValue().GetJson())
+}
+
+// TestLargeDescriptions describes executions that wait for very much, and that were sent
+// very much: the answer is never larger than clients take by default.
+func TestLargeDescriptions(t *testing.T) {
+	t.Parallel()
+	many := func(n, bytes int) (settled []journal.Settlement) {
+		for i := range n {
+			settled = append(settled, journal.Settlement{Name: fmt.Sprintf("d%05d", i), Bytes: bytes})
+		}
+		return settled
+	}
+	failure := abi.Errorf(abi.CodeActivityFailed, "%s", strings.Repeat("x", 16<<10))
+	failure.Details = make([]byte, 256<<10)
+	for name, test := range map[string]struct {
+		pending   []host.PendingOp
+		deferreds []journal.Settlement
+		value     any
+	}{
+		"pending":          {pending: slices.Repeat([]host.PendingOp{{Name: "pay", LastError: failure}}, 2000)},
+		"large values":     {deferreds: many(400, 1<<20), value: make([]byte, 1<<20-5)},
+		"they grow":        {deferreds: many(400, 1<<20), value: make([]any, 1<<20-5)},
+		"many":             {deferreds: many(10_000, 401), value: strings.Repeat("x", 398)},
+		"many and pending": {pending: slices.Repeat([]host.PendingOp{{Name: "pay", LastError: failure}}, 900), deferreds: many(10_000, 401), value: strings.Repeat("x", 398)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.engine.describe = func(context.Context, string, string) (*host.Description, error) {
+				return &host.Description{Execution: journal.Execution{State: journal.Running}, Pending: test.pending, Deferreds: test.deferreds}, nil
+			}
+			reads, value := 0, abi.MustMarshal(test.value)
+			b.engine.deferred = func(_ context.Context, _ journal.ID, name string) (*journal.Deferred, error) {
+				reads++
+				return &journal.Deferred{Name: name, Value: value}, nil
+			}
+			d, err := b.workflows.Describe(t.Context(), &crusterv1.DescribeRequest{Execution: "shop/Buy/k"})
+			require.NoError(t, err)
+			require.Equal(t, len(test.pending), len(d.GetPending())+int(d.GetPendingOmitted()))
+			require.Equal(t, len(test.deferreds), len(d.GetDeferreds())+int(d.GetDeferredsOmitted()))
+			omits := d.GetPendingOmitted() > 0
+			whole := 0
+			for _, s := range d.GetDeferreds() {
+				if s.GetValue() == nil {
+					omits = true
+					require.EqualValues(t, test.deferreds[0].Bytes, s.GetOmittedBytes())
+				} else {
+					whole++
+				}
+			}
+			require.True(t, omits)
+			require.Zero(t, d.GetDeferredsOmitted(), "their names fit")
+			require.LessOrEqual(t, reads, whole+1, "no value is read for nothing but the first that has no room")
+			if name != "they grow" {
+				require.Greater(t, proto.Size(d), 2<<20, "the room is used")
+			}
+		})
+	}
 }
 
 func TestResultsThatJSONLacksAreTold(t *testing.T) {

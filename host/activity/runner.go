@@ -22,7 +22,7 @@ import (
 // Store is what activities need of a store: see [journal.Store].
 type Store interface {
 	BeginGuest(ctx context.Context, namespace string) (journal.GuestTx, error)
-	Entries(ctx context.Context, id journal.ID, after uint64, limit int) ([]journal.Entry, error)
+	journal.EntryReader
 }
 
 // Catalog finds the code and the settings of an activity.

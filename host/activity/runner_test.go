@@ -86,11 +86,11 @@ func (b *bundle) BeginGuest(ctx context.Context, _ string) (journal.GuestTx, err
 	return b.tx, nil
 }
 
-func (b *bundle) Entries(context.Context, journal.ID, uint64, int) ([]journal.Entry, error) {
+func (b *bundle) Entries(context.Context, journal.ID, uint64, journal.PageLimit) ([]journal.Entry, bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.lookups++
-	return b.found, nil
+	return b.found, false, nil
 }
 
 // Commit takes an entry in the place of a transaction that is in doubt.

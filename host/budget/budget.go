@@ -78,6 +78,9 @@ func (b *Budget) Acquire(ctx context.Context, bytes int64) (*Permit, error) {
 	return &Permit{budget: b, bytes: bytes}, nil
 }
 
+// Empty is a permit of no bytes, to be grown.
+func (b *Budget) Empty() *Permit { return &Permit{budget: b} }
+
 // Look has the request whose turn it is try again to free memory: something has come to
 // rest.
 func (b *Budget) Look() {
@@ -161,6 +164,23 @@ func (p *Permit) tryGrow(bytes int64) bool {
 	p.bytes += bytes
 	p.budget.used += bytes
 	return true
+}
+
+// CouldGrow tells whether the permit could be larger by so many bytes if there were no
+// others.
+func (p *Permit) CouldGrow(bytes int64) bool { return p.Bytes()+bytes <= p.budget.total }
+
+// Shrink gives a part of the permit back.
+func (p *Permit) Shrink(bytes int64) {
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	bytes = min(bytes, p.bytes)
+	if bytes <= 0 {
+		return
+	}
+	p.bytes -= bytes
+	p.budget.used -= bytes
+	p.budget.lookLocked()
 }
 
 // Bytes is the size of the permit; 0 once it was given back.

@@ -160,3 +160,26 @@ func TestBudgetHolds(t *testing.T) {
 		require.Zero(rt, b.Waiting())
 	})
 }
+
+func TestShrink(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := New(100)
+		p := b.Empty()
+		require.True(t, p.Grow(70))
+		var other *Permit
+		go func() { other = acquire(t, b, 50) }()
+		synctest.Wait()
+		require.Nil(t, other)
+		p.Shrink(20)
+		synctest.Wait()
+		require.NotNil(t, other, "who waits is told of a part, too")
+		require.EqualValues(t, 50, p.Bytes())
+		p.Shrink(1000)
+		require.Zero(t, p.Bytes())
+		require.EqualValues(t, 50, b.Used())
+		p.Release()
+		p.Shrink(1)
+		require.EqualValues(t, 50, b.Used())
+	})
+}

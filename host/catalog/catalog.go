@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/egress"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/wasm"
@@ -43,6 +44,8 @@ type Deployment struct {
 type Catalog struct {
 	// Fault, if set, is told of the points that a push passes.
 	Fault faultpoint.Injector
+	// Memory, if set, is what compilations take theirs from.
+	Memory *budget.Budget
 
 	runtime *wasm.Runtime
 	store   Store
@@ -125,6 +128,11 @@ func (c *Catalog) recall(ctx context.Context, stored *journal.Module, err error)
 	if !errors.As(err, &trap) || abi.DecodeBody(stored.Manifest, manifest) != nil || checkManifest(manifest) != nil {
 		return nil, err
 	}
+	release, err := c.admit(ctx, stored.Binary)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	code, err := c.runtime.Compile(ctx, stored.Binary)
 	if err != nil {
 		return nil, err
@@ -147,6 +155,14 @@ func (c *Catalog) cached(digest string) *Module {
 func (c *Catalog) compile(ctx context.Context, binary []byte) (*Module, error) {
 	digest := wasm.Digest(binary)
 	compiled := c.loading.DoChan("compile "+digest, func() (any, error) {
+		if m := c.cached(digest); m != nil && !m.recalled {
+			return m, nil
+		}
+		release, err := c.admit(context.WithoutCancel(ctx), binary)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
 		m, err := c.describe(context.WithoutCancel(ctx), binary)
 		if err != nil && c.cached(digest) == nil {
 			c.runtime.Forget(digest)
@@ -193,7 +209,7 @@ func (c *Catalog) describe(ctx context.Context, binary []byte) (*Module, error) 
 // Borrow compiles a binary that need not be deployed, but could be. Release drops it
 // from memory again, unless the store has it.
 func (c *Catalog) Borrow(ctx context.Context, binary []byte) (m *Module, release func(), err error) {
-	if err := c.runtime.Accept(binary); err != nil {
+	if err := c.accept(binary); err != nil {
 		return nil, nil, err
 	}
 	m, err = c.compile(ctx, binary)

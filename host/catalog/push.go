@@ -37,7 +37,7 @@ func (c *Catalog) Push(ctx context.Context, req PushRequest, now int64) (*Deploy
 	if _, err := egress.ParseGrants(req.AllowHTTP); err != nil {
 		return nil, err
 	}
-	if err := c.runtime.Accept(req.Binary); err != nil {
+	if err := c.accept(req.Binary); err != nil {
 		return nil, err
 	}
 	m, err := c.compile(ctx, req.Binary)

@@ -27,9 +27,10 @@ import (
 // [Committer].
 type Store interface {
 	Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error)
-	Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error)
-	Entries(ctx context.Context, id journal.ID, after uint64, limit int) ([]journal.Entry, error)
+	Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error)
+	Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlement, error)
 	Hibernated(ctx context.Context, id journal.ID) (*journal.Hibernated, error)
+	journal.EntryReader
 	Load(ctx context.Context, id journal.ID) (*journal.Execution, error)
 }
 
@@ -78,6 +79,9 @@ type Deps struct {
 	// Memory is what instances take theirs from.
 	Memory    *budget.Budget
 	OpenGuest Opener
+	// Queued is what the ops that executions wait for take their memory from. It is not
+	// Memory: an execution holds it while activities that it waits for need instances.
+	Queued *budget.Budget
 	// Random yields numbers from 0 to 1, for jitter.
 	Random     func() float64
 	Registerer prometheus.Registerer
@@ -126,7 +130,7 @@ func (x *Executions) EvictIdle(ctx context.Context) { x.resident.Run(ctx) }
 // evict drops the instance of a run that is parked, and reports whether it did. One that
 // works keeps it.
 func (x *Executions) evict(id journal.ID) bool {
-	var evicted Guest
+	var evicted *admitted
 	var state *hibernating
 	x.runs.WhileParked(id, func(r *run) (message, bool) {
 		state = r.hibernate(x.Hibernation.WhenDropped)
@@ -162,7 +166,12 @@ func (x *Executions) Idle() <-chan struct{} { return x.group.Idle() }
 func (x *Executions) Close() { x.group.Close() }
 
 // DropGuests closes all instances. No execution may be at work.
-func (x *Executions) DropGuests() { x.runs.Each((*run).dropGuest) }
+func (x *Executions) DropGuests() {
+	x.runs.Each(func(r *run) {
+		r.dropGuest()
+		r.releaseOps()
+	})
+}
 
 // now is the wall clock, Unix nanoseconds.
 func (x *Executions) now() int64 { return x.Clock.Now().UnixNano() }

@@ -104,7 +104,7 @@ func (r *run) quarantine(messages []message, f *hostFault) {
 	r.fault = r.report(f)
 	refuseAll(r.resolveReserved(append(r.waiting, messages...)), r.fault)
 	refuseAll(r.takeAgain(), r.fault)
-	for _, letGo := range []func(){r.stopTasks, r.dropGuest} {
+	for _, letGo := range []func(){r.dropGuest, r.stopTasks} {
 		if again := guarded(letGo); again != nil {
 			_ = r.report(again) // the first is why it is paused
 		}

@@ -56,7 +56,8 @@ type fixture struct {
 	missing bool                   // guarded by mu; the module cannot be found
 	tasks   map[uint32]chan string // guarded by mu; activities that run, by op
 	noted   map[string][]string    // guarded by mu
-	noLoads int                    // guarded by mu; how many loads fail from now on
+	noLoads int                    // guarded by mu; how many reads of deferreds fail from now on
+	reads   int                    // guarded by mu; values of deferreds that were read
 	panicAt string                 // guarded by mu; the fault point at which the host panics once
 	sweepAt string                 // guarded by mu; the fault point at which retention deletes what is over, once
 	opening func()                 // guarded by mu; what happens while the next guest is opened
@@ -91,8 +92,8 @@ func (f *fixture) boot() {
 	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) })
 	f.x = New(Deps{
 		Activities: f.activities, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, Fault: f.pass, Hibernation: f.hibernation,
-		IdleTimeout: time.Hour, Host: f.life,
-		Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, Memory: budget.New(100), OpenGuest: f.guests, Random: func() float64 { return 0 },
+		IdleTimeout: time.Hour, Host: f.life, Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, Memory: budget.New(100),
+		OpenGuest: f.guests, Queued: budget.New(100 << 20), Random: func() float64 { return 0 },
 		Slots: guest.NewSlots(clock, time.Hour), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
 	})
 	f.life.MarkStarted()
@@ -177,6 +178,7 @@ func (f *fixture) startChild(ctx context.Context, _ *journal.Execution, step jou
 type scriptedCommitter struct {
 	store  *memory.Store
 	fences []journal.Fence
+	seen   func(w journal.Write) // if set, it looks at each write first
 
 	mu    sync.Mutex
 	next  []string // guarded by mu; what becomes of the next commits
@@ -187,6 +189,9 @@ type scriptedCommitter struct {
 func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.seen != nil {
+		c.seen(w)
+	}
 	mishap := ""
 	if len(c.next) > 0 {
 		mishap, c.next = c.next[0], c.next[1:]
@@ -261,7 +266,7 @@ func (f *fixture) open(_ context.Context, row *journal.Execution) (Opening, erro
 		lines = f.scripts[name+"@"+row.Digest]
 	}
 	g := &scripted{f: f, name: name, lines: lines, clock: row.CreatedAt, seen: op.Occurrences{}}
-	return Opening{Bytes: 1, Open: func(context.Context, *budget.Permit) (Guest, error) { return g, nil }}, nil
+	return Opening{Bytes: 1, Open: func(context.Context, guest.Memory) (Guest, error) { return g, nil }}, nil
 }
 
 func (g *scripted) Start(context.Context) (guest.Turn, error) { return g.take("start") }
@@ -470,7 +475,7 @@ func (f *fixture) show(row *journal.Execution) string {
 		fmt.Fprintf(&out, ": %s", outcomeText(stored.Value, stored.Error))
 	}
 	fmt.Fprintf(&out, "; in memory: %v; commits: %d\n", f.x.InMemory(row.ID), f.commits.count)
-	entries, err := f.store.Entries(f.t.Context(), row.ID, 0, 1000)
+	entries, _, err := f.store.Entries(f.t.Context(), row.ID, 0, journal.PageLimit{Entries: 1000})
 	require.NoError(f.t, err)
 	for _, en := range entries {
 		fmt.Fprintf(&out, "%d at %s, ", en.Seq, f.timeText(en.At))
@@ -531,15 +536,29 @@ type failingLoads struct {
 	f *fixture
 }
 
-func (s *failingLoads) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
-	s.f.mu.Lock()
-	fails := s.f.noLoads > 0
-	if fails {
-		s.f.noLoads--
-	}
-	s.f.mu.Unlock()
-	if fails {
-		return nil, errors.New("no connection")
+func (s *failingLoads) Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlement, error) {
+	if err := s.fail(); err != nil {
+		return nil, err
 	}
 	return s.Store.Deferreds(ctx, id)
+}
+
+func (s *failingLoads) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
+	if err := s.fail(); err != nil {
+		return nil, err
+	}
+	s.f.mu.Lock()
+	s.f.reads++
+	s.f.mu.Unlock()
+	return s.Store.Deferred(ctx, id, name)
+}
+
+func (s *failingLoads) fail() error {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	if s.f.noLoads == 0 {
+		return nil
+	}
+	s.f.noLoads--
+	return errors.New("no connection")
 }

@@ -59,6 +59,7 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 // beginning is what a fork takes over.
 type beginning struct {
 	entries   []journal.Entry
+	size      int                     // of all values, in bytes
 	later     map[journal.StepID]bool // the steps that come behind them
 	whole     bool                    // none do
 	deferreds []journal.Deferred
@@ -75,24 +76,44 @@ func (x *Executions) readBeginning(ctx context.Context, source *journal.Executio
 	if err != nil {
 		return nil, journal.Coded("read the deferreds of "+source.Name(), err)
 	}
-	// All of it was read by name. If the run is still there, it was this run's.
 	now, err := x.Load(ctx, RefTo(source))
 	if err != nil {
 		return nil, err
 	}
 	if at > 0 {
-		b.takeOver(settled, now.Interrupt)
+		if err := x.readDeferreds(ctx, source, b, b.takeOver(settled, now.Interrupt)); err != nil {
+			return nil, err
+		}
 	}
-	if len(b.entries)+len(b.deferreds) > maxForkEntries {
-		return nil, forkTooLong()
+	// All of it was read by name. If the run is still there, it was this run's.
+	if _, err := x.Load(ctx, RefTo(source)); err != nil {
+		return nil, err
 	}
 	return b, nil
+}
+
+// readDeferreds reads what is taken over of the settled deferreds, unless it is too much.
+func (x *Executions) readDeferreds(ctx context.Context, source *journal.Execution, b *beginning, taken []journal.Settlement) error {
+	for _, s := range taken {
+		b.size += s.Bytes
+	}
+	if len(b.entries)+len(taken) > maxForkEntries || b.size > maxForkBytes {
+		return forkTooLong()
+	}
+	for _, s := range taken {
+		d, err := x.Store.Deferred(ctx, source.ID, s.Name)
+		if err != nil {
+			return journal.Coded("read the deferreds of "+source.Name(), err)
+		}
+		b.deferreds = append(b.deferreds, *d)
+	}
+	return nil
 }
 
 // takeOver decides which settlements, and whether a request to stop, are taken over:
 // those that were delivered by then, and those that had come by the time of the last
 // entry. A fork of the whole journal takes over all of them.
-func (b *beginning) takeOver(settled []journal.Deferred, interrupt *journal.Interrupt) {
+func (b *beginning) takeOver(settled []journal.Settlement, interrupt *journal.Interrupt) (taken []journal.Settlement) {
 	var until int64
 	delivered := map[string]bool{}
 	interrupted := false
@@ -103,12 +124,13 @@ func (b *beginning) takeOver(settled []journal.Deferred, interrupt *journal.Inte
 	}
 	for _, d := range settled {
 		if b.whole || delivered[d.Name] || d.At <= until {
-			b.deferreds = append(b.deferreds, d)
+			taken = append(taken, d)
 		}
 	}
 	if interrupt != nil && (b.whole || interrupted || interrupt.At <= until) {
 		b.interrupt = interrupt
 	}
+	return taken
 }
 
 func forkTooLong() *abi.Error {
@@ -117,26 +139,21 @@ func forkTooLong() *abi.Error {
 
 // splitJournal reads the beginning of a journal, and which steps come later.
 func (x *Executions) splitJournal(ctx context.Context, source *journal.Execution, at uint64) (*beginning, error) {
-	const page = 64
 	b := &beginning{later: map[journal.StepID]bool{}}
-	size, last := 0, uint64(0)
-	for more := true; more; {
-		next, err := x.Store.Entries(ctx, source.ID, last, page)
+	last := uint64(0)
+	for en, err := range journal.Scan(ctx, x.Store, source.ID) {
 		if err != nil {
 			return nil, journal.Coded("read the journal of "+source.Name(), err)
 		}
-		more = len(next) == page
-		for _, en := range next {
-			last = en.Seq
-			if en.Seq > at {
-				b.later[en.Op.Step()] = true
-				continue
-			}
-			if size += len(en.Value); len(b.entries) == maxForkEntries || size > maxForkBytes {
-				return nil, forkTooLong()
-			}
-			b.entries = append(b.entries, en)
+		last = en.Seq
+		if en.Seq > at {
+			b.later[en.Op.Step()] = true
+			continue
 		}
+		if b.size += len(en.Value); len(b.entries) == maxForkEntries || b.size > maxForkBytes {
+			return nil, forkTooLong()
+		}
+		b.entries = append(b.entries, en)
 	}
 	if last < at {
 		return nil, abi.Errorf(abi.CodeBadRequest, "the journal of %s ends with entry %d, before %d", source.Name(), last, at)

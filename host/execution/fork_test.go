@@ -18,9 +18,8 @@ func TestTakeOver(t *testing.T) {
 		{Kind: journal.Delivery, Op: journal.Op{Kind: abi.OpInterrupted}, Seq: 2, At: 5},
 		{Kind: journal.Delivery, Op: journal.Op{Kind: abi.OpActivity, Name: "later"}, Seq: 3, At: 6},
 	}}
-	b.takeOver([]journal.Deferred{{Name: "delivered", At: 10}, {Name: "came", At: 6}, {Name: "later", At: 7}}, &journal.Interrupt{At: 10})
 	var taken []string
-	for _, d := range b.deferreds {
+	for _, d := range b.takeOver([]journal.Settlement{{Name: "delivered", At: 10}, {Name: "came", At: 6}, {Name: "later", At: 7}}, &journal.Interrupt{At: 10}) {
 		taken = append(taken, d.Name)
 	}
 	require.Equal(t, []string{"delivered", "came"}, taken)

@@ -113,10 +113,8 @@ func (r *run) savedState(ctx context.Context, reader *replay.Reader, upTo uint64
 	if !r.Hibernation.Enabled() {
 		return nil
 	}
-	if r.Hibernation.Entries >= replay.PageSize {
-		if long, err := reader.IsLong(ctx); err != nil || !long {
-			return nil // the replay meets the error again
-		}
+	if long, err := reader.IsLong(ctx, r.Hibernation.Entries); err != nil || !long {
+		return nil // the replay meets the error again
 	}
 	found, err := r.Store.Hibernated(ctx, r.id)
 	if err != nil || found.Seq > upTo || found.Seq < r.row.MovedAt {

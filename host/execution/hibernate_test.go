@@ -107,7 +107,7 @@ func newSleeper(t *testing.T, steps int) *sleeper {
 func playAgain(t *testing.T, w *sleeper, row *journal.Execution) ([]byte, error) {
 	g := w.fresh(row)
 	turn, err := g.Start(t.Context())
-	entries, lerr := w.f.store.Entries(t.Context(), row.ID, 0, 1000)
+	entries, _, lerr := w.f.store.Entries(t.Context(), row.ID, 0, journal.PageLimit{})
 	require.NoError(t, lerr)
 	for _, en := range entries {
 		require.NoError(t, err)

@@ -27,6 +27,7 @@ func (k *kept) clear() {
 func (k *kept) keep(l *ledger, b batch) {
 	for o := range l.ops.All() {
 		switch {
+		case o.Unread > 0: // the store has it
 		case o.Outcome != nil:
 			k.outcomes[o.StepID] = opDone{step: o.StepID, attempts: o.Attempts, outcome: *o.Outcome, at: o.ReadyAt}
 		case o.Attempts > 0:

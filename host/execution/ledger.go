@@ -53,6 +53,8 @@ type batch struct {
 	durable bool
 	// ready is when each outcome came to be.
 	ready []int64
+	// unread says of which entries the store has the outcome: see settlements.
+	unread []bool
 }
 
 // next decides what is delivered next. Whatever has a sequence number goes in its
@@ -69,7 +71,7 @@ func (l *ledger) next(now int64) (batch, bool) {
 		}
 		l.committed = l.committed[1:]
 		if l.ops.Numbered(head.Op.Number) != nil {
-			return batch{entries: []journal.Entry{head}, durable: true}, true
+			return batch{entries: []journal.Entry{head}, durable: true, unread: []bool{false}}, true
 		}
 		// The guest gave up on the op while its transaction was committing. The entry
 		// stays in the journal and is passed over, now and on replay.
@@ -90,7 +92,7 @@ func (l *ledger) numberOutcomes(now int64) (batch, bool) {
 	l.turn++
 	var b batch
 	for _, o := range l.ops.Ready() {
-		if size += sizeOf(o.Outcome); size > maxBatchBytes && len(b.entries) > 0 {
+		if size += sizeOf(o); size > maxBatchBytes && len(b.entries) > 0 {
 			break
 		}
 		l.seq++
@@ -99,15 +101,16 @@ func (l *ledger) numberOutcomes(now int64) (batch, bool) {
 			Attempts: o.Attempts, Value: o.Outcome.Value, Error: o.Outcome.Error,
 		})
 		b.ready = append(b.ready, o.ReadyAt)
+		b.unread = append(b.unread, o.Unread > 0)
 	}
 	return b, true
 }
 
-// sizeOf is about how many bytes an outcome takes in the body of a turn.
-func sizeOf(outcome *abi.Outcome) int {
+// sizeOf is about how many bytes the outcome of an op takes in the body of a turn.
+func sizeOf(o *op.Op) int {
 	const envelope = 64
-	size := envelope + len(outcome.Value)
-	if err := outcome.Error; err != nil {
+	size := envelope + o.Unread + len(o.Outcome.Value)
+	if err := o.Outcome.Error; err != nil {
 		size += envelope + len(err.Message) + len(err.Hint) + len(err.Type) + len(err.Details)
 	}
 	return size
@@ -164,7 +167,7 @@ func (l *ledger) attemptFailed(step journal.StepID, failure *abi.Error, now int6
 
 func (l *ledger) failAttempt(o *op.Op, body *abi.Activity, failure *abi.Error, now int64, random func() float64) {
 	o.Attempts++
-	o.LastError = failure
+	o.LastError = journal.Brief(failure)
 	if !failure.Retryable || o.Attempts > body.Retry.Retries {
 		o.Settle(abi.Outcome{Error: failure}, o.Attempts, now)
 		return

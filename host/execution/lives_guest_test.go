@@ -13,7 +13,6 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
-	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
@@ -49,8 +48,8 @@ func (w *world) open(_ context.Context, row *journal.Execution) (Opening, error)
 	copied := *row
 	return Opening{
 		Bytes: 1,
-		Open:  func(context.Context, *budget.Permit) (Guest, error) { return w.instance(&copied), nil },
-		Restore: func(_ context.Context, _ *budget.Permit, saved *guest.Saved) (Guest, error) {
+		Open:  func(context.Context, guest.Memory) (Guest, error) { return w.instance(&copied), nil },
+		Restore: func(_ context.Context, _ guest.Memory, saved *guest.Saved) (Guest, error) {
 			return w.restore(&copied, saved)
 		},
 	}, nil
@@ -273,7 +272,7 @@ func (w *world) transact(ctx context.Context, task activity.Task, chance uint64)
 	}
 	err := commit(entry)
 	for tries := 0; isUndecided(err) && life.Err() == nil; tries++ { // as host/activity decides it
-		found, ferr := w.f.store.Entries(context.Background(), task.Row.ID, entry.Seq-1, 1)
+		found, _, ferr := w.f.store.Entries(context.Background(), task.Row.ID, entry.Seq-1, journal.PageLimit{Entries: 1})
 		if ferr == nil && len(found) == 1 && found[0].Seq == entry.Seq {
 			if err = nil; found[0].Kind != journal.Delivery {
 				err = journal.ErrConflict

@@ -122,15 +122,15 @@ func (r *run) adopt(row *journal.Execution) {
 func (r *run) beginAnew(run journal.RunID) {
 	r.stopTasks()
 	r.run = run
-	clear(r.deferreds)
+	r.deferreds.set(nil)
 	r.stuck, r.crashes, r.savedSeq = nil, 0, 0
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ledger = newLedger()
 }
 
-// load brings an execution from the store into memory: its row, its settled
-// deferreds and, if it is running, its guest, replayed to where the journal ends.
+// load brings an execution from the store into memory: its row, which deferreds
+// are settled and, if it is running, its guest, replayed to where the journal ends.
 func (r *run) load(ctx context.Context) error {
 	row, err := r.Store.Load(ctx, r.id)
 	if errors.Is(err, journal.ErrNotFound) {
@@ -144,10 +144,7 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	r.adopt(row)
-	clear(r.deferreds)
-	for _, d := range settled {
-		r.deferreds[d.Name] = d
-	}
+	r.deferreds.set(settled)
 	if row.State != journal.Running {
 		// The commit that ended it may have been one whose answer was lost: then its
 		// watchers have not been told.
@@ -238,8 +235,8 @@ func (x *Executions) reader(id journal.ID, upTo uint64) *replay.Reader {
 
 // pages reads the journal of an execution.
 func (x *Executions) pages(id journal.ID) replay.Pages {
-	return func(ctx context.Context, after uint64, limit int) ([]journal.Entry, error) {
-		return x.Store.Entries(ctx, id, after, limit)
+	return func(ctx context.Context, after uint64) ([]journal.Entry, bool, error) {
+		return x.Store.Entries(ctx, id, after, journal.PageLimit{})
 	}
 }
 
@@ -247,7 +244,11 @@ func (x *Executions) pages(id journal.ID) replay.Pages {
 func (r *run) replay(ctx context.Context, player *replay.Player) (guest.Turn, error) {
 	r.metrics.replays.Inc()
 	r.Fault.Pass(faultpoint.Replay)
-	return play(ctx, player,
+	turn, err := play(ctx, player,
 		func() (guest.Turn, error) { return r.begin(ctx) },
 		func(entries []journal.Entry) (guest.Turn, error) { return r.deliver(ctx, entries) })
+	if err == nil {
+		r.releaseOps()
+	}
+	return turn, err
 }

@@ -38,10 +38,10 @@ type part struct {
 	later   map[journal.StepID]bool // the steps behind them
 }
 
-// pages reads the entries.
-func (p part) pages(_ context.Context, after uint64, limit int) ([]journal.Entry, error) {
+// pages reads the entries, which are in memory already.
+func (p part) pages(_ context.Context, after uint64) ([]journal.Entry, bool, error) {
 	from, _ := slices.BinarySearchFunc(p.entries, after+1, func(en journal.Entry, seq uint64) int { return cmp.Compare(en.Seq, seq) })
-	return p.entries[from:min(from+limit, len(p.entries))], nil
+	return p.entries[from:], false, nil
 }
 
 func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, open Opener) (Trial, error) {
@@ -76,14 +76,14 @@ func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, o
 }
 
 func (x *Executions) tryGuest(ctx context.Context, row *journal.Execution, player *replay.Player, open Opener) (guest.Turn, error) {
-	var g Guest
+	var g *admitted
 	defer func() {
 		if g != nil {
 			g.Close()
 		}
 	}()
 	return play(ctx, player, func() (guest.Turn, error) {
-		return x.startGuest(ctx, row, open, func(kept Guest) { g = kept })
+		return x.startGuest(ctx, row, open, func(kept *admitted) { g = kept })
 	}, func(entries []journal.Entry) (guest.Turn, error) {
 		return x.compute(ctx, func(ctx context.Context) (guest.Turn, error) {
 			return g.Resume(ctx, deliveriesOf(entries), entries[0].At)

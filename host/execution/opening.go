@@ -16,33 +16,41 @@ type Opener func(ctx context.Context, row *journal.Execution) (Opening, error)
 type Opening struct {
 	// Bytes is how much memory it has from the start.
 	Bytes int64
-	// Open makes it, and computes: in a slot. What the instance takes beyond Bytes it
-	// takes out of the permit.
-	Open func(ctx context.Context, memory *budget.Permit) (Guest, error)
+	// Open makes it, and computes: in a slot. What the instance takes beyond Bytes, and
+	// what its ops take, it takes out of the permits.
+	Open func(ctx context.Context, memory guest.Memory) (Guest, error)
 	// Restore makes it in a state that was saved; the permit covers what it had then.
-	Restore func(ctx context.Context, memory *budget.Permit, saved *guest.Saved) (Guest, error)
+	Restore func(ctx context.Context, memory guest.Memory, saved *guest.Saved) (Guest, error)
 }
 
 // restoring opens a guest in a state that was saved.
-func (o Opening) restoring(saved *guest.Saved) func(context.Context, *budget.Permit) (Guest, error) {
-	return func(ctx context.Context, memory *budget.Permit) (Guest, error) { return o.Restore(ctx, memory, saved) }
+func (o Opening) restoring(saved *guest.Saved) func(context.Context, guest.Memory) (Guest, error) {
+	return func(ctx context.Context, memory guest.Memory) (Guest, error) { return o.Restore(ctx, memory, saved) }
 }
 
 // admitted is a guest that gives its memory back when it is closed.
 type admitted struct {
 	Guest
-	memory *budget.Permit
+	memory guest.Memory
 }
 
-func (g admitted) Close() {
+func (g *admitted) Close() {
 	g.Guest.Close()
-	g.memory.Release()
+	release(g.memory)
+}
+
+func release(memory guest.Memory) {
+	for _, permit := range []*budget.Permit{memory.Instance, memory.Ops} {
+		if permit != nil {
+			permit.Release()
+		}
+	}
 }
 
 // startGuest makes a guest for an execution, as soon as there is memory for it, and gives
 // it its first turn. The caller waits with nothing in its hands that others wait for: no
 // slot, and no other guest. Keep is told of the guest before the turn.
-func (x *Executions) startGuest(ctx context.Context, row *journal.Execution, find Opener, keep func(Guest)) (guest.Turn, error) {
+func (x *Executions) startGuest(ctx context.Context, row *journal.Execution, find Opener, keep func(*admitted)) (guest.Turn, error) {
 	opening, err := find(ctx, row)
 	if err != nil {
 		return guest.Turn{}, err
@@ -51,17 +59,17 @@ func (x *Executions) startGuest(ctx context.Context, row *journal.Execution, fin
 }
 
 // admitGuest makes a guest as soon as there are so many bytes for it, and has it begin.
-func (x *Executions) admitGuest(ctx context.Context, bytes int64, keep func(Guest),
-	open func(context.Context, *budget.Permit) (Guest, error), begin func(context.Context, Guest) (guest.Turn, error),
+func (x *Executions) admitGuest(ctx context.Context, bytes int64, keep func(*admitted),
+	open func(context.Context, guest.Memory) (Guest, error), begin func(context.Context, Guest) (guest.Turn, error),
 ) (guest.Turn, error) {
-	memory, err := x.resident.Admit(ctx, bytes)
+	instance, err := x.resident.Admit(ctx, bytes)
 	if err != nil {
 		return guest.Turn{}, journal.Coded("wait for memory", err)
 	}
-	kept := false
+	memory, kept := guest.Memory{Instance: instance, Ops: x.Queued.Empty()}, false
 	defer func() {
 		if !kept {
-			memory.Release()
+			release(memory)
 		}
 	}()
 	return x.compute(ctx, func(ctx context.Context) (guest.Turn, error) {
@@ -70,7 +78,7 @@ func (x *Executions) admitGuest(ctx context.Context, bytes int64, keep func(Gues
 			return guest.Turn{}, err
 		}
 		kept = true
-		keep(admitted{g, memory})
+		keep(&admitted{g, memory})
 		return begin(ctx, g)
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/actor"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
@@ -24,11 +25,12 @@ type run struct {
 	mu     sync.Mutex
 	ledger ledger // guarded by mu
 
-	guest     Guest              // nil while the instance is not warm
-	leaving   Guest              // the instance of a run that is being forgotten
+	guest     *admitted          // nil while the instance is not warm
+	leaving   *admitted          // the instance of a run that is being forgotten
+	ops       *budget.Permit     // of the ops in the ledger, while no instance counts them; or nil
 	row       *journal.Execution // nil until loaded
 	log       *slog.Logger
-	deferreds map[string]journal.Deferred
+	deferreds settlements
 	tasks     map[journal.StepID]context.CancelFunc // what the host does for ops; survives a reload
 	attempts  map[journal.StepID]*task              // those of the tasks that are activities
 	kept      kept                                  // what is in hand during a reload
@@ -50,7 +52,7 @@ func newRun(x *Executions, id journal.ID) *run {
 	return &run{
 		Executions: x, id: id, log: x.Logger,
 		ledger:    newLedger(),
-		deferreds: map[string]journal.Deferred{},
+		deferreds: newSettlements(),
 		tasks:     map[journal.StepID]context.CancelFunc{},
 		attempts:  map[journal.StepID]*task{},
 		kept:      newKept(),
@@ -114,6 +116,7 @@ func (r *run) Forgotten() {
 	if r.leaving != nil {
 		r.leaving.Close()
 	}
+	r.releaseOps()
 }
 
 func (r *run) requeue(messages ...message) { r.again = append(r.again, messages...) }
@@ -168,7 +171,7 @@ func (r *run) commitWake(wake int64) bool {
 }
 
 // keepGuest counts a fresh instance in.
-func (r *run) keepGuest(g Guest) {
+func (r *run) keepGuest(g *admitted) {
 	r.guest = g
 	r.resident.Use(r.id)
 }
@@ -180,14 +183,26 @@ func (r *run) dropGuest() {
 	}
 }
 
-// takeGuest takes the instance away from the run; nil if there is none.
-func (r *run) takeGuest() Guest {
+// takeGuest takes the instance away from the run; nil if there is none. Its ops are in the
+// ledger still, and what they take is counted on.
+func (r *run) takeGuest() *admitted {
 	g := r.guest
 	if g != nil {
 		r.resident.Remove(r.id)
 		r.guest = nil
+		if r.ops == nil {
+			r.ops, g.memory.Ops = g.memory.Ops, nil
+		}
 	}
 	return g
+}
+
+// releaseOps says that the ledger has no ops any more, or that an instance counts them.
+func (r *run) releaseOps() {
+	if r.ops != nil {
+		r.ops.Release()
+		r.ops = nil
+	}
 }
 
 // handle receives messages and then takes as many turns as they allow.
@@ -214,6 +229,7 @@ func (r *run) handle(messages []message) {
 		r.receive(m)
 	}
 	r.advance()
+	r.deferreds.letGo()
 }
 
 // receive takes in one message. It decides nothing that needs the guest.
@@ -318,6 +334,7 @@ func (r *run) reload(b batch) {
 // unload forgets everything but what the host is doing and what it owes.
 func (r *run) unload() {
 	r.dropGuest()
+	r.releaseOps()
 	r.row, r.begun = nil, false
 	r.mu.Lock()
 	defer r.mu.Unlock()

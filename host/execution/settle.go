@@ -38,7 +38,7 @@ func (x *Executions) Settle(ctx context.Context, ref Ref, d journal.Deferred) er
 // settle makes a settlement durable. The row is marked to be loaded in the same
 // commit, so that a crash right after it wakes the execution all the same.
 func (r *run) settle(d journal.Deferred) error {
-	if first, ok := r.deferreds[d.Name]; ok {
+	if first, ok := r.deferreds.settled[d.Name]; ok {
 		if first.Origin == d.Origin {
 			return nil
 		}
@@ -46,6 +46,9 @@ func (r *run) settle(d journal.Deferred) error {
 	}
 	if r.row.State.Final() {
 		return r.alreadyOver()
+	}
+	if err := r.deferreds.full(d, r.row.Name()); err != nil {
+		return err
 	}
 	u := r.sameRow()
 	r.Fault.Pass(faultpoint.SettleBeforeCommit)
@@ -60,7 +63,7 @@ func (r *run) settle(d journal.Deferred) error {
 		return err
 	}
 	r.row.WakeAt = u.WakeAt
-	r.deferreds[d.Name] = d
+	r.deferreds.add(d)
 	r.locked(func(l *ledger) { l.ops.Settled(d.Name) })
 	return nil
 }

@@ -112,6 +112,7 @@ func (r *run) stopTasks() {
 		r.endTask(step)
 	}
 	r.kept.clear()
+	r.releaseOps()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ledger.forgetOps()

@@ -30,6 +30,11 @@ func (r *run) advance() {
 			r.waitForCompletions()
 			return
 		}
+		if err := r.deferreds.fill(r.Host.Context(), r.Store, r.id, &b); err != nil {
+			r.reload(batch{}) // its outcomes are in the ledger still
+			r.loadFailed(nil, err)
+			return
+		}
 		if seq := b.entries[0].Seq; seq > maxEntries {
 			r.pause(b, abi.Errorf(abi.CodeExecutionTooLong, "the journal has %d entries, the limit is %d", seq, maxEntries))
 			return
@@ -48,7 +53,7 @@ func (r *run) nextBatch() (batch, bool) {
 }
 
 func (r *run) completeDueLocked() {
-	r.ledger.ops.CompleteDue(r.now(), r.deferreds, r.row.Interrupt, func(late time.Duration) { r.metrics.lateness.Observe(late.Seconds()) })
+	r.ledger.ops.CompleteDue(r.now(), r.deferreds.settled, r.row.Interrupt, func(late time.Duration) { r.metrics.lateness.Observe(late.Seconds()) })
 }
 
 // waitForCompletions sees to it that something will complete: the host works for

@@ -26,10 +26,22 @@ type Guest struct {
 	ops    uint32 // issued so far
 	seen   op.Occurrences
 
+	memory    Memory
+	starved   *abi.Error     // the host had no memory for an op
 	open      map[uint32]int // sizes of the ops that wait for their delivery
 	openBytes int            // their sum
 	turn      Turn           // the one under way
 	logBytes  int            // of the turn under way
+}
+
+// Memory is what a guest takes its memory out of. Where there is no permit it takes as
+// much as it is allowed.
+type Memory struct {
+	// Instance is for linear memory, beyond what instances of the module begin with.
+	Instance *budget.Permit
+	// Ops is for the ops that wait for their delivery: they are in the host's memory, and
+	// stay there while the instance is evicted.
+	Ops *budget.Permit
 }
 
 // Turn is what one call into a guest came to.
@@ -53,12 +65,13 @@ const (
 	maxOpenBytes = 64 << 20
 	maxTurnLog   = 256 << 10
 	logLineCost  = 16 // bytes that a line costs besides its text
+	// opCost is about how many bytes of the host's memory an op takes besides its body.
+	opCost = 1 << 10
 )
 
 // Open takes an instance for an execution; nothing has run but the module's own
-// initialisation. What it takes beyond the memory that instances of the module begin with
-// it takes out of the permit, if there is one.
-func Open(ctx context.Context, code *wasm.Module, row *journal.Execution, memory *budget.Permit) (*Guest, error) {
+// initialisation.
+func Open(ctx context.Context, code *wasm.Module, row *journal.Execution, memory Memory) (*Guest, error) {
 	g, world, err := newGuest(row, memory)
 	if err != nil {
 		return nil, err
@@ -70,7 +83,7 @@ func Open(ctx context.Context, code *wasm.Module, row *journal.Execution, memory
 }
 
 // newGuest makes a guest that has no instance yet, and the world for it.
-func newGuest(row *journal.Execution, memory *budget.Permit) (*Guest, wasm.World, error) {
+func newGuest(row *journal.Execution, memory Memory) (*Guest, wasm.World, error) {
 	pinned := row.Pinned
 	if pinned.Format == 0 || pinned.Format > journal.CurrentFormat {
 		return nil, wasm.World{}, abi.Errorf(abi.CodeJournalFormat, "the journal has format %d, and this host knows the formats up to %d", pinned.Format, journal.CurrentFormat)
@@ -78,15 +91,15 @@ func newGuest(row *journal.Execution, memory *budget.Permit) (*Guest, wasm.World
 	_, name, _ := strings.Cut(row.Workflow, "/")
 	seed := sha256.Sum256(append([]byte("cruster random "), pinned.Seed[:]...))
 	g := &Guest{
-		clock: pinned.Time, open: map[uint32]int{}, seen: op.Occurrences{}, random: rand.NewChaCha8(seed),
+		clock: pinned.Time, memory: memory, open: map[uint32]int{}, seen: op.Occurrences{}, random: rand.NewChaCha8(seed),
 		invoke: abi.Invocation{
 			Kind: abi.InvokeWorkflow, Name: name, Body: row.Input,
 			Execution: row.Name(), Namespace: row.Namespace, Seed: guestSeed(pinned.Seed), Time: pinned.Time,
 		},
 	}
 	world := g.world(pinned)
-	if memory != nil {
-		world.Grow = memory.Grow
+	if memory.Instance != nil {
+		world.Grow = memory.Instance.Grow
 	}
 	return g, world, nil
 }
@@ -134,8 +147,12 @@ func (g *Guest) issue(kind string, body []byte) (uint32, *abi.Error) {
 	if len(g.open) >= maxOpenOps || g.openBytes+len(body) > maxOpenBytes {
 		return 0, abi.Errorf(abi.CodeTooManyOps, "the workflow waits for %d ops of %d bytes already", len(g.open), g.openBytes)
 	}
+	if g.admit(len(body)); g.starved != nil {
+		return 0, g.starved
+	}
 	o, err := op.New(kind, body, g.ops+1, g.clock)
 	if err != nil {
+		g.giveBack(len(body))
 		return 0, err
 	}
 	g.ops++
@@ -144,6 +161,26 @@ func (g *Guest) issue(kind string, body []byte) (uint32, *abi.Error) {
 	g.openBytes += len(body)
 	g.turn.Issued = append(g.turn.Issued, o)
 	return o.Number, nil
+}
+
+// admit takes memory for an op. If there is none the turn is in vain: what the guest makes
+// of the refusal is not seen by anyone. It is taken again later, unless that cannot help.
+func (g *Guest) admit(body int) {
+	ops, bytes := g.memory.Ops, opCost+int64(body)
+	switch {
+	case ops == nil || g.starved != nil || ops.Grow(bytes):
+	case ops.CouldGrow(bytes):
+		g.starved = abi.Errorf(abi.CodeOverloaded, "the host has no memory left for the ops of a workflow")
+	default:
+		g.starved = abi.Errorf(abi.CodeTooManyOps, "the workflow waits for %d ops, and they take more memory than the host has for all ops", len(g.open)).
+			WithHint("Start the host with a larger --memory and resume the execution, or move it to code that waits for fewer ops at once.")
+	}
+}
+
+func (g *Guest) giveBack(body int) {
+	if g.memory.Ops != nil {
+		g.memory.Ops.Shrink(opCost + int64(body))
+	}
 }
 
 // cancel takes note that the guest gave up on an op. Numbers that name no open op
@@ -158,6 +195,7 @@ func (g *Guest) closeOp(number uint32) bool {
 	size, ok := g.open[number]
 	if ok {
 		g.openBytes -= size
+		g.giveBack(size)
 		delete(g.open, number)
 	}
 	return ok
@@ -196,6 +234,9 @@ func (g *Guest) Resume(ctx context.Context, deliveries []abi.Delivery, at int64)
 func (g *Guest) finishTurn(t wasm.Turn, err error) (Turn, error) {
 	turn := g.turn
 	g.turn = Turn{}
+	if g.starved != nil {
+		return Turn{}, g.starved
+	}
 	if err != nil || t.Parked {
 		return turn, err
 	}

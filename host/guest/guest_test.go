@@ -32,7 +32,7 @@ func openGuest(t *testing.T, p wasmtest.Program) *Guest {
 	g, err := Open(t.Context(), compile(t, p), &journal.Execution{
 		ID: journal.ID{1}, Namespace: "default", Workflow: "tiny/W", Key: "k", Input: abi.Nil, CreatedAt: 100,
 		Pinned: journal.Pinned{Format: journal.CurrentFormat, Time: 100},
-	}, nil)
+	}, Memory{})
 	require.NoError(t, err)
 	t.Cleanup(g.Close)
 	return g
@@ -84,7 +84,7 @@ func TestTrap(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, runtime.Close(context.Background())) })
 	code, err := runtime.Compile(t.Context(), wasmtest.Module{Start: wasmtest.Unreachable}.Assemble())
 	require.NoError(t, err)
-	g, err := Open(t.Context(), code, &journal.Execution{Workflow: "tiny/W", Pinned: journal.Pinned{Format: journal.CurrentFormat}}, nil)
+	g, err := Open(t.Context(), code, &journal.Execution{Workflow: "tiny/W", Pinned: journal.Pinned{Format: journal.CurrentFormat}}, Memory{})
 	require.NoError(t, err)
 	defer g.Close()
 	_, err = g.Start(t.Context())
@@ -132,7 +132,7 @@ func TestFormats(t *testing.T) {
 	t.Parallel()
 	code := compile(t, wasmtest.Program{})
 	for _, format := range []uint32{0, journal.CurrentFormat + 1} {
-		_, err := Open(t.Context(), code, &journal.Execution{Workflow: "tiny/W", Pinned: journal.Pinned{Format: format}}, nil)
+		_, err := Open(t.Context(), code, &journal.Execution{Workflow: "tiny/W", Pinned: journal.Pinned{Format: format}}, Memory{})
 		require.Equal(t, abi.CodeJournalFormat, abi.CodeOf(err), "format %d: %v", format, err)
 	}
 }
@@ -173,7 +173,7 @@ func TestGrowthIsTakenOutOfThePermit(t *testing.T) {
 		require.NoError(t, err)
 		g, err := Open(t.Context(), code, &journal.Execution{
 			Workflow: "tiny/W", Input: abi.Nil, Pinned: journal.Pinned{Format: journal.CurrentFormat},
-		}, memory)
+		}, Memory{Instance: memory})
 		require.NoError(t, err)
 		_, err = g.Start(t.Context())
 		require.Equal(t, want, abi.CodeOf(err), "%v", err)

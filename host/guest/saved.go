@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
 )
@@ -63,8 +62,8 @@ func (g *Guest) Save() (*Saved, error) {
 }
 
 // Restore makes a guest of a state that was saved, for the same row. Memory is as in
-// [Open], but covers what the instance had.
-func Restore(ctx context.Context, code *wasm.Module, row *journal.Execution, memory *budget.Permit, s *Saved) (*Guest, error) {
+// [Open], but what the instance had is in its permit already.
+func Restore(ctx context.Context, code *wasm.Module, row *journal.Execution, memory Memory, s *Saved) (*Guest, error) {
 	if len(s.Seen)%seenSize != 0 || len(s.Open)%2 != 0 || s.Instance == nil {
 		return nil, wasm.ErrOtherState
 	}
@@ -81,11 +80,14 @@ func Restore(ctx context.Context, code *wasm.Module, row *journal.Execution, mem
 		g.seen[step] = binary.LittleEndian.Uint32(seen[len(step):])
 	}
 	for open := range slices.Chunk(s.Open, 2) {
+		if g.admit(int(open[1])); g.starved != nil {
+			return nil, g.starved
+		}
 		g.open[open[0]] = int(open[1])
 		g.openBytes += int(open[1])
 	}
 	restored := false
-	world.Grow = func(bytes int64) bool { return !restored || memory == nil || memory.Grow(bytes) }
+	world.Grow = func(bytes int64) bool { return !restored || memory.Instance == nil || memory.Instance.Grow(bytes) }
 	defer func() { restored = true }()
 	if g.inst, err = code.Restore(ctx, world, s.Instance); err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import "github.com/cruster/cruster/journal"
 func (o *Op) Note(en journal.Entry) {
 	switch en.Kind {
 	case journal.Attempt: // it came back: none is lost
-		o.Attempts, o.NextAt, o.LastError = en.Attempts, en.NextAt, en.Error
+		o.Attempts, o.NextAt, o.LastError = en.Attempts, en.NextAt, journal.Brief(en.Error)
 		o.Lost, o.Released, o.BegunAt = 0, false, en.NextAt
 	case journal.Lost:
 		o.Lost, o.Released, o.BegunAt = en.Attempts, false, en.At

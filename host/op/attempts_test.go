@@ -1,6 +1,7 @@
 package op
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,4 +34,9 @@ func TestNote(t *testing.T) {
 	require.EqualValues(t, 60, o.NextAt)
 	require.EqualValues(t, 1, o.LostSoFar(), "one that came back was not lost")
 	require.False(t, o.MayHaveBegun(60), "the next one begins after its delay")
+
+	failure.Message, failure.Details = strings.Repeat("x", 16<<10), make([]byte, 256<<10)
+	o.Note(journal.Entry{Kind: journal.Attempt, Attempts: 2, Error: failure})
+	require.Less(t, len(o.LastError.Message)+len(o.LastError.Details), 5<<10, "there may be many ops")
+	require.Len(t, failure.Details, 256<<10, "the entry is whole")
 }

@@ -51,7 +51,7 @@ func (o *Op) WakeAt() int64 {
 // CompleteDue gives the op its outcome if it became ready by itself: a sleep that
 // is over, a deferred that is settled, an interrupt that was asked for. A retry
 // whose delay has passed may begin. It reports how late a sleep ended; 0 otherwise.
-func (o *Op) CompleteDue(now int64, deferreds map[string]journal.Deferred, interrupt *journal.Interrupt) (late time.Duration, woke bool) {
+func (o *Op) CompleteDue(now int64, deferreds map[string]journal.Settlement, interrupt *journal.Interrupt) (late time.Duration, woke bool) {
 	if o.Settled() {
 		return 0, false
 	}
@@ -67,7 +67,8 @@ func (o *Op) CompleteDue(now int64, deferreds map[string]journal.Deferred, inter
 		}
 	case *abi.Deferred:
 		if d, ok := deferreds[b.Name]; ok {
-			o.Settle(abi.Outcome{Value: d.Value, Error: d.Error}, 0, d.At)
+			o.Settle(abi.Outcome{}, 0, d.At)
+			o.Unread = max(d.Bytes, 1)
 		}
 	case *abi.Patched:
 		// A run that comes here for the first time takes the change. One that came by

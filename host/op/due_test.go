@@ -35,11 +35,11 @@ func TestDue(t *testing.T) {
 		}
 		var now int64
 		d.ScanArgs(t, "now", &now)
-		deferreds := map[string]journal.Deferred{}
+		deferreds := map[string]journal.Settlement{}
 		if d.HasArg("settled") {
 			var name string
 			d.ScanArgs(t, "settled", &name)
-			deferreds[name] = journal.Deferred{Name: name, Value: abi.MustMarshal("value of " + name)}
+			deferreds[name] = journal.Settlement{Name: name, Bytes: 100}
 		}
 		var interrupt *journal.Interrupt
 		if d.HasArg("interrupt") {
@@ -47,7 +47,7 @@ func TestDue(t *testing.T) {
 			d.ScanArgs(t, "interrupt", &interrupt.Reason)
 		}
 		late, woke := o.CompleteDue(now, deferreds, interrupt)
-		fmt.Fprintf(&out, "at %d: %s", now, outcomeName(t, o.Outcome))
+		fmt.Fprintf(&out, "at %d: %s", now, outcomeName(t, o))
 		if woke {
 			fmt.Fprintf(&out, ", late by %d", late)
 		}
@@ -107,12 +107,15 @@ func timeName(at int64) string {
 	}
 }
 
-func outcomeName(t *testing.T, o *abi.Outcome) string {
-	if o == nil {
+func outcomeName(t *testing.T, o *op.Op) string {
+	if o.Outcome == nil {
 		return "no outcome"
 	}
+	if o.Unread > 0 {
+		return fmt.Sprintf("outcome of %d bytes in the store", o.Unread)
+	}
 	var v any
-	require.NoError(t, abi.Unmarshal(o.Value, &v))
+	require.NoError(t, abi.Unmarshal(o.Outcome.Value, &v))
 	return fmt.Sprintf("outcome %v", v)
 }
 

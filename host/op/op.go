@@ -19,6 +19,9 @@ type Op struct {
 
 	// Outcome is set once it is known.
 	Outcome *abi.Outcome
+	// Unread is how many bytes the outcome has, if it is not here but in the store: that
+	// of a deferred is read when it is delivered.
+	Unread int
 	// ReadyAt is when the outcome came to be: a sleep was over, a deferred was
 	// settled, an activity had ended. Outcomes are delivered in this order.
 	ReadyAt int64
@@ -40,7 +43,7 @@ type Op struct {
 	// BegunAt is when an attempt may have begun at the earliest, as far as the journal
 	// tells; 0 means when the op was issued.
 	BegunAt int64
-	// LastError is why the last attempt failed.
+	// LastError is why the last attempt failed, in brief: the journal has all of it.
 	LastError *abi.Error
 }
 

@@ -167,7 +167,7 @@ func (s *Set) look(at *slot) {
 
 // CompleteDue gives ops their outcome that have become ready by themselves, and reports
 // how late each sleep ended.
-func (s *Set) CompleteDue(now int64, deferreds map[string]journal.Deferred, interrupt *journal.Interrupt, late func(time.Duration)) {
+func (s *Set) CompleteDue(now int64, deferreds map[string]journal.Settlement, interrupt *journal.Interrupt, late func(time.Duration)) {
 	complete := func(at *slot) {
 		if d, woke := at.op.CompleteDue(now, deferreds, interrupt); woke {
 			late(d)

@@ -20,7 +20,7 @@ import (
 func TestSet(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		m := &setModel{set: op.NewSet(), ops: map[uint32]*op.Op{}, twins: map[uint32]*op.Op{}, taken: map[uint32]bool{}, deferreds: map[string]journal.Deferred{}}
+		m := &setModel{set: op.NewSet(), ops: map[uint32]*op.Op{}, twins: map[uint32]*op.Op{}, taken: map[uint32]bool{}, deferreds: map[string]journal.Settlement{}}
 		rt.Repeat(map[string]func(*rapid.T){
 			"":          m.compare,
 			"add":       m.add,
@@ -44,7 +44,7 @@ type setModel struct {
 	taken     map[uint32]bool
 	number    uint32
 	now       int64
-	deferreds map[string]journal.Deferred
+	deferreds map[string]journal.Settlement
 	interrupt *journal.Interrupt
 }
 
@@ -92,7 +92,7 @@ func (m *setModel) remove(rt *rapid.T) {
 
 func (m *setModel) settle(rt *rapid.T) {
 	if name := rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(rt, "deferred"); name != "" {
-		m.deferreds[name] = journal.Deferred{Name: name, At: m.now}
+		m.deferreds[name] = journal.Settlement{Name: name, At: m.now}
 		m.set.Settled(name)
 		return
 	}

@@ -35,9 +35,9 @@ func TestPlayer(t *testing.T) {
 		entries := writtenEntries(t, strings.Split(written, "\n"))
 		moved := ^uint64(0)
 		d.MaybeScanArgs(t, "moved", &moved)
-		p := replay.NewPlayer(replay.NewReader(func(_ context.Context, after uint64, limit int) ([]journal.Entry, error) {
+		p := replay.NewPlayer(replay.NewReader(func(_ context.Context, after uint64) ([]journal.Entry, bool, error) {
 			rest := entries[slices.IndexFunc(append(entries, journal.Entry{Seq: ^uint64(0)}), func(en journal.Entry) bool { return en.Seq > after }):]
-			return rest[:min(len(rest), limit)], nil
+			return rest, false, nil
 		}, ^uint64(0)), moved, journal.Waiting{})
 		g := &scriptedGuest{t: t, lines: strings.Split(script, "\n"), seen: op.Occurrences{}}
 		var out strings.Builder

@@ -6,12 +6,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// PageSize is how many entries a reader asks for at a time. Each may be as large
-// as a payload, hence so few.
-const PageSize = 64
-
-// Pages reads at most limit entries with a sequence number above after, in order.
-type Pages func(ctx context.Context, after uint64, limit int) ([]journal.Entry, error)
+// Pages reads entries with a sequence number above after, in order: a page of them,
+// bounded in bytes. More tells whether there are others behind them.
+type Pages func(ctx context.Context, after uint64) (entries []journal.Entry, more bool, err error)
 
 // Reader reads a journal turn by turn, holding one page at a time.
 type Reader struct {
@@ -41,13 +38,15 @@ func NewReaderBehind(pages Pages, upTo uint64, known Position) *Reader {
 	return &Reader{pages: pages, upTo: upTo, read: known.Seq, position: known}
 }
 
-// IsLong reads the first page, and tells whether there are further ones.
-func (r *Reader) IsLong(ctx context.Context) (bool, error) {
-	if len(r.page) > 0 || r.end {
-		return !r.end, nil
+// IsLong reads the first page, and tells whether the journal has at least so many
+// entries, or so large ones that they do not fit.
+func (r *Reader) IsLong(ctx context.Context, entries int) (bool, error) {
+	if len(r.page) == 0 && !r.end {
+		if err := r.fill(ctx); err != nil {
+			return false, err
+		}
 	}
-	err := r.fill(ctx)
-	return !r.end, err
+	return !r.end || len(r.page) >= entries, nil
 }
 
 // Position is that of the entries handed out so far.
@@ -78,11 +77,11 @@ func (r *Reader) Next(ctx context.Context) ([]journal.Entry, error) {
 }
 
 func (r *Reader) fill(ctx context.Context) error {
-	entries, err := r.pages(ctx, r.read, PageSize)
+	entries, more, err := r.pages(ctx, r.read)
 	if err != nil {
 		return err
 	}
-	r.end = len(entries) < PageSize
+	r.end = !more
 	for _, en := range entries {
 		if en.Seq > r.upTo {
 			r.end = true

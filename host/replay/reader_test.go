@@ -16,15 +16,19 @@ import (
 
 // pagesOf serves a journal that is in memory, and counts how often it is asked.
 func pagesOf(entries []journal.Entry, asked *int) replay.Pages {
-	return func(_ context.Context, after uint64, limit int) ([]journal.Entry, error) {
+	return func(_ context.Context, after uint64) (page []journal.Entry, more bool, err error) {
 		*asked++
-		var page []journal.Entry
+		room := journal.PageLimit{Entries: 64}.Room()
 		for _, en := range entries {
-			if en.Seq > after && len(page) < limit {
-				page = append(page, en)
+			if en.Seq <= after {
+				continue
 			}
+			if !room.Take(len(en.Value)) {
+				return page, true, nil
+			}
+			page = append(page, en)
 		}
-		return page, nil
+		return page, false, nil
 	}
 }
 
@@ -87,7 +91,7 @@ func journalOf(t *testing.T, input string) []journal.Entry {
 func TestReaderFails(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no connection")
-	r := replay.NewReader(func(context.Context, uint64, int) ([]journal.Entry, error) { return nil, broken }, 9)
+	r := replay.NewReader(func(context.Context, uint64) ([]journal.Entry, bool, error) { return nil, false, broken }, 9)
 	_, err := r.Next(t.Context())
 	require.ErrorIs(t, err, broken)
 }

@@ -28,7 +28,35 @@ func (s *Store) Load(ctx context.Context, id journal.ID) (*journal.Execution, er
 }
 
 // Entries implements journal.Store.
-func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit int) ([]journal.Entry, error) {
+func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit journal.PageLimit) (entries []journal.Entry, more bool, err error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer leave()
+	e, ok := s.executions[id]
+	if !ok {
+		return nil, false, nil
+	}
+	room := limit.Room()
+	for _, seq := range slices.Sorted(maps.Keys(e.entries)) {
+		if seq <= after {
+			continue
+		}
+		if !room.Take(len(e.entries[seq])) {
+			return entries, true, nil
+		}
+		var entry journal.Entry
+		if err := abi.Unmarshal(e.entries[seq], &entry); err != nil {
+			return nil, false, fmt.Errorf("memory: entry %d of execution %s: %w", seq, id, err)
+		}
+		entries = append(entries, entry)
+	}
+	return entries, false, nil
+}
+
+// Deferreds implements journal.Store.
+func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlement, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
@@ -38,16 +66,10 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 	if !ok {
 		return nil, nil
 	}
-	var out []journal.Entry
-	for _, seq := range slices.Sorted(maps.Keys(e.entries)) {
-		if seq <= after || len(out) >= limit {
-			continue
-		}
-		var entry journal.Entry
-		if err := abi.Unmarshal(e.entries[seq], &entry); err != nil {
-			return nil, fmt.Errorf("memory: entry %d of execution %s: %w", seq, id, err)
-		}
-		out = append(out, entry)
+	var out []journal.Settlement
+	for _, name := range slices.Sorted(maps.Keys(e.deferreds)) {
+		d := e.deferreds[name]
+		out = append(out, d.Settlement())
 	}
 	return out, nil
 }
@@ -65,22 +87,20 @@ func (s *Store) Hibernated(ctx context.Context, id journal.ID) (*journal.Hiberna
 	return nil, journal.ErrNotFound
 }
 
-// Deferreds implements journal.Store.
-func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
+// Deferred implements journal.Store.
+func (s *Store) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	e, ok := s.executions[id]
-	if !ok {
-		return nil, nil
+	if e, ok := s.executions[id]; ok {
+		if d, ok := e.deferreds[name]; ok {
+			d = cloneDeferred(d)
+			return &d, nil
+		}
 	}
-	var out []journal.Deferred
-	for _, name := range slices.Sorted(maps.Keys(e.deferreds)) {
-		out = append(out, cloneDeferred(e.deferreds[name]))
-	}
-	return out, nil
+	return nil, journal.ErrNotFound
 }
 
 // Callee implements journal.Store.
@@ -154,9 +174,7 @@ func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error
 			f.After != "" && compareTimes(r.CreatedAt, after.At, id, after.ID) >= 0:
 			continue
 		}
-		row := cloneExecution(*r)
-		row.Input, row.Value = nil, nil
-		rows = append(rows, row)
+		rows = append(rows, journal.Listed(cloneExecution(*r)))
 	}
 	slices.SortFunc(rows, func(a, b journal.Execution) int {
 		return -compareTimes(a.CreatedAt, b.CreatedAt, a.ID, b.ID)

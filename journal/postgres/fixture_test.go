@@ -64,7 +64,7 @@ func (b *testBundle) commit(t *testing.T, w journal.Write) journal.Result {
 
 func (b *testBundle) entries(t *testing.T) int {
 	t.Helper()
-	entries, err := b.store.Entries(t.Context(), b.id, 0, 1000)
+	entries, _, err := b.store.Entries(t.Context(), b.id, 0, journal.PageLimit{Entries: 1000})
 	require.NoError(t, err)
 	return len(entries)
 }

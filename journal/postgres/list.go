@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 )
@@ -23,7 +25,11 @@ func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error
 		}
 	}
 	query, args := s.sql.listQuery(f, limit+1, after)
-	rows, err := readAll(ctx, s, scanExecution, "executions", query, args...)
+	scan := func(row pgx.CollectableRow) (journal.Execution, error) {
+		e, err := scanExecution(row)
+		return journal.Listed(e), err
+	}
+	rows, err := readAll(ctx, s, scan, "executions", query, args...)
 	if err != nil {
 		return journal.Page{}, err
 	}

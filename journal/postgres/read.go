@@ -147,12 +147,15 @@ func scanLink(row pgx.CollectableRow) (l journal.Link, err error) {
 	return l, decodeID(callee, &l.Callee)
 }
 
-// Entries implements journal.Store.
-func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit int) ([]journal.Entry, error) {
+// Entries implements journal.Store. The page is cut by the server: what comes behind it
+// is neither sent nor taken out of line, since the length of a value is known without it.
+func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit journal.PageLimit) (entries []journal.Entry, more bool, err error) {
+	room := limit.Room()
+	count, bytes := room.Left()
 	scan := func(row pgx.CollectableRow) (e journal.Entry, err error) {
 		var raw []byte
 		var seq int64
-		if err := row.Scan(&raw, &seq); err != nil {
+		if err := row.Scan(&raw, &seq, &more); err != nil {
 			return e, err
 		}
 		if err := abi.Unmarshal(raw, &e); err != nil {
@@ -160,9 +163,15 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 		}
 		return e, nil
 	}
-	return readAll(ctx, s, scan, "journal of "+id.String(),
-		`SELECT entry, seq FROM `+s.sql.entries+` WHERE shard = $1 AND id = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
-		int16(id.Shard()), id[:], int64(min(after, 1<<63-1)), max(limit, 0))
+	entries, err = readAll(ctx, s, scan, "journal of "+id.String(), `
+		SELECT entry, seq, more FROM (
+			SELECT entry, seq, lead(seq) OVER page IS NOT NULL AS more, row_number() OVER page AS place,
+				sum(octet_length(entry)) OVER page AS total
+			FROM (SELECT entry, seq FROM `+s.sql.entries+` WHERE shard = $1 AND id = $2 AND seq > $3 ORDER BY seq LIMIT $4 + 1) AS next
+			WINDOW page AS (ORDER BY seq)
+		) AS placed WHERE place = 1 OR place <= $4 AND total <= $5 ORDER BY seq`,
+		int16(id.Shard()), id[:], int64(min(after, 1<<63-1)), int64(count), int64(bytes))
+	return entries, more, err
 }
 
 // Hibernated implements journal.Store.
@@ -185,19 +194,32 @@ func (s *Store) Hibernated(ctx context.Context, id journal.ID) (*journal.Hiberna
 }
 
 // Deferreds implements journal.Store.
-func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
-	scan := func(row pgx.CollectableRow) (d journal.Deferred, err error) {
-		var raw []byte
+func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlement, error) {
+	scan := func(row pgx.CollectableRow) (d journal.Settlement, err error) {
 		var origin []byte
-		if err := row.Scan(&d.Name, &d.Value, &raw, &d.At, &origin); err != nil {
+		err = row.Scan(&d.Name, &d.Bytes, &d.At, &origin)
+		copy(d.Origin[:], origin)
+		return d, err
+	}
+	return readAll(ctx, s, scan, "deferreds of "+id.String(),
+		`SELECT name, coalesce(octet_length(value), 0) + coalesce(octet_length(error), 0), at, origin
+		FROM `+s.sql.deferreds+` WHERE shard = $1 AND id = $2 ORDER BY name`, int16(id.Shard()), id[:])
+}
+
+// Deferred implements journal.Store.
+func (s *Store) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
+	scan := func(row pgx.CollectableRow) (d journal.Deferred, err error) {
+		var raw, origin []byte
+		d.Name = name
+		if err := row.Scan(&d.Value, &raw, &d.At, &origin); err != nil {
 			return d, err
 		}
 		copy(d.Origin[:], origin)
 		d.Error, err = decode[abi.Error](raw)
 		return d, err
 	}
-	return readAll(ctx, s, scan, "deferreds of "+id.String(),
-		`SELECT name, value, error, at, origin FROM `+s.sql.deferreds+` WHERE shard = $1 AND id = $2 ORDER BY name`, int16(id.Shard()), id[:])
+	return readOne(ctx, s, scan, "a deferred of "+id.String(),
+		`SELECT value, error, at, origin FROM `+s.sql.deferreds+` WHERE shard = $1 AND id = $2 AND name = $3`, int16(id.Shard()), id[:], name)
 }
 
 // Due implements journal.Store.

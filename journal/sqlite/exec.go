@@ -12,8 +12,11 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
+// errEnough has a statement end before its last row.
+var errEnough = errors.New("sqlite: enough rows")
+
 // run runs one of Cruster's own statements: prepared once a handle, then
-// reused. Each is called for every row.
+// reused. Each is called for every row, until it returns errEnough or fails.
 func run(conn *sqlite.Conn, query string, bind func(*sqlite.Stmt), each func(*sqlite.Stmt) error) (err error) {
 	stmt, err := conn.Prepare(query)
 	if err != nil {
@@ -37,7 +40,10 @@ func run(conn *sqlite.Conn, query string, bind func(*sqlite.Stmt), each func(*sq
 			return nil
 		}
 		if each != nil {
-			if err := each(stmt); err != nil {
+			switch err := each(stmt); {
+			case errors.Is(err, errEnough):
+				return nil
+			case err != nil:
 				return err
 			}
 		}

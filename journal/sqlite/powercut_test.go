@@ -221,7 +221,7 @@ func (l *powerLoad) throwAway() error {
 
 // entriesOf reads the journal of a lane, which has no gaps.
 func entriesOf(s *Store, lane int) ([]journal.Entry, error) {
-	entries, err := s.Entries(context.Background(), laneOf(fmt.Sprint(lane)).ID, 0, 1_000_000)
+	entries, _, err := s.Entries(context.Background(), laneOf(fmt.Sprint(lane)).ID, 0, journal.PageLimit{Entries: 1_000_000, Bytes: 1 << 30})
 	for i := range entries {
 		if entries[i].Seq != uint64(i+1) {
 			return nil, fmt.Errorf("lane %d has entry %d in place %d", lane, entries[i].Seq, i)

@@ -129,14 +129,16 @@ func (s *Store) linked(ctx context.Context, step journal.Caller) (*journal.Execu
 }
 
 // Entries implements journal.Store.
-func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit int) ([]journal.Entry, error) {
-	var entries []journal.Entry
-	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, "SELECT body, seq FROM cruster_entries WHERE shard = ?1 AND id = ?2 AND seq > ?3 ORDER BY seq LIMIT ?4", func(stmt *sqlite.Stmt) {
+func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit journal.PageLimit) (entries []journal.Entry, more bool, err error) {
+	room := limit.Room()
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, "SELECT body, seq FROM cruster_entries WHERE shard = ?1 AND id = ?2 AND seq > ?3 ORDER BY seq", func(stmt *sqlite.Stmt) {
 			bindID(stmt, 1, 2, id)
 			stmt.BindInt64(3, int64(min(after, 1<<63-1)))
-			stmt.BindInt64(4, int64(max(limit, 0)))
 		}, func(row *sqlite.Stmt) error {
+			if more = !room.Take(row.ColumnLen(0)); more {
+				return errEnough
+			}
 			var e journal.Entry
 			raw := blob(row, 0)
 			if err := abi.Unmarshal(raw, &e); err != nil {
@@ -147,9 +149,9 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: entries of execution %s: %w", id, err)
+		return nil, false, fmt.Errorf("sqlite: entries of execution %s: %w", id, err)
 	}
-	return entries, nil
+	return entries, more, nil
 }
 
 // Hibernated implements journal.Store.
@@ -172,24 +174,46 @@ func (s *Store) Hibernated(ctx context.Context, id journal.ID) (*journal.Hiberna
 	return found, nil
 }
 
-// Deferreds implements journal.Store.
-func (s *Store) Deferreds(ctx context.Context, id journal.ID) ([]journal.Deferred, error) {
-	var deferreds []journal.Deferred
-	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, "SELECT name, value, error, at, origin FROM cruster_deferreds WHERE shard = ?1 AND id = ?2 ORDER BY name", func(stmt *sqlite.Stmt) {
+// Deferreds implements journal.Store. SQLite knows the length of a blob without it.
+func (s *Store) Deferreds(ctx context.Context, id journal.ID) (settled []journal.Settlement, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, `SELECT name, coalesce(length(value), 0) + coalesce(length(error), 0), at, origin
+			FROM cruster_deferreds WHERE shard = ?1 AND id = ?2 ORDER BY name`, func(stmt *sqlite.Stmt) {
 			bindID(stmt, 1, 2, id)
 		}, func(row *sqlite.Stmt) error {
-			failure, err := packed[abi.Error](row, 2)
-			d := journal.Deferred{Name: row.ColumnText(0), Value: blob(row, 1), Error: failure, At: row.ColumnInt64(3)}
-			row.ColumnBytes(4, d.Origin[:])
-			deferreds = append(deferreds, d)
-			return err
+			d := journal.Settlement{Name: row.ColumnText(0), Bytes: row.ColumnInt(1), At: row.ColumnInt64(2)}
+			row.ColumnBytes(3, d.Origin[:])
+			settled = append(settled, d)
+			return nil
 		})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: deferreds of execution %s: %w", id, err)
 	}
-	return deferreds, nil
+	return settled, nil
+}
+
+// Deferred implements journal.Store.
+func (s *Store) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
+	var found *journal.Deferred
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, "SELECT value, error, at, origin FROM cruster_deferreds WHERE shard = ?1 AND id = ?2 AND name = ?3", func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, id)
+			stmt.BindText(3, name)
+		}, func(row *sqlite.Stmt) error {
+			failure, err := packed[abi.Error](row, 1)
+			found = &journal.Deferred{Name: name, Value: blob(row, 0), Error: failure, At: row.ColumnInt64(2)}
+			row.ColumnBytes(3, found.Origin[:])
+			return err
+		})
+	})
+	if err == nil && found == nil {
+		err = journal.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: deferred %q of execution %s: %w", name, id, err)
+	}
+	return found, nil
 }
 
 const selectDue = "SELECT id, wake_at FROM cruster_executions WHERE state = 'running' AND wake_at <= ?1 AND (wake_at, id) > (?2, ?3) ORDER BY wake_at, id LIMIT ?4"

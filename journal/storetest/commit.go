@@ -18,6 +18,7 @@ var commitTests = []test{
 	{"StartRoundTrip", nil, testStartRoundTrip},
 	{"StartIsIdempotent", nil, testStartIsIdempotent},
 	{"EntriesRoundTrip", nil, testEntriesRoundTrip},
+	{"EntriesArePagedByBytes", nil, testEntriesPagedByBytes},
 	{"NilAndEmptyAreTold", nil, testNilAndEmpty},
 	{"LargePayloads", nil, testLargePayloads},
 	{"DuplicateSequence", nil, testDuplicateSequence},
@@ -66,8 +67,7 @@ func testStartIsIdempotent(t *testing.T, b *bundle) {
 	require.True(t, result.Existed)
 	require.Equal(t, &first, b.load(t, first.ID), "nothing of the second start takes effect")
 	require.Empty(t, b.entries(t, first.ID))
-	deferreds, err := b.store.Deferreds(b.ctx, first.ID)
-	require.NoError(t, err)
+	deferreds := b.deferreds(t, first.ID)
 	require.Empty(t, deferreds)
 }
 
@@ -96,18 +96,67 @@ func testEntriesRoundTrip(t *testing.T, b *bundle) {
 		after uint64
 		limit int
 		want  []uint64
-	}{{0, 2, []uint64{1, 2}}, {2, 10, []uint64{5, math.MaxInt64}}, {3, 1, []uint64{5}}, {math.MaxInt64, 10, nil}, {math.MaxUint64, 10, nil}} {
-		entries, err := b.store.Entries(b.ctx, id, page.after, page.limit)
+		more  bool
+	}{
+		{0, 2, []uint64{1, 2}, true},
+		{2, 10, []uint64{5, math.MaxInt64}, false},
+		{2, 2, []uint64{5, math.MaxInt64}, false},
+		{3, 1, []uint64{5}, true},
+		{math.MaxInt64, 10, nil, false},
+		{math.MaxUint64, 10, nil, false},
+	} {
+		entries, more, err := b.store.Entries(b.ctx, id, page.after, journal.PageLimit{Entries: page.limit})
 		require.NoError(t, err)
 		var seqs []uint64
 		for _, e := range entries {
 			seqs = append(seqs, e.Seq)
 		}
 		require.Equal(t, page.want, seqs, "after %d, at most %d", page.after, page.limit)
+		require.Equal(t, page.more, more, "after %d, at most %d", page.after, page.limit)
 	}
-	none, err := b.store.Entries(b.ctx, newExecution("other").ID, 0, 10)
+	none, _, err := b.store.Entries(b.ctx, newExecution("other").ID, 0, journal.PageLimit{Entries: 10})
 	require.NoError(t, err)
 	require.Empty(t, none)
+}
+
+// testEntriesPagedByBytes reads a journal of small and of large entries: whatever they
+// hold, a page is as small as it was asked for, or has one entry.
+func testEntriesPagedByBytes(t *testing.T, b *bundle) {
+	id := b.start(t, newExecution("k"))
+	sizes := []int{10, 700 << 10, 700 << 10, abi.MaxPayload, abi.MaxPayload, 10, 20, 500 << 10, 500 << 10, 500 << 10}
+	for i, size := range sizes {
+		w := b.write(id)
+		entry := newEntry(uint64(i + 1))
+		entry.Value = bytes.Repeat([]byte{byte(i)}, size)
+		w.Entries = []journal.Entry{entry}
+		b.commit(t, w)
+	}
+	pages := func(limit journal.PageLimit) (lengths []int) {
+		after := uint64(0)
+		for more := true; more; {
+			page, behind, err := b.store.Entries(b.ctx, id, after, limit)
+			require.NoError(t, err)
+			for _, en := range page {
+				after++
+				require.Equal(t, after, en.Seq)
+				require.Len(t, en.Value, sizes[after-1])
+			}
+			lengths, more = append(lengths, len(page)), behind
+		}
+		require.EqualValues(t, len(sizes), after)
+		return lengths
+	}
+	require.Equal(t, []int{2, 1, 1, 1, 4, 1}, pages(journal.PageLimit{}), "a MiB each, or one entry")
+	require.Equal(t, []int{1, 1, 1, 1, 1, 2, 1, 1, 1}, pages(journal.PageLimit{Bytes: 600}))
+	require.Equal(t, []int{3, 1, 3, 3}, pages(journal.PageLimit{Entries: 3, Bytes: 5 << 20}))
+	require.Equal(t, []int{10}, pages(journal.PageLimit{Bytes: 1 << 30}))
+	n := 0
+	for en, err := range journal.Scan(b.ctx, b.store, id) {
+		require.NoError(t, err)
+		n++
+		require.EqualValues(t, n, en.Seq)
+	}
+	require.Len(t, sizes, n)
 }
 
 func testNilAndEmpty(t *testing.T, b *bundle) {
@@ -126,8 +175,7 @@ func testNilAndEmpty(t *testing.T, b *bundle) {
 		b.commit(t, w)
 		require.Equal(t, value, b.load(t, id).Value, "value of an update")
 		require.Equal(t, value, b.entries(t, id)[0].Value, "value of an entry")
-		deferreds, err := b.store.Deferreds(b.ctx, id)
-		require.NoError(t, err)
+		deferreds := b.deferreds(t, id)
 		require.Equal(t, []journal.Deferred{{Name: "d", Value: value}}, deferreds)
 	}
 }
@@ -168,8 +216,7 @@ func testDuplicateSequence(t *testing.T, b *bundle) {
 		require.NotErrorIs(t, result.Err, journal.ErrNotFound, name)
 		require.Len(t, b.entries(t, id), 2, name)
 		require.Equal(t, journal.Running, b.load(t, id).State, name)
-		deferreds, err := b.store.Deferreds(b.ctx, id)
-		require.NoError(t, err)
+		deferreds := b.deferreds(t, id)
 		require.Empty(t, deferreds, name)
 	}
 }
@@ -246,8 +293,7 @@ func testMissingExecution(t *testing.T, b *bundle) {
 		require.ErrorIs(t, b.result(t, w).Err, journal.ErrNotFound, name)
 	}
 	require.Empty(t, b.entries(t, id))
-	deferreds, err := b.store.Deferreds(b.ctx, id)
-	require.NoError(t, err)
+	deferreds := b.deferreds(t, id)
 	require.Empty(t, deferreds)
 }
 
@@ -266,8 +312,7 @@ func testStartWithDeferreds(t *testing.T, b *bundle) {
 	results, err := b.store.Commit(b.ctx, []journal.Write{w, follows})
 	require.NoError(t, err)
 	require.Equal(t, []journal.Result{{}, {Existed: true}}, results)
-	got, err := b.store.Deferreds(b.ctx, e.ID)
-	require.NoError(t, err)
+	got := b.deferreds(t, e.ID)
 	require.ElementsMatch(t, settled, got)
 	require.Equal(t, &e, b.load(t, e.ID))
 
@@ -275,8 +320,7 @@ func testStartWithDeferreds(t *testing.T, b *bundle) {
 	require.True(t, b.result(t, w).Existed)
 	w.Start, w.Entries = nil, nil
 	require.Error(t, b.result(t, w).Err, "they come with a start")
-	got, err = b.store.Deferreds(b.ctx, e.ID)
-	require.NoError(t, err)
+	got = b.deferreds(t, e.ID)
 	require.Len(t, got, 2, "nothing of it took effect")
 }
 
@@ -302,12 +346,10 @@ func testSettleOnce(t *testing.T, b *bundle) {
 	rejected := journal.Deferred{Name: "Other ü", Error: abi.Errorf(abi.CodeDeferredRejected, "no"), At: 6}
 	w.Settle = &rejected
 	b.commit(t, w)
-	deferreds, err := b.store.Deferreds(b.ctx, id)
-	require.NoError(t, err)
+	deferreds := b.deferreds(t, id)
 	require.ElementsMatch(t, []journal.Deferred{first, rejected}, deferreds)
 
-	other, err := b.store.Deferreds(b.ctx, newExecution("other").ID)
-	require.NoError(t, err)
+	other := b.deferreds(t, newExecution("other").ID)
 	require.Empty(t, other)
 }
 

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -216,14 +215,12 @@ func same[T any](rt *rapid.T, what string, read func(journal.Store) (T, error), 
 func (m *model) compareExecution(rt *rapid.T, id journal.ID) {
 	same(rt, "load", func(s journal.Store) (*journal.Execution, error) { return s.Load(m.ctx, id) }, m.store, m.oracle)
 	same(rt, "entries", func(s journal.Store) ([]byte, error) {
-		entries, err := s.Entries(m.ctx, id, 0, 1000)
+		entries, _, err := s.Entries(m.ctx, id, 0, journal.PageLimit{Entries: 1000})
 		return abi.MustMarshal(entries), err
 	}, m.store, m.oracle)
 	same(rt, "hibernated", func(s journal.Store) (*journal.Hibernated, error) { return s.Hibernated(m.ctx, id) }, m.store, m.oracle)
 	same(rt, "deferreds", func(s journal.Store) ([]journal.Deferred, error) {
-		deferreds, err := s.Deferreds(m.ctx, id)
-		slices.SortFunc(deferreds, func(a, b journal.Deferred) int { return strings.Compare(a.Name, b.Name) })
-		return deferreds, err
+		return readDeferreds(m.ctx, s, id)
 	}, m.store, m.oracle)
 }
 

@@ -157,9 +157,36 @@ func (b *bundle) load(t testing.TB, id journal.ID) *journal.Execution {
 
 func (b *bundle) entries(t testing.TB, id journal.ID) []journal.Entry {
 	t.Helper()
-	entries, err := b.store.Entries(b.ctx, id, 0, 1000)
+	entries, _, err := b.store.Entries(b.ctx, id, 0, journal.PageLimit{Entries: 1000})
 	require.NoError(t, err)
 	return entries
+}
+
+// deferreds reads all settled deferreds, and compares them with their list.
+func (b *bundle) deferreds(t testing.TB, id journal.ID) []journal.Deferred {
+	t.Helper()
+	all, err := readDeferreds(b.ctx, b.store, id)
+	require.NoError(t, err)
+	return all
+}
+
+// readDeferreds reads all settled deferreds, in the order of their list.
+func readDeferreds(ctx context.Context, store journal.Store, id journal.ID) (all []journal.Deferred, err error) {
+	settled, err := store.Deferreds(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range settled {
+		d, err := store.Deferred(ctx, id, s.Name)
+		if err != nil {
+			return nil, err
+		}
+		if got := d.Settlement(); got != s {
+			return nil, fmt.Errorf("the list says %+v, and it is %+v", s, got)
+		}
+		all = append(all, *d)
+	}
+	return all, nil
 }
 
 // callerOf is a step of the run that newExecution gives an execution.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,9 +18,23 @@ var readTests = []test{
 	{"ListPages", nil, testListPages},
 	{"ListFilters", nil, testListFilters},
 	{"ListBounds", nil, testListBounds},
+	{"ListCutsErrors", nil, testListCutsErrors},
 	{"Callee", nil, testCallee},
 	{"Links", nil, testLinks},
 	{"Ping", nil, testPing},
+}
+
+// testListCutsErrors lists an execution with the largest error there may be.
+func testListCutsErrors(t *testing.T, b *bundle) {
+	e := newExecution("k")
+	e.Error = &abi.Error{Code: abi.CodePaused, Message: strings.Repeat("ü", 8<<10), Hint: "h", Details: make([]byte, 256<<10)}
+	b.start(t, e)
+	page, err := b.store.List(b.ctx, journal.Filter{})
+	require.NoError(t, err)
+	require.Equal(t, []journal.Execution{journal.Listed(e)}, page.Executions)
+	require.Less(t, len(page.Executions[0].Error.Message), 5<<10)
+	require.Nil(t, page.Executions[0].Error.Details)
+	require.Equal(t, &e, b.load(t, e.ID), "it is whole where it is asked for alone")
 }
 
 func testDue(t *testing.T, b *bundle) {

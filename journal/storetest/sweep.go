@@ -62,8 +62,7 @@ func testSweepOldest(t *testing.T, b *bundle) {
 	require.True(t, b.exists(t, ids[5]))
 	require.Empty(t, b.entries(t, ids[0]))
 	require.Len(t, b.entries(t, ids[5]), 1)
-	deferreds, err := b.store.Deferreds(b.ctx, ids[0])
-	require.NoError(t, err)
+	deferreds := b.deferreds(t, ids[0])
 	require.Empty(t, deferreds)
 }
 

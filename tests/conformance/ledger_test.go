@@ -93,13 +93,12 @@ func lasting(e *abi.Error) abi.Error {
 // history is the whole journal of an execution.
 func history(t *testing.T, b *testBundle, execution string) []journal.Entry {
 	t.Helper()
-	const page = 500
 	var all []journal.Entry
 	for after := uint64(0); ; {
-		entries, err := b.engine.History(t.Context(), "", execution, after, page)
+		entries, more, err := b.engine.History(t.Context(), "", execution, after, 500)
 		require.NoError(t, err)
 		all = append(all, entries...)
-		if len(entries) < page {
+		if !more {
 			return all
 		}
 		after = entries[len(entries)-1].Seq

@@ -16,14 +16,14 @@ import (
 // it is paused again, for the same reason and with the same journal.
 func resumeKeepsTheJournal(t *testing.T, b *testBundle, row *journal.Execution) {
 	t.Helper()
-	before, err := b.engine.History(t.Context(), "", row.Name(), 0, 0)
+	before, _, err := b.engine.History(t.Context(), "", row.Name(), 0, 0)
 	require.NoError(t, err)
 	require.NotEmpty(t, before)
 	require.NoError(t, b.engine.Resume(t.Context(), "", row.Name()))
 	again := harness.Wait(t, b.engine, row.Name())
 	require.Equal(t, journal.Paused, again.State)
 	require.Equal(t, row.Error.Code, again.Error.Code)
-	after, err := b.engine.History(t.Context(), "", row.Name(), 0, 0)
+	after, _, err := b.engine.History(t.Context(), "", row.Name(), 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 }

@@ -21,6 +21,7 @@ var failures = map[string][]mode{
 	"callee":      reading,
 	"claim":       {refused, applied, lost, slow, late},
 	"commit":      {refused, applied, lost, slow, late, panicked},
+	"deferred":    reading,
 	"deferreds":   reading,
 	"deploy":      {refused, applied, lost, slow, late},
 	"deployment":  reading,

@@ -168,7 +168,7 @@ func replay(t *testing.T, store journal.Store, r recording) (*journal.Execution,
 
 	second := harness.Engine(t, store, func(c *host.Config) { c.Wasm.MemoryLimit = 96 << 20 })
 	ended := harness.Wait(t, second, execution)
-	entries, err := second.History(t.Context(), "", execution, 0, 1000)
+	entries, _, err := second.History(t.Context(), "", execution, 0, 1000)
 	require.NoError(t, err)
 	page, err := second.List(t.Context(), journal.Filter{Namespace: row.Namespace, Limit: 10})
 	require.NoError(t, err)

@@ -92,7 +92,7 @@ func recordRest(t *testing.T, e *host.Engine, module []byte) recording {
 
 	ended := harness.Wait(t, e, execution)
 	require.Equal(t, journal.Completed, ended.State, "%v", ended.Error)
-	entries, err := e.History(t.Context(), "", execution, 0, 1000)
+	entries, _, err := e.History(t.Context(), "", execution, 0, 1000)
 	require.NoError(t, err)
 	info, err := e.Deployment(t.Context(), "", "golden")
 	require.NoError(t, err)

@@ -179,7 +179,7 @@ func (b *testBundle) feed(t *testing.T, name, where string) {
 // short and have no control characters.
 func (b *testBundle) requireReadableJournal(t *testing.T, execution string) {
 	t.Helper()
-	entries, err := b.engine.History(t.Context(), "", execution, 0, 0)
+	entries, _, err := b.engine.History(t.Context(), "", execution, 0, 0)
 	require.NoError(t, err)
 	for _, en := range entries {
 		require.LessOrEqual(t, len(en.Op.Name), 1024)

@@ -94,7 +94,7 @@ func testQuestionsAreRefused(t *testing.T, store journal.Store) {
 		"poll":      func(ctx context.Context, x string) error { _, err := e.Poll(ctx, "", x); return err },
 		"wait":      func(ctx context.Context, x string) error { _, err := e.Wait(ctx, "", x); return err },
 		"describe":  func(ctx context.Context, x string) error { _, err := e.Describe(ctx, "", x); return err },
-		"history":   func(ctx context.Context, x string) error { _, err := e.History(ctx, "", x, 0, 0); return err },
+		"history":   func(ctx context.Context, x string) error { _, _, err := e.History(ctx, "", x, 0, 0); return err },
 		"resume":    func(ctx context.Context, x string) error { return e.Resume(ctx, "", x) },
 		"fail":      func(ctx context.Context, x string) error { return e.Fail(ctx, "", x, "why") },
 		"interrupt": func(ctx context.Context, x string) error { return e.Interrupt(ctx, "", x, "why") },
@@ -148,7 +148,7 @@ func testQuestionsAreRefused(t *testing.T, store journal.Store) {
 		require.NoError(t, err)
 		require.Contains(t, described.Interrupt.Reason, "a zero")
 		require.True(t, utf8.ValidString(described.Interrupt.Reason))
-		entries, err := e.History(t.Context(), "", row.Name(), math.MaxUint64, -1)
+		entries, _, err := e.History(t.Context(), "", row.Name(), math.MaxUint64, -1)
 		if err != nil {
 			requireCode(t, err, "")
 		}

@@ -24,7 +24,7 @@ func TestCheckOfAThousand(t *testing.T) {
 		model := atGate(t, e, "order")
 		row, err := e.Poll(t.Context(), "", model)
 		require.NoError(t, err)
-		entries, err := e.History(t.Context(), "", model, 0, 100)
+		entries, _, err := e.History(t.Context(), "", model, 0, 100)
 		require.NoError(t, err)
 		require.NoError(t, e.Stop(context.Background()))
 		multiply(t, store, row, entries, n-1)

@@ -654,15 +654,19 @@ type DescribeResponse struct {
 	Entries uint64 `protobuf:"varint,3,opt,name=entries,proto3" json:"entries,omitempty"`
 	// Whether an instance of it is in the host's memory.
 	Resident bool `protobuf:"varint,4,opt,name=resident,proto3" json:"resident,omitempty"`
-	// The ops that it waits for.
+	// The ops that it waits for: the first of them, if they are many.
 	Pending []*PendingOp `protobuf:"bytes,5,rep,name=pending,proto3" json:"pending,omitempty"`
-	// Its deferreds that are settled.
+	// Its deferreds that are settled: the first of them by name, if they are many.
 	Deferreds []*SettledDeferred `protobuf:"bytes,6,rep,name=deferreds,proto3" json:"deferreds,omitempty"`
 	// The changes of the code that it was asked about (Patched): each once, at most
 	// 1000.
-	Patches       []*Patch `protobuf:"bytes,7,rep,name=patches,proto3" json:"patches,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Patches []*Patch `protobuf:"bytes,7,rep,name=patches,proto3" json:"patches,omitempty"`
+	// How many ops that it waits for are left out.
+	PendingOmitted uint32 `protobuf:"varint,8,opt,name=pending_omitted,json=pendingOmitted,proto3" json:"pending_omitted,omitempty"`
+	// How many settled deferreds are left out.
+	DeferredsOmitted uint32 `protobuf:"varint,9,opt,name=deferreds_omitted,json=deferredsOmitted,proto3" json:"deferreds_omitted,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *DescribeResponse) Reset() {
@@ -742,6 +746,20 @@ func (x *DescribeResponse) GetPatches() []*Patch {
 		return x.Patches
 	}
 	return nil
+}
+
+func (x *DescribeResponse) GetPendingOmitted() uint32 {
+	if x != nil {
+		return x.PendingOmitted
+	}
+	return 0
+}
+
+func (x *DescribeResponse) GetDeferredsOmitted() uint32 {
+	if x != nil {
+		return x.DeferredsOmitted
+	}
+	return 0
 }
 
 // Patch is what an execution does about a change of the code that asks for it.
@@ -928,7 +946,10 @@ type SettledDeferred struct {
 	// What it was resolved with.
 	Value *Payload `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
 	// What it was rejected with.
-	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	Error *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	// How many bytes it was settled with, if they are left out: those before it have
+	// taken the room that there is. The journal has the value once it is delivered.
+	OmittedBytes  uint64 `protobuf:"varint,5,opt,name=omitted_bytes,json=omittedBytes,proto3" json:"omitted_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -991,6 +1012,13 @@ func (x *SettledDeferred) GetError() *Error {
 	return nil
 }
 
+func (x *SettledDeferred) GetOmittedBytes() uint64 {
+	if x != nil {
+		return x.OmittedBytes
+	}
+	return 0
+}
+
 // HistoryRequest asks for a page of a journal.
 type HistoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1001,7 +1029,7 @@ type HistoryRequest struct {
 	// The sequence number of the last entry seen; 0 starts at the beginning.
 	After uint64 `protobuf:"varint,3,opt,name=after,proto3" json:"after,omitempty"`
 	// How many entries at most: 1 to 1000; 0 means 100. A page of large entries
-	// ends earlier.
+	// ends earlier, so that it has less than 4 MiB.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The wanted form of values.
 	Encoding      Encoding `protobuf:"varint,5,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
@@ -1157,7 +1185,10 @@ type HistoryEntry struct {
 	// What the op yielded.
 	Value *Payload `protobuf:"bytes,11,opt,name=value,proto3" json:"value,omitempty"`
 	// What it failed with.
-	Error         *Error `protobuf:"bytes,12,opt,name=error,proto3" json:"error,omitempty"`
+	Error *Error `protobuf:"bytes,12,opt,name=error,proto3" json:"error,omitempty"`
+	// How many bytes the value has, if it is left out: in the form that was asked for
+	// it is too large for a message. As msgpack every value fits.
+	OmittedBytes  uint64 `protobuf:"varint,13,opt,name=omitted_bytes,json=omittedBytes,proto3" json:"omitted_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1276,6 +1307,13 @@ func (x *HistoryEntry) GetError() *Error {
 	return nil
 }
 
+func (x *HistoryEntry) GetOmittedBytes() uint64 {
+	if x != nil {
+		return x.OmittedBytes
+	}
+	return 0
+}
+
 // ListRequest asks for a page of executions.
 type ListRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1286,7 +1324,8 @@ type ListRequest struct {
 	Workflow string `protobuf:"bytes,2,opt,name=workflow,proto3" json:"workflow,omitempty"`
 	// Only executions in this state.
 	State State `protobuf:"varint,3,opt,name=state,proto3,enum=cruster.v1.State" json:"state,omitempty"`
-	// How many at most: 1 to 1000; 0 means 100.
+	// How many at most: 1 to 1000; 0 means 100. A page of executions with large
+	// errors ends earlier, so that it has less than 4 MiB.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the page before.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -2130,7 +2169,7 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x0fDescribeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x120\n" +
-	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\xc1\x02\n" +
+	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\x97\x03\n" +
 	"\x10DescribeResponse\x123\n" +
 	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12)\n" +
 	"\x05input\x18\x02 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x18\n" +
@@ -2138,7 +2177,9 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\bresident\x18\x04 \x01(\bR\bresident\x12/\n" +
 	"\apending\x18\x05 \x03(\v2\x15.cruster.v1.PendingOpR\apending\x129\n" +
 	"\tdeferreds\x18\x06 \x03(\v2\x1b.cruster.v1.SettledDeferredR\tdeferreds\x12+\n" +
-	"\apatches\x18\a \x03(\v2\x11.cruster.v1.PatchR\apatches\"?\n" +
+	"\apatches\x18\a \x03(\v2\x11.cruster.v1.PatchR\apatches\x12'\n" +
+	"\x0fpending_omitted\x18\b \x01(\rR\x0ependingOmitted\x12+\n" +
+	"\x11deferreds_omitted\x18\t \x01(\rR\x10deferredsOmitted\"?\n" +
 	"\x05Patch\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05taken\x18\x02 \x01(\bR\x05taken\x12\x10\n" +
@@ -2152,12 +2193,13 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x06due_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05dueAt\x12\x18\n" +
 	"\aattempt\x18\a \x01(\rR\aattempt\x120\n" +
 	"\n" +
-	"last_error\x18\b \x01(\v2\x11.cruster.v1.ErrorR\tlastError\"\xa5\x01\n" +
+	"last_error\x18\b \x01(\v2\x11.cruster.v1.ErrorR\tlastError\"\xca\x01\n" +
 	"\x0fSettledDeferred\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12*\n" +
 	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12)\n" +
 	"\x05value\x18\x03 \x01(\v2\x13.cruster.v1.PayloadR\x05value\x12'\n" +
-	"\x05error\x18\x04 \x01(\v2\x11.cruster.v1.ErrorR\x05error\"\xb1\x01\n" +
+	"\x05error\x18\x04 \x01(\v2\x11.cruster.v1.ErrorR\x05error\x12#\n" +
+	"\romitted_bytes\x18\x05 \x01(\x04R\fomittedBytes\"\xb1\x01\n" +
 	"\x0eHistoryRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x14\n" +
@@ -2166,7 +2208,7 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\bencoding\x18\x05 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"Y\n" +
 	"\x0fHistoryResponse\x122\n" +
 	"\aentries\x18\x01 \x03(\v2\x18.cruster.v1.HistoryEntryR\aentries\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\x04R\x04next\"\xe8\x02\n" +
+	"\x04next\x18\x02 \x01(\x04R\x04next\"\x8d\x03\n" +
 	"\fHistoryEntry\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x12\n" +
 	"\x04turn\x18\x02 \x01(\x04R\x04turn\x12\x12\n" +
@@ -2180,7 +2222,8 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\anext_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\x06nextAt\x12)\n" +
 	"\x05value\x18\v \x01(\v2\x13.cruster.v1.PayloadR\x05value\x12'\n" +
-	"\x05error\x18\f \x01(\v2\x11.cruster.v1.ErrorR\x05error\"\xac\x01\n" +
+	"\x05error\x18\f \x01(\v2\x11.cruster.v1.ErrorR\x05error\x12#\n" +
+	"\romitted_bytes\x18\r \x01(\x04R\fomittedBytes\"\xac\x01\n" +
 	"\vListRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12'\n" +

@@ -21,6 +21,9 @@ type Description struct {
 	Pending   []PendingOp       `json:"pending"`
 	Deferreds []SettledDeferred `json:"deferreds"`
 	Patches   []Patch           `json:"patches"`
+	// How many of both are left out.
+	PendingOmitted   uint32 `json:"pending_omitted,omitempty"`
+	DeferredsOmitted uint32 `json:"deferreds_omitted,omitempty"`
 }
 
 // Patch is the JSON of what an execution does about a change of the code.
@@ -48,6 +51,8 @@ type SettledDeferred struct {
 	At    *time.Time      `json:"at,omitempty"`
 	Value json.RawMessage `json:"value,omitempty"`
 	Error *Error          `json:"error,omitempty"`
+	// Omitted is how many bytes of value or error are left out.
+	Omitted uint64 `json:"omitted_bytes,omitempty"`
 }
 
 // DescriptionOf is the shape of a description.
@@ -60,6 +65,9 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 		Pending:   []PendingOp{},
 		Deferreds: []SettledDeferred{},
 		Patches:   []Patch{},
+
+		PendingOmitted:   d.GetPendingOmitted(),
+		DeferredsOmitted: d.GetDeferredsOmitted(),
 	}
 	for _, p := range d.GetPatches() {
 		v.Patches = append(v.Patches, Patch{ID: p.GetId(), Taken: p.GetTaken(), Seq: p.GetSeq()})
@@ -71,7 +79,9 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 		})
 	}
 	for _, s := range d.GetDeferreds() {
-		v.Deferreds = append(v.Deferreds, SettledDeferred{Name: s.GetName(), At: timeOf(s.GetAt()), Value: payloadJSON(s.GetValue()), Error: ErrorOf(s.GetError())})
+		v.Deferreds = append(v.Deferreds, SettledDeferred{
+			Name: s.GetName(), At: timeOf(s.GetAt()), Value: payloadJSON(s.GetValue()), Error: ErrorOf(s.GetError()), Omitted: s.GetOmittedBytes(),
+		})
 	}
 	return v
 }
@@ -89,6 +99,7 @@ func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse) error {
 	if err := writePending(w, d.GetPending()); err != nil {
 		return err
 	}
+	writeOmitted(w, v.PendingOmitted)
 	if err := writePatches(w, v.Patches); err != nil {
 		return err
 	}
@@ -98,9 +109,20 @@ func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse) error {
 	fmt.Fprintln(w, "\nsettled deferreds")
 	var rows [][]string
 	for i, s := range v.Deferreds {
-		rows = append(rows, []string{s.Name, timeText(d.GetDeferreds()[i].GetAt()), outcomeText(s.Value, s.Error)})
+		rows = append(rows, []string{s.Name, timeText(d.GetDeferreds()[i].GetAt()), outcomeText(s.Value, s.Error, s.Omitted)})
 	}
-	return terminal.Table(w, []string{"NAME", "AT", "OUTCOME"}, rows)
+	if err := terminal.Table(w, []string{"NAME", "AT", "OUTCOME"}, rows); err != nil {
+		return err
+	}
+	writeOmitted(w, v.DeferredsOmitted)
+	return nil
+}
+
+// writeOmitted says how many rows a table would have besides.
+func writeOmitted(w io.Writer, n uint32) {
+	if n > 0 {
+		fmt.Fprintf(w, "and %d more\n", n)
+	}
 }
 
 func writePending(w io.Writer, pending []*crusterv1.PendingOp) error {

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -84,9 +85,12 @@ func FailureHint(code abi.Code, message, hint string) string {
 }
 
 // outcomeText is what an op yielded, for a column.
-func outcomeText(value json.RawMessage, e *Error) string {
+func outcomeText(value json.RawMessage, e *Error, omitted uint64) string {
 	if e != nil {
 		return terminal.Clip(e.Text(), 80)
+	}
+	if omitted > 0 {
+		return fmt.Sprintf("(%d bytes)", omitted)
 	}
 	return terminal.Clip(string(value), 80)
 }

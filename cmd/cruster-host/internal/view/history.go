@@ -25,6 +25,7 @@ type Entry struct {
 	NextAt   *time.Time      `json:"next_at,omitempty"`
 	Value    json.RawMessage `json:"value,omitempty"`
 	Error    *Error          `json:"error,omitempty"`
+	Omitted  uint64          `json:"omitted_bytes,omitempty"`
 }
 
 // EntryOf is the shape of an entry.
@@ -32,6 +33,7 @@ func EntryOf(e *crusterv1.HistoryEntry) Entry {
 	return Entry{
 		Seq: e.GetSeq(), Turn: e.GetTurn(), Kind: e.GetKind(), At: timeOf(e.GetAt()), Op: e.GetOp(), OpKind: e.GetOpKind(), Name: e.GetName(),
 		Key: e.GetKey(), Attempts: e.GetAttempts(), NextAt: timeOf(e.GetNextAt()), Value: payloadJSON(e.GetValue()), Error: ErrorOf(e.GetError()),
+		Omitted: e.GetOmittedBytes(),
 	}
 }
 
@@ -55,7 +57,7 @@ func entryText(v Entry) string {
 		Declined       []string
 	}
 	if v.Kind != "moved" || json.Unmarshal(v.Value, &move) != nil {
-		return outcomeText(v.Value, v.Error)
+		return outcomeText(v.Value, v.Error, v.Omitted)
 	}
 	text := "from module " + shortDigest(move.From) + " to " + shortDigest(move.To)
 	if move.Fork != "" {
