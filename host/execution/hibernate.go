@@ -87,7 +87,9 @@ func (x *Executions) encode(s *hibernation.State, g Guest) (_ []byte, err error)
 
 // rebuild brings a guest to where the journal ends, or to an entry: from its saved state
 // if there is one, else from the start. The player tells what it came to.
-func (r *run) rebuild(ctx context.Context, upTo uint64, before journal.Waiting, setUp func(*replay.Player)) (*replay.Reader, *replay.Player, guest.Turn, error) {
+func (r *run) rebuild(
+	ctx context.Context, upTo uint64, before journal.Waiting, setUp func(*replay.Player),
+) (*replay.Reader, *replay.Player, guest.Turn, error) {
 	reader := r.reader(r.id, upTo)
 	if state := r.savedState(ctx, reader, upTo); state != nil {
 		behind, player, turn, err := r.rebuildFrom(ctx, state, upTo, before, setUp)
@@ -133,7 +135,9 @@ func (r *run) savedState(ctx context.Context, reader *replay.Reader, upTo uint64
 }
 
 // rebuildFrom restores a guest, and gives it what it has not seen.
-func (r *run) rebuildFrom(ctx context.Context, s *hibernation.State, upTo uint64, before journal.Waiting, setUp func(*replay.Player)) (*replay.Reader, *replay.Player, guest.Turn, error) {
+func (r *run) rebuildFrom(
+	ctx context.Context, s *hibernation.State, upTo uint64, before journal.Waiting, setUp func(*replay.Player),
+) (*replay.Reader, *replay.Player, guest.Turn, error) {
 	reader := replay.NewReaderBehind(r.pages(r.id), upTo, replay.Position{Seq: s.Seq, Turn: s.Turn, At: s.At})
 	pending, err := s.Ops()
 	if err != nil {

@@ -191,7 +191,9 @@ func followed(first, last *journal.Update) *journal.Update {
 // bare tells whether a write asks for one thing only.
 func bare(w *journal.Write) bool {
 	parts := 0
-	for _, there := range []bool{w.Start != nil, len(w.Deferreds) > 0, len(w.Entries) > 0, w.Update != nil, w.Settle != nil, w.Interrupt != nil, w.Link != nil, w.Hibernate != nil} {
+	for _, there := range []bool{
+		w.Start != nil, len(w.Deferreds) > 0, len(w.Entries) > 0, w.Update != nil, w.Settle != nil, w.Interrupt != nil, w.Link != nil, w.Hibernate != nil,
+	} {
 		if there {
 			parts++
 		}
