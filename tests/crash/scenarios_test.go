@@ -211,6 +211,8 @@ var scenarios = []scenario{
 		name: "forked", example: "approval",
 		prepare: func(d *driver, key string) string {
 			execution := d.start("approval/RequestApproval", object{"document": key})
+			// What comes before the first step has ended, the fork takes over.
+			d.awaitPending(execution, abi.OpDeferred, "approved")
 			d.settle(execution, "approved", object{"approved": true, "by": "ada"})
 			d.wait(execution)
 			return execution
