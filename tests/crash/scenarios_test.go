@@ -211,7 +211,7 @@ var scenarios = []scenario{
 		name: "forked", example: "approval",
 		prepare: func(d *driver, key string) string {
 			execution := d.start("approval/RequestApproval", object{"document": key})
-			// A decision that comes before the entry of the fork would be taken over.
+			// What comes before the first step has ended, the fork takes over.
 			d.awaitPending(execution, abi.OpDeferred, "approved")
 			d.settle(execution, "approved", object{"approved": true, "by": "ada"})
 			d.wait(execution)
