@@ -168,7 +168,7 @@ func TestShrink(t *testing.T) {
 		p := b.Empty()
 		require.True(t, p.Grow(70))
 		var other *Permit
-		go func() { other = acquire(t, b, 50) }()
+		go func() { other, _ = b.Acquire(t.Context(), 50) }()
 		synctest.Wait()
 		require.Nil(t, other)
 		p.Shrink(20)

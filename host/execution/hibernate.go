@@ -150,6 +150,7 @@ func (r *run) rebuildFrom(
 		func() (guest.Turn, error) { return guest.Turn{}, r.restoreGuest(ctx, s.Guest) },
 		func(entries []journal.Entry) (guest.Turn, error) { return r.deliver(ctx, entries) })
 	if err == nil {
+		r.releaseOps() // the instance counts them
 		r.metrics.restored.WithLabelValues("restored").Inc()
 	}
 	return reader, player, turn, err

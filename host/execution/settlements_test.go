@@ -136,8 +136,8 @@ func TestSettlementsAreBounded(t *testing.T) {
 		} {
 			r.deferreds.set(settled)
 			require.Equal(t, abi.CodeExecutionTooLong, abi.CodeOf(r.settle(d)), name)
-			again := r.settle(journal.Deferred{Name: settled[1].Name, Origin: journal.NewOrigin()})
-			require.Equal(t, abi.CodeDeferredSettled, abi.CodeOf(again), "%s: what is settled is told first", name)
+			again := journal.Deferred{Name: settled[1].Name, Origin: journal.NewOrigin()}
+			require.Equal(t, abi.CodeDeferredSettled, abi.CodeOf(r.settle(again)), "%s: what is settled is told first", name)
 			found, err := f.store.Deferreds(t.Context(), row.ID)
 			require.NoError(t, err)
 			require.Empty(t, found, name)

@@ -35,7 +35,7 @@ func (s *settings) add(flags *pflag.FlagSet) {
 	flags.IntVar(&s.cfg.MaxActivities, "max-activities", 128, "how many attempts of activities run at the same time")
 	flags.IntVar(&s.cfg.MaxExecutions, "max-executions", 20_000, "how many executions are in memory before starts are put off")
 	flags.Var((*size)(&s.cfg.MaxModuleSize), "max-module-size", "how large a module may be")
-	flags.Var((*size)(&s.cfg.Memory), "memory", "how much memory instances, replays and uploads may take together; 0 is half of what the machine has")
+	flags.Var((*size)(&s.cfg.Memory), "memory", "how much memory instances, replays, compilations, uploads and queued ops may take together; 0 is half of what the machine has")
 	flags.StringVar(&s.cfg.Name, "name", "", "name of this host in the store (default: machine and process)")
 	flags.BoolVar(&s.cfg.Profiling, "pprof", false, "serve profiles of the process at /debug/pprof/ of the HTTP address")
 	flags.DurationVar(&s.cfg.Retention, "retention", 0, "how long finished executions are kept; 0 means for ever")

@@ -45,7 +45,8 @@ type Config struct {
 	MaxExecutions int
 	// MaxModuleSize is how large a module may be, in bytes.
 	MaxModuleSize int64
-	// Memory is what instances, replays and uploads may take together, in bytes.
+	// Memory is what instances, replays, compilations, uploads and queued ops may take
+	// together, in bytes.
 	Memory int64
 	// Name is that of the host in the store. Defaults to machine and process.
 	Name string
