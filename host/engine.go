@@ -114,6 +114,10 @@ func (e *Engine) wire() {
 		if !e.state.Draining() {
 			e.executions.Wake(id)
 		}
+	}, func(id journal.ID) {
+		if !e.state.Draining() {
+			e.executions.Prepare(id)
+		}
 	})
 	activities := activity.NewRunner(activity.Deps{
 		Catalog: e.catalog, Clock: e.clock, Committer: e.writer, Egress: e.egress, Fault: injector, Host: e.state,

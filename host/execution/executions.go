@@ -149,6 +149,15 @@ func (x *Executions) evict(id journal.ID) bool {
 // Wake has an execution look around: a time of its has come.
 func (x *Executions) Wake(id journal.ID) { x.runs.Post(id, wake{}) }
 
+// Prepare has an execution whose time comes soon brought into memory, with its instance,
+// so that it is not late by what that takes. That is a luxury: where memory is short, it
+// is loaded when its time has come.
+func (x *Executions) Prepare(id journal.ID) {
+	if x.Memory.Used() <= x.Memory.Total()/2 {
+		x.runs.Post(id, soon{})
+	}
+}
+
 // EnsureInMemory has an execution loaded if it is not in memory.
 func (x *Executions) EnsureInMemory(id journal.ID) { x.runs.PostIfAbsent(id, wake{}) }
 

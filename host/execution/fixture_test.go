@@ -89,7 +89,7 @@ func (f *fixture) boot() {
 	f.life = hoststate.New()
 	f.commits = &scriptedCommitter{store: f.store, fences: fences}
 	f.watchers = watch.NewList()
-	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) })
+	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) }, nil)
 	f.x = New(Deps{
 		Activities: f.activities, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, Fault: f.pass, Hibernation: f.hibernation,
 		IdleTimeout: time.Hour, Host: f.life, Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, Memory: budget.New(100),

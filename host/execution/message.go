@@ -21,6 +21,8 @@ type (
 	started struct{ row *journal.Execution }
 	// wake says that a time has come, or that the run should look around.
 	wake struct{}
+	// soon says that a time is about to come.
+	soon struct{}
 
 	// opDone brings the outcome of an op, not journaled yet.
 	opDone struct {
@@ -92,6 +94,7 @@ type inspected struct {
 
 func (started) isMessage()          {}
 func (wake) isMessage()             {}
+func (soon) isMessage()             {}
 func (opDone) isMessage()           {}
 func (attemptFailed) isMessage()    {}
 func (txCommitted) isMessage()      {}

@@ -170,6 +170,16 @@ func (r *run) commitWake(wake int64) bool {
 	})
 }
 
+// prepare makes an instance for a run that will need it soon. If that fails, it will be
+// tried again when it is needed, and then be seen to.
+func (r *run) prepare() {
+	if r.begun && r.row.State == journal.Running && !r.Host.Draining() {
+		if err := r.ensureGuest(r.Host.Context()); err != nil {
+			r.dropGuest()
+		}
+	}
+}
+
 // keepGuest counts a fresh instance in.
 func (r *run) keepGuest(g *admitted) {
 	r.guest = g
@@ -259,6 +269,8 @@ func (r *run) receive(m message) {
 			r.unload()
 			r.requeue(m)
 		}
+	case soon:
+		r.prepare()
 	case opDropped:
 		r.endTask(m.step)
 	case attemptBegins:

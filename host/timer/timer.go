@@ -1,8 +1,10 @@
 package timer
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +16,10 @@ import (
 // Horizon is how far ahead the heap looks for executions that are not in memory.
 // What is due later is left to the store until a scan finds it near.
 const Horizon = 2 * time.Minute
+
+// Ahead is how long before its time an execution is announced, so that it can be brought
+// into memory. It is many times as long as that takes on a host that has time for it.
+const Ahead = 25 * time.Millisecond
 
 const (
 	// idleWait is how long an empty heap waits before it looks again.
@@ -28,7 +34,8 @@ const (
 type Heap struct {
 	clock clockwork.Clock
 	fire  func(id journal.ID)
-	kick  chan struct{} // capacity 1: there is a new earliest time
+	soon  func(id journal.ID) // nil if no one wants to know
+	kick  chan struct{}       // capacity 1: there is a new earliest time
 
 	mu    sync.Mutex
 	items items                // guarded by mu
@@ -36,21 +43,23 @@ type Heap struct {
 }
 
 // New makes a heap that calls fire, on the goroutine of [Heap.Run], for each
-// execution whose time has come.
-func New(clock clockwork.Clock, fire func(journal.ID)) *Heap {
-	return &Heap{clock: clock, fire: fire, kick: make(chan struct{}, 1), byID: map[journal.ID]*item{}}
+// execution whose time has come, and soon, if that is not nil, a little before. What has
+// a time that is so near when it is set is not announced.
+func New(clock clockwork.Clock, fire, soon func(journal.ID)) *Heap {
+	return &Heap{clock: clock, fire: fire, soon: soon, kick: make(chan struct{}, 1), byID: map[journal.ID]*item{}}
 }
 
 // Set has an execution woken at a time; [journal.Never] takes it out.
 func (h *Heap) Set(id journal.ID, at int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	it := h.byID[id]
+	it, now := h.byID[id], h.clock.Now().UnixNano()
+	near := h.soon == nil || at <= now+int64(Ahead)
 	switch {
 	case it == nil && at == journal.Never:
 		return
 	case it == nil:
-		it = &item{id: id, at: at}
+		it = &item{id: id, at: at, announced: near}
 		h.byID[id] = it
 		heap.Push(&h.items, it)
 	case at == journal.Never:
@@ -58,11 +67,12 @@ func (h *Heap) Set(id journal.ID, at int64) {
 		delete(h.byID, id)
 		return
 	default:
-		it.at = at
+		// An execution that was announced sets the same time again.
+		it.at, it.announced = at, near || it.announced && it.at == at
 		heap.Fix(&h.items, it.index)
 	}
 	// If the first is overdue, the clock was set and the alarm is not right any more.
-	if first := h.items[0]; it == first || first.at <= h.clock.Now().UnixNano() {
+	if first := h.items[0]; it == first || first.next() <= now {
 		select {
 		case h.kick <- struct{}{}:
 		default:
@@ -82,9 +92,12 @@ func (h *Heap) Run(ctx context.Context) {
 	alarm := h.clock.NewTimer(idleWait)
 	defer alarm.Stop()
 	for {
-		due, next := h.popDue()
+		due, soon, next := h.popDue()
 		for _, id := range due {
 			h.fire(id)
+		}
+		for _, id := range soon {
+			h.soon(id)
 		}
 		alarm.Reset(min(next, h.longestWait()))
 		select {
@@ -96,20 +109,34 @@ func (h *Heap) Run(ctx context.Context) {
 	}
 }
 
-// popDue takes what is due, and tells how long until the next is.
-func (h *Heap) popDue() (due []journal.ID, next time.Duration) {
+// popDue takes what is due, notes what is to be announced, and tells how long until there
+// is more of either.
+func (h *Heap) popDue() (due, soon []journal.ID, next time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.clock.Now().UnixNano()
-	for len(h.items) > 0 && h.items[0].at <= now {
-		it := heap.Pop(&h.items).(*item)
+	var over []*item
+	for len(h.items) > 0 && h.items[0].next() <= now {
+		it := h.items[0]
+		if it.at > now {
+			it.announced = true
+			heap.Fix(&h.items, it.index)
+			soon = append(soon, it.id)
+			continue
+		}
+		heap.Pop(&h.items)
 		delete(h.byID, it.id)
+		over = append(over, it)
+	}
+	// What could not be announced in time, because the host was away, came first.
+	slices.SortStableFunc(over, func(a, b *item) int { return cmp.Compare(a.at, b.at) })
+	for _, it := range over {
 		due = append(due, it.id)
 	}
 	if len(h.items) == 0 {
-		return due, idleWait
+		return due, soon, idleWait
 	}
-	return due, time.Duration(h.items[0].at - now)
+	return due, soon, time.Duration(h.items[0].next() - now)
 }
 
 func (h *Heap) longestWait() time.Duration {
@@ -122,16 +149,25 @@ func (h *Heap) longestWait() time.Duration {
 }
 
 type item struct {
-	id    journal.ID
-	at    int64
-	index int
+	id        journal.ID
+	at        int64
+	announced bool // or it need not be
+	index     int
+}
+
+// next is when something is to be done about it.
+func (it *item) next() int64 {
+	if it.announced {
+		return it.at
+	}
+	return it.at - int64(Ahead)
 }
 
 // items implements heap.Interface: the earliest comes first.
 type items []*item
 
 func (s items) Len() int           { return len(s) }
-func (s items) Less(i, j int) bool { return s[i].at < s[j].at }
+func (s items) Less(i, j int) bool { return s[i].next() < s[j].next() }
 func (s items) Swap(i, j int) {
 	s[i], s[j] = s[j], s[i]
 	s[i].index, s[j].index = i, j

@@ -24,7 +24,7 @@ func TestModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		clock := clockwork.NewFakeClockAt(time.Unix(0, 0))
-		timers := New(clock, nil)
+		timers := New(clock, nil, nil)
 		model := map[journal.ID]int64{}
 		id := rapid.Custom(func(t *rapid.T) journal.ID { return journal.ID{rapid.ByteRange(1, 12).Draw(t, "id")} })
 		t.Repeat(map[string]func(*rapid.T){
@@ -42,7 +42,7 @@ func TestModel(t *testing.T) {
 				clock.Advance(time.Duration(rapid.Int64Range(0, 200).Draw(t, "by")))
 				now := clock.Now().UnixNano()
 				before := timesOf(timers)
-				due, next := timers.popDue()
+				due, _, next := timers.popDue()
 				var want []journal.ID
 				for id, at := range model {
 					if at <= now {
@@ -88,7 +88,7 @@ func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		fired := make(chan journal.ID, 10)
-		timers := New(clockwork.NewRealClock(), func(id journal.ID) { fired <- id })
+		timers := New(clockwork.NewRealClock(), func(id journal.ID) { fired <- id }, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); timers.Run(ctx) }()
@@ -131,7 +131,7 @@ func TestStepOfTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := &stepped{Clock: clockwork.NewRealClock()}
 		fired := make(chan journal.ID, 10)
-		timers := New(clock, func(id journal.ID) { fired <- id })
+		timers := New(clock, func(id journal.ID) { fired <- id }, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); timers.Run(ctx) }()
@@ -170,7 +170,7 @@ func TestIdleHeapSleeps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		clock := &counting{Clock: clockwork.NewRealClock()}
-		timers := New(clock, func(journal.ID) {})
+		timers := New(clock, func(journal.ID) {}, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go timers.Run(ctx)
@@ -238,7 +238,7 @@ func differs(ctx context.Context, script []action) (wrong string) {
 		mu.Lock()
 		defer mu.Unlock()
 		rang[id] = true
-	})
+	}, nil)
 	fired := func(id journal.ID) bool {
 		mu.Lock()
 		defer mu.Unlock()
@@ -274,4 +274,52 @@ func differs(ctx context.Context, script []action) (wrong string) {
 	cancel()
 	synctest.Wait()
 	return wrong
+}
+
+// TestSoon: an execution is announced once, a little before its time, unless that is so
+// near already; and it is announced again if its time changes.
+func TestSoon(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		at := func(d time.Duration) int64 { return begin.Add(d).UnixNano() }
+		var told []string
+		note := func(what string) func(journal.ID) {
+			return func(id journal.ID) { told = append(told, fmt.Sprint(time.Since(begin), " ", what, " ", id[0])) }
+		}
+		timers := New(clockwork.NewRealClock(), note("fire"), note("soon"))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go timers.Run(ctx)
+		timers.Set(journal.ID{1}, at(time.Second))
+		timers.Set(journal.ID{2}, at(Ahead))
+		timers.Set(journal.ID{3}, at(3*time.Second))
+		timers.Set(journal.ID{4}, at(time.Hour))
+		time.Sleep(time.Second - Ahead + time.Millisecond)
+		timers.Set(journal.ID{1}, at(time.Second)) // as it does when it was announced
+		timers.Set(journal.ID{3}, at(2*time.Second))
+		timers.Set(journal.ID{4}, journal.Never)
+		time.Sleep(2*time.Second - 2*time.Millisecond - time.Since(begin))
+		timers.Set(journal.ID{3}, at(4*time.Second))
+		time.Sleep(time.Minute)
+		require.Equal(t, []string{
+			"25ms fire 2",
+			"975ms soon 1", "1s fire 1",
+			"1.975s soon 3", "3.975s soon 3", "4s fire 3",
+		}, told)
+	})
+}
+
+// TestAwayWhenItWasSoon: a host that was away fires what is over, in the order of the
+// times, and announces nothing of it.
+func TestAwayWhenItWasSoon(t *testing.T) {
+	t.Parallel()
+	clock := clockwork.NewFakeClockAt(time.Unix(0, 0))
+	timers := New(clock, nil, func(journal.ID) {})
+	timers.Set(journal.ID{1}, int64(Ahead)) // too near to be announced
+	timers.Set(journal.ID{2}, int64(Ahead)+1)
+	clock.Advance(time.Second)
+	due, soon, _ := timers.popDue()
+	require.Equal(t, []journal.ID{{1}, {2}}, due)
+	require.Empty(t, soon)
 }
