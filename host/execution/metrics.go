@@ -10,6 +10,7 @@ type metrics struct {
 	crashes  prometheus.Counter
 	faults   prometheus.Counter
 	finished *prometheus.CounterVec
+	fuel     *prometheus.CounterVec
 	inMemory prometheus.Gauge
 	lateness prometheus.Histogram
 	replays  prometheus.Counter
@@ -22,6 +23,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		crashes:  metric.Counter(reg, "workflow_crashes_total", "Turns that a workflow's code did not survive."),
 		faults:   metric.Counter(reg, "host_faults_total", "Failures of the host itself while it worked on an execution, which it then paused."),
 		finished: metric.Counters(reg, "executions_finished_total", "Executions that ended or were paused, by state.", "state"),
+		fuel:     metric.Counters(reg, "workflow_fuel_total", "Fuel that turns of workflows have used, replays included, by namespace.", "namespace"),
 		inMemory: metric.Gauge(reg, "executions_in_memory", "Executions in memory."),
 		lateness: metric.Seconds(reg, "timer_lateness_seconds", "How late sleeps ended."),
 		replays:  metric.Counter(reg, "replays_total", "Journals replayed."),

@@ -50,7 +50,7 @@ func (x *Executions) startGuest(ctx context.Context, row *journal.Execution, fin
 			memory.Release()
 		}
 	}()
-	return x.compute(ctx, func(ctx context.Context) (guest.Turn, error) {
+	return x.compute(ctx, row.Namespace, func(ctx context.Context) (guest.Turn, error) {
 		g, err := opening.Open(ctx, memory)
 		if err != nil {
 			return guest.Turn{}, err

@@ -29,6 +29,7 @@ type Guest struct {
 	openBytes int            // their sum
 	turn      Turn           // the one under way
 	logBytes  int            // of the turn under way
+	fuel      int64          // that was used before it
 }
 
 // Turn is what one call into a guest came to.
@@ -37,6 +38,9 @@ type Turn struct {
 	Cancelled []uint32
 	Log       []LogLine
 	Outcome   *abi.Outcome // set if the workflow is over
+	// Fuel is what the turn has used, and FuelSoFar what all turns of the guest have: a
+	// replay comes to the same.
+	Fuel, FuelSoFar int64
 }
 
 // LogLine is a line that a guest logged.
@@ -56,8 +60,9 @@ const (
 
 // Open takes an instance for an execution; nothing has run but the module's own
 // initialisation. What it takes beyond the memory that instances of the module begin with
-// it takes out of the permit, if there is one.
-func Open(ctx context.Context, code *wasm.Module, row *journal.Execution, memory *budget.Permit) (*Guest, error) {
+// it takes out of the permit, if there is one. A turn may use this much fuel; zero is no
+// limit.
+func Open(ctx context.Context, code *wasm.Module, row *journal.Execution, memory *budget.Permit, fuel int64) (*Guest, error) {
 	pinned := row.Pinned
 	if pinned.Format == 0 || pinned.Format > journal.CurrentFormat {
 		return nil, abi.Errorf(abi.CodeJournalFormat, "the journal has format %d, and this host knows the formats up to %d", pinned.Format, journal.CurrentFormat)
@@ -71,6 +76,7 @@ func Open(ctx context.Context, code *wasm.Module, row *journal.Execution, memory
 		},
 	}
 	world := g.world(pinned)
+	world.Fuel = fuel
 	if memory != nil {
 		world.Grow = memory.Grow
 	}
@@ -187,6 +193,8 @@ func (g *Guest) Resume(ctx context.Context, deliveries []abi.Delivery, at int64)
 
 func (g *Guest) finishTurn(t wasm.Turn, err error) (Turn, error) {
 	turn := g.turn
+	turn.FuelSoFar = g.inst.FuelUsed()
+	turn.Fuel, g.fuel = turn.FuelSoFar-g.fuel, turn.FuelSoFar
 	g.turn = Turn{}
 	if err != nil || t.Parked {
 		return turn, err

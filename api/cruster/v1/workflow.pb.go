@@ -660,7 +660,10 @@ type DescribeResponse struct {
 	Deferreds []*SettledDeferred `protobuf:"bytes,6,rep,name=deferreds,proto3" json:"deferreds,omitempty"`
 	// The changes of the code that it was asked about (Patched): each once, at most
 	// 1000.
-	Patches       []*Patch `protobuf:"bytes,7,rep,name=patches,proto3" json:"patches,omitempty"`
+	Patches []*Patch `protobuf:"bytes,7,rep,name=patches,proto3" json:"patches,omitempty"`
+	// The fuel that the turns of a running execution have used so far: what it has computed.
+	// It follows from the module and the journal. Activities are not part of it.
+	Fuel          int64 `protobuf:"varint,10,opt,name=fuel,proto3" json:"fuel,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -742,6 +745,13 @@ func (x *DescribeResponse) GetPatches() []*Patch {
 		return x.Patches
 	}
 	return nil
+}
+
+func (x *DescribeResponse) GetFuel() int64 {
+	if x != nil {
+		return x.Fuel
+	}
+	return 0
 }
 
 // Patch is what an execution does about a change of the code that asks for it.
@@ -2130,7 +2140,7 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x0fDescribeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x120\n" +
-	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\xc1\x02\n" +
+	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\xd5\x02\n" +
 	"\x10DescribeResponse\x123\n" +
 	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12)\n" +
 	"\x05input\x18\x02 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x18\n" +
@@ -2138,7 +2148,9 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\bresident\x18\x04 \x01(\bR\bresident\x12/\n" +
 	"\apending\x18\x05 \x03(\v2\x15.cruster.v1.PendingOpR\apending\x129\n" +
 	"\tdeferreds\x18\x06 \x03(\v2\x1b.cruster.v1.SettledDeferredR\tdeferreds\x12+\n" +
-	"\apatches\x18\a \x03(\v2\x11.cruster.v1.PatchR\apatches\"?\n" +
+	"\apatches\x18\a \x03(\v2\x11.cruster.v1.PatchR\apatches\x12\x12\n" +
+	"\x04fuel\x18\n" +
+	" \x01(\x03R\x04fuel\"?\n" +
 	"\x05Patch\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05taken\x18\x02 \x01(\bR\x05taken\x12\x10\n" +
