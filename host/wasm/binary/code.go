@@ -57,10 +57,8 @@ func appendFunction(out []byte, m *Module, helpers *helpers, number int, body []
 		return nil, err
 	}
 	fuel := helpers.fuel
-	if f.useLocal {
-		fuel.useLocal, fuel.local = true, locals.fuel
-		changed = fuel.appendReload(changed)
-	}
+	fuel.cached, fuel.local = f.cached, locals.fuel
+	changed = fuel.appendReload(changed)
 	from := f.code
 	for _, e := range f.edits {
 		changed = append(changed, body[from:e.at]...)
@@ -70,9 +68,7 @@ func appendFunction(out []byte, m *Module, helpers *helpers, number int, body []
 		case e.nan != noLanes:
 			changed = appendCanonicalNaN(changed, e.nan, locals.nans[e.nan])
 		case e.reload:
-			if f.useLocal {
-				changed = fuel.appendReload(changed)
-			}
+			changed = fuel.appendReload(changed)
 		case e.long != nil:
 			changed = helpers.appendShortOrLong(changed, &e, locals.length)
 		default:
@@ -95,7 +91,7 @@ type ownLocals struct {
 // appendLocals appends the declarations of the function's locals and of our own.
 func (f *function) appendLocals(out []byte, m *Module, number int, body []byte) ([]byte, ownLocals, error) {
 	var own ownLocals
-	if f.floats == ([numLanes]bool{}) && !f.useLocal && !f.ranges {
+	if f.floats == ([numLanes]bool{}) && !f.cached && !f.ranges {
 		return append(out, body[:f.code]...), own, nil
 	}
 	if number >= len(m.functions) || int64(m.functions[number]) >= int64(len(m.types)) {
@@ -112,7 +108,7 @@ func (f *function) appendLocals(out []byte, m *Module, number int, body []byte) 
 			next++
 		}
 	}
-	add(f.useLocal, typeI64, &own.fuel)
+	add(f.cached, typeI64, &own.fuel)
 	add(f.ranges, typeI32, &own.length)
 	for l := range numLanes {
 		add(f.floats[l], l.typ(), &own.nans[l])

@@ -47,9 +47,14 @@ type fuelIndexes struct {
 	refuel   uint32 // the function
 	global   uint32
 	types    uint32 // the first of ownTypes
-	useLocal bool
-	local    uint64
-	end      uint64 // one more than the last function of the upload
+
+	// cached says that a function has the value of the global in a local as well: it
+	// writes both, and reads the local. A function that Go compiled passes the head of its
+	// loop at every jump, and would wait there for its last write each time. For
+	// others the local only takes a register away.
+	cached bool
+	local  uint64
+	end    uint64 // one more than the last function of the upload
 }
 
 // ownTypes are the types of functions that we add.
@@ -136,27 +141,13 @@ func (f fuelIndexes) shift(function uint32) uint64 {
 
 // appendPayment subtracts what a region costs, and sees whether fuel is left.
 func (f fuelIndexes) appendPayment(out []byte, g *region) []byte {
-	if f.useLocal {
-		if g.cost > 0 {
-			out = appendU32(append(out, opLocalGet), f.local)
-			out = appendS64(append(out, opI64Const), int64(g.cost))
-			out = append(out, opI64Sub)
-			out = appendU32(append(out, opLocalTee), f.local)
-			out = appendU32(append(out, opGlobalSet), uint64(f.global))
-		}
-		if g.check {
-			out = appendU32(append(out, opLocalGet), f.local)
-			out = append(out, opI64Const, 0, opI64LtS, opIf, noBlockType)
-			out = appendU32(append(out, opCall), uint64(f.refuel))
-			out = f.appendReload(out)
-			out = append(out, opEnd)
-		}
-		return out
-	}
 	if g.cost > 0 {
-		out = appendU32(append(out, opGlobalGet), uint64(f.global))
+		out = f.appendLoad(out)
 		out = appendS64(append(out, opI64Const), int64(g.cost))
 		out = append(out, opI64Sub)
+		if f.cached {
+			out = appendU32(append(out, opLocalTee), f.local)
+		}
 		out = appendU32(append(out, opGlobalSet), uint64(f.global))
 	}
 	if g.check {
@@ -168,10 +159,26 @@ func (f fuelIndexes) appendPayment(out []byte, g *region) []byte {
 // appendCheck calls the host if fuel is out. The engine knows the value of a global
 // that was just set, so nothing is loaded.
 func (f fuelIndexes) appendCheck(out []byte) []byte {
-	out = appendU32(append(out, opGlobalGet), uint64(f.global))
+	out = f.appendLoad(out)
 	out = append(out, opI64Const, 0, opI64LtS, opIf, noBlockType)
 	out = appendU32(append(out, opCall), uint64(f.refuel))
-	return append(out, opEnd)
+	return append(f.appendReload(out), opEnd)
+}
+
+func (f fuelIndexes) appendLoad(out []byte) []byte {
+	if f.cached {
+		return appendU32(append(out, opLocalGet), f.local)
+	}
+	return appendU32(append(out, opGlobalGet), uint64(f.global))
+}
+
+// appendReload takes note that the fuel was changed by others.
+func (f fuelIndexes) appendReload(out []byte) []byte {
+	if !f.cached {
+		return out
+	}
+	out = appendU32(append(out, opGlobalGet), uint64(f.global))
+	return appendU32(append(out, opLocalSet), f.local)
 }
 
 // costOfCall is what a call costs besides its instruction.
@@ -197,9 +204,4 @@ func (ctx *codeContext) isMetered(function uint32) bool {
 	}
 	number := int64(function - ctx.fuel.imported)
 	return number >= int64(len(ctx.leaves)) || ctx.leaves[number] == notLeaf
-}
-
-func (f fuelIndexes) appendReload(out []byte) []byte {
-	out = appendU32(append(out, opGlobalGet), uint64(f.global))
-	return appendU32(append(out, opLocalSet), f.local)
 }

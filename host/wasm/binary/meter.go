@@ -23,7 +23,7 @@ type region struct {
 	check bool // see whether fuel is left
 
 	dominator *region // every way to here passes its beginning; nil at the entry
-	dispatch  bool    // it is the head of a loop and does nothing but choose among blocks inside
+	dispatch  uint64  // what it costs to choose among blocks inside, if it is the head of a loop that does so first
 	folded    uint64  // what of its cost is that of others
 }
 
@@ -34,17 +34,17 @@ const (
 )
 
 // fold has small regions paid for with the region that dominates them, whether they are
-// executed or not. The head of a loop that only dispatches costs nothing: the branches
-// that lead there are charged for it. Every cycle still
-// pays, because the branch that closes it does.
+// executed or not. What the head of a loop does to dispatch costs nothing: the branches
+// that lead there are charged for it. Every cycle still pays, because the branch that
+// closes it does, and its region is inside of the loop.
 func fold(regions []*region) {
 	for i := len(regions) - 1; i >= 0; i-- {
 		g := regions[i]
 		d := g.dominator
 		switch {
-		case g.dispatch && g.cost <= maxFold:
-			g.cost = 0
-		case d != nil && !g.check && !d.dispatch && g.cost <= maxFold && d.folded+g.cost <= maxFolds:
+		case g.dispatch > 0 && g.dispatch <= maxFold:
+			g.cost -= g.dispatch
+		case d != nil && !g.check && d.dispatch == 0 && g.cost <= maxFold && d.folded+g.cost <= maxFolds:
 			d.cost, d.folded = d.cost+g.cost, d.folded+g.cost
 			g.cost = 0
 		}
@@ -203,7 +203,9 @@ func (m *meter) dispatch(labels []uint32) {
 		return
 	}
 	m.switches = true
-	m.current.dispatch = !slices.ContainsFunc(labels, func(label uint32) bool { return int64(label) >= int64(inside) })
+	if !slices.ContainsFunc(labels, func(label uint32) bool { return int64(label) >= int64(inside) }) {
+		m.current.dispatch = m.current.cost
+	}
 }
 
 // branch takes note of a branch to a label. It reports whether that is a loop's.

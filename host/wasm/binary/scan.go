@@ -30,18 +30,18 @@ type function struct {
 	edits    []edit // in their order
 	floats   [numLanes]bool
 	ranges   bool // it works on ranges that may be long
-	useLocal bool
+	cached   bool // it keeps the fuel in a local
 }
 
 // edit is a change of the code: what stands from at to end is replaced. At most one of
-// its other fields is set.
+// its other fields is set, but for long.
 type edit struct {
 	at, end int
 	region  *region // is paid for here
 	nan     lanes   // the value before is replaced if it is a NaN
 	replace []byte
 	long    *helper // what is replaced, if it is so only for long ranges
-	reload  bool
+	reload  bool    // others may have used fuel
 }
 
 // compileCost sums up, over the functions of a module, what makes the engine
@@ -122,7 +122,7 @@ func scanFunction(body []byte, ctx *codeContext, leaf bool) (*function, error) {
 	}
 	if m != nil {
 		m.finish()
-		f.useLocal = m.switches
+		f.cached = m.switches
 	}
 	return f, nil
 }
