@@ -38,7 +38,7 @@ const (
 )
 
 // reservedExports is how the names of exports begin that are ours. Those of an upload
-// are dropped: nobody asks for them.
+// are dropped: no host asks for them.
 const reservedExports = "cruster:"
 
 // fuelIndexes are where a rewritten module has what counts its fuel.

@@ -91,11 +91,12 @@ func TestNamesOfOurs(t *testing.T) {
 	require.Len(t, again.exports, 6, "the four functions, the memory and ours")
 
 	offset := func(global byte) []byte { return wasmtest.Vector([]byte{0, 0x23, global, 0x0b, 1, 'a'}) }
+	table := wasmtest.Vector([]byte{typeFuncref, 0, 4})
 	for says, content := range map[string][]byte{
 		"exports the global 1, and has 1":          export("mine", externGlobal, 1),
 		"exports the function 5, and has 5":        export("mine", externFunction, 5),
 		"names the global 0, and has 0":            wasmtest.Module{DataSection: offset(0)}.Assemble(),
-		"names the function 5, and there are 5":    wasmtest.Module{Table: wasmtest.Vector([]byte{typeFuncref, 0, 4}), Elements: wasmtest.Vector([]byte{0, 0x41, 0, 0x0b, 1, 5})}.Assemble(),
+		"names the function 5, and there are 5":    wasmtest.Module{Table: table, Elements: wasmtest.Vector([]byte{0, 0x41, 0, 0x0b, 1, 5})}.Assemble(),
 		"names the global 0, and it has 0":         wasmtest.Module{Start: []byte{0x42, 1, 0x24, 0, 0x41, 1}}.Assemble(),
 		"names the function 5, and it has 5":       wasmtest.Module{Start: wasmtest.Call(5)}.Assemble(),
 		"the instruction 0x12 is unknown":          wasmtest.Module{Start: []byte{0x12, 0}}.Assemble(),

@@ -26,7 +26,8 @@ func TestScanFunction(t *testing.T) {
 		body := fromHex(t, d.Input)
 		body = wasmtest.Join(body[:len(body)-1], bytes.Repeat([]byte{0x6a}, adds), body[len(body)-1:])
 		fuel := fuelIndexes{imported: 1, refuel: 1, global: 1, types: 1, end: 3}
-		ctx := &codeContext{fuel: fuel, leaves: []uint64{7, notLeaf}, helpers: &helpers{fuel: fuel, first: 4, segments: []uint32{800, 1 << 20, 1 << 20}, numbers: map[helper]uint64{}}}
+		ours := &helpers{fuel: fuel, first: 4, segments: []uint32{800, 1 << 20, 1 << 20}, numbers: map[helper]uint64{}}
+		ctx := &codeContext{fuel: fuel, leaves: []uint64{7, notLeaf}, helpers: ours}
 		cost, leaf := leafCost(body)
 		f, err := scanFunction(body, ctx, leaf)
 		if err != nil {
