@@ -32,9 +32,16 @@ fn sort() {
 }
 
 fn write_and_read() {
-    let items = ["apple", "pear", "plum", "quince"].map(String::from).to_vec();
+    let items = ["apple", "pear", "plum", "quince"]
+        .map(String::from)
+        .to_vec();
     let orders: Vec<Order> = (0..200)
-        .map(|id| Order { id, name: "an order with a name".into(), items: items.clone(), total: id * 100 })
+        .map(|id| Order {
+            id,
+            name: "an order with a name".into(),
+            items: items.clone(),
+            total: id * 100,
+        })
         .collect();
     let text = serde_json::to_string(&orders).expect("orders are JSON");
     let again: Vec<Order> = serde_json::from_str(black_box(&text)).expect("and back");
