@@ -159,7 +159,7 @@ func (e *Engine) checkOne(ctx context.Context, id journal.ID, m *catalog.Module)
 		row.Waiting = now
 	}
 	trial, err := e.executions.Try(ctx, row, func(context.Context, *journal.Execution) (execution.Opening, error) {
-		return openingOf(m, row), nil
+		return openingOf(m, row, e.cfg.TurnFuel), nil
 	})
 	if err != nil {
 		return nil, journal.Coded("check "+row.Name(), err)
@@ -170,19 +170,20 @@ func (e *Engine) checkOne(ctx context.Context, id journal.ID, m *catalog.Module)
 	return result, nil
 }
 
-// openingOf makes instances of a module for an execution.
-func openingOf(m *catalog.Module, row *journal.Execution) execution.Opening {
+// openingOf makes instances of a module for an execution, whose turns may use this much
+// fuel.
+func openingOf(m *catalog.Module, row *journal.Execution, fuel int64) execution.Opening {
 	return execution.Opening{
 		Bytes: m.Code.MemoryBytes(),
 		Open: func(ctx context.Context, memory guest.Memory) (execution.Guest, error) {
-			g, err := guest.Open(ctx, m.Code, row, memory)
+			g, err := guest.Open(ctx, m.Code, row, memory, fuel)
 			if err != nil {
 				return nil, err // not a nil *guest.Guest
 			}
 			return g, nil
 		},
 		Restore: func(ctx context.Context, memory guest.Memory, saved *guest.Saved) (execution.Guest, error) {
-			g, err := guest.Restore(ctx, m.Code, row, memory, saved)
+			g, err := guest.Restore(ctx, m.Code, row, memory, fuel, saved)
 			if err != nil {
 				return nil, err
 			}

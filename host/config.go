@@ -20,6 +20,9 @@ import (
 
 // Config is everything an [Engine] can be told. Only Store is required.
 type Config struct {
+	// ActivityFuel bounds what an attempt of an activity may compute, in units of
+	// fuel; 0 means without a limit.
+	ActivityFuel int64
 	// ActivityTimeout bounds an attempt of an activity that names no timeout of
 	// its own. Defaults to one minute.
 	ActivityTimeout time.Duration
@@ -73,6 +76,9 @@ type Config struct {
 	Runtime *wasm.Runtime
 	// Store keeps everything durable. The engine does not close it.
 	Store journal.Store
+	// TurnFuel bounds what a workflow may compute between two durable calls, in units of
+	// fuel; 0 means without a limit. One that needs more is paused.
+	TurnFuel int64
 	// TurnTimeout bounds the computation of a workflow between two durable
 	// calls. Defaults to ten seconds.
 	TurnTimeout time.Duration
@@ -86,6 +92,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, abi.Errorf(abi.CodeBadConfig, "host: Config.Store is not set")
 	}
 	if err := errors.Join(
+		orDefault("ActivityFuel", &c.ActivityFuel, 0),
 		orDefault("ActivityTimeout", &c.ActivityTimeout, time.Minute),
 		orDefault("DrainTimeout", &c.DrainTimeout, 10*time.Second),
 		orDefault("IdleTimeout", &c.IdleTimeout, 30*time.Second),
@@ -93,6 +100,7 @@ func (c Config) withDefaults() (Config, error) {
 		orDefault("MaxExecutions", &c.MaxExecutions, 20_000),
 		orDefault("Memory", &c.Memory, budget.OfMachine()),
 		orDefault("Retention", &c.Retention, 0),
+		orDefault("TurnFuel", &c.TurnFuel, 0),
 		orDefault("TurnTimeout", &c.TurnTimeout, 10*time.Second),
 	); err != nil {
 		return c, err

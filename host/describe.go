@@ -12,6 +12,9 @@ import (
 // Description is all that is known of an execution.
 type Description struct {
 	journal.Execution
+	// Fuel is what the turns of a running execution have used so far, each counted once. It
+	// follows from the module and the journal.
+	Fuel int64
 	// Entries is the length of the journal.
 	Entries int
 	// Patches are the changes of the code that the execution was asked about.
@@ -49,7 +52,7 @@ func (e *Engine) Describe(ctx context.Context, namespace, name string) (*Descrip
 		if err != nil {
 			return nil, err
 		}
-		d.Pending, d.Resident = in.Pending, in.Resident
+		d.Fuel, d.Pending, d.Resident = in.Fuel, in.Pending, in.Resident
 		if row, err = e.Poll(ctx, namespace, name); err != nil {
 			return nil, err
 		}

@@ -120,7 +120,7 @@ func (e *Engine) wire() {
 		}
 	})
 	activities := activity.NewRunner(activity.Deps{
-		Catalog: e.catalog, Clock: e.clock, Committer: e.writer, Egress: e.egress, Fault: injector, Host: e.state,
+		Catalog: e.catalog, Clock: e.clock, Committer: e.writer, Egress: e.egress, Fault: injector, Fuel: cfg.ActivityFuel, Host: e.state,
 		Logger: cfg.Logger, Memory: memory, Random: rand.Float64, Registerer: cfg.Registerer, Store: cfg.Store, Timeout: cfg.ActivityTimeout,
 	})
 	e.executions = execution.New(execution.Deps{
@@ -143,7 +143,7 @@ func (e *Engine) openGuest(ctx context.Context, row *journal.Execution) (executi
 	if err != nil {
 		return execution.Opening{}, err
 	}
-	return openingOf(m, row), nil
+	return openingOf(m, row, e.cfg.TurnFuel), nil
 }
 
 // Start claims the shards, which fences every earlier owner, and brings back what

@@ -100,6 +100,7 @@ func TestDescribe(t *testing.T) {
 	require.Len(t, d.Pending, 1)
 	require.Equal(t, "gate", d.Pending[0].Name)
 	require.True(t, d.Resident)
+	require.Positive(t, d.Fuel)
 	require.Zero(t, d.Entries)
 
 	require.NoError(t, e.Settle(t.Context(), "", row.Name(), journal.Deferred{Name: "gate", Value: abi.MustMarshal("open")}))

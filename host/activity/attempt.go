@@ -71,6 +71,7 @@ func (a *attempt) run(parent context.Context) (Report, error) {
 	ctx, cancel := limit.WithTimeout(parent, a.Clock, a.timeout)
 	defer cancel()
 	outcome, err := a.invoke(ctx, inst)
+	a.metrics.fuel.WithLabelValues(a.Row.Namespace).Add(float64(inst.FuelUsed()))
 	if parent.Err() != nil {
 		return nil, nil
 	}
@@ -147,6 +148,7 @@ func (a *attempt) world(fx *effects) wasm.World {
 		// sake; but not a lower one than the run was started under.
 		MemoryAtLeast: int64(a.Row.Pinned.Memory),
 
+		Fuel:   a.Fuel,
 		Clock:  a.Clock.Now,
 		Random: rand.Reader,
 		Sleep: func(ctx context.Context, d time.Duration) error {

@@ -6,10 +6,16 @@ import (
 	"github.com/cruster/cruster/host/metric"
 )
 
-type metrics struct{ attempts *prometheus.CounterVec }
+type metrics struct {
+	attempts *prometheus.CounterVec
+	fuel     *prometheus.CounterVec
+}
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	return &metrics{attempts: metric.Counters(reg, "activity_attempts_total", "Attempts of activities, by result.", "result")}
+	return &metrics{
+		attempts: metric.Counters(reg, "activity_attempts_total", "Attempts of activities, by result.", "result"),
+		fuel:     metric.Counters(reg, "activity_fuel_total", "Fuel that attempts of activities have used, by namespace.", "namespace"),
+	}
 }
 
 func (m *metrics) observeAttempt(report Report) {

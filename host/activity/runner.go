@@ -50,8 +50,10 @@ type Deps struct {
 	Committer TxCommitter
 	Egress    Egress
 	Fault     faultpoint.Injector
-	Host      *hoststate.State
-	Logger    *slog.Logger
+	// Fuel bounds what an attempt may compute; 0 is no limit.
+	Fuel   int64
+	Host   *hoststate.State
+	Logger *slog.Logger
 	// Memory is what instances take theirs from.
 	Memory *budget.Budget
 	// Random yields numbers from 0 to 1, for jitter.

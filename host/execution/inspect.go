@@ -24,6 +24,8 @@ type PendingOp struct {
 
 // Inspection is what a run knows about itself.
 type Inspection struct {
+	// Fuel is what its turns have used.
+	Fuel int64
 	// Pending is what the execution waits for, in order of issue.
 	Pending []PendingOp
 	// Resident tells whether an instance was warm.
@@ -46,7 +48,7 @@ func (x *Executions) Inspect(ctx context.Context, ref Ref) (Inspection, error) {
 }
 
 func (r *run) inspect() Inspection {
-	in := Inspection{Resident: r.guest != nil}
+	in := Inspection{Fuel: r.fuel, Resident: r.guest != nil}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for o := range r.ledger.ops.All() {

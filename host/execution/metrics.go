@@ -11,6 +11,7 @@ type metrics struct {
 	faults   prometheus.Counter
 	finished *prometheus.CounterVec
 
+	fuel            *prometheus.CounterVec
 	hibernated      *prometheus.CounterVec
 	hibernatedBytes prometheus.Counter
 	restored        *prometheus.CounterVec
@@ -26,6 +27,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		crashes:         metric.Counter(reg, "workflow_crashes_total", "Turns that a workflow's code did not survive."),
 		faults:          metric.Counter(reg, "host_faults_total", "Failures of the host itself while it worked on an execution, which it then paused."),
 		finished:        metric.Counters(reg, "executions_finished_total", "Executions that ended or were paused, by state.", "state"),
+		fuel:            metric.Counters(reg, "workflow_fuel_total", "Fuel that turns of workflows have used, replays included, by namespace.", "namespace"),
 		hibernated:      metric.Counters(reg, "hibernations_total", "States of guests that were to be saved, by what came of it.", "result"),
 		hibernatedBytes: metric.Counter(reg, "hibernated_bytes_total", "Bytes of the states that were saved."),
 		restored:        metric.Counters(reg, "restores_total", "Guests that were to be made from a saved state, by what came of it.", "result"),

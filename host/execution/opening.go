@@ -55,11 +55,11 @@ func (x *Executions) startGuest(ctx context.Context, row *journal.Execution, fin
 	if err != nil {
 		return guest.Turn{}, err
 	}
-	return x.admitGuest(ctx, opening.Bytes, keep, opening.Open, func(ctx context.Context, g Guest) (guest.Turn, error) { return g.Start(ctx) })
+	return x.admitGuest(ctx, row.Namespace, opening.Bytes, keep, opening.Open, func(ctx context.Context, g Guest) (guest.Turn, error) { return g.Start(ctx) })
 }
 
 // admitGuest makes a guest as soon as there are so many bytes for it, and has it begin.
-func (x *Executions) admitGuest(ctx context.Context, bytes int64, keep func(*admitted),
+func (x *Executions) admitGuest(ctx context.Context, namespace string, bytes int64, keep func(*admitted),
 	open func(context.Context, guest.Memory) (Guest, error), begin func(context.Context, Guest) (guest.Turn, error),
 ) (guest.Turn, error) {
 	instance, err := x.resident.Admit(ctx, bytes)
@@ -72,7 +72,7 @@ func (x *Executions) admitGuest(ctx context.Context, bytes int64, keep func(*adm
 			release(memory)
 		}
 	}()
-	return x.compute(ctx, func(ctx context.Context) (guest.Turn, error) {
+	return x.compute(ctx, namespace, func(ctx context.Context) (guest.Turn, error) {
 		g, err := open(ctx, memory)
 		if err != nil {
 			return guest.Turn{}, err

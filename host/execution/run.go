@@ -40,6 +40,7 @@ type run struct {
 	waiting   []message                             // received, to be handled once no number is reserved
 	again     []message                             // to be received again
 	begun     bool                                  // the guest has had its first turn, now or in the journal
+	fuel      int64                                 // what the turns of the guest have used, those of a replay included
 	crashes   int                                   // of the guest, one after the other
 	setbacks  int                                   // failures of the store, one after the other
 	savedSeq  uint64                                // the entry after which its state was last saved

@@ -101,14 +101,18 @@ func (r *run) takeTurn(b batch) bool {
 
 // begin makes a fresh guest and gives it its first turn.
 func (r *run) begin(ctx context.Context) (guest.Turn, error) {
-	return r.startGuest(ctx, r.row, r.OpenGuest, r.keepGuest)
+	turn, err := r.startGuest(ctx, r.row, r.OpenGuest, r.keepGuest)
+	r.fuel = turn.FuelSoFar
+	return turn, err
 }
 
 // deliver runs the guest on the entries of a turn.
 func (r *run) deliver(ctx context.Context, entries []journal.Entry) (guest.Turn, error) {
-	return r.compute(ctx, func(ctx context.Context) (guest.Turn, error) {
+	turn, err := r.compute(ctx, r.row.Namespace, func(ctx context.Context) (guest.Turn, error) {
 		return r.guest.Resume(ctx, deliveriesOf(entries), entries[0].At)
 	})
+	r.fuel = turn.FuelSoFar
+	return turn, err
 }
 
 func deliveriesOf(entries []journal.Entry) []abi.Delivery {
@@ -119,11 +123,13 @@ func deliveriesOf(entries []journal.Entry) []abi.Delivery {
 	return deliveries
 }
 
-// compute lets the guest run, within the limits of time and of guests at once.
-func (x *Executions) compute(ctx context.Context, call func(context.Context) (guest.Turn, error)) (turn guest.Turn, err error) {
+// compute lets the guest of an execution in this namespace run, within the limits of time and
+// of guests at once.
+func (x *Executions) compute(ctx context.Context, namespace string, call func(context.Context) (guest.Turn, error)) (turn guest.Turn, err error) {
 	err = x.Slots.Compute(ctx, func(ctx context.Context) error {
 		x.metrics.turns.Inc()
 		turn, err = call(ctx)
+		x.metrics.fuel.WithLabelValues(namespace).Add(float64(turn.Fuel))
 		return err
 	})
 	return turn, err

@@ -32,6 +32,7 @@ type Guest struct {
 	openBytes int            // their sum
 	turn      Turn           // the one under way
 	logBytes  int            // of the turn under way
+	fuel      int64          // that was used before it
 }
 
 // Memory is what a guest takes its memory out of. Where there is no permit it takes as
@@ -50,6 +51,9 @@ type Turn struct {
 	Cancelled []uint32
 	Log       []LogLine
 	Outcome   *abi.Outcome // set if the workflow is over
+	// Fuel is what the turn has used, and FuelSoFar what all turns of the guest have: a
+	// replay comes to the same.
+	Fuel, FuelSoFar int64
 }
 
 // LogLine is a line that a guest logged.
@@ -70,9 +74,9 @@ const (
 )
 
 // Open takes an instance for an execution; nothing has run but the module's own
-// initialisation.
-func Open(ctx context.Context, code *wasm.Module, row *journal.Execution, memory Memory) (*Guest, error) {
-	g, world, err := newGuest(row, memory)
+// initialisation. A turn may use this much fuel; zero is no limit.
+func Open(ctx context.Context, code *wasm.Module, row *journal.Execution, memory Memory, fuel int64) (*Guest, error) {
+	g, world, err := newGuest(row, memory, fuel)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +87,7 @@ func Open(ctx context.Context, code *wasm.Module, row *journal.Execution, memory
 }
 
 // newGuest makes a guest that has no instance yet, and the world for it.
-func newGuest(row *journal.Execution, memory Memory) (*Guest, wasm.World, error) {
+func newGuest(row *journal.Execution, memory Memory, fuel int64) (*Guest, wasm.World, error) {
 	pinned := row.Pinned
 	if pinned.Format == 0 || pinned.Format > journal.CurrentFormat {
 		return nil, wasm.World{}, abi.Errorf(abi.CodeJournalFormat, "the journal has format %d, and this host knows the formats up to %d", pinned.Format, journal.CurrentFormat)
@@ -98,6 +102,7 @@ func newGuest(row *journal.Execution, memory Memory) (*Guest, wasm.World, error)
 		},
 	}
 	world := g.world(pinned)
+	world.Fuel = fuel
 	if memory.Instance != nil {
 		world.Grow = memory.Instance.Grow
 	}
@@ -233,6 +238,8 @@ func (g *Guest) Resume(ctx context.Context, deliveries []abi.Delivery, at int64)
 
 func (g *Guest) finishTurn(t wasm.Turn, err error) (Turn, error) {
 	turn := g.turn
+	turn.FuelSoFar = g.inst.FuelUsed()
+	turn.Fuel, g.fuel = turn.FuelSoFar-g.fuel, turn.FuelSoFar
 	g.turn = Turn{}
 	if g.starved != nil {
 		return Turn{}, g.starved

@@ -32,7 +32,7 @@ func openGuest(t *testing.T, p wasmtest.Program) *Guest {
 	g, err := Open(t.Context(), compile(t, p), &journal.Execution{
 		ID: journal.ID{1}, Namespace: "default", Workflow: "tiny/W", Key: "k", Input: abi.Nil, CreatedAt: 100,
 		Pinned: journal.Pinned{Format: journal.CurrentFormat, Time: 100},
-	}, Memory{})
+	}, Memory{}, 0)
 	require.NoError(t, err)
 	t.Cleanup(g.Close)
 	return g
@@ -84,7 +84,7 @@ func TestTrap(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, runtime.Close(context.Background())) })
 	code, err := runtime.Compile(t.Context(), wasmtest.Module{Start: wasmtest.Unreachable}.Assemble())
 	require.NoError(t, err)
-	g, err := Open(t.Context(), code, &journal.Execution{Workflow: "tiny/W", Pinned: journal.Pinned{Format: journal.CurrentFormat}}, Memory{})
+	g, err := Open(t.Context(), code, &journal.Execution{Workflow: "tiny/W", Pinned: journal.Pinned{Format: journal.CurrentFormat}}, Memory{}, 0)
 	require.NoError(t, err)
 	defer g.Close()
 	_, err = g.Start(t.Context())
@@ -132,7 +132,7 @@ func TestFormats(t *testing.T) {
 	t.Parallel()
 	code := compile(t, wasmtest.Program{})
 	for _, format := range []uint32{0, journal.CurrentFormat + 1} {
-		_, err := Open(t.Context(), code, &journal.Execution{Workflow: "tiny/W", Pinned: journal.Pinned{Format: format}}, Memory{})
+		_, err := Open(t.Context(), code, &journal.Execution{Workflow: "tiny/W", Pinned: journal.Pinned{Format: format}}, Memory{}, 0)
 		require.Equal(t, abi.CodeJournalFormat, abi.CodeOf(err), "format %d: %v", format, err)
 	}
 }
@@ -173,7 +173,7 @@ func TestGrowthIsTakenOutOfThePermit(t *testing.T) {
 		require.NoError(t, err)
 		g, err := Open(t.Context(), code, &journal.Execution{
 			Workflow: "tiny/W", Input: abi.Nil, Pinned: journal.Pinned{Format: journal.CurrentFormat},
-		}, Memory{Instance: memory})
+		}, Memory{Instance: memory}, 0)
 		require.NoError(t, err)
 		_, err = g.Start(t.Context())
 		require.Equal(t, want, abi.CodeOf(err), "%v", err)
@@ -183,4 +183,39 @@ func TestGrowthIsTakenOutOfThePermit(t *testing.T) {
 		}
 		g.Close()
 	}
+}
+
+// TestFuel counts what each turn uses, and what they do together. A guest that needs more than
+// the limit is stopped.
+func TestFuel(t *testing.T) {
+	t.Parallel()
+	run := func() (turns []Turn) {
+		g := openGuest(t, wasmtest.Program{Calls: []wasmtest.ImportCall{{Import: abi.OpSleep, Body: sleepBody(5)}}})
+		first, err := g.Start(t.Context())
+		require.NoError(t, err)
+		second, err := g.Resume(t.Context(), []abi.Delivery{{Op: 1, Value: abi.Nil}}, 105)
+		require.NoError(t, err)
+		return []Turn{first, second}
+	}
+	turns, again := run(), run()
+	require.Positive(t, turns[0].Fuel)
+	require.Positive(t, turns[1].Fuel)
+	require.Equal(t, turns[0].Fuel+turns[1].Fuel, turns[1].FuelSoFar)
+	for n := range turns {
+		require.Equal(t, turns[n].Fuel, again[n].Fuel)
+	}
+
+	endless := wasmtest.Module{Start: wasmtest.Join(wasmtest.Endless, wasmtest.I32Const(1))}.Assemble()
+	runtime, err := wasm.New(t.Context(), wasm.Config{Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, runtime.Close(context.Background())) })
+	code, err := runtime.Compile(t.Context(), endless)
+	require.NoError(t, err)
+	g, err := Open(t.Context(), code, &journal.Execution{Workflow: "tiny/W", Pinned: journal.Pinned{Format: journal.CurrentFormat}}, Memory{}, 1000)
+	require.NoError(t, err)
+	defer g.Close()
+	turn, err := g.Start(t.Context())
+	require.True(t, IsTrap(err), "%v", err)
+	require.Equal(t, abi.CodeGuestTimeout, abi.CodeOf(err))
+	require.Greater(t, turn.Fuel, int64(1000))
 }

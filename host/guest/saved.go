@@ -38,6 +38,14 @@ func (s *Saved) Bytes() int64 {
 	return int64(min(s.Instance.Size, math.MaxInt64))
 }
 
+// Fuel is what its turns have used.
+func (s *Saved) Fuel() int64 {
+	if s.Instance == nil {
+		return 0
+	}
+	return s.Instance.Fuel
+}
+
 // seenSize is an identity and a count.
 const seenSize = len(journal.StepID{}) + 4
 
@@ -61,20 +69,20 @@ func (g *Guest) Save() (*Saved, error) {
 	return s, nil
 }
 
-// Restore makes a guest of a state that was saved, for the same row. Memory is as in
-// [Open], but what the instance had is in its permit already.
-func Restore(ctx context.Context, code *wasm.Module, row *journal.Execution, memory Memory, s *Saved) (*Guest, error) {
+// Restore makes a guest of a state that was saved, for the same row. Memory and fuel are as
+// in [Open], but what the instance had is in its permit already.
+func Restore(ctx context.Context, code *wasm.Module, row *journal.Execution, memory Memory, fuel int64, s *Saved) (*Guest, error) {
 	if len(s.Seen)%seenSize != 0 || len(s.Open)%2 != 0 || s.Instance == nil {
 		return nil, wasm.ErrOtherState
 	}
-	g, world, err := newGuest(row, memory)
+	g, world, err := newGuest(row, memory, fuel)
 	if err != nil {
 		return nil, err
 	}
 	if err := g.random.UnmarshalBinary(s.Random); err != nil {
 		return nil, fmt.Errorf("%w: %w", wasm.ErrOtherState, err)
 	}
-	g.clock, g.ops = s.Clock, s.Ops
+	g.clock, g.ops, g.fuel = s.Clock, s.Ops, s.Fuel()
 	for seen := range slices.Chunk(s.Seen, seenSize) {
 		step := journal.StepID(seen)
 		g.seen[step] = binary.LittleEndian.Uint32(seen[len(step):])

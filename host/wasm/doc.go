@@ -31,7 +31,7 @@
 // # Failures
 //
 // A guest can harm only its own instance. An endless loop or endless recursion
-// ends with the turn's context, memory ends at the limit, and every other crash
+// ends with the turn's context or with its fuel (fuel.go), memory ends at the limit, and every other crash
 // ends as a [Trap] that says in one sentence what happened (trap.go). After a
 // trap the instance is dead.
 //

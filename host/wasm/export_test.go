@@ -53,3 +53,6 @@ func (r *Runtime) CompileChanged(content []byte, change func(rewritten []byte) [
 	r.modules[m.digest] = m
 	return m, nil
 }
+
+// RefuelsOf counts how often guests of the module's runtime have called for fuel.
+func RefuelsOf(m *Module) uint64 { return m.runtime.Stats().Refuels }

@@ -34,8 +34,7 @@ func exportImports(b wazero.HostModuleBuilder) {
 			if i.phase == phaseInit && name != abi.ImportLog {
 				panic(fault(abi.CodeGuestProtocol, "the module called %s.%s outside of a turn", abi.ImportModule, name))
 			}
-			// The engine looks at loop heads only, and a guest need not pass one
-			// between two calls.
+			// A guest need not be out of fuel between two calls.
 			if ctx.Err() != nil {
 				panic(errStopped)
 			}

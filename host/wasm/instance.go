@@ -44,6 +44,9 @@ type Instance struct {
 	// turn, so that it can be read during one.
 	memory atomic.Int64
 
+	// fuelUsed is what the turns so far have used.
+	fuelUsed atomic.Int64
+
 	// mu is held throughout a turn, also while the engine calls the host
 	// functions, and guards all that follows.
 	mu      sync.Mutex
@@ -58,7 +61,6 @@ type Instance struct {
 	stderr  lineWriter
 	crash   crashLog
 	closed  bool
-	cutOff  bool // the context of a turn was done when it returned
 
 	// What WASI shows of the world.
 	clock     func() time.Time
@@ -76,6 +78,11 @@ type Instance struct {
 	output     []byte
 	hasOutput  bool
 	naps       int // sleeps that were passed over
+
+	// Fuel of the call under way: what the guest was given since it began, and its limit.
+	fuelGranted, fuelLimit int64
+	fuelSlice              int64     // what it is given next
+	fuelFilled             time.Time // when it was given the last
 }
 
 // errClosed is why a closed instance is dead.
@@ -262,9 +269,6 @@ func (i *Instance) initialize(ctx context.Context) error {
 	if v := int32(uint32(version[0])); v != abi.Version {
 		return i.dieLocked(&Trap{Err: abi.Errorf(abi.CodeABIVersion, "the module speaks version %d of the ABI, and this host speaks version %d", v, abi.Version)})
 	}
-	if ran.Err() != nil {
-		return i.initFailedLocked(ctx, ran, abi.ExportABI, ran.Err())
-	}
 	if starved := i.starvedLocked("its initialisation"); starved != nil {
 		return i.dieLocked(starved)
 	}
@@ -285,6 +289,9 @@ func (i *Instance) instantiateLocked(ctx context.Context, img *image) (err error
 	i.machine = mc
 	i.mod, err = i.module.runtime.engine.InstantiateModule(i.withMemory(ctx, img), i.module.compiled, mc.systemConfig())
 	mc.mod, mc.linear = i.mod, i.linear
+	if i.mod != nil {
+		mc.findFuel(i.mod)
+	}
 	if err != nil || i.module.template == nil {
 		return err
 	}
@@ -424,7 +431,7 @@ func (i *Instance) Close() error {
 	i.closed = true
 	switch {
 	case i.phase == phaseDead:
-	case i.phase == phaseInit || i.phase == phaseTurn || i.machine == nil || i.machine.image == nil || i.cutOff:
+	case i.phase == phaseInit || i.phase == phaseTurn || i.machine == nil || i.machine.image == nil:
 		_ = i.dieLocked(errClosed)
 	default:
 		i.restLocked()

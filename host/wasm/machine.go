@@ -14,6 +14,7 @@ type machine struct {
 	globals []api.MutableGlobal // in the order of the template
 	image   *image              // that it was made from; nil if it initialised itself
 	limit   int64               // of memory
+	fuel    api.MutableGlobal   // nil if the module has no code
 
 	owner     *Instance // whose world it sees; nil in the pool
 	stained   bool      // the guest has changed what a reset does not bring back
@@ -21,7 +22,8 @@ type machine struct {
 }
 
 // reset brings the state of the image back; false says that it cannot. A guest has
-// returned from its last call, so all its state is in memory and globals.
+// returned from its last call, so all its state is in memory and globals. Fuel is no state: it is
+// set before every call.
 func (mc *machine) reset() bool {
 	if mc.image == nil || mc.stained || mc.linear.refused || !mc.linear.reset(mc.image) || !mc.shrink() {
 		return false

@@ -29,11 +29,14 @@ type Stats struct {
 	Initialized uint64
 	// Discarded machines could not be reset, or found their pool full.
 	Discarded uint64
+	// Refuels counts how often guests had used up a slice of fuel and called the host.
+	Refuels uint64
 }
 
 type stats struct {
 	idle                                   atomic.Int64
 	reused, mapped, initialized, discarded atomic.Uint64
+	refuels                                atomic.Uint64
 }
 
 // Stats tells how instances were made so far.
@@ -41,6 +44,7 @@ func (r *Runtime) Stats() Stats {
 	return Stats{
 		Idle: r.stats.idle.Load(), Reused: r.stats.reused.Load(), Mapped: r.stats.mapped.Load(),
 		Initialized: r.stats.initialized.Load(), Discarded: r.stats.discarded.Load(),
+		Refuels: r.stats.refuels.Load(),
 	}
 }
 

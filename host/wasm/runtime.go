@@ -157,9 +157,6 @@ func New(ctx context.Context, cfg Config) (*Runtime, error) {
 	}
 	config := wazero.NewRuntimeConfig().
 		WithCoreFeatures(api.CoreFeaturesV2).
-		// The engine checks at each loop head whether the context of the call is
-		// done. That also lets Go's scheduler and garbage collector run.
-		WithCloseOnContextDone(true).
 		// Debug sections come from the upload and would be parsed for nothing but
 		// line numbers in backtraces.
 		WithDebugInfoEnabled(false).
@@ -184,15 +181,21 @@ func (r *Runtime) offer(ctx context.Context) error {
 	wasi_snapshot_preview1.NewFunctionExporter().ExportFunctions(wasi)
 	own := r.engine.NewHostModuleBuilder(abi.ImportModule)
 	exportImports(own)
+	fuel := r.engine.NewHostModuleBuilder(binary.FuelModule)
+	exportRefuel(fuel)
 	for name, builder := range map[string]wazero.HostModuleBuilder{
 		wasi_snapshot_preview1.ModuleName: wasi,
 		abi.ImportModule:                  own,
+		binary.FuelModule:                 fuel,
 	} {
 		compiled, err := builder.Compile(experimental.WithFunctionListenerFactory(ctx, stainFactory{}))
 		if err != nil {
 			return fmt.Errorf("compile the host module %s: %w", name, err)
 		}
 		for function, def := range compiled.ExportedFunctions() {
+			if name == binary.FuelModule {
+				continue
+			}
 			r.offered[name+"."+function] = binary.Signature{Params: string(def.ParamTypes()), Results: string(def.ResultTypes())}
 		}
 		if _, err := r.engine.InstantiateModule(ctx, compiled, wazero.NewModuleConfig().WithName(name)); err != nil {

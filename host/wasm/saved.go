@@ -35,6 +35,8 @@ type Saved struct {
 	// was none. Origin is what the monotonic clock showed then.
 	Clock  int64 `msgpack:"clock"`
 	Origin int64 `msgpack:"origin"`
+	// Fuel is what its turns have used.
+	Fuel int64 `msgpack:"fuel"`
 }
 
 const (
@@ -61,7 +63,7 @@ func (i *Instance) Save() (*Saved, error) {
 		return nil, ErrNoState
 	}
 	img, memory := i.machine.image, i.linear.bytes()
-	s := &Saved{Base: img.id(), Size: uint64(len(memory)), Globals: i.machine.readGlobals(), Origin: i.origin}
+	s := &Saved{Base: img.id(), Size: uint64(len(memory)), Globals: i.machine.readGlobals(), Origin: i.origin, Fuel: i.FuelUsed()}
 	if !i.base.IsZero() {
 		s.Clock = i.base.UnixNano()
 	}
@@ -134,6 +136,7 @@ func (i *Instance) restore(world World, s *Saved) error {
 		i.base = time.Unix(0, s.Clock)
 	}
 	i.phase = phaseParked
+	i.fuelUsed.Store(s.Fuel)
 	i.memory.Store(i.memorySizeLocked())
 	return nil
 }

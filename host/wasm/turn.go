@@ -38,7 +38,7 @@ func (i *Instance) runTurn(ctx context.Context, export string, from phase, input
 	case len(input) > abi.MaxBody:
 		return Turn{}, abi.Errorf(abi.CodePayloadTooLarge, "the input of %s has %d bytes, and %d are allowed", export, len(input), abi.MaxBody)
 	case ctx.Err() != nil:
-		// The engine would close the instance, which did nothing wrong.
+		// The guest would be stopped, and it did nothing wrong.
 		return Turn{}, fmt.Errorf("%s: %w", export, ctx.Err())
 	}
 	ran, release := i.enterGuestLocked(ctx)
@@ -49,18 +49,21 @@ func (i *Instance) runTurn(ctx context.Context, export string, from phase, input
 	i.output, i.hasOutput = nil, false
 	i.crash.report = i.crash.report[:0]
 	stack := [1]uint64{uint64(len(input))}
-	if err := i.functionLocked(export).CallWithStack(ran, stack[:]); err != nil {
+	i.startFuel(i.world.Fuel)
+	err := i.functionLocked(export).CallWithStack(ran, stack[:])
+	i.settleFuel()
+	if err != nil {
 		return Turn{}, i.dieLocked(i.explainLocked(ran, export, err))
 	}
 	if starved := i.starvedLocked(export); starved != nil {
 		return Turn{}, i.dieLocked(starved)
 	}
 	i.flushLocked()
-	return i.finishLocked(ran, export, int32(uint32(stack[0])))
+	return i.finishLocked(export, int32(uint32(stack[0])))
 }
 
 // finishLocked checks what the guest returned from a turn.
-func (i *Instance) finishLocked(ran context.Context, export string, status int32) (Turn, error) {
+func (i *Instance) finishLocked(export string, status int32) (Turn, error) {
 	i.pending, i.hasPending = nil, false
 	output := i.output
 	i.output = nil
@@ -77,10 +80,6 @@ func (i *Instance) finishLocked(ran context.Context, export string, status int32
 		return broken("the module returned the unknown status %d from %s", status, export)
 	case i.hasOutput:
 		return broken("the module returned from %s as parked, but with an output", export)
-	case ran.Err() != nil:
-		// The engine watches the context on a goroutine of its own and may be
-		// about to close the instance, so it cannot be used again.
-		return Turn{}, i.dieLocked(i.explainLocked(ran, export, ran.Err()))
 	}
 	i.phase = phaseParked
 	return Turn{Parked: true}, nil
@@ -92,9 +91,9 @@ func (i *Instance) enterGuestLocked(ctx context.Context) (context.Context, conte
 	ran, cancel := i.module.runtime.bind(ctx)
 	ran = context.WithValue(ran, instanceKey{}, i)
 	i.turnCtx, i.naps = ran, 0
+	i.startFuel(0)
 	return ran, func() {
 		i.turnCtx = nil
-		i.cutOff = i.cutOff || ran.Err() != nil
 		i.memory.Store(i.memorySizeLocked())
 		cancel()
 	}

@@ -106,8 +106,8 @@ const (
 func (i *Instance) nanosleep(ns int64) {
 	d := time.Duration(ns)
 	if i.world.Sleep != nil {
-		// If the sleep is broken off the turn's context is done, and the engine
-		// ends the guest at its next loop head.
+		// If the sleep is broken off the turn's context is done, and the guest ends
+		// when it is out of fuel.
 		guard(func() { _ = i.world.Sleep(i.turnCtx, d) })
 		return
 	}

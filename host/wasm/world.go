@@ -23,6 +23,11 @@ type World struct {
 	// clock that stands still.
 	Clock func() time.Time
 
+	// Fuel bounds what the guest may do in one turn, in units of fuel (see package
+	// binary). A guest that needs more is stopped: a trap of CodeGuestTimeout. Zero is no
+	// limit.
+	Fuel int64
+
 	// Grow is asked before the linear memory becomes larger than the instance began with,
 	// by so many bytes. False says that the host has none: the guest sees a failed
 	// memory.grow, and whatever it makes of it is not its fault. Nil allows it.

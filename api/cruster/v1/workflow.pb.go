@@ -665,8 +665,11 @@ type DescribeResponse struct {
 	PendingOmitted uint32 `protobuf:"varint,8,opt,name=pending_omitted,json=pendingOmitted,proto3" json:"pending_omitted,omitempty"`
 	// How many settled deferreds are left out.
 	DeferredsOmitted uint32 `protobuf:"varint,9,opt,name=deferreds_omitted,json=deferredsOmitted,proto3" json:"deferreds_omitted,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The fuel that the turns of a running execution have used so far: what it has computed.
+	// It follows from the module and the journal. Activities are not part of it.
+	Fuel          int64 `protobuf:"varint,10,opt,name=fuel,proto3" json:"fuel,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DescribeResponse) Reset() {
@@ -758,6 +761,13 @@ func (x *DescribeResponse) GetPendingOmitted() uint32 {
 func (x *DescribeResponse) GetDeferredsOmitted() uint32 {
 	if x != nil {
 		return x.DeferredsOmitted
+	}
+	return 0
+}
+
+func (x *DescribeResponse) GetFuel() int64 {
+	if x != nil {
+		return x.Fuel
 	}
 	return 0
 }
@@ -2169,7 +2179,7 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x0fDescribeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x120\n" +
-	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\x97\x03\n" +
+	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\xab\x03\n" +
 	"\x10DescribeResponse\x123\n" +
 	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12)\n" +
 	"\x05input\x18\x02 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x18\n" +
@@ -2179,7 +2189,9 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\tdeferreds\x18\x06 \x03(\v2\x1b.cruster.v1.SettledDeferredR\tdeferreds\x12+\n" +
 	"\apatches\x18\a \x03(\v2\x11.cruster.v1.PatchR\apatches\x12'\n" +
 	"\x0fpending_omitted\x18\b \x01(\rR\x0ependingOmitted\x12+\n" +
-	"\x11deferreds_omitted\x18\t \x01(\rR\x10deferredsOmitted\"?\n" +
+	"\x11deferreds_omitted\x18\t \x01(\rR\x10deferredsOmitted\x12\x12\n" +
+	"\x04fuel\x18\n" +
+	" \x01(\x03R\x04fuel\"?\n" +
 	"\x05Patch\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05taken\x18\x02 \x01(\bR\x05taken\x12\x10\n" +

@@ -17,10 +17,11 @@
 //
 // Rewriting: rewrite.go walks over the sections. Each change is a file and a
 // function from the content of a section to its new content: names.go drops
-// custom sections, tables.go bounds tables, checks.go inserts checks into code and
-// has NaNs replaced (nans.go), segments.go merges data segments. A change of the
-// code uses what scan.go found in a function. A new change is a new file, called
-// from Rewrite.
+// custom sections, tables.go bounds tables, segments.go merges data segments, and
+// code.go changes functions, as scan.go has planned it. fuel.go says why and how code
+// counts what it does: cost.go has the costs, meter.go divides functions into regions,
+// ranges.go has the functions for long ranges, additions.go all else that a module gets.
+// nans.go replaces NaNs.
 //
 // Taking apart: template.go makes of a rewritten binary one whose instances have no
 // state that the host cannot read and set; hidden.go looks for code that would.

@@ -82,8 +82,9 @@ func (r *reader) limits() limits {
 }
 
 // elementSegment skips an element segment of at most this many entries and
-// returns how many it has. The bits of its flags tell its form.
-func (r *reader) elementSegment(most uint32) uint32 {
+// returns how many it has. The bits of its flags tell its form. Each function that it
+// names, by the place of its number, is told to named, if there is one.
+func (r *reader) elementSegment(most uint32, named func(at, end int, function uint32)) uint32 {
 	const passive, indexed, expressions = 1, 2, 4
 	flags := r.u32()
 	if flags > 7 {
@@ -94,7 +95,7 @@ func (r *reader) elementSegment(most uint32) uint32 {
 		if flags&indexed != 0 {
 			r.u32()
 		}
-		r.expression()
+		r.expression(named)
 	}
 	if flags&(passive|indexed) != 0 {
 		r.byte() // kind or type of the elements
@@ -106,26 +107,30 @@ func (r *reader) elementSegment(most uint32) uint32 {
 	}
 	for left := count; left > 0 && r.err == nil; left-- {
 		if flags&expressions != 0 {
-			r.expression()
-		} else {
-			r.u32()
+			r.expression(named)
+			continue
+		}
+		at := r.pos
+		function := r.u32()
+		if named != nil {
+			named(at, r.pos, function)
 		}
 	}
 	return count
 }
 
-// dataSegment skips a data segment.
-func (r *reader) dataSegment() {
+// dataSegment skips a data segment and returns how long it is.
+func (r *reader) dataSegment() uint32 {
 	switch form := r.u32(); form {
 	case 0:
-		r.expression()
+		r.expression(nil)
 	case 1:
 	case 2:
 		r.u32()
-		r.expression()
+		r.expression(nil)
 	default:
 		r.fail("a data segment of unknown form %#x", form)
-		return
+		return 0
 	}
-	r.bytes(r.u32())
+	return uint32(len(r.bytes(r.u32())))
 }

@@ -24,7 +24,7 @@ func TestElementSegments(t *testing.T) {
 		"unknown expression": {[]byte{0, 0x10, 0, 0x0b, 0}, 0, "instruction 0x10"},
 	} {
 		r := &reader{data: c.data}
-		require.Equal(t, c.count, r.elementSegment(3), name)
+		require.Equal(t, c.count, r.elementSegment(3, nil), name)
 		if c.says == "" {
 			r.end()
 			require.NoError(t, r.err, name)

@@ -1,13 +1,22 @@
 package binary
 
-// expression skips a constant expression.
-func (r *reader) expression() {
+// expression skips a constant expression. A function that it names is told to named,
+// if there is one.
+func (r *reader) expression(named func(at, end int, function uint32)) {
 	for r.err == nil {
 		op := r.byte()
 		if op == opEnd {
 			return
 		}
-		if !r.skipImmediates(op) {
+		switch at := r.pos; {
+		case op == opRefFunc:
+			function := r.u32()
+			if named != nil {
+				named(at, r.pos, function)
+			}
+		case op == opGlobalGet:
+			r.globals = max(r.globals, uint64(r.u32())+1)
+		case !r.skipImmediates(op):
 			r.fail("a constant expression has the instruction %#x", op)
 		}
 	}
@@ -23,6 +32,65 @@ func (r *reader) locals() (total uint64) {
 		}
 	}
 	return total
+}
+
+// instruction is one of a function's body.
+type instruction struct {
+	at, end int    // where it begins, and where the next one does
+	op      byte   //
+	sub     uint32 // behind a prefix
+	index   uint32 // the label, function, global, type or segment that it names first
+	operand int    // where that stands
+	value   int32  // of an i32.const
+	labels  []uint32
+	// blockType is that of a block, loop or if. Negative ones are no indexes.
+	blockType int64
+}
+
+// instruction reads the next one, and fails if it does not know it.
+func (r *reader) instruction() instruction {
+	in := instruction{at: r.pos}
+	in.op = r.byte()
+	in.operand = r.pos
+	known := true
+	switch in.op {
+	case opBlock, opLoop, opIf:
+		if in.blockType, known = r.s35(); !known {
+			r.fail("the type of a block has more than 33 bits")
+		}
+	case opElse, opUnreachable, opReturn:
+	case opBr, opBrIf, opCall, opRefFunc, opGlobalGet, opGlobalSet:
+		in.index = r.u32()
+	case opBrTable:
+		for n := uint64(r.u32()) + 1; n > 0 && r.err == nil; n-- {
+			in.labels = append(in.labels, r.u32())
+		}
+	case opCallIndirect:
+		in.index = r.u32()
+		r.u32()
+	case opI32Const:
+		in.value, _ = r.s32()
+	case opMisc:
+		in.sub = r.u32()
+		in.operand = r.pos
+		if in.sub == miscMemoryInit {
+			in.index = r.u32()
+			r.pos = in.operand
+		}
+		known = r.err == nil && r.skipMisc(in.sub)
+	case opVector:
+		in.sub = r.u32()
+		known = r.skipVector(in.sub)
+	default:
+		known = r.skipImmediates(in.op)
+	}
+	if !known && (in.op == opMisc || in.op == opVector) {
+		r.fail("the instruction %#x %d is unknown", in.op, in.sub)
+	} else if !known {
+		r.fail("the instruction %#x is unknown", in.op)
+	}
+	in.end = r.pos
+	return in
 }
 
 // skipImmediates skips the operands of an instruction that does not transfer

@@ -6,7 +6,10 @@ import "encoding/binary"
 func appendU32(out []byte, n uint64) []byte { return binary.AppendUvarint(out, n) }
 
 // appendS32 encodes a signed number as LEB128.
-func appendS32(out []byte, v int32) []byte {
+func appendS32(out []byte, v int32) []byte { return appendS64(out, int64(v)) }
+
+// appendS64 encodes a signed number as LEB128.
+func appendS64(out []byte, v int64) []byte {
 	for {
 		b := byte(v & 0x7f)
 		v >>= 7

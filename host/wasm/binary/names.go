@@ -2,8 +2,9 @@ package binary
 
 // functionNames returns a custom section with the names of the functions, which
 // are shown in backtraces, and nothing else; nil if the section has none. Debug
-// information and whatever else is in such sections never reaches the engine.
-func functionNames(content []byte) []byte {
+// information and whatever else is in such sections never reaches the engine. Functions
+// have new numbers.
+func functionNames(content []byte, shift func(uint32) uint64) []byte {
 	const section, subsection = "name", 1
 	r := &reader{data: content}
 	if r.name() != section {
@@ -17,16 +18,18 @@ func functionNames(content []byte) []byte {
 		}
 		n := &reader{data: names}
 		count := n.u32()
+		shifted := appendU32(nil, uint64(count))
 		for left := count; left > 0 && n.err == nil; left-- {
-			n.u32()
-			n.name()
+			shifted = appendU32(shifted, shift(n.u32()))
+			name := n.name()
+			shifted = append(appendU32(shifted, uint64(len(name))), name...)
 		}
 		if n.err != nil || n.pos != len(names) || count > maxEntries[sectionFunction] {
 			return nil
 		}
 		out := append([]byte{byte(len(section))}, section...)
-		out = appendU32(append(out, subsection), uint64(len(names)))
-		return append(out, names...)
+		out = appendU32(append(out, subsection), uint64(len(shifted)))
+		return append(out, shifted...)
 	}
 	return nil
 }

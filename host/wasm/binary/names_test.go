@@ -33,6 +33,6 @@ func TestFunctionNames(t *testing.T) {
 		"more names than bytes":     {section("name", subsection(1, huge)), nil},
 		"bytes behind the names":    {section("name", subsection(1, []byte{0, 0})), nil},
 	} {
-		require.Equal(t, c.want, functionNames(c.content), name)
+		require.Equal(t, c.want, functionNames(c.content, func(f uint32) uint64 { return uint64(f) }), name)
 	}
 }

@@ -26,12 +26,6 @@ const (
 	numLanes
 )
 
-// floatOp is an instruction that can make a NaN.
-type floatOp struct {
-	end int // where the next one begins
-	lanes
-}
-
 // makesNaN tells what a plain instruction computes that may be a NaN.
 func makesNaN(op byte) lanes {
 	switch {

@@ -39,7 +39,11 @@ type Module struct {
 	tables    []table
 	memories  []limits
 	exports   []exportEntry
-	elements  uint32 // entries of all element segments
+	elements  uint32   // entries of all element segments
+	globals   uint32   // that the module defines
+	segments  []uint32 // lengths of the data segments
+	hasCode   bool
+	named     uint64 // one more than the highest global that constant expressions name
 }
 
 type section struct {
@@ -108,13 +112,13 @@ func (m *Module) parseSection(id byte, content []byte) error {
 	case sectionExport:
 		entry = func() { m.exports = append(m.exports, exportEntry{r.name(), r.byte(), r.u32()}) }
 	case sectionGlobal:
-		entry = func() { r.valueType(); r.byte(); r.expression() }
+		entry = func() { r.valueType(); r.byte(); r.expression(nil); m.globals++ }
 	case sectionElement:
-		entry = func() { m.elements += r.elementSegment(maxElements - m.elements) }
+		entry = func() { m.elements += r.elementSegment(maxElements-m.elements, nil) }
 	case sectionCode:
-		entry = func() { r.bytes(r.u32()) }
+		entry = func() { r.bytes(r.u32()); m.hasCode = true }
 	case sectionData:
-		entry = r.dataSegment
+		entry = func() { m.segments = append(m.segments, r.dataSegment()) }
 	default: // custom sections are not passed on, the others are one number
 		return nil
 	}
@@ -125,6 +129,7 @@ func (m *Module) parseSection(id byte, content []byte) error {
 	for ; n > 0 && r.err == nil; n-- {
 		entry()
 	}
+	m.named = max(m.named, r.globals)
 	r.end()
 	return r.err
 }

@@ -12,6 +12,9 @@ type reader struct {
 	data []byte
 	pos  int
 	err  error
+
+	// globals is one more than the highest global that a constant expression has named.
+	globals uint64
 }
 
 func (r *reader) fail(format string, args ...any) {
@@ -75,13 +78,19 @@ func (r *reader) end() {
 
 // s32 reads a signed LEB128 number of at most 32 bits; false if it has more.
 func (r *reader) s32() (int32, bool) {
+	v, ok := r.s35()
+	return int32(v), ok && v == int64(int32(v))
+}
+
+// s35 reads a signed LEB128 number of at most five bytes; false if it has more.
+func (r *reader) s35() (int64, bool) {
 	var v int64
 	for shift := 0; shift < 35; shift += 7 {
 		b := r.byte()
 		v |= int64(b&0x7f) << shift
 		if b&0x80 == 0 {
 			v = v << (64 - shift - 7) >> (64 - shift - 7)
-			return int32(v), v == int64(int32(v))
+			return v, true
 		}
 	}
 	return 0, false

@@ -27,17 +27,21 @@ type function struct {
 	locals   uint64 // that it declares, without its parameters
 	code     int    // where the instructions begin
 	branches uint64
-	ranges   int       // instructions that work on ranges
-	guards   []rangeOp // those among them that need a check
-	floats   []floatOp // instructions that can make a NaN
-	checked  bool      // every way to its first call passes a loop head
-	calls    bool      // it makes calls
+	edits    []edit // in their order
+	floats   [numLanes]bool
+	ranges   bool // it works on ranges that may be long
+	cached   bool // it keeps the fuel in a local
 }
 
-// rangeOp is an instruction that works on a range.
-type rangeOp struct {
-	at     int // where it stands in the body
-	memory bool
+// edit is a change of the code: what stands from at to end is replaced. At most one of
+// its other fields is set, but for long.
+type edit struct {
+	at, end int
+	region  *region // is paid for here
+	nan     lanes   // the value before is replaced if it is a NaN
+	replace []byte
+	long    *helper // what is replaced, if it is so only for long ranges
+	reload  bool    // others may have used fuel
 }
 
 // compileCost sums up, over the functions of a module, what makes the engine
@@ -55,66 +59,59 @@ func (c *compileCost) add(f *function, size int) error {
 	return nil
 }
 
-// scanFunction reads the instructions of a function once. It need not be right
-// about malformed code, which the engine refuses.
-func scanFunction(body []byte) (*function, error) {
+// codeContext is what the code of a function refers to.
+type codeContext struct {
+	fuel    fuelIndexes
+	leaves  []uint64 // by number of the function: what it costs if it is a leaf, or notLeaf
+	helpers *helpers
+}
+
+const notLeaf = 1 << 63
+
+// scanFunction reads the instructions of a function once and plans its changes. It
+// need not be right about malformed code, which the engine refuses.
+func scanFunction(body []byte, ctx *codeContext, leaf bool) (*function, error) {
 	if len(body) > maxFunctionSize {
 		return nil, fmt.Errorf("a function has %d bytes, and %d are allowed", len(body), maxFunctionSize)
 	}
 	r := &reader{data: body}
 	f := &function{locals: r.locals()}
 	f.code = r.pos
-	// straight says that every way through the function leads to here; length is
-	// the constant that the instruction before this one put on the stack.
-	straight, length := true, int32(math.MaxInt32)
+	var m *meter
+	if !leaf {
+		m = newMeter(func(g *region) { f.edits = append(f.edits, edit{at: r.pos, end: r.pos, region: g}) })
+	}
+	// length is the constant that the instruction before this one put on the stack.
+	length := int32(math.MaxInt32)
 	for r.pos < len(r.data) && r.err == nil {
-		at, before := r.pos, length
+		start := r.pos
+		in := r.instruction()
+		if r.err != nil {
+			break
+		}
+		if err := ctx.fuel.checkName(&in); err != nil {
+			return nil, err
+		}
+		f.countBranches(&in)
+		if m != nil {
+			r.pos = start
+			m.before(&in, costOf(&in)+ctx.costOfCall(&in)+ctx.helpers.cost(&in, length))
+			r.pos = in.end
+		}
+		f.change(&in, ctx, length)
+		if m != nil {
+			if in.op == opCallIndirect || in.op == opCall && ctx.isMetered(in.index) {
+				m.called()
+				f.edits = append(f.edits, edit{at: in.end, end: in.end, reload: true})
+			}
+			if in.op == opMisc {
+				f.edits = append(f.edits, edit{at: in.end, end: in.end, reload: true})
+			}
+			m.after(&in)
+		}
 		length = math.MaxInt32
-		switch op := r.byte(); op {
-		case opBlock, opLoop:
-			f.checked = f.checked || op == opLoop && straight && !f.calls
-			f.branches++
-			r.signed()
-		case opIf:
-			straight = false
-			f.branches++
-			r.signed()
-		case opElse:
-			f.branches++
-		case opUnreachable, opReturn:
-			straight = false
-		case opBr, opBrIf:
-			straight = false
-			f.branches++
-			r.u32()
-		case opBrTable:
-			straight = false
-			for n := uint64(r.u32()) + 1; n > 0 && r.err == nil; n-- {
-				f.branches++
-				r.u32()
-			}
-		case opCall:
-			f.calls = true
-			r.u32()
-		case opCallIndirect:
-			f.calls = true
-			r.u32()
-			r.u32()
-		case opI32Const:
-			length, _ = r.s32()
-		case opMisc:
-			f.misc(r, at, before)
-		case opVector:
-			vector := r.u32()
-			if !r.skipVector(vector) {
-				r.fail("the instruction 0xfd %d is unknown", vector)
-			}
-			f.float(r.pos, vectorMakesNaN(vector))
-		default:
-			if !r.skipImmediates(op) {
-				r.fail("the instruction %#x is unknown", op)
-			}
-			f.float(r.pos, makesNaN(op))
+		if in.op == opI32Const {
+			length = in.value
 		}
 	}
 	switch {
@@ -123,35 +120,49 @@ func scanFunction(body []byte) (*function, error) {
 	case f.branches > maxBranches:
 		return nil, fmt.Errorf("a function has %d branches, and %d are allowed", f.branches, maxBranches)
 	}
+	if m != nil {
+		m.finish()
+		f.cached = m.switches
+	}
 	return f, nil
 }
 
-// float takes note of an instruction that ends here and may have made a NaN.
-func (f *function) float(end int, l lanes) {
-	if l != noLanes {
-		f.floats = append(f.floats, floatOp{end, l})
+// countBranches counts what the engine's work grows with.
+func (f *function) countBranches(in *instruction) {
+	switch in.op {
+	case opBlock, opLoop, opIf, opElse, opBr, opBrIf:
+		f.branches++
+	case opBrTable:
+		f.branches += uint64(len(in.labels))
+	case opMisc:
+		switch in.sub {
+		case miscMemoryInit, miscMemoryCopy, miscMemoryFill, miscTableInit, miscTableCopy, miscTableGrow, miscTableFill:
+			f.branches += 4 // the engine makes a few out of each
+		}
 	}
 }
 
-// misc takes note of an instruction behind the prefix 0xfc. Length is that of its
-// range if the code says so.
-func (f *function) misc(r *reader, at int, length int32) {
-	// The engine makes a few branches out of each.
-	const branches = 4
-	op := r.u32()
-	switch op {
-	case miscMemoryInit, miscMemoryCopy, miscMemoryFill:
-		f.ranges++
-		f.branches += branches
-		if length < 0 || length > maxUncheckedRange {
-			f.guards = append(f.guards, rangeOp{at, true})
+// change plans what becomes of an instruction.
+func (f *function) change(in *instruction, ctx *codeContext, length int32) {
+	switch in.op {
+	case opCall, opRefFunc:
+		f.edits = append(f.edits, edit{at: in.operand, end: in.end, replace: appendU32(nil, ctx.fuel.shift(in.index))})
+	case opMisc:
+		if e, ok := ctx.helpers.replace(in, length); ok {
+			f.ranges = f.ranges || e.long != nil
+			f.edits = append(f.edits, e)
 		}
-	case miscTableInit, miscTableCopy, miscTableGrow, miscTableFill:
-		f.ranges++
-		f.branches += branches
-		f.guards = append(f.guards, rangeOp{at, false})
+	case opVector:
+		f.replaceNaN(in.end, vectorMakesNaN(in.sub))
+	default:
+		f.replaceNaN(in.end, makesNaN(in.op))
 	}
-	if !r.skipMisc(op) {
-		r.fail("the instruction 0xfc %d is unknown", op)
+}
+
+// replaceNaN has the result of an instruction that ends here replaced if it is a NaN.
+func (f *function) replaceNaN(end int, l lanes) {
+	if l != noLanes {
+		f.floats[l] = true
+		f.edits = append(f.edits, edit{at: end, end: end, nan: l})
 	}
 }

@@ -2,6 +2,7 @@ package binary
 
 import (
 	"bytes"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,25 +15,50 @@ import (
 )
 
 // TestScanFunction scans the body of a function in hex: its locals and its
-// instructions.
+// instructions. It prints what is changed: where regions begin, with what they cost, and
+// ! if there is a check. Function 0 is imported, 1 is a leaf that costs 7, 2 is none.
+// The argument adds puts that many additions in front of the last end.
 func TestScanFunction(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/scan", func(t *testing.T, d *datadriven.TestData) string {
-		f, err := scanFunction(fromHex(t, d.Input))
+		adds := 0
+		d.MaybeScanArgs(t, "adds", &adds)
+		body := fromHex(t, d.Input)
+		body = wasmtest.Join(body[:len(body)-1], bytes.Repeat([]byte{0x6a}, adds), body[len(body)-1:])
+		fuel := fuelIndexes{imported: 1, refuel: 1, global: 1, types: 1, end: 3}
+		ours := &helpers{fuel: fuel, first: 4, segments: []uint32{800, 1 << 20, 1 << 20}, numbers: map[helper]uint64{}}
+		ctx := &codeContext{fuel: fuel, leaves: []uint64{7, notLeaf}, helpers: ours}
+		cost, leaf := leafCost(body)
+		f, err := scanFunction(body, ctx, leaf)
 		if err != nil {
 			return fmt.Sprintf("error: %v\n", err)
 		}
-		var guards strings.Builder
-		for _, g := range f.guards {
-			kind := "table"
-			if g.memory {
-				kind = "memory"
-			}
-			fmt.Fprintf(&guards, " %s@%d", kind, g.at)
+		var text strings.Builder
+		fmt.Fprintf(&text, "locals=%d code=%d branches=%d", f.locals, f.code, f.branches)
+		if leaf {
+			fmt.Fprintf(&text, " leaf=%d", cost)
 		}
-		return fmt.Sprintf("locals=%d code=%d branches=%d ranges=%d checked=%t calls=%t guards:%s\n",
-			f.locals, f.code, f.branches, f.ranges, f.checked, f.calls, guards.String())
+		for _, e := range f.edits {
+			switch {
+			case e.region == nil && e.nan == noLanes:
+				fmt.Fprintf(&text, " %d-%d:% x", e.at, e.end, e.replace)
+			case e.region == nil:
+				fmt.Fprintf(&text, " %d:NaN", e.at)
+			case e.region.check:
+				fmt.Fprintf(&text, " %d:%d!", e.at, e.region.cost)
+			case e.region.cost > 0:
+				fmt.Fprintf(&text, " %d:%d", e.at, e.region.cost)
+			}
+		}
+		return text.String() + "\n"
 	})
+}
+
+func fromHex(t *testing.T, text string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(strings.Join(strings.Fields(text), ""))
+	require.NoError(t, err)
+	return b
 }
 
 // TestFunctionsThatTakeLongToCompile: the engine's work grows with the square of

@@ -107,7 +107,7 @@ func (m *Module) settableGlobals() (indexes []uint32, err error) {
 		n := r.u32()
 		for index := uint32(0); index < n && r.err == nil; index++ {
 			typ, mutable := r.valueType(), r.byte() != 0
-			r.expression()
+			r.expression(nil)
 			switch {
 			case !mutable || int64(index) == fuel:
 			case typ == typeV128 || typ == typeFuncref || typ == typeExternref:

@@ -22,6 +22,7 @@ type settings struct {
 // one of its own.
 func (s *settings) add(flags *pflag.FlagSet) {
 	s.cfg.GuestMemory, s.cfg.MaxModuleSize = 64<<20, 32<<20
+	flags.Int64Var(&s.cfg.ActivityFuel, "activity-fuel", 0, "how much fuel an attempt of an activity may use; 0 means without a limit")
 	flags.DurationVar(&s.cfg.ActivityTimeout, "activity-timeout", time.Minute, "how long an attempt of an activity may take that names no timeout of its own")
 	flags.StringVar(&s.cfg.CacheDir, "cache-dir", "", "folder for compiled modules (default: beside the embedded store, or in the user's cache folder)")
 	flags.DurationVar(&s.cfg.DrainTimeout, "drain-timeout", 10*time.Second, "how long running activities may take to finish when the host stops")
@@ -39,9 +40,10 @@ func (s *settings) add(flags *pflag.FlagSet) {
 	flags.StringVar(&s.cfg.Name, "name", "", "name of this host in the store (default: machine and process)")
 	flags.BoolVar(&s.cfg.Profiling, "pprof", false, "serve profiles of the process at /debug/pprof/ of the HTTP address")
 	flags.DurationVar(&s.cfg.Retention, "retention", 0, "how long finished executions are kept; 0 means for ever")
+	flags.Int64Var(&s.cfg.TurnFuel, "turn-fuel", 0, "how much fuel a workflow may use between two durable calls; 0 means without a limit")
 	flags.DurationVar(&s.cfg.TurnTimeout, "turn-timeout", 10*time.Second, "how long a workflow may compute between two durable calls")
-	fromEnvironment(flags, "activity-timeout", "cache-dir", "drain-timeout", "grpc-addr", "guest-memory", "hibernate-after", "http-addr", "idle-timeout", "log-format", "log-level",
-		"max-activities", "max-executions", "max-module-size", "memory", "name", "pprof", "retention", "turn-timeout")
+	fromEnvironment(flags, "activity-fuel", "activity-timeout", "cache-dir", "drain-timeout", "grpc-addr", "guest-memory", "hibernate-after", "http-addr", "idle-timeout",
+		"log-format", "log-level", "max-activities", "max-executions", "max-module-size", "memory", "name", "pprof", "retention", "turn-fuel", "turn-timeout")
 }
 
 // addStore adds the flags that name a store.

@@ -14,6 +14,9 @@ import (
 // Config configures a host. Zero means the default of the package that uses the
 // value, so that each default is written down once.
 type Config struct {
+	// ActivityFuel is how much fuel an attempt of an activity may use; 0 means without a
+	// limit.
+	ActivityFuel int64
 	// ActivityTimeout is how long an attempt of an activity may take that names no
 	// timeout of its own.
 	ActivityTimeout time.Duration
@@ -58,6 +61,9 @@ type Config struct {
 	Schema string
 	// Store is "sqlite:DIR" or "postgres://USER@HOST/DATABASE". It is required.
 	Store string
+	// TurnFuel is how much fuel a workflow may use between two durable calls; 0 means
+	// without a limit.
+	TurnFuel int64
 	// TurnTimeout is how long a workflow may compute between two durable calls.
 	TurnTimeout time.Duration
 }
@@ -65,6 +71,7 @@ type Config struct {
 // engine is the engine's part; the caller adds the store and the registry.
 func (c *Config) engine() host.Config {
 	return host.Config{
+		ActivityFuel:    c.ActivityFuel,
 		ActivityTimeout: c.ActivityTimeout,
 		DrainTimeout:    c.DrainTimeout,
 		EvictAlways:     c.EvictAlways,
@@ -77,6 +84,7 @@ func (c *Config) engine() host.Config {
 		Memory:          c.Memory,
 		Name:            c.Name,
 		Retention:       c.Retention,
+		TurnFuel:        c.TurnFuel,
 		TurnTimeout:     c.TurnTimeout,
 		Wasm:            wasm.Config{CacheDir: c.compiledDir(), MaxModuleSize: c.MaxModuleSize, MemoryLimit: c.GuestMemory},
 	}

@@ -17,6 +17,7 @@ type Description struct {
 	Execution
 	Input     json.RawMessage   `json:"input,omitempty"`
 	Entries   uint64            `json:"entries"`
+	Fuel      int64             `json:"fuel,omitempty"`
 	Resident  bool              `json:"resident"`
 	Pending   []PendingOp       `json:"pending"`
 	Deferreds []SettledDeferred `json:"deferreds"`
@@ -61,6 +62,7 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 		Execution: ExecutionOf(d.GetExecution()),
 		Input:     payloadJSON(d.GetInput()),
 		Entries:   d.GetEntries(),
+		Fuel:      d.GetFuel(),
 		Resident:  d.GetResident(),
 		Pending:   []PendingOp{},
 		Deferreds: []SettledDeferred{},
@@ -93,6 +95,9 @@ func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse) error {
 	all := append(executionLines(d.GetExecution()), terminal.Line{Name: "run", Value: v.RunID}, terminal.Line{Name: "input", Value: Pretty(v.Input)},
 		terminal.Line{Name: "journal", Value: strconv.FormatUint(v.Entries, 10) + " entries"},
 		terminal.Line{Name: "in memory", Value: terminal.YesNo(v.Resident)})
+	if v.Fuel > 0 {
+		all = append(all, terminal.Line{Name: "fuel", Value: strconv.FormatInt(v.Fuel, 10)})
+	}
 	if err := terminal.Lines(w, all...); err != nil {
 		return err
 	}
