@@ -13,15 +13,18 @@ import (
 // grown to its working size by then.
 func runW3(ctx context.Context, m *meter) error {
 	sizes := m.plan.sizes
-	_, err := m.loop(ctx, 3*sizes.warmUp, 32, func(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	warm, err := m.loop(ctx, 3*sizes.warmUp, 32, func(ctx context.Context) (time.Duration, error) {
 		return m.executed(ctx, operation{Kind: "Sequence", Key: m.key(), N: 1}, 0)
 	})
 	if err != nil {
 		return err
 	}
+	// A system that is slow now has twice the time that the starts will take.
+	sleep := max(sizes.sleep, 2*time.Since(began)*time.Duration(sizes.sleepers)/time.Duration(len(warm)))
 	before := memory(m.target.pids())
 
-	first := time.Now().Add(sizes.sleep)
+	first := time.Now().Add(sleep)
 	sleepers := make([]operation, sizes.sleepers)
 	for i := range sleepers {
 		due := first.Add(sizes.wakes * time.Duration(i) / time.Duration(len(sleepers)))
@@ -36,7 +39,7 @@ func runW3(ctx context.Context, m *meter) error {
 		if left := time.Until(first); left < 0 {
 			return 0, fmt.Errorf("the sleepers were started %v after the first was due", -left)
 		}
-		asleep := first.Add(-sizes.sleep / 20)
+		asleep := first.Add(-sleep / 20)
 		select {
 		case <-ctx.Done():
 			return 0, ctx.Err()
