@@ -140,9 +140,11 @@ bench-peers: bin/cruster-host bench-guests ## Measure Cruster and its peers by t
 
 .PHONY: bench-report
 bench-report: ## Measure all of it, and write docs/BENCHMARKS.md
-	$(MAKE) --no-print-directory bench-peers BENCH_OUT=bench/results
-	$(MAKE) --no-print-directory bench BENCH_OUT=bench/results
-	bin/bench/bench report bench/results/peers.jsonl bench/results/cruster.jsonl
+	@failed=0; \
+	$(MAKE) --no-print-directory bench-peers BENCH_OUT=bench/results || failed=1; \
+	$(MAKE) --no-print-directory bench BENCH_OUT=bench/results || failed=1; \
+	bin/bench/bench report bench/results/peers.jsonl bench/results/cruster.jsonl; \
+	exit $$failed # the page says what failed
 
 .PHONY: bench-guests
 bench-guests: FORCE

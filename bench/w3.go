@@ -13,34 +13,25 @@ import (
 // grown to its working size by then.
 func runW3(ctx context.Context, m *meter) error {
 	sizes := m.plan.sizes
-	_, err := m.loop(ctx, 3*sizes.warmUp, 32, func(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	warm, err := m.loop(ctx, 3*sizes.warmUp, 32, func(ctx context.Context) (time.Duration, error) {
 		return m.executed(ctx, operation{Kind: "Sequence", Key: m.key(), N: 1}, 0)
 	})
 	if err != nil {
 		return err
 	}
+	// A system that is slow now gets twice the time that the starts will take, and
+	// twice that if they take longer all the same.
+	sleep := max(sizes.sleep, 2*time.Since(began)*time.Duration(sizes.sleepers)/time.Duration(len(warm)))
 	before := memory(m.target.pids())
-
-	first := time.Now().Add(sizes.sleep)
-	sleepers := make([]operation, sizes.sleepers)
-	for i := range sleepers {
-		due := first.Add(sizes.wakes * time.Duration(i) / time.Duration(len(sleepers)))
-		sleepers[i] = operation{Kind: "Sleeper", Key: m.key(), Due: due.UnixMilli()}
-	}
 	var late []float64
 	err = m.measure(ctx, func() (int, error) {
-		err := m.each(ctx, len(sleepers), 32, func(ctx context.Context, i int) error { return m.target.start(ctx, sleepers[i]) })
+		sleepers, err := m.fallAsleep(ctx, sleep)
+		for ; err == nil && sleepers == nil; sleep *= 2 {
+			sleepers, err = m.fallAsleep(ctx, 2*sleep)
+		}
 		if err != nil {
 			return 0, err
-		}
-		if left := time.Until(first); left < 0 {
-			return 0, fmt.Errorf("the sleepers were started %v after the first was due", -left)
-		}
-		asleep := first.Add(-sizes.sleep / 20)
-		select {
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		case <-time.After(time.Until(asleep)):
 		}
 		taken := memory(m.target.pids()) - before
 		if err := m.figure("memory a sleeper", "KiB", false, taken/1024/float64(len(sleepers)), len(sleepers)); err != nil {
@@ -53,6 +44,31 @@ func runW3(ctx context.Context, m *meter) error {
 		return err
 	}
 	return m.latencies("lateness", late)
+}
+
+// fallAsleep starts all sleepers, and returns a little before the first is due. It
+// returns none if the starts took longer than that.
+func (m *meter) fallAsleep(ctx context.Context, sleep time.Duration) ([]operation, error) {
+	first := time.Now().Add(sleep)
+	sleepers := make([]operation, m.plan.sizes.sleepers)
+	for i := range sleepers {
+		due := first.Add(m.plan.sizes.wakes * time.Duration(i) / time.Duration(len(sleepers)))
+		sleepers[i] = operation{Kind: "Sleeper", Key: m.key(), Due: due.UnixMilli()}
+	}
+	err := m.each(ctx, len(sleepers), 32, func(ctx context.Context, i int) error { return m.target.start(ctx, sleepers[i]) })
+	if err != nil {
+		return nil, err
+	}
+	left := time.Until(first.Add(-sleep / 20))
+	if left < 0 {
+		return nil, nil
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(left):
+		return sleepers, nil
+	}
 }
 
 // lateness waits for sleepers, after the last of them was due: waiting clients
