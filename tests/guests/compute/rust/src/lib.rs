@@ -27,7 +27,7 @@ fn sort() {
             n
         })
         .collect();
-    numbers.sort_by(|a, b| a.cmp(b));
+    numbers.sort();
     black_box(numbers);
 }
 
