@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/cruster/cruster/abi"
@@ -22,11 +23,10 @@ func (x *Executions) Settle(ctx context.Context, ref Ref, d journal.Deferred) er
 		}
 		d.Value, _ = abi.Canonical(d.Value)
 	} else {
-		d.Value = nil
-		d.Error.Clamp()
-		if d.Error.Code == "" {
-			d.Error.Code = abi.CodeDeferredRejected
-		}
+		failure := *d.Error // the caller's stays as it is: it may be the body of a pending op
+		failure.Clamp()
+		failure.Code = cmp.Or(failure.Code, abi.CodeDeferredRejected)
+		d.Value, d.Error = nil, &failure
 	}
 	d.At = x.now()
 	if d.Origin == (journal.Origin{}) {

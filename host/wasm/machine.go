@@ -19,19 +19,24 @@ type machine struct {
 	owner     *Instance // whose world it sees; nil in the pool
 	stained   bool      // the guest has changed what a reset does not bring back
 	idleSince time.Time
+	warm      bool // it rests with the pages that were written to: see pool
 }
 
 // reset brings the state of the image back; false says that it cannot. A guest has
 // returned from its last call, so all its state is in memory and globals. Fuel is no state: it is
-// set before every call.
-func (mc *machine) reset() bool {
-	if mc.image == nil || mc.stained || mc.linear.refused || !mc.linear.reset(mc.image) || !mc.shrink() {
+// set before every call. Keep is as in linearMemory.reset.
+func (mc *machine) reset(keep bool) bool {
+	if mc.image == nil || mc.stained || mc.linear.refused {
+		return false
+	}
+	kept, ok := mc.linear.reset(mc.image, keep)
+	if !ok || !mc.shrink() {
 		return false
 	}
 	for n, g := range mc.globals {
 		g.Set(mc.image.globals[n])
 	}
-	mc.owner, mc.linear.grow = nil, nil
+	mc.owner, mc.linear.grow, mc.warm = nil, nil, kept
 	return true
 }
 

@@ -1,0 +1,73 @@
+package wasm
+
+import (
+	"os"
+	"sync"
+	"syscall"
+	"unsafe"
+)
+
+// What the kernel is asked: which pages of a mapping are its own, because they were
+// written to. See PAGEMAP_SCAN in linux/fs.h, which there is since Linux 6.7.
+type (
+	scanArg struct {
+		size, flags, start, end, walkEnd, vec, vecLen, maxPages uint64
+		inverted, mask, anyOf, returned                         uint64
+	}
+	pageRegion struct{ start, end, categories uint64 }
+)
+
+const (
+	pagemapScan   = 0xc0606610
+	pageIsFile    = 1 << 2
+	pageIsPresent = 1 << 3
+	pageIsSwapped = 1 << 4
+)
+
+// Beyond these bounds it is cheaper, or kinder to the machine, to drop all pages.
+const (
+	maxRestoredRegions = 512
+	maxRestoredBytes   = 1 << 20
+)
+
+// pagemap is what the kernel is asked through; nil if it cannot be.
+var pagemap = sync.OnceValue(func() *os.File {
+	f, err := os.Open("/proc/self/pagemap")
+	if err != nil {
+		return nil
+	}
+	return f
+})
+
+// restore copies the image over the pages of a mapping that were written to. They stay
+// where they are: the next guest, which will write to much the same pages, does not have
+// to wait for the kernel to make each of them again. It does nothing and reports false if
+// there are too many, or if the kernel cannot tell which they are.
+func restore(space, view []byte) bool {
+	f := pagemap()
+	if f == nil || len(space) == 0 || len(space) > len(view) {
+		return false
+	}
+	base := uint64(uintptr(unsafe.Pointer(&space[0])))
+	var regions [maxRestoredRegions]pageRegion
+	arg := scanArg{
+		size: uint64(unsafe.Sizeof(scanArg{})), start: base, end: base + uint64(len(space)),
+		vec: uint64(uintptr(unsafe.Pointer(&regions[0]))), vecLen: maxRestoredRegions,
+		inverted: pageIsFile, mask: pageIsFile, anyOf: pageIsPresent | pageIsSwapped,
+	}
+	n, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), pagemapScan, uintptr(unsafe.Pointer(&arg)))
+	if errno != 0 || arg.walkEnd != arg.end || n > maxRestoredRegions {
+		return false
+	}
+	var bytes uint64
+	for _, r := range regions[:n] {
+		bytes += r.end - r.start
+	}
+	if bytes > maxRestoredBytes {
+		return false
+	}
+	for _, r := range regions[:n] {
+		copy(space[r.start-base:r.end-base], view[r.start-base:])
+	}
+	return true
+}
