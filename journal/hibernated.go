@@ -1,7 +1,7 @@
 package journal
 
 // MaxHibernated bounds the saved state of a guest, in bytes.
-const MaxHibernated = 32 << 20
+const MaxHibernated = 8 << 20
 
 // Hibernated is the state of a guest as it was when it had seen the entries up to Seq.
 // A guest that is made of it and is given the entries behind Seq is the one that a

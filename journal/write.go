@@ -37,7 +37,8 @@ type Write struct {
 	// gone the Write fails with ErrSwept.
 	Link *Link
 	// Hibernate replaces the saved state of the guest, if there is one. One without a body
-	// is deleted.
+	// is deleted. An execution that is over has none: its last Update deletes it, and one
+	// that comes later is not kept.
 	Hibernate *Hibernated
 }
 

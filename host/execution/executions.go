@@ -105,6 +105,8 @@ type Executions struct {
 	metrics    *metrics
 	born       int64 // when this host began
 	codec      hibernation.Codec
+	saving     *semaphore.Weighted          // states that are being saved
+	restoring  *semaphore.Weighted          // states that guests are being made of
 	alone      *semaphore.Weighted          // for attempts that run alone: see lost.go
 	group      actor.TaskGroup              // the goroutines of runs and of their tasks
 	performing *actor.FairQueue[journal.ID] // the attempts of activities, by execution
@@ -115,6 +117,7 @@ type Executions struct {
 // New makes executions of which none is in memory.
 func New(deps Deps) *Executions {
 	x := &Executions{Deps: deps, metrics: newMetrics(deps.Registerer), born: deps.Clock.Now().UnixNano(), alone: semaphore.NewWeighted(1)}
+	x.saving, x.restoring = semaphore.NewWeighted(maxSaving), semaphore.NewWeighted(maxRestoring)
 	x.performing = actor.NewFairQueue[journal.ID](&x.group, deps.MaxActivities)
 	x.runs = actor.NewRegistry(actor.NewFairQueue[journal.ID](&x.group, maxAtWork), func(id journal.ID) *run { return newRun(x, id) },
 		func(n int) { x.metrics.inMemory.Set(float64(n)) })

@@ -9,16 +9,26 @@ import (
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/hibernation"
+	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
 )
 
-// hibernating is a state that is about to be saved. It has all but the guest's part,
-// which is read without a lock.
+// Bounds of states that the host has in its hands at the same time. They are large, and
+// not part of the budget: what they are needed for comes when memory is short. A state that
+// finds no place is not saved; a guest that is to be restored waits.
+const (
+	maxSaving    = 8
+	maxRestoring = 8
+)
+
+// hibernating is a state that is about to be saved. It has all but the guest's part, and
+// the ops not encoded yet: that is done without a lock.
 type hibernating struct {
-	id    journal.ID
-	state *hibernation.State
+	id      journal.ID
+	state   *hibernation.State
+	pending []op.Op // copies; their bodies do not change
 }
 
 // hibernate notes what is to be saved of a run that rests, besides its guest; nil if that
@@ -40,15 +50,15 @@ func (r *run) hibernate(worth func(seq, saved uint64) bool) *hibernating {
 		return nil
 	}
 	s := &hibernation.State{Run: r.run, Digest: r.row.Digest, Seq: seq, Turn: l.turn, At: l.clock}
+	h := &hibernating{id: r.id, state: s, pending: make([]op.Op, 0, l.ops.Len())}
 	for o := range l.ops.All() {
-		p, ok := hibernation.PendingOf(o)
-		if !ok {
+		if o.Settled() {
 			return nil
 		}
-		s.Pending = append(s.Pending, p)
+		h.pending = append(h.pending, *o)
 	}
 	r.savedSeq = seq // if that fails, it is tried again after further entries
-	return &hibernating{r.id, s}
+	return h
 }
 
 // save adds the guest's part and has the state committed, beside all else. Nothing waits
@@ -57,12 +67,18 @@ func (x *Executions) save(h *hibernating, g Guest) {
 	if h == nil {
 		return
 	}
-	body, err := x.encode(h.state, g)
+	if !x.saving.TryAcquire(1) {
+		x.metrics.hibernated.WithLabelValues("too many").Inc()
+		return
+	}
+	body, err := x.encode(h, g)
 	if err != nil {
+		x.saving.Release(1)
 		x.metrics.hibernated.WithLabelValues("not possible").Inc()
 		return
 	}
 	commit := func() {
+		defer x.saving.Release(1)
 		w := journal.Write{ID: h.id, Run: h.state.Run, Hibernate: &journal.Hibernated{Seq: h.state.Seq, Body: body}}
 		if _, err := x.Committer.Commit(w); err != nil {
 			x.metrics.hibernated.WithLabelValues("failed").Inc()
@@ -73,16 +89,23 @@ func (x *Executions) save(h *hibernating, g Guest) {
 	}
 	if x.EvictAlways {
 		commit() // so that the next turn finds it
-	} else {
-		x.group.Go(commit)
+	} else if !x.group.Go(commit) {
+		x.saving.Release(1)
 	}
 }
 
-func (x *Executions) encode(s *hibernation.State, g Guest) (_ []byte, err error) {
-	if s.Guest, err = g.Save(); err != nil {
+func (x *Executions) encode(h *hibernating, g Guest) (_ []byte, err error) {
+	if h.state.Guest, err = g.Save(); err != nil {
 		return nil, err
 	}
-	return x.codec.Encode(s)
+	for i := range h.pending {
+		p, err := hibernation.PendingOf(&h.pending[i])
+		if err != nil {
+			return nil, err
+		}
+		h.state.Pending = append(h.state.Pending, p)
+	}
+	return x.codec.Encode(h.state)
 }
 
 // rebuild brings a guest to where the journal ends, or to an entry: from its saved state
@@ -91,7 +114,28 @@ func (r *run) rebuild(
 	ctx context.Context, upTo uint64, before journal.Waiting, setUp func(*replay.Player),
 ) (*replay.Reader, *replay.Player, guest.Turn, error) {
 	reader := r.reader(r.id, upTo)
-	if state := r.savedState(ctx, reader, upTo); state != nil {
+	if r.mayHaveState(ctx, reader) {
+		restored, player, turn, err := r.rebuildFromState(ctx, upTo, before, setUp)
+		if restored != nil || err != nil {
+			return restored, player, turn, err
+		}
+	}
+	player := replay.NewPlayer(reader, r.row.MovedAt, before)
+	setUp(player)
+	turn, err := r.replay(ctx, player)
+	return reader, player, turn, err
+}
+
+// rebuildFromState does it from the saved state, if that is possible. Otherwise it returns
+// no reader, and there is no guest.
+func (r *run) rebuildFromState(
+	ctx context.Context, upTo uint64, before journal.Waiting, setUp func(*replay.Player),
+) (*replay.Reader, *replay.Player, guest.Turn, error) {
+	if err := r.restoring.Acquire(ctx, 1); err != nil {
+		return r.reader(r.id, upTo), nil, guest.Turn{}, err
+	}
+	defer r.restoring.Release(1)
+	if state := r.savedState(ctx, upTo); state != nil {
 		behind, player, turn, err := r.rebuildFrom(ctx, state, upTo, before, setUp)
 		if err == nil {
 			err = r.compareRestored(ctx, upTo)
@@ -103,21 +147,21 @@ func (r *run) rebuild(
 		r.log.Warn("a saved state is of no use; replaying", "after", state.Seq, "error", err)
 		r.metrics.restored.WithLabelValues("no use").Inc()
 	}
-	player := replay.NewPlayer(reader, r.row.MovedAt, before)
-	setUp(player)
-	turn, err := r.replay(ctx, player)
-	return reader, player, turn, err
+	return nil, nil, guest.Turn{}, nil
+}
+
+// mayHaveState tells whether there may be a saved state. Short journals are replayed as
+// fast.
+func (r *run) mayHaveState(ctx context.Context, reader *replay.Reader) bool {
+	if !r.Hibernation.Enabled() {
+		return false
+	}
+	long, err := reader.IsLong(ctx, r.Hibernation.Entries)
+	return err == nil && long // the replay meets the error again
 }
 
 // savedState reads the saved state of the run; nil if there is none that could be used.
-// Short journals are replayed as fast.
-func (r *run) savedState(ctx context.Context, reader *replay.Reader, upTo uint64) *hibernation.State {
-	if !r.Hibernation.Enabled() {
-		return nil
-	}
-	if long, err := reader.IsLong(ctx, r.Hibernation.Entries); err != nil || !long {
-		return nil // the replay meets the error again
-	}
+func (r *run) savedState(ctx context.Context, upTo uint64) *hibernation.State {
 	found, err := r.Store.Hibernated(ctx, r.id)
 	if err != nil || found.Seq > upTo || found.Seq < r.row.MovedAt {
 		return nil

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/activity"
+	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/hibernation"
 	"github.com/cruster/cruster/journal"
 )
@@ -146,5 +148,82 @@ func TestStatesAreSavedAtWork(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Equal(t, 1, w.restored)
 		require.Empty(t, w.faults)
+	})
+}
+
+// TestStateOfARunThatIsFailed is of no more use, and goes with its run.
+func TestStateOfARunThatIsFailed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newSleeper(t, 10)
+		require.True(t, w.f.x.evict(w.row.ID))
+		w.f.restart(0)
+		w.f.mu.Lock()
+		w.f.panicAt = faultpoint.SettleBeforeCommit
+		w.f.mu.Unlock()
+		require.Error(t, w.f.x.Settle(t.Context(), RefTo(w.row), journal.Deferred{Name: "d0", Value: abi.Nil}))
+		synctest.Wait()
+		_, err := w.f.store.Hibernated(t.Context(), w.row.ID)
+		require.NoError(t, err, "it is paused")
+		require.NoError(t, w.f.x.Fail(t.Context(), RefTo(w.row), "enough"))
+		_, err = w.f.store.Hibernated(t.Context(), w.row.ID)
+		require.ErrorIs(t, err, journal.ErrNotFound)
+	})
+}
+
+// slowAttempts end together, after a minute and a half second: those of x fail.
+type slowAttempts struct{}
+
+// Perform implements Activities.
+func (slowAttempts) Perform(ctx context.Context, task activity.Task) activity.Report {
+	if !task.Begin(ctx) {
+		return nil
+	}
+	time.Sleep(time.Minute + time.Second/2)
+	if task.Body.Name == "x" {
+		return activity.Failed{Err: &abi.Error{Code: abi.CodeActivityFailed, Message: "not now", Retryable: true}}
+	}
+	return activity.Done{Outcome: abi.Outcome{Value: abi.Nil}, Attempts: 1}
+}
+
+// TestStateBeforeAnAttemptOfACancelledOp: an attempt fails in the turn that gives its op
+// up. Its entry lies behind the state, which knows nothing of the op, and is passed over.
+func TestStateBeforeAnAttemptOfACancelledOp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		retried := func(name string) call {
+			return call{abi.OpActivity, abi.MustMarshal(&abi.Activity{Name: name, Input: abi.Nil, Retry: abi.Retry{Base: int64(time.Second), Retries: 1000}})}
+		}
+		sleep := call{abi.OpSleep, abi.MustMarshal(&abi.Sleep{Duration: int64(time.Minute)})}
+		wait := call{abi.OpDeferred, abi.MustMarshal(&abi.Deferred{Name: "d0"})}
+		w := &world{code: threads{{step{retried("x"), retried("y")}}, {step{sleep}, step{wait}}}, begun: map[journal.Caller]int{}}
+		w.f = newFixtureOf(t, w.open, slowAttempts{})
+		w.f.hibernation.Entries = 1
+		w.f.restart(0)
+		row := rowOf("w", "k")
+		_, err := w.f.x.Start(t.Context(), row)
+		require.NoError(t, err)
+		time.Sleep(30 * time.Second)
+		w.f.commits.seen = func(wr journal.Write) {
+			if len(wr.Entries) > 0 {
+				time.Sleep(2 * time.Second) // so that both attempts have ended when the next turn begins
+			}
+		}
+		time.Sleep(2 * time.Minute)
+		require.True(t, w.f.x.evict(row.ID))
+		synctest.Wait()
+		entries, _, err := w.f.store.Entries(t.Context(), row.ID, 0, journal.PageLimit{})
+		require.NoError(t, err)
+		saved, err := w.f.store.Hibernated(t.Context(), row.ID)
+		require.NoError(t, err)
+		last := entries[len(entries)-1]
+		require.Equal(t, journal.Attempt, last.Kind)
+		require.Greater(t, last.Seq, saved.Seq)
+		made := len(w.instances)
+		w.f.restart(time.Second)
+		w.f.x.Wake(row.ID)
+		synctest.Wait()
+		require.Equal(t, 1, w.restored)
+		require.Len(t, w.instances, made+1, "and it was not replayed")
 	})
 }

@@ -172,10 +172,12 @@ func (l *ledger) failAttempt(o *op.Op, body *abi.Activity, failure *abi.Error, n
 		o.Settle(abi.Outcome{Error: failure}, o.Attempts, now)
 		return
 	}
-	o.NextAt = op.AddTime(now, activity.Backoff(body.Retry, o.Attempts, random))
-	l.attempts = append(l.attempts, journal.Entry{
-		Kind: journal.Attempt, Op: o.Op, Attempts: o.Attempts, Error: failure, NextAt: o.NextAt,
-	})
+	entry := journal.Entry{
+		Kind: journal.Attempt, Op: o.Op, Attempts: o.Attempts, Error: failure,
+		NextAt: op.AddTime(now, activity.Backoff(body.Retry, o.Attempts, random)),
+	}
+	o.Note(entry) // as a replay will
+	l.attempts = append(l.attempts, entry)
 }
 
 // takeAttempts numbers the failed attempts that are to be committed, and hands them

@@ -169,9 +169,6 @@ func (r *run) commitTurn(b batch, turn guest.Turn) bool {
 		// as well: most steps leave the row alone.
 		w.Entries[len(w.Entries)-1].Waiting, w.Update = &update.Waiting, nil
 	}
-	if update.State.Final() && r.savedSeq > 0 {
-		w.Hibernate = &journal.Hibernated{} // it is of no more use
-	}
 	// A wake time that is too early does no harm, so it alone is no reason to write.
 	if len(w.Entries) > 0 || update.State.Final() || update.WakeAt < r.row.WakeAt {
 		r.Fault.Pass(faultpoint.TurnBeforeCommit)

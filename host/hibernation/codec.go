@@ -13,7 +13,7 @@ import (
 
 // maxPlain bounds a state before it is compressed. Guests that have written more are
 // replayed.
-const maxPlain = 96 << 20
+const maxPlain = 32 << 20
 
 // ErrTooLarge says that a state is larger than a store takes.
 var ErrTooLarge = errors.New("hibernation: the state is too large")
@@ -46,8 +46,11 @@ func (c *Codec) Encode(s *State) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hibernation: encode: %w", err)
 	}
+	if len(plain) > maxPlain {
+		return nil, ErrTooLarge
+	}
 	packed := c.encoder.EncodeAll(plain, nil)
-	if len(plain) > maxPlain || len(packed) > journal.MaxHibernated {
+	if len(packed) > journal.MaxHibernated {
 		return nil, ErrTooLarge
 	}
 	return packed, nil

@@ -43,24 +43,12 @@ func TestPendingOpsComeBackAsTheyWere(t *testing.T) {
 		o := pendingOp(t, kind, 3)
 		o.Attempts, o.NextAt, o.Lost, o.Released, o.BegunAt = 1, 2, 3, true, 4
 		o.LastError = abi.Errorf(abi.CodeActivityFailed, "no")
-		p, ok := PendingOf(o)
-		require.True(t, ok)
+		p, err := PendingOf(o)
+		require.NoError(t, err)
 		again, err := p.Restore()
 		require.NoError(t, err)
 		require.Equal(t, o, again, kind)
 	}
-}
-
-func TestSettledOpsAreNotSaved(t *testing.T) {
-	t.Parallel()
-	o := pendingOp(t, abi.OpSleep, 1)
-	o.Settle(abi.Outcome{Value: abi.Nil}, 0, 1)
-	_, ok := PendingOf(o)
-	require.False(t, ok)
-	journaled := pendingOp(t, abi.OpSleep, 1)
-	journaled.Journaled = true
-	_, ok = PendingOf(journaled)
-	require.False(t, ok)
 }
 
 func stateOf(t *testing.T) *State {
@@ -73,8 +61,8 @@ func stateOf(t *testing.T) *State {
 			Clock: 6, Random: []byte{7}, Ops: 12, Open: []uint32{11, 100}, Seen: make([]byte, 20),
 		},
 	}
-	p, ok := PendingOf(pendingOp(t, abi.OpActivity, 11))
-	require.True(t, ok)
+	p, err := PendingOf(pendingOp(t, abi.OpActivity, 11))
+	require.NoError(t, err)
 	s.Pending = []Pending{p}
 	return s
 }

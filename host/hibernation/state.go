@@ -37,14 +37,13 @@ type Pending struct {
 	LastError *abi.Error `msgpack:"last_error"`
 }
 
-// PendingOf is what is saved of an op. One that has an outcome which is not journaled
-// cannot be saved.
-func PendingOf(o *op.Op) (p Pending, ok bool) {
+// PendingOf is what is saved of an op. The outcome of one that has any is not.
+func PendingOf(o *op.Op) (Pending, error) {
 	body, err := abi.Marshal(o.Body)
 	return Pending{
 		Op: o.Op, Body: body, IssuedAt: o.IssuedAt, Attempts: o.Attempts, NextAt: o.NextAt,
 		Lost: o.Lost, Released: o.Released, BegunAt: o.BegunAt, LastError: o.LastError,
-	}, err == nil && !o.Settled()
+	}, err
 }
 
 // Restore makes the op again.

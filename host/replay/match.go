@@ -12,6 +12,7 @@ type Ops struct {
 	waiting journal.StepSum           // the sum of the pending steps
 	issued  map[uint32]identity       // those that are pending or were cancelled
 	steps   map[journal.StepID]uint32 // the numbers of all that were ever issued
+	partial bool                      // of those that were cancelled, some are not known
 }
 
 // identity is what is kept of an op without its body, which may be large.
@@ -29,6 +30,7 @@ func NewOps() *Ops {
 func newOpsOf(pending []*op.Op) *Ops {
 	ops := NewOps()
 	ops.Turn(pending, nil)
+	ops.partial = true
 	return ops
 }
 
@@ -84,6 +86,9 @@ func (ops *Ops) Match(turn []journal.Entry) ([]journal.Entry, error) {
 	due := make([]journal.Entry, 0, len(turn))
 	for _, en := range turn {
 		issued, known := ops.issued[en.Op.Number]
+		if !known && ops.partial && en.Kind != journal.Delivery {
+			continue // about an op that was cancelled before
+		}
 		if !known || !op.Same(issued.op, en.Op) {
 			return nil, didSomethingElse(en, issued, known)
 		}

@@ -43,7 +43,7 @@ const (
 	statePage = 4 << 10
 	// maxStateContent bounds the pages of a state: of an instance that has written more
 	// there is none.
-	maxStateContent = 64 << 20
+	maxStateContent = 24 << 20
 )
 
 var (

@@ -168,6 +168,9 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 			after.saved = &journal.Hibernated{Seq: h.Seq, Body: bytes.Clone(h.Body)}
 		}
 	}
+	if after.row.State.Final() {
+		after.saved = nil
+	}
 	s.executions[w.ID] = after
 	return journal.Result{}
 }

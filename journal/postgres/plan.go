@@ -150,6 +150,9 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 		if w.Hibernate != nil {
 			p.hibernated[w.ID] = w.Hibernate // the last one stands
 		}
+		if w.Update != nil && w.Update.State.Final() {
+			p.hibernated[w.ID] = &journal.Hibernated{}
+		}
 		if w.Settle != nil && lenient {
 			p.lenientSettles.add(w.ID, w.Settle)
 		} else if w.Settle != nil {

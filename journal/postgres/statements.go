@@ -162,7 +162,8 @@ var journalStatements = map[string]string{
 	), woken AS (
 		DELETE FROM {hibernated} h USING saved s WHERE h.shard = s.shard AND h.id = s.id AND s.body IS NULL
 	)
-	INSERT INTO {hibernated} (shard, id, seq, body) SELECT * FROM saved WHERE body IS NOT NULL
+	INSERT INTO {hibernated} (shard, id, seq, body)
+	SELECT s.* FROM saved s JOIN {executions} e USING (shard, id) WHERE s.body IS NOT NULL AND e.state IN ('running', 'paused')
 	ON CONFLICT (shard, id) DO UPDATE SET seq = excluded.seq, body = excluded.body`,
 
 	stmtLinks:        insertLinks,

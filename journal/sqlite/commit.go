@@ -245,6 +245,11 @@ func (b *batch) insert(w *journal.Write) error {
 		if err := b.update(w.ID, w.Update); err != nil {
 			return err
 		}
+		if w.Update.State.Final() {
+			if err := b.hibernate(w.ID, &journal.Hibernated{}); err != nil {
+				return err
+			}
+		}
 	}
 	if w.Hibernate != nil {
 		if err := b.hibernate(w.ID, w.Hibernate); err != nil {

@@ -76,9 +76,15 @@ func testHibernateFollowsTheRun(t *testing.T, b *bundle) {
 
 	b.commit(t, b.hibernate(id, 1, []byte{1}))
 	b.finish(t, id, 5)
-	b.requireSaved(t, id, &journal.Hibernated{Seq: 1, Body: []byte{1}})
+	b.requireSaved(t, id, nil)
+	b.commit(t, b.hibernate(id, 2, []byte{2}))
+	b.requireSaved(t, id, nil) // it comes too late
 	require.Equal(t, 1, b.sweep(t, 6, 10))
 	b.start(t, newExecution("k"))
+	b.requireSaved(t, id, nil)
+	both := b.hibernate(id, 3, []byte{3})
+	both.Update = &journal.Update{State: journal.Failed, WakeAt: journal.Never, FinishedAt: 7}
+	b.commit(t, both)
 	b.requireSaved(t, id, nil)
 }
 
