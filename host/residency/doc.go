@@ -3,6 +3,7 @@
 // instance is dropped, and that it is not one at work, is the business of the Evict
 // function it is given.
 //
-// Images and hibernation belong in this room. The package imports journal for ids,
+// What becomes of an instance that is dropped is not its business: images are host/wasm's,
+// saved states host/hibernation's. The package imports journal for ids,
 // host/budget and host/metric. Start reading at residency.go.
 package residency
