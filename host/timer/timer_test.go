@@ -302,6 +302,7 @@ func TestSoon(t *testing.T) {
 		time.Sleep(2*time.Second - 2*time.Millisecond - time.Since(begin))
 		timers.Set(journal.ID{3}, at(4*time.Second))
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		require.Equal(t, []string{
 			"25ms fire 2",
 			"975ms soon 1", "1s fire 1",
