@@ -200,16 +200,15 @@ func TestStateBeforeAnAttemptOfACancelledOp(t *testing.T) {
 		w.f = newFixtureOf(t, w.open, slowAttempts{})
 		w.f.hibernation.Entries = 1
 		w.f.restart(0)
-		row := rowOf("w", "k")
-		_, err := w.f.x.Start(t.Context(), row)
-		require.NoError(t, err)
-		time.Sleep(30 * time.Second)
 		w.f.commits.seen = func(wr journal.Write) {
 			if len(wr.Entries) > 0 {
 				time.Sleep(2 * time.Second) // so that both attempts have ended when the next turn begins
 			}
 		}
-		time.Sleep(2 * time.Minute)
+		row := rowOf("w", "k")
+		_, err := w.f.x.Start(t.Context(), row)
+		require.NoError(t, err)
+		time.Sleep(3 * time.Minute)
 		require.True(t, w.f.x.evict(row.ID))
 		synctest.Wait()
 		entries, _, err := w.f.store.Entries(t.Context(), row.ID, 0, journal.PageLimit{})
