@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +19,7 @@ import (
 // or it succeeds.
 type plannedAttempts struct {
 	plan  []string
-	begun int
+	begun atomic.Int64
 }
 
 // Perform implements Activities.
@@ -26,9 +27,7 @@ func (a *plannedAttempts) Perform(ctx context.Context, task activity.Task) activ
 	if !task.Begin(ctx) {
 		return nil
 	}
-	what := a.plan[min(a.begun, len(a.plan)-1)]
-	a.begun++
-	switch what {
+	switch a.plan[min(int(a.begun.Add(1)), len(a.plan))-1] {
 	case "lost":
 		<-ctx.Done()
 		return nil
@@ -68,7 +67,7 @@ func TestLossesAreCountedAfterAFailure(t *testing.T) {
 					w.f.restart(time.Second)
 				}
 				time.Sleep(10 * time.Minute)
-				require.Equal(t, 4, attempts.begun, "two were lost, one has failed, the next is under way")
+				require.EqualValues(t, 4, attempts.begun.Load(), "two were lost, one has failed, the next is under way")
 				if way == "Restored" {
 					require.True(t, w.f.x.evict(row.ID))
 					synctest.Wait()
