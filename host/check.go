@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 
@@ -161,6 +162,12 @@ func (e *Engine) checkOne(ctx context.Context, id journal.ID, m *catalog.Module)
 	trial, err := e.executions.Try(ctx, row, func(context.Context, *journal.Execution) (execution.Opening, error) {
 		return openingOf(m, row, e.cfg.TurnFuel), nil
 	})
+	var damaged *journal.DamagedEntry
+	if errors.As(err, &damaged) {
+		// It cannot be judged, and it cannot be moved. The others can.
+		result.Fits, result.Reason = false, fmt.Sprintf("its journal cannot be read: entry %d does not decode: %v", damaged.Seq, damaged.Cause)
+		return result, nil
+	}
 	if err != nil {
 		return nil, journal.Coded("check "+row.Name(), err)
 	}

@@ -15,7 +15,8 @@ type Description struct {
 	// Fuel is what the turns of a running execution have used so far, each counted once. It
 	// follows from the module and the journal.
 	Fuel int64
-	// Entries is the length of the journal.
+	// Entries is the length of the journal, or of its beginning up to an entry that does
+	// not decode.
 	Entries int
 	// Patches are the changes of the code that the execution was asked about.
 	Patches []Patch
@@ -40,7 +41,8 @@ type Patch struct {
 type PendingOp = execution.PendingOp
 
 // Describe tells all about an execution. A running one that is cold is replayed for
-// the purpose.
+// the purpose. If its journal cannot be read, the description has what can be, and the
+// reason as its error.
 func (e *Engine) Describe(ctx context.Context, namespace, name string) (*Description, error) {
 	row, err := e.Poll(ctx, namespace, name)
 	if err != nil {
@@ -48,13 +50,16 @@ func (e *Engine) Describe(ctx context.Context, namespace, name string) (*Descrip
 	}
 	d := &Description{}
 	if row.State == journal.Running {
-		in, err := e.executions.Inspect(ctx, execution.RefTo(row))
-		if err != nil {
-			return nil, err
+		in, fault := e.executions.Inspect(ctx, execution.RefTo(row))
+		if fault != nil && abi.CodeOf(fault) != abi.CodeHostFault {
+			return nil, fault
 		}
 		d.Fuel, d.Pending, d.Resident = in.Fuel, in.Pending, in.Resident
 		if row, err = e.Poll(ctx, namespace, name); err != nil {
 			return nil, err
+		}
+		if fault != nil && row.State == journal.Running {
+			row.Error = abi.AsError(fault) // it is about to be paused with it
 		}
 	}
 	d.Execution = *row
@@ -84,10 +89,14 @@ func (e *Engine) Deferred(ctx context.Context, id journal.ID, name string) (*jou
 const maxPatches = 1000
 
 // skimJournal counts the entries of a journal, and finds the changes of the code that
-// they tell of, each once.
+// they tell of, each once. It ends before an entry that does not decode.
 func (e *Engine) skimJournal(ctx context.Context, id journal.ID) (n int, patches []Patch, err error) {
 	known := map[string]bool{}
 	for en, err := range journal.Scan(ctx, e.store, id) {
+		var damaged *journal.DamagedEntry
+		if errors.As(err, &damaged) {
+			break
+		}
 		if err != nil {
 			return n, nil, err
 		}

@@ -15,10 +15,11 @@ import (
 func TestCoded(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[abi.Code]error{
-		abi.CodeDeadline: fmt.Errorf("query: %w", context.DeadlineExceeded),
-		abi.CodeFenced:   fmt.Errorf("commit: %w", journal.ErrFenced),
-		abi.CodeStore:    errors.New("no connection"),
-		abi.CodeSQL:      fmt.Errorf("statement: %w", abi.Errorf(abi.CodeSQL, "no such table")),
+		abi.CodeDeadline:  fmt.Errorf("query: %w", context.DeadlineExceeded),
+		abi.CodeFenced:    fmt.Errorf("commit: %w", journal.ErrFenced),
+		abi.CodeHostFault: fmt.Errorf("read: %w", &journal.DamagedEntry{Seq: 2, Cause: errors.New("no map")}),
+		abi.CodeStore:     errors.New("no connection"),
+		abi.CodeSQL:       fmt.Errorf("statement: %w", abi.Errorf(abi.CodeSQL, "no such table")),
 	} {
 		got := journal.Coded("load it", err)
 		require.Equal(t, want, abi.CodeOf(got))

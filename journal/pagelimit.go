@@ -56,7 +56,8 @@ func (r *Room) Take(bytes int) bool {
 // EntryReader reads journals.
 type EntryReader interface {
 	// Entries reads entries with a Seq above after, in order: a page of them. More tells
-	// whether there are others behind them.
+	// whether there are others behind them. A page ends before an entry that does not
+	// decode; that one is a [DamagedEntry], once a page would begin with it.
 	Entries(ctx context.Context, id ID, after uint64, limit PageLimit) (entries []Entry, more bool, err error)
 }
 

@@ -2,11 +2,14 @@ package rpc_test
 
 import (
 	"context"
+	"io"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
@@ -32,6 +35,25 @@ func TestHistoryPages(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, rest.GetEntries(), 1)
 	require.Zero(t, rest.GetNext())
+}
+
+// TestDamagedHistory has the entries before one that does not decode, and then its error.
+func TestDamagedHistory(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.engine.history = func(_ context.Context, _, _ string, after uint64, _ int) ([]journal.Entry, bool, error) {
+		if after == 1 {
+			return nil, false, journal.Coded("history", &journal.DamagedEntry{Seq: 2, Cause: io.ErrUnexpectedEOF})
+		}
+		return []journal.Entry{{Seq: 1, Kind: journal.Delivery, Op: journal.Op{Kind: "sleep", Number: 1}, Value: abi.Nil, NextAt: journal.Never}}, true, nil
+	}
+	first, err := b.workflows.History(t.Context(), &crusterv1.HistoryRequest{Execution: "a/B/c"})
+	require.NoError(t, err)
+	require.Len(t, first.GetEntries(), 1)
+	require.EqualValues(t, 1, first.GetNext())
+	_, err = b.workflows.History(t.Context(), &crusterv1.HistoryRequest{Execution: "a/B/c", After: first.GetNext()})
+	require.Equal(t, codes.FailedPrecondition, status.Code(err))
+	require.ErrorContains(t, err, "entry 2,")
 }
 
 // TestLargeHistory pages through journals of large entries with a client that takes

@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"context"
+	"io"
 	"slices"
 	"strconv"
 	"sync"
@@ -43,7 +44,7 @@ func TestMoveAllGoesOn(t *testing.T) {
 	b.engine.list = listOf(func() []journal.Execution {
 		return []journal.Execution{
 			open("a", journal.Running, "old"), open("unfit", journal.Running, "old"), open("c", journal.Running, "old"),
-			open("over", journal.Paused, "old"), open("e", journal.Paused, "older"),
+			open("over", journal.Paused, "old"), open("damaged", journal.Paused, "old"), open("e", journal.Paused, "older"),
 		}
 	})
 	var mu sync.Mutex
@@ -58,6 +59,8 @@ func TestMoveAllGoesOn(t *testing.T) {
 			return nil, unfit(execution)
 		case "shop/Buy/over":
 			return nil, abi.Errorf(abi.CodeAlreadyOver, "%s is completed", execution)
+		case "shop/Buy/damaged":
+			return nil, journal.Coded("move it", &journal.DamagedEntry{Seq: 2, Cause: io.ErrUnexpectedEOF})
 		}
 		e := open(execution[len("shop/Buy/"):], journal.Running, "new")
 		return &e, nil
@@ -66,20 +69,20 @@ func TestMoveAllGoesOn(t *testing.T) {
 	all, err := b.moveAll(t, &crusterv1.MoveAllRequest{Workflow: "shop/"})
 	require.NoError(t, err)
 	slices.Sort(asked)
-	require.Equal(t, []string{"shop/Buy/a", "shop/Buy/c", "shop/Buy/e", "shop/Buy/over", "shop/Buy/unfit"}, asked)
+	require.Equal(t, []string{"shop/Buy/a", "shop/Buy/c", "shop/Buy/damaged", "shop/Buy/e", "shop/Buy/over", "shop/Buy/unfit"}, asked)
 	var got []string
 	for i, resp := range all {
 		require.EqualValues(t, i+1, resp.GetDone())
 		r := resp.GetResult()
 		got = append(got, r.GetExecution().GetKey()+" "+r.GetFromDigest()+" "+r.GetExecution().GetDigest()+" "+r.GetError().GetCode())
 	}
-	require.Equal(t, []string{"a old new ", "unfit old old CR-2031", "c old new ", "e older new "}, got, "one that is over meanwhile is left out")
+	require.Equal(t, []string{"a old new ", "unfit old old CR-2031", "c old new ", "damaged old old CR-2021", "e older new "}, got, "one that is over meanwhile is left out")
 	require.Equal(t, "activity charge", all[1].GetResult().GetDiff().GetRows()[0].GetCode())
 
 	asked = nil
 	all, err = b.moveAll(t, &crusterv1.MoveAllRequest{Workflow: "shop/Buy", State: crusterv1.State_STATE_PAUSED})
 	require.NoError(t, err)
-	require.Len(t, all, 1, "only those that are paused")
+	require.Len(t, all, 2, "only those that are paused")
 }
 
 // An execution that is paused in between is listed twice, and moved once.

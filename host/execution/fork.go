@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"errors"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
@@ -142,6 +143,11 @@ func (x *Executions) splitJournal(ctx context.Context, source *journal.Execution
 	b := &beginning{later: map[journal.StepID]bool{}}
 	last := uint64(0)
 	for en, err := range journal.Scan(ctx, x.Store, source.ID) {
+		var damaged *journal.DamagedEntry
+		if errors.As(err, &damaged) && damaged.Seq > at {
+			last = damaged.Seq
+			break // what comes later cannot be known
+		}
 		if err != nil {
 			return nil, journal.Coded("read the journal of "+source.Name(), err)
 		}

@@ -163,6 +163,7 @@ func (r *run) replayAll(ctx context.Context) error {
 	at := reader.Position()
 	r.mu.Lock()
 	r.ledger.seq, r.ledger.turn = max(r.ledger.seq, at.Seq), max(r.ledger.turn, at.Turn)
+	r.ledger.delivered = at.Seq
 	r.ledger.tick(at.At)
 	r.mu.Unlock()
 	if err != nil {
@@ -172,7 +173,6 @@ func (r *run) replayAll(ctx context.Context) error {
 	r.mu.Lock()
 	r.ledger.setPending(player.Pending())
 	r.ledger.hold(player.Held(), player.Attempts())
-	r.ledger.delivered = at.Seq
 	r.mu.Unlock()
 	r.locked(r.kept.giveBack)
 	r.endForgottenTasks()
@@ -188,6 +188,9 @@ func (r *run) replayAll(ctx context.Context) error {
 }
 
 func (r *run) replayFailed(err error) error {
+	if errors.Is(err, journal.ErrCorrupt) {
+		return err // the quarantine forgets the run, once it has told what is known of it
+	}
 	var coded *abi.Error
 	if r.Host.Over() || !errors.As(err, &coded) || passes(coded) {
 		r.unload()

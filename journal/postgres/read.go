@@ -152,15 +152,22 @@ func scanLink(row pgx.CollectableRow) (l journal.Link, err error) {
 func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit journal.PageLimit) (entries []journal.Entry, more bool, err error) {
 	room := limit.Room()
 	count, bytes := room.Left()
+	var damaged *journal.DamagedEntry // the first
+	sound := 0                        // how many are before it
 	scan := func(row pgx.CollectableRow) (e journal.Entry, err error) {
 		var raw []byte
 		var seq int64
 		if err := row.Scan(&raw, &seq, &more); err != nil {
 			return e, err
 		}
-		if err := abi.Unmarshal(raw, &e); err != nil {
-			return e, &journal.DamagedEntry{Seq: uint64(seq), Bytes: raw, Cause: err}
+		if damaged != nil {
+			return e, nil
 		}
+		if err := abi.Unmarshal(raw, &e); err != nil {
+			damaged = &journal.DamagedEntry{Seq: uint64(seq), Bytes: raw, Cause: err}
+			return e, nil
+		}
+		sound++
 		return e, nil
 	}
 	entries, err = readAll(ctx, s, scan, "journal of "+id.String(), `
@@ -171,7 +178,14 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 			WINDOW page AS (ORDER BY seq)
 		) AS placed WHERE place = 1 OR place <= $4 AND total <= $5 ORDER BY seq`,
 		int16(id.Shard()), id[:], int64(min(after, 1<<63-1)), int64(count), int64(bytes))
-	return entries, more, err
+	switch {
+	case err != nil || damaged == nil:
+		return entries, more, err
+	case sound == 0:
+		return nil, false, fmt.Errorf("postgres: journal of %s: %w", id, damaged)
+	default:
+		return entries[:sound], true, nil
+	}
 }
 
 // Hibernated implements journal.Store.

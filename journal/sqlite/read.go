@@ -142,6 +142,9 @@ func (s *Store) Entries(ctx context.Context, id journal.ID, after uint64, limit 
 			var e journal.Entry
 			raw := blob(row, 0)
 			if err := abi.Unmarshal(raw, &e); err != nil {
+				if more = len(entries) > 0; more {
+					return errEnough
+				}
 				return &journal.DamagedEntry{Seq: uint64(row.ColumnInt64(1)), Bytes: raw, Cause: err}
 			}
 			entries = append(entries, e)

@@ -10,6 +10,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal"
@@ -20,7 +21,7 @@ import (
 // database is a store that can be damaged while it is closed.
 type database struct {
 	open   func() (journal.Store, error)
-	damage func(id journal.ID) error // makes the entries of an execution unreadable
+	damage func(id journal.ID, from uint64) error // makes the entries of an execution unreadable from one on
 }
 
 func databases(t *testing.T) map[string]database {
@@ -28,26 +29,26 @@ func databases(t *testing.T) map[string]database {
 	return map[string]database{
 		"sqlite": {
 			func() (journal.Store, error) { return sqlite.Open(t.Context(), sqlite.Config{Dir: dir}) },
-			func(id journal.ID) error {
+			func(id journal.ID, from uint64) error {
 				conn, err := sqlitedriver.OpenConn(filepath.Join(dir, sqlite.FileName))
 				if err != nil {
 					return err
 				}
 				defer conn.Close()
-				return sqlitex.Execute(conn, "UPDATE cruster_entries SET body = x'c1' WHERE id = ?", &sqlitex.ExecOptions{Args: []any{id[:]}})
+				return sqlitex.Execute(conn, "UPDATE cruster_entries SET body = x'c1' WHERE id = ? AND seq >= ?", &sqlitex.ExecOptions{Args: []any{id[:], int64(from)}})
 			},
 		},
 		"postgres": {
 			func() (journal.Store, error) {
 				return postgres.Open(t.Context(), postgres.Config{DSN: dsn, Schema: schema})
 			},
-			func(id journal.ID) error {
+			func(id journal.ID, from uint64) error {
 				conn, err := pgx.Connect(t.Context(), dsn)
 				if err != nil {
 					return err
 				}
 				defer func() { _ = conn.Close(t.Context()) }()
-				_, err = conn.Exec(t.Context(), `UPDATE `+pgx.Identifier{schema, "entries"}.Sanitize()+` SET entry = '\xc1' WHERE id = $1`, id[:])
+				_, err = conn.Exec(t.Context(), `UPDATE `+pgx.Identifier{schema, "entries"}.Sanitize()+` SET entry = '\xc1' WHERE id = $1 AND seq >= $2`, id[:], int64(from))
 				return err
 			},
 		},
@@ -82,7 +83,7 @@ func TestDamagedEntriesPauseOneExecution(t *testing.T) {
 			})
 			require.NoError(t, e.Stop(t.Context()))
 			require.NoError(t, store.Close())
-			require.NoError(t, db.damage(damaged))
+			require.NoError(t, db.damage(damaged, 0))
 
 			approve := func(name string) error {
 				value := abi.MustMarshal(object{"approved": true, "by": "ada"})
@@ -117,4 +118,92 @@ func TestDamagedEntriesPauseOneExecution(t *testing.T) {
 			require.NoError(t, e.Stop(t.Context()))
 		})
 	}
+}
+
+// TestDamagedEntriesLeaveTheRest damages the third entry of one of three open
+// executions. That one is judged as not fitting and is not moved, and the two others
+// are; what can be read of it is shown, and can be forked.
+func TestDamagedEntriesLeaveTheRest(t *testing.T) {
+	t.Parallel()
+	for name, db := range databases(t) {
+		t.Run(name, func(t *testing.T) {
+			store, err := db.open()
+			require.NoError(t, err)
+			e := engine(t, store)
+			harness.Push(t, e, "change", "tests/guests/change/base")
+			orders := []string{"one", "damaged", "three"}
+			for _, order := range orders {
+				harness.Pending(t, e, harness.Start(t, e, "change/Order", order), abi.OpDeferred, "gate")
+			}
+			damaged, err := e.Poll(t.Context(), "", "change/Order/damaged")
+			require.NoError(t, err)
+			require.NoError(t, e.Stop(t.Context()))
+			require.NoError(t, store.Close())
+			require.NoError(t, db.damage(damaged.ID, 3))
+
+			store, err = db.open()
+			require.NoError(t, err)
+			defer store.Close()
+			e = engine(t, store)
+			defer func() { require.NoError(t, e.Stop(t.Context())) }()
+			for range 2 { // as it is found, and once it is paused
+				leavesTheRest(t, e, damaged)
+			}
+			harness.Push(t, e, "change", "tests/guests/change/buggy")
+			for _, order := range orders {
+				_, err := e.Move(t.Context(), "", "change/Order/"+order, host.Latest)
+				if order == "damaged" {
+					require.Equal(t, abi.CodeHostFault, abi.CodeOf(err))
+					require.ErrorContains(t, err, "entry 3,")
+					continue
+				}
+				require.NoError(t, err)
+			}
+			fork, err := e.Fork(t.Context(), "", damaged.Name(), host.ForkRequest{At: 2, Key: "fork"})
+			require.NoError(t, err)
+			require.NoError(t, e.Settle(t.Context(), "", fork.Name(), journal.Deferred{Name: "gate", Value: abi.MustMarshal(true)}))
+			require.Equal(t, journal.Completed, harness.Wait(t, e, fork.Name()).State)
+			_, err = e.Fork(t.Context(), "", damaged.Name(), host.ForkRequest{At: 3, Key: "behind"})
+			require.Equal(t, abi.CodeHostFault, abi.CodeOf(err))
+		})
+	}
+}
+
+// leavesTheRest looks at a damaged execution, and at the others.
+func leavesTheRest(t *testing.T, e *host.Engine, damaged *journal.Execution) {
+	t.Helper()
+	reasons := map[string]string{}
+	check := host.CheckRequest{Name: "change", Binary: harness.Module(t, "tests/guests/change/buggy")}
+	require.NoError(t, e.Check(t.Context(), check, func(r host.CheckResult, _, _ int) error {
+		require.Equal(t, r.Reason == "", r.Fits)
+		reasons[r.Execution.Key] = r.Reason
+		return nil
+	}))
+	require.Len(t, reasons, 3)
+	require.Empty(t, reasons["one"]+reasons["three"])
+	require.Contains(t, reasons["damaged"], "its journal cannot be read: entry 3 does not decode")
+
+	d, err := e.Describe(t.Context(), "", damaged.Name())
+	require.NoError(t, err)
+	require.Equal(t, 2, d.Entries)
+	require.Equal(t, abi.CodeHostFault, d.Error.Code)
+	var bundle struct {
+		Delivered uint64 `msgpack:"delivered"`
+		Digest    string `msgpack:"digest"`
+		Entry     uint64 `msgpack:"entry"`
+	}
+	require.NoError(t, abi.Unmarshal(d.Error.Details, &bundle))
+	require.Equal(t, damaged.Digest, bundle.Digest)
+	require.EqualValues(t, 1, bundle.Delivered, "the turn of the second may go on in the third")
+	require.EqualValues(t, 3, bundle.Entry)
+
+	entries, more, err := e.History(t.Context(), "", damaged.Name(), 0, 10)
+	require.NoError(t, err)
+	require.True(t, more)
+	require.Len(t, entries, 2)
+	_, _, err = e.History(t.Context(), "", damaged.Name(), 2, 10)
+	require.Equal(t, abi.CodeHostFault, abi.CodeOf(err))
+	require.ErrorContains(t, err, "entry 3,")
+
+	require.Equal(t, journal.Paused, harness.Wait(t, e, damaged.Name()).State)
 }

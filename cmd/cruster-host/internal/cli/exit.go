@@ -74,6 +74,7 @@ var exitByCode = map[abi.Code]int{
 	abi.CodeAddress:        exitAddress,
 	abi.CodeDoesNotFit:     exitMisfit,
 	abi.CodeFenced:         exitFenced,
+	abi.CodeHostFault:      exitPaused,
 	abi.CodeOverloaded:     exitUnavailable,
 	abi.CodePaused:         exitPaused,
 	abi.CodeStore:          exitStore,

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
@@ -49,10 +51,10 @@ func (a *app) workflowHistory() *cobra.Command {
 			}
 			return a.withClient(func(c *client.Client) error {
 				entries, next, err := a.history(cmd, c, args[0], after, limit)
-				if err != nil {
+				if err != nil && len(entries) == 0 {
 					return err
 				}
-				return a.printHistory(entries, next)
+				return errors.Join(a.printHistory(entries, next), err)
 			})
 		},
 	}
@@ -61,13 +63,17 @@ func (a *app) workflowHistory() *cobra.Command {
 	return cmd
 }
 
-// history reads up to limit entries, page by page.
+// history reads up to limit entries, page by page. If one of them does not decode, those
+// before it come with the error.
 func (a *app) history(cmd *cobra.Command, c *client.Client, execution string, after uint64, limit int) ([]*crusterv1.HistoryEntry, uint64, error) {
 	var entries []*crusterv1.HistoryEntry
 	for {
 		resp, err := c.Workflows().History(cmd.Context(), &crusterv1.HistoryRequest{
 			Namespace: a.namespace, Execution: execution, After: after, PageSize: int32(min(limit-len(entries), pageLimit)), Encoding: jsonForm,
 		})
+		if abi.CodeOf(err) == abi.CodeHostFault {
+			return entries, 0, err
+		}
 		if err != nil {
 			return nil, 0, err
 		}
