@@ -28,7 +28,10 @@ func TestExitCodes(t *testing.T) {
 			&client.RunError{State: client.Failed, Cause: abi.Errorf(abi.CodeDeadline, "x")},
 			&client.RunError{State: client.Interrupted, Cause: abi.Errorf(abi.CodeInterrupted, "x")},
 		},
-		exitPaused:      {&client.RunError{State: client.Paused, Cause: abi.Errorf(abi.CodeNondeterminism, "x")}, abi.Errorf(abi.CodePaused, "x"), abi.Errorf(abi.CodeHostFault, "x")},
+		exitPaused: {
+			&client.RunError{State: client.Paused, Cause: abi.Errorf(abi.CodeNondeterminism, "x")},
+			abi.Errorf(abi.CodePaused, "x"), abi.Errorf(abi.CodeHostFault, "x"),
+		},
 		exitUnavailable: {abi.Errorf(abi.CodeUnreachable, "x"), abi.Errorf(abi.CodeOverloaded, "x"), abi.Errorf(abi.CodeShuttingDown, "x")},
 		exitDeadline:    {abi.Errorf(abi.CodeDeadline, "x")},
 		exitFenced:      {abi.Errorf(abi.CodeFenced, "x"), errors.Join(abi.Errorf(abi.CodeFenced, "x"), abi.Errorf(abi.CodeStore, "close"))},
