@@ -34,7 +34,7 @@ func Coded(doing string, err error) error {
 		return abi.Errorf(abi.CodeFenced, "%s: %v", doing, err)
 	case errors.As(err, &damaged):
 		// The store works. It is the trouble of one execution, which is paused with this code.
-		return abi.Errorf(abi.CodeHostFault, "%s: %v", doing, damaged)
+		return abi.Errorf(abi.CodeHostFault, "%s: %v", doing, err)
 	default:
 		return abi.Errorf(abi.CodeStore, "%s: %v", doing, err)
 	}
