@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"os"
+	"runtime"
 	"sync"
 	"syscall"
 	"unsafe"
@@ -39,6 +40,16 @@ var pagemap = sync.OnceValue(func() *os.File {
 	return f
 })
 
+// scans are arguments of such questions, with room for the answers. The kernel is told
+// where that is by a number, which the runtime of Go does not see: so it has to be on the
+// heap, where nothing moves. A stack may grow, and be somewhere else then.
+var scans = sync.Pool{New: func() any { return &scan{} }}
+
+type scan struct {
+	arg     scanArg
+	regions [maxRestoredRegions]pageRegion
+}
+
 // restore copies the image over the pages of a mapping that were written to. They stay
 // where they are: the next guest, which will write to much the same pages, does not have
 // to wait for the kernel to make each of them again. It does nothing and reports false if
@@ -48,26 +59,35 @@ func restore(space, view []byte) bool {
 	if f == nil || len(space) == 0 || len(space) > len(view) {
 		return false
 	}
+	s := scans.Get().(*scan)
+	defer scans.Put(s)
 	base := uint64(uintptr(unsafe.Pointer(&space[0])))
-	var regions [maxRestoredRegions]pageRegion
-	arg := scanArg{
-		size: uint64(unsafe.Sizeof(scanArg{})), start: base, end: base + uint64(len(space)),
-		vec: uint64(uintptr(unsafe.Pointer(&regions[0]))), vecLen: maxRestoredRegions,
-		inverted: pageIsFile, mask: pageIsFile, anyOf: pageIsPresent | pageIsSwapped,
-	}
-	n, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), pagemapScan, uintptr(unsafe.Pointer(&arg)))
-	if errno != 0 || arg.walkEnd != arg.end || n > maxRestoredRegions {
+	written, ok := s.written(f, base, base+uint64(len(space)))
+	if !ok {
 		return false
 	}
-	var bytes uint64
-	for _, r := range regions[:n] {
-		bytes += r.end - r.start
-	}
-	if bytes > maxRestoredBytes {
-		return false
-	}
-	for _, r := range regions[:n] {
+	for _, r := range written {
 		copy(space[r.start-base:r.end-base], view[r.start-base:])
 	}
 	return true
+}
+
+// written asks for the pages that were written to, between two addresses. It reports
+// false if they are too many, or not known.
+func (s *scan) written(f *os.File, start, end uint64) ([]pageRegion, bool) {
+	s.arg = scanArg{
+		size: uint64(unsafe.Sizeof(s.arg)), start: start, end: end,
+		vec: uint64(uintptr(unsafe.Pointer(&s.regions[0]))), vecLen: maxRestoredRegions,
+		inverted: pageIsFile, mask: pageIsFile, anyOf: pageIsPresent | pageIsSwapped,
+	}
+	n, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), pagemapScan, uintptr(unsafe.Pointer(&s.arg)))
+	runtime.KeepAlive(s)
+	if errno != 0 || s.arg.walkEnd != end || n > maxRestoredRegions {
+		return nil, false
+	}
+	var bytes uint64
+	for _, r := range s.regions[:n] {
+		bytes += r.end - r.start
+	}
+	return s.regions[:n], bytes <= maxRestoredBytes
 }
