@@ -34,13 +34,42 @@ func RetryDelay(err error) time.Duration { return admission.RetryDelay(err) }
 // StartWorkflow starts an execution, or finds the one that was started under the
 // same key. It returns once the start is durable; existed tells which.
 func (e *Engine) StartWorkflow(ctx context.Context, req StartRequest) (row *journal.Execution, existed bool, err error) {
-	if err := e.state.Accepting(); err != nil {
+	if row, err = e.admit(ctx, req); err != nil {
 		return nil, false, err
+	}
+	return e.start(ctx, row)
+}
+
+// ExecuteWorkflow starts an execution, or finds the one that was started under the same
+// key, and returns it once it is over or paused.
+func (e *Engine) ExecuteWorkflow(ctx context.Context, req StartRequest) (row *journal.Execution, existed bool, err error) {
+	row, err = e.admit(ctx, req)
+	if err != nil {
+		return nil, false, err
+	}
+	// It is waited for from before it is there, so that there is no need to look it up.
+	waiting := e.executions.AwaitEnd(execution.RefTo(row))
+	defer waiting.Stop()
+	row, existed, err = e.start(ctx, row)
+	switch {
+	case err != nil || row.State != journal.Running:
+	case existed:
+		row, err = e.executions.Wait(ctx, execution.RefTo(row))
+	default:
+		row, err = waiting.Result(ctx)
+	}
+	return row, existed, err
+}
+
+// admit is prepare of a start that the host may refuse because it is full.
+func (e *Engine) admit(ctx context.Context, req StartRequest) (*journal.Execution, error) {
+	if err := e.state.Accepting(); err != nil {
+		return nil, err
 	}
 	if err := e.admission.Admit(); err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return e.start(ctx, req, journal.Caller{})
+	return e.prepare(ctx, req)
 }
 
 // startChild starts an execution for a step of another. It is not refused when the
@@ -54,17 +83,18 @@ func (e *Engine) startChild(ctx context.Context, parent *journal.Execution, step
 		deployment, _, _ := strings.Cut(parent.Workflow, "/")
 		workflow = deployment + "/" + workflow
 	}
-	return e.start(ctx, StartRequest{
+	row, err := e.prepare(ctx, StartRequest{
 		Namespace: parent.Namespace, Workflow: workflow, Input: call.Input, Key: call.Key, KeyMode: call.KeyMode,
-	}, step)
-}
-
-func (e *Engine) start(ctx context.Context, req StartRequest, parent journal.Caller) (*journal.Execution, bool, error) {
-	row, err := e.prepare(ctx, req)
+	})
 	if err != nil {
 		return nil, false, err
 	}
-	row.Parent = parent
+	row.Parent = step
+	return e.start(ctx, row)
+}
+
+// start makes a row durable, unless there is one with its name: then it returns that.
+func (e *Engine) start(ctx context.Context, row *journal.Execution) (*journal.Execution, bool, error) {
 	for {
 		existed, err := e.executions.Start(ctx, row)
 		if err != nil {

@@ -79,6 +79,14 @@ func (f *fakeEngine) StartWorkflow(ctx context.Context, req host.StartRequest) (
 	return f.start(ctx, req)
 }
 
+func (f *fakeEngine) ExecuteWorkflow(ctx context.Context, req host.StartRequest) (*journal.Execution, bool, error) {
+	exec, existed, err := f.start(ctx, req)
+	if err == nil && exec.State == journal.Running {
+		exec, err = f.wait(ctx, exec.Namespace, exec.Name())
+	}
+	return exec, existed, err
+}
+
 func (f *fakeEngine) Poll(ctx context.Context, namespace, execution string) (*journal.Execution, error) {
 	return f.poll(ctx, namespace, execution)
 }

@@ -13,8 +13,11 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
+// starter is a way of the engine to start a workflow.
+type starter func(ctx context.Context, req host.StartRequest) (exec *journal.Execution, existed bool, err error)
+
 // start decodes the request as its workflow wants it and starts it.
-func (w *workflowService) start(ctx context.Context, opts *crusterv1.StartOptions) (*journal.Execution, bool, error) {
+func (w *workflowService) start(ctx context.Context, opts *crusterv1.StartOptions, by starter) (*journal.Execution, bool, error) {
 	ns, err := convert.Namespace(opts.GetNamespace())
 	if err != nil {
 		return nil, false, err
@@ -30,7 +33,7 @@ func (w *workflowService) start(ctx context.Context, opts *crusterv1.StartOption
 	case *crusterv1.StartOptions_RawKey:
 		req.Key, req.KeyMode = k.RawKey, abi.KeyRaw
 	}
-	exec, existed, err := w.engine.StartWorkflow(ctx, req)
+	exec, existed, err := by(ctx, req)
 	return exec, existed, explainMisfit(opts, err)
 }
 

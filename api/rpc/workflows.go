@@ -14,6 +14,8 @@ import (
 type executionEngine interface {
 	Deployment(ctx context.Context, namespace, name string) (*host.DeploymentInfo, error)
 	StartWorkflow(ctx context.Context, req host.StartRequest) (exec *journal.Execution, existed bool, err error)
+	// ExecuteWorkflow is StartWorkflow, and answers when the execution is final or paused.
+	ExecuteWorkflow(ctx context.Context, req host.StartRequest) (exec *journal.Execution, existed bool, err error)
 	Poll(ctx context.Context, namespace, execution string) (*journal.Execution, error)
 	// Wait answers when the execution is final or paused.
 	Wait(ctx context.Context, namespace, execution string) (*journal.Execution, error)
@@ -47,7 +49,7 @@ func (w *workflowService) Start(ctx context.Context, req *crusterv1.StartRequest
 	if err != nil {
 		return nil, err
 	}
-	exec, existed, err := w.start(ctx, req.GetStart())
+	exec, existed, err := w.start(ctx, req.GetStart(), w.engine.StartWorkflow)
 	if err != nil {
 		return nil, err
 	}
@@ -63,14 +65,11 @@ func (w *workflowService) Execute(ctx context.Context, req *crusterv1.ExecuteReq
 	if err != nil {
 		return nil, err
 	}
-	exec, existed, err := w.start(ctx, req.GetStart())
+	ctx, cancel := w.lifetime.bound(ctx)
+	defer cancel()
+	exec, existed, err := w.start(ctx, req.GetStart(), w.engine.ExecuteWorkflow)
 	if err != nil {
 		return nil, err
-	}
-	if exec.State == journal.Running {
-		if exec, err = w.wait(ctx, exec.Namespace, exec.Name()); err != nil {
-			return nil, err
-		}
 	}
 	p, err := convert.Execution(exec, as)
 	if err != nil {

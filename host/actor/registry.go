@@ -105,11 +105,14 @@ func (r *Registry[K, M, A]) Len() int {
 }
 
 // Hold keeps an actor from being forgotten, if it is in memory now or comes there
-// before the matching [Registry.Unhold]. It makes no actor.
-func (r *Registry[K, M, A]) Hold(key K) {
+// before the matching [Registry.Unhold]. It makes no actor. It reports whether the caller
+// is the only one who knows of the actor: it is not in memory, and not held by others.
+func (r *Registry[K, M, A]) Hold(key K) (alone bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.boxLocked(key).holds++
+	b := r.boxLocked(key)
+	b.holds++
+	return b.holds == 1 && !b.present
 }
 
 // Unhold ends a Hold and posts messages at the same moment.

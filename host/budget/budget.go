@@ -78,6 +78,18 @@ func (b *Budget) Acquire(ctx context.Context, bytes int64) (*Permit, error) {
 	return &Permit{budget: b, bytes: bytes}, nil
 }
 
+// TryAcquire is a permit if there is room for it as it is, and no one waits for that. It
+// frees nothing.
+func (b *Budget) TryAcquire(bytes int64) (*Permit, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.waiting) > 0 || b.used+bytes > b.total {
+		return nil, false
+	}
+	b.used += bytes
+	return &Permit{budget: b, bytes: bytes}, true
+}
+
 // Empty is a permit of no bytes, to be grown.
 func (b *Budget) Empty() *Permit { return &Permit{budget: b} }
 

@@ -183,3 +183,33 @@ func TestShrink(t *testing.T) {
 		require.EqualValues(t, 50, b.Used())
 	})
 }
+
+// TestTryAcquire takes what is free, and neither waits nor passes those that wait.
+func TestTryAcquire(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := New(10)
+		b.ReclaimBy(func() bool {
+			t.Error("it frees memory")
+			return false
+		})
+		first, ok := b.TryAcquire(7)
+		require.True(t, ok)
+		_, ok = b.TryAcquire(4)
+		require.False(t, ok)
+		b.ReclaimBy(func() bool { return false })
+		go func() {
+			large, err := b.Acquire(t.Context(), 10)
+			require.NoError(t, err)
+			large.Release()
+		}()
+		synctest.Wait()
+		_, ok = b.TryAcquire(1)
+		require.False(t, ok, "another waits for it")
+		first.Release()
+		synctest.Wait()
+		_, ok = b.TryAcquire(10)
+		require.True(t, ok)
+		require.EqualValues(t, 10, b.Used())
+	})
+}

@@ -77,8 +77,10 @@ type Deps struct {
 	// MaxActivities bounds the attempts of activities that run at the same time.
 	MaxActivities int
 	// Memory is what instances take theirs from.
-	Memory    *budget.Budget
-	OpenGuest Opener
+	Memory *budget.Budget
+	// NoHeadStarts has first turns wait until their start is durable. It is for tests.
+	NoHeadStarts bool
+	OpenGuest    Opener
 	// Queued is what the ops that executions wait for take their memory from. It is not
 	// Memory: an execution holds it while activities that it waits for need instances.
 	Queued *budget.Budget

@@ -44,6 +44,8 @@ type fixture struct {
 	watchers *watch.List
 	commits  *scriptedCommitter
 	evicting bool
+	// serial is a host that takes no first turn before its start is durable.
+	serial bool
 	// hibernation says when states are saved: never, unless a test says otherwise.
 	hibernation hibernation.Policy
 
@@ -91,7 +93,7 @@ func (f *fixture) boot() {
 	f.watchers = watch.NewList()
 	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) }, nil)
 	f.x = New(Deps{
-		Activities: f.activities, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, Fault: f.pass, Hibernation: f.hibernation,
+		Activities: f.activities, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, NoHeadStarts: f.serial, Fault: f.pass, Hibernation: f.hibernation,
 		IdleTimeout: time.Hour, Host: f.life, Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, Memory: budget.New(100),
 		OpenGuest: f.guests, Queued: budget.New(100 << 20), Random: func() float64 { return 0 },
 		Slots: guest.NewSlots(clock, time.Hour), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,

@@ -33,6 +33,7 @@ func (r *run) ensureLoaded(messages []message) ([]message, bool) {
 		if s, ok := messages[0].(started); ok && s.row.Run != r.run {
 			row := *s.row
 			r.adopt(&row)
+			r.head = s.head
 			return messages[1:], true
 		}
 	}

@@ -17,8 +17,12 @@ type (
 		message
 	}
 
-	// started brings the row of a new execution, durable already.
-	started struct{ row *journal.Execution }
+	// started brings the row of a new execution, durable already, and its first turn, if
+	// that was begun meanwhile. The receiver takes the turn over or discards it.
+	started struct {
+		row  *journal.Execution
+		head *headStart // or nil
+	}
 	// wake says that a time has come, or that the run should look around.
 	wake struct{}
 	// soon says that a time is about to come.
@@ -134,6 +138,9 @@ func refuse(m message, err error) bool {
 	switch m := m.(type) {
 	case ofRun:
 		return refuse(m.message, err)
+	case started:
+		m.head.discard()
+		return false
 	case settleRequest:
 		reply = m.reply
 	case interruptRequest:

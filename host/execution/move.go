@@ -83,7 +83,7 @@ func (x *Executions) tryGuest(ctx context.Context, row *journal.Execution, playe
 		}
 	}()
 	return play(ctx, player, func() (guest.Turn, error) {
-		return x.startGuest(ctx, row, open, func(kept *admitted) { g = kept })
+		return x.startGuest(ctx, row, open, x.resident.Admit, func(kept *admitted) { g = kept })
 	}, func(entries []journal.Entry) (guest.Turn, error) {
 		return x.compute(ctx, row.Namespace, func(ctx context.Context) (guest.Turn, error) {
 			return g.Resume(ctx, deliveriesOf(entries), entries[0].At)

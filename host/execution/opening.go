@@ -47,22 +47,25 @@ func release(memory guest.Memory) {
 	}
 }
 
-// startGuest makes a guest for an execution, as soon as there is memory for it, and gives
-// it its first turn. The caller waits with nothing in its hands that others wait for: no
+// admission waits for the permit of an instance.
+type admission func(ctx context.Context, bytes int64) (*budget.Permit, error)
+
+// startGuest makes a guest for an execution, as soon as it is admitted, and gives it its
+// first turn. The caller waits with nothing in its hands that others wait for: no
 // slot, and no other guest. Keep is told of the guest before the turn.
-func (x *Executions) startGuest(ctx context.Context, row *journal.Execution, find Opener, keep func(*admitted)) (guest.Turn, error) {
+func (x *Executions) startGuest(ctx context.Context, row *journal.Execution, find Opener, admit admission, keep func(*admitted)) (guest.Turn, error) {
 	opening, err := find(ctx, row)
 	if err != nil {
 		return guest.Turn{}, err
 	}
-	return x.admitGuest(ctx, row.Namespace, opening.Bytes, keep, opening.Open, func(ctx context.Context, g Guest) (guest.Turn, error) { return g.Start(ctx) })
+	return x.admitGuest(ctx, row.Namespace, opening.Bytes, admit, keep, opening.Open, func(ctx context.Context, g Guest) (guest.Turn, error) { return g.Start(ctx) })
 }
 
-// admitGuest makes a guest as soon as there are so many bytes for it, and has it begin.
-func (x *Executions) admitGuest(ctx context.Context, namespace string, bytes int64, keep func(*admitted),
+// admitGuest makes a guest as soon as it is admitted with so many bytes, and has it begin.
+func (x *Executions) admitGuest(ctx context.Context, namespace string, bytes int64, admit admission, keep func(*admitted),
 	open func(context.Context, guest.Memory) (Guest, error), begin func(context.Context, Guest) (guest.Turn, error),
 ) (guest.Turn, error) {
-	instance, err := x.resident.Admit(ctx, bytes)
+	instance, err := admit(ctx, bytes)
 	if err != nil {
 		return guest.Turn{}, journal.Coded("wait for memory", err)
 	}

@@ -40,7 +40,7 @@ func TestOpsAreCountedWithoutAnInstance(t *testing.T) {
 		_, err := f.commits.Commit(journal.Write{ID: row.ID, Run: row.Run, Start: row})
 		require.NoError(t, err)
 		r := newRun(f.x, row.ID)
-		r.Receive([]message{started{row}})
+		r.Receive([]message{started{row: row}})
 		require.EqualValues(t, 1000, f.x.Queued.Used())
 		require.EqualValues(t, 1, f.x.Memory.Used())
 		r.dropGuest()

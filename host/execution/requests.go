@@ -85,32 +85,3 @@ func (x *Executions) ask(ctx context.Context, ref Ref, request func(reply chan<-
 		return x.Host.EndReason()
 	}
 }
-
-// Wait returns the execution once it is over or paused.
-func (x *Executions) Wait(ctx context.Context, ref Ref) (*journal.Execution, error) {
-	told := make(chan *journal.Execution, 1)
-	watcher := x.Watchers.Add(ref.ID, func(row *journal.Execution) bool {
-		copied := *row
-		select {
-		case told <- &copied:
-		default:
-		}
-		return true
-	})
-	defer x.Watchers.Remove(ref.ID, watcher)
-	row, err := x.Load(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	if row.State != journal.Running {
-		return row, nil
-	}
-	select {
-	case row := <-told:
-		return row, nil
-	case <-ctx.Done():
-		return nil, journal.Coded("wait for "+ref.Name, ctx.Err())
-	case <-x.Host.Context().Done():
-		return nil, x.Host.EndReason()
-	}
-}

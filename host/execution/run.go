@@ -34,6 +34,7 @@ type run struct {
 	tasks     map[journal.StepID]context.CancelFunc // what the host does for ops; survives a reload
 	attempts  map[journal.StepID]*task              // those of the tasks that are activities
 	kept      kept                                  // what is in hand during a reload
+	head      *headStart                            // the first turn, begun before the start was durable; or nil
 	owed      *owed                                 // a write that the store has not taken yet
 	stuck     *abi.Error                            // why it is to be paused once nothing is left to deliver
 	fault     *abi.Error                            // set while it is quarantined: see quarantine
@@ -76,6 +77,8 @@ func (r *run) Receive(messages []message) []message {
 	if f := guarded(func() { r.handle(messages) }); f != nil {
 		r.quarantine(messages, f)
 	}
+	r.head.discard() // unless it has become the first turn
+	r.head = nil
 	return r.takeAgain()
 }
 
@@ -269,7 +272,9 @@ func (r *run) receive(m message) {
 			// It is another one than that of the same name which was here before.
 			r.unload()
 			r.requeue(m)
+			return
 		}
+		m.head.discard() // it has taken that turn itself
 	case soon:
 		r.prepare()
 	case opDropped:

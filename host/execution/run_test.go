@@ -45,6 +45,7 @@ import (
 //	module missing|there
 //	evict                      drops the instance, if the run is parked
 //	evicting                   a host that drops the instance after every turn
+//	serial                     a host that takes no first turn before its start is durable
 //	crash [D]                  the host dies, another takes over after a while and recovers what is due
 //	drain                      the host is told to stop and gives up what runs; another takes over
 //	pending, show
@@ -149,6 +150,9 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		f.x.evict(row.ID)
 	case "evicting":
 		f.evicting = true
+		f.restart(0)
+	case "serial":
+		f.serial = true
 		f.restart(0)
 	case "drain":
 		f.life.Drain()

@@ -30,7 +30,7 @@ func TestSettledValuesStayInTheStore(t *testing.T) {
 		w := journal.Write{ID: row.ID, Run: row.Run, Start: row}
 		_, err := f.commits.Commit(w)
 		require.NoError(t, err)
-		r.Receive([]message{started{row}})
+		r.Receive([]message{started{row: row}})
 		settle := func(names ...string) {
 			var requests []message
 			reply := make(chan error, len(names))
@@ -94,7 +94,7 @@ func TestUnreadSettlementsAreReadAgain(t *testing.T) {
 		_, err := f.commits.Commit(journal.Write{ID: row.ID, Run: row.Run, Start: row})
 		require.NoError(t, err)
 		r := newRun(f.x, row.ID)
-		r.Receive([]message{started{row}})
+		r.Receive([]message{started{row: row}})
 		reply := make(chan error, 2)
 		f.noLoads = 3
 		again := r.Receive([]message{
@@ -123,7 +123,7 @@ func TestSettlementsAreBounded(t *testing.T) {
 		_, err := f.commits.Commit(journal.Write{ID: row.ID, Run: row.Run, Start: row})
 		require.NoError(t, err)
 		r := newRun(f.x, row.ID)
-		r.Receive([]message{started{row}})
+		r.Receive([]message{started{row: row}})
 		d := journal.Deferred{Name: "d", Value: abi.MustMarshal("yes")}
 
 		many := make([]journal.Settlement, maxSettled)

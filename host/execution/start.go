@@ -29,18 +29,24 @@ func (x *Executions) Start(ctx context.Context, row *journal.Execution) (existed
 // start is Start of an execution that may have a journal already.
 func (x *Executions) start(ctx context.Context, w journal.Write) (existed bool, err error) {
 	row := w.Start
-	x.runs.Hold(row.ID)
+	alone := x.runs.Hold(row.ID)
+	var head *headStart
+	if alone && len(w.Entries) == 0 {
+		head = x.headStart(row)
+	}
 	res, err := x.commitStart(ctx, w)
 	switch {
 	case errors.Is(err, journal.ErrUndecided):
 		// It was given up before the store could tell. If it is there it must run.
 		x.runs.Unhold(row.ID, wake{})
+		head.discard()
 	case err == nil && !res.Existed && len(w.Entries) > 0:
 		x.runs.Unhold(row.ID, wake{}) // to be replayed
 	case err != nil || res.Existed:
 		x.runs.Unhold(row.ID)
+		head.discard()
 	default:
-		x.runs.Unhold(row.ID, started{row})
+		x.runs.Unhold(row.ID, started{row, head})
 	}
 	if err != nil {
 		return false, journal.Coded("start "+row.Name(), err)

@@ -78,12 +78,25 @@ func (r *run) waitForCompletions() {
 // firstTurn begins an execution that has no journal yet. It reports whether the run
 // goes on.
 func (r *run) firstTurn() bool {
-	turn, err := r.begin(r.Host.Context())
-	if err != nil {
-		return r.crashed(batch{}, err)
+	turn, begun := r.takeHeadStart()
+	if !begun {
+		var err error
+		if turn, err = r.begin(r.Host.Context()); err != nil {
+			return r.crashed(batch{}, err)
+		}
 	}
 	r.begun = true
 	return r.commitTurn(batch{}, turn)
+}
+
+// takeHeadStart makes the turn that was begun before the start was durable the run's own.
+func (r *run) takeHeadStart() (guest.Turn, bool) {
+	g, turn, ok := r.head.result()
+	if ok {
+		r.keepGuest(g)
+		r.fuel = turn.FuelSoFar
+	}
+	return turn, ok
 }
 
 // takeTurn delivers a batch. It reports whether the run goes on.
@@ -101,7 +114,7 @@ func (r *run) takeTurn(b batch) bool {
 
 // begin makes a fresh guest and gives it its first turn.
 func (r *run) begin(ctx context.Context) (guest.Turn, error) {
-	turn, err := r.startGuest(ctx, r.row, r.OpenGuest, r.keepGuest)
+	turn, err := r.startGuest(ctx, r.row, r.OpenGuest, r.resident.Admit, r.keepGuest)
 	r.fuel = turn.FuelSoFar
 	return turn, err
 }

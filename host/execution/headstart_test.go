@@ -1,0 +1,175 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/journal"
+)
+
+// beforeStart does something while the commit of a start is under way. If it returns an
+// error, the start is not committed.
+type beforeStart struct {
+	Committer
+	do func() error
+}
+
+func (c *beforeStart) Commit(w journal.Write) (journal.Result, error) {
+	if w.Start != nil {
+		if err := c.do(); err != nil {
+			return journal.Result{}, err
+		}
+	}
+	return c.Committer.Commit(w)
+}
+
+// TestHeadStart takes the first turn while the start is being committed. Nothing comes of
+// it before the start is durable, and then the turn is not taken again.
+func TestHeadStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"activity a", "done ok"}
+		f.x.Committer = &beforeStart{f.x.Committer, func() error {
+			synctest.Wait()
+			require.Equal(t, "guest start\n", f.takeNotes(), "the turn is taken, and the activity does not begin")
+			return nil
+		}}
+		_, err := f.x.Start(t.Context(), rowOf("w", "k"))
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Equal(t, "activity 1: a begins, attempt 1\n", f.takeNotes(), "the turn was taken again")
+		require.EqualValues(t, 1, f.x.Memory.Used(), "one instance")
+	})
+}
+
+// TestHeadStartOfAFailedStart has the store refuse a start whose first turn was taken, and
+// find that there is one of the same name already.
+func TestHeadStartOfAFailedStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"done ok"}
+		committer := f.x.Committer
+		f.x.Committer = &beforeStart{committer, func() error {
+			synctest.Wait()
+			return errors.New("the disk is full")
+		}}
+		_, err := f.x.Start(t.Context(), rowOf("w", "k"))
+		require.Equal(t, abi.CodeStore, abi.CodeOf(err))
+		synctest.Wait()
+		require.Equal(t, "guest start\ninstance dropped\n", f.takeNotes())
+		require.Zero(t, f.x.Memory.Used())
+		require.Zero(t, f.x.Count())
+
+		f.x.Committer = committer
+		_, err = f.x.Start(t.Context(), rowOf("w", "k"))
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Equal(t, "guest start\ninstance dropped\nwatchers are told: completed ok\n", f.takeNotes())
+		existed, err := f.x.Start(t.Context(), rowOf("w", "k"))
+		require.NoError(t, err)
+		require.True(t, existed)
+		synctest.Wait()
+		require.Equal(t, "guest start\ninstance dropped\n", f.takeNotes(), "watchers were told again")
+		require.Zero(t, f.x.Memory.Used())
+		require.Zero(t, f.x.Count())
+	})
+}
+
+// slowGuest takes its first turn when it may.
+type slowGuest struct {
+	Guest
+	may chan struct{}
+}
+
+func (g *slowGuest) Start(ctx context.Context) (guest.Turn, error) {
+	<-g.may
+	return g.Guest.Start(ctx)
+}
+
+// TestHeadStartThatTakesLong answers the caller of a start before the first turn is over.
+// If the start is in vain, what the turn took is given back when it is.
+func TestHeadStartThatTakesLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"done ok"}
+		may := make(chan struct{})
+		open := f.x.OpenGuest
+		f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
+			opening, err := open(ctx, row)
+			inner := opening.Open
+			opening.Open = func(ctx context.Context, memory guest.Memory) (Guest, error) {
+				g, err := inner(ctx, memory)
+				return &slowGuest{g, may}, err
+			}
+			return opening, err
+		}
+		committer := f.x.Committer
+		f.x.Committer = &beforeStart{committer, func() error { return errors.New("the disk is full") }}
+		_, err := f.x.Start(t.Context(), rowOf("w", "k"))
+		require.Error(t, err)
+		f.x.Committer = committer
+		_, err = f.x.Start(t.Context(), rowOf("w", "k"))
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Empty(t, f.takeNotes(), "no turn is over yet")
+		close(may)
+		synctest.Wait()
+		require.Contains(t, f.takeNotes(), "watchers are told: completed ok")
+		require.Zero(t, f.x.Memory.Used())
+		require.Zero(t, f.x.Count())
+	})
+}
+
+// TestNoMemoryForAHeadStart starts an execution while others have all of the memory. Its
+// first turn is taken once it is durable: it is no reason to evict before that.
+func TestNoMemoryForAHeadStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"done ok"}
+		all, err := f.x.Memory.Acquire(t.Context(), f.x.Memory.Total())
+		require.NoError(t, err)
+		f.x.Committer = &beforeStart{f.x.Committer, func() error {
+			synctest.Wait()
+			require.Empty(t, f.takeNotes())
+			require.Zero(t, f.x.Memory.Waiting(), "it waits for memory")
+			return nil
+		}}
+		_, err = f.x.Start(t.Context(), rowOf("w", "k"))
+		require.NoError(t, err)
+		all.Release()
+		synctest.Wait()
+		require.Contains(t, f.takeNotes(), "watchers are told: completed ok")
+	})
+}
+
+// TestHeadStartThatPanics has the host fail in a first turn ahead of its start. The run
+// takes the turn itself, and whatever is wrong with it is its trouble then.
+func TestHeadStartThatPanics(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"done ok"}
+		open, opened := f.x.OpenGuest, 0
+		f.x.OpenGuest = func(ctx context.Context, row *journal.Execution) (Opening, error) {
+			if opened++; opened == 1 {
+				panic("injected")
+			}
+			return open(ctx, row)
+		}
+		_, err := f.x.Start(t.Context(), rowOf("w", "k"))
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Contains(t, f.takeNotes(), "watchers are told: completed ok")
+		require.Equal(t, 2, opened)
+	})
+}

@@ -1,0 +1,65 @@
+package execution
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/host/watch"
+	"github.com/cruster/cruster/journal"
+)
+
+// Waiting is a caller that waits for the end of an execution. It hears of it from the
+// moment on when it was made, also if the execution is not there yet.
+type Waiting struct {
+	x       *Executions
+	ref     Ref
+	told    chan *journal.Execution // capacity 1
+	watcher *watch.Watcher
+}
+
+// AwaitEnd begins to wait for the end of an execution, or for its pause. If the reference
+// names a run, that of another is not heard. The caller calls Stop when it is done.
+func (x *Executions) AwaitEnd(ref Ref) *Waiting {
+	w := &Waiting{x: x, ref: ref, told: make(chan *journal.Execution, 1)}
+	w.watcher = x.Watchers.Add(ref.ID, func(row *journal.Execution) bool {
+		if !ref.Run.IsZero() && row.Run != ref.Run {
+			return false
+		}
+		copied := *row
+		select {
+		case w.told <- &copied:
+		default:
+		}
+		return true
+	})
+	return w
+}
+
+// Result waits until the execution is over or paused.
+func (w *Waiting) Result(ctx context.Context) (*journal.Execution, error) {
+	select {
+	case row := <-w.told:
+		return row, nil
+	case <-ctx.Done():
+		return nil, journal.Coded("wait for "+w.ref.Name, ctx.Err())
+	case <-w.x.Host.Context().Done():
+		return nil, w.x.Host.EndReason()
+	}
+}
+
+// Stop ends the waiting.
+func (w *Waiting) Stop() { w.x.Watchers.Remove(w.ref.ID, w.watcher) }
+
+// Wait returns an execution that is there once it is over or paused.
+func (x *Executions) Wait(ctx context.Context, ref Ref) (*journal.Execution, error) {
+	w := x.AwaitEnd(ref)
+	defer w.Stop()
+	// It may have ended before.
+	row, err := x.Load(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if row.State != journal.Running {
+		return row, nil
+	}
+	return w.Result(ctx)
+}
