@@ -29,7 +29,6 @@ type attempt struct {
 	*Runner
 	Task
 	timeout time.Duration
-	log     *slog.Logger
 	logged  int  // bytes of the guest's log
 	called  bool // it has made a call over HTTP
 	begun   bool // its code has run
@@ -40,8 +39,12 @@ func newAttempt(r *Runner, task Task) *attempt {
 	if a.timeout <= 0 {
 		a.timeout = r.Timeout
 	}
-	a.log = r.Logger.With("execution", task.Row.Name(), "activity", task.Body.Name, "attempt", a.number())
 	return a
+}
+
+// log is the logger of the attempt. Few attempts have anything to say.
+func (a *attempt) log() *slog.Logger {
+	return a.Logger.With("execution", a.Row.Name(), "activity", a.Body.Name, "attempt", a.number())
 }
 
 // number is that of the attempt, from 1 on.
@@ -165,7 +168,7 @@ func (a *attempt) world(fx *effects) wasm.World {
 
 func (a *attempt) writeLog(level int32, message []byte) {
 	if a.logged += len(message) + logLineCost; a.logged <= maxLog {
-		a.log.Log(context.Background(), slog.Level(level), string(message))
+		a.log().Log(context.Background(), slog.Level(level), string(message))
 	}
 }
 
@@ -186,7 +189,7 @@ func (a *attempt) idempotencyKey() string {
 // store begins a transaction, since it would otherwise call just to be failed again.
 func (a *attempt) waitToRepeat(ctx context.Context, err error, n int) {
 	delay := hostDelay(n, a.called)
-	a.log.Warn("the host could not finish the attempt; repeating it", "error", err, "delay", delay)
+	a.log().Warn("the host could not finish the attempt; repeating it", "error", err, "delay", delay)
 	a.wait(ctx, delay)
 	for tries := 1; a.called && ctx.Err() == nil; tries++ {
 		tx, err := a.Store.BeginGuest(ctx, a.Row.Namespace)
@@ -272,7 +275,7 @@ func (a *attempt) resolveUndecided(entry journal.Entry) error {
 		case errors.Is(err, journal.ErrFenced):
 			return err
 		}
-		a.log.Warn("a commit is in doubt; trying again to decide it", "error", err)
+		a.log().Warn("a commit is in doubt; trying again to decide it", "error", err)
 		a.wait(ctx, delay)
 	}
 	return ctx.Err()

@@ -63,7 +63,7 @@ func (fx *effects) sql(ctx context.Context, name string, body []byte) ([]byte, *
 	reply, serr := fx.statement(ctx, name, req.Query, args)
 	for n := 1; fx.waitsForStore(ctx, serr); n++ {
 		fx.rollback()
-		fx.log.Warn("waiting for the store", "error", serr)
+		fx.log().Warn("waiting for the store", "error", serr)
 		fx.wait(ctx, hostDelay(n, false))
 		reply, serr = fx.statement(ctx, name, req.Query, args)
 	}

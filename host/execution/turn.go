@@ -261,10 +261,12 @@ func (r *run) applyUpdate(u journal.Update) {
 // commitAttempts makes failed attempts durable when no turn does so along the way. It
 // reports whether they are.
 func (r *run) commitAttempts() bool {
-	o := r.attemptsOwed()
-	if len(o.write.Entries) == 0 {
+	none := false
+	r.locked(func(l *ledger) { none = len(l.attempts) == 0 })
+	if none {
 		return true
 	}
+	o := r.attemptsOwed()
 	r.Fault.Pass(faultpoint.RetryBeforeCommit)
 	return r.owe(o)
 }

@@ -56,3 +56,18 @@ func (r *Runtime) CompileChanged(content []byte, change func(rewritten []byte) [
 
 // RefuelsOf counts how often guests of the module's runtime have called for fuel.
 func RefuelsOf(m *Module) uint64 { return m.runtime.Stats().Refuels }
+
+// KeptStacks are the sizes of the stacks that machines at rest keep; 0 is one that they do
+// not have.
+func KeptStacks(m *Module) (starts []int) {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	for _, mc := range m.pool.idle {
+		size := 0
+		if mc.handles.start != nil {
+			size = stackOf(mc.handles.start)
+		}
+		starts = append(starts, size)
+	}
+	return starts
+}

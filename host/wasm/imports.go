@@ -16,10 +16,6 @@ import (
 // maxLogMessage bounds one record of cruster.log; the rest is cut off.
 const maxLogMessage = 64 << 10
 
-// instanceKey finds the *Instance in the context that the engine hands from a
-// call of the guest to the host functions it calls.
-type instanceKey struct{}
-
 // hostFunction is the body of an import. Parameters are i32 numbers in stack,
 // and so is the result. Only the lower halves count: the engine leaves garbage in
 // the upper ones.
@@ -128,7 +124,9 @@ func (i *Instance) importCall(ctx context.Context, name string, memory api.Memor
 	body := readBody(name, memory, ptr, size)
 	var reply []byte
 	var failed *abi.Error
-	guard(func() { reply, failed = i.world.Call(ctx, name, body) })
+	bound, cancel := i.module.runtime.bind(ctx)
+	defer cancel()
+	guard(func() { reply, failed = i.world.Call(bound, name, body) })
 	if failed == nil && len(reply) > abi.MaxBody {
 		failed = abi.Errorf(abi.CodePayloadTooLarge, "the reply to %s has %d bytes, and %d are allowed", name, len(reply), abi.MaxBody)
 	}

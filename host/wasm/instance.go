@@ -55,8 +55,6 @@ type Instance struct {
 	machine *machine      // what it runs in
 	mod     api.Module    // that of the machine; nil if it is dead
 	linear  *linearMemory // that of the machine; nil if it is dead
-	start   api.Function
-	resume  api.Function
 	stdout  lineWriter
 	stderr  lineWriter
 	crash   crashLog
@@ -367,19 +365,6 @@ func (i *Instance) describe(ctx context.Context) ([]byte, error) {
 	return i.output, nil
 }
 
-// functionLocked finds an export. The engine allots a stack to each handle, so
-// they are kept.
-func (i *Instance) functionLocked(export string) api.Function {
-	handle := &i.start
-	if export == abi.ExportResume {
-		handle = &i.resume
-	}
-	if *handle == nil {
-		*handle = i.mod.ExportedFunction(export)
-	}
-	return *handle
-}
-
 // dieLocked makes err the reason for which every later call fails, and gives the
 // memory back. No call of the engine is under way.
 func (i *Instance) dieLocked(err error) error {
@@ -394,11 +379,10 @@ func (i *Instance) dieLocked(err error) error {
 }
 
 func (i *Instance) leaveMachineLocked() {
-	i.machine, i.mod, i.linear, i.start, i.resume = nil, nil, nil, nil, nil
+	i.machine, i.mod, i.linear = nil, nil, nil
 }
 
 // restLocked gives the machine of an instance that did nothing wrong to the pool.
-// The function handles are not kept: each has a stack, which may have grown.
 func (i *Instance) restLocked() {
 	i.phase, i.cause = phaseDead, errClosed
 	i.pending, i.output = nil, nil

@@ -15,6 +15,7 @@ type machine struct {
 	image   *image              // that it was made from; nil if it initialised itself
 	limit   int64               // of memory
 	fuel    api.MutableGlobal   // nil if the module has no code
+	handles handles
 
 	owner     *Instance // whose world it sees; nil in the pool
 	stained   bool      // the guest has changed what a reset does not bring back
@@ -36,6 +37,7 @@ func (mc *machine) reset(keep bool) bool {
 	for n, g := range mc.globals {
 		g.Set(mc.image.globals[n])
 	}
+	mc.handles.rest()
 	mc.owner, mc.linear.grow, mc.warm = nil, nil, kept
 	return true
 }

@@ -50,7 +50,7 @@ func (i *Instance) runTurn(ctx context.Context, export string, from phase, input
 	i.crash.report = i.crash.report[:0]
 	stack := [1]uint64{uint64(len(input))}
 	i.startFuel(i.world.Fuel)
-	err := i.functionLocked(export).CallWithStack(ran, stack[:])
+	err := i.machine.handles.of(i.mod, export).CallWithStack(ran, stack[:])
 	i.settleFuel()
 	if err != nil {
 		return Turn{}, i.dieLocked(i.explainLocked(ran, export, err))
@@ -87,15 +87,13 @@ func (i *Instance) finishLocked(export string, status int32) (Turn, error) {
 
 // enterGuestLocked prepares a call into the guest. The context carries the
 // instance and ends with ctx and with the runtime.
-func (i *Instance) enterGuestLocked(ctx context.Context) (context.Context, context.CancelFunc) {
-	ran, cancel := i.module.runtime.bind(ctx)
-	ran = context.WithValue(ran, instanceKey{}, i)
+func (i *Instance) enterGuestLocked(ctx context.Context) (ran context.Context, leave func()) {
+	ran = &calling{ctx, i}
 	i.turnCtx, i.naps = ran, 0
 	i.startFuel(0)
 	return ran, func() {
 		i.turnCtx = nil
 		i.memory.Store(i.memorySizeLocked())
-		cancel()
 	}
 }
 

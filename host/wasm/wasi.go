@@ -108,7 +108,9 @@ func (i *Instance) nanosleep(ns int64) {
 	if i.world.Sleep != nil {
 		// If the sleep is broken off the turn's context is done, and the guest ends
 		// when it is out of fuel.
-		guard(func() { _ = i.world.Sleep(i.turnCtx, d) })
+		bound, cancel := i.module.runtime.bind(i.turnCtx)
+		defer cancel()
+		guard(func() { _ = i.world.Sleep(bound, d) })
 		return
 	}
 	if i.naps++; d > maxNap || i.naps > maxNaps {
