@@ -16,7 +16,11 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 )
 
-const defaultRetryFor = 30 * time.Second
+const (
+	defaultRetryFor = 30 * time.Second
+	// window is how much a host may send ahead of what was read.
+	window = 1 << 20
+)
 
 // Client is a connection to a host. It is safe for concurrent use; one a process
 // is enough.
@@ -68,6 +72,9 @@ func Dial(addr string, opts ...Option) (*Client, error) {
 	}
 	dial := append([]grpc.DialOption{
 		grpc.WithTransportCredentials(o.creds),
+		// Set, so that the transport does not search for the best size by pings.
+		grpc.WithInitialWindowSize(window),
+		grpc.WithInitialConnWindowSize(window),
 		grpc.WithChainUnaryInterceptor(retrier{budget: o.retryFor}.unary),
 		// A call that waits for an execution may be silent for days; without pings
 		// it would not notice that its host is gone.
