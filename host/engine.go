@@ -102,13 +102,13 @@ func (e *Engine) wire() {
 	e.queued = budget.New(cfg.Memory / queuedShare)
 	memory := budget.New(cfg.Memory - e.queued.Total())
 	if cfg.Registerer != nil {
-		cfg.Registerer.MustRegister(instances{e.wasm}, memoryUse{memory})
+		cfg.Registerer.MustRegister(instances{e.wasm}, memoryOfInstances(memory), memoryOfQueues(e.queued))
 	}
 	e.writer = newWriter(cfg, e.state)
 	e.catalog = catalog.New(e.wasm, ownedModules{cfg.Store, e.writer})
 	e.catalog.Fault, e.catalog.Memory = injector, memory
 	slots := guest.NewSlots(cfg.Clock, cfg.TurnTimeout)
-	e.keys = guest.NewKeyDeriver(cfg.Clock, memory, slots, cfg.Registerer)
+	e.keys = guest.NewKeyDeriver(guest.KeyDeps{Clock: cfg.Clock, Fuel: cfg.TurnFuel, Memory: memory, Registerer: cfg.Registerer, Slots: slots})
 	e.timers = timer.New(e.clock, func(id journal.ID) {
 		injector.Pass(faultpoint.TimerFired)
 		if !e.state.Draining() {

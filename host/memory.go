@@ -6,22 +6,39 @@ import (
 	"github.com/cruster/cruster/host/budget"
 )
 
-// memoryUse are the metrics of the budget of memory, which knows nothing of Prometheus.
-type memoryUse struct{ budget *budget.Budget }
+// memoryUse are the metrics of a budget of memory, which knows nothing of Prometheus.
+type memoryUse struct {
+	total, used, waiting *prometheus.Desc
+	budget               *budget.Budget
+}
 
 var _ prometheus.Collector = memoryUse{}
 
-var (
-	memoryBudget  = prometheus.NewDesc("cruster_memory_budget_bytes", "How much memory instances may have together.", nil, nil)
-	memoryUsed    = prometheus.NewDesc("cruster_memory_used_bytes", "How much of that is given out.", nil, nil)
-	memoryWaiting = prometheus.NewDesc("cruster_memory_waiting", "Instances that wait until there is memory for them.", nil, nil)
-)
+// memoryOfInstances is for the budget of instances.
+func memoryOfInstances(b *budget.Budget) memoryUse {
+	return memoryUse{
+		total:   prometheus.NewDesc("cruster_memory_budget_bytes", "How much memory instances may have together.", nil, nil),
+		used:    prometheus.NewDesc("cruster_memory_used_bytes", "How much of that is given out.", nil, nil),
+		waiting: prometheus.NewDesc("cruster_memory_waiting", "Instances that wait until there is memory for them.", nil, nil),
+		budget:  b,
+	}
+}
+
+// memoryOfQueues is for the budget of what is held until it is worked on.
+func memoryOfQueues(b *budget.Budget) memoryUse {
+	return memoryUse{
+		total:   prometheus.NewDesc("cruster_queued_memory_budget_bytes", "How much memory ops that executions wait for and uploads may have together.", nil, nil),
+		used:    prometheus.NewDesc("cruster_queued_memory_used_bytes", "How much of that is given out.", nil, nil),
+		waiting: prometheus.NewDesc("cruster_queued_memory_waiting", "Requests that wait for a part of it.", nil, nil),
+		budget:  b,
+	}
+}
 
 // Describe implements [prometheus.Collector].
-func (memoryUse) Describe(descriptions chan<- *prometheus.Desc) {
-	descriptions <- memoryBudget
-	descriptions <- memoryUsed
-	descriptions <- memoryWaiting
+func (m memoryUse) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- m.total
+	descriptions <- m.used
+	descriptions <- m.waiting
 }
 
 // Collect implements [prometheus.Collector].
@@ -29,7 +46,7 @@ func (m memoryUse) Collect(metrics chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value int64) {
 		metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value))
 	}
-	gauge(memoryBudget, m.budget.Total())
-	gauge(memoryUsed, m.budget.Used())
-	gauge(memoryWaiting, int64(m.budget.Waiting()))
+	gauge(m.total, m.budget.Total())
+	gauge(m.used, m.budget.Used())
+	gauge(m.waiting, int64(m.budget.Waiting()))
 }

@@ -16,7 +16,7 @@ func TestMetricsOfMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := budget.New(100)
 		reg := prometheus.NewPedanticRegistry()
-		reg.MustRegister(memoryUse{b})
+		reg.MustRegister(memoryOfInstances(b), memoryOfQueues(budget.New(7)))
 		_, err := b.Acquire(t.Context(), 70)
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -25,9 +25,12 @@ func TestMetricsOfMemory(t *testing.T) {
 		}
 		synctest.Wait()
 		require.Equal(t, map[string]float64{
-			"cruster_memory_budget_bytes": 100,
-			"cruster_memory_used_bytes":   70,
-			"cruster_memory_waiting":      2,
+			"cruster_memory_budget_bytes":        100,
+			"cruster_memory_used_bytes":          70,
+			"cruster_memory_waiting":             2,
+			"cruster_queued_memory_budget_bytes": 7,
+			"cruster_queued_memory_used_bytes":   0,
+			"cruster_queued_memory_waiting":      0,
 		}, valuesOf(t, reg))
 		cancel()
 		synctest.Wait()

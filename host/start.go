@@ -8,6 +8,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/admission"
 	"github.com/cruster/cruster/host/execution"
+	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -123,7 +124,9 @@ func (e *Engine) prepare(ctx context.Context, req StartRequest) (*journal.Execut
 	if err != nil {
 		return nil, err
 	}
-	key, err := e.keys.Derive(ctx, w.Module.Code, w.WorkflowInfo, input, req.Key, req.KeyMode)
+	key, err := e.keys.Derive(ctx, guest.KeyRequest{
+		Namespace: namespace, Code: w.Module.Code, Workflow: w.WorkflowInfo, Input: input, Given: req.Key, Mode: req.KeyMode,
+	})
 	if err != nil {
 		return nil, err
 	}

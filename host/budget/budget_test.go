@@ -199,9 +199,7 @@ func TestTryAcquire(t *testing.T) {
 		require.False(t, ok)
 		b.ReclaimBy(func() bool { return false })
 		go func() {
-			large, err := b.Acquire(t.Context(), 10)
-			require.NoError(t, err)
-			large.Release()
+			acquire(t, b, 10).Release()
 		}()
 		synctest.Wait()
 		_, ok = b.TryAcquire(1)

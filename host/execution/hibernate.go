@@ -244,7 +244,8 @@ func (r *run) restoreGuest(ctx context.Context, s *guest.Saved) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.admitGuest(ctx, r.row.Namespace, max(opening.Bytes, s.Bytes()), r.resident.Admit, r.keepGuest, opening.restoring(s), func(context.Context, Guest) (guest.Turn, error) {
+	bytes := max(opening.Bytes, s.Bytes())
+	_, err = r.admitGuest(ctx, r.row.Namespace, bytes, r.resident.Admit, r.keepGuest, opening.restoring(s), func(context.Context, Guest) (guest.Turn, error) {
 		return guest.Turn{}, nil
 	})
 	if err == nil {

@@ -16,49 +16,73 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
+// KeyDeps is what a [KeyDeriver] stands on.
+type KeyDeps struct {
+	Clock clockwork.Clock
+	// Fuel bounds what a key function may compute; 0 is no limit.
+	Fuel int64
+	// Memory is what instances take theirs from.
+	Memory     *budget.Budget
+	Registerer prometheus.Registerer
+	Slots      *Slots
+}
+
 // KeyDeriver derives the idempotency keys of starts.
 type KeyDeriver struct {
-	clock    clockwork.Clock
-	memory   *budget.Budget
-	slots    *Slots
+	KeyDeps
 	duration prometheus.Histogram
+	fuel     *prometheus.CounterVec
 }
 
-// NewKeyDeriver makes a deriver whose key functions compute in the given slots, with
-// memory of the given budget.
-func NewKeyDeriver(clock clockwork.Clock, memory *budget.Budget, slots *Slots, reg prometheus.Registerer) *KeyDeriver {
-	return &KeyDeriver{clock: clock, memory: memory, slots: slots, duration: metric.Seconds(reg, "key_function_seconds", "Time of a key function.")}
+// NewKeyDeriver makes a deriver.
+func NewKeyDeriver(deps KeyDeps) *KeyDeriver {
+	return &KeyDeriver{
+		KeyDeps:  deps,
+		duration: metric.Seconds(deps.Registerer, "key_function_seconds", "Time of a key function."),
+		fuel:     metric.Counters(deps.Registerer, "key_function_fuel_total", "Fuel that key functions have used, by namespace.", "namespace"),
+	}
 }
 
-// Derive decides the key of a start. Given and mode are what the client said.
+// KeyRequest is a start whose key is to be derived.
+type KeyRequest struct {
+	Namespace string
+	Code      *wasm.Module
+	Workflow  *abi.WorkflowInfo
+	Input     []byte
+	// Given and Mode are what the client said.
+	Given, Mode string
+}
+
+// Derive decides the key of a start.
 //
 //	given by the client, hashed   hex SHA-256 of its msgpack form
 //	given by the client, raw      as it is
 //	none, no key function         hex SHA-256 of the canonical request
 //	none, hashed key function     hex SHA-256 of what the function returns
 //	none, raw key function        what the function returns, a string
-func (d *KeyDeriver) Derive(ctx context.Context, code *wasm.Module, w *abi.WorkflowInfo, input []byte, given, mode string) (string, error) {
-	switch mode {
+func (d *KeyDeriver) Derive(ctx context.Context, r KeyRequest) (string, error) {
+	switch r.Mode {
 	case abi.KeyHashed:
-		if err := abi.CheckKey(given); err != nil {
+		if err := abi.CheckKey(r.Given); err != nil {
 			return "", err
 		}
-		return abi.HashString(given), nil
+		return abi.HashString(r.Given), nil
 	case abi.KeyRaw:
-		return given, abi.CheckKey(given)
+		return r.Given, abi.CheckKey(r.Given)
 	case abi.KeyDerived:
 	default:
-		return "", abi.Errorf(abi.CodeBadKey, "%.40q is not a way to give a key", mode)
+		return "", abi.Errorf(abi.CodeBadKey, "%.40q is not a way to give a key", r.Mode)
 	}
-	if w.Key == abi.KeyFromRequest {
-		return abi.Hash(input)
+	if r.Workflow.Key == abi.KeyFromRequest {
+		return abi.Hash(r.Input)
 	}
-	return d.fromFunction(ctx, code, w, input)
+	return d.fromFunction(ctx, r)
 }
 
 // fromFunction asks the module for the key of a request.
-func (d *KeyDeriver) fromFunction(ctx context.Context, code *wasm.Module, w *abi.WorkflowInfo, input []byte) (string, error) {
-	outcome, err := d.invoke(ctx, code, w.Name, input)
+func (d *KeyDeriver) fromFunction(ctx context.Context, r KeyRequest) (string, error) {
+	w := r.Workflow
+	outcome, err := d.invoke(ctx, r)
 	if err != nil {
 		return "", keyFailure(ctx, w.Name, err)
 	}
@@ -91,29 +115,30 @@ func keyFailure(ctx context.Context, workflow string, err error) error {
 	}
 }
 
-func (d *KeyDeriver) invoke(ctx context.Context, code *wasm.Module, workflow string, input []byte) (outcome *abi.Outcome, err error) {
-	memory, err := d.memory.Acquire(ctx, code.MemoryBytes())
+func (d *KeyDeriver) invoke(ctx context.Context, r KeyRequest) (outcome *abi.Outcome, err error) {
+	memory, err := d.Memory.Acquire(ctx, r.Code.MemoryBytes())
 	if err != nil {
 		return nil, err
 	}
 	defer memory.Release()
-	err = d.slots.Compute(ctx, func(ctx context.Context) error {
-		start := d.clock.Now()
+	err = d.Slots.Compute(ctx, func(ctx context.Context) error {
+		start := d.Clock.Now()
 		world := keyWorld()
-		world.Grow = memory.Grow
-		inst, err := code.Instantiate(ctx, world)
+		world.Fuel, world.Grow = d.Fuel, memory.Grow
+		inst, err := r.Code.Instantiate(ctx, world)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = inst.Close() }()
-		t, err := inst.Start(ctx, abi.MustMarshal(&abi.Invocation{Kind: abi.InvokeKey, Name: workflow, Body: input}))
+		t, err := inst.Start(ctx, abi.MustMarshal(&abi.Invocation{Kind: abi.InvokeKey, Name: r.Workflow.Name, Body: r.Input}))
+		d.fuel.WithLabelValues(r.Namespace).Add(float64(inst.FuelUsed()))
 		if err != nil {
 			return err
 		}
 		if t.Parked {
-			return abi.Errorf(abi.CodeGuestProtocol, "the key function of %q parked", workflow)
+			return abi.Errorf(abi.CodeGuestProtocol, "the key function of %q parked", r.Workflow.Name)
 		}
-		d.duration.Observe(d.clock.Since(start).Seconds())
+		d.duration.Observe(d.Clock.Since(start).Seconds())
 		decoded, oerr := abi.DecodeOutcome(t.Output)
 		if oerr != nil {
 			return oerr

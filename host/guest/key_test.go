@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jonboulle/clockwork"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
@@ -14,6 +15,11 @@ import (
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
+
+func newKeyDeriver() *KeyDeriver {
+	clock := clockwork.NewRealClock()
+	return NewKeyDeriver(KeyDeps{Clock: clock, Memory: budget.New(1 << 30), Slots: NewSlots(clock, time.Minute)})
+}
 
 // TestDerive derives keys that need no guest.
 func TestDerive(t *testing.T) {
@@ -36,7 +42,7 @@ func TestDerive(t *testing.T) {
 		{"hashed and too long", strings.Repeat("k", abi.MaxKey+1), abi.KeyHashed, "", abi.CodeBadKey},
 		{"unknown mode", "k", "upside-down", "", abi.CodeBadKey},
 	} {
-		got, err := d.Derive(t.Context(), nil, fromRequest, input, c.given, c.mode)
+		got, err := d.Derive(t.Context(), KeyRequest{Workflow: fromRequest, Input: input, Given: c.given, Mode: c.mode})
 		require.Equal(t, c.code, abi.CodeOf(err), c.name)
 		if err == nil {
 			require.Equal(t, c.want, got, c.name)
@@ -44,7 +50,7 @@ func TestDerive(t *testing.T) {
 	}
 
 	// The same request, whatever its encoder preferred, has the same key.
-	got, err := d.Derive(t.Context(), nil, fromRequest, []byte("\x82\xa1b\xd9\x01x\xa1a\xd3\x00\x00\x00\x00\x00\x00\x00\x01"), "", abi.KeyDerived)
+	got, err := d.Derive(t.Context(), KeyRequest{Workflow: fromRequest, Input: []byte("\x82\xa1b\xd9\x01x\xa1a\xd3\x00\x00\x00\x00\x00\x00\x00\x01"), Mode: abi.KeyDerived})
 	require.NoError(t, err)
 	require.Equal(t, hash, got)
 }
@@ -52,7 +58,7 @@ func TestDerive(t *testing.T) {
 // TestDeriveFromFunction asks a module for the key.
 func TestDeriveFromFunction(t *testing.T) {
 	t.Parallel()
-	d := NewKeyDeriver(clockwork.NewRealClock(), budget.New(1<<30), NewSlots(clockwork.NewRealClock(), time.Minute), nil)
+	d := newKeyDeriver()
 	hashOf := func(v any) string {
 		hash, err := abi.Hash(abi.MustMarshal(v))
 		require.NoError(t, err)
@@ -75,7 +81,7 @@ func TestDeriveFromFunction(t *testing.T) {
 		"it parks":          {abi.KeyFromFunctionRaw, nil, "", abi.CodeKeyFunction},
 	} {
 		code := compile(t, wasmtest.Program{Outcome: c.outcome})
-		got, err := d.Derive(t.Context(), code, &abi.WorkflowInfo{Name: "W", Key: c.mode}, abi.Nil, "", abi.KeyDerived)
+		got, err := d.Derive(t.Context(), KeyRequest{Code: code, Workflow: &abi.WorkflowInfo{Name: "W", Key: c.mode}, Input: abi.Nil, Mode: abi.KeyDerived})
 		require.Equal(t, c.code, abi.CodeOf(err), "%s: %v", name, err)
 		if err == nil {
 			require.Equal(t, c.want, got, name)
@@ -87,13 +93,13 @@ func TestDeriveFromFunction(t *testing.T) {
 // nothing about the request.
 func TestKeyOfAHostThatFails(t *testing.T) {
 	t.Parallel()
-	d := NewKeyDeriver(clockwork.NewRealClock(), budget.New(1<<30), NewSlots(clockwork.NewRealClock(), time.Minute), nil)
+	d := newKeyDeriver()
 	runtime, err := wasm.New(t.Context(), wasm.Config{})
 	require.NoError(t, err)
 	code, err := runtime.Compile(t.Context(), wasmtest.Program{}.Assemble())
 	require.NoError(t, err)
 	derive := func(ctx context.Context) abi.Code {
-		_, err := d.Derive(ctx, code, &abi.WorkflowInfo{Name: "W", Key: abi.KeyFromFunctionRaw}, abi.Nil, "", abi.KeyDerived)
+		_, err := d.Derive(ctx, KeyRequest{Code: code, Workflow: &abi.WorkflowInfo{Name: "W", Key: abi.KeyFromFunctionRaw}, Input: abi.Nil, Mode: abi.KeyDerived})
 		return abi.CodeOf(err)
 	}
 	gone, leave := context.WithCancel(t.Context())
@@ -101,4 +107,40 @@ func TestKeyOfAHostThatFails(t *testing.T) {
 	require.Equal(t, abi.CodeDeadline, derive(gone))
 	require.NoError(t, runtime.Close(t.Context()))
 	require.Equal(t, abi.CodeShuttingDown, derive(t.Context()))
+}
+
+// TestFuelOfAKeyFunction counts what a key function computes for its namespace, and stops
+// one that computes more than it may.
+func TestFuelOfAKeyFunction(t *testing.T) {
+	t.Parallel()
+	reg := prometheus.NewRegistry()
+	clock := clockwork.NewRealClock()
+	d := NewKeyDeriver(KeyDeps{Clock: clock, Fuel: 10_000, Memory: budget.New(1 << 30), Registerer: reg, Slots: NewSlots(clock, time.Minute)})
+	request := KeyRequest{
+		Namespace: "acme", Code: compile(t, wasmtest.Program{Outcome: &abi.Outcome{Value: abi.MustMarshal("k")}}),
+		Workflow: &abi.WorkflowInfo{Name: "W", Key: abi.KeyFromFunctionRaw}, Input: abi.Nil, Mode: abi.KeyDerived,
+	}
+	key, err := d.Derive(t.Context(), request)
+	require.NoError(t, err)
+	require.Equal(t, "k", key)
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	used := map[string]float64{}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == "cruster_key_function_fuel_total" {
+				used[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
+			}
+		}
+	}
+	require.Len(t, used, 1)
+	require.Positive(t, used["acme"])
+
+	runtime, err := wasm.New(t.Context(), wasm.Config{})
+	require.NoError(t, err)
+	request.Code, err = runtime.Compile(t.Context(), wasmtest.Module{Start: wasmtest.Join(wasmtest.Endless, wasmtest.I32Const(0))}.Assemble())
+	require.NoError(t, err)
+	_, err = d.Derive(t.Context(), request)
+	require.Equal(t, abi.CodeKeyFunction, abi.CodeOf(err), "%v", err)
+	require.Contains(t, err.Error(), "has used up its fuel")
 }
