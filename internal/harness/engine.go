@@ -35,11 +35,7 @@ func Engine(t testing.TB, store journal.Store, options ...func(*host.Config)) *h
 	cfg := host.Config{
 		Store:  store,
 		Logger: Logger(t),
-		Wasm: wasm.Config{
-			CacheDir: CacheDir(t), InitTimeout: time.Minute,
-			// Whatever a guest does, it does without images as well.
-			DisableImages: os.Getenv("CRUSTER_TEST_IMAGES") == "off",
-		},
+		Wasm:   wasm.Config{CacheDir: CacheDir(t), InitTimeout: time.Minute},
 		DrainTimeout: time.Second,
 		// Long enough that a guest on a loaded machine is not taken for a runaway.
 		TurnTimeout: time.Minute,
@@ -47,11 +43,25 @@ func Engine(t testing.TB, store journal.Store, options ...func(*host.Config)) *h
 	for _, o := range options {
 		o(&cfg)
 	}
+	switchOff(&cfg)
 	e, err := host.New(cfg)
 	require.NoError(t, err)
 	require.NoError(t, e.Start(t.Context()))
 	t.Cleanup(func() { _ = e.Stop(context.Background()) })
 	return e
+}
+
+// switchOff takes away what only makes a host faster: whatever guests do, they do it without as
+// well. CRUSTER_TEST_WITHOUT is "images", "pools" or "hibernation".
+func switchOff(cfg *host.Config) {
+	switch os.Getenv("CRUSTER_TEST_WITHOUT") {
+	case "images":
+		cfg.Wasm.DisableImages = true
+	case "pools":
+		cfg.Wasm.IdleInstances = -1
+	case "hibernation":
+		cfg.HibernateAfter = -1
+	}
 }
 
 // pushing lets only one test at a time push a module: the first compiles it, all
