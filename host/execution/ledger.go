@@ -137,6 +137,20 @@ func (l *ledger) reserve(step journal.StepID, value []byte, attempts uint32, now
 	}, true
 }
 
+// isNext tells whether the entry of a transaction that is still open is all there is to
+// deliver, and will be the next.
+func (l *ledger) isNext(entry journal.Entry) bool {
+	_, undecided := l.reserved[entry.Seq]
+	if !undecided || len(l.reserved) > 1 || l.frozen || l.ops.InHand() {
+		return false
+	}
+	if len(l.committed)+len(l.attempts)+len(l.held)+len(l.heldAttempts) > 0 {
+		return false
+	}
+	o := l.ops.Numbered(entry.Op.Number)
+	return o != nil && o.StepID == entry.Op.Step() && !o.Settled()
+}
+
 // void says that a reserved number stays a gap.
 func (l *ledger) void(seq uint64) { delete(l.reserved, seq) }
 

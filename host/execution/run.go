@@ -45,6 +45,7 @@ type run struct {
 	setbacks  int                                   // failures of the store, one after the other
 	savedSeq  uint64                                // the entry after which its state was last saved
 	idle      bool                                  // nothing is left to keep the run in memory for
+	behind    bool                                  // it takes no turns ahead of a transaction: see ahead.go
 }
 
 var _ actor.Actor[message] = (*run)(nil)

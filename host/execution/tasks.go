@@ -140,6 +140,7 @@ func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, fail
 			t.reserved = entry.Seq
 			return entry, wanted
 		},
+		Deliver: t.deliverAhead,
 		Void: func(seq uint64) {
 			t.reserved = 0
 			t.post(txVoid{seq})
@@ -151,7 +152,9 @@ func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, fail
 	case activity.Failed:
 		t.post(attemptFailed{step: t.step, err: report.Err})
 	case activity.Committed:
-		t.post(txCommitted{entry: report.Entry})
+		if !report.Delivered {
+			t.post(txCommitted{entry: report.Entry})
+		}
 	case activity.Dropped:
 		t.post(opDropped{step: t.step})
 	case activity.Stuck:
