@@ -97,7 +97,7 @@ func (r *run) mayRunAhead(entry journal.Entry) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.ledger.isNext(entry)
+	return r.ledger.isNext(entry, entry.Op.Step())
 }
 
 // turnAhead gives the guest its turn, if there is a slot at once. If the guest does not

@@ -62,9 +62,11 @@ type fixture struct {
 	panicAt string                 // guarded by mu; the fault point at which the host panics once
 	sweepAt string                 // guarded by mu; the fault point at which retention deletes what is over, once
 	opening func()                 // guarded by mu; what happens while the next guest is opened
+	slow    int                    // guarded by mu; calls of guests that take 200ms from now on
+	crowd   chan struct{}          // closed to have other guests end; nil if there are none
 	// committing is what happens while the next transaction of an activity commits.
-	committing func() // guarded by mu
-	late    chan string            // guarded by mu; the activity that goes on although it was given up
+	committing func()      // guarded by mu
+	late       chan string // guarded by mu; the activity that goes on although it was given up
 }
 
 func newFixture(t *testing.T) *fixture { return newFixtureOf(t, nil, nil) }
@@ -274,13 +276,45 @@ func (f *fixture) open(_ context.Context, row *journal.Execution) (Opening, erro
 
 func (g *scripted) Start(context.Context) (guest.Turn, error) { return g.take("start") }
 
-func (g *scripted) Resume(_ context.Context, deliveries []abi.Delivery, at int64) (guest.Turn, error) {
+func (g *scripted) Resume(ctx context.Context, deliveries []abi.Delivery, at int64) (guest.Turn, error) {
+	if g.f.isSlow() {
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return guest.Turn{}, abi.Errorf(abi.CodeGuestTimeout, "the turn took too long")
+		}
+	}
 	g.clock = at
 	var told []string
 	for _, d := range deliveries {
 		told = append(told, fmt.Sprintf("op %d: %s", d.Op, outcomeText(d.Value, d.Error)))
 	}
 	return g.take(strings.Join(told, ", "))
+}
+
+// isSlow tells whether a call of a guest takes long.
+func (f *fixture) isSlow() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.slow--
+	return f.slow >= 0
+}
+
+// takeSlots has other guests take all slots, or leave them.
+func (f *fixture) takeSlots(take bool) {
+	if !take {
+		close(f.crowd)
+		return
+	}
+	f.crowd = make(chan struct{})
+	for range 2 * runtime.GOMAXPROCS(0) {
+		go func() {
+			_ = f.x.Slots.Compute(context.Background(), func(context.Context) error {
+				<-f.crowd
+				return nil
+			})
+		}()
+	}
 }
 
 func (g *scripted) Save() (*guest.Saved, error) { return nil, wasm.ErrNoState }

@@ -43,6 +43,8 @@ import (
 //	while-opening CMD …        the next time that a guest is opened, settle N V or activity OP VERDICT … happens meanwhile
 //	while-committing CMD …     the same, while the next transaction of an activity commits; also interrupt V, move D, reserve OP V
 //	trap N                     the next N calls of the guest trap
+//	slow N                     the next N calls of the guest take 200ms
+//	slots taken|free           other guests compute, as many as may at once
 //	panic POINT                the host panics when it passes a fault point next
 //	module missing|there
 //	evict                      drops the instance, if the run is parked
@@ -151,6 +153,13 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		_, err := fmt.Sscan(text, &f.traps)
 		f.mu.Unlock()
 		require.NoError(f.t, err)
+	case "slow":
+		f.mu.Lock()
+		_, err := fmt.Sscan(text, &f.slow)
+		f.mu.Unlock()
+		require.NoError(f.t, err)
+	case "slots":
+		f.takeSlots(text == "taken")
 	case "panic":
 		f.mu.Lock()
 		f.panicAt = text
