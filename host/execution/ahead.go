@@ -37,7 +37,9 @@ const aheadLimit = 100 * time.Millisecond
 // not awaited; a guest that must be rebuilt waits for memory, which others hold while they
 // wait for the writer; and all slots may be taken by guests that compute for long. In each of
 // these cases, and whenever anything else is under way, the transaction commits its entry
-// alone and the run delivers it later, as it must be able to anyhow. The turn itself needs no
+// alone and the run delivers it later, as it must be able to anyhow. So it does if the row
+// was written since the activity began: a transaction of Postgres that began before could
+// not write it again. The turn itself needs no
 // store, and has a limit of time of its own: a guest that exceeds it, or fails, is dropped,
 // the entry commits alone, and the run tries this no more.
 //
@@ -45,7 +47,9 @@ const aheadLimit = 100 * time.Millisecond
 // of the activity's instance.
 func (t *task) deliverAhead(entry journal.Entry, commit func(journal.Write) error) (delivered bool, err error) {
 	t.runs.Borrow(t.id, func(r *run) []message {
-		delivered, err = r.commitAhead(t.row.Run, entry, commit)
+		if r.run == t.row.Run && r.rowWrites == t.rowWrites && r.mayRunAhead(entry) {
+			delivered, err = r.commitAhead(entry, commit)
+		}
 		return append(r.takeAgain(), wake{}) // so that it looks around, and parks
 	})
 	return delivered, err
@@ -54,10 +58,7 @@ func (t *task) deliverAhead(entry journal.Entry, commit func(journal.Write) erro
 // commitAhead takes the turn of an entry whose transaction is open and commits both. It
 // reports false without an error if it has not called commit. The caller has the run to
 // itself.
-func (r *run) commitAhead(run journal.RunID, entry journal.Entry, commit func(journal.Write) error) (delivered bool, err error) {
-	if r.run != run || !r.mayRunAhead(entry) {
-		return false, nil
-	}
+func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error) (delivered bool, err error) {
 	r.resident.Use(r.id)
 	whole := false
 	defer func() {
@@ -82,6 +83,9 @@ func (r *run) commitAhead(run journal.RunID, entry journal.Entry, commit func(jo
 	r.locked(func(l *ledger) { l.void(entry.Seq) }) // it is neither undecided nor to be delivered
 	r.endTask(entry.Op.Step())
 	r.applyUpdate(d.update)
+	if d.write.Update != nil {
+		r.rowWrites++
+	}
 	r.turnDone(b, turn, d.gaveUp)
 	whole = true
 	return true, nil

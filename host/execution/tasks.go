@@ -40,13 +40,15 @@ type task struct {
 	// none.
 	reserved uint64
 	begun    atomic.Bool // it has begun an attempt of an activity
+	// rowWrites is the run's when the task began.
+	rowWrites uint64
 }
 
 func (r *run) startTask(o *op.Op) {
 	ctx, cancel := context.WithCancel(r.Host.Context())
 	r.tasks[o.StepID] = cancel
 	row, body, failed := *r.row, o.Body, o.Attempts
-	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, step: o.StepID}
+	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, step: o.StepID, rowWrites: r.rowWrites}
 	announced, suspect := r.announced(o), r.suspect(o)
 	if o.Kind == abi.OpActivity {
 		r.attempts[o.StepID] = t
