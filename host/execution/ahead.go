@@ -13,38 +13,41 @@ import (
 // grace after which the embedded store takes its writer back for the journal.
 const aheadLimit = 100 * time.Millisecond
 
-// deliverAhead has the run take the turn that the entry of a transaction causes before that
-// commits, so that the SQL, the entry, and the result or whatever else the turn comes to are
+// deliverAhead has the run take the turn that the entry of a transaction causes before the
+// transaction commits, so that SQL, entry and what the turn comes to (the result, say) are
 // one commit: see [activity.Task]. The naive order commits the transaction, delivers its
-// entry, and commits what came of that: one flush of the disk more for the last step of every
-// workflow that ends with SQL.
+// entry, and commits what came of that: one flush of the disk more for every workflow whose
+// last step uses SQL.
 //
 // # Invariants
 //
 //  1. The guest sees an entry that is not durable, and nothing that it causes leaves the run
-//     before the commit, as with any other turn. If the commit fails, or nobody knows, the
-//     instance and all that the turn changed are thrown away and the run is rebuilt from the
-//     journal, once the transaction is decided: its number stays reserved until then.
+//     before the commit, as with any other turn. If the commit fails or is in doubt, the run
+//     discards the instance and all that the turn changed, and is rebuilt from the journal
+//     once the transaction is decided: the number of the entry stays reserved until then.
 //  2. Nothing slips in between: the run is borrowed from its box, so that messages wait, and
-//     its entry has the only number that is reserved.
-//  3. Whoever has the transaction waits for nobody who may wait for it. The embedded store
-//     has one writer, and it is held here.
+//     no other number is reserved.
+//  3. While the transaction is open, this goroutine waits for nothing but the guest. The
+//     transaction holds the only writer of the embedded store: a run, a slot or memory may be
+//     held by a goroutine that waits for the writer.
 //
-// # Who waits for whom
+// # When the entry commits alone
 //
-// The turn is taken on the goroutine of the activity, and only if the run is parked and warm
-// with nothing in hand. A run that is at work may be waiting for the writer, so its end is
-// not awaited; a guest that must be rebuilt waits for memory, which others hold while they
-// wait for the writer; and all slots may be taken by guests that compute for long. In each of
-// these cases, and whenever anything else is under way, the transaction commits its entry
-// alone and the run delivers it later, as it must be able to anyhow. So it does if the row
-// was written since the activity began: a transaction of Postgres that began before could
-// not write it again. The turn itself needs no
-// store, and has a limit of time of its own: a guest that exceeds it, or fails, is dropped,
-// the entry commits alone, and the run tries this no more.
+// Hence the turn is taken here, on the goroutine of the activity, and only if
 //
-// What follows after the commit is left to a goroutine of the run: this one holds the memory
-// of the activity's instance.
+//   - the run is parked: one that is at work may be in the middle of a commit;
+//   - its instance is warm: making another waits for memory;
+//   - a slot is free: guests may compute in all of them for long;
+//   - it has nothing else to deliver or to write;
+//   - its row was not written since the activity began: Postgres does not let a transaction
+//     write a row that was changed since the transaction began.
+//
+// Otherwise the transaction commits the entry alone and the run delivers it later. The turn
+// needs no store and has a limit of time of its own. A guest that exceeds it, or fails, is
+// dropped; the entry commits alone, and the run tries this no more.
+//
+// What follows the commit is left to a goroutine of the run: this one holds the memory of the
+// activity's instance.
 func (t *task) deliverAhead(entry journal.Entry, commit func(journal.Write) error) (delivered bool, err error) {
 	t.runs.Borrow(t.id, func(r *run) []message {
 		if r.run == t.row.Run && r.rowWrites == t.rowWrites && r.mayRunAhead(entry) {
