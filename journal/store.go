@@ -114,7 +114,8 @@ type GuestTx interface {
 	// bounded by abi.MaxBody in total (abi.CodeSQLResult beyond).
 	Query(ctx context.Context, query string, args []any) (columns []string, rows [][]any, err error)
 	// Commit adds the write, fenced like every other, and commits. Its errors
-	// are ErrFenced, ErrConflict, ErrUndecided or others (nothing took effect).
+	// are ErrFenced, ErrConflict, ErrUndecided or others (nothing took effect). A write
+	// of rows that another commit has changed since the first statement may be ErrConflict.
 	Commit(ctx context.Context, w Write) error
 	// Rollback undoes everything; harmless after Commit.
 	Rollback(ctx context.Context) error

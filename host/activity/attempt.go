@@ -32,6 +32,7 @@ type attempt struct {
 	logged  int  // bytes of the guest's log
 	called  bool // it has made a call over HTTP
 	begun   bool // its code has run
+	ended   bool // a transaction of it has come to its commit
 }
 
 func newAttempt(r *Runner, task Task) *attempt {
@@ -223,17 +224,14 @@ func (a *attempt) commitTx(ctx context.Context, fx *effects, value []byte) (Repo
 	if !wanted {
 		return Dropped{}, nil
 	}
-	a.Fault.Pass(faultpoint.TxBeforeCommit)
 	// From here on a number is reserved: the execution must learn what became of it.
-	err := a.Committer.CommitTx(context.WithoutCancel(ctx), fx.tx, journal.Write{ID: a.Row.ID, Run: a.Row.Run, Entries: []journal.Entry{entry}})
-	fx.tx = nil
+	delivered, err := a.commitEntry(ctx, fx, entry)
 	if errors.Is(err, journal.ErrUndecided) {
 		err = a.resolveUndecided(entry)
 	}
 	switch {
 	case err == nil:
-		a.Fault.Pass(faultpoint.TxAfterCommit)
-		return Committed{entry}, nil
+		return Committed{entry, delivered}, nil
 	case errors.Is(err, journal.ErrFenced):
 		return nil, nil
 	default:
@@ -244,6 +242,29 @@ func (a *attempt) commitTx(ctx context.Context, fx *effects, value []byte) (Repo
 		}
 		return nil, err
 	}
+}
+
+// commitEntry ends the transaction with the entry: together with the turn that it causes,
+// or alone. If the commit of both has failed, whatever the reason, the next one is of the
+// entry alone: it is shorter, and the turn may be what was in the way.
+func (a *attempt) commitEntry(ctx context.Context, fx *effects, entry journal.Entry) (delivered bool, err error) {
+	commit := func(w journal.Write) error {
+		a.Fault.Pass(faultpoint.TxBeforeCommit)
+		err := a.Committer.CommitTx(context.WithoutCancel(ctx), fx.tx, w)
+		fx.tx = nil
+		if err == nil {
+			a.Fault.Pass(faultpoint.TxAfterCommit)
+		}
+		return err
+	}
+	first := !a.ended
+	a.ended = true
+	if first && a.Deliver != nil {
+		if delivered, err := a.Deliver(entry, commit); delivered || err != nil {
+			return delivered, err
+		}
+	}
+	return false, commit(journal.Write{ID: a.Row.ID, Run: a.Row.Run, Entries: []journal.Entry{entry}})
 }
 
 // ofHost tells whether an error says something about the host or its store, and

@@ -89,6 +89,12 @@ type Task struct {
 	// Reserve gives the entry of a transaction its place in the journal. It reports
 	// false if the op is no longer waited for.
 	Reserve func(ctx context.Context, value []byte, attempts uint32) (journal.Entry, bool)
+	// Deliver has the execution take the turn that the entry of a transaction causes while
+	// the transaction is open, and commit that turn with it: by commit, which it calls once.
+	// It reports false if it cannot do so now, and then has not called commit: the entry is
+	// committed alone. It never waits for anything but the turn and the commit. An error is
+	// that of commit. Nil means that it never can.
+	Deliver func(entry journal.Entry, commit func(w journal.Write) error) (delivered bool, err error)
 	// Void says that the place with this sequence number stays empty.
 	Void func(seq uint64)
 }
@@ -104,8 +110,12 @@ type (
 	}
 	// Failed is a failed attempt. Another may follow.
 	Failed struct{ Err *abi.Error }
-	// Committed is an entry that a transaction has made durable.
-	Committed struct{ Entry journal.Entry }
+	// Committed is an entry that a transaction has made durable. Delivered says that the
+	// execution has taken its turn already, and that this is durable too.
+	Committed struct {
+		Entry     journal.Entry
+		Delivered bool
+	}
 	// Dropped says that the op was no longer waited for when its outcome was there.
 	Dropped struct{}
 	// Stuck says that the host cannot run the activity, and that trying again did not

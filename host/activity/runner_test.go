@@ -44,6 +44,7 @@ type bundle struct {
 	collided []int   // guarded by mu; what transactions were told of earlier conflicts
 	modules  []error // guarded by mu; answers of the next searches for the module
 	requests int     // guarded by mu; HTTP calls
+	parts    []int   // guarded by mu; how many entries and updates each commit had
 }
 
 type fakeTx struct {
@@ -105,9 +106,10 @@ func (b *bundle) Commit(w journal.Write) (journal.Result, error) {
 	return journal.Result{}, err
 }
 
-func (b *bundle) CommitTx(ctx context.Context, _ journal.GuestTx, _ journal.Write) error {
+func (b *bundle) CommitTx(ctx context.Context, _ journal.GuestTx, w journal.Write) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.parts = append(b.parts, len(w.Entries)+map[bool]int{true: 1}[w.Update != nil])
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -152,6 +152,42 @@ func (r *Registry[K, M, A]) WhileParked(key K, f func(A) (m M, post bool)) {
 	}
 }
 
+// Borrow has f work on an actor on the caller's goroutine, if there is one, it is parked and
+// no message waits for it: it never waits. It reports whether f ran. What is posted
+// meanwhile waits; behind the messages that f returns the actor receives it, in a place of
+// its own, and then it parks as usual.
+func (r *Registry[K, M, A]) Borrow(key K, f func(A) []M) bool {
+	b := r.borrow(key)
+	if b == nil {
+		return false
+	}
+	var again []M
+	defer func() { r.giveBack(key, b, again) }()
+	again = f(b.actor)
+	return true
+}
+
+// borrow takes a parked actor to work; nil if it is not.
+func (r *Registry[K, M, A]) borrow(key K) *box[M, A] {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.boxes[key]
+	if b == nil || !b.made || b.active || len(b.queue) > 0 {
+		return nil
+	}
+	b.active, b.working = true, true
+	return b
+}
+
+// giveBack ends the work on a borrowed actor, and has it go on in a place.
+func (r *Registry[K, M, A]) giveBack(key K, b *box[M, A], again []M) {
+	r.putBack(b, again)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b.active, b.working = false, false
+	r.activateLocked(key, b)
+}
+
 // Each calls f for each actor, with the registry's lock held. It is for the end,
 // when no actor is at work any more.
 func (r *Registry[K, M, A]) Each(f func(A)) {

@@ -346,3 +346,89 @@ func TestRegistryHammer(t *testing.T) {
 	require.Zero(t, reg.Len())
 	require.Empty(t, reg.boxes)
 }
+
+// TestBorrow has a caller work on an actor that is parked, and on no other.
+func TestBorrow(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(a *recorder) { a.keep = true })
+	refused := func(*recorder) []string {
+		t.Error("it was borrowed")
+		return nil
+	}
+	require.False(t, b.Borrow("a", refused), "there is none")
+	b.Post("a", "1")
+	<-b.tasks.Idle()
+	a := b.made["a"][0]
+	require.True(t, b.Borrow("a", func(borrowed *recorder) []string {
+		require.Same(t, a, borrowed)
+		require.False(t, b.Borrow("a", refused), "it is at work")
+		b.WhileParked("a", func(*recorder) (string, bool) { t.Error("it is not parked"); return "", false })
+		b.Post("a", "3")
+		require.Equal(t, []string{"1"}, a.received, "what is posted meanwhile waits")
+		return []string{"2"}
+	}))
+	<-b.tasks.Idle()
+	require.Equal(t, []string{"1", "2", "3"}, a.received)
+	require.Equal(t, 2, a.parked, "it parks again")
+
+	a.gate = func([]string) { require.False(t, b.Borrow("a", refused), "it is at work") }
+	b.Post("a", "4")
+	<-b.tasks.Idle()
+	require.Panics(t, func() { b.Borrow("a", func(*recorder) []string { panic("on purpose") }) })
+	<-b.tasks.Idle()
+	a.gate = nil
+	b.Post("a", "5")
+	<-b.tasks.Idle()
+	require.Equal(t, []string{"1", "2", "3", "4", "5"}, a.received)
+}
+
+// TestBorrowOfAnActorThatWaitsForAPlace leaves its messages where they are.
+func TestBorrowOfAnActorThatWaitsForAPlace(t *testing.T) {
+	t.Parallel()
+	var tasks TaskGroup
+	a := &recorder{keep: true}
+	r := NewRegistry(NewFairQueue[string](&tasks, 1), func(string) *recorder { return a }, func(int) {})
+	r.Post("a", "1")
+	<-tasks.Idle()
+	started, proceed := make(chan struct{}), make(chan struct{})
+	r.places.Go("other", func() { close(started); <-proceed })
+	<-started
+	r.Post("a", "2")
+	require.False(t, r.Borrow("a", func(*recorder) []string { return nil }))
+	close(proceed)
+	<-tasks.Idle()
+	require.Equal(t, []string{"1", "2"}, a.received)
+}
+
+// TestBorrowHammer has many callers borrow one actor while others post to it: it is never in
+// two hands, and no message is lost.
+func TestBorrowHammer(t *testing.T) {
+	t.Parallel()
+	const callers, each = 8, 300
+	var inside, borrowed atomic.Int64
+	b := setup(t, func(a *recorder) {
+		a.keep = true
+		a.gate = func([]string) {
+			if inside.Add(1) != 1 {
+				t.Error("it is in two hands")
+			}
+			inside.Add(-1)
+		}
+	})
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			for range each {
+				b.Post("a", "posted")
+				b.Borrow("a", func(a *recorder) []string {
+					a.gate(nil)
+					borrowed.Add(1)
+					return []string{"again"}
+				})
+			}
+		})
+	}
+	all.Wait()
+	<-b.tasks.Idle()
+	require.Len(t, b.made["a"][0].received, callers*each+int(borrowed.Load()))
+}

@@ -22,9 +22,8 @@
 //
 // The naive order, commit each completion and then deliver it, costs a commit more
 // for every timer and for every result. This one runs a workflow of N activities
-// in at most N+2 commits: one for the start, one for each activity, and one for the
-// result if the last activity used SQL; otherwise the result travels with the last
-// completion.
+// in N+1 commits: one for the start and one for each activity; the result travels with
+// the last.
 //
 // # The second way into the journal
 //
@@ -36,6 +35,10 @@
 // stays a gap. No lock is held over a database transaction, hence a guest's
 // transaction and the group committer, which both need the only writer of the
 // embedded store, can never wait for each other.
+//
+// If the run has nothing else to do, it takes the turn that such an entry causes while
+// the transaction is open still, and both commit together (ahead.go). Otherwise what the
+// entry causes is a commit of its own.
 //
 // # When an answer is lost
 //

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,7 +64,11 @@ type fixture struct {
 	panicAt string                 // guarded by mu; the fault point at which the host panics once
 	sweepAt string                 // guarded by mu; the fault point at which retention deletes what is over, once
 	opening func()                 // guarded by mu; what happens while the next guest is opened
-	late    chan string            // guarded by mu; the activity that goes on although it was given up
+	slow    int                    // guarded by mu; calls of guests that take 200ms from now on
+	crowd   chan struct{}          // closed to have other guests end; nil if there are none
+	// committing is what happens while the next transaction of an activity commits.
+	committing func()      // guarded by mu
+	late       chan string // guarded by mu; the activity that goes on although it was given up
 }
 
 func newFixture(t *testing.T) *fixture { return newFixtureOf(t, nil, nil) }
@@ -273,13 +278,45 @@ func (f *fixture) open(_ context.Context, row *journal.Execution) (Opening, erro
 
 func (g *scripted) Start(context.Context) (guest.Turn, error) { return g.take("start") }
 
-func (g *scripted) Resume(_ context.Context, deliveries []abi.Delivery, at int64) (guest.Turn, error) {
+func (g *scripted) Resume(ctx context.Context, deliveries []abi.Delivery, at int64) (guest.Turn, error) {
+	if g.f.isSlow() {
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return guest.Turn{}, abi.Errorf(abi.CodeGuestTimeout, "the turn took too long")
+		}
+	}
 	g.clock = at
 	var told []string
 	for _, d := range deliveries {
 		told = append(told, fmt.Sprintf("op %d: %s", d.Op, outcomeText(d.Value, d.Error)))
 	}
 	return g.take(strings.Join(told, ", "))
+}
+
+// isSlow tells whether a call of a guest takes long.
+func (f *fixture) isSlow() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.slow--
+	return f.slow >= 0
+}
+
+// takeSlots has other guests take all slots, or leave them.
+func (f *fixture) takeSlots(take bool) {
+	if !take {
+		close(f.crowd)
+		return
+	}
+	f.crowd = make(chan struct{})
+	for range 2 * runtime.GOMAXPROCS(0) {
+		go func() {
+			_ = f.x.Slots.Compute(context.Background(), func(context.Context) error {
+				<-f.crowd
+				return nil
+			})
+		}()
+	}
 }
 
 func (g *scripted) Save() (*guest.Saved, error) { return nil, wasm.ErrNoState }
@@ -434,13 +471,71 @@ func (f *fixture) transact(ctx context.Context, whom string, task activity.Task,
 		task.Void(entry.Seq)
 		return nil
 	}
-	_, err := f.commits.Commit(journal.Write{ID: task.Row.ID, Run: task.Row.Run, Entries: []journal.Entry{entry}})
-	require.NoError(f.t, err)
-	if decision == "commit-unheard" {
+	delivered, err := f.commitEntry(task, entry, decision)
+	switch {
+	case decision == "commit-unheard":
+		require.NoError(f.t, err)
 		<-ctx.Done()
 		return nil
+	case err == nil:
+		return activity.Committed{Entry: entry, Delivered: delivered}
+	case f.life.Context().Err() != nil:
+		return nil
+	default:
+		f.note(whom, "is rolled back: %v", err)
+		task.Void(entry.Seq)
+		return nil
 	}
-	return activity.Committed{Entry: entry}
+}
+
+// commitEntry commits the entry of an attempt with SQL as host/activity does: together with
+// its turn if the attempt is to be ahead, else alone. If the answer is lost, it finds out.
+func (f *fixture) commitEntry(task activity.Task, entry journal.Entry, how string) (delivered bool, err error) {
+	commit := func(w journal.Write) error {
+		f.die(how, "die-before-commit")
+		f.mu.Lock()
+		meanwhile := f.committing
+		f.committing = nil
+		f.mu.Unlock()
+		if meanwhile != nil {
+			go meanwhile()
+			time.Sleep(time.Nanosecond) // until nothing else moves
+		}
+		_, err := f.commits.Commit(w)
+		f.die(how, "die-after-commit")
+		return err
+	}
+	alone := func(en journal.Entry) error {
+		return commit(journal.Write{ID: task.Row.ID, Run: task.Row.Run, Entries: []journal.Entry{en}})
+	}
+	if how != "commit" && how != "commit-unheard" {
+		delivered, err = task.Deliver(entry, commit)
+	}
+	if !delivered && err == nil {
+		err = alone(entry)
+	}
+	life := f.life.Context()
+	for isUndecided(err) && life.Err() == nil {
+		found, _, ferr := f.store.Entries(context.Background(), task.Row.ID, entry.Seq-1, journal.PageLimit{Entries: 1})
+		if ferr == nil && len(found) == 1 && found[0].Seq == entry.Seq {
+			if err = nil; found[0].Kind != journal.Delivery {
+				err = journal.ErrConflict
+			}
+			break
+		}
+		if err = alone(journal.Entry{Kind: journal.Void, Seq: entry.Seq, At: entry.At, Op: entry.Op}); err == nil {
+			err = journal.ErrConflict
+		}
+	}
+	return delivered, err
+}
+
+// die ends the goroutine with the host, if it is to.
+func (f *fixture) die(how, here string) {
+	if how == here {
+		<-f.life.Context().Done()
+		runtime.Goexit()
+	}
 }
 
 // decide ends an attempt, or takes it a step further.

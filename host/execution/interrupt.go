@@ -33,6 +33,7 @@ func (r *run) interrupt(i journal.Interrupt) error {
 	}
 	r.Fault.Pass(faultpoint.InterruptAfterCommit)
 	r.row.WakeAt, r.row.Interrupt = u.WakeAt, &i
+	r.rowWrites++
 	r.locked(func(l *ledger) { l.ops.Interrupted() })
 	return nil
 }

@@ -137,6 +137,20 @@ func (l *ledger) reserve(step journal.StepID, value []byte, attempts uint32, now
 	}, true
 }
 
+// isNext tells whether the entry of a transaction that is still open, and that answers a
+// step, is all there is to deliver.
+func (l *ledger) isNext(entry journal.Entry, step journal.StepID) bool {
+	_, undecided := l.reserved[entry.Seq]
+	if !undecided || len(l.reserved) > 1 || l.frozen || l.ops.InHand() {
+		return false
+	}
+	if len(l.committed)+len(l.attempts)+len(l.held)+len(l.heldAttempts) > 0 {
+		return false
+	}
+	o := l.ops.Step(step) // another number is that of other code
+	return o != nil && o.Number == entry.Op.Number && !o.Settled()
+}
+
 // void says that a reserved number stays a gap.
 func (l *ledger) void(seq uint64) { delete(l.reserved, seq) }
 

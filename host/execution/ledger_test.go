@@ -30,6 +30,7 @@ import (
 //	                                is an error with a message and details of N bytes each
 //	fail OP [final]          an attempt failed
 //	reserve OP, commit SEQ, void SEQ
+//	is-next SEQ              whether a transaction may be committed with the turn it causes
 //	due now=N                completes what is due
 //	next now=N               the next batch, which is then delivered
 //	attempts now=N           takes the failed attempts
@@ -82,6 +83,9 @@ func TestLedger(t *testing.T) {
 			l.commit(entries[first()])
 		case "void":
 			l.void(first())
+		case "is-next":
+			en := entries[first()]
+			return fmt.Sprintln(l.isNext(en, stepOf(uint64(en.Op.Number))))
 		case "due":
 			l.ops.CompleteDue(number("now"), nil, nil, func(time.Duration) {})
 		case "attempts":

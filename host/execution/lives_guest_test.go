@@ -189,6 +189,7 @@ type world struct {
 	begun     map[journal.Caller]int // attempts, by step
 	saved     []*threadsGuest
 	restored  int
+	ahead     int // turns that were committed with a transaction
 	faults    []string
 }
 
@@ -266,27 +267,17 @@ func (w *world) transact(ctx context.Context, task activity.Task, chance uint64)
 		task.Void(entry.Seq)
 		return nil, false
 	}
-	commit := func(en journal.Entry) error {
-		_, err := w.f.commits.Commit(journal.Write{ID: task.Row.ID, Run: task.Row.Run, Entries: []journal.Entry{en}})
-		return err
+	how := "commit-ahead"
+	if chance/20%4 == 0 {
+		how = "commit"
 	}
-	err := commit(entry)
-	for tries := 0; isUndecided(err) && life.Err() == nil; tries++ { // as host/activity decides it
-		found, _, ferr := w.f.store.Entries(context.Background(), task.Row.ID, entry.Seq-1, journal.PageLimit{Entries: 1})
-		if ferr == nil && len(found) == 1 && found[0].Seq == entry.Seq {
-			if err = nil; found[0].Kind != journal.Delivery {
-				err = journal.ErrConflict
-			}
-			break
-		}
-		void := journal.Entry{Kind: journal.Void, Seq: entry.Seq, At: entry.At, Op: entry.Op}
-		if err = commit(void); err == nil {
-			err = journal.ErrConflict
-		}
-	}
+	delivered, err := w.f.commitEntry(task, entry, how)
 	switch {
 	case err == nil:
-		return activity.Committed{Entry: entry}, true
+		w.mu.Lock()
+		w.ahead += map[bool]int{true: 1}[delivered]
+		w.mu.Unlock()
+		return activity.Committed{Entry: entry, Delivered: delivered}, true
 	case life.Err() != nil:
 		return nil, true
 	default:

@@ -40,10 +40,10 @@ func isUndecided(err error) bool { return errors.Is(err, journal.ErrUndecided) }
 func TestRandomLives(t *testing.T) {
 	t.Parallel()
 	lives, seed := number(t, "CRUSTER_LIVES", 60), number(t, "CRUSTER_SEED", rand.Uint64())
-	restored := 0
+	var seen tally
 	for i := range lives {
 		l := drawLife(seed + i)
-		faults := l.live(t, &restored)
+		faults := l.live(t, &seen)
 		if len(faults) == 0 {
 			continue
 		}
@@ -52,7 +52,7 @@ func TestRandomLives(t *testing.T) {
 			for n := range l.events {
 				less := l
 				less.events = slices.Delete(slices.Clone(l.events), n, n+1)
-				if again := less.live(t, &restored); len(again) > 0 {
+				if again := less.live(t, &seen); len(again) > 0 {
 					l, faults, shorter = less, again, true
 					break
 				}
@@ -61,7 +61,7 @@ func TestRandomLives(t *testing.T) {
 		require.Fail(t, "a life went wrong", "CRUSTER_SEED=%d CRUSTER_LIVES=1\ncode: %s\nevents:\n  %s\n%s",
 			seed+i, l.text(), strings.Join(l.events, "\n  "), strings.Join(faults, "\n"))
 	}
-	t.Logf("%d instances were made from saved states", restored)
+	t.Logf("%d instances were made from saved states, %d turns were committed with a transaction", seen.restored, seen.ahead)
 }
 
 func number(t *testing.T, name string, otherwise uint64) uint64 {
@@ -83,6 +83,9 @@ type life struct {
 	// hibernating has states saved whenever an instance is dropped.
 	hibernating bool
 }
+
+// tally counts what happened in lives.
+type tally struct{ restored, ahead int }
 
 const promises = 3 // deferreds that code waits for
 
@@ -130,7 +133,7 @@ var panics = []string{
 	faultpoint.TurnBeforeCommit, faultpoint.TurnAfterCommit, faultpoint.TurnAfterEffects, faultpoint.SettleBeforeCommit,
 	faultpoint.SettleAfterCommit, faultpoint.InterruptAfterCommit, faultpoint.RetryBeforeCommit, faultpoint.RetryAfterCommit,
 	faultpoint.MoveBeforeCommit, faultpoint.MoveAfterCommit, faultpoint.PauseBeforeCommit, faultpoint.CallAfter,
-	faultpoint.LinkAfterCommit, faultpoint.Replay, faultpoint.FinalAfterCommit, faultpoint.ResumeAfterCommit,
+	faultpoint.AheadBeforeCommit, faultpoint.AheadAfterCommit, faultpoint.LinkAfterCommit, faultpoint.Replay, faultpoint.FinalAfterCommit, faultpoint.ResumeAfterCommit,
 }
 
 func drawEvent(random *rand.Rand) string {
@@ -185,7 +188,7 @@ func (l life) text() string {
 }
 
 // live lives the life, and returns what went wrong.
-func (l life) live(t *testing.T, restored *int) (faults []string) {
+func (l life) live(t *testing.T, seen *tally) (faults []string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{seed: l.seed, code: l.code, begun: map[journal.Caller]int{}}
 		w.f = newFixtureOf(t, w.open, w)
@@ -203,7 +206,8 @@ func (l life) live(t *testing.T, restored *int) (faults []string) {
 		}
 		lived.end()
 		faults = w.faults
-		*restored += w.restored
+		seen.restored += w.restored
+		seen.ahead += w.ahead
 	})
 	return faults
 }

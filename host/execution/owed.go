@@ -43,6 +43,9 @@ func (r *run) payOwed() bool {
 	switch {
 	case o.err == nil:
 		r.owed, r.setbacks = nil, 0
+		if o.write.Update != nil {
+			r.rowWrites++
+		}
 		return o.then()
 	case errors.Is(o.err, journal.ErrFenced) || r.Host.Over():
 		return false

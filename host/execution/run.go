@@ -44,8 +44,10 @@ type run struct {
 	fuel      int64                                 // what the turns of the guest have used, those of a replay included
 	crashes   int                                   // of the guest, one after the other
 	setbacks  int                                   // failures of the store, one after the other
+	rowWrites uint64                                // counts the writes of the row, and when it may have been written
 	savedSeq  uint64                                // the entry after which its state was last saved
 	idle      bool                                  // nothing is left to keep the run in memory for
+	behind    bool                                  // it takes no turns ahead of a transaction: see ahead.go
 }
 
 var _ actor.Actor[message] = (*run)(nil)
@@ -354,6 +356,7 @@ func (r *run) unload() {
 	r.dropGuest()
 	r.releaseOps()
 	r.row, r.begun = nil, false
+	r.rowWrites++
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ledger.forgetOps()

@@ -29,9 +29,10 @@ import (
 //	sweep                      retention deletes what is over
 //	sweep-before-link          it does so right before a call that found its callee is linked to it
 //	advance D                  lets time pass
-//	activity OP VERDICT …      ok V | fail V | fail-for-good V | reserve V, then commit, rollback or
-//	                           commit-unheard (the host dies before the run is told) | linger (it does not heed
-//	                           that it is given up)
+//	activity OP VERDICT …      ok V | fail V | fail-for-good V | reserve V, then commit (the entry alone), rollback,
+//	                           commit-unheard (the host dies before the run is told), commit-ahead (with the turn, if
+//	                           that is possible), die-before-commit or die-after-commit (the same, and the host dies)
+//	                           | linger (it does not heed that it is given up)
 //	late VERDICT               what becomes of the activity that lingers
 //	settle N V, reject N V, interrupt V, resume, fail V, move D      requests; their answers are printed
 //	fork KEY AT                forks it; as KEY, the fork can be settled (settle-in KEY N V) and shown (show KEY)
@@ -40,7 +41,10 @@ import (
 //	start-at-once N            N callers start the same execution
 //	loads-fail N               the next N loads of an execution fail
 //	while-opening CMD …        the next time that a guest is opened, settle N V or activity OP VERDICT … happens meanwhile
+//	while-committing CMD …     the same, while the next transaction of an activity commits; also interrupt V, move D, reserve OP V
 //	trap N                     the next N calls of the guest trap
+//	slow N                     the next N calls of the guest take 200ms
+//	slots taken|free           other guests compute, as many as may at once
 //	panic POINT                the host panics when it passes a fault point next
 //	module missing|there
 //	evict                      drops the instance, if the run is parked
@@ -122,6 +126,18 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		f.mu.Lock()
 		f.opening = func() { f.meanwhile(row, words) }
 		f.mu.Unlock()
+	case "while-committing":
+		f.mu.Lock()
+		f.committing = func() {
+			if words[0] == "reserve" {
+				number, err := strconv.ParseUint(words[1], 10, 32)
+				require.NoError(f.t, err)
+				f.decide(uint32(number), "reserve "+strings.Join(words[2:], " "))
+				return
+			}
+			f.note("meanwhile", "%s", strings.TrimSpace(answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, words[0], words[1:]))))
+		}
+		f.mu.Unlock()
 	case "loads-fail":
 		f.mu.Lock()
 		_, err := fmt.Sscan(text, &f.noLoads)
@@ -138,6 +154,13 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		_, err := fmt.Sscan(text, &f.traps)
 		f.mu.Unlock()
 		require.NoError(f.t, err)
+	case "slow":
+		f.mu.Lock()
+		_, err := fmt.Sscan(text, &f.slow)
+		f.mu.Unlock()
+		require.NoError(f.t, err)
+	case "slots":
+		f.takeSlots(text == "taken")
 	case "panic":
 		f.mu.Lock()
 		f.panicAt = text

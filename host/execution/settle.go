@@ -63,6 +63,7 @@ func (r *run) settle(d journal.Deferred) error {
 		return err
 	}
 	r.row.WakeAt = u.WakeAt
+	r.rowWrites++
 	r.deferreds.add(d)
 	r.locked(func(l *ledger) { l.ops.Settled(d.Name) })
 	return nil

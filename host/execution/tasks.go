@@ -40,13 +40,15 @@ type task struct {
 	// none.
 	reserved uint64
 	begun    atomic.Bool // it has begun an attempt of an activity
+	// rowWrites is the run's when the task began.
+	rowWrites uint64
 }
 
 func (r *run) startTask(o *op.Op) {
 	ctx, cancel := context.WithCancel(r.Host.Context())
 	r.tasks[o.StepID] = cancel
 	row, body, failed := *r.row, o.Body, o.Attempts
-	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, step: o.StepID}
+	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, step: o.StepID, rowWrites: r.rowWrites}
 	announced, suspect := r.announced(o), r.suspect(o)
 	if o.Kind == abi.OpActivity {
 		r.attempts[o.StepID] = t
@@ -140,6 +142,7 @@ func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, fail
 			t.reserved = entry.Seq
 			return entry, wanted
 		},
+		Deliver: t.deliverAhead,
 		Void: func(seq uint64) {
 			t.reserved = 0
 			t.post(txVoid{seq})
@@ -151,7 +154,9 @@ func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, fail
 	case activity.Failed:
 		t.post(attemptFailed{step: t.step, err: report.Err})
 	case activity.Committed:
-		t.post(txCommitted{entry: report.Entry})
+		if !report.Delivered {
+			t.post(txCommitted{entry: report.Entry})
+		}
 	case activity.Dropped:
 		t.post(opDropped{step: t.step})
 	case activity.Stuck:

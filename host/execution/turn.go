@@ -121,11 +121,16 @@ func (r *run) begin(ctx context.Context) (guest.Turn, error) {
 
 // deliver runs the guest on the entries of a turn.
 func (r *run) deliver(ctx context.Context, entries []journal.Entry) (guest.Turn, error) {
-	turn, err := r.compute(ctx, r.row.Namespace, func(ctx context.Context) (guest.Turn, error) {
-		return r.guest.Resume(ctx, deliveriesOf(entries), entries[0].At)
-	})
+	turn, err := r.compute(ctx, r.row.Namespace, r.resuming(entries))
 	r.fuel = turn.FuelSoFar
 	return turn, err
+}
+
+// resuming is the call into the guest that hands it the entries of a turn.
+func (r *run) resuming(entries []journal.Entry) func(context.Context) (guest.Turn, error) {
+	return func(ctx context.Context) (guest.Turn, error) {
+		return r.guest.Resume(ctx, deliveriesOf(entries), entries[0].At)
+	}
 }
 
 func deliveriesOf(entries []journal.Entry) []abi.Delivery {
@@ -139,12 +144,18 @@ func deliveriesOf(entries []journal.Entry) []abi.Delivery {
 // compute lets the guest of an execution in this namespace run, within the limits of time and
 // of guests at once.
 func (x *Executions) compute(ctx context.Context, namespace string, call func(context.Context) (guest.Turn, error)) (turn guest.Turn, err error) {
-	err = x.Slots.Compute(ctx, func(ctx context.Context) error {
-		x.metrics.turns.Inc()
-		turn, err = call(ctx)
-		x.metrics.fuel.WithLabelValues(namespace).Add(float64(turn.Fuel))
+	err = x.Slots.Compute(ctx, func(ctx context.Context) (err error) {
+		turn, err = x.metered(ctx, namespace, call)
 		return err
 	})
+	return turn, err
+}
+
+// metered lets a guest run, and counts what that takes.
+func (x *Executions) metered(ctx context.Context, namespace string, call func(context.Context) (guest.Turn, error)) (guest.Turn, error) {
+	x.metrics.turns.Inc()
+	turn, err := call(ctx)
+	x.metrics.fuel.WithLabelValues(namespace).Add(float64(turn.Fuel))
 	return turn, err
 }
 
@@ -152,46 +163,62 @@ func (x *Executions) compute(ctx context.Context, namespace string, call func(co
 // reports whether the run goes on.
 func (r *run) commitTurn(b batch, turn guest.Turn) bool {
 	r.crashes = 0
-	before, forgot := r.waitingNow(), false
-	var gaveUp []journal.StepID
-	var update journal.Update
-	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &update}
-	r.locked(func(l *ledger) {
-		gaveUp = l.applyTurn(b.entries, turn)
-		// What is ready at once must show in the wake time: the guest may have asked for
-		// a deferred that was settled long ago, and after a crash nothing else would say
-		// so.
-		r.completeDueLocked()
-		update = r.updateAfterLocked(turn)
-		update.Waiting = l.waitingAfter(b.entries)
-		forgot = turn.Outcome != nil && turn.Outcome.Error == nil && replay.HaveRun(l.held)
-		if !forgot {
-			w.Entries = l.takeAttempts(r.now())
-		}
-	})
-	if forgot {
+	before := r.waitingNow()
+	d := r.decideTurn(b, turn)
+	if d.forgot {
 		// The move could not know: the code waited for a step that was inserted.
 		r.pauseWaiting(b, replay.FinishedWithout(r.ledger.held), before)
 		return false
 	}
-	if !b.durable {
-		w.Entries = append(w.Entries, b.entries...)
-	}
-	if len(b.entries) > 0 && !b.durable && !update.State.Final() && update.WakeAt == r.row.WakeAt {
-		// Of the row only what the run waits for would change, and an entry can say that
-		// as well: most steps leave the row alone.
-		w.Entries[len(w.Entries)-1].Waiting, w.Update = &update.Waiting, nil
-	}
 	// A wake time that is too early does no harm, so it alone is no reason to write.
-	if len(w.Entries) > 0 || update.State.Final() || update.WakeAt < r.row.WakeAt {
+	if len(d.write.Entries) > 0 || d.update.State.Final() || d.update.WakeAt < r.row.WakeAt {
 		r.Fault.Pass(faultpoint.TurnBeforeCommit)
-		return r.commit("commit a turn", w, b, func() bool {
-			r.applyUpdate(update)
+		return r.commit("commit a turn", d.write, b, func() bool {
+			r.applyUpdate(d.update)
 			r.Fault.Pass(faultpoint.TurnAfterCommit)
-			return r.turnDone(b, turn, gaveUp)
+			return r.turnDone(b, turn, d.gaveUp)
 		})
 	}
-	return r.turnDone(b, turn, gaveUp)
+	return r.turnDone(b, turn, d.gaveUp)
+}
+
+// decision is what a turn comes to.
+type decision struct {
+	update journal.Update   // of the row
+	write  journal.Write    // what makes the turn durable
+	gaveUp []journal.StepID // what the guest does not wait for any more
+	forgot bool             // it finished without steps that have run: it cannot be committed
+}
+
+// decideTurn enters a turn into the ledger, and says what is to be written of it.
+func (r *run) decideTurn(b batch, turn guest.Turn) (d decision) {
+	d.write = journal.Write{ID: r.id, Run: r.row.Run}
+	r.locked(func(l *ledger) {
+		d.gaveUp = l.applyTurn(b.entries, turn)
+		// What is ready at once must show in the wake time: the guest may have asked for
+		// a deferred that was settled long ago, and after a crash nothing else would say
+		// so.
+		r.completeDueLocked()
+		d.update = r.updateAfterLocked(turn)
+		d.update.Waiting = l.waitingAfter(b.entries)
+		d.forgot = turn.Outcome != nil && turn.Outcome.Error == nil && replay.HaveRun(l.held)
+		if !d.forgot {
+			d.write.Entries = l.takeAttempts(r.now())
+		}
+	})
+	if !b.durable {
+		d.write.Entries = append(d.write.Entries, b.entries...)
+	}
+	if len(b.entries) > 0 && !b.durable && !d.update.State.Final() && d.update.WakeAt == r.row.WakeAt {
+		// Of the row only what the run waits for would change, and an entry can say that
+		// as well: most steps leave the row alone.
+		waiting := d.update.Waiting
+		d.write.Entries[len(d.write.Entries)-1].Waiting = &waiting
+		return d
+	}
+	update := d.update
+	d.write.Update = &update
+	return d
 }
 
 // turnDone goes on after a turn that is durable. It reports whether the run does.

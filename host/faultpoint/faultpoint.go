@@ -26,6 +26,10 @@ const (
 	TxBeforeCommit = "tx.before-commit"
 	// SQL and journal entry are durable; the execution has not been told.
 	TxAfterCommit = "tx.after-commit"
+	// The guest saw the entry of a transaction that is open still.
+	AheadBeforeCommit = "ahead.before-commit"
+	// SQL, entry and what the entry caused are durable; no effect left yet.
+	AheadAfterCommit = "ahead.after-commit"
 	// A deferred is to be settled; nothing is durable.
 	SettleBeforeCommit = "settle.before-commit"
 	// A deferred is settled; its execution has not been told.
@@ -89,7 +93,7 @@ var Points = []string{
 	FinalAfterCommit,
 	ActivityBefore, ActivityAfter,
 	RetryBeforeCommit, RetryAfterCommit,
-	TxBeforeCommit, TxAfterCommit,
+	TxBeforeCommit, TxAfterCommit, AheadBeforeCommit, AheadAfterCommit,
 	SettleBeforeCommit, SettleAfterCommit,
 	TimerFired,
 	MoveBeforeCommit, MoveAfterCommit, ForkBeforeCommit, ForkAfterCommit,

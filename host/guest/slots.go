@@ -35,3 +35,15 @@ func (s *Slots) Compute(ctx context.Context, compute func(context.Context) error
 	defer cancel()
 	return compute(ctx)
 }
+
+// TryCompute lets a guest compute if there is a slot at once, within a limit of time of its
+// own. It reports whether the guest did.
+func (s *Slots) TryCompute(ctx context.Context, timeout time.Duration, compute func(context.Context) error) (computed bool, err error) {
+	if !s.sem.TryAcquire(1) {
+		return false, nil
+	}
+	defer s.sem.Release(1)
+	ctx, cancel := limit.WithTimeout(ctx, s.clock, min(timeout, s.timeout))
+	defer cancel()
+	return true, compute(ctx)
+}

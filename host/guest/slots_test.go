@@ -35,6 +35,9 @@ func TestSlotsBoundGuests(t *testing.T) {
 	cancel()
 	err := slots.Compute(ctx, func(context.Context) error { return errors.New("it ran without a slot") })
 	require.ErrorIs(t, err, context.Canceled)
+	computed, err := slots.TryCompute(t.Context(), time.Hour, func(context.Context) error { return errors.New("it ran without a slot") })
+	require.NoError(t, err)
+	require.False(t, computed)
 	close(release)
 	all.Wait()
 	require.NoError(t, slots.Compute(t.Context(), func(context.Context) error { return nil }))
@@ -50,5 +53,13 @@ func TestSlotsBoundTime(t *testing.T) {
 		})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, time.Minute, time.Since(start))
+		start = time.Now()
+		computed, err := NewSlots(clockwork.NewRealClock(), time.Minute).TryCompute(t.Context(), time.Second, func(ctx context.Context) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+		require.True(t, computed)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, time.Second, time.Since(start))
 	})
 }

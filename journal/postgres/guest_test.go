@@ -216,6 +216,46 @@ func addOne(t *testing.T, b *testBundle, seq uint64) error {
 	return tx.Commit(t.Context(), b.entry(seq))
 }
 
+// A guest's transaction may write the row of its execution, as long as no other has since
+// its first statement; then it leaves nothing. An entry alone is no such write.
+func TestGuestWritesTheRowOfItsExecution(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		changed, updates bool
+		err              error
+	}{
+		"as it was": {updates: true}, "changed since": {changed: true, updates: true, err: journal.ErrConflict}, "the entry alone": {changed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, postgres.Config{})
+			b.deploy(t, "default", "CREATE TABLE t (a BIGINT)")
+			saved := b.write()
+			saved.Hibernate = &journal.Hibernated{Seq: 1, Body: []byte("state")}
+			b.commit(t, saved)
+			tx := b.begin(t, "default")
+			_, err := tx.Exec(t.Context(), "INSERT INTO t VALUES ($1)", []any{int64(1)})
+			require.NoError(t, err)
+			if c.changed {
+				w := b.write()
+				w.Interrupt, w.Update = &journal.Interrupt{At: 1}, &journal.Update{State: journal.Running, WakeAt: journal.Now}
+				b.commit(t, w)
+			}
+			w := b.entry(1)
+			if c.updates {
+				w.Update = &journal.Update{State: journal.Completed, WakeAt: journal.Never, Value: abi.Nil, FinishedAt: 1}
+			}
+			require.ErrorIs(t, tx.Commit(t.Context(), w), c.err)
+			row, err := b.store.Load(t.Context(), b.id)
+			require.NoError(t, err)
+			committed := map[bool]int{true: 1}[c.err == nil]
+			require.Equal(t, c.updates && c.err == nil, row.State.Final())
+			require.Equal(t, committed, b.entries(t))
+			require.Equal(t, committed, b.count(t, "default", "t"))
+		})
+	}
+}
+
 // The fence of a guest's commit holds although its snapshot is older than the
 // claim.
 func TestClaimDuringAGuestTransactionFencesIt(t *testing.T) {

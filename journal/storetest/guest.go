@@ -207,6 +207,25 @@ func testGuestCommitAtomic(t *testing.T, b *bundle) {
 	require.Len(t, b.entries(t, id), 1)
 	require.EqualValues(t, 77, b.load(t, id).WakeAt)
 	require.Len(t, b.rows(t, "default", "SELECT id FROM accounts"), 1)
+
+	// The turn that an entry causes may be the last: the result is part of the transaction,
+	// and no state is kept.
+	b.commit(t, b.hibernate(id, 1, []byte("state")))
+	tx = b.begin(t, "default")
+	_, err = tx.Exec(b.ctx, "INSERT INTO accounts (id, owner) VALUES ($1, $2)", []any{int64(2), "bob"})
+	require.NoError(t, err)
+	w = b.write(id)
+	w.Entries = []journal.Entry{newEntry(2)}
+	w.Update = &journal.Update{State: journal.Completed, WakeAt: journal.Never, Value: []byte{1}, FinishedAt: 9}
+	require.NoError(t, tx.Commit(b.ctx, w))
+	row := b.load(t, id)
+	require.Equal(t, journal.Completed, row.State)
+	require.Equal(t, []byte{1}, row.Value)
+	require.EqualValues(t, 9, row.FinishedAt)
+	require.NotNil(t, row.Interrupt, "it is left as it was")
+	require.Len(t, b.entries(t, id), 2)
+	require.Len(t, b.rows(t, "default", "SELECT id FROM accounts"), 2)
+	b.requireSaved(t, id, nil)
 }
 
 // testGuestFailedWrite: if the write of the journal fails for any reason, the rows

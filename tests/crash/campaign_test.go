@@ -147,9 +147,10 @@ func (c *campaign) crashAtPassing(at faultpoint.Passing, byTime bool) {
 // crashInReplays crashes three engines, two of them while they replay what the first
 // has left.
 func (c *campaign) crashInReplays() {
-	first := faultpoint.Passing{Point: faultpoint.TxAfterCommit, N: 1}
-	if c.reach[first.Point].n == 0 {
-		first.Point = faultpoint.ActivityAfter
+	// The commit of the last transaction may hold the result: then nothing would be left.
+	first := faultpoint.Passing{Point: faultpoint.TxBeforeCommit, N: c.reach[faultpoint.TxBeforeCommit].n}
+	if first.N == 0 {
+		first = faultpoint.Passing{Point: faultpoint.ActivityAfter, N: 1}
 	}
 	if c.reach[first.Point].n == 0 || c.scenario.deploys {
 		return // nothing is left to replay, or another scenario does it

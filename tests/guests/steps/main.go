@@ -41,6 +41,23 @@ var Recorded = cruster.NewActivity("recorded", func(ctx *cruster.ActivityContext
 	return i, err
 })
 
+// Beside runs its steps at the same time, each with SQL, and adds up their numbers.
+var Beside = cruster.NewWorkflow("Beside", func(ctx cruster.Context, req Request) (int, error) {
+	var steps []cruster.Future[int]
+	for i := range req.N {
+		steps = append(steps, Recorded.Go(ctx, i))
+	}
+	sum := 0
+	for _, step := range steps {
+		n, err := step.Await(ctx)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+})
+
 // Failure is the input of a step that fails.
 type Failure struct {
 	Step int `json:"step"`

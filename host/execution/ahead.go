@@ -1,0 +1,127 @@
+package execution
+
+import (
+	"context"
+	"time"
+
+	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/journal"
+)
+
+// aheadLimit bounds a turn that is taken while a transaction is open. It is well below the
+// grace after which the embedded store takes its writer back for the journal.
+const aheadLimit = 100 * time.Millisecond
+
+// deliverAhead has the run take the turn that the entry of a transaction causes before the
+// transaction commits, so that SQL, entry and what the turn comes to (the result, say) are
+// one commit: see [activity.Task]. The naive order commits the transaction, delivers its
+// entry, and commits what came of that: one flush of the disk more for every workflow whose
+// last step uses SQL.
+//
+// # Invariants
+//
+//  1. The guest sees an entry that is not durable, and nothing that it causes leaves the run
+//     before the commit, as with any other turn. If the commit fails or is in doubt, the run
+//     discards the instance and all that the turn changed, and is rebuilt from the journal
+//     once the transaction is decided: the number of the entry stays reserved until then.
+//  2. Nothing slips in between: the run is borrowed from its box, so that messages wait, and
+//     no other number is reserved.
+//  3. While the transaction is open, this goroutine waits for nothing but the guest. The
+//     transaction holds the only writer of the embedded store: a run, a slot or memory may be
+//     held by a goroutine that waits for the writer.
+//
+// # When the entry commits alone
+//
+// Hence the turn is taken here, on the goroutine of the activity, and only if
+//
+//   - the run is parked: one that is at work may be in the middle of a commit;
+//   - its instance is warm: making another waits for memory;
+//   - a slot is free: guests may compute in all of them for long;
+//   - it has nothing else to deliver or to write;
+//   - its row was not written since the activity began: Postgres does not let a transaction
+//     write a row that was changed since the transaction began.
+//
+// Otherwise the transaction commits the entry alone and the run delivers it later. The turn
+// needs no store and has a limit of time of its own. A guest that exceeds it, or fails, is
+// dropped; the entry commits alone, and the run tries this no more.
+//
+// What follows the commit is left to a goroutine of the run: this one holds the memory of the
+// activity's instance.
+func (t *task) deliverAhead(entry journal.Entry, commit func(journal.Write) error) (delivered bool, err error) {
+	t.runs.Borrow(t.id, func(r *run) []message {
+		if r.run == t.row.Run && r.rowWrites == t.rowWrites && r.mayRunAhead(entry) {
+			delivered, err = r.commitAhead(entry, commit)
+		}
+		return append(r.takeAgain(), wake{}) // so that it looks around, and parks
+	})
+	return delivered, err
+}
+
+// commitAhead takes the turn of an entry whose transaction is open and commits both. It
+// reports false without an error if it has not called commit. The caller has the run to
+// itself.
+func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error) (delivered bool, err error) {
+	r.resident.Use(r.id)
+	whole := false
+	defer func() {
+		if !whole { // also after a panic, which the task reports
+			_ = guarded(func() { r.reload(batch{}) })
+		}
+	}()
+	b := batch{entries: []journal.Entry{entry}}
+	turn, taken := r.turnAhead(b.entries)
+	if !taken {
+		whole = true
+		return false, nil
+	}
+	d := r.decideTurn(b, turn)
+	r.Fault.Pass(faultpoint.TurnBeforeCommit)
+	r.Fault.Pass(faultpoint.AheadBeforeCommit)
+	if err := commit(d.write); err != nil {
+		return false, err
+	}
+	r.Fault.Pass(faultpoint.AheadAfterCommit)
+	r.Fault.Pass(faultpoint.TurnAfterCommit)
+	r.locked(func(l *ledger) { l.void(entry.Seq) }) // it is neither undecided nor to be delivered
+	r.endTask(entry.Op.Step())
+	r.applyUpdate(d.update)
+	if d.write.Update != nil {
+		r.rowWrites++
+	}
+	r.turnDone(b, turn, d.gaveUp)
+	whole = true
+	return true, nil
+}
+
+// mayRunAhead tells whether the run is warm and has nothing to do but to deliver the entry.
+func (r *run) mayRunAhead(entry journal.Entry) bool {
+	if r.Host.Over() || r.behind || r.fault != nil || r.stuck != nil || r.owed != nil || len(r.waiting) > 0 {
+		return false
+	}
+	if r.row == nil || r.row.State != journal.Running || !r.begun || r.guest == nil || entry.Seq > maxEntries {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ledger.isNext(entry, entry.Op.Step())
+}
+
+// turnAhead gives the guest its turn, if there is a slot at once. If the guest does not
+// survive it, it is dropped.
+func (r *run) turnAhead(entries []journal.Entry) (turn guest.Turn, taken bool) {
+	computed, err := r.Slots.TryCompute(r.Host.Context(), aheadLimit, func(ctx context.Context) (err error) {
+		turn, err = r.metered(ctx, r.row.Namespace, r.resuming(entries))
+		return err
+	})
+	if !computed {
+		return turn, false
+	}
+	r.fuel = turn.FuelSoFar
+	if err != nil {
+		r.log.Debug("a turn could not be taken ahead of its transaction", "error", err)
+		r.behind = true
+		r.dropGuest()
+	}
+	return turn, err == nil
+}
