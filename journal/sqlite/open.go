@@ -117,7 +117,8 @@ func (s *Store) open(ctx context.Context, path string) error {
 	if err := migrate(ctx, path); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	writer, err := openConn(path, "")
+	// The writer comes by most pages that are in use.
+	writer, err := openConn(path, "PRAGMA cache_size = -4096")
 	if err != nil {
 		return err
 	}
