@@ -92,12 +92,13 @@ type CommitStats struct {
 // is committed at once, and the busier the host, the larger its batches. The time
 // of one flush is the only delay.
 //
-// Before it takes, it steps back once behind all that could run at this moment. The
+// Before it takes, it steps back behind all that could run at this moment, as long as
+// that brings writes and there are fewer of them than it has just answered. The
 // scheduler runs a goroutine that was woken next, before those that are ready: without
 // that, it is the first of 30 callers that were just answered who comes back with its
 // next write, wakes the committer and has a flush of its own, while the other 29 wait
-// for the processor that waits for the disk. If nothing else is ready, as with a single
-// execution, stepping back takes no time.
+// for the processor that waits for the disk. A single execution is never waited for, and
+// where a processor is free stepping back takes no time.
 //
 // # Several batches under way
 //

@@ -17,6 +17,7 @@ type lane struct {
 	changed  *sync.Cond      // with mu: there may be something to take, or it was stopped
 	queue    []*pendingWrite // guarded by mu, like all below
 	underWay map[ID]struct{} // executions of the batches that were taken and are not decided
+	answered int             // writes of the batch that was decided last
 	stopped  bool
 }
 
@@ -67,18 +68,25 @@ func (l *lane) stop() {
 // take waits for writes and takes the next batch, which has to be reported as decided.
 // It is empty if the lane was stopped and has none left.
 func (l *lane) take() []*pendingWrite {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for {
-		runtime.Gosched() // see Committer
-		l.mu.Lock()
-		batch := l.cutLocked()
-		over := l.stopped && len(l.queue) == 0
-		if len(batch) == 0 && !over {
-			l.changed.Wait()
-		}
-		l.mu.Unlock()
-		if len(batch) > 0 || over {
+		l.stepBackLocked()
+		if batch := l.cutLocked(); len(batch) > 0 || l.stopped && len(l.queue) == 0 {
 			return batch
 		}
+		l.changed.Wait()
+	}
+}
+
+// stepBackLocked lets others run as long as that brings writes, up to as many as were
+// answered last: see Committer. It releases the mutex meanwhile.
+func (l *lane) stepBackLocked() {
+	for before := -1; before < len(l.queue) && len(l.queue) < l.answered; {
+		before = len(l.queue)
+		l.mu.Unlock()
+		runtime.Gosched()
+		l.mu.Lock()
 	}
 }
 
@@ -120,6 +128,7 @@ func (l *lane) decided(batch []*pendingWrite) {
 	for _, p := range batch {
 		delete(l.underWay, p.write.ID)
 	}
+	l.answered = len(batch)
 	if l.stopped {
 		l.changed.Broadcast()
 	}
