@@ -90,9 +90,6 @@ func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 	if err := w.Check(); err != nil {
 		return journal.Result{Err: err}, nil
 	}
-	if applied, err := b.appendAtOnce(w); applied || err != nil {
-		return journal.Result{}, err
-	}
 	fence, err := b.fence(w.ID.Shard())
 	if err != nil {
 		return journal.Result{}, err
@@ -119,49 +116,6 @@ func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 		}
 	}
 	return journal.Result{}, b.insert(w)
-}
-
-// appendAtOnce applies a write that appends to the journal of a run, if its shard is
-// still the owner's and the run is there: nearly every write does, and nearly always both
-// are true, because the owner knows its executions. The first entry is inserted by a
-// statement that looks at both by itself, instead of three. If that inserts nothing
-// nothing was done, and apply looks for the reason.
-func (b *batch) appendAtOnce(w *journal.Write) (bool, error) {
-	if len(w.Entries) == 0 || w.Start != nil || w.Settle != nil || w.Link != nil {
-		return false, nil
-	}
-	e := &w.Entries[0]
-	body, err := encode(w.ID, e)
-	if err != nil {
-		return false, err
-	}
-	err = run(b.conn, `INSERT OR FAIL INTO cruster_entries (shard, id, seq, body)
-		SELECT ?1, ?2, ?3, ?4 FROM cruster_shards s, cruster_executions e
-		WHERE s.shard = ?1 AND s.epoch = ?5 AND s.token = ?6 AND e.shard = ?1 AND e.id = ?2 AND e.run = ?7`, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, w.ID)
-		stmt.BindInt64(3, int64(e.Seq))
-		stmt.BindBytes(4, body)
-		stmt.BindInt64(5, int64(w.Fence.Epoch))
-		stmt.BindBytes(6, w.Fence.Token[:])
-		stmt.BindBytes(7, w.Run[:])
-	}, nil)
-	if err != nil {
-		return false, fmt.Errorf("entry %d of execution %s: %w", e.Seq, w.ID, err)
-	}
-	if b.conn.Changes() == 0 {
-		return false, nil
-	}
-	rest := *w
-	rest.Entries = w.Entries[1:]
-	return true, b.insert(&rest)
-}
-
-func encode(id journal.ID, e *journal.Entry) ([]byte, error) {
-	body, err := abi.Marshal(e)
-	if err != nil {
-		return nil, fmt.Errorf("entry %d of execution %s: %w", e.Seq, id, err)
-	}
-	return body, nil
 }
 
 // takenBefore tells whether what the write settles or links is there already.
@@ -328,9 +282,9 @@ func (b *batch) settle(id journal.ID, d *journal.Deferred) error {
 func (b *batch) insertEntries(w *journal.Write) error {
 	for i := range w.Entries {
 		e := &w.Entries[i]
-		body, err := encode(w.ID, e)
+		body, err := abi.Marshal(e)
 		if err != nil {
-			return err
+			return fmt.Errorf("entry %d of execution %s: %w", e.Seq, w.ID, err)
 		}
 		err = run(b.conn, "INSERT INTO cruster_entries (shard, id, seq, body) VALUES (?1, ?2, ?3, ?4)", func(stmt *sqlite.Stmt) {
 			bindID(stmt, 1, 2, w.ID)
