@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +16,9 @@ const (
 	defaultMaxBatch  = 512
 	defaultBatchSize = 8 << 20
 	defaultTimeout   = 30 * time.Second
+	// stateBatchSize bounds the bytes of saved states in one transaction, if they are
+	// several: on a store with one writer steps wait for it.
+	stateBatchSize = 256 << 10
 )
 
 // BatchCommitter is the part of a store that a [Committer] needs.
@@ -25,6 +27,9 @@ type BatchCommitter interface {
 	// of its shard inside that transaction. The result has one element a write.
 	// An error means that none of them took effect, unless it is ErrUndecided.
 	Commit(ctx context.Context, writes []Write) ([]Result, error)
+	// CommitsAtOnce is how many transactions the store can be busy with at once; 1 if
+	// they would only wait for each other.
+	CommitsAtOnce() int
 }
 
 // CommitterOptions configure a Committer.
@@ -39,8 +44,8 @@ type CommitterOptions struct {
 	// MaxBytes bounds the bytes of one transaction; a single Write may exceed
 	// it. Defaults to 8 MiB.
 	MaxBytes int
-	// Observe is told of every transaction, successful or not. It is called by
-	// the committing goroutine and must not block. Defaults to none.
+	// Observe is told of every transaction, successful or not. It is called by the
+	// committing goroutines, several at once, and must not block. Defaults to none.
 	Observe func(CommitStats)
 	// Timeout bounds one transaction: a store that cannot finish it in time gives it
 	// up. A store that knows its limits better has shorter ones. Defaults to 30
@@ -67,8 +72,10 @@ type CommitStats struct {
 //  2. Commit returns with an error other than ErrUndecided only if nothing of
 //     the Write took effect.
 //  3. Two Writes of one execution that were handed over one after the other are
-//     applied in that order.
-//  4. A Write never fails because of its neighbours in a batch.
+//     applied in that order. Writes that do nothing but save the state of a guest
+//     keep it among themselves only.
+//  4. A Write never fails because of its neighbours in a batch, nor because of another
+//     batch.
 //  5. Every caller gets an answer, also if the store panics.
 //
 // # Design
@@ -84,6 +91,36 @@ type CommitStats struct {
 // under way the next batch fills by itself. There is no timer: a single execution
 // is committed at once, and the busier the host, the larger its batches. The time
 // of one flush is the only delay.
+//
+// Before it takes, it steps back behind all that could run at this moment, as long as
+// that brings writes and there are fewer of them than it has just answered. The
+// scheduler runs a goroutine that was woken next, before those that are ready: without
+// that, it is the first of 30 callers that were just answered who comes back with its
+// next write, wakes the committer and has a flush of its own, while the other 29 wait
+// for the processor that waits for the disk. A single execution is never waited for, and
+// where a processor is free stepping back takes no time.
+//
+// # Several batches under way
+//
+// A database at the other end of a network is waited for, not worked for: while one
+// transaction is on its way another can be. So a store says how many it takes at once,
+// and there are as many goroutines that take from the queue. Each batch is a transaction of its own with
+// its own check of the fence, and what becomes of it decides about its own writes alone. What
+// one transaction gave for free has to be kept, the order of the writes of an execution:
+// a write is not taken while a batch with one of the same execution is under way, until
+// that is decided with all its retries, and neither are those behind it. Writes of
+// different executions have no order unless a caller waited for one before it handed
+// over the next, as one that links to an execution has waited for its start; then the
+// first is decided before the second is queued.
+//
+// # States of guests
+//
+// A saved state has up to 8 MiB, nothing waits for it, and losing it loses nothing. In a
+// batch with steps it makes them all wait until it is written. So writes that do nothing
+// but save one have a queue and transactions of their own, few bytes each, fenced like
+// all. Steps may overtake them: a state says which entries it has seen, so
+// that it is as good behind later ones, and one that comes after the end of its run
+// is not kept by the store.
 //
 // # Failure
 //
@@ -103,17 +140,15 @@ type CommitStats struct {
 type Committer struct {
 	store   BatchCommitter
 	opts    CommitterOptions
-	done    chan struct{} // closed when the goroutine has returned
-	arrived chan struct{} // capacity 1: the queue is not empty, or stopped is set
-
-	mu      sync.Mutex
-	queue   []*pendingWrite // guarded by mu
-	stopped bool            // guarded by mu
+	steps   *lane // all writes but those of states
+	states  *lane // writes that do nothing but save the state of a guest
+	workers sync.WaitGroup
 }
 
 type pendingWrite struct {
 	write  Write
 	answer chan committed // capacity 1: answering never blocks
+	taken  bool           // guarded by the mutex of its lane
 }
 
 type committed struct {
@@ -143,8 +178,15 @@ func NewCommitter(store BatchCommitter, opts CommitterOptions) *Committer {
 	if opts.Timeout <= 0 {
 		opts.Timeout = defaultTimeout
 	}
-	c := &Committer{store: store, opts: opts, done: make(chan struct{}), arrived: make(chan struct{}, 1)}
-	go c.run()
+	c := &Committer{
+		store: store, opts: opts,
+		steps:  newLane(opts.MaxBatch, opts.MaxBytes),
+		states: newLane(opts.MaxBatch, min(opts.MaxBytes, stateBatchSize)),
+	}
+	for range max(1, store.CommitsAtOnce()) {
+		c.workers.Go(func() { c.drain(c.steps) })
+	}
+	c.workers.Go(func() { c.drain(c.states) })
 	return c
 }
 
@@ -155,98 +197,47 @@ func (c *Committer) Commit(ctx context.Context, w Write) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, fmt.Errorf("commit of execution %s: %w", w.ID, err)
 	}
+	l := c.steps
+	if w.savesState() {
+		l = c.states
+	}
 	p := &pendingWrite{write: w, answer: make(chan committed, 1)}
-	c.mu.Lock()
-	if c.stopped {
-		c.mu.Unlock()
+	if !l.add(p) {
 		return Result{}, errCommitterStopped
 	}
-	c.queue = append(c.queue, p)
-	c.mu.Unlock()
-	c.wake()
-
 	select {
 	case a := <-p.answer:
 		return a.result, a.err
 	case <-ctx.Done():
 	}
-	if c.withdraw(p) {
+	if l.withdraw(p) {
 		return Result{}, fmt.Errorf("commit of execution %s: %w", w.ID, ctx.Err())
 	}
 	a := <-p.answer
 	return a.result, a.err
 }
 
-// Queued is how many writes wait for the next batch.
-func (c *Committer) Queued() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.queue)
-}
+// Queued is how many writes wait for a batch.
+func (c *Committer) Queued() int { return c.steps.waiting() + c.states.waiting() }
 
 // Stop commits what is queued, ends the committer and waits for it. Later
 // Commits fail. It may be called more than once.
 func (c *Committer) Stop() {
-	c.mu.Lock()
-	c.stopped = true
-	c.mu.Unlock()
-	c.wake()
-	<-c.done
+	c.steps.stop()
+	c.states.stop()
+	c.workers.Wait()
 }
 
-func (c *Committer) wake() {
-	select {
-	case c.arrived <- struct{}{}:
-	default:
-	}
-}
-
-// withdraw takes p out of the queue; false if it is on its way already.
-func (c *Committer) withdraw(p *pendingWrite) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	i := slices.Index(c.queue, p)
-	if i < 0 {
-		return false
-	}
-	c.queue = slices.Delete(c.queue, i, i+1)
-	return true
-}
-
-func (c *Committer) run() {
-	defer close(c.done)
+// drain commits what comes, batch by batch, until the lane is stopped and empty.
+func (c *Committer) drain(l *lane) {
 	for {
-		batch, stopped := c.take()
+		batch := l.take()
 		if len(batch) == 0 {
-			if stopped {
-				return
-			}
-			<-c.arrived
-			continue
+			return
 		}
 		c.commitBatch(batch)
+		l.decided(batch)
 	}
-}
-
-// take cuts the next batch off the head of the queue.
-func (c *Committer) take() (batch []*pendingWrite, stopped bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	sizes := func(yield func(int) bool) {
-		for _, p := range c.queue {
-			if !yield(p.write.Size()) {
-				return
-			}
-		}
-	}
-	n := cutBatch(sizes, c.opts.MaxBatch, c.opts.MaxBytes)
-	if n == len(c.queue) {
-		batch, c.queue = c.queue, nil
-	} else {
-		batch = slices.Clone(c.queue[:n])
-		c.queue = slices.Delete(c.queue, 0, n)
-	}
-	return batch, c.stopped
 }
 
 // commitBatch commits the batch and answers every caller in it.

@@ -313,6 +313,8 @@ func TestCommitterPanicOfTheStore(t *testing.T) {
 // hungStore does not commit before it is told to give up.
 type hungStore struct{ answer error }
 
+func (hungStore) CommitsAtOnce() int { return 1 }
+
 func (s hungStore) Commit(ctx context.Context, _ []journal.Write) ([]journal.Result, error) {
 	<-ctx.Done()
 	return nil, errors.Join(s.answer, ctx.Err())

@@ -102,6 +102,12 @@ func (w *Write) Check() error {
 	return nil
 }
 
+// savesState tells whether all that the Write asks for is that the saved state of the
+// guest is replaced.
+func (w *Write) savesState() bool {
+	return w.Hibernate != nil && w.Start == nil && len(w.Entries) == 0 && w.Update == nil && w.Settle == nil && w.Interrupt == nil && w.Link == nil
+}
+
 // Size estimates how many bytes a Write adds to the store: close enough to
 // bound a batch.
 func (w *Write) Size() int {

@@ -56,6 +56,9 @@ func New() *Store {
 	}
 }
 
+// CommitsAtOnce implements journal.Store.
+func (s *Store) CommitsAtOnce() int { return 1 }
+
 // Dialect is that of the embedded store: the oracle stands in for it.
 func (s *Store) Dialect() string { return abi.DialectSQLite }
 

@@ -19,6 +19,9 @@ const maxRounds = 10
 // txIdle is the status of a connection outside of any transaction.
 const txIdle = 'I'
 
+// CommitsAtOnce implements journal.Store.
+func (s *Store) CommitsAtOnce() int { return batchesAtOnce }
+
 // Commit implements journal.Store.
 //
 // Invariants: a write takes effect whole or not at all; a write that is fenced,

@@ -23,9 +23,12 @@ type pools struct {
 	guests *pgxpool.Pool // transactions of activities, and deployments
 }
 
-// commitConns is how many connections commits have: one for the committer, and one
-// for claims and pings, or for the committer while its first is replaced.
-const commitConns = 2
+// batchesAtOnce is how many batches of steps are under way at once.
+const batchesAtOnce = 2
+
+// commitConns is how many connections commits have: one for each batch of steps, one for
+// saved states, and one for claims and pings, or for a batch while its own is replaced.
+const commitConns = batchesAtOnce + 2
 
 // waitFactor times CallLimit is how long a call waits for a connection. Each is
 // given back within CallLimit, so that the queue moves; it may be long all the

@@ -32,6 +32,9 @@ func (s *Store) ClaimShards(ctx context.Context, owner string) ([]journal.Fence,
 	return fences, nil
 }
 
+// CommitsAtOnce implements journal.Store: SQLite has one writer.
+func (s *Store) CommitsAtOnce() int { return 1 }
+
 // Commit implements journal.Store.
 //
 // What can be wrong with a single write is found by looking before touching,

@@ -148,7 +148,9 @@ func (s *Store) commit() error {
 		if err := s.files.check(); err != nil {
 			return fmt.Errorf("%w: %w", journal.ErrUndecided, err)
 		}
-		s.commits.Add(1)
+		if s.commits.Add(1)%lookEvery == 0 {
+			s.log.look()
+		}
 		return nil
 	}
 	rollback(s.writer)

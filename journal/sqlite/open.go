@@ -58,6 +58,7 @@ type Store struct {
 	writer     *sqlite.Conn      // used only by the user that acquired it from queue
 	sandbox    *guestsql.Sandbox // the authorizer of writer; used like it
 	queue      writerQueue
+	log        *checkpointer
 	readers    chan *sqlite.Conn
 	commits    atomic.Uint64
 	diskFailed atomic.Bool // the disk failed the last commit
@@ -132,6 +133,9 @@ func (s *Store) open(ctx context.Context, path string) error {
 	if err := checkShards(writer); err != nil {
 		return err
 	}
+	if s.log, err = newCheckpointer(path); err != nil {
+		return err
+	}
 	if err := s.files.watch(path); err != nil {
 		return err
 	}
@@ -188,10 +192,9 @@ func openConn(path, setup string) (*sqlite.Conn, error) {
 	for _, pragma := range []string{
 		"PRAGMA synchronous = FULL",
 		"PRAGMA foreign_keys = ON",
-		// Copying the log back costs a flush of its own: do it every 16 MiB.
-		"PRAGMA wal_autocheckpoint = 4000",
+		fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", longestLog),
 		// A large transaction leaves a large log behind: cut it down again.
-		"PRAGMA journal_size_limit = 67108864",
+		"PRAGMA journal_size_limit = 100000000",
 		setup,
 	} {
 		if pragma == "" {
@@ -253,6 +256,9 @@ func (s *Store) closeHandles() error {
 	}
 	for range readers {
 		errs = append(errs, (<-s.readers).Close())
+	}
+	if s.log != nil {
+		errs = append(errs, s.log.close())
 	}
 	if s.writer != nil {
 		errs = append(errs, s.writer.Close())

@@ -137,7 +137,7 @@ func (l *powerLoad) run() error {
 				return err
 			}
 		}
-		if err := []func() error{l.append, l.append, l.buy, l.throwAway}[l.rng.IntN(4)](); err != nil {
+		if err := []func() error{l.append, l.append, l.buy, l.throwAway, l.copyBack}[l.rng.IntN(5)](); err != nil {
 			return fmt.Errorf("step %d: %w", step, err)
 		}
 	}
@@ -165,6 +165,12 @@ func (l *powerLoad) append() error {
 	l.seqs = want
 	l.acknowledged("entries", func(s *Store) error { return wantEntries(s, want) })
 	return nil
+}
+
+// copyBack copies the log back with the handle that does so beside commits.
+func (l *powerLoad) copyBack() error {
+	_, _, err := l.store.log.checkpoint("PASSIVE")
+	return err
 }
 
 // buy has a module change its table, together with an entry.
