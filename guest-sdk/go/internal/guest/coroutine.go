@@ -29,8 +29,9 @@ type Coroutine struct {
 	wake chan struct{}
 	// busy is set during a durable call.
 	busy atomic.Bool
-	// waiting is what the coroutine waits for; nil while it runs.
+	// waiting is what the coroutine waits for: its wait, or nil while it runs.
 	waiting *waiter
+	wait    waiter
 	// returned is set when its function has returned.
 	returned bool
 }
@@ -40,7 +41,7 @@ func (ex *Execution) spawn(fn func(*Coroutine)) {
 	co := &Coroutine{ex: ex, id: ex.spawned, wake: make(chan struct{})}
 	ex.spawned++
 	ex.live[co.id] = co
-	ex.ready = append(ex.ready, co)
+	ex.ready.push(co)
 	go co.run(fn)
 }
 
@@ -78,9 +79,8 @@ func (co *Coroutine) recoverPanic() {
 
 // dispatch runs coroutines until all of them wait or the workflow has ended.
 func (ex *Execution) dispatch() {
-	for len(ex.ready) > 0 && ex.outcome == nil {
-		co := ex.ready[0]
-		ex.ready = ex.ready[1:]
+	for !ex.ready.empty() && ex.outcome == nil {
+		co := ex.ready.pop()
 		ex.current.Store(co)
 		co.wake <- struct{}{}
 		ex.awaitYield(co)
@@ -91,9 +91,6 @@ func (ex *Execution) dispatch() {
 			// durable call is refused now.
 			runtime.Gosched()
 		}
-	}
-	if len(ex.ready) == 0 {
-		ex.ready = nil // frees the array of the queue
 	}
 }
 
@@ -121,7 +118,7 @@ func (ex *Execution) awaitYield(co *Coroutine) {
 }
 
 // beginCall begins a durable call; what names it in the message of a refusal.
-func (co *Coroutine) beginCall(what string) {
+func (co *Coroutine) beginCall(what Label) {
 	if co.ex.closed.Load() {
 		runtime.Goexit()
 	}

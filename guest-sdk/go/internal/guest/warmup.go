@@ -42,7 +42,7 @@ func warmUpOnce() bool {
 		return Encode("the result", in)
 	}})
 	r.AddWorkflow(&Workflow{Name: "warm", Interrupted: op, Run: func(s Scope, body []byte) ([]byte, error) {
-		step := s.Issue(op, "activity", &abi.Activity{Name: "warm", Input: body})
+		step := s.Issue(op, Label{"activity", "warm"}, NewActivityBody(&abi.Activity{Name: "warm"}).With(body))
 		if _, err := s.Await("activity", step); err != nil {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func warmUpOnce() bool {
 		return false
 	}
 	defer ex.Close()
-	resume, err := DecodeResume(abi.MustMarshal(&abi.Resume{Deliveries: []abi.Delivery{{Op: h.issued, Value: outcome.Value}}, Time: 2}))
+	resume, err := DecodeResume(abi.MustMarshal(&abi.Resume{Deliveries: []abi.Delivery{{Op: h.issued, Value: outcome.Value}}, Time: 2}), nil)
 	if err != nil {
 		return false
 	}
