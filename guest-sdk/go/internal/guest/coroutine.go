@@ -24,9 +24,12 @@ import (
 // (current differs), or the coroutine whose context the goroutine uses is itself
 // inside a durable call (busy).
 type Coroutine struct {
-	ex   *Execution
-	id   int
-	wake chan struct{}
+	ex *Execution
+	id int
+	// thread runs it inside a module; elsewhere it is nil, and control is handed over
+	// through wake.
+	thread *thread
+	wake   chan struct{}
 	// busy is set during a durable call.
 	busy atomic.Bool
 	// waiting is what the coroutine waits for: its wait, or nil while it runs.
@@ -38,30 +41,32 @@ type Coroutine struct {
 
 // spawn makes a coroutine that runs fn when its turn comes.
 func (ex *Execution) spawn(fn func(*Coroutine)) {
-	co := &Coroutine{ex: ex, id: ex.spawned, wake: make(chan struct{})}
+	co := &Coroutine{ex: ex, id: ex.spawned}
 	ex.spawned++
 	ex.live[co.id] = co
 	ex.ready.push(co)
+	if ex.opts == (Options{}) {
+		co.thread = newThread(co, fn)
+		return
+	}
+	co.wake = make(chan struct{})
+	threads.Add(1)
 	go co.run(fn)
 }
 
 func (co *Coroutine) run(fn func(*Coroutine)) {
 	<-co.wake
-	if co.ex.opts.RecoverPanics {
-		defer co.recoverPanic()
-		if !co.ex.closed.Load() {
-			fn(co)
-		}
-		co.returned = true
-		return
+	defer co.recoverPanic()
+	if !co.ex.closed.Load() {
+		fn(co)
 	}
-	fn(co)
-	co.end()
+	co.returned = true
 }
 
 // end gives control back and never takes it again.
 func (co *Coroutine) end() {
 	delete(co.ex.live, co.id)
+	threads.Add(-1)
 	co.ex.yield <- struct{}{}
 }
 
@@ -82,10 +87,9 @@ func (ex *Execution) dispatch() {
 	for !ex.ready.empty() && ex.outcome == nil {
 		co := ex.ready.pop()
 		ex.current.Store(co)
-		co.wake <- struct{}{}
-		ex.awaitYield(co)
+		ex.handOver(co)
 		ex.current.Store(nil)
-		if runtime.NumGoroutine() > ex.goroutinesBefore+len(ex.live) {
+		if otherGoroutines() > ex.goroutinesBefore {
 			// Workflow code has started goroutines with the go statement. Let them run
 			// until they block, instead of going on in a later turn. One that makes a
 			// durable call is refused now.
@@ -94,12 +98,25 @@ func (ex *Execution) dispatch() {
 	}
 }
 
-// awaitYield waits until the coroutine gives control back.
-func (ex *Execution) awaitYield(co *Coroutine) {
-	if ex.opts.StallLimit <= 0 {
+// otherGoroutines counts the goroutines that run no coroutines.
+func otherGoroutines() int { return runtime.NumGoroutine() - int(threads.Load()) }
+
+// handOver gives control to a coroutine and waits until it gives control back.
+func (ex *Execution) handOver(co *Coroutine) {
+	if co.thread != nil {
 		// If the coroutine blocks on a channel or lock that is never released, all
 		// goroutines are blocked. The Go runtime then ends the module with "all
 		// goroutines are asleep - deadlock!", which the host reports as a deadlock.
+		co.thread.resume()
+		return
+	}
+	co.wake <- struct{}{}
+	ex.awaitYield(co)
+}
+
+// awaitYield waits until the coroutine gives control back, but no longer than the limit.
+func (ex *Execution) awaitYield(co *Coroutine) {
+	if ex.opts.StallLimit <= 0 {
 		<-ex.yield
 		return
 	}
@@ -134,8 +151,12 @@ func (co *Coroutine) endCall() { co.busy.Store(false) }
 // park gives control to the dispatcher and waits until co can run again.
 func (co *Coroutine) park(w *waiter) {
 	co.waiting = w
-	co.ex.yield <- struct{}{}
-	<-co.wake
+	if co.thread != nil {
+		co.thread.yield(struct{}{})
+	} else {
+		co.ex.yield <- struct{}{}
+		<-co.wake
+	}
 	co.waiting = nil
 	if co.ex.closed.Load() {
 		runtime.Goexit()

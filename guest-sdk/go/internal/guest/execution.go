@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -48,7 +47,7 @@ type Execution struct {
 	random *rand.Rand
 	// current is the coroutine that has control; nil while the dispatcher runs.
 	current atomic.Pointer[Coroutine]
-	// yield is how a coroutine gives control back to the dispatcher.
+	// yield is how a coroutine without a thread gives control back to the dispatcher.
 	yield chan struct{}
 	// ready is the queue of coroutines that can run.
 	ready readyQueue
@@ -56,7 +55,7 @@ type Execution struct {
 	live map[int]*Coroutine
 	// spawned counts the coroutines; it is the id of the next one.
 	spawned int
-	// goroutinesBefore counts the goroutines that existed before the execution.
+	// goroutinesBefore counts the other goroutines that existed before the execution.
 	goroutinesBefore int
 	// ops are the promises of the pending ops.
 	ops pendingOps
@@ -85,7 +84,7 @@ func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Exe
 
 		patches: map[string]*Promise{},
 
-		goroutinesBefore: runtime.NumGoroutine(),
+		goroutinesBefore: otherGoroutines(),
 	}
 	// The wait for an interrupt is the first op of every workflow, whatever its
 	// code does, so that an interrupt can be delivered at any time.
@@ -153,7 +152,7 @@ func (ex *Execution) failOnDeadlock() {
 	if ex.ops.hasOther(ex.interruption) {
 		return
 	}
-	if !ex.opts.RecoverPanics {
+	if ex.opts == (Options{}) {
 		// All goroutines are blocked. The Go runtime ends the module with the stack of
 		// each, and the host reports it.
 		<-ex.yield
@@ -163,9 +162,9 @@ func (ex *Execution) failOnDeadlock() {
 }
 
 // Close ends the goroutines of coroutines that still wait. A module does not need
-// it: the host discards its whole instance.
+// it, and there it does nothing: the host discards its whole instance.
 func (ex *Execution) Close() {
-	if ex.closed.Swap(true) {
+	if ex.opts == (Options{}) || ex.closed.Swap(true) {
 		return
 	}
 	for _, co := range ex.coroutines() {
