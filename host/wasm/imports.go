@@ -126,6 +126,7 @@ func (i *Instance) importCall(ctx context.Context, name string, memory api.Memor
 		return
 	}
 	body := readBody(name, memory, ptr, size)
+	i.stopWatching() // the host may wait for others
 	var reply []byte
 	var failed *abi.Error
 	guard(func() { reply, failed = i.world.Call(ctx, name, body) })
