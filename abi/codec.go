@@ -18,6 +18,16 @@ var encoders = sync.Pool{New: func() any {
 	return e
 }}
 
+type decodeBuffer struct {
+	reader bytes.Reader
+	dec    *msgpack.Decoder
+}
+
+var decoders = sync.Pool{New: func() any { return &decodeBuffer{dec: msgpack.NewDecoder(nil)} }}
+
+// maxPooled bounds the values whose decoder is used again: it keeps a buffer.
+const maxPooled = 64 << 10
+
 // Marshal encodes v as msgpack the way Cruster does everywhere: integers in
 // their shortest form, maps with sorted keys, struct fields by their msgpack
 // tag or else their json tag. For bodies of this package the result is
@@ -25,15 +35,32 @@ var encoders = sync.Pool{New: func() any {
 func Marshal(v any) ([]byte, error) {
 	e := encoders.Get().(*encodeBuffer)
 	defer encoders.Put(e)
+	if err := e.encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.Clone(e.buf.Bytes()), nil
+}
+
+// MarshalCanonical encodes v as Marshal does, in canonical form whatever v is.
+func MarshalCanonical(v any) ([]byte, error) {
+	e := encoders.Get().(*encodeBuffer)
+	defer encoders.Put(e)
+	if err := e.encode(v); err != nil {
+		return nil, err
+	}
+	return Canonical(e.buf.Bytes())
+}
+
+func (e *encodeBuffer) encode(v any) error {
 	e.buf.Reset()
 	e.enc.Reset(&e.buf)
 	e.enc.UseCompactInts(true)
 	e.enc.SetSortMapKeys(true)
 	e.enc.SetCustomStructTag("json")
 	if err := e.enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("encode %T: %w", v, err)
+		return fmt.Errorf("encode %T: %w", v, err)
 	}
-	return bytes.Clone(e.buf.Bytes()), nil
+	return nil
 }
 
 // MustMarshal is Marshal for bodies of this package, which always encode.
@@ -47,14 +74,21 @@ func MustMarshal(v any) []byte {
 
 // Unmarshal decodes one msgpack value into v and refuses bytes after it.
 func Unmarshal(data []byte, v any) error {
-	r := bytes.NewReader(data)
-	dec := msgpack.NewDecoder(r)
-	dec.SetCustomStructTag("json")
-	if err := dec.Decode(v); err != nil {
+	d := decoders.Get().(*decodeBuffer)
+	d.reader.Reset(data)
+	d.dec.Reset(&d.reader)
+	d.dec.SetCustomStructTag("json")
+	if err := d.dec.Decode(v); err != nil {
+		// A decoder that failed may hold on to half a value, so it is not used again.
 		return fmt.Errorf("decode %T: %w", v, err)
 	}
-	if r.Len() != 0 {
-		return fmt.Errorf("decode %T: %d bytes after the value", v, r.Len())
+	rest := d.reader.Len()
+	if len(data) <= maxPooled {
+		d.reader.Reset(nil)
+		decoders.Put(d)
+	}
+	if rest != 0 {
+		return fmt.Errorf("decode %T: %d bytes after the value", v, rest)
 	}
 	return nil
 }

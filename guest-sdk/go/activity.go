@@ -13,6 +13,7 @@ import (
 type Activity[In, Out any] struct {
 	name string
 	opts activityOptions
+	body guest.ActivityBody // of a call, but for its input
 }
 
 // NewActivity registers an activity. Call it at package level, so that every
@@ -26,6 +27,7 @@ func NewActivity[In, Out any](name string, fn func(*ActivityContext, In) (Out, e
 	if a.opts.key != "" {
 		panic("cruster: activity " + name + ": ActivityKey is an option of a single call: use it with With")
 	}
+	a.body = a.encodeBody()
 	guest.Default.AddActivity(&guest.Activity{
 		Name:    name,
 		Input:   reflect.TypeFor[In](),
@@ -33,15 +35,15 @@ func NewActivity[In, Out any](name string, fn func(*ActivityContext, In) (Out, e
 		Retry:   a.opts.retry,
 		Timeout: a.opts.timeout,
 		Run: func(at guest.Attempt, body []byte) ([]byte, error) {
-			var in In
-			if err := abi.Unmarshal(body, &in); err != nil {
+			in, err := decode[In](body)
+			if err != nil {
 				return nil, abi.Errorf(abi.CodeBadInput, "the input does not fit activity %s: %v", name, err)
 			}
 			out, err := fn(newActivityContext(at), in)
 			if err != nil {
 				return nil, err
 			}
-			return guest.Encode("the result of activity "+name, out)
+			return encode("the result of activity ", name, out)
 		},
 	})
 	return a
@@ -56,7 +58,12 @@ func (a *Activity[In, Out]) Name() string { return a.name }
 func (a *Activity[In, Out]) With(opts ...ActivityOption) *Activity[In, Out] {
 	b := *a
 	b.opts.apply(opts)
+	b.body = b.encodeBody()
 	return &b
+}
+
+func (a *Activity[In, Out]) encodeBody() guest.ActivityBody {
+	return guest.NewActivityBody(&abi.Activity{Key: a.opts.key, Name: a.name, Retry: a.opts.retry, Timeout: a.opts.timeout})
 }
 
 // Call performs the activity and waits for its result. The error is that of
@@ -67,16 +74,14 @@ func (a *Activity[In, Out]) Call(ctx Context, in In) (Out, error) {
 
 // Go performs the activity; the future is its result.
 func (a *Activity[In, Out]) Go(ctx Context, in In) Future[Out] {
-	what := "activity " + a.name
-	input, err := guest.Encode("the input of "+what, in)
-	if err != nil {
-		return Future[Out]{p: ctx.scope.Failed(what, err)}
+	what := guest.Label{Kind: "activity", Name: a.name}
+	var room [16]byte // for a number or a short text
+	input, ok := guest.AppendScalar(room[:0], in)
+	if !ok {
+		var err error
+		if input, err = guest.Encode("the input of "+what.String(), in); err != nil {
+			return Future[Out]{p: ctx.scope.Failed(what, err)}
+		}
 	}
-	return Future[Out]{p: ctx.scope.Issue(&opActivity, what, abi.Activity{
-		Input:   input,
-		Key:     a.opts.key,
-		Name:    a.name,
-		Retry:   a.opts.retry,
-		Timeout: a.opts.timeout,
-	})}
+	return Future[Out]{p: ctx.scope.Issue(&opActivity, what, a.body.With(input))}
 }

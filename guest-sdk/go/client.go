@@ -51,12 +51,12 @@ func (c Client[Req, Res]) Start(ctx Context, req Req) (string, error) {
 }
 
 func (c Client[Req, Res]) issue(ctx Context, op *guest.Call, req Req) *guest.Promise {
-	what := "workflow " + c.workflow
-	input, err := guest.Encode("the request of "+what, req)
+	what := guest.Label{Kind: "workflow", Name: c.workflow}
+	input, err := encode("the request of workflow ", c.workflow, req)
 	if err != nil {
 		return ctx.scope.Failed(what, err)
 	}
-	return ctx.scope.Issue(op, what, abi.Call{Input: input, Key: c.key, KeyMode: c.mode, Workflow: c.workflow})
+	return ctx.scope.Issue(op, what, guest.EncodeBody(abi.Call{Input: input, Key: c.key, KeyMode: c.mode, Workflow: c.workflow}))
 }
 
 // Status is what [Client.Poll] sees of an execution.
@@ -72,8 +72,8 @@ type Status[Res any] struct {
 // Poll looks at an execution without waiting for its end.
 func (c Client[Req, Res]) Poll(ctx Context, executionID string) (Status[Res], error) {
 	var out Status[Res]
-	what := "poll of " + executionID
-	reply, err := Future[abi.PollReply]{p: ctx.scope.Issue(&opPoll, what, abi.Poll{Execution: executionID})}.Await(ctx)
+	what := guest.Label{Kind: "poll of", Name: executionID}
+	reply, err := Future[abi.PollReply]{p: ctx.scope.Issue(&opPoll, what, guest.EncodeBody(abi.Poll{Execution: executionID}))}.Await(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -86,5 +86,8 @@ func (c Client[Req, Res]) Poll(ctx Context, executionID string) (Status[Res], er
 		out.Err = reply.Outcome.Error
 		return out, nil
 	}
-	return out, decodeResult(what, reply.Outcome.Value, &out.Result)
+	if out.Result, err = decode[Res](reply.Outcome.Value); err != nil {
+		return out, unfitResult(what.String(), err)
+	}
+	return out, nil
 }

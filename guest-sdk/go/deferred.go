@@ -31,7 +31,7 @@ func (d Deferred[T]) Await(ctx Context) (T, error) { return d.Future(ctx).Await(
 // Future is the deferred of this execution as a future, for [Select] and the
 // like.
 func (d Deferred[T]) Future(ctx Context) Future[T] {
-	return Future[T]{p: ctx.scope.Issue(&opDeferred, "deferred "+d.name, abi.Deferred{Name: d.name})}
+	return Future[T]{p: ctx.scope.Issue(&opDeferred, guest.Label{Kind: "deferred", Name: d.name}, guest.EncodeBody(abi.Deferred{Name: d.name}))}
 }
 
 // Resolve settles the deferred of this execution with a value. It returns false
@@ -47,7 +47,7 @@ func (d Deferred[T]) Reject(ctx Context, cause error) (bool, error) {
 
 // ResolveIn is [Deferred.Resolve] for another execution.
 func (d Deferred[T]) ResolveIn(ctx Context, executionID string, value T) (bool, error) {
-	b, err := guest.Encode("the value of deferred "+d.name, value)
+	b, err := encode("the value of deferred ", d.name, value)
 	if err != nil {
 		return false, err
 	}
@@ -63,5 +63,5 @@ func (d Deferred[T]) RejectIn(ctx Context, executionID string, cause error) (boo
 }
 
 func (d Deferred[T]) settle(ctx Context, body abi.Resolve) (bool, error) {
-	return Future[bool]{p: ctx.scope.Issue(&opResolve, "resolve "+d.name, body)}.Await(ctx)
+	return Future[bool]{p: ctx.scope.Issue(&opResolve, guest.Label{Kind: "resolve", Name: d.name}, guest.EncodeBody(body))}.Await(ctx)
 }

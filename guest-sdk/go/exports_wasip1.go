@@ -12,6 +12,9 @@ import (
 // instance for one invocation only.
 var running *guest.Execution
 
+// deliveries is room for those of a turn, which seldom has more.
+var deliveries [4]abi.Delivery
+
 // The host asks for the version last, before it takes an image of the module.
 //
 //go:wasmexport cruster_abi
@@ -38,14 +41,16 @@ func exportStart(n uint32) int32 {
 
 //go:wasmexport cruster_resume
 func exportResume(n uint32) int32 {
-	r, err := guest.DecodeResume(readInput(n))
+	r, err := guest.DecodeResume(readInput(n), deliveries[:0])
 	if err != nil {
 		return finish(&abi.Outcome{Error: abi.Errorf(abi.CodeBadBody, "the deliveries do not decode: %v", err)})
 	}
 	if running == nil {
 		return finish(&abi.Outcome{Error: abi.Errorf(abi.CodeGuestProtocol, "cruster_resume was called while no workflow is running")})
 	}
-	return finish(running.Resume(r))
+	outcome := running.Resume(r)
+	clear(deliveries[:])
+	return finish(outcome)
 }
 
 // finish hands over the outcome, if there is one, and returns the status.

@@ -41,28 +41,26 @@ func (f Future[T]) promise() *guest.Promise {
 // result is the outcome of a settled promise as a T.
 func (f Future[T]) result() (T, error) {
 	raw, value, err := f.p.Result()
-	var out T
+	var zero T
 	if err != nil {
-		return out, err
+		return zero, err
 	}
 	if value != nil {
 		return value.(T), nil
 	}
 	if raw == nil {
-		return out, nil // a coroutine's nil interface value
+		return zero, nil // a coroutine's nil interface value
 	}
-	if err := decodeResult(f.p.What(), raw, &out); err != nil {
-		return out, err
+	out, err := decode[T](raw)
+	if err != nil {
+		return out, unfitResult(f.p.What(), err)
 	}
 	f.p.KeepDecoded(out)
 	return out, nil
 }
 
-func decodeResult(what string, raw []byte, v any) error {
-	if err := abi.Unmarshal(raw, v); err != nil {
-		return abi.Errorf(abi.CodeBadBody, "the result of %s does not fit: %v", what, err)
-	}
-	return nil
+func unfitResult(what string, err error) error {
+	return abi.Errorf(abi.CodeBadBody, "the result of %s does not fit: %v", what, err)
 }
 
 // None is the result of functions without a result.

@@ -26,5 +26,5 @@ func Timer(ctx Context, d time.Duration) Future[None] {
 }
 
 func (ctx Context) sleep(d time.Duration) *guest.Promise {
-	return ctx.scope.Issue(&opSleep, "Sleep", abi.Sleep{Duration: int64(d)})
+	return ctx.scope.Issue(&opSleep, guest.Label{Kind: "Sleep"}, guest.EncodeBody(abi.Sleep{Duration: int64(d)}))
 }

@@ -36,7 +36,7 @@ func keyOption[Req, K any](mode string, key func(Req) K) WorkflowOption[Req] {
 			if err != nil {
 				return nil, err
 			}
-			return guest.Encode("the key", key(req))
+			return encode("the key", "", key(req))
 		}
 	}
 }
@@ -62,7 +62,7 @@ func NewWorkflow[Req, Res any](name string, fn func(Context, Req) (Res, error), 
 			if err != nil {
 				return nil, err
 			}
-			return guest.Encode("the result of workflow "+name, res)
+			return encode("the result of workflow ", name, res)
 		},
 	}
 	for _, o := range opts {
@@ -81,8 +81,8 @@ func (w *Workflow[Req, Res]) Client() Client[Req, Res] {
 }
 
 func decodeRequest[Req any](name string, body []byte) (Req, error) {
-	var req Req
-	if err := abi.Unmarshal(body, &req); err != nil {
+	req, err := decode[Req](body)
+	if err != nil {
 		return req, &guest.BadInput{Reason: abi.Errorf(abi.CodeBadInput, "the request does not fit %s: %v", name, err)}
 	}
 	return req, nil

@@ -71,3 +71,17 @@ func KeptStacks(m *Module) (starts []int) {
 	}
 	return starts
 }
+
+// PagesWritten counts the pages of 4 KiB that differ from those of the image.
+func PagesWritten(i *Instance) (pages int) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	const page = 4 << 10
+	memory, content := i.linear.bytes(), i.machine.image.content()
+	for at := 0; at < len(memory); at += page {
+		if at >= len(content) && !allZero(memory[at:at+page]) || at < len(content) && !bytes.Equal(memory[at:at+page], content[at:at+page]) {
+			pages++
+		}
+	}
+	return pages
+}

@@ -55,6 +55,9 @@ func (i *Instance) refuel(ctx context.Context, mod api.Module) {
 		i.fuelSlice = min(i.fuelSlice*2, largestSlice)
 	}
 	i.fuelFilled = now
+	if i.fuelSlice >= largestSlice {
+		i.stopWatching()
+	}
 	i.fillTank(used)
 }
 

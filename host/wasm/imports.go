@@ -122,6 +122,7 @@ func (i *Instance) importCall(ctx context.Context, name string, memory api.Memor
 		return
 	}
 	body := readBody(name, memory, ptr, size)
+	i.stopWatching() // the host may wait for others
 	var reply []byte
 	var failed *abi.Error
 	bound, cancel := i.module.runtime.bind(ctx)

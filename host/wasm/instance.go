@@ -81,6 +81,8 @@ type Instance struct {
 	fuelGranted, fuelLimit int64
 	fuelSlice              int64     // what it is given next
 	fuelFilled             time.Time // when it was given the last
+
+	watch faultWatch // of the turn under way: see pages.go
 }
 
 // errClosed is why a closed instance is dead.
@@ -355,6 +357,7 @@ func (i *Instance) describe(ctx context.Context) ([]byte, error) {
 	defer release()
 
 	i.phase = phaseTurn
+	i.linear.stray()
 	if _, err := i.mod.ExportedFunction(abi.ExportDescribe).Call(ran); err != nil {
 		return nil, i.initFailedLocked(ctx, ran, abi.ExportDescribe, err)
 	}

@@ -26,6 +26,11 @@ type linearMemory struct {
 	floor    uint64                 // bytes that it has from the start, whatever the module says
 	// shrinking has the next Reallocate return the first floor bytes: see shrink.
 	shrinking bool
+	// own are the pages of the image that a guest has written to since they were mapped: see
+	// pages.go. Nil if they are not known.
+	own []span
+	// strayed says that others may have been written to since.
+	strayed bool
 }
 
 var _ experimental.LinearMemory = (*linearMemory)(nil)
@@ -125,8 +130,8 @@ func (m *linearMemory) reset(img *image, keep bool) (kept, ok bool) {
 		copy(m.bytes(), img.content())
 		return false, len(grown) == 0
 	}
-	kept = keep && restore(m.reserved[:img.size], img.content())
-	if !kept && !forget(m.reserved[:img.size]) || !shut(grown) {
+	kept = keep && m.restore(img)
+	if !kept && !m.forget(img) || !shut(grown) {
 		return false, false
 	}
 	m.open = img.size

@@ -50,26 +50,26 @@ type scan struct {
 	regions [maxRestoredRegions]pageRegion
 }
 
-// restore copies the image over the pages of a mapping that were written to. They stay
-// where they are: the next guest, which will write to much the same pages, does not have
-// to wait for the kernel to make each of them again. It does nothing and reports false if
-// there are too many, or if the kernel cannot tell which they are.
-func restore(space, view []byte) bool {
+// writtenTo finds the pages of a mapping that were written to, since it was made or
+// forgotten. It reports false if there are too many to restore, or if the kernel cannot
+// tell which they are.
+func writtenTo(space []byte) ([]span, bool) {
 	f := pagemap()
-	if f == nil || len(space) == 0 || len(space) > len(view) {
-		return false
+	if f == nil || len(space) == 0 {
+		return nil, false
 	}
 	s := scans.Get().(*scan)
 	defer scans.Put(s)
 	base := uint64(uintptr(unsafe.Pointer(&space[0])))
 	written, ok := s.written(f, base, base+uint64(len(space)))
 	if !ok {
-		return false
+		return nil, false
 	}
-	for _, r := range written {
-		copy(space[r.start-base:r.end-base], view[r.start-base:])
+	spans := make([]span, len(written))
+	for n, r := range written {
+		spans[n] = span{r.start - base, r.end - base}
 	}
-	return true
+	return spans, true
 }
 
 // written asks for the pages that were written to, between two addresses. It reports

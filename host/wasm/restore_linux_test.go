@@ -22,20 +22,51 @@ func TestRestore(t *testing.T) {
 	defer func() { require.NoError(t, syscall.Munmap(space)) }()
 	require.True(t, file.mapOver(space))
 	// A kernel before 6.7 does not know the question. Then all pages are dropped instead.
-	again := forget
-	if restore(space, file.view) {
-		again = func(space []byte) bool { return restore(space, file.view) }
+	img := &image{size: uint64(len(content)), file: file}
+	memory := &linearMemory{reserved: space, open: img.size}
+	again := memory.forget
+	if memory.restore(img) {
+		again = func(img *image) bool { memory.stray(); return memory.restore(img) }
 	}
 	for round := range 3 {
 		for _, at := range []int{0, 7*page + 5, 8 * page, 500*page - 1, len(content) - 1} {
 			space[at] ^= byte(round + 1)
 		}
-		require.True(t, again(space))
+		require.True(t, again(img))
 		require.True(t, bytes.Equal(content, space))
 	}
 	clear(space[:maxRestoredBytes+page])
-	require.False(t, restore(space, file.view))
+	memory.stray()
+	require.False(t, memory.restore(img))
 	require.True(t, allZero(space[:page]))
-	require.True(t, forget(space))
+	require.True(t, memory.forget(img))
 	require.True(t, bytes.Equal(content, space))
+}
+
+// TestFaultWatch: the first write to a page of a mapping is noticed, always. Further ones
+// are not, unless the thread had another reason to fault.
+func TestFaultWatch(t *testing.T) {
+	t.Parallel()
+	const page, pages = 4 << 10, 100
+	file, err := newImageFile(bytes.Repeat([]byte("image"), pages*page/5))
+	require.NoError(t, err)
+	defer file.close()
+	space := reserve(uint64(pages * page))
+	require.NotNil(t, space)
+	defer func() { require.NoError(t, syscall.Munmap(space)) }()
+	require.True(t, file.mapOver(space))
+	quiet := 0
+	for at := 0; at < len(space); at += page {
+		_ = space[at] // that it was read does not matter
+		watch := watchFaults()
+		space[at]++
+		require.True(t, watch.end())
+		watch = watchFaults()
+		space[at]++
+		if !watch.end() {
+			quiet++
+		}
+	}
+	require.Positive(t, quiet)
+	require.False(t, (&faultWatch{}).end(), "nothing was watched")
 }

@@ -125,6 +125,7 @@ func (i *Instance) restore(world World, s *Saved) error {
 		}
 	}
 	bytes := i.linear.bytes()
+	i.linear.stray()
 	for n, page := range s.Pages {
 		copy(bytes[int(page)*statePage:][:statePage], s.Content[n*statePage:])
 	}

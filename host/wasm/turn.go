@@ -50,7 +50,10 @@ func (i *Instance) runTurn(ctx context.Context, export string, from phase, input
 	i.crash.report = i.crash.report[:0]
 	stack := [1]uint64{uint64(len(input))}
 	i.startFuel(i.world.Fuel)
-	err := i.machine.handles.of(i.mod, export).CallWithStack(ran, stack[:])
+	call := i.machine.handles.of(i.mod, export)
+	i.watchTurn()
+	err := call.CallWithStack(ran, stack[:])
+	i.endWatch()
 	i.settleFuel()
 	if err != nil {
 		return Turn{}, i.dieLocked(i.explainLocked(ran, export, err))

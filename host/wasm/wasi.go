@@ -108,6 +108,7 @@ func (i *Instance) nanosleep(ns int64) {
 	if i.world.Sleep != nil {
 		// If the sleep is broken off the turn's context is done, and the guest ends
 		// when it is out of fuel.
+		i.stopWatching()
 		bound, cancel := i.module.runtime.bind(i.turnCtx)
 		defer cancel()
 		guard(func() { _ = i.world.Sleep(bound, d) })

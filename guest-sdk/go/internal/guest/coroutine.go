@@ -24,43 +24,49 @@ import (
 // (current differs), or the coroutine whose context the goroutine uses is itself
 // inside a durable call (busy).
 type Coroutine struct {
-	ex   *Execution
-	id   int
-	wake chan struct{}
+	ex *Execution
+	id int
+	// thread runs it inside a module; elsewhere it is nil, and control is handed over
+	// through wake.
+	thread *thread
+	wake   chan struct{}
 	// busy is set during a durable call.
 	busy atomic.Bool
-	// waiting is what the coroutine waits for; nil while it runs.
+	// waiting is what the coroutine waits for: its wait, or nil while it runs.
 	waiting *waiter
+	wait    waiter
 	// returned is set when its function has returned.
 	returned bool
 }
 
 // spawn makes a coroutine that runs fn when its turn comes.
 func (ex *Execution) spawn(fn func(*Coroutine)) {
-	co := &Coroutine{ex: ex, id: ex.spawned, wake: make(chan struct{})}
+	co := &Coroutine{ex: ex, id: ex.spawned}
 	ex.spawned++
 	ex.live[co.id] = co
-	ex.ready = append(ex.ready, co)
+	ex.ready.push(co)
+	if ex.opts == (Options{}) {
+		co.thread = newThread(co, fn)
+		return
+	}
+	co.wake = make(chan struct{})
+	threads.Add(1)
 	go co.run(fn)
 }
 
 func (co *Coroutine) run(fn func(*Coroutine)) {
 	<-co.wake
-	if co.ex.opts.RecoverPanics {
-		defer co.recoverPanic()
-		if !co.ex.closed.Load() {
-			fn(co)
-		}
-		co.returned = true
-		return
+	defer co.recoverPanic()
+	if !co.ex.closed.Load() {
+		fn(co)
 	}
-	fn(co)
-	co.end()
+	co.returned = true
 }
 
 // end gives control back and never takes it again.
 func (co *Coroutine) end() {
 	delete(co.ex.live, co.id)
+	threads.Add(-1)
 	co.ex.yield <- struct{}{}
 }
 
@@ -78,31 +84,39 @@ func (co *Coroutine) recoverPanic() {
 
 // dispatch runs coroutines until all of them wait or the workflow has ended.
 func (ex *Execution) dispatch() {
-	for len(ex.ready) > 0 && ex.outcome == nil {
-		co := ex.ready[0]
-		ex.ready = ex.ready[1:]
+	for !ex.ready.empty() && ex.outcome == nil {
+		co := ex.ready.pop()
 		ex.current.Store(co)
-		co.wake <- struct{}{}
-		ex.awaitYield(co)
+		ex.handOver(co)
 		ex.current.Store(nil)
-		if runtime.NumGoroutine() > ex.goroutinesBefore+len(ex.live) {
+		if otherGoroutines() > ex.goroutinesBefore {
 			// Workflow code has started goroutines with the go statement. Let them run
 			// until they block, instead of going on in a later turn. One that makes a
 			// durable call is refused now.
 			runtime.Gosched()
 		}
 	}
-	if len(ex.ready) == 0 {
-		ex.ready = nil // frees the array of the queue
-	}
 }
 
-// awaitYield waits until the coroutine gives control back.
-func (ex *Execution) awaitYield(co *Coroutine) {
-	if ex.opts.StallLimit <= 0 {
+// otherGoroutines counts the goroutines that run no coroutines.
+func otherGoroutines() int { return runtime.NumGoroutine() - int(threads.Load()) }
+
+// handOver gives control to a coroutine and waits until it gives control back.
+func (ex *Execution) handOver(co *Coroutine) {
+	if co.thread != nil {
 		// If the coroutine blocks on a channel or lock that is never released, all
 		// goroutines are blocked. The Go runtime then ends the module with "all
 		// goroutines are asleep - deadlock!", which the host reports as a deadlock.
+		co.thread.resume()
+		return
+	}
+	co.wake <- struct{}{}
+	ex.awaitYield(co)
+}
+
+// awaitYield waits until the coroutine gives control back, but no longer than the limit.
+func (ex *Execution) awaitYield(co *Coroutine) {
+	if ex.opts.StallLimit <= 0 {
 		<-ex.yield
 		return
 	}
@@ -121,7 +135,7 @@ func (ex *Execution) awaitYield(co *Coroutine) {
 }
 
 // beginCall begins a durable call; what names it in the message of a refusal.
-func (co *Coroutine) beginCall(what string) {
+func (co *Coroutine) beginCall(what Label) {
 	if co.ex.closed.Load() {
 		runtime.Goexit()
 	}
@@ -137,8 +151,12 @@ func (co *Coroutine) endCall() { co.busy.Store(false) }
 // park gives control to the dispatcher and waits until co can run again.
 func (co *Coroutine) park(w *waiter) {
 	co.waiting = w
-	co.ex.yield <- struct{}{}
-	<-co.wake
+	if co.thread != nil {
+		co.thread.yield(struct{}{})
+	} else {
+		co.ex.yield <- struct{}{}
+		<-co.wake
+	}
 	co.waiting = nil
 	if co.ex.closed.Load() {
 		runtime.Goexit()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -48,18 +47,18 @@ type Execution struct {
 	random *rand.Rand
 	// current is the coroutine that has control; nil while the dispatcher runs.
 	current atomic.Pointer[Coroutine]
-	// yield is how a coroutine gives control back to the dispatcher.
+	// yield is how a coroutine without a thread gives control back to the dispatcher.
 	yield chan struct{}
 	// ready is the queue of coroutines that can run.
-	ready []*Coroutine
+	ready readyQueue
 	// live are the coroutines that have not ended, by id.
 	live map[int]*Coroutine
 	// spawned counts the coroutines; it is the id of the next one.
 	spawned int
-	// goroutinesBefore counts the goroutines that existed before the execution.
+	// goroutinesBefore counts the other goroutines that existed before the execution.
 	goroutinesBefore int
-	// ops are the promises of the pending ops, by number.
-	ops map[uint32]*Promise
+	// ops are the promises of the pending ops.
+	ops pendingOps
 	// patches are the changes of the code that the workflow asked about.
 	patches map[string]*Promise
 	// interruption is settled by a request to stop.
@@ -82,11 +81,10 @@ func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Exe
 		now:   time.Unix(0, inv.Time).UTC(),
 		yield: make(chan struct{}),
 		live:  map[int]*Coroutine{},
-		ops:   map[uint32]*Promise{},
 
 		patches: map[string]*Promise{},
 
-		goroutinesBefore: runtime.NumGoroutine(),
+		goroutinesBefore: otherGoroutines(),
 	}
 	// The wait for an interrupt is the first op of every workflow, whatever its
 	// code does, so that an interrupt can be delivered at any time.
@@ -95,13 +93,14 @@ func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Exe
 		ex.outcome = &abi.Outcome{Error: refused}
 		return ex
 	}
-	interruption := &Promise{ex: ex, op: op, what: "interrupt"}
+	interruption := &Promise{ex: ex, op: op, what: Label{"interrupt", ""}}
 	interruption.onSettle = func() {
 		if interruption.err == nil {
 			ex.interrupt(interruption.raw)
 		}
 	}
-	ex.ops[op], ex.interruption = interruption, interruption
+	ex.ops.add(interruption)
+	ex.interruption = interruption
 
 	ex.spawn(func(co *Coroutine) {
 		value, err := wf.Run(Scope{co: co}, inv.Body)
@@ -128,11 +127,10 @@ func (ex *Execution) Resume(r abi.Resume) *abi.Outcome {
 			break
 		}
 		d := &r.Deliveries[i]
-		p, ok := ex.ops[d.Op]
-		if !ok {
+		p := ex.ops.take(d.Op)
+		if p == nil {
 			continue // the workflow cancelled the op
 		}
-		delete(ex.ops, d.Op)
 		if d.Error != nil {
 			p.settle(nil, nil, d.Error)
 		} else {
@@ -151,12 +149,10 @@ func (ex *Execution) failOnDeadlock() {
 	if ex.outcome != nil {
 		return
 	}
-	for _, p := range ex.ops {
-		if p != ex.interruption {
-			return
-		}
+	if ex.ops.hasOther(ex.interruption) {
+		return
 	}
-	if !ex.opts.RecoverPanics {
+	if ex.opts == (Options{}) {
 		// All goroutines are blocked. The Go runtime ends the module with the stack of
 		// each, and the host reports it.
 		<-ex.yield
@@ -166,19 +162,19 @@ func (ex *Execution) failOnDeadlock() {
 }
 
 // Close ends the goroutines of coroutines that still wait. A module does not need
-// it: the host discards its whole instance.
+// it, and there it does nothing: the host discards its whole instance.
 func (ex *Execution) Close() {
-	if ex.closed.Swap(true) {
+	if ex.opts == (Options{}) || ex.closed.Swap(true) {
 		return
 	}
 	for _, co := range ex.coroutines() {
-		if co == ex.stalled || co.waiting == nil && !slices.Contains(ex.ready, co) {
+		if co == ex.stalled || co.waiting == nil && !ex.ready.contains(co) {
 			continue // it blocks outside the SDK, so it cannot be woken
 		}
 		co.wake <- struct{}{}
 		<-ex.yield
 	}
-	ex.ready = nil
+	ex.ready = readyQueue{}
 }
 
 // coroutines lists the live coroutines by age.

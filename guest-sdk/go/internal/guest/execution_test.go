@@ -19,7 +19,7 @@ func TestRefusedFirstOpEndsTheWorkflow(t *testing.T) {
 func TestUnknownDeliveriesAreIgnored(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(s Scope, _ []byte) ([]byte, error) {
-		p := s.Issue(&Call{Name: abi.OpSleep}, "Sleep", abi.Sleep{})
+		p := s.Issue(&Call{Name: abi.OpSleep}, Label{"Sleep", ""}, EncodeBody(abi.Sleep{}))
 		_, err := s.Await("Await", p)
 		return abi.Nil, err
 	})

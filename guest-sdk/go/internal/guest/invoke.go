@@ -117,10 +117,7 @@ func ActivityError(err error) *abi.Error {
 // maps have no order, and the same value must give the same bytes every time.
 // what names the value in errors.
 func Encode(what string, v any) ([]byte, error) {
-	b, err := abi.Marshal(v)
-	if err == nil {
-		b, err = abi.Canonical(b)
-	}
+	b, err := abi.MarshalCanonical(v)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}

@@ -61,7 +61,7 @@ func startWorkflow(t *testing.T, host Host, run func(Scope, []byte) ([]byte, err
 
 // sleepOnce is a workflow that waits for one op.
 func sleepOnce(s Scope, _ []byte) ([]byte, error) {
-	p := s.Issue(&Call{Name: abi.OpSleep}, "Sleep", abi.Sleep{})
+	p := s.Issue(&Call{Name: abi.OpSleep}, Label{"Sleep", ""}, EncodeBody(abi.Sleep{}))
 	if _, err := s.Await("Await", p); err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import "slices"
 // the end of a coroutine.
 type Promise struct {
 	ex   *Execution
-	what string
+	what Label
 	// op is the number of the op that settles the promise; 0 for a coroutine.
 	op      uint32
 	settled bool
@@ -14,12 +14,26 @@ type Promise struct {
 	value   any
 	err     error
 	waiters []*waiter
+	// firstWaiter is room for the first of the waiters: most promises have no other.
+	firstWaiter [1]*waiter
 	// onSettle, if set, runs when the promise is settled, before its waiters.
 	onSettle func()
 }
 
-// What names the promise for messages: `activity "reserve"`.
-func (p *Promise) What() string { return p.what }
+// Label names something for messages: "activity reserve". The words are put together
+// where there is a message to write.
+type Label struct{ Kind, Name string }
+
+// String is the label as it is read.
+func (l Label) String() string {
+	if l.Name == "" {
+		return l.Kind
+	}
+	return l.Kind + " " + l.Name
+}
+
+// What names the promise for messages: `activity reserve`.
+func (p *Promise) What() string { return p.what.String() }
 
 // Settled tells whether the outcome is known.
 func (p *Promise) Settled() bool { return p.settled }
@@ -45,7 +59,7 @@ func (p *Promise) settle(raw []byte, value any, err error) {
 	for _, w := range p.waiters {
 		w.wake(slices.Index(w.promises, p))
 	}
-	p.waiters = nil
+	p.waiters, p.firstWaiter[0] = nil, nil
 }
 
 // abandon tells the host that the workflow no longer waits for the op, and
@@ -55,11 +69,12 @@ func (p *Promise) abandon(err error) {
 		return
 	}
 	p.ex.host.Cancel(p.op)
-	delete(p.ex.ops, p.op)
+	p.ex.ops.take(p.op)
 	p.settle(nil, nil, err)
 }
 
-// waiter is one coroutine waiting for the first of some promises.
+// waiter is one coroutine waiting for the first of some promises. A coroutine waits once
+// at a time, and no promise refers to its waiter when the wait is over: so it has one.
 type waiter struct {
 	co       *Coroutine
 	promises []*Promise
@@ -77,7 +92,7 @@ func (w *waiter) wake(index int) {
 		return
 	}
 	w.woken, w.index = true, index
-	w.co.ex.ready = append(w.co.ex.ready, w.co)
+	w.co.ex.ready.push(w.co)
 }
 
 // Await waits for the first of the promises that is settled and returns its
@@ -86,28 +101,50 @@ func (w *waiter) wake(index int) {
 // that no other coroutine waits for.
 func (s Scope) Await(what string, promises ...*Promise) (int, error) {
 	s.check(what)
-	s.co.beginCall(what)
+	s.co.beginCall(Label{what, ""})
 	defer s.co.endCall()
 	for i, p := range promises {
 		if p.settled {
 			return i, nil
 		}
 	}
-	w := &waiter{co: s.co, promises: promises, shielded: s.shielded}
-	if s.Interrupted() {
-		return -1, w.abandonOps()
+	w := &s.co.wait
+	*w = waiter{co: s.co, promises: append(w.promises[:0], promises...), shielded: s.shielded}
+	if !s.Interrupted() {
+		w.park()
+	} else {
+		w.interrupted = true
 	}
-	for _, p := range promises {
+	index, err := w.index, error(nil)
+	if w.interrupted {
+		index, err = -1, w.abandonOps()
+	}
+	w.forget()
+	return index, err
+}
+
+// park waits until one of the promises is settled or an interrupt ends the wait.
+func (w *waiter) park() {
+	for _, p := range w.promises {
+		if p.waiters == nil {
+			p.waiters = p.firstWaiter[:0]
+		}
 		p.waiters = append(p.waiters, w)
 	}
-	s.co.park(w)
-	for _, p := range promises {
-		p.waiters = slices.DeleteFunc(p.waiters, func(o *waiter) bool { return o == w })
+	w.co.park(w)
+	for _, p := range w.promises {
+		if p.waiters != nil {
+			p.waiters = slices.DeleteFunc(p.waiters, func(o *waiter) bool { return o == w })
+		}
 	}
-	if w.interrupted {
-		return -1, w.abandonOps()
+}
+
+// forget lets go of the promises. The room for them is kept, unless it is large.
+func (w *waiter) forget() {
+	const large = 64
+	if clear(w.promises); cap(w.promises) > large {
+		w.promises = nil
 	}
-	return w.index, nil
 }
 
 // abandonOps abandons the ops that no other coroutine waits for.

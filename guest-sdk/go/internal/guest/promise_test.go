@@ -9,7 +9,7 @@ import (
 func TestFirstSettlementStands(t *testing.T) {
 	t.Parallel()
 	settled := 0
-	p := &Promise{what: "op", onSettle: func() { settled++ }}
+	p := &Promise{what: Label{"op", ""}, onSettle: func() { settled++ }}
 	require.False(t, p.Settled())
 	p.settle([]byte{1}, nil, nil)
 	p.settle(nil, nil, ErrCanceled)
@@ -35,21 +35,21 @@ func TestWaitersWakeInTheOrderOfTheirWaits(t *testing.T) {
 	slow.waiters, fast.waiters = []*waiter{both}, []*waiter{both, one}
 	fast.settle(nil, nil, nil)
 	slow.settle(nil, nil, nil)
-	require.Equal(t, []*Coroutine{first, second}, ex.ready, "each coroutine is woken once")
+	require.Equal(t, []*Coroutine{first, second}, ex.ready.all, "each coroutine is woken once")
 	require.Equal(t, 1, both.index, "the promise that was settled first")
 }
 
 func TestAbandonCancelsOnlyPendingOps(t *testing.T) {
 	t.Parallel()
 	host := &silentHost{}
-	ex := &Execution{host: host, ops: map[uint32]*Promise{}}
+	ex := &Execution{host: host}
 	pending := &Promise{ex: ex, op: 3}
-	ex.ops[3] = pending
+	ex.ops.add(pending)
 	pending.abandon(ErrCanceled)
 	pending.abandon(ErrInterrupted)
 	_, _, err := pending.Result()
 	require.ErrorIs(t, err, ErrCanceled)
-	require.Empty(t, ex.ops)
+	require.Nil(t, ex.ops.take(3))
 
 	coroutine := &Promise{ex: ex}
 	coroutine.abandon(ErrCanceled)

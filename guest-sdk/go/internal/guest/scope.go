@@ -46,10 +46,12 @@ func (s Scope) check(what string) {
 	}
 }
 
-// Issue asks the host for an op. If the host refuses it, or the scope is already
-// interrupted, the promise is settled at once.
-func (s Scope) Issue(op *Call, what string, body any) *Promise {
-	s.check(what)
+// Issue asks the host for an op with this body. If the host refuses it, or the scope is
+// already interrupted, the promise is settled at once.
+func (s Scope) Issue(op *Call, what Label, body []byte) *Promise {
+	if s.co == nil {
+		s.check(what.String())
+	}
 	s.co.beginCall(what)
 	defer s.co.endCall()
 	p := &Promise{ex: s.co.ex, what: what}
@@ -57,13 +59,13 @@ func (s Scope) Issue(op *Call, what string, body any) *Promise {
 		p.settle(nil, nil, ErrInterrupted)
 		return p
 	}
-	number, refused := p.ex.host.Issue(op, EncodeBody(body))
+	number, refused := p.ex.host.Issue(op, body)
 	if refused != nil {
 		p.settle(nil, nil, refused)
 		return p
 	}
 	p.op = number
-	p.ex.ops[number] = p
+	p.ex.ops.add(p)
 	return p
 }
 
@@ -71,26 +73,26 @@ func (s Scope) Issue(op *Call, what string, body any) *Promise {
 // is not ended by an interrupt: code that cleans up may ask too.
 func (s Scope) Patch(op *Call, id string) *Promise {
 	s.check("Patched")
-	s.co.beginCall("Patched")
+	s.co.beginCall(Label{"Patched", ""})
 	p, asked := s.co.ex.patches[id]
 	s.co.endCall()
 	if !asked {
-		p = s.Shield().Issue(op, "patched "+id, abi.Patched{ID: id})
+		p = s.Shield().Issue(op, Label{"patched", id}, EncodeBody(abi.Patched{ID: id}))
 		s.co.ex.patches[id] = p
 	}
 	return p
 }
 
 // Failed is a promise that is settled with err from the start.
-func (s Scope) Failed(what string, err error) *Promise {
-	s.check(what)
+func (s Scope) Failed(what Label, err error) *Promise {
+	s.check(what.String())
 	return &Promise{ex: s.co.ex, what: what, settled: true, err: err}
 }
 
 // Cancel cancels the op of a promise, if it is still pending.
 func (s Scope) Cancel(p *Promise) {
 	s.check("Cancel")
-	s.co.beginCall("Cancel")
+	s.co.beginCall(Label{"Cancel", ""})
 	defer s.co.endCall()
 	p.abandon(ErrCanceled)
 }
@@ -98,9 +100,9 @@ func (s Scope) Cancel(p *Promise) {
 // Spawn runs fn in a new coroutine. It is shielded if s is.
 func (s Scope) Spawn(fn func(Scope) (any, error)) *Promise {
 	s.check("Go")
-	s.co.beginCall("Go")
+	s.co.beginCall(Label{"Go", ""})
 	defer s.co.endCall()
-	p := &Promise{ex: s.co.ex, what: "coroutine"}
+	p := &Promise{ex: s.co.ex, what: Label{"coroutine", ""}}
 	p.ex.spawn(func(co *Coroutine) {
 		value, err := fn(Scope{co: co, shielded: s.shielded})
 		p.settle(nil, value, err)

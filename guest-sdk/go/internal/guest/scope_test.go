@@ -23,7 +23,7 @@ func TestShieldedOpsAreIssuedAfterAnInterrupt(t *testing.T) {
 		if _, err := sleepOnce(s, body); err == nil {
 			return nil, errors.New("the sleep was not interrupted")
 		}
-		_, _, refused = s.Issue(&Call{Name: abi.OpSleep}, "Sleep", abi.Sleep{}).Result()
+		_, _, refused = s.Issue(&Call{Name: abi.OpSleep}, Label{"Sleep", ""}, EncodeBody(abi.Sleep{})).Result()
 		return sleepOnce(s.Shield(), body)
 	})
 	require.Nil(t, out)

@@ -1,8 +1,6 @@
 package guest
 
 import (
-	"runtime"
-
 	"github.com/cruster/cruster/abi"
 )
 
@@ -12,24 +10,46 @@ const warmUps = 2
 
 // WarmUp runs a small workflow and an activity that are no part of the module. The host
 // takes an image of the module afterwards, and every instance begins with it: so it begins
-// with the tables of interfaces, the memory spans and the goroutine that the first call
-// would otherwise have to make, each time anew. It reports whether all went as it should,
-// which is for tests.
+// with the tables of interfaces, the thread and its stack, and the memory spans that the
+// first call would otherwise have to make, each time anew. What the codec has to know
+// about the types of the module is found out, too. Nothing of the module's own code runs.
+// It reports whether all went as it should, which is for tests.
 func WarmUp() bool {
-	before := runtime.NumGoroutine()
+	before := otherGoroutines()
+	growStack()
 	for range warmUps {
 		if !warmUpOnce() {
 			return false
 		}
 	}
-	// A coroutine that has ended takes a moment to be gone.
-	for range 100 {
-		if runtime.NumGoroutine() <= before {
-			return true
-		}
-		runtime.Gosched()
+	Default.warmTypes()
+	fillSpans()
+	return otherGoroutines() == before
+}
+
+// growStack makes the stack of the goroutine large enough for most of what runs on it: it
+// would be copied, frame by frame, when it has to grow.
+//
+//go:noinline
+func growStack() { _ = useStack([12 << 10]byte{}) }
+
+//go:noinline
+func useStack(room [12 << 10]byte) byte { return room[len(room)-1] }
+
+// spans keeps the compiler from leaving out what fillSpans does.
+var spans struct {
+	bytes    []byte
+	pointers []*byte
+}
+
+// fillSpans allocates an object of every small size. Go takes memory for objects of a size
+// when the first of them is wanted, which costs twenty times as much as the object.
+func fillSpans() {
+	const largest, step = 1 << 10, 8
+	for size := step; size <= largest; size += step {
+		spans.bytes, spans.pointers = make([]byte, size), make([]*byte, size/step)
 	}
-	return false
+	spans.bytes, spans.pointers = nil, nil
 }
 
 func warmUpOnce() bool {
@@ -42,7 +62,8 @@ func warmUpOnce() bool {
 		return Encode("the result", in)
 	}})
 	r.AddWorkflow(&Workflow{Name: "warm", Interrupted: op, Run: func(s Scope, body []byte) ([]byte, error) {
-		step := s.Issue(op, "activity", &abi.Activity{Name: "warm", Input: body})
+		growStack()
+		step := s.Issue(op, Label{"activity", "warm"}, NewActivityBody(&abi.Activity{Name: "warm"}).With(body))
 		if _, err := s.Await("activity", step); err != nil {
 			return nil, err
 		}
@@ -67,8 +88,7 @@ func warmUpOnce() bool {
 	if ex == nil {
 		return false
 	}
-	defer ex.Close()
-	resume, err := DecodeResume(abi.MustMarshal(&abi.Resume{Deliveries: []abi.Delivery{{Op: h.issued, Value: outcome.Value}}, Time: 2}))
+	resume, err := DecodeResume(abi.MustMarshal(&abi.Resume{Deliveries: []abi.Delivery{{Op: h.issued, Value: outcome.Value}}, Time: 2}), nil)
 	if err != nil {
 		return false
 	}

@@ -66,7 +66,7 @@ func TestDecodeAgreesWithABI(t *testing.T) {
 				Error: someError.Draw(t, "error"), Op: rapid.Uint32().Draw(t, "op"), Value: someBytes.Draw(t, "value"),
 			})
 		}
-		again, err := DecodeResume(abi.MustMarshal(r))
+		again, err := DecodeResume(abi.MustMarshal(r), nil)
 		require.NoError(t, err)
 		require.Equal(t, r, again)
 	})
@@ -95,8 +95,8 @@ func FuzzDecode(f *testing.F) {
 			require.NoError(t, err)
 			require.Equal(t, inv, again)
 		}
-		if r, err := DecodeResume(data); err == nil {
-			again, err := DecodeResume(abi.MustMarshal(r))
+		if r, err := DecodeResume(data, nil); err == nil {
+			again, err := DecodeResume(abi.MustMarshal(r), nil)
 			require.NoError(t, err)
 			require.Len(t, again.Deliveries, len(r.Deliveries))
 		}
