@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -23,6 +24,7 @@ type writer struct {
 	store     journal.Store
 	committer *journal.Committer
 	ownership *sharding.Ownership // set by Start, before anything is written
+	underWay  atomic.Int64        // writes that were handed over and have no answer yet
 	metrics   *writerMetrics
 }
 
@@ -34,6 +36,8 @@ func newWriter(cfg Config, state *hoststate.State) *writer {
 
 // Commit makes one write durable through the group committer.
 func (w *writer) Commit(write journal.Write) (journal.Result, error) {
+	w.underWay.Add(1)
+	defer w.underWay.Add(-1)
 	write.Fence = w.ownership.Fence(write.ID.Shard())
 	res, err := w.committer.Commit(w.state.Context(), write)
 	w.checkFence(err)
@@ -45,6 +49,14 @@ func (w *writer) Commit(write journal.Write) (journal.Result, error) {
 	}
 	return res, err
 }
+
+// crowd is how many writes are under way when the next one shares its commit with many.
+const crowd = 4
+
+// Shares tells whether a write would share its commit with many others. If the store commits
+// nothing while a transaction of an activity is open, then these wait for that transaction,
+// and what it could hold itself would have to wait for a later one: that is not cheaper.
+func (w *writer) Shares() bool { return !w.store.GuestsAlone() && w.underWay.Load() >= crowd }
 
 // CommitTx commits the transaction of an activity together with a write.
 func (w *writer) CommitTx(ctx context.Context, tx journal.GuestTx, write journal.Write) error {

@@ -3,8 +3,10 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,7 +17,7 @@ import (
 	"github.com/cruster/cruster/sharding"
 )
 
-func newTestWriter(t *testing.T, store *memory.Store) (*writer, *hoststate.State) {
+func newTestWriter(t *testing.T, store journal.Store) (*writer, *hoststate.State) {
 	cfg, err := Config{Store: store, Name: "test", Logger: slog.New(slog.DiscardHandler)}.withDefaults()
 	require.NoError(t, err)
 	state := hoststate.New()
@@ -48,6 +50,41 @@ func TestWriterIsFenced(t *testing.T) {
 	require.True(t, state.Over())
 	_, err = w.Commit(startOf("c"))
 	require.Equal(t, abi.CodeFenced, abi.CodeOf(err), "a write that was withdrawn says why")
+}
+
+// heldStore commits when it is told to.
+type heldStore struct {
+	*memory.Store
+	alone   bool
+	proceed chan struct{}
+}
+
+func (s *heldStore) GuestsAlone() bool { return s.alone }
+
+func (s *heldStore) Commit(ctx context.Context, writes []journal.Write) ([]journal.Result, error) {
+	<-s.proceed
+	return s.Store.Commit(ctx, writes)
+}
+
+// TestWritesShareCommits has more and more writes under way. From some on the next one shares
+// its commit, if the store commits them while a transaction of an activity is open.
+func TestWritesShareCommits(t *testing.T) {
+	t.Parallel()
+	for _, alone := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &heldStore{Store: memory.New(), alone: alone, proceed: make(chan struct{})}
+			w, _ := newTestWriter(t, store)
+			for i := range crowd {
+				require.False(t, w.Shares())
+				go func() { _, _ = w.Commit(startOf(fmt.Sprint(i))) }()
+				synctest.Wait()
+			}
+			require.Equal(t, !alone, w.Shares())
+			close(store.proceed)
+			synctest.Wait()
+			require.False(t, w.Shares())
+		})
+	}
 }
 
 // fencedTx is a transaction whose commit is refused.

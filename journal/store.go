@@ -78,6 +78,9 @@ type GuestSQL interface {
 	// Dialect of the SQL that modules write: abi.DialectSQLite or
 	// abi.DialectPostgres.
 	Dialect() string
+	// GuestsAlone tells whether the store commits nothing else while the transaction of
+	// an activity is open.
+	GuestsAlone() bool
 	// BeginGuest opens a transaction for SQL of an activity in the namespace. It
 	// waits until the store has room for one or ctx is done. AfterConflicts tells it
 	// that the same work has collided before.

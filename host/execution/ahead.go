@@ -39,6 +39,8 @@ const aheadLimit = 100 * time.Millisecond
 //   - its instance is warm: making another waits for memory;
 //   - a slot is free: guests may compute in all of them for long;
 //   - it has nothing else to deliver or to write;
+//   - what it comes to would not share a commit with many others, which costs the store less:
+//     one statement then writes the rows of all;
 //   - its row was not written since the activity began: Postgres does not let a transaction
 //     write a row that was changed since the transaction began.
 //
@@ -50,7 +52,7 @@ const aheadLimit = 100 * time.Millisecond
 // activity's instance.
 func (t *task) deliverAhead(entry journal.Entry, commit func(journal.Write) error) (delivered bool, err error) {
 	t.runs.Borrow(t.id, func(r *run) []message {
-		if r.run == t.row.Run && r.rowWrites == t.rowWrites && r.mayRunAhead(entry) {
+		if r.run == t.row.Run && r.rowWrites == t.rowWrites && !r.Committer.Shares() && r.mayRunAhead(entry) {
 			delivered, err = r.commitAhead(entry, commit)
 		}
 		return append(r.takeAgain(), wake{}) // so that it looks around, and parks

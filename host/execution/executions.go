@@ -37,6 +37,9 @@ type Store interface {
 // Committer makes one write durable, fenced by the epoch of its shard.
 type Committer interface {
 	Commit(w journal.Write) (journal.Result, error)
+	// Shares tells whether a write would share its commit with many others, so that it
+	// would cost less than as a part of the transaction of an activity.
+	Shares() bool
 }
 
 // Activities performs the attempts of activities.

@@ -187,10 +187,11 @@ type scriptedCommitter struct {
 	fences []journal.Fence
 	seen   func(w journal.Write) // if set, it looks at each write first
 
-	mu    sync.Mutex
-	next  []string // guarded by mu; what becomes of the next commits
-	count int      // guarded by mu; commits that took effect
-	took  []string // guarded by mu; what they wrote, since it was asked for
+	mu      sync.Mutex
+	next    []string // guarded by mu; what becomes of the next commits
+	crowded bool     // guarded by mu; many others commit at the same time
+	count   int      // guarded by mu; commits that took effect
+	took    []string // guarded by mu; what they wrote, since it was asked for
 }
 
 func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
@@ -222,6 +223,13 @@ func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
 		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
 	}
 	return results[0], results[0].Err
+}
+
+// Shares implements Committer.
+func (c *scriptedCommitter) Shares() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.crowded
 }
 
 // writtenText says what a write changes: entries, and the row.

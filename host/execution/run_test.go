@@ -44,6 +44,7 @@ import (
 //	while-committing CMD …     the same, while the next transaction of an activity commits; also interrupt V, move D, reserve OP V
 //	trap N                     the next N calls of the guest trap
 //	slow N                     the next N calls of the guest take 200ms
+//	crowd there|gone           many others commit at the same time
 //	slots taken|free           other guests compute, as many as may at once
 //	panic POINT                the host panics when it passes a fault point next
 //	module missing|there
@@ -159,6 +160,10 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		_, err := fmt.Sscan(text, &f.slow)
 		f.mu.Unlock()
 		require.NoError(f.t, err)
+	case "crowd":
+		f.commits.mu.Lock()
+		f.commits.crowded = text == "there"
+		f.commits.mu.Unlock()
 	case "slots":
 		f.takeSlots(text == "taken")
 	case "panic":

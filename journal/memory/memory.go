@@ -62,6 +62,9 @@ func (s *Store) CommitsAtOnce() int { return 1 }
 // Dialect is that of the embedded store: the oracle stands in for it.
 func (s *Store) Dialect() string { return abi.DialectSQLite }
 
+// GuestsAlone is that of the embedded store, too.
+func (s *Store) GuestsAlone() bool { return true }
+
 // enter takes the lock if the store can be used; the caller calls leave.
 func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {

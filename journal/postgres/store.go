@@ -60,6 +60,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 // Dialect implements journal.Store.
 func (s *Store) Dialect() string { return abi.DialectPostgres }
 
+// GuestsAlone implements journal.Store.
+func (s *Store) GuestsAlone() bool { return false }
+
 // Commits counts the transactions that this store committed to the journal:
 // batches and transactions of activities.
 func (s *Store) Commits() uint64 { return s.committed.Load() }

@@ -227,6 +227,9 @@ func checkShards(conn *sqlite.Conn) error {
 // Dialect implements journal.Store.
 func (s *Store) Dialect() string { return abi.DialectSQLite }
 
+// GuestsAlone implements journal.Store: there is one writer.
+func (s *Store) GuestsAlone() bool { return true }
+
 // Commits is how many transactions were committed since the store was opened:
 // those of the journal and those of modules.
 func (s *Store) Commits() uint64 { return s.commits.Load() }
