@@ -31,14 +31,18 @@ func BenchmarkCommit(b *testing.B) {
 				}
 			}
 			next := 0
+			var longest time.Duration
 			before := cpuTime(b)
 			for b.Loop() {
+				begin := time.Now()
 				commitLives(b, store, fences, alive[next:next+n])
+				longest = max(longest, time.Since(begin))
 				next = (next + n) % len(alive)
 			}
 			writes := float64(b.N * n)
 			b.ReportMetric(float64(cpuTime(b)-before)/writes, "cpu-ns/write")
 			b.ReportMetric(float64(b.Elapsed())/writes, "ns/write")
+			b.ReportMetric(float64(longest), "ns-longest")
 		})
 	}
 }
