@@ -2,10 +2,12 @@ package sqlite_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"github.com/cruster/cruster/abi"
@@ -31,14 +33,51 @@ func BenchmarkCommit(b *testing.B) {
 				}
 			}
 			next := 0
+			var longest time.Duration
 			before := cpuTime(b)
 			for b.Loop() {
+				begin := time.Now()
 				commitLives(b, store, fences, alive[next:next+n])
+				longest = max(longest, time.Since(begin))
 				next = (next + n) % len(alive)
 			}
 			writes := float64(b.N * n)
 			b.ReportMetric(float64(cpuTime(b)-before)/writes, "cpu-ns/write")
 			b.ReportMetric(float64(b.Elapsed())/writes, "ns/write")
+			b.ReportMetric(float64(longest), "ns-longest")
+		})
+	}
+}
+
+// BenchmarkCommitter has n executions commit their writes one after the other, all at
+// once, and tells how many share a transaction.
+func BenchmarkCommitter(b *testing.B) {
+	for _, n := range []int{1, 64} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			store := open(b, sqlite.Config{Dir: b.TempDir()})
+			fences, err := store.ClaimShards(b.Context(), "bench")
+			require.NoError(b, err)
+			committer := journal.NewCommitter(store, journal.CommitterOptions{})
+			defer committer.Stop()
+			b.ResetTimer()
+			transactions, before := store.Commits(), cpuTime(b)
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			var group errgroup.Group
+			for i := range n {
+				group.Go(func() error {
+					l := life{number: i}
+					for left.Add(-1) >= 0 {
+						if _, err := committer.Commit(b.Context(), l.next(fences)); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}
+			require.NoError(b, group.Wait())
+			b.ReportMetric(float64(b.N)/float64(store.Commits()-transactions), "writes/commit")
+			b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/write")
 		})
 	}
 }
