@@ -53,7 +53,7 @@ func (m *linearMemory) forget(img *image) bool {
 	return forget(m.reserved[:img.size])
 }
 
-// stray takes note of writes that nobody watches.
+// stray takes note of writes that are not watched.
 func (m *linearMemory) stray() { m.strayed = true }
 
 // generatorSpans is where the seeds of generators are.

@@ -130,7 +130,7 @@ where
         }
     });
     result
-        .and_then(|out| payload::encode(&format!("the result of activity {name}"), &out))
+        .and_then(|out| payload::encode(format_args!("the result of activity {name}"), &out))
         .map_err(|e| e.of_activity())
         .into()
 }

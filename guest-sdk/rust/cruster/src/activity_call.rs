@@ -75,7 +75,10 @@ where
     T: DeserializeOwned,
     I: Serialize + ?Sized,
 {
-    let input = payload::encode(&format!("the input of activity {}", definition.name), input);
+    let input = payload::encode(
+        format_args!("the input of activity {}", definition.name),
+        input,
+    );
     ActivityCall::new(cx.context().clone(), definition, input)
 }
 
@@ -172,9 +175,9 @@ impl<T: DeserializeOwned> Future for ActivityCall<T> {
         };
         match Pin::new(op).poll(cx) {
             Poll::Pending => Poll::Pending,
-            Poll::Ready(raw) => {
-                Poll::Ready(raw.and_then(|raw| decode_result(&format!("activity {name}"), &raw)))
-            }
+            Poll::Ready(raw) => Poll::Ready(
+                raw.and_then(|raw| decode_result(format_args!("activity {name}"), &raw)),
+            ),
         }
     }
 }

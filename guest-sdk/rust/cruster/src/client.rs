@@ -74,7 +74,7 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
 
     fn issue<T: DeserializeOwned>(&self, call: &'static Call, request: &Req) -> Op<T> {
         let what = format!("workflow {}", self.workflow);
-        let body = payload::encode(&format!("the request of {what}"), request).map(|input| {
+        let body = payload::encode(format_args!("the request of {what}"), request).map(|input| {
             wire::Call {
                 input: Some(input),
                 key: self.key.clone(),

@@ -124,7 +124,7 @@ impl<W> WorkflowContext<W> {
         value: T,
     ) -> Op<bool> {
         let value = payload::encode(
-            &format!("the value of deferred {}", deferred.name()),
+            format_args!("the value of deferred {}", deferred.name()),
             &value,
         );
         self.settle(execution, deferred.name(), value.map(|v| (None, Some(v))))

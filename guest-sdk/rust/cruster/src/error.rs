@@ -110,7 +110,7 @@ impl Error {
         Self::from_cause(Cause::Fault(code.fault(message)))
     }
 
-    pub(crate) fn not_encoded(what: &str, e: EncodeError) -> Self {
+    pub(crate) fn not_encoded(what: impl fmt::Display, e: EncodeError) -> Self {
         match e {
             EncodeError::Value(e) => Error::from(e).context(what),
             EncodeError::TooLarge(size) => Error::with_code(

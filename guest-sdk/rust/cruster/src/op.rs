@@ -1,5 +1,6 @@
 //! Durable ops as futures.
 
+use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -140,7 +141,7 @@ impl<T: DeserializeOwned> Future for Op<T> {
     }
 }
 
-pub(crate) fn decode_result<T: DeserializeOwned>(what: &str, raw: &[u8]) -> Result<T> {
+pub(crate) fn decode_result<T: DeserializeOwned>(what: impl fmt::Display, raw: &[u8]) -> Result<T> {
     payload::decode(
         raw,
         &codes::BAD_BODY,

@@ -10,8 +10,8 @@ use crate::codec;
 use crate::codes::Code;
 use crate::error::{Error, Result};
 
-/// Encodes a value; `what` names it in errors.
-pub(crate) fn encode<T: Serialize + ?Sized>(what: &str, value: &T) -> Result<Vec<u8>> {
+/// Encodes a value; `what` names it in errors, and is put into words only there.
+pub(crate) fn encode<T: Serialize + ?Sized>(what: impl fmt::Display, value: &T) -> Result<Vec<u8>> {
     codec::encode(value).map_err(|e| Error::not_encoded(what, e))
 }
 

@@ -78,7 +78,10 @@ where
         result
             .map_err(Into::into)
             .and_then(|response| {
-                payload::encode(&format!("the result of workflow {}", W::NAME), &response)
+                payload::encode(
+                    format_args!("the result of workflow {}", W::NAME),
+                    &response,
+                )
             })
             .map_err(|e| e.of_workflow(&core.interrupt_reason().unwrap_or_default()))
             .into()

@@ -267,7 +267,7 @@ impl Test {
             payload::decode(body, &codes::BAD_INPUT, misfit)
                 .and_then(&mut stub)
                 .and_then(|response| {
-                    payload::encode(&format!("the result of the stub of {name}"), &response)
+                    payload::encode(format_args!("the result of the stub of {name}"), &response)
                 })
                 .map_err(|e| e.of_workflow(""))
                 .into()

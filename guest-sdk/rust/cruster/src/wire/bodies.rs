@@ -1,6 +1,6 @@
 //! The bodies of the guest ABI, field by field as its specification has them.
 
-use super::{Binary, Malformed, Reader, Wire, put_map, put_str};
+use super::{Binary, Malformed, Reader, Wire, put_map, put_str, utf8};
 use crate::value::Value;
 
 /// Declares a body. Fields are in the alphabetical order of their names on the wire,
@@ -27,13 +27,14 @@ macro_rules! body {
                 let mut body = Self::default();
                 r.enter()?;
                 for _ in 0..r.map()? {
-                    let name = r.str()?;
+                    let name = r.text()?;
                     $(
-                        if name == body!(@name $field $($wire)?) {
+                        if name == body!(@name $field $($wire)?).as_bytes() {
                             body.$field = Wire::take(r)?;
                             continue;
                         }
                     )*
+                    utf8(name)?;
                     r.skip()?;
                 }
                 r.leave();

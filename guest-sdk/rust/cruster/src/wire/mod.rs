@@ -23,7 +23,7 @@ pub trait Wire: Sized {
 
     /// The encoding, as a new vector.
     fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(64);
+        let mut out = Vec::with_capacity(128);
         self.put(&mut out);
         out
     }

@@ -223,9 +223,19 @@ impl<'a> Reader<'a> {
 
     /// A string; nil reads as the empty one.
     pub(crate) fn str(&mut self) -> Take<&'a str> {
+        self.text().and_then(utf8)
+    }
+
+    /// A string that is not checked yet. The short ones, which most are, take no
+    /// detour.
+    pub(crate) fn text(&mut self) -> Take<&'a [u8]> {
+        if let [head @ 0xa0..=0xbf, rest @ ..] = self.rest {
+            self.rest = rest;
+            return self.bytes(usize::from(head & 0x1f));
+        }
         match self.next()? {
-            Token::Nil => Ok(""),
-            Token::Str(b) => utf8(b),
+            Token::Nil => Ok(b""),
+            Token::Str(b) => Ok(b),
             _ => Err(Malformed("a string is missing")),
         }
     }
