@@ -10,7 +10,6 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/actor"
 	"github.com/cruster/cruster/host/budget"
-	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -140,16 +139,24 @@ func (r *run) armTimer() bool {
 	var due, wake int64
 	r.locked(func(l *ledger) { due, wake = l.ops.DueAt(), l.ops.WakeAt() })
 	r.Timers.Set(r.id, due)
-	if wake == journal.Now || r.guest != nil {
+	if wake == journal.Now || r.guest != nil && !r.restsFor(r.IdleTimeout) {
 		return false
 	}
 	if r.row.WakeAt != wake && !r.commitWake(wake) {
 		return false
 	}
-	if due > r.Clock.Now().Add(timer.Horizon).UnixNano() {
-		r.Timers.Set(r.id, journal.Never)
-	}
+	r.save(r.hibernate(r.Hibernation.WhenDropped), r.guest)
+	r.Timers.Leave(r.id, due)
 	return true
+}
+
+// restsFor tells whether nothing is expected to happen to the run for so long: it waits for
+// a time that is farther away, and for nothing that others bring about. To keep its instance
+// would gain nothing, as it would be dropped before it is used.
+func (r *run) restsFor(d time.Duration) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.begun && len(r.tasks) == 0 && r.ledger.ops.RestsUntil() > r.Clock.Now().Add(d).UnixNano()
 }
 
 // waitingNow is what the run waits for, as far as it is loaded.

@@ -13,8 +13,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Horizon is how far ahead the heap looks for executions that are not in memory.
-// What is due later is left to the store until a scan finds it near.
+// Horizon is how far ahead the heap looks for executions that are not in memory, if they
+// are not too many. What is due later is left to the store until a scan finds it near.
 const Horizon = 2 * time.Minute
 
 // Ahead is how long before its time an execution is announced, so that it can be brought
@@ -37,22 +37,35 @@ type Heap struct {
 	soon  func(id journal.ID) // nil if no one wants to know
 	kick  chan struct{}       // capacity 1: there is a new earliest time
 
+	maxLeft int // see MaxLeft
+
 	mu    sync.Mutex
 	items items                // guarded by mu
 	byID  map[journal.ID]*item // guarded by mu
+	left  int                  // guarded by mu; those of executions that are not in memory
+	until int64                // guarded by mu; the end of the window
+	cut   bool                 // guarded by mu; it ends where it does for want of room
 }
 
 // New makes a heap that calls fire, on the goroutine of [Heap.Run], for each
 // execution whose time has come, and soon, if that is not nil, a little before. What has
 // a time that is so near when it is set is not announced.
 func New(clock clockwork.Clock, fire, soon func(journal.ID)) *Heap {
-	return &Heap{clock: clock, fire: fire, soon: soon, kick: make(chan struct{}, 1), byID: map[journal.ID]*item{}}
+	return &Heap{
+		clock: clock, fire: fire, soon: soon, kick: make(chan struct{}, 1), maxLeft: MaxLeft, byID: map[journal.ID]*item{},
+		until: clock.Now().Add(Horizon).UnixNano(),
+	}
 }
 
-// Set has an execution woken at a time; [journal.Never] takes it out.
+// Set has an execution woken at a time; [journal.Never] takes it out. The execution is in
+// memory, until it says otherwise: see [Heap.Leave].
 func (h *Heap) Set(id journal.ID, at int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.setLocked(id, at)
+}
+
+func (h *Heap) setLocked(id journal.ID, at int64) {
 	it, now := h.byID[id], h.clock.Now().UnixNano()
 	near := h.soon == nil || at <= now+int64(Ahead)
 	switch {
@@ -64,9 +77,13 @@ func (h *Heap) Set(id journal.ID, at int64) {
 		heap.Push(&h.items, it)
 	case at == journal.Never:
 		heap.Remove(&h.items, it.index)
-		delete(h.byID, id)
+		h.forgetLocked(it)
 		return
 	default:
+		if it.left {
+			it.left = false
+			h.left--
+		}
 		// An execution that was announced sets the same time again.
 		it.at, it.announced = at, near || it.announced && it.at == at
 		heap.Fix(&h.items, it.index)
@@ -125,7 +142,7 @@ func (h *Heap) popDue() (due, soon []journal.ID, next time.Duration) {
 			continue
 		}
 		heap.Pop(&h.items)
-		delete(h.byID, it.id)
+		h.forgetLocked(it)
 		over = append(over, it)
 	}
 	// What could not be announced in time, because the host was away, came first.
@@ -152,6 +169,7 @@ type item struct {
 	id        journal.ID
 	at        int64
 	announced bool // or it need not be
+	left      bool // the execution is not in memory: see window.go
 	index     int
 }
 
