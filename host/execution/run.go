@@ -43,6 +43,7 @@ type run struct {
 	crashes   int                                   // of the guest, one after the other
 	setbacks  int                                   // failures of the store, one after the other
 	savedSeq  uint64                                // the entry after which its state was last saved
+	asked     bool                                  // something was asked of it since its last turn; more may follow
 	idle      bool                                  // nothing is left to keep the run in memory for
 }
 
@@ -156,7 +157,7 @@ func (r *run) armTimer() bool {
 func (r *run) restsFor(d time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.begun && len(r.tasks) == 0 && r.ledger.ops.RestsUntil() > r.Clock.Now().Add(d).UnixNano()
+	return r.begun && !r.asked && len(r.tasks) == 0 && r.ledger.ops.RestsUntil() > r.Clock.Now().Add(d).UnixNano()
 }
 
 // waitingNow is what the run waits for, as far as it is loaded.
@@ -259,6 +260,7 @@ func (r *run) receive(m message) {
 		}
 		m = of.message
 	}
+	r.asked = r.asked || isRequest(m)
 	switch m := m.(type) {
 	case opDone:
 		r.endTask(m.step)
