@@ -10,6 +10,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/actor"
 	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -140,7 +141,7 @@ func (r *run) armTimer() bool {
 	var due, wake int64
 	r.locked(func(l *ledger) { due, wake = l.ops.DueAt(), l.ops.WakeAt() })
 	r.Timers.Set(r.id, due)
-	if wake == journal.Now || r.guest != nil && !r.restsFor(r.IdleTimeout) {
+	if wake == journal.Now || r.guest != nil && !r.restsFor(max(r.IdleTimeout, timer.MaxLead)) {
 		return false
 	}
 	if r.row.WakeAt != wake && !r.commitWake(wake) {

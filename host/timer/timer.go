@@ -17,10 +17,6 @@ import (
 // are not too many. What is due later is left to the store until a scan finds it near.
 const Horizon = 2 * time.Minute
 
-// Ahead is how long before its time an execution is announced, so that it can be brought
-// into memory. It is many times as long as that takes on a host that has time for it.
-const Ahead = 25 * time.Millisecond
-
 const (
 	// idleWait is how long an empty heap waits before it looks again.
 	idleWait = time.Hour
@@ -28,6 +24,8 @@ const (
 	// on a clock that stands still while it is suspended, and that knows nothing of
 	// the wall clock being set.
 	recheck = time.Second
+	// fine is how late a timer of the Go runtime may be on a machine that has time for it.
+	fine = time.Millisecond
 )
 
 // Heap wakes executions at their time.
@@ -42,9 +40,12 @@ type Heap struct {
 	mu    sync.Mutex
 	items items                // guarded by mu
 	byID  map[journal.ID]*item // guarded by mu
-	left  int                  // guarded by mu; those of executions that are not in memory
-	until int64                // guarded by mu; the end of the window
-	cut   bool                 // guarded by mu; it ends where it does for want of room
+	slots slots                // guarded by mu
+
+	firedAt int64 // guarded by mu; when something was due last
+	left    int   // guarded by mu; those of executions that are not in memory
+	until   int64 // guarded by mu; the end of the window
+	cut     bool  // guarded by mu; it ends where it does for want of room
 }
 
 // New makes a heap that calls fire, on the goroutine of [Heap.Run], for each
@@ -52,7 +53,7 @@ type Heap struct {
 // a time that is so near when it is set is not announced.
 func New(clock clockwork.Clock, fire, soon func(journal.ID)) *Heap {
 	return &Heap{
-		clock: clock, fire: fire, soon: soon, kick: make(chan struct{}, 1), maxLeft: MaxLeft, byID: map[journal.ID]*item{},
+		clock: clock, fire: fire, soon: soon, kick: make(chan struct{}, 1), maxLeft: MaxLeft, byID: map[journal.ID]*item{}, slots: slots{},
 		until: clock.Now().Add(Horizon).UnixNano(),
 	}
 }
@@ -72,7 +73,7 @@ func (h *Heap) setLocked(id journal.ID, at int64) {
 	case it == nil && at == journal.Never:
 		return
 	case it == nil:
-		it = &item{id: id, at: at, announced: near}
+		it = &item{id: id, at: at, lead: h.slots.add(at), announced: near}
 		h.byID[id] = it
 		heap.Push(&h.items, it)
 	case at == journal.Never:
@@ -85,7 +86,11 @@ func (h *Heap) setLocked(id journal.ID, at int64) {
 			h.left--
 		}
 		// An execution that was announced sets the same time again.
-		it.at, it.announced = at, near || it.announced && it.at == at
+		it.announced = near || it.announced && it.at == at
+		if it.at != at {
+			h.slots.remove(it.at)
+			it.at, it.lead = at, h.slots.add(at)
+		}
 		heap.Fix(&h.items, it.index)
 	}
 	// If the first is overdue, the clock was set and the alarm is not right any more.
@@ -105,16 +110,30 @@ func (h *Heap) Has(id journal.ID) bool {
 }
 
 // Run fires what is due, by the wall clock, until ctx ends.
+//
+// The alarm may be late by as much as fine. So it is set to that much before the time,
+// and what is left is waited for exactly. It is waited for once: if the time has not come
+// by then, because the clock is another one than the machine's, the alarm tells.
 func (h *Heap) Run(ctx context.Context) {
 	alarm := h.clock.NewTimer(idleWait)
 	defer alarm.Stop()
-	for {
+	for paused := false; ; {
 		due, soon, next := h.popDue()
 		for _, id := range due {
 			h.fire(id)
 		}
 		for _, id := range soon {
 			h.soon(id)
+		}
+		paused = paused && len(due) == 0
+		switch {
+		case next > fine:
+			next -= fine
+			paused = false
+		case !paused && next > 0:
+			pause(next)
+			paused = true
+			continue
 		}
 		alarm.Reset(min(next, h.longestWait()))
 		select {
@@ -132,13 +151,13 @@ func (h *Heap) popDue() (due, soon []journal.ID, next time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.clock.Now().UnixNano()
-	var over []*item
+	var over, early []*item
 	for len(h.items) > 0 && h.items[0].next() <= now {
 		it := h.items[0]
 		if it.at > now {
 			it.announced = true
 			heap.Fix(&h.items, it.index)
-			soon = append(soon, it.id)
+			early = append(early, it)
 			continue
 		}
 		heap.Pop(&h.items)
@@ -149,6 +168,14 @@ func (h *Heap) popDue() (due, soon []journal.ID, next time.Duration) {
 	slices.SortStableFunc(over, func(a, b *item) int { return cmp.Compare(a.at, b.at) })
 	for _, it := range over {
 		due = append(due, it.id)
+	}
+	if len(over) > 0 {
+		h.firedAt = now
+	}
+	for _, it := range early {
+		if !h.postponeLocked(it, now) {
+			soon = append(soon, it.id)
+		}
 	}
 	if len(h.items) == 0 {
 		return due, soon, idleWait
@@ -168,8 +195,9 @@ func (h *Heap) longestWait() time.Duration {
 type item struct {
 	id        journal.ID
 	at        int64
-	announced bool // or it need not be
-	left      bool // the execution is not in memory: see window.go
+	lead      time.Duration // how long before that it is announced
+	announced bool          // or it need not be
+	left      bool          // the execution is not in memory: see window.go
 	index     int
 }
 
@@ -178,7 +206,7 @@ func (it *item) next() int64 {
 	if it.announced {
 		return it.at
 	}
-	return it.at - int64(Ahead)
+	return it.at - int64(it.lead)
 }
 
 // items implements heap.Interface: the earliest comes first.

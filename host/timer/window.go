@@ -116,6 +116,7 @@ func (h *Heap) cutLocked() {
 // forgetLocked takes a timer out of all but the heap itself.
 func (h *Heap) forgetLocked(it *item) {
 	delete(h.byID, it.id)
+	h.slots.remove(it.at)
 	if it.left {
 		h.left--
 	}
