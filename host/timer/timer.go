@@ -33,7 +33,7 @@ type Heap struct {
 	clock clockwork.Clock
 	fire  func(id journal.ID)
 	soon  func(id journal.ID) // nil if no one wants to know
-	kick  chan struct{}       // capacity 1: there is a new earliest time
+	kick  chan struct{}       // capacity 1: there is a new earliest time, or one has come
 
 	maxLeft int // see MaxLeft
 
@@ -95,10 +95,7 @@ func (h *Heap) setLocked(id journal.ID, at int64) {
 	}
 	// If the first is overdue, the clock was set and the alarm is not right any more.
 	if first := h.items[0]; it == first || first.next() <= now {
-		select {
-		case h.kick <- struct{}{}:
-		default:
-		}
+		h.look()
 	}
 }
 
@@ -111,12 +108,19 @@ func (h *Heap) Has(id journal.ID) bool {
 
 // Run fires what is due, by the wall clock, until ctx ends.
 //
-// The alarm may be late by as much as fine. So it is set to that much before the time,
-// and what is left is waited for exactly. It is waited for once: if the time has not come
-// by then, because the clock is another one than the machine's, the alarm tells.
+// The alarm may be late by as much as fine. So it goes off that much before the time, and
+// for what is left a goroutine waits that knows better. It has a processor to itself only
+// where one is idle, so the alarm is set again beside it: the first of the two counts. It
+// waits once for a time. If that has not come by then, the clock is another one than the
+// machine's, and the alarm tells.
 func (h *Heap) Run(ctx context.Context) {
 	alarm := h.clock.NewTimer(idleWait)
 	defer alarm.Stop()
+	var pausing sync.WaitGroup
+	defer pausing.Wait()
+	pauses := make(chan time.Duration)
+	defer close(pauses)
+	pausing.Go(func() { h.kickAfter(pauses) })
 	for paused := false; ; {
 		due, soon, next := h.popDue()
 		for _, id := range due {
@@ -125,15 +129,15 @@ func (h *Heap) Run(ctx context.Context) {
 		for _, id := range soon {
 			h.soon(id)
 		}
-		paused = paused && len(due) == 0
-		switch {
-		case next > fine:
+		paused = paused && len(due) == 0 && next <= fine
+		if next > fine {
 			next -= fine
-			paused = false
-		case !paused && next > 0:
-			pause(next)
+		} else if !paused {
 			paused = true
-			continue
+			select {
+			case pauses <- next:
+			default: // one is under way
+			}
 		}
 		alarm.Reset(min(next, h.longestWait()))
 		select {
@@ -142,6 +146,22 @@ func (h *Heap) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// kickAfter has the heap looked at after each of the pauses.
+func (h *Heap) kickAfter(pauses <-chan time.Duration) {
+	for d := range pauses {
+		pause(d)
+		h.look()
+	}
+}
+
+// look has Run look at the heap.
+func (h *Heap) look() {
+	select {
+	case h.kick <- struct{}{}:
+	default:
 	}
 }
 
