@@ -53,6 +53,7 @@ func parsePlan(args []string) (*plan, error) {
 	flags.StringVar(&p.postgres, "postgres", "", "connection string of a superuser on a server to use; scripts/postgres.sh starts one if it is empty")
 	flags.StringVar(&p.out, "out", "", "file to add lines of JSON to")
 	flags.Float64Var(&p.sizes.seconds, "seconds", 5, "how long W1, W2, W4, W5 and W8 run, each")
+	sleepers := flags.Int("sleepers", fullSizes(0).dense, "how many sleepers W10 has; 100000 take some minutes")
 	flags.IntVar(&p.repeat, "repeat", 1, "how often all of it is done")
 	workloads := flags.String("workloads", strings.Join(workloadNames(), ","), "what to measure")
 	languages := flags.String("languages", "go,rust", "languages of guests")
@@ -62,6 +63,7 @@ func parsePlan(args []string) (*plan, error) {
 		return nil, err
 	}
 	p.sizes = fullSizes(p.sizes.seconds)
+	p.sizes.dense = *sleepers
 	p.languages, p.stores, p.peers = list(*languages), list(*stores), list(*peers)
 	for _, name := range list(*workloads) {
 		w, ok := workloadOf(name)

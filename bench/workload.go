@@ -32,6 +32,7 @@ var workloads = []workload{
 	{"W7", "wake against the length of the journal", true, nil, false, runW7},
 	{"W8", "activities with SQL: transfers/s, 64 at once", false, nil, false, runW8},
 	{"W9", "a guest that computes, against native Go", false, nil, false, runW9},
+	{"W10", "many sleepers: their memory, and the start of a host that has them", true, nil, false, runW10},
 }
 
 func workloadNames() []string {
@@ -65,6 +66,8 @@ type sizes struct {
 	lengthRuns int           // executions of each length
 	rounds     int           // of the kernel of W9
 	accounts   int           // of W8
+	dense      int           // sleepers of W10
+	settles    time.Duration // until the memory of W10 is taken
 }
 
 // fullSizes are those of a measurement.
@@ -73,6 +76,7 @@ func fullSizes(seconds float64) sizes {
 		seconds: seconds, warmUp: 1, steps: 10, clients: 64, parallel: 100,
 		sleepers: 2000, sleep: 30 * time.Second, wakes: 10 * time.Second,
 		instances: 1000, lengths: []int{10, 1000, 10_000}, lengthRuns: 3, rounds: 500, accounts: 200,
+		dense: 20_000, settles: 10 * time.Second,
 	}
 }
 
@@ -82,5 +86,6 @@ func tinySizes() sizes {
 		seconds: 0.05, warmUp: 0.01, steps: 3, clients: 4, parallel: 5,
 		sleepers: 5, sleep: 300 * time.Millisecond, wakes: 50 * time.Millisecond,
 		instances: 5, lengths: []int{3, 20}, lengthRuns: 1, rounds: 3, accounts: 4,
+		dense: 5, settles: time.Millisecond,
 	}
 }

@@ -50,6 +50,7 @@ type Activities interface {
 // Timers wakes executions: see host/timer.
 type Timers interface {
 	Set(id journal.ID, at int64)
+	Leave(id journal.ID, at int64)
 }
 
 // Guest is the live instance of a workflow: see [guest.Guest].

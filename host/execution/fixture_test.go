@@ -47,6 +47,8 @@ type fixture struct {
 	evicting bool
 	// serial is a host that takes no first turn before its start is durable.
 	serial bool
+	// idle is how long instances stay warm: an hour, unless a test says otherwise.
+	idle time.Duration
 	// hibernation says when states are saved: never, unless a test says otherwise.
 	hibernation hibernation.Policy
 
@@ -76,8 +78,8 @@ func newFixture(t *testing.T) *fixture { return newFixtureOf(t, nil, nil) }
 // newFixtureOf is a fixture with guests and activities of other kinds, if they are given.
 func newFixtureOf(t *testing.T, guests Opener, activities Activities) *fixture {
 	f := &fixture{
-		hibernation: hibernation.Policy{Entries: -1},
-		t:           t, store: memory.New(), start: time.Now(), guests: guests, activities: activities,
+		idle: time.Hour, hibernation: hibernation.Policy{Entries: -1},
+		t: t, store: memory.New(), start: time.Now(), guests: guests, activities: activities,
 		scripts: map[string][]string{}, tasks: map[uint32]chan string{}, noted: map[string][]string{},
 	}
 	if guests == nil {
@@ -99,7 +101,7 @@ func (f *fixture) boot() {
 	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) }, nil)
 	f.x = New(Deps{
 		Activities: f.activities, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, NoHeadStarts: f.serial, Fault: f.pass, Hibernation: f.hibernation,
-		IdleTimeout: time.Hour, Host: f.life, Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, Memory: budget.New(100),
+		IdleTimeout: f.idle, Host: f.life, Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, Memory: budget.New(100),
 		OpenGuest: f.guests, Queued: budget.New(100 << 20), Random: func() float64 { return 0 },
 		Slots: guest.NewSlots(clock, time.Hour), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
 	})

@@ -82,6 +82,8 @@ type life struct {
 	events   []string
 	// hibernating has states saved whenever an instance is dropped.
 	hibernating bool
+	// leaving has sleepers leave memory at once, if they sleep for more than a second.
+	leaving bool
 }
 
 // tally counts what happened in lives.
@@ -107,6 +109,7 @@ func drawLife(seed uint64) life {
 		l.events = append(l.events, drawEvent(random))
 	}
 	l.hibernating = random.IntN(2) == 0
+	l.leaving = random.IntN(2) == 0
 	return l
 }
 
@@ -192,8 +195,11 @@ func (l life) live(t *testing.T, seen *tally) (faults []string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{seed: l.seed, code: l.code, begun: map[journal.Caller]int{}}
 		w.f = newFixtureOf(t, w.open, w)
-		if l.evicting || l.hibernating {
+		if l.evicting || l.hibernating || l.leaving {
 			w.f.evicting = l.evicting
+			if l.leaving {
+				w.f.idle = time.Second
+			}
 			if l.hibernating {
 				w.f.hibernation.Entries = 0
 			}

@@ -114,6 +114,16 @@ func (moveRequest) isMessage()      {}
 func (waitingRequest) isMessage()   {}
 func (inspectRequest) isMessage()   {}
 
+// isRequest tells whether a caller from outside asks for something.
+func isRequest(m message) bool {
+	switch m.(type) {
+	case settleRequest, interruptRequest, resumeRequest, failRequest, moveRequest, waitingRequest, inspectRequest:
+		return true
+	default:
+		return false
+	}
+}
+
 // refuseAll answers all that wait for a reply to one of the messages: callers, and
 // attempts that want to begin.
 func refuseAll(messages []message, err error) {

@@ -46,6 +46,7 @@ type run struct {
 	setbacks  int                                   // failures of the store, one after the other
 	rowWrites uint64                                // counts the writes of the row, and when it may have been written
 	savedSeq  uint64                                // the entry after which its state was last saved
+	asked     bool                                  // something was asked of it since its last turn; more may follow
 	idle      bool                                  // nothing is left to keep the run in memory for
 	behind    bool                                  // it takes no turns ahead of a transaction: see ahead.go
 }
@@ -145,16 +146,24 @@ func (r *run) armTimer() bool {
 	var due, wake int64
 	r.locked(func(l *ledger) { due, wake = l.ops.DueAt(), l.ops.WakeAt() })
 	r.Timers.Set(r.id, due)
-	if wake == journal.Now || r.guest != nil {
+	if wake == journal.Now || r.guest != nil && !r.restsFor(max(r.IdleTimeout, timer.MaxLead)) {
 		return false
 	}
 	if r.row.WakeAt != wake && !r.commitWake(wake) {
 		return false
 	}
-	if due > r.Clock.Now().Add(timer.Horizon).UnixNano() {
-		r.Timers.Set(r.id, journal.Never)
-	}
+	r.save(r.hibernate(r.Hibernation.WhenDropped), r.guest)
+	r.Timers.Leave(r.id, due)
 	return true
+}
+
+// restsFor tells whether nothing is expected to happen to the run for so long: it waits for
+// a time that is farther away, and for nothing that others bring about. To keep its instance
+// would gain nothing, as it would be dropped before it is used.
+func (r *run) restsFor(d time.Duration) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.begun && !r.asked && len(r.tasks) == 0 && r.ledger.ops.RestsUntil() > r.Clock.Now().Add(d).UnixNano()
 }
 
 // waitingNow is what the run waits for, as far as it is loaded.
@@ -257,6 +266,7 @@ func (r *run) receive(m message) {
 		}
 		m = of.message
 	}
+	r.asked = r.asked || isRequest(m)
 	switch m := m.(type) {
 	case opDone:
 		r.endTask(m.step)

@@ -228,7 +228,7 @@ func (r *run) turnDone(b batch, turn guest.Turn, gaveUp []journal.StepID) bool {
 		r.ledger.delivered = b.entries[n-1].Seq
 		r.mu.Unlock()
 	}
-	r.setbacks = 0
+	r.setbacks, r.asked = 0, false
 	return r.releaseEffects(turn, gaveUp)
 }
 

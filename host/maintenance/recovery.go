@@ -34,10 +34,11 @@ type Executions interface {
 	EnsureInMemory(id journal.ID)
 }
 
-// Timers takes what is due soon.
+// Timers takes what is due soon: see the window of host/timer.
 type Timers interface {
-	Has(id journal.ID) bool
-	Set(id journal.ID, at int64)
+	Open(until int64)
+	Fill(id journal.ID, at int64) bool
+	NextFill() int64
 }
 
 // Recovery brings back what was running when the last owner ended. From then on it
@@ -64,17 +65,24 @@ func (r *Recovery) Run(ctx context.Context) {
 	}
 }
 
-// awaitScan waits until the next scan is due, by the wall clock.
+// awaitScan waits until the next scan is due, by the wall clock, or the timers can take
+// more.
 func (r *Recovery) awaitScan(ctx context.Context) {
 	next := r.Clock.Now().Add(scanEvery).UnixNano()
-	for ctx.Err() == nil && r.Clock.Now().UnixNano() < next {
-		timer.Wait(ctx, r.Clock, lookEvery)
+	for ctx.Err() == nil {
+		left := min(next, r.Timers.NextFill()) - r.Clock.Now().UnixNano()
+		if left <= 0 {
+			return
+		}
+		timer.Wait(ctx, r.Clock, min(lookEvery, time.Duration(left)))
 	}
 }
 
-// scan goes through the executions that are due within the horizon.
+// scan goes through the executions that are due within the horizon, as far as there may be
+// timers for them.
 func (r *Recovery) scan(ctx context.Context) {
 	until := r.Clock.Now().Add(timer.Horizon).UnixNano()
+	r.Timers.Open(until)
 	var after journal.Wake
 	for ctx.Err() == nil {
 		page, err := r.Store.Due(ctx, until, after, scanPage)
@@ -84,7 +92,9 @@ func (r *Recovery) scan(ctx context.Context) {
 			continue
 		}
 		for _, w := range page {
-			r.wakeDue(ctx, w)
+			if !r.wakeDue(ctx, w) {
+				return
+			}
 		}
 		if len(page) < scanPage {
 			return
@@ -94,16 +104,15 @@ func (r *Recovery) scan(ctx context.Context) {
 }
 
 // wakeDue has an execution woken at its time. It waits while the host is full:
-// recovery must not do what is refused to clients.
-func (r *Recovery) wakeDue(ctx context.Context, w journal.Wake) {
+// recovery must not do what is refused to clients. It reports false if there is no timer
+// to be had for it, nor for any that is due later.
+func (r *Recovery) wakeDue(ctx context.Context, w journal.Wake) bool {
 	if w.At > r.Clock.Now().UnixNano() {
-		if !r.Timers.Has(w.ID) {
-			r.Timers.Set(w.ID, w.At)
-		}
-		return
+		return r.Timers.Fill(w.ID, w.At)
 	}
 	for !r.HasRoom() && !r.Executions.InMemory(w.ID) && ctx.Err() == nil {
 		timer.Wait(ctx, r.Clock, roomPoll)
 	}
 	r.Executions.EnsureInMemory(w.ID)
+	return true
 }

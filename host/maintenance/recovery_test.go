@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sort"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -41,12 +42,16 @@ func (w *world) Due(_ context.Context, until int64, after journal.Wake, limit in
 		w.fail--
 		return nil, errors.New("no connection")
 	}
+	first := sort.Search(len(w.due), func(n int) bool {
+		d := w.due[n]
+		return d.At > after.At || d.At == after.At && string(d.ID[:]) > string(after.ID[:])
+	})
 	var page []journal.Wake
-	for _, d := range w.due {
-		behind := d.At > after.At || d.At == after.At && string(d.ID[:]) > string(after.ID[:])
-		if behind && d.At <= until && len(page) < limit {
-			page = append(page, d)
+	for _, d := range w.due[first:] {
+		if d.At > until || len(page) == limit {
+			break
 		}
+		page = append(page, d)
 	}
 	return page, nil
 }
@@ -70,11 +75,18 @@ func (w *world) Has(id journal.ID) bool {
 	return w.timers[id] != 0
 }
 
-func (w *world) Set(id journal.ID, at int64) {
+func (w *world) Open(int64) {}
+
+func (w *world) Fill(id journal.ID, at int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.timers[id] = at
+	if w.timers[id] == 0 {
+		w.timers[id] = at
+	}
+	return true
 }
+
+func (w *world) NextFill() int64 { return journal.Never }
 
 func (w *world) hasRoom() bool {
 	w.mu.Lock()
@@ -195,5 +207,52 @@ func TestSuspendedMachine(t *testing.T) {
 		time.Sleep(lookEvery)
 		synctest.Wait()
 		require.Equal(t, []journal.ID{{1}}, w.wokenIDs())
+	})
+}
+
+// TestMoreThanTheTimersHold has more executions due at one time than there may be timers,
+// and some after that: all are woken at their time, by a timer or by the scan, and none
+// before.
+func TestMoreThanTheTimersHold(t *testing.T) {
+	t.Parallel()
+	many := 2*timer.MaxLeft + scanPage/2
+	w := &world{room: 1 << 30}
+	for n := range many {
+		due := wakeIn(0, time.Minute)
+		due.ID = journal.ID{byte(n >> 16), byte(n >> 8), byte(n), 1}
+		w.due = append(w.due, due)
+	}
+	w.due = append(w.due, wakeIn(9, 61*time.Second), wakeIn(10, 90*time.Second))
+	synctest.Test(t, func(t *testing.T) {
+		w.Clock = clockwork.NewRealClock()
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		timers := timer.New(w, w.EnsureInMemory, nil)
+		recovery := w.recovery()
+		recovery.Timers = timers
+		running.Go(func() { timers.Run(ctx) })
+		running.Go(func() { recovery.Run(ctx) })
+		time.Sleep(time.Minute - time.Millisecond)
+		synctest.Wait()
+		require.Empty(t, w.wokenIDs())
+		require.True(t, timers.Has(w.due[0].ID))
+		require.False(t, timers.Has(w.due[many-1].ID), "the store has it")
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		woken := map[journal.ID]bool{}
+		for _, id := range w.wokenIDs() {
+			woken[id] = true
+		}
+		require.Len(t, woken, many)
+		require.NotContains(t, woken, journal.ID{9})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Contains(t, w.wokenIDs(), journal.ID{9})
+		require.NotContains(t, w.wokenIDs(), journal.ID{10})
+		time.Sleep(29 * time.Second)
+		synctest.Wait()
+		require.Contains(t, w.wokenIDs(), journal.ID{10})
+		cancel()
+		running.Wait()
 	})
 }

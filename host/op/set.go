@@ -211,6 +211,16 @@ func (s *Set) WakeAt() int64 {
 	return s.DueAt()
 }
 
+// RestsUntil is the time before which nothing is expected to complete; [journal.Now] if the
+// host or others may complete an op at any moment. What waits for an interrupt beside a
+// time is not expected to get one.
+func (s *Set) RestsUntil() int64 {
+	if len(s.timed) == 0 || s.urgent > 0 || len(s.timed)+len(s.interrupts) < len(s.slots) {
+		return journal.Now
+	}
+	return s.DueAt()
+}
+
 // TakeUnbegun hands out the ops that need the host, each once, unless it is given
 // back, or needs the host anew after a pause.
 func (s *Set) TakeUnbegun() []*Op {

@@ -171,6 +171,16 @@ func (m *setModel) compare(rt *rapid.T) {
 		steps = append(steps, o.StepID)
 	}
 	slices.SortFunc(ready, op.CompareReady)
+	rests := due
+	for _, o := range m.twins {
+		if due == journal.Never || o.WakeAt() == journal.Now || o.DueAt() == journal.Never && o.Kind != abi.OpInterrupted {
+			rests = journal.Now
+		}
+	}
+	if len(m.twins) == 0 {
+		rests = journal.Now
+	}
+	require.Equal(rt, rests, m.set.RestsUntil())
 	require.Equal(rt, due, m.set.DueAt())
 	require.Equal(rt, wake, m.set.WakeAt())
 	require.Equal(rt, ready, m.set.Ready())

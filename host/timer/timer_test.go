@@ -311,6 +311,56 @@ func TestSoon(t *testing.T) {
 	})
 }
 
+// TestWhatIsDueComesFirst: an announcement does not coincide with a time that has come.
+func TestWhatIsDueComesFirst(t *testing.T) {
+	t.Parallel()
+	clock := clockwork.NewFakeClockAt(time.Unix(0, 0))
+	timers := New(clock, nil, func(journal.ID) {})
+	second := int64(time.Second)
+	timers.Set(journal.ID{1}, second)
+	timers.Set(journal.ID{2}, second+int64(Ahead))
+	clock.Advance(time.Second - Ahead)
+	_, soon, _ := timers.popDue()
+	require.Equal(t, []journal.ID{{1}}, soon)
+	clock.Advance(Ahead)
+	due, soon, next := timers.popDue()
+	require.Equal(t, []journal.ID{{1}}, due)
+	require.Empty(t, soon)
+	require.Equal(t, breath, next)
+	clock.Advance(breath)
+	_, soon, _ = timers.popDue()
+	require.Equal(t, []journal.ID{{2}}, soon)
+}
+
+// TestManyAtOnceAreAnnouncedEarlier: those that are due together are announced one after
+// the other, so that there is time to bring in all of them, and fired together.
+func TestManyAtOnceAreAnnouncedEarlier(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		const many = 3000
+		soon, fired := map[time.Duration]int{}, map[time.Duration]int{}
+		timers := New(clockwork.NewRealClock(),
+			func(journal.ID) { fired[time.Since(begin)]++ }, func(journal.ID) { soon[time.Since(begin)]++ })
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go timers.Run(ctx)
+		for n := range many {
+			timers.Set(journal.ID{byte(n >> 8), byte(n), 1}, begin.Add(time.Minute).UnixNano())
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.Equal(t, map[time.Duration]int{time.Minute: many}, fired)
+		steps := int((MaxLead - Ahead) / spacing)
+		require.Len(t, soon, steps+1)
+		require.Equal(t, many-steps, soon[time.Minute-MaxLead])
+		for n := range steps {
+			require.Equal(t, 1, soon[time.Minute-Ahead-time.Duration(n)*spacing])
+		}
+		require.Empty(t, timers.slots)
+	})
+}
+
 // TestAwayWhenItWasSoon: a host that was away fires what is over, in the order of the
 // times, and announces nothing of it.
 func TestAwayWhenItWasSoon(t *testing.T) {
