@@ -33,9 +33,9 @@ func Logger(testing.TB) *slog.Logger {
 func Engine(t testing.TB, store journal.Store, options ...func(*host.Config)) *host.Engine {
 	t.Helper()
 	cfg := host.Config{
-		Store:  store,
-		Logger: Logger(t),
-		Wasm:   wasm.Config{CacheDir: CacheDir(t), InitTimeout: time.Minute},
+		Store:        store,
+		Logger:       Logger(t),
+		Wasm:         wasm.Config{CacheDir: CacheDir(t), InitTimeout: time.Minute},
 		DrainTimeout: time.Second,
 		// Long enough that a guest on a loaded machine is not taken for a runaway.
 		TurnTimeout: time.Minute,
