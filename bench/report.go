@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -39,13 +41,24 @@ func writeReport(page string, paths []string) error {
 			return err
 		}
 	}
+	notes, err := os.ReadFile(filepath.Join(filepath.Dir(paths[0]), notesFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if len(notes) > 0 {
+		out.WriteString("\n" + string(notes))
+	}
 	return os.WriteFile(page, []byte(out.String()), 0o644)
 }
+
+// notesFile is written by hand, beside the figures that it explains, and becomes the end of the
+// page: which goals are missed, why, and what would be needed.
+const notesFile = "notes.md"
 
 const reportHead = `# Benchmarks
 
 ` + "`make bench-report`" + ` measures all of this and writes this page; do not edit it. The lines of JSON that it is made of are in
-[bench/results](../bench/results). [bench/README.md](../bench/README.md) defines the workloads, [bench/peers/README.md](../bench/peers/README.md) says
+[bench/results](../bench/results), and so are the notes at its end, which are written by hand. [bench/README.md](../bench/README.md) defines the workloads, [bench/peers/README.md](../bench/peers/README.md) says
 how each peer is set up and what is fair or not about it, and [tuning.md](tuning.md) what each setting of a host costs.
 
 Figures are medians of the repetitions. Compare only figures of one sitting: machines differ, and the same machine differs from hour to hour.
