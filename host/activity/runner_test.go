@@ -465,3 +465,30 @@ func TestUndecidedCommitOfARunThatIsGone(t *testing.T) {
 		require.Equal(t, []uint64{1}, b.voided)
 	})
 }
+
+// TestGrowthTakesMemory has an activity grow its memory while others have all that is left.
+// That is no fault of the activity: it is repeated until there is room.
+func TestGrowthTakesMemory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, wasmtest.Program{})
+		runtime, err := wasm.New(t.Context(), wasm.Config{Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, runtime.Close(context.Background())) }()
+		const grown = 1 << 20
+		b.code, err = runtime.Compile(t.Context(), wasmtest.Module{
+			Start: wasmtest.Join(wasmtest.I32Const(grown>>16), []byte{0x40, 0, 0x1a}, wasmtest.I32Const(abi.StatusParked)), // memory.grow, drop
+		}.Assemble())
+		require.NoError(t, err)
+		b.Memory = budget.New(b.code.MemoryBytes() + grown)
+		others, err := b.Memory.Acquire(t.Context(), grown)
+		require.NoError(t, err)
+		ended := make(chan Report, 1)
+		go func() { ended <- b.Perform(t.Context(), b.task) }()
+		synctest.Wait()
+		require.Empty(t, ended, "it has grown into the memory of others")
+		others.Release()
+		require.Equal(t, abi.CodeActivityCrashed, (<-ended).(Failed).Err.Code, "it parks, which activities may not")
+		require.Zero(t, b.Memory.Used())
+	})
+}
