@@ -7,7 +7,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Waiting is a caller that waits for the end of an execution. It hears of it from the
+// Waiting is a caller that waits for the end of an execution. It learns of it from the
 // moment on when it was made, also if the execution is not there yet.
 type Waiting struct {
 	x       *Executions
@@ -17,7 +17,7 @@ type Waiting struct {
 }
 
 // AwaitEnd begins to wait for the end of an execution, or for its pause. If the reference
-// names a run, that of another is not heard. The caller calls Stop when it is done.
+// names a run, that of another does not count. The caller calls Stop when it is done.
 func (x *Executions) AwaitEnd(ref Ref) *Waiting {
 	w := &Waiting{x: x, ref: ref, told: make(chan *journal.Execution, 1)}
 	w.watcher = x.Watchers.Add(ref.ID, func(row *journal.Execution) bool {
