@@ -58,7 +58,8 @@ const notesFile = "notes.md"
 const reportHead = `# Benchmarks
 
 ` + "`make bench-report`" + ` measures all of this and writes this page; do not edit it. The lines of JSON that it is made of are in
-[bench/results](../bench/results), and so are the notes at its end, which are written by hand. [bench/README.md](../bench/README.md) defines the workloads, [bench/peers/README.md](../bench/peers/README.md) says
+[bench/results](../bench/results), and so are the notes at its end, which are written by hand.
+[bench/README.md](../bench/README.md) defines the workloads, [bench/peers/README.md](../bench/peers/README.md) says
 how each peer is set up and what is fair or not about it, and [tuning.md](tuning.md) what each setting of a host costs.
 
 Figures are medians of the repetitions. Compare only figures of one sitting: machines differ, and the same machine differs from hour to hour.
