@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"errors"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -36,5 +37,27 @@ func TestHeadStartGivesWay(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Contains(t, f.takeNotes(), "watchers are told: completed ok", "%d wait for memory", f.x.Memory.Waiting())
+	})
+}
+
+// TestHeadStartInVain has a first turn wait for a slot whose start has failed by then. It
+// does not keep its memory until there is one.
+func TestHeadStartInVain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"done ok"}
+		f.takeSlots(true)
+		synctest.Wait()
+		f.x.Committer = &beforeStart{f.x.Committer, func() error {
+			synctest.Wait()
+			return errors.New("the disk is full")
+		}}
+		_, err := f.x.Start(t.Context(), rowOf("w", "k"))
+		require.Error(t, err)
+		synctest.Wait()
+		used := f.x.Memory.Used()
+		f.takeSlots(false)
+		require.Zero(t, used, "it waits for a slot with memory in its hands, for nothing")
 	})
 }
