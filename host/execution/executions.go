@@ -118,6 +118,7 @@ type Executions struct {
 	performing *actor.FairQueue[journal.ID] // the attempts of activities, by execution
 	runs       *actor.Registry[journal.ID, message, *run]
 	resident   *residency.List
+	heads      headStarts
 }
 
 // New makes executions of which none is in memory.
@@ -130,6 +131,7 @@ func New(deps Deps) *Executions {
 	x.resident = residency.New(residency.Config{
 		Budget: deps.Memory, Clock: deps.Clock, Evict: x.evict, IdleTimeout: deps.IdleTimeout, Registerer: deps.Registerer,
 	})
+	deps.Memory.ReclaimBy(x.reclaim)
 	return x
 }
 
@@ -189,6 +191,9 @@ func (x *Executions) DropGuests() {
 		r.dropGuest()
 		r.releaseOps()
 	})
+	for h := x.heads.any(); h != nil; h = x.heads.any() {
+		h.discard() // no run has begun to work for it
+	}
 }
 
 // now is the wall clock, Unix nanoseconds.

@@ -24,7 +24,9 @@ import (
 // The turn is a function of the row alone, so a head start that came to nothing is no loss:
 // the run takes the turn itself, and finds out what is wrong with it.
 type headStart struct {
-	over chan struct{} // closed when the turn is over
+	heads  *headStarts
+	over   chan struct{} // closed when the turn is over
+	cancel context.CancelFunc
 
 	mu       sync.Mutex
 	guest    *admitted  // guarded by mu; nil while the turn is under way, and if it came to nothing
@@ -38,20 +40,24 @@ func (x *Executions) headStart(row *journal.Execution) *headStart {
 	if x.NoHeadStarts || x.Host.Draining() {
 		return nil
 	}
-	h := &headStart{over: make(chan struct{})}
+	ctx, cancel := context.WithCancel(x.Host.Context())
+	h := &headStart{heads: &x.heads, over: make(chan struct{}), cancel: cancel}
 	if !x.group.Go(func() {
 		defer close(h.over)
-		if f := guarded(func() { h.take(x, row) }); f != nil {
+		defer cancel()
+		if f := guarded(func() { h.take(ctx, x, row) }); f != nil {
 			x.Logger.Warn("a first turn ahead of its start failed; it is taken again", "execution", row.Name(), "fault", f.what)
 		}
+		x.Memory.Look() // what it holds can be had back from now on
 	}) {
+		cancel()
 		return nil
 	}
 	return h
 }
 
 // take takes the turn.
-func (h *headStart) take(x *Executions, row *journal.Execution) {
+func (h *headStart) take(ctx context.Context, x *Executions, row *journal.Execution) {
 	var g *admitted
 	kept := false
 	defer func() {
@@ -59,7 +65,7 @@ func (h *headStart) take(x *Executions, row *journal.Execution) {
 			g.Close()
 		}
 	}()
-	turn, err := x.startGuest(x.Host.Context(), row, x.OpenGuest, x.admitNow, func(made *admitted) { g = made })
+	turn, err := x.startGuest(ctx, row, x.OpenGuest, x.admitNow, func(made *admitted) { g = made })
 	if err != nil {
 		return
 	}
@@ -67,7 +73,54 @@ func (h *headStart) take(x *Executions, row *journal.Execution) {
 	defer h.mu.Unlock()
 	if !h.unwanted {
 		h.guest, h.turn, kept = g, turn, true
+		x.heads.add(h)
 	}
+}
+
+// headStarts are those whose turn is over and whose run has not taken it yet. That run may
+// wait for a place, and all places may be taken by runs that wait for memory: so what these
+// hold can be had back.
+type headStarts struct {
+	mu  sync.Mutex
+	all map[*headStart]struct{} // guarded by mu
+}
+
+func (s *headStarts) add(h *headStart) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = map[*headStart]struct{}{}
+	}
+	s.all[h] = struct{}{}
+}
+
+func (s *headStarts) remove(h *headStart) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, h)
+}
+
+func (s *headStarts) any() *headStart {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for h := range s.all {
+		delete(s.all, h)
+		return h
+	}
+	return nil
+}
+
+// reclaim frees memory for one that waits for it, and reports whether it did.
+func (x *Executions) reclaim() bool {
+	if x.resident.EvictOldest() {
+		return true
+	}
+	for h := x.heads.any(); h != nil; h = x.heads.any() {
+		if h.discard() {
+			return true
+		}
+	}
+	return false
 }
 
 var errNoRoom = errors.New("execution: no memory to spare")
@@ -92,19 +145,24 @@ func (h *headStart) result() (*admitted, guest.Turn, bool) {
 	defer h.mu.Unlock()
 	g := h.guest
 	h.guest, h.unwanted = nil, true
+	h.heads.remove(h)
 	return g, h.turn, g != nil
 }
 
-// discard says that the result is not wanted. It does not wait.
-func (h *headStart) discard() {
+// discard says that the result is not wanted, and ends the turn. It does not wait. It reports whether that
+// gave an instance back.
+func (h *headStart) discard() bool {
 	if h == nil {
-		return
+		return false
 	}
 	h.mu.Lock()
 	g := h.guest
 	h.guest, h.unwanted = nil, true
 	h.mu.Unlock()
+	h.heads.remove(h)
+	h.cancel()
 	if g != nil {
 		g.Close()
 	}
+	return g != nil
 }

@@ -77,7 +77,7 @@ func TestHeadStartOfAFailedStart(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, existed)
 		synctest.Wait()
-		require.Equal(t, "guest start\ninstance dropped\n", f.takeNotes(), "watchers were told again")
+		require.NotContains(t, f.takeNotes(), "watchers", "they were told again")
 		require.Zero(t, f.x.Memory.Used())
 		require.Zero(t, f.x.Count())
 	})

@@ -56,7 +56,7 @@ func New(cfg Config) *List {
 		cfg: cfg, warm: map[journal.ID]*list.Element{}, resting: list.New(),
 		gauge: metric.Gauge(cfg.Registerer, "instances_resident", "Warm instances of workflows."),
 	}
-	cfg.Budget.ReclaimBy(l.evictOldest)
+	cfg.Budget.ReclaimBy(l.EvictOldest)
 	return l
 }
 
@@ -120,9 +120,9 @@ func (l *List) Run(ctx context.Context) {
 	}
 }
 
-// evictOldest evicts the instance whose last use is longest ago, of those that rest. It
+// EvictOldest evicts the instance whose last use is longest ago, of those that rest. It
 // reports whether there was one.
-func (l *List) evictOldest() bool { return l.evictRestingSince(l.cfg.Clock.Now()) }
+func (l *List) EvictOldest() bool { return l.evictRestingSince(l.cfg.Clock.Now()) }
 
 // evictRestingSince evicts one instance that has rested since a time or longer.
 func (l *List) evictRestingSince(since time.Time) bool {

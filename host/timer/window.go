@@ -56,7 +56,12 @@ func (h *Heap) Fill(id journal.ID, at int64) bool {
 func (h *Heap) Leave(id journal.ID, at int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if at >= h.until {
+	end := h.until
+	if !h.cut {
+		// A scan that takes long has opened the window long ago.
+		end = max(end, h.clock.Now().Add(Horizon).UnixNano())
+	}
+	if at >= end {
 		at = journal.Never
 	}
 	h.setLocked(id, at)
