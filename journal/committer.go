@@ -119,8 +119,9 @@ type CommitStats struct {
 // batch with steps it makes them all wait until it is written. So writes that do nothing
 // but save one have a queue and transactions of their own, few bytes each, fenced like
 // all. Steps may overtake them: a state says which entries it has seen, so
-// that it is as good behind later ones, and one that comes after the end of its run
-// is not kept by the store.
+// that it is as good behind later ones. One that comes after the end of its run is not
+// kept by the store; one that is written at the same moment may be, and is swept with the
+// run.
 //
 // # Failure
 //

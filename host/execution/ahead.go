@@ -9,8 +9,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// aheadLimit bounds a turn that is taken while a transaction is open. It is well below the
-// grace after which the embedded store takes its writer back for the journal.
+// aheadLimit bounds a turn that is taken while a transaction is open. The embedded store
+// takes its writer back from a transaction that is open for long while others wait: a turn
+// must not add much to that.
 const aheadLimit = 100 * time.Millisecond
 
 // deliverAhead has the run take the turn that the entry of a transaction causes before the

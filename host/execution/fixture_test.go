@@ -135,6 +135,7 @@ func (f *fixture) end() {
 	f.life.End()
 	<-f.x.Idle()
 	f.x.DropGuests()
+	require.Zero(f.t, f.x.Memory.Used(), "instances were lost")
 }
 
 // note says what happened to whom. What happens to one is in order.

@@ -62,6 +62,10 @@ func TestRandomLives(t *testing.T) {
 			seed+i, l.text(), strings.Join(l.events, "\n  "), strings.Join(faults, "\n"))
 	}
 	t.Logf("%d instances were made from saved states, %d turns were committed with a transaction", seen.restored, seen.ahead)
+	if lives >= 60 {
+		require.Positive(t, seen.restored)
+		require.Positive(t, seen.ahead)
+	}
 }
 
 func number(t *testing.T, name string, otherwise uint64) uint64 {

@@ -125,6 +125,7 @@ func (r *run) beginAnew(run journal.RunID) {
 	r.run = run
 	r.deferreds.set(nil)
 	r.stuck, r.crashes, r.savedSeq = nil, 0, 0
+	r.asked, r.behind = false, false
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ledger = newLedger()

@@ -123,6 +123,7 @@ func TestSettlementsAreBounded(t *testing.T) {
 		_, err := f.commits.Commit(journal.Write{ID: row.ID, Run: row.Run, Start: row})
 		require.NoError(t, err)
 		r := newRun(f.x, row.ID)
+		defer r.dropGuest()
 		r.Receive([]message{started{row: row}})
 		d := journal.Deferred{Name: "d", Value: abi.MustMarshal("yes")}
 

@@ -162,7 +162,6 @@ func (x *Executions) metered(ctx context.Context, namespace string, call func(co
 // commitTurn commits a turn with what it caused, and then lets the effects out. It
 // reports whether the run goes on.
 func (r *run) commitTurn(b batch, turn guest.Turn) bool {
-	r.crashes = 0
 	before := r.waitingNow()
 	d := r.decideTurn(b, turn)
 	if d.forgot {
@@ -192,6 +191,7 @@ type decision struct {
 
 // decideTurn enters a turn into the ledger, and says what is to be written of it.
 func (r *run) decideTurn(b batch, turn guest.Turn) (d decision) {
+	r.crashes = 0
 	d.write = journal.Write{ID: r.id, Run: r.row.Run}
 	r.locked(func(l *ledger) {
 		d.gaveUp = l.applyTurn(b.entries, turn)

@@ -43,7 +43,7 @@ func Engine(t testing.TB, store journal.Store, options ...func(*host.Config)) *h
 	for _, o := range options {
 		o(&cfg)
 	}
-	switchOff(&cfg)
+	switchOff(t, &cfg)
 	e, err := host.New(cfg)
 	require.NoError(t, err)
 	require.NoError(t, e.Start(t.Context()))
@@ -53,14 +53,17 @@ func Engine(t testing.TB, store journal.Store, options ...func(*host.Config)) *h
 
 // switchOff takes away what only makes a host faster: whatever guests do, they do it without as
 // well. CRUSTER_TEST_WITHOUT is "images", "pools" or "hibernation".
-func switchOff(cfg *host.Config) {
-	switch os.Getenv("CRUSTER_TEST_WITHOUT") {
+func switchOff(t testing.TB, cfg *host.Config) {
+	switch part := os.Getenv("CRUSTER_TEST_WITHOUT"); part {
+	case "":
 	case "images":
 		cfg.Wasm.DisableImages = true
 	case "pools":
 		cfg.Wasm.IdleInstances = -1
 	case "hibernation":
 		cfg.HibernateAfter = -1
+	default:
+		require.FailNow(t, "CRUSTER_TEST_WITHOUT is "+part)
 	}
 }
 

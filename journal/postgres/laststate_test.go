@@ -14,8 +14,8 @@ import (
 	"github.com/cruster/cruster/journal/postgres"
 )
 
-// The saved state of a run that is over is not kept, also if it is saved while a
-// transaction that ends the run is under way.
+// TestStateSavedBesideTheEnd saves the state of a run while a transaction that ends the run
+// is under way. Neither waits for the other, and the state goes with the run.
 func TestStateSavedBesideTheEnd(t *testing.T) {
 	t.Parallel()
 	final := &journal.Update{State: journal.Completed, WakeAt: journal.Never, Value: abi.Nil, FinishedAt: 1}
@@ -24,10 +24,13 @@ func TestStateSavedBesideTheEnd(t *testing.T) {
 		w.Hibernate = &journal.Hibernated{Seq: 1, Body: []byte("state")}
 		return w
 	}
-	requireNone := func(t *testing.T, b *testBundle) {
+	requireSwept := func(t *testing.T, b *testBundle) {
 		row, err := b.store.Load(t.Context(), b.id)
 		require.NoError(t, err)
 		require.True(t, row.State.Final())
+		n, err := b.store.Sweep(t.Context(), b.fences, journal.Never, 10)
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
 		_, err = b.store.Hibernated(t.Context(), b.id)
 		require.ErrorIs(t, err, journal.ErrNotFound, "the state outlives its run")
 	}
@@ -42,7 +45,7 @@ func TestStateSavedBesideTheEnd(t *testing.T) {
 		w := b.entry(1)
 		w.Update = final
 		require.NoError(t, tx.Commit(t.Context(), w))
-		requireNone(t, b)
+		requireSwept(t, b)
 	})
 	t.Run("another batch ends it", func(t *testing.T) {
 		t.Parallel()
@@ -72,6 +75,6 @@ func TestStateSavedBesideTheEnd(t *testing.T) {
 		_, err = other.Exec(t.Context(), "ROLLBACK")
 		require.NoError(t, err)
 		require.NoError(t, <-saved)
-		requireNone(t, b)
+		requireSwept(t, b)
 	})
 }
