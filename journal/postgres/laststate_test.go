@@ -66,7 +66,8 @@ func TestStateSavedBesideTheEnd(t *testing.T) {
 		}()
 		require.Eventually(t, func() bool {
 			var waiting int
-			err := b.admin.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'transactionid' AND query LIKE '%'||$1||'%hibernated%'`, b.schema).Scan(&waiting)
+			err := b.admin.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
+				WHERE wait_event = 'transactionid' AND query LIKE '%'||$1||'%hibernated%'`, b.schema).Scan(&waiting)
 			return err == nil && waiting == 1
 		}, patience, 10*time.Millisecond)
 		w := b.entry(1)
