@@ -55,6 +55,7 @@ func (i *Instance) refuel(ctx context.Context, mod api.Module) {
 		i.fuelSlice = min(i.fuelSlice*2, largestSlice)
 	}
 	i.fuelFilled = now
+	i.admitStack()
 	if i.fuelSlice >= largestSlice {
 		i.stopWatching()
 	}

@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"reflect"
+	"sync"
 
 	"github.com/tetratelabs/wazero/api"
 
@@ -41,6 +42,38 @@ func (h *handles) rest() {
 	}
 }
 
+// grown is how large the stacks are that are not for every call.
+func (h *handles) grown() (bytes int64) {
+	for _, handle := range []api.Function{h.start, h.resume} {
+		if handle == nil {
+			continue
+		}
+		if size := stackOf(handle); size > maxKeptStack {
+			bytes += int64(size)
+		}
+	}
+	return bytes
+}
+
+// admitStack takes memory of the host for a stack that has grown. The engine makes it larger
+// on its own, so this is asked afterwards: when the guest is out of fuel, which it is after
+// some thousand calls, and before it waits for something. A guest for which there is no memory
+// is stopped, and what it did counts for nothing: see starvedLocked. So what was not asked
+// for is at most what guests have taken that compute at this moment, one for a processor.
+//
+// What was admitted once stays with the instance: it may recurse again.
+func (i *Instance) admitStack() {
+	grown := i.machine.handles.grown()
+	if grown <= i.stackAdmitted {
+		return
+	}
+	if grow := i.linear.grow; grow != nil && !grow(grown-i.stackAdmitted) {
+		i.linear.refused = true
+		panic(errStopped)
+	}
+	i.stackAdmitted = grown
+}
+
 // stackOf is the size of the stack that the engine has allotted to a handle. The engine does
 // not tell, so this looks: if there is nothing to be seen, the size could be anything.
 func stackOf(f api.Function) int {
@@ -49,9 +82,25 @@ func stackOf(f api.Function) int {
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
 		return unknown
 	}
-	stack := v.Elem().FieldByName("stack")
-	if !stack.IsValid() || stack.Kind() != reflect.Slice {
+	index := stackField(v.Elem().Type())
+	if index < 0 {
 		return unknown
 	}
-	return stack.Cap()
+	return v.Elem().Field(index).Cap()
+}
+
+// stackFields remembers where the types of the engine have their stack.
+var stackFields sync.Map // reflect.Type → int
+
+// stackField is where a type has its stack; negative if it has none.
+func stackField(t reflect.Type) int {
+	if index, known := stackFields.Load(t); known {
+		return index.(int)
+	}
+	index := -1
+	if field, ok := t.FieldByName("stack"); ok && len(field.Index) == 1 && field.Type.Kind() == reflect.Slice {
+		index = field.Index[0]
+	}
+	stackFields.Store(t, index)
+	return index
 }

@@ -11,16 +11,22 @@ import (
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 )
 
-// TestStacksOfMachinesAtRest has guests recurse as deep as their input is long. A machine
-// keeps the stack of an ordinary call for the next guest, and not that of a deep one.
-func TestStacksOfMachinesAtRest(t *testing.T) {
-	t.Parallel()
+// recursing is a module whose turns recurse as deep as their input is long.
+func recursing(t *testing.T) *wasm.Module {
+	t.Helper()
 	localGet, self := []byte{0x20, 0}, wasmtest.Call(wasmtest.Self(0))
-	m := compile(t, newRuntime(t, wasm.Config{}), wasmtest.Module{
+	return compile(t, newRuntime(t, wasm.Config{}), wasmtest.Module{
 		Start: wasmtest.Join(localGet, self, wasmtest.I32Const(abi.StatusParked), []byte{0x6a}),
 		Extra: wasmtest.Join(localGet, []byte{0x45, 0x04, 0x7f}, wasmtest.I32Const(0), []byte{0x05},
 			localGet, wasmtest.I32Const(1), []byte{0x6b}, self, []byte{0x0b}), // if it is 0 then 0, else itself of one less
 	}.Assemble())
+}
+
+// TestStacksOfMachinesAtRest has guests recurse as deep as their input is long. A machine
+// keeps the stack of an ordinary call for the next guest, and not that of a deep one.
+func TestStacksOfMachinesAtRest(t *testing.T) {
+	t.Parallel()
+	m := recursing(t)
 	recurse := func(depth int) int {
 		i := instantiate(t, m, wasm.World{})
 		turn, err := i.Start(context.Background(), make([]byte, depth))
@@ -39,4 +45,31 @@ func TestStacksOfMachinesAtRest(t *testing.T) {
 	require.Equal(t, grown, recurse(10), "it is kept")
 	require.Zero(t, recurse(100_000), "it has megabytes")
 	require.Equal(t, first, recurse(10))
+}
+
+// TestStacksTakeMemory has a guest recurse until its stack has megabytes. That is memory of
+// the host, and a guest for which there is none is stopped.
+func TestStacksTakeMemory(t *testing.T) {
+	t.Parallel()
+	m := recursing(t)
+	var taken int64
+	world := wasm.World{Grow: func(bytes int64) bool {
+		taken += bytes
+		return true
+	}}
+	turn, err := instantiate(t, m, world).Start(context.Background(), make([]byte, 100))
+	require.NoError(t, err)
+	require.True(t, turn.Parked)
+	require.Zero(t, taken, "an ordinary call")
+	i := instantiate(t, m, world)
+	_, err = i.Start(context.Background(), make([]byte, 100_000))
+	require.NoError(t, err)
+	require.Greater(t, taken, int64(1<<20))
+
+	full := false
+	world.Grow = func(int64) bool { return !full }
+	i = instantiate(t, m, world)
+	full = true
+	_, err = i.Start(context.Background(), make([]byte, 100_000))
+	require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err), "%v", err)
 }

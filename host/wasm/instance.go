@@ -83,6 +83,8 @@ type Instance struct {
 	fuelFilled             time.Time // when it was given the last
 
 	watch faultWatch // of the turn under way: see pages.go
+
+	stackAdmitted int64 // bytes of grown stacks that the host has memory for: see handles.go
 }
 
 // errClosed is why a closed instance is dead.
