@@ -10,19 +10,20 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-func TestCoroutinesRunInTheOrderOfTheQueue(t *testing.T) {
-	t.Parallel()
-	var trace []string
-	_, out := startWorkflow(t, &silentHost{}, func(s Scope, _ []byte) ([]byte, error) {
+// spawning is a workflow whose three coroutines spawn one more each, and the trace that it
+// leaves.
+func spawning(trace *[]string) func(Scope, []byte) ([]byte, error) {
+	note := func(what string) { *trace = append(*trace, what) }
+	return func(s Scope, _ []byte) ([]byte, error) {
 		var all []*Promise
 		for _, name := range []string{"a", "b", "c"} {
 			all = append(all, s.Spawn(func(s Scope) (any, error) {
-				trace = append(trace, name)
+				note(name)
 				_, err := s.Await("Await", s.Spawn(func(Scope) (any, error) {
-					trace = append(trace, name+name)
+					note(name + name)
 					return nil, nil
 				}))
-				trace = append(trace, name+" ends")
+				note(name + " ends")
 				return nil, err
 			}))
 		}
@@ -32,9 +33,18 @@ func TestCoroutinesRunInTheOrderOfTheQueue(t *testing.T) {
 			}
 		}
 		return abi.Nil, nil
-	})
+	}
+}
+
+// inOrder is that trace.
+var inOrder = []string{"a", "b", "c", "aa", "bb", "cc", "a ends", "b ends", "c ends"}
+
+func TestCoroutinesRunInTheOrderOfTheQueue(t *testing.T) {
+	t.Parallel()
+	var trace []string
+	_, out := startWorkflow(t, &silentHost{}, spawning(&trace))
 	require.Equal(t, abi.Nil, out.Value)
-	require.Equal(t, []string{"a", "b", "c", "aa", "bb", "cc", "a ends", "b ends", "c ends"}, trace)
+	require.Equal(t, inOrder, trace)
 }
 
 func TestCrashesBecomeTheOutcome(t *testing.T) {

@@ -21,28 +21,9 @@ func TestThreadsRunInTheOrderOfTheQueue(t *testing.T) {
 	t.Parallel()
 	for range 3 {
 		var trace []string
-		_, out := inModule(t, func(s Scope, _ []byte) ([]byte, error) {
-			var all []*Promise
-			for _, name := range []string{"a", "b", "c"} {
-				all = append(all, s.Spawn(func(s Scope) (any, error) {
-					trace = append(trace, name)
-					_, err := s.Await("Await", s.Spawn(func(Scope) (any, error) {
-						trace = append(trace, name+name)
-						return nil, nil
-					}))
-					trace = append(trace, name+" ends")
-					return nil, err
-				}))
-			}
-			for _, p := range all {
-				if _, err := s.Await("Await", p); err != nil {
-					return nil, err
-				}
-			}
-			return abi.Nil, nil
-		})
+		_, out := inModule(t, spawning(&trace))
 		require.Equal(t, abi.Nil, out.Value)
-		require.Equal(t, []string{"a", "b", "c", "aa", "bb", "cc", "a ends", "b ends", "c ends"}, trace)
+		require.Equal(t, inOrder, trace)
 	}
 }
 

@@ -1,0 +1,115 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/memory"
+)
+
+// scriptedCommitter commits one write at a time, or loses the answer, the write, or
+// the store.
+type scriptedCommitter struct {
+	store  *memory.Store
+	fences []journal.Fence
+	seen   func(w journal.Write) // if set, it looks at each write first
+
+	mu      sync.Mutex
+	next    []string // guarded by mu; what becomes of the next commits
+	crowded bool     // guarded by mu; many others commit at the same time
+	count   int      // guarded by mu; commits that took effect
+	took    []string // guarded by mu; what they wrote, since it was asked for
+}
+
+func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.seen != nil {
+		c.seen(w)
+	}
+	mishap := ""
+	if len(c.next) > 0 {
+		mishap, c.next = c.next[0], c.next[1:]
+	}
+	switch mishap {
+	case "drop":
+		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
+	case "fail":
+		return journal.Result{}, errors.New("no connection")
+	}
+	w.Fence = c.fences[w.ID.Shard()]
+	results, err := c.store.Commit(context.Background(), []journal.Write{w})
+	if err != nil {
+		return journal.Result{}, err
+	}
+	if results[0].Err == nil && !results[0].Existed {
+		c.count++
+		c.took = append(c.took, writtenText(w))
+	}
+	if mishap == "lose" {
+		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
+	}
+	return results[0], results[0].Err
+}
+
+// Shares implements Committer.
+func (c *scriptedCommitter) Shares() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.crowded
+}
+
+// writtenText says what a write changes: entries, and the row.
+func writtenText(w journal.Write) string {
+	if w.Start != nil {
+		return "the start"
+	}
+	var parts []string
+	for _, en := range w.Entries {
+		parts = append(parts, fmt.Sprintf("entry %d", en.Seq))
+	}
+	if w.Settle != nil {
+		parts = append(parts, "a settlement")
+	}
+	if w.Update == nil {
+		return strings.Join(append(parts, "the row is left alone"), ", ")
+	}
+	return strings.Join(append(parts, "the row"), ", ")
+}
+
+// failingLoads is a store that cannot be read for a while.
+type failingLoads struct {
+	*memory.Store
+	f *fixture
+}
+
+func (s *failingLoads) Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlement, error) {
+	if err := s.fail(); err != nil {
+		return nil, err
+	}
+	return s.Store.Deferreds(ctx, id)
+}
+
+func (s *failingLoads) Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error) {
+	if err := s.fail(); err != nil {
+		return nil, err
+	}
+	s.f.mu.Lock()
+	s.f.reads++
+	s.f.mu.Unlock()
+	return s.Store.Deferred(ctx, id, name)
+}
+
+func (s *failingLoads) fail() error {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	if s.f.noLoads == 0 {
+		return nil
+	}
+	s.f.noLoads--
+	return errors.New("no connection")
+}
