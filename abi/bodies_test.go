@@ -15,8 +15,8 @@ func newBodies() []any {
 		new(abi.Deferred), new(abi.Delivery), new(abi.Error), new(abi.ExecReply), new(abi.Field),
 		new(abi.HTTPRequest), new(abi.HTTPResponse), new(abi.Header), new(abi.Interrupted), new(abi.Interruption),
 		new(abi.Invocation), new(abi.Manifest), new(abi.Migration), new(abi.Outcome), new(abi.Patched), new(abi.Poll),
-		new(abi.PollReply), new(abi.QueryReply), new(abi.Resolve), new(abi.Resume), new(abi.Retry),
-		new(abi.SQL), new(abi.Schema), new(abi.Sleep), new(abi.WorkflowInfo),
+		new(abi.PollReply), new(abi.QueryReply), new(abi.Receive), new(abi.Resolve), new(abi.Resume), new(abi.Retry),
+		new(abi.SQL), new(abi.Schema), new(abi.Signal), new(abi.SignalInfo), new(abi.Sleep), new(abi.WorkflowInfo),
 	}
 }
 
@@ -106,6 +106,8 @@ func samples() []sample {
 		{"Call/raw-key", abi.Call{Input: abi.Nil, Key: "42", KeyMode: abi.KeyRaw, Workflow: "mail/Send"}},
 		{"Call/hashed-key", abi.Call{Input: abi.Nil, Key: "42", KeyMode: abi.KeyHashed, Workflow: "mail/Send"}},
 		{"Patched/fraud-check", abi.Patched{ID: "fraud-check"}},
+		{"Receive/paid", abi.Receive{Name: "paid"}},
+		{"Signal/paid", abi.Signal{Execution: "orders/ProcessOrder/41", Name: "paid", Value: bin(300)}},
 		{"Poll/other", abi.Poll{Execution: "orders/ProcessOrder/41"}},
 		{"PollReply/running", abi.PollReply{State: "running"}},
 		{"PollReply/completed", abi.PollReply{Outcome: &abi.Outcome{Value: bin(1)}, State: "completed"}},
@@ -132,6 +134,10 @@ func samples() []sample {
 		{"Schema/map", abi.Schema{Type: abi.TypeMap, Elem: &abi.Schema{Type: abi.TypeFloat, Bits: 32}}},
 		{"Field/optional", abi.Field{Name: "note", Schema: &abi.Schema{Type: abi.TypeTime}}},
 		{"WorkflowInfo/order", abi.WorkflowInfo{Input: order, Key: abi.KeyFromFunctionRaw, Name: "ProcessOrder", Output: nil}},
+		{"WorkflowInfo/signals", abi.WorkflowInfo{Key: abi.KeyFromRequest, Name: "ProcessOrder", Signals: []abi.SignalInfo{
+			{Name: "cancelled"}, {Name: "paid", Value: &abi.Schema{Type: abi.TypeInt, Bits: 64}},
+		}}},
+		{"SignalInfo/paid", abi.SignalInfo{Name: "paid", Value: order}},
 		{"ActivityInfo/reserve", abi.ActivityInfo{Name: "reserve", Retry: retry, Timeout: int64(time.Minute)}},
 		{"Migration/first", abi.Migration{Name: "orders", SQL: "CREATE TABLE orders (id TEXT PRIMARY KEY)", Version: 1}},
 		{"Manifest/empty", abi.Manifest{SDK: "go/0.1.0"}},

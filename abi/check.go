@@ -28,6 +28,16 @@ func DecodeOp(kind string, body []byte) (any, *Error) {
 		})
 	case OpPoll:
 		return decodeOp(body, func(b *Poll) *Error { return checkReference(b.Execution) })
+	case OpReceive:
+		return decodeOp(body, func(b *Receive) *Error { return CheckName(kind, b.Name) })
+	case OpSignal:
+		return decodeOp(body, func(b *Signal) *Error {
+			return firstError(CheckName(kind, b.Name), checkReference(b.Execution), CheckPayload("the value", b.Value))
+		})
+	case OpEntityCall, OpEntitySend:
+		return decodeOp(body, func(b *EntityMessage) *Error {
+			return firstError(checkReference(b.Entity), CheckName(kind, b.Operation), CheckPayload("the input", b.Input))
+		})
 	case OpPatched:
 		return decodeOp(body, func(b *Patched) *Error { return CheckName(kind, b.ID) })
 	case OpInterrupted:

@@ -62,6 +62,8 @@ const (
 	CodeJournalFormat       Code = "CR-2030"
 	CodeDoesNotFit          Code = "CR-2031"
 	CodeForkExists          Code = "CR-2032"
+	CodeUnknownSignal       Code = "CR-2033"
+	CodeInboxFull           Code = "CR-2034"
 
 	CodeActivityFailed  Code = "CR-3001"
 	CodeActivityTimeout Code = "CR-3002"
@@ -177,6 +179,8 @@ var Codes = []CodeInfo{
 	{CodeJournalFormat, FailedPrecondition, "the journal was written by a newer version of the host", "Run a host of that version or a newer one, then resume the execution.", false},
 	{CodeDoesNotFit, FailedPrecondition, "the code does not fit what the execution has done", "Nothing was changed. Keep the steps that have run as they were, or guard the change with Patched; 'cruster-host module check' shows it for all open executions.", false},
 	{CodeForkExists, AlreadyExists, "there is an execution of that name already", "Give the fork another key with --key, or leave it out: one is made then.", false},
+	{CodeUnknownSignal, NotFound, "the workflow has no such signal", "A workflow declares the signals that it can be sent: 'cruster-host module describe NAME' shows them.", false},
+	{CodeInboxFull, ResourceExhausted, "the receiver has too many messages that it has not taken yet", "Wait until it has caught up, or put more into one message.", true},
 
 	{CodeActivityFailed, Aborted, "the activity returned an error", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts.", true},
 	{CodeActivityTimeout, DeadlineExceeded, "an attempt of the activity took longer than its timeout", "Raise the activity's timeout, or make its work shorter.", true},

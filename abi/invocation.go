@@ -11,6 +11,13 @@ const (
 	// InvokeKey asks for the idempotency key of a request. Durable ops and
 	// immediate calls are refused.
 	InvokeKey = "key"
+	// InvokeCall runs one operation of an entity without a state: its body is an
+	// [EntityCall]. It may make immediate calls; durable ops are refused.
+	InvokeCall = "call"
+	// InvokeOperations runs operations of an entity with a state: its body is an
+	// [Operations], its result an [OperationsReply]. Of the immediate calls it may make
+	// [ImportConfig]; durable ops are refused.
+	InvokeOperations = "operations"
 )
 
 // Invocation is the input of cruster_start.

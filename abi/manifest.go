@@ -4,6 +4,7 @@ package abi
 // with output. Lists are sorted by name (migrations by version).
 type Manifest struct {
 	Activities []ActivityInfo `msgpack:"activities"`
+	Entities   []EntityInfo   `msgpack:"entities"`
 	Migrations []Migration    `msgpack:"migrations"`
 	// SDK names what the module was written with, for people: "go/0.1.0".
 	SDK       string         `msgpack:"sdk"`
@@ -28,6 +29,15 @@ type WorkflowInfo struct {
 	Key    string  `msgpack:"key"`
 	Name   string  `msgpack:"name"`
 	Output *Schema `msgpack:"output"`
+	// Signals are those that the workflow may be sent, sorted by name.
+	Signals []SignalInfo `msgpack:"signals"`
+}
+
+// SignalInfo describes a signal of a workflow.
+type SignalInfo struct {
+	Name string `msgpack:"name"`
+	// Value is the type of what it brings; nil is any.
+	Value *Schema `msgpack:"value"`
 }
 
 // ActivityInfo describes one activity. Retry and Timeout are its defaults, for

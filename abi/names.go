@@ -49,6 +49,10 @@ const (
 	OpPoll        = "poll"
 	OpInterrupted = "interrupted"
 	OpPatched     = "patched"
+	OpReceive     = "receive"
+	OpSignal      = "signal"
+	OpEntityCall  = "entity_call"
+	OpEntitySend  = "entity_send"
 )
 
 // ImportCancel (op i32) tells the host that the guest no longer waits for an
@@ -67,7 +71,7 @@ const (
 )
 
 // OpKinds lists the durable imports, in the order of the specification.
-var OpKinds = []string{OpSleep, OpActivity, OpDeferred, OpResolve, OpCall, OpSend, OpPoll, OpInterrupted, OpPatched}
+var OpKinds = []string{OpSleep, OpActivity, OpDeferred, OpResolve, OpCall, OpSend, OpPoll, OpInterrupted, OpPatched, OpReceive, OpSignal, OpEntityCall, OpEntitySend}
 
 // ImmediateCalls lists the imports that reply before they return.
 var ImmediateCalls = []string{ImportTxExec, ImportTxQuery, ImportHTTP, ImportConfig}

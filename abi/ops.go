@@ -61,6 +61,22 @@ type Resolve struct {
 	Value     []byte `msgpack:"value"`
 }
 
+// Receive is the body of [OpReceive]: wait for the next signal of a name. It is
+// delivered with the value of that signal. Signals are delivered in the order in
+// which they were sent, each to one op.
+type Receive struct {
+	Name string `msgpack:"name"`
+}
+
+// Signal is the body of [OpSignal]: send a signal to another execution. It is
+// delivered with nil once the signal is durable.
+type Signal struct {
+	// Execution is the name of the execution that is to receive it.
+	Execution string `msgpack:"execution"`
+	Name      string `msgpack:"name"`
+	Value     []byte `msgpack:"value"`
+}
+
 // How the key of a [Call] is used.
 const (
 	// KeyDerived asks for the key that the workflow derives from its request.

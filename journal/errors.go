@@ -9,6 +9,8 @@ var (
 	ErrNotFound = errors.New("journal: not found")
 	// ErrSwept says that the row was there once and retention has deleted it.
 	ErrSwept = errors.New("journal: deleted by retention")
+	// ErrInboxFull says that there is no room for another message.
+	ErrInboxFull = errors.New("journal: the inbox is full")
 	// ErrFenced says that the write named a fence that is not the current one:
 	// another owner has the shard. Nothing was written.
 	ErrFenced = errors.New("journal: fenced by a newer owner")

@@ -38,12 +38,8 @@ type Page struct {
 // in the order, not an offset, so that new executions do not shift the pages.
 // It is zero if there is none.
 func (f *Filter) Bounds() (limit int, after Wake, err error) {
-	limit = f.Limit
-	if limit == 0 {
-		limit = defaultPage
-	}
-	if limit < 0 || limit > maxPage {
-		return 0, Wake{}, abi.Errorf(abi.CodeBadRequest, "a page has 1 to %d executions, not %d", maxPage, f.Limit)
+	if limit, err = pageSize(f.Limit, "executions"); err != nil {
+		return 0, Wake{}, err
 	}
 	if f.After == "" {
 		return limit, Wake{}, nil
@@ -56,6 +52,17 @@ func (f *Filter) Bounds() (limit int, after Wake, err error) {
 	}
 	copy(after.ID[:], raw)
 	return limit, after, nil
+}
+
+// pageSize is how many of something a page has, if a filter asks for so many.
+func pageSize(asked int, of string) (int, error) {
+	switch {
+	case asked == 0:
+		return defaultPage, nil
+	case asked < 0 || asked > maxPage:
+		return 0, abi.Errorf(abi.CodeBadRequest, "a page has 1 to %d %s, not %d", maxPage, of, asked)
+	}
+	return asked, nil
 }
 
 // PageOf makes a page of rows that were read with room for one more than

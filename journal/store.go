@@ -14,8 +14,10 @@ import (
 // for the part that it needs: one of the interfaces below, or one of its own.
 type Store interface {
 	BatchCommitter
+	EntityReader
 	ExecutionReader
 	GuestSQL
+	InboxReader
 	Maintenance
 	ModuleStore
 	ShardClaimer
@@ -89,12 +91,15 @@ type GuestSQL interface {
 
 // Maintenance is what a host does with a store besides its executions.
 type Maintenance interface {
-	// Sweep deletes at most limit executions, with their journals and deferreds,
-	// that were finished before the given time and that no execution which is not
+	// Sweep deletes at most limit executions, with their journals, deferreds, inboxes and
+	// receipts, that were finished before the given time and that no execution which is not
 	// over has started or is linked to. It returns how many. Own are the fences of
 	// all shards: if one is not the current, the answer is ErrFenced and nothing more
 	// is deleted.
 	Sweep(ctx context.Context, own []Fence, finishedBefore int64, limit int) (int, error)
+	// SweepReceipts deletes at most limit receipts from before the given time that no step of
+	// a run which is not over may ask for, and returns how many. Own are the fences of all shards, as for Sweep.
+	SweepReceipts(ctx context.Context, own []Fence, before int64, limit int) (int, error)
 	// Ping tells whether the store can commit at this moment: ErrFenced if shards
 	// that were claimed through it have been claimed through another one since.
 	Ping(ctx context.Context) error

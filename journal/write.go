@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -8,12 +9,12 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Write is what one execution wants to have committed: all of it or nothing.
+// Write is what one execution or entity wants to have committed: all of it or nothing.
 // Exactly the parts that are set are written.
 type Write struct {
 	ID ID
 	// Run is the run that the Write is about: if the row is of another, the Write
-	// fails with ErrNotFound.
+	// fails with ErrNotFound. That of an entity is zero.
 	Run   RunID
 	Fence Fence
 
@@ -27,11 +28,26 @@ type Write struct {
 	Entries []Entry
 	// Update changes the row; ErrNotFound if there is none.
 	Update *Update
-	// Settle settles a deferred. If it was settled before, nothing of this Write
-	// takes effect, and Result.Existed is set.
+	// Settle settles a deferred, and has a running execution loaded: its wake time becomes
+	// Now. If it was settled before, nothing of this Write takes effect, and Result.Existed
+	// is set.
 	Settle *Deferred
-	// Interrupt records a request to stop; an earlier one stands.
+	// Interrupt records a request to stop, and has a running execution loaded. An earlier
+	// one stands.
 	Interrupt *Interrupt
+	// Receive puts a message into the inbox, and has a running execution loaded. If there is
+	// one of its origin, or a receipt, nothing of this Write takes effect, and
+	// Result.Existed is set. A full inbox is ErrInboxFull.
+	Receive *Message
+	// Take takes messages out of the inbox. A position that is not there fails the Write.
+	Take []uint64
+	// Receipts are left of messages that were taken or answered at once. One whose origin
+	// has one already fails the Write.
+	Receipts []Receipt
+	// Send puts messages into inboxes of entities, as long as there are none of their
+	// origins there. What becomes of them does not matter to this Write; they are not
+	// fenced, and no bound holds for them.
+	Send []Sent
 	// Link records what a step of this run found. If the step has a link already,
 	// nothing of this Write takes effect, and Result.Existed is set. If the callee is
 	// gone the Write fails with ErrSwept.
@@ -40,7 +56,20 @@ type Write struct {
 	// is deleted. An execution that is over has none: its last Update deletes it, and one
 	// that comes later is not kept.
 	Hibernate *Hibernated
+	// Entity replaces the row of an entity, or inserts it.
+	Entity *Entity
+	// Destroy deletes the row of an entity, if there is one. Its inbox and its receipts stay.
+	Destroy bool
 }
+
+// Sent is a message on its way.
+type Sent struct {
+	To ID
+	Message
+}
+
+// OfEntity tells whether the Write is about an entity: it names no run, and needs no row.
+func (w *Write) OfEntity() bool { return w.Run.IsZero() }
 
 // Update overwrites these columns of an execution, all of them.
 type Update struct {
@@ -58,10 +87,13 @@ type Update struct {
 
 // Result is what became of one Write of a batch.
 type Result struct {
-	// Existed says that Start, Settle or Link found its row there already.
+	// Existed says that Start, Settle, Link or Receive found its row there already.
 	Existed bool
-	// Err is ErrFenced, ErrNotFound, ErrSwept or a duplicate sequence number; the other
-	// Writes of the batch are not affected by it.
+	// Position is that of the message of Receive.
+	Position uint64
+	// Err is ErrFenced, ErrNotFound, ErrSwept, ErrInboxFull, or says which sequence number,
+	// position or receipt is not as it should be; the other Writes of the batch are not
+	// affected by it.
 	Err error
 }
 
@@ -75,8 +107,17 @@ func (w *Write) Check() error {
 	if w.Start != nil && w.Start.ID != w.ID {
 		return fmt.Errorf("journal: write of execution %s starts execution %s", w.ID, w.Start.ID)
 	}
-	if w.Run.IsZero() {
+	if w.OfEntity() && !w.fitsEntity() {
 		return fmt.Errorf("journal: write of execution %s without a run id", w.ID)
+	}
+	if (w.Entity != nil || w.Destroy) && !w.OfEntity() {
+		return fmt.Errorf("journal: write of run %s has an entity", w.Run)
+	}
+	if w.Entity != nil && (w.Entity.ID != w.ID || w.Destroy) {
+		return fmt.Errorf("journal: write of entity %s has entity %s, or destroys it", w.ID, w.Entity.ID)
+	}
+	if err := w.checkMessages(); err != nil {
+		return err
 	}
 	if w.Start != nil && w.Start.Run != w.Run {
 		return fmt.Errorf("journal: write of run %s starts run %s", w.Run, w.Start.Run)
@@ -102,10 +143,48 @@ func (w *Write) Check() error {
 	return nil
 }
 
+// fitsEntity tells whether the Write has nothing that only executions have.
+func (w *Write) fitsEntity() bool {
+	return w.Start == nil && len(w.Entries) == 0 && w.Update == nil && w.Settle == nil && w.Interrupt == nil && w.Link == nil && w.Hibernate == nil
+}
+
+func (w *Write) checkMessages() error {
+	if m := w.Receive; m != nil {
+		if err := m.check(); err != nil {
+			return fmt.Errorf("journal: message to %s: %w", w.ID, err)
+		}
+	}
+	for i := range w.Send {
+		sent := &w.Send[i]
+		if err := sent.check(); err != nil || sent.To.IsZero() {
+			return fmt.Errorf("journal: message from %s to %s: %w", w.ID, sent.To, err)
+		}
+	}
+	for _, position := range w.Take {
+		if position == 0 || position > math.MaxInt64 {
+			return fmt.Errorf("journal: write of %s takes message %d", w.ID, position)
+		}
+	}
+	return nil
+}
+
+func (m *Message) check() error {
+	switch {
+	case m.Kind == "" || m.Origin == Origin{}:
+		return errors.New("it has no kind, or no origin")
+	case m.Position != 0:
+		return errors.New("it has a position")
+	case m.Bytes != len(m.Value):
+		return fmt.Errorf("it says that it has %d bytes, not %d", m.Bytes, len(m.Value))
+	}
+	return nil
+}
+
 // savesState tells whether all that the Write asks for is that the saved state of the
 // guest is replaced.
 func (w *Write) savesState() bool {
-	return w.Hibernate != nil && w.Start == nil && len(w.Entries) == 0 && w.Update == nil && w.Settle == nil && w.Interrupt == nil && w.Link == nil
+	return w.Hibernate != nil && w.Start == nil && len(w.Entries) == 0 && w.Update == nil && w.Settle == nil && w.Interrupt == nil && w.Link == nil &&
+		w.Receive == nil && len(w.Take)+len(w.Receipts)+len(w.Send) == 0
 }
 
 // Size estimates how many bytes a Write adds to the store: close enough to
@@ -135,5 +214,17 @@ func (w *Write) Size() int {
 	for i := range w.Deferreds {
 		n += row + len(w.Deferreds[i].Value)
 	}
-	return n
+	if w.Receive != nil {
+		n += row + len(w.Receive.Value)
+	}
+	for i := range w.Send {
+		n += row + len(w.Send[i].Value)
+	}
+	for i := range w.Receipts {
+		n += row + len(w.Receipts[i].Value)
+	}
+	if w.Entity != nil {
+		n += row + len(w.Entity.State)
+	}
+	return n + 8*len(w.Take)
 }

@@ -22,6 +22,9 @@ type Store struct {
 	closed     bool                                 // guarded by mu, like all below
 	fences     [journal.NumShards]journal.Fence     //
 	executions map[journal.ID]*execution            //
+	entities   map[journal.ID]journal.Entity        //
+	boxes      map[journal.ID]*box                  // by receiver
+	position   uint64                               // of the message that was sent last
 	modules    map[string]journal.Module            // by digest
 	deployed   map[deploymentKey]journal.Deployment //
 	migrated   map[migrationKey]string              // checksum
@@ -50,6 +53,8 @@ var errClosed = errors.New("memory: the store is closed")
 func New() *Store {
 	return &Store{
 		executions: map[journal.ID]*execution{},
+		entities:   map[journal.ID]journal.Entity{},
+		boxes:      map[journal.ID]*box{},
 		modules:    map[string]journal.Module{},
 		deployed:   map[deploymentKey]journal.Deployment{},
 		migrated:   map[migrationKey]string{},
@@ -116,6 +121,9 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	if w.Fence != s.fences[w.ID.Shard()] {
 		return journal.Result{Err: journal.ErrFenced}
 	}
+	if w.OfEntity() {
+		return s.applyToEntityLocked(w)
+	}
 	before, exists := s.executions[w.ID]
 	if w.Start != nil {
 		if exists {
@@ -140,6 +148,10 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 			return journal.Result{Err: journal.ErrSwept}
 		}
 		after.links[l.Step] = *l
+	}
+	box, res := s.receiveLocked(w)
+	if res != (journal.Result{}) {
+		return res
 	}
 	for _, d := range w.Deferreds {
 		after.deferreds[d.Name] = cloneDeferred(d)
@@ -168,6 +180,9 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 		i := *w.Interrupt
 		after.row.Interrupt = &i
 	}
+	if (w.Settle != nil || w.Interrupt != nil || w.Receive != nil) && after.row.State == journal.Running {
+		after.row.WakeAt = journal.Now
+	}
 	if h := w.Hibernate; h != nil {
 		after.saved = nil
 		if len(h.Body) > 0 {
@@ -178,7 +193,18 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 		after.saved = nil
 	}
 	s.executions[w.ID] = after
-	return journal.Result{}
+	return s.deliverLocked(w, box)
+}
+
+// deliverLocked puts the box of a Write in place, and sends its messages.
+func (s *Store) deliverLocked(w *journal.Write, after *box) (res journal.Result) {
+	s.boxes[w.ID] = after
+	if w.Receive != nil {
+		s.position++
+		res.Position = s.position
+	}
+	s.sendLocked(w)
+	return res
 }
 
 // Deploy implements journal.Store. Migrations are recorded, not run.
@@ -252,6 +278,7 @@ func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore i
 	}
 	for _, e := range expired {
 		delete(s.executions, e.ID)
+		delete(s.boxes, e.ID)
 	}
 	return len(expired), nil
 }

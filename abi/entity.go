@@ -1,0 +1,83 @@
+package abi
+
+// EntityInfo describes one type of entity. An entity with a state has [EntityInfo.State];
+// one without keeps nothing, and may use SQL, HTTP and configuration.
+type EntityInfo struct {
+	// Concurrency is how many calls of one entity run at the same time; 0 means one.
+	// Operations of an entity with a state that change it run one at a time.
+	Concurrency uint32 `msgpack:"concurrency"`
+	// IdleTime is how long an entity without calls stays in memory, in nanoseconds; 0
+	// means the host's default.
+	IdleTime int64 `msgpack:"idle_time"`
+	// Mailbox is how many calls of one entity may wait; 0 means the host's default.
+	Mailbox    uint32          `msgpack:"mailbox"`
+	Name       string          `msgpack:"name"`
+	Operations []OperationInfo `msgpack:"operations"`
+	// ShardGroup names the hosts that serve it; empty means the default group.
+	ShardGroup string `msgpack:"shard_group"`
+	// State is the type of the state; nil if the entity has none.
+	State *Schema `msgpack:"state"`
+	// StateVersion counts the shapes that the state has had, from 0.
+	StateVersion uint32 `msgpack:"state_version"`
+}
+
+// OperationInfo describes one operation of an entity, sorted by name.
+type OperationInfo struct {
+	Input  *Schema `msgpack:"input"`
+	Name   string  `msgpack:"name"`
+	Output *Schema `msgpack:"output"`
+	// Persisted says that a call is saved before it runs, and runs until it has an
+	// outcome. It is for entities without a state: with one, every call that changes it is.
+	Persisted bool `msgpack:"persisted"`
+	// ReadOnly says that the operation does not change the state.
+	ReadOnly bool `msgpack:"read_only"`
+}
+
+// EntityCall is the body of an [InvokeCall]: one operation of an entity without a state.
+type EntityCall struct {
+	Input     []byte `msgpack:"input"`
+	Operation string `msgpack:"operation"`
+}
+
+// Operations is the body of an [InvokeOperations]: operations of an entity with a state,
+// one after the other.
+type Operations struct {
+	Operations []EntityCall `msgpack:"operations"`
+	// State is what the operations before these left behind; nil if there is no entity
+	// yet.
+	State []byte `msgpack:"state"`
+	// Version of the shape of State.
+	Version uint32 `msgpack:"version"`
+}
+
+// OperationsReply is the result of an [InvokeOperations].
+type OperationsReply struct {
+	// Replies are those of the operations, in their order.
+	Replies []OperationReply `msgpack:"replies"`
+	// State is what the operations left behind; nil if there is no entity any more, or
+	// still none.
+	State []byte `msgpack:"state"`
+	// Version of the shape of State.
+	Version uint32 `msgpack:"version"`
+}
+
+// OperationReply is the outcome of one operation. One that failed has changed nothing
+// and sent nothing.
+type OperationReply struct {
+	Error *Error `msgpack:"error"`
+	// Sent are messages to entities.
+	Sent []EntityMessage `msgpack:"sent"`
+	// Started are workflows to be started.
+	Started []Call `msgpack:"started"`
+	Value   []byte `msgpack:"value"`
+}
+
+// EntityMessage is a call of an operation. It is the body of [OpEntityCall], which is
+// delivered with the outcome of the operation, and of [OpEntitySend], which is delivered
+// with nil once the call is durable; in an [OperationReply] nobody waits for it.
+type EntityMessage struct {
+	// Entity is "Name/id" for one of the sender's deployment, or "deployment/Name/id".
+	Entity    string `msgpack:"entity"`
+	Input     []byte `msgpack:"input"`
+	Operation string `msgpack:"operation"`
+}

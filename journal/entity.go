@@ -1,0 +1,49 @@
+package journal
+
+import "context"
+
+// EntityID is the id of an entity. Its type is "deployment/Name". No execution has
+// the same: the name of a deployment holds no colon.
+func EntityID(namespace, entityType, key string) ID {
+	return IDOf(namespace, "entity:"+entityType, key)
+}
+
+// Entity is the row of an entity that has a state.
+type Entity struct {
+	ID        ID
+	Namespace string
+	// Type is "deployment/Name".
+	Type string
+	// Key is what people call the id of the entity.
+	Key string
+	// Version of the shape of the state, as its module counts them.
+	Version uint32
+	// State is one msgpack value.
+	State []byte
+
+	CreatedAt int64
+	UpdatedAt int64
+}
+
+// EntityFilter selects entities for ListEntities. Zero fields select all.
+type EntityFilter struct {
+	Namespace string
+	// Type is "deployment/Name", or "deployment/" for all of a deployment.
+	Type string
+	// After is the last entity of the page before, by (Type, Key); nil at first.
+	After *Entity
+	// Limit is the page's size: 1 to 1000; 0 means 100.
+	Limit int
+}
+
+// Size is how many entities a page has at most; a store's ListEntities begins with it.
+func (f *EntityFilter) Size() (int, error) { return pageSize(f.Limit, "entities") }
+
+// EntityReader reads entities.
+type EntityReader interface {
+	// Entity reads an entity; ErrNotFound if there is none.
+	Entity(ctx context.Context, id ID) (*Entity, error)
+	// ListEntities lists entities in the order of (Namespace, Type, Key), without their
+	// states.
+	ListEntities(ctx context.Context, f EntityFilter) ([]Entity, error)
+}

@@ -1,0 +1,106 @@
+package journal
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// # The inbox
+//
+// What comes from elsewhere and has an order (signals, calls of entities) reaches its
+// receiver, an execution or an entity, through a row in the receiver's inbox.
+//
+// Invariants:
+//
+//  1. A message is in the inbox, or what it caused is durable: the receiver's owner takes
+//     it in the same commit. So it is worked on once, whenever the host ends.
+//  2. Putting a message there needs neither the receiver's instance nor its owner, and
+//     decides nothing. The receiver decides, when it takes the message.
+//  3. Messages of one sender are in the order in which they were sent: each is handed over
+//     when the one before it is durable.
+//  4. A message that its sender may repeat leaves a receipt when it is taken. While there
+//     is a message or a receipt of an origin, another one of that origin takes no effect.
+//  5. An inbox is bounded, in messages and in bytes; a full one refuses.
+//
+// The position of a message is the store's. It orders messages, and nothing more: on a
+// store with several writers a message may appear in front of one that was seen before, so
+// that messages are taken one by one, by position, and never "all up to here".
+//
+// Settlements and interrupts are not messages here: there is one of each name at most, a
+// second one is refused to its sender's face, and they are kept for as long as the
+// execution. Nor are results of children: the row of a child is durable already, says who
+// waits for it and holds the result.
+
+// MessageKind tells what a message is about.
+type MessageKind string
+
+const (
+	// SignalMessage is a value for a workflow that asks for it by name.
+	SignalMessage MessageKind = "signal"
+	// CallMessage is a call of an operation of an entity.
+	CallMessage MessageKind = "call"
+)
+
+// Bounds of an inbox.
+const (
+	MaxInbox      = 10_000
+	MaxInboxBytes = 64 << 20
+)
+
+// Message is one in an inbox.
+type Message struct {
+	Envelope
+	// From is the step that sent it; zero if it came from outside, or from an entity.
+	From Caller
+	// Value is what the message brings, canonical msgpack.
+	Value []byte
+}
+
+// Envelope is a message without what it brings: that may be much.
+type Envelope struct {
+	// Position orders the messages of an inbox. The store assigns it; it ascends, and is
+	// never used again while the store is open.
+	Position uint64
+	Kind     MessageKind
+	// Name of the signal or of the operation.
+	Name string
+	// At is when it was sent.
+	At int64
+	// Bytes is how long the value is.
+	Bytes int
+	// Origin tells the message from all others of its receiver.
+	Origin Origin
+	// Repeatable says that its sender may send it again, because it did not hear that it
+	// was received: whoever takes it leaves a receipt.
+	Repeatable bool
+}
+
+// Receipt says that a message was taken, and what it was answered with.
+type Receipt struct {
+	Origin Origin
+	// From is the step that sent the message, if one did. While its run is not over the
+	// receipt is kept: the step may be performed again, however late.
+	From Caller
+	// At is when it was taken.
+	At    int64
+	Value []byte
+	Error *abi.Error
+}
+
+// InboxReader reads inboxes.
+type InboxReader interface {
+	// Inbox lists the messages of an execution or entity with a position above after, in
+	// order.
+	Inbox(ctx context.Context, id ID, after uint64) ([]Envelope, error)
+	// Messages reads messages with a position above after, in order: a page of them. More
+	// tells whether there are others behind them.
+	Messages(ctx context.Context, id ID, after uint64, limit PageLimit) (messages []Message, more bool, err error)
+	// Message reads one; ErrNotFound if it is not there.
+	Message(ctx context.Context, id ID, position uint64) (*Message, error)
+	// Receipt reads what is left of a message that was taken; ErrNotFound if there is none.
+	Receipt(ctx context.Context, id ID, origin Origin) (*Receipt, error)
+	// Receivers lists, in the order of their ids, who has messages: at most limit, behind
+	// the id after. Pass the zero ID at first.
+	Receivers(ctx context.Context, after ID, limit int) ([]ID, error)
+}

@@ -1,0 +1,81 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// applyToEntityLocked does what a Write of an entity asks for.
+func (s *Store) applyToEntityLocked(w *journal.Write) journal.Result {
+	after, res := s.receiveLocked(w)
+	if res != (journal.Result{}) {
+		return res
+	}
+	if w.Entity != nil {
+		s.entities[w.ID] = cloneEntity(*w.Entity)
+	}
+	if w.Destroy {
+		delete(s.entities, w.ID)
+	}
+	return s.deliverLocked(w, after)
+}
+
+func cloneEntity(e journal.Entity) journal.Entity {
+	e.State = bytes.Clone(e.State)
+	return e
+}
+
+// Entity implements journal.Store.
+func (s *Store) Entity(ctx context.Context, id journal.ID) (*journal.Entity, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	e, ok := s.entities[id]
+	if !ok {
+		return nil, journal.ErrNotFound
+	}
+	e = cloneEntity(e)
+	return &e, nil
+}
+
+// ListEntities implements journal.Store.
+func (s *Store) ListEntities(ctx context.Context, f journal.EntityFilter) ([]journal.Entity, error) {
+	limit, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var found []journal.Entity
+	for _, e := range s.entities {
+		if f.Namespace != "" && e.Namespace != f.Namespace || f.Type != "" && !ofType(e.Type, f.Type) {
+			continue
+		}
+		if f.After != nil && compareEntities(e, *f.After) <= 0 {
+			continue
+		}
+		e.State = nil
+		found = append(found, e)
+	}
+	slices.SortFunc(found, compareEntities)
+	return found[:min(len(found), limit)], nil
+}
+
+// ofType tells whether a type is the one that a filter asks for, or of its deployment.
+func ofType(entityType, wanted string) bool {
+	return entityType == wanted || strings.HasSuffix(wanted, "/") && strings.HasPrefix(entityType, wanted)
+}
+
+func compareEntities(a, b journal.Entity) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Type, b.Type), strings.Compare(a.Key, b.Key))
+}

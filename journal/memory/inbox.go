@@ -1,0 +1,242 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// box is what was sent to an execution or entity, and what is left of what it took. It is
+// replaced, not changed.
+type box struct {
+	messages map[uint64]journal.Message // by position
+	receipts map[journal.Origin]journal.Receipt
+}
+
+// clone is a copy to be changed; that of nil is empty.
+func (b *box) clone() *box {
+	if b == nil {
+		return &box{messages: map[uint64]journal.Message{}, receipts: map[journal.Origin]journal.Receipt{}}
+	}
+	return &box{messages: maps.Clone(b.messages), receipts: maps.Clone(b.receipts)}
+}
+
+// knows tells whether a message of the origin is there, or was.
+func (b *box) knows(origin journal.Origin) bool {
+	_, taken := b.receipts[origin]
+	return taken || b.holds(origin)
+}
+
+func (b *box) holds(origin journal.Origin) bool {
+	for _, m := range b.messages {
+		if m.Origin == origin {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *box) full(bytes int) bool {
+	for _, m := range b.messages {
+		bytes += m.Bytes
+	}
+	return len(b.messages) >= journal.MaxInbox || bytes > journal.MaxInboxBytes
+}
+
+// put adds a message at the position.
+func (b *box) put(m journal.Message, position uint64) {
+	m.Position, m.Value = position, bytes.Clone(m.Value)
+	b.messages[position] = m
+}
+
+// take takes messages out, and leaves receipts.
+func (b *box) take(w *journal.Write) error {
+	for _, position := range w.Take {
+		if _, there := b.messages[position]; !there {
+			return fmt.Errorf("memory: there is no message %d for %s", position, w.ID)
+		}
+		delete(b.messages, position)
+	}
+	for _, r := range w.Receipts {
+		if _, there := b.receipts[r.Origin]; there {
+			return fmt.Errorf("memory: there is a receipt %x of %s", r.Origin, w.ID)
+		}
+		b.receipts[r.Origin] = cloneReceipt(r)
+	}
+	return nil
+}
+
+func cloneReceipt(r journal.Receipt) journal.Receipt {
+	r.Value, r.Error = bytes.Clone(r.Value), cloneError(r.Error)
+	return r
+}
+
+// receiveLocked is the box of the Write once it has received, taken and left receipts, or
+// what is wrong with that. The zero Result says that nothing is.
+func (s *Store) receiveLocked(w *journal.Write) (*box, journal.Result) {
+	after := s.boxes[w.ID].clone()
+	if err := after.take(w); err != nil {
+		return nil, journal.Result{Err: err}
+	}
+	if m := w.Receive; m != nil {
+		switch {
+		case after.knows(m.Origin):
+			return nil, journal.Result{Existed: true}
+		case after.full(m.Bytes):
+			return nil, journal.Result{Err: journal.ErrInboxFull}
+		}
+		after.put(*m, s.position+1)
+	}
+	return after, journal.Result{}
+}
+
+// sendLocked does what the Write asks for in other inboxes.
+func (s *Store) sendLocked(w *journal.Write) {
+	for _, sent := range w.Send {
+		to := s.boxes[sent.To].clone()
+		if !to.knows(sent.Origin) {
+			s.position++
+			to.put(sent.Message, s.position)
+			s.boxes[sent.To] = to
+		}
+	}
+}
+
+// inOrder lists the messages behind a position.
+func (b *box) inOrder(after uint64) []journal.Message {
+	if b == nil {
+		return nil
+	}
+	var messages []journal.Message
+	for position, m := range b.messages {
+		if position > after {
+			messages = append(messages, m)
+		}
+	}
+	slices.SortFunc(messages, func(a, b journal.Message) int { return cmp.Compare(a.Position, b.Position) })
+	return messages
+}
+
+// Inbox implements journal.Store.
+func (s *Store) Inbox(ctx context.Context, id journal.ID, after uint64) ([]journal.Envelope, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var envelopes []journal.Envelope
+	for _, m := range s.boxes[id].inOrder(after) {
+		envelopes = append(envelopes, m.Envelope)
+	}
+	return envelopes, nil
+}
+
+// Messages implements journal.Store.
+func (s *Store) Messages(ctx context.Context, id journal.ID, after uint64, limit journal.PageLimit) (messages []journal.Message, more bool, err error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer leave()
+	room := limit.Room()
+	for _, m := range s.boxes[id].inOrder(after) {
+		if !room.Take(m.Bytes) {
+			return messages, true, nil
+		}
+		m.Value = bytes.Clone(m.Value)
+		messages = append(messages, m)
+	}
+	return messages, false, nil
+}
+
+// Message implements journal.Store.
+func (s *Store) Message(ctx context.Context, id journal.ID, position uint64) (*journal.Message, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	b := s.boxes[id]
+	if b == nil {
+		return nil, journal.ErrNotFound
+	}
+	m, there := b.messages[position]
+	if !there {
+		return nil, journal.ErrNotFound
+	}
+	m.Value = bytes.Clone(m.Value)
+	return &m, nil
+}
+
+// Receipt implements journal.Store.
+func (s *Store) Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	b := s.boxes[id]
+	if b == nil {
+		return nil, journal.ErrNotFound
+	}
+	r, there := b.receipts[origin]
+	if !there {
+		return nil, journal.ErrNotFound
+	}
+	r = cloneReceipt(r)
+	return &r, nil
+}
+
+// Receivers implements journal.Store.
+func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var ids []journal.ID
+	for id, b := range s.boxes {
+		if len(b.messages) > 0 && compareIDs(id, after) > 0 {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, compareIDs)
+	return ids[:min(len(ids), max(limit, 0))], nil
+}
+
+func compareIDs(a, b journal.ID) int { return bytes.Compare(a[:], b[:]) }
+
+// SweepReceipts implements journal.Store.
+func (s *Store) SweepReceipts(ctx context.Context, own []journal.Fence, before int64, limit int) (int, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
+	if !slices.Equal(own, s.fences[:]) {
+		return 0, journal.ErrFenced
+	}
+	swept := 0
+	for id, b := range s.boxes {
+		after := b.clone()
+		for origin, r := range b.receipts {
+			if r.At < before && swept < limit && !s.liveLocked(r.From) {
+				delete(after.receipts, origin)
+				swept++
+			}
+		}
+		s.boxes[id] = after
+	}
+	return swept, nil
+}
+
+// liveLocked tells whether the run of a step is not over.
+func (s *Store) liveLocked(step journal.Caller) bool {
+	e, ok := s.executions[step.ID]
+	return ok && e.row.Run == step.Run && !e.row.State.Final()
+}
