@@ -28,6 +28,9 @@ func checkManifest(m *abi.Manifest) error {
 		if !slices.Contains([]string{abi.KeyFromRequest, abi.KeyFromFunctionHashed, abi.KeyFromFunctionRaw}, w.Key) {
 			return abi.Errorf(abi.CodeBadManifest, "workflow %q: %q is not a way to derive a key", w.Name, w.Key)
 		}
+		if err := checkSignals(&w); err != nil {
+			return err
+		}
 	}
 	for _, a := range m.Activities {
 		if err := checkItem("activity", a.Name, activities, a.Input, a.Output); err != nil {
@@ -35,6 +38,22 @@ func checkManifest(m *abi.Manifest) error {
 		}
 	}
 	return checkMigrations(m.Migrations)
+}
+
+// maxSignals bounds the signals of a workflow.
+const maxSignals = 100
+
+func checkSignals(w *abi.WorkflowInfo) error {
+	if len(w.Signals) > maxSignals {
+		return abi.Errorf(abi.CodeBadManifest, "workflow %q has more than %d signals", w.Name, maxSignals)
+	}
+	signals := map[string]bool{}
+	for _, s := range w.Signals {
+		if err := checkItem("signal", s.Name, signals, s.Value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func checkItem(kind, name string, seen map[string]bool, schemas ...*abi.Schema) error {

@@ -94,7 +94,7 @@ func (f *fixture) boot() {
 	f.watchers = watch.NewList()
 	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) }, nil)
 	f.x = New(Deps{
-		Activities: f.activities, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, NoHeadStarts: f.serial, Fault: f.pass, Hibernation: f.hibernation,
+		Activities: f.activities, CheckSignal: checkSignal, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, NoHeadStarts: f.serial, Fault: f.pass, Hibernation: f.hibernation,
 		IdleTimeout: f.idle, Host: f.life, Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, Memory: budget.New(100),
 		OpenGuest: f.guests, Queued: budget.New(100 << 20), Random: func() float64 { return 0 },
 		Slots: guest.NewSlots(clock, time.Hour), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
@@ -105,6 +105,14 @@ func (f *fixture) boot() {
 		return false
 	})
 	go f.timers.Run(f.life.Context())
+}
+
+// checkSignal knows all signals but one.
+func checkSignal(_ context.Context, _ *journal.Execution, name string, value []byte) ([]byte, error) {
+	if name == "unknown" {
+		return nil, abi.Errorf(abi.CodeUnknownSignal, "there is no such signal")
+	}
+	return abi.Canonical(value)
 }
 
 // pass panics at a fault point, if the test says so.
@@ -171,7 +179,7 @@ func rowOf(workflow, key string) *journal.Execution {
 func (f *fixture) startChild(ctx context.Context, _ *journal.Execution, step journal.Caller, call *abi.Call) (*journal.Execution, bool, error) {
 	row := rowOf(call.Workflow, "child")
 	row.Parent = step
-	existed, err := f.x.Start(ctx, row)
+	existed, err := f.x.Start(ctx, row, nil)
 	if err == nil && existed {
 		row, err = f.store.Load(ctx, row.ID)
 	}

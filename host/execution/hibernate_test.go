@@ -99,7 +99,7 @@ func newSleeper(t *testing.T, steps int) *sleeper {
 	w.f.hibernation.Entries = 4
 	w.f.restart(0)
 	row := rowOf("w", "k")
-	_, err := w.f.x.Start(t.Context(), row)
+	_, err := w.f.x.Start(t.Context(), row, nil)
 	require.NoError(t, err)
 	time.Sleep(time.Hour)
 	return &sleeper{w, row}
@@ -206,7 +206,7 @@ func TestStateBeforeAnAttemptOfACancelledOp(t *testing.T) {
 			}
 		}
 		row := rowOf("w", "k")
-		_, err := w.f.x.Start(t.Context(), row)
+		_, err := w.f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		time.Sleep(3 * time.Minute)
 		require.True(t, w.f.x.evict(row.ID))
