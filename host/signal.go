@@ -72,6 +72,19 @@ func (e *Engine) SignalWithStart(ctx context.Context, start StartRequest, signal
 // checkSignal tells whether the workflow of an execution, as its module has it, can be sent
 // a signal.
 func (e *Engine) checkSignal(ctx context.Context, row *journal.Execution, name string, value []byte) ([]byte, error) {
+	workflow, err := e.workflowOf(ctx, row)
+	if err != nil {
+		return nil, err
+	}
+	signal, err := workflow.Signal(name)
+	if err != nil {
+		return nil, err
+	}
+	return signal.CheckValue(value)
+}
+
+// workflowOf is what the module of an execution says about its workflow.
+func (e *Engine) workflowOf(ctx context.Context, row *journal.Execution) (*abi.WorkflowInfo, error) {
 	m, err := e.catalog.Module(ctx, row.Digest)
 	if err != nil {
 		return nil, err
@@ -81,5 +94,14 @@ func (e *Engine) checkSignal(ctx context.Context, row *journal.Execution, name s
 	if i < 0 {
 		return nil, abi.Errorf(abi.CodeWorkflowManifestLie, "the module of %s has no workflow %q", row.Name(), workflow)
 	}
-	return m.Manifest.Workflows[i].CheckSignal(name, value)
+	return &m.Manifest.Workflows[i], nil
+}
+
+// WorkflowOf is what the module of an execution says about its workflow.
+func (e *Engine) WorkflowOf(ctx context.Context, namespace, name string) (*abi.WorkflowInfo, error) {
+	row, err := e.Poll(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return e.workflowOf(ctx, row)
 }

@@ -30,8 +30,6 @@ type Inspection struct {
 	Pending []PendingOp
 	// Resident tells whether an instance was warm.
 	Resident bool
-	// Unread counts the signals that it has not received yet, by name.
-	Unread map[string]int
 }
 
 // Inspect asks a running execution what it is waiting for. One that is cold is
@@ -53,7 +51,6 @@ func (r *run) inspect() Inspection {
 	in := Inspection{Fuel: r.fuel, Resident: r.guest != nil}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	in.Unread = r.ledger.signals.Unread()
 	for o := range r.ledger.ops.All() {
 		p := PendingOp{Number: o.Number, Kind: o.Kind, Name: o.Name, Key: o.Key, Since: time.Unix(0, o.IssuedAt), LastError: o.LastError}
 		if due := o.DueAt(); due != journal.Never {

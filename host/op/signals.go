@@ -11,8 +11,6 @@ import (
 // order of their positions.
 type Signals struct {
 	byName map[string][]journal.Envelope
-	count  int
-	bytes  int
 }
 
 // NewSignals makes signals of an inbox.
@@ -29,8 +27,6 @@ func (s *Signals) Add(e journal.Envelope) {
 	of := s.byName[e.Name]
 	at, _ := slices.BinarySearchFunc(of, e, func(a, b journal.Envelope) int { return cmp.Compare(a.Position, b.Position) })
 	s.byName[e.Name] = slices.Insert(of, at, e)
-	s.count++
-	s.bytes += e.Bytes
 }
 
 // Take takes the first of a name.
@@ -44,22 +40,5 @@ func (s *Signals) Take(name string) (journal.Envelope, bool) {
 	} else {
 		s.byName[name] = of[1:]
 	}
-	s.count--
-	s.bytes -= of[0].Bytes
 	return of[0], true
-}
-
-// Len counts them.
-func (s *Signals) Len() int { return s.count }
-
-// Unread counts those of each name.
-func (s *Signals) Unread() map[string]int {
-	if s.count == 0 {
-		return nil
-	}
-	unread := make(map[string]int, len(s.byName))
-	for name, of := range s.byName {
-		unread[name] = len(of)
-	}
-	return unread
 }
