@@ -187,6 +187,11 @@ impl Execution {
             && !shared.waits.borrow().iter().any(|(_, wait)| wait.watch)
     }
 
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn core(&self) -> &ContextCore {
+        &self.core
+    }
+
     /// How the workflow ended; `None` while it waits for deliveries.
     pub(crate) fn outcome(&self) -> Option<Outcome> {
         self.core.0.outcome.borrow().clone()
@@ -390,6 +395,14 @@ impl ContextCore {
         if ready {
             self.0.wake(wait);
         }
+    }
+
+    /// The value of an op, if it is there.
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn peek_op(&self, op: u32) -> Option<Vec<u8>> {
+        let ops = self.0.ops.borrow();
+        let result = ops.get(u64::from(op))?.result.as_ref()?;
+        result.as_ref().ok().cloned()
     }
 
     /// Takes the result of an op, if it is there.

@@ -13,6 +13,8 @@ use std::task::{Context, Poll};
 
 use crate::error::{Error, Result};
 use crate::execution::ContextCore;
+#[cfg(not(target_family = "wasm"))]
+use crate::execution::Execution;
 use crate::host::RECEIVE;
 use crate::wire::{self, Wire};
 
@@ -39,6 +41,17 @@ impl ContextCore {
             inboxes.len() - 1
         });
         change(&mut inboxes[at])
+    }
+}
+
+#[cfg(not(target_family = "wasm"))]
+impl Execution {
+    /// The signals that were delivered and that no future has taken, for the test kit.
+    pub(crate) fn kept_signals(&self) -> Vec<(&'static str, Vec<u8>)> {
+        let core = self.core();
+        let inboxes = core.0.inboxes.borrow();
+        let kept = |inbox: &Inbox| Some((inbox.name, core.peek_op(inbox.op)?));
+        inboxes.iter().filter_map(kept).collect()
     }
 }
 

@@ -128,7 +128,7 @@ pub struct Finished<T> {
     pub result: Result<T>,
     /// What happened.
     pub history: History,
-    /// The signals that it was sent and had not asked for by its end, in their order.
+    /// The signals that it was sent and had not received by its end.
     pub unread: Vec<Unread>,
 }
 

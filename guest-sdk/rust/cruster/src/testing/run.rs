@@ -136,6 +136,14 @@ impl Run {
             .is_some_and(Execution::stuck)
     }
 
+    /// The signals that were delivered and that the workflow has not looked at.
+    pub(crate) fn kept_signals(&self) -> Vec<(&'static str, Vec<u8>)> {
+        let execution = self.execution.borrow();
+        execution
+            .as_ref()
+            .map_or_else(Vec::new, Execution::kept_signals)
+    }
+
     pub(crate) fn outcome(&self) -> Option<Outcome> {
         self.outcome.borrow().clone()
     }

@@ -23,7 +23,7 @@ pub(crate) struct Mailbox {
     waiting: VecDeque<(u32, String)>,
 }
 
-/// A signal that an execution was sent and had not asked for by its end.
+/// A signal that an execution was sent and had not received by its end.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Unread {
@@ -43,7 +43,7 @@ impl Run {
         let value = self.check_signal(name, value)?;
         let mut mailbox = self.mailbox.borrow_mut();
         if mailbox.unread.len() >= MAX_UNREAD {
-            let message = format!("{} has {MAX_UNREAD} signals that it has not read", self.id);
+            let message = format!("{MAX_UNREAD} messages wait for {}", self.id);
             return Err(codes::INBOX_FULL.fault(message));
         }
         mailbox.unread.push_back(Unread {
@@ -76,10 +76,10 @@ impl Run {
             return Ok(value.to_vec());
         };
         let Some(signal) = definition.signals.iter().find(|s| s.name == name) else {
-            let message = format!("the workflow {workflow} has no signal {name:?}");
+            let message = format!("workflow {workflow} has no signal {name}");
             return Err(codes::UNKNOWN_SIGNAL.fault(message));
         };
-        request::fit(&format!("the value of signal {name}"), signal.value, value)
+        request::fit("the value", signal.value, value)
     }
 
     /// An op asks for the next signal of a name.
@@ -124,9 +124,15 @@ impl Run {
         self.resume(Delivery { error, op, value });
     }
 
-    /// The signals that no op has taken.
+    /// The signals that the workflow has not looked at: those that were delivered to no
+    /// one, and those that were never delivered.
     pub(crate) fn unread(&self) -> Vec<Unread> {
-        self.mailbox.borrow().unread.iter().cloned().collect()
+        let kept = self.kept_signals().into_iter().map(|(name, value)| Unread {
+            name: name.to_owned(),
+            value: Value::decode(&value).unwrap_or_default(),
+        });
+        kept.chain(self.mailbox.borrow().unread.iter().cloned())
+            .collect()
     }
 }
 
