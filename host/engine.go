@@ -168,9 +168,13 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.goBackground(recovery.Run)
 	e.goBackground(e.executions.EvictIdle)
 	if e.cfg.Retention > 0 {
-		retention := maintenance.Retention{Clock: e.clock, Fault: injector, Keep: e.cfg.Retention, Logger: e.log, Store: e.writer}
+		retention := maintenance.Retention{
+			Clock: e.clock, Fault: injector, Keep: e.cfg.Retention, Logger: e.log, Sweep: e.writer.Sweep, What: "finished executions",
+		}
 		e.goBackground(retention.Run)
 	}
+	receipts := maintenance.Retention{Clock: e.clock, Keep: e.cfg.RequestWindow, Logger: e.log, Sweep: e.writer.SweepReceipts, What: "receipts"}
+	e.goBackground(receipts.Run)
 	return nil
 }
 
