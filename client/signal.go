@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/rand"
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
@@ -19,8 +20,9 @@ func Signal[T any](name string) SignalOf[T] { return SignalOf[T]{name: name} }
 // SignalOption is an option of [SignalOf.Send].
 type SignalOption func(*crusterv1.SignalOptions)
 
-// WithRequestID makes it safe to send a signal again after a lost answer: those with the same
-// id are received once.
+// WithRequestID names the request, so that it is safe to send the signal again after a lost
+// answer, also from another process: those with the same id are received once. Without it the
+// client draws one, and repeats the request itself.
 func WithRequestID(id string) SignalOption {
 	return func(o *crusterv1.SignalOptions) { o.RequestId = id }
 }
@@ -41,7 +43,7 @@ func (s SignalOf[T]) options(value T, opts []SignalOption) (*crusterv1.SignalOpt
 	if err != nil {
 		return nil, abi.Errorf(abi.CodeBadInput, "the value of signal %s does not encode: %v", s.name, err)
 	}
-	signal := &crusterv1.SignalOptions{Name: s.name, Value: packed(b)}
+	signal := &crusterv1.SignalOptions{Name: s.name, Value: packed(b), RequestId: rand.Text()}
 	for _, o := range opts {
 		o(signal)
 	}

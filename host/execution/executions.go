@@ -74,6 +74,7 @@ type Deps struct {
 	// CompareRestored, if set, is handed the state of every guest that was restored, and that
 	// of the same guest replayed. It is for tests.
 	CompareRestored func(restored, replayed *guest.Saved)
+	Entities        Entities
 	// EvictAlways drops the instance after every turn. It is for tests.
 	EvictAlways bool
 	Fault       faultpoint.Injector

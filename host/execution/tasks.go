@@ -65,6 +65,8 @@ func (r *run) startTask(o *op.Op) {
 			t.poll(ctx, b)
 		case *abi.Signal:
 			t.signal(ctx, b)
+		case *abi.EntityMessage:
+			t.askEntity(ctx, b)
 		}
 	}
 	work := func() {
