@@ -148,7 +148,9 @@ var panics = []string{
 }
 
 func drawEvent(random *rand.Rand) string {
-	switch random.IntN(19) {
+	switch random.IntN(20) {
+	case 19:
+		return "query"
 	case 16, 17, 18:
 		return fmt.Sprintf("signal s%d", random.IntN(2))
 	case 0, 1, 2:
@@ -242,6 +244,7 @@ type promised struct {
 	row         *journal.Execution
 	settled     map[string]string
 	signals     []string // values
+	answers     []string // to queries
 	interrupted bool
 	digest      string // that it was moved to last
 }
@@ -341,6 +344,8 @@ func (l *living) request(run *promised, words []string) {
 		}
 	case "resume":
 		l.ask(func(ctx context.Context) error { return x.Resume(ctx, ref) })
+	case "query":
+		l.query(run)
 	case "evict":
 		x.evict(run.row.ID)
 	case "move":
@@ -374,6 +379,17 @@ func (l *living) signal(run *promised, name string) {
 	send := func(ctx context.Context) error { return l.f.x.Signal(ctx, RefTo(run.row), s) }
 	if l.ask(send) || s.Origin != (journal.Origin{}) && l.ask(send) {
 		run.signals = append(run.signals, l.sent[len(l.sent)-1])
+	}
+}
+
+// query asks a run what it was told: that is a beginning of what it will have been told in
+// the end, whatever becomes of its turn under way.
+func (l *living) query(run *promised) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	outcome, err := l.f.x.Query(ctx, RefTo(run.row), abi.Query{Name: "told"})
+	if err == nil {
+		run.answers = append(run.answers, outcomeText(outcome.Value, outcome.Error))
 	}
 }
 
@@ -510,6 +526,11 @@ func (l *living) verify(run *promised, row *journal.Execution) {
 	}
 	if run.digest != "" && row.Digest != run.digest {
 		l.wrong("%s: a move to %s was acknowledged and it is pinned to %s", row.Name(), run.digest, row.Digest)
+	}
+	for _, told := range run.answers {
+		if row.State == journal.Completed && !strings.HasPrefix(outcomeText(row.Value, nil), told) {
+			l.wrong("%s: it said %q, and ended with %q", row.Name(), told, outcomeText(row.Value, nil))
+		}
 	}
 	l.verifySignals(run, row)
 	l.verifyJournal(row)

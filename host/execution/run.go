@@ -325,6 +325,8 @@ func (r *run) receive(m message) {
 		}
 	case waitingRequest:
 		m.reply <- r.waitsFor()
+	case queryRequest:
+		r.query(m)
 	case inspectRequest:
 		m.reply <- inspected{Inspection: r.inspect()}
 	}
