@@ -353,6 +353,11 @@ func (fakeWorkflows) List(_ context.Context, req *crusterv1.ListRequest) (*crust
 	return resp, nil
 }
 
+func (fakeWorkflows) Query(_ context.Context, req *crusterv1.QueryRequest) (*crusterv1.QueryResponse, error) {
+	_, err := execution(req.GetExecution())
+	return &crusterv1.QueryResponse{Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"status":"waits"}`}}}, err
+}
+
 func (fakeWorkflows) Signal(_ context.Context, req *crusterv1.SignalRequest) (*crusterv1.SignalResponse, error) {
 	_, err := execution(req.GetExecution())
 	if err == nil && req.GetSignal().GetName() != "paid" {
