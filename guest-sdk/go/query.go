@@ -6,7 +6,7 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Query is a question that a running workflow answers at any time, also while it sleeps: how
+// QueryOf is a question that a running workflow answers at any time, also while it sleeps: how
 // far it is, what it waits for. It costs no step of the journal.
 //
 //	var Progress = cruster.NewQuery[cruster.None, int]("progress")
@@ -24,11 +24,11 @@ import (
 //		}
 //		return done, nil
 //	}
-type Query[In, Out any] struct {
+type QueryOf[In, Out any] struct {
 	name string
 }
 
-// AnyQuery is a [Query] of any types; see [Workflow.Answers].
+// AnyQuery is a [QueryOf] of any types; see [Workflow.Answers].
 type AnyQuery interface {
 	// Name is the name of the query.
 	Name() string
@@ -39,15 +39,15 @@ type AnyQuery interface {
 // without an input.
 //
 // It panics if the name is invalid.
-func NewQuery[In, Out any](name string) Query[In, Out] {
+func NewQuery[In, Out any](name string) QueryOf[In, Out] {
 	guest.CheckName("query", name)
-	return Query[In, Out]{name: name}
+	return QueryOf[In, Out]{name: name}
 }
 
 // Name is the name of the query.
-func (q Query[In, Out]) Name() string { return q.name }
+func (q QueryOf[In, Out]) Name() string { return q.name }
 
-func (q Query[In, Out]) query() guest.Query {
+func (q QueryOf[In, Out]) query() guest.Query {
 	return guest.Query{Name: q.name, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out]()}
 }
 
@@ -57,7 +57,7 @@ func (q Query[In, Out]) query() guest.Query {
 // before it, the query is refused.
 //
 // It panics if the workflow does not answer the query.
-func (q Query[In, Out]) Handle(ctx Context, fn func(In) (Out, error)) {
+func (q QueryOf[In, Out]) Handle(ctx Context, fn func(In) (Out, error)) {
 	ctx.scope.HandleQuery(q.name, func(body []byte) ([]byte, error) {
 		in, err := decode[In](body)
 		if err != nil {

@@ -61,11 +61,13 @@ func TestQueries(t *testing.T) {
 
 func TestQueriesAreDeclared(t *testing.T) {
 	t.Parallel()
-	undeclared := cruster.NewWorkflow("test.undeclared", func(ctx cruster.Context, _ cruster.None) (int, error) {
+	undeclared := cruster.NewWorkflow("test.undeclaredQuery", func(ctx cruster.Context, _ cruster.None) (int, error) {
 		progressQuery.Handle(ctx, func(int) (string, error) { return "", nil })
 		return 0, nil
 	})
 	_, err := crustertest.Execute(undeclared, cruster.None{})
 	require.ErrorContains(t, err, "does not answer the query")
-	require.Panics(t, func() { cruster.NewWorkflow("test.twice", func(cruster.Context, cruster.None) (int, error) { return 0, nil }).Answers(progressQuery, progressQuery) })
+	require.Panics(t, func() {
+		cruster.NewWorkflow("test.queriesTwice", func(cruster.Context, cruster.None) (int, error) { return 0, nil }).Answers(progressQuery, progressQuery)
+	})
 }
