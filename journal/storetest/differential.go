@@ -194,7 +194,7 @@ func (m *model) commit(rt *rapid.T) {
 
 // sortOf maps an error to what the contract says about it.
 func sortOf(err error) string {
-	for _, known := range []error{journal.ErrNotFound, journal.ErrSwept, journal.ErrFenced, journal.ErrConflict, journal.ErrUndecided} {
+	for _, known := range []error{journal.ErrNotFound, journal.ErrSwept, journal.ErrInboxFull, journal.ErrFenced, journal.ErrConflict, journal.ErrUndecided} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}
