@@ -47,8 +47,9 @@ func (t tally) full(bytes int) bool {
 	return t.messages >= journal.MaxInbox || t.bytes+int64(bytes) > journal.MaxInboxBytes
 }
 
-// add adds what a write does to inboxes, except for its own if that is lenient.
-func (m *mail) add(w *journal.Write, known premise) {
+// put adds the messages that a write receives and sends. Writes are added in their order,
+// which is that of the messages of a receiver.
+func (m *mail) put(w *journal.Write, known premise) {
 	if r := w.Receive; r != nil {
 		if known == optimistic && bare(w) {
 			m.lenient.add(w.ID, r)
@@ -66,6 +67,10 @@ func (m *mail) add(w *journal.Write, known premise) {
 			m.lenient.add(sent.To, &sent.Message)
 		}
 	}
+}
+
+// take adds the messages that a write takes, and its receipts.
+func (m *mail) take(w *journal.Write) {
 	for _, position := range w.Take {
 		m.takes.add(w.ID, position)
 	}
