@@ -132,7 +132,7 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 	}
 	p.mail.room = map[journal.ID]tally{}
 	for _, w := range writes {
-		p.mail.add(w, known)
+		p.mail.put(w, known)
 	}
 	writes = slices.Clone(writes)
 	slices.SortStableFunc(writes, func(a, b *journal.Write) int { return bytes.Compare(a.ID[:], b.ID[:]) })
@@ -142,6 +142,7 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 	needed := map[journal.ID]bool{} // → whether it must be held
 	for _, w := range writes {
 		p.fences[w.ID.Shard()] = w.Fence
+		p.mail.take(w)
 		if w.OfEntity() {
 			if w.Entity != nil || w.Destroy {
 				p.entities[w.ID] = w.Entity // the last one stands

@@ -69,7 +69,7 @@ func newStatements(schema string) statements {
 	expand := strings.NewReplacer(
 		"{shards}", st.shards, "{executions}", st.executions, "{entries}", st.entries, "{deferreds}", st.deferreds, "{links}", st.links,
 		"{hibernated}", st.hibernated, "{inbox}", st.inbox, "{receipts}", st.receipts, "{entities}", st.entities,
-		"{expect}", q("expect"), "{fenced}", "'"+stateFenced+"'", "{missing}", "'"+stateMissing+"'",
+		"{expect}", q("expect"), "{fenced}", "'"+stateFenced+"'", "{missing}", "'"+stateMissing+"'", "{mail}", "'"+stateMail+"'",
 		"{now}", strconv.FormatInt(journal.Now, 10),
 	)
 	st.prepared = make(map[string]string, len(journalStatements))
@@ -209,7 +209,7 @@ var journalStatements = map[string]string{
 	// What follows is about inboxes: see mail.go.
 
 	stmtRoom: `
-	SELECT {expect}(count(*), 0, {missing})
+	SELECT {expect}(count(*), 0, {mail})
 	FROM unnest($1::int2[], $2::bytea[], $3::int8[], $4::int8[]) AS w (shard, id, messages, bytes) CROSS JOIN LATERAL (
 		SELECT count(*) AS messages, coalesce(sum(n.bytes), 0) AS bytes
 		FROM (SELECT i.bytes FROM {inbox} i WHERE i.shard = w.shard AND i.id = w.id LIMIT $5) AS n) AS held
@@ -219,7 +219,7 @@ var journalStatements = map[string]string{
 	WITH gone AS (
 		DELETE FROM {inbox} i USING unnest($1::int2[], $2::bytea[], $3::int8[]) AS t (shard, id, position)
 		WHERE i.shard = t.shard AND i.id = t.id AND i.position = t.position RETURNING 1)
-	SELECT {expect}((SELECT count(*) FROM gone), $4, {missing})`,
+	SELECT {expect}((SELECT count(*) FROM gone), $4, {mail})`,
 
 	stmtReceipts: `
 	INSERT INTO {receipts} (shard, id, origin, at, sender, sender_run, step, error, value)
@@ -234,7 +234,7 @@ var journalStatements = map[string]string{
 	SELECT id, origin, position FROM new`,
 
 	stmtUnanswered: `
-	SELECT {expect}(count(*), 0, {missing})
+	SELECT {expect}(count(*), 0, {mail})
 	FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS m (shard, id, origin)
 		JOIN {inbox} i USING (shard, id, origin) JOIN {receipts} r USING (shard, id, origin)
 	WHERE i.xmin = pg_current_xact_id()::xid AND r.xmin <> pg_current_xact_id()::xid`,

@@ -142,6 +142,7 @@ func (w *sweep) delete(conn *sqlite.Conn) (more bool, err error) {
 		}
 	}
 	whole, entries := journal.CutSweep(sizes)
+	w.store.mail.forget()
 	for _, e := range free[:whole] {
 		if err := deleteExecution(conn, e.id); err != nil {
 			return false, err
