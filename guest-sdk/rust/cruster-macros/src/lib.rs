@@ -7,13 +7,17 @@
 mod activity;
 mod context;
 mod duration;
+mod entity;
 mod expand_activity;
 mod expand_group;
 mod expand_workflow;
 mod implementation;
 mod method;
 mod names;
+mod operation_calls;
+mod operations;
 mod options;
+mod parameters;
 mod problems;
 mod schema;
 mod selfless;
@@ -193,6 +197,94 @@ pub fn activity_group_impl(attribute: TokenStream, item: TokenStream) -> TokenSt
 #[proc_macro_derive(Signal, attributes(signal))]
 pub fn derive_signal(item: TokenStream) -> TokenStream {
     signal::expand(item.into()).into()
+}
+
+/// Makes a struct the state of an entity: of each id there is one, which the host keeps.
+/// Its `impl` block has [`macro@operations`].
+///
+/// The struct derives `Default`, what an entity begins with, serde's traits and `Schema`.
+/// Derive `Clone` too if it is large: operations that fail are undone with a copy, which is
+/// cheaper to clone than to encode.
+///
+/// ```
+/// use cruster::prelude::*;
+///
+/// #[stateful_entity(migrate(in_cents))]
+/// #[derive(Default, Clone, Serialize, Deserialize, Schema)]
+/// pub struct Account {
+///     cents: i64,
+/// }
+///
+/// /// What an account was at first.
+/// #[derive(Deserialize)]
+/// struct AccountInEuros {
+///     euros: i64,
+/// }
+///
+/// fn in_cents(old: AccountInEuros) -> Account {
+///     Account { cents: 100 * old.euros }
+/// }
+/// ```
+///
+/// | option | meaning |
+/// | --- | --- |
+/// | `name = "…"` | the name of the type of entity. Defaults to that of the struct |
+/// | `migrate(f, g)` | functions from each old shape of the state to the next, oldest first. When you change the shape, keep the old struct and add a function |
+/// | `mailbox_capacity = 50` | how many calls of one entity may wait |
+/// | `concurrency = 4` | how many operations that are read-only run at the same time |
+/// | `max_idle_time_secs = 120` | how long an entity without calls stays in memory |
+/// | `shard_group = "…"` | the hosts that serve it |
+/// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
+#[proc_macro_attribute]
+pub fn stateful_entity(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    entity::expand(Kind::Stateful, attribute.into(), item.into()).into()
+}
+
+/// The operations of an entity with a state: the methods with `self`.
+///
+/// ```
+/// # use cruster::prelude::*;
+/// # #[stateful_entity]
+/// # #[derive(Default, Serialize, Deserialize, Schema)]
+/// # pub struct Account {
+/// #     cents: i64,
+/// # }
+/// #[operations]
+/// impl Account {
+///     fn deposit(&mut self, cents: i64) -> Result<i64, Error> {
+///         self.cents += cents;
+///         if self.cents < 0 {
+///             cruster::bail!("too_poor", "there is not enough");
+///         }
+///         Ok(self.cents)
+///     }
+///
+///     #[read_only]
+///     fn balance(&self) -> i64 {
+///         self.cents
+///     }
+/// }
+/// ```
+///
+/// Operations of one entity run one at a time. The state is saved together with the reply
+/// and with what the operation sent; an operation that returns an error has changed
+/// nothing, like `deposit` above.
+///
+/// | method | what it is |
+/// | --- | --- |
+/// | with `&mut self` | an operation |
+/// | with `&self` and `#[read_only]` | an operation that changes nothing; it runs beside others and without a commit |
+/// | `fn on_create(&mut self)` | runs before the first operation of an entity |
+/// | without `self` | an ordinary function |
+///
+/// An operation and `on_create` may take a `&EntityContext` first, with which they send to
+/// other entities, start workflows or destroy the entity.
+///
+/// The struct gets a function `client`: `Account::client(self, "ada").deposit(500).await?`
+/// calls an entity from a workflow.
+#[proc_macro_attribute]
+pub fn operations(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    operations::expand(attribute.into(), item.into()).into()
 }
 
 /// Describes the values of a struct or enum, as serde writes them.

@@ -1,5 +1,7 @@
 //! The list in the parentheses of an attribute: `name = value, name(values)`.
 
+use std::ops::RangeInclusive;
+
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::ext::IdentExt;
@@ -192,6 +194,22 @@ impl Opt {
                     Punctuated::<Path, Token![,]>::parse_terminated.parse2(tokens.clone())?;
                 Ok(paths.into_iter().collect())
             }
+        }
+    }
+
+    /// A whole number in a range.
+    pub(crate) fn number(&self, range: RangeInclusive<u32>, example: &str) -> syn::Result<u32> {
+        let (least, most) = (range.start(), range.end());
+        let what = format!("a whole number from {least} to {most}");
+        match self.expr(example)? {
+            Expr::Lit(ExprLit {
+                lit: Lit::Int(number),
+                ..
+            }) => match number.base10_parse::<u32>() {
+                Ok(value) if range.contains(&value) => Ok(value),
+                _ => Err(self.wrong(number, &what, example)),
+            },
+            other => Err(self.wrong(other, &what, example)),
         }
     }
 

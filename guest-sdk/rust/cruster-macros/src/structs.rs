@@ -32,7 +32,7 @@ fn check_options(kind: Kind, attribute: TokenStream, problems: &mut Problems) {
 }
 
 /// The struct; reports the attribute on anything else.
-fn read(kind: Kind, item: TokenStream, problems: &mut Problems) -> Option<ItemStruct> {
+pub(crate) fn read(kind: Kind, item: TokenStream, problems: &mut Problems) -> Option<ItemStruct> {
     let (on_struct, on_block) = (kind.on_struct(), kind.on_block());
     let misplaced = format!("put `{on_struct}` on a struct");
     match syn::parse2::<Item>(item.clone()) {
@@ -62,6 +62,7 @@ fn on_function(kind: Kind, misplaced: &str) -> String {
         Kind::Group => format!(
             "{misplaced}\nhelp: mark a single activity, a method of a block, with `#[activity]`"
         ),
+        Kind::Stateful | Kind::Entity | Kind::RpcGroup => misplaced.to_string(),
     }
 }
 
@@ -86,7 +87,7 @@ fn check(kind: Kind, definition: &mut ItemStruct, problems: &mut Problems) {
 }
 
 /// A struct without fields has one value, which is its default.
-fn default_of_unit(definition: &ItemStruct) -> TokenStream {
+pub(crate) fn default_of_unit(definition: &ItemStruct) -> TokenStream {
     if !definition.fields.is_empty()
         || derives_default(&definition.attrs)
         || !definition.generics.params.is_empty()

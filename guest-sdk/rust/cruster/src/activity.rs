@@ -11,12 +11,11 @@ use serde::de::DeserializeOwned;
 use crate::attempt::Attempt;
 use crate::codes;
 use crate::error::{Error, Result};
-use crate::host::CONFIG;
 use crate::http::Http;
 use crate::payload;
 use crate::timestamp::Timestamp;
 use crate::transaction::Transaction;
-use crate::wire::{ConfigReply, ConfigRequest, Invocation, Outcome};
+use crate::wire::{Invocation, Outcome};
 
 /// The effects that an activity may have: `self` in an activity dereferences to
 /// this, and this to the fields of the workflow or group.
@@ -70,21 +69,12 @@ impl<A> ActivityContext<A> {
     /// The real time. A module without WASI has no clock; there it is the time at
     /// which the attempt began.
     pub fn now(&self) -> Timestamp {
-        #[cfg(all(target_family = "wasm", target_os = "wasi"))]
-        return std::time::SystemTime::now().into();
-        #[cfg(not(all(target_family = "wasm", target_os = "wasi")))]
-        Timestamp::from_unix_nanos(self.invocation().time)
+        self.attempt.now()
     }
 
     /// A value of the deployment's configuration.
     pub fn config(&self, name: &str) -> Option<String> {
-        let request = ConfigRequest {
-            name: name.to_owned(),
-        };
-        match self.attempt.perform::<ConfigReply>(&CONFIG, &request) {
-            Ok(reply) => reply.found.then_some(reply.value),
-            Err(e) => panic!("{e}"), // only a host that breaks the ABI gets here
-        }
+        self.attempt.config(name)
     }
 
     /// The transaction of the activity. It begins with the first statement and

@@ -105,6 +105,7 @@ mod combine;
 mod context;
 mod deferred;
 mod definition;
+mod entity;
 mod error;
 mod execution;
 #[cfg(target_family = "wasm")]
@@ -151,6 +152,10 @@ pub use combine::{first, join_all};
 pub use context::{InWorkflow, WorkflowContext};
 pub use deferred::Deferred;
 pub use definition::{Backoff, Migration};
+pub use entity::{
+    CallsEntities, Entity, EntityCall, EntityContext, EntitySend, EntityState, RemoteEntity,
+    StatefulEntity, WorkflowStarter, remote_entity,
+};
 pub use error::{Error, Result, ResultExt};
 pub use http::{Http, HttpRequest, HttpRequestBuilder, HttpResponse};
 pub use module::Module;
@@ -165,7 +170,8 @@ pub use value::Value;
 pub use workflow::{ActivityGroup, Workflow};
 
 pub use cruster_macros::{
-    Schema, Signal, activity, activity_group, activity_group_impl, workflow, workflow_impl,
+    Schema, Signal, activity, activity_group, activity_group_impl, operations, stateful_entity,
+    workflow, workflow_impl,
 };
 
 #[doc(hidden)]
@@ -185,8 +191,11 @@ impl Schema for Empty {
 /// The names that most modules need: `use cruster::prelude::*;`.
 pub mod prelude {
     pub use crate::error::{Error, Result, ResultExt};
-    pub use crate::{Backoff, Bytes, Deferred, Migration, Schema, Signal, Timestamp};
+    pub use crate::{
+        Backoff, Bytes, Deferred, EntityContext, Migration, Schema, Signal, Timestamp,
+    };
     pub use crate::{activity, activity_group, activity_group_impl, workflow, workflow_impl};
+    pub use crate::{operations, stateful_entity};
     pub use serde::{Deserialize, Serialize};
     pub use std::time::Duration;
 }

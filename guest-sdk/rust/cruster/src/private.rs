@@ -28,6 +28,11 @@ pub use crate::context::{InWorkflow, WorkflowContext};
 pub use crate::definition::{
     ActivityDefinition, Backoff, KeyMode, RetryPolicy, SignalDefinition, WorkflowDefinition,
 };
+pub use crate::entity::{
+    ByClone, ByEncoding, EntityDefinition, EntityOptions, OperationDefinition, Probe,
+    StateDefinition, decode_state, entity_name, message, operation_input, operation_output,
+    run_operations, unknown_operation,
+};
 pub use crate::execution::{ContextCore, LocalFuture, Start};
 pub use crate::groups::{groups_are_apart, has, meet, name_is_free};
 pub use crate::host::{Call, Host};

@@ -51,6 +51,8 @@
 //!   [stub](Test::stub) replaces them. They are retried as their policy says, in
 //!   virtual time. SQL needs a [database](Test::sql), HTTP a
 //!   [handler](Test::http); without, such calls fail with an error that says so.
+//! - Entities run for real, and their states are kept by id. A test can also call them
+//!   [directly](Test::entities).
 //! - Other workflows of the module run as separate executions; those of
 //!   other deployments need a [stub](Test::stub_workflow).
 //! - [`resolve_after`](Test::resolve_after), [`reject_after`](Test::reject_after),
@@ -71,7 +73,9 @@ mod attempt;
 pub(crate) mod canonical;
 mod config;
 mod database;
+mod entities;
 mod history;
+mod operation;
 mod panics;
 mod received;
 mod refusals;
@@ -96,6 +100,7 @@ use crate::attempt::Attempt;
 use crate::codec;
 use crate::codes;
 use crate::deferred::Deferred;
+use crate::entity::StatefulEntity;
 use crate::error::{Error, Result};
 use crate::http::{HttpRequest, HttpResponse};
 use crate::logging;
@@ -109,6 +114,7 @@ use crate::workflow::Workflow;
 
 use config::{Config, Outside};
 pub use database::{Database, Rows};
+pub use entities::{DirectCall, Entities};
 pub use history::{Event, Happening, History};
 pub use signals::{Api, Unread};
 use world::World;
@@ -130,6 +136,8 @@ pub struct Finished<T> {
     pub history: History,
     /// The signals that it was sent and had not received by its end.
     pub unread: Vec<Unread>,
+    /// The entities, as they are at the end.
+    pub entities: Entities,
 }
 
 impl Test {
@@ -164,7 +172,8 @@ impl Test {
     }
 
     fn execute<T: DeserializeOwned>(self, workflow: &str, body: Vec<u8>) -> Finished<T> {
-        let ended = World::new(self.module, self.config).execute(workflow, body);
+        let world = World::new(self.module, self.config);
+        let ended = world.execute(workflow, body);
         let result = match ended.outcome.into_result() {
             Err(fault) => Err(Error::of_execution(fault)),
             Ok(value) => codec::decode(&value)
@@ -174,6 +183,7 @@ impl Test {
             result,
             history: ended.history,
             unread: ended.unread,
+            entities: Entities(world),
         }
     }
 
@@ -399,6 +409,17 @@ impl Test {
     pub fn signal_after<S: Signal>(self, time: Duration, value: S) -> Self {
         let value = run::encode(&format!("the value of signal {}", S::NAME), &value);
         self.outside(time, move |run| run.send_from_test(S::NAME, &value))
+    }
+
+    /// Gives an entity a state before the test.
+    pub fn entity<S: StatefulEntity>(mut self, id: &str, state: &S) -> Self {
+        self.config.entities.push(entities::stored(id, state));
+        self
+    }
+
+    /// The entities of the module alone, for tests that call them directly.
+    pub fn entities(self) -> Entities {
+        Entities(World::new(self.module, self.config))
     }
 
     /// The API of the simulated host, for stubs and handlers that act as clients of it

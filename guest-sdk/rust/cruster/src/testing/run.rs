@@ -340,6 +340,11 @@ impl Run {
                 self.deliver(Duration::ZERO, op, self.world().signal(&body));
                 body.name
             }
+            "entity_call" | "entity_send" => {
+                let body = wire::EntityMessage::decode(body)?;
+                self.call_entity(op, &body, kind == "entity_call");
+                format!("{} {}", body.entity, body.operation)
+            }
             "patched" => {
                 let id = wire::Patched::decode(body)?.id;
                 let patched = !self.world().config.unpatched.contains(&id);

@@ -1,0 +1,197 @@
+//! Runs operations of an entity with a state, one after the other.
+//!
+//! The state is decoded once and encoded once, however many operations there are. An
+//! operation that fails has changed nothing: the state is again what it was before.
+
+use crate::attempt::Attempt;
+use crate::codes;
+use crate::entity::{EntityContext, OperationDefinition, StatefulEntity, unknown_operation};
+use crate::error::{Error, Result};
+use crate::payload;
+use crate::wire::{
+    Binary, EntityCall, Fault, OperationReply, Operations, OperationsReply, Outcome, Wire,
+};
+
+/// Runs the operations of an invocation.
+pub fn run_operations<S: StatefulEntity>(attempt: Attempt) -> Outcome {
+    let body = attempt.0.invocation.body.as_deref().unwrap_or_default();
+    let operations = match Operations::decode(body) {
+        Ok(operations) => operations,
+        Err(e) => {
+            let message = format!("the operations do not decode: {e}");
+            return Outcome::failed(codes::BAD_BODY.fault(message));
+        }
+    };
+    // If the state has become too large to encode, the operation that made it so is found
+    // by encoding it after each of them.
+    let result = Batch::<S>::run(&attempt, &operations, false)
+        .or_else(|_| Batch::<S>::run(&attempt, &operations, true));
+    result.map(|reply| reply.encode()).into()
+}
+
+/// The state between two operations.
+struct Batch<'a, S> {
+    attempt: &'a Attempt,
+    given: &'a Operations,
+    state: Option<S>,
+    /// An operation has changed the state.
+    changed: bool,
+    /// The state is encoded after each operation.
+    careful: bool,
+}
+
+/// What the state was before an operation.
+enum Before<S> {
+    /// There was no entity.
+    Nothing,
+    /// What the host gave.
+    Given,
+    Copy(S),
+    Encoded(Vec<u8>),
+}
+
+impl<'a, S: StatefulEntity> Batch<'a, S> {
+    fn run(
+        attempt: &'a Attempt,
+        given: &'a Operations,
+        careful: bool,
+    ) -> Result<OperationsReply, Box<Fault>> {
+        let mut batch = Batch::<S> {
+            attempt,
+            given,
+            state: decode_given(given).map_err(|e| fault_of(&e))?,
+            changed: false,
+            careful,
+        };
+        let mut replies = Vec::with_capacity(given.operations.len());
+        for call in &given.operations {
+            replies.push(batch.reply(call));
+        }
+        let (state, version) = batch.end().map_err(|e| fault_of(&e))?;
+        Ok(OperationsReply {
+            replies,
+            state,
+            version,
+        })
+    }
+
+    /// The state for the host: what it gave, if no operation has changed it.
+    fn end(&self) -> Result<(Binary, u32)> {
+        if !self.changed {
+            return Ok((self.given.state.clone(), self.given.version));
+        }
+        let state = self.state.as_ref().map(encode_state).transpose()?;
+        Ok((state, S::VERSION))
+    }
+
+    fn reply(&mut self, call: &EntityCall) -> OperationReply {
+        self.perform(call).unwrap_or_else(|e| OperationReply {
+            error: Some(fault_of(&e)),
+            ..OperationReply::default()
+        })
+    }
+
+    fn perform(&mut self, call: &EntityCall) -> Result<OperationReply> {
+        let name = call.operation.as_str();
+        let Some(operation) = S::DEFINITION.all().find(|o| o.name == name) else {
+            return Err(unknown_operation::<S>(name));
+        };
+        let input = call.input.as_deref().unwrap_or_default();
+        if operation.read_only {
+            return self.read(operation, input);
+        }
+        let before = self.before()?;
+        let reply = self.change(operation, input);
+        match &reply {
+            Ok(_) => self.changed = true,
+            Err(_) => self.restore(before)?,
+        }
+        reply
+    }
+
+    /// Runs an operation that may change the state.
+    fn change(&mut self, operation: &OperationDefinition, input: &[u8]) -> Result<OperationReply> {
+        let cx = EntityContext::new(self.attempt, false);
+        let state = match &mut self.state {
+            Some(state) => state,
+            none => created(none.insert(S::default()), &cx)?,
+        };
+        let value = state.perform(operation.name, &cx, input)?;
+        if cx.destroyed() {
+            self.state = None;
+        } else if self.careful {
+            encode_state(state)?;
+        }
+        Ok(cx.reply(value))
+    }
+
+    /// Runs an operation that is read-only. One of an entity that is not there sees what
+    /// it would begin with.
+    fn read(&mut self, operation: &OperationDefinition, input: &[u8]) -> Result<OperationReply> {
+        let cx = EntityContext::new(self.attempt, true);
+        let value = match &mut self.state {
+            Some(state) => state.perform(operation.name, &cx, input)?,
+            None => {
+                let mut state = S::default();
+                created(&mut state, &EntityContext::new(self.attempt, false))?.perform(
+                    operation.name,
+                    &cx,
+                    input,
+                )?
+            }
+        };
+        Ok(cx.reply(value))
+    }
+
+    /// Remembers the state. The first operation needs no copy: what the host gave is one.
+    fn before(&self) -> Result<Before<S>> {
+        Ok(match &self.state {
+            None => Before::Nothing,
+            Some(_) if !self.changed => Before::Given,
+            Some(state) => match state.copy() {
+                Some(copy) => Before::Copy(copy),
+                None => Before::Encoded(encode_state(state)?),
+            },
+        })
+    }
+
+    fn restore(&mut self, before: Before<S>) -> Result<()> {
+        self.state = match before {
+            Before::Nothing => None,
+            Before::Given => decode_given(self.given)?,
+            Before::Copy(copy) => Some(copy),
+            Before::Encoded(raw) => Some(S::restore(&raw, S::VERSION)?),
+        };
+        Ok(())
+    }
+}
+
+fn created<'s, S: StatefulEntity>(state: &'s mut S, cx: &EntityContext) -> Result<&'s mut S> {
+    state.created(cx)?;
+    Ok(state)
+}
+
+fn decode_given<S: StatefulEntity>(given: &Operations) -> Result<Option<S>> {
+    let Some(raw) = &given.state else {
+        return Ok(None);
+    };
+    if given.version > S::VERSION {
+        let message = format!(
+            "the state of {} has version {}, and this code knows {} and before",
+            S::NAME,
+            given.version,
+            S::VERSION
+        );
+        return Err(Error::with_code(&codes::STATE_VERSION, message));
+    }
+    S::restore(raw, given.version).map(Some)
+}
+
+fn encode_state<S: StatefulEntity>(state: &S) -> Result<Vec<u8>> {
+    payload::encode(format_args!("the state of {}", S::NAME), state)
+}
+
+/// The error of an operation, as the host gets it.
+fn fault_of(e: &Error) -> Box<Fault> {
+    e.of_operation()
+}
