@@ -110,7 +110,8 @@ pub(crate) fn expand(kind: Kind, attribute: TokenStream, item: TokenStream) -> T
     };
     check(kind, &options, &mut definition, &mut problems);
     let code = match kind {
-        _ if problems.count() > 0 => TokenStream::new(),
+        // Otherwise what uses the struct would not compile either, and say so.
+        _ if !definition.generics.params.is_empty() => TokenStream::new(),
         Kind::Stateful => stateful(&options, &definition),
         _ => stateless(&options, &definition),
     };

@@ -110,7 +110,7 @@ impl Implementation {
 
 /// The attributes of a block for each of the blocks that it expands to: as outer ones, and with
 /// `allow` for `expect`, because a lint may not fire in all of them.
-fn spread(mut attrs: Vec<Attribute>) -> Vec<Attribute> {
+pub(crate) fn spread(mut attrs: Vec<Attribute>) -> Vec<Attribute> {
     for attr in &mut attrs {
         attr.style = AttrStyle::Outer;
         if let Meta::List(list) = &mut attr.meta {

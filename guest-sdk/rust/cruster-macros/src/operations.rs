@@ -440,6 +440,7 @@ impl Operation {
                 output: <#value as #sdk::schema::Schema>::schema,
                 persisted: false,
                 read_only: #read_only,
+                run: ::core::option::Option::None,
             }
         }
     }

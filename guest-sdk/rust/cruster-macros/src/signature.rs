@@ -110,7 +110,7 @@ fn is_plain_reference(ty: &Type) -> bool {
 }
 
 /// The checks that `execute` and activities have in common.
-fn check_step(what: &str, value: &str, item: &ImplItemFn, problems: &mut Problems) {
+pub(crate) fn check_step(what: &str, value: &str, item: &ImplItemFn, problems: &mut Problems) {
     let sig = &item.sig;
     if !sig.generics.params.is_empty() {
         problems.add(

@@ -4,6 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, ImplItemFn, Item, ItemStruct, Path, Token, punctuated::Punctuated};
 
+use crate::entity;
 use crate::implementation::{self, is};
 use crate::method::Kind;
 use crate::options::{self, STATELESS};
@@ -80,7 +81,11 @@ fn check(kind: Kind, definition: &mut ItemStruct, problems: &mut Problems) {
     implementation::strip(&mut definition.attrs);
     for field in &mut definition.fields {
         for attr in field.attrs.iter().filter(|a| is(a, "state")) {
-            problems.add(attr, STATELESS);
+            let advice = match kind {
+                Kind::RpcGroup => entity::STATELESS,
+                _ => STATELESS,
+            };
+            problems.add(attr, advice);
         }
         implementation::strip(&mut field.attrs);
     }

@@ -107,17 +107,11 @@ where
     let name = attempt.0.invocation.name.clone();
     let input = attempt.0.invocation.body.as_deref().unwrap_or_default();
     let result = decode_input(&name, input).and_then(|input| {
-        let future = pin!(body(
-            ActivityContext {
-                attempt: attempt.clone(),
-                owner: A::default()
-            },
-            input
-        ));
-        match future.poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(result) => result.map_err(Into::into),
-            Poll::Pending => Err(waited(&name)),
-        }
+        let context = ActivityContext {
+            attempt: attempt.clone(),
+            owner: A::default(),
+        };
+        poll_once(&format!("activity {name}"), body(context, input))
     });
     result
         .and_then(|out| payload::encode(format_args!("the result of activity {name}"), &out))
@@ -133,8 +127,17 @@ fn decode_input<In: DeserializeOwned>(name: &str, input: &[u8]) -> Result<In> {
     )
 }
 
-fn waited(name: &str) -> Error {
-    let message =
-        format!("activity {name} waits for a future that is not ready: an attempt runs in one go");
-    Error::with_code(&codes::WRONG_CONTEXT, message)
+/// Runs a future that makes only immediate calls to its end; `what` names it in errors.
+pub(crate) fn poll_once<T, E: Into<Error>>(
+    what: &str,
+    future: impl Future<Output = std::result::Result<T, E>>,
+) -> Result<T> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => result.map_err(Into::into),
+        Poll::Pending => {
+            let message =
+                format!("{what} waits for a future that is not ready: an attempt runs in one go");
+            Err(Error::with_code(&codes::WRONG_CONTEXT, message))
+        }
+    }
 }

@@ -154,7 +154,7 @@ pub use deferred::Deferred;
 pub use definition::{Backoff, Migration};
 pub use entity::{
     CallsEntities, Entity, EntityCall, EntityContext, EntitySend, EntityState, RemoteEntity,
-    StatefulEntity, WorkflowStarter, remote_entity,
+    RpcContext, RpcGroup, StatefulEntity, WorkflowStarter, remote_entity,
 };
 pub use error::{Error, Result, ResultExt};
 pub use http::{Http, HttpRequest, HttpRequestBuilder, HttpResponse};
@@ -170,8 +170,8 @@ pub use value::Value;
 pub use workflow::{ActivityGroup, Workflow};
 
 pub use cruster_macros::{
-    Schema, Signal, activity, activity_group, activity_group_impl, operations, stateful_entity,
-    workflow, workflow_impl,
+    Schema, Signal, activity, activity_group, activity_group_impl, entity, entity_impl, operations,
+    rpc_group, rpc_group_impl, stateful_entity, workflow, workflow_impl,
 };
 
 #[doc(hidden)]
@@ -195,6 +195,7 @@ pub mod prelude {
         Backoff, Bytes, Deferred, EntityContext, Migration, Schema, Signal, Timestamp,
     };
     pub use crate::{activity, activity_group, activity_group_impl, workflow, workflow_impl};
+    pub use crate::{entity, entity_impl, rpc_group, rpc_group_impl};
     pub use crate::{operations, stateful_entity};
     pub use serde::{Deserialize, Serialize};
     pub use std::time::Duration;

@@ -187,8 +187,8 @@ pub fn remote_entity<C: CallsEntities>(cx: &C, entity: impl Into<String>) -> Rem
 
 /// An entity that is known by its name; see [`remote_entity`].
 pub struct RemoteEntity<'a, C> {
-    cx: &'a C,
-    entity: String,
+    pub(crate) cx: &'a C,
+    pub(crate) entity: String,
 }
 
 impl<C: CallsEntities> RemoteEntity<'_, C> {

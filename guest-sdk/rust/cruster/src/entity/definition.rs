@@ -58,6 +58,8 @@ pub struct OperationDefinition {
     pub persisted: bool,
     /// It does not change the state.
     pub read_only: bool,
+    /// Runs it with its input, if the entity has no state.
+    pub run: Option<fn(Attempt, &[u8]) -> Outcome>,
 }
 
 impl EntityDefinition {
