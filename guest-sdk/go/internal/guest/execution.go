@@ -245,7 +245,7 @@ func NewError(code abi.Code, err error) *abi.Error {
 // this code. Their code is not repeated in the message of the next error.
 func fromApplication(c abi.Code) bool {
 	switch c {
-	case "", abi.CodeActivityFailed, abi.CodeWorkflowFailed, abi.CodeDeferredRejected:
+	case "", abi.CodeActivityFailed, abi.CodeWorkflowFailed, abi.CodeDeferredRejected, abi.CodeOperationFailed:
 		return true
 	}
 	return false
