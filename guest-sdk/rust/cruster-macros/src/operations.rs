@@ -410,7 +410,7 @@ impl Entity<'_> {
                 ) -> #client<'_, __C> {
                     #client {
                         __cx: cx,
-                        __entity: #sdk::__private::entity_name::<#target>(id),
+                        __entity: #sdk::__private::entity_name::<#target>(cx, id),
                     }
                 }
             }

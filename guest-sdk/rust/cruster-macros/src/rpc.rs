@@ -209,7 +209,7 @@ impl Expansion<'_> {
             |inner, group| quote_spanned!(group.span()=> <#group as #sdk::RpcGroup>::Calls<#inner>),
         );
         let wrapped = self.groups.iter().rev().fold(
-            quote!(#sdk::remote_entity(cx, #sdk::__private::entity_name::<#target>(id))),
+            quote!(#sdk::remote_entity(cx, #sdk::__private::entity_name::<#target>(cx, id))),
             |inner, group| quote_spanned!(group.span()=> <#group as #sdk::RpcGroup>::calls(#inner)),
         );
         let doc = format!(

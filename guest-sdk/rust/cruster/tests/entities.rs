@@ -184,6 +184,11 @@ fn a_test_calls_them_directly() {
     assert!(bank.state::<Account>("bob").unwrap().opened.is_some());
     assert_eq!(bank.ids::<Account>(), ["ada", "bob"]);
 
+    let path = Account::client(&bank, "a/b/c");
+    assert_eq!(path.deposit(7).call().unwrap(), 7);
+    assert_eq!(bank.state::<Account>("a/b/c").unwrap().cents, 7);
+    assert_eq!(path.close().call().unwrap(), 7);
+
     assert_eq!(bob.close().call().unwrap(), 1);
     assert_eq!(bank.ids::<Account>(), ["ada"]);
 }

@@ -3,14 +3,18 @@
 //! The state is decoded once and encoded once, however many operations there are. An
 //! operation that fails has changed nothing: the state is again what it was before.
 
+use std::fmt;
+
 use crate::attempt::Attempt;
+use crate::codec::MAX_VALUE;
 use crate::codes;
 use crate::entity::{EntityContext, OperationDefinition, StatefulEntity, unknown_operation};
 use crate::error::{Error, Result};
 use crate::payload;
-use crate::wire::{
-    Binary, EntityCall, Fault, OperationReply, Operations, OperationsReply, Outcome, Wire,
-};
+use crate::wire::{Binary, EntityCall, OperationReply, Operations, OperationsReply, Outcome, Wire};
+
+/// How large a state may be.
+const MAX_STATE: usize = 2 << 20;
 
 /// Runs the operations of an invocation.
 pub fn run_operations<S: StatefulEntity>(attempt: Attempt) -> Outcome {
@@ -22,11 +26,9 @@ pub fn run_operations<S: StatefulEntity>(attempt: Attempt) -> Outcome {
             return Outcome::failed(codes::BAD_BODY.fault(message));
         }
     };
-    // If the state has become too large to encode, the operation that made it so is found
-    // by encoding it after each of them.
-    let result = Batch::<S>::run(&attempt, &operations, false)
-        .or_else(|_| Batch::<S>::run(&attempt, &operations, true));
-    result.map(|reply| reply.encode()).into()
+    Batch::<S>::run(&attempt, &operations)
+        .map_err(|e| e.of_operation())
+        .into()
 }
 
 /// The state between two operations.
@@ -36,8 +38,6 @@ struct Batch<'a, S> {
     state: Option<S>,
     /// An operation has changed the state.
     changed: bool,
-    /// The state is encoded after each operation.
-    careful: bool,
 }
 
 /// What the state was before an operation.
@@ -51,28 +51,26 @@ enum Before<S> {
 }
 
 impl<'a, S: StatefulEntity> Batch<'a, S> {
-    fn run(
-        attempt: &'a Attempt,
-        given: &'a Operations,
-        careful: bool,
-    ) -> Result<OperationsReply, Box<Fault>> {
+    /// The encoded reply. If it is too large, the host has the operations run in smaller
+    /// batches, and so finds the one to blame.
+    fn run(attempt: &'a Attempt, given: &'a Operations) -> Result<Vec<u8>> {
         let mut batch = Batch::<S> {
             attempt,
             given,
-            state: decode_given(given).map_err(|e| fault_of(&e))?,
+            state: decode_given(given)?,
             changed: false,
-            careful,
         };
-        let mut replies = Vec::with_capacity(given.operations.len());
-        for call in &given.operations {
-            replies.push(batch.reply(call));
-        }
-        let (state, version) = batch.end().map_err(|e| fault_of(&e))?;
-        Ok(OperationsReply {
+        let calls = given.operations.iter();
+        let replies = calls.map(|call| batch.reply(call)).collect();
+        let (state, version) = batch.end()?;
+        let reply = OperationsReply {
             replies,
             state,
             version,
-        })
+        };
+        let reply = reply.encode();
+        within("the reply of the operations", reply.len(), MAX_VALUE)?;
+        Ok(reply)
     }
 
     /// The state for the host: what it gave, if no operation has changed it.
@@ -86,7 +84,7 @@ impl<'a, S: StatefulEntity> Batch<'a, S> {
 
     fn reply(&mut self, call: &EntityCall) -> OperationReply {
         self.perform(call).unwrap_or_else(|e| OperationReply {
-            error: Some(fault_of(&e)),
+            error: Some(e.of_operation()),
             ..OperationReply::default()
         })
     }
@@ -119,8 +117,6 @@ impl<'a, S: StatefulEntity> Batch<'a, S> {
         let value = state.perform(operation.name, &cx, input)?;
         if cx.destroyed() {
             self.state = None;
-        } else if self.careful {
-            encode_state(state)?;
         }
         Ok(cx.reply(value))
     }
@@ -188,10 +184,16 @@ fn decode_given<S: StatefulEntity>(given: &Operations) -> Result<Option<S>> {
 }
 
 fn encode_state<S: StatefulEntity>(state: &S) -> Result<Vec<u8>> {
-    payload::encode(format_args!("the state of {}", S::NAME), state)
+    let what = format_args!("the state of {}", S::NAME);
+    let raw = payload::encode(what, state)?;
+    within(what, raw.len(), MAX_STATE)?;
+    Ok(raw)
 }
 
-/// The error of an operation, as the host gets it.
-fn fault_of(e: &Error) -> Box<Fault> {
-    e.of_operation()
+fn within(what: impl fmt::Display, size: usize, limit: usize) -> Result<()> {
+    if size <= limit {
+        return Ok(());
+    }
+    let message = format!("{what} takes {size} bytes, the limit is {limit}");
+    Err(Error::with_code(&codes::PAYLOAD_TOO_LARGE, message))
 }

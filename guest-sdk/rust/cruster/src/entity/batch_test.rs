@@ -65,6 +65,11 @@ impl Log {
         self.lines.push("x".repeat(megabytes << 20));
     }
 
+    #[read_only]
+    fn repeat(&self, times: usize) -> String {
+        "x".repeat(times)
+    }
+
     fn remove(&mut self, cx: &EntityContext) -> Result<()> {
         cx.destroy()
     }
@@ -267,20 +272,32 @@ fn old_states_are_migrated_step_by_step() {
     let newer = run::<Log>("ada", Some(vec![0x80]), 3, append()).unwrap_err();
     assert_eq!(newer.code, "CR-6008");
     let damaged = run::<Log>("ada", Some(vec![0x80]), 2, append()).unwrap_err();
-    assert_eq!(damaged.code, "CR-4001");
+    assert_eq!(damaged.code, "CR-6008");
     assert!(damaged.message.contains("version 2, does not decode"));
 }
 
 #[test]
-fn the_operation_that_makes_a_state_too_large_fails_alone() {
-    let operations = vec![
-        call("append", "one"),
-        call("fill", 2),
-        call("fill", 3),
-        call("append", "two"),
-    ];
-    let (reply, lines) = log(Some(&of(&[])), operations);
-    assert_eq!(errors(&reply), ["", "", "CR-2005", ""]);
-    let sizes: Vec<usize> = lines.unwrap().iter().map(String::len).collect();
-    assert_eq!(sizes, [3, 2 << 20, 3]);
+fn a_batch_that_is_too_large_fails_as_a_whole() {
+    let fill = |megabytes: usize| call("fill", megabytes);
+    let state = crate::payload::encode("it", &of(&[])).unwrap();
+    let large = run::<Log>("ada", Some(state.clone()), 2, vec![fill(1), fill(1)]).unwrap_err();
+    assert_eq!(large.code, "CR-2005");
+    assert!(large.message.starts_with("the state of Log takes 2097"));
+    let (reply, lines) = log(Some(&of(&[])), vec![fill(1)]);
+    assert_eq!(errors(&reply), [""]);
+    assert_eq!(lines.unwrap()[0].len(), 1 << 20);
+
+    let repeat = || call("repeat", 1 << 20);
+    let replies = run::<Log>(
+        "ada",
+        Some(state),
+        2,
+        vec![repeat(), repeat(), repeat(), repeat()],
+    );
+    let replies = replies.unwrap_err();
+    assert!(
+        replies
+            .message
+            .starts_with("the reply of the operations takes 4194")
+    );
 }

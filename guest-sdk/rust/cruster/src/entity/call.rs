@@ -27,6 +27,9 @@ use crate::wire::{EntityMessage, Wire};
 pub trait CallsEntities {
     /// A call that was not made yet.
     type Call<T: DeserializeOwned>;
+    /// The deployment of the caller.
+    #[doc(hidden)]
+    fn deployment(&self) -> String;
     /// Prepares a call.
     #[doc(hidden)]
     fn prepare<T: DeserializeOwned>(&self, message: Result<EntityMessage>) -> Self::Call<T>;
@@ -35,6 +38,10 @@ pub trait CallsEntities {
 #[diagnostic::do_not_recommend]
 impl<W: InWorkflow> CallsEntities for W {
     type Call<T: DeserializeOwned> = EntityCall<T>;
+
+    fn deployment(&self) -> String {
+        self.context().0.invocation.deployment().to_owned()
+    }
 
     fn prepare<T: DeserializeOwned>(&self, message: Result<EntityMessage>) -> EntityCall<T> {
         EntityCall {
@@ -47,6 +54,10 @@ impl<W: InWorkflow> CallsEntities for W {
 
 impl CallsEntities for EntityContext {
     type Call<T: DeserializeOwned> = EntitySend;
+
+    fn deployment(&self) -> String {
+        self.attempt().0.invocation.deployment().to_owned()
+    }
 
     fn prepare<T: DeserializeOwned>(&self, message: Result<EntityMessage>) -> EntitySend {
         EntitySend {

@@ -72,6 +72,10 @@ impl EntityContext {
         }))
     }
 
+    pub(crate) fn attempt(&self) -> &Attempt {
+        &self.0.attempt
+    }
+
     pub(crate) fn handle(&self) -> Self {
         EntityContext(self.0.clone())
     }

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 
 use crate::codec;
 use crate::codes;
-use crate::entity::{Entity, EntityContext, EntityOptions};
+use crate::entity::{CallsEntities, Entity, EntityContext, EntityOptions};
 use crate::error::{Error, Result};
 use crate::payload;
 use crate::schema::Schema;
@@ -48,7 +48,7 @@ pub trait StatefulEntity: EntityState + Entity {
 pub fn decode_state<T: DeserializeOwned>(raw: &[u8], version: u32) -> Result<T> {
     codec::decode(raw).map_err(|e| {
         let message = format!("the state, of version {version}, does not decode: {e}");
-        Error::with_code(&codes::BAD_BODY, message)
+        Error::with_code(&codes::STATE_VERSION, message)
     })
 }
 
@@ -69,12 +69,13 @@ pub fn unknown_operation<E: Entity>(name: &str) -> Error {
     Error::with_code(&codes::UNKNOWN_OPERATION, message)
 }
 
-/// The name of an entity, for one of the same deployment.
-pub fn entity_name<E: Entity>(id: impl Into<String>) -> String {
-    let mut name = id.into();
-    name.insert(0, '/');
-    name.insert_str(0, E::NAME);
-    name
+/// The name of an entity of the caller's deployment. An id with a `/` needs the whole name.
+pub fn entity_name<E: Entity>(cx: &impl CallsEntities, id: impl Into<String>) -> String {
+    let (id, name) = (id.into(), E::NAME);
+    match id.contains('/') {
+        true => format!("{}/{name}/{id}", cx.deployment()),
+        false => format!("{name}/{id}"),
+    }
 }
 
 /// Finds out whether a type can be cloned: `(&&Probe(&state)).copy()` takes [`ByClone`]

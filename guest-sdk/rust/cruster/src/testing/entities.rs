@@ -9,9 +9,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use crate::codes;
-use crate::entity::{
-    CallsEntities, Entity, EntityDefinition, OperationDefinition, StatefulEntity, entity_name,
-};
+use crate::entity::{CallsEntities, Entity, EntityDefinition, OperationDefinition, StatefulEntity};
 use crate::error::{Error, Result};
 use crate::op::decode_result;
 use crate::testing::operation;
@@ -90,7 +88,7 @@ impl World {
     /// The whole name of an entity, which must be one of the deployment under test.
     fn entity_name(&self, name: &str) -> Result<String, Box<Fault>> {
         let own = &self.config.deployment;
-        if name.starts_with(char::is_uppercase) || name.matches('/').count() < 2 {
+        if name.matches('/').count() < 2 {
             return Ok(format!("{own}/{name}"));
         }
         match name.split_once('/') {
@@ -223,7 +221,7 @@ impl Entities {
     ///
     /// If the state does not decode.
     pub fn state<S: StatefulEntity>(&self, id: &str) -> Option<S> {
-        let name = format!("{}/{}", self.0.config.deployment, entity_name::<S>(id));
+        let name = format!("{}/{}/{id}", self.0.config.deployment, S::NAME);
         let stored = self.0.entities.borrow().states.get(&name).cloned()?;
         Some(S::restore(&stored.raw, stored.version).unwrap_or_else(|e| panic!("{name}: {e}")))
     }
@@ -254,6 +252,10 @@ impl fmt::Debug for Entities {
 impl CallsEntities for Entities {
     type Call<T: DeserializeOwned> = DirectCall<T>;
 
+    fn deployment(&self) -> String {
+        self.0.config.deployment.clone()
+    }
+
     fn prepare<T: DeserializeOwned>(&self, message: Result<EntityMessage>) -> DirectCall<T> {
         DirectCall {
             call: message.map(|message| (self.0.clone(), message)),
@@ -264,6 +266,11 @@ impl CallsEntities for Entities {
 
 impl CallsEntities for Api {
     type Call<T: DeserializeOwned> = DirectCall<T>;
+
+    fn deployment(&self) -> String {
+        self.world()
+            .map_or_else(|_| String::new(), |world| world.config.deployment.clone())
+    }
 
     fn prepare<T: DeserializeOwned>(&self, message: Result<EntityMessage>) -> DirectCall<T> {
         DirectCall {
@@ -304,5 +311,5 @@ impl<T: DeserializeOwned> DirectCall<T> {
 pub(crate) fn stored<S: StatefulEntity>(id: &str, state: &S) -> (String, Stored) {
     let raw = encode(&format!("the state of {}", S::NAME), state);
     let version = S::VERSION;
-    (entity_name::<S>(id), Stored { raw, version })
+    (format!("{}/{id}", S::NAME), Stored { raw, version })
 }
