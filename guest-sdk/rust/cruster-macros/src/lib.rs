@@ -10,6 +10,7 @@ mod duration;
 mod entity;
 mod expand_activity;
 mod expand_group;
+mod expand_operations;
 mod expand_workflow;
 mod implementation;
 mod method;

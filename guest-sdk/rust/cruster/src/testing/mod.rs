@@ -1,4 +1,4 @@
-//! Runs workflows in a plain `cargo test`: no host, no WebAssembly, no waiting.
+//! Runs workflows and entities in a plain `cargo test`: no host, no WebAssembly, no waiting.
 //!
 //! ```
 //! use cruster::prelude::*;
@@ -75,7 +75,9 @@ mod config;
 mod database;
 mod entities;
 mod history;
+mod key_host;
 mod operation;
+mod outside;
 mod panics;
 mod received;
 mod refusals;
@@ -99,20 +101,17 @@ use crate::activity::{ActivityContext, run_activity};
 use crate::attempt::Attempt;
 use crate::codec;
 use crate::codes;
-use crate::deferred::Deferred;
-use crate::entity::StatefulEntity;
 use crate::error::{Error, Result};
 use crate::http::{HttpRequest, HttpResponse};
 use crate::logging;
 use crate::module::Module;
 use crate::payload;
-use crate::signal::Signal;
 use crate::timestamp::Timestamp;
 use crate::value::Value;
 use crate::wire::Wire;
 use crate::workflow::Workflow;
 
-use config::{Config, Outside};
+use config::Config;
 pub use database::{Database, Rows};
 pub use entities::{DirectCall, Entities};
 pub use history::{Event, Happening, History};
@@ -357,88 +356,6 @@ impl Test {
     /// Names the execution. Defaults to `DEPLOYMENT/WORKFLOW/KEY`.
     pub fn execution_id(mut self, id: &str) -> Self {
         self.config.execution_id = Some(id.to_owned());
-        self
-    }
-
-    /// Resolves a deferred of the execution from outside, at a virtual time after
-    /// its start.
-    pub fn resolve_after<T: Serialize>(
-        self,
-        time: Duration,
-        deferred: Deferred<T>,
-        value: T,
-    ) -> Self {
-        let name = deferred.name();
-        let value = run::encode(&format!("the value of deferred {name}"), &value);
-        self.outside(time, move |run| {
-            run.settle(name, Ok(value.clone()));
-        })
-    }
-
-    /// Rejects a deferred of the execution from outside, at a virtual time after its
-    /// start.
-    pub fn reject_after<T>(
-        self,
-        time: Duration,
-        deferred: Deferred<T>,
-        error: impl Into<Error>,
-    ) -> Self {
-        let name = deferred.name();
-        let fault = error.into().under(&codes::DEFERRED_REJECTED);
-        self.outside(time, move |run| {
-            run.settle(name, Err(fault.clone()));
-        })
-    }
-
-    /// Sends the execution a signal before it starts.
-    ///
-    /// # Panics
-    ///
-    /// The run panics if a host would refuse the signal.
-    pub fn signal<S: Signal>(mut self, value: S) -> Self {
-        let value = run::encode(&format!("the value of signal {}", S::NAME), &value);
-        self.config.signals.push((S::NAME, value));
-        self
-    }
-
-    /// Sends the execution a signal at a virtual time after its start.
-    ///
-    /// # Panics
-    ///
-    /// The run panics if a host would refuse the signal.
-    pub fn signal_after<S: Signal>(self, time: Duration, value: S) -> Self {
-        let value = run::encode(&format!("the value of signal {}", S::NAME), &value);
-        self.outside(time, move |run| run.send_from_test(S::NAME, &value))
-    }
-
-    /// Gives an entity a state before the test.
-    pub fn entity<S: StatefulEntity>(mut self, id: &str, state: &S) -> Self {
-        self.config.entities.push(entities::stored(id, state));
-        self
-    }
-
-    /// The entities of the module alone, for tests that call them directly.
-    pub fn entities(self) -> Entities {
-        Entities(World::new(self.module, self.config))
-    }
-
-    /// The API of the simulated host, for stubs and handlers that act as clients of it
-    /// while the execution runs.
-    pub fn api(&self) -> Api {
-        self.config.api.clone()
-    }
-
-    /// Interrupts the execution at a virtual time after its start.
-    pub fn interrupt_after(self, time: Duration, reason: &str) -> Self {
-        let reason = reason.to_owned();
-        self.outside(time, move |run| run.interrupt(&reason))
-    }
-
-    fn outside(mut self, after: Duration, apply: impl Fn(&run::Run) + 'static) -> Self {
-        self.config.outside.push(Outside {
-            after,
-            apply: Rc::new(apply),
-        });
         self
     }
 }

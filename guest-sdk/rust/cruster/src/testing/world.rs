@@ -290,7 +290,9 @@ impl World {
             name: workflow.to_owned(),
             ..Invocation::default()
         };
-        let Started::Over(outcome) = self.module.start(Rc::new(super::run::KeyHost), invocation)
+        let Started::Over(outcome) = self
+            .module
+            .start(Rc::new(super::key_host::KeyHost), invocation)
         else {
             return Err(codes::GUEST_PROTOCOL.fault("a key function cannot wait"));
         };
