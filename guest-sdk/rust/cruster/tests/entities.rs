@@ -200,7 +200,7 @@ fn they_send_to_each_other_and_start_workflows() {
     assert_eq!(ada.give("bob".to_owned(), 100).call().unwrap(), 400);
     assert!(
         bank.state::<Account>("bob").is_none(),
-        "nobody waited for it"
+        "the caller did not wait for it"
     );
     bank.settle();
     assert_eq!(bank.state::<Account>("bob").unwrap().cents, 100);

@@ -108,7 +108,7 @@ enum State {
 
 impl<T> EntityCall<T> {
     /// Sends the call without waiting for its result: it is done as soon as the call is
-    /// durable. Errors of the operation are seen by nobody.
+    /// durable. The workflow does not see errors of the operation.
     ///
     /// # Panics
     ///

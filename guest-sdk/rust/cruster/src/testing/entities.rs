@@ -150,7 +150,7 @@ impl World {
     }
 }
 
-/// Notes the error of a call whose outcome nobody waits for.
+/// Notes the error of a call that its caller does not wait for.
 fn unseen(result: Settled) {
     if let Err(fault) = result {
         log::warn!("{}: {}", fault.code, fault.message);
