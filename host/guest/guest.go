@@ -31,6 +31,7 @@ type Guest struct {
 	open      map[uint32]int // sizes of the ops that wait for their delivery
 	openBytes int            // their sum
 	turn      Turn           // the one under way
+	asked     bool           // it answers a query, and is a copy
 	logBytes  int            // of the turn under way
 	fuel      int64          // that was used before it
 }
@@ -146,6 +147,10 @@ func (g *Guest) keepLog(level int32, message []byte) {
 // issue takes a durable request. It only takes it: nothing happens before the
 // turn is over and committed.
 func (g *Guest) issue(kind string, body []byte) (uint32, *abi.Error) {
+	if g.asked {
+		return 0, abi.Errorf(abi.CodeWrongContext, "durable calls are not available in the answer to a query").
+			WithHint("A query only looks. Send the workflow a signal to have it do something.")
+	}
 	if len(g.turn.Issued) >= abi.MaxOpsPerTurn {
 		return 0, abi.Errorf(abi.CodeTooManyOps, "the workflow issued more than %d ops without waiting for one", abi.MaxOpsPerTurn)
 	}
@@ -234,6 +239,20 @@ func (g *Guest) Resume(ctx context.Context, deliveries []abi.Delivery, at int64)
 	}
 	t, err := g.inst.Resume(ctx, abi.MustMarshal(&abi.Resume{Deliveries: deliveries, Time: at}))
 	return g.finishTurn(t, err)
+}
+
+// Query asks a guest that is parked a question. It cannot go on after that: ask a copy.
+func (g *Guest) Query(ctx context.Context, q *abi.Query) (abi.Outcome, error) {
+	g.turn, g.logBytes, g.asked = Turn{}, 0, true
+	output, err := g.inst.Query(ctx, abi.MustMarshal(q))
+	if err != nil {
+		return abi.Outcome{}, err
+	}
+	outcome, err := abi.DecodeOutcome(output)
+	if err != nil {
+		return abi.Outcome{}, err
+	}
+	return *outcome, nil
 }
 
 func (g *Guest) finishTurn(t wasm.Turn, err error) (Turn, error) {

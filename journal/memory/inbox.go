@@ -77,12 +77,10 @@ func cloneReceipt(r journal.Receipt) journal.Receipt {
 }
 
 // receiveLocked is the box of the Write once it has received, taken and left receipts, or
-// what is wrong with that. The zero Result says that nothing is.
+// what is wrong with that. The zero Result says that nothing is. What the Write takes does
+// not matter to what it receives.
 func (s *Store) receiveLocked(w *journal.Write) (*box, journal.Result) {
 	after := s.boxes[w.ID].clone()
-	if err := after.take(w); err != nil {
-		return nil, journal.Result{Err: err}
-	}
 	if m := w.Receive; m != nil {
 		switch {
 		case after.knows(m.Origin):
@@ -90,7 +88,12 @@ func (s *Store) receiveLocked(w *journal.Write) (*box, journal.Result) {
 		case after.full(m.Bytes):
 			return nil, journal.Result{Err: journal.ErrInboxFull}
 		}
-		after.put(*m, s.position+1)
+	}
+	if err := after.take(w); err != nil {
+		return nil, journal.Result{Err: err}
+	}
+	if w.Receive != nil {
+		after.put(*w.Receive, s.position+1)
 	}
 	return after, journal.Result{}
 }
@@ -221,18 +224,28 @@ func (s *Store) SweepReceipts(ctx context.Context, own []journal.Fence, before i
 	if !slices.Equal(own, s.fences[:]) {
 		return 0, journal.ErrFenced
 	}
-	swept := 0
+	type receipt struct {
+		of journal.ID
+		journal.Receipt
+	}
+	var expired []receipt
 	for id, b := range s.boxes {
-		after := b.clone()
-		for origin, r := range b.receipts {
-			if r.At < before && swept < limit && !s.liveLocked(r.From) {
-				delete(after.receipts, origin)
-				swept++
+		for _, r := range b.receipts {
+			if r.At < before && !s.liveLocked(r.From) {
+				expired = append(expired, receipt{id, r})
 			}
 		}
-		s.boxes[id] = after
 	}
-	return swept, nil
+	slices.SortFunc(expired, func(a, b receipt) int {
+		return cmp.Or(compareTimes(a.At, b.At, a.of, b.of), bytes.Compare(a.Origin[:], b.Origin[:]))
+	})
+	expired = expired[:min(len(expired), max(limit, 0))]
+	for _, r := range expired {
+		after := s.boxes[r.of].clone()
+		delete(after.receipts, r.Origin)
+		s.boxes[r.of] = after
+	}
+	return len(expired), nil
 }
 
 // liveLocked tells whether the run of a step is not over.

@@ -153,11 +153,7 @@ func (ex *Execution) failOnDeadlock() {
 	if ex.outcome != nil {
 		return
 	}
-	idle := 0
-	if ex.signals != nil {
-		idle = ex.idleReceives()
-	}
-	if ex.ops.hasOther(ex.interruption, idle) {
+	if ex.ops.hasOther(ex.interruption) && (ex.signals == nil || !ex.onlyIdle()) {
 		return
 	}
 	if ex.opts == (Options{}) {

@@ -28,13 +28,9 @@ func (r *OperationRun) Log(level int32, text string) {
 	r.records = append(r.records, logRecord{level, text})
 }
 
-// operations runs operations of an entity with a state. A panic crashes the module: the
-// host then finds out which of the operations it was.
-func (r *Registry) operations(h Host, inv abi.Invocation) *abi.Outcome {
-	e, ok := r.entities[inv.Name]
-	if !ok || e.State == nil {
-		return failure(abi.Errorf(abi.CodeUnknownEntity, "the module has no entity %q with a state", inv.Name))
-	}
+// run runs operations of an entity with a state. A panic crashes the module: the host then
+// finds out which of the operations it was.
+func (e *Entity) run(h Host, inv abi.Invocation) *abi.Outcome {
 	request, err := DecodeOperations(inv.Body)
 	if err != nil {
 		return failure(abi.Errorf(abi.CodeBadBody, "the operations do not decode: %v", err))

@@ -45,6 +45,10 @@ type Registry struct {
 	workflows  map[string]*Workflow
 	activities map[string]*Activity
 	entities   map[string]*Entity
+	// runEntity is set by AddEntity, and warmEntity too, so that a module without entities
+	// is not linked with the code for them.
+	runEntity  func(r *Registry, h Host, inv abi.Invocation) *abi.Outcome
+	warmEntity func(h Host, inv abi.Invocation) bool
 	migrations []abi.Migration
 }
 
