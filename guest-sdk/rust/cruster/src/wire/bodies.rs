@@ -297,6 +297,15 @@ impl From<Settled> for Outcome {
     }
 }
 
+impl Invocation {
+    /// The deployment, with which the names of executions and entities begin.
+    pub(crate) fn deployment(&self) -> &str {
+        let name = self.execution.as_str();
+        name.split_once('/')
+            .map_or(name, |(deployment, _)| deployment)
+    }
+}
+
 impl Delivery {
     pub(crate) fn into_result(self) -> Settled {
         self.error
