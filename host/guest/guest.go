@@ -104,7 +104,7 @@ func newGuest(row *journal.Execution, memory Memory, fuel int64) (*Guest, wasm.W
 	world := g.world(pinned)
 	world.Fuel = fuel
 	if memory.Instance != nil {
-		world.Grow = memory.Instance.Grow
+		world.Memory = memory.Instance
 	}
 	return g, world, nil
 }

@@ -157,7 +157,8 @@ func TestOccurrences(t *testing.T) {
 }
 
 // TestGrowthIsTakenOutOfThePermit: what an instance takes beyond what it began with counts
-// against the memory of the host. If there is none, that is not the guest's fault.
+// against the memory of the host. If there is none, that is not the guest's fault; whether
+// there could be any is told.
 func TestGrowthIsTakenOutOfThePermit(t *testing.T) {
 	t.Parallel()
 	const pages, page = 3, 64 << 10
@@ -168,8 +169,17 @@ func TestGrowthIsTakenOutOfThePermit(t *testing.T) {
 		Start: wasmtest.Join(wasmtest.I32Const(pages), []byte{0x40, 0, 0x1a}, wasmtest.I32Const(abi.StatusParked)),
 	}.Assemble())
 	require.NoError(t, err)
-	for room, want := range map[int64]abi.Code{pages * page: "", pages*page - 1: abi.CodeOverloaded} {
-		memory, err := budget.New(code.MemoryBytes()+room).Acquire(t.Context(), code.MemoryBytes())
+	for _, c := range []struct {
+		room, others int64
+		want         abi.Code
+	}{
+		{pages * page, 0, ""},
+		{pages * page, 1, abi.CodeOverloaded},
+		{pages*page - 1, 0, abi.CodeGuestMemory},
+	} {
+		want, b := c.want, budget.New(code.MemoryBytes()+c.room)
+		require.True(t, b.Empty().Grow(c.others))
+		memory, err := b.Acquire(t.Context(), code.MemoryBytes())
 		require.NoError(t, err)
 		g, err := Open(t.Context(), code, &journal.Execution{
 			Workflow: "tiny/W", Input: abi.Nil, Pinned: journal.Pinned{Format: journal.CurrentFormat},
