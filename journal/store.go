@@ -18,6 +18,7 @@ type Store interface {
 	GuestSQL
 	Maintenance
 	ModuleStore
+	ScheduleStore
 	ShardClaimer
 }
 

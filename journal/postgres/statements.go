@@ -43,7 +43,7 @@ const (
 type statements struct {
 	shards, executions, entries, deferreds, links string // qualified names
 	heartbeat, hibernated, modules, deployments   string
-	guestMigrations                               string
+	guestMigrations, schedules                    string
 	prepared                                      map[string]string
 }
 
@@ -52,6 +52,7 @@ func newStatements(schema string) statements {
 	st := statements{
 		shards: q("shards"), executions: q("executions"), entries: q("entries"), deferreds: q("deferreds"), links: q("links"),
 		heartbeat: q("heartbeat"), hibernated: q("hibernated"), modules: q("modules"), deployments: q("deployments"), guestMigrations: q("guest_migrations"),
+		schedules: q("schedules"),
 	}
 	expand := strings.NewReplacer(
 		"{shards}", st.shards, "{executions}", st.executions, "{entries}", st.entries, "{deferreds}", st.deferreds, "{links}", st.links,

@@ -43,6 +43,7 @@ func Run(t *testing.T, setup func(t *testing.T) Harness) {
 		{"Deploy", deployTests},
 		{"Sweep", sweepTests},
 		{"Hibernate", hibernateTests},
+		{"Schedule", scheduleTests},
 		{"Concurrency", concurrencyTests},
 		{"Durability", durabilityTests},
 		{"Guest", guestTests},
