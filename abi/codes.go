@@ -63,6 +63,11 @@ const (
 	CodeDoesNotFit          Code = "CR-2031"
 	CodeForkExists          Code = "CR-2032"
 
+	CodeBadSchedule      Code = "CR-2050"
+	CodeScheduleNotFound Code = "CR-2051"
+	CodeScheduleExists   Code = "CR-2052"
+	CodeTooManySchedules Code = "CR-2053"
+
 	CodeActivityFailed  Code = "CR-3001"
 	CodeActivityTimeout Code = "CR-3002"
 	CodeActivityCrashed Code = "CR-3003"
@@ -177,6 +182,10 @@ var Codes = []CodeInfo{
 	{CodeJournalFormat, FailedPrecondition, "the journal was written by a newer version of the host", "Run a host of that version or a newer one, then resume the execution.", false},
 	{CodeDoesNotFit, FailedPrecondition, "the code does not fit what the execution has done", "Nothing was changed. Keep the steps that have run as they were, or guard the change with Patched; 'cruster-host module check' shows it for all open executions.", false},
 	{CodeForkExists, AlreadyExists, "there is an execution of that name already", "Give the fork another key with --key, or leave it out: one is made then.", false},
+	{CodeBadSchedule, InvalidArgument, "the schedule is not valid", "The message names what is wrong; docs/schedules.md describes schedules.", false},
+	{CodeScheduleNotFound, NotFound, "there is no such schedule", "'cruster-host schedule list' shows the schedules of a namespace.", false},
+	{CodeScheduleExists, AlreadyExists, "there is a schedule of that name already", "Change it with 'cruster-host schedule update', or delete it first.", false},
+	{CodeTooManySchedules, ResourceExhausted, "the namespace has as many schedules as it may have", "Delete schedules that are not needed. One schedule can start a workflow that does many things.", false},
 
 	{CodeActivityFailed, Aborted, "the activity returned an error", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts.", true},
 	{CodeActivityTimeout, DeadlineExceeded, "an attempt of the activity took longer than its timeout", "Raise the activity's timeout, or make its work shorter.", true},

@@ -138,11 +138,12 @@ type ScheduleState struct {
 	// Waiting are the starts that wait, in order.
 	Waiting []WaitingStart `msgpack:"waiting"`
 
-	// What became of ticks, counted.
-	Started uint64 `msgpack:"started"`
-	Skipped uint64 `msgpack:"skipped"`
-	Missed  uint64 `msgpack:"missed"`
-	Refused uint64 `msgpack:"refused"`
+	// What became of starts, counted; Ticks are the ticks among those that started.
+	Missed  int64 `msgpack:"missed"`
+	Refused int64 `msgpack:"refused"`
+	Skipped int64 `msgpack:"skipped"`
+	Started int64 `msgpack:"started"`
+	Ticks   int64 `msgpack:"ticks"`
 }
 
 // StartCause is why a schedule starts a run.
@@ -174,8 +175,9 @@ type Backfill struct {
 
 // OpenRun is a run that was not over.
 type OpenRun struct {
-	At  int64  `msgpack:"at"`
-	Key string `msgpack:"key"`
+	At int64 `msgpack:"at"`
+	// Execution is its name.
+	Execution string `msgpack:"execution"`
 	// Interrupted says that it was asked to stop.
 	Interrupted bool `msgpack:"interrupted"`
 }
@@ -194,12 +196,15 @@ const (
 // ScheduleRun is what became of a tick, or of another start.
 type ScheduleRun struct {
 	// At is the nominal time, Done when it was dealt with.
-	At      int64           `msgpack:"at"`
-	Cause   StartCause      `msgpack:"cause"`
-	Done    int64           `msgpack:"done"`
-	Error   *abi.Error      `msgpack:"error"`
-	Key     string          `msgpack:"key"`
-	Outcome ScheduleOutcome `msgpack:"outcome"`
+	At    int64      `msgpack:"at"`
+	Cause StartCause `msgpack:"cause"`
+	// Count is how many ticks in a row this became of; At is the last of them.
+	Count int64      `msgpack:"count"`
+	Done  int64      `msgpack:"done"`
+	Error *abi.Error `msgpack:"error"`
+	// Execution is the name of the run, if it started.
+	Execution string          `msgpack:"execution"`
+	Outcome   ScheduleOutcome `msgpack:"outcome"`
 	// State is that of the execution when it was looked at last.
 	State State `msgpack:"state"`
 }

@@ -23,6 +23,8 @@ type Sweeper interface {
 
 // Retention deletes finished executions once their time is over.
 type Retention struct {
+	// After is closed once executions may be deleted; nil means at once.
+	After <-chan struct{}
 	Clock clockwork.Clock
 	Fault faultpoint.Injector
 	// Keep is how long a finished execution is kept.
@@ -33,6 +35,13 @@ type Retention struct {
 
 // Run sweeps until ctx ends.
 func (r *Retention) Run(ctx context.Context) {
+	if r.After != nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.After:
+		}
+	}
 	every := r.Clock.NewTicker(min(sweepEvery, r.Keep))
 	defer every.Stop()
 	for {

@@ -40,13 +40,13 @@ func newSchedule(namespace, name string) journal.Schedule {
 		},
 		State: journal.ScheduleState{
 			Backfills: []journal.Backfill{{Last: 1, To: 9, Overlap: journal.OverlapAllow}}, CreatedAt: 1, Failures: 2,
-			Incarnation: journal.RunID{1, 2}, Last: 3, Next: 4, Note: "über", Open: []journal.OpenRun{{At: 1, Key: "k", Interrupted: true}}, Paused: true,
+			Incarnation: journal.RunID{1, 2}, Last: 3, Next: 4, Note: "über", Open: []journal.OpenRun{{At: 1, Execution: "a/B/k", Interrupted: true}}, Paused: true,
 			Recent: []journal.ScheduleRun{{
-				At: 1, Cause: journal.CauseTrigger, Done: 2, Error: abi.Errorf(abi.CodeUnknownWorkflow, "gone"), Key: "k",
+				At: 1, Cause: journal.CauseTrigger, Count: 3, Done: 2, Error: abi.Errorf(abi.CodeUnknownWorkflow, "gone"), Execution: "a/B/k",
 				Outcome: journal.OutcomeRefused, State: journal.Failed,
 			}},
 			UpdatedAt: 5, Waiting: []journal.WaitingStart{{At: 6, Cause: journal.CauseTick, Request: "r"}},
-			Started: 1, Skipped: 2, Missed: 3, Refused: 4,
+			Missed: 1, Refused: 2, Skipped: 3, Started: 4, Ticks: 5,
 		},
 	}
 }
