@@ -81,9 +81,8 @@ func (s starter) CheckStart(ctx context.Context, namespace, workflow string, inp
 }
 
 // Start implements schedule.Starter.
-func (s starter) Start(ctx context.Context, namespace, workflow, key string, input []byte) (*journal.Execution, error) {
-	row, _, err := s.StartWorkflow(ctx, StartRequest{Namespace: namespace, Workflow: workflow, Input: input, Key: key, KeyMode: abi.KeyRaw})
-	return row, err
+func (s starter) Start(ctx context.Context, namespace, workflow, key string, input []byte) (row *journal.Execution, existed bool, err error) {
+	return s.StartWorkflow(ctx, StartRequest{Namespace: namespace, Workflow: workflow, Input: input, Key: key, KeyMode: abi.KeyRaw})
 }
 
 // CreateSchedule makes a schedule of a namespace, a name, a spec and an input. Of its state

@@ -122,7 +122,9 @@ func (p *plan) tick() (at int64, due bool) {
 	return at, at != journal.Never && dueAt(p.Schedule, p.table, at) <= p.now
 }
 
-func (p *plan) exhausted() bool { return p.Spec.MaxRuns > 0 && p.State.Ticks+p.waitingTicks() >= p.Spec.MaxRuns }
+func (p *plan) exhausted() bool {
+	return p.Spec.MaxRuns > 0 && p.State.Ticks+p.waitingTicks() >= p.Spec.MaxRuns
+}
 
 func (p *plan) waitingTicks() (n int64) {
 	for _, w := range p.State.Waiting {
@@ -234,20 +236,36 @@ func (p *plan) candidates() []start {
 	return all
 }
 
+// begun records an execution that is there: started just now, or long ago. What a person
+// asks for a second time is passed over; a tick that a person had started before its time
+// is a tick still.
+func (p *plan) begun(st start, state journal.State, existed bool) {
+	if !existed || st.cause == journal.CauseTick {
+		p.started(st, state)
+		return
+	}
+	p.open(st)
+	p.leave(st)
+}
+
 // started records a start.
 func (p *plan) started(st start, state journal.State) {
-	execution := p.executionOf(st)
-	p.leave(st)
 	p.count(journal.OutcomeStarted)
 	if st.cause == journal.CauseTick {
 		p.State.Ticks++
 	}
-	// A backfill may come to a tick whose run is open.
+	p.note(journal.ScheduleRun{At: st.at, Cause: st.cause, Done: p.now, Execution: p.executionOf(st), Outcome: journal.OutcomeStarted, State: state})
+	p.open(st)
+	p.leave(st)
+}
+
+// open adds the run of a start to those that are not over.
+func (p *plan) open(st start) {
+	execution := p.executionOf(st)
 	known := slices.ContainsFunc(p.State.Open, func(r journal.OpenRun) bool { return r.Execution == execution })
 	if !known {
 		p.State.Open = append(p.State.Open, journal.OpenRun{At: st.at, Execution: execution})
 	}
-	p.note(journal.ScheduleRun{At: st.at, Cause: st.cause, Done: p.now, Execution: execution, Outcome: journal.OutcomeStarted, State: state})
 }
 
 // refused records that a start is not possible.

@@ -30,8 +30,9 @@ type Starter interface {
 	// CheckStart refuses a workflow that there is not and an input that does not fit, and
 	// returns the input as it is stored.
 	CheckStart(ctx context.Context, namespace, workflow string, input []byte) ([]byte, error)
-	// Start starts an execution under a key, or finds the one that was started under it.
-	Start(ctx context.Context, namespace, workflow, key string, input []byte) (*journal.Execution, error)
+	// Start starts an execution under a key, or finds the one that was started under it;
+	// existed tells which.
+	Start(ctx context.Context, namespace, workflow, key string, input []byte) (e *journal.Execution, existed bool, err error)
 	// Poll reads an execution; abi.CodeExecutionNotFound if there is none.
 	Poll(ctx context.Context, namespace, name string) (*journal.Execution, error)
 	// Wait returns an execution once it is over or paused.
@@ -263,11 +264,11 @@ func (r *Schedules) perform(ctx context.Context, p *plan, act action) error {
 // start is the first commit of a start, and the second.
 func (r *Schedules) start(ctx context.Context, p *plan, st start) error {
 	r.Fault.Pass(faultpoint.ScheduleBeforeStart)
-	e, err := r.Starter.Start(ctx, p.Namespace, p.Spec.Workflow, p.keyOf(st), p.Input)
+	e, existed, err := r.Starter.Start(ctx, p.Namespace, p.Spec.Workflow, p.keyOf(st), p.Input)
 	switch {
 	case err == nil:
 		r.Fault.Pass(faultpoint.ScheduleAfterStart)
-		p.started(st, e.State)
+		p.begun(st, e.State, existed)
 		if e.State.Final() {
 			p.over(e.Name(), e.State, e.FinishedAt)
 		}

@@ -86,7 +86,9 @@ func normalize(spec journal.ScheduleSpec) (journal.ScheduleSpec, error) {
 }
 
 func checkBounds(spec *journal.ScheduleSpec) error {
-	within := func(value int64, least, most time.Duration) bool { return value >= int64(least) && value <= int64(most) }
+	within := func(value int64, least, most time.Duration) bool {
+		return value >= int64(least) && value <= int64(most)
+	}
 	switch {
 	case spec.Workflow == "" || len(spec.Workflow) > maxWorkflow:
 		return invalid("the schedule names no workflow").WithHint("Workflows are named DEPLOYMENT/WORKFLOW.")
