@@ -105,7 +105,9 @@ func New(cfg Config) (*Server, error) {
 		messages: newUploads(cfg.Clock, cfg.MaxModuleSize, maxMessages, cfg.Engine.UploadMemory),
 		checks:   newUploads(cfg.Clock, cfg.MaxModuleSize, maxChecks, cfg.Engine.UploadMemory),
 	})
-	crusterv1.RegisterWorkflowServiceServer(s.grpc, &workflowService{engine: cfg.Engine, lifetime: s.lifetime})
+	workflows := &workflowService{engine: cfg.Engine, lifetime: s.lifetime}
+	crusterv1.RegisterWorkflowServiceServer(s.grpc, workflows)
+	crusterv1.RegisterScheduleServiceServer(s.grpc, &scheduleService{engine: cfg.Engine, starts: workflows})
 	crusterv1.RegisterDeferredServiceServer(s.grpc, &deferredService{engine: cfg.Engine})
 	grpc_health_v1.RegisterHealthServer(s.grpc, &healthService{clock: cfg.Clock, lifetime: s.lifetime, ready: s.Ready})
 	reflection.Register(s.grpc)
