@@ -72,10 +72,14 @@ type heldLife struct {
 	store     *heldStore
 	committer *journal.Committer
 	handed    []journal.Write
-	answers   []error // of handed; errOpen before
+	answers   []error         // of handed; errOpen before
+	apart     map[uint64]bool // numbers of writes whose batch failed: each is tried alone, in its turn
 }
 
-var errOpen = errors.New("not answered")
+var (
+	errOpen = errors.New("not answered")
+	errOdd  = errors.New("value too odd")
+)
 
 func (l *heldLife) hand(w journal.Write) {
 	i := len(l.handed)
@@ -90,6 +94,11 @@ func (l *heldLife) hand(w journal.Write) {
 }
 
 func (l *heldLife) decide(call *heldCall, outcome error) {
+	if errors.Is(outcome, errOdd) && len(call.writes) > 1 {
+		for _, w := range call.writes {
+			l.apart[numberOf(w)] = true
+		}
+	}
 	call.outcome <- outcome
 	time.Sleep(time.Second) // virtual; longer than the pause after a conflict
 	synctest.Wait()
@@ -116,7 +125,7 @@ func (l *heldLife) check(t require.TestingT) {
 	require.LessOrEqual(t, stepCalls, l.store.atOnce)
 	require.LessOrEqual(t, stateCalls, 1)
 	for i, w := range l.handed {
-		if w.Hibernate != nil || !errors.Is(l.answers[i], errOpen) {
+		if w.Hibernate != nil || !errors.Is(l.answers[i], errOpen) || l.apart[numberOf(w)] {
 			continue
 		}
 		_, busy := steps[w.ID]
@@ -130,11 +139,11 @@ func (l *heldLife) check(t require.TestingT) {
 // never in two, take effect in order, and each is told what became of it alone.
 func TestBatchesUnderWay(t *testing.T) {
 	t.Parallel()
-	outcomes := []error{nil, nil, nil, journal.ErrConflict, journal.ErrUnavailable, journal.ErrUndecided, errors.New("value too odd")}
+	outcomes := []error{nil, nil, nil, journal.ErrConflict, journal.ErrUnavailable, journal.ErrUndecided, errOdd}
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(struct{ rapid.TB }{t}, func(t *rapid.T) {
 			store := &heldStore{atOnce: rapid.IntRange(1, 3).Draw(t, "at once"), applied: map[string][]uint64{}}
-			l := &heldLife{store: store, committer: journal.NewCommitter(store, journal.CommitterOptions{
+			l := &heldLife{store: store, apart: map[uint64]bool{}, committer: journal.NewCommitter(store, journal.CommitterOptions{
 				MaxBatch: rapid.IntRange(1, 4).Draw(t, "max batch"), Logger: slog.New(slog.DiscardHandler),
 			})}
 			for range rapid.IntRange(1, 40).Draw(t, "steps") {

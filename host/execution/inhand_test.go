@@ -59,13 +59,13 @@ func TestOutcomesInHandAreBounded(t *testing.T) {
 			}
 		}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row)
+		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.LessOrEqual(t, fanned.ran.Load(), int64(maxUndelivered/bulk+1+places))
 		require.Greater(t, fanned.ran.Load(), int64(maxUndelivered/bulk))
 
-		_, err = f.x.Start(t.Context(), rowOf("other", "k"))
+		_, err = f.x.Start(t.Context(), rowOf("other", "k"), nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.EqualValues(t, 1, others.ran.Load(), "others have places")
