@@ -72,8 +72,8 @@ type heldLife struct {
 	store     *heldStore
 	committer *journal.Committer
 	handed    []journal.Write
-	answers   []error         // of handed; errOpen before
-	apart     map[uint64]bool // numbers of writes whose batch failed: each is tried alone, in its turn
+	answers   []error           // of handed; errOpen before
+	apart     [][]journal.Write // batches that failed: each write is tried alone, in its turn
 }
 
 var (
@@ -95,14 +95,15 @@ func (l *heldLife) hand(w journal.Write) {
 
 func (l *heldLife) decide(call *heldCall, outcome error) {
 	if errors.Is(outcome, errOdd) && len(call.writes) > 1 {
-		for _, w := range call.writes {
-			l.apart[numberOf(w)] = true
-		}
+		l.apart = append(l.apart, call.writes)
 	}
 	call.outcome <- outcome
 	time.Sleep(time.Second) // virtual; longer than the pause after a conflict
 	synctest.Wait()
 }
+
+// isOpen tells whether a write was not answered yet.
+func (l *heldLife) isOpen(w journal.Write) bool { return errors.Is(l.answers[numberOf(w)-1], errOpen) }
 
 // check holds what is under way against the invariants.
 func (l *heldLife) check(t require.TestingT) {
@@ -124,9 +125,11 @@ func (l *heldLife) check(t require.TestingT) {
 	}
 	require.LessOrEqual(t, stepCalls, l.store.atOnce)
 	require.LessOrEqual(t, stateCalls, 1)
-	for i, w := range l.handed {
-		if w.Hibernate == nil && l.apart[numberOf(w)] && errors.Is(l.answers[i], errOpen) {
-			steps[w.ID] = 0 // it is taken, and so is its execution
+	for _, batch := range l.apart {
+		if batch[0].Hibernate == nil && slices.ContainsFunc(batch, l.isOpen) {
+			for _, w := range batch {
+				steps[w.ID] = 0 // until the last of the batch is decided
+			}
 		}
 	}
 	for i, w := range l.handed {
@@ -148,7 +151,7 @@ func TestBatchesUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(struct{ rapid.TB }{t}, func(t *rapid.T) {
 			store := &heldStore{atOnce: rapid.IntRange(1, 3).Draw(t, "at once"), applied: map[string][]uint64{}}
-			l := &heldLife{store: store, apart: map[uint64]bool{}, committer: journal.NewCommitter(store, journal.CommitterOptions{
+			l := &heldLife{store: store, committer: journal.NewCommitter(store, journal.CommitterOptions{
 				MaxBatch: rapid.IntRange(1, 4).Draw(t, "max batch"), Logger: slog.New(slog.DiscardHandler),
 			})}
 			for range rapid.IntRange(1, 40).Draw(t, "steps") {
