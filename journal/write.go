@@ -163,7 +163,7 @@ func (w *Write) checkMessages() error {
 	for i := range w.Send {
 		sent := &w.Send[i]
 		if sent.To.IsZero() {
-			return fmt.Errorf("journal: message from %s to nobody", w.ID)
+			return fmt.Errorf("journal: message from %s without a receiver", w.ID)
 		}
 		if err := sent.check(); err != nil {
 			return fmt.Errorf("journal: message from %s to %s: %w", w.ID, sent.To, err)
