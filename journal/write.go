@@ -233,7 +233,11 @@ func (w *Write) Size() int {
 		n += row + len(w.Send[i].Value)
 	}
 	for i := range w.Receipts {
-		n += row + len(w.Receipts[i].Value)
+		r := &w.Receipts[i]
+		n += row + len(r.Value)
+		if r.Error != nil {
+			n += len(r.Error.Message) + len(r.Error.Details)
+		}
 	}
 	if w.Entity != nil {
 		n += row + len(w.Entity.State)
