@@ -6,7 +6,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// mail is what the store remembers of inboxes. It belongs to whoever has the writer: all
+// mail is what the store remembers of inboxes. It belongs to the user of the writer: all
 // that changes an inbox goes through that one handle of the one process that has the file.
 type mail struct {
 	position uint64 // of the message that was sent last
