@@ -72,11 +72,20 @@ type Link struct {
 	Run    RunID
 }
 
-// Origin names the source of a settlement.
+// Origin names the source of a settlement or of a message.
 type Origin [16]byte
 
 // NewOrigin is that of a request from outside.
 func NewOrigin() Origin { return Origin(NewRunID()) }
+
+// OriginOfRequest is that of a request from outside that its sender may repeat, and knows
+// again by an id of its own.
+func OriginOfRequest(id string) Origin {
+	h := sha256.New()
+	h.Write([]byte("cruster request"))
+	h.Write([]byte(id))
+	return Origin(h.Sum(nil)[:16])
+}
 
 // OriginOf is that of a step: the same each time the step is performed.
 func OriginOf(run RunID, step StepID) Origin {
@@ -111,8 +120,9 @@ type Move struct {
 //
 // Runs of format 1 initialise their module in their own world. Since format 2 they
 // begin with what initialisation leaves behind while the clock stands still, and only
-// the random generators found in it follow the run's seed.
-const CurrentFormat = 2
+// the random generators found in it follow the run's seed. Since format 3 the first wait for
+// an interrupt in a turn does not count against the limit of ops of a turn.
+const CurrentFormat = 3
 
 // Pinned is what a replay needs besides the module, the input and the entries. It
 // is decided when a run is started and does not change, so that another host, with

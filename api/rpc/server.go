@@ -99,10 +99,11 @@ func New(cfg Config) (*Server, error) {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveIdle, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
 	)
-	crusterv1.RegisterModuleServiceServer(s.grpc, &moduleService{
+	s.grpc.RegisterService(modulesDesc(), &moduleService{
 		engine: cfg.Engine, lifetime: s.lifetime,
-		uploads: newUploads(cfg.Clock, cfg.MaxModuleSize, maxUploads, cfg.Engine.UploadMemory),
-		checks:  newUploads(cfg.Clock, cfg.MaxModuleSize, maxChecks, cfg.Engine.UploadMemory),
+		uploads:  newUploads(cfg.Clock, cfg.MaxModuleSize, maxUploads, cfg.Engine.UploadMemory),
+		messages: newUploads(cfg.Clock, cfg.MaxModuleSize, maxMessages, cfg.Engine.UploadMemory),
+		checks:   newUploads(cfg.Clock, cfg.MaxModuleSize, maxChecks, cfg.Engine.UploadMemory),
 	})
 	crusterv1.RegisterWorkflowServiceServer(s.grpc, &workflowService{engine: cfg.Engine, lifetime: s.lifetime})
 	crusterv1.RegisterDeferredServiceServer(s.grpc, &deferredService{engine: cfg.Engine})

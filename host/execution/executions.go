@@ -30,6 +30,8 @@ type Store interface {
 	Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error)
 	Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlement, error)
 	Hibernated(ctx context.Context, id journal.ID) (*journal.Hibernated, error)
+	Inbox(ctx context.Context, id journal.ID, after uint64) ([]journal.Envelope, error)
+	Message(ctx context.Context, id journal.ID, position uint64) (*journal.Message, error)
 	journal.EntryReader
 	Load(ctx context.Context, id journal.ID) (*journal.Execution, error)
 }
@@ -57,6 +59,8 @@ type Timers interface {
 type Guest interface {
 	Start(ctx context.Context) (guest.Turn, error)
 	Resume(ctx context.Context, deliveries []abi.Delivery, at int64) (guest.Turn, error)
+	// Query asks it a question, after which it cannot go on.
+	Query(ctx context.Context, q *abi.Query) (abi.Outcome, error)
 	Save() (*guest.Saved, error)
 	Close()
 }
@@ -64,11 +68,15 @@ type Guest interface {
 // Deps is what executions stand on.
 type Deps struct {
 	Activities Activities
-	Clock      clockwork.Clock
-	Committer  Committer
+	// CheckSignal tells whether the workflow of an execution has a signal of a name, and makes
+	// its value canonical if that fits.
+	CheckSignal func(ctx context.Context, row *journal.Execution, name string, value []byte) ([]byte, error)
+	Clock       clockwork.Clock
+	Committer   Committer
 	// CompareRestored, if set, is handed the state of every guest that was restored, and that
 	// of the same guest replayed. It is for tests.
 	CompareRestored func(restored, replayed *guest.Saved)
+	Entities        Entities
 	// EvictAlways drops the instance after every turn. It is for tests.
 	EvictAlways bool
 	Fault       faultpoint.Injector
@@ -113,6 +121,7 @@ type Executions struct {
 	codec      hibernation.Codec
 	saving     *semaphore.Weighted          // states that are being saved
 	restoring  *semaphore.Weighted          // states that guests are being made of
+	querying   *semaphore.Weighted          // queries that are being answered
 	alone      *semaphore.Weighted          // for attempts that run alone: see lost.go
 	group      actor.TaskGroup              // the goroutines of runs and of their tasks
 	performing *actor.FairQueue[journal.ID] // the attempts of activities, by execution
@@ -125,6 +134,7 @@ type Executions struct {
 func New(deps Deps) *Executions {
 	x := &Executions{Deps: deps, metrics: newMetrics(deps.Registerer), born: deps.Clock.Now().UnixNano(), alone: semaphore.NewWeighted(1)}
 	x.saving, x.restoring = semaphore.NewWeighted(maxSaving), semaphore.NewWeighted(maxRestoring)
+	x.querying = semaphore.NewWeighted(maxQuerying)
 	x.performing = actor.NewFairQueue[journal.ID](&x.group, deps.MaxActivities)
 	x.runs = actor.NewRegistry(actor.NewFairQueue[journal.ID](&x.group, maxAtWork), func(id journal.ID) *run { return newRun(x, id) },
 		func(n int) { x.metrics.inMemory.Set(float64(n)) })

@@ -20,8 +20,9 @@ type (
 	// started brings the row of a new execution, durable already, and its first turn, if
 	// that was begun meanwhile. The receiver takes the turn over or discards it.
 	started struct {
-		row  *journal.Execution
-		head *headStart // or nil
+		row      *journal.Execution
+		head     *headStart        // or nil
+		received []journal.Message // that came with the start
 	}
 	// wake says that a time has come, or that the run should look around.
 	wake struct{}
@@ -65,6 +66,11 @@ type (
 		deferred journal.Deferred
 		reply    chan<- error
 	}
+	// signalRequest asks for a signal to be received.
+	signalRequest struct {
+		message journal.Message
+		reply   chan<- error
+	}
 	// interruptRequest asks for the execution to be interrupted.
 	interruptRequest struct {
 		interrupt journal.Interrupt
@@ -86,6 +92,11 @@ type (
 	}
 	// waitingRequest asks for the steps that the execution waits for.
 	waitingRequest struct{ reply chan<- journal.Waiting }
+	// queryRequest asks the workflow a question.
+	queryRequest struct {
+		query abi.Query
+		reply chan<- queryReply
+	}
 	// inspectRequest asks what the execution is waiting for.
 	inspectRequest struct{ reply chan<- inspected }
 )
@@ -107,17 +118,19 @@ func (opDropped) isMessage()        {}
 func (opStuck) isMessage()          {}
 func (taskFault) isMessage()        {}
 func (settleRequest) isMessage()    {}
+func (signalRequest) isMessage()    {}
 func (interruptRequest) isMessage() {}
 func (resumeRequest) isMessage()    {}
 func (failRequest) isMessage()      {}
 func (moveRequest) isMessage()      {}
 func (waitingRequest) isMessage()   {}
+func (queryRequest) isMessage()     {}
 func (inspectRequest) isMessage()   {}
 
 // isRequest tells whether a caller from outside asks for something.
 func isRequest(m message) bool {
 	switch m.(type) {
-	case settleRequest, interruptRequest, resumeRequest, failRequest, moveRequest, waitingRequest, inspectRequest:
+	case settleRequest, signalRequest, interruptRequest, resumeRequest, failRequest, moveRequest, waitingRequest, queryRequest, inspectRequest:
 		return true
 	default:
 		return false
@@ -153,6 +166,8 @@ func refuse(m message, err error) bool {
 		return false
 	case settleRequest:
 		reply = m.reply
+	case signalRequest:
+		reply = m.reply
 	case interruptRequest:
 		reply = m.reply
 	case resumeRequest:
@@ -166,6 +181,9 @@ func refuse(m message, err error) bool {
 		return true
 	case inspectRequest:
 		answer(m.reply, inspected{err: err})
+		return true
+	case queryRequest:
+		answer(m.reply, queryReply{err: err})
 		return true
 	case waitingRequest:
 		answer(m.reply, journal.Waiting{}) // it is not known

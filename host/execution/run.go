@@ -24,6 +24,7 @@ type run struct {
 
 	mu     sync.Mutex
 	ledger ledger // guarded by mu
+	inHand inHand
 
 	guest     *admitted          // nil while the instance is not warm
 	leaving   *admitted          // the instance of a run that is being forgotten
@@ -31,6 +32,7 @@ type run struct {
 	row       *journal.Execution // nil until loaded
 	log       *slog.Logger
 	deferreds settlements
+	received  received
 	tasks     map[journal.StepID]context.CancelFunc // what the host does for ops; survives a reload
 	attempts  map[journal.StepID]*task              // those of the tasks that are activities
 	kept      kept                                  // what is in hand during a reload
@@ -58,6 +60,7 @@ func newRun(x *Executions, id journal.ID) *run {
 		Executions: x, id: id, log: x.Logger,
 		ledger:    newLedger(),
 		deferreds: newSettlements(),
+		received:  newReceived(),
 		tasks:     map[journal.StepID]context.CancelFunc{},
 		attempts:  map[journal.StepID]*task{},
 		kept:      newKept(),
@@ -66,6 +69,7 @@ func newRun(x *Executions, id journal.ID) *run {
 
 // Receive implements actor.Actor.
 func (r *run) Receive(messages []message) []message {
+	defer r.pace()
 	if r.Host.Over() {
 		refuseAll(messages, r.Host.EndReason())
 		return nil
@@ -255,6 +259,7 @@ func (r *run) handle(messages []message) {
 	}
 	r.advance()
 	r.deferreds.letGo()
+	r.received.letGo()
 }
 
 // receive takes in one message. It decides nothing that needs the guest.
@@ -308,6 +313,8 @@ func (r *run) receive(m message) {
 		r.stuck = m.err
 	case settleRequest:
 		r.answer(m, m.reply, "settle "+m.deferred.Name, r.settle(m.deferred))
+	case signalRequest:
+		r.answer(m, m.reply, "signal "+r.row.Name(), r.signal(m.message))
 	case interruptRequest:
 		r.answer(m, m.reply, "interrupt "+r.row.Name(), r.interrupt(m.interrupt))
 	case resumeRequest:
@@ -320,6 +327,8 @@ func (r *run) receive(m message) {
 		}
 	case waitingRequest:
 		m.reply <- r.waitsFor()
+	case queryRequest:
+		r.query(m)
 	case inspectRequest:
 		m.reply <- inspected{Inspection: r.inspect()}
 	}

@@ -96,6 +96,12 @@ func (f *fixture) takeSlots(take bool) {
 
 func (g *scripted) Save() (*guest.Saved, error) { return nil, wasm.ErrNoState }
 
+// Query implements Guest: it tells what the next line of the script is.
+func (g *scripted) Query(_ context.Context, q *abi.Query) (abi.Outcome, error) {
+	g.f.note(g.name, "guest is asked %s", q.Name)
+	return abi.Outcome{Value: abi.MustMarshal(g.lines[0])}, nil
+}
+
 func (g *scripted) Close() { g.f.note(g.name, "instance dropped") }
 
 func (g *scripted) take(told string) (guest.Turn, error) {
@@ -175,6 +181,12 @@ func (g *scripted) body(kind string, words []string) []byte {
 		return abi.MustMarshal(&abi.Call{Workflow: name, Input: abi.Nil})
 	case abi.OpResolve:
 		return abi.MustMarshal(&abi.Resolve{Name: name, Value: abi.MustMarshal("resolved inside")})
+	case abi.OpReceive:
+		return abi.MustMarshal(&abi.Receive{Name: name})
+	case abi.OpSignal:
+		return abi.MustMarshal(&abi.Signal{Execution: words[1], Name: name, Value: abi.MustMarshal("sent inside")})
+	case abi.OpEntityCall, abi.OpEntitySend:
+		return abi.MustMarshal(&abi.EntityMessage{Entity: words[1], Operation: name, Input: abi.Nil})
 	case abi.OpPoll:
 		return abi.MustMarshal(&abi.Poll{Execution: name})
 	}

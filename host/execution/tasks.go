@@ -39,7 +39,8 @@ type task struct {
 	// reserved is the sequence number of a transaction that is under way; 0 if there is
 	// none.
 	reserved uint64
-	begun    atomic.Bool // it has begun an attempt of an activity
+	begun    atomic.Bool  // it has begun an attempt of an activity
+	unread   atomic.Int64 // bytes that its attempt has come to: see inhand.go
 	// rowWrites is the run's when the task began.
 	rowWrites uint64
 }
@@ -63,6 +64,10 @@ func (r *run) startTask(o *op.Op) {
 			t.resolve(ctx, b)
 		case *abi.Poll:
 			t.poll(ctx, b)
+		case *abi.Signal:
+			t.signal(ctx, b)
+		case *abi.EntityMessage:
+			t.askEntity(ctx, b)
 		}
 	}
 	work := func() {
@@ -86,6 +91,7 @@ func (r *run) startTask(o *op.Op) {
 func (r *run) endTask(step journal.StepID) {
 	if cancel := r.tasks[step]; cancel != nil {
 		cancel()
+		r.read(r.attempts[step])
 		delete(r.tasks, step)
 		delete(r.attempts, step)
 		r.locked(func(l *ledger) { l.ops.GiveBack(step) })
@@ -148,6 +154,7 @@ func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, fail
 			t.post(txVoid{seq})
 		},
 	})
+	t.ended(r, report)
 	switch report := report.(type) {
 	case activity.Done:
 		t.post(opDone{step: t.step, attempts: report.Attempts, outcome: report.Outcome, at: t.now()})
@@ -199,6 +206,22 @@ func (t *task) resolve(ctx context.Context, b *abi.Resolve) {
 	})
 	if decided {
 		t.done(outcomeOf(abi.MustMarshal(settled), failure))
+	}
+}
+
+// signal sends a signal for a workflow. It is named by this step alone, so that one that is
+// sent again after a crash is known.
+func (t *task) signal(ctx context.Context, b *abi.Signal) {
+	step := journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step}
+	failure, decided := t.retryUntilDecided(ctx, "send a signal", func() error {
+		ref, err := RefOf(t.row.Namespace, b.Execution)
+		if err != nil {
+			return err
+		}
+		return t.Signal(ctx, ref, Signal{Name: b.Name, Value: b.Value, Origin: journal.OriginOf(step.Run, step.Step), From: step})
+	})
+	if decided {
+		t.done(outcomeOf(abi.Nil, failure))
 	}
 }
 

@@ -124,7 +124,7 @@ func (d *KeyDeriver) invoke(ctx context.Context, r KeyRequest) (outcome *abi.Out
 	err = d.Slots.Compute(ctx, func(ctx context.Context) error {
 		start := d.Clock.Now()
 		world := keyWorld()
-		world.Fuel, world.Grow = d.Fuel, memory.Grow
+		world.Fuel, world.Memory = d.Fuel, memory
 		inst, err := r.Code.Instantiate(ctx, world)
 		if err != nil {
 			return err

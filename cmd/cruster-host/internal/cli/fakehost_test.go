@@ -353,6 +353,24 @@ func (fakeWorkflows) List(_ context.Context, req *crusterv1.ListRequest) (*crust
 	return resp, nil
 }
 
+func (fakeWorkflows) Query(_ context.Context, req *crusterv1.QueryRequest) (*crusterv1.QueryResponse, error) {
+	_, err := execution(req.GetExecution())
+	return &crusterv1.QueryResponse{Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"status":"waits"}`}}}, err
+}
+
+func (fakeWorkflows) Signal(_ context.Context, req *crusterv1.SignalRequest) (*crusterv1.SignalResponse, error) {
+	_, err := execution(req.GetExecution())
+	if err == nil && req.GetSignal().GetName() != "paid" {
+		err = rpcerror.Status(abi.Errorf(abi.CodeUnknownSignal, "workflow Buy has no signal %q", req.GetSignal().GetName()), 0).Err()
+	}
+	return &crusterv1.SignalResponse{}, err
+}
+
+func (fakeWorkflows) SignalWithStart(_ context.Context, req *crusterv1.SignalWithStartRequest) (*crusterv1.SignalWithStartResponse, error) {
+	e, err := execution(req.GetStart().GetWorkflow() + "/" + req.GetStart().GetRawKey())
+	return &crusterv1.SignalWithStartResponse{Execution: e, Existed: true}, err
+}
+
 func (fakeWorkflows) Interrupt(_ context.Context, req *crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error) {
 	_, err := execution(req.GetExecution())
 	return &crusterv1.InterruptResponse{}, err

@@ -237,6 +237,13 @@ impl<'a> Workflow<'a> {
             .groups
             .iter()
             .map(|g| quote!(<#g as #sdk::ActivityGroup>::ACTIVITIES));
+        let signals = &self.options.signals;
+        let accepted = signals
+            .iter()
+            .map(|s| quote_spanned!(s.span()=> <#s as #sdk::Signal>::DEFINITION));
+        let accepts = signals
+            .iter()
+            .map(|s| quote_spanned!(s.span()=> impl #sdk::Accepts<#s> for #target {}));
         let (key_mode, key_fn) = self.key();
         let docs = self.client_docs(&name);
         quote! {
@@ -260,8 +267,11 @@ impl<'a> Workflow<'a> {
                     key_fn: #key_fn,
                     activities: &[#(#entries),*],
                     groups: &[#(#groups),*],
+                    signals: &[#(#accepted),*],
                 };
             }
+
+            #(#accepts)*
 
             impl #target {
                 #(#[doc = #docs])*
@@ -365,14 +375,14 @@ impl<'a> Workflow<'a> {
 }
 
 /// A block with the span of another place, where errors about its value are shown.
-fn braces_at(place: Span, code: TokenStream) -> TokenStream {
+pub(crate) fn braces_at(place: Span, code: TokenStream) -> TokenStream {
     let mut braces = Group::new(Delimiter::Brace, code);
     braces.set_span(place.resolved_at(Span::call_site()));
     quote!(#braces)
 }
 
 /// The span of the last name of a path.
-fn last_span(path: &Path) -> Span {
+pub(crate) fn last_span(path: &Path) -> Span {
     path.segments
         .last()
         .map_or_else(Span::call_site, |segment| segment.ident.span())

@@ -46,6 +46,10 @@ calls! {
     POLL = poll "poll";
     INTERRUPTED = interrupted "interrupted";
     PATCHED = patched "patched";
+    RECEIVE = receive "receive";
+    SIGNAL = signal "signal";
+    ENTITY_CALL = entity_call "entity_call";
+    ENTITY_SEND = entity_send "entity_send";
     TX_EXEC = tx_exec "tx_exec";
     TX_QUERY = tx_query "tx_query";
     HTTP = http "http";

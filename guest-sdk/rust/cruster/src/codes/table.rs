@@ -38,6 +38,11 @@ table! {
     JOURNAL_FORMAT = "CR-2030", "Run a host of that version or a newer one, then resume the execution.", false;
     DOES_NOT_FIT = "CR-2031", "Nothing was changed. Keep the steps that have run as they were, or guard the change with Patched; 'cruster-host module check' shows it for all open executions.", false;
     FORK_EXISTS = "CR-2032", "Give the fork another key with --key, or leave it out: one is made then.", false;
+    UNKNOWN_SIGNAL = "CR-2033", "A workflow declares the signals that it can be sent: 'cruster-host module describe NAME' shows them.", false;
+    INBOX_FULL = "CR-2034", "Wait until it has caught up, or put more into one message.", true;
+    UNKNOWN_QUERY = "CR-2035", "A workflow declares the queries that it answers: 'cruster-host module describe NAME' shows them.", false;
+    QUERY_NOT_READY = "CR-2036", "It has not come to the place where it says how. Ask again later.", true;
+    QUERY_FAILED = "CR-2037", "The message comes from the workflow's code.", false;
     ACTIVITY_FAILED = "CR-3001", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts.", true;
     ACTIVITY_TIMEOUT = "CR-3002", "Raise the activity's timeout, or make its work shorter.", true;
     ACTIVITY_CRASHED = "CR-3003", "Fix the code; the message quotes the end of the module's standard error.", true;
@@ -80,4 +85,14 @@ table! {
     STORE_GONE = "CR-5011", "The host has ended. Put the data folder back, or restore a backup, and start the host again; replace files only while it is stopped.", false;
     STORE_FULL = "CR-5012", "Make room on the disk, then start the host again. Nothing that was acknowledged is lost.", true;
     ADDRESS = "CR-5013", "Choose another address with --grpc-addr or --http-addr, or stop what listens there.", false;
+    UNKNOWN_ENTITY = "CR-6001", "Entities are named DEPLOYMENT/TYPE/ID; 'cruster-host module describe DEPLOYMENT' shows the types.", false;
+    UNKNOWN_OPERATION = "CR-6002", "'cruster-host module describe DEPLOYMENT' shows the operations of each type.", false;
+    OPERATION_INPUT = "CR-6003", "Compare the input with the type shown by 'cruster-host module describe DEPLOYMENT'.", false;
+    MAILBOX_FULL = "CR-6004", "The call was not accepted, and nothing has run. Try again later, with the same request id; spread the work over more entities, or give the type a larger mailbox.", true;
+    NO_SHARD_GROUP = "CR-6005", "Start a host that serves the group, or leave the group out of the declaration of the entity.", true;
+    OPERATION_FAILED = "CR-6006", "The message comes from the entity's code. The operation has changed nothing.", false;
+    OPERATION_CRASHED = "CR-6007", "Fix the code and push it again. The operation has changed nothing, and the others that ran beside it are not affected.", false;
+    STATE_VERSION = "CR-6008", "Push the newer module again: code can read states of its own version and of older ones.", false;
+    ENTITY_NOT_FOUND = "CR-6009", "An entity with a state is there from its first operation until it is destroyed; 'cruster-host entity list' shows them.", false;
+    ENTITY_NAME = "CR-6010", "Entities are named DEPLOYMENT/TYPE/ID; an id is 1 to 512 bytes of UTF-8 without control characters.", false;
 }

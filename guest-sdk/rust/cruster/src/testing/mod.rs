@@ -1,4 +1,4 @@
-//! Runs workflows in a plain `cargo test`: no host, no WebAssembly, no waiting.
+//! Runs workflows and entities in a plain `cargo test`: no host, no WebAssembly, no waiting.
 //!
 //! ```
 //! use cruster::prelude::*;
@@ -51,11 +51,15 @@
 //!   [stub](Test::stub) replaces them. They are retried as their policy says, in
 //!   virtual time. SQL needs a [database](Test::sql), HTTP a
 //!   [handler](Test::http); without, such calls fail with an error that says so.
+//! - Entities run for real, and their states are kept by id. A test can also call them
+//!   [directly](Test::entities).
 //! - Other workflows of the module run as separate executions; those of
 //!   other deployments need a [stub](Test::stub_workflow).
-//! - [`resolve_after`](Test::resolve_after), [`reject_after`](Test::reject_after) and
-//!   [`interrupt_after`](Test::interrupt_after) settle deferreds and interrupt the
-//!   execution at a virtual time.
+//! - [`resolve_after`](Test::resolve_after), [`reject_after`](Test::reject_after),
+//!   [`signal_after`](Test::signal_after) and [`interrupt_after`](Test::interrupt_after)
+//!   settle deferreds, send signals and interrupt the execution at a virtual time.
+//!   [`signal`](Test::signal) sends one before the start, and an [`Api`] is for stubs that
+//!   act as clients while the execution runs.
 //!
 //! What the kit says is what a host does: it passes the same table of cases,
 //! `tests/conformance/table`. So it also refuses the requests, statements and
@@ -69,7 +73,11 @@ mod attempt;
 pub(crate) mod canonical;
 mod config;
 mod database;
+mod entities;
 mod history;
+mod key_host;
+mod operation;
+mod outside;
 mod panics;
 mod received;
 mod refusals;
@@ -77,6 +85,7 @@ mod replay;
 mod request;
 mod run;
 pub(crate) mod sha256;
+mod signals;
 mod statement;
 mod url;
 mod world;
@@ -92,7 +101,6 @@ use crate::activity::{ActivityContext, run_activity};
 use crate::attempt::Attempt;
 use crate::codec;
 use crate::codes;
-use crate::deferred::Deferred;
 use crate::error::{Error, Result};
 use crate::http::{HttpRequest, HttpResponse};
 use crate::logging;
@@ -103,9 +111,11 @@ use crate::value::Value;
 use crate::wire::Wire;
 use crate::workflow::Workflow;
 
-use config::{Config, Outside};
+use config::Config;
 pub use database::{Database, Rows};
+pub use entities::{DirectCall, Entities};
 pub use history::{Event, Happening, History};
+pub use signals::{Api, Unread};
 use world::World;
 
 /// A test of a workflow: its surroundings, and what happens to it.
@@ -123,6 +133,10 @@ pub struct Finished<T> {
     pub result: Result<T>,
     /// What happened.
     pub history: History,
+    /// The signals that it was sent and had not received by its end.
+    pub unread: Vec<Unread>,
+    /// The entities, as they are at the end.
+    pub entities: Entities,
 }
 
 impl Test {
@@ -142,13 +156,7 @@ impl Test {
     /// If the workflow panics.
     pub fn run<W: Workflow>(self, request: W::Request) -> Finished<W::Response> {
         let body = run::encode(&format!("the request of {}", W::NAME), &request);
-        let (outcome, history) = World::new(self.module, self.config).execute(W::NAME, body);
-        let result = match outcome.into_result() {
-            Err(fault) => Err(Error::of_execution(fault)),
-            Ok(value) => codec::decode(&value)
-                .map_err(|e| Error::message_only(format!("the result of {}: {e}", W::NAME))),
-        };
-        Finished { result, history }
+        self.execute(W::NAME, body)
     }
 
     /// Runs a workflow that is known by its name, with a request that need not have
@@ -159,14 +167,23 @@ impl Test {
     ///
     /// If the workflow panics.
     pub fn run_named(self, workflow: &str, request: &Value) -> Finished<Value> {
-        let (outcome, history) =
-            World::new(self.module, self.config).execute(workflow, request.encode());
-        let result = match outcome.into_result() {
+        self.execute(workflow, request.encode())
+    }
+
+    fn execute<T: DeserializeOwned>(self, workflow: &str, body: Vec<u8>) -> Finished<T> {
+        let world = World::new(self.module, self.config);
+        let ended = world.execute(workflow, body);
+        let result = match ended.outcome.into_result() {
             Err(fault) => Err(Error::of_execution(fault)),
             Ok(value) => codec::decode(&value)
                 .map_err(|e| Error::message_only(format!("the result of {workflow}: {e}"))),
         };
-        Finished { result, history }
+        Finished {
+            result,
+            history: ended.history,
+            unread: ended.unread,
+            entities: Entities(world),
+        }
     }
 
     /// Replaces an activity: `charge`, or `Payments.charge` of a group. Input and
@@ -339,50 +356,6 @@ impl Test {
     /// Names the execution. Defaults to `DEPLOYMENT/WORKFLOW/KEY`.
     pub fn execution_id(mut self, id: &str) -> Self {
         self.config.execution_id = Some(id.to_owned());
-        self
-    }
-
-    /// Resolves a deferred of the execution from outside, at a virtual time after
-    /// its start.
-    pub fn resolve_after<T: Serialize>(
-        self,
-        time: Duration,
-        deferred: Deferred<T>,
-        value: T,
-    ) -> Self {
-        let name = deferred.name();
-        let value = run::encode(&format!("the value of deferred {name}"), &value);
-        self.outside(time, move |run| {
-            run.settle(name, Ok(value.clone()));
-        })
-    }
-
-    /// Rejects a deferred of the execution from outside, at a virtual time after its
-    /// start.
-    pub fn reject_after<T>(
-        self,
-        time: Duration,
-        deferred: Deferred<T>,
-        error: impl Into<Error>,
-    ) -> Self {
-        let name = deferred.name();
-        let fault = error.into().under(&codes::DEFERRED_REJECTED);
-        self.outside(time, move |run| {
-            run.settle(name, Err(fault.clone()));
-        })
-    }
-
-    /// Interrupts the execution at a virtual time after its start.
-    pub fn interrupt_after(self, time: Duration, reason: &str) -> Self {
-        let reason = reason.to_owned();
-        self.outside(time, move |run| run.interrupt(&reason))
-    }
-
-    fn outside(mut self, after: Duration, apply: impl Fn(&run::Run) + 'static) -> Self {
-        self.config.outside.push(Outside {
-            after,
-            apply: Rc::new(apply),
-        });
         self
     }
 }

@@ -10,14 +10,19 @@ use crate::definition::{KeyMode, WorkflowDefinition};
 use crate::module::{Module, Started};
 use crate::testing::canonical::canonical;
 use crate::testing::config::Config;
+use crate::testing::entities::EntityStore;
 use crate::testing::history::History;
 use crate::testing::request;
 use crate::testing::run::Run;
 use crate::testing::sha256;
+use crate::testing::signals::Unread;
 use crate::timestamp::Timestamp;
 use crate::wire::{Call, Fault, Invocation, Outcome, Wire};
 
 type Planned = Box<dyn FnOnce()>;
+
+/// How many events a test lets happen before it counts as one without an end.
+const MAX_EVENTS: usize = 100_000;
 
 /// When an event happens. What is due at the same time happens first and is
 /// delivered afterwards: work in the order in which it was planned, deliveries in
@@ -39,11 +44,12 @@ pub(crate) struct World {
     planned: Cell<u64>,
     issued: Cell<u64>,
     runs: RefCell<BTreeMap<String, Rc<Run>>>,
+    pub(crate) entities: RefCell<EntityStore>,
 }
 
 impl World {
     pub(crate) fn new(module: &'static Module, config: Config) -> Rc<Self> {
-        Rc::new(World {
+        let world = Rc::new(World {
             module,
             now: Cell::new(config.start),
             config,
@@ -51,7 +57,18 @@ impl World {
             planned: Cell::new(0),
             issued: Cell::new(0),
             runs: RefCell::default(),
-        })
+            entities: RefCell::default(),
+        });
+        world.config.api.open(&world);
+        for (name, state) in &world.config.entities {
+            let name = format!("{}/{name}", world.config.deployment);
+            world
+                .entities
+                .borrow_mut()
+                .states
+                .insert(name, state.clone());
+        }
+        world
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -95,7 +112,7 @@ impl World {
     }
 
     /// Runs a workflow to its end.
-    pub(crate) fn execute(self: &Rc<Self>, workflow: &str, body: Vec<u8>) -> (Outcome, History) {
+    pub(crate) fn execute(self: &Rc<Self>, workflow: &str, body: Vec<u8>) -> Ended {
         let checked = self
             .workflow(workflow)
             .and_then(|definition| request::check(definition, &body));
@@ -119,14 +136,23 @@ impl World {
                     let at = self.up(self.now() + event.after);
                     self.after(at - self.now(), move || apply(&target));
                 }
+                for (name, value) in &self.config.signals {
+                    root.send_from_test(name, value);
+                }
                 root.begin();
                 self.turn(&root);
             }
         }
         let outcome = root.outcome().unwrap_or_default();
         let history = root.take_history(&outcome);
+        let unread = root.unread();
+        self.finish_calls();
         self.close();
-        (outcome, history)
+        Ended {
+            outcome,
+            history,
+            unread,
+        }
     }
 
     /// Lets time pass until the execution is over.
@@ -148,6 +174,17 @@ impl World {
             self.now.set(self.up(due.at).max(self.now()));
             apply();
         }
+    }
+
+    /// Lets everything happen that is planned.
+    pub(crate) fn settle(self: &Rc<Self>) {
+        for _ in 0..MAX_EVENTS {
+            let next = self.queue.borrow_mut().pop_first();
+            let Some((due, apply)) = next else { return };
+            self.now.set(self.up(due.at).max(self.now()));
+            apply();
+        }
+        panic!("there is no end of what happens: more than {MAX_EVENTS} events");
     }
 
     /// Breaks the cycles between the executions and their planned events.
@@ -253,12 +290,21 @@ impl World {
             name: workflow.to_owned(),
             ..Invocation::default()
         };
-        let Started::Over(outcome) = self.module.start(Rc::new(super::run::KeyHost), invocation)
+        let Started::Over(outcome) = self
+            .module
+            .start(Rc::new(super::key_host::KeyHost), invocation)
         else {
             return Err(codes::GUEST_PROTOCOL.fault("a key function cannot wait"));
         };
         outcome.into_result()
     }
+}
+
+/// The end of the execution under test.
+pub(crate) struct Ended {
+    pub(crate) outcome: Outcome,
+    pub(crate) history: History,
+    pub(crate) unread: Vec<Unread>,
 }
 
 /// Counts on.
@@ -268,7 +314,7 @@ fn next(counter: &Cell<u64>) -> u64 {
 }
 
 /// Refuses keys that the host refuses.
-fn check_key(key: String) -> Result<String, Box<Fault>> {
+pub(crate) fn check_key(key: String) -> Result<String, Box<Fault>> {
     let begin: String = key.chars().take(40).collect();
     if key.is_empty() || key.len() > 512 {
         let message = format!("the key {begin:?} is empty or longer than 512 bytes");
