@@ -59,15 +59,14 @@ func TestQueries(t *testing.T) {
 	require.Equal(t, []answer{{"", "CR-2036"}, {"0 of 2", ""}, {"1 of 2", ""}, {"", "CR-2037"}, {"", "CR-4002"}, {"", "CR-2035"}}, got)
 }
 
+var undeclaredQuery = cruster.NewWorkflow("test.undeclaredQuery", func(ctx cruster.Context, _ cruster.None) (int, error) {
+	progressQuery.Handle(ctx, func(int) (string, error) { return "", nil })
+	return 0, nil
+})
+
 func TestQueriesAreDeclared(t *testing.T) {
 	t.Parallel()
-	undeclared := cruster.NewWorkflow("test.undeclaredQuery", func(ctx cruster.Context, _ cruster.None) (int, error) {
-		progressQuery.Handle(ctx, func(int) (string, error) { return "", nil })
-		return 0, nil
-	})
-	_, err := crustertest.Execute(undeclared, cruster.None{})
+	_, err := crustertest.Execute(undeclaredQuery, cruster.None{})
 	require.ErrorContains(t, err, "does not answer the query")
-	require.Panics(t, func() {
-		cruster.NewWorkflow("test.queriesTwice", func(cruster.Context, cruster.None) (int, error) { return 0, nil }).Answers(progressQuery, progressQuery)
-	})
+	require.Panics(t, func() { queried.Answers(progressQuery) })
 }

@@ -60,8 +60,7 @@ func (s Scope) HandleQuery(name string, answer func(input []byte) ([]byte, error
 	defer s.co.endCall()
 	ex := s.co.ex
 	if !ex.workflow.answers(name) {
-		panic(abi.Errorf(abi.CodeWrongContext, "workflow %s does not answer the query %s: nobody could ask it", ex.workflow.Name, name).
-			WithHint("Declare it where the workflow is made: NewWorkflow(…).Answers(…)."))
+		panic(abi.Errorf(abi.CodeWrongContext, "workflow %s does not answer the query %s: declare it where the workflow is made, with Answers", ex.workflow.Name, name))
 	}
 	if ex.queries == nil {
 		ex.queries = map[string]func([]byte) ([]byte, error){}
