@@ -308,3 +308,113 @@ func (w *scheduled) scenario() []string {
 	})
 	return names
 }
+
+// TestScheduleHandover has another host take over while a schedule ticks. The one before
+// writes nothing any more, and each tick is started once.
+func TestScheduleHandover(t *testing.T) {
+	t.Parallel()
+	harness.EachStore(t, func(t *testing.T, store journal.Store) {
+		w := newScheduled(t, store)
+		w.create(journal.ScheduleSpec{Cron: "@hourly", Workflow: "quick/W"})
+		// A run that is open would be in the way of the next tick.
+		w.reach(day(1), "the first tick", func(d *host.ScheduleDescription) bool { return d.State.Ticks == 1 && len(d.State.Open) == 0 })
+		before := w.e
+		w.launch() // the one before is not told
+		for hour := 2; hour <= 4; hour++ {
+			w.reach(day(hour), fmt.Sprint("tick ", hour), func(d *host.ScheduleDescription) bool { return d.State.Ticks == int64(hour) && len(d.State.Open) == 0 })
+		}
+		_, err := before.TriggerSchedule(t.Context(), "", "s", "late")
+		require.Equal(t, abi.CodeFenced, abi.CodeOf(err), "%v", err)
+		require.Error(t, before.Lost())
+		require.Equal(t, []string{
+			"quick/W/s@2026-01-01T01:00:00Z completed", "quick/W/s@2026-01-01T02:00:00Z completed",
+			"quick/W/s@2026-01-01T03:00:00Z completed", "quick/W/s@2026-01-01T04:00:00Z completed",
+		}, w.runs())
+	})
+}
+
+// TestScheduleOverlaps has ticks come while the run before is not over.
+func TestScheduleOverlaps(t *testing.T) {
+	t.Parallel()
+	started := func(n int64) func(d *host.ScheduleDescription) bool {
+		return func(d *host.ScheduleDescription) bool { return d.State.Started == n }
+	}
+	for _, c := range []struct {
+		overlap journal.Overlap
+		// whether a tick at two finds the run of one, and what there is then.
+		waits bool
+		then  []string
+	}{
+		{journal.OverlapSkip, false, []string{"gated/W/s@2026-01-01T01:00:00Z running"}},
+		{journal.OverlapQueue, true, []string{"gated/W/s@2026-01-01T01:00:00Z running"}},
+		{journal.OverlapAllow, false, []string{"gated/W/s@2026-01-01T01:00:00Z running", "gated/W/s@2026-01-01T02:00:00Z running"}},
+	} {
+		t.Run(string(c.overlap), func(t *testing.T) {
+			t.Parallel()
+			w := newScheduled(t, harness.Store(t, "sqlite"))
+			w.create(journal.ScheduleSpec{Cron: "@hourly", Workflow: "gated/W", Overlap: c.overlap})
+			var first string
+			w.reach(day(1), "the first tick", func(d *host.ScheduleDescription) bool {
+				if len(d.State.Open) == 1 {
+					first = d.State.Open[0].Execution
+				}
+				return first != ""
+			})
+			w.reach(day(2), "the second tick", func(d *host.ScheduleDescription) bool {
+				return d.State.Last == day(2).UnixNano() && (len(d.State.Waiting) == 1) == c.waits
+			})
+			require.Equal(t, c.then, w.runs())
+			w.settle(first)
+			if c.waits {
+				w.reach(day(2), "what waited", started(2))
+			}
+		})
+	}
+	t.Run("cancel", func(t *testing.T) {
+		t.Parallel()
+		w := newScheduled(t, harness.Store(t, "sqlite"))
+		w.create(journal.ScheduleSpec{Cron: "@hourly", Workflow: "gated/W", Overlap: journal.OverlapCancel})
+		w.reach(day(1), "the first tick", started(1))
+		asked := false
+		w.reach(day(2), "the second tick", func(d *host.ScheduleDescription) bool {
+			if len(d.State.Waiting) == 1 {
+				// The run has been asked to stop. This program does not listen to that.
+				row, err := w.e.Poll(t.Context(), "", d.State.Open[0].Execution)
+				require.NoError(t, err)
+				if row.Interrupt != nil && !asked {
+					asked = true
+					w.settle(row.Name())
+				}
+			}
+			return d.State.Started == 2
+		})
+		page, err := w.store.List(t.Context(), journal.Filter{})
+		require.NoError(t, err)
+		require.Len(t, page.Executions, 2)
+		require.NotNil(t, page.Executions[1].Interrupt)
+		require.Contains(t, page.Executions[1].Interrupt.Reason, "schedule s")
+	})
+}
+
+// TestScheduleAlways has one run after the other, over a crash.
+func TestScheduleAlways(t *testing.T) {
+	t.Parallel()
+	w := newScheduled(t, harness.Store(t, "sqlite"))
+	w.create(journal.ScheduleSpec{Always: true, Workflow: "gated/W"})
+	for n := int64(1); n <= 3; n++ {
+		var open string
+		w.reach(halfPast, fmt.Sprint("run ", n), func(d *host.ScheduleDescription) bool {
+			require.LessOrEqual(t, len(d.State.Open), 1)
+			if d.State.Started == n && len(d.State.Open) == 1 {
+				open = d.State.Open[0].Execution
+			}
+			return open != ""
+		})
+		if n == 2 { // the next host finds it, and waits for it
+			w.e.Kill()
+			require.NoError(t, w.e.Stop(context.Background()))
+			w.launch()
+		}
+		w.settle(open)
+	}
+}

@@ -40,7 +40,7 @@ type ScheduleStore interface {
 
 // Schedule starts a workflow at its times. Which these are and what became of them is
 // host/schedule's business; a store knows the name, the version and the time at which
-// somebody has to look.
+// its owner has to look.
 type Schedule struct {
 	Namespace string
 	Name      string

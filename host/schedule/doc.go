@@ -3,7 +3,7 @@
 // # Invariants
 //
 //  1. A tick is a time of a schedule. Its execution has a key made of the name of the
-//     schedule, its incarnation and that time. Whoever starts the tick, and however often,
+//     schedule, its incarnation and that time. Whichever host starts the tick, and however often,
 //     there is one execution.
 //  2. Every tick is accounted for: the row of a schedule moves past a tick only in a
 //     commit that says what became of it (started, waiting, skipped, missed, refused).
@@ -16,7 +16,7 @@
 // A tick takes two commits, in this order: the start of the execution, then the row of
 // the schedule, which records the start and moves past the tick. Each is fenced by its own
 // shard. Were the order the other way round, a crash between them would lose the tick. In
-// this order it leaves a start that is not recorded. Whoever loads the row next looks for
+// this order it leaves a start that is not recorded. The host that loads the row next looks for
 // it under its key (invariants 1 and 3) before deciding anything else, and records it: this is
 // adoption, in adopt.go. It matters that it comes first. By then the tick may be too old to be
 // started, and to pass over it would leave a run that the overlap policy does not know of.

@@ -250,7 +250,7 @@ func instantOf(reading time.Time, zone *time.Location) time.Time {
 }
 
 // dueAt is when the tick of a time is started: later by its jitter, which is the same
-// whoever works it out, and before the next tick.
+// each time it is worked out, and before the next tick.
 func dueAt(s *journal.Schedule, table Timetable, tick int64) int64 {
 	room := s.Spec.Jitter
 	if next := table.Next(tick); next != journal.Never {

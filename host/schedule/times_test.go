@@ -84,7 +84,7 @@ func TestTimesAscend(t *testing.T) {
 		for range 10 {
 			next := table.Next(before)
 			require.Greater(t, next, before)
-			// Whoever asks from between the two gets the same.
+			// From any time between the two the next is the same.
 			between := before + rapid.Int64Range(0, next-before-1).Draw(t, "between")
 			require.Equal(t, next, table.Next(between))
 			shown := time.Unix(0, next).In(table.zone)

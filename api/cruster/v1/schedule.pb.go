@@ -92,9 +92,9 @@ const (
 	StartCause_START_CAUSE_UNSPECIFIED StartCause = 0
 	// Its time had come.
 	StartCause_START_CAUSE_TICK StartCause = 1
-	// Somebody asked for a run.
+	// A client asked for a run.
 	StartCause_START_CAUSE_TRIGGER StartCause = 2
-	// Somebody asked for the ticks of a range of times.
+	// A client asked for the ticks of a range of times.
 	StartCause_START_CAUSE_BACKFILL StartCause = 3
 )
 
@@ -523,7 +523,7 @@ type Schedule struct {
 	Note string `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`
 	// When it was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// When somebody changed it last.
+	// When a client changed it last.
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// Its next times, without jitter.
 	Upcoming []*timestamppb.Timestamp `protobuf:"bytes,8,rep,name=upcoming,proto3" json:"upcoming,omitempty"`
