@@ -2,7 +2,7 @@ package abi
 
 // Code names a kind of failure for good: a code is never reused or renumbered.
 // The first digit tells the area: 1 modules, 2 workflows and executions,
-// 3 activities, 4 the guest ABI, 5 the host and its store.
+// 3 activities, 4 the guest ABI, 5 the host and its store, 6 entities.
 type Code string
 
 // Category is the broad kind of a failure; the API maps it to its status codes.
@@ -109,6 +109,17 @@ const (
 	CodeStoreGone      Code = "CR-5011"
 	CodeStoreFull      Code = "CR-5012"
 	CodeAddress        Code = "CR-5013"
+
+	CodeUnknownEntity    Code = "CR-6001"
+	CodeUnknownOperation Code = "CR-6002"
+	CodeOperationInput   Code = "CR-6003"
+	CodeMailboxFull      Code = "CR-6004"
+	CodeNoShardGroup     Code = "CR-6005"
+	CodeOperationFailed  Code = "CR-6006"
+	CodeOperationCrashed Code = "CR-6007"
+	CodeStateVersion     Code = "CR-6008"
+	CodeEntityNotFound   Code = "CR-6009"
+	CodeEntityName       Code = "CR-6010"
 )
 
 // CodeInfo is what holds for every error of a code.
@@ -226,4 +237,15 @@ var Codes = []CodeInfo{
 	{CodeStoreGone, Unavailable, "the files of the store were deleted or replaced under the host", "The host has ended. Put the data folder back, or restore a backup, and start the host again; replace files only while it is stopped.", false},
 	{CodeStoreFull, Unavailable, "the disk of the store is full", "Make room on the disk, then start the host again. Nothing that was acknowledged is lost.", true},
 	{CodeAddress, FailedPrecondition, "an address of the host is in use", "Choose another address with --grpc-addr or --http-addr, or stop what listens there.", false},
+
+	{CodeUnknownEntity, NotFound, "the deployment has no such type of entity", "Entities are named DEPLOYMENT/TYPE/ID; 'cruster-host module describe DEPLOYMENT' shows the types.", false},
+	{CodeUnknownOperation, NotFound, "the entity has no such operation", "'cruster-host module describe DEPLOYMENT' shows the operations of each type.", false},
+	{CodeOperationInput, InvalidArgument, "the input does not fit the operation's type", "Compare the input with the type shown by 'cruster-host module describe DEPLOYMENT'.", false},
+	{CodeMailboxFull, ResourceExhausted, "the mailbox of the entity is full", "The call was not accepted, and nothing has run. Try again later, with the same request id; spread the work over more entities, or give the type a larger mailbox.", true},
+	{CodeNoShardGroup, Unavailable, "no host serves the shard group of the entity", "Start a host that serves the group, or leave the group out of the declaration of the entity.", true},
+	{CodeOperationFailed, Aborted, "the operation returned an error", "The message comes from the entity's code. The operation has changed nothing.", false},
+	{CodeOperationCrashed, Aborted, "the operation crashed", "Fix the code and push it again. The operation has changed nothing, and the others that ran beside it are not affected.", false},
+	{CodeStateVersion, FailedPrecondition, "the state of the entity was written by newer code", "Push the newer module again: code can read states of its own version and of older ones.", false},
+	{CodeEntityNotFound, NotFound, "there is no such entity", "An entity with a state is there from its first operation until it is destroyed; 'cruster-host entity list' shows them.", false},
+	{CodeEntityName, InvalidArgument, "the name of the entity is not valid", "Entities are named DEPLOYMENT/TYPE/ID; an id is 1 to 512 bytes of UTF-8 without control characters.", false},
 }

@@ -13,11 +13,11 @@ var itemName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
 // checkManifest refuses a manifest that the host cannot serve.
 func checkManifest(m *abi.Manifest) error {
 	const most = 1000
-	if len(m.Workflows)+len(m.Activities)+len(m.Migrations) > most {
+	if len(m.Workflows)+len(m.Activities)+len(m.Entities)+len(m.Migrations) > most {
 		return abi.Errorf(abi.CodeBadManifest, "the manifest lists more than %d items", most)
 	}
-	if len(m.Workflows) == 0 {
-		return abi.Errorf(abi.CodeBadManifest, "the module declares no workflow").
+	if len(m.Workflows)+len(m.Entities) == 0 {
+		return abi.Errorf(abi.CodeBadManifest, "the module declares no workflow and no entity").
 			WithHint("Declare one: in Go with cruster.NewWorkflow at package level, in Rust with #[workflow] and cruster::module!.")
 	}
 	workflows, activities := map[string]bool{}, map[string]bool{}
@@ -34,7 +34,60 @@ func checkManifest(m *abi.Manifest) error {
 			return err
 		}
 	}
+	if err := checkEntities(m.Entities); err != nil {
+		return err
+	}
 	return checkMigrations(m.Migrations)
+}
+
+// Bounds of what a type of entity may ask for.
+const (
+	maxConcurrency = 1000
+	maxMailbox     = 100_000
+)
+
+func checkEntities(entities []abi.EntityInfo) error {
+	types := map[string]bool{}
+	for i := range entities {
+		e := &entities[i]
+		if err := checkItem("entity", e.Name, types, e.State); err != nil {
+			return err
+		}
+		switch {
+		case len(e.Operations) == 0:
+			return abi.Errorf(abi.CodeBadManifest, "entity %q: it has no operations", e.Name)
+		case e.IdleTime < 0 || e.Concurrency > maxConcurrency || e.Mailbox > maxMailbox:
+			return abi.Errorf(abi.CodeBadManifest, "entity %q: an idle time of %d, a concurrency of %d or a mailbox of %d is not possible", e.Name, e.IdleTime, e.Concurrency, e.Mailbox)
+		case e.ShardGroup != "" && (len(e.ShardGroup) > abi.MaxName || !itemName.MatchString(e.ShardGroup)):
+			return abi.Errorf(abi.CodeBadManifest, "entity %q: %.80q is not a valid name for a shard group", e.Name, e.ShardGroup)
+		}
+		if err := checkOperations(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOperations refuses what one of the two kinds of entities does not have.
+func checkOperations(e *abi.EntityInfo) error {
+	const most = 1000
+	if len(e.Operations) > most {
+		return abi.Errorf(abi.CodeBadManifest, "entity %q: it has more than %d operations", e.Name, most)
+	}
+	operations := map[string]bool{}
+	for i := range e.Operations {
+		o := &e.Operations[i]
+		if err := checkItem("operation", o.Name, operations, o.Input, o.Output); err != nil {
+			return abi.Errorf(abi.CodeBadManifest, "entity %q: %s", e.Name, abi.AsError(err).Message)
+		}
+		switch {
+		case o.ReadOnly && e.State == nil:
+			return abi.Errorf(abi.CodeBadManifest, "entity %q: operation %q is read-only, but the entity has no state", e.Name, o.Name)
+		case o.Persisted && e.State != nil:
+			return abi.Errorf(abi.CodeBadManifest, "entity %q: operation %q is persisted, which every operation of an entity with a state is", e.Name, o.Name)
+		}
+	}
+	return nil
 }
 
 func checkItem(kind, name string, seen map[string]bool, schemas ...*abi.Schema) error {

@@ -80,6 +80,15 @@ const (
 	SweepBeforeCommit = "sweep.before-commit"
 	// A page of finished executions is gone.
 	SweepAfterCommit = "sweep.after-commit"
+	// Operations of an entity have run; nothing of them is durable.
+	EntityBeforeCommit = "entity.before-commit"
+	// The state of an entity, its receipts and its messages are durable; no caller has been
+	// told, and no receiver woken.
+	EntityAfterCommit = "entity.after-commit"
+	// A message for an entity was checked; nothing is durable.
+	EntityReceiveBefore = "entity.receive.before"
+	// The message is durable; neither its sender nor the entity has been told.
+	EntityReceiveAfter = "entity.receive.after"
 	// An instance is about to be dropped.
 	Evict = "evict"
 	// A replay is under way.
@@ -105,6 +114,7 @@ var Points = []string{
 	ResumeBeforeCommit, ResumeAfterCommit,
 	FailBeforeCommit, FailAfterCommit,
 	SweepBeforeCommit, SweepAfterCommit,
+	EntityBeforeCommit, EntityAfterCommit, EntityReceiveBefore, EntityReceiveAfter,
 	Evict, Replay,
 }
 
