@@ -62,8 +62,10 @@ func newEntity(x *Entities, id journal.ID) *entity {
 
 // Receive implements actor.Actor.
 func (e *entity) Receive(messages []message) []message {
-	e.usedAt = e.now()
 	for _, m := range messages {
+		if _, idle := m.(tick); !idle {
+			e.usedAt = e.now()
+		}
 		e.receive(m)
 	}
 	e.advance()

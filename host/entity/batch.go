@@ -172,11 +172,7 @@ func (b *batch) answerRepeated(mayHave func(*call) bool) error {
 // runAndCommit performs calls. Repeated says that some of them turned out to have been
 // performed before, and that nothing of the others took effect.
 func (b *batch) runAndCommit(calls []*call) (repeated bool, err error) {
-	t, err := b.target(b.Host.Context(), calls[0].ref)
-	if err != nil {
-		return false, err
-	}
-	r := newRun(b, t)
+	r := newRun(b)
 	if err := r.perform(calls); err != nil {
 		return false, err
 	}

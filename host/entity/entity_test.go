@@ -204,4 +204,3 @@ func TestList(t *testing.T) {
 	require.Len(t, found, 1)
 	require.Equal(t, "c", found[0].Key)
 }
-

@@ -374,6 +374,13 @@ func (c *scriptedCommitter) applyLocked(w journal.Write) (journal.Result, error)
 	return results[0], results[0].Err
 }
 
+// fill puts a message into an inbox, as another host would.
+func (f *fixture) fill(id journal.ID, m journal.Message) {
+	f.t.Helper()
+	_, err := f.commits.applyLocked(journal.Write{ID: id, Receive: &m})
+	require.NoError(f.t, err)
+}
+
 // taken are the writes that took effect since it was asked for.
 func (c *scriptedCommitter) taken() []journal.Write {
 	c.mu.Lock()

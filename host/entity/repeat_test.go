@@ -99,11 +99,11 @@ func TestStepOfAWorkflow(t *testing.T) {
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string][]string{
-		"it took effect":                                     {"lose"},
-		"it took effect, twice in doubt":                     {"lose", "lose"},
-		"it did not take effect":                             {"drop"},
-		"it did not take effect, and the store is away":      {"drop", "fail", "drop", "fail"},
-		"it takes effect later than the next try was made":   {"delay", "fail after late"},
+		"it took effect":                                      {"lose"},
+		"it took effect, twice in doubt":                      {"lose", "lose"},
+		"it did not take effect":                              {"drop"},
+		"it did not take effect, and the store is away":       {"drop", "fail", "drop", "fail"},
+		"it takes effect later than the next try was made":    {"delay", "fail after late"},
 		"it takes effect later, and the answer is lost again": {"delay", "drop", "fail after late", "drop"},
 	} {
 		for _, anonymous := range []bool{false, true} {

@@ -36,8 +36,8 @@ type reply struct {
 	sent    []journal.Sent
 }
 
-func newRun(b *batch, t Target) *run {
-	r := &run{batch: b, target: t, at: b.now(), replies: map[*call]*reply{}}
+func newRun(b *batch) *run {
+	r := &run{batch: b, at: b.now(), replies: map[*call]*reply{}}
 	r.state, r.version = b.state.state()
 	return r
 }
@@ -49,20 +49,10 @@ func (r *run) perform(calls []*call) error {
 		r.destroy(calls[0])
 		return nil
 	}
-	if err := r.batch.state.readable(r.target); err != nil {
-		return err
-	}
-	if !r.target.Type.Stateful() {
-		return abi.Errorf(abi.CodeUnknownOperation, "the entities %q have no state any more", r.target.Ref.Type)
-	}
 	var sound []*call
 	for _, c := range calls {
-		_, err := r.target.Type.Operation(c.operation)
 		if c.damaged != nil {
-			err = c.damaged
-		}
-		if err != nil {
-			r.fail(c, abi.AsError(err))
+			r.fail(c, c.damaged)
 			continue
 		}
 		sound = append(sound, c)
@@ -70,7 +60,33 @@ func (r *run) perform(calls []*call) error {
 	if len(sound) == 0 {
 		return nil
 	}
-	return r.operate(sound)
+	if err := r.findCode(sound[0].ref); err != nil {
+		return err
+	}
+	known := sound[:0]
+	for _, c := range sound {
+		if _, err := r.target.Type.Operation(c.operation); err != nil {
+			r.fail(c, abi.AsError(err)) // it was there when the call was checked
+			continue
+		}
+		known = append(known, c)
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	return r.operate(known)
+}
+
+// findCode finds the code of the entity as it is now, and refuses one that cannot serve the
+// state.
+func (r *run) findCode(ref Ref) (err error) {
+	if r.target, err = r.Entities.target(r.Host.Context(), ref); err != nil {
+		return err
+	}
+	if !r.target.Type.Stateful() {
+		return abi.Errorf(abi.CodeUnknownOperation, "the entities %q have no state any more", ref.Type)
+	}
+	return r.batch.state.readable(r.target)
 }
 
 // destroy deletes the state. No code runs.
@@ -182,7 +198,7 @@ func outcomeOf(o *abi.OperationReply) abi.Outcome {
 // write is all that calls came to, in one write.
 func (r *run) write(calls []*call) journal.Write {
 	w := journal.Write{ID: r.id}
-	after, changed := r.batch.state.next(r.target.Ref, r.state, r.version, r.at)
+	after, changed := r.after()
 	switch {
 	case changed && after.row == nil:
 		w.Destroy = true
@@ -203,10 +219,14 @@ func (r *run) write(calls []*call) journal.Write {
 	return w
 }
 
+// after is the snapshot once the write has taken effect.
+func (r *run) after() (s *snapshot, changed bool) {
+	return r.batch.state.next(r.target.Ref, r.state, r.version, r.at)
+}
+
 // letOut lets out what is durable by now.
 func (r *run) letOut(calls []*call, w journal.Write) {
-	after, _ := r.batch.state.next(r.target.Ref, r.state, r.version, r.at)
-	r.batch.state = after
+	r.batch.state, _ = r.after()
 	r.metrics.batches.Inc()
 	r.metrics.batched.Add(float64(len(calls)))
 	for _, c := range calls {
