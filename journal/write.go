@@ -71,6 +71,9 @@ type Sent struct {
 // OfEntity tells whether the Write is about an entity: it names no run, and needs no row.
 func (w *Write) OfEntity() bool { return w.Run.IsZero() }
 
+// Wakes tells whether the Write has a running execution loaded.
+func (w *Write) Wakes() bool { return w.Settle != nil || w.Interrupt != nil || w.Receive != nil }
+
 // Update overwrites these columns of an execution, all of them.
 type Update struct {
 	State      State
@@ -116,6 +119,9 @@ func (w *Write) Check() error {
 	if w.Entity != nil && (w.Entity.ID != w.ID || w.Destroy) {
 		return fmt.Errorf("journal: write of entity %s has entity %s, or destroys it", w.ID, w.Entity.ID)
 	}
+	if e := w.Entity; e != nil && (e.Namespace == "" || e.Type == "" || e.Key == "") {
+		return fmt.Errorf("journal: entity %s has no namespace, type or key", w.ID)
+	}
 	if err := w.checkMessages(); err != nil {
 		return err
 	}
@@ -156,9 +162,15 @@ func (w *Write) checkMessages() error {
 	}
 	for i := range w.Send {
 		sent := &w.Send[i]
-		if err := sent.check(); err != nil || sent.To.IsZero() {
+		if sent.To.IsZero() {
+			return fmt.Errorf("journal: message from %s to nobody", w.ID)
+		}
+		if err := sent.check(); err != nil {
 			return fmt.Errorf("journal: message from %s to %s: %w", w.ID, sent.To, err)
 		}
+	}
+	if slices.ContainsFunc(w.Receipts, func(r Receipt) bool { return r.Origin == Origin{} }) {
+		return fmt.Errorf("journal: receipt of %s without an origin", w.ID)
 	}
 	for _, position := range w.Take {
 		if position == 0 || position > math.MaxInt64 {

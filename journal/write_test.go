@@ -20,7 +20,7 @@ func TestWriteCheck(t *testing.T) {
 	}{
 		"no execution":         {journal.Write{}, "without an execution id"},
 		"of another execution": {journal.Write{ID: id, Run: run, Start: &journal.Execution{ID: other, Run: journal.RunID(other)}}, "starts execution"},
-		"no run":               {journal.Write{ID: id}, "without a run id"},
+		"no run":               {journal.Write{ID: id, Entries: []journal.Entry{{Seq: 1}}}, "without a run id"},
 		"of another run":       {journal.Write{ID: id, Run: run, Start: &journal.Execution{ID: id}}, "starts run"},
 		"a link and a start":   {journal.Write{ID: id, Run: run, Start: &journal.Execution{ID: id, Run: run}, Link: &journal.Link{}}, "a link beside"},
 		"sequence number 0":    {journal.Write{ID: id, Run: run, Entries: []journal.Entry{{Seq: 1}, {Seq: 0}}}, "sequence number 0"},

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -61,21 +60,17 @@ func (s *Store) ListEntities(ctx context.Context, f journal.EntityFilter) ([]jou
 		if f.Namespace != "" && e.Namespace != f.Namespace || f.Type != "" && !ofType(e.Type, f.Type) {
 			continue
 		}
-		if f.After != nil && compareEntities(e, *f.After) <= 0 {
+		if f.After != nil && journal.CompareEntities(&e, f.After) <= 0 {
 			continue
 		}
 		e.State = nil
 		found = append(found, e)
 	}
-	slices.SortFunc(found, compareEntities)
+	slices.SortFunc(found, func(a, b journal.Entity) int { return journal.CompareEntities(&a, &b) })
 	return found[:min(len(found), limit)], nil
 }
 
 // ofType tells whether a type is the one that a filter asks for, or of its deployment.
 func ofType(entityType, wanted string) bool {
 	return entityType == wanted || strings.HasSuffix(wanted, "/") && strings.HasPrefix(entityType, wanted)
-}
-
-func compareEntities(a, b journal.Entity) int {
-	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Type, b.Type), strings.Compare(a.Key, b.Key))
 }

@@ -15,30 +15,22 @@ import (
 // replaced, not changed.
 type box struct {
 	messages map[uint64]journal.Message // by position
+	origins  map[journal.Origin]bool    // of messages
 	receipts map[journal.Origin]journal.Receipt
 }
 
 // clone is a copy to be changed; that of nil is empty.
 func (b *box) clone() *box {
 	if b == nil {
-		return &box{messages: map[uint64]journal.Message{}, receipts: map[journal.Origin]journal.Receipt{}}
+		return &box{messages: map[uint64]journal.Message{}, origins: map[journal.Origin]bool{}, receipts: map[journal.Origin]journal.Receipt{}}
 	}
-	return &box{messages: maps.Clone(b.messages), receipts: maps.Clone(b.receipts)}
+	return &box{messages: maps.Clone(b.messages), origins: maps.Clone(b.origins), receipts: maps.Clone(b.receipts)}
 }
 
 // knows tells whether a message of the origin is there, or was.
 func (b *box) knows(origin journal.Origin) bool {
 	_, taken := b.receipts[origin]
-	return taken || b.holds(origin)
-}
-
-func (b *box) holds(origin journal.Origin) bool {
-	for _, m := range b.messages {
-		if m.Origin == origin {
-			return true
-		}
-	}
-	return false
+	return taken || b.origins[origin]
 }
 
 func (b *box) full(bytes int) bool {
@@ -51,16 +43,18 @@ func (b *box) full(bytes int) bool {
 // put adds a message at the position.
 func (b *box) put(m journal.Message, position uint64) {
 	m.Position, m.Value = position, bytes.Clone(m.Value)
-	b.messages[position] = m
+	b.messages[position], b.origins[m.Origin] = m, true
 }
 
 // take takes messages out, and leaves receipts.
 func (b *box) take(w *journal.Write) error {
 	for _, position := range w.Take {
-		if _, there := b.messages[position]; !there {
+		m, there := b.messages[position]
+		if !there {
 			return fmt.Errorf("memory: there is no message %d for %s", position, w.ID)
 		}
 		delete(b.messages, position)
+		delete(b.origins, m.Origin)
 	}
 	for _, r := range w.Receipts {
 		if _, there := b.receipts[r.Origin]; there {
@@ -77,12 +71,10 @@ func cloneReceipt(r journal.Receipt) journal.Receipt {
 }
 
 // receiveLocked is the box of the Write once it has received, taken and left receipts, or
-// what is wrong with that. The zero Result says that nothing is.
+// what is wrong with that. The zero Result says that nothing is. What the Write takes does
+// not matter to what it receives.
 func (s *Store) receiveLocked(w *journal.Write) (*box, journal.Result) {
 	after := s.boxes[w.ID].clone()
-	if err := after.take(w); err != nil {
-		return nil, journal.Result{Err: err}
-	}
 	if m := w.Receive; m != nil {
 		switch {
 		case after.knows(m.Origin):
@@ -90,19 +82,26 @@ func (s *Store) receiveLocked(w *journal.Write) (*box, journal.Result) {
 		case after.full(m.Bytes):
 			return nil, journal.Result{Err: journal.ErrInboxFull}
 		}
-		after.put(*m, s.position+1)
+	}
+	if err := after.take(w); err != nil {
+		return nil, journal.Result{Err: err}
+	}
+	if w.Receive != nil {
+		after.put(*w.Receive, s.position+1)
 	}
 	return after, journal.Result{}
 }
 
 // sendLocked does what the Write asks for in other inboxes.
 func (s *Store) sendLocked(w *journal.Write) {
+	changed := map[journal.ID]bool{}
 	for _, sent := range w.Send {
-		to := s.boxes[sent.To].clone()
-		if !to.knows(sent.Origin) {
+		if !changed[sent.To] {
+			s.boxes[sent.To], changed[sent.To] = s.boxes[sent.To].clone(), true
+		}
+		if to := s.boxes[sent.To]; !to.knows(sent.Origin) {
 			s.position++
 			to.put(sent.Message, s.position)
-			s.boxes[sent.To] = to
 		}
 	}
 }
@@ -221,18 +220,28 @@ func (s *Store) SweepReceipts(ctx context.Context, own []journal.Fence, before i
 	if !slices.Equal(own, s.fences[:]) {
 		return 0, journal.ErrFenced
 	}
-	swept := 0
+	type receipt struct {
+		of journal.ID
+		journal.Receipt
+	}
+	var expired []receipt
 	for id, b := range s.boxes {
-		after := b.clone()
-		for origin, r := range b.receipts {
-			if r.At < before && swept < limit && !s.liveLocked(r.From) {
-				delete(after.receipts, origin)
-				swept++
+		for _, r := range b.receipts {
+			if r.At < before && !s.liveLocked(r.From) {
+				expired = append(expired, receipt{id, r})
 			}
 		}
-		s.boxes[id] = after
 	}
-	return swept, nil
+	slices.SortFunc(expired, func(a, b receipt) int {
+		return cmp.Or(compareTimes(a.At, b.At, a.of, b.of), bytes.Compare(a.Origin[:], b.Origin[:]))
+	})
+	expired = expired[:min(len(expired), max(limit, 0))]
+	for _, r := range expired {
+		after := s.boxes[r.of].clone()
+		delete(after.receipts, r.Origin)
+		s.boxes[r.of] = after
+	}
+	return len(expired), nil
 }
 
 // liveLocked tells whether the run of a step is not over.

@@ -149,10 +149,6 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 		}
 		after.links[l.Step] = *l
 	}
-	box, res := s.receiveLocked(w)
-	if res != (journal.Result{}) {
-		return res
-	}
 	for _, d := range w.Deferreds {
 		after.deferreds[d.Name] = cloneDeferred(d)
 	}
@@ -161,6 +157,10 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 			return journal.Result{Existed: true}
 		}
 		after.deferreds[d.Name] = cloneDeferred(*d)
+	}
+	box, res := s.receiveLocked(w)
+	if res != (journal.Result{}) {
+		return res
 	}
 	for _, e := range w.Entries {
 		if _, taken := after.entries[e.Seq]; taken {
@@ -180,7 +180,7 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 		i := *w.Interrupt
 		after.row.Interrupt = &i
 	}
-	if (w.Settle != nil || w.Interrupt != nil || w.Receive != nil) && after.row.State == journal.Running {
+	if w.Wakes() && after.row.State == journal.Running {
 		after.row.WakeAt = journal.Now
 	}
 	if h := w.Hibernate; h != nil {

@@ -139,14 +139,16 @@ func queueUpdates(b *pgx.Batch, updates []update) {
 	b.Queue(stmtUpdates, k.shards, k.ids, k.runs, states, wakes, values, errs, finished, waiting, digests, moved, k.len())
 }
 
-func queueInterrupts(b *pgx.Batch, interrupts []interrupt) {
+func queueInterrupts(b *pgx.Batch, interrupts []interrupt, wakes map[journal.ID]bool) {
 	var k runKeys
 	var requests [][]byte
+	var woken []bool
 	for _, i := range interrupts {
 		k.add(i.id, i.run)
 		requests = append(requests, encodeInterrupt(i.Interrupt))
+		woken = append(woken, wakes[i.id])
 	}
-	b.Queue(stmtInterrupts, k.shards, k.ids, k.runs, requests, k.len())
+	b.Queue(stmtInterrupts, k.shards, k.ids, k.runs, requests, k.len(), woken)
 }
 
 type settleRows struct {
@@ -165,8 +167,9 @@ func (r *settleRows) add(id journal.ID, d *journal.Deferred) {
 	r.origins = append(r.origins, d.Origin[:])
 }
 
-func (r *settleRows) queue(b *pgx.Batch, stmt string) *pgx.QueuedQuery {
-	return b.Queue(stmt, r.shards, r.ids, r.names, r.values, r.errors, r.at, r.origins)
+func (r *settleRows) queue(b *pgx.Batch, stmt string, more ...any) *pgx.QueuedQuery {
+	args := []any{r.shards, r.ids, r.names, r.values, r.errors, r.at, r.origins}
+	return b.Queue(stmt, append(args, more...)...)
 }
 
 type linkRows struct {

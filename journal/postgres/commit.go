@@ -25,7 +25,7 @@ func (s *Store) CommitsAtOnce() int { return batchesAtOnce }
 // Commit implements journal.Store.
 //
 // Invariants: a write takes effect whole or not at all; a write that is fenced,
-// finds no execution or a sequence number that is taken, does not hurt its
+// finds no execution, no message, or a sequence number that is taken, does not hurt its
 // neighbours; and a stale owner writes nothing, whatever the timing.
 //
 // The naive way is to read what there is, decide about each write, and write the
@@ -105,7 +105,7 @@ func (s *Store) commit(ctx context.Context, conn *pgxpool.Conn, writes []*journa
 // was not, against its plan.
 func premiseFailed(err error) bool {
 	switch sqlState(err) {
-	case stateFenced, stateMissing, stateUniqueViolation:
+	case stateFenced, stateMissing, stateMail, stateUniqueViolation:
 		return true
 	}
 	return false
@@ -114,7 +114,7 @@ func premiseFailed(err error) bool {
 // commitOptimistic sends everything in one round trip.
 func (s *Store) commitOptimistic(ctx context.Context, conn *pgxpool.Conn, writes []*journal.Write) ([]journal.Result, error) {
 	b := &pgx.Batch{}
-	found := &answers{started: map[journal.ID]bool{}, settled: map[settlement]bool{}, linked: map[linkKey]bool{}}
+	found := newAnswers()
 	p := newPlan(writes, optimistic)
 	b.Queue(stmtBegin)
 	b.Queue(stmtLock)
@@ -125,6 +125,10 @@ func (s *Store) commitOptimistic(ctx context.Context, conn *pgxpool.Conn, writes
 	}
 	outcomes := make([]journal.Result, len(writes))
 	for i, w := range writes {
+		if w.Receive != nil {
+			position, put := found.mailed[mailKey{w.ID, w.Receive.Origin}]
+			outcomes[i] = journal.Result{Existed: !put, Position: position}
+		}
 		switch {
 		case !bare(w):
 		case w.Start != nil:

@@ -15,23 +15,25 @@ import (
 type snapshot struct {
 	fences     map[journal.Shard]journal.Fence
 	executions map[journal.ID]journal.RunID
-	entries    map[position]bool
+	entries    map[entryKey]bool
 	settled    map[settlement]bool
 	linked     map[linkKey]bool
+	mail       mailboxes
 }
 
 func newSnapshot() *snapshot {
 	return &snapshot{
 		fences:     map[journal.Shard]journal.Fence{},
 		executions: map[journal.ID]journal.RunID{},
-		entries:    map[position]bool{},
+		entries:    map[entryKey]bool{},
 		settled:    map[settlement]bool{},
 		linked:     map[linkKey]bool{},
+		mail:       newMailboxes(),
 	}
 }
 
-// position names an entry of an execution.
-type position struct {
+// entryKey names an entry of an execution.
+type entryKey struct {
 	id  journal.ID
 	seq uint64
 }
@@ -49,7 +51,7 @@ func (s *Store) commitDecided(ctx context.Context, conn *pgxpool.Conn, writes []
 	var effective []*journal.Write
 	for i, write := range writes {
 		if outcomes[i] = snap.decide(write); outcomes[i] == (journal.Result{}) {
-			effective = append(effective, write)
+			effective = append(effective, snap.apply(write))
 		}
 	}
 	if len(effective) == 0 {
@@ -57,9 +59,15 @@ func (s *Store) commitDecided(ctx context.Context, conn *pgxpool.Conn, writes []
 		return outcomes, nil
 	}
 	b := &pgx.Batch{}
-	newPlan(effective, decided).queue(b, nil)
+	found := newAnswers()
+	newPlan(effective, decided).queue(b, found)
 	if err := s.sendWithCommit(ctx, conn.Conn(), b); err != nil {
 		return nil, err
+	}
+	for i, write := range writes {
+		if write.Receive != nil && outcomes[i] == (journal.Result{}) {
+			outcomes[i].Position = found.mailed[mailKey{write.ID, write.Receive.Origin}]
+		}
 	}
 	return outcomes, nil
 }
@@ -72,7 +80,9 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 	var entries entryRows
 	var settles settleRows
 	var links linkRows
+	var mail mailDependencies
 	for _, write := range writes {
+		mail.add(write)
 		all.add(write.ID)
 		for i := range write.Entries {
 			entries.keys.add(write.ID)
@@ -94,8 +104,9 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 		shard      int16
 		epoch, seq int64
 		token      []byte
-		id, other  []byte // other: a run, a step
+		id, other  []byte // other: a run, a step, an origin
 		name       string
+		total      tally
 	)
 	each := func(query string, args, into []any, note func()) {
 		b.Queue(query, args...).Query(func(rows pgx.Rows) error {
@@ -113,18 +124,36 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 		func() { snap.linked[linkKey{journal.ID(id), journal.StepID(other)}] = true })
 	each(`SELECT id, seq FROM unnest($1::int2[], $2::bytea[], $3::int8[]) AS w (shard, id, seq) JOIN `+s.sql.entries+` e USING (shard, id, seq)`,
 		[]any{entries.shards, entries.ids, entries.seqs}, []any{&id, &seq},
-		func() { snap.entries[position{journal.ID(id), uint64(seq)}] = true })
+		func() { snap.entries[entryKey{journal.ID(id), uint64(seq)}] = true })
 	each(`SELECT id, name FROM unnest($1::int2[], $2::bytea[], $3::text[]) AS w (shard, id, name) JOIN `+s.sql.deferreds+` d USING (shard, id, name)`,
 		[]any{settles.shards, settles.ids, settles.names}, []any{&id, &name},
 		func() { snap.settled[settlement{journal.ID(id), name}] = true })
+	each(`SELECT id, origin FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, origin) JOIN `+s.sql.inbox+` i USING (shard, id, origin)`,
+		[]any{mail.mailed.shards, mail.mailed.ids, mail.mailed.origins}, []any{&id, &other},
+		func() { snap.mail.mailed[mailKey{journal.ID(id), journal.Origin(other)}] = true })
+	each(`SELECT id, origin FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, origin) JOIN `+s.sql.receipts+` r USING (shard, id, origin)`,
+		[]any{mail.answered.shards, mail.answered.ids, mail.answered.origins}, []any{&id, &other},
+		func() { snap.mail.answered[mailKey{journal.ID(id), journal.Origin(other)}] = true })
+	each(`SELECT id, position, origin, bytes FROM unnest($1::int2[], $2::bytea[], $3::int8[]) AS w (shard, id, position) JOIN `+s.sql.inbox+` i USING (shard, id, position)`,
+		[]any{mail.takes.shards, mail.takes.ids, mail.takes.positions}, []any{&id, &seq, &other, &total.bytes},
+		func() {
+			snap.mail.messages[entryKey{journal.ID(id), uint64(seq)}] = message{journal.Origin(other), total.bytes}
+		})
+	each(`SELECT id, held.* FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) CROSS JOIN LATERAL (
+			SELECT count(*), coalesce(sum(n.bytes), 0)::int8
+			FROM (SELECT i.bytes FROM `+s.sql.inbox+` i WHERE i.shard = w.shard AND i.id = w.id LIMIT $3) AS n) AS held`,
+		[]any{mail.receivers.shards, mail.receivers.ids, journal.MaxInbox + mail.takes.len()}, []any{&id, &total.messages, &total.bytes},
+		func() { snap.mail.tallies[journal.ID(id)] = total })
 	return snap, conn.SendBatch(ctx, b).Close()
 }
 
-// decide tells what becomes of a write, and notes its effects if it has any:
-// the zero Result says that it takes effect.
+// decide tells what becomes of a write: the zero Result says that it takes effect.
 func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	if snap.fences[write.ID.Shard()] != write.Fence {
 		return journal.Result{Err: journal.ErrFenced}
+	}
+	if write.OfEntity() {
+		return snap.mail.decide(write)
 	}
 	if run, exists := snap.executions[write.ID]; exists && write.Start != nil {
 		return journal.Result{Existed: true}
@@ -140,26 +169,37 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	if write.Settle != nil && snap.settled[settlement{write.ID, write.Settle.Name}] {
 		return journal.Result{Existed: true}
 	}
+	if result := snap.mail.decide(write); result != (journal.Result{}) {
+		return result
+	}
 	own := map[uint64]bool{}
 	for i := range write.Entries {
 		seq := write.Entries[i].Seq
-		if own[seq] || snap.entries[position{write.ID, seq}] {
+		if own[seq] || snap.entries[entryKey{write.ID, seq}] {
 			return journal.Result{Err: errTaken(write.ID, seq)}
 		}
 		own[seq] = true
 	}
-	snap.executions[write.ID] = write.Run
+	return journal.Result{}
+}
+
+// apply notes the effects of a write that takes effect, and leaves of it what is to be
+// written.
+func (snap *snapshot) apply(write *journal.Write) *journal.Write {
+	if !write.OfEntity() {
+		snap.executions[write.ID] = write.Run
+	}
 	if write.Link != nil {
 		snap.linked[linkKey{write.ID, write.Link.Step}] = true
 	}
 	for i := range write.Deferreds {
 		snap.settled[settlement{write.ID, write.Deferreds[i].Name}] = true
 	}
-	for seq := range own {
-		snap.entries[position{write.ID, seq}] = true
+	for i := range write.Entries {
+		snap.entries[entryKey{write.ID, write.Entries[i].Seq}] = true
 	}
 	if write.Settle != nil {
 		snap.settled[settlement{write.ID, write.Settle.Name}] = true
 	}
-	return journal.Result{}
+	return snap.mail.apply(write)
 }

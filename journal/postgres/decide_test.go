@@ -34,7 +34,8 @@ func TestDecide(t *testing.T) {
 		var out strings.Builder
 		for _, line := range strings.Split(d.Input, "\n") {
 			outcome := "takes effect"
-			switch result := snap.decide(parseWrite(t, line)); {
+			write := parseWrite(t, line)
+			switch result := snap.decide(write); {
 			case result.Existed:
 				outcome = "existed"
 			case errors.Is(result.Err, journal.ErrFenced):
@@ -43,6 +44,8 @@ func TestDecide(t *testing.T) {
 				outcome = "not found"
 			case result.Err != nil:
 				outcome = "duplicate entry"
+			default:
+				snap.apply(write)
 			}
 			fmt.Fprintf(&out, "%s: %s\n", line, outcome)
 		}
@@ -64,7 +67,7 @@ func (snap *snapshot) hold(t *testing.T, what string) {
 	if key, seq, ok := strings.Cut(what, "/"); ok {
 		n, err := strconv.ParseUint(seq, 10, 64)
 		require.NoError(t, err)
-		snap.entries[position{idOf(key), n}] = true
+		snap.entries[entryKey{idOf(key), n}] = true
 		return
 	}
 	snap.executions[idOf(what)] = journal.RunID(idOf(what))

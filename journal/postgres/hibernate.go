@@ -1,9 +1,7 @@
 package postgres
 
 import (
-	"bytes"
 	"maps"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,7 +14,7 @@ func queueHibernated(b *pgx.Batch, saved map[journal.ID]*journal.Hibernated) {
 	var rows keys
 	var seqs []int64
 	var bodies [][]byte
-	for _, id := range slices.SortedFunc(maps.Keys(saved), func(a, b journal.ID) int { return bytes.Compare(a[:], b[:]) }) {
+	for _, id := range sortedIDs(maps.Keys(saved)) {
 		h := saved[id]
 		rows.add(id)
 		seqs = append(seqs, int64(h.Seq))

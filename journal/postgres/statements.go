@@ -3,10 +3,13 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/cruster/cruster/journal"
 )
 
 // Names under which the statements of a journal write are prepared on every
@@ -18,6 +21,8 @@ const (
 	stmtCommit         = "cruster_commit"
 	stmtConfine        = "cruster_confine"
 	stmtConstraints    = "cruster_constraints"
+	stmtDestroys       = "cruster_destroys"
+	stmtEntities       = "cruster_entities"
 	stmtEntries        = "cruster_entries"
 	stmtFence          = "cruster_fence"
 	stmtFenceLook      = "cruster_fence_look"
@@ -29,13 +34,20 @@ const (
 	stmtLinksLenient   = "cruster_links_lenient"
 	stmtLock           = "cruster_lock"
 	stmtLockRows       = "cruster_lock_rows"
+	stmtMail           = "cruster_mail"
+	stmtMailLenient    = "cruster_mail_lenient"
 	stmtOwnRole        = "cruster_own_role"
 	stmtPresent        = "cruster_present"
+	stmtReceipts       = "cruster_receipts"
+	stmtRoom           = "cruster_room"
 	stmtSettles        = "cruster_settles"
 	stmtSettlesLenient = "cruster_settles_lenient"
 	stmtStarts         = "cruster_starts"
 	stmtStartsLenient  = "cruster_starts_lenient"
+	stmtTakes          = "cruster_takes"
+	stmtUnanswered     = "cruster_unanswered"
 	stmtUpdates        = "cruster_updates"
+	stmtWakes          = "cruster_wakes"
 )
 
 // statements holds the SQL of one schema. All names in it are qualified, so
@@ -43,7 +55,7 @@ const (
 type statements struct {
 	shards, executions, entries, deferreds, links string // qualified names
 	heartbeat, hibernated, modules, deployments   string
-	guestMigrations                               string
+	guestMigrations, inbox, receipts, entities    string
 	prepared                                      map[string]string
 }
 
@@ -52,11 +64,13 @@ func newStatements(schema string) statements {
 	st := statements{
 		shards: q("shards"), executions: q("executions"), entries: q("entries"), deferreds: q("deferreds"), links: q("links"),
 		heartbeat: q("heartbeat"), hibernated: q("hibernated"), modules: q("modules"), deployments: q("deployments"), guestMigrations: q("guest_migrations"),
+		inbox: q("inbox"), receipts: q("receipts"), entities: q("entities"),
 	}
 	expand := strings.NewReplacer(
 		"{shards}", st.shards, "{executions}", st.executions, "{entries}", st.entries, "{deferreds}", st.deferreds, "{links}", st.links,
-		"{hibernated}", st.hibernated,
-		"{expect}", q("expect"), "{fenced}", "'"+stateFenced+"'", "{missing}", "'"+stateMissing+"'",
+		"{hibernated}", st.hibernated, "{inbox}", st.inbox, "{receipts}", st.receipts, "{entities}", st.entities,
+		"{expect}", q("expect"), "{fenced}", "'"+stateFenced+"'", "{missing}", "'"+stateMissing+"'", "{mail}", "'"+stateMail+"'",
+		"{now}", strconv.FormatInt(journal.Now, 10),
 	)
 	st.prepared = make(map[string]string, len(journalStatements))
 	for name, text := range journalStatements {
@@ -93,6 +107,19 @@ const insertSettles = `
 const insertLinks = `
 	INSERT INTO {links} (shard, id, step, callee, callee_run)
 	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[])`
+
+// wakeNew has the executions of new rows loaded. Rows that are awake are left alone: a row
+// that is written again costs as much as a new one.
+const (
+	wakeNew = `woken AS (UPDATE {executions} e SET wake_at = {now} FROM new WHERE ` + asleep
+	asleep  = `e.shard = new.shard AND e.id = new.id AND e.state = 'running' AND e.wake_at <> {now}`
+)
+
+const insertMail = `
+	INSERT INTO {inbox} (shard, id, origin, kind, name, at, repeatable, bytes, sender, sender_run, step, value)
+	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::text[], $5::text[], $6::int8[], $7::bool[], $8::int8[],
+		$9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[])
+		AS m (shard, id, origin, kind, name, at, repeatable, bytes, sender, sender_run, step, value)`
 
 // journalStatements are what a journal write is made of. Each takes columns as
 // arrays, so that a batch of any size is a handful of statements. Lenient ones
@@ -151,8 +178,9 @@ var journalStatements = map[string]string{
 
 	stmtInterrupts: `
 	WITH changed AS (
-		UPDATE {executions} e SET interrupt = COALESCE(e.interrupt, u.interrupt)
-		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[]) AS u (shard, id, run, interrupt)
+		UPDATE {executions} e SET interrupt = COALESCE(e.interrupt, u.interrupt),
+			wake_at = CASE WHEN u.wakes AND e.state = 'running' THEN {now} ELSE e.wake_at END
+		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[], $6::bool[]) AS u (shard, id, run, interrupt, wakes)
 		WHERE e.shard = u.shard AND e.id = u.id AND e.run = u.run RETURNING 1)
 	SELECT {expect}((SELECT count(*) FROM changed), $5, {missing})`,
 
@@ -169,6 +197,54 @@ var journalStatements = map[string]string{
 	stmtLinks:        insertLinks,
 	stmtLinksLenient: insertLinks + ` ON CONFLICT DO NOTHING RETURNING id, step`,
 
-	stmtSettles:        insertSettles,
-	stmtSettlesLenient: insertSettles + ` ON CONFLICT DO NOTHING RETURNING id, name`,
+	stmtSettles: insertSettles,
+	stmtSettlesLenient: `
+	WITH new AS (` + insertSettles + ` ON CONFLICT DO NOTHING RETURNING shard, id, name), ` + wakeNew + ` AND e.id = ANY($8::bytea[]))
+	SELECT id, name FROM new`,
+
+	stmtWakes: `
+	UPDATE {executions} e SET wake_at = {now} FROM unnest($1::int2[], $2::bytea[]) AS new (shard, id)
+	WHERE ` + asleep,
+
+	// What follows is about inboxes: see mail.go.
+
+	stmtRoom: `
+	SELECT {expect}(count(*), 0, {mail})
+	FROM unnest($1::int2[], $2::bytea[], $3::int8[], $4::int8[]) AS w (shard, id, messages, bytes) CROSS JOIN LATERAL (
+		SELECT count(*) AS messages, coalesce(sum(n.bytes), 0) AS bytes
+		FROM (SELECT i.bytes FROM {inbox} i WHERE i.shard = w.shard AND i.id = w.id LIMIT $5) AS n) AS held
+	WHERE held.messages + w.messages > $5 OR held.bytes + w.bytes > $6`,
+
+	stmtTakes: `
+	WITH gone AS (
+		DELETE FROM {inbox} i USING unnest($1::int2[], $2::bytea[], $3::int8[]) AS t (shard, id, position)
+		WHERE i.shard = t.shard AND i.id = t.id AND i.position = t.position RETURNING 1)
+	SELECT {expect}((SELECT count(*) FROM gone), $4, {mail})`,
+
+	stmtReceipts: `
+	INSERT INTO {receipts} (shard, id, origin, at, sender, sender_run, step, error, value)
+	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::int8[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[])`,
+
+	stmtMail: insertMail + ` RETURNING id, origin, position`,
+
+	stmtMailLenient: `
+	WITH new AS (` + insertMail + ` WHERE NOT EXISTS (
+		SELECT FROM {receipts} r WHERE r.shard = m.shard AND r.id = m.id AND r.origin = m.origin)
+		ON CONFLICT DO NOTHING RETURNING shard, id, origin, position), ` + wakeNew + ` AND e.id = ANY($13::bytea[]))
+	SELECT id, origin, position FROM new`,
+
+	stmtUnanswered: `
+	SELECT {expect}(count(*), 0, {mail})
+	FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS m (shard, id, origin)
+		JOIN {inbox} i USING (shard, id, origin) JOIN {receipts} r USING (shard, id, origin)
+	WHERE i.xmin = pg_current_xact_id()::xid AND r.xmin <> pg_current_xact_id()::xid`,
+
+	stmtEntities: `
+	INSERT INTO {entities} (shard, id, namespace, type, key, version, created_at, updated_at, state)
+	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::int8[], $7::int8[], $8::int8[], $9::bytea[])
+	ON CONFLICT (shard, id) DO UPDATE SET version = excluded.version, created_at = excluded.created_at,
+		updated_at = excluded.updated_at, state = excluded.state`,
+
+	stmtDestroys: `
+	DELETE FROM {entities} e USING unnest($1::int2[], $2::bytea[]) AS d (shard, id) WHERE e.shard = d.shard AND e.id = d.id`,
 }

@@ -18,25 +18,35 @@ const final = `('completed', 'failed', 'interrupted')`
 type sweep struct {
 	store  *Store
 	before int64
-	left   int          // may still be deleted
-	after  journal.Wake // the last execution that was looked at
+	left   int // may still be deleted
+
+	after        journal.Wake // the last execution that was looked at
+	afterReceipt receiptPlace // the last receipt
 }
 
 // Sweep implements journal.Store.
 func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore int64, limit int) (int, error) {
 	w := &sweep{store: s, before: finishedBefore, left: max(limit, 0)}
-	for _, step := range []func(context.Context, pgx.Tx) (bool, error){w.free, w.delete} {
+	if err := w.run(ctx, own, w.free, w.delete); err != nil {
+		return 0, afterCommit("postgres: sweep", err)
+	}
+	return max(limit, 0) - w.left, nil
+}
+
+// run repeats each step, in transactions of its own, until there is no more to do.
+func (w *sweep) run(ctx context.Context, own []journal.Fence, steps ...func(context.Context, pgx.Tx) (bool, error)) error {
+	for _, step := range steps {
 		for more := true; more && w.left > 0; {
-			err := s.fenced(ctx, s.main, own, func(ctx context.Context, tx pgx.Tx) (err error) {
+			err := w.store.fenced(ctx, w.store.main, own, func(ctx context.Context, tx pgx.Tx) (err error) {
 				more, err = step(ctx, tx)
 				return err
 			})
 			if err != nil {
-				return 0, afterCommit("postgres: sweep", err)
+				return err
 			}
 		}
 	}
-	return max(limit, 0) - w.left, nil
+	return nil
 }
 
 // free gives back to retention what an execution that is over has held.
@@ -55,7 +65,11 @@ func (w *sweep) free(ctx context.Context, tx pgx.Tx) (more bool, err error) {
 	tag, err := tx.Exec(ctx, `UPDATE `+executions+` x SET held_by = NULL
 		FROM (SELECT shard, id FROM `+executions+` WHERE held_by = $1 LIMIT $2 FOR NO KEY UPDATE) AS held
 		WHERE x.shard = held.shard AND x.id = held.id`, holder, journal.SweepBatch)
-	if err != nil || tag.RowsAffected() == journal.SweepBatch {
+	if err != nil {
+		return false, err
+	}
+	receipts, err := w.freeReceipts(ctx, tx, holder)
+	if err != nil || tag.RowsAffected() == journal.SweepBatch || receipts == journal.SweepBatch {
 		return true, err
 	}
 	_, err = tx.Exec(ctx, `UPDATE `+executions+` SET holds = false WHERE shard = $1 AND id = $2`, shard, id)
@@ -101,7 +115,7 @@ func (w *sweep) delete(ctx context.Context, tx pgx.Tx) (more bool, err error) {
 	}
 	w.left -= whole
 	if entries > 0 {
-		return true, w.deleteLastEntries(ctx, tx, free[0].id, entries)
+		return true, w.deleteSome(ctx, tx, free[0].id, entries)
 	}
 	last := found[len(found)-1]
 	if whole < len(free) {
@@ -188,12 +202,16 @@ func (w *sweep) hold(ctx context.Context, tx pgx.Tx, held []expired) error {
 	return err
 }
 
+// sizes counts the rows of executions that there may be many of.
 func (w *sweep) sizes(ctx context.Context, tx pgx.Tx, free []expired) ([]journal.SweepSize, error) {
 	shards, ids := sweepKeys(free, func(e expired) journal.ID { return e.id })
+	sql := &w.store.sql
 	rows, err := tx.Query(ctx, `
 		SELECT count(j.n), coalesce(sum(j.n), 0)::int8
 		FROM unnest($1::int2[], $2::bytea[]) WITH ORDINALITY AS e (shard, id, place) LEFT JOIN LATERAL (
-			SELECT octet_length(x.entry) AS n FROM `+w.store.sql.entries+` x WHERE x.shard = e.shard AND x.id = e.id ORDER BY x.seq DESC LIMIT $3) AS j ON true
+			SELECT i.bytes AS n FROM `+sql.inbox+` i WHERE i.shard = e.shard AND i.id = e.id
+			UNION ALL SELECT coalesce(octet_length(r.value), 0) FROM `+sql.receipts+` r WHERE r.shard = e.shard AND r.id = e.id
+			UNION ALL SELECT octet_length(x.entry) FROM `+sql.entries+` x WHERE x.shard = e.shard AND x.id = e.id LIMIT $3) AS j ON true
 		GROUP BY e.place ORDER BY e.place`, shards, ids, journal.SweepEntries)
 	if err != nil {
 		return nil, err
@@ -203,7 +221,8 @@ func (w *sweep) sizes(ctx context.Context, tx pgx.Tx, free []expired) ([]journal
 
 func (w *sweep) deleteWhole(ctx context.Context, tx pgx.Tx, free []expired) error {
 	shards, ids := sweepKeys(free, func(e expired) journal.ID { return e.id })
-	for _, table := range []string{w.store.sql.entries, w.store.sql.deferreds, w.store.sql.links, w.store.sql.hibernated, w.store.sql.executions} {
+	sql := &w.store.sql
+	for _, table := range []string{sql.inbox, sql.receipts, sql.entries, sql.deferreds, sql.links, sql.hibernated, sql.executions} {
 		_, err := tx.Exec(ctx, `DELETE FROM `+table+` x USING unnest($1::int2[], $2::bytea[]) AS d (shard, id) WHERE x.shard = d.shard AND x.id = d.id`, shards, ids)
 		if err != nil {
 			return err
@@ -212,11 +231,22 @@ func (w *sweep) deleteWhole(ctx context.Context, tx pgx.Tx, free []expired) erro
 	return nil
 }
 
-func (w *sweep) deleteLastEntries(ctx context.Context, tx pgx.Tx, id journal.ID, n int64) error {
-	_, err := tx.Exec(ctx, `DELETE FROM `+w.store.sql.entries+` x
-		USING (SELECT seq FROM `+w.store.sql.entries+` WHERE shard = $1 AND id = $2 ORDER BY seq DESC LIMIT $3) AS d
-		WHERE x.shard = $1 AND x.id = $2 AND x.seq = d.seq`, int16(id.Shard()), id[:], n)
-	return err
+// deleteSome deletes n rows of an execution, in the order in which sizes counts them.
+func (w *sweep) deleteSome(ctx context.Context, tx pgx.Tx, id journal.ID, n int64) error {
+	sql := &w.store.sql
+	for _, rows := range []struct{ table, key string }{{sql.inbox, "position"}, {sql.receipts, "origin"}, {sql.entries, "seq"}} {
+		if n <= 0 {
+			break
+		}
+		tag, err := tx.Exec(ctx, `DELETE FROM `+rows.table+` x
+			USING (SELECT `+rows.key+` AS key FROM `+rows.table+` WHERE shard = $1 AND id = $2 ORDER BY `+rows.key+` DESC LIMIT $3) AS d
+			WHERE x.shard = $1 AND x.id = $2 AND x.`+rows.key+` = d.key`, int16(id.Shard()), id[:], n)
+		if err != nil {
+			return err
+		}
+		n -= tag.RowsAffected()
+	}
+	return nil
 }
 
 // sweepKeys are the keys of rows as columns.

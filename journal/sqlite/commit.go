@@ -38,16 +38,16 @@ func (s *Store) CommitsAtOnce() int { return 1 }
 // Commit implements journal.Store.
 //
 // What can be wrong with a single write is found by looking before touching,
-// so a batch needs no savepoints. Only a duplicate sequence number is found by
-// the insertion itself, in the middle of a write. Only a bug of the host
-// writes one, so that case may be slow: the transaction is rolled back and the batch
-// repeated with a savepoint around each write.
+// so a batch needs no savepoints. Only a duplicate sequence number or receipt, and a
+// message that is not there to be taken, are found in the middle of a write. Only a bug
+// of the host writes one, so that case may be slow: the transaction is rolled back and
+// the batch repeated with a savepoint around each write.
 func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.Result, error) {
 	if len(writes) == 0 {
 		return nil, ctx.Err()
 	}
 	results, err := s.commitBatch(ctx, writes, false)
-	if err != nil && isConstraint(err) {
+	if err != nil && spoilt(err) {
 		results, err = s.commitBatch(ctx, writes, true)
 	}
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.R
 func (s *Store) commitBatch(ctx context.Context, writes []journal.Write, savepoints bool) ([]journal.Result, error) {
 	results := make([]journal.Result, len(writes))
 	err := s.write(ctx, func(conn *sqlite.Conn) error {
-		b := batch{conn: conn}
+		b := batch{conn: conn, position: &s.position}
 		for i := range writes {
 			var err error
 			if savepoints {
@@ -81,7 +81,12 @@ type batch struct {
 	conn *sqlite.Conn
 	// fences that were read in this transaction; nil is not read yet.
 	fences [journal.NumShards]*journal.Fence
+	// position of the message that was sent last.
+	position *uint64
 }
+
+// spoilt tells whether a write failed in the middle for a reason of its own.
+func spoilt(err error) bool { return isConstraint(err) || errors.Is(err, errNoMessage) }
 
 // apply applies one write. An error means that it may be half done and the
 // transaction must not be committed; what is wrong with the write alone is in
@@ -97,6 +102,25 @@ func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 	if w.Fence != *fence {
 		return journal.Result{Err: journal.ErrFenced}, nil
 	}
+	if !w.OfEntity() {
+		if result, err := b.applies(w); err != nil || result != (journal.Result{}) {
+			return result, err
+		}
+	}
+	if m := w.Receive; m != nil {
+		if known, err := b.knows(w.ID, m.Origin); err != nil || known {
+			return journal.Result{Existed: known}, err
+		}
+		if full, err := b.full(w.ID, m.Bytes); err != nil || full {
+			return journal.Result{Err: journal.ErrInboxFull}, err
+		}
+	}
+	return b.insert(w)
+}
+
+// applies looks at the rows of an execution: the zero Result says that nothing in them
+// keeps the write from taking effect.
+func (b *batch) applies(w *journal.Write) (journal.Result, error) {
 	run, exists, err := b.run(w.ID)
 	if err != nil {
 		return journal.Result{}, err
@@ -115,7 +139,7 @@ func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 			return journal.Result{Err: journal.ErrSwept}, err
 		}
 	}
-	return journal.Result{}, b.insert(w)
+	return journal.Result{}, nil
 }
 
 // takenBefore tells whether what the write settles or links is there already.
@@ -136,7 +160,7 @@ func (b *batch) takenBefore(w *journal.Write) (bool, error) {
 	}
 }
 
-// applyAlone is apply with a savepoint, so that a duplicate sequence number
+// applyAlone is apply with a savepoint, so that what is found in the middle of a write
 // costs this write only.
 func (b *batch) applyAlone(w *journal.Write) (journal.Result, error) {
 	if err := run(b.conn, "SAVEPOINT cruster_write", nil, nil); err != nil {
@@ -144,7 +168,7 @@ func (b *batch) applyAlone(w *journal.Write) (journal.Result, error) {
 	}
 	result, err := b.apply(w)
 	if err != nil {
-		if !isConstraint(err) {
+		if !spoilt(err) {
 			return journal.Result{}, err
 		}
 		if err := run(b.conn, "ROLLBACK TO cruster_write", nil, nil); err != nil {
@@ -220,30 +244,36 @@ func (b *batch) found(query string, bind func(*sqlite.Stmt)) (found bool, err er
 }
 
 // insert does what the write says; apply has checked that it may.
-func (b *batch) insert(w *journal.Write) error {
+func (b *batch) insert(w *journal.Write) (result journal.Result, err error) {
 	if w.Start != nil {
-		if err := b.start(w.Start); err != nil {
-			return err
-		}
+		err = b.start(w.Start)
 	}
 	for i := range w.Deferreds {
-		if err := b.settle(w.ID, &w.Deferreds[i]); err != nil {
-			return err
+		if err == nil {
+			err = b.settle(w.ID, &w.Deferreds[i])
 		}
 	}
-	if w.Settle != nil {
-		if err := b.settle(w.ID, w.Settle); err != nil {
-			return err
-		}
+	if err == nil && w.Settle != nil {
+		err = b.settle(w.ID, w.Settle)
 	}
-	if w.Link != nil {
-		if err := b.link(w); err != nil {
-			return err
-		}
+	if err == nil && w.Link != nil {
+		err = b.link(w)
 	}
-	if err := b.insertEntries(w); err != nil {
-		return err
+	if err == nil {
+		result.Position, err = b.deliver(w)
 	}
+	if err == nil {
+		err = b.insertEntries(w)
+	}
+	if err == nil {
+		err = b.change(w)
+	}
+	return result, err
+}
+
+// change changes the rows that there is one of at most: the execution, the saved state
+// of its guest, the entity.
+func (b *batch) change(w *journal.Write) error {
 	if w.Update != nil {
 		if err := b.update(w.ID, w.Update); err != nil {
 			return err
@@ -260,10 +290,21 @@ func (b *batch) insert(w *journal.Write) error {
 		}
 	}
 	if w.Interrupt != nil {
-		return run(b.conn, "UPDATE cruster_executions SET interrupt = ?3 WHERE shard = ?1 AND id = ?2 AND interrupt IS NULL", func(stmt *sqlite.Stmt) {
+		err := run(b.conn, "UPDATE cruster_executions SET interrupt = ?3 WHERE shard = ?1 AND id = ?2 AND interrupt IS NULL", func(stmt *sqlite.Stmt) {
 			bindID(stmt, 1, 2, w.ID)
 			bindPacked(stmt, 3, w.Interrupt)
 		}, nil)
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case w.Entity != nil:
+		return b.putEntity(w.Entity)
+	case w.Destroy:
+		return exec(b.conn, "DELETE FROM cruster_entities WHERE shard = ?1 AND id = ?2", w.ID)
+	case w.Wakes() && !w.OfEntity():
+		return b.wake(w.ID)
 	}
 	return nil
 }

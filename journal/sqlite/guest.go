@@ -217,7 +217,7 @@ func (tx *guestTx) Commit(ctx context.Context, w journal.Write) error {
 }
 
 func (tx *guestTx) commitLocked(w journal.Write) error {
-	b := batch{conn: tx.store.writer}
+	b := batch{conn: tx.store.writer, position: &tx.store.position}
 	result, err := b.apply(&w)
 	switch {
 	case err != nil:

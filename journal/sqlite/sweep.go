@@ -22,6 +22,7 @@ import (
 const (
 	selectOverHolder = "SELECT id, run FROM cruster_executions WHERE holds = 1 AND finished_at > 0 LIMIT 1"
 	selectHeld       = "SELECT id FROM cruster_executions WHERE held_by = ?1 LIMIT ?2"
+	updateHolds      = "UPDATE cruster_executions SET holds = 1 WHERE shard = ?1 AND id = ?2 AND holds = 0"
 
 	// selectExpired finds what may be deleted, oldest first, each with an execution
 	// that is alive and may ask for it.
@@ -41,25 +42,35 @@ const (
 type sweep struct {
 	store  *Store
 	before int64
-	left   int          // may still be deleted
-	after  journal.Wake // the last execution that was looked at
+	left   int // may still be deleted
+
+	after        journal.Wake // the last execution that was looked at
+	afterReceipt receiptPlace // the last receipt
 }
 
 // Sweep implements journal.Store.
 func (s *Store) Sweep(ctx context.Context, own []journal.Fence, finishedBefore int64, limit int) (int, error) {
 	w := &sweep{store: s, before: finishedBefore, left: max(limit, 0)}
-	for _, step := range []func(*sqlite.Conn) (bool, error){w.free, w.delete} {
+	if err := w.run(ctx, own, w.free, w.delete); err != nil {
+		return 0, fmt.Errorf("sqlite: sweep: %w", err)
+	}
+	return max(limit, 0) - w.left, nil
+}
+
+// run repeats each step, in transactions of its own, until there is no more to do.
+func (w *sweep) run(ctx context.Context, own []journal.Fence, steps ...func(*sqlite.Conn) (bool, error)) error {
+	for _, step := range steps {
 		for more := true; more && w.left > 0; {
-			err := s.writeFenced(ctx, own, func(conn *sqlite.Conn) (err error) {
+			err := w.store.writeFenced(ctx, own, func(conn *sqlite.Conn) (err error) {
 				more, err = step(conn)
 				return err
 			})
 			if err != nil {
-				return 0, fmt.Errorf("sqlite: sweep: %w", err)
+				return err
 			}
 		}
 	}
-	return max(limit, 0) - w.left, nil
+	return nil
 }
 
 // free gives back to retention what an execution that is over has held.
@@ -73,26 +84,32 @@ func (w *sweep) free(conn *sqlite.Conn) (more bool, err error) {
 	if err != nil || holderRun == nil {
 		return false, err
 	}
+	heldExecutions, err := freeExecutions(conn, holderRun)
+	if err != nil {
+		return false, err
+	}
+	heldReceipts, err := freeReceipts(conn, holderRun)
+	if err == nil && heldExecutions < journal.SweepBatch && heldReceipts < journal.SweepBatch {
+		err = exec(conn, "UPDATE cruster_executions SET holds = 0 WHERE shard = ?1 AND id = ?2", holder)
+	}
+	return true, err
+}
+
+func freeExecutions(conn *sqlite.Conn, holder []byte) (n int, err error) {
 	var held []journal.ID
 	err = run(conn, selectHeld, func(stmt *sqlite.Stmt) {
-		stmt.BindBytes(1, holderRun)
+		stmt.BindBytes(1, holder)
 		stmt.BindInt64(2, journal.SweepBatch)
 	}, func(row *sqlite.Stmt) error {
 		held = append(held, columnID(row, 0))
 		return nil
 	})
-	if err != nil {
-		return false, err
-	}
 	for _, id := range held {
-		if err := exec(conn, "UPDATE cruster_executions SET held_by = NULL WHERE shard = ?1 AND id = ?2", id); err != nil {
-			return false, err
+		if err == nil {
+			err = exec(conn, "UPDATE cruster_executions SET held_by = NULL WHERE shard = ?1 AND id = ?2", id)
 		}
 	}
-	if len(held) < journal.SweepBatch {
-		err = exec(conn, "UPDATE cruster_executions SET holds = 0 WHERE shard = ?1 AND id = ?2", holder)
-	}
-	return true, err
+	return len(held), err
 }
 
 // expired is an execution whose time is over.
@@ -132,7 +149,7 @@ func (w *sweep) delete(conn *sqlite.Conn) (more bool, err error) {
 	}
 	w.left -= whole
 	if entries > 0 {
-		return true, deleteLastEntries(conn, free[0].id, entries)
+		return true, deleteSome(conn, free[0].id, entries)
 	}
 	last := found[len(found)-1]
 	if whole < len(free) {
@@ -172,12 +189,34 @@ func hold(conn *sqlite.Conn, e expired) error {
 	if err != nil {
 		return err
 	}
-	return exec(conn, "UPDATE cruster_executions SET holds = 1 WHERE shard = ?1 AND id = ?2 AND holds = 0", e.holder)
+	return exec(conn, updateHolds, e.holder)
 }
 
+// sweptRows are the rows of an execution that there may be many of, in the order in
+// which they are deleted.
+var sweptRows = []struct{ size, delete string }{
+	{
+		"SELECT bytes AS n FROM cruster_inbox WHERE shard = ?1 AND id = ?2",
+		`DELETE FROM cruster_inbox WHERE shard = ?1 AND id = ?2
+			AND position IN (SELECT position FROM cruster_inbox WHERE shard = ?1 AND id = ?2 ORDER BY position DESC LIMIT ?3)`,
+	},
+	{
+		"SELECT coalesce(length(value), 0) FROM cruster_receipts WHERE shard = ?1 AND id = ?2",
+		`DELETE FROM cruster_receipts WHERE shard = ?1 AND id = ?2
+			AND origin IN (SELECT origin FROM cruster_receipts WHERE shard = ?1 AND id = ?2 ORDER BY origin DESC LIMIT ?3)`,
+	},
+	{
+		"SELECT length(body) FROM cruster_entries WHERE shard = ?1 AND id = ?2",
+		`DELETE FROM cruster_entries WHERE shard = ?1 AND id = ?2
+			AND seq IN (SELECT seq FROM cruster_entries WHERE shard = ?1 AND id = ?2 ORDER BY seq DESC LIMIT ?3)`,
+	},
+}
+
+var selectSweepSize = "SELECT count(*), coalesce(sum(n), 0) FROM (" +
+	sweptRows[0].size + " UNION ALL " + sweptRows[1].size + " UNION ALL " + sweptRows[2].size + " LIMIT ?3)"
+
 func journalSize(conn *sqlite.Conn, id journal.ID) (size journal.SweepSize, err error) {
-	err = run(conn, `SELECT count(*), coalesce(sum(n), 0)
-		FROM (SELECT length(body) AS n FROM cruster_entries WHERE shard = ?1 AND id = ?2 ORDER BY seq DESC LIMIT ?3)`, func(stmt *sqlite.Stmt) {
+	err = run(conn, selectSweepSize, func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, id)
 		stmt.BindInt64(3, journal.SweepEntries)
 	}, func(row *sqlite.Stmt) error {
@@ -187,16 +226,28 @@ func journalSize(conn *sqlite.Conn, id journal.ID) (size journal.SweepSize, err 
 	return size, err
 }
 
-func deleteLastEntries(conn *sqlite.Conn, id journal.ID, n int64) error {
-	return run(conn, `DELETE FROM cruster_entries WHERE shard = ?1 AND id = ?2
-		AND seq IN (SELECT seq FROM cruster_entries WHERE shard = ?1 AND id = ?2 ORDER BY seq DESC LIMIT ?3)`, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, id)
-		stmt.BindInt64(3, n)
-	}, nil)
+// deleteSome deletes n rows of an execution.
+func deleteSome(conn *sqlite.Conn, id journal.ID, n int64) error {
+	for _, rows := range sweptRows {
+		if n <= 0 {
+			break
+		}
+		err := run(conn, rows.delete, func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, id)
+			stmt.BindInt64(3, n)
+		}, nil)
+		if err != nil {
+			return err
+		}
+		n -= int64(conn.Changes())
+	}
+	return nil
 }
 
 func deleteExecution(conn *sqlite.Conn, id journal.ID) error {
-	for _, table := range []string{"cruster_entries", "cruster_deferreds", "cruster_links", "cruster_hibernated", "cruster_inputs", "cruster_executions"} {
+	for _, table := range []string{
+		"cruster_inbox", "cruster_receipts", "cruster_entries", "cruster_deferreds", "cruster_links", "cruster_hibernated", "cruster_inputs", "cruster_executions",
+	} {
 		if err := exec(conn, "DELETE FROM "+table+" WHERE shard = ?1 AND id = ?2", id); err != nil {
 			return err
 		}

@@ -199,13 +199,14 @@ func testGuestCommitAtomic(t *testing.T, b *bundle) {
 	require.Empty(t, b.entries(t, id))
 	w := b.write(id)
 	w.Entries = []journal.Entry{newEntry(1)}
-	w.Update = &journal.Update{State: journal.Running, WakeAt: 77}
+	w.Update = &journal.Update{State: journal.Running, WakeAt: 77, Waiting: journal.Waiting{Seq: 1}}
 	w.Settle = &journal.Deferred{Name: "d"}
 	w.Interrupt = &journal.Interrupt{At: 1}
 	require.NoError(t, tx.Commit(b.ctx, w))
 	require.NoError(t, tx.Rollback(b.ctx), "harmless after Commit")
 	require.Len(t, b.entries(t, id), 1)
-	require.EqualValues(t, 77, b.load(t, id).WakeAt)
+	require.EqualValues(t, 1, b.load(t, id).Waiting.Seq)
+	require.Equal(t, journal.Now, b.load(t, id).WakeAt, "a settlement has it loaded, whatever the update says")
 	require.Len(t, b.rows(t, "default", "SELECT id FROM accounts"), 1)
 
 	// The turn that an entry causes may be the last: the result is part of the transaction,

@@ -1,0 +1,113 @@
+package postgres
+
+import (
+	"context"
+	"math"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+const envelopeColumns = `position, origin, kind, name, at, repeatable, bytes`
+
+const messageColumns = envelopeColumns + `, sender, sender_run, step, value`
+
+// scanMessage reads the columns of a message, and others behind them.
+func scanMessage(row pgx.CollectableRow, more ...any) (m journal.Message, err error) {
+	var position int64
+	var origin, sender, run, step []byte
+	into := []any{&position, &origin, &m.Kind, &m.Name, &m.At, &m.Repeatable, &m.Bytes, &sender, &run, &step, &m.Value}
+	err = row.Scan(append(into, more...)...)
+	m.Position = uint64(position)
+	copy(m.Origin[:], origin)
+	m.From = callerOf(sender, run, step)
+	return m, err
+}
+
+// callerOf makes a step of its columns.
+func callerOf(id, run, step []byte) (c journal.Caller) {
+	copy(c.ID[:], id)
+	copy(c.Run[:], run)
+	copy(c.Step[:], step)
+	return c
+}
+
+// Inbox implements journal.Store.
+func (s *Store) Inbox(ctx context.Context, id journal.ID, after uint64) ([]journal.Envelope, error) {
+	scan := func(row pgx.CollectableRow) (e journal.Envelope, err error) {
+		var position int64
+		var origin []byte
+		err = row.Scan(&position, &origin, &e.Kind, &e.Name, &e.At, &e.Repeatable, &e.Bytes)
+		e.Position = uint64(position)
+		copy(e.Origin[:], origin)
+		return e, err
+	}
+	return readAll(ctx, s, scan, "inbox of "+id.String(),
+		`SELECT `+envelopeColumns+` FROM `+s.sql.inbox+` WHERE shard = $1 AND id = $2 AND position > $3 ORDER BY position`,
+		int16(id.Shard()), id[:], int64(min(after, math.MaxInt64)))
+}
+
+// Messages implements journal.Store. As with Entries, the page is cut by the server.
+func (s *Store) Messages(ctx context.Context, id journal.ID, after uint64, limit journal.PageLimit) (messages []journal.Message, more bool, err error) {
+	room := limit.Room()
+	count, bytes := room.Left()
+	scan := func(row pgx.CollectableRow) (journal.Message, error) { return scanMessage(row, &more) }
+	messages, err = readAll(ctx, s, scan, "messages to "+id.String(), `
+		SELECT `+messageColumns+`, more FROM (
+			SELECT next.*, lead(position) OVER page IS NOT NULL AS more, row_number() OVER page AS place, sum(bytes) OVER page AS total
+			FROM (SELECT `+messageColumns+` FROM `+s.sql.inbox+` WHERE shard = $1 AND id = $2 AND position > $3 ORDER BY position LIMIT $4 + 1) AS next
+			WINDOW page AS (ORDER BY position)
+		) AS placed WHERE place = 1 OR place <= $4 AND total <= $5 ORDER BY position`,
+		int16(id.Shard()), id[:], int64(min(after, math.MaxInt64)), int64(count), int64(bytes))
+	return messages, more, err
+}
+
+// Message implements journal.Store.
+func (s *Store) Message(ctx context.Context, id journal.ID, position uint64) (*journal.Message, error) {
+	scan := func(row pgx.CollectableRow) (journal.Message, error) { return scanMessage(row) }
+	return readOne(ctx, s, scan, "a message to "+id.String(),
+		`SELECT `+messageColumns+` FROM `+s.sql.inbox+` WHERE shard = $1 AND id = $2 AND position = $3`,
+		int16(id.Shard()), id[:], int64(min(position, math.MaxInt64)))
+}
+
+// Receipt implements journal.Store.
+func (s *Store) Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error) {
+	scan := func(row pgx.CollectableRow) (journal.Receipt, error) {
+		r := journal.Receipt{Origin: origin}
+		var sender, run, step, raw []byte
+		err := row.Scan(&r.At, &sender, &run, &step, &raw, &r.Value)
+		if err != nil {
+			return r, err
+		}
+		r.From = callerOf(sender, run, step)
+		r.Error, err = decode[abi.Error](raw)
+		return r, err
+	}
+	return readOne(ctx, s, scan, "a receipt of "+id.String(),
+		`SELECT at, sender, sender_run, step, error, value FROM `+s.sql.receipts+` WHERE shard = $1 AND id = $2 AND origin = $3`,
+		int16(id.Shard()), id[:], origin[:])
+}
+
+// Receivers implements journal.Store.
+func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) ([]journal.ID, error) {
+	scan := func(row pgx.CollectableRow) (id journal.ID, err error) {
+		var raw []byte
+		if err := row.Scan(&raw); err != nil {
+			return id, err
+		}
+		return id, decodeID(raw, &id)
+	}
+	return readAll(ctx, s, scan, "receivers", s.sql.receiversQuery(), int16(after.Shard()), after[:], max(limit, 0))
+}
+
+// receiversQuery leaps from each receiver to the next, over all of its other messages.
+func (st *statements) receiversQuery() string {
+	return `WITH RECURSIVE receivers AS (
+			(SELECT shard, id FROM ` + st.inbox + ` WHERE (shard, id) > ($1, $2) ORDER BY shard, id LIMIT 1)
+			UNION ALL
+			SELECT n.* FROM receivers r CROSS JOIN LATERAL (SELECT i.shard, i.id FROM ` + st.inbox + ` i
+				WHERE (i.shard, i.id) > (r.shard, r.id) ORDER BY i.shard, i.id LIMIT 1) AS n)
+		SELECT id FROM receivers LIMIT $3`
+}

@@ -1,0 +1,263 @@
+package postgres
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// mail is what a plan does to inboxes.
+//
+// Messages that a write receives and messages that it sends are rows of one table. Those
+// that decide about nothing but themselves, a receipt of which or a message of which may be
+// there already, are lenient. The server assigns the positions, in the order of the rows of
+// a statement.
+//
+// The order of the statements. Whether there is room is looked at before anything is
+// taken, so that a batch that makes room for itself is decided write by write. Messages are
+// taken and receipts left before messages are put: one that is repeated while it is taken
+// finds the receipt. A statement does not see what others commit while it runs, and so may
+// miss a receipt, and put a message again that was taken at this moment. The unique index
+// lets it do so only once the other has committed, and so a second statement sees the
+// receipt, and stops the transaction: stmtUnanswered.
+type mail struct {
+	rows, lenient mailRows
+	room          map[journal.ID]tally // that must be free
+	takes         takeRows
+	receipts      receiptRows
+}
+
+// mailKey names a message by its receiver and origin.
+type mailKey struct {
+	id     journal.ID
+	origin journal.Origin
+}
+
+// tally is how much there is in an inbox.
+type tally struct{ messages, bytes int64 }
+
+func (t tally) plus(bytes int) tally { return tally{t.messages + 1, t.bytes + int64(bytes)} }
+
+// full tells whether there is no room for so many bytes more.
+func (t tally) full(bytes int) bool {
+	return t.messages >= journal.MaxInbox || t.bytes+int64(bytes) > journal.MaxInboxBytes
+}
+
+// add adds what a write does to inboxes, except for its own if that is lenient.
+func (m *mail) add(w *journal.Write, known premise) {
+	if r := w.Receive; r != nil {
+		if known == optimistic && bare(w) {
+			m.lenient.add(w.ID, r)
+		} else {
+			m.rows.add(w.ID, r)
+		}
+		if known == optimistic {
+			m.room[w.ID] = m.room[w.ID].plus(r.Bytes)
+		}
+	}
+	for i := range w.Send {
+		if sent := &w.Send[i]; known == decided {
+			m.rows.add(sent.To, &sent.Message)
+		} else {
+			m.lenient.add(sent.To, &sent.Message)
+		}
+	}
+	for _, position := range w.Take {
+		m.takes.add(w.ID, position)
+	}
+	for i := range w.Receipts {
+		m.receipts.add(w.ID, &w.Receipts[i])
+	}
+}
+
+func (m *mail) queue(b *pgx.Batch, wakes [][]byte, known premise, a *answers) {
+	if len(m.room) > 0 {
+		queueRoom(b, m.room)
+	}
+	if m.takes.len() > 0 {
+		b.Queue(stmtTakes, m.takes.shards, m.takes.ids, m.takes.positions, m.takes.len())
+	}
+	if m.receipts.len() > 0 {
+		m.receipts.queue(b)
+	}
+	m.rows.sort()
+	m.lenient.sort()
+	if m.rows.len() > 0 {
+		m.rows.queue(b, stmtMail).Query(a.put)
+	}
+	if m.lenient.len() > 0 {
+		m.lenient.queue(b, stmtMailLenient, wakes).Query(a.put)
+	}
+	// In the transaction of a guest it would see no more than what was seen before.
+	if known != guest {
+		for _, rows := range []*mailRows{&m.rows, &m.lenient} {
+			if rows.len() > 0 {
+				k := rows.keys()
+				b.Queue(stmtUnanswered, k.shards, k.ids, k.origins)
+			}
+		}
+	}
+}
+
+// queueRoom appends the check that inboxes have room.
+func queueRoom(b *pgx.Batch, room map[journal.ID]tally) {
+	var k keys
+	var messages, bytes []int64
+	for _, id := range sortedIDs(maps.Keys(room)) {
+		k.add(id)
+		messages, bytes = append(messages, room[id].messages), append(bytes, room[id].bytes)
+	}
+	b.Queue(stmtRoom, k.shards, k.ids, messages, bytes, int64(journal.MaxInbox), int64(journal.MaxInboxBytes))
+}
+
+// mailRows are messages to be put, each with its receiver.
+type mailRows []addressed
+
+type addressed struct {
+	to journal.ID
+	*journal.Message
+}
+
+func (r *mailRows) add(to journal.ID, m *journal.Message) { *r = append(*r, addressed{to, m}) }
+
+func (r *mailRows) len() int { return len(*r) }
+
+// sort puts them in the order of their receivers, so that batches wait for each other
+// instead of deadlocking; those of one receiver keep their order.
+func (r *mailRows) sort() {
+	slices.SortStableFunc(*r, func(a, b addressed) int { return bytes.Compare(a.to[:], b.to[:]) })
+}
+
+type mailKeys struct {
+	keys
+	origins [][]byte
+}
+
+func (r *mailRows) keys() (k mailKeys) {
+	for _, m := range *r {
+		k.add(m.to)
+		k.origins = append(k.origins, m.Origin[:])
+	}
+	return k
+}
+
+func (r *mailRows) queue(b *pgx.Batch, stmt string, more ...any) *pgx.QueuedQuery {
+	k := r.keys()
+	var from callers
+	var kinds, names []string
+	var at, sizes []int64
+	var repeatable []bool
+	var values [][]byte
+	for _, m := range *r {
+		kinds, names = append(kinds, string(m.Kind)), append(names, m.Name)
+		at, sizes = append(at, m.At), append(sizes, int64(m.Bytes))
+		repeatable = append(repeatable, m.Repeatable)
+		values = append(values, m.Value)
+		from.add(m.From)
+	}
+	args := []any{k.shards, k.ids, k.origins, kinds, names, at, repeatable, sizes, from.ids, from.runs, from.steps, values}
+	return b.Queue(stmt, append(args, more...)...)
+}
+
+type takeRows struct {
+	keys
+	positions []int64
+}
+
+func (r *takeRows) add(id journal.ID, position uint64) {
+	r.keys.add(id)
+	r.positions = append(r.positions, int64(position))
+}
+
+type receiptRows struct {
+	keys
+	origins, errors, values [][]byte
+	at                      []int64
+	from                    callers
+}
+
+func (r *receiptRows) add(id journal.ID, receipt *journal.Receipt) {
+	r.keys.add(id)
+	r.origins = append(r.origins, receipt.Origin[:])
+	r.at = append(r.at, receipt.At)
+	r.errors = append(r.errors, encodeError(receipt.Error))
+	r.values = append(r.values, receipt.Value)
+	r.from.add(receipt.From)
+}
+
+func (r *receiptRows) queue(b *pgx.Batch) {
+	b.Queue(stmtReceipts, r.shards, r.ids, r.origins, r.at, r.from.ids, r.from.runs, r.from.steps, r.errors, r.values)
+}
+
+// callers are steps; NULL if there is none.
+type callers struct{ ids, runs, steps [][]byte }
+
+func (c *callers) add(step journal.Caller) {
+	var id, run, at []byte
+	if !step.IsZero() {
+		id, run, at = step.ID[:], step.Run[:], step.Step[:]
+	}
+	c.ids, c.runs, c.steps = append(c.ids, id), append(c.runs, run), append(c.steps, at)
+}
+
+// mailOrder looks through writes that may be tried together for those that decide about
+// others by what they do to inboxes.
+type mailOrder struct {
+	mailed map[mailKey]bool
+	// put are the receivers of messages → whether they are lenient. Those of one receiver
+	// are put by one statement, so that they are in the order of the writes.
+	put map[journal.ID]bool
+	// woken are executions that a message or settlement wakes, if it is new; true if an
+	// update that sets another wake time comes behind it.
+	woken map[journal.ID]bool
+}
+
+// follows tells whether a write does not depend on those before it.
+func (o *mailOrder) follows(w *journal.Write) bool {
+	if o.mailed == nil {
+		o.mailed, o.put, o.woken = map[mailKey]bool{}, map[journal.ID]bool{}, map[journal.ID]bool{}
+	}
+	if w.Receive != nil && !(o.names(w.ID, w.Receive.Origin) && o.puts(w.ID, bare(w))) {
+		return false
+	}
+	for i := range w.Send {
+		if sent := &w.Send[i]; !(o.names(sent.To, sent.Origin) && o.puts(sent.To, true)) {
+			return false
+		}
+	}
+	for i := range w.Receipts {
+		if !o.names(w.ID, w.Receipts[i].Origin) {
+			return false
+		}
+	}
+	reset, woken := o.woken[w.ID]
+	if woken && w.Update != nil {
+		o.woken[w.ID] = true
+	}
+	if w.Wakes() {
+		if reset {
+			return false
+		}
+		o.woken[w.ID] = false
+	}
+	return true
+}
+
+// names notes the origin of a message or receipt; false if it was named before.
+func (o *mailOrder) names(id journal.ID, origin journal.Origin) bool {
+	key := mailKey{id, origin}
+	before := o.mailed[key]
+	o.mailed[key] = true
+	return !before
+}
+
+// puts notes that a message is put; false if one of the other sort was.
+func (o *mailOrder) puts(to journal.ID, lenient bool) bool {
+	before, put := o.put[to]
+	o.put[to] = lenient
+	return !put || before == lenient
+}

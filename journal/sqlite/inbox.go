@@ -1,0 +1,159 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// errNoMessage says that a write takes a message that is not there.
+var errNoMessage = errors.New("there is no such message")
+
+const (
+	selectMessageOf = "SELECT 1 FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND origin = ?3"
+	selectReceiptOf = "SELECT 1 FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
+	selectTally     = "SELECT count(*), coalesce(sum(bytes), 0) FROM (SELECT bytes FROM cruster_inbox WHERE shard = ?1 AND id = ?2 LIMIT ?3)"
+)
+
+// knows tells whether there is a message of the origin, or a receipt.
+func (b *batch) knows(receiver journal.ID, origin journal.Origin) (known bool, err error) {
+	for _, query := range []string{selectMessageOf, selectReceiptOf} {
+		known, err = b.found(query, func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, receiver)
+			stmt.BindBytes(3, origin[:])
+		})
+		if known || err != nil {
+			break
+		}
+	}
+	return known, err
+}
+
+// full tells whether there is no room for a message of so many bytes.
+func (b *batch) full(receiver journal.ID, bytes int) (full bool, err error) {
+	err = run(b.conn, selectTally, func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, receiver)
+		stmt.BindInt64(3, journal.MaxInbox)
+	}, func(row *sqlite.Stmt) error {
+		full = row.ColumnInt64(0) >= journal.MaxInbox || row.ColumnInt64(1)+int64(bytes) > journal.MaxInboxBytes
+		return nil
+	})
+	return full, err
+}
+
+// put puts a message into an inbox and tells where it stands. Positions are counted in
+// memory, from above the largest that was stored when the store was opened: no other
+// process has the file.
+func (b *batch) put(receiver journal.ID, m *journal.Message) (uint64, error) {
+	*b.position++
+	position := *b.position
+	return position, run(b.conn, `INSERT INTO cruster_inbox (shard, id, position, origin, kind, name, at, repeatable, bytes, sender, sender_run, step, value)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`, func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, receiver)
+		stmt.BindInt64(3, int64(position))
+		stmt.BindBytes(4, m.Origin[:])
+		stmt.BindText(5, string(m.Kind))
+		stmt.BindText(6, m.Name)
+		stmt.BindInt64(7, m.At)
+		stmt.BindBool(8, m.Repeatable)
+		stmt.BindInt64(9, int64(m.Bytes))
+		bindCaller(stmt, 10, m.From)
+		bindBlob(stmt, 13, m.Value)
+	}, nil)
+}
+
+// take takes the messages of a write out of its inbox, and leaves its receipts.
+func (b *batch) take(w *journal.Write) error {
+	for _, position := range w.Take {
+		err := run(b.conn, "DELETE FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND position = ?3", func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, w.ID)
+			stmt.BindInt64(3, int64(position))
+		}, nil)
+		if err == nil && b.conn.Changes() == 0 {
+			err = errNoMessage
+		}
+		if err != nil {
+			return fmt.Errorf("message %d to %s: %w", position, w.ID, err)
+		}
+	}
+	for i := range w.Receipts {
+		r := &w.Receipts[i]
+		err := run(b.conn, `INSERT INTO cruster_receipts (shard, id, origin, at, sender, sender_run, step, error, value)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, w.ID)
+			stmt.BindBytes(3, r.Origin[:])
+			stmt.BindInt64(4, r.At)
+			bindCaller(stmt, 5, r.From)
+			bindPacked(stmt, 8, r.Error)
+			bindBlob(stmt, 9, r.Value)
+		}, nil)
+		if err != nil {
+			return fmt.Errorf("receipt %x of %s: %w", r.Origin, w.ID, err)
+		}
+	}
+	return nil
+}
+
+// deliver does what a write says about inboxes, and tells where the message that it
+// receives stands.
+func (b *batch) deliver(w *journal.Write) (position uint64, err error) {
+	if err := b.take(w); err != nil {
+		return 0, err
+	}
+	if w.Receive != nil {
+		if position, err = b.put(w.ID, w.Receive); err != nil {
+			return 0, err
+		}
+	}
+	for i := range w.Send {
+		sent := &w.Send[i]
+		known, err := b.knows(sent.To, sent.Origin)
+		if err == nil && !known {
+			_, err = b.put(sent.To, &sent.Message)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return position, nil
+}
+
+// wake has a running execution loaded.
+func (b *batch) wake(id journal.ID) error {
+	return run(b.conn, "UPDATE cruster_executions SET wake_at = ?3 WHERE shard = ?1 AND id = ?2 AND state = 'running' AND wake_at <> ?3", func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, id)
+		stmt.BindInt64(3, journal.Now)
+	}, nil)
+}
+
+// lastPosition is the largest in any inbox.
+func lastPosition(conn *sqlite.Conn) (position uint64, err error) {
+	err = run(conn, "SELECT coalesce(max(position), 0) FROM cruster_inbox", nil, func(row *sqlite.Stmt) error {
+		position = uint64(row.ColumnInt64(0))
+		return nil
+	})
+	return position, err
+}
+
+// bindCaller binds a step to three parameters, NULL if there is none.
+func bindCaller(stmt *sqlite.Stmt, param int, c journal.Caller) {
+	if c.IsZero() {
+		for i := range 3 {
+			stmt.BindNull(param + i)
+		}
+		return
+	}
+	stmt.BindBytes(param, c.ID[:])
+	stmt.BindBytes(param+1, c.Run[:])
+	stmt.BindBytes(param+2, c.Step[:])
+}
+
+func columnCaller(row *sqlite.Stmt, col int) (c journal.Caller) {
+	row.ColumnBytes(col, c.ID[:])
+	row.ColumnBytes(col+1, c.Run[:])
+	row.ColumnBytes(col+2, c.Step[:])
+	return c
+}

@@ -1,0 +1,145 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+const (
+	envelopeColumns = "position, origin, kind, name, at, repeatable, bytes"
+	messageColumns  = envelopeColumns + ", sender, sender_run, step, value"
+
+	selectInbox    = "SELECT " + envelopeColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND position > ?3 ORDER BY position"
+	selectMessages = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND position > ?3 ORDER BY position"
+	selectMessage  = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND position = ?3"
+	selectReceipt  = "SELECT at, sender, sender_run, step, error, value FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
+
+	// selectNextReceiver leaps over the other messages of the one before.
+	selectNextReceiver = "SELECT id FROM cruster_inbox WHERE (shard, id) >= (?1, ?2) ORDER BY shard, id LIMIT 1"
+)
+
+func scanEnvelope(row *sqlite.Stmt) journal.Envelope {
+	e := journal.Envelope{
+		Position:   uint64(row.ColumnInt64(0)),
+		Kind:       journal.MessageKind(row.ColumnText(2)),
+		Name:       row.ColumnText(3),
+		At:         row.ColumnInt64(4),
+		Repeatable: row.ColumnBool(5),
+		Bytes:      row.ColumnInt(6),
+	}
+	row.ColumnBytes(1, e.Origin[:])
+	return e
+}
+
+func scanMessage(row *sqlite.Stmt) journal.Message {
+	return journal.Message{Envelope: scanEnvelope(row), From: columnCaller(row, 7), Value: blob(row, 10)}
+}
+
+func bindPlace(stmt *sqlite.Stmt, id journal.ID, position uint64) {
+	bindID(stmt, 1, 2, id)
+	stmt.BindInt64(3, int64(min(position, math.MaxInt64)))
+}
+
+// Inbox implements journal.Store.
+func (s *Store) Inbox(ctx context.Context, id journal.ID, after uint64) (found []journal.Envelope, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, selectInbox, func(stmt *sqlite.Stmt) { bindPlace(stmt, id, after) }, func(row *sqlite.Stmt) error {
+			found = append(found, scanEnvelope(row))
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: inbox of %s: %w", id, err)
+	}
+	return found, nil
+}
+
+// Messages implements journal.Store.
+func (s *Store) Messages(ctx context.Context, id journal.ID, after uint64, limit journal.PageLimit) (messages []journal.Message, more bool, err error) {
+	room := limit.Room()
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, selectMessages, func(stmt *sqlite.Stmt) { bindPlace(stmt, id, after) }, func(row *sqlite.Stmt) error {
+			if more = !room.Take(row.ColumnInt(6)); more {
+				return errEnough
+			}
+			messages = append(messages, scanMessage(row))
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("sqlite: messages to %s: %w", id, err)
+	}
+	return messages, more, nil
+}
+
+// Message implements journal.Store.
+func (s *Store) Message(ctx context.Context, id journal.ID, position uint64) (found *journal.Message, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, selectMessage, func(stmt *sqlite.Stmt) { bindPlace(stmt, id, position) }, func(row *sqlite.Stmt) error {
+			m := scanMessage(row)
+			found = &m
+			return nil
+		})
+	})
+	if err == nil && found == nil {
+		err = journal.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: message %d to %s: %w", position, id, err)
+	}
+	return found, nil
+}
+
+// Receipt implements journal.Store.
+func (s *Store) Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (found *journal.Receipt, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, selectReceipt, func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, id)
+			stmt.BindBytes(3, origin[:])
+		}, func(row *sqlite.Stmt) error {
+			failure, err := packed[abi.Error](row, 4)
+			found = &journal.Receipt{Origin: origin, At: row.ColumnInt64(0), From: columnCaller(row, 1), Error: failure, Value: blob(row, 5)}
+			return err
+		})
+	})
+	if err == nil && found == nil {
+		err = journal.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: receipt %x of %s: %w", origin, id, err)
+	}
+	return found, nil
+}
+
+// Receivers implements journal.Store.
+func (s *Store) Receivers(ctx context.Context, after journal.ID, limit int) (ids []journal.ID, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		// The least id behind it: with > SQLite would walk over all messages of that one.
+		next := append(after[:], 0)
+		for more := true; more && len(ids) < limit; {
+			more = false
+			err := run(conn, selectNextReceiver, func(stmt *sqlite.Stmt) {
+				stmt.BindInt64(1, int64(next[0]))
+				stmt.BindBytes(2, next)
+			}, func(row *sqlite.Stmt) error {
+				id := columnID(row, 0)
+				ids, next, more = append(ids, id), append(id[:], 0), true
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: receivers: %w", err)
+	}
+	return ids, nil
+}
