@@ -79,7 +79,7 @@ func (e *entity) end(c *call, answers map[*call]answer, err error) {
 	if !answered {
 		a.err = journal.Coded("call "+c.ref.String(), err)
 		if c.position != 0 {
-			e.unread = true
+			e.unread, e.seen = true, min(e.seen, c.position-1)
 			e.setback("perform "+c.operation+" of "+c.ref.String(), a.err)
 		}
 	} else if c.leavesReceipt() {

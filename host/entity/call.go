@@ -88,14 +88,14 @@ type answer struct {
 
 // reply answers all who wait for the call.
 func (c *call) reply(a answer) {
-	for _, w := range c.waiters {
-		w.answer <- a
-	}
-	c.waiters = nil
 	if c.memory != nil {
 		c.memory.Release()
 		c.memory = nil
 	}
+	for _, w := range c.waiters {
+		w.answer <- a
+	}
+	c.waiters = nil
 }
 
 // Call performs an operation and returns its outcome: that is durable, and the same each

@@ -149,6 +149,9 @@ func (f *fixture) hold() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.held = make(chan struct{})
+	for len(f.began) > 0 {
+		<-f.began
+	}
 }
 
 func (f *fixture) release() {
