@@ -60,6 +60,8 @@ func TestDecodeOp(t *testing.T) {
 		"signal, no name":     {OpSignal, Signal{Execution: "a/B/c", Value: Nil}, "the name is empty"},
 		"signal, no value":    {OpSignal, Signal{Execution: "a/B/c", Name: "paid"}, "is not one msgpack value"},
 		"signal, long target": {OpSignal, Signal{Execution: strings.Repeat("x", 2000), Name: "paid", Value: Nil}, "is not a valid name"},
+		"receive, control":    {OpReceive, Receive{Name: "a\nb"}, "has a control character"},
+		"signal, control":     {OpSignal, Signal{Execution: "a/B/\x00", Name: "paid", Value: Nil}, "is not a valid name"},
 		"patched, no id":      {OpPatched, Patched{}, "the name is empty"},
 		"patched, not UTF-8":  {OpPatched, Patched{ID: "\xff"}, "the name"},
 		"poll, not UTF-8":     {OpPoll, Poll{Execution: "\xff"}, "is not a valid name of a workflow or execution"},

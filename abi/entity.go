@@ -74,7 +74,7 @@ type OperationReply struct {
 
 // EntityMessage is a call of an operation. It is the body of [OpEntityCall], which is
 // delivered with the outcome of the operation, and of [OpEntitySend], which is delivered
-// with nil once the call is durable; in an [OperationReply] nobody waits for it.
+// with nil once the call is durable; in an [OperationReply] its sender does not wait for it.
 type EntityMessage struct {
 	// Entity is "Name/id" for one of the sender's deployment, or "deployment/Name/id".
 	Entity    string `msgpack:"entity"`

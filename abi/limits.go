@@ -11,12 +11,15 @@ const (
 	MaxPayload = MaxBody - 64<<10
 	// MaxDepth bounds the nesting of msgpack values.
 	MaxDepth = 64
-	// MaxName bounds the names of workflows, activities and deferreds, in bytes.
+	// MaxName bounds the names of workflows, activities, deferreds, signals, entities
+	// and operations, in bytes.
 	MaxName = 128
 	// MaxKey bounds idempotency keys and activity keys, in bytes.
 	MaxKey = 512
 	// MaxOpsPerTurn bounds the ops that one turn may issue.
 	MaxOpsPerTurn = 10_000
+	// MaxInbox bounds the messages that wait for an execution or entity.
+	MaxInbox = 10_000
 	// MaxBackoff caps the delay between two attempts of an activity.
 	MaxBackoff = 60 * time.Second
 	// DefaultBackoff is the first delay if a retry policy does not set one.

@@ -9,23 +9,38 @@ func (w *WorkflowInfo) CheckRequest(input []byte) ([]byte, error) {
 	if input == nil {
 		input = absentRequest(w.Input)
 	}
-	if len(input) > MaxPayload {
-		return nil, Errorf(CodePayloadTooLarge, "the input has %d bytes, the limit is %d", len(input), MaxPayload)
+	return checkValue("the input", w.Input, input)
+}
+
+// CheckValue does for the value of a signal what [WorkflowInfo.CheckRequest] does for a
+// request.
+func (s *SignalInfo) CheckValue(value []byte) ([]byte, error) {
+	if value == nil {
+		value = absentRequest(s.Value)
 	}
-	canonical, err := Canonical(input)
+	return checkValue("the value", s.Value, value)
+}
+
+// checkValue bounds a value, makes it canonical and checks it against its type; what
+// names it in errors.
+func checkValue(what string, schema *Schema, value []byte) ([]byte, error) {
+	if len(value) > MaxPayload {
+		return nil, Errorf(CodePayloadTooLarge, "%s has %d bytes, the limit is %d", what, len(value), MaxPayload)
+	}
+	canonical, err := Canonical(value)
 	if err != nil {
-		return nil, Errorf(CodeBadInput, "the input is not one msgpack value: %v", err)
+		return nil, Errorf(CodeBadInput, "%s is not one msgpack value: %v", what, err)
 	}
-	if w.Input != nil {
-		if err := w.Input.Check(canonical); err != nil {
+	if schema != nil {
+		if err := schema.Check(canonical); err != nil {
 			return nil, err
 		}
 	}
 	return canonical, nil
 }
 
-// absentRequest stands for a request that was left out: an empty struct if the
-// workflow requires no field, and null otherwise.
+// absentRequest stands for a value that was left out: an empty struct if no field of
+// it is required, and null otherwise.
 func absentRequest(s *Schema) []byte {
 	if s == nil || s.Type != TypeStruct || s.Nullable {
 		return Nil

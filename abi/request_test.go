@@ -56,3 +56,19 @@ func TestCheckRequest(t *testing.T) {
 		require.Equal(t, c.code, CodeOf(err), name)
 	}
 }
+
+func TestCheckValueOfSignal(t *testing.T) {
+	t.Parallel()
+	paid := &SignalInfo{Name: "paid", Value: &Schema{Type: TypeInt}}
+	got, err := paid.CheckValue([]byte{0xcc, 7})
+	require.NoError(t, err)
+	require.Equal(t, []byte{7}, got, "the value becomes canonical")
+	_, err = paid.CheckValue(MustMarshal("7"))
+	require.Equal(t, CodeBadInput, CodeOf(err))
+	_, err = paid.CheckValue(nil)
+	require.Equal(t, CodeBadInput, CodeOf(err))
+
+	got, err = (&SignalInfo{Name: "go"}).CheckValue(nil)
+	require.NoError(t, err)
+	require.Equal(t, Nil, got, "a signal that brings anything may bring nothing")
+}

@@ -90,6 +90,8 @@ type fakeWorkflows struct {
 	poll      func(*crusterv1.PollRequest) (*crusterv1.PollResponse, error)
 	interrupt func(*crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error)
 	fail      func(*crusterv1.FailRequest) (*crusterv1.FailResponse, error)
+	signal    func(*crusterv1.SignalRequest) (*crusterv1.SignalResponse, error)
+	withStart func(*crusterv1.SignalWithStartRequest) (*crusterv1.SignalWithStartResponse, error)
 	move      func(*crusterv1.MoveRequest) (*crusterv1.MoveResponse, error)
 	moveAll   func(req *crusterv1.MoveAllRequest, send func(*crusterv1.MoveAllResponse) error) error
 	fork      func(*crusterv1.ForkRequest) (*crusterv1.ForkResponse, error)
@@ -113,6 +115,14 @@ func (f *fakeWorkflows) Poll(_ context.Context, req *crusterv1.PollRequest) (*cr
 
 func (f *fakeWorkflows) Fail(_ context.Context, req *crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
 	return f.fail(req)
+}
+
+func (f *fakeWorkflows) Signal(_ context.Context, req *crusterv1.SignalRequest) (*crusterv1.SignalResponse, error) {
+	return f.signal(req)
+}
+
+func (f *fakeWorkflows) SignalWithStart(_ context.Context, req *crusterv1.SignalWithStartRequest) (*crusterv1.SignalWithStartResponse, error) {
+	return f.withStart(req)
 }
 
 func (f *fakeWorkflows) Interrupt(_ context.Context, req *crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error) {

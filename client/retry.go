@@ -44,7 +44,7 @@ func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *g
 	var deadline time.Time // of repetitions: the budget starts with the first failure
 	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
 		err := invoke(ctx, method, req, reply, cc, opts...)
-		delay, again := r.delay(method, err, backoff)
+		delay, again := r.delay(err, mayRepeat(method, req), backoff)
 		if !again {
 			return rpcerror.From(err)
 		}
@@ -58,16 +58,27 @@ func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *g
 	}
 }
 
+// mayRepeat tells whether a call may be made again when it is not known whether the first one
+// arrived. A signal may if it has an id by which the host knows it again.
+func mayRepeat(method string, req any) bool {
+	if s, ok := req.(interface {
+		GetSignal() *crusterv1.SignalOptions
+	}); ok {
+		return s.GetSignal().GetRequestId() != ""
+	}
+	return repeatable[method]
+}
+
 // delay returns whether and when to make a call again. A host that names a delay
 // did nothing else with the call, so that any call may be repeated after it.
-func (r retrier) delay(method string, err error, backoff time.Duration) (time.Duration, bool) {
+func (r retrier) delay(err error, repeatable bool, backoff time.Duration) (time.Duration, bool) {
 	switch status.Code(err) {
 	case codes.ResourceExhausted:
 		after, ok := rpcerror.RetryDelay(err)
 		// All callers of a full host get the same delay: spread them.
 		return after + rand.N(backoff), ok
 	case codes.Unavailable:
-		return backoff/2 + rand.N(backoff), repeatable[method]
+		return backoff/2 + rand.N(backoff), repeatable
 	default:
 		return 0, false
 	}

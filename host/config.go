@@ -69,6 +69,9 @@ type Config struct {
 	Name string
 	// Registerer takes the engine's metrics. Defaults to none.
 	Registerer prometheus.Registerer
+	// RequestWindow is how long a request that is repeated under the same id is known again.
+	// Defaults to a day.
+	RequestWindow time.Duration
 	// Retention is how long finished executions are kept; 0 means for ever.
 	Retention time.Duration
 	// Runtime, if set, is used instead of one made from Wasm, so that several
@@ -99,6 +102,7 @@ func (c Config) withDefaults() (Config, error) {
 		orDefault("MaxActivities", &c.MaxActivities, 128),
 		orDefault("MaxExecutions", &c.MaxExecutions, 20_000),
 		orDefault("Memory", &c.Memory, budget.OfMachine()),
+		orDefault("RequestWindow", &c.RequestWindow, 24*time.Hour),
 		orDefault("Retention", &c.Retention, 0),
 		orDefault("TurnFuel", &c.TurnFuel, 0),
 		orDefault("TurnTimeout", &c.TurnTimeout, 10*time.Second),

@@ -26,6 +26,8 @@ type Description struct {
 	Deferreds []journal.Settlement
 	// Resident tells whether an instance was warm.
 	Resident bool
+	// Unread counts the signals that it has not received yet, by name.
+	Unread map[string]int
 }
 
 // Patch is what an execution does about a change of the code that asks for it.
@@ -65,6 +67,14 @@ func (e *Engine) Describe(ctx context.Context, namespace, name string) (*Descrip
 	d.Execution = *row
 	if d.Deferreds, err = e.store.Deferreds(ctx, row.ID); err != nil {
 		return nil, journal.Coded("describe "+name, err)
+	}
+	inbox, err := e.store.Inbox(ctx, row.ID, 0)
+	if err != nil {
+		return nil, journal.Coded("describe "+name, err)
+	}
+	d.Unread = map[string]int{}
+	for _, m := range inbox {
+		d.Unread[m.Name]++
 	}
 	if d.Entries, d.Patches, err = e.skimJournal(ctx, row.ID); err != nil {
 		return nil, journal.Coded("describe "+name, err)

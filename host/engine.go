@@ -124,7 +124,7 @@ func (e *Engine) wire() {
 		Logger: cfg.Logger, Memory: memory, Random: rand.Float64, Registerer: cfg.Registerer, Store: cfg.Store, Timeout: cfg.ActivityTimeout,
 	})
 	e.executions = execution.New(execution.Deps{
-		Activities: activities, Clock: e.clock, Committer: e.writer, CompareRestored: cfg.CompareRestored,
+		Activities: activities, CheckSignal: e.checkSignal, Clock: e.clock, Committer: e.writer, CompareRestored: cfg.CompareRestored,
 		EvictAlways: cfg.EvictAlways, Fault: injector, Hibernation: hibernation.Policy{Entries: cfg.HibernateAfter},
 		IdleTimeout: cfg.IdleTimeout, Host: e.state, Logger: cfg.Logger, MaxActivities: cfg.MaxActivities, Memory: memory,
 		OpenGuest: e.openGuest, Queued: e.queued, Random: rand.Float64, Registerer: cfg.Registerer, Slots: slots,
@@ -168,9 +168,13 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.goBackground(recovery.Run)
 	e.goBackground(e.executions.EvictIdle)
 	if e.cfg.Retention > 0 {
-		retention := maintenance.Retention{Clock: e.clock, Fault: injector, Keep: e.cfg.Retention, Logger: e.log, Store: e.writer}
+		retention := maintenance.Retention{
+			Clock: e.clock, Fault: injector, Keep: e.cfg.Retention, Logger: e.log, Sweep: e.writer.Sweep, What: "finished executions",
+		}
 		e.goBackground(retention.Run)
 	}
+	receipts := maintenance.Retention{Clock: e.clock, Keep: e.cfg.RequestWindow, Logger: e.log, Sweep: e.writer.SweepReceipts, What: "receipts"}
+	e.goBackground(receipts.Run)
 	return nil
 }
 

@@ -38,7 +38,7 @@ func (e *Engine) StartWorkflow(ctx context.Context, req StartRequest) (row *jour
 	if row, err = e.admit(ctx, req); err != nil {
 		return nil, false, err
 	}
-	return e.start(ctx, row)
+	return e.start(ctx, row, nil)
 }
 
 // ExecuteWorkflow starts an execution, or finds the one that was started under the same
@@ -51,7 +51,7 @@ func (e *Engine) ExecuteWorkflow(ctx context.Context, req StartRequest) (row *jo
 	// It is waited for from before it is there, so that there is no need to look it up.
 	waiting := e.executions.AwaitEnd(execution.RefTo(row))
 	defer waiting.Stop()
-	row, existed, err = e.start(ctx, row)
+	row, existed, err = e.start(ctx, row, nil)
 	switch {
 	case err != nil || row.State != journal.Running:
 	case existed:
@@ -91,13 +91,14 @@ func (e *Engine) startChild(ctx context.Context, parent *journal.Execution, step
 		return nil, false, err
 	}
 	row.Parent = step
-	return e.start(ctx, row)
+	return e.start(ctx, row, nil)
 }
 
-// start makes a row durable, unless there is one with its name: then it returns that.
-func (e *Engine) start(ctx context.Context, row *journal.Execution) (*journal.Execution, bool, error) {
+// start makes a row durable, and a signal with it if there is one, unless there is a row with
+// its name: then it returns that.
+func (e *Engine) start(ctx context.Context, row *journal.Execution, with *execution.Signal) (*journal.Execution, bool, error) {
 	for {
-		existed, err := e.executions.Start(ctx, row)
+		existed, err := e.executions.Start(ctx, row, with)
 		if err != nil {
 			return nil, false, err
 		}

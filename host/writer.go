@@ -81,6 +81,13 @@ func (w *writer) Sweep(ctx context.Context, finishedBefore int64, limit int) (in
 	return n, err
 }
 
+// SweepReceipts deletes receipts of messages.
+func (w *writer) SweepReceipts(ctx context.Context, before int64, limit int) (int, error) {
+	n, err := w.store.SweepReceipts(ctx, w.ownership.Fences(), before, limit)
+	w.checkFence(err)
+	return n, err
+}
+
 // checkFence ends the host if a write was refused because another host has taken
 // over, or because the store is gone. There is nothing to save: all this host could do
 // is be in the way.

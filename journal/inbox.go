@@ -47,7 +47,7 @@ const (
 
 // Bounds of an inbox.
 const (
-	MaxInbox      = 10_000
+	MaxInbox      = abi.MaxInbox
 	MaxInboxBytes = 64 << 20
 )
 

@@ -72,11 +72,20 @@ type Link struct {
 	Run    RunID
 }
 
-// Origin names the source of a settlement.
+// Origin names the source of a settlement or of a message.
 type Origin [16]byte
 
 // NewOrigin is that of a request from outside.
 func NewOrigin() Origin { return Origin(NewRunID()) }
+
+// OriginOfRequest is that of a request from outside that its sender may repeat, and knows
+// again by an id of its own.
+func OriginOfRequest(id string) Origin {
+	h := sha256.New()
+	h.Write([]byte("cruster request"))
+	h.Write([]byte(id))
+	return Origin(h.Sum(nil)[:16])
+}
 
 // OriginOf is that of a step: the same each time the step is performed.
 func OriginOf(run RunID, step StepID) Origin {

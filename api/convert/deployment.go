@@ -31,7 +31,11 @@ func Deployment(info *host.DeploymentInfo) *crusterv1.Deployment {
 	}
 	d.Sdk = rpcerror.Text(info.Manifest.SDK)
 	for _, w := range info.Manifest.Workflows {
-		d.Workflows = append(d.Workflows, &crusterv1.WorkflowInfo{Name: w.Name, Key: w.Key, Input: Schema(w.Input), Output: Schema(w.Output)})
+		workflow := &crusterv1.WorkflowInfo{Name: w.Name, Key: w.Key, Input: Schema(w.Input), Output: Schema(w.Output)}
+		for _, s := range w.Signals {
+			workflow.Signals = append(workflow.Signals, &crusterv1.SignalInfo{Name: s.Name, Value: Schema(s.Value)})
+		}
+		d.Workflows = append(d.Workflows, workflow)
 	}
 	for _, a := range info.Manifest.Activities {
 		activity := &crusterv1.ActivityInfo{Name: a.Name, Input: Schema(a.Input), Output: Schema(a.Output), Retries: a.Retry.Retries}

@@ -1,6 +1,8 @@
 package convert
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -87,6 +89,9 @@ func Description(d *host.Description, as crusterv1.Encoding) (*crusterv1.Describ
 	}
 	for _, p := range d.Patches {
 		resp.Patches = append(resp.Patches, &crusterv1.Patch{Id: rpcerror.Text(p.ID), Taken: p.Taken, Seq: p.Seq})
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Unread)) {
+		resp.Unread = append(resp.Unread, &crusterv1.UnreadSignals{Name: rpcerror.Text(name), Count: uint32(d.Unread[name])})
 	}
 	return resp, nil
 }

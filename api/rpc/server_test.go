@@ -45,6 +45,9 @@ type fakeEngine struct {
 	history     func(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, bool, error)
 	list        func(ctx context.Context, f journal.Filter) (journal.Page, error)
 	interrupt   func(ctx context.Context, namespace, execution, reason string) error
+	signal      func(ctx context.Context, namespace, execution string, req host.SignalRequest) error
+	withStart   func(ctx context.Context, start host.StartRequest, signal host.SignalRequest) (*journal.Execution, bool, error)
+	workflowOf  func(ctx context.Context, namespace, execution string) (*abi.WorkflowInfo, error)
 	resume      func(ctx context.Context, namespace, execution string) error
 	fail        func(ctx context.Context, namespace, execution, reason string) error
 	settle      func(ctx context.Context, namespace, execution string, d journal.Deferred) error
@@ -120,6 +123,18 @@ func (f *fakeEngine) List(ctx context.Context, filter journal.Filter) (journal.P
 
 func (f *fakeEngine) Interrupt(ctx context.Context, namespace, execution, reason string) error {
 	return f.interrupt(ctx, namespace, execution, reason)
+}
+
+func (f *fakeEngine) Signal(ctx context.Context, namespace, execution string, req host.SignalRequest) error {
+	return f.signal(ctx, namespace, execution, req)
+}
+
+func (f *fakeEngine) SignalWithStart(ctx context.Context, start host.StartRequest, signal host.SignalRequest) (*journal.Execution, bool, error) {
+	return f.withStart(ctx, start, signal)
+}
+
+func (f *fakeEngine) WorkflowOf(ctx context.Context, namespace, execution string) (*abi.WorkflowInfo, error) {
+	return f.workflowOf(ctx, namespace, execution)
 }
 
 func (f *fakeEngine) Resume(ctx context.Context, namespace, execution string) error {

@@ -63,15 +63,15 @@ func (w *workflowService) decodeInput(ctx context.Context, namespace string, opt
 	case *crusterv1.Payload_Msgpack:
 		return convert.DecodePayload(opts.GetInput(), nil)
 	}
-	schema, err := w.requestSchema(ctx, namespace, opts.GetWorkflow())
+	info, err := w.workflowInfo(ctx, namespace, opts.GetWorkflow())
 	if err != nil {
 		return nil, err
 	}
-	return convert.DecodePayload(opts.GetInput(), schema)
+	return convert.DecodePayload(opts.GetInput(), info.Input)
 }
 
-// requestSchema finds the type of a workflow's request.
-func (w *workflowService) requestSchema(ctx context.Context, namespace, workflow string) (*abi.Schema, error) {
+// workflowInfo finds the types of a workflow.
+func (w *workflowService) workflowInfo(ctx context.Context, namespace, workflow string) (*abi.WorkflowInfo, error) {
 	deployment, name, ok := strings.Cut(workflow, "/")
 	if !ok || deployment == "" || name == "" {
 		return nil, abi.Errorf(abi.CodeUnknownWorkflow, "%.80q is not a valid name of a workflow", workflow)
@@ -84,7 +84,7 @@ func (w *workflowService) requestSchema(ctx context.Context, namespace, workflow
 	if info.Manifest != nil {
 		for i := range info.Manifest.Workflows {
 			if info.Manifest.Workflows[i].Name == name {
-				return info.Manifest.Workflows[i].Input, nil
+				return &info.Manifest.Workflows[i], nil
 			}
 			known = append(known, info.Manifest.Workflows[i].Name)
 		}

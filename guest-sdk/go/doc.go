@@ -51,7 +51,8 @@
 // # Two kinds of code
 //
 // A [Workflow] orchestrates. It may call activities ([Activity.Call]), sleep
-// ([Sleep]), wait for promises ([Deferred]) and call other workflows ([Client]).
+// ([Sleep]), wait for promises ([Deferred]) and signals ([Signal]) and call other
+// workflows ([Client]).
 // It must not have side effects in any other way, and cannot: inside a module
 // there are no files and no network, the clock shows journal time, and random
 // numbers are seeded.
@@ -63,7 +64,7 @@
 // # Coroutines
 //
 // A workflow may do several things at once. [Activity.Go], [Client.Go], [Timer],
-// [Deferred.Future], [Go] and [Async] return a [Future]; [All], [First], [Select]
+// [Deferred.Future], [Signal.Future], [Go] and [Async] return a [Future]; [All], [First], [Select]
 // and [WithTimeout] wait for several. The coroutines of a workflow take turns in
 // an order that every replay repeats; exactly one runs at a time, so they may
 // share variables without locks.

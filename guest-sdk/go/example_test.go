@@ -174,3 +174,32 @@ func ExampleActivity_With() {
 	fmt.Println(err, h.Duration())
 	// Output: CR-2006: attempt 2 failed 1m0s
 }
+
+var (
+	payment = cruster.NewSignal[int64]("payment")
+	enough  = cruster.NewWorkflow("enough", func(ctx cruster.Context, cents int64) (int64, error) {
+		var sum int64
+		for sum < cents {
+			paid, err := cruster.WithTimeout(ctx, 24*time.Hour, payment.Future(ctx))
+			if err != nil {
+				return sum, err
+			}
+			sum += paid
+		}
+		return sum, nil
+	}).Accepts(payment)
+)
+
+// A workflow receives any number of signals, each for no longer than a day.
+func ExampleSignal() {
+	sum, err := crustertest.Execute(enough, 500,
+		crustertest.Signal(payment, 200),
+		crustertest.SignalAfter(23*time.Hour, payment, 200),
+		crustertest.SignalAfter(46*time.Hour, payment, 200))
+	fmt.Println(sum, err)
+	_, err = crustertest.Execute(enough, 500, crustertest.SignalAfter(23*time.Hour, payment, 200))
+	fmt.Println(err)
+	// Output:
+	// 600 <nil>
+	// CR-2006: timed out
+}

@@ -43,7 +43,8 @@ var (
 		cruster.RawKey(func(r goldenRequest) string { return r.ID }))
 	_ = cruster.NewWorkflow("golden.Hashed", func(cruster.Context, goldenRequest) (bool, error) { return false, nil },
 		cruster.HashedKey(func(r goldenRequest) []string { return []string{r.ID, r.Items[0].SKU} }))
-	_ = cruster.NewWorkflow("golden.Default", func(cruster.Context, []uint8) (any, error) { return nil, nil })
+	_ = cruster.NewWorkflow("golden.Default", func(cruster.Context, []uint8) (any, error) { return nil, nil }).
+		Accepts(cruster.NewSignal[goldenItem]("golden.packed"), cruster.NewSignal[cruster.None]("golden.closed"))
 
 	_ = cruster.Migrations(
 		cruster.Migration{Version: 2, Name: "index", SQL: "CREATE INDEX i ON t (a)", Dialect: cruster.Postgres},

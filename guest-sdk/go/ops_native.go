@@ -19,6 +19,8 @@ var (
 	opPoll        = guest.Call{Name: abi.OpPoll}
 	opInterrupted = guest.Call{Name: abi.OpInterrupted}
 	opPatched     = guest.Call{Name: abi.OpPatched}
+	opReceive     = guest.Call{Name: abi.OpReceive}
+	opSignal      = guest.Call{Name: abi.OpSignal}
 
 	callTxExec  = guest.Call{Name: abi.ImportTxExec}
 	callTxQuery = guest.Call{Name: abi.ImportTxQuery}

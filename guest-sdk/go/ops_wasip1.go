@@ -19,6 +19,8 @@ var (
 	opPoll        = guest.Call{Name: abi.OpPoll, Import: importPoll}
 	opInterrupted = guest.Call{Name: abi.OpInterrupted, Import: importInterrupted}
 	opPatched     = guest.Call{Name: abi.OpPatched, Import: importPatched}
+	opReceive     = guest.Call{Name: abi.OpReceive, Import: importReceive}
+	opSignal      = guest.Call{Name: abi.OpSignal, Import: importSignal}
 
 	callTxExec  = guest.Call{Name: abi.ImportTxExec, Import: importTxExec}
 	callTxQuery = guest.Call{Name: abi.ImportTxQuery, Import: importTxQuery}
@@ -64,6 +66,12 @@ func importInterrupted(ptr unsafe.Pointer, n uint32) int32
 
 //go:wasmimport cruster patched
 func importPatched(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster receive
+func importReceive(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster signal
+func importSignal(ptr unsafe.Pointer, n uint32) int32
 
 //go:wasmimport cruster tx_exec
 func importTxExec(ptr unsafe.Pointer, n uint32) int32

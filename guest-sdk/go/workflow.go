@@ -10,7 +10,8 @@ import (
 // Workflow is a durable function from Req to Res. Make one with [NewWorkflow];
 // call it from another workflow through its [Workflow.Client].
 type Workflow[Req, Res any] struct {
-	name string
+	name       string
+	registered *guest.Workflow
 }
 
 // WorkflowOption is an option of [NewWorkflow].
@@ -69,7 +70,20 @@ func NewWorkflow[Req, Res any](name string, fn func(Context, Req) (Res, error), 
 		o(w)
 	}
 	guest.Default.AddWorkflow(w)
-	return &Workflow[Req, Res]{name: name}
+	return &Workflow[Req, Res]{name: name, registered: w}
+}
+
+// Accepts declares the signals that the workflow can be sent; it is sent no others.
+// Call it where the workflow is made, at package level:
+//
+//	var ProcessOrder = cruster.NewWorkflow("ProcessOrder", processOrder).Accepts(Paid, Cancelled)
+//
+// It panics if the workflow accepts a signal of that name already.
+func (w *Workflow[Req, Res]) Accepts(signals ...AnySignal) *Workflow[Req, Res] {
+	for _, s := range signals {
+		w.registered.Accept(s.signal())
+	}
+	return w
 }
 
 // Name is the name the workflow was registered under.

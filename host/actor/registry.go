@@ -45,6 +45,7 @@ type box[M any, A Actor[M]] struct {
 	active  bool // it is at work, or waits for a place
 	working bool // a goroutine is at work on it
 	holds   int  // by those who want it kept in memory
+	claimed bool // one of the holds is a claim: it does not work
 	absent  []M  // came by PostIfAbsent during a hold, while nothing was present
 }
 
@@ -115,11 +116,41 @@ func (r *Registry[K, M, A]) Hold(key K) (alone bool) {
 	return b.holds == 1 && !b.present
 }
 
+// Claim is a Hold of an actor that is not in memory, and that nobody else holds. It reports
+// false, and holds nothing, if it is or one does. Until the matching [Registry.Unclaim]
+// messages for the actor wait: whoever has claimed it may do something that the actor must
+// not work beside.
+func (r *Registry[K, M, A]) Claim(key K) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.boxLocked(key)
+	if b.present || b.holds > 0 {
+		return false
+	}
+	b.holds, b.claimed = 1, true
+	return true
+}
+
+// Unclaim ends a Claim and posts messages at the same moment, in front of those that came
+// meanwhile.
+func (r *Registry[K, M, A]) Unclaim(key K, messages ...M) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.boxes[key]
+	b.claimed = false
+	messages = append(slices.Clip(messages), b.queue...)
+	b.queue = nil
+	r.unholdLocked(key, b, messages)
+}
+
 // Unhold ends a Hold and posts messages at the same moment.
 func (r *Registry[K, M, A]) Unhold(key K, messages ...M) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	b := r.boxes[key]
+	r.unholdLocked(key, r.boxes[key], messages)
+}
+
+func (r *Registry[K, M, A]) unholdLocked(key K, b *box[M, A], messages []M) {
 	b.holds--
 	if b.holds == 0 && !b.present && len(messages) == 0 {
 		messages, b.absent = b.absent, nil
@@ -220,7 +251,7 @@ func (r *Registry[K, M, A]) postLocked(key K, b *box[M, A], m M) {
 }
 
 func (r *Registry[K, M, A]) activateLocked(key K, b *box[M, A]) {
-	if !b.active {
+	if !b.active && !b.claimed {
 		b.active = r.places.Go(key, func() { r.drain(key, b) })
 	}
 }

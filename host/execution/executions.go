@@ -30,6 +30,8 @@ type Store interface {
 	Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error)
 	Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlement, error)
 	Hibernated(ctx context.Context, id journal.ID) (*journal.Hibernated, error)
+	Inbox(ctx context.Context, id journal.ID, after uint64) ([]journal.Envelope, error)
+	Message(ctx context.Context, id journal.ID, position uint64) (*journal.Message, error)
 	journal.EntryReader
 	Load(ctx context.Context, id journal.ID) (*journal.Execution, error)
 }
@@ -64,11 +66,15 @@ type Guest interface {
 // Deps is what executions stand on.
 type Deps struct {
 	Activities Activities
-	Clock      clockwork.Clock
-	Committer  Committer
+	// CheckSignal tells whether the workflow of an execution has a signal of a name, and makes
+	// its value canonical if that fits.
+	CheckSignal func(ctx context.Context, row *journal.Execution, name string, value []byte) ([]byte, error)
+	Clock       clockwork.Clock
+	Committer   Committer
 	// CompareRestored, if set, is handed the state of every guest that was restored, and that
 	// of the same guest replayed. It is for tests.
 	CompareRestored func(restored, replayed *guest.Saved)
+	Entities        Entities
 	// EvictAlways drops the instance after every turn. It is for tests.
 	EvictAlways bool
 	Fault       faultpoint.Injector

@@ -19,7 +19,7 @@ func TestFaultsBringTheirBundle(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred d", "done ok"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row)
+		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		f.panicAt = faultpoint.SettleBeforeCommit
 		require.Error(t, f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: "d", Value: abi.Nil}))

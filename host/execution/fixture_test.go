@@ -63,8 +63,9 @@ type fixture struct {
 	slow    int                    // guarded by mu; calls of guests that take 200ms from now on
 	crowd   chan struct{}          // closed to have other guests end; nil if there are none
 	// committing is what happens while the next transaction of an activity commits.
-	committing func()      // guarded by mu
-	late       chan string // guarded by mu; the activity that goes on although it was given up
+	committing func()                 // guarded by mu
+	asked      map[journal.Caller]int // guarded by mu; what entities were asked for
+	late       chan string            // guarded by mu; the activity that goes on although it was given up
 }
 
 func newFixture(t *testing.T) *fixture { return newFixtureOf(t, nil, nil) }
@@ -74,7 +75,7 @@ func newFixtureOf(t *testing.T, guests Opener, activities Activities) *fixture {
 	f := &fixture{
 		idle: time.Hour, hibernation: hibernation.Policy{Entries: -1},
 		t: t, store: memory.New(), start: time.Now(), guests: guests, activities: activities,
-		scripts: map[string][]string{}, tasks: map[uint32]chan string{}, noted: map[string][]string{},
+		asked: map[journal.Caller]int{}, scripts: map[string][]string{}, tasks: map[uint32]chan string{}, noted: map[string][]string{},
 	}
 	if guests == nil {
 		f.guests, f.activities = f.open, f
@@ -94,7 +95,7 @@ func (f *fixture) boot() {
 	f.watchers = watch.NewList()
 	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) }, nil)
 	f.x = New(Deps{
-		Activities: f.activities, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, NoHeadStarts: f.serial, Fault: f.pass, Hibernation: f.hibernation,
+		Activities: f.activities, CheckSignal: checkSignal, Entities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, NoHeadStarts: f.serial, Fault: f.pass, Hibernation: f.hibernation,
 		IdleTimeout: f.idle, Host: f.life, Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, Memory: budget.New(100),
 		OpenGuest: f.guests, Queued: budget.New(100 << 20), Random: func() float64 { return 0 },
 		Slots: guest.NewSlots(clock, time.Hour), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
@@ -105,6 +106,14 @@ func (f *fixture) boot() {
 		return false
 	})
 	go f.timers.Run(f.life.Context())
+}
+
+// checkSignal knows all signals but one.
+func checkSignal(_ context.Context, _ *journal.Execution, name string, value []byte) ([]byte, error) {
+	if name == "unknown" {
+		return nil, abi.Errorf(abi.CodeUnknownSignal, "there is no such signal")
+	}
+	return abi.Canonical(value)
 }
 
 // pass panics at a fault point, if the test says so.
@@ -171,7 +180,7 @@ func rowOf(workflow, key string) *journal.Execution {
 func (f *fixture) startChild(ctx context.Context, _ *journal.Execution, step journal.Caller, call *abi.Call) (*journal.Execution, bool, error) {
 	row := rowOf(call.Workflow, "child")
 	row.Parent = step
-	existed, err := f.x.Start(ctx, row)
+	existed, err := f.x.Start(ctx, row, nil)
 	if err == nil && existed {
 		row, err = f.store.Load(ctx, row.ID)
 	}
@@ -256,4 +265,28 @@ func (f *fixture) pendingText(in Inspection) string {
 	}
 	slices.Sort(texts)
 	return strings.Join(texts, "; ")
+}
+
+// Call implements Entities. The store is away when it is asked for a step for the first time.
+func (f *fixture) Call(_ context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) (abi.Outcome, error) {
+	if err := f.Send(context.Background(), caller, step, call); err != nil {
+		return abi.Outcome{}, err
+	}
+	return abi.Outcome{Value: abi.MustMarshal("done")}, nil
+}
+
+// Send implements Entities.
+func (f *fixture) Send(_ context.Context, _ *journal.Execution, step journal.Caller, call *abi.EntityMessage) error {
+	f.mu.Lock()
+	f.asked[step]++
+	times := f.asked[step]
+	f.mu.Unlock()
+	f.note("w", "entity %s is asked to %s, %d", call.Entity, call.Operation, times)
+	switch {
+	case call.Operation == "refuse":
+		return abi.Errorf(abi.CodeBadInput, "it does not fit")
+	case times == 1:
+		return abi.Errorf(abi.CodeStore, "no connection")
+	}
+	return nil
 }

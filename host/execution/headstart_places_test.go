@@ -33,7 +33,7 @@ func TestHeadStartGivesWay(t *testing.T) {
 			synctest.Wait()
 			return nil
 		}}
-		_, err = f.x.Start(t.Context(), rowOf("w", "k"))
+		_, err = f.x.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Contains(t, f.takeNotes(), "watchers are told: completed ok", "%d wait for memory", f.x.Memory.Waiting())
@@ -53,7 +53,7 @@ func TestHeadStartInVain(t *testing.T) {
 			synctest.Wait()
 			return errors.New("the disk is full")
 		}}
-		_, err := f.x.Start(t.Context(), rowOf("w", "k"))
+		_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
 		require.Error(t, err)
 		synctest.Wait()
 		used := f.x.Memory.Used()

@@ -41,7 +41,7 @@ func TestHeadStart(t *testing.T) {
 			require.Equal(t, "guest start\n", f.takeNotes(), "the turn is taken, and the activity does not begin")
 			return nil
 		}}
-		_, err := f.x.Start(t.Context(), rowOf("w", "k"))
+		_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, "activity 1: a begins, attempt 1\n", f.takeNotes(), "the turn was taken again")
@@ -61,7 +61,7 @@ func TestHeadStartOfAFailedStart(t *testing.T) {
 			synctest.Wait()
 			return errors.New("the disk is full")
 		}}
-		_, err := f.x.Start(t.Context(), rowOf("w", "k"))
+		_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
 		require.Equal(t, abi.CodeStore, abi.CodeOf(err))
 		synctest.Wait()
 		require.Equal(t, "guest start\ninstance dropped\n", f.takeNotes())
@@ -69,11 +69,11 @@ func TestHeadStartOfAFailedStart(t *testing.T) {
 		require.Zero(t, f.x.Count())
 
 		f.x.Committer = committer
-		_, err = f.x.Start(t.Context(), rowOf("w", "k"))
+		_, err = f.x.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, "guest start\ninstance dropped\nwatchers are told: completed ok\n", f.takeNotes())
-		existed, err := f.x.Start(t.Context(), rowOf("w", "k"))
+		existed, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		require.True(t, existed)
 		synctest.Wait()
@@ -114,10 +114,10 @@ func TestHeadStartThatTakesLong(t *testing.T) {
 		}
 		committer := f.x.Committer
 		f.x.Committer = &beforeStart{committer, func() error { return errors.New("the disk is full") }}
-		_, err := f.x.Start(t.Context(), rowOf("w", "k"))
+		_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
 		require.Error(t, err)
 		f.x.Committer = committer
-		_, err = f.x.Start(t.Context(), rowOf("w", "k"))
+		_, err = f.x.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Empty(t, f.takeNotes(), "no turn is over yet")
@@ -144,7 +144,7 @@ func TestNoMemoryForAHeadStart(t *testing.T) {
 			require.Zero(t, f.x.Memory.Waiting(), "it waits for memory")
 			return nil
 		}}
-		_, err = f.x.Start(t.Context(), rowOf("w", "k"))
+		_, err = f.x.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		all.Release()
 		synctest.Wait()
@@ -166,7 +166,7 @@ func TestHeadStartThatPanics(t *testing.T) {
 			}
 			return open(ctx, row)
 		}
-		_, err := f.x.Start(t.Context(), rowOf("w", "k"))
+		_, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Contains(t, f.takeNotes(), "watchers are told: completed ok")

@@ -99,7 +99,7 @@ func newSleeper(t *testing.T, steps int) *sleeper {
 	w.f.hibernation.Entries = 4
 	w.f.restart(0)
 	row := rowOf("w", "k")
-	_, err := w.f.x.Start(t.Context(), row)
+	_, err := w.f.x.Start(t.Context(), row, nil)
 	require.NoError(t, err)
 	time.Sleep(time.Hour)
 	return &sleeper{w, row}
@@ -159,9 +159,9 @@ func TestStateOfARunThatIsFailed(t *testing.T) {
 		require.True(t, w.f.x.evict(w.row.ID))
 		w.f.restart(0)
 		w.f.mu.Lock()
-		w.f.panicAt = faultpoint.SettleBeforeCommit
+		w.f.panicAt = faultpoint.Replay
 		w.f.mu.Unlock()
-		require.Error(t, w.f.x.Settle(t.Context(), RefTo(w.row), journal.Deferred{Name: "d0", Value: abi.Nil}))
+		require.NoError(t, w.f.x.Settle(t.Context(), RefTo(w.row), journal.Deferred{Name: "d0", Value: abi.Nil}))
 		synctest.Wait()
 		_, err := w.f.store.Hibernated(t.Context(), w.row.ID)
 		require.NoError(t, err, "it is paused")
@@ -206,7 +206,7 @@ func TestStateBeforeAnAttemptOfACancelledOp(t *testing.T) {
 			}
 		}
 		row := rowOf("w", "k")
-		_, err := w.f.x.Start(t.Context(), row)
+		_, err := w.f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		time.Sleep(3 * time.Minute)
 		require.True(t, w.f.x.evict(row.ID))

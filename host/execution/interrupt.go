@@ -15,25 +15,24 @@ func (x *Executions) Interrupt(ctx context.Context, ref Ref, reason string) erro
 		return err
 	}
 	i := journal.Interrupt{At: x.now(), Reason: reason}
-	return x.ask(ctx, ref, func(reply chan<- error) message { return interruptRequest{i, reply} })
+	return x.tell(ctx, ref, interruptNews{i})
 }
 
 // interrupt makes a request to stop durable.
 func (r *run) interrupt(i journal.Interrupt) error {
 	if r.row.State.Final() {
-		return r.alreadyOver()
+		return alreadyOver(r.row)
 	}
 	if r.row.Interrupt != nil {
 		return nil
 	}
-	u := r.sameRow()
 	r.Fault.Pass(faultpoint.InterruptBeforeCommit)
-	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Interrupt: &i, Update: &u}); err != nil {
+	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Interrupt: &i}); err != nil {
 		return err
 	}
 	r.Fault.Pass(faultpoint.InterruptAfterCommit)
-	r.row.WakeAt, r.row.Interrupt = u.WakeAt, &i
-	r.rowWrites++
+	r.row.Interrupt = &i
+	r.wokenByNews()
 	r.locked(func(l *ledger) { l.ops.Interrupted() })
 	return nil
 }

@@ -38,6 +38,9 @@ func (k *kept) keep(l *ledger, b batch) {
 		return
 	}
 	for i, en := range b.entries {
+		if b.messages != nil && b.messages[i] != nil {
+			continue // it is in the inbox still, or its delivery in the journal
+		}
 		step := en.Op.Step()
 		k.outcomes[step] = opDone{step: step, attempts: en.Attempts, outcome: abi.Outcome{Value: en.Value, Error: en.Error}, at: b.ready[i]}
 	}

@@ -35,6 +35,7 @@ type ledger struct {
 
 	reserved     map[uint64]struct{}              // numbers whose transaction is undecided
 	ops          *op.Set                          // issued, neither delivered nor cancelled
+	signals      *op.Signals                      // arrived, and given to no op
 	committed    []journal.Entry                  // entries of transactions, to be delivered in order
 	held         map[journal.StepID]journal.Entry // outcomes of steps that other code has come to
 	heldAttempts map[journal.StepID]journal.Entry // what is known of attempts of such steps
@@ -42,7 +43,7 @@ type ledger struct {
 }
 
 func newLedger() ledger {
-	return ledger{reserved: map[uint64]struct{}{}, ops: op.NewSet()}
+	return ledger{reserved: map[uint64]struct{}{}, ops: op.NewSet(), signals: op.NewSignals(nil)}
 }
 
 // batch is what one turn hands to the guest.
@@ -53,8 +54,27 @@ type batch struct {
 	durable bool
 	// ready is when each outcome came to be.
 	ready []int64
-	// unread says of which entries the store has the outcome: see settlements.
+	// unread says of which entries the store has the outcome: see settlements and received.
 	unread []bool
+	// messages are the signals that the entries deliver; nil for others.
+	messages []*journal.Message
+}
+
+// write adds what the batch delivers to a write: entries, and that messages were taken.
+func (b *batch) write(w *journal.Write, now int64) {
+	if b.durable {
+		return
+	}
+	w.Entries = append(w.Entries, b.entries...)
+	for _, m := range b.messages {
+		if m == nil {
+			continue
+		}
+		w.Take = append(w.Take, m.Position)
+		if m.Repeatable {
+			w.Receipts = append(w.Receipts, journal.Receipt{Origin: m.Origin, From: m.From, At: now})
+		}
+	}
 }
 
 // next decides what is delivered next. Whatever has a sequence number goes in its
@@ -102,8 +122,17 @@ func (l *ledger) numberOutcomes(now int64) (batch, bool) {
 		})
 		b.ready = append(b.ready, o.ReadyAt)
 		b.unread = append(b.unread, o.Unread > 0)
+		b.messages = append(b.messages, messageOf(o))
 	}
 	return b, true
+}
+
+// messageOf is the signal that an op was given, without what it brings; nil if there is none.
+func messageOf(o *op.Op) *journal.Message {
+	if o.Message == nil {
+		return nil
+	}
+	return &journal.Message{Envelope: *o.Message}
 }
 
 // sizeOf is about how many bytes the outcome of an op takes in the body of a turn.
@@ -219,6 +248,10 @@ func (l *ledger) applyTurn(delivered []journal.Entry, turn guest.Turn) (gaveUp [
 	for _, number := range turn.Cancelled {
 		if o := l.ops.Remove(number); o != nil {
 			gaveUp = append(gaveUp, o.StepID)
+			if o.Message != nil {
+				l.signals.Add(*o.Message) // for the next op that asks
+				l.ops.Arrived(o.Message.Name)
+			}
 		}
 	}
 	return gaveUp
@@ -255,6 +288,12 @@ func (l *ledger) pending() map[uint32]*op.Op {
 		pending[o.Number] = o
 	}
 	return pending
+}
+
+// arrived takes in a signal that is durable.
+func (l *ledger) arrived(e journal.Envelope) {
+	l.signals.Add(e)
+	l.ops.Arrived(e.Name)
 }
 
 // setPending replaces the ops that are pending.

@@ -87,7 +87,7 @@ func TestLedger(t *testing.T) {
 			en := entries[first()]
 			return fmt.Sprintln(l.isNext(en, stepOf(uint64(en.Op.Number))))
 		case "due":
-			l.ops.CompleteDue(number("now"), nil, nil, func(time.Duration) {})
+			l.ops.CompleteDue(number("now"), nil, nil, l.signals, func(time.Duration) {})
 		case "attempts":
 			var out strings.Builder
 			for _, en := range l.takeAttempts(number("now")) {

@@ -33,6 +33,8 @@ func isUndecided(err error) bool { return errors.Is(err, journal.ErrUndecided) }
 //     same result, and no instance was ever told anything else, but in its last turn,
 //     if that was never committed;
 //   - what was acknowledged is there: starts, settlements, interrupts, moves, forks;
+//   - each signal that was acknowledged is in the inbox or was delivered, none was
+//     delivered twice, and those of one name are in the order in which they were sent;
 //   - a run that has the name of an earlier one knows nothing of it.
 //
 // CRUSTER_LIVES is how many lives there are, CRUSTER_SEED the seed of the first. A life
@@ -118,7 +120,9 @@ func drawLife(seed uint64) life {
 }
 
 func drawCall(random *rand.Rand) call {
-	switch random.IntN(9) {
+	switch random.IntN(11) {
+	case 9, 10:
+		return call{abi.OpReceive, abi.MustMarshal(&abi.Receive{Name: fmt.Sprint("s", random.IntN(2))})}
 	case 0:
 		return call{abi.OpSleep, abi.MustMarshal(&abi.Sleep{Duration: int64(time.Duration(random.IntN(5)) * time.Second)})}
 	case 1, 2:
@@ -138,13 +142,15 @@ func drawCall(random *rand.Rand) call {
 // panics are the points at which the host may panic while it works one execution.
 var panics = []string{
 	faultpoint.TurnBeforeCommit, faultpoint.TurnAfterCommit, faultpoint.TurnAfterEffects, faultpoint.SettleBeforeCommit,
-	faultpoint.SettleAfterCommit, faultpoint.InterruptAfterCommit, faultpoint.RetryBeforeCommit, faultpoint.RetryAfterCommit,
+	faultpoint.SettleAfterCommit, faultpoint.SignalBeforeCommit, faultpoint.SignalAfterCommit, faultpoint.InterruptAfterCommit, faultpoint.RetryBeforeCommit, faultpoint.RetryAfterCommit,
 	faultpoint.MoveBeforeCommit, faultpoint.MoveAfterCommit, faultpoint.PauseBeforeCommit, faultpoint.CallAfter,
 	faultpoint.AheadBeforeCommit, faultpoint.AheadAfterCommit, faultpoint.LinkAfterCommit, faultpoint.Replay, faultpoint.FinalAfterCommit, faultpoint.ResumeAfterCommit,
 }
 
 func drawEvent(random *rand.Rand) string {
-	switch random.IntN(16) {
+	switch random.IntN(19) {
+	case 16, 17, 18:
+		return fmt.Sprintf("signal s%d", random.IntN(2))
 	case 0, 1, 2:
 		return fmt.Sprintf("advance %dms", random.IntN(4000))
 	case 3, 4:
@@ -228,12 +234,14 @@ type living struct {
 	acknowledged map[journal.RunID]*promised
 	told         map[journal.RunID]string
 	settles      int
+	sent         []string // signals, in order
 }
 
 // promised is what the host has acknowledged about a run.
 type promised struct {
 	row         *journal.Execution
 	settled     map[string]string
+	signals     []string // values
 	interrupted bool
 	digest      string // that it was moved to last
 }
@@ -256,7 +264,7 @@ func (l *living) current(key string) *promised {
 
 func (l *living) start() {
 	row := rowOf("w", "k")
-	if existed, err := l.f.x.Start(context.Background(), row); err == nil && !existed {
+	if existed, err := l.f.x.Start(context.Background(), row, nil); err == nil && !existed {
 		l.promise(row)
 	}
 	l.pass(0)
@@ -325,6 +333,8 @@ func (l *living) request(run *promised, words []string) {
 	switch words[0] {
 	case "settle":
 		l.settle(run, words[1])
+	case "signal":
+		l.signal(run, words[1])
 	case "interrupt":
 		if l.ask(func(ctx context.Context) error { return x.Interrupt(ctx, ref, "enough") }) {
 			run.interrupted = true
@@ -351,6 +361,47 @@ func (l *living) settle(run *promised, name string) {
 		return l.f.x.Settle(ctx, RefTo(run.row), journal.Deferred{Name: name, Value: abi.MustMarshal(value)})
 	}) {
 		run.settled[name] = value
+	}
+}
+
+// signal sends one to a run, and repeats it if nothing tells whether it was received.
+func (l *living) signal(run *promised, name string) {
+	l.sent = append(l.sent, fmt.Sprint(name, " ", len(l.sent)))
+	s := Signal{Name: name, Value: abi.MustMarshal(l.sent[len(l.sent)-1])}
+	if len(l.sent)%2 == 0 {
+		s.Origin = journal.NewOrigin() // it may be repeated
+	}
+	send := func(ctx context.Context) error { return l.f.x.Signal(ctx, RefTo(run.row), s) }
+	if l.ask(send) || s.Origin != (journal.Origin{}) && l.ask(send) {
+		run.signals = append(run.signals, l.sent[len(l.sent)-1])
+	}
+}
+
+// verifySignals checks what became of the signals of a run.
+func (l *living) verifySignals(run *promised, row *journal.Execution) {
+	last := map[string]int{}
+	there := map[string]bool{}
+	look := func(name, value string) {
+		place := slices.Index(l.sent, value)
+		if place < 0 || there[value] || place < last[name] {
+			l.wrong("%s: signal %q was never sent, came twice, or out of order", row.Name(), value)
+		}
+		there[value], last[name] = true, place
+	}
+	for _, en := range l.journal(row) {
+		if en.Kind == journal.Delivery && en.Op.Kind == abi.OpReceive {
+			look(en.Op.Name, outcomeText(en.Value, en.Error))
+		}
+	}
+	unread, _, err := l.f.store.Messages(context.Background(), row.ID, 0, journal.PageLimit{Entries: 10_000})
+	require.NoError(l.f.t, err)
+	for _, m := range unread {
+		look(m.Name, outcomeText(m.Value, nil))
+	}
+	for _, value := range run.signals {
+		if !there[value] {
+			l.wrong("%s: signal %q was acknowledged and is not there", row.Name(), value)
+		}
 	}
 }
 
@@ -409,6 +460,9 @@ func (l *living) end() {
 			callee := rowOf("c", "child")
 			l.ask(func(ctx context.Context) error { return l.f.x.Resume(ctx, Ref{ID: callee.ID, Name: callee.Name()}) })
 			l.request(run, []string{"interrupt"})
+			for i := range 2 {
+				l.signal(run, fmt.Sprint("s", i))
+			}
 			for i := range promises {
 				if name := fmt.Sprint("d", i); run.settled[name] == "" {
 					l.settle(run, name)
@@ -457,6 +511,7 @@ func (l *living) verify(run *promised, row *journal.Execution) {
 	if run.digest != "" && row.Digest != run.digest {
 		l.wrong("%s: a move to %s was acknowledged and it is pinned to %s", row.Name(), run.digest, row.Digest)
 	}
+	l.verifySignals(run, row)
 	l.verifyJournal(row)
 }
 

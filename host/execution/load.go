@@ -7,6 +7,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
@@ -33,6 +34,7 @@ func (r *run) ensureLoaded(messages []message) ([]message, bool) {
 		if s, ok := messages[0].(started); ok && s.row.Run != r.run {
 			row := *s.row
 			r.adopt(&row)
+			r.take(s.received)
 			r.head = s.head
 			return messages[1:], true
 		}
@@ -124,6 +126,7 @@ func (r *run) beginAnew(run journal.RunID) {
 	r.stopTasks()
 	r.run = run
 	r.deferreds.set(nil)
+	r.received.letGo()
 	r.stuck, r.crashes, r.savedSeq = nil, 0, 0
 	r.asked, r.behind = false, false
 	r.mu.Lock()
@@ -145,8 +148,14 @@ func (r *run) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	inbox, err := r.Store.Inbox(ctx, r.id, 0)
+	if err != nil {
+		return err
+	}
 	r.adopt(row)
 	r.deferreds.set(settled)
+	r.received.letGo()
+	r.locked(func(l *ledger) { l.signals = op.NewSignals(inbox) })
 	if row.State != journal.Running {
 		// The commit that ended it may have been one whose answer was lost: then its
 		// watchers have not been told.

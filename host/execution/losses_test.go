@@ -60,7 +60,7 @@ func TestLossesAreCountedAfterAFailure(t *testing.T) {
 				}
 				w.f.restart(0)
 				row := rowOf("w", "k")
-				_, err := w.f.x.Start(t.Context(), row)
+				_, err := w.f.x.Start(t.Context(), row, nil)
 				require.NoError(t, err)
 				for range 2 {
 					time.Sleep(time.Minute + time.Second)

@@ -20,8 +20,9 @@ type (
 	// started brings the row of a new execution, durable already, and its first turn, if
 	// that was begun meanwhile. The receiver takes the turn over or discards it.
 	started struct {
-		row  *journal.Execution
-		head *headStart // or nil
+		row      *journal.Execution
+		head     *headStart        // or nil
+		received []journal.Message // that came with the start
 	}
 	// wake says that a time has come, or that the run should look around.
 	wake struct{}
@@ -65,6 +66,11 @@ type (
 		deferred journal.Deferred
 		reply    chan<- error
 	}
+	// signalRequest asks for a signal to be received.
+	signalRequest struct {
+		message journal.Message
+		reply   chan<- error
+	}
 	// interruptRequest asks for the execution to be interrupted.
 	interruptRequest struct {
 		interrupt journal.Interrupt
@@ -107,6 +113,7 @@ func (opDropped) isMessage()        {}
 func (opStuck) isMessage()          {}
 func (taskFault) isMessage()        {}
 func (settleRequest) isMessage()    {}
+func (signalRequest) isMessage()    {}
 func (interruptRequest) isMessage() {}
 func (resumeRequest) isMessage()    {}
 func (failRequest) isMessage()      {}
@@ -117,7 +124,7 @@ func (inspectRequest) isMessage()   {}
 // isRequest tells whether a caller from outside asks for something.
 func isRequest(m message) bool {
 	switch m.(type) {
-	case settleRequest, interruptRequest, resumeRequest, failRequest, moveRequest, waitingRequest, inspectRequest:
+	case settleRequest, signalRequest, interruptRequest, resumeRequest, failRequest, moveRequest, waitingRequest, inspectRequest:
 		return true
 	default:
 		return false
@@ -152,6 +159,8 @@ func refuse(m message, err error) bool {
 		m.head.discard()
 		return false
 	case settleRequest:
+		reply = m.reply
+	case signalRequest:
 		reply = m.reply
 	case interruptRequest:
 		reply = m.reply

@@ -119,7 +119,7 @@ func (r *run) move(m moveRequest) error {
 	defer r.locked(func(l *ledger) { l.frozen = false }) // see postponeMove
 	switch {
 	case r.row.State.Final():
-		return r.alreadyOver()
+		return alreadyOver(r.row)
 	case r.row.Digest == m.digest && r.row.State == journal.Running:
 		return nil
 	case r.row.Digest == m.digest:

@@ -74,7 +74,7 @@ func TestAStarvedRunIsTakenUpAgain(t *testing.T) {
 		other := f.x.Queued.Empty()
 		require.True(t, other.Grow(1))
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row)
+		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		f.x.wait(t.Context(), quarantineRetry)
 		synctest.Wait()

@@ -23,7 +23,7 @@ func TestPrepare(t *testing.T) {
 				w := &world{code: threads{{sleep}}, begun: map[journal.Caller]int{}}
 				w.f = newFixtureOf(t, w.open, w)
 				row := rowOf("w", "k")
-				_, err := w.f.x.Start(t.Context(), row)
+				_, err := w.f.x.Start(t.Context(), row, nil)
 				require.NoError(t, err)
 				synctest.Wait()
 				require.True(t, w.f.x.evict(row.ID))

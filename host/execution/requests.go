@@ -76,6 +76,11 @@ func (x *Executions) ask(ctx context.Context, ref Ref, request func(reply chan<-
 	}
 	reply := make(chan error, 1)
 	x.runs.Post(ref.ID, ofRun{row.Run, request(reply)})
+	return x.await(ctx, ref, reply)
+}
+
+// await waits for the reply to a request.
+func (x *Executions) await(ctx context.Context, ref Ref, reply <-chan error) error {
 	select {
 	case err := <-reply:
 		return err

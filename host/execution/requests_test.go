@@ -31,7 +31,7 @@ func TestRequestsAreChecked(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred d"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row)
+		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		ref, nowhere := Ref{ID: row.ID, Name: row.Name()}, Ref{Name: "orders/Process/nowhere"}
 		long := strings.Repeat("r", maxReason+1)
@@ -62,7 +62,7 @@ func TestRejectionsAreClamped(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred d", "done ok"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row)
+		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		rejection := &abi.Error{Code: "mine", Message: strings.Repeat("x", 1<<20)}
 		require.NoError(t, f.x.Settle(t.Context(), Ref{ID: row.ID}, journal.Deferred{Name: "d", Value: abi.Nil, Error: rejection}))
@@ -84,7 +84,7 @@ func TestRequestsBehindAResume(t *testing.T) {
 		f := newFixture(t)
 		f.missing = true
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row)
+		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		r := newRun(f.x, row.ID)
@@ -113,7 +113,7 @@ func TestWait(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"sleep 10s", "done ok"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row)
+		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		ref := Ref{ID: row.ID, Name: row.Name()}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -136,7 +136,7 @@ func TestShuttingDownAnswersCallers(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred d"}
 		row := rowOf("w", "k")
-		_, err := f.x.Start(t.Context(), row)
+		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		ref := Ref{ID: row.ID, Name: row.Name()}
 		waited := make(chan error, 1)

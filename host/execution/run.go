@@ -31,6 +31,7 @@ type run struct {
 	row       *journal.Execution // nil until loaded
 	log       *slog.Logger
 	deferreds settlements
+	received  received
 	tasks     map[journal.StepID]context.CancelFunc // what the host does for ops; survives a reload
 	attempts  map[journal.StepID]*task              // those of the tasks that are activities
 	kept      kept                                  // what is in hand during a reload
@@ -58,6 +59,7 @@ func newRun(x *Executions, id journal.ID) *run {
 		Executions: x, id: id, log: x.Logger,
 		ledger:    newLedger(),
 		deferreds: newSettlements(),
+		received:  newReceived(),
 		tasks:     map[journal.StepID]context.CancelFunc{},
 		attempts:  map[journal.StepID]*task{},
 		kept:      newKept(),
@@ -255,6 +257,7 @@ func (r *run) handle(messages []message) {
 	}
 	r.advance()
 	r.deferreds.letGo()
+	r.received.letGo()
 }
 
 // receive takes in one message. It decides nothing that needs the guest.
@@ -308,6 +311,8 @@ func (r *run) receive(m message) {
 		r.stuck = m.err
 	case settleRequest:
 		r.answer(m, m.reply, "settle "+m.deferred.Name, r.settle(m.deferred))
+	case signalRequest:
+		r.answer(m, m.reply, "signal "+r.row.Name(), r.signal(m.message))
 	case interruptRequest:
 		r.answer(m, m.reply, "interrupt "+r.row.Name(), r.interrupt(m.interrupt))
 	case resumeRequest:

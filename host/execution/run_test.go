@@ -86,7 +86,7 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		if text == "again" {
 			row.Run = journal.NewRunID()
 		}
-		existed, err := f.x.Start(f.t.Context(), row)
+		existed, err := f.x.Start(f.t.Context(), row, nil)
 		out = answerText(err)
 		if existed {
 			out = "it exists\n"
@@ -110,13 +110,16 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		require.NoError(f.t, err)
 		out = fmt.Sprintf("%d deleted\n", n)
 	case "start-child":
-		_, err := f.x.Start(f.t.Context(), rowOf(text, "child"))
+		_, err := f.x.Start(f.t.Context(), rowOf(text, "child"), nil)
 		out = answerText(err)
 	case "sweep-before-link":
 		f.mu.Lock()
 		f.sweepAt = faultpoint.LinkBeforeCommit
 		f.mu.Unlock()
-	case "settle", "reject", "interrupt", "resume", "fail", "move":
+	case "signal-with-start":
+		_, err := f.x.Start(f.t.Context(), row, &Signal{Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " "))})
+		out = answerText(err)
+	case "settle", "signal", "signal-again", "reject", "interrupt", "resume", "fail", "move":
 		out = answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, cmd, words))
 	case "settle-later", "move-later":
 		cmd := strings.TrimSuffix(cmd, "-later")
@@ -283,6 +286,10 @@ func (f *fixture) request(ref Ref, cmd string, words []string) error {
 	switch cmd {
 	case "settle":
 		return f.x.Settle(ctx, ref, journal.Deferred{Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " "))})
+	case "signal":
+		return f.x.Signal(ctx, ref, Signal{Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " "))})
+	case "signal-again":
+		return f.x.Signal(ctx, ref, Signal{Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " ")), Origin: journal.OriginOfRequest(words[1])})
 	case "reject":
 		return f.x.Settle(ctx, ref, journal.Deferred{Name: words[0], Error: &abi.Error{Message: strings.Join(words[1:], " ")}})
 	case "interrupt":
@@ -311,7 +318,7 @@ func (f *fixture) startAtOnce(row *journal.Execution, callers string) {
 		start := *row
 		start.CreatedAt, start.Run = time.Now().UnixNano(), journal.NewRunID()
 		go func() {
-			existed, err := f.x.Start(f.t.Context(), &start)
+			existed, err := f.x.Start(f.t.Context(), &start, nil)
 			f.note("start", "existed: %v, %s", existed, strings.TrimSpace(answerText(err)))
 		}()
 	}

@@ -175,6 +175,12 @@ func (g *scripted) body(kind string, words []string) []byte {
 		return abi.MustMarshal(&abi.Call{Workflow: name, Input: abi.Nil})
 	case abi.OpResolve:
 		return abi.MustMarshal(&abi.Resolve{Name: name, Value: abi.MustMarshal("resolved inside")})
+	case abi.OpReceive:
+		return abi.MustMarshal(&abi.Receive{Name: name})
+	case abi.OpSignal:
+		return abi.MustMarshal(&abi.Signal{Execution: words[1], Name: name, Value: abi.MustMarshal("sent inside")})
+	case abi.OpEntityCall, abi.OpEntitySend:
+		return abi.MustMarshal(&abi.EntityMessage{Entity: words[1], Operation: name, Input: abi.Nil})
 	case abi.OpPoll:
 		return abi.MustMarshal(&abi.Poll{Execution: name})
 	}

@@ -75,6 +75,15 @@ func writtenText(w journal.Write) string {
 	if w.Settle != nil {
 		parts = append(parts, "a settlement")
 	}
+	if w.Receive != nil {
+		parts = append(parts, "a message")
+	}
+	if len(w.Take) > 0 {
+		parts = append(parts, fmt.Sprint(len(w.Take), " taken"))
+	}
+	if w.Update == nil && (w.Settle != nil || w.Interrupt != nil || w.Receive != nil) {
+		return strings.Join(append(parts, "the wake time"), ", ")
+	}
 	if w.Update == nil {
 		return strings.Join(append(parts, "the row is left alone"), ", ")
 	}

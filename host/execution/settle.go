@@ -32,56 +32,36 @@ func (x *Executions) Settle(ctx context.Context, ref Ref, d journal.Deferred) er
 	if d.Origin == (journal.Origin{}) {
 		d.Origin = journal.NewOrigin()
 	}
-	return x.ask(ctx, ref, func(reply chan<- error) message { return settleRequest{d, reply} })
+	return x.tell(ctx, ref, settlementNews{d})
 }
 
 // settle makes a settlement durable. The row is marked to be loaded in the same
 // commit, so that a crash right after it wakes the execution all the same.
 func (r *run) settle(d journal.Deferred) error {
-	if first, ok := r.deferreds.settled[d.Name]; ok {
-		if first.Origin == d.Origin {
-			return nil
-		}
-		return r.settledBefore(d.Name)
-	}
-	if r.row.State.Final() {
-		return r.alreadyOver()
-	}
-	if err := r.deferreds.full(d, r.row.Name()); err != nil {
+	if known, err := r.deferreds.check(d, r.row); err != nil || known {
 		return err
 	}
-	u := r.sameRow()
 	r.Fault.Pass(faultpoint.SettleBeforeCommit)
-	res, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Settle: &d, Update: &u})
+	res, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Settle: &d})
 	if err != nil {
 		return err
 	}
 	r.Fault.Pass(faultpoint.SettleAfterCommit)
 	if res.Existed {
-		err := r.settledBefore(d.Name)
+		err := settledBefore(d.Name, r.row)
 		r.reload(batch{}) // the store knows more than this run
 		return err
 	}
-	r.row.WakeAt = u.WakeAt
-	r.rowWrites++
+	r.wokenByNews()
 	r.deferreds.add(d)
 	r.locked(func(l *ledger) { l.ops.Settled(d.Name) })
 	return nil
 }
 
-// sameRow is an update that changes nothing but has a running execution loaded.
-func (r *run) sameRow() journal.Update {
-	u := journal.Update{State: r.row.State, WakeAt: r.row.WakeAt, Value: r.row.Value, Error: r.row.Error, FinishedAt: r.row.FinishedAt, Waiting: r.row.Waiting}
-	if u.State == journal.Running {
-		u.WakeAt = journal.Now
-	}
-	return u
+func alreadyOver(row *journal.Execution) error {
+	return abi.Errorf(abi.CodeAlreadyOver, "%s is %s", row.Name(), row.State)
 }
 
-func (r *run) alreadyOver() error {
-	return abi.Errorf(abi.CodeAlreadyOver, "%s is %s", r.row.Name(), r.row.State)
-}
-
-func (r *run) settledBefore(name string) error {
-	return abi.Errorf(abi.CodeDeferredSettled, "the deferred %q of %s was settled before", name, r.row.Name())
+func settledBefore(name string, row *journal.Execution) error {
+	return abi.Errorf(abi.CodeDeferredSettled, "the deferred %q of %s was settled before", name, row.Name())
 }

@@ -58,6 +58,21 @@ func (s *settlements) add(d journal.Deferred) {
 	}
 }
 
+// check tells whether a settlement is known: it was repeated. One that is not may be refused,
+// because of another or because of the execution's row.
+func (s *settlements) check(d journal.Deferred, row *journal.Execution) (known bool, err error) {
+	if first, ok := s.settled[d.Name]; ok {
+		if first.Origin == d.Origin {
+			return true, nil
+		}
+		return false, settledBefore(d.Name, row)
+	}
+	if row.State.Final() {
+		return false, alreadyOver(row)
+	}
+	return false, s.full(d, row.Name())
+}
+
 // full refuses a settlement that there is no room for.
 func (s *settlements) full(d journal.Deferred, execution string) error {
 	if len(s.settled) < maxSettled && s.bytes+d.Settlement().Bytes <= maxSettledBytes {
@@ -78,7 +93,7 @@ func (s *settlements) letGo() {
 func (s *settlements) fill(ctx context.Context, store Store, id journal.ID, b *batch) error {
 	for i := range b.entries {
 		en := &b.entries[i]
-		if !b.unread[i] {
+		if !b.unread[i] || en.Op.Kind != abi.OpDeferred {
 			continue
 		}
 		d, ok := s.inHand[en.Op.Name]

@@ -17,9 +17,19 @@ import (
 // brought its row along as that of a new execution it would run a second time. So
 // the run is held meanwhile: if it was loaded it is still in memory, and knows that
 // the row is not news.
-func (x *Executions) Start(ctx context.Context, row *journal.Execution) (existed bool, err error) {
+//
+// A signal may come with it: then both are durable, or neither.
+func (x *Executions) Start(ctx context.Context, row *journal.Execution, with *Signal) (existed bool, err error) {
+	w := journal.Write{ID: row.ID, Run: row.Run, Start: row}
+	if with != nil {
+		m, err := x.message(ctx, row, *with)
+		if err != nil {
+			return false, err
+		}
+		w.Receive = &m
+	}
 	x.Fault.Pass(faultpoint.StartBeforeCommit)
-	if existed, err = x.start(ctx, journal.Write{ID: row.ID, Run: row.Run, Start: row}); err != nil || existed {
+	if existed, err = x.start(ctx, w); err != nil || existed {
 		return existed, err
 	}
 	x.Fault.Pass(faultpoint.StartAfterCommit)
@@ -42,11 +52,20 @@ func (x *Executions) start(ctx context.Context, w journal.Write) (existed bool, 
 		head.discard()
 	case err == nil && !res.Existed && len(w.Entries) > 0:
 		x.runs.Unhold(row.ID, wake{}) // to be replayed
+	case err == nil && !res.Existed && w.Receive != nil && res.Position == 0:
+		// The answer was lost, and with it where the message is: the inbox tells.
+		x.runs.Unhold(row.ID, wake{})
+		head.discard()
 	case err != nil || res.Existed:
 		x.runs.Unhold(row.ID)
 		head.discard()
 	default:
-		x.runs.Unhold(row.ID, started{row, head})
+		s := started{row: row, head: head}
+		if w.Receive != nil {
+			w.Receive.Position = res.Position
+			s.received = []journal.Message{*w.Receive}
+		}
+		x.runs.Unhold(row.ID, s)
 	}
 	if err != nil {
 		return false, journal.Coded("start "+row.Name(), err)

@@ -40,7 +40,7 @@ func TestStartThatIsFoundFirst(t *testing.T) {
 			synctest.Wait()
 			found = f.takeNotes()
 		}}
-		existed, err := f.x.Start(t.Context(), row)
+		existed, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		require.False(t, existed)
 		synctest.Wait()
@@ -65,7 +65,7 @@ func TestStartThatRecoveryFinds(t *testing.T) {
 			synctest.Wait()
 			found = f.takeNotes()
 		}}
-		_, err := f.x.Start(t.Context(), row)
+		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, "guest start\n", found, "the first turn, ahead of the start; it is not loaded")
@@ -83,7 +83,7 @@ func TestStartOfASweptName(t *testing.T) {
 		f.scripts["w"] = []string{"deferred d", "done once"}
 		first := rowOf("w", "k")
 		f.x.runs.Hold(first.ID)
-		_, err := f.x.Start(t.Context(), first)
+		_, err := f.x.Start(t.Context(), first, nil)
 		require.NoError(t, err)
 		require.NoError(t, f.x.Settle(t.Context(), RefTo(first), journal.Deferred{Name: "d", Value: abi.MustMarshal("first")}))
 		synctest.Wait()
@@ -95,7 +95,7 @@ func TestStartOfASweptName(t *testing.T) {
 
 		second := rowOf("w", "k")
 		second.CreatedAt++
-		existed, err := f.x.Start(t.Context(), second)
+		existed, err := f.x.Start(t.Context(), second, nil)
 		require.NoError(t, err)
 		require.False(t, existed)
 		f.x.runs.Unhold(first.ID)
@@ -153,7 +153,7 @@ func TestStartGivenUpInDoubt(t *testing.T) {
 		f.commits.next = []string{"lose"}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := f.x.Start(ctx, rowOf("w", "k"))
+		_, err := f.x.Start(ctx, rowOf("w", "k"), nil)
 		require.Equal(t, abi.CodeStore, abi.CodeOf(err))
 		synctest.Wait()
 		require.Contains(t, f.takeNotes(), "watchers are told: completed ok")
@@ -167,7 +167,7 @@ func TestStartThatIsLost(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"done ok"}
 		f.commits.next = []string{"drop", "drop"}
-		existed, err := f.x.Start(t.Context(), rowOf("w", "k"))
+		existed, err := f.x.Start(t.Context(), rowOf("w", "k"), nil)
 		require.NoError(t, err)
 		require.False(t, existed)
 		synctest.Wait()

@@ -63,6 +63,10 @@ func (r *run) startTask(o *op.Op) {
 			t.resolve(ctx, b)
 		case *abi.Poll:
 			t.poll(ctx, b)
+		case *abi.Signal:
+			t.signal(ctx, b)
+		case *abi.EntityMessage:
+			t.askEntity(ctx, b)
 		}
 	}
 	work := func() {
@@ -199,6 +203,22 @@ func (t *task) resolve(ctx context.Context, b *abi.Resolve) {
 	})
 	if decided {
 		t.done(outcomeOf(abi.MustMarshal(settled), failure))
+	}
+}
+
+// signal sends a signal for a workflow. It is named by this step alone, so that one that is
+// sent again after a crash is known.
+func (t *task) signal(ctx context.Context, b *abi.Signal) {
+	step := journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step}
+	failure, decided := t.retryUntilDecided(ctx, "send a signal", func() error {
+		ref, err := RefOf(t.row.Namespace, b.Execution)
+		if err != nil {
+			return err
+		}
+		return t.Signal(ctx, ref, Signal{Name: b.Name, Value: b.Value, Origin: journal.OriginOf(step.Run, step.Step), From: step})
+	})
+	if decided {
+		t.done(outcomeOf(abi.Nil, failure))
 	}
 }
 

@@ -30,7 +30,7 @@ func (r *run) advance() {
 			r.waitForCompletions()
 			return
 		}
-		if err := r.deferreds.fill(r.Host.Context(), r.Store, r.id, &b); err != nil {
+		if err := r.fill(r.Host.Context(), &b); err != nil {
 			r.reload(batch{}) // its outcomes are in the ledger still
 			r.loadFailed(nil, err)
 			return
@@ -53,7 +53,15 @@ func (r *run) nextBatch() (batch, bool) {
 }
 
 func (r *run) completeDueLocked() {
-	r.ledger.ops.CompleteDue(r.now(), r.deferreds.settled, r.row.Interrupt, func(late time.Duration) { r.metrics.lateness.Observe(late.Seconds()) })
+	r.ledger.ops.CompleteDue(r.now(), r.deferreds.settled, r.row.Interrupt, r.ledger.signals, func(late time.Duration) { r.metrics.lateness.Observe(late.Seconds()) })
+}
+
+// fill puts into a batch what the store has of it.
+func (r *run) fill(ctx context.Context, b *batch) error {
+	if err := r.received.fill(ctx, r.Store, r.id, b); err != nil {
+		return err
+	}
+	return r.deferreds.fill(ctx, r.Store, r.id, b)
 }
 
 // waitForCompletions sees to it that something will complete: the host works for
@@ -206,9 +214,7 @@ func (r *run) decideTurn(b batch, turn guest.Turn) (d decision) {
 			d.write.Entries = l.takeAttempts(r.now())
 		}
 	})
-	if !b.durable {
-		d.write.Entries = append(d.write.Entries, b.entries...)
-	}
+	b.write(&d.write, r.now())
 	if len(b.entries) > 0 && !b.durable && !d.update.State.Final() && d.update.WakeAt == r.row.WakeAt {
 		// Of the row only what the run waits for would change, and an entry can say that
 		// as well: most steps leave the row alone.

@@ -34,6 +34,10 @@ const (
 	SettleBeforeCommit = "settle.before-commit"
 	// A deferred is settled; its execution has not been told.
 	SettleAfterCommit = "settle.after-commit"
+	// A signal was sent; nothing is durable.
+	SignalBeforeCommit = "signal.before-commit"
+	// A signal is in the inbox; its execution has not been told.
+	SignalAfterCommit = "signal.after-commit"
 	// A timer fired; its execution has not been told.
 	TimerFired = "timer.fired"
 	// A child is to be started.
@@ -104,6 +108,7 @@ var Points = []string{
 	RetryBeforeCommit, RetryAfterCommit,
 	TxBeforeCommit, TxAfterCommit, AheadBeforeCommit, AheadAfterCommit,
 	SettleBeforeCommit, SettleAfterCommit,
+	SignalBeforeCommit, SignalAfterCommit,
 	TimerFired,
 	MoveBeforeCommit, MoveAfterCommit, ForkBeforeCommit, ForkAfterCommit,
 	CallBefore, CallAfter, LinkBeforeCommit, LinkAfterCommit,

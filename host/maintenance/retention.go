@@ -11,24 +11,23 @@ import (
 )
 
 const (
-	// sweepEvery is how often finished executions are looked over.
+	// sweepEvery is how often what is over is looked over.
 	sweepEvery = time.Minute
 	sweepPage  = 500
 )
 
-// Sweeper deletes finished executions: see [journal.Store].
-type Sweeper interface {
-	Sweep(ctx context.Context, finishedBefore int64, limit int) (int, error)
-}
-
-// Retention deletes finished executions once their time is over.
+// Retention deletes what was over for long enough: finished executions, or receipts.
 type Retention struct {
 	Clock clockwork.Clock
 	Fault faultpoint.Injector
-	// Keep is how long a finished execution is kept.
+	// Keep is how long it is kept.
 	Keep   time.Duration
 	Logger *slog.Logger
-	Store  Sweeper
+	// Sweep deletes at most limit of those that were over before a time, and returns how
+	// many: see [journal.Maintenance].
+	Sweep func(ctx context.Context, before int64, limit int) (int, error)
+	// What is deleted, in the words of the log.
+	What string
 }
 
 // Run sweeps until ctx ends.
@@ -49,9 +48,9 @@ func (r *Retention) Run(ctx context.Context) {
 func (r *Retention) sweep(ctx context.Context) {
 	for {
 		r.Fault.Pass(faultpoint.SweepBeforeCommit)
-		n, err := r.Store.Sweep(ctx, r.Clock.Now().Add(-r.Keep).UnixNano(), sweepPage)
+		n, err := r.Sweep(ctx, r.Clock.Now().Add(-r.Keep).UnixNano(), sweepPage)
 		if err != nil {
-			r.Logger.Warn("deleting finished executions failed", "error", err)
+			r.Logger.Warn("deleting "+r.What+" failed", "error", err)
 			return
 		}
 		r.Fault.Pass(faultpoint.SweepAfterCommit)

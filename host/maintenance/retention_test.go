@@ -51,7 +51,7 @@ func TestRetention(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() {
-			(&Retention{Clock: clockwork.NewRealClock(), Keep: time.Hour, Logger: slog.New(slog.DiscardHandler), Store: s}).Run(ctx)
+			(&Retention{Clock: clockwork.NewRealClock(), Keep: time.Hour, Logger: slog.New(slog.DiscardHandler), Sweep: s.Sweep}).Run(ctx)
 		})
 		synctest.Wait()
 		require.Empty(t, s.asked(), "a host that starts has other things to do")

@@ -16,7 +16,7 @@ func (o *Op) NeedsHost() bool {
 	switch o.Kind {
 	case abi.OpActivity:
 		return o.NextAt == 0
-	case abi.OpCall, abi.OpSend, abi.OpResolve, abi.OpPoll:
+	case abi.OpCall, abi.OpSend, abi.OpResolve, abi.OpPoll, abi.OpSignal, abi.OpEntityCall, abi.OpEntitySend:
 		return true
 	default:
 		return false
@@ -80,6 +80,12 @@ func (o *Op) CompleteDue(now int64, deferreds map[string]journal.Settlement, int
 		}
 	}
 	return 0, false
+}
+
+// Receive gives the op a signal that it waited for.
+func (o *Op) Receive(e journal.Envelope) {
+	o.Settle(abi.Outcome{}, 0, e.At)
+	o.Message, o.Unread = &e, max(e.Bytes, 1)
 }
 
 // AddTime adds without overflow. The result is never [journal.Now] nor

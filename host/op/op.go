@@ -19,9 +19,11 @@ type Op struct {
 
 	// Outcome is set once it is known.
 	Outcome *abi.Outcome
-	// Unread is how many bytes the outcome has, if it is not here but in the store: that
-	// of a deferred is read when it is delivered.
+	// Unread is how many bytes the outcome has, if it is not here but in the store: those of
+	// deferreds and signals are read when they are delivered.
 	Unread int
+	// Message is the signal that the op was given, if it waited for one.
+	Message *journal.Envelope
 	// ReadyAt is when the outcome came to be: a sleep was over, a deferred was
 	// settled, an activity had ended. Outcomes are delivered in this order.
 	ReadyAt int64
@@ -70,6 +72,12 @@ func New(kind string, body []byte, number uint32, at int64) (*Op, *abi.Error) {
 		o.Name = b.Execution
 	case *abi.Patched:
 		o.Name = b.ID
+	case *abi.Receive:
+		o.Name = b.Name
+	case *abi.Signal:
+		o.Name = b.Name
+	case *abi.EntityMessage:
+		o.Name = b.Operation
 	}
 	if o.Key == "" {
 		hash, herr := argumentHash(decoded, body)

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"cmp"
 	"container/heap"
 	"iter"
 	"maps"
@@ -30,6 +31,9 @@ type Set struct {
 
 	deferreds  map[string][]*slot // wait for a deferred, by its name
 	interrupts []*slot            // wait for an interrupt
+	receives   map[string][]*slot // wait for a signal, by its name, in order of issue
+	receiving  int                // how many those are
+	arrived    []string           // names of signals: to be looked at
 }
 
 // slot is an op with where the set has put it.
@@ -47,7 +51,7 @@ type slot struct {
 // NewSet makes an empty set.
 func NewSet() *Set {
 	return &Set{
-		slots: map[uint32]*slot{}, steps: map[journal.StepID]*slot{}, ready: map[uint32]*Op{}, deferreds: map[string][]*slot{},
+		slots: map[uint32]*slot{}, steps: map[journal.StepID]*slot{}, ready: map[uint32]*Op{}, deferreds: map[string][]*slot{}, receives: map[string][]*slot{},
 	}
 }
 
@@ -99,6 +103,8 @@ func (s *Set) Add(o *Op) {
 		s.deferreds[o.Name] = append(s.deferreds[o.Name], at)
 	case abi.OpInterrupted:
 		s.interrupts = append(s.interrupts, at)
+	case abi.OpReceive:
+		s.addReceive(at)
 	}
 	s.look(at)
 	s.sort(at)
@@ -116,21 +122,34 @@ func (s *Set) Remove(number uint32) *Op {
 	at.gone = true
 	switch at.op.Kind {
 	case abi.OpDeferred:
-		s.forgetDeferred(at)
+		forget(s.deferreds, at)
 	case abi.OpInterrupted:
 		s.interrupts = slices.DeleteFunc(s.interrupts, func(i *slot) bool { return i == at })
+	case abi.OpReceive:
+		forget(s.receives, at)
+		s.receiving--
 	}
 	s.sort(at)
 	return at.op
 }
 
-func (s *Set) forgetDeferred(at *slot) {
+// forget takes an op out of those that wait for something of its name.
+func forget(waiting map[string][]*slot, at *slot) {
 	name := at.op.Name
-	if left := slices.DeleteFunc(s.deferreds[name], func(d *slot) bool { return d == at }); len(left) > 0 {
-		s.deferreds[name] = left
+	if left := slices.DeleteFunc(waiting[name], func(d *slot) bool { return d == at }); len(left) > 0 {
+		waiting[name] = left
 	} else {
-		delete(s.deferreds, name)
+		delete(waiting, name)
 	}
+}
+
+func (s *Set) addReceive(at *slot) {
+	name := at.op.Name
+	of := s.receives[name]
+	i, _ := slices.BinarySearchFunc(of, at, func(a, b *slot) int { return cmp.Compare(a.op.Number, b.op.Number) })
+	s.receives[name] = slices.Insert(of, i, at)
+	s.receiving++
+	s.arrived = append(s.arrived, name)
 }
 
 // Change changes an op of the set. It does nothing if the step is not in it.
@@ -157,6 +176,32 @@ func (s *Set) Interrupted() {
 	}
 }
 
+// Arrived says that a signal has arrived: an op that waits for it is complete with the next
+// [Set.CompleteDue].
+func (s *Set) Arrived(name string) {
+	if len(s.receives[name]) > 0 {
+		s.arrived = append(s.arrived, name)
+	}
+}
+
+// receive gives signals to the ops that wait for them, in the order of both.
+func (s *Set) receive(signals *Signals) {
+	for _, name := range s.arrived {
+		for _, at := range s.receives[name] {
+			if at.op.Settled() {
+				continue
+			}
+			e, ok := signals.Take(name)
+			if !ok {
+				break
+			}
+			at.op.Receive(e)
+			s.sort(at)
+		}
+	}
+	s.arrived = s.arrived[:0]
+}
+
 // look has an op looked at by the next CompleteDue.
 func (s *Set) look(at *slot) {
 	if !at.fresh {
@@ -167,7 +212,7 @@ func (s *Set) look(at *slot) {
 
 // CompleteDue gives ops their outcome that have become ready by themselves, and reports
 // how late each sleep ended.
-func (s *Set) CompleteDue(now int64, deferreds map[string]journal.Settlement, interrupt *journal.Interrupt, late func(time.Duration)) {
+func (s *Set) CompleteDue(now int64, deferreds map[string]journal.Settlement, interrupt *journal.Interrupt, signals *Signals, late func(time.Duration)) {
 	complete := func(at *slot) {
 		if d, woke := at.op.CompleteDue(now, deferreds, interrupt); woke {
 			late(d)
@@ -182,6 +227,7 @@ func (s *Set) CompleteDue(now int64, deferreds map[string]journal.Settlement, in
 	}
 	clear(s.fresh)
 	s.fresh = s.fresh[:0]
+	s.receive(signals)
 	for len(s.timed) > 0 && s.timed[0].due <= now {
 		complete(s.timed[0])
 	}
@@ -212,10 +258,10 @@ func (s *Set) WakeAt() int64 {
 }
 
 // RestsUntil is the time before which nothing is expected to complete; [journal.Now] if the
-// host or others may complete an op at any moment. What waits for an interrupt beside a
-// time is not expected to get one.
+// host or others may complete an op at any moment. What waits for an interrupt or a signal
+// beside a time is not expected to get one.
 func (s *Set) RestsUntil() int64 {
-	if len(s.timed) == 0 || s.urgent > 0 || len(s.timed)+len(s.interrupts) < len(s.slots) {
+	if len(s.timed) == 0 || s.urgent > 0 || len(s.timed)+len(s.interrupts)+s.receiving < len(s.slots) {
 		return journal.Now
 	}
 	return s.DueAt()

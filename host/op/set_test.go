@@ -20,7 +20,8 @@ import (
 func TestSet(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		m := &setModel{set: op.NewSet(), ops: map[uint32]*op.Op{}, twins: map[uint32]*op.Op{}, taken: map[uint32]bool{}, deferreds: map[string]journal.Settlement{}}
+		m := &setModel{set: op.NewSet(), ops: map[uint32]*op.Op{}, twins: map[uint32]*op.Op{}, taken: map[uint32]bool{}, deferreds: map[string]journal.Settlement{},
+			signals: op.NewSignals(nil), sent: map[string][]journal.Envelope{}}
 		rt.Repeat(map[string]func(*rapid.T){
 			"":          m.compare,
 			"add":       m.add,
@@ -31,6 +32,7 @@ func TestSet(t *testing.T) {
 			"journal":   m.journal,
 			"remove":    m.remove,
 			"settle":    m.settle,
+			"signal":    m.signal,
 			"take":      m.take,
 		})
 	})
@@ -46,6 +48,9 @@ type setModel struct {
 	now       int64
 	deferreds map[string]journal.Settlement
 	interrupt *journal.Interrupt
+	signals   *op.Signals
+	sent      map[string][]journal.Envelope // the same
+	position  uint64
 }
 
 func (m *setModel) add(rt *rapid.T) {
@@ -57,6 +62,7 @@ func (m *setModel) add(rt *rapid.T) {
 		abi.OpDeferred:    &abi.Deferred{Name: name},
 		abi.OpInterrupted: &abi.Interrupted{},
 		abi.OpPatched:     &abi.Patched{ID: name},
+		abi.OpReceive:     &abi.Receive{Name: name},
 		abi.OpSleep:       &abi.Sleep{Duration: rapid.Int64Range(0, 20).Draw(rt, "for")},
 	}
 	kind := rapid.SampledFrom(slices.Sorted(maps.Keys(bodies))).Draw(rt, "kind")
@@ -97,6 +103,15 @@ func (m *setModel) settle(rt *rapid.T) {
 		return
 	}
 	m.change(m.draw(rt), func(o *op.Op) { o.Settle(abi.Outcome{}, 1, m.now) })
+}
+
+// signal has a signal arrive.
+func (m *setModel) signal(rt *rapid.T) {
+	m.position++
+	e := journal.Envelope{Position: m.position, Name: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "signal"), At: m.now, Bytes: 1}
+	m.signals.Add(e)
+	m.sent[e.Name] = append(m.sent[e.Name], e)
+	m.set.Arrived(e.Name)
 }
 
 func (m *setModel) interruptAll(*rapid.T) {
@@ -142,10 +157,18 @@ func (m *setModel) giveBack(rt *rapid.T) {
 func (m *setModel) due(rt *rapid.T) {
 	m.now += rapid.Int64Range(0, 10).Draw(rt, "time")
 	var want, got time.Duration
-	m.set.CompleteDue(m.now, m.deferreds, m.interrupt, func(d time.Duration) { got += d + 1 })
+	m.set.CompleteDue(m.now, m.deferreds, m.interrupt, m.signals, func(d time.Duration) { got += d + 1 })
 	for _, o := range m.twins {
 		if d, woke := o.CompleteDue(m.now, m.deferreds, m.interrupt); woke {
 			want += d + 1
+		}
+	}
+	// The oldest op of a name has the oldest signal of it.
+	for _, n := range slices.Sorted(maps.Keys(m.twins)) {
+		o := m.twins[n]
+		if of := m.sent[o.Name]; o.Kind == abi.OpReceive && !o.Settled() && len(of) > 0 {
+			o.Receive(of[0])
+			m.sent[o.Name] = of[1:]
 		}
 	}
 	require.Equal(rt, want, got, "it tells how late sleeps ended")
@@ -173,7 +196,7 @@ func (m *setModel) compare(rt *rapid.T) {
 	slices.SortFunc(ready, op.CompareReady)
 	rests := due
 	for _, o := range m.twins {
-		if due == journal.Never || o.WakeAt() == journal.Now || o.DueAt() == journal.Never && o.Kind != abi.OpInterrupted {
+		if due == journal.Never || o.WakeAt() == journal.Now || o.DueAt() == journal.Never && o.Kind != abi.OpInterrupted && o.Kind != abi.OpReceive {
 			rests = journal.Now
 		}
 	}

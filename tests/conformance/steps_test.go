@@ -62,13 +62,15 @@ func (b *testBundle) await(t *testing.T, execution string, s *table.Step) {
 	}
 }
 
-// tell settles a deferred of the execution, or interrupts it.
+// tell settles a deferred of the execution, sends it a signal, or interrupts it.
 func (b *testBundle) tell(t *testing.T, execution string, s *table.Step) error {
 	switch {
 	case s.Resolve != "":
 		return b.engine.Settle(t.Context(), "", execution, journal.Deferred{Name: s.Resolve, Value: s.Value.Encode(b.places(execution))})
 	case s.Reject != "":
 		return b.engine.Settle(t.Context(), "", execution, journal.Deferred{Name: s.Reject, Error: s.Error.ABI("")})
+	case s.Signal != "":
+		return b.engine.Signal(t.Context(), "", execution, host.SignalRequest{Name: s.Signal, Value: s.Value.Encode(b.places(execution))})
 	default:
 		return b.engine.Interrupt(t.Context(), "", execution, s.Interrupt)
 	}

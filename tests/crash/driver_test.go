@@ -20,6 +20,7 @@ type target interface {
 	push(ctx context.Context, m module) error
 	start(ctx context.Context, r request) (execution string, err error)
 	settle(ctx context.Context, execution, name string, value any) error
+	signal(ctx context.Context, execution, name, requestID string, value any) error
 	interrupt(ctx context.Context, execution, reason string) error
 	resume(ctx context.Context, execution string) error
 	fail(ctx context.Context, execution, reason string) error
@@ -221,6 +222,14 @@ func (d *driver) settle(execution, name string, value any) {
 	do(d, func(ctx context.Context, to target) (any, error) {
 		return nil, to.settle(ctx, execution, name, value)
 	}, abi.CodeDeferredSettled, abi.CodeAlreadyOver)
+}
+
+// signal sends a signal; the request is repeated under the same id.
+func (d *driver) signal(execution, name, requestID string, value any) {
+	d.t.Helper()
+	do(d, func(ctx context.Context, to target) (any, error) {
+		return nil, to.signal(ctx, execution, name, requestID, value)
+	}, abi.CodeAlreadyOver)
 }
 
 func (d *driver) interrupt(execution, reason string) {

@@ -123,6 +123,10 @@ func (e inProcess) settle(ctx context.Context, execution, name string, value any
 	return e.Settle(ctx, "", execution, journal.Deferred{Name: name, Value: encoded})
 }
 
+func (e inProcess) signal(ctx context.Context, execution, name, requestID string, value any) error {
+	return e.Signal(ctx, "", execution, host.SignalRequest{Name: name, Value: abi.MustMarshal(value), RequestID: requestID})
+}
+
 func (e inProcess) interrupt(ctx context.Context, execution, reason string) error {
 	return e.Interrupt(ctx, "", execution, reason)
 }

@@ -143,6 +143,10 @@ func (g overGRPC) settle(ctx context.Context, execution, name string, value any)
 	return g.client.Resolve(ctx, execution, name, value)
 }
 
+func (g overGRPC) signal(ctx context.Context, execution, name, requestID string, value any) error {
+	return client.Signal[any](name).Send(ctx, g.client, execution, value, client.WithRequestID(requestID))
+}
+
 func (g overGRPC) interrupt(ctx context.Context, execution, reason string) error {
 	return client.Attach[any](g.client, execution).Interrupt(ctx, reason)
 }

@@ -187,6 +187,17 @@ var scenarios = []scenario{
 		},
 	},
 	{
+		// Each signal is received once, whatever happens between and behind the two.
+		name: "signalled", example: "conformance",
+		run: func(d *driver, key, _ string) (string, ending) {
+			execution := d.startAs(key, "conformance/Collect", object{"words": 2})
+			d.awaitPending(execution, abi.OpReceive, "word")
+			d.signal(execution, "word", "first", "one")
+			d.signal(execution, "word", "second", "two")
+			return waited(d, execution)
+		},
+	},
+	{
 		// It is moved to the module of another language, which fits as well.
 		name: "moved", example: "approval",
 		prepare: func(d *driver, key string) string {

@@ -902,7 +902,9 @@ type WorkflowInfo struct {
 	// The type of its request.
 	Input *Schema `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
 	// The type of its result.
-	Output        *Schema `protobuf:"bytes,4,opt,name=output,proto3" json:"output,omitempty"`
+	Output *Schema `protobuf:"bytes,4,opt,name=output,proto3" json:"output,omitempty"`
+	// The signals that it can be sent.
+	Signals       []*SignalInfo `protobuf:"bytes,5,rep,name=signals,proto3" json:"signals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -965,6 +967,68 @@ func (x *WorkflowInfo) GetOutput() *Schema {
 	return nil
 }
 
+func (x *WorkflowInfo) GetSignals() []*SignalInfo {
+	if x != nil {
+		return x.Signals
+	}
+	return nil
+}
+
+// SignalInfo describes a signal of a workflow.
+type SignalInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The type of what it brings.
+	Value         *Schema `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SignalInfo) Reset() {
+	*x = SignalInfo{}
+	mi := &file_cruster_v1_module_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SignalInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SignalInfo) ProtoMessage() {}
+
+func (x *SignalInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_module_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SignalInfo.ProtoReflect.Descriptor instead.
+func (*SignalInfo) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *SignalInfo) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SignalInfo) GetValue() *Schema {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
 // ActivityInfo describes one activity.
 type ActivityInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -984,7 +1048,7 @@ type ActivityInfo struct {
 
 func (x *ActivityInfo) Reset() {
 	*x = ActivityInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[13]
+	mi := &file_cruster_v1_module_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -996,7 +1060,7 @@ func (x *ActivityInfo) String() string {
 func (*ActivityInfo) ProtoMessage() {}
 
 func (x *ActivityInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[13]
+	mi := &file_cruster_v1_module_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1009,7 +1073,7 @@ func (x *ActivityInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityInfo.ProtoReflect.Descriptor instead.
 func (*ActivityInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{13}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ActivityInfo) GetName() string {
@@ -1066,7 +1130,7 @@ type Schema struct {
 
 func (x *Schema) Reset() {
 	*x = Schema{}
-	mi := &file_cruster_v1_module_proto_msgTypes[14]
+	mi := &file_cruster_v1_module_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1078,7 +1142,7 @@ func (x *Schema) String() string {
 func (*Schema) ProtoMessage() {}
 
 func (x *Schema) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[14]
+	mi := &file_cruster_v1_module_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1091,7 +1155,7 @@ func (x *Schema) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schema.ProtoReflect.Descriptor instead.
 func (*Schema) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{14}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Schema) GetType() string {
@@ -1144,7 +1208,7 @@ type Field struct {
 
 func (x *Field) Reset() {
 	*x = Field{}
-	mi := &file_cruster_v1_module_proto_msgTypes[15]
+	mi := &file_cruster_v1_module_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1156,7 +1220,7 @@ func (x *Field) String() string {
 func (*Field) ProtoMessage() {}
 
 func (x *Field) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[15]
+	mi := &file_cruster_v1_module_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1169,7 +1233,7 @@ func (x *Field) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Field.ProtoReflect.Descriptor instead.
 func (*Field) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{15}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Field) GetName() string {
@@ -1267,12 +1331,17 @@ const file_cruster_v1_module_proto_rawDesc = "" +
 	" \x03(\v2\x18.cruster.v1.WorkflowInfoR\tworkflows\x128\n" +
 	"\n" +
 	"activities\x18\v \x03(\v2\x18.cruster.v1.ActivityInfoR\n" +
-	"activities\"\x8a\x01\n" +
+	"activities\"\xbc\x01\n" +
 	"\fWorkflowInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12(\n" +
 	"\x05input\x18\x03 \x01(\v2\x12.cruster.v1.SchemaR\x05input\x12*\n" +
-	"\x06output\x18\x04 \x01(\v2\x12.cruster.v1.SchemaR\x06output\"\xc7\x01\n" +
+	"\x06output\x18\x04 \x01(\v2\x12.cruster.v1.SchemaR\x06output\x120\n" +
+	"\asignals\x18\x05 \x03(\v2\x16.cruster.v1.SignalInfoR\asignals\"J\n" +
+	"\n" +
+	"SignalInfo\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
+	"\x05value\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05value\"\xc7\x01\n" +
 	"\fActivityInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
 	"\x05input\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05input\x12*\n" +
@@ -1309,7 +1378,7 @@ func file_cruster_v1_module_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_module_proto_rawDescData
 }
 
-var file_cruster_v1_module_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_cruster_v1_module_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_cruster_v1_module_proto_goTypes = []any{
 	(*PushMetadata)(nil),           // 0: cruster.v1.PushMetadata
 	(*PushRequest)(nil),            // 1: cruster.v1.PushRequest
@@ -1324,53 +1393,56 @@ var file_cruster_v1_module_proto_goTypes = []any{
 	(*DescribeModuleResponse)(nil), // 10: cruster.v1.DescribeModuleResponse
 	(*Deployment)(nil),             // 11: cruster.v1.Deployment
 	(*WorkflowInfo)(nil),           // 12: cruster.v1.WorkflowInfo
-	(*ActivityInfo)(nil),           // 13: cruster.v1.ActivityInfo
-	(*Schema)(nil),                 // 14: cruster.v1.Schema
-	(*Field)(nil),                  // 15: cruster.v1.Field
-	nil,                            // 16: cruster.v1.PushMetadata.ConfigEntry
-	(*MoveResult)(nil),             // 17: cruster.v1.MoveResult
-	(*Execution)(nil),              // 18: cruster.v1.Execution
-	(*Diff)(nil),                   // 19: cruster.v1.Diff
-	(*timestamppb.Timestamp)(nil),  // 20: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 21: google.protobuf.Duration
+	(*SignalInfo)(nil),             // 13: cruster.v1.SignalInfo
+	(*ActivityInfo)(nil),           // 14: cruster.v1.ActivityInfo
+	(*Schema)(nil),                 // 15: cruster.v1.Schema
+	(*Field)(nil),                  // 16: cruster.v1.Field
+	nil,                            // 17: cruster.v1.PushMetadata.ConfigEntry
+	(*MoveResult)(nil),             // 18: cruster.v1.MoveResult
+	(*Execution)(nil),              // 19: cruster.v1.Execution
+	(*Diff)(nil),                   // 20: cruster.v1.Diff
+	(*timestamppb.Timestamp)(nil),  // 21: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 22: google.protobuf.Duration
 }
 var file_cruster_v1_module_proto_depIdxs = []int32{
-	16, // 0: cruster.v1.PushMetadata.config:type_name -> cruster.v1.PushMetadata.ConfigEntry
+	17, // 0: cruster.v1.PushMetadata.config:type_name -> cruster.v1.PushMetadata.ConfigEntry
 	0,  // 1: cruster.v1.PushRequest.metadata:type_name -> cruster.v1.PushMetadata
 	0,  // 2: cruster.v1.PushStreamRequest.metadata:type_name -> cruster.v1.PushMetadata
 	11, // 3: cruster.v1.PushResponse.deployment:type_name -> cruster.v1.Deployment
-	17, // 4: cruster.v1.PushResponse.first_unmoved:type_name -> cruster.v1.MoveResult
+	18, // 4: cruster.v1.PushResponse.first_unmoved:type_name -> cruster.v1.MoveResult
 	4,  // 5: cruster.v1.CheckRequest.metadata:type_name -> cruster.v1.CheckMetadata
-	18, // 6: cruster.v1.CheckResponse.execution:type_name -> cruster.v1.Execution
-	19, // 7: cruster.v1.CheckResponse.diff:type_name -> cruster.v1.Diff
+	19, // 6: cruster.v1.CheckResponse.execution:type_name -> cruster.v1.Execution
+	20, // 7: cruster.v1.CheckResponse.diff:type_name -> cruster.v1.Diff
 	11, // 8: cruster.v1.ListModulesResponse.deployments:type_name -> cruster.v1.Deployment
 	11, // 9: cruster.v1.DescribeModuleResponse.deployment:type_name -> cruster.v1.Deployment
-	20, // 10: cruster.v1.Deployment.updated_at:type_name -> google.protobuf.Timestamp
+	21, // 10: cruster.v1.Deployment.updated_at:type_name -> google.protobuf.Timestamp
 	12, // 11: cruster.v1.Deployment.workflows:type_name -> cruster.v1.WorkflowInfo
-	13, // 12: cruster.v1.Deployment.activities:type_name -> cruster.v1.ActivityInfo
-	14, // 13: cruster.v1.WorkflowInfo.input:type_name -> cruster.v1.Schema
-	14, // 14: cruster.v1.WorkflowInfo.output:type_name -> cruster.v1.Schema
-	14, // 15: cruster.v1.ActivityInfo.input:type_name -> cruster.v1.Schema
-	14, // 16: cruster.v1.ActivityInfo.output:type_name -> cruster.v1.Schema
-	21, // 17: cruster.v1.ActivityInfo.timeout:type_name -> google.protobuf.Duration
-	14, // 18: cruster.v1.Schema.elem:type_name -> cruster.v1.Schema
-	15, // 19: cruster.v1.Schema.fields:type_name -> cruster.v1.Field
-	14, // 20: cruster.v1.Field.schema:type_name -> cruster.v1.Schema
-	1,  // 21: cruster.v1.ModuleService.Push:input_type -> cruster.v1.PushRequest
-	2,  // 22: cruster.v1.ModuleService.PushStream:input_type -> cruster.v1.PushStreamRequest
-	5,  // 23: cruster.v1.ModuleService.Check:input_type -> cruster.v1.CheckRequest
-	7,  // 24: cruster.v1.ModuleService.List:input_type -> cruster.v1.ListModulesRequest
-	9,  // 25: cruster.v1.ModuleService.Describe:input_type -> cruster.v1.DescribeModuleRequest
-	3,  // 26: cruster.v1.ModuleService.Push:output_type -> cruster.v1.PushResponse
-	3,  // 27: cruster.v1.ModuleService.PushStream:output_type -> cruster.v1.PushResponse
-	6,  // 28: cruster.v1.ModuleService.Check:output_type -> cruster.v1.CheckResponse
-	8,  // 29: cruster.v1.ModuleService.List:output_type -> cruster.v1.ListModulesResponse
-	10, // 30: cruster.v1.ModuleService.Describe:output_type -> cruster.v1.DescribeModuleResponse
-	26, // [26:31] is the sub-list for method output_type
-	21, // [21:26] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	14, // 12: cruster.v1.Deployment.activities:type_name -> cruster.v1.ActivityInfo
+	15, // 13: cruster.v1.WorkflowInfo.input:type_name -> cruster.v1.Schema
+	15, // 14: cruster.v1.WorkflowInfo.output:type_name -> cruster.v1.Schema
+	13, // 15: cruster.v1.WorkflowInfo.signals:type_name -> cruster.v1.SignalInfo
+	15, // 16: cruster.v1.SignalInfo.value:type_name -> cruster.v1.Schema
+	15, // 17: cruster.v1.ActivityInfo.input:type_name -> cruster.v1.Schema
+	15, // 18: cruster.v1.ActivityInfo.output:type_name -> cruster.v1.Schema
+	22, // 19: cruster.v1.ActivityInfo.timeout:type_name -> google.protobuf.Duration
+	15, // 20: cruster.v1.Schema.elem:type_name -> cruster.v1.Schema
+	16, // 21: cruster.v1.Schema.fields:type_name -> cruster.v1.Field
+	15, // 22: cruster.v1.Field.schema:type_name -> cruster.v1.Schema
+	1,  // 23: cruster.v1.ModuleService.Push:input_type -> cruster.v1.PushRequest
+	2,  // 24: cruster.v1.ModuleService.PushStream:input_type -> cruster.v1.PushStreamRequest
+	5,  // 25: cruster.v1.ModuleService.Check:input_type -> cruster.v1.CheckRequest
+	7,  // 26: cruster.v1.ModuleService.List:input_type -> cruster.v1.ListModulesRequest
+	9,  // 27: cruster.v1.ModuleService.Describe:input_type -> cruster.v1.DescribeModuleRequest
+	3,  // 28: cruster.v1.ModuleService.Push:output_type -> cruster.v1.PushResponse
+	3,  // 29: cruster.v1.ModuleService.PushStream:output_type -> cruster.v1.PushResponse
+	6,  // 30: cruster.v1.ModuleService.Check:output_type -> cruster.v1.CheckResponse
+	8,  // 31: cruster.v1.ModuleService.List:output_type -> cruster.v1.ListModulesResponse
+	10, // 32: cruster.v1.ModuleService.Describe:output_type -> cruster.v1.DescribeModuleResponse
+	28, // [28:33] is the sub-list for method output_type
+	23, // [23:28] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_module_proto_init() }
@@ -1393,7 +1465,7 @@ func file_cruster_v1_module_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_module_proto_rawDesc), len(file_cruster_v1_module_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -667,7 +667,9 @@ type DescribeResponse struct {
 	DeferredsOmitted uint32 `protobuf:"varint,9,opt,name=deferreds_omitted,json=deferredsOmitted,proto3" json:"deferreds_omitted,omitempty"`
 	// The fuel that the turns of a running execution have used so far: what it has computed.
 	// It follows from the module and the journal. Activities are not part of it.
-	Fuel          int64 `protobuf:"varint,10,opt,name=fuel,proto3" json:"fuel,omitempty"`
+	Fuel int64 `protobuf:"varint,10,opt,name=fuel,proto3" json:"fuel,omitempty"`
+	// The signals that it has not received yet, by name.
+	Unread        []*UnreadSignals `protobuf:"bytes,11,rep,name=unread,proto3" json:"unread,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -772,6 +774,68 @@ func (x *DescribeResponse) GetFuel() int64 {
 	return 0
 }
 
+func (x *DescribeResponse) GetUnread() []*UnreadSignals {
+	if x != nil {
+		return x.Unread
+	}
+	return nil
+}
+
+// UnreadSignals are the signals of a name that an execution has not received yet.
+type UnreadSignals struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// How many there are.
+	Count         uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnreadSignals) Reset() {
+	*x = UnreadSignals{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnreadSignals) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnreadSignals) ProtoMessage() {}
+
+func (x *UnreadSignals) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnreadSignals.ProtoReflect.Descriptor instead.
+func (*UnreadSignals) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *UnreadSignals) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *UnreadSignals) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
 // Patch is what an execution does about a change of the code that asks for it.
 type Patch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -788,7 +852,7 @@ type Patch struct {
 
 func (x *Patch) Reset() {
 	*x = Patch{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[11]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -800,7 +864,7 @@ func (x *Patch) String() string {
 func (*Patch) ProtoMessage() {}
 
 func (x *Patch) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[11]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -813,7 +877,7 @@ func (x *Patch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Patch.ProtoReflect.Descriptor instead.
 func (*Patch) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{11}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Patch) GetId() string {
@@ -862,7 +926,7 @@ type PendingOp struct {
 
 func (x *PendingOp) Reset() {
 	*x = PendingOp{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[12]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -874,7 +938,7 @@ func (x *PendingOp) String() string {
 func (*PendingOp) ProtoMessage() {}
 
 func (x *PendingOp) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[12]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -887,7 +951,7 @@ func (x *PendingOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PendingOp.ProtoReflect.Descriptor instead.
 func (*PendingOp) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{12}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PendingOp) GetNumber() uint32 {
@@ -966,7 +1030,7 @@ type SettledDeferred struct {
 
 func (x *SettledDeferred) Reset() {
 	*x = SettledDeferred{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[13]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -978,7 +1042,7 @@ func (x *SettledDeferred) String() string {
 func (*SettledDeferred) ProtoMessage() {}
 
 func (x *SettledDeferred) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[13]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -991,7 +1055,7 @@ func (x *SettledDeferred) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettledDeferred.ProtoReflect.Descriptor instead.
 func (*SettledDeferred) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{13}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SettledDeferred) GetName() string {
@@ -1049,7 +1113,7 @@ type HistoryRequest struct {
 
 func (x *HistoryRequest) Reset() {
 	*x = HistoryRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[14]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1061,7 +1125,7 @@ func (x *HistoryRequest) String() string {
 func (*HistoryRequest) ProtoMessage() {}
 
 func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[14]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1074,7 +1138,7 @@ func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryRequest.ProtoReflect.Descriptor instead.
 func (*HistoryRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{14}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *HistoryRequest) GetNamespace() string {
@@ -1125,7 +1189,7 @@ type HistoryResponse struct {
 
 func (x *HistoryResponse) Reset() {
 	*x = HistoryResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[15]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1137,7 +1201,7 @@ func (x *HistoryResponse) String() string {
 func (*HistoryResponse) ProtoMessage() {}
 
 func (x *HistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[15]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1150,7 +1214,7 @@ func (x *HistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryResponse.ProtoReflect.Descriptor instead.
 func (*HistoryResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{15}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *HistoryResponse) GetEntries() []*HistoryEntry {
@@ -1205,7 +1269,7 @@ type HistoryEntry struct {
 
 func (x *HistoryEntry) Reset() {
 	*x = HistoryEntry{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[16]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1217,7 +1281,7 @@ func (x *HistoryEntry) String() string {
 func (*HistoryEntry) ProtoMessage() {}
 
 func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[16]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1230,7 +1294,7 @@ func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryEntry.ProtoReflect.Descriptor instead.
 func (*HistoryEntry) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{16}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *HistoryEntry) GetSeq() uint64 {
@@ -1345,7 +1409,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[17]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1357,7 +1421,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[17]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1370,7 +1434,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{17}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListRequest) GetNamespace() string {
@@ -1421,7 +1485,7 @@ type ListResponse struct {
 
 func (x *ListResponse) Reset() {
 	*x = ListResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[18]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1433,7 +1497,7 @@ func (x *ListResponse) String() string {
 func (*ListResponse) ProtoMessage() {}
 
 func (x *ListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[18]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1446,7 +1510,7 @@ func (x *ListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResponse.ProtoReflect.Descriptor instead.
 func (*ListResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{18}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListResponse) GetExecutions() []*Execution {
@@ -1461,6 +1525,292 @@ func (x *ListResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+// SignalOptions say what to send.
+type SignalOptions struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the signal, as the workflow declares it.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What it brings. Absent means an empty struct if the type of the signal is a struct
+	// that requires no field and may not be null; otherwise absent means null.
+	Value *Payload `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	// Makes it safe to repeat the request: one with the same id is received once, for at
+	// least a day. Absent means that it is not repeated.
+	RequestId     string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SignalOptions) Reset() {
+	*x = SignalOptions{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SignalOptions) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SignalOptions) ProtoMessage() {}
+
+func (x *SignalOptions) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SignalOptions.ProtoReflect.Descriptor instead.
+func (*SignalOptions) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *SignalOptions) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SignalOptions) GetValue() *Payload {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *SignalOptions) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// SignalRequest asks for a signal to be sent.
+type SignalRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The execution: "deployment/Workflow/key".
+	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
+	// What to send.
+	Signal        *SignalOptions `protobuf:"bytes,3,opt,name=signal,proto3" json:"signal,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SignalRequest) Reset() {
+	*x = SignalRequest{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SignalRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SignalRequest) ProtoMessage() {}
+
+func (x *SignalRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SignalRequest.ProtoReflect.Descriptor instead.
+func (*SignalRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *SignalRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *SignalRequest) GetExecution() string {
+	if x != nil {
+		return x.Execution
+	}
+	return ""
+}
+
+func (x *SignalRequest) GetSignal() *SignalOptions {
+	if x != nil {
+		return x.Signal
+	}
+	return nil
+}
+
+// SignalResponse says that the signal is durable.
+type SignalResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SignalResponse) Reset() {
+	*x = SignalResponse{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SignalResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SignalResponse) ProtoMessage() {}
+
+func (x *SignalResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SignalResponse.ProtoReflect.Descriptor instead.
+func (*SignalResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{22}
+}
+
+// SignalWithStartRequest asks for a signal to be sent, and for a start if need be.
+type SignalWithStartRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What to start.
+	Start *StartOptions `protobuf:"bytes,1,opt,name=start,proto3" json:"start,omitempty"`
+	// What to send.
+	Signal *SignalOptions `protobuf:"bytes,2,opt,name=signal,proto3" json:"signal,omitempty"`
+	// The wanted form of the result, if there is one already.
+	Encoding      Encoding `protobuf:"varint,3,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SignalWithStartRequest) Reset() {
+	*x = SignalWithStartRequest{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SignalWithStartRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SignalWithStartRequest) ProtoMessage() {}
+
+func (x *SignalWithStartRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SignalWithStartRequest.ProtoReflect.Descriptor instead.
+func (*SignalWithStartRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *SignalWithStartRequest) GetStart() *StartOptions {
+	if x != nil {
+		return x.Start
+	}
+	return nil
+}
+
+func (x *SignalWithStartRequest) GetSignal() *SignalOptions {
+	if x != nil {
+		return x.Signal
+	}
+	return nil
+}
+
+func (x *SignalWithStartRequest) GetEncoding() Encoding {
+	if x != nil {
+		return x.Encoding
+	}
+	return Encoding_ENCODING_UNSPECIFIED
+}
+
+// SignalWithStartResponse is what the signal was sent to.
+type SignalWithStartResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The execution.
+	Execution *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
+	// Whether it had been started before.
+	Existed       bool `protobuf:"varint,2,opt,name=existed,proto3" json:"existed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SignalWithStartResponse) Reset() {
+	*x = SignalWithStartResponse{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SignalWithStartResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SignalWithStartResponse) ProtoMessage() {}
+
+func (x *SignalWithStartResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SignalWithStartResponse.ProtoReflect.Descriptor instead.
+func (*SignalWithStartResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *SignalWithStartResponse) GetExecution() *Execution {
+	if x != nil {
+		return x.Execution
+	}
+	return nil
+}
+
+func (x *SignalWithStartResponse) GetExisted() bool {
+	if x != nil {
+		return x.Existed
+	}
+	return false
 }
 
 // InterruptRequest asks an execution to stop.
@@ -1478,7 +1828,7 @@ type InterruptRequest struct {
 
 func (x *InterruptRequest) Reset() {
 	*x = InterruptRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[19]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1490,7 +1840,7 @@ func (x *InterruptRequest) String() string {
 func (*InterruptRequest) ProtoMessage() {}
 
 func (x *InterruptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[19]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1503,7 +1853,7 @@ func (x *InterruptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterruptRequest.ProtoReflect.Descriptor instead.
 func (*InterruptRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{19}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *InterruptRequest) GetNamespace() string {
@@ -1536,7 +1886,7 @@ type InterruptResponse struct {
 
 func (x *InterruptResponse) Reset() {
 	*x = InterruptResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1548,7 +1898,7 @@ func (x *InterruptResponse) String() string {
 func (*InterruptResponse) ProtoMessage() {}
 
 func (x *InterruptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1561,7 +1911,7 @@ func (x *InterruptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterruptResponse.ProtoReflect.Descriptor instead.
 func (*InterruptResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{20}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{26}
 }
 
 // ResumeRequest asks to continue a paused execution.
@@ -1577,7 +1927,7 @@ type ResumeRequest struct {
 
 func (x *ResumeRequest) Reset() {
 	*x = ResumeRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1589,7 +1939,7 @@ func (x *ResumeRequest) String() string {
 func (*ResumeRequest) ProtoMessage() {}
 
 func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1602,7 +1952,7 @@ func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{21}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ResumeRequest) GetNamespace() string {
@@ -1628,7 +1978,7 @@ type ResumeResponse struct {
 
 func (x *ResumeResponse) Reset() {
 	*x = ResumeResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1640,7 +1990,7 @@ func (x *ResumeResponse) String() string {
 func (*ResumeResponse) ProtoMessage() {}
 
 func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1653,7 +2003,7 @@ func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeResponse.ProtoReflect.Descriptor instead.
 func (*ResumeResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{22}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{28}
 }
 
 // FailRequest asks to end a paused execution for good.
@@ -1671,7 +2021,7 @@ type FailRequest struct {
 
 func (x *FailRequest) Reset() {
 	*x = FailRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1683,7 +2033,7 @@ func (x *FailRequest) String() string {
 func (*FailRequest) ProtoMessage() {}
 
 func (x *FailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1696,7 +2046,7 @@ func (x *FailRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailRequest.ProtoReflect.Descriptor instead.
 func (*FailRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{23}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *FailRequest) GetNamespace() string {
@@ -1729,7 +2079,7 @@ type FailResponse struct {
 
 func (x *FailResponse) Reset() {
 	*x = FailResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1741,7 +2091,7 @@ func (x *FailResponse) String() string {
 func (*FailResponse) ProtoMessage() {}
 
 func (x *FailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1754,7 +2104,7 @@ func (x *FailResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailResponse.ProtoReflect.Descriptor instead.
 func (*FailResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{24}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{30}
 }
 
 // MoveRequest asks to move an execution to another module.
@@ -1774,7 +2124,7 @@ type MoveRequest struct {
 
 func (x *MoveRequest) Reset() {
 	*x = MoveRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1786,7 +2136,7 @@ func (x *MoveRequest) String() string {
 func (*MoveRequest) ProtoMessage() {}
 
 func (x *MoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1799,7 +2149,7 @@ func (x *MoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveRequest.ProtoReflect.Descriptor instead.
 func (*MoveRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{25}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *MoveRequest) GetNamespace() string {
@@ -1837,7 +2187,7 @@ type MoveResponse struct {
 
 func (x *MoveResponse) Reset() {
 	*x = MoveResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1849,7 +2199,7 @@ func (x *MoveResponse) String() string {
 func (*MoveResponse) ProtoMessage() {}
 
 func (x *MoveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1862,7 +2212,7 @@ func (x *MoveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveResponse.ProtoReflect.Descriptor instead.
 func (*MoveResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{26}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *MoveResponse) GetExecution() *Execution {
@@ -1898,7 +2248,7 @@ type MoveAllRequest struct {
 
 func (x *MoveAllRequest) Reset() {
 	*x = MoveAllRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1910,7 +2260,7 @@ func (x *MoveAllRequest) String() string {
 func (*MoveAllRequest) ProtoMessage() {}
 
 func (x *MoveAllRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1923,7 +2273,7 @@ func (x *MoveAllRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveAllRequest.ProtoReflect.Descriptor instead.
 func (*MoveAllRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{27}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *MoveAllRequest) GetNamespace() string {
@@ -1967,7 +2317,7 @@ type MoveAllResponse struct {
 
 func (x *MoveAllResponse) Reset() {
 	*x = MoveAllResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1979,7 +2329,7 @@ func (x *MoveAllResponse) String() string {
 func (*MoveAllResponse) ProtoMessage() {}
 
 func (x *MoveAllResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1992,7 +2342,7 @@ func (x *MoveAllResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveAllResponse.ProtoReflect.Descriptor instead.
 func (*MoveAllResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{28}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *MoveAllResponse) GetDone() uint32 {
@@ -2030,7 +2380,7 @@ type ForkRequest struct {
 
 func (x *ForkRequest) Reset() {
 	*x = ForkRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2042,7 +2392,7 @@ func (x *ForkRequest) String() string {
 func (*ForkRequest) ProtoMessage() {}
 
 func (x *ForkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2055,7 +2405,7 @@ func (x *ForkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkRequest.ProtoReflect.Descriptor instead.
 func (*ForkRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{29}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ForkRequest) GetNamespace() string {
@@ -2104,7 +2454,7 @@ type ForkResponse struct {
 
 func (x *ForkResponse) Reset() {
 	*x = ForkResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2116,7 +2466,7 @@ func (x *ForkResponse) String() string {
 func (*ForkResponse) ProtoMessage() {}
 
 func (x *ForkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2129,7 +2479,7 @@ func (x *ForkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkResponse.ProtoReflect.Descriptor instead.
 func (*ForkResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{30}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ForkResponse) GetExecution() *Execution {
@@ -2179,7 +2529,7 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x0fDescribeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x120\n" +
-	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\xab\x03\n" +
+	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\xde\x03\n" +
 	"\x10DescribeResponse\x123\n" +
 	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12)\n" +
 	"\x05input\x18\x02 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x18\n" +
@@ -2191,7 +2541,11 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x0fpending_omitted\x18\b \x01(\rR\x0ependingOmitted\x12+\n" +
 	"\x11deferreds_omitted\x18\t \x01(\rR\x10deferredsOmitted\x12\x12\n" +
 	"\x04fuel\x18\n" +
-	" \x01(\x03R\x04fuel\"?\n" +
+	" \x01(\x03R\x04fuel\x121\n" +
+	"\x06unread\x18\v \x03(\v2\x19.cruster.v1.UnreadSignalsR\x06unread\"9\n" +
+	"\rUnreadSignals\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\"?\n" +
 	"\x05Patch\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05taken\x18\x02 \x01(\bR\x05taken\x12\x10\n" +
@@ -2247,7 +2601,24 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\n" +
 	"executions\x18\x01 \x03(\v2\x15.cruster.v1.ExecutionR\n" +
 	"executions\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"f\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"m\n" +
+	"\rSignalOptions\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
+	"\x05value\x18\x02 \x01(\v2\x13.cruster.v1.PayloadR\x05value\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\"~\n" +
+	"\rSignalRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
+	"\texecution\x18\x02 \x01(\tR\texecution\x121\n" +
+	"\x06signal\x18\x03 \x01(\v2\x19.cruster.v1.SignalOptionsR\x06signal\"\x10\n" +
+	"\x0eSignalResponse\"\xad\x01\n" +
+	"\x16SignalWithStartRequest\x12.\n" +
+	"\x05start\x18\x01 \x01(\v2\x18.cruster.v1.StartOptionsR\x05start\x121\n" +
+	"\x06signal\x18\x02 \x01(\v2\x19.cruster.v1.SignalOptionsR\x06signal\x120\n" +
+	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"h\n" +
+	"\x17SignalWithStartResponse\x123\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12\x18\n" +
+	"\aexisted\x18\x02 \x01(\bR\aexisted\"f\n" +
 	"\x10InterruptRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x16\n" +
@@ -2285,7 +2656,7 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x02to\x18\x04 \x01(\tR\x02to\x12\x10\n" +
 	"\x03key\x18\x05 \x01(\tR\x03key\"C\n" +
 	"\fForkResponse\x123\n" +
-	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution2\xd1\x06\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution2\xee\a\n" +
 	"\x0fWorkflowService\x12<\n" +
 	"\x05Start\x12\x18.cruster.v1.StartRequest\x1a\x19.cruster.v1.StartResponse\x12B\n" +
 	"\aExecute\x12\x1a.cruster.v1.ExecuteRequest\x1a\x1b.cruster.v1.ExecuteResponse\x129\n" +
@@ -2293,7 +2664,9 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x04Wait\x12\x17.cruster.v1.WaitRequest\x1a\x18.cruster.v1.WaitResponse\x12E\n" +
 	"\bDescribe\x12\x1b.cruster.v1.DescribeRequest\x1a\x1c.cruster.v1.DescribeResponse\x12B\n" +
 	"\aHistory\x12\x1a.cruster.v1.HistoryRequest\x1a\x1b.cruster.v1.HistoryResponse\x129\n" +
-	"\x04List\x12\x17.cruster.v1.ListRequest\x1a\x18.cruster.v1.ListResponse\x12H\n" +
+	"\x04List\x12\x17.cruster.v1.ListRequest\x1a\x18.cruster.v1.ListResponse\x12?\n" +
+	"\x06Signal\x12\x19.cruster.v1.SignalRequest\x1a\x1a.cruster.v1.SignalResponse\x12Z\n" +
+	"\x0fSignalWithStart\x12\".cruster.v1.SignalWithStartRequest\x1a#.cruster.v1.SignalWithStartResponse\x12H\n" +
 	"\tInterrupt\x12\x1c.cruster.v1.InterruptRequest\x1a\x1d.cruster.v1.InterruptResponse\x12?\n" +
 	"\x06Resume\x12\x19.cruster.v1.ResumeRequest\x1a\x1a.cruster.v1.ResumeResponse\x129\n" +
 	"\x04Fail\x12\x17.cruster.v1.FailRequest\x1a\x18.cruster.v1.FailResponse\x129\n" +
@@ -2313,114 +2686,131 @@ func file_cruster_v1_workflow_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_workflow_proto_rawDescData
 }
 
-var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_cruster_v1_workflow_proto_goTypes = []any{
-	(*StartOptions)(nil),          // 0: cruster.v1.StartOptions
-	(*StartRequest)(nil),          // 1: cruster.v1.StartRequest
-	(*StartResponse)(nil),         // 2: cruster.v1.StartResponse
-	(*ExecuteRequest)(nil),        // 3: cruster.v1.ExecuteRequest
-	(*ExecuteResponse)(nil),       // 4: cruster.v1.ExecuteResponse
-	(*PollRequest)(nil),           // 5: cruster.v1.PollRequest
-	(*PollResponse)(nil),          // 6: cruster.v1.PollResponse
-	(*WaitRequest)(nil),           // 7: cruster.v1.WaitRequest
-	(*WaitResponse)(nil),          // 8: cruster.v1.WaitResponse
-	(*DescribeRequest)(nil),       // 9: cruster.v1.DescribeRequest
-	(*DescribeResponse)(nil),      // 10: cruster.v1.DescribeResponse
-	(*Patch)(nil),                 // 11: cruster.v1.Patch
-	(*PendingOp)(nil),             // 12: cruster.v1.PendingOp
-	(*SettledDeferred)(nil),       // 13: cruster.v1.SettledDeferred
-	(*HistoryRequest)(nil),        // 14: cruster.v1.HistoryRequest
-	(*HistoryResponse)(nil),       // 15: cruster.v1.HistoryResponse
-	(*HistoryEntry)(nil),          // 16: cruster.v1.HistoryEntry
-	(*ListRequest)(nil),           // 17: cruster.v1.ListRequest
-	(*ListResponse)(nil),          // 18: cruster.v1.ListResponse
-	(*InterruptRequest)(nil),      // 19: cruster.v1.InterruptRequest
-	(*InterruptResponse)(nil),     // 20: cruster.v1.InterruptResponse
-	(*ResumeRequest)(nil),         // 21: cruster.v1.ResumeRequest
-	(*ResumeResponse)(nil),        // 22: cruster.v1.ResumeResponse
-	(*FailRequest)(nil),           // 23: cruster.v1.FailRequest
-	(*FailResponse)(nil),          // 24: cruster.v1.FailResponse
-	(*MoveRequest)(nil),           // 25: cruster.v1.MoveRequest
-	(*MoveResponse)(nil),          // 26: cruster.v1.MoveResponse
-	(*MoveAllRequest)(nil),        // 27: cruster.v1.MoveAllRequest
-	(*MoveAllResponse)(nil),       // 28: cruster.v1.MoveAllResponse
-	(*ForkRequest)(nil),           // 29: cruster.v1.ForkRequest
-	(*ForkResponse)(nil),          // 30: cruster.v1.ForkResponse
-	(*Payload)(nil),               // 31: cruster.v1.Payload
-	(Encoding)(0),                 // 32: cruster.v1.Encoding
-	(*Execution)(nil),             // 33: cruster.v1.Execution
-	(*timestamppb.Timestamp)(nil), // 34: google.protobuf.Timestamp
-	(*Error)(nil),                 // 35: cruster.v1.Error
-	(State)(0),                    // 36: cruster.v1.State
-	(*MoveResult)(nil),            // 37: cruster.v1.MoveResult
+	(*StartOptions)(nil),            // 0: cruster.v1.StartOptions
+	(*StartRequest)(nil),            // 1: cruster.v1.StartRequest
+	(*StartResponse)(nil),           // 2: cruster.v1.StartResponse
+	(*ExecuteRequest)(nil),          // 3: cruster.v1.ExecuteRequest
+	(*ExecuteResponse)(nil),         // 4: cruster.v1.ExecuteResponse
+	(*PollRequest)(nil),             // 5: cruster.v1.PollRequest
+	(*PollResponse)(nil),            // 6: cruster.v1.PollResponse
+	(*WaitRequest)(nil),             // 7: cruster.v1.WaitRequest
+	(*WaitResponse)(nil),            // 8: cruster.v1.WaitResponse
+	(*DescribeRequest)(nil),         // 9: cruster.v1.DescribeRequest
+	(*DescribeResponse)(nil),        // 10: cruster.v1.DescribeResponse
+	(*UnreadSignals)(nil),           // 11: cruster.v1.UnreadSignals
+	(*Patch)(nil),                   // 12: cruster.v1.Patch
+	(*PendingOp)(nil),               // 13: cruster.v1.PendingOp
+	(*SettledDeferred)(nil),         // 14: cruster.v1.SettledDeferred
+	(*HistoryRequest)(nil),          // 15: cruster.v1.HistoryRequest
+	(*HistoryResponse)(nil),         // 16: cruster.v1.HistoryResponse
+	(*HistoryEntry)(nil),            // 17: cruster.v1.HistoryEntry
+	(*ListRequest)(nil),             // 18: cruster.v1.ListRequest
+	(*ListResponse)(nil),            // 19: cruster.v1.ListResponse
+	(*SignalOptions)(nil),           // 20: cruster.v1.SignalOptions
+	(*SignalRequest)(nil),           // 21: cruster.v1.SignalRequest
+	(*SignalResponse)(nil),          // 22: cruster.v1.SignalResponse
+	(*SignalWithStartRequest)(nil),  // 23: cruster.v1.SignalWithStartRequest
+	(*SignalWithStartResponse)(nil), // 24: cruster.v1.SignalWithStartResponse
+	(*InterruptRequest)(nil),        // 25: cruster.v1.InterruptRequest
+	(*InterruptResponse)(nil),       // 26: cruster.v1.InterruptResponse
+	(*ResumeRequest)(nil),           // 27: cruster.v1.ResumeRequest
+	(*ResumeResponse)(nil),          // 28: cruster.v1.ResumeResponse
+	(*FailRequest)(nil),             // 29: cruster.v1.FailRequest
+	(*FailResponse)(nil),            // 30: cruster.v1.FailResponse
+	(*MoveRequest)(nil),             // 31: cruster.v1.MoveRequest
+	(*MoveResponse)(nil),            // 32: cruster.v1.MoveResponse
+	(*MoveAllRequest)(nil),          // 33: cruster.v1.MoveAllRequest
+	(*MoveAllResponse)(nil),         // 34: cruster.v1.MoveAllResponse
+	(*ForkRequest)(nil),             // 35: cruster.v1.ForkRequest
+	(*ForkResponse)(nil),            // 36: cruster.v1.ForkResponse
+	(*Payload)(nil),                 // 37: cruster.v1.Payload
+	(Encoding)(0),                   // 38: cruster.v1.Encoding
+	(*Execution)(nil),               // 39: cruster.v1.Execution
+	(*timestamppb.Timestamp)(nil),   // 40: google.protobuf.Timestamp
+	(*Error)(nil),                   // 41: cruster.v1.Error
+	(State)(0),                      // 42: cruster.v1.State
+	(*MoveResult)(nil),              // 43: cruster.v1.MoveResult
 }
 var file_cruster_v1_workflow_proto_depIdxs = []int32{
-	31, // 0: cruster.v1.StartOptions.input:type_name -> cruster.v1.Payload
+	37, // 0: cruster.v1.StartOptions.input:type_name -> cruster.v1.Payload
 	0,  // 1: cruster.v1.StartRequest.start:type_name -> cruster.v1.StartOptions
-	32, // 2: cruster.v1.StartRequest.encoding:type_name -> cruster.v1.Encoding
-	33, // 3: cruster.v1.StartResponse.execution:type_name -> cruster.v1.Execution
+	38, // 2: cruster.v1.StartRequest.encoding:type_name -> cruster.v1.Encoding
+	39, // 3: cruster.v1.StartResponse.execution:type_name -> cruster.v1.Execution
 	0,  // 4: cruster.v1.ExecuteRequest.start:type_name -> cruster.v1.StartOptions
-	32, // 5: cruster.v1.ExecuteRequest.encoding:type_name -> cruster.v1.Encoding
-	33, // 6: cruster.v1.ExecuteResponse.execution:type_name -> cruster.v1.Execution
-	32, // 7: cruster.v1.PollRequest.encoding:type_name -> cruster.v1.Encoding
-	33, // 8: cruster.v1.PollResponse.execution:type_name -> cruster.v1.Execution
-	32, // 9: cruster.v1.WaitRequest.encoding:type_name -> cruster.v1.Encoding
-	33, // 10: cruster.v1.WaitResponse.execution:type_name -> cruster.v1.Execution
-	32, // 11: cruster.v1.DescribeRequest.encoding:type_name -> cruster.v1.Encoding
-	33, // 12: cruster.v1.DescribeResponse.execution:type_name -> cruster.v1.Execution
-	31, // 13: cruster.v1.DescribeResponse.input:type_name -> cruster.v1.Payload
-	12, // 14: cruster.v1.DescribeResponse.pending:type_name -> cruster.v1.PendingOp
-	13, // 15: cruster.v1.DescribeResponse.deferreds:type_name -> cruster.v1.SettledDeferred
-	11, // 16: cruster.v1.DescribeResponse.patches:type_name -> cruster.v1.Patch
-	34, // 17: cruster.v1.PendingOp.since:type_name -> google.protobuf.Timestamp
-	34, // 18: cruster.v1.PendingOp.due_at:type_name -> google.protobuf.Timestamp
-	35, // 19: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
-	34, // 20: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
-	31, // 21: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
-	35, // 22: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
-	32, // 23: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
-	16, // 24: cruster.v1.HistoryResponse.entries:type_name -> cruster.v1.HistoryEntry
-	34, // 25: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
-	34, // 26: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
-	31, // 27: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
-	35, // 28: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
-	36, // 29: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
-	33, // 30: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
-	33, // 31: cruster.v1.MoveResponse.execution:type_name -> cruster.v1.Execution
-	36, // 32: cruster.v1.MoveAllRequest.state:type_name -> cruster.v1.State
-	37, // 33: cruster.v1.MoveAllResponse.result:type_name -> cruster.v1.MoveResult
-	33, // 34: cruster.v1.ForkResponse.execution:type_name -> cruster.v1.Execution
-	1,  // 35: cruster.v1.WorkflowService.Start:input_type -> cruster.v1.StartRequest
-	3,  // 36: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
-	5,  // 37: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
-	7,  // 38: cruster.v1.WorkflowService.Wait:input_type -> cruster.v1.WaitRequest
-	9,  // 39: cruster.v1.WorkflowService.Describe:input_type -> cruster.v1.DescribeRequest
-	14, // 40: cruster.v1.WorkflowService.History:input_type -> cruster.v1.HistoryRequest
-	17, // 41: cruster.v1.WorkflowService.List:input_type -> cruster.v1.ListRequest
-	19, // 42: cruster.v1.WorkflowService.Interrupt:input_type -> cruster.v1.InterruptRequest
-	21, // 43: cruster.v1.WorkflowService.Resume:input_type -> cruster.v1.ResumeRequest
-	23, // 44: cruster.v1.WorkflowService.Fail:input_type -> cruster.v1.FailRequest
-	25, // 45: cruster.v1.WorkflowService.Move:input_type -> cruster.v1.MoveRequest
-	27, // 46: cruster.v1.WorkflowService.MoveAll:input_type -> cruster.v1.MoveAllRequest
-	29, // 47: cruster.v1.WorkflowService.Fork:input_type -> cruster.v1.ForkRequest
-	2,  // 48: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
-	4,  // 49: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
-	6,  // 50: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
-	8,  // 51: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
-	10, // 52: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
-	15, // 53: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
-	18, // 54: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
-	20, // 55: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
-	22, // 56: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
-	24, // 57: cruster.v1.WorkflowService.Fail:output_type -> cruster.v1.FailResponse
-	26, // 58: cruster.v1.WorkflowService.Move:output_type -> cruster.v1.MoveResponse
-	28, // 59: cruster.v1.WorkflowService.MoveAll:output_type -> cruster.v1.MoveAllResponse
-	30, // 60: cruster.v1.WorkflowService.Fork:output_type -> cruster.v1.ForkResponse
-	48, // [48:61] is the sub-list for method output_type
-	35, // [35:48] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	38, // 5: cruster.v1.ExecuteRequest.encoding:type_name -> cruster.v1.Encoding
+	39, // 6: cruster.v1.ExecuteResponse.execution:type_name -> cruster.v1.Execution
+	38, // 7: cruster.v1.PollRequest.encoding:type_name -> cruster.v1.Encoding
+	39, // 8: cruster.v1.PollResponse.execution:type_name -> cruster.v1.Execution
+	38, // 9: cruster.v1.WaitRequest.encoding:type_name -> cruster.v1.Encoding
+	39, // 10: cruster.v1.WaitResponse.execution:type_name -> cruster.v1.Execution
+	38, // 11: cruster.v1.DescribeRequest.encoding:type_name -> cruster.v1.Encoding
+	39, // 12: cruster.v1.DescribeResponse.execution:type_name -> cruster.v1.Execution
+	37, // 13: cruster.v1.DescribeResponse.input:type_name -> cruster.v1.Payload
+	13, // 14: cruster.v1.DescribeResponse.pending:type_name -> cruster.v1.PendingOp
+	14, // 15: cruster.v1.DescribeResponse.deferreds:type_name -> cruster.v1.SettledDeferred
+	12, // 16: cruster.v1.DescribeResponse.patches:type_name -> cruster.v1.Patch
+	11, // 17: cruster.v1.DescribeResponse.unread:type_name -> cruster.v1.UnreadSignals
+	40, // 18: cruster.v1.PendingOp.since:type_name -> google.protobuf.Timestamp
+	40, // 19: cruster.v1.PendingOp.due_at:type_name -> google.protobuf.Timestamp
+	41, // 20: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
+	40, // 21: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
+	37, // 22: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
+	41, // 23: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
+	38, // 24: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
+	17, // 25: cruster.v1.HistoryResponse.entries:type_name -> cruster.v1.HistoryEntry
+	40, // 26: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
+	40, // 27: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
+	37, // 28: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
+	41, // 29: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
+	42, // 30: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
+	39, // 31: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
+	37, // 32: cruster.v1.SignalOptions.value:type_name -> cruster.v1.Payload
+	20, // 33: cruster.v1.SignalRequest.signal:type_name -> cruster.v1.SignalOptions
+	0,  // 34: cruster.v1.SignalWithStartRequest.start:type_name -> cruster.v1.StartOptions
+	20, // 35: cruster.v1.SignalWithStartRequest.signal:type_name -> cruster.v1.SignalOptions
+	38, // 36: cruster.v1.SignalWithStartRequest.encoding:type_name -> cruster.v1.Encoding
+	39, // 37: cruster.v1.SignalWithStartResponse.execution:type_name -> cruster.v1.Execution
+	39, // 38: cruster.v1.MoveResponse.execution:type_name -> cruster.v1.Execution
+	42, // 39: cruster.v1.MoveAllRequest.state:type_name -> cruster.v1.State
+	43, // 40: cruster.v1.MoveAllResponse.result:type_name -> cruster.v1.MoveResult
+	39, // 41: cruster.v1.ForkResponse.execution:type_name -> cruster.v1.Execution
+	1,  // 42: cruster.v1.WorkflowService.Start:input_type -> cruster.v1.StartRequest
+	3,  // 43: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
+	5,  // 44: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
+	7,  // 45: cruster.v1.WorkflowService.Wait:input_type -> cruster.v1.WaitRequest
+	9,  // 46: cruster.v1.WorkflowService.Describe:input_type -> cruster.v1.DescribeRequest
+	15, // 47: cruster.v1.WorkflowService.History:input_type -> cruster.v1.HistoryRequest
+	18, // 48: cruster.v1.WorkflowService.List:input_type -> cruster.v1.ListRequest
+	21, // 49: cruster.v1.WorkflowService.Signal:input_type -> cruster.v1.SignalRequest
+	23, // 50: cruster.v1.WorkflowService.SignalWithStart:input_type -> cruster.v1.SignalWithStartRequest
+	25, // 51: cruster.v1.WorkflowService.Interrupt:input_type -> cruster.v1.InterruptRequest
+	27, // 52: cruster.v1.WorkflowService.Resume:input_type -> cruster.v1.ResumeRequest
+	29, // 53: cruster.v1.WorkflowService.Fail:input_type -> cruster.v1.FailRequest
+	31, // 54: cruster.v1.WorkflowService.Move:input_type -> cruster.v1.MoveRequest
+	33, // 55: cruster.v1.WorkflowService.MoveAll:input_type -> cruster.v1.MoveAllRequest
+	35, // 56: cruster.v1.WorkflowService.Fork:input_type -> cruster.v1.ForkRequest
+	2,  // 57: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
+	4,  // 58: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
+	6,  // 59: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
+	8,  // 60: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
+	10, // 61: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
+	16, // 62: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
+	19, // 63: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
+	22, // 64: cruster.v1.WorkflowService.Signal:output_type -> cruster.v1.SignalResponse
+	24, // 65: cruster.v1.WorkflowService.SignalWithStart:output_type -> cruster.v1.SignalWithStartResponse
+	26, // 66: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
+	28, // 67: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
+	30, // 68: cruster.v1.WorkflowService.Fail:output_type -> cruster.v1.FailResponse
+	32, // 69: cruster.v1.WorkflowService.Move:output_type -> cruster.v1.MoveResponse
+	34, // 70: cruster.v1.WorkflowService.MoveAll:output_type -> cruster.v1.MoveAllResponse
+	36, // 71: cruster.v1.WorkflowService.Fork:output_type -> cruster.v1.ForkResponse
+	57, // [57:72] is the sub-list for method output_type
+	42, // [42:57] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_workflow_proto_init() }
@@ -2439,7 +2829,7 @@ func file_cruster_v1_workflow_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_workflow_proto_rawDesc), len(file_cruster_v1_workflow_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   31,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,19 +19,21 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	WorkflowService_Start_FullMethodName     = "/cruster.v1.WorkflowService/Start"
-	WorkflowService_Execute_FullMethodName   = "/cruster.v1.WorkflowService/Execute"
-	WorkflowService_Poll_FullMethodName      = "/cruster.v1.WorkflowService/Poll"
-	WorkflowService_Wait_FullMethodName      = "/cruster.v1.WorkflowService/Wait"
-	WorkflowService_Describe_FullMethodName  = "/cruster.v1.WorkflowService/Describe"
-	WorkflowService_History_FullMethodName   = "/cruster.v1.WorkflowService/History"
-	WorkflowService_List_FullMethodName      = "/cruster.v1.WorkflowService/List"
-	WorkflowService_Interrupt_FullMethodName = "/cruster.v1.WorkflowService/Interrupt"
-	WorkflowService_Resume_FullMethodName    = "/cruster.v1.WorkflowService/Resume"
-	WorkflowService_Fail_FullMethodName      = "/cruster.v1.WorkflowService/Fail"
-	WorkflowService_Move_FullMethodName      = "/cruster.v1.WorkflowService/Move"
-	WorkflowService_MoveAll_FullMethodName   = "/cruster.v1.WorkflowService/MoveAll"
-	WorkflowService_Fork_FullMethodName      = "/cruster.v1.WorkflowService/Fork"
+	WorkflowService_Start_FullMethodName           = "/cruster.v1.WorkflowService/Start"
+	WorkflowService_Execute_FullMethodName         = "/cruster.v1.WorkflowService/Execute"
+	WorkflowService_Poll_FullMethodName            = "/cruster.v1.WorkflowService/Poll"
+	WorkflowService_Wait_FullMethodName            = "/cruster.v1.WorkflowService/Wait"
+	WorkflowService_Describe_FullMethodName        = "/cruster.v1.WorkflowService/Describe"
+	WorkflowService_History_FullMethodName         = "/cruster.v1.WorkflowService/History"
+	WorkflowService_List_FullMethodName            = "/cruster.v1.WorkflowService/List"
+	WorkflowService_Signal_FullMethodName          = "/cruster.v1.WorkflowService/Signal"
+	WorkflowService_SignalWithStart_FullMethodName = "/cruster.v1.WorkflowService/SignalWithStart"
+	WorkflowService_Interrupt_FullMethodName       = "/cruster.v1.WorkflowService/Interrupt"
+	WorkflowService_Resume_FullMethodName          = "/cruster.v1.WorkflowService/Resume"
+	WorkflowService_Fail_FullMethodName            = "/cruster.v1.WorkflowService/Fail"
+	WorkflowService_Move_FullMethodName            = "/cruster.v1.WorkflowService/Move"
+	WorkflowService_MoveAll_FullMethodName         = "/cruster.v1.WorkflowService/MoveAll"
+	WorkflowService_Fork_FullMethodName            = "/cruster.v1.WorkflowService/Fork"
 )
 
 // WorkflowServiceClient is the client API for WorkflowService service.
@@ -59,6 +61,12 @@ type WorkflowServiceClient interface {
 	History(ctx context.Context, in *HistoryRequest, opts ...grpc.CallOption) (*HistoryResponse, error)
 	// List pages through executions, newest first.
 	List(ctx context.Context, in *ListRequest, opts ...grpc.CallOption) (*ListResponse, error)
+	// Signal sends a signal to an execution and answers as soon as it is durable. The
+	// workflow receives it when it asks for it, in the order in which signals were sent.
+	Signal(ctx context.Context, in *SignalRequest, opts ...grpc.CallOption) (*SignalResponse, error)
+	// SignalWithStart sends a signal to an execution, and starts it first if it is not
+	// there: then both are durable, or neither.
+	SignalWithStart(ctx context.Context, in *SignalWithStartRequest, opts ...grpc.CallOption) (*SignalWithStartResponse, error)
 	// Interrupt asks an execution to stop. It may clean up first.
 	Interrupt(ctx context.Context, in *InterruptRequest, opts ...grpc.CallOption) (*InterruptResponse, error)
 	// Resume continues a paused execution.
@@ -159,6 +167,26 @@ func (c *workflowServiceClient) List(ctx context.Context, in *ListRequest, opts 
 	return out, nil
 }
 
+func (c *workflowServiceClient) Signal(ctx context.Context, in *SignalRequest, opts ...grpc.CallOption) (*SignalResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SignalResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_Signal_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *workflowServiceClient) SignalWithStart(ctx context.Context, in *SignalWithStartRequest, opts ...grpc.CallOption) (*SignalWithStartResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SignalWithStartResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_SignalWithStart_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *workflowServiceClient) Interrupt(ctx context.Context, in *InterruptRequest, opts ...grpc.CallOption) (*InterruptResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(InterruptResponse)
@@ -253,6 +281,12 @@ type WorkflowServiceServer interface {
 	History(context.Context, *HistoryRequest) (*HistoryResponse, error)
 	// List pages through executions, newest first.
 	List(context.Context, *ListRequest) (*ListResponse, error)
+	// Signal sends a signal to an execution and answers as soon as it is durable. The
+	// workflow receives it when it asks for it, in the order in which signals were sent.
+	Signal(context.Context, *SignalRequest) (*SignalResponse, error)
+	// SignalWithStart sends a signal to an execution, and starts it first if it is not
+	// there: then both are durable, or neither.
+	SignalWithStart(context.Context, *SignalWithStartRequest) (*SignalWithStartResponse, error)
 	// Interrupt asks an execution to stop. It may clean up first.
 	Interrupt(context.Context, *InterruptRequest) (*InterruptResponse, error)
 	// Resume continues a paused execution.
@@ -303,6 +337,12 @@ func (UnimplementedWorkflowServiceServer) History(context.Context, *HistoryReque
 }
 func (UnimplementedWorkflowServiceServer) List(context.Context, *ListRequest) (*ListResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method List not implemented")
+}
+func (UnimplementedWorkflowServiceServer) Signal(context.Context, *SignalRequest) (*SignalResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Signal not implemented")
+}
+func (UnimplementedWorkflowServiceServer) SignalWithStart(context.Context, *SignalWithStartRequest) (*SignalWithStartResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SignalWithStart not implemented")
 }
 func (UnimplementedWorkflowServiceServer) Interrupt(context.Context, *InterruptRequest) (*InterruptResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Interrupt not implemented")
@@ -469,6 +509,42 @@ func _WorkflowService_List_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _WorkflowService_Signal_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SignalRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WorkflowServiceServer).Signal(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WorkflowService_Signal_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WorkflowServiceServer).Signal(ctx, req.(*SignalRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _WorkflowService_SignalWithStart_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SignalWithStartRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WorkflowServiceServer).SignalWithStart(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WorkflowService_SignalWithStart_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WorkflowServiceServer).SignalWithStart(ctx, req.(*SignalWithStartRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _WorkflowService_Interrupt_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(InterruptRequest)
 	if err := dec(in); err != nil {
@@ -604,6 +680,14 @@ var WorkflowService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "List",
 			Handler:    _WorkflowService_List_Handler,
+		},
+		{
+			MethodName: "Signal",
+			Handler:    _WorkflowService_Signal_Handler,
+		},
+		{
+			MethodName: "SignalWithStart",
+			Handler:    _WorkflowService_SignalWithStart_Handler,
 		},
 		{
 			MethodName: "Interrupt",

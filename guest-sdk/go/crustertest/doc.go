@@ -22,8 +22,9 @@
 //     calls fail with an error that says so.
 //   - Other workflows of the module run as separate executions; those of other
 //     deployments need a [StubWorkflow].
-//   - Deferreds and interrupts come from outside at the virtual times that
-//     [ResolveAfter], [RejectAfter] and [InterruptAfter] say.
+//   - Deferreds, signals and interrupts come from outside at the virtual times that
+//     [ResolveAfter], [RejectAfter], [SignalAfter] and [InterruptAfter] say; a [Signal]
+//     is there before the workflow starts. [Unread] lists those that were not read.
 //
 // What the kit says is what a host does: it passes the same table of cases,
 // tests/conformance/table. So it also refuses the requests, statements and addresses

@@ -23,6 +23,7 @@ type run struct {
 	pending   map[uint32]pendingOp
 	steps     map[string]int // how often an activity occurred, by its identity
 	deferreds map[string]*deferred
+	inbox     inbox
 	// interruptOp waits for an interrupt.
 	interruptOp uint32
 	waiters     []func(*abi.Outcome)
@@ -161,6 +162,10 @@ func (r *run) decode(kind string, body []byte) (perform func(op uint32), name st
 		return func(op uint32) { r.call(op, *b, kind == abi.OpCall) }, b.Workflow, nil
 	case *abi.Poll:
 		return func(op uint32) { r.poll(op, b.Execution) }, b.Execution, nil
+	case *abi.Receive:
+		return func(op uint32) { r.receive(op, b.Name) }, b.Name, nil
+	case *abi.Signal:
+		return func(op uint32) { r.signal(op, *b) }, b.Name, nil
 	case *abi.Patched:
 		return func(op uint32) { r.deliverValue(op, !r.world.cfg.unpatched[b.ID]) }, b.ID, nil
 	}

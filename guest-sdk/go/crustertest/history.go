@@ -31,6 +31,8 @@ type History struct {
 	Start     time.Time
 	Events    []Event
 	Outcome   abi.Outcome
+	// Unread are the signals that the workflow did not read; see [Unread].
+	Unread []UnreadSignal
 }
 
 // Event is one thing that happened.

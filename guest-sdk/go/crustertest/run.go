@@ -79,6 +79,7 @@ type config struct {
 	database    Database
 	deployment  string
 	down        []downtime
+	early       []func(*run) // before the start
 	executionID string
 	history     *History
 	http        func(cruster.HTTPRequest) (cruster.HTTPResponse, error)

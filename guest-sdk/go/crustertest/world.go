@@ -96,10 +96,15 @@ func (w *world) execute(workflow string, body []byte) *abi.Outcome {
 	}
 	id := cmp.Or(w.cfg.executionID, w.executionID(workflow, key))
 	root := newRun(w, id, workflow, body)
+	for _, apply := range w.cfg.early {
+		apply(root)
+	}
 	for _, o := range w.cfg.outside {
 		w.after(w.up(w.now.Add(o.after)).Sub(w.now), func() { o.apply(root) })
 	}
-	root.start()
+	if root.outcome == nil {
+		root.start()
+	}
 	for root.outcome == nil {
 		if len(w.queue) == 0 {
 			root.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestDeadlock,
@@ -114,6 +119,7 @@ func (w *world) execute(workflow string, body []byte) *abi.Outcome {
 	}
 	if w.cfg.history != nil {
 		root.history.Outcome = *root.outcome
+		root.history.Unread = root.unread()
 		*w.cfg.history = root.history
 	}
 	return root.outcome

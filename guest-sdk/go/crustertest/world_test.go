@@ -14,10 +14,11 @@ import (
 var (
 	slow   = cruster.NewActivity("test.slow", func(_ *cruster.ActivityContext, n int) (int, error) { return n, nil })
 	signal = cruster.NewDeferred[string]("signal")
+	bell   = cruster.NewSignal[int]("bell")
 )
 
 // dueRequest says what a workflow waits for, in the order in which it begins to:
-// "slow", "signal", or a duration.
+// "slow", "signal", "bell", or a duration.
 type dueRequest []string
 
 // dueOrder waits for several things at the same time, and returns the order in which they
@@ -34,7 +35,7 @@ var dueOrder = cruster.NewWorkflow("test.dueOrder", func(ctx cruster.Context, wa
 	}
 	_, err := cruster.All(ctx, all...)
 	return order, err
-})
+}).Accepts(bell)
 
 func waitFor(ctx cruster.Context, what string) error {
 	switch what {
@@ -43,6 +44,9 @@ func waitFor(ctx cruster.Context, what string) error {
 		return err
 	case "signal":
 		_, err := signal.Await(ctx)
+		return err
+	case "bell":
+		_, err := bell.Receive(ctx)
 		return err
 	}
 	d, err := time.ParseDuration(what)
@@ -72,11 +76,16 @@ func TestDueOrder(t *testing.T) {
 		"a deferred before a timer":          {dueRequest{"signal", "10s"}, resolved(10 * time.Second), []string{"signal", "10s"}},
 		"a deferred after a timer":           {dueRequest{"10s", "signal"}, resolved(10 * time.Second), []string{"10s", "signal"}},
 		"a deferred that is already settled": {dueRequest{"0s", "signal"}, resolved(0), []string{"0s", "signal"}},
+		"a signal between two timers":        {dueRequest{"1m", "bell", "10s"}, rung(30 * time.Second), []string{"10s", "bell", "1m"}},
+		"a signal before a timer":            {dueRequest{"bell", "10s"}, rung(10 * time.Second), []string{"bell", "10s"}},
+		"a signal after a timer":             {dueRequest{"10s", "bell"}, rung(10 * time.Second), []string{"10s", "bell"}},
+		"a signal that is already there":     {dueRequest{"0s", "bell"}, []crustertest.Option{crustertest.Signal(bell, 1)}, []string{"0s", "bell"}},
+		"a signal in front of what is due":   {dueRequest{"bell", "0s"}, []crustertest.Option{crustertest.Signal(bell, 1)}, []string{"bell", "0s"}},
 		"all while the host was down": {
-			dueRequest{"10s", "slow", "1s", "signal", "2m"},
-			append(resolved(5*time.Second), crustertest.Takes(slow, 7*time.Second), crustertest.Downtime(500*time.Millisecond, time.Minute)),
+			dueRequest{"10s", "slow", "1s", "bell", "signal", "2m"},
+			append(append(resolved(5*time.Second), rung(6*time.Second)...), crustertest.Takes(slow, 7*time.Second), crustertest.Downtime(500*time.Millisecond, time.Minute)),
 			// The client reaches the host when it is back.
-			[]string{"1s", "slow", "10s", "signal", "2m"},
+			[]string{"1s", "slow", "10s", "bell", "signal", "2m"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -92,6 +101,10 @@ func TestDueOrder(t *testing.T) {
 
 func resolved(after time.Duration) []crustertest.Option {
 	return []crustertest.Option{crustertest.ResolveAfter(after, signal, "now")}
+}
+
+func rung(after time.Duration) []crustertest.Option {
+	return []crustertest.Option{crustertest.SignalAfter(after, bell, 1)}
 }
 
 var raced = cruster.NewWorkflow("test.raced", func(ctx cruster.Context, limit string) (string, error) {

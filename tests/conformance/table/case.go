@@ -75,12 +75,13 @@ type Step struct {
 	Resolve   string `json:"resolve,omitempty"`
 	Reject    string `json:"reject,omitempty"`
 	Interrupt string `json:"interrupt,omitempty"`
+	Signal    string `json:"signal,omitempty"`
 	// Open opens a gate for the activity "pass".
 	Open string `json:"open,omitempty"`
 	// Start starts another workflow, with Value as its request, and waits for its end.
 	Start string `json:"start,omitempty"`
 
-	// Value is what a deferred is resolved with, or a request.
+	// Value is what a deferred is resolved with, what a signal brings, or a request.
 	Value Value `json:"value,omitzero"`
 	// Error is what a deferred is rejected with.
 	Error *Rejection `json:"error,omitempty"`

@@ -92,6 +92,8 @@ func (c *kitCase) options(t *testing.T, places table.Places) []crustertest.Optio
 			opts = append(opts, crustertest.ResolveAfter(at, cruster.NewDeferred[any](s.Resolve), s.Value.Any(places)))
 		case s.Reject != "":
 			opts = append(opts, crustertest.RejectAfter(at, cruster.NewDeferred[any](s.Reject), s.Error.ABI("")))
+		case s.Signal != "" && s.Refused == "":
+			opts = append(opts, crustertest.SignalAfter(at, cruster.NewSignal[any](s.Signal), s.Value.Any(places)))
 		case s.Interrupt != "":
 			opts = append(opts, crustertest.InterruptAfter(at, s.Interrupt))
 		}

@@ -44,6 +44,18 @@ func poll(ptr unsafe.Pointer, n uint32) int32
 //go:wasmimport cruster patched
 func patched(ptr unsafe.Pointer, n uint32) int32
 
+//go:wasmimport cruster receive
+func receive(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster signal
+func signal(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster entity_call
+func entityCall(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster entity_send
+func entitySend(ptr unsafe.Pointer, n uint32) int32
+
 //go:wasmimport cruster interrupted
 func interrupted(ptr unsafe.Pointer, n uint32) int32
 
@@ -62,6 +74,7 @@ func config(ptr unsafe.Pointer, n uint32) int32
 var imports = map[string]func(unsafe.Pointer, uint32) int32{
 	abi.OpSleep: sleep, abi.OpActivity: activity, abi.OpDeferred: deferred, abi.OpResolve: resolve,
 	abi.OpCall: call, abi.OpSend: send, abi.OpPoll: poll, abi.OpInterrupted: interrupted, abi.OpPatched: patched,
+	abi.OpReceive: receive, abi.OpSignal: signal, abi.OpEntityCall: entityCall, abi.OpEntitySend: entitySend,
 	abi.ImportTxExec: txExec, abi.ImportTxQuery: txQuery, abi.ImportHTTP: http, abi.ImportConfig: config,
 }
 

@@ -59,7 +59,8 @@ func exportStart(n uint32) int32 {
 	}
 	if script.Await && inv.Kind == abi.InvokeWorkflow {
 		for number, kind := range open {
-			if kind == abi.OpSleep || kind == abi.OpDeferred || kind == abi.OpInterrupted {
+			switch kind {
+			case abi.OpSleep, abi.OpDeferred, abi.OpReceive, abi.OpInterrupted:
 				cancel(number)
 				delete(open, number)
 			}

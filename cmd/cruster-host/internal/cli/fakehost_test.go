@@ -353,6 +353,19 @@ func (fakeWorkflows) List(_ context.Context, req *crusterv1.ListRequest) (*crust
 	return resp, nil
 }
 
+func (fakeWorkflows) Signal(_ context.Context, req *crusterv1.SignalRequest) (*crusterv1.SignalResponse, error) {
+	_, err := execution(req.GetExecution())
+	if err == nil && req.GetSignal().GetName() != "paid" {
+		err = rpcerror.Status(abi.Errorf(abi.CodeUnknownSignal, "workflow Buy has no signal %q", req.GetSignal().GetName()), 0).Err()
+	}
+	return &crusterv1.SignalResponse{}, err
+}
+
+func (fakeWorkflows) SignalWithStart(_ context.Context, req *crusterv1.SignalWithStartRequest) (*crusterv1.SignalWithStartResponse, error) {
+	e, err := execution(req.GetStart().GetWorkflow() + "/" + req.GetStart().GetRawKey())
+	return &crusterv1.SignalWithStartResponse{Execution: e, Existed: true}, err
+}
+
 func (fakeWorkflows) Interrupt(_ context.Context, req *crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error) {
 	_, err := execution(req.GetExecution())
 	return &crusterv1.InterruptResponse{}, err

@@ -39,11 +39,12 @@ func (s *settings) add(flags *pflag.FlagSet) {
 	flags.Var((*size)(&s.cfg.Memory), "memory", "how much memory instances, replays, compilations, uploads and queued ops may take together; 0 is half of what the machine has")
 	flags.StringVar(&s.cfg.Name, "name", "", "name of this host in the store (default: machine and process)")
 	flags.BoolVar(&s.cfg.Profiling, "pprof", false, "serve profiles of the process at /debug/pprof/ of the HTTP address")
+	flags.DurationVar(&s.cfg.RequestWindow, "request-window", 24*time.Hour, "how long a request that is repeated under the same id is known again")
 	flags.DurationVar(&s.cfg.Retention, "retention", 0, "how long finished executions are kept; 0 means for ever")
 	flags.Int64Var(&s.cfg.TurnFuel, "turn-fuel", 0, "how much fuel a workflow may use between two durable calls; 0 means without a limit")
 	flags.DurationVar(&s.cfg.TurnTimeout, "turn-timeout", 10*time.Second, "how long a workflow may compute between two durable calls")
 	fromEnvironment(flags, "activity-fuel", "activity-timeout", "cache-dir", "drain-timeout", "grpc-addr", "guest-memory", "hibernate-after", "http-addr", "idle-timeout",
-		"log-format", "log-level", "max-activities", "max-executions", "max-module-size", "memory", "name", "pprof", "retention", "turn-fuel", "turn-timeout")
+		"log-format", "log-level", "max-activities", "max-executions", "max-module-size", "memory", "name", "pprof", "request-window", "retention", "turn-fuel", "turn-timeout")
 }
 
 // addStore adds the flags that name a store.

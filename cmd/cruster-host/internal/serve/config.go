@@ -55,6 +55,8 @@ type Config struct {
 	Name string
 	// Profiling serves /debug/pprof/ on HTTPAddr.
 	Profiling bool
+	// RequestWindow is how long a request that is repeated under the same id is known again.
+	RequestWindow time.Duration
 	// Retention is how long finished executions are kept; 0 means for ever.
 	Retention time.Duration
 	// Schema is that of Cruster's own tables in Postgres.
@@ -83,6 +85,7 @@ func (c *Config) engine() host.Config {
 		MaxExecutions:   c.MaxExecutions,
 		Memory:          c.Memory,
 		Name:            c.Name,
+		RequestWindow:   c.RequestWindow,
 		Retention:       c.Retention,
 		TurnFuel:        c.TurnFuel,
 		TurnTimeout:     c.TurnTimeout,

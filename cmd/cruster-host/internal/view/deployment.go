@@ -29,10 +29,17 @@ type Deployment struct {
 
 // Workflow is the JSON of a workflow of a deployment.
 type Workflow struct {
-	Name   string  `json:"name"`
-	Key    string  `json:"key"`
-	Input  *Schema `json:"input"`
-	Output *Schema `json:"output"`
+	Name    string   `json:"name"`
+	Key     string   `json:"key"`
+	Input   *Schema  `json:"input"`
+	Output  *Schema  `json:"output"`
+	Signals []Signal `json:"signals,omitempty"`
+}
+
+// Signal is the JSON of a signal of a workflow.
+type Signal struct {
+	Name  string  `json:"name"`
+	Value *Schema `json:"value"`
 }
 
 // Activity is the JSON of an activity of a deployment.
@@ -52,7 +59,11 @@ func DeploymentOf(d *crusterv1.Deployment) Deployment {
 		Workflows: []Workflow{}, Activities: []Activity{},
 	}
 	for _, w := range d.GetWorkflows() {
-		v.Workflows = append(v.Workflows, Workflow{Name: w.GetName(), Key: w.GetKey(), Input: SchemaOf(w.GetInput()), Output: SchemaOf(w.GetOutput())})
+		workflow := Workflow{Name: w.GetName(), Key: w.GetKey(), Input: SchemaOf(w.GetInput()), Output: SchemaOf(w.GetOutput())}
+		for _, s := range w.GetSignals() {
+			workflow.Signals = append(workflow.Signals, Signal{Name: s.GetName(), Value: SchemaOf(s.GetValue())})
+		}
+		v.Workflows = append(v.Workflows, workflow)
 	}
 	for _, a := range d.GetActivities() {
 		activity := Activity{Name: a.GetName(), Input: SchemaOf(a.GetInput()), Output: SchemaOf(a.GetOutput()), Retries: a.GetRetries()}
@@ -93,6 +104,9 @@ func WriteDeployment(w io.Writer, d *crusterv1.Deployment, addrFlag string) erro
 	for _, f := range d.GetWorkflows() {
 		fmt.Fprintf(w, "\nworkflow %s/%s\n  key:     %s\n  request: %s\n  result:  %s\n  run:     %s\n", d.GetName(), f.GetName(), keyText(f.GetKey()),
 			schemaText(f.GetInput(), "  "), schemaText(f.GetOutput(), "  "), executeCommand(d, f, addrFlag))
+		for _, s := range f.GetSignals() {
+			fmt.Fprintf(w, "  signal %s: %s\n", s.GetName(), schemaText(s.GetValue(), "  "))
+		}
 	}
 	for _, a := range d.GetActivities() {
 		fmt.Fprintf(w, "\nactivity %s\n  retries: %d\n  request: %s\n  result:  %s\n", a.GetName(), a.GetRetries(),

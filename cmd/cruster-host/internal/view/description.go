@@ -22,6 +22,7 @@ type Description struct {
 	Pending   []PendingOp       `json:"pending"`
 	Deferreds []SettledDeferred `json:"deferreds"`
 	Patches   []Patch           `json:"patches"`
+	Unread    map[string]uint32 `json:"unread,omitempty"`
 	// How many of both are left out.
 	PendingOmitted   uint32 `json:"pending_omitted,omitempty"`
 	DeferredsOmitted uint32 `json:"deferreds_omitted,omitempty"`
@@ -74,6 +75,12 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 	for _, p := range d.GetPatches() {
 		v.Patches = append(v.Patches, Patch{ID: p.GetId(), Taken: p.GetTaken(), Seq: p.GetSeq()})
 	}
+	for _, u := range d.GetUnread() {
+		if v.Unread == nil {
+			v.Unread = map[string]uint32{}
+		}
+		v.Unread[u.GetName()] = u.GetCount()
+	}
 	for _, p := range d.GetPending() {
 		v.Pending = append(v.Pending, PendingOp{
 			Number: p.GetNumber(), Kind: p.GetKind(), Name: p.GetName(), Key: p.GetKey(), Since: timeOf(p.GetSince()),
@@ -106,6 +113,9 @@ func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse) error {
 	}
 	writeOmitted(w, v.PendingOmitted)
 	if err := writePatches(w, v.Patches); err != nil {
+		return err
+	}
+	if err := writeUnread(w, d.GetUnread()); err != nil {
 		return err
 	}
 	if len(v.Deferreds) == 0 {
@@ -159,6 +169,18 @@ func writePatches(w io.Writer, patches []Patch) error {
 		rows = append(rows, []string{terminal.Clip(p.ID, 60), terminal.YesNo(p.Taken), strconv.FormatUint(p.Seq, 10)})
 	}
 	return terminal.Table(w, []string{"PATCH", "TAKEN", "ENTRY"}, rows)
+}
+
+func writeUnread(w io.Writer, unread []*crusterv1.UnreadSignals) error {
+	if len(unread) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w, "\nunread signals")
+	var rows [][]string
+	for _, u := range unread {
+		rows = append(rows, []string{terminal.Clip(u.GetName(), 60), count(u.GetCount())})
+	}
+	return terminal.Table(w, []string{"SIGNAL", "UNREAD"}, rows)
 }
 
 // count is a number for a column; empty for zero.

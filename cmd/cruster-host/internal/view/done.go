@@ -8,11 +8,12 @@ import (
 )
 
 // Done is the JSON of what a command did to an execution, or to one of its
-// deferreds.
+// deferreds, or what it sent.
 type Done struct {
 	Deferred  string `json:"deferred,omitempty"`
 	Done      string `json:"done"`
 	Execution string `json:"execution"`
+	Signal    string `json:"signal,omitempty"`
 }
 
 // WriteDone writes what was done, in the words of text.
@@ -20,6 +21,9 @@ func WriteDone(w io.Writer, v Done, text string) error {
 	target := v.Execution
 	if v.Deferred != "" {
 		target += " " + v.Deferred
+	}
+	if v.Signal != "" {
+		target += " " + v.Signal
 	}
 	_, err := fmt.Fprintf(w, "%s: %s\n", text, terminal.OneLine(target))
 	return err

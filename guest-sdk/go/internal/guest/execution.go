@@ -40,11 +40,12 @@ type Options struct {
 // goroutine that the SDK did not start may read them, to learn that its call is
 // refused.
 type Execution struct {
-	host   Host
-	inv    abi.Invocation
-	opts   Options
-	now    time.Time
-	random *rand.Rand
+	host     Host
+	workflow *Workflow
+	inv      abi.Invocation
+	opts     Options
+	now      time.Time
+	random   *rand.Rand
 	// current is the coroutine that has control; nil while the dispatcher runs.
 	current atomic.Pointer[Coroutine]
 	// yield is how a coroutine without a thread gives control back to the dispatcher.
@@ -61,6 +62,8 @@ type Execution struct {
 	ops pendingOps
 	// patches are the changes of the code that the workflow asked about.
 	patches map[string]*Promise
+	// signals are where the signals of each name arrive; nil until one is asked for.
+	signals map[string]*signalQueue
 	// interruption is settled by a request to stop.
 	interruption *Promise
 	// stopping says that the execution was asked to stop, reason says why.
@@ -75,12 +78,13 @@ type Execution struct {
 // startExecution runs a workflow up to its first wait.
 func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Execution {
 	ex := &Execution{
-		host:  h,
-		inv:   inv,
-		opts:  opts,
-		now:   time.Unix(0, inv.Time).UTC(),
-		yield: make(chan struct{}),
-		live:  map[int]*Coroutine{},
+		host:     h,
+		workflow: wf,
+		inv:      inv,
+		opts:     opts,
+		now:      time.Unix(0, inv.Time).UTC(),
+		yield:    make(chan struct{}),
+		live:     map[int]*Coroutine{},
 
 		patches: map[string]*Promise{},
 
@@ -143,13 +147,17 @@ func (ex *Execution) Resume(r abi.Resume) *abi.Outcome {
 }
 
 // failOnDeadlock ends an execution whose coroutines wait for each other while no
-// op is pending: if it parked, it would wait forever and the host could not tell
+// op that they wait for is pending: if it parked, it would wait forever and the host could not tell
 // why. An interrupt would end such waits, but a workflow must not depend on one.
 func (ex *Execution) failOnDeadlock() {
 	if ex.outcome != nil {
 		return
 	}
-	if ex.ops.hasOther(ex.interruption) {
+	idle := 0
+	if ex.signals != nil {
+		idle = ex.idleReceives()
+	}
+	if ex.ops.hasOther(ex.interruption, idle) {
 		return
 	}
 	if ex.opts == (Options{}) {

@@ -10,6 +10,8 @@ type Promise struct {
 	// op is the number of the op that settles the promise; 0 for a coroutine.
 	op      uint32
 	settled bool
+	// signal says that the next signal of a name settles it: see signalQueue.
+	signal  bool
 	raw     []byte
 	value   any
 	err     error
@@ -36,7 +38,7 @@ func (l Label) String() string {
 func (p *Promise) What() string { return p.what.String() }
 
 // Settled tells whether the outcome is known.
-func (p *Promise) Settled() bool { return p.settled }
+func (p *Promise) Settled() bool { return p.settled || p.signal && p.takeKept() }
 
 // Result is the outcome: the msgpack value of an op or the Go value of a
 // coroutine, or an error.
@@ -63,13 +65,16 @@ func (p *Promise) settle(raw []byte, value any, err error) {
 }
 
 // abandon tells the host that the workflow no longer waits for the op, and
-// settles the promise with err, so that a later wait does not hang.
+// settles the promise with err, so that a later wait does not hang. The op that
+// receives a signal goes on: it is not the promise's own.
 func (p *Promise) abandon(err error) {
-	if p.settled || p.op == 0 {
+	if p.settled || p.op == 0 && !p.signal {
 		return
 	}
-	p.ex.host.Cancel(p.op)
-	p.ex.ops.take(p.op)
+	if !p.signal {
+		p.ex.host.Cancel(p.op)
+		p.ex.ops.take(p.op)
+	}
 	p.settle(nil, nil, err)
 }
 
@@ -104,7 +109,7 @@ func (s Scope) Await(what string, promises ...*Promise) (int, error) {
 	s.co.beginCall(Label{what, ""})
 	defer s.co.endCall()
 	for i, p := range promises {
-		if p.settled {
+		if p.Settled() {
 			return i, nil
 		}
 	}
@@ -130,11 +135,17 @@ func (w *waiter) park() {
 			p.waiters = p.firstWaiter[:0]
 		}
 		p.waiters = append(p.waiters, w)
+		if p.signal {
+			p.queue().enter(p)
+		}
 	}
 	w.co.park(w)
 	for _, p := range w.promises {
 		if p.waiters != nil {
 			p.waiters = slices.DeleteFunc(p.waiters, func(o *waiter) bool { return o == w })
+		}
+		if p.signal && len(p.waiters) == 0 {
+			p.queue().leave(p)
 		}
 	}
 }

@@ -18,6 +18,8 @@ type Workflow struct {
 	KeyMode string
 	Input   reflect.Type
 	Output  reflect.Type
+	// Signals are those that it can be sent.
+	Signals []Signal
 	// Interrupted is the op that waits for an interrupt.
 	Interrupted *Call
 	// Run executes the workflow; body and result are msgpack.
@@ -118,7 +120,7 @@ func (r *Registry) Manifest() abi.Manifest {
 	}
 	for _, w := range r.workflows {
 		m.Workflows = append(m.Workflows, abi.WorkflowInfo{
-			Input: SchemaOf(w.Input), Key: w.KeyMode, Name: w.Name, Output: SchemaOf(w.Output),
+			Input: SchemaOf(w.Input), Key: w.KeyMode, Name: w.Name, Output: SchemaOf(w.Output), Signals: w.signalInfo(),
 		})
 	}
 	slices.SortFunc(m.Activities, func(a, b abi.ActivityInfo) int { return strings.Compare(a.Name, b.Name) })

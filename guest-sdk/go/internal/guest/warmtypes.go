@@ -28,6 +28,9 @@ func (r *Registry) warmTypes() {
 	for _, name := range slices.Sorted(maps.Keys(r.workflows)) {
 		warmType(r.workflows[name].Input, seen)
 		warmType(r.workflows[name].Output, seen)
+		for _, s := range r.workflows[name].Signals {
+			warmType(s.Value, seen)
+		}
 	}
 }
 

@@ -23,6 +23,8 @@ func EncodeBody(body any) []byte {
 		return appendString(appendString(out, "name"), b.Name)
 	case abi.Deferred:
 		return appendString(appendString([]byte{0x81}, "name"), b.Name)
+	case abi.Receive:
+		return appendString(appendString([]byte{0x81}, "name"), b.Name)
 	case abi.Activity:
 		return NewActivityBody(&b).With(b.Input)
 	case abi.Call:

@@ -28,6 +28,8 @@ func TestEncodeBodyAgreesWithABI(t *testing.T) {
 			abi.Interrupted{},
 			abi.Sleep{Duration: rapid.Int64().Draw(t, "duration"), Name: someText.Draw(t, "name")},
 			abi.Deferred{Name: someText.Draw(t, "name")},
+			abi.Receive{Name: someText.Draw(t, "name")},
+			abi.Signal{Execution: someText.Draw(t, "execution"), Name: someText.Draw(t, "name"), Value: someBytes.Draw(t, "value")},
 			abi.Resolve{Error: someError.Draw(t, "error"), Name: "n", Value: someBytes.Draw(t, "value")},
 			abi.Call{Input: someBytes.Draw(t, "input"), Key: someText.Draw(t, "key"), KeyMode: abi.KeyRaw, Workflow: someText.Draw(t, "workflow")},
 			abi.Activity{

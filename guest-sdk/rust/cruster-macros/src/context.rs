@@ -15,7 +15,7 @@ use crate::problems::Problems;
 use crate::signature;
 
 /// The methods that `self` has in `execute` only.
-const DURABLE: [&str; 15] = [
+const DURABLE: [&str; 17] = [
     "sleep",
     "sleep_until",
     "await_deferred",
@@ -23,6 +23,8 @@ const DURABLE: [&str; 15] = [
     "resolve_deferred_in",
     "reject_deferred",
     "reject_deferred_in",
+    "receive",
+    "signal",
     "on_interrupt",
     "interrupted",
     "interrupt_reason",

@@ -237,6 +237,13 @@ impl<'a> Workflow<'a> {
             .groups
             .iter()
             .map(|g| quote!(<#g as #sdk::ActivityGroup>::ACTIVITIES));
+        let signals = &self.options.signals;
+        let accepted = signals
+            .iter()
+            .map(|s| quote_spanned!(s.span()=> <#s as #sdk::Signal>::DEFINITION));
+        let accepts = signals
+            .iter()
+            .map(|s| quote_spanned!(s.span()=> impl #sdk::Accepts<#s> for #target {}));
         let (key_mode, key_fn) = self.key();
         let docs = self.client_docs(&name);
         quote! {
@@ -260,8 +267,11 @@ impl<'a> Workflow<'a> {
                     key_fn: #key_fn,
                     activities: &[#(#entries),*],
                     groups: &[#(#groups),*],
+                    signals: &[#(#accepted),*],
                 };
             }
+
+            #(#accepts)*
 
             impl #target {
                 #(#[doc = #docs])*

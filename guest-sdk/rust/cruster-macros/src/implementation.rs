@@ -253,13 +253,18 @@ pub(crate) fn is(attr: &Attribute, name: &str) -> bool {
 
 /// Attributes that are not available here, and what to do instead. [`strip`] removes
 /// them, as the compiler does not know them.
-const MISPLACED: [(&str, &str); 6] = [
+const MISPLACED: [(&str, &str); 7] = [
     (
         "rpc",
-        "workflows have no RPCs: they have a single `execute` entry point\nhelp: to send a value to a running workflow, \
-             resolve one of its deferreds (`await_deferred`)",
+        "workflows have no RPCs: they have a single `execute` entry point\nhelp: to send values to a running workflow, \
+             list signals in `#[workflow_impl(signals(…))]` and `receive` them; for a single value, use a deferred",
     ),
     ("state", STATELESS),
+    (
+        "signal",
+        "a signal is a type, not a method\nhelp: write `#[derive(Serialize, Deserialize, Schema, Signal)]` on a struct, list it in \
+             `#[workflow_impl(signals(…))]`, and `receive` it in `execute`",
+    ),
     (
         "workflow",
         "workflows have a single execute entry point; use client calls for cross-workflow interaction",

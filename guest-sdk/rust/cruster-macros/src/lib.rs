@@ -18,6 +18,7 @@ mod problems;
 mod schema;
 mod selfless;
 mod serde_attrs;
+mod signal;
 mod signature;
 mod structs;
 mod workflow;
@@ -93,6 +94,7 @@ pub fn workflow(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// | `key = \|request\| …` | the key of the execution: requests with the same key are one execution. Defaults to the whole request |
 /// | `hash = false` | the key is used unchanged, and must be text: a `String` or a `&str`. Defaults to its SHA-256 |
 /// | `activity_groups(A, B)` | groups whose activities `self` has too; method names must be distinct |
+/// | `signals(A, B)` | the signals that it can be sent, types with [`macro@Signal`] |
 /// | `name = "…"` | the name of the workflow. Defaults to that of the struct |
 /// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
 ///
@@ -169,6 +171,28 @@ pub fn activity_group(attribute: TokenStream, item: TokenStream) -> TokenStream 
 #[proc_macro_attribute]
 pub fn activity_group_impl(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expand_group::expand(attribute.into(), item.into()).into()
+}
+
+/// Makes a type a signal: a message that a running workflow can be sent, if it lists the
+/// type in its `signals`.
+///
+/// ```
+/// use cruster::prelude::*;
+///
+/// #[derive(Serialize, Deserialize, Schema, Signal)]
+/// #[signal(name = "paid")]
+/// pub struct Payment {
+///     pub cents: u64,
+/// }
+/// ```
+///
+/// | option | meaning |
+/// | --- | --- |
+/// | `name = "…"` | the name of the signal. Defaults to that of the type, in snake case |
+/// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
+#[proc_macro_derive(Signal, attributes(signal))]
+pub fn derive_signal(item: TokenStream) -> TokenStream {
+    signal::expand(item.into()).into()
 }
 
 /// Describes the values of a struct or enum, as serde writes them.

@@ -13,7 +13,7 @@ pub(crate) fn complain(name: &str) -> Option<String> {
         && chars.all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
     if !well_formed {
         return Some(format!(
-            "`{name}` is not a valid name for a workflow or activity: names start with a letter and contain \
+            "`{name}` is not a valid name: names start with a letter and contain \
              only ASCII letters, digits, `_`, `-` and `.`"
         ));
     }

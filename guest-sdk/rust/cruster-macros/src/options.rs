@@ -74,7 +74,8 @@ pub(crate) fn parse(
 }
 
 /// Names of options in other systems, and their names here.
-const ALSO_KNOWN_AS: [(&str, &str); 14] = [
+const ALSO_KNOWN_AS: [(&str, &str); 15] = [
+    ("accepts", "signals"),
     ("attempts", "retries"),
     ("delay", "base"),
     ("groups", "activity_groups"),
@@ -96,7 +97,7 @@ const ELSEWHERE: [(&str, &str, &[&str]); 4] = [
     (
         "#[workflow]",
         "#[workflow_impl]",
-        &["key", "hash", "activity_groups", "name"],
+        &["key", "hash", "activity_groups", "signals", "name"],
     ),
     (
         "#[workflow_impl]",

@@ -8,7 +8,7 @@ use crate::activity;
 use crate::options::{self, Opt};
 use crate::problems::Problems;
 
-const OPTIONS: [&str; 5] = ["key", "hash", "activity_groups", "name", "crate"];
+const OPTIONS: [&str; 6] = ["key", "hash", "activity_groups", "signals", "name", "crate"];
 
 /// The options of a workflow.
 pub(crate) struct WorkflowOptions {
@@ -16,6 +16,7 @@ pub(crate) struct WorkflowOptions {
     pub(crate) key: Option<Expr>,
     pub(crate) hash: bool,
     pub(crate) groups: Vec<Path>,
+    pub(crate) signals: Vec<Path>,
     /// The path of the SDK.
     pub(crate) sdk: Path,
 }
@@ -27,6 +28,7 @@ impl WorkflowOptions {
             key: None,
             hash: true,
             groups: Vec::new(),
+            signals: Vec::new(),
             sdk: parse_quote!(::cruster),
         };
         let given = options::parse("#[workflow_impl]", &OPTIONS, tokens, problems);
@@ -49,7 +51,13 @@ impl WorkflowOptions {
         match option.name.to_string().as_str() {
             "key" => self.key = Some(key(option)?),
             "hash" => self.hash = option.bool("hash = false")?,
-            "activity_groups" => self.groups = groups(option, problems)?,
+            "activity_groups" => {
+                let example = "activity_groups(Payments, Inventory)";
+                self.groups = distinct(option, "group", example, problems)?;
+            }
+            "signals" => {
+                self.signals = distinct(option, "signal", "signals(Paid, Canceled)", problems)?;
+            }
             "name" => self.name = Some(option.name("name = \"ProcessOrder\"")?),
             "crate" => self.sdk = option.path("crate = ::cruster")?,
             _ => {}
@@ -72,15 +80,21 @@ fn key(option: &Opt) -> syn::Result<Expr> {
     }
 }
 
-fn groups(option: &Opt, problems: &mut Problems) -> syn::Result<Vec<Path>> {
+/// The paths of a list, each of which may come once.
+fn distinct(
+    option: &Opt,
+    what: &str,
+    example: &str,
+    problems: &mut Problems,
+) -> syn::Result<Vec<Path>> {
     let mut unique: Vec<Path> = Vec::new();
-    for path in option.paths("activity_groups(Payments, Inventory)")? {
+    for path in option.paths(example)? {
         let text = path.to_token_stream().to_string();
         if unique
             .iter()
             .any(|known| known.to_token_stream().to_string() == text)
         {
-            problems.add(&path, format!("the group `{text}` is listed twice"));
+            problems.add(&path, format!("the {what} `{text}` is listed twice"));
         } else {
             unique.push(path);
         }

@@ -80,6 +80,10 @@ impl<W> WorkflowContext<W> {
         }
     }
 
+    pub(crate) fn core(&self) -> &ContextCore {
+        &self.core
+    }
+
     /// Waits for some time, be it seconds or months. A sleeping workflow can be
     /// evicted from memory, and it survives a restart of the host.
     pub fn sleep(&self, time: Duration) -> Op<()> {

@@ -46,6 +46,17 @@ pub struct WorkflowDefinition {
     pub activities: &'static [ActivityDefinition],
     /// The activities of the groups that it uses.
     pub groups: &'static [&'static [ActivityDefinition]],
+    /// The signals that it can be sent.
+    pub signals: &'static [SignalDefinition],
+}
+
+/// A signal of a workflow. `#[derive(Signal)]` makes it.
+#[derive(Clone, Copy)]
+pub struct SignalDefinition {
+    /// Its name.
+    pub name: &'static str,
+    /// The shape of what it brings.
+    pub value: fn() -> Shape,
 }
 
 /// An activity of a module. `#[activity]` makes it.

@@ -17,6 +17,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use crate::error::Error;
 use crate::generator::Generator;
 use crate::host::{Call, Host, INTERRUPTED};
+use crate::inbox::Inbox;
 use crate::numbered::Numbered;
 use crate::timestamp::Timestamp;
 use crate::wire::{
@@ -61,6 +62,8 @@ pub(crate) struct Shared {
     interrupt_op: Cell<u32>,
     /// The changes of the code that the run takes, and those that it does not.
     patches: RefCell<Vec<(String, bool)>>,
+    /// What the workflow has of the signals that it asked for.
+    pub(crate) inboxes: RefCell<Vec<Inbox>>,
     /// The reason of the interrupt, once there was one.
     stopping: RefCell<Option<String>>,
     outcome: RefCell<Option<Outcome>>,
@@ -147,6 +150,7 @@ impl Execution {
             ops: RefCell::default(),
             interrupt_op: Cell::new(0),
             patches: RefCell::default(),
+            inboxes: RefCell::default(),
             stopping: RefCell::default(),
             outcome: RefCell::default(),
             closed: Cell::new(false),
@@ -169,8 +173,8 @@ impl Execution {
         }
     }
 
-    /// Whether the workflow is in a deadlock: it waits, no op is open, and no task
-    /// waits for an interrupt. An interrupt would end the waits for tasks, but the
+    /// Whether the workflow is in a deadlock: it waits, but for no op that is open, and
+    /// no task waits for an interrupt. An interrupt would end the waits for tasks, but the
     /// tasks themselves would stay stuck, and the deadlock would go unnoticed.
     pub(crate) fn stuck(&self) -> bool {
         let shared = &*self.core.0;
@@ -179,8 +183,13 @@ impl Execution {
                 .ops
                 .borrow()
                 .iter()
-                .all(|(_, op)| op.result.is_some())
+                .all(|(_, op)| op.result.is_some() || op.wait == 0)
             && !shared.waits.borrow().iter().any(|(_, wait)| wait.watch)
+    }
+
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn core(&self) -> &ContextCore {
+        &self.core
     }
 
     /// How the workflow ended; `None` while it waits for deliveries.
@@ -258,6 +267,11 @@ impl ContextCore {
     /// Whether an interrupt reaches the running task.
     pub(crate) fn interrupted(&self) -> bool {
         !self.0.shielded.get() && self.0.stopping.borrow().is_some()
+    }
+
+    /// Whether there was an interrupt, also within a shield.
+    pub(crate) fn stopping(&self) -> bool {
+        self.0.stopping.borrow().is_some()
     }
 
     /// The reason of the interrupt, also within a shield.
@@ -366,6 +380,37 @@ impl ContextCore {
         *wait = self.wait(*wait, shielded, false, cx);
         state.wait = *wait;
         Poll::Pending
+    }
+
+    /// Has the wait of an op be that of another future, or of none (0). An op that has
+    /// its result wakes the future.
+    pub(crate) fn hand_op(&self, op: u32, wait: u64) {
+        let ready = match self.0.ops.borrow_mut().get_mut(u64::from(op)) {
+            None => false,
+            Some(op) => {
+                op.wait = wait;
+                op.result.is_some()
+            }
+        };
+        if ready {
+            self.0.wake(wait);
+        }
+    }
+
+    /// The value of an op, if it is there.
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn peek_op(&self, op: u32) -> Option<Vec<u8>> {
+        let ops = self.0.ops.borrow();
+        let result = ops.get(u64::from(op))?.result.as_ref()?;
+        result.as_ref().ok().cloned()
+    }
+
+    /// Takes the result of an op, if it is there.
+    pub(crate) fn take_op(&self, op: u32) -> Option<Result<Vec<u8>, Error>> {
+        let mut ops = self.0.ops.borrow_mut();
+        let result = ops.get_mut(u64::from(op))?.result.take()?;
+        ops.remove(u64::from(op));
+        Some(result.map_err(Error::from_fault))
     }
 
     /// Cancels an op.

@@ -46,6 +46,8 @@ calls! {
     POLL = poll "poll";
     INTERRUPTED = interrupted "interrupted";
     PATCHED = patched "patched";
+    RECEIVE = receive "receive";
+    SIGNAL = signal "signal";
     TX_EXEC = tx_exec "tx_exec";
     TX_QUERY = tx_query "tx_query";
     HTTP = http "http";

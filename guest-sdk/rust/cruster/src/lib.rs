@@ -53,8 +53,8 @@
 //!
 //! A **workflow** decides what happens. Its `self` dereferences to a
 //! [`WorkflowContext`]: it calls activities, [sleeps](WorkflowContext::sleep), waits
-//! for [deferreds](WorkflowContext::await_deferred) and calls other workflows
-//! through a [`Client`]. It has no other effects: a module has no files and no
+//! for [deferreds](WorkflowContext::await_deferred) and [signals](Signal), and calls
+//! other workflows through a [`Client`]. It has no other effects: a module has no files and no
 //! network, its clock shows journal time, and its random numbers are seeded.
 //!
 //! An **activity** has effects. Its `self` dereferences to an [`ActivityContext`]:
@@ -115,6 +115,7 @@ mod generator;
 mod groups;
 mod host;
 mod http;
+mod inbox;
 mod logging;
 mod module;
 mod names;
@@ -125,6 +126,7 @@ mod payload;
 mod random;
 mod rows;
 pub mod schema;
+mod signal;
 mod task;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
@@ -155,6 +157,7 @@ pub use module::Module;
 pub use op::Op;
 pub use random::Random;
 pub use schema::Schema;
+pub use signal::{Accepts, Receive, Signal};
 pub use task::{JoinHandle, OnInterrupt, Shield};
 pub use timestamp::{ParseTimestampError, Timestamp};
 pub use transaction::{Params, Transaction};
@@ -162,7 +165,7 @@ pub use value::Value;
 pub use workflow::{ActivityGroup, Workflow};
 
 pub use cruster_macros::{
-    Schema, activity, activity_group, activity_group_impl, workflow, workflow_impl,
+    Schema, Signal, activity, activity_group, activity_group_impl, workflow, workflow_impl,
 };
 
 #[doc(hidden)]
@@ -182,7 +185,7 @@ impl Schema for Empty {
 /// The names that most modules need: `use cruster::prelude::*;`.
 pub mod prelude {
     pub use crate::error::{Error, Result, ResultExt};
-    pub use crate::{Backoff, Bytes, Deferred, Migration, Schema, Timestamp};
+    pub use crate::{Backoff, Bytes, Deferred, Migration, Schema, Signal, Timestamp};
     pub use crate::{activity, activity_group, activity_group_impl, workflow, workflow_impl};
     pub use serde::{Deserialize, Serialize};
     pub use std::time::Duration;

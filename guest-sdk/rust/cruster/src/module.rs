@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use crate::attempt::Attempt;
 use crate::codes;
-use crate::definition::{ActivityDefinition, Migration, WorkflowDefinition};
+use crate::definition::{ActivityDefinition, Migration, SignalDefinition, WorkflowDefinition};
 use crate::execution::Execution;
 use crate::host::Host;
 use crate::names::{self, fail, same, sort};
 use crate::nanos::clamp;
 use crate::schema::Shape;
-use crate::wire::{self, ActivityInfo, Invocation, Manifest, Outcome, WorkflowInfo};
+use crate::wire::{self, ActivityInfo, Invocation, Manifest, Outcome, SignalInfo, WorkflowInfo};
 
 /// What the manifest calls this SDK.
 const SDK: &str = concat!("rust/", env!("CARGO_PKG_VERSION"));
@@ -50,6 +50,7 @@ impl Module {
                 }
                 other += 1;
             }
+            check_signals(workflows[w]);
             w += 1;
         }
         check_activities(workflows);
@@ -96,6 +97,7 @@ impl Module {
         });
         Manifest {
             activities: Some(activities),
+            entities: None,
             migrations: (!migrations.is_empty()).then_some(migrations),
             sdk: SDK.to_owned(),
             workflows: Some(workflows),
@@ -170,7 +172,18 @@ fn workflow_info(w: &WorkflowDefinition) -> WorkflowInfo {
         key: w.key.name().to_owned(),
         name: w.name.to_owned(),
         output: shape(w.output),
+        signals: signal_infos(w.signals),
     }
+}
+
+fn signal_infos(signals: &[SignalDefinition]) -> Option<Vec<SignalInfo>> {
+    let info = |s: &SignalDefinition| SignalInfo {
+        name: s.name.to_owned(),
+        value: shape(s.value),
+    };
+    let mut infos: Vec<SignalInfo> = signals.iter().map(info).collect();
+    sort(&mut infos, |a, b| a.name < b.name);
+    (!infos.is_empty()).then_some(infos)
 }
 
 fn activity_info(a: &'static ActivityDefinition) -> ActivityInfo {
@@ -247,6 +260,29 @@ const fn check_activity(workflows: &[&'static WorkflowDefinition], activity: &Ac
             a += 1;
         }
         l += 1;
+    }
+}
+
+/// Checks that the signals of a workflow have distinct names.
+const fn check_signals(workflow: &WorkflowDefinition) {
+    let mut s = 0;
+    while s < workflow.signals.len() {
+        let name = workflow.signals[s].name;
+        names::check("the name of a signal", name);
+        let mut other = 0;
+        while other < s {
+            if same(name, workflow.signals[other].name) {
+                fail(&[
+                    "the workflow `",
+                    workflow.name,
+                    "` has two signals named `",
+                    name,
+                    "`; give one of them another name with #[signal(name = \"…\")]",
+                ]);
+            }
+            other += 1;
+        }
+        s += 1;
     }
 }
 

@@ -26,7 +26,7 @@ pub use crate::attempt::Attempt;
 pub use crate::combine::{Join, Select, Selected};
 pub use crate::context::{InWorkflow, WorkflowContext};
 pub use crate::definition::{
-    ActivityDefinition, Backoff, KeyMode, RetryPolicy, WorkflowDefinition,
+    ActivityDefinition, Backoff, KeyMode, RetryPolicy, SignalDefinition, WorkflowDefinition,
 };
 pub use crate::execution::{ContextCore, LocalFuture, Start};
 pub use crate::groups::{groups_are_apart, has, meet, name_is_free};

@@ -286,6 +286,7 @@ const _: () = {
                     },
                 }],
                 groups: &[<Payments as ::cruster::ActivityGroup>::ACTIVITIES],
+                signals: &[],
             };
     }
 };

@@ -38,6 +38,8 @@ table! {
     JOURNAL_FORMAT = "CR-2030", "Run a host of that version or a newer one, then resume the execution.", false;
     DOES_NOT_FIT = "CR-2031", "Nothing was changed. Keep the steps that have run as they were, or guard the change with Patched; 'cruster-host module check' shows it for all open executions.", false;
     FORK_EXISTS = "CR-2032", "Give the fork another key with --key, or leave it out: one is made then.", false;
+    UNKNOWN_SIGNAL = "CR-2033", "A workflow declares the signals that it can be sent: 'cruster-host module describe NAME' shows them.", false;
+    INBOX_FULL = "CR-2034", "Wait until it has caught up, or put more into one message.", true;
     ACTIVITY_FAILED = "CR-3001", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts.", true;
     ACTIVITY_TIMEOUT = "CR-3002", "Raise the activity's timeout, or make its work shorter.", true;
     ACTIVITY_CRASHED = "CR-3003", "Fix the code; the message quotes the end of the module's standard error.", true;

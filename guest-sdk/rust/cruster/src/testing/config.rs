@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::http::{HttpRequest, HttpResponse};
 use crate::testing::database::Database;
 use crate::testing::run::Run;
+use crate::testing::signals::Api;
 use crate::timestamp::Timestamp;
 use crate::wire::Outcome;
 
@@ -22,6 +23,7 @@ pub(crate) type HttpHandler = Box<dyn FnMut(HttpRequest) -> Result<HttpResponse>
 
 pub(crate) struct Config {
     pub(crate) activities: BTreeMap<String, RefCell<ActivityStub>>,
+    pub(crate) api: Api,
     pub(crate) config: BTreeMap<String, String>,
     pub(crate) database: Option<RefCell<Box<dyn Database>>>,
     pub(crate) deployment: String,
@@ -31,6 +33,8 @@ pub(crate) struct Config {
     pub(crate) http: Option<RefCell<HttpHandler>>,
     pub(crate) namespace: String,
     pub(crate) outside: Vec<Outside>,
+    /// The signals that were sent before the execution starts.
+    pub(crate) signals: Vec<(&'static str, Vec<u8>)>,
     pub(crate) start: Timestamp,
     pub(crate) takes: BTreeMap<String, RefCell<Takes>>,
     /// The changes whose points the execution had passed before they were made.
@@ -48,6 +52,7 @@ impl Default for Config {
     fn default() -> Self {
         Config {
             activities: BTreeMap::new(),
+            api: Api::default(),
             config: BTreeMap::new(),
             database: None,
             deployment: "test".to_owned(),
@@ -56,6 +61,7 @@ impl Default for Config {
             http: None,
             namespace: "test".to_owned(),
             outside: Vec::new(),
+            signals: Vec::new(),
             // The first of January 2030.
             start: Timestamp::from_unix_seconds(1_893_456_000),
             takes: BTreeMap::new(),

@@ -53,9 +53,11 @@
 //!   [handler](Test::http); without, such calls fail with an error that says so.
 //! - Other workflows of the module run as separate executions; those of
 //!   other deployments need a [stub](Test::stub_workflow).
-//! - [`resolve_after`](Test::resolve_after), [`reject_after`](Test::reject_after) and
-//!   [`interrupt_after`](Test::interrupt_after) settle deferreds and interrupt the
-//!   execution at a virtual time.
+//! - [`resolve_after`](Test::resolve_after), [`reject_after`](Test::reject_after),
+//!   [`signal_after`](Test::signal_after) and [`interrupt_after`](Test::interrupt_after)
+//!   settle deferreds, send signals and interrupt the execution at a virtual time.
+//!   [`signal`](Test::signal) sends one before the start, and an [`Api`] is for stubs that
+//!   act as clients while the execution runs.
 //!
 //! What the kit says is what a host does: it passes the same table of cases,
 //! `tests/conformance/table`. So it also refuses the requests, statements and
@@ -77,6 +79,7 @@ mod replay;
 mod request;
 mod run;
 pub(crate) mod sha256;
+mod signals;
 mod statement;
 mod url;
 mod world;
@@ -98,6 +101,7 @@ use crate::http::{HttpRequest, HttpResponse};
 use crate::logging;
 use crate::module::Module;
 use crate::payload;
+use crate::signal::Signal;
 use crate::timestamp::Timestamp;
 use crate::value::Value;
 use crate::wire::Wire;
@@ -106,6 +110,7 @@ use crate::workflow::Workflow;
 use config::{Config, Outside};
 pub use database::{Database, Rows};
 pub use history::{Event, Happening, History};
+pub use signals::{Api, Unread};
 use world::World;
 
 /// A test of a workflow: its surroundings, and what happens to it.
@@ -123,6 +128,8 @@ pub struct Finished<T> {
     pub result: Result<T>,
     /// What happened.
     pub history: History,
+    /// The signals that it was sent and had not received by its end.
+    pub unread: Vec<Unread>,
 }
 
 impl Test {
@@ -142,13 +149,7 @@ impl Test {
     /// If the workflow panics.
     pub fn run<W: Workflow>(self, request: W::Request) -> Finished<W::Response> {
         let body = run::encode(&format!("the request of {}", W::NAME), &request);
-        let (outcome, history) = World::new(self.module, self.config).execute(W::NAME, body);
-        let result = match outcome.into_result() {
-            Err(fault) => Err(Error::of_execution(fault)),
-            Ok(value) => codec::decode(&value)
-                .map_err(|e| Error::message_only(format!("the result of {}: {e}", W::NAME))),
-        };
-        Finished { result, history }
+        self.execute(W::NAME, body)
     }
 
     /// Runs a workflow that is known by its name, with a request that need not have
@@ -159,14 +160,21 @@ impl Test {
     ///
     /// If the workflow panics.
     pub fn run_named(self, workflow: &str, request: &Value) -> Finished<Value> {
-        let (outcome, history) =
-            World::new(self.module, self.config).execute(workflow, request.encode());
-        let result = match outcome.into_result() {
+        self.execute(workflow, request.encode())
+    }
+
+    fn execute<T: DeserializeOwned>(self, workflow: &str, body: Vec<u8>) -> Finished<T> {
+        let ended = World::new(self.module, self.config).execute(workflow, body);
+        let result = match ended.outcome.into_result() {
             Err(fault) => Err(Error::of_execution(fault)),
             Ok(value) => codec::decode(&value)
                 .map_err(|e| Error::message_only(format!("the result of {workflow}: {e}"))),
         };
-        Finished { result, history }
+        Finished {
+            result,
+            history: ended.history,
+            unread: ended.unread,
+        }
     }
 
     /// Replaces an activity: `charge`, or `Payments.charge` of a group. Input and
@@ -370,6 +378,33 @@ impl Test {
         self.outside(time, move |run| {
             run.settle(name, Err(fault.clone()));
         })
+    }
+
+    /// Sends the execution a signal before it starts.
+    ///
+    /// # Panics
+    ///
+    /// The run panics if a host would refuse the signal.
+    pub fn signal<S: Signal>(mut self, value: S) -> Self {
+        let value = run::encode(&format!("the value of signal {}", S::NAME), &value);
+        self.config.signals.push((S::NAME, value));
+        self
+    }
+
+    /// Sends the execution a signal at a virtual time after its start.
+    ///
+    /// # Panics
+    ///
+    /// The run panics if a host would refuse the signal.
+    pub fn signal_after<S: Signal>(self, time: Duration, value: S) -> Self {
+        let value = run::encode(&format!("the value of signal {}", S::NAME), &value);
+        self.outside(time, move |run| run.send_from_test(S::NAME, &value))
+    }
+
+    /// The API of the simulated host, for stubs and handlers that act as clients of it
+    /// while the execution runs.
+    pub fn api(&self) -> Api {
+        self.config.api.clone()
     }
 
     /// Interrupts the execution at a virtual time after its start.

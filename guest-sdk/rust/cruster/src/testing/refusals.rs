@@ -27,6 +27,11 @@ fn examine(kind: &str, body: &[u8]) -> Result<(), Malformed> {
             is_text(&body.workflow, NO_NAME)?;
             is_value(&body.input)
         }
+        "signal" => {
+            let body = wire::Signal::decode(body)?;
+            is_text(&body.execution, NO_NAME)?;
+            is_value(&body.value)
+        }
         "patched" => is_text(&wire::Patched::decode(body)?.id, NO_NAME),
         "poll" => is_text(&wire::Poll::decode(body)?.execution, NO_NAME),
         _ => Ok(()),

@@ -3,24 +3,27 @@
 use crate::codec::MAX_VALUE;
 use crate::codes;
 use crate::definition::WorkflowDefinition;
+use crate::schema::Shape;
 use crate::testing::canonical::canonical;
 use crate::value::Value;
 use crate::wire::{Fault, Field, Schema, Wire};
 
 /// The request in canonical form, if it fits the workflow.
 pub(crate) fn check(workflow: &WorkflowDefinition, body: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
+    fit("the input", workflow.input, body)
+}
+
+/// A value in canonical form, if it fits a shape; `what` names it in errors.
+pub(crate) fn fit(what: &str, shape: fn() -> Shape, body: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
     if body.len() > MAX_VALUE {
-        let message = format!(
-            "the input has {} bytes, the limit is {MAX_VALUE}",
-            body.len()
-        );
+        let message = format!("{what} has {} bytes, the limit is {MAX_VALUE}", body.len());
         return Err(codes::PAYLOAD_TOO_LARGE.fault(message));
     }
     let bad = |message: String| codes::BAD_INPUT.fault(message);
     let canonical =
-        canonical(body).map_err(|e| bad(format!("the input is not one msgpack value: {}", e.0)))?;
+        canonical(body).map_err(|e| bad(format!("{what} is not one msgpack value: {}", e.0)))?;
     let value = Value::decode(&canonical).map_err(|e| bad(e.to_string()))?;
-    fits(&value, &(workflow.input)().into_wire()).map_err(|misfit| bad(misfit.to_string()))?;
+    fits(&value, &shape().into_wire()).map_err(|misfit| bad(misfit.to_string()))?;
     Ok(canonical)
 }
 

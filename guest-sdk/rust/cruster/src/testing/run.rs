@@ -17,6 +17,7 @@ use crate::testing::history::{Happening, History};
 use crate::testing::received::received;
 use crate::testing::refusals;
 use crate::testing::sha256;
+use crate::testing::signals::Mailbox;
 use crate::testing::world::World;
 use crate::wire::{
     self, Delivery, Fault, Interruption, Malformed, NIL, Outcome, Resume, Settled, Wire,
@@ -34,6 +35,7 @@ pub(crate) struct Run {
     /// How often an activity occurred.
     steps: RefCell<BTreeMap<Identity, u32>>,
     deferreds: RefCell<BTreeMap<String, Promise>>,
+    pub(crate) mailbox: RefCell<Mailbox>,
     interrupt_op: Cell<u32>,
     /// Called at the end.
     listeners: RefCell<Vec<Listener>>,
@@ -71,6 +73,7 @@ impl Run {
             pending: RefCell::default(),
             steps: RefCell::default(),
             deferreds: RefCell::default(),
+            mailbox: RefCell::default(),
             interrupt_op: Cell::new(0),
             listeners: RefCell::default(),
             history: RefCell::new(History {
@@ -93,7 +96,7 @@ impl Run {
             .expect("an execution does not outlive its world")
     }
 
-    fn me(&self) -> Rc<Run> {
+    pub(crate) fn me(&self) -> Rc<Run> {
         self.me.upgrade().expect("an execution that runs exists")
     }
 
@@ -133,6 +136,14 @@ impl Run {
             .is_some_and(Execution::stuck)
     }
 
+    /// The signals that were delivered and that the workflow has not looked at.
+    pub(crate) fn kept_signals(&self) -> Vec<(&'static str, Vec<u8>)> {
+        let execution = self.execution.borrow();
+        execution
+            .as_ref()
+            .map_or_else(Vec::new, Execution::kept_signals)
+    }
+
     pub(crate) fn outcome(&self) -> Option<Outcome> {
         self.outcome.borrow().clone()
     }
@@ -162,11 +173,21 @@ impl Run {
         self.outcome.borrow().is_none() && self.pending.borrow().contains_key(&op)
     }
 
+    /// The number of an op among those of all executions.
+    pub(crate) fn issued(&self, op: u32) -> u64 {
+        self.pending.borrow().get(&op).map_or(0, |p| p.issued)
+    }
+
+    /// The name of its workflow.
+    pub(crate) fn workflow(&self) -> String {
+        self.history.borrow().workflow.clone()
+    }
+
     /// Makes a delivery due after some time.
     pub(crate) fn deliver(&self, delay: Duration, op: u32, result: Settled) {
         let Outcome { error, value } = result.into();
         let run = self.me();
-        let issued = self.pending.borrow().get(&op).map_or(0, |p| p.issued);
+        let issued = self.issued(op);
         self.world().deliver_after(delay, issued, move || {
             run.resume(Delivery { error, op, value });
         });
@@ -181,7 +202,7 @@ impl Run {
         }
     }
 
-    fn resume(&self, delivery: Delivery) {
+    pub(crate) fn resume(&self, delivery: Delivery) {
         if !self.waits(delivery.op) {
             return;
         }
@@ -254,7 +275,7 @@ impl Run {
         }
     }
 
-    fn state(&self) -> &'static str {
+    pub(crate) fn state(&self) -> &'static str {
         match &*self.outcome.borrow() {
             None => "running",
             Some(Outcome { error: None, .. }) => "completed",
@@ -308,6 +329,16 @@ impl Run {
                 let body = wire::Poll::decode(body)?;
                 self.poll(op, &body.execution);
                 body.execution
+            }
+            "receive" => {
+                let body = wire::Receive::decode(body)?;
+                self.receive(op, &body.name);
+                body.name
+            }
+            "signal" => {
+                let body = wire::Signal::decode(body)?;
+                self.deliver(Duration::ZERO, op, self.world().signal(&body));
+                body.name
             }
             "patched" => {
                 let id = wire::Patched::decode(body)?.id;
@@ -405,7 +436,7 @@ impl Run {
     }
 }
 
-fn no_execution(id: &str) -> Box<Fault> {
+pub(crate) fn no_execution(id: &str) -> Box<Fault> {
     codes::EXECUTION_NOT_FOUND.fault(format!("there is no execution {id}"))
 }
 

@@ -14,6 +14,7 @@ use crate::testing::history::History;
 use crate::testing::request;
 use crate::testing::run::Run;
 use crate::testing::sha256;
+use crate::testing::signals::Unread;
 use crate::timestamp::Timestamp;
 use crate::wire::{Call, Fault, Invocation, Outcome, Wire};
 
@@ -43,7 +44,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(module: &'static Module, config: Config) -> Rc<Self> {
-        Rc::new(World {
+        let world = Rc::new(World {
             module,
             now: Cell::new(config.start),
             config,
@@ -51,7 +52,9 @@ impl World {
             planned: Cell::new(0),
             issued: Cell::new(0),
             runs: RefCell::default(),
-        })
+        });
+        world.config.api.open(&world);
+        world
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -95,7 +98,7 @@ impl World {
     }
 
     /// Runs a workflow to its end.
-    pub(crate) fn execute(self: &Rc<Self>, workflow: &str, body: Vec<u8>) -> (Outcome, History) {
+    pub(crate) fn execute(self: &Rc<Self>, workflow: &str, body: Vec<u8>) -> Ended {
         let checked = self
             .workflow(workflow)
             .and_then(|definition| request::check(definition, &body));
@@ -119,14 +122,22 @@ impl World {
                     let at = self.up(self.now() + event.after);
                     self.after(at - self.now(), move || apply(&target));
                 }
+                for (name, value) in &self.config.signals {
+                    root.send_from_test(name, value);
+                }
                 root.begin();
                 self.turn(&root);
             }
         }
         let outcome = root.outcome().unwrap_or_default();
         let history = root.take_history(&outcome);
+        let unread = root.unread();
         self.close();
-        (outcome, history)
+        Ended {
+            outcome,
+            history,
+            unread,
+        }
     }
 
     /// Lets time pass until the execution is over.
@@ -259,6 +270,13 @@ impl World {
         };
         outcome.into_result()
     }
+}
+
+/// The end of the execution under test.
+pub(crate) struct Ended {
+    pub(crate) outcome: Outcome,
+    pub(crate) history: History,
+    pub(crate) unread: Vec<Unread>,
 }
 
 /// Counts on.

@@ -108,6 +108,14 @@ body! {
     Call { input: Binary, key: String, key_mode: String, workflow: String }
 }
 body! {
+    /// Waits for the next signal of a name.
+    Receive { name: String }
+}
+body! {
+    /// Sends a signal to an execution.
+    Signal { execution: String, name: String, value: Binary }
+}
+body! {
     /// Looks at an execution.
     Poll { execution: String }
 }
@@ -163,6 +171,7 @@ body! {
     /// The contents of a module.
     Manifest {
         activities: Option<Vec<ActivityInfo>>,
+        entities: Option<Vec<EntityInfo>>,
         migrations: Option<Vec<Migration>>,
         sdk: String,
         workflows: Option<Vec<WorkflowInfo>>,
@@ -175,7 +184,12 @@ body! {
         key: String,
         name: String,
         output: Option<Box<Schema>>,
+        signals: Option<Vec<SignalInfo>>,
     }
+}
+body! {
+    /// A signal of a workflow.
+    SignalInfo { name: String, value: Option<Box<Schema>> }
 }
 body! {
     /// An activity of a module.
@@ -186,6 +200,54 @@ body! {
         retry: Retry,
         timeout: i64,
     }
+}
+body! {
+    /// A type of entity of a module.
+    EntityInfo {
+        concurrency: u32,
+        idle_time: i64,
+        mailbox: u32,
+        name: String,
+        operations: Option<Vec<OperationInfo>>,
+        shard_group: String,
+        state: Option<Box<Schema>>,
+        state_version: u32,
+    }
+}
+body! {
+    /// An operation of an entity.
+    OperationInfo {
+        input: Option<Box<Schema>>,
+        name: String,
+        output: Option<Box<Schema>>,
+        persisted: bool,
+        read_only: bool,
+    }
+}
+body! {
+    /// One operation of an entity without a state.
+    EntityCall { input: Binary, operation: String }
+}
+body! {
+    /// Operations of an entity with a state, one after the other.
+    Operations { operations: Vec<EntityCall>, state: Binary, version: u32 }
+}
+body! {
+    /// What operations left behind.
+    OperationsReply { replies: Vec<OperationReply>, state: Binary, version: u32 }
+}
+body! {
+    /// The outcome of one operation.
+    OperationReply {
+        error: Option<Box<Fault>>,
+        sent: Option<Vec<EntityMessage>>,
+        started: Option<Vec<Call>>,
+        value: Binary,
+    }
+}
+body! {
+    /// A call of an operation.
+    EntityMessage { entity: String, input: Binary, operation: String }
 }
 body! {
     /// A step of the SQL schema.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use conformance_guest::MODULE;
+use conformance_guest::signals::{Count, Word};
 use cruster::testing::{Finished, Happening, Test};
 use cruster::{Deferred, Error, HttpRequest, HttpResponse, Value};
 use serde::{Deserialize, Deserializer};
@@ -83,14 +84,14 @@ struct Step {
     resolve: Option<String>,
     reject: Option<String>,
     interrupt: Option<String>,
+    signal: Option<String>,
     open: Option<String>,
     #[serde(rename = "start")]
     _start: Option<String>,
     #[serde(default)]
     value: Json,
     error: Option<Rejection>,
-    #[serde(rename = "refused")]
-    _refused: Option<String>,
+    refused: Option<String>,
     #[serde(rename = "may")]
     _may: Option<String>,
     #[serde(default, rename = "one_of")]
@@ -228,6 +229,14 @@ impl Case {
                     error = error.with_details(&value(details, places));
                 }
                 test = test.reject_after(at, deferred(name), error);
+            } else if let (Some(name), None) = (&step.signal, &step.refused) {
+                test = match (name.as_str(), &step.value) {
+                    ("count", Json::Number(n)) => {
+                        test.signal_after(at, Count(n.as_i64().expect("a whole number")))
+                    }
+                    ("word", Json::String(text)) => test.signal_after(at, Word(text.clone())),
+                    other => panic!("{}: {other:?} is no signal of the guests", self.name),
+                };
             } else if let Some(reason) = &step.interrupt {
                 test = test.interrupt_after(at, reason);
             }

@@ -1,0 +1,203 @@
+package guest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// Signal is a signal that a workflow accepts.
+type Signal struct {
+	Name  string
+	Value reflect.Type
+}
+
+// Accept registers signals of a workflow. It panics if the workflow has one of that name.
+func (w *Workflow) Accept(signals ...Signal) {
+	for _, s := range signals {
+		if w.accepts(s.Name) {
+			panic(fmt.Sprintf("cruster: workflow %s accepts signal %q twice", w.Name, s.Name))
+		}
+		w.Signals = append(w.Signals, s)
+	}
+}
+
+func (w *Workflow) accepts(name string) bool {
+	return slices.ContainsFunc(w.Signals, func(s Signal) bool { return s.Name == name })
+}
+
+// signalQueue is where the signals of one name arrive.
+//
+// A signal that was delivered is gone from the host, so it must reach the workflow, even if no
+// coroutine waits for it any more when it arrives. Therefore the op that receives is never
+// cancelled, there is one at a time, and a signal goes to the first promise that a
+// coroutine waits for. If there is none, the signal is kept for the next that asks.
+type signalQueue struct {
+	ex   *Execution
+	call *Call
+	name string
+	// pending says that an op is to receive the next signal.
+	pending bool
+	// kept is a signal that was not taken; nil if there is none. No other is asked for
+	// while it is there.
+	kept []byte
+	// waiting are the promises that coroutines wait for, in the order in which they began.
+	waiting []*Promise
+}
+
+// Receive is a promise of the next signal of a name. It takes one when a coroutine waits
+// for it or looks at it: a promise that was given up takes none.
+func (s Scope) Receive(call *Call, name string) *Promise {
+	what := Label{"signal", name}
+	if s.co == nil {
+		s.check(what.String())
+	}
+	s.co.beginCall(what)
+	defer s.co.endCall()
+	ex := s.co.ex
+	if !ex.workflow.accepts(name) {
+		panic(abi.Errorf(abi.CodeWrongContext, "workflow %s waits for signal %q, which it does not accept", ex.workflow.Name, name).
+			WithHint("Declare it where the workflow is made: NewWorkflow(…).Accepts(signal)."))
+	}
+	p := &Promise{ex: ex, what: what, signal: true}
+	if s.Interrupted() {
+		p.settle(nil, nil, ErrInterrupted)
+		return p
+	}
+	if refused := ex.signalQueue(call, name).ask(); refused != nil {
+		p.settle(nil, nil, refused)
+	}
+	return p
+}
+
+// signalQueue is the queue of a name, which is made when it is first asked for.
+func (ex *Execution) signalQueue(call *Call, name string) *signalQueue {
+	q, ok := ex.signals[name]
+	if !ok {
+		q = &signalQueue{ex: ex, call: call, name: name}
+		if ex.signals == nil {
+			ex.signals = map[string]*signalQueue{}
+		}
+		ex.signals[name] = q
+	}
+	return q
+}
+
+// ask has the host deliver the next signal, unless one is there or was asked for.
+func (q *signalQueue) ask() *abi.Error {
+	if q.pending || q.kept != nil {
+		return nil
+	}
+	op, refused := q.ex.host.Issue(q.call, EncodeBody(abi.Receive{Name: q.name}))
+	if refused != nil {
+		return refused
+	}
+	q.pending = true
+	arrival := &Promise{ex: q.ex, what: Label{"signal", q.name}, op: op}
+	arrival.onSettle = func() { q.arrived(arrival) }
+	q.ex.ops.add(arrival)
+	return nil
+}
+
+// arrived hands a signal to the first that waits.
+func (q *signalQueue) arrived(arrival *Promise) {
+	q.pending = false
+	if len(q.waiting) == 0 {
+		q.kept = arrival.raw
+		return
+	}
+	first := q.waiting[0]
+	q.waiting = slices.Delete(q.waiting, 0, 1)
+	first.settle(arrival.raw, nil, arrival.err)
+	if len(q.waiting) > 0 {
+		if refused := q.ask(); refused != nil {
+			q.fail(refused)
+		}
+	}
+}
+
+// fail ends all waits.
+func (q *signalQueue) fail(err error) {
+	waiting := q.waiting
+	q.waiting = nil
+	for _, p := range waiting {
+		p.settle(nil, nil, err)
+	}
+}
+
+// enter adds a promise that a coroutine begins to wait for.
+func (q *signalQueue) enter(p *Promise) {
+	if slices.Contains(q.waiting, p) {
+		return // another coroutine waits for it, too
+	}
+	q.waiting = append(q.waiting, p)
+	if refused := q.ask(); refused != nil {
+		q.fail(refused)
+	}
+}
+
+// leave removes a promise that no coroutine waits for any more.
+func (q *signalQueue) leave(p *Promise) {
+	q.waiting = slices.DeleteFunc(q.waiting, func(o *Promise) bool { return o == p })
+}
+
+// queue is that of a promise of a signal.
+func (p *Promise) queue() *signalQueue { return p.ex.signals[p.what.Name] }
+
+// takeKept settles a promise of a signal with the one that was kept, if there is one.
+func (p *Promise) takeKept() bool {
+	q := p.queue()
+	if q == nil || q.kept == nil {
+		return false
+	}
+	value := q.kept
+	q.kept = nil
+	p.settle(value, nil, nil)
+	return true
+}
+
+// idleReceives counts the ops that are to receive signals for which no coroutine waits.
+func (ex *Execution) idleReceives() int {
+	n := 0
+	for _, q := range ex.signals {
+		if q.pending && len(q.waiting) == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// KeptSignals are the values of signals of a name that were delivered, and that the
+// workflow has not looked at. It is for tests.
+func (ex *Execution) KeptSignals(name string) [][]byte {
+	if q := ex.signals[name]; q != nil && q.kept != nil {
+		return [][]byte{q.kept}
+	}
+	return nil
+}
+
+// signalInfo describes the signals of a workflow, sorted by name.
+func (w *Workflow) signalInfo() []abi.SignalInfo {
+	if len(w.Signals) == 0 {
+		return nil
+	}
+	all := make([]abi.SignalInfo, 0, len(w.Signals))
+	for _, s := range w.Signals {
+		all = append(all, abi.SignalInfo{Name: s.Name, Value: SchemaOf(s.Value)})
+	}
+	slices.SortFunc(all, func(a, b abi.SignalInfo) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// CheckSignal checks the value of a signal as a host does, and makes it canonical.
+func (w *Workflow) CheckSignal(name string, value []byte) ([]byte, error) {
+	for _, s := range w.Signals {
+		if s.Name == name {
+			return (&abi.SignalInfo{Name: name, Value: SchemaOf(s.Value)}).CheckValue(value)
+		}
+	}
+	return nil, abi.Errorf(abi.CodeUnknownSignal, "workflow %s has no signal %s", w.Name, name)
+}

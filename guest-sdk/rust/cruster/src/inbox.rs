@@ -1,0 +1,163 @@
+//! The signals of a running workflow.
+//!
+//! Each name has at most one op under way, and a queue of the futures that wait for it.
+//! The op is never cancelled: its value may have been delivered with something that the
+//! workflow applies before it, and would be lost. A value whose future is gone waits for
+//! the next one. So every signal is received once, in the order in which they were sent,
+//! by the futures in the order in which they asked.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::error::{Error, Result};
+use crate::execution::ContextCore;
+#[cfg(not(target_family = "wasm"))]
+use crate::execution::Execution;
+use crate::host::RECEIVE;
+use crate::wire::{self, Wire};
+
+/// The signals of one name.
+pub(crate) struct Inbox {
+    name: &'static str,
+    /// The op that is under way, or whose value was not taken yet; 0 for none.
+    op: u32,
+    /// The waits of the futures, in the order in which they asked. The op is for the first.
+    waits: VecDeque<u64>,
+}
+
+impl ContextCore {
+    /// Changes the inbox of a name, which is there once a future has asked for it.
+    fn inbox<T>(&self, name: &'static str, change: impl FnOnce(&mut Inbox) -> T) -> T {
+        let mut inboxes = self.0.inboxes.borrow_mut();
+        let at = inboxes.iter().position(|i| i.name == name);
+        let at = at.unwrap_or_else(|| {
+            inboxes.push(Inbox {
+                name,
+                op: 0,
+                waits: VecDeque::new(),
+            });
+            inboxes.len() - 1
+        });
+        change(&mut inboxes[at])
+    }
+}
+
+#[cfg(not(target_family = "wasm"))]
+impl Execution {
+    /// The signals that were delivered and that no future has taken, for the test kit.
+    pub(crate) fn kept_signals(&self) -> Vec<(&'static str, Vec<u8>)> {
+        let core = self.core();
+        let inboxes = core.0.inboxes.borrow();
+        let kept = |inbox: &Inbox| Some((inbox.name, core.peek_op(inbox.op)?));
+        inboxes.iter().filter_map(kept).collect()
+    }
+}
+
+/// A future of the next signal of a name, encoded.
+pub(crate) struct Next {
+    core: ContextCore,
+    name: &'static str,
+    state: State,
+}
+
+enum State {
+    New,
+    Queued { wait: u64, shielded: bool },
+    Over,
+}
+
+impl Next {
+    pub(crate) fn new(core: ContextCore, name: &'static str) -> Self {
+        let state = State::New;
+        Next { core, name, state }
+    }
+
+    /// Leaves the queue. If it was the first, the op is for the next one; if there is no
+    /// op, that one issues it, under its own shield.
+    fn leave(&mut self) {
+        let State::Queued { wait, .. } = std::mem::replace(&mut self.state, State::Over) else {
+            return;
+        };
+        self.core.unwait(wait);
+        let (op, first) = self.core.inbox(self.name, |inbox| {
+            inbox.waits.retain(|w| *w != wait);
+            (inbox.op, inbox.waits.front().copied().unwrap_or(0))
+        });
+        match op {
+            0 => self.core.wake(first),
+            op => self.core.hand_op(op, first),
+        }
+    }
+
+    /// Takes the value of the op, which is the one of its name.
+    fn take(&mut self, op: u32) -> Option<Result<Vec<u8>>> {
+        let result = self.core.take_op(op)?;
+        self.core.inbox(self.name, |inbox| inbox.op = 0);
+        self.leave();
+        Some(result)
+    }
+
+    fn issue(&self, wait: u64) -> Result<()> {
+        let name = self.name.to_owned();
+        let op = self
+            .core
+            .issue(&RECEIVE, &wire::Receive { name }.encode())?;
+        self.core.hand_op(op, wait);
+        self.core.inbox(self.name, |inbox| inbox.op = op);
+        Ok(())
+    }
+}
+
+impl Future for Next {
+    type Output = Result<Vec<u8>>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let (wait, shielded) = match this.state {
+            State::Queued { wait, shielded } => (wait, shielded),
+            State::Over => panic!("a signal was polled for after it had come"),
+            State::New if this.core.interrupted() => {
+                this.state = State::Over;
+                return Poll::Ready(Err(Error::interrupted()));
+            }
+            State::New => {
+                let shielded = this.core.shielded();
+                let wait = this.core.wait(0, shielded, false, cx);
+                this.core
+                    .inbox(this.name, |inbox| inbox.waits.push_back(wait));
+                this.state = State::Queued { wait, shielded };
+                (wait, shielded)
+            }
+        };
+        let (op, first) = this.core.inbox(this.name, |inbox| {
+            (inbox.op, inbox.waits.front() == Some(&wait))
+        });
+        if first && op != 0 {
+            if let Some(result) = this.take(op) {
+                return Poll::Ready(result);
+            }
+        }
+        if !shielded && this.core.stopping() {
+            this.leave();
+            return Poll::Ready(Err(Error::interrupted()));
+        }
+        if first && op == 0 {
+            if let Err(refused) = this.issue(wait) {
+                this.leave();
+                return Poll::Ready(Err(refused));
+            }
+        } else if first {
+            this.core.hand_op(op, wait);
+        }
+        this.core.wait(wait, shielded, false, cx);
+        Poll::Pending
+    }
+}
+
+impl Drop for Next {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}

@@ -1,0 +1,38 @@
+package execution
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// Entities is what executions have entities do. What is asked for a step is done once, however
+// often it is asked for.
+type Entities interface {
+	// Call has an entity perform an operation, and returns the outcome.
+	Call(ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) (abi.Outcome, error)
+	// Send hands an operation over to an entity, and returns once that is durable.
+	Send(ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) error
+}
+
+// askEntity calls an entity for a workflow, or sends it something. The entity knows the step
+// again: after a crash it is asked once more, and answers the same.
+func (t *task) askEntity(ctx context.Context, b *abi.EntityMessage) {
+	step := journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step}
+	outcome := abi.Outcome{Value: abi.Nil}
+	failure, decided := t.retryUntilDecided(ctx, "ask an entity", func() (err error) {
+		if t.op.Kind == abi.OpEntitySend {
+			return t.Entities.Send(ctx, t.row, step, b)
+		}
+		outcome, err = t.Entities.Call(ctx, t.row, step, b)
+		return err
+	})
+	switch {
+	case !decided:
+	case failure != nil:
+		t.done(abi.Outcome{Error: failure})
+	default:
+		t.done(outcome)
+	}
+}

@@ -1,0 +1,103 @@
+package execution
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/journal"
+)
+
+// Signal is what is sent to a workflow under a name.
+type Signal struct {
+	Name string
+	// Value is one msgpack value.
+	Value []byte
+	// Origin tells the signal from others, if its sender may repeat it: the same one is
+	// received once. Zero says that it is not repeated.
+	Origin journal.Origin
+	// From is the step that sends it, if one does.
+	From journal.Caller
+}
+
+// message is the signal on its way to an execution, if that is a signal of its workflow.
+func (x *Executions) message(ctx context.Context, row *journal.Execution, s Signal) (journal.Message, error) {
+	value, err := x.CheckSignal(ctx, row, s.Name, s.Value)
+	if err != nil {
+		return journal.Message{}, err
+	}
+	m := journal.Message{
+		Envelope: journal.Envelope{
+			Kind: journal.SignalMessage, Name: s.Name, At: x.now(), Bytes: len(value), Origin: s.Origin, Repeatable: s.Origin != journal.Origin{},
+		},
+		From: s.From, Value: value,
+	}
+	if !m.Repeatable {
+		m.Origin = journal.NewOrigin()
+	}
+	return m, nil
+}
+
+// Signal sends a signal to an execution. It returns once the signal is durable; the
+// workflow receives it when it asks for it.
+func (x *Executions) Signal(ctx context.Context, ref Ref, s Signal) error {
+	row, err := x.Load(ctx, ref)
+	if err != nil {
+		return err
+	}
+	m, err := x.message(ctx, row, s)
+	if err != nil {
+		return err
+	}
+	ref.Run = row.Run // it was checked against this one's workflow
+	return x.tell(ctx, ref, signalNews{m})
+}
+
+// signal puts a signal into the inbox.
+func (r *run) signal(m journal.Message) error {
+	if r.row.State.Final() {
+		return alreadyOver(r.row)
+	}
+	r.Fault.Pass(faultpoint.SignalBeforeCommit)
+	res, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Receive: &m})
+	if err != nil {
+		return codedNews("signal "+r.row.Name(), r.row.Name(), err)
+	}
+	r.Fault.Pass(faultpoint.SignalAfterCommit)
+	if res.Existed {
+		return nil
+	}
+	r.wokenByNews()
+	m.Position = res.Position
+	r.take([]journal.Message{m})
+	return nil
+}
+
+// take takes in messages that are durable.
+func (r *run) take(messages []journal.Message) {
+	for _, m := range messages {
+		r.received.add(m)
+		r.locked(func(l *ledger) { l.arrived(m.Envelope) })
+	}
+}
+
+// wokenByNews notes what the commit of news has done to the row.
+func (r *run) wokenByNews() {
+	if r.row.State == journal.Running {
+		r.row.WakeAt = journal.Now
+	}
+	r.rowWrites++
+}
+
+// codedNews is the error of a commit of news. One that is undecided stays what it is.
+func codedNews(doing, name string, err error) error {
+	switch {
+	case errors.Is(err, journal.ErrUndecided):
+		return err
+	case errors.Is(err, journal.ErrInboxFull):
+		return abi.Errorf(abi.CodeInboxFull, "%s has %d signals, or %d MiB of them, that it has not received yet", name, journal.MaxInbox, journal.MaxInboxBytes>>20)
+	default:
+		return journal.Coded(doing, err)
+	}
+}

@@ -1,0 +1,161 @@
+package execution
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/journal"
+)
+
+// news is what others want an execution to know: a settlement, an interrupt, a signal.
+type news interface {
+	// request is for the run, if it is in memory.
+	request(reply chan<- error) message
+	// write is what makes it durable if it is not, given the row. A nil Write says that there
+	// is nothing to do.
+	write(ctx context.Context, x *Executions, row *journal.Execution) (*journal.Write, error)
+	// answer is what the caller is told of a write that was committed.
+	answer(res journal.Result, row *journal.Execution) error
+	// points are those before and behind the commit.
+	points() (before, after string)
+}
+
+// tell has an execution learn something, and returns once that is durable.
+//
+// A run that is in memory decides itself. One that is not is neither loaded nor replayed
+// before the caller hears: on a host that is busy with recovery that waits for memory, and
+// nothing of it is needed to write a row. Meanwhile the run is kept from being loaded: it
+// would not know what is being written, and could overwrite the wake time that goes with it.
+func (x *Executions) tell(ctx context.Context, ref Ref, n news) error {
+	if err := x.Host.Accepting(); err != nil {
+		return err
+	}
+	if !x.runs.Claim(ref.ID) {
+		return x.ask(ctx, ref, n.request)
+	}
+	told := x.tellAbsent(ctx, ref, n)
+	x.runs.Unclaim(ref.ID, told.then...)
+	if told.reply != nil {
+		return x.await(ctx, ref, told.reply)
+	}
+	return told.err
+}
+
+// told is what came of telling an execution that was not in memory.
+type told struct {
+	err   error
+	then  []message    // what it is to receive now
+	reply <-chan error // if only the run can find out what is true: its answer
+}
+
+// tellAbsent tells an execution that was claimed.
+func (x *Executions) tellAbsent(ctx context.Context, ref Ref, n news) told {
+	row, err := x.Load(ctx, ref)
+	if err != nil {
+		return told{err: err}
+	}
+	if f := guarded(func() { err = x.commitNews(ctx, row, n) }); f != nil {
+		x.Logger.Error("the host failed while it told an execution something", "execution", row.Name(), "fault", f.what)
+		err = journal.ErrUndecided
+	}
+	switch {
+	case errors.Is(err, journal.ErrUndecided):
+		reply := make(chan error, 1)
+		return told{then: []message{ofRun{row.Run, n.request(reply)}}, reply: reply}
+	case err == nil && row.State == journal.Running:
+		return told{then: []message{wake{}}}
+	default:
+		return told{err: err}
+	}
+}
+
+// commitNews makes news durable.
+func (x *Executions) commitNews(ctx context.Context, row *journal.Execution, n news) error {
+	w, err := n.write(ctx, x, row)
+	if err != nil || w == nil {
+		return err
+	}
+	before, after := n.points()
+	x.Fault.Pass(before)
+	res, err := x.Committer.Commit(*w)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		return anotherRun()
+	case err != nil:
+		return codedNews("tell "+row.Name(), row.Name(), err)
+	}
+	x.Fault.Pass(after)
+	return n.answer(res, row)
+}
+
+// settlementNews is that a deferred is settled.
+type settlementNews struct{ deferred journal.Deferred }
+
+func (n settlementNews) request(reply chan<- error) message { return settleRequest{n.deferred, reply} }
+
+func (n settlementNews) write(ctx context.Context, x *Executions, row *journal.Execution) (*journal.Write, error) {
+	list, err := x.Store.Deferreds(ctx, row.ID)
+	if err != nil {
+		return nil, journal.Coded("read the deferreds of "+row.Name(), err)
+	}
+	settled := newSettlements()
+	settled.set(list)
+	known, err := settled.check(n.deferred, row)
+	if err != nil || known {
+		return nil, err
+	}
+	return &journal.Write{ID: row.ID, Run: row.Run, Settle: &n.deferred}, nil
+}
+
+func (n settlementNews) answer(res journal.Result, row *journal.Execution) error {
+	if res.Existed {
+		return settledBefore(n.deferred.Name, row)
+	}
+	return nil
+}
+
+func (settlementNews) points() (before, after string) {
+	return faultpoint.SettleBeforeCommit, faultpoint.SettleAfterCommit
+}
+
+// interruptNews is that an execution is to stop.
+type interruptNews struct{ interrupt journal.Interrupt }
+
+func (n interruptNews) request(reply chan<- error) message {
+	return interruptRequest{n.interrupt, reply}
+}
+
+func (n interruptNews) write(_ context.Context, _ *Executions, row *journal.Execution) (*journal.Write, error) {
+	switch {
+	case row.State.Final():
+		return nil, alreadyOver(row)
+	case row.Interrupt != nil:
+		return nil, nil
+	}
+	return &journal.Write{ID: row.ID, Run: row.Run, Interrupt: &n.interrupt}, nil
+}
+
+func (interruptNews) answer(journal.Result, *journal.Execution) error { return nil }
+
+func (interruptNews) points() (before, after string) {
+	return faultpoint.InterruptBeforeCommit, faultpoint.InterruptAfterCommit
+}
+
+// signalNews is that a signal was sent.
+type signalNews struct{ message journal.Message }
+
+func (n signalNews) request(reply chan<- error) message { return signalRequest{n.message, reply} }
+
+func (n signalNews) write(_ context.Context, _ *Executions, row *journal.Execution) (*journal.Write, error) {
+	if row.State.Final() {
+		return nil, alreadyOver(row)
+	}
+	return &journal.Write{ID: row.ID, Run: row.Run, Receive: &n.message}, nil
+}
+
+func (signalNews) answer(journal.Result, *journal.Execution) error { return nil }
+
+func (signalNews) points() (before, after string) {
+	return faultpoint.SignalBeforeCommit, faultpoint.SignalAfterCommit
+}
