@@ -12,9 +12,11 @@ import (
 func newBodies() []any {
 	return []any{
 		new(abi.Activity), new(abi.ActivityInfo), new(abi.Call), new(abi.ConfigReply), new(abi.ConfigRequest),
-		new(abi.Deferred), new(abi.Delivery), new(abi.Error), new(abi.ExecReply), new(abi.Field),
+		new(abi.Deferred), new(abi.Delivery), new(abi.EntityCall), new(abi.EntityInfo), new(abi.EntityMessage),
+		new(abi.Error), new(abi.ExecReply), new(abi.Field),
 		new(abi.HTTPRequest), new(abi.HTTPResponse), new(abi.Header), new(abi.Interrupted), new(abi.Interruption),
-		new(abi.Invocation), new(abi.Manifest), new(abi.Migration), new(abi.Outcome), new(abi.Patched), new(abi.Poll),
+		new(abi.Invocation), new(abi.Manifest), new(abi.Migration), new(abi.OperationInfo),
+		new(abi.OperationReply), new(abi.Operations), new(abi.OperationsReply), new(abi.Outcome), new(abi.Patched), new(abi.Poll),
 		new(abi.PollReply), new(abi.QueryReply), new(abi.Receive), new(abi.Resolve), new(abi.Resume), new(abi.Retry),
 		new(abi.SQL), new(abi.Schema), new(abi.Signal), new(abi.SignalInfo), new(abi.Sleep), new(abi.WorkflowInfo),
 	}
@@ -83,6 +85,10 @@ func samples() []sample {
 			Kind: abi.InvokeActivity, Name: "Payments.Charge", Namespace: "default", Time: at,
 		}},
 		{"Invocation/key", abi.Invocation{Body: bin("x"), Kind: abi.InvokeKey, Name: "ProcessOrder", Namespace: "default", Time: at}},
+		{"Invocation/call", abi.Invocation{
+			Body: bin(abi.EntityCall{Input: bin("en"), Operation: "greet"}), Execution: "shop/Gateway/eu/1", IdempotencyKey: "4f0c",
+			Kind: abi.InvokeCall, Name: "Gateway", Namespace: "default", Time: at,
+		}},
 		{"Resume/empty", abi.Resume{Deliveries: []abi.Delivery{}, Time: at}},
 		{"Resume/two", abi.Resume{Deliveries: []abi.Delivery{{Op: 2, Value: bin(7)}, {Error: declined, Op: 3}}, Time: at + 1}},
 		{"Delivery/nil-value", abi.Delivery{Op: 1, Value: abi.Nil}},
@@ -111,6 +117,21 @@ func samples() []sample {
 		{"Poll/other", abi.Poll{Execution: "orders/ProcessOrder/41"}},
 		{"PollReply/running", abi.PollReply{State: "running"}},
 		{"PollReply/completed", abi.PollReply{Outcome: &abi.Outcome{Value: bin(1)}, State: "completed"}},
+		{"EntityMessage/other-deployment", abi.EntityMessage{Entity: "bank/Account/ada", Input: bin(300), Operation: "deposit"}},
+		{"EntityCall/deposit", abi.EntityCall{Input: bin(300), Operation: "deposit"}},
+		{"Operations/first", abi.Operations{Operations: []abi.EntityCall{{Input: bin(300), Operation: "deposit"}, {Input: abi.Nil, Operation: "close"}}}},
+		{"Operations/later", abi.Operations{
+			Operations: []abi.EntityCall{{Input: bin(300), Operation: "deposit"}}, State: bin(map[string]any{"cents": 200}), Version: 2,
+		}},
+		{"OperationReply/value", abi.OperationReply{
+			Sent:    []abi.EntityMessage{{Entity: "bank/Branch/berlin", Input: bin(300), Operation: "noted"}},
+			Started: []abi.Call{{Input: bin("ada"), Key: "ada", KeyMode: abi.KeyRaw, Workflow: "Audit"}}, Value: bin(500),
+		}},
+		{"OperationReply/error", abi.OperationReply{Error: declined}},
+		{"OperationsReply/two", abi.OperationsReply{
+			Replies: []abi.OperationReply{{Value: bin(500)}, {Error: declined}}, State: bin(map[string]any{"cents": 500}), Version: 2,
+		}},
+		{"OperationsReply/destroyed", abi.OperationsReply{Replies: []abi.OperationReply{{Value: abi.Nil}}}},
 		{"Interrupted/body", abi.Interrupted{}},
 		{"Interruption/reason", abi.Interruption{Reason: "out of stock"}},
 
@@ -138,9 +159,18 @@ func samples() []sample {
 			{Name: "cancelled"}, {Name: "paid", Value: &abi.Schema{Type: abi.TypeInt, Bits: 64}},
 		}}},
 		{"SignalInfo/paid", abi.SignalInfo{Name: "paid", Value: order}},
+		{"OperationInfo/read-only", abi.OperationInfo{Name: "balance", Output: &abi.Schema{Type: abi.TypeInt, Bits: 64}, ReadOnly: true}},
+		{"OperationInfo/persisted", abi.OperationInfo{Input: order, Name: "submit", Persisted: true}},
+		{"EntityInfo/state", abi.EntityInfo{
+			Concurrency: 4, IdleTime: int64(time.Minute), Mailbox: 50, Name: "Account",
+			Operations: []abi.OperationInfo{{Name: "balance", ReadOnly: true}, {Input: &abi.Schema{Type: abi.TypeInt, Bits: 64}, Name: "deposit"}},
+			ShardGroup: "ledger", State: order, StateVersion: 2,
+		}},
+		{"EntityInfo/no-state", abi.EntityInfo{Name: "Gateway", Operations: []abi.OperationInfo{{Name: "greet"}}}},
 		{"ActivityInfo/reserve", abi.ActivityInfo{Name: "reserve", Retry: retry, Timeout: int64(time.Minute)}},
 		{"Migration/first", abi.Migration{Name: "orders", SQL: "CREATE TABLE orders (id TEXT PRIMARY KEY)", Version: 1}},
 		{"Manifest/empty", abi.Manifest{SDK: "go/0.1.0"}},
+		{"Manifest/entities", abi.Manifest{Entities: []abi.EntityInfo{{Name: "Gateway", Operations: []abi.OperationInfo{{Name: "greet"}}}}, SDK: "go/0.1.0"}},
 		{"Manifest/orders", abi.Manifest{
 			Activities: []abi.ActivityInfo{{Name: "reserve"}},
 			Migrations: []abi.Migration{{Dialect: abi.DialectSQLite, Name: "orders", SQL: "SELECT 1", Version: 1}},

@@ -36,7 +36,7 @@ func DecodeOp(kind string, body []byte) (any, *Error) {
 		})
 	case OpEntityCall, OpEntitySend:
 		return decodeOp(body, func(b *EntityMessage) *Error {
-			return firstError(checkReference(b.Entity), CheckName(kind, b.Operation), CheckPayload("the input", b.Input))
+			return firstError(checkEntity(b.Entity), CheckName(kind, b.Operation), CheckPayload("the input", b.Input))
 		})
 	case OpPatched:
 		return decodeOp(body, func(b *Patched) *Error { return CheckName(kind, b.ID) })
@@ -113,6 +113,15 @@ const maxReference = 1024
 func checkReference(name string) *Error {
 	if !isText(name, maxReference) {
 		return Errorf(CodeBadBody, "%.40q is not a valid name of a workflow or execution: it is longer than %d bytes, not UTF-8, or has a control character", name, maxReference)
+	}
+	return nil
+}
+
+// checkEntity does for the name of an entity what checkReference does for that of a
+// workflow. Whether it names one is for [SplitEntity].
+func checkEntity(name string) *Error {
+	if !isText(name, maxReference) {
+		return Errorf(CodeBadBody, "%.40q is not a valid name of an entity: it is longer than %d bytes, not UTF-8, or has a control character", name, maxReference)
 	}
 	return nil
 }

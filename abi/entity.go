@@ -1,5 +1,7 @@
 package abi
 
+import "strings"
+
 // EntityInfo describes one type of entity. An entity with a state has [EntityInfo.State];
 // one without keeps nothing, and may use SQL, HTTP and configuration.
 type EntityInfo struct {
@@ -76,8 +78,25 @@ type OperationReply struct {
 // delivered with the outcome of the operation, and of [OpEntitySend], which is delivered
 // with nil once the call is durable; in an [OperationReply] its sender does not wait for it.
 type EntityMessage struct {
-	// Entity is "Name/id" for one of the sender's deployment, or "deployment/Name/id".
+	// Entity is "deployment/Name/id", or "Name/id" for one of the sender's deployment
+	// whose id has no slash.
 	Entity    string `msgpack:"entity"`
 	Input     []byte `msgpack:"input"`
 	Operation string `msgpack:"operation"`
+}
+
+// SplitEntity takes the name of an entity apart, as an [EntityMessage] has it: without a
+// deployment it is an entity of the sender's. The id may hold slashes if a deployment is
+// there.
+func SplitEntity(sender, name string) (deployment, entity, id string, err error) {
+	switch parts := strings.SplitN(name, "/", 3); len(parts) {
+	case 2:
+		deployment, entity, id = sender, parts[0], parts[1]
+	case 3:
+		deployment, entity, id = parts[0], parts[1], parts[2]
+	}
+	if deployment == "" || entity == "" || CheckKey(id) != nil {
+		return "", "", "", Errorf(CodeEntityName, "%.200q does not name an entity", name)
+	}
+	return deployment, entity, id, nil
 }

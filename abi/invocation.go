@@ -29,23 +29,23 @@ type Invocation struct {
 	Attempt int `msgpack:"attempt"`
 	// Body is the request, one msgpack value.
 	Body []byte `msgpack:"body"`
-	// Execution is the id of the execution that this invocation is part of;
-	// empty for keys.
+	// Execution is the id of the execution that this invocation is part of, or the
+	// name of the entity; empty for keys.
 	Execution string `msgpack:"execution"`
-	// IdempotencyKey is stable over all attempts of one activity op; empty for
-	// other kinds.
+	// IdempotencyKey is stable over all attempts of one activity op, or of one call
+	// that is persisted; empty for others.
 	IdempotencyKey string `msgpack:"idempotency_key"`
 	// Kind is one of the Invoke constants.
 	Kind string `msgpack:"kind"`
-	// Name is the workflow or activity.
+	// Name is the workflow, activity or entity.
 	Name string `msgpack:"name"`
 	// Namespace is the tenant.
 	Namespace string `msgpack:"namespace"`
 	// Seed of the random numbers of a workflow: the same on every replay of a run,
 	// another for every other run. Empty for other kinds.
 	Seed []byte `msgpack:"seed"`
-	// Time is when the execution was started (workflow) or the attempt began
-	// (activity), in Unix nanoseconds.
+	// Time is when the execution was started (workflow), or the attempt or call began,
+	// in Unix nanoseconds.
 	Time int64 `msgpack:"time"`
 }
 

@@ -20,6 +20,9 @@ const (
 	MaxOpsPerTurn = 10_000
 	// MaxInbox bounds the messages that wait for an execution or entity.
 	MaxInbox = 10_000
+	// MaxState bounds the state of an entity, in bytes: it crosses the boundary together
+	// with operations or with what they return.
+	MaxState = 2 << 20
 	// MaxBackoff caps the delay between two attempts of an activity.
 	MaxBackoff = 60 * time.Second
 	// DefaultBackoff is the first delay if a retry policy does not set one.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
@@ -38,35 +37,21 @@ func (c *ActivityContext) IdempotencyKey() string { return c.attempt.Invocation.
 
 // Logger writes records of this execution to the host's log.
 func (c *ActivityContext) Logger() *slog.Logger {
-	return slog.New(&logHandler{host: c.attempt.Host})
+	return c.effects().logger()
 }
 
 // Config reads a value of the deployment's configuration.
 func (c *ActivityContext) Config(name string) (string, bool) {
-	var reply abi.ConfigReply
-	if err := c.do(&callConfig, abi.ConfigRequest{Name: name}, &reply); err != nil {
-		panic(err) // happens only if the host breaks the ABI
-	}
-	return reply.Value, reply.Found
+	return c.effects().config(name)
 }
 
 // Tx is the transaction of the activity. It begins with the first statement and
 // commits together with the activity's result: either both are stored or
 // neither. If the attempt fails, the transaction is rolled back.
-func (c *ActivityContext) Tx() *Tx { return &Tx{ctx: c} }
+func (c *ActivityContext) Tx() *Tx { return &Tx{effects: c.effects()} }
 
 // HTTP makes HTTP calls, to the hosts that the deployment was granted. It is
 // refused once the transaction has begun: make HTTP calls before SQL.
-func (c *ActivityContext) HTTP() *HTTPClient { return &HTTPClient{ctx: c} }
+func (c *ActivityContext) HTTP() *HTTPClient { return &HTTPClient{effects: c.effects()} }
 
-// do performs an immediate call of the host.
-func (c *ActivityContext) do(call *guest.Call, body, reply any) error {
-	raw, failed := c.attempt.Host.Do(call, abi.MustMarshal(body))
-	if failed != nil {
-		return failed
-	}
-	if err := abi.Unmarshal(raw, reply); err != nil {
-		return abi.Errorf(abi.CodeGuestProtocol, "the reply of %s does not decode: %v", call.Name, err)
-	}
-	return nil
-}
+func (c *ActivityContext) effects() effects { return effects{host: c.attempt.Host} }

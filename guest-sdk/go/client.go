@@ -50,6 +50,17 @@ func (c Client[Req, Res]) Start(ctx Context, req Req) (string, error) {
 	return Future[string]{p: c.issue(ctx, &opSend, req)}.Await(ctx)
 }
 
+// StartFrom has an operation of an entity start the workflow: once the new state of the
+// entity is durable, and not at all if the operation fails.
+func (c Client[Req, Res]) StartFrom(ctx *EntityContext, req Req) error {
+	input, err := encode("the request of workflow ", c.workflow, req)
+	if err != nil {
+		return err
+	}
+	ctx.run.Started = append(ctx.run.Started, abi.Call{Input: input, Key: c.key, KeyMode: c.mode, Workflow: c.workflow})
+	return nil
+}
+
 func (c Client[Req, Res]) issue(ctx Context, op *guest.Call, req Req) *guest.Promise {
 	what := guest.Label{Kind: "workflow", Name: c.workflow}
 	input, err := encode("the request of workflow ", c.workflow, req)

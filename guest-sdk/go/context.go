@@ -55,7 +55,7 @@ func UUID(ctx Context) string {
 
 // Logger writes records of this execution to the host's log.
 func Logger(ctx Context) *slog.Logger {
-	return slog.New(&logHandler{host: ctx.scope.Host()})
+	return slog.New(&logHandler{to: ctx.scope.Host()})
 }
 
 // Interrupted tells whether a client asked the execution to stop. On a shielded

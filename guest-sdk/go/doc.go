@@ -1,5 +1,6 @@
-// Package cruster is the Go SDK for Cruster: write workflows and activities,
-// compile them to one WebAssembly module, and a Cruster host runs them durably.
+// Package cruster is the Go SDK for Cruster: write workflows, activities and
+// entities, compile them to one WebAssembly module, and a Cruster host runs them
+// durably.
 //
 // A module is an ordinary package main:
 //
@@ -48,7 +49,7 @@
 //
 //	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -ldflags='-s -w' -o orders.wasm .
 //
-// # Two kinds of code
+// # Three kinds of code
 //
 // A [Workflow] orchestrates. It may call activities ([Activity.Call]), sleep
 // ([Sleep]), wait for promises ([Deferred]) and signals ([Signal]) and call other
@@ -60,6 +61,32 @@
 // An [Activity] acts. Its [ActivityContext] offers SQL in a transaction that
 // commits together with the activity's result, HTTP to granted hosts,
 // configuration, real time, and an idempotency key for everything else.
+//
+// An entity is called by its id, through a mailbox. One with a state
+// ([StatefulEntity]) keeps it: its operations run one after the other, and each is a
+// function of the state, without SQL, HTTP or anything to wait for. One without
+// ([Entity]) keeps nothing, and its operations may do what activities do.
+//
+// # What does not compile
+//
+// Each kind of code is given a context of its own, and a context offers only what is
+// possible there. So the compiler finds most of what a host would refuse:
+//
+//   - an activity, or an operation of an entity, that sleeps, waits for a promise or calls
+//     another one: [Sleep], [Activity.Call] and [Target.Call] take the [Context] of a
+//     workflow. Return first, and let the workflow go on; from an operation, send
+//     ([Target.Send]) or start a workflow ([Client.StartFrom]).
+//   - SQL or HTTP in a workflow or in an operation with a state: Tx and HTTP are methods of
+//     [ActivityContext] and [RPCContext]. Have a workflow call an activity, and then the
+//     entity with the result.
+//   - an operation that only reads, but sends or destroys: [ReadContext] has neither.
+//   - an operation for the state of another entity, an input of another type, an RPC for an
+//     entity with a state: the functions that declare operations are generic in all of
+//     them.
+//
+// What the compiler cannot see panics when the module is loaded, before anything runs: a
+// name that is used twice, a migration that does not fit, a signal that a workflow does
+// not accept when it waits for it.
 //
 // # Coroutines
 //

@@ -203,3 +203,53 @@ func ExampleSignal() {
 	// 600 <nil>
 	// CR-2006: timed out
 }
+
+type till struct {
+	Cents int64 `json:"cents"`
+}
+
+var (
+	tills = cruster.NewStatefulEntity[till]("Till")
+
+	put = cruster.NewOperation(tills, "put", func(_ *cruster.EntityContext, t *till, cents int64) (int64, error) {
+		t.Cents += cents
+		return t.Cents, nil
+	})
+
+	take = cruster.NewOperation(tills, "take", func(_ *cruster.EntityContext, t *till, cents int64) (int64, error) {
+		t.Cents -= cents
+		if t.Cents < 0 {
+			return 0, cruster.Errorf("too_little", "%d cents are missing", -t.Cents)
+		}
+		return t.Cents, nil
+	})
+
+	look = cruster.NewReadOnly(tills, "look", func(_ *cruster.ReadContext, t till, _ cruster.None) (int64, error) {
+		return t.Cents, nil
+	})
+
+	carry = cruster.NewWorkflow("carry", func(ctx cruster.Context, cents int64) (int64, error) {
+		if _, err := take.On("left").Call(ctx, cents); err != nil {
+			return 0, err
+		}
+		return put.On("right").Call(ctx, cents)
+	})
+)
+
+// Entities keep their state between calls; an operation that fails has changed nothing.
+func ExampleNewStatefulEntity() {
+	entities := crustertest.NewEntities(nil)
+	_, err := crustertest.Call(entities, put, "left", 300)
+	fmt.Println(err)
+	for range 2 {
+		right, err := crustertest.Execute(carry, 200, crustertest.UseEntities(entities))
+		fmt.Println(right, err)
+	}
+	left, err := crustertest.Call(entities, look, "left", cruster.None{})
+	fmt.Println(left, err)
+	// Output:
+	// <nil>
+	// 200 <nil>
+	// 0 CR-2006: 100 cents are missing
+	// 100 <nil>
+}

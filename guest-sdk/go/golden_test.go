@@ -46,6 +46,15 @@ var (
 	_ = cruster.NewWorkflow("golden.Default", func(cruster.Context, []uint8) (any, error) { return nil, nil }).
 		Accepts(cruster.NewSignal[goldenItem]("golden.packed"), cruster.NewSignal[cruster.None]("golden.closed"))
 
+	goldenEntity = cruster.NewStatefulEntity[goldenItem]("golden.Stock", cruster.MailboxCapacity(50), cruster.Concurrency(4),
+		cruster.MaxIdleTime(time.Minute), cruster.ShardGroup("warehouse"),
+		cruster.MigrateState(func(sku string) (goldenItem, error) { return goldenItem{SKU: sku}, nil }))
+	_ = cruster.NewOperation(goldenEntity, "take", func(*cruster.EntityContext, *goldenItem, int32) (int32, error) { return 0, nil })
+	_ = cruster.NewReadOnly(goldenEntity, "look", func(*cruster.ReadContext, goldenItem, cruster.None) (goldenItem, error) { return goldenItem{}, nil })
+
+	goldenGateway = cruster.NewEntity("golden.Gateway")
+	_             = cruster.NewRPC(goldenGateway, "submit", func(*cruster.RPCContext, goldenRequest) (string, error) { return "", nil }, cruster.Persisted())
+
 	_ = cruster.Migrations(
 		cruster.Migration{Version: 2, Name: "index", SQL: "CREATE INDEX i ON t (a)", Dialect: cruster.Postgres},
 		cruster.Migration{Version: 1, Name: "table", SQL: "CREATE TABLE t (a TEXT)"},
@@ -65,6 +74,11 @@ func TestManifestGolden(t *testing.T) {
 	for _, w := range m.Workflows {
 		if strings.HasPrefix(w.Name, "golden.") {
 			golden.Workflows = append(golden.Workflows, w)
+		}
+	}
+	for _, e := range m.Entities {
+		if strings.HasPrefix(e.Name, "golden.") {
+			golden.Entities = append(golden.Entities, e)
 		}
 	}
 	encoded := abi.MustMarshal(golden)

@@ -9,11 +9,11 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// HTTPClient makes HTTP calls from an activity; see [ActivityContext.HTTP]. A
-// module has no sockets: the Cruster host makes the call, if the deployment was
+// HTTPClient makes HTTP calls from an activity, or from an entity without a state; see
+// [ActivityContext.HTTP] and [RPCContext.HTTP]. A module has no sockets: the Cruster host makes the call, if the deployment was
 // granted the server's host name.
 type HTTPClient struct {
-	ctx *ActivityContext
+	effects effects
 }
 
 // Header is one header line of a request or response.
@@ -47,7 +47,7 @@ func (c *HTTPClient) Do(r HTTPRequest) (HTTPResponse, error) {
 		r.Method = "GET"
 	}
 	var reply abi.HTTPResponse
-	err := c.ctx.do(&callHTTP, abi.HTTPRequest{
+	err := c.effects.do(&callHTTP, abi.HTTPRequest{
 		Body:    r.Body,
 		Headers: r.Headers,
 		Method:  r.Method,

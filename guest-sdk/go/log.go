@@ -5,16 +5,19 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-
-	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
 // logHandler writes slog records as one line of text: the message, then
 // key=value for each attribute. The host adds time and execution.
 type logHandler struct {
-	host   guest.Host
+	to     recorder
 	prefix string // put in front of attribute keys, from WithGroup
 	attrs  string // already rendered, from WithAttrs
+}
+
+// recorder takes log records.
+type recorder interface {
+	Log(level int32, text string)
 }
 
 var _ slog.Handler = (*logHandler)(nil)
@@ -29,7 +32,7 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 		writeAttr(&b, h.prefix, a)
 		return true
 	})
-	h.host.Log(int32(r.Level), b.String())
+	h.to.Log(int32(r.Level), b.String())
 	return nil
 }
 
@@ -39,14 +42,14 @@ func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	for _, a := range attrs {
 		writeAttr(&b, h.prefix, a)
 	}
-	return &logHandler{host: h.host, prefix: h.prefix, attrs: b.String()}
+	return &logHandler{to: h.to, prefix: h.prefix, attrs: b.String()}
 }
 
 func (h *logHandler) WithGroup(name string) slog.Handler {
 	if name == "" {
 		return h
 	}
-	return &logHandler{host: h.host, prefix: h.prefix + name + ".", attrs: h.attrs}
+	return &logHandler{to: h.to, prefix: h.prefix + name + ".", attrs: h.attrs}
 }
 
 func writeAttr(b *strings.Builder, prefix string, a slog.Attr) {

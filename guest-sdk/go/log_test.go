@@ -23,7 +23,7 @@ func (h *recordingHost) Log(level int32, text string) {
 func TestLogHandler(t *testing.T) {
 	t.Parallel()
 	host := &recordingHost{}
-	logger := slog.New(&logHandler{host: host})
+	logger := slog.New(&logHandler{to: host})
 	logger.Debug("plain")
 	logger.Info("attributes", "n", 1, "text", "two words", "empty", "", "error", errors.New("a=b"))
 	logger.With("a", 1).WithGroup("g").With("b", 2).Warn("grouped", "c", 3)

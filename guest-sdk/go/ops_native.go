@@ -21,6 +21,8 @@ var (
 	opPatched     = guest.Call{Name: abi.OpPatched}
 	opReceive     = guest.Call{Name: abi.OpReceive}
 	opSignal      = guest.Call{Name: abi.OpSignal}
+	opEntityCall  = guest.Call{Name: abi.OpEntityCall}
+	opEntitySend  = guest.Call{Name: abi.OpEntitySend}
 
 	callTxExec  = guest.Call{Name: abi.ImportTxExec}
 	callTxQuery = guest.Call{Name: abi.ImportTxQuery}

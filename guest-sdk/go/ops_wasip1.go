@@ -21,6 +21,8 @@ var (
 	opPatched     = guest.Call{Name: abi.OpPatched, Import: importPatched}
 	opReceive     = guest.Call{Name: abi.OpReceive, Import: importReceive}
 	opSignal      = guest.Call{Name: abi.OpSignal, Import: importSignal}
+	opEntityCall  = guest.Call{Name: abi.OpEntityCall, Import: importEntityCall}
+	opEntitySend  = guest.Call{Name: abi.OpEntitySend, Import: importEntitySend}
 
 	callTxExec  = guest.Call{Name: abi.ImportTxExec, Import: importTxExec}
 	callTxQuery = guest.Call{Name: abi.ImportTxQuery, Import: importTxQuery}
@@ -72,6 +74,12 @@ func importReceive(ptr unsafe.Pointer, n uint32) int32
 
 //go:wasmimport cruster signal
 func importSignal(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster entity_call
+func importEntityCall(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster entity_send
+func importEntitySend(ptr unsafe.Pointer, n uint32) int32
 
 //go:wasmimport cruster tx_exec
 func importTxExec(ptr unsafe.Pointer, n uint32) int32

@@ -8,11 +8,12 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Tx is the SQL transaction of an activity; see [ActivityContext.Tx]. $1, $2, …
+// Tx is the SQL transaction of an activity, or of a call of an entity without a state;
+// see [ActivityContext.Tx] and [RPCContext.Tx]. $1, $2, …
 // stand for the arguments, on every database. Arguments are nil, booleans,
 // numbers, strings, []byte and time.Time.
 type Tx struct {
-	ctx *ActivityContext
+	effects effects
 }
 
 // Exec runs a statement and returns how many rows it changed.
@@ -73,5 +74,5 @@ func (t *Tx) run(call *guest.Call, sql string, args []any, reply any) error {
 	if err != nil {
 		return err
 	}
-	return t.ctx.do(call, abi.SQL{Args: b, Query: sql}, reply)
+	return t.effects.do(call, abi.SQL{Args: b, Query: sql}, reply)
 }

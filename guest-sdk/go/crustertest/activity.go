@@ -52,7 +52,7 @@ func (r *run) attempt(op uint32, a abi.Activity, n int) {
 
 // runAttempt runs the activity's code and returns how much virtual time it took.
 func (r *run) runAttempt(op uint32, a abi.Activity, n int) (*abi.Outcome, time.Duration) {
-	h := &attemptHost{world: r.world, execution: r.id, activity: a.Name}
+	h := &attemptHost{world: r.world, execution: r.id, kind: "activity", name: a.Name}
 	inv := abi.Invocation{
 		Attempt: n, Body: a.Input, Execution: r.id, IdempotencyKey: r.id + "/" + r.pending[op].step,
 		Kind: abi.InvokeActivity, Name: a.Name, Namespace: r.world.cfg.namespace, Time: r.world.now.UnixNano(),
@@ -99,19 +99,20 @@ func backoff(p abi.Retry, n int) time.Duration {
 	return min(d, abi.MaxBackoff)
 }
 
-// attemptHost is the host of one attempt.
+// attemptHost is the host of one attempt of an activity, or of one call of an operation.
 type attemptHost struct {
 	world     *world
-	execution string
-	activity  string
+	execution string // or the entity
+	kind      string // what is attempted: "activity"
+	name      string
 	tx        Transaction
 }
 
 var _ guest.Host = (*attemptHost)(nil)
 
-// Issue refuses: durable ops are not available in activities.
+// Issue refuses: durable ops are only available in workflows.
 func (h *attemptHost) Issue(op *guest.Call, _ []byte) (uint32, *abi.Error) {
-	return 0, abi.Errorf(abi.CodeWrongContext, "%s was called in an activity", op.Name)
+	return 0, abi.Errorf(abi.CodeWrongContext, "%s was called in an %s", op.Name, h.kind)
 }
 
 // Cancel does nothing: an attempt has no ops.
@@ -160,6 +161,10 @@ func (h *attemptHost) perform(name string, body []byte) (any, error) {
 
 // missing is the error of a call that needs something the test did not provide.
 func (h *attemptHost) missing(what, option string) error {
-	return abi.Errorf(abi.CodeWrongContext, "activity %s uses %s, which the test does not provide", h.activity, what).
-		WithHint("Replace the activity with crustertest.Stub, or provide %s with %s.", what, option)
+	stub := "crustertest.Stub"
+	if h.kind == "operation" {
+		stub = "crustertest.StubOperation"
+	}
+	return abi.Errorf(abi.CodeWrongContext, "%s %s uses %s, which the test does not provide", h.kind, h.name, what).
+		WithHint("Replace the %s with %s, or provide %s with %s.", h.kind, stub, what, option)
 }

@@ -22,6 +22,9 @@
 //     calls fail with an error that says so.
 //   - Other workflows of the module run as separate executions; those of other
 //     deployments need a [StubWorkflow].
+//   - Entities of the module run for real, and have their states for as long as the run,
+//     or as the [Entities] of the test. Operations of other deployments need a
+//     [StubOperation]. What is sent to an entity takes effect before the run is over.
 //   - Deferreds, signals and interrupts come from outside at the virtual times that
 //     [ResolveAfter], [RejectAfter], [SignalAfter] and [InterruptAfter] say; a [Signal]
 //     is there before the workflow starts. [Unread] lists those that were not read.

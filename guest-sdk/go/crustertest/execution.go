@@ -166,6 +166,12 @@ func (r *run) decode(kind string, body []byte) (perform func(op uint32), name st
 		return func(op uint32) { r.receive(op, b.Name) }, b.Name, nil
 	case *abi.Signal:
 		return func(op uint32) { r.signal(op, *b) }, b.Name, nil
+	case *abi.EntityMessage:
+		name = b.Entity + "." + b.Operation
+		if kind == abi.OpEntityCall {
+			return func(op uint32) { r.entityCall(op, *b) }, name, nil
+		}
+		return func(op uint32) { r.entitySend(op, *b) }, name, nil
 	case *abi.Patched:
 		return func(op uint32) { r.deliverValue(op, !r.world.cfg.unpatched[b.ID]) }, b.ID, nil
 	}

@@ -10,7 +10,7 @@ import (
 
 func (h *attemptHost) http(b abi.HTTPRequest) (any, error) {
 	if h.tx != nil {
-		return nil, abi.Errorf(abi.CodeHTTPInTx, "%s %s was called while the transaction of %s is open", b.Method, b.URL, h.activity)
+		return nil, abi.Errorf(abi.CodeHTTPInTx, "%s %s was called while the transaction of %s is open", b.Method, b.URL, h.name)
 	}
 	if err := checkURL(b.URL); err != nil {
 		return nil, err

@@ -80,11 +80,13 @@ type config struct {
 	deployment  string
 	down        []downtime
 	early       []func(*run) // before the start
+	entities    *Entities
 	executionID string
 	history     *History
 	http        func(cruster.HTTPRequest) (cruster.HTTPResponse, error)
 	logf        func(string, ...any)
 	namespace   string
+	operations  map[string]func(id string, input []byte) ([]byte, error)
 	outside     []outsideEvent
 	start       time.Time
 	takes       map[string]func(guest.Attempt, []byte) (time.Duration, error)
@@ -108,6 +110,7 @@ func newConfig(opts []Option) *config {
 		config:     map[string]string{},
 		deployment: "test",
 		namespace:  "test",
+		operations: map[string]func(string, []byte) ([]byte, error){},
 		logf:       func(string, ...any) {},
 		start:      time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC),
 		takes:      map[string]func(guest.Attempt, []byte) (time.Duration, error){},

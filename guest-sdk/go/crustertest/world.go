@@ -22,6 +22,9 @@ type world struct {
 	// planned counts the events, ops the ops that were issued.
 	planned, ops int
 	runs         map[string]*run
+	entities     *Entities
+	// unsettled counts the messages of entities that are under way.
+	unsettled int
 }
 
 // event is a function to call at a virtual time. What is due at the same time
@@ -53,7 +56,11 @@ func (q *events) Pop() any {
 }
 
 func newWorld(cfg *config) *world {
-	return &world{cfg: cfg, now: cfg.start, runs: map[string]*run{}}
+	w := &world{cfg: cfg, now: cfg.start, runs: map[string]*run{}, entities: cfg.entities}
+	if w.entities == nil {
+		w.entities = NewEntities(nil)
+	}
+	return w
 }
 
 // after plans work after d.
@@ -111,11 +118,10 @@ func (w *world) execute(workflow string, body []byte) *abi.Outcome {
 				"deadlock: the workflow waits for %s, and nothing is pending", root.waitsFor())}
 			break
 		}
-		e := heap.Pop(&w.queue).(event)
-		if at := w.up(e.at); at.After(w.now) {
-			w.now = at
-		}
-		e.apply()
+		w.step()
+	}
+	for w.unsettled > 0 {
+		w.step() // what was sent to entities takes effect all the same
 	}
 	if w.cfg.history != nil {
 		root.history.Outcome = *root.outcome
@@ -123,6 +129,15 @@ func (w *world) execute(workflow string, body []byte) *abi.Outcome {
 		*w.cfg.history = root.history
 	}
 	return root.outcome
+}
+
+// step lets the next event happen.
+func (w *world) step() {
+	e := heap.Pop(&w.queue).(event)
+	if at := w.up(e.at); at.After(w.now) {
+		w.now = at
+	}
+	e.apply()
 }
 
 func (w *world) close() {

@@ -153,11 +153,7 @@ func (ex *Execution) failOnDeadlock() {
 	if ex.outcome != nil {
 		return
 	}
-	idle := 0
-	if ex.signals != nil {
-		idle = ex.idleReceives()
-	}
-	if ex.ops.hasOther(ex.interruption, idle) {
+	if ex.ops.hasOther(ex.interruption) && (ex.signals == nil || !ex.onlyIdle()) {
 		return
 	}
 	if ex.opts == (Options{}) {
@@ -245,7 +241,7 @@ func NewError(code abi.Code, err error) *abi.Error {
 // this code. Their code is not repeated in the message of the next error.
 func fromApplication(c abi.Code) bool {
 	switch c {
-	case "", abi.CodeActivityFailed, abi.CodeWorkflowFailed, abi.CodeDeferredRejected:
+	case "", abi.CodeActivityFailed, abi.CodeWorkflowFailed, abi.CodeDeferredRejected, abi.CodeOperationFailed:
 		return true
 	}
 	return false

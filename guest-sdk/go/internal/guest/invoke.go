@@ -7,15 +7,15 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// Attempt is one attempt of an activity.
+// Attempt is one attempt of an activity, or of a call of an entity without a state.
 type Attempt struct {
 	Host       Host
 	Invocation abi.Invocation
 }
 
 // Start begins an invocation. For a workflow it returns the execution, which the
-// caller resumes while the outcome is nil. Activities and keys end at once and
-// return only their outcome.
+// caller resumes while the outcome is nil. All others end at once and return only
+// their outcome.
 func (r *Registry) Start(h Host, inv abi.Invocation, opts Options) (*Execution, *abi.Outcome) {
 	switch inv.Kind {
 	case abi.InvokeWorkflow:
@@ -29,6 +29,10 @@ func (r *Registry) Start(h Host, inv abi.Invocation, opts Options) (*Execution, 
 		return nil, r.attempt(h, inv)
 	case abi.InvokeKey:
 		return nil, r.key(inv)
+	case abi.InvokeCall:
+		return nil, r.call(h, inv)
+	case abi.InvokeOperations:
+		return nil, r.operations(h, inv)
 	default:
 		return nil, failure(abi.Errorf(abi.CodeUnknownInvoke, "the SDK does not know the kind of invocation %q", inv.Kind))
 	}
@@ -94,8 +98,22 @@ func (e *NonRetryable) Unwrap() error { return e.Cause }
 // ActivityError is the error that the host receives when an activity returned
 // err. If err has a code that the host gave it, the code is kept, so that the host
 // can tell a refused statement from an error that the activity made.
-func ActivityError(err error) *abi.Error {
-	out := NewError(abi.CodeActivityFailed, err)
+func ActivityError(err error) *abi.Error { return attemptError(abi.CodeActivityFailed, err) }
+
+// CallError is [ActivityError] for an operation of an entity without a state.
+func CallError(err error) *abi.Error {
+	if reason := faultOf(err); reason != nil {
+		return reason
+	}
+	out := attemptError(abi.CodeOperationFailed, err)
+	if out.Code == abi.CodeOperationFailed {
+		out.Retryable = false
+	}
+	return out
+}
+
+func attemptError(code abi.Code, err error) *abi.Error {
+	out := NewError(code, err)
 	var e *abi.Error
 	if errors.As(err, &e) {
 		out.Retryable = e.Retryable

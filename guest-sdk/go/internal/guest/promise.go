@@ -108,17 +108,27 @@ func (s Scope) Await(what string, promises ...*Promise) (int, error) {
 	s.check(what)
 	s.co.beginCall(Label{what, ""})
 	defer s.co.endCall()
+	signals := false
 	for i, p := range promises {
-		if p.Settled() {
+		if p.settled {
 			return i, nil
+		}
+		if p.signal {
+			if p.takeKept() {
+				return i, nil
+			}
+			signals = true
 		}
 	}
 	w := &s.co.wait
 	*w = waiter{co: s.co, promises: append(w.promises[:0], promises...), shielded: s.shielded}
-	if !s.Interrupted() {
-		w.park()
-	} else {
+	switch {
+	case s.Interrupted():
 		w.interrupted = true
+	case signals:
+		w.parkForSignals()
+	default:
+		w.park()
 	}
 	index, err := w.index, error(nil)
 	if w.interrupted {
@@ -135,17 +145,11 @@ func (w *waiter) park() {
 			p.waiters = p.firstWaiter[:0]
 		}
 		p.waiters = append(p.waiters, w)
-		if p.signal {
-			p.queue().enter(p)
-		}
 	}
 	w.co.park(w)
 	for _, p := range w.promises {
 		if p.waiters != nil {
 			p.waiters = slices.DeleteFunc(p.waiters, func(o *waiter) bool { return o == w })
-		}
-		if p.signal && len(p.waiters) == 0 {
-			p.queue().leave(p)
 		}
 	}
 }

@@ -60,9 +60,9 @@ func (o *pendingOps) take(op uint32) *Promise {
 	return p
 }
 
-// hasOther tells whether there is one besides p and some idle ones.
-func (o *pendingOps) hasOther(p *Promise, idle int) bool {
-	n := len(o.older) - idle
+// hasOther tells whether there is one besides p.
+func (o *pendingOps) hasOther(p *Promise) bool {
+	n := len(o.older)
 	if o.latest != nil {
 		n++
 	}

@@ -46,7 +46,7 @@ func TestPendingOpsAreThoseThatWereAdded(t *testing.T) {
 			if want[1] != nil {
 				others--
 			}
-			require.Equal(t, others > 0, ops.hasOther(first, 0))
+			require.Equal(t, others > 0, ops.hasOther(first))
 		}
 	})
 }

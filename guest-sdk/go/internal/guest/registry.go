@@ -44,6 +44,7 @@ type Activity struct {
 type Registry struct {
 	workflows  map[string]*Workflow
 	activities map[string]*Activity
+	entities   map[string]*Entity
 	migrations []abi.Migration
 }
 
@@ -109,6 +110,7 @@ func (r *Registry) Activity(name string) (*Activity, bool) {
 func (r *Registry) Manifest() abi.Manifest {
 	m := abi.Manifest{
 		Activities: make([]abi.ActivityInfo, 0, len(r.activities)),
+		Entities:   r.entityInfo(),
 		Migrations: slices.Clone(r.migrations),
 		SDK:        SDK,
 		Workflows:  make([]abi.WorkflowInfo, 0, len(r.workflows)),
@@ -134,8 +136,8 @@ func (r *Registry) Manifest() abi.Manifest {
 	return m
 }
 
-// CheckName panics unless name is a valid name of a workflow, an activity or a
-// deferred.
+// CheckName panics unless name is a valid name of a workflow, an activity, a
+// deferred and so on.
 func CheckName(kind, name string) {
 	if problem := nameProblem(name); problem != "" {
 		panic(fmt.Sprintf("cruster: %s name %q %s", kind, name, problem))

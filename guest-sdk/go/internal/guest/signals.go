@@ -144,6 +144,26 @@ func (q *signalQueue) leave(p *Promise) {
 	q.waiting = slices.DeleteFunc(q.waiting, func(o *Promise) bool { return o == p })
 }
 
+// parkForSignals parks while some of its promises wait for signals.
+func (w *waiter) parkForSignals() {
+	for _, p := range w.promises {
+		if p.signal {
+			p.queue().enter(p)
+		}
+	}
+	// If the host has refused to receive one, there is nothing to wait for.
+	if w.index = slices.IndexFunc(w.promises, (*Promise).isSettled); w.index < 0 {
+		w.park()
+	}
+	for _, p := range w.promises {
+		if p.signal && len(p.waiters) == 0 {
+			p.queue().leave(p)
+		}
+	}
+}
+
+func (p *Promise) isSettled() bool { return p.settled }
+
 // queue is that of a promise of a signal.
 func (p *Promise) queue() *signalQueue { return p.ex.signals[p.what.Name] }
 
@@ -159,15 +179,23 @@ func (p *Promise) takeKept() bool {
 	return true
 }
 
-// idleReceives counts the ops that are to receive signals for which no coroutine waits.
-func (ex *Execution) idleReceives() int {
-	n := 0
+// onlyIdle tells whether all that is pending, besides the wait for an interrupt, are ops
+// that are to receive signals for which no coroutine waits.
+func (ex *Execution) onlyIdle() bool {
+	idle := 0
 	for _, q := range ex.signals {
 		if q.pending && len(q.waiting) == 0 {
-			n++
+			idle++
 		}
 	}
-	return n
+	others := len(ex.ops.older)
+	if ex.ops.latest != nil {
+		others++
+	}
+	if ex.ops.latest == ex.interruption || ex.ops.older[ex.interruption.op] == ex.interruption {
+		others--
+	}
+	return others == idle
 }
 
 // KeptSignals are the values of signals of a name that were delivered, and that the

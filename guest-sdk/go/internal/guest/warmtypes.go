@@ -32,6 +32,19 @@ func (r *Registry) warmTypes() {
 			warmType(s.Value, seen)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(r.entities)) {
+		r.entities[name].warmTypes(seen)
+	}
+}
+
+func (e *Entity) warmTypes(seen map[reflect.Type]bool) {
+	if e.State != nil {
+		warmType(e.State.Type, seen)
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.operations)) {
+		warmType(e.operations[name].Input, seen)
+		warmType(e.operations[name].Output, seen)
+	}
 }
 
 func warmType(t reflect.Type, seen map[reflect.Type]bool) {

@@ -83,6 +83,9 @@ func warmUpOnce() bool {
 	}
 	EncodeOutcome(outcome)
 
+	if len(Default.entities) > 0 && !warmUpOperations(h, inv) {
+		return false
+	}
 	inv.Kind = abi.InvokeWorkflow
 	ex, _ := r.Start(h, inv, Options{})
 	if ex == nil {
@@ -93,6 +96,43 @@ func warmUpOnce() bool {
 		return false
 	}
 	if outcome = ex.Resume(resume); outcome == nil || outcome.Error != nil {
+		return false
+	}
+	EncodeOutcome(outcome)
+	return true
+}
+
+// warmState is the state of an entity that is no part of the module.
+type warmState struct{ value map[string]any }
+
+// Decode implements [State].
+func (s *warmState) Decode(data []byte) error { return abi.Unmarshal(data, &s.value) }
+
+// Assign implements [State].
+func (*warmState) Assign(any) {}
+
+// Create implements [State].
+func (*warmState) Create(*OperationRun) error { return nil }
+
+// Encode implements [State].
+func (s *warmState) Encode() ([]byte, error) { return abi.Marshal(s.value) }
+
+// Keep implements [State].
+func (*warmState) Keep() bool { return true }
+
+// Restore implements [State].
+func (*warmState) Restore() {}
+
+// warmUpOperations runs an operation that is no part of the module.
+func warmUpOperations(h Host, inv abi.Invocation) bool {
+	e := &Entity{Name: "warm", State: &StateType{New: func() State { return &warmState{} }}}
+	e.Add(&Operation{Name: "warm", Run: func(_ *OperationRun, _ State, input []byte) ([]byte, error) { return input, nil }})
+	r := &Registry{}
+	r.AddEntity(e)
+	inv.Kind = abi.InvokeOperations
+	inv.Body = abi.MustMarshal(&abi.Operations{Operations: []abi.EntityCall{{Input: inv.Body, Operation: "warm"}}, State: inv.Body})
+	_, outcome := r.Start(h, inv, Options{})
+	if outcome == nil || outcome.Error != nil {
 		return false
 	}
 	EncodeOutcome(outcome)

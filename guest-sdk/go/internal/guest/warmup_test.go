@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/cruster/cruster/abi"
 )
 
 // TestWarmUp runs to its end, and leaves nothing in the module.
@@ -14,6 +16,8 @@ func TestWarmUp(t *testing.T) {
 	require.True(t, WarmUp())
 	_, found := Default.Workflow("warm")
 	require.False(t, found)
+	h := &warmUpHost{}
+	require.True(t, warmUpOperations(h, abi.Invocation{Name: "warm", Body: abi.MustMarshal(map[string]any{"n": 1})}))
 }
 
 // ownCodec has code of the module encode and decode it.

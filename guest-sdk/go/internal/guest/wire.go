@@ -33,6 +33,8 @@ func EncodeBody(body any) []byte {
 		out = appendString(appendString(out, "key"), b.Key)
 		out = appendString(appendString(out, "key_mode"), b.KeyMode)
 		return appendString(appendString(out, "workflow"), b.Workflow)
+	case abi.EntityMessage:
+		return appendEntityMessage(make([]byte, 0, 32+len(b.Entity)+len(b.Input)+len(b.Operation)), &b)
 	default:
 		return abi.MustMarshal(body)
 	}
@@ -76,6 +78,62 @@ func EncodeOutcome(o *abi.Outcome) []byte {
 		out = append(append(out, abi.MustMarshal(o.Error)...), "\xa5value"...)
 	}
 	return appendBytes(out, o.Value)
+}
+
+// EncodeOperationsReply encodes what operations of an entity did.
+func EncodeOperationsReply(r *abi.OperationsReply) []byte {
+	size := 48 + len(r.State)
+	for i := range r.Replies {
+		size += 40 + len(r.Replies[i].Value)
+	}
+	out := appendArray(append(make([]byte, 0, size), "\x83\xa7replies"...), len(r.Replies))
+	for i := range r.Replies {
+		out = appendOperationReply(out, &r.Replies[i])
+	}
+	out = appendBytes(append(out, "\xa5state"...), r.State)
+	return appendInt(append(out, "\xa7version"...), int64(r.Version))
+}
+
+func appendOperationReply(out []byte, r *abi.OperationReply) []byte {
+	out = append(out, "\x84\xa5error"...)
+	if r.Error == nil {
+		out = append(out, 0xc0)
+	} else {
+		out = append(out, abi.MustMarshal(r.Error)...)
+	}
+	out = append(out, "\xa4sent"...)
+	if r.Sent == nil {
+		out = append(out, 0xc0)
+	} else {
+		out = appendArray(out, len(r.Sent))
+		for i := range r.Sent {
+			out = appendEntityMessage(out, &r.Sent[i])
+		}
+	}
+	out = append(out, "\xa7started"...)
+	if r.Started == nil {
+		out = append(out, 0xc0)
+	} else {
+		out = append(out, abi.MustMarshal(r.Started)...)
+	}
+	return appendBytes(append(out, "\xa5value"...), r.Value)
+}
+
+func appendEntityMessage(out []byte, m *abi.EntityMessage) []byte {
+	out = appendString(append(out, "\x83\xa6entity"...), m.Entity)
+	out = appendBytes(append(out, "\xa5input"...), m.Input)
+	return appendString(append(out, "\xa9operation"...), m.Operation)
+}
+
+func appendArray(b []byte, n int) []byte {
+	switch {
+	case n < 16:
+		return append(b, 0x90|byte(n))
+	case n <= math.MaxUint16:
+		return binary.BigEndian.AppendUint16(append(b, 0xdc), uint16(n))
+	default:
+		return binary.BigEndian.AppendUint32(append(b, 0xdd), uint32(n))
+	}
 }
 
 func appendString(b []byte, s string) []byte {

@@ -79,6 +79,43 @@ func (d *wireReader) delivery(out *abi.Delivery) {
 	}
 }
 
+// DecodeOperations decodes the body of an invocation of operations. What it returns shares
+// the memory of data, which must not change any more.
+func DecodeOperations(data []byte) (o abi.Operations, err error) {
+	d := wireReader{data: data}
+	for n := d.fields(); n > 0 && d.err == nil; n-- {
+		switch d.text() {
+		case "operations":
+			calls := d.array()
+			o.Operations = make([]abi.EntityCall, 0, calls)
+			for ; calls > 0 && d.err == nil; calls-- {
+				o.Operations = append(o.Operations, d.entityCall())
+			}
+		case "state":
+			o.State = d.bytes()
+		case "version":
+			o.Version = uint32(d.int())
+		default:
+			d.skip(0)
+		}
+	}
+	return o, d.end()
+}
+
+func (d *wireReader) entityCall() (c abi.EntityCall) {
+	for n := d.fields(); n > 0 && d.err == nil; n-- {
+		switch d.text() {
+		case "input":
+			c.Input = d.bytes()
+		case "operation":
+			c.Operation = d.text()
+		default:
+			d.skip(0)
+		}
+	}
+	return c
+}
+
 func (d *wireReader) error() *abi.Error {
 	start := d.at
 	d.skip(0)

@@ -28,6 +28,7 @@ func TestEncodeBodyAgreesWithABI(t *testing.T) {
 			abi.Interrupted{},
 			abi.Sleep{Duration: rapid.Int64().Draw(t, "duration"), Name: someText.Draw(t, "name")},
 			abi.Deferred{Name: someText.Draw(t, "name")},
+			abi.EntityMessage{Entity: someText.Draw(t, "entity"), Input: someBytes.Draw(t, "input"), Operation: someText.Draw(t, "operation")},
 			abi.Receive{Name: someText.Draw(t, "name")},
 			abi.Signal{Execution: someText.Draw(t, "execution"), Name: someText.Draw(t, "name"), Value: someBytes.Draw(t, "value")},
 			abi.Resolve{Error: someError.Draw(t, "error"), Name: "n", Value: someBytes.Draw(t, "value")},
@@ -44,6 +45,21 @@ func TestEncodeBodyAgreesWithABI(t *testing.T) {
 		for _, b := range bodies {
 			require.Equal(t, abi.MustMarshal(b), EncodeBody(b), "%T", b)
 		}
+		reply := &abi.OperationsReply{State: someBytes.Draw(t, "state"), Version: rapid.Uint32().Draw(t, "version")}
+		for range rapid.IntRange(0, 20).Draw(t, "replies") {
+			r := abi.OperationReply{Error: someError.Draw(t, "error"), Value: someBytes.Draw(t, "value")}
+			for range rapid.IntRange(0, 17).Draw(t, "sent") {
+				r.Sent = append(r.Sent, abi.EntityMessage{Entity: someText.Draw(t, "entity"), Input: someBytes.Draw(t, "input"), Operation: "o"})
+			}
+			for range rapid.IntRange(0, 2).Draw(t, "started") {
+				r.Started = append(r.Started, abi.Call{Input: someBytes.Draw(t, "input"), Workflow: "w"})
+			}
+			reply.Replies = append(reply.Replies, r)
+		}
+		if reply.Replies == nil {
+			reply.Replies = []abi.OperationReply{}
+		}
+		require.Equal(t, abi.MustMarshal(reply), EncodeOperationsReply(reply))
 		o := &abi.Outcome{Error: someError.Draw(t, "error"), Value: someBytes.Draw(t, "value")}
 		require.Equal(t, abi.MustMarshal(o), EncodeOutcome(o))
 	})
@@ -71,6 +87,14 @@ func TestDecodeAgreesWithABI(t *testing.T) {
 		again, err := DecodeResume(abi.MustMarshal(r), nil)
 		require.NoError(t, err)
 		require.Equal(t, r, again)
+
+		o := abi.Operations{Operations: []abi.EntityCall{}, State: someBytes.Draw(t, "state"), Version: rapid.Uint32().Draw(t, "version")}
+		for range rapid.IntRange(0, 20).Draw(t, "operations") {
+			o.Operations = append(o.Operations, abi.EntityCall{Input: someBytes.Draw(t, "input"), Operation: someText.Draw(t, "operation")})
+		}
+		operations, err := DecodeOperations(abi.MustMarshal(o))
+		require.NoError(t, err)
+		require.Equal(t, o, operations)
 	})
 }
 
@@ -96,6 +120,11 @@ func FuzzDecode(f *testing.F) {
 			again, err := DecodeInvocation(abi.MustMarshal(inv))
 			require.NoError(t, err)
 			require.Equal(t, inv, again)
+		}
+		if o, err := DecodeOperations(data); err == nil {
+			again, err := DecodeOperations(abi.MustMarshal(o))
+			require.NoError(t, err)
+			require.Len(t, again.Operations, len(o.Operations))
 		}
 		if r, err := DecodeResume(data, nil); err == nil {
 			again, err := DecodeResume(abi.MustMarshal(r), nil)

@@ -1,0 +1,193 @@
+package crustertest
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// operation is a call of an operation that a host accepts.
+type operation struct {
+	// entity is "deployment/Name/id".
+	entity string
+	call   abi.EntityCall
+	info   abi.OperationInfo
+	of     *guest.Entity
+	stub   func() ([]byte, error)
+}
+
+// find finds what a message is for, or refuses it as a host does.
+func (w *world) find(m abi.EntityMessage) (*operation, error) {
+	deployment, name, id, err := abi.SplitEntity(w.cfg.deployment, m.Entity)
+	if err != nil {
+		return nil, err
+	}
+	found := &operation{entity: deployment + "/" + name + "/" + id, call: abi.EntityCall{Input: m.Input, Operation: m.Operation}}
+	if stub, ok := w.cfg.operations[deployment+"/"+name+"."+m.Operation]; ok {
+		found.stub = func() ([]byte, error) { return stub(id, m.Input) }
+		return found, nil
+	}
+	if deployment != w.cfg.deployment {
+		return nil, abi.Errorf(abi.CodeDeploymentNotFound, "there is no deployment %q in this test", deployment).
+			WithHint("Replace operations of other deployments with crustertest.StubOperation.")
+	}
+	var ok bool
+	if found.of, ok = guest.Default.Entity(name); !ok {
+		return nil, abi.Errorf(abi.CodeUnknownEntity, "there is no entity %s in this module", name)
+	}
+	for _, info := range found.of.Info().Operations {
+		if info.Name == m.Operation {
+			found.info = info
+			found.call.Input, err = info.CheckInput(m.Input)
+			return found, err
+		}
+	}
+	return nil, abi.Errorf(abi.CodeUnknownOperation, "the entity %q has no operation %q", name, m.Operation)
+}
+
+// operate performs an operation at once. Origin tells the call from all others.
+func (w *world) operate(m abi.EntityMessage, origin string) *abi.Outcome {
+	found, err := w.find(m)
+	if err != nil {
+		return &abi.Outcome{Error: abi.AsError(err)}
+	}
+	return w.perform(found, origin)
+}
+
+func (w *world) perform(o *operation, origin string) *abi.Outcome {
+	switch {
+	case o.stub != nil:
+		value, err := o.stub()
+		if err != nil {
+			return &abi.Outcome{Error: guest.OperationError(err)}
+		}
+		return &abi.Outcome{Value: value}
+	case o.of.State == nil:
+		return w.performCall(o, origin)
+	}
+	return w.performOperation(o)
+}
+
+// mail performs an operation later. The world does not end before that.
+func (w *world) mail(o *operation, origin string) {
+	w.unsettled++
+	w.after(0, func() {
+		w.unsettled--
+		if out := w.perform(o, origin); out.Error != nil {
+			w.log(o.entity, abi.LogWarn, fmt.Sprintf("%s, which was sent, failed: %v", o.call.Operation, out.Error))
+		}
+	})
+}
+
+// performCall runs an operation of an entity without a state.
+func (w *world) performCall(o *operation, origin string) *abi.Outcome {
+	h := &attemptHost{world: w, execution: o.entity, kind: "operation", name: o.call.Operation}
+	inv := w.entityInvocation(o, abi.InvokeCall, abi.MustMarshal(o.call))
+	if o.info.Persisted {
+		inv.IdempotencyKey = o.entity + "/" + origin
+	}
+	_, out := guest.Default.Start(h, inv, guest.Options{})
+	if err := h.endTransaction(out.Error == nil); err != nil && out.Error == nil {
+		out = &abi.Outcome{Error: abi.Errorf(abi.CodeSQL, "commit: %v", err)}
+	}
+	return received(out)
+}
+
+// performOperation runs an operation on the state of an entity, keeps the state that it
+// leaves behind, and sends what it sends.
+func (w *world) performOperation(o *operation) *abi.Outcome {
+	stored := w.entities.states[o.entity]
+	inv := w.entityInvocation(o, abi.InvokeOperations, abi.MustMarshal(abi.Operations{
+		Operations: []abi.EntityCall{o.call}, State: stored.data, Version: stored.version,
+	}))
+	out := received(w.startOperation(o, inv))
+	if out.Error != nil {
+		return out
+	}
+	var reply abi.OperationsReply
+	if err := abi.DecodeBody(out.Value, &reply); err != nil {
+		return &abi.Outcome{Error: abi.AsError(err)}
+	}
+	did := reply.Replies[0]
+	if !o.info.ReadOnly {
+		if w.entities.states[o.entity] = (storedState{data: reply.State, version: reply.Version}); reply.State == nil {
+			delete(w.entities.states, o.entity)
+		}
+		w.sendFrom(o.entity, &did)
+	}
+	return received(&abi.Outcome{Error: did.Error, Value: did.Value})
+}
+
+// startOperation turns a panic into an error, as a host does with a crash.
+func (w *world) startOperation(o *operation, inv abi.Invocation) (out *abi.Outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			out = &abi.Outcome{Error: abi.Errorf(abi.CodeOperationCrashed, "panic: %v\n\n%s", p, debug.Stack())}
+		}
+	}()
+	_, out = guest.Default.Start(&operationHost{attemptHost{world: w, execution: o.entity, kind: "operation", name: o.call.Operation}}, inv, guest.Options{})
+	return out
+}
+
+// sendFrom sends what an operation of an entity asked for.
+func (w *world) sendFrom(entity string, did *abi.OperationReply) {
+	for _, m := range did.Sent {
+		found, err := w.find(m)
+		if err != nil {
+			w.log(entity, abi.LogError, fmt.Sprintf("the message to %s is dropped: %v", m.Entity, err))
+			continue
+		}
+		w.mail(found, w.entities.origin())
+	}
+	for _, c := range did.Started {
+		w.unsettled++
+		w.after(0, func() {
+			w.unsettled--
+			if _, err := w.call(c); err != nil {
+				w.log(entity, abi.LogError, fmt.Sprintf("workflow %s is not started: %v", c.Workflow, err))
+			}
+		})
+	}
+}
+
+func (w *world) entityInvocation(o *operation, kind string, body []byte) abi.Invocation {
+	return abi.Invocation{
+		Body: body, Execution: o.entity, Kind: kind, Name: o.of.Name, Namespace: w.cfg.namespace, Time: w.now.UnixNano(),
+	}
+}
+
+// operationHost is the host of an operation of an entity with a state.
+type operationHost struct{ attemptHost }
+
+// Do refuses what would keep the entity from its other callers.
+func (h *operationHost) Do(call *guest.Call, body []byte) ([]byte, *abi.Error) {
+	if call.Name != abi.ImportConfig {
+		return nil, abi.Errorf(abi.CodeWrongContext, "%s was called in an operation of an entity with a state", call.Name).
+			WithHint("Let a workflow do it in an activity, and call the entity with the result.")
+	}
+	return h.attemptHost.Do(call, body)
+}
+
+// entityCall performs an operation for a workflow that waits for it.
+func (r *run) entityCall(op uint32, m abi.EntityMessage) {
+	r.world.after(0, func() {
+		if _, ok := r.pending[op]; !ok || r.outcome != nil {
+			return // the op was cancelled, or the execution has ended
+		}
+		out := r.world.operate(m, fmt.Sprintf("%s/%d", r.id, op))
+		r.deliver(0, op, abi.Delivery{Error: out.Error, Value: out.Value})
+	})
+}
+
+// entitySend performs an operation for a workflow that does not wait for it.
+func (r *run) entitySend(op uint32, m abi.EntityMessage) {
+	found, err := r.world.find(m)
+	if err != nil {
+		r.deliver(0, op, abi.Delivery{Error: abi.AsError(err)})
+		return
+	}
+	r.world.mail(found, fmt.Sprintf("%s/%d", r.id, op))
+	r.deliver(0, op, abi.Delivery{Value: abi.Nil})
+}
