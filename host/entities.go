@@ -2,11 +2,11 @@ package host
 
 import (
 	"context"
-	"crypto/sha256"
 	"strings"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/entity"
+	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -98,8 +98,37 @@ func originOf(requestID string) (journal.Origin, error) {
 	if err := abi.CheckKey(requestID); err != nil {
 		return journal.Origin{}, abi.Errorf(abi.CodeBadRequest, "the request id %.40q is longer than %d bytes, not UTF-8, or has a control character", requestID, abi.MaxKey)
 	}
-	sum := sha256.Sum256(append([]byte("cruster request "), requestID...))
-	return journal.Origin(sum[:16]), nil
+	return journal.OriginOfRequest(requestID), nil
+}
+
+// entityCalls has entities do what workflows ask for.
+type entityCalls struct{ *Engine }
+
+var _ execution.Entities = entityCalls{}
+
+// Call implements [execution.Entities].
+func (c entityCalls) Call(ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) (abi.Outcome, error) {
+	req, err := requestOf(caller, step, call)
+	if err != nil {
+		return abi.Outcome{}, err
+	}
+	return c.entities.Call(ctx, req)
+}
+
+// Send implements [execution.Entities].
+func (c entityCalls) Send(ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) error {
+	req, err := requestOf(caller, step, call)
+	if err != nil {
+		return err
+	}
+	return c.entities.Send(ctx, req)
+}
+
+// requestOf is what a step of a workflow asks for: the same each time it is performed.
+func requestOf(caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) (entity.CallRequest, error) {
+	deployment, _, _ := strings.Cut(caller.Workflow, "/")
+	ref, err := entity.RefFrom(caller.Namespace, deployment, call.Entity)
+	return entity.CallRequest{Entity: ref, Operation: call.Operation, Input: call.Input, Origin: journal.OriginOf(step.Run, step.Step), From: step}, err
 }
 
 // entityStarts starts workflows for entities.
@@ -124,7 +153,7 @@ func (s entityStarts) Start(ctx context.Context, namespace, deployment string, c
 		Namespace: namespace, Workflow: workflowOf(deployment, call), Input: call.Input, Key: call.Key, KeyMode: call.KeyMode,
 	})
 	if err == nil {
-		_, _, err = s.start(ctx, row)
+		_, _, err = s.start(ctx, row, nil)
 	}
 	return err
 }

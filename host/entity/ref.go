@@ -2,7 +2,6 @@ package entity
 
 import (
 	"strings"
-	"unicode"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
@@ -29,22 +28,14 @@ func RefOf(namespace, name string) (Ref, error) {
 	return Ref{Namespace: namespace, Type: entityType, Key: key}, nil
 }
 
-// RefFrom parses the name of an entity as code of a deployment gives it: "Name/id" for one
-// of the same deployment, or "deployment/Name/id". No deployment begins with an upper-case
-// letter; a type that does not, with an id that holds slashes, needs the long form.
+// RefFrom finds an entity by the name that code of a deployment has for it: see
+// [abi.SplitEntity].
 func RefFrom(namespace, deployment, name string) (Ref, error) {
-	first, _ := firstRune(name)
-	if strings.Count(name, "/") < 2 || unicode.IsUpper(first) {
-		name = deployment + "/" + name
+	deployment, entityType, key, err := abi.SplitEntity(deployment, name)
+	if err != nil {
+		return Ref{}, err
 	}
-	return RefOf(namespace, name)
-}
-
-func firstRune(s string) (rune, bool) {
-	for _, r := range s {
-		return r, true
-	}
-	return 0, false
+	return Ref{Namespace: namespace, Type: deployment + "/" + entityType, Key: key}, nil
 }
 
 // ID is the id of the entity in the store.
