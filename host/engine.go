@@ -134,9 +134,12 @@ func (e *Engine) wire() {
 	})
 	e.entities = entity.New(entity.Deps{
 		Catalog: e.catalog, Clock: e.clock, Committer: e.writer, Fault: injector,
-		Guests: entity.NewInstances(entity.InstanceDeps{Clock: e.clock, Fuel: cfg.TurnFuel, Memory: memory, Registerer: cfg.Registerer, Slots: slots}),
-		Host:   e.state, IdleTime: cfg.EntityIdleTime, Logger: cfg.Logger, MaxCalls: cfg.MaxActivities, Queued: e.queued,
-		Registerer: cfg.Registerer, ShardGroups: cfg.ShardGroups, Starts: entityStarts{e}, Store: cfg.Store,
+		Guests: entity.NewInstances(entity.InstanceDeps{
+			CallFuel: cfg.ActivityFuel, CallTimeout: cfg.ActivityTimeout, Clock: e.clock, Egress: e.egress, Fuel: cfg.TurnFuel, Host: e.state,
+			Logger: cfg.Logger, Memory: memory, Registerer: cfg.Registerer, Slots: slots, Store: cfg.Store,
+		}),
+		Host: e.state, IdleTime: cfg.EntityIdleTime, Logger: cfg.Logger, MaxCalls: cfg.MaxActivities, Queued: e.queued,
+		Registerer: cfg.Registerer, ShardGroups: cfg.ShardGroups, Starts: entityStarts{e}, Store: cfg.Store, Transactions: e.writer,
 	})
 	e.admission = admission.NewController(
 		admission.Limits{Executions: cfg.MaxExecutions, QueuedWrites: maxQueuedWrites},

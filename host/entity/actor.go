@@ -20,6 +20,7 @@ type entity struct {
 	queue     []*call                  // that change the state, in the order in which they will
 	batch     []*call                  // those of them that are at work
 	beside    []*call                  // that wait to run beside others
+	joining   []*call                  // that wait for the message of their origin to be read
 	running   int                      // that run beside others
 	byOrigin  map[journal.Origin]*call // all that have an origin
 	positions map[uint64]*call         // all that are in the inbox
@@ -78,6 +79,8 @@ func (e *entity) receive(m message) {
 		e.arrive(m.call)
 	case withdrawal:
 		m.reply <- e.withdrawn(m)
+	case roomRequest:
+		m.reply <- e.hasRoom(m.call)
 	case mail:
 		e.unread, e.barren = true, false
 		if e.acked != math.MaxUint64 {
@@ -113,9 +116,16 @@ func (e *entity) arrive(c *call) {
 		e.join(first, c)
 		return
 	}
+	if c.joins {
+		e.joinLater(c)
+		return
+	}
+	if e.positions[c.position] != nil {
+		e.join(e.positions[c.position], c) // the inbox was read meanwhile
+		return
+	}
 	if c.position == 0 && e.waiting() >= e.mailbox {
-		e.metrics.refused.Inc()
-		c.reply(answer{err: abi.Errorf(abi.CodeMailboxFull, "%d calls of %s wait already: %q was not accepted", e.mailbox, c.ref, c.operation)})
+		c.reply(answer{err: e.mailboxFull(c)})
 		return
 	}
 	c.after = e.acked
@@ -126,6 +136,12 @@ func (e *entity) arrive(c *call) {
 	} else {
 		e.beside = append(e.beside, c)
 	}
+}
+
+// mailboxFull refuses a call.
+func (e *entity) mailboxFull(c *call) error {
+	e.metrics.refused.Inc()
+	return abi.Errorf(abi.CodeMailboxFull, "%d calls of %s wait already: %q was not accepted", c.mailbox, c.ref, c.operation)
 }
 
 // join makes a call a part of another of the same origin.
@@ -177,7 +193,7 @@ func (e *entity) withdrawn(m withdrawal) (accepted bool) {
 		return true // it has been answered
 	}
 	c.waiters = slices.Delete(c.waiters, i, i+1)
-	if len(c.waiters) > 0 || c.atWork || c.position != 0 {
+	if len(c.waiters) > 0 || c.atWork || c.position != 0 || c.joins {
 		return true
 	}
 	isCall := func(other *call) bool { return other == c }
@@ -234,7 +250,7 @@ func (e *entity) Park() []message {
 
 // atRest tells whether nothing waits and nothing is at work.
 func (e *entity) atRest() bool {
-	return len(e.queue)+len(e.batch)+len(e.beside)+e.running == 0 && !e.unread && !e.fetching && !e.starts && !e.starting
+	return len(e.queue)+len(e.batch)+len(e.beside)+len(e.joining)+e.running == 0 && !e.unread && !e.fetching && !e.starts && !e.starting
 }
 
 // Release implements actor.Actor.

@@ -28,6 +28,9 @@ func (e *entity) beginBeside() {
 // mayBegin tells whether what came before a call is as far as it has to be: a read sees the
 // messages that were acknowledged before it came, and other calls come behind them.
 func (e *entity) mayBegin(c *call) bool {
+	if c.attempts > 0 && e.retryAt != 0 {
+		return false // it was not to blame, and is tried again later
+	}
 	if c.kind != read {
 		return c.after <= e.seen
 	}
@@ -57,11 +60,17 @@ func (e *entity) endBeside(m callDone) {
 	if e.state == nil && m.loaded != nil && m.generation == e.generation {
 		e.keep(m.loaded)
 	}
-	answers := map[*call]answer{}
-	if !m.unanswered {
-		answers[m.call] = m.answer
+	if m.unanswered && !e.Host.Over() {
+		m.call.atWork = false
+		e.metrics.queued.Inc()
+		e.beside = slices.Insert(e.beside, 0, m.call)
+		e.setback("perform "+m.call.operation+" of "+m.call.ref.String(), m.answer.err)
+		return
 	}
-	e.end(m.call, answers, m.answer.err)
+	if m.answer.err == nil {
+		e.setbacks = 0
+	}
+	e.end(m.call, map[*call]answer{m.call: m.answer}, nil)
 }
 
 // read performs an operation that changes nothing, against the state of a commit.

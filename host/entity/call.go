@@ -59,8 +59,11 @@ type call struct {
 	after   uint64 // the position of the last message that was acknowledged before it came
 	joined  *call  // the one of the same origin that it became a part of
 	atWork  bool
-	suspect bool // there may be a receipt of its origin
-	looked  bool // there is none; the task's
+	joins   bool // its message is in the inbox, or was
+	// attempts counts how often it was run; the task's while it is at work.
+	attempts int
+	suspect  bool // there may be a receipt of its origin
+	looked   bool // there is none; the task's
 }
 
 // leavesReceipt tells whether somebody may ask for the outcome later.
@@ -166,10 +169,23 @@ func (x *Entities) ask(ctx context.Context, c *call) (abi.Outcome, error) {
 	if ctx.Err() != nil {
 		return abi.Outcome{}, notAccepted(c)
 	}
+	if err := x.admit(c); err != nil {
+		return abi.Outcome{}, err
+	}
+	return x.await(ctx, c)
+}
+
+// admit takes memory for a call.
+func (x *Entities) admit(c *call) error {
 	c.memory = x.Queued.Empty()
 	if !c.memory.Grow(callCost + int64(len(c.input))) {
-		return abi.Outcome{}, abi.Errorf(abi.CodeOverloaded, "the host has no memory left for a call of %s; it was not accepted", c.ref)
+		return abi.Errorf(abi.CodeOverloaded, "the host has no memory left for a call of %s; it was not accepted", c.ref)
 	}
+	return nil
+}
+
+// await waits for the answer to a call that has memory.
+func (x *Entities) await(ctx context.Context, c *call) (abi.Outcome, error) {
 	w := &waiter{answer: make(chan answer, 1)}
 	c.waiters = []*waiter{w}
 	id := c.ref.ID()

@@ -30,6 +30,12 @@ type Committer interface {
 	Commit(w journal.Write) (journal.Result, error)
 }
 
+// Transactions commits the transaction of a guest together with a write, fenced by the epoch
+// of its shard.
+type Transactions interface {
+	CommitTx(ctx context.Context, tx journal.GuestTx, w journal.Write) error
+}
+
 // Catalog finds types of entities.
 type Catalog interface {
 	Entity(ctx context.Context, namespace, entityType string) (*catalog.Entity, error)
@@ -40,7 +46,7 @@ type Guests interface {
 	// Operations runs operations of an entity with a state, one after the other.
 	Operations(ctx context.Context, target Target, body *abi.Operations) (*Ran, error)
 	// Call runs an operation of an entity without a state.
-	Call(ctx context.Context, target Target, call StatelessCall) (*abi.Outcome, error)
+	Call(ctx context.Context, target Target, call StatelessCall) (*StatelessRan, error)
 }
 
 // Starts starts workflows for entities of a deployment.
@@ -71,6 +77,8 @@ type Deps struct {
 	ShardGroups []string
 	Starts      Starts
 	Store       Store
+	// Transactions commits SQL of entities without a state.
+	Transactions Transactions
 }
 
 // maxAtWork bounds the tasks of entities at the same time. Those that wait for the store,

@@ -106,6 +106,7 @@ func (e *entity) takeFetched(m fetched) {
 			added++
 		}
 	}
+	e.joinFetched(!m.more)
 	e.barren = added == 0 && e.unread
 	e.seen = max(e.seen, m.last)
 	switch {

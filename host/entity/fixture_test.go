@@ -47,7 +47,7 @@ type fixture struct {
 	passed      []string                   // guarded by mu; fault points
 	dieAt       string                     // guarded by mu; the fault point at which the host ends
 	died        chan struct{}              // guarded by mu; closed when it did
-	effects     func(StatelessCall) (*abi.Outcome, error)
+	stateless   func(StatelessCall) (*StatelessRan, error)
 }
 
 func counterType() *abi.EntityInfo {
@@ -74,7 +74,7 @@ func (f *fixture) boot() {
 	f.queued = budget.New(64 << 20)
 	f.x = New(Deps{
 		Catalog: f, Clock: clockwork.NewRealClock(), Committer: f.commits, Fault: f.pass, Guests: f, Host: f.life, IdleTime: time.Minute,
-		Logger: slog.New(slog.DiscardHandler), MaxCalls: 16, Queued: f.queued, Starts: f, Store: f.store,
+		Logger: slog.New(slog.DiscardHandler), MaxCalls: 16, Queued: f.queued, Starts: f, Store: f.store, Transactions: f.commits,
 	})
 	f.life.MarkStarted()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -195,8 +195,12 @@ func (f *fixture) Start(_ context.Context, namespace, deployment string, call *a
 }
 
 // Call implements Guests.
-func (f *fixture) Call(_ context.Context, _ Target, call StatelessCall) (*abi.Outcome, error) {
-	return f.effects(call)
+func (f *fixture) Call(_ context.Context, _ Target, call StatelessCall) (*StatelessRan, error) {
+	f.began <- call.Operation
+	f.mu.Lock()
+	run := f.stateless
+	f.mu.Unlock()
+	return run(call)
 }
 
 // Operations implements Guests: a counter.
@@ -365,6 +369,29 @@ func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
 	return res, err
 }
 
+// CommitTx implements Transactions.
+func (c *scriptedCommitter) CommitTx(ctx context.Context, tx journal.GuestTx, w journal.Write) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	mishap := ""
+	if len(c.next) > 0 {
+		mishap, c.next = c.next[0], c.next[1:]
+	}
+	if mishap == "conflict" {
+		_ = tx.Rollback(ctx)
+		return journal.ErrConflict
+	}
+	w.Fence = c.fences[w.ID.Shard()]
+	err := tx.Commit(ctx, w)
+	if err == nil {
+		c.writes = append(c.writes, w)
+	}
+	if mishap == "lose" {
+		return journal.ErrUndecided
+	}
+	return err
+}
+
 func (c *scriptedCommitter) applyLocked(w journal.Write) (journal.Result, error) {
 	w.Fence = c.fences[w.ID.Shard()]
 	results, err := c.store.Commit(context.Background(), []journal.Write{w})
@@ -464,3 +491,8 @@ func (f *fixture) queuedCalls(key string, n int) {
 		return waiting == n
 	}, 10*time.Second, time.Millisecond)
 }
+
+const (
+	testTimeout = 10 * time.Second
+	testTick    = time.Millisecond
+)

@@ -3,13 +3,17 @@ package entity
 import (
 	"context"
 	"crypto/rand"
+	"log/slog"
+	"time"
 
 	"github.com/jonboulle/clockwork"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/effects"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/metric"
 	"github.com/cruster/cruster/host/wasm"
 )
@@ -17,12 +21,21 @@ import (
 // InstanceDeps is what [Instances] stand on.
 type InstanceDeps struct {
 	Clock clockwork.Clock
-	// Fuel bounds what an invocation may compute; 0 is no limit.
-	Fuel int64
+	// CallFuel bounds what a call of an entity without a state may compute, and CallTimeout
+	// how long it may take; a Fuel of 0 is no limit.
+	CallFuel    int64
+	CallTimeout time.Duration
+	Egress      effects.Egress
+	// Fuel bounds what operations of an entity with a state may compute together; 0 is no
+	// limit.
+	Fuel   int64
+	Host   *hoststate.State
+	Logger *slog.Logger
 	// Memory is what instances take theirs from.
 	Memory     *budget.Budget
 	Registerer prometheus.Registerer
 	Slots      *guest.Slots
+	Store      effects.Store
 }
 
 // Instances runs the code of entities in instances of their modules. An instance is as new,

@@ -18,6 +18,11 @@ type (
 		waiter *waiter
 		reply  chan<- bool
 	}
+	// roomRequest asks whether the mailbox has room for a call.
+	roomRequest struct {
+		call  *call
+		reply chan<- error
+	}
 	// mail says that there is a message in the inbox. Position is its, if it is known.
 	mail struct{ position uint64 }
 	// fetched brings messages of the inbox.
@@ -43,14 +48,15 @@ type (
 	tick struct{}
 )
 
-func (arrival) isMessage()    {}
-func (withdrawal) isMessage() {}
-func (mail) isMessage()       {}
-func (fetched) isMessage()    {}
-func (batchDone) isMessage()  {}
-func (callDone) isMessage()   {}
-func (startsDone) isMessage() {}
-func (tick) isMessage()       {}
+func (arrival) isMessage()     {}
+func (withdrawal) isMessage()  {}
+func (roomRequest) isMessage() {}
+func (mail) isMessage()        {}
+func (fetched) isMessage()     {}
+func (batchDone) isMessage()   {}
+func (callDone) isMessage()    {}
+func (startsDone) isMessage()  {}
+func (tick) isMessage()        {}
 
 // parcel is the value of a message in the inbox of an entity. It names the receiver: the
 // inbox knows it by its id alone. The fields are in the order of their names.
