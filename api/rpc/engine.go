@@ -11,6 +11,7 @@ import (
 // never the work.
 type Engine interface {
 	deploymentEngine
+	entityEngine
 	executionEngine
 	settlementEngine
 	// Ready returns why the engine makes no progress, or nil if it does.

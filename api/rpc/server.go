@@ -105,6 +105,7 @@ func New(cfg Config) (*Server, error) {
 		checks:  newUploads(cfg.Clock, cfg.MaxModuleSize, maxChecks, cfg.Engine.UploadMemory),
 	})
 	crusterv1.RegisterWorkflowServiceServer(s.grpc, &workflowService{engine: cfg.Engine, lifetime: s.lifetime})
+	crusterv1.RegisterEntityServiceServer(s.grpc, &entityService{engine: cfg.Engine, lifetime: s.lifetime})
 	crusterv1.RegisterDeferredServiceServer(s.grpc, &deferredService{engine: cfg.Engine})
 	grpc_health_v1.RegisterHealthServer(s.grpc, &healthService{clock: cfg.Clock, lifetime: s.lifetime, ready: s.Ready})
 	reflection.Register(s.grpc)
