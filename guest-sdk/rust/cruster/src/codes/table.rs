@@ -82,4 +82,14 @@ table! {
     STORE_GONE = "CR-5011", "The host has ended. Put the data folder back, or restore a backup, and start the host again; replace files only while it is stopped.", false;
     STORE_FULL = "CR-5012", "Make room on the disk, then start the host again. Nothing that was acknowledged is lost.", true;
     ADDRESS = "CR-5013", "Choose another address with --grpc-addr or --http-addr, or stop what listens there.", false;
+    UNKNOWN_ENTITY = "CR-6001", "Entities are named DEPLOYMENT/TYPE/ID; 'cruster-host module describe DEPLOYMENT' shows the types.", false;
+    UNKNOWN_OPERATION = "CR-6002", "'cruster-host module describe DEPLOYMENT' shows the operations of each type.", false;
+    OPERATION_INPUT = "CR-6003", "Compare the input with the type shown by 'cruster-host module describe DEPLOYMENT'.", false;
+    MAILBOX_FULL = "CR-6004", "The call was not accepted, and nothing has run. Try again later, with the same request id; spread the work over more entities, or give the type a larger mailbox.", true;
+    NO_SHARD_GROUP = "CR-6005", "Start a host that serves the group, or leave the group out of the declaration of the entity.", true;
+    OPERATION_FAILED = "CR-6006", "The message comes from the entity's code. The operation has changed nothing.", false;
+    OPERATION_CRASHED = "CR-6007", "Fix the code and push it again. The operation has changed nothing, and the others that ran beside it are not affected.", false;
+    STATE_VERSION = "CR-6008", "Push the newer module again: code can read states of its own version and of older ones.", false;
+    ENTITY_NOT_FOUND = "CR-6009", "An entity with a state is there from its first operation until it is destroyed; 'cruster-host entity list' shows them.", false;
+    ENTITY_NAME = "CR-6010", "Entities are named DEPLOYMENT/TYPE/ID; an id is 1 to 512 bytes of UTF-8 without control characters.", false;
 }
