@@ -122,6 +122,12 @@ func (c *Client) Schedules() crusterv1.ScheduleServiceClient {
 	return crusterv1.NewScheduleServiceClient(c.conn)
 }
 
+// Entities is the generated client of the entity service. Its errors are those of this
+// package.
+func (c *Client) Entities() crusterv1.EntityServiceClient {
+	return crusterv1.NewEntityServiceClient(c.conn)
+}
+
 // Resolve settles a deferred of an execution with a value. A deferred that was
 // settled before answers abi.CodeDeferredSettled.
 func (c *Client) Resolve(ctx context.Context, execution, deferred string, value any) error {

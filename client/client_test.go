@@ -149,17 +149,19 @@ func (f *fakeWorkflows) Fork(_ context.Context, req *crusterv1.ForkRequest) (*cr
 type testBundle struct {
 	host      *fakeHost
 	workflows *fakeWorkflows
+	entities  *fakeEntities
 	client    *client.Client
 }
 
 func setup(t *testing.T, opts ...client.Option) *testBundle {
 	t.Helper()
-	b := &testBundle{host: &fakeHost{}}
+	b := &testBundle{host: &fakeHost{}, entities: &fakeEntities{}}
 	b.workflows = &fakeWorkflows{host: b.host}
 	server := grpc.NewServer()
 	crusterv1.RegisterModuleServiceServer(server, b.host)
 	crusterv1.RegisterDeferredServiceServer(server, b.host)
 	crusterv1.RegisterWorkflowServiceServer(server, b.workflows)
+	crusterv1.RegisterEntityServiceServer(server, b.entities)
 	listener := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

@@ -36,6 +36,8 @@ var repeatable = map[string]bool{
 	crusterv1.WorkflowService_List_FullMethodName:      true,
 	crusterv1.WorkflowService_Query_FullMethodName:     true,
 	crusterv1.WorkflowService_Interrupt_FullMethodName: true,
+	crusterv1.EntityService_State_FullMethodName:       true,
+	crusterv1.EntityService_List_FullMethodName:        true,
 }
 
 // A retrier repeats calls, and makes an *abi.Error of every failure.
@@ -60,12 +62,18 @@ func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *g
 }
 
 // mayRepeat tells whether a call may be made again when it is not known whether the first one
-// arrived. A signal may if it has an id by which the host knows it again.
+// arrived. A signal and a request to an entity may if they have an id by which the host
+// knows them again.
 func mayRepeat(method string, req any) bool {
-	if s, ok := req.(interface {
+	switch r := req.(type) {
+	case interface {
 		GetSignal() *crusterv1.SignalOptions
-	}); ok {
-		return s.GetSignal().GetRequestId() != ""
+	}:
+		return r.GetSignal().GetRequestId() != ""
+	case interface{ GetOperation() *crusterv1.Operation }:
+		return r.GetOperation().GetRequestId() != ""
+	case *crusterv1.DestroyRequest:
+		return r.GetRequestId() != ""
 	}
 	return repeatable[method]
 }

@@ -39,6 +39,9 @@ type Config struct {
 	// each turn begins with a replay. It is for tests: nothing may change but
 	// the speed.
 	EvictAlways bool
+	// EntityIdleTime is how long an entity without calls stays in memory, if its type does
+	// not say. Defaults to one minute.
+	EntityIdleTime time.Duration
 	// FaultPoint, if set, is called at the points that host/faultpoint names. It is
 	// for tests that crash the engine there.
 	FaultPoint func(point string)
@@ -77,6 +80,8 @@ type Config struct {
 	// Runtime, if set, is used instead of one made from Wasm, so that several
 	// engines of a process share what was compiled. The engine does not close it.
 	Runtime *wasm.Runtime
+	// ShardGroups are the groups of entities that this host serves, besides the default one.
+	ShardGroups []string
 	// Store keeps everything durable. The engine does not close it.
 	Store journal.Store
 	// TurnFuel bounds what a workflow may compute between two durable calls, in units of
@@ -98,6 +103,7 @@ func (c Config) withDefaults() (Config, error) {
 		orDefault("ActivityFuel", &c.ActivityFuel, 0),
 		orDefault("ActivityTimeout", &c.ActivityTimeout, time.Minute),
 		orDefault("DrainTimeout", &c.DrainTimeout, 10*time.Second),
+		orDefault("EntityIdleTime", &c.EntityIdleTime, time.Minute),
 		orDefault("IdleTimeout", &c.IdleTimeout, 30*time.Second),
 		orDefault("MaxActivities", &c.MaxActivities, 128),
 		orDefault("MaxExecutions", &c.MaxExecutions, 20_000),

@@ -14,6 +14,7 @@ import (
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/egress"
+	"github.com/cruster/cruster/host/entity"
 	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
@@ -44,6 +45,7 @@ type Engine struct {
 	writer     *writer
 	catalog    *catalog.Catalog
 	keys       *guest.KeyDeriver
+	entities   *entity.Entities
 	executions *execution.Executions
 	admission  *admission.Controller
 	timers     *timer.Heap
@@ -128,10 +130,19 @@ func (e *Engine) wire() {
 	})
 	e.executions = execution.New(execution.Deps{
 		Activities: activities, CheckSignal: e.checkSignal, Clock: e.clock, Committer: e.writer, CompareRestored: cfg.CompareRestored,
-		EvictAlways: cfg.EvictAlways, Fault: injector, Hibernation: hibernation.Policy{Entries: cfg.HibernateAfter},
+		Entities: entityCalls{e}, EvictAlways: cfg.EvictAlways, Fault: injector, Hibernation: hibernation.Policy{Entries: cfg.HibernateAfter},
 		IdleTimeout: cfg.IdleTimeout, Host: e.state, Logger: cfg.Logger, MaxActivities: cfg.MaxActivities, Memory: memory,
 		OpenGuest: e.openGuest, Queued: e.queued, Random: rand.Float64, Registerer: cfg.Registerer, Slots: slots,
 		StartChild: e.startChild, Store: cfg.Store, Timers: e.timers, Watchers: watch.NewList(),
+	})
+	e.entities = entity.New(entity.Deps{
+		Catalog: e.catalog, Clock: e.clock, Committer: e.writer, Fault: injector,
+		Guests: entity.NewInstances(entity.InstanceDeps{
+			CallFuel: cfg.ActivityFuel, CallTimeout: cfg.ActivityTimeout, Clock: e.clock, Egress: e.egress, Fuel: cfg.TurnFuel, Host: e.state,
+			Logger: cfg.Logger, Memory: memory, Registerer: cfg.Registerer, Slots: slots, Store: cfg.Store,
+		}),
+		Host: e.state, IdleTime: cfg.EntityIdleTime, Logger: cfg.Logger, MaxCalls: cfg.MaxActivities, Queued: e.queued,
+		Registerer: cfg.Registerer, ShardGroups: cfg.ShardGroups, Starts: entityStarts{e}, Store: cfg.Store, Transactions: e.writer,
 	})
 	e.admission = admission.NewController(
 		admission.Limits{Executions: cfg.MaxExecutions, QueuedWrites: maxQueuedWrites},
@@ -172,6 +183,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.goBackground(recovery.Run)
 	e.goBackground(e.executions.EvictIdle)
 	e.startSchedules()
+	e.goBackground(e.entities.Run)
+	e.goBackground(e.entities.Recover)
 	if e.cfg.Retention > 0 {
 		retention := maintenance.Retention{
 			After: e.schedules.Recovered(), Clock: e.clock, Fault: injector, Keep: e.cfg.Retention, Logger: e.log, Sweep: e.writer.Sweep, What: "finished executions",
@@ -199,13 +212,15 @@ func (e *Engine) Stop(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, e.cfg.DrainTimeout)
 		defer cancel()
 		select {
-		case <-e.executions.Idle():
+		case <-e.idle():
 		case <-ctx.Done():
 			e.log.Warn("stopping with activities under way; they will be repeated", "after", e.cfg.DrainTimeout)
 			e.releaseAttempts()
 		}
+		e.entities.Close()
 		e.executions.Close()
 		e.state.End()
+		<-e.entities.Idle()
 		<-e.executions.Idle()
 		e.background.Wait()
 		e.writer.stop()
@@ -216,6 +231,22 @@ func (e *Engine) Stop(ctx context.Context) error {
 		}
 	})
 	return nil
+}
+
+// idle is closed once no execution and no entity works.
+func (e *Engine) idle() <-chan struct{} {
+	idle := make(chan struct{})
+	e.background.Go(func() {
+		defer close(idle)
+		// Executions end what they have under way with entities; entities wait for none.
+		for _, room := range []<-chan struct{}{e.executions.Idle(), e.entities.Idle()} {
+			select {
+			case <-room:
+			case <-e.state.Context().Done():
+			}
+		}
+	})
+	return idle
 }
 
 // releaseTimeout bounds how long a host that stops tries to say in the journal what it
@@ -235,6 +266,7 @@ func (e *Engine) releaseAttempts() {
 // the engine holds.
 func (e *Engine) Kill() {
 	e.state.Drain()
+	e.entities.Close()
 	e.executions.Close()
 	e.state.End()
 }

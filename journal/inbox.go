@@ -40,6 +40,9 @@ const (
 	SignalMessage MessageKind = "signal"
 	// CallMessage is a call of an operation of an entity.
 	CallMessage MessageKind = "call"
+	// StartMessage is a workflow that an entity wants to have started. The entity sends it
+	// to itself.
+	StartMessage MessageKind = "start"
 )
 
 // Bounds of an inbox.

@@ -11,6 +11,7 @@ import (
 // never the work.
 type Engine interface {
 	deploymentEngine
+	entityEngine
 	executionEngine
 	scheduleEngine
 	settlementEngine

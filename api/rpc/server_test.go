@@ -34,6 +34,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fakeEngine struct {
 	fakeSchedules
 	memory      *budget.Budget // of uploads; nil has much
+	entities    fakeEntities
 	ready       func(ctx context.Context) error
 	push        func(ctx context.Context, req host.PushRequest) (*host.DeploymentInfo, error)
 	deployments func(ctx context.Context, namespace string) ([]host.DeploymentInfo, error)

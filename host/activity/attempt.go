@@ -11,6 +11,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/catalog"
+	"github.com/cruster/cruster/host/effects"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/limit"
 	"github.com/cruster/cruster/host/op"
@@ -54,8 +55,11 @@ func (a *attempt) number() uint32 { return a.Task.Failed + 1 }
 // run runs the guest once. An error means that the attempt does not count and is
 // to be repeated.
 func (a *attempt) run(parent context.Context) (Report, error) {
-	fx := &effects{attempt: a}
-	defer fx.rollback()
+	fx := a.effects()
+	defer func() {
+		a.called = fx.Called
+		fx.Rollback()
+	}()
 	// If an error comes before the call, nothing of the activity has run. Finding,
 	// compiling and initialising its code is the host's business, whatever went wrong.
 	m, err := a.Catalog.Module(parent, a.Row.Digest)
@@ -79,11 +83,11 @@ func (a *attempt) run(parent context.Context) (Report, error) {
 	if parent.Err() != nil {
 		return nil, nil
 	}
-	if fx.infra != nil {
-		return nil, fx.infra
+	if fx.Infra != nil {
+		return nil, fx.Infra
 	}
 	if err != nil {
-		fx.rollback()
+		fx.Rollback()
 		return a.crashed(ctx, err)
 	}
 	a.Fault.Pass(faultpoint.ActivityAfter)
@@ -93,10 +97,22 @@ func (a *attempt) run(parent context.Context) (Report, error) {
 		}
 		return Failed{outcome.Error}, nil
 	}
-	if fx.tx == nil {
+	if !fx.HasTx() {
 		return Done{Outcome: *outcome, Attempts: a.number()}, nil
 	}
 	return a.commitTx(parent, fx, outcome.Value)
+}
+
+// effects are those of one run of the attempt.
+func (a *attempt) effects() *effects.Effects {
+	return &effects.Effects{
+		Deps: effects.Deps{Clock: a.Clock, Egress: a.Egress, Host: a.Host, Store: a.Store},
+		Deployment: func(ctx context.Context) (*catalog.Deployment, error) {
+			name, _, _ := strings.Cut(a.Row.Workflow, "/")
+			return a.Catalog.Deployment(ctx, a.Row.Namespace, name)
+		},
+		Log: a.log, Namespace: a.Row.Namespace, Called: a.called,
+	}
 }
 
 // mayBegin asks once whether the activity may run.
@@ -107,7 +123,7 @@ func (a *attempt) mayBegin(ctx context.Context) bool {
 
 // instantiate takes an instance for the attempt, as soon as there is memory for it. It is
 // as new, and reset afterwards: nothing leaks from one call into the next.
-func (a *attempt) instantiate(ctx context.Context, m *catalog.Module, fx *effects) (inst *wasm.Instance, release func(), err error) {
+func (a *attempt) instantiate(ctx context.Context, m *catalog.Module, fx *effects.Effects) (inst *wasm.Instance, release func(), err error) {
 	memory, err := a.Memory.Acquire(ctx, m.Code.MemoryBytes())
 	if err != nil {
 		return nil, nil, err
@@ -146,7 +162,7 @@ func (a *attempt) invoke(ctx context.Context, inst *wasm.Instance) (*abi.Outcome
 }
 
 // world is what the activity can observe: the real one, through effects.
-func (a *attempt) world(fx *effects) wasm.World {
+func (a *attempt) world(fx *effects.Effects) wasm.World {
 	return wasm.World{
 		// The limit of the host applies, as it may have been raised for the activity's
 		// sake; but not a lower one than the run was started under.
@@ -163,7 +179,7 @@ func (a *attempt) world(fx *effects) wasm.World {
 		Stdout: func(line []byte) { a.writeLog(abi.LogInfo, line) },
 		Stderr: func(line []byte) { a.writeLog(abi.LogWarn, line) },
 		Op:     refuseOp,
-		Call:   fx.call,
+		Call:   fx.Call,
 	}
 }
 
@@ -189,7 +205,7 @@ func (a *attempt) idempotencyKey() string {
 // is repeated. One that has called outside does so again: it also waits until the
 // store begins a transaction, since it would otherwise call just to be failed again.
 func (a *attempt) waitToRepeat(ctx context.Context, err error, n int) {
-	delay := hostDelay(n, a.called)
+	delay := effects.Delay(n, a.called)
 	a.log().Warn("the host could not finish the attempt; repeating it", "error", err, "delay", delay)
 	a.wait(ctx, delay)
 	for tries := 1; a.called && ctx.Err() == nil; tries++ {
@@ -198,7 +214,7 @@ func (a *attempt) waitToRepeat(ctx context.Context, err error, n int) {
 			_ = tx.Rollback(ctx)
 			return
 		}
-		a.wait(ctx, hostDelay(tries, false))
+		a.wait(ctx, effects.Delay(tries, false))
 	}
 }
 
@@ -209,7 +225,7 @@ func (a *attempt) crashed(ctx context.Context, err error) (Report, error) {
 	switch {
 	case ctx.Err() != nil:
 		coded = abi.Errorf(abi.CodeActivityTimeout, "attempt %d of activity %q took longer than %v", a.number(), a.Body.Name, a.timeout)
-	case !errors.As(err, &coded) || ofHost(coded):
+	case !errors.As(err, &coded) || effects.IsOfHost(coded):
 		return nil, err
 	case strings.HasPrefix(string(coded.Code), "CR-4"):
 		cause := coded
@@ -221,7 +237,7 @@ func (a *attempt) crashed(ctx context.Context, err error) (Report, error) {
 }
 
 // commitTx commits the activity's SQL together with its journal entry.
-func (a *attempt) commitTx(ctx context.Context, fx *effects, value []byte) (Report, error) {
+func (a *attempt) commitTx(ctx context.Context, fx *effects.Effects, value []byte) (Report, error) {
 	entry, wanted := a.Reserve(ctx, value, a.number())
 	if !wanted {
 		return Dropped{}, nil
@@ -239,7 +255,7 @@ func (a *attempt) commitTx(ctx context.Context, fx *effects, value []byte) (Repo
 	default:
 		a.Void(entry.Seq)
 		var coded *abi.Error
-		if errors.As(err, &coded) && !ofHost(coded) {
+		if errors.As(err, &coded) && !effects.IsOfHost(coded) {
 			return Failed{coded}, nil
 		}
 		return nil, err
@@ -249,11 +265,10 @@ func (a *attempt) commitTx(ctx context.Context, fx *effects, value []byte) (Repo
 // commitEntry ends the transaction with the entry: together with the turn that it causes,
 // or alone. If the commit of both has failed, whatever the reason, the next one is of the
 // entry alone: it is shorter, and the turn may be what was in the way.
-func (a *attempt) commitEntry(ctx context.Context, fx *effects, entry journal.Entry) (delivered bool, err error) {
+func (a *attempt) commitEntry(ctx context.Context, fx *effects.Effects, entry journal.Entry) (delivered bool, err error) {
 	commit := func(w journal.Write) error {
 		a.Fault.Pass(faultpoint.TxBeforeCommit)
-		err := a.Committer.CommitTx(context.WithoutCancel(ctx), fx.tx, w)
-		fx.tx = nil
+		err := a.Committer.CommitTx(context.WithoutCancel(ctx), fx.TakeTx(), w)
 		if err == nil {
 			a.Fault.Pass(faultpoint.TxAfterCommit)
 		}
@@ -268,10 +283,6 @@ func (a *attempt) commitEntry(ctx context.Context, fx *effects, entry journal.En
 	}
 	return false, commit(journal.Write{ID: a.Row.ID, Run: a.Row.Run, Entries: []journal.Entry{entry}})
 }
-
-// ofHost tells whether an error says something about the host or its store, and
-// nothing about the activity.
-func ofHost(err *abi.Error) bool { return strings.HasPrefix(string(err.Code), "CR-5") }
 
 // resolveUndecided finds out whether a commit whose answer was lost took effect. If its
 // entry is in the journal it did. If it is not, the transaction may still be under way

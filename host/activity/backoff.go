@@ -31,15 +31,3 @@ func conflictDelay(n int, random func() float64) time.Duration {
 	longest := min(time.Duration(n)*5*time.Millisecond, 200*time.Millisecond)
 	return time.Duration(random() * float64(longest))
 }
-
-// hostDelay is the pause before an attempt is repeated that the store or the host has
-// failed n times. An attempt that has called outside calls again each time, so its
-// pauses grow further.
-func hostDelay(n int, called bool) time.Duration {
-	const first = 50 * time.Millisecond
-	longest := 5 * time.Second
-	if called {
-		longest = 30 * time.Second
-	}
-	return min(first<<min(n-1, 10), longest)
-}

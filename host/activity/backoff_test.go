@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/effects"
 )
 
 // TestBackoff reads testdata/backoff:
@@ -70,7 +71,7 @@ func TestBackoff(t *testing.T) {
 			}
 		case "host":
 			for _, n := range counts("n") {
-				fmt.Fprintf(&out, "%d: %v\n", n, hostDelay(int(n), d.HasArg("called")))
+				fmt.Fprintf(&out, "%d: %v\n", n, effects.Delay(int(n), d.HasArg("called")))
 			}
 		default:
 			d.Fatalf(t, "unknown command %q", d.Cmd)

@@ -18,6 +18,6 @@
 // Whether a failed attempt is followed by another is decided in host/execution,
 // because it must be journaled; after which delay, [Backoff] says.
 //
-// The package imports host/catalog, host/egress, host/wasm, host/hoststate, host/limit,
+// The package imports host/catalog, host/effects, host/wasm, host/hoststate, host/limit,
 // host/faultpoint, host/op, host/timer, host/metric, journal and abi. Start reading at runner.go, then attempt.go.
 package activity

@@ -8,32 +8,33 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/effects"
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 	"github.com/cruster/cruster/journal"
 )
 
-func effectsOf(t *testing.T) (*bundle, *effects) {
+func effectsOf(t *testing.T) (*bundle, *effects.Effects) {
 	b := setup(t, wasmtest.Program{Outcome: done})
-	return b, &effects{attempt: newAttempt(b.Runner, b.task)}
+	return b, newAttempt(b.Runner, b.task).effects()
 }
 
 func TestSQL(t *testing.T) {
 	t.Parallel()
 	b, fx := effectsOf(t)
-	reply, err := fx.call(t.Context(), abi.ImportTxExec, abi.MustMarshal(&abi.SQL{Query: "DELETE FROM t"}))
+	reply, err := fx.Call(t.Context(), abi.ImportTxExec, abi.MustMarshal(&abi.SQL{Query: "DELETE FROM t"}))
 	require.Nil(t, err)
 	var exec abi.ExecReply
 	require.NoError(t, abi.Unmarshal(reply, &exec))
 	require.EqualValues(t, 1, exec.RowsAffected)
-	reply, err = fx.call(t.Context(), abi.ImportTxQuery, abi.MustMarshal(&abi.SQL{Query: "SELECT n"}))
+	reply, err = fx.Call(t.Context(), abi.ImportTxQuery, abi.MustMarshal(&abi.SQL{Query: "SELECT n"}))
 	require.Nil(t, err)
 	var rows abi.QueryReply
 	require.NoError(t, abi.Unmarshal(reply, &rows))
 	require.Equal(t, []string{"n"}, rows.Columns)
 	require.Equal(t, []string{"DELETE FROM t", "SELECT n"}, b.tx.queries, "one transaction for both")
 
-	fx.rollback()
-	fx.rollback()
+	fx.Rollback()
+	fx.Rollback()
 	require.Equal(t, 1, b.tx.rolledBack)
 }
 
@@ -53,11 +54,11 @@ func TestSQLFailures(t *testing.T) {
 	} {
 		b, fx := effectsOf(t)
 		b.tx.err = c.err
-		_, err := fx.call(t.Context(), abi.ImportTxQuery, statement)
+		_, err := fx.Call(t.Context(), abi.ImportTxQuery, statement)
 		require.Equal(t, c.code, err.Code, name)
-		require.Equal(t, c.infra, fx.infra != nil, name)
+		require.Equal(t, c.infra, fx.Infra != nil, name)
 		if c.infra {
-			_, err := fx.call(t.Context(), abi.ImportTxQuery, statement)
+			_, err := fx.Call(t.Context(), abi.ImportTxQuery, statement)
 			require.Equal(t, abi.CodeTxConflict, err.Code, "%s: the transaction is over", name)
 		}
 	}
@@ -65,22 +66,22 @@ func TestSQLFailures(t *testing.T) {
 	b.tx.err = errors.New("canceled")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := fx.call(ctx, abi.ImportTxQuery, statement)
+	_, err := fx.Call(ctx, abi.ImportTxQuery, statement)
 	require.Equal(t, abi.CodeActivityTimeout, err.Code)
-	require.NoError(t, fx.infra, "the attempt's time was over, the store is not to blame")
+	require.NoError(t, fx.Infra, "the attempt's time was over, the store is not to blame")
 }
 
 func TestHTTPAndConfig(t *testing.T) {
 	t.Parallel()
 	_, fx := effectsOf(t)
-	reply, err := fx.call(t.Context(), abi.ImportHTTP, abi.MustMarshal(&abi.HTTPRequest{Method: "GET", URL: "https://example.com"}))
+	reply, err := fx.Call(t.Context(), abi.ImportHTTP, abi.MustMarshal(&abi.HTTPRequest{Method: "GET", URL: "https://example.com"}))
 	require.Nil(t, err)
 	var res abi.HTTPResponse
 	require.NoError(t, abi.Unmarshal(reply, &res))
 	require.Equal(t, 204, res.Status)
 
 	config := func(name string) (found abi.ConfigReply) {
-		reply, err := fx.call(t.Context(), abi.ImportConfig, abi.MustMarshal(&abi.ConfigRequest{Name: name}))
+		reply, err := fx.Call(t.Context(), abi.ImportConfig, abi.MustMarshal(&abi.ConfigRequest{Name: name}))
 		require.Nil(t, err)
 		require.NoError(t, abi.Unmarshal(reply, &found))
 		return found
@@ -88,9 +89,9 @@ func TestHTTPAndConfig(t *testing.T) {
 	require.Equal(t, abi.ConfigReply{Found: true, Value: "7"}, config("rate"))
 	require.False(t, config("other").Found)
 
-	_, err = fx.call(t.Context(), abi.ImportTxExec, abi.MustMarshal(&abi.SQL{Query: "DELETE FROM t"}))
+	_, err = fx.Call(t.Context(), abi.ImportTxExec, abi.MustMarshal(&abi.SQL{Query: "DELETE FROM t"}))
 	require.Nil(t, err)
-	_, err = fx.call(t.Context(), abi.ImportHTTP, abi.MustMarshal(&abi.HTTPRequest{Method: "GET", URL: "https://example.com"}))
+	_, err = fx.Call(t.Context(), abi.ImportHTTP, abi.MustMarshal(&abi.HTTPRequest{Method: "GET", URL: "https://example.com"}))
 	require.Equal(t, abi.CodeHTTPInTx, err.Code)
 }
 
@@ -98,10 +99,10 @@ func TestBadBodies(t *testing.T) {
 	t.Parallel()
 	_, fx := effectsOf(t)
 	for _, name := range []string{abi.ImportTxExec, abi.ImportTxQuery, abi.ImportHTTP, abi.ImportConfig} {
-		_, err := fx.call(t.Context(), name, []byte{0xc1})
+		_, err := fx.Call(t.Context(), name, []byte{0xc1})
 		require.Equal(t, abi.CodeBadBody, err.Code, name)
 	}
-	_, err := fx.call(t.Context(), "teleport", nil)
+	_, err := fx.Call(t.Context(), "teleport", nil)
 	require.Equal(t, abi.CodeWrongContext, err.Code)
 	_, err = refuseOp(abi.OpSleep, nil)
 	require.Equal(t, abi.CodeWrongContext, err.Code)

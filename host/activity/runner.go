@@ -12,7 +12,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/catalog"
-	"github.com/cruster/cruster/host/egress"
+	"github.com/cruster/cruster/host/effects"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/timer"
@@ -31,11 +31,6 @@ type Catalog interface {
 	Deployment(ctx context.Context, namespace, name string) (*catalog.Deployment, error)
 }
 
-// Egress performs HTTP calls.
-type Egress interface {
-	Do(ctx context.Context, policy *egress.Policy, req abi.HTTPRequest) (*abi.HTTPResponse, *abi.Error)
-}
-
 // TxCommitter commits the transaction of an activity together with a write, or a write
 // alone, fenced by the epoch of its shard.
 type TxCommitter interface {
@@ -48,7 +43,7 @@ type Deps struct {
 	Catalog   Catalog
 	Clock     clockwork.Clock
 	Committer TxCommitter
-	Egress    Egress
+	Egress    effects.Egress
 	Fault     faultpoint.Injector
 	// Fuel bounds what an attempt may compute; 0 is no limit.
 	Fuel   int64

@@ -13,11 +13,11 @@ var itemName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
 // checkManifest refuses a manifest that the host cannot serve.
 func checkManifest(m *abi.Manifest) error {
 	const most = 1000
-	if len(m.Workflows)+len(m.Activities)+len(m.Migrations) > most {
+	if len(m.Workflows)+len(m.Activities)+len(m.Entities)+len(m.Migrations) > most {
 		return abi.Errorf(abi.CodeBadManifest, "the manifest lists more than %d items", most)
 	}
-	if len(m.Workflows) == 0 {
-		return abi.Errorf(abi.CodeBadManifest, "the module declares no workflow").
+	if len(m.Workflows)+len(m.Entities) == 0 {
+		return abi.Errorf(abi.CodeBadManifest, "the module declares no workflow and no entity").
 			WithHint("Declare one: in Go with cruster.NewWorkflow at package level, in Rust with #[workflow] and cruster::module!.")
 	}
 	workflows, activities := map[string]bool{}, map[string]bool{}
@@ -36,6 +36,9 @@ func checkManifest(m *abi.Manifest) error {
 		if err := checkItem("activity", a.Name, activities, a.Input, a.Output); err != nil {
 			return err
 		}
+	}
+	if err := checkEntities(m.Entities); err != nil {
+		return err
 	}
 	return checkMigrations(m.Migrations)
 }

@@ -92,6 +92,15 @@ const (
 	ScheduleBeforeCommit = "schedule.before-commit"
 	// A schedule has moved on; what waits for that has not been told.
 	ScheduleAfterCommit = "schedule.after-commit"
+	// Operations of an entity have run; nothing of them is durable.
+	EntityBeforeCommit = "entity.before-commit"
+	// The state of an entity, its receipts and its messages are durable; no caller has been
+	// told, and no receiver woken.
+	EntityAfterCommit = "entity.after-commit"
+	// A message for an entity was checked; nothing is durable.
+	EntityReceiveBefore = "entity.receive.before"
+	// The message is durable; neither its sender nor the entity has been told.
+	EntityReceiveAfter = "entity.receive.after"
 	// An instance is about to be dropped.
 	Evict = "evict"
 	// A replay is under way.
@@ -119,6 +128,7 @@ var Points = []string{
 	FailBeforeCommit, FailAfterCommit,
 	SweepBeforeCommit, SweepAfterCommit,
 	ScheduleBeforeStart, ScheduleAfterStart, ScheduleBeforeCommit, ScheduleAfterCommit,
+	EntityBeforeCommit, EntityAfterCommit, EntityReceiveBefore, EntityReceiveAfter,
 	Evict, Replay,
 }
 

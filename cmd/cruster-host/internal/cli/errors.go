@@ -78,6 +78,7 @@ var codeFamilies = []struct{ digit, title string }{
 	{"3", "Activities"},
 	{"4", "The guest ABI"},
 	{"5", "The host and its store"},
+	{"6", "Entities"},
 }
 
 // printErrorsPage writes docs/errors.md.

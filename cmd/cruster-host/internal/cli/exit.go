@@ -45,8 +45,8 @@ var exits = []struct {
 	{exitOK, "done", true},
 	{exitInternal, "something unexpected went wrong", true},
 	{exitUsage, "the command line or the input is not acceptable", true},
-	{exitNotFound, "there is no such deployment, workflow or execution", false},
-	{exitFailed, "the workflow failed or was interrupted", false},
+	{exitNotFound, "there is no such deployment, workflow, execution or entity", false},
+	{exitFailed, "the workflow or the operation failed, or was interrupted", false},
 	{exitPaused, "the execution is paused", false},
 	{exitUnavailable, "the host is unreachable, shutting down or full", false},
 	{exitDeadline, "the timeout passed before the answer was there", false},
@@ -71,17 +71,21 @@ var exitHelp = func() string {
 
 // exitByCode are the exit codes of errors whose code says all.
 var exitByCode = map[abi.Code]int{
-	abi.CodeAddress:        exitAddress,
-	abi.CodeDoesNotFit:     exitMisfit,
-	abi.CodeFenced:         exitFenced,
-	abi.CodeHostFault:      exitPaused,
-	abi.CodeOverloaded:     exitUnavailable,
-	abi.CodePaused:         exitPaused,
-	abi.CodeStore:          exitStore,
-	abi.CodeStoreFull:      exitStoreFull,
-	abi.CodeStoreGone:      exitStoreGone,
-	abi.CodeStoreInUse:     exitStoreInUse,
-	abi.CodeStorePrivilege: exitPrivilege,
+	abi.CodeAddress:     exitAddress,
+	abi.CodeDoesNotFit:  exitMisfit,
+	abi.CodeFenced:      exitFenced,
+	abi.CodeHostFault:   exitPaused,
+	abi.CodeMailboxFull: exitUnavailable,
+	abi.CodeOverloaded:  exitUnavailable,
+	// Those of operations are outcomes, as those of workflows are.
+	abi.CodeOperationCrashed: exitFailed,
+	abi.CodeOperationFailed:  exitFailed,
+	abi.CodePaused:           exitPaused,
+	abi.CodeStore:            exitStore,
+	abi.CodeStoreFull:        exitStoreFull,
+	abi.CodeStoreGone:        exitStoreGone,
+	abi.CodeStoreInUse:       exitStoreInUse,
+	abi.CodeStorePrivilege:   exitPrivilege,
 }
 
 // exitCode is the code that the process exits with after err.

@@ -1,0 +1,21 @@
+package convert_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/api/convert"
+	"github.com/cruster/cruster/journal"
+)
+
+func TestEntity(t *testing.T) {
+	t.Parallel()
+	p := convert.Entity(&journal.Entity{Namespace: "n", Type: "bank/Account", Key: "a/b", Version: 3, State: []byte{1}, CreatedAt: 1e9, UpdatedAt: 2e9})
+	require.Equal(t, "bank/Account/a/b", p.GetName())
+	require.Equal(t, []string{"n", "bank/Account", "a/b"}, []string{p.GetNamespace(), p.GetType(), p.GetId()})
+	require.EqualValues(t, 3, p.GetStateVersion())
+	require.Equal(t, time.Unix(1, 0).UTC(), p.GetCreatedAt().AsTime())
+	require.Equal(t, time.Unix(2, 0).UTC(), p.GetUpdatedAt().AsTime())
+}

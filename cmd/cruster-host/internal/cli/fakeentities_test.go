@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+)
+
+// fakeEntities has accounts. Their ids say what becomes of a request.
+type fakeEntities struct {
+	crusterv1.UnimplementedEntityServiceServer
+}
+
+func (fakeEntities) Call(_ context.Context, req *crusterv1.CallRequest) (*crusterv1.CallResponse, error) {
+	switch o := req.GetOperation(); {
+	case strings.HasSuffix(o.GetEntity(), "/full"):
+		return nil, refused(abi.CodeMailboxFull, "1000 calls of %s wait already", o.GetEntity())
+	case o.GetName() == "withdraw":
+		return &crusterv1.CallResponse{Error: &crusterv1.Error{Code: string(abi.CodeOperationFailed), Message: "the account is empty", Hint: "What to do."}}, nil
+	}
+	return &crusterv1.CallResponse{Result: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"cents":500}`}}}, nil
+}
+
+func (fakeEntities) Send(context.Context, *crusterv1.SendRequest) (*crusterv1.SendResponse, error) {
+	return &crusterv1.SendResponse{}, nil
+}
+
+func account(id string) *crusterv1.Entity {
+	return &crusterv1.Entity{
+		Name: "bank/Account/" + id, Namespace: "default", Type: "bank/Account", Id: id, StateVersion: 2,
+		CreatedAt: &timestamppb.Timestamp{Seconds: 1_700_000_000}, UpdatedAt: &timestamppb.Timestamp{Seconds: 1_700_000_100},
+	}
+}
+
+func (fakeEntities) State(_ context.Context, req *crusterv1.StateRequest) (*crusterv1.StateResponse, error) {
+	if strings.HasSuffix(req.GetEntity(), "/nobody") {
+		return nil, refused(abi.CodeEntityNotFound, "there is no entity %s", req.GetEntity())
+	}
+	return &crusterv1.StateResponse{Entity: account("ada"), State: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"cents":500}`}}}, nil
+}
+
+func (fakeEntities) List(_ context.Context, req *crusterv1.ListEntitiesRequest) (*crusterv1.ListEntitiesResponse, error) {
+	if req.GetPageToken() == "" {
+		return &crusterv1.ListEntitiesResponse{Entities: []*crusterv1.Entity{account("ada")}, NextPageToken: "next"}, nil
+	}
+	return &crusterv1.ListEntitiesResponse{Entities: []*crusterv1.Entity{account("bob")}}, nil
+}
+
+func (fakeEntities) Destroy(context.Context, *crusterv1.DestroyRequest) (*crusterv1.DestroyResponse, error) {
+	return &crusterv1.DestroyResponse{}, nil
+}

@@ -1,0 +1,87 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
+)
+
+// Entity is the JSON of an entity.
+type Entity struct {
+	Name         string          `json:"name"`
+	Namespace    string          `json:"namespace"`
+	Type         string          `json:"type"`
+	ID           string          `json:"id"`
+	State        json.RawMessage `json:"state,omitempty"`
+	StateVersion uint32          `json:"state_version"`
+	CreatedAt    *time.Time      `json:"created_at,omitempty"`
+	UpdatedAt    *time.Time      `json:"updated_at,omitempty"`
+}
+
+// EntityOf is the shape of an entity; a state may be absent.
+func EntityOf(e *crusterv1.Entity, state *crusterv1.Payload) Entity {
+	return Entity{
+		Name: e.GetName(), Namespace: e.GetNamespace(), Type: e.GetType(), ID: e.GetId(), State: payloadJSON(state),
+		StateVersion: e.GetStateVersion(), CreatedAt: timeOf(e.GetCreatedAt()), UpdatedAt: timeOf(e.GetUpdatedAt()),
+	}
+}
+
+// WriteEntity writes an entity with its state.
+func WriteEntity(w io.Writer, e *crusterv1.Entity, state *crusterv1.Payload) error {
+	return terminal.Lines(w,
+		terminal.Line{Name: "entity", Value: terminal.OneLine(e.GetName())},
+		terminal.Line{Name: "version", Value: strconv.Itoa(int(e.GetStateVersion()))},
+		terminal.Line{Name: "created", Value: timeText(e.GetCreatedAt())},
+		terminal.Line{Name: "updated", Value: timeText(e.GetUpdatedAt())},
+		terminal.Line{Name: "state", Value: Pretty(payloadJSON(state))},
+	)
+}
+
+// WriteEntities writes a list of entities.
+func WriteEntities(w io.Writer, entities []*crusterv1.Entity) error {
+	var rows [][]string
+	for _, e := range entities {
+		rows = append(rows, []string{e.GetName(), strconv.Itoa(int(e.GetStateVersion())), timeText(e.GetCreatedAt()), timeText(e.GetUpdatedAt())})
+	}
+	return terminal.Table(w, []string{"ENTITY", "VERSION", "CREATED", "UPDATED"}, rows)
+}
+
+// Outcome is the JSON of what an operation came to.
+type Outcome struct {
+	Entity    string          `json:"entity"`
+	Operation string          `json:"operation"`
+	Result    json.RawMessage `json:"result"`
+}
+
+// OutcomeOf is the shape of a result.
+func OutcomeOf(entity, operation string, result *crusterv1.Payload) Outcome {
+	return Outcome{Entity: entity, Operation: operation, Result: payloadJSON(result)}
+}
+
+// WriteOutcome writes a result as it is.
+func WriteOutcome(w io.Writer, v Outcome) error {
+	_, err := fmt.Fprintln(w, Pretty(v.Result))
+	return err
+}
+
+// EntityDone is the JSON of what a command did to an entity.
+type EntityDone struct {
+	Done      string `json:"done"`
+	Entity    string `json:"entity"`
+	Operation string `json:"operation,omitempty"`
+}
+
+// WriteEntityDone writes what was done, in the words of text.
+func WriteEntityDone(w io.Writer, v EntityDone, text string) error {
+	target := v.Entity
+	if v.Operation != "" {
+		target += " " + v.Operation
+	}
+	_, err := fmt.Fprintf(w, "%s: %s\n", text, terminal.OneLine(target))
+	return err
+}

@@ -1,0 +1,12 @@
+// Package effects serves the immediate calls of code that runs once: activities, and
+// operations of entities without a state. It has SQL in a transaction, HTTP and
+// configuration.
+//
+// The transaction begins with the first statement and is not ended here: whoever runs the
+// code commits it together with what the code came to, or rolls it back. A transaction that
+// collided with others and a store that fails are not the code's fault; they are told apart
+// from what it did wrong.
+//
+// The package imports host/catalog, host/egress, host/hoststate, host/timer, journal and
+// abi. Start reading at effects.go.
+package effects

@@ -1,0 +1,167 @@
+package host
+
+import (
+	"context"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/entity"
+	"github.com/cruster/cruster/host/execution"
+	"github.com/cruster/cruster/journal"
+)
+
+// EntityRequest asks for an operation of an entity.
+type EntityRequest struct {
+	Namespace string
+	// Entity is "deployment/Name/id".
+	Entity    string
+	Operation string
+	// Input is one msgpack value; nil if there is none.
+	Input []byte
+	// RequestID tells the request from all others to the entity: one with the same id is
+	// performed once, and answered the same each time. Empty says that it is not repeated.
+	RequestID string
+}
+
+// CallEntity performs an operation of an entity, and returns its outcome once that is
+// durable. An error says that there is no outcome, as far as the host knows; if ctx ended
+// first it says whether the call was accepted.
+func (e *Engine) CallEntity(ctx context.Context, req EntityRequest) (abi.Outcome, error) {
+	call, err := callOf(req)
+	if err != nil {
+		return abi.Outcome{}, err
+	}
+	return e.entities.Call(ctx, call)
+}
+
+// SendEntity has an operation performed that nobody waits for. It returns once the message
+// is durable.
+func (e *Engine) SendEntity(ctx context.Context, req EntityRequest) error {
+	call, err := callOf(req)
+	if err != nil {
+		return err
+	}
+	return e.entities.Send(ctx, call)
+}
+
+// EntityState reads the state of an entity.
+func (e *Engine) EntityState(ctx context.Context, namespace, name string) (*journal.Entity, error) {
+	ref, err := entity.RefOf(namespaceOf(namespace), name)
+	if err != nil {
+		return nil, err
+	}
+	return e.entities.State(ctx, ref)
+}
+
+// ListEntities pages through the entities that have a state.
+func (e *Engine) ListEntities(ctx context.Context, f journal.EntityFilter) ([]journal.Entity, error) {
+	f.Namespace = namespaceOf(f.Namespace)
+	return e.entities.List(ctx, f)
+}
+
+// DestroyEntity deletes the state of an entity, behind the calls that came before.
+func (e *Engine) DestroyEntity(ctx context.Context, namespace, name, requestID string) error {
+	ref, err := entity.RefOf(namespaceOf(namespace), name)
+	if err != nil {
+		return err
+	}
+	origin, err := originOf(requestID)
+	if err != nil {
+		return err
+	}
+	return e.entities.Destroy(ctx, ref, origin)
+}
+
+// EntityOperation finds an operation of a type of entity, "deployment/Name".
+func (e *Engine) EntityOperation(ctx context.Context, namespace, entityType, operation string) (*abi.OperationInfo, error) {
+	t, err := e.catalog.Entity(ctx, namespaceOf(namespace), entityType)
+	if err != nil {
+		return nil, err
+	}
+	return t.Operation(operation)
+}
+
+func callOf(req EntityRequest) (call entity.CallRequest, err error) {
+	call = entity.CallRequest{Operation: req.Operation, Input: req.Input}
+	if call.Entity, err = entity.RefOf(namespaceOf(req.Namespace), req.Entity); err != nil {
+		return call, err
+	}
+	call.Origin, err = originOf(req.RequestID)
+	return call, err
+}
+
+// originOf is the origin of requests with an id; zero if there is none.
+func originOf(requestID string) (journal.Origin, error) {
+	if requestID == "" {
+		return journal.Origin{}, nil
+	}
+	if err := abi.CheckKey(requestID); err != nil {
+		return journal.Origin{}, abi.Errorf(abi.CodeBadRequest, "the request id %.40q is longer than %d bytes, not UTF-8, or has a control character", requestID, abi.MaxKey)
+	}
+	return journal.OriginOfRequest(requestID), nil
+}
+
+// entityCalls has entities do what workflows ask for.
+type entityCalls struct{ *Engine }
+
+var _ execution.Entities = entityCalls{}
+
+// Call implements [execution.Entities].
+func (c entityCalls) Call(ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) (abi.Outcome, error) {
+	req, err := requestOf(caller, step, call)
+	if err != nil {
+		return abi.Outcome{}, err
+	}
+	return c.entities.Call(ctx, req)
+}
+
+// Send implements [execution.Entities].
+func (c entityCalls) Send(ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) error {
+	req, err := requestOf(caller, step, call)
+	if err != nil {
+		return err
+	}
+	return c.entities.Send(ctx, req)
+}
+
+// requestOf is what a step of a workflow asks for: the same each time it is performed.
+func requestOf(caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) (entity.CallRequest, error) {
+	deployment, _, _ := strings.Cut(caller.Workflow, "/")
+	ref, err := entity.RefFrom(caller.Namespace, deployment, call.Entity)
+	return entity.CallRequest{Entity: ref, Operation: call.Operation, Input: call.Input, Origin: journal.OriginOf(step.Run, step.Step), From: step}, err
+}
+
+// entityStarts starts workflows for entities.
+type entityStarts struct{ *Engine }
+
+var _ entity.Starts = entityStarts{}
+
+// Check implements [entity.Starts].
+func (s entityStarts) Check(ctx context.Context, namespace, deployment string, call *abi.Call) error {
+	w, err := s.catalog.Workflow(ctx, namespace, workflowOf(deployment, call))
+	if err != nil {
+		return err
+	}
+	_, err = w.CheckRequest(call.Input)
+	return err
+}
+
+// Start implements [entity.Starts]. It is not refused when the host is full: the entity has
+// been told that it will be started.
+func (s entityStarts) Start(ctx context.Context, namespace, deployment string, call *abi.Call) error {
+	row, err := s.prepare(ctx, StartRequest{
+		Namespace: namespace, Workflow: workflowOf(deployment, call), Input: call.Input, Key: call.Key, KeyMode: call.KeyMode,
+	})
+	if err == nil {
+		_, _, err = s.start(ctx, row, nil)
+	}
+	return err
+}
+
+// workflowOf is the type of a workflow that code of a deployment calls.
+func workflowOf(deployment string, call *abi.Call) string {
+	if strings.Contains(call.Workflow, "/") {
+		return call.Workflow
+	}
+	return deployment + "/" + call.Workflow
+}

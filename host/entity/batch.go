@@ -1,0 +1,195 @@
+package entity
+
+import (
+	"errors"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// batch is calls that are performed together, by a task: it runs them, commits what they
+// came to, and says what became of each.
+type batch struct {
+	*Entities
+	id    journal.ID
+	calls []*call
+	state *snapshot // of the last commit; nil until it is loaded
+
+	answers map[*call]answer
+	woken   []journal.ID // who was sent messages
+	starts  bool         // workflows are to be started
+}
+
+// batchResult is what became of a batch.
+type batchResult struct {
+	answers map[*call]answer
+	// err is why calls without an answer have none.
+	err error
+	// state is that of the last commit; nil if it is not known.
+	state  *snapshot
+	woken  []journal.ID
+	starts bool
+}
+
+// beginBatch has the next batch performed, unless one is.
+func (e *entity) beginBatch() {
+	if len(e.batch) > 0 {
+		return
+	}
+	n := cutBatch(e.queue, e.seen)
+	if n == 0 {
+		return
+	}
+	e.batch, e.queue = e.queue[:n:n], e.queue[n:]
+	for _, c := range e.batch {
+		c.atWork = true
+	}
+	e.metrics.queued.Sub(float64(n))
+	e.generation++
+	b := &batch{Entities: e.Entities, id: e.id, calls: e.batch, state: e.state, answers: map[*call]answer{}}
+	if !e.begin(e.working, func() message { return batchDone{b.perform()} }) {
+		e.endBatch(batchResult{err: e.Host.EndReason(), state: e.state})
+	}
+}
+
+// endBatch answers the calls of a batch.
+func (e *entity) endBatch(res batchResult) {
+	e.generation++
+	e.barren = false
+	e.keep(res.state)
+	done := e.batch
+	e.batch = nil
+	for _, c := range done {
+		e.end(c, res.answers, res.err)
+	}
+	if res.err == nil {
+		e.setbacks = 0
+	}
+	e.starts = e.starts || res.starts
+	for _, id := range res.woken {
+		e.actors.Post(id, mail{})
+	}
+}
+
+// end answers one call. A message without an answer stays in the inbox.
+func (e *entity) end(c *call, answers map[*call]answer, err error) {
+	c.atWork = false
+	e.forget(c)
+	a, answered := answers[c]
+	if !answered {
+		a.err = journal.Coded("call "+c.ref.String(), err)
+		if c.position != 0 {
+			e.unread, e.seen = true, min(e.seen, c.position-1)
+			e.setback("perform "+c.operation+" of "+c.ref.String(), a.err)
+		}
+	} else if c.leavesReceipt() {
+		e.recent.add(c.origin)
+	}
+	e.metrics.observe(c.kind.String(), a)
+	c.reply(a)
+}
+
+// perform is the task.
+func (b *batch) perform() batchResult {
+	err := guarded(b.work)
+	if err != nil {
+		var fault *hostFault
+		if errors.As(err, &fault) {
+			b.report(b.id, fault)
+			b.state = nil // what it knows may be half of the truth
+		}
+		err = abi.AsError(journal.Coded("work on an entity", err))
+	}
+	return batchResult{answers: b.answers, err: err, state: b.state, woken: b.woken, starts: b.starts}
+}
+
+// work performs the calls that have no answer yet. An error means that the others have none,
+// and that nothing of them took effect.
+func (b *batch) work() error {
+	if b.state == nil {
+		s, err := b.load(b.Host.Context(), b.id)
+		if err != nil {
+			return err
+		}
+		b.state = s
+	}
+	if err := b.answerRepeated(func(c *call) bool { return c.suspect }); err != nil {
+		return err
+	}
+	for {
+		open := b.open()
+		if len(open) == 0 {
+			return nil
+		}
+		repeated, err := b.runAndCommit(open)
+		if err != nil || !repeated {
+			return err
+		}
+	}
+}
+
+// open are the calls without an answer.
+func (b *batch) open() (calls []*call) {
+	for _, c := range b.calls {
+		if _, answered := b.answers[c]; !answered {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// answerRepeated answers calls that have been performed before, as far as they may have
+// been. What is left of them in the inbox is taken out.
+func (b *batch) answerRepeated(mayHave func(*call) bool) error {
+	var take []uint64
+	for _, c := range b.open() {
+		if !c.leavesReceipt() || c.looked || !mayHave(c) {
+			continue
+		}
+		receipt, err := b.Store.Receipt(b.Host.Context(), b.id, c.origin)
+		switch {
+		case errors.Is(err, journal.ErrNotFound):
+			c.looked = true
+		case err != nil:
+			return err
+		default:
+			b.answers[c] = answer{outcome: abi.Outcome{Value: receipt.Value, Error: receipt.Error}}
+			if c.position != 0 {
+				take = append(take, c.position)
+			}
+		}
+	}
+	if len(take) == 0 {
+		return nil
+	}
+	// If its answer is lost they are seen again, and found to be repeated again.
+	if _, err := b.Committer.Commit(journal.Write{ID: b.id, Take: take}); err != nil && !errors.Is(err, journal.ErrUndecided) {
+		return err
+	}
+	return nil
+}
+
+// runAndCommit performs calls. Repeated says that some of them turned out to have been
+// performed before, and that nothing of the others took effect.
+func (b *batch) runAndCommit(calls []*call) (repeated bool, err error) {
+	r := newRun(b)
+	if err := r.perform(calls); err != nil {
+		return false, err
+	}
+	w := r.write(calls)
+	if err := b.commit(w); err != nil {
+		if errors.Is(err, journal.ErrFenced) || b.Host.Over() {
+			return false, err
+		}
+		before := len(b.answers)
+		if lerr := b.answerRepeated(func(*call) bool { return true }); lerr != nil {
+			return false, lerr
+		}
+		if len(b.answers) > before {
+			return true, nil
+		}
+		return false, err
+	}
+	r.letOut(calls, w)
+	return false, nil
+}

@@ -1,0 +1,141 @@
+package entity
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// beginBeside has reads, and calls of an entity without a state, performed: as many at the
+// same time as the type says.
+func (e *entity) beginBeside() {
+	for i := 0; i < len(e.beside) && e.running < e.concurrency; {
+		c := e.beside[i]
+		if !e.mayBegin(c) {
+			i++
+			continue
+		}
+		e.beside = slices.Delete(e.beside, i, i+1)
+		e.metrics.queued.Dec()
+		c.atWork = true
+		e.running++
+		e.beginOne(c)
+	}
+}
+
+// mayBegin tells whether what came before a call is as far as it has to be: a read sees the
+// messages that were acknowledged before it came, and other calls come behind them.
+func (e *entity) mayBegin(c *call) bool {
+	if c.attempts > 0 && e.retryAt != 0 {
+		return false // it was not to blame, and is tried again later
+	}
+	if c.kind != read {
+		return c.after <= e.seen
+	}
+	for position := range e.positions {
+		if position <= c.after {
+			return false
+		}
+	}
+	return c.after <= e.seen
+}
+
+func (e *entity) beginOne(c *call) {
+	state, generation := e.state, e.generation
+	places, task := e.working, func() message { return e.Entities.read(c, state, generation) }
+	if c.kind == stateless {
+		places, task = e.calling, func() message { return e.callStateless(c) }
+	}
+	if !e.begin(places, task) {
+		e.endBeside(callDone{call: c, answer: answer{err: e.Host.EndReason()}})
+	}
+}
+
+// endBeside answers a call that ran beside others.
+func (e *entity) endBeside(m callDone) {
+	e.running--
+	e.barren = false
+	if e.state == nil && m.loaded != nil && m.generation == e.generation {
+		e.keep(m.loaded)
+	}
+	if m.unanswered && !e.Host.Over() {
+		m.call.atWork = false
+		e.metrics.queued.Inc()
+		e.beside = slices.Insert(e.beside, 0, m.call)
+		e.setback("perform "+m.call.operation+" of "+m.call.ref.String(), m.answer.err)
+		return
+	}
+	if m.answer.err == nil {
+		e.setbacks = 0
+	}
+	e.end(m.call, map[*call]answer{m.call: m.answer}, nil)
+}
+
+// read performs an operation that changes nothing, against the state of a commit.
+func (x *Entities) read(c *call, state *snapshot, generation uint64) callDone {
+	done := callDone{call: c, generation: generation}
+	err := guarded(func() error {
+		if state == nil {
+			s, err := x.load(x.Host.Context(), c.ref.ID())
+			if err != nil {
+				return err
+			}
+			state, done.loaded = s, s
+		}
+		outcome, err := x.readState(c, state)
+		done.answer.outcome = outcome
+		return err
+	})
+	var fault *hostFault
+	if errors.As(err, &fault) {
+		x.report(c.ref.ID(), fault)
+	}
+	if err != nil {
+		done.answer = answer{err: abi.AsError(journal.Coded("read "+c.ref.String(), err))}
+	}
+	return done
+}
+
+func (x *Entities) readState(c *call, s *snapshot) (abi.Outcome, error) {
+	t, err := x.target(x.Host.Context(), c.ref)
+	if err != nil {
+		return abi.Outcome{}, err
+	}
+	if err := s.readable(t); err != nil {
+		return abi.Outcome{}, err
+	}
+	body := &abi.Operations{Operations: []abi.EntityCall{{Operation: c.operation, Input: c.input}}}
+	body.State, body.Version = s.state()
+	ran, err := x.Guests.Operations(x.Host.Context(), t, body)
+	if err == nil {
+		err = checkRead(ran)
+	}
+	switch {
+	case err != nil && isOfGuest(err):
+		x.metrics.crashes.Inc()
+		return abi.Outcome{Error: crashed(c, err)}, nil
+	case err != nil:
+		return abi.Outcome{}, err
+	}
+	x.writeLog(c.ref, ran.Log)
+	return outcomeOf(&ran.Replies[0]), nil
+}
+
+// checkRead refuses what only an operation that changes the state may do.
+func checkRead(ran *Ran) error {
+	if len(ran.Replies) != 1 {
+		return abi.Errorf(abi.CodeGuestProtocol, "the module answered %d operations instead of one", len(ran.Replies))
+	}
+	o := &ran.Replies[0]
+	if len(o.Sent)+len(o.Started) > 0 {
+		return abi.Errorf(abi.CodeWrongContext, "a read-only operation cannot send messages").WithHint("Declare the operation without read-only.")
+	}
+	if o.Error == nil {
+		if err := abi.CheckPayload("the result", o.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}

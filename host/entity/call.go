@@ -1,0 +1,221 @@
+package entity
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/journal"
+)
+
+// CallRequest asks for an operation of an entity.
+type CallRequest struct {
+	Entity    Ref
+	Operation string
+	// Input is one msgpack value; nil if there is none.
+	Input []byte
+	// Origin tells the request from all others to the entity: one of the same origin is the
+	// same request. Zero says that it is never repeated.
+	Origin journal.Origin
+	// From is the step of a workflow that makes the request, if one does.
+	From journal.Caller
+}
+
+// kind is how a call is performed.
+type kind int
+
+const (
+	change    kind = iota // changes a state: in the queue, one after the other
+	read                  // reads a state: beside others
+	destroy               // deletes a state: in the queue
+	stateless             // of an entity without a state: beside others
+)
+
+func (k kind) String() string {
+	return [...]string{"change", "read", "destroy", "call"}[k]
+}
+
+// serial tells whether calls of the kind run one after the other.
+func (k kind) serial() bool { return k == change || k == destroy }
+
+// call is an operation that is to be performed. It belongs to the actor of its entity,
+// except for what is set when it is made, and what a task may use while it performs it.
+type call struct {
+	ref       Ref
+	kind      kind
+	operation string
+	input     []byte
+	origin    journal.Origin // zero if it is never repeated
+	from      journal.Caller
+	persisted bool           // it is of an entity without a state, and is to be in the inbox
+	position  uint64         // in the inbox; 0 if it came from its caller
+	damaged   *abi.Error     // the message that it was does not decode
+	memory    *budget.Permit // or nil
+
+	mailbox, concurrency int   // of its type
+	idleTime             int64 // of its type; nanoseconds
+
+	waiters []*waiter
+	after   uint64 // the position of the last message that was acknowledged before it came
+	joined  *call  // the one of the same origin that it became a part of
+	atWork  bool
+	joins   bool // its message is in the inbox, or was
+	// attempts counts how often it was run; the task's while it is at work.
+	attempts int
+	suspect  bool // there may be a receipt of its origin
+	looked   bool // there is none; the task's
+}
+
+// leavesReceipt tells whether somebody may ask for the outcome later.
+func (c *call) leavesReceipt() bool { return c.origin != (journal.Origin{}) }
+
+// whole is the call that this one became a part of, or itself.
+func (c *call) whole() *call {
+	for c.joined != nil {
+		c = c.joined
+	}
+	return c
+}
+
+// waiter is a caller.
+type waiter struct {
+	answer chan answer // capacity 1: answering never blocks
+}
+
+// answer is what became of a call: an outcome, which is durable if the call changed
+// something, or why there is none.
+type answer struct {
+	outcome abi.Outcome
+	err     error
+}
+
+// reply answers all who wait for the call.
+func (c *call) reply(a answer) {
+	if c.memory != nil {
+		c.memory.Release()
+		c.memory = nil
+	}
+	for _, w := range c.waiters {
+		w.answer <- a
+	}
+	c.waiters = nil
+}
+
+// Call performs an operation and returns its outcome: that is durable, and the same each
+// time the request is repeated with the same origin. An error says that there is no outcome
+// as far as the host knows. If ctx ends first the error says whether the call was accepted:
+// then it has run, or will.
+func (x *Entities) Call(ctx context.Context, req CallRequest) (abi.Outcome, error) {
+	c, err := x.newCall(ctx, req)
+	if err != nil {
+		return abi.Outcome{}, err
+	}
+	if c.persisted {
+		return x.callPersisted(ctx, c)
+	}
+	return x.ask(ctx, c)
+}
+
+// newCall checks a request. Nothing is stored.
+func (x *Entities) newCall(ctx context.Context, req CallRequest) (*call, error) {
+	if err := x.Host.Accepting(); err != nil {
+		return nil, err
+	}
+	t, err := x.target(ctx, req.Entity)
+	if err != nil {
+		return nil, err
+	}
+	o, input, err := t.check(req.Operation, req.Input)
+	if err != nil {
+		return nil, err
+	}
+	c := t.call(o)
+	c.input, c.origin, c.from = input, req.Origin, req.From
+	if c.kind == read {
+		c.origin = journal.Origin{} // it may as well be performed twice
+	}
+	return c, nil
+}
+
+// Limits of an entity whose type does not say.
+const (
+	defaultMailbox     = 1000
+	defaultConcurrency = 1
+)
+
+// call is one of an operation of the target.
+func (t Target) call(o *abi.OperationInfo) *call {
+	c := &call{ref: t.Ref, operation: o.Name, persisted: o.Persisted, idleTime: t.Type.IdleTime}
+	if c.mailbox = int(t.Type.Mailbox); c.mailbox == 0 {
+		c.mailbox = defaultMailbox
+	}
+	if c.concurrency = int(t.Type.Concurrency); c.concurrency == 0 {
+		c.concurrency = defaultConcurrency
+	}
+	switch {
+	case !t.Type.Stateful():
+		c.kind = stateless
+	case o.ReadOnly:
+		c.kind = read
+	}
+	return c
+}
+
+// callCost is about how many bytes of memory a call takes besides its input.
+const callCost = 1 << 10
+
+// ask hands a call to its entity and waits for the answer.
+func (x *Entities) ask(ctx context.Context, c *call) (abi.Outcome, error) {
+	if ctx.Err() != nil {
+		return abi.Outcome{}, notAccepted(c)
+	}
+	if err := x.admit(c); err != nil {
+		return abi.Outcome{}, err
+	}
+	return x.await(ctx, c)
+}
+
+// admit takes memory for a call.
+func (x *Entities) admit(c *call) error {
+	c.memory = x.Queued.Empty()
+	if !c.memory.Grow(callCost + int64(len(c.input))) {
+		return abi.Errorf(abi.CodeOverloaded, "the host has no memory left for a call of %s; it was not accepted", c.ref)
+	}
+	return nil
+}
+
+// await waits for the answer to a call that has memory.
+func (x *Entities) await(ctx context.Context, c *call) (abi.Outcome, error) {
+	w := &waiter{answer: make(chan answer, 1)}
+	c.waiters = []*waiter{w}
+	id := c.ref.ID()
+	x.actors.Post(id, arrival{c})
+	select {
+	case a := <-w.answer:
+		return a.outcome, a.err
+	case <-x.Host.Context().Done():
+		return abi.Outcome{}, x.Host.EndReason()
+	case <-ctx.Done():
+		return x.withdraw(id, c, w)
+	}
+}
+
+// withdraw ends the waiting of a caller whose time is over.
+func (x *Entities) withdraw(id journal.ID, c *call, w *waiter) (abi.Outcome, error) {
+	accepted := make(chan bool, 1)
+	x.actors.Post(id, withdrawal{c, w, accepted})
+	select {
+	case <-x.Host.Context().Done():
+		return abi.Outcome{}, x.Host.EndReason()
+	case was := <-accepted:
+		select {
+		case a := <-w.answer: // it came first
+			return a.outcome, a.err
+		default:
+		}
+		if was {
+			return abi.Outcome{}, inDoubt(c)
+		}
+		return abi.Outcome{}, notAccepted(c)
+	}
+}

@@ -1,0 +1,20 @@
+package entity
+
+import (
+	"github.com/cruster/cruster/abi"
+)
+
+// notAccepted says that a call has not run and will not.
+func notAccepted(c *call) error {
+	return abi.Errorf(abi.CodeDeadline, "the caller's deadline passed before %q of %s had its turn: it was not accepted, and nothing has run", c.operation, c.ref).
+		WithHint("Call again, with a later deadline.")
+}
+
+// inDoubt says that a call was accepted: it has run, or will.
+func inDoubt(c *call) error {
+	err := abi.Errorf(abi.CodeDeadline, "the caller's deadline passed while %q of %s was at work: it was accepted, and takes effect unless it fails", c.operation, c.ref)
+	if c.leavesReceipt() {
+		return err.WithHint("Call again with the same request id: that returns the outcome, and runs nothing twice.")
+	}
+	return err.WithHint("Read the entity to see what became of it; a call with a request id can be repeated.")
+}

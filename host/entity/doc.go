@@ -1,0 +1,108 @@
+// Package entity runs entities: it takes calls for them, has the code of their module
+// answer, and keeps the state of those that have one.
+//
+// # What is true at any time
+//
+//  1. A call that changes a state is acknowledged after one commit that holds the state it
+//     left, its receipt and all messages it sent. Of two operations on one entity one sees
+//     all of the other, or nothing.
+//  2. Nothing that an operation causes is seen before that commit: no answer, no message to
+//     another entity, no start of a workflow, no read of the new state.
+//  3. A message that was sent is in the inbox, or what it caused is durable: the commit that
+//     takes it out is the one of invariant 1.
+//  4. Two calls of one origin (a request id, a step of a workflow) are one operation, whether
+//     they come together, one after the other or on two sides of a crash, for as long as
+//     receipts are kept.
+//  5. A read sees every operation that was acknowledged before it began.
+//  6. An operation that crashes fails alone. Those that ran beside it are not affected.
+//  7. What is in memory is a cache of the row in the store. An entity that is not in memory
+//     takes none.
+//
+// # Entities with a state
+//
+// An entity in memory is an actor of host/actor. The actor never waits: it puts calls into
+// a queue, and hands what is to be done to tasks, which report to it by messages. One task
+// works on the queue at a time (batch.go):
+//
+//	cut a batch off the queue → load the row, if it is not in memory
+//	→ run all of it in one instance, in one invocation → commit once → answer all
+//
+// The naive design puts each call into a durable mailbox, acknowledges it, runs it, and
+// commits what it did: two commits a call, and calls of one entity wait for each other's
+// commits. Here a call whose caller waits runs from memory. If the host ends before the
+// commit, its caller has heard nothing, and repeats it with the same request id; if it ends
+// right after the commit, the repeated call finds the receipt. So a call costs one commit
+// at most, and while that commit is under way the queue fills: the busier an entity, the
+// larger its batches, and all of a batch share an instance, a decoding of the state and a
+// commit. There is no timer that collects.
+//
+// A call that nobody waits for (a send) has to be durable before it is acknowledged. It is
+// put into the inbox, and joins the queue from there (fetch.go). A call runs behind the
+// messages that were acknowledged before it came: so calls and sends of one sender keep
+// their order, and a flood of sends does not keep a call waiting for ever.
+//
+// # An operation that crashes
+//
+// A crash, an endless loop or a state that has become too large end the invocation, and
+// do not say which operation was at fault. Nothing has left the host, so the batch is run
+// again in halves, each against the state that the one before it left, until what fails is
+// one operation (run.go). That one has failed, with a receipt of its own; it has changed
+// nothing. One such operation among n costs about log n more invocations.
+//
+// # Receipts, and when an answer is lost
+//
+// The naive way to find a repeated call asks the store for a receipt before each operation:
+// a round trip a call, nearly always in vain. Here the commit finds out: one that would
+// leave a second receipt of an origin fails as a whole. Then the receipts of the batch are
+// looked up, the calls that have one are answered with it, and the others run again; they
+// have caused nothing yet. Origins that were seen a short while ago are remembered, and
+// looked up first.
+//
+// A commit whose answer was lost may have taken effect, or may do so later. The same write
+// is tried again until that is decided (commit.go). Each has a witness that can be written
+// once: a receipt, or a message that it takes out of the inbox. If the second try takes
+// effect the first cannot any more; if it fails and the witness of the first is there, the
+// first did. Until then nothing is answered and no other batch of the entity begins.
+//
+// If the store refuses a commit nothing took effect: callers get the error, messages stay
+// in the inbox, and the state in memory is that of the last commit.
+//
+// # Reads
+//
+// An operation that is declared to be read-only runs against the state of the last commit,
+// in an instance of its own, beside others and beside the task that works on the queue. It
+// commits nothing. The actor learns of a commit before any caller does, so that a read
+// which a caller makes afterwards begins with that state or a later one.
+//
+// A host that another has fenced answers reads from memory until it notices. As long as one
+// host at a time serves a store, which claims it when it starts, that is the moment between
+// the claim and its next write; leases of shards will close it.
+//
+// # Entities without a state
+//
+// Each call has an instance of its own, with SQL in a transaction, HTTP and configuration
+// (host/effects), and a few run at the same time (call_stateless.go). One that is not persisted
+// is best effort: it runs once at most, and its SQL commits before it is answered. One that
+// is persisted is put into the inbox first, and runs until it has an outcome: its SQL, its
+// receipt and the removal of its message commit together.
+//
+// # What else leaves an entity
+//
+// Messages to other entities are inserted into their inboxes by the commit of invariant 1;
+// then their actors are told. A workflow to be started is a message of the entity to itself:
+// it is started after the commit, which is idempotent by its key, and then taken (starts.go).
+// After a crash [Entities.Recover] finds all inboxes that have messages.
+//
+// # Limits
+//
+// The mailbox of an entity, the size of a batch, the messages of an operation and the size
+// of a state are bounded. Instances are admitted by host/budget and compute in
+// guest.Slots, under the limits of turns; states and calls that are kept in memory are
+// part of the budget of what waits. Batches and calls of many entities take turns
+// (actor.FairQueue): one that is called ten thousand times delays another by one batch.
+//
+// # Where to read
+//
+// The package imports the rooms that execution imports, and not execution. Start at
+// actor.go, then queue.go, batch.go, run.go, commit.go.
+package entity

@@ -1,0 +1,498 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/catalog"
+	"github.com/cruster/cruster/host/hoststate"
+	"github.com/cruster/cruster/journal"
+	"github.com/cruster/cruster/journal/memory"
+)
+
+// fixture is a host whose entities are counters that do what their operations say. Store,
+// actors and time are real; in a synctest bubble time is virtual.
+type fixture struct {
+	t     *testing.T
+	store *memory.Store
+
+	x       *Entities
+	life    *hoststate.State
+	commits *scriptedCommitter
+	queued  *budget.Budget
+	stop    context.CancelFunc
+	// unrecovered is a host that has not looked for messages from before.
+	unrecovered bool
+
+	mu          sync.Mutex
+	types       map[string]*abi.EntityInfo // guarded by mu
+	invocations []string                   // guarded by mu; what the guests were asked to run
+	held        chan struct{}              // guarded by mu; invocations wait for it to be closed, if it is not nil
+	began       chan string                // what is being invoked, if somebody listens
+	started     []string                   // guarded by mu; workflows
+	startError  error                      // guarded by mu; of starts
+	panicAt     string                     // guarded by mu; the fault point at which the host panics once
+	passed      []string                   // guarded by mu; fault points
+	dieAt       string                     // guarded by mu; the fault point at which the host ends
+	died        chan struct{}              // guarded by mu; closed when it did
+	stateless   func(StatelessCall) (*StatelessRan, error)
+}
+
+func counterType() *abi.EntityInfo {
+	e := &abi.EntityInfo{Name: "Counter", State: &abi.Schema{Type: abi.TypeInt}, Concurrency: 2}
+	for _, name := range []string{"add", "crash", "destroy", "fail", "get", "large", "sends", "spin"} {
+		e.Operations = append(e.Operations, abi.OperationInfo{Name: name, ReadOnly: name == "get"})
+	}
+	return e
+}
+
+func newFixture(t *testing.T) *fixture {
+	f := &fixture{t: t, store: memory.New(), types: map[string]*abi.EntityInfo{"Counter": counterType()}, began: make(chan string, 10_000)}
+	f.boot()
+	t.Cleanup(f.end)
+	return f
+}
+
+// boot starts a host over the store, fencing the one before.
+func (f *fixture) boot() {
+	fences, err := f.store.ClaimShards(context.Background(), "test")
+	require.NoError(f.t, err)
+	f.life = hoststate.New()
+	f.commits = &scriptedCommitter{store: f.store, fences: fences}
+	f.queued = budget.New(64 << 20)
+	f.x = New(Deps{
+		Catalog: f, Clock: clockwork.NewRealClock(), Committer: f.commits, Fault: f.pass, Guests: f, Host: f.life, IdleTime: time.Minute,
+		Logger: slog.New(slog.DiscardHandler), MaxCalls: 16, Queued: f.queued, Starts: f, Store: f.store, Transactions: f.commits,
+	})
+	f.life.MarkStarted()
+	ctx, cancel := context.WithCancel(context.Background())
+	f.stop = cancel
+	go f.x.Run(ctx)
+	if !f.unrecovered {
+		f.x.Recover(ctx)
+	}
+}
+
+// end stops the host as a crash would, and waits for its goroutines.
+func (f *fixture) end() {
+	f.life.Drain()
+	f.x.Close()
+	f.life.End()
+	f.commits.release()
+	f.release()
+	f.stop()
+	<-f.x.Idle()
+}
+
+// crash ends the host and starts another.
+func (f *fixture) crash() {
+	f.end()
+	f.boot()
+}
+
+func (f *fixture) pass(point string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.passed = append(f.passed, point)
+	if f.panicAt == point {
+		f.panicAt = ""
+		panic("injected at " + point)
+	}
+	if f.dieAt == point {
+		f.dieAt = ""
+		f.life.End()
+		close(f.died)
+		f.mu.Unlock()
+		defer f.mu.Lock()
+		runtime.Goexit()
+	}
+}
+
+// crashAt has the host end at a fault point: nothing that comes behind it is done.
+func (f *fixture) crashAt(point string, died chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dieAt, f.died = point, died
+}
+
+// settle waits until nothing is at work.
+func (f *fixture) settle() {
+	f.t.Helper()
+	parked := func() bool {
+		still := true
+		for _, key := range []string{"a", "b"} {
+			if f.x.actors.Has(refTo(key).ID()) {
+				seen := false
+				f.x.actors.WhileParked(refTo(key).ID(), func(*entity) (message, bool) { seen = true; return nil, false })
+				still = still && seen
+			}
+		}
+		return still
+	}
+	require.Eventually(f.t, parked, 10*time.Second, time.Millisecond)
+}
+
+// hold has invocations wait for release.
+func (f *fixture) hold() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held = make(chan struct{})
+	for len(f.began) > 0 {
+		<-f.began
+	}
+}
+
+func (f *fixture) release() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.held != nil {
+		close(f.held)
+		f.held = nil
+	}
+}
+
+// Entity implements Catalog.
+func (f *fixture) Entity(_ context.Context, _, entityType string) (*catalog.Entity, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, name, _ := strings.Cut(entityType, "/")
+	info := f.types[name]
+	if info == nil {
+		return nil, abi.Errorf(abi.CodeUnknownEntity, "there is no type %q", entityType)
+	}
+	return &catalog.Entity{EntityInfo: info}, nil
+}
+
+// Check implements Starts.
+func (f *fixture) Check(_ context.Context, _, _ string, call *abi.Call) error {
+	if call.Workflow == "Unknown" {
+		return abi.Errorf(abi.CodeUnknownWorkflow, "there is no workflow %q", call.Workflow)
+	}
+	return nil
+}
+
+// Start implements Starts.
+func (f *fixture) Start(_ context.Context, namespace, deployment string, call *abi.Call) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.startError != nil {
+		return f.startError
+	}
+	f.started = append(f.started, namespace+" "+deployment+"/"+call.Workflow+"/"+call.Key)
+	return nil
+}
+
+// Call implements Guests.
+func (f *fixture) Call(_ context.Context, _ Target, call StatelessCall) (*StatelessRan, error) {
+	f.began <- call.Operation
+	f.mu.Lock()
+	run := f.stateless
+	f.mu.Unlock()
+	return run(call)
+}
+
+// Operations implements Guests: a counter.
+func (f *fixture) Operations(ctx context.Context, t Target, body *abi.Operations) (*Ran, error) {
+	var names []string
+	for _, o := range body.Operations {
+		names = append(names, o.Operation)
+	}
+	f.mu.Lock()
+	f.invocations = append(f.invocations, strings.Join(names, " "))
+	held := f.held
+	f.mu.Unlock()
+	f.began <- strings.Join(names, " ")
+	if held != nil {
+		select {
+		case <-held:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	g := &counter{version: t.Type.StateVersion}
+	if body.State != nil {
+		if err := abi.Unmarshal(body.State, &g.value); err != nil {
+			return nil, &refusal{abi.Errorf(abi.CodeBadBody, "the state does not decode")}
+		}
+		g.there = true
+	}
+	for _, o := range body.Operations {
+		if err := g.operate(o); err != nil {
+			return nil, err
+		}
+	}
+	return g.ran(), nil
+}
+
+// counter is the guest.
+type counter struct {
+	value   int64
+	there   bool
+	large   bool
+	version uint32
+	replies []abi.OperationReply
+}
+
+// sendsInput is the input of the operation "sends".
+type sendsInput struct {
+	Sent    []abi.EntityMessage `msgpack:"sent"`
+	Started []abi.Call          `msgpack:"started"`
+}
+
+func (g *counter) operate(o abi.EntityCall) error {
+	reply := abi.OperationReply{Value: abi.Nil}
+	switch o.Operation {
+	case "add":
+		var n int64
+		if err := abi.Unmarshal(o.Input, &n); err != nil {
+			return abi.Errorf(abi.CodeGuestTrap, "not a number")
+		}
+		g.value += n
+		g.there = true
+		reply.Value = abi.MustMarshal(g.value)
+	case "get":
+		reply.Value = abi.MustMarshal(g.value)
+	case "fail":
+		reply = abi.OperationReply{Error: &abi.Error{Message: "no"}}
+	case "crash":
+		return abi.Errorf(abi.CodeGuestTrap, "index out of range")
+	case "large":
+		g.large = true
+	case "destroy":
+		g.value, g.there = 0, false
+	case "sends":
+		var in sendsInput
+		if err := abi.Unmarshal(o.Input, &in); err != nil {
+			return err
+		}
+		g.value++
+		g.there = true
+		reply.Sent, reply.Started = in.Sent, in.Started
+	}
+	g.replies = append(g.replies, reply)
+	return nil
+}
+
+func (g *counter) ran() *Ran {
+	ran := &Ran{}
+	ran.Replies = g.replies
+	if g.there {
+		ran.State, ran.Version = abi.MustMarshal(g.value), g.version
+	}
+	if g.large {
+		ran.State = make([]byte, maxState+1)
+	}
+	return ran
+}
+
+// scriptedCommitter commits one write at a time, or loses the answer, the write, or the
+// store; and it can be held.
+type scriptedCommitter struct {
+	store  *memory.Store
+	fences []journal.Fence
+
+	mu     sync.Mutex
+	next   []string        // guarded by mu; what becomes of the next commits
+	writes []journal.Write // guarded by mu; that took effect
+	held   chan struct{}   // guarded by mu; commits wait for it to be closed, if it is not nil
+	began  chan struct{}   // guarded by mu; told of each commit that is held
+	late   []journal.Write // guarded by mu; writes whose answer was lost, and that take effect later
+}
+
+func (c *scriptedCommitter) hold() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held, c.began = make(chan struct{}), make(chan struct{}, 1000)
+	return c.began
+}
+
+func (c *scriptedCommitter) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held != nil {
+		close(c.held)
+		c.held = nil
+	}
+}
+
+func (c *scriptedCommitter) script(next ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next = next
+}
+
+func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
+	c.mu.Lock()
+	held, began := c.held, c.began
+	c.mu.Unlock()
+	if held != nil {
+		began <- struct{}{}
+		<-held
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	mishap := ""
+	if len(c.next) > 0 {
+		mishap, c.next = c.next[0], c.next[1:]
+	}
+	switch mishap {
+	case "drop":
+		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
+	case "delay":
+		c.late = append(c.late, w)
+		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
+	case "fail":
+		return journal.Result{}, errors.New("no connection")
+	case "fail after late":
+		for _, late := range c.late {
+			_, _ = c.applyLocked(late)
+		}
+		c.late = nil
+		return journal.Result{}, errors.New("no connection")
+	}
+	res, err := c.applyLocked(w)
+	if mishap == "lose" {
+		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
+	}
+	return res, err
+}
+
+// CommitTx implements Transactions.
+func (c *scriptedCommitter) CommitTx(ctx context.Context, tx journal.GuestTx, w journal.Write) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	mishap := ""
+	if len(c.next) > 0 {
+		mishap, c.next = c.next[0], c.next[1:]
+	}
+	if mishap == "conflict" {
+		_ = tx.Rollback(ctx)
+		return journal.ErrConflict
+	}
+	w.Fence = c.fences[w.ID.Shard()]
+	err := tx.Commit(ctx, w)
+	if err == nil {
+		c.writes = append(c.writes, w)
+	}
+	if mishap == "lose" {
+		return journal.ErrUndecided
+	}
+	return err
+}
+
+func (c *scriptedCommitter) applyLocked(w journal.Write) (journal.Result, error) {
+	w.Fence = c.fences[w.ID.Shard()]
+	results, err := c.store.Commit(context.Background(), []journal.Write{w})
+	if err != nil {
+		return journal.Result{}, err
+	}
+	if results[0].Err == nil && !results[0].Existed {
+		c.writes = append(c.writes, w)
+	}
+	return results[0], results[0].Err
+}
+
+// fill puts a message into an inbox, as another host would.
+func (f *fixture) fill(id journal.ID, m journal.Message) {
+	f.t.Helper()
+	_, err := f.commits.applyLocked(journal.Write{ID: id, Receive: &m})
+	require.NoError(f.t, err)
+}
+
+// taken are the writes that took effect since it was asked for.
+func (c *scriptedCommitter) taken() []journal.Write {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.writes
+	c.writes = nil
+	return w
+}
+
+// refTo names a counter.
+func refTo(key string) Ref { return Ref{Namespace: "default", Type: "bank/Counter", Key: key} }
+
+func origin(n byte) journal.Origin { return journal.Origin{n, 1} }
+
+func add(key string, n int64) CallRequest {
+	return CallRequest{Entity: refTo(key), Operation: "add", Input: abi.MustMarshal(n)}
+}
+
+func operation(key, name string) CallRequest {
+	return CallRequest{Entity: refTo(key), Operation: name, Input: abi.Nil}
+}
+
+func (r CallRequest) by(o journal.Origin) CallRequest {
+	r.Origin = o
+	return r
+}
+
+// value is what a call returned, as a number.
+func (f *fixture) value(o abi.Outcome, err error) int64 {
+	f.t.Helper()
+	require.NoError(f.t, err)
+	if o.Error != nil {
+		require.NoError(f.t, o.Error)
+	}
+	var n int64
+	require.NoError(f.t, abi.Unmarshal(o.Value, &n))
+	return n
+}
+
+// stored is the state in the store; 0 and false if there is none.
+func (f *fixture) stored(key string) (int64, bool) {
+	f.t.Helper()
+	row, err := f.store.Entity(context.Background(), refTo(key).ID())
+	if errors.Is(err, journal.ErrNotFound) {
+		return 0, false
+	}
+	require.NoError(f.t, err)
+	var n int64
+	require.NoError(f.t, abi.Unmarshal(row.State, &n))
+	return n, true
+}
+
+// result is what a call in the background came to.
+type result struct {
+	outcome abi.Outcome
+	err     error
+}
+
+// goCall calls in the background.
+func (f *fixture) goCall(ctx context.Context, req CallRequest) <-chan result {
+	done := make(chan result, 1)
+	go func() {
+		o, err := f.x.Call(ctx, req)
+		done <- result{o, err}
+	}()
+	return done
+}
+
+// queuedCalls waits until so many calls of an entity wait, beside what is at work.
+func (f *fixture) queuedCalls(key string, n int) {
+	f.t.Helper()
+	require.Eventually(f.t, func() bool {
+		waiting := -1
+		f.x.actors.WhileParked(refTo(key).ID(), func(e *entity) (message, bool) {
+			waiting = e.waiting()
+			return nil, false
+		})
+		return waiting == n
+	}, 10*time.Second, time.Millisecond)
+}
+
+const (
+	testTimeout = 10 * time.Second
+	testTick    = time.Millisecond
+)

@@ -1,0 +1,80 @@
+package entity
+
+import (
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// message is what the actor of an entity receives.
+type message interface{ isMessage() }
+
+type (
+	// arrival brings a call.
+	arrival struct{ call *call }
+	// withdrawal says that a caller does not wait any more. The reply tells whether its call
+	// has been accepted: it has run, runs, or will.
+	withdrawal struct {
+		call   *call
+		waiter *waiter
+		reply  chan<- bool
+	}
+	// roomRequest asks whether the mailbox has room for a call.
+	roomRequest struct {
+		call  *call
+		reply chan<- error
+	}
+	// mail says that there is a message in the inbox. Position is its, if it is known.
+	mail struct{ position uint64 }
+	// fetched brings messages of the inbox.
+	fetched struct {
+		page
+		err error
+	}
+	// batchDone says what became of a batch.
+	batchDone struct{ batchResult }
+	// callDone says what became of a call that ran beside others.
+	callDone struct {
+		call   *call
+		answer answer
+		// unanswered says that a message is to stay in the inbox.
+		unanswered bool
+		// loaded is the row that it had to read, if it did, at the generation of its beginning.
+		loaded     *snapshot
+		generation uint64
+	}
+	// startsDone says that the workflows in the inbox were started, or why one was not.
+	startsDone struct{ err error }
+	// tick says that a time has come: to look into the inbox again, or to be forgotten.
+	tick struct{}
+)
+
+func (arrival) isMessage()     {}
+func (withdrawal) isMessage()  {}
+func (roomRequest) isMessage() {}
+func (mail) isMessage()        {}
+func (fetched) isMessage()     {}
+func (batchDone) isMessage()   {}
+func (callDone) isMessage()    {}
+func (startsDone) isMessage()  {}
+func (tick) isMessage()        {}
+
+// parcel is the value of a message in the inbox of an entity. It names the receiver: the
+// inbox knows it by its id alone. The fields are in the order of their names.
+type parcel struct {
+	// Call is the workflow to be started, of a message of kind start.
+	Call *abi.Call `msgpack:"call"`
+	// Entity is "deployment/Name/id".
+	Entity string `msgpack:"entity"`
+	// Input of the operation, of a message of kind call.
+	Input     []byte `msgpack:"input"`
+	Namespace string `msgpack:"namespace"`
+}
+
+func (p *parcel) ref() (Ref, error) { return RefOf(p.Namespace, p.Entity) }
+
+// posted makes a message of a parcel.
+func posted(e journal.Envelope, from journal.Caller, p parcel) journal.Message {
+	value := abi.MustMarshal(&p)
+	e.Bytes = len(value)
+	return journal.Message{Envelope: e, From: from, Value: value}
+}

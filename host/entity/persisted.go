@@ -1,0 +1,110 @@
+package entity
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// errTaken says that a message that was to be joined has been taken meanwhile: there is a
+// receipt.
+var errTaken = errors.New("entity: the message has been taken")
+
+// callPersisted puts a call of an entity without a state into the inbox, and waits for its
+// outcome. One that was there before is waited for, or has left a receipt.
+func (x *Entities) callPersisted(ctx context.Context, c *call) (abi.Outcome, error) {
+	if !c.leavesReceipt() {
+		c.origin = journal.NewOrigin()
+	}
+	if err := x.admit(c); err != nil {
+		return abi.Outcome{}, err
+	}
+	if err := x.askRoom(ctx, c); err != nil {
+		c.reply(answer{})
+		return abi.Outcome{}, err
+	}
+	res, err := x.receive(ctx, c)
+	if err != nil {
+		c.reply(answer{})
+		return abi.Outcome{}, err
+	}
+	c.position, c.joins = res.Position, res.Existed
+	for {
+		if outcome, found, err := x.outcomeBefore(ctx, c); found || err != nil {
+			c.reply(answer{})
+			return outcome, err
+		}
+		outcome, err := x.await(ctx, c)
+		if !errors.Is(err, errTaken) {
+			return outcome, err
+		}
+	}
+}
+
+// outcomeBefore is the outcome of a call that was made before, if it has one by now.
+func (x *Entities) outcomeBefore(ctx context.Context, c *call) (o abi.Outcome, found bool, err error) {
+	if !c.joins {
+		return o, false, nil
+	}
+	receipt, err := x.Store.Receipt(ctx, c.ref.ID(), c.origin)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		return o, false, nil
+	case err != nil:
+		return o, false, journal.Coded("call "+c.ref.String(), err)
+	}
+	return abi.Outcome{Value: receipt.Value, Error: receipt.Error}, true, nil
+}
+
+// askRoom asks the entity whether its mailbox has room for one that is to be durable.
+func (x *Entities) askRoom(ctx context.Context, c *call) error {
+	reply := make(chan error, 1)
+	x.actors.Post(c.ref.ID(), roomRequest{c, reply})
+	select {
+	case err := <-reply:
+		return err
+	case <-ctx.Done():
+		return notAccepted(c)
+	case <-x.Host.Context().Done():
+		return x.Host.EndReason()
+	}
+}
+
+// hasRoom tells whether a call that is to be durable may be accepted.
+func (e *entity) hasRoom(c *call) error {
+	waiting := e.waiting()
+	for _, m := range e.positions {
+		if !m.atWork {
+			waiting++
+		}
+	}
+	if e.byOrigin[c.origin] == nil && waiting >= c.mailbox {
+		return e.mailboxFull(c)
+	}
+	return nil
+}
+
+// joinLater has a call wait for the message of its origin, which is in the inbox.
+func (e *entity) joinLater(c *call) {
+	e.joining = append(e.joining, c)
+	e.unread, e.barren = true, false
+}
+
+// joinFetched joins calls to the messages of their origins. All tells that the whole inbox
+// was read: those whose message is not there have a receipt.
+func (e *entity) joinFetched(all bool) {
+	waiting := e.joining
+	e.joining = nil
+	for _, c := range waiting {
+		switch first := e.byOrigin[c.origin]; {
+		case first != nil:
+			e.join(first, c)
+		case all:
+			c.reply(answer{err: errTaken})
+		default:
+			e.joining = append(e.joining, c)
+		}
+	}
+}

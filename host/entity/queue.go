@@ -1,0 +1,39 @@
+package entity
+
+import "slices"
+
+// Bounds of a batch.
+const (
+	maxBatch      = 256
+	maxBatchBytes = 1 << 20
+)
+
+// cutBatch tells how many calls from the head of a queue make the next batch: as many as
+// both bounds allow, up to one that has to wait for messages that are not in the queue yet.
+// Seen is the position up to which they are. The first may have more bytes than a batch. One
+// that destroys the entity is alone.
+func cutBatch(queue []*call, seen uint64) int {
+	n, bytes := 0, 0
+	for _, c := range queue {
+		bytes += len(c.input)
+		switch {
+		case c.after > seen, n == maxBatch, n > 0 && bytes > maxBatchBytes:
+			return n
+		case c.kind == destroy:
+			return max(n, 1)
+		}
+		n++
+	}
+	return n
+}
+
+// insertMessage puts a message into a queue: in front of the first call that came after the
+// message was acknowledged, or at the end.
+func insertMessage(queue []*call, m *call) []*call {
+	for i, c := range queue {
+		if c.position == 0 && c.after >= m.position {
+			return slices.Insert(queue, i, m)
+		}
+	}
+	return append(queue, m)
+}

@@ -1,0 +1,276 @@
+package entity
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/journal"
+)
+
+// Ran is what an invocation of an entity's code came to.
+type Ran struct {
+	abi.OperationsReply
+	Log []guest.LogLine
+}
+
+// run is one way through the calls of a batch: what they left behind, of which nothing is
+// durable and nothing has left the host.
+type run struct {
+	*batch
+	target  Target
+	at      int64
+	state   []byte
+	version uint32
+	replies map[*call]*reply
+	log     []guest.LogLine
+}
+
+// reply is what one call came to.
+type reply struct {
+	outcome abi.Outcome
+	sent    []journal.Sent
+}
+
+func newRun(b *batch) *run {
+	r := &run{batch: b, at: b.now(), replies: map[*call]*reply{}}
+	r.state, r.version = b.state.state()
+	return r
+}
+
+// perform performs calls against the state of the last commit. An error is the host's
+// trouble, or the deployment's; no operation is to blame for it.
+func (r *run) perform(calls []*call) error {
+	if calls[0].kind == destroy {
+		r.destroy(calls[0])
+		return nil
+	}
+	var sound []*call
+	for _, c := range calls {
+		if c.damaged != nil {
+			r.fail(c, c.damaged)
+			continue
+		}
+		sound = append(sound, c)
+	}
+	if len(sound) == 0 {
+		return nil
+	}
+	if err := r.findCode(sound[0].ref); err != nil {
+		return err
+	}
+	known := sound[:0]
+	for _, c := range sound {
+		if _, err := r.target.Type.Operation(c.operation); err != nil {
+			r.fail(c, abi.AsError(err)) // it was there when the call was checked
+			continue
+		}
+		known = append(known, c)
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	return r.operate(known)
+}
+
+// findCode finds the code of the entity as it is now, and refuses one that cannot serve the
+// state.
+func (r *run) findCode(ref Ref) (err error) {
+	if r.target, err = r.Entities.target(r.Host.Context(), ref); err != nil {
+		return err
+	}
+	if !r.target.Type.Stateful() {
+		return abi.Errorf(abi.CodeUnknownOperation, "the entities %q have no state any more", ref.Type)
+	}
+	return r.batch.state.readable(r.target)
+}
+
+// destroy deletes the state. No code runs.
+func (r *run) destroy(c *call) {
+	if r.state == nil {
+		r.fail(c, abi.Errorf(abi.CodeEntityNotFound, "there is no entity %s", c.ref))
+		return
+	}
+	r.state, r.version = nil, 0
+	r.replies[c] = &reply{outcome: abi.Outcome{Value: abi.Nil}}
+}
+
+// operate runs calls, all at once; if that fails on account of one of them, in halves.
+func (r *run) operate(calls []*call) error {
+	err := r.invoke(calls)
+	switch {
+	case err == nil || !isOfGuest(err):
+		return err
+	case len(calls) == 1:
+		r.metrics.crashes.Inc()
+		r.fail(calls[0], crashed(calls[0], err))
+		return nil
+	}
+	half := len(calls) / 2
+	if err := r.operate(calls[:half]); err != nil {
+		return err
+	}
+	return r.operate(calls[half:])
+}
+
+// fail records that a call has failed, and has changed nothing.
+func (r *run) fail(c *call, err *abi.Error) {
+	if c.position != 0 && c.from.IsZero() {
+		r.Logger.Warn("an operation that nobody waits for has failed", "entity", c.ref.String(), "operation", c.operation, "error", err)
+	}
+	r.replies[c] = &reply{outcome: abi.Outcome{Error: err}}
+}
+
+// invoke runs calls in one invocation, and takes over what they left behind.
+func (r *run) invoke(calls []*call) error {
+	body := &abi.Operations{State: r.state, Version: r.version}
+	for _, c := range calls {
+		body.Operations = append(body.Operations, abi.EntityCall{Operation: c.operation, Input: c.input})
+	}
+	ran, err := r.Guests.Operations(r.Host.Context(), r.target, body)
+	if err != nil {
+		return err
+	}
+	if err := checkReply(ran, len(calls), r.target); err != nil {
+		return err
+	}
+	replies := make([]*reply, len(calls))
+	for i := range calls {
+		if replies[i], err = r.accept(&ran.Replies[i]); err != nil {
+			return err
+		}
+	}
+	for i, c := range calls {
+		r.replies[c] = replies[i]
+	}
+	r.state, r.version = ran.State, ran.Version
+	r.log = append(r.log, ran.Log...)
+	return nil
+}
+
+// checkReply refuses a reply that cannot be made durable.
+func checkReply(ran *Ran, operations int, t Target) error {
+	switch {
+	case len(ran.Replies) != operations:
+		return abi.Errorf(abi.CodeGuestProtocol, "the module answered %d of %d operations", len(ran.Replies), operations)
+	case len(ran.State) > maxState:
+		return abi.Errorf(abi.CodePayloadTooLarge, "the state of %s has %d bytes, the limit is %d", t.Ref, len(ran.State), maxState)
+	case ran.State != nil && ran.Version != t.Type.StateVersion:
+		return abi.Errorf(abi.CodeGuestProtocol, "the module left a state of version %d, and its manifest says %d", ran.Version, t.Type.StateVersion)
+	case ran.State != nil:
+		if _, err := abi.Canonical(ran.State); err != nil {
+			return abi.Errorf(abi.CodeGuestProtocol, "the state that the module left is not one msgpack value: %v", err)
+		}
+	}
+	return nil
+}
+
+// accept checks what one operation answered and sent. An error is on its account.
+func (r *run) accept(o *abi.OperationReply) (*reply, error) {
+	if o.Error != nil {
+		return &reply{outcome: outcomeOf(o)}, nil
+	}
+	if err := abi.CheckPayload("the result", o.Value); err != nil {
+		return nil, err
+	}
+	sent, err := r.messages(o)
+	if err != nil {
+		return nil, err
+	}
+	return &reply{outcome: outcomeOf(o), sent: sent}, nil
+}
+
+// outcomeOf is the outcome of an operation. An error that has no code is the operation's own.
+func outcomeOf(o *abi.OperationReply) abi.Outcome {
+	if o.Error == nil {
+		return abi.Outcome{Value: o.Value}
+	}
+	failure := *o.Error
+	failure.Clamp()
+	failure.Code = cmp.Or(failure.Code, abi.CodeOperationFailed)
+	return abi.Outcome{Error: &failure}
+}
+
+// write is all that calls came to, in one write.
+func (r *run) write(calls []*call) journal.Write {
+	w := journal.Write{ID: r.id}
+	after, changed := r.after()
+	switch {
+	case changed && after.row == nil:
+		w.Destroy = true
+	case changed:
+		w.Entity = after.row
+	}
+	for _, c := range calls {
+		rep := r.replies[c]
+		if c.position != 0 {
+			w.Take = append(w.Take, c.position)
+		}
+		if c.leavesReceipt() {
+			w.Receipts = append(w.Receipts, journal.Receipt{Origin: c.origin, From: c.from, At: r.at, Value: rep.outcome.Value, Error: rep.outcome.Error})
+		}
+		w.Send = append(w.Send, rep.sent...)
+	}
+	withWitness(&w, r.at)
+	return w
+}
+
+// after is the snapshot once the write has taken effect.
+func (r *run) after() (s *snapshot, changed bool) {
+	return r.batch.state.next(r.target.Ref, r.state, r.version, r.at)
+}
+
+// letOut lets out what is durable by now.
+func (r *run) letOut(calls []*call, w journal.Write) {
+	r.batch.state, _ = r.after()
+	r.metrics.batches.Inc()
+	r.metrics.batched.Add(float64(len(calls)))
+	for _, c := range calls {
+		r.answers[c] = answer{outcome: r.replies[c].outcome}
+	}
+	for i := range w.Send {
+		if to := w.Send[i].To; w.Send[i].Kind == journal.StartMessage {
+			r.starts = true
+		} else {
+			r.woken = append(r.woken, to)
+		}
+	}
+	r.writeLog(r.target.Ref, r.log)
+}
+
+func (x *Entities) writeLog(ref Ref, lines []guest.LogLine) {
+	for _, line := range lines {
+		x.Logger.Log(context.Background(), slog.Level(line.Level), line.Message, "entity", ref.String())
+	}
+}
+
+// isOfGuest tells whether an error is on account of what the guest did: an operation is to
+// blame.
+func isOfGuest(err error) bool {
+	var refused *refusal
+	code := abi.CodeOf(err)
+	return !errors.As(err, &refused) && code != "" && !strings.HasPrefix(string(code), "CR-5")
+}
+
+// refusal is the error of a module that could not run any operation: it does not have the
+// entity, or cannot read the state. Other code could.
+type refusal struct{ reason *abi.Error }
+
+// Error implements error.
+func (r *refusal) Error() string { return r.reason.Error() }
+
+// Unwrap yields the *abi.Error.
+func (r *refusal) Unwrap() error { return r.reason }
+
+// crashed is the outcome of an operation that did not come to one itself.
+func crashed(c *call, err error) *abi.Error {
+	coded := abi.AsError(err)
+	if !strings.HasPrefix(string(coded.Code), "CR-4") {
+		return coded // it says what the operation did wrong
+	}
+	return abi.Errorf(abi.CodeOperationCrashed, "operation %q: %s", c.operation, coded.Message).WithHint("%s", coded.Hint)
+}

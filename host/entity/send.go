@@ -1,0 +1,82 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/journal"
+)
+
+// Send has an operation performed that nobody waits for. It returns once the message is
+// durable. One that names an origin may be repeated: the same one is not another.
+func (x *Entities) Send(ctx context.Context, req CallRequest) error {
+	c, err := x.newCall(ctx, req)
+	if err != nil {
+		return err
+	}
+	c.origin = req.Origin // also of a read: it is a message like any other
+	res, err := x.receive(ctx, c)
+	if err != nil {
+		return err
+	}
+	if res.Existed {
+		if res.Position, err = x.positionOf(ctx, c); err != nil {
+			return err
+		}
+	}
+	x.actors.Post(c.ref.ID(), mail{res.Position})
+	return nil
+}
+
+// positionOf finds a message that was sent before, so that what its sender does next comes
+// behind it; 0 if it was taken.
+func (x *Entities) positionOf(ctx context.Context, c *call) (uint64, error) {
+	envelopes, err := x.Store.Inbox(ctx, c.ref.ID(), 0)
+	if err != nil {
+		return 0, journal.Coded("send "+c.operation+" to "+c.ref.String(), err)
+	}
+	for i := range envelopes {
+		if envelopes[i].Origin == c.origin {
+			return envelopes[i].Position, nil
+		}
+	}
+	return 0, nil
+}
+
+// receive puts a call into the inbox of its entity. Existed says that it was there already,
+// or has been performed.
+func (x *Entities) receive(ctx context.Context, c *call) (journal.Result, error) {
+	if ctx.Err() != nil {
+		return journal.Result{}, notAccepted(c)
+	}
+	x.Fault.Pass(faultpoint.EntityReceiveBefore)
+	res, err := x.commitMessage(ctx, c)
+	switch {
+	case errors.Is(err, journal.ErrInboxFull):
+		return res, abi.Errorf(abi.CodeMailboxFull, "the inbox of %s is full: %q was not accepted", c.ref, c.operation)
+	case err != nil:
+		return res, journal.Coded("send "+c.operation+" to "+c.ref.String(), err)
+	}
+	x.Fault.Pass(faultpoint.EntityReceiveAfter)
+	return res, nil
+}
+
+// commitMessage makes a message durable. If the answer to its commit was lost it is sent
+// again: that has no effect if it is there, or has been taken and has left a receipt.
+func (x *Entities) commitMessage(ctx context.Context, c *call) (journal.Result, error) {
+	e := journal.Envelope{Kind: journal.CallMessage, Name: c.operation, At: x.now(), Origin: c.origin, Repeatable: c.leavesReceipt()}
+	if !e.Repeatable {
+		e.Origin = journal.NewOrigin()
+	}
+	m := posted(e, c.from, parcel{Entity: c.ref.String(), Input: c.input, Namespace: c.ref.Namespace})
+	w := journal.Write{ID: c.ref.ID(), Receive: &m}
+	res, err := x.Committer.Commit(w)
+	for delay := 20 * time.Millisecond; errors.Is(err, journal.ErrUndecided) && e.Repeatable && ctx.Err() == nil && !x.Host.Over(); delay = min(2*delay, 5*time.Second) {
+		x.wait(delay)
+		res, err = x.Committer.Commit(w)
+	}
+	return res, err
+}

@@ -1,0 +1,147 @@
+package entity
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/metric"
+	"github.com/cruster/cruster/journal"
+)
+
+// StatelessCall is an operation of an entity without a state.
+type StatelessCall struct {
+	Operation string
+	Input     []byte
+	// IdempotencyKey is the same for all attempts of a call that is persisted.
+	IdempotencyKey string
+	// Attempt counts from 1.
+	Attempt int
+}
+
+// StatelessRan is what an operation of an entity without a state came to.
+type StatelessRan struct {
+	abi.Outcome
+	// Tx is the transaction with its statements, to be committed with the outcome; nil if it
+	// used no SQL.
+	Tx journal.GuestTx
+}
+
+// maxCollisions is how often a call is repeated at once because its transaction collided
+// with others.
+const maxCollisions = 25
+
+// callStateless performs a call of an entity without a state.
+func (x *Entities) callStateless(c *call) callDone {
+	done := callDone{call: c}
+	err := guarded(func() (err error) {
+		for n := 1; ; n++ {
+			c.attempts++
+			done.answer.outcome, err = x.attempt(c)
+			if !errors.Is(err, journal.ErrConflict) || n >= maxCollisions || x.Host.Over() {
+				return err
+			}
+			x.wait(min(time.Duration(n)*5*time.Millisecond, 200*time.Millisecond))
+		}
+	})
+	var fault *hostFault
+	if errors.As(err, &fault) {
+		x.report(c.ref.ID(), fault)
+	}
+	if err != nil {
+		done.answer = answer{err: abi.AsError(journal.Coded("call "+c.ref.String(), err))}
+		done.unanswered = c.position != 0
+	}
+	return done
+}
+
+// attempt runs a call once, and makes what it came to durable. An error says that it is to
+// be repeated, if it is one that may be.
+func (x *Entities) attempt(c *call) (abi.Outcome, error) {
+	outcome, tx, err := x.runStateless(c)
+	if err != nil {
+		return abi.Outcome{}, err
+	}
+	w := statelessWrite(c, outcome, x.now())
+	if tx == nil && isEmpty(&w) {
+		return outcome, nil
+	}
+	x.Fault.Pass(faultpoint.EntityBeforeCommit)
+	if tx != nil {
+		err = x.Transactions.CommitTx(context.WithoutCancel(x.Host.Context()), tx, w)
+	} else {
+		_, err = x.Committer.Commit(w)
+	}
+	x.metrics.commits.WithLabelValues(metric.Result(err)).Inc()
+	if err != nil {
+		return x.afterFailure(c, err)
+	}
+	x.Fault.Pass(faultpoint.EntityAfterCommit)
+	return outcome, nil
+}
+
+// afterFailure finds out what a commit that failed means. One that is persisted has a
+// receipt if it, or an attempt before whose answer was lost, took effect; if not it is
+// repeated, and only one of the two can take the message.
+func (x *Entities) afterFailure(c *call, err error) (abi.Outcome, error) {
+	if c.position == 0 || errors.Is(err, journal.ErrFenced) || !c.leavesReceipt() {
+		return abi.Outcome{}, err
+	}
+	receipt, lerr := x.Store.Receipt(x.Host.Context(), c.ref.ID(), c.origin)
+	if lerr != nil {
+		return abi.Outcome{}, err
+	}
+	return abi.Outcome{Value: receipt.Value, Error: receipt.Error}, nil
+}
+
+// statelessWrite is what becomes durable with the outcome of a call.
+func statelessWrite(c *call, o abi.Outcome, now int64) journal.Write {
+	w := journal.Write{ID: c.ref.ID()}
+	if c.position != 0 {
+		w.Take = []uint64{c.position}
+		if c.leavesReceipt() {
+			w.Receipts = []journal.Receipt{{Origin: c.origin, From: c.from, At: now, Value: o.Value, Error: o.Error}}
+		}
+	}
+	return w
+}
+
+// runStateless runs the code of a call. A failure of the code is an outcome, and has no
+// transaction.
+func (x *Entities) runStateless(c *call) (abi.Outcome, journal.GuestTx, error) {
+	if c.damaged != nil {
+		return abi.Outcome{Error: c.damaged}, nil, nil
+	}
+	t, err := x.target(x.Host.Context(), c.ref)
+	if err != nil {
+		return abi.Outcome{}, nil, err
+	}
+	if _, err := t.Type.Operation(c.operation); err != nil {
+		return abi.Outcome{Error: abi.AsError(err)}, nil, nil
+	}
+	call := StatelessCall{Operation: c.operation, Input: c.input, Attempt: c.attempts}
+	if c.position != 0 {
+		call.IdempotencyKey = hex.EncodeToString(c.origin[:])
+	}
+	ran, err := x.Guests.Call(x.Host.Context(), t, call)
+	switch {
+	case err != nil && isOfGuest(err):
+		x.metrics.crashes.Inc()
+		return abi.Outcome{Error: crashed(c, err)}, nil, nil
+	case err != nil:
+		return abi.Outcome{}, nil, err
+	case ran.Error != nil:
+		if ran.Tx != nil {
+			_ = ran.Tx.Rollback(context.WithoutCancel(x.Host.Context()))
+		}
+		failure := *ran.Error
+		failure.Clamp()
+		failure.Code = cmp.Or(failure.Code, abi.CodeOperationFailed)
+		return abi.Outcome{Error: &failure}, nil, nil
+	}
+	return ran.Outcome, ran.Tx, nil
+}

@@ -1,0 +1,262 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// ledger is what statements of calls change: a number, by transactions.
+type ledger struct {
+	f *fixture
+
+	mu    sync.Mutex
+	total int // guarded by mu
+	ran   int // guarded by mu; how often the code ran
+}
+
+// ledgerTx is a transaction that adds one.
+type ledgerTx struct {
+	journal.GuestTx
+	l *ledger
+}
+
+func (tx *ledgerTx) Commit(ctx context.Context, w journal.Write) error {
+	tx.l.mu.Lock()
+	defer tx.l.mu.Unlock()
+	results, err := tx.l.f.store.Commit(ctx, []journal.Write{w})
+	if err == nil {
+		err = results[0].Err
+	}
+	if err == nil {
+		tx.l.total++
+	}
+	return err
+}
+
+func (tx *ledgerTx) Rollback(context.Context) error { return nil }
+
+// run is the code of the entity: it adds one, and returns how often it has run.
+func (l *ledger) run(call StatelessCall) (*StatelessRan, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ran++
+	switch call.Operation {
+	case "fail":
+		return &StatelessRan{Outcome: abi.Outcome{Error: &abi.Error{Message: "no"}}, Tx: &ledgerTx{l: l}}, nil
+	case "crash":
+		return nil, abi.Errorf(abi.CodeGuestTrap, "index out of range")
+	}
+	return &StatelessRan{Outcome: abi.Outcome{Value: abi.MustMarshal(l.ran)}, Tx: &ledgerTx{l: l}}, nil
+}
+
+func newLedger(t *testing.T) (*fixture, *ledger) {
+	f := newFixture(t)
+	l := &ledger{f: f}
+	f.stateless = l.run
+	f.types["Gateway"] = &abi.EntityInfo{Name: "Gateway", Concurrency: 2, Mailbox: 3, Operations: []abi.OperationInfo{
+		{Name: "crash", Persisted: true}, {Name: "fail", Persisted: true}, {Name: "look"}, {Name: "save", Persisted: true},
+	}}
+	return f, l
+}
+
+func gateway(operation string) CallRequest {
+	return CallRequest{Entity: Ref{Namespace: "default", Type: "bank/Gateway", Key: "g"}, Operation: operation, Input: abi.Nil}
+}
+
+func (l *ledger) counts() (total, ran int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.total, l.ran
+}
+
+// inbox counts the messages of the gateway.
+func (f *fixture) inbox() int {
+	f.t.Helper()
+	left, err := f.store.Inbox(context.Background(), gateway("").Entity.ID(), 0)
+	require.NoError(f.t, err)
+	return len(left)
+}
+
+func TestStatelessCallIsBestEffort(t *testing.T) {
+	t.Parallel()
+	f, l := newLedger(t)
+	require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("look"))))
+	require.EqualValues(t, 2, f.value(f.x.Call(t.Context(), gateway("look").by(origin(1)))))
+	require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), gateway("look").by(origin(1)))), "it leaves no receipt")
+	total, _ := l.counts()
+	require.Equal(t, 3, total)
+	_, err := f.x.State(t.Context(), gateway("").Entity)
+	require.Equal(t, abi.CodeEntityNotFound, abi.CodeOf(err))
+	require.Equal(t, abi.CodeEntityNotFound, abi.CodeOf(f.x.Destroy(t.Context(), gateway("").Entity, origin(1))))
+}
+
+// TestPersistedCallRunsOnce repeats one in all the ways there are: SQL and reply commit
+// together.
+func TestPersistedCallRunsOnce(t *testing.T) {
+	t.Parallel()
+	f, l := newLedger(t)
+	require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("save").by(origin(1)))))
+	require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("save").by(origin(1)))))
+	f.crash()
+	require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("save").by(origin(1)))))
+	require.NoError(t, f.x.Send(t.Context(), gateway("save").by(origin(1))))
+	require.EqualValues(t, 2, f.value(f.x.Call(t.Context(), gateway("save"))))
+	total, ran := l.counts()
+	require.Equal(t, []int{2, 2}, []int{total, ran})
+	for i, name := range []string{"fail", "crash"} {
+		want := []abi.Code{abi.CodeOperationFailed, abi.CodeOperationCrashed}[i]
+		for range 2 {
+			o, err := f.x.Call(t.Context(), gateway(name).by(origin(byte(10+i))))
+			require.NoError(t, err)
+			require.Equal(t, want, o.Error.Code)
+		}
+	}
+	total, ran = l.counts()
+	require.Equal(t, []int{2, 4}, []int{total, ran}, "an error rolls its SQL back, and is an outcome")
+	require.Zero(t, f.inbox())
+}
+
+// TestPersistedCallTwiceAtTheSameTime waits for the one that is under way.
+func TestPersistedCallTwiceAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	f, l := newLedger(t)
+	proceed := make(chan struct{})
+	f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+		<-proceed
+		return l.run(call)
+	}
+	first := f.goCall(t.Context(), gateway("save").by(origin(1)))
+	<-f.began
+	again := f.goCall(t.Context(), gateway("save").by(origin(1)))
+	require.Eventually(t, func() bool { return f.x.actors.Has(gateway("").Entity.ID()) }, testTimeout, testTick)
+	close(proceed)
+	for _, call := range []<-chan result{first, again} {
+		r := <-call
+		require.EqualValues(t, 1, f.value(r.outcome, r.err))
+	}
+	_, ran := l.counts()
+	require.Equal(t, 1, ran)
+}
+
+// TestPersistedCallIsTriedAgain while the host is in the way; the caller goes on waiting.
+func TestPersistedCallIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string][]string{
+		"collisions":                      {"", "conflict", "conflict"},
+		"a lost answer":                   {"", "lose"},
+		"a lost answer of the message":    {"lose"},
+		"a message whose answer was lost": {"drop"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f, l := newLedger(t)
+				f.commits.script(script...)
+				f.value(f.x.Call(t.Context(), gateway("save").by(origin(1))))
+				total, _ := l.counts()
+				require.Equal(t, 1, total)
+				require.Zero(t, f.inbox())
+			})
+		})
+	}
+	t.Run("no code", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			f, l := newLedger(t)
+			failures := 3
+			f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+				if failures--; failures >= 0 {
+					return nil, errors.New("no connection")
+				}
+				require.Equal(t, 4, call.Attempt)
+				return l.run(call)
+			}
+			require.EqualValues(t, 1, f.value(f.x.Call(t.Context(), gateway("save"))))
+		})
+	})
+}
+
+// TestPersistedCallSurvivesACrash at each point: it runs, and takes effect once.
+func TestPersistedCallSurvivesACrash(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{"entity.receive.before", "entity.receive.after", "entity.before-commit", "entity.after-commit"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f, l := newLedger(t)
+				died := make(chan struct{})
+				f.crashAt(point, died)
+				go func() { _, _ = f.x.Call(t.Context(), gateway("save").by(origin(1))) }()
+				<-died
+				f.crash()
+				synctest.Wait()
+				total, _ := l.counts()
+				if point == "entity.receive.before" {
+					require.Zero(t, total, "nothing was durable")
+				} else {
+					require.Equal(t, 1, total, "nobody has to ask for it again")
+				}
+				f.value(f.x.Call(t.Context(), gateway("save").by(origin(1))))
+				total, _ = l.counts()
+				require.Equal(t, 1, total)
+				require.Zero(t, f.inbox())
+			})
+		})
+	}
+}
+
+// TestStatelessMailbox bounds what waits, and how many run.
+func TestStatelessMailbox(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"look", "save"} {
+		synctest.Test(t, func(t *testing.T) {
+			f, l := newLedger(t)
+			proceed := make(chan struct{})
+			f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+				<-proceed
+				return l.run(call)
+			}
+			var calls []<-chan result
+			const accept = 5 // two run, three wait
+			for range accept {
+				calls = append(calls, f.goCall(t.Context(), gateway(name)))
+				synctest.Wait()
+			}
+			require.Len(t, f.began, 2, "as many at the same time as the type says")
+			_, err := f.x.Call(t.Context(), gateway(name))
+			require.Equal(t, abi.CodeMailboxFull, abi.CodeOf(err))
+			close(proceed)
+			for _, call := range calls {
+				r := <-call
+				require.NoError(t, r.err)
+			}
+			_, ran := l.counts()
+			require.Equal(t, accept, ran)
+		})
+	}
+}
+
+// TestSendToAStatelessEntity runs until it has an outcome, also of an operation that is best
+// effort when it is called.
+func TestSendToAStatelessEntity(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, l := newLedger(t)
+		require.NoError(t, f.x.Send(t.Context(), gateway("look")))
+		o, err := f.x.Call(t.Context(), sends("a", sendsInput{Sent: []abi.EntityMessage{{Entity: "Gateway/g", Operation: "save", Input: abi.Nil}}}))
+		require.NoError(t, err)
+		require.Nil(t, o.Error)
+		synctest.Wait()
+		total, ran := l.counts()
+		require.Equal(t, []int{2, 2}, []int{total, ran})
+		require.Zero(t, f.inbox())
+	})
+}

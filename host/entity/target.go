@@ -1,0 +1,40 @@
+package entity
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/catalog"
+)
+
+// defaultGroup is the shard group that every host serves.
+const defaultGroup = "default"
+
+// Target is an entity with the code that it has now.
+type Target struct {
+	Ref
+	Type *catalog.Entity
+}
+
+// target finds the code of an entity, and refuses one that this host does not serve.
+func (x *Entities) target(ctx context.Context, ref Ref) (Target, error) {
+	t, err := x.Catalog.Entity(ctx, ref.Namespace, ref.Type)
+	if err != nil {
+		return Target{}, err
+	}
+	if group := t.ShardGroup; group != "" && group != defaultGroup && !slices.Contains(x.ShardGroups, group) {
+		return Target{}, abi.Errorf(abi.CodeNoShardGroup, "no host serves the shard group %q of the entities %q", group, ref.Type)
+	}
+	return Target{Ref: ref, Type: t}, nil
+}
+
+// check finds an operation of the target and makes its input canonical.
+func (t Target) check(operation string, input []byte) (*abi.OperationInfo, []byte, error) {
+	o, err := t.Type.Operation(operation)
+	if err != nil {
+		return nil, nil, err
+	}
+	canonical, err := o.CheckInput(input)
+	return o, canonical, err
+}
