@@ -37,7 +37,8 @@ type Write struct {
 	Interrupt *Interrupt
 	// Receive puts a message into the inbox, and has a running execution loaded. If there is
 	// one of its origin, or a receipt, nothing of this Write takes effect, and
-	// Result.Existed is set. A full inbox is ErrInboxFull.
+	// Result.Existed is set. A full inbox is ErrInboxFull. What this Write takes does not
+	// matter to either.
 	Receive *Message
 	// Take takes messages out of the inbox. A position that is not there fails the Write.
 	Take []uint64

@@ -79,6 +79,16 @@ func (m *mail) take(w *journal.Write) {
 	}
 }
 
+// wakes is how many messages wake an execution, of those that are lenient.
+func (m *mail) wakes(lenient map[journal.ID]bool) (n int) {
+	for _, row := range m.lenient {
+		if lenient[row.to] {
+			n++
+		}
+	}
+	return n
+}
+
 func (m *mail) queue(b *pgx.Batch, wakes [][]byte, known premise, a *answers) {
 	if len(m.room) > 0 {
 		queueRoom(b, m.room)
@@ -223,9 +233,6 @@ type mailOrder struct {
 
 // follows tells whether a write does not depend on those before it.
 func (o *mailOrder) follows(w *journal.Write) bool {
-	if o.mailed == nil {
-		o.mailed, o.put, o.woken = map[mailKey]bool{}, map[journal.ID]bool{}, map[journal.ID]bool{}
-	}
 	if w.Receive != nil && !(o.names(w.ID, w.Receive.Origin) && o.puts(w.ID, bare(w))) {
 		return false
 	}
@@ -247,6 +254,9 @@ func (o *mailOrder) follows(w *journal.Write) bool {
 		if reset {
 			return false
 		}
+		if o.woken == nil {
+			o.woken = map[journal.ID]bool{}
+		}
 		o.woken[w.ID] = false
 	}
 	return true
@@ -256,6 +266,9 @@ func (o *mailOrder) follows(w *journal.Write) bool {
 func (o *mailOrder) names(id journal.ID, origin journal.Origin) bool {
 	key := mailKey{id, origin}
 	before := o.mailed[key]
+	if o.mailed == nil {
+		o.mailed = map[mailKey]bool{}
+	}
 	o.mailed[key] = true
 	return !before
 }
@@ -263,6 +276,9 @@ func (o *mailOrder) names(id journal.ID, origin journal.Origin) bool {
 // puts notes that a message is put; false if one of the other sort was.
 func (o *mailOrder) puts(to journal.ID, lenient bool) bool {
 	before, put := o.put[to]
+	if o.put == nil {
+		o.put = map[journal.ID]bool{}
+	}
 	o.put[to] = lenient
 	return !put || before == lenient
 }

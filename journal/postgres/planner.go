@@ -150,32 +150,27 @@ func (p *plan) noteWake(w *journal.Write, lenient bool) {
 // lockRows finds the rows that several statements are going to change: they are locked
 // before, in one order. Each statement locks in order, but together they would not.
 func (p *plan) lockRows() map[journal.ID]bool {
-	var updated, interrupted, settled, mailed []journal.ID
-	for _, u := range p.updates {
-		updated = append(updated, u.id)
-	}
-	for _, i := range p.interrupts {
-		interrupted = append(interrupted, i.id)
-	}
-	for _, id := range p.lenientSettles.ids {
-		settled = append(settled, journal.ID(id))
-	}
-	for _, m := range p.mail.lenient {
-		if p.lenientWakes[m.to] {
-			mailed = append(mailed, m.to)
-		}
-	}
-	statements, changed := 0, map[journal.ID]bool{}
-	for _, ids := range [][]journal.ID{updated, interrupted, settled, mailed, slices.Collect(maps.Keys(p.wakes))} {
-		if len(ids) > 0 {
-			statements++
-		}
-		for _, id := range ids {
-			changed[id] = true
-		}
+	statements := 0
+	for _, rows := range []int{len(p.updates), len(p.interrupts), len(p.wakes), len(p.lenientSettles.ids), p.mail.wakes(p.lenientWakes)} {
+		statements += min(rows, 1)
 	}
 	if statements < 2 {
 		return nil
+	}
+	changed := maps.Clone(p.wakes)
+	for _, u := range p.updates {
+		changed[u.id] = true
+	}
+	for _, i := range p.interrupts {
+		changed[i.id] = true
+	}
+	for _, id := range p.lenientSettles.ids {
+		changed[journal.ID(id)] = true
+	}
+	for _, m := range p.mail.lenient {
+		if p.lenientWakes[m.to] {
+			changed[m.to] = true
+		}
 	}
 	for _, id := range sortedIDs(maps.Keys(changed)) {
 		p.locked.add(id, p.runs[id])

@@ -127,7 +127,7 @@ func TestSweepMeasuresWhatItDeletes(t *testing.T) {
 		require.EqualValues(t, journal.SweepEntries, size.Entries)
 		before := sizeOf(t, store, id)
 		require.NoError(t, deleteSome(store.writer, id, size.Entries))
-		require.EqualValues(t, size.Bytes, before-sizeOf(t, store, id))
+		require.Equal(t, size.Bytes, before-sizeOf(t, store, id))
 	}
 	require.Zero(t, sizeOf(t, store, id))
 }

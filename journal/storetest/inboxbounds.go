@@ -12,9 +12,13 @@ import (
 func (b *bundle) fill(t testing.TB, to journal.ID, n, bytesEach int) {
 	t.Helper()
 	sender := journal.EntityID("default", "bank/Teller", "fills")
-	for from := 0; from < n; from += 2500 {
+	atOnce := 2500
+	if bytesEach > 0 {
+		atOnce = max(1, min(atOnce, (4<<20)/bytesEach))
+	}
+	for from := 0; from < n; from += atOnce {
 		w := b.entity(sender)
-		for i := from; i < min(from+2500, n); i++ {
+		for i := from; i < min(from+atOnce, n); i++ {
 			m := *newMessage(1000 + i)
 			m.Value, m.Bytes = make([]byte, bytesEach), bytesEach
 			w.Send = append(w.Send, journal.Sent{To: to, Message: m})
