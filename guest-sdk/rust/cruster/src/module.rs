@@ -4,16 +4,14 @@ use std::rc::Rc;
 
 use crate::attempt::Attempt;
 use crate::codes;
-use crate::definition::{ActivityDefinition, Migration, SignalDefinition, WorkflowDefinition};
+use crate::definition::{ActivityDefinition, Migration, WorkflowDefinition};
 use crate::entity::EntityDefinition;
 use crate::execution::Execution;
 use crate::host::Host;
 use crate::names::{self, fail, same, sort};
 use crate::nanos::clamp;
 use crate::schema::Shape;
-use crate::wire::{
-    self, ActivityInfo, EntityInfo, Invocation, Manifest, Outcome, SignalInfo, WorkflowInfo,
-};
+use crate::wire::{self, ActivityInfo, Invocation, Manifest, Outcome, WorkflowInfo, sorted};
 
 /// What the manifest calls this SDK.
 const SDK: &str = concat!("rust/", env!("CARGO_PKG_VERSION"));
@@ -102,8 +100,8 @@ impl Module {
         let mut workflows: Vec<WorkflowInfo> =
             self.workflows.iter().map(|w| workflow_info(w)).collect();
         sort(&mut workflows, |a, b| a.name < b.name);
-        let mut entities: Vec<EntityInfo> = self.entities.iter().map(|e| e.info()).collect();
-        sort(&mut entities, |a, b| a.name < b.name);
+        let entities = self.entities.iter();
+        let entities = entities.map(|e| (e.options.name, (e.info)(e))).collect();
         let mut migrations: Vec<wire::Migration> =
             self.migrations.iter().map(migration_info).collect();
         sort(&mut migrations, |a, b| {
@@ -111,7 +109,7 @@ impl Module {
         });
         Manifest {
             activities: Some(activities),
-            entities: (!entities.is_empty()).then_some(entities),
+            entities: sorted(entities),
             migrations: (!migrations.is_empty()).then_some(migrations),
             sdk: SDK.to_owned(),
             workflows: Some(workflows),
@@ -198,18 +196,8 @@ fn workflow_info(w: &WorkflowDefinition) -> WorkflowInfo {
         key: w.key.name().to_owned(),
         name: w.name.to_owned(),
         output: shape(w.output),
-        signals: signal_infos(w.signals),
+        signals: sorted(w.signals.iter().map(|s| (s.name, (s.info)(s))).collect()),
     }
-}
-
-fn signal_infos(signals: &[SignalDefinition]) -> Option<Vec<SignalInfo>> {
-    let info = |s: &SignalDefinition| SignalInfo {
-        name: s.name.to_owned(),
-        value: shape(s.value),
-    };
-    let mut infos: Vec<SignalInfo> = signals.iter().map(info).collect();
-    sort(&mut infos, |a, b| a.name < b.name);
-    (!infos.is_empty()).then_some(infos)
 }
 
 fn activity_info(a: &'static ActivityDefinition) -> ActivityInfo {
