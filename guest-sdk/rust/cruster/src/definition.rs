@@ -63,10 +63,11 @@ pub struct SignalDefinition {
 
 impl SignalDefinition {
     pub(crate) fn describe(&self) -> Encoded {
-        Encoded::of(&wire::SignalInfo {
+        let info = wire::SignalInfo {
             name: self.name.to_owned(),
             value: Some(Box::new((self.value)().into_wire())),
-        })
+        };
+        Encoded::new(self.name, &info)
     }
 }
 

@@ -100,8 +100,6 @@ impl Module {
         let mut workflows: Vec<WorkflowInfo> =
             self.workflows.iter().map(|w| workflow_info(w)).collect();
         sort(&mut workflows, |a, b| a.name < b.name);
-        let entities = self.entities.iter();
-        let entities = entities.map(|e| (e.options.name, (e.info)(e))).collect();
         let mut migrations: Vec<wire::Migration> =
             self.migrations.iter().map(migration_info).collect();
         sort(&mut migrations, |a, b| {
@@ -109,7 +107,7 @@ impl Module {
         });
         Manifest {
             activities: Some(activities),
-            entities: sorted(entities),
+            entities: sorted(self.entities.iter().map(|e| (e.info)(e)).collect()),
             migrations: (!migrations.is_empty()).then_some(migrations),
             sdk: SDK.to_owned(),
             workflows: Some(workflows),
@@ -127,10 +125,7 @@ impl Module {
                 }
             },
             "activity" => Started::Over(match self.activity(&invocation.name) {
-                None => failed(
-                    &codes::UNKNOWN_ACTIVITY,
-                    format!("the module has no activity {:?}", invocation.name),
-                ),
+                None => unknown(&codes::UNKNOWN_ACTIVITY, "activity", &invocation.name),
                 Some(activity) => (activity.run)(Attempt::new(host, invocation)),
             }),
             "key" => Started::Over(self.key(&invocation)),
@@ -138,13 +133,7 @@ impl Module {
                 Some(entity) if entity.state.is_some() == (invocation.kind == "operations") => {
                     (entity.run)(Attempt::new(host, invocation))
                 }
-                _ => failed(
-                    &codes::UNKNOWN_ENTITY,
-                    format!(
-                        "the module has no entity {:?} of this kind",
-                        invocation.name
-                    ),
-                ),
+                _ => unknown(&codes::UNKNOWN_ENTITY, "entity", &invocation.name),
             }),
             kind => {
                 let message = format!("the SDK knows no invocation of kind {kind:?}");
@@ -176,10 +165,11 @@ pub(crate) enum Started {
 }
 
 fn unknown_workflow(name: &str) -> Outcome {
-    failed(
-        &codes::UNKNOWN_INVOKE,
-        format!("the module has no workflow {name:?}"),
-    )
+    unknown(&codes::UNKNOWN_INVOKE, "workflow", name)
+}
+
+fn unknown(code: &codes::Code, what: &str, name: &str) -> Outcome {
+    failed(code, format!("the module has no {what} {name:?}"))
 }
 
 fn failed(code: &codes::Code, message: String) -> Outcome {
@@ -196,7 +186,7 @@ fn workflow_info(w: &WorkflowDefinition) -> WorkflowInfo {
         key: w.key.name().to_owned(),
         name: w.name.to_owned(),
         output: shape(w.output),
-        signals: sorted(w.signals.iter().map(|s| (s.name, (s.info)(s))).collect()),
+        signals: sorted(w.signals.iter().map(|s| (s.info)(s)).collect()),
     }
 }
 

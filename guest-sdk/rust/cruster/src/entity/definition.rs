@@ -75,7 +75,7 @@ impl EntityDefinition {
     pub fn describe(&self) -> Encoded {
         let mut operations: Vec<OperationInfo> = self.all().map(operation_info).collect();
         sort(&mut operations, |a, b| a.name < b.name);
-        Encoded::of(&EntityInfo {
+        let info = EntityInfo {
             concurrency: self.options.concurrency,
             idle_time: clamp(self.options.idle_time),
             mailbox: self.options.mailbox,
@@ -84,7 +84,8 @@ impl EntityDefinition {
             shard_group: self.options.shard_group.to_owned(),
             state: self.state.map(|state| shape(state.shape)),
             state_version: self.state.map_or(0, |state| state.version),
-        })
+        };
+        Encoded::new(self.options.name, &info)
     }
 
     /// Checks the names of the entity and its operations.
