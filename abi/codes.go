@@ -68,6 +68,11 @@ const (
 	CodeQueryNotReady       Code = "CR-2036"
 	CodeQueryFailed         Code = "CR-2037"
 
+	CodeBadSchedule      Code = "CR-2050"
+	CodeScheduleNotFound Code = "CR-2051"
+	CodeScheduleExists   Code = "CR-2052"
+	CodeTooManySchedules Code = "CR-2053"
+
 	CodeActivityFailed  Code = "CR-3001"
 	CodeActivityTimeout Code = "CR-3002"
 	CodeActivityCrashed Code = "CR-3003"
@@ -198,6 +203,10 @@ var Codes = []CodeInfo{
 	{CodeUnknownQuery, NotFound, "the workflow has no such query", "A workflow declares the queries that it answers: 'cruster-host module describe NAME' shows them.", false},
 	{CodeQueryNotReady, FailedPrecondition, "the workflow does not answer this query yet", "It has not come to the place where it says how. Ask again later.", true},
 	{CodeQueryFailed, Aborted, "the workflow's answer to the query is an error", "The message comes from the workflow's code.", false},
+	{CodeBadSchedule, InvalidArgument, "the schedule is not valid", "The message names what is wrong; docs/schedules.md describes schedules.", false},
+	{CodeScheduleNotFound, NotFound, "there is no such schedule", "'cruster-host schedule list' shows the schedules of a namespace.", false},
+	{CodeScheduleExists, AlreadyExists, "there is a schedule of that name already", "Change it with 'cruster-host schedule update', or delete it first.", false},
+	{CodeTooManySchedules, ResourceExhausted, "the namespace has as many schedules as it may have", "Delete schedules that are not needed. One schedule can start a workflow that does many things.", false},
 
 	{CodeActivityFailed, Aborted, "the activity returned an error", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts.", true},
 	{CodeActivityTimeout, DeadlineExceeded, "an attempt of the activity took longer than its timeout", "Raise the activity's timeout, or make its work shorter.", true},

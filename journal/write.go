@@ -163,7 +163,7 @@ func (w *Write) checkMessages() error {
 	for i := range w.Send {
 		sent := &w.Send[i]
 		if sent.To.IsZero() {
-			return fmt.Errorf("journal: message from %s to nobody", w.ID)
+			return fmt.Errorf("journal: message from %s without a receiver", w.ID)
 		}
 		if err := sent.check(); err != nil {
 			return fmt.Errorf("journal: message from %s to %s: %w", w.ID, sent.To, err)
@@ -233,7 +233,11 @@ func (w *Write) Size() int {
 		n += row + len(w.Send[i].Value)
 	}
 	for i := range w.Receipts {
-		n += row + len(w.Receipts[i].Value)
+		r := &w.Receipts[i]
+		n += row + len(r.Value)
+		if r.Error != nil {
+			n += len(r.Error.Message) + len(r.Error.Details)
+		}
 	}
 	if w.Entity != nil {
 		n += row + len(w.Entity.State)

@@ -12,6 +12,7 @@ import (
 type Engine interface {
 	deploymentEngine
 	executionEngine
+	scheduleEngine
 	settlementEngine
 	// Ready returns why the engine makes no progress, or nil if it does.
 	Ready(ctx context.Context) error

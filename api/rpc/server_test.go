@@ -32,6 +32,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fakeEngine answers with the functions of a test; a method without a function
 // panics, which the server must survive.
 type fakeEngine struct {
+	fakeSchedules
 	memory      *budget.Budget // of uploads; nil has much
 	ready       func(ctx context.Context) error
 	push        func(ctx context.Context, req host.PushRequest) (*host.DeploymentInfo, error)

@@ -102,7 +102,11 @@ func (m *setModel) settle(rt *rapid.T) {
 		m.set.Settled(name)
 		return
 	}
-	m.change(m.draw(rt), func(o *op.Op) { o.Settle(abi.Outcome{}, 1, m.now) })
+	outcome := abi.Outcome{Value: make([]byte, rapid.IntRange(0, 9).Draw(rt, "bytes"))}
+	if rapid.Bool().Draw(rt, "failed") {
+		outcome = abi.Outcome{Error: &abi.Error{Message: "why", Hint: "what to do"}}
+	}
+	m.change(m.draw(rt), func(o *op.Op) { o.Settle(outcome, 1, m.now) })
 }
 
 // signal has a signal arrive.
@@ -207,6 +211,11 @@ func (m *setModel) compare(rt *rapid.T) {
 	require.Equal(rt, due, m.set.DueAt())
 	require.Equal(rt, wake, m.set.WakeAt())
 	require.Equal(rt, ready, m.set.Ready())
+	var bytes int64
+	for _, o := range ready {
+		bytes += op.Bytes(o.Outcome.Value, o.Outcome.Error)
+	}
+	require.Equal(rt, bytes, m.set.ReadyBytes())
 	require.Equal(rt, len(ready) > 0, m.set.InHand())
 	require.Equal(rt, journal.WaitingFor(7, steps), m.set.Waiting(7))
 	require.ElementsMatch(rt, steps, m.set.Steps())

@@ -64,18 +64,22 @@ func (h *handles) grown() (bytes int64) {
 // is stopped, and what it did counts for nothing: see starvedLocked. So what was not asked
 // for is at most what guests have taken that compute at this moment, one for a processor.
 //
-// What was admitted once stays with the instance: it may recurse again.
+// What was admitted once stays with the instance: it may recurse again, or its linear memory
+// grows into it.
 func (i *Instance) admitStack() {
 	grown := i.machine.handles.grown()
 	if grown <= i.stackAdmitted {
 		return
 	}
-	if grow := i.linear.grow; grow != nil && !grow(grown-i.stackAdmitted) {
+	if !i.admit(grown - i.stackAdmitted) {
 		i.linear.refused = true
 		panic(errStopped)
 	}
 	i.stackAdmitted = grown
 }
+
+// unusedStack is memory that was admitted for stacks which are gone.
+func (i *Instance) unusedStack() int64 { return max(0, i.stackAdmitted-i.machine.handles.grown()) }
 
 // stackOf is the size of the stack that the engine has allotted to a handle. The engine does
 // not tell, so this looks: if there is nothing to be seen, the size could be anything.

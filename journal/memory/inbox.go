@@ -15,30 +15,22 @@ import (
 // replaced, not changed.
 type box struct {
 	messages map[uint64]journal.Message // by position
+	origins  map[journal.Origin]bool    // of messages
 	receipts map[journal.Origin]journal.Receipt
 }
 
 // clone is a copy to be changed; that of nil is empty.
 func (b *box) clone() *box {
 	if b == nil {
-		return &box{messages: map[uint64]journal.Message{}, receipts: map[journal.Origin]journal.Receipt{}}
+		return &box{messages: map[uint64]journal.Message{}, origins: map[journal.Origin]bool{}, receipts: map[journal.Origin]journal.Receipt{}}
 	}
-	return &box{messages: maps.Clone(b.messages), receipts: maps.Clone(b.receipts)}
+	return &box{messages: maps.Clone(b.messages), origins: maps.Clone(b.origins), receipts: maps.Clone(b.receipts)}
 }
 
 // knows tells whether a message of the origin is there, or was.
 func (b *box) knows(origin journal.Origin) bool {
 	_, taken := b.receipts[origin]
-	return taken || b.holds(origin)
-}
-
-func (b *box) holds(origin journal.Origin) bool {
-	for _, m := range b.messages {
-		if m.Origin == origin {
-			return true
-		}
-	}
-	return false
+	return taken || b.origins[origin]
 }
 
 func (b *box) full(bytes int) bool {
@@ -51,16 +43,18 @@ func (b *box) full(bytes int) bool {
 // put adds a message at the position.
 func (b *box) put(m journal.Message, position uint64) {
 	m.Position, m.Value = position, bytes.Clone(m.Value)
-	b.messages[position] = m
+	b.messages[position], b.origins[m.Origin] = m, true
 }
 
 // take takes messages out, and leaves receipts.
 func (b *box) take(w *journal.Write) error {
 	for _, position := range w.Take {
-		if _, there := b.messages[position]; !there {
+		m, there := b.messages[position]
+		if !there {
 			return fmt.Errorf("memory: there is no message %d for %s", position, w.ID)
 		}
 		delete(b.messages, position)
+		delete(b.origins, m.Origin)
 	}
 	for _, r := range w.Receipts {
 		if _, there := b.receipts[r.Origin]; there {
@@ -100,12 +94,14 @@ func (s *Store) receiveLocked(w *journal.Write) (*box, journal.Result) {
 
 // sendLocked does what the Write asks for in other inboxes.
 func (s *Store) sendLocked(w *journal.Write) {
+	changed := map[journal.ID]bool{}
 	for _, sent := range w.Send {
-		to := s.boxes[sent.To].clone()
-		if !to.knows(sent.Origin) {
+		if !changed[sent.To] {
+			s.boxes[sent.To], changed[sent.To] = s.boxes[sent.To].clone(), true
+		}
+		if to := s.boxes[sent.To]; !to.knows(sent.Origin) {
 			s.position++
 			to.put(sent.Message, s.position)
-			s.boxes[sent.To] = to
 		}
 	}
 }

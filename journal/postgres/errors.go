@@ -15,6 +15,7 @@ import (
 const (
 	stateFenced          = "CR001"
 	stateMissing         = "CR002"
+	stateMail            = "CR003" // an inbox is not as it should be
 	stateUniqueViolation = "23505"
 	stateSerialization   = "40001"
 	stateDeadlock        = "40P01"

@@ -47,8 +47,9 @@ func (t tally) full(bytes int) bool {
 	return t.messages >= journal.MaxInbox || t.bytes+int64(bytes) > journal.MaxInboxBytes
 }
 
-// add adds what a write does to inboxes, except for its own if that is lenient.
-func (m *mail) add(w *journal.Write, known premise) {
+// put adds the messages that a write receives and sends. Writes are added in their order,
+// which is that of the messages of a receiver.
+func (m *mail) put(w *journal.Write, known premise) {
 	if r := w.Receive; r != nil {
 		if known == optimistic && bare(w) {
 			m.lenient.add(w.ID, r)
@@ -66,6 +67,10 @@ func (m *mail) add(w *journal.Write, known premise) {
 			m.lenient.add(sent.To, &sent.Message)
 		}
 	}
+}
+
+// take adds the messages that a write takes, and its receipts.
+func (m *mail) take(w *journal.Write) {
 	for _, position := range w.Take {
 		m.takes.add(w.ID, position)
 	}
@@ -208,6 +213,9 @@ func (c *callers) add(step journal.Caller) {
 // others by what they do to inboxes.
 type mailOrder struct {
 	mailed map[mailKey]bool
+	// put are the receivers of messages → whether they are lenient. Those of one receiver
+	// are put by one statement, so that they are in the order of the writes.
+	put map[journal.ID]bool
 	// woken are executions that a message or settlement wakes, if it is new; true if an
 	// update that sets another wake time comes behind it.
 	woken map[journal.ID]bool
@@ -215,24 +223,21 @@ type mailOrder struct {
 
 // follows tells whether a write does not depend on those before it.
 func (o *mailOrder) follows(w *journal.Write) bool {
-	var keys []mailKey
-	if w.Receive != nil {
-		keys = append(keys, mailKey{w.ID, w.Receive.Origin})
+	if o.mailed == nil {
+		o.mailed, o.put, o.woken = map[mailKey]bool{}, map[journal.ID]bool{}, map[journal.ID]bool{}
+	}
+	if w.Receive != nil && !(o.names(w.ID, w.Receive.Origin) && o.puts(w.ID, bare(w))) {
+		return false
 	}
 	for i := range w.Send {
-		keys = append(keys, mailKey{w.Send[i].To, w.Send[i].Origin})
-	}
-	for i := range w.Receipts {
-		keys = append(keys, mailKey{w.ID, w.Receipts[i].Origin})
-	}
-	if o.mailed == nil {
-		o.mailed, o.woken = map[mailKey]bool{}, map[journal.ID]bool{}
-	}
-	for _, key := range keys {
-		if o.mailed[key] {
+		if sent := &w.Send[i]; !(o.names(sent.To, sent.Origin) && o.puts(sent.To, true)) {
 			return false
 		}
-		o.mailed[key] = true
+	}
+	for i := range w.Receipts {
+		if !o.names(w.ID, w.Receipts[i].Origin) {
+			return false
+		}
 	}
 	reset, woken := o.woken[w.ID]
 	if woken && w.Update != nil {
@@ -245,4 +250,19 @@ func (o *mailOrder) follows(w *journal.Write) bool {
 		o.woken[w.ID] = false
 	}
 	return true
+}
+
+// names notes the origin of a message or receipt; false if it was named before.
+func (o *mailOrder) names(id journal.ID, origin journal.Origin) bool {
+	key := mailKey{id, origin}
+	before := o.mailed[key]
+	o.mailed[key] = true
+	return !before
+}
+
+// puts notes that a message is put; false if one of the other sort was.
+func (o *mailOrder) puts(to journal.ID, lenient bool) bool {
+	before, put := o.put[to]
+	o.put[to] = lenient
+	return !put || before == lenient
 }

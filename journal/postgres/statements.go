@@ -56,6 +56,7 @@ type statements struct {
 	shards, executions, entries, deferreds, links string // qualified names
 	heartbeat, hibernated, modules, deployments   string
 	guestMigrations, inbox, receipts, entities    string
+	schedules                                     string
 	prepared                                      map[string]string
 }
 
@@ -65,11 +66,12 @@ func newStatements(schema string) statements {
 		shards: q("shards"), executions: q("executions"), entries: q("entries"), deferreds: q("deferreds"), links: q("links"),
 		heartbeat: q("heartbeat"), hibernated: q("hibernated"), modules: q("modules"), deployments: q("deployments"), guestMigrations: q("guest_migrations"),
 		inbox: q("inbox"), receipts: q("receipts"), entities: q("entities"),
+		schedules: q("schedules"),
 	}
 	expand := strings.NewReplacer(
 		"{shards}", st.shards, "{executions}", st.executions, "{entries}", st.entries, "{deferreds}", st.deferreds, "{links}", st.links,
 		"{hibernated}", st.hibernated, "{inbox}", st.inbox, "{receipts}", st.receipts, "{entities}", st.entities,
-		"{expect}", q("expect"), "{fenced}", "'"+stateFenced+"'", "{missing}", "'"+stateMissing+"'",
+		"{expect}", q("expect"), "{fenced}", "'"+stateFenced+"'", "{missing}", "'"+stateMissing+"'", "{mail}", "'"+stateMail+"'",
 		"{now}", strconv.FormatInt(journal.Now, 10),
 	)
 	st.prepared = make(map[string]string, len(journalStatements))
@@ -209,7 +211,7 @@ var journalStatements = map[string]string{
 	// What follows is about inboxes: see mail.go.
 
 	stmtRoom: `
-	SELECT {expect}(count(*), 0, {missing})
+	SELECT {expect}(count(*), 0, {mail})
 	FROM unnest($1::int2[], $2::bytea[], $3::int8[], $4::int8[]) AS w (shard, id, messages, bytes) CROSS JOIN LATERAL (
 		SELECT count(*) AS messages, coalesce(sum(n.bytes), 0) AS bytes
 		FROM (SELECT i.bytes FROM {inbox} i WHERE i.shard = w.shard AND i.id = w.id LIMIT $5) AS n) AS held
@@ -219,7 +221,7 @@ var journalStatements = map[string]string{
 	WITH gone AS (
 		DELETE FROM {inbox} i USING unnest($1::int2[], $2::bytea[], $3::int8[]) AS t (shard, id, position)
 		WHERE i.shard = t.shard AND i.id = t.id AND i.position = t.position RETURNING 1)
-	SELECT {expect}((SELECT count(*) FROM gone), $4, {missing})`,
+	SELECT {expect}((SELECT count(*) FROM gone), $4, {mail})`,
 
 	stmtReceipts: `
 	INSERT INTO {receipts} (shard, id, origin, at, sender, sender_run, step, error, value)
@@ -234,7 +236,7 @@ var journalStatements = map[string]string{
 	SELECT id, origin, position FROM new`,
 
 	stmtUnanswered: `
-	SELECT {expect}(count(*), 0, {missing})
+	SELECT {expect}(count(*), 0, {mail})
 	FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS m (shard, id, origin)
 		JOIN {inbox} i USING (shard, id, origin) JOIN {receipts} r USING (shard, id, origin)
 	WHERE i.xmin = pg_current_xact_id()::xid AND r.xmin <> pg_current_xact_id()::xid`,

@@ -31,7 +31,7 @@ func RunDifferential(t *testing.T, setup func(t *testing.T) Harness) {
 		h := setup(t)
 		store := h.Open(t)
 		defer func() { require.NoError(rt, store.Close()) }()
-		m := &model{ctx: t.Context(), store: store, oracle: memory.New()}
+		m := &model{ctx: t.Context(), store: store, oracle: memory.New(), positions: map[uint64]uint64{}}
 		m.claim(rt)
 		actions := map[string]func(*rapid.T){
 			"commit":  m.commit,
@@ -41,6 +41,12 @@ func RunDifferential(t *testing.T, setup func(t *testing.T) Harness) {
 			"deploy":  m.deploy,
 			"due":     m.due,
 			"list":    m.list,
+
+			"mail":          m.commitMail,
+			"mail2":         m.commitMail,
+			"sweepReceipts": m.sweepReceipts,
+			"receivers":     m.receivers,
+			"entities":      m.listEntities,
 		}
 		if h.Guest {
 			m.deployGuest(rt)
@@ -60,6 +66,10 @@ type model struct {
 	fences        []journal.Fence // of store
 	oracleFences  []journal.Fence
 	balances      map[int64]int64 // what the table of the guests holds
+
+	positions map[uint64]uint64        // of messages: that of the store → that of the oracle
+	inboxes   map[journal.ID][]waiting // as they were compared last
+	sent      int                      // messages that have an origin of their own
 }
 
 func (m *model) fencesOf(s journal.Store) []journal.Fence {
@@ -80,6 +90,7 @@ func (m *model) forOracle(writes []journal.Write) []journal.Write {
 		for n := range fence.Token {
 			fence.Token[n] ^= oracle.Token[n] ^ store.Token[n]
 		}
+		writes[i].Take = m.takeOfOracle(writes[i].Take)
 	}
 	return writes
 }
@@ -179,6 +190,10 @@ func (m *model) commit(rt *rapid.T) {
 	for i := range writes {
 		writes[i] = m.drawWrite(rt)
 	}
+	m.commitWrites(rt, writes)
+}
+
+func (m *model) commitWrites(rt *rapid.T, writes []journal.Write) {
 	got, err := m.store.Commit(m.ctx, writes)
 	require.NoError(rt, err)
 	want, err := m.oracle.Commit(m.ctx, m.forOracle(writes))
@@ -190,11 +205,15 @@ func (m *model) commit(rt *rapid.T) {
 	for i := range writes {
 		m.compareExecution(rt, writes[i].ID)
 	}
+	m.compareMail(rt)
+	for i := range writes {
+		require.Equal(rt, want[i].Position, m.positions[got[i].Position], "write %d", i)
+	}
 }
 
 // sortOf maps an error to what the contract says about it.
 func sortOf(err error) string {
-	for _, known := range []error{journal.ErrNotFound, journal.ErrSwept, journal.ErrFenced, journal.ErrConflict, journal.ErrUndecided} {
+	for _, known := range []error{journal.ErrNotFound, journal.ErrSwept, journal.ErrInboxFull, journal.ErrFenced, journal.ErrConflict, journal.ErrUndecided} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}
@@ -241,6 +260,7 @@ func (m *model) sweep(rt *rapid.T) {
 	for _, key := range modelKeys {
 		m.compareExecution(rt, modelExecution(key).ID)
 	}
+	m.compareMail(rt)
 }
 
 func (m *model) deploy(rt *rapid.T) {

@@ -39,6 +39,8 @@ func (m *model) guest(rt *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(rt, "rolled back") > 0 {
 		w := m.drawWrite(rt)
 		w.Start, w.Settle, w.Interrupt, w.Link = nil, nil, nil, nil // as an activity writes
+		m.drawMail(rt, &w)
+		w.Receive = nil
 		got := tx.Commit(m.ctx, w)
 		want, err := m.oracle.Commit(m.ctx, m.forOracle([]journal.Write{w}))
 		require.NoError(rt, err)
@@ -47,6 +49,7 @@ func (m *model) guest(rt *rapid.T) {
 			m.balances = after
 		}
 		m.compareExecution(rt, w.ID)
+		m.compareMail(rt)
 	}
 	require.NoError(rt, tx.Rollback(m.ctx))
 

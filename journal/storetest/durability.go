@@ -11,6 +11,7 @@ import (
 
 var durabilityTests = []test{
 	{"ReopenKeepsEverything", needsDurable, testReopen},
+	{"ReopenKeepsInboxes", needsDurable, testReopenInbox},
 	{"ReopenKeepsTables", func(h Harness) bool { return h.Durable && h.Guest }, testReopenTables},
 	{"CloseTwice", nil, testCloseTwice},
 }
@@ -43,6 +44,35 @@ func testReopen(t *testing.T, b *bundle) {
 
 	b.claim(t, "second")
 	require.Equal(t, old[0].Epoch+1, b.fences[0].Epoch, "epochs go on where they were")
+}
+
+func testReopenInbox(t *testing.T, b *bundle) {
+	e := newEntity("bank/Account", "ada")
+	w := b.replace(e)
+	w.Receive = newMessage(1)
+	w.Receipts = []journal.Receipt{{Origin: originOf(2), At: 4, Value: abi.Nil, Error: abi.Errorf(abi.CodeActivityFailed, "no")}}
+	w.Send = []journal.Sent{{To: newEntity("bank/Account", "bob").ID, Message: *newMessage(3)}}
+	b.put(t, w)
+	messages, sent := b.inbox(t, e.ID), b.inbox(t, w.Send[0].To)
+	require.NoError(t, b.store.Close())
+	b.open(t)
+	require.Equal(t, messages, b.inbox(t, e.ID))
+	require.Equal(t, sent, b.inbox(t, w.Send[0].To))
+	b.requireEntity(t, e.ID, &e)
+	receipt, err := b.store.Receipt(b.ctx, e.ID, originOf(2))
+	require.NoError(t, err)
+	require.Equal(t, &w.Receipts[0], receipt)
+
+	// Behind what is there comes what is new.
+	b.claim(t, "second")
+	again := b.entity(e.ID)
+	again.Receive = newMessage(4)
+	require.Greater(t, b.put(t, again), sent[0].Position)
+	require.Equal(t, []int{1, 4}, b.numbers(t, e.ID))
+	again.Receive = newMessage(1)
+	require.Equal(t, journal.Result{Existed: true}, b.result(t, again))
+	again.Receive = newMessage(2)
+	require.Equal(t, journal.Result{Existed: true}, b.result(t, again))
 }
 
 func testReopenTables(t *testing.T, b *bundle) {

@@ -1,0 +1,215 @@
+package storetest
+
+import (
+	"math"
+	"slices"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// modelTypes and their keys are the entities of the model.
+var modelTypes = []string{"bank/Account", "bank/Teller", "shop/Cart"}
+
+func modelEntities() (entities []journal.Entity) {
+	for _, entityType := range modelTypes {
+		for _, key := range []string{"1", "ž"} {
+			entities = append(entities, newEntity(entityType, key))
+		}
+	}
+	return entities
+}
+
+// modelReceivers are all that have an inbox.
+func modelReceivers() (ids []journal.ID) {
+	for _, key := range modelKeys {
+		ids = append(ids, modelExecution(key).ID)
+	}
+	for _, e := range modelEntities() {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+// waiting is a message in an inbox of both stores.
+type waiting struct {
+	position   uint64 // in the store
+	origin     journal.Origin
+	repeatable bool
+}
+
+// repeated is how many origins there are that come again and again.
+const repeated = 6
+
+// drawMessage draws a message. One that is repeatable has an origin of a few and leaves a
+// receipt when it is taken; others are never sent again.
+func (m *model) drawMessage(rt *rapid.T) journal.Message {
+	n := rapid.IntRange(0, repeated).Draw(rt, "origin")
+	again := n > 0
+	if !again {
+		m.sent++
+		n = repeated + m.sent
+	}
+	message := *newMessage(n)
+	message.Name = rapid.SampledFrom([]string{"paid", "ž", ""}).Draw(rt, "name")
+	message.Kind = rapid.SampledFrom([]journal.MessageKind{journal.SignalMessage, journal.CallMessage}).Draw(rt, "kind")
+	message.Value, message.Repeatable, message.From = drawBytes(rt), again, drawSender(rt)
+	message.Bytes = len(message.Value)
+	return message
+}
+
+func drawSender(rt *rapid.T) (from journal.Caller) {
+	if rapid.Bool().Draw(rt, "from a step") {
+		from = callerOf(modelExecution(drawKey(rt)).ID, 1)
+		if rapid.IntRange(0, 4).Draw(rt, "of another run") == 0 {
+			from.Run[0] ^= 1
+		}
+	}
+	return from
+}
+
+// drawMail adds what a write does to inboxes.
+func (m *model) drawMail(rt *rapid.T, w *journal.Write) {
+	parts := rapid.IntRange(0, 15).Draw(rt, "mail")
+	if parts&1 != 0 {
+		message := m.drawMessage(rt)
+		w.Receive = &message
+	}
+	if parts&2 != 0 {
+		for _, there := range m.inboxes[w.ID] {
+			if rapid.Bool().Draw(rt, "take") {
+				w.Take = append(w.Take, there.position)
+				if there.repeatable || rapid.Bool().Draw(rt, "receipt") {
+					w.Receipts = append(w.Receipts, journal.Receipt{Origin: there.origin, At: 3})
+				}
+			}
+		}
+		if rapid.IntRange(0, 9).Draw(rt, "not there") == 0 {
+			w.Take = append(w.Take, rapid.SampledFrom([]uint64{1, math.MaxInt64}).Draw(rt, "position"))
+		}
+	}
+	if parts&4 != 0 && rapid.Bool().Draw(rt, "answered at once") {
+		r := journal.Receipt{Origin: originOf(rapid.IntRange(1, repeated+3).Draw(rt, "origin")), Value: drawBytes(rt), Error: drawError(rt)}
+		w.Receipts = append(w.Receipts, r)
+	}
+	for i := range w.Receipts {
+		w.Receipts[i].From, w.Receipts[i].At = drawSender(rt), rapid.Int64Range(-2, 5).Draw(rt, "at")
+	}
+	if parts&8 != 0 {
+		for range rapid.IntRange(1, 3).Draw(rt, "sent") {
+			to := rapid.SampledFrom(modelEntities()).Draw(rt, "to").ID
+			w.Send = append(w.Send, journal.Sent{To: to, Message: m.drawMessage(rt)})
+		}
+	}
+}
+
+// drawEntityWrite draws a write of an entity.
+func (m *model) drawEntityWrite(rt *rapid.T) journal.Write {
+	e := rapid.SampledFrom(modelEntities()).Draw(rt, "entity")
+	w := journal.Write{ID: e.ID, Fence: m.fences[e.ID.Shard()]}
+	if rapid.IntRange(0, 9).Draw(rt, "stale") == 0 {
+		w.Fence.Epoch--
+	}
+	switch rapid.IntRange(0, 4).Draw(rt, "row") {
+	case 0:
+		w.Destroy = true
+	case 1, 2, 3:
+		e.State, e.Version = drawBytes(rt), rapid.Uint32Range(0, 3).Draw(rt, "version")
+		e.UpdatedAt = rapid.Int64Range(1, 9).Draw(rt, "updated")
+		w.Entity = &e
+	}
+	return w
+}
+
+// commitMail commits a batch of writes that receive, take and send.
+func (m *model) commitMail(rt *rapid.T) {
+	writes := make([]journal.Write, rapid.IntRange(1, 5).Draw(rt, "writes"))
+	for i := range writes {
+		if w := &writes[i]; rapid.Bool().Draw(rt, "entity") {
+			*w = m.drawEntityWrite(rt)
+		} else {
+			*w = m.drawWrite(rt)
+			if rapid.IntRange(0, 2).Draw(rt, "bare") > 0 {
+				*w = journal.Write{ID: w.ID, Run: w.Run, Fence: w.Fence}
+			}
+		}
+		m.drawMail(rt, &writes[i])
+	}
+	m.commitWrites(rt, writes)
+}
+
+// takeOfOracle names messages as the oracle does.
+func (m *model) takeOfOracle(positions []uint64) []uint64 {
+	positions = slices.Clone(positions)
+	for i, position := range positions {
+		positions[i] = math.MaxInt64 // no message's
+		if known, ok := m.positions[position]; ok {
+			positions[i] = known
+		}
+	}
+	return positions
+}
+
+// compareMail compares all that the two stores hold of inboxes and entities. Positions are
+// each store's own: they must order the messages alike.
+func (m *model) compareMail(rt *rapid.T) {
+	m.inboxes = map[journal.ID][]waiting{}
+	for _, id := range modelReceivers() {
+		positions := map[journal.Store][]uint64{}
+		same(rt, "inbox", func(s journal.Store) (messages []journal.Message, err error) {
+			messages, _, err = s.Messages(m.ctx, id, 0, journal.PageLimit{Entries: 10_000})
+			for i := range messages {
+				positions[s] = append(positions[s], messages[i].Position)
+				messages[i].Position = 0
+			}
+			return messages, err
+		}, m.store, m.oracle)
+		envelopes, err := m.store.Inbox(m.ctx, id, 0)
+		require.NoError(rt, err)
+		require.Len(rt, envelopes, len(positions[m.store]))
+		for i, position := range positions[m.store] {
+			require.Equal(rt, position, envelopes[i].Position)
+			if known, ok := m.positions[position]; ok {
+				require.Equal(rt, known, positions[m.oracle][i], "a message stays where it is")
+			}
+			m.positions[position] = positions[m.oracle][i]
+			m.inboxes[id] = append(m.inboxes[id], waiting{position, envelopes[i].Origin, envelopes[i].Repeatable})
+		}
+		for n := range repeated + 4 {
+			same(rt, "receipt", func(s journal.Store) (*journal.Receipt, error) { return s.Receipt(m.ctx, id, originOf(n)) }, m.store, m.oracle)
+		}
+		same(rt, "entity", func(s journal.Store) (*journal.Entity, error) { return s.Entity(m.ctx, id) }, m.store, m.oracle)
+	}
+}
+
+func (m *model) sweepReceipts(rt *rapid.T) {
+	before, limit := rapid.Int64Range(-2, 7).Draw(rt, "before"), rapid.IntRange(0, 4).Draw(rt, "limit")
+	same(rt, "sweep receipts", func(s journal.Store) (int, error) { return s.SweepReceipts(m.ctx, m.fencesOf(s), before, limit) }, m.store, m.oracle)
+	m.compareMail(rt)
+}
+
+func (m *model) receivers(rt *rapid.T) {
+	after, limit := rapid.SampledFrom(append(modelReceivers(), journal.ID{})).Draw(rt, "after"), rapid.IntRange(0, 5).Draw(rt, "limit")
+	same(rt, "receivers", func(s journal.Store) ([]journal.ID, error) {
+		ids, err := s.Receivers(m.ctx, after, limit)
+		return slices.Concat(nil, ids), err
+	}, m.store, m.oracle)
+}
+
+func (m *model) listEntities(rt *rapid.T) {
+	f := journal.EntityFilter{
+		Namespace: rapid.SampledFrom([]string{"", "default", "other"}).Draw(rt, "namespace"),
+		Type:      rapid.SampledFrom(append([]string{"", "bank/", "shop/"}, modelTypes...)).Draw(rt, "type"),
+		Limit:     rapid.IntRange(1, 3).Draw(rt, "limit"),
+	}
+	if rapid.Bool().Draw(rt, "paged") {
+		after := rapid.SampledFrom(modelEntities()).Draw(rt, "after")
+		f.After = &after
+	}
+	same(rt, "entities", func(s journal.Store) ([]journal.Entity, error) {
+		entities, err := s.ListEntities(m.ctx, f)
+		return slices.Concat(nil, entities), err
+	}, m.store, m.oracle)
+}
