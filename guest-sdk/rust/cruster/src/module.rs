@@ -186,6 +186,7 @@ fn workflow_info(w: &WorkflowDefinition) -> WorkflowInfo {
         key: w.key.name().to_owned(),
         name: w.name.to_owned(),
         output: shape(w.output),
+        queries: None,
         signals: sorted(w.signals.iter().map(|s| (s.info)(s)).collect()),
     }
 }

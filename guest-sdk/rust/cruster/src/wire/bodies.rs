@@ -184,8 +184,17 @@ body! {
         key: String,
         name: String,
         output: Option<Box<Schema>>,
+        queries: Option<Vec<Encoded>>,
         signals: Option<Vec<Encoded>>,
     }
+}
+body! {
+    /// A question to a workflow that has parked.
+    Query { input: Binary, name: String }
+}
+body! {
+    /// A query of a workflow.
+    QueryInfo { input: Option<Box<Schema>>, name: String, output: Option<Box<Schema>> }
 }
 body! {
     /// A signal of a workflow.
