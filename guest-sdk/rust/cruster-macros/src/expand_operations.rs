@@ -56,6 +56,7 @@ impl Entity<'_> {
                     operations: &[#(#entries),*],
                     groups: &[],
                     run: #sdk::__private::run_operations::<#target>,
+                    info: #sdk::__private::EntityDefinition::describe,
                 };
             }
         }

@@ -225,6 +225,7 @@ impl Expansion<'_> {
                     operations: &[#(#entries),*],
                     groups: &[#(#lists),*],
                     run: #sdk::__private::run_call::<#target>,
+                    info: #sdk::__private::EntityDefinition::describe,
                 };
             }
 

@@ -1,5 +1,6 @@
 //! The context of an activity, and how an attempt is run.
 
+use std::fmt;
 use std::future::Future;
 use std::ops::Deref;
 use std::pin::pin;
@@ -111,7 +112,7 @@ where
             attempt: attempt.clone(),
             owner: A::default(),
         };
-        poll_once(&format!("activity {name}"), body(context, input))
+        poll_once(format_args!("activity {name}"), body(context, input))
     });
     result
         .and_then(|out| payload::encode(format_args!("the result of activity {name}"), &out))
@@ -129,15 +130,16 @@ fn decode_input<In: DeserializeOwned>(name: &str, input: &[u8]) -> Result<In> {
 
 /// Runs a future that makes only immediate calls to its end; `what` names it in errors.
 pub(crate) fn poll_once<T, E: Into<Error>>(
-    what: &str,
+    what: fmt::Arguments<'_>,
     future: impl Future<Output = std::result::Result<T, E>>,
 ) -> Result<T> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result.map_err(Into::into),
-        Poll::Pending => {
-            let message =
-                format!("{what} waits for a future that is not ready: an attempt runs in one go");
-            Err(Error::with_code(&codes::WRONG_CONTEXT, message))
-        }
+        Poll::Pending => Err(waited(what)),
     }
+}
+
+fn waited(what: fmt::Arguments<'_>) -> Error {
+    let message = format!("{what} waits for a future that is not ready: an attempt runs in one go");
+    Error::with_code(&codes::WRONG_CONTEXT, message)
 }

@@ -4,16 +4,14 @@ use std::rc::Rc;
 
 use crate::attempt::Attempt;
 use crate::codes;
-use crate::definition::{ActivityDefinition, Migration, SignalDefinition, WorkflowDefinition};
+use crate::definition::{ActivityDefinition, Migration, WorkflowDefinition};
 use crate::entity::EntityDefinition;
 use crate::execution::Execution;
 use crate::host::Host;
 use crate::names::{self, fail, same, sort};
 use crate::nanos::clamp;
 use crate::schema::Shape;
-use crate::wire::{
-    self, ActivityInfo, EntityInfo, Invocation, Manifest, Outcome, SignalInfo, WorkflowInfo,
-};
+use crate::wire::{self, ActivityInfo, Invocation, Manifest, Outcome, WorkflowInfo, sorted};
 
 /// What the manifest calls this SDK.
 const SDK: &str = concat!("rust/", env!("CARGO_PKG_VERSION"));
@@ -102,8 +100,6 @@ impl Module {
         let mut workflows: Vec<WorkflowInfo> =
             self.workflows.iter().map(|w| workflow_info(w)).collect();
         sort(&mut workflows, |a, b| a.name < b.name);
-        let mut entities: Vec<EntityInfo> = self.entities.iter().map(|e| e.info()).collect();
-        sort(&mut entities, |a, b| a.name < b.name);
         let mut migrations: Vec<wire::Migration> =
             self.migrations.iter().map(migration_info).collect();
         sort(&mut migrations, |a, b| {
@@ -111,7 +107,7 @@ impl Module {
         });
         Manifest {
             activities: Some(activities),
-            entities: (!entities.is_empty()).then_some(entities),
+            entities: sorted(self.entities.iter().map(|e| (e.info)(e)).collect()),
             migrations: (!migrations.is_empty()).then_some(migrations),
             sdk: SDK.to_owned(),
             workflows: Some(workflows),
@@ -129,10 +125,7 @@ impl Module {
                 }
             },
             "activity" => Started::Over(match self.activity(&invocation.name) {
-                None => failed(
-                    &codes::UNKNOWN_ACTIVITY,
-                    format!("the module has no activity {:?}", invocation.name),
-                ),
+                None => unknown(&codes::UNKNOWN_ACTIVITY, "activity", &invocation.name),
                 Some(activity) => (activity.run)(Attempt::new(host, invocation)),
             }),
             "key" => Started::Over(self.key(&invocation)),
@@ -140,13 +133,7 @@ impl Module {
                 Some(entity) if entity.state.is_some() == (invocation.kind == "operations") => {
                     (entity.run)(Attempt::new(host, invocation))
                 }
-                _ => failed(
-                    &codes::UNKNOWN_ENTITY,
-                    format!(
-                        "the module has no entity {:?} of this kind",
-                        invocation.name
-                    ),
-                ),
+                _ => unknown(&codes::UNKNOWN_ENTITY, "entity", &invocation.name),
             }),
             kind => {
                 let message = format!("the SDK knows no invocation of kind {kind:?}");
@@ -178,10 +165,11 @@ pub(crate) enum Started {
 }
 
 fn unknown_workflow(name: &str) -> Outcome {
-    failed(
-        &codes::UNKNOWN_INVOKE,
-        format!("the module has no workflow {name:?}"),
-    )
+    unknown(&codes::UNKNOWN_INVOKE, "workflow", name)
+}
+
+fn unknown(code: &codes::Code, what: &str, name: &str) -> Outcome {
+    failed(code, format!("the module has no {what} {name:?}"))
 }
 
 fn failed(code: &codes::Code, message: String) -> Outcome {
@@ -198,18 +186,9 @@ fn workflow_info(w: &WorkflowDefinition) -> WorkflowInfo {
         key: w.key.name().to_owned(),
         name: w.name.to_owned(),
         output: shape(w.output),
-        signals: signal_infos(w.signals),
+        queries: None,
+        signals: sorted(w.signals.iter().map(|s| (s.info)(s)).collect()),
     }
-}
-
-fn signal_infos(signals: &[SignalDefinition]) -> Option<Vec<SignalInfo>> {
-    let info = |s: &SignalDefinition| SignalInfo {
-        name: s.name.to_owned(),
-        value: shape(s.value),
-    };
-    let mut infos: Vec<SignalInfo> = signals.iter().map(info).collect();
-    sort(&mut infos, |a, b| a.name < b.name);
-    (!infos.is_empty()).then_some(infos)
 }
 
 fn activity_info(a: &'static ActivityDefinition) -> ActivityInfo {

@@ -76,6 +76,7 @@ pub trait Signal: Serialize + DeserializeOwned + Schema + 'static {
         SignalDefinition {
             name: Self::NAME,
             value: Self::schema,
+            info: SignalDefinition::describe,
         }
     };
 }

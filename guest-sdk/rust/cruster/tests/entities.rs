@@ -2,6 +2,7 @@
 
 use cruster::prelude::*;
 use cruster::testing::Test;
+use cruster::wire::EntityInfo;
 use cruster::{Entity, Value};
 
 fn seconds(n: u64) -> Duration {
@@ -143,7 +144,8 @@ fn test() -> Test {
 
 #[test]
 fn the_manifest_describes_them() {
-    let entities = MODULE.manifest().entities.unwrap();
+    let listed = MODULE.manifest().entities.unwrap();
+    let entities: Vec<EntityInfo> = listed.iter().map(|e| e.body().unwrap()).collect();
     let account = &entities[0];
     assert_eq!(account.name, "BankAccount");
     assert_eq!(Account::NAME, "BankAccount");

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use cruster::prelude::*;
 use cruster::testing::{Rows, Test};
+use cruster::wire::EntityInfo;
 use cruster::{HttpResponse, Value};
 
 #[rpc_group]
@@ -177,7 +178,8 @@ fn test() -> (Test, Users) {
 
 #[test]
 fn the_manifest_describes_them() {
-    let entities = MODULE.manifest().entities.unwrap();
+    let listed = MODULE.manifest().entities.unwrap();
+    let entities: Vec<EntityInfo> = listed.iter().map(|e| e.body().unwrap()).collect();
     let gateway = &entities[0];
     assert_eq!(
         (gateway.name.as_str(), gateway.state.is_none()),

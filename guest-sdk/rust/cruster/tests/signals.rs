@@ -4,6 +4,7 @@ use std::future::pending;
 
 use cruster::prelude::*;
 use cruster::testing::{Finished, Test};
+use cruster::wire::SignalInfo;
 use cruster::{Value, first, join_all};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Schema, Signal)]
@@ -198,7 +199,9 @@ fn the_manifest_has_them_sorted() {
     let workflows = MODULE.manifest().workflows.unwrap();
     let names = |i: usize| -> Vec<String> {
         let signals = workflows[i].signals.iter().flatten();
-        signals.map(|s| s.name.clone()).collect()
+        signals
+            .map(|s| s.body::<SignalInfo>().unwrap().name)
+            .collect()
     };
     assert_eq!(names(0), ["note.added", "paid"]);
     assert_eq!(names(1), [""; 0]);

@@ -4,7 +4,7 @@ use crate::attempt::Attempt;
 use crate::names::{self, fail, same, sort};
 use crate::nanos::clamp;
 use crate::schema::Shape;
-use crate::wire::{self, EntityInfo, OperationInfo, Outcome};
+use crate::wire::{self, Encoded, EntityInfo, OperationInfo, Outcome};
 
 /// An entity of a module. `#[operations]` and `#[entity_impl]` make it.
 #[derive(Clone, Copy)]
@@ -19,6 +19,8 @@ pub struct EntityDefinition {
     pub groups: &'static [&'static [OperationDefinition]],
     /// Runs operations.
     pub run: fn(Attempt) -> Outcome,
+    /// Describes it: [`EntityDefinition::describe`].
+    pub info: fn(&EntityDefinition) -> Encoded,
 }
 
 /// The options of an entity. Zero leaves a choice to the host.
@@ -69,10 +71,11 @@ impl EntityDefinition {
         self.operations.iter().chain(groups)
     }
 
-    pub(crate) fn info(&self) -> EntityInfo {
+    /// Describes the entity.
+    pub fn describe(&self) -> Encoded {
         let mut operations: Vec<OperationInfo> = self.all().map(operation_info).collect();
         sort(&mut operations, |a, b| a.name < b.name);
-        EntityInfo {
+        let info = EntityInfo {
             concurrency: self.options.concurrency,
             idle_time: clamp(self.options.idle_time),
             mailbox: self.options.mailbox,
@@ -81,7 +84,8 @@ impl EntityDefinition {
             shard_group: self.options.shard_group.to_owned(),
             state: self.state.map(|state| shape(state.shape)),
             state_version: self.state.map_or(0, |state| state.version),
-        }
+        };
+        Encoded::new(self.options.name, &info)
     }
 
     /// Checks the names of the entity and its operations.

@@ -174,7 +174,7 @@ where
     operation_input(name, input)
         .and_then(|input| {
             let future = body(RpcContext { attempt, owner }, input);
-            poll_once(&format!("RPC {name}"), future)
+            poll_once(format_args!("RPC {name}"), future)
         })
         .and_then(|out| operation_output(name, &out))
         .map_err(|e| e.of_operation())
