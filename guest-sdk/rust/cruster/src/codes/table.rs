@@ -38,6 +38,10 @@ table! {
     JOURNAL_FORMAT = "CR-2030", "Run a host of that version or a newer one, then resume the execution.", false;
     DOES_NOT_FIT = "CR-2031", "Nothing was changed. Keep the steps that have run as they were, or guard the change with Patched; 'cruster-host module check' shows it for all open executions.", false;
     FORK_EXISTS = "CR-2032", "Give the fork another key with --key, or leave it out: one is made then.", false;
+    BAD_SCHEDULE = "CR-2050", "The message names what is wrong; docs/schedules.md describes schedules.", false;
+    SCHEDULE_NOT_FOUND = "CR-2051", "'cruster-host schedule list' shows the schedules of a namespace.", false;
+    SCHEDULE_EXISTS = "CR-2052", "Change it with 'cruster-host schedule update', or delete it first.", false;
+    TOO_MANY_SCHEDULES = "CR-2053", "Delete schedules that are not needed. One schedule can start a workflow that does many things.", false;
     ACTIVITY_FAILED = "CR-3001", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts.", true;
     ACTIVITY_TIMEOUT = "CR-3002", "Raise the activity's timeout, or make its work shorter.", true;
     ACTIVITY_CRASHED = "CR-3003", "Fix the code; the message quotes the end of the module's standard error.", true;
