@@ -780,7 +780,9 @@ type Deployment struct {
 	// Its workflows, by name.
 	Workflows []*WorkflowInfo `protobuf:"bytes,10,rep,name=workflows,proto3" json:"workflows,omitempty"`
 	// Its activities, by name.
-	Activities    []*ActivityInfo `protobuf:"bytes,11,rep,name=activities,proto3" json:"activities,omitempty"`
+	Activities []*ActivityInfo `protobuf:"bytes,11,rep,name=activities,proto3" json:"activities,omitempty"`
+	// The types of entities that its module contains.
+	Entities      []*EntityInfo `protobuf:"bytes,12,rep,name=entities,proto3" json:"entities,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -888,6 +890,13 @@ func (x *Deployment) GetWorkflows() []*WorkflowInfo {
 func (x *Deployment) GetActivities() []*ActivityInfo {
 	if x != nil {
 		return x.Activities
+	}
+	return nil
+}
+
+func (x *Deployment) GetEntities() []*EntityInfo {
+	if x != nil {
+		return x.Entities
 	}
 	return nil
 }
@@ -1029,6 +1038,162 @@ func (x *SignalInfo) GetValue() *Schema {
 	return nil
 }
 
+// EntityInfo describes one type of entity.
+type EntityInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name, without the deployment.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The type of the state; absent if entities of this type have none.
+	State *Schema `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// The version of the shape of the state.
+	StateVersion uint32 `protobuf:"varint,3,opt,name=state_version,json=stateVersion,proto3" json:"state_version,omitempty"`
+	// Its operations.
+	Operations    []*OperationInfo `protobuf:"bytes,4,rep,name=operations,proto3" json:"operations,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EntityInfo) Reset() {
+	*x = EntityInfo{}
+	mi := &file_cruster_v1_module_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EntityInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EntityInfo) ProtoMessage() {}
+
+func (x *EntityInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_module_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EntityInfo.ProtoReflect.Descriptor instead.
+func (*EntityInfo) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *EntityInfo) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *EntityInfo) GetState() *Schema {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+func (x *EntityInfo) GetStateVersion() uint32 {
+	if x != nil {
+		return x.StateVersion
+	}
+	return 0
+}
+
+func (x *EntityInfo) GetOperations() []*OperationInfo {
+	if x != nil {
+		return x.Operations
+	}
+	return nil
+}
+
+// OperationInfo describes one operation of an entity.
+type OperationInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The type of its input.
+	Input *Schema `protobuf:"bytes,2,opt,name=input,proto3" json:"input,omitempty"`
+	// The type of its result.
+	Output *Schema `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Whether a call is saved before it runs, and runs until it has an outcome, for
+	// entities without a state.
+	Persisted bool `protobuf:"varint,4,opt,name=persisted,proto3" json:"persisted,omitempty"`
+	// Whether it changes nothing.
+	ReadOnly      bool `protobuf:"varint,5,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OperationInfo) Reset() {
+	*x = OperationInfo{}
+	mi := &file_cruster_v1_module_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OperationInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OperationInfo) ProtoMessage() {}
+
+func (x *OperationInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_module_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OperationInfo.ProtoReflect.Descriptor instead.
+func (*OperationInfo) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *OperationInfo) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *OperationInfo) GetInput() *Schema {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+func (x *OperationInfo) GetOutput() *Schema {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *OperationInfo) GetPersisted() bool {
+	if x != nil {
+		return x.Persisted
+	}
+	return false
+}
+
+func (x *OperationInfo) GetReadOnly() bool {
+	if x != nil {
+		return x.ReadOnly
+	}
+	return false
+}
+
 // ActivityInfo describes one activity.
 type ActivityInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1048,7 +1213,7 @@ type ActivityInfo struct {
 
 func (x *ActivityInfo) Reset() {
 	*x = ActivityInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[14]
+	mi := &file_cruster_v1_module_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1060,7 +1225,7 @@ func (x *ActivityInfo) String() string {
 func (*ActivityInfo) ProtoMessage() {}
 
 func (x *ActivityInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[14]
+	mi := &file_cruster_v1_module_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1073,7 +1238,7 @@ func (x *ActivityInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityInfo.ProtoReflect.Descriptor instead.
 func (*ActivityInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{14}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ActivityInfo) GetName() string {
@@ -1130,7 +1295,7 @@ type Schema struct {
 
 func (x *Schema) Reset() {
 	*x = Schema{}
-	mi := &file_cruster_v1_module_proto_msgTypes[15]
+	mi := &file_cruster_v1_module_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1142,7 +1307,7 @@ func (x *Schema) String() string {
 func (*Schema) ProtoMessage() {}
 
 func (x *Schema) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[15]
+	mi := &file_cruster_v1_module_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1155,7 +1320,7 @@ func (x *Schema) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schema.ProtoReflect.Descriptor instead.
 func (*Schema) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{15}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Schema) GetType() string {
@@ -1208,7 +1373,7 @@ type Field struct {
 
 func (x *Field) Reset() {
 	*x = Field{}
-	mi := &file_cruster_v1_module_proto_msgTypes[16]
+	mi := &file_cruster_v1_module_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1220,7 +1385,7 @@ func (x *Field) String() string {
 func (*Field) ProtoMessage() {}
 
 func (x *Field) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[16]
+	mi := &file_cruster_v1_module_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1233,7 +1398,7 @@ func (x *Field) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Field.ProtoReflect.Descriptor instead.
 func (*Field) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{16}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Field) GetName() string {
@@ -1312,7 +1477,7 @@ const file_cruster_v1_module_proto_rawDesc = "" +
 	"\x16DescribeModuleResponse\x126\n" +
 	"\n" +
 	"deployment\x18\x01 \x01(\v2\x16.cruster.v1.DeploymentR\n" +
-	"deployment\"\x89\x03\n" +
+	"deployment\"\xbd\x03\n" +
 	"\n" +
 	"Deployment\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
@@ -1331,7 +1496,8 @@ const file_cruster_v1_module_proto_rawDesc = "" +
 	" \x03(\v2\x18.cruster.v1.WorkflowInfoR\tworkflows\x128\n" +
 	"\n" +
 	"activities\x18\v \x03(\v2\x18.cruster.v1.ActivityInfoR\n" +
-	"activities\"\xbc\x01\n" +
+	"activities\x122\n" +
+	"\bentities\x18\f \x03(\v2\x16.cruster.v1.EntityInfoR\bentities\"\xbc\x01\n" +
 	"\fWorkflowInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12(\n" +
@@ -1341,7 +1507,21 @@ const file_cruster_v1_module_proto_rawDesc = "" +
 	"\n" +
 	"SignalInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
-	"\x05value\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05value\"\xc7\x01\n" +
+	"\x05value\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05value\"\xaa\x01\n" +
+	"\n" +
+	"EntityInfo\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
+	"\x05state\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05state\x12#\n" +
+	"\rstate_version\x18\x03 \x01(\rR\fstateVersion\x129\n" +
+	"\n" +
+	"operations\x18\x04 \x03(\v2\x19.cruster.v1.OperationInfoR\n" +
+	"operations\"\xb4\x01\n" +
+	"\rOperationInfo\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
+	"\x05input\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05input\x12*\n" +
+	"\x06output\x18\x03 \x01(\v2\x12.cruster.v1.SchemaR\x06output\x12\x1c\n" +
+	"\tpersisted\x18\x04 \x01(\bR\tpersisted\x12\x1b\n" +
+	"\tread_only\x18\x05 \x01(\bR\breadOnly\"\xc7\x01\n" +
 	"\fActivityInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
 	"\x05input\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05input\x12*\n" +
@@ -1378,7 +1558,7 @@ func file_cruster_v1_module_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_module_proto_rawDescData
 }
 
-var file_cruster_v1_module_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_cruster_v1_module_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_cruster_v1_module_proto_goTypes = []any{
 	(*PushMetadata)(nil),           // 0: cruster.v1.PushMetadata
 	(*PushRequest)(nil),            // 1: cruster.v1.PushRequest
@@ -1394,55 +1574,62 @@ var file_cruster_v1_module_proto_goTypes = []any{
 	(*Deployment)(nil),             // 11: cruster.v1.Deployment
 	(*WorkflowInfo)(nil),           // 12: cruster.v1.WorkflowInfo
 	(*SignalInfo)(nil),             // 13: cruster.v1.SignalInfo
-	(*ActivityInfo)(nil),           // 14: cruster.v1.ActivityInfo
-	(*Schema)(nil),                 // 15: cruster.v1.Schema
-	(*Field)(nil),                  // 16: cruster.v1.Field
-	nil,                            // 17: cruster.v1.PushMetadata.ConfigEntry
-	(*MoveResult)(nil),             // 18: cruster.v1.MoveResult
-	(*Execution)(nil),              // 19: cruster.v1.Execution
-	(*Diff)(nil),                   // 20: cruster.v1.Diff
-	(*timestamppb.Timestamp)(nil),  // 21: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 22: google.protobuf.Duration
+	(*EntityInfo)(nil),             // 14: cruster.v1.EntityInfo
+	(*OperationInfo)(nil),          // 15: cruster.v1.OperationInfo
+	(*ActivityInfo)(nil),           // 16: cruster.v1.ActivityInfo
+	(*Schema)(nil),                 // 17: cruster.v1.Schema
+	(*Field)(nil),                  // 18: cruster.v1.Field
+	nil,                            // 19: cruster.v1.PushMetadata.ConfigEntry
+	(*MoveResult)(nil),             // 20: cruster.v1.MoveResult
+	(*Execution)(nil),              // 21: cruster.v1.Execution
+	(*Diff)(nil),                   // 22: cruster.v1.Diff
+	(*timestamppb.Timestamp)(nil),  // 23: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 24: google.protobuf.Duration
 }
 var file_cruster_v1_module_proto_depIdxs = []int32{
-	17, // 0: cruster.v1.PushMetadata.config:type_name -> cruster.v1.PushMetadata.ConfigEntry
+	19, // 0: cruster.v1.PushMetadata.config:type_name -> cruster.v1.PushMetadata.ConfigEntry
 	0,  // 1: cruster.v1.PushRequest.metadata:type_name -> cruster.v1.PushMetadata
 	0,  // 2: cruster.v1.PushStreamRequest.metadata:type_name -> cruster.v1.PushMetadata
 	11, // 3: cruster.v1.PushResponse.deployment:type_name -> cruster.v1.Deployment
-	18, // 4: cruster.v1.PushResponse.first_unmoved:type_name -> cruster.v1.MoveResult
+	20, // 4: cruster.v1.PushResponse.first_unmoved:type_name -> cruster.v1.MoveResult
 	4,  // 5: cruster.v1.CheckRequest.metadata:type_name -> cruster.v1.CheckMetadata
-	19, // 6: cruster.v1.CheckResponse.execution:type_name -> cruster.v1.Execution
-	20, // 7: cruster.v1.CheckResponse.diff:type_name -> cruster.v1.Diff
+	21, // 6: cruster.v1.CheckResponse.execution:type_name -> cruster.v1.Execution
+	22, // 7: cruster.v1.CheckResponse.diff:type_name -> cruster.v1.Diff
 	11, // 8: cruster.v1.ListModulesResponse.deployments:type_name -> cruster.v1.Deployment
 	11, // 9: cruster.v1.DescribeModuleResponse.deployment:type_name -> cruster.v1.Deployment
-	21, // 10: cruster.v1.Deployment.updated_at:type_name -> google.protobuf.Timestamp
+	23, // 10: cruster.v1.Deployment.updated_at:type_name -> google.protobuf.Timestamp
 	12, // 11: cruster.v1.Deployment.workflows:type_name -> cruster.v1.WorkflowInfo
-	14, // 12: cruster.v1.Deployment.activities:type_name -> cruster.v1.ActivityInfo
-	15, // 13: cruster.v1.WorkflowInfo.input:type_name -> cruster.v1.Schema
-	15, // 14: cruster.v1.WorkflowInfo.output:type_name -> cruster.v1.Schema
-	13, // 15: cruster.v1.WorkflowInfo.signals:type_name -> cruster.v1.SignalInfo
-	15, // 16: cruster.v1.SignalInfo.value:type_name -> cruster.v1.Schema
-	15, // 17: cruster.v1.ActivityInfo.input:type_name -> cruster.v1.Schema
-	15, // 18: cruster.v1.ActivityInfo.output:type_name -> cruster.v1.Schema
-	22, // 19: cruster.v1.ActivityInfo.timeout:type_name -> google.protobuf.Duration
-	15, // 20: cruster.v1.Schema.elem:type_name -> cruster.v1.Schema
-	16, // 21: cruster.v1.Schema.fields:type_name -> cruster.v1.Field
-	15, // 22: cruster.v1.Field.schema:type_name -> cruster.v1.Schema
-	1,  // 23: cruster.v1.ModuleService.Push:input_type -> cruster.v1.PushRequest
-	2,  // 24: cruster.v1.ModuleService.PushStream:input_type -> cruster.v1.PushStreamRequest
-	5,  // 25: cruster.v1.ModuleService.Check:input_type -> cruster.v1.CheckRequest
-	7,  // 26: cruster.v1.ModuleService.List:input_type -> cruster.v1.ListModulesRequest
-	9,  // 27: cruster.v1.ModuleService.Describe:input_type -> cruster.v1.DescribeModuleRequest
-	3,  // 28: cruster.v1.ModuleService.Push:output_type -> cruster.v1.PushResponse
-	3,  // 29: cruster.v1.ModuleService.PushStream:output_type -> cruster.v1.PushResponse
-	6,  // 30: cruster.v1.ModuleService.Check:output_type -> cruster.v1.CheckResponse
-	8,  // 31: cruster.v1.ModuleService.List:output_type -> cruster.v1.ListModulesResponse
-	10, // 32: cruster.v1.ModuleService.Describe:output_type -> cruster.v1.DescribeModuleResponse
-	28, // [28:33] is the sub-list for method output_type
-	23, // [23:28] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	16, // 12: cruster.v1.Deployment.activities:type_name -> cruster.v1.ActivityInfo
+	14, // 13: cruster.v1.Deployment.entities:type_name -> cruster.v1.EntityInfo
+	17, // 14: cruster.v1.WorkflowInfo.input:type_name -> cruster.v1.Schema
+	17, // 15: cruster.v1.WorkflowInfo.output:type_name -> cruster.v1.Schema
+	13, // 16: cruster.v1.WorkflowInfo.signals:type_name -> cruster.v1.SignalInfo
+	17, // 17: cruster.v1.SignalInfo.value:type_name -> cruster.v1.Schema
+	17, // 18: cruster.v1.EntityInfo.state:type_name -> cruster.v1.Schema
+	15, // 19: cruster.v1.EntityInfo.operations:type_name -> cruster.v1.OperationInfo
+	17, // 20: cruster.v1.OperationInfo.input:type_name -> cruster.v1.Schema
+	17, // 21: cruster.v1.OperationInfo.output:type_name -> cruster.v1.Schema
+	17, // 22: cruster.v1.ActivityInfo.input:type_name -> cruster.v1.Schema
+	17, // 23: cruster.v1.ActivityInfo.output:type_name -> cruster.v1.Schema
+	24, // 24: cruster.v1.ActivityInfo.timeout:type_name -> google.protobuf.Duration
+	17, // 25: cruster.v1.Schema.elem:type_name -> cruster.v1.Schema
+	18, // 26: cruster.v1.Schema.fields:type_name -> cruster.v1.Field
+	17, // 27: cruster.v1.Field.schema:type_name -> cruster.v1.Schema
+	1,  // 28: cruster.v1.ModuleService.Push:input_type -> cruster.v1.PushRequest
+	2,  // 29: cruster.v1.ModuleService.PushStream:input_type -> cruster.v1.PushStreamRequest
+	5,  // 30: cruster.v1.ModuleService.Check:input_type -> cruster.v1.CheckRequest
+	7,  // 31: cruster.v1.ModuleService.List:input_type -> cruster.v1.ListModulesRequest
+	9,  // 32: cruster.v1.ModuleService.Describe:input_type -> cruster.v1.DescribeModuleRequest
+	3,  // 33: cruster.v1.ModuleService.Push:output_type -> cruster.v1.PushResponse
+	3,  // 34: cruster.v1.ModuleService.PushStream:output_type -> cruster.v1.PushResponse
+	6,  // 35: cruster.v1.ModuleService.Check:output_type -> cruster.v1.CheckResponse
+	8,  // 36: cruster.v1.ModuleService.List:output_type -> cruster.v1.ListModulesResponse
+	10, // 37: cruster.v1.ModuleService.Describe:output_type -> cruster.v1.DescribeModuleResponse
+	33, // [33:38] is the sub-list for method output_type
+	28, // [28:33] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_module_proto_init() }
@@ -1465,7 +1652,7 @@ func file_cruster_v1_module_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_module_proto_rawDesc), len(file_cruster_v1_module_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
