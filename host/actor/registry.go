@@ -118,7 +118,7 @@ func (r *Registry[K, M, A]) Hold(key K) (alone bool) {
 
 // Claim is a Hold of an actor that is not in memory, and that nobody else holds. It reports
 // false, and holds nothing, if it is or one does. Until the matching [Registry.Unclaim]
-// messages for the actor wait: whoever has claimed it may do something that the actor must
+// messages for the actor wait: the caller may do something that the actor must
 // not work beside.
 func (r *Registry[K, M, A]) Claim(key K) bool {
 	r.mu.Lock()
