@@ -375,18 +375,20 @@ func TestRefusals(t *testing.T) {
 	require.Equal(t, abi.CodeBadSchedule, abi.CodeOf(err))
 }
 
-// TestRecovered has retention wait until what was due at the start has been looked at.
+// TestRecovered has retention wait until a host knows what the one before has started.
 func TestRecovered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w, id := newWorld(t), journal.ScheduleID("default", "s")
 	_, err := w.room(t.Context()).Create(t.Context(), journal.Schedule{Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly"}})
 	require.NoError(t, err)
 	w.clock.Advance(time.Hour)
-	ctx, cancel := context.WithCancel(t.Context())
-	room := w.room(ctx)
-	release, err := room.acquire(ctx, journal.ScheduleID("default", "s"))
+	w.fail = []failure{succeed, failBefore}
+	require.Error(t, w.room(t.Context()).attempt(id, func() {}), "it was started, and that was not recorded")
+
+	room, crash := w.host(t.Context())
+	release, err := room.acquire(t.Context(), id)
 	require.NoError(t, err)
-	room.EnsureInMemory(journal.ScheduleID("default", "s"))
+	room.EnsureInMemory(id)
 	room.Scanned()
 	select {
 	case <-room.Recovered():
@@ -395,9 +397,11 @@ func TestRecovered(t *testing.T) {
 	}
 	release()
 	<-room.Recovered()
+	s, err := w.store.Schedule(t.Context(), id)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, s.State.Ticks)
+	crash()
 	require.Len(t, w.executions, 1)
-	cancel()
-	room.Close()
 }
 
 // TestQueueGoesOn has what waits started when the run before is over.
