@@ -48,6 +48,8 @@ pub struct WorkflowDefinition {
     pub groups: &'static [&'static [ActivityDefinition]],
     /// The signals that it can be sent.
     pub signals: &'static [SignalDefinition],
+    /// The queries that it answers.
+    pub queries: &'static [QueryDefinition],
 }
 
 /// A signal of a workflow. `#[derive(Signal)]` makes it.
@@ -57,6 +59,17 @@ pub struct SignalDefinition {
     pub name: &'static str,
     /// The shape of what it brings.
     pub value: fn() -> Shape,
+}
+
+/// A query of a workflow. `#[derive(Query)]` makes it.
+#[derive(Clone, Copy)]
+pub struct QueryDefinition {
+    /// Its name.
+    pub name: &'static str,
+    /// The shape of what it asks with.
+    pub input: fn() -> Shape,
+    /// The shape of the answer.
+    pub output: fn() -> Shape,
 }
 
 /// An activity of a module. `#[activity]` makes it.

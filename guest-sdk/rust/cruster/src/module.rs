@@ -4,7 +4,9 @@ use std::rc::Rc;
 
 use crate::attempt::Attempt;
 use crate::codes;
-use crate::definition::{ActivityDefinition, Migration, SignalDefinition, WorkflowDefinition};
+use crate::definition::{
+    ActivityDefinition, Migration, QueryDefinition, SignalDefinition, WorkflowDefinition,
+};
 use crate::entity::EntityDefinition;
 use crate::execution::Execution;
 use crate::host::Host;
@@ -12,7 +14,8 @@ use crate::names::{self, fail, same, sort};
 use crate::nanos::clamp;
 use crate::schema::Shape;
 use crate::wire::{
-    self, ActivityInfo, EntityInfo, Invocation, Manifest, Outcome, SignalInfo, WorkflowInfo,
+    self, ActivityInfo, EntityInfo, Invocation, Manifest, Outcome, QueryInfo, SignalInfo,
+    WorkflowInfo,
 };
 
 /// What the manifest calls this SDK.
@@ -56,6 +59,7 @@ impl Module {
                 other += 1;
             }
             check_signals(workflows[w]);
+            check_queries(workflows[w]);
             w += 1;
         }
         check_activities(workflows);
@@ -198,8 +202,20 @@ fn workflow_info(w: &WorkflowDefinition) -> WorkflowInfo {
         key: w.key.name().to_owned(),
         name: w.name.to_owned(),
         output: shape(w.output),
+        queries: query_infos(w.queries),
         signals: signal_infos(w.signals),
     }
+}
+
+fn query_infos(queries: &[QueryDefinition]) -> Option<Vec<QueryInfo>> {
+    let info = |q: &QueryDefinition| QueryInfo {
+        input: shape(q.input),
+        name: q.name.to_owned(),
+        output: shape(q.output),
+    };
+    let mut infos: Vec<QueryInfo> = queries.iter().map(info).collect();
+    sort(&mut infos, |a, b| a.name < b.name);
+    (!infos.is_empty()).then_some(infos)
 }
 
 fn signal_infos(signals: &[SignalDefinition]) -> Option<Vec<SignalInfo>> {
@@ -312,6 +328,29 @@ const fn check_signals(workflow: &WorkflowDefinition) {
     }
 }
 
+/// Checks that the queries of a workflow have distinct names.
+const fn check_queries(workflow: &WorkflowDefinition) {
+    let mut q = 0;
+    while q < workflow.queries.len() {
+        let name = workflow.queries[q].name;
+        names::check("the name of a query", name);
+        let mut other = 0;
+        while other < q {
+            if same(name, workflow.queries[other].name) {
+                fail(&[
+                    "the workflow `",
+                    workflow.name,
+                    "` has two queries named `",
+                    name,
+                    "`; give one of them another name with #[query(name = \"…\")]",
+                ]);
+            }
+            other += 1;
+        }
+        q += 1;
+    }
+}
+
 /// Checks that entities have valid and distinct names, and so do the operations of each.
 const fn check_entities(entities: &[&'static EntityDefinition]) {
     let mut e = 0;
@@ -408,6 +447,11 @@ macro_rules! module {
             #[unsafe(no_mangle)]
             extern "C" fn cruster_resume(len: usize) -> i32 {
                 $crate::__private::exports::resume(len)
+            }
+
+            #[unsafe(no_mangle)]
+            extern "C" fn cruster_query(len: usize) -> i32 {
+                $crate::__private::exports::query(len)
             }
         }
     };

@@ -65,6 +65,10 @@ body! {
     Resume { deliveries: Vec<Delivery>, time: i64 }
 }
 body! {
+    /// A question to a workflow that waits, for `cruster_query`.
+    Query { input: Binary, name: String }
+}
+body! {
     /// The result of an op.
     Delivery { error: Option<Box<Fault>>, op: u32, value: Binary }
 }
@@ -184,8 +188,13 @@ body! {
         key: String,
         name: String,
         output: Option<Box<Schema>>,
+        queries: Option<Vec<QueryInfo>>,
         signals: Option<Vec<SignalInfo>>,
     }
+}
+body! {
+    /// A query of a workflow.
+    QueryInfo { input: Option<Box<Schema>>, name: String, output: Option<Box<Schema>> }
 }
 body! {
     /// A signal of a workflow.

@@ -124,7 +124,9 @@ impl Tell {
         }
         all.push(told(self.signal(&execution, Count(3)).await));
         let nobody = Word("x".to_owned());
-        all.push(told(self.signal("conformance/Collect/nobody", nobody).await));
+        all.push(told(
+            self.signal("conformance/Collect/nobody", nobody).await,
+        ));
         Ok(all)
     }
 }
