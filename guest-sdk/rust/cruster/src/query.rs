@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::execution::Execution;
 use crate::names;
 use crate::payload;
-use crate::schema::Schema;
+use crate::schema::{Schema, Shape};
 use crate::wire::{self, Fault, Outcome, Settled};
 use crate::workflow::Workflow;
 
@@ -96,6 +96,27 @@ pub trait Query: Serialize + DeserializeOwned + Schema + 'static {
     note = "list the queries that a workflow answers: #[workflow_impl(queries({Q}))]"
 )]
 pub trait Answers<Q: Query>: Workflow {}
+
+/// A query that no one can ask. All workflows would answer it, so that the compiler never takes
+/// the one query of a workflow for the one that was meant, and complains about that.
+#[derive(Serialize, serde::Deserialize)]
+#[doc(hidden)]
+pub enum NoQuery {}
+
+impl Schema for NoQuery {
+    fn schema() -> Shape {
+        Shape::any()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl Query for NoQuery {
+    type Answer = ();
+    const NAME: &'static str = "none";
+}
+
+#[diagnostic::do_not_recommend]
+impl<W: Workflow> Answers<NoQuery> for W {}
 
 /// What the answer to a query may return: the value, or a [`Result`] with it.
 #[diagnostic::on_unimplemented(

@@ -4,7 +4,8 @@ use cruster::prelude::*;
 #[query(answer = u32)]
 pub struct GetProgress;
 
-// Compilers differ in how they pad line numbers.
+// Compilers differ in how they pad line numbers:
+// this begins below line 9.
 
 #[workflow(queries(GetProgress))]
 pub struct Order;

@@ -16,8 +16,21 @@ impl Order {
     async fn execute(&self, request: u32) -> Result<u32, Error> {
         self.answer(|_: GetProgress| 7);
         self.answer(|_: GetName| true);
-        let progress = 7;
-        self.answer(|_: GetName| progress.to_string());
+        Ok(request)
+    }
+}
+
+#[derive(Serialize, Deserialize, Schema)]
+pub struct Plain;
+
+#[workflow]
+pub struct Other;
+
+#[workflow_impl(queries(Plain))]
+impl Other {
+    async fn execute(&self, request: u32) -> Result<u32, Error> {
+        let progress = request;
+        self.answer(|_: GetProgress| progress);
         Ok(request)
     }
 }
