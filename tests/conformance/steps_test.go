@@ -62,7 +62,7 @@ func (b *testBundle) await(t *testing.T, execution string, s *table.Step) {
 	}
 }
 
-// tell settles a deferred of the execution, sends it a signal, or interrupts it.
+// tell settles a deferred of the execution, sends it a signal, asks it, or interrupts it.
 func (b *testBundle) tell(t *testing.T, execution string, s *table.Step) error {
 	switch {
 	case s.Resolve != "":
@@ -71,9 +71,25 @@ func (b *testBundle) tell(t *testing.T, execution string, s *table.Step) error {
 		return b.engine.Settle(t.Context(), "", execution, journal.Deferred{Name: s.Reject, Error: s.Error.ABI("")})
 	case s.Signal != "":
 		return b.engine.Signal(t.Context(), "", execution, host.SignalRequest{Name: s.Signal, Value: s.Value.Encode(b.places(execution))})
+	case s.Query != "":
+		return b.query(t, execution, s)
 	default:
 		return b.engine.Interrupt(t.Context(), "", execution, s.Interrupt)
 	}
+}
+
+// query asks the execution a question and checks the answer, if it has one.
+func (b *testBundle) query(t *testing.T, execution string, s *table.Step) error {
+	t.Helper()
+	req := host.QueryRequest{Name: s.Query}
+	if !s.Value.IsZero() {
+		req.Input = s.Value.Encode(b.places(execution))
+	}
+	answer, err := b.engine.Query(t.Context(), "", execution, req)
+	if err == nil && s.Refused == "" {
+		requireValue(t, s.Answer.Encode(b.places(execution)), answer)
+	}
+	return err
 }
 
 // startOther starts another workflow and waits for its end.

@@ -76,13 +76,17 @@ type Step struct {
 	Reject    string `json:"reject,omitempty"`
 	Interrupt string `json:"interrupt,omitempty"`
 	Signal    string `json:"signal,omitempty"`
+	Query     string `json:"query,omitempty"`
 	// Open opens a gate for the activity "pass".
 	Open string `json:"open,omitempty"`
 	// Start starts another workflow, with Value as its request, and waits for its end.
 	Start string `json:"start,omitempty"`
 
-	// Value is what a deferred is resolved with, what a signal brings, or a request.
+	// Value is what a deferred is resolved with, what a signal brings, what a query asks
+	// with, or a request.
 	Value Value `json:"value,omitzero"`
+	// Answer is the answer to a query.
+	Answer Value `json:"answer,omitzero"`
 	// Error is what a deferred is rejected with.
 	Error *Rejection `json:"error,omitempty"`
 	// Refused is the code with which the host must refuse; May is one with which it may.

@@ -22,6 +22,7 @@ func TestTable(t *testing.T) {
 		require.Equal(t, c.State != "", c.Error != nil, "%s: an error and a state that is not completed come together", c.Name)
 		for _, s := range append(c.Steps, c.Then...) {
 			require.Equal(t, 1, s.actions(), "%s: a step does one thing", c.Name)
+			require.Equal(t, s.Query != "" && s.Refused == "", !s.Answer.IsZero(), "%s: a query has an answer, or is refused", c.Name)
 		}
 	}
 	require.GreaterOrEqual(t, shared, 200)
@@ -29,7 +30,7 @@ func TestTable(t *testing.T) {
 
 func (s *Step) actions() int {
 	n := 0
-	for _, name := range []string{s.Resolve, s.Reject, s.Interrupt, s.Open, s.Start} {
+	for _, name := range []string{s.Resolve, s.Reject, s.Interrupt, s.Signal, s.Query, s.Open, s.Start} {
 		if name != "" {
 			n++
 		}

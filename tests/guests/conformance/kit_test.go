@@ -94,11 +94,27 @@ func (c *kitCase) options(t *testing.T, places table.Places) []crustertest.Optio
 			opts = append(opts, crustertest.RejectAfter(at, cruster.NewDeferred[any](s.Reject), s.Error.ABI("")))
 		case s.Signal != "" && s.Refused == "":
 			opts = append(opts, crustertest.SignalAfter(at, cruster.NewSignal[any](s.Signal), s.Value.Any(places)))
+		case s.Query != "":
+			opts = append(opts, c.ask(t, at, &s, places))
 		case s.Interrupt != "":
 			opts = append(opts, crustertest.InterruptAfter(at, s.Interrupt))
 		}
 	}
 	return opts
+}
+
+// ask asks the workflow a question, and checks the answer.
+func (c *kitCase) ask(t *testing.T, at time.Duration, s *table.Step, places table.Places) crustertest.Option {
+	input := s.Value.Any(places)
+	if s.Value.IsZero() {
+		input = map[string]any{}
+	}
+	return crustertest.QueryAfter(at, cruster.NewQuery[any, any](s.Query), input, func(answer any, err error) {
+		require.Equal(t, string(s.Refused), cruster.ErrorCode(err), "%v", err)
+		if err == nil {
+			requireSame(t, s.Answer.Encode(places), abi.MustMarshal(answer))
+		}
+	})
 }
 
 // times are when the client takes its steps, in virtual time since the start. One

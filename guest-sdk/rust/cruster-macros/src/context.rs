@@ -15,7 +15,7 @@ use crate::problems::Problems;
 use crate::signature;
 
 /// The methods that `self` has in `execute` only.
-const DURABLE: [&str; 17] = [
+const DURABLE: [&str; 18] = [
     "sleep",
     "sleep_until",
     "await_deferred",
@@ -25,6 +25,7 @@ const DURABLE: [&str; 17] = [
     "reject_deferred_in",
     "receive",
     "signal",
+    "answer",
     "on_interrupt",
     "interrupted",
     "interrupt_reason",
@@ -139,6 +140,9 @@ fn in_activity(kind: Kind, block: &Names, found: &Use) -> Option<String> {
                 "activities cannot `{name}`: make durable calls in `execute`\n\
                  help: return from the activity and sleep in `execute`; to wait between attempts, use `retries` and `backoff`"
             ),
+            "answer" => "an activity cannot `answer` queries: the workflow does, while it waits\n\
+                 help: call `self.answer(…)` in `execute`"
+                .to_string(),
             "random" | "uuid" => format!(
                 "`self.{name}()` is available in `execute`, where it gives the same value on every replay\n\
                  help: take the value as a parameter, or use `self.idempotency_key()`, the same for every attempt"

@@ -244,6 +244,13 @@ impl<'a> Workflow<'a> {
         let accepts = signals
             .iter()
             .map(|s| quote_spanned!(s.span()=> impl #sdk::Accepts<#s> for #target {}));
+        let queries = &self.options.queries;
+        let answered = queries
+            .iter()
+            .map(|q| quote_spanned!(q.span()=> <#q as #sdk::Query>::DEFINITION));
+        let answers = queries
+            .iter()
+            .map(|q| quote_spanned!(q.span()=> impl #sdk::Answers<#q> for #target {}));
         let (key_mode, key_fn) = self.key();
         let docs = self.client_docs(&name);
         quote! {
@@ -268,10 +275,12 @@ impl<'a> Workflow<'a> {
                     activities: &[#(#entries),*],
                     groups: &[#(#groups),*],
                     signals: &[#(#accepted),*],
+                    queries: &[#(#answered),*],
                 };
             }
 
             #(#accepts)*
+            #(#answers)*
 
             impl #target {
                 #(#[doc = #docs])*

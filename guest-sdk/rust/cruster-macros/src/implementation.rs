@@ -263,13 +263,18 @@ pub(crate) fn is(attr: &Attribute, name: &str) -> bool {
 
 /// Attributes that are not available here, and what to do instead. [`strip`] removes
 /// them, as the compiler does not know them.
-const MISPLACED: [(&str, &str); 7] = [
+const MISPLACED: [(&str, &str); 8] = [
     (
         "rpc",
         "workflows have no RPCs: they have a single `execute` entry point\nhelp: to send values to a running workflow, \
              list signals in `#[workflow_impl(signals(…))]` and `receive` them; for a single value, use a deferred",
     ),
     ("state", STATELESS),
+    (
+        "query",
+        "a query is a type, not a method\nhelp: write `#[derive(Serialize, Deserialize, Schema, Query)]` on a struct, list it in \
+             `#[workflow_impl(queries(…))]`, and say in `execute` how it is answered: `self.answer(|query: GetProgress| …)`",
+    ),
     (
         "signal",
         "a signal is a type, not a method\nhelp: write `#[derive(Serialize, Deserialize, Schema, Signal)]` on a struct, list it in \

@@ -13,6 +13,7 @@ mod expand_group;
 mod expand_operations;
 mod expand_workflow;
 mod implementation;
+mod messages;
 mod method;
 mod names;
 mod operation_calls;
@@ -25,7 +26,6 @@ mod rpc_block;
 mod schema;
 mod selfless;
 mod serde_attrs;
-mod signal;
 mod signature;
 mod structs;
 mod workflow;
@@ -102,6 +102,7 @@ pub fn workflow(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// | `hash = false` | the key is used unchanged, and must be text: a `String` or a `&str`. Defaults to its SHA-256 |
 /// | `activity_groups(A, B)` | groups whose activities `self` has too; method names must be distinct |
 /// | `signals(A, B)` | the signals that it can be sent, types with [`macro@Signal`] |
+/// | `queries(A, B)` | the queries that it answers, types with [`macro@Query`] |
 /// | `name = "…"` | the name of the workflow. Defaults to that of the struct |
 /// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
 ///
@@ -200,7 +201,31 @@ pub fn activity_group_impl(attribute: TokenStream, item: TokenStream) -> TokenSt
 /// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
 #[proc_macro_derive(Signal, attributes(signal))]
 pub fn derive_signal(item: TokenStream) -> TokenStream {
-    signal::expand(item.into()).into()
+    messages::signal(item.into()).into()
+}
+
+/// Makes a type a query: a question that a running workflow answers, if it lists the type in
+/// its `queries`. The value of the type is what the query asks with.
+///
+/// ```
+/// use cruster::prelude::*;
+///
+/// /// Which files were not imported yet?
+/// #[derive(Serialize, Deserialize, Schema, Query)]
+/// #[query(answer = Vec<String>)]
+/// pub struct FilesLeft {
+///     pub at_most: usize,
+/// }
+/// ```
+///
+/// | option | meaning |
+/// | --- | --- |
+/// | `answer = Type` | the type of the answer |
+/// | `name = "…"` | the name of the query. Defaults to that of the type, in snake case |
+/// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
+#[proc_macro_derive(Query, attributes(query))]
+pub fn derive_query(item: TokenStream) -> TokenStream {
+    messages::query(item.into()).into()
 }
 
 /// Makes a struct an entity without a state: a thing with an id that is reached by calls

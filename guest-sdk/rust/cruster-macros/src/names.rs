@@ -1,4 +1,4 @@
-//! Checks names, and suggests the right one for a misspelt one.
+//! Checks and makes names, and suggests the right one for a misspelt one.
 
 use strsim::osa_distance;
 
@@ -48,6 +48,24 @@ pub(crate) fn list(names: &[&str]) -> String {
     }
 }
 
+/// `PaymentReceived` as `payment_received`, and `HTTPDone` as `http_done`.
+pub(crate) fn snake_case(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    let mut out = String::new();
+    for (i, letter) in letters.iter().enumerate() {
+        let starts_word = letter.is_uppercase()
+            && i > 0
+            && letters[i - 1] != '_'
+            && (!letters[i - 1].is_uppercase()
+                || letters.get(i + 1).is_some_and(|next| next.is_lowercase()));
+        if starts_word {
+            out.push('_');
+        }
+        out.extend(letter.to_lowercase());
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,6 +103,20 @@ mod tests {
         assert_eq!(closest("keys", &known), Some("key"));
         assert_eq!(closest("bakcoff", &known), Some("backoff"));
         assert_eq!(closest("colour", &known), None);
+    }
+
+    #[test]
+    fn names_are_in_snake_case() {
+        for (name, want) in [
+            ("Paid", "paid"),
+            ("PaymentReceived", "payment_received"),
+            ("HTTPDone", "http_done"),
+            ("Step2Done", "step2_done"),
+            ("Paid_Twice", "paid_twice"),
+            ("already_so", "already_so"),
+        ] {
+            assert_eq!(snake_case(name), want);
+        }
     }
 
     #[test]

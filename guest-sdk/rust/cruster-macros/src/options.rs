@@ -7,7 +7,7 @@ use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path, Token, parenthesized, token};
+use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path, Token, Type, parenthesized, token};
 
 use crate::entity;
 use crate::names;
@@ -25,9 +25,14 @@ pub(crate) enum Value {
     Absent,
     /// `= expression`.
     Is(Expr),
+    /// `= type`.
+    Type(Box<Type>),
     /// `(tokens)`.
     List(TokenStream),
 }
+
+/// The option whose value is a type. Not every type reads as an expression.
+const TYPED: &str = "answer";
 
 impl Parse for Opt {
     fn parse(input: ParseStream) -> syn::Result<Self> {
@@ -41,7 +46,10 @@ impl Parse for Opt {
                     format!("`{name} =` has no value"),
                 ));
             }
-            Value::Is(input.parse()?)
+            match name == TYPED {
+                true => Value::Type(input.parse()?),
+                false => Value::Is(input.parse()?),
+            }
         } else if input.peek(token::Paren) {
             let inner;
             parenthesized!(inner in input);
@@ -77,8 +85,9 @@ pub(crate) fn parse(
 }
 
 /// Names of options in other systems, and their names here.
-const ALSO_KNOWN_AS: [(&str, &str); 17] = [
+const ALSO_KNOWN_AS: [(&str, &str); 21] = [
     ("accepts", "signals"),
+    ("answers", "queries"),
     ("attempts", "retries"),
     ("delay", "base"),
     ("groups", "activity_groups"),
@@ -87,12 +96,15 @@ const ALSO_KNOWN_AS: [(&str, &str); 17] = [
     ("idempotency_key", "key"),
     ("initial_interval", "base"),
     ("interval", "base"),
+    ("output", "answer"),
     ("mailbox", "mailbox_capacity"),
     ("max_attempts", "retries"),
     ("max_retries", "retries"),
     ("raw", "hash"),
+    ("reply", "answer"),
     ("rename", "name"),
     ("retry", "retries"),
+    ("returns", "answer"),
     ("start_to_close_timeout", "timeout"),
     ("strategy", "backoff"),
 ];
@@ -102,7 +114,14 @@ const ELSEWHERE: [(&str, &str, &[&str]); 7] = [
     (
         "#[workflow]",
         "#[workflow_impl]",
-        &["key", "hash", "activity_groups", "signals", "name"],
+        &[
+            "key",
+            "hash",
+            "activity_groups",
+            "signals",
+            "queries",
+            "name",
+        ],
     ),
     (
         "#[workflow_impl]",
@@ -167,7 +186,7 @@ impl Opt {
     pub(crate) fn expr(&self, example: &str) -> syn::Result<&Expr> {
         match &self.value {
             Value::Is(expr) => Ok(unwrap_groups(expr)),
-            Value::Absent | Value::List(_) => Err(syn::Error::new(
+            Value::Absent | Value::Type(_) | Value::List(_) => Err(syn::Error::new(
                 self.name.span(),
                 format!("`{}` takes a value: `{example}`", self.name),
             )),
@@ -202,12 +221,24 @@ impl Opt {
         }
     }
 
+    /// The type behind `=`.
+    pub(crate) fn type_of(&self, example: &str) -> syn::Result<Type> {
+        match &self.value {
+            Value::Type(ty) => Ok(Type::clone(ty)),
+            _ => Err(syn::Error::new(
+                self.name.span(),
+                format!("`{}` is a type: `{example}`", self.name),
+            )),
+        }
+    }
+
     /// The paths in `name(A, B)`.
     pub(crate) fn paths(&self, example: &str) -> syn::Result<Vec<Path>> {
         let wrong = || format!("`{}` takes a list in parentheses: `{example}`", self.name);
         match &self.value {
             Value::Absent => Err(syn::Error::new(self.name.span(), wrong())),
             Value::Is(expr) => Err(syn::Error::new_spanned(expr, wrong())),
+            Value::Type(ty) => Err(syn::Error::new_spanned(ty, wrong())),
             Value::List(tokens) => {
                 let paths =
                     Punctuated::<Path, Token![,]>::parse_terminated.parse2(tokens.clone())?;

@@ -8,7 +8,15 @@ use crate::activity;
 use crate::options::{self, Opt};
 use crate::problems::Problems;
 
-const OPTIONS: [&str; 6] = ["key", "hash", "activity_groups", "signals", "name", "crate"];
+const OPTIONS: [&str; 7] = [
+    "key",
+    "hash",
+    "activity_groups",
+    "signals",
+    "queries",
+    "name",
+    "crate",
+];
 
 /// The options of a workflow.
 pub(crate) struct WorkflowOptions {
@@ -17,6 +25,7 @@ pub(crate) struct WorkflowOptions {
     pub(crate) hash: bool,
     pub(crate) groups: Vec<Path>,
     pub(crate) signals: Vec<Path>,
+    pub(crate) queries: Vec<Path>,
     /// The path of the SDK.
     pub(crate) sdk: Path,
 }
@@ -29,6 +38,7 @@ impl WorkflowOptions {
             hash: true,
             groups: Vec::new(),
             signals: Vec::new(),
+            queries: Vec::new(),
             sdk: parse_quote!(::cruster),
         };
         let given = options::parse("#[workflow_impl]", &OPTIONS, tokens, problems);
@@ -57,6 +67,10 @@ impl WorkflowOptions {
             }
             "signals" => {
                 self.signals = distinct(option, "signal", "signals(Paid, Canceled)", problems)?;
+            }
+            "queries" => {
+                let example = "queries(GetProgress, GetTotal)";
+                self.queries = distinct(option, "query", example, problems)?;
             }
             "name" => self.name = Some(option.name("name = \"ProcessOrder\"")?),
             "crate" => self.sdk = option.path("crate = ::cruster")?,

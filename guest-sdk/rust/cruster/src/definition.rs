@@ -48,6 +48,8 @@ pub struct WorkflowDefinition {
     pub groups: &'static [&'static [ActivityDefinition]],
     /// The signals that it can be sent.
     pub signals: &'static [SignalDefinition],
+    /// The queries that it answers.
+    pub queries: &'static [QueryDefinition],
 }
 
 /// A signal of a workflow. `#[derive(Signal)]` makes it.
@@ -66,6 +68,30 @@ impl SignalDefinition {
         let info = wire::SignalInfo {
             name: self.name.to_owned(),
             value: Some(Box::new((self.value)().into_wire())),
+        };
+        Encoded::new(self.name, &info)
+    }
+}
+
+/// A query of a workflow. `#[derive(Query)]` makes it.
+#[derive(Clone, Copy)]
+pub struct QueryDefinition {
+    /// Its name.
+    pub name: &'static str,
+    /// The shape of what it asks with.
+    pub input: fn() -> Shape,
+    /// The shape of the answer.
+    pub output: fn() -> Shape,
+    /// Describes it.
+    pub info: fn(&QueryDefinition) -> Encoded,
+}
+
+impl QueryDefinition {
+    pub(crate) fn describe(&self) -> Encoded {
+        let info = wire::QueryInfo {
+            input: Some(Box::new((self.input)().into_wire())),
+            name: self.name.to_owned(),
+            output: Some(Box::new((self.output)().into_wire())),
         };
         Encoded::new(self.name, &info)
     }

@@ -8,7 +8,7 @@ use crate::execution::Execution;
 use crate::host::{Call, Host};
 use crate::logging;
 use crate::module::{Module, Started};
-use crate::wire::{Fault, Invocation, Outcome, Resume, Wire};
+use crate::wire::{Fault, Invocation, Outcome, Query, Resume, Wire};
 
 #[link(wasm_import_module = "cruster")]
 unsafe extern "C" {
@@ -64,6 +64,19 @@ pub fn resume(len: usize) -> i32 {
     };
     execution.resume(resume);
     proceed(execution)
+}
+
+/// Answers a question. The host asks a copy of the instance, which has no further turn.
+pub fn query(len: usize) -> i32 {
+    let query = match Query::decode(&take(len)) {
+        Ok(query) => query,
+        Err(e) => return finish(malformed(format!("the query does not decode: {e}"))),
+    };
+    let answer = RUNNING.with_borrow(|running| Some(running.as_ref()?.query(&query)));
+    finish(answer.unwrap_or_else(|| {
+        let message = "cruster_query was called with no workflow under way";
+        Outcome::failed(codes::GUEST_PROTOCOL.fault(message))
+    }))
 }
 
 /// Keeps the workflow for its next turn, unless it is over.

@@ -54,7 +54,7 @@
 //! A **workflow** decides what happens. Its `self` dereferences to a
 //! [`WorkflowContext`]: it calls activities, [sleeps](WorkflowContext::sleep), waits
 //! for [deferreds](WorkflowContext::await_deferred) and [signals](Signal), and calls
-//! other workflows through a [`Client`]. It has no other effects: a module has no files and no
+//! other workflows through a [`Client`]. While it waits, it answers [queries](Query). It has no other effects: a module has no files and no
 //! network, its clock shows journal time, and its random numbers are seeded.
 //!
 //! An **activity** has effects. Its `self` dereferences to an [`ActivityContext`]:
@@ -173,6 +173,7 @@ mod nanos;
 mod numbered;
 mod op;
 mod payload;
+mod query;
 mod random;
 mod rows;
 pub mod schema;
@@ -209,6 +210,7 @@ pub use error::{Error, Result, ResultExt};
 pub use http::{Http, HttpRequest, HttpRequestBuilder, HttpResponse};
 pub use module::Module;
 pub use op::Op;
+pub use query::{Answer, Answers, Query};
 pub use random::Random;
 pub use schema::Schema;
 pub use signal::{Accepts, Receive, Signal};
@@ -219,8 +221,9 @@ pub use value::Value;
 pub use workflow::{ActivityGroup, Workflow};
 
 pub use cruster_macros::{
-    Schema, Signal, activity, activity_group, activity_group_impl, entity, entity_impl, operations,
-    read_only, rpc, rpc_group, rpc_group_impl, stateful_entity, workflow, workflow_impl,
+    Query, Schema, Signal, activity, activity_group, activity_group_impl, entity, entity_impl,
+    operations, read_only, rpc, rpc_group, rpc_group_impl, stateful_entity, workflow,
+    workflow_impl,
 };
 
 #[doc(hidden)]
@@ -241,7 +244,7 @@ impl Schema for Empty {
 pub mod prelude {
     pub use crate::error::{Error, Result, ResultExt};
     pub use crate::{
-        Backoff, Bytes, Deferred, EntityContext, Migration, Schema, Signal, Timestamp,
+        Backoff, Bytes, Deferred, EntityContext, Migration, Query, Schema, Signal, Timestamp,
     };
     pub use crate::{activity, activity_group, activity_group_impl, workflow, workflow_impl};
     pub use crate::{entity, entity_impl, rpc, rpc_group, rpc_group_impl};

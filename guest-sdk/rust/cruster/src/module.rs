@@ -54,6 +54,7 @@ impl Module {
                 other += 1;
             }
             check_signals(workflows[w]);
+            check_queries(workflows[w]);
             w += 1;
         }
         check_activities(workflows);
@@ -186,7 +187,7 @@ fn workflow_info(w: &WorkflowDefinition) -> WorkflowInfo {
         key: w.key.name().to_owned(),
         name: w.name.to_owned(),
         output: shape(w.output),
-        queries: None,
+        queries: sorted(w.queries.iter().map(|q| (q.info)(q)).collect()),
         signals: sorted(w.signals.iter().map(|s| (s.info)(s)).collect()),
     }
 }
@@ -291,6 +292,29 @@ const fn check_signals(workflow: &WorkflowDefinition) {
     }
 }
 
+/// Checks that the queries of a workflow have distinct names.
+const fn check_queries(workflow: &WorkflowDefinition) {
+    let mut q = 0;
+    while q < workflow.queries.len() {
+        let name = workflow.queries[q].name;
+        names::check("the name of a query", name);
+        let mut other = 0;
+        while other < q {
+            if same(name, workflow.queries[other].name) {
+                fail(&[
+                    "the workflow `",
+                    workflow.name,
+                    "` has two queries named `",
+                    name,
+                    "`; give one of them another name with #[query(name = \"…\")]",
+                ]);
+            }
+            other += 1;
+        }
+        q += 1;
+    }
+}
+
 /// Checks that entities have valid and distinct names, and so do the operations of each.
 const fn check_entities(entities: &[&'static EntityDefinition]) {
     let mut e = 0;
@@ -387,6 +411,11 @@ macro_rules! module {
             #[unsafe(no_mangle)]
             extern "C" fn cruster_resume(len: usize) -> i32 {
                 $crate::__private::exports::resume(len)
+            }
+
+            #[unsafe(no_mangle)]
+            extern "C" fn cruster_query(len: usize) -> i32 {
+                $crate::__private::exports::query(len)
             }
         }
     };

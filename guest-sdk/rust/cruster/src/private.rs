@@ -26,7 +26,8 @@ pub use crate::attempt::Attempt;
 pub use crate::combine::{Join, Select, Selected};
 pub use crate::context::{InWorkflow, WorkflowContext};
 pub use crate::definition::{
-    ActivityDefinition, Backoff, KeyMode, RetryPolicy, SignalDefinition, WorkflowDefinition,
+    ActivityDefinition, Backoff, KeyMode, QueryDefinition, RetryPolicy, SignalDefinition,
+    WorkflowDefinition,
 };
 pub use crate::entity::{
     ByClone, ByEncoding, EntityDefinition, EntityOptions, EntityType, OperationDefinition, Probe,

@@ -287,6 +287,7 @@ const _: () = {
                 }],
                 groups: &[<Payments as ::cruster::ActivityGroup>::ACTIVITIES],
                 signals: &[],
+                queries: &[],
             };
     }
 };

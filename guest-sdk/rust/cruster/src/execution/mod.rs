@@ -20,6 +20,7 @@ use crate::generator::Generator;
 use crate::host::{Host, INTERRUPTED};
 use crate::inbox::Inbox;
 use crate::numbered::Numbered;
+use crate::query::Answering;
 use crate::timestamp::Timestamp;
 use crate::wire::{
     Delivery, Interrupted, Interruption, Invocation, Outcome, Resume, Settled, Wire,
@@ -67,6 +68,8 @@ pub(crate) struct Shared {
     patches: RefCell<Vec<(String, bool)>>,
     /// What the workflow has of the signals that it asked for.
     pub(crate) inboxes: RefCell<Vec<Inbox>>,
+    /// How the workflow answers queries.
+    pub(crate) answering: Answering,
     /// The reason of the interrupt, once there was one.
     stopping: RefCell<Option<String>>,
     outcome: RefCell<Option<Outcome>>,
@@ -116,6 +119,7 @@ impl Execution {
             interrupt_op: Cell::new(0),
             patches: RefCell::default(),
             inboxes: RefCell::default(),
+            answering: Answering::default(),
             stopping: RefCell::default(),
             outcome: RefCell::default(),
             closed: Cell::new(false),
@@ -152,7 +156,6 @@ impl Execution {
             && !shared.waits.borrow().iter().any(|(_, wait)| wait.watch)
     }
 
-    #[cfg(not(target_family = "wasm"))]
     pub(crate) fn core(&self) -> &ContextCore {
         &self.core
     }
@@ -163,12 +166,13 @@ impl Execution {
     }
 }
 
-/// Breaks the cycle between an execution and its tasks.
+/// Breaks the cycles between an execution, its tasks and its answers.
 impl Drop for Execution {
     fn drop(&mut self) {
         self.core.0.closed.set(true);
         let tasks = std::mem::take(&mut *self.core.0.tasks.borrow_mut());
         drop(tasks);
+        self.core.0.answering.clear();
     }
 }
 
@@ -213,6 +217,9 @@ impl ContextCore {
     /// Adds a task at the end of the queue. It inherits the shield.
     pub(crate) fn add_task(&self, future: LocalFuture<()>) {
         let shared = &*self.0;
+        if shared.answering.refuses() {
+            return;
+        }
         let id = shared.spawned.get();
         shared.spawned.set(id + 1);
         let waker = Arc::new(TaskWaker {

@@ -5,10 +5,14 @@ use std::task::{Context, Poll};
 use crate::error::Error;
 use crate::execution::{ContextCore, Op};
 use crate::host::Call;
+use crate::query;
 
 impl ContextCore {
     /// Asks the host for an op, unless the execution is interrupted.
     pub(crate) fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Error> {
+        if self.0.answering.refuses() {
+            return Err(Error::from_fault(query::refusal()));
+        }
         if self.interrupted() {
             return Err(Error::interrupted());
         }
@@ -91,7 +95,7 @@ impl ContextCore {
             .borrow_mut()
             .remove(u64::from(op))
             .is_some_and(|op| op.result.is_none());
-        if open && !self.0.closed.get() {
+        if open && !self.0.closed.get() && !self.0.answering.refuses() {
             self.0.host.cancel(op);
         }
     }

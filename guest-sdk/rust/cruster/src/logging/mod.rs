@@ -10,9 +10,9 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 #[cfg(target_family = "wasm")]
 pub(crate) use import::write;
 #[cfg(not(target_family = "wasm"))]
-pub(crate) use output::scope;
-#[cfg(not(target_family = "wasm"))]
 use output::write;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use output::{scope, silence};
 
 /// The level of a record, as the host numbers them.
 fn level_number(level: Level) -> i32 {

@@ -16,6 +16,11 @@ pub(crate) fn scope(now: Timestamp, execution: &str) -> Scope {
     Scope(CURRENT.replace(Some((now, execution.to_owned()))))
 }
 
+/// Drops log records until it is dropped itself.
+pub(crate) fn silence() -> Scope {
+    Scope(CURRENT.take())
+}
+
 impl Drop for Scope {
     fn drop(&mut self) {
         CURRENT.replace(self.0.take());

@@ -49,6 +49,8 @@ pub(crate) struct Config {
 pub(crate) struct Outside {
     pub(crate) after: Duration,
     pub(crate) apply: Rc<dyn Fn(&Run)>,
+    /// It is a question, which has an answer also after the end.
+    pub(crate) question: bool,
 }
 
 impl Default for Config {

@@ -57,7 +57,8 @@
 //!   other deployments need a [stub](Test::stub_workflow).
 //! - [`resolve_after`](Test::resolve_after), [`reject_after`](Test::reject_after),
 //!   [`signal_after`](Test::signal_after) and [`interrupt_after`](Test::interrupt_after)
-//!   settle deferreds, send signals and interrupt the execution at a virtual time.
+//!   settle deferreds, send signals and interrupt the execution at a virtual time, and
+//!   [`query_after`](Test::query_after) asks it a question.
 //!   [`signal`](Test::signal) sends one before the start, and an [`Api`] is for stubs that
 //!   act as clients while the execution runs.
 //!
@@ -79,6 +80,7 @@ mod key_host;
 mod operation;
 mod outside;
 mod panics;
+mod queries;
 mod received;
 mod refusals;
 mod replay;

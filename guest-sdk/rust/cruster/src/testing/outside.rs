@@ -92,10 +92,25 @@ impl Test {
         self.outside(time, move |run| run.interrupt(&reason))
     }
 
-    fn outside(mut self, after: Duration, apply: impl Fn(&run::Run) + 'static) -> Self {
+    fn outside(self, after: Duration, apply: impl Fn(&run::Run) + 'static) -> Self {
+        self.plan(after, apply, false)
+    }
+
+    /// Plans a question. It is put again after the end, for those that were not put before.
+    pub(crate) fn question(self, after: Duration, ask: impl Fn(&run::Run) + 'static) -> Self {
+        self.plan(after, ask, true)
+    }
+
+    fn plan(
+        mut self,
+        after: Duration,
+        apply: impl Fn(&run::Run) + 'static,
+        question: bool,
+    ) -> Self {
         self.config.outside.push(Outside {
             after,
             apply: Rc::new(apply),
+            question,
         });
         self
     }

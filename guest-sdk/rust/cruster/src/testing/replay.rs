@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use crate::codes;
+use crate::execution::Execution;
 use crate::host::{Call, Host};
 use crate::module::Started;
 use crate::testing::canonical;
@@ -17,34 +18,28 @@ use crate::wire::{Delivery, Fault, Outcome, Resume, Wire};
 
 /// Runs the workflow of a history again; the error is the first difference.
 pub(crate) fn replay(history: &History) -> Result<(), String> {
-    let mut seen = history.clone();
-    seen.events
-        .retain(|event| !matches!(event.what, Happening::Retried { .. }));
-    let replayer = Rc::new(Replayer {
-        history: seen,
-        next: Cell::new(0),
-        ops: Cell::new(0),
-        now: Cell::new(history.start),
-        asked: Cell::new(0),
-        unpatched: RefCell::default(),
-        problem: RefCell::default(),
-    });
-    let ended = match history.module.start(replayer.clone(), history.invocation()) {
+    let replayer = Replayer::new(history);
+    let ended = match replayer.run() {
         Started::Over(outcome) => Some(outcome),
-        Started::Workflow(execution) => {
-            while execution.outcome().is_none() {
-                let Some(resume) = replayer.next_delivery() else {
-                    break;
-                };
-                execution.resume(resume);
-            }
-            execution.outcome()
-        }
+        Started::Workflow(execution) => execution.outcome(),
     }
     .map(received);
     replayer.conclude(ended);
-    let problem = replayer.problem.borrow_mut().take();
-    problem.map_or(Ok(()), Err)
+    replayer.problem().map_or(Ok(()), Err)
+}
+
+/// Runs a workflow that waits once more, up to where it is; the error is the first difference.
+pub(crate) fn copy(history: &History) -> Result<Execution, String> {
+    let replayer = Replayer::new(history);
+    let started = replayer.run();
+    match (replayer.problem(), started) {
+        (None, Started::Workflow(execution)) if execution.outcome().is_none() => Ok(execution),
+        (Some(problem), _) => Err(problem),
+        _ => Err(format!(
+            "{} is not deterministic: it waits, and is over when it is run again",
+            history.execution
+        )),
+    }
 }
 
 /// A host that performs nothing: it compares each request with the history.
@@ -64,6 +59,40 @@ struct Replayer {
 const FIRST_UNPATCHED: u32 = 1 << 31;
 
 impl Replayer {
+    fn new(history: &History) -> Rc<Self> {
+        let mut seen = history.clone();
+        seen.events
+            .retain(|event| !matches!(event.what, Happening::Retried { .. }));
+        Rc::new(Replayer {
+            history: seen,
+            next: Cell::new(0),
+            ops: Cell::new(0),
+            now: Cell::new(history.start),
+            asked: Cell::new(0),
+            unpatched: RefCell::default(),
+            problem: RefCell::default(),
+        })
+    }
+
+    /// Runs the workflow to the end of the history, or to the first difference.
+    fn run(self: &Rc<Self>) -> Started {
+        let (module, invocation) = (self.history.module, self.history.invocation());
+        let started = module.start(self.clone(), invocation);
+        if let Started::Workflow(execution) = &started {
+            while execution.outcome().is_none() {
+                let Some(resume) = self.next_delivery() else {
+                    break;
+                };
+                execution.resume(resume);
+            }
+        }
+        started
+    }
+
+    fn problem(&self) -> Option<String> {
+        self.problem.borrow_mut().take()
+    }
+
     /// Notes the first difference.
     fn differ(&self, now: &str) {
         let at = self.next.get();

@@ -146,6 +146,9 @@ impl World {
         let outcome = root.outcome().unwrap_or_default();
         let history = root.take_history(&outcome);
         let unread = root.unread();
+        for event in self.config.outside.iter().filter(|e| e.question) {
+            (event.apply)(&root);
+        }
         self.finish_calls();
         self.close();
         Ended {

@@ -65,6 +65,10 @@ body! {
     Resume { deliveries: Vec<Delivery>, time: i64 }
 }
 body! {
+    /// A question to a workflow that waits, for `cruster_query`.
+    Query { input: Binary, name: String }
+}
+body! {
     /// The result of an op.
     Delivery { error: Option<Box<Fault>>, op: u32, value: Binary }
 }
@@ -187,10 +191,6 @@ body! {
         queries: Option<Vec<Encoded>>,
         signals: Option<Vec<Encoded>>,
     }
-}
-body! {
-    /// A question to a workflow that has parked.
-    Query { input: Binary, name: String }
 }
 body! {
     /// A query of a workflow.

@@ -14,6 +14,7 @@ mod interrupts;
 mod misuse;
 mod outside;
 mod parallel;
+pub mod queries;
 pub mod signals;
 mod steps;
 mod values;
@@ -35,6 +36,7 @@ cruster::module! {
         outside::Count, outside::CountKeyed, outside::CountMany, outside::Fetch, outside::Settings, outside::SqlKinds, outside::SqlWrong,
         parallel::All, parallel::Crowd, parallel::Due, parallel::First, parallel::Groups, parallel::Nested, parallel::Order, parallel::Race,
         parallel::Select, parallel::Sleeps, parallel::Two,
+        queries::Nap, queries::Spoiled, queries::Track,
         signals::Collect, signals::CollectApart, signals::CollectTwo, signals::Impatient, signals::InterruptedReceive,
         signals::Tell, signals::TellItself,
         steps::Block, steps::Crash, steps::Exhaust, steps::Idempotent, steps::Retry, steps::Sequence,

@@ -23,9 +23,9 @@ pub struct Collect;
 /// How many words to collect.
 #[derive(Serialize, Deserialize, Schema)]
 pub struct CollectRequest {
-    words: i64,
+    pub words: i64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    late: bool,
+    pub late: bool,
 }
 
 #[workflow_impl(signals(Word))]

@@ -133,6 +133,16 @@ impl Run {
             .is_some_and(Execution::stuck)
     }
 
+    /// Whether the workflow has begun, and waits.
+    pub(crate) fn parked(&self) -> bool {
+        self.execution.borrow().is_some()
+    }
+
+    /// What has happened by now.
+    pub(crate) fn history_so_far(&self) -> History {
+        self.history.borrow().clone()
+    }
+
     /// The signals that were delivered and that the workflow has not looked at.
     pub(crate) fn kept_signals(&self) -> Vec<(&'static str, Vec<u8>)> {
         let execution = self.execution.borrow();
@@ -160,7 +170,7 @@ impl Run {
     }
 
     pub(crate) fn take_history(&self, outcome: &Outcome) -> History {
-        let mut history = self.history.borrow().clone();
+        let mut history = self.history_so_far();
         history.outcome = outcome.clone();
         history
     }

@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use conformance_guest::MODULE;
+use conformance_guest::queries::{Act, Far, Spoil, WordsFrom};
 use conformance_guest::signals::{Count, Word};
 use cruster::testing::{Finished, Happening, Test};
-use cruster::{Deferred, Error, HttpRequest, HttpResponse, Value};
-use serde::{Deserialize, Deserializer};
+use cruster::{Deferred, Error, HttpRequest, HttpResponse, Query, Schema, Value};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 
 use crate::database::Tiny;
@@ -85,11 +86,14 @@ struct Step {
     reject: Option<String>,
     interrupt: Option<String>,
     signal: Option<String>,
+    query: Option<String>,
     open: Option<String>,
     #[serde(rename = "start")]
     _start: Option<String>,
     #[serde(default)]
     value: Json,
+    #[serde(default)]
+    answer: Json,
     error: Option<Rejection>,
     refused: Option<String>,
     #[serde(rename = "may")]
@@ -97,6 +101,17 @@ struct Step {
     #[serde(default, rename = "one_of")]
     _one_of: Vec<Json>,
 }
+
+/// A query that no workflow answers.
+#[derive(Serialize, Deserialize, Schema, Query)]
+#[query(answer = ())]
+struct Nothing;
+
+/// A query with an input that does not fit.
+#[derive(Serialize, Deserialize, Schema, Query)]
+#[query(answer = (), name = "words")]
+#[serde(transparent)]
+struct AllWords(String);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -155,6 +170,19 @@ pub fn for_kit() -> Vec<Case> {
 impl Step {
     fn waits(&self) -> bool {
         !self.op.is_empty() || self.delivered.is_some() || self.pending > 0
+    }
+
+    /// Asks the workflow a question, and checks the answer.
+    fn ask<Q: Query>(&self, test: Test, at: Duration, query: Q) -> Test {
+        let refused = self.refused.clone().unwrap_or_default();
+        let want = self.answer.clone();
+        test.query_after(at, query, move |answer| match answer {
+            Err(e) => assert_eq!(e.code(), refused, "{e}"),
+            Ok(answer) => {
+                let answer = serde_json::to_value(answer).expect("a value of the table");
+                assert_eq!((answer, ""), (want, refused.as_str()));
+            }
+        })
     }
 }
 
@@ -236,6 +264,18 @@ impl Case {
                     }
                     ("word", Json::String(text)) => test.signal_after(at, Word(text.clone())),
                     other => panic!("{}: {other:?} is no signal of the guests", self.name),
+                };
+            } else if let Some(name) = &step.query {
+                test = match (name.as_str(), &step.value) {
+                    ("act", _) => step.ask(test, at, Act),
+                    ("far", _) => step.ask(test, at, Far),
+                    ("spoil", _) => step.ask(test, at, Spoil),
+                    ("words", Json::Object(place)) => {
+                        let place = place["place"].as_i64().expect("a whole number");
+                        step.ask(test, at, WordsFrom { place })
+                    }
+                    ("words", Json::String(all)) => step.ask(test, at, AllWords(all.clone())),
+                    _ => step.ask(test, at, Nothing),
                 };
             } else if let Some(reason) = &step.interrupt {
                 test = test.interrupt_after(at, reason);
