@@ -62,7 +62,7 @@ func (x *Entities) readInbox(id journal.ID) (p page, err error) {
 
 // callOf makes a call of a message. One that does not decode is a call that fails.
 func (x *Entities) callOf(m *journal.Message) (*call, error) {
-	c := &call{operation: m.Name, from: m.From, position: m.Position}
+	c := &call{operation: m.Name, from: m.From, message: m.Origin, position: m.Position}
 	if m.Repeatable {
 		c.origin = m.Origin
 	}

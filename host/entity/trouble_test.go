@@ -1,0 +1,112 @@
+package entity
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestMessagesKeepTheirOrderInTrouble has the commit of a message fail while the next one is
+// in memory: that waits for the first.
+func TestMessagesKeepTheirOrderInTrouble(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.hold()
+		for i := range int64(3) {
+			require.NoError(t, f.x.Send(t.Context(), add("a", 1+i)))
+			synctest.Wait()
+		}
+		f.commits.taken()
+		f.commits.script("fail")
+		f.release()
+		time.Sleep(time.Minute)
+		var taken []uint64
+		for _, w := range f.commits.taken() {
+			taken = append(taken, w.Take...)
+		}
+		require.Len(t, taken, 3)
+		require.True(t, slices.IsSorted(taken), "%v", taken)
+	})
+}
+
+// TestRepeatedMessageLeavesTheInbox also if it cannot be taken out at once.
+func TestRepeatedMessageLeavesTheInbox(t *testing.T) {
+	t.Parallel()
+	for _, mishap := range []string{"fail", "drop", "lose"} {
+		t.Run(mishap, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t)
+				f.hold()
+				call := f.goCall(t.Context(), add("a", 1).by(origin(1)))
+				<-f.began
+				require.NoError(t, f.x.Send(t.Context(), add("a", 1).by(origin(1))))
+				synctest.Wait()
+				f.commits.script("", mishap)
+				f.release()
+				require.NoError(t, (<-call).err)
+				time.Sleep(time.Minute)
+				n, _ := f.stored("a")
+				require.EqualValues(t, 1, n)
+				left, err := f.store.Inbox(t.Context(), refTo("a").ID(), 0)
+				require.NoError(t, err)
+				require.Empty(t, left)
+			})
+		})
+	}
+}
+
+// TestMessageWhoseAnswerWasLost is performed, though its sender does not know that it was
+// sent.
+func TestMessageWhoseAnswerWasLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.commits.script("lose")
+		require.Error(t, f.x.Send(t.Context(), add("a", 1)))
+		synctest.Wait()
+		n, _ := f.stored("a")
+		require.EqualValues(t, 1, n)
+	})
+}
+
+// TestMessageThatWasTaken by a commit whose answer was lost is over, also if it leaves no
+// receipt.
+func TestMessageThatWasTaken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, l := newLedger(t)
+		f.commits.script("", "lose")
+		require.NoError(t, f.x.Send(t.Context(), gateway("save")))
+		time.Sleep(time.Hour)
+		total, ran := l.counts()
+		require.Equal(t, []int{1, 1}, []int{total, ran})
+	})
+}
+
+// TestIdempotencyKeysDiffer also of messages that are not repeated.
+func TestIdempotencyKeysDiffer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, l := newLedger(t)
+		var keys []string
+		f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			keys = append(keys, call.IdempotencyKey)
+			return l.run(call)
+		}
+		f.commits.script("", "conflict")
+		for range 2 {
+			require.NoError(t, f.x.Send(t.Context(), gateway("save")))
+			time.Sleep(time.Second)
+		}
+		require.Len(t, keys, 3)
+		require.Equal(t, keys[0], keys[1], "an attempt has the key of its message")
+		require.NotEqual(t, keys[0], keys[2])
+	})
+}
