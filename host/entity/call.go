@@ -90,12 +90,17 @@ type answer struct {
 	err     error
 }
 
-// reply answers all who wait for the call.
-func (c *call) reply(a answer) {
+// release lets go of the memory of the call.
+func (c *call) release() {
 	if c.memory != nil {
 		c.memory.Release()
 		c.memory = nil
 	}
+}
+
+// reply answers all who wait for the call.
+func (c *call) reply(a answer) {
+	c.release()
 	for _, w := range c.waiters {
 		w.answer <- a
 	}

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
 )
 
 // TestMessagesKeepTheirOrderInTrouble has the commit of a message fail while the next one is
@@ -24,6 +27,7 @@ func TestMessagesKeepTheirOrderInTrouble(t *testing.T) {
 		f.commits.script("fail")
 		f.release()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		var taken []uint64
 		for _, w := range f.commits.taken() {
 			taken = append(taken, w.Take...)
@@ -50,6 +54,7 @@ func TestRepeatedMessageLeavesTheInbox(t *testing.T) {
 				f.release()
 				require.NoError(t, (<-call).err)
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				n, _ := f.stored("a")
 				require.EqualValues(t, 1, n)
 				left, err := f.store.Inbox(t.Context(), refTo("a").ID(), 0)
@@ -105,8 +110,38 @@ func TestIdempotencyKeysDiffer(t *testing.T) {
 			require.NoError(t, f.x.Send(t.Context(), gateway("save")))
 			time.Sleep(time.Second)
 		}
+		synctest.Wait()
 		require.Len(t, keys, 3)
 		require.Equal(t, keys[0], keys[1], "an attempt has the key of its message")
 		require.NotEqual(t, keys[0], keys[2])
+	})
+}
+
+// TestMessagesTakeMemory of the budget, and are read as far as there is some: at least one.
+func TestMessagesTakeMemory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.hold()
+		all, ok := f.queued.TryAcquire(f.queued.Total() - 3*callCost)
+		require.True(t, ok)
+		const messages = 20
+		for i := range messages {
+			// As a host that has ended would have left them.
+			e := journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: origin(byte(i))}
+			f.fill(refTo("a").ID(), posted(e, journal.Caller{}, parcel{Entity: "bank/Counter/a", Input: abi.MustMarshal(1), Namespace: "default"}))
+		}
+		f.x.Recover(t.Context())
+		synctest.Wait()
+		f.x.actors.WhileParked(refTo("a").ID(), func(e *entity) (message, bool) {
+			require.Len(t, e.positions, 2)
+			return nil, false
+		})
+		f.release()
+		time.Sleep(time.Hour)
+		n, _ := f.stored("a")
+		require.EqualValues(t, messages, n)
+		all.Release()
+		require.Zero(t, f.queued.Used(), "the entity is not in memory")
 	})
 }
