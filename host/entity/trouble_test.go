@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -144,4 +145,22 @@ func TestMessagesTakeMemory(t *testing.T) {
 		all.Release()
 		require.Zero(t, f.queued.Used(), "the entity is not in memory")
 	})
+}
+
+// TestStatesLeaveRoomForCalls: states of entities that nobody calls do not keep others from
+// being called.
+func TestStatesLeaveRoomForCalls(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	all, ok := f.queued.TryAcquire(f.queued.Total() - 10*callCost)
+	require.True(t, ok)
+	defer all.Release()
+	for i := range 100 {
+		f.value(f.x.Call(t.Context(), add(fmt.Sprint(i), 5)))
+	}
+	require.Equal(t, 100, f.x.Count())
+	large := operation("a", "fail")
+	large.Input = abi.MustMarshal(make([]byte, 2*callCost))
+	_, err := f.x.Call(t.Context(), large)
+	require.NoError(t, err)
 }
