@@ -263,7 +263,7 @@ func (e *entity) Forgotten() { e.keep(nil) }
 const stateCost = 512
 
 // keep keeps a state in memory, if there is room for it. The store has it in any case. Half
-// of the budget is left to calls: a state that nobody asks for must not have one refused.
+// of the budget is left to calls: one that is not asked for must not have a call refused.
 func (e *entity) keep(s *snapshot) {
 	e.state = nil
 	if e.memory != nil {

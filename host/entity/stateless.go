@@ -85,8 +85,8 @@ func (x *Entities) attempt(c *call) (abi.Outcome, error) {
 }
 
 // afterFailure finds out what a commit that failed means. One that is persisted has a
-// receipt if it, or an attempt before whose answer was lost, took effect; if nobody will ask
-// for that, its message is gone. If not it is repeated, and only one of the two can take the
+// receipt if it, or an attempt before whose answer was lost, took effect; if it leaves none
+// its message is gone. If not it is repeated, and only one of the two can take the
 // message.
 func (x *Entities) afterFailure(c *call, err error) (abi.Outcome, error) {
 	if c.position == 0 || errors.Is(err, journal.ErrFenced) {

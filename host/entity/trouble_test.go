@@ -147,7 +147,7 @@ func TestMessagesTakeMemory(t *testing.T) {
 	})
 }
 
-// TestStatesLeaveRoomForCalls: states of entities that nobody calls do not keep others from
+// TestStatesLeaveRoomForCalls: states of entities that are not called do not keep others from
 // being called.
 func TestStatesLeaveRoomForCalls(t *testing.T) {
 	t.Parallel()
