@@ -262,7 +262,8 @@ func (e *entity) Forgotten() { e.keep(nil) }
 // stateCost is about how many bytes of memory a state takes besides its own.
 const stateCost = 512
 
-// keep keeps a state in memory, if there is room for it. The store has it in any case.
+// keep keeps a state in memory, if there is room for it. The store has it in any case. Half
+// of the budget is left to calls: one that is not asked for must not have a call refused.
 func (e *entity) keep(s *snapshot) {
 	e.state = nil
 	if e.memory != nil {
@@ -272,8 +273,8 @@ func (e *entity) keep(s *snapshot) {
 	if s == nil {
 		return
 	}
-	memory := e.Queued.Empty()
-	if memory.Grow(stateCost + int64(s.bytes())) {
+	memory, bytes := e.Queued.Empty(), stateCost+int64(s.bytes())
+	if e.Queued.Used()+bytes <= e.Queued.Total()/2 && memory.Grow(bytes) {
 		e.state, e.memory = s, memory
 	}
 }

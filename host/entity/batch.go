@@ -2,6 +2,7 @@ package entity
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
@@ -18,6 +19,7 @@ type batch struct {
 	answers map[*call]answer
 	woken   []journal.ID // who was sent messages
 	starts  bool         // workflows are to be started
+	left    error        // why messages that were performed before are in the inbox still
 }
 
 // batchResult is what became of a batch.
@@ -29,6 +31,7 @@ type batchResult struct {
 	state  *snapshot
 	woken  []journal.ID
 	starts bool
+	left   error
 }
 
 // beginBatch has the next batch performed, unless one is.
@@ -62,9 +65,10 @@ func (e *entity) endBatch(res batchResult) {
 	for _, c := range done {
 		e.end(c, res.answers, res.err)
 	}
-	if res.err == nil {
+	if res.err == nil && res.left == nil {
 		e.setbacks = 0
 	}
+	e.readAgain(done, res)
 	e.starts = e.starts || res.starts
 	for _, id := range res.woken {
 		e.actors.Post(id, mail{})
@@ -78,15 +82,38 @@ func (e *entity) end(c *call, answers map[*call]answer, err error) {
 	a, answered := answers[c]
 	if !answered {
 		a.err = journal.Coded("call "+c.ref.String(), err)
-		if c.position != 0 {
-			e.unread, e.seen = true, min(e.seen, c.position-1)
-			e.setback("perform "+c.operation+" of "+c.ref.String(), a.err)
-		}
 	} else if c.leavesReceipt() {
 		e.recent.add(c.origin)
 	}
 	e.metrics.observe(c.kind.String(), a)
 	c.reply(a)
+}
+
+// readAgain has messages of a batch that are in the inbox still read once more. If one was not
+// performed, all behind it are: those that wait already would overtake it.
+func (e *entity) readAgain(done []*call, res batchResult) {
+	if res.left != nil {
+		e.unread = true
+		e.setback("take out messages that were performed before", res.left)
+	}
+	i := slices.IndexFunc(done, func(c *call) bool {
+		_, answered := res.answers[c]
+		return c.position != 0 && !answered
+	})
+	if i < 0 {
+		return
+	}
+	first := done[i]
+	e.unread, e.seen = true, min(e.seen, first.position-1)
+	e.setback("perform "+first.operation+" of "+first.ref.String(), res.err)
+	e.queue = slices.DeleteFunc(e.queue, func(c *call) bool {
+		if c.position <= first.position {
+			return false
+		}
+		e.metrics.queued.Dec()
+		e.end(c, nil, res.err)
+		return true
+	})
 }
 
 // perform is the task.
@@ -100,7 +127,7 @@ func (b *batch) perform() batchResult {
 		}
 		err = abi.AsError(journal.Coded("work on an entity", err))
 	}
-	return batchResult{answers: b.answers, err: err, state: b.state, woken: b.woken, starts: b.starts}
+	return batchResult{answers: b.answers, err: err, state: b.state, woken: b.woken, starts: b.starts, left: b.left}
 }
 
 // work performs the calls that have no answer yet. An error means that the others have none,
@@ -162,9 +189,9 @@ func (b *batch) answerRepeated(mayHave func(*call) bool) error {
 	if len(take) == 0 {
 		return nil
 	}
-	// If its answer is lost they are seen again, and found to be repeated again.
-	if _, err := b.Committer.Commit(journal.Write{ID: b.id, Take: take}); err != nil && !errors.Is(err, journal.ErrUndecided) {
-		return err
+	// If that fails they are read again, and found to be repeated again.
+	if _, err := b.Committer.Commit(journal.Write{ID: b.id, Take: take}); err != nil {
+		b.left = err
 	}
 	return nil
 }

@@ -46,6 +46,7 @@ type call struct {
 	operation string
 	input     []byte
 	origin    journal.Origin // zero if it is never repeated
+	message   journal.Origin // of the message that it was read from
 	from      journal.Caller
 	persisted bool           // it is of an entity without a state, and is to be in the inbox
 	position  uint64         // in the inbox; 0 if it came from its caller
@@ -89,12 +90,17 @@ type answer struct {
 	err     error
 }
 
-// reply answers all who wait for the call.
-func (c *call) reply(a answer) {
+// release lets go of the memory of the call.
+func (c *call) release() {
 	if c.memory != nil {
 		c.memory.Release()
 		c.memory = nil
 	}
+}
+
+// reply answers all who wait for the call.
+func (c *call) reply(a answer) {
+	c.release()
 	for _, w := range c.waiters {
 		w.answer <- a
 	}

@@ -43,26 +43,46 @@ func (x *Entities) readInbox(id journal.ID) (p page, err error) {
 		}
 		p.more = more
 		for i := range messages {
-			m := &messages[i]
-			p.last = m.Position
-			if m.Kind == journal.StartMessage {
-				p.starts = true
-				continue
-			}
-			c, err := x.callOf(m)
+			fits, err := x.addTo(&p, &messages[i])
 			if err != nil {
 				return err
 			}
-			p.calls = append(p.calls, c)
+			if !fits {
+				p.more = true
+				break
+			}
 		}
 		return nil
 	})
+	if err != nil {
+		for _, c := range p.calls {
+			c.release()
+		}
+	}
 	return p, err
+}
+
+// addTo adds a message to a page. It reports false if there is no memory for it. The first
+// one needs none: an entity goes on whatever others have taken.
+func (x *Entities) addTo(p *page, m *journal.Message) (fits bool, err error) {
+	if m.Kind == journal.StartMessage {
+		p.starts, p.last = true, m.Position
+		return true, nil
+	}
+	c, err := x.callOf(m)
+	if err != nil {
+		return false, err
+	}
+	if x.admit(c) != nil && len(p.calls) > 0 {
+		return false, nil
+	}
+	p.calls, p.last = append(p.calls, c), m.Position
+	return true, nil
 }
 
 // callOf makes a call of a message. One that does not decode is a call that fails.
 func (x *Entities) callOf(m *journal.Message) (*call, error) {
-	c := &call{operation: m.Name, from: m.From, position: m.Position}
+	c := &call{operation: m.Name, from: m.From, message: m.Origin, position: m.Position}
 	if m.Repeatable {
 		c.origin = m.Origin
 	}
@@ -132,9 +152,11 @@ func (e *entity) knowPast() {
 // has to wait for the end of one of the same origin.
 func (e *entity) addMessage(c *call) bool {
 	if e.positions[c.position] != nil {
+		c.release()
 		return false
 	}
 	if first := e.byOrigin[c.origin]; first != nil {
+		c.release()
 		if first.atWork || first.position != 0 {
 			e.unread = true
 			return false

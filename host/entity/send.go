@@ -58,6 +58,9 @@ func (x *Entities) receive(ctx context.Context, c *call) (journal.Result, error)
 	case errors.Is(err, journal.ErrInboxFull):
 		return res, abi.Errorf(abi.CodeMailboxFull, "the inbox of %s is full: %q was not accepted", c.ref, c.operation)
 	case err != nil:
+		if errors.Is(err, journal.ErrUndecided) {
+			x.actors.Post(c.ref.ID(), mail{}) // it may be there
+		}
 		return res, journal.Coded("send "+c.operation+" to "+c.ref.String(), err)
 	}
 	x.Fault.Pass(faultpoint.EntityReceiveAfter)

@@ -85,10 +85,17 @@ func (x *Entities) attempt(c *call) (abi.Outcome, error) {
 }
 
 // afterFailure finds out what a commit that failed means. One that is persisted has a
-// receipt if it, or an attempt before whose answer was lost, took effect; if not it is
-// repeated, and only one of the two can take the message.
+// receipt if it, or an attempt before whose answer was lost, took effect; if it leaves none
+// its message is gone. If not it is repeated, and only one of the two can take the
+// message.
 func (x *Entities) afterFailure(c *call, err error) (abi.Outcome, error) {
-	if c.position == 0 || errors.Is(err, journal.ErrFenced) || !c.leavesReceipt() {
+	if c.position == 0 || errors.Is(err, journal.ErrFenced) {
+		return abi.Outcome{}, err
+	}
+	if !c.leavesReceipt() {
+		if _, lerr := x.Store.Message(x.Host.Context(), c.ref.ID(), c.position); errors.Is(lerr, journal.ErrNotFound) {
+			return abi.Outcome{Value: abi.Nil}, nil
+		}
 		return abi.Outcome{}, err
 	}
 	receipt, lerr := x.Store.Receipt(x.Host.Context(), c.ref.ID(), c.origin)
@@ -125,7 +132,8 @@ func (x *Entities) runStateless(c *call) (abi.Outcome, journal.GuestTx, error) {
 	}
 	call := StatelessCall{Operation: c.operation, Input: c.input, Attempt: c.attempts}
 	if c.position != 0 {
-		call.IdempotencyKey = hex.EncodeToString(c.origin[:])
+		key := cmp.Or(c.origin, c.message)
+		call.IdempotencyKey = hex.EncodeToString(key[:])
 	}
 	ran, err := x.Guests.Call(x.Host.Context(), t, call)
 	switch {

@@ -32,6 +32,7 @@ type Store interface {
 	Hibernated(ctx context.Context, id journal.ID) (*journal.Hibernated, error)
 	Inbox(ctx context.Context, id journal.ID, after uint64) ([]journal.Envelope, error)
 	Message(ctx context.Context, id journal.ID, position uint64) (*journal.Message, error)
+	Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error)
 	journal.EntryReader
 	Load(ctx context.Context, id journal.ID) (*journal.Execution, error)
 }

@@ -146,6 +146,7 @@ func TestStatesAreSavedAtWork(t *testing.T) {
 		w.f.restart(0)
 		require.NoError(t, w.f.x.Settle(t.Context(), RefTo(w.row), journal.Deferred{Name: "d0", Value: abi.Nil}))
 		time.Sleep(time.Minute)
+		synctest.Wait() // the settlement is acknowledged before the run is there
 		require.Equal(t, 1, w.restored)
 		require.Empty(t, w.faults)
 	})

@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
@@ -57,7 +58,7 @@ func (x *Executions) Signal(ctx context.Context, ref Ref, s Signal) error {
 // signal puts a signal into the inbox.
 func (r *run) signal(m journal.Message) error {
 	if r.row.State.Final() {
-		return alreadyOver(r.row)
+		return r.signalledLate(r.Host.Context(), r.row, m)
 	}
 	r.Fault.Pass(faultpoint.SignalBeforeCommit)
 	res, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Receive: &m})
@@ -72,6 +73,29 @@ func (r *run) signal(m journal.Message) error {
 	m.Position = res.Position
 	r.take([]journal.Message{m})
 	return nil
+}
+
+// signalledLate answers a signal to an execution that is over: it is refused, unless it was
+// sent before and is repeated.
+func (x *Executions) signalledLate(ctx context.Context, row *journal.Execution, m journal.Message) error {
+	if !m.Repeatable {
+		return alreadyOver(row)
+	}
+	_, err := x.Store.Receipt(ctx, row.ID, m.Origin)
+	if err == nil {
+		return nil
+	}
+	unread := []journal.Envelope(nil)
+	if errors.Is(err, journal.ErrNotFound) {
+		unread, err = x.Store.Inbox(ctx, row.ID, 0)
+	}
+	switch {
+	case err != nil:
+		return journal.Coded("signal "+row.Name(), err)
+	case slices.ContainsFunc(unread, func(e journal.Envelope) bool { return e.Origin == m.Origin }):
+		return nil
+	}
+	return alreadyOver(row)
 }
 
 // take takes in messages that are durable.

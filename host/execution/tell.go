@@ -147,9 +147,9 @@ type signalNews struct{ message journal.Message }
 
 func (n signalNews) request(reply chan<- error) message { return signalRequest{n.message, reply} }
 
-func (n signalNews) write(_ context.Context, _ *Executions, row *journal.Execution) (*journal.Write, error) {
+func (n signalNews) write(ctx context.Context, x *Executions, row *journal.Execution) (*journal.Write, error) {
 	if row.State.Final() {
-		return nil, alreadyOver(row)
+		return nil, x.signalledLate(ctx, row, n.message)
 	}
 	return &journal.Write{ID: row.ID, Run: row.Run, Receive: &n.message}, nil
 }

@@ -165,6 +165,9 @@ func (r *Schedules) work(id journal.ID, known func()) {
 			return
 		}
 		r.Logger.Warn("working on a schedule failed; trying again", "schedule", id, "error", err)
+		r.mu.Lock()
+		r.woken[id] = true // this task is on its way
+		r.mu.Unlock()
 		timer.Wait(r.Context, r.Clock, retry)
 	}
 }

@@ -432,3 +432,28 @@ func TestQueueGoesOn(t *testing.T) {
 		require.Equal(t, 1, w.most)
 	})
 }
+
+// TestOneTaskASchedule has a schedule that cannot go on woken again and again: the task that
+// tries it again is enough.
+func TestOneTaskASchedule(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		room, end := w.host(t.Context())
+		_, err := room.Create(t.Context(), journal.Schedule{Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly"}})
+		require.NoError(t, err)
+		w.clock.Advance(time.Hour)
+		w.mu.Lock()
+		w.fail = slices.Repeat([]failure{failBefore}, 1000)
+		w.mu.Unlock()
+		for range 10 {
+			room.EnsureInMemory(journal.ScheduleID("default", "s"))
+			synctest.Wait()
+		}
+		w.mu.Lock()
+		tried := 1000 - len(w.fail)
+		w.mu.Unlock()
+		require.Equal(t, 1, tried)
+		end()
+	})
+}

@@ -1,0 +1,166 @@
+package entity
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// TestMessagesKeepTheirOrderInTrouble has the commit of a message fail while the next one is
+// in memory: that waits for the first.
+func TestMessagesKeepTheirOrderInTrouble(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.hold()
+		for i := range int64(3) {
+			require.NoError(t, f.x.Send(t.Context(), add("a", 1+i)))
+			synctest.Wait()
+		}
+		f.commits.taken()
+		f.commits.script("fail")
+		f.release()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		var taken []uint64
+		for _, w := range f.commits.taken() {
+			taken = append(taken, w.Take...)
+		}
+		require.Len(t, taken, 3)
+		require.True(t, slices.IsSorted(taken), "%v", taken)
+	})
+}
+
+// TestRepeatedMessageLeavesTheInbox also if it cannot be taken out at once.
+func TestRepeatedMessageLeavesTheInbox(t *testing.T) {
+	t.Parallel()
+	for _, mishap := range []string{"fail", "drop", "lose"} {
+		t.Run(mishap, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t)
+				f.hold()
+				call := f.goCall(t.Context(), add("a", 1).by(origin(1)))
+				<-f.began
+				require.NoError(t, f.x.Send(t.Context(), add("a", 1).by(origin(1))))
+				synctest.Wait()
+				f.commits.script("", mishap)
+				f.release()
+				require.NoError(t, (<-call).err)
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				n, _ := f.stored("a")
+				require.EqualValues(t, 1, n)
+				left, err := f.store.Inbox(t.Context(), refTo("a").ID(), 0)
+				require.NoError(t, err)
+				require.Empty(t, left)
+			})
+		})
+	}
+}
+
+// TestMessageWhoseAnswerWasLost is performed, though its sender does not know that it was
+// sent.
+func TestMessageWhoseAnswerWasLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.commits.script("lose")
+		require.Error(t, f.x.Send(t.Context(), add("a", 1)))
+		synctest.Wait()
+		n, _ := f.stored("a")
+		require.EqualValues(t, 1, n)
+	})
+}
+
+// TestMessageThatWasTaken by a commit whose answer was lost is over, also if it leaves no
+// receipt.
+func TestMessageThatWasTaken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, l := newLedger(t)
+		f.commits.script("", "lose")
+		require.NoError(t, f.x.Send(t.Context(), gateway("save")))
+		time.Sleep(time.Hour)
+		total, ran := l.counts()
+		require.Equal(t, []int{1, 1}, []int{total, ran})
+	})
+}
+
+// TestIdempotencyKeysDiffer also of messages that are not repeated.
+func TestIdempotencyKeysDiffer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, l := newLedger(t)
+		var keys []string
+		f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			keys = append(keys, call.IdempotencyKey)
+			return l.run(call)
+		}
+		f.commits.script("", "conflict")
+		for range 2 {
+			require.NoError(t, f.x.Send(t.Context(), gateway("save")))
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		require.Len(t, keys, 3)
+		require.Equal(t, keys[0], keys[1], "an attempt has the key of its message")
+		require.NotEqual(t, keys[0], keys[2])
+	})
+}
+
+// TestMessagesTakeMemory of the budget, and are read as far as there is some: at least one.
+func TestMessagesTakeMemory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.hold()
+		all, ok := f.queued.TryAcquire(f.queued.Total() - 3*callCost)
+		require.True(t, ok)
+		const messages = 20
+		for i := range messages {
+			// As a host that has ended would have left them.
+			e := journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: origin(byte(i))}
+			f.fill(refTo("a").ID(), posted(e, journal.Caller{}, parcel{Entity: "bank/Counter/a", Input: abi.MustMarshal(1), Namespace: "default"}))
+		}
+		f.x.Recover(t.Context())
+		synctest.Wait()
+		f.x.actors.WhileParked(refTo("a").ID(), func(e *entity) (message, bool) {
+			require.Len(t, e.positions, 2)
+			return nil, false
+		})
+		f.release()
+		time.Sleep(time.Hour)
+		n, _ := f.stored("a")
+		require.EqualValues(t, messages, n)
+		all.Release()
+		require.Zero(t, f.queued.Used(), "the entity is not in memory")
+	})
+}
+
+// TestStatesLeaveRoomForCalls: states of entities that are not called do not keep others from
+// being called.
+func TestStatesLeaveRoomForCalls(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	all, ok := f.queued.TryAcquire(f.queued.Total() - 10*callCost)
+	require.True(t, ok)
+	defer all.Release()
+	for i := range 100 {
+		f.value(f.x.Call(t.Context(), add(fmt.Sprint(i), 5)))
+	}
+	require.Equal(t, 100, f.x.Count())
+	large := operation("a", "fail")
+	large.Input = abi.MustMarshal(make([]byte, 2*callCost))
+	_, err := f.x.Call(t.Context(), large)
+	require.NoError(t, err)
+}
