@@ -142,6 +142,6 @@ impl TellItself {
     }
 }
 
-fn told(result: Result<()>) -> Seen {
+pub fn told(result: Result<()>) -> Seen {
     seen(result.map(|()| true))
 }
