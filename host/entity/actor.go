@@ -55,10 +55,23 @@ func newEntity(x *Entities, id journal.ID) *entity {
 		mailbox: defaultMailbox, concurrency: defaultConcurrency, idleTime: x.IdleTime,
 	}
 	if !x.recovered.Load() {
-		// Messages from before the host began may be waiting. Calls come after them.
-		e.unread, e.acked = true, math.MaxUint64
+		e.lookBack()
 	}
 	return e
+}
+
+// lookBack says that messages from before the host began may be waiting. Calls come after
+// them, also those that are here already: the entity may come into memory when the recovery
+// that told it so is over.
+func (e *entity) lookBack() {
+	e.unread, e.barren, e.acked = true, false, math.MaxUint64
+	for _, calls := range [][]*call{e.queue, e.beside} {
+		for _, c := range calls {
+			if c.position == 0 {
+				c.after = math.MaxUint64
+			}
+		}
+	}
 }
 
 // Receive implements actor.Actor.
@@ -86,6 +99,8 @@ func (e *entity) receive(m message) {
 		if e.acked != math.MaxUint64 {
 			e.acked = max(e.acked, m.position)
 		}
+	case past:
+		e.lookBack()
 	case fetched:
 		e.takeFetched(m)
 	case batchDone:

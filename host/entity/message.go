@@ -25,6 +25,8 @@ type (
 	}
 	// mail says that there is a message in the inbox. Position is its, if it is known.
 	mail struct{ position uint64 }
+	// past says that there may be messages from before the host began.
+	past struct{}
 	// fetched brings messages of the inbox.
 	fetched struct {
 		page
@@ -52,6 +54,7 @@ func (arrival) isMessage()     {}
 func (withdrawal) isMessage()  {}
 func (roomRequest) isMessage() {}
 func (mail) isMessage()        {}
+func (past) isMessage()        {}
 func (fetched) isMessage()     {}
 func (batchDone) isMessage()   {}
 func (callDone) isMessage()    {}

@@ -51,6 +51,6 @@ func (x *Entities) wakeReceiver(ctx context.Context, id journal.ID) (woken bool,
 	if k := messages[0].Kind; k != journal.CallMessage && k != journal.StartMessage {
 		return false, nil
 	}
-	x.actors.Post(id, mail{})
+	x.actors.Post(id, past{})
 	return true, nil
 }

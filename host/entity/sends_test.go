@@ -181,6 +181,35 @@ func TestCallsBeforeRecovery(t *testing.T) {
 	})
 }
 
+// TestCallsAroundRecovery come behind the messages that a host left behind, also if their
+// entity comes into memory when the recovery is over: all that it knows is in its box by then.
+func TestCallsAroundRecovery(t *testing.T) {
+	t.Parallel()
+	for _, callFirst := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t)
+			f.commits.script("", "fail", "fail", "fail", "fail", "fail", "fail") // the message stays in the inbox
+			require.NoError(t, f.x.Send(t.Context(), add("a", 5)))
+			synctest.Wait()
+			f.unrecovered = true
+			f.crash()
+			id := refTo("a").ID()
+			require.True(t, f.x.actors.Claim(id)) // it does not work yet
+			if !callFirst {
+				f.x.Recover(t.Context())
+			}
+			sum := make(chan int64, 1)
+			go func() { sum <- f.value(f.x.Call(t.Context(), add("a", 1))) }()
+			synctest.Wait()
+			if callFirst {
+				f.x.Recover(t.Context())
+			}
+			f.x.actors.Unclaim(id)
+			require.EqualValues(t, 6, <-sum)
+		})
+	}
+}
+
 // TestDamagedMessage is taken and does not stand in the way of others.
 func TestDamagedMessage(t *testing.T) {
 	t.Parallel()

@@ -21,6 +21,8 @@ type target interface {
 	start(ctx context.Context, r request) (execution string, err error)
 	settle(ctx context.Context, execution, name string, value any) error
 	signal(ctx context.Context, execution, name, requestID string, value any) error
+	call(ctx context.Context, o operation) error
+	send(ctx context.Context, o operation) error
 	interrupt(ctx context.Context, execution, reason string) error
 	resume(ctx context.Context, execution string) error
 	fail(ctx context.Context, execution, reason string) error
@@ -48,6 +50,12 @@ type request struct {
 	workflow string
 	key      string
 	input    any
+}
+
+// operation is one of an entity, asked for under an id of its own.
+type operation struct {
+	entity, name, requestID string
+	input                   any
 }
 
 // ending is everything that a caller is told about an execution that is over or
@@ -248,6 +256,20 @@ func (d *driver) signal(execution, name, requestID string, value any) {
 	}, abi.CodeAlreadyOver)
 }
 
+// call calls an entity; the request is repeated under the same id.
+func (d *driver) call(entity, name, requestID string, input any) {
+	d.t.Helper()
+	o := operation{entity: entity, name: name, requestID: requestID, input: input}
+	do(d, func(ctx context.Context, to target) (any, error) { return nil, to.call(ctx, o) })
+}
+
+// send sends an entity a message; the request is repeated under the same id.
+func (d *driver) send(entity, name, requestID string, input any) {
+	d.t.Helper()
+	o := operation{entity: entity, name: name, requestID: requestID, input: input}
+	do(d, func(ctx context.Context, to target) (any, error) { return nil, to.send(ctx, o) })
+}
+
 func (d *driver) interrupt(execution, reason string) {
 	d.t.Helper()
 	do(d, func(ctx context.Context, to target) (any, error) {
@@ -299,13 +321,22 @@ func (d *driver) awaitPending(execution, kind, name string) {
 // awaitGone waits until an execution was deleted.
 func (d *driver) awaitGone(execution string) {
 	d.t.Helper()
-	harness.Eventually(d.t, execution+" is gone", func() bool {
-		return do(d, func(ctx context.Context, to target) (bool, error) {
-			err := to.poll(ctx, execution)
-			if abi.CodeOf(err) == abi.CodeExecutionNotFound {
-				return true, nil
-			}
-			return false, err
-		})
+	harness.Eventually(d.t, execution+" is gone", func() bool { return !d.there(execution) })
+}
+
+// awaitStarted waits until an execution is there that the client did not start.
+func (d *driver) awaitStarted(execution string) {
+	d.t.Helper()
+	harness.Eventually(d.t, execution+" is there", func() bool { return d.there(execution) })
+}
+
+func (d *driver) there(execution string) bool {
+	d.t.Helper()
+	return do(d, func(ctx context.Context, to target) (bool, error) {
+		err := to.poll(ctx, execution)
+		if abi.CodeOf(err) == abi.CodeExecutionNotFound {
+			return false, nil
+		}
+		return err == nil, err
 	})
 }

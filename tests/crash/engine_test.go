@@ -127,6 +127,22 @@ func (e inProcess) signal(ctx context.Context, execution, name, requestID string
 	return e.Signal(ctx, "", execution, host.SignalRequest{Name: name, Value: abi.MustMarshal(value), RequestID: requestID})
 }
 
+func (e inProcess) call(ctx context.Context, o operation) error {
+	outcome, err := e.CallEntity(ctx, o.request())
+	if err == nil && outcome.Error != nil {
+		return outcome.Error
+	}
+	return err
+}
+
+func (e inProcess) send(ctx context.Context, o operation) error {
+	return e.SendEntity(ctx, o.request())
+}
+
+func (o operation) request() host.EntityRequest {
+	return host.EntityRequest{Entity: o.entity, Operation: o.name, RequestID: o.requestID, Input: abi.MustMarshal(o.input)}
+}
+
 func (e inProcess) interrupt(ctx context.Context, execution, reason string) error {
 	return e.Interrupt(ctx, "", execution, reason)
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -146,6 +147,18 @@ func (g overGRPC) settle(ctx context.Context, execution, name string, value any)
 
 func (g overGRPC) signal(ctx context.Context, execution, name, requestID string, value any) error {
 	return client.Signal[any](name).Send(ctx, g.client, execution, value, client.WithRequestID(requestID))
+}
+
+func (g overGRPC) call(ctx context.Context, o operation) error {
+	_, err := g.entity(o).Call(ctx, o.input)
+	return err
+}
+
+func (g overGRPC) send(ctx context.Context, o operation) error { return g.entity(o).Send(ctx, o.input) }
+
+func (g overGRPC) entity(o operation) client.EntityOf[any, any] {
+	slash := strings.LastIndex(o.entity, "/")
+	return client.Operation[any, any](g.client, o.entity[:slash], o.name).On(o.entity[slash+1:]).WithRequestID(o.requestID)
 }
 
 func (g overGRPC) interrupt(ctx context.Context, execution, reason string) error {

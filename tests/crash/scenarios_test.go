@@ -198,6 +198,22 @@ var scenarios = []scenario{
 		},
 	},
 	{
+		// Calls, messages, a workflow that an entity starts and one that calls it: each is
+		// a digit of the sum. What has no state counts in SQL.
+		name: "entities", example: "conformance",
+		run: func(d *driver, key, _ string) (string, ending) {
+			tally, reported := "conformance/Tally/"+key, "conformance/TallyReported/"+key
+			d.call(tally, "add", "call", 5)
+			d.send(tally, "add", "send", 20)
+			d.call(tally, "report", "report", object{})
+			d.awaitStarted(reported)
+			d.wait(reported)
+			d.call("conformance/Ledger/"+key, "note", "note", false)
+			return waited(d, d.startAs(key, "conformance/TallySum", key))
+		},
+		rows: []string{`SELECT n FROM counters WHERE name = $1`},
+	},
+	{
 		// It is moved to the module of another language, which fits as well.
 		name: "moved", example: "approval",
 		prepare: func(d *driver, key string) string {

@@ -28,7 +28,7 @@ func seen(value any, err error) Seen {
 	}
 	s := Seen{Code: cruster.ErrorCode(err), Type: cruster.ErrorType(err)}
 	switch s.Code {
-	case "", "CR-3001", "CR-2006", "CR-2014":
+	case "", "CR-3001", "CR-2006", "CR-2014", "CR-6006":
 		s.Text = err.Error()
 	}
 	return s

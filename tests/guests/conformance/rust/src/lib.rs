@@ -8,6 +8,7 @@
 mod children;
 mod deferreds;
 mod determinism;
+mod entities;
 mod failures;
 mod futures;
 mod interrupts;
@@ -29,6 +30,8 @@ cruster::module! {
         deferreds::Await, deferreds::AwaitAnything, deferreds::AwaitLate, deferreds::AwaitNumber, deferreds::AwaitTwice,
         deferreds::ResolveOther, deferreds::ResolveOwn,
         determinism::Chance, determinism::Clock, determinism::Identity, determinism::Log, determinism::Patches,
+        entities::LedgerNotes, entities::TallyErrors, entities::TallyLife, entities::TallyPasses, entities::TallyReported,
+        entities::TallyReports, entities::TallySends, entities::TallySum, entities::TallyTogether, entities::TallyWatched,
         failures::Decline, failures::Fail, failures::FollowFailed, failures::Rethrow,
         futures::Futures, futures::OnInterrupt,
         interrupts::Interruptible, interrupts::InterruptedEarly, interrupts::InterruptedWait, interrupts::Unhandled,
@@ -42,6 +45,7 @@ cruster::module! {
         steps::Block, steps::Crash, steps::Exhaust, steps::Idempotent, steps::Retry, steps::Sequence,
         values::Bulk, values::Echo, values::EchoTyped, values::Huge,
     ],
+    entities: [entities::Ledger, entities::Tally],
     migrations: [outside::COUNTERS, outside::KINDS_SQLITE, outside::KINDS_POSTGRES],
 }
 
@@ -71,7 +75,7 @@ fn seen(result: Result<impl Into<Value>>) -> Seen {
             code: e.code().to_owned(),
             kind: e.error_type().to_owned(),
             text: match e.code() {
-                "" | "CR-3001" | "CR-2006" | "CR-2014" => e.to_string(),
+                "" | "CR-3001" | "CR-2006" | "CR-2014" | "CR-6006" => e.to_string(),
                 _ => String::new(),
             },
             value: None,
