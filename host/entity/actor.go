@@ -22,6 +22,7 @@ type entity struct {
 	beside    []*call                  // that wait to run beside others
 	joining   []*call                  // that wait for the message of their origin to be read
 	running   int                      // that run beside others
+	waiting   int                      // calls that wait for their turn, and are in memory only
 	byOrigin  map[journal.Origin]*call // all that have an origin
 	positions map[uint64]*call         // all that are in the inbox
 
@@ -116,7 +117,8 @@ func (e *entity) arrive(c *call) {
 		e.join(first, c)
 		return
 	}
-	if c.joins {
+	if c.joins || c.position != 0 && e.recent.has(c.origin) {
+		c.joins = true // the inbox was read meanwhile, and it has been performed
 		e.joinLater(c)
 		return
 	}
@@ -124,7 +126,7 @@ func (e *entity) arrive(c *call) {
 		e.join(e.positions[c.position], c) // the inbox was read meanwhile
 		return
 	}
-	if c.position == 0 && e.waiting() >= e.mailbox {
+	if c.position == 0 && e.waiting >= e.mailbox {
 		c.reply(answer{err: e.mailboxFull(c)})
 		return
 	}
@@ -151,21 +153,12 @@ func (e *entity) join(first, c *call) {
 	c.reply(answer{}) // to let go of its memory; no one is answered
 }
 
-// waiting counts the calls that wait for their turn and are in memory only.
-func (e *entity) waiting() (n int) {
-	for _, calls := range [][]*call{e.queue, e.beside} {
-		for _, c := range calls {
-			if c.position == 0 {
-				n++
-			}
-		}
-	}
-	return n
-}
-
 // know takes note of a call that waits.
 func (e *entity) know(c *call) {
 	e.metrics.queued.Inc()
+	if c.position == 0 {
+		e.waiting++
+	}
 	if c.leavesReceipt() {
 		e.byOrigin[c.origin] = c
 	}
@@ -174,7 +167,15 @@ func (e *entity) know(c *call) {
 	}
 }
 
-// forget is the opposite of know, once a call is over.
+// unqueue says that a call does not wait any more.
+func (e *entity) unqueue(c *call) {
+	e.metrics.queued.Dec()
+	if c.position == 0 {
+		e.waiting--
+	}
+}
+
+// forget forgets a call that is over.
 func (e *entity) forget(c *call) {
 	if e.byOrigin[c.origin] == c {
 		delete(e.byOrigin, c.origin)
@@ -199,7 +200,7 @@ func (e *entity) withdrawn(m withdrawal) (accepted bool) {
 	isCall := func(other *call) bool { return other == c }
 	e.queue, e.beside = slices.DeleteFunc(e.queue, isCall), slices.DeleteFunc(e.beside, isCall)
 	e.forget(c)
-	e.metrics.queued.Dec()
+	e.unqueue(c)
 	c.reply(answer{})
 	return false
 }
@@ -235,12 +236,14 @@ func (e *entity) Park() []message {
 	e.idle = false
 	due := e.retryAt
 	if e.atRest() {
+		// Without a state it keeps nothing that would have to be read again.
 		due = e.usedAt + int64(e.idleTime)
-		e.idle = due <= e.now()
+		e.idle = e.state == nil || due <= e.now()
 	}
 	switch {
-	case e.idle:
+	case e.idle && e.timerAt != 0:
 		e.timers.Set(e.id, journal.Never)
+	case e.idle:
 	case due != 0 && (e.timerAt == 0 || due < e.timerAt):
 		e.timerAt = due
 		e.timers.Set(e.id, due)
@@ -259,17 +262,20 @@ func (e *entity) Release() bool { return e.idle }
 // Forgotten implements actor.Actor.
 func (e *entity) Forgotten() { e.keep(nil) }
 
-// stateCost is about how many bytes of memory a state takes besides its own.
-const stateCost = 512
+// stateCost is about how many bytes of memory an entity takes besides its state.
+const stateCost = 2 << 10
 
 // keep keeps a state in memory, if there is room for it. The store has it in any case.
 func (e *entity) keep(s *snapshot) {
+	if s != nil && s == e.state {
+		return
+	}
 	e.state = nil
 	if e.memory != nil {
 		e.memory.Release()
 		e.memory = nil
 	}
-	if s == nil {
+	if s == nil || e.EvictAlways {
 		return
 	}
 	memory := e.Queued.Empty()

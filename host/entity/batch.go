@@ -43,8 +43,8 @@ func (e *entity) beginBatch() {
 	e.batch, e.queue = e.queue[:n:n], e.queue[n:]
 	for _, c := range e.batch {
 		c.atWork = true
+		e.unqueue(c)
 	}
-	e.metrics.queued.Sub(float64(n))
 	e.generation++
 	b := &batch{Entities: e.Entities, id: e.id, calls: e.batch, state: e.state, answers: map[*call]answer{}}
 	if !e.begin(e.working, func() message { return batchDone{b.perform()} }) {

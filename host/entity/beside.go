@@ -18,7 +18,7 @@ func (e *entity) beginBeside() {
 			continue
 		}
 		e.beside = slices.Delete(e.beside, i, i+1)
-		e.metrics.queued.Dec()
+		e.unqueue(c)
 		c.atWork = true
 		e.running++
 		e.beginOne(c)

@@ -141,6 +141,7 @@ func (e *entity) addMessage(c *call) bool {
 		}
 		first.position = c.position
 		e.positions[c.position] = first
+		e.waiting--
 		return true
 	}
 	c.suspect = e.recent.has(c.origin)

@@ -485,7 +485,7 @@ func (f *fixture) queuedCalls(key string, n int) {
 	require.Eventually(f.t, func() bool {
 		waiting := -1
 		f.x.actors.WhileParked(refTo(key).ID(), func(e *entity) (message, bool) {
-			waiting = e.waiting()
+			waiting = e.waiting
 			return nil, false
 		})
 		return waiting == n
