@@ -166,6 +166,18 @@ func TestManyMessages(t *testing.T) {
 	})
 }
 
+// TestCallBehindAMessageThatIsTriedAgain comes behind it all the same.
+func TestCallBehindAMessageThatIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.commits.script("", "fail")
+		require.NoError(t, f.x.Send(t.Context(), add("a", 5)))
+		synctest.Wait()
+		require.EqualValues(t, 6, f.value(f.x.Call(t.Context(), add("a", 1))))
+	})
+}
+
 // TestCallsBeforeRecovery come behind the messages that a host left behind.
 func TestCallsBeforeRecovery(t *testing.T) {
 	t.Parallel()
