@@ -42,8 +42,8 @@ type entity struct {
 	mailbox, concurrency int
 	idleTime             time.Duration
 	usedAt               int64
-	setbacks             int   // failures of the host, one after the other
-	retryAt              int64 // nothing is read before; 0 if there was no setback
+	reading              pause // of the inbox, and of messages that are tried again
+	startPause           pause // of starts
 	timerAt              int64 // 0 if there is no timer
 	idle                 bool  // it may be forgotten
 }
@@ -68,9 +68,13 @@ func (e *entity) Receive(messages []message) []message {
 		if _, idle := m.(tick); !idle {
 			e.usedAt = e.now()
 		}
-		e.receive(m)
+		if err := guarded(func() error { e.receive(m); return nil }); err != nil {
+			e.refuse(m, err)
+		}
 	}
-	e.advance()
+	if err := guarded(func() error { e.advance(); return nil }); err != nil {
+		e.refuse(nil, err)
+	}
 	return nil
 }
 
@@ -97,22 +101,20 @@ func (e *entity) receive(m message) {
 		e.starting, e.barren = false, false
 		if m.err != nil {
 			e.starts = true
-			e.setback("start workflows", m.err)
+			e.setback(&e.startPause, "start workflows", m.err)
+		} else {
+			e.startPause = pause{}
 		}
 	case tick:
 		e.timerAt = 0
-		if e.retryAt <= e.now() {
-			e.retryAt = 0
-		}
+		e.reading.over(e.now())
+		e.startPause.over(e.now())
 	}
 }
 
 // arrive takes a call in, or refuses it.
 func (e *entity) arrive(c *call) {
-	e.mailbox, e.concurrency = c.mailbox, c.concurrency
-	if c.idleTime > 0 {
-		e.idleTime = time.Duration(c.idleTime)
-	}
+	e.limitBy(c)
 	if first := e.byOrigin[c.origin]; first != nil {
 		e.join(first, c)
 		return
@@ -137,6 +139,14 @@ func (e *entity) arrive(c *call) {
 		e.queue = append(e.queue, c)
 	} else {
 		e.beside = append(e.beside, c)
+	}
+}
+
+// limitBy takes over the limits that the type of a call has now.
+func (e *entity) limitBy(c *call) {
+	e.mailbox, e.concurrency = max(c.mailbox, 1), max(c.concurrency, 1)
+	if c.idleTime > 0 {
+		e.idleTime = time.Duration(c.idleTime)
 	}
 }
 
@@ -222,19 +232,11 @@ func (e *entity) begin(places *actor.FairQueue[journal.ID], task func() message)
 	return places.Go(e.id, func() { e.actors.Post(e.id, task()) })
 }
 
-// setback has the inbox left alone for a while, longer each time.
-func (e *entity) setback(doing string, err error) {
-	e.setbacks++
-	delay := min(50*time.Millisecond<<min(e.setbacks-1, 10), 30*time.Second)
-	e.retryAt = e.Clock.Now().Add(delay).UnixNano()
-	e.Logger.Warn("an entity could not go on; trying again", "id", e.id, "doing", doing, "error", err, "delay", delay)
-}
-
 // Park implements actor.Actor: it sets the timer, and finds out whether the entity may be
 // forgotten.
 func (e *entity) Park() []message {
 	e.idle = false
-	due := e.retryAt
+	due := e.retryAt()
 	if e.atRest() {
 		// Without a state it keeps nothing that would have to be read again.
 		due = e.usedAt + int64(e.idleTime)

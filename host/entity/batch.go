@@ -63,7 +63,7 @@ func (e *entity) endBatch(res batchResult) {
 		e.end(c, res.answers, res.err)
 	}
 	if res.err == nil {
-		e.setbacks = 0
+		e.reading.failures = 0
 	}
 	e.starts = e.starts || res.starts
 	for _, id := range res.woken {
@@ -80,7 +80,7 @@ func (e *entity) end(c *call, answers map[*call]answer, err error) {
 		a.err = journal.Coded("call "+c.ref.String(), err)
 		if c.position != 0 {
 			e.unread, e.seen = true, min(e.seen, c.position-1)
-			e.setback("perform "+c.operation+" of "+c.ref.String(), a.err)
+			e.setback(&e.reading, "perform "+c.operation+" of "+c.ref.String(), a.err)
 		}
 	} else if c.leavesReceipt() {
 		e.recent.add(c.origin)

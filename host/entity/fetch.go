@@ -22,7 +22,7 @@ type page struct {
 
 // beginFetch has the inbox read, if there may be something in it that can be worked on.
 func (e *entity) beginFetch() {
-	if !e.unread || e.fetching || e.barren || e.retryAt != 0 || len(e.positions) > maxFetched {
+	if !e.unread || e.fetching || e.barren || e.reading.until != 0 || len(e.positions) > maxFetched {
 		return
 	}
 	upTo := e.acked
@@ -62,10 +62,13 @@ func (x *Entities) readInbox(id journal.ID) (p page, err error) {
 
 // callOf makes a call of a message. One that does not decode is a call that fails.
 func (x *Entities) callOf(m *journal.Message) (*call, error) {
-	c := &call{operation: m.Name, from: m.From, position: m.Position}
-	if m.Repeatable {
-		c.origin = m.Origin
-	}
+	c := &call{operation: m.Name}
+	defer func() {
+		c.from, c.position = m.From, m.Position
+		if m.Repeatable {
+			c.origin = m.Origin
+		}
+	}()
 	p, damaged := abi.DecodeAs[parcel](m.Value)
 	if damaged == nil && m.Kind != journal.CallMessage {
 		damaged = abi.Errorf(abi.CodeInternal, "a message of kind %q is not for entities", m.Kind)
@@ -83,10 +86,8 @@ func (x *Entities) callOf(m *journal.Message) (*call, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the code of %s: %w", ref, err)
 	}
-	c.ref, c.input = ref, p.Input
-	if !t.Type.Stateful() {
-		c.kind, c.persisted = stateless, true
-	}
+	c = t.call(&abi.OperationInfo{Name: m.Name, Persisted: true})
+	c.input = p.Input
 	return c, nil
 }
 
@@ -95,7 +96,7 @@ func (e *entity) takeFetched(m fetched) {
 	e.fetching = false
 	if m.err != nil {
 		e.unread = true
-		e.setback("read the inbox", m.err)
+		e.setback(&e.reading, "read the inbox", m.err)
 		return
 	}
 	e.unread = e.unread || m.more
@@ -143,6 +144,9 @@ func (e *entity) addMessage(c *call) bool {
 		e.positions[c.position] = first
 		e.waiting--
 		return true
+	}
+	if c.damaged == nil {
+		e.limitBy(c)
 	}
 	c.suspect = e.recent.has(c.origin)
 	e.know(c)
