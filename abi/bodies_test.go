@@ -17,7 +17,7 @@ func newBodies() []any {
 		new(abi.HTTPRequest), new(abi.HTTPResponse), new(abi.Header), new(abi.Interrupted), new(abi.Interruption),
 		new(abi.Invocation), new(abi.Manifest), new(abi.Migration), new(abi.OperationInfo),
 		new(abi.OperationReply), new(abi.Operations), new(abi.OperationsReply), new(abi.Outcome), new(abi.Patched), new(abi.Poll),
-		new(abi.PollReply), new(abi.QueryReply), new(abi.Receive), new(abi.Resolve), new(abi.Resume), new(abi.Retry),
+		new(abi.PollReply), new(abi.Query), new(abi.QueryInfo), new(abi.QueryReply), new(abi.Receive), new(abi.Resolve), new(abi.Resume), new(abi.Retry),
 		new(abi.SQL), new(abi.Schema), new(abi.Signal), new(abi.SignalInfo), new(abi.Sleep), new(abi.WorkflowInfo),
 	}
 }
@@ -91,6 +91,7 @@ func samples() []sample {
 		}},
 		{"Resume/empty", abi.Resume{Deliveries: []abi.Delivery{}, Time: at}},
 		{"Resume/two", abi.Resume{Deliveries: []abi.Delivery{{Op: 2, Value: bin(7)}, {Error: declined, Op: 3}}, Time: at + 1}},
+		{"Query/status", abi.Query{Input: bin("long"), Name: "status"}},
 		{"Delivery/nil-value", abi.Delivery{Op: 1, Value: abi.Nil}},
 		{"Delivery/largest-op", abi.Delivery{Op: math.MaxUint32, Value: abi.Nil}},
 		{"Outcome/value", abi.Outcome{Value: bin("ok")}},
@@ -158,6 +159,7 @@ func samples() []sample {
 		{"WorkflowInfo/signals", abi.WorkflowInfo{Key: abi.KeyFromRequest, Name: "ProcessOrder", Signals: []abi.SignalInfo{
 			{Name: "cancelled"}, {Name: "paid", Value: &abi.Schema{Type: abi.TypeInt, Bits: 64}},
 		}}},
+		{"QueryInfo/status", abi.QueryInfo{Name: "status", Output: order}},
 		{"SignalInfo/paid", abi.SignalInfo{Name: "paid", Value: order}},
 		{"OperationInfo/read-only", abi.OperationInfo{Name: "balance", Output: &abi.Schema{Type: abi.TypeInt, Bits: 64}, ReadOnly: true}},
 		{"OperationInfo/persisted", abi.OperationInfo{Input: order, Name: "submit", Persisted: true}},

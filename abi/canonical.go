@@ -2,9 +2,7 @@ package abi
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"slices"
@@ -38,22 +36,6 @@ func Canonical(data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("msgpack: %d bytes after the value", len(data)-c.pos)
 	}
 	return c.out, nil
-}
-
-// Hash is the SHA-256 of the canonical form of a value, in hex.
-func Hash(data []byte) (string, error) {
-	c, err := Canonical(data)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(c)
-	return hex.EncodeToString(sum[:]), nil
-}
-
-// HashString is the hash of a key given as a string: that of its msgpack form.
-func HashString(key string) string {
-	sum := sha256.Sum256(appendString(nil, key))
-	return hex.EncodeToString(sum[:])
 }
 
 // DecodeBody decodes a body that comes from outside. It checks size, form and
@@ -362,10 +344,6 @@ func appendStringHeader(out []byte, n int) []byte {
 		return append(out, 0xa0|byte(n))
 	}
 	return appendLength(out, 0xd9, n)
-}
-
-func appendString(out []byte, s string) []byte {
-	return append(appendStringHeader(out, len(s)), s...)
 }
 
 // appendCount appends the head of an array or a map: fixed form up to 15,

@@ -134,22 +134,6 @@ func TestCanonicalDepth(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestHash(t *testing.T) {
-	t.Parallel()
-	a, err := abi.Hash(unhex(t, "82 a1 62 02 a1 61 cd0001"))
-	require.NoError(t, err)
-	b, err := abi.Hash(unhex(t, "82 a1 61 01 a1 62 02"))
-	require.NoError(t, err)
-	require.Equal(t, a, b)
-	require.Len(t, a, 64)
-	_, err = abi.Hash(nil)
-	require.Error(t, err)
-
-	s, err := abi.Hash(abi.MustMarshal("order-42"))
-	require.NoError(t, err)
-	require.Equal(t, s, abi.HashString("order-42"))
-}
-
 // A node is a value without its encoding. An encoder is free to choose which
 // width to use, and in which order to write the entries of a map.
 type node struct {

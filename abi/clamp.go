@@ -1,7 +1,6 @@
 package abi
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -12,8 +11,6 @@ const (
 	maxErrorDetails = 256 << 10
 )
 
-var errorCode = regexp.MustCompile(`^CR-[0-9]{4}$`)
-
 // Clamp bounds an error that came from a guest or a caller, so that a long one
 // cannot fill journals. Texts become valid UTF-8, because the API carries nothing
 // else; a code that is not one of Cruster's is dropped, and so are details that
@@ -22,12 +19,19 @@ func (e *Error) Clamp() {
 	e.Message = clampText(e.Message, maxErrorText)
 	e.Hint = clampText(e.Hint, maxErrorText)
 	e.Type = clampText(e.Type, MaxName)
-	if !errorCode.MatchString(string(e.Code)) {
+	if !e.Code.wellFormed() {
 		e.Code = ""
 	}
 	if len(e.Details) > maxErrorDetails {
 		e.Details = nil
 	}
+}
+
+// wellFormed tells whether a code has the form CR-1234. It is not a regular expression: those
+// would be in every module.
+func (c Code) wellFormed() bool {
+	digits, ours := strings.CutPrefix(string(c), "CR-")
+	return ours && len(digits) == 4 && strings.Trim(digits, "0123456789") == ""
 }
 
 // clampText cuts a text to at most limit bytes, between two characters.

@@ -1,6 +1,7 @@
 package abi
 
 import (
+	"regexp"
 	"testing"
 	"unicode/utf8"
 
@@ -21,5 +22,14 @@ func TestClampText(t *testing.T) {
 				require.Equal(t, text, got)
 			}
 		}
+	})
+}
+
+func TestCodesAreWellFormed(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`^CR-[0-9]{4}$`)
+	rapid.Check(t, func(t *rapid.T) {
+		code := rapid.OneOf(rapid.StringMatching(`CR-[0-9]{3,5}`), rapid.StringMatching(`[CR]{1,2}-?[0-9a٣]{4}\n?`), rapid.String()).Draw(t, "code")
+		require.Equal(t, form.MatchString(code), Code(code).wellFormed(), "%q", code)
 	})
 }

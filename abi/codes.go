@@ -64,6 +64,14 @@ const (
 	CodeForkExists          Code = "CR-2032"
 	CodeUnknownSignal       Code = "CR-2033"
 	CodeInboxFull           Code = "CR-2034"
+	CodeUnknownQuery        Code = "CR-2035"
+	CodeQueryNotReady       Code = "CR-2036"
+	CodeQueryFailed         Code = "CR-2037"
+
+	CodeBadSchedule      Code = "CR-2050"
+	CodeScheduleNotFound Code = "CR-2051"
+	CodeScheduleExists   Code = "CR-2052"
+	CodeTooManySchedules Code = "CR-2053"
 
 	CodeActivityFailed  Code = "CR-3001"
 	CodeActivityTimeout Code = "CR-3002"
@@ -192,6 +200,13 @@ var Codes = []CodeInfo{
 	{CodeForkExists, AlreadyExists, "there is an execution of that name already", "Give the fork another key with --key, or leave it out: one is made then.", false},
 	{CodeUnknownSignal, NotFound, "the workflow has no such signal", "A workflow declares the signals that it can be sent: 'cruster-host module describe NAME' shows them.", false},
 	{CodeInboxFull, ResourceExhausted, "the receiver has too many messages that it has not taken yet", "Wait until it has caught up, or put more into one message.", true},
+	{CodeUnknownQuery, NotFound, "the workflow has no such query", "A workflow declares the queries that it answers: 'cruster-host module describe NAME' shows them.", false},
+	{CodeQueryNotReady, FailedPrecondition, "the workflow does not answer this query yet", "It has not come to the place where it says how. Ask again later.", true},
+	{CodeQueryFailed, Aborted, "the workflow's answer to the query is an error", "The message comes from the workflow's code.", false},
+	{CodeBadSchedule, InvalidArgument, "the schedule is not valid", "The message names what is wrong; docs/schedules.md describes schedules.", false},
+	{CodeScheduleNotFound, NotFound, "there is no such schedule", "'cruster-host schedule list' shows the schedules of a namespace.", false},
+	{CodeScheduleExists, AlreadyExists, "there is a schedule of that name already", "Change it with 'cruster-host schedule update', or delete it first.", false},
+	{CodeTooManySchedules, ResourceExhausted, "the namespace has as many schedules as it may have", "Delete schedules that are not needed. One schedule can start a workflow that does many things.", false},
 
 	{CodeActivityFailed, Aborted, "the activity returned an error", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts.", true},
 	{CodeActivityTimeout, DeadlineExceeded, "an attempt of the activity took longer than its timeout", "Raise the activity's timeout, or make its work shorter.", true},

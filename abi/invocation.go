@@ -58,6 +58,13 @@ type Resume struct {
 	Time int64 `msgpack:"time"`
 }
 
+// Query is the input of cruster_query: a question to a workflow that waits, asked of a copy
+// of its instance.
+type Query struct {
+	Input []byte `msgpack:"input"`
+	Name  string `msgpack:"name"`
+}
+
 // Delivery is the outcome of one op.
 type Delivery struct {
 	Error *Error `msgpack:"error"`

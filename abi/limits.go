@@ -16,7 +16,8 @@ const (
 	MaxName = 128
 	// MaxKey bounds idempotency keys and activity keys, in bytes.
 	MaxKey = 512
-	// MaxOpsPerTurn bounds the ops that one turn may issue.
+	// MaxOpsPerTurn bounds the ops that one turn may issue. The first interrupted of the
+	// turn does not count.
 	MaxOpsPerTurn = 10_000
 	// MaxInbox bounds the messages that wait for an execution or entity.
 	MaxInbox = 10_000

@@ -29,8 +29,17 @@ type WorkflowInfo struct {
 	Key    string  `msgpack:"key"`
 	Name   string  `msgpack:"name"`
 	Output *Schema `msgpack:"output"`
+	// Queries are those that the workflow answers, sorted by name.
+	Queries []QueryInfo `msgpack:"queries"`
 	// Signals are those that the workflow may be sent, sorted by name.
 	Signals []SignalInfo `msgpack:"signals"`
+}
+
+// QueryInfo describes a query of a workflow.
+type QueryInfo struct {
+	Input  *Schema `msgpack:"input"`
+	Name   string  `msgpack:"name"`
+	Output *Schema `msgpack:"output"`
 }
 
 // SignalInfo describes a signal of a workflow.

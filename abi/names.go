@@ -3,13 +3,14 @@ package abi
 // Version is the ABI version that a guest must return from [ExportABI].
 const Version = 1
 
-// Functions a guest exports. All but [ExportInitialize] are required.
+// Functions a guest exports. All but [ExportInitialize] and [ExportQuery] are required.
 const (
 	ExportInitialize = "_initialize"
 	ExportABI        = "cruster_abi"
 	ExportDescribe   = "cruster_describe"
 	ExportStart      = "cruster_start"
 	ExportResume     = "cruster_resume"
+	ExportQuery      = "cruster_query"
 	ExportMemory     = "memory"
 )
 

@@ -21,6 +21,15 @@ func (s *SignalInfo) CheckValue(value []byte) ([]byte, error) {
 	return checkValue("the value", s.Value, value)
 }
 
+// CheckInput does for the input of a query what [WorkflowInfo.CheckRequest] does for a
+// request.
+func (q *QueryInfo) CheckInput(input []byte) ([]byte, error) {
+	if input == nil {
+		input = absentRequest(q.Input)
+	}
+	return checkValue("the input", q.Input, input)
+}
+
 // checkValue bounds a value, makes it canonical and checks it against its type; what
 // names it in errors.
 func checkValue(what string, schema *Schema, value []byte) ([]byte, error) {

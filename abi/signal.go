@@ -10,13 +10,18 @@ func (w *WorkflowInfo) Signal(name string) (*SignalInfo, error) {
 	if i := slices.IndexFunc(w.Signals, func(s SignalInfo) bool { return s.Name == name }); i >= 0 {
 		return &w.Signals[i], nil
 	}
-	err := Errorf(CodeUnknownSignal, "workflow %s has no signal %.100q", w.Name, name)
-	if len(w.Signals) == 0 {
-		return nil, err.WithHint("It has none. A workflow declares the signals that it can be sent.")
-	}
 	names := make([]string, len(w.Signals))
 	for i, s := range w.Signals {
 		names[i] = s.Name
 	}
-	return nil, err.WithHint("It has: %s.", strings.Join(names, ", "))
+	return nil, undeclared(CodeUnknownSignal, w.Name, "signal", name, names)
+}
+
+// undeclared says that a workflow has nothing of a kind by that name, and what it has.
+func undeclared(code Code, workflow, kind, name string, declared []string) *Error {
+	err := Errorf(code, "workflow %s has no %s %.100q", workflow, kind, name)
+	if len(declared) == 0 {
+		return err
+	}
+	return err.WithHint("It has: %s.", strings.Join(declared, ", "))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/abi/hash"
 )
 
 const specFile = "ABI.md"
@@ -116,7 +117,7 @@ func TestSpecificationIsComplete(t *testing.T) {
 	}) {
 		require.Contains(t, spec, "`"+name, "%s is not specified", name)
 	}
-	key, err := abi.Hash(abi.MustMarshal(map[string]string{"order_id": "42"}))
+	key, err := hash.Of(abi.MustMarshal(map[string]string{"order_id": "42"}))
 	require.NoError(t, err)
 	require.Contains(t, spec, key, "the example of a key")
 	for _, body := range newBodies() {

@@ -116,6 +116,12 @@ func (c *Client) Deferreds() crusterv1.DeferredServiceClient {
 	return crusterv1.NewDeferredServiceClient(c.conn)
 }
 
+// Schedules is the generated client of the schedule service. Its errors are those
+// of this package.
+func (c *Client) Schedules() crusterv1.ScheduleServiceClient {
+	return crusterv1.NewScheduleServiceClient(c.conn)
+}
+
 // Entities is the generated client of the entity service. Its errors are those of this
 // package.
 func (c *Client) Entities() crusterv1.EntityServiceClient {

@@ -90,6 +90,7 @@ type fakeWorkflows struct {
 	poll      func(*crusterv1.PollRequest) (*crusterv1.PollResponse, error)
 	interrupt func(*crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error)
 	fail      func(*crusterv1.FailRequest) (*crusterv1.FailResponse, error)
+	query     func(*crusterv1.QueryRequest) (*crusterv1.QueryResponse, error)
 	signal    func(*crusterv1.SignalRequest) (*crusterv1.SignalResponse, error)
 	withStart func(*crusterv1.SignalWithStartRequest) (*crusterv1.SignalWithStartResponse, error)
 	move      func(*crusterv1.MoveRequest) (*crusterv1.MoveResponse, error)
@@ -115,6 +116,10 @@ func (f *fakeWorkflows) Poll(_ context.Context, req *crusterv1.PollRequest) (*cr
 
 func (f *fakeWorkflows) Fail(_ context.Context, req *crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
 	return f.fail(req)
+}
+
+func (f *fakeWorkflows) Query(_ context.Context, req *crusterv1.QueryRequest) (*crusterv1.QueryResponse, error) {
+	return f.query(req)
 }
 
 func (f *fakeWorkflows) Signal(_ context.Context, req *crusterv1.SignalRequest) (*crusterv1.SignalResponse, error) {

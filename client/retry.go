@@ -34,6 +34,7 @@ var repeatable = map[string]bool{
 	crusterv1.WorkflowService_Describe_FullMethodName:  true,
 	crusterv1.WorkflowService_History_FullMethodName:   true,
 	crusterv1.WorkflowService_List_FullMethodName:      true,
+	crusterv1.WorkflowService_Query_FullMethodName:     true,
 	crusterv1.WorkflowService_Interrupt_FullMethodName: true,
 	crusterv1.EntityService_State_FullMethodName:       true,
 	crusterv1.EntityService_List_FullMethodName:        true,

@@ -21,6 +21,7 @@ import (
 	"github.com/cruster/cruster/host/hibernation"
 	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/maintenance"
+	"github.com/cruster/cruster/host/schedule"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/host/watch"
@@ -48,6 +49,8 @@ type Engine struct {
 	executions *execution.Executions
 	admission  *admission.Controller
 	timers     *timer.Heap
+	schedules  *schedule.Schedules
+	ticks      *timer.Heap // of schedules
 	state      *hoststate.State
 
 	background sync.WaitGroup // the goroutines of Start
@@ -146,6 +149,7 @@ func (e *Engine) wire() {
 		func() admission.Load {
 			return admission.Load{Executions: e.executions.Count(), QueuedWrites: e.writer.queued()}
 		}, cfg.Registerer)
+	e.wireSchedules()
 }
 
 // openGuest finds the code of an execution, by the digest to which it is pinned.
@@ -178,11 +182,12 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.goBackground(e.timers.Run)
 	e.goBackground(recovery.Run)
 	e.goBackground(e.executions.EvictIdle)
+	e.startSchedules()
 	e.goBackground(e.entities.Run)
 	e.goBackground(e.entities.Recover)
 	if e.cfg.Retention > 0 {
 		retention := maintenance.Retention{
-			Clock: e.clock, Fault: injector, Keep: e.cfg.Retention, Logger: e.log, Sweep: e.writer.Sweep, What: "finished executions",
+			After: e.schedules.Recovered(), Clock: e.clock, Fault: injector, Keep: e.cfg.Retention, Logger: e.log, Sweep: e.writer.Sweep, What: "finished executions",
 		}
 		e.goBackground(retention.Run)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/abi/hash"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/internal/harness"
@@ -19,7 +20,7 @@ import (
 func pausedChild(t *testing.T, e *host.Engine) (child, parent string) {
 	t.Helper()
 	harness.Push(t, e, "conformance", "tests/guests/conformance")
-	key, err := abi.Hash(harness.Encode(t, "panic"))
+	key, err := hash.Of(harness.Encode(t, "panic"))
 	require.NoError(t, err)
 	child, parent = "conformance/Misuse/"+key, harness.Start(t, e, "conformance/CallMisuse", "panic")
 	harness.Eventually(t, "the child is paused", func() bool {

@@ -23,14 +23,11 @@ type SignalRequest struct {
 
 // signal is what is asked for.
 func (req *SignalRequest) signal() (*execution.Signal, error) {
-	if len(req.RequestID) > abi.MaxKey {
-		return nil, abi.Errorf(abi.CodeBadRequest, "the request id has %d bytes, the limit is %d", len(req.RequestID), abi.MaxKey)
+	origin, err := originOf(req.RequestID)
+	if err != nil {
+		return nil, err
 	}
-	s := &execution.Signal{Name: req.Name, Value: req.Value}
-	if req.RequestID != "" {
-		s.Origin = journal.OriginOfRequest(req.RequestID)
-	}
-	return s, nil
+	return &execution.Signal{Name: req.Name, Value: req.Value, Origin: origin}, nil
 }
 
 // Signal sends a signal to an execution. It returns once the signal is durable; the

@@ -88,6 +88,20 @@ func (w *writer) SweepReceipts(ctx context.Context, before int64, limit int) (in
 	return n, err
 }
 
+// SaveSchedule writes a schedule.
+func (w *writer) SaveSchedule(ctx context.Context, s journal.Schedule, most int) error {
+	err := w.store.SaveSchedule(ctx, w.ownership.Fence(s.ID().Shard()), s, most)
+	w.checkFence(err)
+	return err
+}
+
+// DeleteSchedule deletes a schedule.
+func (w *writer) DeleteSchedule(ctx context.Context, id journal.ID, version int64) error {
+	err := w.store.DeleteSchedule(ctx, w.ownership.Fence(id.Shard()), id, version)
+	w.checkFence(err)
+	return err
+}
+
 // checkFence ends the host if a write was refused because another host has taken
 // over, or because the store is gone. There is nothing to save: all this host could do
 // is be in the way.

@@ -75,7 +75,7 @@ type Envelope struct {
 	// Origin tells the message from all others of its receiver.
 	Origin Origin
 	// Repeatable says that its sender may send it again, because it did not hear that it
-	// was received: whoever takes it leaves a receipt.
+	// was received: the receiver that takes it leaves a receipt.
 	Repeatable bool
 }
 

@@ -120,8 +120,9 @@ type Move struct {
 //
 // Runs of format 1 initialise their module in their own world. Since format 2 they
 // begin with what initialisation leaves behind while the clock stands still, and only
-// the random generators found in it follow the run's seed.
-const CurrentFormat = 2
+// the random generators found in it follow the run's seed. Since format 3 the first wait for
+// an interrupt in a turn does not count against the limit of ops of a turn.
+const CurrentFormat = 3
 
 // Pinned is what a replay needs besides the module, the input and the entries. It
 // is decided when a run is started and does not change, so that another host, with

@@ -20,6 +20,7 @@ type Store interface {
 	InboxReader
 	Maintenance
 	ModuleStore
+	ScheduleStore
 	ShardClaimer
 }
 

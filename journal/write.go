@@ -37,7 +37,8 @@ type Write struct {
 	Interrupt *Interrupt
 	// Receive puts a message into the inbox, and has a running execution loaded. If there is
 	// one of its origin, or a receipt, nothing of this Write takes effect, and
-	// Result.Existed is set. A full inbox is ErrInboxFull.
+	// Result.Existed is set. A full inbox is ErrInboxFull. What this Write takes does not
+	// matter to either.
 	Receive *Message
 	// Take takes messages out of the inbox. A position that is not there fails the Write.
 	Take []uint64
@@ -163,7 +164,7 @@ func (w *Write) checkMessages() error {
 	for i := range w.Send {
 		sent := &w.Send[i]
 		if sent.To.IsZero() {
-			return fmt.Errorf("journal: message from %s to nobody", w.ID)
+			return fmt.Errorf("journal: message from %s without a receiver", w.ID)
 		}
 		if err := sent.check(); err != nil {
 			return fmt.Errorf("journal: message from %s to %s: %w", w.ID, sent.To, err)
@@ -233,7 +234,11 @@ func (w *Write) Size() int {
 		n += row + len(w.Send[i].Value)
 	}
 	for i := range w.Receipts {
-		n += row + len(w.Receipts[i].Value)
+		r := &w.Receipts[i]
+		n += row + len(r.Value)
+		if r.Error != nil {
+			n += len(r.Error.Message) + len(r.Error.Details)
+		}
 	}
 	if w.Entity != nil {
 		n += row + len(w.Entity.State)

@@ -49,6 +49,12 @@ func TestWriteSize(t *testing.T) {
 		"op":         {Entries: []journal.Entry{{Op: journal.Op{Name: string(large)}}}},
 		"error":      {Entries: []journal.Entry{{Error: &abi.Error{Message: string(large)}}}},
 		"result":     {Update: &journal.Update{Value: large}},
+		"message":    {Receive: &journal.Message{Value: large}},
+		"sent":       {Send: []journal.Sent{{Message: journal.Message{Value: large}}}},
+		"receipt":    {Receipts: []journal.Receipt{{Value: large}}},
+		"refusal":    {Receipts: []journal.Receipt{{Error: &abi.Error{Message: string(large)}}}},
+		"entity":     {Entity: &journal.Entity{State: large}},
+		"taken":      {Take: make([]uint64, len(large))},
 		"settlement": {Settle: &journal.Deferred{Value: large}},
 	} {
 		require.GreaterOrEqual(t, w.Size(), empty+len(large), name)

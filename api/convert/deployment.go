@@ -35,6 +35,9 @@ func Deployment(info *host.DeploymentInfo) *crusterv1.Deployment {
 		for _, s := range w.Signals {
 			workflow.Signals = append(workflow.Signals, &crusterv1.SignalInfo{Name: s.Name, Value: Schema(s.Value)})
 		}
+		for _, q := range w.Queries {
+			workflow.Queries = append(workflow.Queries, &crusterv1.QueryInfo{Name: q.Name, Input: Schema(q.Input), Output: Schema(q.Output)})
+		}
 		d.Workflows = append(d.Workflows, workflow)
 	}
 	for i := range info.Manifest.Entities {

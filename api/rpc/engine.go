@@ -13,6 +13,7 @@ type Engine interface {
 	deploymentEngine
 	entityEngine
 	executionEngine
+	scheduleEngine
 	settlementEngine
 	// Ready returns why the engine makes no progress, or nil if it does.
 	Ready(ctx context.Context) error

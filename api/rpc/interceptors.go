@@ -18,7 +18,6 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/api/convert"
-	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
 	"github.com/cruster/cruster/host"
 )
@@ -81,9 +80,6 @@ func (in *interceptors) guard(ctx context.Context, handle func() error) (err err
 // checkSize bounds every request but an upload: the transport's own limit has to
 // let modules through.
 func checkSize(req any) error {
-	if _, upload := req.(*crusterv1.PushRequest); upload {
-		return nil
-	}
 	if m, ok := req.(proto.Message); ok && proto.Size(m) > maxRequest {
 		return abi.Errorf(abi.CodePayloadTooLarge, "a request of %d bytes is over the limit of %d", proto.Size(m), maxRequest)
 	}

@@ -51,7 +51,6 @@ func TestSizesOfRequests(t *testing.T) {
 	large := strings.Repeat("x", maxRequest)
 	require.NoError(t, checkSize(&crusterv1.PollRequest{Execution: "a/B/c"}))
 	require.Equal(t, abi.CodePayloadTooLarge, abi.CodeOf(checkSize(&crusterv1.PollRequest{Execution: large})))
-	require.NoError(t, checkSize(&crusterv1.PushRequest{Binary: []byte(large)}), "modules have a limit of their own")
 }
 
 // The log of a host shows its own faults, and keeps quiet about those of callers.

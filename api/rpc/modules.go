@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"slices"
 
 	"google.golang.org/grpc"
 
@@ -32,26 +33,48 @@ type moduleService struct {
 	engine   deploymentEngine
 	lifetime *lifetime
 	uploads  *uploads
+	// messages are the uploads in one message. How far one has come cannot be seen, so they
+	// have places of their own: one that stalls is not in the way of those in pieces.
+	messages *uploads
 	checks   *uploads
 }
 
 var _ crusterv1.ModuleServiceServer = (*moduleService)(nil)
 
-func (m *moduleService) Push(ctx context.Context, req *crusterv1.PushRequest) (*crusterv1.PushResponse, error) {
-	if int64(len(req.GetBinary())) > m.uploads.maxSize {
-		return nil, m.uploads.tooLarge()
-	}
-	arrival, cancel := context.WithTimeout(ctx, uploadTimeout)
+// modulesDesc is the service with Push as a stream of one message in either direction, which
+// is the same to a caller. The transport reads the message of a call before it calls a
+// handler, and would hold a module in memory for every call that waits for a place.
+func modulesDesc() *grpc.ServiceDesc {
+	desc := crusterv1.ModuleService_ServiceDesc
+	desc.Methods = slices.DeleteFunc(slices.Clone(desc.Methods), func(m grpc.MethodDesc) bool { return m.MethodName == "Push" })
+	desc.Streams = append(slices.Clone(desc.Streams), grpc.StreamDesc{
+		StreamName: "Push", ClientStreams: true,
+		Handler: func(srv any, stream grpc.ServerStream) error { return srv.(*moduleService).pushMessage(stream) },
+	})
+	return &desc
+}
+
+// pushMessage is Push: it has its place before it reads the message.
+func (m *moduleService) pushMessage(stream grpc.ServerStream) error {
+	arrival, cancel := context.WithTimeout(stream.Context(), uploadTimeout)
 	defer cancel()
-	memory, leave, err := m.uploads.enter(arrival)
+	memory, leave, err := m.messages.enter(arrival)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer leave()
-	if err := admit(memory, len(req.GetBinary())); err != nil {
-		return nil, err
+	req, err := receiveMessage(m.messages, stream)
+	if err != nil {
+		return err
 	}
-	return m.push(ctx, req.GetMetadata(), req.GetBinary())
+	if err := admit(memory, len(req.GetBinary())); err != nil {
+		return err
+	}
+	resp, err := m.push(stream.Context(), req.GetMetadata(), req.GetBinary())
+	if err != nil {
+		return err
+	}
+	return stream.SendMsg(resp)
 }
 
 func (m *moduleService) PushStream(stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse]) error {

@@ -99,12 +99,15 @@ func New(cfg Config) (*Server, error) {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveIdle, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
 	)
-	crusterv1.RegisterModuleServiceServer(s.grpc, &moduleService{
+	s.grpc.RegisterService(modulesDesc(), &moduleService{
 		engine: cfg.Engine, lifetime: s.lifetime,
-		uploads: newUploads(cfg.Clock, cfg.MaxModuleSize, maxUploads, cfg.Engine.UploadMemory),
-		checks:  newUploads(cfg.Clock, cfg.MaxModuleSize, maxChecks, cfg.Engine.UploadMemory),
+		uploads:  newUploads(cfg.Clock, cfg.MaxModuleSize, maxUploads, cfg.Engine.UploadMemory),
+		messages: newUploads(cfg.Clock, cfg.MaxModuleSize, maxMessages, cfg.Engine.UploadMemory),
+		checks:   newUploads(cfg.Clock, cfg.MaxModuleSize, maxChecks, cfg.Engine.UploadMemory),
 	})
-	crusterv1.RegisterWorkflowServiceServer(s.grpc, &workflowService{engine: cfg.Engine, lifetime: s.lifetime})
+	workflows := &workflowService{engine: cfg.Engine, lifetime: s.lifetime}
+	crusterv1.RegisterWorkflowServiceServer(s.grpc, workflows)
+	crusterv1.RegisterScheduleServiceServer(s.grpc, &scheduleService{engine: cfg.Engine, starts: workflows})
 	crusterv1.RegisterEntityServiceServer(s.grpc, &entityService{engine: cfg.Engine, lifetime: s.lifetime})
 	crusterv1.RegisterDeferredServiceServer(s.grpc, &deferredService{engine: cfg.Engine})
 	grpc_health_v1.RegisterHealthServer(s.grpc, &healthService{clock: cfg.Clock, lifetime: s.lifetime, ready: s.Ready})

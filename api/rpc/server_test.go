@@ -32,6 +32,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fakeEngine answers with the functions of a test; a method without a function
 // panics, which the server must survive.
 type fakeEngine struct {
+	fakeSchedules
 	memory      *budget.Budget // of uploads; nil has much
 	entities    fakeEntities
 	ready       func(ctx context.Context) error
@@ -46,6 +47,7 @@ type fakeEngine struct {
 	history     func(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, bool, error)
 	list        func(ctx context.Context, f journal.Filter) (journal.Page, error)
 	interrupt   func(ctx context.Context, namespace, execution, reason string) error
+	query       func(ctx context.Context, namespace, execution string, req host.QueryRequest) ([]byte, error)
 	signal      func(ctx context.Context, namespace, execution string, req host.SignalRequest) error
 	withStart   func(ctx context.Context, start host.StartRequest, signal host.SignalRequest) (*journal.Execution, bool, error)
 	workflowOf  func(ctx context.Context, namespace, execution string) (*abi.WorkflowInfo, error)
@@ -124,6 +126,10 @@ func (f *fakeEngine) List(ctx context.Context, filter journal.Filter) (journal.P
 
 func (f *fakeEngine) Interrupt(ctx context.Context, namespace, execution, reason string) error {
 	return f.interrupt(ctx, namespace, execution, reason)
+}
+
+func (f *fakeEngine) Query(ctx context.Context, namespace, execution string, req host.QueryRequest) ([]byte, error) {
+	return f.query(ctx, namespace, execution, req)
 }
 
 func (f *fakeEngine) Signal(ctx context.Context, namespace, execution string, req host.SignalRequest) error {

@@ -7,14 +7,20 @@ import (
 	"time"
 
 	"github.com/jonboulle/clockwork"
+	"google.golang.org/grpc"
 
 	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/host"
 )
 
 const (
 	// maxUploads bounds the modules that are held in memory while they arrive.
 	maxUploads = 4
+	// maxMessages bounds those that arrive in one message, and messageTimeout how long one
+	// may take.
+	maxMessages    = 2
+	messageTimeout = time.Minute
 	// uploadTimeout is how long a module may take to arrive, and stallTimeout how
 	// long its next piece may, so that callers who stall give their place to others.
 	uploadTimeout = 5 * time.Minute
@@ -151,6 +157,28 @@ func collect[Meta any, Part uploadPart[Meta]](u *uploads, memory host.Permit, st
 		}
 		progress()
 	}
+}
+
+// receiveMessage reads an upload that is one message. As in receive, a read that takes too
+// long ends with the stream.
+func receiveMessage(u *uploads, stream grpc.ServerStream) (*crusterv1.PushRequest, error) {
+	req, done := new(crusterv1.PushRequest), make(chan error, 1)
+	go func() { done <- stream.RecvMsg(req) }()
+	late := make(chan struct{})
+	timer := u.clock.AfterFunc(messageTimeout, func() { close(late) })
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		if err != nil {
+			return nil, err
+		}
+	case <-late:
+		return nil, abi.Errorf(abi.CodeDeadline, "the module did not arrive within %v", messageTimeout).WithHint("Push it in pieces with PushStream, or over a faster connection.")
+	}
+	if int64(len(req.GetBinary())) > u.maxSize {
+		return nil, u.tooLarge()
+	}
+	return req, nil
 }
 
 func (u *uploads) tooLarge() error {

@@ -12,6 +12,7 @@ import (
 
 // executionEngine is what the workflow service uses of an engine.
 type executionEngine interface {
+	queryEngine
 	signalEngine
 	Deployment(ctx context.Context, namespace, name string) (*host.DeploymentInfo, error)
 	StartWorkflow(ctx context.Context, req host.StartRequest) (exec *journal.Execution, existed bool, err error)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/abi/hash"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 )
@@ -45,7 +46,7 @@ var (
 		other := client.WithKeyRaw("other").Go(ctx, childRequest{Name: "ada"})
 		hashed := client.WithKey("other").Go(ctx, childRequest{Name: "ada"})
 		greetings, err := cruster.All(ctx, other, hashed)
-		got = append(got, greetings[0], fmt.Sprint(greetings[1] == "hello ada from test/test.child/"+abi.HashString("other"), err))
+		got = append(got, greetings[0], fmt.Sprint(greetings[1] == "hello ada from test/test.child/"+hash.OfString("other"), err))
 
 		_, err = client.Execute(ctx, childRequest{Name: "bob", Fail: true})
 		got = append(got, cruster.ErrorType(err), cruster.ErrorCode(err))

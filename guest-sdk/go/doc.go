@@ -85,8 +85,8 @@
 //     them.
 //
 // What the compiler cannot see panics when the module is loaded, before anything runs: a
-// name that is used twice, a migration that does not fit, a signal that a workflow does
-// not accept when it waits for it.
+// name that is used twice, a migration that does not fit. A workflow that waits for a
+// signal which it does not accept panics there: the host pauses it, and nothing is lost.
 //
 // # Coroutines
 //

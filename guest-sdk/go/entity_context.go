@@ -34,13 +34,17 @@ func (c *ReadContext) Logger() *slog.Logger { return slog.New(&logHandler{to: c.
 //
 // There is nothing to wait for in an operation, no SQL and no HTTP: the entity would
 // answer no one else meanwhile. Let a workflow do that, and tell the entity the result. In
-// an operation time.Now is real time, and random numbers are random.
+// an operation time.Now is real time, and random numbers are random. The context is valid
+// until the operation returns.
 type EntityContext struct {
 	ReadContext
 }
 
 func newEntityContext(r *guest.OperationRun) *EntityContext {
-	return &EntityContext{ReadContext{run: r}}
+	if r.Context == nil {
+		r.Context = &EntityContext{ReadContext{run: r}}
+	}
+	return r.Context.(*EntityContext)
 }
 
 // Destroy ends the entity with this operation: its state is gone. The next operation of

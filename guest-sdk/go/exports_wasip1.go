@@ -53,6 +53,19 @@ func exportResume(n uint32) int32 {
 	return finish(outcome)
 }
 
+//go:wasmexport cruster_query
+func exportQuery(n uint32) int32 {
+	var q abi.Query
+	err := abi.Unmarshal(readInput(n), &q)
+	switch {
+	case err != nil:
+		return finish(&abi.Outcome{Error: abi.Errorf(abi.CodeBadBody, "the query does not decode: %v", err)})
+	case running == nil:
+		return finish(&abi.Outcome{Error: abi.Errorf(abi.CodeGuestProtocol, "cruster_query was called while no workflow is running")})
+	}
+	return finish(running.Query(q))
+}
+
 // finish hands over the outcome, if there is one, and returns the status.
 func finish(o *abi.Outcome) int32 {
 	if o == nil {

@@ -37,7 +37,7 @@ func NewOperation[S, In, Out any](e *StatefulEntity[S], name string, fn func(*En
 // an entity they see what a new one would have, and create none.
 func NewReadOnly[S, In, Out any](e *StatefulEntity[S], name string, fn func(*ReadContext, S, In) (Out, error)) *Operation[In, Out] {
 	op := newOperation[In, Out](name, func(r *guest.OperationRun, s guest.State, in In) (Out, error) {
-		return fn(&ReadContext{run: r}, s.(*state[S]).value, in)
+		return fn(&newEntityContext(r).ReadContext, s.(*state[S]).value, in)
 	})
 	op.ReadOnly = true
 	e.registered.Add(op)

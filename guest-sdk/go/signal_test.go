@@ -197,6 +197,27 @@ func TestAtMostSoManySignalsWait(t *testing.T) {
 	require.Equal(t, string(abi.CodeInboxFull), code)
 }
 
+// ending asks for a signal, and ends without looking at it.
+var ending = cruster.NewWorkflow("test.ending", func(ctx cruster.Context, _ int) (string, error) {
+	_ = cancelled.Future(ctx)
+	return "over", cruster.Sleep(ctx, time.Minute)
+}).Accepts(cancelled)
+
+func TestUnreadSignals(t *testing.T) {
+	t.Parallel()
+	for name, send := range map[string]crustertest.Option{
+		"kept":           crustertest.SignalAfter(time.Second, cancelled, "unread"),
+		"with its end":   crustertest.SignalAfter(time.Minute, cancelled, "unread"),
+		"from the start": crustertest.Signal(cancelled, "unread"),
+	} {
+		_, h, err := run(t, ending, 0, send, crustertest.SignalAfter(time.Minute, cancelled, "too"))
+		require.NoError(t, err)
+		unread, err := crustertest.Unread(&h, cancelled)
+		require.NoError(t, err)
+		require.Equal(t, []string{"unread", "too"}, unread, name)
+	}
+}
+
 // undeclared waits for a signal that it does not accept.
 var undeclared = cruster.NewWorkflow("test.undeclared", func(ctx cruster.Context, _ int) (int, error) {
 	return noticed.Receive(ctx)
@@ -205,7 +226,7 @@ var undeclared = cruster.NewWorkflow("test.undeclared", func(ctx cruster.Context
 func TestSignalsAreDeclared(t *testing.T) {
 	t.Parallel()
 	_, err := crustertest.Run(t, undeclared, 0)
-	require.ErrorContains(t, err, `CR-4002: workflow test.undeclared waits for signal "noticed", which it does not accept`)
+	require.ErrorContains(t, err, `CR-4002: workflow test.undeclared waits for signal "noticed", which it does not accept: declare it`)
 	_, err = crustertest.Run(t, undeclared, 0, crustertest.Signal(noticed, 1))
 	require.Equal(t, string(abi.CodeUnknownSignal), cruster.ErrorCode(err), "it cannot be sent, either")
 	_, err = crustertest.Run(t, summing, 1, crustertest.SignalAfter(time.Second, cruster.NewSignal[int]("paid"), 1))

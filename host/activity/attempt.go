@@ -129,7 +129,7 @@ func (a *attempt) instantiate(ctx context.Context, m *catalog.Module, fx *effect
 		return nil, nil, err
 	}
 	world := a.world(fx)
-	world.Grow = memory.Grow
+	world.Memory = memory
 	inst, err = m.Code.Instantiate(ctx, world)
 	if err != nil {
 		memory.Release()
@@ -228,8 +228,10 @@ func (a *attempt) crashed(ctx context.Context, err error) (Report, error) {
 	case !errors.As(err, &coded) || effects.IsOfHost(coded):
 		return nil, err
 	case strings.HasPrefix(string(coded.Code), "CR-4"):
-		hint := coded.Hint
-		coded = abi.Errorf(abi.CodeActivityCrashed, "activity %q: %s", a.Body.Name, coded.Message).WithHint("%s", hint)
+		cause := coded
+		coded = abi.Errorf(abi.CodeActivityCrashed, "activity %q: %s", a.Body.Name, cause.Message).WithHint("%s", cause.Hint)
+		// Memory that this host will never have is of no use to try again for.
+		coded.Retryable = cause.Code != abi.CodeGuestMemory || cause.Retryable
 	}
 	return Failed{coded}, nil
 }

@@ -1,6 +1,9 @@
 package actor
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // FairQueue runs tasks of many owners, at most so many at a time. While all places are
 // taken a task waits as data: it has no goroutine. The owners take turns, so that one
@@ -13,20 +16,22 @@ type FairQueue[K comparable] struct {
 	mu      sync.Mutex
 	taken   int            // guarded by mu; places
 	waiting map[K][]func() // guarded by mu; of each owner, in the order in which they came
-	owners  []K            // guarded by mu; of the tasks that wait, the next one first
+	owners  []K            // guarded by mu; of the tasks that wait and may begin, the next one first
+	held    map[K]struct{} // guarded by mu; owners whose tasks do not begin
 }
 
 // NewFairQueue makes a queue whose tasks run on goroutines of a group.
 func NewFairQueue[K comparable](group *TaskGroup, places int) *FairQueue[K] {
-	return &FairQueue[K]{group: group, places: places, waiting: map[K][]func(){}}
+	return &FairQueue[K]{group: group, places: places, waiting: map[K][]func(){}, held: map[K]struct{}{}}
 }
 
 // Go has a task run as soon as there is a place. It reports false, and the task does not
 // run, if the group is closed.
 func (q *FairQueue[K]) Go(owner K, task func()) bool {
 	q.mu.Lock()
-	if q.taken >= q.places {
-		if len(q.waiting[owner]) == 0 {
+	_, held := q.held[owner]
+	if q.taken >= q.places || held {
+		if len(q.waiting[owner]) == 0 && !held {
 			q.owners = append(q.owners, owner)
 		}
 		q.waiting[owner] = append(q.waiting[owner], task)
@@ -42,6 +47,46 @@ func (q *FairQueue[K]) Go(owner K, task func()) bool {
 	defer q.mu.Unlock()
 	q.taken--
 	return false
+}
+
+// Hold has no further task of an owner begin before [FairQueue.Resume]. They wait as data.
+func (q *FairQueue[K]) Hold(owner K) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, held := q.held[owner]; !held {
+		q.held[owner] = struct{}{}
+		q.owners = slices.DeleteFunc(q.owners, func(o K) bool { return o == owner })
+	}
+}
+
+// Resume ends a Hold, if there is one.
+func (q *FairQueue[K]) Resume(owner K) {
+	q.mu.Lock()
+	if _, held := q.held[owner]; !held {
+		q.mu.Unlock()
+		return
+	}
+	delete(q.held, owner)
+	var begin []func()
+	if len(q.waiting[owner]) > 0 {
+		q.owners = append(q.owners, owner)
+	}
+	for q.taken < q.places {
+		q.taken++
+		task := q.nextLocked()
+		if task == nil {
+			break // which gave the place back
+		}
+		begin = append(begin, task)
+	}
+	q.mu.Unlock()
+	for _, task := range begin {
+		if !q.group.Go(func() { q.work(task) }) {
+			q.mu.Lock()
+			q.taken--
+			q.mu.Unlock()
+		}
+	}
 }
 
 // Waiting counts the tasks that wait for a place.
@@ -76,6 +121,10 @@ func (q *FairQueue[K]) work(task func()) {
 func (q *FairQueue[K]) next() func() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	return q.nextLocked()
+}
+
+func (q *FairQueue[K]) nextLocked() func() {
 	if q.group.isClosed() { // then none begins any more
 		clear(q.waiting)
 		q.owners = nil

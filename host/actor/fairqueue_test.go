@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -99,4 +100,57 @@ func TestFairQueueHammer(t *testing.T) {
 	require.EqualValues(t, owners*each, ran.Load())
 	require.LessOrEqual(t, most.Load(), int64(places))
 	require.Zero(t, q.taken)
+}
+
+// TestFairQueueHolds: the tasks of an owner that is held wait, also if there is a place, and
+// those of others go on.
+func TestFairQueueHolds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var g TaskGroup
+		q := NewFairQueue[string](&g, 2)
+		var mu sync.Mutex
+		ran := map[string]int{}
+		add := func(owner string) {
+			q.Go(owner, func() {
+				mu.Lock()
+				defer mu.Unlock()
+				ran[owner]++
+			})
+		}
+		proceed := make(chan struct{})
+		for range 2 {
+			q.Go("busy", func() { <-proceed })
+		}
+		for range 5 {
+			add("held")
+			add("free")
+		}
+		q.Hold("held")
+		q.Hold("held")
+		add("held")
+		close(proceed)
+		synctest.Wait()
+		add("held")
+		add("free")
+		synctest.Wait()
+		require.Equal(t, map[string]int{"free": 6}, ran)
+		require.Equal(t, 7, q.Waiting())
+		require.Zero(t, q.taken)
+
+		q.Resume("free")
+		q.Resume("held")
+		q.Resume("held")
+		synctest.Wait()
+		require.Equal(t, map[string]int{"free": 6, "held": 7}, ran)
+		q.Hold("held")
+		add("held")
+		g.Close()
+		q.Resume("held")
+		<-g.Idle()
+		require.Zero(t, q.Waiting())
+		require.Zero(t, q.taken)
+		require.Empty(t, q.held)
+		require.Equal(t, 7, ran["held"], "the group is closed")
+	})
 }

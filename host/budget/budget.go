@@ -59,8 +59,10 @@ func (b *Budget) Waiting() int {
 // whole is too small.
 func (b *Budget) Acquire(ctx context.Context, bytes int64) (*Permit, error) {
 	if bytes > b.total {
-		return nil, abi.Errorf(abi.CodeOverloaded, "%d KiB of memory are needed at once, and the host has a budget of %d KiB", bytes>>10, b.total>>10).
-			WithHint("Start the host with a larger --memory.")
+		never := abi.Errorf(abi.CodeGuestMemory, "%d KiB of memory are needed at once, and the host has a budget of %d KiB", bytes>>10, b.total>>10).
+			WithHint("Start the host with a larger --memory; instances have three quarters of it.")
+		never.Retryable = false
+		return nil, never
 	}
 	r := &request{bytes: bytes, look: make(chan struct{}, 1)}
 	b.enqueue(r)

@@ -75,7 +75,8 @@ func TestAcquireGivenUp(t *testing.T) {
 func TestTooLargeForTheBudget(t *testing.T) {
 	t.Parallel()
 	_, err := New(100).Acquire(t.Context(), 101)
-	require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err))
+	require.Equal(t, abi.CodeGuestMemory, abi.CodeOf(err))
+	require.False(t, abi.AsError(err).Retryable, "waiting would not help")
 }
 
 // TestReclaim frees what rests before anything waits.

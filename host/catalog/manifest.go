@@ -28,7 +28,7 @@ func checkManifest(m *abi.Manifest) error {
 		if !slices.Contains([]string{abi.KeyFromRequest, abi.KeyFromFunctionHashed, abi.KeyFromFunctionRaw}, w.Key) {
 			return abi.Errorf(abi.CodeBadManifest, "workflow %q: %q is not a way to derive a key", w.Name, w.Key)
 		}
-		if err := checkSignals(&w); err != nil {
+		if err := checkMessages(&w); err != nil {
 			return err
 		}
 	}
@@ -43,16 +43,22 @@ func checkManifest(m *abi.Manifest) error {
 	return checkMigrations(m.Migrations)
 }
 
-// maxSignals bounds the signals of a workflow.
-const maxSignals = 100
+// maxMessages bounds the signals of a workflow, and its queries.
+const maxMessages = 100
 
-func checkSignals(w *abi.WorkflowInfo) error {
-	if len(w.Signals) > maxSignals {
-		return abi.Errorf(abi.CodeBadManifest, "workflow %q has more than %d signals", w.Name, maxSignals)
+// checkMessages checks what a workflow says that it can be told and asked.
+func checkMessages(w *abi.WorkflowInfo) error {
+	if len(w.Signals) > maxMessages || len(w.Queries) > maxMessages {
+		return abi.Errorf(abi.CodeBadManifest, "workflow %q has more than %d signals or queries", w.Name, maxMessages)
 	}
-	signals := map[string]bool{}
+	signals, queries := map[string]bool{}, map[string]bool{}
 	for _, s := range w.Signals {
 		if err := checkItem("signal", s.Name, signals, s.Value); err != nil {
+			return err
+		}
+	}
+	for _, q := range w.Queries {
+		if err := checkItem("query", q.Name, queries, q.Input, q.Output); err != nil {
 			return err
 		}
 	}

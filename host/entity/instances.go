@@ -64,7 +64,7 @@ func (g *Instances) Operations(ctx context.Context, t Target, body *abi.Operatio
 	err = g.Slots.Compute(ctx, func(ctx context.Context) error {
 		w := &operationsWorld{target: t, ran: ran}
 		world := w.world()
-		world.Clock, world.Fuel, world.Grow = g.Clock.Now, g.Fuel, memory.Grow
+		world.Clock, world.Fuel, world.Memory = g.Clock.Now, g.Fuel, memory
 		inst, err := code.Instantiate(ctx, world)
 		if err != nil {
 			return notRun(err)

@@ -30,7 +30,7 @@ func (g *Instances) Call(ctx context.Context, t Target, call StatelessCall) (*St
 	}
 	defer fx.Rollback()
 	world := g.callWorld(fx, log)
-	world.Grow = memory.Grow
+	world.Memory = memory
 	inst, err := code.Instantiate(ctx, world)
 	if err != nil {
 		return nil, notRun(err)

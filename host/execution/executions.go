@@ -59,6 +59,8 @@ type Timers interface {
 type Guest interface {
 	Start(ctx context.Context) (guest.Turn, error)
 	Resume(ctx context.Context, deliveries []abi.Delivery, at int64) (guest.Turn, error)
+	// Query asks it a question, after which it cannot go on.
+	Query(ctx context.Context, q *abi.Query) (abi.Outcome, error)
 	Save() (*guest.Saved, error)
 	Close()
 }
@@ -119,6 +121,7 @@ type Executions struct {
 	codec      hibernation.Codec
 	saving     *semaphore.Weighted          // states that are being saved
 	restoring  *semaphore.Weighted          // states that guests are being made of
+	querying   *semaphore.Weighted          // queries that are being answered
 	alone      *semaphore.Weighted          // for attempts that run alone: see lost.go
 	group      actor.TaskGroup              // the goroutines of runs and of their tasks
 	performing *actor.FairQueue[journal.ID] // the attempts of activities, by execution
@@ -131,6 +134,7 @@ type Executions struct {
 func New(deps Deps) *Executions {
 	x := &Executions{Deps: deps, metrics: newMetrics(deps.Registerer), born: deps.Clock.Now().UnixNano(), alone: semaphore.NewWeighted(1)}
 	x.saving, x.restoring = semaphore.NewWeighted(maxSaving), semaphore.NewWeighted(maxRestoring)
+	x.querying = semaphore.NewWeighted(maxQuerying)
 	x.performing = actor.NewFairQueue[journal.ID](&x.group, deps.MaxActivities)
 	x.runs = actor.NewRegistry(actor.NewFairQueue[journal.ID](&x.group, maxAtWork), func(id journal.ID) *run { return newRun(x, id) },
 		func(n int) { x.metrics.inMemory.Set(float64(n)) })

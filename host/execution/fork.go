@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
@@ -25,7 +26,9 @@ const (
 // if its code had not come to it yet: see takeOver. What came later is not: who forks a
 // run from before a wrong decision wants to decide anew.
 func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, at uint64) (bool, error) {
-	begun, err := x.readBeginning(ctx, source, at)
+	memory := x.Queued.Empty()
+	defer memory.Release()
+	begun, err := x.readBeginning(ctx, source, at, memory)
 	if err != nil {
 		return false, err
 	}
@@ -60,7 +63,8 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 // beginning is what a fork takes over.
 type beginning struct {
 	entries   []journal.Entry
-	size      int                     // of all values, in bytes
+	size      int                     // in bytes
+	memory    *budget.Permit          // what it takes
 	later     map[journal.StepID]bool // the steps that come behind them
 	whole     bool                    // none do
 	deferreds []journal.Deferred
@@ -68,8 +72,8 @@ type beginning struct {
 }
 
 // readBeginning reads the beginning of an execution, up to an entry of its journal.
-func (x *Executions) readBeginning(ctx context.Context, source *journal.Execution, at uint64) (*beginning, error) {
-	b, err := x.splitJournal(ctx, source, at)
+func (x *Executions) readBeginning(ctx context.Context, source *journal.Execution, at uint64, memory *budget.Permit) (*beginning, error) {
+	b, err := x.splitJournal(ctx, source, at, memory)
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +99,13 @@ func (x *Executions) readBeginning(ctx context.Context, source *journal.Executio
 
 // readDeferreds reads what is taken over of the settled deferreds, unless it is too much.
 func (x *Executions) readDeferreds(ctx context.Context, source *journal.Execution, b *beginning, taken []journal.Settlement) error {
-	for _, s := range taken {
-		b.size += s.Bytes
-	}
-	if len(b.entries)+len(taken) > maxForkEntries || b.size > maxForkBytes {
+	if len(b.entries)+len(taken) > maxForkEntries {
 		return forkTooLong()
+	}
+	for _, s := range taken {
+		if err := b.take(s.Bytes); err != nil {
+			return err
+		}
 	}
 	for _, s := range taken {
 		d, err := x.Store.Deferred(ctx, source.ID, s.Name)
@@ -138,9 +144,26 @@ func forkTooLong() *abi.Error {
 	return abi.Errorf(abi.CodeExecutionTooLong, "a fork takes over %d entries or %d MiB at most", maxForkEntries, maxForkBytes>>20)
 }
 
+// take takes memory for so many bytes that the fork takes over. They are there twice: as they
+// were read, and as they are written.
+func (b *beginning) take(bytes int) error {
+	b.size += bytes
+	switch need := 2 * int64(bytes); {
+	case b.size > maxForkBytes:
+		return forkTooLong()
+	case b.memory.Grow(need):
+		return nil
+	case b.memory.CouldGrow(need):
+		return abi.Errorf(abi.CodeOverloaded, "the host has no memory left for a fork")
+	default:
+		return abi.Errorf(abi.CodeExecutionTooLong, "the fork takes over more than the host has memory for").
+			WithHint("Fork at an earlier entry, or start the host with a larger --memory.")
+	}
+}
+
 // splitJournal reads the beginning of a journal, and which steps come later.
-func (x *Executions) splitJournal(ctx context.Context, source *journal.Execution, at uint64) (*beginning, error) {
-	b := &beginning{later: map[journal.StepID]bool{}}
+func (x *Executions) splitJournal(ctx context.Context, source *journal.Execution, at uint64, memory *budget.Permit) (*beginning, error) {
+	b := &beginning{later: map[journal.StepID]bool{}, memory: memory}
 	last := uint64(0)
 	for en, err := range journal.Scan(ctx, x.Store, source.ID) {
 		var damaged *journal.DamagedEntry
@@ -156,8 +179,11 @@ func (x *Executions) splitJournal(ctx context.Context, source *journal.Execution
 			b.later[en.Op.Step()] = true
 			continue
 		}
-		if b.size += len(en.Value); len(b.entries) == maxForkEntries || b.size > maxForkBytes {
+		if len(b.entries) == maxForkEntries {
 			return nil, forkTooLong()
+		}
+		if err := b.take((&journal.Write{Entries: []journal.Entry{en}}).Size()); err != nil {
+			return nil, err
 		}
 		b.entries = append(b.entries, en)
 	}

@@ -1,11 +1,13 @@
 package execution
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -28,4 +30,50 @@ func TestTakeOver(t *testing.T) {
 	b = beginning{entries: b.entries[2:]}
 	b.takeOver(nil, &journal.Interrupt{At: 10})
 	require.Nil(t, b.interrupt)
+}
+
+// scanned is a journal in pages of one entry.
+type scanned struct {
+	journal.Store
+	entries []journal.Entry
+}
+
+func (s scanned) Entries(_ context.Context, _ journal.ID, after uint64, _ journal.PageLimit) ([]journal.Entry, bool, error) {
+	return s.entries[after : after+1], int(after)+1 < len(s.entries), nil
+}
+
+// TestForksTakeMemory: what a fork takes over is in memory, errors as well as values, and is
+// admitted entry by entry.
+func TestForksTakeMemory(t *testing.T) {
+	t.Parallel()
+	const size = 100 << 10
+	var store scanned
+	for seq := range uint64(10) {
+		en := journal.Entry{Kind: journal.Delivery, Seq: seq + 1, Op: journal.Op{Kind: abi.OpActivity, Name: "a", Number: uint32(seq)}}
+		if seq%2 == 0 {
+			en.Value = make([]byte, size)
+		} else {
+			en.Error = &abi.Error{Details: make([]byte, size)}
+		}
+		store.entries = append(store.entries, en)
+	}
+	x, row := &Executions{Deps: Deps{Store: store}}, rowOf("w", "k")
+	for _, c := range []struct {
+		total, others int64
+		want          abi.Code
+	}{
+		{30 * size, 0, ""},
+		{30 * size, 20 * size, abi.CodeOverloaded},
+		{15 * size, 0, abi.CodeExecutionTooLong},
+	} {
+		b := budget.New(c.total)
+		require.True(t, b.Empty().Grow(c.others))
+		memory := b.Empty()
+		_, err := x.splitJournal(t.Context(), row, 10, memory)
+		require.Equal(t, c.want, abi.CodeOf(err), "%v", err)
+		if c.want == "" {
+			require.Greater(t, memory.Bytes(), int64(20*size))
+			require.Less(t, memory.Bytes(), int64(22*size))
+		}
+	}
 }

@@ -138,9 +138,9 @@ func messageOf(o *op.Op) *journal.Message {
 // sizeOf is about how many bytes the outcome of an op takes in the body of a turn.
 func sizeOf(o *op.Op) int {
 	const envelope = 64
-	size := envelope + o.Unread + len(o.Outcome.Value)
-	if err := o.Outcome.Error; err != nil {
-		size += envelope + len(err.Message) + len(err.Hint) + len(err.Type) + len(err.Details)
+	size := envelope + o.Unread + int(op.Bytes(o.Outcome.Value, o.Outcome.Error))
+	if o.Outcome.Error != nil {
+		size += envelope
 	}
 	return size
 }

@@ -100,6 +100,13 @@ func (w *world) fresh(row *journal.Execution) *threadsGuest {
 
 func (g *threadsGuest) Close() {}
 
+// Query implements Guest: it tells what it was told, and is of no use after that.
+func (g *threadsGuest) Query(context.Context, *abi.Query) (abi.Outcome, error) {
+	told := strings.Join(g.told, "; ")
+	g.told = append(g.told, "it was asked")
+	return abi.Outcome{Value: abi.MustMarshal(told)}, nil
+}
+
 func (g *threadsGuest) Start(context.Context) (guest.Turn, error) {
 	var turn guest.Turn
 	for thread := range g.code {

@@ -92,6 +92,11 @@ type (
 	}
 	// waitingRequest asks for the steps that the execution waits for.
 	waitingRequest struct{ reply chan<- journal.Waiting }
+	// queryRequest asks the workflow a question.
+	queryRequest struct {
+		query abi.Query
+		reply chan<- queryReply
+	}
 	// inspectRequest asks what the execution is waiting for.
 	inspectRequest struct{ reply chan<- inspected }
 )
@@ -119,12 +124,13 @@ func (resumeRequest) isMessage()    {}
 func (failRequest) isMessage()      {}
 func (moveRequest) isMessage()      {}
 func (waitingRequest) isMessage()   {}
+func (queryRequest) isMessage()     {}
 func (inspectRequest) isMessage()   {}
 
 // isRequest tells whether a caller from outside asks for something.
 func isRequest(m message) bool {
 	switch m.(type) {
-	case settleRequest, signalRequest, interruptRequest, resumeRequest, failRequest, moveRequest, waitingRequest, inspectRequest:
+	case settleRequest, signalRequest, interruptRequest, resumeRequest, failRequest, moveRequest, waitingRequest, queryRequest, inspectRequest:
 		return true
 	default:
 		return false
@@ -175,6 +181,9 @@ func refuse(m message, err error) bool {
 		return true
 	case inspectRequest:
 		answer(m.reply, inspected{err: err})
+		return true
+	case queryRequest:
+		answer(m.reply, queryReply{err: err})
 		return true
 	case waitingRequest:
 		answer(m.reply, journal.Waiting{}) // it is not known

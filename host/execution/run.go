@@ -24,6 +24,7 @@ type run struct {
 
 	mu     sync.Mutex
 	ledger ledger // guarded by mu
+	inHand inHand
 
 	guest     *admitted          // nil while the instance is not warm
 	leaving   *admitted          // the instance of a run that is being forgotten
@@ -68,6 +69,7 @@ func newRun(x *Executions, id journal.ID) *run {
 
 // Receive implements actor.Actor.
 func (r *run) Receive(messages []message) []message {
+	defer r.pace()
 	if r.Host.Over() {
 		refuseAll(messages, r.Host.EndReason())
 		return nil
@@ -325,6 +327,8 @@ func (r *run) receive(m message) {
 		}
 	case waitingRequest:
 		m.reply <- r.waitsFor()
+	case queryRequest:
+		r.query(m)
 	case inspectRequest:
 		m.reply <- inspected{Inspection: r.inspect()}
 	}

@@ -119,6 +119,11 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 	case "signal-with-start":
 		_, err := f.x.Start(f.t.Context(), row, &Signal{Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " "))})
 		out = answerText(err)
+	case "query":
+		outcome, err := f.x.Query(f.t.Context(), Ref{ID: row.ID, Name: row.Name()}, abi.Query{Name: text, Input: abi.Nil})
+		if out = answerText(err); err == nil {
+			out = outcomeText(outcome.Value, outcome.Error) + "\n"
+		}
 	case "settle", "signal", "signal-again", "reject", "interrupt", "resume", "fail", "move":
 		out = answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, cmd, words))
 	case "settle-later", "move-later":

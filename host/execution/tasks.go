@@ -39,7 +39,8 @@ type task struct {
 	// reserved is the sequence number of a transaction that is under way; 0 if there is
 	// none.
 	reserved uint64
-	begun    atomic.Bool // it has begun an attempt of an activity
+	begun    atomic.Bool  // it has begun an attempt of an activity
+	unread   atomic.Int64 // bytes that its attempt has come to: see inhand.go
 	// rowWrites is the run's when the task began.
 	rowWrites uint64
 }
@@ -90,6 +91,7 @@ func (r *run) startTask(o *op.Op) {
 func (r *run) endTask(step journal.StepID) {
 	if cancel := r.tasks[step]; cancel != nil {
 		cancel()
+		r.read(r.attempts[step])
 		delete(r.tasks, step)
 		delete(r.attempts, step)
 		r.locked(func(l *ledger) { l.ops.GiveBack(step) })
@@ -152,6 +154,7 @@ func (t *task) runActivity(ctx context.Context, r *run, body *abi.Activity, fail
 			t.post(txVoid{seq})
 		},
 	})
+	t.ended(r, report)
 	switch report := report.(type) {
 	case activity.Done:
 		t.post(opDone{step: t.step, attempts: report.Attempts, outcome: report.Outcome, at: t.now()})

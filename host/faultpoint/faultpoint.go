@@ -84,6 +84,14 @@ const (
 	SweepBeforeCommit = "sweep.before-commit"
 	// A page of finished executions is gone.
 	SweepAfterCommit = "sweep.after-commit"
+	// A schedule is about to start an execution; nothing is durable.
+	ScheduleBeforeStart = "schedule.before-start"
+	// The execution of a schedule is durable; the schedule does not know of it.
+	ScheduleAfterStart = "schedule.after-start"
+	// A schedule has moved on; nothing says so.
+	ScheduleBeforeCommit = "schedule.before-commit"
+	// A schedule has moved on; what waits for that has not been told.
+	ScheduleAfterCommit = "schedule.after-commit"
 	// Operations of an entity have run; nothing of them is durable.
 	EntityBeforeCommit = "entity.before-commit"
 	// The state of an entity, its receipts and its messages are durable; no caller has been
@@ -119,6 +127,7 @@ var Points = []string{
 	ResumeBeforeCommit, ResumeAfterCommit,
 	FailBeforeCommit, FailAfterCommit,
 	SweepBeforeCommit, SweepAfterCommit,
+	ScheduleBeforeStart, ScheduleAfterStart, ScheduleBeforeCommit, ScheduleAfterCommit,
 	EntityBeforeCommit, EntityAfterCommit, EntityReceiveBefore, EntityReceiveAfter,
 	Evict, Replay,
 }

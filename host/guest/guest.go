@@ -23,6 +23,7 @@ type Guest struct {
 	invoke abi.Invocation
 	clock  int64 // journal time, Unix nanoseconds
 	random *rand.ChaCha8
+	format uint32 // of the journal
 	ops    uint32 // issued so far
 	seen   op.Occurrences
 
@@ -31,6 +32,8 @@ type Guest struct {
 	open      map[uint32]int // sizes of the ops that wait for their delivery
 	openBytes int            // their sum
 	turn      Turn           // the one under way
+	asked     bool           // it answers a query, and is a copy
+	uncounted int            // ops of the turn under way that its limit does not count
 	logBytes  int            // of the turn under way
 	fuel      int64          // that was used before it
 }
@@ -95,7 +98,7 @@ func newGuest(row *journal.Execution, memory Memory, fuel int64) (*Guest, wasm.W
 	_, name, _ := strings.Cut(row.Workflow, "/")
 	seed := sha256.Sum256(append([]byte("cruster random "), pinned.Seed[:]...))
 	g := &Guest{
-		clock: pinned.Time, memory: memory, open: map[uint32]int{}, seen: op.Occurrences{}, random: rand.NewChaCha8(seed),
+		format: pinned.Format, clock: pinned.Time, memory: memory, open: map[uint32]int{}, seen: op.Occurrences{}, random: rand.NewChaCha8(seed),
 		invoke: abi.Invocation{
 			Kind: abi.InvokeWorkflow, Name: name, Body: row.Input,
 			Execution: row.Name(), Namespace: row.Namespace, Seed: guestSeed(pinned.Seed), Time: pinned.Time,
@@ -104,7 +107,7 @@ func newGuest(row *journal.Execution, memory Memory, fuel int64) (*Guest, wasm.W
 	world := g.world(pinned)
 	world.Fuel = fuel
 	if memory.Instance != nil {
-		world.Grow = memory.Instance.Grow
+		world.Memory = memory.Instance
 	}
 	return g, world, nil
 }
@@ -146,7 +149,12 @@ func (g *Guest) keepLog(level int32, message []byte) {
 // issue takes a durable request. It only takes it: nothing happens before the
 // turn is over and committed.
 func (g *Guest) issue(kind string, body []byte) (uint32, *abi.Error) {
-	if len(g.turn.Issued) >= abi.MaxOpsPerTurn {
+	if g.asked {
+		return 0, abi.Errorf(abi.CodeWrongContext, "durable calls are not available in the answer to a query").
+			WithHint("A query only looks. Send the workflow a signal to have it do something.")
+	}
+	uncounted := g.isUncounted(kind)
+	if !uncounted && len(g.turn.Issued)-g.uncounted >= abi.MaxOpsPerTurn {
 		return 0, abi.Errorf(abi.CodeTooManyOps, "the workflow issued more than %d ops without waiting for one", abi.MaxOpsPerTurn)
 	}
 	if len(g.open) >= maxOpenOps || g.openBytes+len(body) > maxOpenBytes {
@@ -165,7 +173,21 @@ func (g *Guest) issue(kind string, body []byte) (uint32, *abi.Error) {
 	g.open[o.Number] = len(body)
 	g.openBytes += len(body)
 	g.turn.Issued = append(g.turn.Issued, o)
+	if uncounted {
+		g.uncounted++
+	}
 	return o.Number, nil
+}
+
+// everyOpCountsFormat is the last format of journals whose runs have all ops of a turn
+// counted.
+const everyOpCountsFormat = 2
+
+// isUncounted tells whether the limit of a turn does not count an op: the first interrupted
+// of the turn. SDKs issue one for every workflow, and authors do not see it. Further ones
+// count, so that a turn has a limit, whatever it issues.
+func (g *Guest) isUncounted(kind string) bool {
+	return kind == abi.OpInterrupted && g.uncounted == 0 && g.format > everyOpCountsFormat
 }
 
 // admit takes memory for an op. If there is none the turn is in vain: what the guest makes
@@ -220,20 +242,37 @@ func refuseCall(_ context.Context, name string, _ []byte) ([]byte, *abi.Error) {
 
 // Start takes the first turn.
 func (g *Guest) Start(ctx context.Context) (Turn, error) {
-	g.turn, g.logBytes = Turn{}, 0
+	g.beginTurn()
 	t, err := g.inst.Start(ctx, abi.MustMarshal(&g.invoke))
 	return g.finishTurn(t, err)
 }
 
 // Resume takes a turn: it delivers, at a journal time.
 func (g *Guest) Resume(ctx context.Context, deliveries []abi.Delivery, at int64) (Turn, error) {
-	g.turn, g.logBytes = Turn{}, 0
+	g.beginTurn()
 	g.clock = at
 	for _, d := range deliveries {
 		g.closeOp(d.Op)
 	}
 	t, err := g.inst.Resume(ctx, abi.MustMarshal(&abi.Resume{Deliveries: deliveries, Time: at}))
 	return g.finishTurn(t, err)
+}
+
+func (g *Guest) beginTurn() { g.turn, g.uncounted, g.logBytes = Turn{}, 0, 0 }
+
+// Query asks a guest that is parked a question. It cannot go on after that: ask a copy.
+func (g *Guest) Query(ctx context.Context, q *abi.Query) (abi.Outcome, error) {
+	g.beginTurn()
+	g.asked = true
+	output, err := g.inst.Query(ctx, abi.MustMarshal(q))
+	if err != nil {
+		return abi.Outcome{}, err
+	}
+	outcome, oerr := abi.DecodeOutcome(output)
+	if oerr != nil {
+		return abi.Outcome{}, oerr
+	}
+	return *outcome, nil
 }
 
 func (g *Guest) finishTurn(t wasm.Turn, err error) (Turn, error) {

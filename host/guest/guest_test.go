@@ -95,16 +95,8 @@ func TestTrap(t *testing.T) {
 // TestLimits fills a guest that has no instance: what it asks for is only counted.
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	g := &Guest{open: map[uint32]int{}, seen: op.Occurrences{}}
-	for range abi.MaxOpsPerTurn {
-		_, err := g.issue(abi.OpSleep, sleepBody(1))
-		require.Nil(t, err)
-	}
+	g := &Guest{open: map[uint32]int{}, seen: op.Occurrences{}, openBytes: maxOpenBytes - 1}
 	_, err := g.issue(abi.OpSleep, sleepBody(1))
-	require.Equal(t, abi.CodeTooManyOps, err.Code)
-
-	g = &Guest{open: map[uint32]int{}, seen: op.Occurrences{}, openBytes: maxOpenBytes - 1}
-	_, err = g.issue(abi.OpSleep, sleepBody(1))
 	require.Equal(t, abi.CodeTooManyOps, err.Code)
 	require.Zero(t, g.ops, "what is refused has no number")
 
@@ -112,6 +104,43 @@ func TestLimits(t *testing.T) {
 		g.keepLog(abi.LogInfo, make([]byte, 1000))
 	}
 	require.Less(t, len(g.turn.Log), 300, "the log is cut")
+}
+
+// TestOpsOfATurn: a turn may issue so many ops, besides one interrupted, which SDKs issue on
+// their own. In runs of older formats that one counted.
+func TestOpsOfATurn(t *testing.T) {
+	t.Parallel()
+	for format := uint32(1); format <= journal.CurrentFormat; format++ {
+		g := &Guest{format: format, open: map[uint32]int{}, seen: op.Occurrences{}}
+		for range 2 { // turns
+			g.beginTurn()
+			issued := func(kind string, body []byte) bool {
+				number, err := g.issue(kind, body)
+				require.True(t, err == nil || err.Code == abi.CodeTooManyOps, "%v", err)
+				g.cancel(number)
+				return err == nil
+			}
+			steps := func() (n int) {
+				for issued(abi.OpSleep, sleepBody(1)) {
+					n++
+				}
+				return n
+			}
+			_, err := g.issue(abi.OpInterrupted, []byte("garbage"))
+			require.Equal(t, abi.CodeBadBody, err.Code)
+			require.True(t, issued(abi.OpInterrupted, abi.MustMarshal(&abi.Interrupted{})))
+			if format <= 2 {
+				require.Equal(t, abi.MaxOpsPerTurn-1, steps(), "format %d", format)
+			} else {
+				require.Equal(t, abi.MaxOpsPerTurn, steps(), "format %d", format)
+			}
+			require.False(t, issued(abi.OpInterrupted, abi.MustMarshal(&abi.Interrupted{})), "a second one counts")
+
+			g.beginTurn()
+			require.Equal(t, abi.MaxOpsPerTurn, steps())
+			require.Equal(t, format > 2, issued(abi.OpInterrupted, abi.MustMarshal(&abi.Interrupted{})), "wherever it is in the turn")
+		}
+	}
 }
 
 func TestCancel(t *testing.T) {
@@ -157,7 +186,8 @@ func TestOccurrences(t *testing.T) {
 }
 
 // TestGrowthIsTakenOutOfThePermit: what an instance takes beyond what it began with counts
-// against the memory of the host. If there is none, that is not the guest's fault.
+// against the memory of the host. If there is none, that is not the guest's fault; whether
+// there could be any is told.
 func TestGrowthIsTakenOutOfThePermit(t *testing.T) {
 	t.Parallel()
 	const pages, page = 3, 64 << 10
@@ -168,8 +198,17 @@ func TestGrowthIsTakenOutOfThePermit(t *testing.T) {
 		Start: wasmtest.Join(wasmtest.I32Const(pages), []byte{0x40, 0, 0x1a}, wasmtest.I32Const(abi.StatusParked)),
 	}.Assemble())
 	require.NoError(t, err)
-	for room, want := range map[int64]abi.Code{pages * page: "", pages*page - 1: abi.CodeOverloaded} {
-		memory, err := budget.New(code.MemoryBytes()+room).Acquire(t.Context(), code.MemoryBytes())
+	for _, c := range []struct {
+		room, others int64
+		want         abi.Code
+	}{
+		{pages * page, 0, ""},
+		{pages * page, 1, abi.CodeOverloaded},
+		{pages*page - 1, 0, abi.CodeGuestMemory},
+	} {
+		want, b := c.want, budget.New(code.MemoryBytes()+c.room)
+		require.True(t, b.Empty().Grow(c.others))
+		memory, err := b.Acquire(t.Context(), code.MemoryBytes())
 		require.NoError(t, err)
 		g, err := Open(t.Context(), code, &journal.Execution{
 			Workflow: "tiny/W", Input: abi.Nil, Pinned: journal.Pinned{Format: journal.CurrentFormat},

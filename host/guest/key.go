@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/abi/hash"
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/metric"
 	"github.com/cruster/cruster/host/wasm"
@@ -66,7 +67,7 @@ func (d *KeyDeriver) Derive(ctx context.Context, r KeyRequest) (string, error) {
 		if err := abi.CheckKey(r.Given); err != nil {
 			return "", err
 		}
-		return abi.HashString(r.Given), nil
+		return hash.OfString(r.Given), nil
 	case abi.KeyRaw:
 		return r.Given, abi.CheckKey(r.Given)
 	case abi.KeyDerived:
@@ -74,7 +75,7 @@ func (d *KeyDeriver) Derive(ctx context.Context, r KeyRequest) (string, error) {
 		return "", abi.Errorf(abi.CodeBadKey, "%.40q is not a way to give a key", r.Mode)
 	}
 	if r.Workflow.Key == abi.KeyFromRequest {
-		return abi.Hash(r.Input)
+		return hash.Of(r.Input)
 	}
 	return d.fromFunction(ctx, r)
 }
@@ -93,7 +94,7 @@ func (d *KeyDeriver) fromFunction(ctx context.Context, r KeyRequest) (string, er
 		return "", abi.Errorf(abi.CodeKeyFunction, "the key function of %q failed: %s", w.Name, outcome.Error.Message)
 	}
 	if w.Key == abi.KeyFromFunctionHashed {
-		return abi.Hash(outcome.Value)
+		return hash.Of(outcome.Value)
 	}
 	var key string
 	if err := abi.Unmarshal(outcome.Value, &key); err != nil {
@@ -124,7 +125,7 @@ func (d *KeyDeriver) invoke(ctx context.Context, r KeyRequest) (outcome *abi.Out
 	err = d.Slots.Compute(ctx, func(ctx context.Context) error {
 		start := d.Clock.Now()
 		world := keyWorld()
-		world.Fuel, world.Grow = d.Fuel, memory.Grow
+		world.Fuel, world.Memory = d.Fuel, memory
 		inst, err := r.Code.Instantiate(ctx, world)
 		if err != nil {
 			return err

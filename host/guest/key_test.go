@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/abi/hash"
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
@@ -27,16 +28,16 @@ func TestDerive(t *testing.T) {
 	d := &KeyDeriver{}
 	fromRequest := &abi.WorkflowInfo{Name: "W", Key: abi.KeyFromRequest}
 	input := abi.MustMarshal(map[string]any{"a": 1, "b": "x"})
-	hash, err := abi.Hash(input)
+	derived, err := hash.Of(input)
 	require.NoError(t, err)
 	for _, c := range []struct {
 		name, given, mode, want string
 		code                    abi.Code
 	}{
-		{"of the request", "", abi.KeyDerived, hash, ""},
-		{"a key that is not used", "ignored", abi.KeyDerived, hash, ""},
+		{"of the request", "", abi.KeyDerived, derived, ""},
+		{"a key that is not used", "ignored", abi.KeyDerived, derived, ""},
 		{"raw", "order-7", abi.KeyRaw, "order-7", ""},
-		{"hashed", "order-7", abi.KeyHashed, abi.HashString("order-7"), ""},
+		{"hashed", "order-7", abi.KeyHashed, hash.OfString("order-7"), ""},
 		{"raw and empty", "", abi.KeyRaw, "", abi.CodeBadKey},
 		{"hashed and empty", "", abi.KeyHashed, "", abi.CodeBadKey},
 		{"hashed and too long", strings.Repeat("k", abi.MaxKey+1), abi.KeyHashed, "", abi.CodeBadKey},
@@ -52,7 +53,7 @@ func TestDerive(t *testing.T) {
 	// The same request, whatever its encoder preferred, has the same key.
 	got, err := d.Derive(t.Context(), KeyRequest{Workflow: fromRequest, Input: []byte("\x82\xa1b\xd9\x01x\xa1a\xd3\x00\x00\x00\x00\x00\x00\x00\x01"), Mode: abi.KeyDerived})
 	require.NoError(t, err)
-	require.Equal(t, hash, got)
+	require.Equal(t, derived, got)
 }
 
 // TestDeriveFromFunction asks a module for the key.
@@ -60,7 +61,7 @@ func TestDeriveFromFunction(t *testing.T) {
 	t.Parallel()
 	d := newKeyDeriver()
 	hashOf := func(v any) string {
-		hash, err := abi.Hash(abi.MustMarshal(v))
+		hash, err := hash.Of(abi.MustMarshal(v))
 		require.NoError(t, err)
 		return hash
 	}

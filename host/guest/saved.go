@@ -94,9 +94,6 @@ func Restore(ctx context.Context, code *wasm.Module, row *journal.Execution, mem
 		g.open[open[0]] = int(open[1])
 		g.openBytes += int(open[1])
 	}
-	restored := false
-	world.Grow = func(bytes int64) bool { return !restored || memory.Instance == nil || memory.Instance.Grow(bytes) }
-	defer func() { restored = true }()
 	if g.inst, err = code.Restore(ctx, world, s.Instance); err != nil {
 		return nil, err
 	}

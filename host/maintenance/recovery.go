@@ -50,6 +50,8 @@ type Recovery struct {
 	// HasRoom tells whether another execution fits into memory.
 	HasRoom func() bool
 	Logger  *slog.Logger
+	// Scanned, if set, is told when a scan has woken all that was due.
+	Scanned func()
 	Store   DueReader
 	Timers  Timers
 }
@@ -61,6 +63,9 @@ func (r *Recovery) Run(ctx context.Context) {
 		// wake time is there. It is looked for all the same, because a wake-up that
 		// was lost would otherwise be lost for ever.
 		r.scan(ctx)
+		if r.Scanned != nil && ctx.Err() == nil {
+			r.Scanned()
+		}
 		r.awaitScan(ctx)
 	}
 }

@@ -18,6 +18,8 @@ const (
 
 // Retention deletes what was over for long enough: finished executions, or receipts.
 type Retention struct {
+	// After is closed once executions may be deleted; nil means at once.
+	After <-chan struct{}
 	Clock clockwork.Clock
 	Fault faultpoint.Injector
 	// Keep is how long it is kept.
@@ -32,6 +34,13 @@ type Retention struct {
 
 // Run sweeps until ctx ends.
 func (r *Retention) Run(ctx context.Context) {
+	if r.After != nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.After:
+		}
+	}
 	every := r.Clock.NewTicker(min(sweepEvery, r.Keep))
 	defer every.Stop()
 	for {

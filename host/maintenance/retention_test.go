@@ -69,3 +69,23 @@ func TestRetention(t *testing.T) {
 		running.Wait()
 	})
 }
+
+// TestRetentionWaits has nothing deleted before that is allowed.
+func TestRetentionWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, after := &sweeper{}, make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		r := Retention{After: after, Clock: clockwork.NewRealClock(), Keep: time.Hour, Logger: slog.New(slog.DiscardHandler), Sweep: s.Sweep}
+		var running sync.WaitGroup
+		running.Go(func() { r.Run(ctx) })
+		time.Sleep(10 * sweepEvery) // virtual
+		require.Empty(t, s.asked())
+		close(after)
+		time.Sleep(sweepEvery)
+		synctest.Wait()
+		require.Len(t, s.asked(), 1)
+		cancel()
+		running.Wait()
+	})
+}

@@ -24,6 +24,7 @@ type Set struct {
 	sum   journal.StepSum          // of the steps
 
 	ready  map[uint32]*Op // have an outcome that is not journaled
+	bytes  int64          // of these outcomes, as far as they are in memory
 	timed  timedHeap      // wait for a time
 	urgent int            // have an outcome, or need the host
 	begin  []*slot        // need the host and were not taken; may hold some that do not any more
@@ -39,6 +40,7 @@ type Set struct {
 // slot is an op with where the set has put it.
 type slot struct {
 	op     *Op
+	bytes  int64 // of its outcome, if it is ready
 	due    int64 // by which timed is ordered
 	timed  int   // position in timed, from 1 on; 0 is not there
 	urgent bool
@@ -240,6 +242,18 @@ func (s *Set) Ready() []*Op { return slices.SortedFunc(maps.Values(s.ready), Com
 // InHand tells whether there are such ops.
 func (s *Set) InHand() bool { return len(s.ready) > 0 }
 
+// ReadyBytes is how many bytes these outcomes take.
+func (s *Set) ReadyBytes() int64 { return s.bytes }
+
+// Bytes is about how many bytes an outcome takes.
+func Bytes(value []byte, err *abi.Error) int64 {
+	bytes := len(value)
+	if err != nil {
+		bytes += len(err.Message) + len(err.Hint) + len(err.Type) + len(err.Details)
+	}
+	return int64(bytes)
+}
+
 // DueAt is when an op next becomes ready because of the time. What is settled waits
 // for its place in the journal, not for a time.
 func (s *Set) DueAt() int64 {
@@ -295,11 +309,15 @@ func (s *Set) GiveBack(step journal.StepID) {
 // sort puts an op where it belongs after a change.
 func (s *Set) sort(at *slot) {
 	o := at.op
+	s.bytes -= at.bytes
 	if o.Outcome != nil && !o.Journaled && !at.gone {
 		s.ready[o.Number] = o
+		at.bytes = Bytes(o.Outcome.Value, o.Outcome.Error)
 	} else {
 		delete(s.ready, o.Number)
+		at.bytes = 0
 	}
+	s.bytes += at.bytes
 	if urgent := !at.gone && (o.Settled() || o.NeedsHost()); urgent != at.urgent {
 		at.urgent = urgent
 		s.urgent += map[bool]int{true: 1, false: -1}[urgent]

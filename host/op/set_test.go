@@ -20,8 +20,10 @@ import (
 func TestSet(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		m := &setModel{set: op.NewSet(), ops: map[uint32]*op.Op{}, twins: map[uint32]*op.Op{}, taken: map[uint32]bool{}, deferreds: map[string]journal.Settlement{},
-			signals: op.NewSignals(nil), sent: map[string][]journal.Envelope{}}
+		m := &setModel{
+			set: op.NewSet(), ops: map[uint32]*op.Op{}, twins: map[uint32]*op.Op{}, taken: map[uint32]bool{}, deferreds: map[string]journal.Settlement{},
+			signals: op.NewSignals(nil), sent: map[string][]journal.Envelope{},
+		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"":          m.compare,
 			"add":       m.add,
@@ -102,7 +104,11 @@ func (m *setModel) settle(rt *rapid.T) {
 		m.set.Settled(name)
 		return
 	}
-	m.change(m.draw(rt), func(o *op.Op) { o.Settle(abi.Outcome{}, 1, m.now) })
+	outcome := abi.Outcome{Value: make([]byte, rapid.IntRange(0, 9).Draw(rt, "bytes"))}
+	if rapid.Bool().Draw(rt, "failed") {
+		outcome = abi.Outcome{Error: &abi.Error{Message: "why", Hint: "what to do"}}
+	}
+	m.change(m.draw(rt), func(o *op.Op) { o.Settle(outcome, 1, m.now) })
 }
 
 // signal has a signal arrive.
@@ -207,6 +213,11 @@ func (m *setModel) compare(rt *rapid.T) {
 	require.Equal(rt, due, m.set.DueAt())
 	require.Equal(rt, wake, m.set.WakeAt())
 	require.Equal(rt, ready, m.set.Ready())
+	var bytes int64
+	for _, o := range ready {
+		bytes += op.Bytes(o.Outcome.Value, o.Outcome.Error)
+	}
+	require.Equal(rt, bytes, m.set.ReadyBytes())
 	require.Equal(rt, len(ready) > 0, m.set.InHand())
 	require.Equal(rt, journal.WaitingFor(7, steps), m.set.Waiting(7))
 	require.ElementsMatch(rt, steps, m.set.Steps())

@@ -14,18 +14,21 @@ import (
 // machine that rests: made anew for every step, they would be half of all that the host
 // allocates.
 type handles struct {
-	start, resume api.Function // nil until they are called
+	start, resume, query api.Function // nil until they are called
 }
 
 // maxKeptStack bounds the stack that a machine at rest keeps for an export. A recursion may
 // need a hundred megabytes, and the next guest need not pay for it.
 const maxKeptStack = 64 << 10
 
-// of finds an export.
+// of finds an export; nil if there is none.
 func (h *handles) of(mod api.Module, export string) api.Function {
 	handle := &h.start
-	if export == abi.ExportResume {
+	switch export {
+	case abi.ExportResume:
 		handle = &h.resume
+	case abi.ExportQuery:
+		handle = &h.query
 	}
 	if *handle == nil {
 		*handle = mod.ExportedFunction(export)
@@ -35,7 +38,7 @@ func (h *handles) of(mod api.Module, export string) api.Function {
 
 // rest lets go of stacks that have grown.
 func (h *handles) rest() {
-	for _, handle := range []*api.Function{&h.start, &h.resume} {
+	for _, handle := range []*api.Function{&h.start, &h.resume, &h.query} {
 		if *handle != nil && stackOf(*handle) > maxKeptStack {
 			*handle = nil
 		}
@@ -44,7 +47,7 @@ func (h *handles) rest() {
 
 // grown is how large the stacks are that are not for every call.
 func (h *handles) grown() (bytes int64) {
-	for _, handle := range []api.Function{h.start, h.resume} {
+	for _, handle := range []api.Function{h.start, h.resume, h.query} {
 		if handle == nil {
 			continue
 		}
@@ -61,18 +64,22 @@ func (h *handles) grown() (bytes int64) {
 // is stopped, and what it did counts for nothing: see starvedLocked. So what was not asked
 // for is at most what guests have taken that compute at this moment, one for a processor.
 //
-// What was admitted once stays with the instance: it may recurse again.
+// What was admitted once stays with the instance: it may recurse again, or its linear memory
+// grows into it.
 func (i *Instance) admitStack() {
 	grown := i.machine.handles.grown()
 	if grown <= i.stackAdmitted {
 		return
 	}
-	if grow := i.linear.grow; grow != nil && !grow(grown-i.stackAdmitted) {
+	if !i.admit(grown - i.stackAdmitted) {
 		i.linear.refused = true
 		panic(errStopped)
 	}
 	i.stackAdmitted = grown
 }
+
+// unusedStack is memory that was admitted for stacks which are gone.
+func (i *Instance) unusedStack() int64 { return max(0, i.stackAdmitted-i.machine.handles.grown()) }
 
 // stackOf is the size of the stack that the engine has allotted to a handle. The engine does
 // not tell, so this looks: if there is nothing to be seen, the size could be anything.

@@ -14,12 +14,16 @@ import (
 // recursing is a module whose turns recurse as deep as their input is long.
 func recursing(t *testing.T) *wasm.Module {
 	t.Helper()
+	return compile(t, newRuntime(t, wasm.Config{}), recursingModule().Assemble())
+}
+
+func recursingModule() wasmtest.Module {
 	localGet, self := []byte{0x20, 0}, wasmtest.Call(wasmtest.Self(0))
-	return compile(t, newRuntime(t, wasm.Config{}), wasmtest.Module{
+	return wasmtest.Module{
 		Start: wasmtest.Join(localGet, self, wasmtest.I32Const(abi.StatusParked), []byte{0x6a}),
 		Extra: wasmtest.Join(localGet, []byte{0x45, 0x04, 0x7f}, wasmtest.I32Const(0), []byte{0x05},
 			localGet, wasmtest.I32Const(1), []byte{0x6b}, self, []byte{0x0b}), // if it is 0 then 0, else itself of one less
-	}.Assemble())
+	}
 }
 
 // TestStacksOfMachinesAtRest has guests recurse as deep as their input is long. A machine
@@ -52,24 +56,42 @@ func TestStacksOfMachinesAtRest(t *testing.T) {
 func TestStacksTakeMemory(t *testing.T) {
 	t.Parallel()
 	m := recursing(t)
-	var taken int64
-	world := wasm.World{Grow: func(bytes int64) bool {
-		taken += bytes
-		return true
-	}}
+	host := &memory{total: 1 << 30}
+	world := wasm.World{Memory: host}
 	turn, err := instantiate(t, m, world).Start(context.Background(), make([]byte, 100))
 	require.NoError(t, err)
 	require.True(t, turn.Parked)
-	require.Zero(t, taken, "an ordinary call")
+	require.Zero(t, host.taken, "an ordinary call")
 	i := instantiate(t, m, world)
 	_, err = i.Start(context.Background(), make([]byte, 100_000))
 	require.NoError(t, err)
-	require.Greater(t, taken, int64(1<<20))
+	require.Greater(t, host.taken, int64(1<<20))
 
-	full := false
-	world.Grow = func(int64) bool { return !full }
-	i = instantiate(t, m, world)
-	full = true
-	_, err = i.Start(context.Background(), make([]byte, 100_000))
-	require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err), "%v", err)
+	for _, short := range []*memory{{total: 1 << 30, others: 1<<30 - 1}, {total: 1 << 20}} {
+		i = instantiate(t, m, wasm.World{Memory: short})
+		_, err = i.Start(context.Background(), make([]byte, 100_000))
+		requireStarved(t, err, short.others == 0, "a deep recursion")
+	}
+}
+
+// TestMemoryGrowsIntoThatOfStacks has a guest recurse in its first turn and grow its memory in
+// the second. The stack is gone by then: what was taken for it is enough.
+func TestMemoryGrowsIntoThatOfStacks(t *testing.T) {
+	t.Parallel()
+	module := recursingModule()
+	module.Resume = wasmtest.Join(wasmtest.I32Const(16), []byte{0x40, 0, 0x1a}, wasmtest.I32Const(abi.StatusParked)) // memory.grow, drop
+	m := compile(t, newRuntime(t, wasm.Config{}), module.Assemble())
+	host := &memory{total: 1 << 30}
+	i := instantiate(t, m, wasm.World{Memory: host})
+	_, err := i.Start(context.Background(), make([]byte, 100_000))
+	require.NoError(t, err)
+	host.total = host.taken
+	times := host.total / (16 * wasmPage)
+	require.Positive(t, times)
+	for range times {
+		_, err = i.Resume(context.Background(), nil)
+		require.NoError(t, err)
+	}
+	_, err = i.Resume(context.Background(), nil)
+	requireStarved(t, err, true, "more than that")
 }

@@ -85,6 +85,7 @@ type Instance struct {
 	watch faultWatch // of the turn under way: see pages.go
 
 	stackAdmitted int64 // bytes of grown stacks that the host has memory for: see handles.go
+	needed        int64 // bytes that it would have to have, if the host never has that many: see admit.go
 }
 
 // errClosed is why a closed instance is dead.
@@ -231,7 +232,7 @@ func (i *Instance) begin(world World, img *image) (err error) {
 		}
 	}()
 	i.enterWorld(world)
-	i.linear.grow = world.Grow
+	i.linear.grow = i.admit
 	// The monotonic clock goes on where it stood when the image was made: what is
 	// due a second after the start is due in a second.
 	i.origin, i.hasOrigin = neutralTime.UnixNano(), true

@@ -41,7 +41,7 @@ func (i *Instance) withMemory(ctx context.Context, img *image) context.Context {
 	return experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(
 		func(_, most uint64) experimental.LinearMemory {
 			most = min(most, uint64(i.memoryLimit()))
-			i.linear = &linearMemory{limit: most, grow: i.world.Grow}
+			i.linear = &linearMemory{limit: most, grow: i.admit}
 			if !i.module.runtime.without.reservations {
 				i.linear.reserved = reserve(most)
 			}

@@ -86,6 +86,36 @@ func TestMemoryLimitOfAWorld(t *testing.T) {
 	}
 }
 
+// memory is that of a host with so many bytes, of which others have some.
+type memory struct{ total, others, taken int64 }
+
+func (m *memory) Grow(bytes int64) bool {
+	if m.taken+m.others+bytes > m.total {
+		return false
+	}
+	m.taken += bytes
+	return true
+}
+
+func (m *memory) CouldGrow(bytes int64) bool { return m.taken+bytes <= m.total }
+
+// requireStarved checks what is told of a guest that the host had no memory for.
+func requireStarved(t *testing.T, err error, never bool, name string) {
+	t.Helper()
+	var trap *wasm.Trap
+	require.NotErrorAs(t, err, &trap, name)
+	var coded *abi.Error
+	require.ErrorAs(t, err, &coded, name)
+	if !never {
+		require.Equal(t, abi.CodeOverloaded, coded.Code, "%s: %v", name, err)
+		return
+	}
+	require.Equal(t, abi.CodeGuestMemory, coded.Code, "%s: %v", name, err)
+	require.False(t, coded.Retryable, name)
+	require.Contains(t, coded.Hint, "--memory", name)
+	require.Contains(t, coded.Hint, "--guest-memory", name)
+}
+
 // TestMemoryThatTheHostDoesNotHave: a guest that asked for more memory than the host had
 // for it has seen something that is no part of its run. Whatever it made of that counts
 // for nothing, also if it went on, and its instance is not used again.
@@ -115,16 +145,16 @@ func TestMemoryThatTheHostDoesNotHave(t *testing.T) {
 		require.NotEqual(t, []byte{255, 255, 255, 255}, want, name)
 		idle := r.Stats().Idle
 
-		starved := world
-		starved.Grow = func(int64) bool { return false }
-		_, err = ask(m, starved)
-		require.Equal(t, abi.CodeOverloaded, abi.CodeOf(err), "%s: %v", name, err)
-		var trap *wasm.Trap
-		require.NotErrorAs(t, err, &trap, name)
-		require.Equal(t, max(idle-1, 0), r.Stats().Idle, "%s: it is used again", name)
+		for _, short := range []*memory{{total: wasmPage, others: 1}, {total: wasmPage - 1}} {
+			starved := world
+			starved.Memory = short
+			_, err = ask(m, starved)
+			requireStarved(t, err, short.others == 0, name)
+			require.Equal(t, max(idle-1, 0), r.Stats().Idle, "%s: it is used again", name)
 
-		got, err := ask(m, world)
-		require.NoError(t, err, name)
-		require.Equal(t, want, got, name)
+			got, err := ask(m, world)
+			require.NoError(t, err, name)
+			require.Equal(t, want, got, name)
+		}
 	}
 }

@@ -82,7 +82,7 @@ func (i *Instance) Save() (*Saved, error) {
 }
 
 // Restore makes an instance in a state that was saved, parked. It sees the given
-// world.
+// world, whose memory has room for all that was saved.
 func (m *Module) Restore(ctx context.Context, world World, s *Saved) (*Instance, error) {
 	if err := m.runtime.enter(); err != nil {
 		return nil, err
@@ -117,13 +117,14 @@ func (i *Instance) restore(world World, s *Saved) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.enterWorld(world)
-	i.linear.grow = world.Grow
+	i.linear.grow = nil // the caller has memory for what is saved
 	memory := i.mod.Memory()
 	if more := s.Size - uint64(memory.Size()); more > 0 {
 		if _, ok := memory.Grow(uint32(more / pageSize)); !ok {
 			return i.dieLocked(abi.Errorf(abi.CodeOverloaded, "the host has no memory left for an instance"))
 		}
 	}
+	i.linear.grow = i.admit
 	bytes := i.linear.bytes()
 	i.linear.stray()
 	for n, page := range s.Pages {

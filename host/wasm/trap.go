@@ -31,17 +31,6 @@ func (i *Instance) newTrapLocked(err *abi.Error, backtrace string) *Trap {
 	return &Trap{Err: err, Stderr: i.crash.stderr(), Backtrace: printable(backtrace)}
 }
 
-// starvedLocked is the error if the guest asked for memory that the host did not have; nil
-// if it did not. That is no part of its run: on another host, or a moment later, it would
-// have got it. So what it did then counts for nothing, also if it returned as if nothing
-// had happened.
-func (i *Instance) starvedLocked(where string) error {
-	if i.linear == nil || !i.linear.refused {
-		return nil
-	}
-	return abi.Errorf(abi.CodeOverloaded, "the host has no memory left for an instance, in %s", where)
-}
-
 // explainLocked turns what the engine returned from a call of the guest into a
 // *Trap, or into another error if the guest is not to blame. ran is the context
 // of that call.

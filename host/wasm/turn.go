@@ -23,6 +23,18 @@ func (i *Instance) Resume(ctx context.Context, input []byte) (Turn, error) {
 	return i.runTurn(ctx, abi.ExportResume, phaseParked, input)
 }
 
+// Query asks a parked invocation the question that input encodes. The instance cannot go on
+// after that: what it has computed for the answer is no part of the invocation.
+func (i *Instance) Query(ctx context.Context, input []byte) ([]byte, error) {
+	t, err := i.runTurn(ctx, abi.ExportQuery, phaseParked, input)
+	if err == nil && t.Parked {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		err = i.dieLocked(i.newTrapLocked(abi.Errorf(abi.CodeGuestProtocol, "the module returned from %s as parked", abi.ExportQuery), ""))
+	}
+	return t.Output, err
+}
+
 func (i *Instance) runTurn(ctx context.Context, export string, from phase, input []byte) (Turn, error) {
 	if err := i.module.runtime.enter(); err != nil {
 		return Turn{}, err
@@ -51,6 +63,9 @@ func (i *Instance) runTurn(ctx context.Context, export string, from phase, input
 	stack := [1]uint64{uint64(len(input))}
 	i.startFuel(i.world.Fuel)
 	call := i.machine.handles.of(i.mod, export)
+	if call == nil {
+		return Turn{}, i.dieLocked(abi.Errorf(abi.CodeWorkflowManifestLie, "the module does not export %s", export))
+	}
 	i.watchTurn()
 	err := call.CallWithStack(ran, stack[:])
 	i.endWatch()

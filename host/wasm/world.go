@@ -28,14 +28,13 @@ type World struct {
 	// limit.
 	Fuel int64
 
-	// Grow is asked before the linear memory becomes larger than the instance began with,
-	// by so many bytes. False says that the host has none: the guest sees a failed
-	// memory.grow, and whatever it makes of it is not its fault. Nil allows it.
-	Grow func(bytes int64) bool
-
 	// Log receives the records of cruster.log; the message is the callee's to
 	// keep. Nil drops them.
 	Log func(level int32, message []byte)
+
+	// Memory is what the instance takes its memory out of, beyond what it began with: see
+	// [Memory]. Nil has enough.
+	Memory Memory
 
 	// MemoryAtLeast raises the limit on linear memory to this many bytes, if it is lower.
 	MemoryAtLeast int64

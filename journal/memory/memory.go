@@ -28,6 +28,7 @@ type Store struct {
 	modules    map[string]journal.Module            // by digest
 	deployed   map[deploymentKey]journal.Deployment //
 	migrated   map[migrationKey]string              // checksum
+	schedules  map[journal.ID]journal.Schedule      //
 }
 
 type execution struct {
@@ -58,6 +59,7 @@ func New() *Store {
 		modules:    map[string]journal.Module{},
 		deployed:   map[deploymentKey]journal.Deployment{},
 		migrated:   map[migrationKey]string{},
+		schedules:  map[journal.ID]journal.Schedule{},
 	}
 }
 

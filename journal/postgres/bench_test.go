@@ -1,8 +1,10 @@
 package postgres_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,15 +15,21 @@ import (
 	"github.com/cruster/cruster/journal/postgres"
 )
 
+// benchmarkStore is a store that is claimed.
+func benchmarkStore(b *testing.B) (*postgres.Store, []journal.Fence) {
+	store, err := postgres.Open(b.Context(), postgres.Config{DSN: pgtest.DSN(b), Schema: pgtest.Schema(b), Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, store.Close()) })
+	fences, err := store.ClaimShards(b.Context(), "bench")
+	require.NoError(b, err)
+	return store, fences
+}
+
 // BenchmarkCommit measures batches of steps: one entry and one update each.
 func BenchmarkCommit(b *testing.B) {
 	for _, size := range []int{1, 16, 64, 256} {
 		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
-			store, err := postgres.Open(b.Context(), postgres.Config{DSN: pgtest.DSN(b), Schema: pgtest.Schema(b), Logger: slog.New(slog.DiscardHandler)})
-			require.NoError(b, err)
-			defer store.Close()
-			fences, err := store.ClaimShards(b.Context(), "bench")
-			require.NoError(b, err)
+			store, fences := benchmarkStore(b)
 			writes := make([]journal.Write, size)
 			for i := range writes {
 				id := journal.IDOf("default", "bench/W", fmt.Sprint(i))
@@ -30,7 +38,7 @@ func BenchmarkCommit(b *testing.B) {
 					Start: &journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "bench/W", Key: fmt.Sprint(i), State: journal.Running},
 				}
 			}
-			_, err = store.Commit(b.Context(), writes)
+			_, err := store.Commit(b.Context(), writes)
 			require.NoError(b, err)
 			seq := uint64(0)
 			for b.Loop() {
@@ -46,6 +54,71 @@ func BenchmarkCommit(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "writes/s")
+		})
+	}
+}
+
+// BenchmarkMessage has n executions receive a message each, and take it in the next turn:
+// two writes each.
+func BenchmarkMessage(b *testing.B) {
+	for _, size := range []int{1, 64} {
+		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
+			store, fences := benchmarkStore(b)
+			starts := make([]journal.Write, size)
+			for i := range starts {
+				id := journal.IDOf("default", "bench/W", fmt.Sprint(i))
+				starts[i] = journal.Write{
+					ID: id, Run: journal.RunID(id), Fence: fences[id.Shard()],
+					Start: &journal.Execution{ID: id, Run: journal.RunID(id), Namespace: "default", Workflow: "bench/W", Key: fmt.Sprint(i), State: journal.Running},
+				}
+			}
+			_, err := store.Commit(b.Context(), starts)
+			require.NoError(b, err)
+			received, taken := slices.Clone(starts), slices.Clone(starts)
+			for seq := uint32(1); b.Loop(); seq++ {
+				for i := range received {
+					m := &journal.Message{Envelope: journal.Envelope{Kind: journal.SignalMessage, Name: "paid", Bytes: 1}, Value: abi.Nil}
+					binary.BigEndian.PutUint32(m.Origin[:], seq)
+					received[i].Start, received[i].Receive = nil, m
+				}
+				results, err := store.Commit(b.Context(), received)
+				require.NoError(b, err)
+				for i := range taken {
+					taken[i].Start, taken[i].Take = nil, []uint64{results[i].Position}
+					taken[i].Entries = []journal.Entry{{Seq: uint64(seq), Kind: journal.Delivery, Value: abi.Nil}}
+					taken[i].Update = &journal.Update{State: journal.Running, WakeAt: journal.Never}
+				}
+				results, err = store.Commit(b.Context(), taken)
+				require.NoError(b, err)
+				require.NoError(b, results[0].Err)
+			}
+			b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "messages/s")
+		})
+	}
+}
+
+// BenchmarkEntity has n entities leave a state and a receipt each.
+func BenchmarkEntity(b *testing.B) {
+	for _, size := range []int{1, 64} {
+		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
+			store, fences := benchmarkStore(b)
+			writes := make([]journal.Write, size)
+			for i := range writes {
+				e := &journal.Entity{Namespace: "default", Type: "bank/Account", Key: fmt.Sprint(i), State: make([]byte, 200)}
+				e.ID = journal.EntityID(e.Namespace, e.Type, e.Key)
+				writes[i] = journal.Write{ID: e.ID, Fence: fences[e.ID.Shard()], Entity: e}
+			}
+			for operation := uint32(1); b.Loop(); operation++ {
+				for i := range writes {
+					r := journal.Receipt{At: int64(operation), Value: abi.Nil}
+					binary.BigEndian.PutUint32(r.Origin[:], operation)
+					writes[i].Receipts = []journal.Receipt{r}
+				}
+				results, err := store.Commit(b.Context(), writes)
+				require.NoError(b, err)
+				require.NoError(b, results[0].Err)
+			}
+			b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "operations/s")
 		})
 	}
 }

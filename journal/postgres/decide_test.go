@@ -15,9 +15,12 @@ import (
 
 // TestDecide decides about writes in order. All executions are in shards of
 // epoch 1. The argument have lists what the store holds: "a" is an execution, "a/3"
-// an entry of it, "a!paid" a settled deferred. Each line of the input is a write:
-// an execution, then its parts: start, N (an entry), !NAME (a settlement), update,
-// stale (the epoch is over).
+// an entry of it, "a!paid" a settled deferred, "a+3" the message at position 3 that has
+// the origin 3, "a=3" a receipt of that origin, "a+full" an inbox without room. Each line
+// of the input is a write: an execution, then its parts: start, N (an entry), !NAME (a
+// settlement), update, stale (the epoch is over), entity (it is one, and is replaced),
+// destroy, +N (a message of an origin is received), -N (it is taken), =N (a receipt is
+// left), >a+N (it is sent to another).
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/decide", func(t *testing.T, d *datadriven.TestData) string {
@@ -42,10 +45,16 @@ func TestDecide(t *testing.T) {
 				outcome = "fenced"
 			case errors.Is(result.Err, journal.ErrNotFound):
 				outcome = "not found"
+			case errors.Is(result.Err, journal.ErrInboxFull):
+				outcome = "full"
 			case result.Err != nil:
-				outcome = "duplicate entry"
+				outcome = "refused"
 			default:
-				snap.apply(write)
+				if sent := len(write.Send); sent > 0 {
+					outcome += fmt.Sprintf(", %d of %d sent", len(snap.apply(write).Send), sent)
+				} else {
+					snap.apply(write)
+				}
 			}
 			fmt.Fprintf(&out, "%s: %s\n", line, outcome)
 		}
@@ -55,7 +64,28 @@ func TestDecide(t *testing.T) {
 
 func idOf(key string) journal.ID { return journal.IDOf("default", "bank/Transfer", key) }
 
+func mailOf(t *testing.T, number string) (m journal.Message) {
+	n, err := strconv.ParseUint(number, 10, 8)
+	require.NoError(t, err)
+	m.Kind, m.Origin[0] = journal.SignalMessage, byte(n)
+	return m
+}
+
 func (snap *snapshot) hold(t *testing.T, what string) {
+	if key, found := strings.CutSuffix(what, "+full"); found {
+		snap.mail.tallies[idOf(key)] = tally{messages: journal.MaxInbox}
+		return
+	}
+	if key, number, ok := strings.Cut(what, "+"); ok {
+		m := mailOf(t, number)
+		snap.mail.mailed[mailKey{idOf(key), m.Origin}] = true
+		snap.mail.messages[entryKey{idOf(key), uint64(m.Origin[0])}] = message{origin: m.Origin}
+		return
+	}
+	if key, number, ok := strings.Cut(what, "="); ok {
+		snap.mail.answered[mailKey{idOf(key), mailOf(t, number).Origin}] = true
+		return
+	}
 	if key, step, ok := strings.Cut(what, "@"); ok {
 		snap.linked[linkKey{idOf(key), journal.StepID{step[0]}}] = true
 		return
@@ -91,6 +121,20 @@ func parseWrite(t *testing.T, line string) *journal.Write {
 			w.Interrupt = &journal.Interrupt{}
 		case part == "stale":
 			w.Fence.Epoch = 0
+		case part == "entity":
+			w.Run, w.Entity = journal.RunID{}, &journal.Entity{ID: w.ID}
+		case part == "destroy":
+			w.Run, w.Destroy = journal.RunID{}, true
+		case strings.HasPrefix(part, "+"):
+			m := mailOf(t, part[1:])
+			w.Receive = &m
+		case strings.HasPrefix(part, "-"):
+			w.Take = append(w.Take, uint64(mailOf(t, part[1:]).Origin[0]))
+		case strings.HasPrefix(part, "="):
+			w.Receipts = append(w.Receipts, journal.Receipt{Origin: mailOf(t, part[1:]).Origin})
+		case strings.HasPrefix(part, ">"):
+			to, number, _ := strings.Cut(part[1:], "+")
+			w.Send = append(w.Send, journal.Sent{To: idOf(to), Message: mailOf(t, number)})
 		case strings.HasPrefix(part, "!"):
 			w.Settle = &journal.Deferred{Name: part[1:]}
 		default:

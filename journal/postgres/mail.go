@@ -47,8 +47,9 @@ func (t tally) full(bytes int) bool {
 	return t.messages >= journal.MaxInbox || t.bytes+int64(bytes) > journal.MaxInboxBytes
 }
 
-// add adds what a write does to inboxes, except for its own if that is lenient.
-func (m *mail) add(w *journal.Write, known premise) {
+// put adds the messages that a write receives and sends. Writes are added in their order,
+// which is that of the messages of a receiver.
+func (m *mail) put(w *journal.Write, known premise) {
 	if r := w.Receive; r != nil {
 		if known == optimistic && bare(w) {
 			m.lenient.add(w.ID, r)
@@ -66,12 +67,26 @@ func (m *mail) add(w *journal.Write, known premise) {
 			m.lenient.add(sent.To, &sent.Message)
 		}
 	}
+}
+
+// take adds the messages that a write takes, and its receipts.
+func (m *mail) take(w *journal.Write) {
 	for _, position := range w.Take {
 		m.takes.add(w.ID, position)
 	}
 	for i := range w.Receipts {
 		m.receipts.add(w.ID, &w.Receipts[i])
 	}
+}
+
+// wakes is how many messages wake an execution, of those that are lenient.
+func (m *mail) wakes(lenient map[journal.ID]bool) (n int) {
+	for _, row := range m.lenient {
+		if lenient[row.to] {
+			n++
+		}
+	}
+	return n
 }
 
 func (m *mail) queue(b *pgx.Batch, wakes [][]byte, known premise, a *answers) {
@@ -218,9 +233,6 @@ type mailOrder struct {
 
 // follows tells whether a write does not depend on those before it.
 func (o *mailOrder) follows(w *journal.Write) bool {
-	if o.mailed == nil {
-		o.mailed, o.put, o.woken = map[mailKey]bool{}, map[journal.ID]bool{}, map[journal.ID]bool{}
-	}
 	if w.Receive != nil && !(o.names(w.ID, w.Receive.Origin) && o.puts(w.ID, bare(w))) {
 		return false
 	}
@@ -242,6 +254,9 @@ func (o *mailOrder) follows(w *journal.Write) bool {
 		if reset {
 			return false
 		}
+		if o.woken == nil {
+			o.woken = map[journal.ID]bool{}
+		}
 		o.woken[w.ID] = false
 	}
 	return true
@@ -251,6 +266,9 @@ func (o *mailOrder) follows(w *journal.Write) bool {
 func (o *mailOrder) names(id journal.ID, origin journal.Origin) bool {
 	key := mailKey{id, origin}
 	before := o.mailed[key]
+	if o.mailed == nil {
+		o.mailed = map[mailKey]bool{}
+	}
 	o.mailed[key] = true
 	return !before
 }
@@ -258,6 +276,9 @@ func (o *mailOrder) names(id journal.ID, origin journal.Origin) bool {
 // puts notes that a message is put; false if one of the other sort was.
 func (o *mailOrder) puts(to journal.ID, lenient bool) bool {
 	before, put := o.put[to]
+	if o.put == nil {
+		o.put = map[journal.ID]bool{}
+	}
 	o.put[to] = lenient
 	return !put || before == lenient
 }

@@ -53,6 +53,9 @@ func TestCheckRefusesWhatPostgresCannotKeep(t *testing.T) {
 		"key with a zero byte":  {ID: id, Run: journal.RunID(id), Start: &journal.Execution{ID: id, Run: journal.RunID(id), Key: "a\x00b"}},
 		"workflow not in UTF-8": {ID: id, Run: journal.RunID(id), Start: &journal.Execution{ID: id, Run: journal.RunID(id), Workflow: "\xff"}},
 		"name of a deferred":    {ID: id, Run: journal.RunID(id), Settle: &journal.Deferred{Name: "\x00"}},
+		"name of a message":     {ID: id, Receive: &journal.Message{Envelope: journal.Envelope{Kind: "k", Name: "\x00", Origin: journal.Origin{1}}}},
+		"kind of a message":     {ID: id, Send: []journal.Sent{{To: id, Message: journal.Message{Envelope: journal.Envelope{Kind: "\xff", Origin: journal.Origin{1}}}}}},
+		"key of an entity":      {ID: id, Entity: &journal.Entity{ID: id, Namespace: "n", Type: "t", Key: "\x00"}},
 		"state":                 {ID: id, Run: journal.RunID(id), Update: &journal.Update{State: "\xff"}},
 	} {
 		require.Equal(t, abi.CodeBadRequest, abi.CodeOf(check(&w)), name)

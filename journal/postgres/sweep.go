@@ -202,16 +202,18 @@ func (w *sweep) hold(ctx context.Context, tx pgx.Tx, held []expired) error {
 	return err
 }
 
-// sizes counts the rows of executions that there may be many of.
+// sizes measures the rows of executions that there may be many of: those that are deleted
+// next.
 func (w *sweep) sizes(ctx context.Context, tx pgx.Tx, free []expired) ([]journal.SweepSize, error) {
 	shards, ids := sweepKeys(free, func(e expired) journal.ID { return e.id })
 	sql := &w.store.sql
 	rows, err := tx.Query(ctx, `
 		SELECT count(j.n), coalesce(sum(j.n), 0)::int8
 		FROM unnest($1::int2[], $2::bytea[]) WITH ORDINALITY AS e (shard, id, place) LEFT JOIN LATERAL (
-			SELECT i.bytes AS n FROM `+sql.inbox+` i WHERE i.shard = e.shard AND i.id = e.id
-			UNION ALL SELECT coalesce(octet_length(r.value), 0) FROM `+sql.receipts+` r WHERE r.shard = e.shard AND r.id = e.id
-			UNION ALL SELECT octet_length(x.entry) FROM `+sql.entries+` x WHERE x.shard = e.shard AND x.id = e.id LIMIT $3) AS j ON true
+			(SELECT i.bytes AS n FROM `+sql.inbox+` i WHERE i.shard = e.shard AND i.id = e.id ORDER BY i.position DESC LIMIT $3)
+			UNION ALL (SELECT coalesce(octet_length(r.value), 0) FROM `+sql.receipts+` r WHERE r.shard = e.shard AND r.id = e.id ORDER BY r.origin DESC LIMIT $3)
+			UNION ALL (SELECT octet_length(x.entry) FROM `+sql.entries+` x WHERE x.shard = e.shard AND x.id = e.id ORDER BY x.seq DESC LIMIT $3)
+			LIMIT $3) AS j ON true
 		GROUP BY e.place ORDER BY e.place`, shards, ids, journal.SweepEntries)
 	if err != nil {
 		return nil, err

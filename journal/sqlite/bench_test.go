@@ -1,7 +1,9 @@
 package sqlite_test
 
 import (
+	"encoding/binary"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -170,4 +172,75 @@ func benchmarkStore(b *testing.B, n int) (*sqlite.Store, []journal.Write) {
 		writes[i].Start = nil
 	}
 	return store, writes
+}
+
+// BenchmarkMessage has n executions receive a message each, and take it in the next turn:
+// two writes each. Before that each has so many messages.
+func BenchmarkMessage(b *testing.B) {
+	for _, c := range []struct{ executions, before int }{{1, 0}, {64, 0}, {1, 1000}, {1, 9000}} {
+		b.Run(fmt.Sprintf("%d/%d", c.executions, c.before), func(b *testing.B) {
+			store, writes := benchmarkStore(b, c.executions)
+			n := uint32(0)
+			message := func() *journal.Message {
+				n++
+				m := &journal.Message{Envelope: journal.Envelope{Kind: journal.SignalMessage, Name: "paid", Bytes: 1}, Value: abi.Nil}
+				binary.BigEndian.PutUint32(m.Origin[:], n)
+				return m
+			}
+			for _, w := range writes {
+				for range c.before {
+					w.Send = append(w.Send, journal.Sent{To: w.ID, Message: *message()})
+				}
+				_, err := store.Commit(b.Context(), []journal.Write{w})
+				require.NoError(b, err)
+			}
+			begin := cpuTime(b)
+			for seq := uint64(1); b.Loop(); seq++ {
+				received, taken := slices.Clone(writes), slices.Clone(writes)
+				for i := range received {
+					received[i].Receive = message()
+				}
+				results, err := store.Commit(b.Context(), received)
+				require.NoError(b, err)
+				for i := range taken {
+					taken[i].Take = []uint64{results[i].Position}
+					taken[i].Entries = []journal.Entry{{Seq: seq, Kind: journal.Delivery, Value: abi.Nil}}
+					taken[i].Update = &journal.Update{State: journal.Running, WakeAt: journal.Never}
+				}
+				results, err = store.Commit(b.Context(), taken)
+				require.NoError(b, err)
+				require.NoError(b, results[0].Err)
+			}
+			b.ReportMetric(float64(cpuTime(b)-begin)/float64(b.N*c.executions), "cpu-ns/message")
+		})
+	}
+}
+
+// BenchmarkEntity has n entities leave a state and a receipt each.
+func BenchmarkEntity(b *testing.B) {
+	for _, n := range []int{1, 64} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			store := open(b, sqlite.Config{Dir: b.TempDir()})
+			fences, err := store.ClaimShards(b.Context(), "bench")
+			require.NoError(b, err)
+			writes := make([]journal.Write, n)
+			for i := range writes {
+				e := &journal.Entity{Namespace: "default", Type: "bank/Account", Key: fmt.Sprint(i), State: make([]byte, 200)}
+				e.ID = journal.EntityID(e.Namespace, e.Type, e.Key)
+				writes[i] = journal.Write{ID: e.ID, Fence: fences[e.ID.Shard()], Entity: e}
+			}
+			begin := cpuTime(b)
+			for operation := uint32(1); b.Loop(); operation++ {
+				for i := range writes {
+					r := journal.Receipt{At: int64(operation), Value: abi.Nil}
+					binary.BigEndian.PutUint32(r.Origin[:], operation)
+					writes[i].Receipts = []journal.Receipt{r}
+				}
+				results, err := store.Commit(b.Context(), writes)
+				require.NoError(b, err)
+				require.NoError(b, results[0].Err)
+			}
+			b.ReportMetric(float64(cpuTime(b)-begin)/float64(b.N*n), "cpu-ns/operation")
+		})
+	}
 }

@@ -59,7 +59,7 @@ func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.R
 func (s *Store) commitBatch(ctx context.Context, writes []journal.Write, savepoints bool) ([]journal.Result, error) {
 	results := make([]journal.Result, len(writes))
 	err := s.write(ctx, func(conn *sqlite.Conn) error {
-		b := batch{conn: conn, position: &s.position}
+		b := batch{conn: conn, mail: &s.mail}
 		for i := range writes {
 			var err error
 			if savepoints {
@@ -81,8 +81,7 @@ type batch struct {
 	conn *sqlite.Conn
 	// fences that were read in this transaction; nil is not read yet.
 	fences [journal.NumShards]*journal.Fence
-	// position of the message that was sent last.
-	position *uint64
+	mail   *mail
 }
 
 // spoilt tells whether a write failed in the middle for a reason of its own.
@@ -171,6 +170,7 @@ func (b *batch) applyAlone(w *journal.Write) (journal.Result, error) {
 		if !spoilt(err) {
 			return journal.Result{}, err
 		}
+		b.mail.forget()
 		if err := run(b.conn, "ROLLBACK TO cruster_write", nil, nil); err != nil {
 			return journal.Result{}, err
 		}

@@ -12,7 +12,8 @@
 // nothing else.
 //
 // The package imports abi, journal and migrations. Package storetest tests
-// commit.go, deploy.go and read.go (sqlite_test.go runs it).
+// commit.go, deploy.go, entity.go, inbox.go, read.go and receipts.go (sqlite_test.go
+// runs it).
 //
 // Start reading at open.go.
 package sqlite

@@ -101,6 +101,9 @@ func (s *Store) write(ctx context.Context, use func(*sqlite.Conn) error) error {
 	if err == nil {
 		err = s.commit()
 	}
+	if err != nil {
+		s.mail.forget()
+	}
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultFull, sqlite.ResultIOErr:
 		s.diskFailed.Store(true)

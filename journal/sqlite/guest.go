@@ -212,12 +212,15 @@ func (tx *guestTx) Commit(ctx context.Context, w journal.Write) error {
 		return reason
 	}
 	err := tx.commitLocked(w)
+	if err != nil {
+		s.mail.forget()
+	}
 	tx.endLocked(errTxOver)
 	return err
 }
 
 func (tx *guestTx) commitLocked(w journal.Write) error {
-	b := batch{conn: tx.store.writer, position: &tx.store.position}
+	b := batch{conn: tx.store.writer, mail: &tx.store.mail}
 	result, err := b.apply(&w)
 	switch {
 	case err != nil:

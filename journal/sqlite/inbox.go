@@ -15,7 +15,7 @@ var errNoMessage = errors.New("there is no such message")
 const (
 	selectMessageOf = "SELECT 1 FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND origin = ?3"
 	selectReceiptOf = "SELECT 1 FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
-	selectTally     = "SELECT count(*), coalesce(sum(bytes), 0) FROM (SELECT bytes FROM cruster_inbox WHERE shard = ?1 AND id = ?2 LIMIT ?3)"
+	deleteMessage   = "DELETE FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND position = ?3 RETURNING bytes"
 )
 
 // knows tells whether there is a message of the origin, or a receipt.
@@ -32,24 +32,13 @@ func (b *batch) knows(receiver journal.ID, origin journal.Origin) (known bool, e
 	return known, err
 }
 
-// full tells whether there is no room for a message of so many bytes.
-func (b *batch) full(receiver journal.ID, bytes int) (full bool, err error) {
-	err = run(b.conn, selectTally, func(stmt *sqlite.Stmt) {
-		bindID(stmt, 1, 2, receiver)
-		stmt.BindInt64(3, journal.MaxInbox)
-	}, func(row *sqlite.Stmt) error {
-		full = row.ColumnInt64(0) >= journal.MaxInbox || row.ColumnInt64(1)+int64(bytes) > journal.MaxInboxBytes
-		return nil
-	})
-	return full, err
-}
-
 // put puts a message into an inbox and tells where it stands. Positions are counted in
 // memory, from above the largest that was stored when the store was opened: no other
 // process has the file.
 func (b *batch) put(receiver journal.ID, m *journal.Message) (uint64, error) {
-	*b.position++
-	position := *b.position
+	b.mail.position++
+	position := b.mail.position
+	b.mail.changed(receiver, 1, int64(m.Bytes))
 	return position, run(b.conn, `INSERT INTO cruster_inbox (shard, id, position, origin, kind, name, at, repeatable, bytes, sender, sender_run, step, value)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`, func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, receiver)
@@ -68,11 +57,13 @@ func (b *batch) put(receiver journal.ID, m *journal.Message) (uint64, error) {
 // take takes the messages of a write out of its inbox, and leaves its receipts.
 func (b *batch) take(w *journal.Write) error {
 	for _, position := range w.Take {
-		err := run(b.conn, "DELETE FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND position = ?3", func(stmt *sqlite.Stmt) {
-			bindID(stmt, 1, 2, w.ID)
-			stmt.BindInt64(3, int64(position))
-		}, nil)
-		if err == nil && b.conn.Changes() == 0 {
+		taken := false
+		err := run(b.conn, deleteMessage, func(stmt *sqlite.Stmt) { bindPlace(stmt, w.ID, position) }, func(row *sqlite.Stmt) error {
+			b.mail.changed(w.ID, -1, -row.ColumnInt64(0))
+			taken = true
+			return nil
+		})
+		if err == nil && !taken {
 			err = errNoMessage
 		}
 		if err != nil {

@@ -57,7 +57,7 @@ type Store struct {
 	lock       *os.File
 	writer     *sqlite.Conn      // used only by the user that acquired it from queue
 	sandbox    *guestsql.Sandbox // the authorizer of writer; used like it
-	position   uint64            // of the message that was sent last; used like writer
+	mail       mail              // used like writer
 	queue      writerQueue
 	log        *checkpointer
 	readers    chan *sqlite.Conn
@@ -140,7 +140,7 @@ func (s *Store) open(ctx context.Context, path string) error {
 	if err := s.files.watch(path); err != nil {
 		return err
 	}
-	if s.position, err = lastPosition(writer); err != nil {
+	if s.mail.position, err = lastPosition(writer); err != nil {
 		return fmt.Errorf("inboxes: %w", err)
 	}
 	owners, err := guestTables(writer)

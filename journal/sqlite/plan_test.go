@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/cruster/cruster/journal"
 )
 
 // The queries that run all the time must not walk through whole tables.
@@ -14,6 +16,10 @@ func TestQueryPlans(t *testing.T) {
 	store, err := Open(t.Context(), Config{Dir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	entities := func(f journal.EntityFilter) string {
+		query, _ := entitiesQuery(&f)
+		return query
+	}
 	for query, index := range map[string]string{
 		selectDue: "cruster_executions_wake",
 		selectExecution + " WHERE e.shard = ?1 AND e.id = ?2": "PRIMARY KEY",
@@ -25,6 +31,24 @@ func TestQueryPlans(t *testing.T) {
 		selectNextStrand: "cruster_executions_strand",
 		selectOfStrand:   "cruster_executions_strand",
 		selectListed:     "PRIMARY KEY",
+
+		selectInbox:                      "sqlite_autoindex_cruster_inbox_1 (shard=? AND id=? AND position>?)",
+		selectMessages:                   "sqlite_autoindex_cruster_inbox_1 (shard=? AND id=? AND position>?)",
+		selectMessage:                    "sqlite_autoindex_cruster_inbox_1 (shard=? AND id=? AND position=?)",
+		selectMessageOf:                  "cruster_inbox_origin (shard=? AND id=? AND origin=?)",
+		selectTally:                      "(shard=? AND id=?)",
+		selectNextReceiver:               "((shard,id)>(?,?))",
+		selectReceipt:                    "sqlite_autoindex_cruster_receipts_1 (shard=? AND id=? AND origin=?)",
+		selectReceiptOf:                  "sqlite_autoindex_cruster_receipts_1 (shard=? AND id=? AND origin=?)",
+		selectOldReceipts:                "cruster_receipts_at",
+		selectHeldReceipts:               "cruster_receipts_held (sender_run=?)",
+		selectLiveRun:                    "PRIMARY KEY",
+		selectSweepSize:                  "(shard=? AND id=?)",
+		selectEntity:                     "sqlite_autoindex_cruster_entities_1 (shard=? AND id=?)",
+		entities(journal.EntityFilter{}): "cruster_entities_name ((namespace,type,key)>(?,?,?))",
+		entities(journal.EntityFilter{Namespace: "n"}):                       "cruster_entities_name (namespace=? AND (type,key)>(?,?)",
+		entities(journal.EntityFilter{Namespace: "n", Type: "bank/"}):        "cruster_entities_name (namespace=? AND (type,key)>(?,?) AND type<?)",
+		entities(journal.EntityFilter{Namespace: "n", Type: "bank/Account"}): "cruster_entities_name (namespace=? AND (type,key)>(?,?) AND type<?)",
 	} {
 		var plan []string
 		err := store.read(t.Context(), func(conn *sqlite.Conn) error {
@@ -34,7 +58,7 @@ func TestQueryPlans(t *testing.T) {
 			})
 		})
 		require.NoError(t, err)
-		steps := strings.Join(plan, "\n")
+		steps := strings.ReplaceAll(strings.Join(plan, "\n"), "SCAN (subquery", "(subquery") // that of the rows of the query itself
 		require.Contains(t, steps, index, query)
 		require.NotContains(t, steps, "SCAN", query)
 		require.NotContains(t, steps, "TEMP B-TREE", query)

@@ -25,7 +25,7 @@ const (
 	powerCuts     = 30
 	manyPowerCuts = 3000
 	powerCutLanes = 3
-	powerCutSteps = 50
+	powerCutSteps = 70
 )
 
 // fact is something that the store acknowledged, when so much of the log was written.
@@ -49,6 +49,7 @@ type powerLoad struct {
 	seqs        [powerCutLanes]uint64 // of the last entry of each lane
 	bought      int                   // by transactions of modules
 	throwers    int                   // executions that were started to be swept
+	sent, taken int                   // messages to the counter
 }
 
 func (l *powerLoad) acknowledged(name string, check func(s *Store) error) {
@@ -137,7 +138,7 @@ func (l *powerLoad) run() error {
 				return err
 			}
 		}
-		if err := []func() error{l.append, l.append, l.buy, l.throwAway, l.copyBack}[l.rng.IntN(5)](); err != nil {
+		if err := []func() error{l.append, l.append, l.buy, l.throwAway, l.copyBack, l.send, l.count}[l.rng.IntN(7)](); err != nil {
 			return fmt.Errorf("step %d: %w", step, err)
 		}
 	}
@@ -293,7 +294,8 @@ func whole(s *Store) error {
 	if n, err := stockOf(s); err != nil || n != bought {
 		return fmt.Errorf("%d entries say that something was bought, and the table says %d: %w", bought, n, err)
 	}
-	return nil
+	_, _, err = mailOfCounter(s)
+	return err
 }
 
 // survives cuts the power at a place of the log, opens what is left, and tells

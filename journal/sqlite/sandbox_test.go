@@ -43,6 +43,13 @@ var hostileStatements = []string{
 	"SELECT count(*) FROM dbstat",
 	"SELECT * FROM cruster_guest_tables",
 	"SELECT * FROM cruster_schema_version",
+	"SELECT value FROM cruster_inbox",
+	"DELETE FROM cruster_inbox",
+	"INSERT INTO accounts (id, owner) SELECT position, value FROM cruster_inbox",
+	"SELECT value FROM main.cruster_receipts",
+	"DELETE FROM cruster_receipts",
+	"SELECT state FROM cruster_entities",
+	"UPDATE cruster_entities SET state = x''",
 	"UPDATE cruster_guest_tables SET namespace = 'mine'",
 	"SELECT * FROM goose_db_version",
 

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"zombiezen.com/go/sqlite"
 
@@ -142,6 +143,7 @@ func (w *sweep) delete(conn *sqlite.Conn) (more bool, err error) {
 		}
 	}
 	whole, entries := journal.CutSweep(sizes)
+	w.store.mail.forget()
 	for _, e := range free[:whole] {
 		if err := deleteExecution(conn, e.id); err != nil {
 			return false, err
@@ -192,28 +194,22 @@ func hold(conn *sqlite.Conn, e expired) error {
 	return exec(conn, updateHolds, e.holder)
 }
 
-// sweptRows are the rows of an execution that there may be many of, in the order in
-// which they are deleted.
-var sweptRows = []struct{ size, delete string }{
-	{
-		"SELECT bytes AS n FROM cruster_inbox WHERE shard = ?1 AND id = ?2",
-		`DELETE FROM cruster_inbox WHERE shard = ?1 AND id = ?2
-			AND position IN (SELECT position FROM cruster_inbox WHERE shard = ?1 AND id = ?2 ORDER BY position DESC LIMIT ?3)`,
-	},
-	{
-		"SELECT coalesce(length(value), 0) FROM cruster_receipts WHERE shard = ?1 AND id = ?2",
-		`DELETE FROM cruster_receipts WHERE shard = ?1 AND id = ?2
-			AND origin IN (SELECT origin FROM cruster_receipts WHERE shard = ?1 AND id = ?2 ORDER BY origin DESC LIMIT ?3)`,
-	},
-	{
-		"SELECT length(body) FROM cruster_entries WHERE shard = ?1 AND id = ?2",
-		`DELETE FROM cruster_entries WHERE shard = ?1 AND id = ?2
-			AND seq IN (SELECT seq FROM cruster_entries WHERE shard = ?1 AND id = ?2 ORDER BY seq DESC LIMIT ?3)`,
-	},
+// sweptRows are the tables of which an execution may have many rows, in the order in
+// which these are deleted: from the last by the key on.
+var sweptRows = []struct{ table, key, size string }{
+	{"cruster_inbox", "position", "bytes"},
+	{"cruster_receipts", "origin", "coalesce(length(value), 0)"},
+	{"cruster_entries", "seq", "length(body)"},
 }
 
-var selectSweepSize = "SELECT count(*), coalesce(sum(n), 0) FROM (" +
-	sweptRows[0].size + " UNION ALL " + sweptRows[1].size + " UNION ALL " + sweptRows[2].size + " LIMIT ?3)"
+// selectSweepSize measures those that are deleted next.
+var selectSweepSize = func() string {
+	var parts []string
+	for _, r := range sweptRows {
+		parts = append(parts, "SELECT n FROM (SELECT "+r.size+" AS n FROM "+r.table+" WHERE shard = ?1 AND id = ?2 ORDER BY "+r.key+" DESC LIMIT ?3)")
+	}
+	return "SELECT count(*), coalesce(sum(n), 0) FROM (" + strings.Join(parts, " UNION ALL ") + " LIMIT ?3)"
+}()
 
 func journalSize(conn *sqlite.Conn, id journal.ID) (size journal.SweepSize, err error) {
 	err = run(conn, selectSweepSize, func(stmt *sqlite.Stmt) {
@@ -228,11 +224,12 @@ func journalSize(conn *sqlite.Conn, id journal.ID) (size journal.SweepSize, err 
 
 // deleteSome deletes n rows of an execution.
 func deleteSome(conn *sqlite.Conn, id journal.ID, n int64) error {
-	for _, rows := range sweptRows {
+	for _, r := range sweptRows {
 		if n <= 0 {
 			break
 		}
-		err := run(conn, rows.delete, func(stmt *sqlite.Stmt) {
+		err := run(conn, "DELETE FROM "+r.table+" WHERE shard = ?1 AND id = ?2 AND "+r.key+
+			" IN (SELECT "+r.key+" FROM "+r.table+" WHERE shard = ?1 AND id = ?2 ORDER BY "+r.key+" DESC LIMIT ?3)", func(stmt *sqlite.Stmt) {
 			bindID(stmt, 1, 2, id)
 			stmt.BindInt64(3, n)
 		}, nil)

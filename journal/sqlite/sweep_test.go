@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"zombiezen.com/go/sqlite"
 
 	"github.com/cruster/cruster/journal"
 )
@@ -95,4 +96,53 @@ func TestSweepInSmallTransactions(t *testing.T) {
 	require.NoError(t, results[0].Err)
 	require.GreaterOrEqual(t, commits(sweep), 5+5+3, "what is freed, what is deleted, and the journal of the parent")
 	require.Equal(t, children+1, deleted)
+}
+
+// What is measured is what is deleted next: the large ones at the end of a long journal.
+func TestSweepMeasuresWhatItDeletes(t *testing.T) {
+	t.Parallel()
+	store := openInside(t)
+	fences, err := store.ClaimShards(t.Context(), "test")
+	require.NoError(t, err)
+	id := store.children(t, fences, 0)
+	w := journal.Write{ID: id, Run: journal.RunID(id), Fence: fences[id.Shard()]}
+	const rows, bytes = 2 * journal.SweepEntries, 5000
+	for i := range rows {
+		size := 0
+		if i >= rows/2 {
+			size = bytes
+		}
+		m := journal.Message{Envelope: journal.Envelope{Kind: journal.CallMessage, Bytes: size}, Value: make([]byte, size)}
+		m.Origin = journal.Origin{byte(i >> 8), byte(i), 1}
+		w.Entries = append(w.Entries, journal.Entry{Seq: uint64(i + 1), Value: m.Value})
+		w.Receipts = append(w.Receipts, journal.Receipt{Origin: journal.Origin{byte(i >> 8), byte(i), 2}, Value: m.Value})
+		w.Send = append(w.Send, journal.Sent{To: id, Message: m})
+	}
+	results, err := store.Commit(t.Context(), []journal.Write{w})
+	require.NoError(t, err)
+	require.NoError(t, results[0].Err)
+	for range 3 * rows / journal.SweepEntries {
+		size, err := journalSize(store.writer, id)
+		require.NoError(t, err)
+		require.EqualValues(t, journal.SweepEntries, size.Entries)
+		before := sizeOf(t, store, id)
+		require.NoError(t, deleteSome(store.writer, id, size.Entries))
+		require.Equal(t, size.Bytes, before-sizeOf(t, store, id))
+	}
+	require.Zero(t, sizeOf(t, store, id))
+}
+
+// sizeOf is how many bytes the messages, receipts and entries of an execution have.
+func sizeOf(t *testing.T, store *Store, id journal.ID) (bytes int64) {
+	for _, query := range []string{
+		"SELECT coalesce(sum(bytes), 0) FROM cruster_inbox WHERE shard = ?1 AND id = ?2",
+		"SELECT coalesce(sum(length(value)), 0) FROM cruster_receipts WHERE shard = ?1 AND id = ?2",
+		"SELECT coalesce(sum(length(body)), 0) FROM cruster_entries WHERE shard = ?1 AND id = ?2",
+	} {
+		require.NoError(t, run(store.writer, query, func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, id) }, func(row *sqlite.Stmt) error {
+			bytes += row.ColumnInt64(0)
+			return nil
+		}))
+	}
+	return bytes
 }

@@ -251,14 +251,17 @@ func testListEntities(t *testing.T, b *bundle) {
 	for i := range all {
 		all[i].State = nil
 	}
+	missing := newEntity("bank/Teller", "1a")
 	for name, c := range map[string]struct {
 		filter journal.EntityFilter
 		fits   func(journal.Entity) bool
 	}{
-		"all":           {journal.EntityFilter{}, func(journal.Entity) bool { return true }},
-		"namespace":     {journal.EntityFilter{Namespace: "other"}, func(e journal.Entity) bool { return e.Namespace == "other" }},
-		"no such":       {journal.EntityFilter{Namespace: "missing"}, func(journal.Entity) bool { return false }},
-		"type":          {journal.EntityFilter{Namespace: "default", Type: "bank/Account"}, func(e journal.Entity) bool { return e.Namespace == "default" && e.Type == "bank/Account" }},
+		"all":       {journal.EntityFilter{}, func(journal.Entity) bool { return true }},
+		"namespace": {journal.EntityFilter{Namespace: "other"}, func(e journal.Entity) bool { return e.Namespace == "other" }},
+		"no such":   {journal.EntityFilter{Namespace: "missing"}, func(journal.Entity) bool { return false }},
+		"type": {journal.EntityFilter{Namespace: "default", Type: "bank/Account"}, func(e journal.Entity) bool {
+			return e.Namespace == "default" && e.Type == "bank/Account"
+		}},
 		"deployment":    {journal.EntityFilter{Namespace: "default", Type: "bank/"}, func(e journal.Entity) bool { return e.Namespace == "default" && e.Type < "bank0" }},
 		"last":          {journal.EntityFilter{Namespace: "other", Type: "shop/Cart"}, func(e journal.Entity) bool { return e.Namespace == "other" && e.Type == "shop/Cart" }},
 		"anyone's":      {journal.EntityFilter{Type: "bank/Teller"}, func(e journal.Entity) bool { return e.Type == "bank/Teller" }},
@@ -271,7 +274,7 @@ func testListEntities(t *testing.T, b *bundle) {
 		"behind all":           {journal.EntityFilter{Namespace: "default", Type: "bank/", After: &all[20]}, func(journal.Entity) bool { return false }},
 		"behind the namespace": {journal.EntityFilter{Namespace: "default", After: &all[40]}, func(journal.Entity) bool { return false }},
 		"before the namespace": {journal.EntityFilter{Namespace: "other", After: &all[4]}, func(e journal.Entity) bool { return e.Namespace == "other" }},
-		"behind one that is not": {journal.EntityFilter{Namespace: "default", After: &journal.Entity{Namespace: "default", Type: "bank/Teller", Key: "1a"}}, func(e journal.Entity) bool {
+		"behind one that is not": {journal.EntityFilter{Namespace: "default", After: &missing}, func(e journal.Entity) bool {
 			return e.Namespace == "default" && (e.Type > "bank/Teller" || e.Type == "bank/Teller" && e.Key > "1a")
 		}},
 	} {

@@ -46,6 +46,7 @@ func Run(t *testing.T, setup func(t *testing.T) Harness) {
 		{"Inbox", inboxTests},
 		{"Entity", entityTests},
 		{"Receipts", receiptTests},
+		{"Schedule", scheduleTests},
 		{"Concurrency", concurrencyTests},
 		{"MailConcurrency", mailConcurrencyTests},
 		{"Durability", durabilityTests},

@@ -1,5 +1,8 @@
 -- +goose Up
 
+-- These tables have rows of any size, and so have rowids: to find its way in a table
+-- without them SQLite reads rows as a whole.
+
 -- What was sent to executions and entities and is not taken yet. A list of messages
 -- does not read what they bring: the value comes last, its length before it.
 CREATE TABLE cruster_inbox (
@@ -17,7 +20,7 @@ CREATE TABLE cruster_inbox (
     step       BLOB,
     value      BLOB,
     PRIMARY KEY (shard, id, position)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE UNIQUE INDEX cruster_inbox_origin ON cruster_inbox (shard, id, origin);
 
 -- What is left of messages that were taken. Held: the run that sent the message was alive
@@ -34,7 +37,7 @@ CREATE TABLE cruster_receipts (
     error      BLOB,
     value      BLOB,
     PRIMARY KEY (shard, id, origin)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE INDEX cruster_receipts_at ON cruster_receipts (at, id, origin) WHERE held = 0;
 CREATE INDEX cruster_receipts_held ON cruster_receipts (sender_run) WHERE held = 1;
 
@@ -50,7 +53,7 @@ CREATE TABLE cruster_entities (
     updated_at INTEGER NOT NULL,
     state      BLOB,
     PRIMARY KEY (shard, id)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE INDEX cruster_entities_name ON cruster_entities (namespace, type, key);
 
 -- +goose Down

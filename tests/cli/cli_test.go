@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -97,6 +98,7 @@ func TestCLI(t *testing.T) {
 			"pending":     cmdPending,
 			"probe":       cmdProbe,
 			"pushrequest": cmdPushRequest,
+			"scheduled":   cmdScheduled,
 			"stophost":    cmdStopHost,
 			"truncate":    cmdTruncate,
 		},
@@ -130,7 +132,7 @@ func cmdPending(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: pending KIND EXECUTION")
 	}
 	for deadline := time.Now().Add(patience); ; {
-		out, err := describe(ts, args[1])
+		out, err := describe(ts, "workflow", args[1])
 		if err == nil && strings.Contains(out, `"kind": "`+args[0]+`"`) {
 			return
 		}
@@ -141,8 +143,31 @@ func cmdPending(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func describe(ts *testscript.TestScript, execution string) (string, error) {
-	cmd := exec.Command(filepath.Join(built, "bin", "cruster-host"), "workflow", "describe", execution, "-o", "json")
+// cmdScheduled waits until a schedule has started a number of runs: scheduled N NAME.
+func cmdScheduled(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: scheduled N NAME")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	for deadline := time.Now().Add(patience); ; {
+		out, err := describe(ts, "schedule", args[1])
+		var s struct{ Started int }
+		if err == nil {
+			ts.Check(json.Unmarshal([]byte(out), &s))
+		}
+		if s.Started >= want {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s has started %d runs: %v\n%s", args[1], s.Started, err, out)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func describe(ts *testscript.TestScript, kind, name string) (string, error) {
+	cmd := exec.Command(filepath.Join(built, "bin", "cruster-host"), kind, "describe", name, "-o", "json")
 	cmd.Env = append(os.Environ(), "CRUSTER_ADDR="+ts.Getenv("CRUSTER_ADDR"))
 	out, err := cmd.CombinedOutput()
 	return string(out), err

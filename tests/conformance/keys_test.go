@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/abi/hash"
 	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
@@ -38,11 +39,11 @@ func keysFound(t *testing.T, b *testBundle) {
 		want string
 	}{
 		{"of the request", host.StartRequest{Workflow: "conformance/Echo", Input: request}, "96dcc23f72b2e55e2a9b9a6f2756b7fd4a6345f889ccc12cef160ce7262fb270"},
-		{"of a function, hashed", host.StartRequest{Workflow: "conformance/HashedKey", Input: request}, abi.HashString("order 7")},
+		{"of a function, hashed", host.StartRequest{Workflow: "conformance/HashedKey", Input: request}, hash.OfString("order 7")},
 		{"of a function, raw", host.StartRequest{Workflow: "conformance/RawKey", Input: request}, "order 7"},
-		{"of a function, hashed, of all scripts", host.StartRequest{Workflow: "conformance/HashedKey", Input: scripts}, abi.HashString("Grüße/世界 🌍")},
+		{"of a function, hashed, of all scripts", host.StartRequest{Workflow: "conformance/HashedKey", Input: scripts}, hash.OfString("Grüße/世界 🌍")},
 		{"of a function, raw, of all scripts", host.StartRequest{Workflow: "conformance/RawKey", Input: scripts}, "Grüße/世界 🌍"},
-		{"given, hashed", host.StartRequest{Workflow: "conformance/RawKey", Input: request, Key: "k", KeyMode: abi.KeyHashed}, abi.HashString("k")},
+		{"given, hashed", host.StartRequest{Workflow: "conformance/RawKey", Input: request, Key: "k", KeyMode: abi.KeyHashed}, hash.OfString("k")},
 		{"given, raw", host.StartRequest{Workflow: "conformance/RawKey", Input: request, Key: "k/with/slashes", KeyMode: abi.KeyRaw}, "k/with/slashes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

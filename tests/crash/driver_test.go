@@ -26,6 +26,9 @@ type target interface {
 	fail(ctx context.Context, execution, reason string) error
 	move(ctx context.Context, execution string) error
 	fork(ctx context.Context, execution string, at uint64, key string) error
+	// schedule makes a schedule that is paused.
+	schedule(ctx context.Context, name string, r request) error
+	trigger(ctx context.Context, schedule, request string) (execution string, err error)
 	pending(ctx context.Context, execution string) ([]string, error)
 	poll(ctx context.Context, execution string) error
 	wait(ctx context.Context, execution string) (ending, error)
@@ -215,6 +218,19 @@ func (d *driver) startAs(key, workflow string, input any) string {
 	d.t.Helper()
 	r := request{workflow: workflow, key: key, input: input}
 	return do(d, func(ctx context.Context, to target) (string, error) { return to.start(ctx, r) })
+}
+
+// schedule makes a schedule that is paused.
+func (d *driver) schedule(name, workflow string, input any) {
+	d.t.Helper()
+	r := request{workflow: workflow, input: input}
+	do(d, func(ctx context.Context, to target) (any, error) { return nil, to.schedule(ctx, name, r) }, abi.CodeScheduleExists)
+}
+
+// trigger has a schedule start a run, and returns the name of the execution.
+func (d *driver) trigger(name string) string {
+	d.t.Helper()
+	return do(d, func(ctx context.Context, to target) (string, error) { return to.trigger(ctx, name, "r") })
 }
 
 func (d *driver) settle(execution, name string, value any) {

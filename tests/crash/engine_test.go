@@ -149,6 +149,22 @@ func (e inProcess) fork(ctx context.Context, execution string, at uint64, key st
 	return err
 }
 
+func (e inProcess) schedule(ctx context.Context, name string, r request) error {
+	input, err := abi.Marshal(r.input)
+	if err != nil {
+		return err
+	}
+	_, err = e.CreateSchedule(ctx, journal.Schedule{
+		Name: name, Input: input, Spec: journal.ScheduleSpec{Cron: "@yearly", Workflow: r.workflow}, State: journal.ScheduleState{Paused: true},
+	})
+	return err
+}
+
+func (e inProcess) trigger(ctx context.Context, schedule, request string) (string, error) {
+	run, err := e.TriggerSchedule(ctx, "", schedule, request)
+	return run.Execution, err
+}
+
 func (e inProcess) pending(ctx context.Context, execution string) ([]string, error) {
 	d, err := e.Describe(ctx, "", execution)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
 	"github.com/cruster/cruster/host"
@@ -167,6 +168,22 @@ func (g overGRPC) move(ctx context.Context, execution string) error {
 func (g overGRPC) fork(ctx context.Context, execution string, at uint64, key string) error {
 	_, err := g.client.Fork(ctx, execution, client.ForkRequest{At: at, Key: key})
 	return err
+}
+
+func (g overGRPC) schedule(ctx context.Context, name string, r request) error {
+	input, err := abi.Marshal(r.input)
+	if err != nil {
+		return err
+	}
+	_, err = g.client.Schedules().Create(ctx, &crusterv1.CreateScheduleRequest{Name: name, Paused: true, Spec: &crusterv1.ScheduleSpec{
+		Workflow: r.workflow, Input: &crusterv1.Payload{Data: &crusterv1.Payload_Msgpack{Msgpack: input}}, Times: &crusterv1.ScheduleSpec_Cron{Cron: "@yearly"},
+	}})
+	return err
+}
+
+func (g overGRPC) trigger(ctx context.Context, schedule, request string) (string, error) {
+	resp, err := g.client.Schedules().Trigger(ctx, &crusterv1.TriggerScheduleRequest{Name: schedule, RequestId: request})
+	return resp.GetRun().GetExecution(), err
 }
 
 func (g overGRPC) pending(ctx context.Context, execution string) ([]string, error) {

@@ -258,4 +258,19 @@ var scenarios = []scenario{
 		},
 		rows: []string{`SELECT account, balance_cents FROM accounts WHERE account = $1`},
 	},
+	{
+		// A schedule starts it. host has the tests with a clock.
+		name: "scheduled", example: "approval",
+		prepare: func(d *driver, key string) string {
+			d.schedule(key, "approval/RequestApproval", object{"document": key, "timeout_ms": 1})
+			return ""
+		},
+		run: func(d *driver, key, _ string) (string, ending) {
+			return waited(d, d.trigger(key))
+		},
+		rows: []string{
+			`SELECT status, decided_by, remark FROM approvals WHERE document = $1`,
+			`SELECT step, COUNT(*) FROM approval_effects WHERE execution LIKE 'approval/RequestApproval/' || $1 || '@trigger-r@%' GROUP BY step ORDER BY step`,
+		},
+	},
 }

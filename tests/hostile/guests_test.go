@@ -108,6 +108,19 @@ func testErrors(t *testing.T, store journal.Store) {
 	}
 }
 
+// TestTheWidestFanOut has a workflow of an SDK run as many steps at once as a turn may issue,
+// and one more. What the SDK issues on its own does not count.
+func TestTheWidestFanOut(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	harness.Push(t, b.engine, "steps", "tests/guests/steps")
+	const most = abi.MaxOpsPerTurn
+	require.Equal(t, most*(most-1)/2, harness.Execute[int](t, b.engine, "steps/Beside", object{"n": most, "run": "most"}))
+	row := harness.Wait(t, b.engine, harness.Start(t, b.engine, "steps/Beside", object{"n": most + 1, "run": "more"}))
+	require.Equal(t, journal.Failed, row.State)
+	require.Contains(t, row.Error.Message, string(abi.CodeTooManyOps))
+}
+
 // TestFloods lets a guest make far too many calls.
 func TestFloods(t *testing.T) {
 	t.Parallel()

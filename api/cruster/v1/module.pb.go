@@ -913,7 +913,9 @@ type WorkflowInfo struct {
 	// The type of its result.
 	Output *Schema `protobuf:"bytes,4,opt,name=output,proto3" json:"output,omitempty"`
 	// The signals that it can be sent.
-	Signals       []*SignalInfo `protobuf:"bytes,5,rep,name=signals,proto3" json:"signals,omitempty"`
+	Signals []*SignalInfo `protobuf:"bytes,5,rep,name=signals,proto3" json:"signals,omitempty"`
+	// The queries that it answers.
+	Queries       []*QueryInfo `protobuf:"bytes,6,rep,name=queries,proto3" json:"queries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -983,6 +985,77 @@ func (x *WorkflowInfo) GetSignals() []*SignalInfo {
 	return nil
 }
 
+func (x *WorkflowInfo) GetQueries() []*QueryInfo {
+	if x != nil {
+		return x.Queries
+	}
+	return nil
+}
+
+// QueryInfo describes a query of a workflow.
+type QueryInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The type of its input.
+	Input *Schema `protobuf:"bytes,2,opt,name=input,proto3" json:"input,omitempty"`
+	// The type of the answer.
+	Output        *Schema `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueryInfo) Reset() {
+	*x = QueryInfo{}
+	mi := &file_cruster_v1_module_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryInfo) ProtoMessage() {}
+
+func (x *QueryInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_module_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueryInfo.ProtoReflect.Descriptor instead.
+func (*QueryInfo) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *QueryInfo) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *QueryInfo) GetInput() *Schema {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+func (x *QueryInfo) GetOutput() *Schema {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
 // SignalInfo describes a signal of a workflow.
 type SignalInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -996,7 +1069,7 @@ type SignalInfo struct {
 
 func (x *SignalInfo) Reset() {
 	*x = SignalInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[13]
+	mi := &file_cruster_v1_module_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1008,7 +1081,7 @@ func (x *SignalInfo) String() string {
 func (*SignalInfo) ProtoMessage() {}
 
 func (x *SignalInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[13]
+	mi := &file_cruster_v1_module_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1021,7 +1094,7 @@ func (x *SignalInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalInfo.ProtoReflect.Descriptor instead.
 func (*SignalInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{13}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SignalInfo) GetName() string {
@@ -1055,7 +1128,7 @@ type EntityInfo struct {
 
 func (x *EntityInfo) Reset() {
 	*x = EntityInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[14]
+	mi := &file_cruster_v1_module_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1067,7 +1140,7 @@ func (x *EntityInfo) String() string {
 func (*EntityInfo) ProtoMessage() {}
 
 func (x *EntityInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[14]
+	mi := &file_cruster_v1_module_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1080,7 +1153,7 @@ func (x *EntityInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EntityInfo.ProtoReflect.Descriptor instead.
 func (*EntityInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{14}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *EntityInfo) GetName() string {
@@ -1131,7 +1204,7 @@ type OperationInfo struct {
 
 func (x *OperationInfo) Reset() {
 	*x = OperationInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[15]
+	mi := &file_cruster_v1_module_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1143,7 +1216,7 @@ func (x *OperationInfo) String() string {
 func (*OperationInfo) ProtoMessage() {}
 
 func (x *OperationInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[15]
+	mi := &file_cruster_v1_module_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1156,7 +1229,7 @@ func (x *OperationInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationInfo.ProtoReflect.Descriptor instead.
 func (*OperationInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{15}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *OperationInfo) GetName() string {
@@ -1213,7 +1286,7 @@ type ActivityInfo struct {
 
 func (x *ActivityInfo) Reset() {
 	*x = ActivityInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[16]
+	mi := &file_cruster_v1_module_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1225,7 +1298,7 @@ func (x *ActivityInfo) String() string {
 func (*ActivityInfo) ProtoMessage() {}
 
 func (x *ActivityInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[16]
+	mi := &file_cruster_v1_module_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1238,7 +1311,7 @@ func (x *ActivityInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityInfo.ProtoReflect.Descriptor instead.
 func (*ActivityInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{16}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ActivityInfo) GetName() string {
@@ -1295,7 +1368,7 @@ type Schema struct {
 
 func (x *Schema) Reset() {
 	*x = Schema{}
-	mi := &file_cruster_v1_module_proto_msgTypes[17]
+	mi := &file_cruster_v1_module_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1307,7 +1380,7 @@ func (x *Schema) String() string {
 func (*Schema) ProtoMessage() {}
 
 func (x *Schema) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[17]
+	mi := &file_cruster_v1_module_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1320,7 +1393,7 @@ func (x *Schema) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schema.ProtoReflect.Descriptor instead.
 func (*Schema) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{17}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Schema) GetType() string {
@@ -1373,7 +1446,7 @@ type Field struct {
 
 func (x *Field) Reset() {
 	*x = Field{}
-	mi := &file_cruster_v1_module_proto_msgTypes[18]
+	mi := &file_cruster_v1_module_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1385,7 +1458,7 @@ func (x *Field) String() string {
 func (*Field) ProtoMessage() {}
 
 func (x *Field) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[18]
+	mi := &file_cruster_v1_module_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1398,7 +1471,7 @@ func (x *Field) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Field.ProtoReflect.Descriptor instead.
 func (*Field) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{18}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Field) GetName() string {
@@ -1497,13 +1570,18 @@ const file_cruster_v1_module_proto_rawDesc = "" +
 	"\n" +
 	"activities\x18\v \x03(\v2\x18.cruster.v1.ActivityInfoR\n" +
 	"activities\x122\n" +
-	"\bentities\x18\f \x03(\v2\x16.cruster.v1.EntityInfoR\bentities\"\xbc\x01\n" +
+	"\bentities\x18\f \x03(\v2\x16.cruster.v1.EntityInfoR\bentities\"\xed\x01\n" +
 	"\fWorkflowInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12(\n" +
 	"\x05input\x18\x03 \x01(\v2\x12.cruster.v1.SchemaR\x05input\x12*\n" +
 	"\x06output\x18\x04 \x01(\v2\x12.cruster.v1.SchemaR\x06output\x120\n" +
-	"\asignals\x18\x05 \x03(\v2\x16.cruster.v1.SignalInfoR\asignals\"J\n" +
+	"\asignals\x18\x05 \x03(\v2\x16.cruster.v1.SignalInfoR\asignals\x12/\n" +
+	"\aqueries\x18\x06 \x03(\v2\x15.cruster.v1.QueryInfoR\aqueries\"u\n" +
+	"\tQueryInfo\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
+	"\x05input\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05input\x12*\n" +
+	"\x06output\x18\x03 \x01(\v2\x12.cruster.v1.SchemaR\x06output\"J\n" +
 	"\n" +
 	"SignalInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
@@ -1558,7 +1636,7 @@ func file_cruster_v1_module_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_module_proto_rawDescData
 }
 
-var file_cruster_v1_module_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_cruster_v1_module_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_cruster_v1_module_proto_goTypes = []any{
 	(*PushMetadata)(nil),           // 0: cruster.v1.PushMetadata
 	(*PushRequest)(nil),            // 1: cruster.v1.PushRequest
@@ -1573,63 +1651,67 @@ var file_cruster_v1_module_proto_goTypes = []any{
 	(*DescribeModuleResponse)(nil), // 10: cruster.v1.DescribeModuleResponse
 	(*Deployment)(nil),             // 11: cruster.v1.Deployment
 	(*WorkflowInfo)(nil),           // 12: cruster.v1.WorkflowInfo
-	(*SignalInfo)(nil),             // 13: cruster.v1.SignalInfo
-	(*EntityInfo)(nil),             // 14: cruster.v1.EntityInfo
-	(*OperationInfo)(nil),          // 15: cruster.v1.OperationInfo
-	(*ActivityInfo)(nil),           // 16: cruster.v1.ActivityInfo
-	(*Schema)(nil),                 // 17: cruster.v1.Schema
-	(*Field)(nil),                  // 18: cruster.v1.Field
-	nil,                            // 19: cruster.v1.PushMetadata.ConfigEntry
-	(*MoveResult)(nil),             // 20: cruster.v1.MoveResult
-	(*Execution)(nil),              // 21: cruster.v1.Execution
-	(*Diff)(nil),                   // 22: cruster.v1.Diff
-	(*timestamppb.Timestamp)(nil),  // 23: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 24: google.protobuf.Duration
+	(*QueryInfo)(nil),              // 13: cruster.v1.QueryInfo
+	(*SignalInfo)(nil),             // 14: cruster.v1.SignalInfo
+	(*EntityInfo)(nil),             // 15: cruster.v1.EntityInfo
+	(*OperationInfo)(nil),          // 16: cruster.v1.OperationInfo
+	(*ActivityInfo)(nil),           // 17: cruster.v1.ActivityInfo
+	(*Schema)(nil),                 // 18: cruster.v1.Schema
+	(*Field)(nil),                  // 19: cruster.v1.Field
+	nil,                            // 20: cruster.v1.PushMetadata.ConfigEntry
+	(*MoveResult)(nil),             // 21: cruster.v1.MoveResult
+	(*Execution)(nil),              // 22: cruster.v1.Execution
+	(*Diff)(nil),                   // 23: cruster.v1.Diff
+	(*timestamppb.Timestamp)(nil),  // 24: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 25: google.protobuf.Duration
 }
 var file_cruster_v1_module_proto_depIdxs = []int32{
-	19, // 0: cruster.v1.PushMetadata.config:type_name -> cruster.v1.PushMetadata.ConfigEntry
+	20, // 0: cruster.v1.PushMetadata.config:type_name -> cruster.v1.PushMetadata.ConfigEntry
 	0,  // 1: cruster.v1.PushRequest.metadata:type_name -> cruster.v1.PushMetadata
 	0,  // 2: cruster.v1.PushStreamRequest.metadata:type_name -> cruster.v1.PushMetadata
 	11, // 3: cruster.v1.PushResponse.deployment:type_name -> cruster.v1.Deployment
-	20, // 4: cruster.v1.PushResponse.first_unmoved:type_name -> cruster.v1.MoveResult
+	21, // 4: cruster.v1.PushResponse.first_unmoved:type_name -> cruster.v1.MoveResult
 	4,  // 5: cruster.v1.CheckRequest.metadata:type_name -> cruster.v1.CheckMetadata
-	21, // 6: cruster.v1.CheckResponse.execution:type_name -> cruster.v1.Execution
-	22, // 7: cruster.v1.CheckResponse.diff:type_name -> cruster.v1.Diff
+	22, // 6: cruster.v1.CheckResponse.execution:type_name -> cruster.v1.Execution
+	23, // 7: cruster.v1.CheckResponse.diff:type_name -> cruster.v1.Diff
 	11, // 8: cruster.v1.ListModulesResponse.deployments:type_name -> cruster.v1.Deployment
 	11, // 9: cruster.v1.DescribeModuleResponse.deployment:type_name -> cruster.v1.Deployment
-	23, // 10: cruster.v1.Deployment.updated_at:type_name -> google.protobuf.Timestamp
+	24, // 10: cruster.v1.Deployment.updated_at:type_name -> google.protobuf.Timestamp
 	12, // 11: cruster.v1.Deployment.workflows:type_name -> cruster.v1.WorkflowInfo
-	16, // 12: cruster.v1.Deployment.activities:type_name -> cruster.v1.ActivityInfo
-	14, // 13: cruster.v1.Deployment.entities:type_name -> cruster.v1.EntityInfo
-	17, // 14: cruster.v1.WorkflowInfo.input:type_name -> cruster.v1.Schema
-	17, // 15: cruster.v1.WorkflowInfo.output:type_name -> cruster.v1.Schema
-	13, // 16: cruster.v1.WorkflowInfo.signals:type_name -> cruster.v1.SignalInfo
-	17, // 17: cruster.v1.SignalInfo.value:type_name -> cruster.v1.Schema
-	17, // 18: cruster.v1.EntityInfo.state:type_name -> cruster.v1.Schema
-	15, // 19: cruster.v1.EntityInfo.operations:type_name -> cruster.v1.OperationInfo
-	17, // 20: cruster.v1.OperationInfo.input:type_name -> cruster.v1.Schema
-	17, // 21: cruster.v1.OperationInfo.output:type_name -> cruster.v1.Schema
-	17, // 22: cruster.v1.ActivityInfo.input:type_name -> cruster.v1.Schema
-	17, // 23: cruster.v1.ActivityInfo.output:type_name -> cruster.v1.Schema
-	24, // 24: cruster.v1.ActivityInfo.timeout:type_name -> google.protobuf.Duration
-	17, // 25: cruster.v1.Schema.elem:type_name -> cruster.v1.Schema
-	18, // 26: cruster.v1.Schema.fields:type_name -> cruster.v1.Field
-	17, // 27: cruster.v1.Field.schema:type_name -> cruster.v1.Schema
-	1,  // 28: cruster.v1.ModuleService.Push:input_type -> cruster.v1.PushRequest
-	2,  // 29: cruster.v1.ModuleService.PushStream:input_type -> cruster.v1.PushStreamRequest
-	5,  // 30: cruster.v1.ModuleService.Check:input_type -> cruster.v1.CheckRequest
-	7,  // 31: cruster.v1.ModuleService.List:input_type -> cruster.v1.ListModulesRequest
-	9,  // 32: cruster.v1.ModuleService.Describe:input_type -> cruster.v1.DescribeModuleRequest
-	3,  // 33: cruster.v1.ModuleService.Push:output_type -> cruster.v1.PushResponse
-	3,  // 34: cruster.v1.ModuleService.PushStream:output_type -> cruster.v1.PushResponse
-	6,  // 35: cruster.v1.ModuleService.Check:output_type -> cruster.v1.CheckResponse
-	8,  // 36: cruster.v1.ModuleService.List:output_type -> cruster.v1.ListModulesResponse
-	10, // 37: cruster.v1.ModuleService.Describe:output_type -> cruster.v1.DescribeModuleResponse
-	33, // [33:38] is the sub-list for method output_type
-	28, // [28:33] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	17, // 12: cruster.v1.Deployment.activities:type_name -> cruster.v1.ActivityInfo
+	15, // 13: cruster.v1.Deployment.entities:type_name -> cruster.v1.EntityInfo
+	18, // 14: cruster.v1.WorkflowInfo.input:type_name -> cruster.v1.Schema
+	18, // 15: cruster.v1.WorkflowInfo.output:type_name -> cruster.v1.Schema
+	14, // 16: cruster.v1.WorkflowInfo.signals:type_name -> cruster.v1.SignalInfo
+	13, // 17: cruster.v1.WorkflowInfo.queries:type_name -> cruster.v1.QueryInfo
+	18, // 18: cruster.v1.QueryInfo.input:type_name -> cruster.v1.Schema
+	18, // 19: cruster.v1.QueryInfo.output:type_name -> cruster.v1.Schema
+	18, // 20: cruster.v1.SignalInfo.value:type_name -> cruster.v1.Schema
+	18, // 21: cruster.v1.EntityInfo.state:type_name -> cruster.v1.Schema
+	16, // 22: cruster.v1.EntityInfo.operations:type_name -> cruster.v1.OperationInfo
+	18, // 23: cruster.v1.OperationInfo.input:type_name -> cruster.v1.Schema
+	18, // 24: cruster.v1.OperationInfo.output:type_name -> cruster.v1.Schema
+	18, // 25: cruster.v1.ActivityInfo.input:type_name -> cruster.v1.Schema
+	18, // 26: cruster.v1.ActivityInfo.output:type_name -> cruster.v1.Schema
+	25, // 27: cruster.v1.ActivityInfo.timeout:type_name -> google.protobuf.Duration
+	18, // 28: cruster.v1.Schema.elem:type_name -> cruster.v1.Schema
+	19, // 29: cruster.v1.Schema.fields:type_name -> cruster.v1.Field
+	18, // 30: cruster.v1.Field.schema:type_name -> cruster.v1.Schema
+	1,  // 31: cruster.v1.ModuleService.Push:input_type -> cruster.v1.PushRequest
+	2,  // 32: cruster.v1.ModuleService.PushStream:input_type -> cruster.v1.PushStreamRequest
+	5,  // 33: cruster.v1.ModuleService.Check:input_type -> cruster.v1.CheckRequest
+	7,  // 34: cruster.v1.ModuleService.List:input_type -> cruster.v1.ListModulesRequest
+	9,  // 35: cruster.v1.ModuleService.Describe:input_type -> cruster.v1.DescribeModuleRequest
+	3,  // 36: cruster.v1.ModuleService.Push:output_type -> cruster.v1.PushResponse
+	3,  // 37: cruster.v1.ModuleService.PushStream:output_type -> cruster.v1.PushResponse
+	6,  // 38: cruster.v1.ModuleService.Check:output_type -> cruster.v1.CheckResponse
+	8,  // 39: cruster.v1.ModuleService.List:output_type -> cruster.v1.ListModulesResponse
+	10, // 40: cruster.v1.ModuleService.Describe:output_type -> cruster.v1.DescribeModuleResponse
+	36, // [36:41] is the sub-list for method output_type
+	31, // [31:36] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_module_proto_init() }
@@ -1652,7 +1734,7 @@ func file_cruster_v1_module_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_module_proto_rawDesc), len(file_cruster_v1_module_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

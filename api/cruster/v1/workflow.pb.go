@@ -1813,6 +1813,135 @@ func (x *SignalWithStartResponse) GetExisted() bool {
 	return false
 }
 
+// QueryRequest asks an execution a question.
+type QueryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The execution: "deployment/Workflow/key".
+	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
+	// The name of the query, as the workflow declares it.
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// Its input. Absent means an empty struct if the type of the input is a struct that
+	// requires no field and may not be null; otherwise absent means null.
+	Input *Payload `protobuf:"bytes,4,opt,name=input,proto3" json:"input,omitempty"`
+	// The wanted form of the answer.
+	Encoding      Encoding `protobuf:"varint,5,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueryRequest) Reset() {
+	*x = QueryRequest{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryRequest) ProtoMessage() {}
+
+func (x *QueryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueryRequest.ProtoReflect.Descriptor instead.
+func (*QueryRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *QueryRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *QueryRequest) GetExecution() string {
+	if x != nil {
+		return x.Execution
+	}
+	return ""
+}
+
+func (x *QueryRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *QueryRequest) GetInput() *Payload {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+func (x *QueryRequest) GetEncoding() Encoding {
+	if x != nil {
+		return x.Encoding
+	}
+	return Encoding_ENCODING_UNSPECIFIED
+}
+
+// QueryResponse is the answer.
+type QueryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the workflow says.
+	Value         *Payload `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueryResponse) Reset() {
+	*x = QueryResponse{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryResponse) ProtoMessage() {}
+
+func (x *QueryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueryResponse.ProtoReflect.Descriptor instead.
+func (*QueryResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *QueryResponse) GetValue() *Payload {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
 // InterruptRequest asks an execution to stop.
 type InterruptRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1828,7 +1957,7 @@ type InterruptRequest struct {
 
 func (x *InterruptRequest) Reset() {
 	*x = InterruptRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1840,7 +1969,7 @@ func (x *InterruptRequest) String() string {
 func (*InterruptRequest) ProtoMessage() {}
 
 func (x *InterruptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1853,7 +1982,7 @@ func (x *InterruptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterruptRequest.ProtoReflect.Descriptor instead.
 func (*InterruptRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{25}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *InterruptRequest) GetNamespace() string {
@@ -1886,7 +2015,7 @@ type InterruptResponse struct {
 
 func (x *InterruptResponse) Reset() {
 	*x = InterruptResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1898,7 +2027,7 @@ func (x *InterruptResponse) String() string {
 func (*InterruptResponse) ProtoMessage() {}
 
 func (x *InterruptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1911,7 +2040,7 @@ func (x *InterruptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterruptResponse.ProtoReflect.Descriptor instead.
 func (*InterruptResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{26}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{28}
 }
 
 // ResumeRequest asks to continue a paused execution.
@@ -1927,7 +2056,7 @@ type ResumeRequest struct {
 
 func (x *ResumeRequest) Reset() {
 	*x = ResumeRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1939,7 +2068,7 @@ func (x *ResumeRequest) String() string {
 func (*ResumeRequest) ProtoMessage() {}
 
 func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1952,7 +2081,7 @@ func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{27}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ResumeRequest) GetNamespace() string {
@@ -1978,7 +2107,7 @@ type ResumeResponse struct {
 
 func (x *ResumeResponse) Reset() {
 	*x = ResumeResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1990,7 +2119,7 @@ func (x *ResumeResponse) String() string {
 func (*ResumeResponse) ProtoMessage() {}
 
 func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2003,7 +2132,7 @@ func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeResponse.ProtoReflect.Descriptor instead.
 func (*ResumeResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{28}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{30}
 }
 
 // FailRequest asks to end a paused execution for good.
@@ -2021,7 +2150,7 @@ type FailRequest struct {
 
 func (x *FailRequest) Reset() {
 	*x = FailRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2033,7 +2162,7 @@ func (x *FailRequest) String() string {
 func (*FailRequest) ProtoMessage() {}
 
 func (x *FailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2046,7 +2175,7 @@ func (x *FailRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailRequest.ProtoReflect.Descriptor instead.
 func (*FailRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{29}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *FailRequest) GetNamespace() string {
@@ -2079,7 +2208,7 @@ type FailResponse struct {
 
 func (x *FailResponse) Reset() {
 	*x = FailResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2091,7 +2220,7 @@ func (x *FailResponse) String() string {
 func (*FailResponse) ProtoMessage() {}
 
 func (x *FailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2104,7 +2233,7 @@ func (x *FailResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailResponse.ProtoReflect.Descriptor instead.
 func (*FailResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{30}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{32}
 }
 
 // MoveRequest asks to move an execution to another module.
@@ -2124,7 +2253,7 @@ type MoveRequest struct {
 
 func (x *MoveRequest) Reset() {
 	*x = MoveRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2136,7 +2265,7 @@ func (x *MoveRequest) String() string {
 func (*MoveRequest) ProtoMessage() {}
 
 func (x *MoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2149,7 +2278,7 @@ func (x *MoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveRequest.ProtoReflect.Descriptor instead.
 func (*MoveRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{31}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *MoveRequest) GetNamespace() string {
@@ -2187,7 +2316,7 @@ type MoveResponse struct {
 
 func (x *MoveResponse) Reset() {
 	*x = MoveResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2199,7 +2328,7 @@ func (x *MoveResponse) String() string {
 func (*MoveResponse) ProtoMessage() {}
 
 func (x *MoveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2212,7 +2341,7 @@ func (x *MoveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveResponse.ProtoReflect.Descriptor instead.
 func (*MoveResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{32}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *MoveResponse) GetExecution() *Execution {
@@ -2248,7 +2377,7 @@ type MoveAllRequest struct {
 
 func (x *MoveAllRequest) Reset() {
 	*x = MoveAllRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2260,7 +2389,7 @@ func (x *MoveAllRequest) String() string {
 func (*MoveAllRequest) ProtoMessage() {}
 
 func (x *MoveAllRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2273,7 +2402,7 @@ func (x *MoveAllRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveAllRequest.ProtoReflect.Descriptor instead.
 func (*MoveAllRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{33}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *MoveAllRequest) GetNamespace() string {
@@ -2317,7 +2446,7 @@ type MoveAllResponse struct {
 
 func (x *MoveAllResponse) Reset() {
 	*x = MoveAllResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2329,7 +2458,7 @@ func (x *MoveAllResponse) String() string {
 func (*MoveAllResponse) ProtoMessage() {}
 
 func (x *MoveAllResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2342,7 +2471,7 @@ func (x *MoveAllResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveAllResponse.ProtoReflect.Descriptor instead.
 func (*MoveAllResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{34}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *MoveAllResponse) GetDone() uint32 {
@@ -2380,7 +2509,7 @@ type ForkRequest struct {
 
 func (x *ForkRequest) Reset() {
 	*x = ForkRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2392,7 +2521,7 @@ func (x *ForkRequest) String() string {
 func (*ForkRequest) ProtoMessage() {}
 
 func (x *ForkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2405,7 +2534,7 @@ func (x *ForkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkRequest.ProtoReflect.Descriptor instead.
 func (*ForkRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{35}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ForkRequest) GetNamespace() string {
@@ -2454,7 +2583,7 @@ type ForkResponse struct {
 
 func (x *ForkResponse) Reset() {
 	*x = ForkResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2466,7 +2595,7 @@ func (x *ForkResponse) String() string {
 func (*ForkResponse) ProtoMessage() {}
 
 func (x *ForkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2479,7 +2608,7 @@ func (x *ForkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkResponse.ProtoReflect.Descriptor instead.
 func (*ForkResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{36}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ForkResponse) GetExecution() *Execution {
@@ -2618,7 +2747,15 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"h\n" +
 	"\x17SignalWithStartResponse\x123\n" +
 	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12\x18\n" +
-	"\aexisted\x18\x02 \x01(\bR\aexisted\"f\n" +
+	"\aexisted\x18\x02 \x01(\bR\aexisted\"\xbb\x01\n" +
+	"\fQueryRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
+	"\texecution\x18\x02 \x01(\tR\texecution\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12)\n" +
+	"\x05input\x18\x04 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x120\n" +
+	"\bencoding\x18\x05 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\":\n" +
+	"\rQueryResponse\x12)\n" +
+	"\x05value\x18\x01 \x01(\v2\x13.cruster.v1.PayloadR\x05value\"f\n" +
 	"\x10InterruptRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x16\n" +
@@ -2656,7 +2793,7 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x02to\x18\x04 \x01(\tR\x02to\x12\x10\n" +
 	"\x03key\x18\x05 \x01(\tR\x03key\"C\n" +
 	"\fForkResponse\x123\n" +
-	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution2\xee\a\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution2\xac\b\n" +
 	"\x0fWorkflowService\x12<\n" +
 	"\x05Start\x12\x18.cruster.v1.StartRequest\x1a\x19.cruster.v1.StartResponse\x12B\n" +
 	"\aExecute\x12\x1a.cruster.v1.ExecuteRequest\x1a\x1b.cruster.v1.ExecuteResponse\x129\n" +
@@ -2666,7 +2803,8 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\aHistory\x12\x1a.cruster.v1.HistoryRequest\x1a\x1b.cruster.v1.HistoryResponse\x129\n" +
 	"\x04List\x12\x17.cruster.v1.ListRequest\x1a\x18.cruster.v1.ListResponse\x12?\n" +
 	"\x06Signal\x12\x19.cruster.v1.SignalRequest\x1a\x1a.cruster.v1.SignalResponse\x12Z\n" +
-	"\x0fSignalWithStart\x12\".cruster.v1.SignalWithStartRequest\x1a#.cruster.v1.SignalWithStartResponse\x12H\n" +
+	"\x0fSignalWithStart\x12\".cruster.v1.SignalWithStartRequest\x1a#.cruster.v1.SignalWithStartResponse\x12<\n" +
+	"\x05Query\x12\x18.cruster.v1.QueryRequest\x1a\x19.cruster.v1.QueryResponse\x12H\n" +
 	"\tInterrupt\x12\x1c.cruster.v1.InterruptRequest\x1a\x1d.cruster.v1.InterruptResponse\x12?\n" +
 	"\x06Resume\x12\x19.cruster.v1.ResumeRequest\x1a\x1a.cruster.v1.ResumeResponse\x129\n" +
 	"\x04Fail\x12\x17.cruster.v1.FailRequest\x1a\x18.cruster.v1.FailResponse\x129\n" +
@@ -2686,7 +2824,7 @@ func file_cruster_v1_workflow_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_workflow_proto_rawDescData
 }
 
-var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_cruster_v1_workflow_proto_goTypes = []any{
 	(*StartOptions)(nil),            // 0: cruster.v1.StartOptions
 	(*StartRequest)(nil),            // 1: cruster.v1.StartRequest
@@ -2713,104 +2851,111 @@ var file_cruster_v1_workflow_proto_goTypes = []any{
 	(*SignalResponse)(nil),          // 22: cruster.v1.SignalResponse
 	(*SignalWithStartRequest)(nil),  // 23: cruster.v1.SignalWithStartRequest
 	(*SignalWithStartResponse)(nil), // 24: cruster.v1.SignalWithStartResponse
-	(*InterruptRequest)(nil),        // 25: cruster.v1.InterruptRequest
-	(*InterruptResponse)(nil),       // 26: cruster.v1.InterruptResponse
-	(*ResumeRequest)(nil),           // 27: cruster.v1.ResumeRequest
-	(*ResumeResponse)(nil),          // 28: cruster.v1.ResumeResponse
-	(*FailRequest)(nil),             // 29: cruster.v1.FailRequest
-	(*FailResponse)(nil),            // 30: cruster.v1.FailResponse
-	(*MoveRequest)(nil),             // 31: cruster.v1.MoveRequest
-	(*MoveResponse)(nil),            // 32: cruster.v1.MoveResponse
-	(*MoveAllRequest)(nil),          // 33: cruster.v1.MoveAllRequest
-	(*MoveAllResponse)(nil),         // 34: cruster.v1.MoveAllResponse
-	(*ForkRequest)(nil),             // 35: cruster.v1.ForkRequest
-	(*ForkResponse)(nil),            // 36: cruster.v1.ForkResponse
-	(*Payload)(nil),                 // 37: cruster.v1.Payload
-	(Encoding)(0),                   // 38: cruster.v1.Encoding
-	(*Execution)(nil),               // 39: cruster.v1.Execution
-	(*timestamppb.Timestamp)(nil),   // 40: google.protobuf.Timestamp
-	(*Error)(nil),                   // 41: cruster.v1.Error
-	(State)(0),                      // 42: cruster.v1.State
-	(*MoveResult)(nil),              // 43: cruster.v1.MoveResult
+	(*QueryRequest)(nil),            // 25: cruster.v1.QueryRequest
+	(*QueryResponse)(nil),           // 26: cruster.v1.QueryResponse
+	(*InterruptRequest)(nil),        // 27: cruster.v1.InterruptRequest
+	(*InterruptResponse)(nil),       // 28: cruster.v1.InterruptResponse
+	(*ResumeRequest)(nil),           // 29: cruster.v1.ResumeRequest
+	(*ResumeResponse)(nil),          // 30: cruster.v1.ResumeResponse
+	(*FailRequest)(nil),             // 31: cruster.v1.FailRequest
+	(*FailResponse)(nil),            // 32: cruster.v1.FailResponse
+	(*MoveRequest)(nil),             // 33: cruster.v1.MoveRequest
+	(*MoveResponse)(nil),            // 34: cruster.v1.MoveResponse
+	(*MoveAllRequest)(nil),          // 35: cruster.v1.MoveAllRequest
+	(*MoveAllResponse)(nil),         // 36: cruster.v1.MoveAllResponse
+	(*ForkRequest)(nil),             // 37: cruster.v1.ForkRequest
+	(*ForkResponse)(nil),            // 38: cruster.v1.ForkResponse
+	(*Payload)(nil),                 // 39: cruster.v1.Payload
+	(Encoding)(0),                   // 40: cruster.v1.Encoding
+	(*Execution)(nil),               // 41: cruster.v1.Execution
+	(*timestamppb.Timestamp)(nil),   // 42: google.protobuf.Timestamp
+	(*Error)(nil),                   // 43: cruster.v1.Error
+	(State)(0),                      // 44: cruster.v1.State
+	(*MoveResult)(nil),              // 45: cruster.v1.MoveResult
 }
 var file_cruster_v1_workflow_proto_depIdxs = []int32{
-	37, // 0: cruster.v1.StartOptions.input:type_name -> cruster.v1.Payload
+	39, // 0: cruster.v1.StartOptions.input:type_name -> cruster.v1.Payload
 	0,  // 1: cruster.v1.StartRequest.start:type_name -> cruster.v1.StartOptions
-	38, // 2: cruster.v1.StartRequest.encoding:type_name -> cruster.v1.Encoding
-	39, // 3: cruster.v1.StartResponse.execution:type_name -> cruster.v1.Execution
+	40, // 2: cruster.v1.StartRequest.encoding:type_name -> cruster.v1.Encoding
+	41, // 3: cruster.v1.StartResponse.execution:type_name -> cruster.v1.Execution
 	0,  // 4: cruster.v1.ExecuteRequest.start:type_name -> cruster.v1.StartOptions
-	38, // 5: cruster.v1.ExecuteRequest.encoding:type_name -> cruster.v1.Encoding
-	39, // 6: cruster.v1.ExecuteResponse.execution:type_name -> cruster.v1.Execution
-	38, // 7: cruster.v1.PollRequest.encoding:type_name -> cruster.v1.Encoding
-	39, // 8: cruster.v1.PollResponse.execution:type_name -> cruster.v1.Execution
-	38, // 9: cruster.v1.WaitRequest.encoding:type_name -> cruster.v1.Encoding
-	39, // 10: cruster.v1.WaitResponse.execution:type_name -> cruster.v1.Execution
-	38, // 11: cruster.v1.DescribeRequest.encoding:type_name -> cruster.v1.Encoding
-	39, // 12: cruster.v1.DescribeResponse.execution:type_name -> cruster.v1.Execution
-	37, // 13: cruster.v1.DescribeResponse.input:type_name -> cruster.v1.Payload
+	40, // 5: cruster.v1.ExecuteRequest.encoding:type_name -> cruster.v1.Encoding
+	41, // 6: cruster.v1.ExecuteResponse.execution:type_name -> cruster.v1.Execution
+	40, // 7: cruster.v1.PollRequest.encoding:type_name -> cruster.v1.Encoding
+	41, // 8: cruster.v1.PollResponse.execution:type_name -> cruster.v1.Execution
+	40, // 9: cruster.v1.WaitRequest.encoding:type_name -> cruster.v1.Encoding
+	41, // 10: cruster.v1.WaitResponse.execution:type_name -> cruster.v1.Execution
+	40, // 11: cruster.v1.DescribeRequest.encoding:type_name -> cruster.v1.Encoding
+	41, // 12: cruster.v1.DescribeResponse.execution:type_name -> cruster.v1.Execution
+	39, // 13: cruster.v1.DescribeResponse.input:type_name -> cruster.v1.Payload
 	13, // 14: cruster.v1.DescribeResponse.pending:type_name -> cruster.v1.PendingOp
 	14, // 15: cruster.v1.DescribeResponse.deferreds:type_name -> cruster.v1.SettledDeferred
 	12, // 16: cruster.v1.DescribeResponse.patches:type_name -> cruster.v1.Patch
 	11, // 17: cruster.v1.DescribeResponse.unread:type_name -> cruster.v1.UnreadSignals
-	40, // 18: cruster.v1.PendingOp.since:type_name -> google.protobuf.Timestamp
-	40, // 19: cruster.v1.PendingOp.due_at:type_name -> google.protobuf.Timestamp
-	41, // 20: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
-	40, // 21: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
-	37, // 22: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
-	41, // 23: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
-	38, // 24: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
+	42, // 18: cruster.v1.PendingOp.since:type_name -> google.protobuf.Timestamp
+	42, // 19: cruster.v1.PendingOp.due_at:type_name -> google.protobuf.Timestamp
+	43, // 20: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
+	42, // 21: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
+	39, // 22: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
+	43, // 23: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
+	40, // 24: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
 	17, // 25: cruster.v1.HistoryResponse.entries:type_name -> cruster.v1.HistoryEntry
-	40, // 26: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
-	40, // 27: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
-	37, // 28: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
-	41, // 29: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
-	42, // 30: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
-	39, // 31: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
-	37, // 32: cruster.v1.SignalOptions.value:type_name -> cruster.v1.Payload
+	42, // 26: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
+	42, // 27: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
+	39, // 28: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
+	43, // 29: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
+	44, // 30: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
+	41, // 31: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
+	39, // 32: cruster.v1.SignalOptions.value:type_name -> cruster.v1.Payload
 	20, // 33: cruster.v1.SignalRequest.signal:type_name -> cruster.v1.SignalOptions
 	0,  // 34: cruster.v1.SignalWithStartRequest.start:type_name -> cruster.v1.StartOptions
 	20, // 35: cruster.v1.SignalWithStartRequest.signal:type_name -> cruster.v1.SignalOptions
-	38, // 36: cruster.v1.SignalWithStartRequest.encoding:type_name -> cruster.v1.Encoding
-	39, // 37: cruster.v1.SignalWithStartResponse.execution:type_name -> cruster.v1.Execution
-	39, // 38: cruster.v1.MoveResponse.execution:type_name -> cruster.v1.Execution
-	42, // 39: cruster.v1.MoveAllRequest.state:type_name -> cruster.v1.State
-	43, // 40: cruster.v1.MoveAllResponse.result:type_name -> cruster.v1.MoveResult
-	39, // 41: cruster.v1.ForkResponse.execution:type_name -> cruster.v1.Execution
-	1,  // 42: cruster.v1.WorkflowService.Start:input_type -> cruster.v1.StartRequest
-	3,  // 43: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
-	5,  // 44: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
-	7,  // 45: cruster.v1.WorkflowService.Wait:input_type -> cruster.v1.WaitRequest
-	9,  // 46: cruster.v1.WorkflowService.Describe:input_type -> cruster.v1.DescribeRequest
-	15, // 47: cruster.v1.WorkflowService.History:input_type -> cruster.v1.HistoryRequest
-	18, // 48: cruster.v1.WorkflowService.List:input_type -> cruster.v1.ListRequest
-	21, // 49: cruster.v1.WorkflowService.Signal:input_type -> cruster.v1.SignalRequest
-	23, // 50: cruster.v1.WorkflowService.SignalWithStart:input_type -> cruster.v1.SignalWithStartRequest
-	25, // 51: cruster.v1.WorkflowService.Interrupt:input_type -> cruster.v1.InterruptRequest
-	27, // 52: cruster.v1.WorkflowService.Resume:input_type -> cruster.v1.ResumeRequest
-	29, // 53: cruster.v1.WorkflowService.Fail:input_type -> cruster.v1.FailRequest
-	31, // 54: cruster.v1.WorkflowService.Move:input_type -> cruster.v1.MoveRequest
-	33, // 55: cruster.v1.WorkflowService.MoveAll:input_type -> cruster.v1.MoveAllRequest
-	35, // 56: cruster.v1.WorkflowService.Fork:input_type -> cruster.v1.ForkRequest
-	2,  // 57: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
-	4,  // 58: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
-	6,  // 59: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
-	8,  // 60: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
-	10, // 61: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
-	16, // 62: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
-	19, // 63: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
-	22, // 64: cruster.v1.WorkflowService.Signal:output_type -> cruster.v1.SignalResponse
-	24, // 65: cruster.v1.WorkflowService.SignalWithStart:output_type -> cruster.v1.SignalWithStartResponse
-	26, // 66: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
-	28, // 67: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
-	30, // 68: cruster.v1.WorkflowService.Fail:output_type -> cruster.v1.FailResponse
-	32, // 69: cruster.v1.WorkflowService.Move:output_type -> cruster.v1.MoveResponse
-	34, // 70: cruster.v1.WorkflowService.MoveAll:output_type -> cruster.v1.MoveAllResponse
-	36, // 71: cruster.v1.WorkflowService.Fork:output_type -> cruster.v1.ForkResponse
-	57, // [57:72] is the sub-list for method output_type
-	42, // [42:57] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	40, // 36: cruster.v1.SignalWithStartRequest.encoding:type_name -> cruster.v1.Encoding
+	41, // 37: cruster.v1.SignalWithStartResponse.execution:type_name -> cruster.v1.Execution
+	39, // 38: cruster.v1.QueryRequest.input:type_name -> cruster.v1.Payload
+	40, // 39: cruster.v1.QueryRequest.encoding:type_name -> cruster.v1.Encoding
+	39, // 40: cruster.v1.QueryResponse.value:type_name -> cruster.v1.Payload
+	41, // 41: cruster.v1.MoveResponse.execution:type_name -> cruster.v1.Execution
+	44, // 42: cruster.v1.MoveAllRequest.state:type_name -> cruster.v1.State
+	45, // 43: cruster.v1.MoveAllResponse.result:type_name -> cruster.v1.MoveResult
+	41, // 44: cruster.v1.ForkResponse.execution:type_name -> cruster.v1.Execution
+	1,  // 45: cruster.v1.WorkflowService.Start:input_type -> cruster.v1.StartRequest
+	3,  // 46: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
+	5,  // 47: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
+	7,  // 48: cruster.v1.WorkflowService.Wait:input_type -> cruster.v1.WaitRequest
+	9,  // 49: cruster.v1.WorkflowService.Describe:input_type -> cruster.v1.DescribeRequest
+	15, // 50: cruster.v1.WorkflowService.History:input_type -> cruster.v1.HistoryRequest
+	18, // 51: cruster.v1.WorkflowService.List:input_type -> cruster.v1.ListRequest
+	21, // 52: cruster.v1.WorkflowService.Signal:input_type -> cruster.v1.SignalRequest
+	23, // 53: cruster.v1.WorkflowService.SignalWithStart:input_type -> cruster.v1.SignalWithStartRequest
+	25, // 54: cruster.v1.WorkflowService.Query:input_type -> cruster.v1.QueryRequest
+	27, // 55: cruster.v1.WorkflowService.Interrupt:input_type -> cruster.v1.InterruptRequest
+	29, // 56: cruster.v1.WorkflowService.Resume:input_type -> cruster.v1.ResumeRequest
+	31, // 57: cruster.v1.WorkflowService.Fail:input_type -> cruster.v1.FailRequest
+	33, // 58: cruster.v1.WorkflowService.Move:input_type -> cruster.v1.MoveRequest
+	35, // 59: cruster.v1.WorkflowService.MoveAll:input_type -> cruster.v1.MoveAllRequest
+	37, // 60: cruster.v1.WorkflowService.Fork:input_type -> cruster.v1.ForkRequest
+	2,  // 61: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
+	4,  // 62: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
+	6,  // 63: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
+	8,  // 64: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
+	10, // 65: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
+	16, // 66: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
+	19, // 67: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
+	22, // 68: cruster.v1.WorkflowService.Signal:output_type -> cruster.v1.SignalResponse
+	24, // 69: cruster.v1.WorkflowService.SignalWithStart:output_type -> cruster.v1.SignalWithStartResponse
+	26, // 70: cruster.v1.WorkflowService.Query:output_type -> cruster.v1.QueryResponse
+	28, // 71: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
+	30, // 72: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
+	32, // 73: cruster.v1.WorkflowService.Fail:output_type -> cruster.v1.FailResponse
+	34, // 74: cruster.v1.WorkflowService.Move:output_type -> cruster.v1.MoveResponse
+	36, // 75: cruster.v1.WorkflowService.MoveAll:output_type -> cruster.v1.MoveAllResponse
+	38, // 76: cruster.v1.WorkflowService.Fork:output_type -> cruster.v1.ForkResponse
+	61, // [61:77] is the sub-list for method output_type
+	45, // [45:61] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_workflow_proto_init() }
@@ -2829,7 +2974,7 @@ func file_cruster_v1_workflow_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_workflow_proto_rawDesc), len(file_cruster_v1_workflow_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   37,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

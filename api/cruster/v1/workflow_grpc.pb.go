@@ -28,6 +28,7 @@ const (
 	WorkflowService_List_FullMethodName            = "/cruster.v1.WorkflowService/List"
 	WorkflowService_Signal_FullMethodName          = "/cruster.v1.WorkflowService/Signal"
 	WorkflowService_SignalWithStart_FullMethodName = "/cruster.v1.WorkflowService/SignalWithStart"
+	WorkflowService_Query_FullMethodName           = "/cruster.v1.WorkflowService/Query"
 	WorkflowService_Interrupt_FullMethodName       = "/cruster.v1.WorkflowService/Interrupt"
 	WorkflowService_Resume_FullMethodName          = "/cruster.v1.WorkflowService/Resume"
 	WorkflowService_Fail_FullMethodName            = "/cruster.v1.WorkflowService/Fail"
@@ -67,6 +68,9 @@ type WorkflowServiceClient interface {
 	// SignalWithStart sends a signal to an execution, and starts it first if it is not
 	// there: then both are durable, or neither.
 	SignalWithStart(ctx context.Context, in *SignalWithStartRequest, opts ...grpc.CallOption) (*SignalWithStartResponse, error)
+	// Query asks a running execution a question, and answers with what its workflow says at
+	// this moment, also while it sleeps. Nothing is written, and nothing is changed.
+	Query(ctx context.Context, in *QueryRequest, opts ...grpc.CallOption) (*QueryResponse, error)
 	// Interrupt asks an execution to stop. It may clean up first.
 	Interrupt(ctx context.Context, in *InterruptRequest, opts ...grpc.CallOption) (*InterruptResponse, error)
 	// Resume continues a paused execution.
@@ -187,6 +191,16 @@ func (c *workflowServiceClient) SignalWithStart(ctx context.Context, in *SignalW
 	return out, nil
 }
 
+func (c *workflowServiceClient) Query(ctx context.Context, in *QueryRequest, opts ...grpc.CallOption) (*QueryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(QueryResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_Query_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *workflowServiceClient) Interrupt(ctx context.Context, in *InterruptRequest, opts ...grpc.CallOption) (*InterruptResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(InterruptResponse)
@@ -287,6 +301,9 @@ type WorkflowServiceServer interface {
 	// SignalWithStart sends a signal to an execution, and starts it first if it is not
 	// there: then both are durable, or neither.
 	SignalWithStart(context.Context, *SignalWithStartRequest) (*SignalWithStartResponse, error)
+	// Query asks a running execution a question, and answers with what its workflow says at
+	// this moment, also while it sleeps. Nothing is written, and nothing is changed.
+	Query(context.Context, *QueryRequest) (*QueryResponse, error)
 	// Interrupt asks an execution to stop. It may clean up first.
 	Interrupt(context.Context, *InterruptRequest) (*InterruptResponse, error)
 	// Resume continues a paused execution.
@@ -343,6 +360,9 @@ func (UnimplementedWorkflowServiceServer) Signal(context.Context, *SignalRequest
 }
 func (UnimplementedWorkflowServiceServer) SignalWithStart(context.Context, *SignalWithStartRequest) (*SignalWithStartResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SignalWithStart not implemented")
+}
+func (UnimplementedWorkflowServiceServer) Query(context.Context, *QueryRequest) (*QueryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Query not implemented")
 }
 func (UnimplementedWorkflowServiceServer) Interrupt(context.Context, *InterruptRequest) (*InterruptResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Interrupt not implemented")
@@ -545,6 +565,24 @@ func _WorkflowService_SignalWithStart_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _WorkflowService_Query_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(QueryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WorkflowServiceServer).Query(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WorkflowService_Query_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WorkflowServiceServer).Query(ctx, req.(*QueryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _WorkflowService_Interrupt_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(InterruptRequest)
 	if err := dec(in); err != nil {
@@ -688,6 +726,10 @@ var WorkflowService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SignalWithStart",
 			Handler:    _WorkflowService_SignalWithStart_Handler,
+		},
+		{
+			MethodName: "Query",
+			Handler:    _WorkflowService_Query_Handler,
 		},
 		{
 			MethodName: "Interrupt",

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/abi/hash"
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
@@ -23,8 +24,8 @@ func (r *run) perform(op uint32, a abi.Activity) {
 func (r *run) step(a abi.Activity) string {
 	identity := a.Key
 	if identity == "" {
-		hash, _ := abi.Hash(a.Input) // DecodeOp has checked the input
-		identity = hash[:8]
+		sum, _ := hash.Of(a.Input) // DecodeOp has checked the input
+		identity = sum[:8]
 	}
 	identity = a.Name + "/" + identity
 	r.steps[identity]++

@@ -2,6 +2,8 @@ package crustertest
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -61,6 +63,8 @@ type UnreadSignal struct {
 type inbox struct {
 	signals   []UnreadSignal
 	receivers map[string][]uint32
+	// arriving are the signals that ops receive, from the time they are due.
+	arriving map[uint32]UnreadSignal
 }
 
 // receive waits for the next signal of a name.
@@ -68,7 +72,7 @@ func (r *run) receive(op uint32, name string) {
 	for i, s := range r.inbox.signals {
 		if s.Name == name {
 			r.inbox.signals = append(r.inbox.signals[:i:i], r.inbox.signals[i+1:]...)
-			r.deliver(0, op, abi.Delivery{Value: s.Value})
+			r.arrive(op, s)
 			return
 		}
 	}
@@ -93,15 +97,23 @@ func (r *run) accept(name string, value []byte) *abi.Error {
 	if len(r.inbox.signals) >= abi.MaxInbox {
 		return abi.Errorf(abi.CodeInboxFull, "%d messages wait for %s", len(r.inbox.signals), r.id)
 	}
-	for ops := r.inbox.receivers[name]; len(ops) > 0; ops = r.inbox.receivers[name] {
+	s := UnreadSignal{Name: name, Value: value}
+	if ops := r.inbox.receivers[name]; len(ops) > 0 {
 		r.inbox.receivers[name] = ops[1:]
-		if _, ok := r.pending[ops[0]]; ok {
-			r.deliver(0, ops[0], abi.Delivery{Value: value})
-			return nil
-		}
+		r.arrive(ops[0], s)
+		return nil
 	}
-	r.inbox.signals = append(r.inbox.signals, UnreadSignal{Name: name, Value: value})
+	r.inbox.signals = append(r.inbox.signals, s)
 	return nil
+}
+
+// arrive has an op receive a signal.
+func (r *run) arrive(op uint32, s UnreadSignal) {
+	if r.inbox.arriving == nil {
+		r.inbox.arriving = map[uint32]UnreadSignal{}
+	}
+	r.inbox.arriving[op] = s
+	r.deliver(0, op, abi.Delivery{Value: s.Value})
 }
 
 // signalFromOutside ends the execution if a client could not send the signal.
@@ -125,8 +137,8 @@ func (r *run) signal(op uint32, b abi.Signal) {
 	r.deliver(0, op, abi.Delivery{Value: abi.Nil})
 }
 
-// unread lists what the workflow has not looked at: what is kept for it, and what was
-// never delivered.
+// unread lists what the workflow has not looked at: what is kept for it, what was about
+// to be delivered, and the rest.
 func (r *run) unread() []UnreadSignal {
 	var all []UnreadSignal
 	if wf, ok := guest.Default.Workflow(r.workflow); ok && r.ex != nil {
@@ -134,6 +146,11 @@ func (r *run) unread() []UnreadSignal {
 			for _, v := range r.ex.KeptSignals(s.Name) {
 				all = append(all, UnreadSignal{Name: s.Name, Value: v})
 			}
+		}
+	}
+	for _, op := range slices.Sorted(maps.Keys(r.inbox.arriving)) {
+		if _, ok := r.pending[op]; ok {
+			all = append(all, r.inbox.arriving[op])
 		}
 	}
 	return append(all, r.inbox.signals...)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/abi/hash"
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
@@ -241,7 +242,7 @@ func (w *world) executionID(workflow, key string) string {
 func callKey(workflow string, c abi.Call) (string, error) {
 	switch c.KeyMode {
 	case abi.KeyHashed:
-		return abi.HashString(c.Key), abi.CheckKey(c.Key)
+		return hash.OfString(c.Key), abi.CheckKey(c.Key)
 	case abi.KeyRaw:
 		return c.Key, abi.CheckKey(c.Key)
 	}
@@ -252,14 +253,14 @@ func callKey(workflow string, c abi.Call) (string, error) {
 func deriveKey(workflow string, body []byte) (string, error) {
 	wf, ok := guest.Default.Workflow(workflow)
 	if !ok || wf.Key == nil {
-		return abi.Hash(body)
+		return hash.Of(body)
 	}
 	_, out := guest.Default.Start(nil, abi.Invocation{Kind: abi.InvokeKey, Name: workflow, Body: body}, guest.Options{})
 	if out.Error != nil {
 		return "", out.Error
 	}
 	if wf.KeyMode == abi.KeyFromFunctionHashed {
-		return abi.Hash(out.Value)
+		return hash.Of(out.Value)
 	}
 	var key string
 	if err := abi.Unmarshal(out.Value, &key); err != nil {

@@ -15,8 +15,8 @@ type Rules struct {
 // oneI32 is a list of value types with a single i32.
 const oneI32 = string(rune(typeI32))
 
-// requiredExports are the functions every module has, and _initialize which it
-// may have, with their types.
+// requiredExports are the functions every module has, and those which it may have, with
+// their types.
 var requiredExports = []struct {
 	name     string
 	optional bool
@@ -27,6 +27,7 @@ var requiredExports = []struct {
 	{abi.ExportDescribe, false, Signature{}},
 	{abi.ExportStart, false, Signature{oneI32, oneI32}},
 	{abi.ExportResume, false, Signature{oneI32, oneI32}},
+	{abi.ExportQuery, true, Signature{oneI32, oneI32}},
 }
 
 // Validate compares the module with what a host takes. What is wrong with it is

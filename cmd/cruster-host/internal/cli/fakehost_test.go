@@ -105,6 +105,7 @@ func (f *fakeHost) start(t *testing.T) (addr string) {
 	crusterv1.RegisterWorkflowServiceServer(server, fakeWorkflows{host: f})
 	crusterv1.RegisterDeferredServiceServer(server, fakeDeferreds{})
 	crusterv1.RegisterEntityServiceServer(server, fakeEntities{})
+	crusterv1.RegisterScheduleServiceServer(server, fakeSchedules{})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	served := make(chan error, 1)
@@ -352,6 +353,11 @@ func (fakeWorkflows) List(_ context.Context, req *crusterv1.ListRequest) (*crust
 		resp.Executions = append(resp.Executions, e)
 	}
 	return resp, nil
+}
+
+func (fakeWorkflows) Query(_ context.Context, req *crusterv1.QueryRequest) (*crusterv1.QueryResponse, error) {
+	_, err := execution(req.GetExecution())
+	return &crusterv1.QueryResponse{Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"status":"waits"}`}}}, err
 }
 
 func (fakeWorkflows) Signal(_ context.Context, req *crusterv1.SignalRequest) (*crusterv1.SignalResponse, error) {

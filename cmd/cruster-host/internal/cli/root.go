@@ -93,7 +93,7 @@ examples below do just that.
 	flags.DurationVar(&a.retryFor, "retry-for", 2*time.Second, "how long to try again when the host does not answer or is full")
 	fromEnvironment(flags, "addr", "namespace", "output", "retry-for")
 
-	root.AddCommand(a.devCommand(), a.serveCommand(), a.newCommand(), a.moduleCommand(), a.workflowCommand(), a.entityCommand(), a.deferredCommand(),
+	root.AddCommand(a.devCommand(), a.serveCommand(), a.newCommand(), a.moduleCommand(), a.workflowCommand(), a.entityCommand(), a.deferredCommand(), a.scheduleCommand(),
 		a.migrateCommand(), a.errorsCommand(), a.versionCommand())
 	usageArgs(root)
 	return root

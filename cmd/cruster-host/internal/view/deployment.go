@@ -35,7 +35,15 @@ type Workflow struct {
 	Key     string   `json:"key"`
 	Input   *Schema  `json:"input"`
 	Output  *Schema  `json:"output"`
+	Queries []Query  `json:"queries,omitempty"`
 	Signals []Signal `json:"signals,omitempty"`
+}
+
+// Query is the JSON of a query of a workflow.
+type Query struct {
+	Name   string  `json:"name"`
+	Input  *Schema `json:"input"`
+	Output *Schema `json:"output"`
 }
 
 // Signal is the JSON of a signal of a workflow.
@@ -64,6 +72,9 @@ func DeploymentOf(d *crusterv1.Deployment) Deployment {
 		workflow := Workflow{Name: w.GetName(), Key: w.GetKey(), Input: SchemaOf(w.GetInput()), Output: SchemaOf(w.GetOutput())}
 		for _, s := range w.GetSignals() {
 			workflow.Signals = append(workflow.Signals, Signal{Name: s.GetName(), Value: SchemaOf(s.GetValue())})
+		}
+		for _, q := range w.GetQueries() {
+			workflow.Queries = append(workflow.Queries, Query{Name: q.GetName(), Input: SchemaOf(q.GetInput()), Output: SchemaOf(q.GetOutput())})
 		}
 		v.Workflows = append(v.Workflows, workflow)
 	}
@@ -111,6 +122,9 @@ func WriteDeployment(w io.Writer, d *crusterv1.Deployment, addrFlag string) erro
 			schemaText(f.GetInput(), "  "), schemaText(f.GetOutput(), "  "), executeCommand(d, f, addrFlag))
 		for _, s := range f.GetSignals() {
 			fmt.Fprintf(w, "  signal %s: %s\n", s.GetName(), schemaText(s.GetValue(), "  "))
+		}
+		for _, q := range f.GetQueries() {
+			fmt.Fprintf(w, "  query %s: %s, answered with %s\n", q.GetName(), schemaText(q.GetInput(), "  "), schemaText(q.GetOutput(), "  "))
 		}
 	}
 	for _, e := range d.GetEntities() {

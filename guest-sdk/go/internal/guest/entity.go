@@ -83,6 +83,23 @@ func (r *Registry) AddEntity(e *Entity) {
 		r.entities = map[string]*Entity{}
 	}
 	r.entities[e.Name] = e
+	r.runEntity, r.warmEntity = (*Registry).invokeEntity, warmUpOperations
+}
+
+// invokeEntity runs operations of an entity.
+func (r *Registry) invokeEntity(h Host, inv abi.Invocation) *abi.Outcome {
+	e, ok := r.entities[inv.Name]
+	switch {
+	case ok && inv.Kind == abi.InvokeOperations && e.State != nil:
+		return e.run(h, inv)
+	case ok && inv.Kind == abi.InvokeCall && e.State == nil:
+		return e.call(h, inv)
+	}
+	return failure(unknownEntity(inv.Name))
+}
+
+func unknownEntity(name string) *abi.Error {
+	return abi.Errorf(abi.CodeUnknownEntity, "the module has no entity %q of this kind", name)
 }
 
 // checkMigrations panics unless each migration begins where the one before it ends, and
@@ -154,11 +171,7 @@ func (r *Registry) entityInfo() []abi.EntityInfo {
 
 // call runs one operation of an entity without a state. A panic fails the call and does
 // not crash the module.
-func (r *Registry) call(h Host, inv abi.Invocation) (out *abi.Outcome) {
-	e, ok := r.entities[inv.Name]
-	if !ok || e.State != nil {
-		return failure(abi.Errorf(abi.CodeUnknownEntity, "the module has no entity %q without a state", inv.Name))
-	}
+func (e *Entity) call(h Host, inv abi.Invocation) (out *abi.Outcome) {
 	var call abi.EntityCall
 	if err := abi.Unmarshal(inv.Body, &call); err != nil {
 		return failure(abi.Errorf(abi.CodeBadBody, "the call does not decode: %v", err))

@@ -64,6 +64,8 @@ type Execution struct {
 	patches map[string]*Promise
 	// signals are where the signals of each name arrive; nil until one is asked for.
 	signals map[string]*signalQueue
+	// queries are how the workflow answers; nil until it says so.
+	queries map[string]func(input []byte) ([]byte, error)
 	// interruption is settled by a request to stop.
 	interruption *Promise
 	// stopping says that the execution was asked to stop, reason says why.

@@ -29,10 +29,11 @@ func (r *Registry) Start(h Host, inv abi.Invocation, opts Options) (*Execution, 
 		return nil, r.attempt(h, inv)
 	case abi.InvokeKey:
 		return nil, r.key(inv)
-	case abi.InvokeCall:
-		return nil, r.call(h, inv)
-	case abi.InvokeOperations:
-		return nil, r.operations(h, inv)
+	case abi.InvokeCall, abi.InvokeOperations:
+		if r.runEntity == nil {
+			return nil, failure(unknownEntity(inv.Name))
+		}
+		return nil, r.runEntity(r, h, inv)
 	default:
 		return nil, failure(abi.Errorf(abi.CodeUnknownInvoke, "the SDK does not know the kind of invocation %q", inv.Kind))
 	}

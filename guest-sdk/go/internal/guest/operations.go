@@ -15,7 +15,14 @@ type OperationRun struct {
 	Sent       []abi.EntityMessage
 	Started    []abi.Call
 	Destroyed  bool
-	records    []logRecord
+	// Context is the SDK's typed context of the run, if it was made.
+	Context any
+	records []logRecord
+}
+
+// next prepares it for the next operation: a batch has one.
+func (r *OperationRun) next() {
+	r.Sent, r.Started, r.records, r.Destroyed = nil, nil, nil, false
 }
 
 type logRecord struct {
@@ -28,20 +35,17 @@ func (r *OperationRun) Log(level int32, text string) {
 	r.records = append(r.records, logRecord{level, text})
 }
 
-// operations runs operations of an entity with a state. A panic crashes the module: the
-// host then finds out which of the operations it was.
-func (r *Registry) operations(h Host, inv abi.Invocation) *abi.Outcome {
-	e, ok := r.entities[inv.Name]
-	if !ok || e.State == nil {
-		return failure(abi.Errorf(abi.CodeUnknownEntity, "the module has no entity %q with a state", inv.Name))
-	}
+// run runs operations of an entity with a state. A panic crashes the module: the host then
+// finds out which of the operations it was.
+func (e *Entity) run(h Host, inv abi.Invocation) *abi.Outcome {
 	request, err := DecodeOperations(inv.Body)
 	if err != nil {
 		return failure(abi.Errorf(abi.CodeBadBody, "the operations do not decode: %v", err))
 	}
-	b := batch{
+	b := &batch{
 		entity: e, host: h, inv: &inv, request: &request, state: e.State.New(),
 		base:    checkpoint{state: request.State, version: request.Version},
+		current: OperationRun{Host: h, Invocation: &inv},
 		replies: make([]abi.OperationReply, len(request.Operations)),
 		records: make([][]logRecord, len(request.Operations)),
 	}
@@ -71,6 +75,7 @@ type batch struct {
 	// changed says that an operation has succeeded that may have changed the state.
 	changed bool
 	base    checkpoint
+	current OperationRun
 	replies []abi.OperationReply
 	records [][]logRecord // of each operation
 }
@@ -122,13 +127,14 @@ func (b *batch) run() error {
 // is not if the operation failed.
 func (b *batch) perform(i int) bool {
 	call := &b.request.Operations[i]
-	run := OperationRun{Host: b.host, Invocation: b.inv}
+	run := &b.current
+	run.next()
 	op, unknown := b.entity.operation(call.Operation)
 	if unknown != nil {
 		b.replies[i] = abi.OperationReply{Error: unknown}
 		return true
 	}
-	value, err := b.invoke(op, &run, call.Input)
+	value, err := b.invoke(op, run, call.Input)
 	b.records[i] = run.records
 	if err != nil {
 		b.replies[i] = abi.OperationReply{Error: OperationError(err)}

@@ -18,6 +18,8 @@ type Workflow struct {
 	KeyMode string
 	Input   reflect.Type
 	Output  reflect.Type
+	// Queries are those that it answers.
+	Queries []Query
 	// Signals are those that it can be sent.
 	Signals []Signal
 	// Interrupted is the op that waits for an interrupt.
@@ -45,6 +47,10 @@ type Registry struct {
 	workflows  map[string]*Workflow
 	activities map[string]*Activity
 	entities   map[string]*Entity
+	// runEntity is set by AddEntity, and warmEntity too, so that a module without entities
+	// is not linked with the code for them.
+	runEntity  func(r *Registry, h Host, inv abi.Invocation) *abi.Outcome
+	warmEntity func(h Host, inv abi.Invocation) bool
 	migrations []abi.Migration
 }
 
@@ -122,7 +128,7 @@ func (r *Registry) Manifest() abi.Manifest {
 	}
 	for _, w := range r.workflows {
 		m.Workflows = append(m.Workflows, abi.WorkflowInfo{
-			Input: SchemaOf(w.Input), Key: w.KeyMode, Name: w.Name, Output: SchemaOf(w.Output), Signals: w.signalInfo(),
+			Input: SchemaOf(w.Input), Key: w.KeyMode, Name: w.Name, Output: SchemaOf(w.Output), Queries: w.queryInfo(), Signals: w.signalInfo(),
 		})
 	}
 	slices.SortFunc(m.Activities, func(a, b abi.ActivityInfo) int { return strings.Compare(a.Name, b.Name) })

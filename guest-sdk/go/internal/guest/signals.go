@@ -59,8 +59,8 @@ func (s Scope) Receive(call *Call, name string) *Promise {
 	defer s.co.endCall()
 	ex := s.co.ex
 	if !ex.workflow.accepts(name) {
-		panic(abi.Errorf(abi.CodeWrongContext, "workflow %s waits for signal %q, which it does not accept", ex.workflow.Name, name).
-			WithHint("Declare it where the workflow is made: NewWorkflow(…).Accepts(signal)."))
+		panic(abi.Errorf(abi.CodeWrongContext, "workflow %s waits for signal %q, which it does not accept: declare it where the workflow is made, with Accepts",
+			ex.workflow.Name, name))
 	}
 	p := &Promise{ex: ex, what: what, signal: true}
 	if s.Interrupted() {

@@ -83,7 +83,7 @@ func warmUpOnce() bool {
 	}
 	EncodeOutcome(outcome)
 
-	if len(Default.entities) > 0 && !warmUpOperations(h, inv) {
+	if Default.warmEntity != nil && !Default.warmEntity(h, inv) {
 		return false
 	}
 	inv.Kind = abi.InvokeWorkflow

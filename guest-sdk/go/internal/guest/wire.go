@@ -74,8 +74,7 @@ func EncodeOutcome(o *abi.Outcome) []byte {
 	if o.Error == nil {
 		out = append(out, "\x82\xa5error\xc0\xa5value"...)
 	} else {
-		out = append(out, "\x82\xa5error"...)
-		out = append(append(out, abi.MustMarshal(o.Error)...), "\xa5value"...)
+		out = append(appendError(append(out, "\x82\xa5error"...), o.Error), "\xa5value"...)
 	}
 	return appendBytes(out, o.Value)
 }
@@ -99,7 +98,7 @@ func appendOperationReply(out []byte, r *abi.OperationReply) []byte {
 	if r.Error == nil {
 		out = append(out, 0xc0)
 	} else {
-		out = append(out, abi.MustMarshal(r.Error)...)
+		out = appendError(out, r.Error)
 	}
 	out = append(out, "\xa4sent"...)
 	if r.Sent == nil {
@@ -117,6 +116,19 @@ func appendOperationReply(out []byte, r *abi.OperationReply) []byte {
 		out = append(out, abi.MustMarshal(r.Started)...)
 	}
 	return appendBytes(append(out, "\xa5value"...), r.Value)
+}
+
+func appendError(out []byte, e *abi.Error) []byte {
+	out = appendString(append(out, "\x86\xa4code"...), string(e.Code))
+	out = appendBytes(append(out, "\xa7details"...), e.Details)
+	out = appendString(append(out, "\xa4hint"...), e.Hint)
+	out = appendString(append(out, "\xa7message"...), e.Message)
+	retryable := byte(0xc2)
+	if e.Retryable {
+		retryable = 0xc3
+	}
+	out = append(append(out, "\xa9retryable"...), retryable)
+	return appendString(append(out, "\xa4type"...), e.Type)
 }
 
 func appendEntityMessage(out []byte, m *abi.EntityMessage) []byte {

@@ -8,7 +8,7 @@
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
-use syn::{Expr, ExprCall, ExprMethodCall, Item, Macro, Path};
+use syn::{Expr, ExprCall, ExprMethodCall, ImplItemFn, Item, Macro, Path};
 
 use crate::method::{Kind, Method, Role};
 use crate::problems::Problems;
@@ -91,6 +91,33 @@ pub(crate) fn check(kind: Kind, methods: &mut [Method], problems: &mut Problems)
     }
 }
 
+/// Reports calls that are not available in an RPC of an entity.
+pub(crate) fn check_rpc(item: &ImplItemFn, problems: &mut Problems) {
+    let mut uses = Uses::default();
+    uses.visit_block(&item.block);
+    for found in uses.found {
+        let name = signature::plain(&found.name);
+        let advice = match found.what {
+            Call::Method if DURABLE.contains(&name.as_str()) => Some(format!(
+                "an RPC cannot `{name}`: it runs in one go\n\
+                 help: have a workflow do it, and call the entity: `Name::client(self, id).method(…).await`"
+            )),
+            Call::WithSelf => Some(
+                "an RPC cannot call workflows or other entities: entities that waited for each other could stop each other for ever\n\
+                 help: have a workflow call both"
+                    .to_string(),
+            ),
+            Call::Spawn => Some(format!(
+                "an RPC cannot `{name}`: a module has one thread and no async runtime\nhelp: do the work here"
+            )),
+            Call::Method | Call::ThreadSleep => None,
+        };
+        if let Some(text) = advice {
+            problems.add(&found.name, text);
+        }
+    }
+}
+
 fn in_activity(kind: Kind, block: &Names, found: &Use) -> Option<String> {
     let name = signature::plain(&found.name);
     let is = |list: &[String]| list.contains(&name);
@@ -122,8 +149,8 @@ fn in_activity(kind: Kind, block: &Names, found: &Use) -> Option<String> {
             ),
         }),
         Call::WithSelf => Some(
-            "activities cannot call workflows: make durable calls in `execute`\n\
-             help: return from the activity and call the workflow in `execute`"
+            "activities cannot call workflows or entities: make durable calls in `execute`\n\
+             help: return from the activity and make the call in `execute`"
                 .to_string(),
         ),
         Call::Spawn => Some(format!(

@@ -2,11 +2,12 @@
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
-use syn::{AttrStyle, Attribute, Expr, FnArg, ImplItemFn, Pat, Path, Type, parse_quote};
+use syn::{AttrStyle, Attribute, Expr, ImplItemFn, Path, Type, parse_quote};
 
 use crate::activity::Policy;
 use crate::implementation::{Implementation, is};
 use crate::method::{Method, Role};
+use crate::parameters::Parameters;
 use crate::selfless::Rename;
 use crate::signature;
 
@@ -16,14 +17,12 @@ pub(crate) struct Activity {
     name: String,
     /// The method, with the struct's name for `Self`.
     item: ImplItemFn,
-    parameters: Vec<(Ident, Type)>,
+    parameters: Parameters,
     result: Type,
     policy: Policy,
     key: Option<Expr>,
     /// The constant with its definition.
     definition: Ident,
-    /// The struct of its parameters, if there are several.
-    input: Ident,
 }
 
 /// What all activities of a block have in common.
@@ -70,12 +69,14 @@ impl Activity {
                 .name
                 .clone()
                 .unwrap_or_else(|| format!("{prefix}{plain}")),
-            parameters: named_parameters(&item)?,
+            parameters: Parameters::of(
+                signature::parameters(&item),
+                format_ident!("__{plain}_Input"),
+            )?,
             result: signature::ok_type(&item.sig.output)?.clone(),
             policy: options.policy.or(defaults),
             key: options.key.as_ref().map(|key| Rename(target).expr(key)),
             definition: format_ident!("__DEFINITION_{plain}"),
-            input: format_ident!("__{plain}_Input"),
             item,
         })
     }
@@ -85,36 +86,8 @@ impl Activity {
         self.item.attrs.iter().filter(|a| is(a, "cfg"))
     }
 
-    /// The type that the input is decoded into.
-    fn input_type(&self) -> TokenStream {
-        match self.parameters.as_slice() {
-            [] => quote!(()),
-            [(_, ty)] => quote!(#ty),
-            _ => {
-                let input = &self.input;
-                quote!(#input)
-            }
-        }
-    }
-
-    /// The struct that carries several parameters under their names.
     pub(crate) fn input_struct(&self, owner: &Owner) -> TokenStream {
-        if self.parameters.len() < 2 {
-            return TokenStream::new();
-        }
-        let (sdk, input, conditions) = (owner.sdk, &self.input, self.conditions());
-        let serde = quote!(#sdk::serde).to_string().replace(' ', "");
-        let (names, types): (Vec<_>, Vec<_>) = self.parameters.iter().map(|(n, t)| (n, t)).unzip();
-        quote! {
-            #(#conditions)*
-            #[allow(non_camel_case_types)]
-            #[derive(#sdk::serde::Serialize, #sdk::serde::Deserialize, #sdk::Schema)]
-            #[serde(crate = #serde)]
-            #[schema(crate = #sdk)]
-            struct #input {
-                #(#names: #types),*
-            }
-        }
+        self.parameters.input_struct(owner.sdk, self.conditions())
     }
 
     /// The constant that the module's list refers to, an associated one of the attempt's type.
@@ -129,22 +102,9 @@ impl Activity {
         let conditions = self.conditions();
         let origin = format!("::{}::{}", owner.name, signature::plain(ident));
         let origin = quote!(::core::concat!(::core::module_path!(), #origin));
-        let (input, retry) = (self.input_type(), self.retry(sdk));
+        let (input, retry) = (self.parameters.input_type(), self.retry(sdk));
         let timeout = self.policy.timeout.unwrap_or(0).unsigned_abs();
-        let bound = local("input");
-        let arguments = match self.parameters.len() {
-            0 => quote!(),
-            1 => quote!(#bound),
-            _ => {
-                let names = self.parameters.iter().map(|(name, _)| name);
-                quote!(#(#bound.#names),*)
-            }
-        };
-        let pattern = if self.parameters.is_empty() {
-            quote!(())
-        } else {
-            quote!(#bound)
-        };
+        let (pattern, arguments) = self.parameters.arguments();
         quote! {
             #(#conditions)*
             #[allow(deprecated)]
@@ -199,8 +159,8 @@ impl Activity {
             .iter()
             .filter(|a| matches!(a.style, AttrStyle::Outer))
             .filter(|a| is(a, "doc") || is(a, "cfg") || is(a, "deprecated"));
-        let (names, types): (Vec<_>, Vec<_>) = self.parameters.iter().map(|(n, t)| (n, t)).unzip();
-        let (prepare, value, references) = self.input_value();
+        let (names, types) = (self.parameters.names(), self.parameters.types());
+        let (prepare, value, references) = self.parameters.input_value();
         let call = quote! { #sdk::__private::activity_call(self, &#attempt::#definition, #value) };
         let call = match &self.key {
             None => call,
@@ -225,25 +185,6 @@ impl Activity {
             #visibility fn #ident(&self, #(#names: #types),*) -> #sdk::ActivityCall<#result> {
                 #prepare
                 #call
-            }
-        }
-    }
-
-    /// How a stub makes the input of its parameters: what it does first, a reference to the
-    /// value, and references to each parameter.
-    fn input_value(&self) -> (TokenStream, TokenStream, Vec<TokenStream>) {
-        match self.parameters.as_slice() {
-            [] => (quote!(), quote!(&()), Vec::new()),
-            [(name, _)] => (quote!(), quote!(&#name), vec![quote!(&#name)]),
-            several => {
-                let (input, bound) = (&self.input, local("input"));
-                let names: Vec<&Ident> = several.iter().map(|(name, _)| name).collect();
-                let references = names.iter().map(|name| quote!(&#bound.#name)).collect();
-                (
-                    quote! { let #bound = #input { #(#names),* }; },
-                    quote!(&#bound),
-                    references,
-                )
             }
         }
     }
@@ -301,20 +242,6 @@ pub(crate) fn prepared(method: &Method, target: &Path) -> ImplItemFn {
     }
     Rename(target).method(&mut item);
     item
-}
-
-/// Parameters as names and types, without `mut`. `None` if one has no name.
-fn named_parameters(item: &ImplItemFn) -> Option<Vec<(Ident, Type)>> {
-    let typed = item.sig.inputs.iter().filter_map(|arg| match arg {
-        FnArg::Typed(parameter) => Some(parameter),
-        _ => None,
-    });
-    typed
-        .map(|parameter| match &*parameter.pat {
-            Pat::Ident(pat) => Some((pat.ident.clone(), (*parameter.ty).clone())),
-            _ => None,
-        })
-        .collect()
 }
 
 /// A local name that cannot collide with one of the author.

@@ -375,14 +375,14 @@ impl<'a> Workflow<'a> {
 }
 
 /// A block with the span of another place, where errors about its value are shown.
-fn braces_at(place: Span, code: TokenStream) -> TokenStream {
+pub(crate) fn braces_at(place: Span, code: TokenStream) -> TokenStream {
     let mut braces = Group::new(Delimiter::Brace, code);
     braces.set_span(place.resolved_at(Span::call_site()));
     quote!(#braces)
 }
 
 /// The span of the last name of a path.
-fn last_span(path: &Path) -> Span {
+pub(crate) fn last_span(path: &Path) -> Span {
     path.segments
         .last()
         .map_or_else(Span::call_site, |segment| segment.ident.span())

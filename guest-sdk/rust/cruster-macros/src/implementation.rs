@@ -110,7 +110,7 @@ impl Implementation {
 
 /// The attributes of a block for each of the blocks that it expands to: as outer ones, and with
 /// `allow` for `expect`, because a lint may not fire in all of them.
-fn spread(mut attrs: Vec<Attribute>) -> Vec<Attribute> {
+pub(crate) fn spread(mut attrs: Vec<Attribute>) -> Vec<Attribute> {
     for attr in &mut attrs {
         attr.style = AttrStyle::Outer;
         if let Meta::List(list) = &mut attr.meta {
@@ -123,7 +123,12 @@ fn spread(mut attrs: Vec<Attribute>) -> Vec<Attribute> {
 }
 
 /// Gives advice about an item that is not an `impl` block; syntax errors come from the parser.
-fn misplaced(kind: Kind, tokens: TokenStream, error: syn::Error, problems: &mut Problems) {
+pub(crate) fn misplaced(
+    kind: Kind,
+    tokens: TokenStream,
+    error: syn::Error,
+    problems: &mut Problems,
+) {
     let text = format!(
         "put `{}` on the `impl` block of {}",
         kind.on_block(),
@@ -148,7 +153,12 @@ pub(crate) fn other_item(tokens: TokenStream) -> Option<TokenStream> {
 }
 
 /// The struct that a block is about, which must be a plain one.
-fn target(kind: Kind, attribute: &str, block: &ItemImpl, problems: &mut Problems) -> Option<Path> {
+pub(crate) fn target(
+    kind: Kind,
+    attribute: &str,
+    block: &ItemImpl,
+    problems: &mut Problems,
+) -> Option<Path> {
     let before = problems.count();
     if let Some((path, _)) = &block.trait_ {
         problems.add(
@@ -197,11 +207,11 @@ fn method(kind: Kind, mut item: ImplItemFn, problems: &mut Problems) -> Method {
         Some(_) if item.sig.ident == "execute" => {
             problems.add(&item.sig.ident, match kind {
                 Kind::Workflow => "`execute` is the workflow itself, not an activity\nhelp: remove `#[activity]`, or give the activity another name",
-                Kind::Group => "an activity cannot be named `execute`: that is the entry point of a workflow\nhelp: give it another name",
+                _ => "an activity cannot be named `execute`: that is the entry point of a workflow\nhelp: give it another name",
             });
             match kind {
                 Kind::Workflow => Role::Execute,
-                Kind::Group => Role::Activity(Box::default()),
+                _ => Role::Activity(Box::default()),
             }
         }
         Some(options) => Role::Activity(Box::new(options)),

@@ -7,14 +7,21 @@
 mod activity;
 mod context;
 mod duration;
+mod entity;
 mod expand_activity;
 mod expand_group;
+mod expand_operations;
 mod expand_workflow;
 mod implementation;
 mod method;
 mod names;
+mod operation_calls;
+mod operations;
 mod options;
+mod parameters;
 mod problems;
+mod rpc;
+mod rpc_block;
 mod schema;
 mod selfless;
 mod serde_attrs;
@@ -126,7 +133,8 @@ pub fn workflow_impl(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// Durations are whole numbers with units, `ns`, `us`, `ms`, `s`, `m`, `h` or `d`, as in `"1h30m"`.
 #[proc_macro_attribute]
 pub fn activity(_: TokenStream, item: TokenStream) -> TokenStream {
-    structs::activity_outside(item.into()).into()
+    let text = "put `#[activity]` on a method inside a `#[workflow_impl]` or `#[activity_group_impl]` block";
+    structs::outside(text, item.into()).into()
 }
 
 /// Makes a struct a group of activities that several workflows share. Its `impl`
@@ -193,6 +201,214 @@ pub fn activity_group_impl(attribute: TokenStream, item: TokenStream) -> TokenSt
 #[proc_macro_derive(Signal, attributes(signal))]
 pub fn derive_signal(item: TokenStream) -> TokenStream {
     signal::expand(item.into()).into()
+}
+
+/// Makes a struct an entity without a state: a thing with an id that is reached by calls
+/// and keeps its data in the database. Its `impl` block has [`macro@entity_impl`].
+///
+/// ```
+/// use cruster::prelude::*;
+///
+/// #[entity(name = "Gateway", mailbox_capacity = 50, concurrency = 4)]
+/// pub struct UserGateway;
+/// ```
+///
+/// | option | meaning |
+/// | --- | --- |
+/// | `name = "…"` | the name of the type of entity. Defaults to that of the struct |
+/// | `mailbox_capacity = 50` | how many calls of one entity may wait |
+/// | `concurrency = 4` | how many calls of one entity run at the same time. Defaults to one |
+/// | `max_idle_time_secs = 120` | how long an entity without calls stays in memory |
+/// | `shard_group = "…"` | the hosts that serve it |
+/// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
+#[proc_macro_attribute]
+pub fn entity(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    entity::expand(Kind::Entity, attribute.into(), item.into()).into()
+}
+
+/// The RPCs of an entity without a state.
+///
+/// ```
+/// # use cruster::prelude::*;
+/// # #[rpc_group]
+/// # pub struct HealthCheck;
+/// # #[rpc_group_impl]
+/// # impl HealthCheck {
+/// #     #[rpc]
+/// #     async fn ping(&self) -> Result<String, Error> { Ok(self.id().to_owned()) }
+/// # }
+/// # #[entity]
+/// # pub struct UserGateway;
+/// #[entity_impl(rpc_groups(HealthCheck))]
+/// impl UserGateway {
+///     #[rpc]
+///     async fn name(&self, user: u64) -> Result<String, Error> {
+///         let (name,) = self.transaction().query_one("SELECT name FROM users WHERE id = $1", (user,))?;
+///         Ok(name)
+///     }
+///
+///     #[rpc(persisted)]
+///     async fn rename(&self, user: u64, name: String) -> Result<(), Error> {
+///         self.transaction().execute("UPDATE users SET name = $2 WHERE id = $1", (user, name))?;
+///         Ok(())
+///     }
+/// }
+/// ```
+///
+/// | method | what it is |
+/// | --- | --- |
+/// | with `#[rpc]` | a call that is made as well as it can be: for reads |
+/// | with `#[rpc(persisted)]` | a call that is saved before it runs, and runs until it has an outcome. What it does in SQL commits together with its reply |
+/// | with `&self` | a helper of the RPCs |
+/// | without `self` | an ordinary function |
+///
+/// `self` has SQL in a transaction, HTTP, configuration, real time, and the id of the entity.
+///
+/// | option | meaning |
+/// | --- | --- |
+/// | `rpc_groups(A, B)` | groups whose RPCs the entity has too; names must be distinct |
+/// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
+///
+/// The struct gets a function `client`: `UserGateway::client(self, "eu").name(7).await?`
+/// calls an entity from a workflow.
+#[proc_macro_attribute]
+pub fn entity_impl(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    rpc::expand(Kind::Entity, attribute.into(), item.into()).into()
+}
+
+/// Makes a method of an entity without a state, or of an RPC group, an RPC.
+///
+/// A plain `#[rpc]` is made as well as it can be: for reads. One with `#[rpc(persisted)]` is
+/// saved before it runs, and runs until it has an outcome. See [`macro@entity_impl`].
+#[proc_macro_attribute]
+pub fn rpc(_: TokenStream, item: TokenStream) -> TokenStream {
+    let text = "put `#[rpc]` on a method inside an `#[entity_impl]` or `#[rpc_group_impl]` block";
+    structs::outside(text, item.into()).into()
+}
+
+/// Makes a struct a group of RPCs that several entities share. Its `impl` block has
+/// [`macro@rpc_group_impl`].
+#[proc_macro_attribute]
+pub fn rpc_group(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    structs::expand(Kind::RpcGroup, attribute.into(), item.into()).into()
+}
+
+/// The RPCs of a group, written as those of an [entity](macro@entity_impl).
+///
+/// ```
+/// # use cruster::prelude::*;
+/// #[rpc_group]
+/// pub struct HealthCheck;
+///
+/// #[rpc_group_impl]
+/// impl HealthCheck {
+///     #[rpc]
+///     async fn ping(&self) -> Result<String, Error> {
+///         Ok(format!("{} is well", self.id()))
+///     }
+/// }
+/// ```
+///
+/// An entity that lists the group in its `rpc_groups` has the RPCs under their names.
+#[proc_macro_attribute]
+pub fn rpc_group_impl(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    rpc::expand(Kind::RpcGroup, attribute.into(), item.into()).into()
+}
+
+/// Makes a struct the state of an entity: of each id there is one, which the host keeps.
+/// Its `impl` block has [`macro@operations`].
+///
+/// The struct derives `Default`, what an entity begins with, serde's traits and `Schema`.
+/// Derive `Clone` too if it is large: operations that fail are undone with a copy, which is
+/// cheaper to clone than to encode.
+///
+/// ```
+/// use cruster::prelude::*;
+///
+/// #[stateful_entity(migrate(in_cents))]
+/// #[derive(Default, Clone, Serialize, Deserialize, Schema)]
+/// pub struct Account {
+///     cents: i64,
+/// }
+///
+/// /// What an account was at first.
+/// #[derive(Deserialize)]
+/// struct AccountInEuros {
+///     euros: i64,
+/// }
+///
+/// fn in_cents(old: AccountInEuros) -> Account {
+///     Account { cents: 100 * old.euros }
+/// }
+/// ```
+///
+/// | option | meaning |
+/// | --- | --- |
+/// | `name = "…"` | the name of the type of entity. Defaults to that of the struct |
+/// | `migrate(f, g)` | functions from each old shape of the state to the next, oldest first. When you change the shape, keep the old struct and add a function |
+/// | `mailbox_capacity = 50` | how many calls of one entity may wait |
+/// | `concurrency = 4` | how many operations that are read-only run at the same time |
+/// | `max_idle_time_secs = 120` | how long an entity without calls stays in memory |
+/// | `shard_group = "…"` | the hosts that serve it |
+/// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
+#[proc_macro_attribute]
+pub fn stateful_entity(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    entity::expand(Kind::Stateful, attribute.into(), item.into()).into()
+}
+
+/// The operations of an entity with a state: the methods with `self`.
+///
+/// ```
+/// # use cruster::prelude::*;
+/// # #[stateful_entity]
+/// # #[derive(Default, Serialize, Deserialize, Schema)]
+/// # pub struct Account {
+/// #     cents: i64,
+/// # }
+/// #[operations]
+/// impl Account {
+///     fn deposit(&mut self, cents: i64) -> Result<i64, Error> {
+///         self.cents += cents;
+///         if self.cents < 0 {
+///             cruster::bail!("too_poor", "there is not enough");
+///         }
+///         Ok(self.cents)
+///     }
+///
+///     #[read_only]
+///     fn balance(&self) -> i64 {
+///         self.cents
+///     }
+/// }
+/// ```
+///
+/// Operations of one entity run one at a time. The state is saved together with the reply
+/// and with what the operation sent; an operation that returns an error has changed
+/// nothing, like `deposit` above.
+///
+/// | method | what it is |
+/// | --- | --- |
+/// | with `&mut self` | an operation |
+/// | with `&self` and `#[read_only]` | an operation that changes nothing; it runs beside others and without a commit |
+/// | `fn on_create(&mut self)` | runs before the first operation of an entity |
+/// | without `self` | an ordinary function |
+///
+/// An operation and `on_create` may take a `&EntityContext` first, with which they send to
+/// other entities, start workflows or destroy the entity.
+///
+/// The struct gets a function `client`: `Account::client(self, "ada").deposit(500).await?`
+/// calls an entity from a workflow.
+#[proc_macro_attribute]
+pub fn operations(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    operations::expand(attribute.into(), item.into()).into()
+}
+
+/// Says that an operation of an entity with a state does not change it. It takes `&self`, and
+/// runs beside others and without a commit. See [`macro@operations`].
+#[proc_macro_attribute]
+pub fn read_only(_: TokenStream, item: TokenStream) -> TokenStream {
+    let text = "put `#[read_only]` on a method inside an `#[operations]` block";
+    structs::outside(text, item.into()).into()
 }
 
 /// Describes the values of a struct or enum, as serde writes them.

@@ -4,11 +4,14 @@ use syn::{Ident, ImplItemFn};
 
 use crate::activity::ActivityOptions;
 
-/// Whether a block belongs to a workflow or to a group of activities.
+/// What a struct and its block are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Workflow,
     Group,
+    Stateful,
+    Entity,
+    RpcGroup,
 }
 
 impl Kind {
@@ -17,6 +20,8 @@ impl Kind {
         match self {
             Kind::Workflow => "a workflow",
             Kind::Group => "an activity group",
+            Kind::Stateful | Kind::Entity => "an entity",
+            Kind::RpcGroup => "an RPC group",
         }
     }
 
@@ -25,6 +30,9 @@ impl Kind {
         match self {
             Kind::Workflow => "#[workflow]",
             Kind::Group => "#[activity_group]",
+            Kind::Stateful => "#[stateful_entity]",
+            Kind::Entity => "#[entity]",
+            Kind::RpcGroup => "#[rpc_group]",
         }
     }
 
@@ -33,6 +41,9 @@ impl Kind {
         match self {
             Kind::Workflow => "#[workflow_impl]",
             Kind::Group => "#[activity_group_impl]",
+            Kind::Stateful => "#[operations]",
+            Kind::Entity => "#[entity_impl]",
+            Kind::RpcGroup => "#[rpc_group_impl]",
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The list in the parentheses of an attribute: `name = value, name(values)`.
 
+use std::ops::RangeInclusive;
+
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::ext::IdentExt;
@@ -7,6 +9,7 @@ use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path, Token, parenthesized, token};
 
+use crate::entity;
 use crate::names;
 use crate::problems::Problems;
 
@@ -74,15 +77,17 @@ pub(crate) fn parse(
 }
 
 /// Names of options in other systems, and their names here.
-const ALSO_KNOWN_AS: [(&str, &str); 15] = [
+const ALSO_KNOWN_AS: [(&str, &str); 17] = [
     ("accepts", "signals"),
     ("attempts", "retries"),
     ("delay", "base"),
     ("groups", "activity_groups"),
+    ("groups", "rpc_groups"),
     ("id", "key"),
     ("idempotency_key", "key"),
     ("initial_interval", "base"),
     ("interval", "base"),
+    ("mailbox", "mailbox_capacity"),
     ("max_attempts", "retries"),
     ("max_retries", "retries"),
     ("raw", "hash"),
@@ -93,7 +98,7 @@ const ALSO_KNOWN_AS: [(&str, &str); 15] = [
 ];
 
 /// Options that another attribute has.
-const ELSEWHERE: [(&str, &str, &[&str]); 4] = [
+const ELSEWHERE: [(&str, &str, &[&str]); 7] = [
     (
         "#[workflow]",
         "#[workflow_impl]",
@@ -110,11 +115,27 @@ const ELSEWHERE: [(&str, &str, &[&str]); 4] = [
         &["retries", "backoff", "base", "jitter", "timeout", "name"],
     ),
     ("#[activity_group_impl]", "#[activity]", &["key"]),
+    ("#[entity]", "#[entity_impl]", &["rpc_groups"]),
+    ("#[entity_impl]", "#[entity]", ON_ENTITY),
+    ("#[operations]", "#[stateful_entity]", ON_ENTITY),
+];
+
+/// The options of an entity.
+const ON_ENTITY: &[&str] = &[
+    "name",
+    "mailbox_capacity",
+    "concurrency",
+    "max_idle_time_secs",
+    "shard_group",
+    "migrate",
 ];
 
 fn unknown(attribute: &str, known: &[&str], name: &str) -> String {
     if name == "state" {
-        return STATELESS.to_string();
+        return match attribute {
+            "#[entity]" | "#[entity_impl]" | "#[rpc_group]" => entity::STATELESS.to_string(),
+            _ => STATELESS.to_string(),
+        };
     }
     if let Some((_, other, _)) = ELSEWHERE
         .iter()
@@ -192,6 +213,22 @@ impl Opt {
                     Punctuated::<Path, Token![,]>::parse_terminated.parse2(tokens.clone())?;
                 Ok(paths.into_iter().collect())
             }
+        }
+    }
+
+    /// A whole number in a range.
+    pub(crate) fn number(&self, range: RangeInclusive<u32>, example: &str) -> syn::Result<u32> {
+        let (least, most) = (range.start(), range.end());
+        let what = format!("a whole number from {least} to {most}");
+        match self.expr(example)? {
+            Expr::Lit(ExprLit {
+                lit: Lit::Int(number),
+                ..
+            }) => match number.base10_parse::<u32>() {
+                Ok(value) if range.contains(&value) => Ok(value),
+                _ => Err(self.wrong(number, &what, example)),
+            },
+            other => Err(self.wrong(other, &what, example)),
         }
     }
 

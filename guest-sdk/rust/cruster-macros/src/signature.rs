@@ -47,7 +47,7 @@ pub(crate) fn check(
         }
         Role::Activity(options) => {
             check_step("an activity", "Value", item, problems);
-            check_parameters(item, problems);
+            check_parameters("an activity", parameters(item), problems);
             check_key_arity(options.key.as_ref(), parameters(item).count(), problems);
         }
         Role::Helper | Role::Associated => {}
@@ -58,7 +58,7 @@ pub(crate) fn check(
 fn check_receiver(kind: Kind, role: &Role, item: &mut ImplItemFn, problems: &mut Problems) {
     let methods = match kind {
         Kind::Workflow => "workflow methods",
-        Kind::Group => "methods of activity groups",
+        _ => "methods of activity groups",
     };
     let Some(receiver) = item.sig.receiver() else {
         let text = match role {
@@ -89,11 +89,11 @@ fn check_receiver(kind: Kind, role: &Role, item: &mut ImplItemFn, problems: &mut
         _ => "write `&self`; `self.clone()` makes a handle that a spawned task can own",
     };
     let advice = match (kind, &receiver.kind) {
-        (Kind::Group, ReceiverKind::Reference(..)) => {
+        (Kind::Workflow, _) => advice,
+        (_, ReceiverKind::Reference(..)) => {
             "an activity group has no state: each attempt begins with the default value"
         }
-        (Kind::Group, _) => "write `&self`",
-        (Kind::Workflow, _) => advice,
+        _ => "write `&self`",
     };
     problems.add(
         receiver,
@@ -110,7 +110,7 @@ fn is_plain_reference(ty: &Type) -> bool {
 }
 
 /// The checks that `execute` and activities have in common.
-fn check_step(what: &str, value: &str, item: &ImplItemFn, problems: &mut Problems) {
+pub(crate) fn check_step(what: &str, value: &str, item: &ImplItemFn, problems: &mut Problems) {
     let sig = &item.sig;
     if !sig.generics.params.is_empty() {
         problems.add(
@@ -183,8 +183,13 @@ fn check_request(item: &ImplItemFn, problems: &mut Problems) {
     }
 }
 
-fn check_parameters(item: &ImplItemFn, problems: &mut Problems) {
-    for parameter in parameters(item) {
+/// Checks that parameters have names, and are owned.
+pub(crate) fn check_parameters<'a>(
+    whose: &str,
+    parameters: impl Iterator<Item = &'a PatType>,
+    problems: &mut Problems,
+) {
+    for parameter in parameters {
         if !matches!(
             &*parameter.pat,
             Pat::Ident(PatIdent {
@@ -195,10 +200,10 @@ fn check_parameters(item: &ImplItemFn, problems: &mut Problems) {
         ) {
             problems.add(
                 &parameter.pat,
-                "a parameter of an activity needs a name: it is stored under that name\nhelp: destructure the value in the body",
+                format!("a parameter of {whose} needs a name: it is stored under that name\nhelp: destructure the value in the body"),
             );
         }
-        check_owned(&parameter.ty, "the input of an activity is", problems);
+        check_owned(&parameter.ty, &format!("the input of {whose} is"), problems);
     }
 }
 
@@ -221,7 +226,7 @@ fn check_key_arity(key: Option<&syn::Expr>, parameters: usize, problems: &mut Pr
 }
 
 /// Refuses types that cannot be stored and read back: references and `impl Trait`.
-fn check_owned(ty: &Type, what: &str, problems: &mut Problems) {
+pub(crate) fn check_owned(ty: &Type, what: &str, problems: &mut Problems) {
     struct Borrows<'p>(&'p mut Problems, &'p str);
     impl Visit<'_> for Borrows<'_> {
         fn visit_type_reference(&mut self, reference: &TypeReference) {

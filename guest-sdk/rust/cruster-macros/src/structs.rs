@@ -4,6 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, ImplItemFn, Item, ItemStruct, Path, Token, punctuated::Punctuated};
 
+use crate::entity;
 use crate::implementation::{self, is};
 use crate::method::Kind;
 use crate::options::{self, STATELESS};
@@ -32,7 +33,7 @@ fn check_options(kind: Kind, attribute: TokenStream, problems: &mut Problems) {
 }
 
 /// The struct; reports the attribute on anything else.
-fn read(kind: Kind, item: TokenStream, problems: &mut Problems) -> Option<ItemStruct> {
+pub(crate) fn read(kind: Kind, item: TokenStream, problems: &mut Problems) -> Option<ItemStruct> {
     let (on_struct, on_block) = (kind.on_struct(), kind.on_block());
     let misplaced = format!("put `{on_struct}` on a struct");
     match syn::parse2::<Item>(item.clone()) {
@@ -62,6 +63,7 @@ fn on_function(kind: Kind, misplaced: &str) -> String {
         Kind::Group => format!(
             "{misplaced}\nhelp: mark a single activity, a method of a block, with `#[activity]`"
         ),
+        Kind::Stateful | Kind::Entity | Kind::RpcGroup => misplaced.to_string(),
     }
 }
 
@@ -79,14 +81,18 @@ fn check(kind: Kind, definition: &mut ItemStruct, problems: &mut Problems) {
     implementation::strip(&mut definition.attrs);
     for field in &mut definition.fields {
         for attr in field.attrs.iter().filter(|a| is(a, "state")) {
-            problems.add(attr, STATELESS);
+            let advice = match kind {
+                Kind::RpcGroup => entity::STATELESS,
+                _ => STATELESS,
+            };
+            problems.add(attr, advice);
         }
         implementation::strip(&mut field.attrs);
     }
 }
 
 /// A struct without fields has one value, which is its default.
-fn default_of_unit(definition: &ItemStruct) -> TokenStream {
+pub(crate) fn default_of_unit(definition: &ItemStruct) -> TokenStream {
     if !definition.fields.is_empty()
         || derives_default(&definition.attrs)
         || !definition.generics.params.is_empty()
@@ -119,10 +125,9 @@ fn derives_default(attrs: &[Attribute]) -> bool {
         })
 }
 
-/// `#[activity]` outside of a block that reads it.
-pub(crate) fn activity_outside(item: TokenStream) -> TokenStream {
+/// An attribute of methods outside of a block that reads it; `text` says where it goes.
+pub(crate) fn outside(text: &str, item: TokenStream) -> TokenStream {
     let mut problems = Problems::default();
-    let text = "put `#[activity]` on a method inside a `#[workflow_impl]` or `#[activity_group_impl]` block";
     match syn::parse2::<ImplItemFn>(item.clone()) {
         Ok(method) => problems.add(&method.sig.ident, text),
         Err(_) => problems.add(&item, text),

@@ -81,7 +81,7 @@ fn key(option: &Opt) -> syn::Result<Expr> {
 }
 
 /// The paths of a list, each of which may come once.
-fn distinct(
+pub(crate) fn distinct(
     option: &Opt,
     what: &str,
     example: &str,

@@ -1,5 +1,6 @@
 //! The context of an activity, and how an attempt is run.
 
+use std::fmt;
 use std::future::Future;
 use std::ops::Deref;
 use std::pin::pin;
@@ -11,12 +12,11 @@ use serde::de::DeserializeOwned;
 use crate::attempt::Attempt;
 use crate::codes;
 use crate::error::{Error, Result};
-use crate::host::CONFIG;
 use crate::http::Http;
 use crate::payload;
 use crate::timestamp::Timestamp;
 use crate::transaction::Transaction;
-use crate::wire::{ConfigReply, ConfigRequest, Invocation, Outcome};
+use crate::wire::{Invocation, Outcome};
 
 /// The effects that an activity may have: `self` in an activity dereferences to
 /// this, and this to the fields of the workflow or group.
@@ -70,21 +70,12 @@ impl<A> ActivityContext<A> {
     /// The real time. A module without WASI has no clock; there it is the time at
     /// which the attempt began.
     pub fn now(&self) -> Timestamp {
-        #[cfg(all(target_family = "wasm", target_os = "wasi"))]
-        return std::time::SystemTime::now().into();
-        #[cfg(not(all(target_family = "wasm", target_os = "wasi")))]
-        Timestamp::from_unix_nanos(self.invocation().time)
+        self.attempt.now()
     }
 
     /// A value of the deployment's configuration.
     pub fn config(&self, name: &str) -> Option<String> {
-        let request = ConfigRequest {
-            name: name.to_owned(),
-        };
-        match self.attempt.perform::<ConfigReply>(&CONFIG, &request) {
-            Ok(reply) => reply.found.then_some(reply.value),
-            Err(e) => panic!("{e}"), // only a host that breaks the ABI gets here
-        }
+        self.attempt.config(name)
     }
 
     /// The transaction of the activity. It begins with the first statement and
@@ -117,17 +108,11 @@ where
     let name = attempt.0.invocation.name.clone();
     let input = attempt.0.invocation.body.as_deref().unwrap_or_default();
     let result = decode_input(&name, input).and_then(|input| {
-        let future = pin!(body(
-            ActivityContext {
-                attempt: attempt.clone(),
-                owner: A::default()
-            },
-            input
-        ));
-        match future.poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(result) => result.map_err(Into::into),
-            Poll::Pending => Err(waited(&name)),
-        }
+        let context = ActivityContext {
+            attempt: attempt.clone(),
+            owner: A::default(),
+        };
+        poll_once(format_args!("activity {name}"), body(context, input))
     });
     result
         .and_then(|out| payload::encode(format_args!("the result of activity {name}"), &out))
@@ -143,8 +128,18 @@ fn decode_input<In: DeserializeOwned>(name: &str, input: &[u8]) -> Result<In> {
     )
 }
 
-fn waited(name: &str) -> Error {
-    let message =
-        format!("activity {name} waits for a future that is not ready: an attempt runs in one go");
+/// Runs a future that makes only immediate calls to its end; `what` names it in errors.
+pub(crate) fn poll_once<T, E: Into<Error>>(
+    what: fmt::Arguments<'_>,
+    future: impl Future<Output = std::result::Result<T, E>>,
+) -> Result<T> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => result.map_err(Into::into),
+        Poll::Pending => Err(waited(what)),
+    }
+}
+
+fn waited(what: fmt::Arguments<'_>) -> Error {
+    let message = format!("{what} waits for a future that is not ready: an attempt runs in one go");
     Error::with_code(&codes::WRONG_CONTEXT, message)
 }

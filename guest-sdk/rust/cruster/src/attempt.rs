@@ -4,10 +4,11 @@ use std::rc::Rc;
 
 use crate::codes;
 use crate::error::{Error, Result};
-use crate::host::{Call, Host};
-use crate::wire::{Invocation, Wire};
+use crate::host::{CONFIG, Call, Host};
+use crate::timestamp::Timestamp;
+use crate::wire::{ConfigReply, ConfigRequest, Invocation, Wire};
 
-/// One attempt of an activity.
+/// One attempt of an activity, or one invocation of an entity.
 #[derive(Clone)]
 pub struct Attempt(pub(crate) Rc<AttemptCore>);
 
@@ -19,6 +20,32 @@ pub(crate) struct AttemptCore {
 impl Attempt {
     pub(crate) fn new(host: Rc<dyn Host>, invocation: Invocation) -> Self {
         Attempt(Rc::new(AttemptCore { host, invocation }))
+    }
+
+    /// The id of the entity: what follows the second `/` of its name.
+    pub(crate) fn entity_id(&self) -> &str {
+        let name = &self.0.invocation.execution;
+        name.splitn(3, '/').nth(2).unwrap_or(name)
+    }
+
+    /// The real time. A module without WASI has no clock; there it is the time at which
+    /// the invocation began.
+    pub(crate) fn now(&self) -> Timestamp {
+        #[cfg(all(target_family = "wasm", target_os = "wasi"))]
+        return std::time::SystemTime::now().into();
+        #[cfg(not(all(target_family = "wasm", target_os = "wasi")))]
+        Timestamp::from_unix_nanos(self.0.invocation.time)
+    }
+
+    /// A value of the deployment's configuration.
+    pub(crate) fn config(&self, name: &str) -> Option<String> {
+        let request = ConfigRequest {
+            name: name.to_owned(),
+        };
+        match self.perform::<ConfigReply>(&CONFIG, &request) {
+            Ok(reply) => reply.found.then_some(reply.value),
+            Err(e) => panic!("{e}"), // only a host that breaks the ABI gets here
+        }
     }
 
     /// Performs an immediate call of the host.

@@ -4,7 +4,7 @@ use crate::attempt::Attempt;
 use crate::execution::{LocalFuture, Start};
 use crate::nanos::{clamp, nanos};
 use crate::schema::Shape;
-use crate::wire::{self, Outcome};
+use crate::wire::{self, Encoded, Outcome};
 
 /// How an execution of a workflow gets its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,18 @@ pub struct SignalDefinition {
     pub name: &'static str,
     /// The shape of what it brings.
     pub value: fn() -> Shape,
+    /// Describes it.
+    pub info: fn(&SignalDefinition) -> Encoded,
+}
+
+impl SignalDefinition {
+    pub(crate) fn describe(&self) -> Encoded {
+        let info = wire::SignalInfo {
+            name: self.name.to_owned(),
+            value: Some(Box::new((self.value)().into_wire())),
+        };
+        Encoded::new(self.name, &info)
+    }
 }
 
 /// An activity of a module. `#[activity]` makes it.

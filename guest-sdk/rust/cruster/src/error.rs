@@ -285,6 +285,21 @@ impl Error {
         out
     }
 
+    /// The error of an operation, as the host gets it. It is its outcome: another attempt
+    /// would be another call.
+    pub(crate) fn of_operation(&self) -> Box<Fault> {
+        let mut out = self.under(&codes::OPERATION_FAILED);
+        if let Some(f) = self.fault().filter(|f| !own_words(&f.code)) {
+            out.code.clone_from(&f.code);
+            out.hint.clone_from(&f.hint);
+            out.retryable = f.retryable;
+            if self.is_bare() {
+                out.message.clone_from(&f.message);
+            }
+        }
+        out
+    }
+
     /// The error of a workflow, as the host gets it.
     pub(crate) fn of_workflow(&self, interrupt_reason: &str) -> Box<Fault> {
         if !self.is_interrupted() {
@@ -306,6 +321,7 @@ fn own_words(code: &str) -> bool {
         codes::ACTIVITY_FAILED.code,
         codes::WORKFLOW_FAILED.code,
         codes::DEFERRED_REJECTED.code,
+        codes::OPERATION_FAILED.code,
     ]
     .contains(&code)
 }

@@ -48,6 +48,8 @@ calls! {
     PATCHED = patched "patched";
     RECEIVE = receive "receive";
     SIGNAL = signal "signal";
+    ENTITY_CALL = entity_call "entity_call";
+    ENTITY_SEND = entity_send "entity_send";
     TX_EXEC = tx_exec "tx_exec";
     TX_QUERY = tx_query "tx_query";
     HTTP = http "http";

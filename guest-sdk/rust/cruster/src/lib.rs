@@ -1,4 +1,4 @@
-//! The Rust SDK for Cruster: write workflows and activities, compile them to
+//! The Rust SDK for Cruster: write workflows, activities and entities, compile them to
 //! one WebAssembly module, and a Cruster host runs them durably.
 //!
 //! ```
@@ -64,6 +64,55 @@
 //!
 //! To share activities between workflows, put them in an `#[activity_group]`.
 //!
+//! # Entities
+//!
+//! An **entity** is a thing with an id, reached by calls: from clients and from workflows.
+//! The first call creates it.
+//!
+//! One **with a state** is a struct. Its operations run one at a time; the state is saved
+//! together with the reply of an operation and with what it sent.
+//!
+//! ```
+//! use cruster::prelude::*;
+//!
+//! #[stateful_entity]
+//! #[derive(Default, Serialize, Deserialize, Schema)]
+//! pub struct Account {
+//!     cents: i64,
+//! }
+//!
+//! #[operations]
+//! impl Account {
+//!     fn deposit(&mut self, cents: i64) -> Result<i64, Error> {
+//!         self.cents += cents;
+//!         Ok(self.cents)
+//!     }
+//!
+//!     #[read_only]
+//!     fn balance(&self) -> i64 {
+//!         self.cents
+//!     }
+//! }
+//!
+//! #[workflow]
+//! pub struct Transfer;
+//!
+//! #[workflow_impl]
+//! impl Transfer {
+//!     async fn execute(&self, cents: i64) -> Result<i64, Error> {
+//!         Account::client(self, "ada").deposit(-cents).await?;
+//!         Account::client(self, "bob").deposit(cents).await
+//!     }
+//! }
+//!
+//! cruster::module! { workflows: [Transfer], entities: [Account] }
+//! # fn main() {}
+//! ```
+//!
+//! One **without** keeps its data in the database: see [`entity`](macro@entity) and
+//! [`entity_impl`](macro@entity_impl). Its `self` dereferences to an [`RpcContext`], which has
+//! what an activity has.
+//!
 //! # Several things at once
 //!
 //! Durable calls are futures that do nothing before they are polled. Wait for
@@ -90,7 +139,7 @@
 //!
 //! # Testing
 //!
-//! [`testing`] runs workflows in a plain `cargo test`, with virtual time and stubs.
+//! [`testing`] runs workflows and entities in a plain `cargo test`, with virtual time and stubs.
 
 #![deny(missing_docs)]
 
@@ -105,6 +154,7 @@ mod combine;
 mod context;
 mod deferred;
 mod definition;
+mod entity;
 mod error;
 mod execution;
 #[cfg(target_family = "wasm")]
@@ -151,6 +201,10 @@ pub use combine::{first, join_all};
 pub use context::{InWorkflow, WorkflowContext};
 pub use deferred::Deferred;
 pub use definition::{Backoff, Migration};
+pub use entity::{
+    CallsEntities, Entity, EntityCall, EntityContext, EntitySend, EntityState, RemoteEntity,
+    RpcContext, RpcGroup, StatefulEntity, WorkflowStarter, remote_entity,
+};
 pub use error::{Error, Result, ResultExt};
 pub use http::{Http, HttpRequest, HttpRequestBuilder, HttpResponse};
 pub use module::Module;
@@ -165,7 +219,8 @@ pub use value::Value;
 pub use workflow::{ActivityGroup, Workflow};
 
 pub use cruster_macros::{
-    Schema, Signal, activity, activity_group, activity_group_impl, workflow, workflow_impl,
+    Schema, Signal, activity, activity_group, activity_group_impl, entity, entity_impl, operations,
+    read_only, rpc, rpc_group, rpc_group_impl, stateful_entity, workflow, workflow_impl,
 };
 
 #[doc(hidden)]
@@ -185,8 +240,12 @@ impl Schema for Empty {
 /// The names that most modules need: `use cruster::prelude::*;`.
 pub mod prelude {
     pub use crate::error::{Error, Result, ResultExt};
-    pub use crate::{Backoff, Bytes, Deferred, Migration, Schema, Signal, Timestamp};
+    pub use crate::{
+        Backoff, Bytes, Deferred, EntityContext, Migration, Schema, Signal, Timestamp,
+    };
     pub use crate::{activity, activity_group, activity_group_impl, workflow, workflow_impl};
+    pub use crate::{entity, entity_impl, rpc, rpc_group, rpc_group_impl};
+    pub use crate::{operations, read_only, stateful_entity};
     pub use serde::{Deserialize, Serialize};
     pub use std::time::Duration;
 }

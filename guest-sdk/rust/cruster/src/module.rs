@@ -1,16 +1,17 @@
-//! A module: its workflows, its activities, its migrations.
+//! A module: its workflows, its activities, its entities, its migrations.
 
 use std::rc::Rc;
 
 use crate::attempt::Attempt;
 use crate::codes;
-use crate::definition::{ActivityDefinition, Migration, SignalDefinition, WorkflowDefinition};
+use crate::definition::{ActivityDefinition, Migration, WorkflowDefinition};
+use crate::entity::EntityDefinition;
 use crate::execution::Execution;
 use crate::host::Host;
 use crate::names::{self, fail, same, sort};
 use crate::nanos::clamp;
 use crate::schema::Shape;
-use crate::wire::{self, ActivityInfo, Invocation, Manifest, Outcome, SignalInfo, WorkflowInfo};
+use crate::wire::{self, ActivityInfo, Invocation, Manifest, Outcome, WorkflowInfo, sorted};
 
 /// What the manifest calls this SDK.
 const SDK: &str = concat!("rust/", env!("CARGO_PKG_VERSION"));
@@ -18,6 +19,7 @@ const SDK: &str = concat!("rust/", env!("CARGO_PKG_VERSION"));
 /// Everything that a module contains; [`module!`](crate::module) makes it.
 pub struct Module {
     workflows: &'static [&'static WorkflowDefinition],
+    entities: &'static [&'static EntityDefinition],
     migrations: &'static [Migration],
 }
 
@@ -30,11 +32,12 @@ impl Module {
     /// constant that is a compile error.
     pub const fn new(
         workflows: &'static [&'static WorkflowDefinition],
+        entities: &'static [&'static EntityDefinition],
         migrations: &'static [Migration],
     ) -> Self {
         assert!(
-            !workflows.is_empty(),
-            "a module needs at least one workflow"
+            !workflows.is_empty() || !entities.is_empty(),
+            "a module needs at least one workflow or entity"
         );
         let mut w = 0;
         while w < workflows.len() {
@@ -54,9 +57,11 @@ impl Module {
             w += 1;
         }
         check_activities(workflows);
+        check_entities(entities);
         check_migrations(migrations);
         Module {
             workflows,
+            entities,
             migrations,
         }
     }
@@ -68,6 +73,11 @@ impl Module {
 
     pub(crate) fn workflow(&self, name: &str) -> Option<&'static WorkflowDefinition> {
         self.workflows.iter().copied().find(|w| w.name == name)
+    }
+
+    pub(crate) fn entity(&self, name: &str) -> Option<&'static EntityDefinition> {
+        let mut entities = self.entities.iter().copied();
+        entities.find(|e| e.options.name == name)
     }
 
     pub(crate) fn activity(&self, name: &str) -> Option<&'static ActivityDefinition> {
@@ -97,7 +107,7 @@ impl Module {
         });
         Manifest {
             activities: Some(activities),
-            entities: None,
+            entities: sorted(self.entities.iter().map(|e| (e.info)(e)).collect()),
             migrations: (!migrations.is_empty()).then_some(migrations),
             sdk: SDK.to_owned(),
             workflows: Some(workflows),
@@ -115,13 +125,16 @@ impl Module {
                 }
             },
             "activity" => Started::Over(match self.activity(&invocation.name) {
-                None => failed(
-                    &codes::UNKNOWN_ACTIVITY,
-                    format!("the module has no activity {:?}", invocation.name),
-                ),
+                None => unknown(&codes::UNKNOWN_ACTIVITY, "activity", &invocation.name),
                 Some(activity) => (activity.run)(Attempt::new(host, invocation)),
             }),
             "key" => Started::Over(self.key(&invocation)),
+            "operations" | "call" => Started::Over(match self.entity(&invocation.name) {
+                Some(entity) if entity.state.is_some() == (invocation.kind == "operations") => {
+                    (entity.run)(Attempt::new(host, invocation))
+                }
+                _ => unknown(&codes::UNKNOWN_ENTITY, "entity", &invocation.name),
+            }),
             kind => {
                 let message = format!("the SDK knows no invocation of kind {kind:?}");
                 Started::Over(failed(&codes::UNKNOWN_INVOKE, message))
@@ -152,10 +165,11 @@ pub(crate) enum Started {
 }
 
 fn unknown_workflow(name: &str) -> Outcome {
-    failed(
-        &codes::UNKNOWN_INVOKE,
-        format!("the module has no workflow {name:?}"),
-    )
+    unknown(&codes::UNKNOWN_INVOKE, "workflow", name)
+}
+
+fn unknown(code: &codes::Code, what: &str, name: &str) -> Outcome {
+    failed(code, format!("the module has no {what} {name:?}"))
 }
 
 fn failed(code: &codes::Code, message: String) -> Outcome {
@@ -172,18 +186,9 @@ fn workflow_info(w: &WorkflowDefinition) -> WorkflowInfo {
         key: w.key.name().to_owned(),
         name: w.name.to_owned(),
         output: shape(w.output),
-        signals: signal_infos(w.signals),
+        queries: None,
+        signals: sorted(w.signals.iter().map(|s| (s.info)(s)).collect()),
     }
-}
-
-fn signal_infos(signals: &[SignalDefinition]) -> Option<Vec<SignalInfo>> {
-    let info = |s: &SignalDefinition| SignalInfo {
-        name: s.name.to_owned(),
-        value: shape(s.value),
-    };
-    let mut infos: Vec<SignalInfo> = signals.iter().map(info).collect();
-    sort(&mut infos, |a, b| a.name < b.name);
-    (!infos.is_empty()).then_some(infos)
 }
 
 fn activity_info(a: &'static ActivityDefinition) -> ActivityInfo {
@@ -286,6 +291,23 @@ const fn check_signals(workflow: &WorkflowDefinition) {
     }
 }
 
+/// Checks that entities have valid and distinct names, and so do the operations of each.
+const fn check_entities(entities: &[&'static EntityDefinition]) {
+    let mut e = 0;
+    while e < entities.len() {
+        entities[e].check();
+        let name = entities[e].options.name;
+        let mut other = 0;
+        while other < e {
+            if same(name, entities[other].options.name) {
+                fail(&["the module has two entities named `", name, "`"]);
+            }
+            other += 1;
+        }
+        e += 1;
+    }
+}
+
 const fn check_migrations(migrations: &[Migration]) {
     let mut m = 0;
     while m < migrations.len() {
@@ -328,14 +350,19 @@ const fn check_migrations(migrations: &[Migration]) {
 /// # fn main() {}
 /// ```
 ///
-/// It defines the static `MODULE`, for tests. Activities come with the workflows
+/// Between the two, `entities: [Account]` lists entities; a module may also have entities
+/// alone. It defines the static `MODULE`, for tests. Activities come with the workflows
 /// that use them. A name that is used twice does not compile.
 #[macro_export]
 macro_rules! module {
-    (workflows: [$($workflow:path),+ $(,)?] $(, migrations: [$($migration:expr),* $(,)?])? $(,)?) => {
+    (entities: [$($entity:path),* $(,)?] $(, migrations: [$($migration:expr),* $(,)?])? $(,)?) => {
+        $crate::module! { workflows: [], entities: [$($entity),*] $(, migrations: [$($migration),*])? }
+    };
+    (workflows: [$($workflow:path),* $(,)?] $(, entities: [$($entity:path),* $(,)?])? $(, migrations: [$($migration:expr),* $(,)?])? $(,)?) => {
         /// What this module contains.
         pub static MODULE: $crate::Module = $crate::Module::new(
-            &[$(&<$workflow as $crate::Workflow>::DEFINITION),+],
+            &[$(&<$workflow as $crate::Workflow>::DEFINITION),*],
+            &[$($(&<$entity as $crate::Entity>::DEFINITION),*)?],
             &[$($($migration),*)?],
         );
 

@@ -28,6 +28,12 @@ pub use crate::context::{InWorkflow, WorkflowContext};
 pub use crate::definition::{
     ActivityDefinition, Backoff, KeyMode, RetryPolicy, SignalDefinition, WorkflowDefinition,
 };
+pub use crate::entity::{
+    ByClone, ByEncoding, EntityDefinition, EntityOptions, EntityType, OperationDefinition, Probe,
+    Reached, ReachesEntity, RpcContext, StateDefinition, decode_state, entity_name, has_rpc,
+    message, operation_input, operation_output, rpc_groups_are_apart, rpc_is_free, rpcs_meet,
+    run_call, run_operations, run_rpc, unknown_operation,
+};
 pub use crate::execution::{ContextCore, LocalFuture, Start};
 pub use crate::groups::{groups_are_apart, has, meet, name_is_free};
 pub use crate::host::{Call, Host};

@@ -76,6 +76,7 @@ pub trait Signal: Serialize + DeserializeOwned + Schema + 'static {
         SignalDefinition {
             name: Self::NAME,
             value: Self::schema,
+            info: SignalDefinition::describe,
         }
     };
 }
@@ -83,7 +84,7 @@ pub trait Signal: Serialize + DeserializeOwned + Schema + 'static {
 /// A workflow that accepts a signal. `#[workflow_impl(signals(…))]` implements it.
 #[diagnostic::on_unimplemented(
     message = "the workflow `{Self}` does not accept the signal `{S}`",
-    label = "nobody could send it",
+    label = "no client could send it",
     note = "list the signals that a workflow accepts: #[workflow_impl(signals({S}))]"
 )]
 pub trait Accepts<S: Signal>: Workflow {}

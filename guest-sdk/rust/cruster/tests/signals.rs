@@ -1,9 +1,10 @@
-//! Signals: in order, each once, whoever waits for them.
+//! Signals: in order, each once, in whatever way a workflow waits for them.
 
 use std::future::pending;
 
 use cruster::prelude::*;
 use cruster::testing::{Finished, Test};
+use cruster::wire::SignalInfo;
 use cruster::{Value, first, join_all};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Schema, Signal)]
@@ -117,7 +118,7 @@ impl Invoice {
         Ok(vec![self.shield(self.receive::<Paid>()).await?.cents])
     }
 
-    /// Nobody waits for the signal any more, and nothing else is open.
+    /// No future waits for the signal any more, and nothing else is open.
     async fn abandoned(&self) -> Result<Vec<u64>, Error> {
         let late = self.timeout(seconds(1), self.receive::<Paid>()).await;
         assert!(late.unwrap_err().is_timeout());
@@ -152,7 +153,7 @@ impl Payer {
             }
             "unknown" => self.refused(self.signal(&id, Unknown).await),
             "type" => self.refused(self.signal(&id, PaidInWords("one".to_owned())).await),
-            "nobody" => self.refused(self.signal("test/Invoice/missing", paid(1)).await),
+            "missing" => self.refused(self.signal("test/Invoice/absent", paid(1)).await),
             _ => {
                 // More than the invoice reads, which waits for a note.
                 for cents in 0..10_000 {
@@ -198,7 +199,9 @@ fn the_manifest_has_them_sorted() {
     let workflows = MODULE.manifest().workflows.unwrap();
     let names = |i: usize| -> Vec<String> {
         let signals = workflows[i].signals.iter().flatten();
-        signals.map(|s| s.name.clone()).collect()
+        signals
+            .map(|s| s.body::<SignalInfo>().unwrap().name)
+            .collect()
     };
     assert_eq!(names(0), ["note.added", "paid"]);
     assert_eq!(names(1), [""; 0]);
@@ -300,8 +303,8 @@ fn the_refusals_of_a_host() {
     );
     assert_eq!(payer("type"), "CR-2002 expected struct, got string");
     assert_eq!(
-        payer("nobody"),
-        "CR-2004 there is no execution test/Invoice/missing"
+        payer("missing"),
+        "CR-2004 there is no execution test/Invoice/absent"
     );
     assert_eq!(
         payer("full"),
@@ -311,7 +314,7 @@ fn the_refusals_of_a_host() {
 
 #[test]
 #[should_panic(expected = "the test sends the signal unknown: CR-2033")]
-fn a_test_that_sends_what_nobody_accepts_is_mistaken() {
+fn a_test_that_sends_what_no_workflow_accepts_is_mistaken() {
     let _ = invoice("three", |test| test.signal(Unknown));
 }
 
@@ -319,5 +322,5 @@ fn a_test_that_sends_what_nobody_accepts_is_mistaken() {
 #[should_panic(expected = "the workflow `TwoOfOneName` has two signals named `paid`")]
 fn the_signals_of_a_workflow_have_distinct_names() {
     let definition = &<TwoOfOneName as cruster::Workflow>::DEFINITION;
-    let _ = cruster::Module::new(Box::leak(Box::new([definition])), &[]);
+    let _ = cruster::Module::new(Box::leak(Box::new([definition])), &[], &[]);
 }

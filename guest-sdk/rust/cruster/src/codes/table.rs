@@ -40,6 +40,13 @@ table! {
     FORK_EXISTS = "CR-2032", "Give the fork another key with --key, or leave it out: one is made then.", false;
     UNKNOWN_SIGNAL = "CR-2033", "A workflow declares the signals that it can be sent: 'cruster-host module describe NAME' shows them.", false;
     INBOX_FULL = "CR-2034", "Wait until it has caught up, or put more into one message.", true;
+    UNKNOWN_QUERY = "CR-2035", "A workflow declares the queries that it answers: 'cruster-host module describe NAME' shows them.", false;
+    QUERY_NOT_READY = "CR-2036", "It has not come to the place where it says how. Ask again later.", true;
+    QUERY_FAILED = "CR-2037", "The message comes from the workflow's code.", false;
+    BAD_SCHEDULE = "CR-2050", "The message names what is wrong; docs/schedules.md describes schedules.", false;
+    SCHEDULE_NOT_FOUND = "CR-2051", "'cruster-host schedule list' shows the schedules of a namespace.", false;
+    SCHEDULE_EXISTS = "CR-2052", "Change it with 'cruster-host schedule update', or delete it first.", false;
+    TOO_MANY_SCHEDULES = "CR-2053", "Delete schedules that are not needed. One schedule can start a workflow that does many things.", false;
     ACTIVITY_FAILED = "CR-3001", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts.", true;
     ACTIVITY_TIMEOUT = "CR-3002", "Raise the activity's timeout, or make its work shorter.", true;
     ACTIVITY_CRASHED = "CR-3003", "Fix the code; the message quotes the end of the module's standard error.", true;

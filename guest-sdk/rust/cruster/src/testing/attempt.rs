@@ -59,11 +59,7 @@ fn try_once(run: &Run, step: &Step, n: u32) -> (Outcome, Duration) {
     let world = run.world();
     let activity = &step.activity;
     let name = &activity.name;
-    let host = Rc::new(AttemptHost {
-        world: world.clone(),
-        activity: name.clone(),
-        open: Cell::new(false),
-    });
+    let host = AttemptHost::new(&world, &format!("activity {name}"));
     let invocation = Invocation {
         attempt: i64::from(n),
         body: activity.input.clone(),
@@ -125,17 +121,38 @@ fn backoff(retry: &wire::Retry, n: u32) -> Duration {
     base.saturating_mul(factor).min(MAX_BACKOFF)
 }
 
-/// The host of one attempt.
-struct AttemptHost {
+/// The host of one attempt of an activity, or of one operation of an entity.
+pub(crate) struct AttemptHost {
     world: Rc<World>,
-    activity: String,
+    /// What runs, for messages.
+    what: String,
+    /// Whether it may use SQL and HTTP.
+    has_effects: bool,
     /// Whether the attempt has begun a transaction.
     open: Cell<bool>,
 }
 
 impl AttemptHost {
+    pub(crate) fn new(world: &Rc<World>, what: &str) -> Rc<Self> {
+        Self::make(world, what, true)
+    }
+
+    /// The host of an operation of an entity with a state.
+    pub(crate) fn for_operation(world: &Rc<World>, what: &str) -> Rc<Self> {
+        Self::make(world, what, false)
+    }
+
+    fn make(world: &Rc<World>, what: &str, has_effects: bool) -> Rc<Self> {
+        Rc::new(AttemptHost {
+            world: world.clone(),
+            what: what.to_owned(),
+            has_effects,
+            open: Cell::new(false),
+        })
+    }
+
     /// Commits or rolls back.
-    fn end(&self, outcome: Outcome) -> Outcome {
+    pub(crate) fn end(&self, outcome: Outcome) -> Outcome {
         let Some(database) = self
             .world
             .config
@@ -167,6 +184,10 @@ impl AttemptHost {
                 }
                 .encode())
             }
+            _ if !self.has_effects => {
+                let message = format!("{name} was called in {}", self.what);
+                Err(codes::WRONG_CONTEXT.fault(message))
+            }
             "http" => self.http(wire::HTTPRequest::decode(body)?),
             _ => self.sql(name, &wire::SQL::decode(body)?)?,
         })
@@ -177,7 +198,7 @@ impl AttemptHost {
         if self.open.get() {
             let message = format!(
                 "{what} was called while the transaction of {} is open",
-                self.activity
+                self.what
             );
             return Err(codes::HTTP_IN_TX.fault(message));
         }
@@ -236,10 +257,7 @@ impl AttemptHost {
 
     /// The error for what a test does not provide.
     fn missing(&self, what: &str, option: &str) -> Box<Fault> {
-        let message = format!(
-            "activity {} uses {what}, which the test does not provide",
-            self.activity
-        );
+        let message = format!("{} uses {what}, which the test does not provide", self.what);
         let mut fault = codes::WRONG_CONTEXT.fault(message);
         fault.hint =
             format!("Replace the activity with Test::stub, or provide {what} with {option}.");
@@ -254,7 +272,7 @@ fn sql_fault(e: &Error) -> Box<Fault> {
 
 impl Host for AttemptHost {
     fn issue(&self, call: &'static Call, _: &[u8]) -> Result<u32, Box<Fault>> {
-        Err(codes::WRONG_CONTEXT.fault(format!("{} was called in an activity", call.name)))
+        Err(codes::WRONG_CONTEXT.fault(format!("{} was called in {}", call.name, self.what)))
     }
 
     fn cancel(&self, _: u32) {}

@@ -10,6 +10,7 @@ use crate::attempt::Attempt;
 use crate::error::Result;
 use crate::http::{HttpRequest, HttpResponse};
 use crate::testing::database::Database;
+use crate::testing::entities::Stored;
 use crate::testing::run::Run;
 use crate::testing::signals::Api;
 use crate::timestamp::Timestamp;
@@ -27,6 +28,8 @@ pub(crate) struct Config {
     pub(crate) config: BTreeMap<String, String>,
     pub(crate) database: Option<RefCell<Box<dyn Database>>>,
     pub(crate) deployment: String,
+    /// The states of entities before the test.
+    pub(crate) entities: Vec<(String, Stored)>,
     /// When the host is away, since the start.
     pub(crate) down: Vec<Range<Duration>>,
     pub(crate) execution_id: Option<String>,
@@ -57,6 +60,7 @@ impl Default for Config {
             database: None,
             deployment: "test".to_owned(),
             down: Vec::new(),
+            entities: Vec::new(),
             execution_id: None,
             http: None,
             namespace: "test".to_owned(),

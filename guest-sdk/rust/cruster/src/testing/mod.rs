@@ -1,4 +1,4 @@
-//! Runs workflows in a plain `cargo test`: no host, no WebAssembly, no waiting.
+//! Runs workflows and entities in a plain `cargo test`: no host, no WebAssembly, no waiting.
 //!
 //! ```
 //! use cruster::prelude::*;
@@ -51,6 +51,8 @@
 //!   [stub](Test::stub) replaces them. They are retried as their policy says, in
 //!   virtual time. SQL needs a [database](Test::sql), HTTP a
 //!   [handler](Test::http); without, such calls fail with an error that says so.
+//! - Entities run for real, and their states are kept by id. A test can also call them
+//!   [directly](Test::entities).
 //! - Other workflows of the module run as separate executions; those of
 //!   other deployments need a [stub](Test::stub_workflow).
 //! - [`resolve_after`](Test::resolve_after), [`reject_after`](Test::reject_after),
@@ -71,7 +73,11 @@ mod attempt;
 pub(crate) mod canonical;
 mod config;
 mod database;
+mod entities;
 mod history;
+mod key_host;
+mod operation;
+mod outside;
 mod panics;
 mod received;
 mod refusals;
@@ -95,20 +101,19 @@ use crate::activity::{ActivityContext, run_activity};
 use crate::attempt::Attempt;
 use crate::codec;
 use crate::codes;
-use crate::deferred::Deferred;
 use crate::error::{Error, Result};
 use crate::http::{HttpRequest, HttpResponse};
 use crate::logging;
 use crate::module::Module;
 use crate::payload;
-use crate::signal::Signal;
 use crate::timestamp::Timestamp;
 use crate::value::Value;
 use crate::wire::Wire;
 use crate::workflow::Workflow;
 
-use config::{Config, Outside};
+use config::Config;
 pub use database::{Database, Rows};
+pub use entities::{DirectCall, Entities};
 pub use history::{Event, Happening, History};
 pub use signals::{Api, Unread};
 use world::World;
@@ -130,6 +135,8 @@ pub struct Finished<T> {
     pub history: History,
     /// The signals that it was sent and had not received by its end.
     pub unread: Vec<Unread>,
+    /// The entities, as they are at the end.
+    pub entities: Entities,
 }
 
 impl Test {
@@ -164,7 +171,8 @@ impl Test {
     }
 
     fn execute<T: DeserializeOwned>(self, workflow: &str, body: Vec<u8>) -> Finished<T> {
-        let ended = World::new(self.module, self.config).execute(workflow, body);
+        let world = World::new(self.module, self.config);
+        let ended = world.execute(workflow, body);
         let result = match ended.outcome.into_result() {
             Err(fault) => Err(Error::of_execution(fault)),
             Ok(value) => codec::decode(&value)
@@ -174,6 +182,7 @@ impl Test {
             result,
             history: ended.history,
             unread: ended.unread,
+            entities: Entities(world),
         }
     }
 
@@ -347,77 +356,6 @@ impl Test {
     /// Names the execution. Defaults to `DEPLOYMENT/WORKFLOW/KEY`.
     pub fn execution_id(mut self, id: &str) -> Self {
         self.config.execution_id = Some(id.to_owned());
-        self
-    }
-
-    /// Resolves a deferred of the execution from outside, at a virtual time after
-    /// its start.
-    pub fn resolve_after<T: Serialize>(
-        self,
-        time: Duration,
-        deferred: Deferred<T>,
-        value: T,
-    ) -> Self {
-        let name = deferred.name();
-        let value = run::encode(&format!("the value of deferred {name}"), &value);
-        self.outside(time, move |run| {
-            run.settle(name, Ok(value.clone()));
-        })
-    }
-
-    /// Rejects a deferred of the execution from outside, at a virtual time after its
-    /// start.
-    pub fn reject_after<T>(
-        self,
-        time: Duration,
-        deferred: Deferred<T>,
-        error: impl Into<Error>,
-    ) -> Self {
-        let name = deferred.name();
-        let fault = error.into().under(&codes::DEFERRED_REJECTED);
-        self.outside(time, move |run| {
-            run.settle(name, Err(fault.clone()));
-        })
-    }
-
-    /// Sends the execution a signal before it starts.
-    ///
-    /// # Panics
-    ///
-    /// The run panics if a host would refuse the signal.
-    pub fn signal<S: Signal>(mut self, value: S) -> Self {
-        let value = run::encode(&format!("the value of signal {}", S::NAME), &value);
-        self.config.signals.push((S::NAME, value));
-        self
-    }
-
-    /// Sends the execution a signal at a virtual time after its start.
-    ///
-    /// # Panics
-    ///
-    /// The run panics if a host would refuse the signal.
-    pub fn signal_after<S: Signal>(self, time: Duration, value: S) -> Self {
-        let value = run::encode(&format!("the value of signal {}", S::NAME), &value);
-        self.outside(time, move |run| run.send_from_test(S::NAME, &value))
-    }
-
-    /// The API of the simulated host, for stubs and handlers that act as clients of it
-    /// while the execution runs.
-    pub fn api(&self) -> Api {
-        self.config.api.clone()
-    }
-
-    /// Interrupts the execution at a virtual time after its start.
-    pub fn interrupt_after(self, time: Duration, reason: &str) -> Self {
-        let reason = reason.to_owned();
-        self.outside(time, move |run| run.interrupt(&reason))
-    }
-
-    fn outside(mut self, after: Duration, apply: impl Fn(&run::Run) + 'static) -> Self {
-        self.config.outside.push(Outside {
-            after,
-            apply: Rc::new(apply),
-        });
         self
     }
 }

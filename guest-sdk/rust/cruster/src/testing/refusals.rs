@@ -32,6 +32,11 @@ fn examine(kind: &str, body: &[u8]) -> Result<(), Malformed> {
             is_text(&body.execution, NO_NAME)?;
             is_value(&body.value)
         }
+        "entity_call" | "entity_send" => {
+            let body = wire::EntityMessage::decode(body)?;
+            is_text(&body.entity, NO_NAME)?;
+            is_value(&body.input)
+        }
         "patched" => is_text(&wire::Patched::decode(body)?.id, NO_NAME),
         "poll" => is_text(&wire::Poll::decode(body)?.execution, NO_NAME),
         _ => Ok(()),

@@ -200,7 +200,7 @@ impl Api {
         *self.0.borrow_mut() = Rc::downgrade(world);
     }
 
-    fn world(&self) -> Result<Rc<World>> {
+    pub(crate) fn world(&self) -> Result<Rc<World>> {
         self.0.borrow().upgrade().ok_or_else(|| {
             let message = "the test does not run: there is no execution to reach";
             Error::with_code(&codes::EXECUTION_NOT_FOUND, message)

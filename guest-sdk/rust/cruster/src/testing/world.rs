@@ -10,6 +10,7 @@ use crate::definition::{KeyMode, WorkflowDefinition};
 use crate::module::{Module, Started};
 use crate::testing::canonical::canonical;
 use crate::testing::config::Config;
+use crate::testing::entities::EntityStore;
 use crate::testing::history::History;
 use crate::testing::request;
 use crate::testing::run::Run;
@@ -19,6 +20,9 @@ use crate::timestamp::Timestamp;
 use crate::wire::{Call, Fault, Invocation, Outcome, Wire};
 
 type Planned = Box<dyn FnOnce()>;
+
+/// How many events a test lets happen before it counts as one without an end.
+const MAX_EVENTS: usize = 100_000;
 
 /// When an event happens. What is due at the same time happens first and is
 /// delivered afterwards: work in the order in which it was planned, deliveries in
@@ -40,6 +44,7 @@ pub(crate) struct World {
     planned: Cell<u64>,
     issued: Cell<u64>,
     runs: RefCell<BTreeMap<String, Rc<Run>>>,
+    pub(crate) entities: RefCell<EntityStore>,
 }
 
 impl World {
@@ -52,8 +57,17 @@ impl World {
             planned: Cell::new(0),
             issued: Cell::new(0),
             runs: RefCell::default(),
+            entities: RefCell::default(),
         });
         world.config.api.open(&world);
+        for (name, state) in &world.config.entities {
+            let name = format!("{}/{name}", world.config.deployment);
+            world
+                .entities
+                .borrow_mut()
+                .states
+                .insert(name, state.clone());
+        }
         world
     }
 
@@ -132,6 +146,7 @@ impl World {
         let outcome = root.outcome().unwrap_or_default();
         let history = root.take_history(&outcome);
         let unread = root.unread();
+        self.finish_calls();
         self.close();
         Ended {
             outcome,
@@ -159,6 +174,17 @@ impl World {
             self.now.set(self.up(due.at).max(self.now()));
             apply();
         }
+    }
+
+    /// Lets everything happen that is planned.
+    pub(crate) fn settle(self: &Rc<Self>) {
+        for _ in 0..MAX_EVENTS {
+            let next = self.queue.borrow_mut().pop_first();
+            let Some((due, apply)) = next else { return };
+            self.now.set(self.up(due.at).max(self.now()));
+            apply();
+        }
+        panic!("there is no end of what happens: more than {MAX_EVENTS} events");
     }
 
     /// Breaks the cycles between the executions and their planned events.
@@ -264,7 +290,9 @@ impl World {
             name: workflow.to_owned(),
             ..Invocation::default()
         };
-        let Started::Over(outcome) = self.module.start(Rc::new(super::run::KeyHost), invocation)
+        let Started::Over(outcome) = self
+            .module
+            .start(Rc::new(super::key_host::KeyHost), invocation)
         else {
             return Err(codes::GUEST_PROTOCOL.fault("a key function cannot wait"));
         };
@@ -286,7 +314,7 @@ fn next(counter: &Cell<u64>) -> u64 {
 }
 
 /// Refuses keys that the host refuses.
-fn check_key(key: String) -> Result<String, Box<Fault>> {
+pub(crate) fn check_key(key: String) -> Result<String, Box<Fault>> {
     let begin: String = key.chars().take(40).collect();
     if key.is_empty() || key.len() > 512 {
         let message = format!("the key {begin:?} is empty or longer than 512 bytes");

@@ -1,6 +1,6 @@
 //! The bodies of the guest ABI, field by field as its specification has them.
 
-use super::{Binary, Malformed, Reader, Wire, put_map, put_str, utf8};
+use super::{Binary, Encoded, Malformed, Reader, Wire, put_map, put_str, utf8};
 use crate::value::Value;
 
 /// Declares a body. Fields are in the alphabetical order of their names on the wire,
@@ -171,7 +171,7 @@ body! {
     /// The contents of a module.
     Manifest {
         activities: Option<Vec<ActivityInfo>>,
-        entities: Option<Vec<EntityInfo>>,
+        entities: Option<Vec<Encoded>>,
         migrations: Option<Vec<Migration>>,
         sdk: String,
         workflows: Option<Vec<WorkflowInfo>>,
@@ -184,8 +184,17 @@ body! {
         key: String,
         name: String,
         output: Option<Box<Schema>>,
-        signals: Option<Vec<SignalInfo>>,
+        queries: Option<Vec<Encoded>>,
+        signals: Option<Vec<Encoded>>,
     }
+}
+body! {
+    /// A question to a workflow that has parked.
+    Query { input: Binary, name: String }
+}
+body! {
+    /// A query of a workflow.
+    QueryInfo { input: Option<Box<Schema>>, name: String, output: Option<Box<Schema>> }
 }
 body! {
     /// A signal of a workflow.
@@ -294,6 +303,15 @@ impl From<Settled> for Outcome {
             },
             Err(fault) => Outcome::failed(fault),
         }
+    }
+}
+
+impl Invocation {
+    /// The deployment, with which the names of executions and entities begin.
+    pub(crate) fn deployment(&self) -> &str {
+        let name = self.execution.as_str();
+        name.split_once('/')
+            .map_or(name, |(deployment, _)| deployment)
     }
 }
 

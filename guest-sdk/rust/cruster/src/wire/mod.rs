@@ -4,12 +4,15 @@
 //! `codec` encodes the application's own values.
 
 mod bodies;
+mod encoded;
 mod parts;
 mod reader;
 mod writer;
 
 pub(crate) use bodies::Settled;
 pub use bodies::*;
+pub use encoded::Encoded;
+pub(crate) use encoded::sorted;
 pub use reader::{Malformed, Reader};
 pub(crate) use reader::{Token, utf8};
 pub(crate) use writer::{put_map, put_str};

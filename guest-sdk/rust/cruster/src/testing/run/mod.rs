@@ -1,5 +1,7 @@
 //! One execution in the world, and the host of its workflow.
 
+mod perform;
+
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
@@ -11,17 +13,12 @@ use crate::host::{Call, Host};
 use crate::logging;
 use crate::module::Started;
 use crate::payload;
-use crate::testing::attempt::{self, Step};
-use crate::testing::canonical::canonical;
 use crate::testing::history::{Happening, History};
 use crate::testing::received::received;
 use crate::testing::refusals;
-use crate::testing::sha256;
 use crate::testing::signals::Mailbox;
 use crate::testing::world::World;
-use crate::wire::{
-    self, Delivery, Fault, Interruption, Malformed, NIL, Outcome, Resume, Settled, Wire,
-};
+use crate::wire::{Delivery, Fault, Interruption, Outcome, Resume, Settled, Wire};
 
 pub(crate) struct Run {
     pub(crate) world: Weak<World>,
@@ -285,155 +282,6 @@ impl Run {
             Some(_) => "failed",
         }
     }
-
-    /// Schedules the outcome of an op, and returns its name.
-    fn perform(&self, kind: &str, body: &[u8], op: u32) -> Result<String, Malformed> {
-        Ok(match kind {
-            "sleep" => {
-                let body = wire::Sleep::decode(body)?;
-                let time = Duration::from_nanos(u64::try_from(body.duration).unwrap_or(0));
-                self.deliver(time, op, Ok(NIL.to_vec()));
-                format!("{time:?}")
-            }
-            "activity" => {
-                let activity = wire::Activity::decode(body)?;
-                let name = activity.name.clone();
-                let step = Step {
-                    op,
-                    name: self.step(&activity)?,
-                    activity,
-                };
-                let run = self.me();
-                self.world().after(Duration::ZERO, move || {
-                    attempt::attempt(&run, step, 1);
-                });
-                name
-            }
-            "deferred" => {
-                let body = wire::Deferred::decode(body)?;
-                self.await_deferred(&body.name, op);
-                body.name
-            }
-            "resolve" => {
-                let body = wire::Resolve::decode(body)?;
-                let name = body.name.clone();
-                self.resolve(op, body);
-                name
-            }
-            "call" | "send" => {
-                let body = wire::Call::decode(body)?;
-                self.call(op, &body, kind == "call");
-                body.workflow
-            }
-            "poll" => {
-                let body = wire::Poll::decode(body)?;
-                self.poll(op, &body.execution);
-                body.execution
-            }
-            "receive" => {
-                let body = wire::Receive::decode(body)?;
-                self.receive(op, &body.name);
-                body.name
-            }
-            "signal" => {
-                let body = wire::Signal::decode(body)?;
-                self.deliver(Duration::ZERO, op, self.world().signal(&body));
-                body.name
-            }
-            "patched" => {
-                let id = wire::Patched::decode(body)?.id;
-                let patched = !self.world().config.unpatched.contains(&id);
-                self.deliver(Duration::ZERO, op, Ok(patched.encode()));
-                id
-            }
-            _ => {
-                self.interrupt_op.set(op);
-                String::new()
-            }
-        })
-    }
-
-    /// Names a step of the execution by what it is and by how many alike came before
-    /// it, as the host does, so that a change of the code that inserts other steps
-    /// leaves the name as it is.
-    fn step(&self, activity: &wire::Activity) -> Result<String, Malformed> {
-        let identity = match activity.key.as_str() {
-            "" => {
-                let input = activity.input.as_deref().unwrap_or_default();
-                sha256::hex(&canonical(input)?)[..8].to_owned()
-            }
-            key => key.to_owned(),
-        };
-        let name = &activity.name;
-        let mut steps = self.steps.borrow_mut();
-        let occurrence = steps
-            .entry((name.clone(), identity.clone()))
-            .and_modify(|n| *n += 1)
-            .or_insert(1);
-        Ok(format!("{name}/{identity}/{occurrence}"))
-    }
-
-    fn await_deferred(&self, name: &str, op: u32) {
-        let mut deferreds = self.deferreds.borrow_mut();
-        let promise = deferreds.entry(name.to_owned()).or_default();
-        match promise.settled.clone() {
-            Some(result) => self.deliver(Duration::ZERO, op, result),
-            None => promise.waiting.push(op),
-        }
-    }
-
-    fn resolve(&self, op: u32, body: wire::Resolve) {
-        let owner = match body.execution.as_str() {
-            "" => Some(self.me()),
-            id => self.world().run(id),
-        };
-        let result = match owner {
-            None => Err(no_execution(&body.execution)),
-            Some(owner) if owner.is_over_without(&body.name) => {
-                let message = format!("{} is {}", owner.id, owner.state());
-                Err(codes::ALREADY_OVER.fault(message))
-            }
-            Some(owner) => {
-                let value = body.value.unwrap_or_else(|| NIL.to_vec());
-                let result = body.error.map_or(Ok(value), Err);
-                Ok(owner.settle(&body.name, result).encode())
-            }
-        };
-        self.deliver(Duration::ZERO, op, result);
-    }
-
-    fn call(&self, op: u32, body: &wire::Call, wait: bool) {
-        let now = |result| self.deliver(Duration::ZERO, op, result);
-        match self.world().call(body) {
-            Err(fault) => now(Err(fault)),
-            Ok(other) if other.id == self.id => {
-                let message = format!("{} called itself with its own key", self.id);
-                now(Err(codes::CALL_TO_ITSELF.fault(message)));
-            }
-            Ok(other) if !wait => now(Ok(other.id.encode())),
-            Ok(other) => {
-                let run = self.me();
-                other.on_end(move |outcome| {
-                    run.deliver(Duration::ZERO, op, outcome.clone().into_result());
-                });
-            }
-        }
-    }
-
-    fn poll(&self, op: u32, id: &str) {
-        let result = match self.world().run(id) {
-            None => Err(no_execution(id)),
-            Some(run) => {
-                let outcome = run.outcome().map(Box::new);
-                Ok(wire::PollReply {
-                    outcome,
-                    state: run.state().to_owned(),
-                }
-                .encode())
-            }
-        };
-        self.deliver(Duration::ZERO, op, result);
-    }
 }
 
 pub(crate) fn no_execution(id: &str) -> Box<Fault> {
@@ -479,21 +327,6 @@ impl Host for Run {
 
     fn perform(&self, call: &'static Call, _: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
         Err(codes::WRONG_CONTEXT.fault(format!("{} was called in a workflow", call.name)))
-    }
-}
-
-/// The host of key functions, which may call nothing.
-pub(crate) struct KeyHost;
-
-impl Host for KeyHost {
-    fn issue(&self, call: &'static Call, _: &[u8]) -> Result<u32, Box<Fault>> {
-        Err(codes::WRONG_CONTEXT.fault(format!("{} was called in a key function", call.name)))
-    }
-
-    fn cancel(&self, _: u32) {}
-
-    fn perform(&self, call: &'static Call, _: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
-        Err(codes::WRONG_CONTEXT.fault(format!("{} was called in a key function", call.name)))
     }
 }
 

@@ -1,0 +1,96 @@
+package guest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// Query is a query that a workflow answers.
+type Query struct {
+	Name   string
+	Input  reflect.Type
+	Output reflect.Type
+}
+
+// Answer registers queries of a workflow. It panics if the workflow has one of that name.
+func (w *Workflow) Answer(queries ...Query) {
+	for _, q := range queries {
+		if w.answers(q.Name) {
+			panic(fmt.Sprintf("cruster: workflow %s answers query %q twice", w.Name, q.Name))
+		}
+		w.Queries = append(w.Queries, q)
+	}
+}
+
+func (w *Workflow) answers(name string) bool {
+	return slices.ContainsFunc(w.Queries, func(q Query) bool { return q.Name == name })
+}
+
+func (w *Workflow) queryInfo() []abi.QueryInfo {
+	if len(w.Queries) == 0 {
+		return nil
+	}
+	all := make([]abi.QueryInfo, 0, len(w.Queries))
+	for _, q := range w.Queries {
+		all = append(all, abi.QueryInfo{Input: SchemaOf(q.Input), Name: q.Name, Output: SchemaOf(q.Output)})
+	}
+	slices.SortFunc(all, func(a, b abi.QueryInfo) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// CheckQuery checks the input of a query as a host does, and makes it canonical.
+func (w *Workflow) CheckQuery(name string, input []byte) ([]byte, error) {
+	for _, q := range w.Queries {
+		if q.Name == name {
+			return (&abi.QueryInfo{Name: name, Input: SchemaOf(q.Input)}).CheckInput(input)
+		}
+	}
+	return nil, abi.Errorf(abi.CodeUnknownQuery, "workflow %s has no query %s", w.Name, name)
+}
+
+// HandleQuery says how the workflow answers a query from now on; input and answer are msgpack.
+func (s Scope) HandleQuery(name string, answer func(input []byte) ([]byte, error)) {
+	what := Label{"query", name}
+	s.check(what.String())
+	s.co.beginCall(what)
+	defer s.co.endCall()
+	ex := s.co.ex
+	if !ex.workflow.answers(name) {
+		panic(abi.Errorf(abi.CodeWrongContext, "workflow %s does not answer the query %s: declare it where the workflow is made, with Answers", ex.workflow.Name, name))
+	}
+	if ex.queries == nil {
+		ex.queries = map[string]func([]byte) ([]byte, error){}
+	}
+	ex.queries[name] = answer
+}
+
+// Query answers a query while the workflow waits. What it panics with is the answer too: no
+// coroutine of the workflow is concerned.
+func (ex *Execution) Query(q abi.Query) (outcome *abi.Outcome) {
+	answer := ex.queries[q.Name]
+	if answer == nil {
+		return &abi.Outcome{Error: abi.Errorf(abi.CodeQueryNotReady, "%s does not answer the query %s yet", ex.inv.Execution, q.Name)}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			outcome = &abi.Outcome{Error: panickedAnswer(p)}
+		}
+	}()
+	value, err := answer(q.Input)
+	if err != nil {
+		return &abi.Outcome{Error: NewError(abi.CodeQueryFailed, err)}
+	}
+	return &abi.Outcome{Value: value}
+}
+
+func panickedAnswer(p any) *abi.Error {
+	if e, ok := p.(*abi.Error); ok && e.Code == abi.CodeGuestGoroutine {
+		return abi.Errorf(abi.CodeWrongContext, "durable calls are not available in the answer to a query").
+			WithHint("A query only looks. Send the workflow a signal to have it do something.")
+	}
+	return abi.Errorf(abi.CodeQueryFailed, "the answer panicked: %v", p)
+}

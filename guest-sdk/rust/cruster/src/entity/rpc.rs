@@ -1,0 +1,182 @@
+//! Entities without a state: their RPCs, and the context of these.
+
+use std::future::Future;
+use std::ops::Deref;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::activity::poll_once;
+use crate::attempt::Attempt;
+use crate::codes;
+use crate::entity::{
+    CallsEntities, Entity, EntityOptions, OperationDefinition, RemoteEntity, message,
+    operation_input, operation_output, unknown_operation,
+};
+use crate::error::{Error, Result};
+use crate::http::Http;
+use crate::timestamp::Timestamp;
+use crate::transaction::Transaction;
+use crate::wire::{EntityCall, Invocation, Outcome, Wire};
+
+/// The effects that an RPC of an entity without a state may have: `self` in an RPC
+/// dereferences to this, and this to the fields of the entity or group.
+///
+/// An RPC runs in one go. It cannot wait for durable calls, nor call other entities: a
+/// workflow does that, and calls the entity.
+pub struct RpcContext<E> {
+    attempt: Attempt,
+    owner: E,
+}
+
+impl<E> Deref for RpcContext<E> {
+    type Target = E;
+    fn deref(&self) -> &E {
+        &self.owner
+    }
+}
+
+impl<E> RpcContext<E> {
+    fn invocation(&self) -> &Invocation {
+        &self.attempt.0.invocation
+    }
+
+    /// The id of the entity that was called.
+    pub fn id(&self) -> &str {
+        self.attempt.entity_id()
+    }
+
+    /// The tenant that the entity belongs to.
+    pub fn namespace(&self) -> &str {
+        &self.invocation().namespace
+    }
+
+    /// A key that all attempts of a persisted call share and no other call has. Pass it to
+    /// services that do the same thing once per key. It is empty if the RPC is not
+    /// persisted.
+    pub fn idempotency_key(&self) -> &str {
+        &self.invocation().idempotency_key
+    }
+
+    /// The real time. A module without WASI has no clock; there it is the time at which
+    /// the call began.
+    pub fn now(&self) -> Timestamp {
+        self.attempt.now()
+    }
+
+    /// A value of the deployment's configuration.
+    pub fn config(&self, name: &str) -> Option<String> {
+        self.attempt.config(name)
+    }
+
+    /// The transaction of the call. It begins with the first statement and commits together
+    /// with the reply of the call, or neither does. A failed call is rolled back.
+    pub fn transaction(&self) -> Transaction {
+        Transaction::new(self.attempt.clone())
+    }
+
+    /// HTTP calls, to the hosts that the deployment was granted. The host refuses them once
+    /// the transaction has begun: call out first.
+    pub fn http(&self) -> Http {
+        Http::new(self.attempt.clone())
+    }
+}
+
+/// A struct that is an entity without a state. `#[entity]` implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an entity without a state",
+    note = "mark the struct with #[entity]"
+)]
+pub trait EntityType: Default + 'static {
+    /// What the attribute says.
+    const OPTIONS: EntityOptions;
+}
+
+/// A set of RPCs that several entities can be composed of. `#[rpc_group_impl]` implements
+/// it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an RPC group",
+    note = "mark the struct with #[rpc_group] and its impl block with #[rpc_group_impl]"
+)]
+pub trait RpcGroup: Default + 'static {
+    /// The entries of the entities that have the group.
+    #[doc(hidden)]
+    const OPERATIONS: &'static [OperationDefinition];
+    /// A wrapper of an entity's client that adds the calls of the group's RPCs.
+    #[doc(hidden)]
+    type Calls<Inner: ReachesEntity>: ReachesEntity + Deref<Target = Inner>;
+    /// Wraps the client of an entity.
+    #[doc(hidden)]
+    fn calls<Inner: ReachesEntity>(inner: Inner) -> Self::Calls<Inner>;
+}
+
+/// The client of an entity, or a layer of it.
+pub trait ReachesEntity {
+    /// Who calls.
+    type Caller: CallsEntities;
+    /// Prepares a call.
+    fn reach<In: Serialize + ?Sized, Out: DeserializeOwned>(
+        &self,
+        operation: &str,
+        input: &In,
+    ) -> Reached<Self, Out>;
+}
+
+/// A call of the client of an entity.
+pub type Reached<R, Out> = <<R as ReachesEntity>::Caller as CallsEntities>::Call<Out>;
+
+impl<C: CallsEntities> ReachesEntity for RemoteEntity<'_, C> {
+    type Caller = C;
+
+    fn reach<In: Serialize + ?Sized, Out: DeserializeOwned>(
+        &self,
+        operation: &str,
+        input: &In,
+    ) -> C::Call<Out> {
+        let message = message(self.entity.clone(), operation, input);
+        self.cx.prepare(message)
+    }
+}
+
+/// Runs the call of an invocation.
+pub fn run_call<E: Entity>(attempt: Attempt) -> Outcome {
+    let body = attempt.0.invocation.body.as_deref().unwrap_or_default();
+    let call = match EntityCall::decode(body) {
+        Ok(call) => call,
+        Err(e) => {
+            let message = format!("the call does not decode: {e}");
+            return Outcome::failed(codes::BAD_BODY.fault(message));
+        }
+    };
+    let name = call.operation.as_str();
+    let found = E::DEFINITION.all().find(|o| o.name == name);
+    match found.and_then(|o| o.run) {
+        None => Outcome::failed(unknown_operation::<E>(name).of_operation()),
+        Some(run) => run(attempt, &call.input.unwrap_or_default()),
+    }
+}
+
+/// Runs one RPC.
+pub fn run_rpc<E, In, Out, Fail, F>(
+    attempt: Attempt,
+    name: &str,
+    input: &[u8],
+    body: impl FnOnce(RpcContext<E>, In) -> F,
+) -> Outcome
+where
+    E: Default,
+    In: DeserializeOwned,
+    Out: Serialize,
+    Fail: Into<Error>,
+    F: Future<Output = Result<Out, Fail>>,
+{
+    let owner = E::default();
+    operation_input(name, input)
+        .and_then(|input| {
+            let future = body(RpcContext { attempt, owner }, input);
+            poll_once(format_args!("RPC {name}"), future)
+        })
+        .and_then(|out| operation_output(name, &out))
+        .map_err(|e| e.of_operation())
+        .into()
+}

@@ -1,0 +1,98 @@
+//! The ops of a running workflow: their issue, their results and their waits.
+
+use std::task::{Context, Poll};
+
+use crate::error::Error;
+use crate::execution::{ContextCore, Op};
+use crate::host::Call;
+
+impl ContextCore {
+    /// Asks the host for an op, unless the execution is interrupted.
+    pub(crate) fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Error> {
+        if self.interrupted() {
+            return Err(Error::interrupted());
+        }
+        let op = self.0.host.issue(call, body).map_err(Error::from_fault)?;
+        self.0.ops.borrow_mut().insert(
+            u64::from(op),
+            Op {
+                result: None,
+                wait: 0,
+            },
+        );
+        Ok(op)
+    }
+
+    /// Takes the result of an op, or waits for it under `wait`.
+    pub(crate) fn poll_op(
+        &self,
+        op: u32,
+        shielded: bool,
+        wait: &mut u64,
+        cx: &Context<'_>,
+    ) -> Poll<Result<Vec<u8>, Error>> {
+        let mut ops = self.0.ops.borrow_mut();
+        let Some(state) = ops.get_mut(u64::from(op)) else {
+            return Poll::Ready(Err(Error::canceled()));
+        };
+        if let Some(result) = state.result.take() {
+            ops.remove(u64::from(op));
+            drop(ops);
+            self.unwait(std::mem::take(wait));
+            return Poll::Ready(result.map_err(Error::from_fault));
+        }
+        if !shielded && self.0.stopping.borrow().is_some() {
+            drop(ops);
+            self.cancel(op, std::mem::take(wait));
+            return Poll::Ready(Err(Error::interrupted()));
+        }
+        *wait = self.wait(*wait, shielded, false, cx);
+        state.wait = *wait;
+        Poll::Pending
+    }
+
+    /// Has the wait of an op be that of another future, or of none (0). An op that has
+    /// its result wakes the future.
+    pub(crate) fn hand_op(&self, op: u32, wait: u64) {
+        let ready = match self.0.ops.borrow_mut().get_mut(u64::from(op)) {
+            None => false,
+            Some(op) => {
+                op.wait = wait;
+                op.result.is_some()
+            }
+        };
+        if ready {
+            self.0.wake(wait);
+        }
+    }
+
+    /// The value of an op, if it is there.
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn peek_op(&self, op: u32) -> Option<Vec<u8>> {
+        let ops = self.0.ops.borrow();
+        let result = ops.get(u64::from(op))?.result.as_ref()?;
+        result.as_ref().ok().cloned()
+    }
+
+    /// Takes the result of an op, if it is there.
+    pub(crate) fn take_op(&self, op: u32) -> Option<Result<Vec<u8>, Error>> {
+        let mut ops = self.0.ops.borrow_mut();
+        let result = ops.get_mut(u64::from(op))?.result.take()?;
+        ops.remove(u64::from(op));
+        Some(result.map_err(Error::from_fault))
+    }
+
+    /// Cancels an op.
+    pub(crate) fn cancel(&self, op: u32, wait: u64) {
+        self.unwait(wait);
+        let open = self
+            .0
+            .ops
+            .borrow_mut()
+            .remove(u64::from(op))
+            .is_some_and(|op| op.result.is_none());
+        if open && !self.0.closed.get() {
+            self.0.host.cancel(op);
+        }
+    }
+}

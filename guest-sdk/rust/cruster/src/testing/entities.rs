@@ -1,0 +1,315 @@
+//! The entities of a test: they run for real, and their states are kept by id.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+
+use crate::codes;
+use crate::entity::{CallsEntities, Entity, EntityDefinition, OperationDefinition, StatefulEntity};
+use crate::error::{Error, Result};
+use crate::op::decode_result;
+use crate::testing::operation;
+use crate::testing::request;
+use crate::testing::run::{Run, encode};
+use crate::testing::signals::Api;
+use crate::testing::world::{World, check_key};
+use crate::wire::{EntityMessage, Fault, NIL, Settled};
+
+/// How many messages entities may send before a test counts as one without an end.
+const MAX_MESSAGES: usize = 100_000;
+
+/// The states of entities, and the calls that wait.
+#[derive(Default)]
+pub(crate) struct EntityStore {
+    /// By the whole name of an entity.
+    pub(crate) states: BTreeMap<String, Stored>,
+    calls: VecDeque<Posted>,
+}
+
+/// A state with the version of its shape.
+#[derive(Clone)]
+pub(crate) struct Stored {
+    pub(crate) raw: Vec<u8>,
+    pub(crate) version: u32,
+}
+
+/// A call that was accepted.
+pub(crate) struct Target {
+    /// The whole name of the entity.
+    pub(crate) name: String,
+    pub(crate) entity: &'static EntityDefinition,
+    pub(crate) operation: &'static OperationDefinition,
+    pub(crate) input: Vec<u8>,
+}
+
+/// A call that waits, and who is told its outcome.
+struct Posted {
+    target: Target,
+    then: Box<dyn FnOnce(Settled)>,
+}
+
+impl World {
+    /// Checks a call as the host does before it accepts it.
+    pub(crate) fn accept_call(&self, message: &EntityMessage) -> Result<Target, Box<Fault>> {
+        let name = self.entity_name(&message.entity)?;
+        let mut parts = name.splitn(3, '/').skip(1);
+        let entity = parts.next().unwrap_or_default();
+        let Some(entity) = self.module.entity(entity) else {
+            let message = format!("the module has no type of entity {entity:?}");
+            return Err(codes::UNKNOWN_ENTITY.fault(message));
+        };
+        if let Err(fault) = check_key(parts.next().unwrap_or_default().to_owned()) {
+            return Err(codes::ENTITY_NAME.fault(fault.message));
+        }
+        let called = &message.operation;
+        let Some(operation) = entity.all().find(|o| o.name == called) else {
+            let message = format!("{} has no operation {called}", entity.options.name);
+            return Err(codes::UNKNOWN_OPERATION.fault(message));
+        };
+        let input = message.input.as_deref().unwrap_or(NIL);
+        let input = request::fit("the input", operation.input, input).map_err(|mut fault| {
+            if fault.code == codes::BAD_INPUT.code {
+                fault = codes::OPERATION_INPUT.fault(format!("{called:?}: {}", fault.message));
+            }
+            fault
+        })?;
+        Ok(Target {
+            name,
+            entity,
+            operation,
+            input,
+        })
+    }
+
+    /// The whole name of an entity, which must be one of the deployment under test.
+    fn entity_name(&self, name: &str) -> Result<String, Box<Fault>> {
+        let own = &self.config.deployment;
+        if name.matches('/').count() < 2 {
+            return Ok(format!("{own}/{name}"));
+        }
+        match name.split_once('/') {
+            Some((deployment, _)) if deployment == own => Ok(name.to_owned()),
+            _ => {
+                let message = format!("{name} is of another deployment than the one under test");
+                Err(codes::DEPLOYMENT_NOT_FOUND.fault(message))
+            }
+        }
+    }
+
+    /// Lets a call run after those that were posted before.
+    fn post(self: &Rc<Self>, target: Target, then: impl FnOnce(Settled) + 'static) {
+        let then = Box::new(then);
+        let posted = Posted { target, then };
+        self.entities.borrow_mut().calls.push_back(posted);
+        let world = Rc::downgrade(self);
+        self.after(Duration::ZERO, move || {
+            if let Some(world) = world.upgrade() {
+                world.run_call();
+            }
+        });
+    }
+
+    /// Runs the call that was posted first; returns whether there was one.
+    fn run_call(self: &Rc<Self>) -> bool {
+        let next = self.entities.borrow_mut().calls.pop_front();
+        let Some(Posted { target, then }) = next else {
+            return false;
+        };
+        then(self.operate(&target));
+        true
+    }
+
+    /// Runs one operation now, and posts what it sent.
+    pub(crate) fn operate(self: &Rc<Self>, target: &Target) -> Settled {
+        let reply = operation::run(self, target)?;
+        for message in reply.sent.into_iter().flatten() {
+            match self.accept_call(&message) {
+                Ok(target) => self.post(target, unseen),
+                Err(fault) => unseen(Err(fault)),
+            }
+        }
+        for call in reply.started.into_iter().flatten() {
+            unseen(self.call(&call).map(|_| Vec::new()));
+        }
+        Ok(reply.value.unwrap_or_else(|| NIL.to_vec()))
+    }
+
+    /// Runs the calls that are left, as a host does also after the end of the execution
+    /// that made them.
+    pub(crate) fn finish_calls(self: &Rc<Self>) {
+        for _ in 0..MAX_MESSAGES {
+            if !self.run_call() {
+                return;
+            }
+        }
+        panic!("the entities send messages without an end");
+    }
+}
+
+/// Notes the error of a call that its caller does not wait for.
+fn unseen(result: Settled) {
+    if let Err(fault) = result {
+        log::warn!("{}: {}", fault.code, fault.message);
+    }
+}
+
+impl Run {
+    /// A workflow calls an entity, or sends to it.
+    pub(crate) fn call_entity(&self, op: u32, message: &EntityMessage, wait: bool) {
+        let now = |result| self.deliver(Duration::ZERO, op, result);
+        let world = self.world();
+        match world.accept_call(message) {
+            Err(fault) => now(Err(fault)),
+            Ok(target) if wait => {
+                let run = self.me();
+                world.post(target, move |result| {
+                    run.deliver(Duration::ZERO, op, result)
+                });
+            }
+            Ok(target) => {
+                world.post(target, unseen);
+                now(Ok(NIL.to_vec()));
+            }
+        }
+    }
+}
+
+/// The entities of a test. Calls of a client run for real and at once:
+///
+/// ```
+/// use cruster::prelude::*;
+/// use cruster::testing::Test;
+///
+/// #[stateful_entity]
+/// #[derive(Default, Serialize, Deserialize, Schema)]
+/// pub struct Account {
+///     cents: i64,
+/// }
+///
+/// #[operations]
+/// impl Account {
+///     fn deposit(&mut self, cents: i64) -> i64 {
+///         self.cents += cents;
+///         self.cents
+///     }
+/// }
+///
+/// cruster::module! { entities: [Account] }
+///
+/// // In a test:
+/// # fn main() {
+/// let bank = Test::new(&MODULE).entities();
+/// assert_eq!(Account::client(&bank, "ada").deposit(500).call().unwrap(), 500);
+/// assert_eq!(Account::client(&bank, "ada").deposit(-200).call().unwrap(), 300);
+/// assert_eq!(bank.state::<Account>("ada").unwrap().cents, 300);
+/// assert!(bank.state::<Account>("bob").is_none());
+/// # }
+/// ```
+///
+/// Get them from [`Test::entities`](super::Test::entities), or after a workflow from
+/// [`Finished::entities`](super::Finished::entities).
+pub struct Entities(pub(crate) Rc<World>);
+
+impl Entities {
+    /// The state of an entity; `None` if there is none.
+    ///
+    /// # Panics
+    ///
+    /// If the state does not decode.
+    pub fn state<S: StatefulEntity>(&self, id: &str) -> Option<S> {
+        let name = format!("{}/{}/{id}", self.0.config.deployment, S::NAME);
+        let stored = self.0.entities.borrow().states.get(&name).cloned()?;
+        Some(S::restore(&stored.raw, stored.version).unwrap_or_else(|e| panic!("{name}: {e}")))
+    }
+
+    /// The ids of the entities of a type that have a state, in order.
+    pub fn ids<E: Entity>(&self) -> Vec<String> {
+        let prefix = format!("{}/{}/", self.0.config.deployment, E::NAME);
+        let store = self.0.entities.borrow();
+        let ids = store.states.keys().filter_map(|k| k.strip_prefix(&prefix));
+        ids.map(ToOwned::to_owned).collect()
+    }
+
+    /// Lets everything happen that operations have caused: messages to other entities,
+    /// and workflows that they started.
+    pub fn settle(&self) {
+        self.0.settle();
+    }
+}
+
+impl fmt::Debug for Entities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.0.entities.borrow().states.keys())
+            .finish()
+    }
+}
+
+impl CallsEntities for Entities {
+    type Call<T: DeserializeOwned> = DirectCall<T>;
+
+    fn deployment(&self) -> String {
+        self.0.config.deployment.clone()
+    }
+
+    fn prepare<T: DeserializeOwned>(&self, message: Result<EntityMessage>) -> DirectCall<T> {
+        DirectCall {
+            call: message.map(|message| (self.0.clone(), message)),
+            result: PhantomData,
+        }
+    }
+}
+
+impl CallsEntities for Api {
+    type Call<T: DeserializeOwned> = DirectCall<T>;
+
+    fn deployment(&self) -> String {
+        self.world()
+            .map_or_else(|_| String::new(), |world| world.config.deployment.clone())
+    }
+
+    fn prepare<T: DeserializeOwned>(&self, message: Result<EntityMessage>) -> DirectCall<T> {
+        DirectCall {
+            call: message.and_then(|message| Ok((self.world()?, message))),
+            result: PhantomData,
+        }
+    }
+}
+
+/// A call of an entity by a test, as a client of the host makes it.
+#[must_use = "an entity is not called before `call` or `send`"]
+pub struct DirectCall<T> {
+    call: Result<(Rc<World>, EntityMessage)>,
+    result: PhantomData<fn() -> T>,
+}
+
+impl<T: DeserializeOwned> DirectCall<T> {
+    /// Calls the entity and returns the result of the operation.
+    pub fn call(self) -> Result<T> {
+        let (world, message) = self.call?;
+        let target = world.accept_call(&message).map_err(Error::from_fault)?;
+        let value = world.operate(&target).map_err(Error::from_fault)?;
+        let what = format_args!("operation {} of {}", message.operation, message.entity);
+        decode_result(what, &value)
+    }
+
+    /// Sends the call; it runs when time goes on, at the latest with
+    /// [`Entities::settle`].
+    pub fn send(self) -> Result<()> {
+        let (world, message) = self.call?;
+        let target = world.accept_call(&message).map_err(Error::from_fault)?;
+        world.post(target, unseen);
+        Ok(())
+    }
+}
+
+/// The state that an entity has before a test.
+pub(crate) fn stored<S: StatefulEntity>(id: &str, state: &S) -> (String, Stored) {
+    let raw = encode(&format!("the state of {}", S::NAME), state);
+    let version = S::VERSION;
+    (format!("{}/{id}", S::NAME), Stored { raw, version })
+}

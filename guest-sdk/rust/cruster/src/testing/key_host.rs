@@ -1,0 +1,20 @@
+//! The host of key functions.
+
+use crate::codes;
+use crate::host::{Call, Host};
+use crate::wire::Fault;
+
+/// It has nothing to call.
+pub(crate) struct KeyHost;
+
+impl Host for KeyHost {
+    fn issue(&self, call: &'static Call, _: &[u8]) -> Result<u32, Box<Fault>> {
+        Err(codes::WRONG_CONTEXT.fault(format!("{} was called in a key function", call.name)))
+    }
+
+    fn cancel(&self, _: u32) {}
+
+    fn perform(&self, call: &'static Call, _: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
+        Err(codes::WRONG_CONTEXT.fault(format!("{} was called in a key function", call.name)))
+    }
+}

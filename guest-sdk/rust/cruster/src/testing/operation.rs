@@ -1,0 +1,118 @@
+//! Runs single operations of entities.
+
+use std::rc::Rc;
+
+use crate::codes;
+use crate::logging;
+use crate::module::Started;
+use crate::testing::attempt::AttemptHost;
+use crate::testing::entities::{Stored, Target};
+use crate::testing::panics;
+use crate::testing::received::received;
+use crate::testing::world::World;
+use crate::wire::{
+    EntityCall, Fault, Invocation, OperationReply, Operations, OperationsReply, Outcome, Wire,
+};
+
+/// Runs an operation, and keeps the state that it leaves behind.
+pub(crate) fn run(world: &Rc<World>, target: &Target) -> Result<OperationReply, Box<Fault>> {
+    match target.entity.state {
+        Some(_) => operate(world, target),
+        None => call(world, target),
+    }
+}
+
+/// An operation of an entity with a state.
+fn operate(world: &Rc<World>, target: &Target) -> Result<OperationReply, Box<Fault>> {
+    let stored = world.entities.borrow().states.get(&target.name).cloned();
+    let (state, version) = stored.map_or((None, 0), |s| (Some(s.raw), s.version));
+    let body = Operations {
+        operations: vec![entity_call(target)],
+        state,
+        version,
+    };
+    let host = AttemptHost::for_operation(world, &name_of(target));
+    let outcome = invoke(world, target, host, "operations", body.encode());
+    let reply = OperationsReply::decode(&outcome.into_result()?)
+        .map_err(|e| codes::GUEST_PROTOCOL.fault(e.to_string()))?;
+    let mut replies = reply.replies;
+    let Some(mut first) = replies.pop().filter(|_| replies.is_empty()) else {
+        return Err(codes::GUEST_PROTOCOL.fault("one operation has one reply"));
+    };
+    if let Some(fault) = first.error.take() {
+        return Err(fault);
+    }
+    if !target.operation.read_only {
+        let states = &mut world.entities.borrow_mut().states;
+        match reply.state {
+            None => states.remove(&target.name),
+            Some(raw) => {
+                let version = reply.version;
+                states.insert(target.name.clone(), Stored { raw, version })
+            }
+        };
+    }
+    Ok(first)
+}
+
+/// A call of an entity without a state.
+fn call(world: &Rc<World>, target: &Target) -> Result<OperationReply, Box<Fault>> {
+    let host = AttemptHost::new(world, &name_of(target));
+    let outcome = invoke(
+        world,
+        target,
+        host.clone(),
+        "call",
+        entity_call(target).encode(),
+    );
+    let value = host.end(received(outcome)).into_result()?;
+    Ok(OperationReply {
+        value: Some(value),
+        ..OperationReply::default()
+    })
+}
+
+fn entity_call(target: &Target) -> EntityCall {
+    EntityCall {
+        input: Some(target.input.clone()),
+        operation: target.operation.name.to_owned(),
+    }
+}
+
+fn name_of(target: &Target) -> String {
+    format!("operation {} of {}", target.operation.name, target.name)
+}
+
+fn invoke(
+    world: &Rc<World>,
+    target: &Target,
+    host: Rc<AttemptHost>,
+    kind: &str,
+    body: Vec<u8>,
+) -> Outcome {
+    let key = match target.operation.persisted {
+        true => format!("{}/{}", target.name, world.number_op()),
+        false => String::new(),
+    };
+    let invocation = Invocation {
+        body: Some(body),
+        execution: target.name.clone(),
+        idempotency_key: key,
+        kind: kind.to_owned(),
+        name: target.entity.options.name.to_owned(),
+        namespace: world.config.namespace.clone(),
+        time: world.now().unix_nanos(),
+        ..Invocation::default()
+    };
+    let _log = logging::scope(world.now(), &target.name);
+    let ran = panics::caught(|| match world.module.start(host, invocation) {
+        Started::Over(outcome) => outcome,
+        Started::Workflow(_) => {
+            Outcome::failed(codes::GUEST_PROTOCOL.fault("an operation cannot wait"))
+        }
+    });
+    ran.unwrap_or_else(|panic| {
+        let message = format!("{} {panic}", name_of(target));
+        Outcome::failed(codes::OPERATION_CRASHED.fault(message))
+    })
+}

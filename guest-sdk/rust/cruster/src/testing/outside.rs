@@ -1,0 +1,102 @@
+//! What happens to an execution from outside.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::codes;
+use crate::deferred::Deferred;
+use crate::entity::StatefulEntity;
+use crate::error::Error;
+use crate::signal::Signal;
+use crate::testing::Test;
+use crate::testing::config::Outside;
+use crate::testing::entities::{self, Entities};
+use crate::testing::run;
+use crate::testing::signals::Api;
+use crate::testing::world::World;
+
+impl Test {
+    /// Resolves a deferred of the execution from outside, at a virtual time after
+    /// its start.
+    pub fn resolve_after<T: Serialize>(
+        self,
+        time: Duration,
+        deferred: Deferred<T>,
+        value: T,
+    ) -> Self {
+        let name = deferred.name();
+        let value = run::encode(&format!("the value of deferred {name}"), &value);
+        self.outside(time, move |run| {
+            run.settle(name, Ok(value.clone()));
+        })
+    }
+
+    /// Rejects a deferred of the execution from outside, at a virtual time after its
+    /// start.
+    pub fn reject_after<T>(
+        self,
+        time: Duration,
+        deferred: Deferred<T>,
+        error: impl Into<Error>,
+    ) -> Self {
+        let name = deferred.name();
+        let fault = error.into().under(&codes::DEFERRED_REJECTED);
+        self.outside(time, move |run| {
+            run.settle(name, Err(fault.clone()));
+        })
+    }
+
+    /// Sends the execution a signal before it starts.
+    ///
+    /// # Panics
+    ///
+    /// The run panics if a host would refuse the signal.
+    pub fn signal<S: Signal>(mut self, value: S) -> Self {
+        let value = run::encode(&format!("the value of signal {}", S::NAME), &value);
+        self.config.signals.push((S::NAME, value));
+        self
+    }
+
+    /// Sends the execution a signal at a virtual time after its start.
+    ///
+    /// # Panics
+    ///
+    /// The run panics if a host would refuse the signal.
+    pub fn signal_after<S: Signal>(self, time: Duration, value: S) -> Self {
+        let value = run::encode(&format!("the value of signal {}", S::NAME), &value);
+        self.outside(time, move |run| run.send_from_test(S::NAME, &value))
+    }
+
+    /// Gives an entity a state before the test.
+    pub fn entity<S: StatefulEntity>(mut self, id: &str, state: &S) -> Self {
+        self.config.entities.push(entities::stored(id, state));
+        self
+    }
+
+    /// The entities of the module alone, for tests that call them directly.
+    pub fn entities(self) -> Entities {
+        Entities(World::new(self.module, self.config))
+    }
+
+    /// The API of the simulated host, for stubs and handlers that act as clients of it
+    /// while the execution runs.
+    pub fn api(&self) -> Api {
+        self.config.api.clone()
+    }
+
+    /// Interrupts the execution at a virtual time after its start.
+    pub fn interrupt_after(self, time: Duration, reason: &str) -> Self {
+        let reason = reason.to_owned();
+        self.outside(time, move |run| run.interrupt(&reason))
+    }
+
+    fn outside(mut self, after: Duration, apply: impl Fn(&run::Run) + 'static) -> Self {
+        self.config.outside.push(Outside {
+            after,
+            apply: Rc::new(apply),
+        });
+        self
+    }
+}

@@ -1,0 +1,88 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/activity"
+	"github.com/cruster/cruster/journal"
+)
+
+// bulky are activities with a large outcome, and failures as large.
+type bulky struct{ ran atomic.Int64 }
+
+const bulk = 128 << 10
+
+func (b *bulky) Perform(_ context.Context, task activity.Task) activity.Report {
+	if b.ran.Add(1)%2 == 0 {
+		return activity.Failed{Err: &abi.Error{Message: strings.Repeat("x", bulk)}}
+	}
+	return activity.Done{Outcome: abi.Outcome{Value: abi.MustMarshal(make([]byte, bulk))}, Attempts: task.Failed + 1}
+}
+
+// TestOutcomesInHandAreBounded has an execution fan out while the store takes no writes. It
+// has a bounded number of bytes in hand, others go on, and when the store is back all of it is
+// delivered.
+func TestOutcomesInHandAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const steps, places = 160, 100
+		var fanned, others bulky
+		f := newFixture(t)
+		byWorkflow := performFunc(func(ctx context.Context, task activity.Task) activity.Report {
+			if task.Row.Workflow == "scripts/other" {
+				return others.Perform(ctx, task)
+			}
+			return fanned.Perform(ctx, task)
+		})
+		f.x.Activities = byWorkflow
+		var issued []string
+		for n := range steps {
+			issued = append(issued, fmt.Sprintf("activity a%d", n))
+		}
+		f.scripts["w"] = append([]string{strings.Join(issued, ";")}, slices.Repeat([]string{"park"}, steps)...)
+		f.scripts["other"] = []string{"activity a", "done ok"}
+		back := make(chan struct{})
+		f.commits.seen = func(w journal.Write) {
+			if len(w.Entries) > 0 {
+				f.commits.mu.Unlock()
+				<-back
+				f.commits.mu.Lock()
+			}
+		}
+		row := rowOf("w", "k")
+		_, err := f.x.Start(t.Context(), row, nil)
+		require.NoError(t, err)
+		synctest.Wait()
+		require.LessOrEqual(t, fanned.ran.Load(), int64(maxUndelivered/bulk+1+places))
+		require.Greater(t, fanned.ran.Load(), int64(maxUndelivered/bulk))
+
+		_, err = f.x.Start(t.Context(), rowOf("other", "k"), nil)
+		require.NoError(t, err)
+		synctest.Wait()
+		require.EqualValues(t, 1, others.ran.Load(), "others have places")
+
+		close(back)
+		synctest.Wait()
+		require.EqualValues(t, steps, fanned.ran.Load())
+		entries, _, err := f.store.Entries(t.Context(), row.ID, 0, journal.PageLimit{Entries: 2 * steps, Bytes: 1 << 30})
+		require.NoError(t, err)
+		require.Len(t, entries, steps, "all are delivered")
+		require.Zero(t, f.x.performing.Waiting())
+	})
+}
+
+// performFunc is a function that performs attempts.
+type performFunc func(ctx context.Context, task activity.Task) activity.Report
+
+func (p performFunc) Perform(ctx context.Context, task activity.Task) activity.Report {
+	return p(ctx, task)
+}

@@ -1,0 +1,127 @@
+package execution
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/journal"
+)
+
+// maxQuerying bounds the queries that are being answered: each has a copy of a guest.
+const maxQuerying = 8
+
+// queryReply is the reply to a queryRequest.
+type queryReply struct {
+	outcome abi.Outcome
+	err     error
+}
+
+// Query asks a running execution a question. Its workflow answers from what it knows at this
+// moment; nothing is written, and nothing is changed.
+//
+// The answer is computed by a copy of the guest, as it was after its last turn. The guest
+// itself cannot be asked: whatever the answer allocates, and each random number it draws,
+// such as for the order of a map, would be there in this instance and in none that is replayed.
+func (x *Executions) Query(ctx context.Context, ref Ref, q abi.Query) (abi.Outcome, error) {
+	if err := x.Host.Accepting(); err != nil {
+		return abi.Outcome{}, err
+	}
+	reply := make(chan queryReply, 1)
+	x.runs.Post(ref.ID, ref.addressed(queryRequest{q, reply}))
+	select {
+	case r := <-reply:
+		return r.outcome, r.err
+	case <-ctx.Done():
+		return abi.Outcome{}, journal.Coded("query "+ref.Name, ctx.Err())
+	case <-x.Host.Context().Done():
+		return abi.Outcome{}, x.Host.EndReason()
+	}
+}
+
+// query has a question answered.
+func (r *run) query(m queryRequest) {
+	switch {
+	case r.row.State.Final():
+		answer(m.reply, queryReply{err: alreadyOver(r.row)})
+		return
+	case r.row.State == journal.Paused:
+		answer(m.reply, queryReply{err: abi.Errorf(abi.CodePaused, "%s is paused", r.row.Name())})
+		return
+	case !r.begun:
+		r.requeue(ofRun{r.run, m}) // behind its first turn
+		return
+	}
+	if !r.querying.TryAcquire(1) {
+		answer(m.reply, queryReply{err: abi.Errorf(abi.CodeOverloaded, "%d queries are being answered", maxQuerying)})
+		return
+	}
+	reply, later := r.answerQuery(m)
+	if !later {
+		r.querying.Release(1)
+		answer(m.reply, reply)
+	}
+}
+
+// answerQuery answers a question, or has that done beside the run: then later is true.
+func (r *run) answerQuery(m queryRequest) (reply queryReply, later bool) {
+	ctx := r.Host.Context()
+	if err := r.ensureGuest(ctx); err != nil {
+		r.dropGuest()
+		return queryReply{err: journal.Coded("query "+r.row.Name(), err)}, false
+	}
+	saved, err := r.guest.Save()
+	if errors.Is(err, wasm.ErrNoState) {
+		// There are no copies here. It answers itself, and is replayed when it is needed.
+		reply = r.askGuest(ctx, r.row.Namespace, r.guest, &m.query)
+		r.dropGuest()
+		return reply, false
+	}
+	if err != nil {
+		return queryReply{err: journal.Coded("query "+r.row.Name(), err)}, false
+	}
+	row := *r.row
+	if !r.group.Go(func() {
+		defer r.querying.Release(1)
+		var reply queryReply
+		if f := guarded(func() { reply = r.askCopy(ctx, &row, saved, &m.query) }); f != nil {
+			reply.err = abi.Errorf(abi.CodeInternal, "the host failed while it answered a query: %s", f.what)
+		}
+		answer(m.reply, reply)
+	}) {
+		return queryReply{err: r.Host.EndReason()}, false
+	}
+	return queryReply{}, true
+}
+
+// askCopy asks a copy of a guest.
+func (x *Executions) askCopy(ctx context.Context, row *journal.Execution, saved *guest.Saved, q *abi.Query) (reply queryReply) {
+	opening, err := x.OpenGuest(ctx, row)
+	if err != nil {
+		return queryReply{err: err}
+	}
+	var copied *admitted
+	_, err = x.admitGuest(ctx, row.Namespace, max(opening.Bytes, saved.Bytes()), x.resident.Admit, func(g *admitted) { copied = g },
+		opening.restoring(saved), func(context.Context, Guest) (guest.Turn, error) { return guest.Turn{}, nil })
+	if copied != nil {
+		defer copied.Close()
+	}
+	if err != nil {
+		return queryReply{err: journal.Coded("query "+row.Name(), err)}
+	}
+	return x.askGuest(ctx, row.Namespace, copied, q)
+}
+
+// askGuest asks a guest, which cannot go on after that.
+func (x *Executions) askGuest(ctx context.Context, namespace string, g Guest, q *abi.Query) (reply queryReply) {
+	_, err := x.compute(ctx, namespace, func(ctx context.Context) (turn guest.Turn, err error) {
+		reply.outcome, err = g.Query(ctx, q)
+		return turn, err
+	})
+	if err != nil {
+		return queryReply{err: err}
+	}
+	return reply
+}

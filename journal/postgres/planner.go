@@ -1,0 +1,190 @@
+package postgres
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// newPlan makes the plan of writes that are independent or decided. Rows go in
+// the order of their ids, so that batches that touch the same ones wait for each
+// other instead of deadlocking; writes of one execution keep their order, and so do
+// messages to one receiver.
+func newPlan(writes []*journal.Write, known premise) *plan {
+	p := &planner{
+		plan: &plan{
+			fences:     map[journal.Shard]journal.Fence{},
+			hibernated: map[journal.ID]*journal.Hibernated{}, entities: map[journal.ID]*journal.Entity{},
+			wakes: map[journal.ID]bool{}, lenientWakes: map[journal.ID]bool{},
+			known: known, runs: map[journal.ID]journal.RunID{},
+		},
+		updated: map[journal.ID]int{}, interrupted: map[journal.ID]bool{}, started: map[journal.ID]bool{}, needed: map[journal.ID]bool{},
+	}
+	p.mail.room = map[journal.ID]tally{}
+	for _, w := range writes {
+		p.mail.put(w, known)
+	}
+	writes = slices.Clone(writes)
+	slices.SortStableFunc(writes, func(a, b *journal.Write) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	for _, w := range writes {
+		p.add(w)
+	}
+	p.wakeUpdated()
+	p.require()
+	return p.plan
+}
+
+// planner makes a plan.
+type planner struct {
+	*plan
+	updated              map[journal.ID]int // → place in updates
+	interrupted, started map[journal.ID]bool
+	needed               map[journal.ID]bool // → whether it must be held
+}
+
+// add adds all of a write but the messages that it receives and sends.
+func (p *planner) add(w *journal.Write) {
+	p.fences[w.ID.Shard()] = w.Fence
+	p.mail.take(w)
+	if w.OfEntity() {
+		if w.Entity != nil || w.Destroy {
+			p.entities[w.ID] = w.Entity // the last one stands
+		}
+		return
+	}
+	p.runs[w.ID] = w.Run
+	lenient := p.known == optimistic && bare(w)
+	p.addRows(w, lenient)
+	p.noteWake(w, lenient)
+	for i := range w.Entries {
+		p.entries.add(w.ID, &w.Entries[i])
+	}
+	if w.Update != nil {
+		if i, ok := p.updated[w.ID]; ok {
+			p.updates[i].Update = followed(p.updates[i].Update, w.Update)
+		} else {
+			p.updated[w.ID] = len(p.updates)
+			p.updates = append(p.updates, update{w.ID, w.Run, w.Update})
+		}
+	}
+	if w.Interrupt != nil && !p.interrupted[w.ID] { // the first one stands
+		p.interrupted[w.ID] = true
+		p.interrupts = append(p.interrupts, interrupt{w.ID, w.Run, w.Interrupt})
+	}
+	if w.Hibernate != nil {
+		p.hibernated[w.ID] = w.Hibernate // the last one stands
+	}
+	if w.Update != nil && w.Update.State.Final() {
+		p.hibernated[w.ID] = &journal.Hibernated{}
+	}
+}
+
+// addRows adds the rows of a write that may be there already.
+func (p *planner) addRows(w *journal.Write, lenient bool) {
+	starts, settles, links := &p.starts, &p.settles, &p.links
+	if lenient {
+		starts, settles, links = &p.lenientStarts, &p.lenientSettles, &p.lenientLinks
+	}
+	if w.Start != nil {
+		p.started[w.ID] = true
+		starts.add(w.Start)
+	} else if !p.started[w.ID] {
+		p.needed[w.ID] = p.needed[w.ID] || w.Settle != nil || w.Link != nil || w.Hibernate != nil || w.Receive != nil || len(w.Receipts) > 0
+	}
+	for i := range w.Deferreds {
+		settles.add(w.ID, &w.Deferreds[i])
+	}
+	if w.Settle != nil {
+		settles.add(w.ID, w.Settle)
+	}
+	if w.Link != nil {
+		links.add(w.ID, w.Link)
+		p.held.add(w.Link.Callee, w.Link.Run)
+	}
+}
+
+// wakeUpdated has executions loaded by the update that they have anyway.
+func (p *planner) wakeUpdated() {
+	for i, u := range p.updates {
+		if p.wakes[u.id] && u.State == journal.Running {
+			awake := *u.Update
+			awake.WakeAt = journal.Now
+			p.updates[i].Update = &awake
+		}
+		delete(p.wakes, u.id)
+	}
+}
+
+// require finds the executions that must exist and that no other statement looks for.
+func (p *planner) require() {
+	locked := p.lockRows()
+	for id, held := range p.needed {
+		_, changed := p.updated[id]
+		switch {
+		case p.known != guest && (changed || p.interrupted[id] || locked[id]):
+		case held && p.known != guest:
+			p.held.add(id, p.runs[id])
+		default:
+			p.present.add(id, p.runs[id])
+		}
+	}
+}
+
+// noteWake notes whether the execution is to be loaded. An update that comes behind sets
+// another wake time.
+func (p *plan) noteWake(w *journal.Write, lenient bool) {
+	if w.Update != nil {
+		delete(p.wakes, w.ID)
+		delete(p.lenientWakes, w.ID)
+	}
+	switch {
+	case w.Wakes() && lenient && w.Interrupt == nil:
+		p.lenientWakes[w.ID] = true
+	case w.Wakes():
+		p.wakes[w.ID] = true
+	}
+}
+
+// lockRows finds the rows that several statements are going to change: they are locked
+// before, in one order. Each statement locks in order, but together they would not.
+func (p *plan) lockRows() map[journal.ID]bool {
+	statements := 0
+	for _, rows := range []int{len(p.updates), len(p.interrupts), len(p.wakes), len(p.lenientSettles.ids), p.mail.wakes(p.lenientWakes)} {
+		statements += min(rows, 1)
+	}
+	if statements < 2 {
+		return nil
+	}
+	changed := maps.Clone(p.wakes)
+	for _, u := range p.updates {
+		changed[u.id] = true
+	}
+	for _, i := range p.interrupts {
+		changed[i.id] = true
+	}
+	for _, id := range p.lenientSettles.ids {
+		changed[journal.ID(id)] = true
+	}
+	for _, m := range p.mail.lenient {
+		if p.lenientWakes[m.to] {
+			changed[m.to] = true
+		}
+	}
+	for _, id := range sortedIDs(maps.Keys(changed)) {
+		p.locked.add(id, p.runs[id])
+	}
+	return changed
+}
+
+// followed is what two updates of one execution come to: the last one stands, but for
+// what it leaves as it is.
+func followed(first, last *journal.Update) *journal.Update {
+	both := *last
+	if both.Digest == "" {
+		both.Digest = first.Digest
+	}
+	both.MovedAt = max(both.MovedAt, first.MovedAt)
+	return &both
+}

@@ -1,0 +1,80 @@
+package sqlite
+
+import (
+	"zombiezen.com/go/sqlite"
+
+	"github.com/cruster/cruster/journal"
+)
+
+// mail is what the store remembers of inboxes. It belongs to the user of the writer: all
+// that changes an inbox goes through that one handle of the one process that has the file.
+type mail struct {
+	position uint64 // of the message that was sent last
+	// tallies of inboxes that hold many messages, so that they are not counted for each
+	// one that is received. Whatever is not committed makes the store forget them all.
+	tallies map[journal.ID]tally
+}
+
+// tally is how much there is in an inbox.
+type tally struct {
+	messages, bytes int64
+	more            bool // there may be more than that
+}
+
+const (
+	// worthKeeping is how many messages an inbox has at least whose tally is kept.
+	worthKeeping = 100
+	// maxTallies is how many are kept.
+	maxTallies = 1000
+	// mostCounted is how many messages are counted.
+	mostCounted = 2 * journal.MaxInbox
+)
+
+const selectTally = "SELECT count(*), coalesce(sum(bytes), 0) FROM (SELECT bytes FROM cruster_inbox WHERE shard = ?1 AND id = ?2 LIMIT ?3)"
+
+func (m *mail) forget() { clear(m.tallies) }
+
+// full tells whether there is no room for a message of so many bytes.
+func (b *batch) full(receiver journal.ID, bytes int) (bool, error) {
+	t, kept := b.mail.tallies[receiver]
+	if !kept {
+		var err error
+		if t, err = count(b.conn, receiver); err != nil {
+			return false, err
+		}
+		b.mail.keep(receiver, t)
+	}
+	return t.messages >= journal.MaxInbox || t.bytes+int64(bytes) > journal.MaxInboxBytes, nil
+}
+
+func count(conn *sqlite.Conn, receiver journal.ID) (t tally, err error) {
+	err = run(conn, selectTally, func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, receiver)
+		stmt.BindInt64(3, mostCounted)
+	}, func(row *sqlite.Stmt) error {
+		t = tally{row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(0) == mostCounted}
+		return nil
+	})
+	return t, err
+}
+
+func (m *mail) keep(receiver journal.ID, t tally) {
+	if t.messages < worthKeeping || t.more && t.messages < journal.MaxInbox {
+		delete(m.tallies, receiver)
+		return
+	}
+	if len(m.tallies) >= maxTallies {
+		m.forget()
+	}
+	if m.tallies == nil {
+		m.tallies = map[journal.ID]tally{}
+	}
+	m.tallies[receiver] = t
+}
+
+// changed notes that so much was put into an inbox, or taken out of it.
+func (m *mail) changed(receiver journal.ID, messages, bytes int64) {
+	if t, kept := m.tallies[receiver]; kept {
+		m.keep(receiver, tally{t.messages + messages, t.bytes + bytes, t.more})
+	}
+}
