@@ -22,6 +22,7 @@ type entity struct {
 	beside    []*call                  // that wait to run beside others
 	joining   []*call                  // that wait for the message of their origin to be read
 	running   int                      // that run beside others
+	waiting   int                      // calls that wait for their turn, and are in memory only
 	byOrigin  map[journal.Origin]*call // all that have an origin
 	positions map[uint64]*call         // all that are in the inbox
 
@@ -41,8 +42,8 @@ type entity struct {
 	mailbox, concurrency int
 	idleTime             time.Duration
 	usedAt               int64
-	setbacks             int   // failures of the host, one after the other
-	retryAt              int64 // nothing is read before; 0 if there was no setback
+	reading              pause // of the inbox, and of messages that are tried again
+	startPause           pause // of starts
 	timerAt              int64 // 0 if there is no timer
 	idle                 bool  // it may be forgotten
 }
@@ -80,9 +81,13 @@ func (e *entity) Receive(messages []message) []message {
 		if _, idle := m.(tick); !idle {
 			e.usedAt = e.now()
 		}
-		e.receive(m)
+		if err := guarded(func() error { e.receive(m); return nil }); err != nil {
+			e.refuse(m, err)
+		}
 	}
-	e.advance()
+	if err := guarded(func() error { e.advance(); return nil }); err != nil {
+		e.refuse(nil, err)
+	}
 	return nil
 }
 
@@ -111,27 +116,26 @@ func (e *entity) receive(m message) {
 		e.starting, e.barren = false, false
 		if m.err != nil {
 			e.starts = true
-			e.setback("start workflows", m.err)
+			e.setback(&e.startPause, "start workflows", m.err)
+		} else {
+			e.startPause = pause{}
 		}
 	case tick:
 		e.timerAt = 0
-		if e.retryAt <= e.now() {
-			e.retryAt = 0
-		}
+		e.reading.over(e.now())
+		e.startPause.over(e.now())
 	}
 }
 
 // arrive takes a call in, or refuses it.
 func (e *entity) arrive(c *call) {
-	e.mailbox, e.concurrency = c.mailbox, c.concurrency
-	if c.idleTime > 0 {
-		e.idleTime = time.Duration(c.idleTime)
-	}
+	e.limitBy(c)
 	if first := e.byOrigin[c.origin]; first != nil {
 		e.join(first, c)
 		return
 	}
-	if c.joins {
+	if c.joins || c.position != 0 && e.recent.has(c.origin) {
+		c.joins = true // the inbox was read meanwhile, and it has been performed
 		e.joinLater(c)
 		return
 	}
@@ -139,7 +143,7 @@ func (e *entity) arrive(c *call) {
 		e.join(e.positions[c.position], c) // the inbox was read meanwhile
 		return
 	}
-	if c.position == 0 && e.waiting() >= e.mailbox {
+	if c.position == 0 && e.waiting >= e.mailbox {
 		c.reply(answer{err: e.mailboxFull(c)})
 		return
 	}
@@ -150,6 +154,14 @@ func (e *entity) arrive(c *call) {
 		e.queue = append(e.queue, c)
 	} else {
 		e.beside = append(e.beside, c)
+	}
+}
+
+// limitBy takes over the limits that the type of a call has now.
+func (e *entity) limitBy(c *call) {
+	e.mailbox, e.concurrency = max(c.mailbox, 1), max(c.concurrency, 1)
+	if c.idleTime > 0 {
+		e.idleTime = time.Duration(c.idleTime)
 	}
 }
 
@@ -166,21 +178,12 @@ func (e *entity) join(first, c *call) {
 	c.reply(answer{}) // to let go of its memory; no one is answered
 }
 
-// waiting counts the calls that wait for their turn and are in memory only.
-func (e *entity) waiting() (n int) {
-	for _, calls := range [][]*call{e.queue, e.beside} {
-		for _, c := range calls {
-			if c.position == 0 {
-				n++
-			}
-		}
-	}
-	return n
-}
-
 // know takes note of a call that waits.
 func (e *entity) know(c *call) {
 	e.metrics.queued.Inc()
+	if c.position == 0 {
+		e.waiting++
+	}
 	if c.leavesReceipt() {
 		e.byOrigin[c.origin] = c
 	}
@@ -189,7 +192,15 @@ func (e *entity) know(c *call) {
 	}
 }
 
-// forget is the opposite of know, once a call is over.
+// unqueue says that a call does not wait any more.
+func (e *entity) unqueue(c *call) {
+	e.metrics.queued.Dec()
+	if c.position == 0 {
+		e.waiting--
+	}
+}
+
+// forget forgets a call that is over.
 func (e *entity) forget(c *call) {
 	if e.byOrigin[c.origin] == c {
 		delete(e.byOrigin, c.origin)
@@ -214,7 +225,7 @@ func (e *entity) withdrawn(m withdrawal) (accepted bool) {
 	isCall := func(other *call) bool { return other == c }
 	e.queue, e.beside = slices.DeleteFunc(e.queue, isCall), slices.DeleteFunc(e.beside, isCall)
 	e.forget(c)
-	e.metrics.queued.Dec()
+	e.unqueue(c)
 	c.reply(answer{})
 	return false
 }
@@ -236,26 +247,20 @@ func (e *entity) begin(places *actor.FairQueue[journal.ID], task func() message)
 	return places.Go(e.id, func() { e.actors.Post(e.id, task()) })
 }
 
-// setback has the inbox left alone for a while, longer each time.
-func (e *entity) setback(doing string, err error) {
-	e.setbacks++
-	delay := min(50*time.Millisecond<<min(e.setbacks-1, 10), 30*time.Second)
-	e.retryAt = e.Clock.Now().Add(delay).UnixNano()
-	e.Logger.Warn("an entity could not go on; trying again", "id", e.id, "doing", doing, "error", err, "delay", delay)
-}
-
 // Park implements actor.Actor: it sets the timer, and finds out whether the entity may be
 // forgotten.
 func (e *entity) Park() []message {
 	e.idle = false
-	due := e.retryAt
+	due := e.retryAt()
 	if e.atRest() {
+		// Without a state it keeps nothing that would have to be read again.
 		due = e.usedAt + int64(e.idleTime)
-		e.idle = due <= e.now()
+		e.idle = e.state == nil || due <= e.now()
 	}
 	switch {
-	case e.idle:
+	case e.idle && e.timerAt != 0:
 		e.timers.Set(e.id, journal.Never)
+	case e.idle:
 	case due != 0 && (e.timerAt == 0 || due < e.timerAt):
 		e.timerAt = due
 		e.timers.Set(e.id, due)
@@ -274,18 +279,21 @@ func (e *entity) Release() bool { return e.idle }
 // Forgotten implements actor.Actor.
 func (e *entity) Forgotten() { e.keep(nil) }
 
-// stateCost is about how many bytes of memory a state takes besides its own.
-const stateCost = 512
+// stateCost is about how many bytes of memory an entity takes besides its state.
+const stateCost = 2 << 10
 
 // keep keeps a state in memory, if there is room for it. The store has it in any case. Half
 // of the budget is left to calls: one that is not asked for must not have a call refused.
 func (e *entity) keep(s *snapshot) {
+	if s != nil && s == e.state {
+		return
+	}
 	e.state = nil
 	if e.memory != nil {
 		e.memory.Release()
 		e.memory = nil
 	}
-	if s == nil {
+	if s == nil || e.EvictAlways {
 		return
 	}
 	memory, bytes := e.Queued.Empty(), stateCost+int64(s.bytes())

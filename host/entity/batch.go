@@ -46,8 +46,8 @@ func (e *entity) beginBatch() {
 	e.batch, e.queue = e.queue[:n:n], e.queue[n:]
 	for _, c := range e.batch {
 		c.atWork = true
+		e.unqueue(c)
 	}
-	e.metrics.queued.Sub(float64(n))
 	e.generation++
 	b := &batch{Entities: e.Entities, id: e.id, calls: e.batch, state: e.state, answers: map[*call]answer{}}
 	if !e.begin(e.working, func() message { return batchDone{b.perform()} }) {
@@ -66,7 +66,7 @@ func (e *entity) endBatch(res batchResult) {
 		e.end(c, res.answers, res.err)
 	}
 	if res.err == nil && res.left == nil {
-		e.setbacks = 0
+		e.reading.failures = 0
 	}
 	e.readAgain(done, res)
 	e.starts = e.starts || res.starts
@@ -94,7 +94,7 @@ func (e *entity) end(c *call, answers map[*call]answer, err error) {
 func (e *entity) readAgain(done []*call, res batchResult) {
 	if res.left != nil {
 		e.unread = true
-		e.setback("take out messages that were performed before", res.left)
+		e.setback(&e.reading, "take out messages that were performed before", res.left)
 	}
 	i := slices.IndexFunc(done, func(c *call) bool {
 		_, answered := res.answers[c]
@@ -105,7 +105,7 @@ func (e *entity) readAgain(done []*call, res batchResult) {
 	}
 	first := done[i]
 	e.unread, e.seen = true, min(e.seen, first.position-1)
-	e.setback("perform "+first.operation+" of "+first.ref.String(), res.err)
+	e.setback(&e.reading, "perform "+first.operation+" of "+first.ref.String(), res.err)
 	e.queue = slices.DeleteFunc(e.queue, func(c *call) bool {
 		if c.position <= first.position {
 			return false

@@ -18,7 +18,7 @@ func (e *entity) beginBeside() {
 			continue
 		}
 		e.beside = slices.Delete(e.beside, i, i+1)
-		e.metrics.queued.Dec()
+		e.unqueue(c)
 		c.atWork = true
 		e.running++
 		e.beginOne(c)
@@ -28,7 +28,7 @@ func (e *entity) beginBeside() {
 // mayBegin tells whether what came before a call is as far as it has to be: a read sees the
 // messages that were acknowledged before it came, and other calls come behind them.
 func (e *entity) mayBegin(c *call) bool {
-	if c.attempts > 0 && e.retryAt != 0 {
+	if c.attempts > 0 && e.reading.until != 0 {
 		return false // it was not to blame, and is tried again later
 	}
 	if c.kind != read {
@@ -64,11 +64,11 @@ func (e *entity) endBeside(m callDone) {
 		m.call.atWork = false
 		e.metrics.queued.Inc()
 		e.beside = slices.Insert(e.beside, 0, m.call)
-		e.setback("perform "+m.call.operation+" of "+m.call.ref.String(), m.answer.err)
+		e.setback(&e.reading, "perform "+m.call.operation+" of "+m.call.ref.String(), m.answer.err)
 		return
 	}
 	if m.answer.err == nil {
-		e.setbacks = 0
+		e.reading.failures = 0
 	}
 	e.end(m.call, map[*call]answer{m.call: m.answer}, nil)
 }

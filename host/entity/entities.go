@@ -62,9 +62,11 @@ type Deps struct {
 	Catalog   Catalog
 	Clock     clockwork.Clock
 	Committer Committer
-	Fault     faultpoint.Injector
-	Guests    Guests
-	Host      *hoststate.State
+	// EvictAlways keeps no state in memory. It is for tests.
+	EvictAlways bool
+	Fault       faultpoint.Injector
+	Guests      Guests
+	Host        *hoststate.State
 	// IdleTime is how long an entity without calls stays in memory, if its type does not say.
 	IdleTime time.Duration
 	Logger   *slog.Logger

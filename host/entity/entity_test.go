@@ -189,6 +189,18 @@ func TestHostFault(t *testing.T) {
 	require.EqualValues(t, 4, f.value(f.x.Call(t.Context(), add("a", 1))))
 }
 
+// TestHostFaultInTheActor costs what the message was about, and the entity goes on.
+func TestHostFaultInTheActor(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.value(f.x.Call(t.Context(), add("a", 1)))
+	reply := make(chan bool, 1)
+	f.x.actors.Post(refTo("a").ID(), withdrawal{reply: reply}) // of no call: it panics
+	require.True(t, <-reply)
+	require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), add("a", 2))))
+	require.EqualValues(t, 3, f.value(f.x.Call(t.Context(), operation("a", "get"))))
+}
+
 func TestList(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 
@@ -31,6 +32,44 @@ func guarded(work func() error) (err error) {
 		}
 	}()
 	return work()
+}
+
+// refuse ends what a message was about, after the host failed to handle it. The inbox and the
+// row tell what is true.
+func (e *entity) refuse(m message, err error) {
+	var fault *hostFault
+	if errors.As(err, &fault) {
+		e.report(e.id, fault)
+	}
+	failed := answer{err: abi.AsError(err)}
+	e.keep(nil)
+	e.generation++
+	e.unread, e.barren = true, false
+	switch m := m.(type) {
+	case arrival:
+		m.call.reply(failed)
+	case withdrawal:
+		m.reply <- true
+	case roomRequest:
+		m.reply <- failed.err
+	case fetched:
+		e.fetching = false
+	case startsDone:
+		e.starting, e.starts = false, true
+	case callDone:
+		e.forget(m.call)
+		m.call.reply(failed)
+	case batchDone:
+		for c := range m.answers {
+			e.forget(c)
+			c.reply(failed)
+		}
+		for _, c := range e.batch {
+			e.forget(c)
+			c.reply(failed)
+		}
+		e.batch = nil
+	}
 }
 
 // report writes what a bug report needs, and no payloads.

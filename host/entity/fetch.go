@@ -22,7 +22,7 @@ type page struct {
 
 // beginFetch has the inbox read, if there may be something in it that can be worked on.
 func (e *entity) beginFetch() {
-	if !e.unread || e.fetching || e.barren || e.retryAt != 0 || len(e.positions) > maxFetched {
+	if !e.unread || e.fetching || e.barren || e.reading.until != 0 || len(e.positions) > maxFetched {
 		return
 	}
 	upTo := e.acked
@@ -82,10 +82,13 @@ func (x *Entities) addTo(p *page, m *journal.Message) (fits bool, err error) {
 
 // callOf makes a call of a message. One that does not decode is a call that fails.
 func (x *Entities) callOf(m *journal.Message) (*call, error) {
-	c := &call{operation: m.Name, from: m.From, message: m.Origin, position: m.Position}
-	if m.Repeatable {
-		c.origin = m.Origin
-	}
+	c := &call{operation: m.Name}
+	defer func() {
+		c.from, c.message, c.position = m.From, m.Origin, m.Position
+		if m.Repeatable {
+			c.origin = m.Origin
+		}
+	}()
 	p, damaged := abi.DecodeAs[parcel](m.Value)
 	if damaged == nil && m.Kind != journal.CallMessage {
 		damaged = abi.Errorf(abi.CodeInternal, "a message of kind %q is not for entities", m.Kind)
@@ -103,10 +106,8 @@ func (x *Entities) callOf(m *journal.Message) (*call, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the code of %s: %w", ref, err)
 	}
-	c.ref, c.input = ref, p.Input
-	if !t.Type.Stateful() {
-		c.kind, c.persisted = stateless, true
-	}
+	c = t.call(&abi.OperationInfo{Name: m.Name, Persisted: true})
+	c.input = p.Input
 	return c, nil
 }
 
@@ -115,7 +116,7 @@ func (e *entity) takeFetched(m fetched) {
 	e.fetching = false
 	if m.err != nil {
 		e.unread = true
-		e.setback("read the inbox", m.err)
+		e.setback(&e.reading, "read the inbox", m.err)
 		return
 	}
 	e.unread = e.unread || m.more
@@ -163,7 +164,11 @@ func (e *entity) addMessage(c *call) bool {
 		}
 		first.position = c.position
 		e.positions[c.position] = first
+		e.waiting--
 		return true
+	}
+	if c.damaged == nil {
+		e.limitBy(c)
 	}
 	c.suspect = e.recent.has(c.origin)
 	e.know(c)

@@ -40,6 +40,7 @@ type fixture struct {
 	types       map[string]*abi.EntityInfo // guarded by mu
 	invocations []string                   // guarded by mu; what the guests were asked to run
 	held        chan struct{}              // guarded by mu; invocations wait for it to be closed, if it is not nil
+	heldOnly    string                     // guarded by mu; only such invocations are held, if it is not empty
 	began       chan string                // what is being invoked, for tests that listen
 	started     []string                   // guarded by mu; workflows
 	startError  error                      // guarded by mu; of starts
@@ -212,6 +213,9 @@ func (f *fixture) Operations(ctx context.Context, t Target, body *abi.Operations
 	f.mu.Lock()
 	f.invocations = append(f.invocations, strings.Join(names, " "))
 	held := f.held
+	if f.heldOnly != "" && f.heldOnly != strings.Join(names, " ") {
+		held = nil
+	}
 	f.mu.Unlock()
 	f.began <- strings.Join(names, " ")
 	if held != nil {
@@ -485,7 +489,7 @@ func (f *fixture) queuedCalls(key string, n int) {
 	require.Eventually(f.t, func() bool {
 		waiting := -1
 		f.x.actors.WhileParked(refTo(key).ID(), func(e *entity) (message, bool) {
-			waiting = e.waiting()
+			waiting = e.waiting
 			return nil, false
 		})
 		return waiting == n

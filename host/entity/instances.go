@@ -67,7 +67,7 @@ func (g *Instances) Operations(ctx context.Context, t Target, body *abi.Operatio
 		world.Clock, world.Fuel, world.Memory = g.Clock.Now, g.Fuel, memory
 		inst, err := code.Instantiate(ctx, world)
 		if err != nil {
-			return err
+			return notRun(err)
 		}
 		defer func() { _ = inst.Close() }()
 		turn, err := inst.Start(ctx, abi.MustMarshal(&abi.Invocation{
@@ -80,7 +80,19 @@ func (g *Instances) Operations(ctx context.Context, t Target, body *abi.Operatio
 		}
 		return decodeOperations(turn, ran)
 	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // the host is over: it has stopped the guest, which did nothing wrong
+	}
 	return ran, err
+}
+
+// notRun is the error of an instance that could not be made. No operation is to blame for it,
+// whatever went wrong.
+func notRun(err error) error {
+	if isOfGuest(err) {
+		return &refusal{abi.AsError(err)}
+	}
+	return err
 }
 
 // decodeOperations reads what an invocation handed over.

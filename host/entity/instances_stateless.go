@@ -33,7 +33,7 @@ func (g *Instances) Call(ctx context.Context, t Target, call StatelessCall) (*St
 	world.Memory = memory
 	inst, err := code.Instantiate(ctx, world)
 	if err != nil {
-		return nil, err
+		return nil, notRun(err)
 	}
 	defer func() { _ = inst.Close() }()
 	limited, cancel := limit.WithTimeout(ctx, g.Clock, g.CallTimeout)

@@ -74,7 +74,7 @@ func (x *Entities) askRoom(ctx context.Context, c *call) error {
 
 // hasRoom tells whether a call that is to be durable may be accepted.
 func (e *entity) hasRoom(c *call) error {
-	waiting := e.waiting()
+	waiting := e.waiting
 	for _, m := range e.positions {
 		if !m.atWork {
 			waiting++

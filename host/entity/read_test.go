@@ -85,6 +85,26 @@ func TestReadAfterSend(t *testing.T) {
 	}
 }
 
+// TestReadOfAnOlderState does not make the entity go on from it: the read began before a
+// commit after which the host forgot what it knew.
+func TestReadOfAnOlderState(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.value(f.x.Call(t.Context(), add("a", 1)))
+	f.crash()
+	f.heldOnly = "get"
+	f.hold()
+	read := f.goCall(t.Context(), operation("a", "get"))
+	<-f.began
+	f.panicAt = "entity.after-commit"
+	_, err := f.x.Call(t.Context(), add("a", 10))
+	require.Equal(t, abi.CodeInternal, abi.CodeOf(err))
+	f.release()
+	r := <-read
+	require.EqualValues(t, 1, f.value(r.outcome, r.err), "it began before")
+	require.EqualValues(t, 111, f.value(f.x.Call(t.Context(), add("a", 100))))
+}
+
 // TestReadThatSends is refused: nothing of it is durable.
 func TestReadThatSends(t *testing.T) {
 	t.Parallel()

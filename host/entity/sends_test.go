@@ -123,7 +123,11 @@ func TestStartsAreTriedAgain(t *testing.T) {
 		_, err := f.x.Call(t.Context(), sends("a", sendsInput{Started: []abi.Call{{Workflow: "Pay", Key: "1"}, {Workflow: "Pay", Key: "2"}}}))
 		require.NoError(t, err)
 		synctest.Wait()
-		require.EqualValues(t, 6, f.value(f.x.Call(t.Context(), add("a", 5))), "others go on")
+		require.EqualValues(t, 7, f.value(f.x.Call(t.Context(), add("a", 6))), "others go on")
+		require.NoError(t, f.x.Send(t.Context(), add("a", 1)))
+		synctest.Wait()
+		n, _ := f.stored("a")
+		require.EqualValues(t, 8, n, "messages, too")
 		f.mu.Lock()
 		f.startError = nil
 		f.mu.Unlock()
@@ -163,6 +167,18 @@ func TestManyMessages(t *testing.T) {
 		left, err := f.store.Inbox(t.Context(), refTo("a").ID(), 0)
 		require.NoError(t, err)
 		require.Empty(t, left)
+	})
+}
+
+// TestCallBehindAMessageThatIsTriedAgain comes behind it all the same.
+func TestCallBehindAMessageThatIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.commits.script("", "fail")
+		require.NoError(t, f.x.Send(t.Context(), add("a", 5)))
+		synctest.Wait()
+		require.EqualValues(t, 6, f.value(f.x.Call(t.Context(), add("a", 1))))
 	})
 }
 

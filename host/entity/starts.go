@@ -11,7 +11,7 @@ import (
 
 // beginStarts has workflows started that operations have asked for.
 func (e *entity) beginStarts() {
-	if !e.starts || e.starting || e.retryAt != 0 {
+	if !e.starts || e.starting || e.startPause.until != 0 {
 		return
 	}
 	e.starting = e.begin(e.working, func() message {

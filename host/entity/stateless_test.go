@@ -244,6 +244,29 @@ func TestStatelessMailbox(t *testing.T) {
 	}
 }
 
+// TestMessagesRunTogether has as many at the same time as the type says, though no call has
+// told the entity of it.
+func TestMessagesRunTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, l := newLedger(t)
+		proceed := make(chan struct{})
+		f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+			<-proceed
+			return l.run(call)
+		}
+		for range 3 {
+			require.NoError(t, f.x.Send(t.Context(), gateway("save")))
+		}
+		synctest.Wait()
+		require.Len(t, f.began, 2)
+		close(proceed)
+		synctest.Wait()
+		total, _ := l.counts()
+		require.Equal(t, 3, total)
+	})
+}
+
 // TestSendToAStatelessEntity runs until it has an outcome, also of an operation that is best
 // effort when it is called.
 func TestSendToAStatelessEntity(t *testing.T) {

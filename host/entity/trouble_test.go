@@ -158,7 +158,6 @@ func TestStatesLeaveRoomForCalls(t *testing.T) {
 	for i := range 100 {
 		f.value(f.x.Call(t.Context(), add(fmt.Sprint(i), 5)))
 	}
-	require.Equal(t, 100, f.x.Count())
 	large := operation("a", "fail")
 	large.Input = abi.MustMarshal(make([]byte, 2*callCost))
 	_, err := f.x.Call(t.Context(), large)
