@@ -34,7 +34,7 @@ func (e *Engine) CallEntity(ctx context.Context, req EntityRequest) (abi.Outcome
 	return e.entities.Call(ctx, call)
 }
 
-// SendEntity has an operation performed that nobody waits for. It returns once the message
+// SendEntity has an operation performed without waiting for it. It returns once the message
 // is durable.
 func (e *Engine) SendEntity(ctx context.Context, req EntityRequest) error {
 	call, err := callOf(req)

@@ -40,6 +40,9 @@ func Deployment(info *host.DeploymentInfo) *crusterv1.Deployment {
 		}
 		d.Workflows = append(d.Workflows, workflow)
 	}
+	for i := range info.Manifest.Entities {
+		d.Entities = append(d.Entities, entityInfo(&info.Manifest.Entities[i]))
+	}
 	for _, a := range info.Manifest.Activities {
 		activity := &crusterv1.ActivityInfo{Name: a.Name, Input: Schema(a.Input), Output: Schema(a.Output), Retries: a.Retry.Retries}
 		if a.Timeout > 0 {

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
 	"github.com/cruster/cruster/journal"
@@ -17,4 +18,19 @@ func Entity(e *journal.Entity) *crusterv1.Entity {
 		CreatedAt:    unixTimestamp(e.CreatedAt),
 		UpdatedAt:    unixTimestamp(e.UpdatedAt),
 	}
+}
+
+// entityInfo makes a message of a type of entity.
+func entityInfo(e *abi.EntityInfo) *crusterv1.EntityInfo {
+	p := &crusterv1.EntityInfo{Name: e.Name, StateVersion: e.StateVersion}
+	if e.State != nil {
+		p.State = Schema(e.State)
+	}
+	for i := range e.Operations {
+		o := &e.Operations[i]
+		p.Operations = append(p.Operations, &crusterv1.OperationInfo{
+			Name: o.Name, Input: Schema(o.Input), Output: Schema(o.Output), Persisted: o.Persisted, ReadOnly: o.ReadOnly,
+		})
+	}
+	return p
 }

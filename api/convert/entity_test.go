@@ -6,7 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/api/convert"
+	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -18,4 +20,18 @@ func TestEntity(t *testing.T) {
 	require.EqualValues(t, 3, p.GetStateVersion())
 	require.Equal(t, time.Unix(1, 0).UTC(), p.GetCreatedAt().AsTime())
 	require.Equal(t, time.Unix(2, 0).UTC(), p.GetUpdatedAt().AsTime())
+}
+
+func TestEntityInfo(t *testing.T) {
+	t.Parallel()
+	d := convert.Deployment(&host.DeploymentInfo{Manifest: &abi.Manifest{Entities: []abi.EntityInfo{
+		{Name: "Account", State: &abi.Schema{Type: abi.TypeInt}, StateVersion: 2, Operations: []abi.OperationInfo{{Name: "balance", ReadOnly: true}}},
+		{Name: "Gateway", Operations: []abi.OperationInfo{{Name: "rename", Persisted: true}}},
+	}}})
+	require.Len(t, d.GetEntities(), 2)
+	account, gateway := d.GetEntities()[0], d.GetEntities()[1]
+	require.Equal(t, abi.TypeInt, account.GetState().GetType())
+	require.True(t, account.GetOperations()[0].GetReadOnly())
+	require.Nil(t, gateway.GetState())
+	require.True(t, gateway.GetOperations()[0].GetPersisted())
 }

@@ -1,7 +1,6 @@
 // Package actor runs actors: objects in memory, addressed by a key, each of which
 // receives its messages one batch at a time, in order, on at most one goroutine.
-// Between messages an actor holds no goroutine. Executions are actors; entities
-// will be.
+// Between messages an actor holds no goroutine. Executions and entities are actors.
 //
 // # Invariants
 //

@@ -116,9 +116,9 @@ func (r *Registry[K, M, A]) Hold(key K) (alone bool) {
 	return b.holds == 1 && !b.present
 }
 
-// Claim is a Hold of an actor that is not in memory, and that nobody else holds. It reports
+// Claim is a Hold of an actor that is not in memory, and is not held. It reports
 // false, and holds nothing, if it is or one does. Until the matching [Registry.Unclaim]
-// messages for the actor wait: whoever has claimed it may do something that the actor must
+// messages for the actor wait: the caller may do something that the actor must
 // not work beside.
 func (r *Registry[K, M, A]) Claim(key K) bool {
 	r.mu.Lock()

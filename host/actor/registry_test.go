@@ -442,7 +442,7 @@ func TestClaimedActorsWait(t *testing.T) {
 	b.Post("a", "2")
 	b.PostIfAbsent("a", "no need")
 	<-b.tasks.Idle()
-	require.Empty(t, b.made["a"], "nothing works beside whoever has claimed it")
+	require.Empty(t, b.made["a"], "nothing works beside the caller")
 	require.False(t, b.Hold("a"))
 	b.Unclaim("a", "1")
 	<-b.tasks.Idle()

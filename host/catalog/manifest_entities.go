@@ -19,7 +19,8 @@ func checkEntities(entities []abi.EntityInfo) error {
 		case len(e.Operations) == 0:
 			return abi.Errorf(abi.CodeBadManifest, "entity %q: it has no operations", e.Name)
 		case e.IdleTime < 0 || e.Concurrency > maxConcurrency || e.Mailbox > maxMailbox:
-			return abi.Errorf(abi.CodeBadManifest, "entity %q: an idle time of %d, a concurrency of %d or a mailbox of %d is not possible", e.Name, e.IdleTime, e.Concurrency, e.Mailbox)
+			return abi.Errorf(abi.CodeBadManifest, "entity %q: an idle time of %d, a concurrency of %d or a mailbox of %d is out of bounds",
+				e.Name, e.IdleTime, e.Concurrency, e.Mailbox)
 		case e.ShardGroup != "" && (len(e.ShardGroup) > abi.MaxName || !itemName.MatchString(e.ShardGroup)):
 			return abi.Errorf(abi.CodeBadManifest, "entity %q: %.80q is not a valid name for a shard group", e.Name, e.ShardGroup)
 		}

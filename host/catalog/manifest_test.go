@@ -34,3 +34,30 @@ func TestCheckManifest(t *testing.T) {
 		require.Equal(t, abi.CodeBadManifest, abi.CodeOf(checkManifest(&m)), name)
 	}
 }
+
+func TestCheckEntities(t *testing.T) {
+	t.Parallel()
+	state := &abi.Schema{Type: abi.TypeInt}
+	operations := []abi.OperationInfo{{Name: "x"}}
+	require.NoError(t, checkManifest(&abi.Manifest{Entities: []abi.EntityInfo{
+		{Name: "Account", State: state, Operations: []abi.OperationInfo{{Name: "balance", ReadOnly: true}}},
+		{Name: "Gateway", ShardGroup: "blue", Mailbox: 50, Operations: []abi.OperationInfo{{Name: "rename", Persisted: true}}},
+	}}), "a module needs no workflow")
+	for name, e := range map[string][]abi.EntityInfo{
+		"a bad name":              {{Name: "9", Operations: operations}},
+		"twice":                   {{Name: "A", Operations: operations}, {Name: "A", Operations: operations}},
+		"no operations":           {{Name: "A"}},
+		"an operation twice":      {{Name: "A", Operations: []abi.OperationInfo{{Name: "x"}, {Name: "x"}}}},
+		"a bad operation":         {{Name: "A", Operations: []abi.OperationInfo{{Name: ""}}}},
+		"too many operations":     {{Name: "A", Operations: make([]abi.OperationInfo, 1001)}},
+		"read-only without state": {{Name: "A", Operations: []abi.OperationInfo{{Name: "x", ReadOnly: true}}}},
+		"persisted with a state":  {{Name: "A", State: state, Operations: []abi.OperationInfo{{Name: "x", Persisted: true}}}},
+		"a negative idle time":    {{Name: "A", IdleTime: -1, Operations: operations}},
+		"a huge mailbox":          {{Name: "A", Mailbox: 1 << 30, Operations: operations}},
+		"a huge concurrency":      {{Name: "A", Concurrency: 1 << 30, Operations: operations}},
+		"a bad shard group":       {{Name: "A", ShardGroup: "b/c", Operations: operations}},
+		"a bad type":              {{Name: "A", State: &abi.Schema{Type: "thing"}, Operations: operations}},
+	} {
+		require.Equal(t, abi.CodeBadManifest, abi.CodeOf(checkManifest(&abi.Manifest{Entities: e})), name)
+	}
+}

@@ -2,7 +2,7 @@
 // operations of entities without a state. It has SQL in a transaction, HTTP and
 // configuration.
 //
-// The transaction begins with the first statement and is not ended here: whoever runs the
+// The transaction begins with the first statement and is not ended here: the caller that runs the
 // code commits it together with what the code came to, or rolls it back. A transaction that
 // collided with others and a store that fails are not the code's fault; they are told apart
 // from what it did wrong.

@@ -148,7 +148,7 @@ func (e *entity) mailboxFull(c *call) error {
 func (e *entity) join(first, c *call) {
 	first.waiters = append(first.waiters, c.waiters...)
 	c.waiters, c.joined = nil, first
-	c.reply(answer{}) // nobody: it lets go of its memory
+	c.reply(answer{}) // to let go of its memory; no one is answered
 }
 
 // waiting counts the calls that wait for their turn and are in memory only.

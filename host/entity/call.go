@@ -66,7 +66,7 @@ type call struct {
 	looked   bool // there is none; the task's
 }
 
-// leavesReceipt tells whether somebody may ask for the outcome later.
+// leavesReceipt tells whether its sender may ask for the outcome later.
 func (c *call) leavesReceipt() bool { return c.origin != (journal.Origin{}) }
 
 // whole is the call that this one became a part of, or itself.

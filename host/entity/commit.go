@@ -58,7 +58,7 @@ func (b *batch) decide(w journal.Write) error {
 	return b.Host.EndReason()
 }
 
-// tookEffect tells whether the witness of a write is there. A receipt tells best: whoever
+// tookEffect tells whether the witness of a write is there. A receipt tells best: a batch that
 // finds that a message was performed before takes that out, too.
 func (b *batch) tookEffect(w *journal.Write) (bool, error) {
 	if len(w.Receipts) == 0 {

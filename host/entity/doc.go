@@ -36,7 +36,7 @@
 // larger its batches, and all of a batch share an instance, a decoding of the state and a
 // commit. There is no timer that collects.
 //
-// A call that nobody waits for (a send) has to be durable before it is acknowledged. It is
+// A call whose caller does not wait (a send) has to be durable before it is acknowledged. It is
 // put into the inbox, and joins the queue from there (fetch.go). A call runs behind the
 // messages that were acknowledged before it came: so calls and sends of one sender keep
 // their order, and a flood of sends does not keep a call waiting for ever.

@@ -40,7 +40,7 @@ type fixture struct {
 	types       map[string]*abi.EntityInfo // guarded by mu
 	invocations []string                   // guarded by mu; what the guests were asked to run
 	held        chan struct{}              // guarded by mu; invocations wait for it to be closed, if it is not nil
-	began       chan string                // what is being invoked, if somebody listens
+	began       chan string                // what is being invoked, for tests that listen
 	started     []string                   // guarded by mu; workflows
 	startError  error                      // guarded by mu; of starts
 	panicAt     string                     // guarded by mu; the fault point at which the host panics once

@@ -46,7 +46,7 @@ func TestRequestIDTwiceAtTheSameTime(t *testing.T) {
 	f.release()
 	for i, call := range []<-chan result{running, waiting, again[0], again[1]} {
 		r := <-call
-		require.EqualValues(t, []int64{1, 11, 1, 11}[i], f.value(r.outcome, r.err), i)
+		require.Equal(t, []int64{1, 11, 1, 11}[i], f.value(r.outcome, r.err), i)
 	}
 	n, _ := f.stored("a")
 	require.EqualValues(t, 11, n)

@@ -120,7 +120,7 @@ func (r *run) operate(calls []*call) error {
 // fail records that a call has failed, and has changed nothing.
 func (r *run) fail(c *call, err *abi.Error) {
 	if c.position != 0 && c.from.IsZero() {
-		r.Logger.Warn("an operation that nobody waits for has failed", "entity", c.ref.String(), "operation", c.operation, "error", err)
+		r.Logger.Warn("an operation has failed whose sender does not wait for it", "entity", c.ref.String(), "operation", c.operation, "error", err)
 	}
 	r.replies[c] = &reply{outcome: abi.Outcome{Error: err}}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Send has an operation performed that nobody waits for. It returns once the message is
+// Send has an operation performed without waiting for it. It returns once the message is
 // durable. One that names an origin may be repeated: the same one is not another.
 func (x *Entities) Send(ctx context.Context, req CallRequest) error {
 	c, err := x.newCall(ctx, req)

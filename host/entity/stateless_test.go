@@ -202,7 +202,7 @@ func TestPersistedCallSurvivesACrash(t *testing.T) {
 				if point == "entity.receive.before" {
 					require.Zero(t, total, "nothing was durable")
 				} else {
-					require.Equal(t, 1, total, "nobody has to ask for it again")
+					require.Equal(t, 1, total, "no caller has to ask for it again")
 				}
 				f.value(f.x.Call(t.Context(), gateway("save").by(origin(1))))
 				total, _ = l.counts()

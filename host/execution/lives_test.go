@@ -142,7 +142,8 @@ func drawCall(random *rand.Rand) call {
 // panics are the points at which the host may panic while it works one execution.
 var panics = []string{
 	faultpoint.TurnBeforeCommit, faultpoint.TurnAfterCommit, faultpoint.TurnAfterEffects, faultpoint.SettleBeforeCommit,
-	faultpoint.SettleAfterCommit, faultpoint.SignalBeforeCommit, faultpoint.SignalAfterCommit, faultpoint.InterruptAfterCommit, faultpoint.RetryBeforeCommit, faultpoint.RetryAfterCommit,
+	faultpoint.SettleAfterCommit, faultpoint.SignalBeforeCommit, faultpoint.SignalAfterCommit, faultpoint.InterruptAfterCommit,
+	faultpoint.RetryBeforeCommit, faultpoint.RetryAfterCommit,
 	faultpoint.MoveBeforeCommit, faultpoint.MoveAfterCommit, faultpoint.PauseBeforeCommit, faultpoint.CallAfter,
 	faultpoint.AheadBeforeCommit, faultpoint.AheadAfterCommit, faultpoint.LinkAfterCommit, faultpoint.Replay, faultpoint.FinalAfterCommit, faultpoint.ResumeAfterCommit,
 }
@@ -366,58 +367,6 @@ func (l *living) settle(run *promised, name string) {
 		return l.f.x.Settle(ctx, RefTo(run.row), journal.Deferred{Name: name, Value: abi.MustMarshal(value)})
 	}) {
 		run.settled[name] = value
-	}
-}
-
-// signal sends one to a run, and repeats it if nothing tells whether it was received.
-func (l *living) signal(run *promised, name string) {
-	l.sent = append(l.sent, fmt.Sprint(name, " ", len(l.sent)))
-	s := Signal{Name: name, Value: abi.MustMarshal(l.sent[len(l.sent)-1])}
-	if len(l.sent)%2 == 0 {
-		s.Origin = journal.NewOrigin() // it may be repeated
-	}
-	send := func(ctx context.Context) error { return l.f.x.Signal(ctx, RefTo(run.row), s) }
-	if l.ask(send) || s.Origin != (journal.Origin{}) && l.ask(send) {
-		run.signals = append(run.signals, l.sent[len(l.sent)-1])
-	}
-}
-
-// query asks a run what it was told: that is a beginning of what it will have been told in
-// the end, whatever becomes of its turn under way.
-func (l *living) query(run *promised) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	outcome, err := l.f.x.Query(ctx, RefTo(run.row), abi.Query{Name: "told"})
-	if err == nil {
-		run.answers = append(run.answers, outcomeText(outcome.Value, outcome.Error))
-	}
-}
-
-// verifySignals checks what became of the signals of a run.
-func (l *living) verifySignals(run *promised, row *journal.Execution) {
-	last := map[string]int{}
-	there := map[string]bool{}
-	look := func(name, value string) {
-		place := slices.Index(l.sent, value)
-		if place < 0 || there[value] || place < last[name] {
-			l.wrong("%s: signal %q was never sent, came twice, or out of order", row.Name(), value)
-		}
-		there[value], last[name] = true, place
-	}
-	for _, en := range l.journal(row) {
-		if en.Kind == journal.Delivery && en.Op.Kind == abi.OpReceive {
-			look(en.Op.Name, outcomeText(en.Value, en.Error))
-		}
-	}
-	unread, _, err := l.f.store.Messages(context.Background(), row.ID, 0, journal.PageLimit{Entries: 10_000})
-	require.NoError(l.f.t, err)
-	for _, m := range unread {
-		look(m.Name, outcomeText(m.Value, nil))
-	}
-	for _, value := range run.signals {
-		if !there[value] {
-			l.wrong("%s: signal %q was acknowledged and is not there", row.Name(), value)
-		}
 	}
 }
 

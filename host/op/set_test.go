@@ -20,8 +20,10 @@ import (
 func TestSet(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		m := &setModel{set: op.NewSet(), ops: map[uint32]*op.Op{}, twins: map[uint32]*op.Op{}, taken: map[uint32]bool{}, deferreds: map[string]journal.Settlement{},
-			signals: op.NewSignals(nil), sent: map[string][]journal.Envelope{}}
+		m := &setModel{
+			set: op.NewSet(), ops: map[uint32]*op.Op{}, twins: map[uint32]*op.Op{}, taken: map[uint32]bool{}, deferreds: map[string]journal.Settlement{},
+			signals: op.NewSignals(nil), sent: map[string][]journal.Envelope{},
+		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"":          m.compare,
 			"add":       m.add,

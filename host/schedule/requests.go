@@ -95,19 +95,19 @@ func (r *Schedules) change(ctx context.Context, namespace, name string, do func(
 	if err != nil {
 		return nil, err
 	}
-	if err := r.advance(ctx, s); err != nil {
+	p, err := r.openToChange(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.advance(ctx, p); err != nil {
 		// A host that is full can be told to pause its schedules. Whether the start that
 		// failed took place after all has to be known before.
 		if s, err = r.load(ctx, id, name); err != nil {
 			return nil, err
 		}
 	}
-	p, err := newPlan(s, r.Clock.Now().UnixNano())
-	if err != nil {
+	if p, err = r.openToChange(ctx, s); err != nil {
 		return nil, err
-	}
-	if err := r.adopt(ctx, p); err != nil {
-		return nil, journal.Coded("load schedule "+name, err)
 	}
 	before := p.Version
 	if err := do(p); err != nil {
@@ -121,11 +121,23 @@ func (r *Schedules) change(ctx context.Context, namespace, name string, do func(
 	}
 	if p.Version != before {
 		// The change is durable. What follows from it is not the caller's to fail for.
-		if err := r.advance(ctx, s); err != nil {
+		if err := r.advance(ctx, p); err != nil {
 			r.EnsureInMemory(id)
 		}
 	}
 	return s, nil
+}
+
+// openToChange is open for a client that wants to change something.
+func (r *Schedules) openToChange(ctx context.Context, s *journal.Schedule) (*plan, error) {
+	p, err := r.open(ctx, s)
+	switch {
+	case err != nil:
+		return nil, journal.Coded("look at schedule "+s.Name, err)
+	case p == nil:
+		return nil, abi.Errorf(abi.CodeHostFault, "what is stored of schedule %s is not valid", s.Name).WithHint("Delete it and create it anew.")
+	}
+	return p, nil
 }
 
 func (r *Schedules) load(ctx context.Context, id journal.ID, name string) (*journal.Schedule, error) {

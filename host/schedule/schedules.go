@@ -104,11 +104,14 @@ func (r *Schedules) EnsureInMemory(id journal.ID) {
 	if first {
 		r.first.Add(1)
 	}
-	r.tasks.Go(func() {
+	known := sync.OnceFunc(func() {
 		if first {
-			defer r.first.Done()
+			r.first.Done()
 		}
-		r.work(id)
+	})
+	r.tasks.Go(func() {
+		defer known()
+		r.work(id, known)
 	})
 }
 
@@ -142,8 +145,8 @@ func (r *Schedules) Scanned() {
 	})
 }
 
-// Recovered is closed once this host has looked at every schedule that was due when it
-// started, and so knows every run that an earlier host has started.
+// Recovered is closed once this host has adopted what every schedule that was due when
+// it started has begun: it knows every run that an earlier host has started.
 func (r *Schedules) Recovered() <-chan struct{} { return r.recovered }
 
 // Close waits for what is under way, once the context has ended.
@@ -154,10 +157,10 @@ func (r *Schedules) Close() {
 	r.tasks.Wait()
 }
 
-// work looks at a schedule until that succeeds.
-func (r *Schedules) work(id journal.ID) {
+// work looks at a schedule until that succeeds. It tells once its runs are known.
+func (r *Schedules) work(id journal.ID, known func()) {
 	for retry := firstRetry; ; retry = min(2*retry, lastRetry) {
-		err := r.attempt(id)
+		err := r.attempt(id, known)
 		if err == nil || r.Context.Err() != nil {
 			return
 		}
@@ -166,7 +169,7 @@ func (r *Schedules) work(id journal.ID) {
 	}
 }
 
-func (r *Schedules) attempt(id journal.ID) error {
+func (r *Schedules) attempt(id journal.ID, known func()) error {
 	select {
 	case r.slots <- struct{}{}:
 		defer func() { <-r.slots }()
@@ -192,7 +195,12 @@ func (r *Schedules) attempt(id journal.ID) error {
 	case err != nil:
 		return err
 	}
-	return r.advance(r.Context, s)
+	p, err := r.open(r.Context, s)
+	if err != nil || p == nil {
+		return err
+	}
+	known()
+	return r.advance(r.Context, p)
 }
 
 // acquire waits until no one else works on a schedule.
@@ -220,17 +228,20 @@ func (r *Schedules) acquire(ctx context.Context, id journal.ID) (release func(),
 	}
 }
 
-// advance does all that there is to do about a schedule at this moment, and has it woken
-// when there is more.
-func (r *Schedules) advance(ctx context.Context, s *journal.Schedule) error {
+// open makes a plan of a schedule all of whose runs are known. It is nil for one that is
+// not valid.
+func (r *Schedules) open(ctx context.Context, s *journal.Schedule) (*plan, error) {
 	p, err := newPlan(s, r.Clock.Now().UnixNano())
 	if err != nil {
 		r.Logger.Error("a schedule is not valid; it is left alone", "schedule", s.Name, "namespace", s.Namespace, "error", err)
-		return nil
+		return nil, nil
 	}
-	if err := r.adopt(ctx, p); err != nil {
-		return err
-	}
+	return p, r.adopt(ctx, p)
+}
+
+// advance does all that there is to do about a schedule at this moment, and has it woken
+// when there is more.
+func (r *Schedules) advance(ctx context.Context, p *plan) error {
 	if err := r.lookAtRuns(ctx, p); err != nil {
 		return err
 	}

@@ -223,7 +223,7 @@ func accountForTicks(t *rapid.T) {
 		case 0:
 			w.clock.Advance(time.Duration(rapid.IntRange(1, 300).Draw(t, "minutes")) * time.Minute)
 		case 1:
-			_ = room.attempt(id) // it may fail
+			_ = room.attempt(id, func() {}) // it may fail
 		case 2:
 			w.mu.Lock()
 			running := w.runningLocked()
@@ -249,7 +249,7 @@ func accountForTicks(t *rapid.T) {
 	w.fail = nil
 	w.mu.Unlock()
 	synctest.Wait()
-	require.NoError(t, room.attempt(id))
+	require.NoError(t, room.attempt(id, func() {}))
 	s, err := w.store.Schedule(ctx, id)
 	require.NoError(t, err)
 	w.check(t, s, from)
@@ -300,18 +300,18 @@ func TestAdoption(t *testing.T) {
 	id := journal.ScheduleID("default", "s")
 	w.clock.Advance(time.Hour)
 	w.fail = []failure{succeed, failBefore}
-	require.Error(t, w.room(t.Context()).attempt(id))
+	require.Error(t, w.room(t.Context()).attempt(id, func() {}))
 	require.Len(t, w.executions, 1)
 
 	w.clock.Advance(5*time.Hour + 30*time.Minute)
 	room := w.room(t.Context())
-	require.NoError(t, room.attempt(id))
+	require.NoError(t, room.attempt(id, func() {}))
 	d, err := room.Describe(t.Context(), "default", "s", 1)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, d.State.Ticks)
 	require.Len(t, d.State.Open, 1, "it is known to run")
 	w.clock.Advance(30 * time.Minute)
-	require.NoError(t, room.attempt(id))
+	require.NoError(t, room.attempt(id, func() {}))
 	require.Len(t, w.executions, 1, "the next tick finds it in the way")
 }
 
@@ -375,18 +375,20 @@ func TestRefusals(t *testing.T) {
 	require.Equal(t, abi.CodeBadSchedule, abi.CodeOf(err))
 }
 
-// TestRecovered has retention wait until what was due at the start has been looked at.
+// TestRecovered has retention wait until a host knows what the one before has started.
 func TestRecovered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w, id := newWorld(t), journal.ScheduleID("default", "s")
 	_, err := w.room(t.Context()).Create(t.Context(), journal.Schedule{Namespace: "default", Name: "s", Spec: journal.ScheduleSpec{Workflow: "a/B", Cron: "@hourly"}})
 	require.NoError(t, err)
 	w.clock.Advance(time.Hour)
-	ctx, cancel := context.WithCancel(t.Context())
-	room := w.room(ctx)
-	release, err := room.acquire(ctx, journal.ScheduleID("default", "s"))
+	w.fail = []failure{succeed, failBefore}
+	require.Error(t, w.room(t.Context()).attempt(id, func() {}), "it was started, and that was not recorded")
+
+	room, crash := w.host(t.Context())
+	release, err := room.acquire(t.Context(), id)
 	require.NoError(t, err)
-	room.EnsureInMemory(journal.ScheduleID("default", "s"))
+	room.EnsureInMemory(id)
 	room.Scanned()
 	select {
 	case <-room.Recovered():
@@ -395,9 +397,11 @@ func TestRecovered(t *testing.T) {
 	}
 	release()
 	<-room.Recovered()
+	s, err := w.store.Schedule(t.Context(), id)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, s.State.Ticks)
+	crash()
 	require.Len(t, w.executions, 1)
-	cancel()
-	room.Close()
 }
 
 // TestQueueGoesOn has what waits started when the run before is over.
@@ -412,7 +416,7 @@ func TestQueueGoesOn(t *testing.T) {
 		}})
 		require.NoError(t, err)
 		w.clock.Advance(3 * time.Hour)
-		require.NoError(t, room.attempt(journal.ScheduleID("default", "s")))
+		require.NoError(t, room.attempt(journal.ScheduleID("default", "s"), func() {}))
 		for range 3 {
 			synctest.Wait()
 			w.mu.Lock()

@@ -257,7 +257,8 @@ var scenarios = []scenario{
 			return execution, gone
 		},
 		rows: []string{`SELECT account, balance_cents FROM accounts WHERE account = $1`},
-	},	{
+	},
+	{
 		// A schedule starts it. host has the tests with a clock.
 		name: "scheduled", example: "approval",
 		prepare: func(d *driver, key string) string {

@@ -216,7 +216,7 @@ func (x *CallResponse) GetError() *Error {
 	return nil
 }
 
-// SendRequest asks for an operation that nobody waits for.
+// SendRequest asks for an operation whose caller does not wait.
 type SendRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What to perform.

@@ -40,7 +40,7 @@ type EntityServiceClient interface {
 	// changes something, that is durable by then. If the caller's deadline passes
 	// first, the error says whether the call was accepted.
 	Call(ctx context.Context, in *CallRequest, opts ...grpc.CallOption) (*CallResponse, error)
-	// Send has an operation performed that nobody waits for. It answers as soon as
+	// Send has an operation performed without waiting for it. It answers as soon as
 	// the message is durable.
 	Send(ctx context.Context, in *SendRequest, opts ...grpc.CallOption) (*SendResponse, error)
 	// State reads the state of an entity: what all operations that were answered
@@ -125,7 +125,7 @@ type EntityServiceServer interface {
 	// changes something, that is durable by then. If the caller's deadline passes
 	// first, the error says whether the call was accepted.
 	Call(context.Context, *CallRequest) (*CallResponse, error)
-	// Send has an operation performed that nobody waits for. It answers as soon as
+	// Send has an operation performed without waiting for it. It answers as soon as
 	// the message is durable.
 	Send(context.Context, *SendRequest) (*SendResponse, error)
 	// State reads the state of an entity: what all operations that were answered

@@ -780,7 +780,9 @@ type Deployment struct {
 	// Its workflows, by name.
 	Workflows []*WorkflowInfo `protobuf:"bytes,10,rep,name=workflows,proto3" json:"workflows,omitempty"`
 	// Its activities, by name.
-	Activities    []*ActivityInfo `protobuf:"bytes,11,rep,name=activities,proto3" json:"activities,omitempty"`
+	Activities []*ActivityInfo `protobuf:"bytes,11,rep,name=activities,proto3" json:"activities,omitempty"`
+	// The types of entities that its module contains.
+	Entities      []*EntityInfo `protobuf:"bytes,12,rep,name=entities,proto3" json:"entities,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -888,6 +890,13 @@ func (x *Deployment) GetWorkflows() []*WorkflowInfo {
 func (x *Deployment) GetActivities() []*ActivityInfo {
 	if x != nil {
 		return x.Activities
+	}
+	return nil
+}
+
+func (x *Deployment) GetEntities() []*EntityInfo {
+	if x != nil {
+		return x.Entities
 	}
 	return nil
 }
@@ -1102,6 +1111,162 @@ func (x *SignalInfo) GetValue() *Schema {
 	return nil
 }
 
+// EntityInfo describes one type of entity.
+type EntityInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name, without the deployment.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The type of the state; absent if entities of this type have none.
+	State *Schema `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// The version of the shape of the state.
+	StateVersion uint32 `protobuf:"varint,3,opt,name=state_version,json=stateVersion,proto3" json:"state_version,omitempty"`
+	// Its operations.
+	Operations    []*OperationInfo `protobuf:"bytes,4,rep,name=operations,proto3" json:"operations,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EntityInfo) Reset() {
+	*x = EntityInfo{}
+	mi := &file_cruster_v1_module_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EntityInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EntityInfo) ProtoMessage() {}
+
+func (x *EntityInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_module_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EntityInfo.ProtoReflect.Descriptor instead.
+func (*EntityInfo) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *EntityInfo) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *EntityInfo) GetState() *Schema {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+func (x *EntityInfo) GetStateVersion() uint32 {
+	if x != nil {
+		return x.StateVersion
+	}
+	return 0
+}
+
+func (x *EntityInfo) GetOperations() []*OperationInfo {
+	if x != nil {
+		return x.Operations
+	}
+	return nil
+}
+
+// OperationInfo describes one operation of an entity.
+type OperationInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The type of its input.
+	Input *Schema `protobuf:"bytes,2,opt,name=input,proto3" json:"input,omitempty"`
+	// The type of its result.
+	Output *Schema `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Whether a call is saved before it runs, and runs until it has an outcome, for
+	// entities without a state.
+	Persisted bool `protobuf:"varint,4,opt,name=persisted,proto3" json:"persisted,omitempty"`
+	// Whether it changes nothing.
+	ReadOnly      bool `protobuf:"varint,5,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OperationInfo) Reset() {
+	*x = OperationInfo{}
+	mi := &file_cruster_v1_module_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OperationInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OperationInfo) ProtoMessage() {}
+
+func (x *OperationInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_module_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OperationInfo.ProtoReflect.Descriptor instead.
+func (*OperationInfo) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *OperationInfo) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *OperationInfo) GetInput() *Schema {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+func (x *OperationInfo) GetOutput() *Schema {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *OperationInfo) GetPersisted() bool {
+	if x != nil {
+		return x.Persisted
+	}
+	return false
+}
+
+func (x *OperationInfo) GetReadOnly() bool {
+	if x != nil {
+		return x.ReadOnly
+	}
+	return false
+}
+
 // ActivityInfo describes one activity.
 type ActivityInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1121,7 +1286,7 @@ type ActivityInfo struct {
 
 func (x *ActivityInfo) Reset() {
 	*x = ActivityInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[15]
+	mi := &file_cruster_v1_module_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1133,7 +1298,7 @@ func (x *ActivityInfo) String() string {
 func (*ActivityInfo) ProtoMessage() {}
 
 func (x *ActivityInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[15]
+	mi := &file_cruster_v1_module_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1146,7 +1311,7 @@ func (x *ActivityInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityInfo.ProtoReflect.Descriptor instead.
 func (*ActivityInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{15}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ActivityInfo) GetName() string {
@@ -1203,7 +1368,7 @@ type Schema struct {
 
 func (x *Schema) Reset() {
 	*x = Schema{}
-	mi := &file_cruster_v1_module_proto_msgTypes[16]
+	mi := &file_cruster_v1_module_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1215,7 +1380,7 @@ func (x *Schema) String() string {
 func (*Schema) ProtoMessage() {}
 
 func (x *Schema) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[16]
+	mi := &file_cruster_v1_module_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1228,7 +1393,7 @@ func (x *Schema) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schema.ProtoReflect.Descriptor instead.
 func (*Schema) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{16}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Schema) GetType() string {
@@ -1281,7 +1446,7 @@ type Field struct {
 
 func (x *Field) Reset() {
 	*x = Field{}
-	mi := &file_cruster_v1_module_proto_msgTypes[17]
+	mi := &file_cruster_v1_module_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1293,7 +1458,7 @@ func (x *Field) String() string {
 func (*Field) ProtoMessage() {}
 
 func (x *Field) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[17]
+	mi := &file_cruster_v1_module_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1306,7 +1471,7 @@ func (x *Field) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Field.ProtoReflect.Descriptor instead.
 func (*Field) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{17}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Field) GetName() string {
@@ -1385,7 +1550,7 @@ const file_cruster_v1_module_proto_rawDesc = "" +
 	"\x16DescribeModuleResponse\x126\n" +
 	"\n" +
 	"deployment\x18\x01 \x01(\v2\x16.cruster.v1.DeploymentR\n" +
-	"deployment\"\x89\x03\n" +
+	"deployment\"\xbd\x03\n" +
 	"\n" +
 	"Deployment\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
@@ -1404,7 +1569,8 @@ const file_cruster_v1_module_proto_rawDesc = "" +
 	" \x03(\v2\x18.cruster.v1.WorkflowInfoR\tworkflows\x128\n" +
 	"\n" +
 	"activities\x18\v \x03(\v2\x18.cruster.v1.ActivityInfoR\n" +
-	"activities\"\xed\x01\n" +
+	"activities\x122\n" +
+	"\bentities\x18\f \x03(\v2\x16.cruster.v1.EntityInfoR\bentities\"\xed\x01\n" +
 	"\fWorkflowInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12(\n" +
@@ -1419,7 +1585,21 @@ const file_cruster_v1_module_proto_rawDesc = "" +
 	"\n" +
 	"SignalInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
-	"\x05value\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05value\"\xc7\x01\n" +
+	"\x05value\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05value\"\xaa\x01\n" +
+	"\n" +
+	"EntityInfo\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
+	"\x05state\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05state\x12#\n" +
+	"\rstate_version\x18\x03 \x01(\rR\fstateVersion\x129\n" +
+	"\n" +
+	"operations\x18\x04 \x03(\v2\x19.cruster.v1.OperationInfoR\n" +
+	"operations\"\xb4\x01\n" +
+	"\rOperationInfo\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
+	"\x05input\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05input\x12*\n" +
+	"\x06output\x18\x03 \x01(\v2\x12.cruster.v1.SchemaR\x06output\x12\x1c\n" +
+	"\tpersisted\x18\x04 \x01(\bR\tpersisted\x12\x1b\n" +
+	"\tread_only\x18\x05 \x01(\bR\breadOnly\"\xc7\x01\n" +
 	"\fActivityInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
 	"\x05input\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05input\x12*\n" +
@@ -1456,7 +1636,7 @@ func file_cruster_v1_module_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_module_proto_rawDescData
 }
 
-var file_cruster_v1_module_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_cruster_v1_module_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_cruster_v1_module_proto_goTypes = []any{
 	(*PushMetadata)(nil),           // 0: cruster.v1.PushMetadata
 	(*PushRequest)(nil),            // 1: cruster.v1.PushRequest
@@ -1473,58 +1653,65 @@ var file_cruster_v1_module_proto_goTypes = []any{
 	(*WorkflowInfo)(nil),           // 12: cruster.v1.WorkflowInfo
 	(*QueryInfo)(nil),              // 13: cruster.v1.QueryInfo
 	(*SignalInfo)(nil),             // 14: cruster.v1.SignalInfo
-	(*ActivityInfo)(nil),           // 15: cruster.v1.ActivityInfo
-	(*Schema)(nil),                 // 16: cruster.v1.Schema
-	(*Field)(nil),                  // 17: cruster.v1.Field
-	nil,                            // 18: cruster.v1.PushMetadata.ConfigEntry
-	(*MoveResult)(nil),             // 19: cruster.v1.MoveResult
-	(*Execution)(nil),              // 20: cruster.v1.Execution
-	(*Diff)(nil),                   // 21: cruster.v1.Diff
-	(*timestamppb.Timestamp)(nil),  // 22: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 23: google.protobuf.Duration
+	(*EntityInfo)(nil),             // 15: cruster.v1.EntityInfo
+	(*OperationInfo)(nil),          // 16: cruster.v1.OperationInfo
+	(*ActivityInfo)(nil),           // 17: cruster.v1.ActivityInfo
+	(*Schema)(nil),                 // 18: cruster.v1.Schema
+	(*Field)(nil),                  // 19: cruster.v1.Field
+	nil,                            // 20: cruster.v1.PushMetadata.ConfigEntry
+	(*MoveResult)(nil),             // 21: cruster.v1.MoveResult
+	(*Execution)(nil),              // 22: cruster.v1.Execution
+	(*Diff)(nil),                   // 23: cruster.v1.Diff
+	(*timestamppb.Timestamp)(nil),  // 24: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 25: google.protobuf.Duration
 }
 var file_cruster_v1_module_proto_depIdxs = []int32{
-	18, // 0: cruster.v1.PushMetadata.config:type_name -> cruster.v1.PushMetadata.ConfigEntry
+	20, // 0: cruster.v1.PushMetadata.config:type_name -> cruster.v1.PushMetadata.ConfigEntry
 	0,  // 1: cruster.v1.PushRequest.metadata:type_name -> cruster.v1.PushMetadata
 	0,  // 2: cruster.v1.PushStreamRequest.metadata:type_name -> cruster.v1.PushMetadata
 	11, // 3: cruster.v1.PushResponse.deployment:type_name -> cruster.v1.Deployment
-	19, // 4: cruster.v1.PushResponse.first_unmoved:type_name -> cruster.v1.MoveResult
+	21, // 4: cruster.v1.PushResponse.first_unmoved:type_name -> cruster.v1.MoveResult
 	4,  // 5: cruster.v1.CheckRequest.metadata:type_name -> cruster.v1.CheckMetadata
-	20, // 6: cruster.v1.CheckResponse.execution:type_name -> cruster.v1.Execution
-	21, // 7: cruster.v1.CheckResponse.diff:type_name -> cruster.v1.Diff
+	22, // 6: cruster.v1.CheckResponse.execution:type_name -> cruster.v1.Execution
+	23, // 7: cruster.v1.CheckResponse.diff:type_name -> cruster.v1.Diff
 	11, // 8: cruster.v1.ListModulesResponse.deployments:type_name -> cruster.v1.Deployment
 	11, // 9: cruster.v1.DescribeModuleResponse.deployment:type_name -> cruster.v1.Deployment
-	22, // 10: cruster.v1.Deployment.updated_at:type_name -> google.protobuf.Timestamp
+	24, // 10: cruster.v1.Deployment.updated_at:type_name -> google.protobuf.Timestamp
 	12, // 11: cruster.v1.Deployment.workflows:type_name -> cruster.v1.WorkflowInfo
-	15, // 12: cruster.v1.Deployment.activities:type_name -> cruster.v1.ActivityInfo
-	16, // 13: cruster.v1.WorkflowInfo.input:type_name -> cruster.v1.Schema
-	16, // 14: cruster.v1.WorkflowInfo.output:type_name -> cruster.v1.Schema
-	14, // 15: cruster.v1.WorkflowInfo.signals:type_name -> cruster.v1.SignalInfo
-	13, // 16: cruster.v1.WorkflowInfo.queries:type_name -> cruster.v1.QueryInfo
-	16, // 17: cruster.v1.QueryInfo.input:type_name -> cruster.v1.Schema
-	16, // 18: cruster.v1.QueryInfo.output:type_name -> cruster.v1.Schema
-	16, // 19: cruster.v1.SignalInfo.value:type_name -> cruster.v1.Schema
-	16, // 20: cruster.v1.ActivityInfo.input:type_name -> cruster.v1.Schema
-	16, // 21: cruster.v1.ActivityInfo.output:type_name -> cruster.v1.Schema
-	23, // 22: cruster.v1.ActivityInfo.timeout:type_name -> google.protobuf.Duration
-	16, // 23: cruster.v1.Schema.elem:type_name -> cruster.v1.Schema
-	17, // 24: cruster.v1.Schema.fields:type_name -> cruster.v1.Field
-	16, // 25: cruster.v1.Field.schema:type_name -> cruster.v1.Schema
-	1,  // 26: cruster.v1.ModuleService.Push:input_type -> cruster.v1.PushRequest
-	2,  // 27: cruster.v1.ModuleService.PushStream:input_type -> cruster.v1.PushStreamRequest
-	5,  // 28: cruster.v1.ModuleService.Check:input_type -> cruster.v1.CheckRequest
-	7,  // 29: cruster.v1.ModuleService.List:input_type -> cruster.v1.ListModulesRequest
-	9,  // 30: cruster.v1.ModuleService.Describe:input_type -> cruster.v1.DescribeModuleRequest
-	3,  // 31: cruster.v1.ModuleService.Push:output_type -> cruster.v1.PushResponse
-	3,  // 32: cruster.v1.ModuleService.PushStream:output_type -> cruster.v1.PushResponse
-	6,  // 33: cruster.v1.ModuleService.Check:output_type -> cruster.v1.CheckResponse
-	8,  // 34: cruster.v1.ModuleService.List:output_type -> cruster.v1.ListModulesResponse
-	10, // 35: cruster.v1.ModuleService.Describe:output_type -> cruster.v1.DescribeModuleResponse
-	31, // [31:36] is the sub-list for method output_type
-	26, // [26:31] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	17, // 12: cruster.v1.Deployment.activities:type_name -> cruster.v1.ActivityInfo
+	15, // 13: cruster.v1.Deployment.entities:type_name -> cruster.v1.EntityInfo
+	18, // 14: cruster.v1.WorkflowInfo.input:type_name -> cruster.v1.Schema
+	18, // 15: cruster.v1.WorkflowInfo.output:type_name -> cruster.v1.Schema
+	14, // 16: cruster.v1.WorkflowInfo.signals:type_name -> cruster.v1.SignalInfo
+	13, // 17: cruster.v1.WorkflowInfo.queries:type_name -> cruster.v1.QueryInfo
+	18, // 18: cruster.v1.QueryInfo.input:type_name -> cruster.v1.Schema
+	18, // 19: cruster.v1.QueryInfo.output:type_name -> cruster.v1.Schema
+	18, // 20: cruster.v1.SignalInfo.value:type_name -> cruster.v1.Schema
+	18, // 21: cruster.v1.EntityInfo.state:type_name -> cruster.v1.Schema
+	16, // 22: cruster.v1.EntityInfo.operations:type_name -> cruster.v1.OperationInfo
+	18, // 23: cruster.v1.OperationInfo.input:type_name -> cruster.v1.Schema
+	18, // 24: cruster.v1.OperationInfo.output:type_name -> cruster.v1.Schema
+	18, // 25: cruster.v1.ActivityInfo.input:type_name -> cruster.v1.Schema
+	18, // 26: cruster.v1.ActivityInfo.output:type_name -> cruster.v1.Schema
+	25, // 27: cruster.v1.ActivityInfo.timeout:type_name -> google.protobuf.Duration
+	18, // 28: cruster.v1.Schema.elem:type_name -> cruster.v1.Schema
+	19, // 29: cruster.v1.Schema.fields:type_name -> cruster.v1.Field
+	18, // 30: cruster.v1.Field.schema:type_name -> cruster.v1.Schema
+	1,  // 31: cruster.v1.ModuleService.Push:input_type -> cruster.v1.PushRequest
+	2,  // 32: cruster.v1.ModuleService.PushStream:input_type -> cruster.v1.PushStreamRequest
+	5,  // 33: cruster.v1.ModuleService.Check:input_type -> cruster.v1.CheckRequest
+	7,  // 34: cruster.v1.ModuleService.List:input_type -> cruster.v1.ListModulesRequest
+	9,  // 35: cruster.v1.ModuleService.Describe:input_type -> cruster.v1.DescribeModuleRequest
+	3,  // 36: cruster.v1.ModuleService.Push:output_type -> cruster.v1.PushResponse
+	3,  // 37: cruster.v1.ModuleService.PushStream:output_type -> cruster.v1.PushResponse
+	6,  // 38: cruster.v1.ModuleService.Check:output_type -> cruster.v1.CheckResponse
+	8,  // 39: cruster.v1.ModuleService.List:output_type -> cruster.v1.ListModulesResponse
+	10, // 40: cruster.v1.ModuleService.Describe:output_type -> cruster.v1.DescribeModuleResponse
+	36, // [36:41] is the sub-list for method output_type
+	31, // [31:36] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_module_proto_init() }
@@ -1547,7 +1734,7 @@ func file_cruster_v1_module_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_module_proto_rawDesc), len(file_cruster_v1_module_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   19,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -37,7 +37,7 @@ func account(id string) *crusterv1.Entity {
 }
 
 func (fakeEntities) State(_ context.Context, req *crusterv1.StateRequest) (*crusterv1.StateResponse, error) {
-	if strings.HasSuffix(req.GetEntity(), "/nobody") {
+	if strings.HasSuffix(req.GetEntity(), "/none") {
 		return nil, refused(abi.CodeEntityNotFound, "there is no entity %s", req.GetEntity())
 	}
 	return &crusterv1.StateResponse{Entity: account("ada"), State: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"cents":500}`}}}, nil

@@ -105,6 +105,7 @@ func (f *fakeHost) start(t *testing.T) (addr string) {
 	crusterv1.RegisterWorkflowServiceServer(server, fakeWorkflows{host: f})
 	crusterv1.RegisterDeferredServiceServer(server, fakeDeferreds{})
 	crusterv1.RegisterEntityServiceServer(server, fakeEntities{})
+	crusterv1.RegisterScheduleServiceServer(server, fakeSchedules{})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	served := make(chan error, 1)

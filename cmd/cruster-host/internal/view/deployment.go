@@ -25,6 +25,8 @@ type Deployment struct {
 	SDK        string     `json:"sdk,omitempty"`
 	Workflows  []Workflow `json:"workflows"`
 	Activities []Activity `json:"activities"`
+	// Entities are the types of entities.
+	Entities []EntityType `json:"entities,omitempty"`
 }
 
 // Workflow is the JSON of a workflow of a deployment.
@@ -76,6 +78,9 @@ func DeploymentOf(d *crusterv1.Deployment) Deployment {
 		}
 		v.Workflows = append(v.Workflows, workflow)
 	}
+	for _, e := range d.GetEntities() {
+		v.Entities = append(v.Entities, entityTypeOf(e))
+	}
 	for _, a := range d.GetActivities() {
 		activity := Activity{Name: a.GetName(), Input: SchemaOf(a.GetInput()), Output: SchemaOf(a.GetOutput()), Retries: a.GetRetries()}
 		if a.GetTimeout() != nil {
@@ -121,6 +126,9 @@ func WriteDeployment(w io.Writer, d *crusterv1.Deployment, addrFlag string) erro
 		for _, q := range f.GetQueries() {
 			fmt.Fprintf(w, "  query %s: %s, answered with %s\n", q.GetName(), schemaText(q.GetInput(), "  "), schemaText(q.GetOutput(), "  "))
 		}
+	}
+	for _, e := range d.GetEntities() {
+		writeEntityType(w, d.GetName(), e)
 	}
 	for _, a := range d.GetActivities() {
 		fmt.Fprintf(w, "\nactivity %s\n  retries: %d\n  request: %s\n  result:  %s\n", a.GetName(), a.GetRetries(),

@@ -133,7 +133,8 @@ pub fn workflow_impl(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// Durations are whole numbers with units, `ns`, `us`, `ms`, `s`, `m`, `h` or `d`, as in `"1h30m"`.
 #[proc_macro_attribute]
 pub fn activity(_: TokenStream, item: TokenStream) -> TokenStream {
-    structs::activity_outside(item.into()).into()
+    let text = "put `#[activity]` on a method inside a `#[workflow_impl]` or `#[activity_group_impl]` block";
+    structs::outside(text, item.into()).into()
 }
 
 /// Makes a struct a group of activities that several workflows share. Its `impl`
@@ -275,6 +276,16 @@ pub fn entity_impl(attribute: TokenStream, item: TokenStream) -> TokenStream {
     rpc::expand(Kind::Entity, attribute.into(), item.into()).into()
 }
 
+/// Makes a method of an entity without a state, or of an RPC group, an RPC.
+///
+/// A plain `#[rpc]` is made as well as it can be: for reads. One with `#[rpc(persisted)]` is
+/// saved before it runs, and runs until it has an outcome. See [`macro@entity_impl`].
+#[proc_macro_attribute]
+pub fn rpc(_: TokenStream, item: TokenStream) -> TokenStream {
+    let text = "put `#[rpc]` on a method inside an `#[entity_impl]` or `#[rpc_group_impl]` block";
+    structs::outside(text, item.into()).into()
+}
+
 /// Makes a struct a group of RPCs that several entities share. Its `impl` block has
 /// [`macro@rpc_group_impl`].
 #[proc_macro_attribute]
@@ -390,6 +401,14 @@ pub fn stateful_entity(attribute: TokenStream, item: TokenStream) -> TokenStream
 #[proc_macro_attribute]
 pub fn operations(attribute: TokenStream, item: TokenStream) -> TokenStream {
     operations::expand(attribute.into(), item.into()).into()
+}
+
+/// Says that an operation of an entity with a state does not change it. It takes `&self`, and
+/// runs beside others and without a commit. See [`macro@operations`].
+#[proc_macro_attribute]
+pub fn read_only(_: TokenStream, item: TokenStream) -> TokenStream {
+    let text = "put `#[read_only]` on a method inside an `#[operations]` block";
+    structs::outside(text, item.into()).into()
 }
 
 /// Describes the values of a struct or enum, as serde writes them.

@@ -125,10 +125,9 @@ fn derives_default(attrs: &[Attribute]) -> bool {
         })
 }
 
-/// `#[activity]` outside of a block that reads it.
-pub(crate) fn activity_outside(item: TokenStream) -> TokenStream {
+/// An attribute of methods outside of a block that reads it; `text` says where it goes.
+pub(crate) fn outside(text: &str, item: TokenStream) -> TokenStream {
     let mut problems = Problems::default();
-    let text = "put `#[activity]` on a method inside a `#[workflow_impl]` or `#[activity_group_impl]` block";
     match syn::parse2::<ImplItemFn>(item.clone()) {
         Ok(method) => problems.add(&method.sig.ident, text),
         Err(_) => problems.add(&item, text),

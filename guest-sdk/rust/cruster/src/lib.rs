@@ -220,7 +220,7 @@ pub use workflow::{ActivityGroup, Workflow};
 
 pub use cruster_macros::{
     Schema, Signal, activity, activity_group, activity_group_impl, entity, entity_impl, operations,
-    rpc_group, rpc_group_impl, stateful_entity, workflow, workflow_impl,
+    read_only, rpc, rpc_group, rpc_group_impl, stateful_entity, workflow, workflow_impl,
 };
 
 #[doc(hidden)]
@@ -244,8 +244,8 @@ pub mod prelude {
         Backoff, Bytes, Deferred, EntityContext, Migration, Schema, Signal, Timestamp,
     };
     pub use crate::{activity, activity_group, activity_group_impl, workflow, workflow_impl};
-    pub use crate::{entity, entity_impl, rpc_group, rpc_group_impl};
-    pub use crate::{operations, stateful_entity};
+    pub use crate::{entity, entity_impl, rpc, rpc_group, rpc_group_impl};
+    pub use crate::{operations, read_only, stateful_entity};
     pub use serde::{Deserialize, Serialize};
     pub use std::time::Duration;
 }

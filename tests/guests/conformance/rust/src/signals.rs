@@ -123,9 +123,9 @@ impl Tell {
             all.push(told(self.signal(&execution, Word(text.to_owned())).await));
         }
         all.push(told(self.signal(&execution, Count(3)).await));
-        let nobody = Word("x".to_owned());
+        let lost = Word("x".to_owned());
         all.push(told(
-            self.signal("conformance/Collect/nobody", nobody).await,
+            self.signal("conformance/Collect/absent", lost).await,
         ));
         Ok(all)
     }
