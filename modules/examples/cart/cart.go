@@ -84,6 +84,6 @@ var Checkout = cruster.NewOperation(Carts, "checkout", func(ctx *cruster.EntityC
 	}
 	c.Orders++
 	order := Order{ID: fmt.Sprintf("%s-%d", ctx.ID(), c.Orders), Items: int64(len(c.Items)), TotalCents: c.total()}
-	c.Items = nil
+	c.Items = c.Items[:0]
 	return order.ID, PlaceOrder.Client().StartFrom(ctx, order)
 })
