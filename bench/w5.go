@@ -10,7 +10,7 @@ import (
 )
 
 // W5 is the latency of messages, one at a time: of a start until it is durable, of a
-// settled deferred and of an interrupt until the workflow has ended.
+// settled deferred, a signal and an interrupt until the workflow has ended.
 func runW5(ctx context.Context, m *meter) error {
 	host := m.host()
 	times, err := m.repeat(ctx, 1, func(ctx context.Context) (time.Duration, error) {
@@ -30,6 +30,9 @@ func runW5(ctx context.Context, m *meter) error {
 		ends func(value int64, err error) error
 	}{
 		{"settle", func(ctx context.Context, run client.Run[int64]) error { return run.Resolve(ctx, "settled", 7) }, settled},
+		{"signal", func(ctx context.Context, run client.Run[int64]) error {
+			return client.Signal[int64]("signalled").Send(ctx, m.host().client, run.Execution(), 7)
+		}, settled},
 		{"interrupt", func(ctx context.Context, run client.Run[int64]) error { return run.Interrupt(ctx, "enough") }, interrupted},
 	} {
 		// As many as were started in the time, so that this takes about as long.

@@ -27,12 +27,13 @@ var workloads = []workload{
 	// when they are measured, and woken from rest, instances stay warm for 10 s.
 	{"W3", "2,000 sleepers: how late they wake, and their memory", true, []string{"--idle-timeout", "10s"}, true, runW3},
 	{"W4", "a workflow of 100 parallel steps, one at a time", false, nil, true, runW4},
-	{"W5", "latency of start, settle and interrupt", false, nil, false, runW5},
+	{"W5", "latency of start, settle, signal and interrupt", false, nil, false, runW5},
 	{"W6", "cold start: the first instance of a module, and 1,000 at once", true, nil, false, runW6},
 	{"W7", "wake against the length of the journal", true, nil, false, runW7},
 	{"W8", "activities with SQL: transfers/s, 64 at once", false, nil, false, runW8},
 	{"W9", "a guest that computes, against native Go", false, nil, false, runW9},
 	{"W10", "many sleepers: their memory, and the start of a host that has them", true, nil, false, runW10},
+	{"W11", "calls of entities: one that is hot, many, one caller alone, reads, without a state", false, nil, false, runW11},
 }
 
 func workloadNames() []string {
@@ -53,10 +54,10 @@ func workloadOf(name string) (workload, bool) {
 
 // sizes are how much of each workload is done.
 type sizes struct {
-	seconds    float64 // of W1, W2, W4, W5, W8
+	seconds    float64 // of W1, W2, W4, W5, W8, W11
 	warmUp     float64 // seconds before each of these, not measured
 	steps      int     // of a workflow of W1
-	clients    int     // of W1 and W8
+	clients    int     // of W1, W8 and W11
 	parallel   int     // steps of W4
 	sleepers   int
 	sleep      time.Duration // until the first sleeper is due
@@ -66,6 +67,7 @@ type sizes struct {
 	lengthRuns int           // executions of each length
 	rounds     int           // of the kernel of W9
 	accounts   int           // of W8
+	entities   int           // of W11
 	dense      int           // sleepers of W10
 	settles    time.Duration // until the memory of W10 is taken
 }
@@ -75,7 +77,7 @@ func fullSizes(seconds float64) sizes {
 	return sizes{
 		seconds: seconds, warmUp: 1, steps: 10, clients: 64, parallel: 100,
 		sleepers: 2000, sleep: 30 * time.Second, wakes: 10 * time.Second,
-		instances: 1000, lengths: []int{10, 1000, 10_000}, lengthRuns: 3, rounds: 500, accounts: 200,
+		instances: 1000, lengths: []int{10, 1000, 10_000}, lengthRuns: 3, rounds: 500, accounts: 200, entities: 10_000,
 		dense: 20_000, settles: 10 * time.Second,
 	}
 }
@@ -85,7 +87,7 @@ func tinySizes() sizes {
 	return sizes{
 		seconds: 0.05, warmUp: 0.01, steps: 3, clients: 4, parallel: 5,
 		sleepers: 5, sleep: 300 * time.Millisecond, wakes: 50 * time.Millisecond,
-		instances: 5, lengths: []int{3, 20}, lengthRuns: 1, rounds: 3, accounts: 4,
+		instances: 5, lengths: []int{3, 20}, lengthRuns: 1, rounds: 3, accounts: 4, entities: 3,
 		dense: 5, settles: time.Millisecond,
 	}
 }

@@ -110,7 +110,7 @@ func TestFaultyExecutionStaysPaused(t *testing.T) {
 			}
 		})
 		if n == 0 {
-			require.ErrorIs(t, e.Settle(t.Context(), "", name, journal.Deferred{Name: "approved", Value: abi.Nil}), &abi.Error{Code: abi.CodeHostFault})
+			require.NoError(t, e.Settle(t.Context(), "", name, journal.Deferred{Name: "approved", Value: abi.Nil}), "that needs no replay")
 		}
 		row, err := e.Wait(t.Context(), "", name)
 		require.NoError(t, err)

@@ -63,18 +63,43 @@ func sleeper(ctx cruster.Context, req Request) (int64, error) {
 	return Clock.Call(ctx, 0)
 }
 
-// Settled is what Waiter waits for.
-var Settled = cruster.NewDeferred[int64]("settled")
+// Settled and Signalled are what Waiter waits for.
+var (
+	Settled   = cruster.NewDeferred[int64]("settled")
+	Signalled = cruster.NewSignal[int64]("signalled")
+)
 
-// Waiter takes N steps, then waits for a deferred, and returns its value.
-var Waiter = cruster.NewWorkflow("Waiter", waiter, cruster.RawKey(key))
+// Waiter takes N steps, then waits for a deferred or a signal, and returns its value.
+var Waiter = cruster.NewWorkflow("Waiter", waiter, cruster.RawKey(key)).Accepts(Signalled)
 
 func waiter(ctx cruster.Context, req Request) (int64, error) {
 	if _, err := sequence(ctx, req); err != nil {
 		return 0, err
 	}
-	return Settled.Await(ctx)
+	_, value, err := cruster.First(ctx, Settled.Future(ctx), Signalled.Future(ctx))
+	return value, err
 }
+
+// Counter is an entity that counts.
+var Counter = cruster.NewStatefulEntity[int64]("Counter")
+
+// Add adds to a counter, and Get reads it.
+var (
+	Add = cruster.NewOperation(Counter, "add", func(_ *cruster.EntityContext, count *int64, n int64) (int64, error) {
+		*count += n
+		return *count, nil
+	})
+	Get = cruster.NewReadOnly(Counter, "get", func(_ *cruster.ReadContext, count int64, _ cruster.None) (int64, error) { return count, nil })
+)
+
+// Echo is an entity without a state.
+var Echo = cruster.NewEntity("Echo", cruster.Concurrency(64))
+
+// EchoNumber returns its input, and KeptNumber too, having been saved first.
+var (
+	EchoNumber = cruster.NewRPC(Echo, "echo", func(_ *cruster.RPCContext, n int64) (int64, error) { return n, nil })
+	KeptNumber = cruster.NewRPC(Echo, "kept", func(_ *cruster.RPCContext, n int64) (int64, error) { return n, nil }, cruster.Persisted())
+)
 
 // Compute has one step, which computes.
 var Compute = cruster.NewWorkflow("Compute", compute, cruster.RawKey(key))

@@ -19,6 +19,51 @@ pub struct Request {
 /// What [`Waiter`] waits for.
 pub const SETTLED: Deferred<i64> = Deferred::new("settled");
 
+/// What [`Waiter`] waits for as well.
+#[derive(Serialize, Deserialize, Schema, Signal)]
+#[serde(transparent)]
+pub struct Signalled(i64);
+
+/// An entity that counts.
+#[stateful_entity]
+#[derive(Clone, Default, Serialize, Deserialize, Schema)]
+#[serde(transparent)]
+pub struct Counter {
+    count: i64,
+}
+
+#[operations]
+impl Counter {
+    fn add(&mut self, n: i64) -> Result<i64> {
+        self.count += n;
+        Ok(self.count)
+    }
+
+    #[read_only]
+    fn get(&self, _nothing: cruster::Empty) -> i64 {
+        self.count
+    }
+}
+
+/// An entity without a state.
+#[entity(name = "Echo", concurrency = 64)]
+pub struct Echo;
+
+#[entity_impl]
+impl Echo {
+    /// Returns its input.
+    #[rpc]
+    async fn echo(&self, n: i64) -> Result<i64> {
+        Ok(n)
+    }
+
+    /// Returns its input, having been saved first.
+    #[rpc(persisted)]
+    async fn kept(&self, n: i64) -> Result<i64> {
+        Ok(n)
+    }
+}
+
 /// Takes n steps one after the other and adds up their results.
 #[workflow]
 pub struct Sequence;
@@ -81,13 +126,16 @@ impl Sleeper {
 #[workflow]
 pub struct Waiter;
 
-#[workflow_impl(key = |request: &Request| request.run.clone(), hash = false)]
+#[workflow_impl(key = |request: &Request| request.run.clone(), hash = false, signals(Signalled))]
 impl Waiter {
     async fn execute(&self, request: Request) -> Result<i64> {
         for i in 0..request.n {
             self.waiter_step(i).await?;
         }
-        self.await_deferred(SETTLED).await
+        cruster::select! {
+            value = self.await_deferred(SETTLED) => value,
+            signalled = self.receive::<Signalled>() => Ok(signalled?.0),
+        }
     }
 
     /// Returns its number.
@@ -121,4 +169,5 @@ impl Compute {
 
 cruster::module! {
     workflows: [Sequence, Parallel, Sleeper, Waiter, Compute],
+    entities: [Counter, Echo],
 }
