@@ -45,6 +45,9 @@ done
 # Parts of programs are quotes from files that are compiled.
 go run ./scripts/quotes README.md docs/go-and-rust.md docs/writing-workflows-rust.md -- docs/examples/*.rs docs/examples/*.go ||
 	complain "a page shows code that is not in docs/examples"
+go run ./scripts/quotes docs/signals-and-queries.md docs/entities.md -- \
+	docs/examples/messages.rs docs/examples/messages/*.go modules/examples/cart/*.go modules/examples/cart/rust/{src,tests}/*.rs ||
+	complain "a page shows code that is neither in docs/examples nor in the example cart"
 
 ((failed == 0)) && echo "docs ok"
 exit "$failed"
