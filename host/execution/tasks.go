@@ -279,7 +279,7 @@ func (x *Executions) retryUntilDecided(ctx context.Context, doing string, do fun
 // rather than about the request.
 func isTransient(err *abi.Error) bool {
 	switch err.Code {
-	case abi.CodeStore, abi.CodeOverloaded, abi.CodeDeadline, abi.CodeShuttingDown, abi.CodeFenced, abi.CodeInternal:
+	case abi.CodeStore, abi.CodeOverloaded, abi.CodeDeadline, abi.CodeShuttingDown, abi.CodeFenced, abi.CodeInternal, abi.CodeMailboxFull, abi.CodeNoShardGroup:
 		return true
 	default:
 		return false
