@@ -98,7 +98,7 @@ pub trait Query: Serialize + DeserializeOwned + Schema + 'static {
 )]
 pub trait Answers<Q: Query>: Workflow {}
 
-/// A query that no one can ask. All workflows would answer it, so that the compiler never takes
+/// A query that no client can ask. All workflows would answer it, so that the compiler never takes
 /// the one query of a workflow for the one that was meant, and complains about that.
 #[derive(Serialize, serde::Deserialize)]
 #[doc(hidden)]

@@ -252,7 +252,7 @@ fn stubs_ask_through_the_api() {
     let api = test.api();
     let run = test
         .stub("ask", move |_, id: String| {
-            let unknown = api.query("test/Steps/nobody", Unasked).unwrap_err();
+            let unknown = api.query("test/Steps/absent", Unasked).unwrap_err();
             assert_eq!(unknown.code(), "CR-2004");
             Ok(api
                 .query(&id, GetProgress { of: 1 })
