@@ -13,8 +13,8 @@ func notAccepted(c *call) error {
 // inDoubt says that a call was accepted: it has run, or will.
 func inDoubt(c *call) error {
 	err := abi.Errorf(abi.CodeDeadline, "the caller's deadline passed while %q of %s was at work: it was accepted, and takes effect unless it fails", c.operation, c.ref)
-	if c.leavesReceipt() {
+	if c.leavesReceipt() && (c.kind != stateless || c.persisted) {
 		return err.WithHint("Call again with the same request id: that returns the outcome, and runs nothing twice.")
 	}
-	return err.WithHint("Read the entity to see what became of it; a call with a request id can be repeated.")
+	return err.WithHint("Read the entity to see what became of it; a call with a request id can be repeated, unless it is best effort.")
 }

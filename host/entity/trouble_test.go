@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -162,4 +163,51 @@ func TestStatesLeaveRoomForCalls(t *testing.T) {
 	large.Input = abi.MustMarshal(make([]byte, 2*callCost))
 	_, err := f.x.Call(t.Context(), large)
 	require.NoError(t, err)
+}
+
+// TestDeadlineOfACallThatWaits in the inbox says that it was accepted, and it runs.
+func TestDeadlineOfACallThatWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, l := newLedger(t)
+		free := make(chan struct{})
+		f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+			<-free
+			return l.run(call)
+		}
+		for range 2 { // as many as may run together
+			require.NoError(t, f.x.Send(t.Context(), gateway("save")))
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		call := f.goCall(ctx, gateway("save").by(origin(1)))
+		synctest.Wait()
+		cancel()
+		require.ErrorContains(t, (<-call).err, "it was accepted")
+		close(free)
+		synctest.Wait()
+		total, _ := l.counts()
+		require.Equal(t, 3, total)
+	})
+}
+
+// TestDeadlineOfBestEffort does not promise that the call can be repeated.
+func TestDeadlineOfBestEffort(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, l := newLedger(t)
+		free := make(chan struct{})
+		f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+			<-free
+			return l.run(call)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		call := f.goCall(ctx, gateway("look").by(origin(1)))
+		synctest.Wait()
+		cancel()
+		err := abi.AsError((<-call).err)
+		require.Equal(t, abi.CodeDeadline, err.Code)
+		require.NotContains(t, err.Hint, "twice")
+		close(free)
+	})
 }

@@ -304,3 +304,26 @@ func (m *numbers) next(rt *rapid.T) {
 	m.ledger.applyTurn(b.entries, guest.Turn{})
 	m.ledger.delivered = m.last
 }
+
+// TestSignalOfAnOpThatIsGivenUp has the guest give up on an op that was given a signal and has
+// not been handed it: the next op that asks gets it.
+func TestSignalOfAnOpThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	l := newLedger()
+	receive := func(number uint32) *op.Op {
+		o, err := op.New(abi.OpReceive, abi.MustMarshal(&abi.Receive{Name: "s"}), number, 0)
+		require.Nil(t, err)
+		return o
+	}
+	due := func() { l.ops.CompleteDue(0, nil, nil, l.signals, func(time.Duration) {}) }
+	first, next := receive(1), receive(2)
+	next.StepID[0]++
+	l.ops.Add(first)
+	l.arrived(journal.Envelope{Position: 7, Name: "s"})
+	due()
+	require.NotNil(t, first.Message)
+	l.applyTurn(nil, guest.Turn{Cancelled: []uint32{1}, Issued: []*op.Op{next}})
+	due()
+	require.NotNil(t, next.Message)
+	require.EqualValues(t, 7, next.Message.Position)
+}

@@ -26,6 +26,7 @@ var inboxTests = []test{
 	{"Receipts", nil, testReceipts},
 	{"FullByCount", nil, testInboxFullByCount},
 	{"FullByBytes", nil, testInboxFullByBytes},
+	{"FullBeforeASweep", nil, testInboxFullBeforeASweep},
 	{"Send", nil, testSend},
 	{"SendInABatch", nil, testSendInABatch},
 	{"Pages", nil, testMessagesPaged},

@@ -74,3 +74,17 @@ func testInboxFullByBytes(t *testing.T, b *bundle) {
 	b.commit(t, take)
 	b.put(t, sized(3, each))
 }
+
+// testInboxFullBeforeASweep has an execution begin anew whose last run left a full inbox.
+func testInboxFullBeforeASweep(t *testing.T, b *bundle) {
+	id := b.start(t, newExecution("k"))
+	b.fill(t, id, journal.MaxInbox, 0)
+	require.ErrorIs(t, b.result(t, b.receive(id, 1)).Err, journal.ErrInboxFull)
+	b.finish(t, id, 10)
+	for b.exists(t, id) {
+		b.sweep(t, 20, 10)
+	}
+	again := b.start(t, newExecution("k"))
+	require.Equal(t, id, again)
+	b.put(t, b.receive(again, 1))
+}
