@@ -3,6 +3,7 @@ module github.com/cruster/cruster
 go 1.26.0
 
 require (
+	github.com/anishathalye/porcupine v1.3.0
 	github.com/cockroachdb/datadriven v1.0.3
 	github.com/cruster/cruster/abi v0.1.0
 	github.com/cruster/cruster/guest-sdk/go v0.1.0

@@ -7,10 +7,7 @@ package kill9_test
 
 import (
 	"fmt"
-	"hash/fnv"
-	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +37,7 @@ const (
 // for and when the host is killed; CRUSTER_SEED repeats it.
 func TestKillNineLosesNothing(t *testing.T) {
 	t.Parallel()
-	seed := seedOf(t)
+	seed := harness.Seed(t)
 	for language, below := range map[string]string{"go": "", "rust": "/rust"} {
 		t.Run(language+"/sqlite", func(t *testing.T) {
 			t.Parallel()
@@ -57,25 +54,6 @@ func TestKillNineLosesNothing(t *testing.T) {
 			})
 		})
 	}
-}
-
-// seedOf is CRUSTER_SEED, or a random one.
-func seedOf(t *testing.T) uint64 {
-	seed := rand.Uint64()
-	if text := os.Getenv("CRUSTER_SEED"); text != "" {
-		var err error
-		seed, err = strconv.ParseUint(text, 10, 64)
-		require.NoError(t, err, "CRUSTER_SEED")
-	}
-	fmt.Printf("%s: CRUSTER_SEED=%d\n", t.Name(), seed)
-	return seed
-}
-
-// randomOf is a source for one part of the test, so that none draws from another's.
-func randomOf(t *testing.T, seed uint64, part string) *rand.Rand {
-	h := fnv.New64a()
-	h.Write([]byte(t.Name() + "/" + part))
-	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
 // hammer runs a host under load, and kills and restarts it again and again. Then it
@@ -98,7 +76,7 @@ func hammer(t *testing.T, seed uint64, below string, p *harness.Process, open fu
 	}
 
 	load := startLoad(t, seed, p)
-	moments := randomOf(t, seed, "kills")
+	moments := harness.Random(t, seed, "kills")
 	for range kills {
 		load.awaitAcknowledged()
 		time.Sleep(time.Duration(moments.IntN(300)) * time.Millisecond) // a random moment

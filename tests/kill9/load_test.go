@@ -67,7 +67,7 @@ type load struct {
 func startLoad(t *testing.T, seed uint64, p *harness.Process) *load {
 	l := &load{news: make(chan struct{}, 1)}
 	for i := range clients {
-		c, random := dial(t, p), randomOf(t, seed, fmt.Sprint("client", i))
+		c, random := dial(t, p), harness.Random(t, seed, fmt.Sprint("client", i))
 		l.wait.Go(func() {
 			first := random.IntN(len(kinds))
 			for n := 0; !l.stopped.Load(); n++ {

@@ -1,0 +1,32 @@
+package harness
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Seed is CRUSTER_SEED, or a random one. It is printed, so that a run can be repeated.
+func Seed(t testing.TB) uint64 {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv("CRUSTER_SEED"); text != "" {
+		var err error
+		seed, err = strconv.ParseUint(text, 10, 64)
+		require.NoError(t, err, "CRUSTER_SEED")
+	}
+	fmt.Printf("%s: CRUSTER_SEED=%d\n", t.Name(), seed)
+	return seed
+}
+
+// Random is a source for one part of a test, so that none draws from another's.
+func Random(t testing.TB, seed uint64, part string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(t.Name() + "/" + part))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
+}
