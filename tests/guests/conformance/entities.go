@@ -62,7 +62,7 @@ var tallyReport = cruster.NewOperation(tally, "report", func(ctx *cruster.Entity
 	return s.N, TallyReported.Client().WithKeyRaw(ctx.ID()).StartFrom(ctx, ctx.ID())
 })
 
-// tallyPanic crashes, with a change that nobody may see.
+// tallyPanic crashes, with a change that is never seen.
 var tallyPanic = cruster.NewOperation(tally, "panic", func(_ *cruster.EntityContext, s *TallyState, _ cruster.None) (int64, error) {
 	s.N = -1
 	panic("on purpose")
@@ -156,8 +156,8 @@ var TallyErrors = cruster.NewWorkflow("TallyErrors", func(ctx cruster.Context, i
 		seen(tallyAdd.On("unborn").Call(ctx, 1)),
 		seen(cruster.RemoteOperation[string, int64]("conformance/Tally", "add").On(id).Call(ctx, "one")),
 		seen(cruster.RemoteOperation[int64, int64]("conformance/Tally", "nothing").On(id).Call(ctx, 1)),
-		seen(cruster.RemoteOperation[int64, int64]("conformance/Nobody", "add").On(id).Call(ctx, 1)),
-		told(cruster.RemoteOperation[int64, int64]("conformance/Nobody", "add").On(id).Send(ctx, 1)),
+		seen(cruster.RemoteOperation[int64, int64]("conformance/Absent", "add").On(id).Call(ctx, 1)),
+		told(cruster.RemoteOperation[int64, int64]("conformance/Absent", "add").On(id).Send(ctx, 1)),
 	}, nil
 })
 

@@ -78,7 +78,7 @@ impl Tally {
         Ok(self.n)
     }
 
-    /// Crashes, with a change that nobody may see.
+    /// Crashes, with a change that is never seen.
     fn panic(&mut self, _request: Empty) -> Result<i64> {
         self.n = -1;
         panic!("on purpose");
@@ -232,7 +232,7 @@ impl TallyErrors {
     async fn execute(&self, id: String) -> Result<Vec<Seen>> {
         let tally = Tally::client(self, id.as_str());
         let named = remote_entity(self, format!("conformance/Tally/{id}"));
-        let nobody = remote_entity(self, format!("conformance/Nobody/{id}"));
+        let absent = remote_entity(self, format!("conformance/Absent/{id}"));
         Ok(vec![
             seen(tally.add(1).await),
             seen(tally.panic(Empty {}).await),
@@ -240,8 +240,8 @@ impl TallyErrors {
             seen(Tally::client(self, "unborn").add(1).await),
             seen(named.call::<_, i64>("add", "one").await),
             seen(named.call::<_, i64>("nothing", 1).await),
-            seen(nobody.call::<_, i64>("add", 1).await),
-            told(nobody.call::<_, i64>("add", 1).send().await),
+            seen(absent.call::<_, i64>("add", 1).await),
+            told(absent.call::<_, i64>("add", 1).send().await),
         ])
     }
 }

@@ -124,9 +124,7 @@ impl Tell {
         }
         all.push(told(self.signal(&execution, Count(3)).await));
         let lost = Word("x".to_owned());
-        all.push(told(
-            self.signal("conformance/Collect/absent", lost).await,
-        ));
+        all.push(told(self.signal("conformance/Collect/absent", lost).await));
         Ok(all)
     }
 }
