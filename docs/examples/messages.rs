@@ -1,27 +1,38 @@
-//! Sends signals and calls entities: what docs/signals-and-queries.md and
+//! Sends signals, asks queries and calls entities: what docs/signals-and-queries.md and
 //! docs/entities.md quote. messages/messages.go says the same in Go.
 
 #![allow(dead_code, unused_variables)] // it is only read
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use cruster::prelude::*;
 
-// Signals.
+// Signals and a query.
 
 #[derive(Serialize, Deserialize, Schema, Signal)]
 pub struct Paid {
     pub cents: i64,
 }
 
+#[derive(Serialize, Deserialize, Schema, Query)]
+#[query(answer = i64)]
+pub struct Left;
+
 #[workflow]
 pub struct Invoice;
 
-#[workflow_impl(signals(Paid))]
+#[workflow_impl(signals(Paid), queries(Left))]
 impl Invoice {
-    async fn execute(&self, mut cents: i64) -> Result<i64> {
-        while cents > 0 {
-            cents -= self.receive::<Paid>().await?.cents;
+    async fn execute(&self, cents: i64) -> Result<i64> {
+        let left = Rc::new(Cell::new(cents));
+        let seen = left.clone();
+        self.answer(move |_: Left| seen.get());
+        while left.get() > 0 {
+            let paid: Paid = self.receive().await?;
+            left.set(left.get() - paid.cents);
         }
-        Ok(cents)
+        Ok(left.get())
     }
 }
 
@@ -177,6 +188,7 @@ mod tests {
         let run = Test::new(&MODULE)
             .signal(Paid { cents: 200 })
             .signal_after(2 * DAY, Paid { cents: 300 })
+            .query_after(DAY, Left, |left| assert_eq!(left.unwrap(), 300))
             .run::<Invoice>(500);
         assert_eq!(run.result.unwrap(), 0);
         assert_eq!(run.history.duration(), 2 * DAY);

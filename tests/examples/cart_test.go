@@ -33,9 +33,7 @@ func TestCart(t *testing.T) {
 				harness.Push(t, e, "cart", folder)
 				testCheckout(t, e)
 				testSubscription(t, e)
-				if name == "go" { // the SDK of Rust has no queries
-					testStatus(t, e)
-				}
+				testStatus(t, e)
 			})
 		})
 	}

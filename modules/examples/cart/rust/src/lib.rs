@@ -1,7 +1,7 @@
 //! A shop in two parts. A shopping [cart](Cart) is an entity: it is called by its id, keeps
 //! a state and answers at once; its checkout starts the workflow that [places the
-//! order](PlaceOrder). A [subscription](Subscription) is a workflow: it lives for a year and
-//! takes signals.
+//! order](PlaceOrder). A [subscription](Subscription) is a workflow: it lives for a year,
+//! takes signals and answers a query.
 
 use cruster::prelude::*;
 
@@ -11,7 +11,9 @@ mod subscription;
 
 pub use cart::{Cart, Item, MAX_ITEMS};
 pub use order::{Order, PlaceOrder};
-pub use subscription::{Cancel, ChangePlan, Subscription, SubscriptionRequest, SubscriptionStatus};
+pub use subscription::{
+    Cancel, ChangePlan, Status, Subscription, SubscriptionRequest, SubscriptionStatus,
+};
 
 cruster::module! {
     workflows: [PlaceOrder, Subscription],

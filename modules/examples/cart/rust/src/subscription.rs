@@ -1,5 +1,8 @@
 //! The subscription.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use cruster::prelude::*;
 
 /// The request of [`Subscription`].
@@ -52,7 +55,16 @@ pub struct Cancel {
     pub reason: String,
 }
 
-/// The result of [`Subscription`].
+/// How is the subscription?
+///
+/// ```text
+/// cruster-host workflow query EXECUTION status
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize, Schema, Query)]
+#[query(answer = SubscriptionStatus)]
+pub struct Status;
+
+/// The answer to [`Status`], and the result of [`Subscription`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 pub struct SubscriptionStatus {
     /// What the next period is charged for.
@@ -73,36 +85,43 @@ pub struct Subscription;
 #[workflow_impl(
     key = |request: &SubscriptionRequest| request.customer.clone(),
     hash = false,
-    signals(ChangePlan, Cancel)
+    signals(ChangePlan, Cancel),
+    queries(Status)
 )]
 impl Subscription {
     async fn execute(&self, request: SubscriptionRequest) -> Result<SubscriptionStatus> {
-        let mut status = SubscriptionStatus {
+        let status = Rc::new(RefCell::new(SubscriptionStatus {
             plan: request.plan.clone(),
             ..SubscriptionStatus::default()
-        };
-        while status.charged < request.periods() && !status.canceled {
-            let number = status.charged + 1;
-            self.charge(request.customer.clone(), number, status.plan.clone())
-                .await?;
-            status.charged = number;
-            self.wait(request.period(), &mut status).await?;
+        }));
+        let seen = status.clone();
+        self.answer(move |_: Status| seen.borrow().clone());
+
+        for number in 1..=request.periods() {
+            let plan = status.borrow().plan.clone();
+            self.charge(request.customer.clone(), number, plan).await?;
+            status.borrow_mut().charged = number;
+            self.wait(request.period(), &status).await?;
+            if status.borrow().canceled {
+                break;
+            }
         }
-        Ok(status)
+        Ok(status.take())
     }
 
     /// Is over at the end of a period. Signals that come meanwhile count from the next
     /// period on; one that comes between two waits is kept for the second.
-    async fn wait(&self, period: Duration, status: &mut SubscriptionStatus) -> Result<()> {
+    async fn wait(&self, period: Duration, status: &RefCell<SubscriptionStatus>) -> Result<()> {
         let mut end = self.sleep(period);
         loop {
             cruster::select! {
                 slept = &mut end => return slept,
                 cancel = self.receive::<Cancel>() => {
-                    status.reason = cancel?.reason;
-                    status.canceled = true;
+                    let reason = cancel?.reason;
+                    let mut status = status.borrow_mut();
+                    (status.canceled, status.reason) = (true, reason);
                 }
-                change = self.receive::<ChangePlan>() => status.plan = change?.plan,
+                change = self.receive::<ChangePlan>() => status.borrow_mut().plan = change?.plan,
             }
         }
     }

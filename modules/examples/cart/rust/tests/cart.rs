@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use cart_rust::{
-    Cancel, Cart, ChangePlan, Item, MAX_ITEMS, MODULE, Subscription, SubscriptionRequest,
+    Cancel, Cart, ChangePlan, Item, MAX_ITEMS, MODULE, Status, Subscription, SubscriptionRequest,
     SubscriptionStatus,
 };
 use cruster::Value;
@@ -91,9 +91,25 @@ fn plans(rows: &RefCell<Vec<Vec<Value>>>) -> Vec<Value> {
     rows.borrow().iter().map(|row| row[2].clone()).collect()
 }
 
+fn status(plan: &str, charged: i64) -> SubscriptionStatus {
+    SubscriptionStatus {
+        plan: plan.to_owned(),
+        charged,
+        ..SubscriptionStatus::default()
+    }
+}
+
 #[test]
 fn a_subscription_changes_and_is_canceled() {
     let (test, rows) = setup();
+    let asked = Rc::new(RefCell::new(Vec::new()));
+    let ask = |test: Test, after: Duration| {
+        let asked = asked.clone();
+        test.query_after(after, Status, move |answer| {
+            asked.borrow_mut().push(answer.unwrap())
+        })
+    };
+    let test = ask(ask(ask(test, HOUR), MONTH - HOUR), 2 * MONTH + 2 * HOUR);
     let reason = "too much".to_owned();
     let run = test
         .signal_after(MONTH / 2, change("medium"))
@@ -101,12 +117,13 @@ fn a_subscription_changes_and_is_canceled() {
         .signal_after(2 * MONTH + HOUR, Cancel { reason })
         .run::<Subscription>(ada());
     let want = SubscriptionStatus {
-        plan: "large".to_owned(),
-        charged: 3,
         canceled: true,
         reason: "too much".to_owned(),
+        ..status("large", 3)
     };
     assert_eq!(run.result.unwrap(), want);
+    let answers = [status("small", 1), status("large", 1), want];
+    assert_eq!(*asked.borrow(), answers);
     // The period that was paid for is served.
     assert_eq!(run.history.duration(), 3 * MONTH);
     assert_eq!(plans(&rows), ["small", "large", "large"].map(Value::from));
@@ -121,7 +138,6 @@ fn a_subscription_ends() {
         ..ada()
     };
     let run = test.signal(change("large")).run::<Subscription>(request);
-    let status = run.result.unwrap();
-    assert_eq!((status.charged, status.canceled), (2, false));
+    assert_eq!(run.result.unwrap(), status("large", 2));
     assert_eq!(plans(&rows), ["small", "large"].map(Value::from));
 }
