@@ -40,7 +40,7 @@ type history struct {
 	mu         sync.Mutex
 	operations []porcupine.Operation // guarded by mu
 	counted    []request             // guarded by mu; those of once
-	wrong      []error               // guarded by mu; answers that nobody may get
+	wrong      []error               // guarded by mu; answers that no client may get
 }
 
 // caller is a client: one that repeats what is not answered, and one that gives up.
