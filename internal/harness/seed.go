@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"os"
@@ -11,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Seed is CRUSTER_SEED, or a random one. It is printed, so that a run can be repeated.
+// Seed is CRUSTER_SEED, or a random one. It is logged, so that a run can be repeated.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := rand.Uint64()
@@ -20,7 +19,7 @@ func Seed(t testing.TB) uint64 {
 		seed, err = strconv.ParseUint(text, 10, 64)
 		require.NoError(t, err, "CRUSTER_SEED")
 	}
-	fmt.Printf("%s: CRUSTER_SEED=%d\n", t.Name(), seed)
+	t.Logf("CRUSTER_SEED=%d", seed)
 	return seed
 }
 

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"crypto/rand"
 	"strings"
 	"testing"
 
@@ -22,6 +23,8 @@ func (b *testBundle) take(t *testing.T, execution string, s *table.Step) {
 		b.outside.open(b, execution, s.Open)
 	case s.Start != "":
 		b.startOther(t, execution, s)
+	case s.Call != "":
+		b.call(t, s)
 	default:
 		err := b.tell(t, execution, s)
 		switch {
@@ -62,7 +65,8 @@ func (b *testBundle) await(t *testing.T, execution string, s *table.Step) {
 	}
 }
 
-// tell settles a deferred of the execution, sends it a signal, asks it, or interrupts it.
+// tell settles a deferred of the execution, sends it a signal, asks it, or interrupts it; or it
+// sends an entity a message.
 func (b *testBundle) tell(t *testing.T, execution string, s *table.Step) error {
 	switch {
 	case s.Resolve != "":
@@ -73,6 +77,8 @@ func (b *testBundle) tell(t *testing.T, execution string, s *table.Step) error {
 		return b.engine.Signal(t.Context(), "", execution, host.SignalRequest{Name: s.Signal, Value: s.Value.Encode(b.places(execution))})
 	case s.Query != "":
 		return b.query(t, execution, s)
+	case s.Send != "":
+		return b.engine.SendEntity(t.Context(), b.operation(s))
 	default:
 		return b.engine.Interrupt(t.Context(), "", execution, s.Interrupt)
 	}
@@ -101,11 +107,42 @@ func (b *testBundle) startOther(t *testing.T, execution string, s *table.Step) {
 	require.NoError(t, err)
 	other := harness.Wait(t, b.engine, row.Name())
 	require.Equal(t, journal.Completed, other.State, "%v", other.Error)
+	b.requireOneOf(t, execution, s, other.Value)
+}
+
+func (b *testBundle) requireOneOf(t *testing.T, execution string, s *table.Step, value []byte) {
+	t.Helper()
 	var wanted []any
 	for _, v := range s.OneOf {
 		wanted = append(wanted, harness.Decode[any](t, v.Encode(b.places(execution))))
 	}
-	require.Contains(t, wanted, harness.Decode[any](t, other.Value))
+	require.Contains(t, wanted, harness.Decode[any](t, value))
+}
+
+// call calls an entity, and once more with the same request id: that changes nothing.
+func (b *testBundle) call(t *testing.T, s *table.Step) {
+	t.Helper()
+	req := b.operation(s)
+	req.RequestID = rand.Text()
+	for range 2 {
+		outcome, err := b.engine.CallEntity(t.Context(), req)
+		if s.Refused != "" {
+			if err == nil && outcome.Error != nil {
+				err = outcome.Error
+			}
+			require.Equal(t, s.Refused, abi.CodeOf(err), "%v", err)
+			continue
+		}
+		require.NoError(t, err)
+		require.Nil(t, outcome.Error)
+		b.requireOneOf(t, "", s, outcome.Value)
+	}
+}
+
+// operation is what a step asks of an entity.
+func (b *testBundle) operation(s *table.Step) host.EntityRequest {
+	entity, operation := s.Operation("conformance")
+	return host.EntityRequest{Entity: entity, Operation: operation, Input: s.Value.Encode(b.places(""))}
 }
 
 // places are the parts of values that differ from run to run.

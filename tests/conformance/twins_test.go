@@ -37,6 +37,8 @@ func TestTwins(t *testing.T) {
 		for i := range first.Activities {
 			require.Equal(t, first.Activities[i], second.Activities[i])
 		}
+		require.Len(t, first.Entities, 2)
+		require.Equal(t, first.Entities, second.Entities)
 		require.Equal(t, first.Migrations, second.Migrations)
 	})
 	request := harness.Encode(t, object{"id": "order 7", "other": 1})

@@ -81,9 +81,12 @@ type Step struct {
 	Open string `json:"open,omitempty"`
 	// Start starts another workflow, with Value as its request, and waits for its end.
 	Start string `json:"start,omitempty"`
+	// Call calls an entity, with Value as the input: "Tally/id add". Send sends it a message.
+	Call string `json:"call,omitempty"`
+	Send string `json:"send,omitempty"`
 
 	// Value is what a deferred is resolved with, what a signal brings, what a query asks
-	// with, or a request.
+	// with, a request or an input.
 	Value Value `json:"value,omitzero"`
 	// Answer is the answer to a query.
 	Answer Value `json:"answer,omitzero"`
@@ -92,12 +95,18 @@ type Step struct {
 	// Refused is the code with which the host must refuse; May is one with which it may.
 	Refused abi.Code `json:"refused,omitempty"`
 	May     abi.Code `json:"may,omitempty"`
-	// OneOf are the results that the started workflow may have.
+	// OneOf are the results that the started workflow or the call may have.
 	OneOf []Value `json:"one_of,omitempty"`
 }
 
 // Waits tells whether something must have happened before the step.
 func (s *Step) Waits() bool { return s.Op != "" || s.Delivered != nil || s.Pending > 0 }
+
+// Operation is what a step calls: an entity of a deployment, and its operation.
+func (s *Step) Operation(deployment string) (entity, operation string) {
+	entity, operation, _ = strings.Cut(s.Call+s.Send, " ")
+	return deployment + "/" + entity, operation
+}
 
 // Rejection is the error that a client rejects a deferred with.
 type Rejection struct {

@@ -30,7 +30,7 @@ func TestTable(t *testing.T) {
 
 func (s *Step) actions() int {
 	n := 0
-	for _, name := range []string{s.Resolve, s.Reject, s.Interrupt, s.Signal, s.Query, s.Open, s.Start} {
+	for _, name := range []string{s.Resolve, s.Reject, s.Interrupt, s.Signal, s.Query, s.Open, s.Start, s.Call, s.Send} {
 		if name != "" {
 			n++
 		}

@@ -58,11 +58,11 @@ var tallyPass = cruster.NewOperation(tally, "pass", func(ctx *cruster.EntityCont
 })
 
 // tallyReport starts a workflow that adds a thousand.
-var tallyReport = cruster.NewOperation(tally, "report", func(ctx *cruster.EntityContext, s *TallyState, _ cruster.None) (int64, error) {
-	return s.N, TallyReported.Client().WithKeyRaw(ctx.ID()).StartFrom(ctx, ctx.ID())
+var tallyReport = cruster.NewOperation(tally, "report", func(ctx *cruster.EntityContext, _ *TallyState, _ cruster.None) (bool, error) {
+	return true, TallyReported.Client().WithKeyRaw(ctx.ID()).StartFrom(ctx, ctx.ID())
 })
 
-// tallyPanic crashes, with a change that is never seen.
+// tallyPanic crashes, with a change that no other operation may see.
 var tallyPanic = cruster.NewOperation(tally, "panic", func(_ *cruster.EntityContext, s *TallyState, _ cruster.None) (int64, error) {
 	s.N = -1
 	panic("on purpose")
@@ -156,12 +156,12 @@ var TallyErrors = cruster.NewWorkflow("TallyErrors", func(ctx cruster.Context, i
 		seen(tallyAdd.On("unborn").Call(ctx, 1)),
 		seen(cruster.RemoteOperation[string, int64]("conformance/Tally", "add").On(id).Call(ctx, "one")),
 		seen(cruster.RemoteOperation[int64, int64]("conformance/Tally", "nothing").On(id).Call(ctx, 1)),
-		seen(cruster.RemoteOperation[int64, int64]("conformance/Absent", "add").On(id).Call(ctx, 1)),
-		told(cruster.RemoteOperation[int64, int64]("conformance/Absent", "add").On(id).Send(ctx, 1)),
+		seen(cruster.RemoteOperation[int64, int64]("conformance/Missing", "add").On(id).Call(ctx, 1)),
+		told(cruster.RemoteOperation[int64, int64]("conformance/Missing", "add").On(id).Send(ctx, 1)),
 	}, nil
 })
 
-// TallyTogether has calls and messages under way at the same time.
+// TallyTogether has calls under way at the same time.
 var TallyTogether = cruster.NewWorkflow("TallyTogether", func(ctx cruster.Context, id string) (int64, error) {
 	var all []cruster.Future[int64]
 	for range 10 {

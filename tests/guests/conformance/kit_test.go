@@ -256,6 +256,13 @@ func deliveries(h *crustertest.History) []string {
 // opLine is an op as the table writes it: "activity count key a".
 func opLine(e crustertest.Event) string {
 	line := e.Kind
+	if e.Kind == abi.OpEntityCall || e.Kind == abi.OpEntitySend { // the history of a kit names the entity, too
+		m, err := abi.DecodeAs[abi.EntityMessage](e.Body)
+		if err != nil {
+			return line + " " + err.Error()
+		}
+		return line + " " + m.Operation
+	}
 	if e.Kind != abi.OpSleep && e.Name != "" {
 		line += " " + e.Name
 	}

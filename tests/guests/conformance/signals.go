@@ -89,7 +89,7 @@ var Tell = cruster.NewWorkflow("Tell", func(ctx cruster.Context, execution strin
 	for _, text := range []string{"one", "two"} {
 		all = append(all, told(wordSignal.Send(ctx, execution, text)))
 	}
-	return append(all, told(countSignal.Send(ctx, execution, 3)), told(wordSignal.Send(ctx, "conformance/Collect/absent", "x"))), nil
+	return append(all, told(countSignal.Send(ctx, execution, 3)), told(wordSignal.Send(ctx, "conformance/Collect/missing", "x"))), nil
 })
 
 // TellItself sends itself a word.

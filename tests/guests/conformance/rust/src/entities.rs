@@ -71,14 +71,14 @@ impl Tally {
     }
 
     /// Starts a workflow that adds a thousand.
-    fn report(&mut self, cx: &EntityContext, _request: Empty) -> Result<i64> {
+    fn report(&mut self, cx: &EntityContext, _request: Empty) -> Result<bool> {
         cx.workflow::<TallyReported>()
             .with_key_raw(cx.id())
             .start(cx.id().to_owned())?;
-        Ok(self.n)
+        Ok(true)
     }
 
-    /// Crashes, with a change that is never seen.
+    /// Crashes, with a change that no other operation may see.
     fn panic(&mut self, _request: Empty) -> Result<i64> {
         self.n = -1;
         panic!("on purpose");
@@ -232,7 +232,7 @@ impl TallyErrors {
     async fn execute(&self, id: String) -> Result<Vec<Seen>> {
         let tally = Tally::client(self, id.as_str());
         let named = remote_entity(self, format!("conformance/Tally/{id}"));
-        let absent = remote_entity(self, format!("conformance/Absent/{id}"));
+        let missing = remote_entity(self, format!("conformance/Missing/{id}"));
         Ok(vec![
             seen(tally.add(1).await),
             seen(tally.panic(Empty {}).await),
@@ -240,13 +240,13 @@ impl TallyErrors {
             seen(Tally::client(self, "unborn").add(1).await),
             seen(named.call::<_, i64>("add", "one").await),
             seen(named.call::<_, i64>("nothing", 1).await),
-            seen(absent.call::<_, i64>("add", 1).await),
-            told(absent.call::<_, i64>("add", 1).send().await),
+            seen(missing.call::<_, i64>("add", 1).await),
+            told(missing.call::<_, i64>("add", 1).send().await),
         ])
     }
 }
 
-/// Has calls and messages under way at the same time.
+/// Has calls under way at the same time.
 #[workflow]
 pub struct TallyTogether;
 

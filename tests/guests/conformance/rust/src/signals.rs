@@ -123,8 +123,8 @@ impl Tell {
             all.push(told(self.signal(&execution, Word(text.to_owned())).await));
         }
         all.push(told(self.signal(&execution, Count(3)).await));
-        let lost = Word("x".to_owned());
-        all.push(told(self.signal("conformance/Collect/absent", lost).await));
+        let missing = Word("x".to_owned());
+        all.push(told(self.signal("conformance/Collect/missing", missing).await));
         Ok(all)
     }
 }

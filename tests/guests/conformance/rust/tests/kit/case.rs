@@ -90,6 +90,10 @@ struct Step {
     open: Option<String>,
     #[serde(rename = "start")]
     _start: Option<String>,
+    #[serde(rename = "call")]
+    _call: Option<String>,
+    #[serde(rename = "send")]
+    _send: Option<String>,
     #[serde(default)]
     value: Json,
     #[serde(default)]

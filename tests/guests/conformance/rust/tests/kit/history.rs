@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use cruster::testing::{Event, Happening, History};
-use cruster::wire::{Activity, Wire};
+use cruster::wire::{Activity, EntityMessage, Wire};
 
 /// An op, as it was issued.
 #[derive(Clone)]
@@ -72,7 +72,12 @@ fn note(ops: &mut BTreeMap<u32, Issued>, event: &Event) {
     } = &event.what
     {
         let mut line = kind.clone();
-        if kind != "sleep" && !name.is_empty() {
+        if kind.starts_with("entity_") {
+            // The history of a kit names the entity, too.
+            let EntityMessage { operation, .. } =
+                EntityMessage::decode(body).expect("the body of a call of an entity");
+            line += &format!(" {operation}");
+        } else if kind != "sleep" && !name.is_empty() {
             line += &format!(" {name}");
         }
         if kind == "activity" {
