@@ -79,6 +79,13 @@ pub fn query(len: usize) -> i32 {
     }))
 }
 
+/// Refuses a question to a module that answers none.
+pub fn no_queries() -> i32 {
+    finish(Outcome::failed(
+        codes::UNKNOWN_QUERY.fault("the module answers no queries"),
+    ))
+}
+
 /// Keeps the workflow for its next turn, unless it is over.
 fn proceed(execution: Execution) -> i32 {
     if let Some(outcome) = execution.outcome() {

@@ -72,6 +72,19 @@ impl Module {
         self.migrations
     }
 
+    /// Whether a workflow answers queries. The code for that is left out of a module without.
+    #[doc(hidden)]
+    pub const fn answers_queries(&self) -> bool {
+        let mut w = 0;
+        while w < self.workflows.len() {
+            if !self.workflows[w].queries.is_empty() {
+                return true;
+            }
+            w += 1;
+        }
+        false
+    }
+
     pub(crate) fn workflow(&self, name: &str) -> Option<&'static WorkflowDefinition> {
         self.workflows.iter().copied().find(|w| w.name == name)
     }
@@ -415,7 +428,11 @@ macro_rules! module {
 
             #[unsafe(no_mangle)]
             extern "C" fn cruster_query(len: usize) -> i32 {
-                $crate::__private::exports::query(len)
+                if const { super::MODULE.answers_queries() } {
+                    $crate::__private::exports::query(len)
+                } else {
+                    $crate::__private::exports::no_queries()
+                }
             }
         }
     };
