@@ -124,7 +124,9 @@ impl Tell {
         }
         all.push(told(self.signal(&execution, Count(3)).await));
         let missing = Word("x".to_owned());
-        all.push(told(self.signal("conformance/Collect/missing", missing).await));
+        all.push(told(
+            self.signal("conformance/Collect/missing", missing).await,
+        ));
         Ok(all)
     }
 }
