@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/guest"
@@ -10,8 +11,13 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// maxQuerying bounds the queries that are being answered: each has a copy of a guest.
-const maxQuerying = 8
+const (
+	// maxQuerying bounds the queries that are being answered: each has a copy of a guest.
+	maxQuerying = 8
+	// queryLimit bounds how long an answer may compute. It only looks; and one that never ends
+	// holds a slot that turns wait for.
+	queryLimit = time.Second
+)
 
 // queryReply is the reply to a queryRequest.
 type queryReply struct {
@@ -116,9 +122,12 @@ func (x *Executions) askCopy(ctx context.Context, row *journal.Execution, saved 
 
 // askGuest asks a guest, which cannot go on after that.
 func (x *Executions) askGuest(ctx context.Context, namespace string, g Guest, q *abi.Query) (reply queryReply) {
-	_, err := x.compute(ctx, namespace, func(ctx context.Context) (turn guest.Turn, err error) {
-		reply.outcome, err = g.Query(ctx, q)
-		return turn, err
+	err := x.Slots.ComputeFor(ctx, queryLimit, func(ctx context.Context) error {
+		_, err := x.metered(ctx, namespace, func(ctx context.Context) (turn guest.Turn, err error) {
+			reply.outcome, err = g.Query(ctx, q)
+			return turn, err
+		})
+		return err
 	})
 	if err != nil {
 		return queryReply{err: err}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
@@ -51,15 +52,22 @@ type told struct {
 
 // tellAbsent tells an execution that was claimed.
 func (x *Executions) tellAbsent(ctx context.Context, ref Ref, n news) told {
-	row, err := x.Load(ctx, ref)
-	if err != nil {
-		return told{err: err}
-	}
-	if f := guarded(func() { err = x.commitNews(ctx, row, n) }); f != nil {
-		x.Logger.Error("the host failed while it told an execution something", "execution", row.Name(), "fault", f.what)
+	var row *journal.Execution
+	var err error
+	f := guarded(func() {
+		if row, err = x.Load(ctx, ref); err == nil {
+			err = x.commitNews(ctx, row, n)
+		}
+	})
+	if f != nil {
+		x.Logger.Error("the host failed while it told an execution something", "execution", ref.Name, "fault", f.what)
 		err = journal.ErrUndecided
 	}
 	switch {
+	case row == nil && f != nil:
+		return told{err: abi.Errorf(abi.CodeInternal, "the host failed while it looked for %s: %s", ref.Name, f.what)}
+	case row == nil:
+		return told{err: err}
 	case errors.Is(err, journal.ErrUndecided):
 		reply := make(chan error, 1)
 		return told{then: []message{ofRun{row.Run, n.request(reply)}}, reply: reply}

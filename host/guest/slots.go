@@ -27,11 +27,16 @@ func NewSlots(clock clockwork.Clock, timeout time.Duration) *Slots {
 
 // Compute waits for a slot and lets a guest compute, within the limit of time.
 func (s *Slots) Compute(ctx context.Context, compute func(context.Context) error) error {
+	return s.ComputeFor(ctx, s.timeout, compute)
+}
+
+// ComputeFor is Compute with a limit of time of its own, if that is shorter.
+func (s *Slots) ComputeFor(ctx context.Context, timeout time.Duration, compute func(context.Context) error) error {
 	if err := s.sem.Acquire(ctx, 1); err != nil {
 		return err
 	}
 	defer s.sem.Release(1)
-	ctx, cancel := limit.WithTimeout(ctx, s.clock, s.timeout)
+	ctx, cancel := limit.WithTimeout(ctx, s.clock, min(timeout, s.timeout))
 	defer cancel()
 	return compute(ctx)
 }

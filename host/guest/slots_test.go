@@ -54,6 +54,13 @@ func TestSlotsBoundTime(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, time.Minute, time.Since(start))
 		start = time.Now()
+		err = NewSlots(clockwork.NewRealClock(), time.Minute).ComputeFor(t.Context(), time.Second, func(ctx context.Context) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, time.Second, time.Since(start))
+		start = time.Now()
 		computed, err := NewSlots(clockwork.NewRealClock(), time.Minute).TryCompute(t.Context(), time.Second, func(ctx context.Context) error {
 			<-ctx.Done()
 			return context.Cause(ctx)

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker};
 use cruster::WorkflowContext;
 use cruster::prelude::*;
 use cruster::testing::{Finished, Test};
+use cruster::wire::QueryInfo;
 
 /// How many of so many are done?
 #[derive(Serialize, Deserialize, Schema, Query)]
@@ -160,7 +161,8 @@ fn run(test: Test) -> Finished<Vec<Option<u64>>> {
 fn the_manifest_has_them_sorted_and_typed() {
     let workflows = MODULE.manifest().workflows.unwrap();
     assert_eq!(workflows[0].queries, None);
-    let queries = workflows[1].queries.as_ref().unwrap();
+    let encoded = workflows[1].queries.as_ref().unwrap();
+    let queries: Vec<QueryInfo> = encoded.iter().map(|q| q.body().unwrap()).collect();
     let names: Vec<&str> = queries.iter().map(|q| q.name.as_str()).collect();
     assert_eq!(names, ["change_all", "do_it", "progress"]);
     let kinds = queries
