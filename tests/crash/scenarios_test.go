@@ -47,6 +47,8 @@ type scenario struct {
 	rowsOfExecution []string
 	// retention is how long run keeps what has finished; 0 = for ever.
 	retention time.Duration
+	// ofTheHost tells that the scenario is about the host, whatever module it uses.
+	ofTheHost bool
 	// deploys tells that each run pushes the module itself, onto a store of its own.
 	deploys bool
 }
@@ -276,7 +278,7 @@ var scenarios = []scenario{
 	},
 	{
 		// A schedule starts it. host has the tests with a clock.
-		name: "scheduled", example: "approval",
+		name: "scheduled", example: "approval", ofTheHost: true,
 		prepare: func(d *driver, key string) string {
 			d.schedule(key, "approval/RequestApproval", object{"document": key, "timeout_ms": 1})
 			return ""

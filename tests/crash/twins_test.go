@@ -40,7 +40,7 @@ type twinEntry struct {
 // exampleScenarios are the scenarios that are about an example, not about the host.
 func exampleScenarios() []scenario {
 	return slices.DeleteFunc(slices.Clone(scenarios), func(s scenario) bool {
-		return s.example == "conformance" || s.deploys || s.retention > 0
+		return s.example == "conformance" || s.ofTheHost || s.deploys || s.retention > 0
 	})
 }
 
