@@ -76,6 +76,7 @@ func hammer(t *testing.T, seed uint64, below string, p *harness.Process, open fu
 	}
 
 	load := startLoad(t, seed, p)
+	leave := startOperator(t, p)
 	moments := harness.Random(t, seed, "kills")
 	for range kills {
 		load.awaitAcknowledged()
@@ -84,6 +85,7 @@ func hammer(t *testing.T, seed uint64, below string, p *harness.Process, open fu
 		p.Start()
 	}
 	records := load.stop()
+	leave()
 	require.Greater(t, len(records), kills, "there was too little load for the test to prove anything")
 	checkHost(t, dial(t, p), records)
 	p.Kill()
