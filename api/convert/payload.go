@@ -25,6 +25,24 @@ func DecodePayload(p *crusterv1.Payload, s *abi.Schema) ([]byte, error) {
 	}
 }
 
+// DecodeTyped returns a payload as well-formed msgpack, or nil if it is absent: the engine
+// knows what that means. Only JSON needs its type here, which typeOf finds: the engine checks
+// every value against it.
+func DecodeTyped(p *crusterv1.Payload, typeOf func() (*abi.Schema, error)) ([]byte, error) {
+	switch p.GetData().(type) {
+	case nil:
+		return nil, nil
+	case *crusterv1.Payload_Json:
+		schema, err := typeOf()
+		if err != nil {
+			return nil, err
+		}
+		return DecodePayload(p, schema)
+	default:
+		return DecodePayload(p, nil)
+	}
+}
+
 // AnswerEncoding is the form of the payloads in an answer: the wanted one, or
 // else the form of the request's own payload, or else JSON.
 func AnswerEncoding(wanted crusterv1.Encoding, sent *crusterv1.Payload) (crusterv1.Encoding, error) {

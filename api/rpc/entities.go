@@ -72,29 +72,23 @@ func (s *entityService) Send(ctx context.Context, req *crusterv1.SendRequest) (*
 	return &crusterv1.SendResponse{}, nil
 }
 
-// decode reads an operation. Only JSON needs its type here: the engine checks every input
-// against it.
+// decode reads an operation.
 func (s *entityService) decode(ctx context.Context, o *crusterv1.Operation) (req host.EntityRequest, err error) {
 	req = host.EntityRequest{Entity: o.GetEntity(), Operation: o.GetName(), RequestID: o.GetRequestId()}
 	if req.Namespace, err = convert.Namespace(o.GetNamespace()); err != nil {
 		return req, err
 	}
-	switch o.GetInput().GetData().(type) {
-	case nil:
-		return req, nil // the engine knows what an absent input means
-	case *crusterv1.Payload_Msgpack:
-		req.Input, err = convert.DecodePayload(o.GetInput(), nil)
-		return req, explainInput(o, err)
-	}
-	entityType, _, ok := journal.ParseName(req.Entity)
-	if !ok {
-		return req, abi.Errorf(abi.CodeEntityName, "%.200q does not name an entity", req.Entity)
-	}
-	info, err := s.engine.EntityOperation(ctx, req.Namespace, entityType, req.Operation)
-	if err != nil {
-		return req, err
-	}
-	req.Input, err = convert.DecodePayload(o.GetInput(), info.Input)
+	req.Input, err = convert.DecodeTyped(o.GetInput(), func() (*abi.Schema, error) {
+		entityType, _, ok := journal.ParseName(req.Entity)
+		if !ok {
+			return nil, abi.Errorf(abi.CodeEntityName, "%.200q does not name an entity", req.Entity)
+		}
+		info, err := s.engine.EntityOperation(ctx, req.Namespace, entityType, req.Operation)
+		if err != nil {
+			return nil, err
+		}
+		return info.Input, nil
+	})
 	return req, explainInput(o, err)
 }
 

@@ -2,8 +2,6 @@ package rpc
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/api/convert"
@@ -30,7 +28,7 @@ func (w *workflowService) Query(ctx context.Context, req *crusterv1.QueryRequest
 	defer cancel()
 	value, err := w.query(ctx, ns, req)
 	if err != nil {
-		return nil, explainQuery(req.GetName(), err)
+		return nil, explainMessage("the input of query", req.GetName(), err)
 	}
 	p, err := convert.EncodePayload(value, as)
 	if err != nil {
@@ -39,44 +37,24 @@ func (w *workflowService) Query(ctx context.Context, req *crusterv1.QueryRequest
 	return &crusterv1.QueryResponse{Value: p}, nil
 }
 
-// query decodes the input as the query wants it, and asks. Only JSON needs its type here: the
-// engine checks every input against it.
+// query decodes the input as the query wants it, and asks.
 func (w *workflowService) query(ctx context.Context, namespace string, req *crusterv1.QueryRequest) ([]byte, error) {
 	if err := abi.CheckName("query", req.GetName()); err != nil {
 		return nil, abi.Errorf(abi.CodeBadRequest, "%s", err.Message)
 	}
-	input, err := w.queryInput(ctx, namespace, req)
+	input, err := convert.DecodeTyped(req.GetInput(), func() (*abi.Schema, error) {
+		info, err := w.engine.WorkflowOf(ctx, namespace, req.GetExecution())
+		if err != nil {
+			return nil, err
+		}
+		query, err := info.Query(req.GetName())
+		if err != nil {
+			return nil, err
+		}
+		return query.Input, nil
+	})
 	if err != nil {
 		return nil, err
 	}
 	return w.engine.Query(ctx, namespace, req.GetExecution(), host.QueryRequest{Name: req.GetName(), Input: input})
-}
-
-func (w *workflowService) queryInput(ctx context.Context, namespace string, req *crusterv1.QueryRequest) ([]byte, error) {
-	switch req.GetInput().GetData().(type) {
-	case nil:
-		return nil, nil // the engine knows what an absent input means
-	case *crusterv1.Payload_Msgpack:
-		return convert.DecodePayload(req.GetInput(), nil)
-	}
-	info, err := w.engine.WorkflowOf(ctx, namespace, req.GetExecution())
-	if err != nil {
-		return nil, err
-	}
-	query, err := info.Query(req.GetName())
-	if err != nil {
-		return nil, err
-	}
-	return convert.DecodePayload(req.GetInput(), query.Input)
-}
-
-// explainQuery adds to the error of an input that does not fit which query it was for.
-func explainQuery(name string, err error) error {
-	var misfit *abi.Error
-	if !errors.As(err, &misfit) || misfit.Code != abi.CodeBadInput {
-		return err
-	}
-	about := misfit.WithHint("'cruster-host module describe' shows the types of queries.")
-	about.Message = fmt.Sprintf("the input of query %.100s: %s", name, misfit.Message)
-	return about
 }

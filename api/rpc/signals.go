@@ -32,23 +32,27 @@ func (w *workflowService) Signal(ctx context.Context, req *crusterv1.SignalReque
 		err = w.engine.Signal(ctx, ns, req.GetExecution(), signal)
 	}
 	if err != nil {
-		return nil, explainSignal(req.GetSignal(), err)
+		return nil, explainMessage("the value of signal", req.GetSignal().GetName(), err)
 	}
 	return &crusterv1.SignalResponse{}, nil
 }
 
 func (w *workflowService) SignalWithStart(ctx context.Context, req *crusterv1.SignalWithStartRequest) (*crusterv1.SignalWithStartResponse, error) {
-	as, err := convert.AnswerEncoding(req.GetEncoding(), req.GetStart().GetInput())
+	start := req.GetStart()
+	as, err := convert.AnswerEncoding(req.GetEncoding(), start.GetInput())
 	if err != nil {
 		return nil, err
 	}
-	exec, existed, err := w.start(ctx, req.GetStart(), func(ctx context.Context, start host.StartRequest) (*journal.Execution, bool, error) {
-		signal, err := decodeSignal(req.GetSignal(), func() (*abi.WorkflowInfo, error) { return w.workflowInfo(ctx, start.Namespace, start.Workflow) })
-		if err != nil {
-			return nil, false, explainSignal(req.GetSignal(), err)
-		}
-		exec, existed, err := w.engine.SignalWithStart(ctx, start, signal)
-		return exec, existed, explainSignal(req.GetSignal(), err)
+	ns, err := convert.Namespace(start.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	signal, err := decodeSignal(req.GetSignal(), func() (*abi.WorkflowInfo, error) { return w.workflowInfo(ctx, ns, start.GetWorkflow()) })
+	if err != nil {
+		return nil, explainMessage("the value of signal", req.GetSignal().GetName(), err)
+	}
+	exec, existed, err := w.start(ctx, start, func(ctx context.Context, start host.StartRequest) (*journal.Execution, bool, error) {
+		return w.engine.SignalWithStart(ctx, start, signal)
 	})
 	if err != nil {
 		return nil, err
@@ -60,39 +64,34 @@ func (w *workflowService) SignalWithStart(ctx context.Context, req *crusterv1.Si
 	return &crusterv1.SignalWithStartResponse{Execution: p, Existed: existed}, nil
 }
 
-// decodeSignal reads a signal. Only JSON needs its type here: the engine checks every value
-// against it.
+// decodeSignal reads a signal of a workflow.
 func decodeSignal(opts *crusterv1.SignalOptions, workflow func() (*abi.WorkflowInfo, error)) (req host.SignalRequest, err error) {
 	if err := abi.CheckName("signal", opts.GetName()); err != nil {
 		return req, abi.Errorf(abi.CodeBadRequest, "%s", err.Message)
 	}
 	req = host.SignalRequest{Name: opts.GetName(), RequestID: opts.GetRequestId()}
-	switch opts.GetValue().GetData().(type) {
-	case nil:
-		return req, nil // the engine knows what an absent value means
-	case *crusterv1.Payload_Msgpack:
-		req.Value, err = convert.DecodePayload(opts.GetValue(), nil)
-		return req, err
-	}
-	info, err := workflow()
-	if err != nil {
-		return req, err
-	}
-	signal, err := info.Signal(req.Name)
-	if err != nil {
-		return req, err
-	}
-	req.Value, err = convert.DecodePayload(opts.GetValue(), signal.Value)
+	req.Value, err = convert.DecodeTyped(opts.GetValue(), func() (*abi.Schema, error) {
+		info, err := workflow()
+		if err != nil {
+			return nil, err
+		}
+		signal, err := info.Signal(req.Name)
+		if err != nil {
+			return nil, err
+		}
+		return signal.Value, nil
+	})
 	return req, err
 }
 
-// explainSignal adds to the error of a value that does not fit which signal it was for.
-func explainSignal(opts *crusterv1.SignalOptions, err error) error {
+// explainMessage adds to the error of a value that does not fit what it was for: the schema
+// knows only the place within the value.
+func explainMessage(what, name string, err error) error {
 	var misfit *abi.Error
 	if !errors.As(err, &misfit) || misfit.Code != abi.CodeBadInput {
 		return err
 	}
-	about := misfit.WithHint("'cruster-host module describe' shows the types of signals.")
-	about.Message = fmt.Sprintf("the value of signal %.100s: %s", opts.GetName(), misfit.Message)
+	about := misfit.WithHint("'cruster-host module describe' shows the types of signals and queries.")
+	about.Message = fmt.Sprintf("%s %.100s: %s", what, name, misfit.Message)
 	return about
 }

@@ -54,20 +54,15 @@ func explainMisfit(opts *crusterv1.StartOptions, err error) error {
 	return about
 }
 
-// decodeInput returns the request as msgpack; nil if there is none. Only JSON needs
-// its type here: the engine checks every request against it.
+// decodeInput returns the request as msgpack; nil if there is none.
 func (w *workflowService) decodeInput(ctx context.Context, namespace string, opts *crusterv1.StartOptions) ([]byte, error) {
-	switch opts.GetInput().GetData().(type) {
-	case nil:
-		return nil, nil // the engine knows what an absent request means
-	case *crusterv1.Payload_Msgpack:
-		return convert.DecodePayload(opts.GetInput(), nil)
-	}
-	info, err := w.workflowInfo(ctx, namespace, opts.GetWorkflow())
-	if err != nil {
-		return nil, err
-	}
-	return convert.DecodePayload(opts.GetInput(), info.Input)
+	return convert.DecodeTyped(opts.GetInput(), func() (*abi.Schema, error) {
+		info, err := w.workflowInfo(ctx, namespace, opts.GetWorkflow())
+		if err != nil {
+			return nil, err
+		}
+		return info.Input, nil
+	})
 }
 
 // workflowInfo finds the types of a workflow.
