@@ -38,6 +38,16 @@ func DecodeOp(kind string, body []byte) (any, *Error) {
 		return decodeOp(body, func(b *EntityMessage) *Error {
 			return firstError(checkEntity(b.Entity), CheckName(kind, b.Operation), CheckPayload("the input", b.Input))
 		})
+	case OpLock:
+		return decodeOp(body, checkLock)
+	case OpUnlock:
+		return decodeOp(body, func(*Unlock) *Error { return nil })
+	case OpUpdate:
+		return decodeOp(body, func(*Update) *Error { return nil })
+	case OpAnswer:
+		return decodeOp(body, checkAnswer)
+	case OpPublish:
+		return decodeOp(body, checkPublish)
 	case OpPatched:
 		return decodeOp(body, func(b *Patched) *Error { return CheckName(kind, b.ID) })
 	case OpInterrupted:

@@ -67,6 +67,11 @@ const (
 	CodeUnknownQuery        Code = "CR-2035"
 	CodeQueryNotReady       Code = "CR-2036"
 	CodeQueryFailed         Code = "CR-2037"
+	CodeUnknownUpdate       Code = "CR-2038"
+	CodeUpdateRefused       Code = "CR-2039"
+	CodeUpdateUnanswered    Code = "CR-2040"
+	CodeUnknownState        Code = "CR-2041"
+	CodeBadAttribute        Code = "CR-2042"
 
 	CodeBadSchedule      Code = "CR-2050"
 	CodeScheduleNotFound Code = "CR-2051"
@@ -128,6 +133,9 @@ const (
 	CodeStateVersion     Code = "CR-6008"
 	CodeEntityNotFound   Code = "CR-6009"
 	CodeEntityName       Code = "CR-6010"
+	CodeNotLocked        Code = "CR-6011"
+	CodeInSection        Code = "CR-6012"
+	CodeCannotLock       Code = "CR-6013"
 )
 
 // CodeInfo is what holds for every error of a code.
@@ -203,6 +211,11 @@ var Codes = []CodeInfo{
 	{CodeUnknownQuery, NotFound, "the workflow has no such query", "A workflow declares the queries that it answers: 'cruster-host module describe NAME' shows them.", false},
 	{CodeQueryNotReady, FailedPrecondition, "the workflow does not answer this query yet", "It has not come to the place where it says how. Ask again later.", true},
 	{CodeQueryFailed, Aborted, "the workflow's answer to the query is an error", "The message comes from the workflow's code.", false},
+	{CodeUnknownUpdate, NotFound, "the workflow does not take such an update", "A workflow takes the updates that it declares.", false},
+	{CodeUpdateRefused, FailedPrecondition, "the workflow refused the update", "The message comes from the workflow's code. Nothing was changed.", false},
+	{CodeUpdateUnanswered, Aborted, "the execution ended before it answered the update", "What it did of it cannot be told. 'cruster-host workflow describe' shows how it ended.", false},
+	{CodeUnknownState, NotFound, "the workflow does not publish such a value", "A workflow publishes the state and the attributes that it declares.", false},
+	{CodeBadAttribute, InvalidArgument, "the attribute is not valid", "An attribute is a text of at most 256 bytes, a finite number, a bool or a time, of the type that the workflow declares.", false},
 	{CodeBadSchedule, InvalidArgument, "the schedule is not valid", "The message names what is wrong; docs/schedules.md describes schedules.", false},
 	{CodeScheduleNotFound, NotFound, "there is no such schedule", "'cruster-host schedule list' shows the schedules of a namespace.", false},
 	{CodeScheduleExists, AlreadyExists, "there is a schedule of that name already", "Change it with 'cruster-host schedule update', or delete it first.", false},
@@ -263,4 +276,7 @@ var Codes = []CodeInfo{
 	{CodeStateVersion, FailedPrecondition, "the state of the entity was written by newer code", "Push the newer module again: code can read states of its own version and of older ones.", false},
 	{CodeEntityNotFound, NotFound, "there is no such entity", "An entity with a state is there from its first operation until it is destroyed; 'cruster-host entity list' shows them.", false},
 	{CodeEntityName, InvalidArgument, "the name of the entity is not valid", "Entities are named DEPLOYMENT/TYPE/ID; an id is 1 to 512 bytes of UTF-8 without control characters.", false},
+	{CodeNotLocked, FailedPrecondition, "the workflow is in a critical section and has not locked the entity", "Lock all entities that the section calls, at its beginning. An operator may have taken the lock away.", false},
+	{CodeInSection, FailedPrecondition, "this is not allowed in a critical section", "The message says what to do instead. A section that could wait for another one might wait for ever.", false},
+	{CodeCannotLock, InvalidArgument, "the entities cannot be locked", "Entities with a state can be locked, each once in a section.", false},
 }

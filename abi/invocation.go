@@ -63,6 +63,9 @@ type Resume struct {
 type Query struct {
 	Input []byte `msgpack:"input"`
 	Name  string `msgpack:"name"`
+	// Update says that Name is an update, and asks whether the workflow would refuse it now:
+	// the answer is nil, or the error that it would be refused with.
+	Update bool `msgpack:"update"`
 }
 
 // Delivery is the outcome of one op.
@@ -76,6 +79,15 @@ type Delivery struct {
 // Outcome is what a guest hands over before it returns [StatusDone]: a value,
 // one msgpack value, or an error.
 type Outcome struct {
-	Error *Error `msgpack:"error"`
-	Value []byte `msgpack:"value"`
+	// Continue ends the run of a workflow and has another take its place; Error and Value
+	// are nil then.
+	Continue *Continue `msgpack:"continue"`
+	Error    *Error    `msgpack:"error"`
+	Value    []byte    `msgpack:"value"`
+}
+
+// Continue says how a workflow goes on as a new run of the same name, with an empty journal.
+// What was sent to it and not read yet, and what it has published, are the new run's.
+type Continue struct {
+	Input []byte `msgpack:"input"`
 }

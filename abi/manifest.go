@@ -6,6 +6,8 @@ type Manifest struct {
 	Activities []ActivityInfo `msgpack:"activities"`
 	Entities   []EntityInfo   `msgpack:"entities"`
 	Migrations []Migration    `msgpack:"migrations"`
+	// Schedules are made when the module is deployed.
+	Schedules []ScheduleInfo `msgpack:"schedules"`
 	// SDK names what the module was written with, for people: "go/0.1.0".
 	SDK       string         `msgpack:"sdk"`
 	Workflows []WorkflowInfo `msgpack:"workflows"`
@@ -25,14 +27,20 @@ const (
 
 // WorkflowInfo describes one workflow.
 type WorkflowInfo struct {
-	Input  *Schema `msgpack:"input"`
-	Key    string  `msgpack:"key"`
-	Name   string  `msgpack:"name"`
-	Output *Schema `msgpack:"output"`
+	// Attributes are those by which executions are found, sorted by name.
+	Attributes []AttributeInfo `msgpack:"attributes"`
+	Input      *Schema         `msgpack:"input"`
+	Key        string          `msgpack:"key"`
+	Name       string          `msgpack:"name"`
+	Output     *Schema         `msgpack:"output"`
 	// Queries are those that the workflow answers, sorted by name.
 	Queries []QueryInfo `msgpack:"queries"`
 	// Signals are those that the workflow may be sent, sorted by name.
 	Signals []SignalInfo `msgpack:"signals"`
+	// State are the values that runs publish, sorted by name.
+	State []StateInfo `msgpack:"state"`
+	// Updates are those that the workflow takes, sorted by name.
+	Updates []UpdateInfo `msgpack:"updates"`
 }
 
 // QueryInfo describes a query of a workflow.

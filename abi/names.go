@@ -54,6 +54,11 @@ const (
 	OpSignal      = "signal"
 	OpEntityCall  = "entity_call"
 	OpEntitySend  = "entity_send"
+	OpLock        = "lock"
+	OpUnlock      = "unlock"
+	OpUpdate      = "update"
+	OpAnswer      = "answer"
+	OpPublish     = "publish"
 )
 
 // ImportCancel (op i32) tells the host that the guest no longer waits for an
@@ -72,7 +77,8 @@ const (
 )
 
 // OpKinds lists the durable imports, in the order of the specification.
-var OpKinds = []string{OpSleep, OpActivity, OpDeferred, OpResolve, OpCall, OpSend, OpPoll, OpInterrupted, OpPatched, OpReceive, OpSignal, OpEntityCall, OpEntitySend}
+var OpKinds = []string{OpSleep, OpActivity, OpDeferred, OpResolve, OpCall, OpSend, OpPoll, OpInterrupted, OpPatched, OpReceive, OpSignal, OpEntityCall, OpEntitySend,
+	OpLock, OpUnlock, OpUpdate, OpAnswer, OpPublish}
 
 // ImmediateCalls lists the imports that reply before they return.
 var ImmediateCalls = []string{ImportTxExec, ImportTxQuery, ImportHTTP, ImportConfig}

@@ -21,6 +21,15 @@ func DecodeOutcome(output []byte) (*Outcome, *Error) {
 		out.Error.Clamp()
 		return out, nil
 	}
+	if out.Continue != nil {
+		out.Value = nil
+		input, cerr := checkValue("the input of the next run", nil, out.Continue.Input)
+		if cerr != nil {
+			return nil, AsError(cerr)
+		}
+		out.Continue.Input = input
+		return out, nil
+	}
 	if len(out.Value) > MaxPayload {
 		return nil, Errorf(CodePayloadTooLarge, "the result has %d bytes, the limit is %d", len(out.Value), MaxPayload)
 	}

@@ -38,6 +38,8 @@ type MessageKind string
 const (
 	// SignalMessage is a value for a workflow that asks for it by name.
 	SignalMessage MessageKind = "signal"
+	// UpdateMessage is a request to a workflow that is answered.
+	UpdateMessage MessageKind = "update"
 	// CallMessage is a call of an operation of an entity.
 	CallMessage MessageKind = "call"
 	// StartMessage is a workflow that an entity wants to have started. The entity sends it
@@ -74,6 +76,8 @@ type Envelope struct {
 	Bytes int
 	// Origin tells the message from all others of its receiver.
 	Origin Origin
+	// Held says that it was delivered and is not answered yet: it stays until it is taken.
+	Held bool
 	// Repeatable says that its sender may send it again, because it did not hear that it
 	// was received: the receiver that takes it leaves a receipt.
 	Repeatable bool

@@ -19,6 +19,8 @@ type Filter struct {
 	// Workflow is "deployment/Name", or "deployment/" for all of a deployment.
 	Workflow string
 	State    State
+	// Where are conditions that executions meet, all of them: at most [MaxConditions].
+	Where []Condition
 	// After is the cursor of the page before.
 	After string
 	// Limit is the page's size: 1 to 1000; 0 means 100.

@@ -18,8 +18,10 @@ type Store interface {
 	ExecutionReader
 	GuestSQL
 	InboxReader
+	LockReader
 	Maintenance
 	ModuleStore
+	PublishedReader
 	ScheduleStore
 	ShardClaimer
 }
@@ -101,6 +103,9 @@ type Maintenance interface {
 	// SweepReceipts deletes at most limit receipts from before the given time that no step of
 	// a run which is not over may ask for, and returns how many. Own are the fences of all shards, as for Sweep.
 	SweepReceipts(ctx context.Context, own []Fence, before int64, limit int) (int, error)
+	// SweepLocks deletes at most limit locks whose holders are not in their sections any
+	// more, and returns how many. Own are the fences of all shards, as for Sweep.
+	SweepLocks(ctx context.Context, own []Fence, limit int) (int, error)
 	// Ping tells whether the store can commit at this moment: ErrFenced if shards
 	// that were claimed through it have been claimed through another one since.
 	Ping(ctx context.Context) error

@@ -57,6 +57,15 @@ type Execution struct {
 	// Interrupt is the request to stop, if there was one.
 	Interrupt *Interrupt
 
+	// Section is the step by which the run is in a critical section; zero if it is in none.
+	// What the step has locked is locked for as long as it stands here: see [Lock].
+	Section StepID
+	// Chain is the run that the first of those which continued each other had; that of a run
+	// which continues none is its own. Who waits for the execution goes by it.
+	Chain RunID
+	// Continued counts the runs of the chain before this one.
+	Continued uint32
+
 	// Waiting is what the run waited for at a point of its journal. Entries behind that
 	// point may know more.
 	Waiting Waiting

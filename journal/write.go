@@ -42,6 +42,8 @@ type Write struct {
 	Receive *Message
 	// Take takes messages out of the inbox. A position that is not there fails the Write.
 	Take []uint64
+	// Hold marks messages as delivered. A position that is not there fails the Write.
+	Hold []uint64
 	// Receipts are left of messages that were taken or answered at once. One whose origin
 	// has one already fails the Write.
 	Receipts []Receipt
@@ -57,6 +59,15 @@ type Write struct {
 	// is deleted. An execution that is over has none: its last Update deletes it, and one
 	// that comes later is not kept.
 	Hibernate *Hibernated
+	// Publish replaces what the run has published.
+	Publish *Published
+	// Continue has another run take the place of this one, in the same row: see
+	// [Continuation]. It comes without an Update.
+	Continue *Continuation
+	// Lock says who holds an entity, in the place of the one who did.
+	Lock *Lock
+	// Unlock says that the entity is not held, if it was.
+	Unlock bool
 	// Entity replaces the row of an entity, or inserts it.
 	Entity *Entity
 	// Destroy deletes the row of an entity, if there is one. Its inbox and its receipts stay.
@@ -83,6 +94,7 @@ type Update struct {
 	Error      *abi.Error
 	FinishedAt int64
 	Waiting    Waiting
+	Section    StepID
 	// Digest moves the execution to another module; empty leaves it where it is.
 	// MovedAt is the entry that records it.
 	Digest  string
@@ -116,6 +128,15 @@ func (w *Write) Check() error {
 	}
 	if (w.Entity != nil || w.Destroy) && !w.OfEntity() {
 		return fmt.Errorf("journal: write of run %s has an entity", w.Run)
+	}
+	if (w.Lock != nil || w.Unlock) && !w.OfEntity() {
+		return fmt.Errorf("journal: write of run %s has the lock of an entity", w.Run)
+	}
+	if w.Lock != nil && (w.Lock.Entity != w.ID || w.Unlock || w.Lock.Holder.IsZero()) {
+		return fmt.Errorf("journal: write of entity %s has a lock of %s, or without a holder", w.ID, w.Lock.Entity)
+	}
+	if c := w.Continue; c != nil && (w.Update != nil || w.Start != nil || c.Run.IsZero() || c.Run == w.Run) {
+		return fmt.Errorf("journal: write of run %s continues it as %s, or beside an update", w.Run, c.Run)
 	}
 	if w.Entity != nil && (w.Entity.ID != w.ID || w.Destroy) {
 		return fmt.Errorf("journal: write of entity %s has entity %s, or destroys it", w.ID, w.Entity.ID)
@@ -152,7 +173,8 @@ func (w *Write) Check() error {
 
 // fitsEntity tells whether the Write has nothing that only executions have.
 func (w *Write) fitsEntity() bool {
-	return w.Start == nil && len(w.Entries) == 0 && w.Update == nil && w.Settle == nil && w.Interrupt == nil && w.Link == nil && w.Hibernate == nil
+	return w.Start == nil && len(w.Entries) == 0 && w.Update == nil && w.Settle == nil && w.Interrupt == nil && w.Link == nil && w.Hibernate == nil &&
+		len(w.Hold) == 0 && w.Publish == nil && w.Continue == nil
 }
 
 func (w *Write) checkMessages() error {
@@ -173,9 +195,9 @@ func (w *Write) checkMessages() error {
 	if slices.ContainsFunc(w.Receipts, func(r Receipt) bool { return r.Origin == Origin{} }) {
 		return fmt.Errorf("journal: receipt of %s without an origin", w.ID)
 	}
-	for _, position := range w.Take {
+	for _, position := range slices.Concat(w.Take, w.Hold) {
 		if position == 0 || position > math.MaxInt64 {
-			return fmt.Errorf("journal: write of %s takes message %d", w.ID, position)
+			return fmt.Errorf("journal: write of %s takes or holds message %d", w.ID, position)
 		}
 	}
 	return nil
@@ -197,7 +219,7 @@ func (m *Message) check() error {
 // guest is replaced.
 func (w *Write) savesState() bool {
 	return w.Hibernate != nil && w.Start == nil && len(w.Entries) == 0 && w.Update == nil && w.Settle == nil && w.Interrupt == nil && w.Link == nil &&
-		w.Receive == nil && len(w.Take)+len(w.Receipts)+len(w.Send) == 0
+		w.Receive == nil && len(w.Take)+len(w.Hold)+len(w.Receipts)+len(w.Send) == 0 && w.Publish == nil && w.Continue == nil
 }
 
 // Size estimates how many bytes a Write adds to the store: close enough to
@@ -243,5 +265,14 @@ func (w *Write) Size() int {
 	if w.Entity != nil {
 		n += row + len(w.Entity.State)
 	}
-	return n + 8*len(w.Take)
+	if w.Publish != nil {
+		n += w.Publish.size() + row
+	}
+	if w.Continue != nil {
+		n += row + len(w.Continue.Input)
+	}
+	if w.Lock != nil {
+		n += row
+	}
+	return n + 8*(len(w.Take)+len(w.Hold))
 }

@@ -78,6 +78,8 @@ func New(kind string, body []byte, number uint32, at int64) (*Op, *abi.Error) {
 		o.Name = b.Name
 	case *abi.EntityMessage:
 		o.Name = b.Operation
+	case *abi.Answer:
+		o.Key = b.ID
 	}
 	if o.Key == "" {
 		hash, herr := argumentHash(decoded, body)
