@@ -62,8 +62,7 @@ func (w *Workflow) attributeInfo() []abi.AttributeInfo {
 
 // publisher is what a run has published.
 //
-// What a turn changes is published by one op, at the end of the turn: it costs an entry of
-// the journal, however often the workflow has changed its mind.
+// What a turn changes is published by one op, at the end of the turn.
 type publisher struct {
 	call *Call
 	// state and attributes are what this run has set.
@@ -151,12 +150,5 @@ func (ex *Execution) publish() {
 	}
 	body := EncodeBody(p.changed)
 	p.changed = abi.Publish{}
-	op, refused := ex.host.Issue(p.call, body)
-	if refused != nil {
-		ex.crash(refused)
-		return
-	}
-	published := &Promise{ex: ex, what: Label{"publish", ""}, op: op}
-	ex.ops.add(published)
-	ex.inBackground(published)
+	ex.ask(p.call, body)
 }

@@ -124,7 +124,7 @@ func (ex *Execution) handleUpdate(request abi.UpdateRequest, handler UpdateHandl
 		} else {
 			answer.Value = value
 		}
-		ex.inBackground(s.Shield().Issue(ex.workflow.UpdateOps.Answer, Label{"answer to update", request.Name}, EncodeBody(answer)))
+		ex.ask(ex.workflow.UpdateOps.Answer, EncodeBody(answer))
 	})
 }
 
