@@ -52,7 +52,7 @@ func (e *Engine) checkRepetition(ctx context.Context, ref entity.Ref, operation 
 	if err != nil || o.Persisted || t.State != nil {
 		return err
 	}
-	return abi.Errorf(abi.CodeMayHaveRun, "the answer to %q of %s was lost: it may have run, and is not persisted", operation, ref.Name())
+	return abi.Errorf(abi.CodeMayHaveRun, "the answer to %q of %s was lost: it may have run, and is not persisted", operation, ref.Type+"/"+ref.Key)
 }
 
 // SendEntity has an operation performed without waiting for it. It returns once the message
