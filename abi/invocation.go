@@ -90,4 +90,13 @@ type Outcome struct {
 // What was sent to it and not read yet, and what it has published, are the new run's.
 type Continue struct {
 	Input []byte `msgpack:"input"`
+	// Unread are signals that were delivered to the run, and that it has not looked at: the
+	// new run receives them first. Those of one name are in the order of their delivery.
+	Unread []UnreadSignal `msgpack:"unread"`
+}
+
+// UnreadSignal is a signal that a run has not looked at.
+type UnreadSignal struct {
+	Name  string `msgpack:"name"`
+	Value []byte `msgpack:"value"`
 }

@@ -41,6 +41,7 @@ type signalQueue struct {
 	name string
 	// pending says that an op is to receive the next signal.
 	pending bool
+	op      uint32
 	// kept is a signal that was not taken; nil if there is none. No other is asked for
 	// while it is there.
 	kept []byte
@@ -95,7 +96,7 @@ func (q *signalQueue) ask() *abi.Error {
 	if refused != nil {
 		return refused
 	}
-	q.pending = true
+	q.pending, q.op = true, op
 	arrival := &Promise{ex: q.ex, what: Label{"signal", q.name}, op: op}
 	arrival.onSettle = func() { q.arrived(arrival) }
 	q.ex.ops.add(arrival)
