@@ -47,6 +47,9 @@ type Invocation struct {
 	// Time is when the execution was started (workflow), or the attempt or call began,
 	// in Unix nanoseconds.
 	Time int64 `msgpack:"time"`
+	// Unread are signals that the run whose place this one takes was given and has not
+	// looked at: see [Continue]. Nil for all others.
+	Unread []UnreadSignal `msgpack:"unread"`
 }
 
 // Resume is the input of cruster_resume: the deliveries of one turn, in the
