@@ -17,8 +17,8 @@
 //  6. An operation that crashes fails alone. Those that ran beside it are not affected.
 //  7. What is in memory is a cache of the row in the store. An entity that is not in memory
 //     takes none.
-//  8. Between the answer to a lock and the end of the section that it belongs to, no
-//     operation of anyone else runs on the entity, changes or reads, on whatever host.
+//  8. From the commit of a lock until the end of the section that it belongs to, no operation
+//     of anyone else begins on the entity, changes or reads, on whatever host.
 //
 // # Entities with a state
 //

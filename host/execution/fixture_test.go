@@ -276,6 +276,29 @@ func (f *fixture) Call(_ context.Context, caller *journal.Execution, step journa
 	return abi.Outcome{Value: abi.MustMarshal("done")}, nil
 }
 
+// Lock implements Entities. Locks of "refused" are refused, and those of "held" wait.
+func (f *fixture) Lock(ctx context.Context, _ *journal.Execution, step journal.Caller, lock *abi.Lock) error {
+	in, err := f.store.InSection(ctx, step)
+	require.NoError(f.t, err)
+	f.note("w", "entities %v are locked, in the section: %v", lock.Entities, in)
+	switch lock.Entities[0] {
+	case "E/refused":
+		return abi.Errorf(abi.CodeCannotLock, "no")
+	case "E/held":
+		<-ctx.Done()
+		f.note("w", "the lock is withdrawn")
+		return ctx.Err()
+	}
+	return nil
+}
+
+// Unlocked implements Entities.
+func (f *fixture) Unlocked(step journal.Caller) {
+	in, err := f.store.InSection(context.Background(), step)
+	require.NoError(f.t, err)
+	f.note("w", "entities are told that a section is over: %v", !in)
+}
+
 // Send implements Entities.
 func (f *fixture) Send(_ context.Context, _ *journal.Execution, step journal.Caller, call *abi.EntityMessage) error {
 	f.mu.Lock()

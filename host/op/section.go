@@ -23,8 +23,9 @@ func (s Section) IsZero() bool { return s.Step == journal.StepID{} }
 
 // After is the section behind a turn that delivered entries, issued ops and cancelled some.
 // Open are the ops that the guest waits for after it. A guest does not say in which order it
-// issued and cancelled within a turn: what it cancels of earlier turns comes first, and what
-// it cancels of the same turn was never issued.
+// issued and cancelled within a turn: what it cancels of earlier turns comes first, and a lock
+// that it cancels in the same turn was never issued. An unlock ends the section also if the
+// guest does not wait for it.
 func (s Section) After(delivered []journal.Entry, issued []*Op, cancelled []uint32, open iter.Seq[*Op]) Section {
 	for i := range delivered {
 		if !s.IsZero() && delivered[i].Error != nil && delivered[i].Op.Number == s.Number {
@@ -36,10 +37,9 @@ func (s Section) After(delivered []journal.Entry, issued []*Op, cancelled []uint
 	}
 	for _, o := range issued {
 		switch {
-		case o.Kind != abi.OpLock && o.Kind != abi.OpUnlock || slices.Contains(cancelled, o.Number):
 		case o.Kind == abi.OpUnlock:
 			s = Section{}
-		case s.IsZero() && awaited(o, open) == nil:
+		case o.Kind == abi.OpLock && s.IsZero() && !slices.Contains(cancelled, o.Number) && awaited(o, open) == nil:
 			s = Section{Step: o.StepID, Number: o.Number}
 		}
 	}
