@@ -45,6 +45,11 @@ impl RawOp {
             state: State::New(call, body),
         }
     }
+
+    /// Whether the host has the op, and its result was not taken.
+    pub(crate) fn is_issued(&self) -> bool {
+        matches!(self.state, State::Issued { .. })
+    }
 }
 
 impl Future for RawOp {

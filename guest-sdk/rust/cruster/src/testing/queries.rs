@@ -42,6 +42,7 @@ impl Run {
         let query = wire::Query {
             input: Some(input),
             name: name.to_owned(),
+            update: false,
         };
         self.ask_copy(&query).into_result()
     }

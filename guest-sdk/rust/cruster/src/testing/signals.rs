@@ -127,9 +127,9 @@ impl Run {
     /// The signals that the workflow has not looked at: those that were delivered to no
     /// one, and those that were never delivered.
     pub(crate) fn unread(&self) -> Vec<Unread> {
-        let kept = self.kept_signals().into_iter().map(|(name, value)| Unread {
-            name: name.to_owned(),
-            value: Value::decode(&value).unwrap_or_default(),
+        let kept = self.kept_signals().into_iter().map(|kept| Unread {
+            name: kept.name,
+            value: Value::decode(&kept.value.unwrap_or_default()).unwrap_or_default(),
         });
         kept.chain(self.mailbox.borrow().unread.iter().cloned())
             .collect()

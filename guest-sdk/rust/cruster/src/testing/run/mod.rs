@@ -18,7 +18,7 @@ use crate::testing::received::received;
 use crate::testing::refusals;
 use crate::testing::signals::Mailbox;
 use crate::testing::world::World;
-use crate::wire::{Delivery, Fault, Interruption, Outcome, Resume, Settled, Wire};
+use crate::wire::{Delivery, Fault, Interruption, Outcome, Resume, Settled, UnreadSignal, Wire};
 
 pub(crate) struct Run {
     pub(crate) world: Weak<World>,
@@ -144,11 +144,11 @@ impl Run {
     }
 
     /// The signals that were delivered and that the workflow has not looked at.
-    pub(crate) fn kept_signals(&self) -> Vec<(&'static str, Vec<u8>)> {
+    pub(crate) fn kept_signals(&self) -> Vec<UnreadSignal> {
         let execution = self.execution.borrow();
         execution
             .as_ref()
-            .map_or_else(Vec::new, Execution::kept_signals)
+            .map_or_else(Vec::new, |execution| execution.core().kept_signals())
     }
 
     pub(crate) fn outcome(&self) -> Option<Outcome> {
@@ -192,7 +192,7 @@ impl Run {
 
     /// Makes a delivery due after some time.
     pub(crate) fn deliver(&self, delay: Duration, op: u32, result: Settled) {
-        let Outcome { error, value } = result.into();
+        let Outcome { error, value, .. } = result.into();
         let run = self.me();
         let issued = self.issued(op);
         self.world().deliver_after(delay, issued, move || {
