@@ -281,11 +281,36 @@ impl<'a> Workflow<'a> {
     fn declared(&self) -> (TokenStream, TokenStream) {
         let (sdk, target, options) = (&self.options.sdk, &self.block.target, self.options);
         let kinds = [
-            (quote!(signals), quote!(Signal), quote!(Accepts), &options.signals),
-            (quote!(queries), quote!(Query), quote!(Answers), &options.queries),
-            (quote!(updates), quote!(Update), quote!(Takes), &options.updates),
-            (quote!(state), quote!(State), quote!(Publishes), &options.state),
-            (quote!(attributes), quote!(Attribute), quote!(Publishes), &options.attributes),
+            (
+                quote!(signals),
+                quote!(Signal),
+                quote!(Accepts),
+                &options.signals,
+            ),
+            (
+                quote!(queries),
+                quote!(Query),
+                quote!(Answers),
+                &options.queries,
+            ),
+            (
+                quote!(updates),
+                quote!(Update),
+                quote!(Takes),
+                &options.updates,
+            ),
+            (
+                quote!(state),
+                quote!(State),
+                quote!(Publishes),
+                &options.state,
+            ),
+            (
+                quote!(attributes),
+                quote!(Attribute),
+                quote!(Publishes),
+                &options.attributes,
+            ),
         ];
         let (mut lists, mut marks) = (TokenStream::new(), TokenStream::new());
         for (list, kind, mark, types) in kinds {

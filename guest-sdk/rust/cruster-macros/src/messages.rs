@@ -180,7 +180,11 @@ fn answer_of(derive: &Derive, ident: &Ident, options: &Options, problems: &mut P
 }
 
 fn with_article(word: &str) -> String {
-    let article = if word.starts_with(['a', 'u']) { "an" } else { "a" };
+    let article = if word.starts_with(['a', 'u']) {
+        "an"
+    } else {
+        "a"
+    };
     format!("{article} {word}")
 }
 
@@ -231,7 +235,10 @@ impl Options {
             let Meta::List(list) = &attr.meta else {
                 problems.add(
                     attr,
-                    format!("the options of {} go in parentheses: `{example}`", with_article(word)),
+                    format!(
+                        "the options of {} go in parentheses: `{example}`",
+                        with_article(word)
+                    ),
                 );
                 continue;
             };

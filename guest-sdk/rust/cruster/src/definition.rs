@@ -27,6 +27,9 @@ impl KeyMode {
     }
 }
 
+/// Has a workflow take updates.
+pub(crate) type Listen = fn(&ContextCore) -> Result<(), Box<Fault>>;
+
 /// A workflow of a module. `#[workflow_impl]` makes it.
 #[derive(Clone, Copy)]
 pub struct WorkflowDefinition {
@@ -57,7 +60,7 @@ pub struct WorkflowDefinition {
     /// What its runs are found by.
     pub attributes: &'static [AttributeDefinition],
     /// Begins to take updates; `None` if it takes none.
-    pub listen: Option<fn(&ContextCore) -> Result<(), Box<Fault>>>,
+    pub listen: Option<Listen>,
 }
 
 /// A signal of a workflow. `#[derive(Signal)]` makes it.

@@ -233,9 +233,9 @@ pub use value::Value;
 pub use workflow::{ActivityGroup, Workflow};
 
 pub use cruster_macros::{
-    Attribute, Query, Schema, Signal, State, Update, activity, activity_group, activity_group_impl, entity, entity_impl,
-    operations, read_only, rpc, rpc_group, rpc_group_impl, stateful_entity, workflow,
-    workflow_impl,
+    Attribute, Query, Schema, Signal, State, Update, activity, activity_group, activity_group_impl,
+    entity, entity_impl, operations, read_only, rpc, rpc_group, rpc_group_impl, stateful_entity,
+    workflow, workflow_impl,
 };
 
 #[doc(hidden)]

@@ -46,9 +46,12 @@ impl RawOp {
         }
     }
 
-    /// Whether the host has the op, and its result was not taken.
-    pub(crate) fn is_issued(&self) -> bool {
-        matches!(self.state, State::Issued { .. })
+    /// The number of the op, if the host has it and its result was not taken; else 0.
+    pub(crate) fn number(&self) -> u32 {
+        match self.state {
+            State::Issued { op, .. } => op,
+            _ => 0,
+        }
     }
 }
 

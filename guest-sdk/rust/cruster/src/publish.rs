@@ -239,7 +239,10 @@ impl Publication {
     pub fn attribute<A: Attribute>(&mut self, attribute: Option<&A::Value>) -> Result<()> {
         let what = format_args!("the attribute {}", A::NAME);
         let value = attribute.map(|value| payload::encode(what, value));
-        put(&mut self.0.attributes, published(A::NAME, value.transpose()?));
+        put(
+            &mut self.0.attributes,
+            published(A::NAME, value.transpose()?),
+        );
         Ok(())
     }
 }
@@ -366,7 +369,11 @@ impl Publisher {
     fn merge(&mut self, new: wire::Publish) -> Result<()> {
         let mut state = self.state.clone();
         let changed_state = changes(&mut state, new.state);
-        let size: usize = state.iter().filter_map(|p| p.value.as_ref()).map(Vec::len).sum();
+        let size: usize = state
+            .iter()
+            .filter_map(|p| p.value.as_ref())
+            .map(Vec::len)
+            .sum();
         if size > MAX_STATE {
             let message = format!("the published state has {size} bytes, the limit is {MAX_STATE}");
             return Err(Error::with_code(&codes::PAYLOAD_TOO_LARGE, message));

@@ -1,6 +1,6 @@
 //! Queries: questions to running workflows.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::context::WorkflowContext;
 use crate::definition::QueryDefinition;
 use crate::error::{Error, Result};
 use crate::execution::{ContextCore, Execution};
-use crate::named::{find, replace};
+use crate::named::{Named, find, replace};
 use crate::names;
 use crate::payload;
 use crate::schema::{Schema, Shape};
@@ -204,7 +204,7 @@ type Run = Rc<dyn Fn(&[u8]) -> Result<Vec<u8>>>;
 /// How a workflow answers queries.
 #[derive(Default)]
 pub(crate) struct Answering {
-    answers: RefCell<Vec<(&'static str, Run)>>,
+    answers: Named<Run>,
     now: Cell<Now>,
 }
 

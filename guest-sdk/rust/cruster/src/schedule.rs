@@ -142,7 +142,11 @@ impl Schedule {
     /// If the schedule has no cron expression.
     pub const fn zone(self, name: &'static str) -> Self {
         if self.cron.is_empty() {
-            fail(&["the schedule `", self.name, "` has a zone, but no cron expression"]);
+            fail(&[
+                "the schedule `",
+                self.name,
+                "` has a zone, but no cron expression",
+            ]);
         }
         Schedule { zone: name, ..self }
     }

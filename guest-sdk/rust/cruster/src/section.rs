@@ -154,7 +154,7 @@ impl<W> WorkflowContext<W> {
         Lock {
             op: RawOp::new(core.clone(), &LOCK, Ok(body.encode())),
             core: core.clone(),
-            over: false,
+            number: 0,
         }
     }
 }
@@ -165,7 +165,8 @@ impl<W> WorkflowContext<W> {
 pub struct Lock {
     op: RawOp,
     core: ContextCore,
-    over: bool,
+    /// The number of the op while it is under way; 0 before and after that.
+    number: u32,
 }
 
 impl Future for Lock {
@@ -174,10 +175,21 @@ impl Future for Lock {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Section>> {
         let this = &mut *self;
         let poll = Pin::new(&mut this.op).poll(cx);
-        this.over |= matches!(poll, Poll::Ready(Ok(_)));
-        poll.map_ok(|_| Section {
-            core: this.core.clone(),
-            released: false,
+        let Poll::Ready(result) = poll else {
+            this.number = this.op.number();
+            this.core.enter(this.number);
+            return Poll::Pending;
+        };
+        let number = std::mem::take(&mut this.number);
+        Poll::Ready(match result {
+            Ok(_) => Ok(Section {
+                core: this.core.clone(),
+                number,
+            }),
+            Err(e) => {
+                this.core.leave(number);
+                Err(e)
+            }
         })
     }
 }
@@ -186,9 +198,7 @@ impl Future for Lock {
 /// too late to cancel it.
 impl Drop for Lock {
     fn drop(&mut self) {
-        if !self.over && self.op.is_issued() {
-            unlock(&self.core);
-        }
+        self.core.unlock(self.number);
     }
 }
 
@@ -200,13 +210,16 @@ impl Drop for Lock {
 #[must_use = "the section is over when this is dropped: keep it in a variable, and release it"]
 pub struct Section {
     core: ContextCore,
-    released: bool,
+    /// The number of the op that began it; 0 once it is over.
+    number: u32,
 }
 
 impl Section {
     /// Ends the section. It is done once that is durable. An interrupt does not keep it back.
     pub async fn release(mut self) -> Result<()> {
-        self.released = true;
+        if !self.core.leave(std::mem::take(&mut self.number)) {
+            return Ok(());
+        }
         let body = wire::Unlock {}.encode();
         let op: Op<()> = Op::new(&self.core, &UNLOCK, "unlock".to_owned(), Ok(body));
         Shield::new(self.core.clone(), op).await
@@ -215,18 +228,36 @@ impl Section {
 
 impl Drop for Section {
     fn drop(&mut self) {
-        if !self.released {
-            unlock(&self.core);
-        }
+        self.core.unlock(self.number);
     }
 }
 
-/// Ends the section without waiting for it. The end of the execution ends it anyway.
-fn unlock(core: &ContextCore) {
-    if core.closed() {
-        return;
+impl ContextCore {
+    /// Begins a section with an op, unless there is one.
+    fn enter(&self, op: u32) {
+        if self.0.section.get() == 0 {
+            self.0.section.set(op);
+        }
     }
-    if let Err(refused) = core.issue_and_forget(&UNLOCK, &wire::Unlock {}.encode()) {
-        log::warn!("the critical section goes on to the end of the execution: {refused}");
+
+    /// Ends the section that an op began; returns whether there was one.
+    fn leave(&self, op: u32) -> bool {
+        let is_it = op != 0 && self.0.section.get() == op;
+        if is_it {
+            self.0.section.set(0);
+        }
+        is_it
+    }
+
+    /// Ends the section that an op began, without waiting for that. The end of the execution
+    /// ends it anyway.
+    fn unlock(&self, op: u32) {
+        if self.closed() || !self.leave(op) {
+            return;
+        }
+        let body = wire::Unlock {}.encode();
+        if let Err(refused) = self.issue_and_forget(&UNLOCK, &body) {
+            log::warn!("the critical section goes on to the end of the execution: {refused}");
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::definition::UpdateDefinition;
 use crate::error::Result;
 use crate::execution::{ContextCore, Execution};
 use crate::host::{ANSWER, UPDATE};
-use crate::named::{find, replace};
+use crate::named::{Named, find, replace};
 use crate::names;
 use crate::payload;
 use crate::query::{Answer, NoQuery};
@@ -184,9 +184,7 @@ impl<W> WorkflowContext<W> {
     where
         W: Takes<U>,
     {
-        let run = move |input: &[u8]| {
-            decode(input).and_then(|update| validator(&update))
-        };
+        let run = move |input: &[u8]| decode(input).and_then(|update| validator(&update));
         self.core().0.updating.validate(U::NAME, Rc::new(run));
     }
 }
@@ -202,14 +200,17 @@ type Handler = Rc<dyn Fn(&ContextCore, UpdateRequest)>;
 /// Looks at the input of an update.
 type Validator = Rc<dyn Fn(&[u8]) -> Result<()>>;
 
+/// Takes in an update that was delivered.
+type Take = fn(&ContextCore, &Delivery);
+
 /// The updates of a workflow.
 #[derive(Default)]
 pub(crate) struct Updating {
     /// The op that waits for the next one; 0 if the workflow takes none.
     op: Cell<u32>,
-    take: Cell<Option<fn(&ContextCore, &Delivery)>>,
-    handlers: RefCell<Vec<(&'static str, Handler)>>,
-    validators: RefCell<Vec<(&'static str, Validator)>>,
+    take: Cell<Option<Take>>,
+    handlers: Named<Handler>,
+    validators: Named<Validator>,
     /// Those that came before their handler was set.
     early: RefCell<Vec<UpdateRequest>>,
 }

@@ -27,8 +27,7 @@ use crate::query::Answering;
 use crate::timestamp::Timestamp;
 use crate::update::Updating;
 use crate::wire::{
-    Delivery, Interrupted, Interruption, Invocation, Outcome, Resume, Settled, UnreadSignal,
-    Wire,
+    Delivery, Interrupted, Interruption, Invocation, Outcome, Resume, Settled, UnreadSignal, Wire,
 };
 
 use ready::{Ready, TaskWaker};
@@ -66,6 +65,8 @@ pub(crate) struct Shared {
     waited: Cell<u64>,
     ops: RefCell<Numbered<Op>>,
     interrupt_op: Cell<u32>,
+    /// The op that began the critical section; 0 if there is none.
+    pub(crate) section: Cell<u32>,
     /// The changes of the code that the run takes, and those that it does not.
     patches: RefCell<Vec<(String, bool)>>,
     /// What tasks wait for that is no op.
@@ -132,6 +133,7 @@ impl Execution {
             waited: Cell::new(0),
             ops: RefCell::default(),
             interrupt_op: Cell::new(0),
+            section: Cell::new(0),
             patches: RefCell::default(),
             conditions: RefCell::default(),
             inboxes: RefCell::default(),

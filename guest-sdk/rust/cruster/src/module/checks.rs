@@ -78,7 +78,11 @@ macro_rules! check_declared {
                         $workflow.name,
                         concat!("` has two ", $many, " named `"),
                         list[n].name,
-                        concat!("`; give one of them another name with #[", $attribute, "(name = \"…\")]"),
+                        concat!(
+                            "`; give one of them another name with #[",
+                            $attribute,
+                            "(name = \"…\")]"
+                        ),
                     ]);
                 }
                 other += 1;
@@ -94,7 +98,12 @@ const fn check_workflow(workflow: &WorkflowDefinition) {
     check_declared!(workflow.queries, "a query", "queries", "query");
     check_declared!(workflow.updates, "an update", "updates", "update");
     check_declared!(workflow.state, "a state", "states", "state");
-    check_declared!(workflow.attributes, "an attribute", "attributes", "attribute");
+    check_declared!(
+        workflow.attributes,
+        "an attribute",
+        "attributes",
+        "attribute"
+    );
 }
 
 /// Checks that workflows have valid and distinct names.

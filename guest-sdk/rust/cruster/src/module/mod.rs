@@ -129,9 +129,7 @@ impl Module {
         match invocation.kind.as_str() {
             "workflow" => match self.workflow(&invocation.name) {
                 None => Started::Over(unknown_workflow(&invocation.name)),
-                Some(workflow) => {
-                    Started::Workflow(Execution::start(host, workflow, invocation))
-                }
+                Some(workflow) => Started::Workflow(Execution::start(host, workflow, invocation)),
             },
             "activity" => Started::Over(match self.activity(&invocation.name) {
                 None => unknown(&codes::UNKNOWN_ACTIVITY, "activity", &invocation.name),
@@ -308,6 +306,7 @@ macro_rules! __schedule {
         $crate::__schedule!($schedule, $workflow, ())
     };
     ($schedule:expr, $workflow:path, $request:expr) => {
-        $schedule.__starts::<$workflow>(|| $crate::__private::schedule_input::<$workflow>(&$request))
+        $schedule
+            .__starts::<$workflow>(|| $crate::__private::schedule_input::<$workflow>(&$request))
     };
 }

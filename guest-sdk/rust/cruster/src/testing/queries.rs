@@ -47,7 +47,7 @@ impl Run {
         self.ask_copy(&query).into_result()
     }
 
-    fn ask_copy(&self, query: &wire::Query) -> Outcome {
+    pub(crate) fn ask_copy(&self, query: &wire::Query) -> Outcome {
         let copy = {
             // It has logged all that before.
             let _quiet = logging::silence();

@@ -23,6 +23,13 @@ pub(crate) struct Mailbox {
     waiting: VecDeque<(u32, String)>,
 }
 
+impl Mailbox {
+    /// Forgets who waits, as the run is over.
+    pub(crate) fn forget_ops(&mut self) {
+        self.waiting.clear();
+    }
+}
+
 /// A signal that an execution was sent and had not received by its end.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
