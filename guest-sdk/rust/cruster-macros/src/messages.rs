@@ -67,13 +67,11 @@ pub(crate) fn query(item: TokenStream) -> TokenStream {
     expand(&QUERY, item, |input, options, problems| {
         let (sdk, ident, name) = (&options.sdk, &input.ident, &options.name);
         let answer = answer_of(&QUERY, ident, options, problems);
-        let bare = matches!(&input.data, Data::Struct(data) if matches!(data.fields, Fields::Unit));
         quote! {
             #[automatically_derived]
             impl #sdk::Query for #ident {
                 type Answer = #answer;
                 const NAME: &'static str = #name;
-                const BARE: bool = #bare;
             }
         }
     })

@@ -241,8 +241,8 @@ pub use cruster_macros::{
 #[doc(hidden)]
 pub use serde;
 
-/// A request or result without content: an empty struct on the wire. The unit
-/// type `()` is nil instead.
+/// A request or result without content, as `()` and a struct without fields are: an empty
+/// struct on the wire.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Empty {}
 

@@ -6,7 +6,6 @@ use std::rc::Rc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Empty;
 use crate::codes::{self, Code};
 use crate::context::WorkflowContext;
 use crate::definition::QueryDefinition;
@@ -71,20 +70,13 @@ pub trait Query: Serialize + DeserializeOwned + Schema + 'static {
     type Answer: Serialize + DeserializeOwned + Schema + 'static;
     /// Its name.
     const NAME: &'static str;
-    /// It asks with nothing: a client may leave the input out. On the wire it is an empty
-    /// struct, as serde's own form of such a type, an empty list, cannot be left out.
-    #[doc(hidden)]
-    const BARE: bool = false;
     /// The entry in the manifest.
     #[doc(hidden)]
     const DEFINITION: QueryDefinition = {
         names::check("the name of a query", Self::NAME);
         QueryDefinition {
             name: Self::NAME,
-            input: match Self::BARE {
-                true => Empty::schema,
-                false => Self::schema,
-            },
+            input: Self::schema,
             output: <Self::Answer as Schema>::schema,
             info: QueryDefinition::describe,
         }

@@ -6,7 +6,6 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use crate::Empty;
 use crate::codes;
 use crate::error::{Error, Result};
 use crate::logging;
@@ -68,11 +67,7 @@ impl Run {
 }
 
 fn input_of<Q: Query>(query: &Q) -> Vec<u8> {
-    let what = format!("the input of query {}", Q::NAME);
-    match Q::BARE {
-        true => encode(&what, &Empty {}),
-        false => encode(&what, query),
-    }
+    encode(&format!("the input of query {}", Q::NAME), query)
 }
 
 impl Test {
