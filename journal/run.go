@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"slices"
+
+	"github.com/cruster/cruster/abi"
 )
 
 // RunID names one run of an execution. It is drawn at random when the run is
@@ -69,7 +71,8 @@ func (c Caller) IsZero() bool { return c == Caller{} }
 type Link struct {
 	Step   StepID
 	Callee ID
-	Run    RunID
+	// Chain is that of the callee: the step comes back to it also if it has continued.
+	Chain RunID
 }
 
 // Origin names the source of a settlement or of a message.
@@ -136,6 +139,9 @@ type Pinned struct {
 	Seed RunID `msgpack:"seed"`
 	// Time is what the clock shows at the start.
 	Time int64 `msgpack:"time"`
+	// Unread are signals that the run before this one, which it continues, was given and has
+	// not looked at.
+	Unread []abi.UnreadSignal `msgpack:"unread,omitempty"`
 }
 
 // Waiting is what a run waited for at a point of its journal. A replay that comes to

@@ -71,7 +71,7 @@ func (t *task) startChild(ctx context.Context, b *abi.Call) (*journal.Execution,
 func (t *task) link(step journal.Caller, child *journal.Execution) error {
 	t.Fault.Pass(faultpoint.LinkBeforeCommit)
 	_, err := t.Committer.Commit(journal.Write{
-		ID: t.row.ID, Run: t.row.Run, Link: &journal.Link{Step: step.Step, Callee: child.ID, Run: child.Run},
+		ID: t.row.ID, Run: t.row.Run, Link: &journal.Link{Step: step.Step, Callee: child.ID, Chain: child.Chain},
 	})
 	if errors.Is(err, journal.ErrSwept) {
 		return err
@@ -90,7 +90,7 @@ func calleeSwept(name string) *abi.Error {
 // awaitChild has the parent told when the child is over.
 func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
 	watcher := t.Watchers.Add(child.ID, func(row *journal.Execution) bool {
-		if !row.State.Final() || row.Run != child.Run {
+		if !row.State.Final() || row.Chain != child.Chain {
 			return false
 		}
 		t.doneAt(abi.Outcome{Value: row.Value, Error: row.Error}, row.FinishedAt)
@@ -104,7 +104,7 @@ func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
 			return err
 		}
 		switch {
-		case row.Run != child.Run:
+		case row.Chain != child.Chain:
 			return calleeSwept(child.Name())
 		case row.State.Final():
 			t.Watchers.Notify(row)
