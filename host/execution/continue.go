@@ -62,6 +62,7 @@ func (r *run) goOnAs(next *journal.Continuation, b batch, turn guest.Turn, w jou
 		r.logTurn(turn)
 		r.metrics.continued.Inc()
 		r.log.Debug("continues as a new run", "run", next.Run)
+		r.setSection(journal.StepID{})
 		r.beginAnew(next.Run)
 		r.unload()
 		r.fresh = true

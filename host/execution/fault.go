@@ -139,7 +139,7 @@ func (r *run) commitFaultyPause() error {
 		return err
 	}
 	if row.State == journal.Running {
-		u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: r.fault, Waiting: row.Waiting}
+		u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: r.fault, Waiting: row.Waiting, Section: row.Section}
 		if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: row.Run, Update: &u}); err != nil {
 			return err
 		}

@@ -199,6 +199,7 @@ func (r *run) replayAll(ctx context.Context) error {
 	r.mu.Lock()
 	r.ledger.setPending(player.Pending())
 	r.ledger.hold(player.Held(), player.Attempts())
+	r.ledger.enterReplayed(player.Section())
 	r.mu.Unlock()
 	r.locked(r.kept.giveBack)
 	r.endForgottenTasks()

@@ -212,7 +212,7 @@ func (r *run) commitMove(digest string, trial Trial) error {
 	r.mu.Unlock()
 	u := journal.Update{
 		State: journal.Running, WakeAt: journal.Now, Digest: digest, MovedAt: moved.Seq,
-		Waiting: journal.WaitingFor(moved.Seq, trial.waiting),
+		Waiting: journal.WaitingFor(moved.Seq, trial.waiting), Section: r.row.Section,
 	}
 	r.Fault.Pass(faultpoint.MoveBeforeCommit)
 	_, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Entries: []journal.Entry{moved}, Update: &u})

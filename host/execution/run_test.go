@@ -23,7 +23,7 @@ import (
 //
 //	script [name=W] [digest=D] what the workflow does, in a module; one line a turn:
 //	                           activity N [retries=K] [input=X] | sleep D | deferred N | interrupted | patched N | call W | send W |
-//	                           resolve N | poll E | cancel OP | log TEXT | park | done TEXT | failed TEXT | stop
+//	                           resolve N | poll E | lock E … | unlock | cancel OP | log TEXT | park | done TEXT | failed TEXT | stop
 //	start [again]              starts an execution of workflow w; again: another run of the same name
 //	start-child W              starts the execution that a call of workflow W comes to
 //	sweep                      retention deletes what is over

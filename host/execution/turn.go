@@ -25,6 +25,9 @@ func (r *run) advance() {
 			}
 			continue
 		}
+		if !r.makeUpSection() {
+			return
+		}
 		b, ok := r.nextBatch()
 		if !ok {
 			r.waitForCompletions()
@@ -185,8 +188,9 @@ func (r *run) commitTurn(b batch, turn guest.Turn) bool {
 		return r.goOnAs(next, b, turn, d.write)
 	}
 	// A wake time that is too early does no harm, so it alone is no reason to write.
-	if len(d.write.Entries) > 0 || d.update.State.Final() || d.update.WakeAt < r.row.WakeAt {
+	if len(d.write.Entries) > 0 || d.update.State.Final() || d.update.WakeAt < r.row.WakeAt || d.update.Section != r.row.Section {
 		r.Fault.Pass(faultpoint.TurnBeforeCommit)
+		r.passRelease(faultpoint.ReleaseBeforeCommit, d.update.Section)
 		return r.commit("commit a turn", d.write, b, func() bool {
 			r.applyUpdate(d.update)
 			r.Fault.Pass(faultpoint.TurnAfterCommit)
@@ -225,7 +229,7 @@ func (r *run) decideTurn(b batch, turn guest.Turn) (d decision) {
 	if turn.Continues() {
 		return d
 	}
-	if len(b.entries) > 0 && !b.durable && !d.update.State.Final() && d.update.WakeAt == r.row.WakeAt {
+	if len(b.entries) > 0 && !b.durable && !d.update.State.Final() && d.update.WakeAt == r.row.WakeAt && d.update.Section == r.row.Section {
 		// Of the row only what the run waits for would change, and an entry can say that
 		// as well: most steps leave the row alone.
 		waiting := d.update.Waiting
@@ -281,7 +285,7 @@ func (r *run) logTurn(turn guest.Turn) {
 // updateAfterLocked is what the row becomes by a turn.
 func (r *run) updateAfterLocked(turn guest.Turn) journal.Update {
 	if turn.Outcome == nil || turn.Continues() {
-		return journal.Update{State: journal.Running, WakeAt: r.ledger.ops.WakeAt()}
+		return journal.Update{State: journal.Running, WakeAt: r.ledger.ops.WakeAt(), Section: r.ledger.rowSection(r.row.Section)}
 	}
 	return finalUpdate(*turn.Outcome, r.row.Interrupt != nil, r.ledger.tick(r.now()))
 }
@@ -304,6 +308,7 @@ func finalUpdate(outcome abi.Outcome, interrupted bool, now int64) journal.Updat
 func (r *run) applyUpdate(u journal.Update) {
 	r.row.State, r.row.WakeAt, r.row.Value, r.row.Error, r.row.FinishedAt = u.State, u.WakeAt, u.Value, u.Error, u.FinishedAt
 	r.row.Waiting = u.Waiting
+	r.setSection(u.Section)
 }
 
 // commitAttempts makes failed attempts durable when no turn does so along the way. It
@@ -321,7 +326,7 @@ func (r *run) commitAttempts() bool {
 
 // attemptsOwed is the write of what is to be journaled about attempts.
 func (r *run) attemptsOwed() *owed {
-	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: r.row.State, Waiting: r.row.Waiting}}
+	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: r.row.State, Waiting: r.row.Waiting, Section: r.row.Section}}
 	r.locked(func(l *ledger) { w.Entries, w.Update.WakeAt = l.takeAttempts(r.now()), l.ops.WakeAt() })
 	return &owed{doing: "commit attempts", write: w, then: func() bool {
 		r.row.WakeAt = w.Update.WakeAt

@@ -105,6 +105,14 @@ const (
 	EntityReceiveBefore = "entity.receive.before"
 	// The message is durable; neither its sender nor the entity has been told.
 	EntityReceiveAfter = "entity.receive.after"
+	// The run that locks an entity is in its section; nothing of the lock is durable.
+	LockBeforeCommit = "lock.before-commit"
+	// The lock is durable; its run has not been told.
+	LockAfterCommit = "lock.after-commit"
+	// A run ends its critical section; nothing is durable.
+	ReleaseBeforeCommit = "release.before-commit"
+	// The section is over; the entities that it has locked have not been told.
+	ReleaseAfterCommit = "release.after-commit"
 	// An instance is about to be dropped.
 	Evict = "evict"
 	// A replay is under way.
@@ -134,6 +142,7 @@ var Points = []string{
 	SweepBeforeCommit, SweepAfterCommit,
 	ScheduleBeforeStart, ScheduleAfterStart, ScheduleBeforeCommit, ScheduleAfterCommit,
 	EntityBeforeCommit, EntityAfterCommit, EntityReceiveBefore, EntityReceiveAfter,
+	LockBeforeCommit, LockAfterCommit, ReleaseBeforeCommit, ReleaseAfterCommit,
 	Evict, Replay,
 }
 

@@ -12,6 +12,14 @@ type Continue struct{ Input []byte }
 
 func (*Continue) Error() string { return "the workflow goes on as a new run" }
 
+// keepUnread takes over the signals that the run before has not looked at.
+func (ex *Execution) keepUnread(signals []abi.UnreadSignal) {
+	for _, s := range signals {
+		q := ex.signalQueue(nil, s.Name)
+		q.kept = append(q.kept, s.Value)
+	}
+}
+
 // unread are the signals that were delivered and that the workflow has not looked at.
 func (ex *Execution) unread() []abi.UnreadSignal {
 	var all []abi.UnreadSignal
@@ -28,7 +36,7 @@ func (ex *Execution) unread() []abi.UnreadSignal {
 func (ex *Execution) afterEnd(d *abi.Delivery) {
 	for _, q := range ex.signals {
 		if q.pending && q.op == d.Op && d.Error == nil {
-			q.pending, q.kept = false, d.Value
+			q.pending, q.kept = false, append(q.kept, d.Value)
 		}
 	}
 }

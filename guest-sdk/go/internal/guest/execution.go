@@ -70,9 +70,6 @@ type Execution struct {
 	published *publisher
 	// conditions are those that coroutines wait for, in the order in which they began.
 	conditions []condition
-	// background are ops that no coroutine waits for, and that must be over before the
-	// workflow is.
-	background []*Promise
 	// queries are how the workflow answers; nil until it says so.
 	queries map[string]func(input []byte) ([]byte, error)
 	// interruption is settled by a request to stop.
@@ -117,6 +114,7 @@ func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Exe
 	ex.ops.add(interruption)
 	ex.interruption = interruption
 
+	ex.keepUnread(inv.Unread)
 	if wf.Updates != nil {
 		if refused := ex.takeUpdates(); refused != nil {
 			ex.outcome = &abi.Outcome{Error: refused}
@@ -124,9 +122,7 @@ func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Exe
 		}
 	}
 	ex.spawn(func(co *Coroutine) {
-		value, err := wf.Run(Scope{co: co}, inv.Body)
-		ex.awaitBackground(co)
-		ex.outcome = ex.outcomeOf(value, err)
+		ex.outcome = ex.outcomeOf(wf.Run(Scope{co: co}, inv.Body))
 	})
 	ex.dispatch()
 	ex.endTurn()
@@ -147,12 +143,12 @@ func (ex *Execution) outcomeOf(value []byte, err error) *abi.Outcome {
 
 // endTurn does what is left when all coroutines wait, or the workflow has ended.
 func (ex *Execution) endTurn() {
-	if ex.outcome == nil && ex.published != nil {
+	if ex.published != nil {
 		ex.publish()
 	}
 	ex.failOnDeadlock()
 	if ex.outcome != nil && ex.outcome.Continue != nil {
-		ex.outcome.Continue.Unread = append(ex.outcome.Continue.Unread, ex.unread()...)
+		ex.outcome.Continue.Unread = ex.unread()
 	}
 }
 
@@ -182,6 +178,17 @@ func (ex *Execution) Resume(r abi.Resume) *abi.Outcome {
 	}
 	ex.endTurn()
 	return ex.outcome
+}
+
+// ask issues an op whose outcome is of no interest: it takes effect with the turn. If it
+// breaks a rule of the host, the host pauses the execution.
+func (ex *Execution) ask(call *Call, body []byte) {
+	op, refused := ex.host.Issue(call, body)
+	if refused != nil {
+		ex.crash(refused)
+		return
+	}
+	ex.host.Cancel(op)
 }
 
 // crash ends an execution that cannot go on, as a panic of its code would.

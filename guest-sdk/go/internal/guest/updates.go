@@ -60,6 +60,11 @@ func (w *Workflow) updateInfo() []abi.UpdateInfo {
 	return all
 }
 
+// UpdateInfo describes an update of the workflow.
+func (w *Workflow) UpdateInfo(name string) (*abi.UpdateInfo, error) {
+	return (&abi.WorkflowInfo{Name: w.Name, Updates: w.updateInfo()}).Update(name)
+}
+
 // updateQueue is where updates arrive.
 //
 // An update that was delivered is the workflow's to answer. There is one op at a time that
@@ -124,7 +129,7 @@ func (ex *Execution) handleUpdate(request abi.UpdateRequest, handler UpdateHandl
 		} else {
 			answer.Value = value
 		}
-		ex.inBackground(s.Shield().Issue(ex.workflow.UpdateOps.Answer, Label{"answer to update", request.Name}, EncodeBody(answer)))
+		ex.ask(ex.workflow.UpdateOps.Answer, EncodeBody(answer))
 	})
 }
 

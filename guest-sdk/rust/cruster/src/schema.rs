@@ -211,7 +211,7 @@ macro_rules! shapes {
 }
 
 shapes! {
-    () => Shape::null();
+    () => Shape::structure(Vec::new());
     bool => Shape::bool();
     i8 => Shape::int(8);
     i16 => Shape::int(16);
