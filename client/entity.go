@@ -110,6 +110,14 @@ func EntityState[S any](ctx context.Context, c *Client, entity string) (state S,
 	return state, nil
 }
 
+// UnlockEntity takes the lock of an entity, "deployment/Type/id", away from the execution that
+// has it, and returns its name; empty if none has. The critical section of that execution is
+// broken: it is for operators.
+func (c *Client) UnlockEntity(ctx context.Context, entity string) (holder string, err error) {
+	resp, err := c.Entities().Unlock(ctx, &crusterv1.UnlockRequest{Namespace: c.namespace, Entity: entity})
+	return resp.GetHolder(), err
+}
+
 // DestroyEntity deletes the state of an entity, "deployment/Type/id", behind the calls that
 // came before.
 func (c *Client) DestroyEntity(ctx context.Context, entity string) error {

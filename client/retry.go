@@ -39,6 +39,7 @@ var repeatable = map[string]bool{
 	crusterv1.WorkflowService_Interrupt_FullMethodName: true,
 	crusterv1.EntityService_State_FullMethodName:       true,
 	crusterv1.EntityService_List_FullMethodName:        true,
+	crusterv1.EntityService_ListLocks_FullMethodName:   true,
 }
 
 // A retrier repeats calls, and makes an *abi.Error of every failure.

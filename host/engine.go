@@ -194,6 +194,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	receipts := maintenance.Retention{Clock: e.clock, Keep: e.cfg.RequestWindow, Logger: e.log, Sweep: e.writer.SweepReceipts, What: "receipts"}
 	e.goBackground(receipts.Run)
+	locks := maintenance.Retention{Clock: e.clock, Keep: time.Minute, Logger: e.log, Sweep: e.writer.SweepLocks, What: "locks that no one holds"}
+	e.goBackground(locks.Run)
 	return nil
 }
 

@@ -26,6 +26,9 @@ type entityEngine interface {
 	ListEntities(ctx context.Context, f journal.EntityFilter) ([]journal.Entity, error)
 	// DestroyEntity answers when the state is gone.
 	DestroyEntity(ctx context.Context, namespace, entity, requestID string) error
+	EntityLocks(ctx context.Context, f journal.LockFilter) (locks []host.EntityLock, after journal.ID, more bool, err error)
+	// UnlockEntity tells who held the lock.
+	UnlockEntity(ctx context.Context, namespace, entity string) (holder string, err error)
 }
 
 type entityService struct {

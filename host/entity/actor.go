@@ -231,8 +231,12 @@ func (e *entity) withdrawn(m withdrawal) (accepted bool) {
 	if i < 0 {
 		return true // it has been answered
 	}
+	accepted = len(c.waiters) > 1 || c.atWork || c.position != 0 || c.joins
+	if accepted && m.unlessAccepted {
+		return true
+	}
 	c.waiters = slices.Delete(c.waiters, i, i+1)
-	if len(c.waiters) > 0 || c.atWork || c.position != 0 || c.joins {
+	if accepted {
 		return true
 	}
 	isCall := func(other *call) bool { return other == c }

@@ -128,6 +128,11 @@ func (x *Entities) Call(ctx context.Context, req CallRequest) (abi.Outcome, erro
 	if err != nil {
 		return abi.Outcome{}, err
 	}
+	if c.kind == stateless {
+		if err := (&holding{}).allows(c); err != nil {
+			return abi.Outcome{}, err
+		}
+	}
 	if c.persisted {
 		return x.callPersisted(ctx, c)
 	}
@@ -208,6 +213,10 @@ func (x *Entities) await(ctx context.Context, c *call) (abi.Outcome, error) {
 	c.waiters = []*waiter{w}
 	id := c.ref.ID()
 	x.actors.Post(id, arrival{c})
+	var drains <-chan struct{}
+	if !c.from.IsZero() {
+		drains = x.Host.Drains() // the workflow asks again, on the next host
+	}
 	select {
 	case a := <-w.answer:
 		return a.outcome, a.err
@@ -215,13 +224,36 @@ func (x *Entities) await(ctx context.Context, c *call) (abi.Outcome, error) {
 		return abi.Outcome{}, x.Host.EndReason()
 	case <-ctx.Done():
 		return x.withdraw(id, c, w)
+	case <-drains:
+		return x.withdrawWaiting(ctx, id, c, w)
+	}
+}
+
+// withdrawWaiting ends the waiting of a workflow on a host that stops, unless its call is at
+// work: what it waits for may be the end of a section that goes on on another host.
+func (x *Entities) withdrawWaiting(ctx context.Context, id journal.ID, c *call, w *waiter) (abi.Outcome, error) {
+	accepted := make(chan bool, 1)
+	x.actors.Post(id, withdrawal{call: c, waiter: w, reply: accepted, unlessAccepted: true})
+	for {
+		select {
+		case was := <-accepted:
+			if !was {
+				return abi.Outcome{}, x.Host.EndReason()
+			}
+		case a := <-w.answer:
+			return a.outcome, a.err
+		case <-x.Host.Context().Done():
+			return abi.Outcome{}, x.Host.EndReason()
+		case <-ctx.Done():
+			return x.withdraw(id, c, w)
+		}
 	}
 }
 
 // withdraw ends the waiting of a caller whose time is over.
 func (x *Entities) withdraw(id journal.ID, c *call, w *waiter) (abi.Outcome, error) {
 	accepted := make(chan bool, 1)
-	x.actors.Post(id, withdrawal{c, w, accepted})
+	x.actors.Post(id, withdrawal{call: c, waiter: w, reply: accepted})
 	select {
 	case <-x.Host.Context().Done():
 		return abi.Outcome{}, x.Host.EndReason()

@@ -17,6 +17,8 @@ type (
 		call   *call
 		waiter *waiter
 		reply  chan<- bool
+		// unlessAccepted says that it waits on if the call has been accepted.
+		unlessAccepted bool
 	}
 	// roomRequest asks whether the mailbox has room for a call.
 	roomRequest struct {

@@ -23,7 +23,7 @@ func (r *run) continueAsNew(out *abi.Outcome) {
 	}
 	before := r.recorded()
 	before.Before = nil
-	next.history.Before = append(r.history.Before, before)
+	next.history.Run, next.history.Before = r.history.Run+1, append(r.history.Before, before)
 	r.waiters = nil
 	r.world.after(0, next.start)
 	r.ex.Close()

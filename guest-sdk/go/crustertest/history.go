@@ -35,7 +35,9 @@ type History struct {
 	Unread []UnreadSignal
 	// Given are signals that the run before did not read.
 	Given []UnreadSignal
-	// Before are the runs before this one, if the execution has continued as new.
+	// Run counts the runs before this one, if the execution has continued as new; the history of
+	// the last of them has their histories, in Before.
+	Run    int
 	Before []History
 	// Published is what can be seen of the execution.
 	Published Published
@@ -43,10 +45,10 @@ type History struct {
 
 // seed of the random numbers of the run.
 func (h *History) seed() []byte {
-	if len(h.Before) == 0 {
+	if h.Run == 0 {
 		return []byte(h.Execution)
 	}
-	return fmt.Appendf(nil, "%s#%d", h.Execution, len(h.Before))
+	return fmt.Appendf(nil, "%s#%d", h.Execution, h.Run)
 }
 
 // given is what the run before has not read.

@@ -195,8 +195,12 @@ impl Shape {
         self.0.kind == "struct"
     }
 
+    /// The shape of a whole value. One without content is an empty struct.
     pub(crate) fn into_wire(self) -> wire::Schema {
-        self.0
+        match self.0.kind.as_str() {
+            "null" => Shape::structure(Vec::new()).0,
+            _ => self.0,
+        }
     }
 }
 
@@ -211,7 +215,7 @@ macro_rules! shapes {
 }
 
 shapes! {
-    () => Shape::structure(Vec::new());
+    () => Shape::null();
     bool => Shape::bool();
     i8 => Shape::int(8);
     i16 => Shape::int(16);

@@ -1,7 +1,8 @@
 //! MessagePack for serde, in shortest form, with structs as maps.
 //!
-//! Nothing is an empty map: the unit type, and structs without fields, however they are
-//! written. So it reads in every language as a struct without fields.
+//! A struct without fields is an empty map, however it is written, and so is the unit type
+//! where it is all of the value. Inside of another value the unit type is nil, because
+//! libraries write their own nulls in that way.
 
 use serde::Serialize;
 use serde::ser::{
@@ -21,6 +22,13 @@ pub(crate) struct Encoder<'a>(pub(crate) &'a mut Vec<u8>);
 type Encoded<T = ()> = Result<T, BadValue>;
 
 impl<'a> Encoder<'a> {
+    /// The encoding of a value without content.
+    pub(crate) fn nothing() -> Vec<u8> {
+        let mut out = Vec::new();
+        put_map(&mut out, 0);
+        out
+    }
+
     /// The name of a variant, as the key of a map of one entry.
     fn variant(self, name: &str) -> Self {
         put_map(self.0, 1);
@@ -134,12 +142,12 @@ impl<'a> Serializer for Encoder<'a> {
     }
 
     fn serialize_unit(self) -> Encoded {
-        put_map(self.0, 0);
-        Ok(())
+        self.serialize_none()
     }
 
     fn serialize_unit_struct(self, _name: &'static str) -> Encoded {
-        self.serialize_unit()
+        put_map(self.0, 0);
+        Ok(())
     }
 
     fn serialize_unit_variant(
@@ -403,16 +411,17 @@ mod tests {
         assert_eq!(decode::<All>(&encoded).unwrap(), all());
     }
 
-    /// A language without fields has one form of nothing.
     #[test]
     fn nothing_is_an_empty_map() {
         for encoded in [encode(&()), encode(&Unit), encode(&Empty {})] {
             assert_eq!(encoded.ok().unwrap(), [0x80]);
         }
-        assert_eq!(
-            encode(&(Some(()), None::<()>)).ok().unwrap(),
-            [0x92, 0x80, 0xc0]
-        );
+        // Inside of a value, a null of any library is nil.
+        let nulls = (Unit, (), Value::Nil, serde_json::Value::Null);
+        assert_eq!(encode(&nulls).ok().unwrap(), [0x94, 0x80, 0xc0, 0xc0, 0xc0]);
+        for null in [encode(&Value::Nil), encode(&serde_json::Value::Null)] {
+            assert_eq!(null.ok().unwrap(), [0xc0]);
+        }
         for nothing in [[0x80], [0xc0]] {
             decode::<()>(&nothing).unwrap();
             assert_eq!(decode::<Unit>(&nothing).unwrap(), Unit);

@@ -7,7 +7,7 @@ mod error;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::wire::Reader;
+use crate::wire::{NIL, Reader};
 
 use decode::Decoder;
 use encode::Encoder;
@@ -21,6 +21,10 @@ pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, Encode
     let mut b = Vec::with_capacity(128);
     let encoded = value.serialize(Encoder(&mut b));
     encoded.map_err(EncodeError::Value)?;
+    if b == NIL && size_of_val(value) == 0 {
+        // It is the unit type: a type that has other values than nil has a size.
+        b = Encoder::nothing();
+    }
     if b.len() > MAX_VALUE {
         return Err(EncodeError::TooLarge(b.len()));
     }

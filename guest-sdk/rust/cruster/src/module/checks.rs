@@ -5,61 +5,64 @@ use crate::entity::EntityDefinition;
 use crate::names::{self, fail, same};
 use crate::schedule::Schedule;
 
-/// The lists of activities of all workflows, one after the other.
+/// The lists of activities of a workflow, one after the other.
 const fn activity_list(
-    workflows: &[&'static WorkflowDefinition],
+    workflow: &WorkflowDefinition,
     n: usize,
 ) -> Option<&'static [ActivityDefinition]> {
-    let mut left = n;
-    let mut w = 0;
-    while w < workflows.len() {
-        if left == 0 {
-            return Some(workflows[w].activities);
-        }
-        left -= 1;
-        if left < workflows[w].groups.len() {
-            return Some(workflows[w].groups[left]);
-        }
-        left -= workflows[w].groups.len();
-        w += 1;
+    match n {
+        0 => Some(workflow.activities),
+        n if n <= workflow.groups.len() => Some(workflow.groups[n - 1]),
+        _ => None,
     }
-    None
 }
 
 pub(super) const fn check_activities(workflows: &[&'static WorkflowDefinition]) {
-    let mut l = 0;
-    while let Some(list) = activity_list(workflows, l) {
-        let mut a = 0;
-        while a < list.len() {
-            names::check("the activity name", list[a].name);
-            check_activity(workflows, &list[a]);
-            a += 1;
+    let mut w = 0;
+    while w < workflows.len() {
+        let mut l = 0;
+        while let Some(list) = activity_list(workflows[w], l) {
+            let mut a = 0;
+            while a < list.len() {
+                names::check("the activity name", list[a].name);
+                check_activity(workflows, &list[a]);
+                a += 1;
+            }
+            l += 1;
         }
-        l += 1;
+        w += 1;
     }
 }
 
 /// Checks that no other activity has the name of this one.
 const fn check_activity(workflows: &[&'static WorkflowDefinition], activity: &ActivityDefinition) {
-    let mut l = 0;
-    while let Some(list) = activity_list(workflows, l) {
-        let mut a = 0;
-        while a < list.len() {
-            let other = &list[a];
-            if same(other.name, activity.name) && !same(other.origin, activity.origin) {
-                fail(&[
-                    "the module has two activities named `",
-                    activity.name,
-                    "`: ",
-                    other.origin,
-                    " and ",
-                    activity.origin,
-                    "; give one of them another name with #[activity(name = \"…\")]",
-                ]);
+    let mut w = 0;
+    while w < workflows.len() {
+        let mut l = 0;
+        while let Some(list) = activity_list(workflows[w], l) {
+            let mut a = 0;
+            while a < list.len() {
+                check_apart(activity, &list[a]);
+                a += 1;
             }
-            a += 1;
+            l += 1;
         }
-        l += 1;
+        w += 1;
+    }
+}
+
+/// Checks that two activities do not share a name, unless they are one.
+const fn check_apart(one: &ActivityDefinition, other: &ActivityDefinition) {
+    if same(other.name, one.name) && !same(other.origin, one.origin) {
+        fail(&[
+            "the module has two activities named `",
+            one.name,
+            "`: ",
+            other.origin,
+            " and ",
+            one.origin,
+            "; give one of them another name with #[activity(name = \"…\")]",
+        ]);
     }
 }
 

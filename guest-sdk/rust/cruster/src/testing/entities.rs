@@ -103,6 +103,10 @@ impl World {
         name: &str,
     ) -> Result<(String, &'static EntityDefinition), Box<Fault>> {
         let name = self.entity_name(name)?;
+        if name.split('/').take(2).any(str::is_empty) {
+            let message = format!("{name:?} does not name an entity");
+            return Err(codes::ENTITY_NAME.fault(message));
+        }
         let mut parts = name.splitn(3, '/').skip(1);
         let entity = parts.next().unwrap_or_default();
         let Some(entity) = self.module.entity(entity) else {
