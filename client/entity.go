@@ -54,8 +54,8 @@ func (e EntityOf[In, Out]) WithRequestID(id string) EntityOf[In, Out] {
 // of the entity chose another. If the error is abi.CodeDeadline, its message says whether
 // the call was accepted.
 //
-// The client repeats a call whose answer was lost. An operation of an entity without a state
-// that is not persisted may then run twice.
+// The client repeats a call whose answer was lost, unless it could run twice: that of an operation of an entity without
+// a state that is not persisted is abi.CodeMayHaveRun then.
 func (e EntityOf[In, Out]) Call(ctx context.Context, in In) (out Out, err error) {
 	operation, err := e.message(in)
 	if err != nil {

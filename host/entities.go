@@ -23,6 +23,9 @@ type EntityRequest struct {
 	// RequestID tells the request from all others to the entity: one with the same id is
 	// performed once, and answered the same each time. Empty says that it is not repeated.
 	RequestID string
+	// Again says that the request was made before, and that it is not known whether it
+	// arrived.
+	Again bool
 }
 
 // CallEntity performs an operation of an entity, and returns its outcome once that is
@@ -33,7 +36,25 @@ func (e *Engine) CallEntity(ctx context.Context, req EntityRequest) (abi.Outcome
 	if err != nil {
 		return abi.Outcome{}, err
 	}
+	if req.Again {
+		if err := e.checkRepetition(ctx, call.Entity, req.Operation); err != nil {
+			return abi.Outcome{}, err
+		}
+	}
 	return e.entities.Call(ctx, call)
+}
+
+// checkRepetition refuses a call that may have arrived before if it would not be known again.
+func (e *Engine) checkRepetition(ctx context.Context, ref entity.Ref, operation string) error {
+	t, err := e.catalog.Entity(ctx, ref.Namespace, ref.Type)
+	if err != nil {
+		return err
+	}
+	o, err := t.Operation(operation)
+	if err != nil || o.Persisted || t.State != nil {
+		return err
+	}
+	return abi.Errorf(abi.CodeMayHaveRun, "the answer to %q of %s was lost: it may have run, and is not persisted", operation, ref.Type+"/"+ref.Key)
 }
 
 // SendEntity has an operation performed without waiting for it. It returns once the message

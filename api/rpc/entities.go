@@ -77,7 +77,7 @@ func (s *entityService) Send(ctx context.Context, req *crusterv1.SendRequest) (*
 
 // decode reads an operation.
 func (s *entityService) decode(ctx context.Context, o *crusterv1.Operation) (req host.EntityRequest, err error) {
-	req = host.EntityRequest{Entity: o.GetEntity(), Operation: o.GetName(), RequestID: o.GetRequestId()}
+	req = host.EntityRequest{Entity: o.GetEntity(), Operation: o.GetName(), RequestID: o.GetRequestId(), Again: o.GetAgain()}
 	if req.Namespace, err = convert.Namespace(o.GetNamespace()); err != nil {
 		return req, err
 	}

@@ -154,10 +154,7 @@ func (r *run) commitFaultyPause() error {
 func (r *run) receiveQuarantined(messages []message) {
 	messages = r.resolveReserved(messages)
 	for i, m := range messages {
-		if of, is := m.(ofRun); is {
-			m = of.message
-		}
-		switch m := m.(type) {
+		switch m := content(m).(type) {
 		case resumeRequest:
 			r.fault = nil
 			m.reply <- nil

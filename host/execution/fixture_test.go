@@ -95,7 +95,7 @@ func (f *fixture) boot() {
 	f.watchers = watch.NewList()
 	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) }, nil)
 	f.x = New(Deps{
-		Activities: f.activities, CheckSignal: checkSignal, Entities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, NoHeadStarts: f.serial,
+		Activities: f.activities, CheckSignal: checkSignal, Continue: continuation, Entities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, NoHeadStarts: f.serial,
 		Fault: f.pass, Hibernation: f.hibernation,
 		IdleTimeout: f.idle, Host: f.life, Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, Memory: budget.New(100),
 		OpenGuest: f.guests, Queued: budget.New(100 << 20), Random: func() float64 { return 0 },
@@ -172,7 +172,7 @@ func (f *fixture) takeNotes() string {
 func rowOf(workflow, key string) *journal.Execution {
 	run, now := journal.NewRunID(), time.Now().UnixNano()
 	return &journal.Execution{
-		ID: journal.IDOf("default", "scripts/"+workflow, key), Run: run, Namespace: "default", Workflow: "scripts/" + workflow, Key: key,
+		ID: journal.IDOf("default", "scripts/"+workflow, key), Run: run, Chain: run, Namespace: "default", Workflow: "scripts/" + workflow, Key: key,
 		Digest: "script", Input: abi.Nil, State: journal.Running, WakeAt: journal.Now, CreatedAt: now,
 		Pinned: journal.Pinned{Format: journal.CurrentFormat, Seed: run, Time: now},
 	}

@@ -159,7 +159,7 @@ func (r *run) postponeMove(m moveRequest) bool {
 	if reserved {
 		r.reload(batch{})
 	}
-	r.requeue(ofRun{r.run, m})
+	r.requeue(ofChain{r.chain, m})
 	return true
 }
 

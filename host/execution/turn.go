@@ -173,12 +173,19 @@ func (x *Executions) metered(ctx context.Context, namespace string, call func(co
 // commitTurn commits a turn with what it caused, and then lets the effects out. It
 // reports whether the run goes on.
 func (r *run) commitTurn(b batch, turn guest.Turn) bool {
+	next, err := r.nextRun(&turn)
+	if err != nil {
+		return r.crashed(b, err)
+	}
 	before := r.waitingNow()
 	d := r.decideTurn(b, turn)
 	if d.forgot {
 		// The move could not know: the code waited for a step that was inserted.
 		r.pauseWaiting(b, replay.FinishedWithout(r.ledger.held), before)
 		return false
+	}
+	if next != nil {
+		return r.goOnAs(next, b, turn, d.write)
 	}
 	// A wake time that is too early does no harm, so it alone is no reason to write.
 	if len(d.write.Entries) > 0 || d.update.State.Final() || d.update.WakeAt < r.row.WakeAt || d.update.Section != r.row.Section {
@@ -219,6 +226,9 @@ func (r *run) decideTurn(b batch, turn guest.Turn) (d decision) {
 		}
 	})
 	b.write(&d.write, r.now())
+	if turn.Continues() {
+		return d
+	}
 	if len(b.entries) > 0 && !b.durable && !d.update.State.Final() && d.update.WakeAt == r.row.WakeAt && d.update.Section == r.row.Section {
 		// Of the row only what the run waits for would change, and an entry can say that
 		// as well: most steps leave the row alone.
@@ -245,9 +255,7 @@ func (r *run) turnDone(b batch, turn guest.Turn, gaveUp []journal.StepID) bool {
 // releaseEffects lets out what a committed turn caused. It reports whether the run
 // goes on.
 func (r *run) releaseEffects(turn guest.Turn, gaveUp []journal.StepID) bool {
-	for _, l := range turn.Log {
-		r.log.Log(context.Background(), slog.Level(l.Level), l.Message)
-	}
+	r.logTurn(turn)
 	if r.row.State.Final() {
 		r.finish()
 		return false
@@ -267,9 +275,16 @@ func (r *run) releaseEffects(turn guest.Turn, gaveUp []journal.StepID) bool {
 	return true
 }
 
+// logTurn lets out what a committed turn logged.
+func (r *run) logTurn(turn guest.Turn) {
+	for _, l := range turn.Log {
+		r.log.Log(context.Background(), slog.Level(l.Level), l.Message)
+	}
+}
+
 // updateAfterLocked is what the row becomes by a turn.
 func (r *run) updateAfterLocked(turn guest.Turn) journal.Update {
-	if turn.Outcome == nil {
+	if turn.Outcome == nil || turn.Continues() {
 		return journal.Update{State: journal.Running, WakeAt: r.ledger.ops.WakeAt(), Section: r.ledger.rowSection(r.row.Section)}
 	}
 	return finalUpdate(*turn.Outcome, r.row.Interrupt != nil, r.ledger.tick(r.now()))

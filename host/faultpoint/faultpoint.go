@@ -12,6 +12,10 @@ const (
 	TurnAfterCommit = "turn.after-commit"
 	// The ops of a turn were handed out.
 	TurnAfterEffects = "turn.after-effects"
+	// A run is to go on as another one; nothing is durable.
+	ContinueBeforeCommit = "continue.before-commit"
+	// Another run has taken the place of one; it has not begun.
+	ContinueAfterCommit = "continue.after-commit"
 	// The result is durable; no client has been told.
 	FinalAfterCommit = "final.after-commit"
 	// An attempt of an activity is about to run.
@@ -118,6 +122,7 @@ const (
 // Points lists them all.
 var Points = []string{
 	StartBeforeCommit, StartAfterCommit,
+	ContinueBeforeCommit, ContinueAfterCommit,
 	TurnBeforeCommit, TurnAfterCommit, TurnAfterEffects,
 	FinalAfterCommit,
 	ActivityBefore, ActivityAfter,

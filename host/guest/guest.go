@@ -59,6 +59,9 @@ type Turn struct {
 	Fuel, FuelSoFar int64
 }
 
+// Continues tells whether the workflow is over and another run takes its place.
+func (t *Turn) Continues() bool { return t.Outcome != nil && t.Outcome.Continue != nil }
+
 // LogLine is a line that a guest logged.
 type LogLine struct {
 	Level   int32
@@ -101,7 +104,7 @@ func newGuest(row *journal.Execution, memory Memory, fuel int64) (*Guest, wasm.W
 		format: pinned.Format, clock: pinned.Time, memory: memory, open: map[uint32]int{}, seen: op.Occurrences{}, random: rand.NewChaCha8(seed),
 		invoke: abi.Invocation{
 			Kind: abi.InvokeWorkflow, Name: name, Body: row.Input,
-			Execution: row.Name(), Namespace: row.Namespace, Seed: guestSeed(pinned.Seed), Time: pinned.Time,
+			Execution: row.Name(), Namespace: row.Namespace, Seed: guestSeed(pinned.Seed), Time: pinned.Time, Unread: pinned.Unread,
 		},
 	}
 	world := g.world(pinned)
@@ -268,7 +271,7 @@ func (g *Guest) Query(ctx context.Context, q *abi.Query) (abi.Outcome, error) {
 	if err != nil {
 		return abi.Outcome{}, err
 	}
-	outcome, oerr := abi.DecodeOutcome(output)
+	outcome, oerr := abi.DecodeResult(output)
 	if oerr != nil {
 		return abi.Outcome{}, oerr
 	}

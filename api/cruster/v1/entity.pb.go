@@ -36,7 +36,11 @@ type Operation struct {
 	Input *Payload `protobuf:"bytes,4,opt,name=input,proto3" json:"input,omitempty"`
 	// The caller's own name of the request, by which the host knows it again. Empty
 	// means that it is not repeated.
-	RequestId     string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Says that the request was made before, and that it is not known whether it arrived. A
+	// call of an operation of an entity without a state that is not persisted is refused then
+	// (CR-6014): the host does not know it again, and would perform it a second time.
+	Again         bool `protobuf:"varint,6,opt,name=again,proto3" json:"again,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -104,6 +108,13 @@ func (x *Operation) GetRequestId() string {
 		return x.RequestId
 	}
 	return ""
+}
+
+func (x *Operation) GetAgain() bool {
+	if x != nil {
+		return x.Again
+	}
+	return false
 }
 
 // CallRequest asks for an operation.
@@ -1127,14 +1138,15 @@ var File_cruster_v1_entity_proto protoreflect.FileDescriptor
 const file_cruster_v1_entity_proto_rawDesc = "" +
 	"\n" +
 	"\x17cruster/v1/entity.proto\x12\n" +
-	"cruster.v1\x1a\x17cruster/v1/common.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9f\x01\n" +
+	"cruster.v1\x1a\x17cruster/v1/common.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb5\x01\n" +
 	"\tOperation\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x16\n" +
 	"\x06entity\x18\x02 \x01(\tR\x06entity\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12)\n" +
 	"\x05input\x18\x04 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x05 \x01(\tR\trequestId\"t\n" +
+	"request_id\x18\x05 \x01(\tR\trequestId\x12\x14\n" +
+	"\x05again\x18\x06 \x01(\bR\x05again\"t\n" +
 	"\vCallRequest\x123\n" +
 	"\toperation\x18\x01 \x01(\v2\x15.cruster.v1.OperationR\toperation\x120\n" +
 	"\bencoding\x18\x02 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"d\n" +
