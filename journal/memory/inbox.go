@@ -15,6 +15,7 @@ import (
 // replaced, not changed.
 type box struct {
 	messages map[uint64]journal.Message // by position
+	bytes    int                        // of messages
 	origins  map[journal.Origin]bool    // of messages
 	receipts map[journal.Origin]journal.Receipt
 }
@@ -24,7 +25,7 @@ func (b *box) clone() *box {
 	if b == nil {
 		return &box{messages: map[uint64]journal.Message{}, origins: map[journal.Origin]bool{}, receipts: map[journal.Origin]journal.Receipt{}}
 	}
-	return &box{messages: maps.Clone(b.messages), origins: maps.Clone(b.origins), receipts: maps.Clone(b.receipts)}
+	return &box{messages: maps.Clone(b.messages), bytes: b.bytes, origins: maps.Clone(b.origins), receipts: maps.Clone(b.receipts)}
 }
 
 // knows tells whether a message of the origin is there, or was.
@@ -34,19 +35,12 @@ func (b *box) knows(origin journal.Origin) bool {
 }
 
 func (b *box) full(bytes int) bool {
-	for _, m := range b.messages {
-		bytes += m.Bytes
-	}
-	return len(b.messages) >= journal.MaxInbox || bytes > journal.MaxInboxBytes
+	return len(b.messages) >= journal.MaxInbox || b.bytes+bytes > journal.MaxInboxBytes
 }
 
 // overfull tells whether it holds more than it may, also of what was sent by others.
 func (b *box) overfull() bool {
-	bytes := 0
-	for _, m := range b.messages {
-		bytes += m.Bytes
-	}
-	return len(b.messages) > journal.MaxSentInbox || bytes > journal.MaxSentInboxBytes
+	return len(b.messages) > journal.MaxSentInbox || b.bytes > journal.MaxSentInboxBytes
 }
 
 // release has messages delivered again that are not answered yet.
@@ -61,6 +55,7 @@ func (b *box) release() {
 func (b *box) put(m journal.Message, position uint64) {
 	m.Position, m.Held, m.Value = position, false, bytes.Clone(m.Value)
 	b.messages[position], b.origins[m.Origin] = m, true
+	b.bytes += m.Bytes
 }
 
 // take takes messages out, holds others, and leaves receipts.
@@ -72,6 +67,7 @@ func (b *box) take(w *journal.Write) error {
 		}
 		delete(b.messages, position)
 		delete(b.origins, m.Origin)
+		b.bytes -= m.Bytes
 	}
 	for _, position := range w.Hold {
 		m, there := b.messages[position]
