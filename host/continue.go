@@ -9,7 +9,7 @@ import (
 
 // continuation says how an execution goes on as another run: with the code that its
 // deployment has now. If that does not have the workflow any more, or takes another input, it
-// goes on with the code that it has, as every execution does that nobody moves.
+// goes on with the code that it has, as every execution does that no one moves.
 func (e *Engine) continuation(ctx context.Context, row *journal.Execution, input []byte) (next journal.Continuation, err error) {
 	next.Pinned = e.pinned()
 	current, err := e.catalog.Workflow(ctx, row.Namespace, row.Workflow)

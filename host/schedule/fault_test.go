@@ -51,7 +51,7 @@ func TestPanicPausesOneSchedule(t *testing.T) {
 		require.Contains(t, bad.State.Note, "of the host")
 		require.Len(t, w.starts, 1, "the other has started")
 
-		room.Starter = w // the fault is mended
+		room.Starter = w // the fault is fixed
 		_, err = room.Resume(t.Context(), "default", "bad", "")
 		require.NoError(t, err)
 		tick()

@@ -28,7 +28,7 @@ table! {
     DEFERRED_SETTLED = "CR-2013", "A deferred can be resolved or rejected only once.", false;
     DEFERRED_REJECTED = "CR-2014", "The message comes from the caller that rejected the deferred.", false;
     BAD_REQUEST = "CR-2015", "The message names the field that is wrong.", false;
-    EXECUTION_TOO_LONG = "CR-2016", "Split the work: let the workflow start another execution through a client, and go on there.", false;
+    EXECUTION_TOO_LONG = "CR-2016", "Have the workflow continue as a new run now and then: docs/long-running.md describes it.", false;
     KEY_FUNCTION = "CR-2017", "The key function must return a key for every request, and must not panic; a raw key is a string.", false;
     CALL_TO_ITSELF = "CR-2018", "Give the call another key or another request.", false;
     WORKFLOW_MANIFEST_LIE = "CR-2019", "Rebuild the module with an unmodified guest SDK, push it, and run 'cruster-host workflow move EXECUTION --to latest'.", false;
@@ -107,4 +107,5 @@ table! {
     NOT_LOCKED = "CR-6011", "Lock all entities that the section calls, at its beginning. An operator may have taken the lock away.", false;
     IN_SECTION = "CR-6012", "The message says what to do instead. A section that could wait for another one might wait for ever.", false;
     CANNOT_LOCK = "CR-6013", "Entities with a state can be locked, each once in a section.", false;
+    MAY_HAVE_RUN = "CR-6014", "An operation of an entity without a state is performed once however often it is asked for if it is persisted. Look what became of this one before you make another call.", false;
 }
