@@ -314,3 +314,16 @@ func TestNothingOvertakesAMessage(t *testing.T) {
 		require.Len(t, ran, 5)
 	})
 }
+
+// TestReceiptThatIsGone: a repeated request whose message was performed, and whose receipt was
+// deleted meanwhile, is told that.
+func TestReceiptThatIsGone(t *testing.T) {
+	t.Parallel()
+	f, _ := newLedger(t)
+	c, err := f.x.newCall(t.Context(), gateway("save").by(origin(3)))
+	require.NoError(t, err)
+	require.NoError(t, f.x.admit(c))
+	c.joins = true
+	_, err = f.x.awaitJoined(t.Context(), c)
+	require.Equal(t, abi.CodeMayHaveRun, abi.CodeOf(err))
+}
