@@ -204,7 +204,7 @@ func (b *batch) settle(calls []*call) error {
 }
 
 // refuseSender answers a call whose messages were not accepted. It has changed nothing, and may
-// be repeated. One that nobody waits for is not: it could wait for one that waits for it.
+// be repeated. One without a caller is not: it could wait for one that waits for it.
 func (b *batch) refuseSender(c *call) error {
 	full := abi.Errorf(abi.CodeMailboxFull, "the inbox of an entity to which %q of %s sends is full: the operation has changed nothing, and sent nothing", c.operation, c.ref)
 	b.metrics.refused.Inc()
