@@ -113,6 +113,10 @@ crash: ## Kill engines and the real binary at every passing of every fault point
 storm: ## Thousands of executions that want something at the same moment, in full; takes half an hour or so
 	CRUSTER_STORM=full $(GO) test -v -timeout 4h ./tests/storm
 
+.PHONY: transfers
+transfers: ## Ten thousand transfers under locks while hosts are killed; takes half an hour or so
+	CRUSTER_TRANSFERS=full $(GO) test -v -timeout 4h -run '^TestTransfersUnderLocks$$' ./tests/entities
+
 .PHONY: conformance-without
 conformance-without: ## The conformance suite without images, without pools and without hibernation; takes a quarter of an hour or so
 	for part in images pools hibernation; do CRUSTER_TEST_WITHOUT=$$part $(GO) test -count=1 -timeout 2h ./tests/conformance || exit 1; done

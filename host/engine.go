@@ -186,6 +186,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.startSchedules()
 	e.goBackground(e.entities.Run)
 	e.goBackground(e.entities.Recover)
+	e.goBackground(e.entities.ScanInboxes)
 	if e.cfg.Retention > 0 {
 		retention := maintenance.Retention{
 			After: e.schedules.Recovered(), Clock: e.clock, Fault: injector, Keep: e.cfg.Retention, Logger: e.log, Sweep: e.writer.Sweep, What: "finished executions",

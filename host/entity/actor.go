@@ -175,9 +175,12 @@ func (e *entity) arrive(c *call) {
 func (e *entity) limitBy(c *call) {
 	e.mailbox, e.concurrency = max(c.mailbox, 1), max(c.concurrency, 1)
 	if c.idleTime > 0 {
-		e.idleTime = time.Duration(c.idleTime)
+		e.idleTime = min(time.Duration(c.idleTime), maxIdleTime)
 	}
 }
+
+// maxIdleTime bounds how long an entity without calls stays in memory, whatever its type says.
+const maxIdleTime = 24 * time.Hour
 
 // mailboxFull refuses a call.
 func (e *entity) mailboxFull(c *call) error {

@@ -178,21 +178,59 @@ func (b *batch) work() error {
 			b.answers[c] = answer{err: c.refused}
 		}
 	}
+	return b.settle(b.calls)
+}
+
+// settle performs those of some calls that have no answer yet. If a message of theirs finds the
+// inbox of its receiver full, nothing of them took effect: they are performed in halves, until
+// what fails is one operation.
+func (b *batch) settle(calls []*call) error {
 	for {
-		open := b.open()
+		open := b.openOf(calls)
 		if len(open) == 0 {
 			return nil
 		}
 		repeated, err := b.runAndCommit(open)
-		if err != nil || !repeated {
+		switch {
+		case errors.Is(err, journal.ErrInboxFull) && len(open) == 1:
+			return b.refuseSender(open[0])
+		case errors.Is(err, journal.ErrInboxFull):
+			half := len(open) / 2
+			if err := b.settle(open[:half]); err != nil {
+				return err
+			}
+			return b.settle(open[half:])
+		case err != nil || !repeated:
 			return err
 		}
 	}
 }
 
+// refuseSender answers a call whose messages were not accepted. It has changed nothing, and may
+// be repeated. One without a caller is not: it could wait for one that waits for it.
+func (b *batch) refuseSender(c *call) error {
+	full := abi.Errorf(abi.CodeMailboxFull, "the inbox of an entity to which %q of %s sends is full: the operation has changed nothing, and sent nothing", c.operation, c.ref)
+	b.metrics.refused.Inc()
+	if c.position == 0 {
+		b.answers[c] = answer{err: full}
+		return nil
+	}
+	r := newRun(b)
+	r.fail(c, full)
+	w := r.write([]*call{c})
+	if err := b.commit(w); err != nil {
+		return err
+	}
+	r.letOut([]*call{c}, w)
+	return nil
+}
+
 // open are the calls without an answer.
-func (b *batch) open() (calls []*call) {
-	for _, c := range b.calls {
+func (b *batch) open() (calls []*call) { return b.openOf(b.calls) }
+
+// openOf are those of some calls that have no answer.
+func (b *batch) openOf(some []*call) (calls []*call) {
+	for _, c := range some {
 		if _, answered := b.answers[c]; !answered {
 			calls = append(calls, c)
 		}

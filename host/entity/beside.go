@@ -20,6 +20,9 @@ func (e *entity) beginBeside() {
 			continue
 		}
 		if !e.mayBegin(c) {
+			if c.kind == stateless && e.concurrency == 1 {
+				return // one after the other, in their order
+			}
 			i++
 			continue
 		}

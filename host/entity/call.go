@@ -33,7 +33,7 @@ const (
 	destroy               // deletes a state: in the queue
 	stateless             // of an entity without a state: beside others
 	lock                  // begins to wait for a workflow: in the queue
-	unlock                // ends that, whoever it waits for: in front of the queue
+	unlock                // ends that, for any workflow: in front of the queue
 )
 
 func (k kind) String() string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -313,6 +314,7 @@ type scriptedCommitter struct {
 	held   chan struct{}   // guarded by mu; commits wait for it to be closed, if it is not nil
 	began  chan struct{}   // guarded by mu; told of each commit that is held
 	late   []journal.Write // guarded by mu; writes whose answer was lost, and that take effect later
+	full   journal.ID      // guarded by mu; the inbox that takes no messages of entities
 }
 
 func (c *scriptedCommitter) hold() <-chan struct{} {
@@ -397,6 +399,9 @@ func (c *scriptedCommitter) CommitTx(ctx context.Context, tx journal.GuestTx, w 
 }
 
 func (c *scriptedCommitter) applyLocked(w journal.Write) (journal.Result, error) {
+	if slices.ContainsFunc(w.Send, func(s journal.Sent) bool { return s.To == c.full }) {
+		return journal.Result{}, journal.ErrInboxFull
+	}
 	w.Fence = c.fences[w.ID.Shard()]
 	results, err := c.store.Commit(context.Background(), []journal.Write{w})
 	if err != nil {

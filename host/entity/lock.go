@@ -20,7 +20,7 @@ const lookEvery = time.Second
 type holding struct {
 	known   bool          // the row of the lock was looked at
 	looking bool          // it is being looked at
-	lock    *journal.Lock // who holds the entity; nil if no one does
+	lock    *journal.Lock // of the run that holds the entity; nil if none does
 	// leftover says that there is a row of a lock that no one holds: it is deleted with the
 	// next commit.
 	leftover bool
@@ -59,7 +59,7 @@ func (e *entity) somethingWaits() bool {
 	return len(e.queue) > 0 || slices.ContainsFunc(e.beside, func(c *call) bool { return c.kind != stateless })
 }
 
-// look reads who holds an entity, and its state if that is not known. Known is the lock that is
+// look reads the holder of an entity, and its state if that is not known. Known is the lock that is
 // known: it is the one in the store, as no one else writes it.
 func (x *Entities) look(id journal.ID, known *journal.Lock, state *snapshot, generation uint64) (l looked) {
 	l.generation = generation
@@ -89,7 +89,7 @@ func (e *entity) takeLooked(m looked) {
 	h.looking, h.lookAt = false, 0
 	switch {
 	case m.err != nil:
-		e.setback(&e.reading, "look who holds it", m.err)
+		e.setback(&e.reading, "look at its lock", m.err)
 		e.failWaiting(m.err)
 		return
 	case !h.known && m.generation != e.generation:
@@ -165,7 +165,7 @@ func (e *entity) forgetLock() {
 	e.holding = holding{}
 }
 
-// failWaiting answers those who wait for a turn, if the entity cannot tell who holds it.
+// failWaiting answers those who wait for a turn, if the entity cannot tell whether it is held.
 // Messages stay in the inbox.
 func (e *entity) failWaiting(err error) {
 	failed := func(c *call) bool {

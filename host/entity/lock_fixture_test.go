@@ -54,7 +54,7 @@ func (w *workflow) update(u journal.Update) {
 	w.f.apply(journal.Write{ID: w.step.ID, Run: w.step.Run, Update: &u})
 }
 
-// endUnheard ends the section, and nobody is told.
+// endUnheard ends the section, and no entity is told.
 func (w *workflow) endUnheard() { w.update(journal.Update{State: journal.Running}) }
 
 // end ends the section.

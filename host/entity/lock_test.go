@@ -96,8 +96,8 @@ func TestLockComesInOrder(t *testing.T) {
 	require.EqualValues(t, 15, f.value(got.outcome, got.err))
 }
 
-// TestSectionThatNobodyTellsOf is found to be over by an entity that others wait for.
-func TestSectionThatNobodyTellsOf(t *testing.T) {
+// TestSectionThatEndsInSilence is found to be over by an entity that others wait for.
+func TestSectionThatEndsInSilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
@@ -114,7 +114,7 @@ func TestSectionThatNobodyTellsOf(t *testing.T) {
 	})
 }
 
-// TestLockOutlivesNoRun has a run end in each way, and nobody is told: another gets its lock.
+// TestLockOutlivesNoRun has a run end in each way, and no entity is told: another gets its lock.
 func TestLockOutlivesNoRun(t *testing.T) {
 	t.Parallel()
 	for _, end := range []journal.Update{

@@ -46,7 +46,7 @@ type (
 		loaded     *snapshot
 		generation uint64
 	}
-	// looked says who holds the entity.
+	// looked says which run holds the entity.
 	looked struct {
 		lock *journal.Lock // or nil
 		held bool          // the holder is in its section

@@ -31,16 +31,23 @@ func (x *Entities) callPersisted(ctx context.Context, c *call) (abi.Outcome, err
 		return abi.Outcome{}, err
 	}
 	c.position, c.joins = res.Position, res.Existed
-	for {
-		if outcome, found, err := x.outcomeBefore(ctx, c); found || err != nil {
-			c.reply(answer{})
-			return outcome, err
-		}
-		outcome, err := x.await(ctx, c)
-		if !errors.Is(err, errTaken) {
-			return outcome, err
-		}
+	return x.awaitJoined(ctx, c)
+}
+
+// awaitJoined waits for the outcome of a call whose message is in the inbox, or was.
+func (x *Entities) awaitJoined(ctx context.Context, c *call) (abi.Outcome, error) {
+	if outcome, found, err := x.outcomeBefore(ctx, c); found || err != nil {
+		c.reply(answer{})
+		return outcome, err
 	}
+	outcome, err := x.await(ctx, c)
+	if !errors.Is(err, errTaken) {
+		return outcome, err
+	}
+	if outcome, found, err := x.outcomeBefore(ctx, c); found || err != nil {
+		return outcome, err
+	}
+	return abi.Outcome{}, abi.Errorf(abi.CodeMayHaveRun, "%q of %s was performed, and what it came to is not known any more: its receipt is older than the request window", c.operation, c.ref)
 }
 
 // outcomeBefore is the outcome of a call that was made before, if it has one by now.

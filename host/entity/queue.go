@@ -45,10 +45,10 @@ func takePassing(queue []*call, passes func(*call) bool) (batch, rest []*call) {
 }
 
 // insertMessage puts a message into a queue: in front of the first call that came after the
-// message was acknowledged, or at the end.
+// message was acknowledged, or that is behind it in the inbox, or at the end.
 func insertMessage(queue []*call, m *call) []*call {
 	for i, c := range queue {
-		if c.position == 0 && c.after >= m.position {
+		if c.position == 0 && c.after >= m.position || c.position > m.position {
 			return slices.Insert(queue, i, m)
 		}
 	}

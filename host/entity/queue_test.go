@@ -49,6 +49,14 @@ func TestInsertMessage(t *testing.T) {
 	require.Equal(t, []*call{m2, first, m5, m6, second, m8}, queue)
 }
 
+// TestMessageInFrontOfACall: a call that is in the inbox itself, and came into memory with its
+// caller, stays behind the messages that were there before it.
+func TestMessageInFrontOfACall(t *testing.T) {
+	t.Parallel()
+	c, m := &call{position: 5, after: 4}, &call{position: 4}
+	require.Equal(t, []*call{m, c}, insertMessage([]*call{c}, m))
+}
+
 func TestRecent(t *testing.T) {
 	t.Parallel()
 	var r recent

@@ -19,7 +19,7 @@ func (x *Entities) Recover(ctx context.Context) {
 		ids, err := x.Store.Receivers(ctx, after, receiversPage)
 		for _, id := range ids {
 			var woken bool
-			if woken, err = x.wakeReceiver(ctx, id); err != nil {
+			if woken, err = x.wakeReceiver(ctx, id, past{}); err != nil {
 				break
 			}
 			if woken {
@@ -42,8 +42,40 @@ func (x *Entities) Recover(ctx context.Context) {
 	}
 }
 
+// scanEvery is how often a page of inboxes is looked at, in case that an entity was not told of
+// a message.
+const scanEvery = time.Minute
+
+// ScanInboxes has entities look into their inboxes that have messages there, a page at a time,
+// until ctx ends. They have been told of nearly all; while nothing waits it costs one read.
+func (x *Entities) ScanInboxes(ctx context.Context) {
+	var after journal.ID
+	for timer.Wait(ctx, x.Clock, scanEvery); ctx.Err() == nil; timer.Wait(ctx, x.Clock, scanEvery) {
+		after = x.scanPage(ctx, after)
+	}
+}
+
+// scanPage looks at a page of inboxes, and returns where the next one begins.
+func (x *Entities) scanPage(ctx context.Context, after journal.ID) journal.ID {
+	ids, err := x.Store.Receivers(ctx, after, receiversPage)
+	for _, id := range ids {
+		if err == nil {
+			_, err = x.wakeReceiver(ctx, id, mail{})
+		}
+	}
+	switch {
+	case err != nil && ctx.Err() == nil:
+		x.Logger.Warn("could not look at the inboxes of entities; trying again", "error", err, "delay", scanEvery)
+		return after
+	case len(ids) < receiversPage:
+		return journal.ID{}
+	default:
+		return ids[len(ids)-1]
+	}
+}
+
 // wakeReceiver tells a receiver that it has messages, if it is an entity.
-func (x *Entities) wakeReceiver(ctx context.Context, id journal.ID) (woken bool, err error) {
+func (x *Entities) wakeReceiver(ctx context.Context, id journal.ID, m message) (woken bool, err error) {
 	messages, _, err := x.Store.Messages(ctx, id, 0, journal.PageLimit{Entries: 1})
 	if err != nil || len(messages) == 0 {
 		return false, err
@@ -51,6 +83,6 @@ func (x *Entities) wakeReceiver(ctx context.Context, id journal.ID) (woken bool,
 	if k := messages[0].Kind; k != journal.CallMessage && k != journal.StartMessage {
 		return false, nil
 	}
-	x.actors.Post(id, past{})
+	x.actors.Post(id, m)
 	return true, nil
 }

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -239,5 +240,66 @@ func TestDamagedMessage(t *testing.T) {
 		left, err := f.store.Inbox(t.Context(), refTo("a").ID(), 0)
 		require.NoError(t, err)
 		require.Empty(t, left)
+	})
+}
+
+// TestFullInboxOfAReceiver: of a batch in which one operation sends to an entity whose inbox is
+// full, that operation fails alone, and may be repeated.
+func TestFullInboxOfAReceiver(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx := context.Background()
+	sends := func(to string) CallRequest {
+		r := operation("a", "sends")
+		r.Input = abi.MustMarshal(&sendsInput{Sent: []abi.EntityMessage{{Entity: "Counter/" + to, Operation: "add", Input: abi.MustMarshal(1)}}})
+		return r
+	}
+	f.commits.full = refTo("full").ID()
+	f.hold()
+	first := f.goCall(ctx, add("a", 1))
+	<-f.began
+	var others []<-chan result
+	for range 3 {
+		others = append(others, f.goCall(ctx, add("a", 1)), f.goCall(ctx, sends("b")))
+	}
+	refused := f.goCall(ctx, sends("full").by(origin(7)))
+	f.queuedCalls("a", 7)
+	require.NoError(t, f.x.Send(ctx, sends("full")))
+	f.release()
+	<-first
+	require.Equal(t, abi.CodeMailboxFull, abi.CodeOf((<-refused).err))
+	for _, other := range others {
+		got := <-other
+		require.NoError(t, got.err)
+		require.Nil(t, got.outcome.Error)
+	}
+	f.commits.mu.Lock()
+	f.commits.full = journal.ID{}
+	f.commits.mu.Unlock()
+	require.Eventually(t, func() bool {
+		envelopes, err := f.store.Inbox(ctx, refTo("a").ID(), 0)
+		return err == nil && len(envelopes) == 0
+	}, testTimeout, testTick, "a message that cannot be performed holds up nothing")
+	_, err := f.x.Call(ctx, sends("full").by(origin(7)))
+	require.NoError(t, err, "it may be repeated")
+	n, _ := f.stored("a")
+	require.EqualValues(t, 8, n)
+}
+
+// TestLostMail: an entity that was not told of a message looks by itself.
+func TestLostMail(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go f.x.ScanInboxes(ctx)
+		m := posted(journal.Envelope{Kind: journal.CallMessage, Name: "add", Origin: origin(1)}, journal.Caller{},
+			parcel{Entity: refTo("a").String(), Input: abi.MustMarshal(5), Namespace: "default"})
+		f.fill(refTo("a").ID(), m)
+		time.Sleep(scanEvery + time.Second)
+		synctest.Wait()
+		n, _ := f.stored("a")
+		require.EqualValues(t, 5, n)
 	})
 }

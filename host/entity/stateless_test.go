@@ -283,3 +283,47 @@ func TestSendToAStatelessEntity(t *testing.T) {
 		require.Zero(t, f.inbox())
 	})
 }
+
+// TestNothingOvertakesAMessage: with a concurrency of one a message that is tried again holds up
+// what is behind it.
+func TestNothingOvertakesAMessage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, _ := newLedger(t)
+		f.types["Gateway"].Concurrency = 1
+		var mu sync.Mutex
+		var ran []string
+		f.stateless = func(call StatelessCall) (*StatelessRan, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			ran = append(ran, call.Operation)
+			if len(ran) < 3 {
+				return nil, errors.New("no connection")
+			}
+			return &StatelessRan{Outcome: abi.Outcome{Value: abi.Nil}}, nil
+		}
+		require.NoError(t, f.x.Send(t.Context(), gateway("save")))
+		synctest.Wait()
+		behind := f.goCall(t.Context(), gateway("fail"))
+		beside := f.goCall(t.Context(), gateway("look"))
+		<-behind
+		<-beside
+		mu.Lock()
+		defer mu.Unlock()
+		require.Equal(t, []string{"save", "save", "save"}, ran[:3])
+		require.Len(t, ran, 5)
+	})
+}
+
+// TestReceiptThatIsGone: a repeated request whose message was performed, and whose receipt was
+// deleted meanwhile, is told that.
+func TestReceiptThatIsGone(t *testing.T) {
+	t.Parallel()
+	f, _ := newLedger(t)
+	c, err := f.x.newCall(t.Context(), gateway("save").by(origin(3)))
+	require.NoError(t, err)
+	require.NoError(t, f.x.admit(c))
+	c.joins = true
+	_, err = f.x.awaitJoined(t.Context(), c)
+	require.Equal(t, abi.CodeMayHaveRun, abi.CodeOf(err))
+}

@@ -9,8 +9,8 @@ import (
 )
 
 // Section is the critical section that a run is in; the zero value if it is in none. It
-// follows from what was delivered to a guest and what the guest did, turn by turn: whoever
-// replays the turns comes to the same.
+// follows from what was delivered to a guest and what the guest did, turn by turn: a
+// replay of the turns comes to the same.
 type Section struct {
 	// Step is that of the op lock which began it, and Number the number of that op: all ops
 	// behind it were issued in the section.

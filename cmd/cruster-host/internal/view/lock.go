@@ -62,7 +62,7 @@ func firstWaiter(l *crusterv1.EntityLock) string {
 // Unlocked is the JSON of a lock that was taken away.
 type Unlocked struct {
 	Entity string `json:"entity"`
-	// Holder had it; empty if nobody had.
+	// Holder had it; empty if no execution had.
 	Holder string `json:"holder"`
 }
 
