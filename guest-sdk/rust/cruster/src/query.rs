@@ -112,11 +112,11 @@ impl Query for NoQuery {
 #[diagnostic::do_not_recommend]
 impl<W: Workflow> Answers<NoQuery> for W {}
 
-/// What the answer to a query may return: the value, or a [`Result`] with it.
+/// What the answer to a query or an update may be: the value, or a [`Result`] with it.
 #[diagnostic::on_unimplemented(
-    message = "this query is answered with `{T}`, not with `{Self}`",
+    message = "the answer is of the type `{T}`, not `{Self}`",
     label = "return a `{T}`, or a `Result<{T}, Error>`",
-    note = "the type of the answer is the one in #[query(answer = …)]"
+    note = "its type is the one in #[query(answer = …)] or #[update(answer = …)]"
 )]
 pub trait Answer<T> {
     #[doc(hidden)]

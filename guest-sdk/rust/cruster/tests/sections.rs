@@ -1,8 +1,8 @@
 //! Critical sections: when they begin, what they refuse, and when they are over.
 
 use cruster::prelude::*;
+use cruster::remote_entity;
 use cruster::testing::Test;
-use cruster::{first, remote_entity};
 
 #[stateful_entity]
 #[derive(Default, Serialize, Deserialize, Schema)]
@@ -79,13 +79,10 @@ impl Transfer {
     /// Nor does it end the section that there is.
     async fn given_up_beside(&self) -> Result<Vec<i64>, Error> {
         let _section = self.lock(Account::id("ada")).await?;
-        let second = self.lock(Account::id("bob"));
-        let slept = async { self.sleep(Duration::ZERO).await.map(drop) };
-        let race: Vec<std::pin::Pin<Box<dyn Future<Output = Result<(), Error>>>>> = vec![
-            Box::pin(slept),
-            Box::pin(async move { second.await.map(drop) }),
-        ];
-        first(race).await?;
+        cruster::select! {
+            slept = self.sleep(Duration::ZERO) => slept?,
+            second = self.lock(Account::id("bob")) => drop(second?),
+        }
         let refused = Account::client(self, "bob").deposit(1).await;
         assert_eq!(refused.unwrap_err().code(), "CR-6011");
         Ok(vec![Account::client(self, "ada").deposit(1).await?])
