@@ -360,7 +360,11 @@ type Execution struct {
 	ParentId string `protobuf:"bytes,13,opt,name=parent_id,json=parentId,proto3" json:"parent_id,omitempty"`
 	// What tells this run from others that had, or will have, the same name, in
 	// hex.
-	RunId         string `protobuf:"bytes,14,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	RunId string `protobuf:"bytes,14,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// How many runs of the execution came before this one: each has continued as the next.
+	Continued uint32 `protobuf:"varint,18,opt,name=continued,proto3" json:"continued,omitempty"`
+	// The run id of the first of them; the same as run_id if there is none before.
+	ChainId       string `protobuf:"bytes,19,opt,name=chain_id,json=chainId,proto3" json:"chain_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -489,6 +493,20 @@ func (x *Execution) GetParentId() string {
 func (x *Execution) GetRunId() string {
 	if x != nil {
 		return x.RunId
+	}
+	return ""
+}
+
+func (x *Execution) GetContinued() uint32 {
+	if x != nil {
+		return x.Continued
+	}
+	return 0
+}
+
+func (x *Execution) GetChainId() string {
+	if x != nil {
+		return x.ChainId
 	}
 	return ""
 }
@@ -769,7 +787,7 @@ const file_cruster_v1_common_proto_rawDesc = "" +
 	"\x04hint\x18\x03 \x01(\tR\x04hint\x12\x12\n" +
 	"\x04type\x18\x04 \x01(\tR\x04type\x12\x1c\n" +
 	"\tretryable\x18\x05 \x01(\bR\tretryable\x12\x18\n" +
-	"\adetails\x18\x06 \x01(\fR\adetails\"\xfc\x03\n" +
+	"\adetails\x18\x06 \x01(\fR\adetails\"\xb5\x04\n" +
 	"\tExecution\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x1a\n" +
@@ -787,7 +805,9 @@ const file_cruster_v1_common_proto_rawDesc = "" +
 	"finishedAt\x12<\n" +
 	"\finterruption\x18\f \x01(\v2\x18.cruster.v1.InterruptionR\finterruption\x12\x1b\n" +
 	"\tparent_id\x18\r \x01(\tR\bparentId\x12\x15\n" +
-	"\x06run_id\x18\x0e \x01(\tR\x05runId\"R\n" +
+	"\x06run_id\x18\x0e \x01(\tR\x05runId\x12\x1c\n" +
+	"\tcontinued\x18\x12 \x01(\rR\tcontinued\x12\x19\n" +
+	"\bchain_id\x18\x13 \x01(\tR\achainId\"R\n" +
 	"\fInterruption\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"]\n" +

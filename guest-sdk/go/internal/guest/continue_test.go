@@ -18,9 +18,9 @@ func leave(s Scope, _ []byte) ([]byte, error) {
 	return nil, &Continue{Input: []byte{9}}
 }
 
-// TestASignalThatNobodyReadGoesOn: whether it came before the delivery that ended the run, in the
+// TestAnUnreadSignalGoesOn: whether it came before the delivery that ended the run, in the
 // same turn, or behind it.
-func TestASignalThatNobodyReadGoesOn(t *testing.T) {
+func TestAnUnreadSignalGoesOn(t *testing.T) {
 	t.Parallel()
 	signal, timer := abi.Delivery{Op: 2, Value: []byte{7}}, abi.Delivery{Op: 3, Value: abi.Nil}
 	for name, turns := range map[string][][]abi.Delivery{
@@ -92,9 +92,9 @@ func TestUpdatesAreTakenFromTheStart(t *testing.T) {
 	// 1 interrupt, 2 update, 3 timer, 4 the next update.
 	require.Nil(t, ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 2, Value: request(1)}}}))
 	require.Equal(t, uint32(4), host.ops)
-	require.Equal(t, &abi.Outcome{Value: abi.Nil}, ex.Query(abi.Query{Name: "u", Update: true}), "nobody refuses it yet")
+	require.Equal(t, &abi.Outcome{Value: abi.Nil}, ex.Query(abi.Query{Name: "u", Update: true}), "there is no handler yet that could refuse it")
 	require.Nil(t, ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 3, Value: abi.Nil}}}))
-	require.Equal(t, []uint32{5}, host.cancelled, "the answer, for which nobody waits")
+	require.Equal(t, []uint32{5}, host.cancelled, "the answer: its delivery is of no interest")
 	out = ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: 4, Value: request(2)}}})
 	require.Equal(t, []byte{1, 2}, out.Value)
 
