@@ -52,8 +52,9 @@
 // # Three kinds of code
 //
 // A [Workflow] orchestrates. It may call activities ([Activity.Call]), sleep
-// ([Sleep]), wait for promises ([Deferred]) and signals ([Signal]) and call other
-// workflows ([Client]).
+// ([Sleep]), wait for promises ([Deferred]) and signals ([Signal]), call other
+// workflows ([Client]) and entities ([Operation.On]), several of them as one in a
+// critical section ([Lock]).
 // It must not have side effects in any other way, and cannot: inside a module
 // there are no files and no network, the clock shows journal time, and random
 // numbers are seeded.
@@ -66,6 +67,14 @@
 // ([StatefulEntity]) keeps it: its operations run one after the other, and each is a
 // function of the state, without SQL, HTTP or anything to wait for. One without
 // ([Entity]) keeps nothing, and its operations may do what activities do.
+//
+// # Long lives
+//
+// A workflow that runs for long talks with the world outside: it receives signals
+// ([Signal]), answers queries ([QueryOf]), takes updates ([Update]), and publishes values
+// ([State]) and attributes by which it is found ([Attribute]). One that goes on for years
+// begins a new run now and then ([ContinueAsNew]), so that its journal stays short. What a
+// module starts by the clock is a [NewSchedule].
 //
 // # What does not compile
 //
@@ -80,19 +89,23 @@
 //     [ActivityContext] and [RPCContext]. Have a workflow call an activity, and then the
 //     entity with the result.
 //   - an operation that only reads, but sends or destroys: [ReadContext] has neither.
+//   - a lock of an entity without a state, an update that is declared to be validated and
+//     has nothing that does it, an attribute of a type by which nothing is found.
 //   - an operation for the state of another entity, an input of another type, an RPC for an
 //     entity with a state: the functions that declare operations are generic in all of
 //     them.
 //
 // What the compiler cannot see panics when the module is loaded, before anything runs: a
 // name that is used twice, a migration that does not fit. A workflow that waits for a
-// signal which it does not accept panics there: the host pauses it, and nothing is lost.
+// signal which it does not accept, takes an update or publishes a value that it does not
+// declare, or continues with a request of another type, panics there: the host pauses it,
+// and nothing is lost.
 //
 // # Coroutines
 //
 // A workflow may do several things at once. [Activity.Go], [Client.Go], [Timer],
-// [Deferred.Future], [Signal.Future], [Go] and [Async] return a [Future]; [All], [First], [Select]
-// and [WithTimeout] wait for several. The coroutines of a workflow take turns in
+// [Deferred.Future], [Signal.Future], [When], [Go] and [Async] return a [Future]; [All], [First],
+// [Select] and [WithTimeout] wait for several. The coroutines of a workflow take turns in
 // an order that every replay repeats; exactly one runs at a time, so they may
 // share variables without locks.
 //

@@ -28,6 +28,13 @@
 //   - Deferreds, signals and interrupts come from outside at the virtual times that
 //     [ResolveAfter], [RejectAfter], [SignalAfter] and [InterruptAfter] say; a [Signal]
 //     is there before the workflow starts. [Unread] lists those that were not read.
+//   - Updates come before the start or at a virtual time ([Update], [UpdateAfter]), questions
+//     at a time ([QueryAfter]). What is published can be looked at at a time
+//     ([PublishedAfter]) and at the end ([History]).
+//   - Locks are taken in one order. What others want of an entity that is locked waits, in
+//     virtual time.
+//   - A workflow that continues as new goes on, in the same test; [History] has all its runs.
+//     [Schedules] lists what the module declares.
 //
 // What the kit says is what a host does: it passes the same table of cases,
 // tests/conformance/table. So it also refuses the requests, statements and addresses

@@ -12,7 +12,9 @@ import (
 var (
 	someText  = rapid.OneOf(rapid.String(), rapid.StringN(0, 300, -1))
 	someBytes = rapid.OneOf(rapid.Just([]byte(nil)), rapid.SliceOf(rapid.Byte()), rapid.SliceOfN(rapid.Byte(), 200, 70_000))
-	someError = rapid.Custom(func(t *rapid.T) *abi.Error {
+	// someUnread is nil more often than not, as it is.
+	someUnread = rapid.OneOf(rapid.Just([]abi.UnreadSignal(nil)), rapid.Just([]abi.UnreadSignal{{Name: "paid", Value: []byte{7}}, {Name: "", Value: nil}}))
+	someError  = rapid.Custom(func(t *rapid.T) *abi.Error {
 		if rapid.Bool().Draw(t, "no error") {
 			return nil
 		}
@@ -25,7 +27,8 @@ func TestEncodeBodyAgreesWithABI(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		bodies := []any{
-			abi.Interrupted{},
+			abi.Interrupted{}, abi.Unlock{}, abi.Update{},
+			abi.Answer{Error: someError.Draw(t, "error"), ID: someText.Draw(t, "id"), Value: someBytes.Draw(t, "value")},
 			abi.Sleep{Duration: rapid.Int64().Draw(t, "duration"), Name: someText.Draw(t, "name")},
 			abi.Deferred{Name: someText.Draw(t, "name")},
 			abi.EntityMessage{Entity: someText.Draw(t, "entity"), Input: someBytes.Draw(t, "input"), Operation: someText.Draw(t, "operation")},
@@ -62,6 +65,8 @@ func TestEncodeBodyAgreesWithABI(t *testing.T) {
 		require.Equal(t, abi.MustMarshal(reply), EncodeOperationsReply(reply))
 		o := &abi.Outcome{Error: someError.Draw(t, "error"), Value: someBytes.Draw(t, "value")}
 		require.Equal(t, abi.MustMarshal(o), EncodeOutcome(o))
+		o = &abi.Outcome{Continue: &abi.Continue{Input: someBytes.Draw(t, "input"), Unread: someUnread.Draw(t, "unread")}}
+		require.Equal(t, abi.MustMarshal(o), EncodeOutcome(o))
 	})
 }
 
@@ -72,6 +77,7 @@ func TestDecodeAgreesWithABI(t *testing.T) {
 			Attempt: int(rapid.Int64().Draw(t, "attempt")), Body: someBytes.Draw(t, "body"), Execution: someText.Draw(t, "execution"),
 			IdempotencyKey: someText.Draw(t, "key"), Kind: abi.InvokeActivity, Name: someText.Draw(t, "name"),
 			Namespace: someText.Draw(t, "namespace"), Seed: someBytes.Draw(t, "seed"), Time: rapid.Int64().Draw(t, "time"),
+			Unread: someUnread.Draw(t, "unread"),
 		}
 		got, err := DecodeInvocation(abi.MustMarshal(inv))
 		require.NoError(t, err)
@@ -114,6 +120,7 @@ func TestDecodeIgnoresUnknownFields(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add(abi.MustMarshal(abi.Invocation{Kind: abi.InvokeKey, Body: []byte{1}}))
 	f.Add(abi.MustMarshal(abi.Resume{Deliveries: []abi.Delivery{{Op: 1, Value: abi.Nil}, {Op: 2, Error: abi.Errorf(abi.CodeSQL, "x")}}}))
+	f.Add(abi.MustMarshal(abi.Invocation{Kind: abi.InvokeWorkflow, Unread: []abi.UnreadSignal{{Name: "paid", Value: abi.Nil}}}))
 	f.Add([]byte{0xdd, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if inv, err := DecodeInvocation(data); err == nil {
