@@ -7,7 +7,6 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
-	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
@@ -155,7 +154,8 @@ func (r *run) load(ctx context.Context) error {
 	r.adopt(row)
 	r.deferreds.set(settled)
 	r.received.letGo()
-	r.locked(func(l *ledger) { l.signals = op.NewSignals(inbox) })
+	r.locked(func(l *ledger) { l.setInbox(inbox) })
+	r.tellAnswered(ctx, row)
 	if row.State != journal.Running {
 		// The commit that ended it may have been one whose answer was lost: then its
 		// watchers have not been told.
@@ -187,13 +187,24 @@ func (r *run) replayAll(ctx context.Context) error {
 	r.mu.Unlock()
 	r.locked(r.kept.giveBack)
 	r.endForgottenTasks()
-	if turn.Outcome != nil {
-		// The last delivery is durable, its consequence is not: a transaction
-		// committed it, and the host was gone before the result was.
-		r.commitTurn(batch{}, guest.Turn{Outcome: turn.Outcome})
-		if r.row == nil {
-			return errors.New("the result could not be committed")
-		}
+	return r.recoverTurn(turn)
+}
+
+// recoverTurn sees to what the last turn of a replay caused. Its delivery is durable, and
+// perhaps nothing else: a transaction committed it, and the host was gone before the rest was.
+func (r *run) recoverTurn(turn guest.Turn) error {
+	did, err := r.perform(batch{}, turn)
+	if err != nil {
+		return r.replayFailed(err)
+	}
+	r.locked(func(l *ledger) { l.settleEarlier(did.outcomes, r.now()) })
+	if turn.Outcome == nil && !did.writes() {
+		r.locked(func(l *ledger) { l.settleOwn(did.outcomes, r.now()) })
+		return nil
+	}
+	r.commitPerformed(batch{}, guest.Turn{Outcome: turn.Outcome}, did)
+	if r.row == nil {
+		return errors.New("what the last turn caused could not be committed")
 	}
 	return nil
 }
