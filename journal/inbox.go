@@ -21,7 +21,9 @@ import (
 //     when the one before it is durable.
 //  4. A message that its sender may repeat leaves a receipt when it is taken. While there
 //     is a message or a receipt of an origin, another one of that origin takes no effect.
-//  5. An inbox is bounded, in messages and in bytes; a full one refuses.
+//  5. An inbox is bounded, in messages and in bytes; a full one refuses. What steps and
+//     entities send was accepted from them before, and may overfill it, up to a second
+//     bound, at which it refuses them as well.
 //
 // The position of a message is the store's. It orders messages, and nothing more: on a
 // store with several writers a message may appear in front of one that was seen before, so
@@ -51,6 +53,9 @@ const (
 const (
 	MaxInbox      = abi.MaxInbox
 	MaxInboxBytes = 64 << 20
+	// What is sent by a Write of another may fill it so far.
+	MaxSentInbox      = 2 * MaxInbox
+	MaxSentInboxBytes = 2 * MaxInboxBytes
 )
 
 // Message is one in an inbox.

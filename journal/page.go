@@ -35,12 +35,15 @@ type Page struct {
 	Next string
 }
 
-// Bounds reads the page's size and cursor; a store's List begins with it. The
+// Bounds reads the page's size and cursor, and checks the conditions; a store's List begins with it. The
 // cursor is the last execution of the page before, by (CreatedAt, ID): a place
 // in the order, not an offset, so that new executions do not shift the pages.
 // It is zero if there is none.
 func (f *Filter) Bounds() (limit int, after Wake, err error) {
 	if limit, err = pageSize(f.Limit, "executions"); err != nil {
+		return 0, Wake{}, err
+	}
+	if err := checkConditions(f.Where); err != nil {
 		return 0, Wake{}, err
 	}
 	if f.After == "" {

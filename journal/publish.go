@@ -1,7 +1,14 @@
 package journal
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/cruster/cruster/abi"
 )
@@ -24,6 +31,43 @@ type NamedAttribute struct {
 	abi.Attribute
 }
 
+// publishedBody is what a store keeps of it as one value.
+type publishedBody struct {
+	At         int64                `msgpack:"at"`
+	Attributes []publishedAttribute `msgpack:"attributes"`
+	Progress   *abi.Progress        `msgpack:"progress"`
+	State      []abi.Published      `msgpack:"state"`
+}
+
+type publishedAttribute struct {
+	Name   string  `msgpack:"name"`
+	Number float64 `msgpack:"number"`
+	Text   string  `msgpack:"text"`
+	Type   string  `msgpack:"type"`
+}
+
+// Body encodes it as one value, as a store keeps it.
+func (p *Published) Body() []byte {
+	b := publishedBody{At: p.At, Progress: p.Progress, State: p.State}
+	for _, a := range p.Attributes {
+		b.Attributes = append(b.Attributes, publishedAttribute{a.Name, a.Number, a.Text, a.Type})
+	}
+	return abi.MustMarshal(&b)
+}
+
+// PublishedOf decodes what Body has encoded.
+func PublishedOf(body []byte) (*Published, error) {
+	var b publishedBody
+	if err := abi.Unmarshal(body, &b); err != nil {
+		return nil, errors.Join(ErrCorrupt, err)
+	}
+	p := &Published{At: b.At, Progress: b.Progress, State: b.State}
+	for _, a := range b.Attributes {
+		p.Attributes = append(p.Attributes, NamedAttribute{a.Name, abi.Attribute{Type: a.Type, Text: a.Text, Number: a.Number}})
+	}
+	return p, nil
+}
+
 // MaxConditions bounds the conditions of a [Filter].
 const MaxConditions = 4
 
@@ -35,6 +79,29 @@ type Condition struct {
 	Operator string
 	Value    abi.Attribute
 }
+
+// Meets tells whether a value is one that the condition asks for.
+func (c *Condition) Meets(value abi.Attribute) bool {
+	if value.Type != c.Value.Type {
+		return false
+	}
+	order := cmp.Or(strings.Compare(value.Text, c.Value.Text), cmp.Compare(value.Number, c.Value.Number))
+	switch c.Operator {
+	case "<":
+		return order < 0
+	case "<=":
+		return order <= 0
+	case ">":
+		return order > 0
+	case ">=":
+		return order >= 0
+	default:
+		return order == 0
+	}
+}
+
+// OfText tells whether the condition is about texts: all others are about numbers.
+func (c *Condition) OfText() bool { return c.Value.Type == abi.AttributeText }
 
 // PublishedReader reads what runs have published.
 type PublishedReader interface {
@@ -51,4 +118,60 @@ func (p *Published) size() (n int) {
 		n += len(a.Name) + len(a.Text) + 32
 	}
 	return n
+}
+
+// check tells what no store could keep, or find.
+func (p *Published) check() error {
+	if len(p.State) > abi.MaxPublished || len(p.Attributes) > abi.MaxPublished {
+		return fmt.Errorf("%d names of values and %d of attributes", len(p.State), len(p.Attributes))
+	}
+	names := func(a, b string) int { return strings.Compare(a, b) }
+	if !slices.IsSortedFunc(p.State, func(a, b abi.Published) int { return orEqual(names(a.Name, b.Name)) }) ||
+		!slices.IsSortedFunc(p.Attributes, func(a, b NamedAttribute) int { return orEqual(names(a.Name, b.Name)) }) {
+		return errors.New("the names are not in their order, or one is there twice")
+	}
+	for _, a := range p.Attributes {
+		if err := checkAttribute(a.Name, a.Attribute); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orEqual makes what is equal count as in the wrong order.
+func orEqual(order int) int { return cmp.Or(order, 1) }
+
+func checkAttribute(name string, a abi.Attribute) error {
+	switch a.Type {
+	case abi.AttributeText, abi.AttributeNumber, abi.AttributeBool, abi.AttributeTime:
+	default:
+		return fmt.Errorf("attribute %.40q is of no type: %.40q", name, a.Type)
+	}
+	isText := a.Type == abi.AttributeText
+	switch {
+	case name == "" || !storable(name) || !storable(a.Text) || len(a.Text) > abi.MaxAttribute:
+		return fmt.Errorf("attribute %.40q has no name, or it or its value is not text", name)
+	case isText && a.Number != 0 || !isText && a.Text != "" || math.IsNaN(a.Number) || math.IsInf(a.Number, 0):
+		return fmt.Errorf("attribute %.40q is not of its type, which is %s", name, a.Type)
+	}
+	return nil
+}
+
+// storable tells whether every database takes s for a text.
+func storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
+
+func checkConditions(where []Condition) error {
+	if len(where) > MaxConditions {
+		return abi.Errorf(abi.CodeBadRequest, "%d conditions, the limit is %d", len(where), MaxConditions)
+	}
+	for i := range where {
+		c := &where[i]
+		if !slices.Contains([]string{"=", "<", "<=", ">", ">="}, c.Operator) {
+			return abi.Errorf(abi.CodeBadRequest, "%.40q is not one of = < <= > >=", c.Operator)
+		}
+		if err := checkAttribute(c.Name, c.Value); err != nil {
+			return abi.Errorf(abi.CodeBadRequest, "condition: %v", err)
+		}
+	}
+	return nil
 }

@@ -69,7 +69,8 @@ func (c Caller) IsZero() bool { return c == Caller{} }
 type Link struct {
 	Step   StepID
 	Callee ID
-	Run    RunID
+	// Chain is that of the callee: the step comes back to it also if it has continued.
+	Chain RunID
 }
 
 // Origin names the source of a settlement or of a message.

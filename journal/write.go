@@ -48,8 +48,9 @@ type Write struct {
 	// has one already fails the Write.
 	Receipts []Receipt
 	// Send puts messages into inboxes of entities, as long as there are none of their
-	// origins there. What becomes of them does not matter to this Write; they are not
-	// fenced, and no bound holds for them.
+	// origins there, and no receipts. They are not fenced. If an inbox would hold more than
+	// [MaxSentInbox] or [MaxSentInboxBytes] then, the Write fails with ErrInboxFull; what it
+	// takes from its own inbox has made room by then.
 	Send []Sent
 	// Link records what a step of this run found. If the step has a link already,
 	// nothing of this Write takes effect, and Result.Existed is set. If the callee is
@@ -62,7 +63,7 @@ type Write struct {
 	// Publish replaces what the run has published.
 	Publish *Published
 	// Continue has another run take the place of this one, in the same row: see
-	// [Continuation]. It comes without an Update.
+	// [Continuation]. It comes without an Update, and without what it would delete.
 	Continue *Continuation
 	// Lock says who holds an entity, in the place of the one who did.
 	Lock *Lock
@@ -135,8 +136,13 @@ func (w *Write) Check() error {
 	if w.Lock != nil && (w.Lock.Entity != w.ID || w.Unlock || w.Lock.Holder.IsZero()) {
 		return fmt.Errorf("journal: write of entity %s has a lock of %s, or without a holder", w.ID, w.Lock.Entity)
 	}
-	if c := w.Continue; c != nil && (w.Update != nil || w.Start != nil || c.Run.IsZero() || c.Run == w.Run) {
-		return fmt.Errorf("journal: write of run %s continues it as %s, or beside an update", w.Run, c.Run)
+	if c := w.Continue; c != nil && (c.Run.IsZero() || c.Run == w.Run || w.ofOneRun()) {
+		return fmt.Errorf("journal: write of run %s continues it as %s, or beside what the new one would not have", w.Run, c.Run)
+	}
+	if w.Publish != nil {
+		if err := w.Publish.check(); err != nil {
+			return fmt.Errorf("journal: what run %s publishes: %w", w.Run, err)
+		}
 	}
 	if w.Entity != nil && (w.Entity.ID != w.ID || w.Destroy) {
 		return fmt.Errorf("journal: write of entity %s has entity %s, or destroys it", w.ID, w.Entity.ID)
@@ -175,6 +181,12 @@ func (w *Write) Check() error {
 func (w *Write) fitsEntity() bool {
 	return w.Start == nil && len(w.Entries) == 0 && w.Update == nil && w.Settle == nil && w.Interrupt == nil && w.Link == nil && w.Hibernate == nil &&
 		len(w.Hold) == 0 && w.Publish == nil && w.Continue == nil
+}
+
+// ofOneRun tells whether the Write has something that a run which continues another does not
+// take over.
+func (w *Write) ofOneRun() bool {
+	return w.Start != nil || len(w.Deferreds)+len(w.Entries)+len(w.Hold) > 0 || w.Update != nil || w.Settle != nil || w.Link != nil || w.Hibernate != nil
 }
 
 func (w *Write) checkMessages() error {

@@ -11,7 +11,7 @@ import (
 
 // applyToEntityLocked does what a Write of an entity asks for.
 func (s *Store) applyToEntityLocked(w *journal.Write) journal.Result {
-	after, res := s.receiveLocked(w)
+	boxes, position, res := s.boxesLocked(w)
 	if res != (journal.Result{}) {
 		return res
 	}
@@ -21,7 +21,13 @@ func (s *Store) applyToEntityLocked(w *journal.Write) journal.Result {
 	if w.Destroy {
 		delete(s.entities, w.ID)
 	}
-	return s.deliverLocked(w, after)
+	if w.Lock != nil {
+		s.locks[w.ID] = *w.Lock
+	}
+	if w.Unlock {
+		delete(s.locks, w.ID)
+	}
+	return s.deliverLocked(w, boxes, position)
 }
 
 func cloneEntity(e journal.Entity) journal.Entity {

@@ -40,13 +40,30 @@ func (b *box) full(bytes int) bool {
 	return len(b.messages) >= journal.MaxInbox || bytes > journal.MaxInboxBytes
 }
 
+// overfull tells whether it holds more than it may, whoever has sent it.
+func (b *box) overfull() bool {
+	bytes := 0
+	for _, m := range b.messages {
+		bytes += m.Bytes
+	}
+	return len(b.messages) > journal.MaxSentInbox || bytes > journal.MaxSentInboxBytes
+}
+
+// release has messages delivered again that are not answered yet.
+func (b *box) release() {
+	for position, m := range b.messages {
+		m.Held = false
+		b.messages[position] = m
+	}
+}
+
 // put adds a message at the position.
 func (b *box) put(m journal.Message, position uint64) {
-	m.Position, m.Value = position, bytes.Clone(m.Value)
+	m.Position, m.Held, m.Value = position, false, bytes.Clone(m.Value)
 	b.messages[position], b.origins[m.Origin] = m, true
 }
 
-// take takes messages out, and leaves receipts.
+// take takes messages out, holds others, and leaves receipts.
 func (b *box) take(w *journal.Write) error {
 	for _, position := range w.Take {
 		m, there := b.messages[position]
@@ -55,6 +72,14 @@ func (b *box) take(w *journal.Write) error {
 		}
 		delete(b.messages, position)
 		delete(b.origins, m.Origin)
+	}
+	for _, position := range w.Hold {
+		m, there := b.messages[position]
+		if !there {
+			return fmt.Errorf("memory: there is no message %d for %s", position, w.ID)
+		}
+		m.Held = true
+		b.messages[position] = m
 	}
 	for _, r := range w.Receipts {
 		if _, there := b.receipts[r.Origin]; there {
@@ -70,40 +95,40 @@ func cloneReceipt(r journal.Receipt) journal.Receipt {
 	return r
 }
 
-// receiveLocked is the box of the Write once it has received, taken and left receipts, or
-// what is wrong with that. The zero Result says that nothing is. What the Write takes does
-// not matter to what it receives.
-func (s *Store) receiveLocked(w *journal.Write) (*box, journal.Result) {
-	after := s.boxes[w.ID].clone()
+// boxesLocked are the boxes that the Write changes, once it has received, taken, held, left
+// receipts and sent, or what is wrong with that. The zero Result says that nothing is. What
+// the Write takes does not matter to what it receives. Position is where the next message stands.
+func (s *Store) boxesLocked(w *journal.Write) (after map[journal.ID]*box, position uint64, res journal.Result) {
+	own := s.boxes[w.ID].clone()
 	if m := w.Receive; m != nil {
 		switch {
-		case after.knows(m.Origin):
-			return nil, journal.Result{Existed: true}
-		case after.full(m.Bytes):
-			return nil, journal.Result{Err: journal.ErrInboxFull}
+		case own.knows(m.Origin):
+			return nil, 0, journal.Result{Existed: true}
+		case own.full(m.Bytes):
+			return nil, 0, journal.Result{Err: journal.ErrInboxFull}
 		}
 	}
-	if err := after.take(w); err != nil {
-		return nil, journal.Result{Err: err}
+	if err := own.take(w); err != nil {
+		return nil, 0, journal.Result{Err: err}
 	}
+	position = s.position
 	if w.Receive != nil {
-		after.put(*w.Receive, s.position+1)
+		position++
+		own.put(*w.Receive, position)
 	}
-	return after, journal.Result{}
-}
-
-// sendLocked does what the Write asks for in other inboxes.
-func (s *Store) sendLocked(w *journal.Write) {
-	changed := map[journal.ID]bool{}
+	after = map[journal.ID]*box{w.ID: own}
 	for _, sent := range w.Send {
-		if !changed[sent.To] {
-			s.boxes[sent.To], changed[sent.To] = s.boxes[sent.To].clone(), true
+		if after[sent.To] == nil {
+			after[sent.To] = s.boxes[sent.To].clone()
 		}
-		if to := s.boxes[sent.To]; !to.knows(sent.Origin) {
-			s.position++
-			to.put(sent.Message, s.position)
+		if to := after[sent.To]; !to.knows(sent.Origin) {
+			position++
+			if to.put(sent.Message, position); to.overfull() {
+				return nil, 0, journal.Result{Err: journal.ErrInboxFull}
+			}
 		}
 	}
+	return after, position, journal.Result{}
 }
 
 // inOrder lists the messages behind a position.

@@ -29,6 +29,7 @@ type Store struct {
 	deployed   map[deploymentKey]journal.Deployment //
 	migrated   map[migrationKey]string              // checksum
 	schedules  map[journal.ID]journal.Schedule      //
+	locks      map[journal.ID]journal.Lock          // by entity
 }
 
 type execution struct {
@@ -37,6 +38,7 @@ type execution struct {
 	deferreds map[string]journal.Deferred
 	links     map[journal.StepID]journal.Link
 	saved     *journal.Hibernated // nil if there is none
+	published []byte              // the body; nil if there is none
 }
 
 type deploymentKey struct{ namespace, name string }
@@ -60,6 +62,7 @@ func New() *Store {
 		deployed:   map[deploymentKey]journal.Deployment{},
 		migrated:   map[migrationKey]string{},
 		schedules:  map[journal.ID]journal.Schedule{},
+		locks:      map[journal.ID]journal.Lock{},
 	}
 }
 
@@ -132,12 +135,15 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 			return journal.Result{Existed: true}
 		}
 		before = &execution{row: cloneExecution(*w.Start)}
+		if before.row.Chain.IsZero() {
+			before.row.Chain = before.row.Run
+		}
 	} else if !exists || before.row.Run != w.Run {
 		return journal.Result{Err: journal.ErrNotFound}
 	}
 	after := &execution{
 		row: before.row, entries: maps.Clone(before.entries), deferreds: maps.Clone(before.deferreds), links: maps.Clone(before.links),
-		saved: before.saved,
+		saved: before.saved, published: before.published,
 	}
 	if after.entries == nil {
 		after.entries, after.deferreds, after.links = map[uint64][]byte{}, map[string]journal.Deferred{}, map[journal.StepID]journal.Link{}
@@ -146,7 +152,7 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 		if _, linked := after.links[l.Step]; linked {
 			return journal.Result{Existed: true}
 		}
-		if callee := s.executions[l.Callee]; callee == nil || callee.row.Run != l.Run {
+		if callee := s.executions[l.Callee]; callee == nil || callee.row.Chain != l.Chain {
 			return journal.Result{Err: journal.ErrSwept}
 		}
 		after.links[l.Step] = *l
@@ -160,7 +166,7 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 		}
 		after.deferreds[d.Name] = cloneDeferred(*d)
 	}
-	box, res := s.receiveLocked(w)
+	boxes, position, res := s.boxesLocked(w)
 	if res != (journal.Result{}) {
 		return res
 	}
@@ -173,7 +179,7 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	if u := w.Update; u != nil {
 		after.row.State, after.row.WakeAt, after.row.FinishedAt = u.State, u.WakeAt, u.FinishedAt
 		after.row.Value, after.row.Error, after.row.Waiting = bytes.Clone(u.Value), cloneError(u.Error), u.Waiting
-		after.row.MovedAt = max(after.row.MovedAt, u.MovedAt)
+		after.row.MovedAt, after.row.Section = max(after.row.MovedAt, u.MovedAt), u.Section
 		if u.Digest != "" {
 			after.row.Digest = u.Digest
 		}
@@ -194,18 +200,37 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	if after.row.State.Final() {
 		after.saved = nil
 	}
+	if w.Publish != nil {
+		after.published = w.Publish.Body()
+	}
+	if w.Continue != nil {
+		after = continued(after, w.Continue)
+		boxes[w.ID].release()
+	}
 	s.executions[w.ID] = after
-	return s.deliverLocked(w, box)
+	return s.deliverLocked(w, boxes, position)
 }
 
-// deliverLocked puts the box of a Write in place, and sends its messages.
-func (s *Store) deliverLocked(w *journal.Write, after *box) (res journal.Result) {
-	s.boxes[w.ID] = after
-	if w.Receive != nil {
-		s.position++
-		res.Position = s.position
+// continued is an execution as another run goes on with it.
+func continued(e *execution, c *journal.Continuation) *execution {
+	row := e.row
+	row.Run, row.Continued = c.Run, row.Continued+1
+	row.Input, row.Digest, row.Pinned = bytes.Clone(c.Input), c.Digest, c.Pinned
+	row.State, row.WakeAt, row.FinishedAt = journal.Running, journal.Now, 0
+	row.Value, row.Error, row.Waiting, row.MovedAt, row.Section = nil, nil, journal.Waiting{}, 0, journal.StepID{}
+	return &execution{
+		row: row, published: e.published,
+		entries: map[uint64][]byte{}, deferreds: map[string]journal.Deferred{}, links: map[journal.StepID]journal.Link{},
 	}
-	s.sendLocked(w)
+}
+
+// deliverLocked puts the boxes that a Write changes in place.
+func (s *Store) deliverLocked(w *journal.Write, after map[journal.ID]*box, position uint64) (res journal.Result) {
+	if w.Receive != nil {
+		res.Position = s.position + 1
+	}
+	maps.Copy(s.boxes, after)
+	s.position = position
 	return res
 }
 
@@ -292,7 +317,7 @@ func (s *Store) neededLocked(row *journal.Execution) bool {
 	}
 	for _, p := range s.executions {
 		for _, l := range p.links {
-			if l.Run == row.Run && !p.row.State.Final() {
+			if l.Chain == row.Chain && !p.row.State.Final() {
 				return true
 			}
 		}

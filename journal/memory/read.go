@@ -124,7 +124,7 @@ func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execu
 	if !ok {
 		return nil, journal.ErrNotFound
 	}
-	if callee, ok := s.executions[link.Callee]; ok && callee.row.Run == link.Run {
+	if callee, ok := s.executions[link.Callee]; ok && callee.row.Chain == link.Chain {
 		row := cloneExecution(callee.row)
 		return &row, nil
 	}
@@ -171,7 +171,8 @@ func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error
 			f.State != "" && r.State != f.State,
 			strings.HasSuffix(f.Workflow, "/") && !strings.HasPrefix(r.Workflow, f.Workflow),
 			f.Workflow != "" && !strings.HasSuffix(f.Workflow, "/") && r.Workflow != f.Workflow,
-			f.After != "" && compareTimes(r.CreatedAt, after.At, id, after.ID) >= 0:
+			f.After != "" && compareTimes(r.CreatedAt, after.At, id, after.ID) >= 0,
+			!e.meets(f.Where):
 			continue
 		}
 		rows = append(rows, journal.Listed(cloneExecution(*r)))

@@ -143,7 +143,7 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 	}
 	if rapid.IntRange(0, 9).Draw(rt, "another run") == 0 {
 		w.Run[0] ^= 1
-		e.Run = w.Run
+		e.Run, e.Chain = w.Run, w.Run
 	}
 	parts := rapid.IntRange(0, 127).Draw(rt, "parts")
 	if parts&1 != 0 {
@@ -177,7 +177,7 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 	}
 	if parts&32 != 0 {
 		callee := modelExecution(drawKey(rt))
-		w.Link = &journal.Link{Step: stepOf(rapid.Uint32Range(1, 2).Draw(rt, "step")), Callee: callee.ID, Run: callee.Run}
+		w.Link = &journal.Link{Step: stepOf(rapid.Uint32Range(1, 2).Draw(rt, "step")), Callee: callee.ID, Chain: callee.Run}
 	}
 	if parts&64 != 0 {
 		w.Hibernate = &journal.Hibernated{Seq: rapid.Uint64Range(0, 30).Draw(rt, "hibernated"), Body: drawBytes(rt)}

@@ -210,6 +210,7 @@ func newExecution(key string) journal.Execution {
 	return journal.Execution{
 		ID:        id,
 		Run:       journal.RunID(id),
+		Chain:     journal.RunID(id),
 		Namespace: "default",
 		Workflow:  "orders/Process",
 		Key:       key,

@@ -215,7 +215,7 @@ func testLinks(t *testing.T, b *bundle) {
 	callee := newExecution("callee")
 	b.start(t, callee)
 	w := b.write(caller)
-	w.Link = &journal.Link{Step: stepOf(5), Callee: callee.ID, Run: callee.Run}
+	w.Link = &journal.Link{Step: stepOf(5), Callee: callee.ID, Chain: callee.Run}
 	b.commit(t, w)
 	got, err := b.store.Callee(b.ctx, callerOf(caller, 5))
 	require.NoError(t, err)
@@ -223,7 +223,7 @@ func testLinks(t *testing.T, b *bundle) {
 
 	other := newExecution("other")
 	b.start(t, other)
-	w.Link = &journal.Link{Step: stepOf(5), Callee: other.ID, Run: other.Run}
+	w.Link = &journal.Link{Step: stepOf(5), Callee: other.ID, Chain: other.Run}
 	w.Update = &journal.Update{State: journal.Failed}
 	require.True(t, b.result(t, w).Existed, "the first link stands")
 	got, err = b.store.Callee(b.ctx, callerOf(caller, 5))
@@ -234,8 +234,8 @@ func testLinks(t *testing.T, b *bundle) {
 	gone := journal.IDOf("default", "orders/Process", "gone")
 	w.Update = nil
 	for _, link := range []journal.Link{
-		{Step: stepOf(6), Callee: gone, Run: journal.RunID{1}},
-		{Step: stepOf(6), Callee: other.ID, Run: journal.RunID{1}}, // another run has the name by now
+		{Step: stepOf(6), Callee: gone, Chain: journal.RunID{1}},
+		{Step: stepOf(6), Callee: other.ID, Chain: journal.RunID{1}}, // another run has the name by now
 	} {
 		w.Link = &link
 		require.ErrorIs(t, b.result(t, w).Err, journal.ErrSwept)

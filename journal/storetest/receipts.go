@@ -200,7 +200,7 @@ func testSweepInbox(t *testing.T, b *bundle) {
 	require.Equal(t, []journal.ID{other}, ids)
 
 	// One that starts under the name finds nothing of it.
-	e.Run = journal.RunID{1}
+	e.Run, e.Chain = journal.RunID{1}, journal.RunID{1}
 	w := b.write(e.ID)
 	w.Run, w.Start, w.Receive = e.Run, &e, newMessage(2)
 	b.put(t, w)

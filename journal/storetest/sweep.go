@@ -116,7 +116,7 @@ func testSweepReuse(t *testing.T, b *bundle) {
 	b.commit(t, w)
 	b.finish(t, e.ID, 5)
 	require.Equal(t, 1, b.sweep(t, 6, 1))
-	e.Run = journal.RunID{1}
+	e.Run, e.Chain = journal.RunID{1}, journal.RunID{1}
 	again := b.write(e.ID)
 	again.Run, again.Start = e.Run, &e
 	b.commit(t, again)
@@ -135,7 +135,7 @@ func testSweepLinked(t *testing.T, b *bundle) {
 	callee := b.start(t, newExecution("callee"))
 	b.finish(t, callee, 10)
 	w := b.write(caller)
-	w.Link = &journal.Link{Step: stepOf(1), Callee: callee, Run: journal.RunID(callee)}
+	w.Link = &journal.Link{Step: stepOf(1), Callee: callee, Chain: journal.RunID(callee)}
 	b.commit(t, w)
 	require.Equal(t, 0, b.sweep(t, 1000, 100))
 	require.True(t, b.exists(t, callee))
@@ -190,7 +190,7 @@ func testSweepHolders(t *testing.T, b *bundle) {
 	b.finish(t, callee.ID, 10)
 	require.Equal(t, 0, b.sweep(t, 1000, 100), "the parent is alive")
 	w := b.write(caller.ID)
-	w.Link = &journal.Link{Step: stepOf(1), Callee: callee.ID, Run: callee.Run}
+	w.Link = &journal.Link{Step: stepOf(1), Callee: callee.ID, Chain: callee.Run}
 	b.commit(t, w)
 	b.finish(t, parent.ID, 20)
 	require.Equal(t, 1, b.sweep(t, 1000, 100), "the parent; the caller is alive")
@@ -289,7 +289,7 @@ func testSweepAgainstLinks(t *testing.T, b *bundle) {
 	linked := map[journal.ID]bool{}
 	for i, callee := range slices.Backward(found) { // they meet half-way
 		w := b.write(caller)
-		w.Link = &journal.Link{Step: stepOf(uint32(i)), Callee: callee.ID, Run: callee.Run}
+		w.Link = &journal.Link{Step: stepOf(uint32(i)), Callee: callee.ID, Chain: callee.Run}
 		err := b.result(t, w).Err
 		if linked[callee.ID] = err == nil; err != nil {
 			require.ErrorIs(t, err, journal.ErrSwept)
