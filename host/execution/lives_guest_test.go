@@ -101,10 +101,10 @@ func (w *world) fresh(row *journal.Execution) *threadsGuest {
 func (g *threadsGuest) Close() {}
 
 // Query implements Guest: it tells what it was told, and is of no use after that.
-func (g *threadsGuest) Query(context.Context, *abi.Query) (abi.Outcome, error) {
+func (g *threadsGuest) Query(context.Context, *abi.Query) (guest.Turn, error) {
 	told := strings.Join(g.told, "; ")
 	g.told = append(g.told, "it was asked")
-	return abi.Outcome{Value: abi.MustMarshal(told)}, nil
+	return guest.Turn{Outcome: &abi.Outcome{Value: abi.MustMarshal(told)}}, nil
 }
 
 func (g *threadsGuest) Start(context.Context) (guest.Turn, error) {

@@ -190,25 +190,6 @@ func (r *run) replayAll(ctx context.Context) error {
 	return r.recoverTurn(turn)
 }
 
-// recoverTurn sees to what the last turn of a replay caused. Its delivery is durable, and
-// perhaps nothing else: a transaction committed it, and the host was gone before the rest was.
-func (r *run) recoverTurn(turn guest.Turn) error {
-	did, err := r.perform(batch{}, turn)
-	if err != nil {
-		return r.replayFailed(err)
-	}
-	r.locked(func(l *ledger) { l.settleEarlier(did.outcomes, r.now()) })
-	if turn.Outcome == nil && !did.writes() {
-		r.locked(func(l *ledger) { l.settleOwn(did.outcomes, r.now()) })
-		return nil
-	}
-	r.commitPerformed(batch{}, guest.Turn{Outcome: turn.Outcome}, did)
-	if r.row == nil {
-		return errors.New("what the last turn caused could not be committed")
-	}
-	return nil
-}
-
 func (r *run) replayFailed(err error) error {
 	if errors.Is(err, journal.ErrCorrupt) {
 		return err // the quarantine forgets the run, once it has told what is known of it

@@ -1,6 +1,8 @@
 package execution
 
 import (
+	"context"
+	"errors"
 	"slices"
 
 	"github.com/cruster/cruster/abi"
@@ -93,12 +95,95 @@ func (l *ledger) settleOwn(outcomes map[journal.StepID]abi.Outcome, now int64) {
 	}
 }
 
-// settleEarlier gives outcomes to ops of the run's own that were issued before the last turn:
-// they have taken effect, and were not delivered.
-func (l *ledger) settleEarlier(last map[journal.StepID]abi.Outcome, now int64) {
-	for _, step := range l.ops.Steps() {
-		if _, of := last[step]; !of && isOwn(l.ops.Step(step)) {
-			l.complete(step, abi.Outcome{Value: abi.Nil}, 0, now)
+// recoverTurn sees to what the last turn of a replay caused. Its delivery is durable, and
+// perhaps nothing else: a transaction committed it, and the host was gone before the rest was.
+func (r *run) recoverTurn(turn guest.Turn) error {
+	did, err := r.perform(batch{}, turn)
+	if err == nil {
+		err = r.settleEarlier(did.outcomes)
+	}
+	if err != nil {
+		return r.replayFailed(err)
+	}
+	if turn.Outcome == nil && !did.writes() {
+		r.locked(func(l *ledger) { l.settleOwn(did.outcomes, r.now()) })
+		return nil
+	}
+	r.commitPerformed(batch{}, guest.Turn{Outcome: turn.Outcome}, did)
+	if r.row == nil {
+		return errors.New("what the last turn caused could not be committed")
+	}
+	return nil
+}
+
+// replayed is what the turns of a trial come to that a run performs itself, all together:
+// code that an execution is moved to, or a fork, may publish and answer where other code did
+// not, or where no one performed it.
+type replayed struct {
+	unanswered map[string]journal.Envelope // the updates whose answers matter
+	answers    []answered
+	publish    *abi.Publish // nil if nothing was published
+}
+
+// note takes note of a turn.
+func (p *replayed) note(turn guest.Turn) {
+	for _, o := range turn.Issued {
+		switch body := o.Body.(type) {
+		case *abi.Answer:
+			if e, there := p.unanswered[body.ID]; there && !slices.ContainsFunc(p.answers, func(a answered) bool { return a.message.Origin == e.Origin }) {
+				p.answers = append(p.answers, answered{e, answerOf(body)})
+			}
+		case *abi.Publish:
+			if p.publish == nil {
+				p.publish = &abi.Publish{}
+			}
+			p.publish = overlaid(p.publish, body)
 		}
 	}
+}
+
+// performReplayed decides what is to be done for an execution that goes on where a trial has
+// ended. What the workflow does not declare is not published: a turn that publishes it will
+// be refused when it is taken.
+func (x *Executions) performReplayed(ctx context.Context, row *journal.Execution, p replayed) (own, error) {
+	did := own{answers: p.answers}
+	if p.publish == nil {
+		return did, nil
+	}
+	old, err := x.Published(ctx, row)
+	if err != nil {
+		return own{}, err
+	}
+	published, refused, err := x.merged(ctx, row, old, p.publish)
+	if err != nil {
+		return own{}, err
+	}
+	if refused == nil && !same(published, old) {
+		did.publish = published
+	}
+	return did, nil
+}
+
+// settleEarlier gives outcomes to ops of the run's own that were issued before the last turn.
+// They have taken effect, or were refused, and were not delivered.
+func (r *run) settleEarlier(last map[journal.StepID]abi.Outcome) error {
+	earlier := map[journal.StepID]any{}
+	r.locked(func(l *ledger) {
+		for o := range l.ops.All() {
+			if _, of := last[o.StepID]; !of && isOwn(o) {
+				earlier[o.StepID] = o.Body
+			}
+		}
+	})
+	for step, body := range earlier {
+		var refused *abi.Error
+		if b, is := body.(*abi.Publish); is {
+			var err error
+			if refused, err = r.publish(&own{}, b); err != nil {
+				return err
+			}
+		}
+		r.locked(func(l *ledger) { l.complete(step, outcomeOf(abi.Nil, refused), 0, r.now()) })
+	}
+	return nil
 }

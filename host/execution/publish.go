@@ -53,30 +53,46 @@ func (x *Executions) merged(ctx context.Context, row *journal.Execution, old *jo
 	if err != nil {
 		return nil, abi.AsError(err), nil
 	}
-	p := &journal.Published{State: slices.Clone(old.State), Attributes: slices.Clone(old.Attributes), Progress: old.Progress, At: x.now()}
-	for _, s := range checked.State {
-		if p.State, _ = without(p.State, s.Name, func(s abi.Published) string { return s.Name }); s.Value != nil {
-			p.State = append(p.State, s)
-		}
-	}
-	for _, a := range checked.Attributes {
-		if p.Attributes, _ = without(p.Attributes, a.Name, func(a journal.NamedAttribute) string { return a.Name }); a.Value != nil {
-			value, _ := abi.AttributeOf(a.Value) // it was checked
-			p.Attributes = append(p.Attributes, journal.NamedAttribute{Name: a.Name, Attribute: value})
-		}
-	}
-	slices.SortFunc(p.State, func(a, b abi.Published) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(p.Attributes, func(a, b journal.NamedAttribute) int { return cmp.Compare(a.Name, b.Name) })
-	if body.Progress != nil {
-		p.Progress = body.Progress
-	}
+	p := &journal.Published{Attributes: overlayAttributes(old.Attributes, checked.Attributes), Progress: cmp.Or(body.Progress, old.Progress), At: x.now()}
+	p.State = slices.DeleteFunc(overlay(old.State, checked.State), func(s abi.Published) bool { return s.Value == nil })
 	return p, tooMuch(p), nil
 }
 
-func without[T any](list []T, name string, of func(T) string) ([]T, bool) {
-	n := len(list)
-	list = slices.DeleteFunc(list, func(t T) bool { return of(t) == name })
-	return list, len(list) < n
+// overlayAttributes is overlay for attributes, without those that have no value any more.
+func overlayAttributes(first []journal.NamedAttribute, second []abi.Published) []journal.NamedAttribute {
+	both := slices.Clone(first)
+	for _, p := range second {
+		at, there := slices.BinarySearchFunc(both, p.Name, func(a journal.NamedAttribute, name string) int { return cmp.Compare(a.Name, name) })
+		if there {
+			both = slices.Delete(both, at, at+1)
+		}
+		if p.Value != nil {
+			value, _ := abi.AttributeOf(p.Value) // it was checked
+			both = slices.Insert(both, at, journal.NamedAttribute{Name: p.Name, Attribute: value})
+		}
+	}
+	return both
+}
+
+// overlaid is one body in the place of two: what the second does not name is as in the first.
+func overlaid(first, second *abi.Publish) *abi.Publish {
+	return &abi.Publish{
+		State: overlay(first.State, second.State), Attributes: overlay(first.Attributes, second.Attributes), Progress: cmp.Or(second.Progress, first.Progress),
+	}
+}
+
+// overlay is a list in which values of the second replace those of the same names.
+func overlay(first, second []abi.Published) []abi.Published {
+	both := slices.Clone(first)
+	for _, p := range second {
+		at, there := slices.BinarySearchFunc(both, p.Name, func(p abi.Published, name string) int { return cmp.Compare(p.Name, name) })
+		if there {
+			both[at] = p
+		} else {
+			both = slices.Insert(both, at, p)
+		}
+	}
+	return both
 }
 
 // tooMuch refuses what is more than a run may publish.

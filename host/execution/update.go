@@ -131,7 +131,7 @@ func (x *Executions) accept(ctx context.Context, ref Ref, u Update, m journal.Me
 			return err
 		}
 	}
-	err := x.tell(ctx, ref, signalNews{m})
+	err := x.tell(ctx, ref, messageNews{m})
 	if abi.CodeOf(err) != abi.CodeDeadline {
 		return err
 	}
