@@ -51,7 +51,7 @@ func answerBody(request, text string) []byte {
 }
 
 // publishBody publishes NAME=VALUE: text, but amounts and progress are numbers. An empty
-// value takes the name away.
+// value takes the name away. Large and long are notes and stages of so many bytes.
 func publishBody(words []string) []byte {
 	b := &abi.Publish{}
 	for _, word := range words {
@@ -69,8 +69,9 @@ func publishBody(words []string) []byte {
 			b.Progress = &abi.Progress{Done: n}
 		case "customer", "amount":
 			b.Attributes = append(b.Attributes, p)
-		case "large":
-			b.State = append(b.State, abi.Published{Name: "note", Value: abi.MustMarshal(strings.Repeat("x", int(n)))})
+		case "large", "long":
+			name := map[string]string{"large": "note", "long": "stage"}[name]
+			b.State = append(b.State, abi.Published{Name: name, Value: abi.MustMarshal(strings.Repeat("x", int(n)))})
 		default:
 			b.State = append(b.State, p)
 		}

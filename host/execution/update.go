@@ -118,8 +118,8 @@ func (x *Executions) known(ctx context.Context, ref Ref, origin journal.Origin) 
 	if row.State.Final() {
 		return nil, true, unanswered(row)
 	}
-	if row.State == journal.Running {
-		x.EnsureInMemory(ref.ID)
+	if row.State == journal.Running && row.WakeAt <= x.now() {
+		x.EnsureInMemory(ref.ID) // recovery may stand still because the host is full of callers
 	}
 	return nil, true, nil
 }
