@@ -37,11 +37,13 @@ func (s *Store) CommitsAtOnce() int { return 1 }
 
 // Commit implements journal.Store.
 //
-// What can be wrong with a single write is found by looking before touching,
-// so a batch needs no savepoints. Only a duplicate sequence number or receipt, and a
-// message that is not there to be taken, are found in the middle of a write. Only a bug
-// of the host writes one, so that case may be slow: the transaction is rolled back and
-// the batch repeated with a savepoint around each write.
+// What can be wrong with a single write is found by looking before touching, or, if it is a
+// receipt that is there already, by what it touches first and puts back: so a batch needs no
+// savepoints. Only a duplicate sequence number, and a message that is not there to be taken
+// or held, are found in the middle of a write. The owner of a shard knows both, so that only
+// a bug of the host writes one, and that case may be slow: the transaction is rolled back
+// and the batch repeated with a savepoint around each write. A write that sends to an inbox
+// which is nearly overfull has a savepoint of its own.
 func (s *Store) Commit(ctx context.Context, writes []journal.Write) ([]journal.Result, error) {
 	if len(writes) == 0 {
 		return nil, ctx.Err()
@@ -82,6 +84,8 @@ type batch struct {
 	// fences that were read in this transaction; nil is not read yet.
 	fences [journal.NumShards]*journal.Fence
 	mail   *mail
+	// sentTo are the inboxes that what the last write sent was put into.
+	sentTo []journal.ID
 }
 
 // spoilt tells whether a write failed in the middle for a reason of its own.
@@ -114,6 +118,12 @@ func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 			return journal.Result{Err: journal.ErrInboxFull}, err
 		}
 	}
+	if crowded, err := b.crowded(w); err != nil || crowded {
+		if err != nil {
+			return journal.Result{}, err
+		}
+		return b.insertIfRoom(w)
+	}
 	return b.insert(w)
 }
 
@@ -134,7 +144,7 @@ func (b *batch) applies(w *journal.Write) (journal.Result, error) {
 		return journal.Result{Existed: existed}, err
 	}
 	if w.Link != nil {
-		if run, exists, err := b.run(w.Link.Callee); err != nil || !exists || run != w.Link.Run {
+		if there, err := b.chainThere(w.Link); err != nil || !there {
 			return journal.Result{Err: journal.ErrSwept}, err
 		}
 	}
@@ -232,6 +242,14 @@ func (b *batch) run(id journal.ID) (found journal.RunID, exists bool, err error)
 	return found, exists, err
 }
 
+// chainThere tells whether the callee of a link is the execution that is meant.
+func (b *batch) chainThere(l *journal.Link) (bool, error) {
+	return b.found("SELECT 1 FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND coalesce(chain, run) = ?3", func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, l.Callee)
+		stmt.BindBytes(3, l.Chain[:])
+	})
+}
+
 func (b *batch) found(query string, bind func(*sqlite.Stmt)) (found bool, err error) {
 	err = run(b.conn, query, bind, func(*sqlite.Stmt) error {
 		found = true
@@ -245,6 +263,9 @@ func (b *batch) found(query string, bind func(*sqlite.Stmt)) (found bool, err er
 
 // insert does what the write says; apply has checked that it may.
 func (b *batch) insert(w *journal.Write) (result journal.Result, err error) {
+	if there, err := b.leaveReceipts(w); err != nil || there != nil {
+		return journal.Result{Err: there}, err
+	}
 	if w.Start != nil {
 		err = b.start(w.Start)
 	}
@@ -272,7 +293,7 @@ func (b *batch) insert(w *journal.Write) (result journal.Result, err error) {
 }
 
 // change changes the rows that there is one of at most: the execution, the saved state
-// of its guest, the entity.
+// of its guest, what it has published, the entity and its lock.
 func (b *batch) change(w *journal.Write) error {
 	if w.Update != nil {
 		if err := b.update(w.ID, w.Update); err != nil {
@@ -298,13 +319,21 @@ func (b *batch) change(w *journal.Write) error {
 			return err
 		}
 	}
-	switch {
-	case w.Entity != nil:
-		return b.putEntity(w.Entity)
-	case w.Destroy:
-		return exec(b.conn, "DELETE FROM cruster_entities WHERE shard = ?1 AND id = ?2", w.ID)
-	case w.Wakes() && !w.OfEntity():
-		return b.wake(w.ID)
+	if w.OfEntity() {
+		return b.changeEntity(w)
+	}
+	if w.Wakes() {
+		if err := b.wake(w.ID); err != nil {
+			return err
+		}
+	}
+	if w.Publish != nil {
+		if err := b.publish(w.ID, w.Publish); err != nil {
+			return err
+		}
+	}
+	if w.Continue != nil {
+		return b.continueAs(w)
 	}
 	return nil
 }
@@ -341,7 +370,7 @@ func (b *batch) insertEntries(w *journal.Write) error {
 
 func (b *batch) update(id journal.ID, u *journal.Update) error {
 	return run(b.conn, `UPDATE cruster_executions SET state = ?3, wake_at = ?4, value = ?5, error = ?6, finished_at = ?7,
-			waiting = ?8, digest = coalesce(?9, digest), moved_at = max(moved_at, ?10)
+			waiting = ?8, digest = coalesce(?9, digest), moved_at = max(moved_at, ?10), section = ?11
 		WHERE shard = ?1 AND id = ?2`, func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, id)
 		stmt.BindText(3, string(u.State))
@@ -356,6 +385,7 @@ func (b *batch) update(id journal.ID, u *journal.Update) error {
 			stmt.BindText(9, u.Digest)
 		}
 		stmt.BindInt64(10, int64(u.MovedAt))
+		bindStep(stmt, 11, u.Section)
 	}, nil)
 }
 
@@ -364,14 +394,15 @@ func (b *batch) link(w *journal.Write) error {
 		bindID(stmt, 1, 2, w.ID)
 		stmt.BindBytes(3, w.Link.Step[:])
 		stmt.BindBytes(4, w.Link.Callee[:])
-		stmt.BindBytes(5, w.Link.Run[:])
+		stmt.BindBytes(5, w.Link.Chain[:])
 	}, nil)
 }
 
 func (b *batch) start(e *journal.Execution) error {
 	err := run(b.conn, `INSERT INTO cruster_executions (shard, id, namespace, workflow, key, digest, state, value, error,
-			wake_at, interrupt, parent_shard, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)`, func(stmt *sqlite.Stmt) {
+			wake_at, interrupt, parent_shard, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at,
+			section, chain, continued)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)`, func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, e.ID)
 		stmt.BindText(3, e.Namespace)
 		stmt.BindText(4, e.Workflow)
@@ -397,6 +428,13 @@ func (b *batch) start(e *journal.Execution) error {
 		bindPacked(stmt, 19, &e.Waiting)
 		bindPacked(stmt, 20, &e.Pinned)
 		stmt.BindInt64(21, int64(e.MovedAt))
+		bindStep(stmt, 22, e.Section)
+		if e.Chain.IsZero() || e.Chain == e.Run {
+			stmt.BindNull(23)
+		} else {
+			stmt.BindBytes(23, e.Chain[:])
+		}
+		stmt.BindInt64(24, int64(e.Continued))
 	}, nil)
 	if err != nil {
 		return err

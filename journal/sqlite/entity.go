@@ -32,6 +32,24 @@ func (b *batch) putEntity(e *journal.Entity) error {
 	}, nil)
 }
 
+// changeEntity changes the rows of an entity.
+func (b *batch) changeEntity(w *journal.Write) (err error) {
+	switch {
+	case w.Entity != nil:
+		err = b.putEntity(w.Entity)
+	case w.Destroy:
+		err = exec(b.conn, "DELETE FROM cruster_entities WHERE shard = ?1 AND id = ?2", w.ID)
+	}
+	switch {
+	case err != nil:
+	case w.Lock != nil:
+		err = b.putLock(w.Lock)
+	case w.Unlock:
+		err = exec(b.conn, "DELETE FROM cruster_locks WHERE shard = ?1 AND id = ?2", w.ID)
+	}
+	return err
+}
+
 func scanEntity(row *sqlite.Stmt) (e journal.Entity) {
 	e.ID = columnID(row, 0)
 	e.Namespace, e.Type, e.Key = row.ColumnText(1), row.ColumnText(2), row.ColumnText(3)

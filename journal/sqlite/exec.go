@@ -28,6 +28,24 @@ func run(conn *sqlite.Conn, query string, bind func(*sqlite.Stmt), each func(*sq
 			err = classify(resetErr)
 		}
 	}()
+	return step(stmt, bind, each)
+}
+
+// runOnce is run for a statement of which there are too many sorts to keep them.
+func runOnce(conn *sqlite.Conn, query string, bind func(*sqlite.Stmt), each func(*sqlite.Stmt) error) (err error) {
+	stmt, _, err := conn.PrepareTransient(query)
+	if err != nil {
+		return classify(err)
+	}
+	defer func() {
+		if finalErr := stmt.Finalize(); err == nil && finalErr != nil {
+			err = classify(finalErr)
+		}
+	}()
+	return step(stmt, bind, each)
+}
+
+func step(stmt *sqlite.Stmt, bind func(*sqlite.Stmt), each func(*sqlite.Stmt) error) error {
 	if bind != nil {
 		bind(stmt)
 	}
@@ -194,6 +212,15 @@ func bindID(stmt *sqlite.Stmt, shardParam, idParam int, id journal.ID) {
 func columnID(stmt *sqlite.Stmt, col int) (id journal.ID) {
 	stmt.ColumnBytes(col, id[:])
 	return id
+}
+
+// bindStep binds a step, or NULL if it is none.
+func bindStep(stmt *sqlite.Stmt, param int, step journal.StepID) {
+	if step == (journal.StepID{}) {
+		stmt.BindNull(param)
+		return
+	}
+	stmt.BindBytes(param, step[:])
 }
 
 // bindPacked binds the encoding of v, or NULL if it is nil.

@@ -9,13 +9,15 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// errNoMessage says that a write takes a message that is not there.
+// errNoMessage says that a write takes or holds a message that is not there.
 var errNoMessage = errors.New("there is no such message")
 
 const (
 	selectMessageOf = "SELECT 1 FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND origin = ?3"
 	selectReceiptOf = "SELECT 1 FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
 	deleteMessage   = "DELETE FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND position = ?3 RETURNING bytes"
+	holdMessage     = "UPDATE cruster_inbox SET flags = flags | 2 WHERE shard = ?1 AND id = ?2 AND position = ?3"
+	releaseMessages = "UPDATE cruster_inbox SET flags = flags & 1 WHERE shard = ?1 AND id = ?2 AND flags >= 2"
 )
 
 // knows tells whether there is a message of the origin, or a receipt.
@@ -39,7 +41,7 @@ func (b *batch) put(receiver journal.ID, m *journal.Message) (uint64, error) {
 	b.mail.position++
 	position := b.mail.position
 	b.mail.changed(receiver, 1, int64(m.Bytes))
-	return position, run(b.conn, `INSERT INTO cruster_inbox (shard, id, position, origin, kind, name, at, repeatable, bytes, sender, sender_run, step, value)
+	return position, run(b.conn, `INSERT INTO cruster_inbox (shard, id, position, origin, kind, name, at, flags, bytes, sender, sender_run, step, value)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`, func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, receiver)
 		stmt.BindInt64(3, int64(position))
@@ -47,14 +49,14 @@ func (b *batch) put(receiver journal.ID, m *journal.Message) (uint64, error) {
 		stmt.BindText(5, string(m.Kind))
 		stmt.BindText(6, m.Name)
 		stmt.BindInt64(7, m.At)
-		stmt.BindBool(8, m.Repeatable)
+		stmt.BindBool(8, m.Repeatable) // and not held
 		stmt.BindInt64(9, int64(m.Bytes))
 		bindCaller(stmt, 10, m.From)
 		bindBlob(stmt, 13, m.Value)
 	}, nil)
 }
 
-// take takes the messages of a write out of its inbox, and leaves its receipts.
+// take takes the messages of a write out of its inbox, and holds others.
 func (b *batch) take(w *journal.Write) error {
 	for _, position := range w.Take {
 		taken := false
@@ -70,10 +72,25 @@ func (b *batch) take(w *journal.Write) error {
 			return fmt.Errorf("message %d to %s: %w", position, w.ID, err)
 		}
 	}
+	for _, position := range w.Hold {
+		err := run(b.conn, holdMessage, func(stmt *sqlite.Stmt) { bindPlace(stmt, w.ID, position) }, nil)
+		if err == nil && b.conn.Changes() == 0 {
+			err = errNoMessage
+		}
+		if err != nil {
+			return fmt.Errorf("message %d to %s: %w", position, w.ID, err)
+		}
+	}
+	return nil
+}
+
+// leaveReceipts leaves the receipts of a write, before all else. If there is one already it
+// leaves none, and tells so.
+func (b *batch) leaveReceipts(w *journal.Write) (there, err error) {
 	for i := range w.Receipts {
 		r := &w.Receipts[i]
 		err := run(b.conn, `INSERT INTO cruster_receipts (shard, id, origin, at, sender, sender_run, step, error, value)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, func(stmt *sqlite.Stmt) {
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING`, func(stmt *sqlite.Stmt) {
 			bindID(stmt, 1, 2, w.ID)
 			stmt.BindBytes(3, r.Origin[:])
 			stmt.BindInt64(4, r.At)
@@ -82,10 +99,19 @@ func (b *batch) take(w *journal.Write) error {
 			bindBlob(stmt, 9, r.Value)
 		}, nil)
 		if err != nil {
-			return fmt.Errorf("receipt %x of %s: %w", r.Origin, w.ID, err)
+			return nil, fmt.Errorf("receipt %x of %s: %w", r.Origin, w.ID, err)
 		}
+		if b.conn.Changes() > 0 {
+			continue
+		}
+		for _, left := range w.Receipts[:i] {
+			if err := execReceipt(b.conn, deleteReceipt, receiptPlace{id: w.ID, origin: left.Origin}); err != nil {
+				return nil, err
+			}
+		}
+		return fmt.Errorf("sqlite: there is a receipt %x of %s", r.Origin, w.ID), nil
 	}
-	return nil
+	return nil, nil
 }
 
 // deliver does what a write says about inboxes, and tells where the message that it
@@ -99,10 +125,12 @@ func (b *batch) deliver(w *journal.Write) (position uint64, err error) {
 			return 0, err
 		}
 	}
+	b.sentTo = b.sentTo[:0]
 	for i := range w.Send {
 		sent := &w.Send[i]
 		known, err := b.knows(sent.To, sent.Origin)
 		if err == nil && !known {
+			b.sentTo = append(b.sentTo, sent.To)
 			_, err = b.put(sent.To, &sent.Message)
 		}
 		if err != nil {
@@ -110,6 +138,33 @@ func (b *batch) deliver(w *journal.Write) (position uint64, err error) {
 		}
 	}
 	return position, nil
+}
+
+// insertIfRoom is insert for a write that sends much, or to an inbox that has much: it is
+// done, and undone if there is too much then.
+func (b *batch) insertIfRoom(w *journal.Write) (journal.Result, error) {
+	if err := run(b.conn, "SAVEPOINT cruster_send", nil, nil); err != nil {
+		return journal.Result{}, err
+	}
+	result, err := b.insert(w)
+	if err != nil {
+		return result, err
+	}
+	for _, receiver := range b.sentTo {
+		t, err := b.tally(receiver)
+		if err != nil {
+			return journal.Result{}, err
+		}
+		if t.messages > journal.MaxSentInbox || t.bytes > journal.MaxSentInboxBytes {
+			b.mail.forget()
+			if err := run(b.conn, "ROLLBACK TO cruster_send", nil, nil); err != nil {
+				return journal.Result{}, err
+			}
+			result = journal.Result{Err: journal.ErrInboxFull}
+			break
+		}
+	}
+	return result, run(b.conn, "RELEASE cruster_send", nil, nil)
 }
 
 // wake has a running execution loaded.

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	envelopeColumns = "position, origin, kind, name, at, repeatable, bytes"
+	envelopeColumns = "position, origin, kind, name, at, flags, bytes"
 	messageColumns  = envelopeColumns + ", sender, sender_run, step, value"
 
 	selectInbox    = "SELECT " + envelopeColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND position > ?3 ORDER BY position"
@@ -30,7 +30,8 @@ func scanEnvelope(row *sqlite.Stmt) journal.Envelope {
 		Kind:       journal.MessageKind(row.ColumnText(2)),
 		Name:       row.ColumnText(3),
 		At:         row.ColumnInt64(4),
-		Repeatable: row.ColumnBool(5),
+		Repeatable: row.ColumnInt(5)&1 != 0,
+		Held:       row.ColumnInt(5)&2 != 0,
 		Bytes:      row.ColumnInt(6),
 	}
 	row.ColumnBytes(1, e.Origin[:])

@@ -85,7 +85,11 @@ type listing struct {
 }
 
 func (l *listing) read() (rows []journal.Execution, err error) {
-	if err := l.mergeStrands(); err != nil {
+	merge := l.mergeStrands
+	if len(l.filter.Where) > 0 {
+		merge = l.mergeWhere
+	}
+	if err := merge(); err != nil {
 		return nil, err
 	}
 	for _, p := range l.found {
@@ -146,16 +150,29 @@ func (l *listing) nextStrand(after strand) (next *strand, err error) {
 
 // merge adds the newest of a strand to what was found.
 func (l *listing) merge(s strand) error {
-	err := run(l.conn, selectOfStrand, func(stmt *sqlite.Stmt) {
+	return l.add(run, selectOfStrand, func(stmt *sqlite.Stmt) {
 		stmt.BindText(1, s.namespace)
 		stmt.BindText(2, s.workflow)
 		stmt.BindText(3, s.state)
-		stmt.BindInt64(4, l.before.at)
-		stmt.BindBytes(5, l.before.id)
-		stmt.BindInt64(6, l.beyond.at)
-		stmt.BindBytes(7, l.beyond.id)
-		stmt.BindInt64(8, int64(l.want))
-	}, func(row *sqlite.Stmt) error {
+		l.bindBounds(stmt, 4)
+	})
+}
+
+// bindBounds binds where a page begins and ends, and its size, to five parameters.
+func (l *listing) bindBounds(stmt *sqlite.Stmt, param int) {
+	stmt.BindInt64(param, l.before.at)
+	stmt.BindBytes(param+1, l.before.id)
+	stmt.BindInt64(param+2, l.beyond.at)
+	stmt.BindBytes(param+3, l.beyond.id)
+	stmt.BindInt64(param+4, int64(l.want))
+}
+
+// runner is run or runOnce.
+type runner func(conn *sqlite.Conn, query string, bind func(*sqlite.Stmt), each func(*sqlite.Stmt) error) error
+
+// add adds what a query finds.
+func (l *listing) add(run runner, query string, bind func(*sqlite.Stmt)) error {
+	err := run(l.conn, query, bind, func(row *sqlite.Stmt) error {
 		l.found = append(l.found, place{row.ColumnInt64(0), blob(row, 1)})
 		return nil
 	})

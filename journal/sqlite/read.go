@@ -14,7 +14,8 @@ import (
 // executionColumns is the order that scanExecution reads in; value and input
 // come last because List leaves them out.
 const executionColumns = "e.id, e.namespace, e.workflow, e.key, e.digest, e.state, e.error, e.wake_at, e.interrupt, " +
-	"e.parent, e.parent_run, e.parent_step, e.created_at, e.finished_at, e.run, e.waiting, e.pinned, e.moved_at"
+	"e.parent, e.parent_run, e.parent_step, e.created_at, e.finished_at, e.run, e.waiting, e.pinned, e.moved_at, " +
+	"e.section, coalesce(e.chain, e.run), e.continued"
 
 const selectExecution = "SELECT " + executionColumns + ", e.value, i.input FROM cruster_executions e LEFT JOIN cruster_inputs i ON i.shard = e.shard AND i.id = e.id"
 
@@ -45,8 +46,11 @@ func scanExecution(row *sqlite.Stmt) (e journal.Execution, err error) {
 		return e, fmt.Errorf("execution %s: what is pinned: %w", e.ID, err)
 	}
 	e.MovedAt = uint64(row.ColumnInt64(17))
-	if row.ColumnCount() > 18 {
-		e.Value, e.Input = blob(row, 18), blob(row, 19)
+	row.ColumnBytes(18, e.Section[:])
+	row.ColumnBytes(19, e.Chain[:])
+	e.Continued = uint32(row.ColumnInt64(20))
+	if row.ColumnCount() > 21 {
+		e.Value, e.Input = blob(row, 21), blob(row, 22)
 	}
 	return e, nil
 }
@@ -104,14 +108,14 @@ func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execu
 // linked reads the execution that a step is linked to.
 func (s *Store) linked(ctx context.Context, step journal.Caller) (*journal.Execution, error) {
 	var callee journal.ID
-	var found journal.RunID
+	var chain journal.RunID
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
 		return run(conn, selectLink, func(stmt *sqlite.Stmt) {
 			bindID(stmt, 1, 2, step.ID)
 			stmt.BindBytes(3, step.Step[:])
 		}, func(row *sqlite.Stmt) error {
 			callee = columnID(row, 0)
-			row.ColumnBytes(1, found[:])
+			row.ColumnBytes(1, chain[:])
 			return nil
 		})
 	})
@@ -122,7 +126,7 @@ func (s *Store) linked(ctx context.Context, step journal.Caller) (*journal.Execu
 		return nil, journal.ErrNotFound
 	}
 	e, err := s.Load(ctx, callee)
-	if errors.Is(err, journal.ErrNotFound) || err == nil && e.Run != found {
+	if errors.Is(err, journal.ErrNotFound) || err == nil && e.Chain != chain {
 		return nil, journal.ErrSwept
 	}
 	return e, err

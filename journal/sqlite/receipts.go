@@ -16,6 +16,7 @@ import (
 const (
 	selectOldReceipts = `SELECT at, id, origin, sender, sender_run, step, coalesce(length(value), 0) FROM cruster_receipts
 		WHERE held = 0 AND at < ?1 AND (at, id, origin) > (?2, ?3, ?4) ORDER BY at, id, origin LIMIT ?5`
+	deleteReceipt      = "DELETE FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3"
 	selectHeldReceipts = "SELECT id, origin FROM cruster_receipts WHERE held = 1 AND sender_run = ?1 LIMIT ?2"
 	selectLiveRun      = `SELECT 1 FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND run = ?3 AND state NOT IN ('completed', 'failed', 'interrupted')`
 )
@@ -60,7 +61,7 @@ func (w *sweep) deleteReceipts(conn *sqlite.Conn) (more bool, err error) {
 			err = holdReceipt(conn, r)
 			continue
 		}
-		err = execReceipt(conn, "DELETE FROM cruster_receipts WHERE shard = ?1 AND id = ?2 AND origin = ?3", r.receiptPlace)
+		err = execReceipt(conn, deleteReceipt, r.receiptPlace)
 		bytes += r.bytes
 		w.left--
 	}

@@ -22,8 +22,12 @@ import (
 // once, and once more for each holder that it had.
 const (
 	selectOverHolder = "SELECT id, run FROM cruster_executions WHERE holds = 1 AND finished_at > 0 LIMIT 1"
-	selectHeld       = "SELECT id FROM cruster_executions WHERE held_by = ?1 LIMIT ?2"
-	updateHolds      = "UPDATE cruster_executions SET holds = 1 WHERE shard = ?1 AND id = ?2 AND holds = 0"
+	// A run that has continued is over, but its row is not.
+	selectContinued = "SELECT run FROM cruster_continued LIMIT 1"
+	deleteContinued = "DELETE FROM cruster_continued WHERE run = ?1"
+
+	selectHeld  = "SELECT id FROM cruster_executions WHERE held_by = ?1 LIMIT ?2"
+	updateHolds = "UPDATE cruster_executions SET holds = 1 WHERE shard = ?1 AND id = ?2 AND holds = 0"
 
 	// selectExpired finds what may be deleted, oldest first, each with an execution
 	// that is alive and may ask for it.
@@ -31,7 +35,7 @@ const (
 		(SELECT p.id FROM cruster_executions p
 			WHERE p.shard = e.parent_shard AND p.id = e.parent AND p.run = e.parent_run AND p.state NOT IN ('completed', 'failed', 'interrupted')),
 		(SELECT p.id FROM cruster_links l JOIN cruster_executions p ON p.shard = l.shard AND p.id = l.id
-			WHERE l.callee_run = e.run AND p.state NOT IN ('completed', 'failed', 'interrupted') LIMIT 1)
+			WHERE l.callee_run = coalesce(e.chain, e.run) AND p.state NOT IN ('completed', 'failed', 'interrupted') LIMIT 1)
 	FROM cruster_executions e
 	WHERE e.finished_at > 0 AND e.held_by IS NULL AND e.holds = 0 AND e.finished_at < ?1 AND (e.finished_at, e.id) > (?2, ?3)
 		AND e.state IN ('completed', 'failed', 'interrupted')
@@ -47,6 +51,7 @@ type sweep struct {
 
 	after        journal.Wake // the last execution that was looked at
 	afterReceipt receiptPlace // the last receipt
+	afterLock    journal.ID   // the last lock
 }
 
 // Sweep implements journal.Store.
@@ -74,14 +79,20 @@ func (w *sweep) run(ctx context.Context, own []journal.Fence, steps ...func(*sql
 	return nil
 }
 
-// free gives back to retention what an execution that is over has held.
+// free gives back to retention what a run that is over has held.
 func (w *sweep) free(conn *sqlite.Conn) (more bool, err error) {
-	var holder journal.ID
+	var holder journal.ID // zero if the run has continued
 	var holderRun []byte
 	err = run(conn, selectOverHolder, nil, func(row *sqlite.Stmt) error {
 		holder, holderRun = columnID(row, 0), blob(row, 1)
 		return nil
 	})
+	if err == nil && holderRun == nil {
+		err = run(conn, selectContinued, nil, func(row *sqlite.Stmt) error {
+			holderRun = blob(row, 0)
+			return nil
+		})
+	}
 	if err != nil || holderRun == nil {
 		return false, err
 	}
@@ -90,7 +101,11 @@ func (w *sweep) free(conn *sqlite.Conn) (more bool, err error) {
 		return false, err
 	}
 	heldReceipts, err := freeReceipts(conn, holderRun)
-	if err == nil && heldExecutions < journal.SweepBatch && heldReceipts < journal.SweepBatch {
+	switch {
+	case err != nil || heldExecutions == journal.SweepBatch || heldReceipts == journal.SweepBatch:
+	case holder.IsZero():
+		err = run(conn, deleteContinued, func(stmt *sqlite.Stmt) { stmt.BindBytes(1, holderRun) }, nil)
+	default:
 		err = exec(conn, "UPDATE cruster_executions SET holds = 0 WHERE shard = ?1 AND id = ?2", holder)
 	}
 	return true, err
@@ -243,7 +258,8 @@ func deleteSome(conn *sqlite.Conn, id journal.ID, n int64) error {
 
 func deleteExecution(conn *sqlite.Conn, id journal.ID) error {
 	for _, table := range []string{
-		"cruster_inbox", "cruster_receipts", "cruster_entries", "cruster_deferreds", "cruster_links", "cruster_hibernated", "cruster_inputs", "cruster_executions",
+		"cruster_inbox", "cruster_receipts", "cruster_entries", "cruster_deferreds", "cruster_links", "cruster_hibernated", "cruster_inputs",
+		"cruster_published", "cruster_attributes", "cruster_executions",
 	} {
 		if err := exec(conn, "DELETE FROM "+table+" WHERE shard = ?1 AND id = ?2", id); err != nil {
 			return err

@@ -27,7 +27,7 @@ const (
 	// maxTallies is how many are kept.
 	maxTallies = 1000
 	// mostCounted is how many messages are counted.
-	mostCounted = 2 * journal.MaxInbox
+	mostCounted = journal.MaxSentInbox + 1
 )
 
 const selectTally = "SELECT count(*), coalesce(sum(bytes), 0) FROM (SELECT bytes FROM cruster_inbox WHERE shard = ?1 AND id = ?2 LIMIT ?3)"
@@ -36,15 +36,38 @@ func (m *mail) forget() { clear(m.tallies) }
 
 // full tells whether there is no room for a message of so many bytes.
 func (b *batch) full(receiver journal.ID, bytes int) (bool, error) {
-	t, kept := b.mail.tallies[receiver]
-	if !kept {
-		var err error
-		if t, err = count(b.conn, receiver); err != nil {
-			return false, err
+	t, err := b.tally(receiver)
+	return t.messages >= journal.MaxInbox || t.bytes+int64(bytes) > journal.MaxInboxBytes, err
+}
+
+// crowded tells whether what a write sends may overfill an inbox.
+func (b *batch) crowded(w *journal.Write) (bool, error) {
+	bytes := int64(0)
+	for i := range w.Send {
+		bytes += int64(w.Send[i].Bytes)
+	}
+	for i := range w.Send {
+		to := w.Send[i].To
+		if i > 0 && to == w.Send[i-1].To {
+			continue
 		}
+		t, err := b.tally(to)
+		if err != nil || t.messages+int64(len(w.Send)) > journal.MaxSentInbox || t.bytes+bytes > journal.MaxSentInboxBytes {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+func (b *batch) tally(receiver journal.ID) (tally, error) {
+	if t, kept := b.mail.tallies[receiver]; kept {
+		return t, nil
+	}
+	t, err := count(b.conn, receiver)
+	if err == nil {
 		b.mail.keep(receiver, t)
 	}
-	return t.messages >= journal.MaxInbox || t.bytes+int64(bytes) > journal.MaxInboxBytes, nil
+	return t, err
 }
 
 func count(conn *sqlite.Conn, receiver journal.ID) (t tally, err error) {

@@ -1,0 +1,172 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/cruster/cruster/journal"
+)
+
+const (
+	lockColumns = "l.id, l.namespace, l.type, l.key, l.holder, l.holder_run, l.holder_step, l.since"
+
+	selectLock = "SELECT " + lockColumns + " FROM cruster_locks l WHERE l.shard = ?1 AND l.id = ?2"
+
+	// selectInSection tells whether a step is that of the section of a run which is not over,
+	// and how its execution is called.
+	selectInSection = `SELECT workflow, key FROM cruster_executions
+		WHERE shard = ?1 AND id = ?2 AND run = ?3 AND section = ?4 AND state NOT IN ('completed', 'failed', 'interrupted')`
+
+	selectLocks            = "SELECT " + lockColumns + " FROM cruster_locks l WHERE (l.shard, l.id) > (?1, ?2) ORDER BY l.shard, l.id LIMIT ?3"
+	selectLocksOfNamespace = "SELECT " + lockColumns + " FROM cruster_locks l WHERE l.namespace = ?4 AND l.id > ?2 AND ?1 >= 0 ORDER BY l.id LIMIT ?3"
+)
+
+// putLock says who holds an entity.
+func (b *batch) putLock(l *journal.Lock) error {
+	return run(b.conn, `INSERT OR REPLACE INTO cruster_locks (shard, id, namespace, type, key, holder, holder_run, holder_step, since)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, l.Entity)
+		stmt.BindText(3, l.Namespace)
+		stmt.BindText(4, l.Type)
+		stmt.BindText(5, l.Key)
+		bindCaller(stmt, 6, l.Holder)
+		stmt.BindInt64(9, l.Since)
+	}, nil)
+}
+
+func scanLock(row *sqlite.Stmt) journal.Lock {
+	return journal.Lock{
+		Entity: columnID(row, 0), Namespace: row.ColumnText(1), Type: row.ColumnText(2), Key: row.ColumnText(3),
+		Holder: columnCaller(row, 4), Since: row.ColumnInt64(7),
+	}
+}
+
+// Lock implements journal.Store.
+func (s *Store) Lock(ctx context.Context, entity journal.ID) (found *journal.Lock, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, selectLock, func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, entity) }, func(row *sqlite.Stmt) error {
+			l := scanLock(row)
+			found = &l
+			return nil
+		})
+	})
+	if err == nil && found == nil {
+		err = journal.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: lock of entity %s: %w", entity, err)
+	}
+	return found, nil
+}
+
+// InSection implements journal.Store.
+func (s *Store) InSection(ctx context.Context, step journal.Caller) (in bool, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		_, in, err = inSection(conn, step)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("sqlite: section of execution %s: %w", step.ID, err)
+	}
+	return in, nil
+}
+
+// inSection tells whether the run of a step is in its section, and the name of the execution.
+func inSection(conn *sqlite.Conn, step journal.Caller) (name string, in bool, err error) {
+	err = run(conn, selectInSection, func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, step.ID)
+		stmt.BindBytes(3, step.Run[:])
+		stmt.BindBytes(4, step.Step[:])
+	}, func(row *sqlite.Stmt) error {
+		e := journal.Execution{Workflow: row.ColumnText(0), Key: row.ColumnText(1)}
+		name, in = e.Name(), true
+		return nil
+	})
+	return name, in, err
+}
+
+// Locks implements journal.Store.
+func (s *Store) Locks(ctx context.Context, f journal.LockFilter) (locks []journal.HeldLock, after journal.ID, more bool, err error) {
+	limit, err := f.Size()
+	if err != nil {
+		return nil, journal.ID{}, false, err
+	}
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		// All that is read is of one moment.
+		if err := run(conn, "BEGIN", nil, nil); err != nil {
+			return err
+		}
+		defer rollback(conn)
+		found, err := locksBehind(conn, f.Namespace, f.After, limit+1)
+		if err != nil {
+			return err
+		}
+		if more = len(found) > limit; more {
+			found = found[:limit]
+		}
+		for _, l := range found {
+			after = l.Entity
+			name, in, err := inSection(conn, l.Holder)
+			if err != nil {
+				return err
+			}
+			if in {
+				locks = append(locks, journal.HeldLock{Lock: l, HolderName: name})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, journal.ID{}, false, fmt.Errorf("sqlite: locks: %w", err)
+	}
+	return locks, after, more, nil
+}
+
+// locksBehind lists locks in the order of their entities, held or not, of one namespace or
+// of all.
+func locksBehind(conn *sqlite.Conn, namespace string, after journal.ID, limit int) (found []journal.Lock, err error) {
+	query := selectLocks
+	if namespace != "" {
+		query = selectLocksOfNamespace
+	}
+	err = run(conn, query, func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, after)
+		stmt.BindInt64(3, int64(limit))
+		if namespace != "" {
+			stmt.BindText(4, namespace)
+		}
+	}, func(row *sqlite.Stmt) error {
+		found = append(found, scanLock(row))
+		return nil
+	})
+	return found, err
+}
+
+// SweepLocks implements journal.Store. It walks over all that are held: there are no more of
+// those than runs that are not over have taken.
+func (s *Store) SweepLocks(ctx context.Context, own []journal.Fence, limit int) (int, error) {
+	w := &sweep{store: s, left: max(limit, 0)}
+	if err := w.run(ctx, own, w.deleteLocks); err != nil {
+		return 0, fmt.Errorf("sqlite: sweep locks: %w", err)
+	}
+	return max(limit, 0) - w.left, nil
+}
+
+// deleteLocks looks at a few locks, and deletes those that are not held.
+func (w *sweep) deleteLocks(conn *sqlite.Conn) (more bool, err error) {
+	found, err := locksBehind(conn, "", w.afterLock, journal.SweepBatch)
+	for _, l := range found {
+		if err != nil || w.left == 0 {
+			break
+		}
+		w.afterLock = l.Entity
+		in := false
+		if _, in, err = inSection(conn, l.Holder); err == nil && !in {
+			err = exec(conn, "DELETE FROM cruster_locks WHERE shard = ?1 AND id = ?2", l.Entity)
+			w.left--
+		}
+	}
+	return len(found) > 0, err
+}

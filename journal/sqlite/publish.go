@@ -1,0 +1,80 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+const (
+	selectPublished  = "SELECT body FROM cruster_published WHERE shard = ?1 AND id = ?2"
+	selectAttributes = "SELECT name, type, text, number FROM cruster_attributes WHERE shard = ?1 AND id = ?2"
+)
+
+// publish replaces what a run has published. Attributes that stay as they are are not
+// written again: they are what executions are found by, and change seldom.
+func (b *batch) publish(id journal.ID, p *journal.Published) error {
+	err := run(b.conn, "INSERT INTO cruster_published (shard, id, body) VALUES (?1, ?2, ?3) ON CONFLICT (shard, id) DO UPDATE SET body = ?3", func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, id)
+		stmt.BindBytes(3, p.Body())
+	}, nil)
+	if err != nil {
+		return err
+	}
+	there := map[string]abi.Attribute{}
+	err = run(b.conn, selectAttributes, func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, id) }, func(row *sqlite.Stmt) error {
+		there[row.ColumnText(0)] = abi.Attribute{Type: row.ColumnText(1), Text: row.ColumnText(2), Number: row.ColumnFloat(3)}
+		return nil
+	})
+	for _, a := range p.Attributes {
+		if err != nil {
+			return err
+		}
+		if before, ok := there[a.Name]; !ok || before != a.Attribute {
+			err = b.putAttribute(id, a)
+		}
+		delete(there, a.Name)
+	}
+	for name := range there {
+		if err != nil {
+			return err
+		}
+		err = run(b.conn, "DELETE FROM cruster_attributes WHERE shard = ?1 AND id = ?2 AND name = ?3", func(stmt *sqlite.Stmt) {
+			bindID(stmt, 1, 2, id)
+			stmt.BindText(3, name)
+		}, nil)
+	}
+	return err
+}
+
+func (b *batch) putAttribute(id journal.ID, a journal.NamedAttribute) error {
+	return run(b.conn, `INSERT OR REPLACE INTO cruster_attributes (shard, id, name, type, text, number, namespace, created_at)
+		SELECT ?1, ?2, ?3, ?4, ?5, ?6, namespace, created_at FROM cruster_executions WHERE shard = ?1 AND id = ?2`, func(stmt *sqlite.Stmt) {
+		bindID(stmt, 1, 2, id)
+		stmt.BindText(3, a.Name)
+		stmt.BindText(4, a.Type)
+		stmt.BindText(5, a.Text)
+		stmt.BindFloat(6, a.Number)
+	}, nil)
+}
+
+// Published implements journal.Store.
+func (s *Store) Published(ctx context.Context, id journal.ID) (found *journal.Published, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return run(conn, selectPublished, func(stmt *sqlite.Stmt) { bindID(stmt, 1, 2, id) }, func(row *sqlite.Stmt) (err error) {
+			found, err = journal.PublishedOf(blob(row, 0))
+			return err
+		})
+	})
+	if err == nil && found == nil {
+		err = journal.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: what execution %s has published: %w", id, err)
+	}
+	return found, nil
+}
