@@ -20,10 +20,14 @@ type Attribute struct {
 
 // AttributeOf reads an attribute off a msgpack value.
 func AttributeOf(value []byte) (Attribute, *Error) {
-	d := msgpack.NewDecoder(bytes.NewReader(value))
-	v, err := d.DecodeInterface()
-	if err != nil {
-		return Attribute{}, Errorf(CodeBadAttribute, "the value of the attribute is not msgpack")
+	const header = 8 // at most, of what an attribute can be
+	if len(value) > MaxAttribute+header {
+		return Attribute{}, Errorf(CodeBadAttribute, "the value of the attribute takes %d bytes; a text has at most %d", len(value), MaxAttribute)
+	}
+	r := bytes.NewReader(value)
+	v, err := msgpack.NewDecoder(r).DecodeInterface()
+	if err != nil || r.Len() > 0 {
+		return Attribute{}, Errorf(CodeBadAttribute, "the value of the attribute is not one msgpack value")
 	}
 	a := Attribute{Type: AttributeNumber}
 	switch v := v.(type) {

@@ -11,14 +11,16 @@ import (
 // newBodies makes an empty value of every type that crosses the boundary.
 func newBodies() []any {
 	return []any{
-		new(abi.Activity), new(abi.ActivityInfo), new(abi.Call), new(abi.ConfigReply), new(abi.ConfigRequest),
+		new(abi.Activity), new(abi.ActivityInfo), new(abi.Answer), new(abi.AttributeInfo), new(abi.Call), new(abi.ConfigReply), new(abi.ConfigRequest),
+		new(abi.Continue),
 		new(abi.Deferred), new(abi.Delivery), new(abi.EntityCall), new(abi.EntityInfo), new(abi.EntityMessage),
 		new(abi.Error), new(abi.ExecReply), new(abi.Field),
 		new(abi.HTTPRequest), new(abi.HTTPResponse), new(abi.Header), new(abi.Interrupted), new(abi.Interruption),
-		new(abi.Invocation), new(abi.Manifest), new(abi.Migration), new(abi.OperationInfo),
+		new(abi.Invocation), new(abi.Lock), new(abi.Manifest), new(abi.Migration), new(abi.OperationInfo),
 		new(abi.OperationReply), new(abi.Operations), new(abi.OperationsReply), new(abi.Outcome), new(abi.Patched), new(abi.Poll),
-		new(abi.PollReply), new(abi.Query), new(abi.QueryInfo), new(abi.QueryReply), new(abi.Receive), new(abi.Resolve), new(abi.Resume), new(abi.Retry),
-		new(abi.SQL), new(abi.Schema), new(abi.Signal), new(abi.SignalInfo), new(abi.Sleep), new(abi.WorkflowInfo),
+		new(abi.PollReply), new(abi.Progress), new(abi.Publish), new(abi.Published), new(abi.Query), new(abi.QueryInfo), new(abi.QueryReply), new(abi.Receive), new(abi.Resolve), new(abi.Resume), new(abi.Retry),
+		new(abi.SQL), new(abi.ScheduleInfo), new(abi.Schema), new(abi.Signal), new(abi.SignalInfo), new(abi.Sleep), new(abi.StateInfo),
+		new(abi.Unlock), new(abi.UnreadSignal), new(abi.Update), new(abi.UpdateInfo), new(abi.UpdateRequest), new(abi.WorkflowInfo),
 	}
 }
 
@@ -89,13 +91,21 @@ func samples() []sample {
 			Body: bin(abi.EntityCall{Input: bin("en"), Operation: "greet"}), Execution: "shop/Gateway/eu/1", IdempotencyKey: "4f0c",
 			Kind: abi.InvokeCall, Name: "Gateway", Namespace: "default", Time: at,
 		}},
+		{"Invocation/continued", abi.Invocation{
+			Body: bin(7), Execution: "orders/Billing/42", Kind: abi.InvokeWorkflow, Name: "Billing", Namespace: "default", Seed: []byte{1}, Time: at,
+			Unread: []abi.UnreadSignal{{Name: "paid", Value: bin(300)}, {Name: "paid", Value: abi.Nil}},
+		}},
+		{"UnreadSignal/paid", abi.UnreadSignal{Name: "paid", Value: bin(300)}},
 		{"Resume/empty", abi.Resume{Deliveries: []abi.Delivery{}, Time: at}},
 		{"Resume/two", abi.Resume{Deliveries: []abi.Delivery{{Op: 2, Value: bin(7)}, {Error: declined, Op: 3}}, Time: at + 1}},
 		{"Query/status", abi.Query{Input: bin("long"), Name: "status"}},
+		{"Query/update", abi.Query{Input: bin("Ada"), Name: "rename", Update: true}},
 		{"Delivery/nil-value", abi.Delivery{Op: 1, Value: abi.Nil}},
 		{"Delivery/largest-op", abi.Delivery{Op: math.MaxUint32, Value: abi.Nil}},
 		{"Outcome/value", abi.Outcome{Value: bin("ok")}},
 		{"Outcome/error", abi.Outcome{Error: declined}},
+		{"Outcome/continue", abi.Outcome{Continue: &abi.Continue{Input: bin(7)}}},
+		{"Continue/unread", abi.Continue{Input: abi.Nil, Unread: []abi.UnreadSignal{{Name: "paid", Value: bin(300)}}}},
 		{"Error/zero", abi.Error{}},
 		{"Error/full", *declined},
 		{"Error/empty-details", abi.Error{Code: abi.CodeInterrupted, Details: []byte{}, Message: "gestoppt: größer"}},
@@ -119,6 +129,20 @@ func samples() []sample {
 		{"PollReply/running", abi.PollReply{State: "running"}},
 		{"PollReply/completed", abi.PollReply{Outcome: &abi.Outcome{Value: bin(1)}, State: "completed"}},
 		{"EntityMessage/other-deployment", abi.EntityMessage{Entity: "bank/Account/ada", Input: bin(300), Operation: "deposit"}},
+		{"Lock/two", abi.Lock{Entities: []string{"Account/ada", "bank/Account/bob"}}},
+		{"Unlock/body", abi.Unlock{}},
+		{"Update/body", abi.Update{}},
+		{"UpdateRequest/rename", abi.UpdateRequest{ID: "00ff", Input: bin("Ada"), Name: "rename"}},
+		{"Answer/value", abi.Answer{ID: "00ff", Value: bin("Ada")}},
+		{"Answer/error", abi.Answer{Error: declined, ID: "00ff"}},
+		{"Publish/empty", abi.Publish{}},
+		{"Publish/full", abi.Publish{
+			Attributes: []abi.Published{{Name: "amount", Value: bin(12.5)}, {Name: "customer", Value: bin("ada")}},
+			Progress:   &abi.Progress{Done: 3, Note: "packing", Total: 7}, State: []abi.Published{{Name: "stage"}},
+		}},
+		{"Published/value", abi.Published{Name: "stage", Value: bin("packing")}},
+		{"Published/cleared", abi.Published{Name: "stage"}},
+		{"Progress/unknown-total", abi.Progress{Done: math.MaxUint64}},
 		{"EntityCall/deposit", abi.EntityCall{Input: bin(300), Operation: "deposit"}},
 		{"Operations/first", abi.Operations{Operations: []abi.EntityCall{{Input: bin(300), Operation: "deposit"}, {Input: abi.Nil, Operation: "close"}}}},
 		{"Operations/later", abi.Operations{
@@ -159,6 +183,19 @@ func samples() []sample {
 		{"WorkflowInfo/signals", abi.WorkflowInfo{Key: abi.KeyFromRequest, Name: "ProcessOrder", Signals: []abi.SignalInfo{
 			{Name: "cancelled"}, {Name: "paid", Value: &abi.Schema{Type: abi.TypeInt, Bits: 64}},
 		}}},
+		{"WorkflowInfo/messages", abi.WorkflowInfo{
+			Attributes: []abi.AttributeInfo{{Name: "customer", Type: abi.AttributeText}}, Key: abi.KeyFromRequest, Name: "ProcessOrder",
+			State: []abi.StateInfo{{Name: "stage"}}, Updates: []abi.UpdateInfo{{Name: "rename", Validated: true}},
+		}},
+		{"AttributeInfo/since", abi.AttributeInfo{Name: "since", Type: abi.AttributeTime}},
+		{"StateInfo/order", abi.StateInfo{Name: "order", Value: order}},
+		{"UpdateInfo/rename", abi.UpdateInfo{Input: &abi.Schema{Type: abi.TypeString}, Name: "rename", Output: order, Validated: true}},
+		{"ScheduleInfo/nightly", abi.ScheduleInfo{
+			CatchUp: int64(time.Hour), Cron: "0 3 * * *", Input: bin(map[string]any{}), Jitter: int64(time.Minute), Name: "nightly",
+			Overlap: "queue", Workflow: "Billing", Zone: "Europe/Zurich",
+		}},
+		{"ScheduleInfo/always", abi.ScheduleInfo{Always: true, Name: "sweeper", Workflow: "Sweep"}},
+		{"ScheduleInfo/every", abi.ScheduleInfo{Every: int64(time.Minute), Name: "beat", Workflow: "Beat"}},
 		{"QueryInfo/status", abi.QueryInfo{Name: "status", Output: order}},
 		{"SignalInfo/paid", abi.SignalInfo{Name: "paid", Value: order}},
 		{"OperationInfo/read-only", abi.OperationInfo{Name: "balance", Output: &abi.Schema{Type: abi.TypeInt, Bits: 64}, ReadOnly: true}},

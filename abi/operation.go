@@ -5,9 +5,7 @@ package abi
 //
 // The host and the test kit of the Go SDK both call it, so they refuse the same inputs.
 func (o *OperationInfo) CheckInput(input []byte) ([]byte, error) {
-	if input == nil {
-		input = absentRequest(o.Input)
-	}
+	input = orAbsent(o.Input, input)
 	if len(input) > MaxPayload {
 		return nil, Errorf(CodePayloadTooLarge, "the input of %q has %d bytes, the limit is %d", o.Name, len(input), MaxPayload)
 	}

@@ -25,4 +25,10 @@ func TestOperationInput(t *testing.T) {
 	input, err = anything.CheckInput(nil)
 	require.NoError(t, err)
 	require.Equal(t, abi.Nil, input)
+	nothing := abi.OperationInfo{Name: "nothing", Input: &abi.Schema{Type: abi.TypeStruct}}
+	for _, given := range [][]byte{nil, abi.Nil, {0x80}} {
+		input, err = nothing.CheckInput(given)
+		require.NoError(t, err)
+		require.Equal(t, []byte{0x80}, input)
+	}
 }

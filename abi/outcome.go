@@ -23,11 +23,9 @@ func DecodeOutcome(output []byte) (*Outcome, *Error) {
 	}
 	if out.Continue != nil {
 		out.Value = nil
-		input, cerr := checkValue("the input of the next run", nil, out.Continue.Input)
-		if cerr != nil {
-			return nil, AsError(cerr)
+		if err := checkContinue(out.Continue); err != nil {
+			return nil, err
 		}
-		out.Continue.Input = input
 		return out, nil
 	}
 	if len(out.Value) > MaxPayload {
@@ -39,4 +37,24 @@ func DecodeOutcome(output []byte) (*Outcome, *Error) {
 	}
 	out.Value = canonical
 	return out, nil
+}
+
+// checkContinue checks what the next run begins with, and makes it canonical.
+func checkContinue(c *Continue) *Error {
+	input, err := checkValue("the input of the next run", nil, c.Input)
+	if err != nil {
+		return AsError(err)
+	}
+	c.Input = input
+	for i := range c.Unread {
+		if bad := CheckName("continue", c.Unread[i].Name); bad != nil {
+			return bad
+		}
+		value, err := checkValue("the value of an unread signal", nil, c.Unread[i].Value)
+		if err != nil {
+			return AsError(err)
+		}
+		c.Unread[i].Value = value
+	}
+	return nil
 }

@@ -55,3 +55,21 @@ func TestClamp(t *testing.T) {
 	same.Clamp()
 	require.Equal(t, small, same)
 }
+
+func TestDecodeContinue(t *testing.T) {
+	t.Parallel()
+	unread := []abi.UnreadSignal{{Name: "paid", Value: []byte{0xcc, 7}}}
+	got, err := abi.DecodeOutcome(abi.MustMarshal(abi.Outcome{
+		Continue: &abi.Continue{Input: []byte{0xcd, 0, 5}, Unread: unread}, Value: []byte{0xc1},
+	}))
+	require.Nil(t, err)
+	require.Equal(t, &abi.Outcome{Continue: &abi.Continue{Input: []byte{5}, Unread: []abi.UnreadSignal{{Name: "paid", Value: []byte{7}}}}}, got)
+	for name, c := range map[string]abi.Continue{
+		"no input":          {},
+		"unread of no name": {Input: abi.Nil, Unread: []abi.UnreadSignal{{Value: abi.Nil}}},
+		"unread, no value":  {Input: abi.Nil, Unread: []abi.UnreadSignal{{Name: "paid"}}},
+	} {
+		_, err := abi.DecodeOutcome(abi.MustMarshal(abi.Outcome{Continue: &c}))
+		require.NotNil(t, err, name)
+	}
+}

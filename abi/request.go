@@ -1,33 +1,29 @@
 package abi
 
+import (
+	"bytes"
+	"slices"
+)
+
 // CheckRequest bounds the request of a start, makes it canonical and checks it
 // against the workflow's type. A request that was left out is nil.
 //
 // The host and the test kit of the Go SDK both call it, so they refuse the same
 // requests.
 func (w *WorkflowInfo) CheckRequest(input []byte) ([]byte, error) {
-	if input == nil {
-		input = absentRequest(w.Input)
-	}
-	return checkValue("the input", w.Input, input)
+	return checkValue("the input", w.Input, orAbsent(w.Input, input))
 }
 
 // CheckValue does for the value of a signal what [WorkflowInfo.CheckRequest] does for a
 // request.
 func (s *SignalInfo) CheckValue(value []byte) ([]byte, error) {
-	if value == nil {
-		value = absentRequest(s.Value)
-	}
-	return checkValue("the value", s.Value, value)
+	return checkValue("the value", s.Value, orAbsent(s.Value, value))
 }
 
 // CheckInput does for the input of a query what [WorkflowInfo.CheckRequest] does for a
 // request.
 func (q *QueryInfo) CheckInput(input []byte) ([]byte, error) {
-	if input == nil {
-		input = absentRequest(q.Input)
-	}
-	return checkValue("the input", q.Input, input)
+	return checkValue("the input", q.Input, orAbsent(q.Input, input))
 }
 
 // checkValue bounds a value, makes it canonical and checks it against its type; what
@@ -48,16 +44,20 @@ func checkValue(what string, schema *Schema, value []byte) ([]byte, error) {
 	return canonical, nil
 }
 
-// absentRequest stands for a value that was left out: an empty struct if no field of
-// it is required, and null otherwise.
-func absentRequest(s *Schema) []byte {
-	if s == nil || s.Type != TypeStruct || s.Nullable {
+// orAbsent is the value, or what stands for one that was left out: an empty struct if no
+// field of it is required, and nil otherwise. For a struct without fields nil says nothing,
+// too.
+func orAbsent(s *Schema, value []byte) []byte {
+	structure := s != nil && s.Type == TypeStruct && !s.Nullable
+	switch {
+	case structure && len(s.Fields) == 0 && bytes.Equal(value, Nil):
+		return emptyMap
+	case value != nil:
+		return value
+	case !structure || slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Required }):
 		return Nil
 	}
-	for _, f := range s.Fields {
-		if f.Required {
-			return Nil
-		}
-	}
-	return MustMarshal(map[string]any{})
+	return emptyMap
 }
+
+var emptyMap = []byte{0x80}

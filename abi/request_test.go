@@ -34,6 +34,9 @@ func TestAbsentRequest(t *testing.T) {
 	}
 	_, err := (&WorkflowInfo{Name: "W", Input: optional}).CheckRequest(Nil)
 	require.Equal(t, CodeBadInput, CodeOf(err), "null is not the same as nothing")
+	got, err := (&WorkflowInfo{Name: "W", Input: &Schema{Type: TypeStruct}}).CheckRequest(Nil)
+	require.NoError(t, err, "null is what people write for nothing")
+	require.Equal(t, empty, got)
 }
 
 func TestCheckRequest(t *testing.T) {

@@ -49,10 +49,7 @@ func (w *WorkflowInfo) Update(name string) (*UpdateInfo, error) {
 // CheckInput does for the input of an update what [WorkflowInfo.CheckRequest] does for a
 // request.
 func (u *UpdateInfo) CheckInput(input []byte) ([]byte, error) {
-	if input == nil {
-		input = absentRequest(u.Input)
-	}
-	return checkValue("the input", u.Input, input)
+	return checkValue("the input", u.Input, orAbsent(u.Input, input))
 }
 
 func checkAnswer(b *Answer) *Error {

@@ -23,6 +23,11 @@ var (
 	opSignal      = guest.Call{Name: abi.OpSignal}
 	opEntityCall  = guest.Call{Name: abi.OpEntityCall}
 	opEntitySend  = guest.Call{Name: abi.OpEntitySend}
+	opLock        = guest.Call{Name: abi.OpLock}
+	opUnlock      = guest.Call{Name: abi.OpUnlock}
+	opUpdate      = guest.Call{Name: abi.OpUpdate}
+	opAnswer      = guest.Call{Name: abi.OpAnswer}
+	opPublish     = guest.Call{Name: abi.OpPublish}
 
 	callTxExec  = guest.Call{Name: abi.ImportTxExec}
 	callTxQuery = guest.Call{Name: abi.ImportTxQuery}

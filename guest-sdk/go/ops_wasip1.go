@@ -23,6 +23,11 @@ var (
 	opSignal      = guest.Call{Name: abi.OpSignal, Import: importSignal}
 	opEntityCall  = guest.Call{Name: abi.OpEntityCall, Import: importEntityCall}
 	opEntitySend  = guest.Call{Name: abi.OpEntitySend, Import: importEntitySend}
+	opLock        = guest.Call{Name: abi.OpLock, Import: importLock}
+	opUnlock      = guest.Call{Name: abi.OpUnlock, Import: importUnlock}
+	opUpdate      = guest.Call{Name: abi.OpUpdate, Import: importUpdate}
+	opAnswer      = guest.Call{Name: abi.OpAnswer, Import: importAnswer}
+	opPublish     = guest.Call{Name: abi.OpPublish, Import: importPublish}
 
 	callTxExec  = guest.Call{Name: abi.ImportTxExec, Import: importTxExec}
 	callTxQuery = guest.Call{Name: abi.ImportTxQuery, Import: importTxQuery}
@@ -80,6 +85,21 @@ func importEntityCall(ptr unsafe.Pointer, n uint32) int32
 
 //go:wasmimport cruster entity_send
 func importEntitySend(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster lock
+func importLock(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster unlock
+func importUnlock(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster update
+func importUpdate(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster answer
+func importAnswer(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster publish
+func importPublish(ptr unsafe.Pointer, n uint32) int32
 
 //go:wasmimport cruster tx_exec
 func importTxExec(ptr unsafe.Pointer, n uint32) int32

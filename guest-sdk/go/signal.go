@@ -73,6 +73,24 @@ func (s Signal[T]) Future(ctx Context) Future[T] {
 	return Future[T]{p: ctx.scope.Receive(&opReceive, s.name)}
 }
 
+// TryReceive is the next signal of this name if it has been delivered, without waiting; false
+// if not. Signals are delivered one at a time, while the workflow waits for something, and only
+// if it has asked: the first call asks. So a workflow that does its work step by step looks
+// between two steps for what has come meanwhile:
+//
+//	cancelled, ok, err := Cancel.TryReceive(ctx)
+//
+// It panics if the workflow does not accept the signal.
+func (s Signal[T]) TryReceive(ctx Context) (T, bool, error) {
+	next := s.Future(ctx)
+	if !next.Done() {
+		var zero T
+		return zero, false, nil
+	}
+	v, err := next.result()
+	return v, err == nil, err
+}
+
 // Send sends the signal to an execution, and returns when it is durable. The
 // execution may not have come so far as to ask for it.
 func (s Signal[T]) Send(ctx Context, executionID string, value T) error {

@@ -61,7 +61,7 @@ func NewWorkflow[Req, Res any](name string, fn func(Context, Req) (Res, error), 
 			}
 			res, err := fn(Context{scope: s}, req)
 			if err != nil {
-				return nil, err
+				return nil, continued[Req](name, err)
 			}
 			return encode("the result of workflow ", name, res)
 		},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 
 	"github.com/cruster/cruster/abi"
 )
@@ -77,6 +78,12 @@ type Step struct {
 	Interrupt string `json:"interrupt,omitempty"`
 	Signal    string `json:"signal,omitempty"`
 	Query     string `json:"query,omitempty"`
+	// Update sends an update and waits for its answer. With Later it only sends it, and looks
+	// for the answer when the execution is over.
+	Update string `json:"update,omitempty"`
+	Later  bool   `json:"later,omitempty"`
+	// Published is all that can be seen of the execution.
+	Published *Published `json:"published,omitempty"`
 	// Open opens a gate for the activity "pass".
 	Open string `json:"open,omitempty"`
 	// Start starts another workflow, with Value as its request, and waits for its end.
@@ -85,10 +92,10 @@ type Step struct {
 	Call string `json:"call,omitempty"`
 	Send string `json:"send,omitempty"`
 
-	// Value is what a deferred is resolved with, what a signal brings, what a query asks
-	// with, a request or an input.
+	// Value is what a deferred is resolved with, what a signal or an update brings, what a query
+	// asks with, a request or an input.
 	Value Value `json:"value,omitzero"`
-	// Answer is the answer to a query.
+	// Answer is the answer to a query or an update.
 	Answer Value `json:"answer,omitzero"`
 	// Error is what a deferred is rejected with.
 	Error *Rejection `json:"error,omitempty"`
@@ -97,6 +104,34 @@ type Step struct {
 	May     abi.Code `json:"may,omitempty"`
 	// OneOf are the results that the started workflow or the call may have.
 	OneOf []Value `json:"one_of,omitempty"`
+}
+
+// Published is what an execution has published.
+type Published struct {
+	State map[string]Value `json:"state,omitempty"`
+	// Attributes are texts, numbers and bools; a time is a text of RFC 3339.
+	Attributes map[string]any `json:"attributes,omitempty"`
+	Progress   *Progress      `json:"progress,omitempty"`
+}
+
+// Progress is how far an execution is.
+type Progress struct {
+	Done  uint64 `json:"done"`
+	Total uint64 `json:"total"`
+	Note  string `json:"note,omitempty"`
+}
+
+// Attribute is the value of an attribute as the table has it.
+func Attribute(a abi.Attribute) any {
+	switch a.Type {
+	case abi.AttributeText:
+		return a.Text
+	case abi.AttributeBool:
+		return a.Number == 1
+	case abi.AttributeTime:
+		return time.UnixMicro(int64(a.Number)).UTC().Format(time.RFC3339Nano)
+	}
+	return a.Number
 }
 
 // Waits tells whether something must have happened before the step.

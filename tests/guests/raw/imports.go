@@ -59,6 +59,21 @@ func entitySend(ptr unsafe.Pointer, n uint32) int32
 //go:wasmimport cruster interrupted
 func interrupted(ptr unsafe.Pointer, n uint32) int32
 
+//go:wasmimport cruster lock
+func lock(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster unlock
+func unlock(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster update
+func update(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster answer
+func answer(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster publish
+func publish(ptr unsafe.Pointer, n uint32) int32
+
 //go:wasmimport cruster tx_exec
 func txExec(ptr unsafe.Pointer, n uint32) int32
 
@@ -75,6 +90,7 @@ var imports = map[string]func(unsafe.Pointer, uint32) int32{
 	abi.OpSleep: sleep, abi.OpActivity: activity, abi.OpDeferred: deferred, abi.OpResolve: resolve,
 	abi.OpCall: call, abi.OpSend: send, abi.OpPoll: poll, abi.OpInterrupted: interrupted, abi.OpPatched: patched,
 	abi.OpReceive: receive, abi.OpSignal: signal, abi.OpEntityCall: entityCall, abi.OpEntitySend: entitySend,
+	abi.OpLock: lock, abi.OpUnlock: unlock, abi.OpUpdate: update, abi.OpAnswer: answer, abi.OpPublish: publish,
 	abi.ImportTxExec: txExec, abi.ImportTxQuery: txQuery, abi.ImportHTTP: http, abi.ImportConfig: config,
 }
 

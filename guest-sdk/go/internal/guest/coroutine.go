@@ -89,6 +89,9 @@ func (ex *Execution) dispatch() {
 		ex.current.Store(co)
 		ex.handOver(co)
 		ex.current.Store(nil)
+		if ex.conditions != nil {
+			ex.checkConditions()
+		}
 		if otherGoroutines() > ex.goroutinesBefore {
 			// Workflow code has started goroutines with the go statement. Let them run
 			// until they block, instead of going on in a later turn. One that makes a

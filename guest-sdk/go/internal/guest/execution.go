@@ -64,6 +64,12 @@ type Execution struct {
 	patches map[string]*Promise
 	// signals are where the signals of each name arrive; nil until one is asked for.
 	signals map[string]*signalQueue
+	// updates are what was asked of the workflow; nil if it takes none.
+	updates *updateQueue
+	// published is what the run has published; nil until it does.
+	published *publisher
+	// conditions are those that coroutines wait for, in the order in which they began.
+	conditions []condition
 	// queries are how the workflow answers; nil until it says so.
 	queries map[string]func(input []byte) ([]byte, error)
 	// interruption is settled by a request to stop.
@@ -108,17 +114,42 @@ func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Exe
 	ex.ops.add(interruption)
 	ex.interruption = interruption
 
-	ex.spawn(func(co *Coroutine) {
-		value, err := wf.Run(Scope{co: co}, inv.Body)
-		if err != nil {
-			ex.outcome = &abi.Outcome{Error: ex.workflowError(err)}
-			return
+	ex.keepUnread(inv.Unread)
+	if wf.Updates != nil {
+		if refused := ex.takeUpdates(); refused != nil {
+			ex.outcome = &abi.Outcome{Error: refused}
+			return ex
 		}
-		ex.outcome = &abi.Outcome{Value: value}
+	}
+	ex.spawn(func(co *Coroutine) {
+		ex.outcome = ex.outcomeOf(wf.Run(Scope{co: co}, inv.Body))
 	})
 	ex.dispatch()
-	ex.failOnDeadlock()
+	ex.endTurn()
 	return ex
+}
+
+// outcomeOf is the outcome of a workflow whose function has returned.
+func (ex *Execution) outcomeOf(value []byte, err error) *abi.Outcome {
+	var next *Continue
+	switch {
+	case err == nil:
+		return &abi.Outcome{Value: value}
+	case errors.As(err, &next):
+		return &abi.Outcome{Continue: &abi.Continue{Input: next.Input}}
+	}
+	return &abi.Outcome{Error: ex.workflowError(err)}
+}
+
+// endTurn does what is left when all coroutines wait, or the workflow has ended.
+func (ex *Execution) endTurn() {
+	if ex.published != nil {
+		ex.publish()
+	}
+	ex.failOnDeadlock()
+	if ex.outcome != nil && ex.outcome.Continue != nil {
+		ex.outcome.Continue.Unread = ex.unread()
+	}
 }
 
 // Outcome is nil while the execution waits for deliveries.
@@ -129,10 +160,11 @@ func (ex *Execution) Outcome() *abi.Outcome { return ex.outcome }
 func (ex *Execution) Resume(r abi.Resume) *abi.Outcome {
 	ex.now = time.Unix(0, r.Time).UTC()
 	for i := range r.Deliveries {
-		if ex.outcome != nil {
-			break
-		}
 		d := &r.Deliveries[i]
+		if ex.outcome != nil {
+			ex.afterEnd(d)
+			continue
+		}
 		p := ex.ops.take(d.Op)
 		if p == nil {
 			continue // the workflow cancelled the op
@@ -144,8 +176,27 @@ func (ex *Execution) Resume(r abi.Resume) *abi.Outcome {
 		}
 		ex.dispatch()
 	}
-	ex.failOnDeadlock()
+	ex.endTurn()
 	return ex.outcome
+}
+
+// ask issues an op whose outcome is of no interest: it takes effect with the turn. If it
+// breaks a rule of the host, the host pauses the execution.
+func (ex *Execution) ask(call *Call, body []byte) {
+	op, refused := ex.host.Issue(call, body)
+	if refused != nil {
+		ex.crash(refused)
+		return
+	}
+	ex.host.Cancel(op)
+}
+
+// crash ends an execution that cannot go on, as a panic of its code would.
+func (ex *Execution) crash(err error) {
+	if ex.opts == (Options{}) {
+		panic(err)
+	}
+	ex.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestTrap, "panic: %v", err)}
 }
 
 // failOnDeadlock ends an execution whose coroutines wait for each other while no

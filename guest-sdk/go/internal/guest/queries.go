@@ -71,13 +71,16 @@ func (s Scope) HandleQuery(name string, answer func(input []byte) ([]byte, error
 // Query answers a query while the workflow waits. What it panics with is the answer too: no
 // coroutine of the workflow is concerned.
 func (ex *Execution) Query(q abi.Query) (outcome *abi.Outcome) {
+	if q.Update {
+		return ex.validateUpdate(q)
+	}
 	answer := ex.queries[q.Name]
 	if answer == nil {
 		return &abi.Outcome{Error: abi.Errorf(abi.CodeQueryNotReady, "%s does not answer the query %s yet", ex.inv.Execution, q.Name)}
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			outcome = &abi.Outcome{Error: panickedAnswer(p)}
+			outcome = &abi.Outcome{Error: panickedAnswer(abi.CodeQueryFailed, p)}
 		}
 	}()
 	value, err := answer(q.Input)
@@ -87,10 +90,10 @@ func (ex *Execution) Query(q abi.Query) (outcome *abi.Outcome) {
 	return &abi.Outcome{Value: value}
 }
 
-func panickedAnswer(p any) *abi.Error {
+func panickedAnswer(code abi.Code, p any) *abi.Error {
 	if e, ok := p.(*abi.Error); ok && e.Code == abi.CodeGuestGoroutine {
 		return abi.Errorf(abi.CodeWrongContext, "durable calls are not available in the answer to a query").
 			WithHint("A query only looks. Send the workflow a signal to have it do something.")
 	}
-	return abi.Errorf(abi.CodeQueryFailed, "the answer panicked: %v", p)
+	return abi.Errorf(code, "the answer panicked: %v", p)
 }

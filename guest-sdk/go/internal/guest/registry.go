@@ -22,6 +22,12 @@ type Workflow struct {
 	Queries []Query
 	// Signals are those that it can be sent.
 	Signals []Signal
+	// Updates are those that it takes, by the ops that UpdateOps names.
+	Updates   []Update
+	UpdateOps UpdateOps
+	// State and Attributes are what its runs publish.
+	State      []StateValue
+	Attributes []abi.AttributeInfo
 	// Interrupted is the op that waits for an interrupt.
 	Interrupted *Call
 	// Run executes the workflow; body and result are msgpack.
@@ -52,6 +58,7 @@ type Registry struct {
 	runEntity  func(r *Registry, h Host, inv abi.Invocation) *abi.Outcome
 	warmEntity func(h Host, inv abi.Invocation) bool
 	migrations []abi.Migration
+	schedules  []abi.ScheduleInfo
 }
 
 // Default is the registry of the module.
@@ -100,6 +107,15 @@ func (r *Registry) AddMigration(m abi.Migration) {
 	r.migrations = append(r.migrations, m)
 }
 
+// AddSchedule registers a schedule.
+func (r *Registry) AddSchedule(s abi.ScheduleInfo) {
+	CheckName("schedule", s.Name)
+	if slices.ContainsFunc(r.schedules, func(o abi.ScheduleInfo) bool { return o.Name == s.Name }) {
+		panic(fmt.Sprintf("cruster: schedule %q is registered twice", s.Name))
+	}
+	r.schedules = append(r.schedules, s)
+}
+
 // Workflow returns the workflow of that name.
 func (r *Registry) Workflow(name string) (*Workflow, bool) {
 	w, ok := r.workflows[name]
@@ -118,6 +134,7 @@ func (r *Registry) Manifest() abi.Manifest {
 		Activities: make([]abi.ActivityInfo, 0, len(r.activities)),
 		Entities:   r.entityInfo(),
 		Migrations: slices.Clone(r.migrations),
+		Schedules:  slices.Clone(r.schedules),
 		SDK:        SDK,
 		Workflows:  make([]abi.WorkflowInfo, 0, len(r.workflows)),
 	}
@@ -127,11 +144,10 @@ func (r *Registry) Manifest() abi.Manifest {
 		})
 	}
 	for _, w := range r.workflows {
-		m.Workflows = append(m.Workflows, abi.WorkflowInfo{
-			Input: SchemaOf(w.Input), Key: w.KeyMode, Name: w.Name, Output: SchemaOf(w.Output), Queries: w.queryInfo(), Signals: w.signalInfo(),
-		})
+		m.Workflows = append(m.Workflows, w.info())
 	}
 	slices.SortFunc(m.Activities, func(a, b abi.ActivityInfo) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(m.Schedules, func(a, b abi.ScheduleInfo) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(m.Workflows, func(a, b abi.WorkflowInfo) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(m.Migrations, func(a, b abi.Migration) int {
 		if a.Version != b.Version {
@@ -140,6 +156,14 @@ func (r *Registry) Manifest() abi.Manifest {
 		return strings.Compare(a.Dialect, b.Dialect)
 	})
 	return m
+}
+
+// info describes the workflow.
+func (w *Workflow) info() abi.WorkflowInfo {
+	return abi.WorkflowInfo{
+		Attributes: w.attributeInfo(), Input: SchemaOf(w.Input), Key: w.KeyMode, Name: w.Name, Output: SchemaOf(w.Output),
+		Queries: w.queryInfo(), Signals: w.signalInfo(), State: w.stateInfo(), Updates: w.updateInfo(),
+	}
 }
 
 // CheckName panics unless name is a valid name of a workflow, an activity, a

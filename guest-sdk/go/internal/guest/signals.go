@@ -41,9 +41,10 @@ type signalQueue struct {
 	name string
 	// pending says that an op is to receive the next signal.
 	pending bool
-	// kept is a signal that was not taken; nil if there is none. No other is asked for
-	// while it is there.
-	kept []byte
+	op      uint32
+	// kept are signals that were not taken, in order. No other is asked for while one is
+	// there.
+	kept [][]byte
 	// waiting are the promises that coroutines wait for, in the order in which they began.
 	waiting []*Promise
 }
@@ -77,25 +78,26 @@ func (s Scope) Receive(call *Call, name string) *Promise {
 func (ex *Execution) signalQueue(call *Call, name string) *signalQueue {
 	q, ok := ex.signals[name]
 	if !ok {
-		q = &signalQueue{ex: ex, call: call, name: name}
+		q = &signalQueue{ex: ex, name: name}
 		if ex.signals == nil {
 			ex.signals = map[string]*signalQueue{}
 		}
 		ex.signals[name] = q
 	}
+	q.call = call
 	return q
 }
 
 // ask has the host deliver the next signal, unless one is there or was asked for.
 func (q *signalQueue) ask() *abi.Error {
-	if q.pending || q.kept != nil {
+	if q.pending || len(q.kept) > 0 {
 		return nil
 	}
 	op, refused := q.ex.host.Issue(q.call, EncodeBody(abi.Receive{Name: q.name}))
 	if refused != nil {
 		return refused
 	}
-	q.pending = true
+	q.pending, q.op = true, op
 	arrival := &Promise{ex: q.ex, what: Label{"signal", q.name}, op: op}
 	arrival.onSettle = func() { q.arrived(arrival) }
 	q.ex.ops.add(arrival)
@@ -106,7 +108,7 @@ func (q *signalQueue) ask() *abi.Error {
 func (q *signalQueue) arrived(arrival *Promise) {
 	q.pending = false
 	if len(q.waiting) == 0 {
-		q.kept = arrival.raw
+		q.kept = append(q.kept, arrival.raw)
 		return
 	}
 	first := q.waiting[0]
@@ -170,11 +172,11 @@ func (p *Promise) queue() *signalQueue { return p.ex.signals[p.what.Name] }
 // takeKept settles a promise of a signal with the one that was kept, if there is one.
 func (p *Promise) takeKept() bool {
 	q := p.queue()
-	if q == nil || q.kept == nil {
+	if q == nil || len(q.kept) == 0 {
 		return false
 	}
-	value := q.kept
-	q.kept = nil
+	value := q.kept[0]
+	q.kept = slices.Delete(q.kept, 0, 1)
 	p.settle(value, nil, nil)
 	return true
 }
@@ -201,8 +203,8 @@ func (ex *Execution) onlyIdle() bool {
 // KeptSignals are the values of signals of a name that were delivered, and that the
 // workflow has not looked at. It is for tests.
 func (ex *Execution) KeptSignals(name string) [][]byte {
-	if q := ex.signals[name]; q != nil && q.kept != nil {
-		return [][]byte{q.kept}
+	if q := ex.signals[name]; q != nil {
+		return q.kept
 	}
 	return nil
 }

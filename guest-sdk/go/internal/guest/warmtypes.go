@@ -28,12 +28,23 @@ func (r *Registry) warmTypes() {
 	for _, name := range slices.Sorted(maps.Keys(r.workflows)) {
 		warmType(r.workflows[name].Input, seen)
 		warmType(r.workflows[name].Output, seen)
-		for _, s := range r.workflows[name].Signals {
-			warmType(s.Value, seen)
-		}
+		r.workflows[name].warmMessages(seen)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.entities)) {
 		r.entities[name].warmTypes(seen)
+	}
+}
+
+func (w *Workflow) warmMessages(seen map[reflect.Type]bool) {
+	for _, s := range w.Signals {
+		warmType(s.Value, seen)
+	}
+	for _, u := range w.Updates {
+		warmType(u.Input, seen)
+		warmType(u.Output, seen)
+	}
+	for _, s := range w.State {
+		warmType(s.Type, seen)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // parts of the others, go through abi's codec. A test compares the two.
 func EncodeBody(body any) []byte {
 	switch b := body.(type) {
-	case abi.Interrupted:
+	case abi.Interrupted, abi.Update, abi.Unlock:
 		return []byte{0x80}
 	case abi.Sleep:
 		out := append(make([]byte, 0, 32+len(b.Name)), 0x82)
@@ -70,13 +70,17 @@ func (b ActivityBody) With(input []byte) []byte {
 
 // EncodeOutcome encodes the end of an invocation.
 func EncodeOutcome(o *abi.Outcome) []byte {
-	out := make([]byte, 0, 24+len(o.Value))
-	if o.Error == nil {
-		out = append(out, "\x82\xa5error\xc0\xa5value"...)
-	} else {
-		out = append(appendError(append(out, "\x82\xa5error"...), o.Error), "\xa5value"...)
+	if o.Continue != nil {
+		return abi.MustMarshal(o)
 	}
-	return appendBytes(out, o.Value)
+	out := make([]byte, 0, 36+len(o.Value))
+	out = append(out, "\x83\xa8continue\xc0\xa5error"...)
+	if o.Error == nil {
+		out = append(out, 0xc0)
+	} else {
+		out = appendError(out, o.Error)
+	}
+	return appendBytes(append(out, "\xa5value"...), o.Value)
 }
 
 // EncodeOperationsReply encodes what operations of an entity did.

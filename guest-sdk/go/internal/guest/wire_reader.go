@@ -33,11 +33,25 @@ func DecodeInvocation(data []byte) (inv abi.Invocation, err error) {
 			inv.Seed = d.bytes()
 		case "time":
 			inv.Time = d.int()
+		case "unread":
+			if !d.null() {
+				inv.Unread = d.unread()
+			}
 		default:
 			d.skip(0)
 		}
 	}
 	return inv, d.end()
+}
+
+// unread reads signals by abi's codec: few runs are given any.
+func (d *wireReader) unread() (all []abi.UnreadSignal) {
+	start := d.at
+	d.skip(0)
+	if err := abi.Unmarshal(d.data[start:d.at], &all); err != nil && d.err == nil {
+		d.err = err
+	}
+	return all
 }
 
 // DecodeResume decodes the input of cruster_resume. What it returns shares the memory of

@@ -1,0 +1,54 @@
+package cruster
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// ContinueAsNew ends this run of a workflow and has a new one take its place, under the same
+// name and with an empty journal. Return it from the workflow's function:
+//
+//	func bill(ctx cruster.Context, s Subscription) (string, error) {
+//		if err := cruster.Sleep(ctx, month); err != nil {
+//			return "", err
+//		}
+//		…
+//		s.Period++
+//		return "", cruster.ContinueAsNew(s)
+//	}
+//
+// So a workflow can run for years, while its journal stays short. Signals and updates that were
+// not read are the new run's, and so is what was published; who waits for the result goes on
+// waiting. Coroutines that still run are dropped, and promises ([Deferred]) belong to a run.
+//
+// The request must be of the type that the workflow takes.
+func ContinueAsNew[Req any](req Req) error { return &continuation{request: req} }
+
+// continuation is the error that asks for a new run.
+type continuation struct{ request any }
+
+func (*continuation) Error() string {
+	return "the workflow was to go on as a new run: return the error of ContinueAsNew from the function of the workflow"
+}
+
+// continued is err, or what it says to the host if it asks for a new run.
+func continued[Req any](workflow string, err error) error {
+	var next *continuation
+	if !errors.As(err, &next) {
+		return err
+	}
+	req, ok := next.request.(Req)
+	if !ok {
+		panic(abi.Errorf(abi.CodeWrongContext, "workflow %s takes a %v, and ContinueAsNew was given a %T", workflow, reflect.TypeFor[Req](), next.request).
+			WithHint("Give ContinueAsNew the request of the next run, of the type that the workflow takes."))
+	}
+	input, err := encode("the request of workflow ", workflow, req)
+	if err != nil {
+		return fmt.Errorf("ContinueAsNew: %w", err)
+	}
+	return &guest.Continue{Input: input}
+}

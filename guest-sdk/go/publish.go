@@ -1,0 +1,154 @@
+package cruster
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
+)
+
+// State is a value that a run publishes: others read it at any time, also when the run is over,
+// and without waking it.
+//
+//	var Stage = cruster.NewState[string]("stage")
+//
+//	var Order = cruster.NewWorkflow("Order", order).Publishes(Stage, Customer)
+//
+//	func order(ctx cruster.Context, o OrderRequest) (string, error) {
+//		Customer.Set(ctx, o.Customer)
+//		Stage.Set(ctx, "waiting for payment")
+//		…
+//	}
+//
+// The values of a run take at most 64 KiB together. What the workflow has to compute when it is
+// asked is a [QueryOf].
+type State[T any] struct {
+	name string
+}
+
+// AnyPublished is a [State] or an [Attribute] of any type; see [Workflow.Publishes].
+type AnyPublished interface {
+	// Name is the name of the state or attribute.
+	Name() string
+	publish(*guest.Workflow)
+}
+
+// NewState names a value that runs publish.
+//
+// It panics if the name is invalid.
+func NewState[T any](name string) State[T] {
+	guest.CheckName("state", name)
+	return State[T]{name: name}
+}
+
+// Name is the name of the value.
+func (s State[T]) Name() string { return s.name }
+
+func (s State[T]) publish(w *guest.Workflow) {
+	w.PublishState(guest.StateValue{Name: s.name, Type: reflect.TypeFor[T]()})
+}
+
+// Set publishes a value. It does not wait: the value can be seen once the workflow next waits,
+// or is over. What changes until then is written together.
+//
+// It panics if the workflow does not publish the value, or if it is too large.
+func (s State[T]) Set(ctx Context, value T) {
+	b, err := encode("the state ", s.name, value)
+	if err != nil {
+		panic(err)
+	}
+	ctx.scope.PublishState(&opPublish, s.name, b)
+}
+
+// Get is the value that this run has set last; false if there is none.
+func (s State[T]) Get(ctx Context) (T, bool) {
+	b := ctx.scope.PublishedState(&opPublish, s.name)
+	if b == nil {
+		var zero T
+		return zero, false
+	}
+	value, err := decode[T](b)
+	if err != nil {
+		panic(fmt.Sprintf("cruster: the state %s is not what was set: %v", s.name, err))
+	}
+	return value, true
+}
+
+// Clear takes the value away.
+func (s State[T]) Clear(ctx Context) { ctx.scope.PublishState(&opPublish, s.name, nil) }
+
+// AttributeValue are the types of attributes.
+type AttributeValue interface {
+	string | int | int64 | float64 | bool | time.Time
+}
+
+// Attribute is a value by which executions are found: "cruster-host workflow list --where
+// customer=ada". A text has at most 256 bytes; numbers are compared as float64.
+type Attribute[T AttributeValue] struct {
+	name string
+}
+
+// NewAttribute names an attribute.
+//
+// It panics if the name is invalid.
+func NewAttribute[T AttributeValue](name string) Attribute[T] {
+	guest.CheckName("attribute", name)
+	return Attribute[T]{name: name}
+}
+
+// Name is the name of the attribute.
+func (a Attribute[T]) Name() string { return a.name }
+
+func (a Attribute[T]) publish(w *guest.Workflow) {
+	info := abi.AttributeInfo{Name: a.name, Type: abi.AttributeNumber}
+	var zero T
+	switch any(zero).(type) {
+	case string:
+		info.Type = abi.AttributeText
+	case bool:
+		info.Type = abi.AttributeBool
+	case time.Time:
+		info.Type = abi.AttributeTime
+	}
+	w.PublishAttribute(info)
+}
+
+// Set publishes the attribute. It does not wait: see [State.Set].
+//
+// It panics if the workflow does not publish the attribute, or if it is a text that is too
+// long or a number that is not finite.
+func (a Attribute[T]) Set(ctx Context, value T) {
+	b, err := encode("the attribute ", a.name, value)
+	if err != nil {
+		panic(err)
+	}
+	ctx.scope.PublishAttribute(&opPublish, a.name, b)
+}
+
+// Clear takes the attribute away.
+func (a Attribute[T]) Clear(ctx Context) { ctx.scope.PublishAttribute(&opPublish, a.name, nil) }
+
+// SetProgress publishes how far the run is: done of total, which is 0 if it is not known, and a
+// note of at most 256 bytes. Every workflow may do so. It does not wait: see [State.Set].
+//
+// It panics if a number is below zero or the note is too long.
+func SetProgress(ctx Context, done, total int, note string) {
+	if done < 0 || total < 0 || len(note) > abi.MaxAttribute {
+		panic(fmt.Sprintf("cruster: SetProgress(%d, %d) with a note of %d bytes: numbers are not below zero, and a note has at most %d bytes",
+			done, total, len(note), abi.MaxAttribute))
+	}
+	ctx.scope.PublishProgress(&opPublish, abi.Progress{Done: uint64(done), Note: note, Total: uint64(total)})
+}
+
+// Publishes declares what the runs of the workflow publish. Call it where the workflow is made,
+// at package level.
+//
+// It panics if the workflow publishes something of that name already.
+func (w *Workflow[Req, Res]) Publishes(values ...AnyPublished) *Workflow[Req, Res] {
+	for _, v := range values {
+		v.publish(w.registered)
+	}
+	return w
+}
