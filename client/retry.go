@@ -35,6 +35,7 @@ var repeatable = map[string]bool{
 	crusterv1.WorkflowService_History_FullMethodName:   true,
 	crusterv1.WorkflowService_List_FullMethodName:      true,
 	crusterv1.WorkflowService_Query_FullMethodName:     true,
+	crusterv1.WorkflowService_GetState_FullMethodName:  true,
 	crusterv1.WorkflowService_Interrupt_FullMethodName: true,
 	crusterv1.EntityService_State_FullMethodName:       true,
 	crusterv1.EntityService_List_FullMethodName:        true,
@@ -62,7 +63,7 @@ func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *g
 }
 
 // mayRepeat tells whether a call may be made again when it is not known whether the first one
-// arrived. A signal and a request to an entity may if they have an id by which the host
+// arrived. A signal, an update and a request to an entity may if they have an id by which the host
 // knows them again.
 func mayRepeat(method string, req any) bool {
 	switch r := req.(type) {
@@ -72,6 +73,8 @@ func mayRepeat(method string, req any) bool {
 		return r.GetSignal().GetRequestId() != ""
 	case interface{ GetOperation() *crusterv1.Operation }:
 		return r.GetOperation().GetRequestId() != ""
+	case *crusterv1.UpdateRequest:
+		return r.GetRequestId() != ""
 	case *crusterv1.DestroyRequest:
 		return r.GetRequestId() != ""
 	}

@@ -129,7 +129,7 @@ func (e *Engine) wire() {
 		Logger: cfg.Logger, Memory: memory, Random: rand.Float64, Registerer: cfg.Registerer, Store: cfg.Store, Timeout: cfg.ActivityTimeout,
 	})
 	e.executions = execution.New(execution.Deps{
-		Activities: activities, CheckSignal: e.checkSignal, Clock: e.clock, Committer: e.writer, CompareRestored: cfg.CompareRestored,
+		Activities: activities, CheckSignal: e.checkSignal, WorkflowOf: e.workflowOf, Clock: e.clock, Committer: e.writer, CompareRestored: cfg.CompareRestored,
 		Entities: entityCalls{e}, EvictAlways: cfg.EvictAlways, Fault: injector, Hibernation: hibernation.Policy{Entries: cfg.HibernateAfter},
 		IdleTimeout: cfg.IdleTimeout, Host: e.state, Logger: cfg.Logger, MaxActivities: cfg.MaxActivities, Memory: memory,
 		OpenGuest: e.openGuest, Queued: e.queued, Random: rand.Float64, Registerer: cfg.Registerer, Slots: slots,

@@ -3,6 +3,7 @@ package view
 import (
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,8 @@ type Execution struct {
 	InterruptReason string          `json:"interrupt_reason,omitempty"`
 	ParentID        string          `json:"parent_id,omitempty"`
 	RunID           string          `json:"run_id,omitempty"`
+	Attributes      map[string]any  `json:"attributes,omitempty"`
+	Progress        *Progress       `json:"progress,omitempty"`
 }
 
 // ExecutionOf is the shape of an execution.
@@ -50,6 +53,8 @@ func ExecutionOf(e *crusterv1.Execution) Execution {
 		InterruptReason: e.GetInterruption().GetReason(),
 		ParentID:        e.GetParentId(),
 		RunID:           e.GetRunId(),
+		Attributes:      attributesOf(e.GetAttributes()),
+		Progress:        progressOf(e.GetProgress()),
 	}
 }
 
@@ -90,6 +95,7 @@ func executionLines(e *crusterv1.Execution) []terminal.Line {
 	if v.State == client.Paused {
 		all = append(all, terminal.Line{Name: "next", Value: strings.Join(RescueSteps(pauseCode(v.Error), v.Name), "\n")})
 	}
+	all = append(all, publishedLines(e.GetAttributes(), e.GetProgress())...)
 	return append(all, terminal.Line{Name: "parent", Value: v.ParentID})
 }
 
@@ -110,12 +116,21 @@ func WriteStart(w io.Writer, v Execution, addrFlag string) error {
 	)
 }
 
-// WriteExecutions writes a table of executions.
+// WriteExecutions writes a table of executions. What they publish has columns if any does.
 func WriteExecutions(w io.Writer, executions []*crusterv1.Execution) error {
 	var rows [][]string
+	publish := slices.ContainsFunc(executions, func(e *crusterv1.Execution) bool { return e.GetProgress() != nil || len(e.GetAttributes()) > 0 })
+	header := []string{"EXECUTION", "STATE", "CREATED", "FINISHED"}
+	if publish {
+		header = append(header, "PROGRESS", "ATTRIBUTES")
+	}
 	for _, e := range executions {
 		v := ExecutionOf(e)
-		rows = append(rows, []string{v.Name, string(v.State), timeText(e.GetCreatedAt()), timeText(e.GetFinishedAt()), terminal.Clip(v.Error.Text(), 60)})
+		row := []string{v.Name, string(v.State), timeText(e.GetCreatedAt()), timeText(e.GetFinishedAt())}
+		if publish {
+			row = append(row, terminal.Clip(v.Progress.text(), 40), terminal.Clip(attributesText(e.GetAttributes()), 60))
+		}
+		rows = append(rows, append(row, terminal.Clip(v.Error.Text(), 60)))
 	}
-	return terminal.Table(w, []string{"EXECUTION", "STATE", "CREATED", "FINISHED", "ERROR"}, rows)
+	return terminal.Table(w, append(header, "ERROR"), rows)
 }
