@@ -125,10 +125,15 @@ func (p *Published) check() error {
 	if len(p.State) > abi.MaxPublished || len(p.Attributes) > abi.MaxPublished {
 		return fmt.Errorf("%d names of values and %d of attributes", len(p.State), len(p.Attributes))
 	}
-	names := func(a, b string) int { return strings.Compare(a, b) }
-	if !slices.IsSortedFunc(p.State, func(a, b abi.Published) int { return orEqual(names(a.Name, b.Name)) }) ||
-		!slices.IsSortedFunc(p.Attributes, func(a, b NamedAttribute) int { return orEqual(names(a.Name, b.Name)) }) {
-		return errors.New("the names are not in their order, or one is there twice")
+	for i := range p.State {
+		if i > 0 && p.State[i-1].Name >= p.State[i].Name {
+			return errUnordered
+		}
+	}
+	for i := range p.Attributes {
+		if i > 0 && p.Attributes[i-1].Name >= p.Attributes[i].Name {
+			return errUnordered
+		}
 	}
 	for _, a := range p.Attributes {
 		if err := checkAttribute(a.Name, a.Attribute); err != nil {
@@ -138,8 +143,7 @@ func (p *Published) check() error {
 	return nil
 }
 
-// orEqual makes what is equal count as in the wrong order.
-func orEqual(order int) int { return cmp.Or(order, 1) }
+var errUnordered = errors.New("the names are not in their order, or one is there twice")
 
 func checkAttribute(name string, a abi.Attribute) error {
 	switch a.Type {

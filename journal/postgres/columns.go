@@ -62,7 +62,8 @@ type startRows struct {
 	inputs, values, errors, interrupts               [][]byte
 	parents, parentRuns, parentSteps                 [][]byte
 	runs, waiting, pinned                            [][]byte
-	wakes, created, finished, moved                  []int64
+	sections, chains                                 [][]byte
+	wakes, created, finished, moved, continued       []int64
 }
 
 func (r *startRows) add(e *journal.Execution) {
@@ -86,6 +87,13 @@ func (r *startRows) add(e *journal.Execution) {
 	r.waiting = append(r.waiting, abi.MustMarshal(&e.Waiting))
 	r.pinned = append(r.pinned, abi.MustMarshal(&e.Pinned))
 	r.moved = append(r.moved, int64(e.MovedAt))
+	r.sections = append(r.sections, stepColumn(e.Section))
+	var chain []byte
+	if !e.Chain.IsZero() && e.Chain != e.Run {
+		chain = e.Chain[:]
+	}
+	r.chains = append(r.chains, chain)
+	r.continued = append(r.continued, int64(e.Continued))
 	r.created = append(r.created, e.CreatedAt)
 	r.finished = append(r.finished, e.FinishedAt)
 }
@@ -93,7 +101,15 @@ func (r *startRows) add(e *journal.Execution) {
 func (r *startRows) queue(b *pgx.Batch, stmt string) *pgx.QueuedQuery {
 	return b.Queue(stmt, r.shards, r.ids, r.namespaces, r.workflows, r.keyNames, r.digests, r.inputs, r.states,
 		r.values, r.errors, r.wakes, r.interrupts, r.parents, r.parentRuns, r.parentSteps, r.created, r.finished,
-		r.runs, r.waiting, r.pinned, r.moved)
+		r.runs, r.waiting, r.pinned, r.moved, r.sections, r.chains, r.continued)
+}
+
+// stepColumn is NULL if there is no step.
+func stepColumn(step journal.StepID) []byte {
+	if step == (journal.StepID{}) {
+		return nil
+	}
+	return step[:]
 }
 
 type entryRows struct {
@@ -123,20 +139,21 @@ type interrupt struct {
 func queueUpdates(b *pgx.Batch, updates []update) {
 	var k runKeys
 	var states, digests []string
-	var values, errs, waiting [][]byte
+	var values, errs, waiting, sections [][]byte
 	var wakes, finished, moved []int64
 	for _, u := range updates {
 		k.add(u.id, u.run)
 		waiting = append(waiting, abi.MustMarshal(&u.Waiting))
 		digests = append(digests, u.Digest)
 		moved = append(moved, int64(u.MovedAt))
+		sections = append(sections, stepColumn(u.Section))
 		states = append(states, string(u.State))
 		wakes = append(wakes, u.WakeAt)
 		values = append(values, u.Value)
 		errs = append(errs, encodeError(u.Error))
 		finished = append(finished, u.FinishedAt)
 	}
-	b.Queue(stmtUpdates, k.shards, k.ids, k.runs, states, wakes, values, errs, finished, waiting, digests, moved, k.len())
+	b.Queue(stmtUpdates, k.shards, k.ids, k.runs, states, wakes, values, errs, finished, waiting, digests, moved, k.len(), sections)
 }
 
 func queueInterrupts(b *pgx.Batch, interrupts []interrupt, wakes map[journal.ID]bool) {
@@ -174,18 +191,18 @@ func (r *settleRows) queue(b *pgx.Batch, stmt string, more ...any) *pgx.QueuedQu
 
 type linkRows struct {
 	keys
-	steps, callees, runs [][]byte
+	steps, callees, chains [][]byte
 }
 
 func (r *linkRows) add(id journal.ID, l *journal.Link) {
 	r.keys.add(id)
 	r.steps = append(r.steps, l.Step[:])
 	r.callees = append(r.callees, l.Callee[:])
-	r.runs = append(r.runs, l.Run[:])
+	r.chains = append(r.chains, l.Chain[:])
 }
 
 func (r *linkRows) queue(b *pgx.Batch, stmt string) *pgx.QueuedQuery {
-	return b.Queue(stmt, r.shards, r.ids, r.steps, r.callees, r.runs)
+	return b.Queue(stmt, r.shards, r.ids, r.steps, r.callees, r.chains)
 }
 
 func encodeError(e *abi.Error) []byte {

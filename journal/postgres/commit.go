@@ -105,7 +105,7 @@ func (s *Store) commit(ctx context.Context, conn *pgxpool.Conn, writes []*journa
 // was not, against its plan.
 func premiseFailed(err error) bool {
 	switch sqlState(err) {
-	case stateFenced, stateMissing, stateMail, stateUniqueViolation:
+	case stateFenced, stateMissing, stateMail, stateFull, stateUniqueViolation:
 		return true
 	}
 	return false

@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
+	"maps"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -15,6 +17,7 @@ import (
 type snapshot struct {
 	fences     map[journal.Shard]journal.Fence
 	executions map[journal.ID]journal.RunID
+	chains     map[journal.ID]journal.RunID // of executions
 	entries    map[entryKey]bool
 	settled    map[settlement]bool
 	linked     map[linkKey]bool
@@ -25,6 +28,7 @@ func newSnapshot() *snapshot {
 	return &snapshot{
 		fences:     map[journal.Shard]journal.Fence{},
 		executions: map[journal.ID]journal.RunID{},
+		chains:     map[journal.ID]journal.RunID{},
 		entries:    map[entryKey]bool{},
 		settled:    map[settlement]bool{},
 		linked:     map[linkKey]bool{},
@@ -60,7 +64,9 @@ func (s *Store) commitDecided(ctx context.Context, conn *pgxpool.Conn, writes []
 	}
 	b := &pgx.Batch{}
 	found := newAnswers()
-	newPlan(effective, decided).queue(b, found)
+	for _, part := range parts(effective) {
+		newPlan(part, decided).queue(b, found)
+	}
 	if err := s.sendWithCommit(ctx, conn.Conn(), b); err != nil {
 		return nil, err
 	}
@@ -105,6 +111,7 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 		epoch, seq int64
 		token      []byte
 		id, other  []byte // other: a run, a step, an origin
+		chain      []byte
 		name       string
 		total      tally
 	)
@@ -116,9 +123,11 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 	}
 	each(`SELECT shard, epoch, token FROM `+s.sql.shards+` WHERE shard = ANY($1)`, []any{all.shards}, []any{&shard, &epoch, &token},
 		func() { snap.fences[journal.Shard(shard)] = fenceOf(epoch, token) })
-	each(`SELECT id, run FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN `+s.sql.executions+` e USING (shard, id)`,
-		[]any{all.shards, all.ids}, []any{&id, &other},
-		func() { snap.executions[journal.ID(id)] = journal.RunID(other) })
+	each(`SELECT id, run, coalesce(e.chain, e.run) FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN `+s.sql.executions+` e USING (shard, id)`,
+		[]any{all.shards, all.ids}, []any{&id, &other, &chain},
+		func() {
+			snap.executions[journal.ID(id)], snap.chains[journal.ID(id)] = journal.RunID(other), journal.RunID(chain)
+		})
 	each(`SELECT id, step FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, step) JOIN `+s.sql.links+` l USING (shard, id, step)`,
 		[]any{links.shards, links.ids, links.steps}, []any{&id, &other},
 		func() { snap.linked[linkKey{journal.ID(id), journal.StepID(other)}] = true })
@@ -142,7 +151,7 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 	each(`SELECT id, held.* FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) CROSS JOIN LATERAL (
 			SELECT count(*), coalesce(sum(n.bytes), 0)::int8
 			FROM (SELECT i.bytes FROM `+s.sql.inbox+` i WHERE i.shard = w.shard AND i.id = w.id LIMIT $3) AS n) AS held`,
-		[]any{mail.receivers.shards, mail.receivers.ids, journal.MaxInbox + mail.takes.len()}, []any{&id, &total.messages, &total.bytes},
+		[]any{mail.receivers.shards, mail.receivers.ids, journal.MaxSentInbox + 1 + mail.takes.len()}, []any{&id, &total.messages, &total.bytes},
 		func() { snap.mail.tallies[journal.ID(id)] = total })
 	return snap, conn.SendBatch(ctx, b).Close()
 }
@@ -163,7 +172,7 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	if write.Link != nil && snap.linked[linkKey{write.ID, write.Link.Step}] {
 		return journal.Result{Existed: true}
 	}
-	if write.Link != nil && snap.executions[write.Link.Callee] != write.Link.Run {
+	if write.Link != nil && snap.chains[write.Link.Callee] != write.Link.Chain {
 		return journal.Result{Err: journal.ErrSwept}
 	}
 	if write.Settle != nil && snap.settled[settlement{write.ID, write.Settle.Name}] {
@@ -189,6 +198,9 @@ func (snap *snapshot) apply(write *journal.Write) *journal.Write {
 	if !write.OfEntity() {
 		snap.executions[write.ID] = write.Run
 	}
+	if s := write.Start; s != nil {
+		snap.chains[write.ID] = cmp.Or(s.Chain, s.Run)
+	}
 	if write.Link != nil {
 		snap.linked[linkKey{write.ID, write.Link.Step}] = true
 	}
@@ -201,5 +213,16 @@ func (snap *snapshot) apply(write *journal.Write) *journal.Write {
 	if write.Settle != nil {
 		snap.settled[settlement{write.ID, write.Settle.Name}] = true
 	}
+	if write.Continue != nil {
+		snap.continueAs(write.ID, write.Continue.Run)
+	}
 	return snap.mail.apply(write)
+}
+
+// continueAs notes that another run has taken the place of the one there was.
+func (snap *snapshot) continueAs(id journal.ID, next journal.RunID) {
+	snap.executions[id] = next
+	maps.DeleteFunc(snap.entries, func(k entryKey, _ bool) bool { return k.id == id })
+	maps.DeleteFunc(snap.settled, func(k settlement, _ bool) bool { return k.id == id })
+	maps.DeleteFunc(snap.linked, func(k linkKey, _ bool) bool { return k.id == id })
 }

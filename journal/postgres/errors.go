@@ -16,6 +16,7 @@ const (
 	stateFenced          = "CR001"
 	stateMissing         = "CR002"
 	stateMail            = "CR003" // an inbox is not as it should be
+	stateFull            = "CR004" // an inbox has no room
 	stateUniqueViolation = "23505"
 	stateSerialization   = "40001"
 	stateDeadlock        = "40P01"

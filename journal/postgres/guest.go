@@ -347,6 +347,8 @@ func (t *guestTx) commitLocked(ctx context.Context, w *journal.Write) error {
 		return journal.ErrFenced
 	case pgErr.Code == stateMissing:
 		return journal.ErrNotFound
+	case pgErr.Code == stateFull:
+		return journal.ErrInboxFull
 	case pgErr.Code == stateMail:
 		return fmt.Errorf("postgres: a message to %s is not there: %w", w.ID, err)
 	case pgErr.Code == stateUniqueViolation && pgErr.SchemaName == t.store.config.Schema:

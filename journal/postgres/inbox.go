@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-const envelopeColumns = `position, origin, kind, name, at, repeatable, bytes`
+const envelopeColumns = `position, origin, kind, name, at, repeatable, held, bytes`
 
 const messageColumns = envelopeColumns + `, sender, sender_run, step, value`
 
@@ -18,7 +18,7 @@ const messageColumns = envelopeColumns + `, sender, sender_run, step, value`
 func scanMessage(row pgx.CollectableRow, more ...any) (m journal.Message, err error) {
 	var position int64
 	var origin, sender, run, step []byte
-	into := []any{&position, &origin, &m.Kind, &m.Name, &m.At, &m.Repeatable, &m.Bytes, &sender, &run, &step, &m.Value}
+	into := []any{&position, &origin, &m.Kind, &m.Name, &m.At, &m.Repeatable, &m.Held, &m.Bytes, &sender, &run, &step, &m.Value}
 	err = row.Scan(append(into, more...)...)
 	m.Position = uint64(position)
 	copy(m.Origin[:], origin)
@@ -39,7 +39,7 @@ func (s *Store) Inbox(ctx context.Context, id journal.ID, after uint64) ([]journ
 	scan := func(row pgx.CollectableRow) (e journal.Envelope, err error) {
 		var position int64
 		var origin []byte
-		err = row.Scan(&position, &origin, &e.Kind, &e.Name, &e.At, &e.Repeatable, &e.Bytes)
+		err = row.Scan(&position, &origin, &e.Kind, &e.Name, &e.At, &e.Repeatable, &e.Held, &e.Bytes)
 		e.Position = uint64(position)
 		copy(e.Origin[:], origin)
 		return e, err

@@ -25,6 +25,9 @@ func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error
 		}
 	}
 	query, args := s.sql.listQuery(f, limit+1, after)
+	if len(f.Where) > 0 {
+		query, args = s.sql.whereQuery(f, limit+1, after)
+	}
 	scan := func(row pgx.CollectableRow) (journal.Execution, error) {
 		e, err := scanExecution(row)
 		return journal.Listed(e), err
@@ -37,10 +40,7 @@ func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error
 }
 
 func (st *statements) listQuery(f journal.Filter, want int, after journal.Wake) (string, []any) {
-	at, id := after.At, after.ID[:]
-	if f.After == "" {
-		at, id = math.MaxInt64, bytes.Repeat([]byte{0xff}, len(after.ID)+1)
-	}
+	at, id := pageBegin(&f, after)
 	fits := `workflow = $2`
 	if f.Workflow == "" || strings.HasSuffix(f.Workflow, "/") {
 		fits = `starts_with(workflow, $2)`
@@ -65,4 +65,12 @@ func (st *statements) listQuery(f journal.Filter, want int, after journal.Wake) 
 			ORDER BY at DESC, place DESC LIMIT $5)
 		SELECT ` + pageColumns + ` FROM page JOIN ` + st.executions + ` ON shard = get_byte(place, 0) AND id = place
 		ORDER BY at DESC, place DESC`, []any{f.Namespace, f.Workflow, at, id, want, string(f.State)}
+}
+
+// pageBegin is the place behind which a page begins.
+func pageBegin(f *journal.Filter, after journal.Wake) (at int64, id []byte) {
+	if f.After == "" {
+		return math.MaxInt64, bytes.Repeat([]byte{0xff}, len(after.ID)+1)
+	}
+	return after.At, after.ID[:]
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"slices"
 
@@ -26,8 +27,9 @@ import (
 // receipt, and stops the transaction: stmtUnanswered.
 type mail struct {
 	rows, lenient mailRows
-	room          map[journal.ID]tally // that must be free
+	room          map[journal.ID]*room // that must be free
 	takes         takeRows
+	holds         map[entryKey]bool
 	receipts      receiptRows
 }
 
@@ -41,6 +43,14 @@ type mailKey struct {
 type tally struct{ messages, bytes int64 }
 
 func (t tally) plus(bytes int) tally { return tally{t.messages + 1, t.bytes + int64(bytes)} }
+
+// room is how much a plan puts into an inbox.
+type room struct{ received, sent tally }
+
+// overfull tells whether it is more than an inbox may hold, whoever has sent it.
+func (t tally) overfull() bool {
+	return t.messages > journal.MaxSentInbox || t.bytes > journal.MaxSentInboxBytes
+}
 
 // full tells whether there is no room for so many bytes more.
 func (t tally) full(bytes int) bool {
@@ -57,7 +67,8 @@ func (m *mail) put(w *journal.Write, known premise) {
 			m.rows.add(w.ID, r)
 		}
 		if known == optimistic {
-			m.room[w.ID] = m.room[w.ID].plus(r.Bytes)
+			of := m.roomOf(w.ID)
+			of.received = of.received.plus(r.Bytes)
 		}
 	}
 	for i := range w.Send {
@@ -65,14 +76,27 @@ func (m *mail) put(w *journal.Write, known premise) {
 			m.rows.add(sent.To, &sent.Message)
 		} else {
 			m.lenient.add(sent.To, &sent.Message)
+			of := m.roomOf(sent.To)
+			of.sent = of.sent.plus(sent.Bytes)
 		}
 	}
 }
 
-// take adds the messages that a write takes, and its receipts.
+func (m *mail) roomOf(id journal.ID) *room {
+	if m.room[id] == nil {
+		m.room[id] = &room{}
+	}
+	return m.room[id]
+}
+
+// take adds the messages that a write takes and holds, and its receipts.
 func (m *mail) take(w *journal.Write) {
 	for _, position := range w.Take {
 		m.takes.add(w.ID, position)
+		delete(m.holds, entryKey{w.ID, position}) // by a write before it
+	}
+	for _, position := range w.Hold {
+		m.holds[entryKey{w.ID, position}] = true
 	}
 	for i := range w.Receipts {
 		m.receipts.add(w.ID, &w.Receipts[i])
@@ -90,12 +114,16 @@ func (m *mail) wakes(lenient map[journal.ID]bool) (n int) {
 }
 
 func (m *mail) queue(b *pgx.Batch, wakes [][]byte, known premise, a *answers) {
-	if len(m.room) > 0 {
-		queueRoom(b, m.room)
+	if known != guest {
+		m.queueRoom(b)
 	}
 	if m.takes.len() > 0 {
 		b.Queue(stmtTakes, m.takes.shards, m.takes.ids, m.takes.positions, m.takes.len())
 	}
+	if known == guest { // which is one write
+		m.queueRoom(b)
+	}
+	m.queueHolds(b)
 	if m.receipts.len() > 0 {
 		m.receipts.queue(b)
 	}
@@ -118,15 +146,42 @@ func (m *mail) queue(b *pgx.Batch, wakes [][]byte, known premise, a *answers) {
 	}
 }
 
-// queueRoom appends the check that inboxes have room.
-func queueRoom(b *pgx.Batch, room map[journal.ID]tally) {
+// queueRoom appends the check that inboxes have room. What is received has less of it than
+// what is sent. All of both counts, so that in an inbox that is nearly full each write is
+// decided about.
+func (m *mail) queueRoom(b *pgx.Batch) {
 	var k keys
-	var messages, bytes []int64
-	for _, id := range sortedIDs(maps.Keys(room)) {
+	var messages, bytes, most, mostBytes []int64
+	add := func(id journal.ID, bound tally) {
+		of := m.room[id]
 		k.add(id)
-		messages, bytes = append(messages, room[id].messages), append(bytes, room[id].bytes)
+		messages, bytes = append(messages, of.received.messages+of.sent.messages), append(bytes, of.received.bytes+of.sent.bytes)
+		most, mostBytes = append(most, bound.messages), append(mostBytes, bound.bytes)
 	}
-	b.Queue(stmtRoom, k.shards, k.ids, messages, bytes, int64(journal.MaxInbox), int64(journal.MaxInboxBytes))
+	for _, id := range sortedIDs(maps.Keys(m.room)) {
+		if m.room[id].received.messages > 0 {
+			add(id, tally{journal.MaxInbox, journal.MaxInboxBytes})
+		} else {
+			add(id, tally{journal.MaxSentInbox, journal.MaxSentInboxBytes})
+		}
+	}
+	if k.len() > 0 {
+		b.Queue(stmtRoom, k.shards, k.ids, messages, bytes, most, mostBytes)
+	}
+}
+
+// queueHolds appends the statement that marks messages as delivered.
+func (m *mail) queueHolds(b *pgx.Batch) {
+	held := slices.SortedFunc(maps.Keys(m.holds), func(a, b entryKey) int {
+		return cmp.Or(bytes.Compare(a.id[:], b.id[:]), cmp.Compare(a.seq, b.seq))
+	})
+	var rows takeRows
+	for _, key := range held {
+		rows.add(key.id, key.seq)
+	}
+	if rows.len() > 0 {
+		b.Queue(stmtHoldMail, rows.shards, rows.ids, rows.positions, rows.len())
+	}
 }
 
 // mailRows are messages to be put, each with its receiver.

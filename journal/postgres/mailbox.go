@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cruster/cruster/journal"
 )
@@ -47,6 +48,11 @@ func (m *mailboxes) decide(w *journal.Write) journal.Result {
 		}
 		taken[position] = true
 	}
+	for _, position := range w.Hold {
+		if _, there := m.messages[entryKey{w.ID, position}]; !there || taken[position] {
+			return journal.Result{Err: fmt.Errorf("postgres: there is no message %d to %s", position, w.ID)}
+		}
+	}
 	left := map[journal.Origin]bool{}
 	for i := range w.Receipts {
 		origin := w.Receipts[i].Origin
@@ -55,7 +61,33 @@ func (m *mailboxes) decide(w *journal.Write) journal.Result {
 		}
 		left[origin] = true
 	}
+	if m.overfills(w) {
+		return journal.Result{Err: journal.ErrInboxFull}
+	}
 	return journal.Result{}
+}
+
+// overfills tells whether what a write sends is more than an inbox may hold.
+func (m *mailboxes) overfills(w *journal.Write) bool {
+	if len(w.Send) == 0 {
+		return false
+	}
+	after := newMailboxes() // as far as the write goes
+	for _, position := range w.Take {
+		key := entryKey{w.ID, position}
+		after.messages[key] = m.messages[key]
+	}
+	after.tallies[w.ID] = m.tallies[w.ID]
+	for i := range w.Send {
+		to, key := w.Send[i].To, mailKey{w.Send[i].To, w.Send[i].Origin}
+		after.mailed[key], after.answered[key], after.tallies[to] = m.mailed[key], m.answered[key], m.tallies[to]
+	}
+	for _, sent := range after.apply(w).Send {
+		if after.tallies[sent.To].overfull() {
+			return true
+		}
+	}
+	return false
 }
 
 // apply notes the effects of a write, and leaves of what it sends what is not there yet.
@@ -110,13 +142,14 @@ func (d *mailDependencies) add(w *journal.Write) {
 		known(&d.answered, w.ID, &w.Receive.Origin)
 	}
 	for i := range w.Send {
+		d.receivers.add(w.Send[i].To)
 		known(&d.mailed, w.Send[i].To, &w.Send[i].Origin)
 		known(&d.answered, w.Send[i].To, &w.Send[i].Origin)
 	}
 	for i := range w.Receipts {
 		known(&d.answered, w.ID, &w.Receipts[i].Origin)
 	}
-	for _, position := range w.Take {
+	for _, position := range slices.Concat(w.Take, w.Hold) {
 		d.takes.add(w.ID, position)
 	}
 }

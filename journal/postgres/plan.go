@@ -44,6 +44,9 @@ type plan struct {
 	interrupts              []interrupt
 	hibernated              map[journal.ID]*journal.Hibernated
 	entities                map[journal.ID]*journal.Entity // nil: destroyed
+	entityLocks             map[journal.ID]*journal.Lock   // nil: deleted
+	published               map[journal.ID]*journal.Published
+	continues               []continuation
 
 	// Executions that are loaded if they run. Of those that hang on a lenient row the
 	// statement of that row wakes those whose row is new.
@@ -53,7 +56,10 @@ type plan struct {
 	// against a sweep that deletes it at this moment, as the callees of links are. Rows
 	// that are updated need neither.
 	present, held runKeys
-	// locked are the executions that several statements change.
+	// callees are those of links, with their chains.
+	callees runKeys
+	// locked are the executions that several statements change. Those of a plan in which runs
+	// continue are locked against all that is written of them.
 	locked runKeys
 
 	known premise
@@ -77,11 +83,13 @@ const (
 // independent tells whether writes can be tried together: none decides about
 // another, as two starts of one execution, a start and what follows it,
 // two settlements of one deferred, two links of one step, two messages of one origin, two
-// runs of one execution, or two fences of one shard would.
+// runs of one execution, a run that continues and what else is written of it, or two fences
+// of one shard would.
 func independent(writes []*journal.Write) bool {
 	fences := map[journal.Shard]journal.Fence{}
 	starts := map[journal.ID]bool{} // → whether a write of it is a start
 	runs := map[journal.ID]journal.RunID{}
+	continued := map[journal.ID]bool{}
 	settled := map[settlement]bool{}
 	linked := map[linkKey]bool{}
 	var mailed mailOrder
@@ -97,8 +105,11 @@ func independent(writes []*journal.Write) bool {
 			return false
 		}
 		starts[w.ID] = w.Start != nil
-		if run, seen := runs[w.ID]; seen && run != w.Run {
+		if run, seen := runs[w.ID]; seen && (run != w.Run || w.Continue != nil || continued[w.ID]) {
 			return false
+		}
+		if w.Continue != nil {
+			continued[w.ID] = true
 		}
 		runs[w.ID] = w.Run
 		if w.Link != nil {
@@ -125,6 +136,7 @@ func bare(w *journal.Write) bool {
 	for _, there := range []bool{
 		w.Start != nil, len(w.Deferreds) > 0, len(w.Entries) > 0, w.Update != nil, w.Settle != nil, w.Interrupt != nil, w.Link != nil, w.Hibernate != nil,
 		w.Receive != nil, len(w.Take) > 0, len(w.Receipts) > 0, len(w.Send) > 0, w.Entity != nil, w.Destroy,
+		len(w.Hold) > 0, w.Publish != nil, w.Continue != nil, w.Lock != nil, w.Unlock,
 	} {
 		if there {
 			parts++
@@ -177,11 +189,18 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 	if p.held.len() > 0 {
 		b.Queue(stmtHeld, p.held.shards, p.held.ids, p.held.runs, p.held.len())
 	}
+	if p.callees.len() > 0 {
+		b.Queue(stmtCallees, p.callees.shards, p.callees.ids, p.callees.runs, p.callees.len())
+	}
 	if p.entries.len() > 0 {
 		b.Queue(stmtEntries, p.entries.shards, p.entries.ids, p.entries.seqs, p.entries.entries)
 	}
 	if p.locked.len() > 0 {
-		b.Queue(stmtLockRows, p.locked.shards, p.locked.ids, p.locked.runs, p.locked.len())
+		lock := stmtLockRows
+		if len(p.continues) > 0 {
+			lock = stmtLockRuns
+		}
+		b.Queue(lock, p.locked.shards, p.locked.ids, p.locked.runs, p.locked.len())
 	}
 	if len(p.updates) > 0 {
 		queueUpdates(b, p.updates)
@@ -191,9 +210,13 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 	}
 	p.queueWakes(b)
 	queueEntities(b, p.entities)
+	queueLocks(b, p.entityLocks)
 	p.mail.queue(b, p.toWake(), p.known, a)
 	if len(p.hibernated) > 0 {
 		queueHibernated(b, p.hibernated)
+	}
+	if len(p.published) > 0 {
+		queuePublished(b, p.published)
 	}
 	p.queueLinks(b, a)
 	if p.settles.len() > 0 {
@@ -209,6 +232,9 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 			})
 			return err
 		})
+	}
+	if len(p.continues) > 0 {
+		queueContinues(b, p.continues)
 	}
 }
 
@@ -295,6 +321,12 @@ func check(w *journal.Write) error {
 	}
 	if w.Entity != nil {
 		texts = append(texts, w.Entity.Namespace, w.Entity.Type, w.Entity.Key)
+	}
+	if w.Lock != nil {
+		texts = append(texts, w.Lock.Namespace, w.Lock.Type, w.Lock.Key)
+	}
+	if w.Continue != nil {
+		texts = append(texts, w.Continue.Digest)
 	}
 	for _, text := range texts {
 		if !isText(text) {

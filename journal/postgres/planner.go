@@ -17,12 +17,13 @@ func newPlan(writes []*journal.Write, known premise) *plan {
 		plan: &plan{
 			fences:     map[journal.Shard]journal.Fence{},
 			hibernated: map[journal.ID]*journal.Hibernated{}, entities: map[journal.ID]*journal.Entity{},
+			entityLocks: map[journal.ID]*journal.Lock{}, published: map[journal.ID]*journal.Published{},
 			wakes: map[journal.ID]bool{}, lenientWakes: map[journal.ID]bool{},
 			known: known, runs: map[journal.ID]journal.RunID{},
 		},
 		updated: map[journal.ID]int{}, interrupted: map[journal.ID]bool{}, started: map[journal.ID]bool{}, needed: map[journal.ID]bool{},
 	}
-	p.mail.room = map[journal.ID]tally{}
+	p.mail.room, p.mail.holds = map[journal.ID]*room{}, map[entryKey]bool{}
 	for _, w := range writes {
 		p.mail.put(w, known)
 	}
@@ -52,6 +53,9 @@ func (p *planner) add(w *journal.Write) {
 		if w.Entity != nil || w.Destroy {
 			p.entities[w.ID] = w.Entity // the last one stands
 		}
+		if w.Lock != nil || w.Unlock {
+			p.entityLocks[w.ID] = w.Lock
+		}
 		return
 	}
 	p.runs[w.ID] = w.Run
@@ -79,6 +83,12 @@ func (p *planner) add(w *journal.Write) {
 	if w.Update != nil && w.Update.State.Final() {
 		p.hibernated[w.ID] = &journal.Hibernated{}
 	}
+	if w.Publish != nil {
+		p.published[w.ID] = w.Publish // the last one stands
+	}
+	if w.Continue != nil {
+		p.continues = append(p.continues, continuation{w.ID, w.Run, w.Continue})
+	}
 }
 
 // addRows adds the rows of a write that may be there already.
@@ -91,7 +101,7 @@ func (p *planner) addRows(w *journal.Write, lenient bool) {
 		p.started[w.ID] = true
 		starts.add(w.Start)
 	} else if !p.started[w.ID] {
-		p.needed[w.ID] = p.needed[w.ID] || w.Settle != nil || w.Link != nil || w.Hibernate != nil || w.Receive != nil || len(w.Receipts) > 0
+		p.needed[w.ID] = p.needed[w.ID] || w.Settle != nil || w.Link != nil || w.Hibernate != nil || w.Receive != nil || len(w.Receipts) > 0 || w.Publish != nil
 	}
 	for i := range w.Deferreds {
 		settles.add(w.ID, &w.Deferreds[i])
@@ -101,7 +111,7 @@ func (p *planner) addRows(w *journal.Write, lenient bool) {
 	}
 	if w.Link != nil {
 		links.add(w.ID, w.Link)
-		p.held.add(w.Link.Callee, w.Link.Run)
+		p.callees.add(w.Link.Callee, w.Link.Chain)
 	}
 }
 
@@ -154,10 +164,13 @@ func (p *plan) lockRows() map[journal.ID]bool {
 	for _, rows := range []int{len(p.updates), len(p.interrupts), len(p.wakes), len(p.lenientSettles.ids), p.mail.wakes(p.lenientWakes)} {
 		statements += min(rows, 1)
 	}
-	if statements < 2 {
+	if statements < 2 && len(p.continues) == 0 {
 		return nil
 	}
 	changed := maps.Clone(p.wakes)
+	for _, c := range p.continues {
+		changed[c.id] = true
+	}
 	for _, u := range p.updates {
 		changed[u.id] = true
 	}

@@ -14,16 +14,16 @@ import (
 
 const executionColumns = `id, namespace, workflow, key, digest, input, state, value, ` + rowColumns
 
-const rowColumns = `error, wake_at, interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at`
+const rowColumns = `error, wake_at, interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at, section, coalesce(chain, run), continued`
 
 // pageColumns are the same without the payloads, which pages leave out.
 const pageColumns = `id, namespace, workflow, key, digest, NULL::bytea, state, NULL::bytea, ` + rowColumns
 
 func scanExecution(row pgx.CollectableRow) (journal.Execution, error) {
 	var e journal.Execution
-	var id, errText, interrupt, parent, parentRun, parentStep, run, waiting, pinned []byte
+	var id, errText, interrupt, parent, parentRun, parentStep, run, waiting, pinned, section, chain []byte
 	err := row.Scan(&id, &e.Namespace, &e.Workflow, &e.Key, &e.Digest, &e.Input, &e.State, &e.Value, &errText, &e.WakeAt,
-		&interrupt, &parent, &parentRun, &parentStep, &e.CreatedAt, &e.FinishedAt, &run, &waiting, &pinned, &e.MovedAt)
+		&interrupt, &parent, &parentRun, &parentStep, &e.CreatedAt, &e.FinishedAt, &run, &waiting, &pinned, &e.MovedAt, &section, &chain, &e.Continued)
 	if err != nil {
 		return e, err
 	}
@@ -31,6 +31,8 @@ func scanExecution(row pgx.CollectableRow) (journal.Execution, error) {
 	copy(e.Parent.Run[:], parentRun)
 	copy(e.Parent.Step[:], parentStep)
 	copy(e.Run[:], run)
+	copy(e.Section[:], section)
+	copy(e.Chain[:], chain)
 	if err := decodeID(id, &e.ID); err != nil {
 		return e, err
 	}
@@ -132,18 +134,18 @@ func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execu
 		return nil, err
 	}
 	e, err := s.Load(ctx, link.Callee)
-	if errors.Is(err, journal.ErrNotFound) || err == nil && e.Run != link.Run {
+	if errors.Is(err, journal.ErrNotFound) || err == nil && e.Chain != link.Chain {
 		return nil, journal.ErrSwept
 	}
 	return e, err
 }
 
 func scanLink(row pgx.CollectableRow) (l journal.Link, err error) {
-	var callee, run []byte
-	if err := row.Scan(&callee, &run); err != nil {
+	var callee, chain []byte
+	if err := row.Scan(&callee, &chain); err != nil {
 		return l, err
 	}
-	copy(l.Run[:], run)
+	copy(l.Chain[:], chain)
 	return l, decodeID(callee, &l.Callee)
 }
 

@@ -16,11 +16,15 @@ import (
 // connection. They are prepared at once, not at first use: inside a guest's
 // transaction the name of a table of ours could not even be looked up.
 const (
+	stmtAttributes     = "cruster_attributes"
+	stmtAttributesGone = "cruster_attributes_gone"
 	stmtBegin          = "cruster_begin"
 	stmtBeginGuest     = "cruster_begin_guest"
+	stmtCallees        = "cruster_callees"
 	stmtCommit         = "cruster_commit"
 	stmtConfine        = "cruster_confine"
 	stmtConstraints    = "cruster_constraints"
+	stmtContinue       = "cruster_continue"
 	stmtDestroys       = "cruster_destroys"
 	stmtEntities       = "cruster_entities"
 	stmtEntries        = "cruster_entries"
@@ -29,15 +33,19 @@ const (
 	stmtFenceRow       = "cruster_fence_row"
 	stmtHeld           = "cruster_held"
 	stmtHibernate      = "cruster_hibernate"
+	stmtHoldMail       = "cruster_hold_mail"
 	stmtInterrupts     = "cruster_interrupts"
 	stmtLinks          = "cruster_links"
 	stmtLinksLenient   = "cruster_links_lenient"
 	stmtLock           = "cruster_lock"
 	stmtLockRows       = "cruster_lock_rows"
+	stmtLockRuns       = "cruster_lock_runs"
+	stmtLocks          = "cruster_locks"
 	stmtMail           = "cruster_mail"
 	stmtMailLenient    = "cruster_mail_lenient"
 	stmtOwnRole        = "cruster_own_role"
 	stmtPresent        = "cruster_present"
+	stmtPublish        = "cruster_publish"
 	stmtReceipts       = "cruster_receipts"
 	stmtRoom           = "cruster_room"
 	stmtSettles        = "cruster_settles"
@@ -46,6 +54,7 @@ const (
 	stmtStartsLenient  = "cruster_starts_lenient"
 	stmtTakes          = "cruster_takes"
 	stmtUnanswered     = "cruster_unanswered"
+	stmtUnlocks        = "cruster_unlocks"
 	stmtUpdates        = "cruster_updates"
 	stmtWakes          = "cruster_wakes"
 )
@@ -56,7 +65,8 @@ type statements struct {
 	shards, executions, entries, deferreds, links string // qualified names
 	heartbeat, hibernated, modules, deployments   string
 	guestMigrations, inbox, receipts, entities    string
-	schedules                                     string
+	schedules, locks, published, attributes       string
+	continued                                     string
 	prepared                                      map[string]string
 }
 
@@ -66,12 +76,13 @@ func newStatements(schema string) statements {
 		shards: q("shards"), executions: q("executions"), entries: q("entries"), deferreds: q("deferreds"), links: q("links"),
 		heartbeat: q("heartbeat"), hibernated: q("hibernated"), modules: q("modules"), deployments: q("deployments"), guestMigrations: q("guest_migrations"),
 		inbox: q("inbox"), receipts: q("receipts"), entities: q("entities"),
-		schedules: q("schedules"),
+		schedules: q("schedules"), locks: q("locks"), published: q("published"), attributes: q("attributes"), continued: q("continued"),
 	}
 	expand := strings.NewReplacer(
 		"{shards}", st.shards, "{executions}", st.executions, "{entries}", st.entries, "{deferreds}", st.deferreds, "{links}", st.links,
 		"{hibernated}", st.hibernated, "{inbox}", st.inbox, "{receipts}", st.receipts, "{entities}", st.entities,
-		"{expect}", q("expect"), "{fenced}", "'"+stateFenced+"'", "{missing}", "'"+stateMissing+"'", "{mail}", "'"+stateMail+"'",
+		"{locks}", st.locks, "{published}", st.published, "{attributes}", st.attributes, "{continued}", st.continued,
+		"{expect}", q("expect"), "{fenced}", "'"+stateFenced+"'", "{missing}", "'"+stateMissing+"'", "{mail}", "'"+stateMail+"'", "{full}", "'"+stateFull+"'",
 		"{now}", strconv.FormatInt(journal.Now, 10),
 	)
 	st.prepared = make(map[string]string, len(journalStatements))
@@ -97,10 +108,11 @@ func (st *statements) prepare(ctx context.Context, conn *pgx.Conn, limit time.Du
 
 const insertStarts = `
 	INSERT INTO {executions} (shard, id, namespace, workflow, key, digest, input, state, value, error, wake_at,
-		interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at)
+		interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at,
+		section, chain, continued)
 	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[], $8::text[],
 		$9::bytea[], $10::bytea[], $11::int8[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::int8[], $17::int8[],
-		$18::bytea[], $19::bytea[], $20::bytea[], $21::int8[])`
+		$18::bytea[], $19::bytea[], $20::bytea[], $21::int8[], $22::bytea[], $23::bytea[], $24::int8[])`
 
 const insertSettles = `
 	INSERT INTO {deferreds} (shard, id, name, value, error, at, origin)
@@ -160,6 +172,16 @@ var journalStatements = map[string]string{
 		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run)
 		FOR KEY SHARE OF e) AS held`,
 
+	stmtCallees: `
+	SELECT {expect}(count(*), $4, {missing}) FROM (
+		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, chain) JOIN {executions} e USING (shard, id)
+		WHERE coalesce(e.chain, e.run) = w.chain FOR KEY SHARE OF e) AS held`,
+
+	stmtLockRuns: `
+	SELECT {expect}(count(*), $4, {missing}) FROM (
+		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run)
+		FOR UPDATE OF e) AS locked`,
+
 	stmtLockRows: `
 	SELECT {expect}(count(*), $4, {missing}) FROM (
 		SELECT FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, run) JOIN {executions} e USING (shard, id, run)
@@ -172,9 +194,11 @@ var journalStatements = map[string]string{
 	stmtUpdates: `
 	WITH changed AS (
 		UPDATE {executions} e SET state = u.state, wake_at = u.wake_at, value = u.value, error = u.error, finished_at = u.finished_at,
-			waiting = u.waiting, digest = CASE u.digest WHEN '' THEN e.digest ELSE u.digest END, moved_at = greatest(e.moved_at, u.moved_at)
-		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::text[], $5::int8[], $6::bytea[], $7::bytea[], $8::int8[], $9::bytea[], $10::text[], $11::int8[])
-			AS u (shard, id, run, state, wake_at, value, error, finished_at, waiting, digest, moved_at)
+			waiting = u.waiting, digest = CASE u.digest WHEN '' THEN e.digest ELSE u.digest END, moved_at = greatest(e.moved_at, u.moved_at),
+			section = u.section
+		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::text[], $5::int8[], $6::bytea[], $7::bytea[], $8::int8[], $9::bytea[], $10::text[], $11::int8[],
+				$13::bytea[])
+			AS u (shard, id, run, state, wake_at, value, error, finished_at, waiting, digest, moved_at, section)
 		WHERE e.shard = u.shard AND e.id = u.id AND e.run = u.run RETURNING 1)
 	SELECT {expect}((SELECT count(*) FROM changed), $12, {missing})`,
 
@@ -211,17 +235,24 @@ var journalStatements = map[string]string{
 	// What follows is about inboxes: see mail.go.
 
 	stmtRoom: `
-	SELECT {expect}(count(*), 0, {mail})
-	FROM unnest($1::int2[], $2::bytea[], $3::int8[], $4::int8[]) AS w (shard, id, messages, bytes) CROSS JOIN LATERAL (
+	SELECT {expect}(count(*), 0, {full})
+	FROM unnest($1::int2[], $2::bytea[], $3::int8[], $4::int8[], $5::int8[], $6::int8[]) AS w (shard, id, messages, bytes, most, most_bytes)
+	CROSS JOIN LATERAL (
 		SELECT count(*) AS messages, coalesce(sum(n.bytes), 0) AS bytes
-		FROM (SELECT i.bytes FROM {inbox} i WHERE i.shard = w.shard AND i.id = w.id LIMIT $5) AS n) AS held
-	WHERE held.messages + w.messages > $5 OR held.bytes + w.bytes > $6`,
+		FROM (SELECT i.bytes FROM {inbox} i WHERE i.shard = w.shard AND i.id = w.id LIMIT w.most) AS n) AS there
+	WHERE there.messages + w.messages > w.most OR there.bytes + w.bytes > w.most_bytes`,
 
 	stmtTakes: `
 	WITH gone AS (
 		DELETE FROM {inbox} i USING unnest($1::int2[], $2::bytea[], $3::int8[]) AS t (shard, id, position)
 		WHERE i.shard = t.shard AND i.id = t.id AND i.position = t.position RETURNING 1)
 	SELECT {expect}((SELECT count(*) FROM gone), $4, {mail})`,
+
+	stmtHoldMail: `
+	WITH kept AS (
+		UPDATE {inbox} i SET held = true FROM unnest($1::int2[], $2::bytea[], $3::int8[]) AS h (shard, id, position)
+		WHERE i.shard = h.shard AND i.id = h.id AND i.position = h.position RETURNING 1)
+	SELECT {expect}((SELECT count(*) FROM kept), $4, {mail})`,
 
 	stmtReceipts: `
 	INSERT INTO {receipts} (shard, id, origin, at, sender, sender_run, step, error, value)
@@ -249,4 +280,46 @@ var journalStatements = map[string]string{
 
 	stmtDestroys: `
 	DELETE FROM {entities} e USING unnest($1::int2[], $2::bytea[]) AS d (shard, id) WHERE e.shard = d.shard AND e.id = d.id`,
+
+	stmtLocks: `
+	INSERT INTO {locks} (shard, id, namespace, type, key, holder, holder_run, holder_step, since)
+	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::bytea[], $8::bytea[], $9::int8[])
+	ON CONFLICT (shard, id) DO UPDATE SET holder = excluded.holder, holder_run = excluded.holder_run, holder_step = excluded.holder_step,
+		since = excluded.since, namespace = excluded.namespace, type = excluded.type, key = excluded.key`,
+
+	stmtUnlocks: `
+	DELETE FROM {locks} l USING unnest($1::int2[], $2::bytea[]) AS d (shard, id) WHERE l.shard = d.shard AND l.id = d.id`,
+
+	stmtPublish: `
+	INSERT INTO {published} (shard, id, body) SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[])
+	ON CONFLICT (shard, id) DO UPDATE SET body = excluded.body`,
+
+	stmtAttributesGone: `
+	DELETE FROM {attributes} a USING unnest($1::int2[], $2::bytea[]) AS p (shard, id)
+	WHERE a.shard = p.shard AND a.id = p.id AND NOT EXISTS (
+		SELECT FROM unnest($3::bytea[], $4::text[]) AS n (id, name) WHERE n.id = a.id AND n.name = a.name)`,
+
+	stmtAttributes: `
+	INSERT INTO {attributes} AS a (shard, id, name, type, text, number, namespace, created_at)
+	SELECT n.*, e.namespace, e.created_at
+	FROM unnest($1::int2[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::float8[]) AS n (shard, id, name, type, text, number)
+		JOIN {executions} e USING (shard, id)
+	ON CONFLICT (shard, id, name) DO UPDATE SET type = excluded.type, text = excluded.text, number = excluded.number
+	WHERE (a.type, a.text, a.number) <> (excluded.type, excluded.text, excluded.number)`,
+
+	stmtContinue: `
+	WITH next AS (
+		SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $6::text[], $7::bytea[]) AS n (shard, id, run, next, input, digest, pinned)
+	), entries AS (DELETE FROM {entries} x USING next n WHERE x.shard = n.shard AND x.id = n.id),
+	deferreds AS (DELETE FROM {deferreds} x USING next n WHERE x.shard = n.shard AND x.id = n.id),
+	links AS (DELETE FROM {links} x USING next n WHERE x.shard = n.shard AND x.id = n.id),
+	hibernated AS (DELETE FROM {hibernated} x USING next n WHERE x.shard = n.shard AND x.id = n.id),
+	released AS (UPDATE {inbox} x SET held = false FROM next n WHERE x.shard = n.shard AND x.id = n.id AND x.held),
+	over AS (INSERT INTO {continued} (shard, run) SELECT e.shard, e.run FROM {executions} e JOIN next n USING (shard, id, run) WHERE e.holds),
+	changed AS (
+		UPDATE {executions} e SET chain = coalesce(e.chain, e.run), run = n.next, continued = e.continued + 1, input = n.input, digest = n.digest,
+			pinned = n.pinned, state = 'running', wake_at = {now}, waiting = $8, finished_at = 0, value = NULL, error = NULL, moved_at = 0,
+			section = NULL, holds = false
+		FROM next n WHERE e.shard = n.shard AND e.id = n.id AND e.run = n.run RETURNING 1)
+	SELECT {expect}((SELECT count(*) FROM changed), $9, {missing})`,
 }

@@ -22,6 +22,7 @@ type sweep struct {
 
 	after        journal.Wake // the last execution that was looked at
 	afterReceipt receiptPlace // the last receipt
+	afterLock    journal.ID   // the last lock
 }
 
 // Sweep implements journal.Store.
@@ -49,13 +50,16 @@ func (w *sweep) run(ctx context.Context, own []journal.Fence, steps ...func(cont
 	return nil
 }
 
-// free gives back to retention what an execution that is over has held.
+// free gives back to retention what a run that is over has held.
 func (w *sweep) free(ctx context.Context, tx pgx.Tx) (more bool, err error) {
 	executions := w.store.sql.executions
 	var shard int16
-	var id, holder []byte
+	var id, holder []byte // id is nil if the run has continued
 	err = tx.QueryRow(ctx, `SELECT shard, id, run FROM `+executions+` WHERE holds AND finished_at > 0 LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED`).
 		Scan(&shard, &id, &holder)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = tx.QueryRow(ctx, `SELECT shard, run FROM `+w.store.sql.continued+` LIMIT 1 FOR UPDATE SKIP LOCKED`).Scan(&shard, &holder)
+	}
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}
@@ -69,10 +73,13 @@ func (w *sweep) free(ctx context.Context, tx pgx.Tx) (more bool, err error) {
 		return false, err
 	}
 	receipts, err := w.freeReceipts(ctx, tx, holder)
-	if err != nil || tag.RowsAffected() == journal.SweepBatch || receipts == journal.SweepBatch {
-		return true, err
+	switch {
+	case err != nil || tag.RowsAffected() == journal.SweepBatch || receipts == journal.SweepBatch:
+	case id == nil:
+		_, err = tx.Exec(ctx, `DELETE FROM `+w.store.sql.continued+` WHERE shard = $1 AND run = $2`, shard, holder)
+	default:
+		_, err = tx.Exec(ctx, `UPDATE `+executions+` SET holds = false WHERE shard = $1 AND id = $2`, shard, id)
 	}
-	_, err = tx.Exec(ctx, `UPDATE `+executions+` SET holds = false WHERE shard = $1 AND id = $2`, shard, id)
 	return true, err
 }
 
@@ -133,7 +140,7 @@ func (st *statements) selectExpired() string {
 			(SELECT p.id FROM ` + st.executions + ` p
 				WHERE p.shard = get_byte(e.parent, 0) AND p.id = e.parent AND p.run = e.parent_run AND p.state NOT IN ` + final + `),
 			(SELECT p.id FROM ` + st.links + ` l JOIN ` + st.executions + ` p ON p.shard = l.shard AND p.id = l.id
-				WHERE l.callee_run = e.run AND p.state NOT IN ` + final + ` LIMIT 1))
+				WHERE l.callee_run = coalesce(e.chain, e.run) AND p.state NOT IN ` + final + ` LIMIT 1))
 		FROM ` + st.executions + ` e
 		WHERE e.finished_at > 0 AND e.held_by IS NULL AND NOT e.holds AND e.finished_at < $1 AND (e.finished_at, e.id) > ($2, $3)
 			AND e.state IN ` + final + `
@@ -168,7 +175,7 @@ func (w *sweep) linkedMeanwhile(ctx context.Context, tx pgx.Tx, found []expired)
 	rows, err := tx.Query(ctx, `
 		SELECT e.id FROM unnest($1::int2[], $2::bytea[]) AS f (shard, id) JOIN `+w.store.sql.executions+` e USING (shard, id)
 		WHERE EXISTS (SELECT FROM `+w.store.sql.links+` l JOIN `+w.store.sql.executions+` p ON p.shard = l.shard AND p.id = l.id
-			WHERE l.callee_run = e.run AND p.state NOT IN `+final+`)`, shards, ids)
+			WHERE l.callee_run = coalesce(e.chain, e.run) AND p.state NOT IN `+final+`)`, shards, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +231,7 @@ func (w *sweep) sizes(ctx context.Context, tx pgx.Tx, free []expired) ([]journal
 func (w *sweep) deleteWhole(ctx context.Context, tx pgx.Tx, free []expired) error {
 	shards, ids := sweepKeys(free, func(e expired) journal.ID { return e.id })
 	sql := &w.store.sql
-	for _, table := range []string{sql.inbox, sql.receipts, sql.entries, sql.deferreds, sql.links, sql.hibernated, sql.executions} {
+	for _, table := range []string{sql.inbox, sql.receipts, sql.entries, sql.deferreds, sql.links, sql.hibernated, sql.published, sql.attributes, sql.executions} {
 		_, err := tx.Exec(ctx, `DELETE FROM `+table+` x USING unnest($1::int2[], $2::bytea[]) AS d (shard, id) WHERE x.shard = d.shard AND x.id = d.id`, shards, ids)
 		if err != nil {
 			return err

@@ -47,6 +47,10 @@ func RunDifferential(t *testing.T, setup func(t *testing.T) Harness) {
 			"sweepReceipts": m.sweepReceipts,
 			"receivers":     m.receivers,
 			"entities":      m.listEntities,
+
+			"locks":      m.listLocks,
+			"sweepLocks": m.sweepLocks,
+			"where":      m.listWhere,
 		}
 		if h.Guest {
 			m.deployGuest(rt)
@@ -70,6 +74,7 @@ type model struct {
 	positions map[uint64]uint64        // of messages: that of the store → that of the oracle
 	inboxes   map[journal.ID][]waiting // as they were compared last
 	sent      int                      // messages that have an origin of their own
+	continued byte                     // how often runs have continued
 }
 
 func (m *model) fencesOf(s journal.Store) []journal.Fence {
@@ -90,7 +95,7 @@ func (m *model) forOracle(writes []journal.Write) []journal.Write {
 		for n := range fence.Token {
 			fence.Token[n] ^= oracle.Token[n] ^ store.Token[n]
 		}
-		writes[i].Take = m.takeOfOracle(writes[i].Take)
+		writes[i].Take, writes[i].Hold = m.ofOracle(writes[i].Take), m.ofOracle(writes[i].Hold)
 	}
 	return writes
 }
@@ -134,7 +139,8 @@ var modelStates = []journal.State{journal.Running, journal.Running, journal.Paus
 
 func (m *model) drawWrite(rt *rapid.T) journal.Write {
 	e := modelExecution(drawKey(rt))
-	w := journal.Write{ID: e.ID, Run: journal.RunID(e.ID), Fence: m.fences[e.ID.Shard()]}
+	w := journal.Write{ID: e.ID, Run: m.runOf(e.ID), Fence: m.fences[e.ID.Shard()]}
+	e.Run, e.Chain = w.Run, w.Run
 	switch rapid.IntRange(0, 9).Draw(rt, "stale") {
 	case 0:
 		w.Fence.Epoch--
@@ -145,7 +151,11 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 		w.Run[0] ^= 1
 		e.Run, e.Chain = w.Run, w.Run
 	}
-	parts := rapid.IntRange(0, 127).Draw(rt, "parts")
+	parts := rapid.IntRange(0, 511).Draw(rt, "parts")
+	if parts&384 == 384 {
+		m.drawContinue(rt, &w)
+		return w
+	}
 	if parts&1 != 0 {
 		e.Input, e.CreatedAt = drawBytes(rt), rapid.Int64Range(1, 5).Draw(rt, "created")
 		e.WakeAt = rapid.Int64Range(0, 4).Draw(rt, "wake")
@@ -163,6 +173,7 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 		w.Update.WakeAt = rapid.Int64Range(0, 4).Draw(rt, "wake")
 		w.Update.Waiting = journal.Waiting{Seq: rapid.Uint64Range(0, 30).Draw(rt, "waiting")}
 		w.Update.MovedAt = rapid.Uint64Range(0, 3).Draw(rt, "moved")
+		w.Update.Section = drawSection(rt)
 		w.Update.Digest = rapid.SampledFrom([]string{"", "sha256:02"}).Draw(rt, "digest")
 		if w.Update.State.Final() {
 			w.Update.FinishedAt = rapid.Int64Range(1, 5).Draw(rt, "finished")
@@ -181,6 +192,9 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 	}
 	if parts&64 != 0 {
 		w.Hibernate = &journal.Hibernated{Seq: rapid.Uint64Range(0, 30).Draw(rt, "hibernated"), Body: drawBytes(rt)}
+	}
+	if parts&128 != 0 {
+		w.Publish = drawPublished(rt)
 	}
 	return w
 }
@@ -238,6 +252,7 @@ func (m *model) compareExecution(rt *rapid.T, id journal.ID) {
 		return abi.MustMarshal(entries), err
 	}, m.store, m.oracle)
 	same(rt, "hibernated", func(s journal.Store) (*journal.Hibernated, error) { return s.Hibernated(m.ctx, id) }, m.store, m.oracle)
+	same(rt, "published", func(s journal.Store) (*journal.Published, error) { return s.Published(m.ctx, id) }, m.store, m.oracle)
 	same(rt, "deferreds", func(s journal.Store) ([]journal.Deferred, error) {
 		return readDeferreds(m.ctx, s, id)
 	}, m.store, m.oracle)
@@ -303,6 +318,10 @@ func (m *model) list(rt *rapid.T) {
 		State:     rapid.SampledFrom(append([]journal.State{""}, modelStates...)).Draw(rt, "state"),
 		Limit:     rapid.IntRange(1, 3).Draw(rt, "limit"),
 	}
+	m.comparePages(rt, f)
+}
+
+func (m *model) comparePages(rt *rapid.T, f journal.Filter) {
 	for range len(modelKeys) + 1 {
 		var next string
 		same(rt, "list", func(s journal.Store) (journal.Page, error) {

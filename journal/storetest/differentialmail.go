@@ -55,14 +55,15 @@ func (m *model) drawMessage(rt *rapid.T) journal.Message {
 	message := *newMessage(n)
 	message.Name = rapid.SampledFrom([]string{"paid", "ž", ""}).Draw(rt, "name")
 	message.Kind = rapid.SampledFrom([]journal.MessageKind{journal.SignalMessage, journal.CallMessage}).Draw(rt, "kind")
-	message.Value, message.Repeatable, message.From = drawBytes(rt), again, drawSender(rt)
+	message.Value, message.Repeatable, message.From = drawBytes(rt), again, m.drawSender(rt)
 	message.Bytes = len(message.Value)
 	return message
 }
 
-func drawSender(rt *rapid.T) (from journal.Caller) {
+func (m *model) drawSender(rt *rapid.T) (from journal.Caller) {
 	if rapid.Bool().Draw(rt, "from a step") {
 		from = callerOf(modelExecution(drawKey(rt)).ID, 1)
+		from.Run = m.runOf(from.ID)
 		if rapid.IntRange(0, 4).Draw(rt, "of another run") == 0 {
 			from.Run[0] ^= 1
 		}
@@ -72,7 +73,7 @@ func drawSender(rt *rapid.T) (from journal.Caller) {
 
 // drawMail adds what a write does to inboxes.
 func (m *model) drawMail(rt *rapid.T, w *journal.Write) {
-	parts := rapid.IntRange(0, 15).Draw(rt, "mail")
+	parts := rapid.IntRange(0, 31).Draw(rt, "mail")
 	if parts&1 != 0 {
 		message := m.drawMessage(rt)
 		w.Receive = &message
@@ -95,7 +96,14 @@ func (m *model) drawMail(rt *rapid.T, w *journal.Write) {
 		w.Receipts = append(w.Receipts, r)
 	}
 	for i := range w.Receipts {
-		w.Receipts[i].From, w.Receipts[i].At = drawSender(rt), rapid.Int64Range(-2, 5).Draw(rt, "at")
+		w.Receipts[i].From, w.Receipts[i].At = m.drawSender(rt), rapid.Int64Range(-2, 5).Draw(rt, "at")
+	}
+	if parts&16 != 0 {
+		for _, there := range m.inboxes[w.ID] {
+			if rapid.Bool().Draw(rt, "hold") {
+				w.Hold = append(w.Hold, there.position)
+			}
+		}
 	}
 	if parts&8 != 0 {
 		for range rapid.IntRange(1, 3).Draw(rt, "sent") {
@@ -111,6 +119,12 @@ func (m *model) drawEntityWrite(rt *rapid.T) journal.Write {
 	w := journal.Write{ID: e.ID, Fence: m.fences[e.ID.Shard()]}
 	if rapid.IntRange(0, 9).Draw(rt, "stale") == 0 {
 		w.Fence.Epoch--
+	}
+	switch rapid.IntRange(0, 4).Draw(rt, "lock") {
+	case 0:
+		w.Unlock = true
+	case 1, 2:
+		w.Lock = m.drawLock(rt, &e)
 	}
 	switch rapid.IntRange(0, 4).Draw(rt, "row") {
 	case 0:
@@ -140,8 +154,8 @@ func (m *model) commitMail(rt *rapid.T) {
 	m.commitWrites(rt, writes)
 }
 
-// takeOfOracle names messages as the oracle does.
-func (m *model) takeOfOracle(positions []uint64) []uint64 {
+// ofOracle names messages as the oracle does.
+func (m *model) ofOracle(positions []uint64) []uint64 {
 	positions = slices.Clone(positions)
 	for i, position := range positions {
 		positions[i] = math.MaxInt64 // no message's
@@ -180,6 +194,7 @@ func (m *model) compareMail(rt *rapid.T) {
 		for n := range repeated + 4 {
 			same(rt, "receipt", func(s journal.Store) (*journal.Receipt, error) { return s.Receipt(m.ctx, id, originOf(n)) }, m.store, m.oracle)
 		}
+		same(rt, "lock", func(s journal.Store) (*journal.Lock, error) { return s.Lock(m.ctx, id) }, m.store, m.oracle)
 		same(rt, "entity", func(s journal.Store) (*journal.Entity, error) { return s.Entity(m.ctx, id) }, m.store, m.oracle)
 	}
 }

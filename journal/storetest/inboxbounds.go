@@ -8,7 +8,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// fill sends so many messages to an inbox, for which no bound holds, numbered from 1000.
+// fill sends so many messages to an inbox, for which another bound holds, numbered from 1000.
 func (b *bundle) fill(t testing.TB, to journal.ID, n, bytesEach int) {
 	t.Helper()
 	sender := journal.EntityID("default", "bank/Teller", "fills")
@@ -53,7 +53,7 @@ func testInboxFullByCount(t *testing.T, b *bundle) {
 	b.fill(t, id, journal.MaxInbox, 0)
 	envelopes, err := b.store.Inbox(b.ctx, id, 0)
 	require.NoError(t, err)
-	require.Len(t, envelopes, journal.MaxInbox+2, "no bound holds for what is sent")
+	require.Len(t, envelopes, journal.MaxInbox+2, "another bound holds for what is sent")
 }
 
 func testInboxFullByBytes(t *testing.T, b *bundle) {
@@ -87,4 +87,58 @@ func testInboxFullBeforeASweep(t *testing.T, b *bundle) {
 	again := b.start(t, newExecution("k"))
 	require.Equal(t, id, again)
 	b.put(t, b.receive(again, 1))
+}
+
+func testSendBounded(t *testing.T, b *bundle) {
+	to, sender := journal.EntityID("default", "bank/Account", "ada"), journal.EntityID("default", "bank/Teller", "1")
+	send := func(w journal.Write, numbers ...int) journal.Write {
+		for _, n := range numbers {
+			w.Send = append(w.Send, journal.Sent{To: to, Message: *newMessage(n)})
+		}
+		return w
+	}
+	const first = 1000 // as fill numbers them
+	b.fill(t, to, journal.MaxSentInbox-2, 0)
+	// The bound is kept within a batch, and a write that is refused has no effect.
+	refused := send(b.entity(sender), 3, 4)
+	refused.Receipts = []journal.Receipt{{Origin: originOf(9)}}
+	other := b.entity(sender)
+	other.Send = []journal.Sent{{To: sender, Message: *newMessage(5)}}
+	results, err := b.store.Commit(b.ctx, []journal.Write{send(b.entity(sender), 1), refused, other, send(b.entity(sender), 2)})
+	require.NoError(t, err)
+	require.NoError(t, results[0].Err)
+	require.ErrorIs(t, results[1].Err, journal.ErrInboxFull)
+	require.NoError(t, results[2].Err)
+	require.NoError(t, results[3].Err)
+	require.False(t, b.hasReceipt(t, sender, 9))
+	require.ErrorIs(t, b.result(t, send(b.entity(sender), 3)).Err, journal.ErrInboxFull)
+	require.Equal(t, journal.Result{}, b.result(t, send(b.entity(sender), 1, 1, first)), "those that are there are not sent again")
+
+	// Who takes as much as it sends to itself goes on.
+	envelopes, err := b.store.Inbox(b.ctx, to, 0)
+	require.NoError(t, err)
+	require.Len(t, envelopes, journal.MaxSentInbox)
+	own := send(b.entity(to), 3, 4)
+	own.Take = []uint64{envelopes[0].Position}
+	require.ErrorIs(t, b.result(t, own).Err, journal.ErrInboxFull)
+	own.Take = append(own.Take, envelopes[1].Position)
+	b.commit(t, own)
+	require.ErrorIs(t, b.result(t, send(b.entity(sender), first, 7)).Err, journal.ErrInboxFull, "that was taken")
+}
+
+func testSendBoundedByBytes(t *testing.T, b *bundle) {
+	to, sender := journal.EntityID("default", "bank/Account", "ada"), journal.EntityID("default", "bank/Teller", "1")
+	const each = 4 << 20
+	b.fill(t, to, journal.MaxSentInboxBytes/each-1, each)
+	send := func(n, bytes int) journal.Write {
+		m := *newMessage(n)
+		m.Value, m.Bytes = make([]byte, bytes), bytes
+		w := b.entity(sender)
+		w.Send = []journal.Sent{{To: to, Message: m}}
+		return w
+	}
+	require.ErrorIs(t, b.result(t, send(1, each+1)).Err, journal.ErrInboxFull)
+	b.commit(t, send(1, each))
+	require.ErrorIs(t, b.result(t, send(2, 1)).Err, journal.ErrInboxFull)
+	b.commit(t, send(2, 0))
 }

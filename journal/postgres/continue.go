@@ -1,0 +1,48 @@
+package postgres
+
+import (
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// continuation has another run take the place of one.
+//
+// Whoever writes of a run without changing its row, as a settlement does, locks the row
+// against its end (stmtHeld). The plan of a run that continues locks the row against that in
+// turn, before all else (stmtLockRuns). So what is written of the old run is there by then,
+// and is deleted with the rest, or finds another run.
+type continuation struct {
+	id  journal.ID
+	run journal.RunID
+	*journal.Continuation
+}
+
+func queueContinues(b *pgx.Batch, continues []continuation) {
+	var k runKeys
+	var next, inputs, pinned [][]byte
+	var digests []string
+	for _, c := range continues {
+		k.add(c.id, c.run)
+		next, inputs = append(next, c.Run[:]), append(inputs, c.Input)
+		pinned, digests = append(pinned, abi.MustMarshal(&c.Pinned)), append(digests, c.Digest)
+	}
+	b.Queue(stmtContinue, k.shards, k.ids, k.runs, next, inputs, digests, pinned, abi.MustMarshal(&journal.Waiting{}), k.len())
+}
+
+// parts divides writes that are decided into plans that follow each other: a run that
+// continues, and what else is written of it, cannot be in one.
+func parts(writes []*journal.Write) (parts [][]*journal.Write) {
+	first := 0
+	continued := map[journal.ID]bool{} // → whether it continues in this part
+	for i, w := range writes {
+		before, seen := continued[w.ID]
+		if seen && (before || w.Continue != nil) {
+			parts, first = append(parts, writes[first:i]), i
+			clear(continued)
+		}
+		continued[w.ID] = continued[w.ID] || w.Continue != nil
+	}
+	return append(parts, writes[first:])
+}

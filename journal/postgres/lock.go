@@ -1,0 +1,154 @@
+package postgres
+
+import (
+	"context"
+	"maps"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// queueLocks appends the statements that say who holds entities, or that nobody does.
+func queueLocks(b *pgx.Batch, locks map[journal.ID]*journal.Lock) {
+	var put, gone keys
+	var namespaces, types, names []string
+	var holders callers
+	var since []int64
+	for _, id := range sortedIDs(maps.Keys(locks)) {
+		l := locks[id]
+		if l == nil {
+			gone.add(id)
+			continue
+		}
+		put.add(id)
+		namespaces, types, names = append(namespaces, l.Namespace), append(types, l.Type), append(names, l.Key)
+		holders.add(l.Holder)
+		since = append(since, l.Since)
+	}
+	if put.len() > 0 {
+		b.Queue(stmtLocks, put.shards, put.ids, namespaces, types, names, holders.ids, holders.runs, holders.steps, since)
+	}
+	if gone.len() > 0 {
+		b.Queue(stmtUnlocks, gone.shards, gone.ids)
+	}
+}
+
+const lockColumns = `l.id, l.namespace, l.type, l.key, l.holder, l.holder_run, l.holder_step, l.since`
+
+// scanLock reads the columns of a lock, and others behind them.
+func scanLock(row pgx.CollectableRow, more ...any) (l journal.Lock, err error) {
+	var id, holder, run, step []byte
+	err = row.Scan(append([]any{&id, &l.Namespace, &l.Type, &l.Key, &holder, &run, &step, &l.Since}, more...)...)
+	if err != nil {
+		return l, err
+	}
+	l.Holder = callerOf(holder, run, step)
+	return l, decodeID(id, &l.Entity)
+}
+
+// Lock implements journal.Store.
+func (s *Store) Lock(ctx context.Context, entity journal.ID) (*journal.Lock, error) {
+	scan := func(row pgx.CollectableRow) (journal.Lock, error) { return scanLock(row) }
+	return readOne(ctx, s, scan, "lock of entity "+entity.String(),
+		`SELECT `+lockColumns+` FROM `+s.sql.locks+` l WHERE l.shard = $1 AND l.id = $2`, int16(entity.Shard()), entity[:])
+}
+
+// InSection implements journal.Store.
+func (s *Store) InSection(ctx context.Context, step journal.Caller) (bool, error) {
+	in, err := readOne(ctx, s, pgx.RowTo[bool], "section of execution "+step.ID.String(), `SELECT EXISTS (SELECT FROM `+s.sql.executions+`
+		WHERE shard = $1 AND id = $2 AND run = $3 AND section = $4 AND state NOT IN `+final+`)`,
+		int16(step.ID.Shard()), step.ID[:], step.Run[:], step.Step[:])
+	return in != nil && *in, err
+}
+
+// locksQuery lists locks behind one, of one namespace or of all, each with the name of the
+// execution that holds it: NULL if none does.
+func (st *statements) locksQuery(namespace string) string {
+	behind := `(l.shard, l.id) > ($1, $2) AND $4 = '' ORDER BY l.shard, l.id`
+	if namespace != "" {
+		behind = `l.namespace = $4 AND l.id > $2 AND $1 >= 0::int2 ORDER BY l.id`
+	}
+	return `SELECT ` + lockColumns + `, e.workflow, e.key FROM (SELECT * FROM ` + st.locks + ` l WHERE ` + behind + ` LIMIT $3) AS l
+		LEFT JOIN ` + st.executions + ` e ON e.shard = get_byte(l.holder, 0) AND e.id = l.holder AND e.run = l.holder_run
+			AND e.section = l.holder_step AND e.state NOT IN ` + final + `
+		ORDER BY l.id`
+}
+
+// lookedAt is a lock, and whether it is held.
+type lookedAt struct {
+	journal.HeldLock
+	held bool
+}
+
+func scanLookedAt(row pgx.CollectableRow) (l lookedAt, err error) {
+	var workflow, key *string
+	l.Lock, err = scanLock(row, &workflow, &key)
+	if l.held = workflow != nil && key != nil; l.held {
+		e := journal.Execution{Workflow: *workflow, Key: *key}
+		l.HolderName = e.Name()
+	}
+	return l, err
+}
+
+// Locks implements journal.Store.
+func (s *Store) Locks(ctx context.Context, f journal.LockFilter) (locks []journal.HeldLock, after journal.ID, more bool, err error) {
+	limit, err := f.Size()
+	if err != nil {
+		return nil, journal.ID{}, false, err
+	}
+	if !isText(f.Namespace) {
+		return nil, journal.ID{}, false, abi.Errorf(abi.CodeBadRequest, "%q is not text", f.Namespace)
+	}
+	found, err := readAll(ctx, s, scanLookedAt, "locks", s.sql.locksQuery(f.Namespace), int16(f.After.Shard()), f.After[:], limit+1, f.Namespace)
+	if more = len(found) > limit; more {
+		found = found[:limit]
+	}
+	for _, l := range found {
+		after = l.Entity
+		if l.held {
+			locks = append(locks, l.HeldLock)
+		}
+	}
+	return locks, after, more, err
+}
+
+// SweepLocks implements journal.Store. A section that is over is not entered again, so what is
+// found not to be held can be deleted, if no other has taken its place meanwhile.
+func (s *Store) SweepLocks(ctx context.Context, own []journal.Fence, limit int) (int, error) {
+	w := &sweep{store: s, left: max(limit, 0)}
+	if err := w.run(ctx, own, w.deleteLocks); err != nil {
+		return 0, afterCommit("postgres: sweep locks", err)
+	}
+	return max(limit, 0) - w.left, nil
+}
+
+// deleteLocks looks at a few locks, and deletes those that are not held.
+func (w *sweep) deleteLocks(ctx context.Context, tx pgx.Tx) (more bool, err error) {
+	sql := &w.store.sql
+	rows, err := tx.Query(ctx, sql.locksQuery(""), int16(w.afterLock.Shard()), w.afterLock[:], journal.SweepBatch, "")
+	if err != nil {
+		return false, err
+	}
+	found, err := pgx.CollectRows(rows, scanLookedAt)
+	if err != nil || len(found) == 0 {
+		return false, err
+	}
+	var k keys
+	var holders callers
+	for _, l := range found {
+		if int(k.len()) == w.left {
+			break
+		}
+		w.afterLock = l.Entity
+		if !l.held {
+			k.add(l.Entity)
+			holders.add(l.Holder)
+		}
+	}
+	tag, err := tx.Exec(ctx, `DELETE FROM `+sql.locks+` l USING unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[]) AS d (shard, id, run, step)
+		WHERE l.shard = d.shard AND l.id = d.id AND l.holder_run = d.run AND l.holder_step = d.step`, k.shards, k.ids, holders.runs, holders.steps)
+	w.left -= int(tag.RowsAffected())
+	return true, err
+}

@@ -1,0 +1,117 @@
+package storetest
+
+import (
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// runOf is the run of an execution, or the one that it begins with.
+func (m *model) runOf(id journal.ID) journal.RunID {
+	if e, err := m.oracle.Load(m.ctx, id); err == nil {
+		return e.Run
+	}
+	return journal.RunID(id)
+}
+
+// drawSection draws the section of a run.
+func drawSection(rt *rapid.T) journal.StepID {
+	if n := rapid.Uint32Range(0, 2).Draw(rt, "section"); n > 0 {
+		return stepOf(n)
+	}
+	return journal.StepID{}
+}
+
+// drawContinue draws how a run goes on as another one.
+func (m *model) drawContinue(rt *rapid.T, w *journal.Write) {
+	m.continued++
+	w.Continue = &journal.Continuation{Run: journal.RunID(w.ID), Input: drawBytes(rt), Digest: "sha256:03", Pinned: journal.Pinned{Time: 5}}
+	w.Continue.Run[15] = m.continued
+	if rapid.Bool().Draw(rt, "interrupted") {
+		w.Interrupt = &journal.Interrupt{At: 1, Reason: "r"}
+	}
+	if rapid.Bool().Draw(rt, "publishes") {
+		w.Publish = drawPublished(rt)
+	}
+}
+
+func (m *model) drawLock(rt *rapid.T, e *journal.Entity) *journal.Lock {
+	holder := modelExecution(drawKey(rt)).ID
+	return &journal.Lock{
+		Entity: e.ID, Namespace: e.Namespace, Type: e.Type, Key: e.Key, Since: rapid.Int64Range(1, 9).Draw(rt, "since"),
+		Holder: journal.Caller{ID: holder, Run: m.runOf(holder), Step: stepOf(rapid.Uint32Range(1, 2).Draw(rt, "holder"))},
+	}
+}
+
+func (m *model) listLocks(rt *rapid.T) {
+	f := journal.LockFilter{
+		Namespace: rapid.SampledFrom([]string{"", "default", "other"}).Draw(rt, "namespace"),
+		Limit:     rapid.IntRange(1, 3).Draw(rt, "limit"),
+	}
+	type page struct {
+		Locks []journal.HeldLock
+		After journal.ID
+		More  bool
+	}
+	for last := (page{More: true}); last.More; f.After = last.After {
+		same(rt, "locks", func(s journal.Store) (p page, err error) {
+			p.Locks, p.After, p.More, err = s.Locks(m.ctx, f)
+			last = p
+			return p, err
+		}, m.store, m.oracle)
+	}
+	for _, e := range modelEntities() {
+		l, err := m.oracle.Lock(m.ctx, e.ID)
+		if err != nil {
+			require.ErrorIs(rt, err, journal.ErrNotFound)
+			continue
+		}
+		same(rt, "section", func(s journal.Store) (bool, error) { return s.InSection(m.ctx, l.Holder) }, m.store, m.oracle)
+	}
+}
+
+func (m *model) sweepLocks(rt *rapid.T) {
+	limit := rapid.IntRange(0, 3).Draw(rt, "limit")
+	same(rt, "sweep locks", func(s journal.Store) (int, error) { return s.SweepLocks(m.ctx, m.fencesOf(s), limit) }, m.store, m.oracle)
+	m.compareMail(rt)
+}
+
+var modelAttributes = []abi.Attribute{
+	{Type: abi.AttributeText}, {Type: abi.AttributeText, Text: "ada"}, {Type: abi.AttributeText, Text: "ž"},
+	{Type: abi.AttributeNumber}, {Type: abi.AttributeNumber, Number: -1.5}, {Type: abi.AttributeNumber, Number: 1e300},
+	{Type: abi.AttributeBool, Number: 1}, {Type: abi.AttributeTime, Number: 1}, {Type: abi.AttributeTime, Number: 1e15},
+}
+
+func drawPublished(rt *rapid.T) *journal.Published {
+	p := &journal.Published{At: rapid.Int64Range(1, 9).Draw(rt, "published")}
+	for _, name := range []string{"a", "b"} {
+		if rapid.Bool().Draw(rt, "state of "+name) {
+			p.State = append(p.State, abi.Published{Name: name, Value: drawBytes(rt)})
+		}
+		if rapid.IntRange(0, 2).Draw(rt, "attribute "+name) > 0 {
+			p.Attributes = append(p.Attributes, journal.NamedAttribute{Name: name, Attribute: rapid.SampledFrom(modelAttributes).Draw(rt, "value")})
+		}
+	}
+	if rapid.Bool().Draw(rt, "progress") {
+		p.Progress = &abi.Progress{Done: 1, Total: 2, Note: "n"}
+	}
+	return p
+}
+
+func (m *model) listWhere(rt *rapid.T) {
+	f := journal.Filter{
+		Namespace: rapid.SampledFrom([]string{"", "default", "other"}).Draw(rt, "namespace"),
+		Workflow:  rapid.SampledFrom([]string{"", "", "orders/", "orders/Process", "billing/"}).Draw(rt, "workflow"),
+		State:     rapid.SampledFrom(append([]journal.State{"", ""}, modelStates...)).Draw(rt, "state"),
+		Limit:     rapid.IntRange(1, 3).Draw(rt, "limit"),
+	}
+	for range rapid.IntRange(1, 2).Draw(rt, "conditions") {
+		f.Where = append(f.Where, journal.Condition{
+			Name: rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "name"), Operator: rapid.SampledFrom([]string{"=", "<", "<=", ">", ">="}).Draw(rt, "operator"),
+			Value: rapid.SampledFrom(modelAttributes).Draw(rt, "value"),
+		})
+	}
+	m.comparePages(rt, f)
+}
