@@ -135,12 +135,12 @@ bench: bin/cruster-host bench-guests ## Measure Cruster (W1 to W10), both langua
 	bin/bench/bench run -out $(BENCH_OUT)/cruster.jsonl $(BENCH_ARGS)
 
 .PHONY: bench-peers
-bench-peers: bin/cruster-host bench-guests ## Measure Cruster and its peers by turns (W1 to W4), three times, with ratios; under half an hour
+bench-peers: bin/cruster-host bench-guests ## Measure Cruster and its peers by turns (W1 to W4 and W11), three times, with ratios; under half an hour
 	scripts/install.sh postgres
 	$(GO) build -o bin/bench/bench ./bench
 	bench/peers/build.sh bin/peers
 	@rm -f $(BENCH_OUT)/peers.jsonl
-	bin/bench/bench run -out $(BENCH_OUT)/peers.jsonl -peers "$$(cat bin/peers/built)" -workloads W1,W2,W3,W4 -seconds 3 -repeat 3 $(BENCH_ARGS)
+	bin/bench/bench run -out $(BENCH_OUT)/peers.jsonl -peers "$$(cat bin/peers/built)" -workloads W1,W2,W3,W4,W11 -seconds 3 -repeat 3 $(BENCH_ARGS)
 
 .PHONY: bench-report
 bench-report: ## Measure all of it, and write docs/BENCHMARKS.md

@@ -136,6 +136,7 @@ const (
 	CodeNotLocked        Code = "CR-6011"
 	CodeInSection        Code = "CR-6012"
 	CodeCannotLock       Code = "CR-6013"
+	CodeMayHaveRun       Code = "CR-6014"
 )
 
 // CodeInfo is what holds for every error of a code.
@@ -279,4 +280,5 @@ var Codes = []CodeInfo{
 	{CodeNotLocked, FailedPrecondition, "the workflow is in a critical section and has not locked the entity", "Lock all entities that the section calls, at its beginning. An operator may have taken the lock away.", false},
 	{CodeInSection, FailedPrecondition, "this is not allowed in a critical section", "The message says what to do instead. A section that could wait for another one might wait for ever.", false},
 	{CodeCannotLock, InvalidArgument, "the entities cannot be locked", "Entities with a state can be locked, each once in a section.", false},
+	{CodeMayHaveRun, Aborted, "the answer to the call was lost, and the operation may have run", "An operation of an entity without a state is performed once however often it is asked for if it is persisted. Look what became of this one before you make another call.", false},
 }

@@ -9,6 +9,15 @@ func DecodeAs[T any](body []byte) (*T, *Error) {
 	return b, nil
 }
 
+// DecodeResult is DecodeOutcome of what is no workflow: that cannot continue as another run.
+func DecodeResult(output []byte) (*Outcome, *Error) {
+	out, err := DecodeOutcome(output)
+	if err == nil && out.Continue != nil {
+		return nil, Errorf(CodeGuestProtocol, "the guest wants to continue as a new run, which only a workflow can")
+	}
+	return out, err
+}
+
 // DecodeOutcome reads what a guest hands over when it is done. The value comes
 // back in canonical form; an error comes back clamped, without a value.
 func DecodeOutcome(output []byte) (*Outcome, *Error) {
@@ -17,7 +26,7 @@ func DecodeOutcome(output []byte) (*Outcome, *Error) {
 		return nil, err
 	}
 	if out.Error != nil {
-		out.Value = nil
+		out.Value, out.Continue = nil, nil
 		out.Error.Clamp()
 		return out, nil
 	}

@@ -68,7 +68,7 @@ func TestAnAdapterIsMeasured(t *testing.T) {
 	require.NoError(t, err)
 	p.lines = io.Discard
 	for _, w := range workloads {
-		if w.peers {
+		if len(w.peers) > 0 {
 			m := &meter{plan: p, setup: setup{"reference", "go", "memory"}, target: a, workload: w}
 			require.NoError(t, m.run(t.Context()))
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -99,7 +100,7 @@ func (p *plan) measureSetup(ctx context.Context, s setup, rep int) {
 	groups := [][]workload{}
 	for _, w := range p.workloads {
 		switch {
-		case s.System != crusters && !w.peers:
+		case s.System != crusters && !slices.Contains(w.peers, s.System):
 		case w.fresh:
 			groups = append(groups, []workload{w})
 		default:

@@ -8,13 +8,19 @@ import (
 // An operation is a workflow to run. The kinds are those of the guest and of the
 // adapters: Sequence and Parallel take N steps and return the sum of their numbers,
 // Sleeper sleeps until Due (milliseconds since 1970), takes a step that reads the
-// clock, and returns it in microseconds.
+// clock, and returns it in microseconds. See kindAdd for the one that is none.
 type operation struct {
 	Kind string `json:"kind"`
 	Key  string `json:"key"`
 	N    int    `json:"n"`
 	Due  int64  `json:"due"`
+	// Object is the counter of an Add.
+	Object string `json:"object"`
 }
+
+// kindAdd adds N to the counter Object, which has a state, and returns what it is then. It is
+// no workflow: targets execute it.
+const kindAdd = "Add"
 
 // A target is a system that runs, on a store that was empty when it started.
 type target interface {

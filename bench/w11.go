@@ -6,53 +6,31 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
-
-	"github.com/cruster/cruster/client"
 )
 
-// W11 is entities: a counter that many call at once, counters of which each call has
-// another, one caller alone, reads, and calls of entities without a state. A call has an id
-// by which it could be repeated, as the client does it.
+// W11 is objects with a state: a counter that many call at once, counters of which each call
+// has another, and one caller alone. A call has an id by which it could be repeated.
 func runW11(ctx context.Context, m *meter) error {
-	host := m.host()
-	add := client.Operation[int64, int64](host.client, "load/Counter", "add")
-	hot := "hot-" + m.key()
-	if err := m.hot(ctx, add.On(hot)); err != nil {
+	if err := m.hot(ctx, "hot-"+m.key()); err != nil {
 		return err
 	}
 	var calls atomic.Int64
-	spread := m.entity(func(ctx context.Context) error {
-		_, err := add.On("spread-"+strconv.FormatInt(calls.Add(1)%int64(m.plan.sizes.entities), 10)).Call(ctx, 1)
-		return err
+	err := m.calls(ctx, "spread", m.plan.sizes.clients, func(ctx context.Context) (time.Duration, error) {
+		_, took, err := m.add(ctx, "spread-"+strconv.FormatInt(calls.Add(1)%int64(m.plan.sizes.entities), 10))
+		return took, err
 	})
-	get := client.Operation[struct{}, int64](host.client, "load/Counter", "get")
-	echo := client.Operation[int64, int64](host.client, "load/Echo", "echo")
-	kept := client.Operation[int64, int64](host.client, "load/Echo", "kept")
-	for _, w := range []struct {
-		name    string
-		clients int
-		call    func(ctx context.Context) (time.Duration, error)
-	}{
-		{"spread", m.plan.sizes.clients, spread},
-		{"alone", 1, m.entity(func(ctx context.Context) error { _, err := add.On("alone").Call(ctx, 1); return err })},
-		{"read", m.plan.sizes.clients, m.entity(func(ctx context.Context) error { _, err := get.On(hot).Call(ctx, struct{}{}); return err })},
-		{"stateless", m.plan.sizes.clients, m.entity(func(ctx context.Context) error { _, err := echo.On("e").Call(ctx, 1); return err })},
-		{"persisted", m.plan.sizes.clients, m.entity(func(ctx context.Context) error { _, err := kept.On("k").Call(ctx, 1); return err })},
-	} {
-		if err := m.calls(ctx, w.name, w.clients, w.call); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
-	return nil
+	return m.calls(ctx, "alone", 1, func(ctx context.Context) (time.Duration, error) {
+		_, took, err := m.add(ctx, "alone")
+		return took, err
+	})
 }
 
-// entity measures one call.
-func (m *meter) entity(call func(ctx context.Context) error) func(ctx context.Context) (time.Duration, error) {
-	return func(ctx context.Context) (time.Duration, error) {
-		start := time.Now()
-		err := call(ctx)
-		return time.Since(start), err
-	}
+// add adds one to a counter, and returns what it is then.
+func (m *meter) add(ctx context.Context, object string) (int64, time.Duration, error) {
+	return m.target.execute(ctx, operation{Kind: kindAdd, Key: m.key(), Object: object, N: 1})
 }
 
 // calls makes calls for a while, and tells how many there were a second and how long they took.
@@ -68,18 +46,18 @@ func (m *meter) calls(ctx context.Context, name string, clients int, call func(c
 }
 
 // hot has all clients call one counter, and checks that each call counted once.
-func (m *meter) hot(ctx context.Context, add client.EntityOf[int64, int64]) error {
+func (m *meter) hot(ctx context.Context, object string) error {
 	var acknowledged, highest atomic.Int64
-	err := m.calls(ctx, "hot", m.plan.sizes.clients, m.entity(func(ctx context.Context) error {
-		n, err := add.Call(ctx, 1)
+	err := m.calls(ctx, "hot", m.plan.sizes.clients, func(ctx context.Context) (time.Duration, error) {
+		n, took, err := m.add(ctx, object)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		acknowledged.Add(1)
 		for seen := highest.Load(); n > seen && !highest.CompareAndSwap(seen, n); seen = highest.Load() {
 		}
-		return nil
-	}))
+		return took, nil
+	})
 	if err == nil && acknowledged.Load() != highest.Load() {
 		err = fmt.Errorf("the counter is at %d after %d calls", highest.Load(), acknowledged.Load())
 	}

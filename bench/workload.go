@@ -15,25 +15,29 @@ type workload struct {
 	fresh bool
 	// settings are those of a host that differ from the default.
 	settings []string
-	// peers says that peers can be measured, too.
-	peers bool
+	// peers are those that can be measured, too.
+	peers []string
 	run   func(ctx context.Context, m *meter) error
 }
 
+// everyPeer is all of them.
+var everyPeer = peerNames()
+
 var workloads = []workload{
-	{"W1", "steps/s of workflows with 10 sequential steps, 64 at once", false, nil, true, runW1},
-	{"W2", "a workflow of one step, one at a time", false, nil, true, runW2},
+	{"W1", "steps/s of workflows with 10 sequential steps, 64 at once", false, nil, everyPeer, runW1},
+	{"W2", "a workflow of one step, one at a time", false, nil, everyPeer, runW2},
 	// Sleepers sleep for seconds here and for days elsewhere: so that they are at rest
 	// when they are measured, and woken from rest, instances stay warm for 10 s.
-	{"W3", "2,000 sleepers: how late they wake, and their memory", true, []string{"--idle-timeout", "10s"}, true, runW3},
-	{"W4", "a workflow of 100 parallel steps, one at a time", false, nil, true, runW4},
-	{"W5", "latency of start, settle, signal and interrupt", false, nil, false, runW5},
-	{"W6", "cold start: the first instance of a module, and 1,000 at once", true, nil, false, runW6},
-	{"W7", "wake against the length of the journal", true, nil, false, runW7},
-	{"W8", "activities with SQL: transfers/s, 64 at once", false, nil, false, runW8},
-	{"W9", "a guest that computes, against native Go", false, nil, false, runW9},
-	{"W10", "many sleepers: their memory, and the start of a host that has them", true, nil, false, runW10},
-	{"W11", "calls of entities: one that is hot, many, one caller alone, reads, without a state", false, nil, false, runW11},
+	{"W3", "2,000 sleepers: how late they wake, and their memory", true, []string{"--idle-timeout", "10s"}, everyPeer, runW3},
+	{"W4", "a workflow of 100 parallel steps, one at a time", false, nil, everyPeer, runW4},
+	{"W5", "latency of start, settle, signal and interrupt", false, nil, nil, runW5},
+	{"W6", "cold start: the first instance of a module, and 1,000 at once", true, nil, nil, runW6},
+	{"W7", "wake against the length of the journal", true, nil, nil, runW7},
+	{"W8", "activities with SQL: transfers/s, 64 at once", false, nil, nil, runW8},
+	{"W9", "a guest that computes, against native Go", false, nil, nil, runW9},
+	{"W10", "many sleepers: their memory, and the start of a host that has them", true, nil, nil, runW10},
+	{"W11", "calls of a counter with a state: one that is hot, 10,000 of them, one caller alone", false, nil, []string{"restate"}, runW11},
+	{"W12", "entities: reads, calls without a state, transfers under locks", false, nil, nil, runW12},
 }
 
 func workloadNames() []string {
@@ -54,10 +58,10 @@ func workloadOf(name string) (workload, bool) {
 
 // sizes are how much of each workload is done.
 type sizes struct {
-	seconds    float64 // of W1, W2, W4, W5, W8, W11
+	seconds    float64 // of W1, W2, W4, W5, W8, W11, W12
 	warmUp     float64 // seconds before each of these, not measured
 	steps      int     // of a workflow of W1
-	clients    int     // of W1, W8 and W11
+	clients    int     // of W1, W8, W11 and W12
 	parallel   int     // steps of W4
 	sleepers   int
 	sleep      time.Duration // until the first sleeper is due
@@ -66,7 +70,7 @@ type sizes struct {
 	lengths    []int         // of journals of W7
 	lengthRuns int           // executions of each length
 	rounds     int           // of the kernel of W9
-	accounts   int           // of W8
+	accounts   int           // of W8 and W12
 	entities   int           // of W11
 	dense      int           // sleepers of W10
 	settles    time.Duration // until the memory of W10 is taken

@@ -54,8 +54,8 @@ func (e EntityOf[In, Out]) WithRequestID(id string) EntityOf[In, Out] {
 // of the entity chose another. If the error is abi.CodeDeadline, its message says whether
 // the call was accepted.
 //
-// The client repeats a call whose answer was lost. An operation of an entity without a state
-// that is not persisted may then run twice.
+// The client repeats a call whose answer was lost, unless it could run twice: that of an operation of an entity without
+// a state that is not persisted is abi.CodeMayHaveRun then.
 func (e EntityOf[In, Out]) Call(ctx context.Context, in In) (out Out, err error) {
 	operation, err := e.message(in)
 	if err != nil {
@@ -108,6 +108,14 @@ func EntityState[S any](ctx context.Context, c *Client, entity string) (state S,
 		return state, abi.Errorf(abi.CodeBadInput, "the state of %s does not decode as %T: %v", entity, state, err)
 	}
 	return state, nil
+}
+
+// UnlockEntity takes the lock of an entity, "deployment/Type/id", away from the execution that
+// has it, and returns its name; empty if none has. The critical section of that execution is
+// broken: it is for operators.
+func (c *Client) UnlockEntity(ctx context.Context, entity string) (holder string, err error) {
+	resp, err := c.Entities().Unlock(ctx, &crusterv1.UnlockRequest{Namespace: c.namespace, Entity: entity})
+	return resp.GetHolder(), err
 }
 
 // DestroyEntity deletes the state of an entity, "deployment/Type/id", behind the calls that

@@ -60,6 +60,8 @@ func TestEntities(t *testing.T) {
 	require.Equal(t, "bank/Account/ada", first.GetEntity())
 	require.NotEmpty(t, first.GetRequestId())
 	require.Equal(t, first.GetRequestId(), b.entities.asked[2].GetRequestId())
+	require.False(t, first.GetAgain())
+	require.True(t, b.entities.asked[1].GetAgain() && b.entities.asked[2].GetAgain(), "the host decides whether it may be performed again")
 	require.NoError(t, deposit.On("ada").WithRequestID("r").Send(t.Context(), 1))
 	require.Equal(t, "r", b.entities.asked[3].GetRequestId())
 	_, err = deposit.On("ada").Call(t.Context(), 1)

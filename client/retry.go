@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
@@ -39,6 +40,7 @@ var repeatable = map[string]bool{
 	crusterv1.WorkflowService_Interrupt_FullMethodName: true,
 	crusterv1.EntityService_State_FullMethodName:       true,
 	crusterv1.EntityService_List_FullMethodName:        true,
+	crusterv1.EntityService_ListLocks_FullMethodName:   true,
 }
 
 // A retrier repeats calls, and makes an *abi.Error of every failure.
@@ -52,6 +54,9 @@ func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *g
 		if !again {
 			return rpcerror.From(err)
 		}
+		if status.Code(err) == codes.Unavailable {
+			req = asRepeated(req)
+		}
 		now := time.Now()
 		if deadline.IsZero() {
 			deadline = now.Add(r.budget)
@@ -62,9 +67,21 @@ func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *g
 	}
 }
 
+// asRepeated says of a request to an entity that it was made before: only the host knows
+// whether the operation may be performed again.
+func asRepeated(req any) any {
+	call, ok := req.(*crusterv1.CallRequest)
+	if !ok || call.GetOperation().GetAgain() {
+		return req
+	}
+	again, _ := proto.Clone(call).(*crusterv1.CallRequest) // the caller's stays as it is
+	again.Operation.Again = true
+	return again
+}
+
 // mayRepeat tells whether a call may be made again when it is not known whether the first one
-// arrived. A signal, an update and a request to an entity may if they have an id by which the host
-// knows them again.
+// arrived. A signal, an update and a request to an entity may if they have an id by which the
+// host knows them again; of the last the host is told that it is a repetition.
 func mayRepeat(method string, req any) bool {
 	switch r := req.(type) {
 	case interface {

@@ -129,7 +129,8 @@ func (e *Engine) wire() {
 		Logger: cfg.Logger, Memory: memory, Random: rand.Float64, Registerer: cfg.Registerer, Store: cfg.Store, Timeout: cfg.ActivityTimeout,
 	})
 	e.executions = execution.New(execution.Deps{
-		Activities: activities, CheckSignal: e.checkSignal, WorkflowOf: e.workflowOf, Clock: e.clock, Committer: e.writer, CompareRestored: cfg.CompareRestored,
+		Activities: activities, CheckSignal: e.checkSignal, Clock: e.clock, Committer: e.writer, CompareRestored: cfg.CompareRestored,
+		Continue: e.continuation, WorkflowOf: e.workflowOf,
 		Entities: entityCalls{e}, EvictAlways: cfg.EvictAlways, Fault: injector, Hibernation: hibernation.Policy{Entries: cfg.HibernateAfter},
 		IdleTimeout: cfg.IdleTimeout, Host: e.state, Logger: cfg.Logger, MaxActivities: cfg.MaxActivities, Memory: memory,
 		OpenGuest: e.openGuest, Queued: e.queued, Random: rand.Float64, Registerer: cfg.Registerer, Slots: slots,
@@ -193,6 +194,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	receipts := maintenance.Retention{Clock: e.clock, Keep: e.cfg.RequestWindow, Logger: e.log, Sweep: e.writer.SweepReceipts, What: "receipts"}
 	e.goBackground(receipts.Run)
+	locks := maintenance.Retention{Clock: e.clock, Keep: time.Minute, Logger: e.log, Sweep: e.writer.SweepLocks, What: "locks that no one holds"}
+	e.goBackground(locks.Run)
 	return nil
 }
 

@@ -1,7 +1,9 @@
 package host
 
 import (
+	"bytes"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/cruster/cruster/abi"
@@ -21,6 +23,9 @@ type EntityRequest struct {
 	// RequestID tells the request from all others to the entity: one with the same id is
 	// performed once, and answered the same each time. Empty says that it is not repeated.
 	RequestID string
+	// Again says that the request was made before, and that it is not known whether it
+	// arrived.
+	Again bool
 }
 
 // CallEntity performs an operation of an entity, and returns its outcome once that is
@@ -31,7 +36,25 @@ func (e *Engine) CallEntity(ctx context.Context, req EntityRequest) (abi.Outcome
 	if err != nil {
 		return abi.Outcome{}, err
 	}
+	if req.Again {
+		if err := e.checkRepetition(ctx, call.Entity, req.Operation); err != nil {
+			return abi.Outcome{}, err
+		}
+	}
 	return e.entities.Call(ctx, call)
+}
+
+// checkRepetition refuses a call that may have arrived before if it would not be known again.
+func (e *Engine) checkRepetition(ctx context.Context, ref entity.Ref, operation string) error {
+	t, err := e.catalog.Entity(ctx, ref.Namespace, ref.Type)
+	if err != nil {
+		return err
+	}
+	o, err := t.Operation(operation)
+	if err != nil || o.Persisted || t.State != nil {
+		return err
+	}
+	return abi.Errorf(abi.CodeMayHaveRun, "the answer to %q of %s was lost: it may have run, and is not persisted", operation, ref.Type+"/"+ref.Key)
 }
 
 // SendEntity has an operation performed without waiting for it. It returns once the message
@@ -70,6 +93,73 @@ func (e *Engine) DestroyEntity(ctx context.Context, namespace, name, requestID s
 		return err
 	}
 	return e.entities.Destroy(ctx, ref, origin)
+}
+
+// EntityLock is an entity that is locked, and who waits for it.
+type EntityLock struct {
+	journal.HeldLock
+	// Waiters are the first of those who wait; Waiting counts all.
+	Waiters []LockWaiter
+	Waiting int
+}
+
+// LockWaiter is one who waits for an entity that is locked.
+type LockWaiter struct {
+	entity.Waiter
+	// Execution is the name of the one that waits; empty if it is a client, or gone.
+	Execution string
+}
+
+// EntityLocks pages through the entities that are locked. After is where the next page begins,
+// if there may be more.
+func (e *Engine) EntityLocks(ctx context.Context, f journal.LockFilter) (locks []EntityLock, after journal.ID, more bool, err error) {
+	f.Namespace = namespaceOf(f.Namespace)
+	held, after, more, err := e.entities.Locks(ctx, f)
+	if err != nil {
+		return nil, after, false, err
+	}
+	for _, l := range held {
+		waiters, total, err := e.entities.Waiters(ctx, l.Entity)
+		if err != nil {
+			return nil, after, false, err
+		}
+		lock := EntityLock{HeldLock: l, Waiting: total}
+		for _, w := range waiters {
+			lock.Waiters = append(lock.Waiters, LockWaiter{w, e.nameOf(ctx, w.From)})
+		}
+		locks = append(locks, lock)
+	}
+	return locks, after, more, nil
+}
+
+// nameOf is the name of the execution of a step; empty if it is not to be had.
+func (e *Engine) nameOf(ctx context.Context, step journal.Caller) string {
+	if step.IsZero() {
+		return ""
+	}
+	row, err := e.store.Load(ctx, step.ID)
+	if err != nil || row.Run != step.Run {
+		return ""
+	}
+	return row.Name()
+}
+
+// UnlockEntity takes the lock of an entity away from the execution that has it, which is
+// returned; empty if none has. Its critical section is broken by that: its next call of the
+// entity fails.
+func (e *Engine) UnlockEntity(ctx context.Context, namespace, name string) (holder string, err error) {
+	ref, err := entity.RefOf(namespaceOf(namespace), name)
+	if err != nil {
+		return "", err
+	}
+	lock, err := e.entities.Unlock(ctx, ref)
+	if err != nil || lock == nil {
+		return "", err
+	}
+	if holder = e.nameOf(ctx, lock.Holder); holder == "" {
+		holder = lock.Holder.ID.String()
+	}
+	return holder, nil
 }
 
 // EntityOperation finds an operation of a type of entity, "deployment/Name".
@@ -115,6 +205,41 @@ func (c entityCalls) Call(ctx context.Context, caller *journal.Execution, step j
 	return c.entities.Call(ctx, req)
 }
 
+// Lock implements [execution.Entities]. All runs lock in the order of the ids, so that none waits
+// for one that waits for it.
+func (c entityCalls) Lock(ctx context.Context, caller *journal.Execution, step journal.Caller, lock *abi.Lock) error {
+	deployment, _, _ := strings.Cut(caller.Workflow, "/")
+	refs := make([]entity.Ref, len(lock.Entities))
+	for i, name := range lock.Entities {
+		ref, err := entity.RefFrom(caller.Namespace, deployment, name)
+		if err == nil {
+			err = c.entities.CheckLock(ctx, ref)
+		}
+		if err != nil {
+			return err
+		}
+		refs[i] = ref
+	}
+	slices.SortFunc(refs, func(a, b entity.Ref) int {
+		x, y := a.ID(), b.ID()
+		return bytes.Compare(x[:], y[:])
+	})
+	for i, ref := range refs {
+		if i > 0 && ref == refs[i-1] {
+			return abi.Errorf(abi.CodeCannotLock, "%s is to be locked twice", ref)
+		}
+	}
+	for _, ref := range refs {
+		if err := c.entities.Lock(ctx, ref, step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Unlocked implements [execution.Entities].
+func (c entityCalls) Unlocked(step journal.Caller) { c.entities.Unlocked(step) }
+
 // Send implements [execution.Entities].
 func (c entityCalls) Send(ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) error {
 	req, err := requestOf(caller, step, call)
@@ -128,7 +253,9 @@ func (c entityCalls) Send(ctx context.Context, caller *journal.Execution, step j
 func requestOf(caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) (entity.CallRequest, error) {
 	deployment, _, _ := strings.Cut(caller.Workflow, "/")
 	ref, err := entity.RefFrom(caller.Namespace, deployment, call.Entity)
-	return entity.CallRequest{Entity: ref, Operation: call.Operation, Input: call.Input, Origin: journal.OriginOf(step.Run, step.Step), From: step}, err
+	return entity.CallRequest{
+		Entity: ref, Operation: call.Operation, Input: call.Input, Origin: journal.OriginOf(step.Run, step.Step), From: step, Section: caller.Section,
+	}, err
 }
 
 // entityStarts starts workflows for entities.

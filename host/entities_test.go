@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 
@@ -111,6 +112,19 @@ func TestEntitiesWithoutAState(t *testing.T) {
 		require.NoError(t, b.SendEntity(t.Context(), host.EntityRequest{Entity: "bank/Directory/ada", Operation: "rename", Input: harness.Encode(t, "Lovelace")}))
 		harness.Eventually(t, "the message to be worked on", func() bool { return b.must("Directory/ada", "count", nothing) == 3 })
 	})
+}
+
+// TestRepeatedCalls that may have arrived before are refused if the host would not know them
+// again.
+func TestRepeatedCalls(t *testing.T) {
+	t.Parallel()
+	b := newBank(t, harness.Store(t, "sqlite"))
+	for operation, code := range map[string]abi.Code{"Directory/ada count": abi.CodeMayHaveRun, "Directory/ada rename": "", "Account/ada deposit": ""} {
+		entity, name, _ := strings.Cut(operation, " ")
+		input := map[string]any{"count": nothing, "rename": "Ada", "deposit": 1}[name]
+		_, err := b.CallEntity(t.Context(), host.EntityRequest{Entity: "bank/" + entity, Operation: name, Input: harness.Encode(t, input), RequestID: "r", Again: true})
+		require.Equal(t, code, abi.CodeOf(err), operation)
+	}
 }
 
 // TestEntitiesSurviveAKill has callers add to accounts while hosts are killed. Each repeats

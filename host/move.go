@@ -127,7 +127,7 @@ func (e *Engine) Fork(ctx context.Context, namespace, name string, req ForkReque
 		return nil, err
 	}
 	fork := &journal.Execution{
-		ID: journal.IDOf(source.Namespace, source.Workflow, req.Key), Run: run, Namespace: source.Namespace,
+		ID: journal.IDOf(source.Namespace, source.Workflow, req.Key), Run: run, Chain: run, Namespace: source.Namespace,
 		Workflow: source.Workflow, Key: req.Key, Digest: digest, Input: source.Input, State: journal.Running,
 		WakeAt: journal.Now, CreatedAt: e.clock.Now().UnixNano(), Pinned: source.Pinned,
 	}

@@ -131,10 +131,11 @@ func (e *Engine) prepare(ctx context.Context, req StartRequest) (*journal.Execut
 	if err != nil {
 		return nil, err
 	}
-	run, now := journal.NewRunID(), e.clock.Now().UnixNano()
+	run, now, pinned := journal.NewRunID(), e.clock.Now().UnixNano(), e.pinned()
+	pinned.Seed, pinned.Time = run, now
 	return &journal.Execution{
-		ID: journal.IDOf(namespace, req.Workflow, key), Run: run, Namespace: namespace, Workflow: req.Workflow, Key: key,
+		ID: journal.IDOf(namespace, req.Workflow, key), Run: run, Chain: run, Namespace: namespace, Workflow: req.Workflow, Key: key,
 		Digest: w.Digest, Input: input, State: journal.Running, WakeAt: journal.Now, CreatedAt: now,
-		Pinned: journal.Pinned{Format: journal.CurrentFormat, Memory: uint64(e.wasm.MemoryLimit()), Seed: run, Time: now},
+		Pinned: pinned,
 	}, nil
 }

@@ -88,6 +88,13 @@ func (w *writer) SweepReceipts(ctx context.Context, before int64, limit int) (in
 	return n, err
 }
 
+// SweepLocks deletes locks that no one holds.
+func (w *writer) SweepLocks(ctx context.Context, _ int64, limit int) (int, error) {
+	n, err := w.store.SweepLocks(ctx, w.ownership.Fences(), limit)
+	w.checkFence(err)
+	return n, err
+}
+
 // SaveSchedule writes a schedule.
 func (w *writer) SaveSchedule(ctx context.Context, s journal.Schedule, most int) error {
 	err := w.store.SaveSchedule(ctx, w.ownership.Fence(s.ID().Shard()), s, most)

@@ -93,6 +93,7 @@ const (
 // payloads are is left out.
 func Listed(e Execution) Execution {
 	e.Input, e.Value, e.Error = nil, nil, Brief(e.Error)
+	e.Pinned.Unread = nil
 	return e
 }
 

@@ -171,6 +171,9 @@ type Backfill struct {
 	Last    int64   `msgpack:"last"`
 	To      int64   `msgpack:"to"`
 	Overlap Overlap `msgpack:"overlap"`
+	// Times are what the schedule said when it was asked for, if its times are others by
+	// now; nil if they are not.
+	Times *ScheduleSpec `msgpack:"times,omitempty"`
 }
 
 // OpenRun is a run that was not over.

@@ -1,9 +1,12 @@
 package convert
 
 import (
+	"math"
+
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
+	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -18,6 +21,18 @@ func Entity(e *journal.Entity) *crusterv1.Entity {
 		CreatedAt:    unixTimestamp(e.CreatedAt),
 		UpdatedAt:    unixTimestamp(e.UpdatedAt),
 	}
+}
+
+// EntityLock makes a message of an entity that is locked.
+func EntityLock(l *host.EntityLock) *crusterv1.EntityLock {
+	p := &crusterv1.EntityLock{
+		Entity: rpcerror.Text(l.Type + "/" + l.Key), Namespace: l.Namespace, Holder: rpcerror.Text(l.HolderName),
+		Since: unixTimestamp(l.Since), Waiting: int32(min(l.Waiting, math.MaxInt32)),
+	}
+	for _, w := range l.Waiters {
+		p.Waiters = append(p.Waiters, &crusterv1.LockWaiter{Execution: rpcerror.Text(w.Execution), Operation: w.Operation, Since: unixTimestamp(w.Since)})
+	}
+	return p
 }
 
 // entityInfo makes a message of a type of entity.

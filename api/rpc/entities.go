@@ -26,6 +26,9 @@ type entityEngine interface {
 	ListEntities(ctx context.Context, f journal.EntityFilter) ([]journal.Entity, error)
 	// DestroyEntity answers when the state is gone.
 	DestroyEntity(ctx context.Context, namespace, entity, requestID string) error
+	EntityLocks(ctx context.Context, f journal.LockFilter) (locks []host.EntityLock, after journal.ID, more bool, err error)
+	// UnlockEntity tells who held the lock.
+	UnlockEntity(ctx context.Context, namespace, entity string) (holder string, err error)
 }
 
 type entityService struct {
@@ -74,7 +77,7 @@ func (s *entityService) Send(ctx context.Context, req *crusterv1.SendRequest) (*
 
 // decode reads an operation.
 func (s *entityService) decode(ctx context.Context, o *crusterv1.Operation) (req host.EntityRequest, err error) {
-	req = host.EntityRequest{Entity: o.GetEntity(), Operation: o.GetName(), RequestID: o.GetRequestId()}
+	req = host.EntityRequest{Entity: o.GetEntity(), Operation: o.GetName(), RequestID: o.GetRequestId(), Again: o.GetAgain()}
 	if req.Namespace, err = convert.Namespace(o.GetNamespace()); err != nil {
 		return req, err
 	}

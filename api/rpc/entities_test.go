@@ -10,6 +10,7 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
 	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/entity"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -22,6 +23,9 @@ type fakeEntities struct {
 	filter    journal.EntityFilter
 	found     []journal.Entity
 	destroyed []string
+	locks     []host.EntityLock
+	locked    journal.LockFilter
+	unlocked  []string
 }
 
 func (f *fakeEngine) EntityOperation(_ context.Context, _, entityType, operation string) (*abi.OperationInfo, error) {
@@ -53,6 +57,44 @@ func (f *fakeEngine) ListEntities(_ context.Context, filter journal.EntityFilter
 func (f *fakeEngine) DestroyEntity(_ context.Context, namespace, entity, requestID string) error {
 	f.entities.destroyed = []string{namespace, entity, requestID}
 	return f.entities.err
+}
+
+func (f *fakeEngine) EntityLocks(_ context.Context, filter journal.LockFilter) ([]host.EntityLock, journal.ID, bool, error) {
+	f.entities.locked = filter
+	return f.entities.locks, journal.ID{7}, filter.After.IsZero(), f.entities.err
+}
+
+func (f *fakeEngine) UnlockEntity(_ context.Context, namespace, entity string) (string, error) {
+	f.entities.unlocked = []string{namespace, entity}
+	return "bank/Transfer/1", f.entities.err
+}
+
+func TestEntityLocks(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	entities := crusterv1.NewEntityServiceClient(b.conn)
+	fake := &b.engine.entities
+	fake.locks = []host.EntityLock{{
+		HeldLock: journal.HeldLock{Lock: journal.Lock{Namespace: "default", Type: "bank/Account", Key: "ada", Since: 5}, HolderName: "bank/Transfer/1"},
+		Waiters:  []host.LockWaiter{{Waiter: entity.Waiter{Operation: "lock", Since: 6}, Execution: "bank/Transfer/2"}}, Waiting: 3,
+	}}
+	resp, err := entities.ListLocks(t.Context(), &crusterv1.ListLocksRequest{PageSize: 2})
+	require.NoError(t, err)
+	require.Equal(t, journal.LockFilter{Namespace: "default", Limit: 2}, fake.locked)
+	lock := resp.GetLocks()[0]
+	require.Equal(t, "bank/Account/ada bank/Transfer/1", lock.GetEntity()+" "+lock.GetHolder())
+	require.EqualValues(t, 3, lock.GetWaiting())
+	require.Equal(t, "bank/Transfer/2 lock", lock.GetWaiters()[0].GetExecution()+" "+lock.GetWaiters()[0].GetOperation())
+	resp, err = entities.ListLocks(t.Context(), &crusterv1.ListLocksRequest{PageToken: resp.GetNextPageToken()})
+	require.NoError(t, err)
+	require.Equal(t, journal.ID{7}, fake.locked.After)
+	require.Empty(t, resp.GetNextPageToken())
+	_, err = entities.ListLocks(t.Context(), &crusterv1.ListLocksRequest{PageToken: "07"})
+	require.Equal(t, abi.CodeBadRequest, abi.CodeOf(rpcerror.From(err)))
+	unlocked, err := entities.Unlock(t.Context(), &crusterv1.UnlockRequest{Entity: "bank/Account/ada"})
+	require.NoError(t, err)
+	require.Equal(t, "bank/Transfer/1", unlocked.GetHolder())
+	require.Equal(t, []string{"default", "bank/Account/ada"}, fake.unlocked)
 }
 
 func TestEntityCalls(t *testing.T) {

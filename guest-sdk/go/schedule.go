@@ -1,6 +1,7 @@
 package cruster
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -66,7 +67,7 @@ func Overlap(p OverlapPolicy) ScheduleOption {
 	switch p {
 	case OverlapSkip, OverlapQueue, OverlapCancel, OverlapAllow:
 	default:
-		panic("cruster: " + string(p) + " is not an overlap policy: use one of the Overlap constants")
+		panic(fmt.Sprintf("cruster: %q is not an overlap policy: use one of the Overlap constants", p))
 	}
 	return func(s *abi.ScheduleInfo) { s.Overlap = string(p) }
 }

@@ -74,15 +74,15 @@ func (s Signal[T]) Future(ctx Context) Future[T] {
 }
 
 // TryReceive is the next signal of this name if it has been delivered, without waiting; false
-// if not. Signals are delivered one at a time, while the workflow waits for something, and only
-// if it has asked: the first call asks. So a workflow that does its work step by step looks
-// between two steps for what has come meanwhile:
+// if not. One signal at a time is delivered, while the workflow waits for something, and only if
+// it has asked: each call asks. So a workflow that does its work step by step looks between two
+// steps for what has come meanwhile:
 //
 //	cancelled, ok, err := Cancel.TryReceive(ctx)
 //
 // It panics if the workflow does not accept the signal.
 func (s Signal[T]) TryReceive(ctx Context) (T, bool, error) {
-	next := s.Future(ctx)
+	next := Future[T]{p: ctx.scope.TryReceive(&opReceive, s.name)}
 	if !next.Done() {
 		var zero T
 		return zero, false, nil

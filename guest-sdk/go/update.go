@@ -36,6 +36,12 @@ type AnyUpdate interface {
 	update() guest.Update
 }
 
+// UpdateOf is an [Update] or a [ValidatedUpdate] with an In, which is answered with an Out.
+type UpdateOf[In, Out any] interface {
+	AnyUpdate
+	types(In) Out
+}
+
 // NewUpdate names an update with an In, which is answered with an Out. Use [None] for what
 // there is not.
 //
@@ -56,6 +62,8 @@ func (u Update[In, Out]) Name() string { return u.name }
 func (u Update[In, Out]) update() guest.Update {
 	return guest.Update{Name: u.name, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out]()}
 }
+
+func (u Update[In, Out]) types(In) (out Out) { return out }
 
 // Handle says what the workflow does about the update from here on, and about those that came
 // before. Each runs in a coroutine of its own, begun in the order in which they were sent: fn
@@ -121,6 +129,8 @@ func (u ValidatedUpdate[In, Out]) update() guest.Update {
 	registered.Validated = true
 	return registered
 }
+
+func (u ValidatedUpdate[In, Out]) types(In) (out Out) { return out }
 
 // Handle is [Update.Handle] with a function that refuses the update by an error. Validate
 // only looks: it is asked before the update is accepted, on a copy of the workflow, and once

@@ -154,7 +154,7 @@ func (a *attempt) invoke(ctx context.Context, inst *wasm.Instance) (*abi.Outcome
 	if t.Parked {
 		return nil, abi.Errorf(abi.CodeGuestProtocol, "activity %q parked instead of finishing", a.Body.Name)
 	}
-	outcome, oerr := abi.DecodeOutcome(t.Output)
+	outcome, oerr := abi.DecodeResult(t.Output)
 	if oerr != nil {
 		return nil, oerr
 	}

@@ -30,6 +30,7 @@ type entity struct {
 	generation uint64         // counts what may make a row that is being read outdated
 	memory     *budget.Permit // of the state; or nil
 	recent     recent         // origins that there are receipts of
+	holding    holding        // who has locked it
 
 	acked    uint64 // the last message that was acknowledged; MaxUint64 if that is not known
 	seen     uint64 // up to where messages have been in memory
@@ -112,6 +113,12 @@ func (e *entity) receive(m message) {
 		e.endBatch(m.batchResult)
 	case callDone:
 		e.endBeside(m)
+	case looked:
+		e.takeLooked(m)
+	case unlocked:
+		e.isUnlocked(m.step)
+	case waitersRequest:
+		m.reply <- e.waiters()
 	case startsDone:
 		e.starting, e.barren = false, false
 		if m.err != nil {
@@ -129,6 +136,12 @@ func (e *entity) receive(m message) {
 
 // arrive takes a call in, or refuses it.
 func (e *entity) arrive(c *call) {
+	c.since = e.now()
+	if c.kind == unlock {
+		e.know(c)
+		e.queue = slices.Insert(e.queue, 0, c)
+		return
+	}
 	e.limitBy(c)
 	if first := e.byOrigin[c.origin]; first != nil {
 		e.join(first, c)
@@ -143,7 +156,7 @@ func (e *entity) arrive(c *call) {
 		e.join(e.positions[c.position], c) // the inbox was read meanwhile
 		return
 	}
-	if c.position == 0 && e.waiting >= e.mailbox {
+	if c.position == 0 && e.waiting >= e.mailbox && (e.holding.lock == nil || !e.holding.mayPass(c)) {
 		c.reply(answer{err: e.mailboxFull(c)})
 		return
 	}
@@ -218,8 +231,12 @@ func (e *entity) withdrawn(m withdrawal) (accepted bool) {
 	if i < 0 {
 		return true // it has been answered
 	}
+	accepted = len(c.waiters) > 1 || c.atWork || c.position != 0 || c.joins
+	if accepted && m.unlessAccepted {
+		return true
+	}
 	c.waiters = slices.Delete(c.waiters, i, i+1)
-	if len(c.waiters) > 0 || c.atWork || c.position != 0 || c.joins {
+	if accepted {
 		return true
 	}
 	isCall := func(other *call) bool { return other == c }
@@ -237,8 +254,11 @@ func (e *entity) advance() {
 	}
 	e.beginFetch()
 	e.beginStarts()
-	e.beginBatch()
+	if e.beginLook() {
+		e.beginBatch()
+	}
 	e.beginBeside()
+	e.waitForSection()
 }
 
 // begin has a task performed, and what it reports received. It reports false if the host
@@ -270,14 +290,17 @@ func (e *entity) Park() []message {
 
 // atRest tells whether nothing waits and nothing is at work.
 func (e *entity) atRest() bool {
-	return len(e.queue)+len(e.batch)+len(e.beside)+len(e.joining)+e.running == 0 && !e.unread && !e.fetching && !e.starts && !e.starting
+	return len(e.queue)+len(e.batch)+len(e.beside)+len(e.joining)+e.running == 0 && !e.unread && !e.fetching && !e.starts && !e.starting && !e.holding.looking
 }
 
 // Release implements actor.Actor.
 func (e *entity) Release() bool { return e.idle }
 
 // Forgotten implements actor.Actor.
-func (e *entity) Forgotten() { e.keep(nil) }
+func (e *entity) Forgotten() {
+	e.keep(nil)
+	e.forgetLock()
+}
 
 // stateCost is about how many bytes of memory an entity takes besides its state.
 const stateCost = 2 << 10

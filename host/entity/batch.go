@@ -20,6 +20,11 @@ type batch struct {
 	woken   []journal.ID // who was sent messages
 	starts  bool         // workflows are to be started
 	left    error        // why messages that were performed before are in the inbox still
+
+	leftover bool          // there is the row of a lock that no one holds
+	unlocked bool          // it was deleted
+	locked   *journal.Lock // by this batch; or nil
+	fault    bool          // the host has failed: only the store tells what is true
 }
 
 // batchResult is what became of a batch.
@@ -32,6 +37,11 @@ type batchResult struct {
 	woken  []journal.ID
 	starts bool
 	left   error
+	// unlocked says that the row of a lock that no one held was deleted, and lock is the one
+	// that was written, if one was.
+	unlocked bool
+	lock     *journal.Lock
+	fault    bool
 }
 
 // beginBatch has the next batch performed, unless one is.
@@ -39,20 +49,32 @@ func (e *entity) beginBatch() {
 	if len(e.batch) > 0 {
 		return
 	}
-	n := cutBatch(e.queue, e.seen)
-	if n == 0 {
+	if e.batch = e.takeBatch(); len(e.batch) == 0 {
 		return
 	}
-	e.batch, e.queue = e.queue[:n:n], e.queue[n:]
 	for _, c := range e.batch {
-		c.atWork = true
+		c.atWork, c.refused = true, e.holding.allows(c)
 		e.unqueue(c)
+		if c.kind == lock {
+			e.holders.add(c.from, e.id) // before it is made sure that its section lasts
+		}
 	}
 	e.generation++
-	b := &batch{Entities: e.Entities, id: e.id, calls: e.batch, state: e.state, answers: map[*call]answer{}}
+	b := &batch{Entities: e.Entities, id: e.id, calls: e.batch, state: e.state, answers: map[*call]answer{}, leftover: e.holding.leftover}
 	if !e.begin(e.working, func() message { return batchDone{b.perform()} }) {
 		e.endBatch(batchResult{err: e.Host.EndReason(), state: e.state})
 	}
+}
+
+// takeBatch takes the next batch out of the queue.
+func (e *entity) takeBatch() (batch []*call) {
+	if e.holding.lock != nil {
+		batch, e.queue = takePassing(e.queue, func(c *call) bool { return e.holding.mayPass(c) || e.holding.allows(c) != nil })
+		return batch
+	}
+	n := cutBatch(e.queue, e.seen)
+	batch, e.queue = e.queue[:n:n], e.queue[n:]
+	return batch
 }
 
 // endBatch answers the calls of a batch.
@@ -62,6 +84,7 @@ func (e *entity) endBatch(res batchResult) {
 	e.keep(res.state)
 	done := e.batch
 	e.batch = nil
+	e.endLock(done, res)
 	for _, c := range done {
 		e.end(c, res.answers, res.err)
 	}
@@ -123,16 +146,20 @@ func (b *batch) perform() batchResult {
 		var fault *hostFault
 		if errors.As(err, &fault) {
 			b.report(b.id, fault)
-			b.state = nil // what it knows may be half of the truth
+			b.state, b.fault = nil, true // what it knows may be half of the truth
 		}
 		err = abi.AsError(journal.Coded("work on an entity", err))
 	}
-	return batchResult{answers: b.answers, err: err, state: b.state, woken: b.woken, starts: b.starts, left: b.left}
+	return batchResult{answers: b.answers, err: err, state: b.state, woken: b.woken, starts: b.starts, left: b.left,
+		unlocked: b.unlocked, lock: b.locked, fault: b.fault}
 }
 
 // work performs the calls that have no answer yet. An error means that the others have none,
 // and that nothing of them took effect.
 func (b *batch) work() error {
+	if k := b.calls[0].kind; k == lock || k == unlock {
+		return b.performLock(b.calls[0])
+	}
 	if b.state == nil {
 		s, err := b.load(b.Host.Context(), b.id)
 		if err != nil {
@@ -140,8 +167,13 @@ func (b *batch) work() error {
 		}
 		b.state = s
 	}
-	if err := b.answerRepeated(func(c *call) bool { return c.suspect }); err != nil {
+	if err := b.answerRepeated(func(c *call) bool { return c.suspect || c.refused != nil }); err != nil {
 		return err
+	}
+	for _, c := range b.open() {
+		if c.refused != nil {
+			b.answers[c] = answer{err: c.refused}
+		}
 	}
 	for {
 		open := b.open()

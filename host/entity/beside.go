@@ -13,6 +13,12 @@ import (
 func (e *entity) beginBeside() {
 	for i := 0; i < len(e.beside) && e.running < e.concurrency; {
 		c := e.beside[i]
+		if refused := e.refusedRead(c); refused != nil {
+			e.beside = slices.Delete(e.beside, i, i+1)
+			e.unqueue(c)
+			e.end(c, map[*call]answer{c: {err: refused}}, nil)
+			continue
+		}
 		if !e.mayBegin(c) {
 			i++
 			continue
@@ -34,12 +40,24 @@ func (e *entity) mayBegin(c *call) bool {
 	if c.kind != read {
 		return c.after <= e.seen
 	}
+	if e.holding.lock != nil || !e.holding.known {
+		return e.holding.known && e.holding.mayPass(c)
+	}
 	for position := range e.positions {
 		if position <= c.after {
 			return false
 		}
 	}
 	return c.after <= e.seen
+}
+
+// refusedRead says why a read is not performed: it was made in a section that does not hold the
+// entity.
+func (e *entity) refusedRead(c *call) error {
+	if c.kind != read || !e.holding.known {
+		return nil
+	}
+	return e.holding.allows(c)
 }
 
 func (e *entity) beginOne(c *call) {

@@ -19,6 +19,9 @@ type CallRequest struct {
 	Origin journal.Origin
 	// From is the step of a workflow that makes the request, if one does.
 	From journal.Caller
+	// Section is the step that began the critical section in which the workflow makes it; zero
+	// if it is in none.
+	Section journal.StepID
 }
 
 // kind is how a call is performed.
@@ -29,14 +32,19 @@ const (
 	read                  // reads a state: beside others
 	destroy               // deletes a state: in the queue
 	stateless             // of an entity without a state: beside others
+	lock                  // begins to wait for a workflow: in the queue
+	unlock                // ends that, whoever it waits for: in front of the queue
 )
 
 func (k kind) String() string {
-	return [...]string{"change", "read", "destroy", "call"}[k]
+	return [...]string{"change", "read", "destroy", "call", "lock", "unlock"}[k]
 }
 
 // serial tells whether calls of the kind run one after the other.
-func (k kind) serial() bool { return k == change || k == destroy }
+func (k kind) serial() bool { return k != read && k != stateless }
+
+// alone tells whether a call of the kind shares no batch with others.
+func (k kind) alone() bool { return k == destroy || k == lock || k == unlock }
 
 // call is an operation that is to be performed. It belongs to the actor of its entity,
 // except for what is set when it is made, and what a task may use while it performs it.
@@ -48,6 +56,7 @@ type call struct {
 	origin    journal.Origin // zero if it is never repeated
 	message   journal.Origin // of the message that it was read from
 	from      journal.Caller
+	section   journal.StepID // that it was made in; or zero
 	persisted bool           // it is of an entity without a state, and is to be in the inbox
 	position  uint64         // in the inbox; 0 if it came from its caller
 	damaged   *abi.Error     // the message that it was does not decode
@@ -57,10 +66,13 @@ type call struct {
 	idleTime             int64 // of its type; nanoseconds
 
 	waiters []*waiter
+	since   int64  // when it came
 	after   uint64 // the position of the last message that was acknowledged before it came
 	joined  *call  // the one of the same origin that it became a part of
 	atWork  bool
-	joins   bool // its message is in the inbox, or was
+	refused error // by the section that holds the entity; set before it is at work
+	over    bool  // it is a lock, and its section is over
+	joins   bool  // its message is in the inbox, or was
 	// attempts counts how often it was run; the task's while it is at work.
 	attempts int
 	suspect  bool // there may be a receipt of its origin
@@ -116,6 +128,11 @@ func (x *Entities) Call(ctx context.Context, req CallRequest) (abi.Outcome, erro
 	if err != nil {
 		return abi.Outcome{}, err
 	}
+	if c.kind == stateless {
+		if err := (&holding{}).allows(c); err != nil {
+			return abi.Outcome{}, err
+		}
+	}
 	if c.persisted {
 		return x.callPersisted(ctx, c)
 	}
@@ -136,7 +153,7 @@ func (x *Entities) newCall(ctx context.Context, req CallRequest) (*call, error) 
 		return nil, err
 	}
 	c := t.call(o)
-	c.input, c.origin, c.from = input, req.Origin, req.From
+	c.input, c.origin, c.from, c.section = input, req.Origin, req.From, req.Section
 	if c.kind == read {
 		c.origin = journal.Origin{} // it may as well be performed twice
 	}
@@ -196,6 +213,10 @@ func (x *Entities) await(ctx context.Context, c *call) (abi.Outcome, error) {
 	c.waiters = []*waiter{w}
 	id := c.ref.ID()
 	x.actors.Post(id, arrival{c})
+	var drains <-chan struct{}
+	if !c.from.IsZero() {
+		drains = x.Host.Drains() // the workflow asks again, on the next host
+	}
 	select {
 	case a := <-w.answer:
 		return a.outcome, a.err
@@ -203,13 +224,36 @@ func (x *Entities) await(ctx context.Context, c *call) (abi.Outcome, error) {
 		return abi.Outcome{}, x.Host.EndReason()
 	case <-ctx.Done():
 		return x.withdraw(id, c, w)
+	case <-drains:
+		return x.withdrawWaiting(ctx, id, c, w)
+	}
+}
+
+// withdrawWaiting ends the waiting of a workflow on a host that stops, unless its call is at
+// work: what it waits for may be the end of a section that goes on on another host.
+func (x *Entities) withdrawWaiting(ctx context.Context, id journal.ID, c *call, w *waiter) (abi.Outcome, error) {
+	accepted := make(chan bool, 1)
+	x.actors.Post(id, withdrawal{call: c, waiter: w, reply: accepted, unlessAccepted: true})
+	for {
+		select {
+		case was := <-accepted:
+			if !was {
+				return abi.Outcome{}, x.Host.EndReason()
+			}
+		case a := <-w.answer:
+			return a.outcome, a.err
+		case <-x.Host.Context().Done():
+			return abi.Outcome{}, x.Host.EndReason()
+		case <-ctx.Done():
+			return x.withdraw(id, c, w)
+		}
 	}
 }
 
 // withdraw ends the waiting of a caller whose time is over.
 func (x *Entities) withdraw(id journal.ID, c *call, w *waiter) (abi.Outcome, error) {
 	accepted := make(chan bool, 1)
-	x.actors.Post(id, withdrawal{c, w, accepted})
+	x.actors.Post(id, withdrawal{call: c, waiter: w, reply: accepted})
 	select {
 	case <-x.Host.Context().Done():
 		return abi.Outcome{}, x.Host.EndReason()

@@ -17,6 +17,8 @@
 //  6. An operation that crashes fails alone. Those that ran beside it are not affected.
 //  7. What is in memory is a cache of the row in the store. An entity that is not in memory
 //     takes none.
+//  8. From the commit of a lock until the end of the section that it belongs to, no operation
+//     of anyone else begins on the entity, changes or reads, on whatever host.
 //
 // # Entities with a state
 //
@@ -78,6 +80,29 @@
 // host at a time serves a store, which claims it when it starts, that is the moment between
 // the claim and its next write; leases of shards will close it.
 //
+// # Critical sections
+//
+// A workflow may lock entities with a state (lock.go). The store has two rows of it, that of
+// the lock and that of the run, and the entity is held while they agree: see journal/lock.go.
+//
+// To lock is a call in the queue, alone in its batch: it comes behind the calls and messages
+// that came before it. Its task makes sure that the run is in its section, and writes the
+// row of the lock. From then on the entity begins calls of that run alone. They pass by the
+// queue, the inbox and the bound of the mailbox: all that waits there waits for the end of the
+// section, and so for them. A call says which section it was made in, and is refused if the
+// entity is not held by that one; if it was performed before, it has its outcome all the same.
+//
+// The naive release is a message from the run to each entity, which is lost with the host, or
+// with the run. Here the run ends its section by a write of its own, and by its end: the row of
+// the lock is worth nothing from then on. The entities that the run holds are told in memory
+// ([Entities.Unlocked]); what is not told, because of a crash or a race, looks by itself: an
+// entity that is held while others wait asks the store each second, and one that comes into
+// memory asks before it begins anything. A section that is over stays over, so that one
+// look is enough. The row is deleted along with the next commit, or by the sweep.
+//
+// No two runs wait for each other: a run locks in the order of the ids of entities, asks for
+// nothing else while it has locks, and waits for no entity that it has not locked.
+//
 // # Entities without a state
 //
 // Each call has an instance of its own, with SQL in a transaction, HTTP and configuration
@@ -104,5 +129,5 @@
 // # Where to read
 //
 // The package imports the rooms that execution imports, and not execution. Start at
-// actor.go, then queue.go, batch.go, run.go, commit.go.
+// actor.go, then queue.go, batch.go, run.go, commit.go, lock.go.
 package entity

@@ -23,6 +23,7 @@ import (
 type Store interface {
 	journal.EntityReader
 	journal.InboxReader
+	journal.LockReader
 }
 
 // Committer makes one write durable, fenced by the epoch of its shard.
@@ -97,6 +98,7 @@ type Entities struct {
 	calling *actor.FairQueue[journal.ID] // calls of entities without a state
 	actors  *actor.Registry[journal.ID, message, *entity]
 	timers  *timer.Heap
+	holders holders
 	// recovered says that all entities that had messages when the host began know of them.
 	recovered atomic.Bool
 }

@@ -43,6 +43,7 @@ func (e *entity) refuse(m message, err error) {
 	}
 	failed := answer{err: abi.AsError(err)}
 	e.keep(nil)
+	e.forgetLock()
 	e.generation++
 	e.unread, e.barren = true, false
 	switch m := m.(type) {
@@ -52,6 +53,8 @@ func (e *entity) refuse(m message, err error) {
 		m.reply <- true
 	case roomRequest:
 		m.reply <- failed.err
+	case waitersRequest:
+		m.reply <- waitersReply{}
 	case fetched:
 		e.fetching = false
 	case startsDone:

@@ -100,7 +100,7 @@ func decodeOperations(turn wasm.Turn, ran *Ran) error {
 	if turn.Parked {
 		return abi.Errorf(abi.CodeGuestProtocol, "an operation parked instead of finishing")
 	}
-	outcome, err := abi.DecodeOutcome(turn.Output)
+	outcome, err := abi.DecodeResult(turn.Output)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (g *Instances) ranStateless(ctx context.Context, fx *effects.Effects, turn 
 	case turn.Parked:
 		return nil, abi.Errorf(abi.CodeGuestProtocol, "a call of an entity parked instead of finishing")
 	}
-	outcome, oerr := abi.DecodeOutcome(turn.Output)
+	outcome, oerr := abi.DecodeResult(turn.Output)
 	if oerr != nil {
 		return nil, oerr
 	}

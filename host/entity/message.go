@@ -17,6 +17,8 @@ type (
 		call   *call
 		waiter *waiter
 		reply  chan<- bool
+		// unlessAccepted says that it waits on if the call has been accepted.
+		unlessAccepted bool
 	}
 	// roomRequest asks whether the mailbox has room for a call.
 	roomRequest struct {
@@ -44,22 +46,42 @@ type (
 		loaded     *snapshot
 		generation uint64
 	}
+	// looked says who holds the entity.
+	looked struct {
+		lock *journal.Lock // or nil
+		held bool          // the holder is in its section
+		// state is what had to be read of the entity, if it had to be, at a generation.
+		state      *snapshot
+		generation uint64
+		err        error
+	}
+	// unlocked says that the section of a step is over.
+	unlocked struct{ step journal.Caller }
+	// waitersRequest asks who waits for the entity.
+	waitersRequest struct{ reply chan<- waitersReply }
+	waitersReply   struct {
+		waiters []Waiter
+		total   int
+	}
 	// startsDone says that the workflows in the inbox were started, or why one was not.
 	startsDone struct{ err error }
 	// tick says that a time has come: to look into the inbox again, or to be forgotten.
 	tick struct{}
 )
 
-func (arrival) isMessage()     {}
-func (withdrawal) isMessage()  {}
-func (roomRequest) isMessage() {}
-func (mail) isMessage()        {}
-func (past) isMessage()        {}
-func (fetched) isMessage()     {}
-func (batchDone) isMessage()   {}
-func (callDone) isMessage()    {}
-func (startsDone) isMessage()  {}
-func (tick) isMessage()        {}
+func (arrival) isMessage()        {}
+func (withdrawal) isMessage()     {}
+func (roomRequest) isMessage()    {}
+func (mail) isMessage()           {}
+func (past) isMessage()           {}
+func (fetched) isMessage()        {}
+func (batchDone) isMessage()      {}
+func (callDone) isMessage()       {}
+func (looked) isMessage()         {}
+func (unlocked) isMessage()       {}
+func (waitersRequest) isMessage() {}
+func (startsDone) isMessage()     {}
+func (tick) isMessage()           {}
 
 // parcel is the value of a message in the inbox of an entity. It names the receiver: the
 // inbox knows it by its id alone. The fields are in the order of their names.

@@ -13,6 +13,7 @@ type metrics struct {
 	crashes    prometheus.Counter
 	faults     prometheus.Counter
 	inMemory   prometheus.Gauge
+	lockWait   prometheus.Histogram
 	operations *prometheus.CounterVec
 	queued     prometheus.Gauge
 	refused    prometheus.Counter
@@ -26,6 +27,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		crashes:    metric.Counter(reg, "entity_crashes_total", "Invocations that the code of an entity did not survive."),
 		faults:     metric.Counter(reg, "entity_host_faults_total", "Failures of the host itself while it worked on an entity."),
 		inMemory:   metric.Gauge(reg, "entities_in_memory", "Entities in memory."),
+		lockWait:   metric.Seconds(reg, "entity_lock_wait_seconds", "How long workflows have waited for the locks of entities that they got."),
 		operations: metric.Counters(reg, "entity_operations_total", "Operations of entities, by kind (change, read, call) and result (ok, failed, error).", "kind", "result"),
 		queued:     metric.Gauge(reg, "entity_calls_queued", "Calls of entities that wait for their turn."),
 		refused:    metric.Counter(reg, "entity_mailbox_full_total", "Calls that were refused because the mailbox of their entity was full."),

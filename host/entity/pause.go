@@ -26,9 +26,12 @@ func (e *entity) setback(p *pause, doing string, err error) {
 	e.Logger.Warn("an entity could not go on; trying again", "id", e.id, "doing", doing, "error", err, "delay", delay)
 }
 
-// retryAt is when something is tried again; 0 if nothing is.
+// retryAt is when something is tried again, or looked at; 0 if nothing is.
 func (e *entity) retryAt() int64 {
 	first := int64(math.MaxInt64)
+	if e.holding.lookAt != 0 {
+		first = e.holding.lookAt
+	}
 	for _, p := range []pause{e.reading, e.startPause} {
 		if p.until != 0 {
 			first = min(first, p.until)

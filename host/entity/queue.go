@@ -10,8 +10,8 @@ const (
 
 // cutBatch tells how many calls from the head of a queue make the next batch: as many as
 // both bounds allow, up to one that has to wait for messages that are not in the queue yet.
-// Seen is the position up to which they are. The first may have more bytes than a batch. One
-// that destroys the entity is alone.
+// Seen is the position up to which they are. The first may have more bytes than a batch. Some
+// kinds are alone.
 func cutBatch(queue []*call, seen uint64) int {
 	n, bytes := 0, 0
 	for _, c := range queue {
@@ -19,12 +19,29 @@ func cutBatch(queue []*call, seen uint64) int {
 		switch {
 		case c.after > seen, n == maxBatch, n > 0 && bytes > maxBatchBytes:
 			return n
-		case c.kind == destroy:
+		case c.kind.alone():
 			return max(n, 1)
 		}
 		n++
 	}
 	return n
+}
+
+// takePassing takes the next batch of calls out of a queue that may pass by the others.
+func takePassing(queue []*call, passes func(*call) bool) (batch, rest []*call) {
+	bytes := 0
+	for i, c := range queue {
+		switch bytes += len(c.input); {
+		case len(batch) == maxBatch, len(batch) > 0 && (bytes > maxBatchBytes || batch[0].kind.alone()):
+			return batch, append(rest, queue[i:]...)
+		case passes(c):
+			batch = append(batch, c)
+		default:
+			bytes -= len(c.input)
+			rest = append(rest, c)
+		}
+	}
+	return batch, rest
 }
 
 // insertMessage puts a message into a queue: in front of the first call that came after the

@@ -215,6 +215,7 @@ func (r *run) write(calls []*call) journal.Write {
 		}
 		w.Send = append(w.Send, rep.sent...)
 	}
+	w.Unlock = r.leftover && !isEmpty(&w)
 	withWitness(&w, r.at)
 	return w
 }
@@ -227,6 +228,9 @@ func (r *run) after() (s *snapshot, changed bool) {
 // letOut lets out what is durable by now.
 func (r *run) letOut(calls []*call, w journal.Write) {
 	r.batch.state, _ = r.after()
+	if w.Unlock {
+		r.leftover, r.unlocked = false, true
+	}
 	r.metrics.batches.Inc()
 	r.metrics.batched.Add(float64(len(calls)))
 	for _, c := range calls {

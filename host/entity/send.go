@@ -18,6 +18,9 @@ func (x *Entities) Send(ctx context.Context, req CallRequest) error {
 		return err
 	}
 	c.origin = req.Origin // also of a read: it is a message like any other
+	if err := x.mayBeSent(ctx, c); err != nil {
+		return err
+	}
 	res, err := x.receive(ctx, c)
 	if err != nil {
 		return err
@@ -29,6 +32,25 @@ func (x *Entities) Send(ctx context.Context, req CallRequest) error {
 	}
 	x.actors.Post(c.ref.ID(), mail{res.Position})
 	return nil
+}
+
+// mayBeSent refuses a message to an entity that the section of its sender has locked: it would
+// wait for the end of the section.
+func (x *Entities) mayBeSent(ctx context.Context, c *call) error {
+	if c.section == (journal.StepID{}) {
+		return nil
+	}
+	row, err := x.Store.Lock(ctx, c.ref.ID())
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		return nil
+	case err != nil:
+		return journal.Coded("send "+c.operation+" to "+c.ref.String(), err)
+	case row.Holder != journal.Caller{ID: c.from.ID, Run: c.from.Run, Step: c.section}:
+		return nil
+	}
+	return abi.Errorf(abi.CodeInSection, "%q cannot be sent to %s, which the critical section has locked: it would be performed behind the section", c.operation, c.ref).
+		WithHint("Call it, or send it behind the section.")
 }
 
 // positionOf finds a message that was sent before, so that what its sender does next comes

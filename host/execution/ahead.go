@@ -130,6 +130,11 @@ func (r *run) turnAhead(entries []journal.Entry) (turn guest.Turn, taken bool) {
 		return turn, false
 	}
 	r.fuel = turn.FuelSoFar
+	if err == nil && turn.Continues() {
+		// With which code it goes on, the store tells.
+		r.dropGuest()
+		return turn, false
+	}
 	if err != nil {
 		r.log.Debug("a turn could not be taken ahead of its transaction", "error", err)
 		r.behind = true

@@ -90,7 +90,7 @@ func calleeSwept(name string) *abi.Error {
 // awaitChild has the parent told when the child is over.
 func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
 	watcher := t.Watchers.Add(child.ID, func(row *journal.Execution) bool {
-		if !row.State.Final() || row.Run != child.Run {
+		if !row.State.Final() || row.Chain != child.Chain {
 			return false
 		}
 		t.doneAt(abi.Outcome{Value: row.Value, Error: row.Error}, row.FinishedAt)
@@ -104,7 +104,7 @@ func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
 			return err
 		}
 		switch {
-		case row.Run != child.Run:
+		case row.Chain != child.Chain:
 			return calleeSwept(child.Name())
 		case row.State.Final():
 			t.Watchers.Notify(row)

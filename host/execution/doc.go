@@ -80,6 +80,22 @@
 // and reservations go by step, not by number. A fork (fork.go) is a start with a
 // journal.
 //
+// # Critical sections
+//
+// A run that has locked entities, or is about to, is in a section (section.go). Its row names
+// the step of the op lock for as long as it is: the entities go by that, see journal/lock.go.
+// What is true of it:
+//
+//  1. Which section a run is in after a turn follows from its turns: what was delivered, what
+//     the guest issued and what it gave up ([op.Section]). A replay comes to the same.
+//  2. The commit of the turn that begins or ends a section says so in the row, before anything
+//     that the turn issued is performed, and before anything that it ended is delivered. If the
+//     host ended before that commit, the next one finds by 1 that the row is behind, and
+//     makes it up first.
+//  3. A section whose end is in the row is never in the row again, unless it has not been
+//     granted: code that a run was moved to may come to its lock once more.
+//  4. However a run ends, its last commit has no section.
+//
 // # Where to read
 //
 // The package imports the rooms below it (actor, guest, replay, op, activity,

@@ -8,10 +8,15 @@ import (
 )
 
 // Entities is what executions have entities do. What is asked for a step is done once, however
-// often it is asked for.
+// often it is asked for. The row of a caller has the critical section in which it asks, if any.
 type Entities interface {
 	// Call has an entity perform an operation, and returns the outcome.
 	Call(ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) (abi.Outcome, error)
+	// Lock locks entities for a step, one after the other. Those that are locked stay so, also
+	// if others are not, until the section of the step is over.
+	Lock(ctx context.Context, caller *journal.Execution, step journal.Caller, lock *abi.Lock) error
+	// Unlocked says that the section of a step is over.
+	Unlocked(step journal.Caller)
 	// Send hands an operation over to an entity, and returns once that is durable.
 	Send(ctx context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) error
 }

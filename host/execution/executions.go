@@ -76,6 +76,9 @@ type Deps struct {
 	CheckSignal func(ctx context.Context, row *journal.Execution, name string, value []byte) ([]byte, error)
 	Clock       clockwork.Clock
 	Committer   Committer
+	// Continue says how an execution goes on as another run: with which code, and with the
+	// input as it is stored. An input that does not fit is an error of abi.CodeBadInput.
+	Continue func(ctx context.Context, row *journal.Execution, input []byte) (journal.Continuation, error)
 	// CompareRestored, if set, is handed the state of every guest that was restored, and that
 	// of the same guest replayed. It is for tests.
 	CompareRestored func(restored, replayed *guest.Saved)

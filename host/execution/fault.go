@@ -139,7 +139,7 @@ func (r *run) commitFaultyPause() error {
 		return err
 	}
 	if row.State == journal.Running {
-		u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: r.fault, Waiting: row.Waiting}
+		u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: r.fault, Waiting: row.Waiting, Section: row.Section}
 		if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: row.Run, Update: &u}); err != nil {
 			return err
 		}
@@ -155,10 +155,7 @@ func (r *run) commitFaultyPause() error {
 func (r *run) receiveQuarantined(messages []message) {
 	messages = r.resolveReserved(messages)
 	for i, m := range messages {
-		if of, is := m.(ofRun); is {
-			m = of.message
-		}
-		switch m := m.(type) {
+		switch m := content(m).(type) {
 		case resumeRequest:
 			r.fault = nil
 			m.reply <- nil

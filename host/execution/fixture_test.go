@@ -95,7 +95,7 @@ func (f *fixture) boot() {
 	f.watchers = watch.NewList()
 	f.timers = timer.New(clock, func(id journal.ID) { f.x.Wake(id) }, nil)
 	f.x = New(Deps{
-		Activities: f.activities, CheckSignal: checkSignal, Entities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, NoHeadStarts: f.serial,
+		Activities: f.activities, CheckSignal: checkSignal, Continue: continuation, Entities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting, NoHeadStarts: f.serial,
 		Fault: f.pass, Hibernation: f.hibernation,
 		IdleTimeout: f.idle, Host: f.life, Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, Memory: budget.New(100),
 		OpenGuest: f.guests, Queued: budget.New(100 << 20), Random: func() float64 { return 0 },
@@ -182,7 +182,7 @@ func (f *fixture) takeNotes() string {
 func rowOf(workflow, key string) *journal.Execution {
 	run, now := journal.NewRunID(), time.Now().UnixNano()
 	return &journal.Execution{
-		ID: journal.IDOf("default", "scripts/"+workflow, key), Run: run, Namespace: "default", Workflow: "scripts/" + workflow, Key: key,
+		ID: journal.IDOf("default", "scripts/"+workflow, key), Run: run, Chain: run, Namespace: "default", Workflow: "scripts/" + workflow, Key: key,
 		Digest: "script", Input: abi.Nil, State: journal.Running, WakeAt: journal.Now, CreatedAt: now,
 		Pinned: journal.Pinned{Format: journal.CurrentFormat, Seed: run, Time: now},
 	}
@@ -221,6 +221,9 @@ func (f *fixture) show(row *journal.Execution) string {
 		fmt.Fprintf(&out, ", wake %s", f.timeText(stored.WakeAt))
 	} else {
 		fmt.Fprintf(&out, ": %s", outcomeText(stored.Value, stored.Error))
+	}
+	if stored.Section != (journal.StepID{}) {
+		fmt.Fprint(&out, "; in a section")
 	}
 	fmt.Fprintf(&out, "; in memory: %v; commits: %d\n", f.x.InMemory(row.ID), f.commits.count)
 	entries, _, err := f.store.Entries(f.t.Context(), row.ID, 0, journal.PageLimit{Entries: 1000})
@@ -286,13 +289,40 @@ func (f *fixture) Call(_ context.Context, caller *journal.Execution, step journa
 	return abi.Outcome{Value: abi.MustMarshal("done")}, nil
 }
 
+// Lock implements Entities. Locks of "refused" are refused, and those of "held" wait.
+func (f *fixture) Lock(ctx context.Context, _ *journal.Execution, step journal.Caller, lock *abi.Lock) error {
+	in, err := f.store.InSection(ctx, step)
+	require.NoError(f.t, err)
+	f.note("w", "entities %v are locked, in the section: %v", lock.Entities, in)
+	switch lock.Entities[0] {
+	case "E/refused":
+		return abi.Errorf(abi.CodeCannotLock, "no")
+	case "E/held":
+		<-ctx.Done()
+		f.note("w", "the lock is withdrawn")
+		return ctx.Err()
+	}
+	return nil
+}
+
+// Unlocked implements Entities.
+func (f *fixture) Unlocked(step journal.Caller) {
+	in, err := f.store.InSection(context.Background(), step)
+	require.NoError(f.t, err)
+	f.note("w", "entities are told that a section is over: %v", !in)
+}
+
 // Send implements Entities.
-func (f *fixture) Send(_ context.Context, _ *journal.Execution, step journal.Caller, call *abi.EntityMessage) error {
+func (f *fixture) Send(_ context.Context, caller *journal.Execution, step journal.Caller, call *abi.EntityMessage) error {
 	f.mu.Lock()
 	f.asked[step]++
 	times := f.asked[step]
 	f.mu.Unlock()
-	f.note("w", "entity %s is asked to %s, %d", call.Entity, call.Operation, times)
+	section := ""
+	if caller.Section != (journal.StepID{}) {
+		section = " in a section"
+	}
+	f.note("w", "entity %s is asked to %s%s, %d", call.Entity, call.Operation, section, times)
 	switch {
 	case call.Operation == "refuse":
 		return abi.Errorf(abi.CodeBadInput, "it does not fit")

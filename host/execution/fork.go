@@ -87,7 +87,7 @@ func (x *Executions) readBeginning(ctx context.Context, source *journal.Executio
 	if err != nil {
 		return nil, journal.Coded("read the deferreds of "+source.Name(), err)
 	}
-	now, err := x.Load(ctx, RefTo(source))
+	now, err := x.loadRun(ctx, source)
 	if err != nil {
 		return nil, err
 	}
@@ -97,10 +97,20 @@ func (x *Executions) readBeginning(ctx context.Context, source *journal.Executio
 		}
 	}
 	// All of it was read by name. If the run is still there, it was this run's.
-	if _, err := x.Load(ctx, RefTo(source)); err != nil {
+	if _, err := x.loadRun(ctx, source); err != nil {
 		return nil, err
 	}
 	return b, nil
+}
+
+// loadRun reads the row of a run again. If another one continues it by now, nothing is left
+// of its journal.
+func (x *Executions) loadRun(ctx context.Context, row *journal.Execution) (*journal.Execution, error) {
+	now, err := x.Load(ctx, RefTo(row))
+	if err == nil && now.Run != row.Run {
+		return nil, runIsGone()
+	}
+	return now, err
 }
 
 // readDeferreds reads what is taken over of the settled deferreds, unless it is too much.

@@ -49,7 +49,7 @@ func (r *run) hibernate(worth func(seq, saved uint64) bool) *hibernating {
 	if len(l.reserved)+len(l.committed)+len(l.attempts)+len(l.held)+len(l.heldAttempts) > 0 {
 		return nil
 	}
-	s := &hibernation.State{Run: r.run, Digest: r.row.Digest, Seq: seq, Turn: l.turn, At: l.clock}
+	s := &hibernation.State{Run: r.run, Digest: r.row.Digest, Seq: seq, Turn: l.turn, At: l.clock, Section: l.section}
 	h := &hibernating{id: r.id, state: s, pending: make([]op.Op, 0, l.ops.Len())}
 	for o := range l.ops.All() {
 		if o.Settled() {
@@ -187,7 +187,7 @@ func (r *run) rebuildFrom(
 	if err != nil {
 		return reader, nil, guest.Turn{}, err
 	}
-	player := replay.NewPlayerBehind(reader, pending, before)
+	player := replay.NewPlayerBehind(reader, pending, s.Section, before)
 	setUp(player)
 	r.Fault.Pass(faultpoint.Replay)
 	turn, err := play(ctx, player,

@@ -41,6 +41,7 @@ type ledger struct {
 	held         map[journal.StepID]journal.Entry // outcomes of steps that other code has come to
 	heldAttempts map[journal.StepID]journal.Entry // what is known of attempts of such steps
 	attempts     []journal.Entry                  // failed attempts, to be committed with the next write
+	section      op.Section                       // the critical section that the guest is in
 }
 
 func newLedger() ledger {
@@ -260,7 +261,7 @@ func (l *ledger) applyTurn(delivered []journal.Entry, turn guest.Turn) (gaveUp [
 			}
 		}
 	}
-	return gaveUp
+	return append(gaveUp, l.enterTurn(delivered, turn)...)
 }
 
 // hold takes the outcomes of steps that the code which the execution was moved from
@@ -340,4 +341,5 @@ func (l *ledger) deadlocked() bool { return l.ops.Len() == 0 && len(l.reserved) 
 func (l *ledger) forgetOps() {
 	l.ops = op.NewSet()
 	l.committed, l.attempts, l.held, l.heldAttempts = nil, nil, nil, nil
+	l.section = op.Section{}
 }

@@ -208,10 +208,11 @@ func (g *threadsGuest) finish(turn guest.Turn) guest.Turn {
 // them. It performs activities. What becomes of an attempt depends on the seed, the
 // step and how often it was begun, and on nothing else.
 type world struct {
-	seed     uint64
-	code     threads
-	f        *fixture
-	reliable bool // activities succeed at once
+	seed      uint64
+	code      threads
+	f         *fixture
+	reliable  bool // activities succeed at once
+	publishes bool // workflows publish
 
 	mu        sync.Mutex
 	instances []*threadsGuest        // guarded by mu, like all below

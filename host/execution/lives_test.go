@@ -100,7 +100,7 @@ type tally struct{ restored, ahead, answered, unanswered int }
 // live lives the life, and returns what went wrong.
 func (l life) live(t *testing.T, seen *tally) (faults []string) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{seed: l.seed, code: l.code, begun: map[journal.Caller]int{}}
+		w := &world{seed: l.seed, code: l.code, begun: map[journal.Caller]int{}, publishes: true}
 		w.f = newFixtureOf(t, w.open, w)
 		if l.evicting || l.hibernating || l.leaving {
 			w.f.evicting = l.evicting

@@ -54,7 +54,7 @@ func (g *threadsGuest) show(turn *guest.Turn) {
 	if n%5 == 4 {
 		b.Attributes = []abi.Published{{Name: "customer"}}
 	}
-	if b.State == nil && b.Attributes == nil {
+	if b.State == nil && b.Attributes == nil || !g.world.publishes {
 		return
 	}
 	g.shown = overlaid(g.shown, b)

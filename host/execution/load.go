@@ -30,7 +30,7 @@ func (r *run) ensureLoaded(messages []message) ([]message, bool) {
 	}
 	if len(messages) > 0 {
 		// If the run has been loaded before, the row is no news: the store knows more.
-		if s, ok := messages[0].(started); ok && s.row.Run != r.run {
+		if s, ok := messages[0].(started); ok && s.row.Chain != r.chain {
 			row := *s.row
 			r.adopt(&row)
 			r.take(s.received)
@@ -38,7 +38,12 @@ func (r *run) ensureLoaded(messages []message) ([]message, bool) {
 			return messages[1:], true
 		}
 	}
-	if err := r.load(r.Host.Context()); err != nil {
+	err := r.load(r.Host.Context())
+	if errors.Is(err, errContinued) {
+		r.requeue(messages...) // for the run that is there now
+		return nil, false
+	}
+	if err != nil {
 		r.loadFailed(messages, err)
 		return nil, false
 	}
@@ -103,6 +108,11 @@ func noExecution() *abi.Error {
 	return abi.Errorf(abi.CodeExecutionNotFound, "there is no such execution")
 }
 
+// runIsGone refuses what was meant for one run alone.
+func runIsGone() *abi.Error {
+	return abi.Errorf(abi.CodeExecutionNotFound, "the run that this was for is over: it has continued as another one, or retention has deleted it")
+}
+
 // anotherRun refuses what was meant for a run that is gone.
 func anotherRun() *abi.Error {
 	return abi.Errorf(abi.CodeExecutionNotFound, "retention has deleted this execution; another one has its name by now")
@@ -112,18 +122,19 @@ func (r *run) adopt(row *journal.Execution) {
 	if r.run != row.Run {
 		r.beginAnew(row.Run)
 	}
+	r.chain = row.Chain
 	r.row = row
 	r.log = r.Logger.With("execution", row.Name())
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ledger.tick(row.CreatedAt)
+	r.ledger.tick(max(row.CreatedAt, row.Pinned.Time))
 }
 
 // beginAnew forgets all that was known of another run of the same name. Its tasks are
 // ended, and what they still have to say is not heard: see ofRun.
 func (r *run) beginAnew(run journal.RunID) {
 	r.stopTasks()
-	r.run = run
+	r.run, r.fresh = run, false
 	r.deferreds.set(nil)
 	r.received.letGo()
 	r.stuck, r.crashes, r.savedSeq = nil, 0, 0
@@ -164,6 +175,10 @@ func (r *run) load(ctx context.Context) error {
 		r.Watchers.Notify(row)
 		return nil
 	}
+	if r.fresh {
+		r.fresh = false
+		return nil // it has no journal yet, and begins with its first turn
+	}
 	return r.replayAll(ctx)
 }
 
@@ -184,6 +199,7 @@ func (r *run) replayAll(ctx context.Context) error {
 	r.mu.Lock()
 	r.ledger.setPending(player.Pending())
 	r.ledger.hold(player.Held(), player.Attempts())
+	r.ledger.enterReplayed(player.Section())
 	r.mu.Unlock()
 	r.locked(r.kept.giveBack)
 	r.endForgottenTasks()

@@ -17,6 +17,13 @@ type (
 		message
 	}
 
+	// ofChain is a message that is meant for a run or for one that continues it: what callers
+	// ask for.
+	ofChain struct {
+		chain journal.RunID
+		message
+	}
+
 	// started brings the row of a new execution, durable already, and its first turn, if
 	// that was begun meanwhile. The receiver takes the turn over or discards it.
 	started struct {
@@ -127,6 +134,28 @@ func (waitingRequest) isMessage()   {}
 func (queryRequest) isMessage()     {}
 func (inspectRequest) isMessage()   {}
 
+// again is a request that is received a second time, because the answer to its commit was
+// lost. A signal and an interrupt are known to the runs that continue one. A settlement is not:
+// its run may have seen it, and the next would see it again.
+func again(run, chain journal.RunID, m message) message {
+	if _, is := m.(settleRequest); is {
+		return ofRun{run, m}
+	}
+	return ofChain{chain, m}
+}
+
+// content is a message without its address.
+func content(m message) message {
+	switch of := m.(type) {
+	case ofRun:
+		return of.message
+	case ofChain:
+		return of.message
+	default:
+		return m
+	}
+}
+
 // isRequest tells whether a caller from outside asks for something.
 func isRequest(m message) bool {
 	switch m.(type) {
@@ -141,9 +170,7 @@ func isRequest(m message) bool {
 // attempts that want to begin.
 func refuseAll(messages []message, err error) {
 	for _, m := range messages {
-		if of, is := m.(ofRun); is {
-			m = of.message
-		}
+		m = content(m)
 		if begins, is := m.(attemptBegins); is {
 			answer(begins.reply, false)
 			continue
@@ -159,8 +186,8 @@ func refuseAll(messages []message, err error) {
 func refuse(m message, err error) bool {
 	var reply chan<- error
 	switch m := m.(type) {
-	case ofRun:
-		return refuse(m.message, err)
+	case ofRun, ofChain:
+		return refuse(content(m), err)
 	case started:
 		m.head.discard()
 		return false

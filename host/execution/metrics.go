@@ -7,9 +7,10 @@ import (
 )
 
 type metrics struct {
-	crashes  prometheus.Counter
-	faults   prometheus.Counter
-	finished *prometheus.CounterVec
+	continued prometheus.Counter
+	crashes   prometheus.Counter
+	faults    prometheus.Counter
+	finished  *prometheus.CounterVec
 
 	fuel            *prometheus.CounterVec
 	hibernated      *prometheus.CounterVec
@@ -24,6 +25,7 @@ type metrics struct {
 
 func newMetrics(reg prometheus.Registerer) *metrics {
 	return &metrics{
+		continued:       metric.Counter(reg, "executions_continued_total", "Runs of executions that continued as another one."),
 		crashes:         metric.Counter(reg, "workflow_crashes_total", "Turns that a workflow's code did not survive."),
 		faults:          metric.Counter(reg, "host_faults_total", "Failures of the host itself while it worked on an execution, which it then paused."),
 		finished:        metric.Counters(reg, "executions_finished_total", "Executions that ended or were paused, by state.", "state"),

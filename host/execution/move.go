@@ -173,7 +173,7 @@ func (r *run) postponeMove(m moveRequest) bool {
 	if reserved {
 		r.reload(batch{})
 	}
-	r.requeue(ofRun{r.run, m})
+	r.requeue(ofChain{r.chain, m})
 	return true
 }
 
@@ -226,7 +226,7 @@ func (r *run) commitMove(digest string, trial Trial, did own) error {
 	r.mu.Unlock()
 	u := journal.Update{
 		State: journal.Running, WakeAt: journal.Now, Digest: digest, MovedAt: moved.Seq,
-		Waiting: journal.WaitingFor(moved.Seq, trial.waiting),
+		Waiting: journal.WaitingFor(moved.Seq, trial.waiting), Section: r.row.Section,
 	}
 	w := journal.Write{ID: r.id, Run: r.row.Run, Entries: []journal.Entry{moved}, Update: &u}
 	did.write(&w, r.now())

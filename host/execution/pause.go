@@ -67,7 +67,7 @@ func (r *run) pause(b batch, reason *abi.Error) { r.pauseWaiting(b, reason, r.wa
 
 // pauseWaiting is pause of a run that waited for something before the batch.
 func (r *run) pauseWaiting(b batch, reason *abi.Error, waiting journal.Waiting) {
-	u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: reason, Waiting: waiting}
+	u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: reason, Waiting: waiting, Section: r.row.Section}
 	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &u}
 	r.locked(func(l *ledger) { w.Entries = l.takeAttempts(r.now()) })
 	b.write(&w, r.now())
@@ -96,7 +96,7 @@ func (r *run) resume() error {
 		return r.notPaused()
 	}
 	r.Fault.Pass(faultpoint.ResumeBeforeCommit)
-	_, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: journal.Running, WakeAt: journal.Now, Waiting: r.row.Waiting}})
+	_, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: journal.Running, WakeAt: journal.Now, Waiting: r.row.Waiting, Section: r.row.Section}})
 	if errors.Is(err, journal.ErrUndecided) {
 		// Nothing tells whether it goes on because of this request; but if it does
 		// it must be loaded.

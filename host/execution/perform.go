@@ -110,6 +110,9 @@ func (r *run) recoverTurn(turn guest.Turn) error {
 		return nil
 	}
 	r.commitPerformed(batch{}, guest.Turn{Outcome: turn.Outcome}, did)
+	if r.fresh {
+		return errContinued
+	}
 	if r.row == nil {
 		return errors.New("what the last turn caused could not be committed")
 	}

@@ -57,7 +57,7 @@ func (r *run) query(m queryRequest) {
 		answer(m.reply, queryReply{err: abi.Errorf(abi.CodePaused, "%s is paused", r.row.Name())})
 		return
 	case !r.begun:
-		r.requeue(ofRun{r.run, m}) // behind its first turn
+		r.requeue(ofChain{r.chain, m}) // behind its first turn
 		return
 	}
 	if !r.querying.TryAcquire(1) {

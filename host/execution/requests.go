@@ -13,20 +13,20 @@ import (
 type Ref struct {
 	ID   journal.ID
 	Name string
-	// Run is the run that the caller has looked at before, and that the request is
-	// about; zero means the one that is there.
-	Run journal.RunID
+	// Chain is what the caller has looked at before, and what the request is about: a run
+	// and those that continue it. Zero means the one that is there.
+	Chain journal.RunID
 }
 
-// RefTo names the run of a row.
-func RefTo(row *journal.Execution) Ref { return Ref{ID: row.ID, Name: row.Name(), Run: row.Run} }
+// RefTo names the chain of a row.
+func RefTo(row *journal.Execution) Ref { return Ref{ID: row.ID, Name: row.Name(), Chain: row.Chain} }
 
-// addressed is a message for the run that the caller has looked at.
+// addressed is a message for the chain that the caller has looked at.
 func (ref Ref) addressed(m message) message {
-	if ref.Run.IsZero() {
+	if ref.Chain.IsZero() {
 		return m
 	}
-	return ofRun{ref.Run, m}
+	return ofChain{ref.Chain, m}
 }
 
 // RefOf finds the id of an execution by its namespace and its name,
@@ -48,7 +48,7 @@ func (x *Executions) Load(ctx context.Context, ref Ref) (*journal.Execution, err
 	if err != nil {
 		return nil, journal.Coded("load "+ref.Name, err)
 	}
-	if !ref.Run.IsZero() && row.Run != ref.Run {
+	if !ref.Chain.IsZero() && row.Chain != ref.Chain {
 		return nil, anotherRun()
 	}
 	return row, nil
@@ -64,7 +64,7 @@ func checkReason(reason string) (string, error) {
 	return strings.ToValidUTF8(reason, "\uFFFD"), nil
 }
 
-// ask posts a request to an execution and waits for the reply. It is for the run that
+// ask posts a request to an execution and waits for the reply. It is for the chain that
 // is there now, also if its answer is lost and it is received again.
 func (x *Executions) ask(ctx context.Context, ref Ref, request func(reply chan<- error) message) error {
 	if err := x.Host.Accepting(); err != nil {
@@ -75,7 +75,7 @@ func (x *Executions) ask(ctx context.Context, ref Ref, request func(reply chan<-
 		return err
 	}
 	reply := make(chan error, 1)
-	x.runs.Post(ref.ID, ofRun{row.Run, request(reply)})
+	x.runs.Post(ref.ID, ofChain{row.Chain, request(reply)})
 	return x.await(ctx, ref, reply)
 }
 

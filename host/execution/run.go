@@ -21,6 +21,8 @@ type run struct {
 	*Executions
 	id  journal.ID
 	run journal.RunID // what all below is about; zero until the first load
+	// chain is the first of the runs that this one continues, or itself.
+	chain journal.RunID
 
 	mu     sync.Mutex
 	ledger ledger // guarded by mu
@@ -42,6 +44,7 @@ type run struct {
 	fault     *abi.Error                            // set while it is quarantined: see quarantine
 	waiting   []message                             // received, to be handled once no number is reserved
 	again     []message                             // to be received again
+	fresh     bool                                  // it has just continued another one: its journal is empty
 	begun     bool                                  // the guest has had its first turn, now or in the journal
 	fuel      int64                                 // what the turns of the guest have used, those of a replay included
 	crashes   int                                   // of the guest, one after the other
@@ -182,7 +185,7 @@ func (r *run) waitingNow() (now journal.Waiting) {
 // commitWake corrects the wake time in the store, so that the run can be forgotten.
 // It reports whether it did.
 func (r *run) commitWake(wake int64) bool {
-	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: r.row.State, WakeAt: wake, Waiting: r.waitingNow()}}
+	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: r.row.State, WakeAt: wake, Waiting: r.waitingNow(), Section: r.row.Section}}
 	return r.commit("commit a wake time", w, batch{}, func() bool {
 		r.row.WakeAt, r.row.Waiting = wake, w.Update.Waiting
 		return true
@@ -264,13 +267,11 @@ func (r *run) handle(messages []message) {
 
 // receive takes in one message. It decides nothing that needs the guest.
 func (r *run) receive(m message) {
-	if of, is := m.(ofRun); is {
-		if of.run != r.run {
-			refuseAll([]message{of}, anotherRun())
-			return
-		}
-		m = of.message
+	if refusal := r.notFor(m); refusal != nil {
+		refuseAll([]message{m}, refusal)
+		return
 	}
+	m = content(m)
 	r.asked = r.asked || isRequest(m)
 	switch m := m.(type) {
 	case opDone:
@@ -285,7 +286,7 @@ func (r *run) receive(m message) {
 	case txVoid:
 		r.locked(func(l *ledger) { l.void(m.seq) })
 	case started:
-		if r.run != m.row.Run {
+		if r.chain != m.row.Chain {
 			// It is another one than that of the same name which was here before.
 			r.unload()
 			r.requeue(m)
@@ -334,6 +335,21 @@ func (r *run) receive(m message) {
 	}
 }
 
+// notFor tells why a message is not for this run; nil if it is.
+func (r *run) notFor(m message) error {
+	switch of := m.(type) {
+	case ofRun:
+		if of.run != r.run {
+			return runIsGone()
+		}
+	case ofChain:
+		if of.chain != r.chain {
+			return anotherRun()
+		}
+	}
+	return nil
+}
+
 // answer tells the caller of a request what became of it. If the answer to a commit
 // was lost the run no longer knows its own row: it is loaded again, and then the
 // request is received again. Each sees from the row whether it has been done.
@@ -345,7 +361,7 @@ func (r *run) answer(m message, reply chan<- error, doing string, err error) {
 	case errors.Is(err, journal.ErrUndecided) && !r.Host.Over():
 		r.reload(batch{})
 		r.backOff(doing, err)
-		r.requeue(ofRun{r.run, m})
+		r.requeue(again(r.run, r.chain, m))
 	default:
 		reply <- journal.Coded(doing, err)
 	}

@@ -23,7 +23,7 @@ import (
 //
 //	script [name=W] [digest=D] what the workflow does, in a module; one line a turn:
 //	                           activity N [retries=K] [input=X] | sleep D | deferred N | interrupted | patched N | call W | send W |
-//	                           resolve N | poll E | cancel OP | log TEXT | park | done TEXT | failed TEXT | stop |
+//	                           resolve N | poll E | lock E … | unlock | cancel OP | log TEXT | park | done TEXT | failed TEXT | stop |
 //	                           receive N | update | answer ID V | publish stage=V customer=V amount=N progress=N;
 //	                           an op whose name ends with ! is given up at once
 //	start [again]              starts an execution of workflow w; again: another run of the same name

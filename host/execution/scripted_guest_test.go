@@ -204,6 +204,10 @@ func (g *scripted) body(kind string, words []string) []byte {
 		return abi.MustMarshal(&abi.Signal{Execution: words[1], Name: name, Value: abi.MustMarshal("sent inside")})
 	case abi.OpEntityCall, abi.OpEntitySend:
 		return abi.MustMarshal(&abi.EntityMessage{Entity: words[1], Operation: name, Input: abi.Nil})
+	case abi.OpLock:
+		return abi.MustMarshal(&abi.Lock{Entities: words})
+	case abi.OpUnlock:
+		return abi.MustMarshal(&abi.Unlock{})
 	case abi.OpPoll:
 		return abi.MustMarshal(&abi.Poll{Execution: name})
 	case abi.OpUpdate:

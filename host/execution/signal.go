@@ -50,7 +50,7 @@ func (x *Executions) Signal(ctx context.Context, ref Ref, s Signal) error {
 	if err != nil {
 		return err
 	}
-	ref.Run = row.Run // it was checked against this one's workflow
+	ref.Chain = row.Chain // it was checked against this one's workflow
 	return x.tell(ctx, ref, messageNews{m})
 }
 

@@ -84,7 +84,7 @@ func (x *Executions) commitStart(ctx context.Context, w journal.Write) (journal.
 	for delay := 20 * time.Millisecond; errors.Is(err, journal.ErrUndecided) && ctx.Err() == nil; delay = min(2*delay, 5*time.Second) {
 		found, lerr := x.Store.Load(ctx, w.ID)
 		switch {
-		case lerr == nil && found.Run == w.Run:
+		case lerr == nil && found.Chain == w.Run: // it may have continued since
 			return journal.Result{}, nil
 		case lerr == nil:
 			return journal.Result{Existed: true}, nil

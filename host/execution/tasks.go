@@ -49,6 +49,7 @@ func (r *run) startTask(o *op.Op) {
 	ctx, cancel := context.WithCancel(r.Host.Context())
 	r.tasks[o.StepID] = cancel
 	row, body, failed := *r.row, o.Body, o.Attempts
+	r.locked(func(l *ledger) { row.Section = l.section.Of(o) })
 	t := &task{Executions: r.Executions, id: r.id, row: &row, op: o.Op, step: o.StepID, rowWrites: r.rowWrites}
 	announced, suspect := r.announced(o), r.suspect(o)
 	if o.Kind == abi.OpActivity {
@@ -68,6 +69,8 @@ func (r *run) startTask(o *op.Op) {
 			t.signal(ctx, b)
 		case *abi.EntityMessage:
 			t.askEntity(ctx, b)
+		case *abi.Lock:
+			t.lock(ctx, b)
 		}
 	}
 	work := func() {

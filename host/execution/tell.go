@@ -70,7 +70,7 @@ func (x *Executions) tellAbsent(ctx context.Context, ref Ref, n news) told {
 		return told{err: err}
 	case errors.Is(err, journal.ErrUndecided):
 		reply := make(chan error, 1)
-		return told{then: []message{ofRun{row.Run, n.request(reply)}}, reply: reply}
+		return told{then: []message{again(row.Run, row.Chain, n.request(reply))}, reply: reply}
 	case err == nil && row.State == journal.Running:
 		return told{then: []message{wake{}}}
 	default:

@@ -25,6 +25,9 @@ func (r *run) advance() {
 			}
 			continue
 		}
+		if !r.makeUpSection() {
+			return
+		}
 		b, ok := r.nextBatch()
 		if !ok {
 			r.waitForCompletions()
@@ -179,6 +182,10 @@ func (r *run) commitTurn(b batch, turn guest.Turn) bool {
 
 // commitPerformed is commitTurn of a turn of which is known what the run does for it itself.
 func (r *run) commitPerformed(b batch, turn guest.Turn, did own) bool {
+	next, err := r.nextRun(&turn)
+	if err != nil {
+		return r.crashed(b, err)
+	}
 	before := r.waitingNow()
 	d := r.decideTurn(b, turn, did)
 	if d.forgot {
@@ -186,10 +193,14 @@ func (r *run) commitPerformed(b batch, turn guest.Turn, did own) bool {
 		r.pauseWaiting(b, replay.FinishedWithout(r.ledger.held), before)
 		return false
 	}
+	if next != nil {
+		return r.goOnAs(next, b, turn, d)
+	}
 	// A wake time that is too early does no harm, so it alone is no reason to write.
-	if len(d.write.Entries) > 0 || d.update.State.Final() || d.update.WakeAt < r.row.WakeAt || did.writes() {
+	if len(d.write.Entries) > 0 || d.update.State.Final() || d.update.WakeAt < r.row.WakeAt || d.update.Section != r.row.Section || did.writes() {
 		r.Fault.Pass(faultpoint.TurnBeforeCommit)
 		did.pass(r.Fault, faultpoint.AnswerBeforeCommit)
+		r.passRelease(faultpoint.ReleaseBeforeCommit, d.update.Section)
 		return r.commit("commit a turn", d.write, b, func() bool {
 			r.applyUpdate(d.update)
 			r.Fault.Pass(faultpoint.TurnAfterCommit)
@@ -230,7 +241,10 @@ func (r *run) decideTurn(b batch, turn guest.Turn, did own) (d decision) {
 	})
 	b.write(&d.write, r.now())
 	did.write(&d.write, r.now())
-	if len(b.entries) > 0 && !b.durable && !d.update.State.Final() && d.update.WakeAt == r.row.WakeAt {
+	if turn.Continues() {
+		return d
+	}
+	if len(b.entries) > 0 && !b.durable && !d.update.State.Final() && d.update.WakeAt == r.row.WakeAt && d.update.Section == r.row.Section {
 		// Of the row only what the run waits for would change, and an entry can say that
 		// as well: most steps leave the row alone.
 		waiting := d.update.Waiting
@@ -251,18 +265,14 @@ func (r *run) turnDone(b batch, turn guest.Turn, d decision) bool {
 		l.tookUpdates(b, d.did)
 	})
 	r.setbacks, r.asked = 0, false
-	for _, a := range d.did.answers {
-		r.updates.tell(r.id, a.message.Origin, updateReply{outcome: a.outcome})
-	}
+	r.tellCallers(d.did)
 	return r.releaseEffects(turn, d.gaveUp)
 }
 
 // releaseEffects lets out what a committed turn caused. It reports whether the run
 // goes on.
 func (r *run) releaseEffects(turn guest.Turn, gaveUp []journal.StepID) bool {
-	for _, l := range turn.Log {
-		r.log.Log(context.Background(), slog.Level(l.Level), l.Message)
-	}
+	r.logTurn(turn)
 	if r.row.State.Final() {
 		r.finish()
 		return false
@@ -282,10 +292,17 @@ func (r *run) releaseEffects(turn guest.Turn, gaveUp []journal.StepID) bool {
 	return true
 }
 
+// logTurn lets out what a committed turn logged.
+func (r *run) logTurn(turn guest.Turn) {
+	for _, l := range turn.Log {
+		r.log.Log(context.Background(), slog.Level(l.Level), l.Message)
+	}
+}
+
 // updateAfterLocked is what the row becomes by a turn.
 func (r *run) updateAfterLocked(turn guest.Turn) journal.Update {
-	if turn.Outcome == nil {
-		return journal.Update{State: journal.Running, WakeAt: r.ledger.ops.WakeAt()}
+	if turn.Outcome == nil || turn.Continues() {
+		return journal.Update{State: journal.Running, WakeAt: r.ledger.ops.WakeAt(), Section: r.ledger.rowSection(r.row.Section)}
 	}
 	return finalUpdate(*turn.Outcome, r.row.Interrupt != nil, r.ledger.tick(r.now()))
 }
@@ -308,6 +325,7 @@ func finalUpdate(outcome abi.Outcome, interrupted bool, now int64) journal.Updat
 func (r *run) applyUpdate(u journal.Update) {
 	r.row.State, r.row.WakeAt, r.row.Value, r.row.Error, r.row.FinishedAt = u.State, u.WakeAt, u.Value, u.Error, u.FinishedAt
 	r.row.Waiting = u.Waiting
+	r.setSection(u.Section)
 }
 
 // commitAttempts makes failed attempts durable when no turn does so along the way. It
@@ -325,7 +343,7 @@ func (r *run) commitAttempts() bool {
 
 // attemptsOwed is the write of what is to be journaled about attempts.
 func (r *run) attemptsOwed() *owed {
-	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: r.row.State, Waiting: r.row.Waiting}}
+	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: r.row.State, Waiting: r.row.Waiting, Section: r.row.Section}}
 	r.locked(func(l *ledger) { w.Entries, w.Update.WakeAt = l.takeAttempts(r.now()), l.ops.WakeAt() })
 	return &owed{doing: "commit attempts", write: w, then: func() bool {
 		r.row.WakeAt = w.Update.WakeAt

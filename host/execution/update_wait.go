@@ -75,6 +75,13 @@ func (u *updateWaiters) origins(id journal.ID) (origins []journal.Origin) {
 	return origins
 }
 
+// tellCallers tells callers of answers that are durable.
+func (r *run) tellCallers(did own) {
+	for _, a := range did.answers {
+		r.updates.tell(r.id, a.message.Origin, updateReply{outcome: a.outcome})
+	}
+}
+
 // tellAnswered tells callers what the store knows of the updates that they wait for. It is
 // asked whenever a run has learned its row from the store, since the commit of an answer may
 // have been one whose own answer was lost, and when a run is over.

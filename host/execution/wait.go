@@ -17,11 +17,11 @@ type Waiting struct {
 }
 
 // AwaitEnd begins to wait for the end of an execution, or for its pause. If the reference
-// names a run, that of another does not count. The caller calls Stop when it is done.
+// names a chain, that of another does not count. The caller calls Stop when it is done.
 func (x *Executions) AwaitEnd(ref Ref) *Waiting {
 	w := &Waiting{x: x, ref: ref, told: make(chan *journal.Execution, 1)}
 	w.watcher = x.Watchers.Add(ref.ID, func(row *journal.Execution) bool {
-		if !ref.Run.IsZero() && row.Run != ref.Run {
+		if !ref.Chain.IsZero() && row.Chain != ref.Chain {
 			return false
 		}
 		copied := *row

@@ -12,6 +12,10 @@ const (
 	TurnAfterCommit = "turn.after-commit"
 	// The ops of a turn were handed out.
 	TurnAfterEffects = "turn.after-effects"
+	// A run is to go on as another one; nothing is durable.
+	ContinueBeforeCommit = "continue.before-commit"
+	// Another run has taken the place of one; it has not begun.
+	ContinueAfterCommit = "continue.after-commit"
 	// The result is durable; no client has been told.
 	FinalAfterCommit = "final.after-commit"
 	// An attempt of an activity is about to run.
@@ -109,6 +113,14 @@ const (
 	EntityReceiveBefore = "entity.receive.before"
 	// The message is durable; neither its sender nor the entity has been told.
 	EntityReceiveAfter = "entity.receive.after"
+	// The run that locks an entity is in its section; nothing of the lock is durable.
+	LockBeforeCommit = "lock.before-commit"
+	// The lock is durable; its run has not been told.
+	LockAfterCommit = "lock.after-commit"
+	// A run ends its critical section; nothing is durable.
+	ReleaseBeforeCommit = "release.before-commit"
+	// The section is over; the entities that it has locked have not been told.
+	ReleaseAfterCommit = "release.after-commit"
 	// An instance is about to be dropped.
 	Evict = "evict"
 	// A replay is under way.
@@ -118,6 +130,7 @@ const (
 // Points lists them all.
 var Points = []string{
 	StartBeforeCommit, StartAfterCommit,
+	ContinueBeforeCommit, ContinueAfterCommit,
 	TurnBeforeCommit, TurnAfterCommit, TurnAfterEffects,
 	FinalAfterCommit,
 	ActivityBefore, ActivityAfter,
@@ -138,6 +151,7 @@ var Points = []string{
 	SweepBeforeCommit, SweepAfterCommit,
 	ScheduleBeforeStart, ScheduleAfterStart, ScheduleBeforeCommit, ScheduleAfterCommit,
 	EntityBeforeCommit, EntityAfterCommit, EntityReceiveBefore, EntityReceiveAfter,
+	LockBeforeCommit, LockAfterCommit, ReleaseBeforeCommit, ReleaseAfterCommit,
 	Evict, Replay,
 }
 

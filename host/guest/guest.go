@@ -59,6 +59,9 @@ type Turn struct {
 	Fuel, FuelSoFar int64
 }
 
+// Continues tells whether the workflow is over and another run takes its place.
+func (t *Turn) Continues() bool { return t.Outcome != nil && t.Outcome.Continue != nil }
+
 // LogLine is a line that a guest logged.
 type LogLine struct {
 	Level   int32
@@ -101,7 +104,7 @@ func newGuest(row *journal.Execution, memory Memory, fuel int64) (*Guest, wasm.W
 		format: pinned.Format, clock: pinned.Time, memory: memory, open: map[uint32]int{}, seen: op.Occurrences{}, random: rand.NewChaCha8(seed),
 		invoke: abi.Invocation{
 			Kind: abi.InvokeWorkflow, Name: name, Body: row.Input,
-			Execution: row.Name(), Namespace: row.Namespace, Seed: guestSeed(pinned.Seed), Time: pinned.Time,
+			Execution: row.Name(), Namespace: row.Namespace, Seed: guestSeed(pinned.Seed), Time: pinned.Time, Unread: pinned.Unread,
 		},
 	}
 	world := g.world(pinned)
@@ -266,13 +269,15 @@ func (g *Guest) Query(ctx context.Context, q *abi.Query) (Turn, error) {
 	g.beginTurn()
 	g.asked = true
 	output, err := g.inst.Query(ctx, abi.MustMarshal(q))
-	turn, err := g.finishTurn(wasm.Turn{Output: output}, err)
-	if err == nil && turn.Outcome.Continue != nil {
-		err = abi.Errorf(abi.CodeGuestProtocol, "the answer to a query continues the run")
-	}
+	turn, err := g.finishTurn(wasm.Turn{Parked: true}, err) // the answer is no outcome of a workflow
 	if err != nil {
 		return Turn{Fuel: turn.Fuel}, err
 	}
+	answer, oerr := abi.DecodeResult(output)
+	if oerr != nil {
+		return Turn{Fuel: turn.Fuel}, oerr
+	}
+	turn.Outcome = answer
 	return turn, nil
 }
 

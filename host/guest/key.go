@@ -140,7 +140,7 @@ func (d *KeyDeriver) invoke(ctx context.Context, r KeyRequest) (outcome *abi.Out
 			return abi.Errorf(abi.CodeGuestProtocol, "the key function of %q parked", r.Workflow.Name)
 		}
 		d.duration.Observe(d.Clock.Since(start).Seconds())
-		decoded, oerr := abi.DecodeOutcome(t.Output)
+		decoded, oerr := abi.DecodeResult(t.Output)
 		if oerr != nil {
 			return oerr
 		}

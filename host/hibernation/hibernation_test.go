@@ -25,6 +25,8 @@ var bodies = map[string]any{
 	abi.OpPatched:     &abi.Patched{ID: "v2"},
 	abi.OpEntityCall:  &abi.EntityMessage{Entity: "Account/ada", Operation: "deposit", Input: abi.MustMarshal(5)},
 	abi.OpEntitySend:  &abi.EntityMessage{Entity: "Account/ada", Operation: "deposit", Input: abi.Nil},
+	abi.OpLock:        &abi.Lock{Entities: []string{"Account/ada", "Account/bob"}},
+	abi.OpUnlock:      &abi.Unlock{},
 	abi.OpReceive:     &abi.Receive{Name: "paid"},
 	abi.OpSignal:      &abi.Signal{Execution: "shop/Ship/1", Name: "paid", Value: abi.Nil},
 	abi.OpPoll:        &abi.Poll{Execution: "shop/Ship/1"},

@@ -20,7 +20,9 @@ type State struct {
 	Turn uint64 `msgpack:"turn"`
 	At   int64  `msgpack:"at"`
 	// Pending are the ops that the guest waits for.
-	Pending []Pending    `msgpack:"pending"`
+	Pending []Pending `msgpack:"pending"`
+	// Section is the critical section that the run is in.
+	Section op.Section   `msgpack:"section"`
 	Guest   *guest.Saved `msgpack:"guest"`
 }
 

@@ -13,13 +13,14 @@ type State struct {
 	end      context.CancelFunc
 	started  chan struct{}
 	draining atomic.Bool
+	drains   chan struct{}             // closed once draining is set
 	lost     atomic.Pointer[abi.Error] // set once ownership is lost
 }
 
 // New is the state of a host that is starting.
 func New() *State {
 	ctx, end := context.WithCancel(context.Background())
-	return &State{ctx: ctx, end: end, started: make(chan struct{})}
+	return &State{ctx: ctx, end: end, started: make(chan struct{}), drains: make(chan struct{})}
 }
 
 // Context ends when the host is to stop doing things at once.
@@ -35,7 +36,14 @@ func (s *State) MarkStarted() { close(s.started) }
 func (s *State) Started() <-chan struct{} { return s.started }
 
 // Drain says that the host begins nothing new: what runs may finish.
-func (s *State) Drain() { s.draining.Store(true) }
+func (s *State) Drain() {
+	if s.draining.CompareAndSwap(false, true) {
+		close(s.drains)
+	}
+}
+
+// Drains is closed once the host begins nothing new.
+func (s *State) Drains() <-chan struct{} { return s.drains }
 
 // Draining tells whether the host begins nothing new.
 func (s *State) Draining() bool { return s.draining.Load() }

@@ -16,7 +16,7 @@ func (o *Op) NeedsHost() bool {
 	switch o.Kind {
 	case abi.OpActivity:
 		return o.NextAt == 0
-	case abi.OpCall, abi.OpSend, abi.OpResolve, abi.OpPoll, abi.OpSignal, abi.OpEntityCall, abi.OpEntitySend:
+	case abi.OpCall, abi.OpSend, abi.OpResolve, abi.OpPoll, abi.OpSignal, abi.OpEntityCall, abi.OpEntitySend, abi.OpLock:
 		return true
 	default:
 		return false
@@ -33,7 +33,7 @@ func (o *Op) DueAt() int64 {
 		if o.NextAt != 0 {
 			return o.NextAt
 		}
-	case *abi.Patched:
+	case *abi.Patched, *abi.Unlock:
 		return o.IssuedAt
 	}
 	return journal.Never
@@ -74,6 +74,9 @@ func (o *Op) CompleteDue(now int64, deferreds map[string]journal.Settlement, int
 		// A run that comes here for the first time takes the change. One that came by
 		// here with code that did not ask is told otherwise by its replay.
 		o.Settle(abi.Outcome{Value: abi.MustMarshal(true)}, 0, o.IssuedAt)
+	case *abi.Unlock:
+		// The commit of the turn that issued it has ended the section.
+		o.Settle(abi.Outcome{Value: abi.Nil}, 0, o.IssuedAt)
 	case *abi.Interrupted:
 		if interrupt != nil {
 			o.Settle(abi.Outcome{Value: abi.MustMarshal(&abi.Interruption{Reason: interrupt.Reason})}, 0, interrupt.At)

@@ -46,6 +46,9 @@ type Player struct {
 	attempts map[journal.StepID]journal.Entry // the last failed attempt of steps that are not issued
 	declined []string                         // changes of the code that the run is behind
 	record   record
+
+	due     []journal.Entry // what was handed out last
+	section op.Section      // that the guest is in
 }
 
 // NewPlayer plays a journal. Entries up to moved were delivered to other code; before
@@ -61,14 +64,14 @@ func NewPlayer(reader *Reader, moved uint64, before journal.Waiting) *Player {
 }
 
 // NewPlayerBehind plays the rest of a journal to a guest that has seen the entries up to
-// the position of the reader, and waits for pending. All of the rest was delivered to the
-// same code.
-func NewPlayerBehind(reader *Reader, pending []*op.Op, before journal.Waiting) *Player {
+// the position of the reader, waits for pending and is in a section. All of the rest was
+// delivered to the same code.
+func NewPlayerBehind(reader *Reader, pending []*op.Op, section op.Section, before journal.Waiting) *Player {
 	if before.Seq < reader.Position().Seq {
 		before = journal.Waiting{} // the guest is past that
 	}
 	p := NewPlayer(reader, 0, before)
-	p.ops = newOpsOf(pending)
+	p.ops, p.section = newOpsOf(pending), section
 	return p
 }
 
@@ -89,9 +92,13 @@ func (p *Player) Attempts() map[journal.StepID]journal.Entry { return p.attempts
 // take, without an entry that says so.
 func (p *Player) Declined() []string { return p.declined }
 
+// Section is the critical section that the guest is in.
+func (p *Player) Section() op.Section { return p.section }
+
 // Turn takes note of what the guest did in a turn.
 func (p *Player) Turn(issued []*op.Op, cancelled []uint32) {
 	p.ops.Turn(issued, cancelled)
+	p.section = p.section.After(p.due, issued, cancelled, maps.Values(p.ops.pending))
 	for _, number := range cancelled {
 		if issued, known := p.ops.issued[number]; known {
 			p.release(issued.step) // it has come to it, and given it up
@@ -114,7 +121,12 @@ func (p *Player) Turn(issued []*op.Op, cancelled []uint32) {
 
 // Next is the next turn of the guest: the deliveries that it is due, addressed to its
 // own ops. It is empty at the end. Over says that the guest has finished.
-func (p *Player) Next(ctx context.Context, over bool) ([]journal.Entry, error) {
+func (p *Player) Next(ctx context.Context, over bool) (due []journal.Entry, err error) {
+	p.due, err = p.next(ctx, over)
+	return p.due, err
+}
+
+func (p *Player) next(ctx context.Context, over bool) ([]journal.Entry, error) {
 	for !p.strict {
 		if due := p.takeReady(); len(due) > 0 {
 			return due, nil

@@ -83,13 +83,55 @@ func (p *plan) next() action {
 		w := p.State.Waiting[i]
 		return action{kind: actStart, start: start{at: w.At, cause: w.Cause, request: w.Request, origin: ofWaiting, index: i}}
 	}
-	if p.Spec.Always {
-		return p.nextAlways()
+	act := action{}
+	if !p.Spec.Always {
+		act = p.nextTick()
 	}
-	if act := p.nextTick(); act.kind != actNothing {
-		return act
+	if act.kind == actNothing {
+		act = p.nextBackfill()
 	}
-	return p.nextBackfill()
+	if act.kind == actNothing && p.Spec.Always {
+		act = p.nextAlways()
+	}
+	return act
+}
+
+// retime replaces the spec. What was asked for by the times so far keeps them.
+func (p *plan) retime(spec journal.ScheduleSpec) (err error) {
+	before := p.Spec
+	p.State.Backfills = slices.Clone(p.State.Backfills)
+	for i := range p.State.Backfills {
+		if b := &p.State.Backfills[i]; b.Times == nil {
+			b.Times = &before
+		}
+	}
+	p.Spec, p.changed = spec, true
+	p.table, err = timetableOf(&spec)
+	return err
+}
+
+// backfillTimes are those of a backfill; nil if there are none.
+func (p *plan) backfillTimes(b *journal.Backfill) Timetable {
+	if b.Times == nil {
+		return p.table
+	}
+	table, err := timetableOf(b.Times)
+	if err != nil {
+		return nil // they were valid when they were asked for
+	}
+	return table
+}
+
+// nextOf is the next tick of a backfill; journal.Never if there is none.
+func (p *plan) nextOf(b *journal.Backfill) int64 {
+	table := p.backfillTimes(b)
+	if table == nil {
+		return journal.Never
+	}
+	if at := table.Next(b.Last); at <= b.To {
+		return at
+	}
+	return journal.Never
 }
 
 // firstWaiting is the first that waits and may be started; -1 if there is none. While the
@@ -196,11 +238,8 @@ func (p *plan) supersede(at int64) {
 func (p *plan) nextBackfill() action {
 	for len(p.State.Backfills) > 0 {
 		b := p.State.Backfills[0]
-		at := journal.Never
-		if p.table != nil {
-			at = p.table.Next(b.Last)
-		}
-		if at > b.To {
+		at := p.nextOf(&b)
+		if at == journal.Never {
 			p.State.Backfills, p.changed = slices.Delete(p.State.Backfills, 0, 1), true
 			continue
 		}
@@ -219,18 +258,15 @@ func (p *plan) candidates() []start {
 	for i, w := range p.State.Waiting {
 		all = append(all, start{at: w.At, cause: w.Cause, request: w.Request, origin: ofWaiting, index: i})
 	}
-	if p.Spec.Always {
-		if p.State.Next != 0 && p.State.Next <= p.now {
-			all = append(all, start{at: p.State.Next, cause: journal.CauseTick, origin: ofTimes})
-		}
-		return all
+	if p.Spec.Always && p.State.Next != 0 && p.State.Next <= p.now {
+		all = append(all, start{at: p.State.Next, cause: journal.CauseTick, origin: ofTimes})
 	}
 	if at, due := p.tick(); due {
 		all = append(all, start{at: at, cause: journal.CauseTick, origin: ofTimes})
 	}
-	if len(p.State.Backfills) > 0 && p.table != nil {
-		if b := p.State.Backfills[0]; p.table.Next(b.Last) <= b.To {
-			all = append(all, start{at: p.table.Next(b.Last), cause: journal.CauseBackfill, origin: ofBackfill})
+	if len(p.State.Backfills) > 0 {
+		if at := p.nextOf(&p.State.Backfills[0]); at != journal.Never {
+			all = append(all, start{at: at, cause: journal.CauseBackfill, origin: ofBackfill})
 		}
 	}
 	return all

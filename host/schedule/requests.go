@@ -152,7 +152,7 @@ func (r *Schedules) load(ctx context.Context, id journal.ID, name string) (*jour
 }
 
 // Update replaces what was said about a schedule. Ticks of the new times begin after this
-// moment; what waits goes on waiting.
+// moment; what waits goes on waiting, and a backfill has the ticks it was asked for.
 func (r *Schedules) Update(ctx context.Context, want journal.Schedule) (*journal.Schedule, error) {
 	if err := r.prepare(ctx, &want); err != nil {
 		return nil, err
@@ -160,7 +160,10 @@ func (r *Schedules) Update(ctx context.Context, want journal.Schedule) (*journal
 	return r.change(ctx, want.Namespace, want.Name, func(p *plan) error {
 		wasAlways := p.Spec.Always
 		p.passDue()
-		p.Spec, p.Input, p.changed = want.Spec, want.Input, true
+		if err := p.retime(want.Spec); err != nil {
+			return err
+		}
+		p.Input = want.Input
 		p.State.Last = max(p.State.Last, p.now)
 		if wasAlways && !p.Spec.Always {
 			p.State.Next, p.State.Failures = 0, 0

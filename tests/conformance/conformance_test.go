@@ -26,11 +26,13 @@ type object = map[string]any
 // testCase is a case of the table, run on a host.
 type testCase struct{ table.Case }
 
-// modes are the ways in which a host keeps its executions. A guest may not notice.
-var modes = []struct {
+type mode struct {
 	name string
 	set  func(t *testing.T, c *host.Config)
-}{
+}
+
+// modes are the ways in which a host keeps its executions. A guest may not notice.
+var modes = []mode{
 	{"", func(*testing.T, *host.Config) {}},
 	// Each turn begins with a replay.
 	{"-evicting", func(_ *testing.T, c *host.Config) { c.EvictAlways, c.HibernateAfter = true, -1 }},
@@ -44,6 +46,15 @@ var modes = []struct {
 			}
 		}
 	}},
+}
+
+// modesNow are all modes, or with -short, under the race detector, the one in which most
+// happens at the same time.
+func modesNow() []mode {
+	if testing.Short() {
+		return modes[:1]
+	}
+	return modes
 }
 
 // differenceOf says in short where two states of a guest differ.
@@ -62,7 +73,7 @@ func TestConformance(t *testing.T) {
 	world := newOutside(t)
 	for _, l := range languages {
 		for _, kind := range harness.StoreKinds {
-			for _, m := range modes {
+			for _, m := range modesNow() {
 				t.Run(l.name+"-"+kind+m.name, func(t *testing.T) {
 					t.Parallel()
 					b := setup(t, l, kind, world, func(c *host.Config) { m.set(t, c) })

@@ -59,6 +59,9 @@ func TestCrashAtEveryBoundary(t *testing.T) {
 // at each named point.
 func TestTheBinaryKillsItself(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the race detector does not look into other processes")
+	}
 	reach := readReach(t)
 	for _, v := range processVariants() {
 		for _, s := range scenarios {
@@ -144,7 +147,12 @@ func (v variant) name() string {
 	return v.language.name + "/" + v.store
 }
 
+// variants are all of them, or with -short, under the race detector, one of each language,
+// store and mode.
 func variants() []variant {
+	if testing.Short() {
+		return mixed
+	}
 	var all []variant
 	for _, l := range languages {
 		for _, kind := range harness.StoreKinds {
@@ -154,13 +162,15 @@ func variants() []variant {
 	return all
 }
 
+var mixed = []variant{{languages[0], "sqlite", false}, {languages[1], "postgres", true}}
+
 // processVariants has each language, each store and each mode; in `make crash` all
 // their combinations.
 func processVariants() []variant {
 	if everything {
 		return variants()
 	}
-	return []variant{{languages[0], "sqlite", false}, {languages[1], "postgres", true}}
+	return mixed
 }
 
 // points are the fault points at which a variant crashes: all of them, or, if

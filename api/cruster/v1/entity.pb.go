@@ -36,7 +36,11 @@ type Operation struct {
 	Input *Payload `protobuf:"bytes,4,opt,name=input,proto3" json:"input,omitempty"`
 	// The caller's own name of the request, by which the host knows it again. Empty
 	// means that it is not repeated.
-	RequestId     string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Says that the request was made before, and that it is not known whether it arrived. A
+	// call of an operation of an entity without a state that is not persisted is refused then
+	// (CR-6014): the host does not know it again, and would perform it a second time.
+	Again         bool `protobuf:"varint,6,opt,name=again,proto3" json:"again,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -104,6 +108,13 @@ func (x *Operation) GetRequestId() string {
 		return x.RequestId
 	}
 	return ""
+}
+
+func (x *Operation) GetAgain() bool {
+	if x != nil {
+		return x.Again
+	}
+	return false
 }
 
 // CallRequest asks for an operation.
@@ -747,19 +758,395 @@ func (*DestroyResponse) Descriptor() ([]byte, []int) {
 	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{11}
 }
 
+// ListLocksRequest asks for a page of locks.
+type ListLocksRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// How many to look at: 1 to 1000; 0 means 100. A page may hold fewer.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The next_page_token of the page before.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListLocksRequest) Reset() {
+	*x = ListLocksRequest{}
+	mi := &file_cruster_v1_entity_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListLocksRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListLocksRequest) ProtoMessage() {}
+
+func (x *ListLocksRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_entity_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListLocksRequest.ProtoReflect.Descriptor instead.
+func (*ListLocksRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListLocksRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ListLocksRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListLocksRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// ListLocksResponse holds a page of locks.
+type ListLocksResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The locks that are held.
+	Locks []*EntityLock `protobuf:"bytes,1,rep,name=locks,proto3" json:"locks,omitempty"`
+	// The page_token of the next page; empty if this is the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListLocksResponse) Reset() {
+	*x = ListLocksResponse{}
+	mi := &file_cruster_v1_entity_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListLocksResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListLocksResponse) ProtoMessage() {}
+
+func (x *ListLocksResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_entity_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListLocksResponse.ProtoReflect.Descriptor instead.
+func (*ListLocksResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ListLocksResponse) GetLocks() []*EntityLock {
+	if x != nil {
+		return x.Locks
+	}
+	return nil
+}
+
+func (x *ListLocksResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// EntityLock is an entity that is locked.
+type EntityLock struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entity: "deployment/Type/id".
+	Entity string `protobuf:"bytes,1,opt,name=entity,proto3" json:"entity,omitempty"`
+	// The tenant it belongs to.
+	Namespace string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The execution that has locked it: "deployment/Workflow/key".
+	Holder string `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
+	// When.
+	Since *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
+	// The first of those who wait for it, in their order.
+	Waiters []*LockWaiter `protobuf:"bytes,5,rep,name=waiters,proto3" json:"waiters,omitempty"`
+	// How many wait.
+	Waiting       int32 `protobuf:"varint,6,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EntityLock) Reset() {
+	*x = EntityLock{}
+	mi := &file_cruster_v1_entity_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EntityLock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EntityLock) ProtoMessage() {}
+
+func (x *EntityLock) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_entity_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EntityLock.ProtoReflect.Descriptor instead.
+func (*EntityLock) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *EntityLock) GetEntity() string {
+	if x != nil {
+		return x.Entity
+	}
+	return ""
+}
+
+func (x *EntityLock) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *EntityLock) GetHolder() string {
+	if x != nil {
+		return x.Holder
+	}
+	return ""
+}
+
+func (x *EntityLock) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *EntityLock) GetWaiters() []*LockWaiter {
+	if x != nil {
+		return x.Waiters
+	}
+	return nil
+}
+
+func (x *EntityLock) GetWaiting() int32 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
+}
+
+// LockWaiter is one who waits for an entity that is locked.
+type LockWaiter struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The execution that waits; empty if it is a client, another entity, or not known.
+	Execution string `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
+	// What it waits for: "lock", or the name of the operation.
+	Operation string `protobuf:"bytes,2,opt,name=operation,proto3" json:"operation,omitempty"`
+	// Since when.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LockWaiter) Reset() {
+	*x = LockWaiter{}
+	mi := &file_cruster_v1_entity_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LockWaiter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LockWaiter) ProtoMessage() {}
+
+func (x *LockWaiter) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_entity_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LockWaiter.ProtoReflect.Descriptor instead.
+func (*LockWaiter) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *LockWaiter) GetExecution() string {
+	if x != nil {
+		return x.Execution
+	}
+	return ""
+}
+
+func (x *LockWaiter) GetOperation() string {
+	if x != nil {
+		return x.Operation
+	}
+	return ""
+}
+
+func (x *LockWaiter) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+// UnlockRequest asks for the lock of an entity to be taken away.
+type UnlockRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The entity: "deployment/Type/id".
+	Entity        string `protobuf:"bytes,2,opt,name=entity,proto3" json:"entity,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnlockRequest) Reset() {
+	*x = UnlockRequest{}
+	mi := &file_cruster_v1_entity_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnlockRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnlockRequest) ProtoMessage() {}
+
+func (x *UnlockRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_entity_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnlockRequest.ProtoReflect.Descriptor instead.
+func (*UnlockRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *UnlockRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *UnlockRequest) GetEntity() string {
+	if x != nil {
+		return x.Entity
+	}
+	return ""
+}
+
+// UnlockResponse says that the entity is not locked any more.
+type UnlockResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The execution that had locked it; empty if none had.
+	Holder        string `protobuf:"bytes,1,opt,name=holder,proto3" json:"holder,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnlockResponse) Reset() {
+	*x = UnlockResponse{}
+	mi := &file_cruster_v1_entity_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnlockResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnlockResponse) ProtoMessage() {}
+
+func (x *UnlockResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_entity_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnlockResponse.ProtoReflect.Descriptor instead.
+func (*UnlockResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_entity_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *UnlockResponse) GetHolder() string {
+	if x != nil {
+		return x.Holder
+	}
+	return ""
+}
+
 var File_cruster_v1_entity_proto protoreflect.FileDescriptor
 
 const file_cruster_v1_entity_proto_rawDesc = "" +
 	"\n" +
 	"\x17cruster/v1/entity.proto\x12\n" +
-	"cruster.v1\x1a\x17cruster/v1/common.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9f\x01\n" +
+	"cruster.v1\x1a\x17cruster/v1/common.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb5\x01\n" +
 	"\tOperation\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x16\n" +
 	"\x06entity\x18\x02 \x01(\tR\x06entity\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12)\n" +
 	"\x05input\x18\x04 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x05 \x01(\tR\trequestId\"t\n" +
+	"request_id\x18\x05 \x01(\tR\trequestId\x12\x14\n" +
+	"\x05again\x18\x06 \x01(\bR\x05again\"t\n" +
 	"\vCallRequest\x123\n" +
 	"\toperation\x18\x01 \x01(\v2\x15.cruster.v1.OperationR\toperation\x120\n" +
 	"\bencoding\x18\x02 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"d\n" +
@@ -800,13 +1187,41 @@ const file_cruster_v1_entity_proto_rawDesc = "" +
 	"\x06entity\x18\x02 \x01(\tR\x06entity\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x03 \x01(\tR\trequestId\"\x11\n" +
-	"\x0fDestroyResponse2\xd2\x02\n" +
+	"\x0fDestroyResponse\"l\n" +
+	"\x10ListLocksRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"i\n" +
+	"\x11ListLocksResponse\x12,\n" +
+	"\x05locks\x18\x01 \x03(\v2\x16.cruster.v1.EntityLockR\x05locks\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd8\x01\n" +
+	"\n" +
+	"EntityLock\x12\x16\n" +
+	"\x06entity\x18\x01 \x01(\tR\x06entity\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x16\n" +
+	"\x06holder\x18\x03 \x01(\tR\x06holder\x120\n" +
+	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
+	"\awaiters\x18\x05 \x03(\v2\x16.cruster.v1.LockWaiterR\awaiters\x12\x18\n" +
+	"\awaiting\x18\x06 \x01(\x05R\awaiting\"z\n" +
+	"\n" +
+	"LockWaiter\x12\x1c\n" +
+	"\texecution\x18\x01 \x01(\tR\texecution\x12\x1c\n" +
+	"\toperation\x18\x02 \x01(\tR\toperation\x120\n" +
+	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"E\n" +
+	"\rUnlockRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x16\n" +
+	"\x06entity\x18\x02 \x01(\tR\x06entity\"(\n" +
+	"\x0eUnlockResponse\x12\x16\n" +
+	"\x06holder\x18\x01 \x01(\tR\x06holder2\xdd\x03\n" +
 	"\rEntityService\x129\n" +
 	"\x04Call\x12\x17.cruster.v1.CallRequest\x1a\x18.cruster.v1.CallResponse\x129\n" +
 	"\x04Send\x12\x17.cruster.v1.SendRequest\x1a\x18.cruster.v1.SendResponse\x12<\n" +
 	"\x05State\x12\x18.cruster.v1.StateRequest\x1a\x19.cruster.v1.StateResponse\x12I\n" +
 	"\x04List\x12\x1f.cruster.v1.ListEntitiesRequest\x1a .cruster.v1.ListEntitiesResponse\x12B\n" +
-	"\aDestroy\x12\x1a.cruster.v1.DestroyRequest\x1a\x1b.cruster.v1.DestroyResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
+	"\aDestroy\x12\x1a.cruster.v1.DestroyRequest\x1a\x1b.cruster.v1.DestroyResponse\x12H\n" +
+	"\tListLocks\x12\x1c.cruster.v1.ListLocksRequest\x1a\x1d.cruster.v1.ListLocksResponse\x12?\n" +
+	"\x06Unlock\x12\x19.cruster.v1.UnlockRequest\x1a\x1a.cruster.v1.UnlockResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
 
 var (
 	file_cruster_v1_entity_proto_rawDescOnce sync.Once
@@ -820,7 +1235,7 @@ func file_cruster_v1_entity_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_entity_proto_rawDescData
 }
 
-var file_cruster_v1_entity_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_cruster_v1_entity_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_cruster_v1_entity_proto_goTypes = []any{
 	(*Operation)(nil),             // 0: cruster.v1.Operation
 	(*CallRequest)(nil),           // 1: cruster.v1.CallRequest
@@ -834,39 +1249,53 @@ var file_cruster_v1_entity_proto_goTypes = []any{
 	(*ListEntitiesResponse)(nil),  // 9: cruster.v1.ListEntitiesResponse
 	(*DestroyRequest)(nil),        // 10: cruster.v1.DestroyRequest
 	(*DestroyResponse)(nil),       // 11: cruster.v1.DestroyResponse
-	(*Payload)(nil),               // 12: cruster.v1.Payload
-	(Encoding)(0),                 // 13: cruster.v1.Encoding
-	(*Error)(nil),                 // 14: cruster.v1.Error
-	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
+	(*ListLocksRequest)(nil),      // 12: cruster.v1.ListLocksRequest
+	(*ListLocksResponse)(nil),     // 13: cruster.v1.ListLocksResponse
+	(*EntityLock)(nil),            // 14: cruster.v1.EntityLock
+	(*LockWaiter)(nil),            // 15: cruster.v1.LockWaiter
+	(*UnlockRequest)(nil),         // 16: cruster.v1.UnlockRequest
+	(*UnlockResponse)(nil),        // 17: cruster.v1.UnlockResponse
+	(*Payload)(nil),               // 18: cruster.v1.Payload
+	(Encoding)(0),                 // 19: cruster.v1.Encoding
+	(*Error)(nil),                 // 20: cruster.v1.Error
+	(*timestamppb.Timestamp)(nil), // 21: google.protobuf.Timestamp
 }
 var file_cruster_v1_entity_proto_depIdxs = []int32{
-	12, // 0: cruster.v1.Operation.input:type_name -> cruster.v1.Payload
+	18, // 0: cruster.v1.Operation.input:type_name -> cruster.v1.Payload
 	0,  // 1: cruster.v1.CallRequest.operation:type_name -> cruster.v1.Operation
-	13, // 2: cruster.v1.CallRequest.encoding:type_name -> cruster.v1.Encoding
-	12, // 3: cruster.v1.CallResponse.result:type_name -> cruster.v1.Payload
-	14, // 4: cruster.v1.CallResponse.error:type_name -> cruster.v1.Error
+	19, // 2: cruster.v1.CallRequest.encoding:type_name -> cruster.v1.Encoding
+	18, // 3: cruster.v1.CallResponse.result:type_name -> cruster.v1.Payload
+	20, // 4: cruster.v1.CallResponse.error:type_name -> cruster.v1.Error
 	0,  // 5: cruster.v1.SendRequest.operation:type_name -> cruster.v1.Operation
-	13, // 6: cruster.v1.StateRequest.encoding:type_name -> cruster.v1.Encoding
+	19, // 6: cruster.v1.StateRequest.encoding:type_name -> cruster.v1.Encoding
 	7,  // 7: cruster.v1.StateResponse.entity:type_name -> cruster.v1.Entity
-	12, // 8: cruster.v1.StateResponse.state:type_name -> cruster.v1.Payload
-	15, // 9: cruster.v1.Entity.created_at:type_name -> google.protobuf.Timestamp
-	15, // 10: cruster.v1.Entity.updated_at:type_name -> google.protobuf.Timestamp
+	18, // 8: cruster.v1.StateResponse.state:type_name -> cruster.v1.Payload
+	21, // 9: cruster.v1.Entity.created_at:type_name -> google.protobuf.Timestamp
+	21, // 10: cruster.v1.Entity.updated_at:type_name -> google.protobuf.Timestamp
 	7,  // 11: cruster.v1.ListEntitiesResponse.entities:type_name -> cruster.v1.Entity
-	1,  // 12: cruster.v1.EntityService.Call:input_type -> cruster.v1.CallRequest
-	3,  // 13: cruster.v1.EntityService.Send:input_type -> cruster.v1.SendRequest
-	5,  // 14: cruster.v1.EntityService.State:input_type -> cruster.v1.StateRequest
-	8,  // 15: cruster.v1.EntityService.List:input_type -> cruster.v1.ListEntitiesRequest
-	10, // 16: cruster.v1.EntityService.Destroy:input_type -> cruster.v1.DestroyRequest
-	2,  // 17: cruster.v1.EntityService.Call:output_type -> cruster.v1.CallResponse
-	4,  // 18: cruster.v1.EntityService.Send:output_type -> cruster.v1.SendResponse
-	6,  // 19: cruster.v1.EntityService.State:output_type -> cruster.v1.StateResponse
-	9,  // 20: cruster.v1.EntityService.List:output_type -> cruster.v1.ListEntitiesResponse
-	11, // 21: cruster.v1.EntityService.Destroy:output_type -> cruster.v1.DestroyResponse
-	17, // [17:22] is the sub-list for method output_type
-	12, // [12:17] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	14, // 12: cruster.v1.ListLocksResponse.locks:type_name -> cruster.v1.EntityLock
+	21, // 13: cruster.v1.EntityLock.since:type_name -> google.protobuf.Timestamp
+	15, // 14: cruster.v1.EntityLock.waiters:type_name -> cruster.v1.LockWaiter
+	21, // 15: cruster.v1.LockWaiter.since:type_name -> google.protobuf.Timestamp
+	1,  // 16: cruster.v1.EntityService.Call:input_type -> cruster.v1.CallRequest
+	3,  // 17: cruster.v1.EntityService.Send:input_type -> cruster.v1.SendRequest
+	5,  // 18: cruster.v1.EntityService.State:input_type -> cruster.v1.StateRequest
+	8,  // 19: cruster.v1.EntityService.List:input_type -> cruster.v1.ListEntitiesRequest
+	10, // 20: cruster.v1.EntityService.Destroy:input_type -> cruster.v1.DestroyRequest
+	12, // 21: cruster.v1.EntityService.ListLocks:input_type -> cruster.v1.ListLocksRequest
+	16, // 22: cruster.v1.EntityService.Unlock:input_type -> cruster.v1.UnlockRequest
+	2,  // 23: cruster.v1.EntityService.Call:output_type -> cruster.v1.CallResponse
+	4,  // 24: cruster.v1.EntityService.Send:output_type -> cruster.v1.SendResponse
+	6,  // 25: cruster.v1.EntityService.State:output_type -> cruster.v1.StateResponse
+	9,  // 26: cruster.v1.EntityService.List:output_type -> cruster.v1.ListEntitiesResponse
+	11, // 27: cruster.v1.EntityService.Destroy:output_type -> cruster.v1.DestroyResponse
+	13, // 28: cruster.v1.EntityService.ListLocks:output_type -> cruster.v1.ListLocksResponse
+	17, // 29: cruster.v1.EntityService.Unlock:output_type -> cruster.v1.UnlockResponse
+	23, // [23:30] is the sub-list for method output_type
+	16, // [16:23] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_entity_proto_init() }
@@ -881,7 +1310,7 @@ func file_cruster_v1_entity_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_entity_proto_rawDesc), len(file_cruster_v1_entity_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,11 +19,13 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	EntityService_Call_FullMethodName    = "/cruster.v1.EntityService/Call"
-	EntityService_Send_FullMethodName    = "/cruster.v1.EntityService/Send"
-	EntityService_State_FullMethodName   = "/cruster.v1.EntityService/State"
-	EntityService_List_FullMethodName    = "/cruster.v1.EntityService/List"
-	EntityService_Destroy_FullMethodName = "/cruster.v1.EntityService/Destroy"
+	EntityService_Call_FullMethodName      = "/cruster.v1.EntityService/Call"
+	EntityService_Send_FullMethodName      = "/cruster.v1.EntityService/Send"
+	EntityService_State_FullMethodName     = "/cruster.v1.EntityService/State"
+	EntityService_List_FullMethodName      = "/cruster.v1.EntityService/List"
+	EntityService_Destroy_FullMethodName   = "/cruster.v1.EntityService/Destroy"
+	EntityService_ListLocks_FullMethodName = "/cruster.v1.EntityService/ListLocks"
+	EntityService_Unlock_FullMethodName    = "/cruster.v1.EntityService/Unlock"
 )
 
 // EntityServiceClient is the client API for EntityService service.
@@ -51,6 +53,14 @@ type EntityServiceClient interface {
 	// Destroy deletes the state of an entity. Calls that came before are performed
 	// first; a later call makes another entity of the same name.
 	Destroy(ctx context.Context, in *DestroyRequest, opts ...grpc.CallOption) (*DestroyResponse, error)
+	// ListLocks pages through the entities that executions have locked, and tells
+	// who waits for them.
+	ListLocks(ctx context.Context, in *ListLocksRequest, opts ...grpc.CallOption) (*ListLocksResponse, error)
+	// Unlock takes the lock of an entity away from the execution that has it. The
+	// critical section of that execution is broken: others may change the entity, and
+	// its next call of the entity fails. It is for operators who know that it will not
+	// come to its end.
+	Unlock(ctx context.Context, in *UnlockRequest, opts ...grpc.CallOption) (*UnlockResponse, error)
 }
 
 type entityServiceClient struct {
@@ -111,6 +121,26 @@ func (c *entityServiceClient) Destroy(ctx context.Context, in *DestroyRequest, o
 	return out, nil
 }
 
+func (c *entityServiceClient) ListLocks(ctx context.Context, in *ListLocksRequest, opts ...grpc.CallOption) (*ListLocksResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListLocksResponse)
+	err := c.cc.Invoke(ctx, EntityService_ListLocks_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *entityServiceClient) Unlock(ctx context.Context, in *UnlockRequest, opts ...grpc.CallOption) (*UnlockResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UnlockResponse)
+	err := c.cc.Invoke(ctx, EntityService_Unlock_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // EntityServiceServer is the server API for EntityService service.
 // All implementations must embed UnimplementedEntityServiceServer
 // for forward compatibility.
@@ -136,6 +166,14 @@ type EntityServiceServer interface {
 	// Destroy deletes the state of an entity. Calls that came before are performed
 	// first; a later call makes another entity of the same name.
 	Destroy(context.Context, *DestroyRequest) (*DestroyResponse, error)
+	// ListLocks pages through the entities that executions have locked, and tells
+	// who waits for them.
+	ListLocks(context.Context, *ListLocksRequest) (*ListLocksResponse, error)
+	// Unlock takes the lock of an entity away from the execution that has it. The
+	// critical section of that execution is broken: others may change the entity, and
+	// its next call of the entity fails. It is for operators who know that it will not
+	// come to its end.
+	Unlock(context.Context, *UnlockRequest) (*UnlockResponse, error)
 	mustEmbedUnimplementedEntityServiceServer()
 }
 
@@ -160,6 +198,12 @@ func (UnimplementedEntityServiceServer) List(context.Context, *ListEntitiesReque
 }
 func (UnimplementedEntityServiceServer) Destroy(context.Context, *DestroyRequest) (*DestroyResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Destroy not implemented")
+}
+func (UnimplementedEntityServiceServer) ListLocks(context.Context, *ListLocksRequest) (*ListLocksResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListLocks not implemented")
+}
+func (UnimplementedEntityServiceServer) Unlock(context.Context, *UnlockRequest) (*UnlockResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Unlock not implemented")
 }
 func (UnimplementedEntityServiceServer) mustEmbedUnimplementedEntityServiceServer() {}
 func (UnimplementedEntityServiceServer) testEmbeddedByValue()                       {}
@@ -272,6 +316,42 @@ func _EntityService_Destroy_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _EntityService_ListLocks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListLocksRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EntityServiceServer).ListLocks(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EntityService_ListLocks_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EntityServiceServer).ListLocks(ctx, req.(*ListLocksRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EntityService_Unlock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UnlockRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EntityServiceServer).Unlock(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EntityService_Unlock_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EntityServiceServer).Unlock(ctx, req.(*UnlockRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // EntityService_ServiceDesc is the grpc.ServiceDesc for EntityService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -298,6 +378,14 @@ var EntityService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Destroy",
 			Handler:    _EntityService_Destroy_Handler,
+		},
+		{
+			MethodName: "ListLocks",
+			Handler:    _EntityService_ListLocks_Handler,
+		},
+		{
+			MethodName: "Unlock",
+			Handler:    _EntityService_Unlock_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

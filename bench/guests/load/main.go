@@ -92,6 +92,27 @@ var (
 	Get = cruster.NewReadOnly(Counter, "get", func(_ *cruster.ReadContext, count int64, _ cruster.None) (int64, error) { return count, nil })
 )
 
+// MoveRequest is the request of Move.
+type MoveRequest struct {
+	Run  string `json:"run"`
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// Move moves one from a counter to another while it holds both, and returns what the second
+// is then.
+var Move = cruster.NewWorkflow("Move", move, cruster.RawKey(func(req MoveRequest) string { return req.Run }))
+
+func move(ctx cruster.Context, req MoveRequest) (int64, error) {
+	if _, err := cruster.Lock(ctx, Counter.ID(req.From), Counter.ID(req.To)); err != nil {
+		return 0, err
+	}
+	if _, err := Add.On(req.From).Call(ctx, -1); err != nil {
+		return 0, err
+	}
+	return Add.On(req.To).Call(ctx, 1) // the end releases both
+}
+
 // Echo is an entity without a state.
 var Echo = cruster.NewEntity("Echo", cruster.Concurrency(64))
 

@@ -12,10 +12,15 @@ import (
 	"github.com/cruster/cruster/bench/peers/internal/adapter"
 )
 
-type peer struct{ results sync.Map } // key → chan int64
+type peer struct {
+	results sync.Map // key → chan int64
+
+	mu       sync.Mutex
+	counters map[string]int64 // guarded by mu
+}
 
 func main() {
-	adapter.Fail(adapter.Serve(context.Background(), &peer{}, adapter.Hello{Version: "in memory"}))
+	adapter.Fail(adapter.Serve(context.Background(), &peer{counters: map[string]int64{}}, adapter.Hello{Version: "in memory"}))
 }
 
 // Start runs the operation on a goroutine.
@@ -23,6 +28,13 @@ func (p *peer) Start(_ context.Context, op adapter.Operation) error {
 	result := make(chan int64, 1)
 	if _, exists := p.results.LoadOrStore(op.Key, result); exists {
 		return fmt.Errorf("%s was started before", op.Key)
+	}
+	if op.Kind == "Add" {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.counters[op.Object] += int64(op.N)
+		result <- p.counters[op.Object]
+		return nil
 	}
 	go func() {
 		if op.Kind == "Sleeper" {

@@ -44,7 +44,7 @@ func main() {
 	}()
 	services := fmt.Sprintf("127.0.0.1:%d", ports[3])
 	go func() {
-		handlers := server.NewRestate().WithLogger(slog.DiscardHandler, true).Bind(restate.Reflect(Bench{}))
+		handlers := server.NewRestate().WithLogger(slog.DiscardHandler, true).Bind(restate.Reflect(Bench{})).Bind(restate.Reflect(Counter{}))
 		adapter.Fail(handlers.Start(context.Background(), services))
 	}()
 	if err := register(fmt.Sprintf("http://127.0.0.1:%d", ports[1]), "http://"+services); err != nil {
@@ -150,7 +150,25 @@ func (p *peer) Wait(ctx context.Context, op adapter.Operation) (int64, error) {
 
 // Execute is one request, as a user who waits for the result would make it.
 func (p *peer) Execute(ctx context.Context, op adapter.Operation) (int64, error) {
+	if op.Kind == "Add" {
+		return ingress.Object[int64, int64](p.ingress, "Counter", op.Object, op.Kind).Request(ctx, int64(op.N), restate.WithIdempotencyKey(op.Key))
+	}
 	return ingress.Service[adapter.Operation, int64](p.ingress, "Bench", op.Kind).Request(ctx, op, restate.WithIdempotencyKey(op.Key))
+}
+
+// Counter is a virtual object: its state is kept by its key, and its handler runs once at a
+// time for each.
+type Counter struct{}
+
+// Add adds to the counter.
+func (Counter) Add(ctx restate.ObjectContext, n int64) (int64, error) {
+	count, err := restate.Get[int64](ctx, "count")
+	if err != nil {
+		return 0, err
+	}
+	count += n
+	restate.Set(ctx, "count", count)
+	return count, nil
 }
 
 // Bench is the service.

@@ -24,8 +24,13 @@ type run struct {
 	steps     map[string]int // how often an activity occurred, by its identity
 	deferreds map[string]*deferred
 	inbox     inbox
-	// interruptOp waits for an interrupt.
+	updates   updates
+	published Published
+	// section is the critical section that the run is in; nil if it is in none.
+	section *section
+	// interruptOp waits for an interrupt; stop is the request to stop, nil if there is none.
 	interruptOp uint32
+	stop        *abi.Interruption
 	waiters     []func(*abi.Outcome)
 	history     History
 }
@@ -36,6 +41,8 @@ type pendingOp struct {
 	what string
 	// issued is its number among the ops of all executions.
 	issued int
+	// kind is that of the op.
+	kind string
 	// step names an activity within the execution.
 	step string
 }
@@ -63,7 +70,7 @@ func newRun(w *world, id, workflow string, input []byte) *run {
 func (r *run) invocation() abi.Invocation {
 	return abi.Invocation{
 		Body: r.input, Execution: r.id, Kind: abi.InvokeWorkflow, Name: r.workflow,
-		Namespace: r.world.cfg.namespace, Seed: []byte(r.id), Time: r.history.Start.UnixNano(),
+		Namespace: r.world.cfg.namespace, Seed: r.history.seed(), Time: r.history.Start.UnixNano(), Unread: r.history.given(),
 	}
 }
 
@@ -73,11 +80,16 @@ func (r *run) start() {
 	r.afterTurn(out)
 }
 
-// afterTurn ends the execution if the turn has an outcome.
+// afterTurn ends the run if the turn has an outcome.
 func (r *run) afterTurn(out *abi.Outcome) {
-	if out != nil {
-		r.finish(received(out))
+	if out == nil {
+		return
 	}
+	if out = received(out); out.Continue != nil {
+		r.continueAsNew(out)
+		return
+	}
+	r.finish(out)
 }
 
 // received is an outcome as it comes out of a module: in canonical form, and
@@ -92,6 +104,8 @@ func received(out *abi.Outcome) *abi.Outcome {
 
 func (r *run) finish(out *abi.Outcome) {
 	r.outcome = out
+	r.endSection()
+	r.updates.refuse(r.id)
 	for _, notify := range r.waiters {
 		notify(out)
 	}
@@ -133,7 +147,7 @@ func (r *run) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 	r.ops++
 	op := r.ops
 	r.world.ops++
-	r.pending[op] = pendingOp{what: strings.TrimSpace(call.Name + " " + name), issued: r.world.ops}
+	r.pending[op] = pendingOp{what: strings.TrimSpace(call.Name + " " + name), kind: call.Name, issued: r.world.ops}
 	r.history.add(Event{Time: r.world.now, Type: Issued, Op: op, Kind: call.Name, Name: name, Body: body})
 	perform(op)
 	return op, nil
@@ -148,7 +162,7 @@ func (r *run) decode(kind string, body []byte) (perform func(op uint32), name st
 	}
 	switch b := decoded.(type) {
 	case *abi.Interrupted:
-		return func(op uint32) { r.interruptOp = op }, "", nil
+		return r.awaitInterrupt, "", nil
 	case *abi.Sleep:
 		d := time.Duration(b.Duration)
 		return func(op uint32) { r.deliver(d, op, abi.Delivery{Value: abi.Nil}) }, d.String(), nil
@@ -166,6 +180,19 @@ func (r *run) decode(kind string, body []byte) (perform func(op uint32), name st
 		return func(op uint32) { r.receive(op, b.Name) }, b.Name, nil
 	case *abi.Signal:
 		return func(op uint32) { r.signal(op, *b) }, b.Name, nil
+	case *abi.Lock:
+		return func(op uint32) { r.lock(op, b.Entities) }, strings.Join(b.Entities, ","), nil
+	case *abi.Unlock:
+		return func(op uint32) { r.endSection(); r.deliver(0, op, abi.Delivery{Value: abi.Nil}) }, "", nil
+	case *abi.Update:
+		return r.takeUpdate, "", nil
+	case *abi.Answer:
+		return func(op uint32) { r.answer(b); r.deliver(0, op, abi.Delivery{Value: abi.Nil}) }, b.ID, nil
+	case *abi.Publish:
+		if err := r.checkPublish(b); err != nil {
+			return nil, "", err
+		}
+		return func(op uint32) { r.published.apply(b); r.deliver(0, op, abi.Delivery{Value: abi.Nil}) }, "", nil
 	case *abi.EntityMessage:
 		name = b.Entity + "." + b.Operation
 		if kind == abi.OpEntityCall {
@@ -229,6 +256,11 @@ func (r *run) resolve(op uint32, b abi.Resolve) {
 }
 
 func (r *run) call(op uint32, b abi.Call, wait bool) {
+	if wait && r.section != nil {
+		r.deliver(0, op, abi.Delivery{Error: abi.Errorf(abi.CodeInSection, "workflow %s was called in a critical section", b.Workflow).
+			WithHint("End the section first, or start the workflow without waiting for it.")})
+		return
+	}
 	other, err := r.world.call(b)
 	switch {
 	case err != nil:
@@ -263,9 +295,22 @@ func (r *run) state() string {
 	return "failed"
 }
 
+// interrupt asks the execution to stop. The first request stands.
 func (r *run) interrupt(reason string) {
+	if r.stop != nil {
+		return
+	}
+	r.stop = &abi.Interruption{Reason: reason}
 	if r.interruptOp != 0 {
-		r.deliver(0, r.interruptOp, abi.Delivery{Value: abi.MustMarshal(abi.Interruption{Reason: reason})})
+		r.awaitInterrupt(r.interruptOp)
+	}
+}
+
+// awaitInterrupt has an op wait for a request to stop.
+func (r *run) awaitInterrupt(op uint32) {
+	r.interruptOp = op
+	if r.stop != nil {
+		r.deliver(0, op, abi.Delivery{Value: abi.MustMarshal(r.stop)})
 	}
 }
 
@@ -273,6 +318,9 @@ func (r *run) interrupt(reason string) {
 func (r *run) Cancel(op uint32) {
 	r.history.add(Event{Time: r.world.now, Type: Canceled, Op: op, Kind: r.pending[op].what})
 	delete(r.pending, op)
+	if r.section != nil && r.section.op == op {
+		r.endSection()
+	}
 }
 
 // Do refuses: immediate calls are not available in workflows.

@@ -21,8 +21,8 @@ const (
 	Delivered = "delivered"
 )
 
-// History is what happened in an execution, in order. It is filled by [Record]
-// and checked by [Replay].
+// History is what happened in an execution, in order: in the last of its runs, if it has
+// continued as new. It is filled by [Record] and checked by [Replay].
 type History struct {
 	Execution string
 	Namespace string
@@ -33,6 +33,31 @@ type History struct {
 	Outcome   abi.Outcome
 	// Unread are the signals that the workflow did not read; see [Unread].
 	Unread []UnreadSignal
+	// Given are signals that the run before did not read.
+	Given []UnreadSignal
+	// Run counts the runs before this one, if the execution has continued as new; the history of
+	// the last of them has their histories, in Before.
+	Run    int
+	Before []History
+	// Published is what can be seen of the execution.
+	Published Published
+}
+
+// seed of the random numbers of the run.
+func (h *History) seed() []byte {
+	if h.Run == 0 {
+		return []byte(h.Execution)
+	}
+	return fmt.Appendf(nil, "%s#%d", h.Execution, h.Run)
+}
+
+// given is what the run before has not read.
+func (h *History) given() []abi.UnreadSignal {
+	var all []abi.UnreadSignal
+	for _, s := range h.Given {
+		all = append(all, abi.UnreadSignal(s))
+	}
+	return all
 }
 
 // Event is one thing that happened.
@@ -68,13 +93,13 @@ func (e Event) String() string {
 }
 
 // Steps lists the ops that the workflow issued, as "activity reserve" or "sleep
-// 2s", in order. It leaves out the wait for an interrupt that every workflow
-// begins with.
+// 2s", in order. It leaves out the waits that the SDK begins with: for an interrupt and for
+// updates.
 func (h *History) Steps() []string {
 	steps := []string{}
 	for _, e := range h.Events {
-		if e.Type == Issued && e.Kind != abi.OpInterrupted {
-			steps = append(steps, e.Kind+" "+e.Name)
+		if e.Type == Issued && e.Kind != abi.OpInterrupted && e.Kind != abi.OpUpdate {
+			steps = append(steps, strings.TrimSpace(e.Kind+" "+e.Name))
 		}
 	}
 	return steps

@@ -70,14 +70,17 @@ func (w *world) perform(o *operation, origin string) *abi.Outcome {
 	return w.performOperation(o)
 }
 
-// mail performs an operation later. The world does not end before that.
+// mail performs an operation later, for a sender that does not wait for it. The world does not
+// end before that.
 func (w *world) mail(o *operation, origin string) {
 	w.unsettled++
 	w.after(0, func() {
-		w.unsettled--
-		if out := w.perform(o, origin); out.Error != nil {
-			w.log(o.entity, abi.LogWarn, fmt.Sprintf("%s, which was sent, failed: %v", o.call.Operation, out.Error))
-		}
+		w.enter(o.entity, nil, func() {
+			w.unsettled--
+			if out := w.perform(o, origin); out.Error != nil {
+				w.log(o.entity, abi.LogWarn, fmt.Sprintf("%s, which was sent, failed: %v", o.call.Operation, out.Error))
+			}
+		})
 	})
 }
 
@@ -172,18 +175,31 @@ func (h *operationHost) Do(call *guest.Call, body []byte) ([]byte, *abi.Error) {
 
 // entityCall performs an operation for a workflow that waits for it.
 func (r *run) entityCall(op uint32, m abi.EntityMessage) {
+	found, err := r.world.find(m)
+	if err == nil {
+		err = r.maySectionCall(found)
+	}
+	if err != nil {
+		r.deliver(0, op, abi.Delivery{Error: abi.AsError(err)})
+		return
+	}
 	r.world.after(0, func() {
-		if _, ok := r.pending[op]; !ok || r.outcome != nil {
-			return // the op was cancelled, or the execution has ended
-		}
-		out := r.world.operate(m, fmt.Sprintf("%s/%d", r.id, op))
-		r.deliver(0, op, abi.Delivery{Error: out.Error, Value: out.Value})
+		r.world.enter(found.entity, r, func() {
+			if _, ok := r.pending[op]; !ok || r.outcome != nil {
+				return // the op was cancelled, or the run has ended
+			}
+			out := r.world.perform(found, fmt.Sprintf("%s/%d", r.id, op))
+			r.deliver(0, op, abi.Delivery{Error: out.Error, Value: out.Value})
+		})
 	})
 }
 
 // entitySend performs an operation for a workflow that does not wait for it.
 func (r *run) entitySend(op uint32, m abi.EntityMessage) {
 	found, err := r.world.find(m)
+	if err == nil {
+		err = r.maySectionSend(found)
+	}
 	if err != nil {
 		r.deliver(0, op, abi.Delivery{Error: abi.AsError(err)})
 		return

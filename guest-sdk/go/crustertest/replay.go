@@ -16,7 +16,8 @@ import (
 // Replay runs the workflow of a history again with the recorded deliveries, and
 // fails the test if the workflow does anything else than before. Activities and
 // other workflows do not run. Changes of the code that the history does not know are
-// not taken: [cruster.Patched] is false for them, as for a run that is moved.
+// not taken: [cruster.Patched] is false for them, as for a run that is moved. All runs of an
+// execution that has continued as new are checked.
 func Replay(t testing.TB, h *History) {
 	t.Helper()
 	if err := h.Replay(); err != nil {
@@ -27,13 +28,18 @@ func Replay(t testing.TB, h *History) {
 // Replay is the function [Replay] without a test: the error says where the
 // workflow first did something else.
 func (h *History) Replay() error {
+	for i := range h.Before {
+		if err := h.Before[i].Replay(); err != nil {
+			return err
+		}
+	}
 	seen := *h
 	seen.Events = slices.DeleteFunc(slices.Clone(h.Events), func(e Event) bool { return e.Type == Retried })
 	h = &seen
 	r := &replayer{history: h, now: h.Start}
 	inv := abi.Invocation{
 		Body: h.Input, Execution: h.Execution, Kind: abi.InvokeWorkflow, Name: h.Workflow,
-		Namespace: cmp.Or(h.Namespace, "test"), Seed: []byte(h.Execution), Time: h.Start.UnixNano(),
+		Namespace: cmp.Or(h.Namespace, "test"), Seed: h.seed(), Time: h.Start.UnixNano(), Unread: h.given(),
 	}
 	ex, out := guest.Default.Start(r, inv, guest.Options{RecoverPanics: true, StallLimit: 10 * time.Second})
 	if ex != nil {
@@ -180,6 +186,9 @@ func sameValue(a, b []byte) bool {
 }
 
 func sameOutcome(a, b abi.Outcome) bool {
+	if a.Continue != nil || b.Continue != nil {
+		return a.Continue != nil && b.Continue != nil && sameValue(a.Continue.Input, b.Continue.Input)
+	}
 	if (a.Error == nil) != (b.Error == nil) {
 		return false
 	}
@@ -199,8 +208,11 @@ func sameOutcome(a, b abi.Outcome) bool {
 }
 
 func renderOutcome(o abi.Outcome) string {
-	if o.Error != nil {
+	switch {
+	case o.Error != nil:
 		return o.Error.Error()
+	case o.Continue != nil:
+		return "a new run with " + render(o.Continue.Input)
 	}
 	return render(o.Value)
 }

@@ -148,6 +148,12 @@ func (r *run) unread() []UnreadSignal {
 			}
 		}
 	}
+	return append(all, r.undelivered()...)
+}
+
+// undelivered lists the signals that the workflow was not given.
+func (r *run) undelivered() []UnreadSignal {
+	var all []UnreadSignal
 	for _, op := range slices.Sorted(maps.Keys(r.inbox.arriving)) {
 		if _, ok := r.pending[op]; ok {
 			all = append(all, r.inbox.arriving[op])

@@ -24,6 +24,8 @@ type world struct {
 	planned, ops int
 	runs         map[string]*run
 	entities     *Entities
+	// locks are those of entities that are held, or were.
+	locks map[string]*lock
 	// unsettled counts the messages of entities that are under way.
 	unsettled int
 }
@@ -57,7 +59,7 @@ func (q *events) Pop() any {
 }
 
 func newWorld(cfg *config) *world {
-	w := &world{cfg: cfg, now: cfg.start, runs: map[string]*run{}, entities: cfg.entities}
+	w := &world{cfg: cfg, now: cfg.start, runs: map[string]*run{}, entities: cfg.entities, locks: map[string]*lock{}}
 	if w.entities == nil {
 		w.entities = NewEntities(nil)
 	}
@@ -103,33 +105,33 @@ func (w *world) execute(workflow string, body []byte) *abi.Outcome {
 		return &abi.Outcome{Error: abi.AsError(err)}
 	}
 	id := cmp.Or(w.cfg.executionID, w.executionID(workflow, key))
-	root := newRun(w, id, workflow, body)
+	first := newRun(w, id, workflow, body)
 	for _, apply := range w.cfg.early {
-		apply(root)
+		apply(first)
 	}
 	for _, o := range w.cfg.outside {
-		w.after(w.up(w.now.Add(o.after)).Sub(w.now), func() { o.apply(root) })
+		w.after(w.up(w.now.Add(o.after)).Sub(w.now), func() { o.apply(w.runs[id]) })
 	}
-	if root.outcome == nil {
-		root.start()
+	if first.outcome == nil {
+		first.start()
 	}
-	for root.outcome == nil {
+	for w.runs[id].outcome == nil {
 		if len(w.queue) == 0 {
-			root.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestDeadlock,
-				"deadlock: the workflow waits for %s, and nothing is pending", root.waitsFor())}
+			last := w.runs[id]
+			last.finish(&abi.Outcome{Error: abi.Errorf(abi.CodeGuestDeadlock,
+				"deadlock: the workflow waits for %s, and nothing is pending", last.waitsFor())})
 			break
 		}
 		w.step()
 	}
-	for w.unsettled > 0 {
+	for w.unsettled > 0 && len(w.queue) > 0 {
 		w.step() // what was sent to entities takes effect all the same
 	}
+	last := w.runs[id]
 	if w.cfg.history != nil {
-		root.history.Outcome = *root.outcome
-		root.history.Unread = root.unread()
-		*w.cfg.history = root.history
+		*w.cfg.history = last.recorded()
 	}
-	return root.outcome
+	return last.outcome
 }
 
 // step lets the next event happen.

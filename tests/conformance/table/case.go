@@ -137,6 +137,9 @@ func Attribute(a abi.Attribute) any {
 // Waits tells whether something must have happened before the step.
 func (s *Step) Waits() bool { return s.Op != "" || s.Delivered != nil || s.Pending > 0 }
 
+// Awaits tells whether the step is over only when the workflow has answered.
+func (s *Step) Awaits() bool { return s.Update != "" && !s.Later }
+
 // Operation is what a step calls: an entity of a deployment, and its operation.
 func (s *Step) Operation(deployment string) (entity, operation string) {
 	entity, operation, _ = strings.Cut(s.Call+s.Send, " ")

@@ -34,6 +34,8 @@ func TestKit(t *testing.T) {
 type kitCase struct {
 	table.Case
 	history crustertest.History
+	// unanswered counts the updates that wait for an answer.
+	unanswered int
 }
 
 func (c *kitCase) run(t *testing.T) {
@@ -45,6 +47,7 @@ func (c *kitCase) run(t *testing.T) {
 		return
 	}
 	c.checkEnd(t, places)
+	require.Zero(t, c.unanswered)
 	for i := range c.Steps {
 		c.checkStep(t, &c.Steps[i], c.times()[i])
 	}
@@ -55,6 +58,11 @@ func (c *kitCase) run(t *testing.T) {
 		last := c.history.Events[len(c.history.Events)-1]
 		for _, part := range parts {
 			require.Contains(t, last.Err.Message, part)
+		}
+	}
+	for _, s := range c.Then {
+		if s.Published != nil {
+			requirePublished(t, s.Published, &c.history.Published)
 		}
 	}
 	if c.State != "paused" {
@@ -96,6 +104,10 @@ func (c *kitCase) options(t *testing.T, places table.Places) []crustertest.Optio
 			opts = append(opts, crustertest.SignalAfter(at, cruster.NewSignal[any](s.Signal), s.Value.Any(places)))
 		case s.Query != "":
 			opts = append(opts, c.ask(t, at, &s, places))
+		case s.Update != "":
+			opts = append(opts, c.update(t, at, &s, places))
+		case s.Published != nil:
+			opts = append(opts, crustertest.PublishedAfter(at, func(p *crustertest.Published) { requirePublished(t, s.Published, p) }))
 		case s.Interrupt != "":
 			opts = append(opts, crustertest.InterruptAfter(at, s.Interrupt))
 		}
@@ -105,26 +117,63 @@ func (c *kitCase) options(t *testing.T, places table.Places) []crustertest.Optio
 
 // ask asks the workflow a question, and checks the answer.
 func (c *kitCase) ask(t *testing.T, at time.Duration, s *table.Step, places table.Places) crustertest.Option {
-	input := s.Value.Any(places)
-	if s.Value.IsZero() {
-		input = map[string]any{}
-	}
-	return crustertest.QueryAfter(at, cruster.NewQuery[any, any](s.Query), input, func(answer any, err error) {
-		require.Equal(t, string(s.Refused), cruster.ErrorCode(err), "%v", err)
-		if err == nil {
-			requireSame(t, s.Answer.Encode(places), abi.MustMarshal(answer))
-		}
+	return crustertest.QueryAfter(at, cruster.NewQuery[any, any](s.Query), inputOf(s, places), func(answer any, err error) {
+		checkAnswer(t, s, places, answer, err)
 	})
 }
 
+// update sends the workflow an update, and checks the answer.
+func (c *kitCase) update(t *testing.T, at time.Duration, s *table.Step, places table.Places) crustertest.Option {
+	c.unanswered++
+	return crustertest.UpdateAfter(at, cruster.NewUpdate[any, any](s.Update), inputOf(s, places), func(answer any, err error) {
+		c.unanswered--
+		checkAnswer(t, s, places, answer, err)
+	})
+}
+
+// inputOf is what a step brings; one that was left out is nothing.
+func inputOf(s *table.Step, places table.Places) any {
+	if s.Value.IsZero() {
+		return map[string]any{}
+	}
+	return s.Value.Any(places)
+}
+
+func checkAnswer(t *testing.T, s *table.Step, places table.Places, answer any, err error) {
+	t.Helper()
+	require.Equal(t, string(s.Refused), cruster.ErrorCode(err), "%v", err)
+	if err == nil {
+		requireSame(t, s.Answer.Encode(places), abi.MustMarshal(answer))
+	}
+}
+
+func requirePublished(t *testing.T, want *table.Published, got *crustertest.Published) {
+	t.Helper()
+	require.Len(t, got.State, len(want.State))
+	for name, v := range want.State {
+		requireSame(t, v.Encode(table.Places{}), got.State[name])
+	}
+	require.Len(t, got.Attributes, len(want.Attributes))
+	for name, v := range want.Attributes {
+		a, err := abi.AttributeOf(got.Attributes[name])
+		require.Nil(t, err, name)
+		require.Equal(t, v, table.Attribute(a), name)
+	}
+	if want.Progress == nil {
+		require.Nil(t, got.Progress)
+		return
+	}
+	require.Equal(t, &abi.Progress{Done: want.Progress.Done, Note: want.Progress.Note, Total: want.Progress.Total}, got.Progress)
+}
+
 // times are when the client takes its steps, in virtual time since the start. One
-// that waits for something comes a second later: the workflows of the table get
-// there in milliseconds, and wait there for an hour.
+// that waits for something, or comes after one that waits for an answer, comes a second
+// later: the workflows of the table get there in milliseconds, and wait there for an hour.
 func (c *kitCase) times() []time.Duration {
 	var all []time.Duration
 	at := time.Duration(0)
-	for _, s := range c.Steps {
-		if s.Waits() {
+	for i, s := range c.Steps {
+		if s.Waits() || i > 0 && c.Steps[i-1].Awaits() {
 			at += time.Second
 		}
 		all = append(all, at)
@@ -180,7 +229,7 @@ func (c *kitCase) checkEnd(t *testing.T, places table.Places) {
 // checkStep checks what a step of the client waited for.
 func (c *kitCase) checkStep(t *testing.T, s *table.Step, at time.Duration) {
 	t.Helper()
-	pending, kinds, delivered := waitsBefore(&c.history, at)
+	pending, kinds, delivered := waitsBefore(c.runAt(at))
 	if s.Op != "" {
 		require.Contains(t, pending, s.Op)
 	}
@@ -206,6 +255,18 @@ func requireSame(t *testing.T, want, got []byte) {
 		require.Equal(t, a, b)
 		require.Equal(t, expected, got, "the values are equal but their bytes differ")
 	}
+}
+
+// runAt is the run of the execution that was under way at a time since its start, and that time
+// since the start of the run.
+func (c *kitCase) runAt(at time.Duration) (*crustertest.History, time.Duration) {
+	runs := append(slices.Clone(c.history.Before), c.history)
+	when := runs[0].Start.Add(at)
+	i := len(runs) - 1
+	for i > 0 && !runs[i].Start.Before(when) {
+		i--
+	}
+	return &runs[i], when.Sub(runs[i].Start)
 }
 
 // waitsBefore lists the ops that the workflow waited for right before a time since
@@ -263,7 +324,7 @@ func opLine(e crustertest.Event) string {
 		}
 		return line + " " + m.Operation
 	}
-	if e.Kind != abi.OpSleep && e.Name != "" {
+	if e.Kind != abi.OpSleep && e.Kind != abi.OpLock && e.Name != "" { // the name of a lock is for people
 		line += " " + e.Name
 	}
 	var a abi.Activity

@@ -22,6 +22,8 @@ type Operation struct {
 	Key  string `json:"key"`
 	N    int    `json:"n"`
 	Due  int64  `json:"due"`
+	// Object is the counter to which an Add, which is no workflow, adds N.
+	Object string `json:"object"`
 }
 
 // A Peer runs operations in the way its users do.

@@ -53,3 +53,26 @@ func (fakeEntities) List(_ context.Context, req *crusterv1.ListEntitiesRequest) 
 func (fakeEntities) Destroy(context.Context, *crusterv1.DestroyRequest) (*crusterv1.DestroyResponse, error) {
 	return &crusterv1.DestroyResponse{}, nil
 }
+
+func (fakeEntities) ListLocks(_ context.Context, req *crusterv1.ListLocksRequest) (*crusterv1.ListLocksResponse, error) {
+	if req.GetPageToken() != "" {
+		return &crusterv1.ListLocksResponse{}, nil
+	}
+	at := func(second int64) *timestamppb.Timestamp {
+		return &timestamppb.Timestamp{Seconds: 1_700_000_000 + second}
+	}
+	return &crusterv1.ListLocksResponse{NextPageToken: "next", Locks: []*crusterv1.EntityLock{
+		{Entity: "bank/Account/ada", Namespace: "default", Holder: "bank/Transfer/1", Since: at(0), Waiting: 2, Waiters: []*crusterv1.LockWaiter{
+			{Execution: "bank/Transfer/2", Operation: "lock", Since: at(1)}, {Operation: "deposit", Since: at(2)},
+		}},
+		{Entity: "bank/Account/bob", Namespace: "default", Holder: "bank/Transfer/1", Since: at(1)},
+		{Entity: "bank/Account/eve", Namespace: "default", Holder: "bank/Transfer/3", Since: at(1), Waiting: 1, Waiters: []*crusterv1.LockWaiter{{Operation: "deposit", Since: at(2)}}},
+	}}, nil
+}
+
+func (fakeEntities) Unlock(_ context.Context, req *crusterv1.UnlockRequest) (*crusterv1.UnlockResponse, error) {
+	if strings.HasSuffix(req.GetEntity(), "/free") {
+		return &crusterv1.UnlockResponse{}, nil
+	}
+	return &crusterv1.UnlockResponse{Holder: "bank/Transfer/1"}, nil
+}

@@ -1,6 +1,10 @@
 package guest
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/cruster/cruster/abi"
+)
 
 // condition is something that coroutines wait for, about the variables of the workflow.
 type condition struct {
@@ -9,29 +13,37 @@ type condition struct {
 }
 
 // When is a promise that is settled once a condition holds: it is looked at now, and whenever
-// a coroutine has run.
+// a coroutine has run. The condition is looked at as a part of the call, so that it makes no
+// durable calls itself.
 func (s Scope) When(holds func() bool) *Promise {
-	what := Label{"condition", ""}
+	what := Label{"WaitUntil", ""}
 	s.check(what.Kind)
-	if s.Interrupted() {
-		return s.Failed(what, ErrInterrupted)
-	}
-	p := &Promise{ex: s.co.ex, what: what}
-	if holds() {
-		p.settle(nil, nil, nil)
-		return p
-	}
 	s.co.beginCall(what)
 	defer s.co.endCall()
-	p.ex.conditions = append(p.ex.conditions, condition{p, holds})
+	p := &Promise{ex: s.co.ex, what: what}
+	switch {
+	case s.Interrupted():
+		p.settle(nil, nil, ErrInterrupted)
+	case holds():
+		p.settle(abi.Nil, nil, nil)
+	default:
+		p.ex.conditions = append(p.ex.conditions, condition{p, holds})
+	}
 	return p
 }
 
 // checkConditions settles what waits for conditions that hold now.
 func (ex *Execution) checkConditions() {
+	if ex.opts.RecoverPanics {
+		defer func() {
+			if p := recover(); p != nil {
+				ex.outcome = panicked(p)
+			}
+		}()
+	}
 	ex.conditions = slices.DeleteFunc(ex.conditions, func(c condition) bool {
 		if !c.promise.settled && c.holds() {
-			c.promise.settle(nil, nil, nil)
+			c.promise.settle(abi.Nil, nil, nil)
 		}
 		return c.promise.settled
 	})

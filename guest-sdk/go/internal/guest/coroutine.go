@@ -75,11 +75,16 @@ func (co *Coroutine) end() {
 func (co *Coroutine) recoverPanic() {
 	ex := co.ex
 	if r := recover(); r != nil {
-		ex.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestTrap, "panic: %v\n\n%s", r, debug.Stack())}
+		ex.outcome = panicked(r)
 	} else if !co.returned && !ex.closed.Load() {
 		ex.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestTrap, "a coroutine of the workflow ended itself with runtime.Goexit")}
 	}
 	co.end()
+}
+
+// panicked is the outcome of a workflow whose code panics, while the stack is that of the panic.
+func panicked(value any) *abi.Outcome {
+	return &abi.Outcome{Error: abi.Errorf(abi.CodeGuestTrap, "panic: %v\n\n%s", value, debug.Stack())}
 }
 
 // dispatch runs coroutines until all of them wait or the workflow has ended.

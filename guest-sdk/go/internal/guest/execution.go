@@ -196,7 +196,7 @@ func (ex *Execution) crash(err error) {
 	if ex.opts == (Options{}) {
 		panic(err)
 	}
-	ex.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestTrap, "panic: %v", err)}
+	ex.outcome = panicked(err)
 }
 
 // failOnDeadlock ends an execution whose coroutines wait for each other while no

@@ -60,6 +60,32 @@ func (w *Workflow) attributeInfo() []abi.AttributeInfo {
 	return all
 }
 
+// CheckPublish refuses what the workflow does not declare, and what is of another type, as a host
+// does.
+func (w *Workflow) CheckPublish(b *abi.Publish) error {
+	for _, p := range b.State {
+		i := slices.IndexFunc(w.State, func(v StateValue) bool { return v.Name == p.Name })
+		if i < 0 {
+			return abi.Errorf(abi.CodeUnknownState, "workflow %s does not publish the state %s", w.Name, p.Name)
+		}
+		if schema := SchemaOf(w.State[i].Type); schema != nil && p.Value != nil {
+			if err := schema.Check(p.Value); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range b.Attributes {
+		i := slices.IndexFunc(w.Attributes, func(a abi.AttributeInfo) bool { return a.Name == p.Name })
+		if i < 0 {
+			return abi.Errorf(abi.CodeUnknownState, "workflow %s does not publish the attribute %s", w.Name, p.Name)
+		}
+		if a, err := abi.AttributeOf(p.Value); p.Value != nil && (err != nil || a.Type != w.Attributes[i].Type) {
+			return abi.Errorf(abi.CodeBadAttribute, "the attribute %s of workflow %s is a %s", p.Name, w.Name, w.Attributes[i].Type)
+		}
+	}
+	return nil
+}
+
 // publisher is what a run has published.
 //
 // What a turn changes is published by one op, at the end of the turn.

@@ -74,6 +74,18 @@ func (s Scope) Receive(call *Call, name string) *Promise {
 	return p
 }
 
+// TryReceive is a promise of the next signal of a name that is settled if the signal is there.
+// If so, the one after it is asked for: it is there the next time.
+func (s Scope) TryReceive(call *Call, name string) *Promise {
+	p := s.Receive(call, name)
+	if !p.settled && p.takeKept() {
+		if refused := p.queue().ask(); refused != nil {
+			p.ex.crash(refused)
+		}
+	}
+	return p
+}
+
 // signalQueue is the queue of a name, which is made when it is first asked for.
 func (ex *Execution) signalQueue(call *Call, name string) *signalQueue {
 	q, ok := ex.signals[name]

@@ -60,6 +60,11 @@ func (w *Workflow) updateInfo() []abi.UpdateInfo {
 	return all
 }
 
+// UpdateInfo describes an update of the workflow.
+func (w *Workflow) UpdateInfo(name string) (*abi.UpdateInfo, error) {
+	return (&abi.WorkflowInfo{Name: w.Name, Updates: w.updateInfo()}).Update(name)
+}
+
 // updateQueue is where updates arrive.
 //
 // An update that was delivered is the workflow's to answer. There is one op at a time that

@@ -237,20 +237,7 @@ impl<'a> Workflow<'a> {
             .groups
             .iter()
             .map(|g| quote!(<#g as #sdk::ActivityGroup>::ACTIVITIES));
-        let signals = &self.options.signals;
-        let accepted = signals
-            .iter()
-            .map(|s| quote_spanned!(s.span()=> <#s as #sdk::Signal>::DEFINITION));
-        let accepts = signals
-            .iter()
-            .map(|s| quote_spanned!(s.span()=> impl #sdk::Accepts<#s> for #target {}));
-        let queries = &self.options.queries;
-        let answered = queries
-            .iter()
-            .map(|q| quote_spanned!(q.span()=> <#q as #sdk::Query>::DEFINITION));
-        let answers = queries
-            .iter()
-            .map(|q| quote_spanned!(q.span()=> impl #sdk::Answers<#q> for #target {}));
+        let (lists, marks) = self.declared();
         let (key_mode, key_fn) = self.key();
         let docs = self.client_docs(&name);
         quote! {
@@ -274,13 +261,11 @@ impl<'a> Workflow<'a> {
                     key_fn: #key_fn,
                     activities: &[#(#entries),*],
                     groups: &[#(#groups),*],
-                    signals: &[#(#accepted),*],
-                    queries: &[#(#answered),*],
+                    #lists
                 };
             }
 
-            #(#accepts)*
-            #(#answers)*
+            #marks
 
             impl #target {
                 #(#[doc = #docs])*
@@ -289,6 +274,60 @@ impl<'a> Workflow<'a> {
                 }
             }
         }
+    }
+
+    /// What the workflow exchanges with the world: the lists of its definition, and the
+    /// implementations that let its code use them.
+    fn declared(&self) -> (TokenStream, TokenStream) {
+        let (sdk, target, options) = (&self.options.sdk, &self.block.target, self.options);
+        let kinds = [
+            (
+                quote!(signals),
+                quote!(Signal),
+                quote!(Accepts),
+                &options.signals,
+            ),
+            (
+                quote!(queries),
+                quote!(Query),
+                quote!(Answers),
+                &options.queries,
+            ),
+            (
+                quote!(updates),
+                quote!(Update),
+                quote!(Takes),
+                &options.updates,
+            ),
+            (
+                quote!(state),
+                quote!(State),
+                quote!(Publishes),
+                &options.state,
+            ),
+            (
+                quote!(attributes),
+                quote!(Attribute),
+                quote!(Publishes),
+                &options.attributes,
+            ),
+        ];
+        let (mut lists, mut marks) = (TokenStream::new(), TokenStream::new());
+        for (list, kind, mark, types) in kinds {
+            let entries = types
+                .iter()
+                .map(|t| quote_spanned!(t.span()=> <#t as #sdk::#kind>::DEFINITION));
+            lists.extend(quote! { #list: &[#(#entries),*], });
+            for t in types {
+                marks.extend(quote_spanned!(t.span()=> impl #sdk::#mark<#t> for #target {}));
+            }
+        }
+        let listen = match options.updates.is_empty() {
+            true => quote!(None),
+            false => quote!(Some(#sdk::__private::listen)),
+        };
+        lists.extend(quote! { listen: ::core::option::Option::#listen, });
+        (lists, marks)
     }
 
     /// The value of [`Workflow::layers`], made of `cx`.

@@ -103,6 +103,9 @@ pub fn workflow(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// | `activity_groups(A, B)` | groups whose activities `self` has too; method names must be distinct |
 /// | `signals(A, B)` | the signals that it can be sent, types with [`macro@Signal`] |
 /// | `queries(A, B)` | the queries that it answers, types with [`macro@Query`] |
+/// | `updates(A, B)` | the updates that it takes, types with [`macro@Update`] |
+/// | `state(A, B)` | the values that it publishes, types with [`macro@State`] |
+/// | `attributes(A, B)` | the values that it is found by, types with [`macro@Attribute`] |
 /// | `name = "…"` | the name of the workflow. Defaults to that of the struct |
 /// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
 ///
@@ -226,6 +229,69 @@ pub fn derive_signal(item: TokenStream) -> TokenStream {
 #[proc_macro_derive(Query, attributes(query))]
 pub fn derive_query(item: TokenStream) -> TokenStream {
     messages::query(item.into()).into()
+}
+
+/// Makes a type an update: a request that changes a running workflow and is answered, if the
+/// workflow lists the type in its `updates`. The value of the type is what the update asks for.
+///
+/// ```
+/// use cruster::prelude::*;
+///
+/// /// Renames the document, and answers with the old name.
+/// #[derive(Serialize, Deserialize, Schema, Update)]
+/// #[update(answer = String)]
+/// pub struct Rename {
+///     pub to: String,
+/// }
+/// ```
+///
+/// | option | meaning |
+/// | --- | --- |
+/// | `answer = Type` | the type of the answer |
+/// | `validated` | the workflow may refuse it before it is sent |
+/// | `name = "…"` | the name of the update. Defaults to that of the type, in snake case |
+/// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
+#[proc_macro_derive(Update, attributes(update))]
+pub fn derive_update(item: TokenStream) -> TokenStream {
+    messages::update(item.into()).into()
+}
+
+/// Makes a type a value that workflows publish, if they list the type in their `state`.
+///
+/// ```
+/// use cruster::prelude::*;
+///
+/// #[derive(Serialize, Deserialize, Schema, State)]
+/// #[state(name = "items_left")]
+/// pub struct Left(u32);
+/// ```
+///
+/// | option | meaning |
+/// | --- | --- |
+/// | `name = "…"` | the name of the value. Defaults to that of the type, in snake case |
+/// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
+#[proc_macro_derive(State, attributes(state))]
+pub fn derive_state(item: TokenStream) -> TokenStream {
+    messages::state(item.into()).into()
+}
+
+/// Makes a struct with one unnamed field an attribute, by which the executions of workflows are
+/// found that list it in their `attributes`.
+///
+/// ```
+/// use cruster::prelude::*;
+///
+/// #[derive(Attribute)]
+/// pub struct Customer(pub String);
+/// ```
+///
+/// | option | meaning |
+/// | --- | --- |
+/// | `name = "…"` | the name of the attribute. Defaults to that of the type, in snake case |
+/// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
+#[proc_macro_derive(Attribute, attributes(attribute))]
+pub fn derive_attribute(item: TokenStream) -> TokenStream {
+    messages::attribute(item.into()).into()
 }
 
 /// Makes a struct an entity without a state: a thing with an id that is reached by calls

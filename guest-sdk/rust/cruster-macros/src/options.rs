@@ -85,9 +85,14 @@ pub(crate) fn parse(
 }
 
 /// Names of options in other systems, and their names here.
-const ALSO_KNOWN_AS: [(&str, &str); 21] = [
+const ALSO_KNOWN_AS: [(&str, &str); 26] = [
     ("accepts", "signals"),
     ("answers", "queries"),
+    ("search_attributes", "attributes"),
+    ("takes", "updates"),
+    ("validate", "validated"),
+    ("validator", "validated"),
+    ("publishes", "state"),
     ("attempts", "retries"),
     ("delay", "base"),
     ("groups", "activity_groups"),
@@ -120,6 +125,9 @@ const ELSEWHERE: [(&str, &str, &[&str]); 7] = [
             "activity_groups",
             "signals",
             "queries",
+            "updates",
+            "state",
+            "attributes",
             "name",
         ],
     ),
@@ -210,6 +218,17 @@ impl Opt {
                 ..
             }) => Ok(value.value),
             other => Err(self.wrong(other, "`true` or `false`", example)),
+        }
+    }
+
+    /// An option without a value.
+    pub(crate) fn flag(&self, example: &str) -> syn::Result<()> {
+        match &self.value {
+            Value::Absent => Ok(()),
+            _ => Err(syn::Error::new(
+                self.name.span(),
+                format!("`{}` takes no value: `{example}`", self.name),
+            )),
         }
     }
 

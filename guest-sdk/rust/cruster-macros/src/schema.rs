@@ -140,7 +140,8 @@ fn struct_shape(
         (Fields::Unnamed(all), [only]) if all.unnamed.len() == 1 => guarded(&only.shape(sdk), sdk),
         (_, [only]) if container.transparent => guarded(&only.shape(sdk), sdk),
         (Fields::Named(_), _) => named_shape(&written, container, sdk),
-        (Fields::Unnamed(_) | Fields::Unit, _) => {
+        (Fields::Unit, _) => quote! { #sdk::schema::Shape::structure(::std::vec![]) },
+        (Fields::Unnamed(_), _) => {
             quote! { #sdk::schema::Shape::array(#sdk::schema::Shape::any()) }
         }
     }

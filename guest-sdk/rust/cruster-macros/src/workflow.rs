@@ -8,12 +8,15 @@ use crate::activity;
 use crate::options::{self, Opt};
 use crate::problems::Problems;
 
-const OPTIONS: [&str; 7] = [
+const OPTIONS: [&str; 10] = [
     "key",
     "hash",
     "activity_groups",
     "signals",
     "queries",
+    "updates",
+    "state",
+    "attributes",
     "name",
     "crate",
 ];
@@ -26,6 +29,9 @@ pub(crate) struct WorkflowOptions {
     pub(crate) groups: Vec<Path>,
     pub(crate) signals: Vec<Path>,
     pub(crate) queries: Vec<Path>,
+    pub(crate) updates: Vec<Path>,
+    pub(crate) state: Vec<Path>,
+    pub(crate) attributes: Vec<Path>,
     /// The path of the SDK.
     pub(crate) sdk: Path,
 }
@@ -39,6 +45,9 @@ impl WorkflowOptions {
             groups: Vec::new(),
             signals: Vec::new(),
             queries: Vec::new(),
+            updates: Vec::new(),
+            state: Vec::new(),
+            attributes: Vec::new(),
             sdk: parse_quote!(::cruster),
         };
         let given = options::parse("#[workflow_impl]", &OPTIONS, tokens, problems);
@@ -71,6 +80,14 @@ impl WorkflowOptions {
             "queries" => {
                 let example = "queries(GetProgress, GetTotal)";
                 self.queries = distinct(option, "query", example, problems)?;
+            }
+            "updates" => {
+                self.updates = distinct(option, "update", "updates(Add, Rename)", problems)?;
+            }
+            "state" => self.state = distinct(option, "state", "state(Stage, Total)", problems)?,
+            "attributes" => {
+                let example = "attributes(Customer, Amount)";
+                self.attributes = distinct(option, "attribute", example, problems)?;
             }
             "name" => self.name = Some(option.name("name = \"ProcessOrder\"")?),
             "crate" => self.sdk = option.path("crate = ::cruster")?,

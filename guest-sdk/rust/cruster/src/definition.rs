@@ -1,10 +1,10 @@
 //! The definitions of workflows, activities and migrations, as constants.
 
 use crate::attempt::Attempt;
-use crate::execution::{LocalFuture, Start};
+use crate::execution::{ContextCore, LocalFuture, Start};
 use crate::nanos::{clamp, nanos};
 use crate::schema::Shape;
-use crate::wire::{self, Encoded, Outcome};
+use crate::wire::{self, Encoded, Fault, Outcome};
 
 /// How an execution of a workflow gets its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,9 @@ impl KeyMode {
         }
     }
 }
+
+/// Has a workflow take updates.
+pub(crate) type Listen = fn(&ContextCore) -> Result<(), Box<Fault>>;
 
 /// A workflow of a module. `#[workflow_impl]` makes it.
 #[derive(Clone, Copy)]
@@ -50,6 +53,14 @@ pub struct WorkflowDefinition {
     pub signals: &'static [SignalDefinition],
     /// The queries that it answers.
     pub queries: &'static [QueryDefinition],
+    /// The updates that it takes.
+    pub updates: &'static [UpdateDefinition],
+    /// What its runs publish.
+    pub state: &'static [StateDefinition],
+    /// What its runs are found by.
+    pub attributes: &'static [AttributeDefinition],
+    /// Begins to take updates; `None` if it takes none.
+    pub listen: Option<Listen>,
 }
 
 /// A signal of a workflow. `#[derive(Signal)]` makes it.
@@ -92,6 +103,75 @@ impl QueryDefinition {
             input: Some(Box::new((self.input)().into_wire())),
             name: self.name.to_owned(),
             output: Some(Box::new((self.output)().into_wire())),
+        };
+        Encoded::new(self.name, &info)
+    }
+}
+
+/// An update of a workflow. `#[derive(Update)]` makes it.
+#[derive(Clone, Copy)]
+pub struct UpdateDefinition {
+    /// Its name.
+    pub name: &'static str,
+    /// The shape of what it asks for.
+    pub input: fn() -> Shape,
+    /// The shape of the answer.
+    pub output: fn() -> Shape,
+    /// The workflow can tell beforehand whether it would refuse one.
+    pub validated: bool,
+    /// Describes it.
+    pub info: fn(&UpdateDefinition) -> Encoded,
+}
+
+impl UpdateDefinition {
+    pub(crate) fn describe(&self) -> Encoded {
+        let info = wire::UpdateInfo {
+            input: Some(Box::new((self.input)().into_wire())),
+            name: self.name.to_owned(),
+            output: Some(Box::new((self.output)().into_wire())),
+            validated: self.validated,
+        };
+        Encoded::new(self.name, &info)
+    }
+}
+
+/// A value that the runs of a workflow publish. `#[derive(State)]` makes it.
+#[derive(Clone, Copy)]
+pub struct StateDefinition {
+    /// Its name.
+    pub name: &'static str,
+    /// Its shape.
+    pub value: fn() -> Shape,
+    /// Describes it.
+    pub info: fn(&StateDefinition) -> Encoded,
+}
+
+impl StateDefinition {
+    pub(crate) fn describe(&self) -> Encoded {
+        let info = wire::StateInfo {
+            name: self.name.to_owned(),
+            value: Some(Box::new((self.value)().into_wire())),
+        };
+        Encoded::new(self.name, &info)
+    }
+}
+
+/// An attribute of a workflow. `#[derive(Attribute)]` makes it.
+#[derive(Clone, Copy)]
+pub struct AttributeDefinition {
+    /// Its name.
+    pub name: &'static str,
+    /// `text`, `number`, `bool` or `time`.
+    pub kind: &'static str,
+    /// Describes it.
+    pub info: fn(&AttributeDefinition) -> Encoded,
+}
+
+impl AttributeDefinition {
+    pub(crate) fn describe(&self) -> Encoded {
+        let info = wire::AttributeInfo {
+            name: self.name.to_owned(),
+            kind: self.kind.to_owned(),
         };
         Encoded::new(self.name, &info)
     }

@@ -55,6 +55,8 @@ enum Cause {
     Timeout,
     /// A query found no row.
     NoRows,
+    /// The workflow goes on as a new run, with this request.
+    Continue(Vec<u8>),
     /// Some other error.
     Other(Box<dyn std::error::Error>),
 }
@@ -104,6 +106,18 @@ impl Error {
 
     pub(crate) fn no_rows() -> Self {
         Self::from_cause(Cause::NoRows)
+    }
+
+    pub(crate) fn continue_as_new(request: Vec<u8>) -> Self {
+        Self::from_cause(Cause::Continue(request))
+    }
+
+    /// The request of the run that takes the place of this one.
+    pub(crate) fn next_request(&self) -> Option<&[u8]> {
+        match &self.0.cause {
+            Cause::Continue(request) => Some(request),
+            _ => None,
+        }
     }
 
     pub(crate) fn with_code(code: &Code, message: impl Into<String>) -> Self {
@@ -335,6 +349,9 @@ impl fmt::Display for Cause {
             Cause::Canceled => f.write_str("the future was cancelled"),
             Cause::Timeout => f.write_str("timed out"),
             Cause::NoRows => f.write_str("the query found no row"),
+            Cause::Continue(_) => f.write_str(
+                "the workflow was to go on as a new run: return this error from `execute`",
+            ),
             Cause::Other(e) => write_chain(f, &**e),
         }
     }

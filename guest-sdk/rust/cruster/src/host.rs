@@ -50,6 +50,11 @@ calls! {
     SIGNAL = signal "signal";
     ENTITY_CALL = entity_call "entity_call";
     ENTITY_SEND = entity_send "entity_send";
+    LOCK = lock "lock";
+    UNLOCK = unlock "unlock";
+    UPDATE = update "update";
+    ANSWER = answer "answer";
+    PUBLISH = publish "publish";
     TX_EXEC = tx_exec "tx_exec";
     TX_QUERY = tx_query "tx_query";
     HTTP = http "http";

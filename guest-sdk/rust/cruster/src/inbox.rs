@@ -13,10 +13,9 @@ use std::task::{Context, Poll};
 
 use crate::error::{Error, Result};
 use crate::execution::ContextCore;
-#[cfg(not(target_family = "wasm"))]
-use crate::execution::Execution;
 use crate::host::RECEIVE;
-use crate::wire::{self, Wire};
+use crate::names::sort;
+use crate::wire::{self, UnreadSignal, Wire};
 
 /// The signals of one name.
 pub(crate) struct Inbox {
@@ -44,14 +43,25 @@ impl ContextCore {
     }
 }
 
-#[cfg(not(target_family = "wasm"))]
-impl Execution {
-    /// The signals that were delivered and that no future has taken, for the test kit.
-    pub(crate) fn kept_signals(&self) -> Vec<(&'static str, Vec<u8>)> {
-        let core = self.core();
-        let inboxes = core.0.inboxes.borrow();
-        let kept = |inbox: &Inbox| Some((inbox.name, core.peek_op(inbox.op)?));
-        inboxes.iter().filter_map(kept).collect()
+impl ContextCore {
+    /// The signals that were delivered and that no future has taken, sorted by name.
+    pub(crate) fn kept_signals(&self) -> Vec<UnreadSignal> {
+        let inboxes = self.0.inboxes.borrow();
+        let kept = |inbox: &Inbox| {
+            let (name, value) = (inbox.name.to_owned(), Some(self.peek_op(inbox.op)?));
+            Some(UnreadSignal { name, value })
+        };
+        let mut all = self.0.carried.borrow().clone();
+        all.extend(inboxes.iter().filter_map(kept));
+        sort(&mut all, |a, b| a.name < b.name);
+        all
+    }
+
+    /// Takes the first signal of a name that the run before has left.
+    fn take_carried(&self, name: &str) -> Option<Vec<u8>> {
+        let mut carried = self.0.carried.borrow_mut();
+        let at = carried.iter().position(|signal| signal.name == name)?;
+        carried.remove(at).value
     }
 }
 
@@ -137,6 +147,12 @@ impl Future for Next {
         if first && op != 0 {
             if let Some(result) = this.take(op) {
                 return Poll::Ready(result);
+            }
+        }
+        if first && op == 0 {
+            if let Some(value) = this.core.take_carried(this.name) {
+                this.leave();
+                return Poll::Ready(Ok(value));
             }
         }
         if !shielded && this.core.stopping() {

@@ -151,7 +151,9 @@ mod client;
 mod codec;
 mod codes;
 mod combine;
+mod condition;
 mod context;
+mod continuation;
 mod deferred;
 mod definition;
 mod entity;
@@ -168,21 +170,26 @@ mod http;
 mod inbox;
 mod logging;
 mod module;
+mod named;
 mod names;
 mod nanos;
 mod numbered;
 mod op;
 mod payload;
+mod publish;
 mod query;
 mod random;
 mod rows;
+mod schedule;
 pub mod schema;
+mod section;
 mod signal;
 mod task;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
 mod timestamp;
 mod transaction;
+mod update;
 mod value;
 #[cfg(test)]
 mod vectors_test;
@@ -199,6 +206,7 @@ pub use activity_call::ActivityCall;
 pub use bytes::Bytes;
 pub use client::{Client, Poll, remote};
 pub use combine::{first, join_all};
+pub use condition::Until;
 pub use context::{InWorkflow, WorkflowContext};
 pub use deferred::Deferred;
 pub use definition::{Backoff, Migration};
@@ -210,27 +218,31 @@ pub use error::{Error, Result, ResultExt};
 pub use http::{Http, HttpRequest, HttpRequestBuilder, HttpResponse};
 pub use module::Module;
 pub use op::Op;
+pub use publish::{Attribute, AttributeValue, Part, Progress, Publishes, State};
 pub use query::{Answer, Answers, Query};
 pub use random::Random;
+pub use schedule::{Overlap, Schedule};
 pub use schema::Schema;
+pub use section::{EntityId, Lock, Lockable, Section};
 pub use signal::{Accepts, Receive, Signal};
 pub use task::{JoinHandle, OnInterrupt, Shield};
 pub use timestamp::{ParseTimestampError, Timestamp};
 pub use transaction::{Params, Transaction};
+pub use update::{Takes, Update, Validated};
 pub use value::Value;
 pub use workflow::{ActivityGroup, Workflow};
 
 pub use cruster_macros::{
-    Query, Schema, Signal, activity, activity_group, activity_group_impl, entity, entity_impl,
-    operations, read_only, rpc, rpc_group, rpc_group_impl, stateful_entity, workflow,
-    workflow_impl,
+    Attribute, Query, Schema, Signal, State, Update, activity, activity_group, activity_group_impl,
+    entity, entity_impl, operations, read_only, rpc, rpc_group, rpc_group_impl, stateful_entity,
+    workflow, workflow_impl,
 };
 
 #[doc(hidden)]
 pub use serde;
 
-/// A request or result without content: an empty struct on the wire. The unit
-/// type `()` is nil instead.
+/// A request or result without content, as `()` and a struct without fields are: an empty
+/// struct on the wire.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Empty {}
 
@@ -244,7 +256,8 @@ impl Schema for Empty {
 pub mod prelude {
     pub use crate::error::{Error, Result, ResultExt};
     pub use crate::{
-        Backoff, Bytes, Deferred, EntityContext, Migration, Query, Schema, Signal, Timestamp,
+        Attribute, Backoff, Bytes, Deferred, EntityContext, Migration, Query, Schema, Signal,
+        State, StatefulEntity, Timestamp, Update,
     };
     pub use crate::{activity, activity_group, activity_group_impl, workflow, workflow_impl};
     pub use crate::{entity, entity_impl, rpc, rpc_group, rpc_group_impl};

@@ -38,13 +38,16 @@ pub(crate) const fn same(a: &str, b: &str) -> bool {
 
 /// Equality of bytes in constants.
 pub(crate) const fn equal(mut a: &[u8], mut b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
     while let ([x, rest_of_a @ ..], [y, rest_of_b @ ..]) = (a, b) {
         if *x != *y {
             return false;
         }
         (a, b) = (rest_of_a, rest_of_b);
     }
-    a.is_empty() && b.is_empty()
+    true
 }
 
 /// Panics with a message of several parts. Constants cannot format, so this joins

@@ -45,6 +45,14 @@ impl RawOp {
             state: State::New(call, body),
         }
     }
+
+    /// The number of the op, if the host has it and its result was not taken; else 0.
+    pub(crate) fn number(&self) -> u32 {
+        match self.state {
+            State::Issued { op, .. } => op,
+            _ => 0,
+        }
+    }
 }
 
 impl Future for RawOp {

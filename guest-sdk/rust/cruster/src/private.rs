@@ -38,7 +38,10 @@ pub use crate::entity::{
 pub use crate::execution::{ContextCore, LocalFuture, Start};
 pub use crate::groups::{groups_are_apart, has, meet, name_is_free};
 pub use crate::host::{Call, Host};
+pub use crate::publish::Publication;
+pub use crate::schedule::schedule_input;
 pub use crate::schema::{Field, Shape};
+pub use crate::update::listen;
 pub use crate::wire;
 pub use crate::workflow::{
     client, derive_key, hashed_key, key_of, key_text, raw_key, run_workflow,

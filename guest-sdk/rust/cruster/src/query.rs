@@ -1,17 +1,17 @@
 //! Queries: questions to running workflows.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Empty;
-use crate::codes;
+use crate::codes::{self, Code};
 use crate::context::WorkflowContext;
 use crate::definition::QueryDefinition;
 use crate::error::{Error, Result};
-use crate::execution::Execution;
+use crate::execution::{ContextCore, Execution};
+use crate::named::{Named, find, replace};
 use crate::names;
 use crate::payload;
 use crate::schema::{Schema, Shape};
@@ -70,20 +70,13 @@ pub trait Query: Serialize + DeserializeOwned + Schema + 'static {
     type Answer: Serialize + DeserializeOwned + Schema + 'static;
     /// Its name.
     const NAME: &'static str;
-    /// It asks with nothing: a client may leave the input out. On the wire it is an empty
-    /// struct, as serde's own form of such a type, an empty list, cannot be left out.
-    #[doc(hidden)]
-    const BARE: bool = false;
     /// The entry in the manifest.
     #[doc(hidden)]
     const DEFINITION: QueryDefinition = {
         names::check("the name of a query", Self::NAME);
         QueryDefinition {
             name: Self::NAME,
-            input: match Self::BARE {
-                true => Empty::schema,
-                false => Self::schema,
-            },
+            input: Self::schema,
             output: <Self::Answer as Schema>::schema,
             info: QueryDefinition::describe,
         }
@@ -203,7 +196,7 @@ type Run = Rc<dyn Fn(&[u8]) -> Result<Vec<u8>>>;
 /// How a workflow answers queries.
 #[derive(Default)]
 pub(crate) struct Answering {
-    answers: RefCell<Vec<(&'static str, Run)>>,
+    answers: Named<Run>,
     now: Cell<Now>,
 }
 
@@ -221,24 +214,9 @@ enum Now {
 
 impl Answering {
     fn set(&self, name: &'static str, run: Run) {
-        let mut answers = self.answers.borrow_mut();
-        let known = answers.iter_mut().find(|(known, _)| *known == name);
         // The closure before it may run any code when it is dropped.
-        let before = match known {
-            Some((_, before)) => Some(std::mem::replace(before, run)),
-            None => {
-                answers.push((name, run));
-                None
-            }
-        };
-        drop(answers);
+        let before = replace(&self.answers, name, run);
         drop(before);
-    }
-
-    fn find(&self, name: &str) -> Option<Run> {
-        let answers = self.answers.borrow();
-        let found = answers.iter().find(|(known, _)| *known == name);
-        found.map(|(_, run)| run.clone())
     }
 
     pub(crate) fn clear(&self) {
@@ -259,20 +237,33 @@ impl Answering {
 impl Execution {
     /// Answers a query while the workflow waits.
     pub(crate) fn query(&self, query: &wire::Query) -> Outcome {
+        if query.update {
+            return self.would_take(query);
+        }
         let shared = &*self.core().0;
-        let Some(run) = shared.answering.find(&query.name) else {
+        let Some(run) = find(&shared.answering.answers, &query.name) else {
             let (execution, name) = (&shared.invocation.execution, &query.name);
             let message = format!("{execution} does not answer the query {name} yet");
             return Outcome::failed(codes::QUERY_NOT_READY.fault(message));
         };
-        shared.answering.now.set(Now::Looks);
-        let answer = run(query.input.as_deref().unwrap_or_default());
+        let input = query.input.as_deref().unwrap_or_default();
+        self.look(&codes::QUERY_FAILED, |_| run(input)).into()
+    }
+
+    /// Runs code that only looks at the workflow. Its error has the code.
+    pub(crate) fn look(
+        &self,
+        code: &Code,
+        look: impl FnOnce(&ContextCore) -> Result<Vec<u8>>,
+    ) -> Settled {
+        let answering = &self.core().0.answering;
+        answering.now.set(Now::Looks);
+        let answer = look(self.core());
         // An answer that went past the refusal of its call looked at something that is not so.
-        let settled: Settled = match shared.answering.now.replace(Now::Else) {
+        match answering.now.replace(Now::Else) {
             Now::Acts => Err(refusal()),
-            _ => answer.map_err(|e| e.under(&codes::QUERY_FAILED)),
-        };
-        settled.into()
+            _ => answer.map_err(|e| e.under(code)),
+        }
     }
 }
 

@@ -195,8 +195,12 @@ impl Shape {
         self.0.kind == "struct"
     }
 
+    /// The shape of a whole value. One without content is an empty struct.
     pub(crate) fn into_wire(self) -> wire::Schema {
-        self.0
+        match self.0.kind.as_str() {
+            "null" => Shape::structure(Vec::new()).0,
+            _ => self.0,
+        }
     }
 }
 

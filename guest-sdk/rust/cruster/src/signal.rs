@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -138,6 +138,42 @@ impl<W> WorkflowContext<W> {
         Receive {
             next: Next::new(self.core().clone(), S::NAME),
             signal: PhantomData,
+        }
+    }
+
+    /// Takes the next signal of a type, if it has arrived. It does not wait: a signal arrives
+    /// while the workflow waits for something, and only if it has asked for one before, with
+    /// this or with [`receive`](WorkflowContext::receive). So use it between two waits, to take
+    /// what has come meanwhile.
+    ///
+    /// ```
+    /// # use cruster::prelude::*;
+    /// # #[derive(Serialize, Deserialize, Schema, Signal)]
+    /// # pub struct Faster;
+    /// # #[workflow]
+    /// # pub struct Example;
+    /// #[workflow_impl(signals(Faster))]
+    /// impl Example {
+    ///     async fn execute(&self, rounds: u32) -> Result<u64, Error> {
+    ///         let mut seconds = 60;
+    ///         for _ in 0..rounds {
+    ///             if self.try_receive::<Faster>()?.is_some() {
+    ///                 seconds = 1;
+    ///             }
+    ///             self.sleep(Duration::from_secs(seconds)).await?;
+    ///         }
+    ///         Ok(seconds)
+    ///     }
+    /// }
+    /// ```
+    pub fn try_receive<S: Signal>(&self) -> Result<Option<S>>
+    where
+        W: Accepts<S>,
+    {
+        let mut next = self.receive::<S>();
+        match Pin::new(&mut next).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(signal) => signal.map(Some),
+            Poll::Pending => Ok(None),
         }
     }
 

@@ -75,8 +75,11 @@ where
         };
         let core = start.core.clone();
         let result = execute(WorkflowContext::new(start.core, W::default()), request).await;
+        let result = result.map_err(Into::into);
+        if let Some(input) = result.as_ref().err().and_then(Error::next_request) {
+            return Outcome::continued(input.to_vec());
+        }
         result
-            .map_err(Into::into)
             .and_then(|response| {
                 payload::encode(
                     format_args!("the result of workflow {}", W::NAME),

@@ -288,6 +288,10 @@ const _: () = {
                 groups: &[<Payments as ::cruster::ActivityGroup>::ACTIVITIES],
                 signals: &[],
                 queries: &[],
+                updates: &[],
+                state: &[],
+                attributes: &[],
+                listen: ::core::option::Option::None,
             };
     }
 };

@@ -45,6 +45,33 @@ impl Counter {
     }
 }
 
+/// The request of [`Move`].
+#[derive(Clone, Debug, Serialize, Deserialize, Schema)]
+pub struct MoveRequest {
+    pub run: String,
+    pub from: String,
+    pub to: String,
+}
+
+/// Moves one from a counter to another while it holds both, and returns what the second is
+/// then.
+#[workflow]
+pub struct Move;
+
+#[workflow_impl(key = |r: &MoveRequest| r.run.clone(), hash = false)]
+impl Move {
+    async fn execute(&self, request: MoveRequest) -> Result<i64> {
+        let _section = self
+            .lock((
+                Counter::id(request.from.as_str()),
+                Counter::id(request.to.as_str()),
+            ))
+            .await?;
+        Counter::client(self, request.from).add(-1).await?;
+        Counter::client(self, request.to).add(1).await
+    }
+}
+
 /// An entity without a state.
 #[entity(name = "Echo", concurrency = 64)]
 pub struct Echo;
@@ -168,6 +195,6 @@ impl Compute {
 }
 
 cruster::module! {
-    workflows: [Sequence, Parallel, Sleeper, Waiter, Compute],
+    workflows: [Move, Sequence, Parallel, Sleeper, Waiter, Compute],
     entities: [Counter, Echo],
 }

@@ -1,6 +1,6 @@
 //! MessagePack for serde.
 //!
-//! It differs from the usual decoders in two ways. Nil reads as an empty list or
+//! It differs from the usual decoders in three ways. An empty map reads as nothing. Nil reads as an empty list or
 //! map, because other languages write that for one that was never filled. And
 //! errors say where in the value they are.
 //!
@@ -151,6 +151,14 @@ impl<'de> Deserializer<'de> for Decoder<'_, 'de> {
         self.deserialize_map(visitor)
     }
 
+    /// Nothing is an empty map, and nil where there is no type to tell.
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Decoded<V::Value> {
+        match self.0.next()? {
+            Token::Map(0) => visitor.visit_unit(),
+            token => self.visit(token, visitor),
+        }
+    }
+
     fn deserialize_unit_struct<V: Visitor<'de>>(
         self,
         _name: &'static str,
@@ -206,7 +214,7 @@ impl<'de> Deserializer<'de> for Decoder<'_, 'de> {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf
         tuple tuple_struct
     }
 

@@ -9,7 +9,25 @@ pub(crate) enum EncodeError {
     /// Its size in bytes, which is above [`MAX_VALUE`](super::MAX_VALUE).
     TooLarge(usize),
     /// Its `Serialize` failed.
-    Value(rmp_serde::encode::Error),
+    Value(BadValue),
+}
+
+/// Why the `Serialize` of a value failed.
+#[derive(Debug)]
+pub(crate) struct BadValue(pub(crate) String);
+
+impl fmt::Display for BadValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadValue {}
+
+impl serde::ser::Error for BadValue {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        BadValue(message.to_string())
+    }
 }
 
 /// Why bytes are not a value of a type, and where in it.

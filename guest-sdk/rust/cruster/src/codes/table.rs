@@ -43,6 +43,11 @@ table! {
     UNKNOWN_QUERY = "CR-2035", "A workflow declares the queries that it answers: 'cruster-host module describe NAME' shows them.", false;
     QUERY_NOT_READY = "CR-2036", "It has not come to the place where it says how. Ask again later.", true;
     QUERY_FAILED = "CR-2037", "The message comes from the workflow's code.", false;
+    UNKNOWN_UPDATE = "CR-2038", "A workflow takes the updates that it declares.", false;
+    UPDATE_REFUSED = "CR-2039", "The message comes from the workflow's code. Nothing was changed.", false;
+    UPDATE_UNANSWERED = "CR-2040", "What it did of it cannot be told. 'cruster-host workflow describe' shows how it ended.", false;
+    UNKNOWN_STATE = "CR-2041", "A workflow publishes the state and the attributes that it declares.", false;
+    BAD_ATTRIBUTE = "CR-2042", "An attribute is a text of at most 256 bytes, a finite number, a bool or a time, of the type that the workflow declares.", false;
     BAD_SCHEDULE = "CR-2050", "The message names what is wrong; docs/schedules.md describes schedules.", false;
     SCHEDULE_NOT_FOUND = "CR-2051", "'cruster-host schedule list' shows the schedules of a namespace.", false;
     SCHEDULE_EXISTS = "CR-2052", "Change it with 'cruster-host schedule update', or delete it first.", false;
@@ -99,4 +104,7 @@ table! {
     STATE_VERSION = "CR-6008", "Push the newer module again: code can read states of its own version and of older ones.", false;
     ENTITY_NOT_FOUND = "CR-6009", "An entity with a state is there from its first operation until it is destroyed; 'cruster-host entity list' shows them.", false;
     ENTITY_NAME = "CR-6010", "Entities are named DEPLOYMENT/TYPE/ID; an id is 1 to 512 bytes of UTF-8 without control characters.", false;
+    NOT_LOCKED = "CR-6011", "Lock all entities that the section calls, at its beginning. An operator may have taken the lock away.", false;
+    IN_SECTION = "CR-6012", "The message says what to do instead. A section that could wait for another one might wait for ever.", false;
+    CANNOT_LOCK = "CR-6013", "Entities with a state can be locked, each once in a section.", false;
 }

@@ -16,6 +16,7 @@ pub use context::{EntityContext, WorkflowStarter};
 pub use definition::{EntityDefinition, EntityOptions, OperationDefinition, StateDefinition};
 pub use groups::{has_rpc, rpc_groups_are_apart, rpc_is_free, rpcs_meet};
 pub use rpc::{EntityType, Reached, ReachesEntity, RpcContext, RpcGroup, run_call, run_rpc};
+pub(crate) use state::name_in;
 pub use state::{
     ByClone, ByEncoding, EntityState, Probe, StatefulEntity, decode_state, entity_name,
     operation_input, operation_output, unknown_operation,

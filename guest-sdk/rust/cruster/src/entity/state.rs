@@ -9,6 +9,7 @@ use crate::entity::{CallsEntities, Entity, EntityContext, EntityOptions};
 use crate::error::{Error, Result};
 use crate::payload;
 use crate::schema::Schema;
+use crate::section::EntityId;
 
 /// The state of an entity. `#[stateful_entity]` implements it.
 #[diagnostic::on_unimplemented(
@@ -42,6 +43,11 @@ pub trait StatefulEntity: EntityState + Entity {
     /// Runs when an entity comes to be, before its first operation.
     #[doc(hidden)]
     fn created(&mut self, cx: &EntityContext) -> Result<()>;
+    /// Names the entity of an id, for a [lock](crate::WorkflowContext::lock). The trait has to
+    /// be in scope, as it is with the prelude.
+    fn id(id: impl Into<String>) -> EntityId {
+        EntityId::of::<Self>(id.into())
+    }
 }
 
 /// Decodes a state, or one of its old shapes.
@@ -71,9 +77,13 @@ pub fn unknown_operation<E: Entity>(name: &str) -> Error {
 
 /// The name of an entity of the caller's deployment. An id with a `/` needs the whole name.
 pub fn entity_name<E: Entity>(cx: &impl CallsEntities, id: impl Into<String>) -> String {
-    let (id, name) = (id.into(), E::NAME);
+    name_in(&cx.deployment(), E::NAME, &id.into())
+}
+
+/// The name of an entity of a deployment, as its own workflows call it.
+pub(crate) fn name_in(deployment: &str, name: &str, id: &str) -> String {
     match id.contains('/') {
-        true => format!("{}/{name}/{id}", cx.deployment()),
+        true => format!("{deployment}/{name}/{id}"),
         false => format!("{name}/{id}"),
     }
 }

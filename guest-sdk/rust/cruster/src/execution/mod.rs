@@ -16,14 +16,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Waker};
 
+use crate::condition::Condition;
+use crate::definition::WorkflowDefinition;
 use crate::generator::Generator;
 use crate::host::{Host, INTERRUPTED};
 use crate::inbox::Inbox;
 use crate::numbered::Numbered;
+use crate::publish::Publisher;
 use crate::query::Answering;
 use crate::timestamp::Timestamp;
+use crate::update::Updating;
 use crate::wire::{
-    Delivery, Interrupted, Interruption, Invocation, Outcome, Resume, Settled, Wire,
+    Delivery, Interrupted, Interruption, Invocation, Outcome, Resume, Settled, UnreadSignal, Wire,
 };
 
 use ready::{Ready, TaskWaker};
@@ -40,9 +44,6 @@ pub struct Start {
     pub(crate) core: ContextCore,
     pub(crate) body: Vec<u8>,
 }
-
-/// The code of a workflow.
-pub(crate) type Run = fn(Start) -> LocalFuture<Outcome>;
 
 /// An execution that can be resumed.
 pub(crate) struct Execution {
@@ -64,12 +65,22 @@ pub(crate) struct Shared {
     waited: Cell<u64>,
     ops: RefCell<Numbered<Op>>,
     interrupt_op: Cell<u32>,
+    /// The op that began the critical section; 0 if there is none.
+    pub(crate) section: Cell<u32>,
     /// The changes of the code that the run takes, and those that it does not.
     patches: RefCell<Vec<(String, bool)>>,
+    /// What tasks wait for that is no op.
+    conditions: RefCell<Vec<Condition>>,
     /// What the workflow has of the signals that it asked for.
     pub(crate) inboxes: RefCell<Vec<Inbox>>,
+    /// The signals that the run before was delivered and has not looked at.
+    pub(crate) carried: RefCell<Vec<UnreadSignal>>,
     /// How the workflow answers queries.
     pub(crate) answering: Answering,
+    /// How the workflow handles updates.
+    pub(crate) updating: Updating,
+    /// What the workflow has published.
+    pub(crate) publisher: RefCell<Option<Publisher>>,
     /// The reason of the interrupt, once there was one.
     stopping: RefCell<Option<String>>,
     outcome: RefCell<Option<Outcome>>,
@@ -101,8 +112,13 @@ struct Op {
 
 impl Execution {
     /// Runs a workflow up to its first wait.
-    pub(crate) fn start(host: Rc<dyn Host>, run: Run, mut invocation: Invocation) -> Self {
+    pub(crate) fn start(
+        host: Rc<dyn Host>,
+        workflow: &WorkflowDefinition,
+        mut invocation: Invocation,
+    ) -> Self {
         let body = invocation.body.take().unwrap_or_default();
+        let carried = invocation.unread.take().unwrap_or_default();
         let core = ContextCore(Rc::new(Shared {
             host,
             now: Cell::new(Timestamp::from_unix_nanos(invocation.time)),
@@ -117,15 +133,21 @@ impl Execution {
             waited: Cell::new(0),
             ops: RefCell::default(),
             interrupt_op: Cell::new(0),
+            section: Cell::new(0),
             patches: RefCell::default(),
+            conditions: RefCell::default(),
             inboxes: RefCell::default(),
+            carried: RefCell::new(carried),
             answering: Answering::default(),
+            updating: Updating::default(),
+            publisher: RefCell::default(),
             stopping: RefCell::default(),
             outcome: RefCell::default(),
             closed: Cell::new(false),
         }));
         let execution = Execution { core };
-        execution.core.begin(run, body);
+        execution.core.begin(workflow, body);
+        execution.core.end_turn();
         execution
     }
 
@@ -135,19 +157,25 @@ impl Execution {
         shared.now.set(Timestamp::from_unix_nanos(resume.time));
         for delivery in resume.deliveries {
             if shared.outcome.borrow().is_some() {
-                break;
+                // Only signals matter now: they are the next run's, if there is one.
+                shared.deliver(delivery);
+                continue;
             }
-            shared.deliver(delivery);
+            if !self.core.take_update(&delivery) {
+                shared.deliver(delivery);
+            }
             shared.dispatch();
         }
+        self.core.end_turn();
     }
 
     /// Whether the workflow is in a deadlock: it waits, but for no op that is open, and
-    /// no task waits for an interrupt. An interrupt would end the waits for tasks, but the
+    /// no task waits for an interrupt, and no update can come. An interrupt would end the waits for tasks, but the
     /// tasks themselves would stay stuck, and the deadlock would go unnoticed.
     pub(crate) fn stuck(&self) -> bool {
         let shared = &*self.core.0;
         shared.outcome.borrow().is_none()
+            && !shared.updating.waits()
             && shared
                 .ops
                 .borrow()
@@ -173,6 +201,8 @@ impl Drop for Execution {
         let tasks = std::mem::take(&mut *self.core.0.tasks.borrow_mut());
         drop(tasks);
         self.core.0.answering.clear();
+        self.core.0.updating.clear();
+        self.core.0.conditions.take();
     }
 }
 
@@ -191,7 +221,16 @@ impl ContextCore {
         })
     }
 
-    fn begin(&self, run: Run, body: Vec<u8>) {
+    /// Does what is left when all tasks wait, or the workflow is over.
+    fn end_turn(&self) {
+        self.publish_changes();
+        let mut outcome = self.0.outcome.borrow_mut();
+        if let Some(next) = outcome.as_mut().and_then(|o| o.next.as_mut()) {
+            next.unread = Some(self.kept_signals());
+        }
+    }
+
+    fn begin(&self, workflow: &WorkflowDefinition, body: Vec<u8>) {
         let shared = &*self.0;
         // The wait for an interrupt is the first op of every workflow, so that the host
         // can deliver one at any time.
@@ -202,7 +241,13 @@ impl ContextCore {
                 return;
             }
         }
-        let run = run(Start {
+        if let Some(listen) = workflow.listen {
+            if let Err(fault) = listen(self) {
+                shared.finish(Outcome::failed(fault));
+                return;
+            }
+        }
+        let run = (workflow.run)(Start {
             core: self.clone(),
             body,
         });
@@ -344,6 +389,7 @@ impl Shared {
                 task.future = Some(future);
             }
             self.shielded.set(false);
+            self.check_conditions();
         }
     }
 
@@ -358,7 +404,7 @@ impl Shared {
         }
         let mut ops = self.ops.borrow_mut();
         let Some(op) = ops.get_mut(u64::from(op)) else {
-            return; // cancelled meanwhile
+            return; // cancelled meanwhile, or no one waits for it
         };
         op.result = Some(result);
         let wait = op.wait;
@@ -370,6 +416,20 @@ impl Shared {
         let waker = self.waits.borrow().get(wait).map(|w| w.waker.clone());
         if let Some(waker) = waker {
             waker.wake();
+        }
+    }
+
+    /// Wakes the tasks whose condition has come true.
+    fn check_conditions(&self) {
+        if self.conditions.borrow().is_empty() {
+            return;
+        }
+        // A condition is code of the author's.
+        let conditions = self.conditions.take();
+        let (met, others): (Vec<_>, Vec<_>) = conditions.into_iter().partition(Condition::look);
+        *self.conditions.borrow_mut() = others;
+        for condition in &met {
+            self.wake(condition.wait);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::task::{Context, Poll};
 
+use crate::condition::Condition;
 use crate::error::Error;
 use crate::execution::{ContextCore, Op};
 use crate::host::Call;
@@ -25,6 +26,37 @@ impl ContextCore {
             },
         );
         Ok(op)
+    }
+
+    /// Asks the host for an op that takes effect with the turn, and that is not delivered: it
+    /// costs no turn and no entry of the journal. An interrupt does not keep it back, as it does
+    /// not keep the workflow waiting.
+    pub(crate) fn issue_and_forget(&self, call: &'static Call, body: &[u8]) -> Result<(), Error> {
+        if self.0.answering.refuses() {
+            return Err(Error::from_fault(query::refusal()));
+        }
+        let op = self.0.host.issue(call, body).map_err(Error::from_fault)?;
+        self.0.host.cancel(op);
+        Ok(())
+    }
+
+    /// Whether the execution is over: what is dropped now has no effects.
+    pub(crate) fn closed(&self) -> bool {
+        self.0.closed.get()
+    }
+
+    /// Adds a condition that a task waits for.
+    pub(crate) fn add_condition(&self, condition: Condition) {
+        self.0.conditions.borrow_mut().push(condition);
+    }
+
+    /// Removes the condition that waits under `wait`.
+    pub(crate) fn remove_condition(&self, wait: u64) {
+        let mut conditions = self.0.conditions.borrow_mut();
+        let at = conditions.iter().position(|c| c.wait == wait);
+        let removed = at.map(|at| conditions.remove(at));
+        drop(conditions);
+        drop(removed);
     }
 
     /// Takes the result of an op, or waits for it under `wait`.
@@ -71,7 +103,6 @@ impl ContextCore {
     }
 
     /// The value of an op, if it is there.
-    #[cfg(not(target_family = "wasm"))]
     pub(crate) fn peek_op(&self, op: u32) -> Option<Vec<u8>> {
         let ops = self.0.ops.borrow();
         let result = ops.get(u64::from(op))?.result.as_ref()?;

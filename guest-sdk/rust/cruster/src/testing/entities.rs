@@ -12,6 +12,7 @@ use crate::codes;
 use crate::entity::{CallsEntities, Entity, EntityDefinition, OperationDefinition, StatefulEntity};
 use crate::error::{Error, Result};
 use crate::op::decode_result;
+use crate::testing::locks::Holder;
 use crate::testing::operation;
 use crate::testing::request;
 use crate::testing::run::{Run, encode};
@@ -27,7 +28,10 @@ const MAX_MESSAGES: usize = 100_000;
 pub(crate) struct EntityStore {
     /// By the whole name of an entity.
     pub(crate) states: BTreeMap<String, Stored>,
-    calls: VecDeque<Posted>,
+    pub(crate) locks: BTreeMap<String, Holder>,
+    pub(crate) calls: VecDeque<Posted>,
+    /// Calls that wait for the end of a critical section.
+    pub(crate) waiting: Vec<Posted>,
 }
 
 /// A state with the version of its shape.
@@ -47,24 +51,32 @@ pub(crate) struct Target {
 }
 
 /// A call that waits, and who is told its outcome.
-struct Posted {
-    target: Target,
+pub(crate) struct Posted {
+    pub(crate) work: Work,
+    /// The execution that waits for it.
+    pub(crate) from: Option<String>,
     then: Box<dyn FnOnce(Settled)>,
+}
+
+/// What an entity is asked for.
+pub(crate) enum Work {
+    Operation(Target),
+    Lock { entity: String, by: Holder },
+}
+
+impl Work {
+    pub(crate) fn entity(&self) -> &str {
+        match self {
+            Work::Operation(target) => &target.name,
+            Work::Lock { entity, .. } => entity,
+        }
+    }
 }
 
 impl World {
     /// Checks a call as the host does before it accepts it.
     pub(crate) fn accept_call(&self, message: &EntityMessage) -> Result<Target, Box<Fault>> {
-        let name = self.entity_name(&message.entity)?;
-        let mut parts = name.splitn(3, '/').skip(1);
-        let entity = parts.next().unwrap_or_default();
-        let Some(entity) = self.module.entity(entity) else {
-            let message = format!("the module has no type of entity {entity:?}");
-            return Err(codes::UNKNOWN_ENTITY.fault(message));
-        };
-        if let Err(fault) = check_key(parts.next().unwrap_or_default().to_owned()) {
-            return Err(codes::ENTITY_NAME.fault(fault.message));
-        }
+        let (name, entity) = self.find_entity(&message.entity)?;
         let called = &message.operation;
         let Some(operation) = entity.all().find(|o| o.name == called) else {
             let message = format!("{} has no operation {called}", entity.options.name);
@@ -85,6 +97,28 @@ impl World {
         })
     }
 
+    /// An entity of the deployment under test, with its whole name.
+    pub(crate) fn find_entity(
+        &self,
+        name: &str,
+    ) -> Result<(String, &'static EntityDefinition), Box<Fault>> {
+        let name = self.entity_name(name)?;
+        if name.split('/').take(2).any(str::is_empty) {
+            let message = format!("{name:?} does not name an entity");
+            return Err(codes::ENTITY_NAME.fault(message));
+        }
+        let mut parts = name.splitn(3, '/').skip(1);
+        let entity = parts.next().unwrap_or_default();
+        let Some(entity) = self.module.entity(entity) else {
+            let message = format!("the module has no type of entity {entity:?}");
+            return Err(codes::UNKNOWN_ENTITY.fault(message));
+        };
+        if let Err(fault) = check_key(parts.next().unwrap_or_default().to_owned()) {
+            return Err(codes::ENTITY_NAME.fault(fault.message));
+        }
+        Ok((name, entity))
+    }
+
     /// The whole name of an entity, which must be one of the deployment under test.
     fn entity_name(&self, name: &str) -> Result<String, Box<Fault>> {
         let own = &self.config.deployment;
@@ -102,9 +136,23 @@ impl World {
 
     /// Lets a call run after those that were posted before.
     fn post(self: &Rc<Self>, target: Target, then: impl FnOnce(Settled) + 'static) {
+        self.post_work(Work::Operation(target), None, then);
+    }
+
+    pub(crate) fn post_work(
+        self: &Rc<Self>,
+        work: Work,
+        from: Option<String>,
+        then: impl FnOnce(Settled) + 'static,
+    ) {
         let then = Box::new(then);
-        let posted = Posted { target, then };
+        let posted = Posted { work, from, then };
         self.entities.borrow_mut().calls.push_back(posted);
+        self.plan_call();
+    }
+
+    /// Plans the run of one call.
+    pub(crate) fn plan_call(self: &Rc<Self>) {
         let world = Rc::downgrade(self);
         self.after(Duration::ZERO, move || {
             if let Some(world) = world.upgrade() {
@@ -116,10 +164,21 @@ impl World {
     /// Runs the call that was posted first; returns whether there was one.
     fn run_call(self: &Rc<Self>) -> bool {
         let next = self.entities.borrow_mut().calls.pop_front();
-        let Some(Posted { target, then }) = next else {
+        let Some(posted) = next else {
             return false;
         };
-        then(self.operate(&target));
+        if self.has_to_wait(&posted) {
+            self.entities.borrow_mut().waiting.push(posted);
+            return true;
+        }
+        let Posted { work, then, .. } = posted;
+        then(match work {
+            Work::Operation(target) => self.operate(&target),
+            Work::Lock { entity, by } => {
+                self.entities.borrow_mut().locks.insert(entity, by);
+                Ok(NIL.to_vec())
+            }
+        });
         true
     }
 
@@ -164,13 +223,22 @@ impl Run {
         let world = self.world();
         match world.accept_call(message) {
             Err(fault) => now(Err(fault)),
-            Ok(target) if wait => {
-                let run = self.me();
-                world.post(target, move |result| {
-                    run.deliver(Duration::ZERO, op, result)
+            Ok(target) => self.post_call(op, target, wait),
+        }
+    }
+
+    fn post_call(&self, op: u32, target: Target, wait: bool) {
+        let now = |result| self.deliver(Duration::ZERO, op, result);
+        let world = self.world();
+        match self.refuses_entity(&target.name, wait) {
+            Err(fault) => now(Err(fault)),
+            Ok(()) if wait => {
+                let (run, from) = (self.me(), Some(self.id.clone()));
+                world.post_work(Work::Operation(target), from, move |result| {
+                    run.deliver(Duration::ZERO, op, result);
                 });
             }
-            Ok(target) => {
+            Ok(()) => {
                 world.post(target, unseen);
                 now(Ok(NIL.to_vec()));
             }
@@ -292,6 +360,12 @@ impl<T: DeserializeOwned> DirectCall<T> {
     pub fn call(self) -> Result<T> {
         let (world, message) = self.call?;
         let target = world.accept_call(&message).map_err(Error::from_fault)?;
+        if let Some(holder) = world.holder(&target.name) {
+            // There is no one here who could wait.
+            let (name, execution) = (&target.name, &holder.execution);
+            let message = format!("{name} is locked by {execution}: a host has the call wait");
+            return Err(Error::with_code(&codes::IN_SECTION, message));
+        }
         let value = world.operate(&target).map_err(Error::from_fault)?;
         let what = format_args!("operation {} of {}", message.operation, message.entity);
         decode_result(what, &value)

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::module::Module;
 use crate::testing::replay;
 use crate::timestamp::Timestamp;
-use crate::wire::{Fault, Invocation, Outcome};
+use crate::wire::{Fault, Invocation, Outcome, UnreadSignal};
 
 /// The history of an execution: its events, in order.
 #[derive(Clone)]
@@ -16,6 +16,10 @@ pub struct History {
     pub(crate) namespace: String,
     pub(crate) workflow: String,
     pub(crate) input: Vec<u8>,
+    /// The signals that the run before was delivered and has not looked at.
+    pub(crate) unread: Vec<UnreadSignal>,
+    /// How many runs were before this one.
+    pub(crate) run: u32,
     pub(crate) outcome: Outcome,
     /// The id of the execution.
     pub execution: String,
@@ -70,14 +74,17 @@ pub enum Happening {
     },
 }
 
+/// The ops that the SDK issues by itself.
+const AT_THE_START: [&str; 2] = ["interrupted", "update"];
+
 impl History {
     /// The ops that the workflow issued, as `activity reserve` or `sleep 2s`, in
-    /// order. The wait for an interrupt, which every workflow begins with, is left
-    /// out.
+    /// order. The waits for an interrupt and for the next update, which the SDK issues
+    /// by itself, are left out.
     pub fn steps(&self) -> Vec<String> {
         let step = |event: &Event| match &event.what {
-            Happening::Issued { kind, name, .. } if kind != "interrupted" => {
-                Some(format!("{kind} {name}"))
+            Happening::Issued { kind, name, .. } if !AT_THE_START.contains(&kind.as_str()) => {
+                Some(format!("{kind} {name}").trim_end().to_owned())
             }
             _ => None,
         };
@@ -116,15 +123,43 @@ impl History {
             kind: "workflow".to_owned(),
             name: self.workflow.clone(),
             namespace: self.namespace.clone(),
-            seed: Some(self.execution.clone().into_bytes()),
+            seed: Some(self.seed()),
             time: self.start.unix_nanos(),
+            unread: Some(self.unread.clone()),
             ..Invocation::default()
         }
+    }
+
+    fn seed(&self) -> Vec<u8> {
+        match self.run {
+            0 => self.execution.clone(),
+            run => format!("{} {run}", self.execution),
+        }
+        .into_bytes()
+    }
+
+    /// Forgets an op that takes effect with the turn in which it is issued and cancelled: a
+    /// journal does not have it. Returns whether it is such a one.
+    pub(crate) fn forget(&mut self, op: u32) -> bool {
+        let is_it = |event: &Event| {
+            let kind = match &event.what {
+                Happening::Issued { kind, .. } => kind,
+                _ => return false,
+            };
+            event.op == op && forgettable(kind)
+        };
+        let at = self.events.iter().rposition(is_it);
+        at.map(|at| self.events.remove(at)).is_some()
     }
 
     pub(crate) fn add(&mut self, time: Timestamp, op: u32, what: Happening) {
         self.events.push(Event { time, op, what });
     }
+}
+
+/// Whether ops of a kind take effect although they are cancelled in the turn of their issue.
+pub(crate) fn forgettable(kind: &str) -> bool {
+    ["answer", "publish", "unlock"].contains(&kind)
 }
 
 impl fmt::Display for Event {

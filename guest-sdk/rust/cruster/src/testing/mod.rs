@@ -58,7 +58,9 @@
 //! - [`resolve_after`](Test::resolve_after), [`reject_after`](Test::reject_after),
 //!   [`signal_after`](Test::signal_after) and [`interrupt_after`](Test::interrupt_after)
 //!   settle deferreds, send signals and interrupt the execution at a virtual time, and
-//!   [`query_after`](Test::query_after) asks it a question.
+//!   [`query_after`](Test::query_after) asks it a question,
+//!   [`update_after`](Test::update_after) sends it an update, and
+//!   [`look_after`](Test::look_after) looks at what it has published.
 //!   [`signal`](Test::signal) sends one before the start, and an [`Api`] is for stubs that
 //!   act as clients while the execution runs.
 //!
@@ -77,9 +79,11 @@ mod database;
 mod entities;
 mod history;
 mod key_host;
+mod locks;
 mod operation;
 mod outside;
 mod panics;
+mod published;
 mod queries;
 mod received;
 mod refusals;
@@ -89,6 +93,7 @@ mod run;
 pub(crate) mod sha256;
 mod signals;
 mod statement;
+mod updates;
 mod url;
 mod world;
 
@@ -117,6 +122,7 @@ use config::Config;
 pub use database::{Database, Rows};
 pub use entities::{DirectCall, Entities};
 pub use history::{Event, Happening, History};
+pub use published::Published;
 pub use signals::{Api, Unread};
 use world::World;
 
@@ -139,6 +145,11 @@ pub struct Finished<T> {
     pub unread: Vec<Unread>,
     /// The entities, as they are at the end.
     pub entities: Entities,
+    /// What it has published.
+    pub published: Published,
+    /// What happened in the runs that it [continued](crate::WorkflowContext::continue_as_new),
+    /// the first one first.
+    pub earlier: Vec<History>,
 }
 
 impl Test {
@@ -184,6 +195,8 @@ impl Test {
             result,
             history: ended.history,
             unread: ended.unread,
+            published: ended.published,
+            earlier: ended.earlier,
             entities: Entities(world),
         }
     }

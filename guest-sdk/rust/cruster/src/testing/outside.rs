@@ -92,7 +92,7 @@ impl Test {
         self.outside(time, move |run| run.interrupt(&reason))
     }
 
-    fn outside(self, after: Duration, apply: impl Fn(&run::Run) + 'static) -> Self {
+    pub(crate) fn outside(self, after: Duration, apply: impl Fn(&run::Run) + 'static) -> Self {
         self.plan(after, apply, false)
     }
 

@@ -6,7 +6,6 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use crate::Empty;
 use crate::codes;
 use crate::error::{Error, Result};
 use crate::logging;
@@ -42,11 +41,12 @@ impl Run {
         let query = wire::Query {
             input: Some(input),
             name: name.to_owned(),
+            update: false,
         };
         self.ask_copy(&query).into_result()
     }
 
-    fn ask_copy(&self, query: &wire::Query) -> Outcome {
+    pub(crate) fn ask_copy(&self, query: &wire::Query) -> Outcome {
         let copy = {
             // It has logged all that before.
             let _quiet = logging::silence();
@@ -67,11 +67,7 @@ impl Run {
 }
 
 fn input_of<Q: Query>(query: &Q) -> Vec<u8> {
-    let what = format!("the input of query {}", Q::NAME);
-    match Q::BARE {
-        true => encode(&what, &Empty {}),
-        false => encode(&what, query),
-    }
+    encode(&format!("the input of query {}", Q::NAME), query)
 }
 
 impl Test {

@@ -14,6 +14,9 @@ pub(crate) fn received(outcome: Outcome) -> Outcome {
     if let Some(fault) = outcome.error {
         return Outcome::failed(clamped(fault));
     }
+    if outcome.next.is_some() {
+        return outcome;
+    }
     let value = outcome.value.unwrap_or_default();
     if value.len() > MAX_VALUE {
         let message = format!(

@@ -37,6 +37,13 @@ fn examine(kind: &str, body: &[u8]) -> Result<(), Malformed> {
             is_text(&body.entity, NO_NAME)?;
             is_value(&body.input)
         }
+        "lock" => {
+            let entities = wire::Lock::decode(body)?.entities;
+            if !(1..=32).contains(&entities.len()) {
+                return Err(Malformed("1 to 32 entities can be locked together"));
+            }
+            entities.iter().try_for_each(|name| is_text(name, NO_NAME))
+        }
         "patched" => is_text(&wire::Patched::decode(body)?.id, NO_NAME),
         "poll" => is_text(&wire::Poll::decode(body)?.execution, NO_NAME),
         _ => Ok(()),

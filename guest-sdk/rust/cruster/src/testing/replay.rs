@@ -9,7 +9,7 @@ use crate::execution::Execution;
 use crate::host::{Call, Host};
 use crate::module::Started;
 use crate::testing::canonical;
-use crate::testing::history::{Happening, History};
+use crate::testing::history::{Happening, History, forgettable};
 use crate::testing::received::received;
 use crate::testing::refusals;
 use crate::timestamp::Timestamp;
@@ -52,11 +52,15 @@ struct Replayer {
     /// passed that point before. They have numbers of their own.
     asked: Cell<u32>,
     unpatched: RefCell<VecDeque<u32>>,
+    forgotten: Cell<u32>,
     problem: RefCell<Option<String>>,
 }
 
 /// Above the numbers of all ops of a history.
 const FIRST_UNPATCHED: u32 = 1 << 31;
+
+/// The numbers of ops that no history knows, as no one waits for them.
+const FIRST_FORGOTTEN: u32 = 3 << 30;
 
 impl Replayer {
     fn new(history: &History) -> Rc<Self> {
@@ -70,6 +74,7 @@ impl Replayer {
             now: Cell::new(history.start),
             asked: Cell::new(0),
             unpatched: RefCell::default(),
+            forgotten: Cell::new(0),
             problem: RefCell::default(),
         })
     }
@@ -188,6 +193,10 @@ impl Host for Replayer {
             self.unpatched.borrow_mut().push_back(op);
             return Ok(op);
         }
+        if forgettable(call.name) {
+            self.forgotten.set(self.forgotten.get() + 1);
+            return Ok(FIRST_FORGOTTEN + self.forgotten.get());
+        }
         self.ops.set(self.ops.get() + 1);
         let value = Value::decode(body).unwrap_or_default();
         self.differ(&format!(
@@ -199,6 +208,9 @@ impl Host for Replayer {
     }
 
     fn cancel(&self, op: u32) {
+        if op >= FIRST_FORGOTTEN {
+            return;
+        }
         if self
             .expect(|then, what| then == op && matches!(what, Happening::Canceled))
             .is_none()
@@ -220,6 +232,9 @@ fn waited_for_ever(outcome: &Outcome) -> bool {
 }
 
 fn same_outcome(a: &Outcome, b: &Outcome) -> bool {
+    if a.next.is_some() || b.next.is_some() {
+        return a.next == b.next;
+    }
     match (&a.error, &b.error) {
         (None, None) => canonical::same(
             a.value.as_deref().unwrap_or_default(),
@@ -231,6 +246,10 @@ fn same_outcome(a: &Outcome, b: &Outcome) -> bool {
 }
 
 fn render(outcome: &Outcome) -> String {
+    if let Some(next) = &outcome.next {
+        let request = Value::decode(next.input.as_deref().unwrap_or_default());
+        return format!("a new run with {:?}", request.unwrap_or_default());
+    }
     match &outcome.error {
         Some(fault) => format!("{}: {}", fault.code, fault.message),
         None => format!(

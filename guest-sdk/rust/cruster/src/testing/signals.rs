@@ -23,6 +23,13 @@ pub(crate) struct Mailbox {
     waiting: VecDeque<(u32, String)>,
 }
 
+impl Mailbox {
+    /// Forgets who waits, as the run is over.
+    pub(crate) fn forget_ops(&mut self) {
+        self.waiting.clear();
+    }
+}
+
 /// A signal that an execution was sent and had not received by its end.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -127,9 +134,9 @@ impl Run {
     /// The signals that the workflow has not looked at: those that were delivered to no
     /// one, and those that were never delivered.
     pub(crate) fn unread(&self) -> Vec<Unread> {
-        let kept = self.kept_signals().into_iter().map(|(name, value)| Unread {
-            name: name.to_owned(),
-            value: Value::decode(&value).unwrap_or_default(),
+        let kept = self.kept_signals().into_iter().map(|kept| Unread {
+            name: kept.name,
+            value: Value::decode(&kept.value.unwrap_or_default()).unwrap_or_default(),
         });
         kept.chain(self.mailbox.borrow().unread.iter().cloned())
             .collect()

@@ -12,6 +12,7 @@ use crate::testing::canonical::canonical;
 use crate::testing::config::Config;
 use crate::testing::entities::EntityStore;
 use crate::testing::history::History;
+use crate::testing::published::Published;
 use crate::testing::request;
 use crate::testing::run::Run;
 use crate::testing::sha256;
@@ -155,6 +156,8 @@ impl World {
             outcome,
             history,
             unread,
+            published: root.published.borrow().clone(),
+            earlier: root.earlier(),
         }
     }
 
@@ -308,6 +311,8 @@ pub(crate) struct Ended {
     pub(crate) outcome: Outcome,
     pub(crate) history: History,
     pub(crate) unread: Vec<Unread>,
+    pub(crate) published: Published,
+    pub(crate) earlier: Vec<History>,
 }
 
 /// Counts on.

@@ -58,6 +58,7 @@ body! {
         namespace: String,
         seed: Binary,
         time: i64,
+        unread: Option<Vec<UnreadSignal>>,
     }
 }
 body! {
@@ -66,7 +67,7 @@ body! {
 }
 body! {
     /// A question to a workflow that waits, for `cruster_query`.
-    Query { input: Binary, name: String }
+    Query { input: Binary, name: String, update: bool }
 }
 body! {
     /// The result of an op.
@@ -74,7 +75,15 @@ body! {
 }
 body! {
     /// How an invocation ended.
-    Outcome { error: Option<Box<Fault>>, value: Binary }
+    Outcome { next = "continue": Option<Box<Continue>>, error: Option<Box<Fault>>, value: Binary }
+}
+body! {
+    /// Another run takes the place of this one.
+    Continue { input: Binary, unread: Option<Vec<UnreadSignal>> }
+}
+body! {
+    /// A signal that a run was delivered and has not looked at.
+    UnreadSignal { name: String, value: Binary }
 }
 body! {
     /// A failure. The specification calls it Error.
@@ -118,6 +127,42 @@ body! {
 body! {
     /// Sends a signal to an execution.
     Signal { execution: String, name: String, value: Binary }
+}
+body! {
+    /// Begins a critical section.
+    Lock { entities: Vec<String> }
+}
+body! {
+    /// Ends the critical section.
+    Unlock {}
+}
+body! {
+    /// Waits for the next update.
+    Update {}
+}
+body! {
+    /// An update that is to be answered.
+    UpdateRequest { id: String, input: Binary, name: String }
+}
+body! {
+    /// Answers an update.
+    Answer { error: Option<Box<Fault>>, id: String, value: Binary }
+}
+body! {
+    /// Changes what can be seen of a run from outside.
+    Publish {
+        attributes: Option<Vec<Published>>,
+        progress: Option<Box<Progress>>,
+        state: Option<Vec<Published>>,
+    }
+}
+body! {
+    /// A name with a value.
+    Published { name: String, value: Binary }
+}
+body! {
+    /// How far a run is.
+    Progress { done: u64, note: String, total: u64 }
 }
 body! {
     /// Looks at an execution.
@@ -177,6 +222,7 @@ body! {
         activities: Option<Vec<ActivityInfo>>,
         entities: Option<Vec<Encoded>>,
         migrations: Option<Vec<Migration>>,
+        schedules: Option<Vec<Encoded>>,
         sdk: String,
         workflows: Option<Vec<WorkflowInfo>>,
     }
@@ -184,12 +230,47 @@ body! {
 body! {
     /// A workflow of a module.
     WorkflowInfo {
+        attributes: Option<Vec<Encoded>>,
         input: Option<Box<Schema>>,
         key: String,
         name: String,
         output: Option<Box<Schema>>,
         queries: Option<Vec<Encoded>>,
         signals: Option<Vec<Encoded>>,
+        state: Option<Vec<Encoded>>,
+        updates: Option<Vec<Encoded>>,
+    }
+}
+body! {
+    /// An attribute of a workflow.
+    AttributeInfo { name: String, kind = "type": String }
+}
+body! {
+    /// A value that the runs of a workflow publish.
+    StateInfo { name: String, value: Option<Box<Schema>> }
+}
+body! {
+    /// An update of a workflow.
+    UpdateInfo {
+        input: Option<Box<Schema>>,
+        name: String,
+        output: Option<Box<Schema>>,
+        validated: bool,
+    }
+}
+body! {
+    /// A schedule of a module.
+    ScheduleInfo {
+        always: bool,
+        catch_up: i64,
+        cron: String,
+        every: i64,
+        input: Binary,
+        jitter: i64,
+        name: String,
+        overlap: String,
+        workflow: String,
+        zone: String,
     }
 }
 body! {
@@ -284,7 +365,18 @@ impl Outcome {
     pub(crate) fn failed(fault: Box<Fault>) -> Self {
         Outcome {
             error: Some(fault),
-            value: None,
+            ..Outcome::default()
+        }
+    }
+
+    pub(crate) fn continued(input: Vec<u8>) -> Self {
+        let next = Continue {
+            input: Some(input),
+            unread: None,
+        };
+        Outcome {
+            next: Some(Box::new(next)),
+            ..Outcome::default()
         }
     }
 
@@ -298,8 +390,8 @@ impl From<Settled> for Outcome {
     fn from(result: Settled) -> Self {
         match result {
             Ok(value) => Outcome {
-                error: None,
                 value: Some(value),
+                ..Outcome::default()
             },
             Err(fault) => Outcome::failed(fault),
         }

@@ -15,7 +15,7 @@ pub use encoded::Encoded;
 pub(crate) use encoded::sorted;
 pub use reader::{Malformed, Reader};
 pub(crate) use reader::{Token, utf8};
-pub(crate) use writer::{put_map, put_str};
+pub(crate) use writer::{put_array, put_bin, put_ext, put_int, put_map, put_str, put_uint};
 
 /// A part of a body.
 pub trait Wire: Sized {

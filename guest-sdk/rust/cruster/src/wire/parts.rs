@@ -33,6 +33,15 @@ impl Wire for u32 {
     }
 }
 
+impl Wire for u64 {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_uint(out, *self);
+    }
+    fn take(r: &mut Reader<'_>) -> Result<Self, Malformed> {
+        r.uint()
+    }
+}
+
 impl Wire for f64 {
     fn put(&self, out: &mut Vec<u8>) {
         put_float(out, *self);

@@ -210,6 +210,15 @@ impl<'a> Reader<'a> {
         }
     }
 
+    pub(crate) fn uint(&mut self) -> Take<u64> {
+        match self.next()? {
+            Token::Nil => Ok(0),
+            Token::Int(n) => u64::try_from(n).map_err(|_| Malformed("a number is out of range")),
+            Token::Uint(n) => Ok(n),
+            _ => Err(Malformed("an integer is missing")),
+        }
+    }
+
     pub(crate) fn float(&mut self) -> Take<f64> {
         match self.next()? {
             Token::Nil => Ok(0.0),

@@ -26,7 +26,9 @@ fn failure(how: &str) -> Error {
         "without words" => Error::new("silent", ""),
         "unicode" => Error::new("größe", "zu groß: 世界 🌍 \u{202e}").with_details("größer \0"),
         "long" => Error::new("long", "ä".repeat(10_000)),
-        "details of nothing" => Error::new("nothing", "details of nothing").with_details(&()),
+        "details of nothing" => {
+            Error::new("nothing", "details of nothing").with_details(&Value::Nil)
+        }
         "details too large" => {
             Error::new("much", "details too large").with_details(&Bytes(vec![0; 300 << 10]))
         }

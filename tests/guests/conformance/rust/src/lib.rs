@@ -6,6 +6,7 @@
 //! also where Rust would say it another way.
 
 mod children;
+mod continued;
 mod deferreds;
 mod determinism;
 mod entities;
@@ -15,9 +16,12 @@ mod interrupts;
 mod misuse;
 mod outside;
 mod parallel;
+pub mod published;
 pub mod queries;
+mod sections;
 pub mod signals;
 mod steps;
+pub mod updates;
 mod values;
 
 use cruster::Value;
@@ -27,6 +31,8 @@ cruster::module! {
     workflows: [
         children::Double, children::HashedKey, children::RawKey, children::Call, children::CallMisuse, children::CallMany,
         children::CallKeys, children::Follow, children::CallItself, children::CallWrong,
+        continued::AwaitsContinued, continued::Continues, continued::ContinuesStopped, continued::ContinuesUnread,
+        continued::ContinuesUpdated, continued::CountsDown,
         deferreds::Await, deferreds::AwaitAnything, deferreds::AwaitLate, deferreds::AwaitNumber, deferreds::AwaitTwice,
         deferreds::ResolveOther, deferreds::ResolveOwn,
         determinism::Chance, determinism::Clock, determinism::Identity, determinism::Log, determinism::Patches,
@@ -39,10 +45,14 @@ cruster::module! {
         outside::Count, outside::CountKeyed, outside::CountMany, outside::Fetch, outside::Settings, outside::SqlKinds, outside::SqlWrong,
         parallel::All, parallel::Crowd, parallel::Due, parallel::First, parallel::Groups, parallel::Nested, parallel::Order, parallel::Race,
         parallel::Select, parallel::Sleeps, parallel::Two,
+        published::Publishes, published::PublishesAndFails,
         queries::Nap, queries::Spoiled, queries::Track,
+        sections::SectionAdds, sections::SectionEnds, sections::SectionInterrupted, sections::SectionLeft, sections::SectionShared,
+        sections::Sections, sections::SectionsRefused,
         signals::Collect, signals::CollectApart, signals::CollectTwo, signals::Impatient, signals::InterruptedReceive,
         signals::Tell, signals::TellItself,
         steps::Block, steps::Crash, steps::Exhaust, steps::Idempotent, steps::Retry, steps::Sequence,
+        updates::Updated,
         values::Bulk, values::Echo, values::EchoTyped, values::Huge,
     ],
     entities: [entities::Ledger, entities::Tally],

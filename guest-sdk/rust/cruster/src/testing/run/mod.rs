@@ -1,5 +1,6 @@
 //! One execution in the world, and the host of its workflow.
 
+mod continued;
 mod perform;
 
 use std::cell::{Cell, RefCell};
@@ -14,11 +15,13 @@ use crate::logging;
 use crate::module::Started;
 use crate::payload;
 use crate::testing::history::{Happening, History};
+use crate::testing::published::Published;
 use crate::testing::received::received;
 use crate::testing::refusals;
 use crate::testing::signals::Mailbox;
+use crate::testing::updates::Updates;
 use crate::testing::world::World;
-use crate::wire::{Delivery, Fault, Interruption, Outcome, Resume, Settled, Wire};
+use crate::wire::{Delivery, Fault, Interruption, Outcome, Resume, Settled, UnreadSignal, Wire};
 
 pub(crate) struct Run {
     pub(crate) world: Weak<World>,
@@ -33,10 +36,18 @@ pub(crate) struct Run {
     steps: RefCell<BTreeMap<Identity, u32>>,
     deferreds: RefCell<BTreeMap<String, Promise>>,
     pub(crate) mailbox: RefCell<Mailbox>,
+    pub(crate) updates: RefCell<Updates>,
+    pub(crate) published: RefCell<Published>,
+    /// The op that began the critical section; 0 if there is none.
+    pub(crate) section: Cell<u32>,
     interrupt_op: Cell<u32>,
+    /// The reason of a request to stop, once there was one.
+    stop: RefCell<Option<String>>,
     /// Called at the end.
     listeners: RefCell<Vec<Listener>>,
     history: RefCell<History>,
+    /// Those of the runs whose place it has taken.
+    earlier: RefCell<Vec<History>>,
 }
 
 type Listener = Box<dyn FnOnce(&Outcome)>;
@@ -71,18 +82,25 @@ impl Run {
             steps: RefCell::default(),
             deferreds: RefCell::default(),
             mailbox: RefCell::default(),
+            updates: RefCell::default(),
+            published: RefCell::default(),
+            section: Cell::new(0),
             interrupt_op: Cell::new(0),
+            stop: RefCell::default(),
             listeners: RefCell::default(),
             history: RefCell::new(History {
                 module: world.module,
                 namespace: world.config.namespace.clone(),
                 workflow: workflow.to_owned(),
                 input,
+                unread: Vec::new(),
+                run: 0,
                 outcome: Outcome::default(),
                 execution: id.to_owned(),
                 start: world.now(),
                 events: Vec::new(),
             }),
+            earlier: RefCell::default(),
         })
     }
 
@@ -106,11 +124,21 @@ impl Run {
             Started::Over(outcome) => self.finish(received(outcome)),
             Started::Workflow(execution) => self.keep(execution),
         }
+        // A request to stop is also that of the next run.
+        let stop = self.stop.borrow().clone();
+        if let Some(reason) = stop {
+            self.interrupt(&reason);
+        }
     }
 
     /// Keeps the workflow for its next turn, unless it is over.
     fn keep(&self, execution: Execution) {
         let outcome = execution.outcome();
+        if let Some(next) = outcome.as_ref().and_then(|o| o.next.clone()) {
+            drop(execution);
+            self.continue_as_new(&outcome.unwrap_or_default(), *next);
+            return;
+        }
         *self.execution.borrow_mut() = Some(execution);
         if let Some(outcome) = outcome {
             self.finish(received(outcome));
@@ -120,6 +148,8 @@ impl Run {
     pub(crate) fn finish(&self, outcome: Outcome) {
         let listeners = std::mem::take(&mut *self.listeners.borrow_mut());
         *self.outcome.borrow_mut() = Some(outcome.clone());
+        self.unlock();
+        self.leave_updates_unanswered();
         for tell in listeners {
             tell(&outcome);
         }
@@ -144,11 +174,11 @@ impl Run {
     }
 
     /// The signals that were delivered and that the workflow has not looked at.
-    pub(crate) fn kept_signals(&self) -> Vec<(&'static str, Vec<u8>)> {
+    pub(crate) fn kept_signals(&self) -> Vec<UnreadSignal> {
         let execution = self.execution.borrow();
         execution
             .as_ref()
-            .map_or_else(Vec::new, Execution::kept_signals)
+            .map_or_else(Vec::new, |execution| execution.core().kept_signals())
     }
 
     pub(crate) fn outcome(&self) -> Option<Outcome> {
@@ -192,7 +222,7 @@ impl Run {
 
     /// Makes a delivery due after some time.
     pub(crate) fn deliver(&self, delay: Duration, op: u32, result: Settled) {
-        let Outcome { error, value } = result.into();
+        let Outcome { error, value, .. } = result.into();
         let run = self.me();
         let issued = self.issued(op);
         self.world().deliver_after(delay, issued, move || {
@@ -257,6 +287,7 @@ impl Run {
     }
 
     pub(crate) fn interrupt(&self, reason: &str) {
+        *self.stop.borrow_mut() = Some(reason.to_owned());
         let op = self.interrupt_op.get();
         if op != 0 {
             let body = Interruption {
@@ -265,6 +296,20 @@ impl Run {
             .encode();
             self.deliver(Duration::ZERO, op, Ok(body));
         }
+    }
+
+    /// A call before an op that waits for its answer.
+    pub(crate) fn awaits_answer(&self, op: u32) -> Option<String> {
+        let pending = self.pending.borrow();
+        let mut calls = pending.range(..op).map(|(_, pending)| &pending.what);
+        calls
+            .find(|what| what.starts_with("call ") || what.starts_with("entity_call "))
+            .cloned()
+    }
+
+    /// The histories of the runs whose place it has taken.
+    pub(crate) fn earlier(&self) -> Vec<History> {
+        self.earlier.borrow().clone()
     }
 
     /// What the workflow waits for, for a message.
@@ -329,10 +374,15 @@ impl Host for Run {
     }
 
     fn cancel(&self, op: u32) {
-        self.history
-            .borrow_mut()
-            .add(self.world().now(), op, Happening::Canceled);
+        let mut history = self.history.borrow_mut();
+        if !history.forget(op) {
+            history.add(self.world().now(), op, Happening::Canceled);
+        }
+        drop(history);
         self.pending.borrow_mut().remove(&op);
+        if self.section.get() == op {
+            self.unlock();
+        }
     }
 
     fn perform(&self, call: &'static Call, _: &[u8]) -> Result<Vec<u8>, Box<Fault>> {

@@ -64,6 +64,30 @@ impl Run {
                 self.deliver(Duration::ZERO, op, self.world().signal(&body));
                 body.name
             }
+            "lock" => {
+                let body = wire::Lock::decode(body)?;
+                self.lock(op, &body);
+                body.entities.join(" ")
+            }
+            "unlock" => {
+                self.unlock();
+                self.deliver(Duration::ZERO, op, Ok(NIL.to_vec()));
+                String::new()
+            }
+            "update" => {
+                self.take_update(op);
+                String::new()
+            }
+            "answer" => {
+                self.answer(wire::Answer::decode(body)?);
+                self.deliver(Duration::ZERO, op, Ok(NIL.to_vec()));
+                String::new()
+            }
+            "publish" => {
+                self.publish(wire::Publish::decode(body)?);
+                self.deliver(Duration::ZERO, op, Ok(NIL.to_vec()));
+                String::new()
+            }
             "entity_call" | "entity_send" => {
                 let body = wire::EntityMessage::decode(body)?;
                 self.call_entity(op, &body, kind == "entity_call");
@@ -133,6 +157,11 @@ impl Run {
 
     fn call(&self, op: u32, body: &wire::Call, wait: bool) {
         let now = |result| self.deliver(Duration::ZERO, op, result);
+        if wait {
+            if let Err(fault) = self.refuses_calls() {
+                return now(Err(fault));
+            }
+        }
         match self.world().call(body) {
             Err(fault) => now(Err(fault)),
             Ok(other) if other.id == self.id => {

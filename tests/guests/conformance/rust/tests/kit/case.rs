@@ -17,7 +17,11 @@ use serde_json::Value as Json;
 use crate::database::Tiny;
 use crate::expect;
 use crate::history::{deliveries, waits_before};
+use crate::messages::{Open, check_published, update};
 use crate::value::{Places, same, value};
+
+/// When all executions of the table are over.
+const AFTERWARDS: Duration = Duration::from_secs(1_000_000);
 
 const OUTSIDE: &str = "http://outside.test";
 
@@ -37,8 +41,8 @@ pub struct Case {
     input: Json,
     #[serde(default)]
     steps: Vec<Step>,
-    #[serde(default, rename = "then")]
-    _then: Vec<Step>,
+    #[serde(default)]
+    then: Vec<Step>,
     #[serde(default)]
     refused: String,
     #[serde(default)]
@@ -74,7 +78,7 @@ struct Failure {
 /// What a client does.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Step {
+pub struct Step {
     #[serde(default)]
     op: String,
     delivered: Option<usize>,
@@ -87,6 +91,10 @@ struct Step {
     interrupt: Option<String>,
     signal: Option<String>,
     query: Option<String>,
+    pub update: Option<String>,
+    #[serde(default)]
+    later: bool,
+    published: Option<Json>,
     open: Option<String>,
     #[serde(rename = "start")]
     _start: Option<String>,
@@ -95,11 +103,11 @@ struct Step {
     #[serde(rename = "send")]
     _send: Option<String>,
     #[serde(default)]
-    value: Json,
+    pub value: Json,
     #[serde(default)]
-    answer: Json,
+    pub answer: Json,
     error: Option<Rejection>,
-    refused: Option<String>,
+    pub refused: Option<String>,
     #[serde(rename = "may")]
     _may: Option<String>,
     #[serde(default, rename = "one_of")]
@@ -202,7 +210,8 @@ impl Case {
             outside: OUTSIDE,
             execution,
         };
-        let test = self.surroundings(&places);
+        let open = Open::default();
+        let test = self.surroundings(&places, &open);
         let run = || test.run_named(&self.workflow, &value(&self.input, &places));
         // Where a host pauses a workflow that panics, a kit passes the panic on to the test.
         let panics = self.error.as_ref().is_some_and(|e| e.code == "CR-2010");
@@ -221,13 +230,17 @@ impl Case {
         };
         expect(self, !panics, "the workflow did not panic");
         self.check_end(&finished, &places);
+        expect(self, open.count() == 0, "updates have no answer");
+        for want in self.then.iter().filter_map(|step| step.published.as_ref()) {
+            check_published(want, &finished.published, &places);
+        }
         if self.refused.is_empty() {
             self.check_traces(&finished);
         }
     }
 
     /// What a host has, and what its client does.
-    fn surroundings(&self, places: &Places) -> Test {
+    fn surroundings(&self, places: &Places, open: &Open) -> Test {
         let opens: BTreeMap<String, Duration> = self
             .times()
             .zip(&self.steps)
@@ -283,17 +296,27 @@ impl Case {
                 };
             } else if let Some(reason) = &step.interrupt {
                 test = test.interrupt_after(at, reason);
+            } else if step.update.is_some() {
+                test = update(step, test, at, open);
+            } else if let Some(want) = step.published.clone() {
+                let places = places.clone();
+                test = test.look_after(at, move |got| check_published(&want, got, &places));
             }
+        }
+        for step in self.then.iter().filter(|step| step.update.is_some()) {
+            test = update(step, test, AFTERWARDS, open);
         }
         test
     }
 
     /// When the client takes its steps, in virtual time since the start. One that waits for
-    /// something comes a second later: the workflows get there in milliseconds, and wait there for
-    /// an hour.
+    /// something comes a second later, and so does one behind an update with an answer: the
+    /// workflows get there in milliseconds, and wait there for an hour.
     fn times(&self) -> impl Iterator<Item = Duration> + '_ {
-        self.steps.iter().scan(Duration::ZERO, |at, step| {
-            *at += Duration::from_secs(step.waits().into());
+        let mut answered = false;
+        self.steps.iter().scan(Duration::ZERO, move |at, step| {
+            *at += Duration::from_secs((step.waits() || answered).into());
+            answered = step.update.is_some() && !step.later;
             Some(*at)
         })
     }
@@ -358,7 +381,7 @@ impl Case {
             );
         }
         for (at, step) in self.times().zip(&self.steps) {
-            let waits = waits_before(history, at);
+            let waits = waits_before(&finished.earlier, history, at);
             let met = (step.op.is_empty() || waits.ops.contains(&step.op))
                 && step.delivered.is_none_or(|n| n == waits.delivered)
                 && (step.pending == 0 || step.pending == waits.ops.len())

@@ -42,11 +42,15 @@ pub struct Waits {
     pub delivered: usize,
 }
 
-pub fn waits_before(history: &History, at: Duration) -> Waits {
+/// Earlier are the runs whose place the history's has taken.
+pub fn waits_before(earlier: &[History], history: &History, at: Duration) -> Waits {
+    let at = earlier.first().unwrap_or(history).start + at;
+    let mut runs = earlier.iter().chain([history]).rev();
+    let history = runs.find(|run| run.start < at).unwrap_or(history);
     let mut pending = BTreeMap::new();
     let mut delivered = 0;
     for event in &history.events {
-        if event.time - history.start >= at {
+        if event.time >= at {
             break;
         }
         note(&mut pending, event);
@@ -77,7 +81,7 @@ fn note(ops: &mut BTreeMap<u32, Issued>, event: &Event) {
             let EntityMessage { operation, .. } =
                 EntityMessage::decode(body).expect("the body of a call of an entity");
             line += &format!(" {operation}");
-        } else if kind != "sleep" && !name.is_empty() {
+        } else if kind != "sleep" && kind != "lock" && !name.is_empty() {
             line += &format!(" {name}");
         }
         if kind == "activity" {

@@ -4,6 +4,7 @@
 mod case;
 mod database;
 mod history;
+mod messages;
 mod value;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

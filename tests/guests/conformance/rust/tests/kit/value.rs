@@ -5,6 +5,7 @@ use cruster::{Bytes, Timestamp, Value};
 use serde_json::Value as Json;
 
 /// The parts of values that only the runner knows.
+#[derive(Clone)]
 pub struct Places {
     pub outside: &'static str,
     pub execution: String,

@@ -1,5 +1,7 @@
 //! A module: its workflows, its activities, its entities, its migrations.
 
+mod checks;
+
 use std::rc::Rc;
 
 use crate::attempt::Attempt;
@@ -8,10 +10,15 @@ use crate::definition::{ActivityDefinition, Migration, WorkflowDefinition};
 use crate::entity::EntityDefinition;
 use crate::execution::Execution;
 use crate::host::Host;
-use crate::names::{self, fail, same, sort};
+use crate::names::sort;
 use crate::nanos::clamp;
+use crate::schedule::Schedule;
 use crate::schema::Shape;
 use crate::wire::{self, ActivityInfo, Invocation, Manifest, Outcome, WorkflowInfo, sorted};
+
+use checks::{
+    check_activities, check_entities, check_migrations, check_schedules, check_workflows,
+};
 
 /// What the manifest calls this SDK.
 const SDK: &str = concat!("rust/", env!("CARGO_PKG_VERSION"));
@@ -21,6 +28,7 @@ pub struct Module {
     workflows: &'static [&'static WorkflowDefinition],
     entities: &'static [&'static EntityDefinition],
     migrations: &'static [Migration],
+    schedules: &'static [Schedule],
 }
 
 impl Module {
@@ -34,36 +42,22 @@ impl Module {
         workflows: &'static [&'static WorkflowDefinition],
         entities: &'static [&'static EntityDefinition],
         migrations: &'static [Migration],
+        schedules: &'static [Schedule],
     ) -> Self {
         assert!(
             !workflows.is_empty() || !entities.is_empty(),
             "a module needs at least one workflow or entity"
         );
-        let mut w = 0;
-        while w < workflows.len() {
-            names::check("the workflow name", workflows[w].name);
-            let mut other = 0;
-            while other < w {
-                if same(workflows[w].name, workflows[other].name) {
-                    fail(&[
-                        "the module has two workflows named `",
-                        workflows[w].name,
-                        "`",
-                    ]);
-                }
-                other += 1;
-            }
-            check_signals(workflows[w]);
-            check_queries(workflows[w]);
-            w += 1;
-        }
+        check_workflows(workflows);
         check_activities(workflows);
         check_entities(entities);
         check_migrations(migrations);
+        check_schedules(schedules, workflows);
         Module {
             workflows,
             entities,
             migrations,
+            schedules,
         }
     }
 
@@ -72,12 +66,12 @@ impl Module {
         self.migrations
     }
 
-    /// Whether a workflow answers queries. The code for that is left out of a module without.
+    /// Whether a workflow answers queries, or is asked about updates. The code for that is left out of a module without.
     #[doc(hidden)]
     pub const fn answers_queries(&self) -> bool {
         let mut w = 0;
         while w < self.workflows.len() {
-            if !self.workflows[w].queries.is_empty() {
+            if !self.workflows[w].queries.is_empty() || !self.workflows[w].updates.is_empty() {
                 return true;
             }
             w += 1;
@@ -123,6 +117,7 @@ impl Module {
             activities: Some(activities),
             entities: sorted(self.entities.iter().map(|e| (e.info)(e)).collect()),
             migrations: (!migrations.is_empty()).then_some(migrations),
+            schedules: sorted(self.schedules.iter().map(|s| (s.info)(s)).collect()),
             sdk: SDK.to_owned(),
             workflows: Some(workflows),
         }
@@ -134,9 +129,7 @@ impl Module {
         match invocation.kind.as_str() {
             "workflow" => match self.workflow(&invocation.name) {
                 None => Started::Over(unknown_workflow(&invocation.name)),
-                Some(workflow) => {
-                    Started::Workflow(Execution::start(host, workflow.run, invocation))
-                }
+                Some(workflow) => Started::Workflow(Execution::start(host, workflow, invocation)),
             },
             "activity" => Started::Over(match self.activity(&invocation.name) {
                 None => unknown(&codes::UNKNOWN_ACTIVITY, "activity", &invocation.name),
@@ -196,12 +189,15 @@ fn shape(f: fn() -> Shape) -> Option<Box<wire::Schema>> {
 
 fn workflow_info(w: &WorkflowDefinition) -> WorkflowInfo {
     WorkflowInfo {
+        attributes: sorted(w.attributes.iter().map(|a| (a.info)(a)).collect()),
         input: shape(w.input),
         key: w.key.name().to_owned(),
         name: w.name.to_owned(),
         output: shape(w.output),
         queries: sorted(w.queries.iter().map(|q| (q.info)(q)).collect()),
         signals: sorted(w.signals.iter().map(|s| (s.info)(s)).collect()),
+        state: sorted(w.state.iter().map(|s| (s.info)(s)).collect()),
+        updates: sorted(w.updates.iter().map(|u| (u.info)(u)).collect()),
     }
 }
 
@@ -224,150 +220,6 @@ fn migration_info(m: &Migration) -> wire::Migration {
     }
 }
 
-/// The lists of activities of all workflows, one after the other.
-const fn activity_list(
-    workflows: &[&'static WorkflowDefinition],
-    n: usize,
-) -> Option<&'static [ActivityDefinition]> {
-    let mut left = n;
-    let mut w = 0;
-    while w < workflows.len() {
-        if left == 0 {
-            return Some(workflows[w].activities);
-        }
-        left -= 1;
-        if left < workflows[w].groups.len() {
-            return Some(workflows[w].groups[left]);
-        }
-        left -= workflows[w].groups.len();
-        w += 1;
-    }
-    None
-}
-
-const fn check_activities(workflows: &[&'static WorkflowDefinition]) {
-    let mut l = 0;
-    while let Some(list) = activity_list(workflows, l) {
-        let mut a = 0;
-        while a < list.len() {
-            names::check("the activity name", list[a].name);
-            check_activity(workflows, &list[a]);
-            a += 1;
-        }
-        l += 1;
-    }
-}
-
-/// Checks that no other activity has the name of this one.
-const fn check_activity(workflows: &[&'static WorkflowDefinition], activity: &ActivityDefinition) {
-    let mut l = 0;
-    while let Some(list) = activity_list(workflows, l) {
-        let mut a = 0;
-        while a < list.len() {
-            let other = &list[a];
-            if same(other.name, activity.name) && !same(other.origin, activity.origin) {
-                fail(&[
-                    "the module has two activities named `",
-                    activity.name,
-                    "`: ",
-                    other.origin,
-                    " and ",
-                    activity.origin,
-                    "; give one of them another name with #[activity(name = \"…\")]",
-                ]);
-            }
-            a += 1;
-        }
-        l += 1;
-    }
-}
-
-/// Checks that the signals of a workflow have distinct names.
-const fn check_signals(workflow: &WorkflowDefinition) {
-    let mut s = 0;
-    while s < workflow.signals.len() {
-        let name = workflow.signals[s].name;
-        names::check("the name of a signal", name);
-        let mut other = 0;
-        while other < s {
-            if same(name, workflow.signals[other].name) {
-                fail(&[
-                    "the workflow `",
-                    workflow.name,
-                    "` has two signals named `",
-                    name,
-                    "`; give one of them another name with #[signal(name = \"…\")]",
-                ]);
-            }
-            other += 1;
-        }
-        s += 1;
-    }
-}
-
-/// Checks that the queries of a workflow have distinct names.
-const fn check_queries(workflow: &WorkflowDefinition) {
-    let mut q = 0;
-    while q < workflow.queries.len() {
-        let name = workflow.queries[q].name;
-        names::check("the name of a query", name);
-        let mut other = 0;
-        while other < q {
-            if same(name, workflow.queries[other].name) {
-                fail(&[
-                    "the workflow `",
-                    workflow.name,
-                    "` has two queries named `",
-                    name,
-                    "`; give one of them another name with #[query(name = \"…\")]",
-                ]);
-            }
-            other += 1;
-        }
-        q += 1;
-    }
-}
-
-/// Checks that entities have valid and distinct names, and so do the operations of each.
-const fn check_entities(entities: &[&'static EntityDefinition]) {
-    let mut e = 0;
-    while e < entities.len() {
-        entities[e].check();
-        let name = entities[e].options.name;
-        let mut other = 0;
-        while other < e {
-            if same(name, entities[other].options.name) {
-                fail(&["the module has two entities named `", name, "`"]);
-            }
-            other += 1;
-        }
-        e += 1;
-    }
-}
-
-const fn check_migrations(migrations: &[Migration]) {
-    let mut m = 0;
-    while m < migrations.len() {
-        let mut o = 0;
-        while o < m {
-            let (one, two) = (&migrations[o], &migrations[m]);
-            let overlap =
-                one.dialect.is_empty() || two.dialect.is_empty() || same(one.dialect, two.dialect);
-            if one.version == two.version && overlap {
-                fail(&[
-                    "two migrations have the same version: `",
-                    one.name,
-                    "` and `",
-                    two.name,
-                    "`",
-                ]);
-            }
-            o += 1;
-        }
-        m += 1;
-    }
-}
-
 /// Declares what a module contains, and exports it to the host.
 ///
 /// ```
@@ -387,7 +239,8 @@ const fn check_migrations(migrations: &[Migration]) {
 /// # fn main() {}
 /// ```
 ///
-/// Between the two, `entities: [Account]` lists entities; a module may also have entities
+/// Between the two, `entities: [Account]` lists entities, and `schedules: […]` says when
+/// workflows are started: see [`Schedule`](crate::Schedule). A module may also have entities
 /// alone. It defines the static `MODULE`, for tests. Activities come with the workflows
 /// that use them. A name that is used twice does not compile.
 #[macro_export]
@@ -395,12 +248,19 @@ macro_rules! module {
     (entities: [$($entity:path),* $(,)?] $(, migrations: [$($migration:expr),* $(,)?])? $(,)?) => {
         $crate::module! { workflows: [], entities: [$($entity),*] $(, migrations: [$($migration),*])? }
     };
-    (workflows: [$($workflow:path),* $(,)?] $(, entities: [$($entity:path),* $(,)?])? $(, migrations: [$($migration:expr),* $(,)?])? $(,)?) => {
+    (
+        workflows: [$($workflow:path),* $(,)?]
+        $(, entities: [$($entity:path),* $(,)?])?
+        $(, schedules: [$($schedule:expr => $($started:ident)::+ ($($request:expr)?)),* $(,)?])?
+        $(, migrations: [$($migration:expr),* $(,)?])?
+        $(,)?
+    ) => {
         /// What this module contains.
         pub static MODULE: $crate::Module = $crate::Module::new(
             &[$(&<$workflow as $crate::Workflow>::DEFINITION),*],
             &[$($(&<$entity as $crate::Entity>::DEFINITION),*)?],
             &[$($($migration),*)?],
+            &[$($($crate::__schedule!($schedule, $($started)::+, $($request)?)),*)?],
         );
 
         #[cfg(target_family = "wasm")]
@@ -435,5 +295,18 @@ macro_rules! module {
                 }
             }
         }
+    };
+}
+
+/// A schedule with its workflow and request.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __schedule {
+    ($schedule:expr, $workflow:path, ) => {
+        $crate::__schedule!($schedule, $workflow, ())
+    };
+    ($schedule:expr, $workflow:path, $request:expr) => {
+        $schedule
+            .__starts::<$workflow>(|| $crate::__private::schedule_input::<$workflow>(&$request))
     };
 }

@@ -1,0 +1,37 @@
+package crustertest
+
+import (
+	"github.com/cruster/cruster/abi"
+)
+
+// continueAsNew has a new run take the place of this one. What was sent and not read, what was
+// asked and not answered, what was published and a request to stop are the new run's; who waits
+// for the execution waits on.
+func (r *run) continueAsNew(out *abi.Outcome) {
+	input, err := checkRequest(r.workflow, out.Continue.Input)
+	if err != nil {
+		r.finish(&abi.Outcome{Error: abi.AsError(err)})
+		return
+	}
+	r.outcome = out
+	r.endSection()
+	next := newRun(r.world, r.id, r.workflow, input)
+	next.stop, next.published, next.updates, next.waiters = r.stop, r.published, r.updates.next(), r.waiters
+	next.inbox.signals = r.undelivered()
+	for _, s := range out.Continue.Unread {
+		next.history.Given = append(next.history.Given, UnreadSignal(s))
+	}
+	before := r.recorded()
+	before.Before = nil
+	next.history.Run, next.history.Before = r.history.Run+1, append(r.history.Before, before)
+	r.waiters = nil
+	r.world.after(0, next.start)
+	r.ex.Close()
+}
+
+// recorded is the history of a run that is over.
+func (r *run) recorded() History {
+	h := r.history
+	h.Outcome, h.Unread, h.Published = *r.outcome, r.unread(), r.published.clone()
+	return h
+}

@@ -1,0 +1,77 @@
+package execution
+
+import (
+	"errors"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/journal"
+)
+
+// A workflow that goes on for years ends its run now and then, and another one takes its
+// place: with an empty journal, under the same name.
+//
+// Invariants:
+//
+//  1. The end of the one and the beginning of the other are one commit. It takes the signals
+//     that the last turn was given and leaves all others in the inbox; so each is delivered
+//     once, to the one run or to the other.
+//  2. What the host does for the old run ends with it, as at any end, and what it still has
+//     to say is not heard: messages of tasks name their run.
+//  3. Who asks or waits for the execution means the chain of runs, and does not notice.
+//
+// If the answer to the commit is lost, the run is loaded: the row names the new run or the
+// old one. The old one takes its last turn again.
+
+// errContinued says that a run which was being loaded has continued as another one.
+var errContinued = errors.New("execution: it has continued as another run")
+
+// nextRun is the run that takes the place of this one, if the turn says so; nil if not. An
+// input that does not fit is the failure of the workflow.
+func (r *run) nextRun(turn *guest.Turn) (*journal.Continuation, error) {
+	if !turn.Continues() {
+		return nil, nil
+	}
+	asked := turn.Outcome.Continue
+	next, err := r.Continue(r.Host.Context(), r.row, asked.Input)
+	var misfit *abi.Error
+	if errors.As(err, &misfit) && misfit.Code == abi.CodeBadInput {
+		failure := *misfit
+		failure.Message = "the workflow cannot continue as a new run: " + misfit.Message
+		turn.Outcome = &abi.Outcome{Error: &failure}
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	next.Run = journal.NewRunID()
+	next.Pinned.Seed, next.Pinned.Unread = next.Run, asked.Unread
+	r.locked(func(l *ledger) { next.Pinned.Time = l.tick(r.now()) })
+	return &next, nil
+}
+
+// goOnAs has another run take the place of this one, with what the last turn caused. It
+// reports that the run does not go on: the other one begins when it is its turn, as any
+// execution does that has something to do.
+func (r *run) goOnAs(next *journal.Continuation, b batch, turn guest.Turn, d decision) bool {
+	w := d.write
+	w.Entries, w.Update, w.Continue = nil, nil, next // the journal is deleted
+	w.Hold = nil                                     // the other run is given what has no answer
+	r.Fault.Pass(faultpoint.ContinueBeforeCommit)
+	d.did.pass(r.Fault, faultpoint.AnswerBeforeCommit)
+	return r.commit("continue as a new run", w, b, func() bool {
+		r.Fault.Pass(faultpoint.ContinueAfterCommit)
+		d.did.pass(r.Fault, faultpoint.AnswerAfterCommit)
+		r.tellCallers(d.did)
+		r.logTurn(turn)
+		r.metrics.continued.Inc()
+		r.log.Debug("continues as a new run", "run", next.Run)
+		r.setSection(journal.StepID{})
+		r.beginAnew(next.Run)
+		r.unload()
+		r.fresh = true
+		r.requeue(wake{})
+		return false
+	})
+}

@@ -1,0 +1,99 @@
+package execution
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/journal"
+)
+
+// enterTurn moves the ledger's section on by a turn that it has been told of. It settles what the
+// section does not allow. Withdrawn is the lock of a section that was ended before it was
+// delivered: nothing is to be done for it any more.
+func (l *ledger) enterTurn(delivered []journal.Entry, turn guest.Turn) (withdrawn []journal.StepID) {
+	before := l.section
+	l.section = before.After(delivered, turn.Issued, turn.Cancelled, l.ops.All())
+	for _, o := range turn.Issued {
+		l.refuse(o.StepID)
+	}
+	if !before.IsZero() && before != l.section && l.ops.Step(before.Step) != nil {
+		l.refuse(before.Step)
+		withdrawn = append(withdrawn, before.Step)
+	}
+	return withdrawn
+}
+
+// enterReplayed takes over the section that a replay came to.
+func (l *ledger) enterReplayed(s op.Section) {
+	l.section = s
+	for _, step := range l.ops.Steps() {
+		l.refuse(step)
+	}
+}
+
+// refuse gives an op its outcome if the section does not allow it.
+func (l *ledger) refuse(step journal.StepID) {
+	o := l.ops.Step(step)
+	if o == nil || o.Settled() || o.Kind != abi.OpCall && o.Kind != abi.OpLock {
+		return
+	}
+	if err := l.section.Refuses(o, l.ops.All()); err != nil {
+		l.ops.Change(step, func(o *op.Op) { o.Settle(abi.Outcome{Error: err}, 0, o.IssuedAt) })
+	}
+}
+
+// rowSection is what the row is to say of the section, given what it says. One that was granted
+// and is not in the row any more is over, whatever the code believes: it was moved there, or
+// its run is a fork.
+func (l *ledger) rowSection(row journal.StepID) journal.StepID {
+	if l.section.Step == row || l.ops.Step(l.section.Step) != nil {
+		return l.section.Step
+	}
+	return journal.StepID{}
+}
+
+// makeUpSection has the row say what section the run is in, if the host ended before the commit
+// that should have. It reports whether the run goes on.
+func (r *run) makeUpSection() bool {
+	var section journal.StepID
+	var wake int64
+	r.locked(func(l *ledger) { section, wake = l.rowSection(r.row.Section), l.ops.WakeAt() })
+	if section == r.row.Section {
+		return true
+	}
+	u := journal.Update{State: r.row.State, WakeAt: wake, Waiting: r.waitingNow(), Section: section}
+	return r.commit("commit a section", journal.Write{ID: r.id, Run: r.row.Run, Update: &u}, batch{}, func() bool {
+		r.applyUpdate(u)
+		return true
+	})
+}
+
+// passRelease tells the injector that the section of the row ends, if it does.
+func (r *run) passRelease(point string, after journal.StepID) {
+	if r.row.Section != after && r.row.Section != (journal.StepID{}) {
+		r.Fault.Pass(point)
+	}
+}
+
+// setSection takes over what the row says by now. Entities that the section before has locked
+// are free.
+func (r *run) setSection(section journal.StepID) {
+	before := r.row.Section
+	r.row.Section = section
+	if before != section && before != (journal.StepID{}) {
+		r.Fault.Pass(faultpoint.ReleaseAfterCommit)
+		r.Entities.Unlocked(journal.Caller{ID: r.id, Run: r.row.Run, Step: before})
+	}
+}
+
+// lock locks entities for a workflow. What it has got before a crash it has still.
+func (t *task) lock(ctx context.Context, b *abi.Lock) {
+	step := journal.Caller{ID: t.row.ID, Run: t.row.Run, Step: t.step}
+	failure, decided := t.retryUntilDecided(ctx, "lock entities", func() error { return t.Entities.Lock(ctx, t.row, step, b) })
+	if decided {
+		t.done(outcomeOf(abi.Nil, failure))
+	}
+}
