@@ -139,8 +139,23 @@ func (e *Engine) openExecutions(ctx context.Context, namespace, deployment strin
 	return ids, nil
 }
 
-// checkOne replays one execution on a module; nil if it is over.
+// checkOne replays one execution on a module; nil if it is over. One that continues as a new
+// run meanwhile, so that its journal is not that of its row, is replayed again.
 func (e *Engine) checkOne(ctx context.Context, id journal.ID, m *catalog.Module) (*CheckResult, error) {
+	for {
+		result, err := e.checkNow(ctx, id, m)
+		if err != nil || result == nil || result.Fits {
+			return result, err
+		}
+		now, err := e.store.Load(ctx, id)
+		if err == nil && now.Run != result.Execution.Run {
+			continue
+		}
+		return result, nil
+	}
+}
+
+func (e *Engine) checkNow(ctx context.Context, id journal.ID, m *catalog.Module) (*CheckResult, error) {
 	row, err := e.store.Load(ctx, id)
 	if errors.Is(err, journal.ErrNotFound) || err == nil && row.State.Final() {
 		return nil, nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/catalog"
+	"github.com/cruster/cruster/host/schedule"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -32,12 +33,58 @@ func (e *Engine) Push(ctx context.Context, req PushRequest) (*DeploymentInfo, er
 		return nil, err
 	}
 	req.Namespace = namespaceOf(req.Namespace)
+	declaration := e.schedules.Declare(req.Namespace, req.Name)
+	defer declaration.Release()
+	req.Accept = func(ctx context.Context, m *abi.Manifest) error {
+		declared, err := declaredBy(req.Namespace, req.Name, m)
+		if err != nil {
+			return err
+		}
+		return declaration.Begin(ctx, declared)
+	}
 	info, err := e.catalog.Push(ctx, req, e.clock.Now().UnixNano())
 	if err != nil {
 		return nil, err
 	}
+	if err := declaration.Finish(ctx); err != nil {
+		return nil, err
+	}
 	e.log.Info("deployed", "deployment", info.Name, "version", info.Version, "digest", info.Digest)
 	return info, nil
+}
+
+// declaredBy are the schedules that a module declares.
+func declaredBy(namespace, deployment string, m *abi.Manifest) (declared []journal.Schedule, err error) {
+	names := map[string]bool{}
+	for i := range m.Schedules {
+		s, err := schedule.Declared(namespace, deployment, m, &m.Schedules[i])
+		if err != nil {
+			return nil, err
+		}
+		if names[s.Name] {
+			return nil, abi.Errorf(abi.CodeBadManifest, "the schedule %q is declared twice", m.Schedules[i].Name)
+		}
+		names[s.Name] = true
+		declared = append(declared, s)
+	}
+	return declared, nil
+}
+
+// declared lists the schedules that the deployed module of a deployment declares; none if it
+// is not there.
+func (e *Engine) declared(ctx context.Context, namespace, name string) ([]journal.Schedule, error) {
+	d, err := e.catalog.Deployment(ctx, namespace, name)
+	if abi.CodeOf(err) == abi.CodeDeploymentNotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := e.catalog.Module(ctx, d.Digest)
+	if err != nil {
+		return nil, err
+	}
+	return declaredBy(namespace, name, m.Manifest)
 }
 
 // Deployments lists the deployments of a namespace.

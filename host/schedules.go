@@ -23,7 +23,7 @@ func (e *Engine) wireSchedules() {
 		}
 	}, nil)
 	e.schedules = schedule.New(schedule.Deps{
-		Clock: e.clock, Context: e.state.Context(), Fault: faultpoint.Injector(e.cfg.FaultPoint), Logger: e.log,
+		Clock: e.clock, Context: e.state.Context(), Declared: e.declared, Fault: faultpoint.Injector(e.cfg.FaultPoint), Logger: e.log,
 		Starter: starter{e}, Store: ownedSchedules{e.writer, e.store}, Timers: e.ticks,
 	})
 }

@@ -17,7 +17,7 @@ import "context"
 // The alternative, to delete the locks in the commit of the run, would have the owner of the
 // run write what the owner of another shard decides by.
 
-// Lock is a row that says who holds an entity.
+// Lock is the row of an entity that a step has locked.
 type Lock struct {
 	Entity    ID
 	Namespace string

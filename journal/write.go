@@ -65,9 +65,9 @@ type Write struct {
 	// Continue has another run take the place of this one, in the same row: see
 	// [Continuation]. It comes without an Update, and without what it would delete.
 	Continue *Continuation
-	// Lock says who holds an entity, in the place of the one who did.
+	// Lock replaces the lock of an entity, or inserts it.
 	Lock *Lock
-	// Unlock says that the entity is not held, if it was.
+	// Unlock deletes it, if there is one.
 	Unlock bool
 	// Entity replaces the row of an entity, or inserts it.
 	Entity *Entity

@@ -55,6 +55,8 @@ func Execution(e *journal.Execution, as crusterv1.Encoding) (*crusterv1.Executio
 		CreatedAt:  unixTimestamp(e.CreatedAt),
 		FinishedAt: unixTimestamp(e.FinishedAt),
 		RunId:      e.Run.String(),
+		Continued:  e.Continued,
+		ChainId:    e.Chain.String(),
 	}
 	if e.Interrupt != nil {
 		p.Interruption = &crusterv1.Interruption{At: unixTimestamp(e.Interrupt.At), Reason: rpcerror.Text(e.Interrupt.Reason)}

@@ -13,7 +13,7 @@ var itemName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
 // checkManifest refuses a manifest that the host cannot serve.
 func checkManifest(m *abi.Manifest) error {
 	const most = 1000
-	if len(m.Workflows)+len(m.Activities)+len(m.Entities)+len(m.Migrations) > most {
+	if len(m.Workflows)+len(m.Activities)+len(m.Entities)+len(m.Migrations)+len(m.Schedules) > most {
 		return abi.Errorf(abi.CodeBadManifest, "the manifest lists more than %d items", most)
 	}
 	if len(m.Workflows)+len(m.Entities) == 0 {

@@ -16,6 +16,8 @@ type PushRequest struct {
 	Binary    []byte
 	Config    map[string]string
 	AllowHTTP []string
+	// Accept, if set, is asked before anything is stored, and may refuse the module.
+	Accept func(ctx context.Context, m *abi.Manifest) error
 }
 
 // DeploymentInfo is a deployment with what its module says of itself.
@@ -43,6 +45,12 @@ func (c *Catalog) Push(ctx context.Context, req PushRequest, now int64) (*Deploy
 	m, err := c.compile(ctx, req.Binary)
 	if err != nil {
 		return nil, err
+	}
+	if req.Accept != nil {
+		if err := req.Accept(ctx, m.Manifest); err != nil {
+			c.forgetUnlessStored(ctx, m.Code.Digest())
+			return nil, err
+		}
 	}
 	digest := m.Code.Digest()
 	c.mu.Lock()

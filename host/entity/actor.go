@@ -36,6 +36,7 @@ type entity struct {
 	seen     uint64 // up to where messages have been in memory
 	unread   bool   // there may be messages that are not in memory
 	fetching bool
+	taken    map[uint64]bool // messages that were answered since the reading that is under way began
 	barren   bool // reading the inbox brings nothing before something at work is over
 	starts   bool // there are workflows to be started
 	starting bool

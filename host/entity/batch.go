@@ -103,6 +103,9 @@ func (e *entity) end(c *call, answers map[*call]answer, err error) {
 	c.atWork = false
 	e.forget(c)
 	a, answered := answers[c]
+	if answered && e.fetching && c.position != 0 {
+		e.taken[c.position] = true
+	}
 	if !answered {
 		a.err = journal.Coded("call "+c.ref.String(), err)
 	} else if c.leavesReceipt() {

@@ -26,6 +26,7 @@ func (e *entity) beginFetch() {
 		return
 	}
 	upTo := e.acked
+	e.taken = map[uint64]bool{}
 	e.fetching = e.begin(e.working, func() message {
 		p, err := e.readInbox(e.id)
 		p.upTo = upTo
@@ -111,7 +112,8 @@ func (x *Entities) callOf(m *journal.Message) (*call, error) {
 	return c, nil
 }
 
-// takeFetched puts messages into the queue.
+// takeFetched puts messages into the queue. Those that were taken out of the inbox while it was
+// read may be among them.
 func (e *entity) takeFetched(m fetched) {
 	e.fetching = false
 	if m.err != nil {
@@ -123,10 +125,15 @@ func (e *entity) takeFetched(m fetched) {
 	e.starts = e.starts || m.starts
 	added := 0
 	for _, c := range m.calls {
-		if e.addMessage(c) {
+		switch {
+		case e.taken[c.position]:
+			c.release()
+			added++ // something has become of it
+		case e.addMessage(c):
 			added++
 		}
 	}
+	e.taken = nil
 	e.joinFetched(!m.more)
 	e.barren = added == 0 && e.unread
 	e.seen = max(e.seen, m.last)

@@ -28,6 +28,11 @@ func (r *Schedules) Create(ctx context.Context, s journal.Schedule) (*journal.Sc
 	if err := checkNote(s.State.Note); err != nil {
 		return nil, err
 	}
+	return r.create(ctx, s)
+}
+
+// create makes a schedule that was checked.
+func (r *Schedules) create(ctx context.Context, s journal.Schedule) (*journal.Schedule, error) {
 	now := r.Clock.Now().UnixNano()
 	s.Version = 0
 	s.State = journal.ScheduleState{
@@ -82,7 +87,7 @@ func created(s *journal.Schedule, err error) error {
 // change does something about a schedule that is there. What is due by the rules so far
 // is done first; what is due by the new ones, behind it.
 func (r *Schedules) change(ctx context.Context, namespace, name string, do func(p *plan) error) (*journal.Schedule, error) {
-	if err := CheckName(name); err != nil {
+	if err := checkAnyName(name); err != nil {
 		return nil, err
 	}
 	id := journal.ScheduleID(namespace, name)
@@ -154,25 +159,31 @@ func (r *Schedules) load(ctx context.Context, id journal.ID, name string) (*jour
 // Update replaces what was said about a schedule. Ticks of the new times begin after this
 // moment; what waits goes on waiting, and a backfill has the ticks it was asked for.
 func (r *Schedules) Update(ctx context.Context, want journal.Schedule) (*journal.Schedule, error) {
+	if err := checkOwnName(want.Name); err != nil {
+		return nil, err
+	}
 	if err := r.prepare(ctx, &want); err != nil {
 		return nil, err
 	}
-	return r.change(ctx, want.Namespace, want.Name, func(p *plan) error {
-		wasAlways := p.Spec.Always
-		p.passDue()
-		if err := p.retime(want.Spec); err != nil {
-			return err
-		}
-		p.Input = want.Input
-		p.State.Last = max(p.State.Last, p.now)
-		if wasAlways && !p.Spec.Always {
-			p.State.Next, p.State.Failures = 0, 0
-		}
-		if !wasAlways && p.Spec.Always && len(p.State.Open) == 0 {
-			p.State.Next = p.now
-		}
-		return nil
-	})
+	return r.change(ctx, want.Namespace, want.Name, func(p *plan) error { return p.replace(want) })
+}
+
+// replace replaces what was said about the schedule.
+func (p *plan) replace(want journal.Schedule) error {
+	wasAlways := p.Spec.Always
+	p.passDue()
+	if err := p.retime(want.Spec); err != nil {
+		return err
+	}
+	p.Input = want.Input
+	p.State.Last = max(p.State.Last, p.now)
+	if wasAlways && !p.Spec.Always {
+		p.State.Next, p.State.Failures = 0, 0
+	}
+	if !wasAlways && p.Spec.Always && len(p.State.Open) == 0 {
+		p.State.Next = p.now
+	}
+	return nil
 }
 
 // Pause has no tick started until the schedule is resumed.
@@ -295,9 +306,13 @@ func instant(at int64) string { return time.Unix(0, at).UTC().Format(time.RFC333
 
 // Delete deletes a schedule. Its runs go on.
 func (r *Schedules) Delete(ctx context.Context, namespace, name string) error {
-	if err := CheckName(name); err != nil {
+	if err := checkOwnName(name); err != nil {
 		return err
 	}
+	return r.delete(ctx, namespace, name)
+}
+
+func (r *Schedules) delete(ctx context.Context, namespace, name string) error {
 	id := journal.ScheduleID(namespace, name)
 	release, err := r.acquire(ctx, id)
 	if err != nil {
@@ -319,7 +334,7 @@ func (r *Schedules) Delete(ctx context.Context, namespace, name string) error {
 // Describe tells how far a schedule is, with the states of its runs as they are now and
 // its next times.
 func (r *Schedules) Describe(ctx context.Context, namespace, name string, upcoming int) (*Description, error) {
-	if err := CheckName(name); err != nil {
+	if err := checkAnyName(name); err != nil {
 		return nil, err
 	}
 	if upcoming < 0 || upcoming > MaxUpcoming {
@@ -342,7 +357,7 @@ func (r *Schedules) Describe(ctx context.Context, namespace, name string, upcomi
 // List lists the schedules of a namespace by name, those with a name above after, each
 // with its next time.
 func (r *Schedules) List(ctx context.Context, namespace, after string, limit int) ([]Description, error) {
-	page, err := r.Store.Schedules(ctx, namespace, after, limit)
+	page, err := r.page(ctx, namespace, after, limit)
 	if err != nil {
 		return nil, journal.Coded("list schedules", err)
 	}
@@ -355,4 +370,24 @@ func (r *Schedules) List(ctx context.Context, namespace, after string, limit int
 		}
 	}
 	return list, nil
+}
+
+// page reads a page of schedules, without the rows that say that a deployment has to be looked
+// at.
+func (r *Schedules) page(ctx context.Context, namespace, after string, limit int) (page []journal.Schedule, err error) {
+	for {
+		read, err := r.Store.Schedules(ctx, namespace, after, limit-len(page))
+		if err != nil || len(read) == 0 {
+			return page, err
+		}
+		after = read[len(read)-1].Name
+		for i := range read {
+			if !isMarker(read[i].Name) {
+				page = append(page, read[i])
+			}
+		}
+		if len(page) == limit {
+			return page, nil
+		}
+	}
 }

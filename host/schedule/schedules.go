@@ -59,11 +59,13 @@ type Deps struct {
 	Clock clockwork.Clock
 	// Context ends when the host is to stop doing things at once.
 	Context context.Context
-	Fault   faultpoint.Injector
-	Logger  *slog.Logger
-	Starter Starter
-	Store   Store
-	Timers  Timers
+	// Declared lists what the deployed module of a deployment declares: see [Declared].
+	Declared func(ctx context.Context, namespace, deployment string) ([]journal.Schedule, error)
+	Fault    faultpoint.Injector
+	Logger   *slog.Logger
+	Starter  Starter
+	Store    Store
+	Timers   Timers
 }
 
 // Schedules is the room of all schedules of a host. A schedule is not kept in memory: it
@@ -200,6 +202,9 @@ func (r *Schedules) attempt(id journal.ID, known func()) error {
 		return nil
 	case err != nil:
 		return err
+	}
+	if isMarker(s.Name) {
+		return r.redeclare(r.Context, s)
 	}
 	p, err := r.open(r.Context, s)
 	if err != nil || p == nil {

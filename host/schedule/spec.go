@@ -3,6 +3,7 @@ package schedule
 import (
 	"cmp"
 	"regexp"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -54,6 +55,31 @@ func CheckName(name string) error {
 			WithHint("Names are letters, digits, '_', '-' and '.', start with a letter and have at most 63 characters.")
 	}
 	return nil
+}
+
+// checkAnyName is CheckName, also of a schedule that a module declares.
+func checkAnyName(name string) error {
+	deployment, own, declared := strings.Cut(name, "/")
+	if !declared {
+		return CheckName(name)
+	}
+	if err := CheckName(own); err != nil {
+		return err
+	}
+	if deployment == "" || len(name) > abi.MaxName {
+		return invalid("%.80q is not a valid name of a schedule", name)
+	}
+	return nil
+}
+
+// checkOwnName is checkAnyName of a schedule that people may change.
+func checkOwnName(name string) error {
+	if isDeclared(name) {
+		deployment, own, _ := strings.Cut(name, "/")
+		return invalid("schedule %.80q is declared by the module of deployment %.80q", own, deployment).
+			WithHint("Change it in the code of the module, and push that. Declared schedules can be paused, resumed, triggered and backfilled.")
+	}
+	return CheckName(name)
 }
 
 func checkNote(note string) error {

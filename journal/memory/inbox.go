@@ -40,7 +40,7 @@ func (b *box) full(bytes int) bool {
 	return len(b.messages) >= journal.MaxInbox || bytes > journal.MaxInboxBytes
 }
 
-// overfull tells whether it holds more than it may, whoever has sent it.
+// overfull tells whether it holds more than it may, also of what was sent by others.
 func (b *box) overfull() bool {
 	bytes := 0
 	for _, m := range b.messages {

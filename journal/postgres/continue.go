@@ -9,7 +9,7 @@ import (
 
 // continuation has another run take the place of one.
 //
-// Whoever writes of a run without changing its row, as a settlement does, locks the row
+// A write of a run that does not change its row, as a settlement, locks the row
 // against its end (stmtHeld). The plan of a run that continues locks the row against that in
 // turn, before all else (stmtLockRuns). So what is written of the old run is there by then,
 // and is deleted with the rest, or finds another run.

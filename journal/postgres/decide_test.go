@@ -16,11 +16,13 @@ import (
 // TestDecide decides about writes in order. All executions are in shards of
 // epoch 1. The argument have lists what the store holds: "a" is an execution, "a/3"
 // an entry of it, "a!paid" a settled deferred, "a+3" the message at position 3 that has
-// the origin 3, "a=3" a receipt of that origin, "a+full" an inbox without room. Each line
+// the origin 3, "a=3" a receipt of that origin, "a+full" an inbox without room, and
+// "a+overfull" one without room for what others send. Each line
 // of the input is a write: an execution, then its parts: start, N (an entry), !NAME (a
 // settlement), update, stale (the epoch is over), entity (it is one, and is replaced),
 // destroy, +N (a message of an origin is received), -N (it is taken), =N (a receipt is
-// left), >a+N (it is sent to another).
+// left), >a+N (it is sent to another), ~N (it is held), continue (as the run that
+// another-run means), publish, lock, unlock.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	datadriven.RunTest(t, "testdata/decide", func(t *testing.T, d *datadriven.TestData) string {
@@ -72,6 +74,10 @@ func mailOf(t *testing.T, number string) (m journal.Message) {
 }
 
 func (snap *snapshot) hold(t *testing.T, what string) {
+	if key, found := strings.CutSuffix(what, "+overfull"); found {
+		snap.mail.tallies[idOf(key)] = tally{messages: journal.MaxSentInbox}
+		return
+	}
 	if key, found := strings.CutSuffix(what, "+full"); found {
 		snap.mail.tallies[idOf(key)] = tally{messages: journal.MaxInbox}
 		return
@@ -125,6 +131,17 @@ func parseWrite(t *testing.T, line string) *journal.Write {
 			w.Run, w.Entity = journal.RunID{}, &journal.Entity{ID: w.ID}
 		case part == "destroy":
 			w.Run, w.Destroy = journal.RunID{}, true
+		case part == "lock":
+			w.Run, w.Lock = journal.RunID{}, &journal.Lock{Entity: w.ID, Holder: journal.Caller{Step: journal.StepID{1}}}
+		case part == "unlock":
+			w.Run, w.Unlock = journal.RunID{}, true
+		case part == "publish":
+			w.Publish = &journal.Published{Attributes: []journal.NamedAttribute{{Name: "a"}, {Name: "b"}}}
+		case part == "continue":
+			w.Continue = &journal.Continuation{Run: w.Run}
+			w.Continue.Run[0] ^= 1
+		case strings.HasPrefix(part, "~"):
+			w.Hold = append(w.Hold, uint64(mailOf(t, part[1:]).Origin[0]))
 		case strings.HasPrefix(part, "+"):
 			m := mailOf(t, part[1:])
 			w.Receive = &m

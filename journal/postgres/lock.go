@@ -10,7 +10,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// queueLocks appends the statements that say who holds entities, or that nobody does.
+// queueLocks appends the statements that put and delete the locks of entities.
 func queueLocks(b *pgx.Batch, locks map[journal.ID]*journal.Lock) {
 	var put, gone keys
 	var namespaces, types, names []string

@@ -47,7 +47,7 @@ func (t tally) plus(bytes int) tally { return tally{t.messages + 1, t.bytes + in
 // room is how much a plan puts into an inbox.
 type room struct{ received, sent tally }
 
-// overfull tells whether it is more than an inbox may hold, whoever has sent it.
+// overfull tells whether it is more than an inbox may hold, also of what was sent by others.
 func (t tally) overfull() bool {
 	return t.messages > journal.MaxSentInbox || t.bytes > journal.MaxSentInboxBytes
 }

@@ -8,6 +8,10 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
+// lookUp ends a subquery that is asked for each row, in the order of the rows. A planner that
+// may make a join of it may also read and sort all of them.
+const lookUp = ` OFFSET 0)`
+
 // whereQuery lists executions whose attributes meet conditions: see the embedded store, which
 // works alike.
 func (st *statements) whereQuery(f journal.Filter, want int, after journal.Wake) (string, []any) {
@@ -28,7 +32,7 @@ func (st *statements) whereQuery(f journal.Filter, want int, after journal.Wake)
 	where := `a.namespace = s.namespace AND ` + conditionSQL(&f.Where[first], "a", param) + ` AND (a.created_at, a.id) < ($2, $3)`
 	for i := range f.Where {
 		if i != first {
-			where += ` AND EXISTS (SELECT FROM ` + st.attributes + ` b WHERE b.shard = a.shard AND b.id = a.id AND ` + conditionSQL(&f.Where[i], "b", param) + `)`
+			where += ` AND EXISTS (SELECT FROM ` + st.attributes + ` b WHERE b.shard = a.shard AND b.id = a.id AND ` + conditionSQL(&f.Where[i], "b", param) + lookUp
 		}
 	}
 	if f.State != "" || f.Workflow != "" {
@@ -42,7 +46,7 @@ func (st *statements) whereQuery(f journal.Filter, want int, after journal.Wake)
 		case f.Workflow != "":
 			where += ` AND e.workflow = ` + param(f.Workflow)
 		}
-		where += `)`
+		where += lookUp
 	}
 	return `WITH RECURSIVE spaces AS (` + spaces + `),
 		page AS (

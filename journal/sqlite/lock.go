@@ -23,7 +23,7 @@ const (
 	selectLocksOfNamespace = "SELECT " + lockColumns + " FROM cruster_locks l WHERE l.namespace = ?4 AND l.id > ?2 AND ?1 >= 0 ORDER BY l.id LIMIT ?3"
 )
 
-// putLock says who holds an entity.
+// putLock replaces the lock of an entity, or inserts it.
 func (b *batch) putLock(l *journal.Lock) error {
 	return run(b.conn, `INSERT OR REPLACE INTO cruster_locks (shard, id, namespace, type, key, holder, holder_run, holder_step, since)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, func(stmt *sqlite.Stmt) {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"zombiezen.com/go/sqlite"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -20,6 +21,15 @@ func TestQueryPlans(t *testing.T) {
 		query, _ := entitiesQuery(&f)
 		return query
 	}
+	where := func(operators ...string) string {
+		f := journal.Filter{State: journal.Running}
+		for _, operator := range operators {
+			f.Where = append(f.Where, journal.Condition{Name: "a", Operator: operator, Value: abi.Attribute{Type: abi.AttributeText}})
+		}
+		return whereQuery(&f)
+	}
+	number := journal.Condition{Name: "a", Operator: "=", Value: abi.Attribute{Type: abi.AttributeNumber}}
+	const ofOneValue = "cruster_attributes_value (namespace=? AND name=? AND type=? AND text=? AND number=? AND (created_at,id)"
 	for query, index := range map[string]string{
 		selectDue: "cruster_executions_wake",
 		selectExecution + " WHERE e.shard = ?1 AND e.id = ?2": "PRIMARY KEY",
@@ -32,37 +42,61 @@ func TestQueryPlans(t *testing.T) {
 		selectOfStrand:   "cruster_executions_strand",
 		selectListed:     "PRIMARY KEY",
 
-		selectInbox:                      "sqlite_autoindex_cruster_inbox_1 (shard=? AND id=? AND position>?)",
-		selectMessages:                   "sqlite_autoindex_cruster_inbox_1 (shard=? AND id=? AND position>?)",
-		selectMessage:                    "sqlite_autoindex_cruster_inbox_1 (shard=? AND id=? AND position=?)",
-		selectMessageOf:                  "cruster_inbox_origin (shard=? AND id=? AND origin=?)",
-		selectTally:                      "(shard=? AND id=?)",
-		selectNextReceiver:               "((shard,id)>(?,?))",
-		selectReceipt:                    "sqlite_autoindex_cruster_receipts_1 (shard=? AND id=? AND origin=?)",
-		selectReceiptOf:                  "sqlite_autoindex_cruster_receipts_1 (shard=? AND id=? AND origin=?)",
-		selectOldReceipts:                "cruster_receipts_at",
-		selectHeldReceipts:               "cruster_receipts_held (sender_run=?)",
-		selectLiveRun:                    "PRIMARY KEY",
-		selectSweepSize:                  "(shard=? AND id=?)",
-		selectEntity:                     "sqlite_autoindex_cruster_entities_1 (shard=? AND id=?)",
-		entities(journal.EntityFilter{}): "cruster_entities_name ((namespace,type,key)>(?,?,?))",
+		selectInbox:                "sqlite_autoindex_cruster_inbox_1 (shard=? AND id=? AND position>?)",
+		selectMessages:             "sqlite_autoindex_cruster_inbox_1 (shard=? AND id=? AND position>?)",
+		selectMessage:              "sqlite_autoindex_cruster_inbox_1 (shard=? AND id=? AND position=?)",
+		selectMessageOf:            "cruster_inbox_origin (shard=? AND id=? AND origin=?)",
+		selectTally:                "(shard=? AND id=?)",
+		selectNextReceiver:         "((shard,id)>(?,?))",
+		selectReceipt:              "sqlite_autoindex_cruster_receipts_1 (shard=? AND id=? AND origin=?)",
+		selectReceiptOf:            "sqlite_autoindex_cruster_receipts_1 (shard=? AND id=? AND origin=?)",
+		selectOldReceipts:          "cruster_receipts_at",
+		selectHeldReceipts:         "cruster_receipts_held (sender_run=?)",
+		selectLiveRun:              "PRIMARY KEY",
+		selectSweepSize:            "(shard=? AND id=?)",
+		selectLock:                 "PRIMARY KEY (shard=? AND id=?)",
+		selectInSection:            "PRIMARY KEY (shard=? AND id=?)",
+		selectLocks:                "PRIMARY KEY ((shard,id)>(?,?))",
+		selectLocksOfNamespace:     "cruster_locks_namespace (namespace=? AND id>?)",
+		releaseMessages:            "cruster_inbox_held (shard=? AND id=?)",
+		holdMessage:                "sqlite_autoindex_cruster_inbox_1 (shard=? AND id=? AND position=?)",
+		selectPublished:            "sqlite_autoindex_cruster_published_1 (shard=? AND id=?)",
+		selectAttributes:           "PRIMARY KEY (shard=? AND id=?)",
+		selectNextAttributes:       "cruster_attributes_value (namespace>?)",
+		where("="):                 ofOneValue,
+		where(">", "<", "=", "<="): ofOneValue,
+		whereQuery(&journal.Filter{Where: []journal.Condition{number}}): ofOneValue,
+		selectEntity:                                                         "sqlite_autoindex_cruster_entities_1 (shard=? AND id=?)",
+		entities(journal.EntityFilter{}):                                     "cruster_entities_name ((namespace,type,key)>(?,?,?))",
 		entities(journal.EntityFilter{Namespace: "n"}):                       "cruster_entities_name (namespace=? AND (type,key)>(?,?)",
 		entities(journal.EntityFilter{Namespace: "n", Type: "bank/"}):        "cruster_entities_name (namespace=? AND (type,key)>(?,?) AND type<?)",
 		entities(journal.EntityFilter{Namespace: "n", Type: "bank/Account"}): "cruster_entities_name (namespace=? AND (type,key)>(?,?) AND type<?)",
 	} {
-		var plan []string
-		err := store.read(t.Context(), func(conn *sqlite.Conn) error {
-			return run(conn, "EXPLAIN QUERY PLAN "+query, nil, func(row *sqlite.Stmt) error {
-				plan = append(plan, row.ColumnText(3))
-				return nil
-			})
-		})
-		require.NoError(t, err)
-		steps := strings.ReplaceAll(strings.Join(plan, "\n"), "SCAN (subquery", "(subquery") // that of the rows of the query itself
+		steps := store.plan(t, query)
 		require.Contains(t, steps, index, query)
 		require.NotContains(t, steps, "SCAN", query)
 		require.NotContains(t, steps, "TEMP B-TREE", query)
 	}
+	// What a range yields is sorted.
+	for _, operator := range []string{"<", "<=", ">", ">="} {
+		steps := store.plan(t, where(operator))
+		require.Contains(t, steps, "cruster_attributes_value (namespace=? AND name=? AND type=? AND text"+operator[:1]+"?)")
+		require.NotContains(t, steps, "SCAN")
+	}
+}
+
+// plan is how SQLite goes about a query.
+func (s *Store) plan(t *testing.T, query string) string {
+	t.Helper()
+	var plan []string
+	err := s.read(t.Context(), func(conn *sqlite.Conn) error {
+		return run(conn, "EXPLAIN QUERY PLAN "+query, nil, func(row *sqlite.Stmt) error {
+			plan = append(plan, row.ColumnText(3))
+			return nil
+		})
+	})
+	require.NoError(t, err)
+	return strings.ReplaceAll(strings.Join(plan, "\n"), "SCAN (subquery", "(subquery") // that of the rows of the query itself
 }
 
 func TestDurabilitySettings(t *testing.T) {

@@ -50,6 +50,8 @@ type powerLoad struct {
 	bought      int                   // by transactions of modules
 	throwers    int                   // executions that were started to be swept
 	sent, taken int                   // messages to the counter
+	continued   uint32                // how often the chained execution has
+	worked      uint64                // entries of its run
 }
 
 func (l *powerLoad) acknowledged(name string, check func(s *Store) error) {
@@ -129,6 +131,12 @@ func (l *powerLoad) run() error {
 			return err
 		})
 	}
+	first := l.write(chained)
+	start := laneOf(chained)
+	first.Start, first.Publish = &start, publishedBy(0)
+	if err := l.commit(first); err != nil {
+		return err
+	}
 	for step := range powerCutSteps {
 		if step == powerCutSteps/2 {
 			if err := l.store.Close(); err != nil {
@@ -138,7 +146,7 @@ func (l *powerLoad) run() error {
 				return err
 			}
 		}
-		if err := []func() error{l.append, l.append, l.buy, l.throwAway, l.copyBack, l.send, l.count}[l.rng.IntN(7)](); err != nil {
+		if err := []func() error{l.append, l.append, l.buy, l.throwAway, l.copyBack, l.send, l.count, l.work, l.goOn}[l.rng.IntN(9)](); err != nil {
 			return fmt.Errorf("step %d: %w", step, err)
 		}
 	}
@@ -294,7 +302,10 @@ func whole(s *Store) error {
 	if n, err := stockOf(s); err != nil || n != bought {
 		return fmt.Errorf("%d entries say that something was bought, and the table says %d: %w", bought, n, err)
 	}
-	_, _, err = mailOfCounter(s)
+	if _, _, err = mailOfCounter(s); err != nil {
+		return err
+	}
+	_, err = runsOf(s)
 	return err
 }
 

@@ -18,7 +18,7 @@ CREATE TABLE continued (
 ALTER TABLE inbox ADD COLUMN held boolean NOT NULL DEFAULT false; -- delivered, and not answered yet
 CREATE INDEX inbox_held ON inbox (shard, id) WHERE held;
 
--- Who holds entities, or did.
+-- Entities that steps of runs have locked. Sections of these may be over.
 CREATE TABLE locks (
     shard       smallint NOT NULL,
     id          bytea NOT NULL,  -- the entity

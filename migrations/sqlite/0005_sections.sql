@@ -18,7 +18,7 @@ CREATE TABLE cruster_continued (
 ALTER TABLE cruster_inbox RENAME COLUMN repeatable TO flags;
 CREATE INDEX cruster_inbox_held ON cruster_inbox (shard, id) WHERE flags >= 2;
 
--- Who holds entities, or did.
+-- Entities that steps of runs have locked. Sections of these may be over.
 CREATE TABLE cruster_locks (
     shard       INTEGER NOT NULL,
     id          BLOB    NOT NULL, -- the entity

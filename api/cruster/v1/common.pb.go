@@ -364,7 +364,11 @@ type Execution struct {
 	// What it is found by, by name. Describe and List tell it.
 	Attributes []*Attribute `protobuf:"bytes,16,rep,name=attributes,proto3" json:"attributes,omitempty"`
 	// How far it says that it is, for people. Describe and List tell it.
-	Progress      *Progress `protobuf:"bytes,17,opt,name=progress,proto3" json:"progress,omitempty"`
+	Progress *Progress `protobuf:"bytes,17,opt,name=progress,proto3" json:"progress,omitempty"`
+	// How many runs of the execution came before this one: each has continued as the next.
+	Continued uint32 `protobuf:"varint,18,opt,name=continued,proto3" json:"continued,omitempty"`
+	// The run id of the first of them; the same as run_id if there is none before.
+	ChainId       string `protobuf:"bytes,19,opt,name=chain_id,json=chainId,proto3" json:"chain_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -509,6 +513,20 @@ func (x *Execution) GetProgress() *Progress {
 		return x.Progress
 	}
 	return nil
+}
+
+func (x *Execution) GetContinued() uint32 {
+	if x != nil {
+		return x.Continued
+	}
+	return 0
+}
+
+func (x *Execution) GetChainId() string {
+	if x != nil {
+		return x.ChainId
+	}
+	return ""
 }
 
 // Attribute is a name and a value by which executions are found.
@@ -981,7 +999,7 @@ const file_cruster_v1_common_proto_rawDesc = "" +
 	"\x04hint\x18\x03 \x01(\tR\x04hint\x12\x12\n" +
 	"\x04type\x18\x04 \x01(\tR\x04type\x12\x1c\n" +
 	"\tretryable\x18\x05 \x01(\bR\tretryable\x12\x18\n" +
-	"\adetails\x18\x06 \x01(\fR\adetails\"\xe5\x04\n" +
+	"\adetails\x18\x06 \x01(\fR\adetails\"\x9e\x05\n" +
 	"\tExecution\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x1a\n" +
@@ -1003,7 +1021,9 @@ const file_cruster_v1_common_proto_rawDesc = "" +
 	"\n" +
 	"attributes\x18\x10 \x03(\v2\x15.cruster.v1.AttributeR\n" +
 	"attributes\x120\n" +
-	"\bprogress\x18\x11 \x01(\v2\x14.cruster.v1.ProgressR\bprogress\"\xa6\x01\n" +
+	"\bprogress\x18\x11 \x01(\v2\x14.cruster.v1.ProgressR\bprogress\x12\x1c\n" +
+	"\tcontinued\x18\x12 \x01(\rR\tcontinued\x12\x19\n" +
+	"\bchain_id\x18\x13 \x01(\tR\achainId\"\xa6\x01\n" +
 	"\tAttribute\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x04text\x18\x02 \x01(\tH\x00R\x04text\x12\x18\n" +

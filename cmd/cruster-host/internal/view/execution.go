@@ -2,6 +2,7 @@ package view
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -31,6 +32,8 @@ type Execution struct {
 	InterruptReason string          `json:"interrupt_reason,omitempty"`
 	ParentID        string          `json:"parent_id,omitempty"`
 	RunID           string          `json:"run_id,omitempty"`
+	Continued       uint32          `json:"continued,omitempty"`
+	ChainID         string          `json:"chain_id,omitempty"`
 	Attributes      map[string]any  `json:"attributes,omitempty"`
 	Progress        *Progress       `json:"progress,omitempty"`
 }
@@ -53,6 +56,8 @@ func ExecutionOf(e *crusterv1.Execution) Execution {
 		InterruptReason: e.GetInterruption().GetReason(),
 		ParentID:        e.GetParentId(),
 		RunID:           e.GetRunId(),
+		Continued:       e.GetContinued(),
+		ChainID:         e.GetChainId(),
 		Attributes:      attributesOf(e.GetAttributes()),
 		Progress:        progressOf(e.GetProgress()),
 	}
@@ -91,6 +96,9 @@ func executionLines(e *crusterv1.Execution) []terminal.Line {
 			asked += " " + terminal.OneLine(v.InterruptReason)
 		}
 		all = append(all, terminal.Line{Name: "interrupt", Value: asked})
+	}
+	if v.Continued > 0 {
+		all = append(all, terminal.Line{Name: "continued", Value: fmt.Sprintf("%d times, since run %s", v.Continued, v.ChainID)})
 	}
 	if v.State == client.Paused {
 		all = append(all, terminal.Line{Name: "next", Value: strings.Join(RescueSteps(pauseCode(v.Error), v.Name), "\n")})

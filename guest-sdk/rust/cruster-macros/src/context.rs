@@ -15,7 +15,7 @@ use crate::problems::Problems;
 use crate::signature;
 
 /// The methods that `self` has in `execute` only.
-const DURABLE: [&str; 18] = [
+const DURABLE: [&str; 27] = [
     "sleep",
     "sleep_until",
     "await_deferred",
@@ -24,8 +24,17 @@ const DURABLE: [&str; 18] = [
     "reject_deferred",
     "reject_deferred_in",
     "receive",
+    "try_receive",
     "signal",
     "answer",
+    "on_update",
+    "check_update",
+    "until",
+    "publish",
+    "published",
+    "retract",
+    "lock",
+    "continue_as_new",
     "on_interrupt",
     "interrupted",
     "interrupt_reason",

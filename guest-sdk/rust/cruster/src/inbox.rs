@@ -57,6 +57,26 @@ impl ContextCore {
         all
     }
 
+    /// Has the host deliver the next signal of a name, unless one is there or asked for.
+    pub(crate) fn ask_for_signal(&self, name: &'static str) -> Result<()> {
+        let open = self.inbox(name, |inbox| inbox.op != 0 || !inbox.waits.is_empty());
+        let carried = self.0.carried.borrow().iter().any(|s| s.name == name);
+        match open || carried {
+            true => Ok(()),
+            false => self.open_inbox(name).map(drop),
+        }
+    }
+
+    /// Issues the op of an inbox.
+    fn open_inbox(&self, name: &'static str) -> Result<u32> {
+        let body = wire::Receive {
+            name: name.to_owned(),
+        };
+        let op = self.issue(&RECEIVE, &body.encode())?;
+        self.inbox(name, |inbox| inbox.op = op);
+        Ok(op)
+    }
+
     /// Takes the first signal of a name that the run before has left.
     fn take_carried(&self, name: &str) -> Option<Vec<u8>> {
         let mut carried = self.0.carried.borrow_mut();
@@ -110,12 +130,8 @@ impl Next {
     }
 
     fn issue(&self, wait: u64) -> Result<()> {
-        let name = self.name.to_owned();
-        let op = self
-            .core
-            .issue(&RECEIVE, &wire::Receive { name }.encode())?;
+        let op = self.core.open_inbox(self.name)?;
         self.core.hand_op(op, wait);
-        self.core.inbox(self.name, |inbox| inbox.op = op);
         Ok(())
     }
 }

@@ -144,7 +144,7 @@ impl<W> WorkflowContext<W> {
     /// Takes the next signal of a type, if it has arrived. It does not wait: a signal arrives
     /// while the workflow waits for something, and only if it has asked for one before, with
     /// this or with [`receive`](WorkflowContext::receive). So use it between two waits, to take
-    /// what has come meanwhile.
+    /// what has come meanwhile: one each time.
     ///
     /// ```
     /// # use cruster::prelude::*;
@@ -172,8 +172,12 @@ impl<W> WorkflowContext<W> {
     {
         let mut next = self.receive::<S>();
         match Pin::new(&mut next).poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(signal) => signal.map(Some),
             Poll::Pending => Ok(None),
+            Poll::Ready(signal) => {
+                let signal = signal?;
+                self.core().ask_for_signal(S::NAME)?;
+                Ok(Some(signal))
+            }
         }
     }
 

@@ -25,7 +25,7 @@ use crate::workflow::Workflow;
 /// traits; the value of the type is what the update asks for.
 ///
 /// A workflow lists the updates that it takes, and says early in `execute` how it
-/// [handles](WorkflowContext::handle) each of them. A client waits for the answer. An update
+/// [handles](WorkflowContext::on_update) each of them. A client waits for the answer. An update
 /// is durable: the workflow gets it once, also if a host stops meanwhile.
 ///
 /// ```
@@ -51,12 +51,12 @@ use crate::workflow::Workflow;
 ///         let sum = Rc::new(Cell::new(0));
 ///
 ///         let seen = sum.clone();
-///         self.validate(move |add: &Add| match seen.get() + add.cents <= limit {
+///         self.check_update(move |add: &Add| match seen.get() + add.cents <= limit {
 ///             true => Ok(()),
 ///             false => Err(cruster::err!("too_much", "the limit is {limit}")),
 ///         });
 ///         let (this, changed) = (self.clone(), sum.clone());
-///         self.handle(move |add: Add| {
+///         self.on_update(move |add: Add| {
 ///             let (this, sum) = (this.clone(), changed.clone());
 ///             async move {
 ///                 this.reserve(add.cents).await?;
@@ -144,7 +144,7 @@ impl<W> WorkflowContext<W> {
     /// [`until`](WorkflowContext::until). A handler returns the answer, or a [`Result`] with
     /// it; an error is the caller's. If `execute` returns while a handler is under way, its
     /// caller gets `CR-2040`.
-    pub fn handle<U: Update, A, F>(&self, handler: impl Fn(U) -> F + 'static)
+    pub fn on_update<U: Update, A, F>(&self, handler: impl Fn(U) -> F + 'static)
     where
         W: Takes<U>,
         A: Answer<U::Answer>,
@@ -179,8 +179,8 @@ impl<W> WorkflowContext<W> {
     /// update is delivered, before it is handled.
     ///
     /// The closure only looks, as one that [answers](WorkflowContext::answer) a query. Call
-    /// it before [`handle`](WorkflowContext::handle).
-    pub fn validate<U: Validated>(&self, validator: impl Fn(&U) -> Result<()> + 'static)
+    /// it before [`on_update`](WorkflowContext::on_update).
+    pub fn check_update<U: Validated>(&self, validator: impl Fn(&U) -> Result<()> + 'static)
     where
         W: Takes<U>,
     {

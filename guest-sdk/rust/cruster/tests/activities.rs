@@ -254,7 +254,7 @@ fn an_attempt_knows_whose_it_is() {
     let test = Test::new(&MODULE).execution_id("shop/Act/1");
     assert_eq!(
         run(test, "identity").unwrap(),
-        "shop/Act/1 test shop/Act/1/identity/e4ff5e7d/1 2030-01-01T00:00:00Z"
+        "shop/Act/1 test shop/Act/1/identity/76be8b52/1 2030-01-01T00:00:00Z"
     );
 }
 

@@ -177,7 +177,7 @@ impl Test {
     ///     async fn execute(&self, wanted: u32) -> Result<u32, Error> {
     ///         let sum = Rc::new(Cell::new(0));
     ///         let changed = sum.clone();
-    ///         self.handle(move |add: Add| {
+    ///         self.on_update(move |add: Add| {
     ///             changed.set(changed.get() + add.0);
     ///             let sum = changed.get();
     ///             async move { sum }

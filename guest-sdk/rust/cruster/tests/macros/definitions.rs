@@ -223,11 +223,11 @@ fn several_parameters_are_a_struct_of_required_fields() {
 }
 
 #[test]
-fn one_parameter_is_the_input_and_none_is_nil() {
+fn one_parameter_is_the_input_and_none_is_nothing() {
     assert_eq!(kind(activity("plain").input.as_deref()), "list");
     assert_eq!(kind(activity("other-name").input.as_deref()), "int");
-    assert_eq!(kind(activity("nothing").input.as_deref()), "null");
-    assert_eq!(kind(activity("nothing").output.as_deref()), "null");
+    assert_eq!(kind(activity("nothing").input.as_deref()), "struct");
+    assert_eq!(kind(activity("nothing").output.as_deref()), "struct");
 }
 
 #[test]
@@ -241,6 +241,6 @@ fn requests_and_results_of_workflows() {
             )
         })
         .collect();
-    let want = [("null", "struct"), ("struct", "uint"), ("list", "uint")];
+    let want = [("struct", "struct"), ("struct", "uint"), ("list", "uint")];
     assert_eq!(found, want.map(|(i, o)| (i.to_string(), o.to_string())));
 }

@@ -99,13 +99,13 @@ impl ContinuesUpdated {
         }
         let (sum, finished) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(false)));
         let adding = sum.clone();
-        self.handle(move |Add(n)| {
+        self.on_update(move |Add(n)| {
             adding.set(adding.get() + n);
             let sum = adding.get();
             async move { sum }
         });
         let finishing = finished.clone();
-        self.handle(move |_: Finish| {
+        self.on_update(move |_: Finish| {
             finishing.set(true);
             async { "bye".to_owned() }
         });

@@ -52,12 +52,12 @@ impl Updated {
         }
         let (sums, finished) = (Rc::new(Sums::default()), Rc::new(Cell::new(false)));
 
-        self.validate(|add: &Add| match add.0 < 0 {
+        self.check_update(|add: &Add| match add.0 < 0 {
             true => Err(cruster::err!("negative", "{} is below zero", add.0)),
             false => Ok(()),
         });
         let adding = sums.clone();
-        self.handle(move |Add(n)| {
+        self.on_update(move |Add(n)| {
             let sums = adding.clone();
             async move {
                 match n > 1000 {
@@ -68,7 +68,7 @@ impl Updated {
         });
 
         let (this, adding) = (self.clone(), sums.clone());
-        self.handle(move |slow: Slow| {
+        self.on_update(move |slow: Slow| {
             let (this, sums) = (this.clone(), adding.clone());
             async move {
                 match slow.wait.as_str() {
@@ -81,7 +81,7 @@ impl Updated {
         });
 
         let finishing = finished.clone();
-        self.handle(move |_: Finish| {
+        self.on_update(move |_: Finish| {
             finishing.set(true);
             async { "bye".to_owned() }
         });

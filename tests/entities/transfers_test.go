@@ -1,0 +1,162 @@
+package entities
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/internal/harness"
+	"github.com/cruster/cruster/internal/pgtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+const (
+	accounts     = 100
+	opening      = 1000
+	transferring = 32 // clients that start transfers, and wait for them
+	transferKill = 4  // for each language on each store
+)
+
+// transferCount is how many transfers there are at the same time. CRUSTER_TRANSFERS=full is for
+// those who have the time.
+func transferCount() int {
+	if os.Getenv("CRUSTER_TRANSFERS") == "full" {
+		return 10_000
+	}
+	return 400
+}
+
+// transfer is what a test asks for, as tests/guests/transfers has it.
+type transfer struct {
+	Cents int64  `json:"cents"`
+	From  string `json:"from"`
+	Leave bool   `json:"leave"`
+	To    string `json:"to"`
+}
+
+// TestTransfersUnderLocks: workflows that lock two of a hundred accounts, in any order, read
+// both and write both, while the host is killed again and again. All come to an end, every
+// account has what the transfers say, and no lock is left over. The seed decides who pays whom,
+// and after how many the host is killed; CRUSTER_SEED repeats it.
+func TestTransfersUnderLocks(t *testing.T) {
+	t.Parallel()
+	seed := harness.Seed(t)
+	for language, below := range map[string]string{"go": ""} {
+		t.Run(language+"/sqlite", func(t *testing.T) {
+			t.Parallel()
+			transferAll(t, seed, below, harness.NewProcess(t, "sqlite:"+t.TempDir()))
+		})
+		t.Run(language+"/postgres", func(t *testing.T) {
+			t.Parallel()
+			transferAll(t, seed, below, harness.NewProcess(t, pgtest.DSN(t), "--schema", pgtest.Schema(t)))
+		})
+	}
+}
+
+func transferAll(t *testing.T, seed uint64, below string, p *harness.Process) {
+	p.Start()
+	c := dial(t, p, client.WithRetryFor(harness.Patience))
+	_, err := c.Push(t.Context(), client.PushRequest{Name: "transfers", Binary: harness.Module(t, "tests/guests/transfers"+below)})
+	require.NoError(t, err)
+	for i := range accounts {
+		_, err := client.Operation[int64, int64](c, "transfers/Account", "put").On(accountID(i)).WithRequestID("opening").Call(t.Context(), opening)
+		require.NoError(t, err)
+	}
+	all := drawTransfers(harness.Random(t, seed, "transfers"), transferCount())
+	m := &movements{moved: make([]bool, len(all)), done: make(chan struct{}, len(all))}
+	var clients sync.WaitGroup
+	for range transferring {
+		clients.Go(func() { m.perform(t.Context(), c, all) })
+	}
+	moments := harness.Random(t, seed, "kills")
+	for range transferKill {
+		for range 1 + moments.IntN(len(all)/(2*transferKill)) {
+			<-m.done
+		}
+		p.Kill()
+		p.Start()
+	}
+	clients.Wait()
+	m.check(t, c, all)
+}
+
+func accountID(i int) string { return fmt.Sprint("account-", i) }
+
+func drawTransfers(random *rand.Rand, n int) []transfer {
+	all := make([]transfer, n)
+	for i := range all {
+		from := random.IntN(accounts)
+		to := (from + 1 + random.IntN(accounts-1)) % accounts
+		all[i] = transfer{Cents: random.Int64N(200), From: accountID(from), Leave: random.IntN(4) == 0, To: accountID(to)}
+	}
+	return all
+}
+
+// movements is what became of transfers.
+type movements struct {
+	started, awaited atomic.Int64 // the next of each
+	moved            []bool       // by transfer; each is written by one client
+	done             chan struct{}
+
+	mu    sync.Mutex
+	wrong []error // guarded by mu
+}
+
+// perform starts transfers until all are, and then waits for them until all are over.
+func (m *movements) perform(ctx context.Context, c *client.Client, all []transfer) {
+	workflow := client.Workflow[transfer, bool](c, "transfers/Transfer")
+	for i := m.started.Add(1) - 1; i < int64(len(all)); i = m.started.Add(1) - 1 {
+		if _, err := workflow.WithKeyRaw(fmt.Sprint(i)).Start(ctx, all[i]); err != nil {
+			m.fail(fmt.Errorf("start transfer %d: %w", i, err))
+		}
+	}
+	for i := m.awaited.Add(1) - 1; i < int64(len(all)); i = m.awaited.Add(1) - 1 {
+		moved, err := workflow.WithKeyRaw(fmt.Sprint(i)).Execute(ctx, all[i])
+		if err != nil {
+			m.fail(fmt.Errorf("transfer %d: %w", i, err))
+		}
+		m.moved[i] = moved
+		m.done <- struct{}{}
+	}
+}
+
+func (m *movements) fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.wrong = append(m.wrong, err)
+}
+
+// check holds the accounts against the transfers that say that they have moved something.
+func (m *movements) check(t *testing.T, c *client.Client, all []transfer) {
+	t.Helper()
+	require.Empty(t, m.wrong)
+	want, count := map[string]int64{}, 0
+	for i, r := range all {
+		if m.moved[i] {
+			want[r.From] -= r.Cents
+			want[r.To] += r.Cents
+			count++
+		}
+	}
+	t.Logf("%d kills, %d transfers, %d of them moved something", transferKill, len(all), count)
+	sum := int64(0)
+	for i := range accounts {
+		cents, err := client.Operation[object, int64](c, "transfers/Account", "balance").On(accountID(i)).Call(t.Context(), object{})
+		require.NoError(t, err)
+		require.Equal(t, opening+want[accountID(i)], cents, accountID(i))
+		sum += cents
+	}
+	require.EqualValues(t, accounts*opening, sum)
+	locks, err := c.Entities().ListLocks(t.Context(), &crusterv1.ListLocksRequest{PageSize: 1000})
+	require.NoError(t, err)
+	require.Empty(t, locks.GetLocks(), "a lock is left over")
+}
