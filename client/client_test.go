@@ -91,6 +91,8 @@ type fakeWorkflows struct {
 	interrupt func(*crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error)
 	fail      func(*crusterv1.FailRequest) (*crusterv1.FailResponse, error)
 	query     func(*crusterv1.QueryRequest) (*crusterv1.QueryResponse, error)
+	update    func(*crusterv1.UpdateRequest) (*crusterv1.UpdateResponse, error)
+	state     func(*crusterv1.GetStateRequest) (*crusterv1.GetStateResponse, error)
 	signal    func(*crusterv1.SignalRequest) (*crusterv1.SignalResponse, error)
 	withStart func(*crusterv1.SignalWithStartRequest) (*crusterv1.SignalWithStartResponse, error)
 	move      func(*crusterv1.MoveRequest) (*crusterv1.MoveResponse, error)
@@ -120,6 +122,14 @@ func (f *fakeWorkflows) Fail(_ context.Context, req *crusterv1.FailRequest) (*cr
 
 func (f *fakeWorkflows) Query(_ context.Context, req *crusterv1.QueryRequest) (*crusterv1.QueryResponse, error) {
 	return f.query(req)
+}
+
+func (f *fakeWorkflows) Update(_ context.Context, req *crusterv1.UpdateRequest) (*crusterv1.UpdateResponse, error) {
+	return f.update(req)
+}
+
+func (f *fakeWorkflows) GetState(_ context.Context, req *crusterv1.GetStateRequest) (*crusterv1.GetStateResponse, error) {
+	return f.state(req)
 }
 
 func (f *fakeWorkflows) Signal(_ context.Context, req *crusterv1.SignalRequest) (*crusterv1.SignalResponse, error) {

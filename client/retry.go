@@ -36,6 +36,7 @@ var repeatable = map[string]bool{
 	crusterv1.WorkflowService_History_FullMethodName:   true,
 	crusterv1.WorkflowService_List_FullMethodName:      true,
 	crusterv1.WorkflowService_Query_FullMethodName:     true,
+	crusterv1.WorkflowService_GetState_FullMethodName:  true,
 	crusterv1.WorkflowService_Interrupt_FullMethodName: true,
 	crusterv1.EntityService_State_FullMethodName:       true,
 	crusterv1.EntityService_List_FullMethodName:        true,
@@ -79,8 +80,8 @@ func asRepeated(req any) any {
 }
 
 // mayRepeat tells whether a call may be made again when it is not known whether the first one
-// arrived. A signal and a request to an entity may if they have an id by which the host
-// knows them again, and the host is told that it is a repetition.
+// arrived. A signal, an update and a request to an entity may if they have an id by which the
+// host knows them again; of the last the host is told that it is a repetition.
 func mayRepeat(method string, req any) bool {
 	switch r := req.(type) {
 	case interface {
@@ -89,6 +90,8 @@ func mayRepeat(method string, req any) bool {
 		return r.GetSignal().GetRequestId() != ""
 	case interface{ GetOperation() *crusterv1.Operation }:
 		return r.GetOperation().GetRequestId() != ""
+	case *crusterv1.UpdateRequest:
+		return r.GetRequestId() != ""
 	case *crusterv1.DestroyRequest:
 		return r.GetRequestId() != ""
 	}

@@ -28,6 +28,10 @@ type Description struct {
 	Resident bool
 	// Unread counts the signals that it has not received yet, by name.
 	Unread map[string]int
+	// Unanswered counts the updates that it has not answered yet, by name.
+	Unanswered map[string]int
+	// Published is what it has published.
+	Published *journal.Published
 }
 
 // Patch is what an execution does about a change of the code that asks for it.
@@ -72,9 +76,16 @@ func (e *Engine) Describe(ctx context.Context, namespace, name string) (*Descrip
 	if err != nil {
 		return nil, journal.Coded("describe "+name, err)
 	}
-	d.Unread = map[string]int{}
+	d.Unread, d.Unanswered = map[string]int{}, map[string]int{}
 	for _, m := range inbox {
-		d.Unread[m.Name]++
+		if m.Kind == journal.UpdateMessage {
+			d.Unanswered[m.Name]++
+		} else {
+			d.Unread[m.Name]++
+		}
+	}
+	if d.Published, err = e.executions.Published(ctx, row); err != nil {
+		return nil, err
 	}
 	if d.Entries, d.Patches, err = e.skimJournal(ctx, row.ID); err != nil {
 		return nil, journal.Coded("describe "+name, err)

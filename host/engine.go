@@ -130,7 +130,7 @@ func (e *Engine) wire() {
 	})
 	e.executions = execution.New(execution.Deps{
 		Activities: activities, CheckSignal: e.checkSignal, Clock: e.clock, Committer: e.writer, CompareRestored: cfg.CompareRestored,
-		Continue: e.continuation,
+		Continue: e.continuation, WorkflowOf: e.workflowOf,
 		Entities: entityCalls{e}, EvictAlways: cfg.EvictAlways, Fault: injector, Hibernation: hibernation.Policy{Entries: cfg.HibernateAfter},
 		IdleTimeout: cfg.IdleTimeout, Host: e.state, Logger: cfg.Logger, MaxActivities: cfg.MaxActivities, Memory: memory,
 		OpenGuest: e.openGuest, Queued: e.queued, Random: rand.Float64, Registerer: cfg.Registerer, Slots: slots,

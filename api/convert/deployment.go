@@ -38,6 +38,15 @@ func Deployment(info *host.DeploymentInfo) *crusterv1.Deployment {
 		for _, q := range w.Queries {
 			workflow.Queries = append(workflow.Queries, &crusterv1.QueryInfo{Name: q.Name, Input: Schema(q.Input), Output: Schema(q.Output)})
 		}
+		for _, u := range w.Updates {
+			workflow.Updates = append(workflow.Updates, &crusterv1.UpdateInfo{Name: u.Name, Input: Schema(u.Input), Output: Schema(u.Output), Validated: u.Validated})
+		}
+		for _, s := range w.State {
+			workflow.State = append(workflow.State, &crusterv1.StateInfo{Name: s.Name, Value: Schema(s.Value)})
+		}
+		for _, a := range w.Attributes {
+			workflow.Attributes = append(workflow.Attributes, &crusterv1.AttributeInfo{Name: a.Name, Type: a.Type})
+		}
 		d.Workflows = append(d.Workflows, workflow)
 	}
 	for i := range info.Manifest.Entities {

@@ -95,7 +95,15 @@ func Description(d *host.Description, as crusterv1.Encoding) (*crusterv1.Describ
 	for _, name := range slices.Sorted(maps.Keys(d.Unread)) {
 		resp.Unread = append(resp.Unread, &crusterv1.UnreadSignals{Name: rpcerror.Text(name), Count: uint32(d.Unread[name])})
 	}
-	return resp, nil
+	for _, name := range slices.Sorted(maps.Keys(d.Unanswered)) {
+		resp.Unanswered = append(resp.Unanswered, &crusterv1.UnansweredUpdates{Name: rpcerror.Text(name), Count: uint32(d.Unanswered[name])})
+	}
+	if d.Published == nil {
+		return resp, nil
+	}
+	resp.Execution.Attributes, resp.Execution.Progress = Attributes(d.Published), Progress(d.Published)
+	resp.Published, err = PublishedState(d.Published, "", as)
+	return resp, err
 }
 
 // SettledDeferred makes a message of a settled deferred, with its value in the given form.

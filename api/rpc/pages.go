@@ -90,14 +90,18 @@ func (w *workflowService) List(ctx context.Context, req *crusterv1.ListRequest) 
 	if err != nil {
 		return nil, err
 	}
-	page, err := w.engine.List(ctx, journal.Filter{Namespace: ns, Workflow: req.GetWorkflow(), State: state, After: req.GetPageToken(), Limit: size})
+	where, err := w.conditions(ctx, ns, req)
+	if err != nil {
+		return nil, err
+	}
+	page, err := w.engine.List(ctx, journal.Filter{Namespace: ns, Workflow: req.GetWorkflow(), State: state, Where: where, After: req.GetPageToken(), Limit: size})
 	if err != nil {
 		return nil, err
 	}
 	resp := &crusterv1.ListResponse{NextPageToken: page.Next}
 	room := journal.PageLimit{Entries: size, Bytes: maxMessage}.Room()
 	for i := range page.Executions {
-		p, err := convert.ListedExecution(&page.Executions[i])
+		p, err := w.listed(ctx, &page.Executions[i])
 		if err != nil {
 			return nil, err
 		}

@@ -48,6 +48,8 @@ type fakeEngine struct {
 	list        func(ctx context.Context, f journal.Filter) (journal.Page, error)
 	interrupt   func(ctx context.Context, namespace, execution, reason string) error
 	query       func(ctx context.Context, namespace, execution string, req host.QueryRequest) ([]byte, error)
+	update      func(ctx context.Context, namespace, execution string, req host.UpdateRequest) (abi.Outcome, error)
+	published   func(row *journal.Execution) *journal.Published // nil has nothing
 	signal      func(ctx context.Context, namespace, execution string, req host.SignalRequest) error
 	withStart   func(ctx context.Context, start host.StartRequest, signal host.SignalRequest) (*journal.Execution, bool, error)
 	workflowOf  func(ctx context.Context, namespace, execution string) (*abi.WorkflowInfo, error)
@@ -103,6 +105,17 @@ func (f *fakeEngine) Wait(ctx context.Context, namespace, execution string) (*jo
 
 func (f *fakeEngine) Describe(ctx context.Context, namespace, execution string) (*host.Description, error) {
 	return f.describe(ctx, namespace, execution)
+}
+
+func (f *fakeEngine) Update(ctx context.Context, namespace, execution string, req host.UpdateRequest) (abi.Outcome, error) {
+	return f.update(ctx, namespace, execution, req)
+}
+
+func (f *fakeEngine) Published(_ context.Context, row *journal.Execution) (*journal.Published, error) {
+	if f.published == nil {
+		return &journal.Published{}, nil
+	}
+	return f.published(row), nil
 }
 
 func (f *fakeEngine) UploadMemory() host.Permit {

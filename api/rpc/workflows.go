@@ -12,8 +12,10 @@ import (
 
 // executionEngine is what the workflow service uses of an engine.
 type executionEngine interface {
+	publishedEngine
 	queryEngine
 	signalEngine
+	updateEngine
 	Deployment(ctx context.Context, namespace, name string) (*host.DeploymentInfo, error)
 	StartWorkflow(ctx context.Context, req host.StartRequest) (exec *journal.Execution, existed bool, err error)
 	// ExecuteWorkflow is StartWorkflow, and answers when the execution is final or paused.
@@ -148,6 +150,9 @@ func (w *workflowService) Describe(ctx context.Context, req *crusterv1.DescribeR
 		return nil, err
 	}
 	room := journal.PageLimit{Entries: math.MaxInt, Bytes: maxMessage}.Room()
+	for _, p := range resp.GetPublished() {
+		room.Take(sizeInList(p))
+	}
 	for i := range d.Pending {
 		if p := convert.PendingOp(&d.Pending[i]); room.Take(sizeInList(p)) {
 			resp.Pending = append(resp.Pending, p)

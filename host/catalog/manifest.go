@@ -31,6 +31,9 @@ func checkManifest(m *abi.Manifest) error {
 		if err := checkMessages(&w); err != nil {
 			return err
 		}
+		if err := checkPublished(&w); err != nil {
+			return err
+		}
 	}
 	for _, a := range m.Activities {
 		if err := checkItem("activity", a.Name, activities, a.Input, a.Output); err != nil {
@@ -43,15 +46,15 @@ func checkManifest(m *abi.Manifest) error {
 	return checkMigrations(m.Migrations)
 }
 
-// maxMessages bounds the signals of a workflow, and its queries.
+// maxMessages bounds the signals of a workflow, its queries, and its updates.
 const maxMessages = 100
 
 // checkMessages checks what a workflow says that it can be told and asked.
 func checkMessages(w *abi.WorkflowInfo) error {
-	if len(w.Signals) > maxMessages || len(w.Queries) > maxMessages {
-		return abi.Errorf(abi.CodeBadManifest, "workflow %q has more than %d signals or queries", w.Name, maxMessages)
+	if len(w.Signals) > maxMessages || len(w.Queries) > maxMessages || len(w.Updates) > maxMessages {
+		return abi.Errorf(abi.CodeBadManifest, "workflow %q has more than %d signals, queries or updates", w.Name, maxMessages)
 	}
-	signals, queries := map[string]bool{}, map[string]bool{}
+	signals, queries, updates := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, s := range w.Signals {
 		if err := checkItem("signal", s.Name, signals, s.Value); err != nil {
 			return err
@@ -60,6 +63,34 @@ func checkMessages(w *abi.WorkflowInfo) error {
 	for _, q := range w.Queries {
 		if err := checkItem("query", q.Name, queries, q.Input, q.Output); err != nil {
 			return err
+		}
+	}
+	for _, u := range w.Updates {
+		if err := checkItem("update", u.Name, updates, u.Input, u.Output); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkPublished checks what a workflow says that its runs publish.
+func checkPublished(w *abi.WorkflowInfo) error {
+	if len(w.State) > abi.MaxPublished || len(w.Attributes) > abi.MaxPublished {
+		return abi.Errorf(abi.CodeBadManifest, "workflow %q publishes more than %d values or attributes", w.Name, abi.MaxPublished)
+	}
+	state, attributes := map[string]bool{}, map[string]bool{}
+	for _, s := range w.State {
+		if err := checkItem("state", s.Name, state, s.Value); err != nil {
+			return err
+		}
+	}
+	types := []string{abi.AttributeText, abi.AttributeNumber, abi.AttributeBool, abi.AttributeTime}
+	for _, a := range w.Attributes {
+		if err := checkItem("attribute", a.Name, attributes); err != nil {
+			return err
+		}
+		if !slices.Contains(types, a.Type) {
+			return abi.Errorf(abi.CodeBadManifest, "attribute %q of workflow %q: %.40q is not a type of attributes", a.Name, w.Name, a.Type)
 		}
 	}
 	return nil

@@ -78,21 +78,30 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 		whole = true
 		return false, nil
 	}
-	d := r.decideTurn(b, turn)
+	did, perr := r.perform(b, turn)
+	if perr != nil {
+		// The run finds out what is to be done about it, once the entry is there.
+		r.behind, whole = true, true
+		r.dropGuest()
+		return false, nil
+	}
+	d := r.decideTurn(b, turn, did)
 	r.Fault.Pass(faultpoint.TurnBeforeCommit)
 	r.Fault.Pass(faultpoint.AheadBeforeCommit)
+	did.pass(r.Fault, faultpoint.AnswerBeforeCommit)
 	if err := commit(d.write); err != nil {
 		return false, err
 	}
 	r.Fault.Pass(faultpoint.AheadAfterCommit)
 	r.Fault.Pass(faultpoint.TurnAfterCommit)
+	did.pass(r.Fault, faultpoint.AnswerAfterCommit)
 	r.locked(func(l *ledger) { l.void(entry.Seq) }) // it is neither undecided nor to be delivered
 	r.endTask(entry.Op.Step())
 	r.applyUpdate(d.update)
 	if d.write.Update != nil {
 		r.rowWrites++
 	}
-	r.turnDone(b, turn, d.gaveUp)
+	r.turnDone(b, turn, d)
 	whole = true
 	return true, nil
 }

@@ -54,11 +54,16 @@ func (r *run) nextRun(turn *guest.Turn) (*journal.Continuation, error) {
 // goOnAs has another run take the place of this one, with what the last turn caused. It
 // reports that the run does not go on: the other one begins when it is its turn, as any
 // execution does that has something to do.
-func (r *run) goOnAs(next *journal.Continuation, b batch, turn guest.Turn, w journal.Write) bool {
+func (r *run) goOnAs(next *journal.Continuation, b batch, turn guest.Turn, d decision) bool {
+	w := d.write
 	w.Entries, w.Update, w.Continue = nil, nil, next // the journal is deleted
+	w.Hold = nil                                     // the other run is given what has no answer
 	r.Fault.Pass(faultpoint.ContinueBeforeCommit)
+	d.did.pass(r.Fault, faultpoint.AnswerBeforeCommit)
 	return r.commit("continue as a new run", w, b, func() bool {
 		r.Fault.Pass(faultpoint.ContinueAfterCommit)
+		d.did.pass(r.Fault, faultpoint.AnswerAfterCommit)
+		r.tellCallers(d.did)
 		r.logTurn(turn)
 		r.metrics.continued.Inc()
 		r.log.Debug("continues as a new run", "run", next.Run)

@@ -60,8 +60,8 @@ func openRelay(_ context.Context, row *journal.Execution) (Opening, error) {
 func (g *relayGuest) Close()                      {}
 func (g *relayGuest) Save() (*guest.Saved, error) { return nil, wasm.ErrNoState }
 
-func (g *relayGuest) Query(context.Context, *abi.Query) (abi.Outcome, error) {
-	return abi.Outcome{Value: abi.MustMarshal(len(g.got))}, nil
+func (g *relayGuest) Query(context.Context, *abi.Query) (guest.Turn, error) {
+	return guest.Turn{Outcome: &abi.Outcome{Value: abi.MustMarshal(len(g.got))}}, nil
 }
 
 func (g *relayGuest) issue(turn *guest.Turn, kind string, body any) {

@@ -33,6 +33,7 @@ type Store interface {
 	Inbox(ctx context.Context, id journal.ID, after uint64) ([]journal.Envelope, error)
 	Message(ctx context.Context, id journal.ID, position uint64) (*journal.Message, error)
 	Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error)
+	journal.PublishedReader
 	journal.EntryReader
 	Load(ctx context.Context, id journal.ID) (*journal.Execution, error)
 }
@@ -60,8 +61,9 @@ type Timers interface {
 type Guest interface {
 	Start(ctx context.Context) (guest.Turn, error)
 	Resume(ctx context.Context, deliveries []abi.Delivery, at int64) (guest.Turn, error)
-	// Query asks it a question, after which it cannot go on.
-	Query(ctx context.Context, q *abi.Query) (abi.Outcome, error)
+	// Query asks it a question, after which it cannot go on. The answer is the outcome of the
+	// turn.
+	Query(ctx context.Context, q *abi.Query) (guest.Turn, error)
 	Save() (*guest.Saved, error)
 	Close()
 }
@@ -110,6 +112,8 @@ type Deps struct {
 	Store      Store
 	Timers     Timers
 	Watchers   *watch.List
+	// WorkflowOf is what the module of an execution says about its workflow.
+	WorkflowOf func(ctx context.Context, row *journal.Execution) (*abi.WorkflowInfo, error)
 }
 
 // maxAtWork bounds the executions at work at the same time. Those that wait for the
@@ -132,6 +136,7 @@ type Executions struct {
 	runs       *actor.Registry[journal.ID, message, *run]
 	resident   *residency.List
 	heads      headStarts
+	updates    updateWaiters
 }
 
 // New makes executions of which none is in memory.

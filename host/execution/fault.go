@@ -147,6 +147,7 @@ func (r *run) commitFaultyPause() error {
 		r.metrics.finished.WithLabelValues(string(journal.Paused)).Inc()
 	}
 	r.Watchers.Notify(row)
+	r.tellAnswered(r.Host.Context(), row)
 	return nil
 }
 

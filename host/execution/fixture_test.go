@@ -100,6 +100,7 @@ func (f *fixture) boot() {
 		IdleTimeout: f.idle, Host: f.life, Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, Memory: budget.New(100),
 		OpenGuest: f.guests, Queued: budget.New(100 << 20), Random: func() float64 { return 0 },
 		Slots: guest.NewSlots(clock, time.Hour), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
+		WorkflowOf: workflowOf,
 	})
 	f.life.MarkStarted()
 	f.watchers.Add(rowOf("w", "k").ID, func(row *journal.Execution) bool {
@@ -115,6 +116,15 @@ func checkSignal(_ context.Context, _ *journal.Execution, name string, value []b
 		return nil, abi.Errorf(abi.CodeUnknownSignal, "there is no such signal")
 	}
 	return abi.Canonical(value)
+}
+
+// workflowOf is what scripts declare.
+func workflowOf(context.Context, *journal.Execution) (*abi.WorkflowInfo, error) {
+	return &abi.WorkflowInfo{
+		Name:       "w",
+		Attributes: []abi.AttributeInfo{{Name: "amount", Type: abi.AttributeNumber}, {Name: "customer", Type: abi.AttributeText}},
+		State:      []abi.StateInfo{{Name: "note"}, {Name: "stage", Value: &abi.Schema{Type: abi.TypeString}}},
+	}, nil
 }
 
 // pass panics at a fault point, if the test says so.

@@ -24,7 +24,9 @@ const (
 //
 // What had reached the source from outside by then is taken over with the journal, also
 // if its code had not come to it yet: see takeOver. What came later is not: who forks a
-// run from before a wrong decision wants to decide anew.
+// run from before a wrong decision wants to decide anew. Nor are messages in the inbox: they
+// were sent to the source, and their senders hear from it. What the source had published by
+// then is the fork's as well.
 func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, at uint64) (bool, error) {
 	memory := x.Queued.Empty()
 	defer memory.Release()
@@ -42,6 +44,10 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 	if trial.Misfit != nil {
 		return false, trial.Misfit.For(fork.Name())
 	}
+	did, err := x.performReplayed(ctx, fork, trial.did)
+	if err != nil {
+		return false, err
+	}
 	fork.MovedAt = trial.end.Seq + 1
 	fork.Waiting = journal.WaitingFor(fork.MovedAt, trial.waiting)
 	fork.Interrupt = begun.interrupt
@@ -51,7 +57,7 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 	}
 	x.Fault.Pass(faultpoint.ForkBeforeCommit)
 	existed, err := x.start(ctx, journal.Write{
-		ID: fork.ID, Run: fork.Run, Start: fork, Deferreds: begun.deferreds, Entries: append(begun.entries, moved),
+		ID: fork.ID, Run: fork.Run, Start: fork, Deferreds: begun.deferreds, Entries: append(begun.entries, moved), Publish: did.publish,
 	})
 	if err != nil || existed {
 		return false, err

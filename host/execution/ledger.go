@@ -36,6 +36,7 @@ type ledger struct {
 	reserved     map[uint64]struct{}              // numbers whose transaction is undecided
 	ops          *op.Set                          // issued, neither delivered nor cancelled
 	signals      *op.Signals                      // arrived, and given to no op
+	unanswered   map[string]journal.Envelope      // updates that were delivered, by the id that the guest knows
 	committed    []journal.Entry                  // entries of transactions, to be delivered in order
 	held         map[journal.StepID]journal.Entry // outcomes of steps that other code has come to
 	heldAttempts map[journal.StepID]journal.Entry // what is known of attempts of such steps
@@ -44,7 +45,7 @@ type ledger struct {
 }
 
 func newLedger() ledger {
-	return ledger{reserved: map[uint64]struct{}{}, ops: op.NewSet(), signals: op.NewSignals(nil)}
+	return ledger{reserved: map[uint64]struct{}{}, ops: op.NewSet(), signals: op.NewSignals(nil), unanswered: map[string]journal.Envelope{}}
 }
 
 // batch is what one turn hands to the guest.
@@ -57,11 +58,12 @@ type batch struct {
 	ready []int64
 	// unread says of which entries the store has the outcome: see settlements and received.
 	unread []bool
-	// messages are the signals that the entries deliver; nil for others.
+	// messages are the signals and updates that the entries deliver; nil for others.
 	messages []*journal.Message
 }
 
-// write adds what the batch delivers to a write: entries, and that messages were taken.
+// write adds what the batch delivers to a write: entries, and that messages were taken. An
+// update stays where it is until it is answered.
 func (b *batch) write(w *journal.Write, now int64) {
 	if b.durable {
 		return
@@ -69,6 +71,10 @@ func (b *batch) write(w *journal.Write, now int64) {
 	w.Entries = append(w.Entries, b.entries...)
 	for _, m := range b.messages {
 		if m == nil {
+			continue
+		}
+		if m.Kind == journal.UpdateMessage {
+			w.Hold = append(w.Hold, m.Position)
 			continue
 		}
 		w.Take = append(w.Take, m.Position)
@@ -128,7 +134,7 @@ func (l *ledger) numberOutcomes(now int64) (batch, bool) {
 	return b, true
 }
 
-// messageOf is the signal that an op was given, without what it brings; nil if there is none.
+// messageOf is the message that an op was given, without what it brings; nil if there is none.
 func messageOf(o *op.Op) *journal.Message {
 	if o.Message == nil {
 		return nil
@@ -251,7 +257,7 @@ func (l *ledger) applyTurn(delivered []journal.Entry, turn guest.Turn) (gaveUp [
 			gaveUp = append(gaveUp, o.StepID)
 			if o.Message != nil {
 				l.signals.Add(*o.Message) // for the next op that asks
-				l.ops.Arrived(o.Message.Name)
+				l.ops.Arrived(op.QueueOf(*o.Message))
 			}
 		}
 	}
@@ -291,10 +297,22 @@ func (l *ledger) pending() map[uint32]*op.Op {
 	return pending
 }
 
-// arrived takes in a signal that is durable.
+// arrived takes in a message that is durable.
 func (l *ledger) arrived(e journal.Envelope) {
 	l.signals.Add(e)
-	l.ops.Arrived(e.Name)
+	l.ops.Arrived(op.QueueOf(e))
+}
+
+// setInbox takes in what the store has of the inbox.
+func (l *ledger) setInbox(inbox []journal.Envelope) {
+	l.signals, l.unanswered = op.NewSignals(nil), map[string]journal.Envelope{}
+	for _, e := range inbox {
+		if e.Held {
+			l.unanswered[updateID(e.Origin)] = e
+		} else {
+			l.signals.Add(e)
+		}
+	}
 }
 
 // setPending replaces the ops that are pending.

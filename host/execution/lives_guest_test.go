@@ -42,6 +42,11 @@ type threadsGuest struct {
 	seen  op.Occurrences
 	owner map[uint32]int // the thread of each op that is waited for
 	told  []string       // what it was told; one for each turn
+
+	updates map[uint32]bool   // the ops that wait for updates
+	asked   []string          // updates that it has not answered, by id
+	replies map[string]string // what it answered, by id
+	shown   *abi.Publish      // what it has published, all together
 }
 
 func (w *world) open(_ context.Context, row *journal.Execution) (Opening, error) {
@@ -78,6 +83,7 @@ func (w *world) restore(row *journal.Execution, saved *guest.Saved) (Guest, erro
 func (g *threadsGuest) clone() *threadsGuest {
 	c := *g
 	c.at, c.seen, c.owner, c.told = slices.Clone(g.at), maps.Clone(g.seen), maps.Clone(g.owner), slices.Clone(g.told)
+	c.updates, c.asked, c.replies = maps.Clone(g.updates), slices.Clone(g.asked), maps.Clone(g.replies)
 	return &c
 }
 
@@ -95,16 +101,19 @@ func (w *world) fresh(row *journal.Execution) *threadsGuest {
 	if row.Workflow != "scripts/w" {
 		code = threads{{{{abi.OpSleep, abi.MustMarshal(&abi.Sleep{Duration: int64(time.Second)})}}}}
 	}
-	return &threadsGuest{world: w, row: row, code: code, at: make([]int, len(code)), clock: row.Pinned.Time, seen: op.Occurrences{}, owner: map[uint32]int{}}
+	return &threadsGuest{
+		world: w, row: row, code: code, at: make([]int, len(code)), clock: row.Pinned.Time, seen: op.Occurrences{}, owner: map[uint32]int{},
+		updates: map[uint32]bool{}, replies: map[string]string{}, shown: &abi.Publish{},
+	}
 }
 
 func (g *threadsGuest) Close() {}
 
 // Query implements Guest: it tells what it was told, and is of no use after that.
-func (g *threadsGuest) Query(context.Context, *abi.Query) (abi.Outcome, error) {
+func (g *threadsGuest) Query(context.Context, *abi.Query) (guest.Turn, error) {
 	told := strings.Join(g.told, "; ")
 	g.told = append(g.told, "it was asked")
-	return abi.Outcome{Value: abi.MustMarshal(told)}, nil
+	return guest.Turn{Outcome: &abi.Outcome{Value: abi.MustMarshal(told)}}, nil
 }
 
 func (g *threadsGuest) Start(context.Context) (guest.Turn, error) {
@@ -112,6 +121,7 @@ func (g *threadsGuest) Start(context.Context) (guest.Turn, error) {
 	for thread := range g.code {
 		g.issue(&turn, thread)
 	}
+	g.show(&turn)
 	return g.finish(turn), nil
 }
 
@@ -123,6 +133,7 @@ func (g *threadsGuest) Resume(_ context.Context, deliveries []abi.Delivery, at i
 	var turn guest.Turn
 	var told []string
 	var won []int
+	waiting := slices.Clone(g.asked)
 	for _, d := range deliveries {
 		thread, waits := g.owner[d.Op]
 		if !waits {
@@ -130,8 +141,11 @@ func (g *threadsGuest) Resume(_ context.Context, deliveries []abi.Delivery, at i
 		}
 		delete(g.owner, d.Op)
 		told = append(told, fmt.Sprintf("%d=%s", d.Op, outcomeText(d.Value, d.Error)))
-		if !slices.Contains(won, thread) {
+		if thread != ownOps && !slices.Contains(won, thread) {
 			won = append(won, thread)
+		}
+		if g.updates[d.Op] {
+			g.ask(d)
 		}
 	}
 	g.told = append(g.told, strings.Join(told, " "))
@@ -143,6 +157,8 @@ func (g *threadsGuest) Resume(_ context.Context, deliveries []abi.Delivery, at i
 		g.at[thread]++
 		g.issue(&turn, thread)
 	}
+	g.reply(&turn, waiting)
+	g.show(&turn)
 	return g.finish(turn), nil
 }
 
@@ -161,15 +177,21 @@ func (g *threadsGuest) issue(turn *guest.Turn, thread int) {
 		return
 	}
 	for _, c := range g.code[thread][g.at[thread]] {
-		g.ops++
-		o, err := op.New(c.kind, c.body, g.ops, g.clock)
-		if err != nil {
-			panic(err)
-		}
-		g.seen.Count(o)
-		g.owner[g.ops] = thread
-		turn.Issued = append(turn.Issued, o)
+		g.issueOp(turn, c, thread)
+		g.updates[g.ops] = c.kind == abi.OpUpdate
 	}
+}
+
+// issueOp issues an op for a thread.
+func (g *threadsGuest) issueOp(turn *guest.Turn, c call, thread int) {
+	g.ops++
+	o, err := op.New(c.kind, c.body, g.ops, g.clock)
+	if err != nil {
+		panic(err)
+	}
+	g.seen.Count(o)
+	g.owner[g.ops] = thread
+	turn.Issued = append(turn.Issued, o)
 }
 
 func (g *threadsGuest) finish(turn guest.Turn) guest.Turn {
@@ -186,10 +208,11 @@ func (g *threadsGuest) finish(turn guest.Turn) guest.Turn {
 // them. It performs activities. What becomes of an attempt depends on the seed, the
 // step and how often it was begun, and on nothing else.
 type world struct {
-	seed     uint64
-	code     threads
-	f        *fixture
-	reliable bool // activities succeed at once
+	seed      uint64
+	code      threads
+	f         *fixture
+	reliable  bool // activities succeed at once
+	publishes bool // workflows publish
 
 	mu        sync.Mutex
 	instances []*threadsGuest        // guarded by mu, like all below

@@ -7,7 +7,6 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
-	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
@@ -166,7 +165,8 @@ func (r *run) load(ctx context.Context) error {
 	r.adopt(row)
 	r.deferreds.set(settled)
 	r.received.letGo()
-	r.locked(func(l *ledger) { l.signals = op.NewSignals(inbox) })
+	r.locked(func(l *ledger) { l.setInbox(inbox) })
+	r.tellAnswered(ctx, row)
 	if row.State != journal.Running {
 		// The commit that ended it may have been one whose answer was lost: then its
 		// watchers have not been told.
@@ -203,18 +203,7 @@ func (r *run) replayAll(ctx context.Context) error {
 	r.mu.Unlock()
 	r.locked(r.kept.giveBack)
 	r.endForgottenTasks()
-	if turn.Outcome != nil {
-		// The last delivery is durable, its consequence is not: a transaction
-		// committed it, and the host was gone before the result was.
-		r.commitTurn(batch{}, guest.Turn{Outcome: turn.Outcome})
-		if r.fresh {
-			return errContinued
-		}
-		if r.row == nil {
-			return errors.New("the result could not be committed")
-		}
-	}
-	return nil
+	return r.recoverTurn(turn)
 }
 
 func (r *run) replayFailed(err error) error {

@@ -73,8 +73,8 @@ type (
 		deferred journal.Deferred
 		reply    chan<- error
 	}
-	// signalRequest asks for a signal to be received.
-	signalRequest struct {
+	// receiveRequest asks for a signal or an update to be received.
+	receiveRequest struct {
 		message journal.Message
 		reply   chan<- error
 	}
@@ -125,7 +125,7 @@ func (opDropped) isMessage()        {}
 func (opStuck) isMessage()          {}
 func (taskFault) isMessage()        {}
 func (settleRequest) isMessage()    {}
-func (signalRequest) isMessage()    {}
+func (receiveRequest) isMessage()   {}
 func (interruptRequest) isMessage() {}
 func (resumeRequest) isMessage()    {}
 func (failRequest) isMessage()      {}
@@ -159,7 +159,7 @@ func content(m message) message {
 // isRequest tells whether a caller from outside asks for something.
 func isRequest(m message) bool {
 	switch m.(type) {
-	case settleRequest, signalRequest, interruptRequest, resumeRequest, failRequest, moveRequest, waitingRequest, queryRequest, inspectRequest:
+	case settleRequest, receiveRequest, interruptRequest, resumeRequest, failRequest, moveRequest, waitingRequest, queryRequest, inspectRequest:
 		return true
 	default:
 		return false
@@ -193,7 +193,7 @@ func refuse(m message, err error) bool {
 		return false
 	case settleRequest:
 		reply = m.reply
-	case signalRequest:
+	case receiveRequest:
 		reply = m.reply
 	case interruptRequest:
 		reply = m.reply

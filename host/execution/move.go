@@ -23,6 +23,7 @@ type Trial struct {
 	waiting      []journal.StepID // what the guest waits for at the end
 	waitedBefore []journal.StepID // those among them that the execution waited for
 	declined     []string         // changes of the code that the execution is behind
+	did          replayed         // what the run performs itself, in all turns
 	end          replay.Position
 }
 
@@ -36,6 +37,8 @@ type part struct {
 	whole   bool
 	entries []journal.Entry         // if it is not the whole
 	later   map[journal.StepID]bool // the steps behind them
+	// unanswered are the updates whose answers matter.
+	unanswered map[string]journal.Envelope
 }
 
 // pages reads the entries, which are in memory already.
@@ -51,8 +54,9 @@ func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, o
 	}
 	// All of the journal was delivered to other code.
 	player := replay.NewPlayer(reader, math.MaxUint64, journal.Waiting{})
-	turn, err := x.tryGuest(ctx, row, player, open)
-	t := Trial{declined: player.Declined(), end: reader.Position()}
+	did := replayed{unanswered: of.unanswered}
+	turn, err := x.tryGuest(ctx, row, player, open, &did)
+	t := Trial{declined: player.Declined(), did: did, end: reader.Position()}
 	var coded *abi.Error
 	before := player.Waited(row.Waiting)
 	switch {
@@ -75,7 +79,7 @@ func (x *Executions) try(ctx context.Context, row *journal.Execution, of part, o
 	return t, nil
 }
 
-func (x *Executions) tryGuest(ctx context.Context, row *journal.Execution, player *replay.Player, open Opener) (guest.Turn, error) {
+func (x *Executions) tryGuest(ctx context.Context, row *journal.Execution, player *replay.Player, open Opener, did *replayed) (guest.Turn, error) {
 	var g *admitted
 	defer func() {
 		if g != nil {
@@ -83,11 +87,15 @@ func (x *Executions) tryGuest(ctx context.Context, row *journal.Execution, playe
 		}
 	}()
 	return play(ctx, player, func() (guest.Turn, error) {
-		return x.startGuest(ctx, row, open, x.resident.Admit, func(kept *admitted) { g = kept })
+		turn, err := x.startGuest(ctx, row, open, x.resident.Admit, func(kept *admitted) { g = kept })
+		did.note(turn)
+		return turn, err
 	}, func(entries []journal.Entry) (guest.Turn, error) {
-		return x.compute(ctx, row.Namespace, func(ctx context.Context) (guest.Turn, error) {
+		turn, err := x.compute(ctx, row.Namespace, func(ctx context.Context) (guest.Turn, error) {
 			return g.Resume(ctx, deliveriesOf(entries), entries[0].At)
 		})
+		did.note(turn)
+		return turn, err
 	})
 }
 
@@ -129,7 +137,9 @@ func (r *run) move(m moveRequest) error {
 	target := *r.row
 	target.Digest, target.Waiting = m.digest, r.waitsFor()
 	r.dropGuest() // two instances at once could wait for each other's memory
-	trial, err := r.Try(r.Host.Context(), &target, r.OpenGuest)
+	whole := part{whole: true}
+	r.locked(func(l *ledger) { whole.unanswered = l.unanswered })
+	trial, err := r.try(r.Host.Context(), &target, whole, r.OpenGuest)
 	if err != nil {
 		return err
 	}
@@ -139,7 +149,11 @@ func (r *run) move(m moveRequest) error {
 	if trial.Misfit != nil {
 		return trial.Misfit.For(r.row.Name())
 	}
-	return r.commitMove(m.digest, trial)
+	did, err := r.performReplayed(r.Host.Context(), &target, trial.did)
+	if err != nil {
+		return err
+	}
+	return r.commitMove(m.digest, trial, did)
 }
 
 // postponeMove has a move received again once no number is reserved and no outcome is
@@ -202,7 +216,7 @@ func (r *run) underWay(trial Trial) *replay.Misfit {
 	return nil
 }
 
-func (r *run) commitMove(digest string, trial Trial) error {
+func (r *run) commitMove(digest string, trial Trial, did own) error {
 	r.mu.Lock()
 	r.ledger.seq = max(r.ledger.seq, trial.end.Seq) + 1
 	moved := journal.Entry{
@@ -214,8 +228,10 @@ func (r *run) commitMove(digest string, trial Trial) error {
 		State: journal.Running, WakeAt: journal.Now, Digest: digest, MovedAt: moved.Seq,
 		Waiting: journal.WaitingFor(moved.Seq, trial.waiting), Section: r.row.Section,
 	}
+	w := journal.Write{ID: r.id, Run: r.row.Run, Entries: []journal.Entry{moved}, Update: &u}
+	did.write(&w, r.now())
 	r.Fault.Pass(faultpoint.MoveBeforeCommit)
-	_, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Entries: []journal.Entry{moved}, Update: &u})
+	_, err := r.Committer.Commit(w)
 	if err != nil {
 		return err
 	}

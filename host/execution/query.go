@@ -123,10 +123,10 @@ func (x *Executions) askCopy(ctx context.Context, row *journal.Execution, saved 
 // askGuest asks a guest, which cannot go on after that.
 func (x *Executions) askGuest(ctx context.Context, namespace string, g Guest, q *abi.Query) (reply queryReply) {
 	err := x.Slots.ComputeFor(ctx, queryLimit, func(ctx context.Context) error {
-		_, err := x.metered(ctx, namespace, func(ctx context.Context) (turn guest.Turn, err error) {
-			reply.outcome, err = g.Query(ctx, q)
-			return turn, err
-		})
+		turn, err := x.metered(ctx, namespace, func(ctx context.Context) (guest.Turn, error) { return g.Query(ctx, q) })
+		if err == nil {
+			reply.outcome = *turn.Outcome
+		}
 		return err
 	})
 	if err != nil {

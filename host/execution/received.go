@@ -6,7 +6,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// received is what has just arrived for a run. A signal is mostly waited for: a little of
+// received is what has just arrived for a run. A message is mostly waited for: a little of
 // them is in hand while messages are handled, so that the store need not be asked. Of all
 // others the ledger knows that they are there, and the store what they bring.
 type received struct {
@@ -30,7 +30,7 @@ func (s *received) letGo() {
 	s.bytes = 0
 }
 
-// fill puts into a batch what its signals bring.
+// fill puts into a batch what its messages bring.
 func (s *received) fill(ctx context.Context, store Store, id journal.ID, b *batch) error {
 	for i, m := range b.messages {
 		if m == nil {
@@ -45,7 +45,7 @@ func (s *received) fill(ctx context.Context, store Store, id journal.ID, b *batc
 			whole = *read
 		}
 		b.messages[i] = &whole
-		b.entries[i].Value = whole.Value
+		b.entries[i].Value = deliveredAs(whole)
 	}
 	return nil
 }

@@ -314,8 +314,8 @@ func (r *run) receive(m message) {
 		r.stuck = m.err
 	case settleRequest:
 		r.answer(m, m.reply, "settle "+m.deferred.Name, r.settle(m.deferred))
-	case signalRequest:
-		r.answer(m, m.reply, "signal "+r.row.Name(), r.signal(m.message))
+	case receiveRequest:
+		r.answer(m, m.reply, "tell "+r.row.Name(), r.receiveMessage(m.message))
 	case interruptRequest:
 		r.answer(m, m.reply, "interrupt "+r.row.Name(), r.interrupt(m.interrupt))
 	case resumeRequest:

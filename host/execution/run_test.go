@@ -23,7 +23,9 @@ import (
 //
 //	script [name=W] [digest=D] what the workflow does, in a module; one line a turn:
 //	                           activity N [retries=K] [input=X] | sleep D | deferred N | interrupted | patched N | call W | send W |
-//	                           resolve N | poll E | lock E … | unlock | cancel OP | log TEXT | park | done TEXT | failed TEXT | stop
+//	                           resolve N | poll E | lock E … | unlock | cancel OP | log TEXT | park | done TEXT | failed TEXT | stop |
+//	                           receive N | update | answer ID V | publish stage=V customer=V amount=N progress=N;
+//	                           an op whose name ends with ! is given up at once
 //	start [again]              starts an execution of workflow w; again: another run of the same name
 //	start-child W              starts the execution that a call of workflow W comes to
 //	sweep                      retention deletes what is over
@@ -35,6 +37,9 @@ import (
 //	                           | linger (it does not heed that it is given up)
 //	late VERDICT               what becomes of the activity that lingers
 //	settle N V, reject N V, interrupt V, resume, fail V, move D      requests; their answers are printed
+//	update ID NAME V           an update with a request id; its answer is noted. update-validated: the workflow is asked first;
+//	                           update-for D ID NAME V: its caller waits for so long
+//	published [KEY]            what it has published
 //	fork KEY AT                forks it; as KEY, the fork can be settled (settle-in KEY N V) and shown (show KEY)
 //	store MISHAP …             what becomes of the next commits: ok, fail, lose (the answer), drop (the write)
 //	settle-later N V, move-later D     the same, without waiting for the answer
@@ -126,6 +131,10 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		}
 	case "settle", "signal", "signal-again", "reject", "interrupt", "resume", "fail", "move":
 		out = answerText(f.request(Ref{ID: row.ID, Name: row.Name()}, cmd, words))
+	case "update", "update-validated", "update-for":
+		f.update(row, cmd, words)
+	case "published":
+		out = f.publishedText(f.named(row, text))
 	case "settle-later", "move-later":
 		cmd := strings.TrimSuffix(cmd, "-later")
 		go func() {

@@ -96,10 +96,23 @@ func (f *fixture) takeSlots(take bool) {
 
 func (g *scripted) Save() (*guest.Saved, error) { return nil, wasm.ErrNoState }
 
-// Query implements Guest: it tells what the next line of the script is.
-func (g *scripted) Query(_ context.Context, q *abi.Query) (abi.Outcome, error) {
-	g.f.note(g.name, "guest is asked %s", q.Name)
-	return abi.Outcome{Value: abi.MustMarshal(g.lines[0])}, nil
+// Query implements Guest: it tells what the next line of the script is. An update with "no"
+// would be refused. It takes as long as the caller says.
+func (g *scripted) Query(ctx context.Context, q *abi.Query) (guest.Turn, error) {
+	turn := guest.Turn{Outcome: &abi.Outcome{Value: abi.MustMarshal(g.lines[0])}, Fuel: 7}
+	switch {
+	case q.Update:
+		g.f.note(g.name, "guest is asked whether it takes %s", q.Name)
+		if string(q.Input) == string(abi.MustMarshal("no")) {
+			turn.Outcome = &abi.Outcome{Error: &abi.Error{Message: "it does not want to"}}
+		}
+	case q.Name == "endless":
+		<-ctx.Done()
+		return guest.Turn{Fuel: 7}, abi.Errorf(abi.CodeGuestTimeout, "the answer took too long")
+	default:
+		g.f.note(g.name, "guest is asked %s", q.Name)
+	}
+	return turn, nil
 }
 
 func (g *scripted) Close() { g.f.note(g.name, "instance dropped") }
@@ -144,11 +157,15 @@ func (g *scripted) act(turn *guest.Turn, words []string) {
 	case "stop":
 		turn.Outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeInterrupted, "interrupted")}
 	default:
+		verb, givenUp := strings.CutSuffix(verb, "!")
 		g.ops++
 		o, err := op.New(verb, g.body(verb, words[1:]), g.ops, g.clock)
 		require.Nil(g.f.t, err)
 		g.seen.Count(o)
 		turn.Issued = append(turn.Issued, o)
+		if givenUp {
+			turn.Cancelled = append(turn.Cancelled, o.Number)
+		}
 	}
 }
 
@@ -193,6 +210,12 @@ func (g *scripted) body(kind string, words []string) []byte {
 		return abi.MustMarshal(&abi.Unlock{})
 	case abi.OpPoll:
 		return abi.MustMarshal(&abi.Poll{Execution: name})
+	case abi.OpUpdate:
+		return abi.MustMarshal(&abi.Update{})
+	case abi.OpAnswer:
+		return answerBody(name, strings.Join(words[1:], " "))
+	case abi.OpPublish:
+		return publishBody(words)
 	}
 	require.FailNow(g.f.t, "unknown action", kind)
 	return nil

@@ -81,6 +81,15 @@ func writtenText(w journal.Write) string {
 	if len(w.Take) > 0 {
 		parts = append(parts, fmt.Sprint(len(w.Take), " taken"))
 	}
+	if len(w.Hold) > 0 {
+		parts = append(parts, fmt.Sprint(len(w.Hold), " held"))
+	}
+	if len(w.Receipts) > 0 {
+		parts = append(parts, fmt.Sprint(len(w.Receipts), " receipts"))
+	}
+	if w.Publish != nil {
+		parts = append(parts, "what is published")
+	}
 	if w.Update == nil && (w.Settle != nil || w.Interrupt != nil || w.Receive != nil) {
 		return strings.Join(append(parts, "the wake time"), ", ")
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -52,20 +51,21 @@ func (x *Executions) Signal(ctx context.Context, ref Ref, s Signal) error {
 		return err
 	}
 	ref.Chain = row.Chain // it was checked against this one's workflow
-	return x.tell(ctx, ref, signalNews{m})
+	return x.tell(ctx, ref, messageNews{m})
 }
 
-// signal puts a signal into the inbox.
-func (r *run) signal(m journal.Message) error {
+// receiveMessage puts a signal or an update into the inbox.
+func (r *run) receiveMessage(m journal.Message) error {
 	if r.row.State.Final() {
-		return r.signalledLate(r.Host.Context(), r.row, m)
+		return r.cameLate(r.Host.Context(), r.row, m)
 	}
-	r.Fault.Pass(faultpoint.SignalBeforeCommit)
+	before, after := messageNews{m}.points()
+	r.Fault.Pass(before)
 	res, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Receive: &m})
 	if err != nil {
-		return codedNews("signal "+r.row.Name(), r.row.Name(), err)
+		return codedNews("tell "+r.row.Name(), r.row.Name(), err)
 	}
-	r.Fault.Pass(faultpoint.SignalAfterCommit)
+	r.Fault.Pass(after)
 	if res.Existed {
 		return nil
 	}
@@ -75,9 +75,9 @@ func (r *run) signal(m journal.Message) error {
 	return nil
 }
 
-// signalledLate answers a signal to an execution that is over: it is refused, unless it was
-// sent before and is repeated.
-func (x *Executions) signalledLate(ctx context.Context, row *journal.Execution, m journal.Message) error {
+// cameLate answers a message to an execution that is over: it is refused, unless it was
+// sent before and is repeated. An update in the inbox has no answer.
+func (x *Executions) cameLate(ctx context.Context, row *journal.Execution, m journal.Message) error {
 	if !m.Repeatable {
 		return alreadyOver(row)
 	}
@@ -91,11 +91,13 @@ func (x *Executions) signalledLate(ctx context.Context, row *journal.Execution, 
 	}
 	switch {
 	case err != nil:
-		return journal.Coded("signal "+row.Name(), err)
-	case slices.ContainsFunc(unread, func(e journal.Envelope) bool { return e.Origin == m.Origin }):
-		return nil
+		return journal.Coded("tell "+row.Name(), err)
+	case !slices.ContainsFunc(unread, func(e journal.Envelope) bool { return e.Origin == m.Origin }):
+		return alreadyOver(row)
+	case m.Kind == journal.UpdateMessage:
+		return unanswered(row)
 	}
-	return alreadyOver(row)
+	return nil
 }
 
 // take takes in messages that are durable.
@@ -120,7 +122,7 @@ func codedNews(doing, name string, err error) error {
 	case errors.Is(err, journal.ErrUndecided):
 		return err
 	case errors.Is(err, journal.ErrInboxFull):
-		return abi.Errorf(abi.CodeInboxFull, "%s has %d signals, or %d MiB of them, that it has not received yet", name, journal.MaxInbox, journal.MaxInboxBytes>>20)
+		return abi.Errorf(abi.CodeInboxFull, "%s has %d messages, or %d MiB of them, that it has not received or answered yet", name, journal.MaxInbox, journal.MaxInboxBytes>>20)
 	default:
 		return journal.Coded(doing, err)
 	}

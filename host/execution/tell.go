@@ -9,7 +9,7 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// news is what others want an execution to know: a settlement, an interrupt, a signal.
+// news is what others want an execution to know: a settlement, an interrupt, a message.
 type news interface {
 	// request is for the run, if it is in memory.
 	request(reply chan<- error) message
@@ -150,20 +150,23 @@ func (interruptNews) points() (before, after string) {
 	return faultpoint.InterruptBeforeCommit, faultpoint.InterruptAfterCommit
 }
 
-// signalNews is that a signal was sent.
-type signalNews struct{ message journal.Message }
+// messageNews is that a signal or an update was sent.
+type messageNews struct{ message journal.Message }
 
-func (n signalNews) request(reply chan<- error) message { return signalRequest{n.message, reply} }
+func (n messageNews) request(reply chan<- error) message { return receiveRequest{n.message, reply} }
 
-func (n signalNews) write(ctx context.Context, x *Executions, row *journal.Execution) (*journal.Write, error) {
+func (n messageNews) write(ctx context.Context, x *Executions, row *journal.Execution) (*journal.Write, error) {
 	if row.State.Final() {
-		return nil, x.signalledLate(ctx, row, n.message)
+		return nil, x.cameLate(ctx, row, n.message)
 	}
 	return &journal.Write{ID: row.ID, Run: row.Run, Receive: &n.message}, nil
 }
 
-func (signalNews) answer(journal.Result, *journal.Execution) error { return nil }
+func (messageNews) answer(journal.Result, *journal.Execution) error { return nil }
 
-func (signalNews) points() (before, after string) {
+func (n messageNews) points() (before, after string) {
+	if n.message.Kind == journal.UpdateMessage {
+		return faultpoint.UpdateBeforeCommit, faultpoint.UpdateAfterCommit
+	}
 	return faultpoint.SignalBeforeCommit, faultpoint.SignalAfterCommit
 }

@@ -173,31 +173,42 @@ func (x *Executions) metered(ctx context.Context, namespace string, call func(co
 // commitTurn commits a turn with what it caused, and then lets the effects out. It
 // reports whether the run goes on.
 func (r *run) commitTurn(b batch, turn guest.Turn) bool {
+	did, err := r.perform(b, turn)
+	if err != nil {
+		return r.crashed(b, err)
+	}
+	return r.commitPerformed(b, turn, did)
+}
+
+// commitPerformed is commitTurn of a turn of which is known what the run does for it itself.
+func (r *run) commitPerformed(b batch, turn guest.Turn, did own) bool {
 	next, err := r.nextRun(&turn)
 	if err != nil {
 		return r.crashed(b, err)
 	}
 	before := r.waitingNow()
-	d := r.decideTurn(b, turn)
+	d := r.decideTurn(b, turn, did)
 	if d.forgot {
 		// The move could not know: the code waited for a step that was inserted.
 		r.pauseWaiting(b, replay.FinishedWithout(r.ledger.held), before)
 		return false
 	}
 	if next != nil {
-		return r.goOnAs(next, b, turn, d.write)
+		return r.goOnAs(next, b, turn, d)
 	}
 	// A wake time that is too early does no harm, so it alone is no reason to write.
-	if len(d.write.Entries) > 0 || d.update.State.Final() || d.update.WakeAt < r.row.WakeAt || d.update.Section != r.row.Section {
+	if len(d.write.Entries) > 0 || d.update.State.Final() || d.update.WakeAt < r.row.WakeAt || d.update.Section != r.row.Section || did.writes() {
 		r.Fault.Pass(faultpoint.TurnBeforeCommit)
+		did.pass(r.Fault, faultpoint.AnswerBeforeCommit)
 		r.passRelease(faultpoint.ReleaseBeforeCommit, d.update.Section)
 		return r.commit("commit a turn", d.write, b, func() bool {
 			r.applyUpdate(d.update)
 			r.Fault.Pass(faultpoint.TurnAfterCommit)
-			return r.turnDone(b, turn, d.gaveUp)
+			did.pass(r.Fault, faultpoint.AnswerAfterCommit)
+			return r.turnDone(b, turn, d)
 		})
 	}
-	return r.turnDone(b, turn, d.gaveUp)
+	return r.turnDone(b, turn, d)
 }
 
 // decision is what a turn comes to.
@@ -205,15 +216,18 @@ type decision struct {
 	update journal.Update   // of the row
 	write  journal.Write    // what makes the turn durable
 	gaveUp []journal.StepID // what the guest does not wait for any more
+	did    own              // what the run does itself for ops of the turn
 	forgot bool             // it finished without steps that have run: it cannot be committed
 }
 
 // decideTurn enters a turn into the ledger, and says what is to be written of it.
-func (r *run) decideTurn(b batch, turn guest.Turn) (d decision) {
+func (r *run) decideTurn(b batch, turn guest.Turn, did own) (d decision) {
 	r.crashes = 0
+	d.did = did
 	d.write = journal.Write{ID: r.id, Run: r.row.Run}
 	r.locked(func(l *ledger) {
 		d.gaveUp = l.applyTurn(b.entries, turn)
+		l.settleOwn(did.outcomes, r.now())
 		// What is ready at once must show in the wake time: the guest may have asked for
 		// a deferred that was settled long ago, and after a crash nothing else would say
 		// so.
@@ -226,6 +240,7 @@ func (r *run) decideTurn(b batch, turn guest.Turn) (d decision) {
 		}
 	})
 	b.write(&d.write, r.now())
+	did.write(&d.write, r.now())
 	if turn.Continues() {
 		return d
 	}
@@ -242,14 +257,16 @@ func (r *run) decideTurn(b batch, turn guest.Turn) (d decision) {
 }
 
 // turnDone goes on after a turn that is durable. It reports whether the run does.
-func (r *run) turnDone(b batch, turn guest.Turn, gaveUp []journal.StepID) bool {
-	if n := len(b.entries); n > 0 {
-		r.mu.Lock()
-		r.ledger.delivered = b.entries[n-1].Seq
-		r.mu.Unlock()
-	}
+func (r *run) turnDone(b batch, turn guest.Turn, d decision) bool {
+	r.locked(func(l *ledger) {
+		if n := len(b.entries); n > 0 {
+			l.delivered = b.entries[n-1].Seq
+		}
+		l.tookUpdates(b, d.did)
+	})
 	r.setbacks, r.asked = 0, false
-	return r.releaseEffects(turn, gaveUp)
+	r.tellCallers(d.did)
+	return r.releaseEffects(turn, d.gaveUp)
 }
 
 // releaseEffects lets out what a committed turn caused. It reports whether the run
@@ -344,4 +361,5 @@ func (r *run) finish() {
 	r.metrics.finished.WithLabelValues(string(r.row.State)).Inc()
 	r.log.Debug("finished", "state", r.row.State)
 	r.Watchers.Notify(r.row)
+	r.tellAnswered(r.Host.Context(), r.row)
 }

@@ -42,6 +42,14 @@ const (
 	SignalBeforeCommit = "signal.before-commit"
 	// A signal is in the inbox; its execution has not been told.
 	SignalAfterCommit = "signal.after-commit"
+	// An update was checked; nothing is durable.
+	UpdateBeforeCommit = "update.before-commit"
+	// An update is in the inbox; its execution has not been told.
+	UpdateAfterCommit = "update.after-commit"
+	// A workflow has answered an update; nothing of that is durable.
+	AnswerBeforeCommit = "answer.before-commit"
+	// The answer to an update is durable; its callers have not been told.
+	AnswerAfterCommit = "answer.after-commit"
 	// A timer fired; its execution has not been told.
 	TimerFired = "timer.fired"
 	// A child is to be started.
@@ -130,6 +138,7 @@ var Points = []string{
 	TxBeforeCommit, TxAfterCommit, AheadBeforeCommit, AheadAfterCommit,
 	SettleBeforeCommit, SettleAfterCommit,
 	SignalBeforeCommit, SignalAfterCommit,
+	UpdateBeforeCommit, UpdateAfterCommit, AnswerBeforeCommit, AnswerAfterCommit,
 	TimerFired,
 	MoveBeforeCommit, MoveAfterCommit, ForkBeforeCommit, ForkAfterCommit,
 	CallBefore, CallAfter, LinkBeforeCommit, LinkAfterCommit,

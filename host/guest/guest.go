@@ -263,19 +263,22 @@ func (g *Guest) Resume(ctx context.Context, deliveries []abi.Delivery, at int64)
 
 func (g *Guest) beginTurn() { g.turn, g.uncounted, g.logBytes = Turn{}, 0, 0 }
 
-// Query asks a guest that is parked a question. It cannot go on after that: ask a copy.
-func (g *Guest) Query(ctx context.Context, q *abi.Query) (abi.Outcome, error) {
+// Query asks a guest that is parked a question. It cannot go on after that: ask a copy. The
+// answer is the outcome of the turn.
+func (g *Guest) Query(ctx context.Context, q *abi.Query) (Turn, error) {
 	g.beginTurn()
 	g.asked = true
 	output, err := g.inst.Query(ctx, abi.MustMarshal(q))
+	turn, err := g.finishTurn(wasm.Turn{Parked: true}, err) // the answer is no outcome of a workflow
 	if err != nil {
-		return abi.Outcome{}, err
+		return Turn{Fuel: turn.Fuel}, err
 	}
-	outcome, oerr := abi.DecodeResult(output)
+	answer, oerr := abi.DecodeResult(output)
 	if oerr != nil {
-		return abi.Outcome{}, oerr
+		return Turn{Fuel: turn.Fuel}, oerr
 	}
-	return *outcome, nil
+	turn.Outcome = answer
+	return turn, nil
 }
 
 func (g *Guest) finishTurn(t wasm.Turn, err error) (Turn, error) {

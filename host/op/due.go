@@ -85,7 +85,7 @@ func (o *Op) CompleteDue(now int64, deferreds map[string]journal.Settlement, int
 	return 0, false
 }
 
-// Receive gives the op a signal that it waited for.
+// Receive gives the op a message that it waited for.
 func (o *Op) Receive(e journal.Envelope) {
 	o.Settle(abi.Outcome{}, 0, e.At)
 	o.Message, o.Unread = &e, max(e.Bytes, 1)

@@ -20,9 +20,9 @@ type Op struct {
 	// Outcome is set once it is known.
 	Outcome *abi.Outcome
 	// Unread is how many bytes the outcome has, if it is not here but in the store: those of
-	// deferreds and signals are read when they are delivered.
+	// deferreds and messages are read when they are delivered.
 	Unread int
-	// Message is the signal that the op was given, if it waited for one.
+	// Message is the one that the op was given, if it waited for a signal or an update.
 	Message *journal.Envelope
 	// ReadyAt is when the outcome came to be: a sleep was over, a deferred was
 	// settled, an activity had ended. Outcomes are delivered in this order.

@@ -32,9 +32,9 @@ type Set struct {
 
 	deferreds  map[string][]*slot // wait for a deferred, by its name
 	interrupts []*slot            // wait for an interrupt
-	receives   map[string][]*slot // wait for a signal, by its name, in order of issue
+	receives   map[string][]*slot // wait for a message, by its queue, in order of issue
 	receiving  int                // how many those are
-	arrived    []string           // names of signals: to be looked at
+	arrived    []string           // queues: to be looked at
 }
 
 // slot is an op with where the set has put it.
@@ -105,7 +105,7 @@ func (s *Set) Add(o *Op) {
 		s.deferreds[o.Name] = append(s.deferreds[o.Name], at)
 	case abi.OpInterrupted:
 		s.interrupts = append(s.interrupts, at)
-	case abi.OpReceive:
+	case abi.OpReceive, abi.OpUpdate:
 		s.addReceive(at)
 	}
 	s.look(at)
@@ -127,7 +127,7 @@ func (s *Set) Remove(number uint32) *Op {
 		forget(s.deferreds, at)
 	case abi.OpInterrupted:
 		s.interrupts = slices.DeleteFunc(s.interrupts, func(i *slot) bool { return i == at })
-	case abi.OpReceive:
+	case abi.OpReceive, abi.OpUpdate:
 		forget(s.receives, at)
 		s.receiving--
 	}
@@ -178,22 +178,22 @@ func (s *Set) Interrupted() {
 	}
 }
 
-// Arrived says that a signal has arrived: an op that waits for it is complete with the next
-// [Set.CompleteDue].
-func (s *Set) Arrived(name string) {
-	if len(s.receives[name]) > 0 {
-		s.arrived = append(s.arrived, name)
+// Arrived says that a message is in a queue: an op that waits for it is complete with the
+// next [Set.CompleteDue].
+func (s *Set) Arrived(queue string) {
+	if len(s.receives[queue]) > 0 {
+		s.arrived = append(s.arrived, queue)
 	}
 }
 
-// receive gives signals to the ops that wait for them, in the order of both.
+// receive gives messages to the ops that wait for them, in the order of both.
 func (s *Set) receive(signals *Signals) {
-	for _, name := range s.arrived {
-		for _, at := range s.receives[name] {
+	for _, queue := range s.arrived {
+		for _, at := range s.receives[queue] {
 			if at.op.Settled() {
 				continue
 			}
-			e, ok := signals.Take(name)
+			e, ok := signals.Take(queue)
 			if !ok {
 				break
 			}
@@ -272,7 +272,7 @@ func (s *Set) WakeAt() int64 {
 }
 
 // RestsUntil is the time before which nothing is expected to complete; [journal.Now] if the
-// host or others may complete an op at any moment. What waits for an interrupt or a signal
+// host or others may complete an op at any moment. What waits for an interrupt or a message
 // beside a time is not expected to get one.
 func (s *Set) RestsUntil() int64 {
 	if len(s.timed) == 0 || s.urgent > 0 || len(s.timed)+len(s.interrupts)+s.receiving < len(s.slots) {

@@ -7,15 +7,24 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Signals are the messages of an inbox that no op has been given yet, by name, in the
-// order of their positions.
+// Signals are the messages of an inbox that no op has been given yet, in the order of their
+// positions: signals by name, and updates, whatever their names, in one queue.
 type Signals struct {
-	byName map[string][]journal.Envelope
+	byQueue map[string][]journal.Envelope
+}
+
+// QueueOf names the queue that a message waits in, as ops that wait for it are named: an op
+// that waits for updates has no name, and no signal has an empty one.
+func QueueOf(e journal.Envelope) string {
+	if e.Kind == journal.UpdateMessage {
+		return ""
+	}
+	return e.Name
 }
 
 // NewSignals makes signals of an inbox.
 func NewSignals(inbox []journal.Envelope) *Signals {
-	s := &Signals{byName: map[string][]journal.Envelope{}}
+	s := &Signals{byQueue: map[string][]journal.Envelope{}}
 	for _, e := range inbox {
 		s.Add(e)
 	}
@@ -24,21 +33,22 @@ func NewSignals(inbox []journal.Envelope) *Signals {
 
 // Add adds one that has arrived, or that an op gives back.
 func (s *Signals) Add(e journal.Envelope) {
-	of := s.byName[e.Name]
+	queue := QueueOf(e)
+	of := s.byQueue[queue]
 	at, _ := slices.BinarySearchFunc(of, e, func(a, b journal.Envelope) int { return cmp.Compare(a.Position, b.Position) })
-	s.byName[e.Name] = slices.Insert(of, at, e)
+	s.byQueue[queue] = slices.Insert(of, at, e)
 }
 
-// Take takes the first of a name.
-func (s *Signals) Take(name string) (journal.Envelope, bool) {
-	of := s.byName[name]
+// Take takes the first of a queue.
+func (s *Signals) Take(queue string) (journal.Envelope, bool) {
+	of := s.byQueue[queue]
 	if len(of) == 0 {
 		return journal.Envelope{}, false
 	}
 	if len(of) == 1 {
-		delete(s.byName, name)
+		delete(s.byQueue, queue)
 	} else {
-		s.byName[name] = of[1:]
+		s.byQueue[queue] = of[1:]
 	}
 	return of[0], true
 }

@@ -361,6 +361,10 @@ type Execution struct {
 	// What tells this run from others that had, or will have, the same name, in
 	// hex.
 	RunId string `protobuf:"bytes,14,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// What it is found by, by name. Describe and List tell it.
+	Attributes []*Attribute `protobuf:"bytes,16,rep,name=attributes,proto3" json:"attributes,omitempty"`
+	// How far it says that it is, for people. Describe and List tell it.
+	Progress *Progress `protobuf:"bytes,17,opt,name=progress,proto3" json:"progress,omitempty"`
 	// How many runs of the execution came before this one: each has continued as the next.
 	Continued uint32 `protobuf:"varint,18,opt,name=continued,proto3" json:"continued,omitempty"`
 	// The run id of the first of them; the same as run_id if there is none before.
@@ -497,6 +501,20 @@ func (x *Execution) GetRunId() string {
 	return ""
 }
 
+func (x *Execution) GetAttributes() []*Attribute {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+func (x *Execution) GetProgress() *Progress {
+	if x != nil {
+		return x.Progress
+	}
+	return nil
+}
+
 func (x *Execution) GetContinued() uint32 {
 	if x != nil {
 		return x.Continued
@@ -507,6 +525,200 @@ func (x *Execution) GetContinued() uint32 {
 func (x *Execution) GetChainId() string {
 	if x != nil {
 		return x.ChainId
+	}
+	return ""
+}
+
+// Attribute is a name and a value by which executions are found.
+type Attribute struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The value, of the type that the workflow declares.
+	//
+	// Types that are valid to be assigned to Value:
+	//
+	//	*Attribute_Text
+	//	*Attribute_Number
+	//	*Attribute_Boolean
+	//	*Attribute_Time
+	Value         isAttribute_Value `protobuf_oneof:"value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Attribute) Reset() {
+	*x = Attribute{}
+	mi := &file_cruster_v1_common_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Attribute) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Attribute) ProtoMessage() {}
+
+func (x *Attribute) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_common_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Attribute.ProtoReflect.Descriptor instead.
+func (*Attribute) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_common_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Attribute) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Attribute) GetValue() isAttribute_Value {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *Attribute) GetText() string {
+	if x != nil {
+		if x, ok := x.Value.(*Attribute_Text); ok {
+			return x.Text
+		}
+	}
+	return ""
+}
+
+func (x *Attribute) GetNumber() float64 {
+	if x != nil {
+		if x, ok := x.Value.(*Attribute_Number); ok {
+			return x.Number
+		}
+	}
+	return 0
+}
+
+func (x *Attribute) GetBoolean() bool {
+	if x != nil {
+		if x, ok := x.Value.(*Attribute_Boolean); ok {
+			return x.Boolean
+		}
+	}
+	return false
+}
+
+func (x *Attribute) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		if x, ok := x.Value.(*Attribute_Time); ok {
+			return x.Time
+		}
+	}
+	return nil
+}
+
+type isAttribute_Value interface {
+	isAttribute_Value()
+}
+
+type Attribute_Text struct {
+	// A text.
+	Text string `protobuf:"bytes,2,opt,name=text,proto3,oneof"`
+}
+
+type Attribute_Number struct {
+	// A number.
+	Number float64 `protobuf:"fixed64,3,opt,name=number,proto3,oneof"`
+}
+
+type Attribute_Boolean struct {
+	// True or false.
+	Boolean bool `protobuf:"varint,4,opt,name=boolean,proto3,oneof"`
+}
+
+type Attribute_Time struct {
+	// A time, in microseconds.
+	Time *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=time,proto3,oneof"`
+}
+
+func (*Attribute_Text) isAttribute_Value() {}
+
+func (*Attribute_Number) isAttribute_Value() {}
+
+func (*Attribute_Boolean) isAttribute_Value() {}
+
+func (*Attribute_Time) isAttribute_Value() {}
+
+// Progress is how far an execution says that it is.
+type Progress struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How much is done.
+	Done uint64 `protobuf:"varint,1,opt,name=done,proto3" json:"done,omitempty"`
+	// How much there is; 0 if that is not known.
+	Total uint64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	// What it is at.
+	Note          string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Progress) Reset() {
+	*x = Progress{}
+	mi := &file_cruster_v1_common_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Progress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Progress) ProtoMessage() {}
+
+func (x *Progress) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_common_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Progress.ProtoReflect.Descriptor instead.
+func (*Progress) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_common_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Progress) GetDone() uint64 {
+	if x != nil {
+		return x.Done
+	}
+	return 0
+}
+
+func (x *Progress) GetTotal() uint64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *Progress) GetNote() string {
+	if x != nil {
+		return x.Note
 	}
 	return ""
 }
@@ -524,7 +736,7 @@ type Interruption struct {
 
 func (x *Interruption) Reset() {
 	*x = Interruption{}
-	mi := &file_cruster_v1_common_proto_msgTypes[3]
+	mi := &file_cruster_v1_common_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -536,7 +748,7 @@ func (x *Interruption) String() string {
 func (*Interruption) ProtoMessage() {}
 
 func (x *Interruption) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_common_proto_msgTypes[3]
+	mi := &file_cruster_v1_common_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -549,7 +761,7 @@ func (x *Interruption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Interruption.ProtoReflect.Descriptor instead.
 func (*Interruption) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_common_proto_rawDescGZIP(), []int{3}
+	return file_cruster_v1_common_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Interruption) GetAt() *timestamppb.Timestamp {
@@ -582,7 +794,7 @@ type Diff struct {
 
 func (x *Diff) Reset() {
 	*x = Diff{}
-	mi := &file_cruster_v1_common_proto_msgTypes[4]
+	mi := &file_cruster_v1_common_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -594,7 +806,7 @@ func (x *Diff) String() string {
 func (*Diff) ProtoMessage() {}
 
 func (x *Diff) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_common_proto_msgTypes[4]
+	mi := &file_cruster_v1_common_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -607,7 +819,7 @@ func (x *Diff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diff.ProtoReflect.Descriptor instead.
 func (*Diff) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_common_proto_rawDescGZIP(), []int{4}
+	return file_cruster_v1_common_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Diff) GetRows() []*DiffRow {
@@ -647,7 +859,7 @@ type DiffRow struct {
 
 func (x *DiffRow) Reset() {
 	*x = DiffRow{}
-	mi := &file_cruster_v1_common_proto_msgTypes[5]
+	mi := &file_cruster_v1_common_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -659,7 +871,7 @@ func (x *DiffRow) String() string {
 func (*DiffRow) ProtoMessage() {}
 
 func (x *DiffRow) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_common_proto_msgTypes[5]
+	mi := &file_cruster_v1_common_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -672,7 +884,7 @@ func (x *DiffRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiffRow.ProtoReflect.Descriptor instead.
 func (*DiffRow) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_common_proto_rawDescGZIP(), []int{5}
+	return file_cruster_v1_common_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *DiffRow) GetJournal() string {
@@ -715,7 +927,7 @@ type MoveResult struct {
 
 func (x *MoveResult) Reset() {
 	*x = MoveResult{}
-	mi := &file_cruster_v1_common_proto_msgTypes[6]
+	mi := &file_cruster_v1_common_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -727,7 +939,7 @@ func (x *MoveResult) String() string {
 func (*MoveResult) ProtoMessage() {}
 
 func (x *MoveResult) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_common_proto_msgTypes[6]
+	mi := &file_cruster_v1_common_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -740,7 +952,7 @@ func (x *MoveResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveResult.ProtoReflect.Descriptor instead.
 func (*MoveResult) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_common_proto_rawDescGZIP(), []int{6}
+	return file_cruster_v1_common_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *MoveResult) GetExecution() *Execution {
@@ -787,7 +999,7 @@ const file_cruster_v1_common_proto_rawDesc = "" +
 	"\x04hint\x18\x03 \x01(\tR\x04hint\x12\x12\n" +
 	"\x04type\x18\x04 \x01(\tR\x04type\x12\x1c\n" +
 	"\tretryable\x18\x05 \x01(\bR\tretryable\x12\x18\n" +
-	"\adetails\x18\x06 \x01(\fR\adetails\"\xb5\x04\n" +
+	"\adetails\x18\x06 \x01(\fR\adetails\"\x9e\x05\n" +
 	"\tExecution\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x1a\n" +
@@ -805,9 +1017,24 @@ const file_cruster_v1_common_proto_rawDesc = "" +
 	"finishedAt\x12<\n" +
 	"\finterruption\x18\f \x01(\v2\x18.cruster.v1.InterruptionR\finterruption\x12\x1b\n" +
 	"\tparent_id\x18\r \x01(\tR\bparentId\x12\x15\n" +
-	"\x06run_id\x18\x0e \x01(\tR\x05runId\x12\x1c\n" +
+	"\x06run_id\x18\x0e \x01(\tR\x05runId\x125\n" +
+	"\n" +
+	"attributes\x18\x10 \x03(\v2\x15.cruster.v1.AttributeR\n" +
+	"attributes\x120\n" +
+	"\bprogress\x18\x11 \x01(\v2\x14.cruster.v1.ProgressR\bprogress\x12\x1c\n" +
 	"\tcontinued\x18\x12 \x01(\rR\tcontinued\x12\x19\n" +
-	"\bchain_id\x18\x13 \x01(\tR\achainId\"R\n" +
+	"\bchain_id\x18\x13 \x01(\tR\achainId\"\xa6\x01\n" +
+	"\tAttribute\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x04text\x18\x02 \x01(\tH\x00R\x04text\x12\x18\n" +
+	"\x06number\x18\x03 \x01(\x01H\x00R\x06number\x12\x1a\n" +
+	"\aboolean\x18\x04 \x01(\bH\x00R\aboolean\x120\n" +
+	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x04timeB\a\n" +
+	"\x05value\"H\n" +
+	"\bProgress\x12\x12\n" +
+	"\x04done\x18\x01 \x01(\x04R\x04done\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\x04R\x05total\x12\x12\n" +
+	"\x04note\x18\x03 \x01(\tR\x04note\"R\n" +
 	"\fInterruption\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"]\n" +
@@ -851,36 +1078,41 @@ func file_cruster_v1_common_proto_rawDescGZIP() []byte {
 }
 
 var file_cruster_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_cruster_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_cruster_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_cruster_v1_common_proto_goTypes = []any{
 	(Encoding)(0),                 // 0: cruster.v1.Encoding
 	(State)(0),                    // 1: cruster.v1.State
 	(*Payload)(nil),               // 2: cruster.v1.Payload
 	(*Error)(nil),                 // 3: cruster.v1.Error
 	(*Execution)(nil),             // 4: cruster.v1.Execution
-	(*Interruption)(nil),          // 5: cruster.v1.Interruption
-	(*Diff)(nil),                  // 6: cruster.v1.Diff
-	(*DiffRow)(nil),               // 7: cruster.v1.DiffRow
-	(*MoveResult)(nil),            // 8: cruster.v1.MoveResult
-	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
+	(*Attribute)(nil),             // 5: cruster.v1.Attribute
+	(*Progress)(nil),              // 6: cruster.v1.Progress
+	(*Interruption)(nil),          // 7: cruster.v1.Interruption
+	(*Diff)(nil),                  // 8: cruster.v1.Diff
+	(*DiffRow)(nil),               // 9: cruster.v1.DiffRow
+	(*MoveResult)(nil),            // 10: cruster.v1.MoveResult
+	(*timestamppb.Timestamp)(nil), // 11: google.protobuf.Timestamp
 }
 var file_cruster_v1_common_proto_depIdxs = []int32{
 	1,  // 0: cruster.v1.Execution.state:type_name -> cruster.v1.State
 	2,  // 1: cruster.v1.Execution.result:type_name -> cruster.v1.Payload
 	3,  // 2: cruster.v1.Execution.error:type_name -> cruster.v1.Error
-	9,  // 3: cruster.v1.Execution.created_at:type_name -> google.protobuf.Timestamp
-	9,  // 4: cruster.v1.Execution.finished_at:type_name -> google.protobuf.Timestamp
-	5,  // 5: cruster.v1.Execution.interruption:type_name -> cruster.v1.Interruption
-	9,  // 6: cruster.v1.Interruption.at:type_name -> google.protobuf.Timestamp
-	7,  // 7: cruster.v1.Diff.rows:type_name -> cruster.v1.DiffRow
-	4,  // 8: cruster.v1.MoveResult.execution:type_name -> cruster.v1.Execution
-	3,  // 9: cruster.v1.MoveResult.error:type_name -> cruster.v1.Error
-	6,  // 10: cruster.v1.MoveResult.diff:type_name -> cruster.v1.Diff
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	11, // 3: cruster.v1.Execution.created_at:type_name -> google.protobuf.Timestamp
+	11, // 4: cruster.v1.Execution.finished_at:type_name -> google.protobuf.Timestamp
+	7,  // 5: cruster.v1.Execution.interruption:type_name -> cruster.v1.Interruption
+	5,  // 6: cruster.v1.Execution.attributes:type_name -> cruster.v1.Attribute
+	6,  // 7: cruster.v1.Execution.progress:type_name -> cruster.v1.Progress
+	11, // 8: cruster.v1.Attribute.time:type_name -> google.protobuf.Timestamp
+	11, // 9: cruster.v1.Interruption.at:type_name -> google.protobuf.Timestamp
+	9,  // 10: cruster.v1.Diff.rows:type_name -> cruster.v1.DiffRow
+	4,  // 11: cruster.v1.MoveResult.execution:type_name -> cruster.v1.Execution
+	3,  // 12: cruster.v1.MoveResult.error:type_name -> cruster.v1.Error
+	8,  // 13: cruster.v1.MoveResult.diff:type_name -> cruster.v1.Diff
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_common_proto_init() }
@@ -892,13 +1124,19 @@ func file_cruster_v1_common_proto_init() {
 		(*Payload_Msgpack)(nil),
 		(*Payload_Json)(nil),
 	}
+	file_cruster_v1_common_proto_msgTypes[3].OneofWrappers = []any{
+		(*Attribute_Text)(nil),
+		(*Attribute_Number)(nil),
+		(*Attribute_Boolean)(nil),
+		(*Attribute_Time)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_common_proto_rawDesc), len(file_cruster_v1_common_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   7,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -915,7 +915,13 @@ type WorkflowInfo struct {
 	// The signals that it can be sent.
 	Signals []*SignalInfo `protobuf:"bytes,5,rep,name=signals,proto3" json:"signals,omitempty"`
 	// The queries that it answers.
-	Queries       []*QueryInfo `protobuf:"bytes,6,rep,name=queries,proto3" json:"queries,omitempty"`
+	Queries []*QueryInfo `protobuf:"bytes,6,rep,name=queries,proto3" json:"queries,omitempty"`
+	// The updates that it takes.
+	Updates []*UpdateInfo `protobuf:"bytes,7,rep,name=updates,proto3" json:"updates,omitempty"`
+	// The values that its executions publish.
+	State []*StateInfo `protobuf:"bytes,8,rep,name=state,proto3" json:"state,omitempty"`
+	// The attributes by which its executions are found.
+	Attributes    []*AttributeInfo `protobuf:"bytes,9,rep,name=attributes,proto3" json:"attributes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -992,6 +998,210 @@ func (x *WorkflowInfo) GetQueries() []*QueryInfo {
 	return nil
 }
 
+func (x *WorkflowInfo) GetUpdates() []*UpdateInfo {
+	if x != nil {
+		return x.Updates
+	}
+	return nil
+}
+
+func (x *WorkflowInfo) GetState() []*StateInfo {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+func (x *WorkflowInfo) GetAttributes() []*AttributeInfo {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+// UpdateInfo describes an update of a workflow.
+type UpdateInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The type of its input.
+	Input *Schema `protobuf:"bytes,2,opt,name=input,proto3" json:"input,omitempty"`
+	// The type of the answer.
+	Output *Schema `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
+	// Whether the workflow is asked before an update is accepted.
+	Validated     bool `protobuf:"varint,4,opt,name=validated,proto3" json:"validated,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateInfo) Reset() {
+	*x = UpdateInfo{}
+	mi := &file_cruster_v1_module_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateInfo) ProtoMessage() {}
+
+func (x *UpdateInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_module_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateInfo.ProtoReflect.Descriptor instead.
+func (*UpdateInfo) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *UpdateInfo) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *UpdateInfo) GetInput() *Schema {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+func (x *UpdateInfo) GetOutput() *Schema {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *UpdateInfo) GetValidated() bool {
+	if x != nil {
+		return x.Validated
+	}
+	return false
+}
+
+// StateInfo describes a value that executions of a workflow publish.
+type StateInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its type.
+	Value         *Schema `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StateInfo) Reset() {
+	*x = StateInfo{}
+	mi := &file_cruster_v1_module_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StateInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StateInfo) ProtoMessage() {}
+
+func (x *StateInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_module_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StateInfo.ProtoReflect.Descriptor instead.
+func (*StateInfo) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *StateInfo) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *StateInfo) GetValue() *Schema {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+// AttributeInfo describes an attribute by which executions of a workflow are found.
+type AttributeInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// text, number, bool or time.
+	Type          string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttributeInfo) Reset() {
+	*x = AttributeInfo{}
+	mi := &file_cruster_v1_module_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttributeInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttributeInfo) ProtoMessage() {}
+
+func (x *AttributeInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_module_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttributeInfo.ProtoReflect.Descriptor instead.
+func (*AttributeInfo) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *AttributeInfo) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *AttributeInfo) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
 // QueryInfo describes a query of a workflow.
 type QueryInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1007,7 +1217,7 @@ type QueryInfo struct {
 
 func (x *QueryInfo) Reset() {
 	*x = QueryInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[13]
+	mi := &file_cruster_v1_module_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1019,7 +1229,7 @@ func (x *QueryInfo) String() string {
 func (*QueryInfo) ProtoMessage() {}
 
 func (x *QueryInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[13]
+	mi := &file_cruster_v1_module_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1032,7 +1242,7 @@ func (x *QueryInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryInfo.ProtoReflect.Descriptor instead.
 func (*QueryInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{13}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *QueryInfo) GetName() string {
@@ -1069,7 +1279,7 @@ type SignalInfo struct {
 
 func (x *SignalInfo) Reset() {
 	*x = SignalInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[14]
+	mi := &file_cruster_v1_module_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1081,7 +1291,7 @@ func (x *SignalInfo) String() string {
 func (*SignalInfo) ProtoMessage() {}
 
 func (x *SignalInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[14]
+	mi := &file_cruster_v1_module_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1094,7 +1304,7 @@ func (x *SignalInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalInfo.ProtoReflect.Descriptor instead.
 func (*SignalInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{14}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SignalInfo) GetName() string {
@@ -1128,7 +1338,7 @@ type EntityInfo struct {
 
 func (x *EntityInfo) Reset() {
 	*x = EntityInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[15]
+	mi := &file_cruster_v1_module_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1140,7 +1350,7 @@ func (x *EntityInfo) String() string {
 func (*EntityInfo) ProtoMessage() {}
 
 func (x *EntityInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[15]
+	mi := &file_cruster_v1_module_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1153,7 +1363,7 @@ func (x *EntityInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EntityInfo.ProtoReflect.Descriptor instead.
 func (*EntityInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{15}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *EntityInfo) GetName() string {
@@ -1204,7 +1414,7 @@ type OperationInfo struct {
 
 func (x *OperationInfo) Reset() {
 	*x = OperationInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[16]
+	mi := &file_cruster_v1_module_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1216,7 +1426,7 @@ func (x *OperationInfo) String() string {
 func (*OperationInfo) ProtoMessage() {}
 
 func (x *OperationInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[16]
+	mi := &file_cruster_v1_module_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1229,7 +1439,7 @@ func (x *OperationInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationInfo.ProtoReflect.Descriptor instead.
 func (*OperationInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{16}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *OperationInfo) GetName() string {
@@ -1286,7 +1496,7 @@ type ActivityInfo struct {
 
 func (x *ActivityInfo) Reset() {
 	*x = ActivityInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[17]
+	mi := &file_cruster_v1_module_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1298,7 +1508,7 @@ func (x *ActivityInfo) String() string {
 func (*ActivityInfo) ProtoMessage() {}
 
 func (x *ActivityInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[17]
+	mi := &file_cruster_v1_module_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1311,7 +1521,7 @@ func (x *ActivityInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityInfo.ProtoReflect.Descriptor instead.
 func (*ActivityInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{17}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ActivityInfo) GetName() string {
@@ -1368,7 +1578,7 @@ type Schema struct {
 
 func (x *Schema) Reset() {
 	*x = Schema{}
-	mi := &file_cruster_v1_module_proto_msgTypes[18]
+	mi := &file_cruster_v1_module_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1380,7 +1590,7 @@ func (x *Schema) String() string {
 func (*Schema) ProtoMessage() {}
 
 func (x *Schema) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[18]
+	mi := &file_cruster_v1_module_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1393,7 +1603,7 @@ func (x *Schema) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schema.ProtoReflect.Descriptor instead.
 func (*Schema) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{18}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Schema) GetType() string {
@@ -1446,7 +1656,7 @@ type Field struct {
 
 func (x *Field) Reset() {
 	*x = Field{}
-	mi := &file_cruster_v1_module_proto_msgTypes[19]
+	mi := &file_cruster_v1_module_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1458,7 +1668,7 @@ func (x *Field) String() string {
 func (*Field) ProtoMessage() {}
 
 func (x *Field) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[19]
+	mi := &file_cruster_v1_module_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1471,7 +1681,7 @@ func (x *Field) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Field.ProtoReflect.Descriptor instead.
 func (*Field) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{19}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Field) GetName() string {
@@ -1570,14 +1780,31 @@ const file_cruster_v1_module_proto_rawDesc = "" +
 	"\n" +
 	"activities\x18\v \x03(\v2\x18.cruster.v1.ActivityInfoR\n" +
 	"activities\x122\n" +
-	"\bentities\x18\f \x03(\v2\x16.cruster.v1.EntityInfoR\bentities\"\xed\x01\n" +
+	"\bentities\x18\f \x03(\v2\x16.cruster.v1.EntityInfoR\bentities\"\x87\x03\n" +
 	"\fWorkflowInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12(\n" +
 	"\x05input\x18\x03 \x01(\v2\x12.cruster.v1.SchemaR\x05input\x12*\n" +
 	"\x06output\x18\x04 \x01(\v2\x12.cruster.v1.SchemaR\x06output\x120\n" +
 	"\asignals\x18\x05 \x03(\v2\x16.cruster.v1.SignalInfoR\asignals\x12/\n" +
-	"\aqueries\x18\x06 \x03(\v2\x15.cruster.v1.QueryInfoR\aqueries\"u\n" +
+	"\aqueries\x18\x06 \x03(\v2\x15.cruster.v1.QueryInfoR\aqueries\x120\n" +
+	"\aupdates\x18\a \x03(\v2\x16.cruster.v1.UpdateInfoR\aupdates\x12+\n" +
+	"\x05state\x18\b \x03(\v2\x15.cruster.v1.StateInfoR\x05state\x129\n" +
+	"\n" +
+	"attributes\x18\t \x03(\v2\x19.cruster.v1.AttributeInfoR\n" +
+	"attributes\"\x94\x01\n" +
+	"\n" +
+	"UpdateInfo\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
+	"\x05input\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05input\x12*\n" +
+	"\x06output\x18\x03 \x01(\v2\x12.cruster.v1.SchemaR\x06output\x12\x1c\n" +
+	"\tvalidated\x18\x04 \x01(\bR\tvalidated\"I\n" +
+	"\tStateInfo\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
+	"\x05value\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05value\"7\n" +
+	"\rAttributeInfo\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\"u\n" +
 	"\tQueryInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
 	"\x05input\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05input\x12*\n" +
@@ -1636,7 +1863,7 @@ func file_cruster_v1_module_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_module_proto_rawDescData
 }
 
-var file_cruster_v1_module_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_cruster_v1_module_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_cruster_v1_module_proto_goTypes = []any{
 	(*PushMetadata)(nil),           // 0: cruster.v1.PushMetadata
 	(*PushRequest)(nil),            // 1: cruster.v1.PushRequest
@@ -1651,67 +1878,76 @@ var file_cruster_v1_module_proto_goTypes = []any{
 	(*DescribeModuleResponse)(nil), // 10: cruster.v1.DescribeModuleResponse
 	(*Deployment)(nil),             // 11: cruster.v1.Deployment
 	(*WorkflowInfo)(nil),           // 12: cruster.v1.WorkflowInfo
-	(*QueryInfo)(nil),              // 13: cruster.v1.QueryInfo
-	(*SignalInfo)(nil),             // 14: cruster.v1.SignalInfo
-	(*EntityInfo)(nil),             // 15: cruster.v1.EntityInfo
-	(*OperationInfo)(nil),          // 16: cruster.v1.OperationInfo
-	(*ActivityInfo)(nil),           // 17: cruster.v1.ActivityInfo
-	(*Schema)(nil),                 // 18: cruster.v1.Schema
-	(*Field)(nil),                  // 19: cruster.v1.Field
-	nil,                            // 20: cruster.v1.PushMetadata.ConfigEntry
-	(*MoveResult)(nil),             // 21: cruster.v1.MoveResult
-	(*Execution)(nil),              // 22: cruster.v1.Execution
-	(*Diff)(nil),                   // 23: cruster.v1.Diff
-	(*timestamppb.Timestamp)(nil),  // 24: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 25: google.protobuf.Duration
+	(*UpdateInfo)(nil),             // 13: cruster.v1.UpdateInfo
+	(*StateInfo)(nil),              // 14: cruster.v1.StateInfo
+	(*AttributeInfo)(nil),          // 15: cruster.v1.AttributeInfo
+	(*QueryInfo)(nil),              // 16: cruster.v1.QueryInfo
+	(*SignalInfo)(nil),             // 17: cruster.v1.SignalInfo
+	(*EntityInfo)(nil),             // 18: cruster.v1.EntityInfo
+	(*OperationInfo)(nil),          // 19: cruster.v1.OperationInfo
+	(*ActivityInfo)(nil),           // 20: cruster.v1.ActivityInfo
+	(*Schema)(nil),                 // 21: cruster.v1.Schema
+	(*Field)(nil),                  // 22: cruster.v1.Field
+	nil,                            // 23: cruster.v1.PushMetadata.ConfigEntry
+	(*MoveResult)(nil),             // 24: cruster.v1.MoveResult
+	(*Execution)(nil),              // 25: cruster.v1.Execution
+	(*Diff)(nil),                   // 26: cruster.v1.Diff
+	(*timestamppb.Timestamp)(nil),  // 27: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 28: google.protobuf.Duration
 }
 var file_cruster_v1_module_proto_depIdxs = []int32{
-	20, // 0: cruster.v1.PushMetadata.config:type_name -> cruster.v1.PushMetadata.ConfigEntry
+	23, // 0: cruster.v1.PushMetadata.config:type_name -> cruster.v1.PushMetadata.ConfigEntry
 	0,  // 1: cruster.v1.PushRequest.metadata:type_name -> cruster.v1.PushMetadata
 	0,  // 2: cruster.v1.PushStreamRequest.metadata:type_name -> cruster.v1.PushMetadata
 	11, // 3: cruster.v1.PushResponse.deployment:type_name -> cruster.v1.Deployment
-	21, // 4: cruster.v1.PushResponse.first_unmoved:type_name -> cruster.v1.MoveResult
+	24, // 4: cruster.v1.PushResponse.first_unmoved:type_name -> cruster.v1.MoveResult
 	4,  // 5: cruster.v1.CheckRequest.metadata:type_name -> cruster.v1.CheckMetadata
-	22, // 6: cruster.v1.CheckResponse.execution:type_name -> cruster.v1.Execution
-	23, // 7: cruster.v1.CheckResponse.diff:type_name -> cruster.v1.Diff
+	25, // 6: cruster.v1.CheckResponse.execution:type_name -> cruster.v1.Execution
+	26, // 7: cruster.v1.CheckResponse.diff:type_name -> cruster.v1.Diff
 	11, // 8: cruster.v1.ListModulesResponse.deployments:type_name -> cruster.v1.Deployment
 	11, // 9: cruster.v1.DescribeModuleResponse.deployment:type_name -> cruster.v1.Deployment
-	24, // 10: cruster.v1.Deployment.updated_at:type_name -> google.protobuf.Timestamp
+	27, // 10: cruster.v1.Deployment.updated_at:type_name -> google.protobuf.Timestamp
 	12, // 11: cruster.v1.Deployment.workflows:type_name -> cruster.v1.WorkflowInfo
-	17, // 12: cruster.v1.Deployment.activities:type_name -> cruster.v1.ActivityInfo
-	15, // 13: cruster.v1.Deployment.entities:type_name -> cruster.v1.EntityInfo
-	18, // 14: cruster.v1.WorkflowInfo.input:type_name -> cruster.v1.Schema
-	18, // 15: cruster.v1.WorkflowInfo.output:type_name -> cruster.v1.Schema
-	14, // 16: cruster.v1.WorkflowInfo.signals:type_name -> cruster.v1.SignalInfo
-	13, // 17: cruster.v1.WorkflowInfo.queries:type_name -> cruster.v1.QueryInfo
-	18, // 18: cruster.v1.QueryInfo.input:type_name -> cruster.v1.Schema
-	18, // 19: cruster.v1.QueryInfo.output:type_name -> cruster.v1.Schema
-	18, // 20: cruster.v1.SignalInfo.value:type_name -> cruster.v1.Schema
-	18, // 21: cruster.v1.EntityInfo.state:type_name -> cruster.v1.Schema
-	16, // 22: cruster.v1.EntityInfo.operations:type_name -> cruster.v1.OperationInfo
-	18, // 23: cruster.v1.OperationInfo.input:type_name -> cruster.v1.Schema
-	18, // 24: cruster.v1.OperationInfo.output:type_name -> cruster.v1.Schema
-	18, // 25: cruster.v1.ActivityInfo.input:type_name -> cruster.v1.Schema
-	18, // 26: cruster.v1.ActivityInfo.output:type_name -> cruster.v1.Schema
-	25, // 27: cruster.v1.ActivityInfo.timeout:type_name -> google.protobuf.Duration
-	18, // 28: cruster.v1.Schema.elem:type_name -> cruster.v1.Schema
-	19, // 29: cruster.v1.Schema.fields:type_name -> cruster.v1.Field
-	18, // 30: cruster.v1.Field.schema:type_name -> cruster.v1.Schema
-	1,  // 31: cruster.v1.ModuleService.Push:input_type -> cruster.v1.PushRequest
-	2,  // 32: cruster.v1.ModuleService.PushStream:input_type -> cruster.v1.PushStreamRequest
-	5,  // 33: cruster.v1.ModuleService.Check:input_type -> cruster.v1.CheckRequest
-	7,  // 34: cruster.v1.ModuleService.List:input_type -> cruster.v1.ListModulesRequest
-	9,  // 35: cruster.v1.ModuleService.Describe:input_type -> cruster.v1.DescribeModuleRequest
-	3,  // 36: cruster.v1.ModuleService.Push:output_type -> cruster.v1.PushResponse
-	3,  // 37: cruster.v1.ModuleService.PushStream:output_type -> cruster.v1.PushResponse
-	6,  // 38: cruster.v1.ModuleService.Check:output_type -> cruster.v1.CheckResponse
-	8,  // 39: cruster.v1.ModuleService.List:output_type -> cruster.v1.ListModulesResponse
-	10, // 40: cruster.v1.ModuleService.Describe:output_type -> cruster.v1.DescribeModuleResponse
-	36, // [36:41] is the sub-list for method output_type
-	31, // [31:36] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	20, // 12: cruster.v1.Deployment.activities:type_name -> cruster.v1.ActivityInfo
+	18, // 13: cruster.v1.Deployment.entities:type_name -> cruster.v1.EntityInfo
+	21, // 14: cruster.v1.WorkflowInfo.input:type_name -> cruster.v1.Schema
+	21, // 15: cruster.v1.WorkflowInfo.output:type_name -> cruster.v1.Schema
+	17, // 16: cruster.v1.WorkflowInfo.signals:type_name -> cruster.v1.SignalInfo
+	16, // 17: cruster.v1.WorkflowInfo.queries:type_name -> cruster.v1.QueryInfo
+	13, // 18: cruster.v1.WorkflowInfo.updates:type_name -> cruster.v1.UpdateInfo
+	14, // 19: cruster.v1.WorkflowInfo.state:type_name -> cruster.v1.StateInfo
+	15, // 20: cruster.v1.WorkflowInfo.attributes:type_name -> cruster.v1.AttributeInfo
+	21, // 21: cruster.v1.UpdateInfo.input:type_name -> cruster.v1.Schema
+	21, // 22: cruster.v1.UpdateInfo.output:type_name -> cruster.v1.Schema
+	21, // 23: cruster.v1.StateInfo.value:type_name -> cruster.v1.Schema
+	21, // 24: cruster.v1.QueryInfo.input:type_name -> cruster.v1.Schema
+	21, // 25: cruster.v1.QueryInfo.output:type_name -> cruster.v1.Schema
+	21, // 26: cruster.v1.SignalInfo.value:type_name -> cruster.v1.Schema
+	21, // 27: cruster.v1.EntityInfo.state:type_name -> cruster.v1.Schema
+	19, // 28: cruster.v1.EntityInfo.operations:type_name -> cruster.v1.OperationInfo
+	21, // 29: cruster.v1.OperationInfo.input:type_name -> cruster.v1.Schema
+	21, // 30: cruster.v1.OperationInfo.output:type_name -> cruster.v1.Schema
+	21, // 31: cruster.v1.ActivityInfo.input:type_name -> cruster.v1.Schema
+	21, // 32: cruster.v1.ActivityInfo.output:type_name -> cruster.v1.Schema
+	28, // 33: cruster.v1.ActivityInfo.timeout:type_name -> google.protobuf.Duration
+	21, // 34: cruster.v1.Schema.elem:type_name -> cruster.v1.Schema
+	22, // 35: cruster.v1.Schema.fields:type_name -> cruster.v1.Field
+	21, // 36: cruster.v1.Field.schema:type_name -> cruster.v1.Schema
+	1,  // 37: cruster.v1.ModuleService.Push:input_type -> cruster.v1.PushRequest
+	2,  // 38: cruster.v1.ModuleService.PushStream:input_type -> cruster.v1.PushStreamRequest
+	5,  // 39: cruster.v1.ModuleService.Check:input_type -> cruster.v1.CheckRequest
+	7,  // 40: cruster.v1.ModuleService.List:input_type -> cruster.v1.ListModulesRequest
+	9,  // 41: cruster.v1.ModuleService.Describe:input_type -> cruster.v1.DescribeModuleRequest
+	3,  // 42: cruster.v1.ModuleService.Push:output_type -> cruster.v1.PushResponse
+	3,  // 43: cruster.v1.ModuleService.PushStream:output_type -> cruster.v1.PushResponse
+	6,  // 44: cruster.v1.ModuleService.Check:output_type -> cruster.v1.CheckResponse
+	8,  // 45: cruster.v1.ModuleService.List:output_type -> cruster.v1.ListModulesResponse
+	10, // 46: cruster.v1.ModuleService.Describe:output_type -> cruster.v1.DescribeModuleResponse
+	42, // [42:47] is the sub-list for method output_type
+	37, // [37:42] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_module_proto_init() }
@@ -1734,7 +1970,7 @@ func file_cruster_v1_module_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_module_proto_rawDesc), len(file_cruster_v1_module_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

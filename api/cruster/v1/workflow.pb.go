@@ -669,7 +669,11 @@ type DescribeResponse struct {
 	// It follows from the module and the journal. Activities are not part of it.
 	Fuel int64 `protobuf:"varint,10,opt,name=fuel,proto3" json:"fuel,omitempty"`
 	// The signals that it has not received yet, by name.
-	Unread        []*UnreadSignals `protobuf:"bytes,11,rep,name=unread,proto3" json:"unread,omitempty"`
+	Unread []*UnreadSignals `protobuf:"bytes,11,rep,name=unread,proto3" json:"unread,omitempty"`
+	// The updates that it has not answered yet, by name.
+	Unanswered []*UnansweredUpdates `protobuf:"bytes,13,rep,name=unanswered,proto3" json:"unanswered,omitempty"`
+	// What it has published.
+	Published     []*PublishedState `protobuf:"bytes,14,rep,name=published,proto3" json:"published,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -781,6 +785,130 @@ func (x *DescribeResponse) GetUnread() []*UnreadSignals {
 	return nil
 }
 
+func (x *DescribeResponse) GetUnanswered() []*UnansweredUpdates {
+	if x != nil {
+		return x.Unanswered
+	}
+	return nil
+}
+
+func (x *DescribeResponse) GetPublished() []*PublishedState {
+	if x != nil {
+		return x.Published
+	}
+	return nil
+}
+
+// UnansweredUpdates are the updates of a name that an execution has not answered yet.
+type UnansweredUpdates struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// How many there are.
+	Count         uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnansweredUpdates) Reset() {
+	*x = UnansweredUpdates{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnansweredUpdates) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnansweredUpdates) ProtoMessage() {}
+
+func (x *UnansweredUpdates) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnansweredUpdates.ProtoReflect.Descriptor instead.
+func (*UnansweredUpdates) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *UnansweredUpdates) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *UnansweredUpdates) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+// PublishedState is a value that an execution has published.
+type PublishedState struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What it is.
+	Value         *Payload `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PublishedState) Reset() {
+	*x = PublishedState{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PublishedState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PublishedState) ProtoMessage() {}
+
+func (x *PublishedState) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PublishedState.ProtoReflect.Descriptor instead.
+func (*PublishedState) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *PublishedState) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PublishedState) GetValue() *Payload {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
 // UnreadSignals are the signals of a name that an execution has not received yet.
 type UnreadSignals struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -794,7 +922,7 @@ type UnreadSignals struct {
 
 func (x *UnreadSignals) Reset() {
 	*x = UnreadSignals{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[11]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -806,7 +934,7 @@ func (x *UnreadSignals) String() string {
 func (*UnreadSignals) ProtoMessage() {}
 
 func (x *UnreadSignals) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[11]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -819,7 +947,7 @@ func (x *UnreadSignals) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnreadSignals.ProtoReflect.Descriptor instead.
 func (*UnreadSignals) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{11}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *UnreadSignals) GetName() string {
@@ -852,7 +980,7 @@ type Patch struct {
 
 func (x *Patch) Reset() {
 	*x = Patch{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[12]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -864,7 +992,7 @@ func (x *Patch) String() string {
 func (*Patch) ProtoMessage() {}
 
 func (x *Patch) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[12]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -877,7 +1005,7 @@ func (x *Patch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Patch.ProtoReflect.Descriptor instead.
 func (*Patch) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{12}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Patch) GetId() string {
@@ -926,7 +1054,7 @@ type PendingOp struct {
 
 func (x *PendingOp) Reset() {
 	*x = PendingOp{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[13]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -938,7 +1066,7 @@ func (x *PendingOp) String() string {
 func (*PendingOp) ProtoMessage() {}
 
 func (x *PendingOp) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[13]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -951,7 +1079,7 @@ func (x *PendingOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PendingOp.ProtoReflect.Descriptor instead.
 func (*PendingOp) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{13}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PendingOp) GetNumber() uint32 {
@@ -1030,7 +1158,7 @@ type SettledDeferred struct {
 
 func (x *SettledDeferred) Reset() {
 	*x = SettledDeferred{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[14]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1042,7 +1170,7 @@ func (x *SettledDeferred) String() string {
 func (*SettledDeferred) ProtoMessage() {}
 
 func (x *SettledDeferred) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[14]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1055,7 +1183,7 @@ func (x *SettledDeferred) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettledDeferred.ProtoReflect.Descriptor instead.
 func (*SettledDeferred) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{14}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SettledDeferred) GetName() string {
@@ -1113,7 +1241,7 @@ type HistoryRequest struct {
 
 func (x *HistoryRequest) Reset() {
 	*x = HistoryRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[15]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1253,7 @@ func (x *HistoryRequest) String() string {
 func (*HistoryRequest) ProtoMessage() {}
 
 func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[15]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1266,7 @@ func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryRequest.ProtoReflect.Descriptor instead.
 func (*HistoryRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{15}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *HistoryRequest) GetNamespace() string {
@@ -1189,7 +1317,7 @@ type HistoryResponse struct {
 
 func (x *HistoryResponse) Reset() {
 	*x = HistoryResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[16]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1201,7 +1329,7 @@ func (x *HistoryResponse) String() string {
 func (*HistoryResponse) ProtoMessage() {}
 
 func (x *HistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[16]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1214,7 +1342,7 @@ func (x *HistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryResponse.ProtoReflect.Descriptor instead.
 func (*HistoryResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{16}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *HistoryResponse) GetEntries() []*HistoryEntry {
@@ -1269,7 +1397,7 @@ type HistoryEntry struct {
 
 func (x *HistoryEntry) Reset() {
 	*x = HistoryEntry{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[17]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1281,7 +1409,7 @@ func (x *HistoryEntry) String() string {
 func (*HistoryEntry) ProtoMessage() {}
 
 func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[17]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1294,7 +1422,7 @@ func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryEntry.ProtoReflect.Descriptor instead.
 func (*HistoryEntry) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{17}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *HistoryEntry) GetSeq() uint64 {
@@ -1402,14 +1530,16 @@ type ListRequest struct {
 	// errors ends earlier, so that it has less than 4 MiB.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the page before.
-	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only executions that meet all of these conditions: at most 4.
+	Where         []*Condition `protobuf:"bytes,6,rep,name=where,proto3" json:"where,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[18]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1421,7 +1551,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[18]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1434,7 +1564,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{18}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListRequest) GetNamespace() string {
@@ -1472,6 +1602,172 @@ func (x *ListRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListRequest) GetWhere() []*Condition {
+	if x != nil {
+		return x.Where
+	}
+	return nil
+}
+
+// Condition selects executions by an attribute: those that have it, and whose value
+// compares like this with the given one. Values of different types are never alike.
+type Condition struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the attribute.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// One of = < <= > >=.
+	Operator string `protobuf:"bytes,2,opt,name=operator,proto3" json:"operator,omitempty"`
+	// The value to compare with.
+	//
+	// Types that are valid to be assigned to Value:
+	//
+	//	*Condition_Text
+	//	*Condition_Number
+	//	*Condition_Boolean
+	//	*Condition_Time
+	//	*Condition_Literal
+	Value         isCondition_Value `protobuf_oneof:"value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Condition) Reset() {
+	*x = Condition{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Condition) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Condition) ProtoMessage() {}
+
+func (x *Condition) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Condition.ProtoReflect.Descriptor instead.
+func (*Condition) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Condition) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Condition) GetOperator() string {
+	if x != nil {
+		return x.Operator
+	}
+	return ""
+}
+
+func (x *Condition) GetValue() isCondition_Value {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *Condition) GetText() string {
+	if x != nil {
+		if x, ok := x.Value.(*Condition_Text); ok {
+			return x.Text
+		}
+	}
+	return ""
+}
+
+func (x *Condition) GetNumber() float64 {
+	if x != nil {
+		if x, ok := x.Value.(*Condition_Number); ok {
+			return x.Number
+		}
+	}
+	return 0
+}
+
+func (x *Condition) GetBoolean() bool {
+	if x != nil {
+		if x, ok := x.Value.(*Condition_Boolean); ok {
+			return x.Boolean
+		}
+	}
+	return false
+}
+
+func (x *Condition) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		if x, ok := x.Value.(*Condition_Time); ok {
+			return x.Time
+		}
+	}
+	return nil
+}
+
+func (x *Condition) GetLiteral() string {
+	if x != nil {
+		if x, ok := x.Value.(*Condition_Literal); ok {
+			return x.Literal
+		}
+	}
+	return ""
+}
+
+type isCondition_Value interface {
+	isCondition_Value()
+}
+
+type Condition_Text struct {
+	// A text.
+	Text string `protobuf:"bytes,3,opt,name=text,proto3,oneof"`
+}
+
+type Condition_Number struct {
+	// A number.
+	Number float64 `protobuf:"fixed64,4,opt,name=number,proto3,oneof"`
+}
+
+type Condition_Boolean struct {
+	// True or false.
+	Boolean bool `protobuf:"varint,5,opt,name=boolean,proto3,oneof"`
+}
+
+type Condition_Time struct {
+	// A time.
+	Time *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=time,proto3,oneof"`
+}
+
+type Condition_Literal struct {
+	// A value as people write it. If the request names a workflow, it is of the type that the
+	// workflow declares for the attribute. Otherwise it is what it looks like: true or
+	// false, a number, a time (RFC 3339), or else a text; in double quotes it is a text.
+	Literal string `protobuf:"bytes,7,opt,name=literal,proto3,oneof"`
+}
+
+func (*Condition_Text) isCondition_Value() {}
+
+func (*Condition_Number) isCondition_Value() {}
+
+func (*Condition_Boolean) isCondition_Value() {}
+
+func (*Condition_Time) isCondition_Value() {}
+
+func (*Condition_Literal) isCondition_Value() {}
+
 // ListResponse holds a page of executions.
 type ListResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1485,7 +1781,7 @@ type ListResponse struct {
 
 func (x *ListResponse) Reset() {
 	*x = ListResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[19]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1497,7 +1793,7 @@ func (x *ListResponse) String() string {
 func (*ListResponse) ProtoMessage() {}
 
 func (x *ListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[19]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1510,7 +1806,7 @@ func (x *ListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResponse.ProtoReflect.Descriptor instead.
 func (*ListResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{19}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListResponse) GetExecutions() []*Execution {
@@ -1544,7 +1840,7 @@ type SignalOptions struct {
 
 func (x *SignalOptions) Reset() {
 	*x = SignalOptions{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1556,7 +1852,7 @@ func (x *SignalOptions) String() string {
 func (*SignalOptions) ProtoMessage() {}
 
 func (x *SignalOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1569,7 +1865,7 @@ func (x *SignalOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalOptions.ProtoReflect.Descriptor instead.
 func (*SignalOptions) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{20}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SignalOptions) GetName() string {
@@ -1608,7 +1904,7 @@ type SignalRequest struct {
 
 func (x *SignalRequest) Reset() {
 	*x = SignalRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1620,7 +1916,7 @@ func (x *SignalRequest) String() string {
 func (*SignalRequest) ProtoMessage() {}
 
 func (x *SignalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1633,7 +1929,7 @@ func (x *SignalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalRequest.ProtoReflect.Descriptor instead.
 func (*SignalRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{21}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SignalRequest) GetNamespace() string {
@@ -1666,7 +1962,7 @@ type SignalResponse struct {
 
 func (x *SignalResponse) Reset() {
 	*x = SignalResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1678,7 +1974,7 @@ func (x *SignalResponse) String() string {
 func (*SignalResponse) ProtoMessage() {}
 
 func (x *SignalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1691,7 +1987,7 @@ func (x *SignalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalResponse.ProtoReflect.Descriptor instead.
 func (*SignalResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{22}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{25}
 }
 
 // SignalWithStartRequest asks for a signal to be sent, and for a start if need be.
@@ -1709,7 +2005,7 @@ type SignalWithStartRequest struct {
 
 func (x *SignalWithStartRequest) Reset() {
 	*x = SignalWithStartRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1721,7 +2017,7 @@ func (x *SignalWithStartRequest) String() string {
 func (*SignalWithStartRequest) ProtoMessage() {}
 
 func (x *SignalWithStartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1734,7 +2030,7 @@ func (x *SignalWithStartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalWithStartRequest.ProtoReflect.Descriptor instead.
 func (*SignalWithStartRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{23}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SignalWithStartRequest) GetStart() *StartOptions {
@@ -1771,7 +2067,7 @@ type SignalWithStartResponse struct {
 
 func (x *SignalWithStartResponse) Reset() {
 	*x = SignalWithStartResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1783,7 +2079,7 @@ func (x *SignalWithStartResponse) String() string {
 func (*SignalWithStartResponse) ProtoMessage() {}
 
 func (x *SignalWithStartResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1796,7 +2092,7 @@ func (x *SignalWithStartResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalWithStartResponse.ProtoReflect.Descriptor instead.
 func (*SignalWithStartResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{24}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SignalWithStartResponse) GetExecution() *Execution {
@@ -1833,7 +2129,7 @@ type QueryRequest struct {
 
 func (x *QueryRequest) Reset() {
 	*x = QueryRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1845,7 +2141,7 @@ func (x *QueryRequest) String() string {
 func (*QueryRequest) ProtoMessage() {}
 
 func (x *QueryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1858,7 +2154,7 @@ func (x *QueryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryRequest.ProtoReflect.Descriptor instead.
 func (*QueryRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{25}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *QueryRequest) GetNamespace() string {
@@ -1907,7 +2203,7 @@ type QueryResponse struct {
 
 func (x *QueryResponse) Reset() {
 	*x = QueryResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1919,7 +2215,7 @@ func (x *QueryResponse) String() string {
 func (*QueryResponse) ProtoMessage() {}
 
 func (x *QueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1932,12 +2228,306 @@ func (x *QueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResponse.ProtoReflect.Descriptor instead.
 func (*QueryResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{26}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *QueryResponse) GetValue() *Payload {
 	if x != nil {
 		return x.Value
+	}
+	return nil
+}
+
+// UpdateRequest asks a workflow for a change.
+type UpdateRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The execution: "deployment/Workflow/key".
+	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
+	// The name of the update, as the workflow declares it.
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// Its input. Absent means an empty struct if the type of the input is a struct that
+	// requires no field and may not be null; otherwise absent means null.
+	Input *Payload `protobuf:"bytes,4,opt,name=input,proto3" json:"input,omitempty"`
+	// Makes it safe to repeat the request: one with the same id takes effect once and has the
+	// same answer, for at least a day. Absent means that it is not repeated.
+	RequestId string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The wanted form of the answer.
+	Encoding      Encoding `protobuf:"varint,6,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateRequest) Reset() {
+	*x = UpdateRequest{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateRequest) ProtoMessage() {}
+
+func (x *UpdateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateRequest.ProtoReflect.Descriptor instead.
+func (*UpdateRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *UpdateRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *UpdateRequest) GetExecution() string {
+	if x != nil {
+		return x.Execution
+	}
+	return ""
+}
+
+func (x *UpdateRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *UpdateRequest) GetInput() *Payload {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+func (x *UpdateRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *UpdateRequest) GetEncoding() Encoding {
+	if x != nil {
+		return x.Encoding
+	}
+	return Encoding_ENCODING_UNSPECIFIED
+}
+
+// UpdateResponse is the answer.
+type UpdateResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the workflow says.
+	Value *Payload `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
+	// Why it refused the update, or failed at it; then there is no value.
+	Error         *Error `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateResponse) Reset() {
+	*x = UpdateResponse{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateResponse) ProtoMessage() {}
+
+func (x *UpdateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateResponse.ProtoReflect.Descriptor instead.
+func (*UpdateResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *UpdateResponse) GetValue() *Payload {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *UpdateResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+// GetStateRequest asks for what an execution has published.
+type GetStateRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The execution: "deployment/Workflow/key".
+	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
+	// The value that is wanted, as the workflow declares it; empty means all.
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// The wanted form of values.
+	Encoding      Encoding `protobuf:"varint,4,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStateRequest) Reset() {
+	*x = GetStateRequest{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStateRequest) ProtoMessage() {}
+
+func (x *GetStateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStateRequest.ProtoReflect.Descriptor instead.
+func (*GetStateRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *GetStateRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *GetStateRequest) GetExecution() string {
+	if x != nil {
+		return x.Execution
+	}
+	return ""
+}
+
+func (x *GetStateRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *GetStateRequest) GetEncoding() Encoding {
+	if x != nil {
+		return x.Encoding
+	}
+	return Encoding_ENCODING_UNSPECIFIED
+}
+
+// GetStateResponse is what an execution has published.
+type GetStateResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The values, by name. One that was not published, or was taken back, is not there.
+	State []*PublishedState `protobuf:"bytes,1,rep,name=state,proto3" json:"state,omitempty"`
+	// What it is found by, by name.
+	Attributes []*Attribute `protobuf:"bytes,2,rep,name=attributes,proto3" json:"attributes,omitempty"`
+	// How far it says that it is.
+	Progress *Progress `protobuf:"bytes,3,opt,name=progress,proto3" json:"progress,omitempty"`
+	// When it changed any of this last; absent if it has published nothing.
+	At            *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStateResponse) Reset() {
+	*x = GetStateResponse{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStateResponse) ProtoMessage() {}
+
+func (x *GetStateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStateResponse.ProtoReflect.Descriptor instead.
+func (*GetStateResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *GetStateResponse) GetState() []*PublishedState {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+func (x *GetStateResponse) GetAttributes() []*Attribute {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+func (x *GetStateResponse) GetProgress() *Progress {
+	if x != nil {
+		return x.Progress
+	}
+	return nil
+}
+
+func (x *GetStateResponse) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
 	}
 	return nil
 }
@@ -1957,7 +2547,7 @@ type InterruptRequest struct {
 
 func (x *InterruptRequest) Reset() {
 	*x = InterruptRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1969,7 +2559,7 @@ func (x *InterruptRequest) String() string {
 func (*InterruptRequest) ProtoMessage() {}
 
 func (x *InterruptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1982,7 +2572,7 @@ func (x *InterruptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterruptRequest.ProtoReflect.Descriptor instead.
 func (*InterruptRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{27}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *InterruptRequest) GetNamespace() string {
@@ -2015,7 +2605,7 @@ type InterruptResponse struct {
 
 func (x *InterruptResponse) Reset() {
 	*x = InterruptResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2027,7 +2617,7 @@ func (x *InterruptResponse) String() string {
 func (*InterruptResponse) ProtoMessage() {}
 
 func (x *InterruptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2040,7 +2630,7 @@ func (x *InterruptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterruptResponse.ProtoReflect.Descriptor instead.
 func (*InterruptResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{28}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{35}
 }
 
 // ResumeRequest asks to continue a paused execution.
@@ -2056,7 +2646,7 @@ type ResumeRequest struct {
 
 func (x *ResumeRequest) Reset() {
 	*x = ResumeRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2068,7 +2658,7 @@ func (x *ResumeRequest) String() string {
 func (*ResumeRequest) ProtoMessage() {}
 
 func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2081,7 +2671,7 @@ func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{29}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ResumeRequest) GetNamespace() string {
@@ -2107,7 +2697,7 @@ type ResumeResponse struct {
 
 func (x *ResumeResponse) Reset() {
 	*x = ResumeResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2119,7 +2709,7 @@ func (x *ResumeResponse) String() string {
 func (*ResumeResponse) ProtoMessage() {}
 
 func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2132,7 +2722,7 @@ func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeResponse.ProtoReflect.Descriptor instead.
 func (*ResumeResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{30}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{37}
 }
 
 // FailRequest asks to end a paused execution for good.
@@ -2150,7 +2740,7 @@ type FailRequest struct {
 
 func (x *FailRequest) Reset() {
 	*x = FailRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2162,7 +2752,7 @@ func (x *FailRequest) String() string {
 func (*FailRequest) ProtoMessage() {}
 
 func (x *FailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2175,7 +2765,7 @@ func (x *FailRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailRequest.ProtoReflect.Descriptor instead.
 func (*FailRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{31}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *FailRequest) GetNamespace() string {
@@ -2208,7 +2798,7 @@ type FailResponse struct {
 
 func (x *FailResponse) Reset() {
 	*x = FailResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2220,7 +2810,7 @@ func (x *FailResponse) String() string {
 func (*FailResponse) ProtoMessage() {}
 
 func (x *FailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2233,7 +2823,7 @@ func (x *FailResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailResponse.ProtoReflect.Descriptor instead.
 func (*FailResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{32}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{39}
 }
 
 // MoveRequest asks to move an execution to another module.
@@ -2253,7 +2843,7 @@ type MoveRequest struct {
 
 func (x *MoveRequest) Reset() {
 	*x = MoveRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2265,7 +2855,7 @@ func (x *MoveRequest) String() string {
 func (*MoveRequest) ProtoMessage() {}
 
 func (x *MoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2278,7 +2868,7 @@ func (x *MoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveRequest.ProtoReflect.Descriptor instead.
 func (*MoveRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{33}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *MoveRequest) GetNamespace() string {
@@ -2316,7 +2906,7 @@ type MoveResponse struct {
 
 func (x *MoveResponse) Reset() {
 	*x = MoveResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2328,7 +2918,7 @@ func (x *MoveResponse) String() string {
 func (*MoveResponse) ProtoMessage() {}
 
 func (x *MoveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2341,7 +2931,7 @@ func (x *MoveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveResponse.ProtoReflect.Descriptor instead.
 func (*MoveResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{34}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *MoveResponse) GetExecution() *Execution {
@@ -2377,7 +2967,7 @@ type MoveAllRequest struct {
 
 func (x *MoveAllRequest) Reset() {
 	*x = MoveAllRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2389,7 +2979,7 @@ func (x *MoveAllRequest) String() string {
 func (*MoveAllRequest) ProtoMessage() {}
 
 func (x *MoveAllRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2402,7 +2992,7 @@ func (x *MoveAllRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveAllRequest.ProtoReflect.Descriptor instead.
 func (*MoveAllRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{35}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *MoveAllRequest) GetNamespace() string {
@@ -2446,7 +3036,7 @@ type MoveAllResponse struct {
 
 func (x *MoveAllResponse) Reset() {
 	*x = MoveAllResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2458,7 +3048,7 @@ func (x *MoveAllResponse) String() string {
 func (*MoveAllResponse) ProtoMessage() {}
 
 func (x *MoveAllResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2471,7 +3061,7 @@ func (x *MoveAllResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveAllResponse.ProtoReflect.Descriptor instead.
 func (*MoveAllResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{36}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *MoveAllResponse) GetDone() uint32 {
@@ -2509,7 +3099,7 @@ type ForkRequest struct {
 
 func (x *ForkRequest) Reset() {
 	*x = ForkRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[37]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2521,7 +3111,7 @@ func (x *ForkRequest) String() string {
 func (*ForkRequest) ProtoMessage() {}
 
 func (x *ForkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[37]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2534,7 +3124,7 @@ func (x *ForkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkRequest.ProtoReflect.Descriptor instead.
 func (*ForkRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{37}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ForkRequest) GetNamespace() string {
@@ -2583,7 +3173,7 @@ type ForkResponse struct {
 
 func (x *ForkResponse) Reset() {
 	*x = ForkResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[38]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2595,7 +3185,7 @@ func (x *ForkResponse) String() string {
 func (*ForkResponse) ProtoMessage() {}
 
 func (x *ForkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[38]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2608,7 +3198,7 @@ func (x *ForkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkResponse.ProtoReflect.Descriptor instead.
 func (*ForkResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{38}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ForkResponse) GetExecution() *Execution {
@@ -2658,7 +3248,7 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x0fDescribeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x120\n" +
-	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\xde\x03\n" +
+	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\xd7\x04\n" +
 	"\x10DescribeResponse\x123\n" +
 	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12)\n" +
 	"\x05input\x18\x02 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x18\n" +
@@ -2671,7 +3261,17 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x11deferreds_omitted\x18\t \x01(\rR\x10deferredsOmitted\x12\x12\n" +
 	"\x04fuel\x18\n" +
 	" \x01(\x03R\x04fuel\x121\n" +
-	"\x06unread\x18\v \x03(\v2\x19.cruster.v1.UnreadSignalsR\x06unread\"9\n" +
+	"\x06unread\x18\v \x03(\v2\x19.cruster.v1.UnreadSignalsR\x06unread\x12=\n" +
+	"\n" +
+	"unanswered\x18\r \x03(\v2\x1d.cruster.v1.UnansweredUpdatesR\n" +
+	"unanswered\x128\n" +
+	"\tpublished\x18\x0e \x03(\v2\x1a.cruster.v1.PublishedStateR\tpublished\"=\n" +
+	"\x11UnansweredUpdates\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\"O\n" +
+	"\x0ePublishedState\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
+	"\x05value\x18\x02 \x01(\v2\x13.cruster.v1.PayloadR\x05value\"9\n" +
 	"\rUnreadSignals\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\"?\n" +
@@ -2718,14 +3318,24 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\x06nextAt\x12)\n" +
 	"\x05value\x18\v \x01(\v2\x13.cruster.v1.PayloadR\x05value\x12'\n" +
 	"\x05error\x18\f \x01(\v2\x11.cruster.v1.ErrorR\x05error\x12#\n" +
-	"\romitted_bytes\x18\r \x01(\x04R\fomittedBytes\"\xac\x01\n" +
+	"\romitted_bytes\x18\r \x01(\x04R\fomittedBytes\"\xd9\x01\n" +
 	"\vListRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12'\n" +
 	"\x05state\x18\x03 \x01(\x0e2\x11.cruster.v1.StateR\x05state\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tR\tpageToken\"m\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\x12+\n" +
+	"\x05where\x18\x06 \x03(\v2\x15.cruster.v1.ConditionR\x05where\"\xde\x01\n" +
+	"\tCondition\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
+	"\boperator\x18\x02 \x01(\tR\boperator\x12\x14\n" +
+	"\x04text\x18\x03 \x01(\tH\x00R\x04text\x12\x18\n" +
+	"\x06number\x18\x04 \x01(\x01H\x00R\x06number\x12\x1a\n" +
+	"\aboolean\x18\x05 \x01(\bH\x00R\aboolean\x120\n" +
+	"\x04time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x04time\x12\x1a\n" +
+	"\aliteral\x18\a \x01(\tH\x00R\aliteralB\a\n" +
+	"\x05value\"m\n" +
 	"\fListResponse\x125\n" +
 	"\n" +
 	"executions\x18\x01 \x03(\v2\x15.cruster.v1.ExecutionR\n" +
@@ -2755,7 +3365,30 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x05input\x18\x04 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x120\n" +
 	"\bencoding\x18\x05 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\":\n" +
 	"\rQueryResponse\x12)\n" +
-	"\x05value\x18\x01 \x01(\v2\x13.cruster.v1.PayloadR\x05value\"f\n" +
+	"\x05value\x18\x01 \x01(\v2\x13.cruster.v1.PayloadR\x05value\"\xdb\x01\n" +
+	"\rUpdateRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
+	"\texecution\x18\x02 \x01(\tR\texecution\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12)\n" +
+	"\x05input\x18\x04 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x05 \x01(\tR\trequestId\x120\n" +
+	"\bencoding\x18\x06 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"d\n" +
+	"\x0eUpdateResponse\x12)\n" +
+	"\x05value\x18\x01 \x01(\v2\x13.cruster.v1.PayloadR\x05value\x12'\n" +
+	"\x05error\x18\x02 \x01(\v2\x11.cruster.v1.ErrorR\x05error\"\x93\x01\n" +
+	"\x0fGetStateRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
+	"\texecution\x18\x02 \x01(\tR\texecution\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x120\n" +
+	"\bencoding\x18\x04 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\xd9\x01\n" +
+	"\x10GetStateResponse\x120\n" +
+	"\x05state\x18\x01 \x03(\v2\x1a.cruster.v1.PublishedStateR\x05state\x125\n" +
+	"\n" +
+	"attributes\x18\x02 \x03(\v2\x15.cruster.v1.AttributeR\n" +
+	"attributes\x120\n" +
+	"\bprogress\x18\x03 \x01(\v2\x14.cruster.v1.ProgressR\bprogress\x12*\n" +
+	"\x02at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"f\n" +
 	"\x10InterruptRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x16\n" +
@@ -2793,7 +3426,7 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x02to\x18\x04 \x01(\tR\x02to\x12\x10\n" +
 	"\x03key\x18\x05 \x01(\tR\x03key\"C\n" +
 	"\fForkResponse\x123\n" +
-	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution2\xac\b\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution2\xb4\t\n" +
 	"\x0fWorkflowService\x12<\n" +
 	"\x05Start\x12\x18.cruster.v1.StartRequest\x1a\x19.cruster.v1.StartResponse\x12B\n" +
 	"\aExecute\x12\x1a.cruster.v1.ExecuteRequest\x1a\x1b.cruster.v1.ExecuteResponse\x129\n" +
@@ -2804,7 +3437,9 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x04List\x12\x17.cruster.v1.ListRequest\x1a\x18.cruster.v1.ListResponse\x12?\n" +
 	"\x06Signal\x12\x19.cruster.v1.SignalRequest\x1a\x1a.cruster.v1.SignalResponse\x12Z\n" +
 	"\x0fSignalWithStart\x12\".cruster.v1.SignalWithStartRequest\x1a#.cruster.v1.SignalWithStartResponse\x12<\n" +
-	"\x05Query\x12\x18.cruster.v1.QueryRequest\x1a\x19.cruster.v1.QueryResponse\x12H\n" +
+	"\x05Query\x12\x18.cruster.v1.QueryRequest\x1a\x19.cruster.v1.QueryResponse\x12?\n" +
+	"\x06Update\x12\x19.cruster.v1.UpdateRequest\x1a\x1a.cruster.v1.UpdateResponse\x12E\n" +
+	"\bGetState\x12\x1b.cruster.v1.GetStateRequest\x1a\x1c.cruster.v1.GetStateResponse\x12H\n" +
 	"\tInterrupt\x12\x1c.cruster.v1.InterruptRequest\x1a\x1d.cruster.v1.InterruptResponse\x12?\n" +
 	"\x06Resume\x12\x19.cruster.v1.ResumeRequest\x1a\x1a.cruster.v1.ResumeResponse\x129\n" +
 	"\x04Fail\x12\x17.cruster.v1.FailRequest\x1a\x18.cruster.v1.FailResponse\x129\n" +
@@ -2824,7 +3459,7 @@ func file_cruster_v1_workflow_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_workflow_proto_rawDescData
 }
 
-var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_cruster_v1_workflow_proto_goTypes = []any{
 	(*StartOptions)(nil),            // 0: cruster.v1.StartOptions
 	(*StartRequest)(nil),            // 1: cruster.v1.StartRequest
@@ -2837,125 +3472,152 @@ var file_cruster_v1_workflow_proto_goTypes = []any{
 	(*WaitResponse)(nil),            // 8: cruster.v1.WaitResponse
 	(*DescribeRequest)(nil),         // 9: cruster.v1.DescribeRequest
 	(*DescribeResponse)(nil),        // 10: cruster.v1.DescribeResponse
-	(*UnreadSignals)(nil),           // 11: cruster.v1.UnreadSignals
-	(*Patch)(nil),                   // 12: cruster.v1.Patch
-	(*PendingOp)(nil),               // 13: cruster.v1.PendingOp
-	(*SettledDeferred)(nil),         // 14: cruster.v1.SettledDeferred
-	(*HistoryRequest)(nil),          // 15: cruster.v1.HistoryRequest
-	(*HistoryResponse)(nil),         // 16: cruster.v1.HistoryResponse
-	(*HistoryEntry)(nil),            // 17: cruster.v1.HistoryEntry
-	(*ListRequest)(nil),             // 18: cruster.v1.ListRequest
-	(*ListResponse)(nil),            // 19: cruster.v1.ListResponse
-	(*SignalOptions)(nil),           // 20: cruster.v1.SignalOptions
-	(*SignalRequest)(nil),           // 21: cruster.v1.SignalRequest
-	(*SignalResponse)(nil),          // 22: cruster.v1.SignalResponse
-	(*SignalWithStartRequest)(nil),  // 23: cruster.v1.SignalWithStartRequest
-	(*SignalWithStartResponse)(nil), // 24: cruster.v1.SignalWithStartResponse
-	(*QueryRequest)(nil),            // 25: cruster.v1.QueryRequest
-	(*QueryResponse)(nil),           // 26: cruster.v1.QueryResponse
-	(*InterruptRequest)(nil),        // 27: cruster.v1.InterruptRequest
-	(*InterruptResponse)(nil),       // 28: cruster.v1.InterruptResponse
-	(*ResumeRequest)(nil),           // 29: cruster.v1.ResumeRequest
-	(*ResumeResponse)(nil),          // 30: cruster.v1.ResumeResponse
-	(*FailRequest)(nil),             // 31: cruster.v1.FailRequest
-	(*FailResponse)(nil),            // 32: cruster.v1.FailResponse
-	(*MoveRequest)(nil),             // 33: cruster.v1.MoveRequest
-	(*MoveResponse)(nil),            // 34: cruster.v1.MoveResponse
-	(*MoveAllRequest)(nil),          // 35: cruster.v1.MoveAllRequest
-	(*MoveAllResponse)(nil),         // 36: cruster.v1.MoveAllResponse
-	(*ForkRequest)(nil),             // 37: cruster.v1.ForkRequest
-	(*ForkResponse)(nil),            // 38: cruster.v1.ForkResponse
-	(*Payload)(nil),                 // 39: cruster.v1.Payload
-	(Encoding)(0),                   // 40: cruster.v1.Encoding
-	(*Execution)(nil),               // 41: cruster.v1.Execution
-	(*timestamppb.Timestamp)(nil),   // 42: google.protobuf.Timestamp
-	(*Error)(nil),                   // 43: cruster.v1.Error
-	(State)(0),                      // 44: cruster.v1.State
-	(*MoveResult)(nil),              // 45: cruster.v1.MoveResult
+	(*UnansweredUpdates)(nil),       // 11: cruster.v1.UnansweredUpdates
+	(*PublishedState)(nil),          // 12: cruster.v1.PublishedState
+	(*UnreadSignals)(nil),           // 13: cruster.v1.UnreadSignals
+	(*Patch)(nil),                   // 14: cruster.v1.Patch
+	(*PendingOp)(nil),               // 15: cruster.v1.PendingOp
+	(*SettledDeferred)(nil),         // 16: cruster.v1.SettledDeferred
+	(*HistoryRequest)(nil),          // 17: cruster.v1.HistoryRequest
+	(*HistoryResponse)(nil),         // 18: cruster.v1.HistoryResponse
+	(*HistoryEntry)(nil),            // 19: cruster.v1.HistoryEntry
+	(*ListRequest)(nil),             // 20: cruster.v1.ListRequest
+	(*Condition)(nil),               // 21: cruster.v1.Condition
+	(*ListResponse)(nil),            // 22: cruster.v1.ListResponse
+	(*SignalOptions)(nil),           // 23: cruster.v1.SignalOptions
+	(*SignalRequest)(nil),           // 24: cruster.v1.SignalRequest
+	(*SignalResponse)(nil),          // 25: cruster.v1.SignalResponse
+	(*SignalWithStartRequest)(nil),  // 26: cruster.v1.SignalWithStartRequest
+	(*SignalWithStartResponse)(nil), // 27: cruster.v1.SignalWithStartResponse
+	(*QueryRequest)(nil),            // 28: cruster.v1.QueryRequest
+	(*QueryResponse)(nil),           // 29: cruster.v1.QueryResponse
+	(*UpdateRequest)(nil),           // 30: cruster.v1.UpdateRequest
+	(*UpdateResponse)(nil),          // 31: cruster.v1.UpdateResponse
+	(*GetStateRequest)(nil),         // 32: cruster.v1.GetStateRequest
+	(*GetStateResponse)(nil),        // 33: cruster.v1.GetStateResponse
+	(*InterruptRequest)(nil),        // 34: cruster.v1.InterruptRequest
+	(*InterruptResponse)(nil),       // 35: cruster.v1.InterruptResponse
+	(*ResumeRequest)(nil),           // 36: cruster.v1.ResumeRequest
+	(*ResumeResponse)(nil),          // 37: cruster.v1.ResumeResponse
+	(*FailRequest)(nil),             // 38: cruster.v1.FailRequest
+	(*FailResponse)(nil),            // 39: cruster.v1.FailResponse
+	(*MoveRequest)(nil),             // 40: cruster.v1.MoveRequest
+	(*MoveResponse)(nil),            // 41: cruster.v1.MoveResponse
+	(*MoveAllRequest)(nil),          // 42: cruster.v1.MoveAllRequest
+	(*MoveAllResponse)(nil),         // 43: cruster.v1.MoveAllResponse
+	(*ForkRequest)(nil),             // 44: cruster.v1.ForkRequest
+	(*ForkResponse)(nil),            // 45: cruster.v1.ForkResponse
+	(*Payload)(nil),                 // 46: cruster.v1.Payload
+	(Encoding)(0),                   // 47: cruster.v1.Encoding
+	(*Execution)(nil),               // 48: cruster.v1.Execution
+	(*timestamppb.Timestamp)(nil),   // 49: google.protobuf.Timestamp
+	(*Error)(nil),                   // 50: cruster.v1.Error
+	(State)(0),                      // 51: cruster.v1.State
+	(*Attribute)(nil),               // 52: cruster.v1.Attribute
+	(*Progress)(nil),                // 53: cruster.v1.Progress
+	(*MoveResult)(nil),              // 54: cruster.v1.MoveResult
 }
 var file_cruster_v1_workflow_proto_depIdxs = []int32{
-	39, // 0: cruster.v1.StartOptions.input:type_name -> cruster.v1.Payload
+	46, // 0: cruster.v1.StartOptions.input:type_name -> cruster.v1.Payload
 	0,  // 1: cruster.v1.StartRequest.start:type_name -> cruster.v1.StartOptions
-	40, // 2: cruster.v1.StartRequest.encoding:type_name -> cruster.v1.Encoding
-	41, // 3: cruster.v1.StartResponse.execution:type_name -> cruster.v1.Execution
+	47, // 2: cruster.v1.StartRequest.encoding:type_name -> cruster.v1.Encoding
+	48, // 3: cruster.v1.StartResponse.execution:type_name -> cruster.v1.Execution
 	0,  // 4: cruster.v1.ExecuteRequest.start:type_name -> cruster.v1.StartOptions
-	40, // 5: cruster.v1.ExecuteRequest.encoding:type_name -> cruster.v1.Encoding
-	41, // 6: cruster.v1.ExecuteResponse.execution:type_name -> cruster.v1.Execution
-	40, // 7: cruster.v1.PollRequest.encoding:type_name -> cruster.v1.Encoding
-	41, // 8: cruster.v1.PollResponse.execution:type_name -> cruster.v1.Execution
-	40, // 9: cruster.v1.WaitRequest.encoding:type_name -> cruster.v1.Encoding
-	41, // 10: cruster.v1.WaitResponse.execution:type_name -> cruster.v1.Execution
-	40, // 11: cruster.v1.DescribeRequest.encoding:type_name -> cruster.v1.Encoding
-	41, // 12: cruster.v1.DescribeResponse.execution:type_name -> cruster.v1.Execution
-	39, // 13: cruster.v1.DescribeResponse.input:type_name -> cruster.v1.Payload
-	13, // 14: cruster.v1.DescribeResponse.pending:type_name -> cruster.v1.PendingOp
-	14, // 15: cruster.v1.DescribeResponse.deferreds:type_name -> cruster.v1.SettledDeferred
-	12, // 16: cruster.v1.DescribeResponse.patches:type_name -> cruster.v1.Patch
-	11, // 17: cruster.v1.DescribeResponse.unread:type_name -> cruster.v1.UnreadSignals
-	42, // 18: cruster.v1.PendingOp.since:type_name -> google.protobuf.Timestamp
-	42, // 19: cruster.v1.PendingOp.due_at:type_name -> google.protobuf.Timestamp
-	43, // 20: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
-	42, // 21: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
-	39, // 22: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
-	43, // 23: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
-	40, // 24: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
-	17, // 25: cruster.v1.HistoryResponse.entries:type_name -> cruster.v1.HistoryEntry
-	42, // 26: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
-	42, // 27: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
-	39, // 28: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
-	43, // 29: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
-	44, // 30: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
-	41, // 31: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
-	39, // 32: cruster.v1.SignalOptions.value:type_name -> cruster.v1.Payload
-	20, // 33: cruster.v1.SignalRequest.signal:type_name -> cruster.v1.SignalOptions
-	0,  // 34: cruster.v1.SignalWithStartRequest.start:type_name -> cruster.v1.StartOptions
-	20, // 35: cruster.v1.SignalWithStartRequest.signal:type_name -> cruster.v1.SignalOptions
-	40, // 36: cruster.v1.SignalWithStartRequest.encoding:type_name -> cruster.v1.Encoding
-	41, // 37: cruster.v1.SignalWithStartResponse.execution:type_name -> cruster.v1.Execution
-	39, // 38: cruster.v1.QueryRequest.input:type_name -> cruster.v1.Payload
-	40, // 39: cruster.v1.QueryRequest.encoding:type_name -> cruster.v1.Encoding
-	39, // 40: cruster.v1.QueryResponse.value:type_name -> cruster.v1.Payload
-	41, // 41: cruster.v1.MoveResponse.execution:type_name -> cruster.v1.Execution
-	44, // 42: cruster.v1.MoveAllRequest.state:type_name -> cruster.v1.State
-	45, // 43: cruster.v1.MoveAllResponse.result:type_name -> cruster.v1.MoveResult
-	41, // 44: cruster.v1.ForkResponse.execution:type_name -> cruster.v1.Execution
-	1,  // 45: cruster.v1.WorkflowService.Start:input_type -> cruster.v1.StartRequest
-	3,  // 46: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
-	5,  // 47: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
-	7,  // 48: cruster.v1.WorkflowService.Wait:input_type -> cruster.v1.WaitRequest
-	9,  // 49: cruster.v1.WorkflowService.Describe:input_type -> cruster.v1.DescribeRequest
-	15, // 50: cruster.v1.WorkflowService.History:input_type -> cruster.v1.HistoryRequest
-	18, // 51: cruster.v1.WorkflowService.List:input_type -> cruster.v1.ListRequest
-	21, // 52: cruster.v1.WorkflowService.Signal:input_type -> cruster.v1.SignalRequest
-	23, // 53: cruster.v1.WorkflowService.SignalWithStart:input_type -> cruster.v1.SignalWithStartRequest
-	25, // 54: cruster.v1.WorkflowService.Query:input_type -> cruster.v1.QueryRequest
-	27, // 55: cruster.v1.WorkflowService.Interrupt:input_type -> cruster.v1.InterruptRequest
-	29, // 56: cruster.v1.WorkflowService.Resume:input_type -> cruster.v1.ResumeRequest
-	31, // 57: cruster.v1.WorkflowService.Fail:input_type -> cruster.v1.FailRequest
-	33, // 58: cruster.v1.WorkflowService.Move:input_type -> cruster.v1.MoveRequest
-	35, // 59: cruster.v1.WorkflowService.MoveAll:input_type -> cruster.v1.MoveAllRequest
-	37, // 60: cruster.v1.WorkflowService.Fork:input_type -> cruster.v1.ForkRequest
-	2,  // 61: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
-	4,  // 62: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
-	6,  // 63: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
-	8,  // 64: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
-	10, // 65: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
-	16, // 66: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
-	19, // 67: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
-	22, // 68: cruster.v1.WorkflowService.Signal:output_type -> cruster.v1.SignalResponse
-	24, // 69: cruster.v1.WorkflowService.SignalWithStart:output_type -> cruster.v1.SignalWithStartResponse
-	26, // 70: cruster.v1.WorkflowService.Query:output_type -> cruster.v1.QueryResponse
-	28, // 71: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
-	30, // 72: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
-	32, // 73: cruster.v1.WorkflowService.Fail:output_type -> cruster.v1.FailResponse
-	34, // 74: cruster.v1.WorkflowService.Move:output_type -> cruster.v1.MoveResponse
-	36, // 75: cruster.v1.WorkflowService.MoveAll:output_type -> cruster.v1.MoveAllResponse
-	38, // 76: cruster.v1.WorkflowService.Fork:output_type -> cruster.v1.ForkResponse
-	61, // [61:77] is the sub-list for method output_type
-	45, // [45:61] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	47, // 5: cruster.v1.ExecuteRequest.encoding:type_name -> cruster.v1.Encoding
+	48, // 6: cruster.v1.ExecuteResponse.execution:type_name -> cruster.v1.Execution
+	47, // 7: cruster.v1.PollRequest.encoding:type_name -> cruster.v1.Encoding
+	48, // 8: cruster.v1.PollResponse.execution:type_name -> cruster.v1.Execution
+	47, // 9: cruster.v1.WaitRequest.encoding:type_name -> cruster.v1.Encoding
+	48, // 10: cruster.v1.WaitResponse.execution:type_name -> cruster.v1.Execution
+	47, // 11: cruster.v1.DescribeRequest.encoding:type_name -> cruster.v1.Encoding
+	48, // 12: cruster.v1.DescribeResponse.execution:type_name -> cruster.v1.Execution
+	46, // 13: cruster.v1.DescribeResponse.input:type_name -> cruster.v1.Payload
+	15, // 14: cruster.v1.DescribeResponse.pending:type_name -> cruster.v1.PendingOp
+	16, // 15: cruster.v1.DescribeResponse.deferreds:type_name -> cruster.v1.SettledDeferred
+	14, // 16: cruster.v1.DescribeResponse.patches:type_name -> cruster.v1.Patch
+	13, // 17: cruster.v1.DescribeResponse.unread:type_name -> cruster.v1.UnreadSignals
+	11, // 18: cruster.v1.DescribeResponse.unanswered:type_name -> cruster.v1.UnansweredUpdates
+	12, // 19: cruster.v1.DescribeResponse.published:type_name -> cruster.v1.PublishedState
+	46, // 20: cruster.v1.PublishedState.value:type_name -> cruster.v1.Payload
+	49, // 21: cruster.v1.PendingOp.since:type_name -> google.protobuf.Timestamp
+	49, // 22: cruster.v1.PendingOp.due_at:type_name -> google.protobuf.Timestamp
+	50, // 23: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
+	49, // 24: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
+	46, // 25: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
+	50, // 26: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
+	47, // 27: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
+	19, // 28: cruster.v1.HistoryResponse.entries:type_name -> cruster.v1.HistoryEntry
+	49, // 29: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
+	49, // 30: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
+	46, // 31: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
+	50, // 32: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
+	51, // 33: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
+	21, // 34: cruster.v1.ListRequest.where:type_name -> cruster.v1.Condition
+	49, // 35: cruster.v1.Condition.time:type_name -> google.protobuf.Timestamp
+	48, // 36: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
+	46, // 37: cruster.v1.SignalOptions.value:type_name -> cruster.v1.Payload
+	23, // 38: cruster.v1.SignalRequest.signal:type_name -> cruster.v1.SignalOptions
+	0,  // 39: cruster.v1.SignalWithStartRequest.start:type_name -> cruster.v1.StartOptions
+	23, // 40: cruster.v1.SignalWithStartRequest.signal:type_name -> cruster.v1.SignalOptions
+	47, // 41: cruster.v1.SignalWithStartRequest.encoding:type_name -> cruster.v1.Encoding
+	48, // 42: cruster.v1.SignalWithStartResponse.execution:type_name -> cruster.v1.Execution
+	46, // 43: cruster.v1.QueryRequest.input:type_name -> cruster.v1.Payload
+	47, // 44: cruster.v1.QueryRequest.encoding:type_name -> cruster.v1.Encoding
+	46, // 45: cruster.v1.QueryResponse.value:type_name -> cruster.v1.Payload
+	46, // 46: cruster.v1.UpdateRequest.input:type_name -> cruster.v1.Payload
+	47, // 47: cruster.v1.UpdateRequest.encoding:type_name -> cruster.v1.Encoding
+	46, // 48: cruster.v1.UpdateResponse.value:type_name -> cruster.v1.Payload
+	50, // 49: cruster.v1.UpdateResponse.error:type_name -> cruster.v1.Error
+	47, // 50: cruster.v1.GetStateRequest.encoding:type_name -> cruster.v1.Encoding
+	12, // 51: cruster.v1.GetStateResponse.state:type_name -> cruster.v1.PublishedState
+	52, // 52: cruster.v1.GetStateResponse.attributes:type_name -> cruster.v1.Attribute
+	53, // 53: cruster.v1.GetStateResponse.progress:type_name -> cruster.v1.Progress
+	49, // 54: cruster.v1.GetStateResponse.at:type_name -> google.protobuf.Timestamp
+	48, // 55: cruster.v1.MoveResponse.execution:type_name -> cruster.v1.Execution
+	51, // 56: cruster.v1.MoveAllRequest.state:type_name -> cruster.v1.State
+	54, // 57: cruster.v1.MoveAllResponse.result:type_name -> cruster.v1.MoveResult
+	48, // 58: cruster.v1.ForkResponse.execution:type_name -> cruster.v1.Execution
+	1,  // 59: cruster.v1.WorkflowService.Start:input_type -> cruster.v1.StartRequest
+	3,  // 60: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
+	5,  // 61: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
+	7,  // 62: cruster.v1.WorkflowService.Wait:input_type -> cruster.v1.WaitRequest
+	9,  // 63: cruster.v1.WorkflowService.Describe:input_type -> cruster.v1.DescribeRequest
+	17, // 64: cruster.v1.WorkflowService.History:input_type -> cruster.v1.HistoryRequest
+	20, // 65: cruster.v1.WorkflowService.List:input_type -> cruster.v1.ListRequest
+	24, // 66: cruster.v1.WorkflowService.Signal:input_type -> cruster.v1.SignalRequest
+	26, // 67: cruster.v1.WorkflowService.SignalWithStart:input_type -> cruster.v1.SignalWithStartRequest
+	28, // 68: cruster.v1.WorkflowService.Query:input_type -> cruster.v1.QueryRequest
+	30, // 69: cruster.v1.WorkflowService.Update:input_type -> cruster.v1.UpdateRequest
+	32, // 70: cruster.v1.WorkflowService.GetState:input_type -> cruster.v1.GetStateRequest
+	34, // 71: cruster.v1.WorkflowService.Interrupt:input_type -> cruster.v1.InterruptRequest
+	36, // 72: cruster.v1.WorkflowService.Resume:input_type -> cruster.v1.ResumeRequest
+	38, // 73: cruster.v1.WorkflowService.Fail:input_type -> cruster.v1.FailRequest
+	40, // 74: cruster.v1.WorkflowService.Move:input_type -> cruster.v1.MoveRequest
+	42, // 75: cruster.v1.WorkflowService.MoveAll:input_type -> cruster.v1.MoveAllRequest
+	44, // 76: cruster.v1.WorkflowService.Fork:input_type -> cruster.v1.ForkRequest
+	2,  // 77: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
+	4,  // 78: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
+	6,  // 79: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
+	8,  // 80: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
+	10, // 81: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
+	18, // 82: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
+	22, // 83: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
+	25, // 84: cruster.v1.WorkflowService.Signal:output_type -> cruster.v1.SignalResponse
+	27, // 85: cruster.v1.WorkflowService.SignalWithStart:output_type -> cruster.v1.SignalWithStartResponse
+	29, // 86: cruster.v1.WorkflowService.Query:output_type -> cruster.v1.QueryResponse
+	31, // 87: cruster.v1.WorkflowService.Update:output_type -> cruster.v1.UpdateResponse
+	33, // 88: cruster.v1.WorkflowService.GetState:output_type -> cruster.v1.GetStateResponse
+	35, // 89: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
+	37, // 90: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
+	39, // 91: cruster.v1.WorkflowService.Fail:output_type -> cruster.v1.FailResponse
+	41, // 92: cruster.v1.WorkflowService.Move:output_type -> cruster.v1.MoveResponse
+	43, // 93: cruster.v1.WorkflowService.MoveAll:output_type -> cruster.v1.MoveAllResponse
+	45, // 94: cruster.v1.WorkflowService.Fork:output_type -> cruster.v1.ForkResponse
+	77, // [77:95] is the sub-list for method output_type
+	59, // [59:77] is the sub-list for method input_type
+	59, // [59:59] is the sub-list for extension type_name
+	59, // [59:59] is the sub-list for extension extendee
+	0,  // [0:59] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_workflow_proto_init() }
@@ -2968,13 +3630,20 @@ func file_cruster_v1_workflow_proto_init() {
 		(*StartOptions_Key)(nil),
 		(*StartOptions_RawKey)(nil),
 	}
+	file_cruster_v1_workflow_proto_msgTypes[21].OneofWrappers = []any{
+		(*Condition_Text)(nil),
+		(*Condition_Number)(nil),
+		(*Condition_Boolean)(nil),
+		(*Condition_Time)(nil),
+		(*Condition_Literal)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_workflow_proto_rawDesc), len(file_cruster_v1_workflow_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   39,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

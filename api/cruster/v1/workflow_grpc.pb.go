@@ -29,6 +29,8 @@ const (
 	WorkflowService_Signal_FullMethodName          = "/cruster.v1.WorkflowService/Signal"
 	WorkflowService_SignalWithStart_FullMethodName = "/cruster.v1.WorkflowService/SignalWithStart"
 	WorkflowService_Query_FullMethodName           = "/cruster.v1.WorkflowService/Query"
+	WorkflowService_Update_FullMethodName          = "/cruster.v1.WorkflowService/Update"
+	WorkflowService_GetState_FullMethodName        = "/cruster.v1.WorkflowService/GetState"
 	WorkflowService_Interrupt_FullMethodName       = "/cruster.v1.WorkflowService/Interrupt"
 	WorkflowService_Resume_FullMethodName          = "/cruster.v1.WorkflowService/Resume"
 	WorkflowService_Fail_FullMethodName            = "/cruster.v1.WorkflowService/Fail"
@@ -71,6 +73,13 @@ type WorkflowServiceClient interface {
 	// Query asks a running execution a question, and answers with what its workflow says at
 	// this moment, also while it sleeps. Nothing is written, and nothing is changed.
 	Query(ctx context.Context, in *QueryRequest, opts ...grpc.CallOption) (*QueryResponse, error)
+	// Update asks a workflow for a change and answers with what the workflow says to it, once
+	// that is durable. The caller's deadline ends the waiting, never the update: with the same
+	// request id the answer can be asked for again, whatever became of caller or host.
+	Update(ctx context.Context, in *UpdateRequest, opts ...grpc.CallOption) (*UpdateResponse, error)
+	// GetState answers with what an execution has published, also if it is over. Its code
+	// does not run for that.
+	GetState(ctx context.Context, in *GetStateRequest, opts ...grpc.CallOption) (*GetStateResponse, error)
 	// Interrupt asks an execution to stop. It may clean up first.
 	Interrupt(ctx context.Context, in *InterruptRequest, opts ...grpc.CallOption) (*InterruptResponse, error)
 	// Resume continues a paused execution.
@@ -201,6 +210,26 @@ func (c *workflowServiceClient) Query(ctx context.Context, in *QueryRequest, opt
 	return out, nil
 }
 
+func (c *workflowServiceClient) Update(ctx context.Context, in *UpdateRequest, opts ...grpc.CallOption) (*UpdateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_Update_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *workflowServiceClient) GetState(ctx context.Context, in *GetStateRequest, opts ...grpc.CallOption) (*GetStateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetStateResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_GetState_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *workflowServiceClient) Interrupt(ctx context.Context, in *InterruptRequest, opts ...grpc.CallOption) (*InterruptResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(InterruptResponse)
@@ -304,6 +333,13 @@ type WorkflowServiceServer interface {
 	// Query asks a running execution a question, and answers with what its workflow says at
 	// this moment, also while it sleeps. Nothing is written, and nothing is changed.
 	Query(context.Context, *QueryRequest) (*QueryResponse, error)
+	// Update asks a workflow for a change and answers with what the workflow says to it, once
+	// that is durable. The caller's deadline ends the waiting, never the update: with the same
+	// request id the answer can be asked for again, whatever became of caller or host.
+	Update(context.Context, *UpdateRequest) (*UpdateResponse, error)
+	// GetState answers with what an execution has published, also if it is over. Its code
+	// does not run for that.
+	GetState(context.Context, *GetStateRequest) (*GetStateResponse, error)
 	// Interrupt asks an execution to stop. It may clean up first.
 	Interrupt(context.Context, *InterruptRequest) (*InterruptResponse, error)
 	// Resume continues a paused execution.
@@ -363,6 +399,12 @@ func (UnimplementedWorkflowServiceServer) SignalWithStart(context.Context, *Sign
 }
 func (UnimplementedWorkflowServiceServer) Query(context.Context, *QueryRequest) (*QueryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Query not implemented")
+}
+func (UnimplementedWorkflowServiceServer) Update(context.Context, *UpdateRequest) (*UpdateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Update not implemented")
+}
+func (UnimplementedWorkflowServiceServer) GetState(context.Context, *GetStateRequest) (*GetStateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetState not implemented")
 }
 func (UnimplementedWorkflowServiceServer) Interrupt(context.Context, *InterruptRequest) (*InterruptResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Interrupt not implemented")
@@ -583,6 +625,42 @@ func _WorkflowService_Query_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _WorkflowService_Update_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WorkflowServiceServer).Update(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WorkflowService_Update_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WorkflowServiceServer).Update(ctx, req.(*UpdateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _WorkflowService_GetState_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetStateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WorkflowServiceServer).GetState(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WorkflowService_GetState_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WorkflowServiceServer).GetState(ctx, req.(*GetStateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _WorkflowService_Interrupt_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(InterruptRequest)
 	if err := dec(in); err != nil {
@@ -730,6 +808,14 @@ var WorkflowService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Query",
 			Handler:    _WorkflowService_Query_Handler,
+		},
+		{
+			MethodName: "Update",
+			Handler:    _WorkflowService_Update_Handler,
+		},
+		{
+			MethodName: "GetState",
+			Handler:    _WorkflowService_GetState_Handler,
 		},
 		{
 			MethodName: "Interrupt",

@@ -77,9 +77,13 @@ var exitByCode = map[abi.Code]int{
 	abi.CodeHostFault:   exitPaused,
 	abi.CodeMailboxFull: exitUnavailable,
 	abi.CodeOverloaded:  exitUnavailable,
-	// Those of operations are outcomes, as those of workflows are.
+	// Those of operations and updates are outcomes, as those of workflows are.
+	abi.CodeInterrupted:      exitFailed,
 	abi.CodeOperationCrashed: exitFailed,
 	abi.CodeOperationFailed:  exitFailed,
+	abi.CodeUpdateRefused:    exitFailed,
+	abi.CodeUpdateUnanswered: exitFailed,
+	abi.CodeWorkflowFailed:   exitFailed,
 	abi.CodePaused:           exitPaused,
 	abi.CodeStore:            exitStore,
 	abi.CodeStoreFull:        exitStoreFull,

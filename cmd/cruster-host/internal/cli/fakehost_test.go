@@ -360,6 +360,31 @@ func (fakeWorkflows) Query(_ context.Context, req *crusterv1.QueryRequest) (*cru
 	return &crusterv1.QueryResponse{Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"status":"waits"}`}}}, err
 }
 
+func (fakeWorkflows) Update(_ context.Context, req *crusterv1.UpdateRequest) (*crusterv1.UpdateResponse, error) {
+	switch req.GetName() {
+	case "add":
+		return &crusterv1.UpdateResponse{Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"total":3}`}}}, nil
+	case "refused":
+		return &crusterv1.UpdateResponse{Error: rpcerror.ToProto(abi.Errorf(abi.CodeUpdateRefused, "it is negative"))}, nil
+	default:
+		return nil, rpcerror.Status(abi.Errorf(abi.CodeUnknownUpdate, "workflow Buy has no update %q", req.GetName()), 0).Err()
+	}
+}
+
+func (fakeWorkflows) GetState(_ context.Context, req *crusterv1.GetStateRequest) (*crusterv1.GetStateResponse, error) {
+	resp := &crusterv1.GetStateResponse{
+		Attributes: []*crusterv1.Attribute{
+			{Name: "amount", Value: &crusterv1.Attribute_Number{Number: 5}}, {Name: "customer", Value: &crusterv1.Attribute_Text{Text: "ada"}},
+			{Name: "due", Value: &crusterv1.Attribute_Time{Time: timestamppb.New(time.Unix(1e9, 0))}}, {Name: "vip", Value: &crusterv1.Attribute_Boolean{Boolean: true}},
+		},
+		Progress: &crusterv1.Progress{Done: 1, Total: 3, Note: "packing"},
+	}
+	if req.GetName() != "later" {
+		resp.State = []*crusterv1.PublishedState{{Name: "stage", Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `"packed"`}}}}
+	}
+	return resp, nil
+}
+
 func (fakeWorkflows) Signal(_ context.Context, req *crusterv1.SignalRequest) (*crusterv1.SignalResponse, error) {
 	_, err := execution(req.GetExecution())
 	if err == nil && req.GetSignal().GetName() != "paid" {

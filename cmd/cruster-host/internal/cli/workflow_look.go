@@ -101,12 +101,19 @@ func (a *app) printHistory(entries []*crusterv1.HistoryEntry, next uint64) error
 
 func (a *app) workflowList() *cobra.Command {
 	var workflow, state, after string
+	var where []string
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List executions, newest first",
-		Long:  "List executions, newest first. --workflow takes DEPLOYMENT/WORKFLOW, or\nDEPLOYMENT/ for all workflows of a deployment.",
+		Long: `List executions, newest first. --workflow takes DEPLOYMENT/WORKFLOW, or
+DEPLOYMENT/ for all workflows of a deployment. --where selects by an attribute that
+executions publish: NAME=VALUE, or < <= > >= instead of =. Up to 4 of them can be
+given, and all must hold. With --workflow DEPLOYMENT/WORKFLOW a value is of the type
+that the workflow declares; otherwise it is what it looks like, and a text in double
+quotes is a text.`,
 		Example: `  cruster-host workflow list --state paused
+  cruster-host workflow list --workflow orders/ProcessOrder --where customer=ada --where 'amount>=100'
   cruster-host workflow list --workflow orders/ProcessOrder --limit 1000 -o jsonl`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -117,8 +124,12 @@ func (a *app) workflowList() *cobra.Command {
 			if limit < 1 {
 				return usage.Errorf("--limit is %d, not 1 or more", limit)
 			}
+			conditions, err := parseWhere(where)
+			if err != nil {
+				return err
+			}
 			return a.withClient(func(c *client.Client) error {
-				executions, next, err := a.list(cmd, c, &crusterv1.ListRequest{Namespace: a.namespace, Workflow: workflow, State: wanted, PageToken: after}, limit)
+				executions, next, err := a.list(cmd, c, &crusterv1.ListRequest{Namespace: a.namespace, Workflow: workflow, State: wanted, Where: conditions, PageToken: after}, limit)
 				if err != nil {
 					return err
 				}
@@ -128,6 +139,7 @@ func (a *app) workflowList() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&workflow, "workflow", "", "only executions of this workflow or deployment")
 	cmd.Flags().StringVar(&state, "state", "", "only executions in this state: running, paused, completed, failed or interrupted")
+	cmd.Flags().StringArrayVar(&where, "where", nil, "only executions whose attribute is so, such as customer=ada or 'amount>=100'; may be repeated")
 	cmd.Flags().StringVar(&after, "after", "", "where the page before ended")
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many executions at most")
 	return cmd

@@ -2,14 +2,12 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
-	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
 )
 
 func (a *app) workflowQuery() *cobra.Command {
@@ -39,11 +37,7 @@ this moment, also while it sleeps. Nothing is written, and nothing is changed.
 				if err != nil {
 					return err
 				}
-				value := json.RawMessage(resp.GetValue().GetJson())
-				return a.emit(value, func() error {
-					_, err := fmt.Fprintln(a.stdout, view.Pretty(value))
-					return err
-				})
+				return a.printValue(json.RawMessage(resp.GetValue().GetJson()))
 			})
 		},
 	}

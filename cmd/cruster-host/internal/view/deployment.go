@@ -37,6 +37,24 @@ type Workflow struct {
 	Output  *Schema  `json:"output"`
 	Queries []Query  `json:"queries,omitempty"`
 	Signals []Signal `json:"signals,omitempty"`
+	Updates []Update `json:"updates,omitempty"`
+	// State is what executions publish, and Attributes what they are found by.
+	State      []Signal    `json:"state,omitempty"`
+	Attributes []Attribute `json:"attributes,omitempty"`
+}
+
+// Update is the JSON of an update of a workflow.
+type Update struct {
+	Name      string  `json:"name"`
+	Input     *Schema `json:"input"`
+	Output    *Schema `json:"output"`
+	Validated bool    `json:"validated,omitempty"`
+}
+
+// Attribute is the JSON of an attribute of a workflow.
+type Attribute struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
 }
 
 // Query is the JSON of a query of a workflow.
@@ -46,7 +64,7 @@ type Query struct {
 	Output *Schema `json:"output"`
 }
 
-// Signal is the JSON of a signal of a workflow.
+// Signal is the JSON of a signal of a workflow, or of a value that it publishes.
 type Signal struct {
 	Name  string  `json:"name"`
 	Value *Schema `json:"value"`
@@ -75,6 +93,15 @@ func DeploymentOf(d *crusterv1.Deployment) Deployment {
 		}
 		for _, q := range w.GetQueries() {
 			workflow.Queries = append(workflow.Queries, Query{Name: q.GetName(), Input: SchemaOf(q.GetInput()), Output: SchemaOf(q.GetOutput())})
+		}
+		for _, u := range w.GetUpdates() {
+			workflow.Updates = append(workflow.Updates, Update{Name: u.GetName(), Input: SchemaOf(u.GetInput()), Output: SchemaOf(u.GetOutput()), Validated: u.GetValidated()})
+		}
+		for _, s := range w.GetState() {
+			workflow.State = append(workflow.State, Signal{Name: s.GetName(), Value: SchemaOf(s.GetValue())})
+		}
+		for _, a := range w.GetAttributes() {
+			workflow.Attributes = append(workflow.Attributes, Attribute{Name: a.GetName(), Type: a.GetType()})
 		}
 		v.Workflows = append(v.Workflows, workflow)
 	}
@@ -125,6 +152,15 @@ func WriteDeployment(w io.Writer, d *crusterv1.Deployment, addrFlag string) erro
 		}
 		for _, q := range f.GetQueries() {
 			fmt.Fprintf(w, "  query %s: %s, answered with %s\n", q.GetName(), schemaText(q.GetInput(), "  "), schemaText(q.GetOutput(), "  "))
+		}
+		for _, u := range f.GetUpdates() {
+			fmt.Fprintf(w, "  update %s: %s, answered with %s\n", u.GetName(), schemaText(u.GetInput(), "  "), schemaText(u.GetOutput(), "  "))
+		}
+		for _, s := range f.GetState() {
+			fmt.Fprintf(w, "  state %s: %s\n", s.GetName(), schemaText(s.GetValue(), "  "))
+		}
+		for _, a := range f.GetAttributes() {
+			fmt.Fprintf(w, "  attribute %s: %s\n", a.GetName(), a.GetType())
 		}
 	}
 	for _, e := range d.GetEntities() {

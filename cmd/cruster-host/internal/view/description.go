@@ -2,6 +2,7 @@ package view
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -23,6 +24,9 @@ type Description struct {
 	Deferreds []SettledDeferred `json:"deferreds"`
 	Patches   []Patch           `json:"patches"`
 	Unread    map[string]uint32 `json:"unread,omitempty"`
+	// Unanswered counts updates.
+	Unanswered map[string]uint32          `json:"unanswered,omitempty"`
+	Published  map[string]json.RawMessage `json:"published,omitempty"`
 	// How many of both are left out.
 	PendingOmitted   uint32 `json:"pending_omitted,omitempty"`
 	DeferredsOmitted uint32 `json:"deferreds_omitted,omitempty"`
@@ -81,6 +85,15 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 		}
 		v.Unread[u.GetName()] = u.GetCount()
 	}
+	for _, u := range d.GetUnanswered() {
+		if v.Unanswered == nil {
+			v.Unanswered = map[string]uint32{}
+		}
+		v.Unanswered[u.GetName()] = u.GetCount()
+	}
+	if len(d.GetPublished()) > 0 {
+		v.Published = stateOf(d.GetPublished())
+	}
 	for _, p := range d.GetPending() {
 		v.Pending = append(v.Pending, PendingOp{
 			Number: p.GetNumber(), Kind: p.GetKind(), Name: p.GetName(), Key: p.GetKey(), Since: timeOf(p.GetSince()),
@@ -115,7 +128,7 @@ func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse) error {
 	if err := writePatches(w, v.Patches); err != nil {
 		return err
 	}
-	if err := writeUnread(w, d.GetUnread()); err != nil {
+	if err := errors.Join(writeUnread(w, d.GetUnread()), writeUnanswered(w, d.GetUnanswered()), writeState(w, d.GetPublished())); err != nil {
 		return err
 	}
 	if len(v.Deferreds) == 0 {
@@ -143,8 +156,9 @@ func writeOmitted(w io.Writer, n uint32) {
 func writePending(w io.Writer, pending []*crusterv1.PendingOp) error {
 	var rows [][]string
 	for _, p := range pending {
-		// Every execution listens for interrupts: it does not wait for one.
-		if p.GetKind() == abi.OpInterrupted {
+		// Every execution listens for interrupts, and for updates if it takes any: it does not
+		// wait for one.
+		if p.GetKind() == abi.OpInterrupted || p.GetKind() == abi.OpUpdate {
 			continue
 		}
 		rows = append(rows, []string{

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,8 @@ type Execution struct {
 	RunID           string          `json:"run_id,omitempty"`
 	Continued       uint32          `json:"continued,omitempty"`
 	ChainID         string          `json:"chain_id,omitempty"`
+	Attributes      map[string]any  `json:"attributes,omitempty"`
+	Progress        *Progress       `json:"progress,omitempty"`
 }
 
 // ExecutionOf is the shape of an execution.
@@ -55,6 +58,8 @@ func ExecutionOf(e *crusterv1.Execution) Execution {
 		RunID:           e.GetRunId(),
 		Continued:       e.GetContinued(),
 		ChainID:         e.GetChainId(),
+		Attributes:      attributesOf(e.GetAttributes()),
+		Progress:        progressOf(e.GetProgress()),
 	}
 }
 
@@ -98,6 +103,7 @@ func executionLines(e *crusterv1.Execution) []terminal.Line {
 	if v.State == client.Paused {
 		all = append(all, terminal.Line{Name: "next", Value: strings.Join(RescueSteps(pauseCode(v.Error), v.Name), "\n")})
 	}
+	all = append(all, publishedLines(e.GetAttributes(), e.GetProgress())...)
 	return append(all, terminal.Line{Name: "parent", Value: v.ParentID})
 }
 
@@ -118,12 +124,21 @@ func WriteStart(w io.Writer, v Execution, addrFlag string) error {
 	)
 }
 
-// WriteExecutions writes a table of executions.
+// WriteExecutions writes a table of executions. What they publish has columns if any does.
 func WriteExecutions(w io.Writer, executions []*crusterv1.Execution) error {
 	var rows [][]string
+	publish := slices.ContainsFunc(executions, func(e *crusterv1.Execution) bool { return e.GetProgress() != nil || len(e.GetAttributes()) > 0 })
+	header := []string{"EXECUTION", "STATE", "CREATED", "FINISHED"}
+	if publish {
+		header = append(header, "PROGRESS", "ATTRIBUTES")
+	}
 	for _, e := range executions {
 		v := ExecutionOf(e)
-		rows = append(rows, []string{v.Name, string(v.State), timeText(e.GetCreatedAt()), timeText(e.GetFinishedAt()), terminal.Clip(v.Error.Text(), 60)})
+		row := []string{v.Name, string(v.State), timeText(e.GetCreatedAt()), timeText(e.GetFinishedAt())}
+		if publish {
+			row = append(row, terminal.Clip(v.Progress.text(), 40), terminal.Clip(attributesText(e.GetAttributes()), 60))
+		}
+		rows = append(rows, append(row, terminal.Clip(v.Error.Text(), 60)))
 	}
-	return terminal.Table(w, []string{"EXECUTION", "STATE", "CREATED", "FINISHED", "ERROR"}, rows)
+	return terminal.Table(w, append(header, "ERROR"), rows)
 }

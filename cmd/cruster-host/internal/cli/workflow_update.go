@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
+	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
+)
+
+func (a *app) workflowUpdate() *cobra.Command {
+	var input, requestID string
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "update EXECUTION NAME",
+		Short: "Ask an execution for a change and print the answer",
+		Long: `Ask an execution for a change and print what its workflow answers. What it has done is
+durable by then. The workflow may refuse the update; then nothing is changed.
+'module describe' shows which updates a workflow takes.
+
+An update that was accepted takes effect, also if this command does not wait for the
+answer. With --request-id the command can be repeated: the update takes effect once,
+and the answer is the same.`,
+		Example: `  cruster-host workflow update orders/ProcessOrder/order-42 change-address --input '{"street":"Main St 1"}'`,
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req := &crusterv1.UpdateRequest{Namespace: a.namespace, Execution: args[0], Name: args[1], RequestId: requestID, Encoding: jsonForm}
+			if cmd.Flags().Changed("input") {
+				text, err := a.readInput(input, "")
+				if err != nil {
+					return err
+				}
+				req.Input = &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: text}}
+			}
+			ctx, cancel := bounded(cmd.Context(), timeout)
+			defer cancel()
+			return a.withClient(func(c *client.Client) error {
+				resp, err := c.Workflows().Update(ctx, req)
+				if err != nil {
+					return err
+				}
+				if resp.GetError() != nil {
+					return rpcerror.FromProto(resp.GetError())
+				}
+				return a.printValue(json.RawMessage(resp.GetValue().GetJson()))
+			})
+		},
+	}
+	cmd.Flags().StringVar(&input, "input", "", "the input as JSON; - reads it from standard input; not needed if no field is required")
+	cmd.Flags().StringVar(&requestID, "request-id", "", "makes it safe to repeat the command: an update with the same id takes effect once, and has the same answer")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait for the answer; 0 means as long as it takes")
+	return cmd
+}
+
+// printValue prints a value that an execution has answered with or published.
+func (a *app) printValue(value json.RawMessage) error {
+	return a.emit(value, func() error {
+		_, err := fmt.Fprintln(a.stdout, view.Pretty(value))
+		return err
+	})
+}

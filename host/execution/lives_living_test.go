@@ -1,0 +1,235 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// living is a life under way, with what the host has acknowledged of it.
+type living struct {
+	*world
+	acknowledged map[journal.RunID]*promised
+	told         map[journal.RunID]string
+	settles      int
+	sent         []string // signals, in order
+	updates      int      // how many were sent
+	answered     int      // and answered
+	unanswered   int      // or not
+}
+
+// promised is what the host has acknowledged about a run.
+type promised struct {
+	row         *journal.Execution
+	settled     map[string]string
+	signals     []string // values
+	answers     []string // to queries
+	updates     []*sentUpdate
+	interrupted bool
+	digest      string // that it was moved to last
+}
+
+func (l *living) promise(row *journal.Execution) {
+	l.acknowledged[row.Run] = &promised{row: row, settled: map[string]string{}, digest: row.Digest}
+}
+
+// current is the run that has a key now; nil if there is none.
+func (l *living) current(key string) *promised {
+	row, err := l.f.store.Load(context.Background(), rowOf("w", key).ID)
+	if err != nil {
+		return nil
+	}
+	if l.acknowledged[row.Run] == nil {
+		l.promise(row) // its start took effect without an acknowledgement
+	}
+	return l.acknowledged[row.Run]
+}
+
+func (l *living) start() {
+	row := rowOf("w", "k")
+	if existed, err := l.f.x.Start(context.Background(), row, nil); err == nil && !existed {
+		l.promise(row)
+	}
+	l.pass(0)
+}
+
+// pass lets time pass, and recovers what is due.
+func (l *living) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+	due, err := l.f.store.Due(context.Background(), time.Now().UnixNano(), journal.Wake{}, 100)
+	require.NoError(l.f.t, err)
+	for _, w := range due {
+		l.f.x.EnsureInMemory(w.ID)
+	}
+	synctest.Wait()
+}
+
+// ask makes a request that gives up after a while.
+func (l *living) ask(request func(ctx context.Context) error) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return request(ctx) == nil
+}
+
+func (l *living) happen(event string) {
+	words := strings.Fields(event)
+	run := l.current("k")
+	switch words[0] {
+	case "advance", "crash":
+		d, err := time.ParseDuration(words[1])
+		require.NoError(l.f.t, err)
+		if words[0] == "crash" {
+			l.f.restart(d)
+			d = 0
+		}
+		l.pass(d)
+	case "store":
+		l.f.commits.mu.Lock()
+		l.f.commits.next = words[1:]
+		l.f.commits.mu.Unlock()
+	case "loads-fail", "panic":
+		l.f.mu.Lock()
+		if l.f.panicAt = words[1]; words[0] == "loads-fail" {
+			l.f.panicAt = ""
+			_, _ = fmt.Sscan(words[1], &l.f.noLoads)
+		}
+		l.f.mu.Unlock()
+	case "sweep":
+		l.verifyFinal()
+		_, err := l.f.store.Sweep(context.Background(), l.f.commits.fences, journal.Never, 100)
+		require.NoError(l.f.t, err)
+		if l.current("k") == nil {
+			l.start()
+		}
+	default:
+		if run != nil {
+			l.request(run, words)
+		}
+	}
+	synctest.Wait()
+}
+
+// request asks the host for something, and notes what it acknowledges.
+func (l *living) request(run *promised, words []string) {
+	x, ref := l.f.x, RefTo(run.row)
+	switch words[0] {
+	case "settle":
+		l.settle(run, words[1])
+	case "signal":
+		l.signal(run, words[1])
+	case "interrupt":
+		if l.ask(func(ctx context.Context) error { return x.Interrupt(ctx, ref, "enough") }) {
+			run.interrupted = true
+		}
+	case "resume":
+		l.ask(func(ctx context.Context) error { return x.Resume(ctx, ref) })
+	case "query":
+		l.query(run)
+	case "update":
+		l.update(run, len(words) > 1)
+	case "evict":
+		x.evict(run.row.ID)
+	case "move":
+		if l.ask(func(ctx context.Context) error { return x.Move(ctx, ref, words[1]) }) {
+			run.digest = words[1]
+		} else {
+			run.digest = "" // nothing tells
+		}
+	case "fork":
+		l.fork(run, words[1], words[2])
+	}
+}
+
+func (l *living) settle(run *promised, name string) {
+	l.settles++
+	value := fmt.Sprint("settled ", l.settles)
+	if l.ask(func(ctx context.Context) error {
+		return l.f.x.Settle(ctx, RefTo(run.row), journal.Deferred{Name: name, Value: abi.MustMarshal(value)})
+	}) {
+		run.settled[name] = value
+	}
+}
+
+func (l *living) fork(run *promised, key, place string) {
+	source, err := l.f.store.Load(context.Background(), run.row.ID)
+	require.NoError(l.f.t, err)
+	entries := l.journal(source)
+	n, err := strconv.Atoi(place)
+	require.NoError(l.f.t, err)
+	var at uint64
+	if n = min(n, len(entries)); n > 0 {
+		at = entries[n-1].Seq
+	}
+	fork := rowOf("w", key)
+	fork.Digest, fork.Pinned = source.Digest, source.Pinned
+	var started bool
+	if l.ask(func(ctx context.Context) (err error) {
+		started, err = l.f.x.Fork(ctx, source, fork, at)
+		return err
+	}) && started {
+		l.promise(fork)
+	}
+}
+
+func (l *living) journal(row *journal.Execution) []journal.Entry {
+	entries, _, err := l.f.store.Entries(context.Background(), row.ID, 0, journal.PageLimit{Entries: 10_000, Bytes: 1 << 30})
+	require.NoError(l.f.t, err)
+	return entries
+}
+
+// end removes all that is in the way, has every execution come to its end, and checks
+// what they have done.
+func (l *living) end() {
+	l.f.mu.Lock()
+	l.f.panicAt, l.f.noLoads = "", 0
+	l.f.mu.Unlock()
+	l.f.commits.mu.Lock()
+	l.f.commits.next = nil
+	l.f.commits.mu.Unlock()
+	for _, key := range []string{"k", "f0", "f1"} {
+		for tries := 0; ; tries++ {
+			run := l.current(key)
+			if run == nil {
+				break
+			}
+			row, err := l.f.store.Load(context.Background(), run.row.ID)
+			require.NoError(l.f.t, err)
+			if row.State.Final() {
+				break
+			}
+			if tries == 100 {
+				l.wrong("%s does not end: %s", row.Name(), l.f.show(row))
+				return
+			}
+			l.request(run, []string{"resume"})
+			callee := rowOf("c", "child")
+			l.ask(func(ctx context.Context) error { return l.f.x.Resume(ctx, Ref{ID: callee.ID, Name: callee.Name()}) })
+			l.request(run, []string{"interrupt"})
+			for i := range 2 {
+				l.signal(run, fmt.Sprint("s", i))
+			}
+			l.update(run, false)
+			for i := range promises {
+				if name := fmt.Sprint("d", i); run.settled[name] == "" {
+					l.settle(run, name)
+				}
+			}
+			l.pass(5 * time.Second)
+		}
+	}
+	l.verifyFinal()
+	for _, run := range l.acknowledged {
+		if l.told[run.row.Run] == "" {
+			l.wrong("%s was acknowledged and is not there any more", run.row.Name())
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/journal"
+)
+
+// ownOps is the thread of ops that no thread waits for.
+const ownOps = -1
+
+// ask takes in an update.
+func (g *threadsGuest) ask(d abi.Delivery) {
+	var u abi.UpdateRequest
+	if err := abi.Unmarshal(d.Value, &u); err != nil {
+		g.world.wrong("%s: op %d was given %x", g.row.Name(), d.Op, d.Value)
+	}
+	g.asked = append(g.asked, u.ID)
+}
+
+// reply answers those of the updates that were waiting before this turn, and of the others
+// each second.
+func (g *threadsGuest) reply(turn *guest.Turn, waiting []string) {
+	for i, id := range slices.Clone(g.asked) {
+		if !slices.Contains(waiting, id) && i%2 == len(g.told)%2 {
+			continue
+		}
+		text := fmt.Sprintf("answer %d of %s", len(g.told), g.row.Name())
+		g.perform(turn, call{abi.OpAnswer, abi.MustMarshal(&abi.Answer{ID: id, Value: abi.MustMarshal(text)})})
+		g.replies[id] = text
+		g.asked = slices.DeleteFunc(g.asked, func(other string) bool { return other == id })
+	}
+}
+
+// show publishes something in most turns.
+func (g *threadsGuest) show(turn *guest.Turn) {
+	n := len(g.told)
+	b := &abi.Publish{}
+	if n%3 != 2 {
+		b.State = []abi.Published{{Name: "note", Value: abi.MustMarshal(n)}}
+	}
+	if n%4 == 1 {
+		b.Attributes, b.Progress = []abi.Published{{Name: "customer", Value: abi.MustMarshal(fmt.Sprint("c", n))}}, &abi.Progress{Done: uint64(n)}
+	}
+	if n%5 == 4 {
+		b.Attributes = []abi.Published{{Name: "customer"}}
+	}
+	if b.State == nil && b.Attributes == nil || !g.world.publishes {
+		return
+	}
+	g.shown = overlaid(g.shown, b)
+	g.perform(turn, call{abi.OpPublish, abi.MustMarshal(b)})
+}
+
+// perform issues an op that the run performs itself. Mostly the guest does not want to hear
+// of it.
+func (g *threadsGuest) perform(turn *guest.Turn, c call) {
+	g.issueOp(turn, c, ownOps)
+	if g.ops%3 > 0 {
+		turn.Cancelled = append(turn.Cancelled, g.ops)
+		delete(g.owner, g.ops)
+	}
+}
+
+// sentUpdate is an update of a random life, with what its callers were told.
+type sentUpdate struct {
+	Update
+	accepted bool // guarded by the world's mu, like answers
+	answers  []string
+}
+
+// update sends one to a run, or one that was sent before. Its caller waits beside all else.
+func (l *living) update(run *promised, again bool) {
+	if !again || len(run.updates) == 0 {
+		l.updates++
+		u := Update{Name: "u", Input: abi.MustMarshal(l.updates), Origin: journal.NewOrigin(), Validated: l.updates%3 == 0}
+		run.updates = append(run.updates, &sentUpdate{Update: u})
+	}
+	u := run.updates[len(run.updates)-1]
+	if again {
+		u = run.updates[len(run.updates)/2]
+	}
+	go l.callUpdate(RefTo(run.row), u)
+}
+
+// callUpdate asks for an update, and notes what it is told.
+func (l *living) callUpdate(ref Ref, u *sentUpdate) (answer string) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	outcome, err := l.f.x.Update(ctx, ref, u.Update)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case err == nil:
+		answer = outcomeText(outcome.Value, outcome.Error)
+	case abi.CodeOf(err) == abi.CodeUpdateUnanswered:
+		answer = string(abi.CodeUpdateUnanswered)
+	case strings.Contains(err.Error(), "it was accepted"):
+		u.accepted = true
+		return ""
+	default:
+		return string(abi.CodeOf(err))
+	}
+	u.accepted = true
+	u.answers = append(u.answers, answer)
+	return answer
+}
+
+// verifyUpdates checks what became of the updates of a run: an instance that was given its
+// journal knows what it answered.
+func (l *living) verifyUpdates(run *promised, row *journal.Execution, g *threadsGuest) {
+	delivered := map[string]int{}
+	for _, en := range l.journal(row) {
+		var u abi.UpdateRequest
+		if en.Kind == journal.Delivery && en.Op.Kind == abi.OpUpdate && abi.Unmarshal(en.Value, &u) == nil {
+			delivered[u.ID]++
+		}
+	}
+	for id, times := range delivered {
+		if times > 1 {
+			l.wrong("%s: update %s was delivered %d times", row.Name(), id, times)
+		}
+	}
+	for _, u := range run.updates {
+		id := updateID(u.Origin)
+		last := l.callUpdate(RefTo(run.row), u)
+		l.mu.Lock()
+		accepted, answers := u.accepted, slices.Compact(slices.Clone(u.answers))
+		l.mu.Unlock()
+		want := string(abi.CodeUpdateUnanswered)
+		if text, ok := g.replies[id]; ok {
+			want = text
+			l.answered++
+		} else if accepted {
+			l.unanswered++
+		}
+		if len(answers) > 1 || last != want && (accepted || delivered[id] > 0) {
+			l.wrong("%s: update %s was answered %q, last %q, and the journal says %q", row.Name(), id, answers, last, want)
+		}
+	}
+}
+
+// verifyPublished checks that what a run has published is what an instance publishes that was
+// given its journal.
+func (l *living) verifyPublished(row *journal.Execution, g *threadsGuest) {
+	published, err := l.f.store.Published(context.Background(), row.ID)
+	if errors.Is(err, journal.ErrNotFound) {
+		published, err = &journal.Published{}, nil
+	}
+	require.NoError(l.f.t, err)
+	want, refused, err := l.f.x.merged(context.Background(), row, &journal.Published{}, g.shown)
+	require.NoError(l.f.t, err)
+	if refused != nil || !same(want, published) {
+		l.wrong("%s has published %q, and the journal says %q", row.Name(), publishedText(published), publishedText(want))
+	}
+}

@@ -1,0 +1,192 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/journal"
+)
+
+// # What a run does itself
+//
+// Most ops are performed by a task, beside the run, once the turn that issued them is
+// durable. The answer to an update and what a run publishes need no task: they are rows that
+// belong to the run, so they are part of the commit of the turn that issues them. Callers
+// hear of an answer when that commit is through, and it costs no other.
+//
+// Invariants:
+//
+//  1. They take effect with their turn or not at all. Only the last turn of a journal may be
+//     durable without what it caused, because a transaction committed its entry: then a
+//     replay performs them again (recoverTurn). Both may be repeated: an update that has its
+//     answer is not there any more, and what was published is what it is.
+//  2. They take effect also if the guest gives them up in the same turn: it does not want to
+//     hear of them. Then nothing is delivered, and the journal knows nothing of them, so that
+//     they cost neither a turn nor an entry. Refusals of such an op cannot be told to the
+//     guest; they end its turn as a trap would.
+//  3. One that is not given up is delivered next, however often the run was loaded meanwhile.
+
+// own is what a run does itself for the ops of a turn.
+type own struct {
+	answers  []answered
+	publish  *journal.Published             // what replaces what was published; nil leaves it
+	outcomes map[journal.StepID]abi.Outcome // of these ops
+}
+
+// isOwn tells whether an op is one that the run performs itself.
+func isOwn(o *op.Op) bool { return o.Kind == abi.OpAnswer || o.Kind == abi.OpPublish }
+
+// perform decides what the run does for the ops of a turn. It changes nothing.
+func (r *run) perform(b batch, turn guest.Turn) (did own, err error) {
+	if !slices.ContainsFunc(turn.Issued, isOwn) {
+		return did, nil
+	}
+	did.outcomes = map[journal.StepID]abi.Outcome{}
+	for _, o := range turn.Issued {
+		var refused *abi.Error
+		switch body := o.Body.(type) {
+		case *abi.Answer:
+			r.answerUpdate(&did, b, body)
+		case *abi.Publish:
+			if refused, err = r.publish(&did, body); err != nil {
+				return own{}, err
+			}
+		default:
+			continue
+		}
+		if refused != nil && slices.Contains(turn.Cancelled, o.Number) {
+			return own{}, refused
+		}
+		did.outcomes[o.StepID] = outcomeOf(abi.Nil, refused)
+	}
+	return did, nil
+}
+
+// writes tells whether there is anything to be made durable.
+func (did *own) writes() bool { return len(did.answers) > 0 || did.publish != nil }
+
+// write adds it to the write of the turn.
+func (did *own) write(w *journal.Write, now int64) {
+	w.Publish = did.publish
+	for _, a := range did.answers {
+		at := a.message.Position
+		w.Hold = slices.DeleteFunc(w.Hold, func(held uint64) bool { return held == at })
+		w.Take = append(w.Take, at)
+		w.Receipts = append(w.Receipts, journal.Receipt{Origin: a.message.Origin, At: now, Value: a.outcome.Value, Error: a.outcome.Error})
+	}
+}
+
+// pass passes a point that is about answers, if there are any.
+func (did *own) pass(in faultpoint.Injector, point string) {
+	if len(did.answers) > 0 {
+		in.Pass(point)
+	}
+}
+
+// settleOwn gives ops of the run's own their outcomes: they are delivered next.
+func (l *ledger) settleOwn(outcomes map[journal.StepID]abi.Outcome, now int64) {
+	for step, outcome := range outcomes {
+		l.complete(step, outcome, 0, now)
+	}
+}
+
+// recoverTurn sees to what the last turn of a replay caused. Its delivery is durable, and
+// perhaps nothing else: a transaction committed it, and the host was gone before the rest was.
+func (r *run) recoverTurn(turn guest.Turn) error {
+	did, err := r.perform(batch{}, turn)
+	if err == nil {
+		err = r.settleEarlier(did.outcomes)
+	}
+	if err != nil {
+		return r.replayFailed(err)
+	}
+	if turn.Outcome == nil && !did.writes() {
+		r.locked(func(l *ledger) { l.settleOwn(did.outcomes, r.now()) })
+		return nil
+	}
+	r.commitPerformed(batch{}, guest.Turn{Outcome: turn.Outcome}, did)
+	if r.fresh {
+		return errContinued
+	}
+	if r.row == nil {
+		return errors.New("what the last turn caused could not be committed")
+	}
+	return nil
+}
+
+// replayed is what the turns of a trial come to that a run performs itself, all together:
+// code that an execution is moved to, or a fork, may publish and answer where other code did
+// not, or where no one performed it.
+type replayed struct {
+	unanswered map[string]journal.Envelope // the updates whose answers matter
+	answers    []answered
+	publish    *abi.Publish // nil if nothing was published
+}
+
+// note takes note of a turn.
+func (p *replayed) note(turn guest.Turn) {
+	for _, o := range turn.Issued {
+		switch body := o.Body.(type) {
+		case *abi.Answer:
+			if e, there := p.unanswered[body.ID]; there && !slices.ContainsFunc(p.answers, func(a answered) bool { return a.message.Origin == e.Origin }) {
+				p.answers = append(p.answers, answered{e, answerOf(body)})
+			}
+		case *abi.Publish:
+			if p.publish == nil {
+				p.publish = &abi.Publish{}
+			}
+			p.publish = overlaid(p.publish, body)
+		}
+	}
+}
+
+// performReplayed decides what is to be done for an execution that goes on where a trial has
+// ended. What the workflow does not declare is not published: a turn that publishes it will
+// be refused when it is taken.
+func (x *Executions) performReplayed(ctx context.Context, row *journal.Execution, p replayed) (own, error) {
+	did := own{answers: p.answers}
+	if p.publish == nil {
+		return did, nil
+	}
+	old, err := x.Published(ctx, row)
+	if err != nil {
+		return own{}, err
+	}
+	published, refused, err := x.merged(ctx, row, old, p.publish)
+	if err != nil {
+		return own{}, err
+	}
+	if refused == nil && !same(published, old) {
+		did.publish = published
+	}
+	return did, nil
+}
+
+// settleEarlier gives outcomes to ops of the run's own that were issued before the last turn.
+// They have taken effect, or were refused, and were not delivered.
+func (r *run) settleEarlier(last map[journal.StepID]abi.Outcome) error {
+	earlier := map[journal.StepID]any{}
+	r.locked(func(l *ledger) {
+		for o := range l.ops.All() {
+			if _, of := last[o.StepID]; !of && isOwn(o) {
+				earlier[o.StepID] = o.Body
+			}
+		}
+	})
+	for step, body := range earlier {
+		var refused *abi.Error
+		if b, is := body.(*abi.Publish); is {
+			var err error
+			if refused, err = r.publish(&own{}, b); err != nil {
+				return err
+			}
+		}
+		r.locked(func(l *ledger) { l.complete(step, outcomeOf(abi.Nil, refused), 0, r.now()) })
+	}
+	return nil
+}

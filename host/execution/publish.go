@@ -1,0 +1,116 @@
+package execution
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// publish adds to what a turn publishes. Refused says why it is not: all of the body is
+// published, or nothing.
+func (r *run) publish(did *own, body *abi.Publish) (refused *abi.Error, err error) {
+	ctx := r.Host.Context()
+	old := did.publish
+	if old == nil {
+		if old, err = r.Published(ctx, r.row); err != nil {
+			return nil, err
+		}
+	}
+	published, refused, err := r.merged(ctx, r.row, old, body)
+	if err != nil || refused != nil {
+		return refused, err
+	}
+	if !same(published, old) {
+		did.publish = published
+	}
+	return nil, nil
+}
+
+// Published is what an execution has published, which may be nothing.
+func (x *Executions) Published(ctx context.Context, row *journal.Execution) (*journal.Published, error) {
+	published, err := x.Store.Published(ctx, row.ID)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		return &journal.Published{}, nil
+	case err != nil:
+		return nil, journal.Coded("read what "+row.Name()+" has published", err)
+	}
+	return published, nil
+}
+
+// merged is what is published after a body, if that is what the workflow declares.
+func (x *Executions) merged(ctx context.Context, row *journal.Execution, old *journal.Published, body *abi.Publish) (_ *journal.Published, refused *abi.Error, err error) {
+	workflow, err := x.WorkflowOf(ctx, row)
+	if err != nil {
+		return nil, nil, err
+	}
+	checked, err := workflow.CheckPublish(body)
+	if err != nil {
+		return nil, abi.AsError(err), nil
+	}
+	p := &journal.Published{Attributes: overlayAttributes(old.Attributes, checked.Attributes), Progress: cmp.Or(body.Progress, old.Progress), At: x.now()}
+	p.State = slices.DeleteFunc(overlay(old.State, checked.State), func(s abi.Published) bool { return s.Value == nil })
+	return p, tooMuch(p), nil
+}
+
+// overlayAttributes is overlay for attributes, without those that have no value any more.
+func overlayAttributes(first []journal.NamedAttribute, second []abi.Published) []journal.NamedAttribute {
+	both := slices.Clone(first)
+	for _, p := range second {
+		at, there := slices.BinarySearchFunc(both, p.Name, func(a journal.NamedAttribute, name string) int { return cmp.Compare(a.Name, name) })
+		if there {
+			both = slices.Delete(both, at, at+1)
+		}
+		if p.Value != nil {
+			value, _ := abi.AttributeOf(p.Value) // it was checked
+			both = slices.Insert(both, at, journal.NamedAttribute{Name: p.Name, Attribute: value})
+		}
+	}
+	return both
+}
+
+// overlaid is one body in the place of two: what the second does not name is as in the first.
+func overlaid(first, second *abi.Publish) *abi.Publish {
+	return &abi.Publish{
+		State: overlay(first.State, second.State), Attributes: overlay(first.Attributes, second.Attributes), Progress: cmp.Or(second.Progress, first.Progress),
+	}
+}
+
+// overlay is a list in which values of the second replace those of the same names.
+func overlay(first, second []abi.Published) []abi.Published {
+	both := slices.Clone(first)
+	for _, p := range second {
+		at, there := slices.BinarySearchFunc(both, p.Name, func(p abi.Published, name string) int { return cmp.Compare(p.Name, name) })
+		if there {
+			both[at] = p
+		} else {
+			both = slices.Insert(both, at, p)
+		}
+	}
+	return both
+}
+
+// tooMuch refuses what is more than a run may publish.
+func tooMuch(p *journal.Published) *abi.Error {
+	bytes := 0
+	for _, s := range p.State {
+		bytes += len(s.Value)
+	}
+	if bytes <= abi.MaxPublishedBytes && len(p.State) <= abi.MaxPublished && len(p.Attributes) <= abi.MaxPublished {
+		return nil
+	}
+	return abi.Errorf(abi.CodePayloadTooLarge, "the state would have %d values with %d bytes, and %d attributes; the limits are %d, %d and %d",
+		len(p.State), bytes, len(p.Attributes), abi.MaxPublished, abi.MaxPublishedBytes, abi.MaxPublished).
+		WithHint("Keep large data in your database or object store, and publish a reference.")
+}
+
+// same tells whether two are alike, whenever they were published.
+func same(a, b *journal.Published) bool {
+	return slices.EqualFunc(a.State, b.State, func(a, b abi.Published) bool { return a.Name == b.Name && string(a.Value) == string(b.Value) }) &&
+		slices.Equal(a.Attributes, b.Attributes) && reflect.DeepEqual(a.Progress, b.Progress)
+}

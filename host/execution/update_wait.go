@@ -1,0 +1,118 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// updateReply is what a caller of an update is told.
+type updateReply struct {
+	outcome abi.Outcome
+	err     error // there is no outcome, as far as is known
+}
+
+// updateWaiter is a caller that waits for the answer to an update.
+type updateWaiter struct {
+	id     journal.ID
+	origin journal.Origin
+	reply  chan updateReply // capacity 1
+}
+
+// updateWaiters are the callers that wait for answers to updates, by execution.
+type updateWaiters struct {
+	mu  sync.Mutex
+	all map[journal.ID][]*updateWaiter // guarded by mu
+}
+
+// wait has a caller told of the answer to an update, from now on.
+func (u *updateWaiters) wait(id journal.ID, origin journal.Origin) *updateWaiter {
+	w := &updateWaiter{id: id, origin: origin, reply: make(chan updateReply, 1)}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.all == nil {
+		u.all = map[journal.ID][]*updateWaiter{}
+	}
+	u.all[id] = append(u.all[id], w)
+	return w
+}
+
+// stop says that a caller does not wait any more.
+func (u *updateWaiters) stop(w *updateWaiter) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if left := slices.DeleteFunc(u.all[w.id], func(other *updateWaiter) bool { return other == w }); len(left) > 0 {
+		u.all[w.id] = left
+	} else {
+		delete(u.all, w.id)
+	}
+}
+
+// tell answers all callers of an update.
+func (u *updateWaiters) tell(id journal.ID, origin journal.Origin, reply updateReply) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, w := range u.all[id] {
+		if w.origin == origin {
+			answer(w.reply, reply)
+		}
+	}
+}
+
+// origins are those of the updates of an execution that callers wait for.
+func (u *updateWaiters) origins(id journal.ID) (origins []journal.Origin) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, w := range u.all[id] {
+		if !slices.Contains(origins, w.origin) {
+			origins = append(origins, w.origin)
+		}
+	}
+	return origins
+}
+
+// tellCallers tells callers of answers that are durable.
+func (r *run) tellCallers(did own) {
+	for _, a := range did.answers {
+		r.updates.tell(r.id, a.message.Origin, updateReply{outcome: a.outcome})
+	}
+}
+
+// tellAnswered tells callers what the store knows of the updates that they wait for. It is
+// asked whenever a run has learned its row from the store, since the commit of an answer may
+// have been one whose own answer was lost, and when a run is over.
+func (x *Executions) tellAnswered(ctx context.Context, row *journal.Execution) {
+	origins := x.updates.origins(row.ID)
+	if len(origins) == 0 {
+		return
+	}
+	inbox, err := x.Store.Inbox(ctx, row.ID, 0)
+	for _, origin := range origins {
+		if reply, told := x.replyTo(ctx, row, inbox, err, origin); told {
+			x.updates.tell(row.ID, origin, reply)
+		}
+	}
+}
+
+// replyTo is what there is to say about an update, given what was read of the inbox. It
+// reports false if that is nothing: it has not been answered, or not been accepted.
+func (x *Executions) replyTo(ctx context.Context, row *journal.Execution, inbox []journal.Envelope, err error, origin journal.Origin) (reply updateReply, told bool) {
+	var receipt *journal.Receipt
+	if err == nil {
+		receipt, err = x.Store.Receipt(ctx, row.ID, origin)
+	}
+	switch {
+	case err == nil:
+		return updateReply{outcome: abi.Outcome{Value: receipt.Value, Error: receipt.Error}}, true
+	case !errors.Is(err, journal.ErrNotFound):
+		// It may have been answered: who asks again learns of it.
+		return updateReply{err: journal.Coded("read the answer of "+row.Name(), err)}, true
+	case row.State.Final() && slices.ContainsFunc(inbox, func(e journal.Envelope) bool { return e.Origin == origin }):
+		return updateReply{err: unanswered(row)}, true
+	}
+	return updateReply{}, false
+}
