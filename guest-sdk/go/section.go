@@ -51,15 +51,16 @@ type Section struct {
 //	return section.Unlock(ctx)
 //
 // A section needs no cleanup: it ends with the run at the latest, however that ends, also if
-// its host does. And it cannot deadlock: all runs take locks in one order, so nothing in a
-// section may wait for another one. Therefore a workflow in a section
+// its host does. And locks cannot deadlock: all runs take them in one order, and no call in a
+// section waits for another one. Therefore a workflow in a section
 //
 //   - calls the entities that it has locked and no others (CR-6011)
 //   - does not lock again, does not call workflows, and sends nothing to the entities that it
 //     has locked (CR-6012): call them; start workflows ([Client.Start]) instead.
 //
 // Activities, timers, signals and messages to other entities are possible, but everyone else
-// waits meanwhile: keep sections short.
+// waits meanwhile: keep sections short. A section that waits for a signal or a promise waits
+// for ever if the one who is to send it waits for the section: that is for you to rule out.
 func Lock(ctx Context, first EntityID, others ...EntityID) (*Section, error) {
 	deployment := ctx.deployment()
 	names := make([]string, 0, 1+len(others))

@@ -17,14 +17,15 @@ type entity struct {
 	*Entities
 	id journal.ID
 
-	queue     []*call                  // that change the state, in the order in which they will
-	batch     []*call                  // those of them that are at work
-	beside    []*call                  // that wait to run beside others
-	joining   []*call                  // that wait for the message of their origin to be read
-	running   int                      // that run beside others
-	waiting   int                      // calls that wait for their turn, and are in memory only
-	byOrigin  map[journal.Origin]*call // all that have an origin
-	positions map[uint64]*call         // all that are in the inbox
+	queue        []*call                  // that change the state, in the order in which they will
+	batch        []*call                  // those of them that are at work
+	beside       []*call                  // that wait to run beside others
+	joining      []*call                  // that wait for the message of their origin to be read
+	running      int                      // that run beside others
+	waiting      int                      // calls that wait for their turn, and are in memory only
+	waitingBytes int                      // of their inputs
+	byOrigin     map[journal.Origin]*call // all that have an origin
+	positions    map[uint64]*call         // all that are in the inbox
 
 	state      *snapshot      // of the last commit; nil if it is not in memory
 	generation uint64         // counts what may make a row that is being read outdated
@@ -37,8 +38,8 @@ type entity struct {
 	unread   bool   // there may be messages that are not in memory
 	fetching bool
 	taken    map[uint64]bool // messages that were answered since the reading that is under way began
-	barren   bool // reading the inbox brings nothing before something at work is over
-	starts   bool // there are workflows to be started
+	barren   bool            // reading the inbox brings nothing before something at work is over
+	starts   bool            // there are workflows to be started
 	starting bool
 
 	mailbox, concurrency int
@@ -157,7 +158,7 @@ func (e *entity) arrive(c *call) {
 		e.join(e.positions[c.position], c) // the inbox was read meanwhile
 		return
 	}
-	if c.position == 0 && e.waiting >= e.mailbox && (e.holding.lock == nil || !e.holding.mayPass(c)) {
+	if c.position == 0 && e.isFull(c) && (e.holding.lock == nil || !e.holding.mayPass(c)) {
 		c.reply(answer{err: e.mailboxFull(c)})
 		return
 	}
@@ -169,6 +170,14 @@ func (e *entity) arrive(c *call) {
 	} else {
 		e.beside = append(e.beside, c)
 	}
+}
+
+// maxMailboxBytes bounds the inputs of calls that wait for one entity: it may be held for long.
+const maxMailboxBytes = 16 << 20
+
+// isFull tells whether the mailbox has no room for a call. One call has room in any case.
+func (e *entity) isFull(c *call) bool {
+	return e.waiting >= e.mailbox || e.waiting > 0 && e.waitingBytes+len(c.input) > maxMailboxBytes
 }
 
 // limitBy takes over the limits that the type of a call has now.
@@ -185,7 +194,7 @@ const maxIdleTime = 24 * time.Hour
 // mailboxFull refuses a call.
 func (e *entity) mailboxFull(c *call) error {
 	e.metrics.refused.Inc()
-	return abi.Errorf(abi.CodeMailboxFull, "%d calls of %s wait already: %q was not accepted", c.mailbox, c.ref, c.operation)
+	return abi.Errorf(abi.CodeMailboxFull, "%d calls of %s wait already, with %d bytes: %q was not accepted", e.waiting, c.ref, e.waitingBytes, c.operation)
 }
 
 // join makes a call a part of another of the same origin.
@@ -200,6 +209,7 @@ func (e *entity) know(c *call) {
 	e.metrics.queued.Inc()
 	if c.position == 0 {
 		e.waiting++
+		e.waitingBytes += len(c.input)
 	}
 	if c.leavesReceipt() {
 		e.byOrigin[c.origin] = c
@@ -214,6 +224,7 @@ func (e *entity) unqueue(c *call) {
 	e.metrics.queued.Dec()
 	if c.position == 0 {
 		e.waiting--
+		e.waitingBytes -= len(c.input)
 	}
 }
 

@@ -21,6 +21,7 @@ type batch struct {
 	starts  bool         // workflows are to be started
 	left    error        // why messages that were performed before are in the inbox still
 
+	lock     *journal.Lock // of the run that holds the entity; nil if none does
 	leftover bool          // there is the row of a lock that no one holds
 	unlocked bool          // it was deleted
 	locked   *journal.Lock // by this batch; or nil
@@ -60,7 +61,7 @@ func (e *entity) beginBatch() {
 		}
 	}
 	e.generation++
-	b := &batch{Entities: e.Entities, id: e.id, calls: e.batch, state: e.state, answers: map[*call]answer{}, leftover: e.holding.leftover}
+	b := &batch{Entities: e.Entities, id: e.id, calls: e.batch, state: e.state, answers: map[*call]answer{}, leftover: e.holding.leftover, lock: e.holding.lock}
 	if !e.begin(e.working, func() message { return batchDone{b.perform()} }) {
 		e.endBatch(batchResult{err: e.Host.EndReason(), state: e.state})
 	}

@@ -192,7 +192,9 @@ func (x *Entities) ask(ctx context.Context, c *call) (abi.Outcome, error) {
 	if ctx.Err() != nil {
 		return abi.Outcome{}, notAccepted(c)
 	}
-	if err := x.admit(c); err != nil {
+	if err := x.admit(c); err != nil && c.section == (journal.StepID{}) {
+		// A call in a critical section needs no room: those that have taken it may wait for the
+		// end of the section.
 		return abi.Outcome{}, err
 	}
 	return x.await(ctx, c)

@@ -151,7 +151,7 @@ func (e *entity) endLock(batch []*call, res batchResult) {
 		if c.over {
 			e.unheld()
 		}
-	case c.kind == unlock && res.err == nil && h.lock != nil:
+	case c.kind == unlock && res.err == nil && h.lock != nil && h.lock.Holder == c.from:
 		e.unheld()
 		h.leftover = false
 	}
@@ -208,6 +208,10 @@ func (e *entity) waitForSection() {
 
 // performLock is the task of a batch that locks, or takes a lock away.
 func (b *batch) performLock(c *call) error {
+	if c.kind == unlock && b.lock != nil && b.lock.Holder != c.from {
+		b.answers[c] = answer{outcome: abi.Outcome{Value: abi.Nil}} // it is another's by now
+		return nil
+	}
 	w := journal.Write{ID: b.id, Unlock: c.kind == unlock}
 	if c.kind == lock {
 		held, err := b.Store.InSection(b.Host.Context(), c.from)
@@ -293,7 +297,7 @@ func (x *Entities) Unlock(ctx context.Context, ref Ref) (*journal.Lock, error) {
 	if err != nil {
 		return nil, journal.Coded("unlock "+ref.String(), err)
 	}
-	c := &call{ref: ref, kind: unlock, operation: "unlock", mailbox: defaultMailbox, concurrency: defaultConcurrency}
+	c := &call{ref: ref, kind: unlock, operation: "unlock", from: row.Holder, mailbox: defaultMailbox, concurrency: defaultConcurrency}
 	if _, err := x.ask(ctx, c); err != nil || !held {
 		return nil, err
 	}

@@ -49,8 +49,29 @@ func (x *Entities) mayBeSent(ctx context.Context, c *call) error {
 	case row.Holder != journal.Caller{ID: c.from.ID, Run: c.from.Run, Step: c.section}:
 		return nil
 	}
+	if known, err := x.isKnown(ctx, c); known || err != nil {
+		return err // it was sent before the section held the entity, and is repeated
+	}
 	return abi.Errorf(abi.CodeInSection, "%q cannot be sent to %s, which the critical section has locked: it would be performed behind the section", c.operation, c.ref).
 		WithHint("Call it, or send it behind the section.")
+}
+
+// isKnown tells whether a message was sent before.
+func (x *Entities) isKnown(ctx context.Context, c *call) (bool, error) {
+	if c.origin == (journal.Origin{}) {
+		return false, nil
+	}
+	if position, err := x.positionOf(ctx, c); position != 0 || err != nil {
+		return position != 0, err
+	}
+	_, err := x.Store.Receipt(ctx, c.ref.ID(), c.origin)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, journal.Coded("send "+c.operation+" to "+c.ref.String(), err)
+	}
+	return true, nil
 }
 
 // positionOf finds a message that was sent before, so that what its sender does next comes

@@ -45,10 +45,26 @@ func (r *run) nextRun(turn *guest.Turn) (*journal.Continuation, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n := carried(asked); n > abi.MaxPayload {
+		turn.Outcome = &abi.Outcome{Error: abi.Errorf(abi.CodePayloadTooLarge,
+			"the workflow cannot continue as a new run: its input and %d signals that it has not read have %d bytes, the limit is %d", len(asked.Unread), n, abi.MaxPayload)}
+		return nil, nil
+	}
 	next.Run = journal.NewRunID()
 	next.Pinned.Seed, next.Pinned.Unread = next.Run, asked.Unread
 	r.locked(func(l *ledger) { next.Pinned.Time = l.tick(r.now()) })
 	return &next, nil
+}
+
+// carried is about how many bytes the next run begins with. They have to cross the boundary
+// together.
+func carried(c *abi.Continue) int {
+	const headers = 16
+	n := len(c.Input)
+	for i := range c.Unread {
+		n += headers + len(c.Unread[i].Name) + len(c.Unread[i].Value)
+	}
+	return n
 }
 
 // goOnAs has another run take the place of this one, with what the last turn caused. It

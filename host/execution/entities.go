@@ -28,7 +28,12 @@ func (t *task) askEntity(ctx context.Context, b *abi.EntityMessage) {
 	outcome := abi.Outcome{Value: abi.Nil}
 	failure, decided := t.retryUntilDecided(ctx, "ask an entity", func() (err error) {
 		if t.op.Kind == abi.OpEntitySend {
-			return t.Entities.Send(ctx, t.row, step, b)
+			err = t.Entities.Send(ctx, t.row, step, b)
+			if t.row.Section != (journal.StepID{}) && abi.CodeOf(err) == abi.CodeMailboxFull {
+				// The receiver may be held by a run that waits for room in what this one holds.
+				outcome, err = abi.Outcome{Error: abi.AsError(err)}, nil
+			}
+			return err
 		}
 		outcome, err = t.Entities.Call(ctx, t.row, step, b)
 		return err

@@ -203,7 +203,14 @@ func (r *run) replayAll(ctx context.Context) error {
 	r.mu.Unlock()
 	r.locked(r.kept.giveBack)
 	r.endForgottenTasks()
-	return r.recoverTurn(turn)
+	if err := r.recoverTurn(turn); err != nil {
+		return err
+	}
+	if r.row != nil && r.row.State == journal.Running && !r.begun && !r.fresh {
+		r.unload() // the first turn is not taken over a journal: that is replayed again
+		return errors.New("execution: its last turn could not be made durable")
+	}
+	return nil
 }
 
 func (r *run) replayFailed(err error) error {
