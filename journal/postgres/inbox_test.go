@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -127,10 +128,18 @@ func TestMailPlans(t *testing.T) {
 	store, fences := openInside(t)
 	to := journal.EntityID("default", "bank/Account", "0")
 	store.send(t, fences, to, 3000)
+	run := journal.IDOf("default", "orders/Process", "k")
+	store.start(t, fences, []journal.Execution{{ID: run, Run: journal.RunID(run), Namespace: "default", Workflow: "orders/Process", State: journal.Running}})
+	long := journal.Write{ID: run, Run: journal.RunID(run), Fence: fences[run.Shard()]}
+	for seq := range uint64(3000) {
+		long.Entries = append(long.Entries, journal.Entry{Seq: seq + 1})
+	}
+	_, err := store.Commit(t.Context(), []journal.Write{long})
+	require.NoError(t, err)
 	conn, err := store.main.Acquire(t.Context())
 	require.NoError(t, err)
 	defer conn.Release()
-	for _, query := range []string{"SET plan_cache_mode = force_generic_plan", "ANALYZE " + store.sql.inbox} {
+	for _, query := range []string{"SET plan_cache_mode = force_generic_plan", "ANALYZE " + store.sql.inbox, "ANALYZE " + store.sql.entries} {
 		_, err := conn.Exec(t.Context(), query)
 		require.NoError(t, err)
 	}
@@ -140,7 +149,9 @@ func TestMailPlans(t *testing.T) {
 	}()
 	for name, args := range map[string]string{
 		stmtTakes:       "'{1}', '{x}', '{1}', 0",
-		stmtRoom:        "'{1}', '{x}', '{1}', '{1}', 10000, 1000000",
+		stmtRoom:        "'{1}', '{x}', '{1}', '{1}', '{10000}', '{1000000}'",
+		stmtHoldMail:    "'{1}', '{x}', '{1}', 0",
+		stmtContinue:    "'{1}', '{x}', '{x}', '{x}', '{x}', '{x}', '{x}', 'x', 0",
 		stmtUnanswered:  "'{1}', '{x}', '{x}'",
 		stmtMailLenient: "'{1}', '{x}', '{x}', '{k}', '{n}', '{1}', '{t}', '{1}', '{x}', '{x}', '{x}', '{x}', '{x}'",
 		stmtDestroys:    "'{1}', '{x}'",
@@ -155,6 +166,7 @@ func TestMailPlans(t *testing.T) {
 		}
 		require.NoError(t, rows.Err(), name)
 		require.NotContains(t, plan, "Seq Scan on inbox", name)
+		require.NotContains(t, plan, "Seq Scan on entries", name)
 	}
 }
 
@@ -201,6 +213,16 @@ func TestCommonWritesAreOneFlight(t *testing.T) {
 			w.Take, w.Receipts = []uint64{position}, []journal.Receipt{{Origin: journal.Origin{1}}}
 			w.Entity = &journal.Entity{ID: entity, Namespace: "default", Type: "bank/Account", Key: "ada"}
 			w.Send = []journal.Sent{{To: id, Message: *message(4)}, {To: entity, Message: *message(2)}}
+		})}},
+		{name: "a lock", writes: []*journal.Write{of(entity, func(w *journal.Write) {
+			w.Lock = &journal.Lock{Entity: entity, Holder: journal.Caller{ID: id, Run: journal.RunID(id)}}
+		})}},
+		{name: "a section and what is published", writes: []*journal.Write{of(id, func(w *journal.Write) {
+			w.Update = &journal.Update{State: journal.Running, Section: journal.StepID{1}}
+			w.Publish = &journal.Published{Attributes: []journal.NamedAttribute{{Name: "a", Attribute: abi.Attribute{Type: abi.AttributeText, Text: "x"}}}}
+		})}},
+		{name: "a run that continues", writes: []*journal.Write{of(id, func(w *journal.Write) {
+			w.Continue = &journal.Continuation{Run: journal.RunID{1}}
 		})}},
 	} {
 		if len(c.writes[0].Take) > 0 {

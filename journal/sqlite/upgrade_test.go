@@ -28,7 +28,8 @@ func TestSectionsComeToAStoreInUse(t *testing.T) {
 	_, err = provider.UpTo(t.Context(), 4)
 	require.NoError(t, err)
 	for _, e := range []journal.Execution{caller, callee} {
-		_, err = db.ExecContext(t.Context(), `INSERT INTO cruster_executions (shard, id, run, namespace, workflow, key, digest, moved_at, state, wake_at, pinned, created_at, finished_at)
+		_, err = db.ExecContext(t.Context(), `INSERT INTO cruster_executions
+				(shard, id, run, namespace, workflow, key, digest, moved_at, state, wake_at, pinned, created_at, finished_at)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'sha256:1', 0, 'running', 0, ?7, 1, 0)`,
 			e.ID.Shard(), e.ID[:], e.Run[:], e.Namespace, e.Workflow, e.Key, abi.MustMarshal(&journal.Pinned{}))
 		require.NoError(t, err)

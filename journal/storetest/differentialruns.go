@@ -79,9 +79,7 @@ func (m *model) sweepLocks(rt *rapid.T) {
 }
 
 var modelAttributes = []abi.Attribute{
-	{Type: abi.AttributeText}, {Type: abi.AttributeText, Text: "ada"}, {Type: abi.AttributeText, Text: "ž"},
-	{Type: abi.AttributeNumber}, {Type: abi.AttributeNumber, Number: -1.5}, {Type: abi.AttributeNumber, Number: 1e300},
-	{Type: abi.AttributeBool, Number: 1}, {Type: abi.AttributeTime, Number: 1}, {Type: abi.AttributeTime, Number: 1e15},
+	text(""), text("ada"), text("ž"), number(0), number(-1.5), number(1e300), boolean(1), instant(1), instant(1e15),
 }
 
 func drawPublished(rt *rapid.T) *journal.Published {

@@ -28,6 +28,8 @@ func text(s string) abi.Attribute     { return abi.Attribute{Type: abi.Attribute
 func number(n float64) abi.Attribute  { return abi.Attribute{Type: abi.AttributeNumber, Number: n} }
 func boolean(n float64) abi.Attribute { return abi.Attribute{Type: abi.AttributeBool, Number: n} }
 
+func instant(n float64) abi.Attribute { return abi.Attribute{Type: abi.AttributeTime, Number: n} }
+
 func named(name string, a abi.Attribute) journal.NamedAttribute {
 	return journal.NamedAttribute{Name: name, Attribute: a}
 }
@@ -67,9 +69,11 @@ func (b *bundle) findIn(t testing.TB, f journal.Filter) (keys []string) {
 func testPublished(t *testing.T, b *bundle) {
 	id, silent := b.start(t, newExecution("k")), b.start(t, newExecution("silent"))
 	p := journal.Published{
-		State:      []abi.Published{{Name: "a", Value: abi.MustMarshal("one")}, {Name: "b", Value: []byte{}}, {Name: "ž", Value: nil}},
-		Attributes: []journal.NamedAttribute{named("amount", number(-12.5)), named("customer", text("ada")), named("paid", boolean(1)), named("when", abi.Attribute{Type: abi.AttributeTime, Number: 1e15})},
-		Progress:   &abi.Progress{Done: 1, Note: "half", Total: math.MaxUint64}, At: 9,
+		State: []abi.Published{{Name: "a", Value: abi.MustMarshal("one")}, {Name: "b", Value: []byte{}}, {Name: "ž", Value: nil}},
+		Attributes: []journal.NamedAttribute{
+			named("amount", number(-12.5)), named("customer", text("ada")), named("paid", boolean(1)), named("when", instant(1e15)),
+		},
+		Progress: &abi.Progress{Done: 1, Note: "half", Total: math.MaxUint64}, At: 9,
 	}
 	w := b.write(id)
 	w.Publish, w.Entries = &p, []journal.Entry{newEntry(1)}
@@ -123,7 +127,7 @@ func testPublishMissing(t *testing.T, b *bundle) {
 func testConditions(t *testing.T, b *bundle) {
 	values := []abi.Attribute{
 		text(""), text("ada"), text("adb"), text("ž"), number(-1e300), number(-1), number(0), number(1.5), number(math.MaxFloat64),
-		boolean(0), boolean(1), {Type: abi.AttributeTime, Number: 1e15}, {Type: abi.AttributeTime, Number: 1e15 + 1},
+		boolean(0), boolean(1), instant(1e15), instant(1e15 + 1),
 	}
 	for i, value := range values {
 		e := newExecution(fmt.Sprintf("%02d", i))
