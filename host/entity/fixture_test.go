@@ -416,6 +416,8 @@ func (c *scriptedCommitter) applyLocked(w journal.Write) (journal.Result, error)
 // fill puts a message into an inbox, as another host would.
 func (f *fixture) fill(id journal.ID, m journal.Message) {
 	f.t.Helper()
+	f.commits.mu.Lock()
+	defer f.commits.mu.Unlock()
 	_, err := f.commits.applyLocked(journal.Write{ID: id, Receive: &m})
 	require.NoError(f.t, err)
 }

@@ -254,7 +254,9 @@ func TestFullInboxOfAReceiver(t *testing.T) {
 		r.Input = abi.MustMarshal(&sendsInput{Sent: []abi.EntityMessage{{Entity: "Counter/" + to, Operation: "add", Input: abi.MustMarshal(1)}}})
 		return r
 	}
+	f.commits.mu.Lock()
 	f.commits.full = refTo("full").ID()
+	f.commits.mu.Unlock()
 	f.hold()
 	first := f.goCall(ctx, add("a", 1))
 	<-f.began
