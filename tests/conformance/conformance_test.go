@@ -114,11 +114,19 @@ func (c *testCase) run(t *testing.T, lang string, b *testBundle, results *ledger
 	}
 	require.NoError(t, err)
 	require.False(t, existed)
+	var later []func()
 	for _, s := range c.Steps {
+		if s.Later {
+			later = append(later, b.updateLater(t, started.Name(), &s))
+			continue
+		}
 		b.take(t, started.Name(), &s)
 	}
 	row := harness.Wait(t, b.engine, started.Name())
 	c.check(t, lang, row)
+	for _, check := range later {
+		check()
+	}
 	for _, s := range c.Then {
 		b.take(t, started.Name(), &s)
 	}

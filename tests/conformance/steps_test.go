@@ -25,6 +25,8 @@ func (b *testBundle) take(t *testing.T, execution string, s *table.Step) {
 		b.startOther(t, execution, s)
 	case s.Call != "":
 		b.call(t, s)
+	case s.Published != nil:
+		b.requirePublished(t, execution, s.Published)
 	default:
 		err := b.tell(t, execution, s)
 		switch {
@@ -65,8 +67,8 @@ func (b *testBundle) await(t *testing.T, execution string, s *table.Step) {
 	}
 }
 
-// tell settles a deferred of the execution, sends it a signal, asks it, or interrupts it; or it
-// sends an entity a message.
+// tell settles a deferred of the execution, sends it a signal or an update, asks it, or interrupts
+// it; or it sends an entity a message.
 func (b *testBundle) tell(t *testing.T, execution string, s *table.Step) error {
 	switch {
 	case s.Resolve != "":
@@ -77,6 +79,8 @@ func (b *testBundle) tell(t *testing.T, execution string, s *table.Step) error {
 		return b.engine.Signal(t.Context(), "", execution, host.SignalRequest{Name: s.Signal, Value: s.Value.Encode(b.places(execution))})
 	case s.Query != "":
 		return b.query(t, execution, s)
+	case s.Update != "":
+		return b.update(t, execution, s)
 	case s.Send != "":
 		return b.engine.SendEntity(t.Context(), b.operation(s))
 	default:

@@ -22,7 +22,8 @@ func TestTable(t *testing.T) {
 		require.Equal(t, c.State != "", c.Error != nil, "%s: an error and a state that is not completed come together", c.Name)
 		for _, s := range append(c.Steps, c.Then...) {
 			require.Equal(t, 1, s.actions(), "%s: a step does one thing", c.Name)
-			require.Equal(t, s.Query != "" && s.Refused == "", !s.Answer.IsZero(), "%s: a query has an answer, or is refused", c.Name)
+			require.Equal(t, s.Query+s.Update != "" && s.Refused == "", !s.Answer.IsZero(), "%s: a query or an update has an answer, or is refused", c.Name)
+			require.False(t, s.Later && s.Update == "", "%s: only an update is answered later", c.Name)
 		}
 	}
 	require.GreaterOrEqual(t, shared, 200)
@@ -30,10 +31,13 @@ func TestTable(t *testing.T) {
 
 func (s *Step) actions() int {
 	n := 0
-	for _, name := range []string{s.Resolve, s.Reject, s.Interrupt, s.Signal, s.Query, s.Open, s.Start, s.Call, s.Send} {
+	for _, name := range []string{s.Resolve, s.Reject, s.Interrupt, s.Signal, s.Query, s.Open, s.Start, s.Call, s.Send, s.Update} {
 		if name != "" {
 			n++
 		}
+	}
+	if s.Published != nil {
+		n++
 	}
 	return n
 }
