@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"crypto/rand"
 	"strings"
 	"testing"
@@ -77,6 +78,11 @@ func (b *testBundle) tell(t *testing.T, execution string, s *table.Step) error {
 		return b.engine.Signal(t.Context(), "", execution, host.SignalRequest{Name: s.Signal, Value: s.Value.Encode(b.places(execution))})
 	case s.Query != "":
 		return b.query(t, execution, s)
+	case s.Update != "":
+		return b.update(t, execution, s)
+	case s.Published != nil:
+		b.requirePublished(t, execution, s.Published)
+		return nil
 	case s.Send != "":
 		return b.engine.SendEntity(t.Context(), b.operation(s))
 	default:
@@ -96,6 +102,62 @@ func (b *testBundle) query(t *testing.T, execution string, s *table.Step) error 
 		requireValue(t, s.Answer.Encode(b.places(execution)), answer)
 	}
 	return err
+}
+
+// update sends an update, and once more with the same request id: the answer is the same. With
+// Later the answer is awaited beside the rest of the case.
+func (b *testBundle) update(t *testing.T, execution string, s *table.Step) error {
+	t.Helper()
+	req := host.UpdateRequest{Name: s.Update, RequestID: rand.Text()}
+	if !s.Value.IsZero() {
+		req.Input = s.Value.Encode(b.places(execution))
+	}
+	ctx := context.WithoutCancel(t.Context()) // it is answered by the end of the execution
+	answer := func() error {
+		outcome, err := b.engine.Update(ctx, "", execution, req)
+		switch {
+		case err != nil:
+			return err
+		case outcome.Error != nil:
+			return outcome.Error
+		case s.Refused == "":
+			requireValue(t, s.Answer.Encode(b.places(execution)), outcome.Value)
+		}
+		return nil
+	}
+	if s.Later {
+		told := make(chan error, 1)
+		go func() { told <- answer() }()
+		t.Cleanup(func() { require.Equal(t, s.Refused, abi.CodeOf(<-told), "the answer to %s", s.Update) })
+		return nil
+	}
+	err := answer()
+	require.Equal(t, abi.CodeOf(err), abi.CodeOf(answer()), "asked again, the answer is the same")
+	return err
+}
+
+// requirePublished checks all that can be seen of the execution.
+func (b *testBundle) requirePublished(t *testing.T, execution string, want *table.Published) {
+	t.Helper()
+	row, err := b.engine.Poll(t.Context(), "", execution)
+	require.NoError(t, err)
+	p, err := b.engine.Published(t.Context(), row)
+	require.NoError(t, err)
+	require.Len(t, p.State, len(want.State))
+	for _, s := range p.State {
+		value, there := want.State[s.Name]
+		require.True(t, there, s.Name)
+		requireValue(t, value.Encode(b.places(execution)), s.Value)
+	}
+	require.Len(t, p.Attributes, len(want.Attributes))
+	for _, a := range p.Attributes {
+		require.EqualValues(t, want.Attributes[a.Name], table.Attribute(a.Attribute), a.Name)
+	}
+	if want.Progress == nil {
+		require.Nil(t, p.Progress)
+		return
+	}
+	require.Equal(t, &abi.Progress{Done: want.Progress.Done, Total: want.Progress.Total, Note: want.Progress.Note}, p.Progress)
 }
 
 // startOther starts another workflow and waits for its end.
