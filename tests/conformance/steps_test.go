@@ -3,7 +3,9 @@ package conformance
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -108,7 +110,9 @@ func (b *testBundle) query(t *testing.T, execution string, s *table.Step) error 
 // Later the answer is awaited beside the rest of the case.
 func (b *testBundle) update(t *testing.T, execution string, s *table.Step) error {
 	t.Helper()
-	req := host.UpdateRequest{Name: s.Update, RequestID: rand.Text()}
+	count, _ := b.updates.LoadOrStore(execution, new(atomic.Int64))
+	// The journal has the id: it is the same in all variants.
+	req := host.UpdateRequest{Name: s.Update, RequestID: fmt.Sprint(execution, " ", count.(*atomic.Int64).Add(1))}
 	if !s.Value.IsZero() {
 		req.Input = s.Value.Encode(b.places(execution))
 	}
