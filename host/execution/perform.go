@@ -17,7 +17,7 @@ import (
 // Most ops are performed by a task, beside the run, once the turn that issued them is
 // durable. The answer to an update and what a run publishes need no task: they are rows that
 // belong to the run, so they are part of the commit of the turn that issues them. Callers
-// hear of an answer when that commit is through, and it costs no other.
+// learn of an answer when that commit is through, and it costs no other.
 //
 // Invariants:
 //
@@ -26,7 +26,7 @@ import (
 //     replay performs them again (recoverTurn). Both may be repeated: an update that has its
 //     answer is not there any more, and what was published is what it is.
 //  2. They take effect also if the guest gives them up in the same turn: it does not want to
-//     hear of them. Then nothing is delivered, and the journal knows nothing of them, so that
+//     learn of them. Then nothing is delivered, and the journal knows nothing of them, so that
 //     they cost neither a turn nor an entry. Refusals of such an op cannot be told to the
 //     guest; they end its turn as a trap would.
 //  3. One that is not given up is delivered next, however often the run was loaded meanwhile.

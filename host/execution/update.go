@@ -23,7 +23,7 @@ import (
 //  1. An update that was accepted is in the inbox, or its answer is in a receipt. Its caller
 //     may repeat the request, with the same origin, whatever became of the caller or of the
 //     host: it is delivered once, and has one answer.
-//  2. Callers hear of an answer that is durable, and of no other.
+//  2. Callers learn of an answer that is durable, and of no other.
 //  3. An execution that is over answers nothing any more. What is in its inbox then has no
 //     answer, and callers are told that.
 //
