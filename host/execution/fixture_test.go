@@ -104,7 +104,7 @@ func (f *fixture) boot() {
 	})
 	f.life.MarkStarted()
 	f.watchers.Add(rowOf("w", "k").ID, func(row *journal.Execution) bool {
-		f.note("w", "watchers are told: %s %s", row.State, outcomeText(row.Value, row.Error))
+		f.noteOnce("w", fmt.Sprintf("watchers are told: %s %s", row.State, outcomeText(row.Value, row.Error)))
 		return false
 	})
 	go f.timers.Run(f.life.Context())
@@ -158,6 +158,16 @@ func (f *fixture) note(whom, format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.noted[whom] = append(f.noted[whom], fmt.Sprintf(format, args...))
+}
+
+// noteOnce says what happened to whom, unless that was the last to happen. Watchers may be told
+// again when a run that is over is loaded for what comes late.
+func (f *fixture) noteOnce(whom, text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if notes := f.noted[whom]; len(notes) == 0 || notes[len(notes)-1] != text {
+		f.noted[whom] = append(notes, text)
+	}
 }
 
 // takeNotes renders the notes: those of workflow w first.
@@ -293,13 +303,13 @@ func (f *fixture) Call(_ context.Context, caller *journal.Execution, step journa
 func (f *fixture) Lock(ctx context.Context, _ *journal.Execution, step journal.Caller, lock *abi.Lock) error {
 	in, err := f.store.InSection(ctx, step)
 	require.NoError(f.t, err)
-	f.note("w", "entities %v are locked, in the section: %v", lock.Entities, in)
+	f.note("E", "entities %v are locked, in the section: %v", lock.Entities, in)
 	switch lock.Entities[0] {
 	case "E/refused":
 		return abi.Errorf(abi.CodeCannotLock, "no")
 	case "E/held":
 		<-ctx.Done()
-		f.note("w", "the lock is withdrawn")
+		f.note("E", "the lock is withdrawn")
 		return ctx.Err()
 	}
 	return nil
@@ -322,7 +332,7 @@ func (f *fixture) Send(_ context.Context, caller *journal.Execution, step journa
 	if caller.Section != (journal.StepID{}) {
 		section = " in a section"
 	}
-	f.note("w", "entity %s is asked to %s%s, %d", call.Entity, call.Operation, section, times)
+	f.note("E", "entity %s is asked to %s%s, %d", call.Entity, call.Operation, section, times)
 	switch {
 	case call.Operation == "refuse":
 		return abi.Errorf(abi.CodeBadInput, "it does not fit")

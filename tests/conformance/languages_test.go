@@ -3,7 +3,6 @@ package conformance
 import (
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,8 +59,6 @@ type testBundle struct {
 	// variant is the unique name of the bundle.
 	variant  string
 	manifest *abi.Manifest
-	// updates counts those that executions were sent, by their names.
-	updates sync.Map
 }
 
 // setup starts an engine over a fresh store and deploys the module of a
