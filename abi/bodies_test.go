@@ -18,7 +18,8 @@ func newBodies() []any {
 		new(abi.HTTPRequest), new(abi.HTTPResponse), new(abi.Header), new(abi.Interrupted), new(abi.Interruption),
 		new(abi.Invocation), new(abi.Lock), new(abi.Manifest), new(abi.Migration), new(abi.OperationInfo),
 		new(abi.OperationReply), new(abi.Operations), new(abi.OperationsReply), new(abi.Outcome), new(abi.Patched), new(abi.Poll),
-		new(abi.PollReply), new(abi.Progress), new(abi.Publish), new(abi.Published), new(abi.Query), new(abi.QueryInfo), new(abi.QueryReply), new(abi.Receive), new(abi.Resolve), new(abi.Resume), new(abi.Retry),
+		new(abi.PollReply), new(abi.Progress), new(abi.Publish), new(abi.Published), new(abi.Query), new(abi.QueryInfo), new(abi.QueryReply),
+		new(abi.Receive), new(abi.Resolve), new(abi.Resume), new(abi.Retry),
 		new(abi.SQL), new(abi.ScheduleInfo), new(abi.Schema), new(abi.Signal), new(abi.SignalInfo), new(abi.Sleep), new(abi.StateInfo),
 		new(abi.Unlock), new(abi.UnreadSignal), new(abi.Update), new(abi.UpdateInfo), new(abi.UpdateRequest), new(abi.WorkflowInfo),
 	}

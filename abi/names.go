@@ -77,8 +77,10 @@ const (
 )
 
 // OpKinds lists the durable imports, in the order of the specification.
-var OpKinds = []string{OpSleep, OpActivity, OpDeferred, OpResolve, OpCall, OpSend, OpPoll, OpInterrupted, OpPatched, OpReceive, OpSignal, OpEntityCall, OpEntitySend,
-	OpLock, OpUnlock, OpUpdate, OpAnswer, OpPublish}
+var OpKinds = []string{
+	OpSleep, OpActivity, OpDeferred, OpResolve, OpCall, OpSend, OpPoll, OpInterrupted, OpPatched, OpReceive, OpSignal, OpEntityCall, OpEntitySend,
+	OpLock, OpUnlock, OpUpdate, OpAnswer, OpPublish,
+}
 
 // ImmediateCalls lists the imports that reply before they return.
 var ImmediateCalls = []string{ImportTxExec, ImportTxQuery, ImportHTTP, ImportConfig}

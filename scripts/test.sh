@@ -71,7 +71,8 @@ in_full=(github.com/cruster/cruster/tests/{conformance,crash,golden})
 go test "${common[@]}" -p $(nproc) "${in_full[@]}" &
 full=$!
 failed=0
-raced -short -p $(($(nproc) + 1)) "${in_full[@]}" || failed=1
+# The detector does not look into other processes.
+raced -short -skip '^TestTheBinaryKillsItself$' -p $(($(nproc) + 1)) "${in_full[@]}" || failed=1
 # By import paths, because ./... ends where another module begins: abi and
 # guest-sdk/go are modules of their own.
 others=$(go list github.com/cruster/cruster/tests/... github.com/cruster/cruster/... | grep -vxF "$(printf '%s\n' "${in_full[@]}")")

@@ -19,7 +19,12 @@ func publishing(t *testing.T) *testBundle {
 	b := setup(t)
 	info := abi.WorkflowInfo{
 		Name: "Buy", State: []abi.StateInfo{{Name: "stage"}, {Name: "later"}},
-		Attributes: []abi.AttributeInfo{{Name: "amount", Type: abi.AttributeNumber}, {Name: "code", Type: abi.AttributeText}, {Name: "since", Type: abi.AttributeTime}, {Name: "vip", Type: abi.AttributeBool}},
+		Attributes: []abi.AttributeInfo{
+			{Name: "amount", Type: abi.AttributeNumber},
+			{Name: "code", Type: abi.AttributeText},
+			{Name: "since", Type: abi.AttributeTime},
+			{Name: "vip", Type: abi.AttributeBool},
+		},
 	}
 	b.engine.workflowOf = func(context.Context, string, string) (*abi.WorkflowInfo, error) { return &info, nil }
 	b.engine.deployment = func(context.Context, string, string) (*host.DeploymentInfo, error) {

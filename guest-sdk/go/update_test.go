@@ -106,9 +106,14 @@ func TestUpdatesOfAllKinds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 1, -1, 3600, 60}, res)
 	require.Equal(t, []answered{
-		{"not taken", "CR-2038", 0}, {"refused late", "CR-2039", 0}, {"before the handler", "", 0}, {"before the start", "", 0},
-		{"refused", "CR-2039", 2 * time.Minute}, {"failed", "CR-2006", 2 * time.Minute},
-		{"unanswered", "CR-2040", 3 * time.Minute}, {"the last one", "CR-2040", 3 * time.Minute},
+		{"not taken", "CR-2038", 0},
+		{"refused late", "CR-2039", 0},
+		{"before the handler", "", 0},
+		{"before the start", "", 0},
+		{"refused", "CR-2039", 2 * time.Minute},
+		{"failed", "CR-2006", 2 * time.Minute},
+		{"unanswered", "CR-2040", 3 * time.Minute},
+		{"the last one", "CR-2040", 3 * time.Minute},
 	}, got)
 	crustertest.Replay(t, &h)
 }

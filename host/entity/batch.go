@@ -154,8 +154,10 @@ func (b *batch) perform() batchResult {
 		}
 		err = abi.AsError(journal.Coded("work on an entity", err))
 	}
-	return batchResult{answers: b.answers, err: err, state: b.state, woken: b.woken, starts: b.starts, left: b.left,
-		unlocked: b.unlocked, lock: b.locked, fault: b.fault}
+	return batchResult{
+		answers: b.answers, err: err, state: b.state, woken: b.woken, starts: b.starts, left: b.left,
+		unlocked: b.unlocked, lock: b.locked, fault: b.fault,
+	}
 }
 
 // work performs the calls that have no answer yet. An error means that the others have none,

@@ -118,7 +118,11 @@ func TestSectionThatEndsInSilence(t *testing.T) {
 func TestLockOutlivesNoRun(t *testing.T) {
 	t.Parallel()
 	for _, end := range []journal.Update{
-		{State: journal.Completed, FinishedAt: 1}, {State: journal.Failed, FinishedAt: 1}, {State: journal.Interrupted, FinishedAt: 1}, {State: journal.Running}, {State: journal.Paused},
+		{State: journal.Completed, FinishedAt: 1},
+		{State: journal.Failed, FinishedAt: 1},
+		{State: journal.Interrupted, FinishedAt: 1},
+		{State: journal.Running},
+		{State: journal.Paused},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t)
@@ -337,7 +341,7 @@ func TestHeldEntityStopsNoOther(t *testing.T) {
 	}
 	f.queuedCalls("a", defaultMailbox)
 	for n := range int64(100) {
-		require.EqualValues(t, n+1, f.value(f.x.Call(ctx, add("b", 1))))
+		require.Equal(t, n+1, f.value(f.x.Call(ctx, add("b", 1))))
 	}
 	w.end()
 	waiting.Wait()

@@ -47,7 +47,8 @@ func (x *Entities) awaitJoined(ctx context.Context, c *call) (abi.Outcome, error
 	if outcome, found, err := x.outcomeBefore(ctx, c); found || err != nil {
 		return outcome, err
 	}
-	return abi.Outcome{}, abi.Errorf(abi.CodeMayHaveRun, "%q of %s was performed, and what it came to is not known any more: its receipt is older than the request window", c.operation, c.ref)
+	return abi.Outcome{}, abi.Errorf(abi.CodeMayHaveRun,
+		"%q of %s was performed, and what it came to is not known any more: its receipt is older than the request window", c.operation, c.ref)
 }
 
 // outcomeBefore is the outcome of a call that was made before, if it has one by now.

@@ -96,7 +96,8 @@ func (r *run) resume() error {
 		return r.notPaused()
 	}
 	r.Fault.Pass(faultpoint.ResumeBeforeCommit)
-	_, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Update: &journal.Update{State: journal.Running, WakeAt: journal.Now, Waiting: r.row.Waiting, Section: r.row.Section}})
+	update := &journal.Update{State: journal.Running, WakeAt: journal.Now, Waiting: r.row.Waiting, Section: r.row.Section}
+	_, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Update: update})
 	if errors.Is(err, journal.ErrUndecided) {
 		// Nothing tells whether it goes on because of this request; but if it does
 		// it must be loaded.

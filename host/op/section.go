@@ -71,7 +71,8 @@ func (s Section) Refuses(o *Op, open iter.Seq[*Op]) *abi.Error {
 			return abi.Errorf(abi.CodeInSection, "a critical section cannot begin within another").
 				WithHint("Lock all entities together, or unlock first.")
 		case before != nil:
-			return abi.Errorf(abi.CodeInSection, "a critical section cannot begin while %s %q waits for its answer: it might wait for what the section locks", before.Kind, before.Name).
+			return abi.Errorf(abi.CodeInSection, "a critical section cannot begin while %s %q waits for its answer: it might wait for what the section locks",
+				before.Kind, before.Name).
 				WithHint("Await it first, or begin it in the section.")
 		default:
 			return abi.Errorf(abi.CodeInSection, "the critical section was ended before all of its entities were locked")

@@ -59,9 +59,6 @@ func TestCrashAtEveryBoundary(t *testing.T) {
 // at each named point.
 func TestTheBinaryKillsItself(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("the race detector does not look into other processes")
-	}
 	reach := readReach(t)
 	for _, v := range processVariants() {
 		for _, s := range scenarios {

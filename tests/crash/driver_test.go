@@ -21,6 +21,7 @@ type target interface {
 	start(ctx context.Context, r request) (execution string, err error)
 	settle(ctx context.Context, execution, name string, value any) error
 	signal(ctx context.Context, execution, name, requestID string, value any) error
+	update(ctx context.Context, execution, name, requestID string, input any) error
 	call(ctx context.Context, o operation) error
 	send(ctx context.Context, o operation) error
 	interrupt(ctx context.Context, execution, reason string) error
@@ -254,6 +255,14 @@ func (d *driver) signal(execution, name, requestID string, value any) {
 	do(d, func(ctx context.Context, to target) (any, error) {
 		return nil, to.signal(ctx, execution, name, requestID, value)
 	}, abi.CodeAlreadyOver)
+}
+
+// update updates a workflow; the request is repeated under the same id.
+func (d *driver) update(execution, name, requestID string, input any) {
+	d.t.Helper()
+	do(d, func(ctx context.Context, to target) (any, error) {
+		return nil, to.update(ctx, execution, name, requestID, input)
+	})
 }
 
 // call calls an entity; the request is repeated under the same id.

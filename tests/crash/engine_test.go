@@ -127,6 +127,14 @@ func (e inProcess) signal(ctx context.Context, execution, name, requestID string
 	return e.Signal(ctx, "", execution, host.SignalRequest{Name: name, Value: abi.MustMarshal(value), RequestID: requestID})
 }
 
+func (e inProcess) update(ctx context.Context, execution, name, requestID string, input any) error {
+	outcome, err := e.Update(ctx, "", execution, host.UpdateRequest{Name: name, Input: abi.MustMarshal(input), RequestID: requestID})
+	if err == nil && outcome.Error != nil {
+		return outcome.Error
+	}
+	return err
+}
+
 func (e inProcess) call(ctx context.Context, o operation) error {
 	outcome, err := e.CallEntity(ctx, o.request())
 	if err == nil && outcome.Error != nil {

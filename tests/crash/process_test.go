@@ -149,6 +149,11 @@ func (g overGRPC) signal(ctx context.Context, execution, name, requestID string,
 	return client.Signal[any](name).Send(ctx, g.client, execution, value, client.WithRequestID(requestID))
 }
 
+func (g overGRPC) update(ctx context.Context, execution, name, requestID string, input any) error {
+	_, err := client.Update[any, any](name).WithRequestID(requestID).Call(ctx, g.client, execution, input)
+	return err
+}
+
 func (g overGRPC) call(ctx context.Context, o operation) error {
 	_, err := g.entity(o).Call(ctx, o.input)
 	return err

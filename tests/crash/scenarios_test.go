@@ -216,6 +216,39 @@ var scenarios = []scenario{
 		rows: []string{`SELECT n FROM counters WHERE name = $1`},
 	},
 	{
+		// Whatever happens in the section, the sum of the accounts is the same behind it, and
+		// they can be called.
+		name: "locked", example: "bank",
+		run: func(d *driver, key, _ string) (string, ending) {
+			from, to := key+"-from", key+"-to"
+			d.call("bank/Account/"+from, "deposit", "from", 100)
+			execution, end := waited(d, d.start("bank/Transfer", object{"transfer_id": key, "from": from, "to": to, "cents": 30}))
+			d.call("bank/Account/"+from, "deposit", "again", -70)
+			d.call("bank/Account/"+to, "deposit", "again", -30)
+			return execution, end
+		},
+	},
+	{
+		// Each update is answered once.
+		name: "updated", example: "conformance",
+		run: func(d *driver, key, _ string) (string, ending) {
+			execution := d.startAs(key, "conformance/Updated", false)
+			d.update(execution, "add", "first", 5)
+			d.update(execution, "finish", "last", object{})
+			return waited(d, execution)
+		},
+	},
+	{
+		// Each signal is received once, by the one run or by the next.
+		name: "continued", example: "conformance",
+		run: func(d *driver, key, _ string) (string, ending) {
+			execution := d.startAs(key, "conformance/Continues", object{"left": 2})
+			d.signal(execution, "word", "first", "one")
+			d.signal(execution, "word", "second", "two")
+			return waited(d, execution)
+		},
+	},
+	{
 		// It is moved to the module of another language, which fits as well.
 		name: "moved", example: "approval",
 		prepare: func(d *driver, key string) string {

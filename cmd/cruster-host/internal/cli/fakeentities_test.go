@@ -66,7 +66,10 @@ func (fakeEntities) ListLocks(_ context.Context, req *crusterv1.ListLocksRequest
 			{Execution: "bank/Transfer/2", Operation: "lock", Since: at(1)}, {Operation: "deposit", Since: at(2)},
 		}},
 		{Entity: "bank/Account/bob", Namespace: "default", Holder: "bank/Transfer/1", Since: at(1)},
-		{Entity: "bank/Account/eve", Namespace: "default", Holder: "bank/Transfer/3", Since: at(1), Waiting: 1, Waiters: []*crusterv1.LockWaiter{{Operation: "deposit", Since: at(2)}}},
+		{
+			Entity: "bank/Account/eve", Namespace: "default", Holder: "bank/Transfer/3", Since: at(1), Waiting: 1,
+			Waiters: []*crusterv1.LockWaiter{{Operation: "deposit", Since: at(2)}},
+		},
 	}}, nil
 }
 

@@ -374,8 +374,10 @@ func (fakeWorkflows) Update(_ context.Context, req *crusterv1.UpdateRequest) (*c
 func (fakeWorkflows) GetState(_ context.Context, req *crusterv1.GetStateRequest) (*crusterv1.GetStateResponse, error) {
 	resp := &crusterv1.GetStateResponse{
 		Attributes: []*crusterv1.Attribute{
-			{Name: "amount", Value: &crusterv1.Attribute_Number{Number: 5}}, {Name: "customer", Value: &crusterv1.Attribute_Text{Text: "ada"}},
-			{Name: "due", Value: &crusterv1.Attribute_Time{Time: timestamppb.New(time.Unix(1e9, 0))}}, {Name: "vip", Value: &crusterv1.Attribute_Boolean{Boolean: true}},
+			{Name: "amount", Value: &crusterv1.Attribute_Number{Number: 5}},
+			{Name: "customer", Value: &crusterv1.Attribute_Text{Text: "ada"}},
+			{Name: "due", Value: &crusterv1.Attribute_Time{Time: timestamppb.New(time.Unix(1e9, 0))}},
+			{Name: "vip", Value: &crusterv1.Attribute_Boolean{Boolean: true}},
 		},
 		Progress: &crusterv1.Progress{Done: 1, Total: 3, Note: "packing"},
 	}

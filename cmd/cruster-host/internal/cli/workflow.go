@@ -23,7 +23,8 @@ key decides what is the same execution: a second start with it finds the first.`
 		`  cruster-host workflow execute orders/ProcessOrder --input '{"order_id":"42"}'
   cruster-host workflow list --state paused`,
 		a.workflowExecute(), a.workflowStart(), a.workflowPoll(), a.workflowWait(), a.workflowDescribe(), a.workflowHistory(),
-		a.workflowList(), a.workflowSignal(), a.workflowQuery(), a.workflowUpdate(), a.workflowState(), a.workflowInterrupt(), a.workflowResume(), a.workflowFail(), a.workflowMove(), a.workflowFork())
+		a.workflowList(), a.workflowSignal(), a.workflowQuery(), a.workflowUpdate(), a.workflowState(),
+		a.workflowInterrupt(), a.workflowResume(), a.workflowFail(), a.workflowMove(), a.workflowFork())
 }
 
 // bounded derives the context of a call from the --timeout flag.

@@ -129,7 +129,8 @@ quotes is a text.`,
 				return err
 			}
 			return a.withClient(func(c *client.Client) error {
-				executions, next, err := a.list(cmd, c, &crusterv1.ListRequest{Namespace: a.namespace, Workflow: workflow, State: wanted, Where: conditions, PageToken: after}, limit)
+				req := &crusterv1.ListRequest{Namespace: a.namespace, Workflow: workflow, State: wanted, Where: conditions, PageToken: after}
+				executions, next, err := a.list(cmd, c, req, limit)
 				if err != nil {
 					return err
 				}

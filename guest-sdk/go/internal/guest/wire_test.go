@@ -27,7 +27,9 @@ func TestEncodeBodyAgreesWithABI(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		bodies := []any{
-			abi.Interrupted{}, abi.Unlock{}, abi.Update{},
+			abi.Interrupted{},
+			abi.Unlock{},
+			abi.Update{},
 			abi.Answer{Error: someError.Draw(t, "error"), ID: someText.Draw(t, "id"), Value: someBytes.Draw(t, "value")},
 			abi.Sleep{Duration: rapid.Int64().Draw(t, "duration"), Name: someText.Draw(t, "name")},
 			abi.Deferred{Name: someText.Draw(t, "name")},
