@@ -17,7 +17,7 @@ pub(crate) struct Holder {
 }
 
 impl World {
-    /// Who holds an entity now. A lock counts while its execution is in the section.
+    /// The holder of an entity now. A lock counts while its execution is in the section.
     pub(crate) fn holder(&self, entity: &str) -> Option<Holder> {
         let holder = self.entities.borrow().locks.get(entity).cloned()?;
         let in_section = |run: Rc<Run>| run.section.get() == holder.op;
