@@ -60,7 +60,7 @@ func exportStart(n uint32) int32 {
 	if script.Await && inv.Kind == abi.InvokeWorkflow {
 		for number, kind := range open {
 			switch kind {
-			case abi.OpSleep, abi.OpDeferred, abi.OpReceive, abi.OpInterrupted:
+			case abi.OpSleep, abi.OpDeferred, abi.OpReceive, abi.OpUpdate, abi.OpInterrupted:
 				cancel(number)
 				delete(open, number)
 			}

@@ -84,7 +84,9 @@ cr_outcome cr_read_outcome(mp_reader *r) {
 }
 
 void cr_put_outcome(mp_writer *w, const cr_outcome *outcome) {
-    mp_put_map(w, 2);
+    mp_put_map(w, 3);
+    mp_put_text(w, "continue");
+    mp_put_nil(w);
     mp_put_text(w, "error");
     if (outcome->failed)
         cr_put_error(w, &outcome->error);
