@@ -60,6 +60,7 @@ type fixture struct {
 	panicAt string                 // guarded by mu; the fault point at which the host panics once
 	sweepAt string                 // guarded by mu; the fault point at which retention deletes what is over, once
 	opening func()                 // guarded by mu; what happens while the next guest is opened
+	looked  func()                 // guarded by mu; what happens behind the next look into an inbox
 	slow    int                    // guarded by mu; calls of guests that take 200ms from now on
 	crowd   chan struct{}          // closed to have other guests end; nil if there are none
 	// committing is what happens while the next transaction of an activity commits.

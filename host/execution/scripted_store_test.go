@@ -122,6 +122,18 @@ func (s *failingLoads) Deferred(ctx context.Context, id journal.ID, name string)
 	return s.Store.Deferred(ctx, id, name)
 }
 
+func (s *failingLoads) Inbox(ctx context.Context, id journal.ID, from uint64) ([]journal.Envelope, error) {
+	inbox, err := s.Store.Inbox(ctx, id, from)
+	s.f.mu.Lock()
+	looked := s.f.looked
+	s.f.looked = nil
+	s.f.mu.Unlock()
+	if looked != nil {
+		looked()
+	}
+	return inbox, err
+}
+
 func (s *failingLoads) fail() error {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()

@@ -116,7 +116,9 @@ func (x *Executions) known(ctx context.Context, ref Ref, origin journal.Origin) 
 		return nil, false, err
 	}
 	if row.State.Final() {
-		return nil, true, unanswered(row)
+		// It may have been answered since the receipt was looked for; from now on it is not.
+		reply, _ := x.replyTo(ctx, row, inbox, nil, origin)
+		return &reply.outcome, true, reply.err
 	}
 	if row.State == journal.Running && row.WakeAt <= x.now() {
 		x.EnsureInMemory(ref.ID) // recovery may stand still because the host is full of callers
