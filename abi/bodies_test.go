@@ -15,7 +15,7 @@ func newBodies() []any {
 		new(abi.Continue),
 		new(abi.Deferred), new(abi.Delivery), new(abi.EntityCall), new(abi.EntityInfo), new(abi.EntityMessage),
 		new(abi.Error), new(abi.ExecReply), new(abi.Field),
-		new(abi.HTTPRequest), new(abi.HTTPResponse), new(abi.Header), new(abi.Interrupted), new(abi.Interruption),
+		new(abi.HTTPRequest), new(abi.HTTPResponse), new(abi.Header), new(abi.Interrupted), new(abi.Interruption), new(abi.TxRollback),
 		new(abi.Invocation), new(abi.Lock), new(abi.Manifest), new(abi.Migration), new(abi.OperationInfo),
 		new(abi.OperationReply), new(abi.Operations), new(abi.OperationsReply), new(abi.Outcome), new(abi.Patched), new(abi.Poll),
 		new(abi.PollReply), new(abi.Progress), new(abi.Publish), new(abi.Published), new(abi.Query), new(abi.QueryInfo), new(abi.QueryReply),
@@ -159,6 +159,7 @@ func samples() []sample {
 		}},
 		{"OperationsReply/destroyed", abi.OperationsReply{Replies: []abi.OperationReply{{Value: abi.Nil}}}},
 		{"Interrupted/body", abi.Interrupted{}},
+		{"TxRollback/body", abi.TxRollback{}},
 		{"Interruption/reason", abi.Interruption{Reason: "out of stock"}},
 
 		{"SQL/args", abi.SQL{Args: bin([]any{"42", 1, nil, 1.5, []byte{1}, true}), Query: "INSERT INTO orders VALUES ($1, $2, $3, $4, $5, $6)"}},

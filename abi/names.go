@@ -71,7 +71,9 @@ const ImportCancel = "cancel"
 const (
 	ImportTxExec  = "tx_exec"
 	ImportTxQuery = "tx_query"
-	ImportHTTP    = "http"
+	// ImportTxRollback undoes what the statements so far have done.
+	ImportTxRollback = "tx_rollback"
+	ImportHTTP       = "http"
 	// ImportConfig reads a configuration value of the deployment.
 	ImportConfig = "config"
 )
@@ -83,7 +85,7 @@ var OpKinds = []string{
 }
 
 // ImmediateCalls lists the imports that reply before they return.
-var ImmediateCalls = []string{ImportTxExec, ImportTxQuery, ImportHTTP, ImportConfig}
+var ImmediateCalls = []string{ImportTxExec, ImportTxQuery, ImportTxRollback, ImportHTTP, ImportConfig}
 
 // Log levels of [ImportLog], those of log/slog.
 const (

@@ -147,6 +147,9 @@ type QueryReply struct {
 	Rows    [][]any  `msgpack:"rows"`
 }
 
+// TxRollback is the body of [ImportTxRollback]. The reply is nil.
+type TxRollback struct{}
+
 // Header is one header line of an HTTP request or response.
 type Header struct {
 	Name  string `msgpack:"name"`

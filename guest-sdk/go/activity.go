@@ -39,7 +39,9 @@ func NewActivity[In, Out any](name string, fn func(*ActivityContext, In) (Out, e
 			if err != nil {
 				return nil, abi.Errorf(abi.CodeBadInput, "the input does not fit activity %s: %v", name, err)
 			}
-			out, err := fn(newActivityContext(at), in)
+			ctx := newActivityContext(at)
+			defer ctx.within.end()
+			out, err := fn(ctx, in)
 			if err != nil {
 				return nil, err
 			}

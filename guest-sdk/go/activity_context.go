@@ -8,17 +8,21 @@ import (
 )
 
 // ActivityContext gives an activity access to SQL, HTTP and configuration. It is
-// also a context.Context, for libraries that need one. It is never cancelled: the
-// host ends an attempt that takes too long.
+// also a context.Context, for libraries that need one, and cancelled when the attempt is
+// over: the host ends an attempt that takes too long.
 //
 // In an activity time.Now is real time and goroutines are unrestricted.
 type ActivityContext struct {
 	context.Context
 	attempt guest.Attempt
+	within  *attemptContext
 }
 
 func newActivityContext(a guest.Attempt) *ActivityContext {
-	return &ActivityContext{Context: context.Background(), attempt: a}
+	c := &ActivityContext{attempt: a}
+	c.within = newAttemptContext(c)
+	c.Context = c.within
+	return c
 }
 
 // Attempt counts the attempts of this step from 1.

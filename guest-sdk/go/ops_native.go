@@ -29,8 +29,9 @@ var (
 	opAnswer      = guest.Call{Name: abi.OpAnswer}
 	opPublish     = guest.Call{Name: abi.OpPublish}
 
-	callTxExec  = guest.Call{Name: abi.ImportTxExec}
-	callTxQuery = guest.Call{Name: abi.ImportTxQuery}
-	callHTTP    = guest.Call{Name: abi.ImportHTTP}
-	callConfig  = guest.Call{Name: abi.ImportConfig}
+	callTxExec     = guest.Call{Name: abi.ImportTxExec}
+	callTxQuery    = guest.Call{Name: abi.ImportTxQuery}
+	callTxRollback = guest.Call{Name: abi.ImportTxRollback}
+	callHTTP       = guest.Call{Name: abi.ImportHTTP}
+	callConfig     = guest.Call{Name: abi.ImportConfig}
 )

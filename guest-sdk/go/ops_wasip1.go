@@ -29,10 +29,11 @@ var (
 	opAnswer      = guest.Call{Name: abi.OpAnswer, Import: importAnswer}
 	opPublish     = guest.Call{Name: abi.OpPublish, Import: importPublish}
 
-	callTxExec  = guest.Call{Name: abi.ImportTxExec, Import: importTxExec}
-	callTxQuery = guest.Call{Name: abi.ImportTxQuery, Import: importTxQuery}
-	callHTTP    = guest.Call{Name: abi.ImportHTTP, Import: importHTTP}
-	callConfig  = guest.Call{Name: abi.ImportConfig, Import: importConfig}
+	callTxExec     = guest.Call{Name: abi.ImportTxExec, Import: importTxExec}
+	callTxQuery    = guest.Call{Name: abi.ImportTxQuery, Import: importTxQuery}
+	callTxRollback = guest.Call{Name: abi.ImportTxRollback, Import: importTxRollback}
+	callHTTP       = guest.Call{Name: abi.ImportHTTP, Import: importHTTP}
+	callConfig     = guest.Call{Name: abi.ImportConfig, Import: importConfig}
 )
 
 //go:wasmimport cruster input
@@ -106,6 +107,9 @@ func importTxExec(ptr unsafe.Pointer, n uint32) int32
 
 //go:wasmimport cruster tx_query
 func importTxQuery(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster tx_rollback
+func importTxRollback(ptr unsafe.Pointer, n uint32) int32
 
 //go:wasmimport cruster http
 func importHTTP(ptr unsafe.Pointer, n uint32) int32

@@ -37,7 +37,9 @@ func newRPC[In, Out any](name string, fn func(*RPCContext, In) (Out, error), opt
 			if err != nil {
 				return nil, err
 			}
-			out, err := fn(&RPCContext{Context: context.Background(), attempt: a}, in)
+			ctx := newRPCContext(a)
+			defer ctx.within.end()
+			out, err := fn(ctx, in)
 			if err != nil {
 				return nil, err
 			}
@@ -51,11 +53,19 @@ func newRPC[In, Out any](name string, fn func(*RPCContext, In) (Out, error), opt
 }
 
 // RPCContext gives an operation of an entity without a state access to SQL, HTTP and
-// configuration. It is also a context.Context, for libraries that need one. It is never
-// cancelled: the host ends a call that takes too long.
+// configuration. It is also a context.Context, for libraries that need one, and
+// cancelled when the call is over: the host ends one that takes too long.
 type RPCContext struct {
 	context.Context
 	attempt guest.Attempt
+	within  *attemptContext
+}
+
+func newRPCContext(a guest.Attempt) *RPCContext {
+	c := &RPCContext{attempt: a}
+	c.within = newAttemptContext(c)
+	c.Context = c.within
+	return c
 }
 
 // ID is the id of the entity.

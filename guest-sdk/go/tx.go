@@ -16,6 +16,13 @@ type Tx struct {
 	effects effects
 }
 
+// Rows are the rows of a query. A value is nil, a bool, an integer, a float, a string, []byte
+// or a time.Time.
+type Rows struct {
+	Columns []string
+	Values  [][]any // by row, one for each column
+}
+
 // Exec runs a statement and returns how many rows it changed.
 func (t *Tx) Exec(sql string, args ...any) (int64, error) {
 	var reply abi.ExecReply
@@ -33,19 +40,16 @@ func (t *Tx) Exec(sql string, args ...any) (int64, error) {
 //
 // A column that can be NULL needs a pointer, a slice or an any.
 func Query[T any](t *Tx, sql string, args ...any) ([]T, error) {
-	var reply abi.QueryReply
-	if err := t.run(&callTxQuery, sql, args, &reply); err != nil {
-		return nil, err
-	}
-	scan, err := newScanner(reflect.TypeFor[T](), reply.Columns)
+	all, err := t.Query(sql, args...)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]T, len(reply.Rows))
-	for i, row := range reply.Rows {
-		if len(row) != len(reply.Columns) {
-			return nil, abi.Errorf(abi.CodeGuestProtocol, "row %d has %d values for %d columns", i+1, len(row), len(reply.Columns))
-		}
+	scan, err := newScanner(reflect.TypeFor[T](), all.Columns)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]T, len(all.Values))
+	for i, row := range all.Values {
 		if err := scan(reflect.ValueOf(&rows[i]).Elem(), row); err != nil {
 			return nil, fmt.Errorf("row %d: %w", i+1, err)
 		}
@@ -64,6 +68,29 @@ func QueryRow[T any](t *Tx, sql string, args ...any) (T, error) {
 		return zero, err
 	}
 	return rows[0], nil
+}
+
+// Query runs a query and returns its rows as the database has them. The function [Query]
+// returns them as values of a type.
+func (t *Tx) Query(sql string, args ...any) (*Rows, error) {
+	var reply abi.QueryReply
+	if err := t.run(&callTxQuery, sql, args, &reply); err != nil {
+		return nil, err
+	}
+	for i, row := range reply.Rows {
+		if len(row) != len(reply.Columns) {
+			return nil, abi.Errorf(abi.CodeGuestProtocol, "row %d has %d values for %d columns", i+1, len(row), len(reply.Columns))
+		}
+	}
+	return &Rows{Columns: reply.Columns, Values: reply.Rows}, nil
+}
+
+// Rollback undoes what the statements so far have done. The activity goes on: it may return a
+// result, make HTTP calls, or begin another transaction with the next statement. An activity
+// that returns an error needs no Rollback.
+func (t *Tx) Rollback() error {
+	var reply any
+	return t.effects.do(&callTxRollback, abi.TxRollback{}, &reply)
 }
 
 func (t *Tx) run(call *guest.Call, sql string, args []any, reply any) error {

@@ -38,6 +38,32 @@ func TestSQL(t *testing.T) {
 	require.Equal(t, 1, b.tx.rolledBack)
 }
 
+// TestRollbackByTheCode: the code goes on as if there had been no transaction.
+func TestRollbackByTheCode(t *testing.T) {
+	t.Parallel()
+	b, fx := effectsOf(t)
+	rollback := func() {
+		reply, err := fx.Call(t.Context(), abi.ImportTxRollback, abi.MustMarshal(&abi.TxRollback{}))
+		require.Nil(t, err)
+		require.Equal(t, []byte(abi.Nil), reply)
+	}
+	rollback()
+	require.Zero(t, b.tx.rolledBack, "there is nothing to undo")
+	call := func(name string, body any) *abi.Error {
+		_, err := fx.Call(t.Context(), name, abi.MustMarshal(body))
+		return err
+	}
+	require.Nil(t, call(abi.ImportTxExec, &abi.SQL{Query: "DELETE FROM t"}))
+	require.Equal(t, abi.CodeHTTPInTx, call(abi.ImportHTTP, &abi.HTTPRequest{URL: "https://example.com"}).Code)
+	rollback()
+	require.Equal(t, 1, b.tx.rolledBack)
+	require.False(t, fx.HasTx(), "nothing is committed with the result")
+	require.Nil(t, call(abi.ImportHTTP, &abi.HTTPRequest{URL: "https://example.com"}))
+	require.Nil(t, call(abi.ImportTxExec, &abi.SQL{Query: "DELETE FROM t"}))
+	require.True(t, fx.HasTx())
+	require.Equal(t, abi.CodeBadBody, call(abi.ImportTxRollback, []int{1}).Code)
+}
+
 // TestSQLFailures tells what the guest did wrong from what the store did.
 func TestSQLFailures(t *testing.T) {
 	t.Parallel()

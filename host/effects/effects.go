@@ -83,6 +83,8 @@ func (fx *Effects) serve(ctx context.Context, name string, body []byte) ([]byte,
 	switch name {
 	case abi.ImportTxExec, abi.ImportTxQuery:
 		return fx.sql(ctx, name, body)
+	case abi.ImportTxRollback:
+		return fx.giveUp(body)
 	case abi.ImportHTTP:
 		return fx.http(ctx, body)
 	case abi.ImportConfig:
@@ -166,6 +168,17 @@ func (fx *Effects) sqlFailed(ctx context.Context, err error) *abi.Error {
 	}
 	fx.Infra = err
 	return abi.Errorf(abi.CodeTxConflict, "%v", err)
+}
+
+// giveUp undoes the transaction because the code wants that. What it does next is as if there
+// had been none.
+func (fx *Effects) giveUp(body []byte) ([]byte, *abi.Error) {
+	if _, err := abi.DecodeAs[abi.TxRollback](body); err != nil {
+		return nil, err
+	}
+	fx.Rollback()
+	fx.statements = 0
+	return abi.Nil, nil
 }
 
 // Rollback undoes the transaction, if there is one.

@@ -234,10 +234,11 @@ func (g *Guest) closeOp(number uint32) bool {
 // refuseCall answers the immediate calls, which belong in activities.
 func refuseCall(_ context.Context, name string, _ []byte) ([]byte, *abi.Error) {
 	what := map[string]string{
-		abi.ImportTxExec:  "SQL",
-		abi.ImportTxQuery: "SQL",
-		abi.ImportHTTP:    "HTTP",
-		abi.ImportConfig:  "configuration",
+		abi.ImportTxExec:     "SQL",
+		abi.ImportTxQuery:    "SQL",
+		abi.ImportTxRollback: "SQL",
+		abi.ImportHTTP:       "HTTP",
+		abi.ImportConfig:     "configuration",
 	}[name]
 	return nil, abi.Errorf(abi.CodeWrongContext, "%s is not available in execute: its answer would differ on replay", what).
 		WithHint("Move it into an activity and call that.")

@@ -156,6 +156,8 @@ func (h *attemptHost) perform(name string, body []byte) (any, error) {
 			return nil, err
 		}
 		return h.sql(name, b)
+	case abi.ImportTxRollback:
+		return nil, h.endTransaction(false)
 	}
 	return nil, fmt.Errorf("crustertest: call %q is unknown", name)
 }

@@ -132,11 +132,13 @@ func (h *attemptHost) sql(call string, b abi.SQL) (any, error) {
 
 // endTransaction commits or rolls back, if the attempt began a transaction.
 func (h *attemptHost) endTransaction(commit bool) error {
+	tx := h.tx
+	h.tx = nil
 	switch {
-	case h.tx == nil:
+	case tx == nil:
 		return nil
 	case commit:
-		return h.tx.Commit()
+		return tx.Commit()
 	}
-	return h.tx.Rollback()
+	return tx.Rollback()
 }

@@ -19,7 +19,9 @@ func Stub[In, Out any](a *cruster.Activity[In, Out], fn func(*cruster.ActivityCo
 			if err := abi.Unmarshal(body, &in); err != nil {
 				return nil, fmt.Errorf("the input of the stub of %s: %w", a.Name(), err)
 			}
-			out, err := fn(guest.NewActivityContext(at).(*cruster.ActivityContext), in)
+			ctx, end := guest.NewActivityContext(at)
+			defer end()
+			out, err := fn(ctx.(*cruster.ActivityContext), in)
 			if err != nil {
 				return nil, err
 			}
@@ -44,7 +46,9 @@ func TakesFunc[In, Out any](a *cruster.Activity[In, Out], d func(*cruster.Activi
 			if err := abi.Unmarshal(body, &in); err != nil {
 				return 0, fmt.Errorf("the input of %s: %w", a.Name(), err)
 			}
-			return d(guest.NewActivityContext(at).(*cruster.ActivityContext), in), nil
+			ctx, end := guest.NewActivityContext(at)
+			defer end()
+			return d(ctx.(*cruster.ActivityContext), in), nil
 		}
 	}
 }

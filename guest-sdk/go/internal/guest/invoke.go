@@ -146,6 +146,6 @@ func Encode(what string, v any) ([]byte, error) {
 	return b, nil
 }
 
-// NewActivityContext makes the SDK's typed context of an attempt. The SDK sets it
+// NewActivityContext makes the SDK's typed context of an attempt, which is ended with it. The SDK sets it
 // in tests only, for crustertest, which cannot make one itself.
-var NewActivityContext func(Attempt) any
+var NewActivityContext func(Attempt) (ctx any, end func())

@@ -57,6 +57,7 @@ calls! {
     PUBLISH = publish "publish";
     TX_EXEC = tx_exec "tx_exec";
     TX_QUERY = tx_query "tx_query";
+    TX_ROLLBACK = tx_rollback "tx_rollback";
     HTTP = http "http";
     CONFIG = config "config";
 }

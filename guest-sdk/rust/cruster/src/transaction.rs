@@ -4,10 +4,10 @@ use serde::de::DeserializeOwned;
 
 use crate::attempt::Attempt;
 use crate::error::{Error, Result};
-use crate::host::{TX_EXEC, TX_QUERY};
+use crate::host::{TX_EXEC, TX_QUERY, TX_ROLLBACK};
 use crate::rows;
 use crate::value::Value;
-use crate::wire::{ExecReply, QueryReply, SQL, Wire};
+use crate::wire::{ExecReply, QueryReply, SQL, TxRollback, Wire};
 
 /// The SQL transaction of an activity; see
 /// [`ActivityContext::transaction`](crate::ActivityContext::transaction).
@@ -27,6 +27,14 @@ impl Transaction {
     pub fn execute(&self, sql: &str, params: impl Params) -> Result<u64> {
         let reply: ExecReply = self.attempt.perform(&TX_EXEC, &statement(sql, params))?;
         Ok(u64::try_from(reply.rows_affected).unwrap_or(0))
+    }
+
+    /// Undoes what the statements so far have done. The activity goes on: it may return a
+    /// result, make HTTP calls, or begin another transaction with the next statement. An
+    /// activity that returns an error needs no rollback.
+    pub fn rollback(&self) -> Result<()> {
+        let _: Value = self.attempt.perform(&TX_ROLLBACK, &TxRollback {})?;
+        Ok(())
     }
 
     /// Runs a query and returns its rows. `T` is one of:

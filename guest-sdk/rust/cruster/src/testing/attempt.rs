@@ -189,6 +189,11 @@ impl AttemptHost {
                 Err(codes::WRONG_CONTEXT.fault(message))
             }
             "http" => self.http(wire::HTTPRequest::decode(body)?),
+            "tx_rollback" => {
+                wire::TxRollback::decode(body)?;
+                self.give_up();
+                Ok(Value::Nil.encode())
+            }
             _ => self.sql(name, &wire::SQL::decode(body)?)?,
         })
     }
@@ -231,6 +236,15 @@ impl AttemptHost {
         Ok(self
             .run_statement(&mut **database, call, &statement.query, &params)
             .map_err(|e| sql_fault(&e)))
+    }
+
+    /// Undoes the transaction, if there is one.
+    fn give_up(&self) {
+        if let Some(database) = &self.world.config.database
+            && self.open.replace(false)
+        {
+            database.borrow_mut().rollback();
+        }
     }
 
     fn run_statement(

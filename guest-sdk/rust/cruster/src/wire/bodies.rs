@@ -177,6 +177,10 @@ body! {
     Interrupted {}
 }
 body! {
+    /// Undoes a transaction.
+    TxRollback {}
+}
+body! {
     /// An interrupt.
     Interruption { reason: String }
 }

@@ -1,0 +1,28 @@
+package guest
+
+import "io"
+
+// Within is the key under which the context of an attempt is found in contexts that were
+// derived from it: libraries hand on a context.Context, and packages of the SDK find in it what
+// the attempt may do.
+type Within struct{}
+
+// Kept is the key under which a context of an attempt has its [Keep].
+type Kept struct{}
+
+// Keep has what packages of the SDK know of one attempt.
+type Keep struct {
+	// SQL is of the package stdsql: where it is in the transaction. It is closed with the attempt.
+	SQL io.Closer
+}
+
+// Close ends what was kept for an attempt that is over.
+func (k *Keep) Close() {
+	if k.SQL != nil {
+		_ = k.SQL.Close() // there is nothing left that could fail
+	}
+}
+
+// Running is the context of the attempt that an instance runs, for libraries that hand on no
+// context. It is set in modules only, where an instance runs one attempt at a time.
+var Running any

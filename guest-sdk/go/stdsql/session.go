@@ -1,0 +1,97 @@
+package stdsql
+
+import (
+	"database/sql"
+	"strings"
+	"sync"
+
+	"github.com/cruster/cruster/abi"
+	cruster "github.com/cruster/cruster/guest-sdk/go"
+)
+
+// session is how far an attempt is with its transaction. All databases that are opened in an
+// attempt share it.
+//
+// Invariants: a Rollback undoes what its own part has done and nothing else, and a Commit that
+// succeeded is of a part that is stored with the result.
+type session struct {
+	tx *cruster.Tx
+	db *sql.DB
+
+	mu        sync.Mutex
+	open      *part // guarded by mu
+	committed bool  // guarded by mu; a part was
+	wrote     bool  // guarded by mu; statements of no part may have changed something
+}
+
+// part is what is between Begin and Commit or Rollback.
+type part struct {
+	session *session
+}
+
+func (s *session) begin() (*part, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.open != nil:
+		return nil, refused("a transaction is open already: an activity has one").WithHint("End it with Commit or Rollback first, or use it here too.")
+	case s.committed:
+		return nil, refused("an activity commits once, with its result: a second transaction would not be stored before the first").
+			WithHint("Do both in one transaction, or make them two activities.")
+	case s.wrote:
+		return nil, refused("statements ran outside of a transaction before: they would be undone by its Rollback").
+			WithHint("Begin the transaction before the first statement that changes something, or use none: all statements of an activity commit together.")
+	}
+	s.open = &part{s}
+	return s.open, nil
+}
+
+// Commit implements driver.Tx: what the part has done is stored with the result.
+func (p *part) Commit() error { return p.end(true) }
+
+// Rollback implements driver.Tx.
+func (p *part) Rollback() error { return p.end(false) }
+
+func (p *part) end(commit bool) error {
+	p.session.mu.Lock()
+	defer p.session.mu.Unlock()
+	if p.session.open != p {
+		return refused("the transaction is over")
+	}
+	if !commit {
+		if err := p.session.tx.Rollback(); err != nil {
+			return err
+		}
+	}
+	p.session.open, p.session.committed = nil, commit
+	return nil
+}
+
+// admit checks that a statement of a connection may run.
+func (s *session) admit(c *conn, query string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open != nil && c.part != s.open {
+		return refused("a transaction is open, and the statement is not one of it").WithHint("Use the sql.Tx; or Commit it first.")
+	}
+	if s.open == nil && mayWrite(query) {
+		s.wrote = true
+	}
+	return nil
+}
+
+// mayWrite tells whether a statement may change something: all that does not begin like one
+// that reads.
+func mayWrite(query string) bool {
+	word, _, _ := strings.Cut(strings.TrimLeft(query, " \t\r\n("), " ")
+	word, _, _ = strings.Cut(word, "\n")
+	switch strings.ToUpper(strings.TrimSpace(word)) {
+	case "SELECT", "VALUES":
+		return false
+	}
+	return true
+}
+
+func refused(format string, args ...any) *abi.Error {
+	return abi.Errorf(abi.CodeSQL, format, args...)
+}
