@@ -94,6 +94,10 @@ const (
 	CodeHTTPTooLarge    Code = "CR-3204"
 	CodeHTTPBadRequest  Code = "CR-3205"
 	CodeTxUndecided     Code = "CR-3206"
+	CodeNoSockets       Code = "CR-3301"
+	CodeNoFiles         Code = "CR-3302"
+	CodeNoPrograms      Code = "CR-3303"
+	CodeNoZones         Code = "CR-3304"
 
 	CodeBadBody        Code = "CR-4001"
 	CodeWrongContext   Code = "CR-4002"
@@ -238,6 +242,11 @@ var Codes = []CodeInfo{
 	{CodeHTTPTooLarge, ResourceExhausted, "the HTTP request or response is too large", "Send or fetch less at a time.", false},
 	{CodeHTTPBadRequest, InvalidArgument, "the HTTP request is not valid", "The message names what is wrong. URLs are absolute and start with http:// or https://.", false},
 	{CodeTxUndecided, Unavailable, "a commit is in doubt: the store did not say whether it took effect", "Nothing needs to be done: the host looks the commit up before it goes on.", true},
+
+	{CodeNoSockets, FailedPrecondition, "a module has no network of its own", "Go: give the library stdhttp.Client(ctx), or use ctx.HTTP(). Rust: use ctx.http(). The host makes the call, if the deployment was granted the server.", false},
+	{CodeNoFiles, FailedPrecondition, "a module has no files", "Make the file part of the module (Go: embed; Rust: include_bytes!), read settings with ctx.Config, and keep data in the database.", false},
+	{CodeNoPrograms, FailedPrecondition, "a module cannot run other programs", "Call a service over HTTP that does it, or do it in the module itself.", false},
+	{CodeNoZones, FailedPrecondition, "the module does not have the time zones", "Go: import _ \"time/tzdata\", which makes them part of the module (450 KB).", false},
 
 	{CodeBadBody, InvalidArgument, "a body that the module sent is malformed", "Build the module with a guest SDK of the host's version; abi/ABI.md specifies the bodies.", false},
 	{CodeWrongContext, FailedPrecondition, "the call is not available here", "Make durable calls in the workflow's execute, and side effects in activities.", false},

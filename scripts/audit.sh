@@ -32,7 +32,7 @@ audit_go() {
 	# As the product is built, so that what they share is compiled once.
 	export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath"
 	govulncheck=$(go tool -modfile=tools/govulncheck/go.mod -n govulncheck)
-	for folder in . abi guest-sdk/go; do
+	for folder in . abi guest-sdk/go modules/examples/libraries; do
 		if report=$("$govulncheck" -C "$folder" ./... 2>&1); then
 			echo "govulncheck $folder ok"
 			continue

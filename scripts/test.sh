@@ -21,14 +21,14 @@ mkdir -p "$CRUSTER_WASM_CACHE"
 find "$CRUSTER_WASM_CACHE" -type f -mtime +7 -delete # those of guests that have changed since
 
 # The same flags as those of the tests make the same binaries.
-guests=$(git ls-files -co --exclude-standard 'modules/examples/*.go' 'tests/guests/*.go' 'bench/guests/*.go' 'host/wasm/testdata/guests/*.go' | xargs -n1 dirname | sort -u |
+guests=$(git ls-files -co --exclude-standard 'modules/examples/*.go' 'tests/guests/*.go' 'bench/guests/*.go' 'host/wasm/testdata/guests/*.go' | xargs -n1 dirname | sort -u | grep -vxF modules/examples/libraries |
 	sed 's|^|./|' | GOOS=wasip1 GOARCH=wasm xargs go list -f '{{if eq .Name "main"}}{{.Dir}}{{end}}')
 for folder in $guests; do
 	package=${folder#"$PWD/"}
 	GOOS=wasip1 GOARCH=wasm go build -trimpath -buildvcs=false -buildmode=c-shared -ldflags='-s -w' \
 		-o "$work/guests/${package//\//-}.wasm" "./$package"
 done
-for script in modules/examples/*/build.sh; do
+for script in modules/examples/*/build.sh; do # those in C, and one that is a Go module of its own
 	"$script" "$work/guests/$(basename "$(dirname "$script")").wasm"
 done
 scripts/rust.sh build-guests "$work/rust"

@@ -73,4 +73,4 @@ offline() {
 
 # Not those of the tools: nothing is shipped from them, to be tidy they want what
 # the tests of tools import, and a tool whose go.mod lacks something does not build.
-for module in . abi guest-sdk/go; do tidy "$module"; done
+for module in . abi guest-sdk/go modules/examples/libraries; do tidy "$module"; done

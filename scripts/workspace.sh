@@ -16,6 +16,7 @@ cat >"$dir/go.work.$$" <<-WORK
 		../..
 		../../abi
 		../../guest-sdk/go
+		../../modules/examples/libraries
 	)
 WORK
 mv -f "$dir/go.work.$$" "$dir/go.work"

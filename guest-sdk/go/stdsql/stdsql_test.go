@@ -34,7 +34,9 @@ func inActivity(t *testing.T, fn func(ctx *cruster.ActivityContext) error) ([]st
 // database notes what it is told, and answers queries with one row.
 type database struct{ told []string }
 
-func (d *database) note(format string, args ...any) { d.told = append(d.told, fmt.Sprintf(format, args...)) }
+func (d *database) note(format string, args ...any) {
+	d.told = append(d.told, fmt.Sprintf(format, args...))
+}
 
 func (d *database) Begin() (crustertest.Transaction, error) { d.note("begin"); return d, nil }
 

@@ -116,7 +116,11 @@ func CallError(err error) *abi.Error {
 func attemptError(code abi.Code, err error) *abi.Error {
 	out := NewError(code, err)
 	var e *abi.Error
-	if errors.As(err, &e) {
+	if !errors.As(err, &e) {
+		if lacking := lackingIn(err); lacking != "" {
+			return abi.Errorf(lacking, "%v", err)
+		}
+	} else {
 		out.Retryable = e.Retryable
 		if !fromApplication(e.Code) {
 			out.Code, out.Hint = e.Code, e.Hint

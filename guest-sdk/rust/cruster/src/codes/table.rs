@@ -68,6 +68,10 @@ table! {
     HTTP_TOO_LARGE = "CR-3204", "Send or fetch less at a time.", false;
     HTTP_BAD_REQUEST = "CR-3205", "The message names what is wrong. URLs are absolute and start with http:// or https://.", false;
     TX_UNDECIDED = "CR-3206", "Nothing needs to be done: the host looks the commit up before it goes on.", true;
+    NO_SOCKETS = "CR-3301", "Go: give the library stdhttp.Client(ctx), or use ctx.HTTP(). Rust: use ctx.http(). The host makes the call, if the deployment was granted the server.", false;
+    NO_FILES = "CR-3302", "Make the file part of the module (Go: embed; Rust: include_bytes!), read settings with ctx.Config, and keep data in the database.", false;
+    NO_PROGRAMS = "CR-3303", "Call a service over HTTP that does it, or do it in the module itself.", false;
+    NO_ZONES = "CR-3304", "Go: import _ \"time/tzdata\", which makes them part of the module (450 KB).", false;
     BAD_BODY = "CR-4001", "Build the module with a guest SDK of the host's version; abi/ABI.md specifies the bodies.", false;
     WRONG_CONTEXT = "CR-4002", "Make durable calls in the workflow's execute, and side effects in activities.", false;
     TOO_MANY_OPS = "CR-4003", "Wait for some of them before issuing more.", false;
