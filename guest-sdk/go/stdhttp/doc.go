@@ -14,6 +14,6 @@
 // In a module that imports this package, http.DefaultTransport is one of its own, so that a
 // library also works that cannot be given a client.
 //
-// It is a package of its own because net/http makes a module about six times as large: a module
-// that does not import it does not have it. cruster.HTTPClient needs none of it.
+// It is a package of its own because net/http makes a module more than twice as large: one that
+// does not import it does not have it. cruster.HTTPClient needs none of it.
 package stdhttp
