@@ -36,6 +36,7 @@ const (
 	CodeDeploymentNotFound Code = "CR-1010"
 	CodeBadDeployment      Code = "CR-1011"
 	CodeMigrationFailed    Code = "CR-1012"
+	CodeSettingsInUse      Code = "CR-1013"
 
 	CodeUnknownWorkflow     Code = "CR-2001"
 	CodeBadInput            Code = "CR-2002"
@@ -185,6 +186,7 @@ var Codes = []CodeInfo{
 	{CodeDeploymentNotFound, NotFound, "there is no such deployment", "List deployments with 'cruster-host module list', or push one with 'cruster-host module push FILE --name NAME'.", false},
 	{CodeBadDeployment, InvalidArgument, "the deployment's name or settings are not valid", "The message names what is wrong. Names of deployments are lower-case letters, digits and '-', start with a letter and have at most 63 characters.", false},
 	{CodeMigrationFailed, FailedPrecondition, "a SQL migration of the module failed; nothing was deployed", "Fix the migration and push the module again; migrations that were already applied stay as they are.", false},
+	{CodeSettingsInUse, FailedPrecondition, "the push would take away settings that open executions may use", "Nothing was changed. Push with --yes if they do not need them, or wait until they are over.", false},
 
 	{CodeUnknownWorkflow, NotFound, "the deployment has no such workflow", "Workflows are named DEPLOYMENT/NAME; 'cruster-host module list' shows them.", false},
 	{CodeBadInput, InvalidArgument, "the input does not fit the workflow's request type", "Compare the input with the type shown by 'cruster-host module describe NAME'.", false},

@@ -15,20 +15,33 @@ const chunk = 256 << 10
 
 // PushRequest is a module to deploy.
 type PushRequest struct {
-	// AllowHTTP lists hosts that activities may call.
+	// AllowHTTP lists hosts that activities may call, besides those that they may call
+	// already.
 	AllowHTTP []string
 	// Binary is the Wasm module.
 	Binary []byte
 	// Check refuses the module, with a [*Misfit], if it does not fit an open
 	// execution of the deployment.
 	Check bool
-	// Config holds values that activities read.
+	// Config holds values that activities read. Those that the deployment has and that are
+	// not named here stay as they are.
 	Config map[string]string
 	// MoveOpen moves the open executions of the deployment that fit to the module.
 	// The answer counts them, and those that stay where they are.
 	MoveOpen bool
 	// Name of the deployment.
 	Name string
+	// ReplaceConfig takes away all values that are not in Config.
+	ReplaceConfig bool
+	// ReplaceHTTP takes away all grants that are not in AllowHTTP.
+	ReplaceHTTP bool
+	// RevokeHTTP lists hosts that activities may not call any more.
+	RevokeHTTP []string
+	// TakeAway takes settings away also if the deployment has open executions, which may use
+	// them. Without it such a push is refused with CR-1013.
+	TakeAway bool
+	// UnsetConfig names values that are taken away.
+	UnsetConfig []string
 }
 
 // Push uploads a module and points a deployment at it. Open executions stay on the
@@ -41,7 +54,9 @@ func (c *Client) Push(ctx context.Context, req PushRequest) (*crusterv1.PushResp
 		return nil, rpcerror.From(err)
 	}
 	meta := &crusterv1.PushMetadata{
-		Namespace: c.namespace, Name: req.Name, Config: req.Config, AllowHttp: req.AllowHTTP, Check: req.Check, MoveOpen: req.MoveOpen,
+		Namespace: c.namespace, Name: req.Name, Check: req.Check, MoveOpen: req.MoveOpen,
+		Config: req.Config, UnsetConfig: req.UnsetConfig, ReplaceConfig: req.ReplaceConfig,
+		AllowHttp: req.AllowHTTP, RevokeHttp: req.RevokeHTTP, ReplaceHttp: req.ReplaceHTTP, TakeAway: req.TakeAway,
 	}
 	err = stream.Send(&crusterv1.PushStreamRequest{Part: &crusterv1.PushStreamRequest_Metadata{Metadata: meta}})
 	if err == nil {

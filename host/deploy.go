@@ -23,6 +23,9 @@ func (s ownedModules) Deploy(ctx context.Context, m journal.Module, d journal.De
 // PushRequest uploads a module and points a deployment at it.
 type PushRequest = catalog.PushRequest
 
+// Settings is how a push changes the settings of its deployment.
+type Settings = catalog.Settings
+
 // DeploymentInfo is a deployment with what its module says of itself.
 type DeploymentInfo = catalog.DeploymentInfo
 
@@ -42,6 +45,7 @@ func (e *Engine) Push(ctx context.Context, req PushRequest) (*DeploymentInfo, er
 		}
 		return declaration.Begin(ctx, declared)
 	}
+	req.InUse = func(ctx context.Context) (string, error) { return e.openExecution(ctx, req.Namespace, req.Name) }
 	info, err := e.catalog.Push(ctx, req, e.clock.Now().UnixNano())
 	if err != nil {
 		return nil, err
@@ -51,6 +55,20 @@ func (e *Engine) Push(ctx context.Context, req PushRequest) (*DeploymentInfo, er
 	}
 	e.log.Info("deployed", "deployment", info.Name, "version", info.Version, "digest", info.Digest)
 	return info, nil
+}
+
+// openExecution names an open execution of a deployment; it is empty if there is none.
+func (e *Engine) openExecution(ctx context.Context, namespace, name string) (string, error) {
+	for _, state := range []journal.State{journal.Running, journal.Paused} {
+		page, err := e.store.List(ctx, journal.Filter{Namespace: namespace, Workflow: name + "/", State: state, Limit: 1})
+		if err != nil {
+			return "", journal.Coded("look for open executions of "+name, err)
+		}
+		if len(page.Executions) > 0 {
+			return page.Executions[0].Name(), nil
+		}
+	}
+	return "", nil
 }
 
 // declaredBy are the schedules that a module declares.

@@ -58,3 +58,24 @@ func TestATakeoverSeesEveryEarlierPush(t *testing.T) {
 	_, _, err = heir.StartWorkflow(t.Context(), StartRequest{Workflow: "tiny/Other", Key: "a", KeyMode: abi.KeyRaw})
 	require.NoError(t, err)
 }
+
+// What an open execution may use is taken away only if the caller says so.
+func TestSettingsOfOpenExecutions(t *testing.T) {
+	t.Parallel()
+	e := newTestEngine(t, memory.New()) // it has pushed "tiny"
+	push := func(s Settings) error {
+		_, err := e.Push(t.Context(), PushRequest{Name: "tiny", Binary: waiting, Settings: s})
+		return err
+	}
+	require.NoError(t, push(Settings{Config: map[string]string{"a": "1", "b": "2"}, AllowHTTP: []string{"x.com"}}))
+	require.NoError(t, push(Settings{UnsetConfig: []string{"a"}}), "none is open")
+	row, _, err := e.StartWorkflow(t.Context(), StartRequest{Workflow: "tiny/W", Key: "k", KeyMode: abi.KeyRaw})
+	require.NoError(t, err)
+	require.NoError(t, push(Settings{}), "all stays as it is")
+	for _, s := range []Settings{{UnsetConfig: []string{"b"}}, {RevokeHTTP: []string{"x.com"}}, {ReplaceConfig: true}, {ReplaceHTTP: true}} {
+		err := push(s)
+		require.Equal(t, abi.CodeSettingsInUse, abi.CodeOf(err), "%+v: %v", s, err)
+		require.ErrorContains(t, err, row.Name())
+	}
+	require.NoError(t, push(Settings{RevokeHTTP: []string{"x.com"}, Anyway: true}))
+}

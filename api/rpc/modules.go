@@ -113,8 +113,11 @@ func (m *moduleService) push(ctx context.Context, meta *crusterv1.PushMetadata, 
 		Namespace: ns,
 		Name:      meta.GetName(),
 		Binary:    binary,
-		Config:    meta.GetConfig(),
-		AllowHTTP: meta.GetAllowHttp(),
+		Settings: host.Settings{
+			Config: meta.GetConfig(), UnsetConfig: meta.GetUnsetConfig(), ReplaceConfig: meta.GetReplaceConfig(),
+			AllowHTTP: meta.GetAllowHttp(), RevokeHTTP: meta.GetRevokeHttp(), ReplaceHTTP: meta.GetReplaceHttp(),
+			Anyway: meta.GetTakeAway(),
+		},
 	})
 	if err != nil {
 		return nil, err

@@ -122,14 +122,14 @@ func TestAnUndecidedPushIsSeen(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	c := newCatalog(t, store)
-	_, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Config: map[string]string{"n": "1"}}, 1)
+	_, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Settings: Settings{Config: map[string]string{"n": "1"}}}, 1)
 	require.NoError(t, err)
 	d, err := c.Deployment(t.Context(), "default", "d")
 	require.NoError(t, err)
 	require.Equal(t, "1", d.Config["n"])
 
 	c.store = lostDeploy{store}
-	_, err = c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Config: map[string]string{"n": "2"}}, 1)
+	_, err = c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Settings: Settings{Config: map[string]string{"n": "2"}}}, 1)
 	require.Equal(t, abi.CodeStore, abi.CodeOf(err), "%v", err)
 	d, err = c.Deployment(t.Context(), "default", "d")
 	require.NoError(t, err)
@@ -153,12 +153,12 @@ func TestAReadThatIsOvertakenIsNotKept(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	c := newCatalog(t, store)
-	_, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Config: map[string]string{"n": "1"}}, 1)
+	_, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Settings: Settings{Config: map[string]string{"n": "1"}}}, 1)
 	require.NoError(t, err)
 	c.ForgetDeployments()
 	c.store = slowReads{store, func() {
 		other := newCatalog(t, store)
-		_, err := other.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Config: map[string]string{"n": "2"}}, 1)
+		_, err := other.Push(t.Context(), PushRequest{Namespace: "default", Name: "d", Binary: oneWorkflow, Settings: Settings{Config: map[string]string{"n": "2"}}}, 1)
 		require.NoError(t, err)
 		c.ForgetDeployments()
 	}}

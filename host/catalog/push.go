@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/egress"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/journal"
 )
@@ -14,9 +13,12 @@ type PushRequest struct {
 	Namespace string
 	Name      string
 	Binary    []byte
-	Config    map[string]string
-	AllowHTTP []string
-	// Accept, if set, is asked before anything is stored, and may refuse the module.
+	Settings
+	// InUse, if set, names an open execution of the deployment; empty if there is none. It is
+	// asked when settings are taken away.
+	InUse func(ctx context.Context) (execution string, err error)
+	// Accept, if set, is asked before anything is stored, and may refuse the module. Behind it
+	// no other push changes the deployment.
 	Accept func(ctx context.Context, m *abi.Manifest) error
 }
 
@@ -33,10 +35,7 @@ func (c *Catalog) Push(ctx context.Context, req PushRequest, now int64) (*Deploy
 	if !deploymentName.MatchString(req.Name) {
 		return nil, abi.Errorf(abi.CodeBadDeployment, "%.80q is not a valid name for a deployment", req.Name)
 	}
-	if err := checkConfig(req.Config); err != nil {
-		return nil, err
-	}
-	if _, err := egress.ParseGrants(req.AllowHTTP); err != nil {
+	if err := req.check(); err != nil {
 		return nil, err
 	}
 	if err := c.accept(req.Binary); err != nil {
@@ -53,6 +52,11 @@ func (c *Catalog) Push(ctx context.Context, req PushRequest, now int64) (*Deploy
 		}
 	}
 	digest := m.Code.Digest()
+	config, allow, err := c.changed(ctx, &req)
+	if err != nil {
+		c.forgetUnlessStored(ctx, digest)
+		return nil, err
+	}
 	c.mu.Lock()
 	forgotten := c.forgotten
 	c.mu.Unlock()
@@ -61,7 +65,7 @@ func (c *Catalog) Push(ctx context.Context, req PushRequest, now int64) (*Deploy
 		journal.Module{Digest: digest, Binary: req.Binary, Manifest: abi.MustMarshal(m.Manifest), CreatedAt: now},
 		journal.Deployment{
 			Namespace: req.Namespace, Name: req.Name, Digest: digest,
-			Config: req.Config, AllowHTTP: req.AllowHTTP, UpdatedAt: now,
+			Config: config, AllowHTTP: allow, UpdatedAt: now,
 		},
 		m.Manifest.Migrations)
 	if err != nil {

@@ -15,7 +15,7 @@ func TestPush(t *testing.T) {
 	store := newStore()
 	c := newCatalog(t, store)
 	push := func(config map[string]string) *DeploymentInfo {
-		info, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "tiny", Binary: oneWorkflow, Config: config}, 7)
+		info, err := c.Push(t.Context(), PushRequest{Namespace: "default", Name: "tiny", Binary: oneWorkflow, Settings: Settings{Config: config}}, 7)
 		require.NoError(t, err)
 		return info
 	}
@@ -66,10 +66,10 @@ func TestPushRefuses(t *testing.T) {
 	for name, req := range map[string]PushRequest{
 		"no name":           {},
 		"an upper-case one": {Name: "Tiny"},
-		"too many values":   {Name: "tiny", Config: many},
-		"a bad value name":  {Name: "tiny", Config: map[string]string{"a b": ""}},
-		"too long a value":  {Name: "tiny", Config: map[string]string{"a": strings.Repeat("x", maxConfigBytes+1)}},
-		"a bad grant":       {Name: "tiny", AllowHTTP: []string{"ftp://example.com"}},
+		"too many values":   {Name: "tiny", Settings: Settings{Config: many}},
+		"a bad value name":  {Name: "tiny", Settings: Settings{Config: map[string]string{"a b": ""}}},
+		"too long a value":  {Name: "tiny", Settings: Settings{Config: map[string]string{"a": strings.Repeat("x", maxConfigBytes+1)}}},
+		"a bad grant":       {Name: "tiny", Settings: Settings{AllowHTTP: []string{"ftp://example.com"}}},
 	} {
 		req.Namespace, req.Binary = "default", oneWorkflow
 		_, err := c.Push(t.Context(), req, 1)

@@ -39,6 +39,9 @@ type prefixGrant struct {
 	port   uint16
 }
 
+// maxGrants bounds how many hosts a deployment may be granted.
+const maxGrants = 1000
+
 // ParseGrants reads the grants of a deployment:
 //
 //	api.example.com        this host, any port
@@ -56,6 +59,9 @@ type prefixGrant struct {
 // are [abi.CodeBadDeployment].
 func ParseGrants(grants []string) (*Policy, error) {
 	p := &Policy{}
+	if len(grants) > maxGrants {
+		return nil, abi.Errorf(abi.CodeBadDeployment, "%d HTTP grants are too many, the limit is %d", len(grants), maxGrants)
+	}
 	for _, g := range grants {
 		if err := p.add(g); err != nil {
 			return nil, abi.Errorf(abi.CodeBadDeployment, "HTTP grant %s: %v", quote(g), err).

@@ -95,7 +95,7 @@ func (es *engines) counts() map[string]int {
 type inProcess struct{ *host.Engine }
 
 func (e inProcess) push(ctx context.Context, m module) error {
-	_, err := e.Push(ctx, host.PushRequest{Name: m.name, Binary: m.binary, Config: m.config, AllowHTTP: m.allowHTTP})
+	_, err := e.Push(ctx, host.PushRequest{Name: m.name, Binary: m.binary, Settings: host.Settings{Config: m.config, AllowHTTP: m.allowHTTP}})
 	return err
 }
 

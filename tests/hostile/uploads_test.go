@@ -171,13 +171,13 @@ func testSettingsAreRefused(t *testing.T, store journal.Store) {
 		"a newline":           {Name: "orders\n"},
 		"too long":            {Name: strings.Repeat("n", 64)},
 		"not UTF-8":           {Name: "\xff\xfe"},
-		"a bad grant":         {Name: "x", AllowHTTP: []string{"http://example.com/"}},
-		"an empty grant":      {Name: "x", AllowHTTP: []string{""}},
-		"a config name":       {Name: "x", Config: map[string]string{"a b": ""}},
-		"a config value":      {Name: "x", Config: map[string]string{"k": strings.Repeat("v", 64<<10+1)}},
-		"many config values":  {Name: "x", Config: many},
-		"a long grant":        {Name: "x", AllowHTTP: []string{strings.Repeat("a.", 100_000) + "example"}},
-		"a config name, long": {Name: "x", Config: map[string]string{strings.Repeat("k", 129): ""}},
+		"a bad grant":         {Name: "x", Settings: host.Settings{AllowHTTP: []string{"http://example.com/"}}},
+		"an empty grant":      {Name: "x", Settings: host.Settings{AllowHTTP: []string{""}}},
+		"a config name":       {Name: "x", Settings: host.Settings{Config: map[string]string{"a b": ""}}},
+		"a config value":      {Name: "x", Settings: host.Settings{Config: map[string]string{"k": strings.Repeat("v", 64<<10+1)}}},
+		"many config values":  {Name: "x", Settings: host.Settings{Config: many}},
+		"a long grant":        {Name: "x", Settings: host.Settings{AllowHTTP: []string{strings.Repeat("a.", 100_000) + "example"}}},
+		"a config name, long": {Name: "x", Settings: host.Settings{Config: map[string]string{strings.Repeat("k", 129): ""}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req.Binary = good

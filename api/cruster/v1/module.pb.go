@@ -30,10 +30,11 @@ type PushMetadata struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The deployment's name: lower-case letters, digits and '-'.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Values that activities read with the SDK's config call.
+	// Values that activities read with the SDK's config call. Those that the
+	// deployment has and that are not named here stay as they are.
 	Config map[string]string `protobuf:"bytes,3,rep,name=config,proto3" json:"config,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Hosts ("api.example.com", "127.0.0.1:9000") that activities may call over
-	// HTTP.
+	// HTTP, besides those that the deployment may call already.
 	AllowHttp []string `protobuf:"bytes,4,rep,name=allow_http,json=allowHttp,proto3" json:"allow_http,omitempty"`
 	// Check the open executions of the deployment first, and refuse the module
 	// with CR-2031 if it does not fit one of them. The push itself changes no
@@ -41,7 +42,18 @@ type PushMetadata struct {
 	Check bool `protobuf:"varint,5,opt,name=check,proto3" json:"check,omitempty"`
 	// After the push, move the open executions of the deployment that fit to the
 	// module. Those that do not fit stay on the module that they are on.
-	MoveOpen      bool `protobuf:"varint,6,opt,name=move_open,json=moveOpen,proto3" json:"move_open,omitempty"`
+	MoveOpen bool `protobuf:"varint,6,opt,name=move_open,json=moveOpen,proto3" json:"move_open,omitempty"`
+	// Names of values that are taken away.
+	UnsetConfig []string `protobuf:"bytes,7,rep,name=unset_config,json=unsetConfig,proto3" json:"unset_config,omitempty"`
+	// Take away all values that are not in config.
+	ReplaceConfig bool `protobuf:"varint,8,opt,name=replace_config,json=replaceConfig,proto3" json:"replace_config,omitempty"`
+	// Hosts that activities may not call any more.
+	RevokeHttp []string `protobuf:"bytes,9,rep,name=revoke_http,json=revokeHttp,proto3" json:"revoke_http,omitempty"`
+	// Take away all grants that are not in allow_http.
+	ReplaceHttp bool `protobuf:"varint,10,opt,name=replace_http,json=replaceHttp,proto3" json:"replace_http,omitempty"`
+	// Take away settings also if the deployment has open executions, which may use
+	// them. Without it such a push is refused with CR-1013.
+	TakeAway      bool `protobuf:"varint,11,opt,name=take_away,json=takeAway,proto3" json:"take_away,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -114,6 +126,41 @@ func (x *PushMetadata) GetCheck() bool {
 func (x *PushMetadata) GetMoveOpen() bool {
 	if x != nil {
 		return x.MoveOpen
+	}
+	return false
+}
+
+func (x *PushMetadata) GetUnsetConfig() []string {
+	if x != nil {
+		return x.UnsetConfig
+	}
+	return nil
+}
+
+func (x *PushMetadata) GetReplaceConfig() bool {
+	if x != nil {
+		return x.ReplaceConfig
+	}
+	return false
+}
+
+func (x *PushMetadata) GetRevokeHttp() []string {
+	if x != nil {
+		return x.RevokeHttp
+	}
+	return nil
+}
+
+func (x *PushMetadata) GetReplaceHttp() bool {
+	if x != nil {
+		return x.ReplaceHttp
+	}
+	return false
+}
+
+func (x *PushMetadata) GetTakeAway() bool {
+	if x != nil {
+		return x.TakeAway
 	}
 	return false
 }
@@ -1710,7 +1757,7 @@ var File_cruster_v1_module_proto protoreflect.FileDescriptor
 const file_cruster_v1_module_proto_rawDesc = "" +
 	"\n" +
 	"\x17cruster/v1/module.proto\x12\n" +
-	"cruster.v1\x1a\x17cruster/v1/common.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8b\x02\n" +
+	"cruster.v1\x1a\x17cruster/v1/common.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb6\x03\n" +
 	"\fPushMetadata\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12<\n" +
@@ -1718,7 +1765,14 @@ const file_cruster_v1_module_proto_rawDesc = "" +
 	"\n" +
 	"allow_http\x18\x04 \x03(\tR\tallowHttp\x12\x14\n" +
 	"\x05check\x18\x05 \x01(\bR\x05check\x12\x1b\n" +
-	"\tmove_open\x18\x06 \x01(\bR\bmoveOpen\x1a9\n" +
+	"\tmove_open\x18\x06 \x01(\bR\bmoveOpen\x12!\n" +
+	"\funset_config\x18\a \x03(\tR\vunsetConfig\x12%\n" +
+	"\x0ereplace_config\x18\b \x01(\bR\rreplaceConfig\x12\x1f\n" +
+	"\vrevoke_http\x18\t \x03(\tR\n" +
+	"revokeHttp\x12!\n" +
+	"\freplace_http\x18\n" +
+	" \x01(\bR\vreplaceHttp\x12\x1b\n" +
+	"\ttake_away\x18\v \x01(\bR\btakeAway\x1a9\n" +
 	"\vConfigEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"[\n" +

@@ -158,7 +158,7 @@ func (m *fakeModules) PushStream(stream grpc.ClientStreamingServer[crusterv1.Pus
 			return err
 		}
 		if meta := part.GetMetadata(); meta != nil {
-			m.host.note("ModuleService/PushStream name %s, config %v, allow %v", meta.GetName(), meta.GetConfig(), meta.GetAllowHttp())
+			m.host.note("ModuleService/PushStream %s", pushText(meta))
 			options = meta
 		}
 		size += len(part.GetChunk())
@@ -505,4 +505,14 @@ func unsettled(name string) error {
 		return refused(abi.CodeDeferredSettled, "the deferred %q was settled before", name)
 	}
 	return nil
+}
+
+// pushText is what a push asks for.
+func pushText(m *crusterv1.PushMetadata) string {
+	text := fmt.Sprintf("name %s, config %v, allow %v", m.GetName(), m.GetConfig(), m.GetAllowHttp())
+	if len(m.GetUnsetConfig())+len(m.GetRevokeHttp()) > 0 || m.GetReplaceConfig() || m.GetReplaceHttp() || m.GetTakeAway() {
+		text += fmt.Sprintf(", unset %v, replace %t, revoke %v, replace %t, anyway %t",
+			m.GetUnsetConfig(), m.GetReplaceConfig(), m.GetRevokeHttp(), m.GetReplaceHttp(), m.GetTakeAway())
+	}
+	return text
 }

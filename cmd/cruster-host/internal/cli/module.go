@@ -28,9 +28,8 @@ the name under which a host runs it.`,
 }
 
 func (a *app) modulePush() *cobra.Command {
-	var name string
-	var config, allow []string
-	var check, moveOpen bool
+	var req client.PushRequest
+	var config []string
 	cmd := &cobra.Command{
 		Use:   "push FILE",
 		Short: "Upload a module and point a deployment at it",
@@ -43,34 +42,34 @@ module if it does not fit one of them. --move-open moves those that fit, also pa
 ones, which then go on; those that do not fit stay as they are, and the exit code
 says so.
 
-Configuration and HTTP grants are those of the last push: give all of them each
-time.
+Configuration and HTTP grants stay as they are, but for what the push sets or takes
+away: --config and --allow-http add to them, --unset-config and --revoke-http take one
+away, --replace-config and --replace-http all that are not given. If the deployment has
+open executions, which may use what is taken away, that is refused without --yes.
 
 ` + exitHelp,
 		Example: `  cruster-host module push orders.wasm --name orders
   cruster-host module push pay.wasm --name pay --config API_KEY=secret --allow-http api.example.com
+  cruster-host module push pay.wasm --name pay --unset-config API_KEY --yes
   cruster-host module push orders.wasm --name orders --check --move-open`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if name == "" {
+			if req.Name == "" {
 				return usage.Errorf("--name is missing: under which name do you deploy %s?", filepath.Base(args[0]))
 			}
-			values, err := parseConfig(config)
-			if err != nil {
+			var err error
+			if req.Config, err = parseConfig(config); err != nil {
 				return err
 			}
-			binary, err := readModule(args[0])
-			if err != nil {
+			if req.Binary, err = readModule(args[0]); err != nil {
 				return err
 			}
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Push(cmd.Context(), client.PushRequest{
-					Name: name, Binary: binary, Config: values, AllowHTTP: allow, Check: check, MoveOpen: moveOpen,
-				})
+				resp, err := c.Push(cmd.Context(), req)
 				if err != nil {
 					return a.showMisfit(err)
 				}
-				err = a.emit(view.PushOf(resp, moveOpen), func() error { return view.WritePush(a.stdout, resp, moveOpen, a.addrFlag()) })
+				err = a.emit(view.PushOf(resp, req.MoveOpen), func() error { return view.WritePush(a.stdout, resp, req.MoveOpen, a.addrFlag()) })
 				if err != nil {
 					return err
 				}
@@ -78,11 +77,17 @@ time.
 			})
 		},
 	}
-	cmd.Flags().StringVar(&name, "name", "", "name of the deployment")
-	cmd.Flags().StringArrayVar(&config, "config", nil, "K=V: a value that activities can read; may be repeated")
-	cmd.Flags().BoolVar(&check, "check", false, "refuse the module if it does not fit the open executions")
-	cmd.Flags().BoolVar(&moveOpen, "move-open", false, "move the open executions that fit to the module")
-	cmd.Flags().StringArrayVar(&allow, "allow-http", nil, "a host that activities may call; may be repeated")
+	flags := cmd.Flags()
+	flags.StringVar(&req.Name, "name", "", "name of the deployment")
+	flags.BoolVar(&req.Check, "check", false, "refuse the module if it does not fit the open executions")
+	flags.BoolVar(&req.MoveOpen, "move-open", false, "move the open executions that fit to the module")
+	flags.StringArrayVar(&config, "config", nil, "K=V: a value that activities can read; may be repeated")
+	flags.StringArrayVar(&req.UnsetConfig, "unset-config", nil, "K: a value to take away; may be repeated")
+	flags.BoolVar(&req.ReplaceConfig, "replace-config", false, "take away the values that are not given with --config")
+	flags.StringArrayVar(&req.AllowHTTP, "allow-http", nil, "a host that activities may call; may be repeated")
+	flags.StringArrayVar(&req.RevokeHTTP, "revoke-http", nil, "a host that they may not call any more; may be repeated")
+	flags.BoolVar(&req.ReplaceHTTP, "replace-http", false, "take away the grants that are not given with --allow-http")
+	flags.BoolVar(&req.TakeAway, "yes", false, "take settings away although open executions may use them")
 	return cmd
 }
 

@@ -13,6 +13,7 @@ table! {
     DEPLOYMENT_NOT_FOUND = "CR-1010", "List deployments with 'cruster-host module list', or push one with 'cruster-host module push FILE --name NAME'.", false;
     BAD_DEPLOYMENT = "CR-1011", "The message names what is wrong. Names of deployments are lower-case letters, digits and '-', start with a letter and have at most 63 characters.", false;
     MIGRATION_FAILED = "CR-1012", "Fix the migration and push the module again; migrations that were already applied stay as they are.", false;
+    SETTINGS_IN_USE = "CR-1013", "Nothing was changed. Push with --yes if they do not need them, or wait until they are over.", false;
     UNKNOWN_WORKFLOW = "CR-2001", "Workflows are named DEPLOYMENT/NAME; 'cruster-host module list' shows them.", false;
     BAD_INPUT = "CR-2002", "Compare the input with the type shown by 'cruster-host module describe NAME'.", false;
     BAD_KEY = "CR-2003", "Keys are 1 to 512 bytes of UTF-8 without control characters.", false;

@@ -1,0 +1,121 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/egress"
+	"github.com/cruster/cruster/journal"
+)
+
+// Settings is how a push changes the settings of its deployment. What it does not name stays as
+// it is: a push of new code must not take away a password that an operator has set.
+type Settings struct {
+	// Config are values that are set.
+	Config map[string]string
+	// UnsetConfig are names of values that are taken away.
+	UnsetConfig []string
+	// ReplaceConfig takes away all values that are not in Config.
+	ReplaceConfig bool
+	// AllowHTTP are hosts that activities may call from now on.
+	AllowHTTP []string
+	// RevokeHTTP are hosts that they may not call any more.
+	RevokeHTTP []string
+	// ReplaceHTTP takes away all grants that are not in AllowHTTP.
+	ReplaceHTTP bool
+	// Anyway has settings taken away although open executions may use them.
+	Anyway bool
+}
+
+// check looks at what a change says by itself.
+func (s *Settings) check() error {
+	if err := checkConfig(s.Config); err != nil {
+		return err
+	}
+	for _, name := range s.UnsetConfig {
+		if _, set := s.Config[name]; set {
+			return abi.Errorf(abi.CodeBadDeployment, "the configuration value %.80q is set and taken away at once", name)
+		}
+	}
+	for _, host := range s.RevokeHTTP {
+		if slices.Contains(s.AllowHTTP, host) {
+			return abi.Errorf(abi.CodeBadDeployment, "calls to %.80q are granted and revoked at once", host)
+		}
+	}
+	_, err := egress.ParseGrants(s.AllowHTTP)
+	return err
+}
+
+// apply is what a deployment has after the change, and what it had and has no more. What is
+// taken away by name must be there: a name that is misspelt would leave a grant in place.
+func (s *Settings) apply(old *journal.Deployment) (config map[string]string, allow, gone []string, err error) {
+	config = map[string]string{}
+	if !s.ReplaceConfig {
+		maps.Copy(config, old.Config)
+	}
+	for _, name := range s.UnsetConfig {
+		if _, there := old.Config[name]; !there {
+			return nil, nil, nil, abi.Errorf(abi.CodeBadDeployment, "%s has no configuration value %.80q to take away", old.Name, name)
+		}
+		delete(config, name)
+	}
+	maps.Copy(config, s.Config)
+	if !s.ReplaceHTTP {
+		allow = slices.Clone(old.AllowHTTP)
+	}
+	for _, host := range s.RevokeHTTP {
+		if !slices.Contains(old.AllowHTTP, host) {
+			return nil, nil, nil, abi.Errorf(abi.CodeBadDeployment, "%s was not granted calls to %.80q", old.Name, host).
+				WithHint("It may call %s.", cmp.Or(strings.Join(old.AllowHTTP, ", "), "no host"))
+		}
+		allow = slices.DeleteFunc(allow, func(a string) bool { return a == host })
+	}
+	for _, host := range s.AllowHTTP {
+		if !slices.Contains(allow, host) {
+			allow = append(allow, host)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(old.Config)) {
+		if _, there := config[name]; !there {
+			gone = append(gone, "the configuration value "+name)
+		}
+	}
+	for _, host := range old.AllowHTTP {
+		if !slices.Contains(allow, host) {
+			gone = append(gone, "calls to "+host)
+		}
+	}
+	if err := checkConfig(config); err != nil {
+		return nil, nil, nil, err
+	}
+	if _, err := egress.ParseGrants(allow); err != nil {
+		return nil, nil, nil, err
+	}
+	return config, allow, gone, nil
+}
+
+// changed is what the deployment of a push has after it. It is asked while no other push changes
+// the deployment.
+func (c *Catalog) changed(ctx context.Context, req *PushRequest) (config map[string]string, allow []string, err error) {
+	old, err := c.store.Deployment(ctx, req.Namespace, req.Name)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		old = &journal.Deployment{Namespace: req.Namespace, Name: req.Name}
+	case err != nil:
+		return nil, nil, journal.Coded("read the settings of "+req.Name, err)
+	}
+	config, allow, gone, err := req.apply(old)
+	if err != nil || len(gone) == 0 || req.Anyway || req.InUse == nil {
+		return config, allow, err
+	}
+	using, err := req.InUse(ctx)
+	if err != nil || using == "" {
+		return config, allow, err
+	}
+	return nil, nil, abi.Errorf(abi.CodeSettingsInUse, "the push would take away %s, which open executions may use, as %s", strings.Join(gone, ", "), using)
+}
