@@ -45,7 +45,7 @@ func TestRollbackByTheCode(t *testing.T) {
 	rollback := func() {
 		reply, err := fx.Call(t.Context(), abi.ImportTxRollback, abi.MustMarshal(&abi.TxRollback{}))
 		require.Nil(t, err)
-		require.Equal(t, []byte(abi.Nil), reply)
+		require.Equal(t, abi.Nil, reply)
 	}
 	rollback()
 	require.Zero(t, b.tx.rolledBack, "there is nothing to undo")

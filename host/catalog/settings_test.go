@@ -27,8 +27,9 @@ func TestSettings(t *testing.T) {
 		"one is revoked": {Settings{RevokeHTTP: []string{"x.com"}}, values{"a": "1", "b": "2"}, []string{"y.com"}, []string{"calls to x.com"}},
 		"other grants":   {Settings{AllowHTTP: []string{"y.com"}, ReplaceHTTP: true}, values{"a": "1", "b": "2"}, []string{"y.com"}, []string{"calls to x.com"}},
 		"none of either": {
-			Settings{ReplaceConfig: true, ReplaceHTTP: true}, values{}, nil,
-			[]string{"the configuration value a", "the configuration value b", "calls to x.com", "calls to y.com"},
+			change: Settings{ReplaceConfig: true, ReplaceHTTP: true},
+			config: values{},
+			gone: []string{"the configuration value a", "the configuration value b", "calls to x.com", "calls to y.com"},
 		},
 	} {
 		old := &journal.Deployment{Name: "shop", Config: values{"a": "1", "b": "2"}, AllowHTTP: []string{"x.com", "y.com"}}

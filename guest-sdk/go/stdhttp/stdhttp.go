@@ -96,7 +96,7 @@ func timeLeft(ctx context.Context) (time.Duration, error) {
 	if !is {
 		return 0, nil
 	}
-	left := time.Until(deadline) //nolint:forbidigo // an activity's time is real
+	left := time.Until(deadline)
 	if left <= 0 {
 		return 0, context.DeadlineExceeded
 	}

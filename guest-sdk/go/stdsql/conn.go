@@ -141,7 +141,7 @@ type changed int64
 func (c changed) RowsAffected() (int64, error) { return int64(c), nil }
 
 // LastInsertId implements driver.Result.
-func (c changed) LastInsertId() (int64, error) { //nolint:revive // the name is that of database/sql
+func (c changed) LastInsertId() (int64, error) {
 	return 0, refused("there is no LastInsertId on every database").WithHint("Use INSERT … RETURNING, and read its row.")
 }
 
