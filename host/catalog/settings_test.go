@@ -29,7 +29,7 @@ func TestSettings(t *testing.T) {
 		"none of either": {
 			change: Settings{ReplaceConfig: true, ReplaceHTTP: true},
 			config: values{},
-			gone: []string{"the configuration value a", "the configuration value b", "calls to x.com", "calls to y.com"},
+			gone:   []string{"the configuration value a", "the configuration value b", "calls to x.com", "calls to y.com"},
 		},
 	} {
 		old := &journal.Deployment{Name: "shop", Config: values{"a": "1", "b": "2"}, AllowHTTP: []string{"x.com", "y.com"}}
