@@ -357,7 +357,7 @@ pub fn entity(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// | option | meaning |
 /// | --- | --- |
-/// | `rpc_groups(A, B)` | groups whose RPCs the entity has too; names must be distinct |
+/// | `rpc_groups(A, B)` | groups whose RPCs the entity has too; the names of their methods must be distinct |
 /// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
 ///
 /// The struct gets a function `client`: `UserGateway::client(self, "eu").name(7).await?`
@@ -400,7 +400,13 @@ pub fn rpc_group(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// An entity that lists the group in its `rpc_groups` has the RPCs under their names.
+/// An entity that lists the group in its `rpc_groups` has its RPCs: as methods of its client,
+/// and under the name `HealthCheck.ping` in the manifest and for callers from outside.
+///
+/// | option | meaning |
+/// | --- | --- |
+/// | `name = "…"` | the name of the group. Defaults to that of the struct |
+/// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
 #[proc_macro_attribute]
 pub fn rpc_group_impl(attribute: TokenStream, item: TokenStream) -> TokenStream {
     rpc::expand(Kind::RpcGroup, attribute.into(), item.into()).into()
