@@ -5,6 +5,7 @@
 //! Names, requests, results and the order of durable calls are therefore those of the Go package,
 //! also where Rust would say it another way.
 
+pub mod bare;
 mod children;
 mod continued;
 mod deferreds;
@@ -29,6 +30,7 @@ use cruster::prelude::*;
 
 cruster::module! {
     workflows: [
+        bare::Bare, bare::BareChild,
         children::Double, children::HashedKey, children::RawKey, children::Call, children::CallMisuse, children::CallMany,
         children::CallKeys, children::Follow, children::CallItself, children::CallWrong,
         continued::AwaitsContinued, continued::Continues, continued::ContinuesStopped, continued::ContinuesUnread,
