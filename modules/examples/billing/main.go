@@ -58,13 +58,17 @@ var Billing = cruster.NewWorkflow("Billing", billing, cruster.RawKey(func(r Bill
 	Accepts(Cancel, ChangePlan).Publishes(Charged, Customer)
 
 func billing(ctx cruster.Context, req BillingRequest) (BillingResult, error) {
-	Customer.Set(ctx, req.Customer)
+	if err := Customer.Set(ctx, req.Customer); err != nil {
+		return BillingResult{}, err
+	}
 	for range PeriodsPerRun {
 		if _, err := Charge.Call(ctx, Period{Customer: req.Customer, Number: req.Charged + 1, Cents: req.Cents}); err != nil {
 			return BillingResult{}, err
 		}
 		req.Charged++
-		Charged.Set(ctx, req.Charged)
+		if err := Charged.Set(ctx, req.Charged); err != nil {
+			return BillingResult{}, err
+		}
 		canceled, reason, err := serve(ctx, &req)
 		if err != nil || canceled {
 			return BillingResult{Charged: req.Charged, Reason: reason}, err

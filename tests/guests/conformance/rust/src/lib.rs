@@ -47,7 +47,7 @@ cruster::module! {
         outside::Count, outside::CountKeyed, outside::CountMany, outside::Fetch, outside::Settings, outside::SqlKinds, outside::SqlWrong,
         parallel::All, parallel::Crowd, parallel::Due, parallel::First, parallel::Groups, parallel::Nested, parallel::Order, parallel::Race,
         parallel::Select, parallel::Sleeps, parallel::Two,
-        published::Publishes, published::PublishesAndFails,
+        published::Publishes, published::PublishesAndFails, published::PublishesWrong,
         queries::Nap, queries::Spoiled, queries::Track,
         sections::SectionAdds, sections::SectionEnds, sections::SectionInterrupted, sections::SectionLeft, sections::SectionShared,
         sections::Sections, sections::SectionsRefused,
