@@ -114,7 +114,7 @@ storm: ## Thousands of executions that want something at the same moment, in ful
 	CRUSTER_STORM=full $(GO) test -v -timeout 4h ./tests/storm
 
 .PHONY: transfers
-transfers: ## Ten thousand transfers under locks while hosts are killed; takes half an hour or so
+transfers: ## Ten thousand transfers under locks while hosts are killed, for each language on each store; takes an hour or so
 	CRUSTER_TRANSFERS=full $(GO) test -v -timeout 4h -run '^TestTransfersUnderLocks$$' ./tests/entities
 
 .PHONY: conformance-without

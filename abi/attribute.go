@@ -32,8 +32,8 @@ func AttributeOf(value []byte) (Attribute, *Error) {
 	a := Attribute{Type: AttributeNumber}
 	switch v := v.(type) {
 	case string:
-		if !isText(v, MaxAttribute) {
-			return Attribute{}, Errorf(CodeBadAttribute, "the text %.40q of an attribute is longer than %d bytes, not UTF-8, or has a control character", v, MaxAttribute)
+		if err := CheckPublishedText(CodeBadAttribute, "the text of the attribute", v); err != nil {
+			return Attribute{}, err
 		}
 		return Attribute{Type: AttributeText, Text: v}, nil
 	case bool:

@@ -147,6 +147,18 @@ func isText(s string, limit int) bool {
 	return len(s) <= limit && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
+// CheckPublishedText checks the text of an attribute or the note of a progress; what names it in
+// the error, which has the code.
+func CheckPublishedText(code Code, what, text string) *Error {
+	switch {
+	case len(text) > MaxAttribute:
+		return Errorf(code, "%s has %d bytes, the limit is %d", what, len(text), MaxAttribute)
+	case !isText(text, MaxAttribute):
+		return Errorf(code, "%s is not UTF-8, or has a control character", what)
+	}
+	return nil
+}
+
 // CheckPayload checks that value is at most [MaxPayload] bytes and exactly one
 // msgpack value; what names it in the error.
 func CheckPayload(what string, value []byte) *Error {

@@ -84,8 +84,10 @@ func checkPublish(b *Publish) *Error {
 			return err
 		}
 	}
-	if p := b.Progress; p != nil && !isText(p.Note, MaxAttribute) {
-		return Errorf(CodeBadBody, "%s: the note of the progress is longer than %d bytes, not UTF-8, or has a control character", OpPublish, MaxAttribute)
+	if p := b.Progress; p != nil {
+		if err := CheckPublishedText(CodeBadBody, "the note of the progress", p.Note); err != nil {
+			return err
+		}
 	}
 	return firstError(checkPublished(b.State), checkPublished(b.Attributes))
 }

@@ -48,8 +48,12 @@ var (
 var Basket = cruster.NewWorkflow("Basket", basket).Takes(AddItem).Publishes(Stage, Customer)
 
 func basket(ctx cruster.Context, customer string) (int64, error) {
-	Customer.Set(ctx, customer)
-	Stage.Set(ctx, "open")
+	if err := Customer.Set(ctx, customer); err != nil {
+		return 0, err
+	}
+	if err := Stage.Set(ctx, "open"); err != nil {
+		return 0, err
+	}
 	cents := int64(0)
 	AddItem.Handle(ctx,
 		func(o Order) error {
@@ -68,8 +72,7 @@ func basket(ctx cruster.Context, customer string) (int64, error) {
 	if err := cruster.WaitUntil(ctx, func() bool { return cents > 1000 }); err != nil {
 		return 0, err
 	}
-	cruster.SetProgress(ctx, 1, 1, "paid")
-	return cents, nil
+	return cents, cruster.SetProgress(ctx, 1, 1, "paid")
 }
 
 var Billing = cruster.NewWorkflow("Billing", bill)

@@ -2,6 +2,7 @@ package cruster
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"time"
 
@@ -17,8 +18,9 @@ import (
 //	var Order = cruster.NewWorkflow("Order", order).Publishes(Stage, Customer)
 //
 //	func order(ctx cruster.Context, o OrderRequest) (string, error) {
-//		Customer.Set(ctx, o.Customer)
-//		Stage.Set(ctx, "waiting for payment")
+//		if err := Customer.Set(ctx, o.Customer); err != nil {
+//			return "", err
+//		}
 //		…
 //	}
 //
@@ -53,13 +55,14 @@ func (s State[T]) publish(w *guest.Workflow) {
 // Set publishes a value. It does not wait: the value can be seen once the workflow next waits,
 // or is over. What changes until then is written together.
 //
-// It panics if the workflow does not publish the value, or if it is too large.
-func (s State[T]) Set(ctx Context, value T) {
+// It fails, and publishes nothing, if the value does not encode, and if all state together has
+// more than 64 KiB. It panics if the workflow does not publish the value.
+func (s State[T]) Set(ctx Context, value T) error {
 	b, err := encode("the state ", s.name, value)
 	if err != nil {
-		panic(err)
+		return err
 	}
-	ctx.scope.PublishState(&opPublish, s.name, b)
+	return ctx.scope.PublishState(&opPublish, s.name, b)
 }
 
 // Get is the value that this run has set last; false if there is none.
@@ -77,7 +80,9 @@ func (s State[T]) Get(ctx Context) (T, bool) {
 }
 
 // Clear takes the value away.
-func (s State[T]) Clear(ctx Context) { ctx.scope.PublishState(&opPublish, s.name, nil) }
+func (s State[T]) Clear(ctx Context) {
+	_ = ctx.scope.PublishState(&opPublish, s.name, nil) // less is never too much
+}
 
 // AttributeValue are the types of attributes.
 type AttributeValue interface {
@@ -117,14 +122,32 @@ func (a Attribute[T]) publish(w *guest.Workflow) {
 
 // Set publishes the attribute. It does not wait: see [State.Set].
 //
-// It panics if the workflow does not publish the attribute, or if it is a text that is too
-// long or a number that is not finite.
-func (a Attribute[T]) Set(ctx Context, value T) {
+// It fails, and publishes nothing, if a text has more than 256 bytes or a control character, and
+// if a number is not finite. It panics if the workflow does not publish the attribute.
+func (a Attribute[T]) Set(ctx Context, value T) error {
+	if err := a.check(value); err != nil {
+		return err
+	}
 	b, err := encode("the attribute ", a.name, value)
 	if err != nil {
-		panic(err)
+		return err
 	}
 	ctx.scope.PublishAttribute(&opPublish, a.name, b)
+	return nil
+}
+
+func (a Attribute[T]) check(value T) error {
+	switch v := any(value).(type) {
+	case string:
+		if err := abi.CheckPublishedText(abi.CodeBadAttribute, "the text of the attribute "+a.name, v); err != nil {
+			return err
+		}
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return abi.Errorf(abi.CodeBadAttribute, "the attribute %s is not a finite number", a.name)
+		}
+	}
+	return nil
 }
 
 // Clear takes the attribute away.
@@ -133,13 +156,17 @@ func (a Attribute[T]) Clear(ctx Context) { ctx.scope.PublishAttribute(&opPublish
 // SetProgress publishes how far the run is: done of total, which is 0 if it is not known, and a
 // note of at most 256 bytes. Every workflow may do so. It does not wait: see [State.Set].
 //
-// It panics if a number is below zero or the note is too long.
-func SetProgress(ctx Context, done, total int, note string) {
-	if done < 0 || total < 0 || len(note) > abi.MaxAttribute {
-		panic(fmt.Sprintf("cruster: SetProgress(%d, %d) with a note of %d bytes: numbers are not below zero, and a note has at most %d bytes",
-			done, total, len(note), abi.MaxAttribute))
+// It fails, and publishes nothing, if the note has more bytes or a control character. It panics if
+// a number is below zero.
+func SetProgress(ctx Context, done, total int, note string) error {
+	if done < 0 || total < 0 {
+		panic(fmt.Sprintf("cruster: SetProgress(%d, %d): numbers are not below zero", done, total))
+	}
+	if err := abi.CheckPublishedText(abi.CodeBadBody, "the note of the progress", note); err != nil {
+		return err
 	}
 	ctx.scope.PublishProgress(&opPublish, abi.Progress{Done: uint64(done), Note: note, Total: uint64(total)})
+	return nil
 }
 
 // Publishes declares what the runs of the workflow publish. Call it where the workflow is made,

@@ -1,6 +1,7 @@
 package cruster_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -22,10 +23,13 @@ var (
 )
 
 var tracked = cruster.NewWorkflow("example.tracked", func(ctx cruster.Context, name string) (string, error) {
-	customer.Set(ctx, name)
+	if err := customer.Set(ctx, name); err != nil {
+		return "", err
+	}
 	for i, s := range []string{"paid", "packed", "sent"} {
-		stage.Set(ctx, s)
-		cruster.SetProgress(ctx, i+1, 3, "")
+		if err := errors.Join(stage.Set(ctx, s), cruster.SetProgress(ctx, i+1, 3, "")); err != nil {
+			return "", err
+		}
 		if err := cruster.Sleep(ctx, 24*time.Hour); err != nil {
 			return "", err
 		}
@@ -51,22 +55,27 @@ func ExampleState() {
 // frugal publishes the same again and again, and much at once.
 var frugal = cruster.NewWorkflow("test.frugal", func(ctx cruster.Context, _ cruster.None) (string, error) {
 	for i := range 3 {
-		stage.Set(ctx, fmt.Sprint("step ", i))
-		total.Set(ctx, float64(i))
+		if err := errors.Join(stage.Set(ctx, fmt.Sprint("step ", i)), total.Set(ctx, float64(i))); err != nil {
+			return "", err
+		}
 	}
-	placed.Set(ctx, cruster.Now(ctx))
+	if err := placed.Set(ctx, cruster.Now(ctx)); err != nil {
+		return "", err
+	}
 	if err := cruster.Sleep(ctx, time.Second); err != nil {
 		return "", err
 	}
-	stage.Set(ctx, "step 2")
+	if err := stage.Set(ctx, "step 2"); err != nil {
+		return "", err
+	}
 	if err := cruster.Sleep(ctx, time.Second); err != nil {
 		return "", err
 	}
 	total.Clear(ctx)
 	stage.Clear(ctx)
-	stage.Set(ctx, "again")
+	err := stage.Set(ctx, "again")
 	last, _ := stage.Get(ctx)
-	return last, nil
+	return last, err
 }).Publishes(stage, total, placed)
 
 func TestATurnPublishesOnce(t *testing.T) {
@@ -84,23 +93,26 @@ func TestATurnPublishesOnce(t *testing.T) {
 }
 
 var mispublished = cruster.NewWorkflow("test.mispublished", func(ctx cruster.Context, what string) (string, error) {
+	var err error
 	switch what {
 	case "state":
 		stage.Get(ctx)
 	case "attribute":
 		customer.Clear(ctx)
 	case "large":
-		wide.Set(ctx, strings.Repeat("x", abi.MaxPublishedBytes))
+		err = wide.Set(ctx, strings.Repeat("x", abi.MaxPublishedBytes))
 	case "long":
-		named.Set(ctx, strings.Repeat("x", abi.MaxAttribute+1))
+		err = named.Set(ctx, strings.Repeat("x", abi.MaxAttribute+1))
+	case "lines":
+		err = named.Set(ctx, "two\nlines")
 	case "endless":
-		total.Set(ctx, math.Inf(1))
+		err = total.Set(ctx, math.Inf(1))
 	case "progress":
-		cruster.SetProgress(ctx, -1, 0, "")
+		err = cruster.SetProgress(ctx, -1, 0, "")
 	case "note":
-		cruster.SetProgress(ctx, 1, 0, strings.Repeat("x", abi.MaxAttribute+1))
+		err = cruster.SetProgress(ctx, 1, 0, strings.Repeat("x", abi.MaxAttribute+1))
 	}
-	return "", nil
+	return "", err
 }).Publishes(wide, named, total)
 
 var (
@@ -113,11 +125,12 @@ func TestWhatCannotBePublished(t *testing.T) {
 	for what, want := range map[string]string{
 		"state":     "workflow test.mispublished does not publish the state stage: declare it where the workflow is made, with Publishes",
 		"attribute": "does not publish the attribute customer",
-		"large":     "CR-2005",
-		"long":      "CR-2042",
-		"endless":   "CR-2042",
+		"large":     "CR-2005: the published state has 65541 bytes, the limit is 65536",
+		"long":      "CR-2042: the text of the attribute named has 257 bytes, the limit is 256",
+		"lines":     "CR-2042: the text of the attribute named is not UTF-8, or has a control character",
+		"endless":   "CR-2042: the attribute total is not a finite number",
 		"progress":  "SetProgress(-1, 0)",
-		"note":      "a note has at most 256 bytes",
+		"note":      "CR-4001: the note of the progress has 257 bytes, the limit is 256",
 	} {
 		_, _, err := run(t, mispublished, what)
 		require.ErrorContains(t, err, want, what)

@@ -70,6 +70,44 @@ func TestTwins(t *testing.T) {
 	}
 }
 
+// TestMoveBetweenLanguages: an execution goes on in the module of another language, and comes
+// back, also if its steps have no arguments: both SDKs send the same for nothing.
+func TestMoveBetweenLanguages(t *testing.T) {
+	t.Parallel()
+	both := wholeLanguages()
+	for i, from := range both {
+		to := both[len(both)-1-i]
+		t.Run(from.name+" to "+to.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, from, "sqlite", nil)
+			var executions []string
+			for _, id := range []string{"there", "there and back"} {
+				execution := harness.Start(t, b.engine, "conformance/Bare", id)
+				harness.Pending(t, b.engine, execution, abi.OpDeferred, "gate")
+				executions = append(executions, execution)
+			}
+			deploy(t, b.engine, to, nil)
+			move(t, b, executions...)
+			deploy(t, b.engine, from, nil)
+			move(t, b, executions[1])
+			for _, execution := range executions {
+				require.NoError(t, b.engine.Settle(t.Context(), "", execution, journal.Deferred{Name: "gate", Value: harness.Encode(t, "open")}))
+				row := harness.Wait(t, b.engine, execution)
+				require.Equal(t, journal.Completed, row.State, "%v", row.Error)
+				require.Len(t, harness.Decode[[]object](t, row.Value), 12)
+			}
+		})
+	}
+}
+
+func move(t *testing.T, b *testBundle, executions ...string) {
+	t.Helper()
+	for _, execution := range executions {
+		_, err := b.engine.Move(t.Context(), "", execution, host.Latest)
+		require.NoError(t, err)
+	}
+}
+
 // shape is the part of a manifest that must be the same in every language.
 func shape(m *abi.Manifest, language string) abi.Manifest {
 	out := *m

@@ -22,22 +22,17 @@ type world struct {
 	t     *testing.T
 	store journal.Store
 	*host.Engine
-	health string // the name of the RPC that all entities have
 }
 
 // each runs a scenario in both languages, on both stores.
 func each(t *testing.T, folder string, scenario func(w *world)) {
 	t.Parallel()
-	for language, health := range map[string]string{"go": "Health.check", "rust": "check"} {
+	for language, below := range map[string]string{"go": "", "rust": "/rust"} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
 			harness.EachStore(t, func(t *testing.T, store journal.Store) {
-				w := &world{t: t, store: store, health: health, Engine: harness.Engine(t, store)}
-				module := folder
-				if language == "rust" {
-					module += "/rust"
-				}
-				harness.Push(t, w.Engine, "s", module)
+				w := &world{t: t, store: store, Engine: harness.Engine(t, store)}
+				harness.Push(t, w.Engine, "s", folder+below)
 				scenario(w)
 			})
 		})
@@ -102,7 +97,7 @@ func TestKeyValueStore(t *testing.T) {
 func TestEntitiesShareRPCs(t *testing.T) {
 	each(t, "tests/guests/scenarios", func(w *world) {
 		for _, entity := range []string{"Counter/a", "KV/a", "Clock/a"} {
-			require.Equal(w.t, "a is well", call[string](w, entity, w.health, "", object{}))
+			require.Equal(w.t, "a is well", call[string](w, entity, "Health.check", "", object{}))
 		}
 	})
 }

@@ -15,7 +15,8 @@ const PeriodsPerRun = 100
 // BillingRequest is the request of Billing, and all that one run tells the next.
 type BillingRequest struct {
 	Customer string `json:"customer"`
-	Cents    int64  `json:"cents"`
+	// Cents is what a period costs.
+	Cents int64 `json:"cents"`
 	// PeriodMS is how long a period is, in milliseconds. Defaults to 30 days.
 	PeriodMS int64 `json:"period_ms,omitempty"`
 	// Charged is how many periods were charged by the runs before.
@@ -28,6 +29,11 @@ type BillingResult struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
+// NewPlan is the value of the signal "change_plan".
+type NewPlan struct {
+	Cents int64 `json:"cents"`
+}
+
 // Cancellation is the value of the signal "cancel".
 type Cancellation struct {
 	Reason string `json:"reason,omitempty"`
@@ -35,51 +41,74 @@ type Cancellation struct {
 
 // What is sent to an execution, and what is seen of it from outside:
 //
+//	cruster-host workflow signal EXECUTION change_plan --value '{"cents":700}'
 //	cruster-host workflow signal EXECUTION cancel --value '{"reason":"moved away"}'
 //	cruster-host workflow state EXECUTION charged
 //	cruster-host workflow list --where customer=ada
 var (
-	Cancel   = cruster.NewSignal[Cancellation]("cancel")
-	Charged  = cruster.NewState[int64]("charged")
-	Customer = cruster.NewAttribute[string]("customer")
+	ChangePlan = cruster.NewSignal[NewPlan]("change_plan")
+	Cancel     = cruster.NewSignal[Cancellation]("cancel")
+	Charged    = cruster.NewState[int64]("charged")
+	Customer   = cruster.NewAttribute[string]("customer")
 )
 
 // Billing charges a customer for one period after the other, until the customer cancels.
 // There is one per customer.
 var Billing = cruster.NewWorkflow("Billing", billing, cruster.RawKey(func(r BillingRequest) string { return r.Customer })).
-	Accepts(Cancel).Publishes(Charged, Customer)
+	Accepts(Cancel, ChangePlan).Publishes(Charged, Customer)
 
 func billing(ctx cruster.Context, req BillingRequest) (BillingResult, error) {
-	Customer.Set(ctx, req.Customer)
-	period := 30 * 24 * time.Hour
-	if req.PeriodMS > 0 {
-		period = time.Duration(req.PeriodMS) * time.Millisecond
+	if err := Customer.Set(ctx, req.Customer); err != nil {
+		return BillingResult{}, err
 	}
 	for range PeriodsPerRun {
 		if _, err := Charge.Call(ctx, Period{Customer: req.Customer, Number: req.Charged + 1, Cents: req.Cents}); err != nil {
 			return BillingResult{}, err
 		}
 		req.Charged++
-		Charged.Set(ctx, req.Charged)
-		canceled, reason, err := serve(ctx, period)
+		if err := Charged.Set(ctx, req.Charged); err != nil {
+			return BillingResult{}, err
+		}
+		canceled, reason, err := serve(ctx, &req)
 		if err != nil || canceled {
 			return BillingResult{Charged: req.Charged, Reason: reason}, err
 		}
 	}
-	// A cancellation that comes from now on is the next run's.
+	// A signal that comes from now on is the next run's.
 	return BillingResult{}, cruster.ContinueAsNew(req)
 }
 
-// serve is over at the end of a period, or when the customer cancels.
-func serve(ctx cruster.Context, period time.Duration) (canceled bool, reason string, err error) {
-	var failed error
-	err = cruster.Select(ctx,
-		cruster.On(cruster.Timer(ctx, period), func(_ cruster.None, err error) { failed = err }),
-		cruster.On(Cancel.Future(ctx), func(c Cancellation, err error) { canceled, reason, failed = err == nil, c.Reason, err }))
-	if err == nil {
-		err = failed
+func (r BillingRequest) period() time.Duration {
+	if r.PeriodMS > 0 {
+		return time.Duration(r.PeriodMS) * time.Millisecond
 	}
-	return canceled, reason, err
+	return 30 * 24 * time.Hour
+}
+
+// serve is over at the end of a period, or when the customer cancels. Another plan counts from
+// the next period on.
+func serve(ctx cruster.Context, req *BillingRequest) (canceled bool, reason string, err error) {
+	end := cruster.Timer(ctx, req.period())
+	for over := false; !over; {
+		var failed error
+		err := cruster.Select(ctx,
+			cruster.On(end, func(_ cruster.None, err error) { over, failed = true, err }),
+			cruster.On(Cancel.Future(ctx), func(c Cancellation, err error) {
+				over, canceled, reason, failed = true, err == nil, c.Reason, err
+			}),
+			cruster.On(ChangePlan.Future(ctx), func(n NewPlan, err error) {
+				if failed = err; err == nil {
+					req.Cents = n.Cents
+				}
+			}))
+		if err != nil {
+			return false, "", err
+		}
+		if failed != nil {
+			return false, "", failed
+		}
+	}
+	return canceled, reason, nil
 }
 
 // Period is what a customer is charged for.

@@ -50,7 +50,9 @@ var ContinuesUnread = cruster.NewWorkflow("ContinuesUnread", func(ctx cruster.Co
 		last, err := wordSignal.Receive(ctx)
 		return []any{ok, first, last}, err
 	}
-	stageState.Set(ctx, "first")
+	if err := stageState.Set(ctx, "first"); err != nil {
+		return nil, err
+	}
 	if _, ok, err := wordSignal.TryReceive(ctx); ok || err != nil {
 		return nil, cruster.Errorf("unexpected", "a word before one was sent: %v", err)
 	}

@@ -68,7 +68,14 @@ var tallyPanic = cruster.NewOperation(tally, "panic", func(_ *cruster.EntityCont
 	panic("on purpose")
 })
 
-var ledger = cruster.NewEntity("Ledger")
+var ledger = cruster.NewEntity("Ledger").Include(health)
+
+// health is a group of operations, as others may share it.
+var health = cruster.NewRPCGroup("Health")
+
+var healthCheck = cruster.NewGroupRPC(health, "check", func(ctx *cruster.RPCContext, _ cruster.None) (string, error) {
+	return ctx.ID() + " is well", nil
+})
 
 // ledgerNote counts in SQL, and fails behind its statement if it is asked to.
 var ledgerNote = cruster.NewRPC(ledger, "note", func(ctx *cruster.RPCContext, fail bool) (int64, error) {
@@ -193,7 +200,8 @@ var TallySum = cruster.NewWorkflow("TallySum", func(ctx cruster.Context, id stri
 	return tallyAdd.On(id).Call(ctx, 0)
 })
 
-// LedgerNotes calls an entity without a state, which has its own in SQL.
+// LedgerNotes calls an entity without a state, which has its own in SQL, and an operation of a
+// group that it includes.
 var LedgerNotes = cruster.NewWorkflow("LedgerNotes", func(ctx cruster.Context, id string) ([]Seen, error) {
 	return []Seen{
 		seen(ledgerNote.On(id).Call(ctx, false)),
@@ -201,5 +209,6 @@ var LedgerNotes = cruster.NewWorkflow("LedgerNotes", func(ctx cruster.Context, i
 		told(ledgerNote.On(id).Send(ctx, false)),
 		seen(ledgerNote.On(id).Call(ctx, false)),
 		seen(ledgerRead.On(id).Call(ctx, cruster.None{})),
+		seen(healthCheck.Of(ledger).On(id).Call(ctx, cruster.None{})),
 	}, nil
 })

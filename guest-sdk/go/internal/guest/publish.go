@@ -114,20 +114,22 @@ func (s Scope) publisher(call *Call, what Label, declared func(*Workflow, string
 	return ex.published
 }
 
-// PublishState sets a value of the run's state; nil takes it away.
-func (s Scope) PublishState(call *Call, name string, value []byte) {
+// PublishState sets a value of the run's state; nil takes it away. A value that is too large
+// changes nothing.
+func (s Scope) PublishState(call *Call, name string, value []byte) error {
 	p := s.publisher(call, Label{"state", name}, (*Workflow).publishesState)
-	if !set(p.state, &p.changed.State, name, value) {
-		return
-	}
-	size := 0
-	for _, v := range p.state {
-		size += len(v)
+	size := len(value)
+	for other, v := range p.state {
+		if other != name {
+			size += len(v)
+		}
 	}
 	if size > abi.MaxPublishedBytes {
-		panic(abi.Errorf(abi.CodePayloadTooLarge, "the state of workflow %s has %d bytes with %s, the limit is %d", s.co.ex.workflow.Name, size, name, abi.MaxPublishedBytes).
-			WithHint("Publish what others need to see at a glance, and keep the rest in the workflow, in an entity or in SQL."))
+		return abi.Errorf(abi.CodePayloadTooLarge, "the published state has %d bytes, the limit is %d", size, abi.MaxPublishedBytes).
+			WithHint("Publish what others need to see at a glance, and keep the rest in the workflow, in an entity or in SQL.")
 	}
+	set(p.state, &p.changed.State, name, value)
+	return nil
 }
 
 // PublishedState is a value that this run has set; nil if there is none.
@@ -138,11 +140,6 @@ func (s Scope) PublishedState(call *Call, name string) []byte {
 // PublishAttribute sets an attribute of the run; nil takes it away.
 func (s Scope) PublishAttribute(call *Call, name string, value []byte) {
 	p := s.publisher(call, Label{"attribute", name}, (*Workflow).publishesAttribute)
-	if value != nil {
-		if _, bad := abi.AttributeOf(value); bad != nil {
-			panic(bad)
-		}
-	}
 	set(p.attributes, &p.changed.Attributes, name, value)
 }
 
@@ -154,10 +151,10 @@ func (s Scope) PublishProgress(call *Call, progress abi.Progress) {
 	}
 }
 
-// set changes a value, and notes that it did. It returns false if the value was the same.
-func set(values map[string][]byte, changed *[]abi.Published, name string, value []byte) bool {
+// set changes a value, and notes it unless the value was the same.
+func set(values map[string][]byte, changed *[]abi.Published, name string, value []byte) {
 	if old, ok := values[name]; ok && bytes.Equal(old, value) && (old == nil) == (value == nil) {
-		return false
+		return
 	}
 	values[name] = value
 	i, found := slices.BinarySearchFunc(*changed, name, func(p abi.Published, name string) int { return strings.Compare(p.Name, name) })
@@ -165,7 +162,6 @@ func set(values map[string][]byte, changed *[]abi.Published, name string, value 
 		*changed = slices.Insert(*changed, i, abi.Published{Name: name})
 	}
 	(*changed)[i].Value = value
-	return true
 }
 
 // publish publishes what has changed.

@@ -12,7 +12,6 @@ use crate::expand_activity::{Activity, Owner, attempt_type, prepared};
 use crate::expand_workflow::associated;
 use crate::implementation::{Implementation, is, other_item};
 use crate::method::{Kind, Role};
-use crate::names;
 use crate::options;
 use crate::problems::Problems;
 
@@ -63,12 +62,7 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
 
 fn check(options: &GroupOptions, block: &Implementation, problems: &mut Problems) {
     if options.name.is_none() {
-        if let Some(complaint) = names::complain(&block.plain_name()) {
-            problems.add(
-                block.name(),
-                format!("{complaint}\nhelp: give the group another name with `name = \"…\"`"),
-            );
-        }
+        block.check_group_name(problems);
     }
     if !block
         .methods

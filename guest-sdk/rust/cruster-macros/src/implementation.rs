@@ -42,6 +42,15 @@ impl Implementation {
         signature::plain(self.name())
     }
 
+    /// Checks the name of the struct where it is that of a group.
+    pub(crate) fn check_group_name(&self, problems: &mut Problems) {
+        if let Some(complaint) = names::complain(&self.plain_name()) {
+            let text =
+                format!("{complaint}\nhelp: give the group another name with `name = \"…\"`");
+            problems.add(self.name(), text);
+        }
+    }
+
     /// Reads a block. `None` if no code can be generated for it.
     pub(crate) fn read(kind: Kind, tokens: TokenStream, problems: &mut Problems) -> Option<Self> {
         let attribute = kind.on_block();

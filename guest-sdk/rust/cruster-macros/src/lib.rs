@@ -2,6 +2,9 @@
 //!
 //! Use them through the crate `cruster`, which re-exports all of them. They expand to
 //! code that uses its hidden parts, so the two crates have the same version.
+//!
+//! The compiler takes attributes from the root of a crate only, so all of them are in this file.
+//! Each hands its tokens to a module; what there is to say about the large ones is in `docs`.
 #![deny(missing_docs)]
 
 mod activity;
@@ -53,63 +56,7 @@ pub fn workflow(attribute: TokenStream, item: TokenStream) -> TokenStream {
 
 /// The code of a workflow: `execute`, its activities, its helpers.
 ///
-/// ```
-/// # use cruster::prelude::*;
-/// # #[derive(Serialize, Deserialize, Schema)]
-/// # pub struct OrderRequest { order_id: String, items: Vec<String>, card: String }
-/// # #[activity_group]
-/// # pub struct Payments;
-/// # #[activity_group_impl]
-/// # impl Payments {
-/// #     #[activity]
-/// #     async fn charge(&self, card: String, cents: u64) -> Result<(), Error> { Ok(()) }
-/// # }
-/// # #[workflow]
-/// # pub struct ProcessOrder;
-/// #[workflow_impl(key = |request| request.order_id.clone(), hash = false, activity_groups(Payments))]
-/// impl ProcessOrder {
-///     async fn execute(&self, request: OrderRequest) -> Result<u64, Error> {
-///         let reserved = self.reserve(request.items).await?;
-///         self.charge(request.card, 100 * reserved).await?;
-///         Ok(Self::parcels(reserved))
-///     }
-///
-///     #[activity(retries = 3)]
-///     async fn reserve(&self, items: Vec<String>) -> Result<u64, Error> {
-///         let mut reserved = 0;
-///         for item in items {
-///             reserved += self.transaction().execute("UPDATE stock SET reserved = true WHERE item = $1", (item,))?;
-///         }
-///         Ok(reserved)
-///     }
-///
-///     fn parcels(items: u64) -> u64 {
-///         items.div_ceil(8)
-///     }
-/// }
-/// ```
-///
-/// | method | what it is |
-/// | --- | --- |
-/// | `async fn execute(&self, request)` | the workflow. It is replayed, so it makes only durable calls |
-/// | with `#[activity]` | a step that may have effects; see [`macro@activity`] |
-/// | with `&self` | a helper of `execute`, under the same rules |
-/// | without `self` | an ordinary function that all of them may call: `Self::parcels(…)` |
-///
-/// | option | meaning |
-/// | --- | --- |
-/// | `key = \|request\| …` | the key of the execution: requests with the same key are one execution. Defaults to the whole request |
-/// | `hash = false` | the key is used unchanged, and must be text: a `String` or a `&str`. Defaults to its SHA-256 |
-/// | `activity_groups(A, B)` | groups whose activities `self` has too; method names must be distinct |
-/// | `signals(A, B)` | the signals that it can be sent, types with [`macro@Signal`] |
-/// | `queries(A, B)` | the queries that it answers, types with [`macro@Query`] |
-/// | `updates(A, B)` | the updates that it takes, types with [`macro@Update`] |
-/// | `state(A, B)` | the values that it publishes, types with [`macro@State`] |
-/// | `attributes(A, B)` | the values that it is found by, types with [`macro@Attribute`] |
-/// | `name = "…"` | the name of the workflow. Defaults to that of the struct |
-/// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
-///
-/// The struct gets a function `client`, through which other workflows call it.
+#[doc = include_str!("../docs/workflow_impl.md")]
 #[proc_macro_attribute]
 pub fn workflow_impl(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expand_workflow::expand(attribute.into(), item.into()).into()
@@ -157,29 +104,7 @@ pub fn activity_group(attribute: TokenStream, item: TokenStream) -> TokenStream 
 
 /// The activities of a group. Methods without [`macro@activity`] are their helpers.
 ///
-/// ```
-/// # use cruster::prelude::*;
-/// # #[activity_group]
-/// # pub struct Payments;
-/// #[activity_group_impl(retries = 5, timeout = "10s")]
-/// impl Payments {
-///     #[activity]
-///     async fn charge(&self, card: String, cents: u64) -> Result<String, Error> {
-///         let url = self.config("payments").unwrap_or_default();
-///         let answer = self.http().post(url).body(format!("{card} {cents}")).send()?;
-///         Ok(answer.error_for_status()?.text()?.to_string())
-///     }
-/// }
-/// ```
-///
-/// The activity above is named `Payments.charge`. A workflow that lists the group in its
-/// `activity_groups` calls it as `self.charge(card, cents)`.
-///
-/// | option | meaning |
-/// | --- | --- |
-/// | `retries`, `backoff`, `base`, `jitter`, `timeout` | the defaults of its activities |
-/// | `name = "…"` | the first part of their names. Defaults to the name of the struct |
-/// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
+#[doc = include_str!("../docs/activity_group_impl.md")]
 #[proc_macro_attribute]
 pub fn activity_group_impl(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expand_group::expand(attribute.into(), item.into()).into()
@@ -319,49 +244,7 @@ pub fn entity(attribute: TokenStream, item: TokenStream) -> TokenStream {
 
 /// The RPCs of an entity without a state.
 ///
-/// ```
-/// # use cruster::prelude::*;
-/// # #[rpc_group]
-/// # pub struct HealthCheck;
-/// # #[rpc_group_impl]
-/// # impl HealthCheck {
-/// #     #[rpc]
-/// #     async fn ping(&self) -> Result<String, Error> { Ok(self.id().to_owned()) }
-/// # }
-/// # #[entity]
-/// # pub struct UserGateway;
-/// #[entity_impl(rpc_groups(HealthCheck))]
-/// impl UserGateway {
-///     #[rpc]
-///     async fn name(&self, user: u64) -> Result<String, Error> {
-///         let (name,) = self.transaction().query_one("SELECT name FROM users WHERE id = $1", (user,))?;
-///         Ok(name)
-///     }
-///
-///     #[rpc(persisted)]
-///     async fn rename(&self, user: u64, name: String) -> Result<(), Error> {
-///         self.transaction().execute("UPDATE users SET name = $2 WHERE id = $1", (user, name))?;
-///         Ok(())
-///     }
-/// }
-/// ```
-///
-/// | method | what it is |
-/// | --- | --- |
-/// | with `#[rpc]` | a call that is made as well as it can be: for reads |
-/// | with `#[rpc(persisted)]` | a call that is saved before it runs, and runs until it has an outcome. What it does in SQL commits together with its reply |
-/// | with `&self` | a helper of the RPCs |
-/// | without `self` | an ordinary function |
-///
-/// `self` has SQL in a transaction, HTTP, configuration, real time, and the id of the entity.
-///
-/// | option | meaning |
-/// | --- | --- |
-/// | `rpc_groups(A, B)` | groups whose RPCs the entity has too; names must be distinct |
-/// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
-///
-/// The struct gets a function `client`: `UserGateway::client(self, "eu").name(7).await?`
-/// calls an entity from a workflow.
+#[doc = include_str!("../docs/entity_impl.md")]
 #[proc_macro_attribute]
 pub fn entity_impl(attribute: TokenStream, item: TokenStream) -> TokenStream {
     rpc::expand(Kind::Entity, attribute.into(), item.into()).into()
@@ -386,21 +269,7 @@ pub fn rpc_group(attribute: TokenStream, item: TokenStream) -> TokenStream {
 
 /// The RPCs of a group, written as those of an [entity](macro@entity_impl).
 ///
-/// ```
-/// # use cruster::prelude::*;
-/// #[rpc_group]
-/// pub struct HealthCheck;
-///
-/// #[rpc_group_impl]
-/// impl HealthCheck {
-///     #[rpc]
-///     async fn ping(&self) -> Result<String, Error> {
-///         Ok(format!("{} is well", self.id()))
-///     }
-/// }
-/// ```
-///
-/// An entity that lists the group in its `rpc_groups` has the RPCs under their names.
+#[doc = include_str!("../docs/rpc_group_impl.md")]
 #[proc_macro_attribute]
 pub fn rpc_group_impl(attribute: TokenStream, item: TokenStream) -> TokenStream {
     rpc::expand(Kind::RpcGroup, attribute.into(), item.into()).into()
@@ -409,39 +278,7 @@ pub fn rpc_group_impl(attribute: TokenStream, item: TokenStream) -> TokenStream 
 /// Makes a struct the state of an entity: of each id there is one, which the host keeps.
 /// Its `impl` block has [`macro@operations`].
 ///
-/// The struct derives `Default`, what an entity begins with, serde's traits and `Schema`.
-/// Derive `Clone` too if it is large: operations that fail are undone with a copy, which is
-/// cheaper to clone than to encode.
-///
-/// ```
-/// use cruster::prelude::*;
-///
-/// #[stateful_entity(migrate(in_cents))]
-/// #[derive(Default, Clone, Serialize, Deserialize, Schema)]
-/// pub struct Account {
-///     cents: i64,
-/// }
-///
-/// /// What an account was at first.
-/// #[derive(Deserialize)]
-/// struct AccountInEuros {
-///     euros: i64,
-/// }
-///
-/// fn in_cents(old: AccountInEuros) -> Account {
-///     Account { cents: 100 * old.euros }
-/// }
-/// ```
-///
-/// | option | meaning |
-/// | --- | --- |
-/// | `name = "…"` | the name of the type of entity. Defaults to that of the struct |
-/// | `migrate(f, g)` | functions from each old shape of the state to the next, oldest first. When you change the shape, keep the old struct and add a function |
-/// | `mailbox_capacity = 50` | how many calls of one entity may wait |
-/// | `concurrency = 4` | how many operations that are read-only run at the same time |
-/// | `max_idle_time_secs = 120` | how long an entity without calls stays in memory |
-/// | `shard_group = "…"` | the hosts that serve it |
-/// | `crate = path` | the path of the SDK. Defaults to `::cruster` |
+#[doc = include_str!("../docs/stateful_entity.md")]
 #[proc_macro_attribute]
 pub fn stateful_entity(attribute: TokenStream, item: TokenStream) -> TokenStream {
     entity::expand(Kind::Stateful, attribute.into(), item.into()).into()
@@ -449,46 +286,7 @@ pub fn stateful_entity(attribute: TokenStream, item: TokenStream) -> TokenStream
 
 /// The operations of an entity with a state: the methods with `self`.
 ///
-/// ```
-/// # use cruster::prelude::*;
-/// # #[stateful_entity]
-/// # #[derive(Default, Serialize, Deserialize, Schema)]
-/// # pub struct Account {
-/// #     cents: i64,
-/// # }
-/// #[operations]
-/// impl Account {
-///     fn deposit(&mut self, cents: i64) -> Result<i64, Error> {
-///         self.cents += cents;
-///         if self.cents < 0 {
-///             cruster::bail!("too_poor", "there is not enough");
-///         }
-///         Ok(self.cents)
-///     }
-///
-///     #[read_only]
-///     fn balance(&self) -> i64 {
-///         self.cents
-///     }
-/// }
-/// ```
-///
-/// Operations of one entity run one at a time. The state is saved together with the reply
-/// and with what the operation sent; an operation that returns an error has changed
-/// nothing, like `deposit` above.
-///
-/// | method | what it is |
-/// | --- | --- |
-/// | with `&mut self` | an operation |
-/// | with `&self` and `#[read_only]` | an operation that changes nothing; it runs beside others and without a commit |
-/// | `fn on_create(&mut self)` | runs before the first operation of an entity |
-/// | without `self` | an ordinary function |
-///
-/// An operation and `on_create` may take a `&EntityContext` first, with which they send to
-/// other entities, start workflows or destroy the entity.
-///
-/// The struct gets a function `client`: `Account::client(self, "ada").deposit(500).await?`
-/// calls an entity from a workflow.
+#[doc = include_str!("../docs/operations.md")]
 #[proc_macro_attribute]
 pub fn operations(attribute: TokenStream, item: TokenStream) -> TokenStream {
     operations::expand(attribute.into(), item.into()).into()

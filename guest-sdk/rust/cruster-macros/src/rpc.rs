@@ -27,13 +27,17 @@ pub(crate) fn expand(kind: Kind, attribute: TokenStream, item: TokenStream) -> T
     let mut problems = Problems::default();
     let mut sdk: Path = parse_quote!(::cruster);
     let mut groups = Vec::new();
+    let mut name = None;
     let known: &[&str] = match kind {
         Kind::Entity => &["rpc_groups", "crate"],
-        _ => &["crate"],
+        _ => &["name", "crate"],
     };
     for option in options::parse(kind.on_block(), known, attribute, &mut problems) {
         let result = match option.name.to_string().as_str() {
             "crate" => option.path("crate = ::cruster").map(|path| sdk = path),
+            "name" => option
+                .name("name = \"Health\"")
+                .map(|given| name = Some(given)),
             _ => distinct(&option, "group", "rpc_groups(HealthCheck)", &mut problems)
                 .map(|paths| groups = paths),
         };
@@ -48,14 +52,22 @@ pub(crate) fn expand(kind: Kind, attribute: TokenStream, item: TokenStream) -> T
             );
             problems.add(&block.rest.target, text);
         }
+        if kind == Kind::RpcGroup && name.is_none() {
+            block.rest.check_group_name(&mut problems);
+        }
     }
     let code = block.map(|block| {
-        let name = block.rest.plain_name();
+        let struct_name = block.rest.plain_name();
+        let prefix = match kind {
+            Kind::RpcGroup => format!("{}.", name.as_ref().unwrap_or(&struct_name)),
+            _ => String::new(),
+        };
         let expansion = Expansion {
             sdk: &sdk,
             groups: &groups,
-            call: format_ident!("__{name}Call"),
-            calls: format_ident!("__{name}Calls"),
+            prefix,
+            call: format_ident!("__{struct_name}Call"),
+            calls: format_ident!("__{struct_name}Calls"),
             block: &block,
         };
         expansion.code(kind)
@@ -70,6 +82,8 @@ struct Expansion<'a> {
     sdk: &'a Path,
     groups: &'a [Path],
     block: &'a Block,
+    /// What the names of the RPCs begin with: that of their group.
+    prefix: String,
     /// The type that RPCs have as `self`.
     call: Ident,
     /// The layer of clients.
@@ -139,7 +153,8 @@ impl Expansion<'_> {
     /// The layer of clients with the calls of the RPCs.
     fn layer(&self) -> TokenStream {
         let (sdk, calls) = (self.sdk, &self.calls);
-        let methods = self.block.rpcs.iter().map(|rpc| rpc.call(sdk));
+        let methods = self.block.rpcs.iter();
+        let methods = methods.map(|rpc| rpc.call(sdk, &self.prefix));
         quote! {
             #[doc(hidden)]
             pub struct #calls<__Inner> {
@@ -175,10 +190,10 @@ impl Expansion<'_> {
     }
 
     fn entries(&self) -> impl Iterator<Item = TokenStream> {
-        self.block
-            .rpcs
-            .iter()
-            .map(|rpc| rpc.entry(self.sdk, &self.block.rest.target, &self.call))
+        self.block.rpcs.iter().map(|rpc| {
+            let name = rpc.full_name(&self.prefix);
+            rpc.entry(self.sdk, &name, &self.block.rest.target, &self.call)
+        })
     }
 
     fn group(&self) -> TokenStream {
@@ -241,7 +256,7 @@ impl Expansion<'_> {
         }
     }
 
-    /// Refuses two RPCs with one name, of which only the first could be called.
+    /// Refuses two methods with one name, of which only the first could be called.
     fn distinct(&self) -> TokenStream {
         let (sdk, groups) = (self.sdk, self.groups);
         if groups.is_empty() {
@@ -257,7 +272,7 @@ impl Expansion<'_> {
             }
         }
         for rpc in &self.block.rpcs {
-            let (name, conditions) = (&rpc.name, rpc.conditions().collect::<Vec<_>>());
+            let (name, conditions) = (&rpc.method, rpc.conditions().collect::<Vec<_>>());
             for group in groups {
                 let list = list(group);
                 let clash = braces_at(rpc.item.sig.ident.span(), quote!(__has(#list, #name)));
@@ -282,13 +297,13 @@ impl Rpc {
         self.item.attrs.iter().filter(|a| is(a, "cfg"))
     }
 
-    fn entry(&self, sdk: &Path, target: &Path, call: &Ident) -> TokenStream {
-        let (name, ident, value, persisted) = (
-            &self.name,
-            &self.item.sig.ident,
-            &self.value,
-            self.persisted,
-        );
+    /// The name that the host knows.
+    fn full_name(&self, prefix: &str) -> String {
+        format!("{prefix}{}", self.method)
+    }
+
+    fn entry(&self, sdk: &Path, name: &str, target: &Path, call: &Ident) -> TokenStream {
+        let (ident, value, persisted) = (&self.item.sig.ident, &self.value, self.persisted);
         let input = self.parameters.input_type();
         let (pattern, arguments) = self.parameters.arguments();
         let conditions = self.conditions();
@@ -315,8 +330,9 @@ impl Rpc {
     }
 
     /// The method of the client.
-    fn call(&self, sdk: &Path) -> TokenStream {
-        let (name, ident, value) = (&self.name, &self.item.sig.ident, &self.value);
+    fn call(&self, sdk: &Path, prefix: &str) -> TokenStream {
+        let (ident, value) = (&self.item.sig.ident, &self.value);
+        let name = self.full_name(prefix);
         let carried = self
             .item
             .attrs

@@ -29,7 +29,8 @@ pub(crate) struct Block {
 
 /// An RPC.
 pub(crate) struct Rpc {
-    pub(crate) name: String,
+    /// The name of the method.
+    pub(crate) method: String,
     /// The method, with the struct's name for `Self`.
     pub(crate) item: ImplItemFn,
     pub(crate) parameters: Parameters,
@@ -114,7 +115,7 @@ impl Block {
                 self.rpcs.push(Rpc {
                     parameters: Parameters::of(signature::parameters(&item), input)?,
                     value: signature::ok_type(&item.sig.output)?.clone(),
-                    name,
+                    method: name,
                     item,
                     persisted,
                 });

@@ -6,7 +6,7 @@
 //! the author's types and their place in the source.
 
 use crate::definition::ActivityDefinition;
-use crate::names::equal;
+use crate::names::{after_last, equal};
 
 /// Whether two lists have an activity with the same method name.
 pub const fn meet(a: &[ActivityDefinition], b: &[ActivityDefinition]) -> bool {
@@ -39,15 +39,7 @@ const fn has_method(list: &[ActivityDefinition], name: &[u8]) -> bool {
 /// The method name: what follows the last `::` of the origin. The name of the
 /// activity may differ.
 const fn method(origin: &str) -> &[u8] {
-    let mut rest = origin.as_bytes();
-    let mut name = rest;
-    while let [first, tail @ ..] = rest {
-        if *first == b':' {
-            name = tail;
-        }
-        rest = tail;
-    }
-    name
+    after_last(b':', origin)
 }
 
 /// Whether a name was found.

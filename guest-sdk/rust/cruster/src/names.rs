@@ -36,6 +36,19 @@ pub(crate) const fn same(a: &str, b: &str) -> bool {
     equal(a.as_bytes(), b.as_bytes())
 }
 
+/// What follows the last of a mark, or all of it, in constants.
+pub(crate) const fn after_last(mark: u8, text: &str) -> &[u8] {
+    let mut rest = text.as_bytes();
+    let mut after = rest;
+    while let [first, tail @ ..] = rest {
+        if *first == mark {
+            after = tail;
+        }
+        rest = tail;
+    }
+    after
+}
+
 /// Equality of bytes in constants.
 pub(crate) const fn equal(mut a: &[u8], mut b: &[u8]) -> bool {
     if a.len() != b.len() {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::codec;
-use crate::codes;
+use crate::codes::{self, Code};
 use crate::context::WorkflowContext;
 use crate::definition::{AttributeDefinition, StateDefinition};
 use crate::error::{Error, Result};
@@ -409,30 +409,38 @@ fn changes(
 
 /// Refuses what the host refuses.
 fn check(publication: &wire::Publish) -> Result<()> {
-    let short = |text: &str| text.len() <= MAX_TEXT && !text.contains(char::is_control);
     for attribute in publication.attributes.iter().flatten() {
         let value = attribute.value.as_deref().map(Value::decode).transpose();
-        let fits = match value.map_err(Error::from)? {
-            Some(Value::String(text)) => short(&text),
+        let name = &attribute.name;
+        let finite = match value.map_err(Error::from)? {
+            Some(Value::String(text)) => {
+                let what = format!("the text of the attribute {name}");
+                check_text(&codes::BAD_ATTRIBUTE, &what, &text)?;
+                true
+            }
             Some(Value::Float(number)) => number.is_finite(),
             Some(Value::Float32(number)) => number.is_finite(),
             _ => true,
         };
-        if !fits {
-            let message = format!(
-                "the attribute {} is a text of more than {MAX_TEXT} bytes or with a control character, or a number that is not finite",
-                attribute.name
-            );
+        if !finite {
+            let message = format!("the attribute {name} is not a finite number");
             return Err(Error::with_code(&codes::BAD_ATTRIBUTE, message));
         }
     }
     match &publication.progress {
-        Some(progress) if !short(&progress.note) => {
-            let message = format!(
-                "the note of the progress has more than {MAX_TEXT} bytes, or a control character"
-            );
-            Err(Error::with_code(&codes::BAD_BODY, message))
-        }
-        _ => Ok(()),
+        Some(progress) => check_text(&codes::BAD_BODY, "the note of the progress", &progress.note),
+        None => Ok(()),
     }
+}
+
+/// Refuses a text that others could not find or read. All SDKs say it in these words.
+fn check_text(code: &Code, what: &str, text: &str) -> Result<()> {
+    let problem = if text.len() > MAX_TEXT {
+        format!("has {} bytes, the limit is {MAX_TEXT}", text.len())
+    } else if text.contains(char::is_control) {
+        "is not UTF-8, or has a control character".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Error::with_code(code, format!("{what} {problem}")))
 }

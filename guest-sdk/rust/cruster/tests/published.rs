@@ -49,8 +49,14 @@ impl Order {
             self.publish((Amount(7), Rate(f64::NAN))),
             self.publish(Progress::of(1, 1).note("a\nb")),
         ];
-        let codes = refused.map(|r| r.unwrap_err().code().to_owned());
-        assert_eq!(codes, ["CR-2005", "CR-2042", "CR-2042", "CR-4001"]);
+        let refused = refused.map(|r| r.unwrap_err().to_string());
+        let want = [
+            "CR-2005: the published state has 70013 bytes, the limit is 65536",
+            "CR-2042: the text of the attribute customer has 257 bytes, the limit is 256",
+            "CR-2042: the attribute rate is not a finite number",
+            "CR-4001: the note of the progress is not UTF-8, or has a control character",
+        ];
+        assert_eq!(refused, want);
         assert_eq!(self.published::<Stage>(), Some(Stage::Packing));
 
         while request.words.len() < 2 {

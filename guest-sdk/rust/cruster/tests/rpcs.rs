@@ -30,7 +30,7 @@ pub struct Settings {
     prefix: &'static str,
 }
 
-#[rpc_group_impl]
+#[rpc_group_impl(name = "Config")]
 impl Settings {
     #[rpc]
     async fn setting(&self, name: String) -> Result<Option<String>, Error> {
@@ -195,12 +195,12 @@ fn the_manifest_describes_them() {
     assert_eq!(
         names,
         [
+            ("Config.setting", false),
+            ("HealthCheck.ping", false),
             ("crash", false),
             ("fetch", false),
-            ("ping", false),
             ("profile", false),
-            ("rename", true),
-            ("setting", false)
+            ("rename", true)
         ]
     );
 }

@@ -92,10 +92,22 @@ pub struct PassRequest {
     to: String,
 }
 
+/// A group of RPCs, as others may share it.
+#[rpc_group]
+pub struct Health;
+
+#[rpc_group_impl]
+impl Health {
+    #[rpc]
+    async fn check(&self) -> Result<String> {
+        Ok(format!("{} is well", self.id()))
+    }
+}
+
 #[entity]
 pub struct Ledger;
 
-#[entity_impl]
+#[entity_impl(rpc_groups(Health))]
 impl Ledger {
     /// Counts in SQL, and fails behind its statement if it is asked to.
     #[rpc(persisted)]
@@ -287,7 +299,8 @@ impl TallySum {
     }
 }
 
-/// Calls an entity without a state, which has its own in SQL.
+/// Calls an entity without a state, which has its own in SQL, and an RPC of a group that it
+/// includes.
 #[workflow]
 pub struct LedgerNotes;
 
@@ -301,6 +314,7 @@ impl LedgerNotes {
             told(ledger.note(false).send().await),
             seen(ledger.note(false).await),
             seen(ledger.read(Empty {}).await),
+            seen(ledger.check().await),
         ])
     }
 }

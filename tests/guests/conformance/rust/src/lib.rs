@@ -5,6 +5,7 @@
 //! Names, requests, results and the order of durable calls are therefore those of the Go package,
 //! also where Rust would say it another way.
 
+pub mod bare;
 mod children;
 mod continued;
 mod deferreds;
@@ -29,6 +30,7 @@ use cruster::prelude::*;
 
 cruster::module! {
     workflows: [
+        bare::Bare, bare::BareChild,
         children::Double, children::HashedKey, children::RawKey, children::Call, children::CallMisuse, children::CallMany,
         children::CallKeys, children::Follow, children::CallItself, children::CallWrong,
         continued::AwaitsContinued, continued::Continues, continued::ContinuesStopped, continued::ContinuesUnread,
@@ -45,7 +47,7 @@ cruster::module! {
         outside::Count, outside::CountKeyed, outside::CountMany, outside::Fetch, outside::Settings, outside::SqlKinds, outside::SqlWrong,
         parallel::All, parallel::Crowd, parallel::Due, parallel::First, parallel::Groups, parallel::Nested, parallel::Order, parallel::Race,
         parallel::Select, parallel::Sleeps, parallel::Two,
-        published::Publishes, published::PublishesAndFails,
+        published::Publishes, published::PublishesAndFails, published::PublishesWrong,
         queries::Nap, queries::Spoiled, queries::Track,
         sections::SectionAdds, sections::SectionEnds, sections::SectionInterrupted, sections::SectionLeft, sections::SectionShared,
         sections::Sections, sections::SectionsRefused,

@@ -3,7 +3,9 @@
 use cruster::prelude::*;
 use cruster::{Empty, Progress, Value};
 
+use crate::Seen;
 use crate::deferreds::GATE;
+use crate::signals::told;
 
 #[derive(Serialize, Deserialize, Schema, State)]
 pub struct Stage(pub String);
@@ -68,5 +70,30 @@ impl PublishesAndFails {
     async fn execute(&self, _request: Empty) -> Result<i64> {
         self.publish(stage("failed"))?;
         Err(cruster::err!("failed", "it failed as it was told"))
+    }
+}
+
+/// Is told what cannot be published, and publishes none of it; or it fails with the first of
+/// that.
+#[workflow]
+pub struct PublishesWrong;
+
+#[workflow_impl(state(Stage), attributes(Amount, Customer))]
+impl PublishesWrong {
+    async fn execute(&self, fail: bool) -> Result<Vec<Seen>> {
+        let text = |n: usize| "x".repeat(n);
+        if fail {
+            self.publish(Customer(text(257)))?;
+        }
+        let lines = "two\nlines";
+        Ok(vec![
+            told(self.publish(Customer(text(256)))),
+            told(self.publish(Customer(text(257)))),
+            told(self.publish(Customer(lines.to_owned()))),
+            told(self.publish(Amount(f64::INFINITY))),
+            told(self.publish(stage(&text(64 << 10)))),
+            told(self.publish(Progress::of(1, 2).note(text(257)))),
+            told(self.publish(Progress::of(1, 2).note(lines))),
+        ])
     }
 }
