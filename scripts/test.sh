@@ -44,12 +44,13 @@ if [[ -z ${CRUSTER_TEST_POSTGRES:-} ]]; then
 	export CRUSTER_TEST_POSTGRES
 fi
 
-# The race detector does not look into SQLite, which is C turned into Go, and into
-# the engine's compiler: their work on memory of their own took much of the time
-# of the tests. RATIONALE.md says why it is these packages and no others.
+# The race detector does not look into SQLite, which is C turned into Go, into the
+# engine's compiler, and into our own rewriting of modules, which only compute: their
+# work on memory of their own took most of the time of the tests. RATIONALE.md says why
+# it is these packages and no others.
 quiet=()
 for package in modernc.org/sqlite/lib modernc.org/libc github.com/tetratelabs/wazero/internal/{leb128,wasm/binary} \
-	github.com/tetratelabs/wazero/internal/engine/wazevo/{frontend,ssa,backend/...}; do
+	github.com/tetratelabs/wazero/internal/engine/wazevo/{frontend,ssa,backend/...} github.com/cruster/cruster/host/wasm/binary; do
 	quiet+=("$package=-race=false")
 done
 
@@ -63,20 +64,24 @@ if [[ $# -gt 0 ]]; then
 	exit
 fi
 
-# These run whole hosts through the same in many settings. Under the race detector they
-# took longer than all others together, so they run in full without it, and with it in
-# the settings that differ in what runs at the same time (-short). They begin first, so
-# that none of them is left over at the end.
-in_full=(github.com/cruster/cruster/tests/{conformance,crash,golden})
-go test "${common[@]}" -p $(nproc) "${in_full[@]}" &
+# Packages with a short form run whole hosts through the same in many settings. Under the
+# race detector they took longer than all others together, so they run in full without
+# it, and beside that with it in the settings that differ in what runs at the same time.
+mapfile -t in_full < <(git grep -l --untracked 'testing\.Short()' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|github.com/cruster/cruster/|')
+go test "${common[@]}" -p "$(nproc)" "${in_full[@]}" &
 full=$!
+
+# go test begins packages in the order it is given them. Those that take longest come
+# first, so that none of them is left over at the end. All others by import paths,
+# because ./... ends where another module begins: abi and guest-sdk/go are modules of
+# their own.
+longest=(tests/{upgrade,crash,conformance,golden,faults} journal/{sqlite,postgres} host/wasm host tests/{scenarios,cli} api/rpc)
+mapfile -t packages < <({
+	printf 'github.com/cruster/cruster/%s\n' "${longest[@]}"
+	go list github.com/cruster/cruster/tests/... github.com/cruster/cruster/...
+} | awk '!seen[$0]++')
 failed=0
 # The detector does not look into other processes.
-raced -short -skip '^TestTheBinaryKillsItself$' -p $(($(nproc) + 1)) "${in_full[@]}" || failed=1
-# By import paths, because ./... ends where another module begins: abi and
-# guest-sdk/go are modules of their own.
-others=$(go list github.com/cruster/cruster/tests/... github.com/cruster/cruster/... | grep -vxF "$(printf '%s\n' "${in_full[@]}")")
-# shellcheck disable=SC2086 # one word a package
-raced -p $(($(nproc) + 1)) $others || failed=1
+raced -short -skip '^TestTheBinaryKillsItself$' -p $(($(nproc) + 1)) "${packages[@]}" || failed=1
 wait $full || failed=1
 exit $failed

@@ -3,10 +3,8 @@ package entity
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -302,117 +300,6 @@ func (g *counter) ran() *Ran {
 	return ran
 }
 
-// scriptedCommitter commits one write at a time, or loses the answer, the write, or the
-// store; and it can be held.
-type scriptedCommitter struct {
-	store  *memory.Store
-	fences []journal.Fence
-
-	mu     sync.Mutex
-	next   []string        // guarded by mu; what becomes of the next commits
-	writes []journal.Write // guarded by mu; that took effect
-	held   chan struct{}   // guarded by mu; commits wait for it to be closed, if it is not nil
-	began  chan struct{}   // guarded by mu; told of each commit that is held
-	late   []journal.Write // guarded by mu; writes whose answer was lost, and that take effect later
-	full   journal.ID      // guarded by mu; the inbox that takes no messages of entities
-}
-
-func (c *scriptedCommitter) hold() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.held, c.began = make(chan struct{}), make(chan struct{}, 1000)
-	return c.began
-}
-
-func (c *scriptedCommitter) release() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.held != nil {
-		close(c.held)
-		c.held = nil
-	}
-}
-
-func (c *scriptedCommitter) script(next ...string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.next = next
-}
-
-func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
-	c.mu.Lock()
-	held, began := c.held, c.began
-	c.mu.Unlock()
-	if held != nil {
-		began <- struct{}{}
-		<-held
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	mishap := ""
-	if len(c.next) > 0 {
-		mishap, c.next = c.next[0], c.next[1:]
-	}
-	switch mishap {
-	case "drop":
-		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
-	case "delay":
-		c.late = append(c.late, w)
-		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
-	case "fail":
-		return journal.Result{}, errors.New("no connection")
-	case "fail after late":
-		for _, late := range c.late {
-			_, _ = c.applyLocked(late)
-		}
-		c.late = nil
-		return journal.Result{}, errors.New("no connection")
-	}
-	res, err := c.applyLocked(w)
-	if mishap == "lose" {
-		return journal.Result{}, fmt.Errorf("commit: %w", journal.ErrUndecided)
-	}
-	return res, err
-}
-
-// CommitTx implements Transactions.
-func (c *scriptedCommitter) CommitTx(ctx context.Context, tx journal.GuestTx, w journal.Write) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	mishap := ""
-	if len(c.next) > 0 {
-		mishap, c.next = c.next[0], c.next[1:]
-	}
-	if mishap == "conflict" {
-		_ = tx.Rollback(ctx)
-		return journal.ErrConflict
-	}
-	w.Fence = c.fences[w.ID.Shard()]
-	err := tx.Commit(ctx, w)
-	if err == nil {
-		c.writes = append(c.writes, w)
-	}
-	if mishap == "lose" {
-		return journal.ErrUndecided
-	}
-	return err
-}
-
-func (c *scriptedCommitter) applyLocked(w journal.Write) (journal.Result, error) {
-	if slices.ContainsFunc(w.Send, func(s journal.Sent) bool { return s.To == c.full }) {
-		return journal.Result{}, journal.ErrInboxFull
-	}
-	w.Fence = c.fences[w.ID.Shard()]
-	results, err := c.store.Commit(context.Background(), []journal.Write{w})
-	if err != nil {
-		return journal.Result{}, err
-	}
-	if results[0].Err == nil && !results[0].Existed {
-		c.writes = append(c.writes, w)
-	}
-	return results[0], results[0].Err
-}
-
 // fill puts a message into an inbox, as another host would.
 func (f *fixture) fill(id journal.ID, m journal.Message) {
 	f.t.Helper()
@@ -420,15 +307,6 @@ func (f *fixture) fill(id journal.ID, m journal.Message) {
 	defer f.commits.mu.Unlock()
 	_, err := f.commits.applyLocked(journal.Write{ID: id, Receive: &m})
 	require.NoError(f.t, err)
-}
-
-// taken are the writes that took effect since it was asked for.
-func (c *scriptedCommitter) taken() []journal.Write {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	w := c.writes
-	c.writes = nil
-	return w
 }
 
 // refTo names a counter.

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host"
-	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal"
@@ -27,27 +25,13 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 type object = map[string]any
 
-// sandbox is shared by all engines of the package, so that a module is compiled
-// once. It is never closed.
-var sandbox struct {
-	once    sync.Once
-	runtime *wasm.Runtime
-	err     error
-}
-
-func newSandbox(t *testing.T) *wasm.Runtime {
-	t.Helper()
-	sandbox.once.Do(func() {
-		sandbox.runtime, sandbox.err = wasm.New(context.Background(), wasm.Config{CacheDir: harness.CacheDir(t), Logger: harness.Logger(t)})
-	})
-	require.NoError(t, sandbox.err)
-	return sandbox.runtime
-}
+// sandbox is shared by all engines of the package.
+var sandbox harness.Sandbox
 
 // engine starts an engine.
 func engine(t *testing.T, store journal.Store, options ...func(*host.Config)) *host.Engine {
 	t.Helper()
-	return harness.Engine(t, store, append(options, func(c *host.Config) { c.Runtime = newSandbox(t) })...)
+	return harness.Engine(t, store, append(options, func(c *host.Config) { c.Runtime = sandbox.Runtime(t) })...)
 }
 
 // scenario is one use of a module. run returns what it saw; the key is removed from
@@ -194,7 +178,7 @@ func (c *client) restart(options ...func(*host.Config)) {
 		require.NoError(c.t, c.engine.Stop(context.Background()))
 	}
 	cfg := host.Config{
-		Store: c.failing, Logger: harness.Logger(c.t), Runtime: newSandbox(c.t), EvictAlways: c.evict,
+		Store: c.failing, Logger: harness.Logger(c.t), Runtime: sandbox.Runtime(c.t), EvictAlways: c.evict,
 		DrainTimeout: time.Second, TurnTimeout: time.Minute,
 	}
 	for _, o := range options {

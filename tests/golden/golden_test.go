@@ -150,12 +150,16 @@ func recorded(t *testing.T, format int, language, life string) recording {
 	return load(t, dir)
 }
 
+// sandbox is shared by all engines that replay. It has more memory for its guests than
+// the host had that the executions were started on.
+var sandbox = harness.Sandbox{MemoryLimit: 96 << 20}
+
 // replay puts a recording into a store as it was before its end was committed, and has
-// a host recover it. The host has more memory for its guests than the one that the
-// execution was started on.
+// a host recover it.
 func replay(t *testing.T, store journal.Store, r recording) (*journal.Execution, []journal.Entry) {
 	t.Helper()
-	first := harness.Engine(t, store)
+	shared := func(c *host.Config) { c.Runtime = sandbox.Runtime(t) }
+	first := harness.Engine(t, store, shared)
 	_, err := first.Push(t.Context(), host.PushRequest{Name: "golden", Binary: r.module})
 	require.NoError(t, err)
 	require.NoError(t, first.Stop(t.Context()))
@@ -171,7 +175,7 @@ func replay(t *testing.T, store journal.Store, r recording) (*journal.Execution,
 	require.NoError(t, err)
 	require.NoError(t, results[0].Err)
 
-	second := harness.Engine(t, store, func(c *host.Config) { c.Wasm.MemoryLimit = 96 << 20 })
+	second := harness.Engine(t, store, shared)
 	ended := harness.Wait(t, second, execution)
 	entries, _, err := second.History(t.Context(), "", execution, 0, 1000)
 	require.NoError(t, err)

@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"fmt"
+	"context"
+	"errors"
+	"io"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
+)
+
+type fakeModules struct {
+	crusterv1.UnimplementedModuleServiceServer
+	host *fakeHost
+}
+
+func shopDeployment() *crusterv1.Deployment {
+	return &crusterv1.Deployment{
+		Namespace: "default", Name: "shop", Digest: "0123456789abcdef", Version: 2, UpdatedAt: timestamppb.New(noon),
+		Workflows: []*crusterv1.WorkflowInfo{{Name: "Buy", Key: "request", Input: &crusterv1.Schema{Type: "struct", Fields: []*crusterv1.Field{
+			{Name: "price", Required: true, Schema: &crusterv1.Schema{Type: "float"}},
+		}}}},
+	}
+}
+
+func (m *fakeModules) PushStream(stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse]) error {
+	size := 0
+	var options *crusterv1.PushMetadata
+	for {
+		part, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			m.host.note("ModuleService/PushStream %d bytes", size)
+			return m.answerPush(options, stream)
+		}
+		if err != nil {
+			return err
+		}
+		if meta := part.GetMetadata(); meta != nil {
+			m.host.note("ModuleService/PushStream %s", pushText(meta))
+			options = meta
+		}
+		size += len(part.GetChunk())
+	}
+}
+
+// answerPush refuses a push that must fit, and moves three executions of five.
+func (m *fakeModules) answerPush(options *crusterv1.PushMetadata, stream grpc.ClientStreamingServer[crusterv1.PushStreamRequest, crusterv1.PushResponse]) error {
+	resp := &crusterv1.PushResponse{Deployment: shopDeployment()}
+	if options.GetCheck() {
+		m.host.note("ModuleService/PushStream must fit")
+		return unfit("shop/Buy/running")
+	}
+	if options.GetMoveOpen() {
+		m.host.note("ModuleService/PushStream moves what is open")
+		resp.Moved, resp.Unmoved, resp.FirstUnmoved = 3, 2, unmoved("running")
+	}
+	return stream.SendAndClose(resp)
+}
+
+// Check finds an execution that fits and two that do not; none of the deployment
+// idle. The deployment none does not exist.
+func (m *fakeModules) Check(stream grpc.BidiStreamingServer[crusterv1.CheckRequest, crusterv1.CheckResponse]) error {
+	size, name := 0, ""
+	for {
+		part, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		name += part.GetMetadata().GetName()
+		size += len(part.GetChunk())
+	}
+	m.host.note("ModuleService/Check %s, %d bytes", name, size)
+	switch name {
+	case "idle":
+		return nil
+	case "none":
+		return refused(abi.CodeDeploymentNotFound, "there is no deployment %q", name)
+	}
+	for i, key := range []string{"completed", "paused", "running"} {
+		e, err := execution("shop/Buy/" + key)
+		if err != nil {
+			return err
+		}
+		resp := &crusterv1.CheckResponse{Done: uint32(i + 1), Total: 3, Execution: e, Fits: true}
+		if i > 0 && name != "fine" {
+			resp.Fits, resp.Reason, resp.Diff = false, "the code leaves out what has run", payDiff()
+		}
+		if err := stream.Send(resp); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func payDiff() *crusterv1.Diff {
+	return &crusterv1.Diff{Before: 1, Rows: []*crusterv1.DiffRow{{Journal: "activity pay", Note: "the code leaves out what has run"}}}
+}
+
+// unfit is the error of a module that does not fit.
+func unfit(execution string) error {
+	cause := abi.Errorf(abi.CodeDoesNotFit, "the module does not fit %s\n  both sides", execution)
+	return rpcerror.WithDiff(rpcerror.Status(cause, 0), payDiff()).Err()
+}
+
+func unmoved(key string) *crusterv1.MoveResult {
+	e, _ := execution("shop/Buy/" + key)
+	return &crusterv1.MoveResult{
+		Execution: e, FromDigest: e.GetDigest(), Error: &crusterv1.Error{Code: "CR-2031", Message: "the module does not fit\n  both sides"}, Diff: payDiff(),
+	}
+}
+
+// pausedThere is what becomes of an execution that is paused on the module that it is
+// to be moved to.
+func pausedThere() *crusterv1.MoveResult {
+	e, _ := execution("shop/Buy/paused")
+	return &crusterv1.MoveResult{
+		Execution: e, FromDigest: e.GetDigest(), Error: &crusterv1.Error{Code: "CR-2015", Message: "it is there already", Hint: "Resume it."},
+	}
+}
+
+func (*fakeModules) List(context.Context, *crusterv1.ListModulesRequest) (*crusterv1.ListModulesResponse, error) {
+	return &crusterv1.ListModulesResponse{Deployments: []*crusterv1.Deployment{shopDeployment()}}, nil
+}
+
+func (*fakeModules) Describe(_ context.Context, req *crusterv1.DescribeModuleRequest) (*crusterv1.DescribeModuleResponse, error) {
+	if req.GetName() != "shop" {
+		return nil, refused(abi.CodeDeploymentNotFound, "there is no deployment %q", req.GetName())
+	}
+	return &crusterv1.DescribeModuleResponse{Deployment: shopDeployment()}, nil
+}
+
+// pushText is what a push asks for.
+func pushText(m *crusterv1.PushMetadata) string {
+	text := fmt.Sprintf("name %s, config %v, allow %v", m.GetName(), m.GetConfig(), m.GetAllowHttp())
+	if len(m.GetUnsetConfig())+len(m.GetRevokeHttp()) > 0 || m.GetReplaceConfig() || m.GetReplaceHttp() || m.GetTakeAway() {
+		text += fmt.Sprintf(", unset %v, replace %t, revoke %v, replace %t, anyway %t",
+			m.GetUnsetConfig(), m.GetReplaceConfig(), m.GetRevokeHttp(), m.GetReplaceHttp(), m.GetTakeAway())
+	}
+	return text
+}

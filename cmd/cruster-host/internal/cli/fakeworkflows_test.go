@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/api/rpcerror"
+)
+
+type fakeWorkflows struct {
+	crusterv1.UnimplementedWorkflowServiceServer
+	host *fakeHost
+}
+
+// execution makes the execution of a name.
+func execution(name string) (*crusterv1.Execution, error) {
+	e := &crusterv1.Execution{Name: name, Namespace: "default", Workflow: "shop/Buy", Digest: "0123456789abcdef", CreatedAt: timestamppb.New(noon)}
+	_, e.Key, _ = strings.Cut(strings.TrimPrefix(name, "shop/"), "/")
+	switch e.GetKey() {
+	case "running":
+		e.State = crusterv1.State_STATE_RUNNING
+	case "completed":
+		e.State, e.Result = crusterv1.State_STATE_COMPLETED, &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"paid":5.0}`}}
+	case "failed":
+		e.State, e.Error = crusterv1.State_STATE_FAILED, &crusterv1.Error{Code: "CR-2006", Message: "no money", Type: "broke", Hint: "See the error."}
+	case "paused":
+		e.State, e.Error = crusterv1.State_STATE_PAUSED, &crusterv1.Error{Code: "CR-2010", Message: "it crashes", Hint: "Fix it."}
+	default:
+		return nil, refused(abi.CodeExecutionNotFound, "there is no execution %q", name)
+	}
+	return e, nil
+}
+
+// key is what the fake derives from a start: the key that was given, or "running".
+func key(start *crusterv1.StartOptions) string {
+	if start.GetRawKey() != "" {
+		return start.GetRawKey()
+	}
+	return "running"
+}
+
+func (fakeWorkflows) Start(_ context.Context, req *crusterv1.StartRequest) (*crusterv1.StartResponse, error) {
+	e, err := execution("shop/Buy/" + key(req.GetStart()))
+	return &crusterv1.StartResponse{Execution: e, Existed: req.GetStart().GetKey() != ""}, err
+}
+
+func (fakeWorkflows) Execute(_ context.Context, req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+	e, err := execution("shop/Buy/" + key(req.GetStart()))
+	return &crusterv1.ExecuteResponse{Execution: e}, err
+}
+
+func (fakeWorkflows) Poll(_ context.Context, req *crusterv1.PollRequest) (*crusterv1.PollResponse, error) {
+	e, err := execution(req.GetExecution())
+	return &crusterv1.PollResponse{Execution: e}, err
+}
+
+// Wait answers at once; for one that runs it waits until the caller gives up.
+func (fakeWorkflows) Wait(ctx context.Context, req *crusterv1.WaitRequest) (*crusterv1.WaitResponse, error) {
+	e, err := execution(req.GetExecution())
+	if e.GetState() == crusterv1.State_STATE_RUNNING {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return &crusterv1.WaitResponse{Execution: e}, err
+}
+
+func (fakeWorkflows) Describe(_ context.Context, req *crusterv1.DescribeRequest) (*crusterv1.DescribeResponse, error) {
+	e, err := execution(req.GetExecution())
+	return &crusterv1.DescribeResponse{Execution: e, Entries: 3, Pending: []*crusterv1.PendingOp{{Number: 2, Kind: "sleep"}}}, err
+}
+
+// History has 5 entries, and 2 of them on a page.
+func (fakeWorkflows) History(_ context.Context, req *crusterv1.HistoryRequest) (*crusterv1.HistoryResponse, error) {
+	resp := &crusterv1.HistoryResponse{}
+	for seq := req.GetAfter() + 1; seq <= 5; seq++ {
+		if len(resp.GetEntries()) == min(2, int(req.GetPageSize())) {
+			resp.Next = seq - 1
+			break
+		}
+		resp.Entries = append(resp.Entries, &crusterv1.HistoryEntry{Seq: seq, Turn: seq, Kind: "delivery", Op: uint32(seq), OpKind: "sleep"})
+	}
+	return resp, nil
+}
+
+// List has an execution of each state, and 2 of them on a page.
+func (fakeWorkflows) List(_ context.Context, req *crusterv1.ListRequest) (*crusterv1.ListResponse, error) {
+	resp := &crusterv1.ListResponse{}
+	after := req.GetPageToken()
+	for _, k := range []string{"completed", "failed", "paused", "running"} {
+		if k <= after {
+			continue
+		}
+		if len(resp.GetExecutions()) == min(2, int(req.GetPageSize())) {
+			resp.NextPageToken = resp.GetExecutions()[len(resp.GetExecutions())-1].GetKey()
+			break
+		}
+		e, err := execution("shop/Buy/" + k)
+		if err != nil {
+			return nil, err
+		}
+		e.Result = nil
+		resp.Executions = append(resp.Executions, e)
+	}
+	return resp, nil
+}
+
+func (fakeWorkflows) Query(_ context.Context, req *crusterv1.QueryRequest) (*crusterv1.QueryResponse, error) {
+	_, err := execution(req.GetExecution())
+	return &crusterv1.QueryResponse{Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"status":"waits"}`}}}, err
+}
+
+func (fakeWorkflows) Update(_ context.Context, req *crusterv1.UpdateRequest) (*crusterv1.UpdateResponse, error) {
+	switch req.GetName() {
+	case "add":
+		return &crusterv1.UpdateResponse{Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"total":3}`}}}, nil
+	case "refused":
+		return &crusterv1.UpdateResponse{Error: rpcerror.ToProto(abi.Errorf(abi.CodeUpdateRefused, "it is negative"))}, nil
+	default:
+		return nil, rpcerror.Status(abi.Errorf(abi.CodeUnknownUpdate, "workflow Buy has no update %q", req.GetName()), 0).Err()
+	}
+}
+
+func (fakeWorkflows) GetState(_ context.Context, req *crusterv1.GetStateRequest) (*crusterv1.GetStateResponse, error) {
+	resp := &crusterv1.GetStateResponse{
+		Attributes: []*crusterv1.Attribute{
+			{Name: "amount", Value: &crusterv1.Attribute_Number{Number: 5}},
+			{Name: "customer", Value: &crusterv1.Attribute_Text{Text: "ada"}},
+			{Name: "due", Value: &crusterv1.Attribute_Time{Time: timestamppb.New(time.Unix(1e9, 0))}},
+			{Name: "vip", Value: &crusterv1.Attribute_Boolean{Boolean: true}},
+		},
+		Progress: &crusterv1.Progress{Done: 1, Total: 3, Note: "packing"},
+	}
+	if req.GetName() != "later" {
+		resp.State = []*crusterv1.PublishedState{{Name: "stage", Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `"packed"`}}}}
+	}
+	return resp, nil
+}
+
+func (fakeWorkflows) Signal(_ context.Context, req *crusterv1.SignalRequest) (*crusterv1.SignalResponse, error) {
+	_, err := execution(req.GetExecution())
+	if err == nil && req.GetSignal().GetName() != "paid" {
+		err = rpcerror.Status(abi.Errorf(abi.CodeUnknownSignal, "workflow Buy has no signal %q", req.GetSignal().GetName()), 0).Err()
+	}
+	return &crusterv1.SignalResponse{}, err
+}
+
+func (fakeWorkflows) SignalWithStart(_ context.Context, req *crusterv1.SignalWithStartRequest) (*crusterv1.SignalWithStartResponse, error) {
+	e, err := execution(req.GetStart().GetWorkflow() + "/" + req.GetStart().GetRawKey())
+	return &crusterv1.SignalWithStartResponse{Execution: e, Existed: true}, err
+}
+
+func (fakeWorkflows) Interrupt(_ context.Context, req *crusterv1.InterruptRequest) (*crusterv1.InterruptResponse, error) {
+	_, err := execution(req.GetExecution())
+	return &crusterv1.InterruptResponse{}, err
+}
+
+func (fakeWorkflows) Resume(_ context.Context, req *crusterv1.ResumeRequest) (*crusterv1.ResumeResponse, error) {
+	return &crusterv1.ResumeResponse{}, needPaused(req.GetExecution())
+}
+
+func (fakeWorkflows) Fail(_ context.Context, req *crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
+	return &crusterv1.FailResponse{}, needPaused(req.GetExecution())
+}
+
+// Move moves what is paused; what runs does not fit. The module 0123 is where all
+// are.
+func (fakeWorkflows) Move(_ context.Context, req *crusterv1.MoveRequest) (*crusterv1.MoveResponse, error) {
+	e, err := execution(req.GetExecution())
+	if err != nil {
+		return nil, err
+	}
+	resp := &crusterv1.MoveResponse{Execution: e, FromDigest: e.GetDigest()}
+	if strings.HasPrefix(e.GetDigest(), req.GetTo()) {
+		return resp, nil
+	}
+	if e.GetState() != crusterv1.State_STATE_PAUSED {
+		return nil, unfit(e.GetName())
+	}
+	e.State, e.Error, e.Digest = crusterv1.State_STATE_RUNNING, nil, "fedcba9876543210"
+	return resp, nil
+}
+
+// MoveAll moves what is paused; what runs does not fit. It fails half-way for a
+// workflow that is named after that, and at once for one that there is not. Of the
+// deployment idle nothing is open, and those of stuck are paused where they are.
+func (f fakeWorkflows) MoveAll(req *crusterv1.MoveAllRequest, stream grpc.ServerStreamingServer[crusterv1.MoveAllResponse]) error {
+	f.host.note("WorkflowService/MoveAll workflow %s, state %v, to %s", req.GetWorkflow(), req.GetState(), req.GetTo())
+	switch req.GetWorkflow() {
+	case "shop/By":
+		return refused(abi.CodeUnknownWorkflow, "deployment %q has no workflow %q", "shop", "By")
+	case "idle/":
+		return nil
+	case "stuck/":
+		return stream.Send(&crusterv1.MoveAllResponse{Done: 1, Result: pausedThere()})
+	case "mixed/":
+		for i, r := range []*crusterv1.MoveResult{pausedThere(), unmoved("running")} {
+			if err := stream.Send(&crusterv1.MoveAllResponse{Done: uint32(i + 1), Result: r}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	moved, _ := execution("shop/Buy/paused")
+	result := &crusterv1.MoveResult{Execution: moved, FromDigest: moved.GetDigest()}
+	moved.State, moved.Error, moved.Digest = crusterv1.State_STATE_RUNNING, nil, "fedcba9876543210"
+	if err := stream.Send(&crusterv1.MoveAllResponse{Done: 1, Result: result}); err != nil {
+		return err
+	}
+	switch {
+	case req.GetWorkflow() == "shop/HalfWay":
+		return refused(abi.CodeStore, "the store is away")
+	case req.GetState() == crusterv1.State_STATE_PAUSED:
+		return nil
+	default:
+		return stream.Send(&crusterv1.MoveAllResponse{Done: 2, Result: unmoved("running")})
+	}
+}
+
+func (fakeWorkflows) Fork(_ context.Context, req *crusterv1.ForkRequest) (*crusterv1.ForkResponse, error) {
+	e, err := execution(req.GetExecution())
+	if err != nil {
+		return nil, err
+	}
+	e.Key = req.GetKey()
+	if e.Key == "" {
+		e.Key = "made-up"
+	}
+	e.Name, e.State, e.Error, e.Result, e.RunId = "shop/Buy/"+e.GetKey(), crusterv1.State_STATE_RUNNING, nil, nil, "00ff"
+	return &crusterv1.ForkResponse{Execution: e}, nil
+}
+
+func needPaused(name string) error {
+	e, err := execution(name)
+	if err == nil && e.GetState() != crusterv1.State_STATE_PAUSED {
+		return refused(abi.CodeNotPaused, "%s is not paused", name)
+	}
+	return err
+}
