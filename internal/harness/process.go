@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -78,7 +77,7 @@ type Process struct {
 // is not started.
 func NewProcess(t testing.TB, store string, args ...string) *Process {
 	t.Helper()
-	p := &Process{t: t, GRPC: freeAddr(t), HTTP: freeAddr(t)}
+	p := &Process{t: t, GRPC: reserveAddr(t), HTTP: reserveAddr(t)}
 	p.args = append([]string{"serve", "--store", store, "--grpc-addr", p.GRPC, "--http-addr", p.HTTP, "--cache-dir", CacheDir(t)}, args...)
 	t.Cleanup(func() {
 		p.Kill()
@@ -175,12 +174,5 @@ func (p *Process) Exit() int {
 
 // Log is the output of the host; call it only after the host has ended.
 func (p *Process) Log() string { return p.log.String() }
-
-func freeAddr(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
-}
 
 func tail(b []byte, n int) []byte { return b[max(0, len(b)-n):] }
