@@ -23,7 +23,7 @@ CREATE TABLE kinds (name TEXT PRIMARY KEY, b BOOLEAN, i BIGINT, f DOUBLE PRECISI
 type CountRequest struct {
 	Name string `json:"name"`
 	// Then is what the activity does after its statement: nothing, "fail",
-	// "fail once", "panic once", "handle an error", "commit", "http".
+	// "fail once", "panic once", "handle an error", "commit", "http", "roll back", "begin again".
 	Then string `json:"then,omitempty"`
 }
 
@@ -74,6 +74,15 @@ var count = cruster.NewActivity("count", func(ctx *cruster.ActivityContext, r Co
 	case r.Then == "handle an error":
 		if _, err := ctx.Tx().Exec(`INSERT INTO counters (name, n) VALUES ($1, 5000)`, r.Name+"-too-many"); err == nil {
 			return 0, cruster.NonRetryable(errors.New("the check did not hold"))
+		}
+	case r.Then == "roll back":
+		return 0, ctx.Tx().Rollback()
+	case r.Then == "begin again":
+		if err := ctx.Tx().Rollback(); err != nil {
+			return 0, err
+		}
+		if _, err := ctx.Tx().Exec(`INSERT INTO counters (name, n) VALUES ($1, 10) ON CONFLICT (name) DO UPDATE SET n = counters.n + 10`, r.Name); err != nil {
+			return 0, err
 		}
 	case r.Then == "commit":
 		_, err := ctx.Tx().Exec(`COMMIT`)

@@ -36,7 +36,7 @@ CREATE TABLE kinds (name TEXT PRIMARY KEY, b BOOLEAN, i BIGINT, f DOUBLE PRECISI
 pub struct CountRequest {
     name: String,
     /// What the activity does after its statement: nothing, "fail", "fail once", "panic once",
-    /// "handle an error", "commit", "http".
+    /// "handle an error", "commit", "http", "roll back", "begin again".
     #[serde(default, skip_serializing_if = "String::is_empty")]
     then: String,
 }
@@ -133,6 +133,17 @@ impl Counters {
                 {
                     return Err(Error::message_only("the check did not hold").non_retryable());
                 }
+            }
+            ("roll back", _) => {
+                tx.rollback()?;
+                return Ok(0);
+            }
+            ("begin again", _) => {
+                tx.rollback()?;
+                tx.execute(
+                    "INSERT INTO counters (name, n) VALUES ($1, 10) ON CONFLICT (name) DO UPDATE SET n = counters.n + 10",
+                    (&name,),
+                )?;
             }
             ("commit", _) => drop(tx.execute("COMMIT", ())?),
             ("http", _) => drop(self.http().get("http://127.0.0.1:1/").send()?),
