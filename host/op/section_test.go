@@ -19,6 +19,7 @@ func TestSectionEnds(t *testing.T) {
 	}
 	lock, call, unlock, behind := issue(abi.OpLock, 2), issue(abi.OpEntityCall, 3), issue(abi.OpUnlock, 4), issue(abi.OpEntityCall, 5)
 	in := op.Section{Step: lock.StepID, Number: 2}
+	again := op.Section{Step: journal.StepID{6}, Number: 6}
 	ending := op.Section{Step: lock.StepID, Number: 2, Until: 4}
 	for name, c := range map[string]struct {
 		before    op.Section
@@ -38,13 +39,13 @@ func TestSectionEnds(t *testing.T) {
 		"something else comes":       {before: ending, delivered: []uint32{7}, open: []*op.Op{call, unlock}, want: ending},
 		"a call behind it":           {before: ending, delivered: []uint32{3}, issued: []*op.Op{behind}, open: []*op.Op{unlock, behind}},
 		"unlocked twice":             {before: ending, issued: []*op.Op{issue(abi.OpUnlock, 6)}, open: []*op.Op{call, unlock}, want: ending},
-		"locked again":               {before: ending, delivered: []uint32{3}, issued: []*op.Op{issue(abi.OpLock, 6)}, open: []*op.Op{unlock}, want: op.Section{Step: journal.StepID{6}, Number: 6}},
+		"locked again":               {before: ending, delivered: []uint32{3}, issued: []*op.Op{issue(abi.OpLock, 6)}, open: []*op.Op{unlock}, want: again},
 		"locked again too early":     {before: ending, issued: []*op.Op{issue(abi.OpLock, 6)}, open: []*op.Op{call, unlock}, want: ending},
 		"before the lock is there":   {before: in, issued: []*op.Op{unlock}, open: []*op.Op{lock, call, unlock}},
 		"another kind of op waits":   {before: in, issued: []*op.Op{unlock}, open: []*op.Op{issue(abi.OpActivity, 3), unlock}},
 		"an unlock without a lock":   {issued: []*op.Op{unlock}, open: []*op.Op{unlock}},
 		"the lock is taken back":     {before: in, cancelled: []uint32{2}, open: []*op.Op{call}},
-		"locked behind, in one turn": {before: in, issued: []*op.Op{unlock, issue(abi.OpLock, 6)}, open: []*op.Op{unlock}, want: op.Section{Step: journal.StepID{6}, Number: 6}},
+		"locked behind, in one turn": {before: in, issued: []*op.Op{unlock, issue(abi.OpLock, 6)}, open: []*op.Op{unlock}, want: again},
 	} {
 		var entries []journal.Entry
 		for _, number := range c.delivered {
