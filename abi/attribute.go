@@ -3,6 +3,7 @@ package abi
 import (
 	"bytes"
 	"math"
+	"reflect"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -43,31 +44,28 @@ func AttributeOf(value []byte) (Attribute, *Error) {
 		}
 	case time.Time:
 		a.Type, a.Number = AttributeTime, float64(v.UnixMicro())
-	case int8:
-		a.Number = float64(v)
-	case int16:
-		a.Number = float64(v)
-	case int32:
-		a.Number = float64(v)
-	case int64:
-		a.Number = float64(v)
-	case uint8:
-		a.Number = float64(v)
-	case uint16:
-		a.Number = float64(v)
-	case uint32:
-		a.Number = float64(v)
-	case uint64:
-		a.Number = float64(v)
-	case float32:
-		a.Number = float64(v)
-	case float64:
-		a.Number = v
 	default:
-		return Attribute{}, Errorf(CodeBadAttribute, "an attribute is a string, a number, a bool or a time, not %T", v)
+		number, ok := numberOf(v)
+		if !ok {
+			return Attribute{}, Errorf(CodeBadAttribute, "an attribute is a string, a number, a bool or a time, not %T", v)
+		}
+		a.Number = number
 	}
 	if math.IsNaN(a.Number) || math.IsInf(a.Number, 0) {
 		return Attribute{}, Errorf(CodeBadAttribute, "an attribute is a finite number, not %v", a.Number)
 	}
 	return a, nil
+}
+
+// numberOf is the value of a number, of whatever type it is.
+func numberOf(v any) (float64, bool) {
+	switch n := reflect.ValueOf(v); {
+	case n.CanInt():
+		return float64(n.Int()), true
+	case n.CanUint():
+		return float64(n.Uint()), true
+	case n.CanFloat():
+		return n.Float(), true
+	}
+	return 0, false
 }

@@ -21,7 +21,7 @@ func newBodies() []any {
 		new(abi.PollReply), new(abi.Progress), new(abi.Publish), new(abi.Published), new(abi.Query), new(abi.QueryInfo), new(abi.QueryReply),
 		new(abi.Receive), new(abi.Resolve), new(abi.Resume), new(abi.Retry),
 		new(abi.SQL), new(abi.ScheduleInfo), new(abi.Schema), new(abi.Signal), new(abi.SignalInfo), new(abi.Sleep), new(abi.StateInfo),
-		new(abi.Unlock), new(abi.UnreadSignal), new(abi.Update), new(abi.UpdateInfo), new(abi.UpdateRequest), new(abi.WorkflowInfo),
+		new(abi.Unlock), new(abi.Update), new(abi.UpdateInfo), new(abi.UpdateRequest), new(abi.WorkflowInfo),
 	}
 }
 
@@ -94,9 +94,8 @@ func samples() []sample {
 		}},
 		{"Invocation/continued", abi.Invocation{
 			Body: bin(7), Execution: "orders/Billing/42", Kind: abi.InvokeWorkflow, Name: "Billing", Namespace: "default", Seed: []byte{1}, Time: at,
-			Unread: []abi.UnreadSignal{{Name: "paid", Value: bin(300)}, {Name: "paid", Value: abi.Nil}},
+			Unread: []string{"cancelled", "paid"},
 		}},
-		{"UnreadSignal/paid", abi.UnreadSignal{Name: "paid", Value: bin(300)}},
 		{"Resume/empty", abi.Resume{Deliveries: []abi.Delivery{}, Time: at}},
 		{"Resume/two", abi.Resume{Deliveries: []abi.Delivery{{Op: 2, Value: bin(7)}, {Error: declined, Op: 3}}, Time: at + 1}},
 		{"Query/status", abi.Query{Input: bin("long"), Name: "status"}},
@@ -106,7 +105,7 @@ func samples() []sample {
 		{"Outcome/value", abi.Outcome{Value: bin("ok")}},
 		{"Outcome/error", abi.Outcome{Error: declined}},
 		{"Outcome/continue", abi.Outcome{Continue: &abi.Continue{Input: bin(7)}}},
-		{"Continue/unread", abi.Continue{Input: abi.Nil, Unread: []abi.UnreadSignal{{Name: "paid", Value: bin(300)}}}},
+		{"Continue/unread", abi.Continue{Input: abi.Nil, Unread: []string{"paid"}}},
 		{"Error/zero", abi.Error{}},
 		{"Error/full", *declined},
 		{"Error/empty-details", abi.Error{Code: abi.CodeInterrupted, Details: []byte{}, Message: "gestoppt: größer"}},

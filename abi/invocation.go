@@ -47,9 +47,9 @@ type Invocation struct {
 	// Time is when the execution was started (workflow), or the attempt or call began,
 	// in Unix nanoseconds.
 	Time int64 `msgpack:"time"`
-	// Unread are signals that the run whose place this one takes was given and has not
-	// looked at: see [Continue]. Nil for all others.
-	Unread []UnreadSignal `msgpack:"unread"`
+	// Unread names signals that the run whose place this one takes was given and has not
+	// looked at: see [Continue]. One of each is there to be received. Nil for all others.
+	Unread []string `msgpack:"unread"`
 }
 
 // Resume is the input of cruster_resume: the deliveries of one turn, in the
@@ -93,13 +93,7 @@ type Outcome struct {
 // What was sent to it and not read yet, and what it has published, are the new run's.
 type Continue struct {
 	Input []byte `msgpack:"input"`
-	// Unread are signals that were delivered to the run, and that it has not looked at: the
-	// new run receives them first. Those of one name are in the order of their delivery.
-	Unread []UnreadSignal `msgpack:"unread"`
-}
-
-// UnreadSignal is a signal that a run has not looked at.
-type UnreadSignal struct {
-	Name  string `msgpack:"name"`
-	Value []byte `msgpack:"value"`
+	// Unread names the signals whose last delivery the run has not looked at: the host still
+	// has it, and delivers it to the new run. See [Receive].
+	Unread []string `msgpack:"unread"`
 }

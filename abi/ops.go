@@ -64,6 +64,9 @@ type Resolve struct {
 // Receive is the body of [OpReceive]: wait for the next signal of a name. It is
 // delivered with the value of that signal. Signals are delivered in the order in
 // which they were sent, each to one op.
+//
+// One that is open at the end of a turn says that the workflow has looked at all signals of
+// its name that were delivered before. Until then the host keeps them: see [Continue].
 type Receive struct {
 	Name string `msgpack:"name"`
 }

@@ -55,15 +55,10 @@ func checkContinue(c *Continue) *Error {
 		return AsError(err)
 	}
 	c.Input = input
-	for i := range c.Unread {
-		if bad := CheckName("continue", c.Unread[i].Name); bad != nil {
+	for _, name := range c.Unread {
+		if bad := CheckName("continue", name); bad != nil {
 			return bad
 		}
-		value, err := checkValue("the value of an unread signal", nil, c.Unread[i].Value)
-		if err != nil {
-			return AsError(err)
-		}
-		c.Unread[i].Value = value
 	}
 	return nil
 }

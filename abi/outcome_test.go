@@ -58,16 +58,14 @@ func TestClamp(t *testing.T) {
 
 func TestDecodeContinue(t *testing.T) {
 	t.Parallel()
-	unread := []abi.UnreadSignal{{Name: "paid", Value: []byte{0xcc, 7}}}
 	got, err := abi.DecodeOutcome(abi.MustMarshal(abi.Outcome{
-		Continue: &abi.Continue{Input: []byte{0xcd, 0, 5}, Unread: unread}, Value: []byte{0xc1},
+		Continue: &abi.Continue{Input: []byte{0xcd, 0, 5}, Unread: []string{"paid"}}, Value: []byte{0xc1},
 	}))
 	require.Nil(t, err)
-	require.Equal(t, &abi.Outcome{Continue: &abi.Continue{Input: []byte{5}, Unread: []abi.UnreadSignal{{Name: "paid", Value: []byte{7}}}}}, got)
+	require.Equal(t, &abi.Outcome{Continue: &abi.Continue{Input: []byte{5}, Unread: []string{"paid"}}}, got)
 	for name, c := range map[string]abi.Continue{
 		"no input":          {},
-		"unread of no name": {Input: abi.Nil, Unread: []abi.UnreadSignal{{Value: abi.Nil}}},
-		"unread, no value":  {Input: abi.Nil, Unread: []abi.UnreadSignal{{Name: "paid"}}},
+		"unread of no name": {Input: abi.Nil, Unread: []string{""}},
 	} {
 		_, err := abi.DecodeOutcome(abi.MustMarshal(abi.Outcome{Continue: &c}))
 		require.NotNil(t, err, name)

@@ -78,9 +78,10 @@ func (e *Engine) Describe(ctx context.Context, namespace, name string) (*Descrip
 	}
 	d.Unread, d.Unanswered = map[string]int{}, map[string]int{}
 	for _, m := range inbox {
-		if m.Kind == journal.UpdateMessage {
+		switch {
+		case m.Kind == journal.UpdateMessage:
 			d.Unanswered[m.Name]++
-		} else {
+		case !m.Held: // one that is held was received
 			d.Unread[m.Name]++
 		}
 	}

@@ -58,6 +58,20 @@ func updateOrigin(requestID string) (journal.Origin, error) {
 	return journal.OriginOfRequest("update\x00" + requestID), nil
 }
 
+// Outlines are what the executions of a page have published, without their state. Those that
+// have published nothing are left out.
+func (e *Engine) Outlines(ctx context.Context, page []journal.Execution) (map[journal.ID]*journal.Published, error) {
+	ids := make([]journal.ID, len(page))
+	for i := range page {
+		ids[i] = page[i].ID
+	}
+	outlines, err := e.store.Outlines(ctx, ids)
+	if err != nil {
+		return nil, journal.Coded("read what executions have published", err)
+	}
+	return outlines, nil
+}
+
 // Published is what an execution has published, which may be nothing. It need not be in
 // memory for that.
 func (e *Engine) Published(ctx context.Context, row *journal.Execution) (*journal.Published, error) {

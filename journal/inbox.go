@@ -14,7 +14,9 @@ import (
 // Invariants:
 //
 //  1. A message is in the inbox, or what it caused is durable: the receiver's owner takes
-//     it in the same commit. So it is worked on once, whenever the host ends.
+//     it in the same commit. So it is worked on once, whenever the host ends. One that was
+//     delivered and is not done with stays, and is held: an update until it is answered, a
+//     signal until the workflow has looked at it.
 //  2. Putting a message there needs neither the receiver's instance nor its owner, and
 //     decides nothing. The receiver decides, when it takes the message.
 //  3. Messages of one sender are in the order in which they were sent: each is handed over
@@ -61,8 +63,6 @@ const (
 // Message is one in an inbox.
 type Message struct {
 	Envelope
-	// From is the step that sent it; zero if it came from outside, or from an entity.
-	From Caller
 	// Value is what the message brings, canonical msgpack.
 	Value []byte
 }
@@ -81,7 +81,10 @@ type Envelope struct {
 	Bytes int
 	// Origin tells the message from all others of its receiver.
 	Origin Origin
-	// Held says that it was delivered and is not answered yet: it stays until it is taken.
+	// From is the step that sent it; zero if it came from outside, or from an entity.
+	From Caller
+	// Held says that it was delivered to the run and is not done with: it stays until it is
+	// taken. A run that continues the one that it was delivered to is given it again.
 	Held bool
 	// Repeatable says that its sender may send it again, because it did not hear that it
 	// was received: the receiver that takes it leaves a receipt.

@@ -68,6 +68,16 @@ func PublishedOf(body []byte) (*Published, error) {
 	return p, nil
 }
 
+// OutlineOf decodes what Body has encoded, and leaves out the state.
+func OutlineOf(body []byte) (*Published, error) {
+	p, err := PublishedOf(body)
+	if err != nil {
+		return nil, err
+	}
+	p.State = nil
+	return p, nil
+}
+
 // MaxConditions bounds the conditions of a [Filter].
 const MaxConditions = 4
 
@@ -108,9 +118,13 @@ type PublishedReader interface {
 	// Published reads what the run of an execution has published; ErrNotFound if it has
 	// published nothing.
 	Published(ctx context.Context, id ID) (*Published, error)
+	// Outlines reads what the runs of executions have published, all at once and without their
+	// state: that may be much. Those that have published nothing are left out.
+	Outlines(ctx context.Context, ids []ID) (map[ID]*Published, error)
 }
 
-func (p *Published) size() (n int) {
+// Size is about how many bytes it takes.
+func (p *Published) Size() (n int) {
 	for _, s := range p.State {
 		n += len(s.Name) + len(s.Value)
 	}

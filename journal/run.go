@@ -7,8 +7,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"slices"
-
-	"github.com/cruster/cruster/abi"
 )
 
 // RunID names one run of an execution. It is drawn at random when the run is
@@ -139,9 +137,9 @@ type Pinned struct {
 	Seed RunID `msgpack:"seed"`
 	// Time is what the clock shows at the start.
 	Time int64 `msgpack:"time"`
-	// Unread are signals that the run before this one, which it continues, was given and has
-	// not looked at.
-	Unread []abi.UnreadSignal `msgpack:"unread,omitempty"`
+	// Unread names signals that the run before this one, which it continues, was given and
+	// has not looked at: one of each is in the inbox when this run begins.
+	Unread []string `msgpack:"unread,omitempty"`
 }
 
 // Waiting is what a run waited for at a point of its journal. A replay that comes to

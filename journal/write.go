@@ -47,8 +47,9 @@ type Write struct {
 	// Receipts are left of messages that were taken or answered at once. One whose origin
 	// has one already fails the Write.
 	Receipts []Receipt
-	// Send puts messages into inboxes of entities, as long as there are none of their
-	// origins there, and no receipts. They are not fenced. If an inbox would hold more than
+	// Send puts messages into inboxes of entities, or into that of the execution that it
+	// starts, as long as there are none of their origins there, and no receipts. Only the
+	// latter may be held. They are not fenced. If an inbox would hold more than
 	// [MaxSentInbox] or [MaxSentInboxBytes] then, the Write fails with ErrInboxFull; what it
 	// takes from its own inbox has made room by then.
 	Send []Sent
@@ -194,11 +195,17 @@ func (w *Write) checkMessages() error {
 		if err := m.check(); err != nil {
 			return fmt.Errorf("journal: message to %s: %w", w.ID, err)
 		}
+		if m.Held {
+			return fmt.Errorf("journal: message to %s is held before it is there", w.ID)
+		}
 	}
 	for i := range w.Send {
 		sent := &w.Send[i]
 		if sent.To.IsZero() {
 			return fmt.Errorf("journal: message from %s without a receiver", w.ID)
+		}
+		if sent.Held && (w.Start == nil || sent.To != w.ID) {
+			return fmt.Errorf("journal: message from %s to %s is held before it is there", w.ID, sent.To)
 		}
 		if err := sent.check(); err != nil {
 			return fmt.Errorf("journal: message from %s to %s: %w", w.ID, sent.To, err)
@@ -278,7 +285,7 @@ func (w *Write) Size() int {
 		n += row + len(w.Entity.State)
 	}
 	if w.Publish != nil {
-		n += w.Publish.size() + row
+		n += w.Publish.Size() + row
 	}
 	if w.Continue != nil {
 		n += row + len(w.Continue.Input)

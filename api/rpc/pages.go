@@ -98,10 +98,14 @@ func (w *workflowService) List(ctx context.Context, req *crusterv1.ListRequest) 
 	if err != nil {
 		return nil, err
 	}
+	outlines, err := w.engine.Outlines(ctx, page.Executions)
+	if err != nil {
+		return nil, err
+	}
 	resp := &crusterv1.ListResponse{NextPageToken: page.Next}
 	room := journal.PageLimit{Entries: size, Bytes: maxMessage}.Room()
 	for i := range page.Executions {
-		p, err := w.listed(ctx, &page.Executions[i])
+		p, err := listed(&page.Executions[i], outlines[page.Executions[i].ID])
 		if err != nil {
 			return nil, err
 		}

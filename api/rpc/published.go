@@ -13,6 +13,9 @@ import (
 type publishedEngine interface {
 	// Published is what an execution has published, which may be nothing.
 	Published(ctx context.Context, row *journal.Execution) (*journal.Published, error)
+	// Outlines are what the executions of a page have published, without their state. Those
+	// that have published nothing are left out.
+	Outlines(ctx context.Context, page []journal.Execution) (map[journal.ID]*journal.Published, error)
 }
 
 func (w *workflowService) GetState(ctx context.Context, req *crusterv1.GetStateRequest) (*crusterv1.GetStateResponse, error) {
@@ -42,18 +45,14 @@ func (w *workflowService) GetState(ctx context.Context, req *crusterv1.GetStateR
 	return resp, err
 }
 
-// listed makes a message of an execution in a list.
-func (w *workflowService) listed(ctx context.Context, row *journal.Execution) (*crusterv1.Execution, error) {
+// listed makes a message of an execution in a list; published is nil if it has published
+// nothing.
+func listed(row *journal.Execution, published *journal.Published) (*crusterv1.Execution, error) {
 	p, err := convert.ListedExecution(row)
-	if err != nil {
-		return nil, err
+	if err == nil && published != nil {
+		p.Attributes, p.Progress = convert.Attributes(published), convert.Progress(published)
 	}
-	published, err := w.engine.Published(ctx, row)
-	if err != nil {
-		return nil, err
-	}
-	p.Attributes, p.Progress = convert.Attributes(published), convert.Progress(published)
-	return p, nil
+	return p, err
 }
 
 // conditions reads the conditions of a list. If it is about one workflow, that tells the types

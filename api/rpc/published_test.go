@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -119,4 +120,22 @@ func TestListsAreSelectedByAttributes(t *testing.T) {
 	}
 	_, err := list("shop/Buy", literal("other", "1"))
 	require.Equal(t, abi.CodeUnknownState, abi.CodeOf(err))
+}
+
+// TestAListReadsWhatIsPublishedOnce: whatever the page has.
+func TestAListReadsWhatIsPublishedOnce(t *testing.T) {
+	t.Parallel()
+	b := publishing(t)
+	b.engine.list = func(context.Context, journal.Filter) (page journal.Page, err error) {
+		for i := range 50 {
+			key := strconv.Itoa(i)
+			page.Executions = append(page.Executions, journal.Execution{ID: journal.IDOf("default", "shop/Buy", key), Workflow: "shop/Buy", Key: key, State: journal.Completed})
+		}
+		return page, nil
+	}
+	resp, err := b.workflows.List(t.Context(), &crusterv1.ListRequest{})
+	require.NoError(t, err)
+	require.Len(t, resp.GetExecutions(), 50)
+	require.Len(t, resp.GetExecutions()[49].GetAttributes(), 4)
+	require.EqualValues(t, 1, b.engine.outlines.Load())
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/api/convert"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/host"
 )
@@ -16,45 +15,22 @@ type queryEngine interface {
 }
 
 func (w *workflowService) Query(ctx context.Context, req *crusterv1.QueryRequest) (*crusterv1.QueryResponse, error) {
-	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
-	if err != nil {
-		return nil, err
-	}
-	as, err := convert.AnswerEncoding(req.GetEncoding(), req.GetInput())
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := w.lifetime.bound(ctx)
-	defer cancel()
-	value, err := w.query(ctx, ns, req)
-	if err != nil {
-		return nil, explainMessage("the input of query", req.GetName(), err)
-	}
-	p, err := convert.EncodePayload(value, as)
-	if err != nil {
-		return nil, err
-	}
-	return &crusterv1.QueryResponse{Value: p}, nil
-}
-
-// query decodes the input as the query wants it, and asks.
-func (w *workflowService) query(ctx context.Context, namespace string, req *crusterv1.QueryRequest) ([]byte, error) {
-	if err := abi.CheckName("query", req.GetName()); err != nil {
-		return nil, abi.Errorf(abi.CodeBadRequest, "%s", err.Message)
-	}
-	input, err := convert.DecodeTyped(req.GetInput(), func() (*abi.Schema, error) {
-		info, err := w.engine.WorkflowOf(ctx, namespace, req.GetExecution())
-		if err != nil {
-			return nil, err
-		}
-		query, err := info.Query(req.GetName())
-		if err != nil {
-			return nil, err
-		}
-		return query.Input, nil
+	value, _, err := w.ask(ctx, req, asking{
+		kind: "query",
+		input: func(info *abi.WorkflowInfo) (*abi.Schema, error) {
+			query, err := info.Query(req.GetName())
+			if err != nil {
+				return nil, err
+			}
+			return query.Input, nil
+		},
+		send: func(ctx context.Context, namespace string, input []byte) (abi.Outcome, error) {
+			value, err := w.engine.Query(ctx, namespace, req.GetExecution(), host.QueryRequest{Name: req.GetName(), Input: input})
+			return abi.Outcome{Value: value}, err
+		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return w.engine.Query(ctx, namespace, req.GetExecution(), host.QueryRequest{Name: req.GetName(), Input: input})
+	return &crusterv1.QueryResponse{Value: value}, nil
 }

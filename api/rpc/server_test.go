@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +51,7 @@ type fakeEngine struct {
 	query       func(ctx context.Context, namespace, execution string, req host.QueryRequest) ([]byte, error)
 	update      func(ctx context.Context, namespace, execution string, req host.UpdateRequest) (abi.Outcome, error)
 	published   func(row *journal.Execution) *journal.Published // nil has nothing
+	outlines    atomic.Int32                                    // how often they were read
 	signal      func(ctx context.Context, namespace, execution string, req host.SignalRequest) error
 	withStart   func(ctx context.Context, start host.StartRequest, signal host.SignalRequest) (*journal.Execution, bool, error)
 	workflowOf  func(ctx context.Context, namespace, execution string) (*abi.WorkflowInfo, error)
@@ -116,6 +118,17 @@ func (f *fakeEngine) Published(_ context.Context, row *journal.Execution) (*jour
 		return &journal.Published{}, nil
 	}
 	return f.published(row), nil
+}
+
+func (f *fakeEngine) Outlines(_ context.Context, page []journal.Execution) (map[journal.ID]*journal.Published, error) {
+	f.outlines.Add(1)
+	outlines := map[journal.ID]*journal.Published{}
+	for i := range page {
+		if f.published != nil {
+			outlines[page[i].ID] = f.published(&page[i])
+		}
+	}
+	return outlines, nil
 }
 
 func (f *fakeEngine) UploadMemory() host.Permit {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 )
@@ -175,4 +176,42 @@ func TestConditions(t *testing.T) {
 	require.ErrorContains(t, err, "CR-4012")
 	_, _, err = run(t, conditions, "", crustertest.InterruptAfter(time.Millisecond, "enough"))
 	require.ErrorIs(t, err, cruster.ErrInterrupted)
+}
+
+var nudge = cruster.NewUpdate[cruster.None, cruster.None]("nudge")
+
+// crossed has two coroutines that wait for each other, and takes updates.
+var crossed = cruster.NewWorkflow("test.crossed", func(ctx cruster.Context, how string) (string, error) {
+	nudged := false
+	if how != "no handler" {
+		nudge.Handle(ctx, func(cruster.Context, cruster.None) (cruster.None, error) {
+			nudged = true
+			return cruster.None{}, nil
+		})
+	}
+	if how == "each other" {
+		var futures [2]cruster.Future[cruster.None]
+		for i := range futures {
+			futures[i] = cruster.Go(ctx, func(ctx cruster.Context) error {
+				_, err := futures[1-i].Await(ctx)
+				return err
+			})
+		}
+		_, err := cruster.All(ctx, futures[:]...)
+		return "", err
+	}
+	return "nudged", cruster.WaitUntil(ctx, func() bool { return nudged })
+}).Takes(nudge)
+
+// TestAnUpdateThatCouldWakeNoOneEndsNoDeadlock: a wait that no update can end is a deadlock, and
+// one that an update can end is none.
+func TestAnUpdateThatCouldWakeNoOneEndsNoDeadlock(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"each other", "no handler"} {
+		_, _, err := run(t, crossed, how)
+		require.Equal(t, string(abi.CodeGuestDeadlock), cruster.ErrorCode(err), how)
+	}
+	got, _, err := run(t, crossed, "a condition", crustertest.UpdateAfter(time.Hour, nudge, cruster.None{}, func(_ cruster.None, err error) { require.NoError(t, err) }))
+	require.NoError(t, err)
+	require.Equal(t, "nudged", got)
 }

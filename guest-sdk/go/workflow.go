@@ -54,6 +54,7 @@ func NewWorkflow[Req, Res any](name string, fn func(Context, Req) (Res, error), 
 		Input:       reflect.TypeFor[Req](),
 		Output:      reflect.TypeFor[Res](),
 		Interrupted: &opInterrupted,
+		Receive:     &opReceive,
 		Run: func(s guest.Scope, body []byte) ([]byte, error) {
 			req, err := decodeRequest[Req](name, body)
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/hostfault"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -147,7 +148,7 @@ func (e *entity) readAgain(done []*call, res batchResult) {
 func (b *batch) perform() batchResult {
 	err := guarded(b.work)
 	if err != nil {
-		var fault *hostFault
+		var fault *hostfault.Fault
 		if errors.As(err, &fault) {
 			b.report(b.id, fault)
 			b.state, b.fault = nil, true // what it knows may be half of the truth

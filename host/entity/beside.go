@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/hostfault"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -109,7 +110,7 @@ func (x *Entities) read(c *call, state *snapshot, generation uint64) callDone {
 		done.answer.outcome = outcome
 		return err
 	})
-	var fault *hostFault
+	var fault *hostfault.Fault
 	if errors.As(err, &fault) {
 		x.report(c.ref.ID(), fault)
 	}

@@ -2,42 +2,27 @@ package entity
 
 import (
 	"errors"
-	"fmt"
-	"runtime/debug"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/hostfault"
 	"github.com/cruster/cruster/journal"
 )
 
-// hostFault is a panic of the host while it worked on an entity.
-type hostFault struct {
-	what  string
-	stack []byte
-}
-
-// Error implements error.
-func (f *hostFault) Error() string { return "the host failed: " + f.what }
-
-// Unwrap yields the error that callers get.
-func (f *hostFault) Unwrap() error {
-	return abi.Errorf(abi.CodeInternal, "the host failed while it worked on the entity; whether the call took effect is not known")
-}
-
-// guarded runs a part of the work on one entity. A panic is a *hostFault: it costs that
-// entity its work, and no other.
-func guarded(work func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &hostFault{what: fmt.Sprintf("panic: %.300v", p), stack: debug.Stack()}
-		}
-	}()
-	return work()
+// guarded runs a part of the work on one entity. If it panics, callers cannot be told what came
+// of it.
+func guarded(work func() error) error {
+	err := hostfault.Try(work)
+	var fault *hostfault.Fault
+	if !errors.As(err, &fault) {
+		return err
+	}
+	return errors.Join(fault, abi.Errorf(abi.CodeInternal, "the host failed while it worked on the entity; whether the call took effect is not known"))
 }
 
 // refuse ends what a message was about, after the host failed to handle it. The inbox and the
 // row tell what is true.
 func (e *entity) refuse(m message, err error) {
-	var fault *hostFault
+	var fault *hostfault.Fault
 	if errors.As(err, &fault) {
 		e.report(e.id, fault)
 	}
@@ -76,8 +61,8 @@ func (e *entity) refuse(m message, err error) {
 }
 
 // report writes what a bug report needs, and no payloads.
-func (x *Entities) report(id journal.ID, f *hostFault) {
+func (x *Entities) report(id journal.ID, f *hostfault.Fault) {
 	x.metrics.faults.Inc()
 	x.Logger.Error("host fault: a call of one entity has failed, the others go on; please report this line",
-		"code", abi.CodeInternal, "id", id, "fault", f.what, "stack", string(f.stack))
+		"code", abi.CodeInternal, "id", id, "fault", f.What, "stack", string(f.Stack))
 }

@@ -100,6 +100,6 @@ func (p *parcel) ref() (Ref, error) { return RefOf(p.Namespace, p.Entity) }
 // posted makes a message of a parcel.
 func posted(e journal.Envelope, from journal.Caller, p parcel) journal.Message {
 	value := abi.MustMarshal(&p)
-	e.Bytes = len(value)
-	return journal.Message{Envelope: e, From: from, Value: value}
+	e.Bytes, e.From = len(value), from
+	return journal.Message{Envelope: e, Value: value}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/hostfault"
 	"github.com/cruster/cruster/host/metric"
 	"github.com/cruster/cruster/journal"
 )
@@ -48,7 +49,7 @@ func (x *Entities) callStateless(c *call) callDone {
 			x.wait(min(time.Duration(n)*5*time.Millisecond, 200*time.Millisecond))
 		}
 	})
-	var fault *hostFault
+	var fault *hostfault.Fault
 	if errors.As(err, &fault) {
 		x.report(c.ref.ID(), fault)
 	}

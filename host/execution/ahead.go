@@ -98,6 +98,7 @@ func (r *run) commitAhead(entry journal.Entry, commit func(journal.Write) error)
 	r.locked(func(l *ledger) { l.void(entry.Seq) }) // it is neither undecided nor to be delivered
 	r.endTask(entry.Op.Step())
 	r.applyUpdate(d.update)
+	r.tookPublish(&d.write)
 	if d.write.Update != nil {
 		r.rowWrites++
 	}

@@ -15,8 +15,9 @@ import (
 // Invariants:
 //
 //  1. The end of the one and the beginning of the other are one commit. It takes the signals
-//     that the last turn was given and leaves all others in the inbox; so each is delivered
-//     once, to the one run or to the other.
+//     that the workflow has looked at and leaves all others in the inbox, those that it was
+//     given as well; so it looks at each once, in the one run or in the other. Of these the
+//     next run knows the names, and none of what they bring: that may be much.
 //  2. What the host does for the old run ends with it, as at any end, and what it still has
 //     to say is not heard: messages of tasks name their run.
 //  3. Who asks or waits for the execution means the chain of runs, and does not notice.
@@ -45,26 +46,10 @@ func (r *run) nextRun(turn *guest.Turn) (*journal.Continuation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := carried(asked); n > abi.MaxPayload {
-		turn.Outcome = &abi.Outcome{Error: abi.Errorf(abi.CodePayloadTooLarge,
-			"the workflow cannot continue as a new run: its input and %d signals that it has not read have %d bytes, the limit is %d", len(asked.Unread), n, abi.MaxPayload)}
-		return nil, nil
-	}
 	next.Run = journal.NewRunID()
-	next.Pinned.Seed, next.Pinned.Unread = next.Run, asked.Unread
+	next.Pinned.Seed = next.Run
 	r.locked(func(l *ledger) { next.Pinned.Time = l.tick(r.now()) })
 	return &next, nil
-}
-
-// carried is about how many bytes the next run begins with. They have to cross the boundary
-// together.
-func carried(c *abi.Continue) int {
-	const headers = 16
-	n := len(c.Input)
-	for i := range c.Unread {
-		n += headers + len(c.Unread[i].Name) + len(c.Unread[i].Value)
-	}
-	return n
 }
 
 // goOnAs has another run take the place of this one, with what the last turn caused. It
@@ -72,6 +57,7 @@ func carried(c *abi.Continue) int {
 // execution does that has something to do.
 func (r *run) goOnAs(next *journal.Continuation, b batch, turn guest.Turn, d decision) bool {
 	w := d.write
+	next.Pinned.Unread = d.handed.left
 	w.Entries, w.Update, w.Continue = nil, nil, next // the journal is deleted
 	w.Hold = nil                                     // the other run is given what has no answer
 	r.Fault.Pass(faultpoint.ContinueBeforeCommit)

@@ -33,9 +33,10 @@ func continuation(_ context.Context, row *journal.Execution, input []byte) (jour
 }
 
 // relayGuest is an instance of a workflow that receives signals for ever: a few of them in
-// each run, then it continues with what it has received. It keeps one receive open, as an SDK
-// does, whether it looks at the signals as they come or only at the end of the run, has an activity under way and watches for a request to stop. It ends when it receives
-// "end".
+// each run, then it continues with what it has received. It keeps one receive open until it has
+// something to look at, as an SDK does, whether it looks at the signals as they come or only at the
+// end of the run, has an activity under way and watches for a request to stop. It ends when it
+// receives "end".
 type relayGuest struct {
 	row     *journal.Execution
 	got     []string // in all runs
@@ -77,9 +78,6 @@ func (g *relayGuest) issue(turn *guest.Turn, kind string, body any) {
 
 func (g *relayGuest) Start(context.Context) (guest.Turn, error) {
 	var turn guest.Turn
-	for _, s := range g.row.Pinned.Unread {
-		g.queue = append(g.queue, outcomeText(s.Value, nil))
-	}
 	g.issue(&turn, abi.OpInterrupted, &abi.Interrupted{})
 	g.issue(&turn, abi.OpReceive, &abi.Receive{Name: "s"})
 	g.issue(&turn, abi.OpSleep, &abi.Sleep{Duration: int64(3 * time.Second)})
@@ -97,7 +95,6 @@ func (g *relayGuest) Resume(_ context.Context, deliveries []abi.Delivery, at int
 		switch g.kinds[d.Op] {
 		case abi.OpReceive:
 			g.queue = append(g.queue, outcomeText(d.Value, d.Error))
-			g.issue(&turn, abi.OpReceive, &abi.Receive{Name: "s"})
 		case abi.OpInterrupted:
 			g.stopped = true
 		case abi.OpActivity:
@@ -120,13 +117,14 @@ func (g *relayGuest) look(turn guest.Turn) guest.Turn {
 			turn.Outcome = &abi.Outcome{Value: abi.MustMarshal(strings.Join(g.got, ","))}
 			return turn
 		}
+		g.issue(&turn, abi.OpReceive, &abi.Receive{Name: "s"})
 	}
 	if g.wanted > 0 && !g.over {
 		return turn
 	}
 	next := &abi.Continue{Input: abi.MustMarshal(g.got)}
-	for _, s := range g.queue {
-		next.Unread = append(next.Unread, abi.UnreadSignal{Name: "s", Value: abi.MustMarshal(s)})
+	if len(g.queue) > 0 {
+		next.Unread = []string{"s"}
 	}
 	turn.Outcome = &abi.Outcome{Continue: next}
 	return turn
@@ -331,3 +329,63 @@ func (misfit) Start(context.Context) (guest.Turn, error) {
 	return guest.Turn{Outcome: &abi.Outcome{Continue: &abi.Continue{Input: abi.MustMarshal(7)}}}, nil
 }
 func (misfit) Close() {}
+
+// hoarder is a workflow that looks at no signal in its first run, and at all of them in the next.
+type hoarder struct {
+	*relayGuest
+	sizes map[string]int
+}
+
+var hoarded = []string{"a", "b", "c"}
+
+func openHoarder(_ context.Context, row *journal.Execution) (Opening, error) {
+	copied := *row
+	return Opening{Bytes: 1, Open: func(context.Context, guest.Memory) (Guest, error) {
+		return &hoarder{&relayGuest{row: &copied, kinds: map[uint32]string{}, clock: copied.Pinned.Time, seen: op.Occurrences{}}, map[string]int{}}, nil
+	}}, nil
+}
+
+func (g *hoarder) Start(context.Context) (turn guest.Turn, err error) {
+	for _, name := range hoarded {
+		g.issue(&turn, abi.OpReceive, &abi.Receive{Name: name})
+	}
+	return turn, nil
+}
+
+func (g *hoarder) Resume(_ context.Context, deliveries []abi.Delivery, _ int64) (turn guest.Turn, err error) {
+	for _, d := range deliveries {
+		g.sizes[hoarded[d.Op-1]] = len(d.Value)
+	}
+	switch {
+	case len(g.sizes) < len(hoarded):
+	case g.row.Continued == 0:
+		turn.Outcome = &abi.Outcome{Continue: &abi.Continue{Input: abi.Nil, Unread: hoarded}}
+	default:
+		turn.Outcome = &abi.Outcome{Value: abi.MustMarshal(fmt.Sprint(g.sizes, g.row.Pinned.Unread))}
+	}
+	return turn, nil
+}
+
+// TestLargeUnreadSignals has a workflow continue with more than one signal that it has not looked
+// at, each as large as a signal may be.
+func TestLargeUnreadSignals(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixtureOf(t, openHoarder, &noActivities{})
+		row := rowOf("w", "k")
+		_, err := f.x.Start(t.Context(), row, nil)
+		require.NoError(t, err)
+		value := abi.MustMarshal(strings.Repeat("x", abi.MaxPayload-5))
+		require.Len(t, value, abi.MaxPayload)
+		for _, name := range hoarded {
+			require.NoError(t, f.x.Signal(t.Context(), RefTo(row), Signal{Name: name, Value: value, Origin: journal.NewOrigin()}))
+		}
+		ended, err := f.x.Wait(t.Context(), RefTo(row))
+		require.NoError(t, err)
+		require.Equal(t, journal.Completed, ended.State, "%v", ended.Error)
+		require.Equal(t, fmt.Sprintf("map[a:%d b:%d c:%d] [a b c]", abi.MaxPayload, abi.MaxPayload, abi.MaxPayload), outcomeText(ended.Value, nil))
+		left, err := f.store.Inbox(t.Context(), row.ID, 0)
+		require.NoError(t, err)
+		require.Empty(t, left)
+	})
+}

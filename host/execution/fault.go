@@ -3,12 +3,12 @@ package execution
 import (
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"runtime"
 	"runtime/debug"
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/hostfault"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -19,9 +19,8 @@ const quarantineRetry = 30 * time.Second
 // panicked, or what the store has does not decode. It says nothing about other
 // executions: this one is paused, and the process goes on.
 type hostFault struct {
-	what    string
-	stack   []byte                // nil if nothing panicked
-	damaged *journal.DamagedEntry // nil if no entry is to blame
+	hostfault.Fault                       // without a stack if nothing panicked
+	damaged         *journal.DamagedEntry // nil if no entry is to blame
 }
 
 // Bounds of what is kept of a fault with its execution.
@@ -45,7 +44,7 @@ type faultBundle struct {
 
 // bundle collects what a bug report needs.
 func (r *run) bundle(f *hostFault) faultBundle {
-	b := faultBundle{Build: build(), Go: runtime.Version(), Stack: string(f.stack[:min(len(f.stack), maxFaultStack)])}
+	b := faultBundle{Build: build(), Go: runtime.Version(), Stack: string(f.Stack[:min(len(f.Stack), maxFaultStack)])}
 	if r.row != nil {
 		b.Digest = r.row.Digest
 	}
@@ -58,13 +57,10 @@ func (r *run) bundle(f *hostFault) faultBundle {
 
 // guarded runs a part of the work on one execution. It returns the fault if that
 // panicked.
-func guarded(work func()) (f *hostFault) {
-	defer func() {
-		if p := recover(); p != nil {
-			f = &hostFault{what: fmt.Sprintf("panic: %.300v", p), stack: debug.Stack()}
-		}
-	}()
-	work()
+func guarded(work func()) *hostFault {
+	if f := hostfault.Guard(work); f != nil {
+		return &hostFault{Fault: *f}
+	}
 	return nil
 }
 
@@ -74,9 +70,9 @@ func (r *run) report(f *hostFault) *abi.Error {
 	r.metrics.faults.Inc()
 	b := r.bundle(f)
 	r.log.Error("host fault: one execution is paused, the others go on; please report this line",
-		"code", abi.CodeHostFault, "id", r.id, "fault", f.what, "digest", b.Digest, "delivered", b.Delivered, "turn", b.Turn,
-		"build", b.Build, "go", b.Go, "stack", string(f.stack))
-	reason := abi.Errorf(abi.CodeHostFault, "the host failed while it worked on this execution: %s", f.what)
+		"code", abi.CodeHostFault, "id", r.id, "fault", f.What, "digest", b.Digest, "delivered", b.Delivered, "turn", b.Turn,
+		"build", b.Build, "go", b.Go, "stack", string(f.Stack))
+	reason := abi.Errorf(abi.CodeHostFault, "the host failed while it worked on this execution: %s", f.What)
 	reason.Details = abi.MustMarshal(&b)
 	return reason
 }
@@ -109,7 +105,7 @@ func (r *run) quarantine(messages []message, f *hostFault) {
 			_ = r.report(again) // the first is why it is paused
 		}
 	}
-	r.guest, r.row, r.begun = nil, nil, false
+	r.guest, r.row, r.begun, r.published = nil, nil, false, nil
 	r.waiting, r.owed, r.stuck, r.crashes = nil, nil, nil, 0
 	r.pauseFaulty()
 }
@@ -118,7 +114,7 @@ func (r *run) quarantine(messages []message, f *hostFault) {
 func (r *run) pauseFaulty() {
 	var err error
 	if again := guarded(func() { err = r.commitFaultyPause() }); again != nil {
-		err = errors.New(again.what)
+		err = errors.New(again.What)
 	}
 	if err != nil && !r.Host.Over() {
 		r.log.Error("a faulty execution could not be paused; it is held until it can be", "id", r.id, "error", err, "again", quarantineRetry)

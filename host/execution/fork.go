@@ -24,15 +24,20 @@ const (
 //
 // What had reached the source from outside by then is taken over with the journal, also
 // if its code had not come to it yet: see takeOver. What came later is not: who forks a
-// run from before a wrong decision wants to decide anew. Nor are messages in the inbox: they
-// were sent to the source, and their senders hear from it. What the source had published by
-// then is the fork's as well.
+// run from before a wrong decision wants to decide anew. Of signals, those that the source was
+// delivered behind that entry came later; those that it was not delivered at all are taken over
+// with the whole journal only: see forksignals.go. Updates are not taken over: they were sent to
+// the source, and their senders hear from it. What the source had published by then is the fork's
+// as well.
 func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, at uint64) (bool, error) {
 	memory := x.Queued.Empty()
 	defer memory.Release()
 	begun, err := x.readBeginning(ctx, source, at, memory)
 	if err != nil {
 		return false, err
+	}
+	if at == 0 {
+		fork.Pinned.Unread = nil // it starts over with nothing but the input
 	}
 	// The trial goes by what was read: the source may go on meanwhile.
 	target := *fork
@@ -55,9 +60,13 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 		Kind: journal.Moved, Seq: fork.MovedAt, At: max(x.now(), trial.end.At),
 		Value: abi.MustMarshal(&journal.Move{Fork: source.Name(), From: source.Digest, To: fork.Digest, Declined: trial.declined}),
 	}
+	for i := range begun.signals {
+		begun.signals[i].To = fork.ID
+	}
 	x.Fault.Pass(faultpoint.ForkBeforeCommit)
 	existed, err := x.start(ctx, journal.Write{
 		ID: fork.ID, Run: fork.Run, Start: fork, Deferreds: begun.deferreds, Entries: append(begun.entries, moved), Publish: did.publish,
+		Send: begun.signals,
 	})
 	if err != nil || existed {
 		return false, err
@@ -72,9 +81,12 @@ type beginning struct {
 	size      int                     // in bytes
 	memory    *budget.Permit          // what it takes
 	later     map[journal.StepID]bool // the steps that come behind them
+	end       uint64                  // the last of them, or a gap
 	whole     bool                    // none do
 	deferreds []journal.Deferred
 	interrupt *journal.Interrupt
+	signals   []journal.Sent
+	owed      map[string][]byte // signals that the source began with, and that come behind the entries
 }
 
 // readBeginning reads the beginning of an execution, up to an entry of its journal.
@@ -93,6 +105,9 @@ func (x *Executions) readBeginning(ctx context.Context, source *journal.Executio
 	}
 	if at > 0 {
 		if err := x.readDeferreds(ctx, source, b, b.takeOver(settled, now.Interrupt)); err != nil {
+			return nil, err
+		}
+		if err := x.readSignals(ctx, source, b); err != nil {
 			return nil, err
 		}
 	}
@@ -179,7 +194,7 @@ func (b *beginning) take(bytes int) error {
 
 // splitJournal reads the beginning of a journal, and which steps come later.
 func (x *Executions) splitJournal(ctx context.Context, source *journal.Execution, at uint64, memory *budget.Permit) (*beginning, error) {
-	b := &beginning{later: map[journal.StepID]bool{}, memory: memory}
+	b := &beginning{later: map[journal.StepID]bool{}, owed: map[string][]byte{}, memory: memory}
 	last := uint64(0)
 	for en, err := range journal.Scan(ctx, x.Store, source.ID) {
 		var damaged *journal.DamagedEntry
@@ -193,6 +208,9 @@ func (x *Executions) splitJournal(ctx context.Context, source *journal.Execution
 		last = en.Seq
 		if en.Seq > at {
 			b.later[en.Op.Step()] = true
+			if err := b.noteLater(source, en); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		if len(b.entries) == maxForkEntries {
@@ -206,6 +224,6 @@ func (x *Executions) splitJournal(ctx context.Context, source *journal.Execution
 	if last < at {
 		return nil, abi.Errorf(abi.CodeBadRequest, "the journal of %s ends with entry %d, before %d", source.Name(), last, at)
 	}
-	b.whole = last == at
+	b.whole, b.end = last == at, at
 	return b, nil
 }

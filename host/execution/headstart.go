@@ -46,7 +46,7 @@ func (x *Executions) headStart(row *journal.Execution) *headStart {
 		defer close(h.over)
 		defer cancel()
 		if f := guarded(func() { h.take(ctx, x, row) }); f != nil {
-			x.Logger.Warn("a first turn ahead of its start failed; it is taken again", "execution", row.Name(), "fault", f.what)
+			x.Logger.Warn("a first turn ahead of its start failed; it is taken again", "execution", row.Name(), "fault", f.What)
 		}
 		x.Memory.Look() // what it holds can be had back from now on
 	}) {

@@ -37,6 +37,7 @@ type ledger struct {
 	ops          *op.Set                          // issued, neither delivered nor cancelled
 	signals      *op.Signals                      // arrived, and given to no op
 	unanswered   map[string]journal.Envelope      // updates that were delivered, by the id that the guest knows
+	handed       map[uint64]journal.Envelope      // signals that were delivered, and are held: see handed.go; by position
 	committed    []journal.Entry                  // entries of transactions, to be delivered in order
 	held         map[journal.StepID]journal.Entry // outcomes of steps that other code has come to
 	heldAttempts map[journal.StepID]journal.Entry // what is known of attempts of such steps
@@ -45,7 +46,7 @@ type ledger struct {
 }
 
 func newLedger() ledger {
-	return ledger{reserved: map[uint64]struct{}{}, ops: op.NewSet(), signals: op.NewSignals(nil), unanswered: map[string]journal.Envelope{}}
+	return ledger{reserved: map[uint64]struct{}{}, ops: op.NewSet(), signals: op.NewSignals(nil), unanswered: map[string]journal.Envelope{}, handed: map[uint64]journal.Envelope{}}
 }
 
 // batch is what one turn hands to the guest.
@@ -62,24 +63,16 @@ type batch struct {
 	messages []*journal.Message
 }
 
-// write adds what the batch delivers to a write: entries, and that messages were taken. An
-// update stays where it is until it is answered.
-func (b *batch) write(w *journal.Write, now int64) {
+// write adds what the batch delivers to a write: entries, and that messages were delivered. They
+// stay where they are until the turn, or a later one, says that they are done with.
+func (b *batch) write(w *journal.Write) {
 	if b.durable {
 		return
 	}
 	w.Entries = append(w.Entries, b.entries...)
 	for _, m := range b.messages {
-		if m == nil {
-			continue
-		}
-		if m.Kind == journal.UpdateMessage {
+		if m != nil {
 			w.Hold = append(w.Hold, m.Position)
-			continue
-		}
-		w.Take = append(w.Take, m.Position)
-		if m.Repeatable {
-			w.Receipts = append(w.Receipts, journal.Receipt{Origin: m.Origin, From: m.From, At: now})
 		}
 	}
 }
@@ -305,12 +298,15 @@ func (l *ledger) arrived(e journal.Envelope) {
 
 // setInbox takes in what the store has of the inbox.
 func (l *ledger) setInbox(inbox []journal.Envelope) {
-	l.signals, l.unanswered = op.NewSignals(nil), map[string]journal.Envelope{}
+	l.signals, l.unanswered, l.handed = op.NewSignals(nil), map[string]journal.Envelope{}, map[uint64]journal.Envelope{}
 	for _, e := range inbox {
-		if e.Held {
-			l.unanswered[updateID(e.Origin)] = e
-		} else {
+		switch {
+		case !e.Held:
 			l.signals.Add(e)
+		case e.Kind == journal.UpdateMessage:
+			l.unanswered[updateID(e.Origin)] = e
+		default:
+			l.handed[e.Position] = e
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/hostfault"
 	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
@@ -84,7 +85,7 @@ func (r *run) loadFailed(messages []message, err error) {
 		return
 	}
 	if errors.Is(err, journal.ErrCorrupt) {
-		f := &hostFault{what: err.Error()}
+		f := &hostFault{Fault: hostfault.Fault{What: err.Error()}}
 		errors.As(err, &f.damaged)
 		r.quarantine(messages, f)
 		return
@@ -137,7 +138,7 @@ func (r *run) beginAnew(run journal.RunID) {
 	r.run, r.fresh = run, false
 	r.deferreds.set(nil)
 	r.received.letGo()
-	r.stuck, r.crashes, r.savedSeq = nil, 0, 0
+	r.stuck, r.crashes, r.savedSeq, r.published = nil, 0, 0, nil
 	r.asked, r.behind = false, false
 	r.mu.Lock()
 	defer r.mu.Unlock()

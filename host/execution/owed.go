@@ -46,6 +46,7 @@ func (r *run) payOwed() bool {
 		if o.write.Update != nil || o.write.Continue != nil {
 			r.rowWrites++
 		}
+		r.tookPublish(&o.write)
 		return o.then()
 	case errors.Is(o.err, journal.ErrFenced) || r.Host.Over():
 		return false

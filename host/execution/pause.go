@@ -70,7 +70,7 @@ func (r *run) pauseWaiting(b batch, reason *abi.Error, waiting journal.Waiting) 
 	u := journal.Update{State: journal.Paused, WakeAt: journal.Never, Error: reason, Waiting: waiting, Section: r.row.Section}
 	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &u}
 	r.locked(func(l *ledger) { w.Entries = l.takeAttempts(r.now()) })
-	b.write(&w, r.now())
+	b.write(&w)
 	r.Fault.Pass(faultpoint.PauseBeforeCommit)
 	r.commit("commit a pause", w, b, func() bool {
 		r.Fault.Pass(faultpoint.PauseAfterCommit)

@@ -74,9 +74,7 @@ func (did *own) writes() bool { return len(did.answers) > 0 || did.publish != ni
 func (did *own) write(w *journal.Write, now int64) {
 	w.Publish = did.publish
 	for _, a := range did.answers {
-		at := a.message.Position
-		w.Hold = slices.DeleteFunc(w.Hold, func(held uint64) bool { return held == at })
-		w.Take = append(w.Take, at)
+		takeMessage(w, a.message)
 		w.Receipts = append(w.Receipts, journal.Receipt{Origin: a.message.Origin, At: now, Value: a.outcome.Value, Error: a.outcome.Error})
 	}
 }

@@ -11,17 +11,49 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
+// maxPublishedKept bounds what a run keeps in memory of what it has published. Most publish
+// little, and often; of what is larger the store is asked each time.
+const maxPublishedKept = 4 << 10
+
+// publishedNow is what the run has published, which may be nothing. What is kept is what the
+// store has: no one else writes it while this host owns the run, and it is replaced when a write
+// that replaces it is durable (tookPublish), and forgotten with all the rest when it is not
+// known whether one is (unload).
+func (r *run) publishedNow() (*journal.Published, error) {
+	if r.published != nil {
+		return r.published, nil
+	}
+	published, err := r.Published(r.Host.Context(), r.row)
+	if err == nil {
+		r.keepPublished(published)
+	}
+	return published, err
+}
+
+func (r *run) keepPublished(p *journal.Published) {
+	r.published = p
+	if p.Size() > maxPublishedKept {
+		r.published = nil
+	}
+}
+
+// tookPublish notes what a write that is durable has published.
+func (r *run) tookPublish(w *journal.Write) {
+	if w.Publish != nil {
+		r.keepPublished(w.Publish)
+	}
+}
+
 // publish adds to what a turn publishes. Refused says why it is not: all of the body is
 // published, or nothing.
 func (r *run) publish(did *own, body *abi.Publish) (refused *abi.Error, err error) {
-	ctx := r.Host.Context()
 	old := did.publish
 	if old == nil {
-		if old, err = r.Published(ctx, r.row); err != nil {
+		if old, err = r.publishedNow(); err != nil {
 			return nil, err
 		}
 	}
-	published, refused, err := r.merged(ctx, r.row, old, body)
+	published, refused, err := r.merged(r.Host.Context(), r.row, old, body)
 	if err != nil || refused != nil {
 		return refused, err
 	}

@@ -93,7 +93,7 @@ func (r *run) answerQuery(m queryRequest) (reply queryReply, later bool) {
 		defer r.querying.Release(1)
 		var reply queryReply
 		if f := guarded(func() { reply = r.askCopy(ctx, &row, saved, &m.query) }); f != nil {
-			reply.err = abi.Errorf(abi.CodeInternal, "the host failed while it answered a query: %s", f.what)
+			reply.err = abi.Errorf(abi.CodeInternal, "the host failed while it answered a query: %s", f.What)
 		}
 		answer(m.reply, reply)
 	}) {

@@ -35,6 +35,7 @@ type run struct {
 	log       *slog.Logger
 	deferreds settlements
 	received  received
+	published *journal.Published                    // what it has published, if that is known: see publishedNow
 	tasks     map[journal.StepID]context.CancelFunc // what the host does for ops; survives a reload
 	attempts  map[journal.StepID]*task              // those of the tasks that are activities
 	kept      kept                                  // what is in hand during a reload
@@ -390,7 +391,7 @@ func (r *run) reload(b batch) {
 func (r *run) unload() {
 	r.dropGuest()
 	r.releaseOps()
-	r.row, r.begun = nil, false
+	r.row, r.begun, r.published = nil, false, nil
 	r.rowWrites++
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -231,6 +231,9 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		f.commits.mu.Lock()
 		out, f.commits.took = strings.Join(append(f.commits.took, ""), "\n"), nil
 		f.commits.mu.Unlock()
+	case "messages":
+		synctest.Wait()
+		return f.messages(f.named(row, text))
 	case "show":
 		synctest.Wait()
 		return f.show(f.named(row, text))
@@ -261,6 +264,21 @@ func (f *fixture) named(row *journal.Execution, key string) *journal.Execution {
 	found, err := f.store.Load(f.t.Context(), rowOf("w", key).ID)
 	require.NoError(f.t, err)
 	return found
+}
+
+// messages shows the inbox of an execution.
+func (f *fixture) messages(row *journal.Execution) string {
+	all, _, err := f.store.Messages(f.t.Context(), row.ID, 0, journal.PageLimit{})
+	require.NoError(f.t, err)
+	var text strings.Builder
+	for _, m := range all {
+		fmt.Fprintf(&text, "%s %s: %s", m.Kind, m.Name, outcomeText(m.Value, nil))
+		if m.Held {
+			text.WriteString(", held")
+		}
+		text.WriteString("\n")
+	}
+	return text.String()
 }
 
 func (f *fixture) fork(row *journal.Execution, key, at string) error {

@@ -152,6 +152,8 @@ func (g *scripted) act(turn *guest.Turn, words []string) {
 		turn.Cancelled = append(turn.Cancelled, uint32(n))
 	case "done":
 		turn.Outcome = &abi.Outcome{Value: abi.MustMarshal(rest)}
+	case "continue": // the names are of signals that were not looked at
+		turn.Outcome = &abi.Outcome{Continue: &abi.Continue{Input: abi.Nil, Unread: words[1:]}}
 	case "failed":
 		turn.Outcome = &abi.Outcome{Error: &abi.Error{Message: rest}}
 	case "stop":

@@ -93,6 +93,9 @@ func writtenText(w journal.Write) string {
 	if w.Update == nil && (w.Settle != nil || w.Interrupt != nil || w.Receive != nil) {
 		return strings.Join(append(parts, "the wake time"), ", ")
 	}
+	if w.Continue != nil {
+		return strings.Join(append(parts, "another run"), ", ")
+	}
 	if w.Update == nil {
 		return strings.Join(append(parts, "the row is left alone"), ", ")
 	}
@@ -120,6 +123,11 @@ func (s *failingLoads) Deferred(ctx context.Context, id journal.ID, name string)
 	s.f.reads++
 	s.f.mu.Unlock()
 	return s.Store.Deferred(ctx, id, name)
+}
+
+func (s *failingLoads) Published(ctx context.Context, id journal.ID) (*journal.Published, error) {
+	s.f.note("store", "what was published is read")
+	return s.Store.Published(ctx, id)
 }
 
 func (s *failingLoads) Inbox(ctx context.Context, id journal.ID, from uint64) ([]journal.Envelope, error) {

@@ -19,11 +19,32 @@ func (l *ledger) enterTurn(delivered []journal.Entry, turn guest.Turn) (withdraw
 	for _, o := range turn.Issued {
 		l.refuse(o.StepID)
 	}
-	if !before.IsZero() && before != l.section && l.ops.Step(before.Step) != nil {
+	if !before.IsZero() && before.Step != l.section.Step && l.ops.Step(before.Step) != nil {
 		l.refuse(before.Step)
 		withdrawn = append(withdrawn, before.Step)
 	}
+	if before.Until != 0 && l.section.Until == 0 {
+		for _, step := range l.ops.Steps() {
+			l.unlocked(step)
+		}
+	}
+	for _, o := range turn.Issued {
+		l.unlocked(o.StepID)
+	}
 	return withdrawn
+}
+
+// unlocked gives an unlock its outcome, unless a section is about to end and has not yet.
+func (l *ledger) unlocked(step journal.StepID) {
+	o := l.ops.Step(step)
+	if o != nil && o.Kind == abi.OpUnlock && !o.Settled() && l.section.Until == 0 {
+		l.ops.Change(o.StepID, func(o *op.Op) { o.Settle(abi.Outcome{Value: abi.Nil}, 0, max(o.IssuedAt, l.clock)) })
+	}
+}
+
+// waitsForLock tells whether an op is one that is performed in a section which has not begun.
+func (l *ledger) waitsForLock(o *op.Op) bool {
+	return (o.Kind == abi.OpEntityCall || o.Kind == abi.OpEntitySend) && l.section.Of(o) != journal.StepID{} && l.ops.Step(l.section.Step) != nil
 }
 
 // enterReplayed takes over the section that a replay came to.
@@ -31,6 +52,7 @@ func (l *ledger) enterReplayed(s op.Section) {
 	l.section = s
 	for _, step := range l.ops.Steps() {
 		l.refuse(step)
+		l.unlocked(step)
 	}
 }
 

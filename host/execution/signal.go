@@ -29,9 +29,9 @@ func (x *Executions) message(ctx context.Context, row *journal.Execution, s Sign
 	}
 	m := journal.Message{
 		Envelope: journal.Envelope{
-			Kind: journal.SignalMessage, Name: s.Name, At: x.now(), Bytes: len(value), Origin: s.Origin, Repeatable: s.Origin != journal.Origin{},
+			Kind: journal.SignalMessage, Name: s.Name, At: x.now(), Bytes: len(value), Origin: s.Origin, From: s.From, Repeatable: s.Origin != journal.Origin{},
 		},
-		From: s.From, Value: value,
+		Value: value,
 	}
 	if !m.Repeatable {
 		m.Origin = journal.NewOrigin()

@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -20,7 +21,15 @@ func (r *run) startTasks() {
 		return
 	}
 	var unbegun []*op.Op
-	r.locked(func(l *ledger) { unbegun = l.ops.TakeUnbegun() })
+	r.locked(func(l *ledger) {
+		unbegun = slices.DeleteFunc(l.ops.TakeUnbegun(), func(o *op.Op) bool {
+			waits := l.waitsForLock(o)
+			if waits {
+				l.ops.GiveBack(o.StepID)
+			}
+			return waits
+		})
+	})
 	for _, o := range unbegun {
 		if r.tasks[o.StepID] == nil { // one that was begun before a reload goes on
 			r.startTask(o)

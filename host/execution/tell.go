@@ -60,12 +60,12 @@ func (x *Executions) tellAbsent(ctx context.Context, ref Ref, n news) told {
 		}
 	})
 	if f != nil {
-		x.Logger.Error("the host failed while it told an execution something", "execution", ref.Name, "fault", f.what)
+		x.Logger.Error("the host failed while it told an execution something", "execution", ref.Name, "fault", f.What)
 		err = journal.ErrUndecided
 	}
 	switch {
 	case row == nil && f != nil:
-		return told{err: abi.Errorf(abi.CodeInternal, "the host failed while it looked for %s: %s", ref.Name, f.what)}
+		return told{err: abi.Errorf(abi.CodeInternal, "the host failed while it looked for %s: %s", ref.Name, f.What)}
 	case row == nil:
 		return told{err: err}
 	case errors.Is(err, journal.ErrUndecided):

@@ -197,7 +197,7 @@ func (r *run) commitPerformed(b batch, turn guest.Turn, did own) bool {
 		return r.goOnAs(next, b, turn, d)
 	}
 	// A wake time that is too early does no harm, so it alone is no reason to write.
-	if len(d.write.Entries) > 0 || d.update.State.Final() || d.update.WakeAt < r.row.WakeAt || d.update.Section != r.row.Section || did.writes() {
+	if len(d.write.Entries) > 0 || d.update.State.Final() || d.update.WakeAt < r.row.WakeAt || d.update.Section != r.row.Section || did.writes() || d.handed.writes() {
 		r.Fault.Pass(faultpoint.TurnBeforeCommit)
 		did.pass(r.Fault, faultpoint.AnswerBeforeCommit)
 		r.passRelease(faultpoint.ReleaseBeforeCommit, d.update.Section)
@@ -217,6 +217,7 @@ type decision struct {
 	write  journal.Write    // what makes the turn durable
 	gaveUp []journal.StepID // what the guest does not wait for any more
 	did    own              // what the run does itself for ops of the turn
+	handed handed           // what becomes of signals that were delivered
 	forgot bool             // it finished without steps that have run: it cannot be committed
 }
 
@@ -234,12 +235,14 @@ func (r *run) decideTurn(b batch, turn guest.Turn, did own) (d decision) {
 		r.completeDueLocked()
 		d.update = r.updateAfterLocked(turn)
 		d.update.Waiting = l.waitingAfter(b.entries)
+		d.handed = l.handedAfter(b, turn)
 		d.forgot = turn.Outcome != nil && turn.Outcome.Error == nil && replay.HaveRun(l.held)
 		if !d.forgot {
 			d.write.Entries = l.takeAttempts(r.now())
 		}
 	})
-	b.write(&d.write, r.now())
+	b.write(&d.write)
+	d.handed.write(&d.write, r.now())
 	did.write(&d.write, r.now())
 	if turn.Continues() {
 		return d
@@ -263,6 +266,7 @@ func (r *run) turnDone(b batch, turn guest.Turn, d decision) bool {
 			l.delivered = b.entries[n-1].Seq
 		}
 		l.tookUpdates(b, d.did)
+		d.handed.apply(l)
 	})
 	r.setbacks, r.asked = 0, false
 	r.tellCallers(d.did)

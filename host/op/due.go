@@ -33,7 +33,7 @@ func (o *Op) DueAt() int64 {
 		if o.NextAt != 0 {
 			return o.NextAt
 		}
-	case *abi.Patched, *abi.Unlock:
+	case *abi.Patched:
 		return o.IssuedAt
 	}
 	return journal.Never
@@ -74,9 +74,6 @@ func (o *Op) CompleteDue(now int64, deferreds map[string]journal.Settlement, int
 		// A run that comes here for the first time takes the change. One that came by
 		// here with code that did not ask is told otherwise by its replay.
 		o.Settle(abi.Outcome{Value: abi.MustMarshal(true)}, 0, o.IssuedAt)
-	case *abi.Unlock:
-		// The commit of the turn that issued it has ended the section.
-		o.Settle(abi.Outcome{Value: abi.Nil}, 0, o.IssuedAt)
 	case *abi.Interrupted:
 		if interrupt != nil {
 			o.Settle(abi.Outcome{Value: abi.MustMarshal(&abi.Interruption{Reason: interrupt.Reason})}, 0, interrupt.At)

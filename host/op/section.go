@@ -11,11 +11,18 @@ import (
 // Section is the critical section that a run is in; the zero value if it is in none. It
 // follows from what was delivered to a guest and what the guest did, turn by turn: a
 // replay of the turns comes to the same.
+//
+// What is called in a section is performed in it. So calls that were issued in it begin when the
+// lock has been delivered, and an unlock ends it once they are answered: when the last answer is
+// delivered, or the guest gives up on it. A lock that was not delivered by then is withdrawn at
+// once, and the calls are not of a section.
 type Section struct {
 	// Step is that of the op lock which began it, and Number the number of that op: all ops
 	// behind it were issued in the section.
 	Step   journal.StepID `msgpack:"step"`
 	Number uint32         `msgpack:"number"`
+	// Until is the number of the op unlock that ends it; 0 if there is none yet.
+	Until uint32 `msgpack:"until,omitempty"`
 }
 
 // IsZero tells whether it is none.
@@ -35,10 +42,12 @@ func (s Section) After(delivered []journal.Entry, issued []*Op, cancelled []uint
 	if !s.IsZero() && slices.Contains(cancelled, s.Number) {
 		s = Section{}
 	}
+	s = s.ended(open)
 	for _, o := range issued {
 		switch {
-		case o.Kind == abi.OpUnlock:
-			s = Section{}
+		case o.Kind == abi.OpUnlock && s.Until == 0:
+			s.Until = o.Number
+			s = s.ended(open)
 		case o.Kind == abi.OpLock && s.IsZero() && !slices.Contains(cancelled, o.Number) && awaited(o, open) == nil:
 			s = Section{Step: o.StepID, Number: o.Number}
 		}
@@ -46,9 +55,36 @@ func (s Section) After(delivered []journal.Entry, issued []*Op, cancelled []uint
 	return s
 }
 
+// ended is none if it was unlocked and no call of it waits for its answer. All that it asks of
+// open does not depend on their order.
+func (s Section) ended(open iter.Seq[*Op]) Section {
+	if s.IsZero() {
+		return Section{}
+	}
+	if s.Until == 0 {
+		return s
+	}
+	waits := false
+	for o := range open {
+		if o.Number == s.Number {
+			return Section{} // the lock was not delivered
+		}
+		waits = waits || o.Kind == abi.OpEntityCall && s.has(o)
+	}
+	if waits {
+		return s
+	}
+	return Section{}
+}
+
+// has tells whether an op was issued in the section.
+func (s Section) has(o *Op) bool {
+	return !s.IsZero() && o.Number > s.Number && (s.Until == 0 || o.Number < s.Until)
+}
+
 // Of is the section in which an op was issued, if it lasts.
 func (s Section) Of(o *Op) journal.StepID {
-	if s.IsZero() || o.Number <= s.Number {
+	if !s.has(o) {
 		return journal.StepID{}
 	}
 	return s.Step

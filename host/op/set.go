@@ -186,6 +186,9 @@ func (s *Set) Arrived(queue string) {
 	}
 }
 
+// Receives tells whether an op waits for signals of a name.
+func (s *Set) Receives(name string) bool { return len(s.receives[name]) > 0 }
+
 // receive gives messages to the ops that wait for them, in the order of both.
 func (s *Set) receive(signals *Signals) {
 	for _, queue := range s.arrived {

@@ -3,48 +3,27 @@ package schedule
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/hostfault"
 	"github.com/cruster/cruster/journal"
 )
 
-// hostFault is a panic of the host while it worked on one schedule. It says nothing about
-// others: this one is paused, and the process goes on.
-type hostFault struct {
-	what  string
-	stack []byte
-}
-
-// Error implements error.
-func (f *hostFault) Error() string { return "the host failed: " + f.what }
-
-// guarded does a part of the work on one schedule. A panic is a *hostFault.
-func guarded(work func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &hostFault{what: fmt.Sprintf("panic: %.300v", p), stack: debug.Stack()}
-		}
-	}()
-	return work()
-}
-
 // isFault tells whether the host is to blame, and reports it if so.
-func (r *Schedules) isFault(id journal.ID, err error) (*hostFault, bool) {
-	var f *hostFault
+func (r *Schedules) isFault(id journal.ID, err error) (*hostfault.Fault, bool) {
+	var f *hostfault.Fault
 	if !errors.As(err, &f) {
 		return nil, false
 	}
 	r.Logger.Error("host fault: one schedule is paused, the others go on; please report this line",
-		"code", abi.CodeHostFault, "schedule", id, "fault", f.what, "stack", string(f.stack))
+		"code", abi.CodeHostFault, "schedule", id, "fault", f.What, "stack", string(f.Stack))
 	return f, true
 }
 
 // pauseFaulty pauses a schedule after a fault. It goes by the row alone: to work out when the
 // schedule is due may be what failed. So the row has no wake time until someone changes the
 // schedule; what waits there goes on then.
-func (r *Schedules) pauseFaulty(ctx context.Context, id journal.ID, f *hostFault) error {
+func (r *Schedules) pauseFaulty(ctx context.Context, id journal.ID, f *hostfault.Fault) error {
 	release, err := r.acquire(ctx, id)
 	if err != nil {
 		return err
@@ -64,7 +43,7 @@ func (r *Schedules) pauseFaulty(ctx context.Context, id journal.ID, f *hostFault
 	s.Version++
 	s.WakeAt = journal.Never
 	s.State.Paused, s.State.UpdatedAt = true, r.Clock.Now().UnixNano()
-	s.State.Note = string(abi.CodeHostFault) + ": the host failed while it worked on this schedule: " + f.what
+	s.State.Note = string(abi.CodeHostFault) + ": the host failed while it worked on this schedule: " + f.What
 	r.Timers.Leave(id, journal.Never)
 	return r.Store.SaveSchedule(ctx, *s, MaxSchedules)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/hostfault"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
@@ -162,9 +163,9 @@ func (r *Schedules) Close() {
 // work looks at a schedule until that succeeds. It tells once its runs are known.
 func (r *Schedules) work(id journal.ID, known func()) {
 	for retry := firstRetry; ; retry = min(2*retry, lastRetry) {
-		err := guarded(func() error { return r.attempt(id, known) })
+		err := hostfault.Try(func() error { return r.attempt(id, known) })
 		if f, is := r.isFault(id, err); is {
-			err = guarded(func() error { return r.pauseFaulty(r.Context, id, f) })
+			err = hostfault.Try(func() error { return r.pauseFaulty(r.Context, id, f) })
 		}
 		if err == nil || r.Context.Err() != nil {
 			return
@@ -381,13 +382,13 @@ func (r *Schedules) watch(s *journal.Schedule) {
 	r.watched[id] = name
 	r.tasks.Go(func() {
 		var e *journal.Execution
-		err := guarded(func() (err error) {
+		err := hostfault.Try(func() (err error) {
 			e, err = r.Starter.Wait(r.Context, namespace, name)
 			return err
 		})
-		if f := (*hostFault)(nil); errors.As(err, &f) {
+		if f := (*hostfault.Fault)(nil); errors.As(err, &f) {
 			r.Logger.Error("host fault: the end of a run is not awaited; the scan of the store finds it; please report this line",
-				"code", abi.CodeHostFault, "schedule", id, "fault", f.what, "stack", string(f.stack))
+				"code", abi.CodeHostFault, "schedule", id, "fault", f.What, "stack", string(f.Stack))
 		}
 		r.mu.Lock()
 		if r.watched[id] == name {

@@ -53,7 +53,7 @@ func (b *box) release() {
 
 // put adds a message at the position.
 func (b *box) put(m journal.Message, position uint64) {
-	m.Position, m.Held, m.Value = position, false, bytes.Clone(m.Value)
+	m.Position, m.Value = position, bytes.Clone(m.Value)
 	b.messages[position], b.origins[m.Origin] = m, true
 	b.bytes += m.Bytes
 }

@@ -21,6 +21,24 @@ func (s *Store) Published(ctx context.Context, id journal.ID) (*journal.Publishe
 	return journal.PublishedOf(e.published)
 }
 
+// Outlines implements journal.Store.
+func (s *Store) Outlines(ctx context.Context, ids []journal.ID) (map[journal.ID]*journal.Published, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	outlines := map[journal.ID]*journal.Published{}
+	for _, id := range ids {
+		if e, ok := s.executions[id]; ok && e.published != nil {
+			if outlines[id], err = journal.OutlineOf(e.published); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return outlines, nil
+}
+
 // meets tells whether the attributes of an execution are what all conditions ask for.
 func (e *execution) meets(where []journal.Condition) bool {
 	if len(where) == 0 {

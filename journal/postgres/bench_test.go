@@ -13,6 +13,7 @@ import (
 	"github.com/cruster/cruster/internal/pgtest"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/postgres"
+	"github.com/cruster/cruster/journal/storetest"
 )
 
 // benchmarkStore is a store that is claimed.
@@ -119,6 +120,17 @@ func BenchmarkEntity(b *testing.B) {
 				require.NoError(b, results[0].Err)
 			}
 			b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "operations/s")
+		})
+	}
+}
+
+// BenchmarkContinue has a run with n entries continue, which deletes them. Longest is how long
+// another commit waits that comes meanwhile.
+func BenchmarkContinue(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			store, fences := benchmarkStore(b)
+			storetest.BenchmarkContinue(b, store, fences, n)
 		})
 	}
 }

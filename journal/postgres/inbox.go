@@ -10,19 +10,25 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-const envelopeColumns = `position, origin, kind, name, at, repeatable, held, bytes`
+const envelopeColumns = `position, origin, kind, name, at, repeatable, held, bytes, sender, sender_run, step`
 
-const messageColumns = envelopeColumns + `, sender, sender_run, step, value`
+const messageColumns = envelopeColumns + `, value`
+
+// scanEnvelope reads the columns of an envelope, and others behind them.
+func scanEnvelope(row pgx.CollectableRow, more ...any) (e journal.Envelope, err error) {
+	var position int64
+	var origin, sender, run, step []byte
+	into := []any{&position, &origin, &e.Kind, &e.Name, &e.At, &e.Repeatable, &e.Held, &e.Bytes, &sender, &run, &step}
+	err = row.Scan(append(into, more...)...)
+	e.Position = uint64(position)
+	copy(e.Origin[:], origin)
+	e.From = callerOf(sender, run, step)
+	return e, err
+}
 
 // scanMessage reads the columns of a message, and others behind them.
 func scanMessage(row pgx.CollectableRow, more ...any) (m journal.Message, err error) {
-	var position int64
-	var origin, sender, run, step []byte
-	into := []any{&position, &origin, &m.Kind, &m.Name, &m.At, &m.Repeatable, &m.Held, &m.Bytes, &sender, &run, &step, &m.Value}
-	err = row.Scan(append(into, more...)...)
-	m.Position = uint64(position)
-	copy(m.Origin[:], origin)
-	m.From = callerOf(sender, run, step)
+	m.Envelope, err = scanEnvelope(row, append([]any{&m.Value}, more...)...)
 	return m, err
 }
 
@@ -36,14 +42,7 @@ func callerOf(id, run, step []byte) (c journal.Caller) {
 
 // Inbox implements journal.Store.
 func (s *Store) Inbox(ctx context.Context, id journal.ID, after uint64) ([]journal.Envelope, error) {
-	scan := func(row pgx.CollectableRow) (e journal.Envelope, err error) {
-		var position int64
-		var origin []byte
-		err = row.Scan(&position, &origin, &e.Kind, &e.Name, &e.At, &e.Repeatable, &e.Held, &e.Bytes)
-		e.Position = uint64(position)
-		copy(e.Origin[:], origin)
-		return e, err
-	}
+	scan := func(row pgx.CollectableRow) (journal.Envelope, error) { return scanEnvelope(row) }
 	return readAll(ctx, s, scan, "inbox of "+id.String(),
 		`SELECT `+envelopeColumns+` FROM `+s.sql.inbox+` WHERE shard = $1 AND id = $2 AND position > $3 ORDER BY position`,
 		int16(id.Shard()), id[:], int64(min(after, math.MaxInt64)))

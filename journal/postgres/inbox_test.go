@@ -153,7 +153,7 @@ func TestMailPlans(t *testing.T) {
 		stmtHoldMail:    "'{1}', '{x}', '{1}', 0",
 		stmtContinue:    "'{1}', '{x}', '{x}', '{x}', '{x}', '{x}', '{x}', 'x', 0",
 		stmtUnanswered:  "'{1}', '{x}', '{x}'",
-		stmtMailLenient: "'{1}', '{x}', '{x}', '{k}', '{n}', '{1}', '{t}', '{1}', '{x}', '{x}', '{x}', '{x}', '{x}'",
+		stmtMailLenient: "'{1}', '{x}', '{x}', '{k}', '{n}', '{1}', '{t}', '{f}', '{1}', '{x}', '{x}', '{x}', '{x}', '{x}'",
 		stmtDestroys:    "'{1}', '{x}'",
 	} {
 		rows, err := conn.Query(t.Context(), "EXPLAIN EXECUTE "+name+" ("+args+")")

@@ -220,16 +220,16 @@ func (r *mailRows) queue(b *pgx.Batch, stmt string, more ...any) *pgx.QueuedQuer
 	var from callers
 	var kinds, names []string
 	var at, sizes []int64
-	var repeatable []bool
+	var repeatable, held []bool
 	var values [][]byte
 	for _, m := range *r {
 		kinds, names = append(kinds, string(m.Kind)), append(names, m.Name)
 		at, sizes = append(at, m.At), append(sizes, int64(m.Bytes))
-		repeatable = append(repeatable, m.Repeatable)
+		repeatable, held = append(repeatable, m.Repeatable), append(held, m.Held)
 		values = append(values, m.Value)
 		from.add(m.From)
 	}
-	args := []any{k.shards, k.ids, k.origins, kinds, names, at, repeatable, sizes, from.ids, from.runs, from.steps, values}
+	args := []any{k.shards, k.ids, k.origins, kinds, names, at, repeatable, held, sizes, from.ids, from.runs, from.steps, values}
 	return b.Queue(stmt, append(args, more...)...)
 }
 

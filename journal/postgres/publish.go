@@ -47,3 +47,27 @@ func (s *Store) Published(ctx context.Context, id journal.ID) (*journal.Publishe
 	}
 	return readOne(ctx, s, scan, "what was published", `SELECT body FROM `+s.sql.published+` WHERE shard = $1 AND id = $2`, int16(id.Shard()), id[:])
 }
+
+// Outlines implements journal.Store.
+func (s *Store) Outlines(ctx context.Context, ids []journal.ID) (map[journal.ID]*journal.Published, error) {
+	var of keys
+	for _, id := range ids {
+		of.add(id)
+	}
+	outlines := map[journal.ID]*journal.Published{}
+	scan := func(row pgx.CollectableRow) (none struct{}, err error) {
+		var raw, body []byte
+		var id journal.ID
+		if err := row.Scan(&raw, &body); err != nil {
+			return none, err
+		}
+		if err := decodeID(raw, &id); err != nil {
+			return none, err
+		}
+		outlines[id], err = journal.OutlineOf(body)
+		return none, err
+	}
+	_, err := readAll(ctx, s, scan, "what executions have published",
+		`SELECT id, body FROM unnest($1::int2[], $2::bytea[]) AS k (shard, id) JOIN `+s.sql.published+` USING (shard, id)`, of.shards, of.ids)
+	return outlines, err
+}

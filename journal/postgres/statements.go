@@ -130,10 +130,10 @@ const (
 )
 
 const insertMail = `
-	INSERT INTO {inbox} (shard, id, origin, kind, name, at, repeatable, bytes, sender, sender_run, step, value)
-	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::text[], $5::text[], $6::int8[], $7::bool[], $8::int8[],
-		$9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[])
-		AS m (shard, id, origin, kind, name, at, repeatable, bytes, sender, sender_run, step, value)`
+	INSERT INTO {inbox} (shard, id, origin, kind, name, at, repeatable, held, bytes, sender, sender_run, step, value)
+	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::text[], $5::text[], $6::int8[], $7::bool[], $8::bool[], $9::int8[],
+		$10::bytea[], $11::bytea[], $12::bytea[], $13::bytea[])
+		AS m (shard, id, origin, kind, name, at, repeatable, held, bytes, sender, sender_run, step, value)`
 
 // journalStatements are what a journal write is made of. Each takes columns as
 // arrays, so that a batch of any size is a handful of statements. Lenient ones
@@ -263,7 +263,7 @@ var journalStatements = map[string]string{
 	stmtMailLenient: `
 	WITH new AS (` + insertMail + ` WHERE NOT EXISTS (
 		SELECT FROM {receipts} r WHERE r.shard = m.shard AND r.id = m.id AND r.origin = m.origin)
-		ON CONFLICT DO NOTHING RETURNING shard, id, origin, position), ` + wakeNew + ` AND e.id = ANY($13::bytea[]))
+		ON CONFLICT DO NOTHING RETURNING shard, id, origin, position), ` + wakeNew + ` AND e.id = ANY($14::bytea[]))
 	SELECT id, origin, position FROM new`,
 
 	stmtUnanswered: `

@@ -15,6 +15,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/sqlite"
+	"github.com/cruster/cruster/journal/storetest"
 )
 
 // BenchmarkCommit measures batches of the writes of n executions. As in a busy host, 64
@@ -241,6 +242,19 @@ func BenchmarkEntity(b *testing.B) {
 				require.NoError(b, results[0].Err)
 			}
 			b.ReportMetric(float64(cpuTime(b)-begin)/float64(b.N*n), "cpu-ns/operation")
+		})
+	}
+}
+
+// BenchmarkContinue has a run with n entries continue, which deletes them. Longest is how long
+// another commit waits that comes meanwhile.
+func BenchmarkContinue(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			store := open(b, sqlite.Config{Dir: b.TempDir()})
+			fences, err := store.ClaimShards(b.Context(), "bench")
+			require.NoError(b, err)
+			storetest.BenchmarkContinue(b, store, fences, n)
 		})
 	}
 }

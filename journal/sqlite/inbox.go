@@ -49,11 +49,22 @@ func (b *batch) put(receiver journal.ID, m *journal.Message) (uint64, error) {
 		stmt.BindText(5, string(m.Kind))
 		stmt.BindText(6, m.Name)
 		stmt.BindInt64(7, m.At)
-		stmt.BindBool(8, m.Repeatable) // and not held
+		stmt.BindInt64(8, flagsOf(m))
 		stmt.BindInt64(9, int64(m.Bytes))
 		bindCaller(stmt, 10, m.From)
 		bindBlob(stmt, 13, m.Value)
 	}, nil)
+}
+
+// flagsOf is what scanEnvelope reads as two.
+func flagsOf(m *journal.Message) (flags int64) {
+	if m.Repeatable {
+		flags |= 1
+	}
+	if m.Held {
+		flags |= 2
+	}
+	return flags
 }
 
 // take takes the messages of a write out of its inbox, and holds others.

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	envelopeColumns = "position, origin, kind, name, at, flags, bytes"
-	messageColumns  = envelopeColumns + ", sender, sender_run, step, value"
+	envelopeColumns = "position, origin, kind, name, at, flags, bytes, sender, sender_run, step"
+	messageColumns  = envelopeColumns + ", value"
 
 	selectInbox    = "SELECT " + envelopeColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND position > ?3 ORDER BY position"
 	selectMessages = "SELECT " + messageColumns + " FROM cruster_inbox WHERE shard = ?1 AND id = ?2 AND position > ?3 ORDER BY position"
@@ -33,13 +33,14 @@ func scanEnvelope(row *sqlite.Stmt) journal.Envelope {
 		Repeatable: row.ColumnInt(5)&1 != 0,
 		Held:       row.ColumnInt(5)&2 != 0,
 		Bytes:      row.ColumnInt(6),
+		From:       columnCaller(row, 7),
 	}
 	row.ColumnBytes(1, e.Origin[:])
 	return e
 }
 
 func scanMessage(row *sqlite.Stmt) journal.Message {
-	return journal.Message{Envelope: scanEnvelope(row), From: columnCaller(row, 7), Value: blob(row, 10)}
+	return journal.Message{Envelope: scanEnvelope(row), Value: blob(row, 10)}
 }
 
 func bindPlace(stmt *sqlite.Stmt, id journal.ID, position uint64) {

@@ -100,3 +100,33 @@ func testReceiptThere(t *testing.T, b *bundle) {
 	twice.Receipts = twice.Receipts[:2]
 	b.commit(t, twice)
 }
+
+// testStartWithMessages starts an execution that has messages from the start, and some of them
+// were delivered to the journal that it takes over.
+func testStartWithMessages(t *testing.T, b *bundle) {
+	e := newExecution("k")
+	w := b.write(e.ID)
+	w.Start, w.Entries = &e, []journal.Entry{newEntry(1)}
+	for n := range 3 {
+		sent := journal.Sent{To: e.ID, Message: *newMessage(n)}
+		sent.Held = n == 0
+		w.Send = append(w.Send, sent)
+	}
+	require.Equal(t, journal.Result{}, b.result(t, w))
+	require.Equal(t, map[int]bool{0: true, 1: false, 2: false}, b.held(t, e.ID))
+	require.Equal(t, []int{0, 1, 2}, b.numbers(t, e.ID))
+
+	w.Send[0].Origin = originOf(7)
+	require.True(t, b.result(t, w).Existed)
+	require.Len(t, b.inbox(t, e.ID), 3, "nothing of it took effect")
+
+	other := newExecution("other")
+	w = b.write(other.ID)
+	w.Start, w.Send = &other, []journal.Sent{{To: e.ID, Message: *newMessage(8)}}
+	w.Send[0].Held = true
+	require.Error(t, b.result(t, w).Err, "only what is the execution's own")
+	received := b.receive(e.ID, 9)
+	received.Receive.Held = true
+	require.Error(t, b.result(t, received).Err)
+	require.Len(t, b.inbox(t, e.ID), 3)
+}

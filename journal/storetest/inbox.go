@@ -34,6 +34,7 @@ var inboxTests = []test{
 	{"Held", nil, testHold},
 	{"HeldMissing", nil, testHoldMissing},
 	{"HeldInABatch", nil, testHoldInABatch},
+	{"StartWithMessages", nil, testStartWithMessages},
 	{"ReceiptThere", nil, testReceiptThere},
 	{"Pages", nil, testMessagesPaged},
 	{"Receivers", nil, testReceivers},
@@ -113,8 +114,8 @@ func testInboxRoundTrip(t *testing.T, b *bundle) {
 	full := journal.Message{
 		Envelope: journal.Envelope{
 			Kind: journal.CallMessage, Name: "ключ 🚀 '\" \\ %", At: -7, Bytes: 300, Origin: journal.Origin{1, 255}, Repeatable: true,
+			From: callerOf(newExecution("sender").ID, math.MaxUint32),
 		},
-		From:  callerOf(newExecution("sender").ID, math.MaxUint32),
 		Value: bytes.Repeat([]byte{0, 0xff, 7}, 100),
 	}
 	empty, none := *newMessage(2), *newMessage(3)

@@ -89,6 +89,14 @@ func testPublished(t *testing.T, b *bundle) {
 	got, err = b.store.Published(b.ctx, silent)
 	require.NoError(t, err)
 	require.Equal(t, &journal.Published{At: 5}, got)
+
+	outlines, err := b.store.Outlines(b.ctx, []journal.ID{newExecution("missing").ID, silent, id, b.start(t, newExecution("quiet")), id})
+	require.NoError(t, err)
+	p.State = nil
+	require.Equal(t, map[journal.ID]*journal.Published{id: &p, silent: {At: 5}}, outlines)
+	outlines, err = b.store.Outlines(b.ctx, nil)
+	require.NoError(t, err)
+	require.Empty(t, outlines)
 }
 
 func testPublishedReplaced(t *testing.T, b *bundle) {

@@ -17,10 +17,7 @@ func (r *run) continueAsNew(out *abi.Outcome) {
 	r.endSection()
 	next := newRun(r.world, r.id, r.workflow, input)
 	next.stop, next.published, next.updates, next.waiters = r.stop, r.published, r.updates.next(), r.waiters
-	next.inbox.signals = r.undelivered()
-	for _, s := range out.Continue.Unread {
-		next.history.Given = append(next.history.Given, UnreadSignal(s))
-	}
+	next.inbox.signals, next.history.Given = r.unread(), out.Continue.Unread
 	before := r.recorded()
 	before.Before = nil
 	next.history.Run, next.history.Before = r.history.Run+1, append(r.history.Before, before)

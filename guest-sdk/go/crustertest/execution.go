@@ -70,7 +70,7 @@ func newRun(w *world, id, workflow string, input []byte) *run {
 func (r *run) invocation() abi.Invocation {
 	return abi.Invocation{
 		Body: r.input, Execution: r.id, Kind: abi.InvokeWorkflow, Name: r.workflow,
-		Namespace: r.world.cfg.namespace, Seed: r.history.seed(), Time: r.history.Start.UnixNano(), Unread: r.history.given(),
+		Namespace: r.world.cfg.namespace, Seed: r.history.seed(), Time: r.history.Start.UnixNano(), Unread: r.history.Given,
 	}
 }
 

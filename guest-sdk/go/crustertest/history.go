@@ -33,8 +33,8 @@ type History struct {
 	Outcome   abi.Outcome
 	// Unread are the signals that the workflow did not read; see [Unread].
 	Unread []UnreadSignal
-	// Given are signals that the run before did not read.
-	Given []UnreadSignal
+	// Given names signals that the run before was given and did not read.
+	Given []string
 	// Run counts the runs before this one, if the execution has continued as new; the history of
 	// the last of them has their histories, in Before.
 	Run    int
@@ -49,15 +49,6 @@ func (h *History) seed() []byte {
 		return []byte(h.Execution)
 	}
 	return fmt.Appendf(nil, "%s#%d", h.Execution, h.Run)
-}
-
-// given is what the run before has not read.
-func (h *History) given() []abi.UnreadSignal {
-	var all []abi.UnreadSignal
-	for _, s := range h.Given {
-		all = append(all, abi.UnreadSignal(s))
-	}
-	return all
 }
 
 // Event is one thing that happened.

@@ -39,7 +39,7 @@ func (h *History) Replay() error {
 	r := &replayer{history: h, now: h.Start}
 	inv := abi.Invocation{
 		Body: h.Input, Execution: h.Execution, Kind: abi.InvokeWorkflow, Name: h.Workflow,
-		Namespace: cmp.Or(h.Namespace, "test"), Seed: h.seed(), Time: h.Start.UnixNano(), Unread: h.given(),
+		Namespace: cmp.Or(h.Namespace, "test"), Seed: h.seed(), Time: h.Start.UnixNano(), Unread: h.Given,
 	}
 	ex, out := guest.Default.Start(r, inv, guest.Options{RecoverPanics: true, StallLimit: 10 * time.Second})
 	if ex != nil {

@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,8 +11,7 @@ import (
 )
 
 func (a *app) workflowQuery() *cobra.Command {
-	var input string
-	var timeout time.Duration
+	var ask askFlags
 	cmd := &cobra.Command{
 		Use:   "query EXECUTION NAME",
 		Short: "Ask an execution a question and print the answer",
@@ -23,16 +22,8 @@ this moment, also while it sleeps. Nothing is written, and nothing is changed.
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := &crusterv1.QueryRequest{Namespace: a.namespace, Execution: args[0], Name: args[1], Encoding: jsonForm}
-			if cmd.Flags().Changed("input") {
-				text, err := a.readInput(input, "")
-				if err != nil {
-					return err
-				}
-				req.Input = &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: text}}
-			}
-			ctx, cancel := bounded(cmd.Context(), timeout)
-			defer cancel()
-			return a.withClient(func(c *client.Client) error {
+			return a.askWith(cmd, ask, func(ctx context.Context, c *client.Client, input *crusterv1.Payload) error {
+				req.Input = input
 				resp, err := c.Workflows().Query(ctx, req)
 				if err != nil {
 					return err
@@ -41,7 +32,6 @@ this moment, also while it sleeps. Nothing is written, and nothing is changed.
 			})
 		},
 	}
-	cmd.Flags().StringVar(&input, "input", "", "the input as JSON; - reads it from standard input; not needed if no field is required")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait for the answer; 0 means as long as it takes")
+	ask.add(cmd)
 	return cmd
 }

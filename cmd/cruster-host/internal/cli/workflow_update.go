@@ -1,9 +1,9 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,8 +14,8 @@ import (
 )
 
 func (a *app) workflowUpdate() *cobra.Command {
-	var input, requestID string
-	var timeout time.Duration
+	var ask askFlags
+	var requestID string
 	cmd := &cobra.Command{
 		Use:   "update EXECUTION NAME",
 		Short: "Ask an execution for a change and print the answer",
@@ -30,16 +30,8 @@ and the answer is the same.`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := &crusterv1.UpdateRequest{Namespace: a.namespace, Execution: args[0], Name: args[1], RequestId: requestID, Encoding: jsonForm}
-			if cmd.Flags().Changed("input") {
-				text, err := a.readInput(input, "")
-				if err != nil {
-					return err
-				}
-				req.Input = &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: text}}
-			}
-			ctx, cancel := bounded(cmd.Context(), timeout)
-			defer cancel()
-			return a.withClient(func(c *client.Client) error {
+			return a.askWith(cmd, ask, func(ctx context.Context, c *client.Client, input *crusterv1.Payload) error {
+				req.Input = input
 				resp, err := c.Workflows().Update(ctx, req)
 				if err != nil {
 					return err
@@ -51,9 +43,8 @@ and the answer is the same.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&input, "input", "", "the input as JSON; - reads it from standard input; not needed if no field is required")
 	cmd.Flags().StringVar(&requestID, "request-id", "", "makes it safe to repeat the command: an update with the same id takes effect once, and has the same answer")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait for the answer; 0 means as long as it takes")
+	ask.add(cmd)
 	return cmd
 }
 

@@ -62,6 +62,8 @@ type Execution struct {
 	ops pendingOps
 	// patches are the changes of the code that the workflow asked about.
 	patches map[string]*Promise
+	// begin begins the workflow, while it waits for signals of the run before; nil after that.
+	begin func()
 	// signals are where the signals of each name arrive; nil until one is asked for.
 	signals map[string]*signalQueue
 	// updates are what was asked of the workflow; nil if it takes none.
@@ -114,16 +116,21 @@ func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Exe
 	ex.ops.add(interruption)
 	ex.interruption = interruption
 
-	ex.keepUnread(inv.Unread)
 	if wf.Updates != nil {
 		if refused := ex.takeUpdates(); refused != nil {
 			ex.outcome = &abi.Outcome{Error: refused}
 			return ex
 		}
 	}
-	ex.spawn(func(co *Coroutine) {
-		ex.outcome = ex.outcomeOf(wf.Run(Scope{co: co}, inv.Body))
+	refused = ex.beginWith(inv.Unread, func() {
+		ex.spawn(func(co *Coroutine) {
+			ex.outcome = ex.outcomeOf(wf.Run(Scope{co: co}, inv.Body))
+		})
 	})
+	if refused != nil {
+		ex.outcome = &abi.Outcome{Error: refused}
+		return ex
+	}
 	ex.dispatch()
 	ex.endTurn()
 	return ex
@@ -203,10 +210,10 @@ func (ex *Execution) crash(err error) {
 // op that they wait for is pending: if it parked, it would wait forever and the host could not tell
 // why. An interrupt would end such waits, but a workflow must not depend on one.
 func (ex *Execution) failOnDeadlock() {
-	if ex.outcome != nil {
+	if ex.outcome != nil || ex.begin != nil {
 		return
 	}
-	if ex.ops.hasOther(ex.interruption) && (ex.signals == nil || !ex.onlyIdle()) {
+	if ex.ops.hasOther(ex.interruption) && (ex.signals == nil && ex.updates == nil || !ex.onlyIdle()) {
 		return
 	}
 	if ex.opts == (Options{}) {

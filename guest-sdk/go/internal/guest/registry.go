@@ -30,6 +30,8 @@ type Workflow struct {
 	Attributes []abi.AttributeInfo
 	// Interrupted is the op that waits for an interrupt.
 	Interrupted *Call
+	// Receive is the op that receives a signal.
+	Receive *Call
 	// Run executes the workflow; body and result are msgpack.
 	Run func(s Scope, body []byte) ([]byte, error)
 	// Key computes the key of a request; nil if the host derives it.

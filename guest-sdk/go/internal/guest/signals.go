@@ -31,8 +31,8 @@ func (w *Workflow) accepts(name string) bool {
 
 // signalQueue is where the signals of one name arrive.
 //
-// A signal that was delivered is gone from the host, so it must reach the workflow, even if no
-// coroutine waits for it any more when it arrives. Therefore the op that receives is never
+// A signal that was delivered is not delivered again to this run, so it must reach the workflow,
+// even if no coroutine waits for it any more when it arrives. Therefore the op that receives is never
 // cancelled, there is one at a time, and a signal goes to the first promise that a
 // coroutine waits for. If there is none, the signal is kept for the next that asks.
 type signalQueue struct {
@@ -43,7 +43,7 @@ type signalQueue struct {
 	pending bool
 	op      uint32
 	// kept are signals that were not taken, in order. No other is asked for while one is
-	// there.
+	// there: that would tell the host that the workflow has looked at it.
 	kept [][]byte
 	// waiting are the promises that coroutines wait for, in the order in which they began.
 	waiting []*Promise
@@ -121,6 +121,9 @@ func (q *signalQueue) arrived(arrival *Promise) {
 	q.pending = false
 	if len(q.waiting) == 0 {
 		q.kept = append(q.kept, arrival.raw)
+		if q.ex.begin != nil {
+			q.ex.beginIfComplete()
+		}
 		return
 	}
 	first := q.waiting[0]
@@ -194,9 +197,12 @@ func (p *Promise) takeKept() bool {
 }
 
 // onlyIdle tells whether all that is pending, besides the wait for an interrupt, are ops
-// that are to receive signals for which no coroutine waits.
+// that are to receive signals for which no coroutine waits, or updates that wake none.
 func (ex *Execution) onlyIdle() bool {
 	idle := 0
+	if ex.updates != nil && !ex.updatesWake() {
+		idle++
+	}
 	for _, q := range ex.signals {
 		if q.pending && len(q.waiting) == 0 {
 			idle++

@@ -82,6 +82,13 @@ func (ex *Execution) takeUpdates() *abi.Error {
 	return ex.askForUpdate()
 }
 
+// updatesWake tells whether an update could make a coroutine go on that waits: its handler may
+// change variables, and nothing but a condition depends on them. One without a handler waits for
+// the workflow, which would have to come to the place that sets it.
+func (ex *Execution) updatesWake() bool {
+	return len(ex.updates.handlers) > 0 && len(ex.conditions) > 0
+}
+
 // askForUpdate has the host deliver the next update.
 func (ex *Execution) askForUpdate() *abi.Error {
 	op, refused := ex.host.Issue(ex.workflow.UpdateOps.Update, EncodeBody(abi.Update{}))

@@ -44,8 +44,8 @@ func DecodeInvocation(data []byte) (inv abi.Invocation, err error) {
 	return inv, d.end()
 }
 
-// unread reads signals by abi's codec: few runs are given any.
-func (d *wireReader) unread() (all []abi.UnreadSignal) {
+// unread reads names of signals by abi's codec: few runs are given any.
+func (d *wireReader) unread() (all []string) {
 	start := d.at
 	d.skip(0)
 	if err := abi.Unmarshal(d.data[start:d.at], &all); err != nil && d.err == nil {

@@ -3,7 +3,8 @@
 //! Each name has at most one op under way, and a queue of the futures that wait for it.
 //! The op is never cancelled: its value may have been delivered with something that the
 //! workflow applies before it, and would be lost. A value whose future is gone waits for
-//! the next one. So every signal is received once, in the order in which they were sent,
+//! the next one, and no other is asked for meanwhile: that would tell the host that the
+//! workflow has looked at it. So every signal is received once, in the order in which they were sent,
 //! by the futures in the order in which they asked.
 
 use std::collections::VecDeque;
@@ -11,11 +12,12 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use crate::definition::WorkflowDefinition;
 use crate::error::{Error, Result};
 use crate::execution::ContextCore;
 use crate::host::RECEIVE;
 use crate::names::sort;
-use crate::wire::{self, UnreadSignal, Wire};
+use crate::wire::{self, Wire};
 
 /// The signals of one name.
 pub(crate) struct Inbox {
@@ -45,23 +47,38 @@ impl ContextCore {
 
 impl ContextCore {
     /// The signals that were delivered and that no future has taken, sorted by name.
-    pub(crate) fn kept_signals(&self) -> Vec<UnreadSignal> {
+    pub(crate) fn kept_signals(&self) -> Vec<(&'static str, Vec<u8>)> {
         let inboxes = self.0.inboxes.borrow();
-        let kept = |inbox: &Inbox| {
-            let (name, value) = (inbox.name.to_owned(), Some(self.peek_op(inbox.op)?));
-            Some(UnreadSignal { name, value })
-        };
-        let mut all = self.0.carried.borrow().clone();
-        all.extend(inboxes.iter().filter_map(kept));
-        sort(&mut all, |a, b| a.name < b.name);
+        let kept = |inbox: &Inbox| Some((inbox.name, self.peek_op(inbox.op)?));
+        let mut all: Vec<_> = inboxes.iter().filter_map(kept).collect();
+        sort(&mut all, |a, b| a.0 < b.0);
         all
+    }
+
+    /// Asks for the signals that the run before was delivered and has not looked at. The
+    /// workflow begins when they are here: a `try_receive` finds them as it would have found
+    /// them there. A run that looks once and continues would otherwise never find any.
+    pub(crate) fn ask_for_unread(&self, workflow: &WorkflowDefinition) -> Result<Unread> {
+        let mut names = Vec::new();
+        for unread in self.0.invocation.unread.iter().flatten() {
+            // Code that has changed may know no such signal: then no one can look at it.
+            if let Some(signal) = workflow.signals.iter().find(|s| s.name == unread) {
+                self.ask_for_signal(signal.name)?;
+                names.push(signal.name);
+            }
+        }
+        let core = self.clone();
+        Ok(Unread {
+            core,
+            names,
+            wait: 0,
+        })
     }
 
     /// Has the host deliver the next signal of a name, unless one is there or asked for.
     pub(crate) fn ask_for_signal(&self, name: &'static str) -> Result<()> {
         let open = self.inbox(name, |inbox| inbox.op != 0 || !inbox.waits.is_empty());
-        let carried = self.0.carried.borrow().iter().any(|s| s.name == name);
-        match open || carried {
+        match open {
             true => Ok(()),
             false => self.open_inbox(name).map(drop),
         }
@@ -76,12 +93,31 @@ impl ContextCore {
         self.inbox(name, |inbox| inbox.op = op);
         Ok(op)
     }
+}
 
-    /// Takes the first signal of a name that the run before has left.
-    fn take_carried(&self, name: &str) -> Option<Vec<u8>> {
-        let mut carried = self.0.carried.borrow_mut();
-        let at = carried.iter().position(|signal| signal.name == name)?;
-        carried.remove(at).value
+/// A future of signals that have been asked for. They stay where they are.
+pub(crate) struct Unread {
+    core: ContextCore,
+    names: Vec<&'static str>,
+    wait: u64,
+}
+
+impl Future for Unread {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        while let Some(name) = this.names.last() {
+            let op = this.core.inbox(name, |inbox| inbox.op);
+            if !this.core.has_result(op) {
+                this.wait = this.core.wait(this.wait, true, false, cx);
+                this.core.hand_op(op, this.wait);
+                return Poll::Pending;
+            }
+            this.names.pop();
+        }
+        this.core.unwait(this.wait);
+        Poll::Ready(())
     }
 }
 
@@ -163,12 +199,6 @@ impl Future for Next {
         if first && op != 0 {
             if let Some(result) = this.take(op) {
                 return Poll::Ready(result);
-            }
-        }
-        if first && op == 0 {
-            if let Some(value) = this.core.take_carried(this.name) {
-                this.leave();
-                return Poll::Ready(Ok(value));
             }
         }
         if !shielded && this.core.stopping() {

@@ -216,9 +216,10 @@ pub(crate) struct Updating {
 }
 
 impl Updating {
-    /// Whether an update can come.
+    /// Whether an update can come that a handler would take. What the handler wakes, no one
+    /// can tell: tasks may wait for whatever they like.
     pub(crate) fn waits(&self) -> bool {
-        self.op.get() != 0
+        self.op.get() != 0 && !self.handlers.borrow().is_empty()
     }
 
     pub(crate) fn clear(&self) {

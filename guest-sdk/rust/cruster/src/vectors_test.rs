@@ -72,7 +72,7 @@ fn bodies_are_written_as_published() {
             "Field" Field "WorkflowInfo" WorkflowInfo "ActivityInfo" ActivityInfo "Migration" Migration
             "Manifest" Manifest "Receive" Receive "Signal" Signal "SignalInfo" SignalInfo "Query" Query "QueryInfo" QueryInfo "EntityInfo" EntityInfo
             "OperationInfo" OperationInfo "EntityCall" EntityCall "Operations" Operations
-            "Continue" Continue "UnreadSignal" UnreadSignal "Lock" Lock "Unlock" Unlock "Update" Update "UpdateRequest" UpdateRequest "Answer" Answer
+            "Continue" Continue "Lock" Lock "Unlock" Unlock "Update" Update "UpdateRequest" UpdateRequest "Answer" Answer
             "Publish" Publish "Published" Published "Progress" Progress "AttributeInfo" AttributeInfo
             "StateInfo" StateInfo "UpdateInfo" UpdateInfo "ScheduleInfo" ScheduleInfo
             "OperationsReply" OperationsReply "OperationReply" OperationReply "EntityMessage" EntityMessage

@@ -53,7 +53,18 @@ impl Stack {
     }
 }
 
-cruster::module! { workflows: [Stack] }
+/// Takes updates, and never says how.
+#[workflow]
+pub struct Unheard;
+
+#[workflow_impl(updates(Close))]
+impl Unheard {
+    async fn execute(&self, _: ()) -> Result<(), Error> {
+        self.until(|| false).await
+    }
+}
+
+cruster::module! { workflows: [Stack, Unheard] }
 
 type Answers = Rc<RefCell<Vec<String>>>;
 
@@ -134,4 +145,10 @@ fn the_manifest_has_them_sorted_and_typed() {
         ("close.it".to_owned(), "struct struct".to_owned(), false)
     );
     assert_eq!(all[1], ("push".to_owned(), "string uint".to_owned(), true));
+}
+
+#[test]
+fn updates_that_no_handler_takes_end_no_deadlock() {
+    let run = Test::new(&MODULE).run::<Unheard>(());
+    assert_eq!(run.result.unwrap_err().code(), "CR-4012");
 }

@@ -27,7 +27,7 @@ use crate::query::Answering;
 use crate::timestamp::Timestamp;
 use crate::update::Updating;
 use crate::wire::{
-    Delivery, Interrupted, Interruption, Invocation, Outcome, Resume, Settled, UnreadSignal, Wire,
+    Delivery, Interrupted, Interruption, Invocation, Outcome, Resume, Settled, Wire,
 };
 
 use ready::{Ready, TaskWaker};
@@ -73,8 +73,6 @@ pub(crate) struct Shared {
     conditions: RefCell<Vec<Condition>>,
     /// What the workflow has of the signals that it asked for.
     pub(crate) inboxes: RefCell<Vec<Inbox>>,
-    /// The signals that the run before was delivered and has not looked at.
-    pub(crate) carried: RefCell<Vec<UnreadSignal>>,
     /// How the workflow answers queries.
     pub(crate) answering: Answering,
     /// How the workflow handles updates.
@@ -118,7 +116,6 @@ impl Execution {
         mut invocation: Invocation,
     ) -> Self {
         let body = invocation.body.take().unwrap_or_default();
-        let carried = invocation.unread.take().unwrap_or_default();
         let core = ContextCore(Rc::new(Shared {
             host,
             now: Cell::new(Timestamp::from_unix_nanos(invocation.time)),
@@ -137,7 +134,6 @@ impl Execution {
             patches: RefCell::default(),
             conditions: RefCell::default(),
             inboxes: RefCell::default(),
-            carried: RefCell::new(carried),
             answering: Answering::default(),
             updating: Updating::default(),
             publisher: RefCell::default(),
@@ -170,7 +166,7 @@ impl Execution {
     }
 
     /// Whether the workflow is in a deadlock: it waits, but for no op that is open, and
-    /// no task waits for an interrupt, and no update can come. An interrupt would end the waits for tasks, but the
+    /// no task waits for an interrupt, and no handler waits for an update. An interrupt would end the waits for tasks, but the
     /// tasks themselves would stay stuck, and the deadlock would go unnoticed.
     pub(crate) fn stuck(&self) -> bool {
         let shared = &*self.core.0;
@@ -226,7 +222,8 @@ impl ContextCore {
         self.publish_changes();
         let mut outcome = self.0.outcome.borrow_mut();
         if let Some(next) = outcome.as_mut().and_then(|o| o.next.as_mut()) {
-            next.unread = Some(self.kept_signals());
+            let kept = self.kept_signals();
+            next.unread = Some(kept.into_iter().map(|s| s.0.to_owned()).collect());
         }
     }
 
@@ -247,12 +244,20 @@ impl ContextCore {
                 return;
             }
         }
+        let unread = match self.ask_for_unread(workflow) {
+            Ok(unread) => unread,
+            Err(refused) => {
+                shared.finish(Outcome::failed(refused.of_workflow("")));
+                return;
+            }
+        };
         let run = (workflow.run)(Start {
             core: self.clone(),
             body,
         });
         let core = self.clone();
         self.add_task(Box::pin(async move {
+            unread.await;
             let outcome = run.await;
             core.0.finish(outcome);
         }));

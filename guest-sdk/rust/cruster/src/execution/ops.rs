@@ -109,6 +109,12 @@ impl ContextCore {
         result.as_ref().ok().cloned()
     }
 
+    /// Whether the result of an op is there, and was not taken.
+    pub(crate) fn has_result(&self, op: u32) -> bool {
+        let ops = self.0.ops.borrow();
+        ops.get(u64::from(op)).is_some_and(|op| op.result.is_some())
+    }
+
     /// Takes the result of an op, if it is there.
     pub(crate) fn take_op(&self, op: u32) -> Option<Result<Vec<u8>, Error>> {
         let mut ops = self.0.ops.borrow_mut();

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::module::Module;
 use crate::testing::replay;
 use crate::timestamp::Timestamp;
-use crate::wire::{Fault, Invocation, Outcome, UnreadSignal};
+use crate::wire::{Fault, Invocation, Outcome};
 
 /// The history of an execution: its events, in order.
 #[derive(Clone)]
@@ -16,8 +16,8 @@ pub struct History {
     pub(crate) namespace: String,
     pub(crate) workflow: String,
     pub(crate) input: Vec<u8>,
-    /// The signals that the run before was delivered and has not looked at.
-    pub(crate) unread: Vec<UnreadSignal>,
+    /// The names of signals that the run before was delivered and has not looked at.
+    pub(crate) unread: Vec<String>,
     /// How many runs were before this one.
     pub(crate) run: u32,
     pub(crate) outcome: Outcome,

@@ -40,7 +40,24 @@ pub struct Unread {
     pub value: Value,
 }
 
+impl Unread {
+    fn kept((name, value): (&'static str, Vec<u8>)) -> Self {
+        Unread {
+            name: name.to_owned(),
+            value: Value::decode(&value).unwrap_or_default(),
+        }
+    }
+}
+
 impl Run {
+    /// Leaves signals to the next run, which receives them before all others.
+    pub(crate) fn put_back(&self, kept: Vec<(&'static str, Vec<u8>)>) {
+        let mut mailbox = self.mailbox.borrow_mut();
+        for signal in kept.into_iter().rev() {
+            mailbox.unread.push_front(Unread::kept(signal));
+        }
+    }
+
     /// Takes in a signal, if the host would.
     pub(crate) fn send(&self, name: &str, value: &[u8]) -> Result<(), Box<Fault>> {
         if self.outcome().is_some() {
@@ -134,10 +151,7 @@ impl Run {
     /// The signals that the workflow has not looked at: those that were delivered to no
     /// one, and those that were never delivered.
     pub(crate) fn unread(&self) -> Vec<Unread> {
-        let kept = self.kept_signals().into_iter().map(|kept| Unread {
-            name: kept.name,
-            value: Value::decode(&kept.value.unwrap_or_default()).unwrap_or_default(),
-        });
+        let kept = self.kept_signals().into_iter().map(Unread::kept);
         kept.chain(self.mailbox.borrow().unread.iter().cloned())
             .collect()
     }

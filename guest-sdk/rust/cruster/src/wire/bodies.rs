@@ -58,7 +58,7 @@ body! {
         namespace: String,
         seed: Binary,
         time: i64,
-        unread: Option<Vec<UnreadSignal>>,
+        unread: Option<Vec<String>>,
     }
 }
 body! {
@@ -79,11 +79,7 @@ body! {
 }
 body! {
     /// Another run takes the place of this one.
-    Continue { input: Binary, unread: Option<Vec<UnreadSignal>> }
-}
-body! {
-    /// A signal that a run was delivered and has not looked at.
-    UnreadSignal { name: String, value: Binary }
+    Continue { input: Binary, unread: Option<Vec<String>> }
 }
 body! {
     /// A failure. The specification calls it Error.

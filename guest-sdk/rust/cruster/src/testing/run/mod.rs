@@ -21,7 +21,7 @@ use crate::testing::refusals;
 use crate::testing::signals::Mailbox;
 use crate::testing::updates::Updates;
 use crate::testing::world::World;
-use crate::wire::{Delivery, Fault, Interruption, Outcome, Resume, Settled, UnreadSignal, Wire};
+use crate::wire::{Delivery, Fault, Interruption, Outcome, Resume, Settled, Wire};
 
 pub(crate) struct Run {
     pub(crate) world: Weak<World>,
@@ -135,6 +135,7 @@ impl Run {
     fn keep(&self, execution: Execution) {
         let outcome = execution.outcome();
         if let Some(next) = outcome.as_ref().and_then(|o| o.next.clone()) {
+            self.put_back(execution.core().kept_signals());
             drop(execution);
             self.continue_as_new(&outcome.unwrap_or_default(), *next);
             return;
@@ -174,7 +175,7 @@ impl Run {
     }
 
     /// The signals that were delivered and that the workflow has not looked at.
-    pub(crate) fn kept_signals(&self) -> Vec<UnreadSignal> {
+    pub(crate) fn kept_signals(&self) -> Vec<(&'static str, Vec<u8>)> {
         let execution = self.execution.borrow();
         execution
             .as_ref()
