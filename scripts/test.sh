@@ -67,7 +67,7 @@ fi
 # Packages with a short form run whole hosts through the same in many settings. Under the
 # race detector they took longer than all others together, so they run in full without
 # it, and beside that with it in the settings that differ in what runs at the same time.
-mapfile -t in_full < <(git grep -l --untracked 'testing\.Short()' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|github.com/cruster/cruster/|')
+mapfile -t in_full < <(git grep -l --untracked 'harness\.Short()' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|github.com/cruster/cruster/|')
 go test "${common[@]}" -p "$(nproc)" "${in_full[@]}" &
 full=$!
 
@@ -82,6 +82,6 @@ mapfile -t packages < <({
 } | awk '!seen[$0]++')
 failed=0
 # The detector does not look into other processes.
-raced -short -skip '^TestTheBinaryKillsItself$' -p $(($(nproc) + 1)) "${packages[@]}" || failed=1
+CRUSTER_TEST_SHORT=1 raced -skip '^TestTheBinaryKillsItself$' -p $(($(nproc) + 1)) "${packages[@]}" || failed=1
 wait $full || failed=1
 exit $failed

@@ -48,10 +48,10 @@ var modes = []mode{
 	}},
 }
 
-// modesNow are all modes, or with -short, under the race detector, the one in which most
+// modesNow are all modes, or in the short form, under the race detector, the one in which most
 // happens at the same time.
 func modesNow() []mode {
-	if testing.Short() {
+	if harness.Short() {
 		return modes[:1]
 	}
 	return modes

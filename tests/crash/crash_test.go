@@ -144,10 +144,10 @@ func (v variant) name() string {
 	return v.language.name + "/" + v.store
 }
 
-// variants are all of them, or with -short, under the race detector, one of each language,
+// variants are all of them, or in the short form, under the race detector, one of each language,
 // store and mode.
 func variants() []variant {
-	if testing.Short() {
+	if harness.Short() {
 		return mixed
 	}
 	var all []variant

@@ -57,11 +57,11 @@ const (
 	moved = "moved"
 )
 
-// eachRecording calls test for all recordings, or with -short, under the race detector,
+// eachRecording calls test for all recordings, or in the short form, under the race detector,
 // for those of the current format.
 func eachRecording(t *testing.T, test func(t *testing.T, r recording, dir string)) {
 	first := 1
-	if testing.Short() {
+	if harness.Short() {
 		first = journal.CurrentFormat
 	}
 	for format := first; format <= journal.CurrentFormat; format++ {
