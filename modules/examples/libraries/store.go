@@ -52,7 +52,7 @@ func keep(ctx *cruster.ActivityContext, k Kept) (before int64, err error) {
 		return 0, err
 	}
 	defer tx.Rollback() //nolint:errcheck // there is nothing to undo behind a Commit
-	k.At = time.Now()   //nolint:forbidigo // of an activity, it is the real one
+	k.At = time.Now()
 	if _, err := tx.NamedExecContext(ctx, "INSERT INTO summaries (channel, day, summary, at) VALUES (:channel, :day, :summary, :at)", k); err != nil {
 		return 0, err
 	}

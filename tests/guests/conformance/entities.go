@@ -79,7 +79,7 @@ var healthCheck = cruster.NewGroupRPC(health, "check", func(ctx *cruster.RPCCont
 
 // ledgerNote counts in SQL, and fails behind its statement if it is asked to.
 var ledgerNote = cruster.NewRPC(ledger, "note", func(ctx *cruster.RPCContext, fail bool) (int64, error) {
-	_, err := ctx.Tx().Exec(`INSERT INTO counters (name, n) VALUES ($1, 1) ON CONFLICT (name) DO UPDATE SET n = counters.n + 1`, ctx.ID())
+	_, err := ctx.Tx().Exec(countUp, ctx.ID())
 	if err != nil {
 		return 0, err
 	}

@@ -104,6 +104,8 @@ impl CountMany {
     }
 }
 
+const COUNT_UP: &str = "INSERT INTO counters (name, n) VALUES ($1, 1) ON CONFLICT (name) DO UPDATE SET n = counters.n + 1";
+
 #[activity_group]
 pub struct Counters;
 
@@ -113,10 +115,7 @@ impl Counters {
     async fn count(&self, request: CountRequest) -> Result<i64> {
         let CountRequest { name, then } = request;
         let tx = self.transaction();
-        tx.execute(
-            "INSERT INTO counters (name, n) VALUES ($1, 1) ON CONFLICT (name) DO UPDATE SET n = counters.n + 1",
-            (&name,),
-        )?;
+        tx.execute(COUNT_UP, (&name,))?;
         match (then.as_str(), self.attempt()) {
             ("fail", attempt) | ("fail once", attempt @ 1) => {
                 cruster::bail!("after_sql", "attempt {attempt} failed after its statement")
@@ -140,10 +139,9 @@ impl Counters {
             }
             ("begin again", _) => {
                 tx.rollback()?;
-                tx.execute(
-                    "INSERT INTO counters (name, n) VALUES ($1, 10) ON CONFLICT (name) DO UPDATE SET n = counters.n + 10",
-                    (&name,),
-                )?;
+                for _ in 0..2 {
+                    tx.execute(COUNT_UP, (&name,))?;
+                }
             }
             ("commit", _) => drop(tx.execute("COMMIT", ())?),
             ("http", _) => drop(self.http().get("http://127.0.0.1:1/").send()?),
