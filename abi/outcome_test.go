@@ -71,3 +71,15 @@ func TestDecodeContinue(t *testing.T) {
 		require.NotNil(t, err, name)
 	}
 }
+
+// TestNamesOfUnreadSignals: the host looks for each signal that it holds among them, outside of
+// what the guest is charged for.
+func TestNamesOfUnreadSignals(t *testing.T) {
+	t.Parallel()
+	names := make([]string, abi.MaxInbox+1)
+	for i := range names {
+		names[i] = "s"
+	}
+	_, err := abi.DecodeOutcome(abi.MustMarshal(&abi.Outcome{Continue: &abi.Continue{Input: abi.Nil, Unread: names}}))
+	require.NotNil(t, err, "there are not as many signals")
+}

@@ -95,3 +95,16 @@ func TestSettingsStay(t *testing.T) {
 	require.NoError(t, err, "none is open")
 	require.Empty(t, info.AllowHTTP)
 }
+
+// TestAGrantIsRevokedHoweverItIsSpelt: the policy does not tell capitals from others, so what a
+// push adds and takes away must not either.
+func TestAGrantIsRevokedHoweverItIsSpelt(t *testing.T) {
+	t.Parallel()
+	old := &journal.Deployment{Name: "shop", AllowHTTP: []string{"API.example.com"}}
+	_, allow, _, err := (&Settings{AllowHTTP: []string{"api.example.com"}}).apply(old)
+	require.NoError(t, err)
+	old.AllowHTTP = allow
+	_, allow, _, err = (&Settings{RevokeHTTP: []string{"api.example.com"}}).apply(old)
+	require.NoError(t, err)
+	require.Empty(t, allow, "the push has said that calls there are revoked")
+}

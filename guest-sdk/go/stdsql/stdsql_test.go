@@ -25,14 +25,22 @@ var probing = cruster.NewWorkflow("Probing", func(ctx cruster.Context, _ int) (s
 // inActivity runs fn as an activity and returns what the database was told.
 func inActivity(t *testing.T, fn func(ctx *cruster.ActivityContext) error) ([]string, error) {
 	t.Helper()
-	told := &database{}
+	return inActivityOf(t, &database{at: "2026-01-02T03:04:05.000000006Z"}, fn)
+}
+
+// inActivityOf is inActivity with a database.
+func inActivityOf(t *testing.T, told *database, fn func(ctx *cruster.ActivityContext) error) ([]string, error) {
+	t.Helper()
 	stub := crustertest.Stub(probe, func(ctx *cruster.ActivityContext, _ int) (string, error) { return "", fn(ctx) })
 	_, err := crustertest.Run(t, probing, 0, crustertest.UseDatabase(told), stub)
 	return told.told, err
 }
 
 // database notes what it is told, and answers queries with one row.
-type database struct{ told []string }
+type database struct {
+	told []string
+	at   string // the last column of its row
+}
 
 func (d *database) note(format string, args ...any) {
 	d.told = append(d.told, fmt.Sprintf(format, args...))
@@ -47,7 +55,7 @@ func (d *database) Exec(query string, args []any) (int64, error) {
 
 func (d *database) Query(query string, args []any) ([]string, [][]any, error) {
 	d.note("%s %v", query, args)
-	return []string{"n", "f", "b", "s", "nothing", "at"}, [][]any{{int8(7), float32(0.5), true, "text", nil, "2026-01-02T03:04:05.000000006Z"}}, nil
+	return []string{"n", "f", "b", "s", "nothing", "at"}, [][]any{{int8(7), float32(0.5), true, "text", nil, d.at}}, nil
 }
 
 func (d *database) Commit() error   { d.note("commit"); return nil }
