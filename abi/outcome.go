@@ -55,6 +55,9 @@ func checkContinue(c *Continue) *Error {
 		return AsError(err)
 	}
 	c.Input = input
+	if len(c.Unread) > MaxInbox {
+		return Errorf(CodeBadBody, "%d names of unread signals are more than an inbox holds", len(c.Unread))
+	}
 	for _, name := range c.Unread {
 		if bad := CheckName("continue", name); bad != nil {
 			return bad

@@ -52,7 +52,7 @@ func (c *ActivityContext) Config(name string) (string, bool) {
 // Tx is the transaction of the activity. It begins with the first statement and
 // commits together with the activity's result: either both are stored or
 // neither. If the attempt fails, the transaction is rolled back.
-func (c *ActivityContext) Tx() *Tx { return &Tx{effects: c.effects()} }
+func (c *ActivityContext) Tx() *Tx { return &Tx{effects: c.effects(), keep: &c.within.keep} }
 
 // HTTP makes HTTP calls, to the hosts that the deployment was granted. It is
 // refused once the transaction has begun: make HTTP calls before SQL.

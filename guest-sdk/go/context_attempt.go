@@ -23,8 +23,8 @@ func newAttemptContext(of any) *attemptContext {
 
 // end says that the attempt is over.
 func (c *attemptContext) end() {
-	c.cancel()
 	c.keep.Close()
+	c.cancel()
 }
 
 // Value implements context.Context.

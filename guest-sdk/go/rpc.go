@@ -87,7 +87,7 @@ func (c *RPCContext) Config(name string) (string, bool) { return c.effects().con
 
 // Tx is the transaction of the call. It begins with the first statement, and commits
 // before the caller is answered. If the call fails, it is rolled back.
-func (c *RPCContext) Tx() *Tx { return &Tx{effects: c.effects()} }
+func (c *RPCContext) Tx() *Tx { return &Tx{effects: c.effects(), keep: &c.within.keep} }
 
 // HTTP makes HTTP calls, to the hosts that the deployment was granted. It is refused once
 // the transaction has begun: make HTTP calls before SQL.

@@ -14,6 +14,7 @@ import (
 // numbers, strings, []byte and time.Time.
 type Tx struct {
 	effects effects
+	keep    *guest.Keep
 }
 
 // Rows are the rows of a query. A value is nil, a bool, an integer, a float, a string, []byte
@@ -90,7 +91,11 @@ func (t *Tx) Query(sql string, args ...any) (*Rows, error) {
 // that returns an error needs no Rollback.
 func (t *Tx) Rollback() error {
 	var reply any
-	return t.effects.do(&callTxRollback, abi.TxRollback{}, &reply)
+	if err := t.effects.do(&callTxRollback, abi.TxRollback{}, &reply); err != nil {
+		return err
+	}
+	t.keep.Wrote.Store(false)
+	return nil
 }
 
 func (t *Tx) run(call *guest.Call, sql string, args []any, reply any) error {
@@ -100,6 +105,9 @@ func (t *Tx) run(call *guest.Call, sql string, args []any, reply any) error {
 	b, err := guest.Encode("the arguments of the statement", args)
 	if err != nil {
 		return err
+	}
+	if guest.MayWrite(sql) {
+		t.keep.Wrote.Store(true)
 	}
 	return t.effects.do(call, abi.SQL{Args: b, Query: sql}, reply)
 }

@@ -42,8 +42,9 @@ func (s *Settings) check() error {
 			return abi.Errorf(abi.CodeBadDeployment, "the configuration value %.80q is set and taken away at once", name)
 		}
 	}
+	granted := grantsOf(s.AllowHTTP)
 	for _, host := range s.RevokeHTTP {
-		if slices.Contains(s.AllowHTTP, host) {
+		if granted[egress.GrantID(host)] {
 			return abi.Errorf(abi.CodeBadDeployment, "calls to %.80q are granted and revoked at once", host)
 		}
 	}
@@ -60,7 +61,8 @@ func (s *Settings) apply(old *journal.Deployment) (config map[string]string, all
 	}
 	for _, name := range s.UnsetConfig {
 		if _, there := old.Config[name]; !there {
-			return nil, nil, nil, abi.Errorf(abi.CodeBadDeployment, "%s has no configuration value %.80q to take away", old.Name, name)
+			return nil, nil, nil, abi.Errorf(abi.CodeBadDeployment, "%s has no configuration value %.80q to take away", old.Name, name).
+				WithHint("Look at it with 'cruster-host module describe %s'. If this push was repeated, the first may have taken effect.", old.Name)
 		}
 		delete(config, name)
 	}
@@ -68,16 +70,18 @@ func (s *Settings) apply(old *journal.Deployment) (config map[string]string, all
 	if !s.ReplaceHTTP {
 		allow = slices.Clone(old.AllowHTTP)
 	}
+	before, revoked := grantsOf(old.AllowHTTP), grantsOf(s.RevokeHTTP)
 	for _, host := range s.RevokeHTTP {
-		if !slices.Contains(old.AllowHTTP, host) {
+		if !before[egress.GrantID(host)] {
 			return nil, nil, nil, abi.Errorf(abi.CodeBadDeployment, "%s was not granted calls to %.80q", old.Name, host).
-				WithHint("It may call %s.", cmp.Or(strings.Join(old.AllowHTTP, ", "), "no host"))
+				WithHint("It may call %s. If this push was repeated, the first may have taken effect.", cmp.Or(strings.Join(old.AllowHTTP, ", "), "no host"))
 		}
-		allow = slices.DeleteFunc(allow, func(a string) bool { return a == host })
 	}
+	allow = slices.DeleteFunc(allow, func(a string) bool { return revoked[egress.GrantID(a)] })
+	now := grantsOf(allow)
 	for _, host := range s.AllowHTTP {
-		if !slices.Contains(allow, host) {
-			allow = append(allow, host)
+		if id := egress.GrantID(host); !now[id] {
+			allow, now[id] = append(allow, host), true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(old.Config)) {
@@ -86,7 +90,7 @@ func (s *Settings) apply(old *journal.Deployment) (config map[string]string, all
 		}
 	}
 	for _, host := range old.AllowHTTP {
-		if !slices.Contains(allow, host) {
+		if !now[egress.GrantID(host)] {
 			gone = append(gone, "calls to "+host)
 		}
 	}
@@ -97,6 +101,15 @@ func (s *Settings) apply(old *journal.Deployment) (config map[string]string, all
 		return nil, nil, nil, err
 	}
 	return config, allow, gone, nil
+}
+
+// grantsOf are grants by what they allow, however they are spelt.
+func grantsOf(grants []string) map[string]bool {
+	all := map[string]bool{}
+	for _, g := range grants {
+		all[egress.GrantID(g)] = true
+	}
+	return all
 }
 
 // changed is what the deployment of a push has after it. It is asked while no other push changes

@@ -212,6 +212,15 @@ func quote(s string) string {
 	return strconv.QuoteToASCII(s)
 }
 
+// GrantID is the same for grants that allow the same, however they are spelt.
+func GrantID(grant string) string {
+	p, err := ParseGrants([]string{grant})
+	if err != nil {
+		return grant
+	}
+	return p.id
+}
+
 // identity lists the grants in the order given: equal lists are equal policies.
 func (p *Policy) identity() string {
 	var b strings.Builder

@@ -80,6 +80,13 @@ func (x *Executions) readSignals(ctx context.Context, source *journal.Execution,
 	if len(b.entries)+len(b.signals) > maxForkEntries {
 		return forkTooLong()
 	}
+	// The fork begins when it has all that the source began with. One that was delivered while
+	// the source was read is neither in what was read of its journal nor in its inbox.
+	for _, name := range source.Pinned.Unread {
+		if !slices.ContainsFunc(b.entries, deliversSignalOf(name)) && !slices.ContainsFunc(b.signals, func(s journal.Sent) bool { return s.Name == name }) {
+			return abi.Errorf(abi.CodeOverloaded, "%s went on while it was read", source.Name())
+		}
+	}
 	return nil
 }
 

@@ -39,18 +39,24 @@ type handed struct {
 
 // handedAfter decides about them, once the ledger has been told of the turn.
 func (l *ledger) handedAfter(b batch, turn guest.Turn) (h handed) {
+	delivered, unread := b.signalNames(), map[string]bool{}
+	if turn.Continues() {
+		for _, name := range turn.Outcome.Continue.Unread {
+			unread[name] = true
+		}
+	}
 	lookedAt := func(e journal.Envelope) bool {
 		switch {
 		case l.ops.Receives(e.Name):
 			return true
 		case turn.Continues():
-			return !slices.Contains(turn.Outcome.Continue.Unread, e.Name)
+			return !unread[e.Name]
 		default:
 			return turn.Outcome != nil
 		}
 	}
 	for _, position := range slices.Sorted(maps.Keys(l.handed)) {
-		if e := l.handed[position]; b.deliversSignal(e.Name) || lookedAt(e) {
+		if e := l.handed[position]; delivered[e.Name] || lookedAt(e) {
 			h.taken = append(h.taken, e)
 		} else {
 			h.left = append(h.left, e.Name)
@@ -77,14 +83,13 @@ func (b *batch) signals(yield func(journal.Envelope) bool) {
 	}
 }
 
-// deliversSignal tells whether a signal of the name is among them: an op was open for it.
-func (b *batch) deliversSignal(name string) bool {
+// signalNames are the names of those: ops were open for them.
+func (b *batch) signalNames() map[string]bool {
+	names := map[string]bool{}
 	for e := range b.signals {
-		if e.Name == name {
-			return true
-		}
+		names[e.Name] = true
 	}
-	return false
+	return names
 }
 
 // writes tells whether there is anything to be made durable.

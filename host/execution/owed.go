@@ -43,7 +43,7 @@ func (r *run) payOwed() bool {
 	switch {
 	case o.err == nil:
 		r.owed, r.setbacks = nil, 0
-		if o.write.Update != nil || o.write.Continue != nil {
+		if o.write.Update != nil || o.write.Continue != nil || len(o.write.Hold) > 0 {
 			r.rowWrites++
 		}
 		r.tookPublish(&o.write)

@@ -97,15 +97,16 @@ func (x *Executions) known(ctx context.Context, ref Ref, origin journal.Origin) 
 	if origin == (journal.Origin{}) {
 		return nil, false, nil
 	}
+	// In this order: it leaves the inbox with its receipt.
+	inbox, err := x.Store.Inbox(ctx, ref.ID, 0)
+	if err != nil {
+		return nil, false, journal.Coded("look for an update of "+ref.Name, err)
+	}
 	receipt, err := x.Store.Receipt(ctx, ref.ID, origin)
 	switch {
 	case err == nil:
 		return &abi.Outcome{Value: receipt.Value, Error: receipt.Error}, true, nil
 	case !errors.Is(err, journal.ErrNotFound):
-		return nil, false, journal.Coded("look for an update of "+ref.Name, err)
-	}
-	inbox, err := x.Store.Inbox(ctx, ref.ID, 0)
-	if err != nil {
 		return nil, false, journal.Coded("look for an update of "+ref.Name, err)
 	}
 	if !slices.ContainsFunc(inbox, func(e journal.Envelope) bool { return e.Origin == origin }) {

@@ -1,14 +1,29 @@
 package scenarios
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host"
 	"github.com/cruster/cruster/internal/harness"
 	"github.com/cruster/cruster/journal"
 )
+
+// TestDefaultTransport: a library that makes a client of its own works in a module that imports
+// stdhttp, also if it hands on no context, and relies on what http.DefaultTransport is.
+func TestDefaultTransport(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) }))
+	t.Cleanup(server.Close)
+	e := harness.Engine(t, harness.Store(t, "sqlite"))
+	harness.Push(t, e, "fetch", "tests/guests/fetch", func(r *host.PushRequest) { r.AllowHTTP = []string{strings.TrimPrefix(server.URL, "http://")} })
+	require.Equal(t, "hello hello", harness.Execute[string](t, e, "fetch/Fetch", server.URL))
+}
 
 // TestOutside: what an activity cannot do because it is in a sandbox fails with a code that says
 // what to do instead.
@@ -25,13 +40,14 @@ func TestOutside(t *testing.T) {
 		"run a program":          abi.CodeNoPrograms,
 		"time zone":              abi.CodeNoZones,
 		"an error of a business": abi.CodeWorkflowFailed,
+		"an error of a service":  abi.CodeWorkflowFailed,
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			row := harness.Wait(t, e, harness.Start(t, e, "outside/Try", what))
 			require.Equal(t, journal.Failed, row.State)
 			if code == abi.CodeWorkflowFailed {
-				require.Equal(t, "CR-2006: the shop is closed", row.Error.Error())
+				require.Contains(t, []string{"CR-2006: the shop is closed", "CR-2006: status 502: [Errno 111] Connection refused"}, row.Error.Error())
 				return
 			}
 			require.Contains(t, row.Error.Message, code, "by which the code and its advice are shown")

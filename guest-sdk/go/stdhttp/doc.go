@@ -11,8 +11,8 @@
 // answer are in memory as a whole, there are no trailers and no upgrades, and it is refused
 // once the transaction of the activity has begun.
 //
-// In a module that imports this package, http.DefaultTransport is one of its own, so that a
-// library also works that cannot be given a client.
+// In a module that imports this package, http.DefaultTransport has the host make its calls, so
+// that a library also works that cannot be given a client. A copy of it does not.
 //
 // It is a package of its own because net/http makes a module more than twice as large: one that
 // does not import it does not have it. cruster.HTTPClient needs none of it.

@@ -50,7 +50,7 @@ func (c *conn) Prepare(query string) (driver.Stmt, error) { return &stmt{conn: c
 
 // ExecContext implements driver.ExecerContext.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	values, err := c.prepare(ctx, query, args)
+	values, err := c.prepare(ctx, args)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 
 // QueryContext implements driver.QueryerContext.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	values, err := c.prepare(ctx, query, args)
+	values, err := c.prepare(ctx, args)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 }
 
 // prepare checks a statement and its arguments.
-func (c *conn) prepare(ctx context.Context, query string, args []driver.NamedValue) ([]any, error) {
+func (c *conn) prepare(ctx context.Context, args []driver.NamedValue) ([]any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (c *conn) prepare(ctx context.Context, query string, args []driver.NamedVal
 		}
 		values[i] = arg.Value
 	}
-	return values, c.session.admit(c, query)
+	return values, c.session.admit(c)
 }
 
 // stmt is a statement that is run several times.

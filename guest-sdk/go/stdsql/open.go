@@ -10,8 +10,8 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
-// Open is the database of the activity, or of the call of an entity, that ctx is of: always the
-// same one. It is closed with the attempt.
+// Open is the database of the activity, or of the call of an entity, that ctx is of. All that are
+// opened in an attempt use its one transaction, and they are closed with it.
 func Open(ctx context.Context) *sql.DB {
 	attempt, is := ctx.Value(guest.Within{}).(interface{ Tx() *cruster.Tx })
 	keep, kept := ctx.Value(guest.Kept{}).(*guest.Keep)
@@ -20,11 +20,14 @@ func Open(ctx context.Context) *sql.DB {
 	}
 	s, there := keep.SQL.(*session)
 	if !there {
-		s = &session{tx: attempt.Tx()}
-		s.db = sql.OpenDB(s)
+		s = &session{tx: attempt.Tx(), keep: keep}
 		keep.SQL = s
 	}
-	return s.db
+	db := sql.OpenDB(s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened = append(s.opened, db)
+	return db
 }
 
 // Connect implements driver.Connector. All connections use the one transaction.
@@ -32,9 +35,6 @@ func (s *session) Connect(context.Context) (driver.Conn, error) { return &conn{s
 
 // Driver implements driver.Connector.
 func (s *session) Driver() driver.Driver { return byName{} }
-
-// Close closes the database with its attempt.
-func (s *session) Close() error { return s.db.Close() }
 
 // nowhere is the connector of a context that is of no attempt.
 type nowhere struct{}

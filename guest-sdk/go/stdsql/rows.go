@@ -49,8 +49,8 @@ func valueOf(v any) driver.Value {
 const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 
 // textOrTime is a text, or the time that it stands for if it looks exactly like those that
-// SQLite was given: the database does not tell them apart. Scanned into a string or bytes, it
-// is text again.
+// SQLite was given: the database does not tell them apart. Scanned into a string it is the same
+// time in RFC 3339, which has no zeros at the end.
 func textOrTime(text string) driver.Value {
 	if t, err := time.Parse(timeFormat, text); err == nil && t.Format(timeFormat) == text {
 		return t

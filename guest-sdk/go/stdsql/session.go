@@ -2,26 +2,28 @@ package stdsql
 
 import (
 	"database/sql"
-	"strings"
+	"errors"
 	"sync"
 
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
 // session is how far an attempt is with its transaction. All databases that are opened in an
-// attempt share it.
+// attempt share it. The SDK knows whether statements of the attempt, also those of its Tx, may
+// have changed something (guest.Keep).
 //
 // Invariants: a Rollback undoes what its own part has done and nothing else, and a Commit that
 // succeeded is of a part that is stored with the result.
 type session struct {
-	tx *cruster.Tx
-	db *sql.DB
+	tx   *cruster.Tx
+	keep *guest.Keep
 
 	mu        sync.Mutex
-	open      *part // guarded by mu
-	committed bool  // guarded by mu; a part was
-	wrote     bool  // guarded by mu; statements of no part may have changed something
+	open      *part     // guarded by mu
+	committed bool      // guarded by mu; a part was
+	opened    []*sql.DB // guarded by mu
 }
 
 // part is what is between Begin and Commit or Rollback.
@@ -38,7 +40,7 @@ func (s *session) begin() (*part, error) {
 	case s.committed:
 		return nil, refused("an activity commits once, with its result: a second transaction would not be stored before the first").
 			WithHint("Do both in one transaction, or make them two activities.")
-	case s.wrote:
+	case s.keep.Wrote.Load():
 		return nil, refused("statements ran outside of a transaction before: they would be undone by its Rollback").
 			WithHint("Begin the transaction before the first statement that changes something, or use none: all statements of an activity commit together.")
 	}
@@ -68,28 +70,30 @@ func (p *part) end(commit bool) error {
 }
 
 // admit checks that a statement of a connection may run.
-func (s *session) admit(c *conn, query string) error {
+func (s *session) admit(c *conn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open != nil && c.part != s.open {
 		return refused("a transaction is open, and the statement is not one of it").WithHint("Use the sql.Tx; or Commit it first.")
 	}
-	if s.open == nil && mayWrite(query) {
-		s.wrote = true
-	}
 	return nil
 }
 
-// mayWrite tells whether a statement may change something: all that does not begin like one
-// that reads.
-func mayWrite(query string) bool {
-	word, _, _ := strings.Cut(strings.TrimLeft(query, " \t\r\n("), " ")
-	word, _, _ = strings.Cut(word, "\n")
-	switch strings.ToUpper(strings.TrimSpace(word)) {
-	case "SELECT", "VALUES":
-		return false
+// Close ends the session with its attempt. A part that was not committed is undone, as a
+// database does when a connection ends.
+func (s *session) Close() error {
+	s.mu.Lock()
+	p, opened := s.open, s.opened
+	s.opened = nil
+	s.mu.Unlock()
+	var err error
+	if p != nil {
+		err = p.Rollback()
 	}
-	return true
+	for _, db := range opened {
+		err = errors.Join(err, db.Close())
+	}
+	return err
 }
 
 func refused(format string, args ...any) *abi.Error {

@@ -35,6 +35,7 @@ var tries = map[string]func(ctx context.Context) error{
 	"run a program":          func(ctx context.Context) error { return exec.CommandContext(ctx, "true").Run() },
 	"time zone":              func(context.Context) error { _, err := time.LoadLocation("Europe/Berlin"); return err },
 	"an error of a business": func(context.Context) error { return errors.New("the shop is closed") },
+	"an error of a service":  func(context.Context) error { return errors.New("status 502: [Errno 111] Connection refused") },
 }
 
 var try = cruster.NewActivity("try", func(ctx *cruster.ActivityContext, what string) (string, error) {

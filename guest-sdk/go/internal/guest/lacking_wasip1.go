@@ -2,8 +2,10 @@ package guest
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/cruster/cruster/abi"
 )
@@ -11,25 +13,36 @@ import (
 // lackingIn tells by an error what the code wanted that a sandbox does not have; empty if it is
 // something else. The language has words for it that mislead: "connection refused" where there
 // are no connections, "bad file number" where there are no files.
+//
+// The words alone say nothing: a service may have sent them. So it is told by the types of the
+// errors, and by their names, because every module would have the packages that they are of.
 func lackingIn(err error) abi.Code {
 	var number syscall.Errno
-	if errors.As(err, &number) {
-		switch number {
-		case syscall.ECONNRESET:
-			return abi.CodeNoSockets
-		case syscall.EBADF:
-			return abi.CodeNoFiles
-		case syscall.ENOSYS:
-			return abi.CodeNoPrograms
-		}
-	}
-	switch text := err.Error(); {
-	case strings.Contains(text, syscall.ECONNREFUSED.Error()): // net has it as a text only
+	switch {
+	case has(err, "*net.OpError"), has(err, "*net.DNSError"):
 		return abi.CodeNoSockets
-	case strings.Contains(text, "executable file not found"):
+	case has(err, "*fs.PathError") && errors.As(err, &number) && number == syscall.EBADF:
+		return abi.CodeNoFiles
+	case has(err, "*exec.Error"):
 		return abi.CodeNoPrograms
-	case strings.Contains(text, "unknown time zone "):
+	case strings.Contains(err.Error(), "unknown time zone ") && !hasZones():
 		return abi.CodeNoZones
 	}
 	return ""
+}
+
+// has tells whether an error, or one that it wraps, is of a type.
+func has(err error, name string) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if reflect.TypeOf(err).String() == name {
+			return true
+		}
+	}
+	return false
+}
+
+// hasZones tells whether the module has the time zones.
+func hasZones() bool {
+	_, err := time.LoadLocation("Europe/Berlin")
+	return err == nil
 }

@@ -1,6 +1,9 @@
 package guest
 
-import "io"
+import (
+	"io"
+	"sync/atomic"
+)
 
 // Within is the key under which the context of an attempt is found in contexts that were
 // derived from it: libraries hand on a context.Context, and packages of the SDK find in it what
@@ -12,6 +15,8 @@ type Kept struct{}
 
 // Keep has what packages of the SDK know of one attempt.
 type Keep struct {
+	// Wrote says that statements of the transaction may have changed something.
+	Wrote atomic.Bool
 	// SQL is of the package stdsql: where it is in the transaction. It is closed with the attempt.
 	SQL io.Closer
 }

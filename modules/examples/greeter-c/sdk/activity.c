@@ -56,6 +56,16 @@ bool cr_exec(cr_attempt *a, cr_bytes query, int64_t *rows_affected) {
     return true;
 }
 
+bool cr_rollback(cr_attempt *a) {
+    mp_reader reply;
+    cr_begin(&a->body, 0);
+    if (!perform(a, cr_host_tx_rollback, &reply))
+        return false;
+    mp_skip(&reply);
+    expect_end(&reply);
+    return true;
+}
+
 bool cr_query(cr_attempt *a, cr_bytes query, mp_reader *rows, uint32_t *count) {
     mp_reader reply;
     put_statement(a, query);

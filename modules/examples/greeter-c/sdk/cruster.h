@@ -166,6 +166,9 @@ mp_writer *cr_arguments(cr_attempt *a, uint32_t count);
 
 bool cr_exec(cr_attempt *a, cr_bytes query, int64_t *rows_affected);
 
+/* Undoes what the statements so far have done; the attempt goes on. */
+bool cr_rollback(cr_attempt *a);
+
 /* Returns a reader that stands before the first row. Each row is an array. */
 bool cr_query(cr_attempt *a, cr_bytes query, mp_reader *rows, uint32_t *count);
 

@@ -25,6 +25,7 @@ CR_IMPORT(cancel) void cr_host_cancel(int32_t op);
 
 CR_IMPORT(tx_exec) int32_t cr_host_tx_exec(const void *at, uint32_t len);
 CR_IMPORT(tx_query) int32_t cr_host_tx_query(const void *at, uint32_t len);
+CR_IMPORT(tx_rollback) int32_t cr_host_tx_rollback(const void *at, uint32_t len);
 CR_IMPORT(http) int32_t cr_host_http(const void *at, uint32_t len);
 CR_IMPORT(config) int32_t cr_host_config(const void *at, uint32_t len);
 

@@ -150,6 +150,14 @@ static bool fail_after_sql(cr_attempt *a) {
     return false;
 }
 
+static bool up(cr_attempt *a, cr_bytes name) {
+    int64_t affected;
+    mp_put_str(cr_arguments(a, 1), name);
+    static const char upsert[] = "INSERT INTO counters (name, n) VALUES ($1, 1) "
+                                 "ON CONFLICT (name) DO UPDATE SET n = counters.n + 1";
+    return cr_exec(a, cr_text(upsert), &affected);
+}
+
 /* What comes between the statement and its result; false if the attempt has failed. */
 static bool go_on(cr_attempt *a, const count_request *q) {
     int64_t affected;
@@ -158,6 +166,10 @@ static bool go_on(cr_attempt *a, const count_request *q) {
         return fail_after_sql(a);
     if (once && cr_equal(q->then, "panic once"))
         cr_panic("after the statement");
+    if (cr_equal(q->then, "roll back"))
+        return cr_rollback(a);
+    if (cr_equal(q->then, "begin again"))
+        return cr_rollback(a) && up(a, q->name) && up(a, q->name);
     if (cr_equal(q->then, "commit"))
         return cr_exec(a, cr_text("COMMIT"), &affected);
     if (cr_equal(q->then, "http")) {
@@ -177,13 +189,9 @@ static bool go_on(cr_attempt *a, const count_request *q) {
 
 static bool count_up(cr_attempt *a) {
     count_request q;
-    int64_t affected;
     if (!read_count_request(a->request, &q))
         return cr_bad_input(a);
-    mp_put_str(cr_arguments(a, 1), q.name);
-    static const char upsert[] = "INSERT INTO counters (name, n) VALUES ($1, 1) "
-                                 "ON CONFLICT (name) DO UPDATE SET n = counters.n + 1";
-    return cr_exec(a, cr_text(upsert), &affected) && go_on(a, &q) && select_count(a, q.name);
+    return up(a, q.name) && go_on(a, &q) && select_count(a, q.name);
 }
 
 const cr_activity_def act_count = {.name = "count", .perform = count_up, .output = &schema_int};

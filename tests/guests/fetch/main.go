@@ -1,0 +1,39 @@
+// Command fetch is a module that fetches as a library does which makes a client of its own.
+package main
+
+import (
+	"io"
+	"net/http"
+
+	cruster "github.com/cruster/cruster/guest-sdk/go"
+	_ "github.com/cruster/cruster/guest-sdk/go/stdhttp"
+)
+
+var fetch = cruster.NewActivity("fetch", func(ctx *cruster.ActivityContext, url string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	with, err := read((&http.Client{}).Do(req))
+	if err != nil {
+		return "", err
+	}
+	without, err := read(http.Get(url))
+	if _, is := http.DefaultTransport.(*http.Transport); !is {
+		return "", cruster.NonRetryable(cruster.Errorf("type", "%T", http.DefaultTransport))
+	}
+	return with + " " + without, err
+})
+
+func read(res *http.Response, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	return string(body), err
+}
+
+var _ = cruster.NewWorkflow("Fetch", func(ctx cruster.Context, url string) (string, error) { return fetch.Call(ctx, url) })
+
+func main() {}
