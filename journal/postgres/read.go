@@ -77,7 +77,7 @@ func readOne[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, 
 		return nil, err
 	}
 	var v T
-	err := s.use(ctx, s.main, s.config.CallLimit, func(ctx context.Context, conn *pgxpool.Conn) error {
+	err := s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		rows, err := conn.Query(ctx, query, args...)
 		if err != nil {
 			return err
@@ -94,13 +94,33 @@ func readOne[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, 
 	return &v, nil
 }
 
+// read is use for what only reads. A connection may be lost already when it is taken from the
+// pool: the server has ended it, or a caller that gave up has spoilt it. Then another one is
+// tried, once, because a read can be repeated.
+func (s *Store) read(ctx context.Context, call func(ctx context.Context, conn *pgxpool.Conn) error) error {
+	lost := false
+	once := func() error {
+		return s.use(ctx, s.main, s.config.CallLimit, func(ctx context.Context, conn *pgxpool.Conn) error {
+			err := call(ctx, conn)
+			lost = err != nil && conn.Conn().IsClosed()
+			return err
+		})
+	}
+	err := once()
+	var silent *silence
+	if lost && ctx.Err() == nil && !errors.As(err, &silent) {
+		err = once()
+	}
+	return err
+}
+
 // readAll reads rows.
 func readAll[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], what, query string, args ...any) ([]T, error) {
 	if err := s.resolveInDoubt(ctx); err != nil {
 		return nil, err
 	}
 	var all []T
-	err := s.use(ctx, s.main, s.config.CallLimit, func(ctx context.Context, conn *pgxpool.Conn) error {
+	err := s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		rows, err := conn.Query(ctx, query, args...)
 		if err != nil {
 			return err

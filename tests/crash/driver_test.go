@@ -191,6 +191,9 @@ func do[T any](d *driver, request func(ctx context.Context, to target) (T, error
 			if a.err == nil || tries > 0 && slices.Contains(before, abi.CodeOf(a.err)) {
 				return a.value
 			}
+			if abi.CodeOf(a.err) == abi.CodeStore {
+				continue // the store was slow: a client asks again
+			}
 			if code := abi.CodeOf(a.err); code != abi.CodeShuttingDown && code != abi.CodeUnreachable {
 				require.NoError(d.t, a.err)
 			}
