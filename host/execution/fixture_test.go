@@ -60,7 +60,7 @@ type fixture struct {
 	panicAt string                 // guarded by mu; the fault point at which the host panics once
 	sweepAt string                 // guarded by mu; the fault point at which retention deletes what is over, once
 	opening func()                 // guarded by mu; what happens while the next guest is opened
-	looked  func()                 // guarded by mu; what happens behind the next look into an inbox
+	looked  map[string]func()      // guarded by mu; what happens behind the next look for an inbox or a receipt
 	slow    int                    // guarded by mu; calls of guests that take 200ms from now on
 	crowd   chan struct{}          // closed to have other guests end; nil if there are none
 	// committing is what happens while the next transaction of an activity commits.
@@ -76,7 +76,7 @@ func newFixtureOf(t *testing.T, guests Opener, activities Activities) *fixture {
 	f := &fixture{
 		idle: time.Hour, hibernation: hibernation.Policy{Entries: -1},
 		t: t, store: memory.New(), start: time.Now(), guests: guests, activities: activities,
-		asked: map[journal.Caller]int{}, scripts: map[string][]string{}, tasks: map[uint32]chan string{}, noted: map[string][]string{},
+		asked: map[journal.Caller]int{}, looked: map[string]func(){}, scripts: map[string][]string{}, tasks: map[uint32]chan string{}, noted: map[string][]string{},
 	}
 	if guests == nil {
 		f.guests, f.activities = f.open, f

@@ -45,7 +45,7 @@ import (
 //	settle-later N V, move-later D     the same, without waiting for the answer
 //	start-at-once N            N callers start the same execution
 //	loads-fail N               the next N loads of an execution fail
-//	when-looked CMD …          the next time that an inbox was looked into, the same and all that follows from it happens before the answer
+//	when-looked inbox|receipt CMD …     the next time that this was looked for, CMD and all that follows from it happens before the answer
 //	while-opening CMD …        the next time that a guest is opened, settle N V or activity OP VERDICT … happens meanwhile
 //	while-committing CMD …     the same, while the next transaction of an activity commits; also interrupt V, move D, reserve OP V
 //	trap N                     the next N calls of the guest trap
@@ -147,8 +147,8 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		f.mu.Unlock()
 	case "when-looked":
 		f.mu.Lock()
-		f.looked = func() {
-			f.meanwhile(row, words)
+		f.looked[words[0]] = func() {
+			f.meanwhile(row, words[1:])
 			time.Sleep(time.Nanosecond) // until all that follows from it has happened
 		}
 		f.mu.Unlock()

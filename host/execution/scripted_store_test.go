@@ -132,14 +132,25 @@ func (s *failingLoads) Published(ctx context.Context, id journal.ID) (*journal.P
 
 func (s *failingLoads) Inbox(ctx context.Context, id journal.ID, from uint64) ([]journal.Envelope, error) {
 	inbox, err := s.Store.Inbox(ctx, id, from)
-	s.f.mu.Lock()
-	looked := s.f.looked
-	s.f.looked = nil
-	s.f.mu.Unlock()
-	if looked != nil {
-		looked()
-	}
+	s.looked("inbox")
 	return inbox, err
+}
+
+func (s *failingLoads) Receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error) {
+	receipt, err := s.Store.Receipt(ctx, id, origin)
+	s.looked("receipt")
+	return receipt, err
+}
+
+// looked does what is to happen behind the next look for something.
+func (s *failingLoads) looked(what string) {
+	s.f.mu.Lock()
+	do := s.f.looked[what]
+	delete(s.f.looked, what)
+	s.f.mu.Unlock()
+	if do != nil {
+		do()
+	}
 }
 
 func (s *failingLoads) fail() error {
