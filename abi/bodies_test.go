@@ -84,7 +84,7 @@ func samples() []sample {
 			Kind: abi.InvokeWorkflow, Name: "ProcessOrder", Namespace: "default", Seed: []byte{0, 0xff, 7}, Time: at,
 		}},
 		{"Invocation/activity", abi.Invocation{
-			Attempt: 2, Body: bin([]any{"apple"}), Execution: "orders/ProcessOrder/42", IdempotencyKey: "4f0c",
+			Attempt: 2, Body: bin([]any{"apple"}), Deadline: at + 60_000_000_000, Execution: "orders/ProcessOrder/42", IdempotencyKey: "4f0c",
 			Kind: abi.InvokeActivity, Name: "Payments.Charge", Namespace: "default", Time: at,
 		}},
 		{"Invocation/key", abi.Invocation{Body: bin("x"), Kind: abi.InvokeKey, Name: "ProcessOrder", Namespace: "default", Time: at}},

@@ -29,6 +29,9 @@ type Invocation struct {
 	Attempt int `msgpack:"attempt"`
 	// Body is the request, one msgpack value.
 	Body []byte `msgpack:"body"`
+	// Deadline is when the host ends the attempt of an activity or the call of an entity
+	// without a state, in Unix nanoseconds, if its clock goes on undisturbed; 0 for other kinds.
+	Deadline int64 `msgpack:"deadline"`
 	// Execution is the id of the execution that this invocation is part of, or the
 	// name of the entity; empty for keys.
 	Execution string `msgpack:"execution"`

@@ -8,8 +8,8 @@ import (
 )
 
 // ActivityContext gives an activity access to SQL, HTTP and configuration. It is
-// also a context.Context, for libraries that need one, and cancelled when the attempt is
-// over: the host ends an attempt that takes too long.
+// also a context.Context, for libraries that need one: its deadline is when the host ends the
+// attempt, and it is cancelled when the attempt is over.
 //
 // In an activity time.Now is real time and goroutines are unrestricted.
 type ActivityContext struct {
@@ -20,7 +20,7 @@ type ActivityContext struct {
 
 func newActivityContext(a guest.Attempt) *ActivityContext {
 	c := &ActivityContext{attempt: a}
-	c.within = newAttemptContext(c)
+	c.within = newAttemptContext(c, a.Invocation.Deadline)
 	c.Context = c.within
 	return c
 }

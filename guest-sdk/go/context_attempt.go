@@ -2,6 +2,7 @@ package cruster
 
 import (
 	"context"
+	"time"
 
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
@@ -15,9 +16,15 @@ type attemptContext struct {
 	keep   guest.Keep
 }
 
-func newAttemptContext(of any) *attemptContext {
+// newAttemptContext is the context of an attempt that ends at a time in Unix nanoseconds; 0 says
+// that it has none.
+func newAttemptContext(of any, deadline int64) *attemptContext {
 	noteRunning(of)
 	ctx, cancel := context.WithCancel(context.Background())
+	if deadline > 0 {
+		cancel() // it has no children
+		ctx, cancel = context.WithDeadline(context.Background(), time.Unix(0, deadline))
+	}
 	return &attemptContext{Context: ctx, cancel: cancel, of: of}
 }
 

@@ -53,8 +53,8 @@ func newRPC[In, Out any](name string, fn func(*RPCContext, In) (Out, error), opt
 }
 
 // RPCContext gives an operation of an entity without a state access to SQL, HTTP and
-// configuration. It is also a context.Context, for libraries that need one, and
-// cancelled when the call is over: the host ends one that takes too long.
+// configuration. It is also a context.Context, for libraries that need one: its deadline is
+// when the host ends the call, and it is cancelled when the call is over.
 type RPCContext struct {
 	context.Context
 	attempt guest.Attempt
@@ -63,7 +63,7 @@ type RPCContext struct {
 
 func newRPCContext(a guest.Attempt) *RPCContext {
 	c := &RPCContext{attempt: a}
-	c.within = newAttemptContext(c)
+	c.within = newAttemptContext(c, a.Invocation.Deadline)
 	c.Context = c.within
 	return c
 }

@@ -143,10 +143,11 @@ func (a *attempt) instantiate(ctx context.Context, m *catalog.Module, fx *effect
 
 // invoke runs the activity.
 func (a *attempt) invoke(ctx context.Context, inst *wasm.Instance) (*abi.Outcome, error) {
+	now := a.Clock.Now()
 	t, err := inst.Start(ctx, abi.MustMarshal(&abi.Invocation{
 		Kind: abi.InvokeActivity, Name: a.Body.Name, Body: a.Body.Input,
 		Attempt: int(a.number()), IdempotencyKey: a.idempotencyKey(),
-		Execution: a.Row.Name(), Namespace: a.Row.Namespace, Time: a.Clock.Now().UnixNano(),
+		Execution: a.Row.Name(), Namespace: a.Row.Namespace, Time: now.UnixNano(), Deadline: now.Add(a.timeout).UnixNano(),
 	}))
 	if err != nil {
 		return nil, err

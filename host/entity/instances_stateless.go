@@ -38,10 +38,11 @@ func (g *Instances) Call(ctx context.Context, t Target, call StatelessCall) (*St
 	defer func() { _ = inst.Close() }()
 	limited, cancel := limit.WithTimeout(ctx, g.Clock, g.CallTimeout)
 	defer cancel()
+	now := g.Clock.Now()
 	turn, err := inst.Start(limited, abi.MustMarshal(&abi.Invocation{
 		Kind: abi.InvokeCall, Name: t.Type.Name, Body: abi.MustMarshal(&abi.EntityCall{Operation: call.Operation, Input: call.Input}),
 		Attempt: call.Attempt, IdempotencyKey: call.IdempotencyKey,
-		Execution: t.Ref.String(), Namespace: t.Namespace, Time: g.Clock.Now().UnixNano(),
+		Execution: t.Ref.String(), Namespace: t.Namespace, Time: now.UnixNano(), Deadline: now.Add(g.CallTimeout).UnixNano(),
 	}))
 	g.fuel.WithLabelValues(t.Namespace).Add(float64(inst.FuelUsed()))
 	return g.ranStateless(ctx, fx, turn, err)

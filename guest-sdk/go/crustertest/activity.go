@@ -51,18 +51,28 @@ func (r *run) attempt(op uint32, a abi.Activity, n int) {
 	r.world.after(took+backoff(a.Retry, n), func() { r.attempt(op, a, n+1) })
 }
 
+// limitOf is how long an attempt may take: as the activity says, or what hosts have unless they
+// are told otherwise.
+func limitOf(timeout int64) time.Duration {
+	if timeout <= 0 {
+		return time.Minute
+	}
+	return time.Duration(timeout)
+}
+
 // runAttempt runs the activity's code and returns how much virtual time it took.
 func (r *run) runAttempt(op uint32, a abi.Activity, n int) (*abi.Outcome, time.Duration) {
 	h := &attemptHost{world: r.world, execution: r.id, kind: "activity", name: a.Name}
+	limit := limitOf(a.Timeout)
 	inv := abi.Invocation{
-		Attempt: n, Body: a.Input, Execution: r.id, IdempotencyKey: r.id + "/" + r.pending[op].step,
+		Attempt: n, Deadline: time.Now().Add(limit).UnixNano(), Body: a.Input, Execution: r.id, IdempotencyKey: r.id + "/" + r.pending[op].step,
 		Kind: abi.InvokeActivity, Name: a.Name, Namespace: r.world.cfg.namespace, Time: r.world.now.UnixNano(),
 	}
 	took, err := r.duration(guest.Attempt{Host: h, Invocation: inv})
 	if err != nil {
 		return &abi.Outcome{Error: guest.ActivityError(err)}, 0
 	}
-	if limit := time.Duration(a.Timeout); limit > 0 && took > limit {
+	if took > limit {
 		return &abi.Outcome{Error: abi.Errorf(abi.CodeActivityTimeout, "activity %s took longer than %v", a.Name, limit)}, limit
 	}
 	registry := guest.Default

@@ -3,6 +3,7 @@ package crustertest
 import (
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
@@ -88,6 +89,7 @@ func (w *world) mail(o *operation, origin string) {
 func (w *world) performCall(o *operation, origin string) *abi.Outcome {
 	h := &attemptHost{world: w, execution: o.entity, kind: "operation", name: o.call.Operation}
 	inv := w.entityInvocation(o, abi.InvokeCall, abi.MustMarshal(o.call))
+	inv.Deadline = time.Now().Add(limitOf(0)).UnixNano()
 	if o.info.Persisted {
 		inv.IdempotencyKey = o.entity + "/" + origin
 	}

@@ -66,8 +66,8 @@ func TestClient(t *testing.T) {
 	require.Equal(t, []cruster.Header{
 		{Name: "Authorization", Value: "Basic YWRhOnNlY3JldA=="}, {Name: "X-A", Value: "1"}, {Name: "X-B", Value: "2"}, {Name: "X-B", Value: "3"},
 	}, asked.Headers)
-	require.Greater(t, asked.Timeout, time.Minute)
-	require.LessOrEqual(t, asked.Timeout, time.Hour)
+	require.Positive(t, asked.Timeout)
+	require.LessOrEqual(t, asked.Timeout, time.Minute, "the attempt is over by then")
 }
 
 // TestRedirects: a client of net/http follows them, each as a call of its own.

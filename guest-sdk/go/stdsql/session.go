@@ -14,8 +14,9 @@ import (
 // attempt share it. The SDK knows whether statements of the attempt, also those of its Tx, may
 // have changed something (guest.Keep).
 //
-// Invariants: a Rollback undoes what its own part has done and nothing else, and a Commit that
-// succeeded is of a part that is stored with the result.
+// Invariants: a Rollback undoes what was done since its Begin and nothing before it, and a Commit
+// that succeeded is of a part that is stored with the result. There is one transaction: statements
+// of the attempt's Tx that run while a part is open belong to it.
 type session struct {
 	tx   *cruster.Tx
 	keep *guest.Keep

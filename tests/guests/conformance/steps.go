@@ -76,6 +76,17 @@ var Idempotent = cruster.NewWorkflow("Idempotent", func(ctx cruster.Context, _ c
 	}, nil
 })
 
+// Deadline tells whether an activity knows when its attempt ends.
+var Deadline = cruster.NewWorkflow("Deadline", func(ctx cruster.Context, _ cruster.None) (bool, error) {
+	return deadline.With(cruster.Timeout(time.Hour)).Call(ctx, cruster.None{})
+})
+
+var deadline = cruster.NewActivity("deadline", func(ctx *cruster.ActivityContext, _ cruster.None) (bool, error) {
+	at, is := ctx.Deadline()
+	left := time.Until(at)
+	return is && left > 30*time.Minute && left <= time.Hour, nil
+})
+
 // lastKey is still set in a later attempt only if instances are shared.
 var lastKey string
 

@@ -19,6 +19,8 @@ func DecodeInvocation(data []byte) (inv abi.Invocation, err error) {
 			inv.Attempt = int(d.int())
 		case "body":
 			inv.Body = d.bytes()
+		case "deadline":
+			inv.Deadline = d.int()
 		case "execution":
 			inv.Execution = d.text()
 		case "idempotency_key":

@@ -24,7 +24,9 @@ type Keep struct {
 // Close ends what was kept for an attempt that is over.
 func (k *Keep) Close() {
 	if k.SQL != nil {
-		_ = k.SQL.Close() // there is nothing left that could fail
+		// What is left open is undone. If the host cannot do that it repeats the attempt, and
+		// stores nothing of this one.
+		_ = k.SQL.Close()
 	}
 }
 

@@ -46,11 +46,12 @@ const DURABLE: [&str; 27] = [
 ];
 
 /// The methods that `self` has in activities only.
-const IMMEDIATE: [&str; 5] = [
+const IMMEDIATE: [&str; 6] = [
     "transaction",
     "http",
     "config",
     "attempt",
+    "deadline",
     "idempotency_key",
 ];
 
@@ -186,7 +187,7 @@ fn in_execute(method: &Method, found: &Use) -> Option<String> {
              help: to run the workflow with another request, call it through its client: `Name::client(self).execute(…)`"
                 .to_string(),
         ),
-        Call::Method if name == "attempt" || name == "idempotency_key" => {
+        Call::Method if matches!(name.as_str(), "attempt" | "deadline" | "idempotency_key") => {
             Some(format!("`self.{name}()` is not available in {place}: only activities have attempts"))
         }
         Call::Method if IMMEDIATE.contains(&name.as_str()) => Some(format!(

@@ -67,6 +67,12 @@ impl<A> ActivityContext<A> {
         &self.invocation().namespace
     }
 
+    /// When the host ends the attempt. Time during which the host did not run does not count: it
+    /// may end later.
+    pub fn deadline(&self) -> Timestamp {
+        self.attempt.deadline()
+    }
+
     /// The real time. A module without WASI has no clock; there it is the time at
     /// which the attempt began.
     pub fn now(&self) -> Timestamp {

@@ -37,6 +37,11 @@ impl Attempt {
         Timestamp::from_unix_nanos(self.0.invocation.time)
     }
 
+    /// When the host ends it.
+    pub(crate) fn deadline(&self) -> Timestamp {
+        Timestamp::from_unix_nanos(self.0.invocation.deadline)
+    }
+
     /// A value of the deployment's configuration.
     pub(crate) fn config(&self, name: &str) -> Option<String> {
         let request = ConfigRequest {

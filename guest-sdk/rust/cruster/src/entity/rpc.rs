@@ -58,6 +58,12 @@ impl<E> RpcContext<E> {
         &self.invocation().idempotency_key
     }
 
+    /// When the host ends the call. Time during which the host did not run does not count: it
+    /// may end later.
+    pub fn deadline(&self) -> Timestamp {
+        self.attempt.deadline()
+    }
+
     /// The real time. A module without WASI has no clock; there it is the time at which
     /// the call began.
     pub fn now(&self) -> Timestamp {

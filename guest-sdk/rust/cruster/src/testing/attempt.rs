@@ -60,9 +60,11 @@ fn try_once(run: &Run, step: &Step, n: u32) -> (Outcome, Duration) {
     let activity = &step.activity;
     let name = &activity.name;
     let host = AttemptHost::new(&world, &format!("activity {name}"));
+    let limit = limit_of(activity.timeout);
     let invocation = Invocation {
         attempt: i64::from(n),
         body: activity.input.clone(),
+        deadline: (world.now() + limit).unix_nanos(),
         execution: run.id.clone(),
         idempotency_key: format!("{}/{}", run.id, step.name),
         kind: "activity".to_owned(),
@@ -79,8 +81,7 @@ fn try_once(run: &Run, step: &Step, n: u32) -> (Outcome, Duration) {
             Err(e) => return (Outcome::failed(e.of_activity()), Duration::ZERO),
         },
     };
-    let limit = Duration::from_nanos(u64::try_from(activity.timeout).unwrap_or(0));
-    if !limit.is_zero() && took > limit {
+    if took > limit {
         let message = format!("activity {name} took longer than {limit:?}");
         return (
             Outcome::failed(codes::ACTIVITY_TIMEOUT.fault(message)),
@@ -90,6 +91,15 @@ fn try_once(run: &Run, step: &Step, n: u32) -> (Outcome, Duration) {
     let _log = logging::scope(world.now(), &run.id);
     let outcome = perform(&world, attempt, name);
     (host.end(outcome), took)
+}
+
+/// How long an attempt may take: as the activity says, or what hosts have unless they are told
+/// otherwise.
+pub(super) fn limit_of(timeout: i64) -> Duration {
+    match u64::try_from(timeout) {
+        Ok(nanos) if nanos > 0 => Duration::from_nanos(nanos),
+        _ => Duration::from_secs(60),
+    }
 }
 
 fn perform(world: &World, attempt: Attempt, name: &str) -> Outcome {

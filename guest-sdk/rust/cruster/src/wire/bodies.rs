@@ -51,6 +51,7 @@ body! {
     Invocation {
         attempt: i64,
         body: Binary,
+        deadline: i64,
         execution: String,
         idempotency_key: String,
         kind: String,

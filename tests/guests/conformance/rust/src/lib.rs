@@ -53,7 +53,7 @@ cruster::module! {
         sections::Sections, sections::SectionsRefused,
         signals::Collect, signals::CollectApart, signals::CollectTwo, signals::Impatient, signals::InterruptedReceive,
         signals::Tell, signals::TellItself,
-        steps::Block, steps::Crash, steps::Exhaust, steps::Idempotent, steps::Retry, steps::Sequence,
+        steps::Block, steps::Crash, steps::Deadline, steps::Exhaust, steps::Idempotent, steps::Retry, steps::Sequence,
         updates::Updated,
         values::Bulk, values::Echo, values::EchoTyped, values::Huge,
     ],

@@ -147,6 +147,23 @@ impl Idempotent {
     }
 }
 
+/// Tells whether an activity knows when its attempt ends.
+#[workflow]
+pub struct Deadline;
+
+#[workflow_impl]
+impl Deadline {
+    async fn execute(&self, _request: cruster::Empty) -> Result<bool> {
+        self.know().timeout(HOUR).await
+    }
+
+    #[activity(name = "deadline")]
+    async fn know(&self) -> Result<bool> {
+        let left = self.deadline().duration_since(self.now());
+        Ok(left > HOUR / 2 && left <= HOUR)
+    }
+}
+
 /// Calls an activity that blocks; if so asked only its first attempt does.
 #[workflow]
 pub struct Block;
