@@ -66,8 +66,8 @@ func Interrupted(ctx Context) bool { return ctx.scope.Interrupted() }
 // to stop; empty if there is none.
 func InterruptReason(ctx Context) string { return ctx.scope.Reason() }
 
-// Shield returns a context on which durable calls go on after an interrupt. Use
-// it for the steps that clean up:
+// Shield returns a context on which durable calls go on after an interrupt, and after ctx was
+// cancelled. Use it for the steps that clean up:
 //
 //	if errors.Is(err, cruster.ErrInterrupted) {
 //		_, _ = Refund.Call(cruster.Shield(ctx), charge)

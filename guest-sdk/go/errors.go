@@ -20,10 +20,14 @@ var (
 	// to stop, unless their context is shielded. A workflow that returns it ends
 	// as interrupted.
 	ErrInterrupted = guest.ErrInterrupted
-	// ErrCanceled is the error of a future after [Future.Cancel].
+	// ErrCanceled is the error of a future after [Future.Cancel], and of waits on a context that
+	// was cancelled: see [WithCancel].
 	ErrCanceled = guest.ErrCanceled
-	// ErrTimeout is the error of [WithTimeout] when the time is up.
+	// ErrTimeout is the error of [WithTimeout], and of waits on a context of [WithDeadline], when
+	// the time is up.
 	ErrTimeout = errors.New("timed out")
+	// ErrClosed is the error of [Channel.Send] on a channel that was closed.
+	ErrClosed = errors.New("the channel is closed")
 	// ErrNoRows is the error of [QueryRow] when there is no row.
 	ErrNoRows = errors.New("the query found no row")
 )

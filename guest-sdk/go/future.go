@@ -27,8 +27,10 @@ func (f Future[T]) Await(ctx Context) (T, error) {
 func (f Future[T]) Done() bool { return f.promise().Settled() }
 
 // Cancel tells the host that the result is no longer needed: work that has not
-// begun yet does not begin. Coroutines that await the future get [ErrCanceled]. A
-// coroutine cannot be cancelled from outside; for its future Cancel does nothing.
+// begun yet does not begin. Coroutines that await the future get [ErrCanceled].
+//
+// The future of a coroutine is done when the coroutine has ended. Cancel asks it to end: its
+// waits return [ErrCanceled], as on a context of [WithCancel]; await the future to wait for it.
 func (f Future[T]) Cancel(ctx Context) { ctx.scope.Cancel(f.promise()) }
 
 func (f Future[T]) promise() *guest.Promise {

@@ -21,9 +21,9 @@ func (s Scope) When(holds func() bool) *Promise {
 	s.co.beginCall(what)
 	defer s.co.endCall()
 	p := &Promise{ex: s.co.ex, what: what}
-	switch {
-	case s.Interrupted():
-		p.settle(nil, nil, ErrInterrupted)
+	switch ended := s.region.ended(); {
+	case ended != nil:
+		p.settle(nil, nil, ended)
 	case holds():
 		p.settle(abi.Nil, nil, nil)
 	default:

@@ -15,8 +15,8 @@ import (
 // ErrInterrupted is the error of a wait after the execution was asked to stop.
 var ErrInterrupted = errors.New("the execution was asked to stop")
 
-// ErrCanceled is the error of a wait for a promise that was cancelled.
-var ErrCanceled = errors.New("the future was cancelled")
+// ErrCanceled is the error of a wait for what was cancelled.
+var ErrCanceled = errors.New("it was cancelled")
 
 // Options adapt an execution to where it runs. The zero value is right inside
 // a module.
@@ -76,11 +76,12 @@ type Execution struct {
 	queries map[string]func(input []byte) ([]byte, error)
 	// interruption is settled by a request to stop.
 	interruption *Promise
-	// stopping says that the execution was asked to stop, reason says why.
-	stopping bool
-	reason   string
-	closed   atomic.Bool
-	stalled  *Coroutine // that did not give control back in time
+	// root is all that the workflow does. It ends when the execution is asked to stop; reason
+	// says why.
+	root    *Region
+	reason  string
+	closed  atomic.Bool
+	stalled *Coroutine // that did not give control back in time
 	// outcome is nil until the workflow has ended.
 	outcome *abi.Outcome
 }
@@ -95,6 +96,7 @@ func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Exe
 		now:      time.Unix(0, inv.Time).UTC(),
 		yield:    make(chan struct{}),
 		live:     map[int]*Coroutine{},
+		root:     &Region{},
 
 		patches: map[string]*Promise{},
 
@@ -124,7 +126,7 @@ func startExecution(h Host, wf *Workflow, inv abi.Invocation, opts Options) *Exe
 	}
 	refused = ex.beginWith(inv.Unread, func() {
 		ex.spawn(func(co *Coroutine) {
-			ex.outcome = ex.outcomeOf(wf.Run(Scope{co: co}, inv.Body))
+			ex.outcome = ex.outcomeOf(wf.Run(Scope{co, ex.root}, inv.Body))
 		})
 	})
 	if refused != nil {
@@ -251,19 +253,13 @@ func (ex *Execution) coroutines() []*Coroutine {
 	return all
 }
 
-// interrupt wakes every wait that is not shielded, oldest coroutine first.
+// interrupt ends every wait that is not shielded.
 func (ex *Execution) interrupt(raw []byte) {
 	var why abi.Interruption
 	if err := abi.Unmarshal(raw, &why); err == nil {
 		ex.reason = why.Reason
 	}
-	ex.stopping = true
-	for _, co := range ex.coroutines() {
-		if w := co.waiting; w != nil && !w.shielded && !w.woken {
-			w.interrupted = true
-			w.wake(-1)
-		}
-	}
+	ex.end(ex.root, ErrInterrupted)
 }
 
 // workflowError is the outcome of a workflow that returned err.

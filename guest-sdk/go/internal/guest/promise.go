@@ -11,10 +11,14 @@ type Promise struct {
 	op      uint32
 	settled bool
 	// signal says that the next signal of a name settles it: see signalQueue.
-	signal  bool
-	raw     []byte
-	value   any
-	err     error
+	signal bool
+	raw    []byte
+	value  any
+	err    error
+	// region is the one that its op was issued in; nil if it is none of the workflow's own.
+	region *Region
+	// runs is the region of a coroutine; nil for others.
+	runs    *Region
 	waiters []*waiter
 	// firstWaiter is room for the first of the waiters: most promises have no other.
 	firstWaiter [1]*waiter
@@ -83,12 +87,12 @@ func (p *Promise) abandon(err error) {
 type waiter struct {
 	co       *Coroutine
 	promises []*Promise
-	shielded bool
-	// woken says that the wait is over: an interrupt ended it, or the promise at
+	region   *Region
+	// woken says that the wait is over: its region has ended, or the promise at
 	// index is settled.
-	woken       bool
-	interrupted bool
-	index       int
+	woken bool
+	ended error
+	index int
 }
 
 // wake makes the coroutine runnable, once.
@@ -101,9 +105,8 @@ func (w *waiter) wake(index int) {
 }
 
 // Await waits for the first of the promises that is settled and returns its
-// index. If several are, the first in the list wins. On a scope that is not
-// shielded an interrupt ends the wait with [ErrInterrupted] and abandons the ops
-// that no other coroutine waits for.
+// index. If several are, the first in the list wins. The end of the region ends the
+// wait with its error. An interrupt abandons the ops that no other coroutine waits for.
 func (s Scope) Await(what string, promises ...*Promise) (int, error) {
 	s.check(what)
 	s.co.beginCall(Label{what, ""})
@@ -121,24 +124,27 @@ func (s Scope) Await(what string, promises ...*Promise) (int, error) {
 		}
 	}
 	w := &s.co.wait
-	*w = waiter{co: s.co, promises: append(w.promises[:0], promises...), shielded: s.shielded}
+	*w = waiter{co: s.co, promises: append(w.promises[:0], promises...), region: s.region}
+	w.ended = s.region.ended()
 	switch {
-	case s.Interrupted():
-		w.interrupted = true
+	case w.ended != nil:
 	case signals:
 		w.parkForSignals()
 	default:
 		w.park()
 	}
 	index, err := w.index, error(nil)
-	if w.interrupted {
-		index, err = -1, w.abandonOps()
+	if w.ended != nil {
+		index, err = -1, w.ended
+		if w.region.outermost() == s.co.ex.root {
+			w.abandonOps()
+		}
 	}
 	w.forget()
 	return index, err
 }
 
-// park waits until one of the promises is settled or an interrupt ends the wait.
+// park waits until one of the promises is settled or the end of the region ends the wait.
 func (w *waiter) park() {
 	for _, p := range w.promises {
 		if p.waiters == nil {
@@ -163,11 +169,10 @@ func (w *waiter) forget() {
 }
 
 // abandonOps abandons the ops that no other coroutine waits for.
-func (w *waiter) abandonOps() error {
+func (w *waiter) abandonOps() {
 	for _, p := range w.promises {
 		if len(p.waiters) == 0 {
-			p.abandon(ErrInterrupted)
+			p.abandon(w.ended)
 		}
 	}
-	return ErrInterrupted
 }

@@ -1,6 +1,10 @@
 package guest
 
-import "slices"
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
 
 // readyQueue holds coroutines in the order in which they became runnable.
 type readyQueue struct {
@@ -58,6 +62,16 @@ func (o *pendingOps) take(op uint32) *Promise {
 		delete(o.older, op)
 	}
 	return p
+}
+
+// inOrder lists them in the order in which they were issued.
+func (o *pendingOps) inOrder() []*Promise {
+	all := slices.Collect(maps.Values(o.older))
+	if o.latest != nil {
+		all = append(all, o.latest)
+	}
+	slices.SortFunc(all, func(a, b *Promise) int { return cmp.Compare(a.op, b.op) })
+	return all
 }
 
 // hasOther tells whether there is one besides p.

@@ -8,18 +8,21 @@ import (
 )
 
 // Scope gives workflow code access to its execution: it holds the coroutine that
-// the code runs in, and whether its waits are shielded from interrupts.
+// the code runs in, and the region that its waits end with.
 type Scope struct {
-	co       *Coroutine
-	shielded bool
+	co     *Coroutine
+	region *Region
 }
 
-// Shield returns a scope whose waits an interrupt does not end.
-func (s Scope) Shield() Scope { return Scope{co: s.co, shielded: true} }
+// Shield returns a scope whose waits end neither with an interrupt nor with a region around it.
+func (s Scope) Shield() Scope { return Scope{co: s.co, region: &Region{}} }
 
 // Interrupted tells whether the execution was asked to stop and the scope is not
 // shielded.
-func (s Scope) Interrupted() bool { return s.co.ex.stopping && !s.shielded }
+func (s Scope) Interrupted() bool {
+	root := s.co.ex.root
+	return root.err != nil && s.region.inside(root)
+}
 
 // Reason is why the execution was asked to stop.
 func (s Scope) Reason() string { return s.co.ex.reason }
@@ -47,16 +50,16 @@ func (s Scope) check(what string) {
 }
 
 // Issue asks the host for an op with this body. If the host refuses it, or the scope is
-// already interrupted, the promise is settled at once.
+// already over, the promise is settled at once.
 func (s Scope) Issue(op *Call, what Label, body []byte) *Promise {
 	if s.co == nil {
 		s.check(what.String())
 	}
 	s.co.beginCall(what)
 	defer s.co.endCall()
-	p := &Promise{ex: s.co.ex, what: what}
-	if s.Interrupted() {
-		p.settle(nil, nil, ErrInterrupted)
+	p := &Promise{ex: s.co.ex, what: what, region: s.region}
+	if err := s.region.ended(); err != nil {
+		p.settle(nil, nil, err)
 		return p
 	}
 	number, refused := p.ex.host.Issue(op, body)
@@ -89,22 +92,26 @@ func (s Scope) Failed(what Label, err error) *Promise {
 	return &Promise{ex: s.co.ex, what: what, settled: true, err: err}
 }
 
-// Cancel cancels the op of a promise, if it is still pending.
+// Cancel cancels the op of a promise, if it is still pending. A coroutine has its region ended.
 func (s Scope) Cancel(p *Promise) {
 	s.check("Cancel")
 	s.co.beginCall(Label{"Cancel", ""})
 	defer s.co.endCall()
+	if p.runs != nil {
+		p.ex.end(p.runs, ErrCanceled)
+		return
+	}
 	p.abandon(ErrCanceled)
 }
 
-// Spawn runs fn in a new coroutine. It is shielded if s is.
+// Spawn runs fn in a new coroutine, in a region of its own inside that of s.
 func (s Scope) Spawn(fn func(Scope) (any, error)) *Promise {
 	s.check("Go")
 	s.co.beginCall(Label{"Go", ""})
 	defer s.co.endCall()
-	p := &Promise{ex: s.co.ex, what: Label{"coroutine", ""}}
+	p := &Promise{ex: s.co.ex, what: Label{"coroutine", ""}, runs: &Region{parent: s.region}}
 	p.ex.spawn(func(co *Coroutine) {
-		value, err := fn(Scope{co: co, shielded: s.shielded})
+		value, err := fn(Scope{co: co, region: p.runs})
 		p.settle(nil, value, err)
 	})
 	return p

@@ -64,8 +64,8 @@ func (s Scope) Receive(call *Call, name string) *Promise {
 			ex.workflow.Name, name))
 	}
 	p := &Promise{ex: ex, what: what, signal: true}
-	if s.Interrupted() {
-		p.settle(nil, nil, ErrInterrupted)
+	if err := s.region.ended(); err != nil {
+		p.settle(nil, nil, err)
 		return p
 	}
 	if refused := ex.signalQueue(call, name).ask(); refused != nil {

@@ -127,7 +127,7 @@ func (ex *Execution) updateArrived(arrival *Promise) {
 // handleUpdate runs an update in a coroutine of its own, and answers it.
 func (ex *Execution) handleUpdate(request abi.UpdateRequest, handler UpdateHandler) {
 	ex.spawn(func(co *Coroutine) {
-		s := Scope{co: co}
+		s := Scope{co, ex.root}
 		answer := abi.Answer{ID: request.ID}
 		if refused := handler.refuses(request.Input); refused != nil {
 			answer.Error = refused
