@@ -117,7 +117,7 @@ func play(ctx context.Context, player *replay.Player, begin func() (guest.Turn, 
 // Move has an execution go on with another module, given by its digest, if its
 // journal fits. It returns once that is durable.
 func (x *Executions) Move(ctx context.Context, ref Ref, digest string) error {
-	return x.ask(ctx, ref, func(reply chan<- error) message { return moveRequest{digest, reply} })
+	return x.ask(ctx, ref, func(reply chan<- error) notice { return moveRequest{digest, reply} })
 }
 
 // move replays the journal on the other module and, if it fits, makes the move

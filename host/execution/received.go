@@ -7,7 +7,7 @@ import (
 )
 
 // received is what has just arrived for a run. A message is mostly waited for: a little of
-// them is in hand while messages are handled, so that the store need not be asked. Of all
+// them is in hand while notices are handled, so that the store need not be asked. Of all
 // others the ledger knows that they are there, and the store what they bring.
 type received struct {
 	inHand map[uint64]journal.Message // by position

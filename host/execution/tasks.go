@@ -140,7 +140,7 @@ func (r *run) stopTasks() {
 
 // post tells the run of the task something. If another run has its name by then it
 // does not get it.
-func (t *task) post(m message) { t.runs.Post(t.id, ofRun{t.row.Run, m}) }
+func (t *task) post(m notice) { t.runs.Post(t.id, ofRun{t.row.Run, m}) }
 
 // done posts the outcome of the op to its run.
 func (t *task) done(outcome abi.Outcome) { t.doneAt(outcome, t.now()) }
