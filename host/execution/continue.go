@@ -57,7 +57,7 @@ func (r *run) nextRun(turn *guest.Turn) (*journal.Continuation, error) {
 // execution does that has something to do.
 func (r *run) goOnAs(next *journal.Continuation, b batch, turn guest.Turn, d decision) bool {
 	w := d.write
-	next.Pinned.Unread = d.handed.left
+	next.Pinned.Unread = d.fate.Unread
 	w.Entries, w.Update, w.Continue = nil, nil, next // the journal is deleted
 	w.Hold = nil                                     // the other run is given what has no answer
 	r.Fault.Pass(faultpoint.ContinueBeforeCommit)

@@ -8,6 +8,7 @@ import (
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/hostfault"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
@@ -137,7 +138,7 @@ func (r *run) beginAnew(run journal.RunID) {
 	r.stopTasks()
 	r.run, r.fresh = run, false
 	r.deferreds.set(nil)
-	r.received.letGo()
+	r.received.LetGo()
 	r.stuck, r.crashes, r.savedSeq, r.published = nil, 0, 0, nil
 	r.asked, r.behind = false, false
 	r.mu.Lock()
@@ -165,8 +166,8 @@ func (r *run) load(ctx context.Context) error {
 	}
 	r.adopt(row)
 	r.deferreds.set(settled)
-	r.received.letGo()
-	r.locked(func(l *ledger) { l.setInbox(inbox) })
+	r.received.LetGo()
+	r.locked(func(l *ledger) { l.inbox = message.NewInbox(inbox) })
 	r.tellAnswered(ctx, row)
 	if row.State != journal.Running {
 		// The commit that ended it may have been one whose answer was lost: then its

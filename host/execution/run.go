@@ -10,6 +10,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/actor"
 	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
@@ -34,7 +35,7 @@ type run struct {
 	row       *journal.Execution // nil until loaded
 	log       *slog.Logger
 	deferreds settlements
-	received  received
+	received  message.Arrivals
 	published *journal.Published                    // what it has published, if that is known: see publishedNow
 	tasks     map[journal.StepID]context.CancelFunc // what the host does for ops; survives a reload
 	attempts  map[journal.StepID]*task              // those of the tasks that are activities
@@ -64,7 +65,7 @@ func newRun(x *Executions, id journal.ID) *run {
 		Executions: x, id: id, log: x.Logger,
 		ledger:    newLedger(),
 		deferreds: newSettlements(),
-		received:  newReceived(),
+		received:  message.NewArrivals(maxInHand),
 		tasks:     map[journal.StepID]context.CancelFunc{},
 		attempts:  map[journal.StepID]*task{},
 		kept:      newKept(),
@@ -263,7 +264,7 @@ func (r *run) handle(notices []notice) {
 	}
 	r.advance()
 	r.deferreds.letGo()
-	r.received.letGo()
+	r.received.LetGo()
 }
 
 // receive takes in one notice. It decides nothing that needs the guest.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
 )
@@ -230,7 +231,7 @@ func (t *task) signal(ctx context.Context, b *abi.Signal) {
 		if err != nil {
 			return err
 		}
-		return t.Signal(ctx, ref, Signal{Name: b.Name, Value: b.Value, Origin: journal.OriginOf(step.Run, step.Step), From: step})
+		return t.Signal(ctx, ref, message.Signal{Name: b.Name, Value: b.Value, Origin: journal.OriginOf(step.Run, step.Step), From: step})
 	})
 	if decided {
 		t.done(outcomeOf(abi.Nil, failure))
