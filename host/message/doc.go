@@ -1,9 +1,9 @@
 // Package message is what is sent to a workflow, and what becomes of it.
 //
 //	signal   a value under a name. The workflow receives it when it asks for it. It is durable
-//	         when its sender hears of it (signal.go).
+//	         when its sender learns of it (signal.go).
 //	update   a request that changes the workflow and is answered. It is durable from when it is
-//	         accepted, and its answer from when the caller hears of it (update.go).
+//	         accepted, and its answer from when the caller learns of it (update.go).
 //	query    a question, answered from what the workflow knows at this moment. Nothing is written
 //	         and nothing is changed, so there is nothing to say about its life: a copy of the
 //	         guest answers it (host/execution).
