@@ -28,7 +28,7 @@ type Config struct {
 	ActivityTimeout time.Duration
 	// Clock tells the time and wakes what waits for one; workflows see the journal's
 	// time. It may be set, and the machine may be suspended: see host/timer. Limits of guests are measured by it too, as far as the host ran: see
-	// host/limit. Defaults to the real one.
+	// host/timelimit. Defaults to the real one.
 	Clock clockwork.Clock
 	// DrainTimeout is how long Stop waits for running activities. Defaults to
 	// ten seconds.

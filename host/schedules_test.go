@@ -134,6 +134,9 @@ func answerOf[T any](w *scheduled, ask func(e *host.Engine) (T, error)) T {
 		}()
 		select {
 		case a := <-answered:
+			if abi.CodeOf(a.err) == abi.CodeShuttingDown {
+				<-died // it was killed, and is about to say so
+			}
 			select {
 			case <-died:
 			default:

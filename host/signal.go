@@ -7,6 +7,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/execution"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -22,12 +23,12 @@ type SignalRequest struct {
 }
 
 // signal is what is asked for.
-func (req *SignalRequest) signal() (*execution.Signal, error) {
+func (req *SignalRequest) signal() (*message.Signal, error) {
 	origin, err := originOf(req.RequestID)
 	if err != nil {
 		return nil, err
 	}
-	return &execution.Signal{Name: req.Name, Value: req.Value, Origin: origin}, nil
+	return &message.Signal{Name: req.Name, Value: req.Value, Origin: origin}, nil
 }
 
 // Signal sends a signal to an execution. It returns once the signal is durable; the

@@ -9,6 +9,7 @@ import (
 	"github.com/cruster/cruster/host/admission"
 	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -96,7 +97,7 @@ func (e *Engine) startChild(ctx context.Context, parent *journal.Execution, step
 
 // start makes a row durable, and a signal with it if there is one, unless there is a row with
 // its name: then it returns that.
-func (e *Engine) start(ctx context.Context, row *journal.Execution, with *execution.Signal) (*journal.Execution, bool, error) {
+func (e *Engine) start(ctx context.Context, row *journal.Execution, with *message.Signal) (*journal.Execution, bool, error) {
 	for {
 		existed, err := e.executions.Start(ctx, row, with)
 		if err != nil {

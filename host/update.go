@@ -5,6 +5,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/execution"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -45,7 +46,7 @@ func (e *Engine) Update(ctx context.Context, namespace, name string, req UpdateR
 	}
 	// Another run may take the place of this one while its caller waits, and answer.
 	ref := execution.Ref{ID: row.ID, Name: row.Name()}
-	return e.executions.Update(ctx, ref, execution.Update{Name: req.Name, Input: input, Origin: origin, Validated: info.Validated})
+	return e.executions.Update(ctx, ref, message.Update{Name: req.Name, Input: input, Origin: origin, Validated: info.Validated})
 }
 
 // updateOrigin is that of updates with a request id. A signal may have the same id: an id has

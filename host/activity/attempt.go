@@ -13,8 +13,8 @@ import (
 	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/effects"
 	"github.com/cruster/cruster/host/faultpoint"
-	"github.com/cruster/cruster/host/limit"
 	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/host/timelimit"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
 )
@@ -76,7 +76,7 @@ func (a *attempt) run(parent context.Context) (Report, error) {
 		return nil, err
 	}
 	defer release()
-	ctx, cancel := limit.WithTimeout(parent, a.Clock, a.timeout)
+	ctx, cancel := timelimit.WithTimeout(parent, a.Clock, a.timeout)
 	defer cancel()
 	outcome, err := a.invoke(ctx, inst)
 	a.metrics.fuel.WithLabelValues(a.Row.Namespace).Add(float64(inst.FuelUsed()))

@@ -13,11 +13,11 @@
 // A transaction that collided with others, a store that fails and a host that cannot
 // make an instance are not the activity's fault. The attempt is repeated and not
 // counted; if it looks as if that would not help, the report is [Stuck]. The limit of
-// time counts only while the host runs (host/limit).
+// time counts only while the host runs (host/timelimit).
 //
 // Whether a failed attempt is followed by another is decided in host/execution,
 // because it must be journaled; after which delay, [Backoff] says.
 //
-// The package imports host/catalog, host/effects, host/wasm, host/hoststate, host/limit,
+// The package imports host/catalog, host/effects, host/wasm, host/hoststate, host/timelimit,
 // host/faultpoint, host/op, host/timer, host/metric, journal and abi. Start reading at runner.go, then attempt.go.
 package activity

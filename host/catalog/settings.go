@@ -55,25 +55,54 @@ func (s *Settings) check() error {
 // apply is what a deployment has after the change, and what it had and has no more. What is
 // taken away by name must be there: a name that is misspelt would leave a grant in place.
 func (s *Settings) apply(old *journal.Deployment) (config map[string]string, allow, gone []string, err error) {
+	config, lost, err := s.applyConfig(old)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	allow, revoked, err := s.applyHTTP(old)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := checkConfig(config); err != nil {
+		return nil, nil, nil, err
+	}
+	if _, err := egress.ParseGrants(allow); err != nil {
+		return nil, nil, nil, err
+	}
+	return config, allow, append(lost, revoked...), nil
+}
+
+// applyConfig is apply for the configuration.
+func (s *Settings) applyConfig(old *journal.Deployment) (config map[string]string, gone []string, err error) {
 	config = map[string]string{}
 	if !s.ReplaceConfig {
 		maps.Copy(config, old.Config)
 	}
 	for _, name := range s.UnsetConfig {
 		if _, there := old.Config[name]; !there {
-			return nil, nil, nil, abi.Errorf(abi.CodeBadDeployment, "%s has no configuration value %.80q to take away", old.Name, name).
+			return nil, nil, abi.Errorf(abi.CodeBadDeployment, "%s has no configuration value %.80q to take away", old.Name, name).
 				WithHint("Look at it with 'cruster-host module describe %s'. If this push was repeated, the first may have taken effect.", old.Name)
 		}
 		delete(config, name)
 	}
 	maps.Copy(config, s.Config)
+	for _, name := range slices.Sorted(maps.Keys(old.Config)) {
+		if _, there := config[name]; !there {
+			gone = append(gone, "the configuration value "+name)
+		}
+	}
+	return config, gone, nil
+}
+
+// applyHTTP is apply for the hosts that activities may call.
+func (s *Settings) applyHTTP(old *journal.Deployment) (allow, gone []string, err error) {
 	if !s.ReplaceHTTP {
 		allow = slices.Clone(old.AllowHTTP)
 	}
 	before, revoked := grantsOf(old.AllowHTTP), grantsOf(s.RevokeHTTP)
 	for _, host := range s.RevokeHTTP {
 		if !before[egress.GrantID(host)] {
-			return nil, nil, nil, abi.Errorf(abi.CodeBadDeployment, "%s was not granted calls to %.80q", old.Name, host).
+			return nil, nil, abi.Errorf(abi.CodeBadDeployment, "%s was not granted calls to %.80q", old.Name, host).
 				WithHint("It may call %s. If this push was repeated, the first may have taken effect.", cmp.Or(strings.Join(old.AllowHTTP, ", "), "no host"))
 		}
 	}
@@ -84,23 +113,12 @@ func (s *Settings) apply(old *journal.Deployment) (config map[string]string, all
 			allow, now[id] = append(allow, host), true
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(old.Config)) {
-		if _, there := config[name]; !there {
-			gone = append(gone, "the configuration value "+name)
-		}
-	}
 	for _, host := range old.AllowHTTP {
 		if !now[egress.GrantID(host)] {
 			gone = append(gone, "calls to "+host)
 		}
 	}
-	if err := checkConfig(config); err != nil {
-		return nil, nil, nil, err
-	}
-	if _, err := egress.ParseGrants(allow); err != nil {
-		return nil, nil, nil, err
-	}
-	return config, allow, gone, nil
+	return allow, gone, nil
 }
 
 // grantsOf are grants by what they allow, however they are spelt.

@@ -18,7 +18,7 @@ import (
 	"github.com/jonboulle/clockwork"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/limit"
+	"github.com/cruster/cruster/host/timelimit"
 )
 
 // headroom is left between a body and [abi.MaxBody] for the headers and the
@@ -114,7 +114,7 @@ func (c *Client) Do(ctx context.Context, p *Policy, req abi.HTTPRequest) (*abi.H
 	if fault != nil {
 		return nil, fault
 	}
-	ctx, cancel := limit.WithTimeout(ctx, c.cfg.Clock, timeout)
+	ctx, cancel := timelimit.WithTimeout(ctx, c.cfg.Clock, timeout)
 	defer cancel()
 	out, fault := newRequest(ctx, u, req)
 	if fault != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/effects"
-	"github.com/cruster/cruster/host/limit"
+	"github.com/cruster/cruster/host/timelimit"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/host/wasm"
 )
@@ -36,7 +36,7 @@ func (g *Instances) Call(ctx context.Context, t Target, call StatelessCall) (*St
 		return nil, notRun(err)
 	}
 	defer func() { _ = inst.Close() }()
-	limited, cancel := limit.WithTimeout(ctx, g.Clock, g.CallTimeout)
+	limited, cancel := timelimit.WithTimeout(ctx, g.Clock, g.CallTimeout)
 	defer cancel()
 	now := g.Clock.Now()
 	turn, err := inst.Start(limited, abi.MustMarshal(&abi.Invocation{

@@ -26,7 +26,7 @@ const aheadLimit = 100 * time.Millisecond
 //     before the commit, as with any other turn. If the commit fails or is in doubt, the run
 //     discards the instance and all that the turn changed, and is rebuilt from the journal
 //     once the transaction is decided: the number of the entry stays reserved until then.
-//  2. Nothing slips in between: the run is borrowed from its box, so that messages wait, and
+//  2. Nothing slips in between: the run is borrowed from its box, so that notices wait, and
 //     no other number is reserved.
 //  3. While the transaction is open, this goroutine waits for nothing but the guest. The
 //     transaction holds the only writer of the embedded store: a run, a slot or memory may be
@@ -52,7 +52,7 @@ const aheadLimit = 100 * time.Millisecond
 // What follows the commit is left to a goroutine of the run: this one holds the memory of the
 // activity's instance.
 func (t *task) deliverAhead(entry journal.Entry, commit func(journal.Write) error) (delivered bool, err error) {
-	t.runs.Borrow(t.id, func(r *run) []message {
+	t.runs.Borrow(t.id, func(r *run) []notice {
 		if r.run == t.row.Run && r.rowWrites == t.rowWrites && !r.Committer.Shares() && r.mayRunAhead(entry) {
 			delivered, err = r.commitAhead(entry, commit)
 		}

@@ -19,7 +19,7 @@ import (
 //     given as well; so it looks at each once, in the one run or in the other. Of these the
 //     next run knows the names, and none of what they bring: that may be much.
 //  2. What the host does for the old run ends with it, as at any end, and what it still has
-//     to say is not heard: messages of tasks name their run.
+//     to say is not heard: notices of tasks name their run.
 //  3. Who asks or waits for the execution means the chain of runs, and does not notice.
 //
 // If the answer to the commit is lost, the run is loaded: the row names the new run or the
@@ -57,7 +57,7 @@ func (r *run) nextRun(turn *guest.Turn) (*journal.Continuation, error) {
 // execution does that has something to do.
 func (r *run) goOnAs(next *journal.Continuation, b batch, turn guest.Turn, d decision) bool {
 	w := d.write
-	next.Pinned.Unread = d.handed.left
+	next.Pinned.Unread = d.fate.Unread
 	w.Entries, w.Update, w.Continue = nil, nil, next // the journal is deleted
 	w.Hold = nil                                     // the other run is given what has no answer
 	r.Fault.Pass(faultpoint.ContinueBeforeCommit)

@@ -19,6 +19,7 @@ import (
 	"github.com/cruster/cruster/host/activity"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/wasm"
 	"github.com/cruster/cruster/journal"
@@ -213,7 +214,7 @@ func relayEnd(l *living, run *promised) (continued uint32, fault string) {
 	l.f.commits.mu.Lock()
 	l.f.commits.next = nil
 	l.f.commits.mu.Unlock()
-	last := Signal{Name: "s", Value: abi.MustMarshal("end"), Origin: journal.NewOrigin()}
+	last := message.Signal{Name: "s", Value: abi.MustMarshal("end"), Origin: journal.NewOrigin()}
 	var row *journal.Execution
 	for tries := 0; ; tries++ {
 		l.request(run, []string{"resume"})
@@ -275,7 +276,7 @@ func TestContinue(t *testing.T) {
 		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		for i := range 20 {
-			require.NoError(t, f.x.Signal(t.Context(), RefTo(row), Signal{Name: "s", Value: abi.MustMarshal(fmt.Sprint(i))}))
+			require.NoError(t, f.x.Signal(t.Context(), RefTo(row), message.Signal{Name: "s", Value: abi.MustMarshal(fmt.Sprint(i))}))
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -295,7 +296,7 @@ func TestContinue(t *testing.T) {
 		_, err = f.x.Fork(t.Context(), row, rowOf("w", "fork"), 0)
 		require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err), "nothing is left of the first run")
 
-		require.NoError(t, f.x.Signal(t.Context(), RefTo(row), Signal{Name: "s", Value: abi.MustMarshal("end")}))
+		require.NoError(t, f.x.Signal(t.Context(), RefTo(row), message.Signal{Name: "s", Value: abi.MustMarshal("end")}))
 		time.Sleep(time.Minute)
 		ended, err := waiting.Result(t.Context())
 		require.NoError(t, err)
@@ -378,7 +379,7 @@ func TestLargeUnreadSignals(t *testing.T) {
 		value := abi.MustMarshal(strings.Repeat("x", abi.MaxPayload-5))
 		require.Len(t, value, abi.MaxPayload)
 		for _, name := range hoarded {
-			require.NoError(t, f.x.Signal(t.Context(), RefTo(row), Signal{Name: name, Value: value, Origin: journal.NewOrigin()}))
+			require.NoError(t, f.x.Signal(t.Context(), RefTo(row), message.Signal{Name: name, Value: value, Origin: journal.NewOrigin()}))
 		}
 		ended, err := f.x.Wait(t.Context(), RefTo(row))
 		require.NoError(t, err)

@@ -4,9 +4,9 @@
 // # How an execution runs
 //
 // An execution in memory is a run, an actor of host/actor: it has a box of
-// messages, the ops that its guest has issued and not been answered yet (the
+// notices, the ops that its guest has issued and not been answered yet (the
 // [ledger]) and, while it is warm, an instance. It works only while it has
-// messages; in between it holds no goroutine. Work proceeds in turns:
+// notices; in between it holds no goroutine. Work proceeds in turns:
 //
 //	gather what has completed → hand it to the guest → take the ops it issues
 //	→ commit → let the effects out
@@ -98,7 +98,7 @@
 //
 // # Where to read
 //
-// The package imports the rooms below it (actor, guest, replay, op, activity,
-// residency, timer, watch, hoststate, faultpoint, metric), journal and abi; never package host.
+// The package imports the rooms below it (actor, guest, replay, message, op,
+// activity, residency, timer, watch, hoststate, faultpoint, metric), journal and abi; never package host.
 // Start at run.go, then ledger.go, turn.go, load.go.
 package execution

@@ -133,7 +133,7 @@ type Executions struct {
 	alone      *semaphore.Weighted          // for attempts that run alone: see lost.go
 	group      actor.TaskGroup              // the goroutines of runs and of their tasks
 	performing *actor.FairQueue[journal.ID] // the attempts of activities, by execution
-	runs       *actor.Registry[journal.ID, message, *run]
+	runs       *actor.Registry[journal.ID, notice, *run]
 	resident   *residency.List
 	heads      headStarts
 	updates    updateWaiters
@@ -162,7 +162,7 @@ func (x *Executions) EvictIdle(ctx context.Context) { x.resident.Run(ctx) }
 func (x *Executions) evict(id journal.ID) bool {
 	var evicted *admitted
 	var state *hibernating
-	x.runs.WhileParked(id, func(r *run) (message, bool) {
+	x.runs.WhileParked(id, func(r *run) (notice, bool) {
 		state = r.hibernate(x.Hibernation.WhenDropped)
 		evicted = r.takeGuest()
 		return wake{}, evicted != nil // without an instance it may leave memory altogether

@@ -96,9 +96,9 @@ func build() string {
 // half of the truth, so it is all forgotten; the journal is not touched. The row is
 // paused. As long as that is not possible the run stays in memory and refuses all
 // requests but to resume, and nothing is done for it but to try the pause again.
-func (r *run) quarantine(messages []message, f *hostFault) {
+func (r *run) quarantine(notices []notice, f *hostFault) {
 	r.fault = r.report(f)
-	refuseAll(r.resolveReserved(append(r.waiting, messages...)), r.fault)
+	refuseAll(r.resolveReserved(append(r.waiting, notices...)), r.fault)
 	refuseAll(r.takeAgain(), r.fault)
 	for _, letGo := range []func(){r.dropGuest, r.stopTasks} {
 		if again := guarded(letGo); again != nil {
@@ -148,19 +148,19 @@ func (r *run) commitFaultyPause() error {
 }
 
 // receiveQuarantined receives for a run whose pause could not be committed.
-func (r *run) receiveQuarantined(messages []message) {
-	messages = r.resolveReserved(messages)
-	for i, m := range messages {
+func (r *run) receiveQuarantined(notices []notice) {
+	notices = r.resolveReserved(notices)
+	for i, m := range notices {
 		switch m := content(m).(type) {
 		case resumeRequest:
 			r.fault = nil
 			m.reply <- nil
 			r.requeue(wake{})
-			r.requeue(messages[i+1:]...)
+			r.requeue(notices[i+1:]...)
 			return
 		case wake:
 			if r.pauseFaulty(); r.fault == nil {
-				r.requeue(messages[i+1:]...)
+				r.requeue(notices[i+1:]...)
 				return
 			}
 		default:

@@ -7,6 +7,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -60,13 +61,10 @@ func (x *Executions) Fork(ctx context.Context, source, fork *journal.Execution, 
 		Kind: journal.Moved, Seq: fork.MovedAt, At: max(x.now(), trial.end.At),
 		Value: abi.MustMarshal(&journal.Move{Fork: source.Name(), From: source.Digest, To: fork.Digest, Declined: trial.declined}),
 	}
-	for i := range begun.signals {
-		begun.signals[i].To = fork.ID
-	}
 	x.Fault.Pass(faultpoint.ForkBeforeCommit)
 	existed, err := x.start(ctx, journal.Write{
 		ID: fork.ID, Run: fork.Run, Start: fork, Deferreds: begun.deferreds, Entries: append(begun.entries, moved), Publish: did.publish,
-		Send: begun.signals,
+		Send: begun.signalsTo(fork.ID),
 	})
 	if err != nil || existed {
 		return false, err
@@ -85,8 +83,8 @@ type beginning struct {
 	whole     bool                    // none do
 	deferreds []journal.Deferred
 	interrupt *journal.Interrupt
-	signals   []journal.Sent
-	owed      map[string][]byte // signals that the source began with, and that come behind the entries
+	fork      *message.Fork     // decides about signals
+	signals   []journal.Message // that are taken over
 }
 
 // readBeginning reads the beginning of an execution, up to an entry of its journal.
@@ -194,7 +192,7 @@ func (b *beginning) take(bytes int) error {
 
 // splitJournal reads the beginning of a journal, and which steps come later.
 func (x *Executions) splitJournal(ctx context.Context, source *journal.Execution, at uint64, memory *budget.Permit) (*beginning, error) {
-	b := &beginning{later: map[journal.StepID]bool{}, owed: map[string][]byte{}, memory: memory}
+	b := &beginning{later: map[journal.StepID]bool{}, fork: message.NewFork(source.Pinned.Unread), memory: memory}
 	last := uint64(0)
 	for en, err := range journal.Scan(ctx, x.Store, source.ID) {
 		var damaged *journal.DamagedEntry
@@ -208,8 +206,10 @@ func (x *Executions) splitJournal(ctx context.Context, source *journal.Execution
 		last = en.Seq
 		if en.Seq > at {
 			b.later[en.Op.Step()] = true
-			if err := b.noteLater(source, en); err != nil {
-				return nil, err
+			if b.fork.Later(en) {
+				if err := b.take(len(en.Value)); err != nil {
+					return nil, err
+				}
 			}
 			continue
 		}
@@ -220,6 +220,7 @@ func (x *Executions) splitJournal(ctx context.Context, source *journal.Execution
 			return nil, err
 		}
 		b.entries = append(b.entries, en)
+		b.fork.Has(en)
 	}
 	if last < at {
 		return nil, abi.Errorf(abi.CodeBadRequest, "the journal of %s ends with entry %d, before %d", source.Name(), last, at)

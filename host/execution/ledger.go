@@ -7,6 +7,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
@@ -35,9 +36,7 @@ type ledger struct {
 
 	reserved     map[uint64]struct{}              // numbers whose transaction is undecided
 	ops          *op.Set                          // issued, neither delivered nor cancelled
-	signals      *op.Signals                      // arrived, and given to no op
-	unanswered   map[string]journal.Envelope      // updates that were delivered, by the id that the guest knows
-	handed       map[uint64]journal.Envelope      // signals that were delivered, and are held: see handed.go; by position
+	inbox        *message.Inbox                   // messages that are not done with
 	committed    []journal.Entry                  // entries of transactions, to be delivered in order
 	held         map[journal.StepID]journal.Entry // outcomes of steps that other code has come to
 	heldAttempts map[journal.StepID]journal.Entry // what is known of attempts of such steps
@@ -46,7 +45,7 @@ type ledger struct {
 }
 
 func newLedger() ledger {
-	return ledger{reserved: map[uint64]struct{}{}, ops: op.NewSet(), signals: op.NewSignals(nil), unanswered: map[string]journal.Envelope{}, handed: map[uint64]journal.Envelope{}}
+	return ledger{reserved: map[uint64]struct{}{}, ops: op.NewSet(), inbox: message.NewInbox(nil)}
 }
 
 // batch is what one turn hands to the guest.
@@ -57,7 +56,7 @@ type batch struct {
 	durable bool
 	// ready is when each outcome came to be.
 	ready []int64
-	// unread says of which entries the store has the outcome: see settlements and received.
+	// unread says of which entries the store has the outcome: see settlements and fillMessages.
 	unread []bool
 	// messages are the signals and updates that the entries deliver; nil for others.
 	messages []*journal.Message
@@ -75,6 +74,16 @@ func (b *batch) write(w *journal.Write) {
 			w.Hold = append(w.Hold, m.Position)
 		}
 	}
+}
+
+// delivered are the messages that the batch delivers, without what they bring.
+func (b *batch) delivered() (delivered []journal.Envelope) {
+	for _, m := range b.messages {
+		if m != nil {
+			delivered = append(delivered, m.Envelope)
+		}
+	}
+	return delivered
 }
 
 // next decides what is delivered next. Whatever has a sequence number goes in its
@@ -249,8 +258,7 @@ func (l *ledger) applyTurn(delivered []journal.Entry, turn guest.Turn) (gaveUp [
 		if o := l.ops.Remove(number); o != nil {
 			gaveUp = append(gaveUp, o.StepID)
 			if o.Message != nil {
-				l.signals.Add(*o.Message) // for the next op that asks
-				l.ops.Arrived(op.QueueOf(*o.Message))
+				l.arrived(*o.Message) // for the next op that asks
 			}
 		}
 	}
@@ -290,25 +298,10 @@ func (l *ledger) pending() map[uint32]*op.Op {
 	return pending
 }
 
-// arrived takes in a message that is durable.
+// arrived takes in a message that is durable, and that no op has.
 func (l *ledger) arrived(e journal.Envelope) {
-	l.signals.Add(e)
-	l.ops.Arrived(op.QueueOf(e))
-}
-
-// setInbox takes in what the store has of the inbox.
-func (l *ledger) setInbox(inbox []journal.Envelope) {
-	l.signals, l.unanswered, l.handed = op.NewSignals(nil), map[string]journal.Envelope{}, map[uint64]journal.Envelope{}
-	for _, e := range inbox {
-		switch {
-		case !e.Held:
-			l.signals.Add(e)
-		case e.Kind == journal.UpdateMessage:
-			l.unanswered[updateID(e.Origin)] = e
-		default:
-			l.handed[e.Position] = e
-		}
-	}
+	l.inbox.Add(e)
+	l.ops.Arrived(message.QueueOf(e))
 }
 
 // setPending replaces the ops that are pending.

@@ -87,7 +87,7 @@ func TestLedger(t *testing.T) {
 			en := entries[first()]
 			return fmt.Sprintln(l.isNext(en, stepOf(uint64(en.Op.Number))))
 		case "due":
-			l.ops.CompleteDue(number("now"), nil, nil, l.signals, func(time.Duration) {})
+			l.ops.CompleteDue(number("now"), nil, nil, l.inbox, func(time.Duration) {})
 		case "attempts":
 			var out strings.Builder
 			for _, en := range l.takeAttempts(number("now")) {
@@ -315,7 +315,7 @@ func TestSignalOfAnOpThatIsGivenUp(t *testing.T) {
 		require.Nil(t, err)
 		return o
 	}
-	due := func() { l.ops.CompleteDue(0, nil, nil, l.signals, func(time.Duration) {}) }
+	due := func() { l.ops.CompleteDue(0, nil, nil, l.inbox, func(time.Duration) {}) }
 	first, next := receive(1), receive(2)
 	next.StepID[0]++
 	l.ops.Add(first)

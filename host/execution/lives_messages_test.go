@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
 
 // signal sends one to a run, and repeats it if nothing tells whether it was received.
 func (l *living) signal(run *promised, name string) {
 	l.sent = append(l.sent, fmt.Sprint(name, " ", len(l.sent)))
-	s := Signal{Name: name, Value: abi.MustMarshal(l.sent[len(l.sent)-1])}
+	s := message.Signal{Name: name, Value: abi.MustMarshal(l.sent[len(l.sent)-1])}
 	if len(l.sent)%2 == 0 {
 		s.Origin = journal.NewOrigin() // it may be repeated
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -73,7 +74,7 @@ func (g *threadsGuest) perform(turn *guest.Turn, c call) {
 
 // sentUpdate is an update of a random life, with what its callers were told.
 type sentUpdate struct {
-	Update
+	message.Update
 	accepted bool // guarded by the world's mu, like answers
 	answers  []string
 }
@@ -82,7 +83,7 @@ type sentUpdate struct {
 func (l *living) update(run *promised, again bool) {
 	if !again || len(run.updates) == 0 {
 		l.updates++
-		u := Update{Name: "u", Input: abi.MustMarshal(l.updates), Origin: journal.NewOrigin(), Validated: l.updates%3 == 0}
+		u := message.Update{Name: "u", Input: abi.MustMarshal(l.updates), Origin: journal.NewOrigin(), Validated: l.updates%3 == 0}
 		run.updates = append(run.updates, &sentUpdate{Update: u})
 	}
 	u := run.updates[len(run.updates)-1]
@@ -131,7 +132,7 @@ func (l *living) verifyUpdates(run *promised, row *journal.Execution, g *threads
 		}
 	}
 	for _, u := range run.updates {
-		id := updateID(u.Origin)
+		id := message.UpdateID(u.Origin)
 		last := l.callUpdate(RefTo(run.row), u)
 		l.mu.Lock()
 		accepted, answers := u.accepted, slices.Compact(slices.Clone(u.answers))

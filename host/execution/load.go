@@ -8,6 +8,7 @@ import (
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/hostfault"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
@@ -16,9 +17,9 @@ import (
 var errGone = errors.New("execution: no such execution")
 
 // ensureLoaded loads the execution; a new one brings its row along. It returns the
-// messages that are left to receive, and false if they must wait.
-func (r *run) ensureLoaded(messages []message) ([]message, bool) {
-	messages = r.resolveReserved(append(r.waiting, messages...))
+// notices that are left to receive, and false if they must wait.
+func (r *run) ensureLoaded(notices []notice) ([]notice, bool) {
+	notices = r.resolveReserved(append(r.waiting, notices...))
 	r.waiting = nil
 	r.mu.Lock()
 	undecided := len(r.ledger.reserved)
@@ -26,42 +27,42 @@ func (r *run) ensureLoaded(messages []message) ([]message, bool) {
 	if undecided > 0 {
 		// A transaction is about to add to the journal or not. Reading the journal
 		// now could miss an entry that stands before others.
-		r.waiting = messages
+		r.waiting = notices
 		return nil, false
 	}
-	if len(messages) > 0 {
+	if len(notices) > 0 {
 		// If the run has been loaded before, the row is no news: the store knows more.
-		if s, ok := messages[0].(started); ok && s.row.Chain != r.chain {
+		if s, ok := notices[0].(started); ok && s.row.Chain != r.chain {
 			row := *s.row
 			r.adopt(&row)
 			r.take(s.received)
 			r.head = s.head
-			return messages[1:], true
+			return notices[1:], true
 		}
 	}
 	err := r.load(r.Host.Context())
 	if errors.Is(err, errContinued) {
-		r.requeue(messages...) // for the run that is there now
+		r.requeue(notices...) // for the run that is there now
 		return nil, false
 	}
 	if err != nil {
-		r.loadFailed(messages, err)
+		r.loadFailed(notices, err)
 		return nil, false
 	}
-	return messages, true
+	return notices, true
 }
 
 // resolveReserved takes in what became of transactions before the journal is
 // loaded: those that committed are in it.
-func (r *run) resolveReserved(messages []message) []message {
-	var rest []message
-	for _, m := range messages {
+func (r *run) resolveReserved(notices []notice) []notice {
+	var rest []notice
+	for _, m := range notices {
 		of, is := m.(ofRun)
 		if !is || of.run != r.run {
 			rest = append(rest, m)
 			continue
 		}
-		switch told := of.message.(type) {
+		switch told := of.notice.(type) {
 		case txCommitted:
 			r.locked(func(l *ledger) { l.void(told.entry.Seq) })
 			r.endTask(told.entry.Op.Step())
@@ -77,17 +78,17 @@ func (r *run) resolveReserved(messages []message) []message {
 	return rest
 }
 
-// loadFailed has messages received again a little later, after a load that failed.
+// loadFailed has notices received again a little later, after a load that failed.
 // Callers waiting for a reply get the store's error.
-func (r *run) loadFailed(messages []message, err error) {
+func (r *run) loadFailed(notices []notice, err error) {
 	if errors.Is(err, errGone) {
-		refuseAll(messages, noExecution())
+		refuseAll(notices, noExecution())
 		return
 	}
 	if errors.Is(err, journal.ErrCorrupt) {
 		f := &hostFault{Fault: hostfault.Fault{What: err.Error()}}
 		errors.As(err, &f.damaged)
-		r.quarantine(messages, f)
+		r.quarantine(notices, f)
 		return
 	}
 	r.backOff("load", err)
@@ -95,10 +96,10 @@ func (r *run) loadFailed(messages []message, err error) {
 	if errors.As(err, &coded) && !isTransient(coded) {
 		// The guest crashed while it was replayed. That ends soon, well or in a
 		// pause, and then there is an answer.
-		r.requeue(messages...)
+		r.requeue(notices...)
 		return
 	}
-	for _, m := range messages {
+	for _, m := range notices {
 		if !refuse(m, journal.Coded("load the execution", err)) {
 			r.requeue(m)
 		}
@@ -137,7 +138,7 @@ func (r *run) beginAnew(run journal.RunID) {
 	r.stopTasks()
 	r.run, r.fresh = run, false
 	r.deferreds.set(nil)
-	r.received.letGo()
+	r.received.LetGo()
 	r.stuck, r.crashes, r.savedSeq, r.published = nil, 0, 0, nil
 	r.asked, r.behind = false, false
 	r.mu.Lock()
@@ -165,8 +166,8 @@ func (r *run) load(ctx context.Context) error {
 	}
 	r.adopt(row)
 	r.deferreds.set(settled)
-	r.received.letGo()
-	r.locked(func(l *ledger) { l.setInbox(inbox) })
+	r.received.LetGo()
+	r.locked(func(l *ledger) { l.inbox = message.NewInbox(inbox) })
 	r.tellAnswered(ctx, row)
 	if row.State != journal.Running {
 		// The commit that ended it may have been one whose answer was lost: then its

@@ -49,13 +49,13 @@ type attemptBegins struct {
 	reply chan<- bool
 }
 
-func (attemptBegins) isMessage() {}
+func (attemptBegins) isNotice() {}
 
 // releaseRequest has a run say in the journal that it gives up the attempts that it
 // has begun.
 type releaseRequest struct{ done *sync.WaitGroup }
 
-func (releaseRequest) isMessage() {}
+func (releaseRequest) isNotice() {}
 
 // begin is called when an attempt is about to run, and journals that if it must be. It
 // reports whether the attempt may run.
@@ -147,7 +147,7 @@ func (r *run) noteAttempt(o *op.Op, kind journal.EntryKind, lost uint32) {
 // it has begun, so that they do not count as lost. It is for a host that stops.
 func (x *Executions) ReleaseAttempts(ctx context.Context) {
 	done := &sync.WaitGroup{}
-	x.runs.PostAll(func() message {
+	x.runs.PostAll(func() notice {
 		done.Add(1)
 		return releaseRequest{done}
 	})
@@ -161,8 +161,8 @@ func (x *Executions) ReleaseAttempts(ctx context.Context) {
 
 // dropReleases answers what asks a run to give up attempts that does not know them at
 // the moment. They will count as lost.
-func dropReleases(messages []message) []message {
-	return slices.DeleteFunc(messages, func(m message) bool {
+func dropReleases(notices []notice) []notice {
+	return slices.DeleteFunc(notices, func(m notice) bool {
 		release, is := m.(releaseRequest)
 		if is {
 			release.done.Done()

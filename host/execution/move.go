@@ -11,6 +11,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
@@ -38,7 +39,7 @@ type part struct {
 	entries []journal.Entry         // if it is not the whole
 	later   map[journal.StepID]bool // the steps behind them
 	// unanswered are the updates whose answers matter.
-	unanswered map[string]journal.Envelope
+	unanswered message.Updates
 }
 
 // pages reads the entries, which are in memory already.
@@ -117,7 +118,7 @@ func play(ctx context.Context, player *replay.Player, begin func() (guest.Turn, 
 // Move has an execution go on with another module, given by its digest, if its
 // journal fits. It returns once that is durable.
 func (x *Executions) Move(ctx context.Context, ref Ref, digest string) error {
-	return x.ask(ctx, ref, func(reply chan<- error) message { return moveRequest{digest, reply} })
+	return x.ask(ctx, ref, func(reply chan<- error) notice { return moveRequest{digest, reply} })
 }
 
 // move replays the journal on the other module and, if it fits, makes the move
@@ -138,7 +139,7 @@ func (r *run) move(m moveRequest) error {
 	target.Digest, target.Waiting = m.digest, r.waitsFor()
 	r.dropGuest() // two instances at once could wait for each other's memory
 	whole := part{whole: true}
-	r.locked(func(l *ledger) { whole.unanswered = l.unanswered })
+	r.locked(func(l *ledger) { whole.unanswered = l.inbox.Unanswered() })
 	trial, err := r.try(r.Host.Context(), &target, whole, r.OpenGuest)
 	if err != nil {
 		return err

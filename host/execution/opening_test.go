@@ -40,7 +40,7 @@ func TestOpsAreCountedWithoutAnInstance(t *testing.T) {
 		_, err := f.commits.Commit(journal.Write{ID: row.ID, Run: row.Run, Start: row})
 		require.NoError(t, err)
 		r := newRun(f.x, row.ID)
-		r.Receive([]message{started{row: row}})
+		r.Receive([]notice{started{row: row}})
 		require.EqualValues(t, 1000, f.x.Queued.Used())
 		require.EqualValues(t, 1, f.x.Memory.Used())
 		r.dropGuest()
@@ -48,7 +48,7 @@ func TestOpsAreCountedWithoutAnInstance(t *testing.T) {
 		require.EqualValues(t, 1000, f.x.Queued.Used(), "the ledger has the ops")
 
 		reply := make(chan error, 1)
-		r.Receive([]message{settleRequest{journal.Deferred{Name: "d", Value: abi.Nil}, reply}})
+		r.Receive([]notice{settleRequest{journal.Deferred{Name: "d", Value: abi.Nil}, reply}})
 		require.NoError(t, <-reply)
 		require.NotNil(t, r.guest)
 		require.EqualValues(t, 1000, f.x.Queued.Used(), "they are counted once")
@@ -56,7 +56,7 @@ func TestOpsAreCountedWithoutAnInstance(t *testing.T) {
 		r.unload()
 		require.Zero(t, f.x.Queued.Used())
 
-		r.Receive([]message{settleRequest{journal.Deferred{Name: "e", Value: abi.Nil}, reply}})
+		r.Receive([]notice{settleRequest{journal.Deferred{Name: "e", Value: abi.Nil}, reply}})
 		require.NoError(t, <-reply)
 		require.Equal(t, journal.Completed, r.row.State)
 		require.Zero(t, f.x.Queued.Used())

@@ -18,7 +18,7 @@ type owed struct {
 	write journal.Write
 	batch batch       // what the write delivers
 	then  func() bool // what follows once it is durable; tells whether the run goes on
-	again message     // to be received again if only the journal tells; nil if none
+	again notice      // to be received again if only the journal tells; nil if none
 	err   error       // of the last try
 	tries int
 }
@@ -65,10 +65,10 @@ func (r *run) payOwed() bool {
 	}
 }
 
-// settleOwed tries the write that is owed, if there is one, before messages are
+// settleOwed tries the write that is owed, if there is one, before notices are
 // received. It reports whether they can be. If not they wait; callers that wait for a
 // reply get the store's error.
-func (r *run) settleOwed(messages []message) bool {
+func (r *run) settleOwed(notices []notice) bool {
 	if r.owed == nil {
 		return true
 	}
@@ -77,7 +77,7 @@ func (r *run) settleOwed(messages []message) bool {
 		return true
 	}
 	err := journal.Coded(r.owed.doing, r.owed.err)
-	for _, m := range messages {
+	for _, m := range notices {
 		if _, again := m.(wake); !again && !refuse(m, err) {
 			r.requeue(m)
 		}

@@ -86,7 +86,7 @@ func (r *run) pauseWaiting(b batch, reason *abi.Error, waiting journal.Waiting) 
 
 // Resume lets a paused execution go on.
 func (x *Executions) Resume(ctx context.Context, ref Ref) error {
-	return x.ask(ctx, ref, func(reply chan<- error) message { return resumeRequest{reply} })
+	return x.ask(ctx, ref, func(reply chan<- error) notice { return resumeRequest{reply} })
 }
 
 // resume lets a paused execution go on. It is loaded afresh: nothing of what
@@ -126,7 +126,7 @@ func (x *Executions) Fail(ctx context.Context, ref Ref, reason string) error {
 		return err
 	}
 	at := x.now()
-	return x.ask(ctx, ref, func(reply chan<- error) message { return failRequest{reason, at, reply} })
+	return x.ask(ctx, ref, func(reply chan<- error) notice { return failRequest{reason, at, reply} })
 }
 
 // fail makes the end of a paused execution durable and tells all watchers.

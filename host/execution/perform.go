@@ -8,6 +8,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
 )
@@ -33,7 +34,7 @@ import (
 
 // own is what a run does itself for the ops of a turn.
 type own struct {
-	answers  []answered
+	answers  message.Answers
 	publish  *journal.Published             // what replaces what was published; nil leaves it
 	outcomes map[journal.StepID]abi.Outcome // of these ops
 }
@@ -47,11 +48,16 @@ func (r *run) perform(b batch, turn guest.Turn) (did own, err error) {
 		return did, nil
 	}
 	did.outcomes = map[journal.StepID]abi.Outcome{}
+	delivered := b.delivered()
 	for _, o := range turn.Issued {
 		var refused *abi.Error
 		switch body := o.Body.(type) {
 		case *abi.Answer:
-			r.answerUpdate(&did, b, body)
+			r.locked(func(l *ledger) {
+				if update, there := l.inbox.Asked(body.ID, delivered); there {
+					did.answers.Give(update, body)
+				}
+			})
 		case *abi.Publish:
 			if refused, err = r.publish(&did, body); err != nil {
 				return own{}, err
@@ -73,10 +79,7 @@ func (did *own) writes() bool { return len(did.answers) > 0 || did.publish != ni
 // write adds it to the write of the turn.
 func (did *own) write(w *journal.Write, now int64) {
 	w.Publish = did.publish
-	for _, a := range did.answers {
-		takeMessage(w, a.message)
-		w.Receipts = append(w.Receipts, journal.Receipt{Origin: a.message.Origin, At: now, Value: a.outcome.Value, Error: a.outcome.Error})
-	}
+	did.answers.Write(w, now)
 }
 
 // pass passes a point that is about answers, if there are any.
@@ -121,8 +124,8 @@ func (r *run) recoverTurn(turn guest.Turn) error {
 // code that an execution is moved to, or a fork, may publish and answer where other code did
 // not, or where no one performed it.
 type replayed struct {
-	unanswered map[string]journal.Envelope // the updates whose answers matter
-	answers    []answered
+	unanswered message.Updates // the updates whose answers matter
+	answers    message.Answers
 	publish    *abi.Publish // nil if nothing was published
 }
 
@@ -131,8 +134,8 @@ func (p *replayed) note(turn guest.Turn) {
 	for _, o := range turn.Issued {
 		switch body := o.Body.(type) {
 		case *abi.Answer:
-			if e, there := p.unanswered[body.ID]; there && !slices.ContainsFunc(p.answers, func(a answered) bool { return a.message.Origin == e.Origin }) {
-				p.answers = append(p.answers, answered{e, answerOf(body)})
+			if update, there := p.unanswered[body.ID]; there {
+				p.answers.Give(update, body)
 			}
 		case *abi.Publish:
 			if p.publish == nil {

@@ -22,7 +22,7 @@ type Ref struct {
 func RefTo(row *journal.Execution) Ref { return Ref{ID: row.ID, Name: row.Name(), Chain: row.Chain} }
 
 // addressed is a message for the chain that the caller has looked at.
-func (ref Ref) addressed(m message) message {
+func (ref Ref) addressed(m notice) notice {
 	if ref.Chain.IsZero() {
 		return m
 	}
@@ -66,7 +66,7 @@ func checkReason(reason string) (string, error) {
 
 // ask posts a request to an execution and waits for the reply. It is for the chain that
 // is there now, also if its answer is lost and it is received again.
-func (x *Executions) ask(ctx context.Context, ref Ref, request func(reply chan<- error) message) error {
+func (x *Executions) ask(ctx context.Context, ref Ref, request func(reply chan<- error) notice) error {
 	if err := x.Host.Accepting(); err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func TestRequestsBehindAResume(t *testing.T) {
 		synctest.Wait()
 		r := newRun(f.x, row.ID)
 		resumed, settled, asked := make(chan error, 1), make(chan error, 1), make(chan inspected, 1)
-		again := []message{
+		again := []notice{
 			resumeRequest{resumed},
 			settleRequest{journal.Deferred{Name: "d", Value: abi.Nil, At: 2}, settled},
 			inspectRequest{asked},

@@ -10,6 +10,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/actor"
 	"github.com/cruster/cruster/host/budget"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
 )
@@ -34,7 +35,7 @@ type run struct {
 	row       *journal.Execution // nil until loaded
 	log       *slog.Logger
 	deferreds settlements
-	received  received
+	received  message.Arrivals
 	published *journal.Published                    // what it has published, if that is known: see publishedNow
 	tasks     map[journal.StepID]context.CancelFunc // what the host does for ops; survives a reload
 	attempts  map[journal.StepID]*task              // those of the tasks that are activities
@@ -43,8 +44,8 @@ type run struct {
 	owed      *owed                                 // a write that the store has not taken yet
 	stuck     *abi.Error                            // why it is to be paused once nothing is left to deliver
 	fault     *abi.Error                            // set while it is quarantined: see quarantine
-	waiting   []message                             // received, to be handled once no number is reserved
-	again     []message                             // to be received again
+	waiting   []notice                              // received, to be handled once no number is reserved
+	again     []notice                              // to be received again
 	fresh     bool                                  // it has just continued another one: its journal is empty
 	begun     bool                                  // the guest has had its first turn, now or in the journal
 	fuel      int64                                 // what the turns of the guest have used, those of a replay included
@@ -57,14 +58,14 @@ type run struct {
 	behind    bool                                  // it takes no turns ahead of a transaction: see ahead.go
 }
 
-var _ actor.Actor[message] = (*run)(nil)
+var _ actor.Actor[notice] = (*run)(nil)
 
 func newRun(x *Executions, id journal.ID) *run {
 	return &run{
 		Executions: x, id: id, log: x.Logger,
 		ledger:    newLedger(),
 		deferreds: newSettlements(),
-		received:  newReceived(),
+		received:  message.NewArrivals(maxInHand),
 		tasks:     map[journal.StepID]context.CancelFunc{},
 		attempts:  map[journal.StepID]*task{},
 		kept:      newKept(),
@@ -72,21 +73,21 @@ func newRun(x *Executions, id journal.ID) *run {
 }
 
 // Receive implements actor.Actor.
-func (r *run) Receive(messages []message) []message {
+func (r *run) Receive(notices []notice) []notice {
 	defer r.pace()
 	if r.Host.Over() {
-		refuseAll(messages, r.Host.EndReason())
+		refuseAll(notices, r.Host.EndReason())
 		return nil
 	}
 	if r.fault != nil {
-		r.receiveQuarantined(messages)
+		r.receiveQuarantined(notices)
 		return r.takeAgain()
 	}
 	if r.guest != nil {
 		r.resident.Use(r.id)
 	}
-	if f := guarded(func() { r.handle(messages) }); f != nil {
-		r.quarantine(messages, f)
+	if f := guarded(func() { r.handle(notices) }); f != nil {
+		r.quarantine(notices, f)
 	}
 	r.head.discard() // unless it has become the first turn
 	r.head = nil
@@ -95,7 +96,7 @@ func (r *run) Receive(messages []message) []message {
 
 // Park implements actor.Actor: it sets the timer, and finds out whether the run
 // may be forgotten.
-func (r *run) Park() []message {
+func (r *run) Park() []notice {
 	r.idle = false
 	if r.fault != nil {
 		return nil
@@ -134,9 +135,9 @@ func (r *run) Forgotten() {
 	r.releaseOps()
 }
 
-func (r *run) requeue(messages ...message) { r.again = append(r.again, messages...) }
+func (r *run) requeue(notices ...notice) { r.again = append(r.again, notices...) }
 
-func (r *run) takeAgain() []message {
+func (r *run) takeAgain() []notice {
 	again := r.again
 	r.again = nil
 	return again
@@ -238,38 +239,38 @@ func (r *run) releaseOps() {
 	}
 }
 
-// handle receives messages and then takes as many turns as they allow.
-func (r *run) handle(messages []message) {
+// handle receives notices and then takes as many turns as they allow.
+func (r *run) handle(notices []notice) {
 	if r.row == nil || r.owed != nil {
-		messages = dropReleases(messages)
+		notices = dropReleases(notices)
 	}
-	if !r.settleOwed(messages) {
+	if !r.settleOwed(notices) {
 		return
 	}
 	if r.row == nil {
 		var loaded bool
-		if messages, loaded = r.ensureLoaded(messages); !loaded {
+		if notices, loaded = r.ensureLoaded(notices); !loaded {
 			return
 		}
 	}
-	for i, m := range messages {
+	for i, m := range notices {
 		if r.row == nil || r.owed != nil {
 			// The run was unloaded, or has something to commit first: the rest is received
 			// after that.
-			r.requeue(messages[i:]...)
+			r.requeue(notices[i:]...)
 			return
 		}
 		r.receive(m)
 	}
 	r.advance()
 	r.deferreds.letGo()
-	r.received.letGo()
+	r.received.LetGo()
 }
 
-// receive takes in one message. It decides nothing that needs the guest.
-func (r *run) receive(m message) {
+// receive takes in one notice. It decides nothing that needs the guest.
+func (r *run) receive(m notice) {
 	if refusal := r.notFor(m); refusal != nil {
-		refuseAll([]message{m}, refusal)
+		refuseAll([]notice{m}, refusal)
 		return
 	}
 	m = content(m)
@@ -306,7 +307,7 @@ func (r *run) receive(m message) {
 		r.endTask(m.step)
 		if m.seq != 0 {
 			// Nothing may be delivered before the journal was read again.
-			r.quarantine([]message{ofRun{r.run, m}}, m.fault)
+			r.quarantine([]notice{ofRun{r.run, m}}, m.fault)
 			return
 		}
 		r.stuck = r.report(m.fault)
@@ -336,8 +337,8 @@ func (r *run) receive(m message) {
 	}
 }
 
-// notFor tells why a message is not for this run; nil if it is.
-func (r *run) notFor(m message) error {
+// notFor tells why a notice is not for this run; nil if it is.
+func (r *run) notFor(m notice) error {
 	switch of := m.(type) {
 	case ofRun:
 		if of.run != r.run {
@@ -354,7 +355,7 @@ func (r *run) notFor(m message) error {
 // answer tells the caller of a request what became of it. If the answer to a commit
 // was lost the run no longer knows its own row: it is loaded again, and then the
 // request is received again. Each sees from the row whether it has been done.
-func (r *run) answer(m message, reply chan<- error, doing string, err error) {
+func (r *run) answer(m notice, reply chan<- error, doing string, err error) {
 	switch {
 	case err == nil:
 		r.setbacks = 0

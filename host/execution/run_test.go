@@ -15,6 +15,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -123,7 +124,7 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		f.sweepAt = faultpoint.LinkBeforeCommit
 		f.mu.Unlock()
 	case "signal-with-start":
-		_, err := f.x.Start(f.t.Context(), row, &Signal{Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " "))})
+		_, err := f.x.Start(f.t.Context(), row, &message.Signal{Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " "))})
 		out = answerText(err)
 	case "query":
 		outcome, err := f.x.Query(f.t.Context(), Ref{ID: row.ID, Name: row.Name()}, abi.Query{Name: text, Input: abi.Nil})
@@ -327,9 +328,9 @@ func (f *fixture) request(ref Ref, cmd string, words []string) error {
 	case "settle":
 		return f.x.Settle(ctx, ref, journal.Deferred{Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " "))})
 	case "signal":
-		return f.x.Signal(ctx, ref, Signal{Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " "))})
+		return f.x.Signal(ctx, ref, message.Signal{Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " "))})
 	case "signal-again":
-		return f.x.Signal(ctx, ref, Signal{Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " ")), Origin: journal.OriginOfRequest(words[1])})
+		return f.x.Signal(ctx, ref, message.Signal{Name: words[0], Value: abi.MustMarshal(strings.Join(words[1:], " ")), Origin: journal.OriginOfRequest(words[1])})
 	case "reject":
 		return f.x.Settle(ctx, ref, journal.Deferred{Name: words[0], Error: &abi.Error{Message: strings.Join(words[1:], " ")}})
 	case "interrupt":

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -25,7 +26,7 @@ func (f *fixture) update(row *journal.Execution, cmd string, words []string) {
 		require.NoError(f.t, err)
 		words = words[1:]
 	}
-	u := Update{Origin: journal.OriginOfRequest(words[0]), Name: words[1], Input: abi.MustMarshal(strings.Join(words[2:], " ")), Validated: cmd == "update-validated"}
+	u := message.Update{Origin: journal.OriginOfRequest(words[0]), Name: words[1], Input: abi.MustMarshal(strings.Join(words[2:], " ")), Validated: cmd == "update-validated"}
 	ref := Ref{ID: row.ID, Name: row.Name()}
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -41,7 +42,7 @@ func (f *fixture) update(row *journal.Execution, cmd string, words []string) {
 
 // answerBody answers the update of a request id. A text that begins with ! is an error.
 func answerBody(request, text string) []byte {
-	b := &abi.Answer{ID: updateID(journal.OriginOfRequest(request))}
+	b := &abi.Answer{ID: message.UpdateID(journal.OriginOfRequest(request))}
 	if failure, failed := strings.CutPrefix(text, "!"); failed {
 		b.Error = &abi.Error{Message: failure}
 	} else {

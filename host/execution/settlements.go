@@ -22,7 +22,7 @@ const (
 //
 // Invariant: a value is in memory only from when it is put into the batch of a turn,
 // which is bounded in bytes, until the turn is over. Those that were just settled are
-// mostly asked for at once: of them a little is in hand while messages are handled, so
+// mostly asked for at once: of them a little is in hand while notices are handled, so
 // that the store need not be asked.
 type settlements struct {
 	settled map[string]journal.Settlement

@@ -30,9 +30,9 @@ func TestSettledValuesStayInTheStore(t *testing.T) {
 		w := journal.Write{ID: row.ID, Run: row.Run, Start: row}
 		_, err := f.commits.Commit(w)
 		require.NoError(t, err)
-		r.Receive([]message{started{row: row}})
+		r.Receive([]notice{started{row: row}})
 		settle := func(names ...string) {
-			var requests []message
+			var requests []notice
 			reply := make(chan error, len(names))
 			for _, name := range names {
 				value := abi.MustMarshal(strings.Repeat(name, (3<<20)/len(name)))
@@ -94,10 +94,10 @@ func TestUnreadSettlementsAreReadAgain(t *testing.T) {
 		_, err := f.commits.Commit(journal.Write{ID: row.ID, Run: row.Run, Start: row})
 		require.NoError(t, err)
 		r := newRun(f.x, row.ID)
-		r.Receive([]message{started{row: row}})
+		r.Receive([]notice{started{row: row}})
 		reply := make(chan error, 2)
 		f.noLoads = 3
-		again := r.Receive([]message{
+		again := r.Receive([]notice{
 			settleRequest{journal.Deferred{Name: "d", Value: abi.MustMarshal(strings.Repeat("x", 2*maxInHand))}, reply},
 			settleRequest{journal.Deferred{Name: "e", Value: abi.Nil}, reply},
 		})
@@ -124,7 +124,7 @@ func TestSettlementsAreBounded(t *testing.T) {
 		require.NoError(t, err)
 		r := newRun(f.x, row.ID)
 		defer r.dropGuest()
-		r.Receive([]message{started{row: row}})
+		r.Receive([]notice{started{row: row}})
 		d := journal.Deferred{Name: "d", Value: abi.MustMarshal("yes")}
 
 		many := make([]journal.Settlement, maxSettled)

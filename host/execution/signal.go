@@ -3,50 +3,27 @@ package execution
 import (
 	"context"
 	"errors"
-	"slices"
 
-	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
 
-// Signal is what is sent to a workflow under a name.
-type Signal struct {
-	Name string
-	// Value is one msgpack value.
-	Value []byte
-	// Origin tells the signal from others, if its sender may repeat it: the same one is
-	// received once. Zero says that it is not repeated.
-	Origin journal.Origin
-	// From is the step that sends it, if one does.
-	From journal.Caller
-}
-
-// message is the signal on its way to an execution, if that is a signal of its workflow.
-func (x *Executions) message(ctx context.Context, row *journal.Execution, s Signal) (journal.Message, error) {
-	value, err := x.CheckSignal(ctx, row, s.Name, s.Value)
-	if err != nil {
-		return journal.Message{}, err
+// signalMessage is a signal on its way to an execution, if that is one of its workflow.
+func (x *Executions) signalMessage(ctx context.Context, row *journal.Execution, s message.Signal) (m journal.Message, err error) {
+	if s.Value, err = x.CheckSignal(ctx, row, s.Name, s.Value); err != nil {
+		return m, err
 	}
-	m := journal.Message{
-		Envelope: journal.Envelope{
-			Kind: journal.SignalMessage, Name: s.Name, At: x.now(), Bytes: len(value), Origin: s.Origin, From: s.From, Repeatable: s.Origin != journal.Origin{},
-		},
-		Value: value,
-	}
-	if !m.Repeatable {
-		m.Origin = journal.NewOrigin()
-	}
-	return m, nil
+	return s.Message(x.now(), journal.NewOrigin), nil
 }
 
 // Signal sends a signal to an execution. It returns once the signal is durable; the
 // workflow receives it when it asks for it.
-func (x *Executions) Signal(ctx context.Context, ref Ref, s Signal) error {
+func (x *Executions) Signal(ctx context.Context, ref Ref, s message.Signal) error {
 	row, err := x.Load(ctx, ref)
 	if err != nil {
 		return err
 	}
-	m, err := x.message(ctx, row, s)
+	m, err := x.signalMessage(ctx, row, s)
 	if err != nil {
 		return err
 	}
@@ -81,31 +58,58 @@ func (x *Executions) cameLate(ctx context.Context, row *journal.Execution, m jou
 	if !m.Repeatable {
 		return alreadyOver(row)
 	}
-	_, err := x.Store.Receipt(ctx, row.ID, m.Origin)
-	if err == nil {
-		return nil
+	receipt, err := x.receipt(ctx, row.ID, m.Origin)
+	var inbox []journal.Envelope
+	if err == nil && receipt == nil {
+		inbox, err = x.Store.Inbox(ctx, row.ID, 0)
 	}
-	unread := []journal.Envelope(nil)
-	if errors.Is(err, journal.ErrNotFound) {
-		unread, err = x.Store.Inbox(ctx, row.ID, 0)
-	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return journal.Coded("tell "+row.Name(), err)
-	case !slices.ContainsFunc(unread, func(e journal.Envelope) bool { return e.Origin == m.Origin }):
+	}
+	switch standing := message.StandingOf(m.Origin, inbox, receipt); {
+	case standing == message.Unknown:
 		return alreadyOver(row)
-	case m.Kind == journal.UpdateMessage:
-		return unanswered(row)
+	case standing == message.Accepted && m.Kind == journal.UpdateMessage:
+		return message.Unanswered(row)
 	}
 	return nil
+}
+
+// receipt reads that of a message; nil if there is none.
+func (x *Executions) receipt(ctx context.Context, id journal.ID, origin journal.Origin) (*journal.Receipt, error) {
+	receipt, err := x.Store.Receipt(ctx, id, origin)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, nil
+	}
+	return receipt, err
 }
 
 // take takes in messages that are durable.
 func (r *run) take(messages []journal.Message) {
 	for _, m := range messages {
-		r.received.add(m)
+		r.received.Add(m)
 		r.locked(func(l *ledger) { l.arrived(m.Envelope) })
 	}
+}
+
+// fillMessages puts into a batch what its messages bring.
+func (r *run) fillMessages(ctx context.Context, b *batch) error {
+	for i, m := range b.messages {
+		if m == nil {
+			continue
+		}
+		whole, ok := r.received.Find(m.Position)
+		if !ok {
+			read, err := r.Store.Message(ctx, r.id, m.Position)
+			if err != nil {
+				return err
+			}
+			whole = *read
+		}
+		b.messages[i] = &whole
+		b.entries[i].Value = message.Delivery(whole)
+	}
+	return nil
 }
 
 // wokenByNews notes what the commit of news has done to the row.
@@ -122,7 +126,7 @@ func codedNews(doing, name string, err error) error {
 	case errors.Is(err, journal.ErrUndecided):
 		return err
 	case errors.Is(err, journal.ErrInboxFull):
-		return abi.Errorf(abi.CodeInboxFull, "%s has %d messages, or %d MiB of them, that it has not received or answered yet", name, journal.MaxInbox, journal.MaxInboxBytes>>20)
+		return message.Full(name)
 	default:
 		return journal.Coded(doing, err)
 	}

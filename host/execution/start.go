@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -19,10 +20,10 @@ import (
 // the row is not news.
 //
 // A signal may come with it: then both are durable, or neither.
-func (x *Executions) Start(ctx context.Context, row *journal.Execution, with *Signal) (existed bool, err error) {
+func (x *Executions) Start(ctx context.Context, row *journal.Execution, with *message.Signal) (existed bool, err error) {
 	w := journal.Write{ID: row.ID, Run: row.Run, Start: row}
 	if with != nil {
-		m, err := x.message(ctx, row, *with)
+		m, err := x.signalMessage(ctx, row, *with)
 		if err != nil {
 			return false, err
 		}

@@ -123,11 +123,11 @@ func TestStartBehindAnUnload(t *testing.T) {
 		f.scripts["w"] = []string{"deferred d", "done once"}
 		first, second := rowOf("w", "k"), rowOf("w", "k")
 		r := newRun(f.x, first.ID)
-		r.Receive([]message{started{row: first}})
+		r.Receive([]notice{started{row: first}})
 		r.deferreds.add(journal.Deferred{Name: "d", Value: abi.MustMarshal("first")})
 		r.unload()
 		f.takeNotes()
-		r.Receive([]message{started{row: second}})
+		r.Receive([]notice{started{row: second}})
 		require.Equal(t, "guest start\n", f.takeNotes(), "it was told what the first was told")
 		require.Equal(t, second.Run, r.run)
 
@@ -138,7 +138,7 @@ func TestStartBehindAnUnload(t *testing.T) {
 		_, err = f.commits.Commit(w)
 		require.NoError(t, err)
 		r.unload()
-		r.Receive([]message{started{row: second}})
+		r.Receive([]notice{started{row: second}})
 		require.Equal(t, journal.Paused, r.row.State, "the store knows more than the one who started it")
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/activity"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
 )
@@ -140,7 +141,7 @@ func (r *run) stopTasks() {
 
 // post tells the run of the task something. If another run has its name by then it
 // does not get it.
-func (t *task) post(m message) { t.runs.Post(t.id, ofRun{t.row.Run, m}) }
+func (t *task) post(m notice) { t.runs.Post(t.id, ofRun{t.row.Run, m}) }
 
 // done posts the outcome of the op to its run.
 func (t *task) done(outcome abi.Outcome) { t.doneAt(outcome, t.now()) }
@@ -230,7 +231,7 @@ func (t *task) signal(ctx context.Context, b *abi.Signal) {
 		if err != nil {
 			return err
 		}
-		return t.Signal(ctx, ref, Signal{Name: b.Name, Value: b.Value, Origin: journal.OriginOf(step.Run, step.Step), From: step})
+		return t.Signal(ctx, ref, message.Signal{Name: b.Name, Value: b.Value, Origin: journal.OriginOf(step.Run, step.Step), From: step})
 	})
 	if decided {
 		t.done(outcomeOf(abi.Nil, failure))

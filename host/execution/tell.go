@@ -12,7 +12,7 @@ import (
 // news is what others want an execution to know: a settlement, an interrupt, a message.
 type news interface {
 	// request is for the run, if it is in memory.
-	request(reply chan<- error) message
+	request(reply chan<- error) notice
 	// write is what makes it durable if it is not, given the row. A nil Write says that there
 	// is nothing to do.
 	write(ctx context.Context, x *Executions, row *journal.Execution) (*journal.Write, error)
@@ -46,7 +46,7 @@ func (x *Executions) tell(ctx context.Context, ref Ref, n news) error {
 // told is what came of telling an execution that was not in memory.
 type told struct {
 	err   error
-	then  []message    // what it is to receive now
+	then  []notice     // what it is to receive now
 	reply <-chan error // if only the run can find out what is true: its answer
 }
 
@@ -70,9 +70,9 @@ func (x *Executions) tellAbsent(ctx context.Context, ref Ref, n news) told {
 		return told{err: err}
 	case errors.Is(err, journal.ErrUndecided):
 		reply := make(chan error, 1)
-		return told{then: []message{again(row.Run, row.Chain, n.request(reply))}, reply: reply}
+		return told{then: []notice{again(row.Run, row.Chain, n.request(reply))}, reply: reply}
 	case err == nil && row.State == journal.Running:
-		return told{then: []message{wake{}}}
+		return told{then: []notice{wake{}}}
 	default:
 		return told{err: err}
 	}
@@ -100,7 +100,7 @@ func (x *Executions) commitNews(ctx context.Context, row *journal.Execution, n n
 // settlementNews is that a deferred is settled.
 type settlementNews struct{ deferred journal.Deferred }
 
-func (n settlementNews) request(reply chan<- error) message { return settleRequest{n.deferred, reply} }
+func (n settlementNews) request(reply chan<- error) notice { return settleRequest{n.deferred, reply} }
 
 func (n settlementNews) write(ctx context.Context, x *Executions, row *journal.Execution) (*journal.Write, error) {
 	list, err := x.Store.Deferreds(ctx, row.ID)
@@ -130,7 +130,7 @@ func (settlementNews) points() (before, after string) {
 // interruptNews is that an execution is to stop.
 type interruptNews struct{ interrupt journal.Interrupt }
 
-func (n interruptNews) request(reply chan<- error) message {
+func (n interruptNews) request(reply chan<- error) notice {
 	return interruptRequest{n.interrupt, reply}
 }
 
@@ -153,7 +153,7 @@ func (interruptNews) points() (before, after string) {
 // messageNews is that a signal or an update was sent.
 type messageNews struct{ message journal.Message }
 
-func (n messageNews) request(reply chan<- error) message { return receiveRequest{n.message, reply} }
+func (n messageNews) request(reply chan<- error) notice { return receiveRequest{n.message, reply} }
 
 func (n messageNews) write(ctx context.Context, x *Executions, row *journal.Execution) (*journal.Write, error) {
 	if row.State.Final() {

@@ -8,6 +8,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
@@ -56,12 +57,12 @@ func (r *run) nextBatch() (batch, bool) {
 }
 
 func (r *run) completeDueLocked() {
-	r.ledger.ops.CompleteDue(r.now(), r.deferreds.settled, r.row.Interrupt, r.ledger.signals, func(late time.Duration) { r.metrics.lateness.Observe(late.Seconds()) })
+	r.ledger.ops.CompleteDue(r.now(), r.deferreds.settled, r.row.Interrupt, r.ledger.inbox, func(late time.Duration) { r.metrics.lateness.Observe(late.Seconds()) })
 }
 
 // fill puts into a batch what the store has of it.
 func (r *run) fill(ctx context.Context, b *batch) error {
-	if err := r.received.fill(ctx, r.Store, r.id, b); err != nil {
+	if err := r.fillMessages(ctx, b); err != nil {
 		return err
 	}
 	return r.deferreds.fill(ctx, r.Store, r.id, b)
@@ -197,7 +198,7 @@ func (r *run) commitPerformed(b batch, turn guest.Turn, did own) bool {
 		return r.goOnAs(next, b, turn, d)
 	}
 	// A wake time that is too early does no harm, so it alone is no reason to write.
-	if len(d.write.Entries) > 0 || d.update.State.Final() || d.update.WakeAt < r.row.WakeAt || d.update.Section != r.row.Section || did.writes() || d.handed.writes() {
+	if len(d.write.Entries) > 0 || d.update.State.Final() || d.update.WakeAt < r.row.WakeAt || d.update.Section != r.row.Section || did.writes() || d.fate.Writes() {
 		r.Fault.Pass(faultpoint.TurnBeforeCommit)
 		did.pass(r.Fault, faultpoint.AnswerBeforeCommit)
 		r.passRelease(faultpoint.ReleaseBeforeCommit, d.update.Section)
@@ -217,7 +218,7 @@ type decision struct {
 	write  journal.Write    // what makes the turn durable
 	gaveUp []journal.StepID // what the guest does not wait for any more
 	did    own              // what the run does itself for ops of the turn
-	handed handed           // what becomes of signals that were delivered
+	fate   message.Fate     // what becomes of messages that were delivered
 	forgot bool             // it finished without steps that have run: it cannot be committed
 }
 
@@ -235,14 +236,14 @@ func (r *run) decideTurn(b batch, turn guest.Turn, did own) (d decision) {
 		r.completeDueLocked()
 		d.update = r.updateAfterLocked(turn)
 		d.update.Waiting = l.waitingAfter(b.entries)
-		d.handed = l.handedAfter(b, turn)
+		d.fate = l.fateAfter(b, turn, did)
 		d.forgot = turn.Outcome != nil && turn.Outcome.Error == nil && replay.HaveRun(l.held)
 		if !d.forgot {
 			d.write.Entries = l.takeAttempts(r.now())
 		}
 	})
 	b.write(&d.write)
-	d.handed.write(&d.write, r.now())
+	d.fate.Write(&d.write, r.now())
 	did.write(&d.write, r.now())
 	if turn.Continues() {
 		return d
@@ -259,14 +260,22 @@ func (r *run) decideTurn(b batch, turn guest.Turn, did own) (d decision) {
 	return d
 }
 
+// fateAfter is what becomes of messages by a turn, once the ledger has been told of it.
+func (l *ledger) fateAfter(b batch, turn guest.Turn, did own) message.Fate {
+	t := message.Turn{Delivered: b.delivered(), Over: turn.Outcome != nil, Answers: did.answers}
+	if turn.Continues() {
+		t.Unread = turn.Outcome.Continue.Unread
+	}
+	return l.inbox.After(t, l.ops.Receives)
+}
+
 // turnDone goes on after a turn that is durable. It reports whether the run does.
 func (r *run) turnDone(b batch, turn guest.Turn, d decision) bool {
 	r.locked(func(l *ledger) {
 		if n := len(b.entries); n > 0 {
 			l.delivered = b.entries[n-1].Seq
 		}
-		l.tookUpdates(b, d.did)
-		d.handed.apply(l)
+		l.inbox.Apply(d.fate)
 	})
 	r.setbacks, r.asked = 0, false
 	r.tellCallers(d.did)

@@ -47,10 +47,10 @@ func TestTooLongAJournal(t *testing.T) {
 		r := newRun(f.x, row.ID)
 		_, err := f.x.commitStart(t.Context(), journal.Write{ID: row.ID, Run: row.Run, Start: row})
 		require.NoError(t, err)
-		r.Receive([]message{started{row: row}})
+		r.Receive([]notice{started{row: row}})
 		r.ledger.seq = maxEntries
 		reply := make(chan error, 1)
-		r.Receive([]message{settleRequest{journal.Deferred{Name: "d", Value: abi.Nil, At: 1}, reply}})
+		r.Receive([]notice{settleRequest{journal.Deferred{Name: "d", Value: abi.Nil, At: 1}, reply}})
 		require.NoError(t, <-reply)
 		require.Equal(t, journal.Paused, r.row.State)
 		require.Equal(t, abi.CodeExecutionTooLong, r.row.Error.Code)

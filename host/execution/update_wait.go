@@ -2,11 +2,11 @@ package execution
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -78,7 +78,7 @@ func (u *updateWaiters) origins(id journal.ID) (origins []journal.Origin) {
 // tellCallers tells callers of answers that are durable.
 func (r *run) tellCallers(did own) {
 	for _, a := range did.answers {
-		r.updates.tell(r.id, a.message.Origin, updateReply{outcome: a.outcome})
+		r.updates.tell(r.id, a.Update.Origin, updateReply{outcome: a.Outcome})
 	}
 }
 
@@ -103,16 +103,17 @@ func (x *Executions) tellAnswered(ctx context.Context, row *journal.Execution) {
 func (x *Executions) replyTo(ctx context.Context, row *journal.Execution, inbox []journal.Envelope, err error, origin journal.Origin) (reply updateReply, told bool) {
 	var receipt *journal.Receipt
 	if err == nil {
-		receipt, err = x.Store.Receipt(ctx, row.ID, origin)
+		receipt, err = x.receipt(ctx, row.ID, origin)
 	}
-	switch {
-	case err == nil:
-		return updateReply{outcome: abi.Outcome{Value: receipt.Value, Error: receipt.Error}}, true
-	case !errors.Is(err, journal.ErrNotFound):
+	if err != nil {
 		// It may have been answered: who asks again learns of it.
 		return updateReply{err: journal.Coded("read the answer of "+row.Name(), err)}, true
-	case row.State.Final() && slices.ContainsFunc(inbox, func(e journal.Envelope) bool { return e.Origin == origin }):
-		return updateReply{err: unanswered(row)}, true
+	}
+	switch standing := message.StandingOf(origin, inbox, receipt); {
+	case standing == message.Done:
+		return updateReply{outcome: message.OutcomeOf(receipt)}, true
+	case standing == message.Accepted && row.State.Final():
+		return updateReply{err: message.Unanswered(row)}, true
 	}
 	return updateReply{}, false
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/jonboulle/clockwork"
 	"golang.org/x/sync/semaphore"
 
-	"github.com/cruster/cruster/host/limit"
+	"github.com/cruster/cruster/host/timelimit"
 )
 
 // Slots bounds how many guests compute at the same time, and for how long each may.
@@ -36,7 +36,7 @@ func (s *Slots) ComputeFor(ctx context.Context, timeout time.Duration, compute f
 		return err
 	}
 	defer s.sem.Release(1)
-	ctx, cancel := limit.WithTimeout(ctx, s.clock, min(timeout, s.timeout))
+	ctx, cancel := timelimit.WithTimeout(ctx, s.clock, min(timeout, s.timeout))
 	defer cancel()
 	return compute(ctx)
 }
@@ -48,7 +48,7 @@ func (s *Slots) TryCompute(ctx context.Context, timeout time.Duration, compute f
 		return false, nil
 	}
 	defer s.sem.Release(1)
-	ctx, cancel := limit.WithTimeout(ctx, s.clock, min(timeout, s.timeout))
+	ctx, cancel := timelimit.WithTimeout(ctx, s.clock, min(timeout, s.timeout))
 	defer cancel()
 	return true, compute(ctx)
 }

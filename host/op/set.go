@@ -186,17 +186,24 @@ func (s *Set) Arrived(queue string) {
 	}
 }
 
+// Messages are those that no op has been given yet. An op waits in the queue of its name: one that
+// waits for updates has none.
+type Messages interface {
+	// Take takes the first of a queue.
+	Take(queue string) (journal.Envelope, bool)
+}
+
 // Receives tells whether an op waits for signals of a name.
 func (s *Set) Receives(name string) bool { return len(s.receives[name]) > 0 }
 
 // receive gives messages to the ops that wait for them, in the order of both.
-func (s *Set) receive(signals *Signals) {
+func (s *Set) receive(messages Messages) {
 	for _, queue := range s.arrived {
 		for _, at := range s.receives[queue] {
 			if at.op.Settled() {
 				continue
 			}
-			e, ok := signals.Take(queue)
+			e, ok := messages.Take(queue)
 			if !ok {
 				break
 			}
@@ -217,7 +224,7 @@ func (s *Set) look(at *slot) {
 
 // CompleteDue gives ops their outcome that have become ready by themselves, and reports
 // how late each sleep ended.
-func (s *Set) CompleteDue(now int64, deferreds map[string]journal.Settlement, interrupt *journal.Interrupt, signals *Signals, late func(time.Duration)) {
+func (s *Set) CompleteDue(now int64, deferreds map[string]journal.Settlement, interrupt *journal.Interrupt, messages Messages, late func(time.Duration)) {
 	complete := func(at *slot) {
 		if d, woke := at.op.CompleteDue(now, deferreds, interrupt); woke {
 			late(d)
@@ -232,7 +239,7 @@ func (s *Set) CompleteDue(now int64, deferreds map[string]journal.Settlement, in
 	}
 	clear(s.fresh)
 	s.fresh = s.fresh[:0]
-	s.receive(signals)
+	s.receive(messages)
 	for len(s.timed) > 0 && s.timed[0].due <= now {
 		complete(s.timed[0])
 	}

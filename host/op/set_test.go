@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/journal"
 )
@@ -22,7 +23,7 @@ func TestSet(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &setModel{
 			set: op.NewSet(), ops: map[uint32]*op.Op{}, twins: map[uint32]*op.Op{}, taken: map[uint32]bool{}, deferreds: map[string]journal.Settlement{},
-			signals: op.NewSignals(nil), sent: map[string][]journal.Envelope{},
+			signals: message.NewInbox(nil), sent: map[string][]journal.Envelope{},
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"":          m.compare,
@@ -50,7 +51,7 @@ type setModel struct {
 	now       int64
 	deferreds map[string]journal.Settlement
 	interrupt *journal.Interrupt
-	signals   *op.Signals
+	signals   *message.Inbox
 	sent      map[string][]journal.Envelope // the same
 	position  uint64
 }

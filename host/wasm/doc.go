@@ -1,5 +1,5 @@
 // Package wasm runs guest modules. It is the only package that imports the Wasm
-// engine (wazero). Of Cruster it imports abi, host/limit and binary, the package below it
+// engine (wazero). Of Cruster it imports abi, host/timelimit and binary, the package below it
 // that parses, validates and rewrites binaries without the engine. It knows
 // nothing of journals, executions or stores.
 //

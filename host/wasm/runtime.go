@@ -18,7 +18,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/host/limit"
+	"github.com/cruster/cruster/host/timelimit"
 	"github.com/cruster/cruster/host/wasm/binary"
 )
 
@@ -276,7 +276,7 @@ func (r *Runtime) leave() {
 
 // boundInit bounds what a module does before its first turn.
 func (r *Runtime) boundInit(ctx context.Context) (context.Context, context.CancelFunc) {
-	return limit.WithTimeout(ctx, r.cfg.Clock, r.cfg.InitTimeout)
+	return timelimit.WithTimeout(ctx, r.cfg.Clock, r.cfg.InitTimeout)
 }
 
 // bind derives a context that ends with ctx and with the runtime.

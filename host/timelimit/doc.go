@@ -1,4 +1,4 @@
-// Package limit bounds work by the time during which this process ran.
+// Package timelimit bounds work by the time during which this process ran.
 //
 // A limit on the wall clock takes a process that was stopped (SIGSTOP, a debugger, a
 // frozen container, a suspended machine, a host that got no processor) for work that
@@ -8,4 +8,4 @@
 // took to come: the process was away.
 //
 // The package imports nothing of Cruster.
-package limit
+package timelimit

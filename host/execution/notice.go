@@ -5,23 +5,24 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// message is what a run receives.
-type message interface{ isMessage() }
+// notice is what a run receives in its box: an outcome, a time that has come, a request. What is
+// sent to a workflow, a message, is in one of them: see host/message.
+type notice interface{ isNotice() }
 
 type (
-	// ofRun is a message that is meant for one run, and for no other that has or will
+	// ofRun is a notice that is meant for one run, and for no other that has or will
 	// have the same name: a task of a run that is over may end much later, and a caller
 	// may have looked at a run that retention then deleted.
 	ofRun struct {
 		run journal.RunID
-		message
+		notice
 	}
 
-	// ofChain is a message that is meant for a run or for one that continues it: what callers
+	// ofChain is a notice that is meant for a run or for one that continues it: what callers
 	// ask for.
 	ofChain struct {
 		chain journal.RunID
-		message
+		notice
 	}
 
 	// started brings the row of a new execution, durable already, and its first turn, if
@@ -114,50 +115,50 @@ type inspected struct {
 	err error
 }
 
-func (started) isMessage()          {}
-func (wake) isMessage()             {}
-func (soon) isMessage()             {}
-func (opDone) isMessage()           {}
-func (attemptFailed) isMessage()    {}
-func (txCommitted) isMessage()      {}
-func (txVoid) isMessage()           {}
-func (opDropped) isMessage()        {}
-func (opStuck) isMessage()          {}
-func (taskFault) isMessage()        {}
-func (settleRequest) isMessage()    {}
-func (receiveRequest) isMessage()   {}
-func (interruptRequest) isMessage() {}
-func (resumeRequest) isMessage()    {}
-func (failRequest) isMessage()      {}
-func (moveRequest) isMessage()      {}
-func (waitingRequest) isMessage()   {}
-func (queryRequest) isMessage()     {}
-func (inspectRequest) isMessage()   {}
+func (started) isNotice()          {}
+func (wake) isNotice()             {}
+func (soon) isNotice()             {}
+func (opDone) isNotice()           {}
+func (attemptFailed) isNotice()    {}
+func (txCommitted) isNotice()      {}
+func (txVoid) isNotice()           {}
+func (opDropped) isNotice()        {}
+func (opStuck) isNotice()          {}
+func (taskFault) isNotice()        {}
+func (settleRequest) isNotice()    {}
+func (receiveRequest) isNotice()   {}
+func (interruptRequest) isNotice() {}
+func (resumeRequest) isNotice()    {}
+func (failRequest) isNotice()      {}
+func (moveRequest) isNotice()      {}
+func (waitingRequest) isNotice()   {}
+func (queryRequest) isNotice()     {}
+func (inspectRequest) isNotice()   {}
 
 // again is a request that is received a second time, because the answer to its commit was
 // lost. A signal and an interrupt are known to the runs that continue one. A settlement is not:
 // its run may have seen it, and the next would see it again.
-func again(run, chain journal.RunID, m message) message {
+func again(run, chain journal.RunID, m notice) notice {
 	if _, is := m.(settleRequest); is {
 		return ofRun{run, m}
 	}
 	return ofChain{chain, m}
 }
 
-// content is a message without its address.
-func content(m message) message {
+// content is a notice without its address.
+func content(m notice) notice {
 	switch of := m.(type) {
 	case ofRun:
-		return of.message
+		return of.notice
 	case ofChain:
-		return of.message
+		return of.notice
 	default:
 		return m
 	}
 }
 
 // isRequest tells whether a caller from outside asks for something.
-func isRequest(m message) bool {
+func isRequest(m notice) bool {
 	switch m.(type) {
 	case settleRequest, receiveRequest, interruptRequest, resumeRequest, failRequest, moveRequest, waitingRequest, queryRequest, inspectRequest:
 		return true
@@ -166,10 +167,10 @@ func isRequest(m message) bool {
 	}
 }
 
-// refuseAll answers all that wait for a reply to one of the messages: callers, and
+// refuseAll answers all that wait for a reply to one of the notices: callers, and
 // attempts that want to begin.
-func refuseAll(messages []message, err error) {
-	for _, m := range messages {
+func refuseAll(notices []notice, err error) {
+	for _, m := range notices {
 		m = content(m)
 		if begins, is := m.(attemptBegins); is {
 			answer(begins.reply, false)
@@ -183,7 +184,7 @@ func refuseAll(messages []message, err error) {
 // before, by work that then failed, is not answered again. An attempt that wants to
 // begin is no caller: it waits for as long as it takes, since no one else asks for
 // it.
-func refuse(m message, err error) bool {
+func refuse(m notice, err error) bool {
 	var reply chan<- error
 	switch m := m.(type) {
 	case ofRun, ofChain:

@@ -1,0 +1,36 @@
+package message
+
+import "github.com/cruster/cruster/journal"
+
+// Arrivals are messages that have just arrived for a run. A message is mostly waited for: a little
+// of them is in hand for a moment, so that the store need not be asked. Of all others the [Inbox]
+// knows that they are there, and the store what they bring.
+type Arrivals struct {
+	limit, bytes int
+	inHand       map[uint64]journal.Message // by position
+}
+
+// NewArrivals makes an empty one that takes so many bytes.
+func NewArrivals(limit int) Arrivals {
+	return Arrivals{limit: limit, inHand: map[uint64]journal.Message{}}
+}
+
+// Add takes a message that is durable, unless there is too much in hand.
+func (a *Arrivals) Add(m journal.Message) {
+	if a.bytes+m.Bytes <= a.limit {
+		a.inHand[m.Position] = m
+		a.bytes += m.Bytes
+	}
+}
+
+// Find finds a message by its position.
+func (a *Arrivals) Find(position uint64) (journal.Message, bool) {
+	m, ok := a.inHand[position]
+	return m, ok
+}
+
+// LetGo drops what is in hand.
+func (a *Arrivals) LetGo() {
+	clear(a.inHand)
+	a.bytes = 0
+}

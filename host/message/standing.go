@@ -1,0 +1,40 @@
+package message
+
+import (
+	"slices"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
+
+// Standing is how far a message has come, by what the store has of it. A message leaves the inbox
+// in the commit that writes its receipt: who reads the inbox first and the receipt then misses
+// neither.
+type Standing int
+
+const (
+	// Unknown is a message that was not accepted, or whose receipt is not kept any more.
+	Unknown Standing = iota
+	// Accepted is one in the inbox. An execution that is over has not looked at it, or not
+	// answered it, and will not.
+	Accepted
+	// Done is one that has a receipt.
+	Done
+)
+
+// StandingOf is that of the message of an origin, given the inbox and its receipt, if there is one.
+func StandingOf(origin journal.Origin, inbox []journal.Envelope, receipt *journal.Receipt) Standing {
+	switch {
+	case receipt != nil:
+		return Done
+	case slices.ContainsFunc(inbox, func(e journal.Envelope) bool { return e.Origin == origin }):
+		return Accepted
+	default:
+		return Unknown
+	}
+}
+
+// OutcomeOf is the answer to an update that has a receipt.
+func OutcomeOf(receipt *journal.Receipt) abi.Outcome {
+	return abi.Outcome{Value: receipt.Value, Error: receipt.Error}
+}
