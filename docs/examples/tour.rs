@@ -160,7 +160,7 @@ pub const APPROVED: Deferred<Decision> = Deferred::new("approved");
 #[workflow]
 pub struct Waiting;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(APPROVED))]
 impl Waiting {
     async fn execute(&self, other: String) -> Result<String> {
         self.sleep(Duration::from_secs(30 * 24 * 60 * 60)).await?;
@@ -186,7 +186,7 @@ impl Waiting {
 #[workflow]
 pub struct Parallel;
 
-#[workflow_impl(activity_groups(Payments))]
+#[workflow_impl(activity_groups(Payments), deferreds(APPROVED))]
 impl Parallel {
     async fn execute(&self, skus: Vec<String>) -> Result<i64> {
         let prices = cruster::join_all(skus.iter().map(|sku| self.price(sku.clone()))).await?;
@@ -282,7 +282,7 @@ impl Failures {
 #[workflow]
 pub struct Careful;
 
-#[workflow_impl(activity_groups(Payments))]
+#[workflow_impl(activity_groups(Payments), deferreds(APPROVED))]
 impl Careful {
     async fn execute(&self, charge: String) -> Result<String> {
         match self.await_deferred(APPROVED).await {
