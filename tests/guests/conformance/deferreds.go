@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"time"
 
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
@@ -99,8 +100,11 @@ var ResolveTyped = cruster.NewWorkflow("ResolveTyped", func(ctx cruster.Context,
 	}, nil
 })
 
-// AwaitUndeclared waits for a promise that it does not accept.
+// AwaitUndeclared uses a promise that it does not accept.
 var AwaitUndeclared = cruster.NewWorkflow("AwaitUndeclared", func(ctx cruster.Context, settle bool) (string, error) {
+	if err := cruster.Sleep(ctx, time.Millisecond); err != nil {
+		return "", err
+	}
 	if settle {
 		_, err := answer.Resolve(ctx, "mine")
 		return "", err

@@ -175,6 +175,7 @@ pub struct AwaitUndeclared;
 #[workflow_impl]
 impl AwaitUndeclared {
     async fn execute(&self, settle: bool) -> Result<String> {
+        self.sleep(Duration::from_millis(1)).await?;
         if settle {
             self.resolve_deferred(ANSWER, "mine".to_owned()).await?;
         }
