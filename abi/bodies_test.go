@@ -184,6 +184,10 @@ func samples() []sample {
 		{"WorkflowInfo/signals", abi.WorkflowInfo{Key: abi.KeyFromRequest, Name: "ProcessOrder", Signals: []abi.SignalInfo{
 			{Name: "cancelled"}, {Name: "paid", Value: &abi.Schema{Type: abi.TypeInt, Bits: 64}},
 		}}},
+		{"WorkflowInfo/deferreds", abi.WorkflowInfo{Key: abi.KeyFromRequest, Name: "ProcessOrder", Deferreds: []abi.DeferredInfo{
+			{Dynamic: true, Name: "approve-", Value: &abi.Schema{Type: abi.TypeBool}}, {Name: "paid"},
+		}}},
+		{"WorkflowInfo/no-deferreds", abi.WorkflowInfo{Key: abi.KeyFromRequest, Name: "ProcessOrder", Deferreds: []abi.DeferredInfo{}}},
 		{"WorkflowInfo/messages", abi.WorkflowInfo{
 			Attributes: []abi.AttributeInfo{{Name: "customer", Type: abi.AttributeText}}, Key: abi.KeyFromRequest, Name: "ProcessOrder",
 			State: []abi.StateInfo{{Name: "stage"}}, Updates: []abi.UpdateInfo{{Name: "rename", Validated: true}},
@@ -198,6 +202,7 @@ func samples() []sample {
 		{"ScheduleInfo/always", abi.ScheduleInfo{Always: true, Name: "sweeper", Workflow: "Sweep"}},
 		{"ScheduleInfo/every", abi.ScheduleInfo{Every: int64(time.Minute), Name: "beat", Workflow: "Beat"}},
 		{"QueryInfo/status", abi.QueryInfo{Name: "status", Output: order}},
+		{"DeferredInfo/dynamic", abi.DeferredInfo{Dynamic: true, Name: "approve-", Value: order}},
 		{"SignalInfo/paid", abi.SignalInfo{Name: "paid", Value: order}},
 		{"OperationInfo/read-only", abi.OperationInfo{Name: "balance", Output: &abi.Schema{Type: abi.TypeInt, Bits: 64}, ReadOnly: true}},
 		{"OperationInfo/persisted", abi.OperationInfo{Input: order, Name: "submit", Persisted: true}},

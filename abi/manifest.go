@@ -29,10 +29,13 @@ const (
 type WorkflowInfo struct {
 	// Attributes are those by which executions are found, sorted by name.
 	Attributes []AttributeInfo `msgpack:"attributes"`
-	Input      *Schema         `msgpack:"input"`
-	Key        string          `msgpack:"key"`
-	Name       string          `msgpack:"name"`
-	Output     *Schema         `msgpack:"output"`
+	// Deferreds are the promises that may be settled, sorted by name. Nil says that the
+	// module does not tell: every name and every value is taken.
+	Deferreds []DeferredInfo `msgpack:"deferreds"`
+	Input     *Schema        `msgpack:"input"`
+	Key       string         `msgpack:"key"`
+	Name      string         `msgpack:"name"`
+	Output    *Schema        `msgpack:"output"`
 	// Queries are those that the workflow answers, sorted by name.
 	Queries []QueryInfo `msgpack:"queries"`
 	// Signals are those that the workflow may be sent, sorted by name.

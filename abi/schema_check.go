@@ -91,12 +91,19 @@ func badSchema(path, format string, args ...any) error {
 // The check is strict, because typed code decodes the value afterwards: an
 // integer does not fit a float, nor a float64 a float32. A caller that has
 // looser data, such as JSON, converts it first.
-func (s *Schema) Check(data []byte) error {
+func (s *Schema) Check(data []byte) error { return s.check(data, false) }
+
+// CheckDecodes tells whether code of the type can decode one msgpack value without making
+// up any of it. It is [Schema.Check], but lets fields pass that the type does not have: code
+// that has dropped a field still reads what was stored with it.
+func (s *Schema) CheckDecodes(data []byte) error { return s.check(data, true) }
+
+func (s *Schema) check(data []byte, moreFields bool) error {
 	canonical, err := Canonical(data)
 	if err != nil {
 		return Errorf(CodeBadInput, "%v", err)
 	}
-	c := checker{in: canonical}
+	c := checker{in: canonical, moreFields: moreFields}
 	if m := c.value(s); m != nil {
 		return Errorf(CodeBadInput, "%s%s", pathPrefix(m.path), m.message)
 	}
@@ -108,6 +115,8 @@ func (s *Schema) Check(data []byte) error {
 type checker struct {
 	in  []byte
 	pos int
+	// moreFields lets fields pass that a struct does not have.
+	moreFields bool
 }
 
 // A token is the head of a value and its content. The elements of a list or map
@@ -207,7 +216,11 @@ func (c *checker) fields(s *Schema, n int) *misfit {
 		}
 		name := string(k.raw)
 		i := slices.IndexFunc(s.Fields, func(f Field) bool { return f.Name == name })
-		if i < 0 {
+		switch {
+		case i < 0 && c.moreFields:
+			c.skip()
+			continue
+		case i < 0:
 			return unknownField(s, name)
 		}
 		seen[i] = true
@@ -227,13 +240,14 @@ func unknownField(s *Schema, name string) *misfit {
 	if len(s.Fields) == 0 {
 		return misfitf("unknown field %q; no fields are expected", clip(name))
 	}
-	if best := closest(s, name); best != "" {
+	names := make([]string, len(s.Fields))
+	for i, f := range s.Fields {
+		names[i] = f.Name
+	}
+	if best := closest(name, names); best != "" {
 		return misfitf("unknown field %q; did you mean %q?", clip(name), best)
 	}
-	names := make([]string, 0, 8)
-	for _, f := range s.Fields[:min(len(s.Fields), 8)] {
-		names = append(names, f.Name)
-	}
+	names = names[:min(len(names), 8)]
 	more := ""
 	if len(s.Fields) > len(names) {
 		more = ", …"
@@ -398,15 +412,15 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:limit], "") + "…"
 }
 
-// closest finds the field whose name was probably meant; empty if none is near.
-func closest(s *Schema, name string) string {
+// closest finds the name that was probably meant; empty if none is near.
+func closest(name string, known []string) string {
 	if len(name) > MaxName {
 		return ""
 	}
 	best, distance := "", 1+max(1, len(name)/3)
-	for _, f := range s.Fields {
-		if d := editDistance(strings.ToLower(name), strings.ToLower(f.Name)); d < distance {
-			best, distance = f.Name, d
+	for _, k := range known {
+		if d := editDistance(strings.ToLower(name), strings.ToLower(k)); d < distance {
+			best, distance = k, d
 		}
 	}
 	return best

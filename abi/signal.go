@@ -1,6 +1,7 @@
 package abi
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -17,9 +18,14 @@ func (w *WorkflowInfo) Signal(name string) (*SignalInfo, error) {
 	return nil, undeclared(CodeUnknownSignal, w.Name, "signal", name, names)
 }
 
-// undeclared says that a workflow has nothing of a kind by that name, and what it has.
-func undeclared(code Code, workflow, kind, name string, declared []string) *Error {
-	err := Errorf(code, "workflow %s has no %s %.100q", workflow, kind, name)
+// undeclared says that a workflow has nothing of a kind by that name, and what it has. The
+// name that was meant is one of those that are declared, or of the others that are near it.
+func undeclared(code Code, workflow, kind, name string, declared []string, near ...string) *Error {
+	meant := ""
+	if best := closest(name, slices.Concat(declared, near)); best != "" {
+		meant = fmt.Sprintf("; did you mean %q?", best)
+	}
+	err := Errorf(code, "workflow %s has no %s %.100q%s", workflow, kind, name, meant)
 	if len(declared) == 0 {
 		return err
 	}

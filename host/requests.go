@@ -7,8 +7,8 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Settle resolves (Value) or rejects (Error) a deferred of an execution, from
-// outside. It returns once that is durable; if the deferred was settled before, the
+// Settle resolves (Value, nil if it was left out) or rejects (Error) a deferred of an
+// execution, from outside, if its workflow has such a deferred and the value fits. It returns once that is durable; if the deferred was settled before, the
 // first settlement stands and the error says so. A settlement that names its origin
 // may be repeated: the same one is not another.
 func (e *Engine) Settle(ctx context.Context, namespace, name string, d journal.Deferred) error {

@@ -35,6 +35,10 @@ func Deployment(info *host.DeploymentInfo) *crusterv1.Deployment {
 		for _, s := range w.Signals {
 			workflow.Signals = append(workflow.Signals, &crusterv1.SignalInfo{Name: s.Name, Value: Schema(s.Value)})
 		}
+		workflow.AnyDeferred = w.Deferreds == nil
+		for _, d := range w.Deferreds {
+			workflow.Deferreds = append(workflow.Deferreds, &crusterv1.DeferredInfo{Name: d.Name, Value: Schema(d.Value), Dynamic: d.Dynamic})
+		}
 		for _, q := range w.Queries {
 			workflow.Queries = append(workflow.Queries, &crusterv1.QueryInfo{Name: q.Name, Input: Schema(q.Input), Output: Schema(q.Output)})
 		}

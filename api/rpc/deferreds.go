@@ -15,6 +15,8 @@ const maxRejection = 64 << 10
 // settlementEngine is what the deferred service uses of an engine.
 type settlementEngine interface {
 	Settle(ctx context.Context, namespace, execution string, d journal.Deferred) error
+	// WorkflowOf is what the module of an execution says about its workflow.
+	WorkflowOf(ctx context.Context, namespace, execution string) (*abi.WorkflowInfo, error)
 }
 
 type deferredService struct {
@@ -25,12 +27,26 @@ type deferredService struct {
 var _ crusterv1.DeferredServiceServer = (*deferredService)(nil)
 
 func (d *deferredService) Resolve(ctx context.Context, req *crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
-	value, err := convert.DecodePayload(req.GetValue(), nil)
+	ns, err := settled(req)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.settle(ctx, req, journal.Deferred{Name: req.GetName(), Value: value}); err != nil {
-		return nil, err
+	value, err := convert.DecodeTyped(req.GetValue(), func() (*abi.Schema, error) {
+		info, err := d.engine.WorkflowOf(ctx, ns, req.GetExecution())
+		if err != nil {
+			return nil, err
+		}
+		deferred, err := info.Deferred(req.GetName())
+		if err != nil {
+			return nil, err
+		}
+		return deferred.Value, nil
+	})
+	if err == nil {
+		err = d.engine.Settle(ctx, ns, req.GetExecution(), journal.Deferred{Name: req.GetName(), Value: value})
+	}
+	if err != nil {
+		return nil, explainMessage("the value of deferred", req.GetName(), err)
 	}
 	return &crusterv1.ResolveResponse{}, nil
 }
@@ -48,7 +64,11 @@ func (d *deferredService) Reject(ctx context.Context, req *crusterv1.RejectReque
 	}
 	rejection := abi.Errorf(abi.CodeDeferredRejected, "%s", message)
 	rejection.Type = req.GetType()
-	if err := d.settle(ctx, req, journal.Deferred{Name: req.GetName(), Error: rejection}); err != nil {
+	ns, err := settled(req)
+	if err == nil {
+		err = d.engine.Settle(ctx, ns, req.GetExecution(), journal.Deferred{Name: req.GetName(), Error: rejection})
+	}
+	if err != nil {
 		return nil, err
 	}
 	return &crusterv1.RejectResponse{}, nil
@@ -58,15 +78,16 @@ func (d *deferredService) Reject(ctx context.Context, req *crusterv1.RejectReque
 type settleRequest interface {
 	GetNamespace() string
 	GetExecution() string
+	GetName() string
 }
 
-func (d *deferredService) settle(ctx context.Context, req settleRequest, s journal.Deferred) error {
-	ns, err := convert.Target(req.GetNamespace(), req.GetExecution())
-	if err != nil {
-		return err
+// settled checks which promise is to be settled, and returns its namespace.
+func settled(req settleRequest) (namespace string, err error) {
+	if namespace, err = convert.Target(req.GetNamespace(), req.GetExecution()); err != nil {
+		return "", err
 	}
-	if s.Name == "" || len(s.Name) > abi.MaxName {
-		return abi.Errorf(abi.CodeBadRequest, "%.80q is not a valid name of a deferred", s.Name).WithHint("Names have 1 to %d bytes.", abi.MaxName)
+	if n := len(req.GetName()); n == 0 || n > abi.MaxName {
+		return "", abi.Errorf(abi.CodeBadRequest, "%.80q is not a valid name of a deferred", req.GetName()).WithHint("Names have 1 to %d bytes.", abi.MaxName)
 	}
-	return d.engine.Settle(ctx, ns, req.GetExecution(), s)
+	return namespace, nil
 }

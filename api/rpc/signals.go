@@ -91,7 +91,7 @@ func explainMessage(what, name string, err error) error {
 	if !errors.As(err, &misfit) || misfit.Code != abi.CodeBadInput {
 		return err
 	}
-	about := misfit.WithHint("'cruster-host module describe' shows the types of signals and queries.")
+	about := misfit.WithHint("'cruster-host module describe' shows the types of signals, deferreds and queries.")
 	about.Message = fmt.Sprintf("%s %.100s: %s", what, name, misfit.Message)
 	return about
 }

@@ -129,7 +129,9 @@ func notify(ctx *cruster.ActivityContext, text string) (int, error) {
 
 var Approved = cruster.NewDeferred[Decision]("approved")
 
-var Waiting = cruster.NewWorkflow("Waiting", waiting)
+var Approvals = cruster.NewDynamicDeferred[Decision]("approve-")
+
+var Waiting = cruster.NewWorkflow("Waiting", waiting).Accepts(Approved, Approvals)
 
 func waiting(ctx cruster.Context, other string) (string, error) {
 	err := cruster.Sleep(ctx, 30*24*time.Hour)
@@ -155,12 +157,16 @@ func waiting(ctx cruster.Context, other string) (string, error) {
 		return "", err
 	}
 	decision, err := Approved.Await(ctx)
-	return decision.By, err
+	if err != nil {
+		return "", err
+	}
+	second, err := Approvals.Named(decision.By).Await(ctx)
+	return second.By, err
 }
 
 // Several things at once.
 
-var Parallel = cruster.NewWorkflow("Parallel", parallel)
+var Parallel = cruster.NewWorkflow("Parallel", parallel).Accepts(Approved)
 
 func parallel(ctx cruster.Context, skus []string) (int64, error) {
 	total, err := together(ctx, skus)
@@ -283,7 +289,7 @@ func chargeCard(ctx *cruster.ActivityContext, cents int64) (cruster.None, error)
 
 // Interrupts.
 
-var Careful = cruster.NewWorkflow("Careful", careful)
+var Careful = cruster.NewWorkflow("Careful", careful).Accepts(Approved)
 
 func careful(ctx cruster.Context, charge string) (string, error) {
 	decision, err := Approved.Await(ctx)

@@ -157,10 +157,12 @@ impl Activities {
 
 pub const APPROVED: Deferred<Decision> = Deferred::new("approved");
 
+pub const APPROVALS: DynamicDeferred<Decision> = DynamicDeferred::new("approve-");
+
 #[workflow]
 pub struct Waiting;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(APPROVED, APPROVALS))]
 impl Waiting {
     async fn execute(&self, other: String) -> Result<String> {
         self.sleep(Duration::from_secs(30 * 24 * 60 * 60)).await?;
@@ -177,7 +179,8 @@ impl Waiting {
             .await?;
         let first = self.resolve_deferred_in(&other, APPROVED, ada()).await?;
         let decision = self.await_deferred(APPROVED).await?;
-        Ok(decision.by)
+        let second = self.await_deferred(APPROVALS.named(&decision.by)).await?;
+        Ok(second.by)
     }
 }
 
@@ -186,7 +189,7 @@ impl Waiting {
 #[workflow]
 pub struct Parallel;
 
-#[workflow_impl(activity_groups(Payments))]
+#[workflow_impl(activity_groups(Payments), deferreds(APPROVED))]
 impl Parallel {
     async fn execute(&self, skus: Vec<String>) -> Result<i64> {
         let prices = cruster::join_all(skus.iter().map(|sku| self.price(sku.clone()))).await?;
@@ -282,7 +285,7 @@ impl Failures {
 #[workflow]
 pub struct Careful;
 
-#[workflow_impl(activity_groups(Payments))]
+#[workflow_impl(activity_groups(Payments), deferreds(APPROVED))]
 impl Careful {
     async fn execute(&self, charge: String) -> Result<String> {
         match self.await_deferred(APPROVED).await {

@@ -80,7 +80,7 @@ var confirmation = cruster.NewWorkflow("example.confirmation", func(ctx cruster.
 		return "not confirmed", nil
 	}
 	return by, err
-})
+}).Accepts(confirmed)
 
 func ExampleWithTimeout() {
 	ada := crustertest.ResolveAfter(time.Hour, confirmed, "ada")
@@ -99,7 +99,7 @@ var choosing = cruster.NewWorkflow("example.choosing", func(ctx cruster.Context,
 		cruster.After(time.Hour, func() { outcome = "too late" }),
 	)
 	return outcome, err
-})
+}).Accepts(confirmed)
 
 func ExampleSelect() {
 	fmt.Println(crustertest.Execute(choosing, 0))

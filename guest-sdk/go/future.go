@@ -53,9 +53,12 @@ func (f Future[T]) result() (T, error) {
 	if raw == nil {
 		return zero, nil // a coroutine's nil interface value
 	}
+	if err := f.p.Misfit(raw); err != nil {
+		return zero, unfitResult(f.p.What(), err)
+	}
 	out, err := decode[T](raw)
 	if err != nil {
-		return out, unfitResult(f.p.What(), err)
+		return zero, unfitResult(f.p.What(), err)
 	}
 	f.p.KeepDecoded(out)
 	return out, nil

@@ -44,7 +44,8 @@ var (
 	_ = cruster.NewWorkflow("golden.Hashed", func(cruster.Context, goldenRequest) (bool, error) { return false, nil },
 		cruster.HashedKey(func(r goldenRequest) []string { return []string{r.ID, r.Items[0].SKU} }))
 	_ = cruster.NewWorkflow("golden.Default", func(cruster.Context, []uint8) (any, error) { return nil, nil }).
-		Accepts(cruster.NewSignal[goldenItem]("golden.packed"), cruster.NewSignal[cruster.None]("golden.closed"))
+		Accepts(cruster.NewSignal[goldenItem]("golden.packed"), cruster.NewSignal[cruster.None]("golden.closed")).
+		Accepts(cruster.NewDeferred[goldenItem]("golden.shipped"), cruster.NewDynamicDeferred[bool]("golden.approve-"))
 
 	goldenEntity = cruster.NewStatefulEntity[goldenItem]("golden.Stock", cruster.MailboxCapacity(50), cruster.Concurrency(4),
 		cruster.MaxIdleTime(time.Minute), cruster.ShardGroup("warehouse"),

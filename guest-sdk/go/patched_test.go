@@ -73,7 +73,7 @@ func TestPatchedReplays(t *testing.T) {
 var cleaning = cruster.NewWorkflow("test.cleaning", func(ctx cruster.Context, _ int) (bool, error) {
 	_, err := go1.Await(ctx)
 	return cruster.Patched(ctx, "cleanup") && err != nil, nil
-})
+}).Accepts(go1)
 
 var go1 = cruster.NewDeferred[int]("test.go1")
 

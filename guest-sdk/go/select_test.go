@@ -36,7 +36,7 @@ func TestFirstLeavesTheOthersRunning(t *testing.T) {
 
 var timing = cruster.NewWorkflow("test.timing", func(ctx cruster.Context, limit time.Duration) (string, error) {
 	return cruster.WithTimeout(ctx, limit, approved.Future(ctx))
-})
+}).Accepts(approved)
 
 func TestTimeout(t *testing.T) {
 	t.Parallel()
@@ -73,7 +73,7 @@ var selecting = cruster.NewWorkflow("test.selecting", func(ctx cruster.Context, 
 		}
 	}
 	return got, nil
-})
+}).Accepts(approved)
 
 func TestSelect(t *testing.T) {
 	t.Parallel()

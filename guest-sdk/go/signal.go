@@ -33,13 +33,6 @@ type Signal[T any] struct {
 	name string
 }
 
-// AnySignal is a [Signal] of any type; see [Workflow.Accepts].
-type AnySignal interface {
-	// Name is the name of the signal.
-	Name() string
-	signal() guest.Signal
-}
-
 // NewSignal names a signal that brings a T.
 //
 // It panics if the name is invalid.
@@ -51,8 +44,8 @@ func NewSignal[T any](name string) Signal[T] {
 // Name is the name of the signal.
 func (s Signal[T]) Name() string { return s.name }
 
-func (s Signal[T]) signal() guest.Signal {
-	return guest.Signal{Name: s.name, Value: reflect.TypeFor[T]()}
+func (s Signal[T]) acceptedBy(w *guest.Workflow) {
+	w.Accept(guest.Signal{Name: s.name, Value: reflect.TypeFor[T]()})
 }
 
 // Receive waits for the next signal of this name.

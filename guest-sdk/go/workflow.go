@@ -74,15 +74,31 @@ func NewWorkflow[Req, Res any](name string, fn func(Context, Req) (Res, error), 
 	return &Workflow[Req, Res]{name: name, registered: w}
 }
 
-// Accepts declares the signals that the workflow can be sent; it is sent no others.
-// Call it where the workflow is made, at package level:
+// Accepted is what a workflow can be sent or told: a [Signal], a [Deferred] or a
+// [DynamicDeferred] of any type; see [Workflow.Accepts].
+type Accepted interface {
+	// Name is its name.
+	Name() string
+	acceptedBy(w *guest.Workflow)
+}
+
+var (
+	_ Accepted = Signal[None]{}
+	_ Accepted = Deferred[None]{}
+	_ Accepted = DynamicDeferred[None]{}
+)
+
+// Accepts declares the signals that the workflow can be sent, and its deferreds: it is
+// sent no other signals, and no other deferreds are settled. Call it where the workflow is
+// made, at package level:
 //
-//	var ProcessOrder = cruster.NewWorkflow("ProcessOrder", processOrder).Accepts(Paid, Cancelled)
+//	var ProcessOrder = cruster.NewWorkflow("ProcessOrder", processOrder).Accepts(Paid, Approved)
 //
-// It panics if the workflow accepts a signal of that name already.
-func (w *Workflow[Req, Res]) Accepts(signals ...AnySignal) *Workflow[Req, Res] {
-	for _, s := range signals {
-		w.registered.Accept(s.signal())
+// It panics if the workflow accepts a signal of that name already, or a deferred that has
+// names in common with this one.
+func (w *Workflow[Req, Res]) Accepts(all ...Accepted) *Workflow[Req, Res] {
+	for _, a := range all {
+		a.acceptedBy(w.registered)
 	}
 	return w
 }

@@ -46,13 +46,13 @@ func checkManifest(m *abi.Manifest) error {
 	return checkMigrations(m.Migrations)
 }
 
-// maxMessages bounds the signals of a workflow, its queries, and its updates.
+// maxMessages bounds the signals of a workflow, its queries, its updates, and its deferreds.
 const maxMessages = 100
 
 // checkMessages checks what a workflow says that it can be told and asked.
 func checkMessages(w *abi.WorkflowInfo) error {
-	if len(w.Signals) > maxMessages || len(w.Queries) > maxMessages || len(w.Updates) > maxMessages {
-		return abi.Errorf(abi.CodeBadManifest, "workflow %q has more than %d signals, queries or updates", w.Name, maxMessages)
+	if len(w.Signals) > maxMessages || len(w.Queries) > maxMessages || len(w.Updates) > maxMessages || len(w.Deferreds) > maxMessages {
+		return abi.Errorf(abi.CodeBadManifest, "workflow %q has more than %d signals, queries, updates or deferreds", w.Name, maxMessages)
 	}
 	signals, queries, updates := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, s := range w.Signals {
@@ -68,6 +68,23 @@ func checkMessages(w *abi.WorkflowInfo) error {
 	for _, u := range w.Updates {
 		if err := checkItem("update", u.Name, updates, u.Input, u.Output); err != nil {
 			return err
+		}
+	}
+	return checkDeferreds(w)
+}
+
+// checkDeferreds checks the promises of a workflow: each name has one type.
+func checkDeferreds(w *abi.WorkflowInfo) error {
+	names := map[string]bool{}
+	for i := range w.Deferreds {
+		d := &w.Deferreds[i]
+		if err := checkItem("deferred", d.Name, names, d.Value); err != nil {
+			return err
+		}
+		for j := range w.Deferreds[:i] {
+			if o := &w.Deferreds[j]; d.Meets(o) {
+				return abi.Errorf(abi.CodeBadManifest, "workflow %q: the deferreds %q and %q begin alike, so that a name could be one of both", w.Name, o.Name, d.Name)
+			}
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,6 +33,34 @@ func TestCheckManifest(t *testing.T) {
 		"too many items":      {Workflows: make([]abi.WorkflowInfo, 1001)},
 	} {
 		require.Equal(t, abi.CodeBadManifest, abi.CodeOf(checkManifest(&m)), name)
+	}
+}
+
+func TestCheckDeferreds(t *testing.T) {
+	t.Parallel()
+	check := func(ds ...abi.DeferredInfo) error {
+		return checkManifest(&abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest, Deferreds: ds}}})
+	}
+	require.NoError(t, check())
+	require.NoError(t, check(abi.DeferredInfo{Name: "a"}, abi.DeferredInfo{Name: "a-", Dynamic: true}, abi.DeferredInfo{Name: "b-", Dynamic: true}))
+	many := make([]abi.DeferredInfo, maxMessages+1)
+	for i := range many {
+		many[i].Name = fmt.Sprintf("d%d", i)
+	}
+	require.NoError(t, check(many[1:]...))
+	for name, ds := range map[string][]abi.DeferredInfo{
+		"twice":                  {{Name: "a"}, {Name: "a"}},
+		"a beginning twice":      {{Name: "a", Dynamic: true}, {Name: "a", Dynamic: true}},
+		"a name of a beginning":  {{Name: "a", Dynamic: true}, {Name: "ab"}},
+		"beginnings that meet":   {{Name: "ab", Dynamic: true}, {Name: "a", Dynamic: true}},
+		"a name and a beginning": {{Name: "a"}, {Name: "a", Dynamic: true}},
+		"no name":                {{Name: ""}},
+		"an empty beginning":     {{Name: "", Dynamic: true}},
+		"a bad name":             {{Name: "a b"}},
+		"a bad type":             {{Name: "a", Value: &abi.Schema{Type: "thing"}}},
+		"too many":               many,
+	} {
+		require.Equal(t, abi.CodeBadManifest, abi.CodeOf(check(ds...)), name)
 	}
 }
 

@@ -119,9 +119,14 @@ func checkSignal(_ context.Context, _ *journal.Execution, name string, value []b
 	return abi.Canonical(value)
 }
 
-// workflowOf is what scripts declare.
-func workflowOf(context.Context, *journal.Execution) (*abi.WorkflowInfo, error) {
+// workflowOf is what scripts declare. The one named "typed" tells of its deferreds.
+func workflowOf(_ context.Context, row *journal.Execution) (*abi.WorkflowInfo, error) {
+	var deferreds []abi.DeferredInfo
+	if _, name, _ := strings.Cut(row.Workflow, "/"); name == "typed" {
+		deferreds = []abi.DeferredInfo{{Name: "d", Value: &abi.Schema{Type: abi.TypeString}}}
+	}
 	return &abi.WorkflowInfo{
+		Deferreds:  deferreds,
 		Name:       "w",
 		Attributes: []abi.AttributeInfo{{Name: "amount", Type: abi.AttributeNumber}, {Name: "customer", Type: abi.AttributeText}},
 		State:      []abi.StateInfo{{Name: "note"}, {Name: "stage", Value: &abi.Schema{Type: abi.TypeString}}},

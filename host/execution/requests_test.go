@@ -40,7 +40,7 @@ func TestRequestsAreChecked(t *testing.T) {
 			code abi.Code
 		}{
 			"settle nothing":        {f.x.Settle(t.Context(), ref, journal.Deferred{Value: abi.Nil}), abi.CodeBadRequest},
-			"settle without value":  {f.x.Settle(t.Context(), ref, journal.Deferred{Name: "d"}), abi.CodeBadBody},
+			"settle with rubbish":   {f.x.Settle(t.Context(), ref, journal.Deferred{Name: "d", Value: []byte{0xc1}}), abi.CodeBadInput},
 			"settle elsewhere":      {f.x.Settle(t.Context(), nowhere, journal.Deferred{Name: "d", Value: abi.Nil}), abi.CodeExecutionNotFound},
 			"a long reason":         {f.x.Interrupt(t.Context(), ref, long), abi.CodeBadRequest},
 			"resume a running one":  {f.x.Resume(t.Context(), ref), abi.CodeNotPaused},
@@ -52,6 +52,58 @@ func TestRequestsAreChecked(t *testing.T) {
 		}
 		_, err = f.x.Wait(t.Context(), nowhere)
 		require.Equal(t, abi.CodeExecutionNotFound, abi.CodeOf(err))
+	})
+}
+
+// TestDeferredsAreTyped settles what the workflow does not have, and with what does not fit.
+func TestDeferredsAreTyped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["typed"] = []string{"deferred d", "deferred e", "done ok"}
+		row := rowOf("typed", "k")
+		_, err := f.x.Start(t.Context(), row, nil)
+		require.NoError(t, err)
+		text := abi.MustMarshal("text")
+		for name, c := range map[string]struct {
+			d    journal.Deferred
+			code abi.Code
+		}{
+			"another name":              {journal.Deferred{Name: "D", Value: text}, abi.CodeUnknownDeferred},
+			"a rejection of another":    {journal.Deferred{Name: "D", Error: &abi.Error{Message: "no"}}, abi.CodeUnknownDeferred},
+			"a value of another type":   {journal.Deferred{Name: "d", Value: abi.MustMarshal(1)}, abi.CodeBadInput},
+			"no value":                  {journal.Deferred{Name: "d"}, abi.CodeBadInput},
+			"from a step of another":    {journal.Deferred{Name: "d", Value: abi.MustMarshal(1), Origin: journal.NewOrigin()}, abi.CodeBadInput},
+			"a name that is waited for": {journal.Deferred{Name: "e", Value: text}, abi.CodeUnknownDeferred},
+		} {
+			require.Equal(t, c.code, abi.CodeOf(f.x.Settle(t.Context(), RefTo(row), c.d)), name)
+		}
+		settled, err := f.store.Deferreds(t.Context(), row.ID)
+		require.NoError(t, err)
+		require.Empty(t, settled)
+		require.NoError(t, f.x.Settle(t.Context(), RefTo(row), journal.Deferred{Name: "d", Value: text}))
+	})
+}
+
+// TestSettlementIsRepeatedAfterAMove settles once, and again when the execution has gone on
+// with code that does not have the deferred.
+func TestSettlementIsRepeatedAfterAMove(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"deferred gone", "deferred d", "done ok"}
+		row := rowOf("w", "k")
+		_, err := f.x.Start(t.Context(), row, nil)
+		require.NoError(t, err)
+		d := journal.Deferred{Name: "gone", Value: abi.MustMarshal("text"), Origin: journal.NewOrigin()}
+		require.NoError(t, f.x.Settle(t.Context(), RefTo(row), d))
+		synctest.Wait()
+		f.x.WorkflowOf = func(context.Context, *journal.Execution) (*abi.WorkflowInfo, error) {
+			return &abi.WorkflowInfo{Name: "w", Deferreds: []abi.DeferredInfo{{Name: "d"}}}, nil
+		}
+		require.NoError(t, f.x.Settle(t.Context(), RefTo(row), d), "it is the same settlement")
+		d.Origin = journal.NewOrigin()
+		require.Equal(t, abi.CodeUnknownDeferred, abi.CodeOf(f.x.Settle(t.Context(), RefTo(row), d)))
 	})
 }
 

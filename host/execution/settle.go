@@ -9,30 +9,68 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// Settle resolves (Value) or rejects (Error) a deferred of an execution. It returns
-// once that is durable; if the deferred was settled before, the first settlement
-// stands and the error says so. A settlement that names its origin may be repeated:
-// the same one is not another.
+// Settle resolves (Value, nil if it was left out) or rejects (Error) a deferred of an
+// execution. It returns once that is durable; if the deferred was settled before, the first
+// settlement stands and the error says so. A settlement that names its origin may be
+// repeated: the same one is not another.
 func (x *Executions) Settle(ctx context.Context, ref Ref, d journal.Deferred) error {
 	if err := abi.CheckName("deferred", d.Name); err != nil {
 		return abi.Errorf(abi.CodeBadRequest, "%s", err.Message)
 	}
-	if d.Error == nil {
-		if err := abi.CheckPayload("the value", d.Value); err != nil {
-			return err
-		}
-		d.Value, _ = abi.Canonical(d.Value)
-	} else {
+	if d.Error != nil {
 		failure := *d.Error // the caller's stays as it is: it may be the body of a pending op
 		failure.Clamp()
 		failure.Code = cmp.Or(failure.Code, abi.CodeDeferredRejected)
 		d.Value, d.Error = nil, &failure
 	}
+	row, err := x.Load(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if err := x.checkSettlement(ctx, row, &d); err != nil {
+		return err
+	}
 	d.At = x.now()
 	if d.Origin == (journal.Origin{}) {
 		d.Origin = journal.NewOrigin()
 	}
+	ref.Chain = row.Chain // it was checked against this one's workflow
 	return x.tell(ctx, ref, settlementNews{d})
+}
+
+// checkSettlement refuses a settlement of a deferred that the workflow of the execution does
+// not have, or with a value that does not fit, and makes the value canonical. An execution
+// that is over takes none, whatever it says. One that has this settlement already answers as
+// it did then, though it may have been moved to other code meanwhile.
+func (x *Executions) checkSettlement(ctx context.Context, row *journal.Execution, d *journal.Deferred) error {
+	if row.State.Final() {
+		return nil
+	}
+	err := x.fitDeferred(ctx, row, d)
+	if err != nil && d.Origin != (journal.Origin{}) {
+		first, unknown := x.Store.Deferred(ctx, row.ID, d.Name)
+		if unknown == nil && first.Origin == d.Origin {
+			return nil
+		}
+	}
+	return err
+}
+
+// fitDeferred makes the value of a settlement one that the workflow has declared.
+func (x *Executions) fitDeferred(ctx context.Context, row *journal.Execution, d *journal.Deferred) error {
+	workflow, err := x.WorkflowOf(ctx, row)
+	if err != nil {
+		return err
+	}
+	declared, err := workflow.Deferred(d.Name)
+	if err != nil || d.Error != nil {
+		return err
+	}
+	value, err := declared.CheckValue(d.Value)
+	if err == nil {
+		d.Value = value
+	}
+	return err
 }
 
 // settle makes a settlement durable. The row is marked to be loaded in the same

@@ -968,7 +968,12 @@ type WorkflowInfo struct {
 	// The values that its executions publish.
 	State []*StateInfo `protobuf:"bytes,8,rep,name=state,proto3" json:"state,omitempty"`
 	// The attributes by which its executions are found.
-	Attributes    []*AttributeInfo `protobuf:"bytes,9,rep,name=attributes,proto3" json:"attributes,omitempty"`
+	Attributes []*AttributeInfo `protobuf:"bytes,9,rep,name=attributes,proto3" json:"attributes,omitempty"`
+	// The deferreds that can be settled, unless it has those of every name.
+	Deferreds []*DeferredInfo `protobuf:"bytes,10,rep,name=deferreds,proto3" json:"deferreds,omitempty"`
+	// The module does not tell which deferreds the workflow has: it has those of every name,
+	// with values of every type.
+	AnyDeferred   bool `protobuf:"varint,11,opt,name=any_deferred,json=anyDeferred,proto3" json:"any_deferred,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1064,6 +1069,20 @@ func (x *WorkflowInfo) GetAttributes() []*AttributeInfo {
 		return x.Attributes
 	}
 	return nil
+}
+
+func (x *WorkflowInfo) GetDeferreds() []*DeferredInfo {
+	if x != nil {
+		return x.Deferreds
+	}
+	return nil
+}
+
+func (x *WorkflowInfo) GetAnyDeferred() bool {
+	if x != nil {
+		return x.AnyDeferred
+	}
+	return false
 }
 
 // UpdateInfo describes an update of a workflow.
@@ -1368,6 +1387,70 @@ func (x *SignalInfo) GetValue() *Schema {
 	return nil
 }
 
+// DeferredInfo describes a deferred of a workflow.
+type DeferredInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name; of a dynamic one, how names begin.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The type of what resolves it.
+	Value *Schema `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	// Its names are made while the workflow runs.
+	Dynamic       bool `protobuf:"varint,3,opt,name=dynamic,proto3" json:"dynamic,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeferredInfo) Reset() {
+	*x = DeferredInfo{}
+	mi := &file_cruster_v1_module_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeferredInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeferredInfo) ProtoMessage() {}
+
+func (x *DeferredInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_module_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeferredInfo.ProtoReflect.Descriptor instead.
+func (*DeferredInfo) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *DeferredInfo) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *DeferredInfo) GetValue() *Schema {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *DeferredInfo) GetDynamic() bool {
+	if x != nil {
+		return x.Dynamic
+	}
+	return false
+}
+
 // EntityInfo describes one type of entity.
 type EntityInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1385,7 +1468,7 @@ type EntityInfo struct {
 
 func (x *EntityInfo) Reset() {
 	*x = EntityInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[18]
+	mi := &file_cruster_v1_module_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1397,7 +1480,7 @@ func (x *EntityInfo) String() string {
 func (*EntityInfo) ProtoMessage() {}
 
 func (x *EntityInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[18]
+	mi := &file_cruster_v1_module_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1410,7 +1493,7 @@ func (x *EntityInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EntityInfo.ProtoReflect.Descriptor instead.
 func (*EntityInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{18}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *EntityInfo) GetName() string {
@@ -1461,7 +1544,7 @@ type OperationInfo struct {
 
 func (x *OperationInfo) Reset() {
 	*x = OperationInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[19]
+	mi := &file_cruster_v1_module_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1473,7 +1556,7 @@ func (x *OperationInfo) String() string {
 func (*OperationInfo) ProtoMessage() {}
 
 func (x *OperationInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[19]
+	mi := &file_cruster_v1_module_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1486,7 +1569,7 @@ func (x *OperationInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OperationInfo.ProtoReflect.Descriptor instead.
 func (*OperationInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{19}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *OperationInfo) GetName() string {
@@ -1543,7 +1626,7 @@ type ActivityInfo struct {
 
 func (x *ActivityInfo) Reset() {
 	*x = ActivityInfo{}
-	mi := &file_cruster_v1_module_proto_msgTypes[20]
+	mi := &file_cruster_v1_module_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1555,7 +1638,7 @@ func (x *ActivityInfo) String() string {
 func (*ActivityInfo) ProtoMessage() {}
 
 func (x *ActivityInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[20]
+	mi := &file_cruster_v1_module_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1568,7 +1651,7 @@ func (x *ActivityInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityInfo.ProtoReflect.Descriptor instead.
 func (*ActivityInfo) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{20}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ActivityInfo) GetName() string {
@@ -1625,7 +1708,7 @@ type Schema struct {
 
 func (x *Schema) Reset() {
 	*x = Schema{}
-	mi := &file_cruster_v1_module_proto_msgTypes[21]
+	mi := &file_cruster_v1_module_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1637,7 +1720,7 @@ func (x *Schema) String() string {
 func (*Schema) ProtoMessage() {}
 
 func (x *Schema) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[21]
+	mi := &file_cruster_v1_module_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1650,7 +1733,7 @@ func (x *Schema) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schema.ProtoReflect.Descriptor instead.
 func (*Schema) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{21}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Schema) GetType() string {
@@ -1703,7 +1786,7 @@ type Field struct {
 
 func (x *Field) Reset() {
 	*x = Field{}
-	mi := &file_cruster_v1_module_proto_msgTypes[22]
+	mi := &file_cruster_v1_module_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1715,7 +1798,7 @@ func (x *Field) String() string {
 func (*Field) ProtoMessage() {}
 
 func (x *Field) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_module_proto_msgTypes[22]
+	mi := &file_cruster_v1_module_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1728,7 +1811,7 @@ func (x *Field) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Field.ProtoReflect.Descriptor instead.
 func (*Field) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_module_proto_rawDescGZIP(), []int{22}
+	return file_cruster_v1_module_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Field) GetName() string {
@@ -1834,7 +1917,7 @@ const file_cruster_v1_module_proto_rawDesc = "" +
 	"\n" +
 	"activities\x18\v \x03(\v2\x18.cruster.v1.ActivityInfoR\n" +
 	"activities\x122\n" +
-	"\bentities\x18\f \x03(\v2\x16.cruster.v1.EntityInfoR\bentities\"\x87\x03\n" +
+	"\bentities\x18\f \x03(\v2\x16.cruster.v1.EntityInfoR\bentities\"\xe2\x03\n" +
 	"\fWorkflowInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12(\n" +
@@ -1846,7 +1929,10 @@ const file_cruster_v1_module_proto_rawDesc = "" +
 	"\x05state\x18\b \x03(\v2\x15.cruster.v1.StateInfoR\x05state\x129\n" +
 	"\n" +
 	"attributes\x18\t \x03(\v2\x19.cruster.v1.AttributeInfoR\n" +
-	"attributes\"\x94\x01\n" +
+	"attributes\x126\n" +
+	"\tdeferreds\x18\n" +
+	" \x03(\v2\x18.cruster.v1.DeferredInfoR\tdeferreds\x12!\n" +
+	"\fany_deferred\x18\v \x01(\bR\vanyDeferred\"\x94\x01\n" +
 	"\n" +
 	"UpdateInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
@@ -1866,7 +1952,11 @@ const file_cruster_v1_module_proto_rawDesc = "" +
 	"\n" +
 	"SignalInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
-	"\x05value\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05value\"\xaa\x01\n" +
+	"\x05value\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05value\"f\n" +
+	"\fDeferredInfo\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
+	"\x05value\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05value\x12\x18\n" +
+	"\adynamic\x18\x03 \x01(\bR\adynamic\"\xaa\x01\n" +
 	"\n" +
 	"EntityInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
@@ -1917,7 +2007,7 @@ func file_cruster_v1_module_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_module_proto_rawDescData
 }
 
-var file_cruster_v1_module_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_cruster_v1_module_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_cruster_v1_module_proto_goTypes = []any{
 	(*PushMetadata)(nil),           // 0: cruster.v1.PushMetadata
 	(*PushRequest)(nil),            // 1: cruster.v1.PushRequest
@@ -1937,71 +2027,74 @@ var file_cruster_v1_module_proto_goTypes = []any{
 	(*AttributeInfo)(nil),          // 15: cruster.v1.AttributeInfo
 	(*QueryInfo)(nil),              // 16: cruster.v1.QueryInfo
 	(*SignalInfo)(nil),             // 17: cruster.v1.SignalInfo
-	(*EntityInfo)(nil),             // 18: cruster.v1.EntityInfo
-	(*OperationInfo)(nil),          // 19: cruster.v1.OperationInfo
-	(*ActivityInfo)(nil),           // 20: cruster.v1.ActivityInfo
-	(*Schema)(nil),                 // 21: cruster.v1.Schema
-	(*Field)(nil),                  // 22: cruster.v1.Field
-	nil,                            // 23: cruster.v1.PushMetadata.ConfigEntry
-	(*MoveResult)(nil),             // 24: cruster.v1.MoveResult
-	(*Execution)(nil),              // 25: cruster.v1.Execution
-	(*Diff)(nil),                   // 26: cruster.v1.Diff
-	(*timestamppb.Timestamp)(nil),  // 27: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 28: google.protobuf.Duration
+	(*DeferredInfo)(nil),           // 18: cruster.v1.DeferredInfo
+	(*EntityInfo)(nil),             // 19: cruster.v1.EntityInfo
+	(*OperationInfo)(nil),          // 20: cruster.v1.OperationInfo
+	(*ActivityInfo)(nil),           // 21: cruster.v1.ActivityInfo
+	(*Schema)(nil),                 // 22: cruster.v1.Schema
+	(*Field)(nil),                  // 23: cruster.v1.Field
+	nil,                            // 24: cruster.v1.PushMetadata.ConfigEntry
+	(*MoveResult)(nil),             // 25: cruster.v1.MoveResult
+	(*Execution)(nil),              // 26: cruster.v1.Execution
+	(*Diff)(nil),                   // 27: cruster.v1.Diff
+	(*timestamppb.Timestamp)(nil),  // 28: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 29: google.protobuf.Duration
 }
 var file_cruster_v1_module_proto_depIdxs = []int32{
-	23, // 0: cruster.v1.PushMetadata.config:type_name -> cruster.v1.PushMetadata.ConfigEntry
+	24, // 0: cruster.v1.PushMetadata.config:type_name -> cruster.v1.PushMetadata.ConfigEntry
 	0,  // 1: cruster.v1.PushRequest.metadata:type_name -> cruster.v1.PushMetadata
 	0,  // 2: cruster.v1.PushStreamRequest.metadata:type_name -> cruster.v1.PushMetadata
 	11, // 3: cruster.v1.PushResponse.deployment:type_name -> cruster.v1.Deployment
-	24, // 4: cruster.v1.PushResponse.first_unmoved:type_name -> cruster.v1.MoveResult
+	25, // 4: cruster.v1.PushResponse.first_unmoved:type_name -> cruster.v1.MoveResult
 	4,  // 5: cruster.v1.CheckRequest.metadata:type_name -> cruster.v1.CheckMetadata
-	25, // 6: cruster.v1.CheckResponse.execution:type_name -> cruster.v1.Execution
-	26, // 7: cruster.v1.CheckResponse.diff:type_name -> cruster.v1.Diff
+	26, // 6: cruster.v1.CheckResponse.execution:type_name -> cruster.v1.Execution
+	27, // 7: cruster.v1.CheckResponse.diff:type_name -> cruster.v1.Diff
 	11, // 8: cruster.v1.ListModulesResponse.deployments:type_name -> cruster.v1.Deployment
 	11, // 9: cruster.v1.DescribeModuleResponse.deployment:type_name -> cruster.v1.Deployment
-	27, // 10: cruster.v1.Deployment.updated_at:type_name -> google.protobuf.Timestamp
+	28, // 10: cruster.v1.Deployment.updated_at:type_name -> google.protobuf.Timestamp
 	12, // 11: cruster.v1.Deployment.workflows:type_name -> cruster.v1.WorkflowInfo
-	20, // 12: cruster.v1.Deployment.activities:type_name -> cruster.v1.ActivityInfo
-	18, // 13: cruster.v1.Deployment.entities:type_name -> cruster.v1.EntityInfo
-	21, // 14: cruster.v1.WorkflowInfo.input:type_name -> cruster.v1.Schema
-	21, // 15: cruster.v1.WorkflowInfo.output:type_name -> cruster.v1.Schema
+	21, // 12: cruster.v1.Deployment.activities:type_name -> cruster.v1.ActivityInfo
+	19, // 13: cruster.v1.Deployment.entities:type_name -> cruster.v1.EntityInfo
+	22, // 14: cruster.v1.WorkflowInfo.input:type_name -> cruster.v1.Schema
+	22, // 15: cruster.v1.WorkflowInfo.output:type_name -> cruster.v1.Schema
 	17, // 16: cruster.v1.WorkflowInfo.signals:type_name -> cruster.v1.SignalInfo
 	16, // 17: cruster.v1.WorkflowInfo.queries:type_name -> cruster.v1.QueryInfo
 	13, // 18: cruster.v1.WorkflowInfo.updates:type_name -> cruster.v1.UpdateInfo
 	14, // 19: cruster.v1.WorkflowInfo.state:type_name -> cruster.v1.StateInfo
 	15, // 20: cruster.v1.WorkflowInfo.attributes:type_name -> cruster.v1.AttributeInfo
-	21, // 21: cruster.v1.UpdateInfo.input:type_name -> cruster.v1.Schema
-	21, // 22: cruster.v1.UpdateInfo.output:type_name -> cruster.v1.Schema
-	21, // 23: cruster.v1.StateInfo.value:type_name -> cruster.v1.Schema
-	21, // 24: cruster.v1.QueryInfo.input:type_name -> cruster.v1.Schema
-	21, // 25: cruster.v1.QueryInfo.output:type_name -> cruster.v1.Schema
-	21, // 26: cruster.v1.SignalInfo.value:type_name -> cruster.v1.Schema
-	21, // 27: cruster.v1.EntityInfo.state:type_name -> cruster.v1.Schema
-	19, // 28: cruster.v1.EntityInfo.operations:type_name -> cruster.v1.OperationInfo
-	21, // 29: cruster.v1.OperationInfo.input:type_name -> cruster.v1.Schema
-	21, // 30: cruster.v1.OperationInfo.output:type_name -> cruster.v1.Schema
-	21, // 31: cruster.v1.ActivityInfo.input:type_name -> cruster.v1.Schema
-	21, // 32: cruster.v1.ActivityInfo.output:type_name -> cruster.v1.Schema
-	28, // 33: cruster.v1.ActivityInfo.timeout:type_name -> google.protobuf.Duration
-	21, // 34: cruster.v1.Schema.elem:type_name -> cruster.v1.Schema
-	22, // 35: cruster.v1.Schema.fields:type_name -> cruster.v1.Field
-	21, // 36: cruster.v1.Field.schema:type_name -> cruster.v1.Schema
-	1,  // 37: cruster.v1.ModuleService.Push:input_type -> cruster.v1.PushRequest
-	2,  // 38: cruster.v1.ModuleService.PushStream:input_type -> cruster.v1.PushStreamRequest
-	5,  // 39: cruster.v1.ModuleService.Check:input_type -> cruster.v1.CheckRequest
-	7,  // 40: cruster.v1.ModuleService.List:input_type -> cruster.v1.ListModulesRequest
-	9,  // 41: cruster.v1.ModuleService.Describe:input_type -> cruster.v1.DescribeModuleRequest
-	3,  // 42: cruster.v1.ModuleService.Push:output_type -> cruster.v1.PushResponse
-	3,  // 43: cruster.v1.ModuleService.PushStream:output_type -> cruster.v1.PushResponse
-	6,  // 44: cruster.v1.ModuleService.Check:output_type -> cruster.v1.CheckResponse
-	8,  // 45: cruster.v1.ModuleService.List:output_type -> cruster.v1.ListModulesResponse
-	10, // 46: cruster.v1.ModuleService.Describe:output_type -> cruster.v1.DescribeModuleResponse
-	42, // [42:47] is the sub-list for method output_type
-	37, // [37:42] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	18, // 21: cruster.v1.WorkflowInfo.deferreds:type_name -> cruster.v1.DeferredInfo
+	22, // 22: cruster.v1.UpdateInfo.input:type_name -> cruster.v1.Schema
+	22, // 23: cruster.v1.UpdateInfo.output:type_name -> cruster.v1.Schema
+	22, // 24: cruster.v1.StateInfo.value:type_name -> cruster.v1.Schema
+	22, // 25: cruster.v1.QueryInfo.input:type_name -> cruster.v1.Schema
+	22, // 26: cruster.v1.QueryInfo.output:type_name -> cruster.v1.Schema
+	22, // 27: cruster.v1.SignalInfo.value:type_name -> cruster.v1.Schema
+	22, // 28: cruster.v1.DeferredInfo.value:type_name -> cruster.v1.Schema
+	22, // 29: cruster.v1.EntityInfo.state:type_name -> cruster.v1.Schema
+	20, // 30: cruster.v1.EntityInfo.operations:type_name -> cruster.v1.OperationInfo
+	22, // 31: cruster.v1.OperationInfo.input:type_name -> cruster.v1.Schema
+	22, // 32: cruster.v1.OperationInfo.output:type_name -> cruster.v1.Schema
+	22, // 33: cruster.v1.ActivityInfo.input:type_name -> cruster.v1.Schema
+	22, // 34: cruster.v1.ActivityInfo.output:type_name -> cruster.v1.Schema
+	29, // 35: cruster.v1.ActivityInfo.timeout:type_name -> google.protobuf.Duration
+	22, // 36: cruster.v1.Schema.elem:type_name -> cruster.v1.Schema
+	23, // 37: cruster.v1.Schema.fields:type_name -> cruster.v1.Field
+	22, // 38: cruster.v1.Field.schema:type_name -> cruster.v1.Schema
+	1,  // 39: cruster.v1.ModuleService.Push:input_type -> cruster.v1.PushRequest
+	2,  // 40: cruster.v1.ModuleService.PushStream:input_type -> cruster.v1.PushStreamRequest
+	5,  // 41: cruster.v1.ModuleService.Check:input_type -> cruster.v1.CheckRequest
+	7,  // 42: cruster.v1.ModuleService.List:input_type -> cruster.v1.ListModulesRequest
+	9,  // 43: cruster.v1.ModuleService.Describe:input_type -> cruster.v1.DescribeModuleRequest
+	3,  // 44: cruster.v1.ModuleService.Push:output_type -> cruster.v1.PushResponse
+	3,  // 45: cruster.v1.ModuleService.PushStream:output_type -> cruster.v1.PushResponse
+	6,  // 46: cruster.v1.ModuleService.Check:output_type -> cruster.v1.CheckResponse
+	8,  // 47: cruster.v1.ModuleService.List:output_type -> cruster.v1.ListModulesResponse
+	10, // 48: cruster.v1.ModuleService.Describe:output_type -> cruster.v1.DescribeModuleResponse
+	44, // [44:49] is the sub-list for method output_type
+	39, // [39:44] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_module_proto_init() }
@@ -2024,7 +2117,7 @@ func file_cruster_v1_module_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_module_proto_rawDesc), len(file_cruster_v1_module_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -70,7 +70,7 @@ var (
 )
 
 // Waiter takes N steps, then waits for a deferred or a signal, and returns its value.
-var Waiter = cruster.NewWorkflow("Waiter", waiter, cruster.RawKey(key)).Accepts(Signalled)
+var Waiter = cruster.NewWorkflow("Waiter", waiter, cruster.RawKey(key)).Accepts(Settled, Signalled)
 
 func waiter(ctx cruster.Context, req Request) (int64, error) {
 	if _, err := sequence(ctx, req); err != nil {

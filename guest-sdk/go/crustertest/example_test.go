@@ -39,7 +39,7 @@ var (
 			return "", undo
 		}
 		return "", err
-	})
+	}).Accepts(shipped)
 )
 
 // free is a stub that charges nothing.

@@ -223,19 +223,41 @@ func (r *run) await(name string, op uint32) {
 	d.waiters = append(d.waiters, op)
 }
 
-// settle settles a deferred. It returns false if the deferred was already
-// settled.
-func (r *run) settle(name string, result abi.Delivery) bool {
+// settle settles a deferred, or refuses that as a host does. It returns false if the
+// deferred was already settled.
+func (r *run) settle(name string, result abi.Delivery) (bool, *abi.Error) {
+	if r.outcome != nil {
+		if r.deferred(name).settled == nil {
+			return false, abi.Errorf(abi.CodeAlreadyOver, "%s is %s", r.id, r.state())
+		}
+		return false, nil
+	}
+	if wf, ok := guest.Default.Workflow(r.workflow); ok {
+		declared, err := wf.Deferred(name)
+		if err == nil && result.Error == nil {
+			result.Value, err = declared.CheckValue(result.Value)
+		}
+		if err != nil {
+			return false, abi.AsError(err)
+		}
+	}
 	d := r.deferred(name)
 	if d.settled != nil {
-		return false
+		return false, nil
 	}
 	d.settled = &result
 	for _, op := range d.waiters {
 		r.deliver(0, op, result)
 	}
 	d.waiters = nil
-	return true
+	return true, nil
+}
+
+// settleFromOutside ends the execution if a client could not settle the deferred.
+func (r *run) settleFromOutside(name string, result abi.Delivery) {
+	if _, err := r.settle(name, result); err != nil && err.Code != abi.CodeAlreadyOver {
+		r.finish(&abi.Outcome{Error: err})
+	}
 }
 
 func (r *run) resolve(op uint32, b abi.Resolve) {
@@ -248,11 +270,12 @@ func (r *run) resolve(op uint32, b abi.Resolve) {
 		}
 		owner = other
 	}
-	if owner.outcome != nil && owner.deferred(b.Name).settled == nil {
-		r.deliver(0, op, abi.Delivery{Error: abi.Errorf(abi.CodeAlreadyOver, "%s is %s", owner.id, owner.state())})
+	settled, err := owner.settle(b.Name, abi.Delivery{Error: b.Error, Value: b.Value})
+	if err != nil {
+		r.deliver(0, op, abi.Delivery{Error: err})
 		return
 	}
-	r.deliverValue(op, owner.settle(b.Name, abi.Delivery{Error: b.Error, Value: b.Value}))
+	r.deliverValue(op, settled)
 }
 
 func (r *run) call(op uint32, b abi.Call, wait bool) {

@@ -192,19 +192,20 @@ func HandleHTTP(handler func(cruster.HTTPRequest) (cruster.HTTPResponse, error))
 }
 
 // ResolveAfter resolves a deferred of the execution from outside, at a virtual
-// time after its start.
+// time after its start. If a host would refuse that, the execution ends with the
+// reason: the test has a mistake.
 func ResolveAfter[T any](d time.Duration, deferred cruster.Deferred[T], value T) Option {
 	b, err := abi.Marshal(value)
 	if err != nil {
 		panic(fmt.Sprintf("crustertest: the value of deferred %s: %v", deferred.Name(), err))
 	}
-	return outside(d, func(r *run) { r.settle(deferred.Name(), abi.Delivery{Value: b}) })
+	return outside(d, func(r *run) { r.settleFromOutside(deferred.Name(), abi.Delivery{Value: b}) })
 }
 
 // RejectAfter rejects a deferred of the execution from outside.
 func RejectAfter[T any](d time.Duration, deferred cruster.Deferred[T], cause error) Option {
 	e := guest.NewError(abi.CodeDeferredRejected, cause)
-	return outside(d, func(r *run) { r.settle(deferred.Name(), abi.Delivery{Error: e}) })
+	return outside(d, func(r *run) { r.settleFromOutside(deferred.Name(), abi.Delivery{Error: e}) })
 }
 
 // InterruptAfter asks the execution to stop.

@@ -35,7 +35,7 @@ var dueOrder = cruster.NewWorkflow("test.dueOrder", func(ctx cruster.Context, wa
 	}
 	_, err := cruster.All(ctx, all...)
 	return order, err
-}).Accepts(bell)
+}).Accepts(bell, signal)
 
 func waitFor(ctx cruster.Context, what string) error {
 	switch what {

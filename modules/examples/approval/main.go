@@ -39,7 +39,7 @@ var Approved = cruster.NewDeferred[Decision]("approved")
 
 // RequestApproval asks for the approval of a document, once per document.
 var RequestApproval = cruster.NewWorkflow("RequestApproval", requestApproval,
-	cruster.RawKey(func(r ApprovalRequest) string { return r.Document }))
+	cruster.RawKey(func(r ApprovalRequest) string { return r.Document })).Accepts(Approved)
 
 func requestApproval(ctx cruster.Context, req ApprovalRequest) (ApprovalResult, error) {
 	if req.Document == "" {

@@ -104,5 +104,5 @@ func Define(v Version) *cruster.Workflow[string, Report] {
 			panic("a bug behind the gate")
 		}
 		return report, run("ship")
-	}, cruster.RawKey(func(order string) string { return order }))
+	}, cruster.RawKey(func(order string) string { return order })).Accepts(gate)
 }

@@ -9,7 +9,7 @@ var Bare = cruster.NewWorkflow("Bare", func(ctx cruster.Context, id string) ([]S
 		return nil, err
 	}
 	return append(before, bareSteps(ctx, id)...), nil
-}, cruster.RawKey(func(id string) string { return id })).Accepts(nudge)
+}, cruster.RawKey(func(id string) string { return id })).Accepts(gate, nudge)
 
 // nudge is a signal without a value.
 var nudge = cruster.NewSignal[cruster.None]("nudge")

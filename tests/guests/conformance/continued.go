@@ -60,7 +60,7 @@ var ContinuesUnread = cruster.NewWorkflow("ContinuesUnread", func(ctx cruster.Co
 		return nil, err
 	}
 	return nil, cruster.ContinueAsNew(true)
-}).Accepts(wordSignal).Publishes(stageState)
+}).Accepts(gate, wordSignal).Publishes(stageState)
 
 // ContinuesUpdated leaves its updates to its second run.
 var ContinuesUpdated = cruster.NewWorkflow("ContinuesUpdated", func(ctx cruster.Context, second bool) (int64, error) {
@@ -80,7 +80,7 @@ var ContinuesUpdated = cruster.NewWorkflow("ContinuesUpdated", func(ctx cruster.
 		return "bye", nil
 	})
 	return sum, cruster.WaitUntil(ctx, func() bool { return finished })
-}).Takes(addUpdate, finishUpdate)
+}).Accepts(gate).Takes(addUpdate, finishUpdate)
 
 // ContinuesStopped continues when it is asked to stop, and its second run is, too.
 var ContinuesStopped = cruster.NewWorkflow("ContinuesStopped", func(ctx cruster.Context, second bool) ([]any, error) {

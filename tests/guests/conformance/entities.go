@@ -187,7 +187,7 @@ var TallyWatched = cruster.NewWorkflow("TallyWatched", func(ctx cruster.Context,
 		return nil, err
 	}
 	return []Seen{first, seen(tallyRead.On(id).Call(ctx, cruster.None{}))}, nil
-})
+}).Accepts(gate)
 
 // TallySum adds by a call and by a message, and returns the sum.
 var TallySum = cruster.NewWorkflow("TallySum", func(ctx cruster.Context, id string) (int64, error) {

@@ -85,7 +85,7 @@ var Rethrow = cruster.NewWorkflow("Rethrow", func(ctx cruster.Context, r Rethrow
 		err = fmt.Errorf("%s: %w", r.Words, err)
 	}
 	return "", err
-})
+}).Accepts(answer, never)
 
 func rethrown(ctx cruster.Context, from string) error {
 	var err error

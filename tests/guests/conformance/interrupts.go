@@ -36,12 +36,12 @@ var Interruptible = cruster.NewWorkflow("Interruptible", func(ctx cruster.Contex
 		return []string{text}, nil
 	}
 	return nil, err
-})
+}).Accepts(never)
 
 // Unhandled does not handle an interrupt.
 var Unhandled = cruster.NewWorkflow("Unhandled", func(ctx cruster.Context, _ cruster.None) (int, error) {
 	return never.Await(ctx)
-})
+}).Accepts(never)
 
 // InterruptedEarly is interrupted during a shielded wait: the next wait ends at
 // once.
@@ -52,7 +52,7 @@ var InterruptedEarly = cruster.NewWorkflow("InterruptedEarly", func(ctx cruster.
 	}
 	err := cruster.Sleep(ctx, time.Hour)
 	return []any{before, cruster.Interrupted(ctx), cruster.Interrupted(cruster.Shield(ctx)), errors.Is(err, cruster.ErrInterrupted)}, nil
-})
+}).Accepts(gate)
 
 // InterruptedWait waits in the given way, and returns the error that ended the wait
 // with its own words in front.

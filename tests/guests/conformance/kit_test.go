@@ -96,6 +96,8 @@ func (c *kitCase) options(t *testing.T, places table.Places) []crustertest.Optio
 	for i, s := range c.Steps {
 		at := c.times()[i]
 		switch {
+		case s.Resolve+s.Reject != "" && s.Refused != "" && s.Refused != abi.CodeDeferredSettled:
+			// It would end the execution: the test would have a mistake.
 		case s.Resolve != "":
 			opts = append(opts, crustertest.ResolveAfter(at, cruster.NewDeferred[any](s.Resolve), s.Value.Any(places)))
 		case s.Reject != "":

@@ -41,7 +41,7 @@ var All = cruster.NewWorkflow("All", func(ctx cruster.Context, r struct{ From, N
 var First = cruster.NewWorkflow("First", func(ctx cruster.Context, _ cruster.None) ([]int, error) {
 	i, n, err := cruster.First(ctx, never.Future(ctx), square.Go(ctx, 7))
 	return []int{i, n}, err
-})
+}).Accepts(never)
 
 // Race waits for an activity and for a timer; the request says which of them wins.
 // It then waits for a signal, so that a test can see what it still waits for.
@@ -68,7 +68,7 @@ var Race = cruster.NewWorkflow("Race", func(ctx cruster.Context, winner string) 
 	}
 	signal, err := gate.Await(ctx)
 	return append(log, signal), err
-})
+}).Accepts(gate)
 
 // Select takes the first of several cases, in the order of the list if several are
 // ready.
@@ -91,7 +91,7 @@ var Select = cruster.NewWorkflow("Select", func(ctx cruster.Context, _ cruster.N
 		return nil, cruster.Errorf("unexpected", "a Select without cases must fail")
 	}
 	return log, nil
-})
+}).Accepts(never)
 
 // Nested starts coroutines in coroutines.
 var Nested = cruster.NewWorkflow("Nested", func(ctx cruster.Context, depth int) (int, error) {
@@ -235,7 +235,7 @@ var Order = cruster.NewWorkflow("Order", func(ctx cruster.Context, r OrderReques
 	var err error
 	out.Values, err = cruster.All(ctx, all...)
 	return out, err
-})
+}).Accepts(left, middle, right)
 
 // pass waits until the HTTP server of the test opens a gate.
 var pass = cruster.NewActivity("pass", func(ctx *cruster.ActivityContext, gate string) (string, error) {

@@ -39,7 +39,7 @@ var Publishes = cruster.NewWorkflow("Publishes", func(ctx cruster.Context, custo
 	vipAttr.Clear(ctx)
 	after, _ := stageState.Get(ctx)
 	return []any{before, ok, after, cleared}, err
-}).Publishes(stageState, partsState, amountAttr, customerAttr, sinceAttr, vipAttr)
+}).Accepts(gate).Publishes(stageState, partsState, amountAttr, customerAttr, sinceAttr, vipAttr)
 
 // PublishesAndFails leaves behind what it has published.
 var PublishesAndFails = cruster.NewWorkflow("PublishesAndFails", func(ctx cruster.Context, _ cruster.None) (int, error) {

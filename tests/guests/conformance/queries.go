@@ -63,7 +63,7 @@ var Track = cruster.NewWorkflow("Track", func(ctx cruster.Context, r CollectRequ
 		all = append(all, w)
 	}
 	return all, nil
-}).Accepts(wordSignal).Answers(farQuery, wordsQuery, actQuery)
+}).Accepts(gate, wordSignal).Answers(farQuery, wordsQuery, actQuery)
 
 // Spoiled answers by changing all that it can reach: nothing of that may last.
 var Spoiled = cruster.NewWorkflow("Spoiled", func(ctx cruster.Context, words int) ([]string, error) {

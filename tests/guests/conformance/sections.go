@@ -150,4 +150,4 @@ var SectionInterrupted = cruster.NewWorkflow("SectionInterrupted", func(ctx crus
 		told(section.Unlock(ctx)),
 		locks(shielded, tally.ID(id+"-other")),
 	), nil
-})
+}).Accepts(gate)

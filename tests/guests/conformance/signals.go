@@ -28,7 +28,7 @@ var Collect = cruster.NewWorkflow("Collect", func(ctx cruster.Context, r Collect
 		all = append(all, w)
 	}
 	return all, nil
-}).Accepts(wordSignal)
+}).Accepts(gate, wordSignal)
 
 // CollectRequest says how many words to collect.
 type CollectRequest struct {
@@ -73,7 +73,7 @@ var Impatient = cruster.NewWorkflow("Impatient", func(ctx cruster.Context, _ cru
 		all = append(all, w)
 	}
 	return all, nil
-}).Accepts(wordSignal)
+}).Accepts(gate, wordSignal)
 
 // InterruptedReceive waits for a word until it is interrupted, and then for the last one.
 var InterruptedReceive = cruster.NewWorkflow("InterruptedReceive", func(ctx cruster.Context, _ cruster.None) (string, error) {

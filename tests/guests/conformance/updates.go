@@ -62,4 +62,4 @@ var Updated = cruster.NewWorkflow("Updated", func(ctx cruster.Context, late bool
 		return "bye", nil
 	})
 	return sums, cruster.WaitUntil(ctx, func() bool { return finished })
-}).Takes(addUpdate, slowUpdate, finishUpdate)
+}).Accepts(gate).Takes(addUpdate, slowUpdate, finishUpdate)

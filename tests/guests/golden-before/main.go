@@ -37,4 +37,4 @@ var Everything = cruster.NewWorkflow("Everything", func(ctx cruster.Context, _ R
 	}
 	_, err := answer.Await(ctx)
 	return nil, err
-}, cruster.RawKey(func(Request) string { return "everything" }))
+}, cruster.RawKey(func(Request) string { return "everything" })).Accepts(answer)

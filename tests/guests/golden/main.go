@@ -61,4 +61,4 @@ var Everything = cruster.NewWorkflow("Everything", func(ctx cruster.Context, r R
 	saw.chance(ctx)
 	saw.interrupt(ctx)
 	return saw, nil
-}, cruster.RawKey(func(Request) string { return "everything" }))
+}, cruster.RawKey(func(Request) string { return "everything" })).Accepts(open, answer, denied, own, late, never)

@@ -38,7 +38,7 @@ var Late = cruster.NewWorkflow("Late", func(ctx cruster.Context, _ string) (stri
 		return "", err
 	}
 	return early.Await(ctx)
-}, byKey)
+}, byKey).Accepts(early, gate)
 
 // Resolve settles its own deferred twice, and returns both replies.
 var Resolve = cruster.NewWorkflow("Resolve", func(ctx cruster.Context, _ string) ([]bool, error) {
@@ -48,12 +48,12 @@ var Resolve = cruster.NewWorkflow("Resolve", func(ctx cruster.Context, _ string)
 	}
 	second, err := early.Resolve(ctx, "mine")
 	return []bool{first, second}, err
-}, byKey)
+}, byKey).Accepts(early)
 
 // Long sleeps for ten minutes, unless a deferred is settled or it is interrupted.
 var Long = cruster.NewWorkflow("Long", func(ctx cruster.Context, _ string) (string, error) {
 	return cruster.WithTimeout(ctx, 10*time.Minute, gate.Future(ctx))
-}, byKey)
+}, byKey).Accepts(gate)
 
 // Parent runs two children, and records that they have ended.
 var Parent = cruster.NewWorkflow("Parent", func(ctx cruster.Context, key string) (string, error) {

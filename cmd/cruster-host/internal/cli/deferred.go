@@ -11,7 +11,8 @@ import (
 
 func (a *app) deferredCommand() *cobra.Command {
 	return group("deferred", "Settle the promises that executions wait for", `Settle the promises that executions wait for. A promise can be settled before the
-workflow awaits it, and only once: the first settlement stands.`,
+workflow awaits it, and only once: the first settlement stands. 'module describe' shows
+the promises of a workflow and their types; nothing else is settled.`,
 		`  cruster-host deferred resolve approvals/Approve/doc-7 decision --value '{"approved":true}'`,
 		a.deferredResolve(), a.deferredReject())
 }

@@ -38,6 +38,9 @@ type Workflow struct {
 	Queries []Query  `json:"queries,omitempty"`
 	Signals []Signal `json:"signals,omitempty"`
 	Updates []Update `json:"updates,omitempty"`
+	// Deferreds are those that can be settled, unless AnyDeferred says that all can.
+	Deferreds   []Deferred `json:"deferreds,omitempty"`
+	AnyDeferred bool       `json:"any_deferred,omitempty"`
 	// State is what executions publish, and Attributes what they are found by.
 	State      []Signal    `json:"state,omitempty"`
 	Attributes []Attribute `json:"attributes,omitempty"`
@@ -70,6 +73,13 @@ type Signal struct {
 	Value *Schema `json:"value"`
 }
 
+// Deferred is the JSON of a deferred of a workflow. The name of a dynamic one is how names begin.
+type Deferred struct {
+	Name    string  `json:"name"`
+	Value   *Schema `json:"value"`
+	Dynamic bool    `json:"dynamic,omitempty"`
+}
+
 // Activity is the JSON of an activity of a deployment.
 type Activity struct {
 	Name    string  `json:"name"`
@@ -90,6 +100,10 @@ func DeploymentOf(d *crusterv1.Deployment) Deployment {
 		workflow := Workflow{Name: w.GetName(), Key: w.GetKey(), Input: SchemaOf(w.GetInput()), Output: SchemaOf(w.GetOutput())}
 		for _, s := range w.GetSignals() {
 			workflow.Signals = append(workflow.Signals, Signal{Name: s.GetName(), Value: SchemaOf(s.GetValue())})
+		}
+		workflow.AnyDeferred = w.GetAnyDeferred()
+		for _, d := range w.GetDeferreds() {
+			workflow.Deferreds = append(workflow.Deferreds, Deferred{Name: d.GetName(), Value: SchemaOf(d.GetValue()), Dynamic: d.GetDynamic()})
 		}
 		for _, q := range w.GetQueries() {
 			workflow.Queries = append(workflow.Queries, Query{Name: q.GetName(), Input: SchemaOf(q.GetInput()), Output: SchemaOf(q.GetOutput())})
@@ -150,6 +164,9 @@ func WriteDeployment(w io.Writer, d *crusterv1.Deployment, addrFlag string) erro
 		for _, s := range f.GetSignals() {
 			fmt.Fprintf(w, "  signal %s: %s\n", s.GetName(), schemaText(s.GetValue(), "  "))
 		}
+		for _, d := range f.GetDeferreds() {
+			fmt.Fprintf(w, "  deferred %s: %s\n", deferredName(d), schemaText(d.GetValue(), "  "))
+		}
 		for _, q := range f.GetQueries() {
 			fmt.Fprintf(w, "  query %s: %s, answered with %s\n", q.GetName(), schemaText(q.GetInput(), "  "), schemaText(q.GetOutput(), "  "))
 		}
@@ -204,4 +221,12 @@ func keyText(key string) string {
 	default:
 		return terminal.OneLine(key)
 	}
+}
+
+// deferredName is the name of a deferred, or what the names of a dynamic one look like.
+func deferredName(d *crusterv1.DeferredInfo) string {
+	if d.GetDynamic() {
+		return d.GetName() + "*"
+	}
+	return d.GetName()
 }

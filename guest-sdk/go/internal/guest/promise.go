@@ -22,6 +22,8 @@ type Promise struct {
 	waiters []*waiter
 	// firstWaiter is room for the first of the waiters: most promises have no other.
 	firstWaiter [1]*waiter
+	// misfit, if set, tells why a value must not be decoded.
+	misfit func(raw []byte) error
 	// onSettle, if set, runs when the promise is settled, before its waiters.
 	onSettle func()
 }
@@ -51,6 +53,14 @@ func (p *Promise) Result() (raw []byte, value any, err error) { return p.raw, p.
 // KeepDecoded replaces the msgpack value by the decoded Go value, so that it is
 // decoded only once.
 func (p *Promise) KeepDecoded(value any) { p.raw, p.value = nil, value }
+
+// Misfit tells why the msgpack value must not be decoded; nil if it may be.
+func (p *Promise) Misfit(raw []byte) error {
+	if p.misfit == nil {
+		return nil
+	}
+	return p.misfit(raw)
+}
 
 // settle fixes the outcome and makes the waiters runnable in the order in
 // which they began to wait. The first outcome stands.

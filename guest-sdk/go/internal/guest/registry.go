@@ -22,6 +22,8 @@ type Workflow struct {
 	Queries []Query
 	// Signals are those that it can be sent.
 	Signals []Signal
+	// Deferreds are those that can be settled.
+	Deferreds []Deferred
 	// Updates are those that it takes, by the ops that UpdateOps names.
 	Updates   []Update
 	UpdateOps UpdateOps
@@ -163,7 +165,7 @@ func (r *Registry) Manifest() abi.Manifest {
 // info describes the workflow.
 func (w *Workflow) info() abi.WorkflowInfo {
 	return abi.WorkflowInfo{
-		Attributes: w.attributeInfo(), Input: SchemaOf(w.Input), Key: w.KeyMode, Name: w.Name, Output: SchemaOf(w.Output),
+		Attributes: w.attributeInfo(), Deferreds: w.deferredInfo(), Input: SchemaOf(w.Input), Key: w.KeyMode, Name: w.Name, Output: SchemaOf(w.Output),
 		Queries: w.queryInfo(), Signals: w.signalInfo(), State: w.stateInfo(), Updates: w.updateInfo(),
 	}
 }

@@ -242,10 +242,9 @@ func (w *Workflow) signalInfo() []abi.SignalInfo {
 
 // CheckSignal checks the value of a signal as a host does, and makes it canonical.
 func (w *Workflow) CheckSignal(name string, value []byte) ([]byte, error) {
-	for _, s := range w.Signals {
-		if s.Name == name {
-			return (&abi.SignalInfo{Name: name, Value: SchemaOf(s.Value)}).CheckValue(value)
-		}
+	signal, err := (&abi.WorkflowInfo{Name: w.Name, Signals: w.signalInfo()}).Signal(name)
+	if err != nil {
+		return nil, err
 	}
-	return nil, abi.Errorf(abi.CodeUnknownSignal, "workflow %s has no signal %s", w.Name, name)
+	return signal.CheckValue(value)
 }

@@ -39,6 +39,9 @@ func (w *Workflow) warmMessages(seen map[reflect.Type]bool) {
 	for _, s := range w.Signals {
 		warmType(s.Value, seen)
 	}
+	for _, d := range w.Deferreds {
+		warmType(d.Value, seen)
+	}
 	for _, u := range w.Updates {
 		warmType(u.Input, seen)
 		warmType(u.Output, seen)

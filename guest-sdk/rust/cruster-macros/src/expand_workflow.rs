@@ -322,6 +322,11 @@ impl<'a> Workflow<'a> {
                 marks.extend(quote_spanned!(t.span()=> impl #sdk::#mark<#t> for #target {}));
             }
         }
+        let deferreds = options
+            .deferreds
+            .iter()
+            .map(|d| quote_spanned!(d.span()=> #d.definition()));
+        lists.extend(quote! { deferreds: &[#(#deferreds),*], });
         let listen = match options.updates.is_empty() {
             true => quote!(None),
             false => quote!(Some(#sdk::__private::listen)),

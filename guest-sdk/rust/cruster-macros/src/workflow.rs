@@ -8,11 +8,12 @@ use crate::activity;
 use crate::options::{self, Opt};
 use crate::problems::Problems;
 
-const OPTIONS: [&str; 10] = [
+const OPTIONS: [&str; 11] = [
     "key",
     "hash",
     "activity_groups",
     "signals",
+    "deferreds",
     "queries",
     "updates",
     "state",
@@ -28,6 +29,7 @@ pub(crate) struct WorkflowOptions {
     pub(crate) hash: bool,
     pub(crate) groups: Vec<Path>,
     pub(crate) signals: Vec<Path>,
+    pub(crate) deferreds: Vec<Path>,
     pub(crate) queries: Vec<Path>,
     pub(crate) updates: Vec<Path>,
     pub(crate) state: Vec<Path>,
@@ -44,6 +46,7 @@ impl WorkflowOptions {
             hash: true,
             groups: Vec::new(),
             signals: Vec::new(),
+            deferreds: Vec::new(),
             queries: Vec::new(),
             updates: Vec::new(),
             state: Vec::new(),
@@ -76,6 +79,10 @@ impl WorkflowOptions {
             }
             "signals" => {
                 self.signals = distinct(option, "signal", "signals(Paid, Canceled)", problems)?;
+            }
+            "deferreds" => {
+                let example = "deferreds(APPROVED, SHIPPED)";
+                self.deferreds = distinct(option, "deferred", example, problems)?;
             }
             "queries" => {
                 let example = "queries(GetProgress, GetTotal)";

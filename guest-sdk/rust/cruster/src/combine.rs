@@ -56,7 +56,7 @@ macro_rules! join {
 /// pub const APPROVED: Deferred<String> = Deferred::new("approved");
 /// # #[workflow]
 /// # pub struct Example;
-/// # #[workflow_impl]
+/// # #[workflow_impl(deferreds(APPROVED))]
 /// # impl Example {
 /// async fn execute(&self, order: String) -> Result<String, Error> {
 ///     let by = cruster::select! {

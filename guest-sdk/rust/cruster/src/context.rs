@@ -100,8 +100,14 @@ impl<W> WorkflowContext<W> {
     }
 
     /// Waits until a deferred of this execution is settled.
+    ///
+    /// # Panics
+    ///
+    /// If the workflow does not list the deferred: `#[workflow_impl(deferreds(APPROVED))]`.
+    #[track_caller]
     pub fn await_deferred<T: DeserializeOwned>(&self, deferred: Deferred<T>) -> Op<T> {
         let name = deferred.name();
+        self.core.must_accept("waits for", name);
         let body = wire::Deferred {
             name: name.to_owned(),
         }
@@ -111,16 +117,29 @@ impl<W> WorkflowContext<W> {
 
     /// Settles a deferred of this execution with a value. It yields false if the
     /// deferred was settled before; the first settlement stands.
+    ///
+    /// # Panics
+    ///
+    /// If the workflow does not list the deferred: `#[workflow_impl(deferreds(APPROVED))]`.
+    #[track_caller]
     pub fn resolve_deferred<T: Serialize>(&self, deferred: Deferred<T>, value: T) -> Op<bool> {
+        self.core.must_accept("settles", deferred.name());
         self.resolve_deferred_in("", deferred, value)
     }
 
     /// Settles a deferred of this execution with an error.
+    ///
+    /// # Panics
+    ///
+    /// If the workflow does not list the deferred: `#[workflow_impl(deferreds(APPROVED))]`.
+    #[track_caller]
     pub fn reject_deferred<T>(&self, deferred: Deferred<T>, error: impl Into<Error>) -> Op<bool> {
+        self.core.must_accept("settles", deferred.name());
         self.reject_deferred_in("", deferred, error)
     }
 
-    /// [`resolve_deferred`](Self::resolve_deferred) for another execution.
+    /// [`resolve_deferred`](Self::resolve_deferred) for another execution. It fails if that
+    /// execution's workflow does not list the deferred, or not with a value of this type.
     pub fn resolve_deferred_in<T: Serialize>(
         &self,
         execution: &str,

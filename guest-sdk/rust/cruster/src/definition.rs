@@ -2,6 +2,7 @@
 
 use crate::attempt::Attempt;
 use crate::execution::{ContextCore, LocalFuture, Start};
+use crate::names::{goes_on, same};
 use crate::nanos::{clamp, nanos};
 use crate::schema::Shape;
 use crate::wire::{self, Encoded, Fault, Outcome};
@@ -51,6 +52,8 @@ pub struct WorkflowDefinition {
     pub groups: &'static [&'static [ActivityDefinition]],
     /// The signals that it can be sent.
     pub signals: &'static [SignalDefinition],
+    /// The deferreds that can be settled.
+    pub deferreds: &'static [DeferredDefinition],
     /// The queries that it answers.
     pub queries: &'static [QueryDefinition],
     /// The updates that it takes.
@@ -81,6 +84,43 @@ impl SignalDefinition {
             value: Some(Box::new((self.value)().into_wire())),
         };
         Encoded::new(self.name, &info)
+    }
+}
+
+/// A deferred of a workflow, or all those whose names begin alike.
+#[derive(Clone, Copy)]
+pub struct DeferredDefinition {
+    /// Its name, or how names begin.
+    pub name: &'static str,
+    /// Names are made while the workflow runs.
+    pub dynamic: bool,
+    /// The shape of what resolves it.
+    pub value: fn() -> Shape,
+    /// Describes it.
+    pub info: fn(&DeferredDefinition) -> Encoded,
+}
+
+impl DeferredDefinition {
+    pub(crate) fn describe(&self) -> Encoded {
+        let info = wire::DeferredInfo {
+            dynamic: self.dynamic,
+            name: self.name.to_owned(),
+            value: Some(Box::new((self.value)().into_wire())),
+        };
+        Encoded::new(self.name, &info)
+    }
+
+    /// Whether a name is one of these.
+    pub(crate) const fn has(&self, name: &str) -> bool {
+        match self.dynamic {
+            true => goes_on(name, self.name),
+            false => same(name, self.name),
+        }
+    }
+
+    /// Whether a name could be one of both: then its type would be in doubt.
+    pub(crate) const fn meets(&self, other: &DeferredDefinition) -> bool {
+        same(self.name, other.name) || self.has(other.name) || other.has(self.name)
     }
 }
 

@@ -208,7 +208,7 @@ pub use client::{Client, Poll, remote};
 pub use combine::{first, join_all};
 pub use condition::Until;
 pub use context::{InWorkflow, WorkflowContext};
-pub use deferred::Deferred;
+pub use deferred::{Deferred, DynamicDeferred};
 pub use definition::{Backoff, Migration};
 pub use entity::{
     CallsEntities, Entity, EntityCall, EntityContext, EntitySend, EntityState, RemoteEntity,
@@ -256,8 +256,8 @@ impl Schema for Empty {
 pub mod prelude {
     pub use crate::error::{Error, Result, ResultExt};
     pub use crate::{
-        Attribute, Backoff, Bytes, Deferred, EntityContext, Migration, Query, Schema, Signal,
-        State, StatefulEntity, Timestamp, Update,
+        Attribute, Backoff, Bytes, Deferred, DynamicDeferred, EntityContext, Migration, Query,
+        Schema, Signal, State, StatefulEntity, Timestamp, Update,
     };
     pub use crate::{activity, activity_group, activity_group_impl, workflow, workflow_impl};
     pub use crate::{entity, entity_impl, rpc, rpc_group, rpc_group_impl};

@@ -2,7 +2,7 @@
 //! compiled.
 
 /// The longest name, in bytes.
-const MAX_NAME: usize = 128;
+pub(crate) const MAX_NAME: usize = 128;
 
 /// Checks a name; `what` begins the message.
 ///
@@ -34,6 +34,12 @@ pub const fn check(what: &str, name: &str) {
 /// Equality of strings in constants.
 pub(crate) const fn same(a: &str, b: &str) -> bool {
     equal(a.as_bytes(), b.as_bytes())
+}
+
+/// Whether a text is longer than another and begins with it, in constants.
+pub(crate) const fn goes_on(text: &str, beginning: &str) -> bool {
+    let (text, beginning) = (text.as_bytes(), beginning.as_bytes());
+    text.len() > beginning.len() && equal(text.split_at(beginning.len()).0, beginning)
 }
 
 /// What follows the last of a mark, or all of it, in constants.

@@ -70,7 +70,7 @@ fn bodies_are_written_as_published() {
             "ExecReply" ExecReply "QueryReply" QueryReply "Header" Header "HTTPRequest" HTTPRequest
             "HTTPResponse" HTTPResponse "ConfigRequest" ConfigRequest "ConfigReply" ConfigReply "Schema" Schema
             "Field" Field "WorkflowInfo" WorkflowInfo "ActivityInfo" ActivityInfo "Migration" Migration
-            "Manifest" Manifest "Receive" Receive "Signal" Signal "SignalInfo" SignalInfo "Query" Query "QueryInfo" QueryInfo "EntityInfo" EntityInfo
+            "Manifest" Manifest "Receive" Receive "Signal" Signal "SignalInfo" SignalInfo "DeferredInfo" DeferredInfo "Query" Query "QueryInfo" QueryInfo "EntityInfo" EntityInfo
             "OperationInfo" OperationInfo "EntityCall" EntityCall "Operations" Operations
             "Continue" Continue "Lock" Lock "Unlock" Unlock "Update" Update "UpdateRequest" UpdateRequest "Answer" Answer
             "Publish" Publish "Published" Published "Progress" Progress "AttributeInfo" AttributeInfo

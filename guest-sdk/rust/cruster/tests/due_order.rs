@@ -15,7 +15,7 @@ const SIGNAL: Deferred<String> = Deferred::new("signal");
 #[workflow]
 pub struct DueOrder;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(SIGNAL))]
 impl DueOrder {
     async fn execute(&self, waits: Vec<String>) -> Result<Vec<String>> {
         let order = Rc::new(RefCell::new(Vec::new()));

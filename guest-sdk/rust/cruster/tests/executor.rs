@@ -33,7 +33,7 @@ async fn yield_once() {
 #[workflow]
 pub struct Edge;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(NEVER))]
 impl Edge {
     async fn execute(&self, case: String) -> Result<String, Error> {
         match case.as_str() {

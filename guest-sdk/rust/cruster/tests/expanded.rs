@@ -291,6 +291,7 @@ const _: () = {
                 updates: &[],
                 state: &[],
                 attributes: &[],
+                deferreds: &[],
                 listen: ::core::option::Option::None,
             };
     }

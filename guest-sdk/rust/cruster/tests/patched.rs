@@ -50,7 +50,7 @@ impl Charges {
 #[workflow]
 pub struct Cleaning;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(STOP))]
 impl Cleaning {
     async fn execute(&self, _n: i64) -> Result<bool> {
         let stopped = self.await_deferred(STOP).await.is_err();

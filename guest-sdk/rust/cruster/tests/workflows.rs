@@ -16,7 +16,7 @@ pub const OTHER: Deferred<u32> = Deferred::new("other");
 #[workflow]
 pub struct Script;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(GO, OTHER))]
 impl Script {
     async fn execute(&self, case: String) -> Result<Vec<String>, Error> {
         match case.as_str() {

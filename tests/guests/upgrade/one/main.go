@@ -20,6 +20,6 @@ var Report = cruster.NewWorkflow("Report", func(ctx cruster.Context, _ string) (
 	}
 	value, err := setting.Call(ctx, cruster.None{})
 	return version + " " + value, err
-})
+}).Accepts(signal)
 
 func main() {}

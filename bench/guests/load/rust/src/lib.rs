@@ -153,7 +153,7 @@ impl Sleeper {
 #[workflow]
 pub struct Waiter;
 
-#[workflow_impl(key = |request: &Request| request.run.clone(), hash = false, signals(Signalled))]
+#[workflow_impl(key = |request: &Request| request.run.clone(), hash = false, signals(Signalled), deferreds(SETTLED))]
 impl Waiter {
     async fn execute(&self, request: Request) -> Result<i64> {
         for i in 0..request.n {

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Waker};
 
 use crate::condition::Condition;
-use crate::definition::WorkflowDefinition;
+use crate::definition::{DeferredDefinition, WorkflowDefinition};
 use crate::generator::Generator;
 use crate::host::{Host, INTERRUPTED};
 use crate::inbox::Inbox;
@@ -53,6 +53,8 @@ pub(crate) struct Execution {
 pub(crate) struct Shared {
     pub(crate) host: Rc<dyn Host>,
     pub(crate) invocation: Invocation,
+    /// The deferreds of the workflow.
+    deferreds: &'static [DeferredDefinition],
     now: Cell<Timestamp>,
     random: RefCell<Option<Generator>>,
     ready: Arc<Ready>,
@@ -108,6 +110,19 @@ struct Op {
     wait: u64,
 }
 
+impl ContextCore {
+    /// Panics unless the workflow lists a deferred; `does` says what it does with it.
+    #[track_caller]
+    pub(crate) fn must_accept(&self, does: &str, deferred: &str) {
+        let accepted = self.0.deferreds.iter().any(|d| d.has(deferred));
+        assert!(
+            accepted,
+            "CR-4002: workflow {} {does} deferred {deferred:?}, which it does not accept: list it, as in #[workflow_impl(deferreds(APPROVED))]",
+            self.0.invocation.name
+        );
+    }
+}
+
 impl Execution {
     /// Runs a workflow up to its first wait.
     pub(crate) fn start(
@@ -118,6 +133,7 @@ impl Execution {
         let body = invocation.body.take().unwrap_or_default();
         let core = ContextCore(Rc::new(Shared {
             host,
+            deferreds: workflow.deferreds,
             now: Cell::new(Timestamp::from_unix_nanos(invocation.time)),
             invocation,
             random: RefCell::default(),

@@ -95,8 +95,33 @@ macro_rules! check_declared {
     };
 }
 
+/// Checks that each name of a deferred has one type.
+const fn check_deferreds(workflow: &WorkflowDefinition) {
+    let list = workflow.deferreds;
+    let mut n = 0;
+    while n < list.len() {
+        let mut other = 0;
+        while other < n {
+            if list[n].meets(&list[other]) {
+                fail(&[
+                    "the workflow `",
+                    workflow.name,
+                    "` lists the deferreds `",
+                    list[other].name,
+                    "` and `",
+                    list[n].name,
+                    "`, and a name could be one of both",
+                ]);
+            }
+            other += 1;
+        }
+        n += 1;
+    }
+}
+
 const fn check_workflow(workflow: &WorkflowDefinition) {
     names::check("the workflow name", workflow.name);
+    check_deferreds(workflow);
     check_declared!(workflow.signals, "a signal", "signals", "signal");
     check_declared!(workflow.queries, "a query", "queries", "query");
     check_declared!(workflow.updates, "an update", "updates", "update");

@@ -190,6 +190,10 @@ fn shape(f: fn() -> Shape) -> Option<Box<wire::Schema>> {
 fn workflow_info(w: &WorkflowDefinition) -> WorkflowInfo {
     WorkflowInfo {
         attributes: sorted(w.attributes.iter().map(|a| (a.info)(a)).collect()),
+        // The list is there even if it is empty: the host is to refuse other deferreds.
+        deferreds: Some(
+            sorted(w.deferreds.iter().map(|d| (d.info)(d)).collect()).unwrap_or_default(),
+        ),
         input: shape(w.input),
         key: w.key.name().to_owned(),
         name: w.name.to_owned(),

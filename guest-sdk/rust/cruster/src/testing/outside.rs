@@ -20,31 +20,39 @@ use crate::testing::world::World;
 impl Test {
     /// Resolves a deferred of the execution from outside, at a virtual time after
     /// its start.
+    ///
+    /// # Panics
+    ///
+    /// The run panics if a host would refuse that.
     pub fn resolve_after<T: Serialize>(
         self,
         time: Duration,
         deferred: Deferred<T>,
         value: T,
     ) -> Self {
-        let name = deferred.name();
+        let name = deferred.name().to_owned();
         let value = run::encode(&format!("the value of deferred {name}"), &value);
         self.outside(time, move |run| {
-            run.settle(name, Ok(value.clone()));
+            run.settle_from_test(&name, Ok(value.clone()));
         })
     }
 
     /// Rejects a deferred of the execution from outside, at a virtual time after its
     /// start.
+    ///
+    /// # Panics
+    ///
+    /// The run panics if a host would refuse that.
     pub fn reject_after<T>(
         self,
         time: Duration,
         deferred: Deferred<T>,
         error: impl Into<Error>,
     ) -> Self {
-        let name = deferred.name();
+        let name = deferred.name().to_owned();
         let fault = error.into().under(&codes::DEFERRED_REJECTED);
         self.outside(time, move |run| {
-            run.settle(name, Err(fault.clone()));
+            run.settle_from_test(&name, Err(fault.clone()));
         })
     }
 

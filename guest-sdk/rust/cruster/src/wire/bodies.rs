@@ -232,6 +232,7 @@ body! {
     /// A workflow of a module.
     WorkflowInfo {
         attributes: Option<Vec<Encoded>>,
+        deferreds: Option<Vec<Encoded>>,
         input: Option<Box<Schema>>,
         key: String,
         name: String,
@@ -277,6 +278,10 @@ body! {
 body! {
     /// A query of a workflow.
     QueryInfo { input: Option<Box<Schema>>, name: String, output: Option<Box<Schema>> }
+}
+body! {
+    /// A deferred of a workflow.
+    DeferredInfo { dynamic: bool, name: String, value: Option<Box<Schema>> }
 }
 body! {
     /// A signal of a workflow.

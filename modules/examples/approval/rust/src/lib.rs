@@ -76,7 +76,7 @@ pub const APPROVED: Deferred<Decision> = Deferred::new("approved");
 #[workflow]
 pub struct RequestApproval;
 
-#[workflow_impl(key = |request: &ApprovalRequest| request.document.clone(), hash = false)]
+#[workflow_impl(key = |request: &ApprovalRequest| request.document.clone(), hash = false, deferreds(APPROVED))]
 impl RequestApproval {
     async fn execute(&self, request: ApprovalRequest) -> Result<ApprovalResult> {
         if request.document.is_empty() {

@@ -82,7 +82,7 @@ impl Follow {
 #[workflow]
 pub struct Order;
 
-#[workflow_impl(key = |order: &String| order.clone(), hash = false)]
+#[workflow_impl(key = |order: &String| order.clone(), hash = false, deferreds(GATE))]
 impl Order {
     async fn execute(&self, order: String) -> Result<Report> {
         let mut report = Report {

@@ -15,7 +15,7 @@ pub struct Bare;
 #[derive(Serialize, Deserialize, Schema, Signal)]
 pub struct Nudge;
 
-#[workflow_impl(key = |id: &String| id.clone(), hash = false, signals(Nudge))]
+#[workflow_impl(key = |id: &String| id.clone(), hash = false, signals(Nudge), deferreds(GATE))]
 impl Bare {
     async fn execute(&self, id: String) -> Result<Vec<Seen>> {
         let mut all = self.steps(&id).await;

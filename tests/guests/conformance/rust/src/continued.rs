@@ -68,7 +68,7 @@ impl AwaitsContinued {
 #[workflow]
 pub struct ContinuesUnread;
 
-#[workflow_impl(signals(Word), state(Stage))]
+#[workflow_impl(signals(Word), state(Stage), deferreds(GATE))]
 impl ContinuesUnread {
     async fn execute(&self, second: bool) -> Result<Vec<Value>> {
         if second {
@@ -90,7 +90,7 @@ impl ContinuesUnread {
 #[workflow]
 pub struct ContinuesUpdated;
 
-#[workflow_impl(updates(Add, Finish))]
+#[workflow_impl(updates(Add, Finish), deferreds(GATE))]
 impl ContinuesUpdated {
     async fn execute(&self, second: bool) -> Result<i64> {
         if !second {

@@ -1,5 +1,7 @@
 //! Workflows that wait for promises, and settle them.
 
+use std::collections::BTreeMap;
+
 use cruster::prelude::*;
 use cruster::{Value, join_all};
 
@@ -7,12 +9,25 @@ use crate::{Seen, seen};
 
 pub const ANSWER: Deferred<String> = Deferred::new("answer");
 pub const GATE: Deferred<String> = Deferred::new("gate");
+/// An answer of any type.
+const ANYTHING: Deferred<Value> = Deferred::new("answer");
+
+const DECISION: Deferred<Decision> = Deferred::new("decision");
+const APPROVALS: DynamicDeferred<Decision> = DynamicDeferred::new("approve-");
+
+/// What some promises are resolved with.
+#[derive(Default, Serialize, Deserialize, Schema)]
+pub struct Decision {
+    approved: bool,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    note: String,
+}
 
 /// Waits for the answer.
 #[workflow]
 pub struct Await;
 
-#[workflow_impl(key = |key: &String| key.clone(), hash = false)]
+#[workflow_impl(key = |key: &String| key.clone(), hash = false, deferreds(ANSWER))]
 impl Await {
     async fn execute(&self, _key: String) -> Result<Seen> {
         Ok(seen(self.await_deferred(ANSWER).await))
@@ -23,7 +38,7 @@ impl Await {
 #[workflow]
 pub struct AwaitLate;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(GATE, ANSWER))]
 impl AwaitLate {
     async fn execute(&self, _request: cruster::Empty) -> Result<Seen> {
         self.await_deferred(GATE).await?;
@@ -35,7 +50,7 @@ impl AwaitLate {
 #[workflow]
 pub struct AwaitTwice;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(ANSWER))]
 impl AwaitTwice {
     async fn execute(&self, _request: cruster::Empty) -> Result<Vec<String>> {
         join_all([(); 2].map(|()| self.spawn(self.await_deferred(ANSWER)))).await
@@ -46,7 +61,7 @@ impl AwaitTwice {
 #[workflow]
 pub struct AwaitNumber;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(ANYTHING))]
 impl AwaitNumber {
     async fn execute(&self, _request: cruster::Empty) -> Result<Seen> {
         const NUMBER: Deferred<i64> = Deferred::new("answer");
@@ -58,7 +73,7 @@ impl AwaitNumber {
 #[workflow]
 pub struct ResolveOwn;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(ANSWER))]
 impl ResolveOwn {
     async fn execute(&self, reject: bool) -> Result<Vec<Value>> {
         let first = if reject {
@@ -97,10 +112,73 @@ impl ResolveOther {
 #[workflow]
 pub struct AwaitAnything;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(ANYTHING))]
 impl AwaitAnything {
     async fn execute(&self, _request: cruster::Empty) -> Result<Value> {
-        const ANYTHING: Deferred<Value> = Deferred::new("answer");
         self.await_deferred(ANYTHING).await
+    }
+}
+
+/// Waits for a decision, and for one whose name it makes.
+#[workflow]
+pub struct AwaitTyped;
+
+#[workflow_impl(deferreds(DECISION, APPROVALS))]
+impl AwaitTyped {
+    async fn execute(&self, by: String) -> Result<Vec<Decision>> {
+        let first = self.await_deferred(DECISION).await?;
+        let second = self.await_deferred(APPROVALS.named(&by)).await?;
+        Ok(vec![first, second])
+    }
+}
+
+/// Settles the decisions of another execution, first with what it does not take.
+#[workflow]
+pub struct ResolveTyped;
+
+#[workflow_impl]
+impl ResolveTyped {
+    async fn execute(&self, execution: String) -> Result<Vec<Seen>> {
+        const MISSPELT: Deferred<Decision> = Deferred::new("decison");
+        const NAMELESS: Deferred<Decision> = Deferred::new("approve-");
+        const YES: Deferred<bool> = Deferred::new("decision");
+        const OTHER: Deferred<BTreeMap<String, bool>> = Deferred::new("decision");
+        let resolve = |deferred, value| self.resolve_deferred_in(&execution, deferred, value);
+        let misspelt = resolve(MISSPELT, Decision::default()).await;
+        let no = Error::message_only("no");
+        let nameless = self.reject_deferred_in(&execution, NAMELESS, no).await;
+        let yes = self.resolve_deferred_in(&execution, YES, true).await;
+        let other = BTreeMap::from([("aproved".to_owned(), true)]);
+        let other = self.resolve_deferred_in(&execution, OTHER, other).await;
+        let missing = BTreeMap::from([("note".to_owned(), "x".to_owned())]);
+        let bob = Deferred::named("approve-bob");
+        let missing = self.resolve_deferred_in(&execution, bob, missing).await;
+        let approved = Decision {
+            approved: true,
+            ..Decision::default()
+        };
+        let declined = Decision {
+            note: "no".to_owned(),
+            ..Decision::default()
+        };
+        let first = resolve(DECISION, approved).await;
+        let second = resolve(APPROVALS.named("bob"), declined).await;
+        let all = [misspelt, nameless, yes, other, missing, first, second];
+        Ok(all.into_iter().map(seen).collect())
+    }
+}
+
+/// Uses a promise that it does not list.
+#[workflow]
+pub struct AwaitUndeclared;
+
+#[workflow_impl]
+impl AwaitUndeclared {
+    async fn execute(&self, settle: bool) -> Result<String> {
+        self.sleep(Duration::from_millis(1)).await?;
+        if settle {
+            self.resolve_deferred(ANSWER, "mine".to_owned()).await?;
+        }
+        self.await_deferred(ANSWER).await
     }
 }

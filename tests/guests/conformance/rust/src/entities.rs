@@ -275,7 +275,7 @@ impl TallyTogether {
 #[workflow]
 pub struct TallyWatched;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(GATE))]
 impl TallyWatched {
     async fn execute(&self, id: String) -> Result<Vec<Seen>> {
         let tally = Tally::client(self, id);

@@ -112,7 +112,7 @@ pub struct RethrowRequest {
 #[workflow]
 pub struct Rethrow;
 
-#[workflow_impl(activity_groups(Declines, Bulky))]
+#[workflow_impl(activity_groups(Declines, Bulky), deferreds(ANSWER, NEVER))]
 impl Rethrow {
     async fn execute(&self, request: RethrowRequest) -> Result<String> {
         let result = self.rethrown(&request.from).await;

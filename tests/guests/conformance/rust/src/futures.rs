@@ -14,7 +14,7 @@ use crate::steps::Blocking;
 #[workflow]
 pub struct Futures;
 
-#[workflow_impl(activity_groups(Blocking, Numbers))]
+#[workflow_impl(activity_groups(Blocking, Numbers), deferreds(NEVER, GATE))]
 impl Futures {
     async fn execute(&self, what: String) -> Result<String> {
         match what.as_str() {
@@ -84,7 +84,7 @@ impl Futures {
 #[workflow]
 pub struct OnInterrupt;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(NEVER))]
 impl OnInterrupt {
     async fn execute(&self, _request: cruster::Empty) -> Result<String> {
         let reason = cruster::select! {

@@ -24,7 +24,7 @@ impl Notes {
 #[workflow]
 pub struct Interruptible;
 
-#[workflow_impl(activity_groups(Notes))]
+#[workflow_impl(activity_groups(Notes), deferreds(NEVER))]
 impl Interruptible {
     async fn execute(&self, end: String) -> Result<Vec<String>> {
         let other = self.spawn(self.sleep(HOUR));
@@ -59,7 +59,7 @@ impl Interruptible {
 #[workflow]
 pub struct Unhandled;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(NEVER))]
 impl Unhandled {
     async fn execute(&self, _request: cruster::Empty) -> Result<i64> {
         self.await_deferred(NEVER).await
@@ -70,7 +70,7 @@ impl Unhandled {
 #[workflow]
 pub struct InterruptedEarly;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(GATE))]
 impl InterruptedEarly {
     async fn execute(&self, _request: cruster::Empty) -> Result<Vec<Value>> {
         let before = self.interrupted();

@@ -36,6 +36,7 @@ cruster::module! {
         continued::AwaitsContinued, continued::Continues, continued::ContinuesStopped, continued::ContinuesUnread,
         continued::ContinuesUpdated, continued::CountsDown,
         deferreds::Await, deferreds::AwaitAnything, deferreds::AwaitLate, deferreds::AwaitNumber, deferreds::AwaitTwice,
+        deferreds::AwaitTyped, deferreds::AwaitUndeclared, deferreds::ResolveTyped,
         deferreds::ResolveOther, deferreds::ResolveOwn,
         determinism::Chance, determinism::Clock, determinism::Identity, determinism::Log, determinism::Patches,
         entities::LedgerNotes, entities::TallyErrors, entities::TallyLife, entities::TallyPasses, entities::TallyReported,

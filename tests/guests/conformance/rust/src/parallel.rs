@@ -64,7 +64,7 @@ impl All {
 #[workflow]
 pub struct First;
 
-#[workflow_impl(activity_groups(Numbers))]
+#[workflow_impl(activity_groups(Numbers), deferreds(NEVER))]
 impl First {
     async fn execute(&self, _request: cruster::Empty) -> Result<Vec<i64>> {
         let never: Pin<Box<dyn Future<Output = Result<i64>>>> =
@@ -79,7 +79,7 @@ impl First {
 #[workflow]
 pub struct Race;
 
-#[workflow_impl(activity_groups(Blocking, Numbers))]
+#[workflow_impl(activity_groups(Blocking, Numbers), deferreds(GATE))]
 impl Race {
     async fn execute(&self, winner: String) -> Result<Vec<String>> {
         let mut log = Vec::new();
@@ -105,7 +105,7 @@ impl Race {
 #[workflow]
 pub struct Select;
 
-#[workflow_impl(activity_groups(Numbers))]
+#[workflow_impl(activity_groups(Numbers), deferreds(NEVER))]
 impl Select {
     async fn execute(&self, _request: cruster::Empty) -> Result<Vec<String>> {
         let (one, two) = cruster::join!(self.square(1), self.square(2)).await?;
@@ -263,17 +263,15 @@ pub struct OrderResult {
     values: Vec<String>,
 }
 
-const SIDES: [Deferred<String>; 3] = [
-    Deferred::new("left"),
-    Deferred::new("middle"),
-    Deferred::new("right"),
-];
+const LEFT: Deferred<String> = Deferred::new("left");
+const MIDDLE: Deferred<String> = Deferred::new("middle");
+const RIGHT: Deferred<String> = Deferred::new("right");
 
 /// Takes three steps at the same time; the test decides in which order they end.
 #[workflow]
 pub struct Order;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(LEFT, MIDDLE, RIGHT))]
 impl Order {
     async fn execute(&self, request: OrderRequest) -> Result<OrderResult> {
         let order = Rc::new(RefCell::new(Vec::new()));
@@ -289,7 +287,7 @@ impl Order {
                 value
             })
         };
-        let values = join_all(SIDES.map(step)).await?;
+        let values = join_all([LEFT, MIDDLE, RIGHT].map(step)).await?;
         Ok(OrderResult {
             order: order.take(),
             values,

@@ -37,7 +37,11 @@ pub fn stage(text: &str) -> Stage {
 #[workflow]
 pub struct Publishes;
 
-#[workflow_impl(state(Stage, Parts), attributes(Amount, Customer, Since, Vip))]
+#[workflow_impl(
+    state(Stage, Parts),
+    attributes(Amount, Customer, Since, Vip),
+    deferreds(GATE)
+)]
 impl Publishes {
     async fn execute(&self, customer: String) -> Result<Vec<Value>> {
         let before = self.published::<Stage>();

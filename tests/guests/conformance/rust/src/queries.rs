@@ -57,7 +57,7 @@ impl Nap {
 #[workflow]
 pub struct Track;
 
-#[workflow_impl(signals(Word), queries(Far, WordsFrom, Act))]
+#[workflow_impl(signals(Word), queries(Far, WordsFrom, Act), deferreds(GATE))]
 impl Track {
     async fn execute(&self, request: CollectRequest) -> Result<Vec<String>> {
         if request.late {

@@ -170,7 +170,7 @@ impl SectionAdds {
 #[workflow]
 pub struct SectionInterrupted;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(GATE))]
 impl SectionInterrupted {
     async fn execute(&self, id: String) -> Result<Vec<Seen>> {
         let section = self.lock(Tally::id(id.clone())).await?;

@@ -28,7 +28,7 @@ pub struct CollectRequest {
     pub late: bool,
 }
 
-#[workflow_impl(signals(Word))]
+#[workflow_impl(signals(Word), deferreds(GATE))]
 impl Collect {
     async fn execute(&self, request: CollectRequest) -> Result<Vec<String>> {
         if request.late {
@@ -79,7 +79,7 @@ impl CollectApart {
 #[workflow]
 pub struct Impatient;
 
-#[workflow_impl(signals(Word))]
+#[workflow_impl(signals(Word), deferreds(GATE))]
 impl Impatient {
     async fn execute(&self, _request: cruster::Empty) -> Result<Vec<String>> {
         let patience = Duration::from_millis(1);

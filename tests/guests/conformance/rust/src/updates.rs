@@ -44,7 +44,7 @@ impl Sums {
     }
 }
 
-#[workflow_impl(updates(Add, Slow, Finish))]
+#[workflow_impl(updates(Add, Slow, Finish), deferreds(GATE))]
 impl Updated {
     async fn execute(&self, late: bool) -> Result<Vec<i64>> {
         if late {

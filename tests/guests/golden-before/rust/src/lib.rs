@@ -22,7 +22,7 @@ pub struct Request {
 #[workflow]
 pub struct Everything;
 
-#[workflow_impl(key = |_: &Request| "everything", hash = false)]
+#[workflow_impl(key = |_: &Request| "everything", hash = false, deferreds(ANSWER))]
 impl Everything {
     async fn execute(&self, _request: Request) -> Result<Vec<String>> {
         self.sleep(Duration::from_millis(1)).await?;

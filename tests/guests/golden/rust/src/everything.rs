@@ -52,7 +52,7 @@ pub struct Request {
 #[workflow]
 pub struct Everything;
 
-#[workflow_impl(key = |_: &Request| "everything", hash = false)]
+#[workflow_impl(key = |_: &Request| "everything", hash = false, deferreds(OPEN, ANSWER, DENIED, OWN, LATE, NEVER))]
 impl Everything {
     async fn execute(&self, request: Request) -> Result<Vec<Saw>> {
         let mut saw = Seen::default();

@@ -1,6 +1,7 @@
 //! One execution in the world, and the host of its workflow.
 
 mod continued;
+mod deferreds;
 mod perform;
 
 use std::cell::{Cell, RefCell};
@@ -22,6 +23,8 @@ use crate::testing::signals::Mailbox;
 use crate::testing::updates::Updates;
 use crate::testing::world::World;
 use crate::wire::{Delivery, Fault, Interruption, Outcome, Resume, Settled, Wire};
+
+use deferreds::Promise;
 
 pub(crate) struct Run {
     pub(crate) world: Weak<World>,
@@ -61,13 +64,6 @@ struct PendingOp {
 
 /// The name of an activity with its key, or else the hash of its input.
 type Identity = (String, String);
-
-/// A deferred of the execution.
-#[derive(Default)]
-struct Promise {
-    settled: Option<Settled>,
-    waiting: Vec<u32>,
-}
 
 impl Run {
     pub(crate) fn new(world: &Rc<World>, id: &str, workflow: &str, input: Vec<u8>) -> Rc<Self> {
@@ -265,26 +261,6 @@ impl Run {
             });
             self.keep(execution);
         }
-    }
-
-    /// Settles a deferred; returns whether it was open.
-    pub(crate) fn settle(&self, name: &str, result: Settled) -> bool {
-        let mut deferreds = self.deferreds.borrow_mut();
-        let promise = deferreds.entry(name.to_owned()).or_default();
-        if promise.settled.is_some() {
-            return false;
-        }
-        promise.settled = Some(result.clone());
-        for op in std::mem::take(&mut promise.waiting) {
-            self.deliver(Duration::ZERO, op, result.clone());
-        }
-        true
-    }
-
-    /// Whether it has ended with the deferred open.
-    fn is_over_without(&self, name: &str) -> bool {
-        let settled = |d: &Promise| d.settled.is_some();
-        self.outcome.borrow().is_some() && !self.deferreds.borrow().get(name).is_some_and(settled)
     }
 
     pub(crate) fn interrupt(&self, reason: &str) {

@@ -126,35 +126,6 @@ impl Run {
         Ok(format!("{name}/{identity}/{occurrence}"))
     }
 
-    fn await_deferred(&self, name: &str, op: u32) {
-        let mut deferreds = self.deferreds.borrow_mut();
-        let promise = deferreds.entry(name.to_owned()).or_default();
-        match promise.settled.clone() {
-            Some(result) => self.deliver(Duration::ZERO, op, result),
-            None => promise.waiting.push(op),
-        }
-    }
-
-    fn resolve(&self, op: u32, body: wire::Resolve) {
-        let owner = match body.execution.as_str() {
-            "" => Some(self.me()),
-            id => self.world().run(id),
-        };
-        let result = match owner {
-            None => Err(no_execution(&body.execution)),
-            Some(owner) if owner.is_over_without(&body.name) => {
-                let message = format!("{} is {}", owner.id, owner.state());
-                Err(codes::ALREADY_OVER.fault(message))
-            }
-            Some(owner) => {
-                let value = body.value.unwrap_or_else(|| NIL.to_vec());
-                let result = body.error.map_or(Ok(value), Err);
-                Ok(owner.settle(&body.name, result).encode())
-            }
-        };
-        self.deliver(Duration::ZERO, op, result);
-    }
-
     fn call(&self, op: u32, body: &wire::Call, wait: bool) {
         let now = |result| self.deliver(Duration::ZERO, op, result);
         if wait {

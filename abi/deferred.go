@@ -1,0 +1,66 @@
+package abi
+
+import (
+	"slices"
+	"strings"
+)
+
+// DeferredInfo describes a promise of a workflow, or all those whose names are made while it
+// runs and begin alike.
+type DeferredInfo struct {
+	// Dynamic says that Name is how names begin: each longer one is a promise of this type.
+	Dynamic bool   `msgpack:"dynamic"`
+	Name    string `msgpack:"name"`
+	// Value is the type of what resolves it; nil is any.
+	Value *Schema `msgpack:"value"`
+}
+
+// Has tells whether a name is one of these promises.
+func (d *DeferredInfo) Has(name string) bool {
+	if d.Dynamic {
+		return len(name) > len(d.Name) && strings.HasPrefix(name, d.Name)
+	}
+	return name == d.Name
+}
+
+// Meets tells whether a name could be one of both: then its type would be in doubt.
+func (d *DeferredInfo) Meets(o *DeferredInfo) bool {
+	return d.Name == o.Name || d.Has(o.Name) || o.Has(d.Name)
+}
+
+// CheckValue does for what resolves a promise what [WorkflowInfo.CheckRequest] does for a
+// request.
+func (d *DeferredInfo) CheckValue(value []byte) ([]byte, error) {
+	return checkValue("the value", d.Value, orAbsent(d.Value, value))
+}
+
+// Deferred finds a promise that may be settled. A module that tells of none has those of
+// every name, with values of every type.
+func (w *WorkflowInfo) Deferred(name string) (*DeferredInfo, error) {
+	if w.Deferreds == nil {
+		return &DeferredInfo{Name: name}, nil
+	}
+	if i := slices.IndexFunc(w.Deferreds, func(d DeferredInfo) bool { return d.Has(name) }); i >= 0 {
+		return &w.Deferreds[i], nil
+	}
+	names := make([]string, len(w.Deferreds))
+	var near []string
+	for i, d := range w.Deferreds {
+		names[i] = d.Name
+		if d.Dynamic {
+			names[i] += "*"
+			near = append(near, misspelt(d.Name, name)...)
+		}
+	}
+	return nil, undeclared(CodeUnknownDeferred, w.Name, "deferred", name, names, near...)
+}
+
+// misspelt is what a name would be if a beginning of it about as long as the one that is
+// declared were spelt like that.
+func misspelt(beginning, name string) []string {
+	var all []string
+	for n := max(1, len(beginning)-2); n <= len(beginning)+2 && n < len(name) && len(name) <= MaxName; n++ {
+		all = append(all, beginning+name[n:])
+	}
+	return all
+}

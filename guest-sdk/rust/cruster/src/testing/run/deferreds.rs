@@ -1,0 +1,105 @@
+//! The deferreds of an execution, and who settles them.
+
+use std::time::Duration;
+
+use crate::codes;
+use crate::testing::request;
+use crate::testing::run::{Run, no_execution};
+use crate::wire::{self, Fault, NIL, Settled, Wire};
+
+/// A deferred of the execution.
+#[derive(Default)]
+pub(super) struct Promise {
+    settled: Option<Settled>,
+    waiting: Vec<u32>,
+}
+
+impl Run {
+    pub(super) fn await_deferred(&self, name: &str, op: u32) {
+        let mut deferreds = self.deferreds.borrow_mut();
+        let promise = deferreds.entry(name.to_owned()).or_default();
+        match promise.settled.clone() {
+            Some(result) => self.deliver(Duration::ZERO, op, result),
+            None => promise.waiting.push(op),
+        }
+    }
+
+    /// Settles a deferred, if the host would; returns whether it was open.
+    fn settle(&self, name: &str, result: Settled) -> Result<bool, Box<Fault>> {
+        if self.outcome().is_some() {
+            return match self.is_settled(name) {
+                true => Ok(false),
+                false => Err(codes::ALREADY_OVER.fault(format!("{} is {}", self.id, self.state()))),
+            };
+        }
+        let result = self.check_settlement(name, result)?;
+        let mut deferreds = self.deferreds.borrow_mut();
+        let promise = deferreds.entry(name.to_owned()).or_default();
+        if promise.settled.is_some() {
+            return Ok(false);
+        }
+        promise.settled = Some(result.clone());
+        for op in std::mem::take(&mut promise.waiting) {
+            self.deliver(Duration::ZERO, op, result.clone());
+        }
+        Ok(true)
+    }
+
+    fn is_settled(&self, name: &str) -> bool {
+        let deferreds = self.deferreds.borrow();
+        deferreds.get(name).is_some_and(|d| d.settled.is_some())
+    }
+
+    /// The settlement with its value in canonical form. Stubs of workflows take any.
+    fn check_settlement(&self, name: &str, result: Settled) -> Result<Settled, Box<Fault>> {
+        let workflow = self.workflow();
+        let Some(definition) = self.world().module.workflow(&workflow) else {
+            return Ok(result);
+        };
+        let Some(deferred) = definition.deferreds.iter().find(|d| d.has(name)) else {
+            let known = definition.deferreds.iter().map(|d| match d.dynamic {
+                true => format!("{}*", d.name),
+                false => d.name.to_owned(),
+            });
+            let known: Vec<String> = known.collect();
+            let mut message = format!("workflow {workflow} has no deferred {name:?}");
+            if !known.is_empty() {
+                message += &format!("; it has {}", known.join(", "));
+            }
+            return Err(codes::UNKNOWN_DEFERRED.fault(message));
+        };
+        match result {
+            Ok(value) => request::fit("the value", deferred.value, &value).map(Ok),
+            Err(fault) => Ok(Err(fault)),
+        }
+    }
+
+    /// Settles a deferred for the test itself, which is mistaken if the host would not.
+    pub(crate) fn settle_from_test(&self, name: &str, result: Settled) {
+        match self.settle(name, result) {
+            Err(fault) if fault.code != codes::ALREADY_OVER.code => panic!(
+                "the test settles the deferred {name}: {}: {}",
+                fault.code, fault.message
+            ),
+            _ => {}
+        }
+    }
+
+    pub(super) fn resolve(&self, op: u32, body: wire::Resolve) {
+        let owner = match body.execution.as_str() {
+            "" => Some(self.me()),
+            id => self.world().run(id),
+        };
+        let result = match owner {
+            None => Err(no_execution(&body.execution)),
+            Some(owner) => {
+                let value = body.value.unwrap_or_else(|| NIL.to_vec());
+                let result = body.error.map_or(Ok(value), Err);
+                owner
+                    .settle(&body.name, result)
+                    .map(|settled| settled.encode())
+            }
+        };
+        self.deliver(Duration::ZERO, op, result);
+    }
+}
