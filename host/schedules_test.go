@@ -226,6 +226,8 @@ func TestScheduleTicks(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, s.State.Paused)
 		require.Equal(t, int64(2), s.State.Ticks, "what was due while it was paused is gone")
+		// The run that was triggered would be in the way of the tick.
+		w.reach(day(5), "the run that was triggered is over", func(d *host.ScheduleDescription) bool { return len(d.State.Open) == 0 })
 		w.reach(day(6), "the tick after that", func(d *host.ScheduleDescription) bool { return d.State.Ticks == 3 })
 		ticks, err := w.e.BackfillSchedule(t.Context(), "", "s", day(1).UnixNano(), day(5).UnixNano(), "")
 		require.NoError(t, err)
