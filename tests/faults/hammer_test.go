@@ -97,7 +97,7 @@ func settleAny(t *testing.T, e *host.Engine, execution, name string) {
 
 func expected(t *testing.T, err error) {
 	switch abi.CodeOf(err) {
-	case abi.CodeExecutionNotFound, abi.CodeDeferredSettled, abi.CodeAlreadyOver, abi.CodeNotPaused:
+	case abi.CodeExecutionNotFound, abi.CodeUnknownDeferred, abi.CodeDeferredSettled, abi.CodeAlreadyOver, abi.CodeNotPaused:
 	default:
 		require.NoError(t, err)
 	}

@@ -128,7 +128,6 @@ func testQuestionsAreRefused(t *testing.T, store journal.Store) {
 			"not UTF-8":    {Name: "\xff", Value: abi.Nil},
 			"a zero":       {Name: "d\x00", Value: abi.Nil},
 			"a control":    {Name: "d\x1b[2J", Value: abi.Nil},
-			"no value":     {Name: "d"},
 			"garbage":      {Name: "d", Value: []byte{0xc1}},
 			"two values":   {Name: "d", Value: []byte{0xc0, 0xc0}},
 			"a huge value": {Name: "d", Value: harness.Encode(t, make([]byte, 4<<20))},

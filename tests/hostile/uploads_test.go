@@ -82,6 +82,9 @@ func badManifests() map[string][]byte {
 	migrations := func(ms ...abi.Migration) []byte {
 		return abi.MustMarshal(abi.Manifest{Workflows: []abi.WorkflowInfo{named("W")}, Migrations: ms})
 	}
+	deferreds := func(ds ...abi.DeferredInfo) []byte {
+		return workflows(abi.WorkflowInfo{Name: "W", Key: abi.KeyFromRequest, Deferreds: ds})
+	}
 	deep := &abi.Schema{Type: abi.TypeAny}
 	for range 100 {
 		deep = &abi.Schema{Type: abi.TypeList, Elem: deep}
@@ -110,6 +113,11 @@ func badManifests() map[string][]byte {
 		"an unknown key mode":         workflows(abi.WorkflowInfo{Name: "W", Key: "guess"}),
 		"no key mode":                 workflows(abi.WorkflowInfo{Name: "W"}),
 		"an unknown type":             workflows(abi.WorkflowInfo{Name: "W", Key: abi.KeyFromRequest, Input: &abi.Schema{Type: "matrix"}}),
+		"a deferred twice":            deferreds(abi.DeferredInfo{Name: "d"}, abi.DeferredInfo{Name: "d"}),
+		"deferreds that meet":         deferreds(abi.DeferredInfo{Name: "d-", Dynamic: true}, abi.DeferredInfo{Name: "d-e"}),
+		"beginnings that meet":        deferreds(abi.DeferredInfo{Name: "d-e", Dynamic: true}, abi.DeferredInfo{Name: "d", Dynamic: true}),
+		"all deferreds":               deferreds(abi.DeferredInfo{Dynamic: true}),
+		"too many deferreds":          deferreds(make([]abi.DeferredInfo, 100_000)...),
 		"an activity twice":           abi.MustMarshal(abi.Manifest{Workflows: []abi.WorkflowInfo{named("W")}, Activities: []abi.ActivityInfo{{Name: "a"}, {Name: "a"}}}),
 		"an activity without name":    abi.MustMarshal(abi.Manifest{Workflows: []abi.WorkflowInfo{named("W")}, Activities: []abi.ActivityInfo{{}}}),
 		"migration zero":              migrations(abi.Migration{Name: "m", SQL: "SELECT 1"}),

@@ -20,10 +20,13 @@ var Parent = cruster.NewWorkflow("Parent", func(ctx cruster.Context, n int) (int
 	return Gated.Client().Execute(ctx, n)
 })
 
+// early is settled while Sleeper sleeps, which takes no notice.
+var early = cruster.NewDeferred[cruster.None]("early")
+
 // Sleeper sleeps until a time, in Unix milliseconds.
 var Sleeper = cruster.NewWorkflow("Sleeper", func(ctx cruster.Context, s Sleep) (int, error) {
 	return s.N, cruster.Sleep(ctx, time.UnixMilli(s.Until).Sub(cruster.Now(ctx)))
-})
+}).Accepts(early)
 
 // Sleep is the request of Sleeper.
 type Sleep struct {
