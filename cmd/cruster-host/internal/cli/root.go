@@ -90,7 +90,7 @@ examples below do just that.
 	flags.StringVar(&a.addr, "addr", defaultAddr, "address of the host's gRPC API")
 	flags.StringVarP(&a.namespace, "namespace", "n", "default", "tenant to work in")
 	flags.StringVarP(&a.output, "output", "o", "table", "form of the output: table, json or jsonl")
-	flags.DurationVar(&a.retryFor, "retry-for", 2*time.Second, "how long to try again when the host does not answer or is full")
+	flags.DurationVar(&a.retryFor, "retry-for", 5*time.Second, "how long to try again when the host does not answer or is full")
 	fromEnvironment(flags, "addr", "namespace", "output", "retry-for")
 
 	root.AddCommand(a.devCommand(), a.serveCommand(), a.newCommand(), a.moduleCommand(), a.workflowCommand(), a.entityCommand(), a.deferredCommand(), a.scheduleCommand(),
