@@ -15,7 +15,10 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 )
 
-const defaultAddr = "127.0.0.1:7600"
+const (
+	defaultAddr     = "127.0.0.1:7600"
+	defaultHTTPAddr = "127.0.0.1:8600"
+)
 
 // A Process is what a program gets from the machine.
 type Process struct {
@@ -94,7 +97,7 @@ examples below do just that.
 	fromEnvironment(flags, "addr", "namespace", "output", "retry-for")
 
 	root.AddCommand(a.devCommand(), a.serveCommand(), a.newCommand(), a.moduleCommand(), a.workflowCommand(), a.entityCommand(), a.deferredCommand(), a.scheduleCommand(),
-		a.migrateCommand(), a.errorsCommand(), a.versionCommand())
+		a.migrateCommand(), a.doctorCommand(), a.errorsCommand(), a.versionCommand())
 	usageArgs(root)
 	return root
 }
