@@ -99,6 +99,7 @@ examples below do just that.
 	root.AddCommand(a.devCommand(), a.serveCommand(), a.newCommand(), a.moduleCommand(), a.workflowCommand(), a.entityCommand(), a.deferredCommand(), a.scheduleCommand(),
 		a.migrateCommand(), a.doctorCommand(), a.errorsCommand(), a.versionCommand())
 	usageArgs(root)
+	a.completes(root)
 	return root
 }
 
