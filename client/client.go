@@ -27,6 +27,7 @@ const (
 type Client struct {
 	conn      *grpc.ClientConn
 	namespace string
+	retry     retrier
 }
 
 type options struct {
@@ -70,12 +71,13 @@ func Dial(addr string, opts ...Option) (*Client, error) {
 	for _, opt := range opts {
 		opt(&o)
 	}
+	retry := retrier{budget: o.retryFor}
 	dial := append([]grpc.DialOption{
 		grpc.WithTransportCredentials(o.creds),
 		// Set, so that the transport does not search for the best size by pings.
 		grpc.WithInitialWindowSize(window),
 		grpc.WithInitialConnWindowSize(window),
-		grpc.WithChainUnaryInterceptor(retrier{budget: o.retryFor}.unary),
+		grpc.WithChainUnaryInterceptor(retry.unary),
 		// A call that waits for an execution may be silent for days; without pings
 		// it would not notice that its host is gone.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 10 * time.Second}),
@@ -89,7 +91,7 @@ func Dial(addr string, opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, abi.Errorf(abi.CodeBadConfig, "%q is not an address of a host: %v", addr, err)
 	}
-	return &Client{conn: conn, namespace: o.namespace}, nil
+	return &Client{conn: conn, namespace: o.namespace, retry: retry}, nil
 }
 
 // Close ends the connection and every call on it.

@@ -37,6 +37,9 @@ type PushRequest struct {
 	ReplaceHTTP bool
 	// RevokeHTTP lists hosts that activities may not call any more.
 	RevokeHTTP []string
+	// Sent, if set, is called with the number of bytes that were sent so far. Once all are,
+	// the host compiles the module.
+	Sent func(bytes int)
 	// TakeAway takes settings away also if the deployment has open executions, which may use
 	// them. Without it such a push is refused with CR-1013.
 	TakeAway bool
@@ -60,7 +63,7 @@ func (c *Client) Push(ctx context.Context, req PushRequest) (*crusterv1.PushResp
 	}
 	err = stream.Send(&crusterv1.PushStreamRequest{Part: &crusterv1.PushStreamRequest_Metadata{Metadata: meta}})
 	if err == nil {
-		err = inPieces(req.Binary, func(piece []byte) error {
+		err = inPieces(req.Binary, req.Sent, func(piece []byte) error {
 			return stream.Send(&crusterv1.PushStreamRequest{Part: &crusterv1.PushStreamRequest_Chunk{Chunk: piece}})
 		})
 	}
@@ -81,6 +84,8 @@ type CheckRequest struct {
 	Binary []byte
 	// Name of the deployment.
 	Name string
+	// Sent, if set, is called as that of [PushRequest] is.
+	Sent func(bytes int)
 }
 
 // Check has the host replay every open execution of a deployment on a module, and
@@ -98,7 +103,7 @@ func (c *Client) Check(ctx context.Context, req CheckRequest) iter.Seq2[*cruster
 		meta := &crusterv1.CheckMetadata{Namespace: c.namespace, Name: req.Name}
 		err = stream.Send(&crusterv1.CheckRequest{Part: &crusterv1.CheckRequest_Metadata{Metadata: meta}})
 		if err == nil {
-			err = inPieces(req.Binary, func(piece []byte) error {
+			err = inPieces(req.Binary, req.Sent, func(piece []byte) error {
 				return stream.Send(&crusterv1.CheckRequest{Part: &crusterv1.CheckRequest_Chunk{Chunk: piece}})
 			})
 		}
@@ -113,14 +118,17 @@ func (c *Client) Check(ctx context.Context, req CheckRequest) iter.Seq2[*cruster
 	}
 }
 
-// inPieces sends a module in pieces.
-func inPieces(binary []byte, send func(piece []byte) error) error {
-	for len(binary) > 0 {
-		n := min(len(binary), chunk)
-		if err := send(binary[:n]); err != nil {
+// inPieces sends a module in pieces, and tells sent how far it is.
+func inPieces(binary []byte, sent func(bytes int), send func(piece []byte) error) error {
+	for at := 0; at < len(binary); {
+		n := min(len(binary)-at, chunk)
+		if err := send(binary[at : at+n]); err != nil {
 			return err
 		}
-		binary = binary[n:]
+		at += n
+		if sent != nil {
+			sent(at)
+		}
 	}
 	return nil
 }

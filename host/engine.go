@@ -17,6 +17,7 @@ import (
 	"github.com/cruster/cruster/host/entity"
 	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/follow"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/hibernation"
 	"github.com/cruster/cruster/host/hoststate"
@@ -47,6 +48,7 @@ type Engine struct {
 	keys       *guest.KeyDeriver
 	entities   *entity.Entities
 	executions *execution.Executions
+	followers  follow.List
 	admission  *admission.Controller
 	timers     *timer.Heap
 	schedules  *schedule.Schedules
@@ -109,7 +111,7 @@ func (e *Engine) wire() {
 	if cfg.Registerer != nil {
 		cfg.Registerer.MustRegister(instances{e.wasm}, memoryOfInstances(memory), memoryOfQueues(e.queued))
 	}
-	e.writer = newWriter(cfg, e.state)
+	e.writer = newWriter(cfg, e.state, &e.followers)
 	e.catalog = catalog.New(e.wasm, ownedModules{cfg.Store, e.writer})
 	e.catalog.Fault, e.catalog.Memory = injector, memory
 	slots := guest.NewSlots(cfg.Clock, cfg.TurnTimeout)
@@ -125,13 +127,13 @@ func (e *Engine) wire() {
 		}
 	})
 	activities := activity.NewRunner(activity.Deps{
-		Catalog: e.catalog, Clock: e.clock, Committer: e.writer, Egress: e.egress, Fault: injector, Fuel: cfg.ActivityFuel, Host: e.state,
+		Catalog: e.catalog, Clock: e.clock, Committer: e.writer, Egress: e.egress, Fault: injector, Followers: &e.followers, Fuel: cfg.ActivityFuel, Host: e.state,
 		Logger: cfg.Logger, Memory: memory, Random: rand.Float64, Registerer: cfg.Registerer, Store: cfg.Store, Timeout: cfg.ActivityTimeout,
 	})
 	e.executions = execution.New(execution.Deps{
 		Activities: activities, CheckSignal: e.checkSignal, Clock: e.clock, Committer: e.writer, CompareRestored: cfg.CompareRestored,
 		Continue: e.continuation, WorkflowOf: e.workflowOf,
-		Entities: entityCalls{e}, EvictAlways: cfg.EvictAlways, Fault: injector, Hibernation: hibernation.Policy{Entries: cfg.HibernateAfter},
+		Entities: entityCalls{e}, EvictAlways: cfg.EvictAlways, Fault: injector, Followers: &e.followers, Hibernation: hibernation.Policy{Entries: cfg.HibernateAfter},
 		IdleTimeout: cfg.IdleTimeout, Host: e.state, Logger: cfg.Logger, MaxActivities: cfg.MaxActivities, Memory: memory,
 		OpenGuest: e.openGuest, Queued: e.queued, Random: rand.Float64, Registerer: cfg.Registerer, Slots: slots,
 		StartChild: e.startChild, Store: cfg.Store, Timers: e.timers, Watchers: watch.NewList(),

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/follow"
 	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/metric"
 	"github.com/cruster/cruster/journal"
@@ -23,13 +24,14 @@ type writer struct {
 	log       *slog.Logger
 	store     journal.Store
 	committer *journal.Committer
+	followers *follow.List
 	ownership *sharding.Ownership // set by Start, before anything is written
 	underWay  atomic.Int64        // writes that were handed over and have no answer yet
 	metrics   *writerMetrics
 }
 
-func newWriter(cfg Config, state *hoststate.State) *writer {
-	w := &writer{host: cfg.Name, store: cfg.Store, state: state, log: cfg.Logger, metrics: newWriterMetrics(cfg.Registerer)}
+func newWriter(cfg Config, state *hoststate.State, followers *follow.List) *writer {
+	w := &writer{followers: followers, host: cfg.Name, store: cfg.Store, state: state, log: cfg.Logger, metrics: newWriterMetrics(cfg.Registerer)}
 	w.committer = journal.NewCommitter(cfg.Store, journal.CommitterOptions{Clock: cfg.Clock, Observe: w.metrics.observeGroup, Logger: cfg.Logger})
 	return w
 }
@@ -40,6 +42,7 @@ func (w *writer) Commit(write journal.Write) (journal.Result, error) {
 	defer w.underWay.Add(-1)
 	write.Fence = w.ownership.Fence(write.ID.Shard())
 	res, err := w.committer.Commit(w.state.Context(), write)
+	w.followers.Stir(write.ID)
 	w.checkFence(err)
 	if errors.Is(err, context.Canceled) {
 		// The host's end withdrew it, not a deadline of the caller.
@@ -62,6 +65,7 @@ func (w *writer) Shares() bool { return !w.store.GuestsAlone() && w.underWay.Loa
 func (w *writer) CommitTx(ctx context.Context, tx journal.GuestTx, write journal.Write) error {
 	write.Fence = w.ownership.Fence(write.ID.Shard())
 	err := tx.Commit(ctx, write)
+	w.followers.Stir(write.ID)
 	w.metrics.commits.WithLabelValues("guest", metric.Result(err)).Inc()
 	w.checkFence(err)
 	return err

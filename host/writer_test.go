@@ -22,7 +22,7 @@ func newTestWriter(t *testing.T, store journal.Store) (*writer, *hoststate.State
 	require.NoError(t, err)
 	state := hoststate.New()
 	state.MarkStarted()
-	w := newWriter(cfg, state)
+	w := newWriter(cfg, state, nil)
 	w.ownership, err = sharding.Claim(t.Context(), store, "test")
 	require.NoError(t, err)
 	t.Cleanup(w.stop)

@@ -11,6 +11,7 @@ import (
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/api/rpcerror"
 	"github.com/cruster/cruster/host"
+	"github.com/cruster/cruster/host/follow"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -171,4 +172,11 @@ func timestamp(t time.Time) *timestamppb.Timestamp {
 		return nil
 	}
 	return timestamppb.New(t)
+}
+
+// LogLine makes a message of what a guest has logged.
+func LogLine(l *follow.Line) *crusterv1.LogLine {
+	return &crusterv1.LogLine{
+		At: unixTimestamp(l.At), Level: l.Level, Message: rpcerror.Text(l.Message), Activity: rpcerror.Text(l.Activity), Attempt: l.Attempt, Dropped: uint32(l.Dropped),
+	}
 }

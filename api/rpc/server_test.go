@@ -45,6 +45,7 @@ type fakeEngine struct {
 	wait        func(ctx context.Context, namespace, execution string) (*journal.Execution, error)
 	deferred    func(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error)
 	describe    func(ctx context.Context, namespace, execution string) (*host.Description, error)
+	follow      func(ctx context.Context, namespace, execution string, req host.FollowRequest, tell func(host.FollowEvent) error) error
 	history     func(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, bool, error)
 	list        func(ctx context.Context, f journal.Filter) (journal.Page, error)
 	interrupt   func(ctx context.Context, namespace, execution, reason string) error
@@ -107,6 +108,10 @@ func (f *fakeEngine) Wait(ctx context.Context, namespace, execution string) (*jo
 
 func (f *fakeEngine) Describe(ctx context.Context, namespace, execution string) (*host.Description, error) {
 	return f.describe(ctx, namespace, execution)
+}
+
+func (f *fakeEngine) Follow(ctx context.Context, namespace, execution string, req host.FollowRequest, tell func(host.FollowEvent) error) error {
+	return f.follow(ctx, namespace, execution, req, tell)
 }
 
 func (f *fakeEngine) Update(ctx context.Context, namespace, execution string, req host.UpdateRequest) (abi.Outcome, error) {

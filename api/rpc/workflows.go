@@ -12,6 +12,7 @@ import (
 
 // executionEngine is what the workflow service uses of an engine.
 type executionEngine interface {
+	followEngine
 	publishedEngine
 	queryEngine
 	signalEngine

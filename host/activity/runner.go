@@ -14,6 +14,7 @@ import (
 	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/effects"
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/follow"
 	"github.com/cruster/cruster/host/hoststate"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/journal"
@@ -45,6 +46,8 @@ type Deps struct {
 	Committer TxCommitter
 	Egress    effects.Egress
 	Fault     faultpoint.Injector
+	// Followers get what activities log; nil means that there are none.
+	Followers *follow.List
 	// Fuel bounds what an attempt may compute; 0 is no limit.
 	Fuel   int64
 	Host   *hoststate.State

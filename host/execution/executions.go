@@ -14,6 +14,7 @@ import (
 	"github.com/cruster/cruster/host/actor"
 	"github.com/cruster/cruster/host/budget"
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/follow"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/hibernation"
 	"github.com/cruster/cruster/host/hoststate"
@@ -86,6 +87,8 @@ type Deps struct {
 	// EvictAlways drops the instance after every turn. It is for tests.
 	EvictAlways bool
 	Fault       faultpoint.Injector
+	// Followers get what workflows log; nil means that there are none.
+	Followers *follow.List
 	// Hibernation decides when the states of guests are saved.
 	Hibernation hibernation.Policy
 	// IdleTimeout is how long an instance stays warm without use.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/follow"
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/replay"
@@ -309,6 +310,7 @@ func (r *run) releaseEffects(turn guest.Turn, gaveUp []journal.StepID) bool {
 func (r *run) logTurn(turn guest.Turn) {
 	for _, l := range turn.Log {
 		r.log.Log(context.Background(), slog.Level(l.Level), l.Message)
+		r.Followers.Log(r.id, follow.Line{At: r.now(), Level: l.Level, Message: l.Message})
 	}
 }
 

@@ -87,6 +87,7 @@ func TestCLI(t *testing.T) {
 			env.Setenv("PROTO", proto)
 			env.Setenv("POSTGRES", store)
 			env.Setenv("POSTGRES_SCHEMA", schema)
+			env.Setenv("CRUSTER_HOST", filepath.Join(built, "bin", "cruster-host"))
 			env.Setenv("MODULES", filepath.Join(built, "modules"))
 			env.Setenv("CRUSTER_CACHE_DIR", filepath.Join(built, "compiled"))
 			return nil

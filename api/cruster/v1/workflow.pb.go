@@ -1516,6 +1516,285 @@ func (x *HistoryEntry) GetOmittedBytes() uint64 {
 	return 0
 }
 
+// FollowRequest asks to be told what happens to an execution.
+type FollowRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The execution: "deployment/Workflow/key".
+	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
+	// The sequence number of the last entry seen; 0 starts at the beginning.
+	After uint64 `protobuf:"varint,3,opt,name=after,proto3" json:"after,omitempty"`
+	// The run that after is of, in hex; empty means the one that the execution is. If it
+	// is another by now, that is told from its beginning.
+	RunId string `protobuf:"bytes,4,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The wanted form of values.
+	Encoding      Encoding `protobuf:"varint,5,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FollowRequest) Reset() {
+	*x = FollowRequest{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FollowRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FollowRequest) ProtoMessage() {}
+
+func (x *FollowRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FollowRequest.ProtoReflect.Descriptor instead.
+func (*FollowRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *FollowRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *FollowRequest) GetExecution() string {
+	if x != nil {
+		return x.Execution
+	}
+	return ""
+}
+
+func (x *FollowRequest) GetAfter() uint64 {
+	if x != nil {
+		return x.After
+	}
+	return 0
+}
+
+func (x *FollowRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *FollowRequest) GetEncoding() Encoding {
+	if x != nil {
+		return x.Encoding
+	}
+	return Encoding_ENCODING_UNSPECIFIED
+}
+
+// FollowResponse is something that happened to the execution.
+type FollowResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What it is.
+	//
+	// Types that are valid to be assigned to Event:
+	//
+	//	*FollowResponse_Entry
+	//	*FollowResponse_Line
+	//	*FollowResponse_Execution
+	Event         isFollowResponse_Event `protobuf_oneof:"event"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FollowResponse) Reset() {
+	*x = FollowResponse{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FollowResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FollowResponse) ProtoMessage() {}
+
+func (x *FollowResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FollowResponse.ProtoReflect.Descriptor instead.
+func (*FollowResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *FollowResponse) GetEvent() isFollowResponse_Event {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+func (x *FollowResponse) GetEntry() *HistoryEntry {
+	if x != nil {
+		if x, ok := x.Event.(*FollowResponse_Entry); ok {
+			return x.Entry
+		}
+	}
+	return nil
+}
+
+func (x *FollowResponse) GetLine() *LogLine {
+	if x != nil {
+		if x, ok := x.Event.(*FollowResponse_Line); ok {
+			return x.Line
+		}
+	}
+	return nil
+}
+
+func (x *FollowResponse) GetExecution() *Execution {
+	if x != nil {
+		if x, ok := x.Event.(*FollowResponse_Execution); ok {
+			return x.Execution
+		}
+	}
+	return nil
+}
+
+type isFollowResponse_Event interface {
+	isFollowResponse_Event()
+}
+
+type FollowResponse_Entry struct {
+	// An entry of its journal is durable.
+	Entry *HistoryEntry `protobuf:"bytes,1,opt,name=entry,proto3,oneof"`
+}
+
+type FollowResponse_Line struct {
+	// Its workflow or an activity of its has logged something.
+	Line *LogLine `protobuf:"bytes,2,opt,name=line,proto3,oneof"`
+}
+
+type FollowResponse_Execution struct {
+	// The execution as it is: the first message, unless it is over; and again when its
+	// state or its run is another. One that is over is the last message.
+	Execution *Execution `protobuf:"bytes,3,opt,name=execution,proto3,oneof"`
+}
+
+func (*FollowResponse_Entry) isFollowResponse_Event() {}
+
+func (*FollowResponse_Line) isFollowResponse_Event() {}
+
+func (*FollowResponse_Execution) isFollowResponse_Event() {}
+
+// LogLine is what a workflow or an activity has logged.
+type LogLine struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When.
+	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	// The level: -4 is debug, 0 info, 4 a warning, 8 an error.
+	Level int32 `protobuf:"varint,2,opt,name=level,proto3" json:"level,omitempty"`
+	// What.
+	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	// The activity that logged it; empty if the workflow did.
+	Activity string `protobuf:"bytes,4,opt,name=activity,proto3" json:"activity,omitempty"`
+	// The number of the activity's attempt, from 1.
+	Attempt uint32 `protobuf:"varint,5,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// How many lines right before it were left out, because the caller was too slow.
+	Dropped       uint32 `protobuf:"varint,6,opt,name=dropped,proto3" json:"dropped,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LogLine) Reset() {
+	*x = LogLine{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LogLine) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LogLine) ProtoMessage() {}
+
+func (x *LogLine) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
+func (*LogLine) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *LogLine) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *LogLine) GetLevel() int32 {
+	if x != nil {
+		return x.Level
+	}
+	return 0
+}
+
+func (x *LogLine) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *LogLine) GetActivity() string {
+	if x != nil {
+		return x.Activity
+	}
+	return ""
+}
+
+func (x *LogLine) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+func (x *LogLine) GetDropped() uint32 {
+	if x != nil {
+		return x.Dropped
+	}
+	return 0
+}
+
 // ListRequest asks for a page of executions.
 type ListRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1539,7 +1818,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1551,7 +1830,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[20]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1564,7 +1843,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{20}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListRequest) GetNamespace() string {
@@ -1633,7 +1912,7 @@ type Condition struct {
 
 func (x *Condition) Reset() {
 	*x = Condition{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1645,7 +1924,7 @@ func (x *Condition) String() string {
 func (*Condition) ProtoMessage() {}
 
 func (x *Condition) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[21]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1658,7 +1937,7 @@ func (x *Condition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Condition.ProtoReflect.Descriptor instead.
 func (*Condition) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{21}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Condition) GetName() string {
@@ -1781,7 +2060,7 @@ type ListResponse struct {
 
 func (x *ListResponse) Reset() {
 	*x = ListResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1793,7 +2072,7 @@ func (x *ListResponse) String() string {
 func (*ListResponse) ProtoMessage() {}
 
 func (x *ListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[22]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1806,7 +2085,7 @@ func (x *ListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResponse.ProtoReflect.Descriptor instead.
 func (*ListResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{22}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListResponse) GetExecutions() []*Execution {
@@ -1840,7 +2119,7 @@ type SignalOptions struct {
 
 func (x *SignalOptions) Reset() {
 	*x = SignalOptions{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1852,7 +2131,7 @@ func (x *SignalOptions) String() string {
 func (*SignalOptions) ProtoMessage() {}
 
 func (x *SignalOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[23]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1865,7 +2144,7 @@ func (x *SignalOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalOptions.ProtoReflect.Descriptor instead.
 func (*SignalOptions) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{23}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SignalOptions) GetName() string {
@@ -1904,7 +2183,7 @@ type SignalRequest struct {
 
 func (x *SignalRequest) Reset() {
 	*x = SignalRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1916,7 +2195,7 @@ func (x *SignalRequest) String() string {
 func (*SignalRequest) ProtoMessage() {}
 
 func (x *SignalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[24]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1929,7 +2208,7 @@ func (x *SignalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalRequest.ProtoReflect.Descriptor instead.
 func (*SignalRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{24}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SignalRequest) GetNamespace() string {
@@ -1962,7 +2241,7 @@ type SignalResponse struct {
 
 func (x *SignalResponse) Reset() {
 	*x = SignalResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1974,7 +2253,7 @@ func (x *SignalResponse) String() string {
 func (*SignalResponse) ProtoMessage() {}
 
 func (x *SignalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[25]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1987,7 +2266,7 @@ func (x *SignalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalResponse.ProtoReflect.Descriptor instead.
 func (*SignalResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{25}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{28}
 }
 
 // SignalWithStartRequest asks for a signal to be sent, and for a start if need be.
@@ -2005,7 +2284,7 @@ type SignalWithStartRequest struct {
 
 func (x *SignalWithStartRequest) Reset() {
 	*x = SignalWithStartRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2017,7 +2296,7 @@ func (x *SignalWithStartRequest) String() string {
 func (*SignalWithStartRequest) ProtoMessage() {}
 
 func (x *SignalWithStartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[26]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2030,7 +2309,7 @@ func (x *SignalWithStartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalWithStartRequest.ProtoReflect.Descriptor instead.
 func (*SignalWithStartRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{26}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SignalWithStartRequest) GetStart() *StartOptions {
@@ -2067,7 +2346,7 @@ type SignalWithStartResponse struct {
 
 func (x *SignalWithStartResponse) Reset() {
 	*x = SignalWithStartResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2079,7 +2358,7 @@ func (x *SignalWithStartResponse) String() string {
 func (*SignalWithStartResponse) ProtoMessage() {}
 
 func (x *SignalWithStartResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[27]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2092,7 +2371,7 @@ func (x *SignalWithStartResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalWithStartResponse.ProtoReflect.Descriptor instead.
 func (*SignalWithStartResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{27}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SignalWithStartResponse) GetExecution() *Execution {
@@ -2129,7 +2408,7 @@ type QueryRequest struct {
 
 func (x *QueryRequest) Reset() {
 	*x = QueryRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2141,7 +2420,7 @@ func (x *QueryRequest) String() string {
 func (*QueryRequest) ProtoMessage() {}
 
 func (x *QueryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[28]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2154,7 +2433,7 @@ func (x *QueryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryRequest.ProtoReflect.Descriptor instead.
 func (*QueryRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{28}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *QueryRequest) GetNamespace() string {
@@ -2203,7 +2482,7 @@ type QueryResponse struct {
 
 func (x *QueryResponse) Reset() {
 	*x = QueryResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2215,7 +2494,7 @@ func (x *QueryResponse) String() string {
 func (*QueryResponse) ProtoMessage() {}
 
 func (x *QueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[29]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2228,7 +2507,7 @@ func (x *QueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResponse.ProtoReflect.Descriptor instead.
 func (*QueryResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{29}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *QueryResponse) GetValue() *Payload {
@@ -2261,7 +2540,7 @@ type UpdateRequest struct {
 
 func (x *UpdateRequest) Reset() {
 	*x = UpdateRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2273,7 +2552,7 @@ func (x *UpdateRequest) String() string {
 func (*UpdateRequest) ProtoMessage() {}
 
 func (x *UpdateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[30]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2286,7 +2565,7 @@ func (x *UpdateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateRequest.ProtoReflect.Descriptor instead.
 func (*UpdateRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{30}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *UpdateRequest) GetNamespace() string {
@@ -2344,7 +2623,7 @@ type UpdateResponse struct {
 
 func (x *UpdateResponse) Reset() {
 	*x = UpdateResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2356,7 +2635,7 @@ func (x *UpdateResponse) String() string {
 func (*UpdateResponse) ProtoMessage() {}
 
 func (x *UpdateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[31]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2369,7 +2648,7 @@ func (x *UpdateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateResponse.ProtoReflect.Descriptor instead.
 func (*UpdateResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{31}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *UpdateResponse) GetValue() *Payload {
@@ -2403,7 +2682,7 @@ type GetStateRequest struct {
 
 func (x *GetStateRequest) Reset() {
 	*x = GetStateRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2415,7 +2694,7 @@ func (x *GetStateRequest) String() string {
 func (*GetStateRequest) ProtoMessage() {}
 
 func (x *GetStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[32]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2428,7 +2707,7 @@ func (x *GetStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStateRequest.ProtoReflect.Descriptor instead.
 func (*GetStateRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{32}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *GetStateRequest) GetNamespace() string {
@@ -2476,7 +2755,7 @@ type GetStateResponse struct {
 
 func (x *GetStateResponse) Reset() {
 	*x = GetStateResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2488,7 +2767,7 @@ func (x *GetStateResponse) String() string {
 func (*GetStateResponse) ProtoMessage() {}
 
 func (x *GetStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[33]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2501,7 +2780,7 @@ func (x *GetStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStateResponse.ProtoReflect.Descriptor instead.
 func (*GetStateResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{33}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *GetStateResponse) GetState() []*PublishedState {
@@ -2547,7 +2826,7 @@ type InterruptRequest struct {
 
 func (x *InterruptRequest) Reset() {
 	*x = InterruptRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2559,7 +2838,7 @@ func (x *InterruptRequest) String() string {
 func (*InterruptRequest) ProtoMessage() {}
 
 func (x *InterruptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[34]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2572,7 +2851,7 @@ func (x *InterruptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterruptRequest.ProtoReflect.Descriptor instead.
 func (*InterruptRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{34}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *InterruptRequest) GetNamespace() string {
@@ -2605,7 +2884,7 @@ type InterruptResponse struct {
 
 func (x *InterruptResponse) Reset() {
 	*x = InterruptResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2617,7 +2896,7 @@ func (x *InterruptResponse) String() string {
 func (*InterruptResponse) ProtoMessage() {}
 
 func (x *InterruptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[35]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2630,7 +2909,7 @@ func (x *InterruptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterruptResponse.ProtoReflect.Descriptor instead.
 func (*InterruptResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{35}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{38}
 }
 
 // ResumeRequest asks to continue a paused execution.
@@ -2646,7 +2925,7 @@ type ResumeRequest struct {
 
 func (x *ResumeRequest) Reset() {
 	*x = ResumeRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2658,7 +2937,7 @@ func (x *ResumeRequest) String() string {
 func (*ResumeRequest) ProtoMessage() {}
 
 func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[36]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2671,7 +2950,7 @@ func (x *ResumeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{36}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ResumeRequest) GetNamespace() string {
@@ -2697,7 +2976,7 @@ type ResumeResponse struct {
 
 func (x *ResumeResponse) Reset() {
 	*x = ResumeResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[37]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2709,7 +2988,7 @@ func (x *ResumeResponse) String() string {
 func (*ResumeResponse) ProtoMessage() {}
 
 func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[37]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2722,7 +3001,7 @@ func (x *ResumeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeResponse.ProtoReflect.Descriptor instead.
 func (*ResumeResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{37}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{40}
 }
 
 // FailRequest asks to end a paused execution for good.
@@ -2740,7 +3019,7 @@ type FailRequest struct {
 
 func (x *FailRequest) Reset() {
 	*x = FailRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[38]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2752,7 +3031,7 @@ func (x *FailRequest) String() string {
 func (*FailRequest) ProtoMessage() {}
 
 func (x *FailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[38]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2765,7 +3044,7 @@ func (x *FailRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailRequest.ProtoReflect.Descriptor instead.
 func (*FailRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{38}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *FailRequest) GetNamespace() string {
@@ -2798,7 +3077,7 @@ type FailResponse struct {
 
 func (x *FailResponse) Reset() {
 	*x = FailResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[39]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2810,7 +3089,7 @@ func (x *FailResponse) String() string {
 func (*FailResponse) ProtoMessage() {}
 
 func (x *FailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[39]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2823,7 +3102,7 @@ func (x *FailResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailResponse.ProtoReflect.Descriptor instead.
 func (*FailResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{39}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{42}
 }
 
 // MoveRequest asks to move an execution to another module.
@@ -2843,7 +3122,7 @@ type MoveRequest struct {
 
 func (x *MoveRequest) Reset() {
 	*x = MoveRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[40]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2855,7 +3134,7 @@ func (x *MoveRequest) String() string {
 func (*MoveRequest) ProtoMessage() {}
 
 func (x *MoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[40]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2868,7 +3147,7 @@ func (x *MoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveRequest.ProtoReflect.Descriptor instead.
 func (*MoveRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{40}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *MoveRequest) GetNamespace() string {
@@ -2906,7 +3185,7 @@ type MoveResponse struct {
 
 func (x *MoveResponse) Reset() {
 	*x = MoveResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[41]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2918,7 +3197,7 @@ func (x *MoveResponse) String() string {
 func (*MoveResponse) ProtoMessage() {}
 
 func (x *MoveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[41]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2931,7 +3210,7 @@ func (x *MoveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveResponse.ProtoReflect.Descriptor instead.
 func (*MoveResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{41}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *MoveResponse) GetExecution() *Execution {
@@ -2967,7 +3246,7 @@ type MoveAllRequest struct {
 
 func (x *MoveAllRequest) Reset() {
 	*x = MoveAllRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[42]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2979,7 +3258,7 @@ func (x *MoveAllRequest) String() string {
 func (*MoveAllRequest) ProtoMessage() {}
 
 func (x *MoveAllRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[42]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2992,7 +3271,7 @@ func (x *MoveAllRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveAllRequest.ProtoReflect.Descriptor instead.
 func (*MoveAllRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{42}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *MoveAllRequest) GetNamespace() string {
@@ -3036,7 +3315,7 @@ type MoveAllResponse struct {
 
 func (x *MoveAllResponse) Reset() {
 	*x = MoveAllResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[43]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3048,7 +3327,7 @@ func (x *MoveAllResponse) String() string {
 func (*MoveAllResponse) ProtoMessage() {}
 
 func (x *MoveAllResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[43]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3061,7 +3340,7 @@ func (x *MoveAllResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoveAllResponse.ProtoReflect.Descriptor instead.
 func (*MoveAllResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{43}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *MoveAllResponse) GetDone() uint32 {
@@ -3099,7 +3378,7 @@ type ForkRequest struct {
 
 func (x *ForkRequest) Reset() {
 	*x = ForkRequest{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[44]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3111,7 +3390,7 @@ func (x *ForkRequest) String() string {
 func (*ForkRequest) ProtoMessage() {}
 
 func (x *ForkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[44]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3124,7 +3403,7 @@ func (x *ForkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkRequest.ProtoReflect.Descriptor instead.
 func (*ForkRequest) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{44}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ForkRequest) GetNamespace() string {
@@ -3173,7 +3452,7 @@ type ForkResponse struct {
 
 func (x *ForkResponse) Reset() {
 	*x = ForkResponse{}
-	mi := &file_cruster_v1_workflow_proto_msgTypes[45]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3185,7 +3464,7 @@ func (x *ForkResponse) String() string {
 func (*ForkResponse) ProtoMessage() {}
 
 func (x *ForkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cruster_v1_workflow_proto_msgTypes[45]
+	mi := &file_cruster_v1_workflow_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3198,7 +3477,7 @@ func (x *ForkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkResponse.ProtoReflect.Descriptor instead.
 func (*ForkResponse) Descriptor() ([]byte, []int) {
-	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{45}
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ForkResponse) GetExecution() *Execution {
@@ -3318,7 +3597,25 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\x06nextAt\x12)\n" +
 	"\x05value\x18\v \x01(\v2\x13.cruster.v1.PayloadR\x05value\x12'\n" +
 	"\x05error\x18\f \x01(\v2\x11.cruster.v1.ErrorR\x05error\x12#\n" +
-	"\romitted_bytes\x18\r \x01(\x04R\fomittedBytes\"\xd9\x01\n" +
+	"\romitted_bytes\x18\r \x01(\x04R\fomittedBytes\"\xaa\x01\n" +
+	"\rFollowRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
+	"\texecution\x18\x02 \x01(\tR\texecution\x12\x14\n" +
+	"\x05after\x18\x03 \x01(\x04R\x05after\x12\x15\n" +
+	"\x06run_id\x18\x04 \x01(\tR\x05runId\x120\n" +
+	"\bencoding\x18\x05 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\xad\x01\n" +
+	"\x0eFollowResponse\x120\n" +
+	"\x05entry\x18\x01 \x01(\v2\x18.cruster.v1.HistoryEntryH\x00R\x05entry\x12)\n" +
+	"\x04line\x18\x02 \x01(\v2\x13.cruster.v1.LogLineH\x00R\x04line\x125\n" +
+	"\texecution\x18\x03 \x01(\v2\x15.cruster.v1.ExecutionH\x00R\texecutionB\a\n" +
+	"\x05event\"\xb5\x01\n" +
+	"\aLogLine\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05level\x18\x02 \x01(\x05R\x05level\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\x12\x1a\n" +
+	"\bactivity\x18\x04 \x01(\tR\bactivity\x12\x18\n" +
+	"\aattempt\x18\x05 \x01(\rR\aattempt\x12\x18\n" +
+	"\adropped\x18\x06 \x01(\rR\adropped\"\xd9\x01\n" +
 	"\vListRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12'\n" +
@@ -3426,7 +3723,7 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x02to\x18\x04 \x01(\tR\x02to\x12\x10\n" +
 	"\x03key\x18\x05 \x01(\tR\x03key\"C\n" +
 	"\fForkResponse\x123\n" +
-	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution2\xb4\t\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution2\xf7\t\n" +
 	"\x0fWorkflowService\x12<\n" +
 	"\x05Start\x12\x18.cruster.v1.StartRequest\x1a\x19.cruster.v1.StartResponse\x12B\n" +
 	"\aExecute\x12\x1a.cruster.v1.ExecuteRequest\x1a\x1b.cruster.v1.ExecuteResponse\x129\n" +
@@ -3436,7 +3733,8 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\aHistory\x12\x1a.cruster.v1.HistoryRequest\x1a\x1b.cruster.v1.HistoryResponse\x129\n" +
 	"\x04List\x12\x17.cruster.v1.ListRequest\x1a\x18.cruster.v1.ListResponse\x12?\n" +
 	"\x06Signal\x12\x19.cruster.v1.SignalRequest\x1a\x1a.cruster.v1.SignalResponse\x12Z\n" +
-	"\x0fSignalWithStart\x12\".cruster.v1.SignalWithStartRequest\x1a#.cruster.v1.SignalWithStartResponse\x12<\n" +
+	"\x0fSignalWithStart\x12\".cruster.v1.SignalWithStartRequest\x1a#.cruster.v1.SignalWithStartResponse\x12A\n" +
+	"\x06Follow\x12\x19.cruster.v1.FollowRequest\x1a\x1a.cruster.v1.FollowResponse0\x01\x12<\n" +
 	"\x05Query\x12\x18.cruster.v1.QueryRequest\x1a\x19.cruster.v1.QueryResponse\x12?\n" +
 	"\x06Update\x12\x19.cruster.v1.UpdateRequest\x1a\x1a.cruster.v1.UpdateResponse\x12E\n" +
 	"\bGetState\x12\x1b.cruster.v1.GetStateRequest\x1a\x1c.cruster.v1.GetStateResponse\x12H\n" +
@@ -3459,7 +3757,7 @@ func file_cruster_v1_workflow_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_workflow_proto_rawDescData
 }
 
-var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_cruster_v1_workflow_proto_goTypes = []any{
 	(*StartOptions)(nil),            // 0: cruster.v1.StartOptions
 	(*StartRequest)(nil),            // 1: cruster.v1.StartRequest
@@ -3481,143 +3779,153 @@ var file_cruster_v1_workflow_proto_goTypes = []any{
 	(*HistoryRequest)(nil),          // 17: cruster.v1.HistoryRequest
 	(*HistoryResponse)(nil),         // 18: cruster.v1.HistoryResponse
 	(*HistoryEntry)(nil),            // 19: cruster.v1.HistoryEntry
-	(*ListRequest)(nil),             // 20: cruster.v1.ListRequest
-	(*Condition)(nil),               // 21: cruster.v1.Condition
-	(*ListResponse)(nil),            // 22: cruster.v1.ListResponse
-	(*SignalOptions)(nil),           // 23: cruster.v1.SignalOptions
-	(*SignalRequest)(nil),           // 24: cruster.v1.SignalRequest
-	(*SignalResponse)(nil),          // 25: cruster.v1.SignalResponse
-	(*SignalWithStartRequest)(nil),  // 26: cruster.v1.SignalWithStartRequest
-	(*SignalWithStartResponse)(nil), // 27: cruster.v1.SignalWithStartResponse
-	(*QueryRequest)(nil),            // 28: cruster.v1.QueryRequest
-	(*QueryResponse)(nil),           // 29: cruster.v1.QueryResponse
-	(*UpdateRequest)(nil),           // 30: cruster.v1.UpdateRequest
-	(*UpdateResponse)(nil),          // 31: cruster.v1.UpdateResponse
-	(*GetStateRequest)(nil),         // 32: cruster.v1.GetStateRequest
-	(*GetStateResponse)(nil),        // 33: cruster.v1.GetStateResponse
-	(*InterruptRequest)(nil),        // 34: cruster.v1.InterruptRequest
-	(*InterruptResponse)(nil),       // 35: cruster.v1.InterruptResponse
-	(*ResumeRequest)(nil),           // 36: cruster.v1.ResumeRequest
-	(*ResumeResponse)(nil),          // 37: cruster.v1.ResumeResponse
-	(*FailRequest)(nil),             // 38: cruster.v1.FailRequest
-	(*FailResponse)(nil),            // 39: cruster.v1.FailResponse
-	(*MoveRequest)(nil),             // 40: cruster.v1.MoveRequest
-	(*MoveResponse)(nil),            // 41: cruster.v1.MoveResponse
-	(*MoveAllRequest)(nil),          // 42: cruster.v1.MoveAllRequest
-	(*MoveAllResponse)(nil),         // 43: cruster.v1.MoveAllResponse
-	(*ForkRequest)(nil),             // 44: cruster.v1.ForkRequest
-	(*ForkResponse)(nil),            // 45: cruster.v1.ForkResponse
-	(*Payload)(nil),                 // 46: cruster.v1.Payload
-	(Encoding)(0),                   // 47: cruster.v1.Encoding
-	(*Execution)(nil),               // 48: cruster.v1.Execution
-	(*timestamppb.Timestamp)(nil),   // 49: google.protobuf.Timestamp
-	(*Error)(nil),                   // 50: cruster.v1.Error
-	(State)(0),                      // 51: cruster.v1.State
-	(*Attribute)(nil),               // 52: cruster.v1.Attribute
-	(*Progress)(nil),                // 53: cruster.v1.Progress
-	(*MoveResult)(nil),              // 54: cruster.v1.MoveResult
+	(*FollowRequest)(nil),           // 20: cruster.v1.FollowRequest
+	(*FollowResponse)(nil),          // 21: cruster.v1.FollowResponse
+	(*LogLine)(nil),                 // 22: cruster.v1.LogLine
+	(*ListRequest)(nil),             // 23: cruster.v1.ListRequest
+	(*Condition)(nil),               // 24: cruster.v1.Condition
+	(*ListResponse)(nil),            // 25: cruster.v1.ListResponse
+	(*SignalOptions)(nil),           // 26: cruster.v1.SignalOptions
+	(*SignalRequest)(nil),           // 27: cruster.v1.SignalRequest
+	(*SignalResponse)(nil),          // 28: cruster.v1.SignalResponse
+	(*SignalWithStartRequest)(nil),  // 29: cruster.v1.SignalWithStartRequest
+	(*SignalWithStartResponse)(nil), // 30: cruster.v1.SignalWithStartResponse
+	(*QueryRequest)(nil),            // 31: cruster.v1.QueryRequest
+	(*QueryResponse)(nil),           // 32: cruster.v1.QueryResponse
+	(*UpdateRequest)(nil),           // 33: cruster.v1.UpdateRequest
+	(*UpdateResponse)(nil),          // 34: cruster.v1.UpdateResponse
+	(*GetStateRequest)(nil),         // 35: cruster.v1.GetStateRequest
+	(*GetStateResponse)(nil),        // 36: cruster.v1.GetStateResponse
+	(*InterruptRequest)(nil),        // 37: cruster.v1.InterruptRequest
+	(*InterruptResponse)(nil),       // 38: cruster.v1.InterruptResponse
+	(*ResumeRequest)(nil),           // 39: cruster.v1.ResumeRequest
+	(*ResumeResponse)(nil),          // 40: cruster.v1.ResumeResponse
+	(*FailRequest)(nil),             // 41: cruster.v1.FailRequest
+	(*FailResponse)(nil),            // 42: cruster.v1.FailResponse
+	(*MoveRequest)(nil),             // 43: cruster.v1.MoveRequest
+	(*MoveResponse)(nil),            // 44: cruster.v1.MoveResponse
+	(*MoveAllRequest)(nil),          // 45: cruster.v1.MoveAllRequest
+	(*MoveAllResponse)(nil),         // 46: cruster.v1.MoveAllResponse
+	(*ForkRequest)(nil),             // 47: cruster.v1.ForkRequest
+	(*ForkResponse)(nil),            // 48: cruster.v1.ForkResponse
+	(*Payload)(nil),                 // 49: cruster.v1.Payload
+	(Encoding)(0),                   // 50: cruster.v1.Encoding
+	(*Execution)(nil),               // 51: cruster.v1.Execution
+	(*timestamppb.Timestamp)(nil),   // 52: google.protobuf.Timestamp
+	(*Error)(nil),                   // 53: cruster.v1.Error
+	(State)(0),                      // 54: cruster.v1.State
+	(*Attribute)(nil),               // 55: cruster.v1.Attribute
+	(*Progress)(nil),                // 56: cruster.v1.Progress
+	(*MoveResult)(nil),              // 57: cruster.v1.MoveResult
 }
 var file_cruster_v1_workflow_proto_depIdxs = []int32{
-	46, // 0: cruster.v1.StartOptions.input:type_name -> cruster.v1.Payload
+	49, // 0: cruster.v1.StartOptions.input:type_name -> cruster.v1.Payload
 	0,  // 1: cruster.v1.StartRequest.start:type_name -> cruster.v1.StartOptions
-	47, // 2: cruster.v1.StartRequest.encoding:type_name -> cruster.v1.Encoding
-	48, // 3: cruster.v1.StartResponse.execution:type_name -> cruster.v1.Execution
+	50, // 2: cruster.v1.StartRequest.encoding:type_name -> cruster.v1.Encoding
+	51, // 3: cruster.v1.StartResponse.execution:type_name -> cruster.v1.Execution
 	0,  // 4: cruster.v1.ExecuteRequest.start:type_name -> cruster.v1.StartOptions
-	47, // 5: cruster.v1.ExecuteRequest.encoding:type_name -> cruster.v1.Encoding
-	48, // 6: cruster.v1.ExecuteResponse.execution:type_name -> cruster.v1.Execution
-	47, // 7: cruster.v1.PollRequest.encoding:type_name -> cruster.v1.Encoding
-	48, // 8: cruster.v1.PollResponse.execution:type_name -> cruster.v1.Execution
-	47, // 9: cruster.v1.WaitRequest.encoding:type_name -> cruster.v1.Encoding
-	48, // 10: cruster.v1.WaitResponse.execution:type_name -> cruster.v1.Execution
-	47, // 11: cruster.v1.DescribeRequest.encoding:type_name -> cruster.v1.Encoding
-	48, // 12: cruster.v1.DescribeResponse.execution:type_name -> cruster.v1.Execution
-	46, // 13: cruster.v1.DescribeResponse.input:type_name -> cruster.v1.Payload
+	50, // 5: cruster.v1.ExecuteRequest.encoding:type_name -> cruster.v1.Encoding
+	51, // 6: cruster.v1.ExecuteResponse.execution:type_name -> cruster.v1.Execution
+	50, // 7: cruster.v1.PollRequest.encoding:type_name -> cruster.v1.Encoding
+	51, // 8: cruster.v1.PollResponse.execution:type_name -> cruster.v1.Execution
+	50, // 9: cruster.v1.WaitRequest.encoding:type_name -> cruster.v1.Encoding
+	51, // 10: cruster.v1.WaitResponse.execution:type_name -> cruster.v1.Execution
+	50, // 11: cruster.v1.DescribeRequest.encoding:type_name -> cruster.v1.Encoding
+	51, // 12: cruster.v1.DescribeResponse.execution:type_name -> cruster.v1.Execution
+	49, // 13: cruster.v1.DescribeResponse.input:type_name -> cruster.v1.Payload
 	15, // 14: cruster.v1.DescribeResponse.pending:type_name -> cruster.v1.PendingOp
 	16, // 15: cruster.v1.DescribeResponse.deferreds:type_name -> cruster.v1.SettledDeferred
 	14, // 16: cruster.v1.DescribeResponse.patches:type_name -> cruster.v1.Patch
 	13, // 17: cruster.v1.DescribeResponse.unread:type_name -> cruster.v1.UnreadSignals
 	11, // 18: cruster.v1.DescribeResponse.unanswered:type_name -> cruster.v1.UnansweredUpdates
 	12, // 19: cruster.v1.DescribeResponse.published:type_name -> cruster.v1.PublishedState
-	46, // 20: cruster.v1.PublishedState.value:type_name -> cruster.v1.Payload
-	49, // 21: cruster.v1.PendingOp.since:type_name -> google.protobuf.Timestamp
-	49, // 22: cruster.v1.PendingOp.due_at:type_name -> google.protobuf.Timestamp
-	50, // 23: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
-	49, // 24: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
-	46, // 25: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
-	50, // 26: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
-	47, // 27: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
+	49, // 20: cruster.v1.PublishedState.value:type_name -> cruster.v1.Payload
+	52, // 21: cruster.v1.PendingOp.since:type_name -> google.protobuf.Timestamp
+	52, // 22: cruster.v1.PendingOp.due_at:type_name -> google.protobuf.Timestamp
+	53, // 23: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
+	52, // 24: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
+	49, // 25: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
+	53, // 26: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
+	50, // 27: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
 	19, // 28: cruster.v1.HistoryResponse.entries:type_name -> cruster.v1.HistoryEntry
-	49, // 29: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
-	49, // 30: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
-	46, // 31: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
-	50, // 32: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
-	51, // 33: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
-	21, // 34: cruster.v1.ListRequest.where:type_name -> cruster.v1.Condition
-	49, // 35: cruster.v1.Condition.time:type_name -> google.protobuf.Timestamp
-	48, // 36: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
-	46, // 37: cruster.v1.SignalOptions.value:type_name -> cruster.v1.Payload
-	23, // 38: cruster.v1.SignalRequest.signal:type_name -> cruster.v1.SignalOptions
-	0,  // 39: cruster.v1.SignalWithStartRequest.start:type_name -> cruster.v1.StartOptions
-	23, // 40: cruster.v1.SignalWithStartRequest.signal:type_name -> cruster.v1.SignalOptions
-	47, // 41: cruster.v1.SignalWithStartRequest.encoding:type_name -> cruster.v1.Encoding
-	48, // 42: cruster.v1.SignalWithStartResponse.execution:type_name -> cruster.v1.Execution
-	46, // 43: cruster.v1.QueryRequest.input:type_name -> cruster.v1.Payload
-	47, // 44: cruster.v1.QueryRequest.encoding:type_name -> cruster.v1.Encoding
-	46, // 45: cruster.v1.QueryResponse.value:type_name -> cruster.v1.Payload
-	46, // 46: cruster.v1.UpdateRequest.input:type_name -> cruster.v1.Payload
-	47, // 47: cruster.v1.UpdateRequest.encoding:type_name -> cruster.v1.Encoding
-	46, // 48: cruster.v1.UpdateResponse.value:type_name -> cruster.v1.Payload
-	50, // 49: cruster.v1.UpdateResponse.error:type_name -> cruster.v1.Error
-	47, // 50: cruster.v1.GetStateRequest.encoding:type_name -> cruster.v1.Encoding
-	12, // 51: cruster.v1.GetStateResponse.state:type_name -> cruster.v1.PublishedState
-	52, // 52: cruster.v1.GetStateResponse.attributes:type_name -> cruster.v1.Attribute
-	53, // 53: cruster.v1.GetStateResponse.progress:type_name -> cruster.v1.Progress
-	49, // 54: cruster.v1.GetStateResponse.at:type_name -> google.protobuf.Timestamp
-	48, // 55: cruster.v1.MoveResponse.execution:type_name -> cruster.v1.Execution
-	51, // 56: cruster.v1.MoveAllRequest.state:type_name -> cruster.v1.State
-	54, // 57: cruster.v1.MoveAllResponse.result:type_name -> cruster.v1.MoveResult
-	48, // 58: cruster.v1.ForkResponse.execution:type_name -> cruster.v1.Execution
-	1,  // 59: cruster.v1.WorkflowService.Start:input_type -> cruster.v1.StartRequest
-	3,  // 60: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
-	5,  // 61: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
-	7,  // 62: cruster.v1.WorkflowService.Wait:input_type -> cruster.v1.WaitRequest
-	9,  // 63: cruster.v1.WorkflowService.Describe:input_type -> cruster.v1.DescribeRequest
-	17, // 64: cruster.v1.WorkflowService.History:input_type -> cruster.v1.HistoryRequest
-	20, // 65: cruster.v1.WorkflowService.List:input_type -> cruster.v1.ListRequest
-	24, // 66: cruster.v1.WorkflowService.Signal:input_type -> cruster.v1.SignalRequest
-	26, // 67: cruster.v1.WorkflowService.SignalWithStart:input_type -> cruster.v1.SignalWithStartRequest
-	28, // 68: cruster.v1.WorkflowService.Query:input_type -> cruster.v1.QueryRequest
-	30, // 69: cruster.v1.WorkflowService.Update:input_type -> cruster.v1.UpdateRequest
-	32, // 70: cruster.v1.WorkflowService.GetState:input_type -> cruster.v1.GetStateRequest
-	34, // 71: cruster.v1.WorkflowService.Interrupt:input_type -> cruster.v1.InterruptRequest
-	36, // 72: cruster.v1.WorkflowService.Resume:input_type -> cruster.v1.ResumeRequest
-	38, // 73: cruster.v1.WorkflowService.Fail:input_type -> cruster.v1.FailRequest
-	40, // 74: cruster.v1.WorkflowService.Move:input_type -> cruster.v1.MoveRequest
-	42, // 75: cruster.v1.WorkflowService.MoveAll:input_type -> cruster.v1.MoveAllRequest
-	44, // 76: cruster.v1.WorkflowService.Fork:input_type -> cruster.v1.ForkRequest
-	2,  // 77: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
-	4,  // 78: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
-	6,  // 79: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
-	8,  // 80: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
-	10, // 81: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
-	18, // 82: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
-	22, // 83: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
-	25, // 84: cruster.v1.WorkflowService.Signal:output_type -> cruster.v1.SignalResponse
-	27, // 85: cruster.v1.WorkflowService.SignalWithStart:output_type -> cruster.v1.SignalWithStartResponse
-	29, // 86: cruster.v1.WorkflowService.Query:output_type -> cruster.v1.QueryResponse
-	31, // 87: cruster.v1.WorkflowService.Update:output_type -> cruster.v1.UpdateResponse
-	33, // 88: cruster.v1.WorkflowService.GetState:output_type -> cruster.v1.GetStateResponse
-	35, // 89: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
-	37, // 90: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
-	39, // 91: cruster.v1.WorkflowService.Fail:output_type -> cruster.v1.FailResponse
-	41, // 92: cruster.v1.WorkflowService.Move:output_type -> cruster.v1.MoveResponse
-	43, // 93: cruster.v1.WorkflowService.MoveAll:output_type -> cruster.v1.MoveAllResponse
-	45, // 94: cruster.v1.WorkflowService.Fork:output_type -> cruster.v1.ForkResponse
-	77, // [77:95] is the sub-list for method output_type
-	59, // [59:77] is the sub-list for method input_type
-	59, // [59:59] is the sub-list for extension type_name
-	59, // [59:59] is the sub-list for extension extendee
-	0,  // [0:59] is the sub-list for field type_name
+	52, // 29: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
+	52, // 30: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
+	49, // 31: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
+	53, // 32: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
+	50, // 33: cruster.v1.FollowRequest.encoding:type_name -> cruster.v1.Encoding
+	19, // 34: cruster.v1.FollowResponse.entry:type_name -> cruster.v1.HistoryEntry
+	22, // 35: cruster.v1.FollowResponse.line:type_name -> cruster.v1.LogLine
+	51, // 36: cruster.v1.FollowResponse.execution:type_name -> cruster.v1.Execution
+	52, // 37: cruster.v1.LogLine.at:type_name -> google.protobuf.Timestamp
+	54, // 38: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
+	24, // 39: cruster.v1.ListRequest.where:type_name -> cruster.v1.Condition
+	52, // 40: cruster.v1.Condition.time:type_name -> google.protobuf.Timestamp
+	51, // 41: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
+	49, // 42: cruster.v1.SignalOptions.value:type_name -> cruster.v1.Payload
+	26, // 43: cruster.v1.SignalRequest.signal:type_name -> cruster.v1.SignalOptions
+	0,  // 44: cruster.v1.SignalWithStartRequest.start:type_name -> cruster.v1.StartOptions
+	26, // 45: cruster.v1.SignalWithStartRequest.signal:type_name -> cruster.v1.SignalOptions
+	50, // 46: cruster.v1.SignalWithStartRequest.encoding:type_name -> cruster.v1.Encoding
+	51, // 47: cruster.v1.SignalWithStartResponse.execution:type_name -> cruster.v1.Execution
+	49, // 48: cruster.v1.QueryRequest.input:type_name -> cruster.v1.Payload
+	50, // 49: cruster.v1.QueryRequest.encoding:type_name -> cruster.v1.Encoding
+	49, // 50: cruster.v1.QueryResponse.value:type_name -> cruster.v1.Payload
+	49, // 51: cruster.v1.UpdateRequest.input:type_name -> cruster.v1.Payload
+	50, // 52: cruster.v1.UpdateRequest.encoding:type_name -> cruster.v1.Encoding
+	49, // 53: cruster.v1.UpdateResponse.value:type_name -> cruster.v1.Payload
+	53, // 54: cruster.v1.UpdateResponse.error:type_name -> cruster.v1.Error
+	50, // 55: cruster.v1.GetStateRequest.encoding:type_name -> cruster.v1.Encoding
+	12, // 56: cruster.v1.GetStateResponse.state:type_name -> cruster.v1.PublishedState
+	55, // 57: cruster.v1.GetStateResponse.attributes:type_name -> cruster.v1.Attribute
+	56, // 58: cruster.v1.GetStateResponse.progress:type_name -> cruster.v1.Progress
+	52, // 59: cruster.v1.GetStateResponse.at:type_name -> google.protobuf.Timestamp
+	51, // 60: cruster.v1.MoveResponse.execution:type_name -> cruster.v1.Execution
+	54, // 61: cruster.v1.MoveAllRequest.state:type_name -> cruster.v1.State
+	57, // 62: cruster.v1.MoveAllResponse.result:type_name -> cruster.v1.MoveResult
+	51, // 63: cruster.v1.ForkResponse.execution:type_name -> cruster.v1.Execution
+	1,  // 64: cruster.v1.WorkflowService.Start:input_type -> cruster.v1.StartRequest
+	3,  // 65: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
+	5,  // 66: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
+	7,  // 67: cruster.v1.WorkflowService.Wait:input_type -> cruster.v1.WaitRequest
+	9,  // 68: cruster.v1.WorkflowService.Describe:input_type -> cruster.v1.DescribeRequest
+	17, // 69: cruster.v1.WorkflowService.History:input_type -> cruster.v1.HistoryRequest
+	23, // 70: cruster.v1.WorkflowService.List:input_type -> cruster.v1.ListRequest
+	27, // 71: cruster.v1.WorkflowService.Signal:input_type -> cruster.v1.SignalRequest
+	29, // 72: cruster.v1.WorkflowService.SignalWithStart:input_type -> cruster.v1.SignalWithStartRequest
+	20, // 73: cruster.v1.WorkflowService.Follow:input_type -> cruster.v1.FollowRequest
+	31, // 74: cruster.v1.WorkflowService.Query:input_type -> cruster.v1.QueryRequest
+	33, // 75: cruster.v1.WorkflowService.Update:input_type -> cruster.v1.UpdateRequest
+	35, // 76: cruster.v1.WorkflowService.GetState:input_type -> cruster.v1.GetStateRequest
+	37, // 77: cruster.v1.WorkflowService.Interrupt:input_type -> cruster.v1.InterruptRequest
+	39, // 78: cruster.v1.WorkflowService.Resume:input_type -> cruster.v1.ResumeRequest
+	41, // 79: cruster.v1.WorkflowService.Fail:input_type -> cruster.v1.FailRequest
+	43, // 80: cruster.v1.WorkflowService.Move:input_type -> cruster.v1.MoveRequest
+	45, // 81: cruster.v1.WorkflowService.MoveAll:input_type -> cruster.v1.MoveAllRequest
+	47, // 82: cruster.v1.WorkflowService.Fork:input_type -> cruster.v1.ForkRequest
+	2,  // 83: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
+	4,  // 84: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
+	6,  // 85: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
+	8,  // 86: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
+	10, // 87: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
+	18, // 88: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
+	25, // 89: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
+	28, // 90: cruster.v1.WorkflowService.Signal:output_type -> cruster.v1.SignalResponse
+	30, // 91: cruster.v1.WorkflowService.SignalWithStart:output_type -> cruster.v1.SignalWithStartResponse
+	21, // 92: cruster.v1.WorkflowService.Follow:output_type -> cruster.v1.FollowResponse
+	32, // 93: cruster.v1.WorkflowService.Query:output_type -> cruster.v1.QueryResponse
+	34, // 94: cruster.v1.WorkflowService.Update:output_type -> cruster.v1.UpdateResponse
+	36, // 95: cruster.v1.WorkflowService.GetState:output_type -> cruster.v1.GetStateResponse
+	38, // 96: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
+	40, // 97: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
+	42, // 98: cruster.v1.WorkflowService.Fail:output_type -> cruster.v1.FailResponse
+	44, // 99: cruster.v1.WorkflowService.Move:output_type -> cruster.v1.MoveResponse
+	46, // 100: cruster.v1.WorkflowService.MoveAll:output_type -> cruster.v1.MoveAllResponse
+	48, // 101: cruster.v1.WorkflowService.Fork:output_type -> cruster.v1.ForkResponse
+	83, // [83:102] is the sub-list for method output_type
+	64, // [64:83] is the sub-list for method input_type
+	64, // [64:64] is the sub-list for extension type_name
+	64, // [64:64] is the sub-list for extension extendee
+	0,  // [0:64] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_workflow_proto_init() }
@@ -3631,6 +3939,11 @@ func file_cruster_v1_workflow_proto_init() {
 		(*StartOptions_RawKey)(nil),
 	}
 	file_cruster_v1_workflow_proto_msgTypes[21].OneofWrappers = []any{
+		(*FollowResponse_Entry)(nil),
+		(*FollowResponse_Line)(nil),
+		(*FollowResponse_Execution)(nil),
+	}
+	file_cruster_v1_workflow_proto_msgTypes[24].OneofWrappers = []any{
 		(*Condition_Text)(nil),
 		(*Condition_Number)(nil),
 		(*Condition_Boolean)(nil),
@@ -3643,7 +3956,7 @@ func file_cruster_v1_workflow_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_workflow_proto_rawDesc), len(file_cruster_v1_workflow_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   46,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -28,6 +28,7 @@ const (
 	WorkflowService_List_FullMethodName            = "/cruster.v1.WorkflowService/List"
 	WorkflowService_Signal_FullMethodName          = "/cruster.v1.WorkflowService/Signal"
 	WorkflowService_SignalWithStart_FullMethodName = "/cruster.v1.WorkflowService/SignalWithStart"
+	WorkflowService_Follow_FullMethodName          = "/cruster.v1.WorkflowService/Follow"
 	WorkflowService_Query_FullMethodName           = "/cruster.v1.WorkflowService/Query"
 	WorkflowService_Update_FullMethodName          = "/cruster.v1.WorkflowService/Update"
 	WorkflowService_GetState_FullMethodName        = "/cruster.v1.WorkflowService/GetState"
@@ -70,6 +71,12 @@ type WorkflowServiceClient interface {
 	// SignalWithStart sends a signal to an execution, and starts it first if it is not
 	// there: then both are durable, or neither.
 	SignalWithStart(ctx context.Context, in *SignalWithStartRequest, opts ...grpc.CallOption) (*SignalWithStartResponse, error)
+	// Follow tells what happens to an execution, as it happens, and ends with the execution:
+	// the entries of its journal once they are durable; what its workflow and its activities
+	// log while it is followed; and the execution itself, first, whenever it is paused, goes
+	// on or continues as a new run, and last. Lines that were logged before are not told:
+	// they are in the log of the host.
+	Follow(ctx context.Context, in *FollowRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FollowResponse], error)
 	// Query asks a running execution a question, and answers with what its workflow says at
 	// this moment, also while it sleeps. Nothing is written, and nothing is changed.
 	Query(ctx context.Context, in *QueryRequest, opts ...grpc.CallOption) (*QueryResponse, error)
@@ -200,6 +207,25 @@ func (c *workflowServiceClient) SignalWithStart(ctx context.Context, in *SignalW
 	return out, nil
 }
 
+func (c *workflowServiceClient) Follow(ctx context.Context, in *FollowRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FollowResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &WorkflowService_ServiceDesc.Streams[0], WorkflowService_Follow_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[FollowRequest, FollowResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type WorkflowService_FollowClient = grpc.ServerStreamingClient[FollowResponse]
+
 func (c *workflowServiceClient) Query(ctx context.Context, in *QueryRequest, opts ...grpc.CallOption) (*QueryResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(QueryResponse)
@@ -272,7 +298,7 @@ func (c *workflowServiceClient) Move(ctx context.Context, in *MoveRequest, opts 
 
 func (c *workflowServiceClient) MoveAll(ctx context.Context, in *MoveAllRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[MoveAllResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &WorkflowService_ServiceDesc.Streams[0], WorkflowService_MoveAll_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &WorkflowService_ServiceDesc.Streams[1], WorkflowService_MoveAll_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -330,6 +356,12 @@ type WorkflowServiceServer interface {
 	// SignalWithStart sends a signal to an execution, and starts it first if it is not
 	// there: then both are durable, or neither.
 	SignalWithStart(context.Context, *SignalWithStartRequest) (*SignalWithStartResponse, error)
+	// Follow tells what happens to an execution, as it happens, and ends with the execution:
+	// the entries of its journal once they are durable; what its workflow and its activities
+	// log while it is followed; and the execution itself, first, whenever it is paused, goes
+	// on or continues as a new run, and last. Lines that were logged before are not told:
+	// they are in the log of the host.
+	Follow(*FollowRequest, grpc.ServerStreamingServer[FollowResponse]) error
 	// Query asks a running execution a question, and answers with what its workflow says at
 	// this moment, also while it sleeps. Nothing is written, and nothing is changed.
 	Query(context.Context, *QueryRequest) (*QueryResponse, error)
@@ -396,6 +428,9 @@ func (UnimplementedWorkflowServiceServer) Signal(context.Context, *SignalRequest
 }
 func (UnimplementedWorkflowServiceServer) SignalWithStart(context.Context, *SignalWithStartRequest) (*SignalWithStartResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SignalWithStart not implemented")
+}
+func (UnimplementedWorkflowServiceServer) Follow(*FollowRequest, grpc.ServerStreamingServer[FollowResponse]) error {
+	return status.Error(codes.Unimplemented, "method Follow not implemented")
 }
 func (UnimplementedWorkflowServiceServer) Query(context.Context, *QueryRequest) (*QueryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Query not implemented")
@@ -606,6 +641,17 @@ func _WorkflowService_SignalWithStart_Handler(srv interface{}, ctx context.Conte
 	}
 	return interceptor(ctx, in, info, handler)
 }
+
+func _WorkflowService_Follow_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(FollowRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(WorkflowServiceServer).Follow(m, &grpc.GenericServerStream[FollowRequest, FollowResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type WorkflowService_FollowServer = grpc.ServerStreamingServer[FollowResponse]
 
 func _WorkflowService_Query_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(QueryRequest)
@@ -839,6 +885,11 @@ var WorkflowService_ServiceDesc = grpc.ServiceDesc{
 		},
 	},
 	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "Follow",
+			Handler:       _WorkflowService_Follow_Handler,
+			ServerStreams: true,
+		},
 		{
 			StreamName:    "MoveAll",
 			Handler:       _WorkflowService_MoveAll_Handler,

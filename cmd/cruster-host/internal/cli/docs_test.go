@@ -35,7 +35,7 @@ func TestDocumentationIsComplete(t *testing.T) {
 	listed := func(flag *pflag.Flag) {
 		row := regexp.MustCompile("(?m)^\\| `--" + flag.Name + "`.*$").FindString(page)
 		require.NotEmpty(t, row, "--%s is not listed", flag.Name)
-		if flag.DefValue != "" {
+		if flag.DefValue != "" && flag.DefValue != "[]" {
 			require.Contains(t, row, "`"+flag.DefValue+"`", "--%s has another default", flag.Name)
 		}
 	}

@@ -242,3 +242,39 @@ func needPaused(name string) error {
 	}
 	return err
 }
+
+// Follow tells an entry and two lines, and the execution as it is. One that runs is paused,
+// continues as another run, and completes.
+func (f fakeWorkflows) Follow(req *crusterv1.FollowRequest, stream grpc.ServerStreamingServer[crusterv1.FollowResponse]) error {
+	f.host.note("WorkflowService/Follow %s after %d", req.GetExecution(), req.GetAfter())
+	e, err := execution(req.GetExecution())
+	if err != nil {
+		return err
+	}
+	e.RunId = "0011223344556677"
+	as := func(state crusterv1.State, run string) *crusterv1.FollowResponse {
+		other := &crusterv1.Execution{Name: e.GetName(), RunId: run, State: state}
+		if state == crusterv1.State_STATE_PAUSED {
+			other.Error = &crusterv1.Error{Code: "CR-2010", Message: "it crashes\nhere"}
+		}
+		return &crusterv1.FollowResponse{Event: &crusterv1.FollowResponse_Execution{Execution: other}}
+	}
+	all := []*crusterv1.FollowResponse{
+		{Event: &crusterv1.FollowResponse_Entry{Entry: &crusterv1.HistoryEntry{Seq: 1, Kind: "delivery", At: timestamppb.New(noon), OpKind: "activity", Name: "pay",
+			Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: "5"}}}}},
+		{Event: &crusterv1.FollowResponse_Line{Line: &crusterv1.LogLine{At: timestamppb.New(noon), Level: 4, Message: "slow\nbank", Activity: "pay", Attempt: 2, Dropped: 3}}},
+		{Event: &crusterv1.FollowResponse_Line{Line: &crusterv1.LogLine{At: timestamppb.New(noon), Message: "paid"}}},
+	}
+	if e.GetState() == crusterv1.State_STATE_RUNNING {
+		running, paused := crusterv1.State_STATE_RUNNING, crusterv1.State_STATE_PAUSED
+		all = append([]*crusterv1.FollowResponse{as(running, e.GetRunId())}, all...)
+		all = append(all, as(paused, e.GetRunId()), as(running, e.GetRunId()), as(running, "8899aabbccddeeff"))
+		e.State, e.RunId, e.Result = crusterv1.State_STATE_COMPLETED, "8899aabbccddeeff", &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: `{"paid":5}`}}
+	}
+	for _, m := range append(all, &crusterv1.FollowResponse{Event: &crusterv1.FollowResponse_Execution{Execution: e}}) {
+		if err := stream.Send(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -65,7 +65,10 @@ open executions, which may use what is taken away, that is refused without --yes
 				return err
 			}
 			return a.withClient(func(c *client.Client) error {
+				line := newProgress(a.stderr, "pushed")
+				req.Sent = line.sent(len(req.Binary))
 				resp, err := c.Push(cmd.Context(), req)
+				line.end()
 				if err != nil {
 					return a.showMisfit(err)
 				}

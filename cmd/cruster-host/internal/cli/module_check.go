@@ -50,6 +50,7 @@ alone is checked, as 'module push' would.
 func (a *app) check(cmd *cobra.Command, c *client.Client, req client.CheckRequest) error {
 	summary := view.NewCheck(req.Name)
 	line := newProgress(a.stderr, "checked")
+	req.Sent = line.sent(len(req.Binary))
 	for r, err := range c.Check(cmd.Context(), req) {
 		if abi.CodeOf(err) == abi.CodeDeploymentNotFound {
 			summary.Deployed = false // so nothing is open, and nothing can differ

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
+
+	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
 // progressEvery is how many items pass between two updates of a progress line.
@@ -29,7 +32,27 @@ func (p *progress) at(done, total uint32) {
 		fmt.Fprintf(p.w, "\r%s %d\x1b[K", p.verb, done)
 		return
 	}
-	fmt.Fprintf(p.w, "\r%s %d of %d\x1b[K", p.verb, done, total)
+	fmt.Fprintf(p.w, "\r%s %s %d of %d\x1b[K", p.verb, bar(int64(done), int64(total)), done, total)
+}
+
+// sent says how much of a module is uploaded, and what the host does once it has all of it.
+func (p *progress) sent(total int) func(bytes int) {
+	return func(bytes int) {
+		switch {
+		case !isTerminal(p.w):
+		case bytes < total:
+			fmt.Fprintf(p.w, "\rpushing %s %s of %s\x1b[K", bar(int64(bytes), int64(total)), terminal.Bytes(int64(bytes)), terminal.Bytes(int64(total)))
+		default:
+			fmt.Fprintf(p.w, "\rpushed %s; the host compiles and checks it\x1b[K", terminal.Bytes(int64(total)))
+		}
+	}
+}
+
+// bar draws how much of something is done.
+func bar(done, total int64) string {
+	const width = 20
+	full := int(min(done, total) * width / total)
+	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "]"
 }
 
 // end takes the line away.

@@ -30,8 +30,24 @@ func TestProgressIsForTerminals(t *testing.T) {
 	require.Empty(t, file.String())
 	terminal := &screen{}
 	watch(newProgress(terminal, "checked"), 20)
-	require.Equal(t, "\rchecked 1 of 20\x1b[K\rchecked 11 of 20\x1b[K\r\x1b[K", terminal.String())
+	require.Equal(t, "\rchecked [#...................] 1 of 20\x1b[K\rchecked [###########.........] 11 of 20\x1b[K\r\x1b[K", terminal.String())
 	terminal = &screen{}
 	watch(newProgress(terminal, "moved"), 0)
 	require.Equal(t, "\rmoved 1\x1b[K\rmoved 11\x1b[K\r\x1b[K", terminal.String())
+}
+
+func TestProgressOfAnUpload(t *testing.T) {
+	t.Parallel()
+	upload := func(p *progress) {
+		sent := p.sent(4_000_000)
+		sent(1_000_000)
+		sent(4_000_000)
+		p.end()
+	}
+	var file strings.Builder
+	upload(newProgress(&file, ""))
+	require.Empty(t, file.String())
+	terminal := &screen{}
+	upload(newProgress(terminal, ""))
+	require.Equal(t, "\rpushing [#####...............] 1.0 MB of 4.0 MB\x1b[K\rpushed 4.0 MB; the host compiles and checks it\x1b[K\r\x1b[K", terminal.String())
 }

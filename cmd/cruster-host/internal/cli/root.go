@@ -15,7 +15,10 @@ import (
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
 )
 
-const defaultAddr = "127.0.0.1:7600"
+const (
+	defaultAddr     = "127.0.0.1:7600"
+	defaultHTTPAddr = "127.0.0.1:8600"
+)
 
 // A Process is what a program gets from the machine.
 type Process struct {
@@ -90,12 +93,13 @@ examples below do just that.
 	flags.StringVar(&a.addr, "addr", defaultAddr, "address of the host's gRPC API")
 	flags.StringVarP(&a.namespace, "namespace", "n", "default", "tenant to work in")
 	flags.StringVarP(&a.output, "output", "o", "table", "form of the output: table, json or jsonl")
-	flags.DurationVar(&a.retryFor, "retry-for", 2*time.Second, "how long to try again when the host does not answer or is full")
+	flags.DurationVar(&a.retryFor, "retry-for", 5*time.Second, "how long to try again when the host does not answer or is full")
 	fromEnvironment(flags, "addr", "namespace", "output", "retry-for")
 
 	root.AddCommand(a.devCommand(), a.serveCommand(), a.newCommand(), a.moduleCommand(), a.workflowCommand(), a.entityCommand(), a.deferredCommand(), a.scheduleCommand(),
-		a.migrateCommand(), a.errorsCommand(), a.versionCommand())
+		a.migrateCommand(), a.doctorCommand(), a.errorsCommand(), a.versionCommand())
 	usageArgs(root)
+	a.completes(root)
 	return root
 }
 

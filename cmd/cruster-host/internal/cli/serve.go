@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cruster/cruster/cmd/cruster-host/internal/devloop"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/serve"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
@@ -14,22 +15,41 @@ import (
 func (a *app) devCommand() *cobra.Command {
 	var s settings
 	var data string
+	var watch []string
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run a host on this machine with its store in a folder",
 		Long: `Run a host on this machine with its store in a folder. Everything survives a crash
 or kill -9; stop it with Ctrl-C, a second Ctrl-C ends it at once. What workflows
-and activities log is written to standard error.`,
+and activities log is written to standard error.
+
+--watch builds the module in a folder, deploys it, and does so again whenever a file
+changes: Go, Rust (with Cargo), or what a build.sh makes, which is given the file to
+write. The deployment has the name of the folder, or the one in NAME=DIR. What the
+compiler complains about is shown, and what was deployed before stays.
+
+A new module is checked against the open executions, as 'module check' does, and is
+deployed whether it fits them or not: open executions stay on the module that they
+are on until they are moved. The screen says which fit, and what to type.`,
 		Example: `  cruster-host dev
+  cruster-host dev --watch ./orders --watch pay=../payments/module
   cruster-host dev --data-dir /tmp/try --grpc-addr 127.0.0.1:0 --http-addr 127.0.0.1:0`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s.cfg.Store = "sqlite:" + data
-			return a.serve(cmd.Context(), &s)
+			sources, err := devloop.ParseSources(watch)
+			if err != nil {
+				return err
+			}
+			if len(sources) == 0 {
+				return a.serve(cmd.Context(), &s, nil)
+			}
+			return a.serve(cmd.Context(), &s, func(ctx context.Context) error { return a.watchFolders(ctx, sources, data) })
 		},
 	}
 	s.add(cmd.Flags())
 	cmd.Flags().StringVar(&data, "data-dir", "cruster-data", "folder of the store")
+	cmd.Flags().StringArrayVar(&watch, "watch", nil, "DIR or NAME=DIR: build the module there on each change and deploy it; may be repeated")
 	fromEnvironment(cmd.Flags(), "data-dir")
 	return cmd
 }
@@ -49,15 +69,15 @@ the former exits; an embedded store that is in use is refused.`,
 		Example: `  cruster-host serve --store postgres://cruster@db.internal/cruster --grpc-addr :7600 --http-addr :8600
   CRUSTER_STORE=sqlite:/var/lib/cruster cruster-host serve`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), &s) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), &s, nil) },
 	}
 	s.add(cmd.Flags())
 	s.addStore(cmd.Flags())
 	return cmd
 }
 
-// serve runs a host until ctx is done.
-func (a *app) serve(ctx context.Context, s *settings) error {
+// serve runs a host until ctx is done, and beside it, if it is not nil.
+func (a *app) serve(ctx context.Context, s *settings, beside func(ctx context.Context) error) error {
 	cfg, err := s.config(a.stderr, a.lookupEnv)
 	if err != nil {
 		return err
@@ -70,12 +90,25 @@ func (a *app) serve(ctx context.Context, s *settings) error {
 	if err != nil {
 		return err
 	}
-	a.firstScreen(h.GRPCAddr(), h.HTTPAddr(), store.String())
-	return errors.Join(h.Wait(ctx), h.Stop())
+	a.firstScreen(h.GRPCAddr(), h.HTTPAddr(), store.String(), beside == nil)
+	if beside == nil {
+		return errors.Join(h.Wait(ctx), h.Stop())
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		defer cancel() // it is what the host runs for
+		ended <- beside(ctx)
+	}()
+	err = h.Wait(ctx)
+	cancel()
+	return errors.Join(err, <-ended, h.Stop())
 }
 
-// firstScreen says where everything is, and what to type next.
-func (a *app) firstScreen(grpc, http, store string) {
+// firstScreen says where everything is and, if the modules come from people, what to type
+// next.
+func (a *app) firstScreen(grpc, http, store string, next bool) {
 	a.addr = grpc
 	// The screen is for people; a host goes on without it.
 	_ = a.emit(map[string]string{"version": version(a.release), "grpc": grpc, "http": http, "store": store}, func() error {
@@ -85,6 +118,10 @@ func (a *app) firstScreen(grpc, http, store string) {
 			terminal.Line{Name: "HTTP", Value: "http://" + http + "  (/healthz /readyz /metrics)"},
 			terminal.Line{Name: "Store", Value: store},
 		); err != nil {
+			return err
+		}
+		if !next {
+			_, err := fmt.Fprintln(a.stdout)
 			return err
 		}
 		_, err := fmt.Fprintf(a.stdout, "\nNext, in another terminal:\n  cruster-host module push FILE.wasm --name NAME%s\n", a.addrFlag())

@@ -29,7 +29,7 @@ func (s *settings) add(flags *pflag.FlagSet) {
 	flags.StringVar(&s.cfg.GRPCAddr, "grpc-addr", defaultAddr, "where to listen for gRPC")
 	flags.Var((*size)(&s.cfg.GuestMemory), "guest-memory", "how much memory one instance of a module may have")
 	flags.IntVar(&s.cfg.HibernateAfter, "hibernate-after", 64, "how many journal entries are worth saving the state of a workflow that leaves memory; -1 means never")
-	flags.StringVar(&s.cfg.HTTPAddr, "http-addr", "127.0.0.1:8600", "where to listen for probes and metrics")
+	flags.StringVar(&s.cfg.HTTPAddr, "http-addr", defaultHTTPAddr, "where to listen for probes and metrics")
 	flags.DurationVar(&s.cfg.IdleTimeout, "idle-timeout", 30*time.Second, "how long an instance stays warm without work")
 	flags.StringVar(&s.logFormat, "log-format", "text", "form of the log: text or json")
 	flags.StringVar(&s.logLevel, "log-level", "info", "least level that is logged: debug, info, warn or error")

@@ -22,7 +22,7 @@ Workflows are named DEPLOYMENT/WORKFLOW, executions DEPLOYMENT/WORKFLOW/KEY. The
 key decides what is the same execution: a second start with it finds the first.`,
 		`  cruster-host workflow execute orders/ProcessOrder --input '{"order_id":"42"}'
   cruster-host workflow list --state paused`,
-		a.workflowExecute(), a.workflowStart(), a.workflowPoll(), a.workflowWait(), a.workflowDescribe(), a.workflowHistory(),
+		a.workflowExecute(), a.workflowStart(), a.workflowPoll(), a.workflowWait(), a.workflowDescribe(), a.workflowHistory(), a.workflowFollow(),
 		a.workflowList(), a.workflowSignal(), a.workflowQuery(), a.workflowUpdate(), a.workflowState(),
 		a.workflowInterrupt(), a.workflowResume(), a.workflowFail(), a.workflowMove(), a.workflowFork())
 }
@@ -77,8 +77,16 @@ func (a *app) printOutcome(v view.Execution, cause *crusterv1.Error) error {
 		}
 		return nil
 	})
-	if err != nil || completed {
+	if err != nil {
 		return err
+	}
+	return outcomeError(v, cause)
+}
+
+// outcomeError is the error of an execution that has not completed.
+func outcomeError(v view.Execution, cause *crusterv1.Error) error {
+	if v.State == client.Completed {
+		return nil
 	}
 	return &client.RunError{Execution: v.Name, State: v.State, Cause: rpcerror.FromProto(cause)}
 }

@@ -1,6 +1,9 @@
 package terminal
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // OneLine replaces control characters, which would break a table or move the
 // cursor of a terminal, with spaces. An empty text becomes "-".
@@ -42,4 +45,16 @@ func QuoteWord(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// Bytes is a size for people.
+func Bytes(n int64) string {
+	switch {
+	case n >= 1e6:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	case n >= 1e3:
+		return fmt.Sprintf("%.0f KB", float64(n)/1e3)
+	default:
+		return fmt.Sprintf("%d bytes", n)
+	}
 }

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+
+	"github.com/cruster/cruster/abi"
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/client"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/devloop"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
+	"github.com/cruster/cruster/cmd/cruster-host/internal/view"
+)
+
+// watchFolders builds the modules of the sources and deploys them to the host, which
+// listens where a.addr says, until ctx is done. data is the folder of its store.
+func (a *app) watchFolders(ctx context.Context, sources []devloop.Source, data string) error {
+	data, err := filepath.Abs(data)
+	if err != nil {
+		return err
+	}
+	if real, err := filepath.EvalSymlinks(data); err == nil {
+		data = real
+	}
+	return a.withClient(func(c *client.Client) error {
+		screen := &watchScreen{app: a}
+		var loops sync.WaitGroup
+		for _, s := range sources {
+			loop := &devloop.Loop{
+				Clock: clockwork.NewRealClock(), Source: s, Out: filepath.Join(data, "built"), Ignored: []string{data}, Report: screen.report,
+				Deploy: func(ctx context.Context, s devloop.Source, file string, binary []byte) error {
+					return screen.deploy(ctx, c, s, file, binary)
+				},
+			}
+			loops.Go(func() { loop.Run(ctx) })
+		}
+		loops.Wait()
+		return nil
+	})
+}
+
+// A watchScreen tells people what becomes of the sources. Each message is on the
+// screen as a whole.
+type watchScreen struct {
+	app *app
+	mu  sync.Mutex // guards what is written to the app's standard output
+}
+
+// say prints an event: as a line of JSON, or as the text that table writes.
+func (w *watchScreen) say(e view.Watched, table func() error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	// The screen is for people; the loop goes on without it.
+	if w.app.output == "table" {
+		_ = table()
+		return
+	}
+	_ = w.app.writeJSON(e, "")
+}
+
+func (w *watchScreen) line(name, format string, args ...any) error {
+	_, err := fmt.Fprintf(w.app.stdout, "%s: %s\n", terminal.OneLine(name), fmt.Sprintf(format, args...))
+	return err
+}
+
+func (w *watchScreen) report(e devloop.Event) {
+	name := e.Source.Name
+	v := view.Watched{Deployment: name, Event: e.What, File: e.File, Bytes: e.Size, Seconds: e.Took.Seconds()}
+	var failed *devloop.BuildError
+	if errors.As(e.Err, &failed) {
+		v.Output = failed.Output
+	}
+	if e.Err != nil {
+		v.Error = e.Err.Error()
+	}
+	w.say(v, func() error {
+		switch e.What {
+		case devloop.Building:
+			return w.line(name, "building %s (%s)", e.Source.Folder, e.Source.Kind)
+		case devloop.Built:
+			return w.line(name, "built in %s, %s", e.Took.Round(10*time.Millisecond), terminal.Bytes(int64(e.Size)))
+		case devloop.Unchanged:
+			return w.line(name, "built in %s; it is the module that is deployed already", e.Took.Round(10*time.Millisecond))
+		}
+		if _, err := fmt.Fprint(w.app.stdout, asLines(v.Output)); err != nil {
+			return err
+		}
+		return w.line(name, "%s; what was deployed before stays", v.Error)
+	})
+}
+
+// asLines ends a text with the end of a line.
+func asLines(s string) string {
+	if s == "" || strings.HasSuffix(s, "\n") {
+		return s
+	}
+	return s + "\n"
+}
+
+// deploy sees which open executions the module fits, and deploys it in any case: no
+// execution goes on with it unless it is moved.
+func (w *watchScreen) deploy(ctx context.Context, c *client.Client, s devloop.Source, file string, binary []byte) error {
+	summary, err := w.check(ctx, c, s.Name, binary)
+	var resp *crusterv1.PushResponse
+	if err == nil {
+		resp, err = c.Push(ctx, client.PushRequest{Name: s.Name, Binary: binary})
+	}
+	if ctx.Err() != nil {
+		return ctx.Err() // a newer build tells what comes of it
+	}
+	if err != nil {
+		w.say(view.Watched{Deployment: s.Name, Event: "refused", File: file, Error: err.Error()}, func() error {
+			if err := w.line(s.Name, "not deployed; what was deployed before stays"); err != nil {
+				return err
+			}
+			report(w.app.stdout, err)
+			return nil
+		})
+		return err
+	}
+	d := resp.GetDeployment()
+	w.say(view.Watched{Deployment: s.Name, Event: "deployed", File: file, Version: d.GetVersion(), Digest: d.GetDigest(), Check: summary}, func() error {
+		if err := view.WriteOpenAfterChange(w.app.stdout, summary, w.app.addrFlag()); err != nil {
+			return err
+		}
+		return view.WriteRedeployed(w.app.stdout, d, w.app.addrFlag())
+	})
+	return nil
+}
+
+// check is nil if nothing is open.
+func (w *watchScreen) check(ctx context.Context, c *client.Client, name string, binary []byte) (*view.Check, error) {
+	summary := view.NewCheck(name)
+	for r, err := range c.Check(ctx, client.CheckRequest{Name: name, Binary: binary}) {
+		if abi.CodeOf(err) == abi.CodeDeploymentNotFound {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		summary.Add(r)
+	}
+	if summary.Fit+summary.Differ == 0 {
+		return nil, nil
+	}
+	return summary, nil
+}

@@ -1,0 +1,49 @@
+package view
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+)
+
+func TestWriteOpenAfterChange(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	require.NoError(t, WriteOpenAfterChange(&out, nil, ""))
+	require.Empty(t, out.String())
+
+	c := NewCheck("shop")
+	add := func(key string, fits bool) {
+		c.Add(&crusterv1.CheckResponse{Execution: &crusterv1.Execution{Name: "shop/Buy/" + key, Workflow: "shop/Buy"}, Fits: fits, Reason: "it leaves out a step"})
+	}
+	add("1", true)
+	require.NoError(t, WriteOpenAfterChange(&out, c, " --addr HOST:1"))
+	require.Equal(t, `shop: 1 of 1 open executions fit this code, and stay on the module that they are on
+  to move them to it:         cruster-host workflow move --workflow shop/ --addr HOST:1
+`, out.String())
+
+	out.Reset()
+	add("it's 2", false)
+	require.NoError(t, WriteOpenAfterChange(&out, c, ""))
+	require.Contains(t, out.String(), "shop/Buy: shop/Buy/it's 2 differs\n  it leaves out a step\n")
+	require.Contains(t, out.String(), `shop: 1 of 2 open executions do not fit this code, and stay on the module that they are on
+  to have them fit:           keep the steps that have run, or guard the change with Patched, and save
+  to run one from a step on:  cruster-host workflow fork 'shop/Buy/it'\''s 2' --at SEQ --to latest
+  to end one:                 cruster-host workflow interrupt 'shop/Buy/it'\''s 2'
+shop: 1 of 2 open executions fit`)
+}
+
+func TestWriteRedeployed(t *testing.T) {
+	t.Parallel()
+	d := &crusterv1.Deployment{Name: "shop", Version: 1, Digest: "0123456789abcdef", Workflows: []*crusterv1.WorkflowInfo{{Name: "Buy"}}}
+	var out strings.Builder
+	require.NoError(t, WriteRedeployed(&out, d, ""))
+	require.Equal(t, "shop: deployed version 1, digest 0123456789ab\nshop: next:  cruster-host workflow execute shop/Buy --input null\n", out.String())
+	out.Reset()
+	d.Version = 2
+	require.NoError(t, WriteRedeployed(&out, d, ""))
+	require.Equal(t, "shop: deployed version 2, digest 0123456789ab\n", out.String(), "how to run it was said before")
+}

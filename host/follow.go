@@ -1,0 +1,161 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/follow"
+	"github.com/cruster/cruster/journal"
+)
+
+// followPage is how many entries are read and told at a time.
+const followPage = 100
+
+// FollowRequest says from where on to follow an execution.
+type FollowRequest struct {
+	// After is the sequence number of the last entry seen.
+	After uint64
+	// Run is the run that After is of. If the execution is another run by now, that is
+	// followed from its beginning. The zero value is the run that it is.
+	Run journal.RunID
+}
+
+// A FollowEvent is what happened to an execution: one of its fields is set.
+type FollowEvent struct {
+	Entry     *journal.Entry
+	Execution *journal.Execution
+	Line      *follow.Line
+}
+
+// Follow tells what happens to an execution until it is over, or ctx is done: the entries
+// of its journal from the given one on, once they are durable; what its workflow and its
+// activities log while it is followed; and the execution itself at first, whenever it is
+// paused, goes on, or continues as a new run, and at its end. If tell returns an error, Follow
+// ends with it.
+//
+// The row is read before the entries, so that the entries of one that is over are complete;
+// and again after them, for a run that continues has its journal deleted, and what was read
+// then may be of the next one. Entries of a run that were not told before it continued are
+// gone.
+func (e *Engine) Follow(ctx context.Context, namespace, name string, req FollowRequest, tell func(FollowEvent) error) error {
+	row, err := e.Poll(ctx, namespace, name)
+	if err != nil {
+		return err
+	}
+	f := e.followers.Add(row.ID)
+	if f == nil {
+		return abi.Errorf(abi.CodeOverloaded, "too many callers follow executions of this host").WithHint("End another 'workflow follow', or use 'workflow history'.")
+	}
+	defer e.followers.Remove(row.ID, f)
+	v := &following{engine: e, namespace: namespace, name: name, run: req.Run, after: req.After, tell: tell, follower: f}
+	for {
+		if over, err := v.catchUp(ctx); over || err != nil {
+			return err
+		}
+		select {
+		case <-f.Stirred():
+		case <-ctx.Done():
+			return journal.Coded("follow "+name, ctx.Err())
+		case <-e.state.Context().Done():
+			return e.state.EndReason()
+		}
+	}
+}
+
+// following is how far a caller of Follow is.
+type following struct {
+	engine          *Engine
+	namespace, name string
+	tell            func(FollowEvent) error
+	follower        *follow.Follower
+
+	run   journal.RunID
+	after uint64
+	state journal.State // the last that was told; empty before the first
+}
+
+// catchUp tells what is new, and whether the execution is over.
+func (v *following) catchUp(ctx context.Context) (over bool, err error) {
+	for {
+		row, err := v.engine.Poll(ctx, v.namespace, v.name)
+		if err != nil {
+			return false, err
+		}
+		if err := v.turnTo(row); err != nil {
+			return false, err
+		}
+		// The lines come first: entries that were durable before them are read then.
+		lines := v.engine.followers.Take(v.follower)
+		entries, more, err := v.engine.store.Entries(ctx, row.ID, v.after, journal.PageLimit{Entries: followPage})
+		if err != nil {
+			return false, journal.Coded("follow "+v.name, err)
+		}
+		again, err := v.engine.Poll(ctx, v.namespace, v.name)
+		if err != nil {
+			return false, err
+		}
+		if again.Run != row.Run {
+			entries, more = nil, true
+		}
+		if err := v.tellAll(entries, lines); err != nil {
+			return false, err
+		}
+		if more {
+			continue
+		}
+		return row.State.Final(), v.tellState(row)
+	}
+}
+
+// turnTo begins anew if the execution is another run by now.
+func (v *following) turnTo(row *journal.Execution) error {
+	if v.run == row.Run {
+		return v.tellFirst(row)
+	}
+	if !v.run.IsZero() {
+		v.after, v.state = 0, ""
+	}
+	v.run = row.Run
+	return v.tellFirst(row)
+}
+
+// tellFirst tells a run when it is seen first.
+func (v *following) tellFirst(row *journal.Execution) error {
+	if v.state != "" || row.State.Final() {
+		return nil
+	}
+	return v.tellState(row)
+}
+
+func (v *following) tellState(row *journal.Execution) error {
+	if v.state == row.State {
+		return nil
+	}
+	v.state = row.State
+	return v.tell(FollowEvent{Execution: row})
+}
+
+// tellAll tells entries and lines by their times.
+func (v *following) tellAll(entries []journal.Entry, lines []follow.Line) error {
+	type event struct {
+		at int64
+		FollowEvent
+	}
+	var all []event
+	for i := range entries {
+		all = append(all, event{entries[i].At, FollowEvent{Entry: &entries[i]}})
+		v.after = entries[i].Seq
+	}
+	for i := range lines {
+		all = append(all, event{lines[i].At, FollowEvent{Line: &lines[i]}})
+	}
+	slices.SortStableFunc(all, func(a, b event) int { return cmp.Compare(a.at, b.at) })
+	for _, e := range all {
+		if err := v.tell(e.FollowEvent); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package follow
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cruster/cruster/journal"
+)
+
+const (
+	// maxFollowers bounds the followers of a host, and with maxHeld the memory for all of
+	// them.
+	maxFollowers = 64
+	// maxHeld is how many bytes of lines a follower holds until they are taken.
+	maxHeld = 1 << 20
+	// lineCost is what a line takes beside its text.
+	lineCost = 128
+)
+
+// A Line is what a workflow or an activity has logged.
+type Line struct {
+	// Activity is the one that logged it, and Attempt the number of its attempt; empty
+	// and 0 if the workflow did.
+	Activity string
+	Attempt  uint32
+	// At is when it was logged, in Unix nanoseconds.
+	At int64
+	// Dropped is how many lines right before it were dropped.
+	Dropped int
+	// Level is that of log/slog.
+	Level   int32
+	Message string
+}
+
+// List is the followers of all executions of a host. The zero value has none; nil is a
+// list that never has any.
+type List struct {
+	count atomic.Int64 // of all followers; for those who ask without the lock
+	mu    sync.Mutex
+	byID  map[journal.ID][]*Follower // guarded by mu
+}
+
+// A Follower follows one execution.
+type Follower struct {
+	stirred chan struct{} // capacity 1
+
+	// guarded by the list's mu
+	lines   []Line
+	held    int
+	dropped int
+}
+
+// Add makes a follower of an execution; nil if there are too many. The caller removes it.
+func (l *List) Add(id journal.ID) *Follower {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.count.Load() >= maxFollowers {
+		return nil
+	}
+	if l.byID == nil {
+		l.byID = map[journal.ID][]*Follower{}
+	}
+	f := &Follower{stirred: make(chan struct{}, 1)}
+	l.byID[id] = append(l.byID[id], f)
+	l.count.Add(1)
+	return f
+}
+
+// Remove takes a follower off the list.
+func (l *List) Remove(id journal.ID, f *Follower) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	rest := slices.DeleteFunc(l.byID[id], func(other *Follower) bool { return other == f })
+	if len(rest) < len(l.byID[id]) {
+		l.count.Add(-1)
+	}
+	if len(rest) == 0 {
+		delete(l.byID, id)
+		return
+	}
+	l.byID[id] = rest
+}
+
+// Stir tells the followers of an execution that something about it was written.
+func (l *List) Stir(id journal.ID) {
+	if l == nil || l.count.Load() == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, f := range l.byID[id] {
+		f.stir()
+	}
+}
+
+// Log hands a line to the followers of an execution.
+func (l *List) Log(id journal.ID, line Line) {
+	if l == nil || l.count.Load() == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, f := range l.byID[id] {
+		f.addLocked(line)
+		f.stir()
+	}
+}
+
+func (f *Follower) stir() {
+	select {
+	case f.stirred <- struct{}{}:
+	default: // it has something to look at already
+	}
+}
+
+func (f *Follower) addLocked(line Line) {
+	cost := len(line.Message) + len(line.Activity) + lineCost
+	if f.held+cost > maxHeld {
+		f.dropped++
+		return
+	}
+	line.Dropped, f.dropped = f.dropped, 0
+	f.held += cost
+	f.lines = append(f.lines, line)
+}
+
+// Stirred has a value when there may be something new.
+func (f *Follower) Stirred() <-chan struct{} { return f.stirred }
+
+// Take returns the lines that were logged since it was called last.
+func (l *List) Take(f *Follower) []Line {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lines := f.lines
+	f.lines, f.held = nil, 0
+	return lines
+}
