@@ -3,21 +3,22 @@ package cruster
 import (
 	"context"
 	"log/slog"
-	"strconv"
-	"strings"
+	"time"
+
+	"github.com/cruster/cruster/abi"
 )
 
-// logHandler writes slog records as one line of text: the message, then
-// key=value for each attribute. The host adds time and execution.
+// logHandler hands slog records to the host, with their attributes; the keys of groups are joined
+// with dots. The host adds time and execution.
 type logHandler struct {
 	to     recorder
 	prefix string // put in front of attribute keys, from WithGroup
-	attrs  string // already rendered, from WithAttrs
+	attrs  []abi.LogAttr
 }
 
-// recorder takes log records.
+// recorder takes log records: see [abi.EncodeLog].
 type recorder interface {
-	Log(level int32, text string)
+	Log(level int32, record string)
 }
 
 var _ slog.Handler = (*logHandler)(nil)
@@ -25,24 +26,21 @@ var _ slog.Handler = (*logHandler)(nil)
 func (h *logHandler) Enabled(context.Context, slog.Level) bool { return true }
 
 func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
-	var b strings.Builder
-	b.WriteString(r.Message)
-	b.WriteString(h.attrs)
+	attrs := h.attrs[:len(h.attrs):len(h.attrs)]
 	r.Attrs(func(a slog.Attr) bool {
-		writeAttr(&b, h.prefix, a)
+		attrs = appendAttr(attrs, h.prefix, a)
 		return true
 	})
-	h.to.Log(int32(r.Level), b.String())
+	h.to.Log(int32(r.Level), string(abi.EncodeLog(r.Message, attrs)))
 	return nil
 }
 
 func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	var b strings.Builder
-	b.WriteString(h.attrs)
+	all := h.attrs[:len(h.attrs):len(h.attrs)]
 	for _, a := range attrs {
-		writeAttr(&b, h.prefix, a)
+		all = appendAttr(all, h.prefix, a)
 	}
-	return &logHandler{to: h.to, prefix: h.prefix, attrs: b.String()}
+	return &logHandler{to: h.to, prefix: h.prefix, attrs: all}
 }
 
 func (h *logHandler) WithGroup(name string) slog.Handler {
@@ -52,27 +50,37 @@ func (h *logHandler) WithGroup(name string) slog.Handler {
 	return &logHandler{to: h.to, prefix: h.prefix + name + ".", attrs: h.attrs}
 }
 
-func writeAttr(b *strings.Builder, prefix string, a slog.Attr) {
+func appendAttr(to []abi.LogAttr, prefix string, a slog.Attr) []abi.LogAttr {
 	v := a.Value.Resolve()
 	if a.Equal(slog.Attr{}) {
-		return
+		return to
 	}
 	if v.Kind() == slog.KindGroup {
 		if a.Key != "" {
 			prefix += a.Key + "."
 		}
 		for _, g := range v.Group() {
-			writeAttr(b, prefix, g)
+			to = appendAttr(to, prefix, g)
 		}
-		return
+		return to
 	}
-	b.WriteByte(' ')
-	b.WriteString(prefix)
-	b.WriteString(a.Key)
-	b.WriteByte('=')
-	text := v.String()
-	if text == "" || strings.ContainsAny(text, " \t\r\n\"=") {
-		text = strconv.Quote(text)
+	return append(to, abi.LogAttr{Key: prefix + a.Key, Value: attrValue(v)})
+}
+
+// attrValue is a value as a log of JSON has it: numbers and truths as they are, all else as text.
+func attrValue(v slog.Value) any {
+	switch v.Kind() {
+	case slog.KindBool:
+		return v.Bool()
+	case slog.KindInt64:
+		return v.Int64()
+	case slog.KindUint64:
+		return v.Uint64()
+	case slog.KindFloat64:
+		return v.Float64()
+	case slog.KindTime:
+		return v.Time().Format(time.RFC3339Nano)
+	default:
+		return v.String()
 	}
-	b.WriteString(text)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
@@ -17,7 +18,7 @@ type recordingHost struct {
 }
 
 func (h *recordingHost) Log(level int32, text string) {
-	h.records = append(h.records, slog.Level(level).String()+" "+text)
+	h.records = append(h.records, slog.Level(level).String()+" "+abi.LogText([]byte(text)))
 }
 
 func TestLogHandler(t *testing.T) {

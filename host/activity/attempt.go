@@ -14,6 +14,7 @@ import (
 	"github.com/cruster/cruster/host/effects"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/follow"
+	"github.com/cruster/cruster/host/guestlog"
 	"github.com/cruster/cruster/host/op"
 	"github.com/cruster/cruster/host/timelimit"
 	"github.com/cruster/cruster/host/wasm"
@@ -187,8 +188,8 @@ func (a *attempt) world(fx *effects.Effects) wasm.World {
 
 func (a *attempt) writeLog(level int32, message []byte) {
 	if a.logged += len(message) + logLineCost; a.logged <= maxLog {
-		a.log().Log(context.Background(), slog.Level(level), string(message))
-		a.Followers.Log(a.Row.ID, follow.Line{Activity: a.Body.Name, Attempt: a.number(), At: a.Clock.Now().UnixNano(), Level: level, Message: string(message)})
+		guestlog.Write(a.log(), level, message)
+		a.Followers.Log(a.Row.ID, follow.Line{Activity: a.Body.Name, Attempt: a.number(), At: a.Clock.Now().UnixNano(), Level: level, Message: abi.LogText(message)})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/catalog"
 	"github.com/cruster/cruster/host/effects"
+	"github.com/cruster/cruster/host/guestlog"
 	"github.com/cruster/cruster/host/timelimit"
 	"github.com/cruster/cruster/host/timer"
 	"github.com/cruster/cruster/host/wasm"
@@ -93,6 +94,6 @@ type callLog struct {
 
 func (l *callLog) write(level int32, message []byte) {
 	if l.logged += len(message) + logLineCost; l.logged <= maxLog {
-		l.log.Log(context.Background(), slog.Level(level), string(message))
+		guestlog.Write(l.log, level, message)
 	}
 }

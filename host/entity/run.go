@@ -2,13 +2,12 @@ package entity
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"log/slog"
 	"strings"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/guestlog"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -247,8 +246,9 @@ func (r *run) letOut(calls []*call, w journal.Write) {
 }
 
 func (x *Entities) writeLog(ref Ref, lines []guest.LogLine) {
+	log := x.Logger.With("entity", ref.String())
 	for _, line := range lines {
-		x.Logger.Log(context.Background(), slog.Level(line.Level), line.Message, "entity", ref.String())
+		guestlog.Write(log, line.Level, []byte(line.Message))
 	}
 }
 

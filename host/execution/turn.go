@@ -2,13 +2,13 @@ package execution
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
 	"github.com/cruster/cruster/host/follow"
 	"github.com/cruster/cruster/host/guest"
+	"github.com/cruster/cruster/host/guestlog"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
@@ -309,8 +309,8 @@ func (r *run) releaseEffects(turn guest.Turn, gaveUp []journal.StepID) bool {
 // logTurn lets out what a committed turn logged.
 func (r *run) logTurn(turn guest.Turn) {
 	for _, l := range turn.Log {
-		r.log.Log(context.Background(), slog.Level(l.Level), l.Message)
-		r.Followers.Log(r.id, follow.Line{At: r.now(), Level: l.Level, Message: l.Message})
+		guestlog.Write(r.log, l.Level, []byte(l.Message))
+		r.Followers.Log(r.id, follow.Line{At: r.now(), Level: l.Level, Message: abi.LogText([]byte(l.Message))})
 	}
 }
 

@@ -352,7 +352,7 @@ func (r *run) Do(call *guest.Call, _ []byte) ([]byte, *abi.Error) {
 }
 
 // Log passes a record on to the test.
-func (r *run) Log(level int32, text string) { r.world.log(r.id, level, text) }
+func (r *run) Log(level int32, text string) { r.world.log(r.id, level, abi.LogText([]byte(text))) }
 
 // waitsFor names the ops that the execution waits for.
 func (r *run) waitsFor() string {

@@ -107,7 +107,7 @@ fn deadlock() -> ! {
     if cfg!(target_os = "wasi") {
         eprintln!("{WORDS}");
     } else {
-        logging::write(8, WORDS);
+        logging::write(8, WORDS.as_bytes());
     }
     std::process::abort()
 }

@@ -1,5 +1,6 @@
 //! The `log` facade: records go to the host's log, or to the output of the test.
 
+mod attrs;
 #[cfg(target_family = "wasm")]
 mod import;
 #[cfg(not(target_family = "wasm"))]
@@ -32,7 +33,14 @@ impl Log for HostLog {
     }
 
     fn log(&self, record: &Record<'_>) {
-        write(level_number(record.level()), &record.args().to_string());
+        let mut attrs = attrs::Attrs::default();
+        // A value that cannot be read is not there; the text is.
+        let _ = record.key_values().visit(&mut attrs);
+        let text = record.args().to_string();
+        #[cfg(target_family = "wasm")]
+        write(level_number(record.level()), &attrs.record(&text));
+        #[cfg(not(target_family = "wasm"))]
+        write(level_number(record.level()), &format!("{text}{attrs}"));
     }
 
     fn flush(&self) {}
@@ -45,6 +53,6 @@ pub(crate) fn init() {
     }
     #[cfg(all(target_family = "wasm", not(target_os = "wasi")))]
     std::panic::set_hook(Box::new(|panic| {
-        write(level_number(Level::Error), &panic.to_string())
+        write(level_number(Level::Error), panic.to_string().as_bytes())
     }));
 }

@@ -1,0 +1,35 @@
+// Package guestlog writes what guests log to the log of the host: their text, and their attributes
+// as attributes, so that `"cents":500` can be searched for.
+//
+// A guest cannot pass something off as the host's: an attribute with a name that the host gives
+// itself is written behind "guest.".
+//
+// The package imports abi and nothing else of Cruster.
+package guestlog
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// own are the names of attributes that hosts give: those of what logs, and those of log/slog.
+var own = map[string]bool{
+	"activity": true, "attempt": true, "entity": true, "execution": true, "namespace": true, "operation": true,
+	slog.LevelKey: true, slog.MessageKey: true, slog.SourceKey: true, slog.TimeKey: true,
+}
+
+// Write writes a record of a guest.
+func Write(to *slog.Logger, level int32, record []byte) {
+	text, attrs := abi.DecodeLog(record)
+	out := make([]slog.Attr, 0, len(attrs))
+	for _, a := range attrs {
+		key := a.Key
+		if own[key] {
+			key = "guest." + key
+		}
+		out = append(out, slog.Any(key, a.Value))
+	}
+	to.LogAttrs(context.Background(), slog.Level(level), text, out...)
+}

@@ -1,0 +1,28 @@
+package guestlog_test
+
+import (
+	"bytes"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/guestlog"
+)
+
+func TestWrite(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	to := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}})).With("execution", "orders/ProcessOrder/1")
+	guestlog.Write(to, abi.LogWarn, abi.EncodeLog("charged", []abi.LogAttr{{"cents", 500}, {"who", "ada"}, {"execution", "another"}}))
+	guestlog.Write(to, abi.LogInfo, []byte("plain"))
+	require.Equal(t, `{"level":"WARN","msg":"charged","execution":"orders/ProcessOrder/1","cents":500,"who":"ada","guest.execution":"another"}
+{"level":"INFO","msg":"plain","execution":"orders/ProcessOrder/1"}
+`, out.String())
+}
