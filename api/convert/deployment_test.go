@@ -17,14 +17,25 @@ func TestDeployments(t *testing.T) {
 	d := convert.Deployment(&host.DeploymentInfo{
 		Deployment: journal.Deployment{Name: "shop", Version: 2, Config: map[string]string{"URL": "u", "TOKEN": "secret"}, UpdatedAt: 1},
 		Manifest: &abi.Manifest{
-			SDK:        "go/0.1.0",
-			Workflows:  []abi.WorkflowInfo{{Name: "Buy", Key: abi.KeyFromRequest}},
+			SDK: "go/0.1.0",
+			Workflows: []abi.WorkflowInfo{
+				{Name: "Buy", Key: abi.KeyFromRequest},
+				{Name: "Sell", Key: abi.KeyFromRequest, Deferreds: []abi.DeferredInfo{{Name: "approve-", Dynamic: true, Value: &abi.Schema{Type: abi.TypeBool}}}},
+				{Name: "Ship", Key: abi.KeyFromRequest, Deferreds: []abi.DeferredInfo{}},
+			},
 			Activities: []abi.ActivityInfo{{Name: "pay", Timeout: int64(time.Second)}, {Name: "ship"}},
 		},
 	})
 	require.Equal(t, []string{"TOKEN", "URL"}, d.GetConfigKeys())
 	require.NotContains(t, d.String(), "secret")
 	require.Equal(t, abi.TypeAny, d.GetWorkflows()[0].GetInput().GetType())
+	require.True(t, d.GetWorkflows()[0].GetAnyDeferred(), "its module does not tell")
+	sell := d.GetWorkflows()[1]
+	require.False(t, sell.GetAnyDeferred())
+	require.Equal(t, "approve-", sell.GetDeferreds()[0].GetName())
+	require.True(t, sell.GetDeferreds()[0].GetDynamic())
+	require.Equal(t, abi.TypeBool, sell.GetDeferreds()[0].GetValue().GetType())
+	require.False(t, d.GetWorkflows()[2].GetAnyDeferred())
 	require.Equal(t, time.Second, d.GetActivities()[0].GetTimeout().AsDuration())
 	require.Nil(t, d.GetActivities()[1].GetTimeout(), "the host's default")
 

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
@@ -96,6 +97,31 @@ func TestMoveBetweenLanguages(t *testing.T) {
 				require.Equal(t, journal.Completed, row.State, "%v", row.Error)
 				require.Len(t, harness.Decode[[]object](t, row.Value), 12)
 			}
+		})
+	}
+}
+
+// TestSettlementsBetweenModules: a workflow settles promises of one that still runs the module
+// of another language. What does not fit that module's types settles nothing.
+func TestSettlementsBetweenModules(t *testing.T) {
+	t.Parallel()
+	both := wholeLanguages()
+	for i, to := range both {
+		from := both[len(both)-1-i]
+		t.Run(from.name+" to "+to.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, to, "sqlite", nil)
+			execution := harness.Start(t, b.engine, "conformance/AwaitTyped", "bob")
+			harness.Pending(t, b.engine, execution, abi.OpDeferred, "decision")
+			deploy(t, b.engine, from, nil)
+			row := harness.Wait(t, b.engine, harness.Start(t, b.engine, "conformance/ResolveTyped", execution))
+			var got []any
+			for _, seen := range harness.Decode[[]object](t, row.Value) {
+				got = append(got, cmp.Or(seen["code"], seen["value"]))
+			}
+			require.Equal(t, []any{"CR-2043", "CR-2043", "CR-2002", "CR-2002", "CR-2002", true, true}, got)
+			row = harness.Wait(t, b.engine, execution)
+			require.Equal(t, []object{{"approved": true}, {"approved": false, "note": "no"}}, harness.Decode[[]object](t, row.Value))
 		})
 	}
 }

@@ -27,11 +27,13 @@ func (a *app) deferredResolve() *cobra.Command {
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := &crusterv1.ResolveRequest{Namespace: a.namespace, Execution: args[0], Name: args[1]}
-			text, err := a.readInput(value, "")
-			if err != nil {
-				return err
+			if cmd.Flags().Changed("value") {
+				text, err := a.readInput(value, "")
+				if err != nil {
+					return err
+				}
+				req.Value = &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: text}}
 			}
-			req.Value = &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: text}}
 			return a.withClient(func(c *client.Client) error {
 				if _, err := c.Deferreds().Resolve(cmd.Context(), req); err != nil {
 					return err
@@ -40,7 +42,7 @@ func (a *app) deferredResolve() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&value, "value", "null", "the value as JSON; - reads it from standard input")
+	cmd.Flags().StringVar(&value, "value", "", "the value as JSON; - reads it from standard input; not needed if no field is required")
 	return cmd
 }
 
