@@ -26,8 +26,8 @@ func (a *app) watchFolders(ctx context.Context, sources []devloop.Source, data s
 	if err != nil {
 		return err
 	}
-	if real, err := filepath.EvalSymlinks(data); err == nil {
-		data = real
+	if direct, err := filepath.EvalSymlinks(data); err == nil {
+		data = direct
 	}
 	return a.withClient(func(c *client.Client) error {
 		screen := &watchScreen{app: a}
