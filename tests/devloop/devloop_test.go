@@ -19,11 +19,11 @@ import (
 func TestGoProject(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, "hello", "go", "main.go", "GOFLAGS=", "GOPROXY=off")
-	require.EqualValues(t, 1, d.await("deployed").Version)
+	require.Equal(t, 1, d.await("deployed").Version)
 	require.Contains(t, d.command("workflow", "execute", "hello/Greet", "--input", `{"id":"1","name":"Ada"}`), "Hello, Ada!")
 
 	d.edit(`"Hello, "`, `"Good day, "`)
-	require.EqualValues(t, 2, d.await("deployed").Version)
+	require.Equal(t, 2, d.await("deployed").Version)
 	require.Contains(t, d.command("workflow", "execute", "hello/Greet", "--input", `{"id":"2","name":"Ada"}`), "Good day, Ada!")
 
 	d.edit(`"Good day, "`, `"Good day, " + nothing`)
@@ -32,14 +32,14 @@ func TestGoProject(t *testing.T) {
 
 	// An execution that stays open, and a change that it does not fit.
 	d.edit(`"Good day, " + nothing`, `"Good day, "`, "time.Second", "time.Hour")
-	require.EqualValues(t, 3, d.await("deployed").Version)
+	require.Equal(t, 3, d.await("deployed").Version)
 	d.command("workflow", "start", "hello/Greet", "--input", `{"id":"3","name":"Ada"}`)
 	harness.Eventually(t, "the execution sleeps", func() bool {
 		return strings.Contains(d.command("workflow", "describe", "hello/Greet/3"), `"kind":"sleep"`)
 	})
 	d.edit("Count.Call(ctx, visit.Name)", "int64(1), error(nil)")
 	e := d.await("deployed")
-	require.EqualValues(t, 4, e.Version)
+	require.Equal(t, 4, e.Version)
 	require.NotNil(t, e.Check)
 	require.Equal(t, 1, e.Check.Differ)
 	require.Equal(t, "hello/Greet/3", e.Check.Kinds[0].First)
@@ -54,12 +54,12 @@ func TestRustProject(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(tools, "cargo"), []byte(shim), 0o700))
 	// The script finds the real one behind it, in the folder of rustc.
 	d := startDev(t, "hello", "rust", "src/lib.rs", "CARGO_NET_OFFLINE=true", "PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"))
-	require.EqualValues(t, 1, d.await("deployed").Version)
+	require.Equal(t, 1, d.await("deployed").Version)
 
 	d.edit(`"Hello, {}!"`, `"Hello, {}!" nothing`)
 	require.Contains(t, d.await("failed").Output, "src/lib.rs:")
 	d.edit(`"Hello, {}!" nothing`, `"Good day, {}!"`)
-	require.EqualValues(t, 2, d.await("deployed").Version)
+	require.Equal(t, 2, d.await("deployed").Version)
 	require.Contains(t, d.command("workflow", "execute", "hello/Greet", "--input", `{"id":"2","name":"Ada"}`), "Good day, Ada!")
 	d.stop()
 }

@@ -26,6 +26,11 @@ func FuzzRewrite(f *testing.F) {
 			require.Equal(t, abi.CodeNotWasm, abi.CodeOf(err))
 			return
 		}
+		sizes, parts := m.Sizes(), 0
+		for _, p := range sizes.Parts {
+			parts += p.Bytes
+		}
+		require.LessOrEqual(t, parts, sizes.Code)
 		if err := m.Validate(Rules{}); err != nil {
 			require.NotEmpty(t, abi.CodeOf(err), err)
 		}

@@ -26,8 +26,8 @@ func (a *app) watchFolders(ctx context.Context, sources []devloop.Source, data s
 	if err != nil {
 		return err
 	}
-	if real, err := filepath.EvalSymlinks(data); err == nil {
-		data = real
+	if direct, err := filepath.EvalSymlinks(data); err == nil {
+		data = direct
 	}
 	return a.withClient(func(c *client.Client) error {
 		screen := &watchScreen{app: a}
@@ -85,7 +85,7 @@ func (w *watchScreen) report(e devloop.Event) {
 		case devloop.Building:
 			return w.line(name, "building %s (%s)", e.Source.Folder, e.Source.Kind)
 		case devloop.Built:
-			return w.line(name, "built in %s, %s", e.Took.Round(10*time.Millisecond), terminal.Bytes(int64(e.Size)))
+			return w.writeBuilt(e)
 		case devloop.Unchanged:
 			return w.line(name, "built in %s; it is the module that is deployed already", e.Took.Round(10*time.Millisecond))
 		}
@@ -94,6 +94,16 @@ func (w *watchScreen) report(e devloop.Event) {
 		}
 		return w.line(name, "%s; what was deployed before stays", v.Error)
 	})
+}
+
+// writeBuilt says how large the module is, and what makes a large one so.
+func (w *watchScreen) writeBuilt(e devloop.Event) error {
+	module, err := readModule(e.File)
+	size := view.SizeOf(module)
+	if err != nil || size == nil || size.Hint == "" {
+		return w.line(e.Source.Name, "built in %s, %s", e.Took.Round(10*time.Millisecond), terminal.Bytes(int64(e.Size)))
+	}
+	return w.line(e.Source.Name, "built in %s, %s\n  %s", e.Took.Round(10*time.Millisecond), size, size.Hint)
 }
 
 // asLines ends a text with the end of a line.

@@ -259,9 +259,10 @@ func (f fakeWorkflows) Follow(req *crusterv1.FollowRequest, stream grpc.ServerSt
 		}
 		return &crusterv1.FollowResponse{Event: &crusterv1.FollowResponse_Execution{Execution: other}}
 	}
+	five := &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: "5"}}
+	entry := &crusterv1.HistoryEntry{Seq: 1, Kind: "delivery", At: timestamppb.New(noon), OpKind: "activity", Name: "pay", Value: five}
 	all := []*crusterv1.FollowResponse{
-		{Event: &crusterv1.FollowResponse_Entry{Entry: &crusterv1.HistoryEntry{Seq: 1, Kind: "delivery", At: timestamppb.New(noon), OpKind: "activity", Name: "pay",
-			Value: &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: "5"}}}}},
+		{Event: &crusterv1.FollowResponse_Entry{Entry: entry}},
 		{Event: &crusterv1.FollowResponse_Line{Line: &crusterv1.LogLine{At: timestamppb.New(noon), Level: 4, Message: "slow\nbank", Activity: "pay", Attempt: 2, Dropped: 3}}},
 		{Event: &crusterv1.FollowResponse_Line{Line: &crusterv1.LogLine{At: timestamppb.New(noon), Message: "paid"}}},
 	}

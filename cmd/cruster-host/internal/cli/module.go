@@ -65,6 +65,7 @@ open executions, which may use what is taken away, that is refused without --yes
 				return err
 			}
 			return a.withClient(func(c *client.Client) error {
+				size := view.SizeOf(req.Binary)
 				line := newProgress(a.stderr, "pushed")
 				req.Sent = line.sent(len(req.Binary))
 				resp, err := c.Push(cmd.Context(), req)
@@ -72,7 +73,7 @@ open executions, which may use what is taken away, that is refused without --yes
 				if err != nil {
 					return a.showMisfit(err)
 				}
-				err = a.emit(view.PushOf(resp, req.MoveOpen), func() error { return view.WritePush(a.stdout, resp, req.MoveOpen, a.addrFlag()) })
+				err = a.emit(view.PushOf(resp, size, req.MoveOpen), func() error { return view.WritePush(a.stdout, resp, size, req.MoveOpen, a.addrFlag()) })
 				if err != nil {
 					return err
 				}

@@ -13,15 +13,16 @@ import (
 // moved to it, what became of them.
 type Push struct {
 	Deployment
-	Moved        *uint32 `json:"moved,omitempty"`
-	Unmoved      *uint32 `json:"unmoved,omitempty"`
-	FirstUnmoved *Moved  `json:"first_unmoved,omitempty"`
+	Size         *ModuleSize `json:"size,omitempty"`
+	Moved        *uint32     `json:"moved,omitempty"`
+	Unmoved      *uint32     `json:"unmoved,omitempty"`
+	FirstUnmoved *Moved      `json:"first_unmoved,omitempty"`
 }
 
 // PushOf is the shape of a push; moveOpen says that open executions were to be
 // moved.
-func PushOf(r *crusterv1.PushResponse, moveOpen bool) Push {
-	v := Push{Deployment: DeploymentOf(r.GetDeployment())}
+func PushOf(r *crusterv1.PushResponse, size *ModuleSize, moveOpen bool) Push {
+	v := Push{Deployment: DeploymentOf(r.GetDeployment()), Size: size}
 	if !moveOpen {
 		return v
 	}
@@ -36,7 +37,7 @@ func PushOf(r *crusterv1.PushResponse, moveOpen bool) Push {
 
 // WritePush writes what was pushed, what became of open executions that were to be
 // moved, and a command that runs the first workflow.
-func WritePush(w io.Writer, r *crusterv1.PushResponse, moveOpen bool, addrFlag string) error {
+func WritePush(w io.Writer, r *crusterv1.PushResponse, size *ModuleSize, moveOpen bool, addrFlag string) error {
 	d := r.GetDeployment()
 	all := []terminal.Line{
 		{Name: "deployment", Value: d.GetName()},
@@ -44,6 +45,7 @@ func WritePush(w io.Writer, r *crusterv1.PushResponse, moveOpen bool, addrFlag s
 		{Name: "digest", Value: shortDigest(d.GetDigest())},
 		{Name: "workflows", Value: workflowNames(d)},
 	}
+	all = append(all, size.lines()...)
 	if moveOpen {
 		all = append(all, terminal.Line{Name: "moved", Value: fmt.Sprintf("%d of %d open executions", r.GetMoved(), r.GetMoved()+r.GetUnmoved())})
 	}

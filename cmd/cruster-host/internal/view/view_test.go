@@ -59,7 +59,7 @@ func render(t *testing.T, d *datadriven.TestData, w *strings.Builder) (shape any
 		return shapes, view.WriteHistory(w, entries)
 	case "push":
 		response := parse(t, d, &crusterv1.PushResponse{})
-		return view.PushOf(response, d.HasArg("moved")), view.WritePush(w, response, d.HasArg("moved"), addrFlag(d))
+		return view.PushOf(response, nil, d.HasArg("moved")), view.WritePush(w, response, nil, d.HasArg("moved"), addrFlag(d))
 	case "deployment":
 		deployment := parse(t, d, &crusterv1.Deployment{})
 		return view.DeploymentOf(deployment), view.WriteDeployment(w, deployment, addrFlag(d))
