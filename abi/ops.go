@@ -90,31 +90,13 @@ const (
 	KeyRaw = "raw"
 )
 
-// IfFinished says what a start does if there is a run under its key that is over. One that is
-// not over is found, whatever it says. Empty means [ReturnFinished].
-type IfFinished string
-
-const (
-	// ReturnFinished answers with the run that is over.
-	ReturnFinished IfFinished = "return"
-	// RestartFinished starts a new run.
-	RestartFinished IfFinished = "restart"
-	// RestartFailed starts a new run, unless the one that is over has completed: then it answers
-	// with that.
-	RestartFailed IfFinished = "restart-failed"
-	// RefuseFinished is an error of [CodeFinishedBefore].
-	RefuseFinished IfFinished = "refuse"
-)
-
 // Call is the body of [OpCall] and [OpSend]: start another workflow through
 // its client. A call is delivered with the workflow's result or error, a send
 // with the id of the execution as soon as its start is durable.
 type Call struct {
-	// IfFinished is left out if it is empty.
-	IfFinished IfFinished `msgpack:"if_finished,omitempty"`
-	Input      []byte     `msgpack:"input"`
-	Key        string     `msgpack:"key"`
-	KeyMode    string     `msgpack:"key_mode"`
+	Input   []byte `msgpack:"input"`
+	Key     string `msgpack:"key"`
+	KeyMode string `msgpack:"key_mode"`
 	// Workflow is "Name" for one of the caller's deployment or
 	// "deployment/Name".
 	Workflow string `msgpack:"workflow"`

@@ -92,13 +92,12 @@ func (e *Engine) startChild(ctx context.Context, parent *journal.Execution, step
 	}
 	row, err := e.prepare(ctx, StartRequest{
 		Namespace: parent.Namespace, Workflow: workflow, Input: call.Input, Key: call.Key, KeyMode: call.KeyMode,
-		IfFinished: call.IfFinished,
 	})
 	if err != nil {
 		return nil, false, err
 	}
 	row.Parent = step
-	return e.start(ctx, row, call.IfFinished, nil)
+	return e.start(ctx, row, abi.ReturnFinished, nil)
 }
 
 // prepare validates a request and makes the row of its execution. Nothing is
