@@ -101,7 +101,7 @@ type Maintenance interface {
 	// all shards: if one is not the current, the answer is ErrFenced and nothing more
 	// is deleted.
 	Sweep(ctx context.Context, own []Fence, finishedBefore int64, limit int) (int, error)
-	// Delete deletes a run that is over, whoever may ask for it, with all that is kept under the
+	// Delete deletes a run that is over, also if a step may still ask for it, with all that is kept under the
 	// id. A step that has started it and whose run is not over finds that it was deleted, and
 	// does not start it again: Callee answers ErrSwept. ErrNotFound says that there is no such run
 	// under the id, or that it is not over. Own are the fences of all shards, as for Sweep. It takes several

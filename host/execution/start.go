@@ -26,7 +26,7 @@ func (x *Executions) Start(ctx context.Context, row *journal.Execution, with *Si
 // StartOver is Start of a run that takes the place of one that is over, if that is there still: see
 // [journal.EarlierOf]. If another one is there by now, existed is true. Nothing has to be done for
 // the finished run: no one waits for it any more, and if it is in memory, it makes room when it
-// hears of another chain.
+// learns of another chain.
 func (x *Executions) StartOver(ctx context.Context, row *journal.Execution, over journal.RunID, with *Signal) (existed bool, err error) {
 	w := journal.Write{ID: row.ID, Run: row.Run, Start: row, Replace: over}
 	before, after := faultpoint.StartBeforeCommit, faultpoint.StartAfterCommit
