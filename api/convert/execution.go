@@ -23,7 +23,7 @@ var states = map[journal.State]crusterv1.State{
 }
 
 var ifFinished = map[crusterv1.IfFinished]host.IfFinished{
-	crusterv1.IfFinished_IF_FINISHED_UNSPECIFIED:    abi.ReturnFinished,
+	crusterv1.IfFinished_IF_FINISHED_UNSPECIFIED:    "",
 	crusterv1.IfFinished_IF_FINISHED_RETURN:         abi.ReturnFinished,
 	crusterv1.IfFinished_IF_FINISHED_RESTART:        abi.RestartFinished,
 	crusterv1.IfFinished_IF_FINISHED_RESTART_FAILED: abi.RestartFailed,

@@ -17,7 +17,7 @@ func TestStartSaysWhatToDoWithAFinishedRun(t *testing.T) {
 	b := setup(t)
 	got := recordStarts(b)
 	for p, want := range map[crusterv1.IfFinished]host.IfFinished{
-		crusterv1.IfFinished_IF_FINISHED_UNSPECIFIED:    abi.ReturnFinished,
+		crusterv1.IfFinished_IF_FINISHED_UNSPECIFIED:    "",
 		crusterv1.IfFinished_IF_FINISHED_RETURN:         abi.ReturnFinished,
 		crusterv1.IfFinished_IF_FINISHED_RESTART:        abi.RestartFinished,
 		crusterv1.IfFinished_IF_FINISHED_RESTART_FAILED: abi.RestartFailed,
