@@ -10,6 +10,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
 	"github.com/cruster/cruster/journal"
 	"github.com/cruster/cruster/journal/memory"
 )
@@ -266,4 +267,46 @@ func TestRetentionOfEarlierRuns(t *testing.T) {
 	row, err := e.Poll(t.Context(), "", first.Name())
 	require.NoError(t, err)
 	require.Equal(t, journal.Running, row.State)
+}
+
+// TestSignalWithStartOver has a signal start a new run of an execution that is over, once.
+func TestSignalWithStartOver(t *testing.T) {
+	t.Parallel()
+	e := newTestEngine(t, memory.New())
+	_, err := e.Push(t.Context(), PushRequest{Name: "told", Binary: wasmtest.Program{
+		Manifest: &abi.Manifest{Workflows: []abi.WorkflowInfo{{Name: "W", Key: abi.KeyFromRequest, Signals: []abi.SignalInfo{{Name: "s"}}}}},
+		Calls:    []wasmtest.ImportCall{{Import: abi.OpDeferred, Body: abi.MustMarshal(&abi.Deferred{Name: "gate"})}},
+	}.Assemble()})
+	require.NoError(t, err)
+	send := func(p IfFinished, request string) (*journal.Execution, bool, error) {
+		return e.SignalWithStart(t.Context(), StartRequest{Workflow: "told/W", Key: "a", KeyMode: abi.KeyRaw, IfFinished: p},
+			SignalRequest{Name: "s", Value: abi.Nil, RequestID: request})
+	}
+	first, existed, err := send(abi.RestartFinished, "one")
+	require.NoError(t, err)
+	require.False(t, existed)
+	_, existed, err = send(abi.RestartFinished, "two")
+	require.NoError(t, err)
+	require.True(t, existed, "it runs, and is sent the signal")
+	finish(t, e, first.Name())
+	_, _, err = send(abi.ReturnFinished, "three")
+	require.Equal(t, abi.CodeAlreadyOver, abi.CodeOf(err))
+	_, _, err = send(abi.RefuseFinished, "three")
+	require.Equal(t, abi.CodeFinishedBefore, abi.CodeOf(err))
+	for _, repeated := range []string{"one", "two"} {
+		row, existed, err := send(abi.RestartFinished, repeated)
+		require.NoError(t, err)
+		require.True(t, existed, "its signal was received before")
+		require.Equal(t, first.Run, row.Run)
+	}
+	second, existed, err := send(abi.RestartFinished, "three")
+	require.NoError(t, err)
+	require.False(t, existed)
+	require.NotEqual(t, first.Run, second.Run)
+	d, err := e.Describe(t.Context(), "", second.Name())
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"s": 1}, d.Unread)
+	d, err = e.DescribeRun(t.Context(), "", second.Name(), first.Run.String())
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"s": 2}, d.Unread)
 }

@@ -14,7 +14,8 @@ import (
 
 const executionColumns = `id, namespace, workflow, key, digest, input, state, value, ` + rowColumns
 
-const rowColumns = `error, wake_at, interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at, section, coalesce(chain, run), continued, earlier_of, request`
+const rowColumns = `error, wake_at, interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at, section, ` +
+	`coalesce(chain, run), continued, earlier_of, request`
 
 // pageColumns are the same without the payloads, which pages leave out.
 const pageColumns = `id, namespace, workflow, key, digest, NULL::bytea, state, NULL::bytea, ` + rowColumns

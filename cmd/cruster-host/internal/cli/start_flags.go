@@ -27,7 +27,7 @@ func (f *startFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.inputFile, "input-file", "", "a file with the request as JSON; - is standard input")
 	flags.StringVar(&f.key, "key", "", "idempotency key, hashed by the host, instead of the workflow's own")
 	flags.StringVar(&f.rawKey, "raw-key", "", "idempotency key that is used as it is")
-	flags.StringVar(&f.ifFinished, "if-finished", "return", "what to do if there is a finished run under the key: return it, restart, restart-failed (unless it completed) or refuse")
+	flags.StringVar(&f.ifFinished, "if-finished", "return", "what to do with a finished run under the key: return, restart, restart-failed (unless it completed) or refuse")
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait for the answer; 0 means as long as it takes")
 }
 
