@@ -74,6 +74,8 @@ const (
 	CodeUnknownState        Code = "CR-2041"
 	CodeBadAttribute        Code = "CR-2042"
 	CodeUnknownDeferred     Code = "CR-2043"
+	CodeFinishedBefore      Code = "CR-2044"
+	CodeNotOver             Code = "CR-2045"
 
 	CodeBadSchedule      Code = "CR-2050"
 	CodeScheduleNotFound Code = "CR-2051"
@@ -225,6 +227,8 @@ var Codes = []CodeInfo{
 	{CodeUnknownState, NotFound, "the workflow does not publish such a value", "A workflow publishes the state and the attributes that it declares.", false},
 	{CodeBadAttribute, InvalidArgument, "the attribute is not valid", "An attribute is a text of at most 256 bytes, a finite number, a bool or a time, of the type that the workflow declares.", false},
 	{CodeUnknownDeferred, NotFound, "the workflow has no such deferred", "A workflow declares the deferreds that can be settled: 'cruster-host module describe NAME' shows them.", false},
+	{CodeFinishedBefore, AlreadyExists, "there is a finished run under this key, and the start refuses one", "Read its result with 'cruster-host workflow poll', start a new run with --if-finished restart, or use another key.", false},
+	{CodeNotOver, FailedPrecondition, "the execution is not over", "Interrupt it first with 'cruster-host workflow interrupt', or mark it as failed with 'cruster-host workflow fail' if it is paused.", false},
 	{CodeBadSchedule, InvalidArgument, "the schedule is not valid", "The message names what is wrong; docs/schedules.md describes schedules.", false},
 	{CodeScheduleNotFound, NotFound, "there is no such schedule", "'cruster-host schedule list' shows the schedules of a namespace.", false},
 	{CodeScheduleExists, AlreadyExists, "there is a schedule of that name already", "Change it with 'cruster-host schedule update', or delete it first.", false},

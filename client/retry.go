@@ -80,8 +80,8 @@ func asRepeated(req any) any {
 }
 
 // mayRepeat tells whether a call may be made again when it is not known whether the first one
-// arrived. A signal, an update and a request to an entity may if they have an id by which the
-// host knows them again; of the last the host is told that it is a repetition.
+// arrived. A signal, an update, a request to an entity and a start of a new run in place of a
+// finished one may if they have an id by which the host knows them again; of the last the host is told that it is a repetition.
 func mayRepeat(method string, req any) bool {
 	switch r := req.(type) {
 	case interface {
@@ -90,12 +90,29 @@ func mayRepeat(method string, req any) bool {
 		return r.GetSignal().GetRequestId() != ""
 	case interface{ GetOperation() *crusterv1.Operation }:
 		return r.GetOperation().GetRequestId() != ""
+	case interface {
+		GetStart() *crusterv1.StartOptions
+	}:
+		return r.GetStart().GetRequestId() != "" || !startsOver(r.GetStart())
+	case *crusterv1.RestartRequest:
+		return r.GetRequestId() != ""
 	case *crusterv1.UpdateRequest:
 		return r.GetRequestId() != ""
 	case *crusterv1.DestroyRequest:
 		return r.GetRequestId() != ""
 	}
 	return repeatable[method]
+}
+
+// startsOver tells whether a start is not idempotent by its key alone: repeated, it might start a
+// second run, or be refused because of its own.
+func startsOver(start *crusterv1.StartOptions) bool {
+	switch start.GetIfFinished() {
+	case crusterv1.IfFinished_IF_FINISHED_UNSPECIFIED, crusterv1.IfFinished_IF_FINISHED_RETURN:
+		return false
+	default:
+		return true
+	}
 }
 
 // delay returns whether and when to make a call again. A host that names a delay

@@ -55,6 +55,47 @@ func TestUnansweredStartsAreRepeated(t *testing.T) {
 	require.EqualValues(t, 3, calls.Load())
 }
 
+// TestStartsOfNewRunsAreRepeated repeats starts that may begin a new run, under one request id; one
+// that has none is not repeated.
+func TestStartsOfNewRunsAreRepeated(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var asked []*crusterv1.StartOptions
+	b.host.execute = func(req *crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+		asked = append(asked, req.GetStart())
+		if len(asked) == 1 {
+			return nil, status.Error(codes.Unavailable, "gone")
+		}
+		return &crusterv1.ExecuteResponse{Execution: completed(receipt{7})}, nil
+	}
+	buy := client.Workflow[order, receipt](b.client, "shop/Buy")
+	for do, wire := range map[client.IfFinished]crusterv1.IfFinished{
+		client.ReturnFinished:  crusterv1.IfFinished_IF_FINISHED_RETURN,
+		client.RestartFinished: crusterv1.IfFinished_IF_FINISHED_RESTART,
+		client.RestartFailed:   crusterv1.IfFinished_IF_FINISHED_RESTART_FAILED,
+		client.RefuseFinished:  crusterv1.IfFinished_IF_FINISHED_REFUSE,
+	} {
+		asked = nil
+		_, err := buy.IfFinished(do).Execute(t.Context(), order{})
+		require.NoError(t, err)
+		require.Len(t, asked, 2)
+		require.Equal(t, wire, asked[0].GetIfFinished())
+		require.NotEmpty(t, asked[0].GetRequestId())
+		require.Equal(t, asked[0].GetRequestId(), asked[1].GetRequestId())
+	}
+	asked = nil
+	_, err := buy.IfFinished(client.RestartFinished).WithRequestID("mine").Execute(t.Context(), order{})
+	require.NoError(t, err)
+	require.Equal(t, "mine", asked[1].GetRequestId())
+	_, err = buy.IfFinished("again").Execute(t.Context(), order{})
+	require.Equal(t, abi.CodeBadRequest, abi.CodeOf(err))
+
+	asked = nil
+	_, err = b.client.Workflows().Execute(t.Context(), &crusterv1.ExecuteRequest{Start: &crusterv1.StartOptions{IfFinished: crusterv1.IfFinished_IF_FINISHED_RESTART}})
+	require.Error(t, err)
+	require.Len(t, asked, 1)
+}
+
 func TestRetriesAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t, client.WithRetryFor(0))

@@ -61,6 +61,9 @@ func SendWithStart[Req, Res, T any](ctx context.Context, w WorkflowOf[Req, Res],
 	if err != nil {
 		return Run[Res]{}, err
 	}
+	if w.requestID == "" {
+		start.RequestId = "" // the signal has one, which a caller may have given
+	}
 	resp, err := w.client.Workflows().SignalWithStart(ctx, &crusterv1.SignalWithStartRequest{Start: start, Signal: signal, Encoding: crusterv1.Encoding_ENCODING_MSGPACK})
 	if err != nil {
 		return Run[Res]{}, err

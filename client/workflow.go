@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/rand"
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
@@ -14,6 +15,32 @@ type WorkflowOf[Req, Res any] struct {
 	name   string
 	key    string
 	mode   string
+	// ifFinished and requestID are those of starts.
+	ifFinished IfFinished
+	requestID  string
+}
+
+// IfFinished says what a start does if there is a run under its key that is over. One that is
+// not over is found, whatever it says.
+type IfFinished = abi.IfFinished
+
+// What a start does with a finished run.
+const (
+	// ReturnFinished answers with the run that is over: the default.
+	ReturnFinished = abi.ReturnFinished
+	// RestartFinished starts a new run.
+	RestartFinished = abi.RestartFinished
+	// RestartFailed starts a new run unless the one that is over has completed.
+	RestartFailed = abi.RestartFailed
+	// RefuseFinished is an error of abi.CodeFinishedBefore.
+	RefuseFinished = abi.RefuseFinished
+)
+
+var wireIfFinished = map[IfFinished]crusterv1.IfFinished{
+	ReturnFinished:  crusterv1.IfFinished_IF_FINISHED_RETURN,
+	RestartFinished: crusterv1.IfFinished_IF_FINISHED_RESTART,
+	RestartFailed:   crusterv1.IfFinished_IF_FINISHED_RESTART_FAILED,
+	RefuseFinished:  crusterv1.IfFinished_IF_FINISHED_REFUSE,
 }
 
 // Workflow binds a workflow, named "deployment/Workflow", to the types of its
@@ -34,6 +61,20 @@ func (w WorkflowOf[Req, Res]) WithKey(key string) WorkflowOf[Req, Res] {
 // of the execution.
 func (w WorkflowOf[Req, Res]) WithKeyRaw(key string) WorkflowOf[Req, Res] {
 	w.key, w.mode = key, abi.KeyRaw
+	return w
+}
+
+// IfFinished returns a copy whose starts do this if there is a run under their key that is over.
+func (w WorkflowOf[Req, Res]) IfFinished(do IfFinished) WorkflowOf[Req, Res] {
+	w.ifFinished = do
+	return w
+}
+
+// WithRequestID returns a copy whose starts have this request id: those that start a new run in
+// place of a finished one start one run, however often they are repeated, also from another
+// process. Without it each call draws one, and the client repeats the request itself.
+func (w WorkflowOf[Req, Res]) WithRequestID(id string) WorkflowOf[Req, Res] {
+	w.requestID = id
 	return w
 }
 
@@ -72,6 +113,16 @@ func (w WorkflowOf[Req, Res]) options(req Req) (*crusterv1.StartOptions, error) 
 		return nil, abi.Errorf(abi.CodeBadInput, "the request of %s does not encode: %v", w.name, err)
 	}
 	start := &crusterv1.StartOptions{Namespace: w.client.namespace, Workflow: w.name, Input: packed(input)}
+	if w.ifFinished != "" {
+		wire, ok := wireIfFinished[w.ifFinished]
+		if !ok {
+			return nil, abi.Errorf(abi.CodeBadRequest, "there is nothing to do with a finished run that is called %.40q", w.ifFinished)
+		}
+		start.IfFinished, start.RequestId = wire, rand.Text()
+	}
+	if w.requestID != "" {
+		start.RequestId = w.requestID
+	}
 	switch w.mode {
 	case abi.KeyHashed:
 		start.Idempotency = &crusterv1.StartOptions_Key{Key: w.key}

@@ -32,7 +32,14 @@ type Description struct {
 	Unanswered map[string]int
 	// Published is what it has published.
 	Published *journal.Published
+	// Earlier are runs of the execution that another one has taken the place of, newest first:
+	// at most maxEarlier. More tells whether there are others.
+	Earlier     []journal.Execution
+	EarlierMore bool
 }
+
+// maxEarlier is how many earlier runs are told.
+const maxEarlier = 100
 
 // Patch is what an execution does about a change of the code that asks for it.
 type Patch struct {
@@ -50,7 +57,12 @@ type PendingOp = execution.PendingOp
 // the purpose. If its journal cannot be read, the description has what can be, and the
 // reason as its error.
 func (e *Engine) Describe(ctx context.Context, namespace, name string) (*Description, error) {
-	row, err := e.Poll(ctx, namespace, name)
+	return e.DescribeRun(ctx, namespace, name, "")
+}
+
+// DescribeRun is Describe of a run as PollRun finds it. Earlier runs are told of the newest.
+func (e *Engine) DescribeRun(ctx context.Context, namespace, name, run string) (*Description, error) {
+	row, err := e.PollRun(ctx, namespace, name, run)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +73,7 @@ func (e *Engine) Describe(ctx context.Context, namespace, name string) (*Descrip
 			return nil, fault
 		}
 		d.Fuel, d.Pending, d.Resident = in.Fuel, in.Pending, in.Resident
-		if row, err = e.Poll(ctx, namespace, name); err != nil {
+		if row, err = e.PollRun(ctx, namespace, name, run); err != nil {
 			return nil, err
 		}
 		if fault != nil && row.State == journal.Running {
@@ -69,6 +81,14 @@ func (e *Engine) Describe(ctx context.Context, namespace, name string) (*Descrip
 		}
 	}
 	d.Execution = *row
+	if row.EarlierOf.IsZero() {
+		if d.Earlier, err = e.store.Earlier(ctx, row.ID, journal.Wake{}, maxEarlier+1); err != nil {
+			return nil, journal.Coded("describe "+name, err)
+		}
+		if d.EarlierMore = len(d.Earlier) > maxEarlier; d.EarlierMore {
+			d.Earlier = d.Earlier[:maxEarlier]
+		}
+	}
 	if d.Deferreds, err = e.store.Deferreds(ctx, row.ID); err != nil {
 		return nil, journal.Coded("describe "+name, err)
 	}
@@ -158,7 +178,12 @@ const maxHistory = 1000
 // History reads the journal of an execution, a page at a time: limit entries at most, and
 // fewer if they are large. More tells whether there are others behind the page.
 func (e *Engine) History(ctx context.Context, namespace, name string, after uint64, limit int) (entries []journal.Entry, more bool, err error) {
-	row, err := e.Poll(ctx, namespace, name)
+	return e.HistoryRun(ctx, namespace, name, "", after, limit)
+}
+
+// HistoryRun is History of a run as PollRun finds it.
+func (e *Engine) HistoryRun(ctx context.Context, namespace, name, run string, after uint64, limit int) (entries []journal.Entry, more bool, err error) {
+	row, err := e.PollRun(ctx, namespace, name, run)
 	if err != nil {
 		return nil, false, err
 	}

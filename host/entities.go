@@ -280,7 +280,7 @@ func (s entityStarts) Start(ctx context.Context, namespace, deployment string, c
 		Namespace: namespace, Workflow: workflowOf(deployment, call), Input: call.Input, Key: call.Key, KeyMode: call.KeyMode,
 	})
 	if err == nil {
-		_, _, err = s.start(ctx, row, nil)
+		_, _, err = s.start(ctx, row, abi.ReturnFinished, nil)
 	}
 	return err
 }

@@ -42,17 +42,20 @@ func (e *Engine) Signal(ctx context.Context, namespace, name string, req SignalR
 }
 
 // SignalWithStart sends a signal to an execution, and starts it first if it is not there:
-// then both are durable, or neither.
+// then both are durable, or neither. One that is over counts as not there if the start says so.
 func (e *Engine) SignalWithStart(ctx context.Context, start StartRequest, signal SignalRequest) (row *journal.Execution, existed bool, err error) {
 	s, err := signal.signal()
 	if err != nil {
 		return nil, false, err
 	}
+	if start.RequestID == "" {
+		start.RequestID = signal.RequestID
+	}
 	if row, err = e.admit(ctx, start); err != nil {
 		return nil, false, err
 	}
 	for {
-		row, existed, err = e.start(ctx, row, s)
+		row, existed, err = e.start(ctx, row, start.IfFinished, s)
 		if err != nil || !existed {
 			return row, existed, err
 		}
@@ -60,7 +63,7 @@ func (e *Engine) SignalWithStart(ctx context.Context, start StartRequest, signal
 		if abi.CodeOf(err) != abi.CodeExecutionNotFound {
 			return row, true, err
 		}
-		// Retention has deleted it since it was found.
+		// It was deleted, or started over, since it was found.
 		if row, err = e.prepare(ctx, start); err != nil {
 			return nil, false, err
 		}

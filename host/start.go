@@ -9,7 +9,6 @@ import (
 	"github.com/cruster/cruster/host/admission"
 	"github.com/cruster/cruster/host/execution"
 	"github.com/cruster/cruster/host/guest"
-	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -24,6 +23,12 @@ type StartRequest struct {
 	// abi.KeyHashed and abi.KeyRaw.
 	Key     string
 	KeyMode string
+	// IfFinished says what to do if there is a run under the key that is over.
+	IfFinished IfFinished
+	// RequestID makes it safe to repeat a request that starts a new run in place of one that is
+	// over: the same one starts one run, for as long as that is kept. Empty means that it is not
+	// repeated.
+	RequestID string
 }
 
 // Overloaded is the error of a host that is full.
@@ -39,7 +44,7 @@ func (e *Engine) StartWorkflow(ctx context.Context, req StartRequest) (row *jour
 	if row, err = e.admit(ctx, req); err != nil {
 		return nil, false, err
 	}
-	return e.start(ctx, row, nil)
+	return e.start(ctx, row, req.IfFinished, nil)
 }
 
 // ExecuteWorkflow starts an execution, or finds the one that was started under the same
@@ -52,7 +57,7 @@ func (e *Engine) ExecuteWorkflow(ctx context.Context, req StartRequest) (row *jo
 	// It is waited for from before it is there, so that there is no need to look it up.
 	waiting := e.executions.AwaitEnd(execution.RefTo(row))
 	defer waiting.Stop()
-	row, existed, err = e.start(ctx, row, nil)
+	row, existed, err = e.start(ctx, row, req.IfFinished, nil)
 	switch {
 	case err != nil || row.State != journal.Running:
 	case existed:
@@ -92,32 +97,20 @@ func (e *Engine) startChild(ctx context.Context, parent *journal.Execution, step
 		return nil, false, err
 	}
 	row.Parent = step
-	return e.start(ctx, row, nil)
-}
-
-// start makes a row durable, and a signal with it if there is one, unless there is a row with
-// its name: then it returns that.
-func (e *Engine) start(ctx context.Context, row *journal.Execution, with *message.Signal) (*journal.Execution, bool, error) {
-	for {
-		existed, err := e.executions.Start(ctx, row, with)
-		if err != nil {
-			return nil, false, err
-		}
-		if !existed {
-			return row, false, nil
-		}
-		found, err := e.executions.Load(ctx, execution.Ref{ID: row.ID, Name: row.Name()})
-		if abi.CodeOf(err) != abi.CodeExecutionNotFound {
-			return found, true, err
-		}
-		// Retention has deleted it since it was found.
-	}
+	return e.start(ctx, row, abi.ReturnFinished, nil)
 }
 
 // prepare validates a request and makes the row of its execution. Nothing is
 // stored.
 func (e *Engine) prepare(ctx context.Context, req StartRequest) (*journal.Execution, error) {
 	namespace := namespaceOf(req.Namespace)
+	request, err := startOrigin(req.RequestID)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkIfFinished(req.IfFinished); err != nil {
+		return nil, err
+	}
 	w, err := e.catalog.Workflow(ctx, namespace, req.Workflow)
 	if err != nil {
 		return nil, err
@@ -132,11 +125,17 @@ func (e *Engine) prepare(ctx context.Context, req StartRequest) (*journal.Execut
 	if err != nil {
 		return nil, err
 	}
+	row := e.newRun(namespace, req.Workflow, key, request)
+	row.Digest, row.Input = w.Digest, input
+	return row, nil
+}
+
+// newRun is the row of a run that begins now, without its code and its input.
+func (e *Engine) newRun(namespace, workflow, key string, request journal.Origin) *journal.Execution {
 	run, now, pinned := journal.NewRunID(), e.clock.Now().UnixNano(), e.pinned()
 	pinned.Seed, pinned.Time = run, now
 	return &journal.Execution{
-		ID: journal.IDOf(namespace, req.Workflow, key), Run: run, Chain: run, Namespace: namespace, Workflow: req.Workflow, Key: key,
-		Digest: w.Digest, Input: input, State: journal.Running, WakeAt: journal.Now, CreatedAt: now,
-		Pinned: pinned,
-	}, nil
+		ID: journal.IDOf(namespace, workflow, key), Run: run, Chain: run, Namespace: namespace, Workflow: workflow, Key: key,
+		State: journal.Running, WakeAt: journal.Now, CreatedAt: now, Pinned: pinned, Request: request,
+	}
 }

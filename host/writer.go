@@ -85,6 +85,13 @@ func (w *writer) Sweep(ctx context.Context, finishedBefore int64, limit int) (in
 	return n, err
 }
 
+// Delete deletes a finished run.
+func (w *writer) Delete(ctx context.Context, id journal.ID, run journal.RunID) error {
+	err := w.store.Delete(ctx, w.ownership.Fences(), id, run)
+	w.checkFence(err)
+	return err
+}
+
 // SweepReceipts deletes receipts of messages.
 func (w *writer) SweepReceipts(ctx context.Context, before int64, limit int) (int, error) {
 	n, err := w.store.SweepReceipts(ctx, w.ownership.Fences(), before, limit)

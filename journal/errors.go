@@ -7,7 +7,7 @@ import "errors"
 var (
 	// ErrNotFound says that there is no such row.
 	ErrNotFound = errors.New("journal: not found")
-	// ErrSwept says that the row was there once and retention has deleted it.
+	// ErrSwept says that the row was there once and was deleted, as a rule by retention.
 	ErrSwept = errors.New("journal: deleted by retention")
 	// ErrInboxFull says that there is no room for another message.
 	ErrInboxFull = errors.New("journal: the inbox is full")

@@ -10,8 +10,8 @@ import (
 )
 
 // RunID names one run of an execution. It is drawn at random when the run is
-// started and never used again, while the name of an execution may be: once
-// retention has deleted a run, another can start under its name. Whatever must tell
+// started and never used again, while the name of an execution may be: once a run is
+// over, another can start under its name, see [EarlierOf]. Whatever must tell
 // the two apart hangs on the run id: random numbers, idempotency keys, links to
 // callees, settlements.
 type RunID [16]byte

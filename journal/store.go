@@ -14,6 +14,7 @@ import (
 // for the part that it needs: one of the interfaces below, or one of its own.
 type Store interface {
 	BatchCommitter
+	EarlierReader
 	EntityReader
 	ExecutionReader
 	GuestSQL
@@ -47,8 +48,8 @@ type ExecutionReader interface {
 	// none.
 	Hibernated(ctx context.Context, id ID) (*Hibernated, error)
 	// Callee finds the execution that a step started, or found and linked.
-	// ErrNotFound says that there is none, ErrSwept that the one it is linked to was
-	// deleted by retention.
+	// ErrNotFound says that there is none, ErrSwept that the one it came to was deleted. One
+	// that went aside is found all the same: see [EarlierOf].
 	Callee(ctx context.Context, step Caller) (*Execution, error)
 	// Due lists running executions with WakeAt at or before until, earliest
 	// first, at most limit, that come behind the wake after in the order of
@@ -100,6 +101,12 @@ type Maintenance interface {
 	// all shards: if one is not the current, the answer is ErrFenced and nothing more
 	// is deleted.
 	Sweep(ctx context.Context, own []Fence, finishedBefore int64, limit int) (int, error)
+	// Delete deletes a run that is over, also if a step may still ask for it, with all that is kept under the
+	// id. A step that has started it and whose run is not over finds that it was deleted, and
+	// does not start it again: Callee answers ErrSwept. ErrNotFound says that there is no such run
+	// under the id, or that it is not over. Own are the fences of all shards, as for Sweep. It takes several
+	// transactions if the journal is long.
+	Delete(ctx context.Context, own []Fence, id ID, run RunID) error
 	// SweepReceipts deletes at most limit receipts from before the given time that no step of
 	// a run which is not over may ask for, and returns how many. Own are the fences of all shards, as for Sweep.
 	SweepReceipts(ctx context.Context, own []Fence, before int64, limit int) (int, error)

@@ -65,6 +65,10 @@ type Execution struct {
 	Chain RunID
 	// Continued counts the runs of the chain before this one.
 	Continued uint32
+	// EarlierOf is the execution that this run went aside from, if another one has taken its place.
+	EarlierOf ID
+	// Request is what has asked for the run, if that may be repeated; zero if not.
+	Request Origin
 
 	// Waiting is what the run waited for at a point of its journal. Entries behind that
 	// point may know more.

@@ -21,6 +21,11 @@ type Write struct {
 	// Start inserts the execution. If it exists already nothing of this Write
 	// takes effect, and Result.Existed is set.
 	Start *Execution
+	// Replace is a run that is over and whose place the started one takes: it goes aside, see
+	// [EarlierOf]. If the row is of another run, or not over, nothing of this Write takes effect, and
+	// Result.Existed is set; if there is no row, it is a start as any other. It comes with a Start and
+	// at most a Receive, to which the inbox counts as it was before.
+	Replace RunID
 	// Deferreds are settled from the start; they come with a Start only.
 	Deferreds []Deferred
 	// Entries are appended to the journal. A sequence number that is taken
@@ -139,6 +144,9 @@ func (w *Write) Check() error {
 	}
 	if c := w.Continue; c != nil && (c.Run.IsZero() || c.Run == w.Run || w.ofOneRun()) {
 		return fmt.Errorf("journal: write of run %s continues it as %s, or beside what the new one would not have", w.Run, c.Run)
+	}
+	if !w.Replace.IsZero() && (w.Start == nil || w.Replace == w.Run || len(w.Deferreds)+len(w.Entries)+len(w.Send)+len(w.Receipts)+len(w.Take) > 0 || w.Publish != nil) {
+		return fmt.Errorf("journal: write of run %s takes the place of %s without a start, or beside more than that", w.Run, w.Replace)
 	}
 	if w.Publish != nil {
 		if err := w.Publish.check(); err != nil {

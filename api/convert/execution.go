@@ -23,6 +23,23 @@ var states = map[journal.State]crusterv1.State{
 	journal.Interrupted: crusterv1.State_STATE_INTERRUPTED,
 }
 
+var ifFinished = map[crusterv1.IfFinished]host.IfFinished{
+	crusterv1.IfFinished_IF_FINISHED_UNSPECIFIED:    "",
+	crusterv1.IfFinished_IF_FINISHED_RETURN:         abi.ReturnFinished,
+	crusterv1.IfFinished_IF_FINISHED_RESTART:        abi.RestartFinished,
+	crusterv1.IfFinished_IF_FINISHED_RESTART_FAILED: abi.RestartFailed,
+	crusterv1.IfFinished_IF_FINISHED_REFUSE:         abi.RefuseFinished,
+}
+
+// IfFinished is what a start does about a run that is over.
+func IfFinished(p crusterv1.IfFinished) (host.IfFinished, error) {
+	policy, ok := ifFinished[p]
+	if !ok {
+		return "", abi.Errorf(abi.CodeBadRequest, "there is no if_finished %d", p)
+	}
+	return policy, nil
+}
+
 // StateFilter is the state that a caller filters by; an unspecified one is empty
 // and lets every state pass.
 func StateFilter(s crusterv1.State) (journal.State, error) {
@@ -99,6 +116,14 @@ func Description(d *host.Description, as crusterv1.Encoding) (*crusterv1.Describ
 	for _, name := range slices.Sorted(maps.Keys(d.Unanswered)) {
 		resp.Unanswered = append(resp.Unanswered, &crusterv1.UnansweredUpdates{Name: rpcerror.Text(name), Count: uint32(d.Unanswered[name])})
 	}
+	for i := range d.Earlier {
+		p, err := ListedExecution(&d.Earlier[i])
+		if err != nil {
+			return nil, err
+		}
+		resp.Earlier = append(resp.Earlier, p)
+	}
+	resp.EarlierMore = d.EarlierMore
 	if d.Published == nil {
 		return resp, nil
 	}

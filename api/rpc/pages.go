@@ -34,7 +34,7 @@ func (w *workflowService) History(ctx context.Context, req *crusterv1.HistoryReq
 	for after, more := req.GetAfter(), true; more; {
 		var entries []journal.Entry
 		left, _ := room.Left()
-		if entries, more, err = w.engine.History(ctx, ns, req.GetExecution(), after, left); err != nil {
+		if entries, more, err = w.engine.HistoryRun(ctx, ns, req.GetExecution(), req.GetRunId(), after, left); err != nil {
 			if abi.CodeOf(err) == abi.CodeHostFault && len(resp.GetEntries()) > 0 {
 				resp.Next = after // those before the damage are a page; the next tells of it
 				return resp, nil

@@ -63,6 +63,9 @@ type fakeEngine struct {
 	require     func(ctx context.Context, namespace, workflow string) error
 	fork        func(ctx context.Context, namespace, execution string, req host.ForkRequest) (*journal.Execution, error)
 	check       func(ctx context.Context, req host.CheckRequest, report func(host.CheckResult, int, int) error) error
+	run         atomic.Value // the last that was asked for
+	restart     func(ctx context.Context, namespace, execution string, req host.RestartRequest) (*journal.Execution, bool, error)
+	delete      func(ctx context.Context, namespace, execution, run string) error
 }
 
 var _ rpc.Engine = (*fakeEngine)(nil)
@@ -102,16 +105,31 @@ func (f *fakeEngine) Poll(ctx context.Context, namespace, execution string) (*jo
 	return f.poll(ctx, namespace, execution)
 }
 
-func (f *fakeEngine) Wait(ctx context.Context, namespace, execution string) (*journal.Execution, error) {
+func (f *fakeEngine) PollRun(ctx context.Context, namespace, execution, run string) (*journal.Execution, error) {
+	f.run.Store(run)
+	return f.poll(ctx, namespace, execution)
+}
+
+func (f *fakeEngine) WaitRun(ctx context.Context, namespace, execution, run string) (*journal.Execution, error) {
+	f.run.Store(run)
 	return f.wait(ctx, namespace, execution)
 }
 
-func (f *fakeEngine) Describe(ctx context.Context, namespace, execution string) (*host.Description, error) {
+func (f *fakeEngine) DescribeRun(ctx context.Context, namespace, execution, run string) (*host.Description, error) {
+	f.run.Store(run)
 	return f.describe(ctx, namespace, execution)
 }
 
 func (f *fakeEngine) Follow(ctx context.Context, namespace, execution string, req host.FollowRequest, tell func(host.FollowEvent) error) error {
 	return f.follow(ctx, namespace, execution, req, tell)
+}
+
+func (f *fakeEngine) Restart(ctx context.Context, namespace, execution string, req host.RestartRequest) (*journal.Execution, bool, error) {
+	return f.restart(ctx, namespace, execution, req)
+}
+
+func (f *fakeEngine) Delete(ctx context.Context, namespace, execution, run string) error {
+	return f.delete(ctx, namespace, execution, run)
 }
 
 func (f *fakeEngine) Update(ctx context.Context, namespace, execution string, req host.UpdateRequest) (abi.Outcome, error) {
@@ -147,7 +165,8 @@ func (f *fakeEngine) Deferred(ctx context.Context, id journal.ID, name string) (
 	return f.deferred(ctx, id, name)
 }
 
-func (f *fakeEngine) History(ctx context.Context, namespace, execution string, after uint64, limit int) ([]journal.Entry, bool, error) {
+func (f *fakeEngine) HistoryRun(ctx context.Context, namespace, execution, run string, after uint64, limit int) ([]journal.Entry, bool, error) {
+	f.run.Store(run)
 	return f.history(ctx, namespace, execution, after, limit)
 }
 

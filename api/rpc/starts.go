@@ -22,11 +22,17 @@ func (w *workflowService) start(ctx context.Context, opts *crusterv1.StartOption
 	if err != nil {
 		return nil, false, err
 	}
+	ifFinished, err := convert.IfFinished(opts.GetIfFinished())
+	if err != nil {
+		return nil, false, err
+	}
 	input, err := w.decodeInput(ctx, ns, opts)
 	if err != nil {
 		return nil, false, explainMisfit(opts, err)
 	}
-	req := host.StartRequest{Namespace: ns, Workflow: opts.GetWorkflow(), Input: input, KeyMode: abi.KeyDerived}
+	req := host.StartRequest{
+		Namespace: ns, Workflow: opts.GetWorkflow(), Input: input, KeyMode: abi.KeyDerived, IfFinished: ifFinished, RequestID: opts.GetRequestId(),
+	}
 	switch k := opts.GetIdempotency().(type) {
 	case *crusterv1.StartOptions_Key:
 		req.Key, req.KeyMode = k.Key, abi.KeyHashed

@@ -15,6 +15,7 @@ type executionEngine interface {
 	followEngine
 	publishedEngine
 	queryEngine
+	runEngine
 	signalEngine
 	updateEngine
 	Deployment(ctx context.Context, namespace, name string) (*host.DeploymentInfo, error)
@@ -22,12 +23,8 @@ type executionEngine interface {
 	// ExecuteWorkflow is StartWorkflow, and answers when the execution is final or paused.
 	ExecuteWorkflow(ctx context.Context, req host.StartRequest) (exec *journal.Execution, existed bool, err error)
 	Poll(ctx context.Context, namespace, execution string) (*journal.Execution, error)
-	// Wait answers when the execution is final or paused.
-	Wait(ctx context.Context, namespace, execution string) (*journal.Execution, error)
-	Describe(ctx context.Context, namespace, execution string) (*host.Description, error)
 	// Deferred is what a deferred was settled with.
 	Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error)
-	History(ctx context.Context, namespace, execution string, after uint64, limit int) (entries []journal.Entry, more bool, err error)
 	List(ctx context.Context, f journal.Filter) (journal.Page, error)
 	Interrupt(ctx context.Context, namespace, execution, reason string) error
 	Resume(ctx context.Context, namespace, execution string) error
@@ -88,7 +85,7 @@ func (w *workflowService) Poll(ctx context.Context, req *crusterv1.PollRequest) 
 	if err != nil {
 		return nil, err
 	}
-	exec, err := w.engine.Poll(ctx, ns, req.GetExecution())
+	exec, err := w.engine.PollRun(ctx, ns, req.GetExecution(), req.GetRunId())
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +101,7 @@ func (w *workflowService) Wait(ctx context.Context, req *crusterv1.WaitRequest) 
 	if err != nil {
 		return nil, err
 	}
-	exec, err := w.wait(ctx, ns, req.GetExecution())
+	exec, err := w.wait(ctx, ns, req.GetExecution(), req.GetRunId())
 	if err != nil {
 		return nil, err
 	}
@@ -115,11 +112,11 @@ func (w *workflowService) Wait(ctx context.Context, req *crusterv1.WaitRequest) 
 	return &crusterv1.WaitResponse{Execution: p}, nil
 }
 
-// wait is Engine.Wait, cut short when the server is to stop.
-func (w *workflowService) wait(ctx context.Context, namespace, execution string) (*journal.Execution, error) {
+// wait is Engine.WaitRun, cut short when the server is to stop.
+func (w *workflowService) wait(ctx context.Context, namespace, execution, run string) (*journal.Execution, error) {
 	ctx, cancel := w.lifetime.bound(ctx)
 	defer cancel()
-	return w.engine.Wait(ctx, namespace, execution)
+	return w.engine.WaitRun(ctx, namespace, execution, run)
 }
 
 // A lookupRequest names an execution and the wanted form of its payloads.
@@ -142,7 +139,7 @@ func (w *workflowService) Describe(ctx context.Context, req *crusterv1.DescribeR
 	if err != nil {
 		return nil, err
 	}
-	d, err := w.engine.Describe(ctx, ns, req.GetExecution())
+	d, err := w.engine.DescribeRun(ctx, ns, req.GetExecution(), req.GetRunId())
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +149,9 @@ func (w *workflowService) Describe(ctx context.Context, req *crusterv1.DescribeR
 	}
 	room := journal.PageLimit{Entries: math.MaxInt, Bytes: maxMessage}.Room()
 	for _, p := range resp.GetPublished() {
+		room.Take(sizeInList(p))
+	}
+	for _, p := range resp.GetEarlier() {
 		room.Take(sizeInList(p))
 	}
 	for i := range d.Pending {

@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/faultpoint"
@@ -84,28 +85,33 @@ func (t *task) link(step journal.Caller, child *journal.Execution) error {
 }
 
 func calleeSwept(name string) *abi.Error {
-	return abi.Errorf(abi.CodeExecutionNotFound, "%s has finished, and retention deleted it before its result was read", name)
+	return abi.Errorf(abi.CodeExecutionNotFound, "%s has finished, and was deleted before its result was read", name)
 }
 
 // awaitChild has the parent told when the child is over.
 func (t *task) awaitChild(ctx context.Context, child *journal.Execution) {
-	watcher := t.Watchers.Add(child.ID, func(row *journal.Execution) bool {
+	var once sync.Once
+	tell := func(row *journal.Execution) bool {
 		if !row.State.Final() || row.Chain != child.Chain {
 			return false
 		}
-		t.doneAt(abi.Outcome{Value: row.Value, Error: row.Error}, row.FinishedAt)
+		once.Do(func() { t.doneAt(abi.Outcome{Value: row.Value, Error: row.Error}, row.FinishedAt) })
 		return true
-	})
+	}
+	watcher := t.Watchers.Add(child.ID, tell)
 	context.AfterFunc(ctx, func() { t.Watchers.Remove(child.ID, watcher) })
 	// It may have finished before the watcher was there.
 	failure, _ := t.retryUntilDecided(ctx, "look at the callee", func() error {
-		row, err := t.Load(ctx, Ref{ID: child.ID, Name: child.Name()})
+		row, err := t.LoadRun(ctx, RefTo(child))
+		if abi.CodeOf(err) == abi.CodeExecutionNotFound {
+			return calleeSwept(child.Name())
+		}
 		if err != nil {
 			return err
 		}
 		switch {
-		case row.Chain != child.Chain:
-			return calleeSwept(child.Name())
+		case !row.EarlierOf.IsZero():
+			tell(row) // another run has its place, and others may wait for that
 		case row.State.Final():
 			t.Watchers.Notify(row)
 		case row.State == journal.Running && row.WakeAt <= t.now():

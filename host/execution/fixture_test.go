@@ -59,10 +59,13 @@ type fixture struct {
 	reads   int                    // guarded by mu; values of deferreds that were read
 	panicAt string                 // guarded by mu; the fault point at which the host panics once
 	sweepAt string                 // guarded by mu; the fault point at which retention deletes what is over, once
-	opening func()                 // guarded by mu; what happens while the next guest is opened
-	looked  map[string]func()      // guarded by mu; what happens behind the next look for an inbox or a receipt
-	slow    int                    // guarded by mu; calls of guests that take 200ms from now on
-	crowd   chan struct{}          // closed to have other guests end; nil if there are none
+	// startOverAt is the fault point at which startOverOf, which is over, starts over, once.
+	startOverAt string             // guarded by mu
+	startOverOf *journal.Execution // guarded by mu
+	opening     func()             // guarded by mu; what happens while the next guest is opened
+	looked      map[string]func()  // guarded by mu; what happens behind the next look for an inbox or a receipt
+	slow        int                // guarded by mu; calls of guests that take 200ms from now on
+	crowd       chan struct{}      // closed to have other guests end; nil if there are none
 	// committing is what happens while the next transaction of an activity commits.
 	committing func()                 // guarded by mu
 	asked      map[journal.Caller]int // guarded by mu; what entities were asked for
@@ -141,6 +144,15 @@ func (f *fixture) pass(point string) {
 		f.sweepAt = ""
 		_, err := f.store.Sweep(f.t.Context(), f.commits.fences, journal.Never, 100)
 		require.NoError(f.t, err)
+	}
+	if f.startOverAt == point {
+		f.startOverAt = ""
+		of, err := f.store.Load(f.t.Context(), f.startOverOf.ID)
+		require.NoError(f.t, err)
+		next := f.startOverOf
+		results, err := f.store.Commit(f.t.Context(), []journal.Write{{ID: next.ID, Run: next.Run, Start: next, Replace: of.Run, Fence: f.commits.fences[next.ID.Shard()]}})
+		require.NoError(f.t, err)
+		require.Equal(f.t, []journal.Result{{}}, results)
 	}
 	if f.panicAt == point {
 		f.panicAt = ""

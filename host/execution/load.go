@@ -117,7 +117,7 @@ func runIsGone() *abi.Error {
 
 // anotherRun refuses what was meant for a run that is gone.
 func anotherRun() *abi.Error {
-	return abi.Errorf(abi.CodeExecutionNotFound, "retention has deleted this execution; another one has its name by now")
+	return abi.Errorf(abi.CodeExecutionNotFound, "this run of the execution was deleted, or another one has taken its place")
 }
 
 func (r *run) adopt(row *journal.Execution) {

@@ -43,7 +43,7 @@ func RefOf(namespace, name string) (Ref, error) {
 func (x *Executions) Load(ctx context.Context, ref Ref) (*journal.Execution, error) {
 	row, err := x.Store.Load(ctx, ref.ID)
 	if errors.Is(err, journal.ErrNotFound) {
-		return nil, abi.Errorf(abi.CodeExecutionNotFound, "there is no execution %.300q", ref.Name)
+		return nil, noExecutionOf(ref)
 	}
 	if err != nil {
 		return nil, journal.Coded("load "+ref.Name, err)
@@ -52,6 +52,29 @@ func (x *Executions) Load(ctx context.Context, ref Ref) (*journal.Execution, err
 		return nil, anotherRun()
 	}
 	return row, nil
+}
+
+// LoadRun is Load, and finds the chain that the reference names also if another one has taken its
+// place.
+func (x *Executions) LoadRun(ctx context.Context, ref Ref) (*journal.Execution, error) {
+	row, err := x.Store.Load(ctx, ref.ID)
+	if !ref.Chain.IsZero() && (errors.Is(err, journal.ErrNotFound) || err == nil && row.Chain != ref.Chain) {
+		row, err = x.Store.Load(ctx, journal.EarlierOf(ref.ID, ref.Chain))
+		if errors.Is(err, journal.ErrNotFound) {
+			return nil, anotherRun()
+		}
+	}
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, noExecutionOf(ref)
+	}
+	if err != nil {
+		return nil, journal.Coded("load "+ref.Name, err)
+	}
+	return row, nil
+}
+
+func noExecutionOf(ref Ref) *abi.Error {
+	return abi.Errorf(abi.CodeExecutionNotFound, "there is no execution %.300q", ref.Name)
 }
 
 // maxReason bounds why an execution is interrupted or failed.

@@ -116,6 +116,20 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 		n, err := f.store.Sweep(f.t.Context(), f.commits.fences, journal.Never, 100)
 		require.NoError(f.t, err)
 		out = fmt.Sprintf("%d deleted\n", n)
+	case "start-over":
+		out = f.startOver(f.named(row, text))
+	case "start-over-before-link":
+		f.mu.Lock()
+		f.startOverAt, f.startOverOf = faultpoint.LinkBeforeCommit, rowOf(text, "child")
+		f.mu.Unlock()
+	case "show-earlier":
+		synctest.Wait()
+		rows, err := f.store.Earlier(f.t.Context(), f.named(row, text).ID, journal.Wake{}, 100)
+		require.NoError(f.t, err)
+		for i := range rows {
+			out += f.show(&rows[i])
+		}
+		return out
 	case "start-child":
 		_, err := f.x.Start(f.t.Context(), rowOf(text, "child"), nil)
 		out = answerText(err)
@@ -305,6 +319,19 @@ func (f *fixture) setScript(words []string, input string) {
 	f.mu.Lock()
 	f.scripts[name] = strings.Split(input, "\n")
 	f.mu.Unlock()
+}
+
+// startOver has a run take the place of the one that is over.
+func (f *fixture) startOver(row *journal.Execution) string {
+	stored, err := f.store.Load(f.t.Context(), row.ID)
+	require.NoError(f.t, err)
+	_, workflow, _ := strings.Cut(stored.Workflow, "/")
+	next := rowOf(workflow, stored.Key)
+	existed, err := f.x.StartOver(f.t.Context(), next, stored.Run, nil)
+	if existed {
+		return "it exists\n"
+	}
+	return answerText(err)
 }
 
 // restart has the host die and another take over after a while.

@@ -21,7 +21,19 @@ import (
 //
 // A signal may come with it: then both are durable, or neither.
 func (x *Executions) Start(ctx context.Context, row *journal.Execution, with *message.Signal) (existed bool, err error) {
-	w := journal.Write{ID: row.ID, Run: row.Run, Start: row}
+	return x.StartOver(ctx, row, journal.RunID{}, with)
+}
+
+// StartOver is Start of a run that takes the place of one that is over, if that is there still: see
+// [journal.EarlierOf]. If another one is there by now, existed is true. Nothing has to be done for
+// the finished run: no one waits for it any more, and if it is in memory, it makes room when it
+// learns of another chain.
+func (x *Executions) StartOver(ctx context.Context, row *journal.Execution, over journal.RunID, with *message.Signal) (existed bool, err error) {
+	w := journal.Write{ID: row.ID, Run: row.Run, Start: row, Replace: over}
+	before, after := faultpoint.StartBeforeCommit, faultpoint.StartAfterCommit
+	if !over.IsZero() {
+		before, after = faultpoint.RestartBeforeCommit, faultpoint.RestartAfterCommit
+	}
 	if with != nil {
 		m, err := x.signalMessage(ctx, row, *with)
 		if err != nil {
@@ -29,11 +41,11 @@ func (x *Executions) Start(ctx context.Context, row *journal.Execution, with *me
 		}
 		w.Receive = &m
 	}
-	x.Fault.Pass(faultpoint.StartBeforeCommit)
+	x.Fault.Pass(before)
 	if existed, err = x.start(ctx, w); err != nil || existed {
 		return existed, err
 	}
-	x.Fault.Pass(faultpoint.StartAfterCommit)
+	x.Fault.Pass(after)
 	return false, nil
 }
 
@@ -87,9 +99,9 @@ func (x *Executions) commitStart(ctx context.Context, w journal.Write) (journal.
 		switch {
 		case lerr == nil && found.Chain == w.Run: // it may have continued since
 			return journal.Result{}, nil
-		case lerr == nil:
+		case lerr == nil && found.Run != w.Replace:
 			return journal.Result{Existed: true}, nil
-		case errors.Is(lerr, journal.ErrNotFound):
+		case lerr == nil || errors.Is(lerr, journal.ErrNotFound):
 			res, err = x.Committer.Commit(w)
 		default:
 			x.wait(ctx, delay)

@@ -54,7 +54,7 @@ func (x *Executions) Wait(ctx context.Context, ref Ref) (*journal.Execution, err
 	w := x.AwaitEnd(ref)
 	defer w.Stop()
 	// It may have ended before.
-	row, err := x.Load(ctx, ref)
+	row, err := x.LoadRun(ctx, ref)
 	if err != nil {
 		return nil, err
 	}

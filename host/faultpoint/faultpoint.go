@@ -6,6 +6,14 @@ const (
 	StartBeforeCommit = "start.before-commit"
 	// A start is durable; its caller has not been told.
 	StartAfterCommit = "start.after-commit"
+	// A run is to take the place of one that is over; nothing is durable.
+	RestartBeforeCommit = "restart.before-commit"
+	// A run has taken the place of one that is over; its caller has not been told.
+	RestartAfterCommit = "restart.after-commit"
+	// A finished run is to be deleted.
+	DeleteBeforeCommit = "delete.before-commit"
+	// A finished run is gone; its caller has not been told.
+	DeleteAfterCommit = "delete.after-commit"
 	// The guest saw deliveries that are not durable.
 	TurnBeforeCommit = "turn.before-commit"
 	// Deliveries and their consequences are durable; no effect left yet.
@@ -129,7 +137,7 @@ const (
 
 // Points lists them all.
 var Points = []string{
-	StartBeforeCommit, StartAfterCommit,
+	StartBeforeCommit, StartAfterCommit, RestartBeforeCommit, RestartAfterCommit, DeleteBeforeCommit, DeleteAfterCommit,
 	ContinueBeforeCommit, ContinueAfterCommit,
 	TurnBeforeCommit, TurnAfterCommit, TurnAfterEffects,
 	FinalAfterCommit,

@@ -20,7 +20,7 @@ func TestWrite(t *testing.T) {
 		}
 		return a
 	}})).With("execution", "orders/ProcessOrder/1")
-	guestlog.Write(to, abi.LogWarn, abi.EncodeLog("charged", []abi.LogAttr{{"cents", 500}, {"who", "ada"}, {"execution", "another"}}))
+	guestlog.Write(to, abi.LogWarn, abi.EncodeLog("charged", []abi.LogAttr{{Key: "cents", Value: 500}, {Key: "who", Value: "ada"}, {Key: "execution", Value: "another"}}))
 	guestlog.Write(to, abi.LogInfo, []byte("plain"))
 	require.Equal(t, `{"level":"WARN","msg":"charged","execution":"orders/ProcessOrder/1","cents":500,"who":"ada","guest.execution":"another"}
 {"level":"INFO","msg":"plain","execution":"orders/ProcessOrder/1"}

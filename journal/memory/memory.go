@@ -131,7 +131,7 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	}
 	before, exists := s.executions[w.ID]
 	if w.Start != nil {
-		if exists {
+		if exists && !replaces(w, &before.row) {
 			return journal.Result{Existed: true}
 		}
 		before = &execution{row: cloneExecution(*w.Start)}
@@ -206,6 +206,9 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 	if w.Continue != nil {
 		after = continued(after, w.Continue)
 		boxes[w.ID].release()
+	}
+	if exists && w.Start != nil {
+		s.setAsideLocked(w.ID, boxes)
 	}
 	s.executions[w.ID] = after
 	return s.deliverLocked(w, boxes, position)

@@ -124,9 +124,11 @@ func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execu
 	if !ok {
 		return nil, journal.ErrNotFound
 	}
-	if callee, ok := s.executions[link.Callee]; ok && callee.row.Chain == link.Chain {
-		row := cloneExecution(callee.row)
-		return &row, nil
+	for _, id := range []journal.ID{link.Callee, journal.EarlierOf(link.Callee, link.Chain)} {
+		if callee, ok := s.executions[id]; ok && callee.row.Chain == link.Chain {
+			row := cloneExecution(callee.row)
+			return &row, nil
+		}
 	}
 	return nil, journal.ErrSwept
 }
@@ -167,7 +169,8 @@ func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error
 	for id, e := range s.executions {
 		r := &e.row
 		switch {
-		case f.Namespace != "" && r.Namespace != f.Namespace,
+		case !r.EarlierOf.IsZero(),
+			f.Namespace != "" && r.Namespace != f.Namespace,
 			f.State != "" && r.State != f.State,
 			strings.HasSuffix(f.Workflow, "/") && !strings.HasPrefix(r.Workflow, f.Workflow),
 			f.Workflow != "" && !strings.HasSuffix(f.Workflow, "/") && r.Workflow != f.Workflow,

@@ -62,7 +62,7 @@ type startRows struct {
 	inputs, values, errors, interrupts               [][]byte
 	parents, parentRuns, parentSteps                 [][]byte
 	runs, waiting, pinned                            [][]byte
-	sections, chains                                 [][]byte
+	sections, chains, requests                       [][]byte
 	wakes, created, finished, moved, continued       []int64
 }
 
@@ -94,6 +94,11 @@ func (r *startRows) add(e *journal.Execution) {
 	}
 	r.chains = append(r.chains, chain)
 	r.continued = append(r.continued, int64(e.Continued))
+	var request []byte
+	if e.Request != (journal.Origin{}) {
+		request = e.Request[:]
+	}
+	r.requests = append(r.requests, request)
 	r.created = append(r.created, e.CreatedAt)
 	r.finished = append(r.finished, e.FinishedAt)
 }
@@ -101,7 +106,7 @@ func (r *startRows) add(e *journal.Execution) {
 func (r *startRows) queue(b *pgx.Batch, stmt string) *pgx.QueuedQuery {
 	return b.Queue(stmt, r.shards, r.ids, r.namespaces, r.workflows, r.keyNames, r.digests, r.inputs, r.states,
 		r.values, r.errors, r.wakes, r.interrupts, r.parents, r.parentRuns, r.parentSteps, r.created, r.finished,
-		r.runs, r.waiting, r.pinned, r.moved, r.sections, r.chains, r.continued)
+		r.runs, r.waiting, r.pinned, r.moved, r.sections, r.chains, r.continued, r.requests)
 }
 
 // stepColumn is NULL if there is no step.

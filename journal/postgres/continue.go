@@ -32,11 +32,20 @@ func queueContinues(b *pgx.Batch, continues []continuation) {
 }
 
 // parts divides writes that are decided into plans that follow each other: a run that
-// continues, and what else is written of it, cannot be in one.
+// continues, and what else is written of it, cannot be in one; and one that takes the place of
+// another is alone.
 func parts(writes []*journal.Write) (parts [][]*journal.Write) {
 	first := 0
 	continued := map[journal.ID]bool{} // → whether it continues in this part
 	for i, w := range writes {
+		if !w.Replace.IsZero() || i > 0 && !writes[i-1].Replace.IsZero() {
+			// What goes aside is moved before all else of its part.
+			if i > first {
+				parts = append(parts, writes[first:i])
+			}
+			first = i
+			clear(continued)
+		}
 		before, seen := continued[w.ID]
 		if seen && (before || w.Continue != nil) {
 			parts, first = append(parts, writes[first:i]), i

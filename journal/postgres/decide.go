@@ -18,6 +18,8 @@ type snapshot struct {
 	fences     map[journal.Shard]journal.Fence
 	executions map[journal.ID]journal.RunID
 	chains     map[journal.ID]journal.RunID // of executions
+	over       map[journal.ID]bool          // executions
+	replaced   map[journal.RunID]*replaced  // by the run that takes its place
 	entries    map[entryKey]bool
 	settled    map[settlement]bool
 	linked     map[linkKey]bool
@@ -29,6 +31,8 @@ func newSnapshot() *snapshot {
 		fences:     map[journal.Shard]journal.Fence{},
 		executions: map[journal.ID]journal.RunID{},
 		chains:     map[journal.ID]journal.RunID{},
+		over:       map[journal.ID]bool{},
+		replaced:   map[journal.RunID]*replaced{},
 		entries:    map[entryKey]bool{},
 		settled:    map[settlement]bool{},
 		linked:     map[linkKey]bool{},
@@ -65,7 +69,11 @@ func (s *Store) commitDecided(ctx context.Context, conn *pgxpool.Conn, writes []
 	b := &pgx.Batch{}
 	found := newAnswers()
 	for _, part := range parts(effective) {
-		newPlan(part, decided).queue(b, found)
+		p := newPlan(part, decided)
+		if !part[0].Replace.IsZero() { // it is alone
+			p.aside = snap.replaced[part[0].Run]
+		}
+		p.queue(b, found)
 	}
 	if err := s.sendWithCommit(ctx, conn.Conn(), b); err != nil {
 		return nil, err
@@ -113,6 +121,7 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 		id, other  []byte // other: a run, a step, an origin
 		chain      []byte
 		name       string
+		over       bool
 		total      tally
 	)
 	each := func(query string, args, into []any, note func()) {
@@ -123,10 +132,11 @@ func (s *Store) readSnapshot(ctx context.Context, conn *pgxpool.Conn, writes []*
 	}
 	each(`SELECT shard, epoch, token FROM `+s.sql.shards+` WHERE shard = ANY($1)`, []any{all.shards}, []any{&shard, &epoch, &token},
 		func() { snap.fences[journal.Shard(shard)] = fenceOf(epoch, token) })
-	each(`SELECT id, run, coalesce(e.chain, e.run) FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN `+s.sql.executions+` e USING (shard, id)`,
-		[]any{all.shards, all.ids}, []any{&id, &other, &chain},
+	each(`SELECT id, run, coalesce(e.chain, e.run), e.state IN `+final+` FROM unnest($1::int2[], $2::bytea[]) AS w (shard, id) JOIN `+s.sql.executions+` e USING (shard, id)`,
+		[]any{all.shards, all.ids}, []any{&id, &other, &chain, &over},
 		func() {
 			snap.executions[journal.ID(id)], snap.chains[journal.ID(id)] = journal.RunID(other), journal.RunID(chain)
+			snap.over[journal.ID(id)] = over
 		})
 	each(`SELECT id, step FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS w (shard, id, step) JOIN `+s.sql.links+` l USING (shard, id, step)`,
 		[]any{links.shards, links.ids, links.steps}, []any{&id, &other},
@@ -164,7 +174,7 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 	if write.OfEntity() {
 		return snap.mail.decide(write)
 	}
-	if run, exists := snap.executions[write.ID]; exists && write.Start != nil {
+	if run, exists := snap.executions[write.ID]; exists && write.Start != nil && !(run == write.Replace && snap.over[write.ID]) {
 		return journal.Result{Existed: true}
 	} else if write.Start == nil && (!exists || run != write.Run) {
 		return journal.Result{Err: journal.ErrNotFound}
@@ -195,8 +205,17 @@ func (snap *snapshot) decide(write *journal.Write) journal.Result {
 // apply notes the effects of a write that takes effect, and leaves of it what is to be
 // written.
 func (snap *snapshot) apply(write *journal.Write) *journal.Write {
+	if _, exists := snap.executions[write.ID]; exists && write.Start != nil {
+		snap.setAside(write)
+	}
 	if !write.OfEntity() {
 		snap.executions[write.ID] = write.Run
+	}
+	if write.Start != nil {
+		snap.over[write.ID] = write.Start.State.Final()
+	}
+	if write.Update != nil {
+		snap.over[write.ID] = write.Update.State.Final()
 	}
 	if s := write.Start; s != nil {
 		snap.chains[write.ID] = cmp.Or(s.Chain, s.Run)
@@ -221,7 +240,12 @@ func (snap *snapshot) apply(write *journal.Write) *journal.Write {
 
 // continueAs notes that another run has taken the place of the one there was.
 func (snap *snapshot) continueAs(id journal.ID, next journal.RunID) {
-	snap.executions[id] = next
+	snap.executions[id], snap.over[id] = next, false
+	snap.forget(id)
+}
+
+// forget forgets what is recorded of a run.
+func (snap *snapshot) forget(id journal.ID) {
 	maps.DeleteFunc(snap.entries, func(k entryKey, _ bool) bool { return k.id == id })
 	maps.DeleteFunc(snap.settled, func(k settlement, _ bool) bool { return k.id == id })
 	maps.DeleteFunc(snap.linked, func(k linkKey, _ bool) bool { return k.id == id })

@@ -47,6 +47,7 @@ type plan struct {
 	entityLocks             map[journal.ID]*journal.Lock   // nil: deleted
 	published               map[journal.ID]*journal.Published
 	continues               []continuation
+	aside                   *replaced // or nil: see earlier.go
 
 	// Executions that are loaded if they run. Of those that hang on a lenient row the
 	// statement of that row wakes those whose row is new.
@@ -84,7 +85,8 @@ const (
 // another, as two starts of one execution, a start and what follows it,
 // two settlements of one deferred, two links of one step, two messages of one origin, two
 // runs of one execution, a run that continues and what else is written of it, or two fences
-// of one shard would.
+// of one shard would. A run that takes the place of another is not tried: where the other one
+// goes is not known before it is read.
 func independent(writes []*journal.Write) bool {
 	fences := map[journal.Shard]journal.Fence{}
 	starts := map[journal.ID]bool{} // → whether a write of it is a start
@@ -94,7 +96,7 @@ func independent(writes []*journal.Write) bool {
 	linked := map[linkKey]bool{}
 	var mailed mailOrder
 	for _, w := range writes {
-		if !mailed.follows(w) {
+		if !w.Replace.IsZero() || !mailed.follows(w) {
 			return false
 		}
 		if fence, ok := fences[w.ID.Shard()]; ok && fence != w.Fence {
@@ -170,6 +172,9 @@ func (a *answers) put(rows pgx.Rows) error {
 
 // queue appends the statements of the plan to b, without fence and COMMIT.
 func (p *plan) queue(b *pgx.Batch, a *answers) {
+	if p.aside != nil {
+		p.aside.queue(b)
+	}
 	if p.starts.len() > 0 {
 		p.starts.queue(b, stmtStarts)
 	}

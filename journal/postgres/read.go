@@ -14,16 +14,18 @@ import (
 
 const executionColumns = `id, namespace, workflow, key, digest, input, state, value, ` + rowColumns
 
-const rowColumns = `error, wake_at, interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at, section, coalesce(chain, run), continued`
+const rowColumns = `error, wake_at, interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at, section, ` +
+	`coalesce(chain, run), continued, earlier_of, request`
 
 // pageColumns are the same without the payloads, which pages leave out.
 const pageColumns = `id, namespace, workflow, key, digest, NULL::bytea, state, NULL::bytea, ` + rowColumns
 
 func scanExecution(row pgx.CollectableRow) (journal.Execution, error) {
 	var e journal.Execution
-	var id, errText, interrupt, parent, parentRun, parentStep, run, waiting, pinned, section, chain []byte
+	var id, errText, interrupt, parent, parentRun, parentStep, run, waiting, pinned, section, chain, earlierOf, request []byte
 	err := row.Scan(&id, &e.Namespace, &e.Workflow, &e.Key, &e.Digest, &e.Input, &e.State, &e.Value, &errText, &e.WakeAt,
-		&interrupt, &parent, &parentRun, &parentStep, &e.CreatedAt, &e.FinishedAt, &run, &waiting, &pinned, &e.MovedAt, &section, &chain, &e.Continued)
+		&interrupt, &parent, &parentRun, &parentStep, &e.CreatedAt, &e.FinishedAt, &run, &waiting, &pinned, &e.MovedAt, &section, &chain, &e.Continued,
+		&earlierOf, &request)
 	if err != nil {
 		return e, err
 	}
@@ -33,6 +35,8 @@ func scanExecution(row pgx.CollectableRow) (journal.Execution, error) {
 	copy(e.Run[:], run)
 	copy(e.Section[:], section)
 	copy(e.Chain[:], chain)
+	copy(e.EarlierOf[:], earlierOf)
+	copy(e.Request[:], request)
 	if err := decodeID(id, &e.ID); err != nil {
 		return e, err
 	}
@@ -153,11 +157,13 @@ func (s *Store) Callee(ctx context.Context, step journal.Caller) (*journal.Execu
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.Load(ctx, link.Callee)
-	if errors.Is(err, journal.ErrNotFound) || err == nil && e.Chain != link.Chain {
-		return nil, journal.ErrSwept
+	for _, id := range []journal.ID{link.Callee, journal.EarlierOf(link.Callee, link.Chain)} {
+		e, err := s.Load(ctx, id)
+		if err == nil && e.Chain == link.Chain || err != nil && !errors.Is(err, journal.ErrNotFound) {
+			return e, err
+		}
 	}
-	return e, err
+	return nil, journal.ErrSwept
 }
 
 func scanLink(row pgx.CollectableRow) (l journal.Link, err error) {

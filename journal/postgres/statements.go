@@ -16,6 +16,8 @@ import (
 // connection. They are prepared at once, not at first use: inside a guest's
 // transaction the name of a table of ours could not even be looked up.
 const (
+	stmtAside          = "cruster_aside"
+	stmtAsideRows      = "cruster_aside_rows"
 	stmtAttributes     = "cruster_attributes"
 	stmtAttributesGone = "cruster_attributes_gone"
 	stmtBegin          = "cruster_begin"
@@ -109,10 +111,10 @@ func (st *statements) prepare(ctx context.Context, conn *pgx.Conn, limit time.Du
 const insertStarts = `
 	INSERT INTO {executions} (shard, id, namespace, workflow, key, digest, input, state, value, error, wake_at,
 		interrupt, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at,
-		section, chain, continued)
+		section, chain, continued, request)
 	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[], $8::text[],
 		$9::bytea[], $10::bytea[], $11::int8[], $12::bytea[], $13::bytea[], $14::bytea[], $15::bytea[], $16::int8[], $17::int8[],
-		$18::bytea[], $19::bytea[], $20::bytea[], $21::int8[], $22::bytea[], $23::bytea[], $24::int8[])`
+		$18::bytea[], $19::bytea[], $20::bytea[], $21::int8[], $22::bytea[], $23::bytea[], $24::int8[], $25::bytea[])`
 
 const insertSettles = `
 	INSERT INTO {deferreds} (shard, id, name, value, error, at, origin)
@@ -306,6 +308,24 @@ var journalStatements = map[string]string{
 		JOIN {executions} e USING (shard, id)
 	ON CONFLICT (shard, id, name) DO UPDATE SET type = excluded.type, text = excluded.text, number = excluded.number
 	WHERE (a.type, a.text, a.number) <> (excluded.type, excluded.text, excluded.number)`,
+
+	// What follows moves runs aside: see earlier.go.
+
+	stmtAside: `
+	WITH changed AS (
+		UPDATE {executions} e SET id = a.aside, earlier_of = e.id
+		FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[]) AS a (shard, id, run, aside)
+		WHERE e.shard = a.shard AND e.id = a.id AND e.run = a.run AND e.state IN ` + final + ` RETURNING 1)
+	SELECT {expect}((SELECT count(*) FROM changed), $5, {missing})`,
+
+	stmtAsideRows: `
+	WITH aside AS (SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[]) AS a (shard, id, aside)),
+	entries AS (UPDATE {entries} x SET id = a.aside FROM aside a WHERE x.shard = a.shard AND x.id = a.id),
+	deferreds AS (UPDATE {deferreds} x SET id = a.aside FROM aside a WHERE x.shard = a.shard AND x.id = a.id),
+	links AS (UPDATE {links} x SET id = a.aside FROM aside a WHERE x.shard = a.shard AND x.id = a.id),
+	inbox AS (UPDATE {inbox} x SET id = a.aside FROM aside a WHERE x.shard = a.shard AND x.id = a.id),
+	published AS (UPDATE {published} x SET id = a.aside FROM aside a WHERE x.shard = a.shard AND x.id = a.id)
+	DELETE FROM {attributes} x USING aside a WHERE x.shard = a.shard AND x.id = a.id`,
 
 	stmtContinue: `
 	WITH next AS (

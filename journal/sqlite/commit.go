@@ -130,14 +130,14 @@ func (b *batch) apply(w *journal.Write) (journal.Result, error) {
 // applies looks at the rows of an execution: the zero Result says that nothing in them
 // keeps the write from taking effect.
 func (b *batch) applies(w *journal.Write) (journal.Result, error) {
-	run, exists, err := b.run(w.ID)
+	there, err := b.run(w.ID)
 	if err != nil {
 		return journal.Result{}, err
 	}
 	switch {
-	case w.Start != nil && exists:
+	case w.Start != nil && there != nil && !(there.run == w.Replace && there.state.Final()):
 		return journal.Result{Existed: true}, nil
-	case w.Start == nil && (!exists || run != w.Run):
+	case w.Start == nil && (there == nil || there.run != w.Run):
 		return journal.Result{Err: journal.ErrNotFound}, nil
 	}
 	if existed, err := b.takenBefore(w); err != nil || existed {
@@ -230,16 +230,25 @@ func readFences(conn *sqlite.Conn) ([]journal.Fence, error) {
 	return fences, err
 }
 
-// run reads which run of an execution there is, if any.
-func (b *batch) run(id journal.ID) (found journal.RunID, exists bool, err error) {
-	err = run(b.conn, "SELECT run FROM cruster_executions WHERE shard = ?1 AND id = ?2", func(stmt *sqlite.Stmt) {
+// thisRun is which run of an execution there is.
+type thisRun struct {
+	run, chain journal.RunID
+	state      journal.State
+}
+
+// run reads which run of an execution there is; nil if there is none.
+func (b *batch) run(id journal.ID) (found *thisRun, err error) { return readRun(b.conn, id) }
+
+func readRun(conn *sqlite.Conn, id journal.ID) (found *thisRun, err error) {
+	err = run(conn, "SELECT run, coalesce(chain, run), state FROM cruster_executions WHERE shard = ?1 AND id = ?2", func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, id)
 	}, func(row *sqlite.Stmt) error {
-		exists = true
-		row.ColumnBytes(0, found[:])
+		found = &thisRun{state: journal.State(row.ColumnText(2))}
+		row.ColumnBytes(0, found.run[:])
+		row.ColumnBytes(1, found.chain[:])
 		return nil
 	})
-	return found, exists, err
+	return found, err
 }
 
 // chainThere tells whether the callee of a link is the execution that is meant.
@@ -265,6 +274,11 @@ func (b *batch) found(query string, bind func(*sqlite.Stmt)) (found bool, err er
 func (b *batch) insert(w *journal.Write) (result journal.Result, err error) {
 	if there, err := b.leaveReceipts(w); err != nil || there != nil {
 		return journal.Result{Err: there}, err
+	}
+	if !w.Replace.IsZero() {
+		if err := b.setAside(w.ID); err != nil {
+			return journal.Result{}, err
+		}
 	}
 	if w.Start != nil {
 		err = b.start(w.Start)
@@ -401,8 +415,8 @@ func (b *batch) link(w *journal.Write) error {
 func (b *batch) start(e *journal.Execution) error {
 	err := run(b.conn, `INSERT INTO cruster_executions (shard, id, namespace, workflow, key, digest, state, value, error,
 			wake_at, interrupt, parent_shard, parent, parent_run, parent_step, created_at, finished_at, run, waiting, pinned, moved_at,
-			section, chain, continued)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)`, func(stmt *sqlite.Stmt) {
+			section, chain, continued, request)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)`, func(stmt *sqlite.Stmt) {
 		bindID(stmt, 1, 2, e.ID)
 		stmt.BindText(3, e.Namespace)
 		stmt.BindText(4, e.Workflow)
@@ -435,6 +449,11 @@ func (b *batch) start(e *journal.Execution) error {
 			stmt.BindBytes(23, e.Chain[:])
 		}
 		stmt.BindInt64(24, int64(e.Continued))
+		if e.Request == (journal.Origin{}) {
+			stmt.BindNull(25)
+		} else {
+			stmt.BindBytes(25, e.Request[:])
+		}
 	}, nil)
 	if err != nil {
 		return err

@@ -6,6 +6,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
+// releaseHeld has a sweep free what a run holds: it may be much.
+const releaseHeld = "INSERT INTO cruster_continued (shard, run) SELECT shard, run FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND holds = 1"
+
 // continueAs has another run take the place of the one of a write, in the same row.
 func (b *batch) continueAs(w *journal.Write) error {
 	for _, query := range []string{
@@ -14,8 +17,7 @@ func (b *batch) continueAs(w *journal.Write) error {
 		"DELETE FROM cruster_links WHERE shard = ?1 AND id = ?2",
 		"DELETE FROM cruster_hibernated WHERE shard = ?1 AND id = ?2",
 		releaseMessages,
-		// What the old run holds is freed by a sweep: it may be much.
-		"INSERT INTO cruster_continued (shard, run) SELECT shard, run FROM cruster_executions WHERE shard = ?1 AND id = ?2 AND holds = 1",
+		releaseHeld,
 	} {
 		if err := exec(b.conn, query, w.ID); err != nil {
 			return err

@@ -25,9 +25,9 @@ import (
 // to the next. A page is merged of the newest of each strand that fits.
 const (
 	selectNextStrand = `SELECT namespace, workflow, state FROM cruster_executions
-		WHERE (namespace, workflow, state) >= (?1, ?2, ?3) ORDER BY namespace, workflow, state LIMIT 1`
+		WHERE earlier_of IS NULL AND (namespace, workflow, state) >= (?1, ?2, ?3) ORDER BY namespace, workflow, state LIMIT 1`
 	selectOfStrand = `SELECT created_at, id FROM cruster_executions
-		WHERE namespace = ?1 AND workflow = ?2 AND state = ?3 AND (created_at, id) < (?4, ?5) AND (created_at, id) > (?6, ?7)
+		WHERE earlier_of IS NULL AND namespace = ?1 AND workflow = ?2 AND state = ?3 AND (created_at, id) < (?4, ?5) AND (created_at, id) > (?6, ?7)
 		ORDER BY created_at DESC, id DESC LIMIT ?8`
 	selectListed = "SELECT " + executionColumns + " FROM cruster_executions e WHERE e.shard = ?1 AND e.id = ?2"
 )
@@ -40,7 +40,7 @@ func (s *Store) List(ctx context.Context, f journal.Filter) (journal.Page, error
 	}
 	l := listing{filter: f, want: limit + 1, before: place{after.At, after.ID[:]}, beyond: place{math.MinInt64, nil}}
 	if f.After == "" {
-		l.before = place{math.MaxInt64, bytes.Repeat([]byte{0xff}, len(after.ID)+1)}
+		l.before = newestPlace
 	}
 	var rows []journal.Execution
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
@@ -69,6 +69,9 @@ type place struct {
 	at int64
 	id []byte
 }
+
+// newestPlace is in front of all.
+var newestPlace = place{math.MaxInt64, bytes.Repeat([]byte{0xff}, len(journal.ID{})+1)}
 
 // strand is the executions of one workflow in one state.
 type strand struct{ namespace, workflow, state string }

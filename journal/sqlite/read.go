@@ -15,7 +15,7 @@ import (
 // come last because List leaves them out.
 const executionColumns = "e.id, e.namespace, e.workflow, e.key, e.digest, e.state, e.error, e.wake_at, e.interrupt, " +
 	"e.parent, e.parent_run, e.parent_step, e.created_at, e.finished_at, e.run, e.waiting, e.pinned, e.moved_at, " +
-	"e.section, coalesce(e.chain, e.run), e.continued"
+	"e.section, coalesce(e.chain, e.run), e.continued, e.earlier_of, e.request"
 
 const selectExecution = "SELECT " + executionColumns + ", e.value, i.input FROM cruster_executions e LEFT JOIN cruster_inputs i ON i.shard = e.shard AND i.id = e.id"
 
@@ -49,8 +49,10 @@ func scanExecution(row *sqlite.Stmt) (e journal.Execution, err error) {
 	row.ColumnBytes(18, e.Section[:])
 	row.ColumnBytes(19, e.Chain[:])
 	e.Continued = uint32(row.ColumnInt64(20))
-	if row.ColumnCount() > 21 {
-		e.Value, e.Input = blob(row, 21), blob(row, 22)
+	e.EarlierOf = columnID(row, 21)
+	row.ColumnBytes(22, e.Request[:])
+	if row.ColumnCount() > 23 {
+		e.Value, e.Input = blob(row, 23), blob(row, 24)
 	}
 	return e, nil
 }
@@ -125,11 +127,13 @@ func (s *Store) linked(ctx context.Context, step journal.Caller) (*journal.Execu
 	if callee.IsZero() {
 		return nil, journal.ErrNotFound
 	}
-	e, err := s.Load(ctx, callee)
-	if errors.Is(err, journal.ErrNotFound) || err == nil && e.Chain != chain {
-		return nil, journal.ErrSwept
+	for _, id := range []journal.ID{callee, journal.EarlierOf(callee, chain)} {
+		e, err := s.Load(ctx, id)
+		if err == nil && e.Chain == chain || err != nil && !errors.Is(err, journal.ErrNotFound) {
+			return e, err
+		}
 	}
-	return e, err
+	return nil, journal.ErrSwept
 }
 
 // Entries implements journal.Store.

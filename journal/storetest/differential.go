@@ -51,6 +51,8 @@ func RunDifferential(t *testing.T, setup func(t *testing.T) Harness) {
 			"locks":      m.listLocks,
 			"sweepLocks": m.sweepLocks,
 			"where":      m.listWhere,
+			"startOver":  m.startOver,
+			"delete":     m.deleteRun,
 		}
 		if h.Guest {
 			m.deployGuest(rt)

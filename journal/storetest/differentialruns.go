@@ -113,3 +113,50 @@ func (m *model) listWhere(rt *rapid.T) {
 	}
 	m.comparePages(rt, f)
 }
+
+// startOver has a run take the place of one, among other writes. A run has an id of its own in the
+// world, and in the model it may come again: then it does not go aside twice.
+func (m *model) startOver(rt *rapid.T) {
+	e := modelExecution(drawKey(rt))
+	over, chain := m.runOf(e.ID), journal.RunID(e.ID)
+	if row, err := m.oracle.Load(m.ctx, e.ID); err == nil {
+		chain = row.Chain
+	}
+	if _, err := m.oracle.Load(m.ctx, journal.EarlierOf(e.ID, chain)); err == nil {
+		return
+	}
+	m.continued++
+	e.Run[14], e.Parent = m.continued, journal.Caller{} // its step has one callee
+	e.Chain, e.Request = e.Run, journal.Origin{m.continued}
+	w := journal.Write{ID: e.ID, Run: e.Run, Fence: m.fences[e.ID.Shard()], Start: &e, Replace: over}
+	if rapid.Bool().Draw(rt, "over") {
+		end := journal.Write{ID: e.ID, Run: over, Fence: w.Fence, Update: &journal.Update{State: journal.Failed, FinishedAt: rapid.Int64Range(1, 5).Draw(rt, "finished")}}
+		m.commitWrites(rt, []journal.Write{end, w})
+	} else {
+		m.commitWrites(rt, []journal.Write{w})
+	}
+	m.compareEarlier(rt, e.ID)
+	same(rt, "requested", func(s journal.Store) (*journal.Execution, error) { return s.Requested(m.ctx, e.ID, e.Request) }, m.store, m.oracle)
+}
+
+// deleteRun deletes a run, if it is over.
+func (m *model) deleteRun(rt *rapid.T) {
+	id := modelExecution(drawKey(rt)).ID
+	run, of := m.runOf(id), id
+	if rows, err := m.oracle.Earlier(m.ctx, id, journal.Wake{}, 1); err == nil && len(rows) > 0 && rapid.Bool().Draw(rt, "earlier") {
+		run, of = rows[0].Run, rows[0].ID
+	}
+	same(rt, "delete", func(s journal.Store) (any, error) { return nil, s.Delete(m.ctx, m.fencesOf(s), of, run) }, m.store, m.oracle)
+	m.compareExecution(rt, of)
+	m.compareEarlier(rt, id)
+	m.compareMail(rt)
+}
+
+func (m *model) compareEarlier(rt *rapid.T, id journal.ID) {
+	same(rt, "earlier", func(s journal.Store) ([]journal.Execution, error) { return s.Earlier(m.ctx, id, journal.Wake{}, 3) }, m.store, m.oracle)
+	rows, err := m.oracle.Earlier(m.ctx, id, journal.Wake{}, 3)
+	require.NoError(rt, err)
+	for i := range rows {
+		m.compareExecution(rt, rows[i].ID)
+	}
+}

@@ -29,6 +29,10 @@ type target interface {
 	fail(ctx context.Context, execution, reason string) error
 	move(ctx context.Context, execution string) error
 	fork(ctx context.Context, execution string, at uint64, key string) error
+	// run is the id of the newest run.
+	run(ctx context.Context, execution string) (string, error)
+	restart(ctx context.Context, execution, requestID string) error
+	deleteRun(ctx context.Context, execution, run string) error
 	// schedule makes a schedule that is paused.
 	schedule(ctx context.Context, name string, r request) error
 	trigger(ctx context.Context, schedule, request string) (execution string, err error)
@@ -313,6 +317,24 @@ func (d *driver) move(execution string) {
 func (d *driver) fork(execution string, at uint64, key string) {
 	d.t.Helper()
 	do(d, func(ctx context.Context, to target) (any, error) { return nil, to.fork(ctx, execution, at, key) }, abi.CodeForkExists)
+}
+
+// run is the id of the newest run of an execution.
+func (d *driver) run(execution string) string {
+	d.t.Helper()
+	return do(d, func(ctx context.Context, to target) (string, error) { return to.run(ctx, execution) })
+}
+
+// startOver starts a new run of an execution that is over; the request is repeated under the same id.
+func (d *driver) startOver(execution, requestID string) {
+	d.t.Helper()
+	do(d, func(ctx context.Context, to target) (any, error) { return nil, to.restart(ctx, execution, requestID) })
+}
+
+// deleteRun deletes a run that is over.
+func (d *driver) deleteRun(execution, run string) {
+	d.t.Helper()
+	do(d, func(ctx context.Context, to target) (any, error) { return nil, to.deleteRun(ctx, execution, run) }, abi.CodeExecutionNotFound)
 }
 
 // wait waits until an execution is over or paused.

@@ -173,6 +173,23 @@ func (e inProcess) fork(ctx context.Context, execution string, at uint64, key st
 	return err
 }
 
+func (e inProcess) run(ctx context.Context, execution string) (string, error) {
+	row, err := e.Poll(ctx, "", execution)
+	if err != nil {
+		return "", err
+	}
+	return row.Run.String(), nil
+}
+
+func (e inProcess) restart(ctx context.Context, execution, requestID string) error {
+	_, _, err := e.Restart(ctx, "", execution, host.RestartRequest{RequestID: requestID})
+	return err
+}
+
+func (e inProcess) deleteRun(ctx context.Context, execution, run string) error {
+	return e.Delete(ctx, "", execution, run)
+}
+
 func (e inProcess) schedule(ctx context.Context, name string, r request) error {
 	input, err := abi.Marshal(r.input)
 	if err != nil {

@@ -188,6 +188,20 @@ func (g overGRPC) fork(ctx context.Context, execution string, at uint64, key str
 	return err
 }
 
+func (g overGRPC) run(ctx context.Context, execution string) (string, error) {
+	resp, err := g.client.Workflows().Poll(ctx, &crusterv1.PollRequest{Execution: execution})
+	return resp.GetExecution().GetRunId(), err
+}
+
+func (g overGRPC) restart(ctx context.Context, execution, requestID string) error {
+	_, _, err := g.client.Restart(ctx, execution, client.RestartRequest{RequestID: requestID})
+	return err
+}
+
+func (g overGRPC) deleteRun(ctx context.Context, execution, run string) error {
+	return g.client.Delete(ctx, execution, run)
+}
+
 func (g overGRPC) schedule(ctx context.Context, name string, r request) error {
 	input, err := abi.Marshal(r.input)
 	if err != nil {

@@ -290,6 +290,28 @@ var scenarios = []scenario{
 		},
 	},
 	{
+		// The second run does all steps again, each once. The first is deleted behind it.
+		name: "restarted", example: "approval",
+		prepare: func(d *driver, key string) string {
+			execution := d.start("approval/RequestApproval", object{"document": key})
+			d.settle(execution, "approved", object{"approved": true, "by": "ada"})
+			d.wait(execution)
+			return execution
+		},
+		run: func(d *driver, key, execution string) (string, ending) {
+			first := d.run(execution)
+			d.startOver(execution, "restart "+key)
+			d.settle(execution, "approved", object{"approved": true, "by": "eve"})
+			second := d.wait(execution)
+			d.deleteRun(execution, first)
+			return execution, second
+		},
+		rows: []string{
+			`SELECT status, decided_by, remark FROM approvals WHERE document = $1`,
+			`SELECT step, COUNT(*) FROM approval_effects WHERE execution LIKE '%/' || $1 GROUP BY step ORDER BY step`,
+		},
+	},
+	{
 		name: "deployed", example: "orders", deploys: true,
 		run: func(d *driver, key, _ string) (string, ending) {
 			return waited(d, d.start("orders/ProcessOrder", order(key)))

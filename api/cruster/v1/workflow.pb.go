@@ -22,6 +22,69 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// IfFinished says what a start does if there is a run under its key that is over. One that is
+// not over is found, whatever it says.
+type IfFinished int32
+
+const (
+	// As IF_FINISHED_RETURN.
+	IfFinished_IF_FINISHED_UNSPECIFIED IfFinished = 0
+	// Answer with the run that is over.
+	IfFinished_IF_FINISHED_RETURN IfFinished = 1
+	// Start a new run.
+	IfFinished_IF_FINISHED_RESTART IfFinished = 2
+	// Start a new run if the one that is over failed or was interrupted; answer with it if it
+	// completed.
+	IfFinished_IF_FINISHED_RESTART_FAILED IfFinished = 3
+	// Fail with CR-2044.
+	IfFinished_IF_FINISHED_REFUSE IfFinished = 4
+)
+
+// Enum value maps for IfFinished.
+var (
+	IfFinished_name = map[int32]string{
+		0: "IF_FINISHED_UNSPECIFIED",
+		1: "IF_FINISHED_RETURN",
+		2: "IF_FINISHED_RESTART",
+		3: "IF_FINISHED_RESTART_FAILED",
+		4: "IF_FINISHED_REFUSE",
+	}
+	IfFinished_value = map[string]int32{
+		"IF_FINISHED_UNSPECIFIED":    0,
+		"IF_FINISHED_RETURN":         1,
+		"IF_FINISHED_RESTART":        2,
+		"IF_FINISHED_RESTART_FAILED": 3,
+		"IF_FINISHED_REFUSE":         4,
+	}
+)
+
+func (x IfFinished) Enum() *IfFinished {
+	p := new(IfFinished)
+	*p = x
+	return p
+}
+
+func (x IfFinished) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (IfFinished) Descriptor() protoreflect.EnumDescriptor {
+	return file_cruster_v1_workflow_proto_enumTypes[0].Descriptor()
+}
+
+func (IfFinished) Type() protoreflect.EnumType {
+	return &file_cruster_v1_workflow_proto_enumTypes[0]
+}
+
+func (x IfFinished) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use IfFinished.Descriptor instead.
+func (IfFinished) EnumDescriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{0}
+}
+
 // StartOptions say what to start.
 type StartOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -40,7 +103,14 @@ type StartOptions struct {
 	//
 	//	*StartOptions_Key
 	//	*StartOptions_RawKey
-	Idempotency   isStartOptions_Idempotency `protobuf_oneof:"idempotency"`
+	Idempotency isStartOptions_Idempotency `protobuf_oneof:"idempotency"`
+	// What to do if there is a run under the key that is over.
+	IfFinished IfFinished `protobuf:"varint,6,opt,name=if_finished,json=ifFinished,proto3,enum=cruster.v1.IfFinished" json:"if_finished,omitempty"`
+	// Makes it safe to repeat a request that may start a new run in place of one that is over:
+	// requests with the same id start one run, for as long as that is kept, and find it
+	// afterwards. Absent means that it is not repeated; for SignalWithStart it means that of the
+	// signal.
+	RequestId     string `protobuf:"bytes,7,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -117,6 +187,20 @@ func (x *StartOptions) GetRawKey() string {
 		if x, ok := x.Idempotency.(*StartOptions_RawKey); ok {
 			return x.RawKey
 		}
+	}
+	return ""
+}
+
+func (x *StartOptions) GetIfFinished() IfFinished {
+	if x != nil {
+		return x.IfFinished
+	}
+	return IfFinished_IF_FINISHED_UNSPECIFIED
+}
+
+func (x *StartOptions) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
 	}
 	return ""
 }
@@ -367,7 +451,9 @@ type PollRequest struct {
 	// The execution: "deployment/Workflow/key".
 	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
 	// The wanted form of the result.
-	Encoding      Encoding `protobuf:"varint,3,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
+	Encoding Encoding `protobuf:"varint,3,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
+	// The run, in hex: the newest or an earlier one; empty means the newest.
+	RunId         string `protobuf:"bytes,4,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -421,6 +507,13 @@ func (x *PollRequest) GetEncoding() Encoding {
 		return x.Encoding
 	}
 	return Encoding_ENCODING_UNSPECIFIED
+}
+
+func (x *PollRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
 }
 
 // PollResponse is how far the execution is.
@@ -477,7 +570,9 @@ type WaitRequest struct {
 	// The execution: "deployment/Workflow/key".
 	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
 	// The wanted form of the result.
-	Encoding      Encoding `protobuf:"varint,3,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
+	Encoding Encoding `protobuf:"varint,3,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
+	// The run, as in PollRequest.
+	RunId         string `protobuf:"bytes,4,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -531,6 +626,13 @@ func (x *WaitRequest) GetEncoding() Encoding {
 		return x.Encoding
 	}
 	return Encoding_ENCODING_UNSPECIFIED
+}
+
+func (x *WaitRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
 }
 
 // WaitResponse is how the execution ended, or why it is paused.
@@ -587,7 +689,9 @@ type DescribeRequest struct {
 	// The execution: "deployment/Workflow/key".
 	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
 	// The wanted form of input, result and values.
-	Encoding      Encoding `protobuf:"varint,3,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
+	Encoding Encoding `protobuf:"varint,3,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
+	// The run, as in PollRequest.
+	RunId         string `protobuf:"bytes,4,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -643,6 +747,13 @@ func (x *DescribeRequest) GetEncoding() Encoding {
 	return Encoding_ENCODING_UNSPECIFIED
 }
 
+func (x *DescribeRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
 // DescribeResponse is what the execution is doing.
 type DescribeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -673,7 +784,12 @@ type DescribeResponse struct {
 	// The updates that it has not answered yet, by name.
 	Unanswered []*UnansweredUpdates `protobuf:"bytes,13,rep,name=unanswered,proto3" json:"unanswered,omitempty"`
 	// What it has published.
-	Published     []*PublishedState `protobuf:"bytes,14,rep,name=published,proto3" json:"published,omitempty"`
+	Published []*PublishedState `protobuf:"bytes,14,rep,name=published,proto3" json:"published,omitempty"`
+	// Runs of the execution that this one has taken the place of, newest first: at most 100,
+	// without their results.
+	Earlier []*Execution `protobuf:"bytes,15,rep,name=earlier,proto3" json:"earlier,omitempty"`
+	// Whether there are more of them.
+	EarlierMore   bool `protobuf:"varint,16,opt,name=earlier_more,json=earlierMore,proto3" json:"earlier_more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -797,6 +913,20 @@ func (x *DescribeResponse) GetPublished() []*PublishedState {
 		return x.Published
 	}
 	return nil
+}
+
+func (x *DescribeResponse) GetEarlier() []*Execution {
+	if x != nil {
+		return x.Earlier
+	}
+	return nil
+}
+
+func (x *DescribeResponse) GetEarlierMore() bool {
+	if x != nil {
+		return x.EarlierMore
+	}
+	return false
 }
 
 // UnansweredUpdates are the updates of a name that an execution has not answered yet.
@@ -1234,7 +1364,9 @@ type HistoryRequest struct {
 	// ends earlier, so that it has less than 4 MiB.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The wanted form of values.
-	Encoding      Encoding `protobuf:"varint,5,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
+	Encoding Encoding `protobuf:"varint,5,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
+	// The run, as in PollRequest.
+	RunId         string `protobuf:"bytes,6,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1302,6 +1434,13 @@ func (x *HistoryRequest) GetEncoding() Encoding {
 		return x.Encoding
 	}
 	return Encoding_ENCODING_UNSPECIFIED
+}
+
+func (x *HistoryRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
 }
 
 // HistoryResponse holds a page of a journal.
@@ -3487,18 +3626,262 @@ func (x *ForkResponse) GetExecution() *Execution {
 	return nil
 }
 
+// RestartRequest asks for a new run of an execution whose run is over.
+type RestartRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The execution: "deployment/Workflow/key".
+	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
+	// The request of the new run; absent means that of the run that is over.
+	Input *Payload `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	// The module, as in MoveRequest. Empty means "latest".
+	To string `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
+	// Makes it safe to repeat the request: those with the same id start one run, for as long as
+	// that is kept. Absent means that it is not repeated.
+	RequestId     string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestartRequest) Reset() {
+	*x = RestartRequest{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestartRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestartRequest) ProtoMessage() {}
+
+func (x *RestartRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestartRequest.ProtoReflect.Descriptor instead.
+func (*RestartRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *RestartRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *RestartRequest) GetExecution() string {
+	if x != nil {
+		return x.Execution
+	}
+	return ""
+}
+
+func (x *RestartRequest) GetInput() *Payload {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+func (x *RestartRequest) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+func (x *RestartRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// RestartResponse says that the start of the run is durable.
+type RestartResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The new run, without its result.
+	Execution *Execution `protobuf:"bytes,1,opt,name=execution,proto3" json:"execution,omitempty"`
+	// Whether it had been started before: by this request, or by another one at the same time.
+	Existed       bool `protobuf:"varint,2,opt,name=existed,proto3" json:"existed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestartResponse) Reset() {
+	*x = RestartResponse{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestartResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestartResponse) ProtoMessage() {}
+
+func (x *RestartResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestartResponse.ProtoReflect.Descriptor instead.
+func (*RestartResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *RestartResponse) GetExecution() *Execution {
+	if x != nil {
+		return x.Execution
+	}
+	return nil
+}
+
+func (x *RestartResponse) GetExisted() bool {
+	if x != nil {
+		return x.Existed
+	}
+	return false
+}
+
+// DeleteRequest asks to delete an execution whose run is over.
+type DeleteRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant; empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The execution: "deployment/Workflow/key".
+	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
+	// The run, as in PollRequest: then it alone is deleted. Empty means the execution with all
+	// of its runs.
+	RunId         string `protobuf:"bytes,3,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteRequest) Reset() {
+	*x = DeleteRequest{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteRequest) ProtoMessage() {}
+
+func (x *DeleteRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteRequest.ProtoReflect.Descriptor instead.
+func (*DeleteRequest) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *DeleteRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *DeleteRequest) GetExecution() string {
+	if x != nil {
+		return x.Execution
+	}
+	return ""
+}
+
+func (x *DeleteRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+// DeleteResponse says that it is gone.
+type DeleteResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteResponse) Reset() {
+	*x = DeleteResponse{}
+	mi := &file_cruster_v1_workflow_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteResponse) ProtoMessage() {}
+
+func (x *DeleteResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cruster_v1_workflow_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteResponse.ProtoReflect.Descriptor instead.
+func (*DeleteResponse) Descriptor() ([]byte, []int) {
+	return file_cruster_v1_workflow_proto_rawDescGZIP(), []int{52}
+}
+
 var File_cruster_v1_workflow_proto protoreflect.FileDescriptor
 
 const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\n" +
 	"\x19cruster/v1/workflow.proto\x12\n" +
-	"cruster.v1\x1a\x17cruster/v1/common.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb1\x01\n" +
+	"cruster.v1\x1a\x17cruster/v1/common.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x89\x02\n" +
 	"\fStartOptions\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12)\n" +
 	"\x05input\x18\x03 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x12\n" +
 	"\x03key\x18\x04 \x01(\tH\x00R\x03key\x12\x19\n" +
-	"\araw_key\x18\x05 \x01(\tH\x00R\x06rawKeyB\r\n" +
+	"\araw_key\x18\x05 \x01(\tH\x00R\x06rawKey\x127\n" +
+	"\vif_finished\x18\x06 \x01(\x0e2\x16.cruster.v1.IfFinishedR\n" +
+	"ifFinished\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\a \x01(\tR\trequestIdB\r\n" +
 	"\vidempotency\"p\n" +
 	"\fStartRequest\x12.\n" +
 	"\x05start\x18\x01 \x01(\v2\x18.cruster.v1.StartOptionsR\x05start\x120\n" +
@@ -3511,23 +3894,26 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\bencoding\x18\x02 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"`\n" +
 	"\x0fExecuteResponse\x123\n" +
 	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12\x18\n" +
-	"\aexisted\x18\x02 \x01(\bR\aexisted\"{\n" +
+	"\aexisted\x18\x02 \x01(\bR\aexisted\"\x92\x01\n" +
 	"\vPollRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x120\n" +
-	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"C\n" +
+	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\x12\x15\n" +
+	"\x06run_id\x18\x04 \x01(\tR\x05runId\"C\n" +
 	"\fPollResponse\x123\n" +
-	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\"{\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\"\x92\x01\n" +
 	"\vWaitRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x120\n" +
-	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"C\n" +
+	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\x12\x15\n" +
+	"\x06run_id\x18\x04 \x01(\tR\x05runId\"C\n" +
 	"\fWaitResponse\x123\n" +
-	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\"\x7f\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\"\x96\x01\n" +
 	"\x0fDescribeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x120\n" +
-	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\xd7\x04\n" +
+	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\x12\x15\n" +
+	"\x06run_id\x18\x04 \x01(\tR\x05runId\"\xab\x05\n" +
 	"\x10DescribeResponse\x123\n" +
 	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12)\n" +
 	"\x05input\x18\x02 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x18\n" +
@@ -3544,7 +3930,9 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\n" +
 	"unanswered\x18\r \x03(\v2\x1d.cruster.v1.UnansweredUpdatesR\n" +
 	"unanswered\x128\n" +
-	"\tpublished\x18\x0e \x03(\v2\x1a.cruster.v1.PublishedStateR\tpublished\"=\n" +
+	"\tpublished\x18\x0e \x03(\v2\x1a.cruster.v1.PublishedStateR\tpublished\x12/\n" +
+	"\aearlier\x18\x0f \x03(\v2\x15.cruster.v1.ExecutionR\aearlier\x12!\n" +
+	"\fearlier_more\x18\x10 \x01(\bR\vearlierMore\"=\n" +
 	"\x11UnansweredUpdates\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\"O\n" +
@@ -3573,13 +3961,14 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12)\n" +
 	"\x05value\x18\x03 \x01(\v2\x13.cruster.v1.PayloadR\x05value\x12'\n" +
 	"\x05error\x18\x04 \x01(\v2\x11.cruster.v1.ErrorR\x05error\x12#\n" +
-	"\romitted_bytes\x18\x05 \x01(\x04R\fomittedBytes\"\xb1\x01\n" +
+	"\romitted_bytes\x18\x05 \x01(\x04R\fomittedBytes\"\xc8\x01\n" +
 	"\x0eHistoryRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x14\n" +
 	"\x05after\x18\x03 \x01(\x04R\x05after\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x120\n" +
-	"\bencoding\x18\x05 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"Y\n" +
+	"\bencoding\x18\x05 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\x12\x15\n" +
+	"\x06run_id\x18\x06 \x01(\tR\x05runId\"Y\n" +
 	"\x0fHistoryResponse\x122\n" +
 	"\aentries\x18\x01 \x03(\v2\x18.cruster.v1.HistoryEntryR\aentries\x12\x12\n" +
 	"\x04next\x18\x02 \x01(\x04R\x04next\"\x8d\x03\n" +
@@ -3723,7 +4112,30 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x02to\x18\x04 \x01(\tR\x02to\x12\x10\n" +
 	"\x03key\x18\x05 \x01(\tR\x03key\"C\n" +
 	"\fForkResponse\x123\n" +
-	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution2\xf7\t\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\"\xa6\x01\n" +
+	"\x0eRestartRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
+	"\texecution\x18\x02 \x01(\tR\texecution\x12)\n" +
+	"\x05input\x18\x03 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x0e\n" +
+	"\x02to\x18\x04 \x01(\tR\x02to\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x05 \x01(\tR\trequestId\"`\n" +
+	"\x0fRestartResponse\x123\n" +
+	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12\x18\n" +
+	"\aexisted\x18\x02 \x01(\bR\aexisted\"b\n" +
+	"\rDeleteRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
+	"\texecution\x18\x02 \x01(\tR\texecution\x12\x15\n" +
+	"\x06run_id\x18\x03 \x01(\tR\x05runId\"\x10\n" +
+	"\x0eDeleteResponse*\x92\x01\n" +
+	"\n" +
+	"IfFinished\x12\x1b\n" +
+	"\x17IF_FINISHED_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12IF_FINISHED_RETURN\x10\x01\x12\x17\n" +
+	"\x13IF_FINISHED_RESTART\x10\x02\x12\x1e\n" +
+	"\x1aIF_FINISHED_RESTART_FAILED\x10\x03\x12\x16\n" +
+	"\x12IF_FINISHED_REFUSE\x10\x042\xfc\n" +
+	"\n" +
 	"\x0fWorkflowService\x12<\n" +
 	"\x05Start\x12\x18.cruster.v1.StartRequest\x1a\x19.cruster.v1.StartResponse\x12B\n" +
 	"\aExecute\x12\x1a.cruster.v1.ExecuteRequest\x1a\x1b.cruster.v1.ExecuteResponse\x129\n" +
@@ -3743,7 +4155,9 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x04Fail\x12\x17.cruster.v1.FailRequest\x1a\x18.cruster.v1.FailResponse\x129\n" +
 	"\x04Move\x12\x17.cruster.v1.MoveRequest\x1a\x18.cruster.v1.MoveResponse\x12D\n" +
 	"\aMoveAll\x12\x1a.cruster.v1.MoveAllRequest\x1a\x1b.cruster.v1.MoveAllResponse0\x01\x129\n" +
-	"\x04Fork\x12\x17.cruster.v1.ForkRequest\x1a\x18.cruster.v1.ForkResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
+	"\x04Fork\x12\x17.cruster.v1.ForkRequest\x1a\x18.cruster.v1.ForkResponse\x12B\n" +
+	"\aRestart\x12\x1a.cruster.v1.RestartRequest\x1a\x1b.cruster.v1.RestartResponse\x12?\n" +
+	"\x06Delete\x12\x19.cruster.v1.DeleteRequest\x1a\x1a.cruster.v1.DeleteResponseB5Z3github.com/cruster/cruster/api/cruster/v1;crusterv1b\x06proto3"
 
 var (
 	file_cruster_v1_workflow_proto_rawDescOnce sync.Once
@@ -3757,175 +4171,189 @@ func file_cruster_v1_workflow_proto_rawDescGZIP() []byte {
 	return file_cruster_v1_workflow_proto_rawDescData
 }
 
-var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_cruster_v1_workflow_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_cruster_v1_workflow_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_cruster_v1_workflow_proto_goTypes = []any{
-	(*StartOptions)(nil),            // 0: cruster.v1.StartOptions
-	(*StartRequest)(nil),            // 1: cruster.v1.StartRequest
-	(*StartResponse)(nil),           // 2: cruster.v1.StartResponse
-	(*ExecuteRequest)(nil),          // 3: cruster.v1.ExecuteRequest
-	(*ExecuteResponse)(nil),         // 4: cruster.v1.ExecuteResponse
-	(*PollRequest)(nil),             // 5: cruster.v1.PollRequest
-	(*PollResponse)(nil),            // 6: cruster.v1.PollResponse
-	(*WaitRequest)(nil),             // 7: cruster.v1.WaitRequest
-	(*WaitResponse)(nil),            // 8: cruster.v1.WaitResponse
-	(*DescribeRequest)(nil),         // 9: cruster.v1.DescribeRequest
-	(*DescribeResponse)(nil),        // 10: cruster.v1.DescribeResponse
-	(*UnansweredUpdates)(nil),       // 11: cruster.v1.UnansweredUpdates
-	(*PublishedState)(nil),          // 12: cruster.v1.PublishedState
-	(*UnreadSignals)(nil),           // 13: cruster.v1.UnreadSignals
-	(*Patch)(nil),                   // 14: cruster.v1.Patch
-	(*PendingOp)(nil),               // 15: cruster.v1.PendingOp
-	(*SettledDeferred)(nil),         // 16: cruster.v1.SettledDeferred
-	(*HistoryRequest)(nil),          // 17: cruster.v1.HistoryRequest
-	(*HistoryResponse)(nil),         // 18: cruster.v1.HistoryResponse
-	(*HistoryEntry)(nil),            // 19: cruster.v1.HistoryEntry
-	(*FollowRequest)(nil),           // 20: cruster.v1.FollowRequest
-	(*FollowResponse)(nil),          // 21: cruster.v1.FollowResponse
-	(*LogLine)(nil),                 // 22: cruster.v1.LogLine
-	(*ListRequest)(nil),             // 23: cruster.v1.ListRequest
-	(*Condition)(nil),               // 24: cruster.v1.Condition
-	(*ListResponse)(nil),            // 25: cruster.v1.ListResponse
-	(*SignalOptions)(nil),           // 26: cruster.v1.SignalOptions
-	(*SignalRequest)(nil),           // 27: cruster.v1.SignalRequest
-	(*SignalResponse)(nil),          // 28: cruster.v1.SignalResponse
-	(*SignalWithStartRequest)(nil),  // 29: cruster.v1.SignalWithStartRequest
-	(*SignalWithStartResponse)(nil), // 30: cruster.v1.SignalWithStartResponse
-	(*QueryRequest)(nil),            // 31: cruster.v1.QueryRequest
-	(*QueryResponse)(nil),           // 32: cruster.v1.QueryResponse
-	(*UpdateRequest)(nil),           // 33: cruster.v1.UpdateRequest
-	(*UpdateResponse)(nil),          // 34: cruster.v1.UpdateResponse
-	(*GetStateRequest)(nil),         // 35: cruster.v1.GetStateRequest
-	(*GetStateResponse)(nil),        // 36: cruster.v1.GetStateResponse
-	(*InterruptRequest)(nil),        // 37: cruster.v1.InterruptRequest
-	(*InterruptResponse)(nil),       // 38: cruster.v1.InterruptResponse
-	(*ResumeRequest)(nil),           // 39: cruster.v1.ResumeRequest
-	(*ResumeResponse)(nil),          // 40: cruster.v1.ResumeResponse
-	(*FailRequest)(nil),             // 41: cruster.v1.FailRequest
-	(*FailResponse)(nil),            // 42: cruster.v1.FailResponse
-	(*MoveRequest)(nil),             // 43: cruster.v1.MoveRequest
-	(*MoveResponse)(nil),            // 44: cruster.v1.MoveResponse
-	(*MoveAllRequest)(nil),          // 45: cruster.v1.MoveAllRequest
-	(*MoveAllResponse)(nil),         // 46: cruster.v1.MoveAllResponse
-	(*ForkRequest)(nil),             // 47: cruster.v1.ForkRequest
-	(*ForkResponse)(nil),            // 48: cruster.v1.ForkResponse
-	(*Payload)(nil),                 // 49: cruster.v1.Payload
-	(Encoding)(0),                   // 50: cruster.v1.Encoding
-	(*Execution)(nil),               // 51: cruster.v1.Execution
-	(*timestamppb.Timestamp)(nil),   // 52: google.protobuf.Timestamp
-	(*Error)(nil),                   // 53: cruster.v1.Error
-	(State)(0),                      // 54: cruster.v1.State
-	(*Attribute)(nil),               // 55: cruster.v1.Attribute
-	(*Progress)(nil),                // 56: cruster.v1.Progress
-	(*MoveResult)(nil),              // 57: cruster.v1.MoveResult
+	(IfFinished)(0),                 // 0: cruster.v1.IfFinished
+	(*StartOptions)(nil),            // 1: cruster.v1.StartOptions
+	(*StartRequest)(nil),            // 2: cruster.v1.StartRequest
+	(*StartResponse)(nil),           // 3: cruster.v1.StartResponse
+	(*ExecuteRequest)(nil),          // 4: cruster.v1.ExecuteRequest
+	(*ExecuteResponse)(nil),         // 5: cruster.v1.ExecuteResponse
+	(*PollRequest)(nil),             // 6: cruster.v1.PollRequest
+	(*PollResponse)(nil),            // 7: cruster.v1.PollResponse
+	(*WaitRequest)(nil),             // 8: cruster.v1.WaitRequest
+	(*WaitResponse)(nil),            // 9: cruster.v1.WaitResponse
+	(*DescribeRequest)(nil),         // 10: cruster.v1.DescribeRequest
+	(*DescribeResponse)(nil),        // 11: cruster.v1.DescribeResponse
+	(*UnansweredUpdates)(nil),       // 12: cruster.v1.UnansweredUpdates
+	(*PublishedState)(nil),          // 13: cruster.v1.PublishedState
+	(*UnreadSignals)(nil),           // 14: cruster.v1.UnreadSignals
+	(*Patch)(nil),                   // 15: cruster.v1.Patch
+	(*PendingOp)(nil),               // 16: cruster.v1.PendingOp
+	(*SettledDeferred)(nil),         // 17: cruster.v1.SettledDeferred
+	(*HistoryRequest)(nil),          // 18: cruster.v1.HistoryRequest
+	(*HistoryResponse)(nil),         // 19: cruster.v1.HistoryResponse
+	(*HistoryEntry)(nil),            // 20: cruster.v1.HistoryEntry
+	(*FollowRequest)(nil),           // 21: cruster.v1.FollowRequest
+	(*FollowResponse)(nil),          // 22: cruster.v1.FollowResponse
+	(*LogLine)(nil),                 // 23: cruster.v1.LogLine
+	(*ListRequest)(nil),             // 24: cruster.v1.ListRequest
+	(*Condition)(nil),               // 25: cruster.v1.Condition
+	(*ListResponse)(nil),            // 26: cruster.v1.ListResponse
+	(*SignalOptions)(nil),           // 27: cruster.v1.SignalOptions
+	(*SignalRequest)(nil),           // 28: cruster.v1.SignalRequest
+	(*SignalResponse)(nil),          // 29: cruster.v1.SignalResponse
+	(*SignalWithStartRequest)(nil),  // 30: cruster.v1.SignalWithStartRequest
+	(*SignalWithStartResponse)(nil), // 31: cruster.v1.SignalWithStartResponse
+	(*QueryRequest)(nil),            // 32: cruster.v1.QueryRequest
+	(*QueryResponse)(nil),           // 33: cruster.v1.QueryResponse
+	(*UpdateRequest)(nil),           // 34: cruster.v1.UpdateRequest
+	(*UpdateResponse)(nil),          // 35: cruster.v1.UpdateResponse
+	(*GetStateRequest)(nil),         // 36: cruster.v1.GetStateRequest
+	(*GetStateResponse)(nil),        // 37: cruster.v1.GetStateResponse
+	(*InterruptRequest)(nil),        // 38: cruster.v1.InterruptRequest
+	(*InterruptResponse)(nil),       // 39: cruster.v1.InterruptResponse
+	(*ResumeRequest)(nil),           // 40: cruster.v1.ResumeRequest
+	(*ResumeResponse)(nil),          // 41: cruster.v1.ResumeResponse
+	(*FailRequest)(nil),             // 42: cruster.v1.FailRequest
+	(*FailResponse)(nil),            // 43: cruster.v1.FailResponse
+	(*MoveRequest)(nil),             // 44: cruster.v1.MoveRequest
+	(*MoveResponse)(nil),            // 45: cruster.v1.MoveResponse
+	(*MoveAllRequest)(nil),          // 46: cruster.v1.MoveAllRequest
+	(*MoveAllResponse)(nil),         // 47: cruster.v1.MoveAllResponse
+	(*ForkRequest)(nil),             // 48: cruster.v1.ForkRequest
+	(*ForkResponse)(nil),            // 49: cruster.v1.ForkResponse
+	(*RestartRequest)(nil),          // 50: cruster.v1.RestartRequest
+	(*RestartResponse)(nil),         // 51: cruster.v1.RestartResponse
+	(*DeleteRequest)(nil),           // 52: cruster.v1.DeleteRequest
+	(*DeleteResponse)(nil),          // 53: cruster.v1.DeleteResponse
+	(*Payload)(nil),                 // 54: cruster.v1.Payload
+	(Encoding)(0),                   // 55: cruster.v1.Encoding
+	(*Execution)(nil),               // 56: cruster.v1.Execution
+	(*timestamppb.Timestamp)(nil),   // 57: google.protobuf.Timestamp
+	(*Error)(nil),                   // 58: cruster.v1.Error
+	(State)(0),                      // 59: cruster.v1.State
+	(*Attribute)(nil),               // 60: cruster.v1.Attribute
+	(*Progress)(nil),                // 61: cruster.v1.Progress
+	(*MoveResult)(nil),              // 62: cruster.v1.MoveResult
 }
 var file_cruster_v1_workflow_proto_depIdxs = []int32{
-	49, // 0: cruster.v1.StartOptions.input:type_name -> cruster.v1.Payload
-	0,  // 1: cruster.v1.StartRequest.start:type_name -> cruster.v1.StartOptions
-	50, // 2: cruster.v1.StartRequest.encoding:type_name -> cruster.v1.Encoding
-	51, // 3: cruster.v1.StartResponse.execution:type_name -> cruster.v1.Execution
-	0,  // 4: cruster.v1.ExecuteRequest.start:type_name -> cruster.v1.StartOptions
-	50, // 5: cruster.v1.ExecuteRequest.encoding:type_name -> cruster.v1.Encoding
-	51, // 6: cruster.v1.ExecuteResponse.execution:type_name -> cruster.v1.Execution
-	50, // 7: cruster.v1.PollRequest.encoding:type_name -> cruster.v1.Encoding
-	51, // 8: cruster.v1.PollResponse.execution:type_name -> cruster.v1.Execution
-	50, // 9: cruster.v1.WaitRequest.encoding:type_name -> cruster.v1.Encoding
-	51, // 10: cruster.v1.WaitResponse.execution:type_name -> cruster.v1.Execution
-	50, // 11: cruster.v1.DescribeRequest.encoding:type_name -> cruster.v1.Encoding
-	51, // 12: cruster.v1.DescribeResponse.execution:type_name -> cruster.v1.Execution
-	49, // 13: cruster.v1.DescribeResponse.input:type_name -> cruster.v1.Payload
-	15, // 14: cruster.v1.DescribeResponse.pending:type_name -> cruster.v1.PendingOp
-	16, // 15: cruster.v1.DescribeResponse.deferreds:type_name -> cruster.v1.SettledDeferred
-	14, // 16: cruster.v1.DescribeResponse.patches:type_name -> cruster.v1.Patch
-	13, // 17: cruster.v1.DescribeResponse.unread:type_name -> cruster.v1.UnreadSignals
-	11, // 18: cruster.v1.DescribeResponse.unanswered:type_name -> cruster.v1.UnansweredUpdates
-	12, // 19: cruster.v1.DescribeResponse.published:type_name -> cruster.v1.PublishedState
-	49, // 20: cruster.v1.PublishedState.value:type_name -> cruster.v1.Payload
-	52, // 21: cruster.v1.PendingOp.since:type_name -> google.protobuf.Timestamp
-	52, // 22: cruster.v1.PendingOp.due_at:type_name -> google.protobuf.Timestamp
-	53, // 23: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
-	52, // 24: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
-	49, // 25: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
-	53, // 26: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
-	50, // 27: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
-	19, // 28: cruster.v1.HistoryResponse.entries:type_name -> cruster.v1.HistoryEntry
-	52, // 29: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
-	52, // 30: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
-	49, // 31: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
-	53, // 32: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
-	50, // 33: cruster.v1.FollowRequest.encoding:type_name -> cruster.v1.Encoding
-	19, // 34: cruster.v1.FollowResponse.entry:type_name -> cruster.v1.HistoryEntry
-	22, // 35: cruster.v1.FollowResponse.line:type_name -> cruster.v1.LogLine
-	51, // 36: cruster.v1.FollowResponse.execution:type_name -> cruster.v1.Execution
-	52, // 37: cruster.v1.LogLine.at:type_name -> google.protobuf.Timestamp
-	54, // 38: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
-	24, // 39: cruster.v1.ListRequest.where:type_name -> cruster.v1.Condition
-	52, // 40: cruster.v1.Condition.time:type_name -> google.protobuf.Timestamp
-	51, // 41: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
-	49, // 42: cruster.v1.SignalOptions.value:type_name -> cruster.v1.Payload
-	26, // 43: cruster.v1.SignalRequest.signal:type_name -> cruster.v1.SignalOptions
-	0,  // 44: cruster.v1.SignalWithStartRequest.start:type_name -> cruster.v1.StartOptions
-	26, // 45: cruster.v1.SignalWithStartRequest.signal:type_name -> cruster.v1.SignalOptions
-	50, // 46: cruster.v1.SignalWithStartRequest.encoding:type_name -> cruster.v1.Encoding
-	51, // 47: cruster.v1.SignalWithStartResponse.execution:type_name -> cruster.v1.Execution
-	49, // 48: cruster.v1.QueryRequest.input:type_name -> cruster.v1.Payload
-	50, // 49: cruster.v1.QueryRequest.encoding:type_name -> cruster.v1.Encoding
-	49, // 50: cruster.v1.QueryResponse.value:type_name -> cruster.v1.Payload
-	49, // 51: cruster.v1.UpdateRequest.input:type_name -> cruster.v1.Payload
-	50, // 52: cruster.v1.UpdateRequest.encoding:type_name -> cruster.v1.Encoding
-	49, // 53: cruster.v1.UpdateResponse.value:type_name -> cruster.v1.Payload
-	53, // 54: cruster.v1.UpdateResponse.error:type_name -> cruster.v1.Error
-	50, // 55: cruster.v1.GetStateRequest.encoding:type_name -> cruster.v1.Encoding
-	12, // 56: cruster.v1.GetStateResponse.state:type_name -> cruster.v1.PublishedState
-	55, // 57: cruster.v1.GetStateResponse.attributes:type_name -> cruster.v1.Attribute
-	56, // 58: cruster.v1.GetStateResponse.progress:type_name -> cruster.v1.Progress
-	52, // 59: cruster.v1.GetStateResponse.at:type_name -> google.protobuf.Timestamp
-	51, // 60: cruster.v1.MoveResponse.execution:type_name -> cruster.v1.Execution
-	54, // 61: cruster.v1.MoveAllRequest.state:type_name -> cruster.v1.State
-	57, // 62: cruster.v1.MoveAllResponse.result:type_name -> cruster.v1.MoveResult
-	51, // 63: cruster.v1.ForkResponse.execution:type_name -> cruster.v1.Execution
-	1,  // 64: cruster.v1.WorkflowService.Start:input_type -> cruster.v1.StartRequest
-	3,  // 65: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
-	5,  // 66: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
-	7,  // 67: cruster.v1.WorkflowService.Wait:input_type -> cruster.v1.WaitRequest
-	9,  // 68: cruster.v1.WorkflowService.Describe:input_type -> cruster.v1.DescribeRequest
-	17, // 69: cruster.v1.WorkflowService.History:input_type -> cruster.v1.HistoryRequest
-	23, // 70: cruster.v1.WorkflowService.List:input_type -> cruster.v1.ListRequest
-	27, // 71: cruster.v1.WorkflowService.Signal:input_type -> cruster.v1.SignalRequest
-	29, // 72: cruster.v1.WorkflowService.SignalWithStart:input_type -> cruster.v1.SignalWithStartRequest
-	20, // 73: cruster.v1.WorkflowService.Follow:input_type -> cruster.v1.FollowRequest
-	31, // 74: cruster.v1.WorkflowService.Query:input_type -> cruster.v1.QueryRequest
-	33, // 75: cruster.v1.WorkflowService.Update:input_type -> cruster.v1.UpdateRequest
-	35, // 76: cruster.v1.WorkflowService.GetState:input_type -> cruster.v1.GetStateRequest
-	37, // 77: cruster.v1.WorkflowService.Interrupt:input_type -> cruster.v1.InterruptRequest
-	39, // 78: cruster.v1.WorkflowService.Resume:input_type -> cruster.v1.ResumeRequest
-	41, // 79: cruster.v1.WorkflowService.Fail:input_type -> cruster.v1.FailRequest
-	43, // 80: cruster.v1.WorkflowService.Move:input_type -> cruster.v1.MoveRequest
-	45, // 81: cruster.v1.WorkflowService.MoveAll:input_type -> cruster.v1.MoveAllRequest
-	47, // 82: cruster.v1.WorkflowService.Fork:input_type -> cruster.v1.ForkRequest
-	2,  // 83: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
-	4,  // 84: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
-	6,  // 85: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
-	8,  // 86: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
-	10, // 87: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
-	18, // 88: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
-	25, // 89: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
-	28, // 90: cruster.v1.WorkflowService.Signal:output_type -> cruster.v1.SignalResponse
-	30, // 91: cruster.v1.WorkflowService.SignalWithStart:output_type -> cruster.v1.SignalWithStartResponse
-	21, // 92: cruster.v1.WorkflowService.Follow:output_type -> cruster.v1.FollowResponse
-	32, // 93: cruster.v1.WorkflowService.Query:output_type -> cruster.v1.QueryResponse
-	34, // 94: cruster.v1.WorkflowService.Update:output_type -> cruster.v1.UpdateResponse
-	36, // 95: cruster.v1.WorkflowService.GetState:output_type -> cruster.v1.GetStateResponse
-	38, // 96: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
-	40, // 97: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
-	42, // 98: cruster.v1.WorkflowService.Fail:output_type -> cruster.v1.FailResponse
-	44, // 99: cruster.v1.WorkflowService.Move:output_type -> cruster.v1.MoveResponse
-	46, // 100: cruster.v1.WorkflowService.MoveAll:output_type -> cruster.v1.MoveAllResponse
-	48, // 101: cruster.v1.WorkflowService.Fork:output_type -> cruster.v1.ForkResponse
-	83, // [83:102] is the sub-list for method output_type
-	64, // [64:83] is the sub-list for method input_type
-	64, // [64:64] is the sub-list for extension type_name
-	64, // [64:64] is the sub-list for extension extendee
-	0,  // [0:64] is the sub-list for field type_name
+	54, // 0: cruster.v1.StartOptions.input:type_name -> cruster.v1.Payload
+	0,  // 1: cruster.v1.StartOptions.if_finished:type_name -> cruster.v1.IfFinished
+	1,  // 2: cruster.v1.StartRequest.start:type_name -> cruster.v1.StartOptions
+	55, // 3: cruster.v1.StartRequest.encoding:type_name -> cruster.v1.Encoding
+	56, // 4: cruster.v1.StartResponse.execution:type_name -> cruster.v1.Execution
+	1,  // 5: cruster.v1.ExecuteRequest.start:type_name -> cruster.v1.StartOptions
+	55, // 6: cruster.v1.ExecuteRequest.encoding:type_name -> cruster.v1.Encoding
+	56, // 7: cruster.v1.ExecuteResponse.execution:type_name -> cruster.v1.Execution
+	55, // 8: cruster.v1.PollRequest.encoding:type_name -> cruster.v1.Encoding
+	56, // 9: cruster.v1.PollResponse.execution:type_name -> cruster.v1.Execution
+	55, // 10: cruster.v1.WaitRequest.encoding:type_name -> cruster.v1.Encoding
+	56, // 11: cruster.v1.WaitResponse.execution:type_name -> cruster.v1.Execution
+	55, // 12: cruster.v1.DescribeRequest.encoding:type_name -> cruster.v1.Encoding
+	56, // 13: cruster.v1.DescribeResponse.execution:type_name -> cruster.v1.Execution
+	54, // 14: cruster.v1.DescribeResponse.input:type_name -> cruster.v1.Payload
+	16, // 15: cruster.v1.DescribeResponse.pending:type_name -> cruster.v1.PendingOp
+	17, // 16: cruster.v1.DescribeResponse.deferreds:type_name -> cruster.v1.SettledDeferred
+	15, // 17: cruster.v1.DescribeResponse.patches:type_name -> cruster.v1.Patch
+	14, // 18: cruster.v1.DescribeResponse.unread:type_name -> cruster.v1.UnreadSignals
+	12, // 19: cruster.v1.DescribeResponse.unanswered:type_name -> cruster.v1.UnansweredUpdates
+	13, // 20: cruster.v1.DescribeResponse.published:type_name -> cruster.v1.PublishedState
+	56, // 21: cruster.v1.DescribeResponse.earlier:type_name -> cruster.v1.Execution
+	54, // 22: cruster.v1.PublishedState.value:type_name -> cruster.v1.Payload
+	57, // 23: cruster.v1.PendingOp.since:type_name -> google.protobuf.Timestamp
+	57, // 24: cruster.v1.PendingOp.due_at:type_name -> google.protobuf.Timestamp
+	58, // 25: cruster.v1.PendingOp.last_error:type_name -> cruster.v1.Error
+	57, // 26: cruster.v1.SettledDeferred.at:type_name -> google.protobuf.Timestamp
+	54, // 27: cruster.v1.SettledDeferred.value:type_name -> cruster.v1.Payload
+	58, // 28: cruster.v1.SettledDeferred.error:type_name -> cruster.v1.Error
+	55, // 29: cruster.v1.HistoryRequest.encoding:type_name -> cruster.v1.Encoding
+	20, // 30: cruster.v1.HistoryResponse.entries:type_name -> cruster.v1.HistoryEntry
+	57, // 31: cruster.v1.HistoryEntry.at:type_name -> google.protobuf.Timestamp
+	57, // 32: cruster.v1.HistoryEntry.next_at:type_name -> google.protobuf.Timestamp
+	54, // 33: cruster.v1.HistoryEntry.value:type_name -> cruster.v1.Payload
+	58, // 34: cruster.v1.HistoryEntry.error:type_name -> cruster.v1.Error
+	55, // 35: cruster.v1.FollowRequest.encoding:type_name -> cruster.v1.Encoding
+	20, // 36: cruster.v1.FollowResponse.entry:type_name -> cruster.v1.HistoryEntry
+	23, // 37: cruster.v1.FollowResponse.line:type_name -> cruster.v1.LogLine
+	56, // 38: cruster.v1.FollowResponse.execution:type_name -> cruster.v1.Execution
+	57, // 39: cruster.v1.LogLine.at:type_name -> google.protobuf.Timestamp
+	59, // 40: cruster.v1.ListRequest.state:type_name -> cruster.v1.State
+	25, // 41: cruster.v1.ListRequest.where:type_name -> cruster.v1.Condition
+	57, // 42: cruster.v1.Condition.time:type_name -> google.protobuf.Timestamp
+	56, // 43: cruster.v1.ListResponse.executions:type_name -> cruster.v1.Execution
+	54, // 44: cruster.v1.SignalOptions.value:type_name -> cruster.v1.Payload
+	27, // 45: cruster.v1.SignalRequest.signal:type_name -> cruster.v1.SignalOptions
+	1,  // 46: cruster.v1.SignalWithStartRequest.start:type_name -> cruster.v1.StartOptions
+	27, // 47: cruster.v1.SignalWithStartRequest.signal:type_name -> cruster.v1.SignalOptions
+	55, // 48: cruster.v1.SignalWithStartRequest.encoding:type_name -> cruster.v1.Encoding
+	56, // 49: cruster.v1.SignalWithStartResponse.execution:type_name -> cruster.v1.Execution
+	54, // 50: cruster.v1.QueryRequest.input:type_name -> cruster.v1.Payload
+	55, // 51: cruster.v1.QueryRequest.encoding:type_name -> cruster.v1.Encoding
+	54, // 52: cruster.v1.QueryResponse.value:type_name -> cruster.v1.Payload
+	54, // 53: cruster.v1.UpdateRequest.input:type_name -> cruster.v1.Payload
+	55, // 54: cruster.v1.UpdateRequest.encoding:type_name -> cruster.v1.Encoding
+	54, // 55: cruster.v1.UpdateResponse.value:type_name -> cruster.v1.Payload
+	58, // 56: cruster.v1.UpdateResponse.error:type_name -> cruster.v1.Error
+	55, // 57: cruster.v1.GetStateRequest.encoding:type_name -> cruster.v1.Encoding
+	13, // 58: cruster.v1.GetStateResponse.state:type_name -> cruster.v1.PublishedState
+	60, // 59: cruster.v1.GetStateResponse.attributes:type_name -> cruster.v1.Attribute
+	61, // 60: cruster.v1.GetStateResponse.progress:type_name -> cruster.v1.Progress
+	57, // 61: cruster.v1.GetStateResponse.at:type_name -> google.protobuf.Timestamp
+	56, // 62: cruster.v1.MoveResponse.execution:type_name -> cruster.v1.Execution
+	59, // 63: cruster.v1.MoveAllRequest.state:type_name -> cruster.v1.State
+	62, // 64: cruster.v1.MoveAllResponse.result:type_name -> cruster.v1.MoveResult
+	56, // 65: cruster.v1.ForkResponse.execution:type_name -> cruster.v1.Execution
+	54, // 66: cruster.v1.RestartRequest.input:type_name -> cruster.v1.Payload
+	56, // 67: cruster.v1.RestartResponse.execution:type_name -> cruster.v1.Execution
+	2,  // 68: cruster.v1.WorkflowService.Start:input_type -> cruster.v1.StartRequest
+	4,  // 69: cruster.v1.WorkflowService.Execute:input_type -> cruster.v1.ExecuteRequest
+	6,  // 70: cruster.v1.WorkflowService.Poll:input_type -> cruster.v1.PollRequest
+	8,  // 71: cruster.v1.WorkflowService.Wait:input_type -> cruster.v1.WaitRequest
+	10, // 72: cruster.v1.WorkflowService.Describe:input_type -> cruster.v1.DescribeRequest
+	18, // 73: cruster.v1.WorkflowService.History:input_type -> cruster.v1.HistoryRequest
+	24, // 74: cruster.v1.WorkflowService.List:input_type -> cruster.v1.ListRequest
+	28, // 75: cruster.v1.WorkflowService.Signal:input_type -> cruster.v1.SignalRequest
+	30, // 76: cruster.v1.WorkflowService.SignalWithStart:input_type -> cruster.v1.SignalWithStartRequest
+	21, // 77: cruster.v1.WorkflowService.Follow:input_type -> cruster.v1.FollowRequest
+	32, // 78: cruster.v1.WorkflowService.Query:input_type -> cruster.v1.QueryRequest
+	34, // 79: cruster.v1.WorkflowService.Update:input_type -> cruster.v1.UpdateRequest
+	36, // 80: cruster.v1.WorkflowService.GetState:input_type -> cruster.v1.GetStateRequest
+	38, // 81: cruster.v1.WorkflowService.Interrupt:input_type -> cruster.v1.InterruptRequest
+	40, // 82: cruster.v1.WorkflowService.Resume:input_type -> cruster.v1.ResumeRequest
+	42, // 83: cruster.v1.WorkflowService.Fail:input_type -> cruster.v1.FailRequest
+	44, // 84: cruster.v1.WorkflowService.Move:input_type -> cruster.v1.MoveRequest
+	46, // 85: cruster.v1.WorkflowService.MoveAll:input_type -> cruster.v1.MoveAllRequest
+	48, // 86: cruster.v1.WorkflowService.Fork:input_type -> cruster.v1.ForkRequest
+	50, // 87: cruster.v1.WorkflowService.Restart:input_type -> cruster.v1.RestartRequest
+	52, // 88: cruster.v1.WorkflowService.Delete:input_type -> cruster.v1.DeleteRequest
+	3,  // 89: cruster.v1.WorkflowService.Start:output_type -> cruster.v1.StartResponse
+	5,  // 90: cruster.v1.WorkflowService.Execute:output_type -> cruster.v1.ExecuteResponse
+	7,  // 91: cruster.v1.WorkflowService.Poll:output_type -> cruster.v1.PollResponse
+	9,  // 92: cruster.v1.WorkflowService.Wait:output_type -> cruster.v1.WaitResponse
+	11, // 93: cruster.v1.WorkflowService.Describe:output_type -> cruster.v1.DescribeResponse
+	19, // 94: cruster.v1.WorkflowService.History:output_type -> cruster.v1.HistoryResponse
+	26, // 95: cruster.v1.WorkflowService.List:output_type -> cruster.v1.ListResponse
+	29, // 96: cruster.v1.WorkflowService.Signal:output_type -> cruster.v1.SignalResponse
+	31, // 97: cruster.v1.WorkflowService.SignalWithStart:output_type -> cruster.v1.SignalWithStartResponse
+	22, // 98: cruster.v1.WorkflowService.Follow:output_type -> cruster.v1.FollowResponse
+	33, // 99: cruster.v1.WorkflowService.Query:output_type -> cruster.v1.QueryResponse
+	35, // 100: cruster.v1.WorkflowService.Update:output_type -> cruster.v1.UpdateResponse
+	37, // 101: cruster.v1.WorkflowService.GetState:output_type -> cruster.v1.GetStateResponse
+	39, // 102: cruster.v1.WorkflowService.Interrupt:output_type -> cruster.v1.InterruptResponse
+	41, // 103: cruster.v1.WorkflowService.Resume:output_type -> cruster.v1.ResumeResponse
+	43, // 104: cruster.v1.WorkflowService.Fail:output_type -> cruster.v1.FailResponse
+	45, // 105: cruster.v1.WorkflowService.Move:output_type -> cruster.v1.MoveResponse
+	47, // 106: cruster.v1.WorkflowService.MoveAll:output_type -> cruster.v1.MoveAllResponse
+	49, // 107: cruster.v1.WorkflowService.Fork:output_type -> cruster.v1.ForkResponse
+	51, // 108: cruster.v1.WorkflowService.Restart:output_type -> cruster.v1.RestartResponse
+	53, // 109: cruster.v1.WorkflowService.Delete:output_type -> cruster.v1.DeleteResponse
+	89, // [89:110] is the sub-list for method output_type
+	68, // [68:89] is the sub-list for method input_type
+	68, // [68:68] is the sub-list for extension type_name
+	68, // [68:68] is the sub-list for extension extendee
+	0,  // [0:68] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_workflow_proto_init() }
@@ -3955,13 +4383,14 @@ func file_cruster_v1_workflow_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cruster_v1_workflow_proto_rawDesc), len(file_cruster_v1_workflow_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   49,
+			NumEnums:      1,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_cruster_v1_workflow_proto_goTypes,
 		DependencyIndexes: file_cruster_v1_workflow_proto_depIdxs,
+		EnumInfos:         file_cruster_v1_workflow_proto_enumTypes,
 		MessageInfos:      file_cruster_v1_workflow_proto_msgTypes,
 	}.Build()
 	File_cruster_v1_workflow_proto = out.File

@@ -38,6 +38,8 @@ const (
 	WorkflowService_Move_FullMethodName            = "/cruster.v1.WorkflowService/Move"
 	WorkflowService_MoveAll_FullMethodName         = "/cruster.v1.WorkflowService/MoveAll"
 	WorkflowService_Fork_FullMethodName            = "/cruster.v1.WorkflowService/Fork"
+	WorkflowService_Restart_FullMethodName         = "/cruster.v1.WorkflowService/Restart"
+	WorkflowService_Delete_FullMethodName          = "/cruster.v1.WorkflowService/Delete"
 )
 
 // WorkflowServiceClient is the client API for WorkflowService service.
@@ -47,7 +49,9 @@ const (
 // WorkflowService runs workflows and looks at executions.
 //
 // Starts are idempotent: the second start under a key finds the first
-// execution, with its result, so Start and Execute may be repeated at will.
+// execution, with its result, so Start and Execute may be repeated at will. With
+// StartOptions.if_finished a start may begin a new run instead; then it is the
+// request id that makes it safe to repeat.
 type WorkflowServiceClient interface {
 	// Start starts an execution and answers as soon as its start is durable.
 	Start(ctx context.Context, in *StartRequest, opts ...grpc.CallOption) (*StartResponse, error)
@@ -107,6 +111,12 @@ type WorkflowServiceClient interface {
 	// whatever state that is. What happened up to there is taken over, not
 	// repeated. The original stays as it is.
 	Fork(ctx context.Context, in *ForkRequest, opts ...grpc.CallOption) (*ForkResponse, error)
+	// Restart starts a new run of an execution whose run is over, under the same key. The
+	// earlier run stays to be read, by its run id, until retention deletes it.
+	Restart(ctx context.Context, in *RestartRequest, opts ...grpc.CallOption) (*RestartResponse, error)
+	// Delete deletes an execution whose run is over, with all of its earlier runs, or one of
+	// these.
+	Delete(ctx context.Context, in *DeleteRequest, opts ...grpc.CallOption) (*DeleteResponse, error)
 }
 
 type workflowServiceClient struct {
@@ -325,6 +335,26 @@ func (c *workflowServiceClient) Fork(ctx context.Context, in *ForkRequest, opts 
 	return out, nil
 }
 
+func (c *workflowServiceClient) Restart(ctx context.Context, in *RestartRequest, opts ...grpc.CallOption) (*RestartResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RestartResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_Restart_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *workflowServiceClient) Delete(ctx context.Context, in *DeleteRequest, opts ...grpc.CallOption) (*DeleteResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteResponse)
+	err := c.cc.Invoke(ctx, WorkflowService_Delete_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // WorkflowServiceServer is the server API for WorkflowService service.
 // All implementations must embed UnimplementedWorkflowServiceServer
 // for forward compatibility.
@@ -332,7 +362,9 @@ func (c *workflowServiceClient) Fork(ctx context.Context, in *ForkRequest, opts 
 // WorkflowService runs workflows and looks at executions.
 //
 // Starts are idempotent: the second start under a key finds the first
-// execution, with its result, so Start and Execute may be repeated at will.
+// execution, with its result, so Start and Execute may be repeated at will. With
+// StartOptions.if_finished a start may begin a new run instead; then it is the
+// request id that makes it safe to repeat.
 type WorkflowServiceServer interface {
 	// Start starts an execution and answers as soon as its start is durable.
 	Start(context.Context, *StartRequest) (*StartResponse, error)
@@ -392,6 +424,12 @@ type WorkflowServiceServer interface {
 	// whatever state that is. What happened up to there is taken over, not
 	// repeated. The original stays as it is.
 	Fork(context.Context, *ForkRequest) (*ForkResponse, error)
+	// Restart starts a new run of an execution whose run is over, under the same key. The
+	// earlier run stays to be read, by its run id, until retention deletes it.
+	Restart(context.Context, *RestartRequest) (*RestartResponse, error)
+	// Delete deletes an execution whose run is over, with all of its earlier runs, or one of
+	// these.
+	Delete(context.Context, *DeleteRequest) (*DeleteResponse, error)
 	mustEmbedUnimplementedWorkflowServiceServer()
 }
 
@@ -458,6 +496,12 @@ func (UnimplementedWorkflowServiceServer) MoveAll(*MoveAllRequest, grpc.ServerSt
 }
 func (UnimplementedWorkflowServiceServer) Fork(context.Context, *ForkRequest) (*ForkResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Fork not implemented")
+}
+func (UnimplementedWorkflowServiceServer) Restart(context.Context, *RestartRequest) (*RestartResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Restart not implemented")
+}
+func (UnimplementedWorkflowServiceServer) Delete(context.Context, *DeleteRequest) (*DeleteResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Delete not implemented")
 }
 func (UnimplementedWorkflowServiceServer) mustEmbedUnimplementedWorkflowServiceServer() {}
 func (UnimplementedWorkflowServiceServer) testEmbeddedByValue()                         {}
@@ -808,6 +852,42 @@ func _WorkflowService_Fork_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _WorkflowService_Restart_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RestartRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WorkflowServiceServer).Restart(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WorkflowService_Restart_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WorkflowServiceServer).Restart(ctx, req.(*RestartRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _WorkflowService_Delete_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WorkflowServiceServer).Delete(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WorkflowService_Delete_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WorkflowServiceServer).Delete(ctx, req.(*DeleteRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // WorkflowService_ServiceDesc is the grpc.ServiceDesc for WorkflowService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -882,6 +962,14 @@ var WorkflowService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Fork",
 			Handler:    _WorkflowService_Fork_Handler,
+		},
+		{
+			MethodName: "Restart",
+			Handler:    _WorkflowService_Restart_Handler,
+		},
+		{
+			MethodName: "Delete",
+			Handler:    _WorkflowService_Delete_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

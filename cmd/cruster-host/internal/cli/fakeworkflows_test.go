@@ -279,3 +279,26 @@ func (f fakeWorkflows) Follow(req *crusterv1.FollowRequest, stream grpc.ServerSt
 	}
 	return nil
 }
+
+func (fakeWorkflows) Restart(_ context.Context, req *crusterv1.RestartRequest) (*crusterv1.RestartResponse, error) {
+	e, err := execution(req.GetExecution())
+	switch {
+	case err != nil:
+		return nil, err
+	case e.GetState() == crusterv1.State_STATE_RUNNING:
+		return nil, refused(abi.CodeNotOver, "%s is running", req.GetExecution())
+	}
+	e.State, e.Error, e.Result, e.RunId = crusterv1.State_STATE_RUNNING, nil, nil, "00ff"
+	return &crusterv1.RestartResponse{Execution: e}, nil
+}
+
+func (fakeWorkflows) Delete(_ context.Context, req *crusterv1.DeleteRequest) (*crusterv1.DeleteResponse, error) {
+	e, err := execution(req.GetExecution())
+	switch {
+	case err != nil:
+		return nil, err
+	case e.GetState() == crusterv1.State_STATE_RUNNING:
+		return nil, refused(abi.CodeNotOver, "%s is running", req.GetExecution())
+	}
+	return &crusterv1.DeleteResponse{}, nil
+}

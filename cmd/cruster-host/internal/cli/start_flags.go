@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"crypto/rand"
 	"io"
 	"os"
 	"time"
@@ -16,6 +17,7 @@ import (
 // startFlags are the flags of execute and start.
 type startFlags struct {
 	input, inputFile, key, rawKey string
+	ifFinished, requestID         string
 	timeout                       time.Duration
 }
 
@@ -25,7 +27,13 @@ func (f *startFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.inputFile, "input-file", "", "a file with the request as JSON; - is standard input")
 	flags.StringVar(&f.key, "key", "", "idempotency key, hashed by the host, instead of the workflow's own")
 	flags.StringVar(&f.rawKey, "raw-key", "", "idempotency key that is used as it is")
+	flags.StringVar(&f.ifFinished, "if-finished", "return", "what to do with a finished run under the key: return, restart, restart-failed (unless it completed) or refuse")
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait for the answer; 0 means as long as it takes")
+}
+
+// addRequestID adds the flag of commands that have no other request id.
+func (f *startFlags) addRequestID(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.requestID, "request-id", "", "makes it safe to repeat the command with --if-finished: those with the same id start one run")
 }
 
 // startOptions makes the request of a start.
@@ -40,6 +48,15 @@ func (a *app) startOptions(f *startFlags, cmd *cobra.Command, workflow string) (
 		return nil, err
 	}
 	start := &crusterv1.StartOptions{Namespace: a.namespace, Workflow: workflow}
+	if cmd.Flags().Changed("if-finished") {
+		if start.IfFinished, err = parseIfFinished(f.ifFinished); err != nil {
+			return nil, err
+		}
+		start.RequestId = rand.Text() // the client repeats what got no answer
+	}
+	if f.requestID != "" {
+		start.RequestId = f.requestID
+	}
 	if input != "" {
 		start.Input = &crusterv1.Payload{Data: &crusterv1.Payload_Json{Json: input}}
 	}

@@ -19,12 +19,14 @@ func (a *app) workflowCommand() *cobra.Command {
 	return group("workflow", "Run workflows and look at executions", `Run workflows and look at executions.
 
 Workflows are named DEPLOYMENT/WORKFLOW, executions DEPLOYMENT/WORKFLOW/KEY. The
-key decides what is the same execution: a second start with it finds the first.`,
+key decides what is the same execution: a second start with it finds the first, unless
+--if-finished says what else to do with one that is over.`,
 		`  cruster-host workflow execute orders/ProcessOrder --input '{"order_id":"42"}'
   cruster-host workflow list --state paused`,
 		a.workflowExecute(), a.workflowStart(), a.workflowPoll(), a.workflowWait(), a.workflowDescribe(), a.workflowHistory(), a.workflowFollow(),
 		a.workflowList(), a.workflowSignal(), a.workflowQuery(), a.workflowUpdate(), a.workflowState(),
-		a.workflowInterrupt(), a.workflowResume(), a.workflowFail(), a.workflowMove(), a.workflowFork())
+		a.workflowInterrupt(), a.workflowResume(), a.workflowFail(), a.workflowMove(), a.workflowFork(),
+		a.workflowRestart(), a.workflowDelete())
 }
 
 // bounded derives the context of a call from the --timeout flag.
@@ -65,6 +67,7 @@ interrupted the workflow goes on: run the command again to wait for it.
 		},
 	}
 	f.add(cmd)
+	f.addRequestID(cmd)
 	return cmd
 }
 
@@ -118,11 +121,13 @@ durable. If it was started with the same key before, that execution is named.`,
 		},
 	}
 	f.add(cmd)
+	f.addRequestID(cmd)
 	return cmd
 }
 
 func (a *app) workflowPoll() *cobra.Command {
-	return &cobra.Command{
+	var run string
+	cmd := &cobra.Command{
 		Use:     "poll EXECUTION",
 		Short:   "Show how far an execution is",
 		Long:    "Show how far an execution is, at once, with its result or error if it is over.",
@@ -130,7 +135,7 @@ func (a *app) workflowPoll() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Workflows().Poll(cmd.Context(), &crusterv1.PollRequest{Namespace: a.namespace, Execution: args[0], Encoding: jsonForm})
+				resp, err := c.Workflows().Poll(cmd.Context(), &crusterv1.PollRequest{Namespace: a.namespace, Execution: args[0], RunId: run, Encoding: jsonForm})
 				if err != nil {
 					return err
 				}
@@ -138,10 +143,13 @@ func (a *app) workflowPoll() *cobra.Command {
 			})
 		},
 	}
+	addRun(cmd, &run)
+	return cmd
 }
 
 func (a *app) workflowWait() *cobra.Command {
 	var timeout time.Duration
+	var run string
 	cmd := &cobra.Command{
 		Use:     "wait EXECUTION",
 		Short:   "Wait for an execution and print its result",
@@ -152,7 +160,7 @@ func (a *app) workflowWait() *cobra.Command {
 			ctx, cancel := bounded(cmd.Context(), timeout)
 			defer cancel()
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Workflows().Wait(ctx, &crusterv1.WaitRequest{Namespace: a.namespace, Execution: args[0], Encoding: jsonForm})
+				resp, err := c.Workflows().Wait(ctx, &crusterv1.WaitRequest{Namespace: a.namespace, Execution: args[0], RunId: run, Encoding: jsonForm})
 				if err != nil {
 					return err
 				}
@@ -161,5 +169,6 @@ func (a *app) workflowWait() *cobra.Command {
 		},
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait; 0 means as long as it takes")
+	addRun(cmd, &run)
 	return cmd
 }

@@ -18,15 +18,16 @@ import (
 const pageLimit = 1000
 
 func (a *app) workflowDescribe() *cobra.Command {
-	return &cobra.Command{
+	var run string
+	cmd := &cobra.Command{
 		Use:     "describe EXECUTION",
 		Short:   "Show what an execution is doing and what it waits for",
-		Long:    "Show an execution with its request, the ops that it waits for, and its settled\ndeferreds. For a paused one the error says why.",
+		Long:    "Show an execution with its request, the ops that it waits for, its settled\ndeferreds and its earlier runs. For a paused one the error says why.",
 		Example: "  cruster-host workflow describe orders/ProcessOrder/order-42",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				resp, err := c.Workflows().Describe(cmd.Context(), &crusterv1.DescribeRequest{Namespace: a.namespace, Execution: args[0], Encoding: jsonForm})
+				resp, err := c.Workflows().Describe(cmd.Context(), &crusterv1.DescribeRequest{Namespace: a.namespace, Execution: args[0], RunId: run, Encoding: jsonForm})
 				if err != nil {
 					return err
 				}
@@ -34,9 +35,12 @@ func (a *app) workflowDescribe() *cobra.Command {
 			})
 		},
 	}
+	addRun(cmd, &run)
+	return cmd
 }
 
 func (a *app) workflowHistory() *cobra.Command {
+	var run string
 	var after uint64
 	var limit int
 	cmd := &cobra.Command{
@@ -50,7 +54,7 @@ func (a *app) workflowHistory() *cobra.Command {
 				return usage.Errorf("--limit is %d, not 1 or more", limit)
 			}
 			return a.withClient(func(c *client.Client) error {
-				entries, next, err := a.history(cmd, c, args[0], after, limit)
+				entries, next, err := a.history(cmd, c, &crusterv1.HistoryRequest{Namespace: a.namespace, Execution: args[0], RunId: run, After: after, Encoding: jsonForm}, limit)
 				if err != nil && len(entries) == 0 {
 					return err
 				}
@@ -60,26 +64,26 @@ func (a *app) workflowHistory() *cobra.Command {
 	}
 	cmd.Flags().Uint64Var(&after, "after", 0, "sequence number of the last entry seen")
 	cmd.Flags().IntVar(&limit, "limit", pageLimit, "how many entries at most")
+	addRun(cmd, &run)
 	return cmd
 }
 
 // history reads up to limit entries, page by page. If one of them does not decode, those
 // before it come with the error.
-func (a *app) history(cmd *cobra.Command, c *client.Client, execution string, after uint64, limit int) ([]*crusterv1.HistoryEntry, uint64, error) {
+func (a *app) history(cmd *cobra.Command, c *client.Client, req *crusterv1.HistoryRequest, limit int) ([]*crusterv1.HistoryEntry, uint64, error) {
 	var entries []*crusterv1.HistoryEntry
 	for {
-		resp, err := c.Workflows().History(cmd.Context(), &crusterv1.HistoryRequest{
-			Namespace: a.namespace, Execution: execution, After: after, PageSize: int32(min(limit-len(entries), pageLimit)), Encoding: jsonForm,
-		})
+		req.PageSize = int32(min(limit-len(entries), pageLimit))
+		resp, err := c.Workflows().History(cmd.Context(), req)
 		if abi.CodeOf(err) == abi.CodeHostFault {
 			return entries, 0, err
 		}
 		if err != nil {
 			return nil, 0, err
 		}
-		entries, after = append(entries, resp.GetEntries()...), resp.GetNext()
-		if after == 0 || len(entries) >= limit {
-			return entries, after, nil
+		entries, req.After = append(entries, resp.GetEntries()...), resp.GetNext()
+		if req.GetAfter() == 0 || len(entries) >= limit {
+			return entries, req.GetAfter(), nil
 		}
 	}
 }

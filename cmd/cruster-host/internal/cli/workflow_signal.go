@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"crypto/rand"
+
 	"github.com/spf13/cobra"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
@@ -52,6 +54,10 @@ it is not there: then start and signal are durable together, or neither is.`,
 			options, err := a.startOptions(&start, cmd, workflow)
 			if err != nil {
 				return err
+			}
+			options.RequestId = "" // that of the signal is meant
+			if options.GetIfFinished() != 0 && signal.GetRequestId() == "" {
+				signal.RequestId = rand.Text()
 			}
 			return a.withClient(func(c *client.Client) error {
 				resp, err := c.Workflows().SignalWithStart(ctx, &crusterv1.SignalWithStartRequest{Start: options, Signal: signal, Encoding: jsonForm})

@@ -30,6 +30,9 @@ type Description struct {
 	// How many of both are left out.
 	PendingOmitted   uint32 `json:"pending_omitted,omitempty"`
 	DeferredsOmitted uint32 `json:"deferreds_omitted,omitempty"`
+	// Earlier are its earlier runs; more tells whether there are others.
+	Earlier     []Execution `json:"earlier,omitempty"`
+	EarlierMore bool        `json:"earlier_more,omitempty"`
 }
 
 // Patch is the JSON of what an execution does about a change of the code.
@@ -75,6 +78,10 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 
 		PendingOmitted:   d.GetPendingOmitted(),
 		DeferredsOmitted: d.GetDeferredsOmitted(),
+		EarlierMore:      d.GetEarlierMore(),
+	}
+	for _, e := range d.GetEarlier() {
+		v.Earlier = append(v.Earlier, ExecutionOf(e))
 	}
 	for _, p := range d.GetPatches() {
 		v.Patches = append(v.Patches, Patch{ID: p.GetId(), Taken: p.GetTaken(), Seq: p.GetSeq()})
@@ -128,7 +135,7 @@ func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse) error {
 	if err := writePatches(w, v.Patches); err != nil {
 		return err
 	}
-	if err := errors.Join(writeUnread(w, d.GetUnread()), writeUnanswered(w, d.GetUnanswered()), writeState(w, d.GetPublished())); err != nil {
+	if err := errors.Join(writeUnread(w, d.GetUnread()), writeUnanswered(w, d.GetUnanswered()), writeState(w, d.GetPublished()), writeEarlier(w, d)); err != nil {
 		return err
 	}
 	if len(v.Deferreds) == 0 {
@@ -143,6 +150,26 @@ func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse) error {
 		return err
 	}
 	writeOmitted(w, v.DeferredsOmitted)
+	return nil
+}
+
+// writeEarlier writes the earlier runs.
+func writeEarlier(w io.Writer, d *crusterv1.DescribeResponse) error {
+	if len(d.GetEarlier()) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w, "\nearlier runs")
+	var rows [][]string
+	for _, e := range d.GetEarlier() {
+		v := ExecutionOf(e)
+		rows = append(rows, []string{v.RunID, string(v.State), timeText(e.GetCreatedAt()), timeText(e.GetFinishedAt()), terminal.Clip(FirstLine(v.Error.Text()), 60)})
+	}
+	if err := terminal.Table(w, []string{"RUN", "STATE", "STARTED", "FINISHED", "ERROR"}, rows); err != nil {
+		return err
+	}
+	if d.GetEarlierMore() {
+		fmt.Fprintln(w, "and more")
+	}
 	return nil
 }
 

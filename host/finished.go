@@ -1,0 +1,286 @@
+package host
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/execution"
+	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/host/message"
+	"github.com/cruster/cruster/journal"
+)
+
+// IfFinished says what a start does if there is a run under its key that is over. One that is
+// not over is found, whatever it says.
+type IfFinished = abi.IfFinished
+
+// decide tells what a start does about a run that is over: it begins a new one, refuses, or,
+// if neither, answers with that run.
+func decide(p IfFinished, state journal.State) (restart, refuse bool) {
+	switch p {
+	case abi.RestartFinished:
+		return true, false
+	case abi.RestartFailed:
+		return state != journal.Completed, false
+	case abi.RefuseFinished:
+		return false, true
+	default:
+		return false, false
+	}
+}
+
+func checkIfFinished(p IfFinished) error {
+	switch p {
+	case "", abi.ReturnFinished, abi.RestartFinished, abi.RestartFailed, abi.RefuseFinished:
+		return nil
+	}
+	return abi.Errorf(abi.CodeBadRequest, "what to do with a finished run is %q, %q, %q or %q, not %.40q",
+		abi.ReturnFinished, abi.RestartFinished, abi.RestartFailed, abi.RefuseFinished, p)
+}
+
+// startOrigin is that of starts with a request id. A signal or an update may have the same id: an
+// id has no control characters.
+func startOrigin(requestID string) (journal.Origin, error) {
+	origin, err := originOf(requestID)
+	if err != nil || requestID == "" {
+		return origin, err
+	}
+	return journal.OriginOfRequest("start\x00" + requestID), nil
+}
+
+// start makes a row durable, and a signal with it if there is one. If there is a row with its
+// name it returns that, unless the caller wants a new run in place of one that is over.
+//
+// A caller that did not hear the answer asks again, and must not start a second run. So a run
+// remembers the request that has started it, and the request is looked for first. That it is not
+// there yet when it is looked for decides nothing: the store compares the run that was seen here
+// with the one that is there, and if this request was faster under another call, it is not the
+// same any more.
+func (e *Engine) start(ctx context.Context, row *journal.Execution, ifFinished IfFinished, with *message.Signal) (*journal.Execution, bool, error) {
+	var over journal.RunID
+	for {
+		existed, err := e.executions.StartOver(ctx, row, over, with)
+		if err != nil {
+			return nil, false, err
+		}
+		if !existed {
+			return row, false, nil
+		}
+		found, err := e.executions.Load(ctx, execution.Ref{ID: row.ID, Name: row.Name()})
+		if abi.CodeOf(err) == abi.CodeExecutionNotFound {
+			over = journal.RunID{}
+			continue // it was deleted since it was found
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		restart, refuse := decide(ifFinished, found.State)
+		if !found.State.Final() || !restart && !refuse {
+			return found, true, nil
+		}
+		mine, err := e.requested(ctx, row)
+		switch {
+		case err != nil:
+			return nil, false, err
+		case mine != nil:
+			return mine, true, nil
+		case refuse:
+			return nil, false, abi.Errorf(abi.CodeFinishedBefore, "%s has finished before: it is %s", found.Name(), found.State)
+		case found.Run == over:
+			return found, true, nil // it is over, and has received the signal before
+		}
+		over = found.Run
+	}
+}
+
+// requested is the run that the request of a row has started before; nil if there is none.
+func (e *Engine) requested(ctx context.Context, row *journal.Execution) (*journal.Execution, error) {
+	if row.Request == (journal.Origin{}) {
+		return nil, nil
+	}
+	mine, err := e.store.Requested(ctx, row.ID, row.Request)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, journal.Coded("look for the run of the request", err)
+	}
+	return mine, nil
+}
+
+// RestartRequest says how to run a finished execution again.
+type RestartRequest struct {
+	// Input is one msgpack value; nil means that of the run that is over.
+	Input []byte
+	// To is the module, as in Move; empty means Latest.
+	To string
+	// RequestID makes it safe to repeat the request: the same one starts one run, for as
+	// long as that is kept. Empty means that it is not repeated.
+	RequestID string
+}
+
+// Restart starts a new run of an execution whose run is over, under the same key. If another
+// caller is faster, it returns that one's run, and existed is true.
+func (e *Engine) Restart(ctx context.Context, namespace, name string, req RestartRequest) (row *journal.Execution, existed bool, err error) {
+	request, err := startOrigin(req.RequestID)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := e.state.Accepting(); err != nil {
+		return nil, false, err
+	}
+	if err := e.admission.Admit(); err != nil {
+		return nil, false, err
+	}
+	over, err := e.Poll(ctx, namespace, name)
+	if err != nil {
+		return nil, false, err
+	}
+	if row, err = e.requested(ctx, &journal.Execution{ID: over.ID, Request: request}); err != nil || row != nil {
+		return row, true, err
+	}
+	if !over.State.Final() {
+		return nil, false, notOver(over)
+	}
+	if req.To == "" {
+		req.To = Latest
+	}
+	next := e.newRun(over.Namespace, over.Workflow, over.Key, request)
+	if next.Digest, err = e.moduleFor(ctx, over, req.To); err != nil {
+		return nil, false, err
+	}
+	workflow, err := e.workflowOf(ctx, next)
+	if err != nil {
+		return nil, false, err
+	}
+	if req.Input == nil {
+		req.Input = over.Input
+	}
+	if next.Input, err = workflow.CheckRequest(req.Input); err != nil {
+		return nil, false, err
+	}
+	existed, err = e.executions.StartOver(ctx, next, over.Run, nil)
+	if err != nil || !existed {
+		return next, false, err
+	}
+	row, err = e.Poll(ctx, namespace, name)
+	return row, true, err
+}
+
+func notOver(row *journal.Execution) error {
+	return abi.Errorf(abi.CodeNotOver, "%s is %s", row.Name(), row.State)
+}
+
+// runName is a run of an execution in the words of the caller.
+func runName(name, run string) string {
+	if run == "" {
+		return name
+	}
+	return fmt.Sprintf("%s (run %.40s)", name, run)
+}
+
+// maxRunsLooked bounds the earlier runs that are looked through for the last one of a chain.
+const maxRunsLooked = 1000
+
+// PollRun is Poll of a run by its id, in hex, be it the newest of the execution or an earlier
+// one: the last of those that continued each other, or the first. Empty means the newest.
+func (e *Engine) PollRun(ctx context.Context, namespace, name, run string) (*journal.Execution, error) {
+	newest, err := e.Poll(ctx, namespace, name)
+	if run == "" || err != nil && abi.CodeOf(err) != abi.CodeExecutionNotFound {
+		return newest, err
+	}
+	var id journal.RunID
+	if n, err := hex.Decode(id[:], []byte(run[:min(len(run), 2*len(id))])); err != nil || n != len(id) || len(run) != 2*len(id) {
+		return nil, abi.Errorf(abi.CodeBadRequest, "%.40q is not the id of a run: 32 hexadecimal digits", run).WithHint("'cruster-host workflow describe' shows the ids of runs.")
+	}
+	if err == nil && (newest.Run == id || newest.Chain == id) {
+		return newest, nil
+	}
+	ref, err := execution.RefOf(namespaceOf(namespace), name)
+	if err != nil {
+		return nil, err
+	}
+	aside, err := e.store.Load(ctx, journal.EarlierOf(ref.ID, id))
+	if errors.Is(err, journal.ErrNotFound) {
+		aside, err = e.earlierByLast(ctx, ref.ID, id)
+	}
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, abi.Errorf(abi.CodeExecutionNotFound, "there is no execution %.300q", runName(name, run))
+	}
+	if err != nil {
+		return nil, journal.Coded("load "+runName(name, run), err)
+	}
+	return aside, nil
+}
+
+// earlierByLast finds an earlier run by the last of those that continued each other.
+func (e *Engine) earlierByLast(ctx context.Context, id journal.ID, run journal.RunID) (*journal.Execution, error) {
+	rows, err := e.store.Earlier(ctx, id, journal.Wake{}, maxRunsLooked)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		if rows[i].Run == run {
+			return e.store.Load(ctx, rows[i].ID)
+		}
+	}
+	return nil, journal.ErrNotFound
+}
+
+// WaitRun is Wait for a run as PollRun finds it.
+func (e *Engine) WaitRun(ctx context.Context, namespace, name, run string) (*journal.Execution, error) {
+	if run == "" {
+		return e.Wait(ctx, namespace, name)
+	}
+	row, err := e.PollRun(ctx, namespace, name, run)
+	if err != nil || !row.EarlierOf.IsZero() {
+		return row, err
+	}
+	return e.executions.Wait(ctx, execution.RefTo(row))
+}
+
+// Delete deletes a finished run by its id, or an execution whose run is over with all of its
+// earlier runs, what it was sent and what it is found by. If the host ends meanwhile, the earlier
+// ones may be gone and the newest not.
+func (e *Engine) Delete(ctx context.Context, namespace, name, run string) error {
+	if err := e.state.Accepting(); err != nil {
+		return err
+	}
+	row, err := e.PollRun(ctx, namespace, name, run)
+	if err != nil {
+		return err
+	}
+	if !row.State.Final() {
+		return notOver(row)
+	}
+	for run == "" {
+		earlier, err := e.store.Earlier(ctx, row.ID, journal.Wake{}, maxRunsLooked)
+		if err != nil {
+			return journal.Coded("delete "+name, err)
+		}
+		for i := range earlier {
+			if err := e.deleteRun(ctx, &earlier[i]); err != nil {
+				return err
+			}
+		}
+		if len(earlier) < maxRunsLooked {
+			break
+		}
+	}
+	return e.deleteRun(ctx, row)
+}
+
+func (e *Engine) deleteRun(ctx context.Context, row *journal.Execution) error {
+	faultpoint.Injector(e.cfg.FaultPoint).Pass(faultpoint.DeleteBeforeCommit)
+	if err := e.writer.Delete(ctx, row.ID, row.Run); errors.Is(err, journal.ErrNotFound) {
+		// Another caller was faster, or has started it over.
+		return abi.Errorf(abi.CodeExecutionNotFound, "this run of %s is not there any more", row.Name())
+	} else if err != nil {
+		return journal.Coded("delete "+row.Name(), err)
+	}
+	faultpoint.Injector(e.cfg.FaultPoint).Pass(faultpoint.DeleteAfterCommit)
+	return nil
+}
