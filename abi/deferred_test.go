@@ -25,7 +25,11 @@ func TestDeferredsAreFoundByName(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, d.Name, name)
 	}
-	for name, meant := range map[string]string{"decison": `; did you mean "decision"?`, "approve-": `; did you mean "approve-*"?`, "aprove-bob": `; did you mean "approve-bob"?`, "bob": "", "Decision": `; did you mean "decision"?`, "": ""} {
+	for name, best := range map[string]string{"decison": "decision", "approve-": "approve-*", "aprove-bob": "approve-bob", "bob": "", "Decision": "decision", "": ""} {
+		meant := ""
+		if best != "" {
+			meant = `; did you mean "` + best + `"?`
+		}
 		_, err := w.Deferred(name)
 		require.Equal(t, CodeUnknownDeferred, CodeOf(err))
 		require.Equal(t, `workflow Approve has no deferred "`+name+`"`+meant, AsError(err).Message)

@@ -14,9 +14,11 @@ import (
 
 // approvable has a deferred "d" of any type, and typed ones that begin with "approve-".
 func approvable(context.Context, string, string) (*abi.WorkflowInfo, error) {
+	decision := &abi.Schema{Type: abi.TypeStruct, Fields: []abi.Field{{Name: "approved", Required: true, Schema: &abi.Schema{Type: abi.TypeBool}}}}
 	return &abi.WorkflowInfo{Name: "B", Deferreds: []abi.DeferredInfo{
-		{Name: "approve-", Dynamic: true, Value: &abi.Schema{Type: abi.TypeStruct, Fields: []abi.Field{{Name: "approved", Required: true, Schema: &abi.Schema{Type: abi.TypeBool}}}}},
-		{Name: "d"}, {Name: "price", Value: &abi.Schema{Type: abi.TypeFloat}},
+		{Name: "approve-", Dynamic: true, Value: decision},
+		{Name: "d"},
+		{Name: "price", Value: &abi.Schema{Type: abi.TypeFloat}},
 	}}, nil
 }
 

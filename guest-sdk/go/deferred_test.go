@@ -135,6 +135,9 @@ func TestDeferredsAreRefused(t *testing.T) {
 		_, err := crustertest.Run(t, committee, []string{"ada"}, o)
 		return err
 	}
+	ruledAs := func(value map[string]any) crustertest.Option {
+		return crustertest.ResolveAfter(time.Second, cruster.NewDeferred[any]("ruled"), any(value))
+	}
 	for name, c := range map[string]struct {
 		settle crustertest.Option
 		code   abi.Code
@@ -142,8 +145,8 @@ func TestDeferredsAreRefused(t *testing.T) {
 	}{
 		"unknown":   {crustertest.ResolveAfter(time.Second, cruster.NewDeferred[ruling]("rulled"), ruling{}), abi.CodeUnknownDeferred, `did you mean "ruled"?`},
 		"rejection": {crustertest.RejectAfter(time.Second, cruster.NewDeferred[ruling]("aprove-ada"), errors.New("no")), abi.CodeUnknownDeferred, `did you mean "approve-ada"?`},
-		"misspelt":  {crustertest.ResolveAfter(time.Second, cruster.NewDeferred[any]("ruled"), any(map[string]any{"aproved": true, "level": 1})), abi.CodeBadInput, `did you mean "approved"?`},
-		"missing":   {crustertest.ResolveAfter(time.Second, cruster.NewDeferred[any]("ruled"), any(map[string]any{"approved": true})), abi.CodeBadInput, `the field "level" is missing`},
+		"misspelt":  {ruledAs(map[string]any{"aproved": true, "level": 1}), abi.CodeBadInput, `did you mean "approved"?`},
+		"missing":   {ruledAs(map[string]any{"approved": true}), abi.CodeBadInput, `the field "level" is missing`},
 		"dynamic":   {crustertest.ResolveAfter(time.Second, cruster.NewDeferred[bool]("approve-ada"), true), abi.CodeBadInput, "expected struct, got bool"},
 	} {
 		err := after(c.settle)

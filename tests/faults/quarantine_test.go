@@ -110,7 +110,8 @@ func TestFaultyExecutionStaysPaused(t *testing.T) {
 			}
 		})
 		if n == 0 {
-			require.NoError(t, e.Settle(t.Context(), "", name, journal.Deferred{Name: "approved", Value: abi.MustMarshal(object{"approved": true, "by": "ada"})}), "that needs no replay")
+			decision := abi.MustMarshal(object{"approved": true, "by": "ada"})
+			require.NoError(t, e.Settle(t.Context(), "", name, journal.Deferred{Name: "approved", Value: decision}), "that needs no replay")
 		}
 		row, err := e.Wait(t.Context(), "", name)
 		require.NoError(t, err)

@@ -92,7 +92,7 @@ impl<T> Deferred<T> {
     pub fn name(&self) -> &str {
         match &self.name {
             Name::Written(name) => name,
-            Name::Made { bytes, len } => str::from_utf8(&bytes[..*len]).unwrap_or_default(),
+            Name::Made { bytes, len } => std::str::from_utf8(&bytes[..*len]).unwrap_or_default(),
         }
     }
 
