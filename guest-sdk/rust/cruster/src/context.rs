@@ -186,6 +186,9 @@ impl<W> WorkflowContext<W> {
     /// Protects the durable calls of a future from interrupts. Use it for the steps
     /// that clean up after one.
     ///
+    /// A task that is [cancelled](JoinHandle::cancel) within a shield is dropped when it
+    /// has left it. Dropping the shield itself cancels its durable calls.
+    ///
     /// ```
     /// # use cruster::prelude::*;
     /// # #[workflow]

@@ -7,13 +7,13 @@
 
 mod ops;
 mod ready;
+mod tasks;
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Waker};
 
 use crate::condition::Condition;
@@ -30,7 +30,8 @@ use crate::wire::{
     Delivery, Interrupted, Interruption, Invocation, Outcome, Resume, Settled, Wire,
 };
 
-use ready::{Ready, TaskWaker};
+use ready::Ready;
+use tasks::Task;
 
 /// A future of a single thread.
 pub type LocalFuture<T> = Pin<Box<dyn Future<Output = T>>>;
@@ -84,13 +85,6 @@ pub(crate) struct Shared {
     outcome: RefCell<Option<Outcome>>,
     /// The execution is over: dropping a future no longer cancels its op.
     closed: Cell<bool>,
-}
-
-/// One task. The future is taken out while it is polled.
-struct Task {
-    future: Option<LocalFuture<()>>,
-    waker: Arc<TaskWaker>,
-    shielded: bool,
 }
 
 /// A future that waits, and its waker.
@@ -264,28 +258,6 @@ impl ContextCore {
         shared.dispatch();
     }
 
-    /// Adds a task at the end of the queue. It inherits the shield.
-    pub(crate) fn add_task(&self, future: LocalFuture<()>) {
-        let shared = &*self.0;
-        if shared.answering.refuses() {
-            return;
-        }
-        let id = shared.spawned.get();
-        shared.spawned.set(id + 1);
-        let waker = Arc::new(TaskWaker {
-            task: id,
-            queued: AtomicBool::new(true),
-            ready: shared.ready.clone(),
-        });
-        let task = Task {
-            future: Some(future),
-            waker,
-            shielded: shared.shielded.get(),
-        };
-        shared.tasks.borrow_mut().insert(id, task);
-        shared.ready.push(id);
-    }
-
     /// Whether an interrupt reaches the running task.
     pub(crate) fn interrupted(&self) -> bool {
         !self.0.shielded.get() && self.0.stopping.borrow().is_some()
@@ -364,38 +336,6 @@ impl ContextCore {
 impl Shared {
     fn finish(&self, outcome: Outcome) {
         self.outcome.borrow_mut().get_or_insert(outcome);
-    }
-
-    /// Runs tasks until all of them wait or the workflow is over.
-    fn dispatch(&self) {
-        while self.outcome.borrow().is_none() {
-            let Some(id) = self.ready.pop() else { return };
-            let mut tasks = self.tasks.borrow_mut();
-            let Some(task) = tasks.get_mut(id) else {
-                continue;
-            };
-            let Some(mut future) = task.future.take() else {
-                continue;
-            };
-            // From here on it may be woken again, also by itself.
-            task.waker.queued.store(false, Ordering::Relaxed);
-            let waker = Waker::from(task.waker.clone());
-            self.running.set(id);
-            self.shielded.set(task.shielded);
-            drop(tasks);
-
-            let done = future
-                .as_mut()
-                .poll(&mut Context::from_waker(&waker))
-                .is_ready();
-            if done {
-                self.tasks.borrow_mut().remove(id);
-            } else if let Some(task) = self.tasks.borrow_mut().get_mut(id) {
-                task.future = Some(future);
-            }
-            self.shielded.set(false);
-            self.check_conditions();
-        }
     }
 
     fn deliver(&self, delivery: Delivery) {
