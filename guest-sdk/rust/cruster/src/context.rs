@@ -73,11 +73,8 @@ fn sleep_body(duration: i64) -> Vec<u8> {
 }
 
 impl<W> WorkflowContext<W> {
-    pub(crate) fn new(core: ContextCore, workflow: W) -> Self {
-        WorkflowContext {
-            core,
-            workflow: Rc::new(workflow),
-        }
+    pub(crate) fn new(core: ContextCore, workflow: Rc<W>) -> Self {
+        WorkflowContext { core, workflow }
     }
 
     pub(crate) fn core(&self) -> &ContextCore {

@@ -21,6 +21,7 @@ use crate::definition::WorkflowDefinition;
 use crate::generator::Generator;
 use crate::host::{Host, INTERRUPTED};
 use crate::inbox::Inbox;
+use crate::module::Given;
 use crate::numbered::Numbered;
 use crate::publish::Publisher;
 use crate::query::Answering;
@@ -44,6 +45,7 @@ pub struct ContextCore(pub(crate) Rc<Shared>);
 pub struct Start {
     pub(crate) core: ContextCore,
     pub(crate) body: Vec<u8>,
+    pub(crate) given: &'static [Given],
 }
 
 /// An execution that can be resumed.
@@ -108,6 +110,7 @@ impl Execution {
         host: Rc<dyn Host>,
         workflow: &WorkflowDefinition,
         mut invocation: Invocation,
+        given: &'static [Given],
     ) -> Self {
         let body = invocation.body.take().unwrap_or_default();
         let core = ContextCore(Rc::new(Shared {
@@ -136,7 +139,7 @@ impl Execution {
             closed: Cell::new(false),
         }));
         let execution = Execution { core };
-        execution.core.begin(workflow, body);
+        execution.core.begin(workflow, body, given);
         execution.core.end_turn();
         execution
     }
@@ -221,7 +224,7 @@ impl ContextCore {
         }
     }
 
-    fn begin(&self, workflow: &WorkflowDefinition, body: Vec<u8>) {
+    fn begin(&self, workflow: &WorkflowDefinition, body: Vec<u8>, given: &'static [Given]) {
         let shared = &*self.0;
         // The wait for an interrupt is the first op of every workflow, so that the host
         // can deliver one at any time.
@@ -248,6 +251,7 @@ impl ContextCore {
         let run = (workflow.run)(Start {
             core: self.clone(),
             body,
+            given,
         });
         let core = self.clone();
         self.add_task(Box::pin(async move {
