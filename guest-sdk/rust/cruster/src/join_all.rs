@@ -1,6 +1,6 @@
 //! All futures of a list, with a limit on how many are under way.
 
-use std::future::Future;
+use std::future::{Future, Pending};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
@@ -59,7 +59,7 @@ pub struct TryJoinAll<F: Future>(All<F>);
 
 /// The result of each future of a list; see [`JoinAll::settled`].
 #[must_use = "futures do nothing unless they are awaited"]
-pub struct Settle<F: Future, D = std::future::Pending<Result<()>>> {
+pub struct Settle<F: Future, D = Pending<Result<()>>> {
     all: All<F>,
     deadline: Option<Pin<Box<D>>>,
 }
@@ -85,8 +85,8 @@ impl<T, F: Future<Output = Result<T>>> JoinAll<F> {
     }
 
     /// Yields what there is at a deadline, which is a [sleep](crate::WorkflowContext::sleep) or
-    /// something else to wait for. Futures that are not done by then are dropped, which cancels
-    /// their durable calls, and have [`Error::timeout`]; those that come first are not.
+    /// something else to wait for. It begins first. Futures that are not done by then are dropped,
+    /// which cancels their durable calls, and have [`Error::timeout`].
     pub fn settled_by<D: Future<Output = Result<()>>>(self, deadline: D) -> Settle<F, D> {
         Settle {
             all: self.0,
@@ -148,16 +148,33 @@ where
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        let open: fn() -> Error = match this.all.poll(cx, |_| false) {
-            Poll::Ready(_) => Error::canceled,
-            Poll::Pending => match this.deadline.as_mut().map(|d| d.as_mut().poll(cx)) {
-                None | Some(Poll::Pending) => return Poll::Pending,
-                Some(Poll::Ready(Err(e))) if e.is_interrupted() => Error::interrupted,
-                Some(Poll::Ready(_)) => Error::timeout,
-            },
+        let first = this.all.begun == 0;
+        let mut over = if first { this.over(cx) } else { None };
+        if over.is_none() {
+            match this.all.poll(cx, |_| false) {
+                Poll::Ready(_) => over = Some(Error::canceled),
+                // It was polled before, and wakes the task when it is over.
+                Poll::Pending if first => return Poll::Pending,
+                Poll::Pending => over = this.over(cx),
+            }
+        }
+        let Some(open) = over else {
+            return Poll::Pending;
         };
+        let results = this.all.take(open).collect();
         this.deadline = None;
-        Poll::Ready(this.all.take(open).collect())
+        Poll::Ready(results)
+    }
+}
+
+impl<F: Future, D: Future<Output = Result<()>>> Settle<F, D> {
+    /// The error of those that are open, if the deadline is over.
+    fn over(&mut self, cx: &mut Context<'_>) -> Option<fn() -> Error> {
+        match self.deadline.as_mut()?.as_mut().poll(cx) {
+            Poll::Pending => None,
+            Poll::Ready(Err(e)) if e.is_interrupted() => Some(Error::interrupted),
+            Poll::Ready(_) => Some(Error::timeout),
+        }
     }
 }
 
