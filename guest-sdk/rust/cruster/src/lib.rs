@@ -189,6 +189,7 @@ pub mod schema;
 mod section;
 mod semaphore;
 mod signal;
+mod statement;
 mod task;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
@@ -234,6 +235,7 @@ pub use schema::Schema;
 pub use section::{EntityId, Lock, Lockable, Section};
 pub use semaphore::{Permit, Semaphore};
 pub use signal::{Accepts, Receive, Signal};
+pub use statement::{RowStatement, Statement, query, query_as};
 pub use task::{JoinHandle, OnInterrupt, Shield};
 pub use timestamp::{ParseTimestampError, Timestamp};
 pub use transaction::{Params, Transaction};
