@@ -123,7 +123,7 @@ impl Structure {
             "taken back" => self.taken_back().await,
             "closed" => self.closed().await,
             "receivers" => self.receivers().await,
-            "nobody sends" => self.nobody_sends().await,
+            "no sender" => self.no_sender().await,
             "cancel" => self.cancels().await,
             "cancel itself" => self.cancels_itself().await,
             "shielded" => self.shielded().await,
@@ -283,7 +283,7 @@ impl Structure {
         Ok(trace.take())
     }
 
-    async fn nobody_sends(&self) -> Result<Vec<String>, Error> {
+    async fn no_sender(&self) -> Result<Vec<String>, Error> {
         let (sender, receiver) = cruster::channel::<String>(self, 0);
         let got = receiver.recv().await?;
         drop(sender);
@@ -602,7 +602,7 @@ fn receivers_take_turns() {
 
 #[test]
 fn tasks_that_wait_for_what_no_one_sends_are_a_deadlock() {
-    let run = Test::new(&MODULE).run::<Structure>("nobody sends".to_owned());
+    let run = Test::new(&MODULE).run::<Structure>("no sender".to_owned());
     assert_eq!(run.result.unwrap_err().code(), "CR-4012");
 }
 
