@@ -20,7 +20,7 @@ use crate::wire::{self, ActivityInfo, Invocation, Manifest, Outcome, WorkflowInf
 #[cfg(target_family = "wasm")]
 pub(crate) use given::make_early;
 pub(crate) use given::owner;
-pub use given::{Given, Group, HasDefault, Owner};
+pub use given::{Given, Group, Owner};
 
 use checks::{
     check_activities, check_entities, check_migrations, check_schedules, check_workflows,
