@@ -136,6 +136,10 @@ impl Activities {
         let pairs: Vec<(String, Option<i64>)> = tx.query("SELECT id, cents FROM accounts", ())?;
         let found: Option<i64> =
             tx.query_optional("SELECT cents FROM accounts WHERE id = $1", (&id,))?;
+        let poor: Vec<Account> =
+            cruster::query_as("SELECT id, cents FROM accounts WHERE cents < $1")
+                .bind(100)
+                .fetch_all(&tx)?;
         Ok(cents)
     }
 
@@ -219,6 +223,64 @@ impl Parallel {
         let pending = self.price("plum".into());
         drop(pending); // cancels it
         Ok(prices.iter().sum::<i64>() + apple + cheapest + pear)
+    }
+}
+
+// Structure.
+
+#[workflow]
+pub struct Structure {
+    shops: Vec<&'static str>,
+}
+
+#[workflow_impl(activity_groups(Payments))]
+impl Structure {
+    async fn execute(&self, skus: Vec<String>) -> Result<i64> {
+        let prices = || skus.iter().map(|sku| self.price(sku.clone()));
+        let all = cruster::join_all(prices()).limit(10).await?;
+        let all_or_nothing = cruster::try_join_all(prices()).limit(10).await?;
+        let minute = self.sleep(Duration::from_secs(60));
+        for price in cruster::join_all(prices())
+            .limit(10)
+            .settled_by(minute)
+            .await
+        {
+            match price {
+                Err(e) if e.is_timeout() => log::warn!("the minute was over"),
+                price => log::info!("{}", price?),
+            }
+        }
+
+        let this = self.clone();
+        let reminder = self.spawn(async move {
+            loop {
+                this.sleep(Duration::from_secs(3600)).await?;
+                this.shield(this.refund("ch_2".into())).await?; // not left half done
+            }
+        });
+        reminder.cancel();
+        let ended: Result<()> = reminder.await; // an error that is_canceled()
+
+        let mut tasks = cruster::JoinSet::new(self);
+        let slots = cruster::Semaphore::new(self, 2);
+        let (sender, offers) = cruster::channel(self, 8);
+        for shop in &self.shops {
+            let (this, slots, sender) = (self.clone(), slots.clone(), sender.clone());
+            let shop = shop.to_string();
+            tasks.spawn(async move {
+                let _slot = slots.acquire().await?;
+                sender.send(this.price(shop).await?).await
+            });
+        }
+        drop(sender); // the channel is closed when the tasks are done
+        let mut sum = 0;
+        while let Some(offer) = offers.recv().await? {
+            sum += offer;
+        }
+        while let Some(done) = tasks.join_next().await {
+            done?;
+        }
+        Ok(sum)
     }
 }
 
@@ -345,6 +407,7 @@ impl Taxed {
 cruster::module! {
     workflows: [
         ProcessOrder, Report, Sum, Activities, Waiting, Parallel, Callers, Failures, Careful, Surroundings, Taxed,
+        Structure { shops: vec!["corner", "market"] },
     ],
     migrations: [
         Migration::new(1, "accounts", "CREATE TABLE accounts (id TEXT PRIMARY KEY, cents BIGINT)"),

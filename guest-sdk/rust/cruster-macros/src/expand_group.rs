@@ -173,6 +173,13 @@ fn layer(
             #(#stubs)*
         }
 
+        impl #sdk::__private::Owner for #target {
+            const DEFAULT: ::core::option::Option<fn() -> Self> =
+                ::core::option::Option::Some(<Self as ::core::default::Default>::default);
+        }
+
+        impl #sdk::__private::Group for #target {}
+
         impl #sdk::ActivityGroup for #target {
             const NAME: &'static str = #name;
             type Calls<__Inner: #sdk::InWorkflow> = #calls<__Inner>;

@@ -241,6 +241,8 @@ impl<'a> Workflow<'a> {
         let (key_mode, key_fn) = self.key();
         let docs = self.client_docs(&name);
         quote! {
+            impl #sdk::__private::Owner for #target {}
+
             impl #sdk::Workflow for #target {
                 const NAME: &'static str = #name;
                 type Request = #request;

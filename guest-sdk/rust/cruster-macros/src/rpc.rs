@@ -200,6 +200,13 @@ impl Expansion<'_> {
         let (sdk, target, calls) = (self.sdk, &self.block.rest.target, &self.calls);
         let entries = self.entries();
         quote! {
+            impl #sdk::__private::Owner for #target {
+                const DEFAULT: ::core::option::Option<fn() -> Self> =
+                    ::core::option::Option::Some(<Self as ::core::default::Default>::default);
+            }
+
+            impl #sdk::__private::Group for #target {}
+
             impl #sdk::RpcGroup for #target {
                 const OPERATIONS: &'static [#sdk::__private::OperationDefinition] = &[#(#entries),*];
                 type Calls<__Inner: #sdk::__private::ReachesEntity> = #calls<__Inner>;
@@ -232,6 +239,8 @@ impl Expansion<'_> {
             self.block.rest.plain_name()
         );
         quote! {
+            impl #sdk::__private::Owner for #target {}
+
             impl #sdk::Entity for #target {
                 const NAME: &'static str = <#target as #sdk::__private::EntityType>::OPTIONS.name;
                 const DEFINITION: #sdk::__private::EntityDefinition = #sdk::__private::EntityDefinition {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::ops::Deref;
 use std::pin::pin;
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use serde::Serialize;
@@ -13,6 +14,7 @@ use crate::attempt::Attempt;
 use crate::codes;
 use crate::error::{Error, Result};
 use crate::http::Http;
+use crate::module::{self, Owner};
 use crate::payload;
 use crate::timestamp::Timestamp;
 use crate::transaction::Transaction;
@@ -22,7 +24,7 @@ use crate::wire::{Invocation, Outcome};
 /// this, and this to the fields of the workflow or group.
 pub struct ActivityContext<A> {
     attempt: Attempt,
-    owner: A,
+    owner: Rc<A>,
 }
 
 impl<A> Deref for ActivityContext<A> {
@@ -36,7 +38,10 @@ impl<A> Deref for ActivityContext<A> {
 impl ActivityContext<()> {
     /// The context of an attempt, for the test kit.
     pub(crate) fn of(attempt: Attempt) -> Self {
-        ActivityContext { attempt, owner: () }
+        ActivityContext {
+            attempt,
+            owner: Rc::new(()),
+        }
     }
 }
 
@@ -105,7 +110,7 @@ pub fn run_activity<A, In, Out, E, F>(
     body: impl FnOnce(ActivityContext<A>, In) -> F,
 ) -> Outcome
 where
-    A: Default,
+    A: Owner,
     In: DeserializeOwned,
     Out: Serialize,
     E: Into<Error>,
@@ -116,7 +121,7 @@ where
     let result = decode_input(&name, input).and_then(|input| {
         let context = ActivityContext {
             attempt: attempt.clone(),
-            owner: A::default(),
+            owner: module::owner(attempt.0.given),
         };
         poll_once(format_args!("activity {name}"), body(context, input))
     });

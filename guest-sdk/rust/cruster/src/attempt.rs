@@ -5,6 +5,7 @@ use std::rc::Rc;
 use crate::codes;
 use crate::error::{Error, Result};
 use crate::host::{CONFIG, Call, Host};
+use crate::module::Given;
 use crate::timestamp::Timestamp;
 use crate::wire::{ConfigReply, ConfigRequest, Invocation, Wire};
 
@@ -15,11 +16,17 @@ pub struct Attempt(pub(crate) Rc<AttemptCore>);
 pub(crate) struct AttemptCore {
     pub(crate) host: Rc<dyn Host>,
     pub(crate) invocation: Invocation,
+    /// The values of the module's structs.
+    pub(crate) given: &'static [Given],
 }
 
 impl Attempt {
-    pub(crate) fn new(host: Rc<dyn Host>, invocation: Invocation) -> Self {
-        Attempt(Rc::new(AttemptCore { host, invocation }))
+    pub(crate) fn new(host: Rc<dyn Host>, invocation: Invocation, given: &'static [Given]) -> Self {
+        Attempt(Rc::new(AttemptCore {
+            host,
+            invocation,
+            given,
+        }))
     }
 
     /// The id of the entity: what follows the second `/` of its name.

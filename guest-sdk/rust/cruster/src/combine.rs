@@ -3,8 +3,7 @@
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll};
 
 use crate::codes;
 use crate::error::{Error, Result};
@@ -229,79 +228,6 @@ selects! {
     A 0 __0 B 1 __1 C 2 __2 D 3 __3 E 4 __4 F 5 __5;
     A 0 __0 B 1 __1 C 2 __2 D 3 __3 E 4 __4 F 5 __5 G 6 __6;
     A 0 __0 B 1 __1 C 2 __2 D 3 __3 E 4 __4 F 5 __5 G 6 __6 H 7 __7;
-}
-
-/// Waits for all futures of a list, at the same time, and yields their results
-/// in its order.
-///
-/// As [`join!`](crate::join) does, it waits for all of them even if one fails; the
-/// error is that of the first in the list that failed.
-pub async fn join_all<T, F: Future<Output = Result<T>>>(
-    futures: impl IntoIterator<Item = F>,
-) -> Result<Vec<T>> {
-    let mut slots: Vec<Slot<F>> = futures.into_iter().map(Slot::new).collect();
-    let woken = Arc::new(Woken::all(slots.len()));
-    let mut open = slots.len();
-    poll_fn(|cx| {
-        woken.report_to(cx.waker());
-        // Only the woken ones: a fan-out may be thousands wide. A child that is woken
-        // meanwhile waits for the next turn, as other tasks do.
-        for i in woken.take() {
-            let waker = Waker::from(Arc::new(Child {
-                index: i,
-                woken: woken.clone(),
-            }));
-            let slot = &mut slots[i];
-            if slot.result.is_none() && slot.poll(&mut Context::from_waker(&waker)) {
-                open -= 1;
-            }
-        }
-        if open == 0 {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
-    })
-    .await;
-    slots
-        .into_iter()
-        .map(|mut slot| slot.result.take().unwrap_or_else(|| Err(Error::canceled())))
-        .collect()
-}
-
-/// The children of a [`join_all`] that are to be polled, in the order in which
-/// they were woken.
-struct Woken(Mutex<(Vec<usize>, Option<Waker>)>);
-
-struct Child {
-    index: usize,
-    woken: Arc<Woken>,
-}
-
-impl Woken {
-    fn all(n: usize) -> Self {
-        Woken(Mutex::new(((0..n).collect(), None)))
-    }
-
-    fn report_to(&self, waker: &Waker) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(waker.clone());
-    }
-
-    fn take(&self) -> Vec<usize> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).0)
-    }
-}
-
-impl Wake for Child {
-    fn wake(self: Arc<Self>) {
-        let mut woken = self.woken.0.lock().unwrap_or_else(PoisonError::into_inner);
-        woken.0.push(self.index);
-        let parent = woken.1.clone();
-        drop(woken);
-        if let Some(parent) = parent {
-            parent.wake();
-        }
-    }
 }
 
 /// Waits for the first future of a list that has a result, and yields its index

@@ -73,11 +73,8 @@ fn sleep_body(duration: i64) -> Vec<u8> {
 }
 
 impl<W> WorkflowContext<W> {
-    pub(crate) fn new(core: ContextCore, workflow: W) -> Self {
-        WorkflowContext {
-            core,
-            workflow: Rc::new(workflow),
-        }
+    pub(crate) fn new(core: ContextCore, workflow: Rc<W>) -> Self {
+        WorkflowContext { core, workflow }
     }
 
     pub(crate) fn core(&self) -> &ContextCore {
@@ -204,6 +201,9 @@ impl<W> WorkflowContext<W> {
 
     /// Protects the durable calls of a future from interrupts. Use it for the steps
     /// that clean up after one.
+    ///
+    /// A task that is [cancelled](JoinHandle::cancel) within a shield is dropped when it
+    /// has left it. Dropping the shield itself cancels its durable calls.
     ///
     /// ```
     /// # use cruster::prelude::*;

@@ -346,7 +346,7 @@ impl fmt::Display for Cause {
             Cause::Fault(e) if e.code.is_empty() => f.write_str(&e.message),
             Cause::Fault(e) => write!(f, "{}: {}", e.code, e.message),
             Cause::Interrupted => f.write_str("the execution was asked to stop"),
-            Cause::Canceled => f.write_str("the future was cancelled"),
+            Cause::Canceled => f.write_str("it was cancelled"),
             Cause::Timeout => f.write_str("timed out"),
             Cause::NoRows => f.write_str("the query found no row"),
             Cause::Continue(_) => f.write_str(

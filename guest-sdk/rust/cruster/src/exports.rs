@@ -7,7 +7,7 @@ use crate::codes;
 use crate::execution::Execution;
 use crate::host::{Call, Host};
 use crate::logging;
-use crate::module::{Module, Started};
+use crate::module::{Module, Started, make_early};
 use crate::wire::{Fault, Invocation, Outcome, Query, Resume, Wire};
 
 #[link(wasm_import_module = "cruster")]
@@ -29,9 +29,10 @@ thread_local! {
     static RUNNING: RefCell<Option<Execution>> = const { RefCell::new(None) };
 }
 
-/// The version of the ABI.
-pub fn abi() -> i32 {
+/// Makes what all instances begin with, and returns the version of the ABI.
+pub fn abi(module: &Module) -> i32 {
     logging::init();
+    make_early(module.given());
     1
 }
 

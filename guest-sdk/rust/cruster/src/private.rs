@@ -38,6 +38,7 @@ pub use crate::entity::{
 pub use crate::execution::{ContextCore, LocalFuture, Start};
 pub use crate::groups::{groups_are_apart, has, meet, name_is_free};
 pub use crate::host::{Call, Host};
+pub use crate::module::{Given, Group, Owner};
 pub use crate::publish::Publication;
 pub use crate::schedule::schedule_input;
 pub use crate::schema::{Field, Shape};

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::future::Future;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -12,11 +13,13 @@ use crate::execution::ContextCore;
 /// The result of a task; see
 /// [`WorkflowContext::spawn`](crate::WorkflowContext::spawn).
 ///
-/// Dropping it does not end the task. The workflow is over when `execute` returns,
-/// so await the tasks that have to finish.
+/// Dropping it does not end the task; [`cancel`](Self::cancel) does. The workflow is over when
+/// `execute` returns, so await the tasks that have to finish. Tasks that end with the part of the
+/// workflow that started them are those of a [`JoinSet`](crate::JoinSet).
 #[must_use = "await the handle, or detach the task with `drop`"]
 pub struct JoinHandle<T> {
     core: ContextCore,
+    task: u64,
     wait: u64,
     /// The result was taken.
     over: bool,
@@ -38,20 +41,53 @@ pub(crate) fn spawn<T: 'static>(
         wait: 0,
     }));
     let (task_core, task_slot) = (core.clone(), slot.clone());
-    core.add_task(Box::pin(async move {
-        let result = future.await;
+    let finish = Finish::new(move |result| {
         let wait = {
             let mut slot = task_slot.borrow_mut();
             slot.result = Some(result);
             slot.wait
         };
         task_core.wake(wait);
-    }));
+    });
+    let task = core.next_task();
+    core.add_task(Box::pin(async move { finish.with(future).await }));
     JoinHandle {
         core: core.clone(),
+        task,
         wait: 0,
         over: false,
         slot,
+    }
+}
+
+/// Tells the result of a task once: that of its future, or that it was cancelled if it is dropped
+/// before.
+pub(crate) struct Finish<T, D: FnOnce(Result<T>)> {
+    done: Option<D>,
+    result: PhantomData<fn(T)>,
+}
+
+impl<T, D: FnOnce(Result<T>)> Finish<T, D> {
+    pub(crate) fn new(done: D) -> Self {
+        Finish {
+            done: Some(done),
+            result: PhantomData,
+        }
+    }
+
+    pub(crate) async fn with(mut self, future: impl Future<Output = Result<T>>) {
+        let result = future.await;
+        if let Some(done) = self.done.take() {
+            done(result);
+        }
+    }
+}
+
+impl<T, D: FnOnce(Result<T>)> Drop for Finish<T, D> {
+    fn drop(&mut self) {
+        if let Some(done) = self.done.take() {
+            done(Err(Error::canceled()));
+        }
     }
 }
 
@@ -59,6 +95,42 @@ impl<T> JoinHandle<T> {
     /// Whether the task is done.
     pub fn is_finished(&self) -> bool {
         self.over || self.slot.borrow().result.is_some()
+    }
+
+    /// Cancels the task: its future is dropped where it waits, which cancels its durable calls, and
+    /// the handle yields [`Error::canceled`]. A task that is over stays as it is.
+    ///
+    /// What a task does within a [shield](crate::WorkflowContext::shield) is finished before. So
+    /// await the handle to be sure that the task has ended:
+    ///
+    /// ```
+    /// # use cruster::prelude::*;
+    /// # #[workflow]
+    /// # pub struct Example;
+    /// # #[workflow_impl]
+    /// # impl Example {
+    /// async fn execute(&self, ship: String) -> Result<bool, Error> {
+    ///     let this = self.clone();
+    ///     let watch = self.spawn(async move {
+    ///         loop {
+    ///             this.sleep(Duration::from_secs(3600)).await?;
+    ///             this.shield(this.note_position(ship.clone())).await?;
+    ///         }
+    ///     });
+    ///     self.sleep(Duration::from_secs(86_400)).await?;
+    ///     watch.cancel();
+    ///     let ended: Result<(), Error> = watch.await;
+    ///     Ok(ended.is_err_and(|e| e.is_canceled()))
+    /// }
+    /// # #[activity]
+    /// # async fn note_position(&self, ship: String) -> Result<(), Error> {
+    /// #     log::info!("{ship}");
+    /// #     Ok(())
+    /// # }
+    /// # }
+    /// ```
+    pub fn cancel(&self) {
+        self.core.cancel_task(self.task);
     }
 }
 
@@ -126,12 +198,14 @@ impl Drop for OnInterrupt {
     }
 }
 
-/// Protects a future from interrupts; see
+/// Protects a future from interrupts, and from the cancellation of its task; see
 /// [`WorkflowContext::shield`](crate::WorkflowContext::shield).
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Shield<F> {
     core: ContextCore,
     future: Pin<Box<F>>,
+    /// The task that is not cancelled meanwhile.
+    task: Option<u64>,
 }
 
 impl<F: Future> Shield<F> {
@@ -139,6 +213,7 @@ impl<F: Future> Shield<F> {
         Shield {
             core,
             future: Box::pin(future),
+            task: None,
         }
     }
 }
@@ -147,9 +222,28 @@ impl<F: Future> Future for Shield<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let core = self.core.clone();
+        self.task.get_or_insert_with(|| core.hold_task());
         let before = self.core.set_shielded(true);
         let poll = self.future.as_mut().poll(cx);
         self.core.set_shielded(before);
+        if poll.is_ready() {
+            self.release();
+        }
         poll
+    }
+}
+
+impl<F> Shield<F> {
+    fn release(&mut self) {
+        if let Some(task) = self.task.take() {
+            self.core.release_task(task);
+        }
+    }
+}
+
+impl<F> Drop for Shield<F> {
+    fn drop(&mut self) {
+        self.release();
     }
 }

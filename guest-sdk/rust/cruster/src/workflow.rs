@@ -13,6 +13,7 @@ use crate::context::{InWorkflow, WorkflowContext};
 use crate::definition::{ActivityDefinition, WorkflowDefinition};
 use crate::error::{Error, Result};
 use crate::execution::{LocalFuture, Start};
+use crate::module::{self, Owner};
 use crate::payload;
 use crate::wire::{Outcome, Settled};
 
@@ -21,7 +22,7 @@ use crate::wire::{Outcome, Settled};
     message = "`{Self}` is not a workflow",
     note = "mark the struct with #[workflow] and its impl block with #[workflow_impl]"
 )]
-pub trait Workflow: Default + 'static {
+pub trait Workflow: 'static {
     /// Its name.
     const NAME: &'static str;
     /// Its request.
@@ -64,7 +65,7 @@ pub fn run_workflow<W, E, F>(
     execute: impl FnOnce(WorkflowContext<W>, W::Request) -> F + 'static,
 ) -> LocalFuture<Outcome>
 where
-    W: Workflow,
+    W: Workflow + Owner,
     E: Into<Error>,
     F: Future<Output = std::result::Result<W::Response, E>> + 'static,
 {
@@ -74,7 +75,8 @@ where
             Err(fault) => return Outcome::failed(fault),
         };
         let core = start.core.clone();
-        let result = execute(WorkflowContext::new(start.core, W::default()), request).await;
+        let workflow = module::owner(start.given);
+        let result = execute(WorkflowContext::new(start.core, workflow), request).await;
         let result = result.map_err(Into::into);
         if let Some(input) = result.as_ref().err().and_then(Error::next_request) {
             return Outcome::continued(input.to_vec());

@@ -25,6 +25,7 @@ impl Act {
     async fn execute(&self, case: String) -> Result<String, Error> {
         match case.as_str() {
             "sql" => self.sql().await,
+            "statements" => self.statements().await,
             "http" => self.call_out().await,
             "config" => self.settings().await,
             "panic" => self.explode().await,
@@ -50,6 +51,26 @@ impl Act {
         }
         Ok(format!(
             "{changed} {rows:?} {pairs:?} {count} {maps:?} {none:?} {missing}; {misfit}; {null}"
+        ))
+    }
+
+    #[activity]
+    async fn statements(&self) -> Result<String, Error> {
+        let tx = self.transaction();
+        let changed = cruster::query("UPDATE orders SET paid = $1 WHERE id = $2")
+            .bind(true)
+            .bind(7)
+            .execute(&tx)?;
+        let rows: Vec<Row> = cruster::query_as("SELECT rows").fetch_all(&tx)?;
+        let count = cruster::query_as::<u64>("SELECT count")
+            .bind("x")
+            .fetch_one(&tx)?;
+        let none = cruster::query_as::<i64>("SELECT none");
+        let (missing, optional) = (none.clone().fetch_one(&tx), none.fetch_optional(&tx)?);
+        let missing = missing.is_err_and(|e| e.is_no_rows());
+        Ok(format!(
+            "{changed} {} {count} {missing} {optional:?}",
+            rows[0].id
         ))
     }
 
@@ -144,6 +165,15 @@ impl Database for Ledger {
             _ => Rows::new(["n"]),
         })
     }
+}
+
+#[test]
+fn statements_can_be_put_together() {
+    let ledger = Rc::new(RefCell::new(Vec::new()));
+    let test = Test::new(&MODULE).sql(Ledger(ledger.clone()));
+    assert_eq!(run(test, "statements").unwrap(), "1 1 300 true None");
+    let update = "UPDATE orders SET paid = $1 WHERE id = $2 [Bool(true), Int(7)]";
+    assert_eq!(*ledger.borrow(), ["begin", update, "commit"]);
 }
 
 #[test]

@@ -107,6 +107,13 @@ const _: () = {
         }
     }
 
+    impl ::cruster::__private::Owner for Payments {
+        const DEFAULT: ::core::option::Option<fn() -> Self> =
+            ::core::option::Option::Some(<Self as ::core::default::Default>::default);
+    }
+
+    impl ::cruster::__private::Group for Payments {}
+
     impl ::cruster::ActivityGroup for Payments {
         const NAME: &'static str = "Payments";
         const ACTIVITIES: &'static [::cruster::__private::ActivityDefinition] =
@@ -232,6 +239,8 @@ const _: () = {
             Ok(u32::try_from(items.len())?)
         }
     }
+
+    impl ::cruster::__private::Owner for ProcessOrder {}
 
     impl ::cruster::Workflow for ProcessOrder {
         const NAME: &'static str = "ProcessOrder";

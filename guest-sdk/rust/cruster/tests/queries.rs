@@ -272,7 +272,7 @@ fn stubs_ask_through_the_api() {
 #[should_panic(expected = "the workflow `TwoOfOneName` has two queries named `progress`")]
 fn the_queries_of_a_workflow_have_distinct_names() {
     let definition = &<TwoOfOneName as cruster::Workflow>::DEFINITION;
-    let _ = cruster::Module::new(Box::leak(Box::new([definition])), &[], &[], &[]);
+    let _ = cruster::Module::new(Box::leak(Box::new([definition])), &[], &[], &[], &[]);
 }
 
 /// What the closure may return, with little to say about types.

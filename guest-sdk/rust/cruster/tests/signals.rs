@@ -322,5 +322,5 @@ fn a_test_that_sends_what_no_workflow_accepts_is_mistaken() {
 #[should_panic(expected = "the workflow `TwoOfOneName` has two signals named `paid`")]
 fn the_signals_of_a_workflow_have_distinct_names() {
     let definition = &<TwoOfOneName as cruster::Workflow>::DEFINITION;
-    let _ = cruster::Module::new(Box::leak(Box::new([definition])), &[], &[], &[]);
+    let _ = cruster::Module::new(Box::leak(Box::new([definition])), &[], &[], &[], &[]);
 }

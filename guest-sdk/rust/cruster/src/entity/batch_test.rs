@@ -138,7 +138,7 @@ fn run<E: Entity>(
         name: E::NAME.to_owned(),
         ..Invocation::default()
     };
-    let outcome = (E::DEFINITION.run)(Attempt::new(Rc::new(NoHost), invocation));
+    let outcome = (E::DEFINITION.run)(Attempt::new(Rc::new(NoHost), invocation, &[]));
     outcome
         .into_result()
         .map(|raw| OperationsReply::decode(&raw).unwrap())

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::ops::Deref;
+use std::rc::Rc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,6 +16,7 @@ use crate::entity::{
 };
 use crate::error::{Error, Result};
 use crate::http::Http;
+use crate::module::{self, Owner};
 use crate::timestamp::Timestamp;
 use crate::transaction::Transaction;
 use crate::wire::{EntityCall, Invocation, Outcome, Wire};
@@ -26,7 +28,7 @@ use crate::wire::{EntityCall, Invocation, Outcome, Wire};
 /// workflow does that, and calls the entity.
 pub struct RpcContext<E> {
     attempt: Attempt,
-    owner: E,
+    owner: Rc<E>,
 }
 
 impl<E> Deref for RpcContext<E> {
@@ -93,7 +95,7 @@ impl<E> RpcContext<E> {
     message = "`{Self}` is not an entity without a state",
     note = "mark the struct with #[entity]"
 )]
-pub trait EntityType: Default + 'static {
+pub trait EntityType: 'static {
     /// What the attribute says.
     const OPTIONS: EntityOptions;
 }
@@ -170,13 +172,13 @@ pub fn run_rpc<E, In, Out, Fail, F>(
     body: impl FnOnce(RpcContext<E>, In) -> F,
 ) -> Outcome
 where
-    E: Default,
+    E: Owner,
     In: DeserializeOwned,
     Out: Serialize,
     Fail: Into<Error>,
     F: Future<Output = Result<Out, Fail>>,
 {
-    let owner = E::default();
+    let owner = module::owner(attempt.0.given);
     operation_input(name, input)
         .and_then(|input| {
             let future = body(RpcContext { attempt, owner }, input);

@@ -7,13 +7,13 @@
 
 mod ops;
 mod ready;
+mod tasks;
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Waker};
 
 use crate::condition::Condition;
@@ -21,6 +21,7 @@ use crate::definition::{DeferredDefinition, WorkflowDefinition};
 use crate::generator::Generator;
 use crate::host::{Host, INTERRUPTED};
 use crate::inbox::Inbox;
+use crate::module::Given;
 use crate::numbered::Numbered;
 use crate::publish::Publisher;
 use crate::query::Answering;
@@ -30,7 +31,8 @@ use crate::wire::{
     Delivery, Interrupted, Interruption, Invocation, Outcome, Resume, Settled, Wire,
 };
 
-use ready::{Ready, TaskWaker};
+use ready::Ready;
+use tasks::Task;
 
 /// A future of a single thread.
 pub type LocalFuture<T> = Pin<Box<dyn Future<Output = T>>>;
@@ -43,6 +45,7 @@ pub struct ContextCore(pub(crate) Rc<Shared>);
 pub struct Start {
     pub(crate) core: ContextCore,
     pub(crate) body: Vec<u8>,
+    pub(crate) given: &'static [Given],
 }
 
 /// An execution that can be resumed.
@@ -88,13 +91,6 @@ pub(crate) struct Shared {
     closed: Cell<bool>,
 }
 
-/// One task. The future is taken out while it is polled.
-struct Task {
-    future: Option<LocalFuture<()>>,
-    waker: Arc<TaskWaker>,
-    shielded: bool,
-}
-
 /// A future that waits, and its waker.
 struct Wait {
     task: u64,
@@ -129,6 +125,7 @@ impl Execution {
         host: Rc<dyn Host>,
         workflow: &WorkflowDefinition,
         mut invocation: Invocation,
+        given: &'static [Given],
     ) -> Self {
         let body = invocation.body.take().unwrap_or_default();
         let core = ContextCore(Rc::new(Shared {
@@ -158,7 +155,7 @@ impl Execution {
             closed: Cell::new(false),
         }));
         let execution = Execution { core };
-        execution.core.begin(workflow, body);
+        execution.core.begin(workflow, body, given);
         execution.core.end_turn();
         execution
     }
@@ -243,7 +240,7 @@ impl ContextCore {
         }
     }
 
-    fn begin(&self, workflow: &WorkflowDefinition, body: Vec<u8>) {
+    fn begin(&self, workflow: &WorkflowDefinition, body: Vec<u8>, given: &'static [Given]) {
         let shared = &*self.0;
         // The wait for an interrupt is the first op of every workflow, so that the host
         // can deliver one at any time.
@@ -270,6 +267,7 @@ impl ContextCore {
         let run = (workflow.run)(Start {
             core: self.clone(),
             body,
+            given,
         });
         let core = self.clone();
         self.add_task(Box::pin(async move {
@@ -278,28 +276,6 @@ impl ContextCore {
             core.0.finish(outcome);
         }));
         shared.dispatch();
-    }
-
-    /// Adds a task at the end of the queue. It inherits the shield.
-    pub(crate) fn add_task(&self, future: LocalFuture<()>) {
-        let shared = &*self.0;
-        if shared.answering.refuses() {
-            return;
-        }
-        let id = shared.spawned.get();
-        shared.spawned.set(id + 1);
-        let waker = Arc::new(TaskWaker {
-            task: id,
-            queued: AtomicBool::new(true),
-            ready: shared.ready.clone(),
-        });
-        let task = Task {
-            future: Some(future),
-            waker,
-            shielded: shared.shielded.get(),
-        };
-        shared.tasks.borrow_mut().insert(id, task);
-        shared.ready.push(id);
     }
 
     /// Whether an interrupt reaches the running task.
@@ -380,38 +356,6 @@ impl ContextCore {
 impl Shared {
     fn finish(&self, outcome: Outcome) {
         self.outcome.borrow_mut().get_or_insert(outcome);
-    }
-
-    /// Runs tasks until all of them wait or the workflow is over.
-    fn dispatch(&self) {
-        while self.outcome.borrow().is_none() {
-            let Some(id) = self.ready.pop() else { return };
-            let mut tasks = self.tasks.borrow_mut();
-            let Some(task) = tasks.get_mut(id) else {
-                continue;
-            };
-            let Some(mut future) = task.future.take() else {
-                continue;
-            };
-            // From here on it may be woken again, also by itself.
-            task.waker.queued.store(false, Ordering::Relaxed);
-            let waker = Waker::from(task.waker.clone());
-            self.running.set(id);
-            self.shielded.set(task.shielded);
-            drop(tasks);
-
-            let done = future
-                .as_mut()
-                .poll(&mut Context::from_waker(&waker))
-                .is_ready();
-            if done {
-                self.tasks.borrow_mut().remove(id);
-            } else if let Some(task) = self.tasks.borrow_mut().get_mut(id) {
-                task.future = Some(future);
-            }
-            self.shielded.set(false);
-            self.check_conditions();
-        }
     }
 
     fn deliver(&self, delivery: Delivery) {

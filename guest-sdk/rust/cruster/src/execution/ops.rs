@@ -9,13 +9,16 @@ use crate::host::Call;
 use crate::query;
 
 impl ContextCore {
-    /// Asks the host for an op, unless the execution is interrupted.
+    /// Asks the host for an op, unless the execution is interrupted or the task cancelled.
     pub(crate) fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Error> {
         if self.0.answering.refuses() {
             return Err(Error::from_fault(query::refusal()));
         }
         if self.interrupted() {
             return Err(Error::interrupted());
+        }
+        if self.cancelled() {
+            return Err(Error::canceled());
         }
         let op = self.0.host.issue(call, body).map_err(Error::from_fault)?;
         self.0.ops.borrow_mut().insert(

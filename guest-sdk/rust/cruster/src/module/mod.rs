@@ -1,6 +1,7 @@
 //! A module: its workflows, its activities, its entities, its migrations.
 
 mod checks;
+mod given;
 
 use std::rc::Rc;
 
@@ -16,6 +17,11 @@ use crate::schedule::Schedule;
 use crate::schema::Shape;
 use crate::wire::{self, ActivityInfo, Invocation, Manifest, Outcome, WorkflowInfo, sorted};
 
+#[cfg(target_family = "wasm")]
+pub(crate) use given::make_early;
+pub(crate) use given::owner;
+pub use given::{Given, Group, Owner};
+
 use checks::{
     check_activities, check_entities, check_migrations, check_schedules, check_workflows,
 };
@@ -29,6 +35,7 @@ pub struct Module {
     entities: &'static [&'static EntityDefinition],
     migrations: &'static [Migration],
     schedules: &'static [Schedule],
+    given: &'static [Given],
 }
 
 impl Module {
@@ -43,6 +50,7 @@ impl Module {
         entities: &'static [&'static EntityDefinition],
         migrations: &'static [Migration],
         schedules: &'static [Schedule],
+        given: &'static [Given],
     ) -> Self {
         assert!(
             !workflows.is_empty() || !entities.is_empty(),
@@ -58,7 +66,13 @@ impl Module {
             entities,
             migrations,
             schedules,
+            given,
         }
+    }
+
+    /// The values of its structs.
+    pub(crate) fn given(&self) -> &'static [Given] {
+        self.given
     }
 
     /// The migrations, as they were given.
@@ -129,16 +143,18 @@ impl Module {
         match invocation.kind.as_str() {
             "workflow" => match self.workflow(&invocation.name) {
                 None => Started::Over(unknown_workflow(&invocation.name)),
-                Some(workflow) => Started::Workflow(Execution::start(host, workflow, invocation)),
+                Some(workflow) => {
+                    Started::Workflow(Execution::start(host, workflow, invocation, self.given))
+                }
             },
             "activity" => Started::Over(match self.activity(&invocation.name) {
                 None => unknown(&codes::UNKNOWN_ACTIVITY, "activity", &invocation.name),
-                Some(activity) => (activity.run)(Attempt::new(host, invocation)),
+                Some(activity) => (activity.run)(Attempt::new(host, invocation, self.given)),
             }),
             "key" => Started::Over(self.key(&invocation)),
             "operations" | "call" => Started::Over(match self.entity(&invocation.name) {
                 Some(entity) if entity.state.is_some() == (invocation.kind == "operations") => {
-                    (entity.run)(Attempt::new(host, invocation))
+                    (entity.run)(Attempt::new(host, invocation, self.given))
                 }
                 _ => unknown(&codes::UNKNOWN_ENTITY, "entity", &invocation.name),
             }),
@@ -247,14 +263,58 @@ fn migration_info(m: &Migration) -> wire::Migration {
 /// workflows are started: see [`Schedule`](crate::Schedule). A module may also have entities
 /// alone. It defines the static `MODULE`, for tests. Activities come with the workflows
 /// that use them. A name that is used twice does not compile.
+///
+/// # Fields
+///
+/// A workflow, or an entity without a state, whose struct has fields begins with its `Default`,
+/// unless it is given a value here: `Name { field: … }`, or `Name = expression`. `groups: […]`
+/// behind the entities does the same for groups, whose structs have a `Default` all the same.
+///
+/// ```
+/// # use cruster::prelude::*;
+/// #[workflow]
+/// pub struct ProcessOrder {
+///     shops: Vec<&'static str>,
+/// }
+///
+/// #[activity_group]
+/// #[derive(Default)]
+/// pub struct Payments {
+///     gateway: String,
+/// }
+/// # #[workflow_impl(activity_groups(Payments))]
+/// # impl ProcessOrder {
+/// #     async fn execute(&self, id: String) -> Result<String, Error> {
+/// #         self.charge(id).await
+/// #     }
+/// # }
+/// # #[activity_group_impl]
+/// # impl Payments {
+/// #     #[activity]
+/// #     async fn charge(&self, id: String) -> Result<String, Error> {
+/// #         Ok(format!("{} {id}", self.gateway))
+/// #     }
+/// # }
+///
+/// cruster::module! {
+///     workflows: [ProcessOrder { shops: include_str!("module/mod.rs").lines().collect() }],
+///     groups: [Payments { gateway: "https://pay.example".to_owned() }],
+/// }
+/// # fn main() {}
+/// ```
+///
+/// The expression runs when the host loads the module, once, and all instances begin with the
+/// value: it may take its time. It runs in the sandbox, and cannot ask for configuration. What an
+/// invocation changes in it, in a `Cell` for instance, is gone with the invocation.
 #[macro_export]
 macro_rules! module {
-    (entities: [$($entity:path),* $(,)?] $(, migrations: [$($migration:expr),* $(,)?])? $(,)?) => {
-        $crate::module! { workflows: [], entities: [$($entity),*] $(, migrations: [$($migration),*])? }
+    (entities: $($rest:tt)*) => {
+        $crate::module! { workflows: [], entities: $($rest)* }
     };
     (
-        workflows: [$($workflow:path),* $(,)?]
-        $(, entities: [$($entity:path),* $(,)?])?
+        workflows: [$($workflow:path $({ $($field:tt)* })? $(= $value:expr)?),* $(,)?]
+        $(, entities: [$($entity:path $({ $($entity_field:tt)* })? $(= $entity_value:expr)?),* $(,)?])?
+        $(, groups: [$($group:path $({ $($group_field:tt)* })? $(= $group_value:expr)?),* $(,)?])?
         $(, schedules: [$($schedule:expr => $($started:ident)::+ ($($request:expr)?)),* $(,)?])?
         $(, migrations: [$($migration:expr),* $(,)?])?
         $(,)?
@@ -265,6 +325,11 @@ macro_rules! module {
             &[$($(&<$entity as $crate::Entity>::DEFINITION),*)?],
             &[$($($migration),*)?],
             &[$($($crate::__schedule!($schedule, $($started)::+, $($request)?)),*)?],
+            &[
+                $($crate::__given!(workflow $workflow $({ $($field)* })? $(= $value)?),)*
+                $($($crate::__given!(entity $entity $({ $($entity_field)* })? $(= $entity_value)?),)*)?
+                $($($crate::__given!(group $group $({ $($group_field)* })? $(= $group_value)?),)*)?
+            ],
         );
 
         #[cfg(target_family = "wasm")]
@@ -272,7 +337,7 @@ macro_rules! module {
         mod __cruster_exports {
             #[unsafe(no_mangle)]
             extern "C" fn cruster_abi() -> i32 {
-                $crate::__private::exports::abi()
+                $crate::__private::exports::abi(&super::MODULE)
             }
 
             #[unsafe(no_mangle)]
@@ -312,5 +377,29 @@ macro_rules! __schedule {
     ($schedule:expr, $workflow:path, $request:expr) => {
         $schedule
             .__starts::<$workflow>(|| $crate::__private::schedule_input::<$workflow>(&$request))
+    };
+}
+
+/// The value of a workflow, an entity or a group.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __given {
+    (group $of:path) => {
+        ::std::compile_error!("give the group a value: `Name { … }`; a group that is not listed has its `Default`")
+    };
+    ($kind:ident $of:path) => {
+        $crate::__private::Given::by_default::<$of>()
+    };
+    ($kind:ident $of:path { $($field:tt)* }) => {
+        $crate::__given!($kind $of = {
+            type __Given = $of;
+            __Given { $($field)* }
+        })
+    };
+    ($kind:ident $of:path = $value:expr) => {
+        $crate::__private::Given::$kind::<$of>(|| {
+            let value: $of = $value;
+            ::std::rc::Rc::new(value)
+        })
     };
 }

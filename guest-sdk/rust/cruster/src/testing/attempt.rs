@@ -73,7 +73,7 @@ fn try_once(run: &Run, step: &Step, n: u32) -> (Outcome, Duration) {
         time: world.now().unix_nanos(),
         ..Invocation::default()
     };
-    let attempt = Attempt::new(host.clone(), invocation);
+    let attempt = Attempt::new(host.clone(), invocation, world.module.given());
     let took = match world.config.takes.get(name) {
         None => Duration::ZERO,
         Some(takes) => match (takes.borrow_mut())(attempt.clone()) {

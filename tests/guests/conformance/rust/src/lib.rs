@@ -22,6 +22,7 @@ pub mod queries;
 mod sections;
 pub mod signals;
 mod steps;
+mod structure;
 pub mod updates;
 mod values;
 
@@ -55,6 +56,7 @@ cruster::module! {
         signals::Collect, signals::CollectApart, signals::CollectTwo, signals::Impatient, signals::InterruptedReceive,
         signals::Tell, signals::TellItself,
         steps::Block, steps::Crash, steps::Deadline, steps::Exhaust, steps::Idempotent, steps::Retry, steps::Sequence,
+        structure::Bounded, structure::GivenUp, structure::Slots,
         updates::Updated,
         values::Bulk, values::Echo, values::EchoTyped, values::Huge,
     ],
