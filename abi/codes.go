@@ -73,6 +73,7 @@ const (
 	CodeUpdateUnanswered    Code = "CR-2040"
 	CodeUnknownState        Code = "CR-2041"
 	CodeBadAttribute        Code = "CR-2042"
+	CodeTerminated          Code = "CR-2043"
 
 	CodeBadSchedule      Code = "CR-2050"
 	CodeScheduleNotFound Code = "CR-2051"
@@ -223,6 +224,7 @@ var Codes = []CodeInfo{
 	{CodeUpdateUnanswered, Aborted, "the execution ended before it answered the update", "What it did of it cannot be told. 'cruster-host workflow describe' shows how it ended.", false},
 	{CodeUnknownState, NotFound, "the workflow does not publish such a value", "A workflow publishes the state and the attributes that it declares.", false},
 	{CodeBadAttribute, InvalidArgument, "the attribute is not valid", "An attribute is a text of at most 256 bytes, a finite number, a bool or a time, of the type that the workflow declares.", false},
+	{CodeTerminated, Aborted, "the workflow that had called the execution ended it", "The caller does not wait for it any more, and had said that it is to be terminated then: its cleanup has not run. To do the work again, start it with another key.", false},
 	{CodeBadSchedule, InvalidArgument, "the schedule is not valid", "The message names what is wrong; docs/schedules.md describes schedules.", false},
 	{CodeScheduleNotFound, NotFound, "there is no such schedule", "'cruster-host schedule list' shows the schedules of a namespace.", false},
 	{CodeScheduleExists, AlreadyExists, "there is a schedule of that name already", "Change it with 'cruster-host schedule update', or delete it first.", false},

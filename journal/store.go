@@ -16,6 +16,7 @@ type Store interface {
 	BatchCommitter
 	EntityReader
 	ExecutionReader
+	GivenUpStore
 	GuestSQL
 	InboxReader
 	LockReader

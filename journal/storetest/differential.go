@@ -51,6 +51,8 @@ func RunDifferential(t *testing.T, setup func(t *testing.T) Harness) {
 			"locks":      m.listLocks,
 			"sweepLocks": m.sweepLocks,
 			"where":      m.listWhere,
+
+			"dropGivenUp": m.dropGivenUp,
 		}
 		if h.Guest {
 			m.deployGuest(rt)
@@ -196,6 +198,7 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 	if parts&128 != 0 {
 		w.Publish = drawPublished(rt)
 	}
+	w.GiveUp = drawGiveUps(rt)
 	return w
 }
 
@@ -220,6 +223,7 @@ func (m *model) commitWrites(rt *rapid.T, writes []journal.Write) {
 		m.compareExecution(rt, writes[i].ID)
 	}
 	m.compareMail(rt)
+	m.compareGivenUp(rt)
 	for i := range writes {
 		require.Equal(rt, want[i].Position, m.positions[got[i].Position], "write %d", i)
 	}

@@ -50,6 +50,7 @@ func Run(t *testing.T, setup func(t *testing.T) Harness) {
 		{"Lock", lockTests},
 		{"Published", publishedTests},
 		{"Continue", continueTests},
+		{"GiveUp", giveUpTests},
 		{"Concurrency", concurrencyTests},
 		{"MailConcurrency", mailConcurrencyTests},
 		{"Durability", durabilityTests},
