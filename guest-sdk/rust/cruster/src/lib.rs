@@ -204,7 +204,7 @@ pub mod __private;
 pub use activity::ActivityContext;
 pub use activity_call::ActivityCall;
 pub use bytes::Bytes;
-pub use client::{Client, Poll, remote};
+pub use client::{Client, OnCancel, Poll, remote};
 pub use combine::{first, join_all};
 pub use condition::Until;
 pub use context::{InWorkflow, WorkflowContext};

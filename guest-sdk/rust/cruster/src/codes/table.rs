@@ -49,6 +49,7 @@ table! {
     UPDATE_UNANSWERED = "CR-2040", "What it did of it cannot be told. 'cruster-host workflow describe' shows how it ended.", false;
     UNKNOWN_STATE = "CR-2041", "A workflow publishes the state and the attributes that it declares.", false;
     BAD_ATTRIBUTE = "CR-2042", "An attribute is a text of at most 256 bytes, a finite number, a bool or a time, of the type that the workflow declares.", false;
+    TERMINATED = "CR-2043", "The caller does not wait for it any more, and had said that it is to be terminated then: its cleanup has not run. To do the work again, start it with another key.", false;
     BAD_SCHEDULE = "CR-2050", "The message names what is wrong; docs/schedules.md describes schedules.", false;
     SCHEDULE_NOT_FOUND = "CR-2051", "'cruster-host schedule list' shows the schedules of a namespace.", false;
     SCHEDULE_EXISTS = "CR-2052", "Change it with 'cruster-host schedule update', or delete it first.", false;

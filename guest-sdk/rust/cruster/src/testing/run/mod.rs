@@ -1,5 +1,6 @@
 //! One execution in the world, and the host of its workflow.
 
+pub(crate) mod callees;
 mod continued;
 mod perform;
 
@@ -18,6 +19,7 @@ use crate::testing::history::{Happening, History};
 use crate::testing::published::Published;
 use crate::testing::received::received;
 use crate::testing::refusals;
+use crate::testing::run::callees::Caller;
 use crate::testing::signals::Mailbox;
 use crate::testing::updates::Updates;
 use crate::testing::world::World;
@@ -45,6 +47,10 @@ pub(crate) struct Run {
     stop: RefCell<Option<String>>,
     /// Called at the end.
     listeners: RefCell<Vec<Listener>>,
+    /// Who waits for it, if it was called.
+    pub(crate) caller: RefCell<Option<Caller>>,
+    /// Its caller has asked it to stop.
+    given_up: Cell<bool>,
     history: RefCell<History>,
     /// Those of the runs whose place it has taken.
     earlier: RefCell<Vec<History>>,
@@ -88,6 +94,8 @@ impl Run {
             interrupt_op: Cell::new(0),
             stop: RefCell::default(),
             listeners: RefCell::default(),
+            caller: RefCell::default(),
+            given_up: Cell::new(false),
             history: RefCell::new(History {
                 module: world.module,
                 namespace: world.config.namespace.clone(),
@@ -117,6 +125,9 @@ impl Run {
 
     /// Starts the workflow.
     pub(crate) fn begin(&self) {
+        if self.outcome.borrow().is_some() {
+            return; // terminated
+        }
         let invocation = self.history.borrow().invocation();
         let world = self.world();
         let _log = logging::scope(world.now(), &self.id);
@@ -150,6 +161,7 @@ impl Run {
         let listeners = std::mem::take(&mut *self.listeners.borrow_mut());
         *self.outcome.borrow_mut() = Some(outcome.clone());
         self.unlock();
+        self.give_up_all();
         self.leave_updates_unanswered();
         for tell in listeners {
             tell(&outcome);
@@ -332,7 +344,9 @@ impl Run {
         match &*self.outcome.borrow() {
             None => "running",
             Some(Outcome { error: None, .. }) => "completed",
-            Some(Outcome { error: Some(e), .. }) if e.code == codes::INTERRUPTED.code => {
+            Some(Outcome { error: Some(e), .. })
+                if e.code == codes::INTERRUPTED.code || e.code == codes::TERMINATED.code =>
+            {
                 "interrupted"
             }
             Some(_) => "failed",
@@ -381,6 +395,7 @@ impl Host for Run {
         }
         drop(history);
         self.pending.borrow_mut().remove(&op);
+        self.give_up(op);
         if self.section.get() == op {
             self.unlock();
         }
