@@ -20,7 +20,7 @@ func newBodies() []any {
 		new(abi.OperationReply), new(abi.Operations), new(abi.OperationsReply), new(abi.Outcome), new(abi.Patched), new(abi.Poll),
 		new(abi.PollReply), new(abi.Progress), new(abi.Publish), new(abi.Published), new(abi.Query), new(abi.QueryInfo), new(abi.QueryReply),
 		new(abi.Receive), new(abi.Resolve), new(abi.Resume), new(abi.Retry),
-		new(abi.SQL), new(abi.ScheduleInfo), new(abi.Schema), new(abi.Signal), new(abi.SignalInfo), new(abi.Sleep), new(abi.StateInfo),
+		new(abi.Interrupt), new(abi.SQL), new(abi.ScheduleInfo), new(abi.Schema), new(abi.Signal), new(abi.SignalInfo), new(abi.Sleep), new(abi.StateInfo),
 		new(abi.Unlock), new(abi.Update), new(abi.UpdateInfo), new(abi.UpdateRequest), new(abi.WorkflowInfo),
 	}
 }
@@ -124,6 +124,8 @@ func samples() []sample {
 		{"Call/hashed-key", abi.Call{Input: abi.Nil, Key: "42", KeyMode: abi.KeyHashed, Workflow: "mail/Send"}},
 		{"Patched/fraud-check", abi.Patched{ID: "fraud-check"}},
 		{"Receive/paid", abi.Receive{Name: "paid"}},
+		{"Call/cancel", abi.Call{Input: abi.Nil, OnCancel: abi.OnCancelCancel, Workflow: "Ship"}},
+		{"Interrupt/reason", abi.Interrupt{Execution: "orders/ProcessOrder/41", Reason: "größer"}},
 		{"Signal/paid", abi.Signal{Execution: "orders/ProcessOrder/41", Name: "paid", Value: bin(300)}},
 		{"Poll/other", abi.Poll{Execution: "orders/ProcessOrder/41"}},
 		{"PollReply/running", abi.PollReply{State: "running"}},

@@ -24,7 +24,7 @@ func DecodeOp(kind string, body []byte) (any, *Error) {
 		return decodeOp(body, checkResolve)
 	case OpCall, OpSend:
 		return decodeOp(body, func(b *Call) *Error {
-			return firstError(checkReference(b.Workflow), CheckPayload("the input", b.Input))
+			return firstError(checkReference(b.Workflow), CheckPayload("the input", b.Input), checkOnCancel(b.OnCancel))
 		})
 	case OpPoll:
 		return decodeOp(body, func(b *Poll) *Error { return checkReference(b.Execution) })
@@ -50,6 +50,8 @@ func DecodeOp(kind string, body []byte) (any, *Error) {
 		return decodeOp(body, checkPublish)
 	case OpPatched:
 		return decodeOp(body, func(b *Patched) *Error { return CheckName(kind, b.ID) })
+	case OpInterrupt:
+		return decodeOp(body, checkInterrupt)
 	case OpInterrupted:
 		return decodeOp(body, func(*Interrupted) *Error { return nil })
 	}
@@ -78,6 +80,22 @@ func firstError(errs ...*Error) *Error {
 
 func checkActivity(b *Activity) *Error {
 	return firstError(CheckName(OpActivity, b.Name), checkRetry(b.Retry), CheckPayload("the input", b.Input), checkOpKey(b.Key))
+}
+
+func checkOnCancel(policy string) *Error {
+	switch policy {
+	case "", OnCancelAbandon, OnCancelCancel, OnCancelTerminate:
+		return nil
+	}
+	return Errorf(CodeBadBody, "%.40q does not say what becomes of a workflow that is given up", policy).
+		WithHint("Use %q, %q or %q.", OnCancelCancel, OnCancelTerminate, OnCancelAbandon)
+}
+
+func checkInterrupt(b *Interrupt) *Error {
+	if len(b.Reason) > MaxReason || !utf8.ValidString(b.Reason) {
+		return Errorf(CodeBadBody, "the reason %.40q… is longer than %d bytes, or not UTF-8", b.Reason, MaxReason)
+	}
+	return checkReference(b.Execution)
 }
 
 func checkResolve(b *Resolve) *Error {

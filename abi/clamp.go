@@ -46,3 +46,6 @@ func clampText(text string, limit int) string {
 	}
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
+
+// ClampReason cuts the reason of an interrupt to what is allowed.
+func ClampReason(reason string) string { return clampText(reason, MaxReason) }

@@ -76,6 +76,7 @@ const (
 	CodeUnknownDeferred     Code = "CR-2043"
 	CodeFinishedBefore      Code = "CR-2044"
 	CodeNotOver             Code = "CR-2045"
+	CodeTerminated          Code = "CR-2046"
 
 	CodeBadSchedule      Code = "CR-2050"
 	CodeScheduleNotFound Code = "CR-2051"
@@ -229,6 +230,7 @@ var Codes = []CodeInfo{
 	{CodeUnknownDeferred, NotFound, "the workflow has no such deferred", "A workflow declares the deferreds that can be settled: 'cruster-host module describe NAME' shows them.", false},
 	{CodeFinishedBefore, AlreadyExists, "there is a finished run under this key, and the start refuses one", "Read its result with 'cruster-host workflow poll', start a new run with --if-finished restart, or use another key.", false},
 	{CodeNotOver, FailedPrecondition, "the execution is not over", "Interrupt it first with 'cruster-host workflow interrupt', or mark it as failed with 'cruster-host workflow fail' if it is paused.", false},
+	{CodeTerminated, Aborted, "the workflow that had called the execution ended it", "The caller does not wait for it any more, and had said that it is to be terminated then: its cleanup has not run. To do the work again, start it with another key.", false},
 	{CodeBadSchedule, InvalidArgument, "the schedule is not valid", "The message names what is wrong; docs/schedules.md describes schedules.", false},
 	{CodeScheduleNotFound, NotFound, "there is no such schedule", "'cruster-host schedule list' shows the schedules of a namespace.", false},
 	{CodeScheduleExists, AlreadyExists, "there is a schedule of that name already", "Change it with 'cruster-host schedule update', or delete it first.", false},

@@ -21,6 +21,8 @@ const (
 	MaxOpsPerTurn = 10_000
 	// MaxInbox bounds the messages that wait for an execution or entity.
 	MaxInbox = 10_000
+	// MaxReason bounds the reason of an interrupt, in bytes.
+	MaxReason = 4096
 	// MaxState bounds the state of an entity, in bytes: it crosses the boundary together
 	// with operations or with what they return.
 	MaxState = 2 << 20

@@ -59,6 +59,7 @@ const (
 	OpUpdate      = "update"
 	OpAnswer      = "answer"
 	OpPublish     = "publish"
+	OpInterrupt   = "interrupt"
 )
 
 // ImportCancel (op i32) tells the host that the guest no longer waits for an
@@ -81,7 +82,7 @@ const (
 // OpKinds lists the durable imports, in the order of the specification.
 var OpKinds = []string{
 	OpSleep, OpActivity, OpDeferred, OpResolve, OpCall, OpSend, OpPoll, OpInterrupted, OpPatched, OpReceive, OpSignal, OpEntityCall, OpEntitySend,
-	OpLock, OpUnlock, OpUpdate, OpAnswer, OpPublish,
+	OpLock, OpUnlock, OpUpdate, OpAnswer, OpPublish, OpInterrupt,
 }
 
 // ImmediateCalls lists the imports that reply before they return.

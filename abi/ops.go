@@ -90,6 +90,16 @@ const (
 	KeyRaw = "raw"
 )
 
+// What becomes of the callee of a [Call] that its caller gives up.
+const (
+	// OnCancelAbandon leaves it alone. It is what an empty field means, too.
+	OnCancelAbandon = "abandon"
+	// OnCancelCancel asks it to stop, as an interrupt does.
+	OnCancelCancel = "cancel"
+	// OnCancelTerminate ends it without asking: its cleanup does not run.
+	OnCancelTerminate = "terminate"
+)
+
 // Call is the body of [OpCall] and [OpSend]: start another workflow through
 // its client. A call is delivered with the workflow's result or error, a send
 // with the id of the execution as soon as its start is durable.
@@ -97,6 +107,10 @@ type Call struct {
 	Input   []byte `msgpack:"input"`
 	Key     string `msgpack:"key"`
 	KeyMode string `msgpack:"key_mode"`
+	// OnCancel is what becomes of the callee if this op started it and is given up: it is
+	// cancelled, or the caller ends while it is pending. It is no part of the op's identity,
+	// and a send has none.
+	OnCancel string `msgpack:"on_cancel"`
 	// Workflow is "Name" for one of the caller's deployment or
 	// "deployment/Name".
 	Workflow string `msgpack:"workflow"`
@@ -112,6 +126,14 @@ type Poll struct {
 type PollReply struct {
 	Outcome *Outcome `msgpack:"outcome"`
 	State   string   `msgpack:"state"`
+}
+
+// Interrupt is the body of [OpInterrupt]: ask another execution to stop. It is delivered with
+// nil once the request is durable.
+type Interrupt struct {
+	// Execution is the name of the execution that is to stop.
+	Execution string `msgpack:"execution"`
+	Reason    string `msgpack:"reason"`
 }
 
 // Interrupted is the body of [OpInterrupted]: wait until a client asks this

@@ -185,6 +185,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.goBackground(e.timers.Run)
 	e.goBackground(recovery.Run)
 	e.goBackground(e.executions.EvictIdle)
+	e.goBackground(e.executions.SettleGivenUp)
 	e.startSchedules()
 	e.goBackground(e.entities.Run)
 	e.goBackground(e.entities.Recover)

@@ -96,7 +96,7 @@ func (e *Engine) startChild(ctx context.Context, parent *journal.Execution, step
 	if err != nil {
 		return nil, false, err
 	}
-	row.Parent = step
+	row.Parent, row.Pinned.OnCancel = step, call.OnCancel
 	return e.start(ctx, row, abi.ReturnFinished, nil)
 }
 

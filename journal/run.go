@@ -125,14 +125,17 @@ type Move struct {
 // an interrupt in a turn does not count against the limit of ops of a turn.
 const CurrentFormat = 3
 
-// Pinned is what a replay needs besides the module, the input and the entries. It
-// is decided when a run is started and does not change, so that another host, with
-// other settings, arrives at the same.
+// Pinned is what a replay needs besides the module, the input and the entries, and what the
+// caller has said about the run. It is decided when a run is started and does not change, so
+// that another host, with other settings, arrives at the same.
 type Pinned struct {
 	// Format of the journal.
 	Format uint32 `msgpack:"format"`
 	// Memory is how many bytes an instance may have.
 	Memory uint64 `msgpack:"memory"`
+	// OnCancel is what becomes of the execution when the step that started it is given up:
+	// one of abi.OnCancelCancel, abi.OnCancelTerminate, and empty if nothing does.
+	OnCancel string `msgpack:"on_cancel,omitempty"`
 	// Seed of the random numbers: the run id, or that of the run it was forked off.
 	Seed RunID `msgpack:"seed"`
 	// Time is what the clock shows at the start.

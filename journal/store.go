@@ -17,6 +17,7 @@ type Store interface {
 	EarlierReader
 	EntityReader
 	ExecutionReader
+	GivenUpStore
 	GuestSQL
 	InboxReader
 	LockReader

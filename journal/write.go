@@ -71,6 +71,8 @@ type Write struct {
 	// Continue has another run take the place of this one, in the same row: see
 	// [Continuation]. It comes without an Update, and without what it would delete.
 	Continue *Continuation
+	// GiveUp says what the run does not wait for any more. One that is there already stands.
+	GiveUp []GiveUp
 	// Lock replaces the lock of an entity, or inserts it.
 	Lock *Lock
 	// Unlock deletes it, if there is one.
@@ -189,7 +191,7 @@ func (w *Write) Check() error {
 // fitsEntity tells whether the Write has nothing that only executions have.
 func (w *Write) fitsEntity() bool {
 	return w.Start == nil && len(w.Entries) == 0 && w.Update == nil && w.Settle == nil && w.Interrupt == nil && w.Link == nil && w.Hibernate == nil &&
-		len(w.Hold) == 0 && w.Publish == nil && w.Continue == nil
+		len(w.Hold)+len(w.GiveUp) == 0 && w.Publish == nil && w.Continue == nil
 }
 
 // ofOneRun tells whether the Write has something that a run which continues another does not
@@ -246,7 +248,7 @@ func (m *Message) check() error {
 // guest is replaced.
 func (w *Write) savesState() bool {
 	return w.Hibernate != nil && w.Start == nil && len(w.Entries) == 0 && w.Update == nil && w.Settle == nil && w.Interrupt == nil && w.Link == nil &&
-		w.Receive == nil && len(w.Take)+len(w.Hold)+len(w.Receipts)+len(w.Send) == 0 && w.Publish == nil && w.Continue == nil
+		w.Receive == nil && len(w.Take)+len(w.Hold)+len(w.Receipts)+len(w.Send)+len(w.GiveUp) == 0 && w.Publish == nil && w.Continue == nil
 }
 
 // Size estimates how many bytes a Write adds to the store: close enough to
@@ -300,6 +302,9 @@ func (w *Write) Size() int {
 	}
 	if w.Lock != nil {
 		n += row
+	}
+	for i := range w.GiveUp {
+		n += row + len(w.GiveUp[i].Reason)
 	}
 	return n + 8*(len(w.Take)+len(w.Hold))
 }

@@ -1,6 +1,8 @@
 package cruster
 
 import (
+	"cmp"
+
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
@@ -12,7 +14,24 @@ type Client[Req, Res any] struct {
 	workflow string
 	key      string
 	mode     string
+	onCancel OnCancel
 }
+
+// OnCancel is what becomes of a workflow that [Client.Execute] or [Client.Go] has started when its
+// caller does not wait for it any more: the call was cancelled, or the caller has ended, however
+// it ended. A workflow that was running under its key already is left alone.
+type OnCancel string
+
+const (
+	// CancelChild asks it to stop, as an interrupt does: it cleans up. That is the default.
+	// The caller does not wait for it.
+	CancelChild OnCancel = abi.OnCancelCancel
+	// TerminateChild ends it at once, as interrupted, with the code CR-2046. Its cleanup
+	// does not run.
+	TerminateChild OnCancel = abi.OnCancelTerminate
+	// AbandonChild lets it go on.
+	AbandonChild OnCancel = abi.OnCancelAbandon
+)
 
 // RemoteWorkflow is the client of a workflow that this module does not contain,
 // named "deployment/Name".
@@ -33,13 +52,24 @@ func (c Client[Req, Res]) WithKeyRaw(key string) Client[Req, Res] {
 	return c
 }
 
+// OnCancel says what becomes of the workflow when its caller gives up waiting for it:
+//
+//	report := Report.Client().OnCancel(cruster.AbandonChild).Go(ctx, month)
+//
+// Defaults to [CancelChild].
+func (c Client[Req, Res]) OnCancel(policy OnCancel) Client[Req, Res] {
+	c.onCancel = policy
+	return c
+}
+
 // Execute runs the workflow and waits for its result. If an execution with the
 // same key exists, Execute waits for that one.
 func (c Client[Req, Res]) Execute(ctx Context, req Req) (Res, error) {
 	return c.Go(ctx, req).Await(ctx)
 }
 
-// Go runs the workflow; the future is its result.
+// Go runs the workflow; the future is its result. If the caller ends before that, the workflow is
+// given up: see [OnCancel]. To leave it on its own from the beginning, use [Client.Start].
 func (c Client[Req, Res]) Go(ctx Context, req Req) Future[Res] {
 	return Future[Res]{p: c.issue(ctx, &opCall, req)}
 }
@@ -67,7 +97,27 @@ func (c Client[Req, Res]) issue(ctx Context, op *guest.Call, req Req) *guest.Pro
 	if err != nil {
 		return ctx.scope.Failed(what, err)
 	}
-	return ctx.scope.Issue(op, what, guest.EncodeBody(abi.Call{Input: input, Key: c.key, KeyMode: c.mode, Workflow: c.workflow}))
+	call := abi.Call{Input: input, Key: c.key, KeyMode: c.mode, Workflow: c.workflow}
+	if op == &opCall {
+		call.OnCancel = string(cmp.Or(c.onCancel, CancelChild))
+	}
+	return ctx.scope.Issue(op, what, guest.EncodeBody(call))
+}
+
+// Interrupt asks an execution to stop, and returns when that is durable. The execution cleans up
+// in its own time. To wait for that, shield the wait for its result, or start it with
+// [Client.Start], interrupt it and wait for it with Execute under its key:
+//
+//	err := client.Interrupt(ctx, id, "out of stock")
+//	_, err = client.WithKeyRaw(key).Execute(ctx, req) // its result, or that it was interrupted
+//
+// One that was asked before is asked no more, and that is no error. The error of one that was over
+// before anyone asked has the code CR-2012.
+func (c Client[Req, Res]) Interrupt(ctx Context, executionID, reason string) error {
+	what := guest.Label{Kind: "interrupt of", Name: executionID}
+	body := guest.EncodeBody(abi.Interrupt{Execution: executionID, Reason: reason})
+	_, err := Future[None]{p: ctx.scope.Issue(&opInterrupt, what, body)}.Await(ctx)
+	return err
 }
 
 // Status is what [Client.Poll] sees of an execution.

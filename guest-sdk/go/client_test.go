@@ -1,6 +1,7 @@
 package cruster_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -82,4 +83,91 @@ func TestCallToItself(t *testing.T) {
 	t.Parallel()
 	_, _, err := run(t, selfCalling, 1)
 	require.ErrorContains(t, err, string(abi.CodeCallToItself))
+}
+
+var (
+	sweepUp = cruster.NewActivity("test.sweepUp", func(_ *cruster.ActivityContext, name string) (string, error) { return name, nil })
+
+	slowly = cruster.NewWorkflow("test.slowly", func(ctx cruster.Context, name string) (string, error) {
+		err := cruster.Sleep(ctx, time.Hour)
+		if err != nil {
+			_, _ = sweepUp.Call(cruster.Shield(ctx), name)
+		}
+		return name, err
+	}, cruster.RawKey(func(name string) string { return name }))
+
+	givingUp = cruster.NewWorkflow("test.givingUp", func(ctx cruster.Context, how string) (string, error) {
+		client := slowly.Client()
+		if how == "interrupt" {
+			id, err := client.Start(ctx, "other")
+			if err != nil {
+				return "", err
+			}
+			if err := client.Interrupt(ctx, id, "enough"); err != nil {
+				return "", err
+			}
+			_, err = client.Execute(ctx, "other")
+			again := client.Interrupt(ctx, id, "once more")
+			missing := client.Interrupt(ctx, "test/test.slowly/none", "")
+			over, _ := child.Client().Start(ctx, childRequest{Name: "x", Fail: true})
+			_ = cruster.Sleep(ctx, time.Second)
+			late := child.Client().Interrupt(ctx, over, "")
+			return fmt.Sprint(cruster.ErrorCode(err), again, cruster.ErrorCode(missing), cruster.ErrorCode(late)), nil
+		}
+		part, cancel := cruster.WithCancel(ctx)
+		stopped := client.Go(part, "stopped")
+		left := client.OnCancel(cruster.AbandonChild).Go(part, "left")
+		killed := client.OnCancel(cruster.TerminateChild).Go(part, "killed")
+		_ = cruster.Sleep(ctx, time.Minute)
+		if how == "end" {
+			return "", nil
+		}
+		cancel()
+		_, err := cruster.All(ctx, stopped, left, killed)
+		if err == nil {
+			return "", errors.New("the calls were not cancelled")
+		}
+		_ = cruster.Sleep(ctx, time.Minute)
+		var states []string
+		for _, name := range []string{"stopped", "left", "killed"} {
+			status, err := client.Poll(ctx, "test/test.slowly/"+name)
+			if err != nil {
+				return "", err
+			}
+			states = append(states, status.State+cruster.ErrorCode(status.Err))
+		}
+		return fmt.Sprint(states), nil
+	})
+)
+
+func TestGivenUpCalls(t *testing.T) {
+	t.Parallel()
+	cleaned := func() (crustertest.Option, *[]string) {
+		var names []string
+		return crustertest.Stub(sweepUp, func(_ *cruster.ActivityContext, name string) (string, error) {
+			names = append(names, name)
+			return name, nil
+		}), &names
+	}
+	stub, names := cleaned()
+	got, _, err := run(t, givingUp, "cancel", stub)
+	require.NoError(t, err)
+	require.Equal(t, "[interrupted"+string(abi.CodeInterrupted)+" running interrupted"+string(abi.CodeTerminated)+"]", got)
+	require.Equal(t, []string{"stopped"}, *names)
+
+	stub, names = cleaned()
+	_, _, err = run(t, givingUp, "end", stub)
+	require.NoError(t, err)
+	require.Equal(t, []string{"stopped"}, *names, "it cleans up after its caller has ended")
+
+	stub, names = cleaned()
+	_, _, err = run(t, givingUp, "interrupted", stub, crustertest.InterruptAfter(time.Second, "enough"))
+	require.ErrorIs(t, err, cruster.ErrInterrupted)
+	require.Equal(t, []string{"stopped"}, *names)
+
+	stub, names = cleaned()
+	got, _, err = run(t, givingUp, "interrupt", stub)
+	require.NoError(t, err)
+	require.Equal(t, fmt.Sprint(string(abi.CodeInterrupted), nil, string(abi.CodeExecutionNotFound), string(abi.CodeAlreadyOver)), got)
+	require.Equal(t, []string{"other"}, *names)
 }

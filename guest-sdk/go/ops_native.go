@@ -28,6 +28,7 @@ var (
 	opUpdate      = guest.Call{Name: abi.OpUpdate}
 	opAnswer      = guest.Call{Name: abi.OpAnswer}
 	opPublish     = guest.Call{Name: abi.OpPublish}
+	opInterrupt   = guest.Call{Name: abi.OpInterrupt}
 
 	callTxExec     = guest.Call{Name: abi.ImportTxExec}
 	callTxQuery    = guest.Call{Name: abi.ImportTxQuery}

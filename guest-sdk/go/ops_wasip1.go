@@ -28,6 +28,7 @@ var (
 	opUpdate      = guest.Call{Name: abi.OpUpdate, Import: importUpdate}
 	opAnswer      = guest.Call{Name: abi.OpAnswer, Import: importAnswer}
 	opPublish     = guest.Call{Name: abi.OpPublish, Import: importPublish}
+	opInterrupt   = guest.Call{Name: abi.OpInterrupt, Import: importInterrupt}
 
 	callTxExec     = guest.Call{Name: abi.ImportTxExec, Import: importTxExec}
 	callTxQuery    = guest.Call{Name: abi.ImportTxQuery, Import: importTxQuery}
@@ -101,6 +102,9 @@ func importAnswer(ptr unsafe.Pointer, n uint32) int32
 
 //go:wasmimport cruster publish
 func importPublish(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster interrupt
+func importInterrupt(ptr unsafe.Pointer, n uint32) int32
 
 //go:wasmimport cruster tx_exec
 func importTxExec(ptr unsafe.Pointer, n uint32) int32

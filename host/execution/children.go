@@ -48,8 +48,13 @@ func (t *task) startChild(ctx context.Context, b *abi.Call) (*journal.Execution,
 	case !errors.Is(err, journal.ErrNotFound):
 		return nil, journal.Coded("look for the callee", err)
 	}
+	call := *b
+	call.OnCancel = ""
+	if t.op.Kind == abi.OpCall {
+		call.OnCancel = policyOf(b)
+	}
 	for {
-		child, existed, err := t.StartChild(ctx, t.row, step, b)
+		child, existed, err := t.StartChild(ctx, t.row, step, &call)
 		switch {
 		case err != nil:
 			return nil, err
@@ -86,6 +91,29 @@ func (t *task) link(step journal.Caller, child *journal.Execution) error {
 
 func calleeSwept(name string) *abi.Error {
 	return abi.Errorf(abi.CodeExecutionNotFound, "%s has finished, and was deleted before its result was read", name)
+}
+
+// interrupt asks another execution to stop for a workflow. One that was asked and has ended
+// since may have been asked by this very step, before a crash.
+func (t *task) interrupt(ctx context.Context, b *abi.Interrupt) {
+	failure, decided := t.retryUntilDecided(ctx, "interrupt an execution", func() error {
+		ref, err := RefOf(t.row.Namespace, b.Execution)
+		if err != nil {
+			return err
+		}
+		err = t.Interrupt(ctx, ref, b.Reason)
+		if abi.CodeOf(err) != abi.CodeAlreadyOver {
+			return err
+		}
+		row, lerr := t.Load(ctx, ref)
+		if lerr == nil && row.Interrupt != nil {
+			return nil
+		}
+		return errors.Join(lerr, err)
+	})
+	if decided {
+		t.done(outcomeOf(abi.Nil, failure))
+	}
 }
 
 // awaitChild has the parent told when the child is over.

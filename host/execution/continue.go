@@ -47,7 +47,7 @@ func (r *run) nextRun(turn *guest.Turn) (*journal.Continuation, error) {
 		return nil, err
 	}
 	next.Run = journal.NewRunID()
-	next.Pinned.Seed = next.Run
+	next.Pinned.Seed, next.Pinned.OnCancel = next.Run, r.row.Pinned.OnCancel
 	r.locked(func(l *ledger) { next.Pinned.Time = l.tick(r.now()) })
 	return &next, nil
 }
@@ -66,6 +66,7 @@ func (r *run) goOnAs(next *journal.Continuation, b batch, turn guest.Turn, d dec
 		r.Fault.Pass(faultpoint.ContinueAfterCommit)
 		d.did.pass(r.Fault, faultpoint.AnswerAfterCommit)
 		r.tellCallers(d.did)
+		r.settleDurable(&w)
 		r.logTurn(turn)
 		r.metrics.continued.Inc()
 		r.log.Debug("continues as a new run", "run", next.Run)

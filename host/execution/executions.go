@@ -28,6 +28,8 @@ import (
 // [Committer].
 type Store interface {
 	Callee(ctx context.Context, step journal.Caller) (*journal.Execution, error)
+	Children(ctx context.Context, run journal.RunID, after journal.ID, limit int) ([]journal.Execution, error)
+	GivenUp(ctx context.Context, after journal.Caller, limit int) ([]journal.GivenUp, error)
 	Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error)
 	Deferreds(ctx context.Context, id journal.ID) ([]journal.Settlement, error)
 	Hibernated(ctx context.Context, id journal.ID) (*journal.Hibernated, error)
@@ -42,6 +44,8 @@ type Store interface {
 // Committer makes one write durable, fenced by the epoch of its shard.
 type Committer interface {
 	Commit(w journal.Write) (journal.Result, error)
+	// DropGivenUp deletes what a run has given up: see [journal.Store].
+	DropGivenUp(ctx context.Context, id journal.ID, run journal.RunID, steps []journal.StepID) error
 	// Shares tells whether a write would share its commit with many others, so that it
 	// would cost less than as a part of the transaction of an activity.
 	Shares() bool
@@ -140,6 +144,7 @@ type Executions struct {
 	resident   *residency.List
 	heads      headStarts
 	updates    updateWaiters
+	starts     starts
 }
 
 // New makes executions of which none is in memory.

@@ -108,6 +108,7 @@ func (r *run) quarantine(notices []notice, f *hostFault) {
 	r.guest, r.row, r.begun, r.published = nil, nil, false, nil
 	r.waiting, r.owed, r.stuck, r.crashes = nil, nil, nil, 0
 	r.pauseFaulty()
+	r.group.Go(func() { r.SettleGivenUp(r.Host.Context()) }) // it may have had something to say of it
 }
 
 // pauseFaulty pauses the execution in quarantine, or has that tried again later.

@@ -66,6 +66,7 @@ type fixture struct {
 	looked      map[string]func()  // guarded by mu; what happens behind the next look for an inbox or a receipt
 	slow        int                // guarded by mu; calls of guests that take 200ms from now on
 	crowd       chan struct{}      // closed to have other guests end; nil if there are none
+	starts      chan struct{}      // guarded by mu; closed to have calls start what they call; nil if they may
 	// committing is what happens while the next transaction of an activity commits.
 	committing func()                 // guarded by mu
 	asked      map[journal.Caller]int // guarded by mu; what entities were asked for
@@ -217,8 +218,17 @@ func rowOf(workflow, key string) *journal.Execution {
 }
 
 func (f *fixture) startChild(ctx context.Context, _ *journal.Execution, step journal.Caller, call *abi.Call) (*journal.Execution, bool, error) {
+	f.mu.Lock()
+	held := f.starts
+	f.mu.Unlock()
+	if held != nil {
+		select {
+		case <-held:
+		case <-f.life.Context().Done():
+		}
+	}
 	row := rowOf(call.Workflow, "child")
-	row.Parent = step
+	row.Parent, row.Pinned.OnCancel = step, call.OnCancel
 	existed, err := f.x.Start(ctx, row, nil)
 	if err == nil && existed {
 		row, err = f.store.Load(ctx, row.ID)
@@ -290,6 +300,37 @@ func (f *fixture) timeText(at int64) string {
 	default:
 		return "+" + time.Unix(0, at).Sub(f.start).String()
 	}
+}
+
+// showChild renders the row of what a call of a workflow has come to.
+func (f *fixture) showChild(workflow string) string {
+	row, err := f.store.Load(f.t.Context(), rowOf(workflow, "child").ID)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	text := string(row.State)
+	if row.State.Final() {
+		text += ": " + outcomeText(row.Value, row.Error)
+	}
+	if row.Interrupt != nil {
+		text += "; asked to stop: " + row.Interrupt.Reason
+	}
+	return text + "\n"
+}
+
+// givenUpText renders what is given up and has not been worked off.
+func (f *fixture) givenUpText() string {
+	given, err := f.store.GivenUp(f.t.Context(), journal.Caller{}, 100)
+	require.NoError(f.t, err)
+	steps, all := 0, 0
+	for _, g := range given {
+		if g.Step == (journal.StepID{}) {
+			all++
+		} else {
+			steps++
+		}
+	}
+	return fmt.Sprintf("steps: %d, whole runs: %d\n", steps, all)
 }
 
 // pendingText renders what a run waits for.

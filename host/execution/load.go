@@ -169,6 +169,10 @@ func (r *run) load(ctx context.Context) error {
 	r.received.LetGo()
 	r.locked(func(l *ledger) { l.inbox = message.NewInbox(inbox) })
 	r.tellAnswered(ctx, row)
+	if r.reloaded {
+		r.reloaded = false
+		r.group.Go(func() { r.SettleGivenUp(r.Host.Context()) })
+	}
 	if row.State != journal.Running {
 		// The commit that ended it may have been one whose answer was lost: then its
 		// watchers have not been told.
@@ -205,7 +209,7 @@ func (r *run) replayAll(ctx context.Context) error {
 	r.mu.Unlock()
 	r.locked(r.kept.giveBack)
 	r.endForgottenTasks()
-	if err := r.recoverTurn(turn); err != nil {
+	if err := r.recoverTurn(turn, r.notGivenUp(player, at)); err != nil {
 		return err
 	}
 	if r.row != nil && r.row.State == journal.Running && !r.begun && !r.fresh {

@@ -84,6 +84,11 @@ type (
 		interrupt journal.Interrupt
 		reply     chan<- error
 	}
+	// terminateRequest asks for the execution to be ended.
+	terminateRequest struct {
+		interrupt journal.Interrupt
+		reply     chan<- error
+	}
 	// resumeRequest asks for a paused execution to go on.
 	resumeRequest struct{ reply chan<- error }
 	// failRequest asks for a paused execution to be failed; at is when that was
@@ -128,6 +133,7 @@ func (taskFault) isNotice()        {}
 func (settleRequest) isNotice()    {}
 func (receiveRequest) isNotice()   {}
 func (interruptRequest) isNotice() {}
+func (terminateRequest) isNotice() {}
 func (resumeRequest) isNotice()    {}
 func (failRequest) isNotice()      {}
 func (moveRequest) isNotice()      {}
@@ -160,7 +166,7 @@ func content(m notice) notice {
 // isRequest tells whether a caller from outside asks for something.
 func isRequest(m notice) bool {
 	switch m.(type) {
-	case settleRequest, receiveRequest, interruptRequest, resumeRequest, failRequest, moveRequest, waitingRequest, queryRequest, inspectRequest:
+	case settleRequest, receiveRequest, interruptRequest, terminateRequest, resumeRequest, failRequest, moveRequest, waitingRequest, queryRequest, inspectRequest:
 		return true
 	default:
 		return false
@@ -197,6 +203,8 @@ func refuse(m notice, err error) bool {
 	case receiveRequest:
 		reply = m.reply
 	case interruptRequest:
+		reply = m.reply
+	case terminateRequest:
 		reply = m.reply
 	case resumeRequest:
 		reply = m.reply

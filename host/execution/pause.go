@@ -145,11 +145,13 @@ func (r *run) fail(m failRequest) error {
 	failure.Clamp()
 	u := journal.Update{State: journal.Failed, WakeAt: journal.Never, Error: failure, FinishedAt: finishedAt, Waiting: r.row.Waiting}
 	r.Fault.Pass(faultpoint.FailBeforeCommit)
-	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Update: &u}); err != nil {
+	w := journal.Write{ID: r.id, Run: r.row.Run, Update: &u, GiveUp: r.everything()}
+	if _, err := r.Committer.Commit(w); err != nil {
 		return err
 	}
 	r.Fault.Pass(faultpoint.FailAfterCommit)
 	r.applyUpdate(u)
+	r.settleDurable(&w)
 	r.log.Info("failed by an operator", "reason", m.reason)
 	r.finish()
 	return nil

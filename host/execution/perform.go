@@ -10,6 +10,7 @@ import (
 	"github.com/cruster/cruster/host/guest"
 	"github.com/cruster/cruster/host/message"
 	"github.com/cruster/cruster/host/op"
+	"github.com/cruster/cruster/host/replay"
 	"github.com/cruster/cruster/journal"
 )
 
@@ -37,6 +38,9 @@ type own struct {
 	answers  message.Answers
 	publish  *journal.Published             // what replaces what was published; nil leaves it
 	outcomes map[journal.StepID]abi.Outcome // of these ops
+	// unwanted are steps that the last turn of a replay has given up, if that may not be
+	// durable.
+	unwanted []journal.StepID
 }
 
 // isOwn tells whether an op is one that the run performs itself.
@@ -74,7 +78,7 @@ func (r *run) perform(b batch, turn guest.Turn) (did own, err error) {
 }
 
 // writes tells whether there is anything to be made durable.
-func (did *own) writes() bool { return len(did.answers) > 0 || did.publish != nil }
+func (did *own) writes() bool { return len(did.answers)+len(did.unwanted) > 0 || did.publish != nil }
 
 // write adds it to the write of the turn.
 func (did *own) write(w *journal.Write, now int64) {
@@ -98,8 +102,9 @@ func (l *ledger) settleOwn(outcomes map[journal.StepID]abi.Outcome, now int64) {
 
 // recoverTurn sees to what the last turn of a replay caused. Its delivery is durable, and
 // perhaps nothing else: a transaction committed it, and the host was gone before the rest was.
-func (r *run) recoverTurn(turn guest.Turn) error {
+func (r *run) recoverTurn(turn guest.Turn, unwanted []journal.StepID) error {
 	did, err := r.perform(batch{}, turn)
+	did.unwanted = unwanted
 	if err == nil {
 		err = r.settleEarlier(did.outcomes)
 	}
@@ -118,6 +123,20 @@ func (r *run) recoverTurn(turn guest.Turn) error {
 		return errors.New("what the last turn caused could not be committed")
 	}
 	return nil
+}
+
+// notGivenUp are the steps that the last turn of a replay has given up, if the commit of that turn
+// may be missing: nothing says what the run waited for behind the last entry.
+func (r *run) notGivenUp(player *replay.Player, end replay.Position) (steps []journal.StepID) {
+	if player.Waited(r.row.Waiting).Seq >= end.Seq {
+		return nil
+	}
+	for _, o := range player.GaveUp() {
+		if stops(o) {
+			steps = append(steps, o.StepID)
+		}
+	}
+	return steps
 }
 
 // replayed is what the turns of a trial come to that a run performs itself, all together:

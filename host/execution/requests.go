@@ -77,12 +77,9 @@ func noExecutionOf(ref Ref) *abi.Error {
 	return abi.Errorf(abi.CodeExecutionNotFound, "there is no execution %.300q", ref.Name)
 }
 
-// maxReason bounds why an execution is interrupted or failed.
-const maxReason = 4096
-
 func checkReason(reason string) (string, error) {
-	if len(reason) > maxReason {
-		return "", abi.Errorf(abi.CodeBadRequest, "the reason has %d bytes, the limit is %d", len(reason), maxReason)
+	if len(reason) > abi.MaxReason {
+		return "", abi.Errorf(abi.CodeBadRequest, "the reason has %d bytes, the limit is %d", len(reason), abi.MaxReason)
 	}
 	return strings.ToValidUTF8(reason, "\uFFFD"), nil
 }

@@ -34,7 +34,7 @@ func TestRequestsAreChecked(t *testing.T) {
 		_, err := f.x.Start(t.Context(), row, nil)
 		require.NoError(t, err)
 		ref, nowhere := Ref{ID: row.ID, Name: row.Name()}, Ref{Name: "orders/Process/nowhere"}
-		long := strings.Repeat("r", maxReason+1)
+		long := strings.Repeat("r", abi.MaxReason+1)
 		for name, c := range map[string]struct {
 			err  error
 			code abi.Code

@@ -46,6 +46,7 @@ type run struct {
 	fault     *abi.Error                            // set while it is quarantined: see quarantine
 	waiting   []notice                              // received, to be handled once no number is reserved
 	again     []notice                              // to be received again
+	reloaded  bool                                  // it was rebuilt, perhaps because the answer to a commit was lost
 	fresh     bool                                  // it has just continued another one: its journal is empty
 	begun     bool                                  // the guest has had its first turn, now or in the journal
 	fuel      int64                                 // what the turns of the guest have used, those of a replay included
@@ -320,6 +321,8 @@ func (r *run) receive(m notice) {
 		r.answer(m, m.reply, "tell "+r.row.Name(), r.receiveMessage(m.message))
 	case interruptRequest:
 		r.answer(m, m.reply, "interrupt "+r.row.Name(), r.interrupt(m.interrupt))
+	case terminateRequest:
+		r.answer(m, m.reply, "terminate "+r.row.Name(), r.terminate(m.interrupt))
 	case resumeRequest:
 		r.answer(m, m.reply, "resume "+r.row.Name(), r.resume())
 	case failRequest:
@@ -384,6 +387,7 @@ func (r *run) rollBack(b batch, err error) {
 // that wait for theirs to be delivered, are kept, and so are attempts that failed.
 func (r *run) reload(b batch) {
 	r.locked(func(l *ledger) { r.kept.keep(l, b) })
+	r.reloaded = true
 	r.unload()
 	r.requeue(wake{})
 }

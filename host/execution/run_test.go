@@ -23,11 +23,13 @@ import (
 // virtual time. Commands:
 //
 //	script [name=W] [digest=D] what the workflow does, in a module; one line a turn:
-//	                           activity N [retries=K] [input=X] | sleep D | deferred N | interrupted | patched N | call W | send W |
+//	                           activity N [retries=K] [input=X] | sleep D | deferred N | interrupted | patched N | call W [POLICY] | send W |
 //	                           resolve N | poll E | lock E … | unlock | cancel OP | log TEXT | park | done TEXT | failed TEXT | stop |
-//	                           receive N | update | answer ID V | publish stage=V customer=V amount=N progress=N;
+//	                           interrupt E REASON | receive N | update | answer ID V | publish stage=V customer=V amount=N progress=N;
 //	                           an op whose name ends with ! is given up at once
 //	start [again]              starts an execution of workflow w; again: another run of the same name
+//	starts held|free           calls cannot start what they call, and then can
+//	show-child W, given-up     what a call of W has come to; what has been given up and not been worked off
 //	start-child W              starts the execution that a call of workflow W comes to
 //	sweep                      retention deletes what is over
 //	sweep-before-link          it does so right before a call that found its callee is linked to it
@@ -133,6 +135,14 @@ func (f *fixture) command(row *journal.Execution, cmd string, words []string, in
 	case "start-child":
 		_, err := f.x.Start(f.t.Context(), rowOf(text, "child"), nil)
 		out = answerText(err)
+	case "starts":
+		f.holdStarts(text == "held")
+	case "show-child":
+		synctest.Wait()
+		return f.showChild(text)
+	case "given-up":
+		synctest.Wait()
+		return f.givenUpText()
 	case "sweep-before-link":
 		f.mu.Lock()
 		f.sweepAt = faultpoint.LinkBeforeCommit
@@ -334,6 +344,18 @@ func (f *fixture) startOver(row *journal.Execution) string {
 	return answerText(err)
 }
 
+// holdStarts has calls wait before they start what they call, or lets them.
+func (f *fixture) holdStarts(hold bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if hold {
+		f.starts = make(chan struct{})
+		return
+	}
+	close(f.starts)
+	f.starts = nil
+}
+
 // restart has the host die and another take over after a while.
 func (f *fixture) restart(down time.Duration) {
 	f.end()
@@ -341,6 +363,8 @@ func (f *fixture) restart(down time.Duration) {
 	synctest.Wait()
 	f.takeNotes()
 	f.boot()
+	x, ctx := f.x, f.life.Context()
+	go x.SettleGivenUp(ctx)
 	due, err := f.store.Due(f.t.Context(), time.Now().UnixNano(), journal.Wake{}, 100)
 	require.NoError(f.t, err)
 	for _, w := range due {

@@ -197,7 +197,9 @@ func (g *scripted) body(kind string, words []string) []byte {
 	case abi.OpPatched:
 		return abi.MustMarshal(&abi.Patched{ID: name})
 	case abi.OpCall, abi.OpSend:
-		return abi.MustMarshal(&abi.Call{Workflow: name, Input: abi.Nil})
+		return abi.MustMarshal(&abi.Call{Workflow: name, Input: abi.Nil, OnCancel: strings.Join(words[1:], " ")})
+	case abi.OpInterrupt:
+		return abi.MustMarshal(&abi.Interrupt{Execution: name, Reason: strings.Join(words[1:], " ")})
 	case abi.OpResolve:
 		return abi.MustMarshal(&abi.Resolve{Name: name, Value: abi.MustMarshal("resolved inside")})
 	case abi.OpReceive:

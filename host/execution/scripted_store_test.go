@@ -56,6 +56,11 @@ func (c *scriptedCommitter) Commit(w journal.Write) (journal.Result, error) {
 	return results[0], results[0].Err
 }
 
+// DropGivenUp implements Committer.
+func (c *scriptedCommitter) DropGivenUp(ctx context.Context, id journal.ID, run journal.RunID, steps []journal.StepID) error {
+	return c.store.DropGivenUp(ctx, c.fences[id.Shard()], id, run, steps)
+}
+
 // Shares implements Committer.
 func (c *scriptedCommitter) Shares() bool {
 	c.mu.Lock()
@@ -89,6 +94,9 @@ func writtenText(w journal.Write) string {
 	}
 	if w.Publish != nil {
 		parts = append(parts, "what is published")
+	}
+	if len(w.GiveUp) > 0 {
+		parts = append(parts, fmt.Sprint(len(w.GiveUp), " given up"))
 	}
 	if w.Update == nil && (w.Settle != nil || w.Interrupt != nil || w.Receive != nil) {
 		return strings.Join(append(parts, "the wake time"), ", ")

@@ -75,6 +75,8 @@ func (r *run) startTask(o *op.Op) {
 			t.resolve(ctx, b)
 		case *abi.Poll:
 			t.poll(ctx, b)
+		case *abi.Interrupt:
+			t.interrupt(ctx, b)
 		case *abi.Signal:
 			t.signal(ctx, b)
 		case *abi.EntityMessage:
@@ -83,7 +85,12 @@ func (r *run) startTask(o *op.Op) {
 			t.lock(ctx, b)
 		}
 	}
+	end := func() {}
+	if o.Kind == abi.OpCall {
+		end = r.starts.begin(journal.Caller{ID: row.ID, Run: row.Run, Step: o.StepID})
+	}
 	work := func() {
+		defer end()
 		if f := guarded(perform); f != nil {
 			t.post(taskFault{t.step, t.reserved, f})
 		}
@@ -95,6 +102,7 @@ func (r *run) startTask(o *op.Op) {
 		joined = r.group.Go(work)
 	}
 	if !joined {
+		end()
 		r.endTask(o.StepID)
 	}
 }

@@ -63,6 +63,7 @@ func (x *Executions) tellAbsent(ctx context.Context, ref Ref, n news) told {
 		x.Logger.Error("the host failed while it told an execution something", "execution", ref.Name, "fault", f.What)
 		err = journal.ErrUndecided
 	}
+	_, ends := n.(terminateNews)
 	switch {
 	case row == nil && f != nil:
 		return told{err: abi.Errorf(abi.CodeInternal, "the host failed while it looked for %s: %s", ref.Name, f.What)}
@@ -71,7 +72,7 @@ func (x *Executions) tellAbsent(ctx context.Context, ref Ref, n news) told {
 	case errors.Is(err, journal.ErrUndecided):
 		reply := make(chan error, 1)
 		return told{then: []notice{again(row.Run, row.Chain, n.request(reply))}, reply: reply}
-	case err == nil && row.State == journal.Running:
+	case err == nil && (row.State == journal.Running || ends): // it tells its watchers
 		return told{then: []notice{wake{}}}
 	default:
 		return told{err: err}

@@ -199,7 +199,7 @@ func (r *run) commitPerformed(b batch, turn guest.Turn, did own) bool {
 		return r.goOnAs(next, b, turn, d)
 	}
 	// A wake time that is too early does no harm, so it alone is no reason to write.
-	if len(d.write.Entries) > 0 || d.update.State.Final() || d.update.WakeAt < r.row.WakeAt || d.update.Section != r.row.Section || did.writes() || d.fate.Writes() {
+	if len(d.write.Entries) > 0 || d.update.State.Final() || d.update.WakeAt < r.row.WakeAt || d.update.Section != r.row.Section || did.writes() || d.fate.Writes() || len(d.write.GiveUp) > 0 {
 		r.Fault.Pass(faultpoint.TurnBeforeCommit)
 		did.pass(r.Fault, faultpoint.AnswerBeforeCommit)
 		r.passRelease(faultpoint.ReleaseBeforeCommit, d.update.Section)
@@ -228,7 +228,9 @@ func (r *run) decideTurn(b batch, turn guest.Turn, did own) (d decision) {
 	r.crashes = 0
 	d.did = did
 	d.write = journal.Write{ID: r.id, Run: r.row.Run}
+	unwanted := did.unwanted
 	r.locked(func(l *ledger) {
+		unwanted = append(unwanted, l.givesUp(turn.Outcome != nil, turn.Cancelled)...)
 		d.gaveUp = l.applyTurn(b.entries, turn)
 		l.settleOwn(did.outcomes, r.now())
 		// What is ready at once must show in the wake time: the guest may have asked for
@@ -246,6 +248,7 @@ func (r *run) decideTurn(b batch, turn guest.Turn, did own) (d decision) {
 	b.write(&d.write)
 	d.fate.Write(&d.write, r.now())
 	did.write(&d.write, r.now())
+	d.write.GiveUp = r.giveUps(unwanted)
 	if turn.Continues() {
 		return d
 	}
@@ -280,6 +283,7 @@ func (r *run) turnDone(b batch, turn guest.Turn, d decision) bool {
 	})
 	r.setbacks, r.asked = 0, false
 	r.tellCallers(d.did)
+	r.settleDurable(&d.write)
 	return r.releaseEffects(turn, d.gaveUp)
 }
 

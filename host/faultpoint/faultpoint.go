@@ -88,6 +88,14 @@ const (
 	InterruptBeforeCommit = "interrupt.before-commit"
 	// The interrupt is durable; its execution and its caller have not been told.
 	InterruptAfterCommit = "interrupt.after-commit"
+	// Calls were given up, durably; who they started has not been told.
+	GiveUpBefore = "give-up.before"
+	// Who the calls had started has been told, durably; what was given up still says so.
+	GiveUpAfter = "give-up.after"
+	// An execution is to be ended by its caller; nothing is durable.
+	TerminateBeforeCommit = "terminate.before-commit"
+	// An execution was ended by its caller; its watchers have not been told.
+	TerminateAfterCommit = "terminate.after-commit"
 	// An execution cannot go on; nothing says so yet.
 	PauseBeforeCommit = "pause.before-commit"
 	// An execution is paused; its watchers have not been told.
@@ -153,6 +161,7 @@ var Points = []string{
 	ClaimBeforeCommit, ClaimAfterCommit,
 	DeployBeforeCommit, DeployAfterCommit,
 	InterruptBeforeCommit, InterruptAfterCommit,
+	GiveUpBefore, GiveUpAfter, TerminateBeforeCommit, TerminateAfterCommit,
 	PauseBeforeCommit, PauseAfterCommit,
 	ResumeBeforeCommit, ResumeAfterCommit,
 	FailBeforeCommit, FailAfterCommit,

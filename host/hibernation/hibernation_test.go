@@ -32,6 +32,7 @@ var bodies = map[string]any{
 	abi.OpPublish:     &abi.Publish{State: []abi.Published{{Name: "stage", Value: abi.MustMarshal("packed")}}},
 	abi.OpReceive:     &abi.Receive{Name: "paid"},
 	abi.OpSignal:      &abi.Signal{Execution: "shop/Ship/1", Name: "paid", Value: abi.Nil},
+	abi.OpInterrupt:   &abi.Interrupt{Execution: "shop/Ship/1", Reason: "r"},
 	abi.OpPoll:        &abi.Poll{Execution: "shop/Ship/1"},
 	abi.OpResolve:     &abi.Resolve{Execution: "shop/Ship/1", Name: "n", Value: abi.Nil},
 	abi.OpSend:        &abi.Call{Workflow: "shop/Ship", Input: abi.Nil},

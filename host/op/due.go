@@ -16,7 +16,7 @@ func (o *Op) NeedsHost() bool {
 	switch o.Kind {
 	case abi.OpActivity:
 		return o.NextAt == 0
-	case abi.OpCall, abi.OpSend, abi.OpResolve, abi.OpPoll, abi.OpSignal, abi.OpEntityCall, abi.OpEntitySend, abi.OpLock:
+	case abi.OpCall, abi.OpSend, abi.OpResolve, abi.OpPoll, abi.OpSignal, abi.OpEntityCall, abi.OpEntitySend, abi.OpLock, abi.OpInterrupt:
 		return true
 	default:
 		return false

@@ -23,6 +23,15 @@ func argumentHash(decoded any, body []byte) ([]byte, error) {
 	return sum[:hashSize], nil
 }
 
+// callIdentity is the part of an [abi.Call] that identifies its op. What becomes of the callee
+// if the op is given up may be changed while runs are under way.
+type callIdentity struct {
+	Input    []byte `msgpack:"input"`
+	Key      string `msgpack:"key"`
+	KeyMode  string `msgpack:"key_mode"`
+	Workflow string `msgpack:"workflow"`
+}
+
 // canonicalArguments is the part of a body that identifies its op, in canonical
 // form. A value that a body carries is bytes to [abi.Canonical], which leaves them
 // as they are. So that two languages agree on it, it is made canonical by itself.
@@ -31,9 +40,7 @@ func canonicalArguments(decoded any, body []byte) ([]byte, error) {
 	case *abi.Activity:
 		return abi.Canonical(b.Input)
 	case *abi.Call:
-		call := *b
-		call.Input = canonicalOrSame(b.Input)
-		return abi.Marshal(call)
+		return abi.Marshal(callIdentity{Input: canonicalOrSame(b.Input), Key: b.Key, KeyMode: b.KeyMode, Workflow: b.Workflow})
 	case *abi.Resolve:
 		resolve := *b
 		resolve.Value = canonicalOrSame(b.Value)

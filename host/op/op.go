@@ -70,6 +70,8 @@ func New(kind string, body []byte, number uint32, at int64) (*Op, *abi.Error) {
 		o.Name = b.Workflow
 	case *abi.Poll:
 		o.Name = b.Execution
+	case *abi.Interrupt:
+		o.Name = b.Execution
 	case *abi.Patched:
 		o.Name = b.ID
 	case *abi.Receive:

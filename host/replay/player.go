@@ -49,6 +49,7 @@ type Player struct {
 
 	due     []journal.Entry // what was handed out last
 	section op.Section      // that the guest is in
+	gaveUp  []*op.Op        // what its last turn has given up
 }
 
 // NewPlayer plays a journal. Entries up to moved were delivered to other code; before
@@ -95,8 +96,17 @@ func (p *Player) Declined() []string { return p.declined }
 // Section is the critical section that the guest is in.
 func (p *Player) Section() op.Section { return p.section }
 
+// GaveUp are the ops that the last turn has given up, and that were issued before it.
+func (p *Player) GaveUp() []*op.Op { return p.gaveUp }
+
 // Turn takes note of what the guest did in a turn.
 func (p *Player) Turn(issued []*op.Op, cancelled []uint32) {
+	p.gaveUp = nil
+	for _, number := range cancelled {
+		if o := p.ops.pending[number]; o != nil {
+			p.gaveUp = append(p.gaveUp, o)
+		}
+	}
 	p.ops.Turn(issued, cancelled)
 	p.section = p.section.After(p.due, issued, cancelled, maps.Values(p.ops.pending))
 	for _, number := range cancelled {

@@ -30,6 +30,7 @@ type Store struct {
 	migrated   map[migrationKey]string              // checksum
 	schedules  map[journal.ID]journal.Schedule      //
 	locks      map[journal.ID]journal.Lock          // by entity
+	givenUp    map[journal.Caller]journal.GiveUp    //
 }
 
 type execution struct {
@@ -63,6 +64,7 @@ func New() *Store {
 		migrated:   map[migrationKey]string{},
 		schedules:  map[journal.ID]journal.Schedule{},
 		locks:      map[journal.ID]journal.Lock{},
+		givenUp:    map[journal.Caller]journal.GiveUp{},
 	}
 }
 
@@ -211,6 +213,7 @@ func (s *Store) applyLocked(w *journal.Write) journal.Result {
 		s.setAsideLocked(w.ID, boxes)
 	}
 	s.executions[w.ID] = after
+	s.giveUpLocked(w)
 	return s.deliverLocked(w, boxes, position)
 }
 

@@ -48,6 +48,7 @@ type plan struct {
 	published               map[journal.ID]*journal.Published
 	continues               []continuation
 	aside                   *replaced // or nil: see earlier.go
+	giveUps                 giveUpRows
 
 	// Executions that are loaded if they run. Of those that hang on a lenient row the
 	// statement of that row wakes those whose row is new.
@@ -138,7 +139,7 @@ func bare(w *journal.Write) bool {
 	for _, there := range []bool{
 		w.Start != nil, len(w.Deferreds) > 0, len(w.Entries) > 0, w.Update != nil, w.Settle != nil, w.Interrupt != nil, w.Link != nil, w.Hibernate != nil,
 		w.Receive != nil, len(w.Take) > 0, len(w.Receipts) > 0, len(w.Send) > 0, w.Entity != nil, w.Destroy,
-		len(w.Hold) > 0, w.Publish != nil, w.Continue != nil, w.Lock != nil, w.Unlock,
+		len(w.Hold) > 0, w.Publish != nil, w.Continue != nil, w.Lock != nil, w.Unlock, len(w.GiveUp) > 0,
 	} {
 		if there {
 			parts++
@@ -223,6 +224,7 @@ func (p *plan) queue(b *pgx.Batch, a *answers) {
 	if len(p.published) > 0 {
 		queuePublished(b, p.published)
 	}
+	p.giveUps.queue(b)
 	p.queueLinks(b, a)
 	if p.settles.len() > 0 {
 		p.settles.queue(b, stmtSettles)

@@ -86,6 +86,7 @@ func (p *planner) add(w *journal.Write) {
 	if w.Publish != nil {
 		p.published[w.ID] = w.Publish // the last one stands
 	}
+	p.giveUps.add(w)
 	if w.Continue != nil {
 		p.continues = append(p.continues, continuation{w.ID, w.Run, w.Continue})
 	}

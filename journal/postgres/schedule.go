@@ -12,9 +12,9 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// writeSchedule runs a transaction of the owner of a shard. The lock and the check are two
+// writeOwned runs a transaction of the owner of a shard. The lock and the check are two
 // statements, for the reason that Commit gives.
-func (s *Store) writeSchedule(ctx context.Context, op string, f journal.Fence, shard journal.Shard, call func(ctx context.Context, tx pgx.Tx) error) error {
+func (s *Store) writeOwned(ctx context.Context, op string, f journal.Fence, shard journal.Shard, call func(ctx context.Context, tx pgx.Tx) error) error {
 	if err := s.resolveInDoubt(ctx); err != nil {
 		return fmt.Errorf("%s: %w: %w", op, journal.ErrUnavailable, err)
 	}
@@ -51,7 +51,7 @@ func (s *Store) SaveSchedule(ctx context.Context, f journal.Fence, sched journal
 		return abi.Errorf(abi.CodeBadRequest, "the name of a schedule is not text")
 	}
 	id := sched.ID()
-	return s.writeSchedule(ctx, "postgres: save schedule "+sched.Name, f, id.Shard(), func(ctx context.Context, tx pgx.Tx) error {
+	return s.writeOwned(ctx, "postgres: save schedule "+sched.Name, f, id.Shard(), func(ctx context.Context, tx pgx.Tx) error {
 		if sched.Version == 1 {
 			return s.insertSchedule(ctx, tx, &sched, most)
 		}
@@ -90,7 +90,7 @@ func (s *Store) insertSchedule(ctx context.Context, tx pgx.Tx, sched *journal.Sc
 
 // DeleteSchedule implements journal.Store.
 func (s *Store) DeleteSchedule(ctx context.Context, f journal.Fence, id journal.ID, version int64) error {
-	return s.writeSchedule(ctx, "postgres: delete schedule "+id.String(), f, id.Shard(), func(ctx context.Context, tx pgx.Tx) error {
+	return s.writeOwned(ctx, "postgres: delete schedule "+id.String(), f, id.Shard(), func(ctx context.Context, tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `DELETE FROM `+s.sql.schedules+` WHERE shard = $1 AND id = $2 AND version = $3`, int16(id.Shard()), id[:], version)
 		if err == nil && tag.RowsAffected() == 0 {
 			err = journal.ErrStale

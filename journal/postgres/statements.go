@@ -33,6 +33,7 @@ const (
 	stmtFence          = "cruster_fence"
 	stmtFenceLook      = "cruster_fence_look"
 	stmtFenceRow       = "cruster_fence_row"
+	stmtGiveUps        = "cruster_give_ups"
 	stmtHeld           = "cruster_held"
 	stmtHibernate      = "cruster_hibernate"
 	stmtHoldMail       = "cruster_hold_mail"
@@ -68,7 +69,7 @@ type statements struct {
 	heartbeat, hibernated, modules, deployments   string
 	guestMigrations, inbox, receipts, entities    string
 	schedules, locks, published, attributes       string
-	continued                                     string
+	continued, givenUp                            string
 	prepared                                      map[string]string
 }
 
@@ -79,11 +80,12 @@ func newStatements(schema string) statements {
 		heartbeat: q("heartbeat"), hibernated: q("hibernated"), modules: q("modules"), deployments: q("deployments"), guestMigrations: q("guest_migrations"),
 		inbox: q("inbox"), receipts: q("receipts"), entities: q("entities"),
 		schedules: q("schedules"), locks: q("locks"), published: q("published"), attributes: q("attributes"), continued: q("continued"),
+		givenUp: q("given_up"),
 	}
 	expand := strings.NewReplacer(
 		"{shards}", st.shards, "{executions}", st.executions, "{entries}", st.entries, "{deferreds}", st.deferreds, "{links}", st.links,
 		"{hibernated}", st.hibernated, "{inbox}", st.inbox, "{receipts}", st.receipts, "{entities}", st.entities,
-		"{locks}", st.locks, "{published}", st.published, "{attributes}", st.attributes, "{continued}", st.continued,
+		"{locks}", st.locks, "{published}", st.published, "{attributes}", st.attributes, "{continued}", st.continued, "{given_up}", st.givenUp,
 		"{expect}", q("expect"), "{fenced}", "'"+stateFenced+"'", "{missing}", "'"+stateMissing+"'", "{mail}", "'"+stateMail+"'", "{full}", "'"+stateFull+"'",
 		"{now}", strconv.FormatInt(journal.Now, 10),
 	)
@@ -229,6 +231,10 @@ var journalStatements = map[string]string{
 	stmtSettlesLenient: `
 	WITH new AS (` + insertSettles + ` ON CONFLICT DO NOTHING RETURNING shard, id, name), ` + wakeNew + ` AND e.id = ANY($8::bytea[]))
 	SELECT id, name FROM new`,
+
+	stmtGiveUps: `
+	INSERT INTO {given_up} (shard, id, run, step, at, reason)
+	SELECT * FROM unnest($1::int2[], $2::bytea[], $3::bytea[], $4::bytea[], $5::int8[], $6::bytea[]) ON CONFLICT DO NOTHING`,
 
 	stmtWakes: `
 	UPDATE {executions} e SET wake_at = {now} FROM unnest($1::int2[], $2::bytea[]) AS new (shard, id)

@@ -301,6 +301,9 @@ func (b *batch) insert(w *journal.Write) (result journal.Result, err error) {
 		err = b.insertEntries(w)
 	}
 	if err == nil {
+		err = b.giveUp(w)
+	}
+	if err == nil {
 		err = b.change(w)
 	}
 	return result, err

@@ -53,6 +53,8 @@ func RunDifferential(t *testing.T, setup func(t *testing.T) Harness) {
 			"where":      m.listWhere,
 			"startOver":  m.startOver,
 			"delete":     m.deleteRun,
+
+			"dropGivenUp": m.dropGivenUp,
 		}
 		if h.Guest {
 			m.deployGuest(rt)
@@ -198,6 +200,7 @@ func (m *model) drawWrite(rt *rapid.T) journal.Write {
 	if parts&128 != 0 {
 		w.Publish = drawPublished(rt)
 	}
+	w.GiveUp = drawGiveUps(rt)
 	return w
 }
 
@@ -222,6 +225,7 @@ func (m *model) commitWrites(rt *rapid.T, writes []journal.Write) {
 		m.compareExecution(rt, writes[i].ID)
 	}
 	m.compareMail(rt)
+	m.compareGivenUp(rt)
 	for i := range writes {
 		require.Equal(rt, want[i].Position, m.positions[got[i].Position], "write %d", i)
 	}

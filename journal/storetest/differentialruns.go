@@ -160,3 +160,26 @@ func (m *model) compareEarlier(rt *rapid.T, id journal.ID) {
 		m.compareExecution(rt, rows[i].ID)
 	}
 }
+
+// drawGiveUps draws what a run gives up: most often nothing.
+func drawGiveUps(rt *rapid.T) (all []journal.GiveUp) {
+	for range max(0, rapid.IntRange(-4, 2).Draw(rt, "give up")) {
+		all = append(all, giveUp(rapid.Uint32Range(0, 2).Draw(rt, "step"), rapid.StringN(0, 10, 30).Draw(rt, "reason")))
+	}
+	return all
+}
+
+func (m *model) compareGivenUp(rt *rapid.T) {
+	same(rt, "given up", func(s journal.Store) ([]journal.GivenUp, error) { return s.GivenUp(m.ctx, journal.Caller{}, 1000) }, m.store, m.oracle)
+}
+
+func (m *model) dropGivenUp(rt *rapid.T) {
+	id := modelExecution(drawKey(rt)).ID
+	run, steps := m.runOf(id), []journal.StepID{stepOf(rapid.Uint32Range(0, 2).Draw(rt, "step")), stepOf(1)}
+	same(rt, "drop given up", func(s journal.Store) (bool, error) {
+		return true, s.DropGivenUp(m.ctx, m.fencesOf(s)[id.Shard()], id, run, steps)
+	}, m.store, m.oracle)
+	m.compareGivenUp(rt)
+	limit := rapid.IntRange(0, 4).Draw(rt, "limit")
+	same(rt, "children", func(s journal.Store) ([]journal.Execution, error) { return s.Children(m.ctx, run, journal.ID{}, limit) }, m.store, m.oracle)
+}

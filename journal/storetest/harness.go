@@ -51,6 +51,7 @@ func Run(t *testing.T, setup func(t *testing.T) Harness) {
 		{"Published", publishedTests},
 		{"Continue", continueTests},
 		{"Earlier", earlierTests},
+		{"GiveUp", giveUpTests},
 		{"Concurrency", concurrencyTests},
 		{"MailConcurrency", mailConcurrencyTests},
 		{"Durability", durabilityTests},

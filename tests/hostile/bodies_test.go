@@ -39,6 +39,7 @@ func goodBodies() map[string][]byte {
 		abi.OpUpdate:         abi.MustMarshal(abi.Update{}),
 		abi.OpAnswer:         abi.MustMarshal(abi.Answer{ID: "00", Value: abi.Nil}),
 		abi.OpPublish:        abi.MustMarshal(abi.Publish{State: []abi.Published{{Name: "s", Value: abi.Nil}}}),
+		abi.OpInterrupt:      abi.MustMarshal(abi.Interrupt{Execution: "raw/Raw/none", Reason: "r"}),
 		abi.ImportTxRollback: abi.MustMarshal(abi.TxRollback{}),
 		abi.ImportTxExec:     abi.MustMarshal(abi.SQL{Query: "SELECT 1"}),
 		abi.ImportTxQuery:    abi.MustMarshal(abi.SQL{Query: "SELECT CAST($1 AS BIGINT)", Args: abi.MustMarshal([]any{1})}),

@@ -15,8 +15,10 @@ func (r *run) continueAsNew(out *abi.Outcome) {
 	}
 	r.outcome = out
 	r.endSection()
+	r.giveUpAll()
 	next := newRun(r.world, r.id, r.workflow, input)
 	next.stop, next.published, next.updates, next.waiters = r.stop, r.published, r.updates.next(), r.waiters
+	next.caller, next.givenUp = r.caller, r.givenUp
 	next.inbox.signals, next.history.Given = r.unread(), out.Continue.Unread
 	before := r.recorded()
 	before.Before = nil

@@ -32,6 +32,8 @@ type run struct {
 	interruptOp uint32
 	stop        *abi.Interruption
 	waiters     []func(*abi.Outcome)
+	caller      caller
+	givenUp     bool // its caller has asked it to stop
 	history     History
 }
 
@@ -75,6 +77,9 @@ func (r *run) invocation() abi.Invocation {
 }
 
 func (r *run) start() {
+	if r.outcome != nil {
+		return // terminated
+	}
 	ex, out := guest.Default.Start(r, r.invocation(), guest.Options{RecoverPanics: true, StallLimit: r.world.cfg.turnLimit})
 	r.ex = ex
 	r.afterTurn(out)
@@ -105,6 +110,7 @@ func received(out *abi.Outcome) *abi.Outcome {
 func (r *run) finish(out *abi.Outcome) {
 	r.outcome = out
 	r.endSection()
+	r.giveUpAll()
 	r.updates.refuse(r.id)
 	for _, notify := range r.waiters {
 		notify(out)
@@ -174,6 +180,8 @@ func (r *run) decode(kind string, body []byte) (perform func(op uint32), name st
 		return func(op uint32) { r.resolve(op, *b) }, b.Name, nil
 	case *abi.Call:
 		return func(op uint32) { r.call(op, *b, kind == abi.OpCall) }, b.Workflow, nil
+	case *abi.Interrupt:
+		return func(op uint32) { r.interruptOther(op, *b) }, b.Execution, nil
 	case *abi.Poll:
 		return func(op uint32) { r.poll(op, b.Execution) }, b.Execution, nil
 	case *abi.Receive:
@@ -284,7 +292,11 @@ func (r *run) call(op uint32, b abi.Call, wait bool) {
 			WithHint("End the section first, or start the workflow without waiting for it.")})
 		return
 	}
-	other, err := r.world.call(b)
+	by := caller{}
+	if wait {
+		by = caller{run: r, op: op, policy: b.OnCancel}
+	}
+	other, err := r.world.call(b, by)
 	switch {
 	case err != nil:
 		r.deliver(0, op, abi.Delivery{Error: err})
@@ -312,7 +324,7 @@ func (r *run) state() string {
 		return "running"
 	case r.outcome.Error == nil:
 		return "completed"
-	case r.outcome.Error.Code == abi.CodeInterrupted:
+	case r.outcome.Error.Code == abi.CodeInterrupted || r.outcome.Error.Code == abi.CodeTerminated:
 		return "interrupted"
 	}
 	return "failed"
@@ -341,6 +353,7 @@ func (r *run) awaitInterrupt(op uint32) {
 func (r *run) Cancel(op uint32) {
 	r.history.add(Event{Time: r.world.now, Type: Canceled, Op: op, Kind: r.pending[op].what})
 	delete(r.pending, op)
+	r.giveUp(op)
 	if r.section != nil && r.section.op == op {
 		r.endSection()
 	}

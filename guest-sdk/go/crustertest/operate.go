@@ -150,7 +150,7 @@ func (w *world) sendFrom(entity string, did *abi.OperationReply) {
 		w.unsettled++
 		w.after(0, func() {
 			w.unsettled--
-			if _, err := w.call(c); err != nil {
+			if _, err := w.call(c, caller{}); err != nil {
 				w.log(entity, abi.LogError, fmt.Sprintf("workflow %s is not started: %v", c.Workflow, err))
 			}
 		})

@@ -124,8 +124,8 @@ func (w *world) execute(workflow string, body []byte) *abi.Outcome {
 		}
 		w.step()
 	}
-	for w.unsettled > 0 && len(w.queue) > 0 {
-		w.step() // what was sent to entities takes effect all the same
+	for (w.unsettled > 0 || w.stopping()) && len(w.queue) > 0 {
+		w.step() // what was sent to entities takes effect all the same, and who was given up cleans up
 	}
 	last := w.runs[id]
 	if w.cfg.history != nil {
@@ -157,9 +157,9 @@ func (w *world) close() {
 }
 
 // call starts another workflow or finds the execution that has its key.
-func (w *world) call(c abi.Call) (*run, *abi.Error) {
+func (w *world) call(c abi.Call, by caller) (*run, *abi.Error) {
 	if stub, ok := w.cfg.workflows[c.Workflow]; ok {
-		return w.callStub(c, stub)
+		return w.callStub(c, stub, by)
 	}
 	name, err := w.own(c.Workflow)
 	if err != nil {
@@ -179,6 +179,7 @@ func (w *world) call(c abi.Call) (*run, *abi.Error) {
 		return r, nil
 	}
 	child := newRun(w, id, name, c.Input)
+	child.caller = by
 	w.after(0, child.start)
 	return child, nil
 }
@@ -208,7 +209,7 @@ func checkRequest(workflow string, body []byte) ([]byte, error) {
 }
 
 // callStub makes an execution that ends as soon as it starts.
-func (w *world) callStub(c abi.Call, stub func([]byte) ([]byte, error)) (*run, *abi.Error) {
+func (w *world) callStub(c abi.Call, stub func([]byte) ([]byte, error), by caller) (*run, *abi.Error) {
 	key, err := callKey("", c)
 	if err != nil {
 		return nil, abi.AsError(err)
@@ -218,7 +219,11 @@ func (w *world) callStub(c abi.Call, stub func([]byte) ([]byte, error)) (*run, *
 		return r, nil
 	}
 	r := newRun(w, id, c.Workflow, c.Input)
+	r.caller = by
 	w.after(0, func() {
+		if r.outcome != nil {
+			return // terminated
+		}
 		value, err := stub(c.Input)
 		if err != nil {
 			e := guest.NewError(abi.CodeWorkflowFailed, err)

@@ -74,6 +74,9 @@ func answer(ptr unsafe.Pointer, n uint32) int32
 //go:wasmimport cruster publish
 func publish(ptr unsafe.Pointer, n uint32) int32
 
+//go:wasmimport cruster interrupt
+func interrupt(ptr unsafe.Pointer, n uint32) int32
+
 //go:wasmimport cruster tx_exec
 func txExec(ptr unsafe.Pointer, n uint32) int32
 
@@ -93,7 +96,7 @@ var imports = map[string]func(unsafe.Pointer, uint32) int32{
 	abi.OpSleep: sleep, abi.OpActivity: activity, abi.OpDeferred: deferred, abi.OpResolve: resolve,
 	abi.OpCall: call, abi.OpSend: send, abi.OpPoll: poll, abi.OpInterrupted: interrupted, abi.OpPatched: patched,
 	abi.OpReceive: receive, abi.OpSignal: signal, abi.OpEntityCall: entityCall, abi.OpEntitySend: entitySend,
-	abi.OpLock: lock, abi.OpUnlock: unlock, abi.OpUpdate: update, abi.OpAnswer: answer, abi.OpPublish: publish,
+	abi.OpLock: lock, abi.OpUnlock: unlock, abi.OpUpdate: update, abi.OpAnswer: answer, abi.OpPublish: publish, abi.OpInterrupt: interrupt,
 	abi.ImportTxExec: txExec, abi.ImportTxQuery: txQuery, abi.ImportTxRollback: txRollback, abi.ImportHTTP: http, abi.ImportConfig: config,
 }
 

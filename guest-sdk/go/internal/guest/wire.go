@@ -28,10 +28,11 @@ func EncodeBody(body any) []byte {
 	case abi.Activity:
 		return NewActivityBody(&b).With(b.Input)
 	case abi.Call:
-		out := append(make([]byte, 0, 64+len(b.Input)+len(b.Key)+len(b.Workflow)), 0x84)
+		out := append(make([]byte, 0, 80+len(b.Input)+len(b.Key)+len(b.Workflow)), 0x85)
 		out = appendBytes(appendString(out, "input"), b.Input)
 		out = appendString(appendString(out, "key"), b.Key)
 		out = appendString(appendString(out, "key_mode"), b.KeyMode)
+		out = appendString(appendString(out, "on_cancel"), b.OnCancel)
 		return appendString(appendString(out, "workflow"), b.Workflow)
 	case abi.EntityMessage:
 		return appendEntityMessage(make([]byte, 0, 32+len(b.Entity)+len(b.Input)+len(b.Operation)), &b)

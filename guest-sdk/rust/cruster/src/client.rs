@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use crate::context::InWorkflow;
 use crate::error::{Error, Result};
 use crate::execution::ContextCore;
-use crate::host::{CALL, Call, POLL, SEND};
+use crate::host::{CALL, Call, INTERRUPT, POLL, SEND};
 use crate::op::{Op, RawOp, decode_result};
 use crate::payload;
 use crate::wire::{self, PollReply, Wire};
@@ -21,7 +21,34 @@ pub struct Client<Req, Res> {
     workflow: String,
     key: String,
     mode: &'static str,
+    on_cancel: OnCancel,
     types: PhantomData<fn(Req) -> Res>,
+}
+
+/// What becomes of a workflow that [`Client::execute`] has started when its caller does not wait
+/// for it any more: the call was dropped, or the caller has ended, however it ended. A workflow
+/// that was running under its key already is left alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnCancel {
+    /// It is asked to stop, as by an interrupt: it cleans up. The caller does not wait for
+    /// that.
+    #[default]
+    Cancel,
+    /// It ends at once, as interrupted, with the code `CR-2046`. Its cleanup does not run.
+    Terminate,
+    /// It goes on.
+    Abandon,
+}
+
+impl OnCancel {
+    fn wire(self) -> &'static str {
+        match self {
+            OnCancel::Cancel => "cancel",
+            OnCancel::Terminate => "terminate",
+            OnCancel::Abandon => "abandon",
+        }
+    }
 }
 
 /// The client of a workflow of another deployment, named `deployment/Name`.
@@ -39,6 +66,7 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
             workflow: workflow.to_owned(),
             key: String::new(),
             mode: "",
+            on_cancel: OnCancel::default(),
             types: PhantomData,
         }
     }
@@ -60,25 +88,69 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
         self
     }
 
+    /// Says what becomes of the workflow when its caller gives up waiting for it.
+    ///
+    /// ```
+    /// # use cruster::prelude::*;
+    /// # #[workflow]
+    /// # pub struct Example;
+    /// # #[workflow_impl]
+    /// # impl Example {
+    /// async fn execute(&self, month: String) -> Result<String, Error> {
+    ///     cruster::remote(self, "books/Report")
+    ///         .on_cancel(cruster::OnCancel::Abandon)
+    ///         .execute(month)
+    ///         .await
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn on_cancel(mut self, policy: OnCancel) -> Self {
+        self.on_cancel = policy;
+        self
+    }
+
     /// Runs the workflow and waits for its result. If an execution with the same key
-    /// exists, this waits for the result of that one.
+    /// exists, this waits for the result of that one. If it is dropped, or the caller ends, the
+    /// workflow is given up: see [`OnCancel`].
     pub fn execute(&self, request: Req) -> Op<Res> {
-        self.issue(&CALL, &request)
+        self.issue(&CALL, &request, self.on_cancel.wire())
     }
 
     /// Starts the workflow and yields the id of its execution as soon as the start
     /// is durable.
     pub fn start(&self, request: Req) -> Op<String> {
-        self.issue(&SEND, &request)
+        self.issue(&SEND, &request, "")
     }
 
-    fn issue<T: DeserializeOwned>(&self, call: &'static Call, request: &Req) -> Op<T> {
+    /// Asks an execution to stop. It is done once that is durable; the execution cleans up in
+    /// its own time. To wait for that, start it with [`start`](Client::start), interrupt it and
+    /// wait for it with [`execute`](Client::execute) under its key.
+    ///
+    /// One that was asked before is asked no more, and that is no error. The error of one that was
+    /// over before anyone asked has the code `CR-2012`.
+    pub fn interrupt(&self, execution: &str, reason: &str) -> Op<()> {
+        let body = wire::Interrupt {
+            execution: execution.to_owned(),
+            reason: reason.to_owned(),
+        };
+        let what = format!("interrupt of {execution}");
+        Op::new(&self.core, &INTERRUPT, what, Ok(body.encode()))
+    }
+
+    fn issue<T: DeserializeOwned>(
+        &self,
+        call: &'static Call,
+        request: &Req,
+        on_cancel: &str,
+    ) -> Op<T> {
         let what = format!("workflow {}", self.workflow);
         let body = payload::encode(format_args!("the request of {what}"), request).map(|input| {
             wire::Call {
                 input: Some(input),
                 key: self.key.clone(),
                 key_mode: self.mode.to_owned(),
+                on_cancel: on_cancel.to_owned(),
                 workflow: self.workflow.clone(),
             }
             .encode()

@@ -55,6 +55,7 @@ calls! {
     UPDATE = update "update";
     ANSWER = answer "answer";
     PUBLISH = publish "publish";
+    INTERRUPT = interrupt "interrupt";
     TX_EXEC = tx_exec "tx_exec";
     TX_QUERY = tx_query "tx_query";
     TX_ROLLBACK = tx_rollback "tx_rollback";

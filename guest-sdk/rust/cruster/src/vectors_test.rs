@@ -66,7 +66,7 @@ fn bodies_are_written_as_published() {
         bodies! { v, kind:
             "Invocation" Invocation "Resume" Resume "Delivery" Delivery "Outcome" Outcome "Error" Fault
             "Sleep" Sleep "Activity" Activity "Retry" Retry "Deferred" Deferred "Resolve" Resolve "Call" Call
-            "Poll" Poll "PollReply" PollReply "Patched" Patched "Interrupted" Interrupted "TxRollback" TxRollback "Interruption" Interruption "SQL" SQL
+            "Poll" Poll "PollReply" PollReply "Patched" Patched "Interrupt" Interrupt "Interrupted" Interrupted "TxRollback" TxRollback "Interruption" Interruption "SQL" SQL
             "ExecReply" ExecReply "QueryReply" QueryReply "Header" Header "HTTPRequest" HTTPRequest
             "HTTPResponse" HTTPResponse "ConfigRequest" ConfigRequest "ConfigReply" ConfigReply "Schema" Schema
             "Field" Field "WorkflowInfo" WorkflowInfo "ActivityInfo" ActivityInfo "Migration" Migration

@@ -52,6 +52,7 @@ table! {
     UNKNOWN_DEFERRED = "CR-2043", "A workflow declares the deferreds that can be settled: 'cruster-host module describe NAME' shows them.", false;
     FINISHED_BEFORE = "CR-2044", "Read its result with 'cruster-host workflow poll', start a new run with --if-finished restart, or use another key.", false;
     NOT_OVER = "CR-2045", "Interrupt it first with 'cruster-host workflow interrupt', or mark it as failed with 'cruster-host workflow fail' if it is paused.", false;
+    TERMINATED = "CR-2046", "The caller does not wait for it any more, and had said that it is to be terminated then: its cleanup has not run. To do the work again, start it with another key.", false;
     BAD_SCHEDULE = "CR-2050", "The message names what is wrong; docs/schedules.md describes schedules.", false;
     SCHEDULE_NOT_FOUND = "CR-2051", "'cruster-host schedule list' shows the schedules of a namespace.", false;
     SCHEDULE_EXISTS = "CR-2052", "Change it with 'cruster-host schedule update', or delete it first.", false;

@@ -207,6 +207,7 @@ impl<W: Workflow> WorkflowStarter<'_, W> {
             input: Some(encode(W::NAME, &request)?),
             key: self.key,
             key_mode: self.mode.to_owned(),
+            on_cancel: String::new(),
             workflow: W::NAME.to_owned(),
         };
         self.cx.0.started.borrow_mut().push(call);

@@ -192,7 +192,7 @@ impl World {
             }
         }
         for call in reply.started.into_iter().flatten() {
-            unseen(self.call(&call).map(|_| Vec::new()));
+            unseen(self.call(&call, None).map(|_| Vec::new()));
         }
         Ok(reply.value.unwrap_or_else(|| NIL.to_vec()))
     }

@@ -25,6 +25,9 @@ fn examine(kind: &str, body: &[u8]) -> Result<(), Malformed> {
         "call" | "send" => {
             let body = wire::Call::decode(body)?;
             is_text(&body.workflow, NO_NAME)?;
+            if !["", "abandon", "cancel", "terminate"].contains(&body.on_cancel.as_str()) {
+                return Err(Malformed("on_cancel is not a policy"));
+            }
             is_value(&body.input)
         }
         "signal" => {
@@ -43,6 +46,13 @@ fn examine(kind: &str, body: &[u8]) -> Result<(), Malformed> {
                 return Err(Malformed("1 to 32 entities can be locked together"));
             }
             entities.iter().try_for_each(|name| is_text(name, NO_NAME))
+        }
+        "interrupt" => {
+            let body = wire::Interrupt::decode(body)?;
+            if body.reason.len() > 4096 {
+                return Err(Malformed("the reason is longer than 4096 bytes"));
+            }
+            is_text(&body.execution, NO_NAME)
         }
         "patched" => is_text(&wire::Patched::decode(body)?.id, NO_NAME),
         "poll" => is_text(&wire::Poll::decode(body)?.execution, NO_NAME),

@@ -15,6 +15,7 @@ use crate::testing::history::History;
 use crate::testing::published::Published;
 use crate::testing::request;
 use crate::testing::run::Run;
+use crate::testing::run::callees::Caller;
 use crate::testing::sha256;
 use crate::testing::signals::Unread;
 use crate::timestamp::Timestamp;
@@ -151,6 +152,7 @@ impl World {
             (event.apply)(&root);
         }
         self.finish_calls();
+        self.let_callees_stop();
         self.close();
         Ended {
             outcome,
@@ -180,6 +182,21 @@ impl World {
             self.now.set(self.up(due.at).max(self.now()));
             apply();
         }
+    }
+
+    /// Lets those that were given up clean up.
+    fn let_callees_stop(&self) {
+        while self.runs_that_are_not_over().any(|run| run.is_stopping()) {
+            let next = self.queue.borrow_mut().pop_first();
+            let Some((due, apply)) = next else { return };
+            self.now.set(self.up(due.at).max(self.now()));
+            apply();
+        }
+    }
+
+    pub(crate) fn runs_that_are_not_over(&self) -> impl Iterator<Item = Rc<Run>> + use<> {
+        let runs: Vec<_> = self.runs.borrow().values().cloned().collect();
+        runs.into_iter().filter(|run| run.outcome().is_none())
     }
 
     /// Lets everything happen that is planned.
@@ -213,7 +230,11 @@ impl World {
     }
 
     /// Starts another workflow or finds the execution that has its key.
-    pub(crate) fn call(self: &Rc<Self>, call: &Call) -> Result<Rc<Run>, Box<Fault>> {
+    pub(crate) fn call(
+        self: &Rc<Self>,
+        call: &Call,
+        caller: Option<Caller>,
+    ) -> Result<Rc<Run>, Box<Fault>> {
         let stub = self.config.workflows.get(&call.workflow).cloned();
         let name = match &stub {
             Some(_) => call.workflow.as_str(),
@@ -233,12 +254,15 @@ impl World {
             return Ok(run);
         }
         let run = self.add_run(id, name, input.clone());
+        *run.caller.borrow_mut() = caller;
         let started = run.clone();
         match stub {
             None => self.after(Duration::ZERO, move || started.begin()),
             Some(stub) => self.after(Duration::ZERO, move || {
-                let outcome = (stub.borrow_mut())(&input);
-                started.finish(outcome);
+                if started.outcome().is_none() {
+                    let outcome = (stub.borrow_mut())(&input);
+                    started.finish(outcome);
+                }
             }),
         }
         Ok(run)

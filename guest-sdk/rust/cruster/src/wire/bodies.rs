@@ -115,7 +115,11 @@ body! {
 }
 body! {
     /// Starts a workflow, or finds its execution.
-    Call { input: Binary, key: String, key_mode: String, workflow: String }
+    Call { input: Binary, key: String, key_mode: String, on_cancel: String, workflow: String }
+}
+body! {
+    /// Asks an execution to stop.
+    Interrupt { execution: String, reason: String }
 }
 body! {
     /// Waits for the next signal of a name.

@@ -13,6 +13,7 @@ mod determinism;
 mod entities;
 mod failures;
 mod futures;
+mod givenup;
 mod interrupts;
 mod misuse;
 mod outside;
@@ -44,6 +45,7 @@ cruster::module! {
         entities::TallyReports, entities::TallySends, entities::TallySum, entities::TallyTogether, entities::TallyWatched,
         failures::Decline, failures::Fail, failures::FollowFailed, failures::Rethrow,
         futures::Futures, futures::OnInterrupt,
+        givenup::AwaitsGivenUp, givenup::GiveUp, givenup::GiveUpAtItsEnd, givenup::GiveUpInterrupted, givenup::Interrupts, givenup::Tended,
         interrupts::Interruptible, interrupts::InterruptedEarly, interrupts::InterruptedWait, interrupts::Unhandled,
         misuse::Misuse,
         outside::Count, outside::CountKeyed, outside::CountMany, outside::Fetch, outside::Settings, outside::SqlKinds, outside::SqlWrong,

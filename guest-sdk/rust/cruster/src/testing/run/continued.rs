@@ -21,6 +21,7 @@ impl Run {
             Err(misfit) => return self.finish(Outcome::failed(misfit)),
         };
         self.unlock();
+        self.give_up_all();
         self.pending.borrow_mut().clear();
         self.steps.borrow_mut().clear();
         self.deferreds.borrow_mut().clear();

@@ -1,5 +1,6 @@
 //! One execution in the world, and the host of its workflow.
 
+pub(crate) mod callees;
 mod continued;
 mod deferreds;
 mod perform;
@@ -19,6 +20,7 @@ use crate::testing::history::{Happening, History};
 use crate::testing::published::Published;
 use crate::testing::received::received;
 use crate::testing::refusals;
+use crate::testing::run::callees::Caller;
 use crate::testing::signals::Mailbox;
 use crate::testing::updates::Updates;
 use crate::testing::world::World;
@@ -48,6 +50,10 @@ pub(crate) struct Run {
     stop: RefCell<Option<String>>,
     /// Called at the end.
     listeners: RefCell<Vec<Listener>>,
+    /// Who waits for it, if it was called.
+    pub(crate) caller: RefCell<Option<Caller>>,
+    /// Its caller has asked it to stop.
+    given_up: Cell<bool>,
     history: RefCell<History>,
     /// Those of the runs whose place it has taken.
     earlier: RefCell<Vec<History>>,
@@ -84,6 +90,8 @@ impl Run {
             interrupt_op: Cell::new(0),
             stop: RefCell::default(),
             listeners: RefCell::default(),
+            caller: RefCell::default(),
+            given_up: Cell::new(false),
             history: RefCell::new(History {
                 module: world.module,
                 namespace: world.config.namespace.clone(),
@@ -113,6 +121,9 @@ impl Run {
 
     /// Starts the workflow.
     pub(crate) fn begin(&self) {
+        if self.outcome.borrow().is_some() {
+            return; // terminated
+        }
         let invocation = self.history.borrow().invocation();
         let world = self.world();
         let _log = logging::scope(world.now(), &self.id);
@@ -146,6 +157,7 @@ impl Run {
         let listeners = std::mem::take(&mut *self.listeners.borrow_mut());
         *self.outcome.borrow_mut() = Some(outcome.clone());
         self.unlock();
+        self.give_up_all();
         self.leave_updates_unanswered();
         for tell in listeners {
             tell(&outcome);
@@ -308,7 +320,9 @@ impl Run {
         match &*self.outcome.borrow() {
             None => "running",
             Some(Outcome { error: None, .. }) => "completed",
-            Some(Outcome { error: Some(e), .. }) if e.code == codes::INTERRUPTED.code => {
+            Some(Outcome { error: Some(e), .. })
+                if e.code == codes::INTERRUPTED.code || e.code == codes::TERMINATED.code =>
+            {
                 "interrupted"
             }
             Some(_) => "failed",
@@ -357,6 +371,7 @@ impl Host for Run {
         }
         drop(history);
         self.pending.borrow_mut().remove(&op);
+        self.give_up(op);
         if self.section.get() == op {
             self.unlock();
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::codes;
 use crate::testing::attempt::{self, Step};
 use crate::testing::canonical::canonical;
+use crate::testing::run::callees::Caller;
 use crate::testing::run::{Run, no_execution};
 use crate::testing::sha256;
 use crate::wire::{self, Malformed, NIL, Wire};
@@ -48,6 +49,11 @@ impl Run {
                 let body = wire::Call::decode(body)?;
                 self.call(op, &body, kind == "call");
                 body.workflow
+            }
+            "interrupt" => {
+                let body = wire::Interrupt::decode(body)?;
+                self.deliver(Duration::ZERO, op, self.world().interrupt(&body));
+                body.execution
             }
             "poll" => {
                 let body = wire::Poll::decode(body)?;
@@ -133,7 +139,12 @@ impl Run {
                 return now(Err(fault));
             }
         }
-        match self.world().call(body) {
+        let caller = wait.then(|| Caller {
+            execution: self.id.clone(),
+            op,
+            policy: body.on_cancel.clone(),
+        });
+        match self.world().call(body, caller) {
             Err(fault) => now(Err(fault)),
             Ok(other) if other.id == self.id => {
                 let message = format!("{} called itself with its own key", self.id);

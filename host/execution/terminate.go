@@ -1,0 +1,76 @@
+package execution
+
+import (
+	"context"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/faultpoint"
+	"github.com/cruster/cruster/journal"
+)
+
+// terminated is the write that ends an execution without asking it. Its guest does not run
+// again, so that nothing can keep it from ending; what it has started it gives up.
+func terminated(row *journal.Execution, i journal.Interrupt) (journal.Write, journal.Update) {
+	failure := abi.Errorf(abi.CodeTerminated, "%s", i.Reason)
+	failure.Clamp()
+	u := journal.Update{
+		State: journal.Interrupted, WakeAt: journal.Never, Error: failure, FinishedAt: max(i.At, row.CreatedAt), Waiting: row.Waiting,
+	}
+	return journal.Write{
+		ID: row.ID, Run: row.Run, Update: &u, Interrupt: &i,
+		GiveUp: []journal.GiveUp{{At: i.At, Reason: abi.ClampReason(row.Name() + " does not wait for it any more: " + i.Reason)}},
+	}, u
+}
+
+// terminate makes the end of an execution durable that is in memory, and tells all watchers.
+func (r *run) terminate(i journal.Interrupt) error {
+	if r.row.State.Final() {
+		return alreadyOver(r.row)
+	}
+	w, u := terminated(r.row, i)
+	r.Fault.Pass(faultpoint.TerminateBeforeCommit)
+	if _, err := r.Committer.Commit(w); err != nil {
+		return err
+	}
+	r.Fault.Pass(faultpoint.TerminateAfterCommit)
+	r.applyUpdate(u)
+	r.row.Interrupt = &i
+	r.rowWrites++
+	r.log.Info("terminated by its caller", "reason", i.Reason)
+	r.settleDurable(&w)
+	r.finish()
+	return nil
+}
+
+// terminateNews is that an execution is over.
+type terminateNews struct {
+	x         *Executions
+	interrupt journal.Interrupt
+}
+
+func (n terminateNews) request(reply chan<- error) notice {
+	return terminateRequest{n.interrupt, reply}
+}
+
+func (n terminateNews) write(_ context.Context, _ *Executions, row *journal.Execution) (*journal.Write, error) {
+	if row.State.Final() {
+		return nil, alreadyOver(row)
+	}
+	w, _ := terminated(row, n.interrupt)
+	return &w, nil
+}
+
+// answer follows the commit. The run is then loaded, and tells its watchers.
+func (n terminateNews) answer(_ journal.Result, row *journal.Execution) error {
+	w, _ := terminated(row, n.interrupt)
+	if row.Section != (journal.StepID{}) {
+		n.x.Entities.Unlocked(journal.Caller{ID: row.ID, Run: row.Run, Step: row.Section})
+	}
+	n.x.metrics.finished.WithLabelValues(string(journal.Interrupted)).Inc()
+	n.x.settleDurable(&w)
+	return nil
+}
+
+func (terminateNews) points() (before, after string) {
+	return faultpoint.TerminateBeforeCommit, faultpoint.TerminateAfterCommit
+}
