@@ -31,7 +31,10 @@ func (s *Store) GivenUp(ctx context.Context, after journal.Caller, limit int) ([
 		}
 	}
 	slices.SortFunc(found, func(a, b journal.GivenUp) int { return compareSteps(a.Caller(), b.Caller()) })
-	return found[:min(len(found), max(limit, 0))], nil
+	if limit <= 0 {
+		return nil, nil
+	}
+	return found[:min(len(found), limit)], nil
 }
 
 func compareSteps(a, b journal.Caller) int {
