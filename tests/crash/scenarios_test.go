@@ -249,6 +249,13 @@ var scenarios = []scenario{
 		},
 	},
 	{
+		// Children that are given up are stopped, each in its own way, or left alone.
+		name: "given-up", example: "conformance",
+		run: func(d *driver, key, _ string) (string, ending) {
+			return waited(d, d.startAs(key, "conformance/GiveUp", object{}))
+		},
+	},
+	{
 		// It is moved to the module of another language, which fits as well.
 		name: "moved", example: "approval",
 		prepare: func(d *driver, key string) string {

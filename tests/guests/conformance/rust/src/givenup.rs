@@ -100,8 +100,11 @@ pub struct GiveUpInterrupted;
 impl GiveUpInterrupted {
     async fn execute(&self, _request: cruster::Empty) -> Result<Vec<Value>> {
         let me = self.execution_id();
-        let call = self.spawn(Tended::client(self).execute(tended(me, "stopped")));
-        self.await_deferred(STOPPED).await?;
+        let mut call = Tended::client(self).execute(tended(me, "stopped"));
+        cruster::select! {
+            _ = &mut call => cruster::bail!("unexpected", "the child has ended"),
+            begun = self.await_deferred(STOPPED) => drop(begun?),
+        }
         match call.await {
             Err(e) if e.is_interrupted() => {}
             _ => cruster::bail!("unexpected", "not interrupted"),
@@ -121,9 +124,11 @@ pub struct GiveUpAtItsEnd;
 #[workflow_impl]
 impl GiveUpAtItsEnd {
     async fn execute(&self, end: String) -> Result<String> {
-        let call = Tended::client(self).execute(tended(self.execution_id(), "stopped"));
-        drop(self.spawn(call));
-        self.await_deferred(STOPPED).await?;
+        let mut call = Tended::client(self).execute(tended(self.execution_id(), "stopped"));
+        cruster::select! {
+            _ = &mut call => cruster::bail!("unexpected", "the child has ended"),
+            begun = self.await_deferred(STOPPED) => drop(begun?),
+        }
         if end == "failed" {
             cruster::bail!("broken", "it broke");
         }
