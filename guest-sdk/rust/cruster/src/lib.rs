@@ -118,9 +118,13 @@
 //! Durable calls are futures that do nothing before they are polled. Wait for
 //! several of them with [`join!`](crate::join), [`join_all`],
 //! [`select!`](crate::select), [`first`] and [`WorkflowContext::timeout`]; run a task
-//! with [`WorkflowContext::spawn`]. Tasks take turns in an order that every replay
-//! repeats. Combinators of other crates work too, if they are deterministic.
-//! Dropping a future cancels its durable call.
+//! with [`WorkflowContext::spawn`], or several in a [`JoinSet`]. Tasks take turns in an
+//! order that every replay repeats. Combinators of other crates work too, if they are
+//! deterministic. Dropping a future cancels its durable call, and
+//! [`JoinHandle::cancel`] a task.
+//!
+//! [`JoinAll::limit`] bounds how many are under way, and [`JoinAll::settled_by`] yields what
+//! there is at a deadline. Tasks share a [`Semaphore`] and talk over a [`channel`].
 //!
 //! # Errors and interrupts
 //!

@@ -297,7 +297,7 @@ fn migration_info(m: &Migration) -> wire::Migration {
 /// # }
 ///
 /// cruster::module! {
-///     workflows: [ProcessOrder { shops: include_str!("module/mod.rs").lines().collect() }],
+///     workflows: [ProcessOrder { shops: "corner market".split(' ').collect() }],
 ///     groups: [Payments { gateway: "https://pay.example".to_owned() }],
 /// }
 /// # fn main() {}

@@ -58,11 +58,12 @@ cruster::module! {
         signals::Collect, signals::CollectApart, signals::CollectTwo, signals::Impatient, signals::InterruptedReceive,
         signals::Tell, signals::TellItself,
         steps::Block, steps::Crash, steps::Deadline, steps::Exhaust, steps::Idempotent, steps::Retry, steps::Sequence,
-        structure::Bounded, structure::GivenUp, structure::Slots,
+        structure::Bounded { at_once: 2 }, structure::GivenUp, structure::Slots,
         updates::Updated,
         values::Bulk, values::Echo, values::EchoTyped, values::Huge,
     ],
     entities: [entities::Ledger, entities::Tally],
+    groups: [parallel::Numbers = parallel::Numbers::avoiding(13)],
     migrations: [outside::COUNTERS, outside::KINDS_SQLITE, outside::KINDS_POSTGRES],
 }
 

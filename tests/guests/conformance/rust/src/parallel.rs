@@ -14,17 +14,27 @@ use crate::interrupts::Notes;
 use crate::steps::Blocking;
 use crate::{HOUR, MILLISECOND, Seen, list, seen};
 
+/// The module says which number is unlucky.
 #[activity_group]
-pub struct Numbers;
+#[derive(Default)]
+pub struct Numbers {
+    unlucky: i64,
+}
 
 #[activity_group_impl]
 impl Numbers {
     #[activity(name = "square")]
     async fn square(&self, n: i64) -> Result<i64> {
-        if n == 13 {
+        if n == self.unlucky {
             return Err(cruster::err!("unlucky", "{n} is unlucky").non_retryable());
         }
         Ok(n * n)
+    }
+}
+
+impl Numbers {
+    pub fn avoiding(unlucky: i64) -> Self {
+        Numbers { unlucky }
     }
 }
 

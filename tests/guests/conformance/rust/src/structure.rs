@@ -49,7 +49,10 @@ fn outcome(result: Result<i64>) -> String {
 /// and those before the first failure. It then waits for a signal, so that a test can see that it
 /// waits for nothing else.
 #[workflow]
-pub struct Bounded;
+pub struct Bounded {
+    /// The module sets it.
+    pub at_once: usize,
+}
 
 #[workflow_impl(activity_groups(Numbers))]
 impl Bounded {
@@ -67,13 +70,17 @@ impl Bounded {
                 }
             }
         };
-        let all = join_all([1, 2, 3, 4, 5].map(work)).limit(2).await?;
+        let all = join_all([1, 2, 3, 4, 5].map(work))
+            .limit(self.at_once)
+            .await?;
         let deadline = self.sleep(MILLISECOND);
         let in_time = join_all([-1, 0, -2, -3, 0, -4].map(work))
-            .limit(2)
+            .limit(self.at_once)
             .settled_by(deadline)
             .await;
-        let failed = try_join_all([-5, 13, 0, -6].map(work)).limit(2).await;
+        let failed = try_join_all([-5, 13, 0, -6].map(work))
+            .limit(self.at_once)
+            .await;
         let mut log: Vec<String> = all.into_iter().map(|n| n.to_string()).collect();
         log.extend(in_time.into_iter().map(outcome));
         log.push(outcome(failed.map(|_| 0)));
