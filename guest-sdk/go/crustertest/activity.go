@@ -130,7 +130,9 @@ func (h *attemptHost) Issue(op *guest.Call, _ []byte) (uint32, *abi.Error) {
 func (h *attemptHost) Cancel(uint32) {}
 
 // Log passes a record on to the test.
-func (h *attemptHost) Log(level int32, text string) { h.world.log(h.execution, level, abi.LogText([]byte(text))) }
+func (h *attemptHost) Log(level int32, record string) {
+	h.world.log(h.execution, level, abi.LogText([]byte(record)))
+}
 
 func (w *world) log(execution string, level int32, text string) {
 	w.cfg.logf("%s %s %s: %s", w.now.Format("2006-01-02T15:04:05.000"), slog.Level(level), execution, text)

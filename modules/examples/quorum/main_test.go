@@ -28,17 +28,20 @@ func TestDecide(t *testing.T) {
 		"accepted": {
 			[]crustertest.Option{vote(time.Hour, "ada", true), vote(30*time.Hour, "eve", true)},
 			QuorumResult{Decision: "accepted", For: []string{"ada", "eve"}, Against: []string{}},
-			[]string{"reminder bob 1", "reminder eve 1", "accepted all 1"}, 30 * time.Hour,
+			[]string{"reminder bob 1", "reminder eve 1", "accepted all 1"},
+			30 * time.Hour,
 		},
 		"rejected": {
 			[]crustertest.Option{vote(0, "ada", true), vote(time.Hour, "bob", false), vote(2*time.Hour, "eve", false)},
 			QuorumResult{Decision: "rejected", For: []string{"ada"}, Against: []string{"bob", "eve"}},
-			[]string{"rejected all 1"}, 2 * time.Hour,
+			[]string{"rejected all 1"},
+			2 * time.Hour,
 		},
 		"expired": {
 			[]crustertest.Option{vote(time.Hour, "ada", true), vote(time.Hour, "eve", false)},
 			QuorumResult{Decision: "expired", For: []string{"ada"}, Against: []string{"eve"}},
-			[]string{"reminder bob 1", "reminder bob 2", "expired all 1"}, 3 * day,
+			[]string{"reminder bob 1", "reminder bob 2", "expired all 1"},
+			3 * day,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
