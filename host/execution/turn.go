@@ -198,7 +198,8 @@ func (r *run) commitPerformed(b batch, turn guest.Turn, did own) bool {
 		return r.goOnAs(next, b, turn, d)
 	}
 	// A wake time that is too early does no harm, so it alone is no reason to write.
-	if len(d.write.Entries) > 0 || d.update.State.Final() || d.update.WakeAt < r.row.WakeAt || d.update.Section != r.row.Section || did.writes() || d.fate.Writes() || len(d.write.GiveUp) > 0 {
+	if len(d.write.Entries)+len(d.write.GiveUp) > 0 || d.update.State.Final() || d.update.WakeAt < r.row.WakeAt || d.update.Section != r.row.Section ||
+		did.writes() || d.fate.Writes() {
 		r.Fault.Pass(faultpoint.TurnBeforeCommit)
 		did.pass(r.Fault, faultpoint.AnswerBeforeCommit)
 		r.passRelease(faultpoint.ReleaseBeforeCommit, d.update.Section)
