@@ -246,6 +246,13 @@ func callers(ctx cruster.Context, o Order) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	left := ProcessOrder.Client().OnCancel(cruster.AbandonChild).Go(ctx, o)
+	if _, err := left.Await(ctx); err != nil {
+		return "", err
+	}
+	if err := ProcessOrder.Client().Interrupt(ctx, id, "out of stock"); err != nil {
+		return "", err
+	}
 	billing := cruster.RemoteWorkflow[Order, Receipt]("billing/Invoice")
 	invoice, err := billing.Execute(ctx, o)
 	if err != nil {

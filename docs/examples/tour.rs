@@ -3,6 +3,7 @@
 
 #![allow(dead_code, unused_variables)] // it is only read
 
+use cruster::OnCancel;
 use cruster::prelude::*;
 
 #[derive(Clone, Serialize, Deserialize, Schema)]
@@ -292,6 +293,10 @@ pub struct Callers;
 #[workflow_impl]
 impl Callers {
     async fn execute(&self, order: Order) -> Result<String> {
+        let left = ProcessOrder::client(self)
+            .on_cancel(OnCancel::Abandon)
+            .execute(order.clone());
+        left.await?;
         let receipt = ProcessOrder::client(self).execute(order.clone()).await?;
         let id = ProcessOrder::client(self).start(order.clone()).await?;
         let keyed = ProcessOrder::client(self)
@@ -301,6 +306,9 @@ impl Callers {
         let billing = cruster::remote::<Order, Receipt>(self, "billing/Invoice");
         let invoice = billing.execute(order).await?;
         let receipt = keyed.await?;
+        ProcessOrder::client(self)
+            .interrupt(&id, "out of stock")
+            .await?;
         if let Some(outcome) = status.outcome {
             return Ok(outcome?.charge);
         }

@@ -37,7 +37,10 @@ func TestEncodeBodyAgreesWithABI(t *testing.T) {
 			abi.Receive{Name: someText.Draw(t, "name")},
 			abi.Signal{Execution: someText.Draw(t, "execution"), Name: someText.Draw(t, "name"), Value: someBytes.Draw(t, "value")},
 			abi.Resolve{Error: someError.Draw(t, "error"), Name: "n", Value: someBytes.Draw(t, "value")},
-			abi.Call{Input: someBytes.Draw(t, "input"), Key: someText.Draw(t, "key"), KeyMode: abi.KeyRaw, OnCancel: someText.Draw(t, "policy"), Workflow: someText.Draw(t, "workflow")},
+			abi.Call{
+				Input: someBytes.Draw(t, "input"), Key: someText.Draw(t, "key"), KeyMode: abi.KeyRaw,
+				OnCancel: someText.Draw(t, "on cancel"), Workflow: someText.Draw(t, "workflow"),
+			},
 			abi.Activity{
 				Input: someBytes.Draw(t, "input"), Key: someText.Draw(t, "key"), Name: someText.Draw(t, "name"),
 				Retry: abi.Retry{
