@@ -218,7 +218,7 @@ build-guests)
 	build_guests "$@" ;;
 test)
 	use_native_toolchain
-	cargo test --locked --quiet --workspace "$@" ;;
+	cargo test --locked --quiet "$@" ;;
 lint) lint ;;
 cargo)
 	guest_environment

@@ -243,5 +243,5 @@ impl OfBoth {
 )]
 fn a_name_has_one_type() {
     let definition = &<OfBoth as Workflow>::DEFINITION;
-    let _ = cruster::Module::new(Box::leak(Box::new([definition])), &[], &[], &[]);
+    let _ = cruster::Module::new(Box::leak(Box::new([definition])), &[], &[], &[], &[]);
 }

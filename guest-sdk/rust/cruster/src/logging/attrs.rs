@@ -126,6 +126,9 @@ mod tests {
             " cents=500 who=\"ada b\" ok=true share=0.5 none=<nil>"
         );
         let record = some.record("charged");
-        assert!(record.starts_with(b"charged\x1e\x9a\xa5cents"), "{record:?}");
+        assert!(
+            record.starts_with(b"charged\x1e\x9a\xa5cents"),
+            "{record:?}"
+        );
     }
 }
