@@ -47,10 +47,13 @@ func (a *app) whereUnreachable(err error) error {
 	return &at
 }
 
-// addrFlag is what a suggested command needs to reach the same host.
-func (a *app) addrFlag() string {
-	if fromEnv, _ := a.lookupEnv("CRUSTER_ADDR"); a.addr == defaultAddr || a.addr == fromEnv {
-		return ""
+// addrFlag is what a suggested command needs to reach the same host, and the same namespace.
+func (a *app) addrFlag() (flags string) {
+	if fromEnv, _ := a.lookupEnv("CRUSTER_ADDR"); a.addr != defaultAddr && a.addr != fromEnv {
+		flags = " --addr " + a.addr
 	}
-	return " --addr " + a.addr
+	if fromEnv, _ := a.lookupEnv("CRUSTER_NAMESPACE"); a.namespace != defaultNamespace && a.namespace != fromEnv {
+		flags += " --namespace " + a.namespace
+	}
+	return flags
 }

@@ -34,17 +34,19 @@ func TestAddresses(t *testing.T) {
 func TestSuggestedCommandsReachTheSameHost(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		addr, env, want string
+		addr, namespace, env, want string
 	}{
-		"Default":     {defaultAddr, "", ""},
-		"Environment": {"db:1", "db:1", ""},
-		"Flag":        {"db:1", "", " --addr db:1"},
-		"FlagOverEnv": {"db:1", "db:2", " --addr db:1"},
+		"Default":                {defaultAddr, "default", "", ""},
+		"Environment":            {"db:1", "default", "CRUSTER_ADDR=db:1", ""},
+		"Flag":                   {"db:1", "default", "", " --addr db:1"},
+		"FlagOverEnv":            {"db:1", "default", "CRUSTER_ADDR=db:2", " --addr db:1"},
+		"Namespace":              {"db:1", "staging", "", " --addr db:1 --namespace staging"},
+		"NamespaceOfEnvironment": {defaultAddr, "staging", "CRUSTER_NAMESPACE=staging", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newApp(Process{LookupEnv: environment("CRUSTER_ADDR=" + tc.env)})
-			a.addr = tc.addr
+			a := newApp(Process{LookupEnv: environment(tc.env)})
+			a.addr, a.namespace = tc.addr, tc.namespace
 			require.Equal(t, tc.want, a.addrFlag())
 		})
 	}

@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	defaultAddr     = "127.0.0.1:7600"
-	defaultHTTPAddr = "127.0.0.1:8600"
+	defaultAddr      = "127.0.0.1:7600"
+	defaultNamespace = "default"
+	defaultHTTPAddr  = "127.0.0.1:8600"
 )
 
 // A Process is what a program gets from the machine.
@@ -91,7 +92,7 @@ examples below do just that.
 
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.addr, "addr", defaultAddr, "address of the host's gRPC API")
-	flags.StringVarP(&a.namespace, "namespace", "n", "default", "tenant to work in")
+	flags.StringVarP(&a.namespace, "namespace", "n", defaultNamespace, "tenant to work in")
 	flags.StringVarP(&a.output, "output", "o", "table", "form of the output: table, json or jsonl")
 	flags.DurationVar(&a.retryFor, "retry-for", 5*time.Second, "how long to try again when the host does not answer or is full")
 	fromEnvironment(flags, "addr", "namespace", "output", "retry-for")
