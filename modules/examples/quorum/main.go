@@ -90,6 +90,7 @@ func decide(ctx cruster.Context, req QuorumRequest) (QuorumResult, error) {
 	default:
 		result.Decision = decided()
 	}
+	cancel()
 	_, err = Announce.Call(ctx, Announcement{Proposal: req.Proposal, Decision: result.Decision})
 	return result, err
 }
