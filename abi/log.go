@@ -51,7 +51,7 @@ func EncodeLog(text string, attrs []LogAttr) []byte {
 func DecodeLog(record []byte) (text string, attrs []LogAttr) {
 	head, tail, is := bytes.Cut(record, []byte{logSeparator})
 	var list []any
-	if !is || Unmarshal(tail, &list) != nil {
+	if !is || DecodeBody(tail, &list) != nil {
 		return string(head), nil
 	}
 	for i := 0; i+1 < len(list) && len(attrs) < maxLogAttrs; i += 2 {

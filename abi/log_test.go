@@ -31,6 +31,13 @@ func TestHostileLog(t *testing.T) {
 		require.Equal(t, "text", text)
 		require.Empty(t, attrs, "it was cut off")
 	}
+	for _, tail := range []string{
+		"\xdd\xff\xff\xff\xff", "\x92\xa1k\xdf\xff\xff\xff\xff", "\x92\xa1k\xdb\xff\xff\xff\xff", strings.Repeat("\x91", 60_000), "\x92\xa1k\xc1",
+	} {
+		text, attrs := abi.DecodeLog([]byte("text\x1e" + tail))
+		require.Equal(t, "text", text)
+		require.Empty(t, attrs)
+	}
 	many := make([]any, 0, 400)
 	for range 200 {
 		many = append(many, "k", map[string]any{"deep": []any{1}})

@@ -27,8 +27,8 @@ func WithCancel(ctx Context) (Context, CancelFunc) {
 	return inner, func() { inner.scope.End("cancel", ErrCanceled) }
 }
 
-// WithDeadline is [WithCancel] for work that has to be done by a time. After that waits on the
-// context return [ErrTimeout]. Call cancel when the work is done: the timer ends with it.
+// WithDeadline is [WithCancel] for work that has to be done by a time. After that, at once if the
+// time has passed, waits on the context return [ErrTimeout]. Call cancel when the work is done: the timer ends with it.
 //
 //	ctx, cancel := cruster.WithDeadline(ctx, cruster.Now(ctx).Add(time.Minute))
 //	defer cancel()
@@ -36,6 +36,10 @@ func WithCancel(ctx Context) (Context, CancelFunc) {
 // For one future [WithTimeout] is simpler.
 func WithDeadline(ctx Context, at time.Time) (Context, CancelFunc) {
 	inner, cancel := WithCancel(ctx)
+	if !at.After(Now(ctx)) {
+		inner.scope.End("WithDeadline", ErrTimeout)
+		return inner, cancel
+	}
 	inner.scope.EndWith(inner.sleep(at.Sub(Now(ctx))), ErrTimeout)
 	return inner, cancel
 }

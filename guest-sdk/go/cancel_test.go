@@ -75,7 +75,7 @@ func TestInterruptOfAPart(t *testing.T) {
 	t.Parallel()
 	got, _, err := run(t, interruptedPart, 0, crustertest.InterruptAfter(time.Minute, "enough"))
 	require.NoError(t, err)
-	require.Equal(t, "the execution was asked to stop; it was cancelled; true", got)
+	require.Equal(t, "the execution was asked to stop; the execution was asked to stop; true", got)
 }
 
 var deadlines = cruster.NewWorkflow("test.deadlines", func(ctx cruster.Context, work time.Duration) (string, error) {
@@ -85,8 +85,39 @@ var deadlines = cruster.NewWorkflow("test.deadlines", func(ctx cruster.Context, 
 	return fmt.Sprint(err), cruster.Sleep(ctx, time.Second)
 })
 
+// A deadline in the past has passed.
+var late = cruster.NewWorkflow("test.late", func(ctx cruster.Context, _ int) (int, error) {
+	past, cancel := cruster.WithDeadline(ctx, cruster.Now(ctx))
+	defer cancel()
+	if err := cruster.Sleep(past, 0); !errors.Is(err, cruster.ErrTimeout) || !errors.Is(cruster.Err(past), cruster.ErrTimeout) {
+		return 0, fmt.Errorf("a deadline in the past: %w", err)
+	}
+	return 0, nil
+})
+
+// An interrupt that came first is what ends a part, also when its time is up later.
+var interruptedInTime = cruster.NewWorkflow("test.interruptedInTime", func(ctx cruster.Context, _ int) (int, error) {
+	part, cancel := cruster.WithDeadline(ctx, cruster.Now(ctx).Add(10*time.Minute))
+	defer cancel()
+	if err := cruster.Sleep(part, time.Hour); !errors.Is(err, cruster.ErrInterrupted) {
+		return 0, err
+	}
+	if err := cruster.Sleep(cruster.Shield(part), 30*time.Minute); err != nil {
+		return 0, err
+	}
+	return 0, cruster.Sleep(part, time.Second)
+})
+
+func TestInterruptBeforeADeadline(t *testing.T) {
+	t.Parallel()
+	_, _, err := run(t, interruptedInTime, 0, crustertest.InterruptAfter(time.Minute, "enough"))
+	require.ErrorIs(t, err, cruster.ErrInterrupted)
+}
+
 func TestWithDeadline(t *testing.T) {
 	t.Parallel()
+	_, _, err := run(t, late, 0)
+	require.NoError(t, err)
 	for work, want := range map[time.Duration]string{time.Second: "<nil>", time.Hour: "timed out"} {
 		got, h, err := run(t, deadlines, work)
 		require.NoError(t, err)

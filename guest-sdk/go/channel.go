@@ -9,7 +9,7 @@ import (
 // Channel hands values from coroutine to coroutine of one execution, in order. A channel of Go
 // would block the host; this one parks the workflow. Make it in the function of the workflow.
 type Channel[T any] struct {
-	senders, receivers, handing guest.Line
+	senders, receivers guest.Line
 
 	capacity int
 	items    []*item[T]
@@ -20,6 +20,7 @@ type Channel[T any] struct {
 type item[T any] struct {
 	value    T
 	received bool
+	handing  guest.Line // where its sender waits until it is received
 }
 
 // NewChannel makes a channel that keeps up to capacity values. With none, a send waits until its
@@ -38,7 +39,7 @@ func (c *Channel[T]) Send(ctx Context, value T) error {
 		return ErrClosed
 	}
 	c.receivers.Change("Send", func() {})
-	if c.capacity > 0 {
+	if c.capacity > 0 || sent.received {
 		return nil
 	}
 	return c.handOver(ctx, sent)
@@ -56,7 +57,7 @@ func (c *Channel[T]) put(sent *item[T]) bool {
 
 // handOver waits until a value is received, and takes it back if the wait ends before.
 func (c *Channel[T]) handOver(ctx Context, sent *item[T]) error {
-	err := c.handing.Stand(ctx.scope, "Send", func() bool { return sent.received || c.closed })
+	err := sent.handing.Stand(ctx.scope, "Send", func() bool { return sent.received || c.closed })
 	if sent.received {
 		return nil
 	}
@@ -82,7 +83,7 @@ func (c *Channel[T]) Receive(ctx Context) (value T, ok bool, err error) {
 		return value, false, err
 	}
 	c.senders.Change("Receive", func() {})
-	c.handing.Change("Receive", func() {})
+	got.handing.Change("Receive", func() {})
 	return got.value, true, nil
 }
 
@@ -90,7 +91,11 @@ func (c *Channel[T]) Receive(ctx Context) (value T, ok bool, err error) {
 // channel does nothing.
 func (c *Channel[T]) Close() {
 	c.closed = true
-	for _, line := range []*guest.Line{&c.receivers, &c.senders, &c.handing} {
+	lines := []*guest.Line{&c.receivers, &c.senders}
+	for _, sent := range c.items {
+		lines = append(lines, &sent.handing)
+	}
+	for _, line := range lines {
 		line.Change("Close", func() {})
 	}
 }

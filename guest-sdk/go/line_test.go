@@ -129,6 +129,39 @@ func TestChannelTakesBack(t *testing.T) {
 	require.Equal(t, []string{"timed out", "in time"}, got)
 }
 
+// A send whose value was received is over, whoever sends behind it.
+var overtaken = cruster.NewWorkflow("test.overtaken", func(ctx cruster.Context, _ int) ([]string, error) {
+	var trace []string
+	values := cruster.NewChannel[string](0)
+	send := func(name string) {
+		cruster.Go(ctx, func(ctx cruster.Context) error {
+			trace = append(trace, fmt.Sprint(name, " ", values.Send(ctx, name)))
+			return nil
+		})
+	}
+	send("a")
+	send("c")
+	receiver := cruster.Go(ctx, func(ctx cruster.Context) error {
+		for range 2 {
+			v, _, err := values.Receive(ctx)
+			trace = append(trace, fmt.Sprint("got ", v, " ", err))
+		}
+		return nil
+	})
+	send("d")
+	if _, err := receiver.Await(ctx); err != nil {
+		return nil, err
+	}
+	return trace, cruster.Sleep(ctx, time.Second)
+})
+
+func TestChannelSendIsOverWhenReceived(t *testing.T) {
+	t.Parallel()
+	got, _, err := run(t, overtaken, 0)
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"got a <nil>", "got c <nil>", "a <nil>", "c <nil>"}, got)
+}
+
 // Those who wait for each other are told so, as others are.
 var stuck = cruster.NewWorkflow("test.stuck", func(ctx cruster.Context, _ int) (int, error) {
 	v, _, err := cruster.NewChannel[int](0).Receive(ctx)

@@ -108,7 +108,7 @@ func badBodies(t testing.TB, name string) [][]byte {
 		}
 		bodies = append(bodies, abi.MustMarshal(without))
 	}
-	random := rand.New(rand.NewChaCha8([32]byte(append([]byte(name), make([]byte, 32)...)[:32])))
+	random := rand.New(rand.NewChaCha8([32]byte(append([]byte("flip "+name), make([]byte, 32)...)[:32])))
 	for range 100 {
 		b := make([]byte, random.IntN(40))
 		for i := range b {

@@ -72,7 +72,7 @@ func (l *Line) Serve() {
 // Change makes a change that may let those in the line go on. A coroutine of the execution that
 // stands in the line has control; if none ever stood there, there is no one to serve.
 func (l *Line) Change(what string, change func()) {
-	if l.ex == nil {
+	if l.ex == nil || l.ex.closed.Load() {
 		change()
 		return
 	}

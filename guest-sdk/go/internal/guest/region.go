@@ -9,10 +9,15 @@ package guest
 //     in the order in which they were issued, and then the waits in it end, those of the
 //     oldest coroutine first. What begins in it later ends at once. So a replay, which ends it
 //     at the same place of the code, does the same in the same order.
+//
 //  2. Nothing outside of the region is touched; what is awaited from there, and was issued in it,
 //     has its error.
+//
 //  3. A coroutine is not killed. It goes on with the error, and may do something about it in a
 //     shield.
+//
+//  4. A region that has ended keeps its reason: an interrupt that reached it is not mistaken for
+//     a cancellation that came later.
 //
 // The root is more lenient: an interrupt abandons only ops that were awaited, so that a workflow
 // which cleans up can still have what it has begun.
@@ -62,12 +67,14 @@ func (s Scope) Within() Scope {
 	return Scope{co: s.co, region: &Region{parent: s.region}}
 }
 
-// EndWith has the region of a scope end with err once a promise has a value.
+// EndWith has the region of a scope end with err once a promise of the scope has a value; if it
+// never will, with the reason for that.
 func (s Scope) EndWith(p *Promise, err error) {
 	p.onSettle = func() {
-		if p.err == nil {
-			s.co.ex.end(s.region, err)
+		if p.err != nil {
+			err = p.err
 		}
+		s.co.ex.end(s.region, err)
 	}
 	if p.settled {
 		p.onSettle()
@@ -86,9 +93,9 @@ func (s Scope) End(what string, err error) {
 	s.co.ex.end(s.region, err)
 }
 
-// end ends a region, once.
+// end ends a region, once. One that ended with a region around it keeps its reason.
 func (ex *Execution) end(r *Region, err error) {
-	if r.err != nil {
+	if r.ended() != nil {
 		return
 	}
 	r.err = err
