@@ -55,11 +55,17 @@ func startOrigin(requestID string) (journal.Origin, error) {
 // name it returns that, unless the caller wants a new run in place of one that is over.
 //
 // A caller that did not hear the answer asks again, and must not start a second run. So a run
-// remembers the request that has started it, and the request is looked for first. That it is not
-// there yet when it is looked for decides nothing: the store compares the run that was seen here
-// with the one that is there, and if this request was faster under another call, it is not the
-// same any more.
+// remembers the request that has started it. The request of a start that may take the place of
+// another run is looked for first; that of others if there is a run, and it is another's. That it
+// is not there yet when it is looked for decides nothing: the store compares the run that was seen
+// here with the one that is there, and if this request was faster under another call, it is not
+// the same any more.
 func (e *Engine) start(ctx context.Context, row *journal.Execution, ifFinished IfFinished, with *message.Signal) (*journal.Execution, bool, error) {
+	if ifFinished != "" && ifFinished != abi.ReturnFinished {
+		if mine, err := e.requested(ctx, row); err != nil || mine != nil {
+			return mine, true, err
+		}
+	}
 	var over journal.RunID
 	for {
 		existed, err := e.executions.StartOver(ctx, row, over, with)
@@ -77,16 +83,13 @@ func (e *Engine) start(ctx context.Context, row *journal.Execution, ifFinished I
 		if err != nil {
 			return nil, false, err
 		}
-		restart, refuse := decide(ifFinished, found.State)
-		if !found.State.Final() || !restart && !refuse {
-			return found, true, nil
+		if mine, err := e.requested(ctx, row); err != nil || mine != nil {
+			return mine, true, err
 		}
-		mine, err := e.requested(ctx, row)
+		restart, refuse := decide(ifFinished, found.State)
 		switch {
-		case err != nil:
-			return nil, false, err
-		case mine != nil:
-			return mine, true, nil
+		case !found.State.Final() || !restart && !refuse:
+			return found, true, nil
 		case refuse:
 			return nil, false, abi.Errorf(abi.CodeFinishedBefore, "%s has finished before: it is %s", found.Name(), found.State)
 		case found.Run == over:
@@ -242,6 +245,20 @@ func (e *Engine) WaitRun(ctx context.Context, namespace, name, run string) (*jou
 	return e.executions.Wait(ctx, execution.RefTo(row))
 }
 
+// checkNoEarlier refuses to delete the newest run alone: the earlier ones would be under a name
+// that no one finds.
+func (e *Engine) checkNoEarlier(ctx context.Context, newest *journal.Execution) error {
+	earlier, err := e.store.Earlier(ctx, newest.ID, journal.Wake{}, 1)
+	switch {
+	case err != nil:
+		return journal.Coded("look for earlier runs", err)
+	case len(earlier) > 0:
+		return abi.Errorf(abi.CodeBadRequest, "this is the newest run of %s, and there are earlier ones", newest.Name()).
+			WithHint("Name no run to delete the execution with all of its runs, or delete the earlier runs first.")
+	}
+	return nil
+}
+
 // Delete deletes a finished run by its id, or an execution whose run is over with all of its
 // earlier runs, what it was sent and what it is found by. If the host ends meanwhile, the earlier
 // ones may be gone and the newest not.
@@ -255,6 +272,11 @@ func (e *Engine) Delete(ctx context.Context, namespace, name, run string) error 
 	}
 	if !row.State.Final() {
 		return notOver(row)
+	}
+	if run != "" && row.EarlierOf.IsZero() {
+		if err := e.checkNoEarlier(ctx, row); err != nil {
+			return err
+		}
 	}
 	for run == "" {
 		earlier, err := e.store.Earlier(ctx, row.ID, journal.Wake{}, maxRunsLooked)

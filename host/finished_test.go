@@ -1,6 +1,7 @@
 package host
 
 import (
+	"encoding/hex"
 	"sync"
 	"testing"
 	"time"
@@ -135,6 +136,18 @@ func TestRepeatedRestart(t *testing.T) {
 	require.Equal(t, first.Run, start("one").Run)
 	require.Equal(t, second.Run, start("two").Run)
 
+	// Also while a run of another request is under way, and if the newest is gone.
+	running := start("running")
+	require.Equal(t, first.Run, start("one").Run)
+	row, _, err = e.StartWorkflow(t.Context(), tinyStart(abi.RestartFailed, "two"))
+	require.NoError(t, err)
+	require.Equal(t, second.Run, row.Run)
+	finish(t, e, first.Name())
+	require.Equal(t, abi.CodeBadRequest, abi.CodeOf(e.Delete(t.Context(), "", first.Name(), hex.EncodeToString(running.Run[:]))), "the earlier runs would be lost")
+	d, err := e.Describe(t.Context(), "", first.Name())
+	require.NoError(t, err)
+	require.Len(t, d.Earlier, 2)
+
 	third, existed, err := e.Restart(t.Context(), "", first.Name(), RestartRequest{RequestID: "three"})
 	require.NoError(t, err)
 	require.False(t, existed)
@@ -142,9 +155,9 @@ func TestRepeatedRestart(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, existed)
 	require.Equal(t, third.Run, again.Run)
-	d, err := e.Describe(t.Context(), "", first.Name())
+	d, err = e.Describe(t.Context(), "", first.Name())
 	require.NoError(t, err)
-	require.Len(t, d.Earlier, 2)
+	require.Len(t, d.Earlier, 3)
 }
 
 // TestRestartsAtOnce has clients restart an execution at the same time: one starts, and all the

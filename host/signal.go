@@ -59,6 +59,9 @@ func (e *Engine) SignalWithStart(ctx context.Context, start StartRequest, signal
 		if err != nil || !existed {
 			return row, existed, err
 		}
+		if !row.EarlierOf.IsZero() && start.RequestID == signal.RequestID {
+			return row, true, nil // this request has started it, with this signal
+		}
 		err = e.executions.Signal(ctx, execution.RefTo(row), *s)
 		if abi.CodeOf(err) != abi.CodeExecutionNotFound {
 			return row, true, err

@@ -54,8 +54,12 @@ func policyOf(call *abi.Call) string {
 }
 
 // givesUp is what a turn gives up of the ops that were issued before it. Others have not been
-// performed.
-func (l *ledger) givesUp(over bool, cancelled []uint32) (steps []journal.StepID) {
+// performed. Code that a run was moved to may have forgotten calls of the code before it: the end of
+// such a run gives up what they have started.
+func (l *ledger) givesUp(over, moved bool, cancelled []uint32) (steps []journal.StepID) {
+	if over && moved {
+		return []journal.StepID{{}}
+	}
 	if over {
 		for o := range l.ops.All() {
 			if stops(o) {

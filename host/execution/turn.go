@@ -231,7 +231,7 @@ func (r *run) decideTurn(b batch, turn guest.Turn, did own) (d decision) {
 	d.write = journal.Write{ID: r.id, Run: r.row.Run}
 	unwanted := did.unwanted
 	r.locked(func(l *ledger) {
-		unwanted = append(unwanted, l.givesUp(turn.Outcome != nil, turn.Cancelled)...)
+		unwanted = append(unwanted, l.givesUp(turn.Outcome != nil, r.row.MovedAt != 0, turn.Cancelled)...)
 		d.gaveUp = l.applyTurn(b.entries, turn)
 		l.settleOwn(did.outcomes, r.now())
 		// What is ready at once must show in the wake time: the guest may have asked for
