@@ -129,7 +129,7 @@ func TestChannelTakesBack(t *testing.T) {
 	require.Equal(t, []string{"timed out", "in time"}, got)
 }
 
-// A send whose value was received is over, whoever sends behind it.
+// A send whose value was received is over, also if another one follows it.
 var overtaken = cruster.NewWorkflow("test.overtaken", func(ctx cruster.Context, _ int) ([]string, error) {
 	var trace []string
 	values := cruster.NewChannel[string](0)
