@@ -33,7 +33,7 @@ var Tended = cruster.NewWorkflow("Tended", func(ctx cruster.Context, r TendedReq
 		_, _ = cleaned.ResolveIn(cruster.Shield(ctx), r.Caller, cruster.InterruptReason(ctx)) // it may be over
 	}
 	return text, err
-}, cruster.RawKey(func(r TendedRequest) string { return r.Caller + "/" + r.Name }))
+}, cruster.RawKey(func(r TendedRequest) string { return r.Caller + "/" + r.Name })).Accepts(answer)
 
 func tended(ctx cruster.Context, name string) TendedRequest {
 	return TendedRequest{Caller: cruster.ExecutionID(ctx), Name: name}
@@ -65,7 +65,7 @@ var GiveUp = cruster.NewWorkflow("GiveUp", func(ctx cruster.Context, _ cruster.N
 		out = append(out, seen(client.Execute(ctx, tended(ctx, name))))
 	}
 	return out, nil
-})
+}).Accepts(cleaned, begun["killed"], begun["left"], begun["stopped"])
 
 // GiveUpInterrupted is interrupted while it waits for a child, and waits behind a shield until
 // that has cleaned up.
@@ -85,7 +85,7 @@ var GiveUpInterrupted = cruster.NewWorkflow("GiveUpInterrupted", func(ctx cruste
 	}
 	ended := seen(Tended.Client().Execute(shielded, tended(ctx, "stopped")))
 	return []any{strings.HasSuffix(why, "does not wait for it any more: enough"), ended}, nil
-})
+}).Accepts(cleaned, begun["stopped"])
 
 // GiveUpAtItsEnd ends while a child is running.
 var GiveUpAtItsEnd = cruster.NewWorkflow("GiveUpAtItsEnd", func(ctx cruster.Context, end string) (string, error) {
@@ -97,7 +97,7 @@ var GiveUpAtItsEnd = cruster.NewWorkflow("GiveUpAtItsEnd", func(ctx cruster.Cont
 		return "", cruster.Errorf("broken", "it broke")
 	}
 	return end, nil
-})
+}).Accepts(cleaned, begun["stopped"])
 
 // AwaitsGivenUp waits for the child of an execution that has ended.
 var AwaitsGivenUp = cruster.NewWorkflow("AwaitsGivenUp", func(ctx cruster.Context, caller string) (Seen, error) {
@@ -130,4 +130,4 @@ var Interrupts = cruster.NewWorkflow("Interrupts", func(ctx cruster.Context, _ c
 		out = append(out, seen(nil, client.Interrupt(ctx, other, "late")))
 	}
 	return out, nil
-})
+}).Accepts(cleaned, begun["stopped"])

@@ -61,7 +61,7 @@ var Bounded = cruster.NewWorkflow("Bounded", func(ctx cruster.Context, _ cruster
 	log = append(log, outcome(0, err), "most "+strconv.Itoa(inside.most), "left "+strconv.Itoa(inside.now))
 	signal, err := gate.Await(ctx)
 	return append(log, signal), err
-})
+}).Accepts(gate, never)
 
 // GivenUp cancels two coroutines: one that waits, and one that does something that it does not leave
 // half done.
@@ -90,7 +90,7 @@ var GivenUp = cruster.NewWorkflow("GivenUp", func(ctx cruster.Context, _ cruster
 	log = append(log, outcome(shielded.Await(ctx)))
 	signal, err := gate.Await(ctx)
 	return append(log, signal), err
-})
+}).Accepts(gate)
 
 // Slots has coroutines wait for a semaphore, and send what they have through a channel.
 var Slots = cruster.NewWorkflow("Slots", func(ctx cruster.Context, _ cruster.None) ([]string, error) {

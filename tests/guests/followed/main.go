@@ -28,6 +28,6 @@ var Later = cruster.NewWorkflow("Later", func(ctx cruster.Context, runs int) (st
 		return word, err
 	}
 	return "", cruster.ContinueAsNew(runs - 1)
-})
+}).Accepts(gate)
 
 func main() {}

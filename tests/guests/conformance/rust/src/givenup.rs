@@ -32,7 +32,7 @@ fn begun(name: &str) -> Deferred<String> {
 #[workflow]
 pub struct Tended;
 
-#[workflow_impl(key = |r: &TendedRequest| format!("{}/{}", r.caller, r.name), hash = false)]
+#[workflow_impl(key = |r: &TendedRequest| format!("{}/{}", r.caller, r.name), hash = false, deferreds(ANSWER))]
 impl Tended {
     async fn execute(&self, request: TendedRequest) -> Result<String> {
         let TendedRequest { caller, name } = request;
@@ -59,7 +59,7 @@ fn tended(caller: &str, name: &str) -> TendedRequest {
 #[workflow]
 pub struct GiveUp;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(CLEANED, KILLED, LEFT, STOPPED))]
 impl GiveUp {
     async fn execute(&self, _request: cruster::Empty) -> Result<Vec<Value>> {
         let me = self.execution_id();
@@ -96,7 +96,7 @@ impl GiveUp {
 #[workflow]
 pub struct GiveUpInterrupted;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(CLEANED, STOPPED))]
 impl GiveUpInterrupted {
     async fn execute(&self, _request: cruster::Empty) -> Result<Vec<Value>> {
         let me = self.execution_id();
@@ -121,7 +121,7 @@ impl GiveUpInterrupted {
 #[workflow]
 pub struct GiveUpAtItsEnd;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(CLEANED, STOPPED))]
 impl GiveUpAtItsEnd {
     async fn execute(&self, end: String) -> Result<String> {
         let mut call = Tended::client(self).execute(tended(self.execution_id(), "stopped"));
@@ -152,7 +152,7 @@ impl AwaitsGivenUp {
 #[workflow]
 pub struct Interrupts;
 
-#[workflow_impl]
+#[workflow_impl(deferreds(CLEANED, STOPPED))]
 impl Interrupts {
     async fn execute(&self, _request: cruster::Empty) -> Result<Vec<Value>> {
         let me = self.execution_id();

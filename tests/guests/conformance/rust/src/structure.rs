@@ -54,7 +54,7 @@ pub struct Bounded {
     pub at_once: usize,
 }
 
-#[workflow_impl(activity_groups(Numbers))]
+#[workflow_impl(activity_groups(Numbers), deferreds(GATE, NEVER))]
 impl Bounded {
     async fn execute(&self, _request: cruster::Empty) -> Result<Vec<String>> {
         let inside = Headcount::default();
@@ -95,7 +95,7 @@ impl Bounded {
 #[workflow]
 pub struct GivenUp;
 
-#[workflow_impl(activity_groups(Blocking))]
+#[workflow_impl(activity_groups(Blocking), deferreds(GATE))]
 impl GivenUp {
     async fn execute(&self, _request: cruster::Empty) -> Result<Vec<String>> {
         let log = Rc::new(RefCell::new(Vec::new()));
