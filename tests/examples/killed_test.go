@@ -295,9 +295,8 @@ func killQuorum(v *victim) {
 	require.Equal(v.t, result{Decision: "accepted", For: []string{"ada", "eve"}, Against: []string{}}, got)
 	tables := v.rows(`SELECT kind, recipient, number FROM quorum_letters GROUP BY kind, recipient, number HAVING count(*) > 1`,
 		`SELECT kind, recipient FROM quorum_letters WHERE kind <> 'reminder'`,
-		`SELECT recipient FROM quorum_letters GROUP BY recipient, kind HAVING count(*) <> max(number)`,
-		`SELECT DISTINCT recipient FROM quorum_letters WHERE kind = 'reminder' AND recipient = 'bob'`)
-	require.Equal(v.t, [][]string{{}, {"accepted all"}, {}, {"bob"}}, tables)
+		`SELECT recipient FROM quorum_letters GROUP BY recipient, kind HAVING count(*) <> max(number)`)
+	require.Equal(v.t, [][]string{{}, {"accepted all"}, {}}, tables)
 }
 
 // killSaga: a booking is interrupted, and all that was booked is given back, in reverse order.
