@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+
+	"github.com/cruster/cruster/abi"
 )
 
 // logKeeper keeps the log lines of executions.
@@ -40,7 +42,12 @@ func (h *keepHandler) Handle(_ context.Context, r slog.Record) error {
 	if h.keeper.lines == nil {
 		h.keeper.lines = map[string][]string{}
 	}
-	h.keeper.lines[h.execution] = append(h.keeper.lines[h.execution], r.Level.String()+" "+r.Message)
+	line := r.Level.String() + " " + r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		line += " " + abi.LogAttr{Key: a.Key, Value: a.Value.Any()}.String()
+		return true
+	})
+	h.keeper.lines[h.execution] = append(h.keeper.lines[h.execution], line)
 	return nil
 }
 
