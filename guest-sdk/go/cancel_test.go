@@ -78,6 +78,28 @@ func TestInterruptOfAPart(t *testing.T) {
 	require.Equal(t, "the execution was asked to stop; the execution was asked to stop; true", got)
 }
 
+// What was begun outside of a part that was given up is not touched by a wait in it, also if an
+// interrupt comes after that.
+var borrowed = cruster.NewWorkflow("test.borrowed", func(ctx cruster.Context, _ int) (string, error) {
+	outside := cruster.Timer(cruster.Shield(ctx), time.Hour)
+	part, cancel := cruster.WithCancel(ctx)
+	cancel()
+	if err := cruster.Sleep(ctx, 30*time.Minute); !errors.Is(err, cruster.ErrInterrupted) {
+		return "", err
+	}
+	_, inPart := outside.Await(part)
+	_, err := outside.Await(cruster.Shield(ctx))
+	return fmt.Sprint(inPart, "; ", err), nil
+})
+
+func TestInterruptAfterAPartWasGivenUp(t *testing.T) {
+	t.Parallel()
+	got, h, err := run(t, borrowed, 0, crustertest.InterruptAfter(time.Minute, "enough"))
+	require.NoError(t, err)
+	require.Equal(t, "it was cancelled; <nil>", got)
+	require.Equal(t, time.Hour, h.Duration())
+}
+
 var deadlines = cruster.NewWorkflow("test.deadlines", func(ctx cruster.Context, work time.Duration) (string, error) {
 	part, cancel := cruster.WithDeadline(ctx, cruster.Now(ctx).Add(time.Minute))
 	err := cruster.Sleep(part, work)

@@ -146,7 +146,7 @@ func (s Scope) Await(what string, promises ...*Promise) (int, error) {
 	index, err := w.index, error(nil)
 	if w.ended != nil {
 		index, err = -1, w.ended
-		if w.region.outermost() == s.co.ex.root {
+		if w.region.endedWith() == s.co.ex.root {
 			w.abandonOps()
 		}
 	}

@@ -27,25 +27,21 @@ type Region struct {
 	err error
 }
 
-// ended is why the region, or one around it, has ended; nil if none has.
-func (r *Region) ended() error {
-	for ; r != nil; r = r.parent {
-		if r.err != nil {
-			return r.err
-		}
+// endedWith is the region that this one has ended with: itself, or the nearest around it that has
+// ended; nil if none has.
+func (r *Region) endedWith() *Region {
+	for r != nil && r.err == nil {
+		r = r.parent
 	}
-	return nil
+	return r
 }
 
-// outermost is the region, of this one and those around it, that has ended and has none around it
-// that has; nil if none has.
-func (r *Region) outermost() (found *Region) {
-	for ; r != nil; r = r.parent {
-		if r.err != nil {
-			found = r
-		}
+// ended is why the region, or one around it, has ended; nil if none has.
+func (r *Region) ended() error {
+	if with := r.endedWith(); with != nil {
+		return with.err
 	}
-	return found
+	return nil
 }
 
 // inside tells whether the region is another one, or inside of it.
