@@ -86,8 +86,8 @@ var Spoiled = cruster.NewWorkflow("Spoiled", func(ctx cruster.Context, words int
 			return nil, err
 		}
 		all = append(all, w)
-		// The number is another one if an answer has drawn one before; a replay notices.
-		if _, err := square.Call(ctx, int(cruster.Rand(ctx).Uint64()%1000)); err != nil {
+		// The number is another one if an answer has drawn one before; a replay notices. It is never the unlucky one.
+		if _, err := square.Call(ctx, int(100+cruster.Rand(ctx).Uint64()%1000)); err != nil {
 			return nil, err
 		}
 	}

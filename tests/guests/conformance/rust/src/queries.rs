@@ -114,7 +114,9 @@ impl Spoiled {
             let word = self.receive::<Word>().await?.0;
             all.borrow_mut().push(word);
             // The number is another one if an answer has drawn one before; a replay notices.
-            self.square((self.random().u64() % 1000) as i64).await?;
+            // It is never the unlucky one.
+            self.square((100 + self.random().u64() % 1000) as i64)
+                .await?;
         }
         let mut all = all.take();
         all.extend(names.take().into_iter().map(str::to_owned));
