@@ -19,6 +19,8 @@ type FollowRequest struct {
 	Encoding crusterv1.Encoding
 	// Execution is "deployment/Workflow/key".
 	Execution string
+	// Run is the id of the run to follow, in hex. Defaults to the newest.
+	Run string
 }
 
 // Follow yields what happens to an execution, as it happens, until the execution is over:
@@ -27,14 +29,16 @@ type FollowRequest struct {
 // is the last. An error is the last that it yields.
 //
 // If the host goes away, Follow looks for it as long as a call is repeated, and goes on
-// behind the last entry that it yielded. What was logged meanwhile is not told.
+// behind the last entry that it yielded. What was logged meanwhile is not told. It stays with the
+// run that it has begun with, and those that this continues as, also if another one takes the
+// name.
 func (c *Client) Follow(ctx context.Context, req FollowRequest) iter.Seq2[*crusterv1.FollowResponse, error] {
 	return func(yield func(*crusterv1.FollowResponse, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel() // ends the stream if the loop is left
 		f := &follower{
 			client: c, yield: yield,
-			req: &crusterv1.FollowRequest{Namespace: c.namespace, Execution: req.Execution, After: req.After, Encoding: req.Encoding},
+			req: &crusterv1.FollowRequest{Namespace: c.namespace, Execution: req.Execution, ChainId: req.Run, After: req.After, Encoding: req.Encoding},
 		}
 		var deadline time.Time // of tries without an answer
 		for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
@@ -89,6 +93,9 @@ func (f *follower) receive(ctx context.Context) (told bool, err error) {
 				f.req.After = 0
 			}
 			f.req.RunId = run
+		}
+		if chain := m.GetExecution().GetChainId(); chain != "" {
+			f.req.ChainId = chain
 		}
 		if !f.yield(m, nil) {
 			return told, nil

@@ -20,6 +20,9 @@ type FollowRequest struct {
 	// Run is the run that After is of. If the execution is another run by now, that is
 	// followed from its beginning. The zero value is the run that it is.
 	Run journal.RunID
+	// Chain is the first of the runs that continue each other, and that are followed: also when
+	// another run has taken their place. The zero value is those that the execution is.
+	Chain journal.RunID
 }
 
 // A FollowEvent is what happened to an execution: one of its fields is set.
@@ -38,18 +41,19 @@ type FollowEvent struct {
 // The row is read before the entries, so that the entries of one that is over are complete;
 // and again after them, for a run that continues has its journal deleted, and what was read
 // then may be of the next one. Entries of a run that were not told before it continued are
-// gone.
+// gone. A run that went aside is another row with the same entries.
 func (e *Engine) Follow(ctx context.Context, namespace, name string, req FollowRequest, tell func(FollowEvent) error) error {
-	row, err := e.Poll(ctx, namespace, name)
+	v := &following{engine: e, namespace: namespace, name: name, chain: req.Chain, run: req.Run, after: req.After, tell: tell}
+	row, err := v.load(ctx)
 	if err != nil {
 		return err
 	}
-	f := e.followers.Add(row.ID)
+	f := e.followers.Add(row.ID, row.Chain)
 	if f == nil {
 		return abi.Errorf(abi.CodeOverloaded, "too many callers follow executions of this host").WithHint("End another 'workflow follow', or use 'workflow history'.")
 	}
 	defer e.followers.Remove(row.ID, f)
-	v := &following{engine: e, namespace: namespace, name: name, run: req.Run, after: req.After, tell: tell, follower: f}
+	v.follower = f
 	for {
 		if over, err := v.catchUp(ctx); over || err != nil {
 			return err
@@ -71,15 +75,29 @@ type following struct {
 	tell            func(FollowEvent) error
 	follower        *follow.Follower
 
+	chain journal.RunID // zero before the first look
 	run   journal.RunID
 	after uint64
 	state journal.State // the last that was told; empty before the first
 }
 
+// load reads the run that is followed, be it the execution's or one that went aside.
+func (v *following) load(ctx context.Context) (*journal.Execution, error) {
+	run := ""
+	if !v.chain.IsZero() {
+		run = v.chain.String()
+	}
+	row, err := v.engine.PollRun(ctx, v.namespace, v.name, run)
+	if err == nil {
+		v.chain = row.Chain
+	}
+	return row, err
+}
+
 // catchUp tells what is new, and whether the execution is over.
 func (v *following) catchUp(ctx context.Context) (over bool, err error) {
 	for {
-		row, err := v.engine.Poll(ctx, v.namespace, v.name)
+		row, err := v.load(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -92,11 +110,11 @@ func (v *following) catchUp(ctx context.Context) (over bool, err error) {
 		if err != nil {
 			return false, journal.Coded("follow "+v.name, err)
 		}
-		again, err := v.engine.Poll(ctx, v.namespace, v.name)
+		again, err := v.load(ctx)
 		if err != nil {
 			return false, err
 		}
-		if again.Run != row.Run {
+		if again.Run != row.Run || again.ID != row.ID {
 			entries, more = nil, true
 		}
 		if err := v.tellAll(entries, lines); err != nil {

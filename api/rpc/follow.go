@@ -28,6 +28,9 @@ func (w *workflowService) Follow(req *crusterv1.FollowRequest, stream grpc.Serve
 	if from.Run, err = runID(req.GetRunId()); err != nil {
 		return err
 	}
+	if from.Chain, err = runID(req.GetChainId()); err != nil {
+		return err
+	}
 	ctx, cancel := w.lifetime.bound(stream.Context())
 	defer cancel()
 	return w.engine.Follow(ctx, ns, req.GetExecution(), from, func(e host.FollowEvent) error {

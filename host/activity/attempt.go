@@ -189,7 +189,9 @@ func (a *attempt) world(fx *effects.Effects) wasm.World {
 func (a *attempt) writeLog(level int32, message []byte) {
 	if a.logged += len(message) + logLineCost; a.logged <= maxLog {
 		guestlog.Write(a.log(), level, message)
-		a.Followers.Log(a.Row.ID, follow.Line{Activity: a.Body.Name, Attempt: a.number(), At: a.Clock.Now().UnixNano(), Level: level, Message: abi.LogText(message)})
+		a.Followers.Log(a.Row, func() follow.Line {
+			return follow.Line{Activity: a.Body.Name, Attempt: a.number(), At: a.Clock.Now().UnixNano(), Level: level, Message: abi.LogText(message)}
+		})
 	}
 }
 

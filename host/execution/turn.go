@@ -315,7 +315,9 @@ func (r *run) releaseEffects(turn guest.Turn, gaveUp []journal.StepID) bool {
 func (r *run) logTurn(turn guest.Turn) {
 	for _, l := range turn.Log {
 		guestlog.Write(r.log, l.Level, []byte(l.Message))
-		r.Followers.Log(r.id, follow.Line{At: r.now(), Level: l.Level, Message: abi.LogText([]byte(l.Message))})
+		r.Followers.Log(r.row, func() follow.Line {
+			return follow.Line{At: r.now(), Level: l.Level, Message: abi.LogText([]byte(l.Message))}
+		})
 	}
 }
 

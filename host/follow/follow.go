@@ -26,7 +26,8 @@ type Line struct {
 	Attempt  uint32
 	// At is when it was logged, in Unix nanoseconds.
 	At int64
-	// Dropped is how many lines right before it were dropped.
+	// Dropped is how many lines right before it were dropped. A line that only says so has no
+	// message.
 	Dropped int
 	// Level is that of log/slog.
 	Level   int32
@@ -41,18 +42,21 @@ type List struct {
 	byID  map[journal.ID][]*Follower // guarded by mu
 }
 
-// A Follower follows one execution.
+// A Follower follows one execution, and of it the runs that continue each other.
 type Follower struct {
+	chain   journal.RunID
 	stirred chan struct{} // capacity 1
 
 	// guarded by the list's mu
 	lines   []Line
 	held    int
 	dropped int
+	lastAt  int64 // of the line that was dropped last
 }
 
-// Add makes a follower of an execution; nil if there are too many. The caller removes it.
-func (l *List) Add(id journal.ID) *Follower {
+// Add makes a follower of an execution and a chain of its runs; nil if there are too many. The
+// caller removes it.
+func (l *List) Add(id journal.ID, chain journal.RunID) *Follower {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.count.Load() >= maxFollowers {
@@ -61,7 +65,7 @@ func (l *List) Add(id journal.ID) *Follower {
 	if l.byID == nil {
 		l.byID = map[journal.ID][]*Follower{}
 	}
-	f := &Follower{stirred: make(chan struct{}, 1)}
+	f := &Follower{chain: chain, stirred: make(chan struct{}, 1)}
 	l.byID[id] = append(l.byID[id], f)
 	l.count.Add(1)
 	return f
@@ -94,16 +98,18 @@ func (l *List) Stir(id journal.ID) {
 	}
 }
 
-// Log hands a line to the followers of an execution.
-func (l *List) Log(id journal.ID, line Line) {
+// Log hands a line of a run to its followers. The line is made only if there are any.
+func (l *List) Log(row *journal.Execution, line func() Line) {
 	if l == nil || l.count.Load() == 0 {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, f := range l.byID[id] {
-		f.addLocked(line)
-		f.stir()
+	for _, f := range l.byID[row.ID] {
+		if f.chain == row.Chain {
+			f.addLocked(line())
+			f.stir()
+		}
 	}
 }
 
@@ -118,6 +124,7 @@ func (f *Follower) addLocked(line Line) {
 	cost := len(line.Message) + len(line.Activity) + lineCost
 	if f.held+cost > maxHeld {
 		f.dropped++
+		f.lastAt = line.At
 		return
 	}
 	line.Dropped, f.dropped = f.dropped, 0
@@ -133,6 +140,9 @@ func (l *List) Take(f *Follower) []Line {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	lines := f.lines
-	f.lines, f.held = nil, 0
+	if f.dropped > 0 {
+		lines = append(lines, Line{At: f.lastAt, Dropped: f.dropped})
+	}
+	f.lines, f.held, f.dropped = nil, 0, 0
 	return lines
 }

@@ -19,16 +19,23 @@ func stirred(f *Follower) bool {
 	}
 }
 
+func says(message string) func() Line { return func() Line { return Line{Message: message} } }
+
 func TestFollowersGetWhatConcernsThem(t *testing.T) {
 	t.Parallel()
 	var list List
 	one, two := journal.ID{1}, journal.ID{2}
+	run := journal.Execution{ID: one, Chain: journal.RunID{1}}
 	list.Stir(one) // without followers nothing happens
-	list.Log(one, Line{Message: "lost"})
-	a, b := list.Add(one), list.Add(one)
-	other := list.Add(two)
+	list.Log(&run, func() Line {
+		require.FailNow(t, "a line is made for no one")
+		return Line{}
+	})
+	a, b := list.Add(one, run.Chain), list.Add(one, run.Chain)
+	other := list.Add(two, journal.RunID{})
 
-	list.Log(one, Line{Message: "x"})
+	list.Log(&run, says("x"))
+	list.Log(&journal.Execution{ID: one, Chain: journal.RunID{2}}, says("of another run"))
 	list.Stir(one)
 	for _, f := range []*Follower{a, b} {
 		require.True(t, stirred(f))
@@ -52,15 +59,17 @@ func TestFollowersGetWhatConcernsThem(t *testing.T) {
 func TestASlowFollowerLosesLines(t *testing.T) {
 	t.Parallel()
 	var list List
-	id := journal.ID{1}
-	f := list.Add(id)
+	run := journal.Execution{ID: journal.ID{1}}
+	f := list.Add(run.ID, run.Chain)
 	large := strings.Repeat("x", maxHeld/4)
 	for range 10 {
-		list.Log(id, Line{Message: large})
+		list.Log(&run, says(large))
 	}
-	require.Len(t, list.Take(f), 3)
-	list.Log(id, Line{Message: "next"})
-	require.Equal(t, []Line{{Message: "next", Dropped: 7}}, list.Take(f))
+	lines := list.Take(f)
+	require.Len(t, lines, 4)
+	require.Equal(t, Line{Dropped: 7}, lines[3], "it is told also if nothing comes behind them")
+	list.Log(&run, says("next"))
+	require.Equal(t, []Line{{Message: "next"}}, list.Take(f))
 }
 
 func TestFollowersAreBounded(t *testing.T) {
@@ -68,12 +77,12 @@ func TestFollowersAreBounded(t *testing.T) {
 	var list List
 	var last *Follower
 	for i := range maxFollowers {
-		last = list.Add(journal.ID{byte(i)})
+		last = list.Add(journal.ID{byte(i)}, journal.RunID{})
 		require.NotNil(t, last)
 	}
-	require.Nil(t, list.Add(journal.ID{1}))
+	require.Nil(t, list.Add(journal.ID{1}, journal.RunID{}))
 	list.Remove(journal.ID{maxFollowers - 1}, last)
-	require.NotNil(t, list.Add(journal.ID{1}))
+	require.NotNil(t, list.Add(journal.ID{1}, journal.RunID{}))
 }
 
 // TestFollowHammer adds, tells and removes from many sides.
@@ -85,8 +94,8 @@ func TestFollowHammer(t *testing.T) {
 		all.Go(func() {
 			for n := range 300 {
 				id := journal.ID{byte(n % 3)}
-				f := list.Add(id)
-				list.Log(id, Line{Message: "x"})
+				f := list.Add(id, journal.RunID{})
+				list.Log(&journal.Execution{ID: id}, says("x"))
 				list.Stir(id)
 				<-f.Stirred()
 				list.Take(f)

@@ -25,7 +25,8 @@ type bench struct {
 	told   chan string
 }
 
-func follow(t *testing.T, runs string) *bench {
+// begin has an execution wait for its gate.
+func begin(t *testing.T, runs string) *bench {
 	t.Helper()
 	b := &bench{t: t, host: harness.NewProcess(t, "sqlite:"+t.TempDir()), told: make(chan string, 100)}
 	b.host.Start()
@@ -40,6 +41,13 @@ func follow(t *testing.T, runs string) *bench {
 	}})
 	require.NoError(t, err)
 	b.atTheGate()
+	return b
+}
+
+// follow begins an execution and follows it.
+func follow(t *testing.T, runs string) *bench {
+	t.Helper()
+	b := begin(t, runs)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	t.Cleanup(func() {
@@ -153,4 +161,26 @@ func TestFollowOneThatIsOver(t *testing.T) {
 		require.Nil(t, m)
 		require.ErrorContains(t, err, "followed/Later/none")
 	}
+}
+
+// A follower that finds its host again goes on with its run, although another has the name.
+func TestFollowStaysWithItsRun(t *testing.T) {
+	t.Parallel()
+	b := begin(t, "1")
+	var all []string
+	for m, err := range b.client.Follow(t.Context(), client.FollowRequest{Execution: later, Encoding: crusterv1.Encoding_ENCODING_JSON}) {
+		all = append(all, text(m, err))
+		if len(all) > 1 {
+			continue
+		}
+		b.host.Kill()
+		b.host.Start()
+		b.open()
+		_, err := b.client.Workflows().Wait(t.Context(), &crusterv1.WaitRequest{Execution: later})
+		require.NoError(t, err)
+		_, err = b.client.Workflows().Restart(t.Context(), &crusterv1.RestartRequest{Execution: later})
+		require.NoError(t, err)
+		b.atTheGate()
+	}
+	require.Equal(t, []string{"run 0 running ", "entry 1: activity say", "entry 2: deferred gate", "entry 3: activity say", `run 0 completed "second"`}, all)
 }

@@ -1668,7 +1668,10 @@ type FollowRequest struct {
 	// is another by now, that is told from its beginning.
 	RunId string `protobuf:"bytes,4,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// The wanted form of values.
-	Encoding      Encoding `protobuf:"varint,5,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
+	Encoding Encoding `protobuf:"varint,5,opt,name=encoding,proto3,enum=cruster.v1.Encoding" json:"encoding,omitempty"`
+	// The chain_id of the run to follow, in hex, or the run_id of its last: it is followed to its
+	// end also if another run has taken its name meanwhile. Empty means the newest.
+	ChainId       string `protobuf:"bytes,6,opt,name=chain_id,json=chainId,proto3" json:"chain_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1736,6 +1739,13 @@ func (x *FollowRequest) GetEncoding() Encoding {
 		return x.Encoding
 	}
 	return Encoding_ENCODING_UNSPECIFIED
+}
+
+func (x *FollowRequest) GetChainId() string {
+	if x != nil {
+		return x.ChainId
+	}
+	return ""
 }
 
 // FollowResponse is something that happened to the execution.
@@ -1856,7 +1866,8 @@ type LogLine struct {
 	Activity string `protobuf:"bytes,4,opt,name=activity,proto3" json:"activity,omitempty"`
 	// The number of the activity's attempt, from 1.
 	Attempt uint32 `protobuf:"varint,5,opt,name=attempt,proto3" json:"attempt,omitempty"`
-	// How many lines right before it were left out, because the caller was too slow.
+	// How many lines right before it were left out, because the caller was too slow. If
+	// nothing came behind them, the message is empty.
 	Dropped       uint32 `protobuf:"varint,6,opt,name=dropped,proto3" json:"dropped,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3986,13 +3997,14 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\x06nextAt\x12)\n" +
 	"\x05value\x18\v \x01(\v2\x13.cruster.v1.PayloadR\x05value\x12'\n" +
 	"\x05error\x18\f \x01(\v2\x11.cruster.v1.ErrorR\x05error\x12#\n" +
-	"\romitted_bytes\x18\r \x01(\x04R\fomittedBytes\"\xaa\x01\n" +
+	"\romitted_bytes\x18\r \x01(\x04R\fomittedBytes\"\xc5\x01\n" +
 	"\rFollowRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x14\n" +
 	"\x05after\x18\x03 \x01(\x04R\x05after\x12\x15\n" +
 	"\x06run_id\x18\x04 \x01(\tR\x05runId\x120\n" +
-	"\bencoding\x18\x05 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\"\xad\x01\n" +
+	"\bencoding\x18\x05 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\x12\x19\n" +
+	"\bchain_id\x18\x06 \x01(\tR\achainId\"\xad\x01\n" +
 	"\x0eFollowResponse\x120\n" +
 	"\x05entry\x18\x01 \x01(\v2\x18.cruster.v1.HistoryEntryH\x00R\x05entry\x12)\n" +
 	"\x04line\x18\x02 \x01(\v2\x13.cruster.v1.LogLineH\x00R\x04line\x125\n" +

@@ -28,6 +28,7 @@ the result. A paused execution is followed on, and so is the run that another co
 		},
 	}
 	cmd.Flags().Uint64Var(&req.After, "after", 0, "sequence number of the last entry seen")
+	addRun(cmd, &req.Run)
 	return cmd
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
@@ -53,7 +54,7 @@ func WriteFollowed(w io.Writer, r *crusterv1.FollowResponse) error {
 		v := EntryOf(e)
 		what := v.Kind
 		if v.OpKind != "" {
-			what += " of " + v.OpKind + " " + v.Name
+			what += " of " + strings.TrimSpace(v.OpKind+" "+v.Name)
 		}
 		_, err := fmt.Fprintf(w, "%s  %4d  %s: %s\n", timeText(e.GetAt()), v.Seq, terminal.OneLine(terminal.Clip(what, 80)), terminal.OneLine(entryText(v)))
 		return err
@@ -73,7 +74,9 @@ func WriteFollowed(w io.Writer, r *crusterv1.FollowResponse) error {
 
 func writeLine(w io.Writer, l *crusterv1.LogLine) error {
 	if l.GetDropped() > 0 {
-		fmt.Fprintf(w, "(%d lines are left out: they came too fast)\n", l.GetDropped())
+		if _, err := fmt.Fprintf(w, "(%d lines are left out: they came too fast)\n", l.GetDropped()); err != nil || l.GetMessage() == "" {
+			return err
+		}
 	}
 	from := "workflow"
 	if l.GetActivity() != "" {
