@@ -62,7 +62,7 @@ test: ## Everything that CI runs: lint and verify, then all tests with -race on 
 # The one waits for the network, the other for the processor.
 .PHONY: parts build-lint
 parts:
-	scripts/install.sh gcc postgres protoc rust rust-lint c
+	scripts/install.sh gcc postgres protoc rust rust-lint c pages
 build-lint:
 	scripts/lint.sh build
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing on a Debian or Ubuntu machine, and nothing else.
 #
-#   scripts/install.sh gcc postgres protoc rust rust-lint c
+#   scripts/install.sh gcc postgres protoc rust rust-lint c pages
 #
 # Where the parts are there already it changes nothing and needs no network.
 set -euo pipefail
@@ -27,6 +27,9 @@ find_missing() {
 		scripts/rust.sh check lint >/dev/null 2>&1 || missing+=(rustc-web cargo-web rust-web-clippy rustfmt-web) ;;
 	c) # the guest in C, which needs no library
 		have clang-19 && have wasm-ld-19 || missing+=(clang-19 lld-19) ;;
+	pages) # what pages of the documentation use besides
+		have curl || missing+=(curl)
+		have sqlite3 || missing+=(sqlite3) ;;
 	*)
 		echo "install: unknown part $1" >&2
 		exit 2 ;;

@@ -11,7 +11,7 @@ import (
 // listen on it again.
 func TestReservedAddressIsForListeners(t *testing.T) {
 	t.Parallel()
-	addr := reserveAddr(t)
+	addr := ReserveAddr(t)
 	for range 3 {
 		l, err := net.Listen("tcp", addr)
 		require.NoError(t, err)

@@ -77,7 +77,7 @@ type Process struct {
 // is not started.
 func NewProcess(t testing.TB, store string, args ...string) *Process {
 	t.Helper()
-	p := &Process{t: t, GRPC: reserveAddr(t), HTTP: reserveAddr(t)}
+	p := &Process{t: t, GRPC: ReserveAddr(t), HTTP: ReserveAddr(t)}
 	p.args = append([]string{"serve", "--store", store, "--grpc-addr", p.GRPC, "--http-addr", p.HTTP, "--cache-dir", CacheDir(t)}, args...)
 	t.Cleanup(func() {
 		p.Kill()
