@@ -66,6 +66,10 @@ parts:
 build-lint:
 	scripts/lint.sh build
 
+.PHONY: billing
+billing: ## A subscription of 10,000 periods in Go and Rust on both stores; the host is killed with -9 twenty times
+	CRUSTER_TEST_PERIODS=10000 go test -vet=off -timeout 30m -run 'TestKilled/billing' -v ./tests/examples
+
 .PHONY: test-rust
 test-rust: ## The tests of the Rust SDK and of the examples in Rust, without a host
 	scripts/rust.sh test
