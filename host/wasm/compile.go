@@ -113,6 +113,7 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 	if reason == nil {
 		rewritten = template.Content
 	}
+	note := r.compileAside(rewritten)
 	compiled, err := r.engineCompile(rewritten)
 	if err != nil && r.cache != nil && r.cacheFailed(err) {
 		r.cfg.Logger.Warn("the compilation cache failed and was emptied", "dir", r.cfg.CacheDir, "error", err)
@@ -131,6 +132,7 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 		}
 		return nil, abi.Errorf(abi.CodeNotWasm, "the module %s does not compile: %s", digest, oneLine(err.Error(), 300))
 	}
+	r.takeNote(note)
 	m := &Module{runtime: r, digest: digest, imports: module.ImportNames(), memory: module.MemoryFromTheStart(), compiled: compiled, template: template}
 	m.images.byLimit = make(map[int64]*imaging)
 	if reason != nil {
@@ -169,7 +171,7 @@ func (r *Runtime) check(content []byte) (*binary.Module, error) {
 }
 
 // engineCompile compiles on this goroutine alone: the engine could use several,
-// but a panic on one of its own could not be recovered.
+// but a panic on one of its own could not be recovered. What was compiled aside is loaded.
 func (r *Runtime) engineCompile(content []byte) (compiled wazero.CompiledModule, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -35,6 +35,10 @@ const (
 
 // Config holds the settings of a [Runtime]. Its zero value is the default.
 type Config struct {
+	// Aside has another process compile a binary into the cache: by [CompileInto]. Nil means
+	// that this process compiles everything. See aside.go.
+	Aside func(ctx context.Context, content []byte) error
+
 	// CacheDir is the folder of the compilation cache; it is created if it is
 	// missing. It holds native code, so only the host may write to it. Empty
 	// keeps compiled modules in memory only.
@@ -155,12 +159,7 @@ func New(ctx context.Context, cfg Config) (*Runtime, error) {
 		modules:      make(map[string]*Module),
 		compiling:    make(map[string]*compilation),
 	}
-	config := wazero.NewRuntimeConfig().
-		WithCoreFeatures(api.CoreFeaturesV2).
-		// Debug sections come from the upload and would be parsed for nothing but
-		// line numbers in backtraces.
-		WithDebugInfoEnabled(false).
-		WithMemoryLimitPages(maxPages)
+	config := engineConfig()
 	if cfg.CacheDir != "" {
 		if r.cache, err = wazero.NewCompilationCacheWithDir(cfg.CacheDir); err != nil {
 			return nil, fmt.Errorf("open the compilation cache %q: %w", cfg.CacheDir, err)
@@ -173,6 +172,16 @@ func New(ctx context.Context, cfg Config) (*Runtime, error) {
 		return nil, errors.Join(err, r.Close(ctx))
 	}
 	return r, nil
+}
+
+// engineConfig is how the engine compiles.
+func engineConfig() wazero.RuntimeConfig {
+	return wazero.NewRuntimeConfig().
+		WithCoreFeatures(api.CoreFeaturesV2).
+		// Debug sections come from the upload and would be parsed for nothing but
+		// line numbers in backtraces.
+		WithDebugInfoEnabled(false).
+		WithMemoryLimitPages(maxPages)
 }
 
 // offer instantiates the host's own modules and notes what they export.

@@ -98,7 +98,7 @@ examples below do just that.
 	fromEnvironment(flags, "addr", "namespace", "output", "retry-for")
 
 	root.AddCommand(a.devCommand(), a.serveCommand(), a.newCommand(), a.moduleCommand(), a.workflowCommand(), a.entityCommand(), a.deferredCommand(), a.scheduleCommand(),
-		a.migrateCommand(), a.doctorCommand(), a.errorsCommand(), a.versionCommand())
+		a.migrateCommand(), a.compileCommand(), a.doctorCommand(), a.errorsCommand(), a.versionCommand())
 	usageArgs(root)
 	a.completes(root)
 	return root

@@ -89,7 +89,7 @@ func (c *Config) engine() host.Config {
 		Retention:       c.Retention,
 		TurnFuel:        c.TurnFuel,
 		TurnTimeout:     c.TurnTimeout,
-		Wasm:            wasm.Config{CacheDir: c.compiledDir(), MaxModuleSize: c.MaxModuleSize, MemoryLimit: c.GuestMemory},
+		Wasm:            wasm.Config{Aside: compileAside(c.compiledDir()), CacheDir: c.compiledDir(), MaxModuleSize: c.MaxModuleSize, MemoryLimit: c.GuestMemory},
 	}
 }
 

@@ -1,0 +1,31 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+)
+
+// CompileCommand is the command of this program that compiles a module into a cache.
+const CompileCommand = "compile-module"
+
+// compileAside has this program compile modules into a cache, as a process of its own; nil if
+// there is no cache, or the program cannot be found.
+func compileAside(dir string) func(ctx context.Context, content []byte) error {
+	program, err := os.Executable()
+	if dir == "" || err != nil {
+		return nil
+	}
+	return func(ctx context.Context, content []byte) error {
+		cmd := exec.CommandContext(ctx, program, CompileCommand, dir)
+		cmd.Stdin = bytes.NewReader(content)
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("%s: %w: %.500s", CompileCommand, err, said.Bytes())
+		}
+		return nil
+	}
+}

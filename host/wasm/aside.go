@@ -1,0 +1,79 @@
+package wasm
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// # Compiling aside
+//
+// The engine can compile the functions of a module on all cores. But then it does so on
+// goroutines of its own, and a panic there ends the process: a host that takes modules from
+// strangers compiles on one goroutine, which can be recovered. So a large module is compiled on
+// all cores by another process, into the cache on disk, and the host finds it there.
+//
+// What the other process does is help, and nothing depends on it. If it cannot be started, crashes
+// or is killed, the host compiles by itself. If it writes nonsense, the engine refuses the entry of
+// the cache. It gets what the host has checked and rewritten, and has no more rights than the host.
+//
+// A note in the cache says that a module is there: a host that starts again asks no one.
+
+// asideSize is the size of a binary from which it is compiled aside: below, starting a process
+// takes longer than it saves.
+const asideSize = 1 << 20
+
+// CompileInto compiles a binary into the cache in a folder, on all cores, as a [Runtime] with that
+// cache does on one. It is for processes of their own: a panic of the engine ends them.
+func CompileInto(ctx context.Context, dir string, content []byte) error {
+	cache, err := wazero.NewCompilationCacheWithDir(dir)
+	if err != nil {
+		return fmt.Errorf("open the compilation cache %q: %w", dir, err)
+	}
+	defer cache.Close(ctx)
+	ctx = experimental.WithCompilationWorkers(ctx, goruntime.GOMAXPROCS(0))
+	engine := wazero.NewRuntimeWithConfig(ctx, engineConfig().WithCompilationCache(cache))
+	defer engine.Close(ctx)
+	if _, err := engine.CompileModule(ctx, content); err != nil {
+		return fmt.Errorf("compile: %w", err)
+	}
+	return nil
+}
+
+// compileAside has a large binary compiled by another process, unless it is in the cache.
+func (r *Runtime) compileAside(content []byte) (note string) {
+	if r.cfg.Aside == nil || r.cache == nil || len(content) < asideSize {
+		return ""
+	}
+	sum := sha256.Sum256(content)
+	note = filepath.Join(r.cfg.CacheDir, "notes", hex.EncodeToString(sum[:]))
+	if _, err := os.Stat(note); err == nil {
+		return ""
+	}
+	if err := r.cfg.Aside(r.life, content); err != nil && r.life.Err() == nil {
+		r.cfg.Logger.Warn("a module could not be compiled on all cores; it is compiled on one", "error", err)
+	}
+	return note
+}
+
+// takeNote says that a binary is in the cache. Without the note it is compiled aside once more,
+// which finds it.
+func (r *Runtime) takeNote(note string) {
+	if note == "" {
+		return
+	}
+	err := os.MkdirAll(filepath.Dir(note), 0o700)
+	if err == nil {
+		err = os.WriteFile(note, nil, 0o600)
+	}
+	if err != nil {
+		r.cfg.Logger.Warn("the compilation cache could not be written to", "error", err)
+	}
+}

@@ -1,0 +1,55 @@
+package wasm_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/host/wasm"
+	"github.com/cruster/cruster/host/wasm/binary/wasmtest"
+)
+
+// compiledEntry is the file of the one module in a cache, without the notes.
+func compiledEntry(t *testing.T, dir string) os.FileInfo {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	info, err := os.Stat(files[0])
+	require.NoError(t, err)
+	return info
+}
+
+func TestLargeModulesAreCompiledAside(t *testing.T) {
+	t.Parallel()
+	dir, asked := t.TempDir(), 0
+	var compiled os.FileInfo
+	aside := func(ctx context.Context, content []byte) error {
+		asked++
+		err := wasm.CompileInto(ctx, dir, content)
+		compiled = compiledEntry(t, dir)
+		return err
+	}
+	for range 2 {
+		r := newRuntime(t, wasm.Config{CacheDir: dir, Aside: aside})
+		_, err := instantiate(t, compile(t, r, probeBinary), fixedWorld(1)).Start(t.Context(), nil)
+		require.NoError(t, err)
+		require.Equal(t, 1, asked, "a host that starts again asks no one")
+		require.True(t, os.SameFile(compiled, compiledEntry(t, dir)), "the host took what was compiled")
+	}
+	compile(t, newRuntime(t, wasm.Config{CacheDir: dir, Aside: aside}), wasmtest.Module{}.Assemble())
+	require.Equal(t, 1, asked, "a small one is not worth it")
+}
+
+func TestNothingDependsOnCompilingAside(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := newRuntime(t, wasm.Config{CacheDir: dir, Aside: func(context.Context, []byte) error { return errors.New("killed") }})
+	_, err := instantiate(t, compile(t, r, probeBinary), fixedWorld(1)).Start(t.Context(), nil)
+	require.NoError(t, err)
+	compiledEntry(t, dir)
+}
