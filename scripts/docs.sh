@@ -48,6 +48,13 @@ go run ./scripts/quotes README.md docs/go-and-rust.md docs/writing-workflows-rus
 go run ./scripts/quotes docs/signals-and-queries.md docs/entities.md -- \
 	docs/examples/messages.rs docs/examples/messages/*.go modules/examples/cart/*.go modules/examples/cart/rust/{src,tests}/*.rs ||
 	complain "a page shows code that is neither in docs/examples nor in the example cart"
+# The program that a page begins with is the first file of its package of examples.
+sed -E 's/^package main$/package guide/; s/^func main\(\) \{\}$//' docs/writing-workflows-go.md >"$work/writing-workflows-go.md"
+go run ./scripts/quotes "$work/writing-workflows-go.md" -- docs/examples/guide/*.go ||
+	complain "the page on workflows in Go shows code that is not in docs/examples/guide"
+go run ./scripts/quotes docs/changing-workflows.md docs/locks.md docs/long-running.md docs/schedules.md docs/state-and-search.md -- \
+	docs/examples/*.go modules/examples/{bank,billing}/*.go modules/examples/billing/rust/src/*.rs ||
+	complain "a page shows code that is neither in docs/examples nor in the examples bank and billing"
 go run ./scripts/quotes docs/libraries.md -- modules/examples/libraries/*.go ||
 	complain "the page on libraries shows code that is not in the example"
 
