@@ -18,7 +18,6 @@ const day = 24 * time.Hour
 var order = Order{ID: "42", Cents: 300}
 
 func TestProcessOrder(t *testing.T) {
-	t.Parallel()
 	var h crustertest.History
 	res, err := crustertest.Run(t, ProcessOrder, Order{ID: "42", Cents: 300},
 		crustertest.Stub(Charge, func(ctx *cruster.ActivityContext, o Order) (string, error) { return "ch_1", nil }),
@@ -146,6 +145,11 @@ func TestReceiveSignals(t *testing.T) {
 	require.Equal(t, day, took)
 	cents, _ = run(t, PayTwice, cruster.None{})
 	require.Equal(t, int64(300), cents)
+
+	_, err := crustertest.Run(t, Collect, "", crustertest.SignalAfter(time.Hour, cruster.NewSignal[Payment]("refunded"), Payment{}))
+	require.Equal(t, string(abi.CodeUnknownSignal), cruster.ErrorCode(err))
+	_, err = crustertest.Run(t, Collect, "", crustertest.SignalAfter(time.Hour, cruster.NewSignal[string]("paid"), "much"))
+	require.Equal(t, string(abi.CodeBadInput), cruster.ErrorCode(err))
 }
 
 func TestAnswerQueries(t *testing.T) {
