@@ -42,14 +42,36 @@ for program in "$work"/*/; do
 done
 ((n > 0)) || complain "no programs were found"
 
-# Parts of programs are quotes from files that are compiled.
-go run ./scripts/quotes README.md docs/go-and-rust.md docs/writing-workflows-rust.md -- docs/examples/*.rs docs/examples/*.go ||
-	complain "a page shows code that is not in docs/examples"
-go run ./scripts/quotes docs/signals-and-queries.md docs/entities.md -- \
-	docs/examples/messages.rs docs/examples/messages/*.go modules/examples/cart/*.go modules/examples/cart/rust/{src,tests}/*.rs ||
-	complain "a page shows code that is neither in docs/examples nor in the example cart"
-go run ./scripts/quotes docs/libraries.md -- modules/examples/libraries/*.go ||
-	complain "the page on libraries shows code that is not in the example"
+# Parts of programs are quotes from files that are compiled: quoted COMPLAINT PAGE… -- FILE…
+checked=(docs/getting-started.md) # it has a program, and no parts
+quoted() {
+	local complaint=$1 argument
+	shift
+	for argument in "$@"; do
+		[[ $argument != -- ]] || break
+		checked+=("${argument#"$work/"}")
+	done
+	go run ./scripts/quotes "$@" || complain "$complaint"
+}
+quoted "a page shows code that is not in docs/examples" \
+	README.md docs/go-and-rust.md docs/writing-workflows-rust.md -- docs/examples/*.rs docs/examples/*.go
+quoted "a page shows code that is neither in docs/examples nor in the example cart" \
+	docs/signals-and-queries.md docs/entities.md -- \
+	docs/examples/messages.rs docs/examples/messages/*.go modules/examples/cart/*.go modules/examples/cart/rust/{src,tests}/*.rs
+quoted "a page shows code that is neither in docs/examples nor in the examples bank and billing" \
+	docs/changing-workflows.md docs/locks.md docs/long-running.md docs/schedules.md docs/state-and-search.md -- \
+	docs/examples/*.go modules/examples/{bank,billing}/*.go modules/examples/billing/rust/src/*.rs
+quoted "the page on libraries shows code that is not in the example" docs/libraries.md -- modules/examples/libraries/*.go
+
+# The program that the guide to Go begins with is a file of docs/examples/guide, whose tests run it.
+mkdir -p "$work/docs"
+sed -E 's/^package main$/package guide/; s/^func main\(\) \{\}$//' docs/writing-workflows-go.md >"$work/docs/writing-workflows-go.md"
+quoted "the guide to Go shows code that is not in docs/examples/guide" "$work/docs/writing-workflows-go.md" -- docs/examples/guide/*.go
+
+# No page is forgotten. The examples of the README of the Rust SDK are tests of its documentation.
+while IFS= read -r page; do
+	[[ " ${checked[*]} guest-sdk/rust/cruster/README.md " == *" $page "* ]] || complain "$page: its code is not compared with any that is compiled"
+done < <(git ls-files -co --exclude-standard '*.md' | xargs grep -lE '^ *```(go|rust)')
 
 ((failed == 0)) && echo "docs ok"
 exit "$failed"

@@ -34,3 +34,14 @@ func TestWhatComesFromOutside(t *testing.T) {
 	require.Equal(t, time.Hour+2*time.Second, h.Duration())
 	crustertest.Replay(t, &h)
 }
+
+func TestTaxed(t *testing.T) {
+	t.Parallel()
+	order := Order{ID: "42", Cents: 300}
+	taken, err := crustertest.Run(t, Taxed, order)
+	require.NoError(t, err)
+	require.Equal(t, "360 for 42", taken)
+	taken, err = crustertest.Run(t, Taxed, order, crustertest.Unpatched("tax"))
+	require.NoError(t, err)
+	require.Equal(t, "300 for 42", taken)
+}

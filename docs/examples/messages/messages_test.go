@@ -1,13 +1,11 @@
 package messages
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/client"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 	"github.com/cruster/cruster/guest-sdk/go/crustertest"
 )
@@ -64,36 +62,4 @@ func TestAccounts(t *testing.T) {
 	cents, err := crustertest.Call(bank, Balance, "eve", cruster.None{})
 	require.NoError(t, err)
 	require.Equal(t, int64(500), cents)
-}
-
-// Clients shows the calls of the Go client; it is compiled, and needs a host to run.
-func Clients(ctx context.Context, c *client.Client) error {
-	paid := client.Signal[Payment]("paid")
-	err := paid.Send(ctx, c, "billing/Invoice/42", Payment{Cents: 300}, client.WithRequestID("payment-7"))
-	if err != nil {
-		return err
-	}
-	invoice := client.Workflow[int64, int64](c, "billing/Invoice").WithKeyRaw("42")
-	run, err := client.SendWithStart(ctx, invoice, 500, paid, Payment{Cents: 300})
-	if err != nil {
-		return err
-	}
-	left, err := client.Query[struct{}, int64]("left").Ask(ctx, c, run.Execution(), struct{}{})
-	if err != nil || left == 0 {
-		return err
-	}
-	deposit := client.Operation[int64, int64](c, "bank/Account", "deposit")
-	cents, err := deposit.On("ada").Call(ctx, 500)
-	if err != nil || cents == 0 {
-		return err
-	}
-	err = deposit.On("ada").WithRequestID("payment-7").Send(ctx, 500)
-	if err != nil {
-		return err
-	}
-	account, err := client.EntityState[Account](ctx, c, "bank/Account/ada")
-	if err != nil || account.Cents == 0 {
-		return err
-	}
-	return c.DestroyEntity(ctx, "bank/Account/ada")
 }
