@@ -171,7 +171,7 @@ mod extension;
 mod generator;
 mod groups;
 mod host;
-mod http;
+mod http_call;
 mod inbox;
 mod join_all;
 mod join_set;
@@ -226,7 +226,7 @@ pub use entity::{
     RpcContext, RpcGroup, StatefulEntity, WorkflowStarter, remote_entity,
 };
 pub use error::{Error, Result, ResultExt};
-pub use http::{Http, HttpRequest, HttpRequestBuilder, HttpResponse};
+pub use http_call::{Http, HttpRequest, HttpRequestBuilder, HttpResponse};
 pub use join_all::{JoinAll, Settle, TryJoinAll, join_all, try_join_all};
 pub use join_set::JoinSet;
 pub use module::Module;
