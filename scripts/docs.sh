@@ -48,7 +48,7 @@ go run ./scripts/quotes README.md docs/go-and-rust.md docs/writing-workflows-rus
 go run ./scripts/quotes docs/signals-and-queries.md docs/entities.md -- \
 	docs/examples/messages.rs docs/examples/messages/*.go modules/examples/cart/*.go modules/examples/cart/rust/{src,tests}/*.rs ||
 	complain "a page shows code that is neither in docs/examples nor in the example cart"
-go run ./scripts/quotes docs/libraries.md -- modules/examples/libraries/*.go ||
+go run ./scripts/quotes docs/libraries.md -- modules/examples/libraries/*.go modules/examples/crawl/rust/src/lib.rs ||
 	complain "the page on libraries shows code that is not in the example"
 
 ((failed == 0)) && echo "docs ok"

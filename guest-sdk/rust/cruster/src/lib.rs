@@ -172,6 +172,8 @@ mod generator;
 mod groups;
 mod host;
 mod http_call;
+#[cfg(feature = "http")]
+mod http_types;
 mod inbox;
 mod join_all;
 mod join_set;
@@ -211,6 +213,9 @@ mod workflow;
 #[path = "private.rs"]
 pub mod __private;
 
+/// The crate whose types [`Http::send`] takes and returns.
+#[cfg(feature = "http")]
+pub use ::http;
 pub use activity::ActivityContext;
 pub use activity_call::ActivityCall;
 pub use bytes::Bytes;
@@ -227,6 +232,8 @@ pub use entity::{
 };
 pub use error::{Error, Result, ResultExt};
 pub use http_call::{Http, HttpRequest, HttpRequestBuilder, HttpResponse};
+#[cfg(feature = "http")]
+pub use http_types::HttpTimeout;
 pub use join_all::{JoinAll, Settle, TryJoinAll, join_all, try_join_all};
 pub use join_set::JoinSet;
 pub use module::Module;
