@@ -196,6 +196,15 @@ mod section;
 mod semaphore;
 mod signal;
 mod statement;
+#[cfg_attr(
+    not(all(
+        feature = "std-clock",
+        target_os = "linux",
+        target_pointer_width = "64"
+    )),
+    path = "std_clock_real.rs"
+)]
+mod std_clock;
 mod task;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
