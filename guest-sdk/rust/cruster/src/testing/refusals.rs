@@ -299,7 +299,7 @@ fn check_value(what: &str, value: &Binary) -> Checked {
     }
     canonical(value)
         .map(drop)
-        .map_err(|e| codes::BAD_BODY.fault(format!("{what} is not one msgpack value: {}", e.0)))
+        .map_err(|e| codes::BAD_BODY.fault(format!("{what} is not one msgpack value: {e}")))
 }
 
 /// Refuses keys that the host refuses.
