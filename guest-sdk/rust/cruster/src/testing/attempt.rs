@@ -285,9 +285,8 @@ impl AttemptHost {
 
     /// Undoes the transaction, if there is one.
     fn give_up(&self) {
-        if let Some(database) = &self.world.config.database
-            && self.open.replace(false)
-        {
+        let database = self.world.config.database.as_ref();
+        if let Some(database) = database.filter(|_| self.open.replace(false)) {
             database.borrow_mut().rollback();
         }
     }
