@@ -89,7 +89,7 @@ generate: ## Regenerate the protobuf code, docs/errors.md, the error codes of th
 	api/generate.sh
 	$(GO) run ./cmd/cruster-host errors -o markdown > docs/errors.md
 	$(GO) run ./scripts/rustcodes > guest-sdk/rust/cruster/src/codes/table.rs
-	$(GO) -C abi test . -run '^(TestVectors|TestSpecificationExample)$$' -update
+	$(GO) -C abi test . -run '^(TestVectors|TestRefusals|TestSpecificationExample)$$' -update
 
 .PHONY: verify
 verify: ## Check generated files, go.mod, and that the tests of docs/GUARANTEES.md exist; changes nothing

@@ -31,7 +31,7 @@ go run ./scripts/guarantees docs/GUARANTEES.md
 
 # abi is a module by itself, so a copy of it can rewrite its own files.
 cp -R abi "$work/abi"
-go -C "$work/abi" test -run '^(TestVectors|TestSpecification)$' . -update >/dev/null
+go -C "$work/abi" test -run '^(TestVectors|TestRefusals|TestSpecification)$' . -update >/dev/null
 diff -ur abi "$work/abi" || stale abi
 echo "vectors ok"
 

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use crate::attempt::Attempt;
 use crate::codes;
 use crate::error::{Error, Result};
-use crate::http::Http;
+use crate::http_call::Http;
 use crate::module::{self, Owner};
 use crate::payload;
 use crate::timestamp::Timestamp;

@@ -171,7 +171,9 @@ mod extension;
 mod generator;
 mod groups;
 mod host;
-mod http;
+mod http_call;
+#[cfg(feature = "http")]
+mod http_types;
 mod inbox;
 mod join_all;
 mod join_set;
@@ -194,6 +196,15 @@ mod section;
 mod semaphore;
 mod signal;
 mod statement;
+#[cfg_attr(
+    not(all(
+        feature = "std-clock",
+        target_os = "linux",
+        target_pointer_width = "64"
+    )),
+    path = "std_clock_real.rs"
+)]
+mod std_clock;
 mod task;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
@@ -211,6 +222,9 @@ mod workflow;
 #[path = "private.rs"]
 pub mod __private;
 
+/// The crate whose types [`Http::send`] takes and returns.
+#[cfg(feature = "http")]
+pub use ::http;
 pub use activity::ActivityContext;
 pub use activity_call::ActivityCall;
 pub use bytes::Bytes;
@@ -226,7 +240,9 @@ pub use entity::{
     RpcContext, RpcGroup, StatefulEntity, WorkflowStarter, remote_entity,
 };
 pub use error::{Error, Result, ResultExt};
-pub use http::{Http, HttpRequest, HttpRequestBuilder, HttpResponse};
+pub use http_call::{Http, HttpRequest, HttpRequestBuilder, HttpResponse};
+#[cfg(feature = "http")]
+pub use http_types::HttpTimeout;
 pub use join_all::{JoinAll, Settle, TryJoinAll, join_all, try_join_all};
 pub use join_set::JoinSet;
 pub use module::Module;

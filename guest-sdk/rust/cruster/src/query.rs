@@ -15,6 +15,7 @@ use crate::named::{Named, find, replace};
 use crate::names;
 use crate::payload;
 use crate::schema::{Schema, Shape};
+use crate::std_clock;
 use crate::wire::{self, Fault, Outcome, Settled};
 use crate::workflow::Workflow;
 
@@ -256,6 +257,7 @@ impl Execution {
         code: &Code,
         look: impl FnOnce(&ContextCore) -> Result<Vec<u8>>,
     ) -> Settled {
+        let _clock = std_clock::turn(self.core().now());
         let answering = &self.core().0.answering;
         answering.now.set(Now::Looks);
         let answer = look(self.core());

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::codec;
-use crate::testing::{canonical, sha256};
+use crate::testing::{canonical, refusals, request, sha256};
 use crate::value::Value;
 use crate::wire::{self, Wire};
 
@@ -153,4 +153,29 @@ fn malformed_bodies_are_refused() {
     assert!(Value::decode(&[0xdd, 0xff, 0xff, 0xff, 0xff]).is_err());
     assert!(Value::decode(&[0xdf, 0xff, 0xff, 0xff, 0xff]).is_err());
     assert!(Value::decode(&[0xc6, 0xff, 0xff, 0xff, 0xff]).is_err());
+}
+
+/// What hosts say to bodies that they refuse, the test kit says too.
+#[test]
+fn the_kit_refuses_as_published() {
+    let text = std::fs::read_to_string(repository().join("abi/testdata/refusals.json")).unwrap();
+    let list: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let list = list.as_array().unwrap();
+    assert!(list.len() > 40, "{} refusals", list.len());
+    for refusal in list {
+        let field = |name: &str| refusal[name].as_str().unwrap_or_default();
+        let body = unhex(field("hex"));
+        let refused = match field("kind") {
+            "key" => refusals::check_key(String::from_utf8(body).unwrap()).map(drop),
+            "value" => {
+                let schema = wire::Schema::decode(&unhex(field("schema"))).unwrap();
+                request::fit_schema("the value", &schema, &body).map(drop)
+            }
+            kind => refusals::OpLimits::default().check(kind, &body),
+        };
+        let fault = refused.expect_err(field("name"));
+        let got = (fault.code, fault.message, fault.hint);
+        let want = ["code", "message", "hint"].map(|name| field(name).to_owned());
+        assert_eq!(got, want.into(), "{} {}", field("kind"), field("name"));
+    }
 }

@@ -265,7 +265,7 @@ fn panics_are_failures_of_the_attempt() {
         .split_once("activities.rs:")
         .map(|(before, after)| (before.to_owned(), after.to_owned()))
         .expect("the message says where it panicked");
-    assert!(before.starts_with("CR-3003: activity explode panicked at "));
+    assert!(before.starts_with("CR-3003: activity \"explode\": the module crashed: panicked at "));
     assert!(after.ends_with(": the boiler is too hot"), "{after}");
 }
 

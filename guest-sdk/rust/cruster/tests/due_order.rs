@@ -10,12 +10,18 @@ use cruster::testing::Test;
 
 const SIGNAL: Deferred<String> = Deferred::new("signal");
 
-/// Waits for several things at the same time: "slow", "signal", or as many seconds. Returns the
-/// order in which they came.
+#[derive(Serialize, Deserialize, Schema, Signal)]
+pub struct Word(String);
+
+#[derive(Serialize, Deserialize, Schema, Signal)]
+pub struct Other(String);
+
+/// Waits for several things at the same time: "slow", "signal", "word", "other", or as many
+/// seconds. Returns the order in which they came.
 #[workflow]
 pub struct DueOrder;
 
-#[workflow_impl(deferreds(SIGNAL))]
+#[workflow_impl(deferreds(SIGNAL), signals(Word, Other))]
 impl DueOrder {
     async fn execute(&self, waits: Vec<String>) -> Result<Vec<String>> {
         let order = Rc::new(RefCell::new(Vec::new()));
@@ -25,6 +31,8 @@ impl DueOrder {
                 match what.as_str() {
                     "slow" => drop(this.slow(1).await?),
                     "signal" => drop(this.await_deferred(SIGNAL).await?),
+                    "word" => drop(this.receive::<Word>().await?),
+                    "other" => drop(this.receive::<Other>().await?),
                     seconds => this.sleep(Duration::from_secs(seconds.parse()?)).await?,
                 }
                 order.borrow_mut().push(what);
@@ -91,6 +99,43 @@ fn a_deferred_settled_between_two_timers() {
     check(test(10), &["signal", "10"], &["signal", "10"]);
     check(test(10), &["10", "signal"], &["10", "signal"]);
     check(test(0), &["0", "signal"], &["0", "signal"]);
+}
+
+#[test]
+fn signals_and_timers_of_the_same_time_in_the_order_of_their_issue() {
+    let test = |first: bool| {
+        let (word, other) = (Word("a".to_owned()), Other("b".to_owned()));
+        match first {
+            true => Test::new(&MODULE)
+                .signal_after(seconds(10), word)
+                .signal_after(seconds(10), other),
+            false => Test::new(&MODULE)
+                .signal_after(seconds(10), other)
+                .signal_after(seconds(10), word),
+        }
+        .resolve_after(seconds(10), SIGNAL, "now".to_owned())
+    };
+    for first in [true, false] {
+        for waits in [
+            ["word", "10", "other", "signal"],
+            ["10", "signal", "other", "word"],
+            ["other", "word", "signal", "10"],
+        ] {
+            check(test(first), &waits, &waits);
+        }
+    }
+}
+
+#[test]
+fn a_signal_from_before_is_due_when_it_is_asked_for() {
+    let test = Test::new(&MODULE)
+        .signal(Word("a".to_owned()))
+        .signal_after(Duration::ZERO, Other("b".to_owned()));
+    check(
+        test,
+        &["0", "other", "word", "1"],
+        &["0", "other", "word", "1"],
+    );
 }
 
 #[test]

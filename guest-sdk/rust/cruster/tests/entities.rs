@@ -253,7 +253,9 @@ fn what_goes_wrong_is_told() {
         run.result.unwrap_err().message()
     };
     assert_eq!(error("poor"), "-400 cents are not enough");
-    assert!(error("crash").contains("CR-6007: operation deposit of test/BankAccount/ada panicked"));
+    assert!(
+        error("crash").contains("CR-6007: operation \"deposit\": the module crashed: panicked")
+    );
     assert!(error("unknown").starts_with("CR-6001"));
 
     let bank = test().entities();

@@ -299,16 +299,16 @@ fn the_refusals_of_a_host() {
     assert_eq!(payer("fail"), "CR-2012 test/Invoice/fail is failed");
     assert_eq!(
         payer("unknown"),
-        "CR-2033 workflow Invoice has no signal unknown"
+        "CR-2033 workflow Invoice has no signal \"unknown\""
     );
     assert_eq!(payer("type"), "CR-2002 expected struct, got string");
     assert_eq!(
         payer("missing"),
-        "CR-2004 there is no execution test/Invoice/absent"
+        "CR-2004 there is no execution \"test/Invoice/absent\""
     );
     assert_eq!(
         payer("full"),
-        "CR-2034 10000 messages wait for test/Invoice/full"
+        "CR-2034 test/Invoice/full has 10000 messages, or 64 MiB of them, that it has not received or answered yet"
     );
 }
 

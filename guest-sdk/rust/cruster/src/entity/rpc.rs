@@ -15,7 +15,7 @@ use crate::entity::{
     operation_input, operation_output, unknown_operation,
 };
 use crate::error::{Error, Result};
-use crate::http::Http;
+use crate::http_call::Http;
 use crate::module::{self, Owner};
 use crate::timestamp::Timestamp;
 use crate::transaction::Transaction;

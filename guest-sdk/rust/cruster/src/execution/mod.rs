@@ -25,6 +25,7 @@ use crate::module::Given;
 use crate::numbered::Numbered;
 use crate::publish::Publisher;
 use crate::query::Answering;
+use crate::std_clock;
 use crate::timestamp::Timestamp;
 use crate::update::Updating;
 use crate::wire::{
@@ -155,6 +156,7 @@ impl Execution {
             closed: Cell::new(false),
         }));
         let execution = Execution { core };
+        let _clock = std_clock::turn(execution.core.0.now.get());
         execution.core.begin(workflow, body, given);
         execution.core.end_turn();
         execution
@@ -164,6 +166,7 @@ impl Execution {
     pub(crate) fn resume(&self, resume: Resume) {
         let shared = &*self.core.0;
         shared.now.set(Timestamp::from_unix_nanos(resume.time));
+        let _clock = std_clock::turn(shared.now.get());
         for delivery in resume.deliveries {
             if shared.outcome.borrow().is_some() {
                 // Only signals matter now: they are the next run's, if there is one.

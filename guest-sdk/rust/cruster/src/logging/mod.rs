@@ -13,7 +13,7 @@ pub(crate) use import::write;
 #[cfg(not(target_family = "wasm"))]
 use output::write;
 #[cfg(not(target_family = "wasm"))]
-pub(crate) use output::{scope, silence};
+pub(crate) use output::{attempt_scope, scope, silence};
 
 /// The level of a record, as the host numbers them.
 fn level_number(level: Level) -> i32 {

@@ -102,6 +102,16 @@ impl Module {
         entities.find(|e| e.options.name == name)
     }
 
+    #[cfg(not(target_family = "wasm"))] // for the test kit
+    pub(crate) fn workflows(&self) -> impl Iterator<Item = &'static WorkflowDefinition> {
+        self.workflows.iter().copied()
+    }
+
+    #[cfg(not(target_family = "wasm"))] // for the test kit
+    pub(crate) fn entities(&self) -> impl Iterator<Item = &'static EntityDefinition> {
+        self.entities.iter().copied()
+    }
+
     pub(crate) fn activity(&self, name: &str) -> Option<&'static ActivityDefinition> {
         self.activities().find(|a| a.name == name)
     }

@@ -8,14 +8,17 @@ use crate::attempt::Attempt;
 use crate::codes;
 use crate::error::Error;
 use crate::host::{Call, Host};
-use crate::http::HttpRequest;
+use crate::http_call::HttpRequest;
 use crate::logging;
+use crate::module::Module;
 use crate::testing::database::Database;
+use crate::testing::egress;
 use crate::testing::panics;
 use crate::testing::received::received;
+use crate::testing::refusals::{MAX_BODY, check_size};
 use crate::testing::run::Run;
 use crate::testing::statement;
-use crate::testing::url;
+use crate::testing::words::{duration, hinted, quoted};
 use crate::testing::world::World;
 use crate::value::Value;
 use crate::wire::{self, Fault, Invocation, Malformed, Outcome, Settled, Wire};
@@ -73,8 +76,9 @@ fn try_once(run: &Run, step: &Step, n: u32) -> (Outcome, Duration) {
         time: world.now().unix_nanos(),
         ..Invocation::default()
     };
-    let attempt = Attempt::new(host.clone(), invocation, world.module.given());
-    let took = match world.config.takes.get(name) {
+    let attempt = Attempt::new(host.clone(), invocation, run.module().given());
+    let in_test = world.name_in_test(&run.kind.deployment, name);
+    let took = match world.config.takes.get(&in_test) {
         None => Duration::ZERO,
         Some(takes) => match (takes.borrow_mut())(attempt.clone()) {
             Ok(took) => took,
@@ -82,14 +86,21 @@ fn try_once(run: &Run, step: &Step, n: u32) -> (Outcome, Duration) {
         },
     };
     if took > limit {
-        let message = format!("activity {name} took longer than {limit:?}");
+        let message = format!(
+            "attempt {n} of activity {} took longer than {}",
+            quoted(name, usize::MAX),
+            duration(limit)
+        );
         return (
             Outcome::failed(codes::ACTIVITY_TIMEOUT.fault(message)),
             limit,
         );
     }
-    let _log = logging::scope(world.now(), &run.id);
-    let outcome = perform(&world, attempt, name);
+    let _log = logging::attempt_scope(world.now(), &run.id);
+    let outcome = match world.config.activities.get(&in_test) {
+        Some(stub) => caught(name, || (stub.borrow_mut())(attempt)),
+        None => caught(name, || perform(run.module(), attempt, name)),
+    };
     (host.end(outcome), took)
 }
 
@@ -102,18 +113,23 @@ pub(super) fn limit_of(timeout: i64) -> Duration {
     }
 }
 
-fn perform(world: &World, attempt: Attempt, name: &str) -> Outcome {
-    let performed = panics::caught(|| match world.config.activities.get(name) {
-        Some(stub) => (stub.borrow_mut())(attempt),
-        None => match world.module.activity(name) {
-            Some(activity) => (activity.run)(attempt),
-            None => Outcome::failed(
-                codes::UNKNOWN_ACTIVITY.fault(format!("the module has no activity {name:?}")),
-            ),
-        },
-    });
-    performed.unwrap_or_else(|panic| {
-        Outcome::failed(codes::ACTIVITY_CRASHED.fault(format!("activity {name} {panic}")))
+fn perform(module: &Module, attempt: Attempt, name: &str) -> Outcome {
+    match module.activity(name) {
+        Some(activity) => (activity.run)(attempt),
+        None => {
+            let name = quoted(name, usize::MAX);
+            let message = format!("the module has no activity {name}");
+            Outcome::failed(codes::UNKNOWN_ACTIVITY.fault(message))
+        }
+    }
+}
+
+/// The outcome of an attempt, also if it panics.
+fn caught(name: &str, perform: impl FnOnce() -> Outcome) -> Outcome {
+    panics::caught(perform).unwrap_or_else(|panic| {
+        let name = quoted(name, usize::MAX);
+        let message = format!("activity {name}: the module crashed: {panic}");
+        Outcome::failed(codes::ACTIVITY_CRASHED.fault(message))
     })
 }
 
@@ -136,6 +152,8 @@ pub(crate) struct AttemptHost {
     world: Rc<World>,
     /// What runs, for messages.
     what: String,
+    /// Whether it is an operation of an entity.
+    of_entity: bool,
     /// Whether it may use SQL and HTTP.
     has_effects: bool,
     /// Whether the attempt has begun a transaction.
@@ -144,18 +162,24 @@ pub(crate) struct AttemptHost {
 
 impl AttemptHost {
     pub(crate) fn new(world: &Rc<World>, what: &str) -> Rc<Self> {
-        Self::make(world, what, true)
+        Self::make(world, what, false, true)
+    }
+
+    /// The host of a call of an entity without a state.
+    pub(crate) fn for_call(world: &Rc<World>, what: &str) -> Rc<Self> {
+        Self::make(world, what, true, true)
     }
 
     /// The host of an operation of an entity with a state.
     pub(crate) fn for_operation(world: &Rc<World>, what: &str) -> Rc<Self> {
-        Self::make(world, what, false)
+        Self::make(world, what, true, false)
     }
 
-    fn make(world: &Rc<World>, what: &str, has_effects: bool) -> Rc<Self> {
+    fn make(world: &Rc<World>, what: &str, of_entity: bool, has_effects: bool) -> Rc<Self> {
         Rc::new(AttemptHost {
             world: world.clone(),
             what: what.to_owned(),
+            of_entity,
             has_effects,
             open: Cell::new(false),
         })
@@ -195,8 +219,10 @@ impl AttemptHost {
                 .encode())
             }
             _ if !self.has_effects => {
-                let message = format!("{name} was called in {}", self.what);
-                Err(codes::WRONG_CONTEXT.fault(message))
+                let message =
+                    format!("{name} is not available in an operation of an entity with a state");
+                let hint = "Start a workflow with an activity that does it, or use an entity without a state.";
+                Err(hinted(codes::WRONG_CONTEXT.fault(message), hint))
             }
             "http" => self.http(wire::HTTPRequest::decode(body)?),
             "tx_rollback" => {
@@ -209,26 +235,26 @@ impl AttemptHost {
     }
 
     fn http(&self, request: wire::HTTPRequest) -> Result<Vec<u8>, Box<Fault>> {
-        let what = format!("{} {}", request.method, request.url);
         if self.open.get() {
-            let message = format!(
-                "{what} was called while the transaction of {} is open",
-                self.what
-            );
+            let message =
+                "a transaction is open; HTTP would hold it for as long as the other side likes";
             return Err(codes::HTTP_IN_TX.fault(message));
         }
-        url::check(&request.url)?;
+        egress::check(&request)?;
         let Some(handler) = &self.world.config.http else {
             return Err(self.missing("HTTP", "Test::http"));
         };
-        let answer = (handler.borrow_mut())(HttpRequest::from_wire(request));
-        answer.map(|a| a.into_wire().encode()).map_err(|e| {
+        let answer = (handler.borrow_mut())(HttpRequest::from_wire(request.clone()));
+        let answer = answer.map_err(|e| {
             if e.code().is_empty() {
-                codes::HTTP_FAILED.fault(format!("{what}: {e}"))
+                codes::HTTP_FAILED.fault(format!("{}: {e}", egress::call(&request)))
             } else {
                 e.of_activity()
             }
-        })
+        })?;
+        let answer = answer.into_wire();
+        egress::check_answer(&request, &answer)?;
+        Ok(answer.encode())
     }
 
     fn sql(&self, call: &str, statement: &wire::SQL) -> Result<Settled, Malformed> {
@@ -239,20 +265,28 @@ impl AttemptHost {
             Some(args) => Vec::<Value>::decode(args)?,
             None => Vec::new(),
         };
+        if let Err(refused) = statement::check_params(&params) {
+            return Ok(Err(refused));
+        }
         if let Err(refused) = statement::check(&statement.query) {
             return Ok(Err(refused));
         }
         let mut database = database.borrow_mut();
         Ok(self
             .run_statement(&mut **database, call, &statement.query, &params)
-            .map_err(|e| sql_fault(&e)))
+            .map_err(|e| sql_fault(&e))
+            .and_then(|reply| match reply.len() > MAX_BODY {
+                false => Ok(reply),
+                true => Err(codes::SQL_RESULT.fault(format!(
+                    "the rows of the query have more than {MAX_BODY} bytes"
+                ))),
+            }))
     }
 
     /// Undoes the transaction, if there is one.
     fn give_up(&self) {
-        if let Some(database) = &self.world.config.database
-            && self.open.replace(false)
-        {
+        let database = self.world.config.database.as_ref();
+        if let Some(database) = database.filter(|_| self.open.replace(false)) {
             database.borrow_mut().rollback();
         }
     }
@@ -296,12 +330,24 @@ fn sql_fault(e: &Error) -> Box<Fault> {
 
 impl Host for AttemptHost {
     fn issue(&self, call: &'static Call, _: &[u8]) -> Result<u32, Box<Fault>> {
-        Err(codes::WRONG_CONTEXT.fault(format!("{} was called in {}", call.name, self.what)))
+        let (place, hint) = match self.of_entity {
+            true => (
+                "an entity: it would have to wait",
+                "Send a message to another entity, or start a workflow that does it.",
+            ),
+            false => (
+                "an activity",
+                "Return from the activity, and make durable calls in the workflow's execute.",
+            ),
+        };
+        let message = format!("{} is not available in {place}", call.name);
+        Err(hinted(codes::WRONG_CONTEXT.fault(message), hint))
     }
 
     fn cancel(&self, _: u32) {}
 
     fn perform(&self, call: &'static Call, body: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
+        check_size(call.name, body)?;
         self.answer(call.name, body)
             .unwrap_or_else(|e| Err(codes::BAD_BODY.fault(e.to_string())))
     }

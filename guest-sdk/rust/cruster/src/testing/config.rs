@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use crate::attempt::Attempt;
 use crate::error::Result;
-use crate::http::{HttpRequest, HttpResponse};
+use crate::http_call::{HttpRequest, HttpResponse};
+use crate::module::Module;
 use crate::testing::database::Database;
 use crate::testing::entities::Stored;
-use crate::testing::run::Run;
+use crate::testing::places::{Apply, Moment};
 use crate::testing::signals::Api;
 use crate::timestamp::Timestamp;
 use crate::wire::Outcome;
@@ -34,6 +35,8 @@ pub(crate) struct Config {
     pub(crate) down: Vec<Range<Duration>>,
     pub(crate) execution_id: Option<String>,
     pub(crate) http: Option<RefCell<HttpHandler>>,
+    /// Those that the module under test works with, by their deployments.
+    pub(crate) modules: BTreeMap<String, &'static Module>,
     pub(crate) namespace: String,
     pub(crate) outside: Vec<Outside>,
     /// The signals that were sent before the execution starts.
@@ -45,10 +48,10 @@ pub(crate) struct Config {
     pub(crate) workflows: BTreeMap<String, Rc<RefCell<WorkflowStub>>>,
 }
 
-/// An event from outside, at a given time.
+/// An event from outside.
 pub(crate) struct Outside {
-    pub(crate) after: Duration,
-    pub(crate) apply: Rc<dyn Fn(&Run)>,
+    pub(crate) when: Moment,
+    pub(crate) apply: Apply,
     /// It is a question, which has an answer also after the end.
     pub(crate) question: bool,
 }
@@ -65,6 +68,7 @@ impl Default for Config {
             entities: Vec::new(),
             execution_id: None,
             http: None,
+            modules: BTreeMap::new(),
             namespace: "test".to_owned(),
             outside: Vec::new(),
             signals: Vec::new(),

@@ -11,13 +11,15 @@ use serde::de::DeserializeOwned;
 use crate::codes;
 use crate::entity::{CallsEntities, Entity, EntityDefinition, OperationDefinition, StatefulEntity};
 use crate::error::{Error, Result};
+use crate::module::Module;
 use crate::op::decode_result;
 use crate::testing::locks::Holder;
 use crate::testing::operation;
 use crate::testing::request;
 use crate::testing::run::{Run, encode};
 use crate::testing::signals::Api;
-use crate::testing::world::{World, check_key};
+use crate::testing::words::{hinted, quoted};
+use crate::testing::world::World;
 use crate::wire::{EntityMessage, Fault, NIL, Settled};
 
 /// How many messages entities may send before a test counts as one without an end.
@@ -45,6 +47,7 @@ pub(crate) struct Stored {
 pub(crate) struct Target {
     /// The whole name of the entity.
     pub(crate) name: String,
+    pub(crate) module: &'static Module,
     pub(crate) entity: &'static EntityDefinition,
     pub(crate) operation: &'static OperationDefinition,
     pub(crate) input: Vec<u8>,
@@ -74,64 +77,36 @@ impl Work {
 }
 
 impl World {
-    /// Checks a call as the host does before it accepts it.
-    pub(crate) fn accept_call(&self, message: &EntityMessage) -> Result<Target, Box<Fault>> {
-        let (name, entity) = self.find_entity(&message.entity)?;
+    /// Checks a call as the host does before it accepts it; `from` is the deployment of the
+    /// caller.
+    pub(crate) fn accept_call(
+        &self,
+        from: &str,
+        message: &EntityMessage,
+    ) -> Result<Target, Box<Fault>> {
+        let (name, module, entity) = self.find_entity(from, &message.entity)?;
         let called = &message.operation;
         let Some(operation) = entity.all().find(|o| o.name == called) else {
-            let message = format!("{} has no operation {called}", entity.options.name);
-            return Err(codes::UNKNOWN_OPERATION.fault(message));
+            return Err(unknown_operation(entity, called));
         };
         let input = message.input.as_deref().unwrap_or(NIL);
-        let input = request::fit("the input", operation.input, input).map_err(|mut fault| {
-            if fault.code == codes::BAD_INPUT.code {
-                fault = codes::OPERATION_INPUT.fault(format!("{called:?}: {}", fault.message));
+        let what = format!("the input of {}", quoted(called, usize::MAX));
+        let input = request::fit(&what, operation.input, input).map_err(|fault| {
+            match fault.code == codes::BAD_INPUT.code {
+                true if fault.message.starts_with(&what) => {
+                    codes::OPERATION_INPUT.fault(fault.message)
+                }
+                true => codes::OPERATION_INPUT.fault(format!("{what}: {}", fault.message)),
+                false => fault,
             }
-            fault
         })?;
         Ok(Target {
             name,
+            module,
             entity,
             operation,
             input,
         })
-    }
-
-    /// An entity of the deployment under test, with its whole name.
-    pub(crate) fn find_entity(
-        &self,
-        name: &str,
-    ) -> Result<(String, &'static EntityDefinition), Box<Fault>> {
-        let name = self.entity_name(name)?;
-        if name.split('/').take(2).any(str::is_empty) {
-            let message = format!("{name:?} does not name an entity");
-            return Err(codes::ENTITY_NAME.fault(message));
-        }
-        let mut parts = name.splitn(3, '/').skip(1);
-        let entity = parts.next().unwrap_or_default();
-        let Some(entity) = self.module.entity(entity) else {
-            let message = format!("the module has no type of entity {entity:?}");
-            return Err(codes::UNKNOWN_ENTITY.fault(message));
-        };
-        if let Err(fault) = check_key(parts.next().unwrap_or_default().to_owned()) {
-            return Err(codes::ENTITY_NAME.fault(fault.message));
-        }
-        Ok((name, entity))
-    }
-
-    /// The whole name of an entity, which must be one of the deployment under test.
-    fn entity_name(&self, name: &str) -> Result<String, Box<Fault>> {
-        let own = &self.config.deployment;
-        if name.matches('/').count() < 2 {
-            return Ok(format!("{own}/{name}"));
-        }
-        match name.split_once('/') {
-            Some((deployment, _)) if deployment == own => Ok(name.to_owned()),
-            _ => {
-                let message = format!("{name} is of another deployment than the one under test");
-                Err(codes::DEPLOYMENT_NOT_FOUND.fault(message))
-            }
-        }
     }
 
     /// Lets a call run after those that were posted before.
@@ -184,15 +159,16 @@ impl World {
 
     /// Runs one operation now, and posts what it sent.
     pub(crate) fn operate(self: &Rc<Self>, target: &Target) -> Settled {
+        let from = target.name.split('/').next().unwrap_or_default();
         let reply = operation::run(self, target)?;
         for message in reply.sent.into_iter().flatten() {
-            match self.accept_call(&message) {
+            match self.accept_call(from, &message) {
                 Ok(target) => self.post(target, unseen),
                 Err(fault) => unseen(Err(fault)),
             }
         }
         for call in reply.started.into_iter().flatten() {
-            unseen(self.call(&call, None).map(|_| Vec::new()));
+            unseen(self.call(from, &call, None).map(|_| Vec::new()));
         }
         Ok(reply.value.unwrap_or_else(|| NIL.to_vec()))
     }
@@ -209,6 +185,18 @@ impl World {
     }
 }
 
+fn unknown_operation(entity: &EntityDefinition, name: &str) -> Box<Fault> {
+    let mut known: Vec<&str> = entity.all().map(|o| o.name).collect();
+    known.sort_unstable();
+    let message = format!(
+        "the entity {} has no operation {}",
+        quoted(entity.options.name, usize::MAX),
+        quoted(name, 100)
+    );
+    let hint = format!("It has {}.", known.join(", "));
+    hinted(codes::UNKNOWN_OPERATION.fault(message), hint)
+}
+
 /// Notes the error of a call that its caller does not wait for.
 fn unseen(result: Settled) {
     if let Err(fault) = result {
@@ -221,7 +209,7 @@ impl Run {
     pub(crate) fn call_entity(&self, op: u32, message: &EntityMessage, wait: bool) {
         let now = |result| self.deliver(Duration::ZERO, op, result);
         let world = self.world();
-        match world.accept_call(message) {
+        match world.accept_call(&self.kind.deployment, message) {
             Err(fault) => now(Err(fault)),
             Ok(target) => self.post_call(op, target, wait),
         }
@@ -230,7 +218,7 @@ impl Run {
     fn post_call(&self, op: u32, target: Target, wait: bool) {
         let now = |result| self.deliver(Duration::ZERO, op, result);
         let world = self.world();
-        match self.refuses_entity(&target.name, wait) {
+        match self.refuses_entity(&target, wait) {
             Err(fault) => now(Err(fault)),
             Ok(()) if wait => {
                 let (run, from) = (self.me(), Some(self.id.clone()));
@@ -289,14 +277,14 @@ impl Entities {
     ///
     /// If the state does not decode.
     pub fn state<S: StatefulEntity>(&self, id: &str) -> Option<S> {
-        let name = format!("{}/{}/{id}", self.0.config.deployment, S::NAME);
+        let name = format!("{}/{}/{id}", self.0.home_of(S::NAME), S::NAME);
         let stored = self.0.entities.borrow().states.get(&name).cloned()?;
         Some(S::restore(&stored.raw, stored.version).unwrap_or_else(|e| panic!("{name}: {e}")))
     }
 
     /// The ids of the entities of a type that have a state, in order.
     pub fn ids<E: Entity>(&self) -> Vec<String> {
-        let prefix = format!("{}/{}/", self.0.config.deployment, E::NAME);
+        let prefix = format!("{}/{}/", self.0.home_of(E::NAME), E::NAME);
         let store = self.0.entities.borrow();
         let ids = store.states.keys().filter_map(|k| k.strip_prefix(&prefix));
         ids.map(ToOwned::to_owned).collect()
@@ -359,7 +347,9 @@ impl<T: DeserializeOwned> DirectCall<T> {
     /// Calls the entity and returns the result of the operation.
     pub fn call(self) -> Result<T> {
         let (world, message) = self.call?;
-        let target = world.accept_call(&message).map_err(Error::from_fault)?;
+        let target = world
+            .accept_call(&world.config.deployment, &message)
+            .map_err(Error::from_fault)?;
         if let Some(holder) = world.holder(&target.name) {
             // There is no one here who could wait.
             let (name, execution) = (&target.name, &holder.execution);
@@ -375,7 +365,9 @@ impl<T: DeserializeOwned> DirectCall<T> {
     /// [`Entities::settle`].
     pub fn send(self) -> Result<()> {
         let (world, message) = self.call?;
-        let target = world.accept_call(&message).map_err(Error::from_fault)?;
+        let target = world
+            .accept_call(&world.config.deployment, &message)
+            .map_err(Error::from_fault)?;
         world.post(target, unseen);
         Ok(())
     }

@@ -75,7 +75,7 @@ pub enum Happening {
 }
 
 /// The ops that the SDK issues by itself.
-const AT_THE_START: [&str; 2] = ["interrupted", "update"];
+pub(crate) const AT_THE_START: [&str; 2] = ["interrupted", "update"];
 
 impl History {
     /// The ops that the workflow issued, as `activity reserve` or `sleep 2s`, in

@@ -4,8 +4,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::codes;
-use crate::testing::entities::{Posted, Work};
+use crate::testing::entities::{Posted, Target, Work};
 use crate::testing::run::Run;
+use crate::testing::words::{hinted, quoted};
 use crate::testing::world::World;
 use crate::wire::{Fault, Lock, NIL, Settled};
 
@@ -70,18 +71,24 @@ impl Run {
                 "Lock all entities together, or unlock first.",
             ));
         }
-        if let Some(what) = self.awaits_answer(op) {
-            let message =
-                format!("a critical section cannot begin while {what} waits for its answer");
+        if let Some((kind, name)) = self.awaits_answer(op) {
+            let name = quoted(&name, usize::MAX);
+            let message = format!(
+                "a critical section cannot begin while {kind} {name} waits for its answer: it might wait for what the section locks"
+            );
             let hint = "Await it first, or begin it in the section.";
             return Err(in_section(&message, hint));
         }
         let world = self.world();
         let mut names = Vec::new();
         for name in &body.entities {
-            let (name, entity) = world.find_entity(name)?;
-            if entity.state.is_none() || names.contains(&name) {
-                let message = format!("{name} has no state, or is there twice");
+            let (name, _, entity) = world.find_entity(&self.kind.deployment, name)?;
+            if entity.state.is_none() {
+                let message = format!("{name} has no state: it cannot be locked");
+                return Err(codes::CANNOT_LOCK.fault(message));
+            }
+            if names.contains(&name) {
+                let message = format!("{name} is to be locked twice");
                 return Err(codes::CANNOT_LOCK.fault(message));
             }
             names.push(name);
@@ -121,17 +128,22 @@ impl Run {
     }
 
     /// Why a workflow cannot be called now.
-    pub(crate) fn refuses_calls(&self) -> Result<(), Box<Fault>> {
+    pub(crate) fn refuses_call(&self, workflow: &str) -> Result<(), Box<Fault>> {
         if self.section.get() == 0 {
             return Ok(());
         }
-        let message = "workflows cannot be called in a critical section: they might wait for what the section has locked";
+        let message = format!(
+            "workflow {} cannot be called in a critical section: it might wait for what the section has locked",
+            quoted(workflow, usize::MAX)
+        );
         let hint = "Call it before or behind the section, or start it without waiting for it.";
-        Err(in_section(message, hint))
+        Err(in_section(&message, hint))
     }
 
     /// Why an entity cannot be called, or sent to, now.
-    pub(crate) fn refuses_entity(&self, entity: &str, wait: bool) -> Result<(), Box<Fault>> {
+    pub(crate) fn refuses_entity(&self, target: &Target, wait: bool) -> Result<(), Box<Fault>> {
+        let entity = &target.name;
+        let operation = quoted(target.operation.name, usize::MAX);
         let op = self.section.get();
         if op == 0 {
             return Ok(());
@@ -140,14 +152,17 @@ impl Run {
         let own = self.world().holder(entity) == Some(Holder { execution, op });
         match (wait, own) {
             (true, false) => {
-                let message = format!("{entity} is not locked by the critical section");
+                let message = format!(
+                    "{entity} is not locked by the critical section in which {operation} was called"
+                );
                 Err(codes::NOT_LOCKED.fault(message))
             }
             (false, true) => {
                 let message = format!(
-                    "{entity} is locked by the critical section: a message to it would wait for its end"
+                    "{operation} cannot be sent to {entity}, which the critical section has locked: it would be performed behind the section"
                 );
-                Err(in_section(&message, "Call it, or send behind the section."))
+                let hint = "Call it, or send it behind the section.";
+                Err(in_section(&message, hint))
             }
             _ => Ok(()),
         }
@@ -155,7 +170,5 @@ impl Run {
 }
 
 fn in_section(message: &str, hint: &str) -> Box<Fault> {
-    let mut fault = codes::IN_SECTION.fault(message);
-    hint.clone_into(&mut fault.hint);
-    fault
+    hinted(codes::IN_SECTION.fault(message), hint)
 }

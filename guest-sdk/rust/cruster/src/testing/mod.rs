@@ -54,19 +54,29 @@
 //! - Entities run for real, and their states are kept by id. A test can also call them
 //!   [directly](Test::entities).
 //! - Other workflows of the module run as separate executions; those of
-//!   other deployments need a [stub](Test::stub_workflow).
+//!   other deployments need their [module](Test::module) or a [stub](Test::stub_workflow).
 //! - [`resolve_after`](Test::resolve_after), [`reject_after`](Test::reject_after),
 //!   [`signal_after`](Test::signal_after) and [`interrupt_after`](Test::interrupt_after)
 //!   settle deferreds, send signals and interrupt the execution at a virtual time, and
 //!   [`query_after`](Test::query_after) asks it a question,
 //!   [`update_after`](Test::update_after) sends it an update, and
 //!   [`look_after`](Test::look_after) looks at what it has published.
+//!   [`when`](Test::when) has all of them happen at a place of the workflow instead.
 //!   [`signal`](Test::signal) sends one before the start, and an [`Api`] is for stubs that
 //!   act as clients while the execution runs.
 //!
 //! What the kit says is what a host does: it passes the same table of cases,
-//! `tests/conformance/table`. So it also refuses the requests, statements and
-//! addresses that a host refuses.
+//! `tests/conformance/table`. So it also refuses the requests, statements,
+//! addresses and sizes that a host refuses.
+//!
+//! A test has no sandbox, though. Two things that a host repeats are those of the
+//! process:
+//!
+//! - `SystemTime::now()` and `Instant::now()` of a workflow are real time, unless the
+//!   crate has the feature `std-clock`; with it they are virtual time, on Linux. The SDK's
+//!   own `now()` always is.
+//! - The order of a `HashMap` or `HashSet` differs from run to run. Iterate over a
+//!   `BTreeMap`, or sort.
 //!
 //! A [`History`] records what happened. Assert on it, and call
 //! [`History::replay`] to check that the workflow is deterministic: it runs the
@@ -76,6 +86,9 @@ mod attempt;
 pub(crate) mod canonical;
 mod config;
 mod database;
+mod deployments;
+mod described;
+mod egress;
 mod entities;
 mod history;
 mod key_host;
@@ -83,18 +96,19 @@ mod locks;
 mod operation;
 mod outside;
 mod panics;
+mod places;
 mod published;
 mod queries;
 mod received;
-mod refusals;
+pub(crate) mod refusals;
 mod replay;
-mod request;
+pub(crate) mod request;
 mod run;
 pub(crate) mod sha256;
 mod signals;
 mod statement;
 mod updates;
-mod url;
+mod words;
 mod world;
 
 use std::cell::RefCell;
@@ -109,7 +123,7 @@ use crate::attempt::Attempt;
 use crate::codec;
 use crate::codes;
 use crate::error::{Error, Result};
-use crate::http::{HttpRequest, HttpResponse};
+use crate::http_call::{HttpRequest, HttpResponse};
 use crate::logging;
 use crate::module::Module;
 use crate::payload;
@@ -122,8 +136,10 @@ use config::Config;
 pub use database::{Database, Rows};
 pub use entities::{DirectCall, Entities};
 pub use history::{Event, Happening, History};
+pub use places::When;
 pub use published::Published;
 pub use signals::{Api, Unread};
+pub use statement::question_marks;
 use world::World;
 
 /// A test of a workflow: its surroundings, and what happens to it.
@@ -201,7 +217,8 @@ impl Test {
         }
     }
 
-    /// Replaces an activity: `charge`, or `Payments.charge` of a group. Input and
+    /// Replaces an activity: `charge`, `Payments.charge` of a group, or `deployment/charge` of
+    /// another [module](Test::module). Input and
     /// result are still encoded and decoded, and errors are retried by the policy of
     /// the activity.
     ///
@@ -267,8 +284,9 @@ impl Test {
     }
 
     fn check_activity(&self, name: &str) {
-        if self.module.activity(name).is_none() {
-            let manifest = self.module.manifest();
+        let (module, name) = self.activity_of(name);
+        if module.activity(name).is_none() {
+            let manifest = module.manifest();
             let names: Vec<String> = manifest
                 .activities
                 .into_iter()

@@ -9,10 +9,14 @@ use crate::testing::attempt::{AttemptHost, limit_of};
 use crate::testing::entities::{Stored, Target};
 use crate::testing::panics;
 use crate::testing::received::received;
+use crate::testing::words::{hinted, quoted};
 use crate::testing::world::World;
 use crate::wire::{
     EntityCall, Fault, Invocation, OperationReply, Operations, OperationsReply, Outcome, Wire,
 };
+
+/// How many messages one operation sends at most.
+const MAX_SENT: usize = 1000;
 
 /// Runs an operation, and keeps the state that it leaves behind.
 pub(crate) fn run(world: &Rc<World>, target: &Target) -> Result<OperationReply, Box<Fault>> {
@@ -42,6 +46,7 @@ fn operate(world: &Rc<World>, target: &Target) -> Result<OperationReply, Box<Fau
     if let Some(fault) = first.error.take() {
         return Err(fault);
     }
+    check_messages(world, target, &first)?;
     if !target.operation.read_only {
         let states = &mut world.entities.borrow_mut().states;
         match reply.state {
@@ -55,9 +60,38 @@ fn operate(world: &Rc<World>, target: &Target) -> Result<OperationReply, Box<Fau
     Ok(first)
 }
 
+/// Checks what an operation sends. A mistake is the operation's: it fails, and has changed and
+/// sent nothing.
+fn check_messages(
+    world: &World,
+    target: &Target,
+    reply: &OperationReply,
+) -> Result<(), Box<Fault>> {
+    let sent = reply.sent.as_deref().unwrap_or_default();
+    let started = reply.started.as_deref().unwrap_or_default();
+    let n = sent.len() + started.len();
+    if n > MAX_SENT {
+        let message = format!("an operation sent {n} messages, the limit is {MAX_SENT}");
+        return Err(codes::TOO_MANY_OPS.fault(message));
+    }
+    if n > 0 && target.operation.read_only {
+        let message = "a read-only operation cannot send messages";
+        let hint = "Declare the operation without read-only.";
+        return Err(hinted(codes::WRONG_CONTEXT.fault(message), hint));
+    }
+    let from = target.name.split('/').next().unwrap_or_default();
+    for message in sent {
+        world.accept_call(from, message)?;
+    }
+    for call in started {
+        world.accept_start(from, call)?;
+    }
+    Ok(())
+}
+
 /// A call of an entity without a state.
 fn call(world: &Rc<World>, target: &Target) -> Result<OperationReply, Box<Fault>> {
-    let host = AttemptHost::new(world, &name_of(target));
+    let host = AttemptHost::for_call(world, &name_of(target));
     let outcome = invoke(
         world,
         target,
@@ -106,14 +140,15 @@ fn invoke(
         ..Invocation::default()
     };
     let _log = logging::scope(world.now(), &target.name);
-    let ran = panics::caught(|| match world.module.start(host, invocation) {
+    let ran = panics::caught(|| match target.module.start(host, invocation) {
         Started::Over(outcome) => outcome,
         Started::Workflow(_) => {
             Outcome::failed(codes::GUEST_PROTOCOL.fault("an operation cannot wait"))
         }
     });
     ran.unwrap_or_else(|panic| {
-        let message = format!("{} {panic}", name_of(target));
+        let operation = quoted(target.operation.name, usize::MAX);
+        let message = format!("operation {operation}: the module crashed: {panic}");
         Outcome::failed(codes::OPERATION_CRASHED.fault(message))
     })
 }

@@ -13,6 +13,7 @@ use crate::signal::Signal;
 use crate::testing::Test;
 use crate::testing::config::Outside;
 use crate::testing::entities::{self, Entities};
+use crate::testing::places::Moment;
 use crate::testing::run;
 use crate::testing::signals::Api;
 use crate::testing::world::World;
@@ -30,9 +31,18 @@ impl Test {
         deferred: Deferred<T>,
         value: T,
     ) -> Self {
+        self.resolve_at(Moment::After(time), deferred, value)
+    }
+
+    pub(crate) fn resolve_at<T: Serialize>(
+        self,
+        moment: Moment,
+        deferred: Deferred<T>,
+        value: T,
+    ) -> Self {
         let name = deferred.name().to_owned();
         let value = run::encode(&format!("the value of deferred {name}"), &value);
-        self.outside(time, move |run| {
+        self.outside(moment, move |run| {
             run.settle_from_test(&name, Ok(value.clone()));
         })
     }
@@ -49,9 +59,18 @@ impl Test {
         deferred: Deferred<T>,
         error: impl Into<Error>,
     ) -> Self {
+        self.reject_at(Moment::After(time), deferred, error)
+    }
+
+    pub(crate) fn reject_at<T>(
+        self,
+        moment: Moment,
+        deferred: Deferred<T>,
+        error: impl Into<Error>,
+    ) -> Self {
         let name = deferred.name().to_owned();
         let fault = error.into().under(&codes::DEFERRED_REJECTED);
-        self.outside(time, move |run| {
+        self.outside(moment, move |run| {
             run.settle_from_test(&name, Err(fault.clone()));
         })
     }
@@ -73,8 +92,12 @@ impl Test {
     ///
     /// The run panics if a host would refuse the signal.
     pub fn signal_after<S: Signal>(self, time: Duration, value: S) -> Self {
+        self.signal_at(Moment::After(time), value)
+    }
+
+    pub(crate) fn signal_at<S: Signal>(self, moment: Moment, value: S) -> Self {
         let value = run::encode(&format!("the value of signal {}", S::NAME), &value);
-        self.outside(time, move |run| run.send_from_test(S::NAME, &value))
+        self.outside(moment, move |run| run.send_from_test(S::NAME, &value))
     }
 
     /// Gives an entity a state before the test.
@@ -96,27 +119,26 @@ impl Test {
 
     /// Interrupts the execution at a virtual time after its start.
     pub fn interrupt_after(self, time: Duration, reason: &str) -> Self {
-        let reason = reason.to_owned();
-        self.outside(time, move |run| run.interrupt(&reason))
+        self.interrupt_at(Moment::After(time), reason)
     }
 
-    pub(crate) fn outside(self, after: Duration, apply: impl Fn(&run::Run) + 'static) -> Self {
-        self.plan(after, apply, false)
+    pub(crate) fn interrupt_at(self, moment: Moment, reason: &str) -> Self {
+        let reason = reason.to_owned();
+        self.outside(moment, move |run| run.interrupt(&reason))
+    }
+
+    pub(crate) fn outside(self, when: Moment, apply: impl Fn(&run::Run) + 'static) -> Self {
+        self.plan(when, apply, false)
     }
 
     /// Plans a question. It is put again after the end, for those that were not put before.
-    pub(crate) fn question(self, after: Duration, ask: impl Fn(&run::Run) + 'static) -> Self {
-        self.plan(after, ask, true)
+    pub(crate) fn question(self, when: Moment, ask: impl Fn(&run::Run) + 'static) -> Self {
+        self.plan(when, ask, true)
     }
 
-    fn plan(
-        mut self,
-        after: Duration,
-        apply: impl Fn(&run::Run) + 'static,
-        question: bool,
-    ) -> Self {
+    fn plan(mut self, when: Moment, apply: impl Fn(&run::Run) + 'static, question: bool) -> Self {
         self.config.outside.push(Outside {
-            after,
+            when,
             apply: Rc::new(apply),
             question,
         });

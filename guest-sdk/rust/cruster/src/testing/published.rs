@@ -7,6 +7,7 @@ use crate::codec;
 use crate::error::{Error, Result};
 use crate::publish::{Attribute, State};
 use crate::testing::Test;
+use crate::testing::places::Moment;
 use crate::testing::run::{Run, no_execution};
 use crate::testing::signals::Api;
 use crate::value::Value;
@@ -68,7 +69,11 @@ impl Run {
 impl Test {
     /// Looks at what the execution has published, at a virtual time after its start.
     pub fn look_after(self, time: Duration, look: impl Fn(&Published) + 'static) -> Self {
-        self.outside(time, move |run| look(&run.published.borrow()))
+        self.look_at(Moment::After(time), look)
+    }
+
+    pub(crate) fn look_at(self, moment: Moment, look: impl Fn(&Published) + 'static) -> Self {
+        self.outside(moment, move |run| look(&run.published.borrow()))
     }
 }
 

@@ -13,21 +13,23 @@ use crate::payload;
 use crate::query::Query;
 use crate::testing::Test;
 use crate::testing::panics;
+use crate::testing::places::Moment;
 use crate::testing::replay;
 use crate::testing::request;
 use crate::testing::run::{Run, encode, no_execution};
 use crate::testing::signals::Api;
+use crate::testing::words::{names, undeclared};
 use crate::wire::{self, Outcome, Settled};
 
 impl Run {
     /// Asks the workflow, as a host does.
     pub(crate) fn query(&self, name: &str, input: &[u8]) -> Settled {
-        let workflow = self.workflow();
-        let definition = self.world().module.workflow(&workflow);
-        let mut queries = definition.iter().flat_map(|w| w.queries);
-        let Some(query) = queries.find(|q| q.name == name) else {
-            let message = format!("workflow {workflow} has no query {name}");
-            return Err(codes::UNKNOWN_QUERY.fault(message));
+        let workflow = &self.kind.workflow;
+        let queries = self.definition().map_or(&[][..], |w| w.queries);
+        let Some(query) = queries.iter().find(|q| q.name == name) else {
+            let known = names(queries.iter().map(|q| q.name));
+            let code = &codes::UNKNOWN_QUERY;
+            return Err(undeclared(code, workflow, "query", name, &known, &[]));
         };
         let input = request::fit("the input", query.input, input)?;
         if self.outcome().is_some() {
@@ -114,8 +116,17 @@ impl Test {
         query: Q,
         tell: impl FnOnce(Result<Q::Answer>) + 'static,
     ) -> Self {
+        self.query_at(Moment::After(time), query, tell)
+    }
+
+    pub(crate) fn query_at<Q: Query>(
+        self,
+        moment: Moment,
+        query: Q,
+        tell: impl FnOnce(Result<Q::Answer>) + 'static,
+    ) -> Self {
         let (input, tell) = (input_of(&query), Cell::new(Some(tell)));
-        self.question(time, move |run| {
+        self.question(moment, move |run| {
             if let Some(tell) = tell.take() {
                 tell(run.ask::<Q>(&input));
             }

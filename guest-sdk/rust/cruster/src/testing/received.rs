@@ -26,7 +26,7 @@ pub(crate) fn received(outcome: Outcome) -> Outcome {
         return Outcome::failed(codes::PAYLOAD_TOO_LARGE.fault(message));
     }
     canonical(&value)
-        .map_err(|e| codes::BAD_BODY.fault(format!("the result is not one msgpack value: {}", e.0)))
+        .map_err(|e| codes::BAD_BODY.fault(format!("the result is not one msgpack value: {e}")))
         .into()
 }
 

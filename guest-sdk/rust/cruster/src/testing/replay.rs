@@ -9,11 +9,11 @@ use crate::execution::Execution;
 use crate::host::{Call, Host};
 use crate::module::Started;
 use crate::testing::canonical;
-use crate::testing::history::{Happening, History, forgettable};
+use crate::testing::described;
+use crate::testing::history::{Event, Happening, History, forgettable};
 use crate::testing::received::received;
-use crate::testing::refusals;
+use crate::testing::refusals::{self, OpLimits};
 use crate::timestamp::Timestamp;
-use crate::value::Value;
 use crate::wire::{Delivery, Fault, Outcome, Resume, Wire};
 
 /// Runs the workflow of a history again; the error is the first difference.
@@ -47,6 +47,7 @@ struct Replayer {
     history: History,
     next: Cell<usize>,
     ops: Cell<u32>,
+    limits: OpLimits,
     now: Cell<Timestamp>,
     /// Questions about changes that the history does not know: the execution had
     /// passed that point before. They have numbers of their own.
@@ -71,6 +72,7 @@ impl Replayer {
             history: seen,
             next: Cell::new(0),
             ops: Cell::new(0),
+            limits: OpLimits::default(),
             now: Cell::new(history.start),
             asked: Cell::new(0),
             unpatched: RefCell::default(),
@@ -98,19 +100,27 @@ impl Replayer {
         self.problem.borrow_mut().take()
     }
 
-    /// Notes the first difference.
+    /// Notes the first difference. Both sides are in the same words.
     fn differ(&self, now: &str) {
         let at = self.next.get();
-        let then = self
-            .history
-            .events
-            .get(at)
-            .map_or("the end of the history".to_owned(), ToString::to_string);
+        let then = match self.history.events.get(at) {
+            None if waited_for_ever(&self.history.outcome) => WAITS.to_owned(),
+            None => described::outcome(&self.history.outcome),
+            Some(Event { op, what, .. }) => match what {
+                Happening::Issued { kind, body, .. } => issued(*op, kind, body),
+                // It waited, or else it would have issued something.
+                Happening::Delivered { .. } => WAITS.to_owned(),
+                _ => self.history.events[at].to_string(),
+            },
+        };
         let execution = &self.history.execution;
+        let before = match at.checked_sub(1) {
+            None => "its start".to_owned(),
+            Some(last) => format!("event {at}: {}", self.history.events[last]),
+        };
         self.problem.borrow_mut().get_or_insert_with(|| {
             format!(
-                "{execution} is not deterministic: event {}\n  then: {then}\n  now:  {now}",
-                at + 1
+                "{execution} is not deterministic, after {before}\n  then: {then}\n  now:  {now}\n{HINT}"
             )
         });
     }
@@ -134,6 +144,8 @@ impl Replayer {
             return None;
         }
         if let Some(op) = self.unpatched.borrow_mut().pop_front() {
+            self.limits.remove(op);
+            self.limits.begin_turn();
             let (error, value) = (None, Some(false.encode()));
             return Some(Resume {
                 deliveries: vec![Delivery { error, op, value }],
@@ -142,10 +154,12 @@ impl Replayer {
         }
         let event = self.history.events.get(self.next.get())?;
         let Happening::Delivered { value, fault, .. } = &event.what else {
-            self.differ("the workflow waits");
+            self.differ(WAITS);
             return None;
         };
         self.next.set(self.next.get() + 1);
+        self.limits.remove(event.op);
+        self.limits.begin_turn();
         self.now.set(event.time);
         let delivery = Delivery {
             error: fault.clone(),
@@ -163,17 +177,11 @@ impl Replayer {
         match ended {
             _ if self.failed() => {}
             None if waited_for_ever(then) => {}
-            None => self.differ("the workflow waits"),
-            Some(_) if self.next.get() < self.history.events.len() => {
-                self.differ("the workflow is over")
+            None => self.differ(WAITS),
+            Some(now) if self.next.get() < self.history.events.len() => {
+                self.differ(&described::outcome(&now));
             }
-            Some(now) if !same_outcome(&now, then) => {
-                self.differ(&format!(
-                    "the workflow ended with {} instead of {}",
-                    render(&now),
-                    render(then)
-                ));
-            }
+            Some(now) if !same_outcome(&now, then) => self.differ(&described::outcome(&now)),
             Some(_) => {}
         }
     }
@@ -181,33 +189,33 @@ impl Replayer {
 
 impl Host for Replayer {
     fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Box<Fault>> {
-        refusals::check(call.name, body)?;
+        self.limits.check(call.name, body)?;
         let same = |_: u32, what: &Happening| matches!(what, Happening::Issued { kind, body: then, .. } if kind == call.name && canonical::same(then, body));
         if let Some(op) = self.expect(same) {
             self.ops.set(self.ops.get() + 1);
+            self.limits.add(op, call.name, body.len());
             return Ok(op);
         }
         if call.name == "patched" {
             self.asked.set(self.asked.get() + 1);
             let op = FIRST_UNPATCHED + self.asked.get();
             self.unpatched.borrow_mut().push_back(op);
+            self.limits.add(op, call.name, body.len());
             return Ok(op);
         }
         if forgettable(call.name) {
             self.forgotten.set(self.forgotten.get() + 1);
-            return Ok(FIRST_FORGOTTEN + self.forgotten.get());
+            let op = FIRST_FORGOTTEN + self.forgotten.get();
+            self.limits.add(op, call.name, body.len());
+            return Ok(op);
         }
         self.ops.set(self.ops.get() + 1);
-        let value = Value::decode(body).unwrap_or_default();
-        self.differ(&format!(
-            "issued {} {} {value:?}",
-            self.ops.get(),
-            call.name
-        ));
+        self.differ(&issued(self.ops.get(), call.name, body));
         Ok(self.ops.get())
     }
 
     fn cancel(&self, op: u32) {
+        self.limits.remove(op);
         if op >= FIRST_FORGOTTEN {
             return;
         }
@@ -220,7 +228,7 @@ impl Host for Replayer {
     }
 
     fn perform(&self, call: &'static Call, _: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
-        Err(codes::WRONG_CONTEXT.fault(format!("{} was called in a workflow", call.name)))
+        Err(refusals::in_execute(call))
     }
 }
 
@@ -245,16 +253,13 @@ fn same_outcome(a: &Outcome, b: &Outcome) -> bool {
     }
 }
 
-fn render(outcome: &Outcome) -> String {
-    if let Some(next) = &outcome.next {
-        let request = Value::decode(next.input.as_deref().unwrap_or_default());
-        return format!("a new run with {:?}", request.unwrap_or_default());
-    }
-    match &outcome.error {
-        Some(fault) => format!("{}: {}", fault.code, fault.message),
-        None => format!(
-            "{:?}",
-            Value::decode(outcome.value.as_deref().unwrap_or_default()).unwrap_or_default()
-        ),
-    }
+/// How an op that was issued is shown.
+fn issued(op: u32, kind: &str, body: &[u8]) -> String {
+    format!("issued {op} {}", described::op(kind, body))
 }
+
+/// What a workflow does that has nothing more to do.
+const WAITS: &str = "waits";
+
+/// What makes a workflow differ here and not on a host, where the sandbox repeats it.
+const HINT: &str = "  A test has no sandbox: the random state of a HashMap or HashSet and random numbers of other crates differ from run to run here, while a host repeats them. Iterate over a BTreeMap, or sort; use self.random().";

@@ -5,6 +5,7 @@ use crate::codes;
 use crate::definition::WorkflowDefinition;
 use crate::schema::Shape;
 use crate::testing::canonical::canonical;
+use crate::testing::words::{closest, quoted};
 use crate::value::Value;
 use crate::wire::{Fault, Field, Schema, Wire};
 
@@ -15,19 +16,22 @@ pub(crate) fn check(workflow: &WorkflowDefinition, body: &[u8]) -> Result<Vec<u8
 
 /// A value in canonical form, if it fits a shape; `what` names it in errors.
 pub(crate) fn fit(what: &str, shape: fn() -> Shape, body: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
+    fit_schema(what, &shape().into_wire(), body)
+}
+
+pub(crate) fn fit_schema(what: &str, shape: &Schema, body: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
     if body.len() > MAX_VALUE {
         let message = format!("{what} has {} bytes, the limit is {MAX_VALUE}", body.len());
         return Err(codes::PAYLOAD_TOO_LARGE.fault(message));
     }
     let bad = |message: String| codes::BAD_INPUT.fault(message);
     let canonical =
-        canonical(body).map_err(|e| bad(format!("{what} is not one msgpack value: {}", e.0)))?;
+        canonical(body).map_err(|e| bad(format!("{what} is not one msgpack value: {e}")))?;
     let value = Value::decode(&canonical).map_err(|e| bad(e.to_string()))?;
-    let shape = shape().into_wire();
-    if value == Value::Nil && shape == Shape::structure(Vec::new()).into_wire() {
+    if value == Value::Nil && *shape == Shape::structure(Vec::new()).into_wire() {
         return Ok(Value::Map(Vec::new()).encode());
     }
-    fits(&value, &shape).map_err(|misfit| bad(misfit.to_string()))?;
+    fits(&value, shape).map_err(|misfit| bad(misfit.to_string()))?;
     Ok(canonical)
 }
 
@@ -78,7 +82,8 @@ fn fits(value: &Value, shape: &Schema) -> Result<(), Misfit> {
         ("bool", Value::Bool(_)) | ("string", Value::String(_)) | ("bytes", Value::Bytes(_)) => {
             Ok(())
         }
-        ("time", Value::Time(_) | Value::Extension(-1, _)) => Ok(()),
+        ("time", Value::Time(_)) => Ok(()),
+        ("time", Value::Extension(-1, data)) if matches!(data.len(), 4 | 8 | 12) => Ok(()),
         ("int" | "uint", Value::Int(_) | Value::Uint(_)) => in_range(value, shape),
         ("float", Value::Float(_)) if shape.bits == 32 => Err(misfit(
             "expected a 32-bit float, got a 64-bit one".to_owned(),
@@ -88,15 +93,21 @@ fn fits(value: &Value, shape: &Schema) -> Result<(), Misfit> {
             fits(value, elem).map_err(|misfit| misfit.under(&format!("[{i}]")))
         }),
         ("map", Value::Map(entries)) => entries.iter().try_for_each(|(key, value)| match key {
-            Value::String(key) => {
-                fits(value, elem).map_err(|misfit| misfit.under(&format!("[{key:?}]")))
-            }
-            _ => Err(misfit("expected keys that are strings".to_owned())),
+            Value::String(key) => fits(value, elem)
+                .map_err(|misfit| misfit.under(&format!("[{}]", quoted(key, usize::MAX)))),
+            key => Err(misfit(format!(
+                "expected keys that are strings, got {}",
+                name(key)
+            ))),
         }),
         ("struct", Value::Map(entries)) => {
             fields(entries, shape.fields.as_deref().unwrap_or_default())
         }
-        _ => Err(misfit(format!("expected {kind}, got {}", name(value)))),
+        _ => Err(misfit(format!(
+            "expected {}, got {}",
+            name_of(shape),
+            name(value)
+        ))),
     }
 }
 
@@ -123,10 +134,13 @@ fn in_range(value: &Value, shape: &Schema) -> Result<(), Misfit> {
 fn fields(entries: &[(Value, Value)], fields: &[Field]) -> Result<(), Misfit> {
     for (key, value) in entries {
         let Value::String(key) = key else {
-            return Err(misfit("expected names of fields".to_owned()));
+            return Err(misfit(format!(
+                "expected names of fields, got {}",
+                name(key)
+            )));
         };
         let Some(field) = fields.iter().find(|field| field.name == *key) else {
-            return Err(misfit(format!("unknown field {key:?}")));
+            return Err(unknown_field(key, fields));
         };
         if let Some(shape) = &field.schema {
             fits(value, shape).map_err(|misfit| misfit.under(key))?;
@@ -139,7 +153,51 @@ fn fields(entries: &[(Value, Value)], fields: &[Field]) -> Result<(), Misfit> {
     };
     match fields.iter().find(|f| f.required && !given(f)) {
         None => Ok(()),
-        Some(field) => Err(misfit(format!("the field {:?} is missing", field.name))),
+        Some(field) => Err(misfit(format!(
+            "the field {} is missing",
+            quoted(&field.name, usize::MAX)
+        ))),
+    }
+}
+
+fn unknown_field(name: &str, fields: &[Field]) -> Misfit {
+    const LISTED: usize = 8;
+    let known: Vec<String> = fields.iter().map(|f| f.name.clone()).collect();
+    let meant = match (known.as_slice(), closest(name, &known)) {
+        ([], _) => "no fields are expected".to_owned(),
+        (_, Some(best)) => format!("did you mean {}?", quoted(best, usize::MAX)),
+        (known, None) => {
+            let more = if known.len() > LISTED { ", …" } else { "" };
+            let listed = &known[..known.len().min(LISTED)];
+            format!("known are {}{more}", listed.join(", "))
+        }
+    };
+    misfit(format!(
+        "unknown field {}; {meant}",
+        quoted(name, usize::MAX)
+    ))
+}
+
+/// A type for people to read: `int32`, `list of string or null`.
+fn name_of(shape: &Schema) -> String {
+    let mut name = shape.kind.clone();
+    match name.as_str() {
+        "int" | "uint" | "float" if shape.bits != 0 && shape.bits != 64 => {
+            name += &shape.bits.to_string();
+        }
+        "list" | "map" => {
+            let elem = shape.elem.as_deref();
+            name += &match elem {
+                None => " of any".to_owned(),
+                Some(elem) if elem.nullable => format!(" of ({})", name_of(elem)),
+                Some(elem) => format!(" of {}", name_of(elem)),
+            };
+        }
+        _ => {}
+    }
+    match shape.nullable {
+        true => name + " or null",
+        false => name,
     }
 }
 
@@ -181,7 +239,7 @@ mod tests {
         assert_eq!(problem(of(map(vec![("quantity", 1.into())])), order()), "");
         assert_eq!(
             problem(of(map(vec![("quantity", "1".into())])), order()),
-            "items[0].quantity: expected int, got string"
+            "items[0].quantity: expected int8, got string"
         );
         assert_eq!(
             problem(of(map(vec![])), order()),

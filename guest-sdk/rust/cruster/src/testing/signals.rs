@@ -9,17 +9,21 @@ use crate::error::{Error, Result};
 use crate::signal::Signal;
 use crate::testing::request;
 use crate::testing::run::{Run, encode, no_execution};
+use crate::testing::words::{names, undeclared};
 use crate::testing::world::World;
 use crate::value::Value;
 use crate::wire::{self, Delivery, Fault, NIL, Settled, Wire};
 
-/// How many signals may wait in one execution.
+/// How many messages may wait in one execution, and how large they may be together, in bytes.
 const MAX_UNREAD: usize = 10_000;
+const MAX_UNREAD_BYTES: usize = 64 << 20;
 
 /// The signals of an execution that no op has taken, and the ops that wait for one.
 #[derive(Default)]
 pub(crate) struct Mailbox {
     unread: VecDeque<Unread>,
+    /// The size of those, encoded.
+    bytes: usize,
     waiting: VecDeque<(u32, String)>,
 }
 
@@ -54,6 +58,7 @@ impl Run {
     pub(crate) fn put_back(&self, kept: Vec<(&'static str, Vec<u8>)>) {
         let mut mailbox = self.mailbox.borrow_mut();
         for signal in kept.into_iter().rev() {
+            mailbox.bytes += signal.1.len();
             mailbox.unread.push_front(Unread::kept(signal));
         }
     }
@@ -65,11 +70,18 @@ impl Run {
             return Err(codes::ALREADY_OVER.fault(message));
         }
         let value = self.check_signal(name, value)?;
+        let updates = self.updates.borrow().len();
         let mut mailbox = self.mailbox.borrow_mut();
-        if mailbox.unread.len() >= MAX_UNREAD {
-            let message = format!("{MAX_UNREAD} messages wait for {}", self.id);
+        let messages = mailbox.unread.len() + updates;
+        if messages >= MAX_UNREAD || mailbox.bytes + value.len() > MAX_UNREAD_BYTES {
+            let message = format!(
+                "{} has {MAX_UNREAD} messages, or {} MiB of them, that it has not received or answered yet",
+                self.id,
+                MAX_UNREAD_BYTES >> 20
+            );
             return Err(codes::INBOX_FULL.fault(message));
         }
+        mailbox.bytes += value.len();
         mailbox.unread.push_back(Unread {
             name: name.to_owned(),
             value: Value::decode(&value).map_err(|e| codes::BAD_INPUT.fault(e.to_string()))?,
@@ -95,13 +107,14 @@ impl Run {
 
     /// The value in canonical form. Stubs of workflows take any signal.
     fn check_signal(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
-        let workflow = self.workflow();
-        let Some(definition) = self.world().module.workflow(&workflow) else {
+        let workflow = &self.kind.workflow;
+        let Some(definition) = self.definition() else {
             return Ok(value.to_vec());
         };
         let Some(signal) = definition.signals.iter().find(|s| s.name == name) else {
-            let message = format!("workflow {workflow} has no signal {name}");
-            return Err(codes::UNKNOWN_SIGNAL.fault(message));
+            let known = names(definition.signals.iter().map(|s| s.name));
+            let code = &codes::UNKNOWN_SIGNAL;
+            return Err(undeclared(code, workflow, "signal", name, &known, &[]));
         };
         request::fit("the value", signal.value, value)
     }
@@ -142,9 +155,10 @@ impl Run {
         let Some(signal) = mailbox.unread.remove(first) else {
             return;
         };
+        let value = signal.value.encode();
+        mailbox.bytes = mailbox.bytes.saturating_sub(value.len());
         drop(mailbox);
-        let value = Some(signal.value.encode());
-        let error = None;
+        let (value, error) = (Some(value), None);
         self.resume(Delivery { error, op, value });
     }
 

@@ -8,9 +8,11 @@ use crate::codes;
 use crate::error::{Error, Result};
 use crate::op::decode_result;
 use crate::testing::Test;
+use crate::testing::places::Moment;
 use crate::testing::request;
 use crate::testing::run::{Run, encode, no_execution};
 use crate::testing::signals::Api;
+use crate::testing::words::{names, undeclared};
 use crate::update::Update;
 use crate::wire::{self, Delivery, Settled, UpdateRequest, Wire};
 
@@ -30,6 +32,13 @@ pub(crate) struct Updates {
 struct Sent {
     request: UpdateRequest,
     tell: Box<dyn FnOnce(Settled)>,
+}
+
+impl Updates {
+    /// How many were neither delivered nor answered.
+    pub(crate) fn len(&self) -> usize {
+        self.inbox.len() + self.held.len()
+    }
 }
 
 impl Run {
@@ -52,12 +61,12 @@ impl Run {
     }
 
     fn accept_update(&self, name: &str, input: &[u8]) -> Settled {
-        let workflow = self.workflow();
-        let definition = self.world().module.workflow(&workflow);
-        let mut updates = definition.iter().flat_map(|w| w.updates);
-        let Some(update) = updates.find(|u| u.name == name) else {
-            let message = format!("workflow {workflow} has no update {name}");
-            return Err(codes::UNKNOWN_UPDATE.fault(message));
+        let workflow = &self.kind.workflow;
+        let updates = self.definition().map_or(&[][..], |w| w.updates);
+        let Some(update) = updates.iter().find(|u| u.name == name) else {
+            let known = names(updates.iter().map(|u| u.name));
+            let code = &codes::UNKNOWN_UPDATE;
+            return Err(undeclared(code, workflow, "update", name, &known, &[]));
         };
         let input = request::fit("the input", update.input, input)?;
         if self.outcome().is_some() {
@@ -138,7 +147,11 @@ impl Run {
     pub(crate) fn leave_updates_unanswered(&self) {
         let Updates { inbox, held, .. } = self.updates.take();
         for sent in held.into_iter().chain(inbox) {
-            let message = format!("{} is {}", self.id, self.state());
+            let message = format!(
+                "{} is {}, and has not answered the update",
+                self.id,
+                self.state()
+            );
             (sent.tell)(Err(codes::UPDATE_UNANSWERED.fault(message)));
         }
     }
@@ -205,8 +218,17 @@ impl Test {
         update: U,
         tell: impl FnOnce(Result<U::Answer>) + 'static,
     ) -> Self {
+        self.update_at(Moment::After(time), update, tell)
+    }
+
+    pub(crate) fn update_at<U: Update>(
+        self,
+        moment: Moment,
+        update: U,
+        tell: impl FnOnce(Result<U::Answer>) + 'static,
+    ) -> Self {
         let (input, tell) = (input_of(&update), Cell::new(Some(tell)));
-        self.question(time, move |run| {
+        self.question(moment, move |run| {
             if let Some(tell) = tell.take() {
                 run.send_update::<U>(&input, tell);
             }

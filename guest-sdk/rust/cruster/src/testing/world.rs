@@ -9,15 +9,20 @@ use crate::codes;
 use crate::definition::{KeyMode, WorkflowDefinition};
 use crate::module::{Module, Started};
 use crate::testing::canonical::canonical;
-use crate::testing::config::Config;
+use crate::testing::config::{Config, WorkflowStub};
 use crate::testing::entities::EntityStore;
 use crate::testing::history::History;
+use crate::testing::key_host::KeyHost;
+use crate::testing::panics;
+use crate::testing::places::Moment;
 use crate::testing::published::Published;
+use crate::testing::refusals::check_key;
 use crate::testing::request;
-use crate::testing::run::Run;
 use crate::testing::run::callees::Caller;
+use crate::testing::run::{Run, RunKind};
 use crate::testing::sha256;
 use crate::testing::signals::Unread;
+use crate::testing::words::quoted;
 use crate::timestamp::Timestamp;
 use crate::wire::{Call, Fault, Invocation, Outcome, Wire};
 
@@ -51,6 +56,11 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(module: &'static Module, config: Config) -> Rc<Self> {
+        assert!(
+            !config.modules.contains_key(&config.deployment),
+            "the test has two modules of the name {:?}",
+            config.deployment
+        );
         let world = Rc::new(World {
             module,
             now: Cell::new(config.start),
@@ -63,7 +73,8 @@ impl World {
         });
         world.config.api.open(&world);
         for (name, state) in &world.config.entities {
-            let name = format!("{}/{name}", world.config.deployment);
+            let entity = name.split('/').next().unwrap_or_default();
+            let name = format!("{}/{name}", world.home_of(entity));
             world
                 .entities
                 .borrow_mut()
@@ -115,28 +126,35 @@ impl World {
 
     /// Runs a workflow to its end.
     pub(crate) fn execute(self: &Rc<Self>, workflow: &str, body: Vec<u8>) -> Ended {
-        let checked = self
-            .workflow(workflow)
-            .and_then(|definition| request::check(definition, &body));
+        let deployment = &self.config.deployment;
+        let found = self.workflow(deployment, workflow);
+        let kind = RunKind::of(deployment, workflow, found.as_ref().ok().copied());
+        let checked = found.and_then(|found| {
+            let body = request::check(found.1, &body)?;
+            let key = derive_key(Some(found), &body)?;
+            Ok((body, key))
+        });
         let (body, key) = match checked {
-            Ok(body) => {
-                let key = self.derive_key(workflow, &body);
-                (body, key)
-            }
+            Ok((body, key)) => (body, Ok(key)),
             Err(refused) => (body, Err(refused)),
         };
-        let id =
-            self.config.execution_id.clone().unwrap_or_else(|| {
-                self.execution_id(workflow, key.as_deref().unwrap_or("bad-key"))
-            });
-        let root = self.add_run(id, workflow, body);
+        let id = self.config.execution_id.clone().unwrap_or_else(|| {
+            let key = key.as_deref().unwrap_or("bad-key");
+            format!("{deployment}/{workflow}/{key}")
+        });
+        let root = self.add_run(id, kind, body);
         match key {
             Err(fault) => root.finish(Outcome::failed(fault)),
             Ok(_) => {
                 for event in &self.config.outside {
                     let (apply, target) = (event.apply.clone(), root.clone());
-                    let at = self.up(self.now() + event.after);
-                    self.after(at - self.now(), move || apply(&target));
+                    match &event.when {
+                        Moment::After(time) => {
+                            let at = self.up(self.now() + *time);
+                            self.after(at - self.now(), move || apply(&target));
+                        }
+                        Moment::At { place, nth } => root.places.plan(place, *nth, apply),
+                    }
                 }
                 for (name, value) in &self.config.signals {
                     root.send_from_test(name, value);
@@ -148,6 +166,7 @@ impl World {
         let outcome = root.outcome().unwrap_or_default();
         let history = root.take_history(&outcome);
         let unread = root.unread();
+        root.places.check();
         for event in self.config.outside.iter().filter(|e| e.question) {
             (event.apply)(&root);
         }
@@ -223,37 +242,30 @@ impl World {
         self.runs.borrow().get(id).cloned()
     }
 
-    fn add_run(self: &Rc<Self>, id: String, workflow: &str, body: Vec<u8>) -> Rc<Run> {
-        let run = Run::new(self, &id, workflow, body);
+    fn add_run(self: &Rc<Self>, id: String, kind: RunKind, body: Vec<u8>) -> Rc<Run> {
+        let run = Run::new(self, &id, kind, body);
         self.runs.borrow_mut().insert(id, run.clone());
         run
     }
 
-    /// Starts another workflow or finds the execution that has its key.
+    /// Starts another workflow or finds the execution that has its key; `from` is the
+    /// deployment of the caller.
     pub(crate) fn call(
         self: &Rc<Self>,
+        from: &str,
         call: &Call,
         caller: Option<Caller>,
     ) -> Result<Rc<Run>, Box<Fault>> {
-        let stub = self.config.workflows.get(&call.workflow).cloned();
-        let name = match &stub {
-            Some(_) => call.workflow.as_str(),
-            None => self.own(&call.workflow)?,
-        };
-        let mut input = call.input.clone().unwrap_or_default();
-        if stub.is_none() {
-            input = request::check(self.workflow(name)?, &input)?;
-        }
-        let key = match call.key_mode.as_str() {
-            "hashed" => sha256::hex(&check_key(call.key.clone())?.encode()),
-            "raw" => check_key(call.key.clone())?,
-            _ => self.derive_key(name, &input)?,
-        };
-        let id = self.execution_id(name, &key);
+        let Accepted {
+            id,
+            kind,
+            input,
+            stub,
+        } = self.accept_start(from, call)?;
         if let Some(run) = self.run(&id) {
             return Ok(run);
         }
-        let run = self.add_run(id, name, input.clone());
+        let run = self.add_run(id, kind, input.clone());
         *run.caller.borrow_mut() = caller;
         let started = run.clone();
         match stub {
@@ -268,66 +280,100 @@ impl World {
         Ok(run)
     }
 
-    /// The name of a workflow without that of the deployment, which must be the one
-    /// under test.
-    fn own<'a>(&self, workflow: &'a str) -> Result<&'a str, Box<Fault>> {
-        match workflow.split_once('/') {
-            None => Ok(workflow),
-            Some((deployment, name)) if deployment == self.config.deployment => Ok(name),
-            Some((deployment, _)) => {
-                let message = format!("there is no deployment {deployment:?} in this test");
-                let mut fault = codes::DEPLOYMENT_NOT_FOUND.fault(message);
-                fault.hint =
-                    "Replace workflows of other deployments with Test::stub_workflow.".to_owned();
-                Err(fault)
-            }
+    /// Checks a start as the host does before it accepts it.
+    pub(crate) fn accept_start(&self, from: &str, call: &Call) -> Result<Accepted, Box<Fault>> {
+        let (deployment, name) = World::split_workflow(from, &call.workflow);
+        let stub = self.stub_of(deployment, name);
+        let found = match (self.workflow(deployment, name), &stub) {
+            (Ok(found), _) => Some(found),
+            (Err(_), Some(_)) => None,
+            (Err(fault), None) => return Err(fault),
+        };
+        let mut input = call.input.clone().unwrap_or_default();
+        if let (Some((_, definition)), None) = (found, &stub) {
+            input = request::check(definition, &input)?;
         }
-    }
-
-    fn workflow(&self, name: &str) -> Result<&'static WorkflowDefinition, Box<Fault>> {
-        self.module.workflow(name).ok_or_else(|| {
-            codes::UNKNOWN_WORKFLOW.fault(format!("there is no workflow {name} in this module"))
+        let key = match call.key_mode.as_str() {
+            "hashed" => sha256::hex(&check_key(call.key.clone())?.encode()),
+            "raw" => check_key(call.key.clone())?,
+            _ => derive_key(found, &input)?,
+        };
+        Ok(Accepted {
+            id: format!("{deployment}/{name}/{key}"),
+            kind: RunKind::of(deployment, name, found),
+            input,
+            stub,
         })
     }
 
-    /// Computes the key of a request as the host does.
-    fn derive_key(self: &Rc<Self>, workflow: &str, body: &[u8]) -> Result<String, Box<Fault>> {
-        let definition = self.module.workflow(workflow);
-        let answer = match definition {
-            Some(w) if w.key != KeyMode::Request => self.ask_key(workflow, body)?,
-            _ => body.to_vec(),
-        };
-        if definition.is_some_and(|w| w.key == KeyMode::FunctionRaw) {
-            let key =
-                String::decode(&answer).map_err(|e| codes::KEY_FUNCTION.fault(e.to_string()))?;
-            return check_key(key);
-        }
-        let canonical = canonical(&answer).map_err(|e| codes::BAD_BODY.fault(e.to_string()))?;
-        Ok(sha256::hex(&canonical))
+    /// What the test has in the place of a workflow.
+    fn stub_of(&self, deployment: &str, name: &str) -> Option<Rc<RefCell<WorkflowStub>>> {
+        let stubs = &self.config.workflows;
+        stubs
+            .get(&self.name_in_test(deployment, name))
+            .or_else(|| stubs.get(&format!("{deployment}/{name}")))
+            .cloned()
     }
+}
 
-    fn execution_id(&self, workflow: &str, key: &str) -> String {
-        match workflow.contains('/') {
-            true => format!("{workflow}/{key}"),
-            false => format!("{}/{workflow}/{key}", self.config.deployment),
-        }
-    }
+/// A start that was accepted.
+pub(crate) struct Accepted {
+    id: String,
+    kind: RunKind,
+    input: Vec<u8>,
+    stub: Option<Rc<RefCell<WorkflowStub>>>,
+}
 
-    fn ask_key(self: &Rc<Self>, workflow: &str, body: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
-        let invocation = Invocation {
-            body: Some(body.to_vec()),
-            kind: "key".to_owned(),
-            name: workflow.to_owned(),
-            ..Invocation::default()
-        };
-        let Started::Over(outcome) = self
-            .module
-            .start(Rc::new(super::key_host::KeyHost), invocation)
-        else {
-            return Err(codes::GUEST_PROTOCOL.fault("a key function cannot wait"));
-        };
-        outcome.into_result()
+type Found = Option<(&'static Module, &'static WorkflowDefinition)>;
+
+/// Computes the key of a request as the host does. That of a stub is its hash.
+fn derive_key(workflow: Found, body: &[u8]) -> Result<String, Box<Fault>> {
+    let (answer, raw) = match workflow {
+        Some((module, w)) if w.key != KeyMode::Request => {
+            let answer = ask_key(module, w.name, body)?;
+            (answer, (w.key == KeyMode::FunctionRaw).then_some(w.name))
+        }
+        _ => (body.to_vec(), None),
+    };
+    if let Some(name) = raw {
+        let key = String::decode(&answer).map_err(|_| {
+            let name = quoted(name, usize::MAX);
+            let message = format!("the raw key function of {name} did not return a string");
+            codes::KEY_FUNCTION.fault(message)
+        })?;
+        return check_key(key);
     }
+    let canonical = canonical(&answer).map_err(|e| codes::BAD_BODY.fault(e.to_string()))?;
+    Ok(sha256::hex(&canonical))
+}
+
+fn ask_key(module: &'static Module, workflow: &str, body: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
+    let invocation = Invocation {
+        body: Some(body.to_vec()),
+        kind: "key".to_owned(),
+        name: workflow.to_owned(),
+        ..Invocation::default()
+    };
+    let failed = |why: &str| {
+        let name = quoted(workflow, usize::MAX);
+        codes::KEY_FUNCTION.fault(format!("the key function of {name} failed: {why}"))
+    };
+    let started = panics::caught(|| module.start(Rc::new(KeyHost), invocation));
+    let Started::Over(outcome) = started.map_err(|panic| {
+        failed(&format!(
+            "{}: the module crashed: {panic}",
+            codes::GUEST_TRAP.code
+        ))
+    })?
+    else {
+        return Err(failed("it parked"));
+    };
+    outcome
+        .into_result()
+        .map_err(|fault| match fault.code == codes::BAD_INPUT.code {
+            true => fault,
+            false => failed(&fault.message),
+        })
 }
 
 /// The end of the execution under test.
@@ -343,18 +389,4 @@ pub(crate) struct Ended {
 fn next(counter: &Cell<u64>) -> u64 {
     counter.set(counter.get() + 1);
     counter.get()
-}
-
-/// Refuses keys that the host refuses.
-pub(crate) fn check_key(key: String) -> Result<String, Box<Fault>> {
-    let begin: String = key.chars().take(40).collect();
-    if key.is_empty() || key.len() > 512 {
-        let message = format!("the key {begin:?} is empty or longer than 512 bytes");
-        return Err(codes::BAD_KEY.fault(message));
-    }
-    if key.contains(char::is_control) {
-        let message = format!("the key {begin:?} has a control character");
-        return Err(codes::BAD_KEY.fault(message));
-    }
-    Ok(key)
 }

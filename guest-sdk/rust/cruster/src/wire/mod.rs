@@ -13,6 +13,8 @@ pub(crate) use bodies::Settled;
 pub use bodies::*;
 pub use encoded::Encoded;
 pub(crate) use encoded::sorted;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use reader::{MAX_DEPTH, TOO_DEEP};
 pub use reader::{Malformed, Reader};
 pub(crate) use reader::{Token, utf8};
 pub(crate) use writer::{put_array, put_bin, put_ext, put_int, put_map, put_str, put_uint};

@@ -11,6 +11,9 @@ use std::fmt;
 /// How deep values may be nested.
 pub(crate) const MAX_DEPTH: usize = 64;
 
+/// That they are nested deeper.
+pub(crate) const TOO_DEEP: Malformed = Malformed("it is nested too deep");
+
 /// Why bytes are not what they should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Malformed(pub &'static str);
@@ -81,7 +84,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn enter(&mut self) -> Take<()> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            Err(Malformed("it is nested too deep"))
+            Err(TOO_DEEP)
         } else {
             Ok(())
         }

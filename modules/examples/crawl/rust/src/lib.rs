@@ -1,5 +1,6 @@
 //! Fetches many pages, a few at a time, and goes on with those that came in time.
 
+use cruster::http::{Request, StatusCode};
 use cruster::prelude::*;
 
 /// The request of [`Crawl`].
@@ -72,13 +73,15 @@ impl Crawl {
     /// Fetches a page, notes its size, and returns it.
     #[activity(retries = 2, backoff = "constant", base = "10ms")]
     async fn fetch(&self, url: String) -> Result<i64> {
-        let page = self.http().get(&url).send()?;
-        match page.status {
-            200 => {}
-            404 => return Err(cruster::err!("missing", "{url} is not there").non_retryable()),
-            status => cruster::bail!("unavailable", "{url} answered {status}"),
+        let page = self.http().send(Request::get(&url).body(())?)?;
+        match page.status() {
+            StatusCode::OK => {}
+            StatusCode::NOT_FOUND => {
+                return Err(cruster::err!("missing", "{url} is not there").non_retryable());
+            }
+            status => cruster::bail!("unavailable", "{url} answered {}", status.as_u16()),
         }
-        let size = page.body.len() as i64;
+        let size = page.body().len() as i64;
         self.transaction().execute(
             "INSERT INTO crawl_pages (execution, url, bytes) VALUES ($1, $2, $3)",
             (self.execution_id(), &url, size),

@@ -12,7 +12,7 @@ impl Run {
     /// the run before does not reach this one.
     pub(super) fn continue_as_new(&self, outcome: &Outcome, next: Continue) {
         let world = self.world();
-        let checked = match world.module.workflow(&self.workflow()) {
+        let checked = match self.definition() {
             Some(workflow) => request::check(workflow, &next.input.unwrap_or_default()),
             None => Ok(Vec::new()),
         };
@@ -23,6 +23,7 @@ impl Run {
         self.unlock();
         self.give_up_all();
         self.pending.borrow_mut().clear();
+        self.limits.clear();
         self.steps.borrow_mut().clear();
         self.deferreds.borrow_mut().clear();
         self.mailbox.borrow_mut().forget_ops();

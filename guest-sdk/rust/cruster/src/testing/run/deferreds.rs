@@ -1,10 +1,12 @@
 //! The deferreds of an execution, and who settles them.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::codes;
 use crate::testing::request;
 use crate::testing::run::{Run, no_execution};
+use crate::testing::words::{MAX_NAME, hinted, undeclared};
 use crate::wire::{self, Fault, NIL, Settled, Wire};
 
 /// A deferred of the execution.
@@ -34,6 +36,10 @@ impl Run {
         }
         let result = self.check_settlement(name, result)?;
         let mut deferreds = self.deferreds.borrow_mut();
+        let is_new = deferreds.get(name).is_none_or(|d| d.settled.is_none());
+        if is_new {
+            check_room(&self.id, &deferreds, &result)?;
+        }
         let promise = deferreds.entry(name.to_owned()).or_default();
         if promise.settled.is_some() {
             return Ok(false);
@@ -52,8 +58,8 @@ impl Run {
 
     /// The settlement with its value in canonical form. Stubs of workflows take any.
     fn check_settlement(&self, name: &str, result: Settled) -> Result<Settled, Box<Fault>> {
-        let workflow = self.workflow();
-        let Some(definition) = self.world().module.workflow(&workflow) else {
+        let workflow = &self.kind.workflow;
+        let Some(definition) = self.definition() else {
             return Ok(result);
         };
         let Some(deferred) = definition.deferreds.iter().find(|d| d.has(name)) else {
@@ -62,11 +68,10 @@ impl Run {
                 false => d.name.to_owned(),
             });
             let known: Vec<String> = known.collect();
-            let mut message = format!("workflow {workflow} has no deferred {name:?}");
-            if !known.is_empty() {
-                message += &format!("; it has {}", known.join(", "));
-            }
-            return Err(codes::UNKNOWN_DEFERRED.fault(message));
+            let dynamic = definition.deferreds.iter().filter(|d| d.dynamic);
+            let near: Vec<String> = dynamic.flat_map(|d| misspelt(d.name, name)).collect();
+            let code = &codes::UNKNOWN_DEFERRED;
+            return Err(undeclared(code, workflow, "deferred", name, &known, &near));
         };
         match result {
             Ok(value) => request::fit("the value", deferred.value, &value).map(Ok),
@@ -102,4 +107,46 @@ impl Run {
         };
         self.deliver(Duration::ZERO, op, result);
     }
+}
+
+/// How many deferreds of an execution can be settled, and how large their values may be together,
+/// in bytes.
+const MAX_SETTLED: usize = 10_000;
+const MAX_SETTLED_BYTES: usize = 256 << 20;
+
+/// Refuses a settlement that there is no room for.
+fn check_room(
+    execution: &str,
+    deferreds: &BTreeMap<String, Promise>,
+    result: &Settled,
+) -> Result<(), Box<Fault>> {
+    let size = |settled: &Settled| match settled {
+        Ok(value) => value.len(),
+        Err(fault) => fault.encode().len(),
+    };
+    let settled = || deferreds.values().filter_map(|d| d.settled.as_ref());
+    let (n, bytes) = (settled().count(), settled().map(size).sum::<usize>());
+    if n < MAX_SETTLED && bytes + size(result) <= MAX_SETTLED_BYTES {
+        return Ok(());
+    }
+    let message = format!(
+        "{execution} has {n} settled deferreds with {} KiB; the limits are {MAX_SETTLED} and {} MiB",
+        bytes >> 10,
+        MAX_SETTLED_BYTES >> 20
+    );
+    let hint = "Keep large data in your database or object store and settle with a reference, or let another execution wait for the rest.";
+    Err(hinted(codes::EXECUTION_TOO_LONG.fault(message), hint))
+}
+
+/// What a name would be if a beginning of it about as long as the one that is declared were
+/// spelt like that.
+fn misspelt(beginning: &str, name: &str) -> Vec<String> {
+    if name.len() > MAX_NAME {
+        return Vec::new();
+    }
+    let least = beginning.len().saturating_sub(2).max(1);
+    let most = (beginning.len() + 2).min(name.len().saturating_sub(1));
+    (least..=most)
+        .filter_map(|n| Some(format!("{beginning}{}", name.get(n..)?)))
+        .collect()
 }

@@ -11,32 +11,61 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use crate::codes;
+use crate::definition::WorkflowDefinition;
 use crate::execution::Execution;
 use crate::host::{Call, Host};
 use crate::logging;
-use crate::module::Started;
+use crate::module::{Module, Started};
 use crate::payload;
-use crate::testing::history::{Happening, History};
+use crate::testing::described;
+use crate::testing::history::{AT_THE_START, Happening, History};
+use crate::testing::places::Places;
 use crate::testing::published::Published;
 use crate::testing::received::received;
-use crate::testing::refusals;
+use crate::testing::refusals::{self, OpLimits};
 use crate::testing::run::callees::Caller;
 use crate::testing::signals::Mailbox;
 use crate::testing::updates::Updates;
+use crate::testing::words::quoted;
 use crate::testing::world::World;
-use crate::wire::{Delivery, Fault, Interruption, Outcome, Resume, Settled, Wire};
+use crate::wire::{Delivery, Fault, Interruption, Malformed, Outcome, Resume, Settled, Wire};
 
 use deferreds::Promise;
+
+/// What a run is a run of.
+pub(crate) struct RunKind {
+    pub(crate) deployment: String,
+    /// The name of the workflow, without the deployment.
+    pub(crate) workflow: String,
+    /// The module that has it; none if there is only a stub of it.
+    pub(crate) code: Option<(&'static Module, &'static WorkflowDefinition)>,
+}
+
+impl RunKind {
+    pub(crate) fn of(
+        deployment: &str,
+        workflow: &str,
+        code: Option<(&'static Module, &'static WorkflowDefinition)>,
+    ) -> Self {
+        RunKind {
+            deployment: deployment.to_owned(),
+            workflow: workflow.to_owned(),
+            code,
+        }
+    }
+}
 
 pub(crate) struct Run {
     pub(crate) world: Weak<World>,
     pub(crate) id: String,
+    pub(crate) kind: RunKind,
     me: Weak<Run>,
     execution: RefCell<Option<Execution>>,
     outcome: RefCell<Option<Outcome>>,
     ops: Cell<u32>,
     /// The ops that were not delivered yet.
     pending: RefCell<BTreeMap<u32, PendingOp>>,
+    limits: OpLimits,
     /// How often an activity occurred.
     steps: RefCell<BTreeMap<Identity, u32>>,
     deferreds: RefCell<BTreeMap<String, Promise>>,
@@ -55,6 +84,7 @@ pub(crate) struct Run {
     /// Its caller has asked it to stop.
     given_up: Cell<bool>,
     history: RefCell<History>,
+    pub(crate) places: Places,
     /// Those of the runs whose place it has taken.
     earlier: RefCell<Vec<History>>,
 }
@@ -72,7 +102,7 @@ struct PendingOp {
 type Identity = (String, String);
 
 impl Run {
-    pub(crate) fn new(world: &Rc<World>, id: &str, workflow: &str, input: Vec<u8>) -> Rc<Self> {
+    pub(crate) fn new(world: &Rc<World>, id: &str, kind: RunKind, input: Vec<u8>) -> Rc<Self> {
         Rc::new_cyclic(|me| Run {
             world: Rc::downgrade(world),
             id: id.to_owned(),
@@ -81,6 +111,7 @@ impl Run {
             outcome: RefCell::default(),
             ops: Cell::new(0),
             pending: RefCell::default(),
+            limits: OpLimits::default(),
             steps: RefCell::default(),
             deferreds: RefCell::default(),
             mailbox: RefCell::default(),
@@ -93,9 +124,9 @@ impl Run {
             caller: RefCell::default(),
             given_up: Cell::new(false),
             history: RefCell::new(History {
-                module: world.module,
+                module: kind.code.map_or(world.module, |(module, _)| module),
                 namespace: world.config.namespace.clone(),
-                workflow: workflow.to_owned(),
+                workflow: kind.workflow.clone(),
                 input,
                 unread: Vec::new(),
                 run: 0,
@@ -104,7 +135,9 @@ impl Run {
                 start: world.now(),
                 events: Vec::new(),
             }),
+            places: Places::default(),
             earlier: RefCell::default(),
+            kind,
         })
     }
 
@@ -125,9 +158,10 @@ impl Run {
             return; // terminated
         }
         let invocation = self.history.borrow().invocation();
+        self.limits.begin_turn();
         let world = self.world();
         let _log = logging::scope(world.now(), &self.id);
-        match world.module.start(self.me(), invocation) {
+        match self.module().start(self.me(), invocation) {
             Started::Over(outcome) => self.finish(received(outcome)),
             Started::Workflow(execution) => self.keep(execution),
         }
@@ -224,9 +258,14 @@ impl Run {
         self.pending.borrow().get(&op).map_or(0, |p| p.issued)
     }
 
-    /// The name of its workflow.
-    pub(crate) fn workflow(&self) -> String {
-        self.history.borrow().workflow.clone()
+    /// Its workflow, unless there is only a stub of it.
+    pub(crate) fn definition(&self) -> Option<&'static WorkflowDefinition> {
+        self.kind.code.map(|(_, workflow)| workflow)
+    }
+
+    /// The module of its code.
+    pub(crate) fn module(&self) -> &'static Module {
+        self.history.borrow().module
     }
 
     /// Makes a delivery due after some time.
@@ -248,12 +287,28 @@ impl Run {
         }
     }
 
+    /// Has happen what the test wants to happen at a place.
+    fn reach(&self, kind: &str, name: &str) {
+        if AT_THE_START.contains(&kind) {
+            return;
+        }
+        for apply in self.places.reach(kind, name) {
+            let run = self.me();
+            self.world().after(Duration::ZERO, move || apply(&run));
+        }
+    }
+
     pub(crate) fn resume(&self, delivery: Delivery) {
         if !self.waits(delivery.op) {
             return;
         }
         let now = self.world().now();
+        if let Err(fault) = self.limits.deliver() {
+            return self.finish(Outcome::failed(fault));
+        }
         self.pending.borrow_mut().remove(&delivery.op);
+        self.limits.remove(delivery.op);
+        self.limits.begin_turn();
         let error = delivery
             .error
             .as_ref()
@@ -287,13 +342,17 @@ impl Run {
         }
     }
 
-    /// A call before an op that waits for its answer.
-    pub(crate) fn awaits_answer(&self, op: u32) -> Option<String> {
+    /// A call before an op that waits for its answer: its kind, and the workflow or the operation.
+    pub(crate) fn awaits_answer(&self, op: u32) -> Option<(String, String)> {
         let pending = self.pending.borrow();
         let mut calls = pending.range(..op).map(|(_, pending)| &pending.what);
-        calls
-            .find(|what| what.starts_with("call ") || what.starts_with("entity_call "))
-            .cloned()
+        calls.find_map(|what| {
+            let (kind, name) = what.split_once(' ')?;
+            let called = name.rsplit(' ').next()?;
+            ["call", "entity_call"]
+                .contains(&kind)
+                .then(|| (kind.to_owned(), called.to_owned()))
+        })
     }
 
     /// The histories of the runs whose place it has taken.
@@ -331,37 +390,34 @@ impl Run {
 }
 
 pub(crate) fn no_execution(id: &str) -> Box<Fault> {
-    codes::EXECUTION_NOT_FOUND.fault(format!("there is no execution {id}"))
+    codes::EXECUTION_NOT_FOUND.fault(format!("there is no execution {}", quoted(id, 300)))
 }
 
 impl Host for Run {
     fn issue(&self, call: &'static Call, body: &[u8]) -> Result<u32, Box<Fault>> {
-        refusals::check(call.name, body)?;
+        self.limits.check(call.name, body)?;
+        let malformed = |e: Malformed| codes::BAD_BODY.fault(e.to_string());
+        let name = described::name(call.name, body).map_err(malformed)?;
         let op = self.ops.get() + 1;
         let pending = PendingOp {
-            what: call.name.to_owned(),
+            what: format!("{} {name}", call.name).trim_end().to_owned(),
             issued: self.world().number_op(),
         };
         self.pending.borrow_mut().insert(op, pending);
-        match self.perform(call.name, body, op) {
-            Err(e) => {
-                self.pending.borrow_mut().remove(&op);
-                Err(codes::BAD_BODY.fault(e.to_string()))
-            }
-            Ok(name) => {
-                self.ops.set(op);
-                if let Some(pending) = self.pending.borrow_mut().get_mut(&op) {
-                    pending.what = format!("{} {name}", call.name).trim_end().to_owned();
-                }
-                let what = Happening::Issued {
-                    kind: call.name.to_owned(),
-                    name,
-                    body: body.to_vec(),
-                };
-                self.history.borrow_mut().add(self.world().now(), op, what);
-                Ok(op)
-            }
+        if let Err(e) = self.perform(call.name, body, op) {
+            self.pending.borrow_mut().remove(&op);
+            return Err(malformed(e));
         }
+        self.ops.set(op);
+        self.limits.add(op, call.name, body.len());
+        self.reach(call.name, &name);
+        let what = Happening::Issued {
+            kind: call.name.to_owned(),
+            name,
+            body: body.to_vec(),
+        };
+        self.history.borrow_mut().add(self.world().now(), op, what);
+        Ok(op)
     }
 
     fn cancel(&self, op: u32) {
@@ -371,6 +427,7 @@ impl Host for Run {
         }
         drop(history);
         self.pending.borrow_mut().remove(&op);
+        self.limits.remove(op);
         self.give_up(op);
         if self.section.get() == op {
             self.unlock();
@@ -378,7 +435,7 @@ impl Host for Run {
     }
 
     fn perform(&self, call: &'static Call, _: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
-        Err(codes::WRONG_CONTEXT.fault(format!("{} was called in a workflow", call.name)))
+        Err(refusals::in_execute(call))
     }
 }
 

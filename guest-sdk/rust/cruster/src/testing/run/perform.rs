@@ -5,121 +5,83 @@ use std::time::Duration;
 use crate::codes;
 use crate::testing::attempt::{self, Step};
 use crate::testing::canonical::canonical;
+use crate::testing::described::time_of;
 use crate::testing::run::callees::Caller;
 use crate::testing::run::{Run, no_execution};
 use crate::testing::sha256;
 use crate::wire::{self, Malformed, NIL, Wire};
 
 impl Run {
-    /// Schedules the outcome of an op, and returns its name.
-    pub(super) fn perform(&self, kind: &str, body: &[u8], op: u32) -> Result<String, Malformed> {
-        Ok(match kind {
+    /// Schedules the outcome of an op.
+    pub(super) fn perform(&self, kind: &str, body: &[u8], op: u32) -> Result<(), Malformed> {
+        match kind {
             "sleep" => {
-                let body = wire::Sleep::decode(body)?;
-                let time = Duration::from_nanos(u64::try_from(body.duration).unwrap_or(0));
+                let time = time_of(&wire::Sleep::decode(body)?);
                 self.deliver(time, op, Ok(NIL.to_vec()));
-                format!("{time:?}")
             }
             "activity" => {
                 let activity = wire::Activity::decode(body)?;
-                let name = activity.name.clone();
                 let step = Step {
                     op,
-                    name: self.step(&activity)?,
+                    name: self.step(&activity),
                     activity,
                 };
                 let run = self.me();
                 self.world().after(Duration::ZERO, move || {
                     attempt::attempt(&run, step, 1);
                 });
-                name
             }
-            "deferred" => {
-                let body = wire::Deferred::decode(body)?;
-                self.await_deferred(&body.name, op);
-                body.name
-            }
-            "resolve" => {
-                let body = wire::Resolve::decode(body)?;
-                let name = body.name.clone();
-                self.resolve(op, body);
-                name
-            }
-            "call" | "send" => {
-                let body = wire::Call::decode(body)?;
-                self.call(op, &body, kind == "call");
-                body.workflow
-            }
+            "deferred" => self.await_deferred(&wire::Deferred::decode(body)?.name, op),
+            "resolve" => self.resolve(op, wire::Resolve::decode(body)?),
+            "call" | "send" => self.call(op, &wire::Call::decode(body)?, kind == "call"),
             "interrupt" => {
                 let body = wire::Interrupt::decode(body)?;
                 self.deliver(Duration::ZERO, op, self.world().interrupt(&body));
-                body.execution
             }
-            "poll" => {
-                let body = wire::Poll::decode(body)?;
-                self.poll(op, &body.execution);
-                body.execution
-            }
-            "receive" => {
-                let body = wire::Receive::decode(body)?;
-                self.receive(op, &body.name);
-                body.name
-            }
+            "poll" => self.poll(op, &wire::Poll::decode(body)?.execution),
+            "receive" => self.receive(op, &wire::Receive::decode(body)?.name),
             "signal" => {
                 let body = wire::Signal::decode(body)?;
                 self.deliver(Duration::ZERO, op, self.world().signal(&body));
-                body.name
             }
-            "lock" => {
-                let body = wire::Lock::decode(body)?;
-                self.lock(op, &body);
-                body.entities.join(" ")
-            }
+            "lock" => self.lock(op, &wire::Lock::decode(body)?),
             "unlock" => {
                 self.unlock();
                 self.deliver(Duration::ZERO, op, Ok(NIL.to_vec()));
-                String::new()
             }
-            "update" => {
-                self.take_update(op);
-                String::new()
-            }
+            "update" => self.take_update(op),
             "answer" => {
                 self.answer(wire::Answer::decode(body)?);
                 self.deliver(Duration::ZERO, op, Ok(NIL.to_vec()));
-                String::new()
             }
             "publish" => {
                 self.publish(wire::Publish::decode(body)?);
                 self.deliver(Duration::ZERO, op, Ok(NIL.to_vec()));
-                String::new()
             }
             "entity_call" | "entity_send" => {
                 let body = wire::EntityMessage::decode(body)?;
                 self.call_entity(op, &body, kind == "entity_call");
-                format!("{} {}", body.entity, body.operation)
             }
             "patched" => {
                 let id = wire::Patched::decode(body)?.id;
                 let patched = !self.world().config.unpatched.contains(&id);
                 self.deliver(Duration::ZERO, op, Ok(patched.encode()));
-                id
             }
-            _ => {
-                self.interrupt_op.set(op);
-                String::new()
-            }
-        })
+            _ => self.interrupt_op.set(op),
+        }
+        Ok(())
     }
 
     /// Names a step of the execution by what it is and by how many alike came before
     /// it, as the host does, so that a change of the code that inserts other steps
     /// leaves the name as it is.
-    fn step(&self, activity: &wire::Activity) -> Result<String, Malformed> {
+    fn step(&self, activity: &wire::Activity) -> String {
         let identity = match activity.key.as_str() {
             "" => {
                 let input = activity.input.as_deref().unwrap_or_default();
-                sha256::hex(&canonical(input)?)[..8].to_owned()
+                // It was checked when the op was issued.
+                let canonical = canonical(input).unwrap_or_else(|_| input.to_vec());
+                sha256::hex(&canonical)[..8].to_owned()
             }
             key => key.to_owned(),
         };
@@ -129,13 +91,13 @@ impl Run {
             .entry((name.clone(), identity.clone()))
             .and_modify(|n| *n += 1)
             .or_insert(1);
-        Ok(format!("{name}/{identity}/{occurrence}"))
+        format!("{name}/{identity}/{occurrence}")
     }
 
     fn call(&self, op: u32, body: &wire::Call, wait: bool) {
         let now = |result| self.deliver(Duration::ZERO, op, result);
         if wait {
-            if let Err(fault) = self.refuses_calls() {
+            if let Err(fault) = self.refuses_call(&body.workflow) {
                 return now(Err(fault));
             }
         }
@@ -144,7 +106,7 @@ impl Run {
             op,
             policy: body.on_cancel.clone(),
         });
-        match self.world().call(body, caller) {
+        match self.world().call(&self.kind.deployment, body, caller) {
             Err(fault) => now(Err(fault)),
             Ok(other) if other.id == self.id => {
                 let message = format!("{} called itself with its own key", self.id);

@@ -35,8 +35,11 @@ use crate::wire;
 /// }
 /// # }
 /// ```
+///
+/// With the feature `http`, which is on unless you turn it off, [`send`](Http::send) takes a
+/// request of the crate [`http`](https://docs.rs/http), which many clients of services build on.
 pub struct Http {
-    attempt: Attempt,
+    pub(crate) attempt: Attempt,
 }
 
 impl Http {
@@ -113,9 +116,14 @@ impl HttpRequestBuilder {
     /// Makes the call. It fails if there was no answer. An answer with a status of 400
     /// or more is not an error here; see [`HttpResponse::error_for_status`].
     pub fn send(self) -> Result<HttpResponse> {
-        let reply: wire::HTTPResponse = self.attempt.perform(&HTTP, &self.request.into_wire())?;
-        Ok(HttpResponse::from_wire(reply))
+        perform(&self.attempt, self.request)
     }
+}
+
+/// Has the host make a call.
+pub(crate) fn perform(attempt: &Attempt, request: HttpRequest) -> Result<HttpResponse> {
+    let reply: wire::HTTPResponse = attempt.perform(&HTTP, &request.into_wire())?;
+    Ok(HttpResponse::from_wire(reply))
 }
 
 /// A request, as a test's handler sees it.
@@ -139,7 +147,7 @@ impl HttpRequest {
         find(&self.headers, name)
     }
 
-    fn into_wire(self) -> wire::HTTPRequest {
+    pub(crate) fn into_wire(self) -> wire::HTTPRequest {
         wire::HTTPRequest {
             body: self.body.map(Bytes::into_vec),
             headers: to_wire(self.headers),
@@ -216,7 +224,7 @@ impl HttpResponse {
         })))
     }
 
-    fn from_wire(r: wire::HTTPResponse) -> Self {
+    pub(crate) fn from_wire(r: wire::HTTPResponse) -> Self {
         HttpResponse {
             status: u16::try_from(r.status).unwrap_or(0),
             headers: from_wire(r.headers),
