@@ -21,6 +21,8 @@ const (
 	MaxOpsPerTurn = 10_000
 	// MaxInbox bounds the messages that wait for an execution or entity.
 	MaxInbox = 10_000
+	// MaxHTTPAll bounds the requests of one [HTTPAll].
+	MaxHTTPAll = 64
 	// MaxReason bounds the reason of an interrupt, in bytes.
 	MaxReason = 4096
 	// MaxState bounds the state of an entity, in bytes: it crosses the boundary together

@@ -75,6 +75,8 @@ const (
 	// ImportTxRollback undoes what the statements so far have done.
 	ImportTxRollback = "tx_rollback"
 	ImportHTTP       = "http"
+	// ImportHTTPAll makes several calls at the same time.
+	ImportHTTPAll = "http_all"
 	// ImportConfig reads a configuration value of the deployment.
 	ImportConfig = "config"
 )
@@ -86,7 +88,7 @@ var OpKinds = []string{
 }
 
 // ImmediateCalls lists the imports that reply before they return.
-var ImmediateCalls = []string{ImportTxExec, ImportTxQuery, ImportTxRollback, ImportHTTP, ImportConfig}
+var ImmediateCalls = []string{ImportTxExec, ImportTxQuery, ImportTxRollback, ImportHTTP, ImportHTTPAll, ImportConfig}
 
 // Log levels of [ImportLog], those of log/slog.
 const (

@@ -1,5 +1,11 @@
 package abi
 
+import (
+	"fmt"
+
+	"github.com/vmihailenco/msgpack/v5"
+)
+
 // Sleep is the body of [OpSleep]. It is delivered with nil once Duration has
 // passed since the journal time at which it was issued.
 type Sleep struct {
@@ -196,6 +202,45 @@ type HTTPResponse struct {
 	Body    []byte   `msgpack:"body"`
 	Headers []Header `msgpack:"headers"`
 	Status  int      `msgpack:"status"`
+}
+
+// HTTPAll is the body of [ImportHTTPAll].
+type HTTPAll struct {
+	Requests HTTPRequests `msgpack:"requests"`
+}
+
+// HTTPAllReply is the reply of [ImportHTTPAll]: the results are in the order of the requests.
+type HTTPAllReply struct {
+	Results []HTTPResult `msgpack:"results"`
+}
+
+// HTTPResult is what became of one request: an error, or a response.
+type HTTPResult struct {
+	Error    *Error        `msgpack:"error"`
+	Response *HTTPResponse `msgpack:"response"`
+}
+
+// HTTPRequests are at most [MaxHTTPAll]. A longer list is refused before it takes memory.
+type HTTPRequests []HTTPRequest
+
+// DecodeMsgpack implements msgpack.CustomDecoder.
+func (r *HTTPRequests) DecodeMsgpack(d *msgpack.Decoder) error {
+	n, err := d.DecodeArrayLen()
+	if err != nil {
+		return err
+	}
+	if n > MaxHTTPAll {
+		return fmt.Errorf("%d requests are more than %d", n, MaxHTTPAll)
+	}
+	*r = nil
+	for range n {
+		var one HTTPRequest
+		if err := d.Decode(&one); err != nil {
+			return err
+		}
+		*r = append(*r, one)
+	}
+	return nil
 }
 
 // ConfigRequest is the body of [ImportConfig].

@@ -43,18 +43,51 @@ type HTTPResponse struct {
 // Do makes a call. It returns an error if there was no response. A response with
 // a status such as 404 is not an error; see [HTTPResponse.Err].
 func (c *HTTPClient) Do(r HTTPRequest) (HTTPResponse, error) {
+	var reply abi.HTTPResponse
+	err := c.effects.do(&callHTTP, r.body(), &reply)
+	return responseOf(reply), err
+}
+
+// HTTPResult is what became of one request of [HTTPClient.DoAll]: a response, or the error
+// that [HTTPClient.Do] would have returned.
+type HTTPResult struct {
+	Err      error
+	Response HTTPResponse
+}
+
+// DoAll makes several calls at the same time, and returns when each has its result. These are in
+// the order of the requests. There are at most 64 requests, and the responses together are at
+// most as large as that of one call may be.
+func (c *HTTPClient) DoAll(requests ...HTTPRequest) ([]HTTPResult, error) {
+	all := abi.HTTPAll{Requests: make(abi.HTTPRequests, len(requests))}
+	for i, r := range requests {
+		all.Requests[i] = r.body()
+	}
+	var reply abi.HTTPAllReply
+	if err := c.effects.do(&callHTTPAll, all, &reply); err != nil {
+		return nil, err
+	}
+	results := make([]HTTPResult, len(reply.Results))
+	for i, r := range reply.Results {
+		switch {
+		case r.Error != nil:
+			results[i].Err = r.Error
+		case r.Response != nil:
+			results[i].Response = responseOf(*r.Response)
+		}
+	}
+	return results, nil
+}
+
+func (r HTTPRequest) body() abi.HTTPRequest {
 	if r.Method == "" {
 		r.Method = "GET"
 	}
-	var reply abi.HTTPResponse
-	err := c.effects.do(&callHTTP, abi.HTTPRequest{
-		Body:    r.Body,
-		Headers: r.Headers,
-		Method:  r.Method,
-		Timeout: int64(r.Timeout),
-		URL:     r.URL,
-	}, &reply)
-	return HTTPResponse{Body: reply.Body, Headers: reply.Headers, Status: reply.Status}, err
+	return abi.HTTPRequest{Body: r.Body, Headers: r.Headers, Method: r.Method, Timeout: int64(r.Timeout), URL: r.URL}
+}
+
+func responseOf(r abi.HTTPResponse) HTTPResponse {
+	return HTTPResponse{Body: r.Body, Headers: r.Headers, Status: r.Status}
 }
 
 // Get fetches a URL.

@@ -34,5 +34,6 @@ var (
 	callTxQuery    = guest.Call{Name: abi.ImportTxQuery}
 	callTxRollback = guest.Call{Name: abi.ImportTxRollback}
 	callHTTP       = guest.Call{Name: abi.ImportHTTP}
+	callHTTPAll    = guest.Call{Name: abi.ImportHTTPAll}
 	callConfig     = guest.Call{Name: abi.ImportConfig}
 )

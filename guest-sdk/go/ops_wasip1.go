@@ -34,6 +34,7 @@ var (
 	callTxQuery    = guest.Call{Name: abi.ImportTxQuery, Import: importTxQuery}
 	callTxRollback = guest.Call{Name: abi.ImportTxRollback, Import: importTxRollback}
 	callHTTP       = guest.Call{Name: abi.ImportHTTP, Import: importHTTP}
+	callHTTPAll    = guest.Call{Name: abi.ImportHTTPAll, Import: importHTTPAll}
 	callConfig     = guest.Call{Name: abi.ImportConfig, Import: importConfig}
 )
 
@@ -117,6 +118,9 @@ func importTxRollback(ptr unsafe.Pointer, n uint32) int32
 
 //go:wasmimport cruster http
 func importHTTP(ptr unsafe.Pointer, n uint32) int32
+
+//go:wasmimport cruster http_all
+func importHTTPAll(ptr unsafe.Pointer, n uint32) int32
 
 //go:wasmimport cruster config
 func importConfig(ptr unsafe.Pointer, n uint32) int32

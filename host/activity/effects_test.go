@@ -55,6 +55,7 @@ func TestRollbackByTheCode(t *testing.T) {
 	}
 	require.Nil(t, call(abi.ImportTxExec, &abi.SQL{Query: "DELETE FROM t"}))
 	require.Equal(t, abi.CodeHTTPInTx, call(abi.ImportHTTP, &abi.HTTPRequest{URL: "https://example.com"}).Code)
+	require.Equal(t, abi.CodeHTTPInTx, call(abi.ImportHTTPAll, &abi.HTTPAll{}).Code)
 	rollback()
 	require.Equal(t, 1, b.tx.rolledBack)
 	require.False(t, fx.HasTx(), "nothing is committed with the result")

@@ -145,6 +145,14 @@ func (b *bundle) Do(context.Context, *egress.Policy, abi.HTTPRequest) (*abi.HTTP
 	return &abi.HTTPResponse{Status: 204}, nil
 }
 
+func (b *bundle) DoAll(ctx context.Context, p *egress.Policy, reqs []abi.HTTPRequest) []abi.HTTPResult {
+	results := make([]abi.HTTPResult, len(reqs))
+	for i := range reqs {
+		results[i].Response, results[i].Error = b.Do(ctx, p, reqs[i])
+	}
+	return results
+}
+
 func setup(t *testing.T, p wasmtest.Program) *bundle {
 	t.Helper()
 	runtime, err := wasm.New(t.Context(), wasm.Config{Logger: slog.New(slog.DiscardHandler)})

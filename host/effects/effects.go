@@ -28,6 +28,7 @@ type Store interface {
 // Egress performs HTTP calls.
 type Egress interface {
 	Do(ctx context.Context, policy *egress.Policy, req abi.HTTPRequest) (*abi.HTTPResponse, *abi.Error)
+	DoAll(ctx context.Context, policy *egress.Policy, reqs []abi.HTTPRequest) []abi.HTTPResult
 }
 
 // Deps is what effects stand on.
@@ -87,6 +88,8 @@ func (fx *Effects) serve(ctx context.Context, name string, body []byte) ([]byte,
 		return fx.giveUp(body)
 	case abi.ImportHTTP:
 		return fx.http(ctx, body)
+	case abi.ImportHTTPAll:
+		return fx.httpAll(ctx, body)
 	case abi.ImportConfig:
 		return fx.config(ctx, body)
 	default:
@@ -193,23 +196,44 @@ func (fx *Effects) Rollback() {
 }
 
 func (fx *Effects) http(ctx context.Context, body []byte) ([]byte, *abi.Error) {
-	if fx.tx != nil {
-		return nil, abi.Errorf(abi.CodeHTTPInTx, "a transaction is open; HTTP would hold it for as long as the other side likes")
-	}
-	req, err := abi.DecodeAs[abi.HTTPRequest](body)
+	req, policy, err := outward[abi.HTTPRequest](ctx, fx, body)
 	if err != nil {
 		return nil, err
 	}
-	d, err := fx.deployment(ctx)
-	if err != nil {
-		return nil, err
-	}
-	fx.Called = true
-	res, err := fx.Egress.Do(ctx, d.Policy, *req)
+	res, err := fx.Egress.Do(ctx, policy, *req)
 	if err != nil {
 		return nil, err
 	}
 	return abi.MustMarshal(res), nil
+}
+
+func (fx *Effects) httpAll(ctx context.Context, body []byte) ([]byte, *abi.Error) {
+	req, policy, err := outward[abi.HTTPAll](ctx, fx, body)
+	if err != nil {
+		return nil, err
+	}
+	reply := abi.MustMarshal(&abi.HTTPAllReply{Results: fx.Egress.DoAll(ctx, policy, req.Requests)})
+	if len(reply) > abi.MaxBody {
+		return nil, abi.Errorf(abi.CodeHTTPTooLarge, "the responses have %d bytes, the limit is %d", len(reply), abi.MaxBody)
+	}
+	return reply, nil
+}
+
+// outward reads what the code wants to call, and what it may.
+func outward[T any](ctx context.Context, fx *Effects, body []byte) (*T, *egress.Policy, *abi.Error) {
+	if fx.tx != nil {
+		return nil, nil, abi.Errorf(abi.CodeHTTPInTx, "a transaction is open; HTTP would hold it for as long as the other side likes")
+	}
+	req, err := abi.DecodeAs[T](body)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := fx.deployment(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	fx.Called = true
+	return req, d.Policy, nil
 }
 
 func (fx *Effects) config(ctx context.Context, body []byte) ([]byte, *abi.Error) {

@@ -100,6 +100,11 @@ func (c *Client) Close() { c.transports.close() }
 // Do makes one call under a policy. Every answer of the server is a response,
 // whatever its status; redirects are not followed.
 func (c *Client) Do(ctx context.Context, p *Policy, req abi.HTTPRequest) (*abi.HTTPResponse, *abi.Error) {
+	return c.do(ctx, p, req, &room{left: c.cfg.MaxResponse})
+}
+
+// do makes a call whose response takes what there is room for.
+func (c *Client) do(ctx context.Context, p *Policy, req abi.HTTPRequest, r *room) (*abi.HTTPResponse, *abi.Error) {
 	u, to, fault := parseURL(req.URL)
 	if fault != nil {
 		return nil, fault
@@ -121,7 +126,7 @@ func (c *Client) Do(ctx context.Context, p *Policy, req abi.HTTPRequest) (*abi.H
 		return nil, fault
 	}
 	began := c.cfg.Clock.Now()
-	resp, fault := c.roundTrip(p, out)
+	resp, fault := c.roundTrip(p, out, r)
 	if fault != nil {
 		c.cfg.Logger.DebugContext(ctx, "http call failed", "method", out.Method, "url", place(u), "error", fault.Message, "took", c.cfg.Clock.Since(began))
 		return nil, fault
@@ -143,7 +148,7 @@ func (c *Client) timeout(asked int64) (time.Duration, *abi.Error) {
 
 // roundTrip sends the request and reads the whole response. It uses the
 // transport itself and no http.Client: that would follow redirects.
-func (c *Client) roundTrip(p *Policy, req *http.Request) (*abi.HTTPResponse, *abi.Error) {
+func (c *Client) roundTrip(p *Policy, req *http.Request, r *room) (*abi.HTTPResponse, *abi.Error) {
 	resp, err := c.transports.of(p).RoundTrip(req)
 	if err != nil {
 		return nil, c.failure(req, err)
@@ -155,14 +160,18 @@ func (c *Client) roundTrip(p *Policy, req *http.Request) (*abi.HTTPResponse, *ab
 	if resp.ContentLength > c.cfg.MaxResponse && req.Method != http.MethodHead {
 		return nil, c.tooLarge(req)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, c.cfg.MaxResponse+1))
-	if err != nil {
-		return nil, c.failure(req, err)
-	}
-	if int64(len(body)) > c.cfg.MaxResponse {
+	headers := headersOf(resp.Header)
+	if !r.takeHeaders(headers) {
 		return nil, c.tooLarge(req)
 	}
-	return &abi.HTTPResponse{Body: body, Headers: headersOf(resp.Header), Status: resp.StatusCode}, nil
+	body, err := io.ReadAll(&roomReader{from: resp.Body, room: r})
+	switch {
+	case errors.Is(err, errNoRoom):
+		return nil, c.tooLarge(req)
+	case err != nil:
+		return nil, c.failure(req, err)
+	}
+	return &abi.HTTPResponse{Body: body, Headers: headers, Status: resp.StatusCode}, nil
 }
 
 func (c *Client) tooLarge(req *http.Request) *abi.Error {

@@ -238,6 +238,7 @@ func refuseCall(_ context.Context, name string, _ []byte) ([]byte, *abi.Error) {
 		abi.ImportTxQuery:    "SQL",
 		abi.ImportTxRollback: "SQL",
 		abi.ImportHTTP:       "HTTP",
+		abi.ImportHTTPAll:    "HTTP",
 		abi.ImportConfig:     "configuration",
 	}[name]
 	return nil, abi.Errorf(abi.CodeWrongContext, "%s is not available in execute: its answer would differ on replay", what).

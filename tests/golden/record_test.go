@@ -111,7 +111,7 @@ func refused() (calls []call) {
 		}
 		calls = append(calls, c)
 	}
-	for _, name := range []string{abi.ImportTxExec, abi.ImportTxQuery, abi.ImportHTTP, abi.ImportConfig} {
+	for _, name := range []string{abi.ImportTxExec, abi.ImportTxQuery, abi.ImportHTTP, abi.ImportHTTPAll, abi.ImportConfig} {
 		add(1, name, abi.Nil)
 	}
 	for _, kind := range []string{

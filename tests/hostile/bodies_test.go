@@ -44,6 +44,7 @@ func goodBodies() map[string][]byte {
 		abi.ImportTxExec:     abi.MustMarshal(abi.SQL{Query: "SELECT 1"}),
 		abi.ImportTxQuery:    abi.MustMarshal(abi.SQL{Query: "SELECT CAST($1 AS BIGINT)", Args: abi.MustMarshal([]any{1})}),
 		abi.ImportHTTP:       abi.MustMarshal(abi.HTTPRequest{Method: "GET", URL: "http://127.0.0.1:1/"}),
+		abi.ImportHTTPAll:    abi.MustMarshal(abi.HTTPAll{Requests: abi.HTTPRequests{{Method: "GET", URL: "http://127.0.0.1:1/"}}}),
 		abi.ImportConfig:     abi.MustMarshal(abi.ConfigRequest{Name: "k"}),
 	}
 }

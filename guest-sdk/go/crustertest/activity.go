@@ -162,6 +162,12 @@ func (h *attemptHost) perform(name string, body []byte) (any, error) {
 			return nil, err
 		}
 		return h.http(b)
+	case abi.ImportHTTPAll:
+		var b abi.HTTPAll
+		if err := abi.DecodeBody(body, &b); err != nil {
+			return nil, err
+		}
+		return h.httpAll(b)
 	case abi.ImportTxExec, abi.ImportTxQuery:
 		var b abi.SQL
 		if err := abi.DecodeBody(body, &b); err != nil {

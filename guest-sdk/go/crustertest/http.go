@@ -27,6 +27,26 @@ func (h *attemptHost) http(b abi.HTTPRequest) (any, error) {
 	return abi.HTTPResponse{Body: res.Body, Headers: res.Headers, Status: res.Status}, nil
 }
 
+// httpAll makes the calls one after the other: what a test answers is the same either way.
+func (h *attemptHost) httpAll(b abi.HTTPAll) (any, error) {
+	reply := abi.HTTPAllReply{Results: []abi.HTTPResult{}}
+	for _, one := range b.Requests {
+		res, err := h.http(one)
+		if coded := abi.CodeOf(err); err != nil && (coded == "" || coded == abi.CodeHTTPInTx) {
+			return nil, err // not of this one request
+		}
+		var result abi.HTTPResult
+		if err != nil {
+			result.Error = abi.AsError(err)
+		} else {
+			answer := res.(abi.HTTPResponse)
+			result.Response = &answer
+		}
+		reply.Results = append(reply.Results, result)
+	}
+	return reply, nil
+}
+
 // checkURL refuses addresses that a host refuses, whatever the deployment was
 // granted.
 func checkURL(raw string) *abi.Error {

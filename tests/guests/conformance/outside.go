@@ -172,6 +172,31 @@ var fetch = cruster.NewActivity("fetch", func(ctx *cruster.ActivityContext, url 
 	return res.Header("X-Answer") + " " + string(res.Body), nil
 })
 
+// FetchAll makes HTTP calls at the same time.
+var FetchAll = cruster.NewWorkflow("FetchAll", func(ctx cruster.Context, urls []string) (Seen, error) {
+	return seen(fetchAll.Call(ctx, urls)), nil
+})
+
+var fetchAll = cruster.NewActivity("fetchAll", func(ctx *cruster.ActivityContext, urls []string) ([]string, error) {
+	var requests []cruster.HTTPRequest
+	for _, url := range urls {
+		requests = append(requests, cruster.HTTPRequest{Method: "PUT", URL: url, Headers: []cruster.Header{{Name: "X-Key", Value: ctx.IdempotencyKey()}}})
+	}
+	results, err := ctx.HTTP().DoAll(requests...)
+	if err != nil {
+		return nil, cruster.NonRetryable(err)
+	}
+	all := []string{}
+	for _, r := range results {
+		if r.Err != nil {
+			all = append(all, cruster.ErrorCode(r.Err))
+			continue
+		}
+		all = append(all, r.Response.Header("X-Answer")+" "+string(r.Response.Body))
+	}
+	return all, nil
+})
+
 // Settings reads the configuration.
 var Settings = cruster.NewWorkflow("Settings", func(ctx cruster.Context, names []string) ([]any, error) {
 	return settings.Call(ctx, names)

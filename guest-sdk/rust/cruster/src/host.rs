@@ -60,6 +60,7 @@ calls! {
     TX_QUERY = tx_query "tx_query";
     TX_ROLLBACK = tx_rollback "tx_rollback";
     HTTP = http "http";
+    HTTP_ALL = http_all "http_all";
     CONFIG = config "config";
 }
 

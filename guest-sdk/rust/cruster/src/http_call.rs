@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use crate::attempt::Attempt;
 use crate::bytes::Bytes;
+use crate::codes;
 use crate::error::{Error, Result};
-use crate::host::HTTP;
+use crate::host::{HTTP, HTTP_ALL};
 use crate::nanos::{clamp, nanos};
 use crate::wire;
 
@@ -77,6 +78,51 @@ impl Http {
                 ..HttpRequest::default()
             },
         }
+    }
+}
+
+impl Http {
+    /// Makes several calls at the same time, and returns when each has its result. These are
+    /// in the order of the requests. There are at most 64, and the answers together are at most
+    /// as large as that of one call may be.
+    ///
+    /// ```
+    /// # use cruster::prelude::*;
+    /// # #[workflow]
+    /// # pub struct Example;
+    /// # #[workflow_impl]
+    /// # impl Example {
+    /// # async fn execute(&self, urls: Vec<String>) -> Result<u64, Error> {
+    /// #     self.fetch(urls).await
+    /// # }
+    /// #[activity]
+    /// async fn fetch(&self, urls: Vec<String>) -> Result<u64, Error> {
+    ///     let http = self.http();
+    ///     let answers = http.send_all(urls.iter().map(|url| http.get(url)))?;
+    ///     Ok(answers.iter().filter(|a| a.is_ok()).count() as u64)
+    /// }
+    /// # }
+    /// ```
+    pub fn send_all(
+        &self,
+        requests: impl IntoIterator<Item = HttpRequestBuilder>,
+    ) -> Result<Vec<Result<HttpResponse>>> {
+        let requests = requests
+            .into_iter()
+            .map(|r| r.request.into_wire())
+            .collect();
+        let reply: wire::HTTPAllReply = self
+            .attempt
+            .perform(&HTTP_ALL, &wire::HTTPAll { requests })?;
+        let result = |r: wire::HTTPResult| match (r.error, r.response) {
+            (Some(fault), _) => Err(Error::from_fault(fault)),
+            (None, Some(answer)) => Ok(HttpResponse::from_wire(*answer)),
+            (None, None) => Err(Error::with_code(
+                &codes::GUEST_PROTOCOL,
+                "a call over HTTP has neither an answer nor an error",
+            )),
+        };
+        Ok(reply.results.into_iter().map(result).collect())
     }
 }
 

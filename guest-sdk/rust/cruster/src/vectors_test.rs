@@ -67,7 +67,8 @@ fn bodies_are_written_as_published() {
             "Invocation" Invocation "Resume" Resume "Delivery" Delivery "Outcome" Outcome "Error" Fault
             "Sleep" Sleep "Activity" Activity "Retry" Retry "Deferred" Deferred "Resolve" Resolve "Call" Call
             "Poll" Poll "PollReply" PollReply "Patched" Patched "Interrupt" Interrupt "Interrupted" Interrupted "TxRollback" TxRollback "Interruption" Interruption "SQL" SQL
-            "ExecReply" ExecReply "QueryReply" QueryReply "Header" Header "HTTPRequest" HTTPRequest
+            "ExecReply" ExecReply "QueryReply" QueryReply "Header" Header "HTTPAll" HTTPAll "HTTPAllReply" HTTPAllReply "HTTPResult" HTTPResult
+            "HTTPRequest" HTTPRequest
             "HTTPResponse" HTTPResponse "ConfigRequest" ConfigRequest "ConfigReply" ConfigReply "Schema" Schema
             "Field" Field "WorkflowInfo" WorkflowInfo "ActivityInfo" ActivityInfo "Migration" Migration
             "Manifest" Manifest "Receive" Receive "Signal" Signal "SignalInfo" SignalInfo "DeferredInfo" DeferredInfo "Query" Query "QueryInfo" QueryInfo "EntityInfo" EntityInfo

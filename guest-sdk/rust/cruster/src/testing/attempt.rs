@@ -147,6 +147,9 @@ fn backoff(retry: &wire::Retry, n: u32) -> Duration {
     base.saturating_mul(factor).min(MAX_BACKOFF)
 }
 
+/// How many calls over HTTP are made at the same time at most.
+const MAX_HTTP_ALL: usize = 64;
+
 /// The host of one attempt of an activity, or of one operation of an entity.
 pub(crate) struct AttemptHost {
     world: Rc<World>,
@@ -224,7 +227,10 @@ impl AttemptHost {
                 let hint = "Start a workflow with an activity that does it, or use an entity without a state.";
                 Err(hinted(codes::WRONG_CONTEXT.fault(message), hint))
             }
-            "http" => self.http(wire::HTTPRequest::decode(body)?),
+            "http" => self
+                .http(wire::HTTPRequest::decode(body)?)
+                .map(|answer| answer.encode()),
+            "http_all" => self.http_all(wire::HTTPAll::decode(body)?),
             "tx_rollback" => {
                 wire::TxRollback::decode(body)?;
                 self.give_up();
@@ -234,7 +240,7 @@ impl AttemptHost {
         })
     }
 
-    fn http(&self, request: wire::HTTPRequest) -> Result<Vec<u8>, Box<Fault>> {
+    fn http(&self, request: wire::HTTPRequest) -> Result<wire::HTTPResponse, Box<Fault>> {
         if self.open.get() {
             let message =
                 "a transaction is open; HTTP would hold it for as long as the other side likes";
@@ -254,7 +260,35 @@ impl AttemptHost {
         })?;
         let answer = answer.into_wire();
         egress::check_answer(&request, &answer)?;
-        Ok(answer.encode())
+        Ok(answer)
+    }
+
+    /// The calls are made one after the other: what a test answers is the same either way.
+    fn http_all(&self, all: wire::HTTPAll) -> Result<Vec<u8>, Box<Fault>> {
+        if self.world.config.http.is_none() {
+            return Err(self.missing("HTTP", "Test::http"));
+        }
+        if all.requests.len() > MAX_HTTP_ALL {
+            let message = format!(
+                "{} requests are more than {MAX_HTTP_ALL}",
+                all.requests.len()
+            );
+            return Err(codes::BAD_BODY.fault(message));
+        }
+        if self.open.get() {
+            self.http(wire::HTTPRequest::default())?; // refused as a whole
+        }
+        let results = all.requests.into_iter().map(|request| {
+            let (error, response) = match self.http(request) {
+                Ok(answer) => (None, Some(Box::new(answer))),
+                Err(fault) => (Some(fault), None),
+            };
+            wire::HTTPResult { error, response }
+        });
+        Ok(wire::HTTPAllReply {
+            results: results.collect(),
+        }
+        .encode())
     }
 
     fn sql(&self, call: &str, statement: &wire::SQL) -> Result<Settled, Malformed> {

@@ -214,6 +214,18 @@ body! {
     HTTPResponse { body: Binary, headers: Vec<Header>, status: i64 }
 }
 body! {
+    /// Several HTTP calls at the same time.
+    HTTPAll { requests: Vec<HTTPRequest> }
+}
+body! {
+    /// What became of several HTTP calls.
+    HTTPAllReply { results: Vec<HTTPResult> }
+}
+body! {
+    /// What became of one of several HTTP calls.
+    HTTPResult { error: Option<Box<Fault>>, response: Option<Box<HTTPResponse>> }
+}
+body! {
     /// Asks for a configured value.
     ConfigRequest { name: String }
 }

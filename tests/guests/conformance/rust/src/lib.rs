@@ -48,7 +48,7 @@ cruster::module! {
         givenup::AwaitsGivenUp, givenup::GiveUp, givenup::GiveUpAtItsEnd, givenup::GiveUpInterrupted, givenup::Interrupts, givenup::Tended,
         interrupts::Interruptible, interrupts::InterruptedEarly, interrupts::InterruptedWait, interrupts::Unhandled,
         misuse::Misuse,
-        outside::Count, outside::CountKeyed, outside::CountMany, outside::Fetch, outside::Settings, outside::SqlKinds, outside::SqlWrong,
+        outside::Count, outside::CountKeyed, outside::CountMany, outside::Fetch, outside::FetchAll, outside::Settings, outside::SqlKinds, outside::SqlWrong,
         parallel::All, parallel::Crowd, parallel::Due, parallel::First, parallel::Groups, parallel::Nested, parallel::Order, parallel::Race,
         parallel::Select, parallel::Sleeps, parallel::Two,
         published::Publishes, published::PublishesAndFails, published::PublishesWrong,

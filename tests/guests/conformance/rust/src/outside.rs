@@ -246,6 +246,38 @@ impl Fetch {
     }
 }
 
+/// Makes HTTP calls at the same time.
+#[workflow]
+pub struct FetchAll;
+
+#[workflow_impl]
+impl FetchAll {
+    async fn execute(&self, urls: Vec<String>) -> Result<Seen> {
+        Ok(seen(self.fetch_all(urls).await.map(list)))
+    }
+
+    #[activity(name = "fetchAll")]
+    async fn fetch_all(&self, urls: Vec<String>) -> Result<Vec<String>> {
+        let http = self.http();
+        let key = self.idempotency_key();
+        let requests = urls
+            .into_iter()
+            .map(|url| http.put(url).header("X-Key", key));
+        let answers = http.send_all(requests).map_err(Error::non_retryable)?;
+        answers
+            .into_iter()
+            .map(|answer| match answer {
+                Ok(a) => Ok(format!(
+                    "{} {}",
+                    a.header("X-Answer").unwrap_or_default(),
+                    a.text()?
+                )),
+                Err(e) => Ok(e.code().to_owned()),
+            })
+            .collect()
+    }
+}
+
 /// Reads the configuration.
 #[workflow]
 pub struct Settings;

@@ -1,0 +1,60 @@
+package egress
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// Each waits for the other two: one after the other they would wait for ever.
+func TestAllAreUnderWayAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	var arrived sync.WaitGroup
+	arrived.Add(3)
+	b := setup(t, Config{}, func(w http.ResponseWriter, r *http.Request) {
+		arrived.Done()
+		arrived.Wait()
+		_, _ = io.WriteString(w, r.URL.Path)
+	})
+	results := b.client.DoAll(t.Context(), b.policy, []abi.HTTPRequest{
+		{URL: b.server.URL + "/one"}, {URL: "http://other.example.com"}, {URL: b.server.URL + "/two"}, {URL: b.server.URL + "/three"},
+	})
+	require.Len(t, results, 4)
+	requireCode(t, abi.CodeHTTPForbidden, results[1].Error)
+	require.Nil(t, results[1].Response)
+	for i, path := range map[int]string{0: "/one", 2: "/two", 3: "/three"} {
+		require.Nil(t, results[i].Error)
+		require.Equal(t, path, string(results[i].Response.Body))
+	}
+	require.Empty(t, b.client.DoAll(t.Context(), b.policy, nil))
+}
+
+func TestAllShareTheRoomOfOne(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Config{MaxResponse: 10_000}, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Large", strings.Repeat("h", 1000))
+		_, _ = io.WriteString(w, strings.Repeat("b", 2000))
+	})
+	reqs := make([]abi.HTTPRequest, 8)
+	for i := range reqs {
+		reqs[i].URL = b.server.URL
+	}
+	room, served := int64(0), 0
+	for _, r := range b.client.DoAll(t.Context(), b.policy, reqs) {
+		if r.Error != nil {
+			requireCode(t, abi.CodeHTTPTooLarge, r.Error)
+			continue
+		}
+		served++
+		room += int64(len(r.Response.Body) + 1000)
+	}
+	require.LessOrEqual(t, room, int64(10_000), "headers count")
+	require.Less(t, served, 4)
+	require.EqualValues(t, 8, b.hits.Load())
+}
