@@ -35,9 +35,6 @@ func TestKilled(t *testing.T) {
 		"billing": killBilling, "crawl": killCrawl, "imports": killImports, "libraries": killLibraries, "quorum": killQuorum, "saga": killSaga,
 	} {
 		for language, below := range map[string]string{"go": "", "rust": "/rust"} {
-			if name == "libraries" && language == "rust" {
-				continue // what it shows are libraries of Go
-			}
 			folder := "modules/examples/" + name + below
 			t.Run(name+"/"+language+"/sqlite", func(t *testing.T) {
 				t.Parallel()
