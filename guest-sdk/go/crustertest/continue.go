@@ -25,7 +25,7 @@ func (r *run) continueAsNew(out *abi.Outcome) {
 	next.history.Run, next.history.Before = r.history.Run+1, append(r.history.Before, before)
 	r.waiters = nil
 	r.world.after(0, next.start)
-	r.ex.Close()
+	r.close()
 }
 
 // recorded is the history of a run that is over.

@@ -15,8 +15,10 @@ type run struct {
 	id       string
 	workflow string
 	input    []byte
-	ex       *guest.Execution
-	outcome  *abi.Outcome
+	// ex is what runs in the bubble; see live.
+	ex      *guest.Execution
+	bubble  *bubble
+	outcome *abi.Outcome
 	// ops counts the ops that were issued; pending names those that were not
 	// delivered yet.
 	ops       uint32
@@ -80,9 +82,50 @@ func (r *run) start() {
 	if r.outcome != nil {
 		return // terminated
 	}
-	ex, out := guest.Default.Start(r, r.invocation(), guest.Options{RecoverPanics: true, StallLimit: r.world.cfg.turnLimit})
-	r.ex = ex
+	r.bubble = newBubble()
+	r.turn(func() (out *abi.Outcome) {
+		r.ex, out = guest.Default.Start(r, r.invocation(), guest.Options{RecoverPanics: true, StallLimit: forever})
+		return out
+	})
+}
+
+// turn has the workflow take a turn.
+func (r *run) turn(take func() *abi.Outcome) {
+	var out *abi.Outcome
+	if err := r.world.turn(r.bubble, func() { out = take() }); err != nil {
+		r.finish(&abi.Outcome{Error: err})
+		return
+	}
 	r.afterTurn(out)
+}
+
+// live is the workflow while it waits; nil if it has not begun, or does not come back.
+func (r *run) live() *guest.Execution {
+	if r.bubble == nil || r.bubble.stuck {
+		return nil
+	}
+	return r.ex
+}
+
+// ask asks the workflow, which waits. It sees the time of its last turn, as on a host.
+func (r *run) ask(ex *guest.Execution, q abi.Query) *abi.Outcome {
+	var out *abi.Outcome
+	if err := r.bubble.look(r.world.cfg.turnLimit, func() { out = ex.Query(q) }); err != nil {
+		return &abi.Outcome{Error: err}
+	}
+	return out
+}
+
+// close ends what is left of the workflow.
+func (r *run) close() {
+	if r.bubble == nil {
+		return
+	}
+	if ex := r.live(); ex != nil {
+		_ = r.bubble.do(r.world.cfg.turnLimit, ex.Close) // if it fails, its goroutines stay
+	}
+	r.bubble.close()
+	r.bubble = nil
 }
 
 // afterTurn ends the run if the turn has an outcome.
@@ -136,7 +179,9 @@ func (r *run) deliver(d time.Duration, op uint32, result abi.Delivery) {
 		}
 		delete(r.pending, op)
 		r.history.add(Event{Time: r.world.now, Type: Delivered, Op: op, Value: result.Value, Err: result.Error})
-		r.afterTurn(r.ex.Resume(abi.Resume{Deliveries: []abi.Delivery{result}, Time: r.world.now.UnixNano()}))
+		r.turn(func() *abi.Outcome {
+			return r.ex.Resume(abi.Resume{Deliveries: []abi.Delivery{result}, Time: r.world.now.UnixNano()})
+		})
 	})
 }
 

@@ -125,8 +125,19 @@ func (w *world) performOperation(o *operation) *abi.Outcome {
 	return received(&abi.Outcome{Error: did.Error, Value: did.Value})
 }
 
-// startOperation turns a panic into an error, as a host does with a crash.
-func (w *world) startOperation(o *operation, inv abi.Invocation) (out *abi.Outcome) {
+// startOperation runs an operation in a bubble: like a workflow it has nothing to wait for.
+func (w *world) startOperation(o *operation, inv abi.Invocation) *abi.Outcome {
+	b := newBubble()
+	defer b.close()
+	var out *abi.Outcome
+	if err := b.turn(w.now, w.cfg.turnLimit, func() { out = w.runOperation(o, inv) }); err != nil {
+		return &abi.Outcome{Error: abi.Errorf(abi.CodeOperationCrashed, "operation %q: %s", o.call.Operation, err.Message).WithHint("%s", err.Hint)}
+	}
+	return out
+}
+
+// runOperation turns a panic into an error, as a host does with a crash.
+func (w *world) runOperation(o *operation, inv abi.Invocation) (out *abi.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			out = &abi.Outcome{Error: abi.Errorf(abi.CodeOperationCrashed, "panic: %v\n\n%s", p, debug.Stack())}

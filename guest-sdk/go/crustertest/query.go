@@ -38,10 +38,11 @@ func (r *run) query(name string, input []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.ex == nil {
+	ex := r.live()
+	if ex == nil {
 		return nil, abi.Errorf(abi.CodeQueryNotReady, "%s has not begun", r.id)
 	}
-	outcome := r.ex.Query(abi.Query{Input: input, Name: name})
+	outcome := r.ask(ex, abi.Query{Input: input, Name: name})
 	if outcome.Error != nil {
 		return nil, outcome.Error
 	}

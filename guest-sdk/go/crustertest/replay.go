@@ -36,33 +36,11 @@ func (h *History) Replay() error {
 	seen := *h
 	seen.Events = slices.DeleteFunc(slices.Clone(h.Events), func(e Event) bool { return e.Type == Retried })
 	h = &seen
-	r := &replayer{history: h, now: h.Start}
-	inv := abi.Invocation{
-		Body: h.Input, Execution: h.Execution, Kind: abi.InvokeWorkflow, Name: h.Workflow,
-		Namespace: cmp.Or(h.Namespace, "test"), Seed: h.seed(), Time: h.Start.UnixNano(), Unread: h.Given,
-	}
-	ex, out := guest.Default.Start(r, inv, guest.Options{RecoverPanics: true, StallLimit: 10 * time.Second})
-	if ex != nil {
-		defer ex.Close()
-	}
-	for out == nil && r.problem == nil {
-		if op, ok := r.nextUnpatched(); ok {
-			out = ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: op, Value: abi.MustMarshal(false)}}, Time: r.now.UnixNano()})
-			continue
-		}
-		if r.next >= len(h.Events) {
-			break
-		}
-		e := h.Events[r.next]
-		if e.Type != Delivered {
-			r.differ("the workflow waits")
-			break
-		}
-		r.next, r.now = r.next+1, e.Time
-		out = ex.Resume(abi.Resume{
-			Deliveries: []abi.Delivery{{Error: e.Err, Op: e.Op, Value: e.Value}},
-			Time:       e.Time.UnixNano(),
-		})
+	r := &replayer{history: h, now: h.Start, bubble: newBubble()}
+	defer r.close()
+	out, err := r.play()
+	if err != nil {
+		return err
 	}
 	switch {
 	case r.problem != nil:
@@ -79,10 +57,70 @@ func (h *History) Replay() error {
 	return r.problem
 }
 
+// play runs the workflow up to its end, or to the first difference. Without either there is no outcome.
+func (r *replayer) play() (*abi.Outcome, error) {
+	h := r.history
+	inv := abi.Invocation{
+		Body: h.Input, Execution: h.Execution, Kind: abi.InvokeWorkflow, Name: h.Workflow,
+		Namespace: cmp.Or(h.Namespace, "test"), Seed: h.seed(), Time: h.Start.UnixNano(), Unread: h.Given,
+	}
+	out, err := r.turn(func() (out *abi.Outcome) {
+		r.ex, out = guest.Default.Start(r, inv, guest.Options{RecoverPanics: true, StallLimit: forever})
+		return out
+	})
+	for out == nil && err == nil && r.problem == nil {
+		if op, ok := r.nextUnpatched(); ok {
+			out, err = r.resume(abi.Delivery{Op: op, Value: abi.MustMarshal(false)})
+			continue
+		}
+		if r.next >= len(h.Events) {
+			break
+		}
+		e := h.Events[r.next]
+		if e.Type != Delivered {
+			r.differ("the workflow waits")
+			break
+		}
+		r.next, r.now = r.next+1, e.Time
+		out, err = r.resume(abi.Delivery{Error: e.Err, Op: e.Op, Value: e.Value})
+	}
+	return out, err
+}
+
+func (r *replayer) resume(d abi.Delivery) (*abi.Outcome, error) {
+	return r.turn(func() *abi.Outcome {
+		return r.ex.Resume(abi.Resume{Deliveries: []abi.Delivery{d}, Time: r.now.UnixNano()})
+	})
+}
+
+// turn has the workflow take a turn. The outcome may be that it cannot.
+func (r *replayer) turn(take func() *abi.Outcome) (*abi.Outcome, error) {
+	var out *abi.Outcome
+	if err := r.bubble.turn(r.now, replayTurnLimit, func() { out = take() }); err != nil {
+		if err.Code == abi.CodeWrongContext {
+			return nil, err
+		}
+		return &abi.Outcome{Error: err}, nil
+	}
+	return out, nil
+}
+
+func (r *replayer) close() {
+	if !r.bubble.stuck && r.ex != nil {
+		_ = r.bubble.do(replayTurnLimit, r.ex.Close) // if it fails, its goroutines stay
+	}
+	r.bubble.close()
+}
+
+// replayTurnLimit bounds a turn in real time.
+const replayTurnLimit = 10 * time.Second
+
 // replayer is a host that performs nothing: it compares each request with the
 // history.
 type replayer struct {
 	history *History
+	bubble  *bubble
+	ex      *guest.Execution
 	next    int
 	now     time.Time
 	ops     uint32
@@ -192,8 +230,8 @@ func sameOutcome(a, b abi.Outcome) bool {
 	if (a.Error == nil) != (b.Error == nil) {
 		return false
 	}
-	if a.Error != nil && a.Error.Code == abi.CodeGuestDeadlock {
-		return b.Error.Code == abi.CodeGuestDeadlock
+	if a.Error != nil && (a.Error.Code == abi.CodeGuestDeadlock || a.Error.Code == abi.CodeBlockingSleep) {
+		return b.Error.Code == a.Error.Code
 	}
 	if a.Error != nil && a.Error.Code == abi.CodeGuestTrap {
 		// The stack differs, the panic does not.

@@ -88,6 +88,7 @@ type config struct {
 	namespace   string
 	operations  map[string]func(id string, input []byte) ([]byte, error)
 	outside     []outsideEvent
+	shared      bool // the test is in a bubble of its own
 	start       time.Time
 	takes       map[string]func(guest.Attempt, []byte) (time.Duration, error)
 	turnLimit   time.Duration
@@ -112,7 +113,6 @@ func newConfig(opts []Option) *config {
 		namespace:  "test",
 		operations: map[string]func(string, []byte) ([]byte, error){},
 		logf:       func(string, ...any) {},
-		start:      time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC),
 		takes:      map[string]func(guest.Attempt, []byte) (time.Duration, error){},
 		turnLimit:  10 * time.Second,
 		unpatched:  map[string]bool{},
@@ -121,6 +121,14 @@ func newConfig(opts []Option) *config {
 	for _, o := range opts {
 		o(c)
 	}
+	c.shared = inBubble()
+	switch {
+	case !c.start.IsZero():
+	case c.shared:
+		c.start = time.Now().UTC().Round(0)
+	default:
+		c.start = time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
+	}
 	return c
 }
 
@@ -128,8 +136,8 @@ func logTo(logf func(string, ...any)) Option {
 	return func(c *config) { c.logf = logf }
 }
 
-// StartTime is when the execution starts. Defaults to the first of January
-// 2030, UTC.
+// StartTime is when the execution starts: in 2000 at the earliest. Defaults to the first of January
+// 2030, UTC; in a test that is in a bubble of testing/synctest, to the time of the bubble.
 func StartTime(t time.Time) Option {
 	return func(c *config) { c.start = t.UTC() }
 }

@@ -79,13 +79,20 @@ func (r *run) endSection() {
 		return
 	}
 	r.section = nil
-	for _, entity := range s.entities[:s.held] {
-		l := r.world.locks[entity]
-		next := l.waiting
-		l.holder, l.waiting = nil, nil
-		for _, n := range next {
-			r.world.enter(entity, n.by, n.act)
+	r.world.soon(func() {
+		for _, entity := range s.entities[:s.held] {
+			r.world.release(entity)
 		}
+	})
+}
+
+// release frees an entity for those that wait for it.
+func (w *world) release(entity string) {
+	l := w.locks[entity]
+	next := l.waiting
+	l.holder, l.waiting = nil, nil
+	for _, n := range next {
+		w.enter(entity, n.by, n.act)
 	}
 }
 

@@ -141,9 +141,10 @@ func (r *run) signal(op uint32, b abi.Signal) {
 // to be delivered, and the rest.
 func (r *run) unread() []UnreadSignal {
 	var all []UnreadSignal
-	if wf, ok := guest.Default.Workflow(r.workflow); ok && r.ex != nil {
+	ex := r.live()
+	if wf, ok := guest.Default.Workflow(r.workflow); ok && ex != nil {
 		for _, s := range wf.Signals {
-			for _, v := range r.ex.KeptSignals(s.Name) {
+			for _, v := range ex.KeptSignals(s.Name) {
 				all = append(all, UnreadSignal{Name: s.Name, Value: v})
 			}
 		}

@@ -84,8 +84,8 @@ func (r *run) checkUpdate(name string, input []byte) ([]byte, error) {
 	if input, err = info.CheckInput(input); err != nil {
 		return nil, err
 	}
-	if info.Validated && r.ex != nil {
-		if out := r.ex.Query(abi.Query{Input: input, Name: name, Update: true}); out.Error != nil {
+	if ex := r.live(); info.Validated && ex != nil {
+		if out := r.ask(ex, abi.Query{Input: input, Name: name, Update: true}); out.Error != nil {
 			return nil, out.Error
 		}
 	}
@@ -120,7 +120,7 @@ func (r *run) answer(a *abi.Answer) {
 	o := u.open[i]
 	u.open = slices.Delete(u.open, i, i+1)
 	u.delivered--
-	o.answer(a.Value, a.Error)
+	r.world.soon(func() { o.answer(a.Value, a.Error) })
 }
 
 // refuse answers what the execution has not answered when it is over.

@@ -28,6 +28,9 @@ type world struct {
 	locks map[string]*lock
 	// unsettled counts the messages of entities that are under way.
 	unsettled int
+	// turning says that a workflow takes a turn, and afterTurn is what is put off until it is over.
+	turning   bool
+	afterTurn []func()
 }
 
 // event is a function to call at a virtual time. What is due at the same time
@@ -140,7 +143,35 @@ func (w *world) step() {
 	if at := w.up(e.at); at.After(w.now) {
 		w.now = at
 	}
+	if w.cfg.shared { // an activity may have waited
+		if now := time.Now().UTC().Round(0); now.After(w.now) {
+			w.now = now
+		}
+	}
 	e.apply()
+}
+
+// soon calls act, but not in the middle of a turn: other code than that of the workflow has no place in
+// its bubble.
+func (w *world) soon(act func()) {
+	if w.turning {
+		w.afterTurn = append(w.afterTurn, act)
+		return
+	}
+	act()
+}
+
+// turn has a workflow take a turn in its bubble.
+func (w *world) turn(b *bubble, take func()) *abi.Error {
+	w.turning = true
+	err := b.turn(w.now, w.cfg.turnLimit, take)
+	w.turning = false
+	acts := w.afterTurn
+	w.afterTurn = nil
+	for _, act := range acts {
+		act()
+	}
+	return err
 }
 
 func (w *world) close() {
@@ -150,9 +181,7 @@ func (w *world) close() {
 	}
 	slices.Sort(ids)
 	for _, id := range ids {
-		if ex := w.runs[id].ex; ex != nil {
-			ex.Close()
-		}
+		w.runs[id].close()
 	}
 }
 
