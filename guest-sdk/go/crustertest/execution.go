@@ -1,6 +1,7 @@
 package crustertest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ type run struct {
 	// delivered yet.
 	ops       uint32
 	pending   map[uint32]pendingOp
+	opened    opened
 	steps     map[string]int // how often an activity occurred, by its identity
 	deferreds map[string]*deferred
 	inbox     inbox
@@ -49,6 +51,8 @@ type pendingOp struct {
 	kind string
 	// step names an activity within the execution.
 	step string
+	// size is that of its body.
+	size int
 }
 
 // deferred is a promise of the execution.
@@ -91,6 +95,7 @@ func (r *run) start() {
 
 // turn has the workflow take a turn.
 func (r *run) turn(take func() *abi.Outcome) {
+	r.opened.ops, r.opened.waits = 0, false
 	var out *abi.Outcome
 	if err := r.world.turn(r.bubble, func() { out = take() }); err != nil {
 		r.finish(&abi.Outcome{Error: err})
@@ -177,7 +182,11 @@ func (r *run) deliver(d time.Duration, op uint32, result abi.Delivery) {
 		if _, ok := r.pending[op]; !ok || r.outcome != nil {
 			return
 		}
-		delete(r.pending, op)
+		if err := r.enter(); err != nil {
+			r.finish(&abi.Outcome{Error: err})
+			return
+		}
+		r.closeOp(op)
 		r.history.add(Event{Time: r.world.now, Type: Delivered, Op: op, Value: result.Value, Err: result.Error})
 		r.turn(func() *abi.Outcome {
 			return r.ex.Resume(abi.Resume{Deliveries: []abi.Delivery{result}, Time: r.world.now.UnixNano()})
@@ -191,14 +200,18 @@ func (r *run) deliverValue(op uint32, v any) {
 
 // Issue accepts an op and begins to perform it.
 func (r *run) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
+	if err := r.checkOpen(call.Name, body); err != nil {
+		return 0, err
+	}
 	perform, name, err := r.decode(call.Name, body)
 	if err != nil {
 		return 0, err
 	}
+	r.open(call.Name, body)
 	r.ops++
 	op := r.ops
 	r.world.ops++
-	r.pending[op] = pendingOp{what: strings.TrimSpace(call.Name + " " + name), kind: call.Name, issued: r.world.ops}
+	r.pending[op] = pendingOp{what: strings.TrimSpace(call.Name + " " + name), kind: call.Name, issued: r.world.ops, size: len(body)}
 	r.history.add(Event{Time: r.world.now, Type: Issued, Op: op, Kind: call.Name, Name: name, Body: body})
 	perform(op)
 	return op, nil
@@ -397,7 +410,7 @@ func (r *run) awaitInterrupt(op uint32) {
 // Cancel forgets an op.
 func (r *run) Cancel(op uint32) {
 	r.history.add(Event{Time: r.world.now, Type: Canceled, Op: op, Kind: r.pending[op].what})
-	delete(r.pending, op)
+	r.closeOp(op)
 	r.giveUp(op)
 	if r.section != nil && r.section.op == op {
 		r.endSection()
@@ -405,8 +418,12 @@ func (r *run) Cancel(op uint32) {
 }
 
 // Do refuses: immediate calls are not available in workflows.
-func (r *run) Do(call *guest.Call, _ []byte) ([]byte, *abi.Error) {
-	return nil, abi.Errorf(abi.CodeWrongContext, "%s was called in a workflow", call.Name)
+func (r *run) Do(call *guest.Call, _ []byte) ([]byte, *abi.Error) { return nil, refuseCall(call.Name) }
+
+func refuseCall(name string) *abi.Error {
+	what := map[string]string{abi.ImportHTTP: "HTTP", abi.ImportConfig: "configuration"}[name]
+	return abi.Errorf(abi.CodeWrongContext, "%s is not available in execute: its answer would differ on replay", cmp.Or(what, "SQL")).
+		WithHint("Move it into an activity and call that.")
 }
 
 // Log passes a record on to the test.

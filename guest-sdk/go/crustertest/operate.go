@@ -3,6 +3,7 @@ package crustertest
 import (
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -116,11 +117,17 @@ func (w *world) performOperation(o *operation) *abi.Outcome {
 		return &abi.Outcome{Error: abi.AsError(err)}
 	}
 	did := reply.Replies[0]
+	sends, err := w.accept(o, &reply)
+	if err != nil {
+		return &abi.Outcome{Error: o.crashed(err)}
+	}
 	if !o.info.ReadOnly {
 		if w.entities.states[o.entity] = (storedState{data: reply.State, version: reply.Version}); reply.State == nil {
 			delete(w.entities.states, o.entity)
 		}
-		w.sendFrom(o.entity, &did)
+		for _, send := range sends {
+			send()
+		}
 	}
 	return received(&abi.Outcome{Error: did.Error, Value: did.Value})
 }
@@ -131,9 +138,18 @@ func (w *world) startOperation(o *operation, inv abi.Invocation) *abi.Outcome {
 	defer b.close()
 	var out *abi.Outcome
 	if err := b.turn(w.now, w.cfg.turnLimit, func() { out = w.runOperation(o, inv) }); err != nil {
-		return &abi.Outcome{Error: abi.Errorf(abi.CodeOperationCrashed, "operation %q: %s", o.call.Operation, err.Message).WithHint("%s", err.Hint)}
+		return &abi.Outcome{Error: o.crashed(err)}
 	}
 	return out
+}
+
+// crashed is the outcome of an operation that did not come to one itself.
+func (o *operation) crashed(err error) *abi.Error {
+	coded := abi.AsError(err)
+	if !strings.HasPrefix(string(coded.Code), "CR-4") {
+		return coded // it says what the operation did wrong
+	}
+	return abi.Errorf(abi.CodeOperationCrashed, "operation %q: %s", o.call.Operation, coded.Message).WithHint("%s", coded.Hint)
 }
 
 // runOperation turns a panic into an error, as a host does with a crash.
@@ -147,25 +163,38 @@ func (w *world) runOperation(o *operation, inv abi.Invocation) (out *abi.Outcome
 	return out
 }
 
-// sendFrom sends what an operation of an entity asked for.
-func (w *world) sendFrom(entity string, did *abi.OperationReply) {
+// accept checks what an operation leaves behind and asks for, as a host does, and returns what sends it. A
+// mistake in one message is the operation's: it fails, and has sent nothing.
+func (w *world) accept(o *operation, reply *abi.OperationsReply) (sends []func(), err error) {
+	did := &reply.Replies[0]
+	if err := checkReply(o.entity, reply); err != nil {
+		return nil, err
+	}
 	for _, m := range did.Sent {
 		found, err := w.find(m)
 		if err != nil {
-			w.log(entity, abi.LogError, fmt.Sprintf("the message to %s is dropped: %v", m.Entity, err))
-			continue
+			return nil, err
 		}
-		w.mail(found, w.entities.origin())
+		sends = append(sends, func() { w.mail(found, w.entities.origin()) })
 	}
 	for _, c := range did.Started {
-		w.unsettled++
-		w.after(0, func() {
-			w.unsettled--
-			if _, err := w.call(c, caller{}); err != nil {
-				w.log(entity, abi.LogError, fmt.Sprintf("workflow %s is not started: %v", c.Workflow, err))
-			}
-		})
+		if err := w.checkStart(c); err != nil {
+			return nil, err
+		}
+		sends = append(sends, func() { w.startFrom(o.entity, c) })
 	}
+	return sends, nil
+}
+
+// startFrom starts a workflow that an entity asked for.
+func (w *world) startFrom(entity string, c abi.Call) {
+	w.unsettled++
+	w.after(0, func() {
+		w.unsettled--
+		if _, err := w.call(c, caller{}); err != nil {
+			w.log(entity, abi.LogError, fmt.Sprintf("workflow %s is not started: %v", c.Workflow, err))
+		}
+	})
 }
 
 func (w *world) entityInvocation(o *operation, kind string, body []byte) abi.Invocation {

@@ -206,7 +206,7 @@ func (r *replayer) Cancel(op uint32) {
 
 // Do refuses, as in the recorded run.
 func (r *replayer) Do(call *guest.Call, _ []byte) ([]byte, *abi.Error) {
-	return nil, abi.Errorf(abi.CodeWrongContext, "%s was called in a workflow", call.Name)
+	return nil, refuseCall(call.Name)
 }
 
 // Log drops the record: the recorded run wrote it.

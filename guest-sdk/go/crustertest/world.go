@@ -190,18 +190,9 @@ func (w *world) call(c abi.Call, by caller) (*run, *abi.Error) {
 	if stub, ok := w.cfg.workflows[c.Workflow]; ok {
 		return w.callStub(c, stub, by)
 	}
-	name, err := w.own(c.Workflow)
+	name, key, err := w.resolve(&c)
 	if err != nil {
-		return nil, err
-	}
-	input, bad := checkRequest(name, c.Input)
-	if bad != nil {
-		return nil, abi.AsError(bad)
-	}
-	c.Input = input
-	key, bad := callKey(name, c)
-	if bad != nil {
-		return nil, abi.AsError(bad)
+		return nil, abi.AsError(err)
 	}
 	id := w.executionID(name, key)
 	if r, ok := w.runs[id]; ok {
@@ -211,6 +202,28 @@ func (w *world) call(c abi.Call, by caller) (*run, *abi.Error) {
 	child.caller = by
 	w.after(0, child.start)
 	return child, nil
+}
+
+// resolve finds the workflow of a call and its key, and checks its input as a host does.
+func (w *world) resolve(c *abi.Call) (name, key string, err error) {
+	name, unknown := w.own(c.Workflow)
+	if unknown != nil {
+		return "", "", unknown
+	}
+	if c.Input, err = checkRequest(name, c.Input); err != nil {
+		return "", "", err
+	}
+	key, err = callKey(name, *c)
+	return name, key, err
+}
+
+// checkStart refuses a start that a host refuses.
+func (w *world) checkStart(c abi.Call) error {
+	if _, ok := w.cfg.workflows[c.Workflow]; ok {
+		return nil
+	}
+	_, _, err := w.resolve(&c)
+	return err
 }
 
 // own is the name of a workflow without that of the deployment, which must be the
