@@ -45,8 +45,9 @@ type run struct {
 type pendingOp struct {
 	// what names it for messages.
 	what string
-	// issued is its number among the ops of all executions.
+	// issued is its number among the ops of all executions, and at when that was.
 	issued int
+	at     time.Time
 	// kind is that of the op.
 	kind string
 	// step names an activity within the execution.
@@ -176,9 +177,28 @@ func (r *run) onEnd(notify func(*abi.Outcome)) {
 }
 
 // deliver schedules a delivery after d.
+//
+// What is due at the same time comes in the order of issue. A host takes its time for what it has to do, however
+// short that is: of what is there as soon as it is issued, such an op comes behind all others of its turn.
 func (r *run) deliver(d time.Duration, op uint32, result abi.Delivery) {
+	p := r.pending[op]
+	if !needsHost[p.kind] || r.world.now.Add(d).After(p.at) {
+		r.deliverAs(p.issued, d, op, result)
+		return
+	}
+	r.world.soon(func() { r.deliverAs(r.world.ops, 0, op, result) })
+}
+
+// needsHost are the ops that a host has to do something for.
+var needsHost = map[string]bool{
+	abi.OpActivity: true, abi.OpCall: true, abi.OpSend: true, abi.OpResolve: true, abi.OpPoll: true, abi.OpSignal: true,
+	abi.OpEntityCall: true, abi.OpEntitySend: true, abi.OpLock: true, abi.OpInterrupt: true,
+}
+
+// deliverAs schedules a delivery after d, at a place among those that are due at the same time.
+func (r *run) deliverAs(place int, d time.Duration, op uint32, result abi.Delivery) {
 	result.Op = op
-	r.world.deliverAfter(d, r.pending[op].issued, func() {
+	r.world.deliverAfter(d, place, func() {
 		if _, ok := r.pending[op]; !ok || r.outcome != nil {
 			return
 		}
@@ -211,7 +231,7 @@ func (r *run) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 	r.ops++
 	op := r.ops
 	r.world.ops++
-	r.pending[op] = pendingOp{what: strings.TrimSpace(call.Name + " " + name), kind: call.Name, issued: r.world.ops, size: len(body)}
+	r.pending[op] = pendingOp{what: strings.TrimSpace(call.Name + " " + name), kind: call.Name, issued: r.world.ops, at: r.world.now, size: len(body)}
 	r.history.add(Event{Time: r.world.now, Type: Issued, Op: op, Kind: call.Name, Name: name, Body: body})
 	perform(op)
 	return op, nil
