@@ -223,10 +223,11 @@ func (r *run) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 	if err := r.checkOpen(call.Name, body); err != nil {
 		return 0, err
 	}
-	perform, name, err := r.decode(call.Name, body)
+	perform, err := r.decode(call.Name, body)
 	if err != nil {
 		return 0, err
 	}
+	name := opName(call.Name, body)
 	r.open(call.Name, body)
 	r.ops++
 	op := r.ops
@@ -237,58 +238,57 @@ func (r *run) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 	return op, nil
 }
 
-// decode reads the body of an op. It returns the function that performs the op,
-// and the op's name in the history. It refuses what the host refuses.
-func (r *run) decode(kind string, body []byte) (perform func(op uint32), name string, err *abi.Error) {
+// decode reads the body of an op. It returns the function that performs the op. It
+// refuses what the host refuses.
+func (r *run) decode(kind string, body []byte) (perform func(op uint32), err *abi.Error) {
 	decoded, err := abi.DecodeOp(kind, body)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	switch b := decoded.(type) {
 	case *abi.Interrupted:
-		return r.awaitInterrupt, "", nil
+		return r.awaitInterrupt, nil
 	case *abi.Sleep:
 		d := time.Duration(b.Duration)
-		return func(op uint32) { r.deliver(d, op, abi.Delivery{Value: abi.Nil}) }, d.String(), nil
+		return func(op uint32) { r.deliver(d, op, abi.Delivery{Value: abi.Nil}) }, nil
 	case *abi.Activity:
-		return func(op uint32) { r.perform(op, *b) }, b.Name, nil
+		return func(op uint32) { r.perform(op, *b) }, nil
 	case *abi.Deferred:
-		return func(op uint32) { r.await(b.Name, op) }, b.Name, nil
+		return func(op uint32) { r.await(b.Name, op) }, nil
 	case *abi.Resolve:
-		return func(op uint32) { r.resolve(op, *b) }, b.Name, nil
+		return func(op uint32) { r.resolve(op, *b) }, nil
 	case *abi.Call:
-		return func(op uint32) { r.call(op, *b, kind == abi.OpCall) }, b.Workflow, nil
+		return func(op uint32) { r.call(op, *b, kind == abi.OpCall) }, nil
 	case *abi.Interrupt:
-		return func(op uint32) { r.interruptOther(op, *b) }, b.Execution, nil
+		return func(op uint32) { r.interruptOther(op, *b) }, nil
 	case *abi.Poll:
-		return func(op uint32) { r.poll(op, b.Execution) }, b.Execution, nil
+		return func(op uint32) { r.poll(op, b.Execution) }, nil
 	case *abi.Receive:
-		return func(op uint32) { r.receive(op, b.Name) }, b.Name, nil
+		return func(op uint32) { r.receive(op, b.Name) }, nil
 	case *abi.Signal:
-		return func(op uint32) { r.signal(op, *b) }, b.Name, nil
+		return func(op uint32) { r.signal(op, *b) }, nil
 	case *abi.Lock:
-		return func(op uint32) { r.lock(op, b.Entities) }, strings.Join(b.Entities, ","), nil
+		return func(op uint32) { r.lock(op, b.Entities) }, nil
 	case *abi.Unlock:
-		return func(op uint32) { r.endSection(); r.deliver(0, op, abi.Delivery{Value: abi.Nil}) }, "", nil
+		return func(op uint32) { r.endSection(); r.deliver(0, op, abi.Delivery{Value: abi.Nil}) }, nil
 	case *abi.Update:
-		return r.takeUpdate, "", nil
+		return r.takeUpdate, nil
 	case *abi.Answer:
-		return func(op uint32) { r.answer(b); r.deliver(0, op, abi.Delivery{Value: abi.Nil}) }, b.ID, nil
+		return func(op uint32) { r.answer(b); r.deliver(0, op, abi.Delivery{Value: abi.Nil}) }, nil
 	case *abi.Publish:
 		if err := r.checkPublish(b); err != nil {
-			return nil, "", err
+			return nil, err
 		}
-		return func(op uint32) { r.published.apply(b); r.deliver(0, op, abi.Delivery{Value: abi.Nil}) }, "", nil
+		return func(op uint32) { r.published.apply(b); r.deliver(0, op, abi.Delivery{Value: abi.Nil}) }, nil
 	case *abi.EntityMessage:
-		name = b.Entity + "." + b.Operation
 		if kind == abi.OpEntityCall {
-			return func(op uint32) { r.entityCall(op, *b) }, name, nil
+			return func(op uint32) { r.entityCall(op, *b) }, nil
 		}
-		return func(op uint32) { r.entitySend(op, *b) }, name, nil
+		return func(op uint32) { r.entitySend(op, *b) }, nil
 	case *abi.Patched:
-		return func(op uint32) { r.deliverValue(op, !r.world.cfg.unpatched[b.ID]) }, b.ID, nil
+		return func(op uint32) { r.deliverValue(op, !r.world.cfg.unpatched[b.ID]) }, nil
 	}
-	return nil, "", abi.Errorf(abi.CodeBadBody, "the test kit does not know the op %q", kind)
+	return nil, abi.Errorf(abi.CodeBadBody, "the test kit does not know the op %q", kind)
 }
 
 func (r *run) deferred(name string) *deferred {

@@ -47,12 +47,10 @@ func (h *History) Replay() error {
 		return r.problem
 	case out == nil:
 		if h.Outcome.Error == nil || h.Outcome.Error.Code != abi.CodeGuestDeadlock {
-			r.differ("the workflow waits")
+			r.differ(difference{now: r.waits()})
 		}
-	case r.next < len(h.Events):
-		r.differ("the workflow has ended")
-	case !sameOutcome(*received(out), h.Outcome):
-		r.differ(fmt.Sprintf("the workflow ended with %s instead of %s", renderOutcome(*out), renderOutcome(h.Outcome)))
+	case r.next < len(h.Events) || !sameOutcome(*received(out), h.Outcome):
+		r.differ(difference{now: renderEnd(*received(out))})
 	}
 	return r.problem
 }
@@ -78,10 +76,11 @@ func (r *replayer) play() (*abi.Outcome, error) {
 		}
 		e := h.Events[r.next]
 		if e.Type != Delivered {
-			r.differ("the workflow waits")
+			r.differ(difference{now: r.waits()})
 			break
 		}
 		r.next, r.now = r.next+1, e.Time
+		r.closeOp(e.Op)
 		out, err = r.resume(abi.Delivery{Error: e.Err, Op: e.Op, Value: e.Value})
 	}
 	return out, err
@@ -125,6 +124,7 @@ type replayer struct {
 	now     time.Time
 	ops     uint32
 	problem error
+	open    []Event // ops that the workflow waits for
 	// unpatched are questions about changes that the history does not know: the
 	// execution had passed that point before. They have numbers of their own.
 	unpatched []uint32
@@ -146,19 +146,6 @@ func (r *replayer) nextUnpatched() (uint32, bool) {
 
 var _ guest.Host = (*replayer)(nil)
 
-// differ records the first difference.
-func (r *replayer) differ(now string) {
-	if r.problem != nil {
-		return
-	}
-	then := "the end of the history"
-	if r.next < len(r.history.Events) {
-		then = r.history.Events[r.next].String()
-	}
-	r.problem = abi.Errorf(abi.CodeNondeterminism, "%s is not deterministic: event %d\n  then: %s\n  now:  %s",
-		r.history.Execution, r.next+1, then, now)
-}
-
 // Issue compares the op with the next one of the history. A history has no
 // refused ops; they are refused again.
 func (r *replayer) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
@@ -171,17 +158,30 @@ func (r *replayer) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 		return firstUnpatched + r.asked, nil
 	}
 	r.ops++
-	if r.problem != nil || r.next >= len(r.history.Events) {
-		r.differ("issued " + call.Name)
+	if r.problem != nil || !r.expects(call.Name, body) {
+		r.differOp(Event{Type: Issued, Op: r.ops, Kind: call.Name, Name: opName(call.Name, body), Body: body})
 		return r.ops, nil
 	}
 	e := r.history.Events[r.next]
-	if !r.expects(call.Name, body) {
-		r.differ(fmt.Sprintf("issued %d %s %s", r.ops, call.Name, render(body)))
-		return r.ops, nil
-	}
 	r.next++
+	r.open = append(r.open, e)
 	return e.Op, nil
+}
+
+// waits says what the workflow waits for.
+func (r *replayer) waits() string {
+	var names []string
+	for _, e := range r.open {
+		if e.Kind != abi.OpInterrupted && e.Kind != abi.OpUpdate {
+			names = append(names, strings.TrimSpace(fmt.Sprintf("%d %s %s", e.Op, e.Kind, e.Name)))
+		}
+	}
+	return "waits for " + cmp.Or(strings.Join(names, ", "), "nothing")
+}
+
+// closeOp forgets an op that the workflow does not wait for any more.
+func (r *replayer) closeOp(op uint32) {
+	r.open = slices.DeleteFunc(r.open, func(e Event) bool { return e.Op == op })
 }
 
 // expects tells whether the next event of the history is this op.
@@ -198,10 +198,11 @@ func (r *replayer) Cancel(op uint32) {
 	if r.problem == nil && r.next < len(r.history.Events) {
 		if e := r.history.Events[r.next]; e.Type == Canceled && e.Op == op {
 			r.next++
+			r.closeOp(op)
 			return
 		}
 	}
-	r.differ(fmt.Sprintf("canceled %d", op))
+	r.differOp(Event{Type: Canceled, Op: op})
 }
 
 // Do refuses, as in the recorded run.
@@ -243,23 +244,4 @@ func sameOutcome(a, b abi.Outcome) bool {
 		return a.Error.Code == b.Error.Code && a.Error.Message == b.Error.Message && a.Error.Type == b.Error.Type
 	}
 	return sameValue(a.Value, b.Value)
-}
-
-func renderOutcome(o abi.Outcome) string {
-	switch {
-	case o.Error != nil:
-		return o.Error.Error()
-	case o.Continue != nil:
-		return "a new run with " + render(o.Continue.Input)
-	}
-	return render(o.Value)
-}
-
-// render renders a msgpack value for people to read.
-func render(b []byte) string {
-	var v any
-	if err := abi.Unmarshal(b, &v); err != nil {
-		return fmt.Sprintf("%x", b)
-	}
-	return fmt.Sprintf("%v", v)
 }
