@@ -235,6 +235,7 @@ func (r *run) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 	r.pending[op] = pendingOp{what: strings.TrimSpace(call.Name + " " + name), kind: call.Name, issued: r.world.ops, at: r.world.now, size: len(body)}
 	r.history.add(Event{Time: r.world.now, Type: Issued, Op: op, Kind: call.Name, Name: name, Body: body})
 	perform(op)
+	r.world.reach(r, call.Name, name)
 	return op, nil
 }
 

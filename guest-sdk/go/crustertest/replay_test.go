@@ -54,7 +54,7 @@ func TestReplayFindsNondeterminism(t *testing.T) {
 	for how, want := range map[string]string{
 		"argument": "event 2 (- recorded, + now)\n    issued 1 interrupted\n  - issued 2 sleep 1s\n  + issued 2 sleep 2s\n",
 		"input":    "  - issued 2 activity tally {input: {a: 1, b: 2}}\n  + issued 2 activity tally {input: {a: 2, b: 2}}\n  they differ in input.a: 1 recorded, 2 now\n",
-		"policy":   "  - issued 2 activity tally {input: {}}\n  + issued 2 activity tally {input: {}}\n  they differ in retry.retries: 1 recorded, 2 now\n",
+		"policy":   "  - issued 2 activity tally {input: null}\n  + issued 2 activity tally {input: null}\n  they differ in retry.retries: 1 recorded, 2 now\n",
 		"result":   "  - ended with 1\n  + ended with 2\n",
 		"more":     "  - ended with 0\n  + issued 2 sleep 1s\n",
 		"fewer":    "  - issued 2 sleep 1s\n  + ended with 0\n",

@@ -15,7 +15,7 @@ import (
 // [cruster.ErrInterrupted]. The workflow's log goes to the log of the test.
 func Run[Req, Res any](t testing.TB, wf *cruster.Workflow[Req, Res], req Req, opts ...Option) (Res, error) {
 	t.Helper()
-	return Execute(wf, req, append([]Option{logTo(t.Logf)}, opts...)...)
+	return Execute(wf, req, append([]Option{logTo(t.Logf), failTo(t.Errorf)}, opts...)...)
 }
 
 // Execute is [Run] without a test, for examples and fuzzing.
@@ -81,6 +81,7 @@ type config struct {
 	down        []downtime
 	early       []func(*run) // before the start
 	entities    *Entities
+	errorf      func(string, ...any)
 	executionID string
 	history     *History
 	http        func(cruster.HTTPRequest) (cruster.HTTPResponse, error)
@@ -88,6 +89,7 @@ type config struct {
 	namespace   string
 	operations  map[string]func(id string, input []byte) ([]byte, error)
 	outside     []outsideEvent
+	places      []*awaitedPlace
 	shared      bool // the test is in a bubble of its own
 	start       time.Time
 	takes       map[string]func(guest.Attempt, []byte) (time.Duration, error)
@@ -105,19 +107,25 @@ type outsideEvent struct {
 	apply func(*run)
 }
 
-func newConfig(opts []Option) *config {
-	c := &config{
+// newEvents is a configuration of nothing, to which events can be added.
+func newEvents() *config {
+	return &config{
 		activities: map[string]*guest.Activity{},
 		config:     map[string]string{},
 		deployment: "test",
 		namespace:  "test",
 		operations: map[string]func(string, []byte) ([]byte, error){},
+		errorf:     func(string, ...any) {},
 		logf:       func(string, ...any) {},
 		takes:      map[string]func(guest.Attempt, []byte) (time.Duration, error){},
 		turnLimit:  10 * time.Second,
 		unpatched:  map[string]bool{},
 		workflows:  map[string]func([]byte) ([]byte, error){},
 	}
+}
+
+func newConfig(opts []Option) *config {
+	c := newEvents()
 	for _, o := range opts {
 		o(c)
 	}
@@ -130,6 +138,10 @@ func newConfig(opts []Option) *config {
 		c.start = time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
 	}
 	return c
+}
+
+func failTo(errorf func(string, ...any)) Option {
+	return func(c *config) { c.errorf = errorf }
 }
 
 func logTo(logf func(string, ...any)) Option {

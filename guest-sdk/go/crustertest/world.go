@@ -28,6 +28,9 @@ type world struct {
 	locks map[string]*lock
 	// unsettled counts the messages of entities that are under way.
 	unsettled int
+	// tested is the execution under test, and reached the steps that it asked for; see When.
+	tested  string
+	reached []string
 	// turning says that a workflow takes a turn, and afterTurn is what is put off until it is over.
 	turning   bool
 	afterTurn []func()
@@ -112,9 +115,8 @@ func (w *world) execute(workflow string, body []byte) *abi.Outcome {
 	for _, apply := range w.cfg.early {
 		apply(first)
 	}
-	for _, o := range w.cfg.outside {
-		w.after(w.up(w.now.Add(o.after)).Sub(w.now), func() { o.apply(w.runs[id]) })
-	}
+	w.tested = id
+	w.happen(nil, w.cfg.outside)
 	if first.outcome == nil {
 		first.start()
 	}
@@ -133,6 +135,10 @@ func (w *world) execute(workflow string, body []byte) *abi.Outcome {
 	last := w.runs[id]
 	if w.cfg.history != nil {
 		*w.cfg.history = last.recorded()
+	}
+	if err := w.unreached(last.outcome); err != nil {
+		w.cfg.errorf("%v", err)
+		return &abi.Outcome{Error: err}
 	}
 	return last.outcome
 }
