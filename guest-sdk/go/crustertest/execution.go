@@ -13,6 +13,7 @@ import (
 // run is one simulated execution, and the host of its workflow.
 type run struct {
 	world    *world
+	module   *module
 	id       string
 	workflow string
 	input    []byte
@@ -64,13 +65,13 @@ type deferred struct {
 
 var _ guest.Host = (*run)(nil)
 
-func newRun(w *world, id, workflow string, input []byte) *run {
+func newRun(w *world, m *module, id, workflow string, input []byte) *run {
 	r := &run{
-		world: w, id: id, workflow: workflow, input: input,
+		world: w, module: m, id: id, workflow: workflow, input: input,
 		pending:   map[uint32]pendingOp{},
 		steps:     map[string]int{},
 		deferreds: map[string]*deferred{},
-		history:   History{Execution: id, Namespace: w.cfg.namespace, Workflow: workflow, Input: input, Start: w.now},
+		history:   History{Execution: id, Namespace: w.cfg.namespace, Workflow: workflow, Input: input, Start: w.now, code: m.Registry},
 	}
 	w.runs[id] = r
 	return r
@@ -89,7 +90,7 @@ func (r *run) start() {
 	}
 	r.bubble = newBubble()
 	r.turn(func() (out *abi.Outcome) {
-		r.ex, out = guest.Default.Start(r, r.invocation(), guest.Options{RecoverPanics: true, StallLimit: forever})
+		r.ex, out = r.module.Start(r, r.invocation(), guest.Options{RecoverPanics: true, StallLimit: forever})
 		return out
 	})
 }
@@ -319,7 +320,7 @@ func (r *run) settle(name string, result abi.Delivery) (bool, *abi.Error) {
 		}
 		return false, nil
 	}
-	if wf, ok := guest.Default.Workflow(r.workflow); ok {
+	if wf, ok := r.module.Workflow(r.workflow); ok {
 		declared, err := wf.Deferred(name)
 		if err == nil && result.Error == nil {
 			result.Value, err = declared.CheckValue(result.Value)
@@ -375,7 +376,7 @@ func (r *run) call(op uint32, b abi.Call, wait bool) {
 	if wait {
 		by = caller{run: r, op: op, policy: b.OnCancel}
 	}
-	other, err := r.world.call(b, by)
+	other, err := r.world.call(r.module.deployment, b, by)
 	switch {
 	case err != nil:
 		r.deliver(0, op, abi.Delivery{Error: err})

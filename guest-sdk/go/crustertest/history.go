@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
 // Types of an [Event].
@@ -41,6 +42,8 @@ type History struct {
 	Before []History
 	// Published is what can be seen of the execution.
 	Published Published
+	// code is the module of the execution; nil in a history that no execution has recorded.
+	code *guest.Registry
 }
 
 // seed of the random numbers of the run.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
-	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
 // Published is what can be seen of an execution from outside: see [PublishedAfter], and
@@ -47,7 +46,7 @@ func readPublished[T any](what string, values map[string][]byte, name string) (T
 
 // checkPublish refuses what a host refuses: what the workflow does not declare, and too much.
 func (r *run) checkPublish(b *abi.Publish) *abi.Error {
-	wf, ok := guest.Default.Workflow(r.workflow)
+	wf, ok := r.module.Workflow(r.workflow)
 	if !ok {
 		return nil
 	}

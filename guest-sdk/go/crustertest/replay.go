@@ -63,7 +63,7 @@ func (r *replayer) play() (*abi.Outcome, error) {
 		Namespace: cmp.Or(h.Namespace, "test"), Seed: h.seed(), Time: h.Start.UnixNano(), Unread: h.Given,
 	}
 	out, err := r.turn(func() (out *abi.Outcome) {
-		r.ex, out = guest.Default.Start(r, inv, guest.Options{RecoverPanics: true, StallLimit: forever})
+		r.ex, out = cmp.Or(h.code, guest.Default).Start(r, inv, guest.Options{RecoverPanics: true, StallLimit: forever})
 		return out
 	})
 	for out == nil && err == nil && r.problem == nil {

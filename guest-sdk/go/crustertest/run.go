@@ -2,6 +2,7 @@ package crustertest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ func Execute[Req, Res any](wf *cruster.Workflow[Req, Res], req Req, opts ...Opti
 		return res, fmt.Errorf("the request of %s: %w", wf.Name(), err)
 	}
 	cfg := newConfig(opts)
-	out := newWorld(cfg).execute(wf.Name(), body)
+	out := newWorld(cfg).execute(cfg.deploymentOf(guest.PackageOf(wf)), wf.Name(), body)
 	if out.Error != nil {
 		return res, outcomeError(out.Error)
 	}
@@ -36,7 +37,7 @@ func Execute[Req, Res any](wf *cruster.Workflow[Req, Res], req Req, opts ...Opti
 	return res, nil
 }
 
-// ExecuteNamed is [Execute] for a workflow that is known by its name, and a request
+// ExecuteNamed is [Execute] for a workflow that is known by its name, with that of its deployment or without, and a request
 // that need not have its type: for tables of cases, and for requests that a host
 // has recorded. The request is checked as a host checks it.
 func ExecuteNamed(workflow string, request any, opts ...Option) (any, error) {
@@ -44,7 +45,12 @@ func ExecuteNamed(workflow string, request any, opts ...Option) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the request of %s: %w", workflow, err)
 	}
-	out := newWorld(newConfig(opts)).execute(workflow, body)
+	cfg := newConfig(opts)
+	deployment, name, found := strings.Cut(workflow, "/")
+	if !found {
+		deployment, name = cfg.deployment, workflow
+	}
+	out := newWorld(cfg).execute(deployment, name, body)
 	if out.Error != nil {
 		return nil, outcomeError(out.Error)
 	}
@@ -74,9 +80,10 @@ func (e *interruptedError) Is(target error) bool { return target == cruster.ErrI
 type Option func(*config)
 
 type config struct {
-	activities  map[string]*guest.Activity
+	activities  map[stepOf]*guest.Activity
 	config      map[string]string
 	database    Database
+	deployed    map[string][]string // packages, by the deployment
 	deployment  string
 	down        []downtime
 	early       []func(*run) // before the start
@@ -87,12 +94,13 @@ type config struct {
 	http        func(cruster.HTTPRequest) (cruster.HTTPResponse, error)
 	logf        func(string, ...any)
 	namespace   string
-	operations  map[string]func(id string, input []byte) ([]byte, error)
+	migrate     func([]*module)
+	operations  []stubbedOperation
 	outside     []outsideEvent
 	places      []*awaitedPlace
 	shared      bool // the test is in a bubble of its own
 	start       time.Time
-	takes       map[string]func(guest.Attempt, []byte) (time.Duration, error)
+	takes       map[stepOf]func(guest.Attempt, []byte) (time.Duration, error)
 	turnLimit   time.Duration
 	unpatched   map[string]bool
 	workflows   map[string]func(body []byte) ([]byte, error)
@@ -110,14 +118,14 @@ type outsideEvent struct {
 // newEvents is a configuration of nothing, to which events can be added.
 func newEvents() *config {
 	return &config{
-		activities: map[string]*guest.Activity{},
+		activities: map[stepOf]*guest.Activity{},
 		config:     map[string]string{},
+		deployed:   map[string][]string{},
 		deployment: "test",
 		namespace:  "test",
-		operations: map[string]func(string, []byte) ([]byte, error){},
 		errorf:     func(string, ...any) {},
 		logf:       func(string, ...any) {},
-		takes:      map[string]func(guest.Attempt, []byte) (time.Duration, error){},
+		takes:      map[stepOf]func(guest.Attempt, []byte) (time.Duration, error){},
 		turnLimit:  10 * time.Second,
 		unpatched:  map[string]bool{},
 		workflows:  map[string]func([]byte) ([]byte, error){},

@@ -3,9 +3,9 @@ package crustertest
 import (
 	"database/sql"
 	"fmt"
+	"sync"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
 // Database runs the SQL of activities; see [SQLite] for a ready one.
@@ -28,20 +28,34 @@ func UseDatabase(db Database) Option {
 }
 
 // SQLite gives activities a SQLite database that the test opened with a driver
-// of its choice, and applies the migrations of the module to it. It panics if
-// they fail.
+// of its choice, and applies the migrations of the modules of the test to it, before the first
+// run that uses the option. That run panics if they fail.
 func SQLite(db *sql.DB) Option {
 	// A database in memory exists only as long as its connection.
 	db.SetMaxOpenConns(1)
-	for _, m := range guest.Default.Manifest().Migrations {
+	var once sync.Once
+	return func(c *config) {
+		c.database = sqlite{db}
+		c.migrate = func(modules []*module) {
+			once.Do(func() {
+				for _, m := range modules {
+					migrate(db, m)
+				}
+			})
+		}
+	}
+}
+
+// migrate applies the migrations of a module.
+func migrate(db *sql.DB, of *module) {
+	for _, m := range of.Manifest().Migrations {
 		if m.Dialect == abi.DialectPostgres {
 			continue
 		}
 		if _, err := db.Exec(m.SQL); err != nil {
-			panic(fmt.Sprintf("crustertest: migration %d %s: %v", m.Version, m.Name, err))
+			panic(fmt.Sprintf("crustertest: migration %d %s of %s: %v", m.Version, m.Name, of.deployment, err))
 		}
 	}
-	return UseDatabase(sqlite{db})
 }
 
 type sqlite struct{ db *sql.DB }

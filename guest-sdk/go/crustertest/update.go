@@ -7,7 +7,6 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
-	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
 // Update sends an update to the execution before its first step, and hands the answer to fn, or
@@ -73,7 +72,7 @@ func (r *run) update(name string, input []byte, answer func([]byte, *abi.Error))
 }
 
 func (r *run) checkUpdate(name string, input []byte) ([]byte, error) {
-	wf, ok := guest.Default.Workflow(r.workflow)
+	wf, ok := r.module.Workflow(r.workflow)
 	if !ok || r.outcome != nil {
 		return nil, abi.Errorf(abi.CodeAlreadyOver, "%s is %s", r.id, r.state())
 	}
