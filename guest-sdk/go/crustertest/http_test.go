@@ -15,8 +15,11 @@ func TestCheckURL(t *testing.T) {
 		_, err := checkURL(url)
 		require.Nil(t, err, url)
 	}
-	for _, url := range []string{"", "a", "/a", "gopher://x", "http://", "http:///a", "https://user:secret@a/", "http://a b/", "http:a",
-		"http://127.1/", "http://a:0/", "http://a:/", "http://a..b/", "http://-a/", "http://ä/", "http://[fe80::1%25eth0]/", "http://a/" + strings.Repeat("x", maxURL), "http://a/\xff"} {
+	for _, url := range []string{
+		"", "a", "/a", "gopher://x", "http://", "http:///a", "https://user:secret@a/", "http://a b/", "http:a",
+		"http://127.1/", "http://a:0/", "http://a:/", "http://a..b/", "http://-a/", "http://ä/", "http://[fe80::1%25eth0]/",
+		"http://a/" + strings.Repeat("x", maxURL), "http://a/\xff",
+	} {
 		_, err := checkURL(url)
 		require.NotNil(t, err, url)
 		require.Equal(t, abi.CodeHTTPBadRequest, err.Code)

@@ -260,8 +260,11 @@ var Instant = cruster.NewWorkflow("Instant", func(ctx cruster.Context, kinds []s
 		"activity": func(ctx cruster.Context) error { _, err := square.Call(ctx, 2); return err },
 		"call":     func(ctx cruster.Context) error { _, err := First.Client().Execute(ctx, cruster.None{}); return err },
 		"deferred": func(ctx cruster.Context) error { _, err := instant.Await(ctx); return err },
-		"poll":     func(ctx cruster.Context) error { _, err := First.Client().Poll(ctx, cruster.ExecutionID(ctx)); return err },
-		"sleep":    func(ctx cruster.Context) error { return cruster.Sleep(ctx, 0) },
+		"poll": func(ctx cruster.Context) error {
+			_, err := First.Client().Poll(ctx, cruster.ExecutionID(ctx))
+			return err
+		},
+		"sleep": func(ctx cruster.Context) error { return cruster.Sleep(ctx, 0) },
 	}
 	var order []string
 	var all []cruster.Future[cruster.None]

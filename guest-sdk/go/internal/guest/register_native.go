@@ -5,7 +5,6 @@ package guest
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -84,9 +83,6 @@ var PackageOf func(handle any) string
 // sdk is the path of the package of the SDK.
 var sdk = strings.TrimSuffix(packageOf(callerOf(0)), "/internal/guest")
 
-// initializer is how the functions are named that initialise a package.
-var initializer = regexp.MustCompile(`\.init(\.\d+)?$`)
-
 // registrant is the package that is being initialised, or else the one that called the SDK.
 func registrant() string {
 	var pcs [64]uintptr
@@ -102,11 +98,16 @@ func registrant() string {
 		if caller == "" {
 			caller = pkg
 		}
-		if initializer.MatchString(f.Function) {
+		if initialises(f.Function) {
 			return pkg
 		}
 	}
 	return caller
+}
+
+// initialises tells whether a function initialises its package: "a.b/c.init", and "a.b/c.init.0" of the code.
+func initialises(function string) bool {
+	return strings.HasSuffix(strings.TrimRight(function, ".0123456789"), ".init")
 }
 
 func callerOf(skip int) string {

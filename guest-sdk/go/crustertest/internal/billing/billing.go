@@ -8,7 +8,7 @@ import (
 )
 
 // Charge is an activity; shop has another of that name.
-var Charge = cruster.NewActivity("charge", func(_ *cruster.ActivityContext, cents int) (string, error) { return "billing", nil })
+var Charge = cruster.NewActivity("charge", func(_ *cruster.ActivityContext, _ int) (string, error) { return "billing", nil })
 
 // Process has the name of a workflow of shop. The workflow that it calls is its own.
 var Process = cruster.NewWorkflow("Process", func(ctx cruster.Context, cents int) (string, error) {
