@@ -77,9 +77,6 @@ func try(r *Registry, add func(*Registry)) (err error) {
 	return nil
 }
 
-// PackageOf is the package that registered what a value of the SDK stands for. The SDK sets it, for crustertest.
-var PackageOf func(handle any) string
-
 // sdk is the path of the package of the SDK.
 var sdk = strings.TrimSuffix(packageOf(callerOf(0)), "/internal/guest")
 
