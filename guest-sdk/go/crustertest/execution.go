@@ -97,7 +97,7 @@ func (r *run) start() {
 
 // turn has the workflow take a turn.
 func (r *run) turn(take func() *abi.Outcome) {
-	r.opened.ops, r.opened.waits = 0, false
+	r.opened.ops, r.opened.waits, r.opened.logged = 0, false, 0
 	var out *abi.Outcome
 	if err := r.world.turn(r.bubble, func() { out = take() }); err != nil {
 		r.finish(&abi.Outcome{Error: err})
@@ -449,7 +449,11 @@ func refuseCall(name string) *abi.Error {
 }
 
 // Log passes a record on to the test.
-func (r *run) Log(level int32, text string) { r.world.log(r.id, level, abi.LogText([]byte(text))) }
+func (r *run) Log(level int32, text string) {
+	if r.mayLog(len(text)) {
+		r.world.log(r.id, level, abi.LogText([]byte(text)))
+	}
+}
 
 // waitsFor names the ops that the execution waits for.
 func (r *run) waitsFor() string {

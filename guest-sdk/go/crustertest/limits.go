@@ -1,15 +1,19 @@
 package crustertest
 
 import (
+	"fmt"
+
 	"github.com/cruster/cruster/abi"
 )
 
 // Limits of a host that abi does not have, because no guest counts them itself.
 const (
+	logLineCost  = 16      // bytes that a line of a log costs besides its text
 	maxEntries   = 250_000 // of a journal
 	maxOpenBytes = 64 << 20
 	maxOpenOps   = 100_000
 	maxSent      = 1000 // messages of one operation of an entity
+	maxTurnLog   = 256 << 10
 )
 
 // opened counts what a run asks for, as a host does.
@@ -19,6 +23,19 @@ type opened struct {
 	bytes   int // of all ops that are pending
 	entries int // deliveries
 	waits   bool
+	logged  int // bytes of the log of the turn
+}
+
+// mayLog tells whether a host would keep a line of the log. The first that it would not is noted.
+func (r *run) mayLog(size int) bool {
+	before := r.opened.logged
+	if r.opened.logged += size + logLineCost; r.opened.logged <= maxTurnLog {
+		return true
+	}
+	if before <= maxTurnLog {
+		r.world.log(r.id, abi.LogWarn, fmt.Sprintf("a host drops the rest of what the workflow logs in this turn: it is more than %d bytes", maxTurnLog))
+	}
+	return false
 }
 
 // checkOpen refuses an op that is too much.

@@ -1,6 +1,7 @@
 package crustertest_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,34 @@ func TestTooMany(t *testing.T) {
 
 	_, err = crustertest.Run(t, manyTimers, abi.MaxOpsPerTurn+1)
 	require.ErrorContains(t, err, "CR-4003: the workflow issued more than 10000 ops without waiting for one")
+}
+
+var talkative = cruster.NewWorkflow("limitsTalk", func(ctx cruster.Context, n int) (int, error) {
+	for range n {
+		cruster.Logger(ctx).Info(strings.Repeat("x", 1000))
+	}
+	return n, cruster.Sleep(ctx, time.Hour)
+})
+
+// loud counts the lines of a log.
+type loud struct {
+	testing.TB
+	lines int
+	last  string
+}
+
+func (l *loud) Logf(format string, args ...any) {
+	l.lines, l.last = l.lines+1, fmt.Sprintf(format, args...)
+}
+
+// A host keeps 256 KiB of the log of a turn.
+func TestTooMuchLog(t *testing.T) {
+	t.Parallel()
+	log := &loud{TB: t}
+	_, err := crustertest.Run(log, talkative, 1000)
+	require.NoError(t, err)
+	require.Less(t, log.lines, 262)
+	require.Contains(t, log.last, "a host drops the rest of what the workflow logs in this turn: it is more than 262144 bytes")
 }
 
 type hoard struct {

@@ -197,8 +197,8 @@ func Record(h *History) Option {
 }
 
 // TurnLimit bounds the real time that the workflow may run without waiting for a
-// durable call. A workflow that blocks on a Go channel fails with an error after
-// that time. Defaults to ten seconds.
+// durable call. One that loops, or waits for something outside of it, fails with an error after
+// that time; one that waits for itself fails at once. Defaults to ten seconds.
 func TurnLimit(d time.Duration) Option {
 	return func(c *config) { c.turnLimit = d }
 }
