@@ -14,6 +14,8 @@ type Activity[In, Out any] struct {
 	name string
 	opts activityOptions
 	body guest.ActivityBody // of a call, but for its input
+
+	registered *guest.Activity
 }
 
 // NewActivity registers an activity. Call it at package level, so that every
@@ -28,7 +30,7 @@ func NewActivity[In, Out any](name string, fn func(*ActivityContext, In) (Out, e
 		panic("cruster: activity " + name + ": ActivityKey is an option of a single call: use it with With")
 	}
 	a.body = a.encodeBody()
-	guest.Default.AddActivity(&guest.Activity{
+	a.registered = &guest.Activity{
 		Name:    name,
 		Input:   reflect.TypeFor[In](),
 		Output:  reflect.TypeFor[Out](),
@@ -47,7 +49,8 @@ func NewActivity[In, Out any](name string, fn func(*ActivityContext, In) (Out, e
 			}
 			return encode("the result of activity ", name, out)
 		},
-	})
+	}
+	a.registered.Package = guest.Register(func(r *guest.Registry) { r.AddActivity(a.registered) })
 	return a
 }
 

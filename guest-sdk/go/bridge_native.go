@@ -13,4 +13,16 @@ func init() {
 		c := newActivityContext(a)
 		return c, c.within.end
 	}
+	guest.PackageOf = func(handle any) string { return handle.(interface{ registrant() string }).registrant() }
+}
+
+func (w *Workflow[Req, Res]) registrant() string { return w.registered.Package }
+func (a *Activity[In, Out]) registrant() string  { return a.registered.Package }
+func (e *StatefulEntity[S]) registrant() string  { return e.registered.Package }
+
+func (o *Operation[In, Out]) registrant() string {
+	if o.of == nil {
+		return ""
+	}
+	return o.of.Package
 }

@@ -34,7 +34,7 @@ func NewEntity(name string, opts ...EntityOption) *Entity {
 	for _, o := range opts {
 		o(e)
 	}
-	guest.Default.AddEntity(e)
+	e.Package = guest.Register(func(r *guest.Registry) { r.AddEntity(e) })
 	return &Entity{registered: e}
 }
 

@@ -26,7 +26,7 @@ type Registered struct{}
 // registered twice for the same dialect.
 func Migrations(steps ...Migration) Registered {
 	for _, m := range steps {
-		guest.Default.AddMigration(m)
+		guest.Register(func(r *guest.Registry) { r.AddMigration(m) })
 	}
 	return Registered{}
 }

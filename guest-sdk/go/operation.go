@@ -14,6 +14,7 @@ import (
 type Operation[In, Out any] struct {
 	entity string // "Name" or "deployment/Name"
 	name   string
+	of     *guest.Entity // nil for one of another deployment
 }
 
 // NewOperation registers an operation of an entity with a state: fn may change the state
@@ -28,7 +29,7 @@ func NewOperation[S, In, Out any](e *StatefulEntity[S], name string, fn func(*En
 	e.registered.Add(newOperation[In, Out](name, func(r *guest.OperationRun, s guest.State, in In) (Out, error) {
 		return fn(newEntityContext(r), &s.(*state[S]).value, in)
 	}))
-	return &Operation[In, Out]{entity: e.Name(), name: name}
+	return &Operation[In, Out]{entity: e.Name(), name: name, of: e.registered}
 }
 
 // NewReadOnly registers an operation that only looks at the state. Such operations run
@@ -41,7 +42,7 @@ func NewReadOnly[S, In, Out any](e *StatefulEntity[S], name string, fn func(*Rea
 	})
 	op.ReadOnly = true
 	e.registered.Add(op)
-	return &Operation[In, Out]{entity: e.Name(), name: name}
+	return &Operation[In, Out]{entity: e.Name(), name: name, of: e.registered}
 }
 
 // newOperation wraps a typed function.

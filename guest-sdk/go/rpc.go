@@ -23,7 +23,7 @@ func Persisted() RPCOption {
 // It panics if the name is invalid or already registered for this entity.
 func NewRPC[In, Out any](e *Entity, name string, fn func(*RPCContext, In) (Out, error), opts ...RPCOption) *Operation[In, Out] {
 	e.registered.Add(newRPC(name, fn, opts))
-	return &Operation[In, Out]{entity: e.Name(), name: name}
+	return &Operation[In, Out]{entity: e.Name(), name: name, of: e.registered}
 }
 
 // newRPC wraps a typed function.

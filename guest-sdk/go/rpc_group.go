@@ -81,5 +81,5 @@ func (r *GroupRPC[In, Out]) Of(e *Entity) *Operation[In, Out] {
 	if !slices.Contains(e.groups, r.group) {
 		panic(fmt.Sprintf("cruster: entity %s does not include group %s, which has operation %s", e.Name(), r.group.name, r.name))
 	}
-	return &Operation[In, Out]{entity: e.Name(), name: r.name}
+	return &Operation[In, Out]{entity: e.Name(), name: r.name, of: e.registered}
 }

@@ -107,6 +107,6 @@ func NewSchedule[Req, Res any](name string, wf *Workflow[Req, Res], req Req, whe
 	for _, o := range opts {
 		o(&info)
 	}
-	guest.Default.AddSchedule(info)
+	guest.Register(func(r *guest.Registry) { r.AddSchedule(info) })
 	return Schedule{name: name}
 }

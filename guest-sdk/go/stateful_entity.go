@@ -48,7 +48,7 @@ func NewStatefulEntity[S any](name string, opts ...EntityOption) *StatefulEntity
 	for _, o := range opts {
 		o(e)
 	}
-	guest.Default.AddEntity(e)
+	e.Package = guest.Register(func(r *guest.Registry) { r.AddEntity(e) })
 	return &StatefulEntity[S]{registered: e, state: t}
 }
 

@@ -70,7 +70,7 @@ func NewWorkflow[Req, Res any](name string, fn func(Context, Req) (Res, error), 
 	for _, o := range opts {
 		o(w)
 	}
-	guest.Default.AddWorkflow(w)
+	w.Package = guest.Register(func(r *guest.Registry) { r.AddWorkflow(w) })
 	return &Workflow[Req, Res]{name: name, registered: w}
 }
 

@@ -75,8 +75,8 @@ func (r *run) runAttempt(op uint32, a abi.Activity, n int) (*abi.Outcome, time.D
 	if took > limit {
 		return &abi.Outcome{Error: abi.Errorf(abi.CodeActivityTimeout, "activity %s took longer than %v", a.Name, limit)}, limit
 	}
-	registry := guest.Default
-	if stub, ok := r.world.cfg.activities[a.Name]; ok {
+	registry := r.module.Registry
+	if stub, ok := r.world.cfg.activities[r.module.step(a.Name)]; ok {
 		registry = &guest.Registry{}
 		registry.AddActivity(stub)
 	}
@@ -89,7 +89,7 @@ func (r *run) runAttempt(op uint32, a abi.Activity, n int) (*abi.Outcome, time.D
 
 // duration is how much virtual time the attempt takes.
 func (r *run) duration(at guest.Attempt) (time.Duration, error) {
-	if takes, ok := r.world.cfg.takes[at.Invocation.Name]; ok {
+	if takes, ok := r.world.cfg.takes[r.module.step(at.Invocation.Name)]; ok {
 		return takes(at, at.Invocation.Body)
 	}
 	return 0, nil

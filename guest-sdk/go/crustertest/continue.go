@@ -8,7 +8,7 @@ import (
 // asked and not answered, what was published and a request to stop are the new run's; who waits
 // for the execution waits on.
 func (r *run) continueAsNew(out *abi.Outcome) {
-	input, err := checkRequest(r.workflow, out.Continue.Input)
+	input, err := r.module.checkRequest(r.workflow, out.Continue.Input)
 	if err != nil {
 		r.finish(&abi.Outcome{Error: abi.AsError(err)})
 		return
@@ -16,7 +16,7 @@ func (r *run) continueAsNew(out *abi.Outcome) {
 	r.outcome = out
 	r.endSection()
 	r.giveUpAll()
-	next := newRun(r.world, r.id, r.workflow, input)
+	next := newRun(r.world, r.module, r.id, r.workflow, input)
 	next.stop, next.published, next.updates, next.waiters = r.stop, r.published, r.updates.next(), r.waiters
 	next.caller, next.givenUp = r.caller, r.givenUp
 	next.inbox.signals, next.history.Given = r.unread(), out.Continue.Unread
@@ -25,7 +25,7 @@ func (r *run) continueAsNew(out *abi.Outcome) {
 	next.history.Run, next.history.Before = r.history.Run+1, append(r.history.Before, before)
 	r.waiters = nil
 	r.world.after(0, next.start)
-	r.ex.Close()
+	r.close()
 }
 
 // recorded is the history of a run that is over.

@@ -58,9 +58,12 @@ func Call[In, Out any](e *Entities, op *cruster.Operation[In, Out], id string, i
 	cfg.entities = e
 	w := newWorld(cfg)
 	defer w.close()
+	if w.broken != nil {
+		return out, w.broken
+	}
 	name := op.Entity() + "/" + id
 	if !strings.Contains(op.Entity(), "/") {
-		name = cfg.deployment + "/" + name
+		name = cfg.deploymentOf(guest.PackageOf(op)) + "/" + name
 	}
 	outcome := w.operate(abi.EntityMessage{Entity: name, Input: input, Operation: op.Name()}, e.origin())
 	for len(w.queue) > 0 {
@@ -78,7 +81,7 @@ func Call[In, Out any](e *Entities, op *cruster.Operation[In, Out], id string, i
 // State is the state of an entity; false if there is none.
 func State[S any](e *Entities, of *cruster.StatefulEntity[S], id string) (S, bool) {
 	var state S
-	stored, ok := e.states[newConfig(e.opts).deployment+"/"+of.Name()+"/"+id]
+	stored, ok := e.states[e.name(of, of.Name(), id)]
 	if !ok {
 		return state, false
 	}
@@ -95,7 +98,12 @@ func SetState[S any](e *Entities, of *cruster.StatefulEntity[S], id string, vers
 	if err != nil {
 		panic(fmt.Sprintf("crustertest: the state of %s %s: %v", of.Name(), id, err))
 	}
-	e.states[newConfig(e.opts).deployment+"/"+of.Name()+"/"+id] = storedState{data: data, version: uint32(version)}
+	e.states[e.name(of, of.Name(), id)] = storedState{data: data, version: uint32(version)}
+}
+
+// name is the full name of an entity.
+func (e *Entities) name(of any, name, id string) string {
+	return newConfig(e.opts).deploymentOf(guest.PackageOf(of)) + "/" + name + "/" + id
 }
 
 // origin tells a call from all others that no step of a workflow makes.
@@ -110,21 +118,38 @@ func (e *Entities) Names() []string { return slices.Sorted(maps.Keys(e.states)) 
 // StubOperation replaces an operation: one of another deployment, or one that a test is not
 // about. fn gets the id of the entity.
 func StubOperation[In, Out any](op *cruster.Operation[In, Out], fn func(id string, in In) (Out, error)) Option {
-	return func(c *config) {
-		entity := op.Entity()
-		if !strings.Contains(entity, "/") {
-			entity = c.deployment + "/" + entity
+	stub := func(id string, input []byte) ([]byte, error) {
+		var in In
+		if err := abi.Unmarshal(input, &in); err != nil {
+			return nil, abi.Errorf(abi.CodeOperationInput, "the input does not fit the stub of %s: %v", op.Name(), err)
 		}
-		c.operations[entity+"."+op.Name()] = func(id string, input []byte) ([]byte, error) {
-			var in In
-			if err := abi.Unmarshal(input, &in); err != nil {
-				return nil, abi.Errorf(abi.CodeOperationInput, "the input does not fit the stub of %s: %v", op.Name(), err)
-			}
-			out, err := fn(id, in)
-			if err != nil {
-				return nil, err
-			}
-			return guest.Encode("the result of the stub of "+op.Name(), out)
+		out, err := fn(id, in)
+		if err != nil {
+			return nil, err
+		}
+		return guest.Encode("the result of the stub of "+op.Name(), out)
+	}
+	return func(c *config) {
+		c.operations = append(c.operations, stubbedOperation{entity: op.Entity(), name: op.Name(), pkg: guest.PackageOf(op), run: stub})
+	}
+}
+
+// stubbedOperation is what replaces an operation of an entity.
+type stubbedOperation struct {
+	entity, name, pkg string
+	run               func(id string, input []byte) ([]byte, error)
+}
+
+// stubOf is what replaces an operation; nil if nothing does. The last one stands.
+func (c *config) stubOf(deployment, entity, operation string) func(id string, input []byte) ([]byte, error) {
+	for _, s := range slices.Backward(c.operations) {
+		full := s.entity
+		if !strings.Contains(full, "/") {
+			full = c.deploymentOf(s.pkg) + "/" + full
+		}
+		if full == deployment+"/"+entity && s.name == operation {
+			return s.run
 		}
 	}
+	return nil
 }

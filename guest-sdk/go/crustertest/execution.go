@@ -1,6 +1,7 @@
 package crustertest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -12,15 +13,19 @@ import (
 // run is one simulated execution, and the host of its workflow.
 type run struct {
 	world    *world
+	module   *module
 	id       string
 	workflow string
 	input    []byte
-	ex       *guest.Execution
-	outcome  *abi.Outcome
+	// ex is what runs in the bubble; see live.
+	ex      *guest.Execution
+	bubble  *bubble
+	outcome *abi.Outcome
 	// ops counts the ops that were issued; pending names those that were not
 	// delivered yet.
 	ops       uint32
 	pending   map[uint32]pendingOp
+	opened    opened
 	steps     map[string]int // how often an activity occurred, by its identity
 	deferreds map[string]*deferred
 	inbox     inbox
@@ -41,12 +46,15 @@ type run struct {
 type pendingOp struct {
 	// what names it for messages.
 	what string
-	// issued is its number among the ops of all executions.
+	// issued is its number among the ops of all executions, and at when that was.
 	issued int
+	at     time.Time
 	// kind is that of the op.
 	kind string
 	// step names an activity within the execution.
 	step string
+	// size is that of its body.
+	size int
 }
 
 // deferred is a promise of the execution.
@@ -57,13 +65,13 @@ type deferred struct {
 
 var _ guest.Host = (*run)(nil)
 
-func newRun(w *world, id, workflow string, input []byte) *run {
+func newRun(w *world, m *module, id, workflow string, input []byte) *run {
 	r := &run{
-		world: w, id: id, workflow: workflow, input: input,
+		world: w, module: m, id: id, workflow: workflow, input: input,
 		pending:   map[uint32]pendingOp{},
 		steps:     map[string]int{},
 		deferreds: map[string]*deferred{},
-		history:   History{Execution: id, Namespace: w.cfg.namespace, Workflow: workflow, Input: input, Start: w.now},
+		history:   History{Execution: id, Namespace: w.cfg.namespace, Workflow: workflow, Input: input, Start: w.now, code: m.Registry},
 	}
 	w.runs[id] = r
 	return r
@@ -80,9 +88,51 @@ func (r *run) start() {
 	if r.outcome != nil {
 		return // terminated
 	}
-	ex, out := guest.Default.Start(r, r.invocation(), guest.Options{RecoverPanics: true, StallLimit: r.world.cfg.turnLimit})
-	r.ex = ex
+	r.bubble = newBubble()
+	r.turn(func() (out *abi.Outcome) {
+		r.ex, out = r.module.Start(r, r.invocation(), guest.Options{RecoverPanics: true, StallLimit: forever})
+		return out
+	})
+}
+
+// turn has the workflow take a turn.
+func (r *run) turn(take func() *abi.Outcome) {
+	r.opened.ops, r.opened.waits, r.opened.logged = 0, false, 0
+	var out *abi.Outcome
+	if err := r.world.turn(r.bubble, func() { out = take() }); err != nil {
+		r.finish(&abi.Outcome{Error: err})
+		return
+	}
 	r.afterTurn(out)
+}
+
+// live is the workflow while it waits; nil if it has not begun, or does not come back.
+func (r *run) live() *guest.Execution {
+	if r.bubble == nil || r.bubble.stuck {
+		return nil
+	}
+	return r.ex
+}
+
+// ask asks the workflow, which waits. It sees the time of its last turn, as on a host.
+func (r *run) ask(ex *guest.Execution, q abi.Query) *abi.Outcome {
+	var out *abi.Outcome
+	if err := r.bubble.look(r.world.cfg.turnLimit, func() { out = ex.Query(q) }); err != nil {
+		return &abi.Outcome{Error: err}
+	}
+	return out
+}
+
+// close ends what is left of the workflow.
+func (r *run) close() {
+	if r.bubble == nil {
+		return
+	}
+	if ex := r.live(); ex != nil {
+		_ = r.bubble.do(r.world.cfg.turnLimit, ex.Close) // if it fails, its goroutines stay
+	}
+	r.bubble.close()
+	r.bubble = nil
 }
 
 // afterTurn ends the run if the turn has an outcome.
@@ -128,15 +178,40 @@ func (r *run) onEnd(notify func(*abi.Outcome)) {
 }
 
 // deliver schedules a delivery after d.
+//
+// What is due at the same time comes in the order of issue. A host takes its time for what it has to do, however
+// short that is: of what is there as soon as it is issued, such an op comes behind all others of its turn.
 func (r *run) deliver(d time.Duration, op uint32, result abi.Delivery) {
+	p := r.pending[op]
+	if !needsHost[p.kind] || r.world.now.Add(d).After(p.at) {
+		r.deliverAs(p.issued, d, op, result)
+		return
+	}
+	r.world.soon(func() { r.deliverAs(r.world.ops, 0, op, result) })
+}
+
+// needsHost are the ops that a host has to do something for.
+var needsHost = map[string]bool{
+	abi.OpActivity: true, abi.OpCall: true, abi.OpSend: true, abi.OpResolve: true, abi.OpPoll: true, abi.OpSignal: true,
+	abi.OpEntityCall: true, abi.OpEntitySend: true, abi.OpLock: true, abi.OpInterrupt: true,
+}
+
+// deliverAs schedules a delivery after d, at a place among those that are due at the same time.
+func (r *run) deliverAs(place int, d time.Duration, op uint32, result abi.Delivery) {
 	result.Op = op
-	r.world.deliverAfter(d, r.pending[op].issued, func() {
+	r.world.deliverAfter(d, place, func() {
 		if _, ok := r.pending[op]; !ok || r.outcome != nil {
 			return
 		}
-		delete(r.pending, op)
+		if err := r.enter(); err != nil {
+			r.finish(&abi.Outcome{Error: err})
+			return
+		}
+		r.closeOp(op)
 		r.history.add(Event{Time: r.world.now, Type: Delivered, Op: op, Value: result.Value, Err: result.Error})
-		r.afterTurn(r.ex.Resume(abi.Resume{Deliveries: []abi.Delivery{result}, Time: r.world.now.UnixNano()}))
+		r.turn(func() *abi.Outcome {
+			return r.ex.Resume(abi.Resume{Deliveries: []abi.Delivery{result}, Time: r.world.now.UnixNano()})
+		})
 	})
 }
 
@@ -146,71 +221,76 @@ func (r *run) deliverValue(op uint32, v any) {
 
 // Issue accepts an op and begins to perform it.
 func (r *run) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
-	perform, name, err := r.decode(call.Name, body)
+	if err := r.checkOpen(call.Name, body); err != nil {
+		return 0, err
+	}
+	perform, err := r.decode(call.Name, body)
 	if err != nil {
 		return 0, err
 	}
+	name := opName(call.Name, body)
+	r.open(call.Name, body)
 	r.ops++
 	op := r.ops
 	r.world.ops++
-	r.pending[op] = pendingOp{what: strings.TrimSpace(call.Name + " " + name), kind: call.Name, issued: r.world.ops}
+	r.pending[op] = pendingOp{what: strings.TrimSpace(call.Name + " " + name), kind: call.Name, issued: r.world.ops, at: r.world.now, size: len(body)}
 	r.history.add(Event{Time: r.world.now, Type: Issued, Op: op, Kind: call.Name, Name: name, Body: body})
 	perform(op)
+	r.world.reach(r, call.Name, name)
 	return op, nil
 }
 
-// decode reads the body of an op. It returns the function that performs the op,
-// and the op's name in the history. It refuses what the host refuses.
-func (r *run) decode(kind string, body []byte) (perform func(op uint32), name string, err *abi.Error) {
+// decode reads the body of an op. It returns the function that performs the op. It
+// refuses what the host refuses.
+func (r *run) decode(kind string, body []byte) (perform func(op uint32), err *abi.Error) {
 	decoded, err := abi.DecodeOp(kind, body)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	switch b := decoded.(type) {
 	case *abi.Interrupted:
-		return r.awaitInterrupt, "", nil
+		return r.awaitInterrupt, nil
 	case *abi.Sleep:
 		d := time.Duration(b.Duration)
-		return func(op uint32) { r.deliver(d, op, abi.Delivery{Value: abi.Nil}) }, d.String(), nil
+		return func(op uint32) { r.deliver(d, op, abi.Delivery{Value: abi.Nil}) }, nil
 	case *abi.Activity:
-		return func(op uint32) { r.perform(op, *b) }, b.Name, nil
+		return func(op uint32) { r.perform(op, *b) }, nil
 	case *abi.Deferred:
-		return func(op uint32) { r.await(b.Name, op) }, b.Name, nil
+		return func(op uint32) { r.await(b.Name, op) }, nil
 	case *abi.Resolve:
-		return func(op uint32) { r.resolve(op, *b) }, b.Name, nil
+		return func(op uint32) { r.resolve(op, *b) }, nil
 	case *abi.Call:
-		return func(op uint32) { r.call(op, *b, kind == abi.OpCall) }, b.Workflow, nil
+		return func(op uint32) { r.call(op, *b, kind == abi.OpCall) }, nil
 	case *abi.Interrupt:
-		return func(op uint32) { r.interruptOther(op, *b) }, b.Execution, nil
+		return func(op uint32) { r.interruptOther(op, *b) }, nil
 	case *abi.Poll:
-		return func(op uint32) { r.poll(op, b.Execution) }, b.Execution, nil
+		return func(op uint32) { r.poll(op, b.Execution) }, nil
 	case *abi.Receive:
-		return func(op uint32) { r.receive(op, b.Name) }, b.Name, nil
+		return func(op uint32) { r.receive(op, b.Name) }, nil
 	case *abi.Signal:
-		return func(op uint32) { r.signal(op, *b) }, b.Name, nil
+		return func(op uint32) { r.signal(op, *b) }, nil
 	case *abi.Lock:
-		return func(op uint32) { r.lock(op, b.Entities) }, strings.Join(b.Entities, ","), nil
+		return func(op uint32) { r.lock(op, b.Entities) }, nil
 	case *abi.Unlock:
-		return func(op uint32) { r.endSection(); r.deliver(0, op, abi.Delivery{Value: abi.Nil}) }, "", nil
+		return func(op uint32) { r.endSection(); r.deliver(0, op, abi.Delivery{Value: abi.Nil}) }, nil
 	case *abi.Update:
-		return r.takeUpdate, "", nil
+		return r.takeUpdate, nil
 	case *abi.Answer:
-		return func(op uint32) { r.answer(b); r.deliver(0, op, abi.Delivery{Value: abi.Nil}) }, b.ID, nil
+		return func(op uint32) { r.answer(b); r.deliver(0, op, abi.Delivery{Value: abi.Nil}) }, nil
 	case *abi.Publish:
 		if err := r.checkPublish(b); err != nil {
-			return nil, "", err
+			return nil, err
 		}
-		return func(op uint32) { r.published.apply(b); r.deliver(0, op, abi.Delivery{Value: abi.Nil}) }, "", nil
+		return func(op uint32) { r.published.apply(b); r.deliver(0, op, abi.Delivery{Value: abi.Nil}) }, nil
 	case *abi.EntityMessage:
-		name = b.Entity + "." + b.Operation
 		if kind == abi.OpEntityCall {
-			return func(op uint32) { r.entityCall(op, *b) }, name, nil
+			return func(op uint32) { r.entityCall(op, *b) }, nil
 		}
-		return func(op uint32) { r.entitySend(op, *b) }, name, nil
+		return func(op uint32) { r.entitySend(op, *b) }, nil
 	case *abi.Patched:
-		return func(op uint32) { r.deliverValue(op, !r.world.cfg.unpatched[b.ID]) }, b.ID, nil
+		return func(op uint32) { r.deliverValue(op, !r.world.cfg.unpatched[b.ID]) }, nil
 	}
-	return nil, "", abi.Errorf(abi.CodeBadBody, "the test kit does not know the op %q", kind)
+	return nil, abi.Errorf(abi.CodeBadBody, "the test kit does not know the op %q", kind)
 }
 
 func (r *run) deferred(name string) *deferred {
@@ -240,7 +320,7 @@ func (r *run) settle(name string, result abi.Delivery) (bool, *abi.Error) {
 		}
 		return false, nil
 	}
-	if wf, ok := guest.Default.Workflow(r.workflow); ok {
+	if wf, ok := r.module.Workflow(r.workflow); ok {
 		declared, err := wf.Deferred(name)
 		if err == nil && result.Error == nil {
 			result.Value, err = declared.CheckValue(result.Value)
@@ -296,7 +376,7 @@ func (r *run) call(op uint32, b abi.Call, wait bool) {
 	if wait {
 		by = caller{run: r, op: op, policy: b.OnCancel}
 	}
-	other, err := r.world.call(b, by)
+	other, err := r.world.call(r.module.deployment, b, by)
 	switch {
 	case err != nil:
 		r.deliver(0, op, abi.Delivery{Error: err})
@@ -352,7 +432,7 @@ func (r *run) awaitInterrupt(op uint32) {
 // Cancel forgets an op.
 func (r *run) Cancel(op uint32) {
 	r.history.add(Event{Time: r.world.now, Type: Canceled, Op: op, Kind: r.pending[op].what})
-	delete(r.pending, op)
+	r.closeOp(op)
 	r.giveUp(op)
 	if r.section != nil && r.section.op == op {
 		r.endSection()
@@ -360,12 +440,20 @@ func (r *run) Cancel(op uint32) {
 }
 
 // Do refuses: immediate calls are not available in workflows.
-func (r *run) Do(call *guest.Call, _ []byte) ([]byte, *abi.Error) {
-	return nil, abi.Errorf(abi.CodeWrongContext, "%s was called in a workflow", call.Name)
+func (r *run) Do(call *guest.Call, _ []byte) ([]byte, *abi.Error) { return nil, refuseCall(call.Name) }
+
+func refuseCall(name string) *abi.Error {
+	what := map[string]string{abi.ImportHTTP: "HTTP", abi.ImportConfig: "configuration"}[name]
+	return abi.Errorf(abi.CodeWrongContext, "%s is not available in execute: its answer would differ on replay", cmp.Or(what, "SQL")).
+		WithHint("Move it into an activity and call that.")
 }
 
 // Log passes a record on to the test.
-func (r *run) Log(level int32, text string) { r.world.log(r.id, level, abi.LogText([]byte(text))) }
+func (r *run) Log(level int32, text string) {
+	if r.mayLog(len(text)) {
+		r.world.log(r.id, level, abi.LogText([]byte(text)))
+	}
+}
 
 // waitsFor names the ops that the execution waits for.
 func (r *run) waitsFor() string {

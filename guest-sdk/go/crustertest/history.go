@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
 // Types of an [Event].
@@ -41,6 +42,8 @@ type History struct {
 	Before []History
 	// Published is what can be seen of the execution.
 	Published Published
+	// code is the module of the execution; nil in a history that no execution has recorded.
+	code *guest.Registry
 }
 
 // seed of the random numbers of the run.
@@ -66,6 +69,43 @@ type Event struct {
 	// attempt.
 	Value []byte
 	Err   *abi.Error
+}
+
+// opName is the name of an op in a history: "reserve" of "activity reserve".
+func opName(kind string, body []byte) string {
+	decoded, err := abi.DecodeOp(kind, body)
+	if err != nil {
+		return ""
+	}
+	switch b := decoded.(type) {
+	case *abi.Sleep:
+		return time.Duration(b.Duration).String()
+	case *abi.Activity:
+		return b.Name
+	case *abi.Deferred:
+		return b.Name
+	case *abi.Resolve:
+		return b.Name
+	case *abi.Call:
+		return b.Workflow
+	case *abi.Interrupt:
+		return b.Execution
+	case *abi.Poll:
+		return b.Execution
+	case *abi.Receive:
+		return b.Name
+	case *abi.Signal:
+		return b.Name
+	case *abi.Lock:
+		return strings.Join(b.Entities, ",")
+	case *abi.Answer:
+		return b.ID
+	case *abi.EntityMessage:
+		return b.Entity + "." + b.Operation
+	case *abi.Patched:
+		return b.ID
+	}
+	return ""
 }
 
 func (h *History) add(e Event) { h.Events = append(h.Events, e) }

@@ -1,7 +1,7 @@
 package crustertest
 
 import (
-	"net/url"
+	"cmp"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -10,9 +10,9 @@ import (
 
 func (h *attemptHost) http(b abi.HTTPRequest) (any, error) {
 	if h.tx != nil {
-		return nil, abi.Errorf(abi.CodeHTTPInTx, "%s %s was called while the transaction of %s is open", b.Method, b.URL, h.name)
+		return nil, abi.Errorf(abi.CodeHTTPInTx, "a transaction is open; HTTP would hold it for as long as the other side likes")
 	}
-	if err := checkURL(b.URL); err != nil {
+	if err := checkHTTP(&b); err != nil {
 		return nil, err
 	}
 	if h.world.cfg.http == nil {
@@ -23,6 +23,9 @@ func (h *attemptHost) http(b abi.HTTPRequest) (any, error) {
 	})
 	if err != nil {
 		return nil, abi.Errorf(abi.CodeHTTPFailed, "%s %s: %v", b.Method, b.URL, err)
+	}
+	if len(res.Body) > maxHTTPBody {
+		return nil, abi.Errorf(abi.CodeHTTPTooLarge, "%s %s: the response has more than %d bytes", cmp.Or(b.Method, "GET"), b.URL, maxHTTPBody)
 	}
 	return abi.HTTPResponse{Body: res.Body, Headers: res.Headers, Status: res.Status}, nil
 }
@@ -45,21 +48,4 @@ func (h *attemptHost) httpAll(b abi.HTTPAll) (any, error) {
 		reply.Results = append(reply.Results, result)
 	}
 	return reply, nil
-}
-
-// checkURL refuses addresses that a host refuses, whatever the deployment was
-// granted.
-func checkURL(raw string) *abi.Error {
-	u, err := url.Parse(raw)
-	switch {
-	case err != nil:
-		return abi.Errorf(abi.CodeHTTPBadRequest, "the URL cannot be parsed")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return abi.Errorf(abi.CodeHTTPBadRequest, "the URL has the scheme %q", u.Scheme)
-	case u.User != nil:
-		return abi.Errorf(abi.CodeHTTPBadRequest, "the URL holds a user or password")
-	case u.Hostname() == "":
-		return abi.Errorf(abi.CodeHTTPBadRequest, "the URL has no host")
-	}
-	return nil
 }

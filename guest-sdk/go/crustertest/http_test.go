@@ -1,6 +1,7 @@
 package crustertest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,11 +12,45 @@ import (
 func TestCheckURL(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"http://a", "https://a.b:1/c?d#e", "http://[::1]/"} {
-		require.Nil(t, checkURL(url), url)
+		_, err := checkURL(url)
+		require.Nil(t, err, url)
 	}
-	for _, url := range []string{"", "a", "/a", "gopher://x", "http://", "http:///a", "https://user:secret@a/", "http://a b/", "http:a"} {
-		err := checkURL(url)
+	for _, url := range []string{
+		"", "a", "/a", "gopher://x", "http://", "http:///a", "https://user:secret@a/", "http://a b/", "http:a",
+		"http://127.1/", "http://a:0/", "http://a:/", "http://a..b/", "http://-a/", "http://ä/", "http://[fe80::1%25eth0]/",
+		"http://a/" + strings.Repeat("x", maxURL), "http://a/\xff",
+	} {
+		_, err := checkURL(url)
 		require.NotNil(t, err, url)
 		require.Equal(t, abi.CodeHTTPBadRequest, err.Code)
+	}
+}
+
+// What a host refuses to send.
+func TestCheckHTTP(t *testing.T) {
+	t.Parallel()
+	header := func(name, value string) abi.HTTPRequest {
+		return abi.HTTPRequest{URL: "http://a/", Headers: []abi.Header{{Name: name, Value: value}}}
+	}
+	for text, b := range map[string]abi.HTTPRequest{
+		"": {URL: "http://a/", Body: make([]byte, maxHTTPBody), Headers: []abi.Header{{Name: "X-A", Value: "ä"}}},
+		"the request to http://a/ has 3670017 bytes":         {URL: "http://a/?secret", Body: make([]byte, maxHTTPBody+1)},
+		"the timeout is negative":                            {URL: "http://a/", Timeout: -1},
+		`the method "a b" is not a token`:                    {URL: "http://a/", Method: "a b"},
+		"the method TRACE is not available to modules":       {URL: "http://a/", Method: "trace"},
+		"101 headers are more than 100":                      {URL: "http://a/", Headers: make([]abi.Header, 101)},
+		"the headers have more than 65536 bytes":             header("X", strings.Repeat("v", maxHeaderBytes)),
+		`the header name "X " is not a token`:                header("X ", "v"),
+		"the header Host is not available to modules":        header("host", "v"),
+		"the header Proxy-X is not available to modules":     header("proxy-x", "v"),
+		"the value of the header X holds control characters": header("X", "a\nb"),
+	} {
+		err := checkHTTP(&b)
+		if text == "" {
+			require.Nil(t, err)
+			continue
+		}
+		require.NotNil(t, err, text)
+		require.Contains(t, err.Message, text)
 	}
 }

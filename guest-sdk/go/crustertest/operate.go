@@ -3,6 +3,7 @@ package crustertest
 import (
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -13,29 +14,29 @@ import (
 type operation struct {
 	// entity is "deployment/Name/id".
 	entity string
+	module *module // nil for a stub
 	call   abi.EntityCall
 	info   abi.OperationInfo
 	of     *guest.Entity
 	stub   func() ([]byte, error)
 }
 
-// find finds what a message is for, or refuses it as a host does.
-func (w *world) find(m abi.EntityMessage) (*operation, error) {
-	deployment, name, id, err := abi.SplitEntity(w.cfg.deployment, m.Entity)
+// find finds what a message from a deployment is for, or refuses it as a host does.
+func (w *world) find(from string, m abi.EntityMessage) (*operation, error) {
+	deployment, name, id, err := abi.SplitEntity(from, m.Entity)
 	if err != nil {
 		return nil, err
 	}
 	found := &operation{entity: deployment + "/" + name + "/" + id, call: abi.EntityCall{Input: m.Input, Operation: m.Operation}}
-	if stub, ok := w.cfg.operations[deployment+"/"+name+"."+m.Operation]; ok {
+	if stub := w.cfg.stubOf(deployment, name, m.Operation); stub != nil {
 		found.stub = func() ([]byte, error) { return stub(id, m.Input) }
 		return found, nil
 	}
-	if deployment != w.cfg.deployment {
-		return nil, abi.Errorf(abi.CodeDeploymentNotFound, "there is no deployment %q in this test", deployment).
-			WithHint("Replace operations of other deployments with crustertest.StubOperation.")
+	if found.module, err = w.module(deployment, "StubOperation"); err != nil {
+		return nil, err
 	}
 	var ok bool
-	if found.of, ok = guest.Default.Entity(name); !ok {
+	if found.of, ok = found.module.Entity(name); !ok {
 		return nil, abi.Errorf(abi.CodeUnknownEntity, "there is no entity %s in this module", name)
 	}
 	for _, info := range found.of.Info().Operations {
@@ -50,7 +51,7 @@ func (w *world) find(m abi.EntityMessage) (*operation, error) {
 
 // operate performs an operation at once. Origin tells the call from all others.
 func (w *world) operate(m abi.EntityMessage, origin string) *abi.Outcome {
-	found, err := w.find(m)
+	found, err := w.find(w.cfg.deployment, m)
 	if err != nil {
 		return &abi.Outcome{Error: abi.AsError(err)}
 	}
@@ -93,7 +94,7 @@ func (w *world) performCall(o *operation, origin string) *abi.Outcome {
 	if o.info.Persisted {
 		inv.IdempotencyKey = o.entity + "/" + origin
 	}
-	_, out := guest.Default.Start(h, inv, guest.Options{})
+	_, out := o.module.Start(h, inv, guest.Options{})
 	if err := h.endTransaction(out.Error == nil); err != nil && out.Error == nil {
 		out = &abi.Outcome{Error: abi.Errorf(abi.CodeSQL, "commit: %v", err)}
 	}
@@ -116,45 +117,84 @@ func (w *world) performOperation(o *operation) *abi.Outcome {
 		return &abi.Outcome{Error: abi.AsError(err)}
 	}
 	did := reply.Replies[0]
+	sends, err := w.accept(o, &reply)
+	if err != nil {
+		return &abi.Outcome{Error: o.crashed(err)}
+	}
 	if !o.info.ReadOnly {
 		if w.entities.states[o.entity] = (storedState{data: reply.State, version: reply.Version}); reply.State == nil {
 			delete(w.entities.states, o.entity)
 		}
-		w.sendFrom(o.entity, &did)
+		for _, send := range sends {
+			send()
+		}
 	}
 	return received(&abi.Outcome{Error: did.Error, Value: did.Value})
 }
 
-// startOperation turns a panic into an error, as a host does with a crash.
-func (w *world) startOperation(o *operation, inv abi.Invocation) (out *abi.Outcome) {
+// startOperation runs an operation in a bubble: like a workflow it has nothing to wait for.
+func (w *world) startOperation(o *operation, inv abi.Invocation) *abi.Outcome {
+	b := newBubble()
+	defer b.close()
+	var out *abi.Outcome
+	if err := b.turn(w.now, w.cfg.turnLimit, func() { out = w.runOperation(o, inv) }); err != nil {
+		return &abi.Outcome{Error: o.crashed(err)}
+	}
+	return out
+}
+
+// crashed is the outcome of an operation that did not come to one itself.
+func (o *operation) crashed(err error) *abi.Error {
+	coded := abi.AsError(err)
+	if !strings.HasPrefix(string(coded.Code), "CR-4") {
+		return coded // it says what the operation did wrong
+	}
+	return abi.Errorf(abi.CodeOperationCrashed, "operation %q: %s", o.call.Operation, coded.Message).WithHint("%s", coded.Hint)
+}
+
+// runOperation turns a panic into an error, as a host does with a crash.
+func (w *world) runOperation(o *operation, inv abi.Invocation) (out *abi.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			out = &abi.Outcome{Error: abi.Errorf(abi.CodeOperationCrashed, "panic: %v\n\n%s", p, debug.Stack())}
 		}
 	}()
-	_, out = guest.Default.Start(&operationHost{attemptHost{world: w, execution: o.entity, kind: "operation", name: o.call.Operation}}, inv, guest.Options{})
+	_, out = o.module.Start(&operationHost{attemptHost{world: w, execution: o.entity, kind: "operation", name: o.call.Operation}}, inv, guest.Options{})
 	return out
 }
 
-// sendFrom sends what an operation of an entity asked for.
-func (w *world) sendFrom(entity string, did *abi.OperationReply) {
+// accept checks what an operation leaves behind and asks for, as a host does, and returns what sends it. A
+// mistake in one message is the operation's: it fails, and has sent nothing.
+func (w *world) accept(o *operation, reply *abi.OperationsReply) (sends []func(), err error) {
+	did := &reply.Replies[0]
+	if err := checkReply(o.entity, reply); err != nil {
+		return nil, err
+	}
 	for _, m := range did.Sent {
-		found, err := w.find(m)
+		found, err := w.find(o.module.deployment, m)
 		if err != nil {
-			w.log(entity, abi.LogError, fmt.Sprintf("the message to %s is dropped: %v", m.Entity, err))
-			continue
+			return nil, err
 		}
-		w.mail(found, w.entities.origin())
+		sends = append(sends, func() { w.mail(found, w.entities.origin()) })
 	}
 	for _, c := range did.Started {
-		w.unsettled++
-		w.after(0, func() {
-			w.unsettled--
-			if _, err := w.call(c, caller{}); err != nil {
-				w.log(entity, abi.LogError, fmt.Sprintf("workflow %s is not started: %v", c.Workflow, err))
-			}
-		})
+		if err := w.checkStart(o.module.deployment, c); err != nil {
+			return nil, err
+		}
+		sends = append(sends, func() { w.startFrom(o, c) })
 	}
+	return sends, nil
+}
+
+// startFrom starts a workflow that an entity asked for.
+func (w *world) startFrom(o *operation, c abi.Call) {
+	w.unsettled++
+	w.after(0, func() {
+		w.unsettled--
+		if _, err := w.call(o.module.deployment, c, caller{}); err != nil {
+			w.log(o.entity, abi.LogError, fmt.Sprintf("workflow %s is not started: %v", c.Workflow, err))
+		}
+	})
 }
 
 func (w *world) entityInvocation(o *operation, kind string, body []byte) abi.Invocation {
@@ -177,7 +217,7 @@ func (h *operationHost) Do(call *guest.Call, body []byte) ([]byte, *abi.Error) {
 
 // entityCall performs an operation for a workflow that waits for it.
 func (r *run) entityCall(op uint32, m abi.EntityMessage) {
-	found, err := r.world.find(m)
+	found, err := r.world.find(r.module.deployment, m)
 	if err == nil {
 		err = r.maySectionCall(found)
 	}
@@ -198,7 +238,7 @@ func (r *run) entityCall(op uint32, m abi.EntityMessage) {
 
 // entitySend performs an operation for a workflow that does not wait for it.
 func (r *run) entitySend(op uint32, m abi.EntityMessage) {
-	found, err := r.world.find(m)
+	found, err := r.world.find(r.module.deployment, m)
 	if err == nil {
 		err = r.maySectionSend(found)
 	}

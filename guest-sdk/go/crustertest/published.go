@@ -6,7 +6,6 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
-	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
 // Published is what can be seen of an execution from outside: see [PublishedAfter], and
@@ -47,7 +46,7 @@ func readPublished[T any](what string, values map[string][]byte, name string) (T
 
 // checkPublish refuses what a host refuses: what the workflow does not declare, and too much.
 func (r *run) checkPublish(b *abi.Publish) *abi.Error {
-	wf, ok := guest.Default.Workflow(r.workflow)
+	wf, ok := r.module.Workflow(r.workflow)
 	if !ok {
 		return nil
 	}
@@ -61,7 +60,9 @@ func (r *run) checkPublish(b *abi.Publish) *abi.Error {
 		size += len(v)
 	}
 	if size > abi.MaxPublishedBytes || len(after.State) > abi.MaxPublished || len(after.Attributes) > abi.MaxPublished {
-		return abi.Errorf(abi.CodePayloadTooLarge, "the state of %s would have %d bytes, the limit is %d", r.id, size, abi.MaxPublishedBytes)
+		return abi.Errorf(abi.CodePayloadTooLarge, "the state would have %d values with %d bytes, and %d attributes; the limits are %d, %d and %d",
+			len(after.State), size, len(after.Attributes), abi.MaxPublished, abi.MaxPublishedBytes, abi.MaxPublished).
+			WithHint("Keep large data in your database or object store, and publish a reference.")
 	}
 	return nil
 }

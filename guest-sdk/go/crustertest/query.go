@@ -6,7 +6,6 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
-	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
 // QueryAfter asks the workflow a question at a virtual time after its start, and hands the
@@ -30,7 +29,7 @@ func QueryAfter[In, Out any](d time.Duration, q cruster.QueryOf[In, Out], in In,
 
 // query asks the workflow, as a host does.
 func (r *run) query(name string, input []byte) ([]byte, error) {
-	wf, ok := guest.Default.Workflow(r.workflow)
+	wf, ok := r.module.Workflow(r.workflow)
 	if !ok || r.outcome != nil {
 		return nil, abi.Errorf(abi.CodeAlreadyOver, "%s is %s", r.id, r.state())
 	}
@@ -38,10 +37,11 @@ func (r *run) query(name string, input []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.ex == nil {
+	ex := r.live()
+	if ex == nil {
 		return nil, abi.Errorf(abi.CodeQueryNotReady, "%s has not begun", r.id)
 	}
-	outcome := r.ex.Query(abi.Query{Input: input, Name: name})
+	outcome := r.ask(ex, abi.Query{Input: input, Name: name})
 	if outcome.Error != nil {
 		return nil, outcome.Error
 	}

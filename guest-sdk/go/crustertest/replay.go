@@ -36,18 +36,39 @@ func (h *History) Replay() error {
 	seen := *h
 	seen.Events = slices.DeleteFunc(slices.Clone(h.Events), func(e Event) bool { return e.Type == Retried })
 	h = &seen
-	r := &replayer{history: h, now: h.Start}
+	r := &replayer{history: h, now: h.Start, bubble: newBubble()}
+	defer r.close()
+	out, err := r.play()
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.problem != nil:
+		return r.problem
+	case out == nil:
+		if h.Outcome.Error == nil || h.Outcome.Error.Code != abi.CodeGuestDeadlock {
+			r.differ(difference{now: r.waits()})
+		}
+	case r.next < len(h.Events) || !sameOutcome(*received(out), h.Outcome):
+		r.differ(difference{now: renderEnd(*received(out))})
+	}
+	return r.problem
+}
+
+// play runs the workflow up to its end, or to the first difference. Without either there is no outcome.
+func (r *replayer) play() (*abi.Outcome, error) {
+	h := r.history
 	inv := abi.Invocation{
 		Body: h.Input, Execution: h.Execution, Kind: abi.InvokeWorkflow, Name: h.Workflow,
 		Namespace: cmp.Or(h.Namespace, "test"), Seed: h.seed(), Time: h.Start.UnixNano(), Unread: h.Given,
 	}
-	ex, out := guest.Default.Start(r, inv, guest.Options{RecoverPanics: true, StallLimit: 10 * time.Second})
-	if ex != nil {
-		defer ex.Close()
-	}
-	for out == nil && r.problem == nil {
+	out, err := r.turn(func() (out *abi.Outcome) {
+		r.ex, out = cmp.Or(h.code, guest.Default).Start(r, inv, guest.Options{RecoverPanics: true, StallLimit: forever})
+		return out
+	})
+	for out == nil && err == nil && r.problem == nil {
 		if op, ok := r.nextUnpatched(); ok {
-			out = ex.Resume(abi.Resume{Deliveries: []abi.Delivery{{Op: op, Value: abi.MustMarshal(false)}}, Time: r.now.UnixNano()})
+			out, err = r.resume(abi.Delivery{Op: op, Value: abi.MustMarshal(false)})
 			continue
 		}
 		if r.next >= len(h.Events) {
@@ -55,38 +76,55 @@ func (h *History) Replay() error {
 		}
 		e := h.Events[r.next]
 		if e.Type != Delivered {
-			r.differ("the workflow waits")
+			r.differ(difference{now: r.waits()})
 			break
 		}
 		r.next, r.now = r.next+1, e.Time
-		out = ex.Resume(abi.Resume{
-			Deliveries: []abi.Delivery{{Error: e.Err, Op: e.Op, Value: e.Value}},
-			Time:       e.Time.UnixNano(),
-		})
+		r.closeOp(e.Op)
+		out, err = r.resume(abi.Delivery{Error: e.Err, Op: e.Op, Value: e.Value})
 	}
-	switch {
-	case r.problem != nil:
-		return r.problem
-	case out == nil:
-		if h.Outcome.Error == nil || h.Outcome.Error.Code != abi.CodeGuestDeadlock {
-			r.differ("the workflow waits")
-		}
-	case r.next < len(h.Events):
-		r.differ("the workflow has ended")
-	case !sameOutcome(*received(out), h.Outcome):
-		r.differ(fmt.Sprintf("the workflow ended with %s instead of %s", renderOutcome(*out), renderOutcome(h.Outcome)))
-	}
-	return r.problem
+	return out, err
 }
+
+func (r *replayer) resume(d abi.Delivery) (*abi.Outcome, error) {
+	return r.turn(func() *abi.Outcome {
+		return r.ex.Resume(abi.Resume{Deliveries: []abi.Delivery{d}, Time: r.now.UnixNano()})
+	})
+}
+
+// turn has the workflow take a turn. The outcome may be that it cannot.
+func (r *replayer) turn(take func() *abi.Outcome) (*abi.Outcome, error) {
+	var out *abi.Outcome
+	if err := r.bubble.turn(r.now, replayTurnLimit, func() { out = take() }); err != nil {
+		if err.Code == abi.CodeWrongContext {
+			return nil, err
+		}
+		return &abi.Outcome{Error: err}, nil
+	}
+	return out, nil
+}
+
+func (r *replayer) close() {
+	if !r.bubble.stuck && r.ex != nil {
+		_ = r.bubble.do(replayTurnLimit, r.ex.Close) // if it fails, its goroutines stay
+	}
+	r.bubble.close()
+}
+
+// replayTurnLimit bounds a turn in real time.
+const replayTurnLimit = 10 * time.Second
 
 // replayer is a host that performs nothing: it compares each request with the
 // history.
 type replayer struct {
 	history *History
+	bubble  *bubble
+	ex      *guest.Execution
 	next    int
 	now     time.Time
 	ops     uint32
 	problem error
+	open    []Event // ops that the workflow waits for
 	// unpatched are questions about changes that the history does not know: the
 	// execution had passed that point before. They have numbers of their own.
 	unpatched []uint32
@@ -108,19 +146,6 @@ func (r *replayer) nextUnpatched() (uint32, bool) {
 
 var _ guest.Host = (*replayer)(nil)
 
-// differ records the first difference.
-func (r *replayer) differ(now string) {
-	if r.problem != nil {
-		return
-	}
-	then := "the end of the history"
-	if r.next < len(r.history.Events) {
-		then = r.history.Events[r.next].String()
-	}
-	r.problem = abi.Errorf(abi.CodeNondeterminism, "%s is not deterministic: event %d\n  then: %s\n  now:  %s",
-		r.history.Execution, r.next+1, then, now)
-}
-
 // Issue compares the op with the next one of the history. A history has no
 // refused ops; they are refused again.
 func (r *replayer) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
@@ -133,17 +158,30 @@ func (r *replayer) Issue(call *guest.Call, body []byte) (uint32, *abi.Error) {
 		return firstUnpatched + r.asked, nil
 	}
 	r.ops++
-	if r.problem != nil || r.next >= len(r.history.Events) {
-		r.differ("issued " + call.Name)
+	if r.problem != nil || !r.expects(call.Name, body) {
+		r.differOp(Event{Type: Issued, Op: r.ops, Kind: call.Name, Name: opName(call.Name, body), Body: body})
 		return r.ops, nil
 	}
 	e := r.history.Events[r.next]
-	if !r.expects(call.Name, body) {
-		r.differ(fmt.Sprintf("issued %d %s %s", r.ops, call.Name, render(body)))
-		return r.ops, nil
-	}
 	r.next++
+	r.open = append(r.open, e)
 	return e.Op, nil
+}
+
+// waits says what the workflow waits for.
+func (r *replayer) waits() string {
+	var names []string
+	for _, e := range r.open {
+		if e.Kind != abi.OpInterrupted && e.Kind != abi.OpUpdate {
+			names = append(names, strings.TrimSpace(fmt.Sprintf("%d %s %s", e.Op, e.Kind, e.Name)))
+		}
+	}
+	return "waits for " + cmp.Or(strings.Join(names, ", "), "nothing")
+}
+
+// closeOp forgets an op that the workflow does not wait for any more.
+func (r *replayer) closeOp(op uint32) {
+	r.open = slices.DeleteFunc(r.open, func(e Event) bool { return e.Op == op })
 }
 
 // expects tells whether the next event of the history is this op.
@@ -160,15 +198,16 @@ func (r *replayer) Cancel(op uint32) {
 	if r.problem == nil && r.next < len(r.history.Events) {
 		if e := r.history.Events[r.next]; e.Type == Canceled && e.Op == op {
 			r.next++
+			r.closeOp(op)
 			return
 		}
 	}
-	r.differ(fmt.Sprintf("canceled %d", op))
+	r.differOp(Event{Type: Canceled, Op: op})
 }
 
 // Do refuses, as in the recorded run.
 func (r *replayer) Do(call *guest.Call, _ []byte) ([]byte, *abi.Error) {
-	return nil, abi.Errorf(abi.CodeWrongContext, "%s was called in a workflow", call.Name)
+	return nil, refuseCall(call.Name)
 }
 
 // Log drops the record: the recorded run wrote it.
@@ -192,8 +231,8 @@ func sameOutcome(a, b abi.Outcome) bool {
 	if (a.Error == nil) != (b.Error == nil) {
 		return false
 	}
-	if a.Error != nil && a.Error.Code == abi.CodeGuestDeadlock {
-		return b.Error.Code == abi.CodeGuestDeadlock
+	if a.Error != nil && (a.Error.Code == abi.CodeGuestDeadlock || a.Error.Code == abi.CodeBlockingSleep) {
+		return b.Error.Code == a.Error.Code
 	}
 	if a.Error != nil && a.Error.Code == abi.CodeGuestTrap {
 		// The stack differs, the panic does not.
@@ -205,23 +244,4 @@ func sameOutcome(a, b abi.Outcome) bool {
 		return a.Error.Code == b.Error.Code && a.Error.Message == b.Error.Message && a.Error.Type == b.Error.Type
 	}
 	return sameValue(a.Value, b.Value)
-}
-
-func renderOutcome(o abi.Outcome) string {
-	switch {
-	case o.Error != nil:
-		return o.Error.Error()
-	case o.Continue != nil:
-		return "a new run with " + render(o.Continue.Input)
-	}
-	return render(o.Value)
-}
-
-// render renders a msgpack value for people to read.
-func render(b []byte) string {
-	var v any
-	if err := abi.Unmarshal(b, &v); err != nil {
-		return fmt.Sprintf("%x", b)
-	}
-	return fmt.Sprintf("%v", v)
 }

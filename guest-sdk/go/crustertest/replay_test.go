@@ -22,6 +22,24 @@ var drifting = cruster.NewWorkflow("drifting", func(ctx cruster.Context, how str
 	switch {
 	case how == "argument":
 		return n, cruster.Sleep(ctx, time.Duration(n)*time.Second)
+	case how == "input":
+		_, err := tally.Call(ctx, map[string]int{"a": int(n), "b": 2})
+		return 0, err
+	case how == "policy":
+		_, err := tally.With(cruster.Retries(int(n))).Call(ctx, nil)
+		return 0, err
+	case how == "order":
+		first := cruster.Timer(ctx, time.Duration(n)*time.Second)
+		cruster.Timer(ctx, time.Duration(3-n)*time.Second)
+		_, err := first.Await(ctx)
+		return 0, err
+	case how == "waits":
+		first := cruster.Timer(ctx, time.Second)
+		if n == 1 {
+			cruster.Timer(ctx, 2*time.Second)
+		}
+		_, err := first.Await(ctx)
+		return 0, err
 	case how == "result":
 		return n, nil
 	case how == "more" && n > 1, how == "fewer" && n <= 1:
@@ -34,10 +52,14 @@ var drifting = cruster.NewWorkflow("drifting", func(ctx cruster.Context, how str
 func TestReplayFindsNondeterminism(t *testing.T) {
 	t.Parallel()
 	for how, want := range map[string]string{
-		"argument": "then: issued 2 sleep 1s",
-		"result":   "ended with 2 instead of 1",
-		"more":     "then: the end of the history",
-		"fewer":    "now:  the workflow has ended",
+		"argument": "event 2 (- recorded, + now)\n    issued 1 interrupted\n  - issued 2 sleep 1s\n  + issued 2 sleep 2s\n",
+		"input":    "  - issued 2 activity tally {input: {a: 1, b: 2}}\n  + issued 2 activity tally {input: {a: 2, b: 2}}\n  they differ in input.a: 1 recorded, 2 now\n",
+		"policy":   "  - issued 2 activity tally {input: null}\n  + issued 2 activity tally {input: null}\n  they differ in retry.retries: 1 recorded, 2 now\n",
+		"result":   "  - ended with 1\n  + ended with 2\n",
+		"more":     "  - ended with 0\n  + issued 2 sleep 1s\n",
+		"fewer":    "  - issued 2 sleep 1s\n  + ended with 0\n",
+		"order":    "  - issued 2 sleep 1s\n  + issued 2 sleep 2s\nThe same comes in another order: does the code range over a map",
+		"waits":    "  - issued 3 sleep 2s\n  + waits for 2 sleep 1s\n",
 	} {
 		drift.Store(0)
 		var h crustertest.History

@@ -2,6 +2,7 @@ package crustertest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 // [cruster.ErrInterrupted]. The workflow's log goes to the log of the test.
 func Run[Req, Res any](t testing.TB, wf *cruster.Workflow[Req, Res], req Req, opts ...Option) (Res, error) {
 	t.Helper()
-	return Execute(wf, req, append([]Option{logTo(t.Logf)}, opts...)...)
+	return Execute(wf, req, append([]Option{logTo(t.Logf), failTo(t.Errorf)}, opts...)...)
 }
 
 // Execute is [Run] without a test, for examples and fuzzing.
@@ -26,7 +27,7 @@ func Execute[Req, Res any](wf *cruster.Workflow[Req, Res], req Req, opts ...Opti
 		return res, fmt.Errorf("the request of %s: %w", wf.Name(), err)
 	}
 	cfg := newConfig(opts)
-	out := newWorld(cfg).execute(wf.Name(), body)
+	out := newWorld(cfg).execute(cfg.deploymentOf(guest.PackageOf(wf)), wf.Name(), body)
 	if out.Error != nil {
 		return res, outcomeError(out.Error)
 	}
@@ -36,7 +37,7 @@ func Execute[Req, Res any](wf *cruster.Workflow[Req, Res], req Req, opts ...Opti
 	return res, nil
 }
 
-// ExecuteNamed is [Execute] for a workflow that is known by its name, and a request
+// ExecuteNamed is [Execute] for a workflow that is known by its name, with that of its deployment or without, and a request
 // that need not have its type: for tables of cases, and for requests that a host
 // has recorded. The request is checked as a host checks it.
 func ExecuteNamed(workflow string, request any, opts ...Option) (any, error) {
@@ -44,7 +45,12 @@ func ExecuteNamed(workflow string, request any, opts ...Option) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the request of %s: %w", workflow, err)
 	}
-	out := newWorld(newConfig(opts)).execute(workflow, body)
+	cfg := newConfig(opts)
+	deployment, name, found := strings.Cut(workflow, "/")
+	if !found {
+		deployment, name = cfg.deployment, workflow
+	}
+	out := newWorld(cfg).execute(deployment, name, body)
 	if out.Error != nil {
 		return nil, outcomeError(out.Error)
 	}
@@ -74,22 +80,27 @@ func (e *interruptedError) Is(target error) bool { return target == cruster.ErrI
 type Option func(*config)
 
 type config struct {
-	activities  map[string]*guest.Activity
+	activities  map[stepOf]*guest.Activity
 	config      map[string]string
 	database    Database
+	deployed    map[string][]string // packages, by the deployment
 	deployment  string
 	down        []downtime
 	early       []func(*run) // before the start
 	entities    *Entities
+	errorf      func(string, ...any)
 	executionID string
 	history     *History
 	http        func(cruster.HTTPRequest) (cruster.HTTPResponse, error)
 	logf        func(string, ...any)
 	namespace   string
-	operations  map[string]func(id string, input []byte) ([]byte, error)
+	migrate     func([]*module)
+	operations  []stubbedOperation
 	outside     []outsideEvent
+	places      []*awaitedPlace
+	shared      bool // the test is in a bubble of its own
 	start       time.Time
-	takes       map[string]func(guest.Attempt, []byte) (time.Duration, error)
+	takes       map[stepOf]func(guest.Attempt, []byte) (time.Duration, error)
 	turnLimit   time.Duration
 	unpatched   map[string]bool
 	workflows   map[string]func(body []byte) ([]byte, error)
@@ -104,32 +115,49 @@ type outsideEvent struct {
 	apply func(*run)
 }
 
-func newConfig(opts []Option) *config {
-	c := &config{
-		activities: map[string]*guest.Activity{},
+// newEvents is a configuration of nothing, to which events can be added.
+func newEvents() *config {
+	return &config{
+		activities: map[stepOf]*guest.Activity{},
 		config:     map[string]string{},
+		deployed:   map[string][]string{},
 		deployment: "test",
 		namespace:  "test",
-		operations: map[string]func(string, []byte) ([]byte, error){},
+		errorf:     func(string, ...any) {},
 		logf:       func(string, ...any) {},
-		start:      time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC),
-		takes:      map[string]func(guest.Attempt, []byte) (time.Duration, error){},
+		takes:      map[stepOf]func(guest.Attempt, []byte) (time.Duration, error){},
 		turnLimit:  10 * time.Second,
 		unpatched:  map[string]bool{},
 		workflows:  map[string]func([]byte) ([]byte, error){},
 	}
+}
+
+func newConfig(opts []Option) *config {
+	c := newEvents()
 	for _, o := range opts {
 		o(c)
 	}
+	c.shared = inBubble()
+	switch {
+	case !c.start.IsZero():
+	case c.shared:
+		c.start = time.Now().UTC().Round(0)
+	default:
+		c.start = time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
+	}
 	return c
+}
+
+func failTo(errorf func(string, ...any)) Option {
+	return func(c *config) { c.errorf = errorf }
 }
 
 func logTo(logf func(string, ...any)) Option {
 	return func(c *config) { c.logf = logf }
 }
 
-// StartTime is when the execution starts. Defaults to the first of January
-// 2030, UTC.
+// StartTime is when the execution starts: in 2000 at the earliest. Defaults to the first of January
+// 2030, UTC; in a test that is in a bubble of testing/synctest, to the time of the bubble.
 func StartTime(t time.Time) Option {
 	return func(c *config) { c.start = t.UTC() }
 }
@@ -169,8 +197,8 @@ func Record(h *History) Option {
 }
 
 // TurnLimit bounds the real time that the workflow may run without waiting for a
-// durable call. A workflow that blocks on a Go channel fails with an error after
-// that time. Defaults to ten seconds.
+// durable call. One that loops, or waits for something outside of it, fails with an error after
+// that time; one that waits for itself fails at once. Defaults to ten seconds.
 func TurnLimit(d time.Duration) Option {
 	return func(c *config) { c.turnLimit = d }
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
 // lock is that of an entity: while a run holds it, what others want of the entity waits, in
@@ -79,13 +78,20 @@ func (r *run) endSection() {
 		return
 	}
 	r.section = nil
-	for _, entity := range s.entities[:s.held] {
-		l := r.world.locks[entity]
-		next := l.waiting
-		l.holder, l.waiting = nil, nil
-		for _, n := range next {
-			r.world.enter(entity, n.by, n.act)
+	r.world.soon(func() {
+		for _, entity := range s.entities[:s.held] {
+			r.world.release(entity)
 		}
+	})
+}
+
+// release frees an entity for those that wait for it.
+func (w *world) release(entity string) {
+	l := w.locks[entity]
+	next := l.waiting
+	l.holder, l.waiting = nil, nil
+	for _, n := range next {
+		w.enter(entity, n.by, n.act)
 	}
 }
 
@@ -103,7 +109,7 @@ func (r *run) checkLock(op uint32, names []string) ([]string, error) {
 	}
 	var all []string
 	for _, name := range names {
-		entity, err := r.world.lockable(name)
+		entity, err := r.world.lockable(r.module.deployment, name)
 		if err != nil {
 			return nil, err
 		}
@@ -118,13 +124,13 @@ func (r *run) checkLock(op uint32, names []string) ([]string, error) {
 
 // lockable is the full name of an entity that can be locked. Those of other deployments can: the
 // test decides what they are.
-func (w *world) lockable(name string) (string, error) {
-	deployment, entity, id, err := abi.SplitEntity(w.cfg.deployment, name)
+func (w *world) lockable(from, name string) (string, error) {
+	deployment, entity, id, err := abi.SplitEntity(from, name)
 	if err != nil {
 		return "", err
 	}
-	if deployment == w.cfg.deployment {
-		of, ok := guest.Default.Entity(entity)
+	if m, ok := w.modules[deployment]; ok {
+		of, ok := m.Entity(entity)
 		switch {
 		case !ok:
 			return "", abi.Errorf(abi.CodeUnknownEntity, "there is no entity %s in this module", entity)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
-	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
 // Signal sends a signal to the execution from outside, before its first step.
@@ -87,7 +86,7 @@ func (r *run) accept(name string, value []byte) *abi.Error {
 	if r.outcome != nil {
 		return abi.Errorf(abi.CodeAlreadyOver, "%s is %s", r.id, r.state())
 	}
-	if wf, ok := guest.Default.Workflow(r.workflow); ok {
+	if wf, ok := r.module.Workflow(r.workflow); ok {
 		checked, err := wf.CheckSignal(name, value)
 		if err != nil {
 			return abi.AsError(err)
@@ -141,9 +140,10 @@ func (r *run) signal(op uint32, b abi.Signal) {
 // to be delivered, and the rest.
 func (r *run) unread() []UnreadSignal {
 	var all []UnreadSignal
-	if wf, ok := guest.Default.Workflow(r.workflow); ok && r.ex != nil {
+	ex := r.live()
+	if wf, ok := r.module.Workflow(r.workflow); ok && ex != nil {
 		for _, s := range wf.Signals {
-			for _, v := range r.ex.KeptSignals(s.Name) {
+			for _, v := range ex.KeptSignals(s.Name) {
 				all = append(all, UnreadSignal{Name: s.Name, Value: v})
 			}
 		}

@@ -3,10 +3,9 @@ package crustertest
 import (
 	"database/sql"
 	"fmt"
-	"regexp"
+	"sync"
 
 	"github.com/cruster/cruster/abi"
-	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
 // Database runs the SQL of activities; see [SQLite] for a ready one.
@@ -29,20 +28,34 @@ func UseDatabase(db Database) Option {
 }
 
 // SQLite gives activities a SQLite database that the test opened with a driver
-// of its choice, and applies the migrations of the module to it. It panics if
-// they fail.
+// of its choice, and applies the migrations of the modules of the test to it, before the first
+// run that uses the option. That run panics if they fail.
 func SQLite(db *sql.DB) Option {
 	// A database in memory exists only as long as its connection.
 	db.SetMaxOpenConns(1)
-	for _, m := range guest.Default.Manifest().Migrations {
+	var once sync.Once
+	return func(c *config) {
+		c.database = sqlite{db}
+		c.migrate = func(modules []*module) {
+			once.Do(func() {
+				for _, m := range modules {
+					migrate(db, m)
+				}
+			})
+		}
+	}
+}
+
+// migrate applies the migrations of a module.
+func migrate(db *sql.DB, of *module) {
+	for _, m := range of.Manifest().Migrations {
 		if m.Dialect == abi.DialectPostgres {
 			continue
 		}
 		if _, err := db.Exec(m.SQL); err != nil {
-			panic(fmt.Sprintf("crustertest: migration %d %s: %v", m.Version, m.Name, err))
+			panic(fmt.Sprintf("crustertest: migration %d %s of %s: %v", m.Version, m.Name, of.deployment, err))
 		}
 	}
-	return UseDatabase(sqlite{db})
 }
 
 type sqlite struct{ db *sql.DB }
@@ -57,13 +70,12 @@ func (s sqlite) Begin() (Transaction, error) {
 	return sqliteTx{tx}, nil
 }
 
-// In SQLite $1 is a parameter with a name, and ?1 is one with a number.
-var placeholder = regexp.MustCompile(`\$(\d+)`)
-
-func questionMarks(query string) string { return placeholder.ReplaceAllString(query, "?$1") }
-
 func (t sqliteTx) Exec(query string, args []any) (int64, error) {
-	res, err := t.tx.Exec(questionMarks(query), args...)
+	query, args, err := forSQLite(query, args)
+	if err != nil {
+		return 0, err
+	}
+	res, err := t.tx.Exec(query, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -71,7 +83,11 @@ func (t sqliteTx) Exec(query string, args []any) (int64, error) {
 }
 
 func (t sqliteTx) Query(query string, args []any) ([]string, [][]any, error) {
-	rows, err := t.tx.Query(questionMarks(query), args...)
+	query, args, err := forSQLite(query, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := t.tx.Query(query, args...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -102,9 +118,9 @@ func (h *attemptHost) sql(call string, b abi.SQL) (any, error) {
 	if h.world.cfg.database == nil {
 		return nil, h.missing("SQL", "crustertest.SQLite")
 	}
-	var args []any
-	if err := abi.DecodeBody(b.Args, &args); err != nil {
-		return nil, err
+	args, bad := decodeArgs(b.Args)
+	if bad != nil {
+		return nil, bad
 	}
 	if err := checkStatement(b.Query); err != nil {
 		return nil, err
@@ -119,15 +135,31 @@ func (h *attemptHost) sql(call string, b abi.SQL) (any, error) {
 	if call == abi.ImportTxExec {
 		n, err := h.tx.Exec(b.Query, args)
 		if err != nil {
-			return nil, abi.Errorf(abi.CodeSQL, "%v", err)
+			return nil, sqlError(err)
 		}
 		return abi.ExecReply{RowsAffected: n}, nil
 	}
 	columns, rows, err := h.tx.Query(b.Query, args)
 	if err != nil {
-		return nil, abi.Errorf(abi.CodeSQL, "%v", err)
+		return nil, sqlError(err)
 	}
-	return abi.QueryReply{Columns: columns, Rows: rows}, nil
+	reply := abi.QueryReply{Columns: columns, Rows: rows}
+	encoded, err := abi.Marshal(reply)
+	if err != nil {
+		return nil, abi.Errorf(abi.CodeSQL, "the rows do not encode: %v", err)
+	}
+	if len(encoded) > abi.MaxBody {
+		return nil, abi.Errorf(abi.CodeSQLResult, "the rows of the query have more than %d bytes", abi.MaxBody)
+	}
+	return reply, nil
+}
+
+// sqlError is the error of a statement: that of the database, or a refusal.
+func sqlError(err error) error {
+	if abi.CodeOf(err) != "" {
+		return err
+	}
+	return abi.Errorf(abi.CodeSQL, "%v", err)
 }
 
 // endTransaction commits or rolls back, if the attempt began a transaction.

@@ -2,17 +2,51 @@ package crustertest
 
 import (
 	"errors"
+	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
 )
 
-func TestQuestionMarks(t *testing.T) {
+// What is no parameter stays as it is.
+func TestParameters(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "UPDATE t SET a = ?2 WHERE id = ?1", questionMarks("UPDATE t SET a = $2 WHERE id = $1"))
-	require.Equal(t, "SELECT ?12", questionMarks("SELECT $12"))
+	for text, want := range map[string]string{
+		"UPDATE t SET a = $2 WHERE id = $1":          "UPDATE t SET a = ?2 WHERE id = ?1",
+		"SELECT ?, $2":                               "SELECT ?1, ?2",
+		"SELECT '$1', 'it''s $2', $1, $2":            "SELECT '$1', 'it''s $2', ?1, ?2",
+		`SELECT "$1", [$1], ` + "`$1`" + `, $2`:      `SELECT "$1", [$1], ` + "`$1`" + `, ?2`,
+		"SELECT $2 -- what $1 is\n, $1 /* not $1 */": "SELECT ?2 -- what $1 is\n, ?1 /* not $1 */",
+		"SELECT $$ $1 $$, $a$ $1 $$ $a$, $2":         "SELECT $$ $1 $$, $a$ $1 $$ $a$, ?2",
+		"SELECT a$1, ä$1, x.$2":                      "SELECT a$1, ä$1, x.?2",
+		"SELECT '$1 is not closed, $2":               "",
+		"SELECT $1, $2, $3":                          "",
+		"SELECT $1":                                  "",
+		"SELECT $0, $2":                              "",
+		"SELECT $1x, $2":                             "",
+		"SELECT :1, $2":                              "",
+		"SELECT @1, $2":                              "",
+	} {
+		got, _, err := forSQLite(text, []any{int64(1), "two"})
+		require.Equal(t, want, got)
+		require.Equal(t, want == "", abi.CodeOf(err) == abi.CodeSQLArgument, "%s: %v", text, err)
+	}
+}
+
+// Arguments that a host refuses.
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []any{[]any{[]any{1}}, []any{map[string]any{}}, "text", make([]any, maxSQLArgs+1)} {
+		_, err := decodeArgs(abi.MustMarshal(bad))
+		require.Equal(t, abi.CodeSQLArgument, err.Code, "%v", err)
+	}
+	for _, bad := range []any{uint64(math.MaxUint64), math.NaN(), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)} {
+		_, _, err := forSQLite("SELECT $1", []any{bad})
+		require.Equal(t, abi.CodeSQLArgument, abi.CodeOf(err), "%v", err)
+	}
 }
 
 // countingDB is a database whose transactions count what becomes of them.

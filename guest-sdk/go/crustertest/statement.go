@@ -1,6 +1,7 @@
 package crustertest
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -60,8 +61,7 @@ func statements(sql string) []string {
 	return parts
 }
 
-// token is the length of the comment, the quoted text or the byte that sql begins
-// with.
+// token is the length of what sql begins with: a comment, a quoted text, a word, a parameter or a byte.
 func token(sql string) int {
 	for _, q := range quotes {
 		if !strings.HasPrefix(sql, q.open) {
@@ -72,5 +72,24 @@ func token(sql string) int {
 		}
 		return len(sql)
 	}
-	return 1
+	if tag := dollarQuote.FindString(sql); tag != "" {
+		if i := strings.Index(sql[len(tag):], tag); i >= 0 {
+			return len(tag) + i + len(tag)
+		}
+	}
+	n := 1
+	if isWord(sql[0]) || strings.ContainsRune("$?:@", rune(sql[0])) {
+		for n < len(sql) && isWord(sql[n]) {
+			n++
+		}
+	}
+	return n
+}
+
+// dollarQuote is how a text of Postgres may begin, and end.
+var dollarQuote = regexp.MustCompile(`^\$([A-Za-z_][A-Za-z_0-9]*)?\$`)
+
+// isWord tells whether a byte is part of a name, as SQLite sees it.
+func isWord(c byte) bool {
+	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }

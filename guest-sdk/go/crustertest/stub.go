@@ -9,6 +9,9 @@ import (
 	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
+// stepOf names an activity among those of all modules.
+type stepOf struct{ pkg, name string }
+
 // Stub replaces an activity. Input and result still pass through msgpack, and
 // errors are retried like those of the real activity.
 func Stub[In, Out any](a *cruster.Activity[In, Out], fn func(*cruster.ActivityContext, In) (Out, error)) Option {
@@ -28,7 +31,7 @@ func Stub[In, Out any](a *cruster.Activity[In, Out], fn func(*cruster.ActivityCo
 			return guest.Encode("the result of the stub of "+a.Name(), out)
 		},
 	}
-	return func(c *config) { c.activities[a.Name()] = stub }
+	return func(c *config) { c.activities[stepOf{guest.PackageOf(a), a.Name()}] = stub }
 }
 
 // Takes sets how much virtual time each attempt of an activity takes. Defaults to
@@ -41,7 +44,7 @@ func Takes[In, Out any](a *cruster.Activity[In, Out], d time.Duration) Option {
 // how long, by the attempt and its input.
 func TakesFunc[In, Out any](a *cruster.Activity[In, Out], d func(*cruster.ActivityContext, In) time.Duration) Option {
 	return func(c *config) {
-		c.takes[a.Name()] = func(at guest.Attempt, body []byte) (time.Duration, error) {
+		c.takes[stepOf{guest.PackageOf(a), a.Name()}] = func(at guest.Attempt, body []byte) (time.Duration, error) {
 			var in In
 			if err := abi.Unmarshal(body, &in); err != nil {
 				return 0, fmt.Errorf("the input of %s: %w", a.Name(), err)

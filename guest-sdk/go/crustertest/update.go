@@ -7,7 +7,6 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
-	"github.com/cruster/cruster/guest-sdk/go/internal/guest"
 )
 
 // Update sends an update to the execution before its first step, and hands the answer to fn, or
@@ -73,7 +72,7 @@ func (r *run) update(name string, input []byte, answer func([]byte, *abi.Error))
 }
 
 func (r *run) checkUpdate(name string, input []byte) ([]byte, error) {
-	wf, ok := guest.Default.Workflow(r.workflow)
+	wf, ok := r.module.Workflow(r.workflow)
 	if !ok || r.outcome != nil {
 		return nil, abi.Errorf(abi.CodeAlreadyOver, "%s is %s", r.id, r.state())
 	}
@@ -84,8 +83,8 @@ func (r *run) checkUpdate(name string, input []byte) ([]byte, error) {
 	if input, err = info.CheckInput(input); err != nil {
 		return nil, err
 	}
-	if info.Validated && r.ex != nil {
-		if out := r.ex.Query(abi.Query{Input: input, Name: name, Update: true}); out.Error != nil {
+	if ex := r.live(); info.Validated && ex != nil {
+		if out := r.ask(ex, abi.Query{Input: input, Name: name, Update: true}); out.Error != nil {
 			return nil, out.Error
 		}
 	}
@@ -120,7 +119,7 @@ func (r *run) answer(a *abi.Answer) {
 	o := u.open[i]
 	u.open = slices.Delete(u.open, i, i+1)
 	u.delivered--
-	o.answer(a.Value, a.Error)
+	r.world.soon(func() { o.answer(a.Value, a.Error) })
 }
 
 // refuse answers what the execution has not answered when it is over.

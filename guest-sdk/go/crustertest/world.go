@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,11 +24,19 @@ type world struct {
 	// planned counts the events, ops the ops that were issued.
 	planned, ops int
 	runs         map[string]*run
+	modules      map[string]*module // by the deployment
+	broken       error              // why the test has no modules
 	entities     *Entities
 	// locks are those of entities that are held, or were.
 	locks map[string]*lock
 	// unsettled counts the messages of entities that are under way.
 	unsettled int
+	// tested is the execution under test, and reached the steps that it asked for; see When.
+	tested  string
+	reached []string
+	// turning says that a workflow takes a turn, and afterTurn is what is put off until it is over.
+	turning   bool
+	afterTurn []func()
 }
 
 // event is a function to call at a virtual time. What is due at the same time
@@ -63,6 +72,9 @@ func newWorld(cfg *config) *world {
 	if w.entities == nil {
 		w.entities = NewEntities(nil)
 	}
+	if w.modules, w.broken = cfg.modules(); w.broken == nil && cfg.migrate != nil {
+		cfg.migrate(slices.SortedFunc(maps.Values(w.modules), func(a, b *module) int { return strings.Compare(a.deployment, b.deployment) }))
+	}
 	return w
 }
 
@@ -94,24 +106,23 @@ func (w *world) up(t time.Time) time.Time {
 }
 
 // execute runs a workflow to its end.
-func (w *world) execute(workflow string, body []byte) *abi.Outcome {
+func (w *world) execute(deployment, workflow string, body []byte) *abi.Outcome {
 	defer w.close()
-	body, err := checkRequest(workflow, body)
+	if w.broken != nil {
+		return &abi.Outcome{Error: abi.Errorf(abi.CodeWrongContext, "%v", w.broken)}
+	}
+	call := abi.Call{Workflow: deployment + "/" + workflow, Input: body}
+	m, name, key, err := w.resolve(deployment, &call)
 	if err != nil {
 		return &abi.Outcome{Error: abi.AsError(err)}
 	}
-	key, err := deriveKey(workflow, body)
-	if err != nil {
-		return &abi.Outcome{Error: abi.AsError(err)}
-	}
-	id := cmp.Or(w.cfg.executionID, w.executionID(workflow, key))
-	first := newRun(w, id, workflow, body)
+	id := cmp.Or(w.cfg.executionID, executionID(deployment, name, key))
+	first := newRun(w, m, id, name, call.Input)
 	for _, apply := range w.cfg.early {
 		apply(first)
 	}
-	for _, o := range w.cfg.outside {
-		w.after(w.up(w.now.Add(o.after)).Sub(w.now), func() { o.apply(w.runs[id]) })
-	}
+	w.tested = id
+	w.happen(nil, w.cfg.outside)
 	if first.outcome == nil {
 		first.start()
 	}
@@ -131,6 +142,10 @@ func (w *world) execute(workflow string, body []byte) *abi.Outcome {
 	if w.cfg.history != nil {
 		*w.cfg.history = last.recorded()
 	}
+	if err := w.unreached(last.outcome); err != nil {
+		w.cfg.errorf("%v", err)
+		return &abi.Outcome{Error: err}
+	}
 	return last.outcome
 }
 
@@ -140,7 +155,35 @@ func (w *world) step() {
 	if at := w.up(e.at); at.After(w.now) {
 		w.now = at
 	}
+	if w.cfg.shared { // an activity may have waited
+		if now := time.Now().UTC().Round(0); now.After(w.now) {
+			w.now = now
+		}
+	}
 	e.apply()
+}
+
+// soon calls act, but not in the middle of a turn: other code than that of the workflow has no place in
+// its bubble.
+func (w *world) soon(act func()) {
+	if w.turning {
+		w.afterTurn = append(w.afterTurn, act)
+		return
+	}
+	act()
+}
+
+// turn has a workflow take a turn in its bubble.
+func (w *world) turn(b *bubble, take func()) *abi.Error {
+	w.turning = true
+	err := b.turn(w.now, w.cfg.turnLimit, take)
+	w.turning = false
+	acts := w.afterTurn
+	w.afterTurn = nil
+	for _, act := range acts {
+		act()
+	}
+	return err
 }
 
 func (w *world) close() {
@@ -150,57 +193,57 @@ func (w *world) close() {
 	}
 	slices.Sort(ids)
 	for _, id := range ids {
-		if ex := w.runs[id].ex; ex != nil {
-			ex.Close()
-		}
+		w.runs[id].close()
 	}
 }
 
-// call starts another workflow or finds the execution that has its key.
-func (w *world) call(c abi.Call, by caller) (*run, *abi.Error) {
+// call starts another workflow for a deployment, or finds the execution that has its key.
+func (w *world) call(from string, c abi.Call, by caller) (*run, *abi.Error) {
 	if stub, ok := w.cfg.workflows[c.Workflow]; ok {
-		return w.callStub(c, stub, by)
+		return w.callStub(from, c, stub, by)
 	}
-	name, err := w.own(c.Workflow)
+	m, name, key, err := w.resolve(from, &c)
 	if err != nil {
-		return nil, err
+		return nil, abi.AsError(err)
 	}
-	input, bad := checkRequest(name, c.Input)
-	if bad != nil {
-		return nil, abi.AsError(bad)
-	}
-	c.Input = input
-	key, bad := callKey(name, c)
-	if bad != nil {
-		return nil, abi.AsError(bad)
-	}
-	id := w.executionID(name, key)
+	id := executionID(m.deployment, name, key)
 	if r, ok := w.runs[id]; ok {
 		return r, nil
 	}
-	child := newRun(w, id, name, c.Input)
+	child := newRun(w, m, id, name, c.Input)
 	child.caller = by
 	w.after(0, child.start)
 	return child, nil
 }
 
-// own is the name of a workflow without that of the deployment, which must be the
-// one under test.
-func (w *world) own(workflow string) (string, *abi.Error) {
-	deployment, name, found := strings.Cut(workflow, "/")
+// resolve finds the workflow of a call and its key, and checks its input as a host does.
+func (w *world) resolve(from string, c *abi.Call) (m *module, name, key string, err error) {
+	deployment, name, found := strings.Cut(c.Workflow, "/")
 	if !found {
-		return workflow, nil
+		deployment, name = from, c.Workflow
 	}
-	if deployment != w.cfg.deployment {
-		return "", abi.Errorf(abi.CodeDeploymentNotFound, "there is no deployment %q in this test", deployment).
-			WithHint("Replace workflows of other deployments with crustertest.StubWorkflow.")
+	if m, err = w.module(deployment, "StubWorkflow"); err != nil {
+		return nil, "", "", err
 	}
-	return name, nil
+	if c.Input, err = m.checkRequest(name, c.Input); err != nil {
+		return nil, "", "", err
+	}
+	key, err = m.callKey(name, *c)
+	return m, name, key, err
+}
+
+// checkStart refuses a start that a host refuses.
+func (w *world) checkStart(from string, c abi.Call) error {
+	if _, ok := w.cfg.workflows[c.Workflow]; ok {
+		return nil
+	}
+	_, _, _, err := w.resolve(from, &c)
+	return err
 }
 
 // checkRequest checks a request as the host does.
-func checkRequest(workflow string, body []byte) ([]byte, error) {
-	wf, ok := guest.Default.Workflow(workflow)
+func (m *module) checkRequest(workflow string, body []byte) ([]byte, error) {
+	wf, ok := m.Workflow(workflow)
 	if !ok {
 		return nil, abi.Errorf(abi.CodeUnknownWorkflow, "there is no workflow %s in this module", workflow)
 	}
@@ -209,16 +252,17 @@ func checkRequest(workflow string, body []byte) ([]byte, error) {
 }
 
 // callStub makes an execution that ends as soon as it starts.
-func (w *world) callStub(c abi.Call, stub func([]byte) ([]byte, error), by caller) (*run, *abi.Error) {
-	key, err := callKey("", c)
+func (w *world) callStub(from string, c abi.Call, stub func([]byte) ([]byte, error), by caller) (*run, *abi.Error) {
+	m := &module{from, &guest.Registry{}}
+	key, err := m.callKey("", c)
 	if err != nil {
 		return nil, abi.AsError(err)
 	}
-	id := w.executionID(c.Workflow, key)
+	id := executionID(from, c.Workflow, key)
 	if r, ok := w.runs[id]; ok {
 		return r, nil
 	}
-	r := newRun(w, id, c.Workflow, c.Input)
+	r := newRun(w, m, id, c.Workflow, c.Input)
 	r.caller = by
 	w.after(0, func() {
 		if r.outcome != nil {
@@ -238,31 +282,31 @@ func (w *world) callStub(c abi.Call, stub func([]byte) ([]byte, error), by calle
 	return r, nil
 }
 
-func (w *world) executionID(workflow, key string) string {
+func executionID(deployment, workflow, key string) string {
 	if strings.Contains(workflow, "/") {
 		return workflow + "/" + key
 	}
-	return w.cfg.deployment + "/" + workflow + "/" + key
+	return deployment + "/" + workflow + "/" + key
 }
 
 // callKey is the key of a call: the one given with it, or a derived one.
-func callKey(workflow string, c abi.Call) (string, error) {
+func (m *module) callKey(workflow string, c abi.Call) (string, error) {
 	switch c.KeyMode {
 	case abi.KeyHashed:
 		return hash.OfString(c.Key), abi.CheckKey(c.Key)
 	case abi.KeyRaw:
 		return c.Key, abi.CheckKey(c.Key)
 	}
-	return deriveKey(workflow, c.Input)
+	return m.deriveKey(workflow, c.Input)
 }
 
 // deriveKey computes the key of a request as the host does.
-func deriveKey(workflow string, body []byte) (string, error) {
-	wf, ok := guest.Default.Workflow(workflow)
+func (m *module) deriveKey(workflow string, body []byte) (string, error) {
+	wf, ok := m.Workflow(workflow)
 	if !ok || wf.Key == nil {
 		return hash.Of(body)
 	}
-	_, out := guest.Default.Start(nil, abi.Invocation{Kind: abi.InvokeKey, Name: workflow, Body: body}, guest.Options{})
+	_, out := m.Start(nil, abi.Invocation{Kind: abi.InvokeKey, Name: workflow, Body: body}, guest.Options{})
 	if out.Error != nil {
 		return "", out.Error
 	}

@@ -57,7 +57,8 @@ func waitFor(ctx cruster.Context, what string) error {
 }
 
 // TestDueOrder: what becomes due is delivered in the order in which it becomes due,
-// and what becomes due at the same time in the order in which it was issued.
+// and what becomes due at the same time in the order in which it was issued. What a host
+// has to do is never there at once.
 func TestDueOrder(t *testing.T) {
 	t.Parallel()
 	aMinute := crustertest.Takes(slow, time.Minute)
@@ -71,7 +72,7 @@ func TestDueOrder(t *testing.T) {
 		"an activity between two timers":     {dueRequest{"2m", "slow", "59s"}, []crustertest.Option{aMinute}, []string{"59s", "slow", "2m"}},
 		"an activity before a timer":         {dueRequest{"slow", "1m"}, []crustertest.Option{aMinute}, []string{"slow", "1m"}},
 		"an activity after a timer":          {dueRequest{"1m", "slow"}, []crustertest.Option{aMinute}, []string{"1m", "slow"}},
-		"an activity at once":                {dueRequest{"slow", "0s"}, nil, []string{"slow", "0s"}},
+		"an activity at once":                {dueRequest{"slow", "0s"}, nil, []string{"0s", "slow"}},
 		"a deferred between two timers":      {dueRequest{"1m", "signal", "10s"}, resolved(30 * time.Second), []string{"10s", "signal", "1m"}},
 		"a deferred before a timer":          {dueRequest{"signal", "10s"}, resolved(10 * time.Second), []string{"signal", "10s"}},
 		"a deferred after a timer":           {dueRequest{"10s", "signal"}, resolved(10 * time.Second), []string{"10s", "signal"}},
@@ -105,6 +106,25 @@ func resolved(after time.Duration) []crustertest.Option {
 
 func rung(after time.Duration) []crustertest.Option {
 	return []crustertest.Option{crustertest.SignalAfter(after, bell, 1)}
+}
+
+// polled looks again and again, without any time passing.
+var polled = cruster.NewWorkflow("test.polled", func(ctx cruster.Context, _ cruster.None) (int, error) {
+	f, n := slow.Go(ctx, 1), 0
+	for ; !f.Done(); n++ {
+		if err := cruster.Sleep(ctx, 0); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+})
+
+// What a host has to do comes behind the other ops of its turn, and before those of later turns.
+func TestPolling(t *testing.T) {
+	t.Parallel()
+	n, err := crustertest.Run(t, polled, cruster.None{})
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
 }
 
 var raced = cruster.NewWorkflow("test.raced", func(ctx cruster.Context, limit string) (string, error) {

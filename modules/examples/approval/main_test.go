@@ -25,6 +25,11 @@ func TestRequestApproval(t *testing.T) {
 			ApprovalResult{Document: "budget", Status: "approved", By: "ada"},
 			time.Hour,
 		},
+		"approved as soon as it can be": {
+			crustertest.When(crustertest.Reached("deferred approved"), crustertest.ResolveAfter(0, Approved, Decision{Approved: true, By: "ada"})),
+			ApprovalResult{Document: "budget", Status: "approved", By: "ada"},
+			0,
+		},
 		"declined": {
 			crustertest.ResolveAfter(time.Hour, Approved, Decision{By: "ada", Comment: "too much"}),
 			ApprovalResult{Document: "budget", Status: "rejected", By: "ada", Comment: "too much"},

@@ -249,3 +249,34 @@ var pass = cruster.NewActivity("pass", func(ctx *cruster.ActivityContext, gate s
 	}
 	return "through " + gate, res.Err()
 })
+
+// Instant begins things in one turn, and returns the order in which they end: those that are ready
+// as they begin, and those that a host has to do.
+var Instant = cruster.NewWorkflow("Instant", func(ctx cruster.Context, kinds []string) ([]string, error) {
+	if _, err := instant.Resolve(ctx, "there"); err != nil {
+		return nil, err
+	}
+	begin := map[string]func(ctx cruster.Context) error{
+		"activity": func(ctx cruster.Context) error { _, err := square.Call(ctx, 2); return err },
+		"call":     func(ctx cruster.Context) error { _, err := First.Client().Execute(ctx, cruster.None{}); return err },
+		"deferred": func(ctx cruster.Context) error { _, err := instant.Await(ctx); return err },
+		"poll": func(ctx cruster.Context) error {
+			_, err := First.Client().Poll(ctx, cruster.ExecutionID(ctx))
+			return err
+		},
+		"sleep": func(ctx cruster.Context) error { return cruster.Sleep(ctx, 0) },
+	}
+	var order []string
+	var all []cruster.Future[cruster.None]
+	for _, kind := range kinds {
+		all = append(all, cruster.Go(ctx, func(ctx cruster.Context) error {
+			err := begin[kind](ctx)
+			order = append(order, kind)
+			return err
+		}))
+	}
+	_, err := cruster.All(ctx, all...)
+	return order, err
+}).Accepts(instant)
+
+var instant = cruster.NewDeferred[string]("instant")

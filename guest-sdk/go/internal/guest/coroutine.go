@@ -137,8 +137,7 @@ func (ex *Execution) awaitYield(co *Coroutine) {
 		stacks := make([]byte, 1<<16)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		ex.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestDeadlock,
-			"coroutine %d made no durable call for %v: it blocks on a channel or lock that is never released, or loops\n\n%s",
-			co.id, ex.opts.StallLimit, stacks)}
+			"coroutine %d does not come back: it blocks on a channel or lock that is never released\n\n%s", co.id, stacks)}
 	}
 }
 

@@ -71,7 +71,7 @@ func TestStalledCoroutine(t *testing.T) {
 	})
 	ex, out := r.Start(&silentHost{}, abi.Invocation{Kind: abi.InvokeWorkflow, Name: "w"}, Options{RecoverPanics: true, StallLimit: time.Millisecond})
 	require.Equal(t, abi.CodeGuestDeadlock, out.Error.Code)
-	require.Contains(t, out.Error.Message, "coroutine 0 made no durable call for 1ms")
+	require.Contains(t, out.Error.Message, "coroutine 0 does not come back")
 	close(release)
 	<-ex.yield // the coroutine ends
 }

@@ -12,6 +12,7 @@ import (
 // Entity is a registered type of entity.
 type Entity struct {
 	Name        string
+	Package     string // that registered it; see Register
 	Concurrency uint32
 	IdleTime    int64
 	Mailbox     uint32

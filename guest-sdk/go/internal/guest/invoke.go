@@ -153,3 +153,7 @@ func Encode(what string, v any) ([]byte, error) {
 // NewActivityContext makes the SDK's typed context of an attempt, which is ended with it. The SDK sets it
 // in tests only, for crustertest, which cannot make one itself.
 var NewActivityContext func(Attempt) (ctx any, end func())
+
+// PackageOf is the package that registered what a value of the SDK stands for. The SDK sets it in tests only, for
+// crustertest.
+var PackageOf func(handle any) string

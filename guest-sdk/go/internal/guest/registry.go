@@ -15,6 +15,7 @@ const SDK = "go/0.1.0"
 // Workflow is a registered workflow.
 type Workflow struct {
 	Name    string
+	Package string // that registered it; see Register
 	KeyMode string
 	Input   reflect.Type
 	Output  reflect.Type
@@ -43,6 +44,7 @@ type Workflow struct {
 // Activity is a registered activity.
 type Activity struct {
 	Name    string
+	Package string // that registered it; see Register
 	Input   reflect.Type
 	Output  reflect.Type
 	Retry   abi.Retry

@@ -1,0 +1,132 @@
+package crustertest
+
+import (
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// bubble is where the code of one execution runs, with a clock of its own: time.Now and all
+// that goes by it show the time of the execution, and stand still during a turn.
+//
+// It is a bubble of testing/synctest. Only the code of a workflow is inside, which has nothing
+// to do with the world. The simulated host, activities, stubs, databases and handlers of HTTP are outside, where time is
+// real and goroutines may wait for sockets: one of those inside would keep the clock from going on. The two sides
+// meet in channels that were made outside.
+//
+// A test that is in a bubble itself cannot make another one. Its executions run in the bubble of the
+// test, and move its clock.
+type bubble struct {
+	work   chan func()
+	done   chan struct{}
+	shared bool // it is the test's
+	stuck  bool // its last turn has not ended
+}
+
+// forever is how long a coroutine that waits for something else than the host is waited for. In
+// a bubble that takes no time: the clock only moves when all wait.
+const forever = 100 * 365 * 24 * time.Hour
+
+func newBubble() *bubble {
+	b := &bubble{work: make(chan func()), done: make(chan struct{})}
+	entered := make(chan bool)
+	go func() {
+		inside := false
+		// Goroutines that the workflow has left behind make Test panic when it ends.
+		defer func() {
+			if recover() != nil && !inside {
+				entered <- false
+			}
+		}()
+		synctest.Test(new(testing.T), func(*testing.T) {
+			inside = true
+			entered <- true
+			for act := range b.work {
+				act()
+				b.done <- struct{}{}
+			}
+		})
+	}()
+	b.shared = !<-entered
+	return b
+}
+
+// inBubble tells whether the test is in a bubble of its own.
+func inBubble() bool {
+	b := newBubble()
+	b.close()
+	return b.shared
+}
+
+// turn calls act when it is at in the bubble. The error says why the workflow cannot go on.
+func (b *bubble) turn(at time.Time, limit time.Duration, act func()) *abi.Error {
+	var problem *abi.Error
+	if stuck := b.do(limit, func() {
+		if problem = moveTo(at); problem == nil {
+			problem = standStill(act)
+		}
+	}); stuck != nil {
+		return stuck
+	}
+	return problem
+}
+
+// look calls act in the bubble, at the time of the last turn.
+func (b *bubble) look(limit time.Duration, act func()) *abi.Error {
+	var problem *abi.Error
+	if stuck := b.do(limit, func() { problem = standStill(act) }); stuck != nil {
+		return stuck
+	}
+	return problem
+}
+
+// standStill calls act, and refuses what a host refuses: to wait for the clock.
+func standStill(act func()) *abi.Error {
+	began := time.Now()
+	act()
+	if blocked := time.Since(began); blocked > 0 && blocked < forever {
+		return abi.Errorf(abi.CodeBlockingSleep, "the module tried to block for %v", blocked)
+	}
+	return nil
+}
+
+// do calls act in the bubble. The limit is of real time.
+func (b *bubble) do(limit time.Duration, act func()) *abi.Error {
+	if b.shared {
+		act()
+		return nil
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	b.work <- act
+	select {
+	case <-b.done:
+		return nil
+	case <-timer.C:
+		b.stuck = true
+		stacks := make([]byte, 1<<16)
+		return abi.Errorf(abi.CodeGuestDeadlock, "the workflow made no durable call for %v: it waits for something that is not there, or loops\n\n%s",
+			limit, stacks[:runtime.Stack(stacks, true)])
+	}
+}
+
+// moveTo moves the clock of the bubble.
+func moveTo(at time.Time) *abi.Error {
+	time.Sleep(time.Until(at))
+	if now := time.Now(); !now.Equal(at) {
+		return abi.Errorf(abi.CodeWrongContext, "it is %s in the test, which cannot show the workflow that it is %s: an execution starts in 2000 at the earliest, "+
+			"and in a bubble of testing/synctest not before the time of the bubble; a replay is made outside of it",
+			now.UTC().Format(time.RFC3339Nano), at.Format(time.RFC3339Nano))
+	}
+	return nil
+}
+
+// close ends the bubble.
+func (b *bubble) close() {
+	if !b.stuck {
+		close(b.work)
+	}
+}

@@ -1,0 +1,146 @@
+package crustertest_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	cruster "github.com/cruster/cruster/guest-sdk/go"
+	"github.com/cruster/cruster/guest-sdk/go/crustertest"
+)
+
+var fetchPage = cruster.NewActivity("bubbleFetch", func(ctx *cruster.ActivityContext, url string) (int, error) {
+	res, err := ctx.HTTP().Get(url)
+	return res.Status, err
+})
+
+var diary = cruster.NewStatefulEntity[[]time.Time]("BubbleDiary")
+
+var note = cruster.NewOperation(diary, "note", func(_ *cruster.EntityContext, all *[]time.Time, _ cruster.None) (time.Time, error) {
+	*all = append(*all, time.Now().UTC())
+	return time.Now().UTC(), nil
+})
+
+// clocks notes what the clock of the library shows: at the start, after a sleep, in a coroutine and in a goroutine.
+var clocks = cruster.NewWorkflow("bubbleClocks", func(ctx cruster.Context, url string) ([]time.Time, error) {
+	start := time.Now()
+	if err := cruster.Sleep(ctx, 36*time.Hour); err != nil {
+		return nil, err
+	}
+	seen := []time.Time{start.UTC(), time.Now().UTC(), start.Add(time.Since(start)).UTC()}
+	_, err := cruster.Go(ctx, func(cruster.Context) error {
+		seen = append(seen, time.Now().UTC())
+		return nil
+	}).Await(ctx)
+	other := make(chan time.Time)
+	go func() { other <- time.Now().UTC() }()
+	seen = append(seen, <-other)
+	if err == nil && url != "" {
+		_, err = fetchPage.Call(ctx, url)
+	}
+	if err == nil {
+		var noted time.Time
+		noted, err = note.On("mine").Call(ctx, cruster.None{})
+		seen = append(seen, noted)
+	}
+	return seen, err
+})
+
+func clocksAfter(start time.Time) []time.Time {
+	late := start.Add(36 * time.Hour)
+	return []time.Time{start, late, late, late, late, late}
+}
+
+func requireTimes(t *testing.T, want, got []time.Time) {
+	t.Helper()
+	require.Len(t, got, len(want))
+	for i := range want {
+		require.True(t, want[i].Equal(got[i]), "%d: want %v, got %v", i, want[i], got[i])
+	}
+}
+
+// The clock of the library is that of the execution, also in a replay, although a handler of the test uses sockets.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	start := time.Date(2031, time.March, 4, 5, 6, 7, 8, time.UTC)
+	var h crustertest.History
+	seen, err := crustertest.Run(t, clocks, server.URL, crustertest.StartTime(start), crustertest.Record(&h),
+		crustertest.HandleHTTP(func(r cruster.HTTPRequest) (cruster.HTTPResponse, error) {
+			res, err := server.Client().Get(r.URL)
+			if err != nil {
+				return cruster.HTTPResponse{}, err
+			}
+			return cruster.HTTPResponse{Status: res.StatusCode}, res.Body.Close()
+		}))
+	require.NoError(t, err)
+	requireTimes(t, clocksAfter(start), seen)
+	crustertest.Replay(t, &h)
+
+	_, err = crustertest.Execute(clocks, "", crustertest.StartTime(time.Unix(0, 0)))
+	require.Equal(t, "CR-4002", cruster.ErrorCode(err), "%v", err)
+	require.ErrorContains(t, err, "which cannot show the workflow that it is 1970-01-01")
+}
+
+// In a bubble of the test the clock is the bubble's, and goes on with the execution.
+func TestClockInBubble(t *testing.T) {
+	t.Parallel()
+	var h crustertest.History
+	synctest.Test(t, func(t *testing.T) {
+		for range 2 {
+			start := time.Now().UTC().Round(0)
+			seen, err := crustertest.Run(t, clocks, "", crustertest.Record(&h))
+			require.NoError(t, err)
+			requireTimes(t, clocksAfter(start), seen)
+			require.Equal(t, 36*time.Hour, time.Since(start))
+		}
+		require.ErrorContains(t, h.Replay(), "a replay is made outside of it")
+	})
+	crustertest.Replay(t, &h)
+}
+
+var sleepyOperation = cruster.NewOperation(diary, "sleepy", func(*cruster.EntityContext, *[]time.Time, cruster.None) (int, error) {
+	time.Sleep(time.Second)
+	return 0, nil
+})
+
+var sleepy = cruster.NewWorkflow("bubbleSleepy", func(ctx cruster.Context, where string) (int, error) {
+	switch where {
+	case "operation":
+		return sleepyOperation.On("mine").Call(ctx, cruster.None{})
+	case "query":
+		sleepyQuery.Handle(ctx, func(cruster.None) (int, error) {
+			time.Sleep(time.Minute)
+			return 0, nil
+		})
+		return 0, cruster.Sleep(ctx, time.Hour)
+	}
+	time.Sleep(time.Second)
+	return 0, nil
+}).Answers(sleepyQuery)
+
+var sleepyQuery = cruster.NewQuery[cruster.None, int]("sleepy")
+
+// What must not wait for the clock is refused, as by a host.
+func TestBlockingSleep(t *testing.T) {
+	t.Parallel()
+	_, err := crustertest.Run(t, sleepy, "workflow")
+	require.Equal(t, "CR-4010", cruster.ErrorCode(err))
+	require.ErrorContains(t, err, "the module tried to block for 1s")
+
+	_, err = crustertest.Run(t, sleepy, "operation")
+	require.ErrorContains(t, err, `CR-6007: operation "sleepy": the module tried to block for 1s`)
+
+	asked := 0
+	_, err = crustertest.Run(t, sleepy, "query", crustertest.QueryAfter(time.Minute, sleepyQuery, cruster.None{}, func(_ int, err error) {
+		asked++
+		require.Equal(t, "CR-4010", cruster.ErrorCode(err), "%v", err)
+	}))
+	require.NoError(t, err)
+	require.Equal(t, 1, asked)
+}
