@@ -152,6 +152,15 @@ func TestReceiveSignals(t *testing.T) {
 	require.Equal(t, string(abi.CodeBadInput), cruster.ErrorCode(err))
 }
 
+func TestAtAPlace(t *testing.T) {
+	t.Parallel()
+	cents, err := crustertest.Run(t, Collect, "",
+		crustertest.When(crustertest.Reached("receive paid"), crustertest.Signal(Paid, Payment{Cents: 200})),
+		crustertest.When(crustertest.Reached("receive paid").Times(2), crustertest.SignalAfter(time.Hour, Paid, Payment{Cents: 100})))
+	require.NoError(t, err)
+	require.Equal(t, int64(300), cents)
+}
+
 func TestAnswerQueries(t *testing.T) {
 	t.Parallel()
 	asked := -1
