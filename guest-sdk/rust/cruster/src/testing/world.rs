@@ -113,6 +113,11 @@ impl World {
         next(&self.issued)
     }
 
+    /// The number of the last op, among those of all executions.
+    pub(crate) fn last_op(&self) -> u64 {
+        self.issued.get()
+    }
+
     /// The time, or when the host is back if it is away then.
     fn up(&self, mut at: Timestamp) -> Timestamp {
         let start = self.config.start;

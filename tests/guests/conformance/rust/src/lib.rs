@@ -49,7 +49,7 @@ cruster::module! {
         interrupts::Interruptible, interrupts::InterruptedEarly, interrupts::InterruptedWait, interrupts::Unhandled,
         misuse::Misuse,
         outside::Count, outside::CountKeyed, outside::CountMany, outside::Fetch, outside::FetchAll, outside::Settings, outside::SqlKinds, outside::SqlWrong,
-        parallel::All, parallel::Crowd, parallel::Due, parallel::First, parallel::Groups, parallel::Nested, parallel::Order, parallel::Race,
+        parallel::All, parallel::Crowd, parallel::Due, parallel::First, parallel::Instant, parallel::Groups, parallel::Nested, parallel::Order, parallel::Race,
         parallel::Select, parallel::Sleeps, parallel::Two,
         published::Publishes, published::PublishesAndFails, published::PublishesWrong,
         queries::Nap, queries::Spoiled, queries::Track,

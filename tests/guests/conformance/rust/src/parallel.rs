@@ -318,3 +318,35 @@ impl Order {
         Ok(format!("through {gate}"))
     }
 }
+
+/// Settled before anyone waits for it.
+pub const INSTANT: Deferred<String> = Deferred::new("instant");
+
+/// Begins things in one turn, and returns the order in which they end: those that are ready as they
+/// begin, and those that a host has to do.
+#[workflow]
+pub struct Instant;
+
+#[workflow_impl(activity_groups(Numbers), deferreds(INSTANT))]
+impl Instant {
+    async fn execute(&self, kinds: Vec<String>) -> Result<Vec<String>> {
+        self.resolve_deferred(INSTANT, "there".to_owned()).await?;
+        let order = Rc::new(RefCell::new(Vec::new()));
+        let begin = |kind: String| {
+            let (this, order) = (self.clone(), order.clone());
+            self.spawn(async move {
+                match kind.as_str() {
+                    "activity" => drop(this.square(2).await?),
+                    "call" => drop(First::client(&this).execute(cruster::Empty {}).await?),
+                    "deferred" => drop(this.await_deferred(INSTANT).await?),
+                    "poll" => drop(First::client(&this).poll(this.execution_id()).await?),
+                    _ => this.sleep(Duration::ZERO).await?,
+                }
+                order.borrow_mut().push(kind);
+                Ok(())
+            })
+        };
+        join_all(kinds.into_iter().map(begin).collect::<Vec<_>>()).await?;
+        Ok(order.take())
+    }
+}

@@ -28,6 +28,7 @@ use crate::testing::signals::Mailbox;
 use crate::testing::updates::Updates;
 use crate::testing::words::quoted;
 use crate::testing::world::World;
+use crate::timestamp::Timestamp;
 use crate::wire::{Delivery, Fault, Interruption, Malformed, Outcome, Resume, Settled, Wire};
 
 use deferreds::Promise;
@@ -94,9 +95,25 @@ type Listener = Box<dyn FnOnce(&Outcome)>;
 struct PendingOp {
     /// What it is called.
     what: String,
-    /// Its number among the ops of all executions.
+    kind: &'static str,
+    /// Its number among the ops of all executions, and when it was issued.
     issued: u64,
+    at: Timestamp,
 }
+
+/// The ops that a host has to do something for.
+const NEEDS_HOST: [&str; 10] = [
+    "activity",
+    "call",
+    "send",
+    "resolve",
+    "poll",
+    "signal",
+    "entity_call",
+    "entity_send",
+    "lock",
+    "interrupt",
+];
 
 /// The name of an activity with its key, or else the hash of its input.
 type Identity = (String, String);
@@ -269,13 +286,31 @@ impl Run {
     }
 
     /// Makes a delivery due after some time.
+    ///
+    /// What is due at the same time comes in the order of issue. A host takes its time for what it has
+    /// to do, however short that is: of what is there as soon as it is issued, such an op comes
+    /// behind all others of its turn.
     pub(crate) fn deliver(&self, delay: Duration, op: u32, result: Settled) {
         let Outcome { error, value, .. } = result.into();
+        let delivery = Delivery { error, op, value };
+        let due = self.world().now() + delay;
+        let takes_time = |p: &PendingOp| !NEEDS_HOST.contains(&p.kind) || due > p.at;
+        if self.pending.borrow().get(&op).is_none_or(takes_time) {
+            self.deliver_as(self.issued(op), delay, delivery);
+            return;
+        }
         let run = self.me();
-        let issued = self.issued(op);
-        self.world().deliver_after(delay, issued, move || {
-            run.resume(Delivery { error, op, value });
+        self.world().after(Duration::ZERO, move || {
+            let behind = run.world().last_op();
+            run.deliver_as(behind, Duration::ZERO, delivery);
         });
+    }
+
+    /// Makes a delivery due, at a place among those that are due at the same time.
+    fn deliver_as(&self, place: u64, delay: Duration, delivery: Delivery) {
+        let run = self.me();
+        self.world()
+            .deliver_after(delay, place, move || run.resume(delivery));
     }
 
     /// Notes that an attempt failed and is repeated.
@@ -401,7 +436,9 @@ impl Host for Run {
         let op = self.ops.get() + 1;
         let pending = PendingOp {
             what: format!("{} {name}", call.name).trim_end().to_owned(),
+            kind: call.name,
             issued: self.world().number_op(),
+            at: self.world().now(),
         };
         self.pending.borrow_mut().insert(op, pending);
         if let Err(e) = self.perform(call.name, body, op) {
