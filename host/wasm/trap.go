@@ -116,10 +116,8 @@ func (i *Instance) explainReportLocked() *abi.Error {
 	switch {
 	case report.headline == "":
 		return nil
-	case strings.HasPrefix(report.headline, "fatal error: all goroutines are asleep"):
-		return abi.Errorf(abi.CodeGuestDeadlock, "all goroutines of the module wait for each other%s", report.where())
-	case strings.HasPrefix(report.headline, "fatal error: all tasks are asleep"):
-		return abi.Errorf(abi.CodeGuestDeadlock, "all tasks of the module wait for futures that nothing completes")
+	case strings.HasPrefix(report.headline, goroutinesAsleep), strings.HasPrefix(report.headline, tasksAsleep):
+		return abi.Errorf(abi.CodeGuestDeadlock, "%s%s", abi.CodeGuestDeadlock.Info().Title, report.whoWaits())
 	case report.outOfMemory:
 		return i.outOfMemoryLocked(report.where())
 	}

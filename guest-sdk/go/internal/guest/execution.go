@@ -78,10 +78,12 @@ type Execution struct {
 	interruption *Promise
 	// root is all that the workflow does. It ends when the execution is asked to stop; reason
 	// says why.
-	root    *Region
-	reason  string
-	closed  atomic.Bool
-	stalled *Coroutine // that did not give control back in time
+	root   *Region
+	reason string
+	closed atomic.Bool
+	// locating has a coroutine that is given control say where it waits, and go on waiting.
+	locating bool
+	stalled  *Coroutine // that did not give control back in time
 	// outcome is nil until the workflow has ended.
 	outcome *abi.Outcome
 }
@@ -206,25 +208,6 @@ func (ex *Execution) crash(err error) {
 		panic(err)
 	}
 	ex.outcome = panicked(err)
-}
-
-// failOnDeadlock ends an execution whose coroutines wait for each other while no
-// op that they wait for is pending: if it parked, it would wait forever and the host could not tell
-// why. An interrupt would end such waits, but a workflow must not depend on one.
-func (ex *Execution) failOnDeadlock() {
-	if ex.outcome != nil || ex.begin != nil {
-		return
-	}
-	if ex.ops.hasOther(ex.interruption) && (ex.signals == nil && ex.updates == nil || !ex.onlyIdle()) {
-		return
-	}
-	if ex.opts == (Options{}) {
-		// All goroutines are blocked. The Go runtime ends the module with the stack of
-		// each, and the host reports it.
-		<-ex.yield
-	}
-	ex.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestDeadlock,
-		"deadlock: the coroutines of the workflow wait for each other, and nothing is pending")}
 }
 
 // Close ends the goroutines of coroutines that still wait. A module does not need

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -110,9 +111,11 @@ func (s Scope) Spawn(fn func(Scope) (any, error)) *Promise {
 	s.co.beginCall(Label{"Go", ""})
 	defer s.co.endCall()
 	p := &Promise{ex: s.co.ex, what: Label{"coroutine", ""}, runs: &Region{parent: s.region}}
-	p.ex.spawn(func(co *Coroutine) {
+	co := p.ex.spawn(func(co *Coroutine) {
 		value, err := fn(Scope{co: co, region: p.runs})
 		p.settle(nil, value, err)
 	})
+	p.coroutine = co.id
+	runtime.Callers(2, co.began[:])
 	return p
 }

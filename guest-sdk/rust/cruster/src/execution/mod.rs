@@ -6,6 +6,7 @@
 //! the order of deliveries alone, and a replay repeats it.
 
 mod ops;
+mod places;
 mod ready;
 mod tasks;
 
@@ -27,9 +28,12 @@ use crate::publish::Publisher;
 use crate::query::Answering;
 use crate::timestamp::Timestamp;
 use crate::update::Updating;
+use crate::where_it_is;
 use crate::wire::{
     Delivery, Interrupted, Interruption, Invocation, Outcome, Resume, Settled, Wire,
 };
+
+pub(crate) use places::{Awaited, Site};
 
 use ready::Ready;
 use tasks::Task;
@@ -97,6 +101,7 @@ struct Wait {
     shielded: bool,
     /// It waits for the interrupt itself.
     watch: bool,
+    awaited: Awaited,
     waker: Waker,
 }
 
@@ -193,6 +198,11 @@ impl Execution {
             && !shared.waits.borrow().iter().any(|(_, wait)| wait.watch)
     }
 
+    /// Where each task began, what it waits for and where, in lines of the author's.
+    pub(crate) fn waits(&self) -> Vec<String> {
+        self.core.0.waits_of_tasks()
+    }
+
     pub(crate) fn core(&self) -> &ContextCore {
         &self.core
     }
@@ -270,11 +280,14 @@ impl ContextCore {
             given,
         });
         let core = self.clone();
-        self.add_task(Box::pin(async move {
-            unread.await;
-            let outcome = run.await;
-            core.0.finish(outcome);
-        }));
+        self.add_task(
+            None,
+            Box::pin(async move {
+                unread.await;
+                let outcome = run.await;
+                core.0.finish(outcome);
+            }),
+        );
         shared.dispatch();
     }
 
@@ -319,7 +332,14 @@ impl ContextCore {
     }
 
     /// Registers a wait under `id`, or a new one if that is 0, and returns it.
-    pub(crate) fn wait(&self, id: u64, shielded: bool, watch: bool, cx: &Context<'_>) -> u64 {
+    pub(crate) fn wait(
+        &self,
+        id: u64,
+        shielded: bool,
+        watch: bool,
+        awaited: Awaited,
+        cx: &Context<'_>,
+    ) -> u64 {
         let shared = &*self.0;
         let id = if id != 0 {
             id
@@ -331,6 +351,7 @@ impl ContextCore {
             task: shared.running.get(),
             shielded,
             watch,
+            awaited,
             waker: cx.waker().clone(),
         };
         // A waker of another crate may run any code when it is dropped.
@@ -343,6 +364,9 @@ impl ContextCore {
     pub(crate) fn unwait(&self, id: u64) {
         if id != 0 {
             let old = self.0.waits.borrow_mut().remove(id);
+            if let Some(wait) = &old {
+                where_it_is::at(wait.awaited);
+            }
             drop(old);
         }
     }

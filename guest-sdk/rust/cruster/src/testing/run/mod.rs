@@ -310,7 +310,9 @@ impl Run {
             .map(|(op, pending)| format!("{} (op {op})", pending.what))
             .collect();
         if names.is_empty() {
-            "its own tasks".to_owned()
+            let execution = self.execution.borrow();
+            let waits = execution.as_ref().map(Execution::waits);
+            format!("its own tasks: {}", waits.unwrap_or_default().join("; "))
         } else {
             names.join(", ")
         }
