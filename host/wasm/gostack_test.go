@@ -28,7 +28,7 @@ func FuzzGoProgram(f *testing.F) {
 func TestNamesOfRustFunctions(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"_ZN6orders5count17h0123456789abcdefE": "orders::count",
+		"_ZN6orders5count17h0123456789abcdefE":                                        "orders::count",
 		"_ZN6orders6Orders7execute28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE": "orders::Orders::execute::_{{closure}}",
 		"_ZN99nothing": "_ZN99nothing",
 		"_ZN":          "",

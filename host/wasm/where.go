@@ -88,7 +88,7 @@ func (p *goProgram) functionOf(name string, imported uint64) (uint64, bool) {
 }
 
 // foreignCode are the beginnings of names of functions that are not the author's, in Rust.
-var foreignCode = []string{"core::", "alloc::", "std::", "cruster::", "cruster_", "__", "rust_", "<core::", "<alloc::", "<std::", "<cruster::"}
+var foreignCode = []string{"core::", "alloc::", "std::", "cruster::", "cruster_", "cruster:", "__", "rust_", "<core::", "<alloc::", "<std::", "<cruster::"}
 
 // namedFrames is the author's functions in a module that has their names.
 func namedFrames(functions []string) (frames []string) {

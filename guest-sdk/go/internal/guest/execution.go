@@ -45,7 +45,9 @@ type Execution struct {
 	inv      abi.Invocation
 	opts     Options
 	now      time.Time
-	random   *rand.Rand
+	// entries is how many entries the journal has, as far as the run was told.
+	entries uint64
+	random  *rand.Rand
 	// current is the coroutine that has control; nil while the dispatcher runs.
 	current atomic.Pointer[Coroutine]
 	// yield is how a coroutine without a thread gives control back to the dispatcher.
@@ -170,6 +172,7 @@ func (ex *Execution) Outcome() *abi.Outcome { return ex.outcome }
 // that can run, so that only the order of deliveries decides the order of events.
 func (ex *Execution) Resume(r abi.Resume) *abi.Outcome {
 	ex.now = time.Unix(0, r.Time).UTC()
+	ex.entries = max(ex.entries+uint64(len(r.Deliveries)), r.Entries)
 	for i := range r.Deliveries {
 		d := &r.Deliveries[i]
 		if ex.outcome != nil {

@@ -37,6 +37,9 @@ func (s Scope) Namespace() string { s.check("Namespace"); return s.co.ex.inv.Nam
 // Now is the journal time.
 func (s Scope) Now() time.Time { s.check("Now"); return s.co.ex.now }
 
+// Entries is how many entries the journal of the run has.
+func (s Scope) Entries() uint64 { s.check("HistoryLen"); return s.co.ex.entries }
+
 // Rand is the random source of the execution.
 func (s Scope) Rand() *rand.Rand { s.check("Rand"); return s.co.ex.rand() }
 

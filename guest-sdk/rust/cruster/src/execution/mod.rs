@@ -63,6 +63,8 @@ pub(crate) struct Shared {
     /// The deferreds of the workflow.
     deferreds: &'static [DeferredDefinition],
     now: Cell<Timestamp>,
+    /// How many entries the journal has, as far as the run was told.
+    entries: Cell<u64>,
     random: RefCell<Option<Generator>>,
     ready: Arc<Ready>,
     tasks: RefCell<Numbered<Task>>,
@@ -137,6 +139,7 @@ impl Execution {
             host,
             deferreds: workflow.deferreds,
             now: Cell::new(Timestamp::from_unix_nanos(invocation.time)),
+            entries: Cell::new(0),
             invocation,
             random: RefCell::default(),
             ready: Arc::default(),
@@ -169,6 +172,9 @@ impl Execution {
     pub(crate) fn resume(&self, resume: Resume) {
         let shared = &*self.core.0;
         shared.now.set(Timestamp::from_unix_nanos(resume.time));
+        let counted = shared.entries.get() + resume.deliveries.len() as u64;
+        let told = u64::try_from(resume.entries).unwrap_or(0);
+        shared.entries.set(counted.max(told));
         for delivery in resume.deliveries {
             if shared.outcome.borrow().is_some() {
                 // Only signals matter now: they are the next run's, if there is one.
@@ -318,6 +324,11 @@ impl ContextCore {
     /// The journal time.
     pub(crate) fn now(&self) -> Timestamp {
         self.0.now.get()
+    }
+
+    /// How many entries the journal of the run has.
+    pub(crate) fn entries(&self) -> u64 {
+        self.0.entries.get()
     }
 
     /// Draws from the random source of the execution. The host gives it a seed that

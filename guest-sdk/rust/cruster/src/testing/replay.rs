@@ -137,6 +137,7 @@ impl Replayer {
             let (error, value) = (None, Some(false.encode()));
             return Some(Resume {
                 deliveries: vec![Delivery { error, op, value }],
+                entries: 0,
                 time: self.now.get().unix_nanos(),
             });
         }
@@ -154,6 +155,7 @@ impl Replayer {
         };
         Some(Resume {
             deliveries: vec![delivery],
+            entries: 0,
             time: event.time.unix_nanos(),
         })
     }

@@ -269,6 +269,7 @@ impl Run {
             let _log = logging::scope(now, &self.id);
             execution.resume(Resume {
                 deliveries: vec![delivery],
+                entries: 0,
                 time: now.unix_nanos(),
             });
             self.keep(execution);
