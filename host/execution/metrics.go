@@ -36,7 +36,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		restored:        metric.Counters(reg, "restores_total", "Guests that were to be made from a saved state, by what came of it.", "result"),
 		inMemory:        metric.Gauge(reg, "executions_in_memory", "Executions in memory."),
 		lateness:        metric.Seconds(reg, "timer_lateness_seconds", "How late sleeps ended."),
-		long:            metric.Counter(reg, "journals_near_limit_total", "Journals that came near the limit of their entries, each counted again when its execution was out of memory."),
+		long:            metric.Counter(reg, "journals_near_limit_total", "Journals that came near their limit, counted again after they were out of memory."),
 		replays:         metric.Counter(reg, "replays_total", "Journals replayed."),
 		started:         metric.Counter(reg, "executions_started_total", "Executions started."),
 		turns:           metric.Counter(reg, "turns_total", "Turns taken by workflows, replays included."),

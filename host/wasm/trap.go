@@ -79,7 +79,8 @@ func (i *Instance) explainStopLocked(ran context.Context, where, backtrace strin
 		return abi.Errorf(abi.CodeShuttingDown, "the host stopped %s because it is shutting down", where)
 	}
 	if errors.Is(context.Cause(ran), context.DeadlineExceeded) {
-		return i.newTrapLocked(abi.Errorf(abi.CodeGuestTimeout, "the module did not return from %s before its deadline and was stopped%s", where, i.stoppedIn(backtrace)), backtrace)
+		late := abi.Errorf(abi.CodeGuestTimeout, "the module did not return from %s before its deadline and was stopped%s", where, i.stoppedIn(backtrace))
+		return i.newTrapLocked(late, backtrace)
 	}
 	return i.newTrapLocked(abi.Errorf(abi.CodeGuestTimeout, "the module was stopped in %s because its caller gave up", where), "")
 }

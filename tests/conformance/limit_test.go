@@ -24,7 +24,7 @@ func TestLengthOfTheJournal(t *testing.T) {
 				b := setup(t, l, "sqlite", nil, func(c *host.Config) { c.EvictAlways = evict })
 				row := harness.Wait(t, b.engine, harness.Start(t, b.engine, "conformance/Lengths", 4))
 				require.Equal(t, journal.Completed, row.State, "%v", row.Error)
-				require.EqualValues(t, []any{int8(0), int8(1), int8(2), int8(3), int8(4), false}, harness.Decode[[]any](t, row.Value))
+				require.Equal(t, []any{int8(0), int8(1), int8(2), int8(3), int8(4), false}, harness.Decode[[]any](t, row.Value))
 			})
 		}
 	}

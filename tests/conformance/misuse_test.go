@@ -66,8 +66,10 @@ func TestDeadlockShowsLines(t *testing.T) {
 			b := setup(t, l, "sqlite", nil)
 			for what, says := range map[string]map[string]string{
 				"deadlock by channel": {
-					"go":   `: coroutine 0, the workflow itself, waits for a channel at conformance/misuse\.go:\d+; coroutine 1, begun at conformance/misuse\.go:(\d+), waits for a channel at conformance/misuse\.go:\d+$`,
-					"rust": `: task 0, the workflow itself, waits for a channel at src/misuse\.rs:\d+; task 1, begun at src/misuse\.rs:\d+, waits for a channel at src/misuse\.rs:\d+$`,
+					"go": `: coroutine 0, the workflow itself, waits for a channel at conformance/misuse\.go:\d+; ` +
+						`coroutine 1, begun at conformance/misuse\.go:(\d+), waits for a channel at conformance/misuse\.go:\d+$`,
+					"rust": `: task 0, the workflow itself, waits for a channel at src/misuse\.rs:\d+; ` +
+						`task 1, begun at src/misuse\.rs:\d+, waits for a channel at src/misuse\.rs:\d+$`,
 				},
 				"deadlock of two": {
 					"go":   `coroutine 1, begun at conformance/misuse\.go:\d+, waits for coroutine 2 at conformance/misuse\.go:\d+; coroutine 2,`,
