@@ -9,7 +9,9 @@ use crate::execution::Awaited;
 struct Text(AtomicPtr<u8>, AtomicUsize);
 
 impl Text {
-    const NONE: Text = Text(AtomicPtr::new(std::ptr::null_mut()), AtomicUsize::new(0));
+    const fn none() -> Self {
+        Text(AtomicPtr::new(std::ptr::null_mut()), AtomicUsize::new(0))
+    }
 
     fn set(&self, text: &'static str) {
         self.0.store(text.as_ptr().cast_mut(), Relaxed);
@@ -34,9 +36,9 @@ pub struct Where {
 pub static WHERE: Where = Where {
     task: AtomicU32::new(0),
     line: AtomicU32::new(0),
-    kind: Text::NONE,
-    name: Text::NONE,
-    file: Text::NONE,
+    kind: Text::none(),
+    name: Text::none(),
+    file: Text::none(),
 };
 
 /// A task runs.
