@@ -126,6 +126,6 @@ func authorLine(pcs []uintptr) string {
 func inSDK(f runtime.Frame) bool {
 	const sdk = "github.com/cruster/cruster/guest-sdk/go"
 	rest, ok := strings.CutPrefix(f.Function, sdk)
-	return ok && (rest[0] == '.' || rest[0] == '/') && !strings.HasSuffix(f.File, "_test.go") ||
+	return ok && rest != "" && (rest[0] == '.' || rest[0] == '/') && !strings.HasSuffix(f.File, "_test.go") ||
 		inRuntime(f.Function) || strings.HasPrefix(f.Function, "iter.")
 }
