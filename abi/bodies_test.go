@@ -97,6 +97,7 @@ func samples() []sample {
 			Unread: []string{"cancelled", "paid"},
 		}},
 		{"Resume/empty", abi.Resume{Deliveries: []abi.Delivery{}, Time: at}},
+		{"Resume/long", abi.Resume{Deliveries: []abi.Delivery{{Op: 2, Value: bin(7)}}, Entries: 123_456, Time: at}},
 		{"Resume/two", abi.Resume{Deliveries: []abi.Delivery{{Op: 2, Value: bin(7)}, {Error: declined, Op: 3}}, Time: at + 1}},
 		{"Query/status", abi.Query{Input: bin("long"), Name: "status"}},
 		{"Query/update", abi.Query{Input: bin("Ada"), Name: "rename", Update: true}},

@@ -207,7 +207,7 @@ var Codes = []CodeInfo{
 	{CodeDeferredSettled, AlreadyExists, "the deferred was already settled; the first settlement stands", "A deferred can be resolved or rejected only once.", false},
 	{CodeDeferredRejected, Aborted, "the deferred was rejected", "The message comes from the caller that rejected the deferred.", false},
 	{CodeBadRequest, InvalidArgument, "the request is not valid", "The message names the field that is wrong.", false},
-	{CodeExecutionTooLong, FailedPrecondition, "the execution's journal is too long", "Have the workflow continue as a new run now and then: docs/long-running.md describes it.", false},
+	{CodeExecutionTooLong, FailedPrecondition, "the execution's journal is too long", "Have the workflow continue as a new run now and then: docs/long-running.md describes it. 'cruster-host workflow interrupt --resume' ends a paused one with its cleanup.", false},
 	{CodeKeyFunction, InvalidArgument, "the workflow's key function failed", "The key function must return a key for every request, and must not panic; a raw key is a string.", false},
 	{CodeCallToItself, InvalidArgument, "a workflow called its own execution and would wait for itself forever", "Give the call another key or another request.", false},
 	{CodeWorkflowManifestLie, FailedPrecondition, "the module does not contain what its manifest declares", "Rebuild the module with an unmodified guest SDK, push it, and run 'cruster-host workflow move EXECUTION --to latest'.", false},

@@ -59,6 +59,9 @@ type Invocation struct {
 // order of the journal.
 type Resume struct {
 	Deliveries []Delivery `msgpack:"deliveries"`
+	// Entries is how many entries the journal has with these deliveries: the number of the last
+	// of them. Attempts that failed count too. It is the same on every replay.
+	Entries uint64 `msgpack:"entries"`
 	// Time is the journal time of this turn in Unix nanoseconds. The workflow's
 	// clock shows it until the next turn.
 	Time int64 `msgpack:"time"`

@@ -19,6 +19,11 @@ const (
 	// MaxOpsPerTurn bounds the ops that one turn may issue. The first interrupted of the
 	// turn does not count.
 	MaxOpsPerTurn = 10_000
+	// MaxEntries bounds the entries of a journal: an execution that has more is paused.
+	MaxEntries = 250_000
+	// ContinueEntries is from how many entries on the SDKs advise a workflow to continue as a
+	// new run. It is far below the limit: what a run leaves behind is deleted when it continues.
+	ContinueEntries = 10_000
 	// MaxInbox bounds the messages that wait for an execution or entity.
 	MaxInbox = 10_000
 	// MaxHTTPAll bounds the requests of one [HTTPAll].

@@ -14,6 +14,13 @@ const (
 	ExportMemory     = "memory"
 )
 
+// ExportWhere is a global that a guest may export: the address of a block of [WhereBytes] which says
+// what runs. The host shows it when it stops a turn that does not end.
+const (
+	ExportWhere = "cruster_where"
+	WhereBytes  = 32
+)
+
 // What [ExportStart] and [ExportResume] return.
 const (
 	// StatusDone says that the invocation is over and its [Outcome] was handed

@@ -50,14 +50,14 @@ func conversation() []struct {
 		},
 		{"The activity handles that, calls `output(ptr, %d)` with its Outcome, and returns **0** (done). The host discards its instance:", abi.Outcome{Value: bin("Hello, Ada!")}},
 		{"The host calls `cruster_resume(%d)` on the workflow's instance; `input` yields:", abi.Resume{
-			Deliveries: []abi.Delivery{{Op: 2, Value: bin("Hello, Ada!")}}, Time: started + 4_000_000,
+			Deliveries: []abi.Delivery{{Op: 2, Value: bin("Hello, Ada!")}}, Entries: 1, Time: started + 4_000_000,
 		}},
 		{
 			"Guest calls `sleep(ptr, %d)`. The result is **3**. It parks again, returning **1**. " +
 				"Until the sleep is over the host may drop the instance; it would replay all of the above into a new one:",
 			abi.Sleep{Duration: 3_600_000_000_000},
 		},
-		{"An hour later: `cruster_resume(%d)`:", abi.Resume{Deliveries: []abi.Delivery{{Op: 3, Value: abi.Nil}}, Time: started + 3_600_004_500_000}},
+		{"An hour later: `cruster_resume(%d)`:", abi.Resume{Deliveries: []abi.Delivery{{Op: 3, Value: abi.Nil}}, Entries: 2, Time: started + 3_600_004_500_000}},
 		{"Guest calls `output(ptr, %d)` and returns **0**. Op 1 was never delivered, which is fine:", abi.Outcome{Value: bin(map[string]any{"greeting": "Hello, Ada!"})}},
 	}
 }

@@ -72,6 +72,12 @@ func (r Run[Res]) Interrupt(ctx context.Context, reason string) error {
 	return err
 }
 
+// ResumeToStop is Interrupt, and lets an execution that is paused go on for it: it cleans up and ends.
+func (r Run[Res]) ResumeToStop(ctx context.Context, reason string) error {
+	_, err := r.client.Workflows().Interrupt(ctx, &crusterv1.InterruptRequest{Namespace: r.client.namespace, Execution: r.name, Reason: reason, Resume: true})
+	return err
+}
+
 // Resume continues the execution if it is paused.
 func (r Run[Res]) Resume(ctx context.Context) error {
 	_, err := r.client.Workflows().Resume(ctx, &crusterv1.ResumeRequest{Namespace: r.client.namespace, Execution: r.name})

@@ -57,6 +57,9 @@ type Config struct {
 	IdleTimeout time.Duration
 	// Logger defaults to slog.Default.
 	Logger *slog.Logger
+	// MaxEntries bounds the journals of executions. It is for tests: what SDKs tell workflows about
+	// the limit is the default, abi.MaxEntries.
+	MaxEntries uint64
 	// MaxActivities bounds the attempts that run at the same time. Defaults to
 	// 128.
 	MaxActivities int

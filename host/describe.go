@@ -18,6 +18,8 @@ type Description struct {
 	// Entries is the length of the journal, or of its beginning up to an entry that does
 	// not decode.
 	Entries int
+	// EntryLimit is how many entries the journal may have.
+	EntryLimit uint64
 	// Patches are the changes of the code that the execution was asked about.
 	Patches []Patch
 	// Pending is what a running execution waits for, in order of issue.
@@ -66,7 +68,7 @@ func (e *Engine) DescribeRun(ctx context.Context, namespace, name, run string) (
 	if err != nil {
 		return nil, err
 	}
-	d := &Description{}
+	d := &Description{EntryLimit: e.executions.MaxEntries}
 	if row.State == journal.Running {
 		in, fault := e.executions.Inspect(ctx, execution.RefTo(row))
 		if fault != nil && abi.CodeOf(fault) != abi.CodeHostFault {

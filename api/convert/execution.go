@@ -99,7 +99,7 @@ func ListedExecution(e *journal.Execution) (*crusterv1.Execution, error) {
 // Description makes a message of what an execution is doing, without what there may be
 // much of: see [PendingOp] and [SettledDeferred].
 func Description(d *host.Description, as crusterv1.Encoding) (*crusterv1.DescribeResponse, error) {
-	resp := &crusterv1.DescribeResponse{Entries: uint64(d.Entries), Fuel: d.Fuel, Resident: d.Resident}
+	resp := &crusterv1.DescribeResponse{Entries: uint64(d.Entries), EntryLimit: d.EntryLimit, Fuel: d.Fuel, Resident: d.Resident}
 	var err error
 	if resp.Execution, err = Execution(&d.Execution, as); err != nil {
 		return nil, err

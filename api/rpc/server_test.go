@@ -178,6 +178,10 @@ func (f *fakeEngine) Interrupt(ctx context.Context, namespace, execution, reason
 	return f.interrupt(ctx, namespace, execution, reason)
 }
 
+func (f *fakeEngine) ResumeToStop(ctx context.Context, namespace, execution, reason string) error {
+	return f.interrupt(ctx, namespace, execution, "resumed: "+reason)
+}
+
 func (f *fakeEngine) Query(ctx context.Context, namespace, execution string, req host.QueryRequest) ([]byte, error) {
 	return f.query(ctx, namespace, execution, req)
 }

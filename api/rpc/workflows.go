@@ -27,6 +27,7 @@ type executionEngine interface {
 	Deferred(ctx context.Context, id journal.ID, name string) (*journal.Deferred, error)
 	List(ctx context.Context, f journal.Filter) (journal.Page, error)
 	Interrupt(ctx context.Context, namespace, execution, reason string) error
+	ResumeToStop(ctx context.Context, namespace, execution, reason string) error
 	Resume(ctx context.Context, namespace, execution string) error
 	// Fail ends a paused execution for good.
 	Fail(ctx context.Context, namespace, execution, reason string) error
@@ -198,7 +199,11 @@ func (w *workflowService) Interrupt(ctx context.Context, req *crusterv1.Interrup
 	if err != nil {
 		return nil, err
 	}
-	if err := w.engine.Interrupt(ctx, ns, req.GetExecution(), req.GetReason()); err != nil {
+	interrupt := w.engine.Interrupt
+	if req.GetResume() {
+		interrupt = w.engine.ResumeToStop
+	}
+	if err := interrupt(ctx, ns, req.GetExecution(), req.GetReason()); err != nil {
 		return nil, err
 	}
 	return &crusterv1.InterruptResponse{}, nil

@@ -28,6 +28,24 @@ import (
 // The request must be of the type that the workflow takes.
 func ContinueAsNew[Req any](req Req) error { return &continuation{request: req} }
 
+// HistoryLen is how many entries the journal of this run has: one for each result that the workflow
+// was given, and one for each attempt of an activity that failed and is tried again. It does not
+// change while the workflow computes, and is the same on every replay. A run is paused when its
+// journal has 250,000 (CR-2016).
+func HistoryLen(ctx Context) int { return int(ctx.scope.Entries()) }
+
+// ShouldContinueAsNew tells whether the journal of this run has become long, 10,000 entries, so that
+// it is time to go on as a new run. A workflow that never ends asks it where it has nothing under
+// way:
+//
+//	for !cruster.ShouldContinueAsNew(ctx) {
+//		if err := charge(ctx, &s); err != nil {
+//			return "", err
+//		}
+//	}
+//	return "", cruster.ContinueAsNew(s)
+func ShouldContinueAsNew(ctx Context) bool { return ctx.scope.Entries() >= abi.ContinueEntries }
+
 // continuation is the error that asks for a new run.
 type continuation struct{ request any }
 

@@ -1,6 +1,7 @@
 package cruster_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -123,4 +124,29 @@ func TestRunsDrawOtherNumbers(t *testing.T) {
 	require.NotEqual(t, got[0], got[1])
 	require.NotEqual(t, got[1], got[2])
 	crustertest.Replay(t, &h)
+}
+
+// renewing sleeps until it should go on as a new run, and tells how long its journals were.
+var renewing = cruster.NewWorkflow("test.renewing", func(ctx cruster.Context, earlier []int) ([]int, error) {
+	if cruster.HistoryLen(ctx) != 0 {
+		return nil, errors.New("a run begins with an empty journal")
+	}
+	for !cruster.ShouldContinueAsNew(ctx) {
+		if len(earlier) == 2 && cruster.HistoryLen(ctx) == 3 {
+			return append(earlier, 3), nil
+		}
+		if err := cruster.Sleep(ctx, time.Second); err != nil {
+			return nil, err
+		}
+	}
+	return nil, cruster.ContinueAsNew(append(earlier, cruster.HistoryLen(ctx)))
+})
+
+func TestWorkflowsContinueByTheLengthOfTheirJournal(t *testing.T) {
+	t.Parallel()
+	var h crustertest.History
+	lengths, err := crustertest.Run(t, renewing, nil, crustertest.Record(&h))
+	require.NoError(t, err)
+	require.Equal(t, []int{10_000, 10_000, 3}, lengths)
+	require.NoError(t, h.Replay())
 }

@@ -86,7 +86,8 @@ func (g *relayGuest) Start(context.Context) (guest.Turn, error) {
 	return g.look(turn), nil
 }
 
-func (g *relayGuest) Resume(_ context.Context, deliveries []abi.Delivery, at int64) (guest.Turn, error) {
+func (g *relayGuest) Resume(_ context.Context, r abi.Resume) (guest.Turn, error) {
+	deliveries, at := r.Deliveries, r.Time
 	var turn guest.Turn
 	if at < g.clock {
 		return turn, errors.New("the clock runs backwards")
@@ -353,7 +354,8 @@ func (g *hoarder) Start(context.Context) (turn guest.Turn, err error) {
 	return turn, nil
 }
 
-func (g *hoarder) Resume(_ context.Context, deliveries []abi.Delivery, _ int64) (turn guest.Turn, err error) {
+func (g *hoarder) Resume(_ context.Context, r abi.Resume) (turn guest.Turn, err error) {
+	deliveries := r.Deliveries
 	for _, d := range deliveries {
 		g.sizes[hoarded[d.Op-1]] = len(d.Value)
 	}

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -65,7 +66,7 @@ type Timers interface {
 // Guest is the live instance of a workflow: see [guest.Guest].
 type Guest interface {
 	Start(ctx context.Context) (guest.Turn, error)
-	Resume(ctx context.Context, deliveries []abi.Delivery, at int64) (guest.Turn, error)
+	Resume(ctx context.Context, r abi.Resume) (guest.Turn, error)
 	// Query asks it a question, after which it cannot go on. The answer is the outcome of the
 	// turn.
 	Query(ctx context.Context, q *abi.Query) (guest.Turn, error)
@@ -101,6 +102,8 @@ type Deps struct {
 	Logger      *slog.Logger
 	// MaxActivities bounds the attempts of activities that run at the same time.
 	MaxActivities int
+	// MaxEntries bounds a journal. Defaults to abi.MaxEntries.
+	MaxEntries uint64
 	// Memory is what instances take theirs from.
 	Memory *budget.Budget
 	// NoHeadStarts has first turns wait until their start is durable. It is for tests.
@@ -149,6 +152,7 @@ type Executions struct {
 
 // New makes executions of which none is in memory.
 func New(deps Deps) *Executions {
+	deps.MaxEntries = cmp.Or(deps.MaxEntries, abi.MaxEntries)
 	x := &Executions{Deps: deps, metrics: newMetrics(deps.Registerer), born: deps.Clock.Now().UnixNano(), alone: semaphore.NewWeighted(1)}
 	x.saving, x.restoring = semaphore.NewWeighted(maxSaving), semaphore.NewWeighted(maxRestoring)
 	x.querying = semaphore.NewWeighted(maxQuerying)

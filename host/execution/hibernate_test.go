@@ -114,7 +114,7 @@ func playAgain(t *testing.T, w *sleeper, row *journal.Execution) ([]byte, error)
 	for _, en := range entries {
 		require.NoError(t, err)
 		if en.Kind == journal.Delivery {
-			turn, err = g.Resume(context.Background(), deliveriesOf([]journal.Entry{en}), en.At)
+			turn, err = g.Resume(context.Background(), resumeOf([]journal.Entry{en}))
 		}
 	}
 	require.NotNil(t, turn.Outcome)

@@ -125,7 +125,8 @@ func (g *threadsGuest) Start(context.Context) (guest.Turn, error) {
 	return g.finish(turn), nil
 }
 
-func (g *threadsGuest) Resume(_ context.Context, deliveries []abi.Delivery, at int64) (guest.Turn, error) {
+func (g *threadsGuest) Resume(_ context.Context, r abi.Resume) (guest.Turn, error) {
+	deliveries, at := r.Deliveries, r.Time
 	if at < g.clock {
 		g.world.wrong("%s: the clock runs backwards", g.row.Name())
 	}

@@ -93,7 +93,7 @@ func (l *living) verifyJournal(row *journal.Execution) *threadsGuest {
 			l.wrong("%s: entry %d comes after the end", row.Name(), en.Seq)
 			break
 		}
-		turn, err = g.Resume(context.Background(), deliveries, en.At)
+		turn, err = g.Resume(context.Background(), abi.Resume{Deliveries: deliveries, Time: en.At})
 		require.NoError(l.f.t, err)
 	}
 	switch {

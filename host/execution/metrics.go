@@ -18,6 +18,7 @@ type metrics struct {
 	restored        *prometheus.CounterVec
 	inMemory        prometheus.Gauge
 	lateness        prometheus.Histogram
+	long            prometheus.Counter
 	replays         prometheus.Counter
 	started         prometheus.Counter
 	turns           prometheus.Counter
@@ -35,6 +36,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		restored:        metric.Counters(reg, "restores_total", "Guests that were to be made from a saved state, by what came of it.", "result"),
 		inMemory:        metric.Gauge(reg, "executions_in_memory", "Executions in memory."),
 		lateness:        metric.Seconds(reg, "timer_lateness_seconds", "How late sleeps ended."),
+		long:            metric.Counter(reg, "journals_near_limit_total", "Journals that came near their limit, counted again after they were out of memory."),
 		replays:         metric.Counter(reg, "replays_total", "Journals replayed."),
 		started:         metric.Counter(reg, "executions_started_total", "Executions started."),
 		turns:           metric.Counter(reg, "turns_total", "Turns taken by workflows, replays included."),

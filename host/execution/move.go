@@ -93,7 +93,7 @@ func (x *Executions) tryGuest(ctx context.Context, row *journal.Execution, playe
 		return turn, err
 	}, func(entries []journal.Entry) (guest.Turn, error) {
 		turn, err := x.compute(ctx, row.Namespace, func(ctx context.Context) (guest.Turn, error) {
-			return g.Resume(ctx, deliveriesOf(entries), entries[0].At)
+			return g.Resume(ctx, resumeOf(entries))
 		})
 		did.note(turn)
 		return turn, err

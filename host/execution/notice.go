@@ -91,6 +91,11 @@ type (
 	}
 	// resumeRequest asks for a paused execution to go on.
 	resumeRequest struct{ reply chan<- error }
+	// stopRequest asks for the execution to be interrupted, and to go on for that if it is paused.
+	stopRequest struct {
+		interrupt journal.Interrupt
+		reply     chan<- error
+	}
 	// failRequest asks for a paused execution to be failed; at is when that was
 	// asked, and tells the request from others.
 	failRequest struct {
@@ -135,6 +140,7 @@ func (receiveRequest) isNotice()   {}
 func (interruptRequest) isNotice() {}
 func (terminateRequest) isNotice() {}
 func (resumeRequest) isNotice()    {}
+func (stopRequest) isNotice()      {}
 func (failRequest) isNotice()      {}
 func (moveRequest) isNotice()      {}
 func (waitingRequest) isNotice()   {}
@@ -166,7 +172,7 @@ func content(m notice) notice {
 // isRequest tells whether a caller from outside asks for something.
 func isRequest(m notice) bool {
 	switch m.(type) {
-	case settleRequest, receiveRequest, interruptRequest, terminateRequest, resumeRequest, failRequest, moveRequest, waitingRequest, queryRequest, inspectRequest:
+	case settleRequest, receiveRequest, interruptRequest, terminateRequest, resumeRequest, stopRequest, failRequest, moveRequest, waitingRequest, queryRequest, inspectRequest:
 		return true
 	default:
 		return false
@@ -207,6 +213,8 @@ func refuse(m notice, err error) bool {
 	case terminateRequest:
 		reply = m.reply
 	case resumeRequest:
+		reply = m.reply
+	case stopRequest:
 		reply = m.reply
 	case failRequest:
 		reply = m.reply

@@ -89,29 +89,59 @@ func (x *Executions) Resume(ctx context.Context, ref Ref) error {
 	return x.ask(ctx, ref, func(reply chan<- error) notice { return resumeRequest{reply} })
 }
 
-// resume lets a paused execution go on. It is loaded afresh: nothing of what
-// stopped it is carried over.
+// resume lets a paused execution go on.
 func (r *run) resume() error {
 	if r.row.State != journal.Paused {
 		return r.notPaused()
 	}
-	r.Fault.Pass(faultpoint.ResumeBeforeCommit)
-	update := &journal.Update{State: journal.Running, WakeAt: journal.Now, Waiting: r.row.Waiting, Section: r.row.Section}
-	_, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Update: update})
+	err := r.goOn(nil)
 	if errors.Is(err, journal.ErrUndecided) {
 		// Nothing tells whether it goes on because of this request; but if it does
 		// it must be loaded.
 		r.reload(batch{})
 		return journal.Coded("resume "+r.id.String(), err)
 	}
-	if err != nil {
+	return err
+}
+
+// goOn has a paused execution run again, and asks it to stop if there is an interrupt: both in one
+// commit, so that it takes no step that it would not take when it is asked to stop. It is loaded
+// afresh: nothing of what stopped it is carried over.
+func (r *run) goOn(i *journal.Interrupt) error {
+	r.Fault.Pass(faultpoint.ResumeBeforeCommit)
+	update := &journal.Update{State: journal.Running, WakeAt: journal.Now, Waiting: r.row.Waiting, Section: r.row.Section}
+	if _, err := r.Committer.Commit(journal.Write{ID: r.id, Run: r.row.Run, Update: update, Interrupt: i}); err != nil {
 		return err
 	}
 	r.Fault.Pass(faultpoint.ResumeAfterCommit)
-	r.log.Info("resumed")
+	r.log.Info("resumed", "interrupted", i != nil)
 	r.reload(batch{})
 	r.crashes = 0
 	return nil
+}
+
+// ResumeToStop asks an execution to stop, and lets it go on for that if it is paused. It returns once that is
+// durable; the execution then runs its cleanup. One that is paused at the limit of its journal has
+// room for it.
+func (x *Executions) ResumeToStop(ctx context.Context, ref Ref, reason string) error {
+	reason, err := checkReason(reason)
+	if err != nil {
+		return err
+	}
+	i := journal.Interrupt{At: x.now(), Reason: reason}
+	return x.ask(ctx, ref, func(reply chan<- error) notice { return stopRequest{i, reply} })
+}
+
+// stop makes a request to stop durable, and has a paused execution run for it. If the answer to its
+// commit is lost it is received again: it then finds what it has done.
+func (r *run) stop(i journal.Interrupt) error {
+	if r.row.State != journal.Paused {
+		return r.interrupt(i)
+	}
+	if r.row.Interrupt != nil {
+		return r.goOn(nil) // the first request stands
+	}
+	return r.goOn(&i)
 }
 
 // Fail ends a paused execution for good. Its guest does not run again, so that it

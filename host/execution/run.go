@@ -56,6 +56,7 @@ type run struct {
 	savedSeq  uint64                                // the entry after which its state was last saved
 	asked     bool                                  // something was asked of it since its last turn; more may follow
 	idle      bool                                  // nothing is left to keep the run in memory for
+	warned    bool                                  // that its journal comes near its limit
 	behind    bool                                  // it takes no turns ahead of a transaction: see ahead.go
 }
 
@@ -325,6 +326,8 @@ func (r *run) receive(m notice) {
 		r.answer(m, m.reply, "terminate "+r.row.Name(), r.terminate(m.interrupt))
 	case resumeRequest:
 		r.answer(m, m.reply, "resume "+r.row.Name(), r.resume())
+	case stopRequest:
+		r.answer(m, m.reply, "stop "+r.row.Name(), r.stop(m.interrupt))
 	case failRequest:
 		r.answer(m, m.reply, "fail "+r.row.Name(), r.fail(m))
 	case moveRequest:

@@ -53,7 +53,7 @@ func (f *fixture) open(_ context.Context, row *journal.Execution) (Opening, erro
 
 func (g *scripted) Start(context.Context) (guest.Turn, error) { return g.take("start") }
 
-func (g *scripted) Resume(ctx context.Context, deliveries []abi.Delivery, at int64) (guest.Turn, error) {
+func (g *scripted) Resume(ctx context.Context, r abi.Resume) (guest.Turn, error) {
 	if g.f.isSlow() {
 		select {
 		case <-time.After(200 * time.Millisecond):
@@ -61,9 +61,9 @@ func (g *scripted) Resume(ctx context.Context, deliveries []abi.Delivery, at int
 			return guest.Turn{}, abi.Errorf(abi.CodeGuestTimeout, "the turn took too long")
 		}
 	}
-	g.clock = at
+	g.clock = r.Time
 	var told []string
-	for _, d := range deliveries {
+	for _, d := range r.Deliveries {
 		told = append(told, fmt.Sprintf("op %d: %s", d.Op, outcomeText(d.Value, d.Error)))
 	}
 	return g.take(strings.Join(told, ", "))

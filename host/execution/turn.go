@@ -14,10 +14,6 @@ import (
 	"github.com/cruster/cruster/journal"
 )
 
-// maxEntries bounds a journal. What a recovery must replay is bounded by saved states
-// (hibernate.go), as long as there are any; and a state grows with the steps it knows of.
-const maxEntries = 250_000
-
 // advance takes turns for as long as there is something to deliver.
 func (r *run) advance() {
 	for r.row != nil && r.owed == nil && r.row.State == journal.Running && !r.Host.Over() {
@@ -40,8 +36,8 @@ func (r *run) advance() {
 			r.loadFailed(nil, err)
 			return
 		}
-		if seq := b.entries[0].Seq; seq > maxEntries {
-			r.pause(b, abi.Errorf(abi.CodeExecutionTooLong, "the journal has %d entries, the limit is %d", seq, maxEntries))
+		if seq, limit := b.entries[0].Seq, r.maxEntries(); seq > limit {
+			r.pause(b, abi.Errorf(abi.CodeExecutionTooLong, "the journal has %d entries, the limit is %d", seq, limit))
 			return
 		}
 		if !r.takeTurn(b) {
@@ -142,16 +138,18 @@ func (r *run) deliver(ctx context.Context, entries []journal.Entry) (guest.Turn,
 // resuming is the call into the guest that hands it the entries of a turn.
 func (r *run) resuming(entries []journal.Entry) func(context.Context) (guest.Turn, error) {
 	return func(ctx context.Context) (guest.Turn, error) {
-		return r.guest.Resume(ctx, deliveriesOf(entries), entries[0].At)
+		return r.guest.Resume(ctx, resumeOf(entries))
 	}
 }
 
-func deliveriesOf(entries []journal.Entry) []abi.Delivery {
-	deliveries := make([]abi.Delivery, len(entries))
+// resumeOf is what hands the entries of a turn to a guest.
+func resumeOf(entries []journal.Entry) abi.Resume {
+	r := abi.Resume{Deliveries: make([]abi.Delivery, len(entries)), Time: entries[0].At}
 	for i, en := range entries {
-		deliveries[i] = abi.Delivery{Op: en.Op.Number, Value: en.Value, Error: en.Error}
+		r.Deliveries[i] = abi.Delivery{Op: en.Op.Number, Value: en.Value, Error: en.Error}
+		r.Entries = max(r.Entries, en.Seq)
 	}
-	return deliveries
+	return r
 }
 
 // compute lets the guest of an execution in this namespace run, within the limits of time and
@@ -283,6 +281,7 @@ func (r *run) turnDone(b batch, turn guest.Turn, d decision) bool {
 		l.inbox.Apply(d.fate)
 	})
 	r.setbacks, r.asked = 0, false
+	r.warnOfLength(b)
 	r.tellCallers(d.did)
 	r.settleDurable(&d.write)
 	return r.releaseEffects(turn, d.gaveUp)

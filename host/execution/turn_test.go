@@ -4,6 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
@@ -48,7 +49,7 @@ func TestTooLongAJournal(t *testing.T) {
 		_, err := f.x.commitStart(t.Context(), journal.Write{ID: row.ID, Run: row.Run, Start: row})
 		require.NoError(t, err)
 		r.Receive([]notice{started{row: row}})
-		r.ledger.seq = maxEntries
+		r.ledger.seq = abi.MaxEntries
 		reply := make(chan error, 1)
 		r.Receive([]notice{settleRequest{journal.Deferred{Name: "d", Value: abi.Nil, At: 1}, reply}})
 		require.NoError(t, <-reply)
@@ -57,6 +58,80 @@ func TestTooLongAJournal(t *testing.T) {
 		entries, _, err := f.store.Entries(t.Context(), row.ID, 0, journal.PageLimit{Entries: 10})
 		require.NoError(t, err)
 		require.Len(t, entries, 1)
+		r.dropGuest()
+	})
+}
+
+// TestRoomToStop: an execution that is paused at the limit of its journal cleans up and ends when it is
+// asked to stop, and it is warned before. Its room is bounded.
+func TestRoomToStop(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		at    uint64
+		state journal.State
+	}{
+		"at the limit":    {abi.MaxEntries, journal.Interrupted},
+		"within the room": {abi.MaxEntries + roomToStop - 3, journal.Interrupted},
+		"beyond":          {abi.MaxEntries + roomToStop - 1, journal.Paused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t)
+				f.scripts["w"] = []string{"interrupted ; deferred d", "deferred e", "stop"}
+				row := rowOf("w", "k")
+				_, err := f.x.commitStart(t.Context(), journal.Write{ID: row.ID, Run: row.Run, Start: row})
+				require.NoError(t, err)
+				ref := Ref{ID: row.ID, Name: row.Name()}
+				r := newRun(f.x, row.ID)
+				r.Receive([]notice{started{row: row}})
+				r.ledger.seq = c.at
+				settle := func(name string) {
+					reply := make(chan error, 1)
+					again := r.Receive([]notice{settleRequest{journal.Deferred{Name: name, Value: abi.Nil, At: 1}, reply}})
+					for len(again) > 0 {
+						again = r.Receive(again)
+					}
+					require.NoError(t, <-reply)
+				}
+				settle("d")
+				require.Equal(t, journal.Paused, r.row.State, "a request to stop has not come yet")
+				r.dropGuest()
+				require.NoError(t, f.x.ResumeToStop(t.Context(), ref, "enough"))
+				synctest.Wait()
+				ended, err := f.store.Load(t.Context(), row.ID)
+				require.NoError(t, err)
+				require.Equal(t, c.state, ended.State, "%v", ended.Error)
+			})
+		})
+	}
+}
+
+func TestWarningOfALongJournal(t *testing.T) {
+	t.Parallel()
+	require.False(t, IsLong(199_999, abi.MaxEntries))
+	require.True(t, IsLong(200_000, abi.MaxEntries))
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.scripts["w"] = []string{"deferred a", "deferred b", "deferred c", "done"}
+		row := rowOf("w", "k")
+		_, err := f.x.commitStart(t.Context(), journal.Write{ID: row.ID, Run: row.Run, Start: row})
+		require.NoError(t, err)
+		r := newRun(f.x, row.ID)
+		r.Receive([]notice{started{row: row}})
+		r.ledger.seq = 199_998
+		reg := prometheus.NewPedanticRegistry()
+		reg.MustRegister(f.x.metrics.long)
+		var counted []float64
+		for _, name := range []string{"a", "b", "c"} {
+			reply := make(chan error, 1)
+			r.Receive([]notice{settleRequest{journal.Deferred{Name: name, Value: abi.Nil, At: 1}, reply}})
+			require.NoError(t, <-reply)
+			families, err := reg.Gather()
+			require.NoError(t, err)
+			counted = append(counted, families[0].GetMetric()[0].GetCounter().GetValue())
+		}
+		require.Equal(t, []float64{0, 1, 1}, counted, "each is warned of once")
 		r.dropGuest()
 	})
 }

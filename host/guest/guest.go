@@ -253,13 +253,13 @@ func (g *Guest) Start(ctx context.Context) (Turn, error) {
 }
 
 // Resume takes a turn: it delivers, at a journal time.
-func (g *Guest) Resume(ctx context.Context, deliveries []abi.Delivery, at int64) (Turn, error) {
+func (g *Guest) Resume(ctx context.Context, r abi.Resume) (Turn, error) {
 	g.beginTurn()
-	g.clock = at
-	for _, d := range deliveries {
+	g.clock = r.Time
+	for _, d := range r.Deliveries {
 		g.closeOp(d.Op)
 	}
-	t, err := g.inst.Resume(ctx, abi.MustMarshal(&abi.Resume{Deliveries: deliveries, Time: at}))
+	t, err := g.inst.Resume(ctx, abi.MustMarshal(&r))
 	return g.finishTurn(t, err)
 }
 

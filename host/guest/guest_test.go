@@ -55,7 +55,7 @@ func TestTurns(t *testing.T) {
 	require.EqualValues(t, 105, turn.Issued[0].DueAt(), "its clock is the time of the start")
 	require.Equal(t, "d", turn.Issued[1].Name)
 
-	turn, err = g.Resume(t.Context(), []abi.Delivery{{Op: 1, Value: abi.Nil}}, 105)
+	turn, err = g.Resume(t.Context(), abi.Resume{Deliveries: []abi.Delivery{{Op: 1, Value: abi.Nil}}, Time: 105})
 	require.NoError(t, err)
 	require.Empty(t, turn.Issued, "the ops of an earlier turn are not issued again")
 	require.Equal(t, abi.Nil, turn.Outcome.Value)
@@ -232,7 +232,7 @@ func TestFuel(t *testing.T) {
 		g := openGuest(t, wasmtest.Program{Calls: []wasmtest.ImportCall{{Import: abi.OpSleep, Body: sleepBody(5)}}})
 		first, err := g.Start(t.Context())
 		require.NoError(t, err)
-		second, err := g.Resume(t.Context(), []abi.Delivery{{Op: 1, Value: abi.Nil}}, 105)
+		second, err := g.Resume(t.Context(), abi.Resume{Deliveries: []abi.Delivery{{Op: 1, Value: abi.Nil}}, Time: 105})
 		require.NoError(t, err)
 		return []Turn{first, second}
 	}

@@ -12,7 +12,21 @@ type crashReport struct {
 	headline    string
 	frames      []string
 	outOfMemory bool
+	// waits are what each task waits for, if all of them wait: the guest SDKs write it.
+	waits []string
 }
+
+// Headlines of reports that all wait: those of Go's runtime, and those of the guest SDKs.
+const (
+	goroutinesAsleep = "fatal error: all goroutines are asleep"
+	tasksAsleep      = "fatal error: all tasks are asleep"
+)
+
+// Bounds of what the message of a trap says of those that wait.
+const (
+	maxWaits     = 21
+	maxWaitBytes = 300
+)
 
 // readReport understands the reports of Go and of Rust.
 func readReport(report []byte) crashReport {
@@ -30,6 +44,9 @@ func readReport(report []byte) crashReport {
 		if r.headline == "" || strings.HasPrefix(r.headline, "runtime: ") && strings.HasPrefix(line, "fatal error: ") {
 			r.headline = oneLine(line, 500)
 		}
+		if r.waits = append(r.waits, r.waitOf(lines, n)...); len(r.waits) > maxWaits {
+			r.waits = r.waits[:maxWaits]
+		}
 		if strings.HasPrefix(line, "thread '") && n+1 < len(lines) {
 			r.headline = oneLine(line+" "+lines[n+1], 500)
 		}
@@ -37,22 +54,74 @@ func readReport(report []byte) crashReport {
 	return r
 }
 
+// waitOf is what a line of a report says of one that waits, below the headline that all do.
+func (r *crashReport) waitOf(lines []string, n int) []string {
+	line := lines[n]
+	switch {
+	case strings.HasPrefix(r.headline, tasksAsleep):
+		if strings.HasPrefix(line, "fatal error: ") || strings.TrimSpace(line) == "" {
+			return nil
+		}
+		return []string{oneLine(line, maxWaitBytes)}
+	case strings.HasPrefix(r.headline, goroutinesAsleep):
+		return goroutineWait(lines, n)
+	}
+	return nil
+}
+
+// goroutineWait reads the stack of a goroutine, "goroutine 7 [chan receive]:" and its frames, as
+// "goroutine 7, in main.f, waits for chan receive at orders/main.go:12". One that has no frame of
+// the author's is left out.
+func goroutineWait(lines []string, n int) []string {
+	head, isHead := strings.CutPrefix(lines[n], "goroutine ")
+	id, state, ok := strings.Cut(strings.TrimSuffix(head, "]:"), " [")
+	if !isHead || !ok {
+		return nil
+	}
+	for i := n + 1; i+1 < len(lines) && lines[i] != "" && !strings.HasPrefix(lines[i], "created by "); i += 2 {
+		if name, file, ok := authorFrame(lines[i], lines[i+1]); ok {
+			return []string{oneLine(fmt.Sprintf("goroutine %s, in %s, waits (%s) at %s", id, name, state, file), maxWaitBytes)}
+		}
+	}
+	return nil
+}
+
 // runtimeFrames are prefixes of frames that say nothing about the user's code.
-var runtimeFrames = []string{"runtime.", "internal/", "sync.", "panic", "goroutine ", "created by runtime"}
+var runtimeFrames = []string{"runtime.", "internal/", "sync.", "iter.", "panic", "goroutine ", "created by runtime", "created by iter."}
+
+// sdk is the guest SDK for Go. Its frames say nothing about the user's code either.
+const sdk = "github.com/cruster/cruster/guest-sdk/go"
 
 // goFrame reads two lines of a Go stack trace, "main.f(0x1, …)" and
-// "\t/src/main.go:12 +0x3", as "main.f main.go:12".
+// "\t/src/main.go:12 +0x3", as "main.f src/main.go:12".
 func goFrame(function, position string) (string, bool) {
-	name, _, ok := strings.Cut(function, "(")
+	name, file, ok := authorFrame(function, position)
+	return oneLine(name+" "+file, 120), ok
+}
+
+// authorFrame is goFrame of the function and the line apart. It is false for frames that say nothing
+// about the user's code.
+func authorFrame(function, position string) (name, file string, ok bool) {
+	name, _, ok = strings.Cut(function, "(")
 	if open := strings.LastIndexByte(function, '('); open > 0 {
 		name = function[:open]
 	}
-	file, _, _ := strings.Cut(strings.TrimSpace(position), " ")
-	if !ok || !strings.Contains(file, ".go:") || slices.ContainsFunc(runtimeFrames, func(p string) bool { return strings.HasPrefix(name, p) }) {
-		return "", false
+	file, _, _ = strings.Cut(strings.TrimSpace(position), " ")
+	if !ok || !strings.Contains(file, ".go:") || !isAuthors(name) {
+		return "", "", false
 	}
-	return oneLine(fmt.Sprintf("%s %s", strings.TrimPrefix(name, "created by "), path.Base(file)), 120), true
+	return strings.TrimPrefix(name, "created by "), shortPath(file), true
 }
+
+// isAuthors tells whether a function is the user's, by its name.
+func isAuthors(name string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(name, "created by "), sdk)
+	return !(ok && rest != "" && (rest[0] == '.' || rest[0] == '/')) &&
+		!slices.ContainsFunc(runtimeFrames, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// shortPath is a file with the folder it is in.
+func shortPath(file string) string { return path.Join(path.Base(path.Dir(file)), path.Base(file)) }
 
 // where renders the frames: " (in main.f main.go:12 < main.g main.go:30)".
 func (r crashReport) where() string {
@@ -60,4 +129,12 @@ func (r crashReport) where() string {
 		return ""
 	}
 	return " (in " + strings.Join(r.frames, " < ") + ")"
+}
+
+// whoWaits renders those that wait: ": task 1, begun at …, waits for …; task 2 …".
+func (r *crashReport) whoWaits() string {
+	if len(r.waits) == 0 {
+		return r.where()
+	}
+	return ": " + strings.Join(r.waits, "; ")
 }

@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
@@ -17,6 +18,6 @@ func TestReadReport(t *testing.T) {
 		fmt.Fprint(&w, d.Input)
 		w.flush()
 		report := readReport(crash.report)
-		return fmt.Sprintf("headline: %s\nwhere:%s\nout of memory: %t\n", report.headline, report.where(), report.outOfMemory)
+		return fmt.Sprintf("headline: %s\nwhere:%s\nwaits: %s\nout of memory: %t\n", report.headline, report.where(), strings.Join(report.waits, "; "), report.outOfMemory)
 	})
 }

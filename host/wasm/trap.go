@@ -53,12 +53,15 @@ func (i *Instance) explainLocked(ran context.Context, where string, err error) e
 
 	var broken *guestFault
 	if errors.As(err, &broken) {
+		if broken.err.Code == abi.CodeGuestTimeout {
+			broken.err.Message += i.stoppedIn(backtrace)
+		}
 		return i.newTrapLocked(broken.err, backtrace)
 	}
 	var exit *sys.ExitError
 	switch {
 	case ran.Err() != nil && (!errors.As(err, &exit) || exit.ExitCode() == sys.ExitCodeContextCanceled || exit.ExitCode() == sys.ExitCodeDeadlineExceeded):
-		return i.explainStopLocked(ran, where)
+		return i.explainStopLocked(ran, where, backtrace)
 	case errors.As(err, &exit):
 		return i.newTrapLocked(i.explainExitLocked(exit.ExitCode()), "")
 	}
@@ -71,12 +74,13 @@ func (i *Instance) explainLocked(ran context.Context, where string, err error) e
 }
 
 // explainStopLocked is for a guest that was stopped.
-func (i *Instance) explainStopLocked(ran context.Context, where string) error {
+func (i *Instance) explainStopLocked(ran context.Context, where, backtrace string) error {
 	if i.module.runtime.life.Err() != nil {
 		return abi.Errorf(abi.CodeShuttingDown, "the host stopped %s because it is shutting down", where)
 	}
 	if errors.Is(context.Cause(ran), context.DeadlineExceeded) {
-		return i.newTrapLocked(abi.Errorf(abi.CodeGuestTimeout, "the module did not return from %s before its deadline and was stopped", where), "")
+		late := abi.Errorf(abi.CodeGuestTimeout, "the module did not return from %s before its deadline and was stopped%s", where, i.stoppedIn(backtrace))
+		return i.newTrapLocked(late, backtrace)
 	}
 	return i.newTrapLocked(abi.Errorf(abi.CodeGuestTimeout, "the module was stopped in %s because its caller gave up", where), "")
 }
@@ -116,10 +120,8 @@ func (i *Instance) explainReportLocked() *abi.Error {
 	switch {
 	case report.headline == "":
 		return nil
-	case strings.HasPrefix(report.headline, "fatal error: all goroutines are asleep"):
-		return abi.Errorf(abi.CodeGuestDeadlock, "all goroutines of the module wait for each other%s", report.where())
-	case strings.HasPrefix(report.headline, "fatal error: all tasks are asleep"):
-		return abi.Errorf(abi.CodeGuestDeadlock, "all tasks of the module wait for futures that nothing completes")
+	case strings.HasPrefix(report.headline, goroutinesAsleep), strings.HasPrefix(report.headline, tasksAsleep):
+		return abi.Errorf(abi.CodeGuestDeadlock, "%s%s", abi.CodeGuestDeadlock.Info().Title, report.whoWaits())
 	case report.outOfMemory:
 		return i.outOfMemoryLocked(report.where())
 	}

@@ -32,7 +32,7 @@ func TestTraps(t *testing.T) {
 		{"hog", abi.CodeGuestMemory, []string{"of 16384 KiB"}},
 		{"nap", abi.CodeBlockingSleep, []string{"block for 1s"}},
 		{"blink", abi.CodeBlockingSleep, []string{"block for 1µs"}},
-		{"deadlock", abi.CodeGuestDeadlock, []string{"wait for each other"}},
+		{"deadlock", abi.CodeGuestDeadlock, []string{"every task waits", "waits (sync.Mutex.Lock) at probe/main.go:"}},
 		{"status 2", abi.CodeGuestProtocol, []string{"unknown status 2"}},
 		{"status -1", abi.CodeGuestProtocol, []string{"unknown status -1"}},
 		{"status 0", abi.CodeGuestProtocol, []string{"without an output"}},

@@ -53,8 +53,8 @@ func Binary(t testing.TB) string {
 	return path
 }
 
-// CrashBinary is the path of a cruster-host that obeys CRUSTER_FAULT=POINT@N and
-// CRUSTER_EVICT_ALWAYS=1; all else is as in [Binary]. It is built once a process.
+// CrashBinary is the path of a cruster-host that obeys CRUSTER_FAULT=POINT@N,
+// CRUSTER_MAX_ENTRIES=N and CRUSTER_EVICT_ALWAYS=1; all else is as in [Binary]. It is built once a process.
 func CrashBinary(t testing.TB) string {
 	t.Helper()
 	path, err := crashBinary()
@@ -69,6 +69,7 @@ type Process struct {
 
 	t    testing.TB
 	args []string
+	env  []string // for a CrashBinary; nil means that it is the Binary
 	cmd  *exec.Cmd
 	log  bytes.Buffer
 }
@@ -88,6 +89,9 @@ func NewProcess(t testing.TB, store string, args ...string) *Process {
 	return p
 }
 
+// Arm has the next starts use the [CrashBinary] with these variables.
+func (p *Process) Arm(env ...string) { p.env = append([]string{}, env...) }
+
 // Start starts the host and waits until it is ready.
 func (p *Process) Start() {
 	p.t.Helper()
@@ -100,7 +104,12 @@ func (p *Process) Start() {
 }
 
 func (p *Process) launch() {
-	p.cmd = exec.Command(Binary(p.t), p.args...)
+	if p.env == nil {
+		p.cmd = exec.Command(Binary(p.t), p.args...)
+	} else {
+		p.cmd = exec.Command(CrashBinary(p.t), p.args...)
+		p.cmd.Env = append(os.Environ(), p.env...)
+	}
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
 	// The host must not outlive a test that is killed.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -48,8 +48,45 @@ func TestEndlessTurn(t *testing.T) {
 				require.Equal(t, journal.Paused, row.State)
 				require.Equal(t, abi.CodeCrashLoop, row.Error.Code, "%v", row.Error)
 				require.Contains(t, row.Error.Message, string(abi.CodeGuestTimeout))
+				require.Regexp(t, map[string]string{
+					"go":   `\(in main\.init\.func\d+ conformance/misuse\.go:12`,
+					"rust": `\(task 0, after activity square at src/misuse\.rs:15\)`,
+				}[l.name], row.Error.Message)
 			})
 		}
+	}
+}
+
+// TestDeadlockShowsLines: of each coroutine or task, and the author's.
+func TestDeadlockShowsLines(t *testing.T) {
+	t.Parallel()
+	for _, l := range wholeLanguages() {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, l, "sqlite", nil)
+			for what, says := range map[string]map[string]string{
+				"deadlock by channel": {
+					"go": `: coroutine 0, the workflow itself, waits for a channel at conformance/misuse\.go:\d+; ` +
+						`coroutine 1, begun at conformance/misuse\.go:(\d+), waits for a channel at conformance/misuse\.go:\d+$`,
+					"rust": `: task 0, the workflow itself, waits for a channel at src/misuse\.rs:\d+; ` +
+						`task 1, begun at src/misuse\.rs:\d+, waits for a channel at src/misuse\.rs:\d+$`,
+				},
+				"deadlock of two": {
+					"go":   `coroutine 1, begun at conformance/misuse\.go:\d+, waits for coroutine 2 at conformance/misuse\.go:\d+; coroutine 2,`,
+					"rust": `task 1, begun at src/misuse\.rs:\d+, waits for a future that is not the SDK's; task 2,`,
+				},
+				"deadlock": {
+					"go":   `goroutine \d+, in main\.init\.func\d+, waits \(chan receive\) at conformance/misuse\.go:\d+$`,
+					"rust": `: task 0, the workflow itself, waits for a future that is not the SDK's$`,
+				},
+			} {
+				row := harness.Wait(t, b.engine, harness.Start(t, b.engine, "conformance/Misuse", what))
+				require.Equal(t, journal.Paused, row.State)
+				require.Equal(t, abi.CodeGuestDeadlock, row.Error.Code, "%v", row.Error)
+				require.Regexp(t, says[l.name], row.Error.Message, what)
+				require.NotContains(t, row.Error.Message, "guest-sdk")
+			}
+		})
 	}
 }
 

@@ -789,7 +789,9 @@ type DescribeResponse struct {
 	// without their results.
 	Earlier []*Execution `protobuf:"bytes,15,rep,name=earlier,proto3" json:"earlier,omitempty"`
 	// Whether there are more of them.
-	EarlierMore   bool `protobuf:"varint,16,opt,name=earlier_more,json=earlierMore,proto3" json:"earlier_more,omitempty"`
+	EarlierMore bool `protobuf:"varint,16,opt,name=earlier_more,json=earlierMore,proto3" json:"earlier_more,omitempty"`
+	// How many entries its journal may have. It is paused when it has more.
+	EntryLimit    uint64 `protobuf:"varint,17,opt,name=entry_limit,json=entryLimit,proto3" json:"entry_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -927,6 +929,13 @@ func (x *DescribeResponse) GetEarlierMore() bool {
 		return x.EarlierMore
 	}
 	return false
+}
+
+func (x *DescribeResponse) GetEntryLimit() uint64 {
+	if x != nil {
+		return x.EntryLimit
+	}
+	return 0
 }
 
 // UnansweredUpdates are the updates of a name that an execution has not answered yet.
@@ -2969,7 +2978,10 @@ type InterruptRequest struct {
 	// The execution: "deployment/Workflow/key".
 	Execution string `protobuf:"bytes,2,opt,name=execution,proto3" json:"execution,omitempty"`
 	// Why, for the workflow and for people.
-	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Whether an execution that is paused goes on, to clean up and end. Otherwise it stops when it
+	// is resumed.
+	Resume        bool `protobuf:"varint,4,opt,name=resume,proto3" json:"resume,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3023,6 +3035,13 @@ func (x *InterruptRequest) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *InterruptRequest) GetResume() bool {
+	if x != nil {
+		return x.Resume
+	}
+	return false
 }
 
 // InterruptResponse says that the request is durable.
@@ -3924,7 +3943,7 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x120\n" +
 	"\bencoding\x18\x03 \x01(\x0e2\x14.cruster.v1.EncodingR\bencoding\x12\x15\n" +
-	"\x06run_id\x18\x04 \x01(\tR\x05runId\"\xab\x05\n" +
+	"\x06run_id\x18\x04 \x01(\tR\x05runId\"\xcc\x05\n" +
 	"\x10DescribeResponse\x123\n" +
 	"\texecution\x18\x01 \x01(\v2\x15.cruster.v1.ExecutionR\texecution\x12)\n" +
 	"\x05input\x18\x02 \x01(\v2\x13.cruster.v1.PayloadR\x05input\x12\x18\n" +
@@ -3943,7 +3962,9 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"unanswered\x128\n" +
 	"\tpublished\x18\x0e \x03(\v2\x1a.cruster.v1.PublishedStateR\tpublished\x12/\n" +
 	"\aearlier\x18\x0f \x03(\v2\x15.cruster.v1.ExecutionR\aearlier\x12!\n" +
-	"\fearlier_more\x18\x10 \x01(\bR\vearlierMore\"=\n" +
+	"\fearlier_more\x18\x10 \x01(\bR\vearlierMore\x12\x1f\n" +
+	"\ventry_limit\x18\x11 \x01(\x04R\n" +
+	"entryLimit\"=\n" +
 	"\x11UnansweredUpdates\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\"O\n" +
@@ -4086,11 +4107,12 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"attributes\x18\x02 \x03(\v2\x15.cruster.v1.AttributeR\n" +
 	"attributes\x120\n" +
 	"\bprogress\x18\x03 \x01(\v2\x14.cruster.v1.ProgressR\bprogress\x12*\n" +
-	"\x02at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"f\n" +
+	"\x02at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"~\n" +
 	"\x10InterruptRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +
 	"\texecution\x18\x02 \x01(\tR\texecution\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x13\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x16\n" +
+	"\x06resume\x18\x04 \x01(\bR\x06resume\"\x13\n" +
 	"\x11InterruptResponse\"K\n" +
 	"\rResumeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1c\n" +

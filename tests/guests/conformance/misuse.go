@@ -46,6 +46,14 @@ var Misuse = cruster.NewWorkflow("Misuse", func(ctx cruster.Context, what string
 		})
 		_, err := cruster.All(ctx, first, second)
 		return "", err
+	case "deadlock by channel":
+		c := cruster.NewChannel[int](0)
+		waiting := cruster.Go(ctx, func(ctx cruster.Context) error { _, _, err := c.Receive(ctx); return err })
+		if _, _, err := c.Receive(ctx); err != nil {
+			return "", err
+		}
+		_, err := waiting.Await(ctx)
+		return "", err
 	case "goroutine":
 		done := make(chan error)
 		go func() { done <- cruster.Sleep(ctx, 0) }()

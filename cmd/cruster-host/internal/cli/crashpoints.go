@@ -5,6 +5,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 
@@ -14,13 +15,20 @@ import (
 )
 
 // underTest reads what tests tell a host. CRUSTER_EVICT_ALWAYS=1 drops every instance
-// after each turn. CRUSTER_FAULT=POINT@N has the process kill itself at that passing.
+// after each turn. CRUSTER_MAX_ENTRIES=N bounds journals. CRUSTER_FAULT=POINT@N has the process kill itself at that passing.
 //
 // Only a binary that was built with the tag crashpoints has this code: see
 // nocrashpoints.go.
 func underTest(cfg *serve.Config, lookup func(name string) (string, bool)) error {
 	evict, _ := lookup("CRUSTER_EVICT_ALWAYS")
 	cfg.EvictAlways = evict == "1"
+	if entries, ok := lookup("CRUSTER_MAX_ENTRIES"); ok {
+		n, err := strconv.ParseUint(entries, 10, 32)
+		if err != nil {
+			return usage.Errorf("CRUSTER_MAX_ENTRIES: %v", err)
+		}
+		cfg.MaxEntries = n
+	}
 	fault, _ := lookup("CRUSTER_FAULT")
 	if fault == "" {
 		return nil

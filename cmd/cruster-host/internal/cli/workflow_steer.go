@@ -14,26 +14,34 @@ import (
 
 func (a *app) workflowInterrupt() *cobra.Command {
 	var reason string
+	var resume bool
 	cmd := &cobra.Command{
-		Use:     "interrupt EXECUTION",
-		Short:   "Ask an execution to stop",
-		Long:    "Ask an execution to stop. It may clean up first; 'workflow wait' returns when it has.",
-		Example: "  cruster-host workflow interrupt orders/ProcessOrder/order-42 --reason 'customer changed their mind'",
-		Args:    cobra.ExactArgs(1),
+		Use:   "interrupt EXECUTION",
+		Short: "Ask an execution to stop",
+		Long: `Ask an execution to stop. It may clean up first; 'workflow wait' returns when it has.
+With --resume one that is paused goes on for that: it cleans up and ends. If its code
+cannot get there it is paused again; move it to code that can, or fail it.`,
+		Example: `  cruster-host workflow interrupt orders/ProcessOrder/order-42 --reason 'customer changed their mind'
+  cruster-host workflow interrupt orders/ProcessOrder/order-43 --resume --reason 'its journal is too long'`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withClient(func(c *client.Client) error {
-				_, err := c.Workflows().Interrupt(cmd.Context(), &crusterv1.InterruptRequest{Namespace: a.namespace, Execution: args[0], Reason: reason})
+				_, err := c.Workflows().Interrupt(cmd.Context(), &crusterv1.InterruptRequest{Namespace: a.namespace, Execution: args[0], Reason: reason, Resume: resume})
 				if err != nil {
 					return err
 				}
 				if err := a.done(view.Done{Done: "interrupted", Execution: args[0]}, "asked to stop"); err != nil {
 					return err
 				}
+				if resume {
+					return nil
+				}
 				return a.warnPaused(cmd.Context(), c, args[0])
 			})
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the workflow and for people")
+	cmd.Flags().BoolVar(&resume, "resume", false, "let it go on for that if it is paused")
 	return cmd
 }
 

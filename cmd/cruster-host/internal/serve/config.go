@@ -42,6 +42,8 @@ type Config struct {
 	IdleTimeout time.Duration
 	// Logger receives what the host, workflows and activities log. It is required.
 	Logger *slog.Logger
+	// MaxEntries is how many entries a journal may have; 0 means the default. For tests.
+	MaxEntries uint64
 	// MaxActivities is how many attempts of activities run at the same time.
 	MaxActivities int
 	// MaxExecutions is how many executions are in memory before starts are put off.
@@ -82,6 +84,7 @@ func (c *Config) engine() host.Config {
 		IdleTimeout:     c.IdleTimeout,
 		Logger:          c.Logger,
 		MaxActivities:   c.MaxActivities,
+		MaxEntries:      c.MaxEntries,
 		MaxExecutions:   c.MaxExecutions,
 		Memory:          c.Memory,
 		Name:            c.Name,

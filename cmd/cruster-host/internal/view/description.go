@@ -18,6 +18,7 @@ type Description struct {
 	Execution
 	Input     json.RawMessage   `json:"input,omitempty"`
 	Entries   uint64            `json:"entries"`
+	Limit     uint64            `json:"entry_limit,omitempty"`
 	Fuel      int64             `json:"fuel,omitempty"`
 	Resident  bool              `json:"resident"`
 	Pending   []PendingOp       `json:"pending"`
@@ -70,6 +71,7 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 		Execution: ExecutionOf(d.GetExecution()),
 		Input:     payloadJSON(d.GetInput()),
 		Entries:   d.GetEntries(),
+		Limit:     d.GetEntryLimit(),
 		Fuel:      d.GetFuel(),
 		Resident:  d.GetResident(),
 		Pending:   []PendingOp{},
@@ -115,12 +117,22 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 	return v
 }
 
+// journal says how long the journal is, and that it comes near its limit: when it has four fifths of
+// what it may have.
+func (v *Description) journal() string {
+	text := strconv.FormatUint(v.Entries, 10) + " entries"
+	if v.Limit > 0 && v.Entries >= v.Limit-v.Limit/5 {
+		text += fmt.Sprintf("; it is paused at %d unless it continues as a new run", v.Limit)
+	}
+	return text
+}
+
 // WriteDescription writes an execution, the ops that it waits for and its settled
 // deferreds.
 func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse) error {
 	v := DescriptionOf(d)
 	all := append(executionLines(d.GetExecution()), terminal.Line{Name: "run", Value: v.RunID}, terminal.Line{Name: "input", Value: Pretty(v.Input)},
-		terminal.Line{Name: "journal", Value: strconv.FormatUint(v.Entries, 10) + " entries"},
+		terminal.Line{Name: "journal", Value: v.journal()},
 		terminal.Line{Name: "in memory", Value: terminal.YesNo(v.Resident)})
 	if v.Fuel > 0 {
 		all = append(all, terminal.Line{Name: "fuel", Value: strconv.FormatInt(v.Fuel, 10)})

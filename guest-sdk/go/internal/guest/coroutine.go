@@ -37,21 +37,27 @@ type Coroutine struct {
 	wait    waiter
 	// returned is set when its function has returned.
 	returned bool
+	// began is the stack of the call that started it, and at where it waits: see waits. If no
+	// call did, serves is what it was started for.
+	began  [8]uintptr
+	serves Label
+	at     string
 }
 
 // spawn makes a coroutine that runs fn when its turn comes.
-func (ex *Execution) spawn(fn func(*Coroutine)) {
+func (ex *Execution) spawn(fn func(*Coroutine)) *Coroutine {
 	co := &Coroutine{ex: ex, id: ex.spawned}
 	ex.spawned++
 	ex.live[co.id] = co
 	ex.ready.push(co)
 	if ex.opts == (Options{}) {
 		co.thread = newThread(co, fn)
-		return
+		return co
 	}
 	co.wake = make(chan struct{})
 	threads.Add(1)
 	go co.run(fn)
+	return co
 }
 
 func (co *Coroutine) run(fn func(*Coroutine)) {
@@ -158,16 +164,25 @@ func (co *Coroutine) endCall() { co.busy.Store(false) }
 // park gives control to the dispatcher and waits until co can run again.
 func (co *Coroutine) park(w *waiter) {
 	co.waiting = w
-	if co.thread != nil {
-		co.thread.yield(struct{}{})
-	} else {
-		co.ex.yield <- struct{}{}
-		<-co.wake
+	co.giveBack()
+	for co.ex.locating {
+		co.locate()
+		co.giveBack()
 	}
 	co.waiting = nil
 	if co.ex.closed.Load() {
 		runtime.Goexit()
 	}
+}
+
+// giveBack gives control to the dispatcher until it comes back.
+func (co *Coroutine) giveBack() {
+	if co.thread != nil {
+		co.thread.yield(struct{}{})
+		return
+	}
+	co.ex.yield <- struct{}{}
+	<-co.wake
 }
 
 // panicLocation is where a panic came from, as file:line. Call it in the deferred

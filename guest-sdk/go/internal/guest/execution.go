@@ -45,7 +45,9 @@ type Execution struct {
 	inv      abi.Invocation
 	opts     Options
 	now      time.Time
-	random   *rand.Rand
+	// entries is how many entries the journal has, as far as the run was told.
+	entries uint64
+	random  *rand.Rand
 	// current is the coroutine that has control; nil while the dispatcher runs.
 	current atomic.Pointer[Coroutine]
 	// yield is how a coroutine without a thread gives control back to the dispatcher.
@@ -78,10 +80,12 @@ type Execution struct {
 	interruption *Promise
 	// root is all that the workflow does. It ends when the execution is asked to stop; reason
 	// says why.
-	root    *Region
-	reason  string
-	closed  atomic.Bool
-	stalled *Coroutine // that did not give control back in time
+	root   *Region
+	reason string
+	closed atomic.Bool
+	// locating has a coroutine that is given control say where it waits, and go on waiting.
+	locating bool
+	stalled  *Coroutine // that did not give control back in time
 	// outcome is nil until the workflow has ended.
 	outcome *abi.Outcome
 }
@@ -168,6 +172,7 @@ func (ex *Execution) Outcome() *abi.Outcome { return ex.outcome }
 // that can run, so that only the order of deliveries decides the order of events.
 func (ex *Execution) Resume(r abi.Resume) *abi.Outcome {
 	ex.now = time.Unix(0, r.Time).UTC()
+	ex.entries = max(ex.entries+uint64(len(r.Deliveries)), r.Entries)
 	for i := range r.Deliveries {
 		d := &r.Deliveries[i]
 		if ex.outcome != nil {
@@ -206,25 +211,6 @@ func (ex *Execution) crash(err error) {
 		panic(err)
 	}
 	ex.outcome = panicked(err)
-}
-
-// failOnDeadlock ends an execution whose coroutines wait for each other while no
-// op that they wait for is pending: if it parked, it would wait forever and the host could not tell
-// why. An interrupt would end such waits, but a workflow must not depend on one.
-func (ex *Execution) failOnDeadlock() {
-	if ex.outcome != nil || ex.begin != nil {
-		return
-	}
-	if ex.ops.hasOther(ex.interruption) && (ex.signals == nil && ex.updates == nil || !ex.onlyIdle()) {
-		return
-	}
-	if ex.opts == (Options{}) {
-		// All goroutines are blocked. The Go runtime ends the module with the stack of
-		// each, and the host reports it.
-		<-ex.yield
-	}
-	ex.outcome = &abi.Outcome{Error: abi.Errorf(abi.CodeGuestDeadlock,
-		"deadlock: the coroutines of the workflow wait for each other, and nothing is pending")}
 }
 
 // Close ends the goroutines of coroutines that still wait. A module does not need

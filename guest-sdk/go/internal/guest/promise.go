@@ -18,8 +18,10 @@ type Promise struct {
 	// region is the one that its op was issued in; nil if it is none of the workflow's own.
 	region *Region
 	// runs is the region of a coroutine; nil for others.
-	runs    *Region
-	waiters []*waiter
+	runs *Region
+	// coroutine is the number of the coroutine.
+	coroutine int
+	waiters   []*waiter
 	// firstWaiter is room for the first of the waiters: most promises have no other.
 	firstWaiter [1]*waiter
 	// misfit, if set, tells why a value must not be decoded.

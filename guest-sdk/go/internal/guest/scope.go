@@ -2,6 +2,7 @@ package guest
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -35,6 +36,9 @@ func (s Scope) Namespace() string { s.check("Namespace"); return s.co.ex.inv.Nam
 
 // Now is the journal time.
 func (s Scope) Now() time.Time { s.check("Now"); return s.co.ex.now }
+
+// Entries is how many entries the journal of the run has.
+func (s Scope) Entries() uint64 { s.check("HistoryLen"); return s.co.ex.entries }
 
 // Rand is the random source of the execution.
 func (s Scope) Rand() *rand.Rand { s.check("Rand"); return s.co.ex.rand() }
@@ -110,9 +114,11 @@ func (s Scope) Spawn(fn func(Scope) (any, error)) *Promise {
 	s.co.beginCall(Label{"Go", ""})
 	defer s.co.endCall()
 	p := &Promise{ex: s.co.ex, what: Label{"coroutine", ""}, runs: &Region{parent: s.region}}
-	p.ex.spawn(func(co *Coroutine) {
+	co := p.ex.spawn(func(co *Coroutine) {
 		value, err := fn(Scope{co: co, region: p.runs})
 		p.settle(nil, value, err)
 	})
+	p.coroutine = co.id
+	runtime.Callers(2, co.began[:])
 	return p
 }

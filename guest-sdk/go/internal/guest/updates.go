@@ -126,7 +126,7 @@ func (ex *Execution) updateArrived(arrival *Promise) {
 
 // handleUpdate runs an update in a coroutine of its own, and answers it.
 func (ex *Execution) handleUpdate(request abi.UpdateRequest, handler UpdateHandler) {
-	ex.spawn(func(co *Coroutine) {
+	co := ex.spawn(func(co *Coroutine) {
 		s := Scope{co, ex.root}
 		answer := abi.Answer{ID: request.ID}
 		if refused := handler.refuses(request.Input); refused != nil {
@@ -138,6 +138,7 @@ func (ex *Execution) handleUpdate(request abi.UpdateRequest, handler UpdateHandl
 		}
 		ex.ask(ex.workflow.UpdateOps.Answer, EncodeBody(answer))
 	})
+	co.serves = Label{"update", request.Name}
 }
 
 // refuses says why an input is refused; nil if it is not.

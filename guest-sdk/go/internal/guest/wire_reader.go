@@ -69,6 +69,8 @@ func DecodeResume(data []byte, into []abi.Delivery) (r abi.Resume, err error) {
 				r.Deliveries = append(r.Deliveries, abi.Delivery{})
 				d.delivery(&r.Deliveries[len(r.Deliveries)-1])
 			}
+		case "entries":
+			r.Entries = uint64(d.int())
 		case "time":
 			r.Time = d.int()
 		default:

@@ -182,6 +182,7 @@ impl Activity {
         quote! {
             #(#carried)*
             #[allow(clippy::too_many_arguments)]
+            #[track_caller]
             #visibility fn #ident(&self, #(#names: #types),*) -> #sdk::ActivityCall<#result> {
                 #prepare
                 #call

@@ -206,6 +206,7 @@ impl Operation {
         quote! {
             #(#carried)*
             #[allow(clippy::too_many_arguments)]
+            #[track_caller]
             pub fn #ident(&self, #(#names: #types),*) -> __C::Call<#value> {
                 #prepare
                 let __message = #sdk::__private::message(

@@ -172,6 +172,7 @@ impl Expansion<'_> {
             impl<__Inner: #sdk::__private::ReachesEntity> #sdk::__private::ReachesEntity for #calls<__Inner> {
                 type Caller = __Inner::Caller;
 
+                #[track_caller]
                 fn reach<__In: #sdk::serde::Serialize + ?Sized, __Out: #sdk::serde::de::DeserializeOwned>(
                     &self,
                     operation: &str,
@@ -353,6 +354,7 @@ impl Rpc {
         quote! {
             #(#carried)*
             #[allow(clippy::too_many_arguments)]
+            #[track_caller]
             pub fn #ident(&self, #(#names: #types),*) -> #sdk::__private::Reached<__Inner, #value> {
                 #prepare
                 self.__inner.reach(#name, #input)

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use serde::de::DeserializeOwned;
 use crate::context::InWorkflow;
 use crate::definition::{ActivityDefinition, Backoff, RetryPolicy};
 use crate::error::{Error, Result};
-use crate::execution::ContextCore;
+use crate::execution::{Awaited, ContextCore};
 use crate::host::ACTIVITY;
 use crate::nanos::{clamp, nanos};
 use crate::op::{RawOp, decode_result};
@@ -46,6 +47,7 @@ const MAX_KEY: usize = 512;
 #[must_use = "activities are not performed unless their call is awaited"]
 pub struct ActivityCall<T> {
     definition: &'static ActivityDefinition,
+    awaited: Awaited,
     state: State,
     result: PhantomData<fn() -> T>,
 }
@@ -66,6 +68,7 @@ struct Request {
 }
 
 /// A call of an activity with the options that it was defined with.
+#[track_caller]
 pub fn activity_call<T, I>(
     cx: &impl InWorkflow,
     definition: &'static ActivityDefinition,
@@ -83,6 +86,7 @@ where
 }
 
 impl<T: DeserializeOwned> ActivityCall<T> {
+    #[track_caller]
     fn new(
         core: ContextCore,
         definition: &'static ActivityDefinition,
@@ -96,6 +100,7 @@ impl<T: DeserializeOwned> ActivityCall<T> {
         });
         ActivityCall {
             definition,
+            awaited: Awaited::Thing("activity", definition.name, Location::caller()),
             state: State::New { core, request },
             result: PhantomData,
         }
@@ -164,10 +169,10 @@ impl<T: DeserializeOwned> Future for ActivityCall<T> {
     type Output = Result<T>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T>> {
-        let name = self.definition.name;
+        let (name, awaited) = (self.definition.name, self.awaited);
         if let State::New { core, request } = &mut self.state {
             let body = request.encode(name);
-            let op = RawOp::new(core.clone(), &ACTIVITY, body);
+            let op = RawOp::of(awaited, core.clone(), &ACTIVITY, body);
             self.state = State::Issued(op);
         }
         let State::Issued(op) = &mut self.state else {

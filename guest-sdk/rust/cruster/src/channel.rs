@@ -2,10 +2,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::future::Future;
 use std::rc::Rc;
 
 use crate::context::InWorkflow;
 use crate::error::{Error, Result};
+use crate::execution::Awaited;
 use crate::line::Line;
 
 /// Makes a channel between tasks of one execution, which keeps up to `capacity` values, in order.
@@ -84,11 +86,16 @@ impl<T> Sender<T> {
     /// Waits until there is room for a value, and puts it in; or until it is received, if the channel
     /// keeps none. It fails if there are no receivers left. If it fails or is dropped, the value is
     /// not received.
-    pub async fn send(&self, value: T) -> Result<()> {
+    #[track_caller]
+    pub fn send(&self, value: T) -> impl Future<Output = Result<()>> {
+        self.send_from(Awaited::here("room in a channel"), value)
+    }
+
+    async fn send_from(&self, awaited: Awaited, value: T) -> Result<()> {
         let inner = &*self.0;
         let mut value = Some(value);
         let mut offer = Offer { inner, number: 0 };
-        let sent = inner.senders.stand(|| {
+        let sent = inner.senders.stand(awaited, || {
             if offer.number != 0 && !offer.is_open() {
                 return Some(true);
             }
@@ -117,13 +124,14 @@ impl<T> Sender<T> {
 impl<T> Receiver<T> {
     /// Waits for the next value. It is `None` if there are no senders left, and no values. A wait that is
     /// dropped, or that an interrupt ends, has taken no value.
-    pub async fn recv(&self) -> Result<Option<T>> {
+    #[track_caller]
+    pub fn recv(&self) -> impl Future<Output = Result<Option<T>>> {
         let inner = &*self.0;
         let next = || match inner.take() {
             None if inner.sending.get() > 0 => None,
             value => Some(value),
         };
-        inner.receivers.stand(next).await
+        inner.receivers.stand(Awaited::here("a channel"), next)
     }
 
     /// The next value, if it is there and no one waits for it.

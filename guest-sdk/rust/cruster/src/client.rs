@@ -1,5 +1,6 @@
 //! Calls of other workflows.
 
+use std::future::Future;
 use std::marker::PhantomData;
 
 use serde::Serialize;
@@ -113,12 +114,14 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
     /// Runs the workflow and waits for its result. If an execution with the same key
     /// exists, this waits for the result of that one. If it is dropped, or the caller ends, the
     /// workflow is given up: see [`OnCancel`].
+    #[track_caller]
     pub fn execute(&self, request: Req) -> Op<Res> {
         self.issue(&CALL, &request, self.on_cancel.wire())
     }
 
     /// Starts the workflow and yields the id of its execution as soon as the start
     /// is durable.
+    #[track_caller]
     pub fn start(&self, request: Req) -> Op<String> {
         self.issue(&SEND, &request, "")
     }
@@ -129,6 +132,7 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
     ///
     /// One that was asked before is asked no more, and that is no error. The error of one that was
     /// over before anyone asked has the code `CR-2012`.
+    #[track_caller]
     pub fn interrupt(&self, execution: &str, reason: &str) -> Op<()> {
         let body = wire::Interrupt {
             execution: execution.to_owned(),
@@ -138,6 +142,7 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
         Op::new(&self.core, &INTERRUPT, what, Ok(body.encode()))
     }
 
+    #[track_caller]
     fn issue<T: DeserializeOwned>(
         &self,
         call: &'static Call,
@@ -159,23 +164,27 @@ impl<Req: Serialize, Res: DeserializeOwned> Client<Req, Res> {
     }
 
     /// Looks at an execution without waiting for its end.
-    pub async fn poll(&self, execution: impl Into<String>) -> Result<Poll<Res>> {
+    #[track_caller]
+    pub fn poll(&self, execution: impl Into<String>) -> impl Future<Output = Result<Poll<Res>>> {
         let execution = execution.into();
         let what = format!("poll of {execution}");
         let body = wire::Poll { execution }.encode();
-        let raw = RawOp::new(self.core.clone(), &POLL, Ok(body)).await?;
-        let reply = PollReply::decode(&raw).map_err(|e| Error::from(e).context(&what))?;
-        let outcome = match reply.outcome {
-            None => None,
-            Some(outcome) => Some(match outcome.into_result() {
-                Err(fault) => Err(Error::from_fault(fault)),
-                Ok(value) => Ok(decode_result(&what, &value)?),
-            }),
-        };
-        Ok(Poll {
-            state: reply.state,
-            outcome,
-        })
+        let asked = RawOp::new(self.core.clone(), &POLL, Ok(body));
+        async move {
+            let raw = asked.await?;
+            let reply = PollReply::decode(&raw).map_err(|e| Error::from(e).context(&what))?;
+            let outcome = match reply.outcome {
+                None => None,
+                Some(outcome) => Some(match outcome.into_result() {
+                    Err(fault) => Err(Error::from_fault(fault)),
+                    Ok(value) => Ok(decode_result(&what, &value)?),
+                }),
+            };
+            Ok(Poll {
+                state: reply.state,
+                outcome,
+            })
+        }
     }
 }
 

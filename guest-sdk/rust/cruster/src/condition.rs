@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use crate::context::WorkflowContext;
 use crate::error::{Error, Result};
-use crate::execution::ContextCore;
+use crate::execution::{Awaited, ContextCore};
 
 /// A condition that a task waits for.
 pub(crate) struct Condition {
@@ -33,6 +33,7 @@ pub struct Until {
     holds: Rc<dyn Fn() -> bool>,
     met: Rc<Cell<bool>>,
     wait: u64,
+    awaited: Awaited,
 }
 
 impl<W> WorkflowContext<W> {
@@ -61,12 +62,14 @@ impl<W> WorkflowContext<W> {
     /// }
     /// # }
     /// ```
+    #[track_caller]
     pub fn until(&self, holds: impl Fn() -> bool + 'static) -> Until {
         Until {
             core: self.core().clone(),
             holds: Rc::new(holds),
             met: Rc::default(),
             wait: 0,
+            awaited: Awaited::here("a condition"),
         }
     }
 }
@@ -82,7 +85,9 @@ impl Future for Until {
         if self.core.interrupted() {
             return Poll::Ready(Err(Error::interrupted()));
         }
-        self.wait = self.core.wait(0, self.core.shielded(), false, cx);
+        self.wait = self
+            .core
+            .wait(0, self.core.shielded(), false, self.awaited, cx);
         self.core.add_condition(Condition {
             holds: self.holds.clone(),
             met: self.met.clone(),

@@ -83,12 +83,14 @@ impl<W> WorkflowContext<W> {
 
     /// Waits for some time, be it seconds or months. A sleeping workflow can be
     /// evicted from memory, and it survives a restart of the host.
+    #[track_caller]
     pub fn sleep(&self, time: Duration) -> Op<()> {
         let body = sleep_body(clamp(nanos(time)));
         Op::new(&self.core, &SLEEP, "Sleep".to_owned(), Ok(body))
     }
 
     /// Waits until a point in time.
+    #[track_caller]
     pub fn sleep_until(&self, time: Timestamp) -> Op<()> {
         let make = |now: Timestamp, until: Timestamp| {
             sleep_body(until.unix_nanos().saturating_sub(now.unix_nanos()))
@@ -137,6 +139,7 @@ impl<W> WorkflowContext<W> {
 
     /// [`resolve_deferred`](Self::resolve_deferred) for another execution. It fails if that
     /// execution's workflow does not list the deferred, or not with a value of this type.
+    #[track_caller]
     pub fn resolve_deferred_in<T: Serialize>(
         &self,
         execution: &str,
@@ -151,6 +154,7 @@ impl<W> WorkflowContext<W> {
     }
 
     /// [`reject_deferred`](Self::reject_deferred) for another execution.
+    #[track_caller]
     pub fn reject_deferred_in<T>(
         &self,
         execution: &str,
@@ -161,6 +165,7 @@ impl<W> WorkflowContext<W> {
         self.settle(execution, deferred.name(), Ok((Some(fault), None)))
     }
 
+    #[track_caller]
     fn settle(
         &self,
         execution: &str,
@@ -184,6 +189,7 @@ impl<W> WorkflowContext<W> {
     ///
     /// All other waits end with [`Error::interrupted`] then, so a workflow needs this
     /// only to react at once while it waits for something else.
+    #[track_caller]
     pub fn on_interrupt(&self) -> OnInterrupt {
         OnInterrupt::new(self.core.clone())
     }
@@ -263,17 +269,20 @@ impl<W> WorkflowContext<W> {
     /// # Panics
     ///
     /// If the id is not a valid name: letters, digits, `_`, `-` and `.`.
-    pub async fn patched(&self, id: &str) -> bool {
-        names::check("the id of a change", id);
-        if let Some(known) = self.core.patch(id) {
-            return known;
-        }
+    #[track_caller]
+    pub fn patched(&self, id: &str) -> impl Future<Output = bool> {
         let body = wire::Patched { id: id.to_owned() }.encode();
         let asked: Op<bool> = Op::new(&self.core, &PATCHED, format!("patched {id}"), Ok(body));
-        match self.shield(asked).await {
-            Ok(answer) => self.core.keep_patch(id, answer),
-            // The host refuses an op only if the workflow issues far too many.
-            Err(e) => panic!("{e}"),
+        async move {
+            names::check("the id of a change", id);
+            if let Some(known) = self.core.patch(id) {
+                return known;
+            }
+            match self.shield(asked).await {
+                Ok(answer) => self.core.keep_patch(id, answer),
+                // The host refuses an op only if the workflow issues far too many.
+                Err(e) => panic!("{e}"),
+            }
         }
     }
 
@@ -327,6 +336,7 @@ impl<W> WorkflowContext<W> {
     /// # }
     /// # }
     /// ```
+    #[track_caller]
     pub fn spawn<T: 'static>(
         &self,
         future: impl Future<Output = Result<T>> + 'static,
@@ -337,23 +347,26 @@ impl<W> WorkflowContext<W> {
     /// Awaits a future for no longer than `limit`, and yields [`Error::timeout`] if it
     /// is not done by then. The future is dropped, which cancels its durable calls;
     /// pass it as `&mut` to keep it.
-    pub async fn timeout<T>(
+    #[track_caller]
+    pub fn timeout<T>(
         &self,
         limit: Duration,
         future: impl Future<Output = Result<T>>,
-    ) -> Result<T> {
+    ) -> impl Future<Output = Result<T>> {
         let mut timer = self.sleep(limit);
-        let mut future = pin!(future);
-        poll_fn(|cx| {
-            if let Poll::Ready(result) = future.as_mut().poll(cx) {
-                return Poll::Ready(result);
-            }
-            match Pin::new(&mut timer).poll(cx) {
-                Poll::Pending => Poll::Pending,
-                Poll::Ready(Ok(())) => Poll::Ready(Err(Error::timeout())),
-                Poll::Ready(Err(e)) => Poll::Ready(Err(e)),
-            }
-        })
-        .await
+        async move {
+            let mut future = pin!(future);
+            poll_fn(|cx| {
+                if let Poll::Ready(result) = future.as_mut().poll(cx) {
+                    return Poll::Ready(result);
+                }
+                match Pin::new(&mut timer).poll(cx) {
+                    Poll::Pending => Poll::Pending,
+                    Poll::Ready(Ok(())) => Poll::Ready(Err(Error::timeout())),
+                    Poll::Ready(Err(e)) => Poll::Ready(Err(e)),
+                }
+            })
+            .await
+        }
     }
 }

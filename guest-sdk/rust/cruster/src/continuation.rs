@@ -5,7 +5,41 @@ use crate::error::{Error, Result};
 use crate::payload;
 use crate::workflow::Workflow;
 
+/// From how many entries on a workflow is advised to continue as a new run.
+const CONTINUE_ENTRIES: u64 = 10_000;
+
 impl<W: Workflow> WorkflowContext<W> {
+    /// How many entries the journal of this run has: one for each result that the workflow was
+    /// given, and one for each attempt of an activity that failed and is tried again. It does not
+    /// change while the workflow computes, and is the same on every replay. A run is paused when
+    /// its journal has 250,000 (`CR-2016`).
+    pub fn history_len(&self) -> u64 {
+        self.core().entries()
+    }
+
+    /// Whether the journal of this run has become long, 10,000 entries, so that it is time to
+    /// [go on as a new run](Self::continue_as_new). A workflow that never ends asks it where it
+    /// has nothing under way:
+    ///
+    /// ```
+    /// # use cruster::prelude::*;
+    /// # #[workflow]
+    /// # pub struct Bill;
+    /// # #[workflow_impl]
+    /// # impl Bill {
+    /// async fn execute(&self, mut months: u32) -> Result<u32, Error> {
+    ///     while !self.should_continue_as_new() {
+    ///         self.sleep(Duration::from_secs(30 * 86_400)).await?;
+    ///         months += 1;
+    ///     }
+    ///     self.continue_as_new(months)
+    /// }
+    /// # }
+    /// ```
+    pub fn should_continue_as_new(&self) -> bool {
+        self.history_len() >= CONTINUE_ENTRIES
+    }
+
     /// Ends this run of the workflow, and has a new one take its place, under the same name and
     /// with an empty journal. Return what it returns:
     ///

@@ -95,7 +95,7 @@ fn proceed(execution: Execution) -> i32 {
         return finish(outcome);
     }
     if execution.stuck() {
-        deadlock();
+        deadlock(&execution.waits());
     }
     RUNNING.set(Some(execution));
     PARKED
@@ -103,12 +103,14 @@ fn proceed(execution: Execution) -> i32 {
 
 /// Aborts the module with the text by which the host recognises a deadlock. If it
 /// parked instead, the execution would wait for ever without a reason to show.
-fn deadlock() -> ! {
+fn deadlock(waits: &[String]) -> ! {
     const WORDS: &str = "fatal error: all tasks are asleep - deadlock!";
-    if cfg!(target_os = "wasi") {
-        eprintln!("{WORDS}");
-    } else {
-        logging::write(8, WORDS.as_bytes());
+    for line in std::iter::once(WORDS).chain(waits.iter().map(String::as_str)) {
+        if cfg!(target_os = "wasi") {
+            eprintln!("{line}");
+        } else {
+            logging::write(8, line.as_bytes());
+        }
     }
     std::process::abort()
 }

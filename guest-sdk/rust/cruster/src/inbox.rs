@@ -9,12 +9,13 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
+use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::definition::WorkflowDefinition;
 use crate::error::{Error, Result};
-use crate::execution::ContextCore;
+use crate::execution::{Awaited, ContextCore};
 use crate::host::RECEIVE;
 use crate::names::sort;
 use crate::wire::{self, Wire};
@@ -110,7 +111,7 @@ impl Future for Unread {
         while let Some(name) = this.names.last() {
             let op = this.core.inbox(name, |inbox| inbox.op);
             if !this.core.has_result(op) {
-                this.wait = this.core.wait(this.wait, true, false, cx);
+                this.wait = this.core.wait(this.wait, true, false, Awaited::Hidden, cx);
                 this.core.hand_op(op, this.wait);
                 return Poll::Pending;
             }
@@ -125,6 +126,7 @@ impl Future for Unread {
 pub(crate) struct Next {
     core: ContextCore,
     name: &'static str,
+    awaited: Awaited,
     state: State,
 }
 
@@ -135,9 +137,14 @@ enum State {
 }
 
 impl Next {
+    #[track_caller]
     pub(crate) fn new(core: ContextCore, name: &'static str) -> Self {
-        let state = State::New;
-        Next { core, name, state }
+        Next {
+            core,
+            name,
+            awaited: Awaited::Thing("signal", name, Location::caller()),
+            state: State::New,
+        }
     }
 
     /// Leaves the queue. If it was the first, the op is for the next one; if there is no
@@ -186,7 +193,7 @@ impl Future for Next {
             }
             State::New => {
                 let shielded = this.core.shielded();
-                let wait = this.core.wait(0, shielded, false, cx);
+                let wait = this.core.wait(0, shielded, false, this.awaited, cx);
                 this.core
                     .inbox(this.name, |inbox| inbox.waits.push_back(wait));
                 this.state = State::Queued { wait, shielded };
@@ -213,7 +220,7 @@ impl Future for Next {
         } else if first {
             this.core.hand_op(op, wait);
         }
-        this.core.wait(wait, shielded, false, cx);
+        this.core.wait(wait, shielded, false, this.awaited, cx);
         Poll::Pending
     }
 }

@@ -3,12 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
+use std::panic::Location;
 use std::rc::Rc;
 use std::task::Poll;
 
 use crate::context::InWorkflow;
 use crate::error::Result;
-use crate::execution::ContextCore;
+use crate::execution::{Awaited, ContextCore};
 use crate::task::Finish;
 
 /// A set of tasks that yields their results as they come, and that cancels those that are left
@@ -72,6 +73,7 @@ impl<T: 'static> JoinSet<T> {
     }
 
     /// Runs a future as a task of the set.
+    #[track_caller]
     pub fn spawn(&mut self, future: impl Future<Output = Result<T>> + 'static) {
         let (core, shared) = (self.core.clone(), self.shared.clone());
         let id = self.core.next_task();
@@ -81,8 +83,9 @@ impl<T: 'static> JoinSet<T> {
             shared.results.borrow_mut().push_back(result);
             core.wake(shared.wait.get());
         });
+        let began = Some(Location::caller());
         self.core
-            .add_task(Box::pin(async move { finish.with(future).await }));
+            .add_task(began, Box::pin(async move { finish.with(future).await }));
     }
 
     /// Waits for a task to end, and yields its result; `None` if no tasks are left. Those that ended
@@ -90,18 +93,20 @@ impl<T: 'static> JoinSet<T> {
     ///
     /// An interrupt ends waits of the tasks, and so the tasks; it does not end this wait. A task that
     /// was cancelled yields [`Error::canceled`](crate::Error::canceled).
-    pub async fn join_next(&mut self) -> Option<Result<T>> {
-        let waiting = Waiting(&self.core, &self.shared.wait);
-        poll_fn(|cx| {
-            let next = self.shared.results.borrow_mut().pop_front();
-            if next.is_some() || self.shared.open.borrow().is_empty() {
+    #[track_caller]
+    pub fn join_next(&mut self) -> impl Future<Output = Option<Result<T>>> {
+        let shared = &*self.shared;
+        let waiting = Waiting(&self.core, &shared.wait);
+        let awaited = Awaited::here("a task of a set");
+        poll_fn(move |cx| {
+            let next = shared.results.borrow_mut().pop_front();
+            if next.is_some() || shared.open.borrow().is_empty() {
                 return Poll::Ready(next);
             }
             let Waiting(core, wait) = &waiting;
-            wait.set(core.wait(wait.get(), true, false, cx));
+            wait.set(core.wait(wait.get(), true, false, awaited, cx));
             Poll::Pending
         })
-        .await
     }
 }
 

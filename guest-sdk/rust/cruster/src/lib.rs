@@ -214,6 +214,7 @@ mod update;
 mod value;
 #[cfg(test)]
 mod vectors_test;
+mod where_it_is;
 #[doc(hidden)]
 pub mod wire;
 mod workflow;

@@ -6,7 +6,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use crate::error::{Error, Result};
-use crate::execution::ContextCore;
+use crate::execution::{Awaited, ContextCore};
 
 /// A queue of futures that wait for their turn. It costs no step of the journal.
 ///
@@ -51,7 +51,11 @@ impl Line {
 
     /// Waits until `take`, which is asked when no one stands in front, yields something. An interrupt
     /// ends the wait.
-    pub(crate) async fn stand<R>(&self, mut take: impl FnMut() -> Option<R>) -> Result<R> {
+    pub(crate) async fn stand<R>(
+        &self,
+        awaited: Awaited,
+        mut take: impl FnMut() -> Option<R>,
+    ) -> Result<R> {
         let mut place = Place {
             line: self,
             number: 0,
@@ -65,7 +69,7 @@ impl Line {
             if let Some(taken) = taken {
                 return Poll::Ready(Ok(taken));
             }
-            place.keep(cx);
+            place.keep(awaited, cx);
             Poll::Pending
         })
         .await
@@ -80,9 +84,11 @@ impl Place<'_> {
     }
 
     /// Takes a place at the end of the line, or keeps the one that it has.
-    fn keep(&mut self, cx: &Context<'_>) {
+    fn keep(&mut self, awaited: Awaited, cx: &Context<'_>) {
         let line = self.line;
-        self.wait = line.core.wait(self.wait, line.core.shielded(), false, cx);
+        self.wait = line
+            .core
+            .wait(self.wait, line.core.shielded(), false, awaited, cx);
         if self.number == 0 {
             self.number = line.numbers.get() + 1;
             line.numbers.set(self.number);

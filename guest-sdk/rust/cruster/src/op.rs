@@ -10,15 +10,17 @@ use serde::de::DeserializeOwned;
 
 use crate::codes;
 use crate::error::Result;
-use crate::execution::ContextCore;
+use crate::execution::{Awaited, ContextCore};
 use crate::host::Call;
 use crate::payload;
 use crate::timestamp::Timestamp;
+use crate::where_it_is;
 
 /// An op with an untyped result. It is issued when it is first polled, and
 /// cancelled when it is dropped before its result is there.
 pub(crate) struct RawOp {
     core: ContextCore,
+    awaited: Awaited,
     state: State,
 }
 
@@ -39,9 +41,22 @@ enum State {
 pub(crate) type MakeBody = fn(now: Timestamp, until: Timestamp) -> Vec<u8>;
 
 impl RawOp {
+    /// An op that the caller's line asks for.
+    #[track_caller]
     pub(crate) fn new(core: ContextCore, call: &'static Call, body: Result<Vec<u8>>) -> Self {
+        Self::of(Awaited::here(call.name), core, call, body)
+    }
+
+    /// An op that is shown as this.
+    pub(crate) fn of(
+        awaited: Awaited,
+        core: ContextCore,
+        call: &'static Call,
+        body: Result<Vec<u8>>,
+    ) -> Self {
         RawOp {
             core,
+            awaited,
             state: State::New(call, body),
         }
     }
@@ -66,6 +81,7 @@ impl Future for RawOp {
                 State::Until(call, make, time) => (call, make(this.core.now(), time)),
                 _ => panic!("a durable call was polled after its end"),
             };
+            where_it_is::at(this.awaited);
             this.state = State::Issued {
                 op: this.core.issue(call, &body)?,
                 shielded: this.core.shielded(),
@@ -75,7 +91,7 @@ impl Future for RawOp {
         let State::Issued { op, shielded, wait } = &mut this.state else {
             unreachable!("it was issued");
         };
-        let poll = this.core.poll_op(*op, *shielded, wait, cx);
+        let poll = this.core.poll_op(*op, *shielded, wait, this.awaited, cx);
         if poll.is_ready() {
             this.state = State::Over;
         }
@@ -105,6 +121,7 @@ pub struct Op<T> {
 }
 
 impl<T: DeserializeOwned> Op<T> {
+    #[track_caller]
     pub(crate) fn new(
         core: &ContextCore,
         call: &'static Call,
@@ -120,6 +137,7 @@ impl<T: DeserializeOwned> Op<T> {
 
     /// A call whose body depends on the time of its issue, which may be long after
     /// the call was made.
+    #[track_caller]
     pub(crate) fn until(
         core: &ContextCore,
         call: &'static Call,
@@ -130,6 +148,7 @@ impl<T: DeserializeOwned> Op<T> {
         Op {
             raw: RawOp {
                 core: core.clone(),
+                awaited: Awaited::here(call.name),
                 state: State::Until(call, make, time),
             },
             what,

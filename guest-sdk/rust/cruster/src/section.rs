@@ -145,6 +145,7 @@ impl<W> WorkflowContext<W> {
     ///
     /// The section is over when it is [released](Section::release), when the [`Section`] is
     /// dropped, and at the latest with the execution, however that ends.
+    #[track_caller]
     pub fn lock(&self, entities: impl Lockable) -> Lock {
         let core = self.core();
         let entities = entities.into_ids().into_iter().map(|id| id.into_name(core));
@@ -216,13 +217,16 @@ pub struct Section {
 
 impl Section {
     /// Ends the section. It is done once that is durable. An interrupt does not keep it back.
-    pub async fn release(mut self) -> Result<()> {
-        if !self.core.leave(std::mem::take(&mut self.number)) {
-            return Ok(());
-        }
+    #[track_caller]
+    pub fn release(mut self) -> impl Future<Output = Result<()>> {
         let body = wire::Unlock {}.encode();
         let op: Op<()> = Op::new(&self.core, &UNLOCK, "unlock".to_owned(), Ok(body));
-        Shield::new(self.core.clone(), op).await
+        async move {
+            if !self.core.leave(std::mem::take(&mut self.number)) {
+                return Ok(());
+            }
+            Shield::new(self.core.clone(), op).await
+        }
     }
 }
 

@@ -2,11 +2,13 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::future::Future;
 use std::rc::Rc;
 
 use crate::codes;
 use crate::context::InWorkflow;
 use crate::error::{Error, Result};
+use crate::execution::Awaited;
 use crate::line::Line;
 
 /// Bounds what the tasks of one execution do at the same time. Those that wait for it get it in
@@ -79,18 +81,23 @@ impl Semaphore {
 
     /// Waits until there is room for one more, and takes it. A wait that is dropped, or that an
     /// interrupt ends, has taken nothing.
-    pub async fn acquire(&self) -> Result<Permit> {
-        self.acquire_many(1).await
+    #[track_caller]
+    pub fn acquire(&self) -> impl Future<Output = Result<Permit>> {
+        self.acquire_many(1)
     }
 
     /// Waits until there is room for `n` more, and takes it. Those who come later wait behind, even
     /// if there is room for them.
-    pub async fn acquire_many(&self, n: usize) -> Result<Permit> {
-        if n > self.0.size {
-            let message = format!("a semaphore of {} cannot give {n}", self.0.size);
-            return Err(Error::with_code(&codes::WRONG_CONTEXT, message));
+    #[track_caller]
+    pub fn acquire_many(&self, n: usize) -> impl Future<Output = Result<Permit>> {
+        let awaited = Awaited::here("a semaphore");
+        async move {
+            if n > self.0.size {
+                let message = format!("a semaphore of {} cannot give {n}", self.0.size);
+                return Err(Error::with_code(&codes::WRONG_CONTEXT, message));
+            }
+            self.0.line.stand(awaited, || self.take(n)).await
         }
-        self.0.line.stand(|| self.take(n)).await
     }
 
     /// Takes room for one if it is there and no one waits for it.

@@ -131,6 +131,7 @@ impl<W> WorkflowContext<W> {
     ///     }
     /// }
     /// ```
+    #[track_caller]
     pub fn receive<S: Signal>(&self) -> Receive<S>
     where
         W: Accepts<S>,
@@ -200,6 +201,7 @@ impl<W> WorkflowContext<W> {
     /// }
     /// # }
     /// ```
+    #[track_caller]
     pub fn signal<S: Signal>(&self, execution: &str, value: S) -> Op<()> {
         let what = format!("signal {}", S::NAME);
         let body = payload::encode(format_args!("the value of {what}"), &value).map(|value| {

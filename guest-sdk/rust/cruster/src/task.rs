@@ -3,12 +3,13 @@
 use std::cell::RefCell;
 use std::future::Future;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use crate::error::{Error, Result};
-use crate::execution::ContextCore;
+use crate::execution::{Awaited, ContextCore};
 
 /// The result of a task; see
 /// [`WorkflowContext::spawn`](crate::WorkflowContext::spawn).
@@ -32,6 +33,7 @@ struct Slot<T> {
     wait: u64,
 }
 
+#[track_caller]
 pub(crate) fn spawn<T: 'static>(
     core: &ContextCore,
     future: impl Future<Output = Result<T>> + 'static,
@@ -50,7 +52,8 @@ pub(crate) fn spawn<T: 'static>(
         task_core.wake(wait);
     });
     let task = core.next_task();
-    core.add_task(Box::pin(async move { finish.with(future).await }));
+    let began = Some(Location::caller());
+    core.add_task(began, Box::pin(async move { finish.with(future).await }));
     JoinHandle {
         core: core.clone(),
         task,
@@ -147,7 +150,8 @@ impl<T> Future for JoinHandle<T> {
             None if self.over => panic!("the handle of a task was polled after its end"),
             None if self.core.interrupted() => Err(Error::interrupted()),
             None => {
-                self.wait = self.core.wait(self.wait, self.core.shielded(), false, cx);
+                let (shielded, awaited) = (self.core.shielded(), Awaited::Task(self.task));
+                self.wait = self.core.wait(self.wait, shielded, false, awaited, cx);
                 self.slot.borrow_mut().wait = self.wait;
                 return Poll::Pending;
             }
@@ -169,12 +173,18 @@ impl<T> Drop for JoinHandle<T> {
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct OnInterrupt {
     core: ContextCore,
+    awaited: Awaited,
     wait: u64,
 }
 
 impl OnInterrupt {
+    #[track_caller]
     pub(crate) fn new(core: ContextCore) -> Self {
-        OnInterrupt { core, wait: 0 }
+        OnInterrupt {
+            core,
+            awaited: Awaited::here("an interrupt"),
+            wait: 0,
+        }
     }
 }
 
@@ -187,7 +197,7 @@ impl Future for OnInterrupt {
             self.core.unwait(wait);
             return Poll::Ready(reason);
         }
-        self.wait = self.core.wait(self.wait, false, true, cx);
+        self.wait = self.core.wait(self.wait, false, true, self.awaited, cx);
         Poll::Pending
     }
 }

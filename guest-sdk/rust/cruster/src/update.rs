@@ -163,13 +163,16 @@ impl<W> WorkflowContext<W> {
                 }
             };
             let core_of_task = core.clone();
-            core.add_task(Box::pin(async move {
-                let answer = future.await.into_answer().and_then(|value| {
-                    payload::encode(format_args!("the answer to update {}", U::NAME), &value)
-                });
-                let reason = core_of_task.interrupt_reason().unwrap_or_default();
-                core_of_task.answer(update.id, answer.map_err(|e| e.of_workflow(&reason)));
-            }));
+            core.add_task(
+                None,
+                Box::pin(async move {
+                    let answer = future.await.into_answer().and_then(|value| {
+                        payload::encode(format_args!("the answer to update {}", U::NAME), &value)
+                    });
+                    let reason = core_of_task.interrupt_reason().unwrap_or_default();
+                    core_of_task.answer(update.id, answer.map_err(|e| e.of_workflow(&reason)));
+                }),
+            );
         };
         self.core().handle(U::NAME, Rc::new(run));
     }

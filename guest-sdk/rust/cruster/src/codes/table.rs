@@ -29,7 +29,7 @@ table! {
     DEFERRED_SETTLED = "CR-2013", "A deferred can be resolved or rejected only once.", false;
     DEFERRED_REJECTED = "CR-2014", "The message comes from the caller that rejected the deferred.", false;
     BAD_REQUEST = "CR-2015", "The message names the field that is wrong.", false;
-    EXECUTION_TOO_LONG = "CR-2016", "Have the workflow continue as a new run now and then: docs/long-running.md describes it.", false;
+    EXECUTION_TOO_LONG = "CR-2016", "Have the workflow continue as a new run now and then: docs/long-running.md describes it. 'cruster-host workflow interrupt --resume' ends a paused one with its cleanup.", false;
     KEY_FUNCTION = "CR-2017", "The key function must return a key for every request, and must not panic; a raw key is a string.", false;
     CALL_TO_ITSELF = "CR-2018", "Give the call another key or another request.", false;
     WORKFLOW_MANIFEST_LIE = "CR-2019", "Rebuild the module with an unmodified guest SDK, push it, and run 'cruster-host workflow move EXECUTION --to latest'.", false;

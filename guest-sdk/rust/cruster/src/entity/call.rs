@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use crate::context::InWorkflow;
 use crate::entity::EntityContext;
 use crate::error::{Error, Result};
-use crate::execution::ContextCore;
+use crate::execution::{Awaited, ContextCore};
 use crate::host::{ENTITY_CALL, ENTITY_SEND};
 use crate::op::{Op, RawOp, decode_result};
 use crate::payload;
@@ -43,9 +43,11 @@ impl<W: InWorkflow> CallsEntities for W {
         self.context().0.invocation.deployment().to_owned()
     }
 
+    #[track_caller]
     fn prepare<T: DeserializeOwned>(&self, message: Result<EntityMessage>) -> EntityCall<T> {
         EntityCall {
             core: self.context().clone(),
+            awaited: Awaited::here(ENTITY_CALL.name),
             state: State::New(message),
             result: PhantomData,
         }
@@ -97,6 +99,7 @@ impl CallsEntities for EntityContext {
 #[must_use = "an entity is not called unless its call is awaited or sent"]
 pub struct EntityCall<T> {
     core: ContextCore,
+    awaited: Awaited,
     state: State,
     result: PhantomData<fn() -> T>,
 }
@@ -113,6 +116,7 @@ impl<T> EntityCall<T> {
     /// # Panics
     ///
     /// If the call was polled before.
+    #[track_caller]
     pub fn send(self) -> Op<()> {
         let State::New(message) = self.state else {
             panic!("a call of an entity was sent after it was polled");
@@ -131,7 +135,12 @@ impl<T: DeserializeOwned> Future for EntityCall<T> {
         if let State::New(message) = &mut this.state {
             let message = std::mem::replace(message, Err(Error::canceled()))?;
             this.state = State::Issued {
-                op: RawOp::new(this.core.clone(), &ENTITY_CALL, Ok(message.encode())),
+                op: RawOp::of(
+                    this.awaited,
+                    this.core.clone(),
+                    &ENTITY_CALL,
+                    Ok(message.encode()),
+                ),
                 what: name_of(&message),
             };
         }
@@ -205,6 +214,7 @@ pub struct RemoteEntity<'a, C> {
 impl<C: CallsEntities> RemoteEntity<'_, C> {
     /// Calls an operation. Its input is what the operation takes: its one parameter, a
     /// struct of several, or `()`.
+    #[track_caller]
     pub fn call<In: Serialize, Out: DeserializeOwned>(
         &self,
         operation: &str,

@@ -136,6 +136,7 @@ pub type Reached<R, Out> = <<R as ReachesEntity>::Caller as CallsEntities>::Call
 impl<C: CallsEntities> ReachesEntity for RemoteEntity<'_, C> {
     type Caller = C;
 
+    #[track_caller]
     fn reach<In: Serialize + ?Sized, Out: DeserializeOwned>(
         &self,
         operation: &str,

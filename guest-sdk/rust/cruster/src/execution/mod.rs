@@ -6,6 +6,7 @@
 //! the order of deliveries alone, and a replay repeats it.
 
 mod ops;
+mod places;
 mod ready;
 mod tasks;
 
@@ -28,9 +29,12 @@ use crate::query::Answering;
 use crate::std_clock;
 use crate::timestamp::Timestamp;
 use crate::update::Updating;
+use crate::where_it_is;
 use crate::wire::{
     Delivery, Interrupted, Interruption, Invocation, Outcome, Resume, Settled, Wire,
 };
+
+pub(crate) use places::{Awaited, Site};
 
 use ready::Ready;
 use tasks::Task;
@@ -60,6 +64,8 @@ pub(crate) struct Shared {
     /// The deferreds of the workflow.
     deferreds: &'static [DeferredDefinition],
     now: Cell<Timestamp>,
+    /// How many entries the journal has, as far as the run was told.
+    entries: Cell<u64>,
     random: RefCell<Option<Generator>>,
     ready: Arc<Ready>,
     tasks: RefCell<Numbered<Task>>,
@@ -98,6 +104,7 @@ struct Wait {
     shielded: bool,
     /// It waits for the interrupt itself.
     watch: bool,
+    awaited: Awaited,
     waker: Waker,
 }
 
@@ -133,6 +140,7 @@ impl Execution {
             host,
             deferreds: workflow.deferreds,
             now: Cell::new(Timestamp::from_unix_nanos(invocation.time)),
+            entries: Cell::new(0),
             invocation,
             random: RefCell::default(),
             ready: Arc::default(),
@@ -167,6 +175,9 @@ impl Execution {
         let shared = &*self.core.0;
         shared.now.set(Timestamp::from_unix_nanos(resume.time));
         let _clock = std_clock::turn(shared.now.get());
+        let counted = shared.entries.get() + resume.deliveries.len() as u64;
+        let told = u64::try_from(resume.entries).unwrap_or(0);
+        shared.entries.set(counted.max(told));
         for delivery in resume.deliveries {
             if shared.outcome.borrow().is_some() {
                 // Only signals matter now: they are the next run's, if there is one.
@@ -194,6 +205,11 @@ impl Execution {
                 .iter()
                 .all(|(_, op)| op.result.is_some() || op.wait == 0)
             && !shared.waits.borrow().iter().any(|(_, wait)| wait.watch)
+    }
+
+    /// Where each task began, what it waits for and where, in lines of the author's.
+    pub(crate) fn waits(&self) -> Vec<String> {
+        self.core.0.waits_of_tasks()
     }
 
     pub(crate) fn core(&self) -> &ContextCore {
@@ -273,11 +289,14 @@ impl ContextCore {
             given,
         });
         let core = self.clone();
-        self.add_task(Box::pin(async move {
-            unread.await;
-            let outcome = run.await;
-            core.0.finish(outcome);
-        }));
+        self.add_task(
+            None,
+            Box::pin(async move {
+                unread.await;
+                let outcome = run.await;
+                core.0.finish(outcome);
+            }),
+        );
         shared.dispatch();
     }
 
@@ -310,6 +329,11 @@ impl ContextCore {
         self.0.now.get()
     }
 
+    /// How many entries the journal of the run has.
+    pub(crate) fn entries(&self) -> u64 {
+        self.0.entries.get()
+    }
+
     /// Draws from the random source of the execution. The host gives it a seed that
     /// is the run's own: a replay draws the same numbers and none are stored, and a
     /// later run of the same name draws others.
@@ -322,7 +346,14 @@ impl ContextCore {
     }
 
     /// Registers a wait under `id`, or a new one if that is 0, and returns it.
-    pub(crate) fn wait(&self, id: u64, shielded: bool, watch: bool, cx: &Context<'_>) -> u64 {
+    pub(crate) fn wait(
+        &self,
+        id: u64,
+        shielded: bool,
+        watch: bool,
+        awaited: Awaited,
+        cx: &Context<'_>,
+    ) -> u64 {
         let shared = &*self.0;
         let id = if id != 0 {
             id
@@ -334,6 +365,7 @@ impl ContextCore {
             task: shared.running.get(),
             shielded,
             watch,
+            awaited,
             waker: cx.waker().clone(),
         };
         // A waker of another crate may run any code when it is dropped.
@@ -346,6 +378,9 @@ impl ContextCore {
     pub(crate) fn unwait(&self, id: u64) {
         if id != 0 {
             let old = self.0.waits.borrow_mut().remove(id);
+            if let Some(wait) = &old {
+                where_it_is::at(wait.awaited);
+            }
             drop(old);
         }
     }

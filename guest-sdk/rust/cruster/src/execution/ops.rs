@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 
 use crate::condition::Condition;
 use crate::error::Error;
-use crate::execution::{ContextCore, Op};
+use crate::execution::{Awaited, ContextCore, Op};
 use crate::host::Call;
 use crate::query;
 
@@ -68,6 +68,7 @@ impl ContextCore {
         op: u32,
         shielded: bool,
         wait: &mut u64,
+        awaited: Awaited,
         cx: &Context<'_>,
     ) -> Poll<Result<Vec<u8>, Error>> {
         let mut ops = self.0.ops.borrow_mut();
@@ -85,7 +86,7 @@ impl ContextCore {
             self.cancel(op, std::mem::take(wait));
             return Poll::Ready(Err(Error::interrupted()));
         }
-        *wait = self.wait(*wait, shielded, false, cx);
+        *wait = self.wait(*wait, shielded, false, awaited, cx);
         state.wait = *wait;
         Poll::Pending
     }

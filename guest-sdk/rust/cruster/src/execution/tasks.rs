@@ -5,12 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Waker};
 
 use super::ready::TaskWaker;
-use super::{ContextCore, LocalFuture, Shared};
+use super::{ContextCore, LocalFuture, Shared, Site};
+use crate::where_it_is;
 
 /// One task.
 pub(super) struct Task {
     /// It is taken out while it is polled.
     future: Option<LocalFuture<()>>,
+    /// The line that started it; none if the author's code did not.
+    pub(super) began: Option<Site>,
     waker: Arc<TaskWaker>,
     shielded: bool,
     /// How many shields the task is in. It is not dropped before it has left them.
@@ -32,7 +35,7 @@ impl ContextCore {
     }
 
     /// Adds a task at the end of the queue. It inherits the shield.
-    pub(crate) fn add_task(&self, future: LocalFuture<()>) {
+    pub(crate) fn add_task(&self, began: Option<Site>, future: LocalFuture<()>) {
         let shared = &*self.0;
         if shared.answering.refuses() {
             return;
@@ -46,6 +49,7 @@ impl ContextCore {
         });
         let task = Task {
             future: Some(future),
+            began,
             waker,
             shielded: shared.shielded.get(),
             holds: 0,
@@ -121,6 +125,7 @@ impl Shared {
             task.waker.queued.store(false, Ordering::Relaxed);
             let waker = Waker::from(task.waker.clone());
             self.running.set(id);
+            where_it_is::runs(id);
             self.shielded.set(task.shielded);
             drop(tasks);
 

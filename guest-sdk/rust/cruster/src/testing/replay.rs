@@ -149,6 +149,7 @@ impl Replayer {
             let (error, value) = (None, Some(false.encode()));
             return Some(Resume {
                 deliveries: vec![Delivery { error, op, value }],
+                entries: 0,
                 time: self.now.get().unix_nanos(),
             });
         }
@@ -168,6 +169,7 @@ impl Replayer {
         };
         Some(Resume {
             deliveries: vec![delivery],
+            entries: 0,
             time: event.time.unix_nanos(),
         })
     }

@@ -64,7 +64,7 @@ body! {
 }
 body! {
     /// The deliveries for `cruster_resume`.
-    Resume { deliveries: Vec<Delivery>, time: i64 }
+    Resume { deliveries: Vec<Delivery>, entries: i64, time: i64 }
 }
 body! {
     /// A question to a workflow that waits, for `cruster_query`.

@@ -121,6 +121,9 @@ var behaviours = map[string]func(arg string) int32{
 		put([]byte("ok"))
 		return 0
 	},
+	"count": func(string) int32 {
+		return tally(7) // line "call"
+	},
 	// spin says so before it begins.
 	"spin": func(string) int32 {
 		log(0, nil, 0)
@@ -304,3 +307,16 @@ func take(size int32) []byte {
 func put(b []byte) { output(ptr(b), uint32(len(b))) }
 
 func ptr(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b)) }
+
+//go:noinline
+func tally(from int32) int32 {
+	return endless(from, 2) + 1 // line "tally"
+}
+
+//go:noinline
+func endless(n, by int32) int32 { // line "endless"
+	for n != 0 {
+		n = n*by | 1
+	}
+	return n
+}

@@ -15,6 +15,7 @@ mod failures;
 mod futures;
 mod givenup;
 mod interrupts;
+mod long;
 mod misuse;
 mod outside;
 mod parallel;
@@ -47,6 +48,7 @@ cruster::module! {
         futures::Futures, futures::OnInterrupt,
         givenup::AwaitsGivenUp, givenup::GiveUp, givenup::GiveUpAtItsEnd, givenup::GiveUpInterrupted, givenup::Interrupts, givenup::Tended,
         interrupts::Interruptible, interrupts::InterruptedEarly, interrupts::InterruptedWait, interrupts::Unhandled,
+        long::Endures, long::Lengths,
         misuse::Misuse,
         outside::Count, outside::CountKeyed, outside::CountMany, outside::Fetch, outside::FetchAll, outside::Settings, outside::SqlKinds, outside::SqlWrong,
         parallel::All, parallel::Crowd, parallel::Due, parallel::First, parallel::Instant, parallel::Groups, parallel::Nested, parallel::Order, parallel::Race,

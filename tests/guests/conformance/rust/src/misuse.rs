@@ -28,6 +28,13 @@ impl Misuse {
                 let stuck = || self.spawn(std::future::pending::<Result<()>>());
                 cruster::join!(stuck(), stuck()).await?;
             }
+            "deadlock by channel" => {
+                let (_sender, receiver) = cruster::channel::<()>(self, 0);
+                let other = receiver.clone();
+                let waiting = self.spawn(async move { other.recv().await });
+                receiver.recv().await?;
+                waiting.await?;
+            }
             "recurse" => return Ok(deeper(1).to_string()),
             "abort" => std::process::abort(),
             "index" => return Ok(what.as_bytes()[what.len()..][0].to_string()),

@@ -359,6 +359,7 @@ impl Run {
             let _log = logging::scope(now, &self.id);
             execution.resume(Resume {
                 deliveries: vec![delivery],
+                entries: 0,
                 time: now.unix_nanos(),
             });
             self.keep(execution);
@@ -404,7 +405,9 @@ impl Run {
             .map(|(op, pending)| format!("{} (op {op})", pending.what))
             .collect();
         if names.is_empty() {
-            "its own tasks".to_owned()
+            let execution = self.execution.borrow();
+            let waits = execution.as_ref().map(Execution::waits);
+            format!("its own tasks: {}", waits.unwrap_or_default().join("; "))
         } else {
             names.join(", ")
         }

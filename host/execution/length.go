@@ -1,0 +1,34 @@
+package execution
+
+// roomToStop is how many entries more the journal of an execution may have that was asked to stop: for
+// its cleanup, and for what was to be delivered when it was paused at the limit. That is a batch at
+// most, and a batch of the smallest outcomes has some 16,000 (maxBatchBytes).
+const roomToStop = 20_000
+
+// maxEntries bounds the journal. What a recovery must replay is bounded by saved states
+// (hibernate.go), as long as there are any; and a state grows with the steps it knows of.
+func (r *run) maxEntries() uint64 {
+	if r.row.Interrupt != nil {
+		return r.MaxEntries + roomToStop
+	}
+	return r.MaxEntries
+}
+
+// IsLong tells whether a journal of so many entries is near its limit: four fifths of it.
+func IsLong(entries, limit uint64) bool { return entries >= limit-limit/5 }
+
+// warnOfLength warns that a journal comes near its limit, once for as long as the run is in memory. One
+// that was asked to stop need not be told.
+func (r *run) warnOfLength(b batch) {
+	if len(b.entries) == 0 || r.warned || r.row.State.Final() || r.row.Interrupt != nil {
+		return
+	}
+	entries := b.entries[len(b.entries)-1].Seq
+	if !IsLong(entries, r.MaxEntries) {
+		return
+	}
+	r.warned = true
+	r.metrics.long.Inc()
+	r.log.Warn("the journal comes near its limit; the execution will be paused there unless it continues as a new run",
+		"entries", entries, "limit", r.MaxEntries)
+}

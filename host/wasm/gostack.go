@@ -1,0 +1,204 @@
+package wasm
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// goProgram is the table of functions that a Go program carries in its memory, and that Go's own
+// traces are made of: it is there without debug information too. It is read when a guest was
+// stopped. Everything in it is the guest's own, so an address outside of memory reads as zero,
+// every loop has a bound, and nothing of it decides anything: it is shown.
+//
+// The table begins with a magic number and eight words: the number of functions, that of files,
+// where the text begins, and where names, files of compilation units, files, tables of lines and
+// functions are. For each function, in the order of the module, there are two numbers of 32 bits,
+// its address and where its record is.
+type goProgram struct {
+	memory                            []byte
+	count                             uint64
+	names, units, files, tables, text uint64
+}
+
+// goTable begins the table since Go 1.20, for Wasm.
+const goTable = "\xf1\xff\xff\xff\x00\x00\x01\x08"
+
+// Numbers of Go's code for Wasm: an address is the number of a function, counted from firstGoFunction,
+// and the number of a block in it.
+const (
+	firstGoFunction = 0x1000
+	blockBits       = 16
+	maxGoFunctions  = 1<<blockBits - firstGoFunction
+)
+
+// What is read of a guest that was stopped.
+const (
+	maxGoFrames  = 64
+	maxGoText    = 300
+	maxGoChanges = 10_000 // of the lines of one function
+)
+
+// Where the fields of a function's record are.
+const (
+	recordName   = 4
+	recordFrame  = 16
+	recordFile   = 20
+	recordLine   = 24
+	recordUnit   = 32
+	recordBegins = 36
+)
+
+// findGoProgram looks for the table in the memory of a guest.
+func findGoProgram(memory []byte) (*goProgram, bool) {
+	at := bytes.Index(memory, []byte(goTable))
+	if at < 0 {
+		return nil, false
+	}
+	p := &goProgram{memory: memory}
+	header := func(word uint64) uint64 { return p.u64(uint64(at) + 8 + 8*word) }
+	p.count = header(0)
+	p.names, p.units, p.files = uint64(at)+header(3), uint64(at)+header(4), uint64(at)+header(5)
+	p.tables, p.text = uint64(at)+header(6), uint64(at)+header(7)
+	return p, p.count > 0 && p.count <= maxGoFunctions
+}
+
+// goFrame is one call that was under way.
+type goCall struct {
+	function uint64 // by its place in the table
+	block    uint64 // 0 if it is not known: then the line is where the function begins
+}
+
+// stack follows the calls from the innermost function outwards. The pointer is where Go's stack
+// ends. The function may not have made its frame yet: the caller's address tells.
+func (p *goProgram) stack(innermost, pointer uint64) []goCall {
+	calls := []goCall{{function: innermost}}
+	for _, frame := range []uint64{p.frame(calls[0]), 0} {
+		if call, ok := p.callAt(pointer + frame); ok {
+			pointer += frame + 8
+			calls = append(calls, call)
+			break
+		}
+	}
+	for len(calls) > 1 && len(calls) < maxGoFrames {
+		frame := p.frame(calls[len(calls)-1])
+		call, ok := p.callAt(pointer + frame)
+		if !ok {
+			break
+		}
+		pointer += frame + 8
+		calls = append(calls, call)
+	}
+	return calls
+}
+
+// callAt reads a return address from the stack.
+func (p *goProgram) callAt(at uint64) (goCall, bool) {
+	pc := p.u64(at)
+	call := goCall{function: pc>>blockBits - firstGoFunction, block: pc & (1<<blockBits - 1)}
+	return call, pc>>blockBits >= firstGoFunction && call.function < p.count && call.block > 0
+}
+
+func (p *goProgram) record(function uint64) uint64 {
+	return p.text + uint64(p.u32(p.text+8*function+4))
+}
+
+func (p *goProgram) name(function uint64) string {
+	return p.string(p.names + uint64(p.u32(p.record(function)+recordName)))
+}
+
+// frame is the size of a call's frame. Of the innermost it is that behind its first block.
+func (p *goProgram) frame(c goCall) uint64 {
+	block := max(c.block, 1)
+	return uint64(max(0, p.valueAt(p.record(c.function)+recordFrame, block)))
+}
+
+// position is the file and line of a call.
+func (p *goProgram) position(c goCall) string {
+	record, block, line := p.record(c.function), c.block, int64(p.u32(p.record(c.function)+recordBegins))
+	if block > 0 {
+		block-- // the address is where the call returns to
+		line = p.valueAt(record+recordLine, block)
+	}
+	file := p.valueAt(record+recordFile, block)
+	if file < 0 || line <= 0 {
+		return ""
+	}
+	offset := p.u32(p.units + 4*(uint64(p.u32(record+recordUnit))+uint64(file)))
+	return fmt.Sprintf("%s:%d", shortPath(path.Clean(p.string(p.files+uint64(offset)))), line)
+}
+
+// valueAt reads a table of what holds at which block of a function: pairs of how much the value
+// changes and for how many blocks.
+func (p *goProgram) valueAt(field, block uint64) int64 {
+	offset := p.u32(field)
+	if offset == 0 {
+		return -1
+	}
+	at, value, reached := p.tables+uint64(offset), int64(-1), uint64(0)
+	for n := range maxGoChanges {
+		change, blocks := uint64(0), uint64(0)
+		if change, at = p.varint(at); change == 0 && n > 0 {
+			break
+		}
+		value += int64(change>>1) ^ -int64(change&1)
+		if blocks, at = p.varint(at); reached+blocks > block {
+			return value
+		}
+		reached += blocks
+	}
+	return -1
+}
+
+func (p *goProgram) varint(at uint64) (value, behind uint64) {
+	if at >= uint64(len(p.memory)) {
+		return 0, at
+	}
+	rest := p.memory[at:]
+	value, n := binary.Uvarint(rest[:min(len(rest), binary.MaxVarintLen32)])
+	return value & 0xffffffff, at + uint64(max(n, 1))
+}
+
+func (p *goProgram) u32(at uint64) uint32 {
+	if at > uint64(len(p.memory)) || uint64(len(p.memory))-at < 4 {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(p.memory[at:])
+}
+
+func (p *goProgram) u64(at uint64) uint64 {
+	return uint64(p.u32(at)) | uint64(p.u32(at+4))<<32
+}
+
+func (p *goProgram) string(at uint64) string {
+	if at >= uint64(len(p.memory)) {
+		return ""
+	}
+	text := p.memory[at:min(uint64(len(p.memory)), at+maxGoText)]
+	if end := bytes.IndexByte(text, 0); end >= 0 {
+		text = text[:end]
+	}
+	return string(text)
+}
+
+// find is the function of a name as the name section of a module has it, where other characters
+// are underscores.
+func (p *goProgram) find(name string) (uint64, bool) {
+	for f := range p.count {
+		if plainName(p.name(f)) == name {
+			return f, true
+		}
+	}
+	return 0, false
+}
+
+func plainName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '.' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, name)
+}

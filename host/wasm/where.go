@@ -1,0 +1,151 @@
+package wasm
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/cruster/cruster/abi"
+)
+
+// maxShownFrames bounds how many functions the message about a guest that was stopped names.
+const maxShownFrames = 5
+
+// stoppedIn says where a guest was that was stopped: " (in main.count orders/main.go:57 <
+// main.orders orders/main.go:30)". Of a Go program its own table of functions tells it; of others
+// the name section of the module, if it has one, and what the guest says of itself. The backtrace is
+// the engine's.
+//
+// The stack is as it was: the engine keeps memory and globals of an instance whose call failed.
+func (i *Instance) stoppedIn(backtrace string) string {
+	if i.machine == nil || i.mod == nil {
+		return ""
+	}
+	functions := functionsOf(backtrace)
+	if frames := i.goFrames(functions); len(frames) > 0 {
+		return " (in " + strings.Join(frames, " < ") + ")"
+	}
+	var parts []string
+	if frames := namedFrames(functions); len(frames) > 0 {
+		parts = append(parts, "in "+strings.Join(frames, " < "))
+	}
+	if last := i.lastCall(); last != "" {
+		parts = append(parts, last)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// functionsOf is the functions of a backtrace by their names, or by "$" and their numbers, innermost
+// first.
+func functionsOf(backtrace string) (functions []string) {
+	for line := range strings.Lines(backtrace) {
+		name, _, ok := strings.Cut(strings.TrimSpace(line), "(")
+		if name = strings.TrimPrefix(name, "."); ok && name != "" {
+			functions = append(functions, name)
+		}
+	}
+	return functions
+}
+
+// goFrames is the calls of the author's functions in a Go program; none if it is no such program.
+func (i *Instance) goFrames(functions []string) (frames []string) {
+	program, ok := findGoProgram(i.linear.bytes())
+	if !ok || len(i.machine.globals) == 0 {
+		return nil
+	}
+	imported := uint64(len(i.module.compiled.ImportedFunctions()))
+	for _, name := range functions {
+		function, ok := program.functionOf(name, imported)
+		if !ok {
+			continue // what calls the host for fuel
+		}
+		// The first global of a Go program is the pointer of its stack.
+		for _, call := range program.stack(function, i.machine.globals[0].Get()&0xffffffff) {
+			if name := program.name(call.function); isAuthors(name) && len(frames) < maxShownFrames {
+				frames = append(frames, strings.TrimSpace(oneLine(name+" "+program.position(call), 120)))
+			}
+		}
+		return frames
+	}
+	return nil
+}
+
+// functionOf finds a function of a backtrace. Numbers count what is imported too.
+func (p *goProgram) functionOf(name string, imported uint64) (uint64, bool) {
+	number, unnamed := strings.CutPrefix(name, "$")
+	if !unnamed {
+		return p.find(name)
+	}
+	n, err := strconv.ParseUint(number, 10, 32)
+	return n - imported, err == nil && n >= imported && n-imported < p.count
+}
+
+// foreignCode are the beginnings of names of functions that are not the author's, in Rust.
+var foreignCode = []string{"core::", "alloc::", "std::", "cruster::", "cruster_", "cruster:", "__", "rust_", "<core::", "<alloc::", "<std::", "<cruster::"}
+
+// namedFrames is the author's functions in a module that has their names.
+func namedFrames(functions []string) (frames []string) {
+	for _, name := range functions {
+		name = demangled(name)
+		foreign := strings.HasPrefix(name, "$") || slices.ContainsFunc(foreignCode, func(p string) bool { return strings.HasPrefix(name, p) })
+		if !foreign && len(frames) < maxShownFrames {
+			frames = append(frames, oneLine(name, 120))
+		}
+	}
+	return frames
+}
+
+// demangled is a name of a Rust function as it is written: "_ZN6orders5count17h0123456789abcdefE" is
+// "orders::count". Other names stay as they are.
+func demangled(name string) string {
+	rest, ok := strings.CutPrefix(name, "_ZN")
+	if !ok {
+		return name
+	}
+	var parts []string
+	for rest != "" && rest != "E" {
+		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+		n, err := strconv.Atoi(rest[:digits])
+		if err != nil || n > len(rest)-digits {
+			return name
+		}
+		parts = append(parts, rest[digits:digits+n])
+		rest = rest[digits+n:]
+	}
+	if n := len(parts); n > 1 && len(parts[n-1]) == 17 && parts[n-1][0] == 'h' {
+		parts = parts[:n-1]
+	}
+	plain := strings.NewReplacer("$LT$", "<", "$GT$", ">", "$u20$", " ", "$u7b$", "{", "$u7d$", "}", "$RF$", "&", "$C$", ",", "..", "::")
+	return strings.TrimPrefix(plain.Replace(strings.Join(parts, "::")), "_")
+}
+
+// lastCall is what a guest says of itself in the block that it exports as [abi.ExportWhere]: "task 1,
+// after activity charge at src/lib.rs:57".
+func (i *Instance) lastCall() string {
+	at, ok := i.mod.ExportedGlobal(abi.ExportWhere), false
+	if at == nil || at.Type() != api.ValueTypeI32 {
+		return ""
+	}
+	memory := i.mod.Memory()
+	block, ok := memory.Read(uint32(at.Get()), abi.WhereBytes)
+	if !ok {
+		return ""
+	}
+	word := func(n int) uint32 { return binary.LittleEndian.Uint32(block[4*n:]) }
+	text := func(n int) string {
+		content, _ := memory.Read(word(n), min(word(n+1), maxGoText))
+		return oneLine(string(content), 120)
+	}
+	if word(1) == 0 {
+		return fmt.Sprintf("task %d, before its first durable call", word(0))
+	}
+	what := strings.TrimSpace(text(2) + " " + text(4))
+	return fmt.Sprintf("task %d, after %s at %s:%d", word(0), what, shortPath(text(6)), word(1))
+}

@@ -1,0 +1,46 @@
+package wasm_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/host/wasm"
+)
+
+// probeLine is the line of the probe that has a mark.
+func probeLine(t *testing.T, mark string) string {
+	t.Helper()
+	source, err := os.ReadFile("testdata/guests/probe/main.go")
+	require.NoError(t, err)
+	before, _, ok := bytes.Cut(source, []byte(`// line "`+mark+`"`))
+	require.True(t, ok, mark)
+	return fmt.Sprintf("probe/main.go:%d", 1+bytes.Count(before, []byte("\n")))
+}
+
+// TestAStoppedGoGuestShowsWhereItWas: by fuel and by time, though the module carries no names.
+func TestAStoppedGoGuestShowsWhereItWas(t *testing.T) {
+	t.Parallel()
+	m := compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary)
+	where := fmt.Sprintf(" (in main.endless %s < main.tally %s < main.init.func", probeLine(t, "endless"), probeLine(t, "tally"))
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer cancel()
+	for name, stop := range map[string]struct {
+		ctx   context.Context
+		world wasm.World
+	}{
+		"fuel": {context.Background(), wasm.World{Fuel: 5_000_000}},
+		"time": {ctx, wasm.World{}},
+	} {
+		_, err := instantiate(t, m, stop.world).Start(stop.ctx, []byte("count"))
+		trap := requireTrap(t, err, abi.CodeGuestTimeout)
+		require.Contains(t, trap.Err.Message, where, name)
+		require.Contains(t, trap.Err.Message, probeLine(t, "call"), name)
+	}
+}
