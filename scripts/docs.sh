@@ -50,6 +50,10 @@ go run ./scripts/quotes docs/signals-and-queries.md docs/entities.md -- \
 	complain "a page shows code that is neither in docs/examples nor in the example cart"
 go run ./scripts/quotes docs/libraries.md -- modules/examples/libraries/*.go ||
 	complain "the page on libraries shows code that is not in the example"
+# The programs of the clients are run by tests/clients.
+go run ./scripts/quotes docs/clients-rust.md docs/clients-python.md docs/clients-typescript.md -- \
+	clients/rust/cruster-client/examples/*.rs clients/python/examples/*.py clients/typescript/examples/*.ts ||
+	complain "a page shows a program of a client that no test runs"
 
 ((failed == 0)) && echo "docs ok"
 exit "$failed"

@@ -27,7 +27,7 @@ type language struct {
 var languages = []language{
 	{name: "rust", program: func(t *testing.T, name string) *exec.Cmd {
 		t.Helper()
-		return exec.Command(script(t, "program", name))
+		return exec.Command(script(t, "rust", name))
 	}},
 	{name: "python", program: func(t *testing.T, name string) *exec.Cmd {
 		t.Helper()
@@ -36,6 +36,10 @@ var languages = []language{
 		cmd := exec.Command(python, filepath.Join(harness.Root(), "clients/python/examples", name+".py"))
 		cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join(harness.Root(), "clients/python"), "PYTHONDONTWRITEBYTECODE=1")
 		return cmd
+	}},
+	{name: "typescript", program: func(t *testing.T, name string) *exec.Cmd {
+		t.Helper()
+		return exec.Command("node", script(t, "typescript", name))
 	}},
 }
 

@@ -90,4 +90,3 @@ func selfSigned(t *testing.T) (certificate tls.Certificate, file string) {
 	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
 }
-
