@@ -175,4 +175,4 @@ microbench: ## Run the benchmarks of go test
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf bin dist .cache target
+	rm -rf bin dist .cache target clients/typescript/dist clients/typescript/node_modules

@@ -14,6 +14,7 @@
 # clients/typescript/package-lock.json. Crates are pinned by clients/rust/Cargo.lock, and built in
 # the clone, as scripts/rust.sh says why.
 set -euo pipefail
+shopt -s inherit_errexit # a folder of packages whose installation failed is not complete
 here=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
@@ -75,7 +76,7 @@ build_typescript() {
 	mkdir -p "$root/.cache"
 	(
 		! command -v flock >/dev/null || flock 9
-		cd clients/typescript && node_modules/.bin/tsc --incremental --tsBuildInfoFile "$root/.cache/clients-typescript.tsbuildinfo"
+		cd clients/typescript && node_modules/.bin/tsc --incremental --tsBuildInfoFile dist/.tsbuildinfo
 	) 9>"$root/.cache/clients-typescript.lock"
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -67,16 +68,22 @@ func script(t *testing.T, args ...string) string {
 	return lines[len(lines)-1]
 }
 
-// host is a host with the examples that the programs call.
+// host is a host with the examples that the programs of the pages call.
 func host(t *testing.T) *harness.Process {
+	t.Helper()
+	return hostOf(t, "modules/examples/orders", "modules/examples/cart", "modules/examples/approval")
+}
+
+// hostOf is a host with guests in Rust, named by their folders.
+func hostOf(t *testing.T, folders ...string) *harness.Process {
 	t.Helper()
 	p := harness.NewProcess(t, "sqlite:"+t.TempDir())
 	p.Start()
 	c, err := client.Dial(p.GRPC)
 	require.NoError(t, err)
 	defer c.Close()
-	for _, name := range []string{"orders", "cart", "approval"} {
-		_, err := c.Push(t.Context(), client.PushRequest{Name: name, Binary: harness.Module(t, "modules/examples/"+name+"/rust")})
+	for _, folder := range folders {
+		_, err := c.Push(t.Context(), client.PushRequest{Name: filepath.Base(folder), Binary: harness.Module(t, folder+"/rust")})
 		require.NoError(t, err)
 	}
 	return p
@@ -105,7 +112,9 @@ func run(t *testing.T, cmd *exec.Cmd, env ...string) *running {
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
+	tooLong := time.AfterFunc(harness.Patience, func() { _ = cmd.Process.Kill() })
 	t.Cleanup(func() {
+		tooLong.Stop()
 		_ = cmd.Process.Kill() // it may have ended
 		_ = cmd.Wait()
 	})
@@ -162,6 +171,18 @@ func TestTheProgramsOfThePages(t *testing.T) {
 			"CR-6006 no_such_item: there is no coffee in the cart",
 			"items: 2",
 		)
+		r.ends()
+	})
+}
+
+// Updates, published values, keys that are used again, and entities without a state.
+func TestTheRestOfTheClients(t *testing.T) {
+	t.Parallel()
+	eachLanguage(t, func(t *testing.T, l language) {
+		program := l.program(t, "rest")
+		p := hostOf(t, "tests/guests/conformance")
+		r := run(t, program, "CRUSTER_ADDR="+p.GRPC)
+		r.says("3", "7", "7", "CR-2039 negative", "CR-2006 too_much", "bye", "[3, 7]", "CR-2044", "[false, true]", "over", "1", "1", "1")
 		r.ends()
 	})
 }

@@ -26,6 +26,10 @@ class Method(Protocol[Answer]):
     def __call__(self, request: Any, timeout: float | None = ..., metadata: Any = ...) -> Answer: ...
 
 
+#: Waits, for some seconds at most, until there is a connection; tells whether there is one.
+Ready = Callable[[float], bool]
+
+
 def request_id(given: str | None) -> str:
     """An id for a request, by which a host knows it again."""
     return given or secrets.token_hex(16)
@@ -34,7 +38,8 @@ def request_id(given: str | None) -> str:
 class Caller:
     """Calls methods with what each call carries."""
 
-    def __init__(self, retry_for: float, timeout: float | None, token: str | None) -> None:
+    def __init__(self, ready: Ready, retry_for: float, timeout: float | None, token: str | None) -> None:
+        self._ready = ready
         self._retry_for = retry_for
         self._timeout = timeout
         self._metadata = (("authorization", f"Bearer {token}"),) if token else ()
@@ -55,6 +60,10 @@ class Caller:
         deadline = None if limit is None else time.monotonic() + limit
         budget: float | None = None  # of repetitions: it starts with the first failure
         backoff = FIRST_BACKOFF
+        if not repeat:
+            # It is made once there is a connection: without one it would fail, and could have
+            # been made later.
+            self._ready(self._retry_for if limit is None else min(self._retry_for, limit))
         while True:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             try:

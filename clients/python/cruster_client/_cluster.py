@@ -61,7 +61,17 @@ class Cluster:
         else:
             credentials = grpc.ssl_channel_credentials(tls if isinstance(tls, bytes) else None)
             self._channel = grpc.secure_channel(address, credentials, options=_OPTIONS)
-        self._stubs = Stubs(self._channel, Caller(retry_for, timeout, token), namespace)
+        self._stubs = Stubs(self._channel, Caller(self._ready, retry_for, timeout, token), namespace)
+
+    def _ready(self, seconds: float) -> bool:
+        ready = grpc.channel_ready_future(self._channel)
+        try:
+            ready.result(timeout=seconds)
+        except grpc.FutureTimeoutError:
+            return False
+        finally:
+            ready.cancel()
+        return True
 
     def workflow(self, name: str, result: type[T]) -> Workflow[T]:
         """A workflow, "deployment/Workflow", with the type of its result: a dataclass, a dict

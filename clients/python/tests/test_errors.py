@@ -79,25 +79,29 @@ class Host:
         return common_pb2.Error(message="answer")
 
 
+def connected(_: float) -> bool:
+    return True
+
+
 class CallsTest(unittest.TestCase):
     def test_a_lost_call_is_repeated_and_marked(self) -> None:
         host, marks = Host(Failure(grpc.StatusCode.UNAVAILABLE)), []
-        Caller(30, None, None).call(host, common_pb2.Error(), again=lambda: marks.append(1))
+        Caller(connected, 30, None, None).call(host, common_pb2.Error(), again=lambda: marks.append(1))
         self.assertEqual((2, [1]), (host.calls, marks))
 
     def test_a_call_that_must_not_be_repeated_is_not(self) -> None:
         host = Host(Failure(grpc.StatusCode.UNAVAILABLE))
         with self.assertRaises(CrusterError) as raised:
-            Caller(30, None, None).call(host, common_pb2.Error(), repeat=False)
+            Caller(connected, 30, None, None).call(host, common_pb2.Error(), repeat=False)
         self.assertEqual((1, "CR-5010"), (host.calls, raised.exception.code))
 
     def test_a_full_host_did_nothing_with_the_call(self) -> None:
         host, marks = Host(full(0)), []
-        Caller(30, None, None).call(host, common_pb2.Error(), repeat=False, again=lambda: marks.append(1))
+        Caller(connected, 30, None, None).call(host, common_pb2.Error(), repeat=False, again=lambda: marks.append(1))
         self.assertEqual((2, []), (host.calls, marks))
 
     def test_repetitions_have_a_budget(self) -> None:
-        for caller in (Caller(0, None, None), Caller(30, 0.001, None)):
+        for caller in (Caller(connected, 0, None, None), Caller(connected, 30, 0.001, None)):
             host = Host(full(60))
             with self.assertRaises(CrusterError):
                 caller.call(host, common_pb2.Error())

@@ -37,9 +37,13 @@ export function requestId(given: string | undefined): string {
 /** Whether a call may be made again when it is not known whether the first one arrived. */
 export type Repeat = "repeat" | "once";
 
+/** Waits until there is a connection, or until a point in time. */
+export type Ready = (deadline: number) => Promise<void>;
+
 /** Calls methods with what each call carries. */
 export class Caller {
   constructor(
+    private readonly ready: Ready,
     private readonly retryFor: number,
     private readonly timeout: number | undefined,
     private readonly token: string | undefined,
@@ -49,6 +53,11 @@ export class Caller {
   async call<Res>(method: Method<Res>, options: CallOptions = {}, repeat: Repeat = "repeat", again?: () => void): Promise<Res> {
     const limit = options.timeout ?? this.timeout;
     const deadline = limit === undefined ? Infinity : Date.now() + limit;
+    if (repeat === "once") {
+      // It is made once there is a connection: without one it would fail, and could have been made
+      // later.
+      await this.ready(Math.min(deadline, Date.now() + this.retryFor));
+    }
     let budget: number | undefined; // of repetitions: it starts with the first failure
     for (let backoff = FIRST_BACKOFF; ; backoff = Math.min(2 * backoff, MAX_BACKOFF)) {
       const answer = await this.once(method, deadline);

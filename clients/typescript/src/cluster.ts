@@ -54,7 +54,8 @@ export class Cluster {
   constructor(address: string, options: ClusterOptions = {}) {
     const { namespace = "", retryFor = 30_000, timeout, tls = false, token } = options;
     const trust = tls === false ? credentials.createInsecure() : credentials.createSsl(tls === true ? null : tls);
-    this.stubs = new Stubs(address, trust, CONNECTION, new Caller(retryFor, timeout, token), namespace);
+    const ready = (deadline: number) => this.stubs.ready(deadline);
+    this.stubs = new Stubs(address, trust, CONNECTION, new Caller(ready, retryFor, timeout, token), namespace);
   }
 
   /** A workflow, "deployment/Workflow", with the types of its request and result. */

@@ -27,6 +27,11 @@ export class Stubs {
     this.entities = new EntityServiceClient(address, credentials, { ...options, channelOverride });
   }
 
+  /** Waits until there is a connection, or until a point in time: then the next call says why there is none. */
+  ready(deadline: number): Promise<void> {
+    return new Promise((resolve) => this.workflows.waitForReady(deadline, () => resolve()));
+  }
+
   close(): void {
     this.workflows.close();
   }

@@ -68,16 +68,18 @@ function host(...failures: ServiceError[]): { method: Method<string>; calls: () 
   return { method, calls: () => calls };
 }
 
+const connected = () => Promise.resolve();
+
 test("a lost call is repeated and marked", async () => {
   const { method, calls } = host(failure(status.UNAVAILABLE));
   let marks = 0;
-  await new Caller(30_000, undefined, undefined).call(method, {}, "repeat", () => marks++);
+  await new Caller(connected, 30_000, undefined, undefined).call(method, {}, "repeat", () => marks++);
   assert.deepEqual([calls(), marks], [2, 1]);
 });
 
 test("a call that must not be repeated is not", async () => {
   const { method, calls } = host(failure(status.UNAVAILABLE));
-  const call = new Caller(30_000, undefined, undefined).call(method, {}, "once");
+  const call = new Caller(connected, 30_000, undefined, undefined).call(method, {}, "once");
   await assert.rejects(call, (e) => e instanceof CrusterError && e.code === "CR-5010");
   assert.equal(calls(), 1);
 });
@@ -85,12 +87,12 @@ test("a call that must not be repeated is not", async () => {
 test("a full host did nothing with the call", async () => {
   const { method, calls } = host(full(0));
   let marks = 0;
-  await new Caller(30_000, undefined, undefined).call(method, {}, "once", () => marks++);
+  await new Caller(connected, 30_000, undefined, undefined).call(method, {}, "once", () => marks++);
   assert.deepEqual([calls(), marks], [2, 0]);
 });
 
 test("repetitions have a budget", async () => {
-  for (const caller of [new Caller(0, undefined, undefined), new Caller(30_000, 1, undefined)]) {
+  for (const caller of [new Caller(connected, 0, undefined, undefined), new Caller(connected, 30_000, 1, undefined)]) {
     const { method, calls } = host(full(60));
     await assert.rejects(caller.call(method));
     assert.equal(calls(), 1);

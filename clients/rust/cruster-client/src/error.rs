@@ -161,6 +161,18 @@ pub(crate) fn lost(status: &tonic::Status) -> bool {
     }
 }
 
+/// Whether a call was lost before it left: there was no connection.
+pub(crate) fn unsent(status: &tonic::Status) -> bool {
+    let mut source = std::error::Error::source(status);
+    while let Some(error) = source {
+        if error.is::<tonic::ConnectError>() {
+            return true;
+        }
+        source = error.source();
+    }
+    false
+}
+
 /// The innermost reason for which the transport failed.
 fn cause(status: &tonic::Status) -> String {
     let mut text = status.message().to_owned();

@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use tonic::{Code, Request, Response, Status};
 
 use crate::cluster::Cluster;
-use crate::error::{Error, Result, lost, retry_delay};
+use crate::error::{Error, Result, lost, retry_delay, unsent};
 
 const FIRST_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_secs(2);
@@ -77,7 +77,7 @@ impl Cluster {
             let Some(delay) = delay(&status, repeat, backoff) else {
                 return Err(Error::from_status(&status));
             };
-            attempt.again |= lost(&status);
+            attempt.again |= lost(&status) && !unsent(&status);
             let next = Instant::now() + delay;
             let end = *budget.get_or_insert(Instant::now() + self.shared.retry_for);
             if next > end || deadline.is_some_and(|deadline| next > deadline) {
@@ -103,5 +103,9 @@ fn delay(status: &Status, repeat: Repeat, backoff: Duration) -> Option<Duration>
         // All callers of a full host get the same delay: spread them.
         return Some(retry_delay(status)? + backoff.mul_f64(rand::random()));
     }
-    (lost(status) && repeat == Repeat::Yes).then(|| backoff.mul_f64(0.5 + rand::random::<f64>()))
+    let again = match repeat {
+        Repeat::Yes => lost(status),
+        Repeat::No => unsent(status),
+    };
+    again.then(|| backoff.mul_f64(0.5 + rand::random::<f64>()))
 }
