@@ -12,7 +12,6 @@ from cruster_client._codes import CODES
 from cruster_client._values import loads
 from cruster_client.proto import common_pb2, status_pb2
 
-BAD_INPUT = "CR-2002"
 PAYLOAD_TOO_LARGE = "CR-2005"
 BAD_REQUEST = "CR-2015"
 INTERNAL = "CR-5001"

@@ -26,6 +26,17 @@ class State(str, enum.Enum):
     COMPLETED = "completed"
     FAILED = "failed"
     INTERRUPTED = "interrupted"
+    #: The host says something that this version does not know.
+    UNKNOWN = "unknown"
+
+
+_STATES = {
+    common_pb2.STATE_RUNNING: State.RUNNING,
+    common_pb2.STATE_PAUSED: State.PAUSED,
+    common_pb2.STATE_COMPLETED: State.COMPLETED,
+    common_pb2.STATE_FAILED: State.FAILED,
+    common_pb2.STATE_INTERRUPTED: State.INTERRUPTED,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,7 +147,7 @@ def signal_options(name: str, value: object, id: str | None) -> workflow_pb2.Sig
 
 
 def state_of(execution: common_pb2.Execution) -> State:
-    return State(common_pb2.State.Name(execution.state).removeprefix("STATE_").lower())
+    return _STATES.get(execution.state, State.UNKNOWN)
 
 
 def result_of(execution: common_pb2.Execution, result: type[T]) -> T:

@@ -109,3 +109,7 @@ fn delay(status: &Status, repeat: Repeat, backoff: Duration) -> Option<Duration>
     };
     again.then(|| backoff.mul_f64(0.5 + rand::random::<f64>()))
 }
+
+#[cfg(test)]
+#[path = "retry_test.rs"]
+mod retry_test;
