@@ -148,7 +148,15 @@ impl<W: Workflow> Run<W> {
     }
 
     /// Sends it a signal. It is done when the signal is durable; the workflow receives it when it
-    /// asks for it.
+    /// asks for it. One that the workflow does not list does not compile:
+    ///
+    /// ```compile_fail,E0277
+    /// # use cruster_client::Run;
+    /// # async fn example(order: Run<orders_rust::ProcessOrder>) {
+    /// let plan = "large".to_owned();
+    /// order.signal(cart_rust::ChangePlan { plan }).await;
+    /// # }
+    /// ```
     pub async fn signal<S: Signal>(&self, signal: S) -> Result<()>
     where
         W: Accepts<S>,
