@@ -56,13 +56,13 @@ demo: ## Run an order, kill the host with -9 in the middle, see the order finish
 .PHONY: test
 test: ## Everything that CI runs: lint and verify, then all tests with -race on both stores
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target parts build-lint
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target build lint verify test-rust
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target build lint verify test-rust test-clients
 	CRUSTER_TEST_MODULES=$(CURDIR)/bin/modules CRUSTER_TEST_BINARY=$(CURDIR)/bin/cruster-host scripts/test.sh
 
 # The one waits for the network, the other for the processor.
 .PHONY: parts build-lint
 parts:
-	scripts/install.sh gcc postgres protoc rust rust-lint c pages
+	scripts/install.sh gcc postgres protoc rust rust-lint c pages python node
 build-lint:
 	scripts/lint.sh build
 
@@ -74,19 +74,26 @@ billing: ## A subscription of 10,000 periods in Go and Rust on both stores; the 
 test-rust: ## The tests of the Rust SDK and of the examples in Rust, without a host
 	scripts/rust.sh test
 
+.PHONY: test-clients
+test-clients: ## The tests of the clients in other languages, without a host
+	scripts/install.sh protoc rust python node
+	scripts/clients.sh test
+
 .PHONY: lint
-lint: ## golangci-lint (host and guest); rustfmt, clippy, rustdoc; the documentation
+lint: ## golangci-lint (host and guest); rustfmt, clippy, rustdoc; the clients; the documentation
 	scripts/lint.sh
 
 .PHONY: format
 format: ## Bring the Go and Rust code into form
 	scripts/lint.sh format
 	cargo fmt --all
+	cargo fmt --all --manifest-path clients/rust/Cargo.toml
 
 .PHONY: generate
-generate: ## Regenerate the protobuf code, docs/errors.md, the error codes of the Rust SDK and the golden vectors
-	scripts/install.sh protoc
+generate: ## Regenerate the protobuf code, that of the clients, docs/errors.md, the error codes of the Rust SDK and the golden vectors
+	scripts/install.sh protoc rust python node
 	api/generate.sh
+	scripts/clients.sh generate
 	$(GO) run ./cmd/cruster-host errors -o markdown > docs/errors.md
 	$(GO) run ./scripts/rustcodes > guest-sdk/rust/cruster/src/codes/table.rs
 	$(GO) -C abi test . -run '^(TestVectors|TestRefusals|TestSpecificationExample)$$' -update
@@ -172,4 +179,4 @@ microbench: ## Run the benchmarks of go test
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf bin dist .cache target
+	rm -rf bin dist .cache target clients/typescript/dist clients/typescript/node_modules

@@ -6,7 +6,7 @@
 #   scripts/audit.sh offline   what needs no database: licences, bans and sources of crates
 #
 # govulncheck looks up the Go modules, and reports what is called; cargo-deny looks up
-# the crates in Cargo.lock, as deny.toml says. A database that is out of reach is a
+# the crates in Cargo.lock, as deny.toml says: those of guests, and those of the client. A database that is out of reach is a
 # failure: nothing was checked then.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -47,16 +47,20 @@ audit_go() {
 }
 
 audit_crates() {
-	local deny
+	local deny folder
 	scripts/install.sh rust
 	deny=$(cargo_deny)
-	"$deny" --locked --offline check --hide-inclusion-graph bans licenses sources || complain "cargo deny: crates that deny.toml does not allow"
+	for folder in . clients/rust; do
+		(cd "$folder" && "$deny" --locked --offline check --hide-inclusion-graph bans licenses sources) || complain "cargo deny: crates that $folder/deny.toml does not allow"
+	done
 	[[ ${1:-} != offline ]] || return 0
 	if ! "$deny" --locked fetch db; then
 		complain "cargo deny: the database of advisories for crates is out of reach; they were not checked"
 		return
 	fi
-	"$deny" --locked check --disable-fetch --hide-inclusion-graph advisories || complain "cargo deny: crates with advisories"
+	for folder in . clients/rust; do
+		(cd "$folder" && "$deny" --locked check --disable-fetch --hide-inclusion-graph advisories) || complain "cargo deny: crates of $folder with advisories"
+	done
 }
 
 case ${1:-} in

@@ -63,6 +63,10 @@ quoted "a page shows code that is neither in docs/examples nor in the examples b
 	docs/examples/*.go modules/examples/{bank,billing}/*.go modules/examples/billing/rust/src/*.rs
 quoted "the page on libraries shows code that is not in the example" docs/libraries.md -- modules/examples/libraries/*.go modules/examples/crawl/rust/src/lib.rs
 
+# The programs of the clients are run by tests/clients.
+quoted "a page shows a program of a client that no test runs" docs/clients-rust.md docs/clients-python.md docs/clients-typescript.md -- \
+	clients/rust/cruster-client/examples/*.rs clients/python/examples/*.py clients/typescript/examples/*.ts
+
 # The program that the guide to Go begins with is a file of docs/examples/guide, whose tests run it.
 mkdir -p "$work/docs"
 sed -E 's/^package main$/package guide/; s/^func main\(\) \{\}$//' docs/writing-workflows-go.md >"$work/docs/writing-workflows-go.md"

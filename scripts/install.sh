@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing on a Debian or Ubuntu machine, and nothing else.
 #
-#   scripts/install.sh gcc postgres protoc rust rust-lint c pages
+#   scripts/install.sh gcc postgres protoc rust rust-lint c pages python node
 #
 # Where the parts are there already it changes nothing and needs no network.
 set -euo pipefail
@@ -25,6 +25,10 @@ find_missing() {
 		have_rust || missing+=(rustc-web cargo-web rust-web-src lld-19 wasi-libc) ;;
 	rust-lint)
 		scripts/rust.sh check lint >/dev/null 2>&1 || missing+=(rustc-web cargo-web rust-web-clippy rustfmt-web) ;;
+	python) # the client in Python; its packages are in an environment of their own
+		have python3 && python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || missing+=(python3 python3-venv) ;;
+	node) # the client in TypeScript; its packages are in a folder of their own
+		have node && have npm || missing+=(nodejs npm) ;;
 	c) # the guest in C, which needs no library
 		have clang-19 && have wasm-ld-19 || missing+=(clang-19 lld-19) ;;
 	pages) # what pages of the documentation use besides

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # golangci-lint (.golangci.yml says what it checks), for the host and for the code
-# that runs inside the sandbox; rustfmt, clippy and rustdoc; and the checks of words
-# and documentation.
+# that runs inside the sandbox; rustfmt, clippy and rustdoc; the clients in other
+# languages; and the checks of words and documentation.
 #
 #   scripts/lint.sh          all of it
 #   scripts/lint.sh go       golangci-lint alone; further arguments are handed to it
@@ -43,6 +43,7 @@ case ${1:-} in
 	scripts/words.sh
 	lint_go
 	scripts/rust.sh lint
+	scripts/clients.sh lint
 	scripts/docs.sh ;;
 go) lint_go "${@:2}" ;;
 format) golangci fmt "${@:2}" ;;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that what is committed is what its sources yield: the protobuf code,
+# Checks that what is committed is what its sources yield: the protobuf code, also that of the clients in other languages,
 # docs/errors.md, the error codes of the Rust SDK, the golden vectors, and go.mod and
 # go.sum of each module; and that the tests exist that docs/GUARANTEES.md names. All is generated into a folder of its own and compared, so it works in a tree with
 # changes, and changes nothing. `make generate` and `go mod tidy` write what is
@@ -15,9 +15,10 @@ trap 'rm -rf "$work"' EXIT
 
 stale() { echo "verify: $* is stale; run make generate" >&2; exit 1; }
 
-scripts/install.sh protoc
+scripts/install.sh protoc rust python node
 api/generate.sh --verify
 echo "protobuf code ok"
+scripts/clients.sh verify
 
 go run ./cmd/cruster-host errors -o markdown >"$work/errors.md"
 diff -u docs/errors.md "$work/errors.md" || stale docs/errors.md

@@ -1,7 +1,8 @@
-// Command quotes checks that the code which pages show is code that compiles:
-// that each block of Go or Rust stands, word for word, in one of the files that
-// the build compiles. White space, commas before a closing bracket and comments
-// may differ; a line with nothing but … stands for anything.
+// Command quotes checks that the code which pages show is code that compiles, or
+// runs: that each block of Go, Rust, Python or TypeScript stands, word for word, in
+// one of the files that the build compiles. In Go and Rust white space, commas before
+// a closing bracket and comments may differ; a line with nothing but … stands for
+// anything.
 //
 //	go run ./scripts/quotes PAGE… -- FILE…
 package main
@@ -43,7 +44,7 @@ func check(pages, files []string) ([]string, error) {
 			return nil, err
 		}
 		ext := filepath.Ext(name)
-		sources[ext] = append(sources[ext], plain(string(text)))
+		sources[ext] = append(sources[ext], withoutLiberties(ext, string(text)))
 	}
 	var problems []string
 	for _, page := range pages {
@@ -81,7 +82,7 @@ func (b block) isIn(source string) bool {
 // blocks are those of a page that are quotes. Whole programs are not: they are
 // compiled as they are.
 func blocks(page string) []block {
-	extensions := map[string]string{"```go": ".go", "```rust": ".rs"}
+	extensions := map[string]string{"```go": ".go", "```rust": ".rs", "```python": ".py", "```ts": ".ts"}
 	var all []block
 	var lines []string
 	ext, start := "", 0
@@ -94,7 +95,7 @@ func blocks(page string) []block {
 			lines = append(lines, line)
 		default:
 			if text := strings.Join(lines, "\n"); !strings.HasPrefix(text, "package main") {
-				all = append(all, block{line: start, ext: ext, parts: parts(text)})
+				all = append(all, block{line: start, ext: ext, parts: parts(ext, text)})
 			}
 			ext = ""
 		}
@@ -104,13 +105,22 @@ func blocks(page string) []block {
 
 var gap = regexp.MustCompile(`(?m)^\s*…\s*$`)
 
-func parts(text string) []string {
+func parts(ext, text string) []string {
 	var out []string
 	for _, part := range gap.Split(text, -1) {
 		// What closes the bracket may be left out of the quote.
-		out = append(out, strings.TrimSuffix(plain(part), ","))
+		out = append(out, strings.TrimSuffix(withoutLiberties(ext, part), ","))
 	}
 	return out
+}
+
+// withoutLiberties is code without what may differ in its language. In Python white space
+// has a meaning: what is quoted of others than Go and Rust stands as it is.
+func withoutLiberties(ext, code string) string {
+	if ext == ".go" || ext == ".rs" {
+		return plain(code)
+	}
+	return "\n" + strings.Trim(code, "\n")
 }
 
 var (

@@ -69,8 +69,8 @@ func TestReleasesHaveVersions(t *testing.T) {
 	}
 }
 
-// The SDKs, and the modules of this repository as they require each other, have one
-// version.
+// The SDKs, the clients, and the modules of this repository as they require each other,
+// have one version.
 func TestVersionsAgree(t *testing.T) {
 	t.Parallel()
 	read := func(file string) string {
@@ -85,4 +85,8 @@ func TestVersionsAgree(t *testing.T) {
 	require.Contains(t, read("go.mod"), sdk)
 	require.Contains(t, read("guest-sdk/go/go.mod"), abi)
 	require.Contains(t, read("CHANGELOG.md"), "## ["+found[1]+"]")
+	require.Contains(t, read("clients/rust/Cargo.toml"), found[0])
+	require.Contains(t, read("clients/rust/cruster-client/Cargo.toml"), `guest-sdk/rust/cruster", version = "`+found[1]+`"`)
+	require.Contains(t, read("clients/python/pyproject.toml"), found[0])
+	require.Contains(t, read("clients/typescript/package.json"), `"version": "`+found[1]+`"`)
 }

@@ -271,8 +271,8 @@ impl<'a> Workflow<'a> {
 
             impl #target {
                 #(#[doc = #docs])*
-                pub fn client(cx: &impl #sdk::InWorkflow) -> #sdk::Client<#request, #response> {
-                    #sdk::__private::client::<Self>(cx)
+                pub fn client<__C: #sdk::CallsWorkflows>(cx: &__C) -> __C::Client<Self> {
+                    #sdk::CallsWorkflows::client_of(cx)
                 }
             }
         }
@@ -408,7 +408,8 @@ impl<'a> Workflow<'a> {
 
     /// The documentation of `execute` is that of the client too.
     fn client_docs(&self, name: &str) -> Vec<TokenStream> {
-        let first = format!(" Calls the workflow `{name}` from another one.");
+        let first =
+            format!(" Calls the workflow `{name}`: from another one, or from outside of modules.");
         let mut lines = vec![quote!(#first)];
         for attr in self
             .execute

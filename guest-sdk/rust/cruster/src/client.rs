@@ -13,6 +13,31 @@ use crate::host::{CALL, Call, INTERRUPT, POLL, SEND};
 use crate::op::{Op, RawOp, decode_result};
 use crate::payload;
 use crate::wire::{self, PollReply, Wire};
+use crate::workflow::Workflow;
+
+/// Who can call workflows: the `self` of a workflow's `execute`; and outside of modules the
+/// `Cluster` of the crate `cruster-client`.
+#[diagnostic::on_unimplemented(
+    message = "make durable calls in a workflow's `execute`",
+    label = "this is not the `self` of a workflow's `execute` or of one of its helpers",
+    note = "activities cannot call other workflows: return from the activity and call them in `execute`"
+)]
+pub trait CallsWorkflows {
+    /// The client of a workflow.
+    type Client<W: Workflow>;
+    /// Makes the client of a workflow.
+    #[doc(hidden)]
+    fn client_of<W: Workflow>(&self) -> Self::Client<W>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<C: InWorkflow> CallsWorkflows for C {
+    type Client<W: Workflow> = Client<W::Request, W::Response>;
+
+    fn client_of<W: Workflow>(&self) -> Client<W::Request, W::Response> {
+        Client::new(self, W::NAME)
+    }
+}
 
 /// Calls another workflow, which runs as a separate execution. Get one from
 /// `OtherWorkflow::client(self)`, or from [`remote`] for a workflow of another

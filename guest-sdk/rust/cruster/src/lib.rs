@@ -230,7 +230,7 @@ pub use activity::ActivityContext;
 pub use activity_call::ActivityCall;
 pub use bytes::Bytes;
 pub use channel::{Receiver, Sender, channel};
-pub use client::{Client, OnCancel, Poll, remote};
+pub use client::{CallsWorkflows, Client, OnCancel, Poll, remote};
 pub use combine::first;
 pub use condition::Until;
 pub use context::{InWorkflow, WorkflowContext};

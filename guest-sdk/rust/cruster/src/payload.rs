@@ -23,3 +23,13 @@ pub(crate) fn decode<T: DeserializeOwned>(
 ) -> Result<T> {
     codec::decode(data).map_err(|e| Error::with_code(code, format!("{misfit}: {e}")))
 }
+
+/// Encodes a value as modules do, for clients outside of them.
+pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, String> {
+    codec::encode(value).map_err(|e| Error::not_encoded("it", e).to_string())
+}
+
+/// Decodes a value that [`to_bytes`] or a module has encoded.
+pub fn from_bytes<T: DeserializeOwned>(data: &[u8]) -> Result<T, String> {
+    codec::decode(data).map_err(|e| e.to_string())
+}

@@ -44,9 +44,14 @@ pub use crate::schedule::schedule_input;
 pub use crate::schema::{Field, Shape};
 pub use crate::update::listen;
 pub use crate::wire;
-pub use crate::workflow::{
-    client, derive_key, hashed_key, key_of, key_text, raw_key, run_workflow,
+pub use crate::workflow::{derive_key, hashed_key, key_of, key_text, raw_key, run_workflow};
+
+// What the crate `cruster-client` uses.
+pub use crate::codes::{
+    BAD_CONFIG, BAD_INPUT, BAD_REQUEST, Code, DEADLINE, INTERNAL, OPERATION_INPUT,
+    PAYLOAD_TOO_LARGE, UNREACHABLE,
 };
+pub use crate::payload::{from_bytes, to_bytes};
 
 #[cfg(target_family = "wasm")]
 pub use crate::exports;

@@ -6,7 +6,6 @@ use std::ops::Deref;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::client::Client;
 use crate::codec;
 use crate::codes;
 use crate::context::{InWorkflow, WorkflowContext};
@@ -52,11 +51,6 @@ pub trait ActivityGroup: Default + 'static {
     /// Wraps the `self` of a workflow.
     #[doc(hidden)]
     fn calls<Inner: InWorkflow>(inner: Inner) -> Self::Calls<Inner>;
-}
-
-/// The client of a workflow of this module.
-pub fn client<W: Workflow>(cx: &impl InWorkflow) -> Client<W::Request, W::Response> {
-    Client::new(cx, W::NAME)
 }
 
 /// Runs the code of a workflow: decodes its request and encodes its outcome.

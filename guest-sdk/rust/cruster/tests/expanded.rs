@@ -163,9 +163,9 @@ impl ProcessOrder {
         format!("order {id}")
     }
 
-    /// Calls the workflow from another one.
-    pub fn client(cx: &impl ::cruster::InWorkflow) -> ::cruster::Client<Order, String> {
-        ::cruster::__private::client::<ProcessOrder>(cx)
+    /// Calls the workflow: from another one, or from outside of modules.
+    pub fn client<__C: ::cruster::CallsWorkflows>(cx: &__C) -> __C::Client<Self> {
+        ::cruster::CallsWorkflows::client_of(cx)
     }
 }
 

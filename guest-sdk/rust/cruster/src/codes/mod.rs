@@ -4,10 +4,13 @@
 use crate::wire::Fault;
 
 /// A code, what to do about it, and whether another attempt may help.
-pub(crate) struct Code {
-    pub(crate) code: &'static str,
-    pub(crate) hint: &'static str,
-    pub(crate) retryable: bool,
+pub struct Code {
+    /// `CR-2001`.
+    pub code: &'static str,
+    /// What to do about it.
+    pub hint: &'static str,
+    /// Another attempt may help.
+    pub retryable: bool,
 }
 
 impl Code {
@@ -27,8 +30,9 @@ impl Code {
 macro_rules! table {
     ($($name:ident = $code:literal, $hint:literal, $retryable:literal;)*) => {
         $(
+            #[doc = $hint]
             #[allow(dead_code)] // most codes are the host's alone
-            pub(crate) const $name: $crate::codes::Code = $crate::codes::Code {
+            pub const $name: $crate::codes::Code = $crate::codes::Code {
                 code: $code,
                 hint: $hint,
                 retryable: $retryable,
@@ -39,4 +43,4 @@ macro_rules! table {
 
 mod table;
 
-pub(crate) use table::*;
+pub use table::*;

@@ -17,8 +17,9 @@ use crate::op::{Op, RawOp, decode_result};
 use crate::payload;
 use crate::wire::{EntityMessage, Wire};
 
-/// Who can call entities: the `self` of a workflow's `execute`, and the
-/// [`EntityContext`] of an operation, which can only send.
+/// Who can call entities: the `self` of a workflow's `execute`; the [`EntityContext`] of an
+/// operation, which can only send; and outside of modules the `Cluster` of the crate
+/// `cruster-client`.
 #[diagnostic::on_unimplemented(
     message = "entities cannot be called from here",
     label = "this is neither the `self` of a workflow's `execute` nor the `EntityContext` of an operation",

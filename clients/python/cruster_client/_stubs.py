@@ -1,0 +1,55 @@
+"""The methods of the services that are used, with their types, which the generated stubs lack."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import grpc
+
+from cruster_client._calls import Caller, Method
+from cruster_client.proto import deferred_pb2 as deferred
+from cruster_client.proto import deferred_pb2_grpc, entity_pb2_grpc, workflow_pb2_grpc
+from cruster_client.proto import entity_pb2 as entity
+from cruster_client.proto import workflow_pb2 as workflow
+
+
+class Workflows(Protocol):
+    """WorkflowService."""
+
+    Execute: Method[workflow.ExecuteResponse]
+    GetState: Method[workflow.GetStateResponse]
+    Interrupt: Method[workflow.InterruptResponse]
+    Poll: Method[workflow.PollResponse]
+    Query: Method[workflow.QueryResponse]
+    Signal: Method[workflow.SignalResponse]
+    SignalWithStart: Method[workflow.SignalWithStartResponse]
+    Start: Method[workflow.StartResponse]
+    Update: Method[workflow.UpdateResponse]
+    Wait: Method[workflow.WaitResponse]
+
+
+class Deferreds(Protocol):
+    """DeferredService."""
+
+    Reject: Method[deferred.RejectResponse]
+    Resolve: Method[deferred.ResolveResponse]
+
+
+class Entities(Protocol):
+    """EntityService."""
+
+    Call: Method[entity.CallResponse]
+    Destroy: Method[entity.DestroyResponse]
+    Send: Method[entity.SendResponse]
+    State: Method[entity.StateResponse]
+
+
+class Stubs:
+    """The services of a host, with what the calls of a cluster have in common."""
+
+    def __init__(self, channel: grpc.Channel, caller: Caller, namespace: str) -> None:
+        self.workflows: Workflows = workflow_pb2_grpc.WorkflowServiceStub(channel)  # type: ignore[no-untyped-call]
+        self.deferreds: Deferreds = deferred_pb2_grpc.DeferredServiceStub(channel)  # type: ignore[no-untyped-call]
+        self.entities: Entities = entity_pb2_grpc.EntityServiceStub(channel)  # type: ignore[no-untyped-call]
+        self.call = caller.call
+        self.namespace = namespace

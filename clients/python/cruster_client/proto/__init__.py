@@ -1,0 +1,1 @@
+"""The contract, as scripts/clients.sh makes it of the protobuf files."""

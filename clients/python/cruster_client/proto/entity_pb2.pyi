@@ -1,0 +1,181 @@
+import datetime
+
+from cruster_client.proto import common_pb2 as _common_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Operation(_message.Message):
+    __slots__ = ("namespace", "entity", "name", "input", "request_id", "again")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    INPUT_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    AGAIN_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    entity: str
+    name: str
+    input: _common_pb2.Payload
+    request_id: str
+    again: bool
+    def __init__(self, namespace: _Optional[str] = ..., entity: _Optional[str] = ..., name: _Optional[str] = ..., input: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., request_id: _Optional[str] = ..., again: _Optional[bool] = ...) -> None: ...
+
+class CallRequest(_message.Message):
+    __slots__ = ("operation", "encoding")
+    OPERATION_FIELD_NUMBER: _ClassVar[int]
+    ENCODING_FIELD_NUMBER: _ClassVar[int]
+    operation: Operation
+    encoding: _common_pb2.Encoding
+    def __init__(self, operation: _Optional[_Union[Operation, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ...) -> None: ...
+
+class CallResponse(_message.Message):
+    __slots__ = ("result", "error")
+    RESULT_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    result: _common_pb2.Payload
+    error: _common_pb2.Error
+    def __init__(self, result: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ...) -> None: ...
+
+class SendRequest(_message.Message):
+    __slots__ = ("operation",)
+    OPERATION_FIELD_NUMBER: _ClassVar[int]
+    operation: Operation
+    def __init__(self, operation: _Optional[_Union[Operation, _Mapping]] = ...) -> None: ...
+
+class SendResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class StateRequest(_message.Message):
+    __slots__ = ("namespace", "entity", "encoding")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_FIELD_NUMBER: _ClassVar[int]
+    ENCODING_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    entity: str
+    encoding: _common_pb2.Encoding
+    def __init__(self, namespace: _Optional[str] = ..., entity: _Optional[str] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ...) -> None: ...
+
+class StateResponse(_message.Message):
+    __slots__ = ("entity", "state")
+    ENTITY_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    entity: Entity
+    state: _common_pb2.Payload
+    def __init__(self, entity: _Optional[_Union[Entity, _Mapping]] = ..., state: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ...) -> None: ...
+
+class Entity(_message.Message):
+    __slots__ = ("name", "namespace", "type", "id", "state_version", "created_at", "updated_at")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    STATE_VERSION_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    namespace: str
+    type: str
+    id: str
+    state_version: int
+    created_at: _timestamp_pb2.Timestamp
+    updated_at: _timestamp_pb2.Timestamp
+    def __init__(self, name: _Optional[str] = ..., namespace: _Optional[str] = ..., type: _Optional[str] = ..., id: _Optional[str] = ..., state_version: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ListEntitiesRequest(_message.Message):
+    __slots__ = ("namespace", "type", "page_size", "page_token")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    type: str
+    page_size: int
+    page_token: str
+    def __init__(self, namespace: _Optional[str] = ..., type: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListEntitiesResponse(_message.Message):
+    __slots__ = ("entities", "next_page_token")
+    ENTITIES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    entities: _containers.RepeatedCompositeFieldContainer[Entity]
+    next_page_token: str
+    def __init__(self, entities: _Optional[_Iterable[_Union[Entity, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class DestroyRequest(_message.Message):
+    __slots__ = ("namespace", "entity", "request_id")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    entity: str
+    request_id: str
+    def __init__(self, namespace: _Optional[str] = ..., entity: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class DestroyResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ListLocksRequest(_message.Message):
+    __slots__ = ("namespace", "page_size", "page_token")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    page_size: int
+    page_token: str
+    def __init__(self, namespace: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListLocksResponse(_message.Message):
+    __slots__ = ("locks", "next_page_token")
+    LOCKS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    locks: _containers.RepeatedCompositeFieldContainer[EntityLock]
+    next_page_token: str
+    def __init__(self, locks: _Optional[_Iterable[_Union[EntityLock, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class EntityLock(_message.Message):
+    __slots__ = ("entity", "namespace", "holder", "since", "waiters", "waiting")
+    ENTITY_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    HOLDER_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    WAITERS_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FIELD_NUMBER: _ClassVar[int]
+    entity: str
+    namespace: str
+    holder: str
+    since: _timestamp_pb2.Timestamp
+    waiters: _containers.RepeatedCompositeFieldContainer[LockWaiter]
+    waiting: int
+    def __init__(self, entity: _Optional[str] = ..., namespace: _Optional[str] = ..., holder: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., waiters: _Optional[_Iterable[_Union[LockWaiter, _Mapping]]] = ..., waiting: _Optional[int] = ...) -> None: ...
+
+class LockWaiter(_message.Message):
+    __slots__ = ("execution", "operation", "since")
+    EXECUTION_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    execution: str
+    operation: str
+    since: _timestamp_pb2.Timestamp
+    def __init__(self, execution: _Optional[str] = ..., operation: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class UnlockRequest(_message.Message):
+    __slots__ = ("namespace", "entity")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    entity: str
+    def __init__(self, namespace: _Optional[str] = ..., entity: _Optional[str] = ...) -> None: ...
+
+class UnlockResponse(_message.Message):
+    __slots__ = ("holder",)
+    HOLDER_FIELD_NUMBER: _ClassVar[int]
+    holder: str
+    def __init__(self, holder: _Optional[str] = ...) -> None: ...

@@ -1,0 +1,112 @@
+"""What becomes of the statuses of hosts and of gRPC itself, and which calls are repeated."""
+
+import unittest
+from typing import Any
+
+import grpc
+from google.protobuf.any_pb2 import Any as AnyMessage
+from google.protobuf.message import Message
+
+from cruster_client import CrusterError
+from cruster_client._calls import Caller
+from cruster_client._errors import from_rpc, retry_delay
+from cruster_client.proto import common_pb2, status_pb2
+
+
+class Failure(grpc.RpcError):
+    """What a stub raises."""
+
+    def __init__(self, code: grpc.StatusCode, *details: tuple[str, Message], trailer: bytes | None = None) -> None:
+        super().__init__()
+        self._code = code
+        wrapped = [AnyMessage(type_url="type.googleapis.com/" + n, value=m.SerializeToString()) for n, m in details]
+        self._trailer = status_pb2.RpcStatus(details=wrapped).SerializeToString() if trailer is None else trailer
+
+    def code(self) -> grpc.StatusCode:
+        return self._code
+
+    def details(self) -> str:
+        return "why"
+
+    def trailing_metadata(self) -> Any:
+        return (("other", "x"), ("grpc-status-details-bin", self._trailer))
+
+
+def full(seconds: int) -> Failure:
+    info = status_pb2.RetryInfo()
+    info.retry_delay.seconds = seconds
+    return Failure(grpc.StatusCode.RESOURCE_EXHAUSTED, ("google.rpc.RetryInfo", info))
+
+
+class ErrorsTest(unittest.TestCase):
+    def test_the_error_of_a_host_is_in_the_details(self) -> None:
+        wire = common_pb2.Error(code="CR-2001", message="no", hint="look", type="kind", retryable=True, details=b"\x07")
+        error = from_rpc(Failure(grpc.StatusCode.NOT_FOUND, ("cruster.v1.Error", wire)))
+        self.assertEqual(("CR-2001", "no", "look", "kind", True, 7), (error.code, error.message, error.hint, error.error_type, error.retryable, error.details))
+        self.assertEqual("CR-2001: no", str(error))
+
+    def test_what_grpc_says_itself_has_a_code(self) -> None:
+        for code, want in (
+            (grpc.StatusCode.UNAVAILABLE, "CR-5010"),
+            (grpc.StatusCode.DEADLINE_EXCEEDED, "CR-5008"),
+            (grpc.StatusCode.RESOURCE_EXHAUSTED, "CR-2005"),
+            (grpc.StatusCode.INVALID_ARGUMENT, "CR-2015"),
+            (grpc.StatusCode.UNIMPLEMENTED, "CR-5001"),
+        ):
+            error = from_rpc(Failure(code))
+            self.assertEqual(want, error.code)
+            self.assertNotEqual("", error.hint)
+
+    def test_garbage_in_the_details_is_ignored(self) -> None:
+        self.assertEqual("CR-2015", from_rpc(Failure(grpc.StatusCode.INVALID_ARGUMENT, trailer=b"\xff\xff\xff")).code)
+
+    def test_a_host_may_say_when_to_try_again(self) -> None:
+        self.assertEqual(3.0, retry_delay(full(3)))
+        self.assertIsNone(retry_delay(Failure(grpc.StatusCode.RESOURCE_EXHAUSTED)))
+
+
+class Host:
+    """A method that fails some times first."""
+
+    def __init__(self, *failures: Failure) -> None:
+        self.failures = list(failures)
+        self.calls = 0
+
+    def __call__(self, request: Any, timeout: float | None = None, metadata: Any = ()) -> common_pb2.Error:
+        self.calls += 1
+        if self.failures:
+            raise self.failures.pop(0)
+        return common_pb2.Error(message="answer")
+
+
+def connected(_: float) -> bool:
+    return True
+
+
+class CallsTest(unittest.TestCase):
+    def test_a_lost_call_is_repeated_and_marked(self) -> None:
+        host, marks = Host(Failure(grpc.StatusCode.UNAVAILABLE)), []
+        Caller(connected, 30, None, None).call(host, common_pb2.Error(), again=lambda: marks.append(1))
+        self.assertEqual((2, [1]), (host.calls, marks))
+
+    def test_a_call_that_must_not_be_repeated_is_not(self) -> None:
+        host = Host(Failure(grpc.StatusCode.UNAVAILABLE))
+        with self.assertRaises(CrusterError) as raised:
+            Caller(connected, 30, None, None).call(host, common_pb2.Error(), repeat=False)
+        self.assertEqual((1, "CR-5010"), (host.calls, raised.exception.code))
+
+    def test_a_full_host_did_nothing_with_the_call(self) -> None:
+        host, marks = Host(full(0)), []
+        Caller(connected, 30, None, None).call(host, common_pb2.Error(), repeat=False, again=lambda: marks.append(1))
+        self.assertEqual((2, []), (host.calls, marks))
+
+    def test_repetitions_have_a_budget(self) -> None:
+        for caller in (Caller(connected, 0, None, None), Caller(connected, 30, 0.001, None)):
+            host = Host(full(60))
+            with self.assertRaises(CrusterError):
+                caller.call(host, common_pb2.Error())
+            self.assertEqual(1, host.calls)
+
+
+if __name__ == "__main__":
+    unittest.main()

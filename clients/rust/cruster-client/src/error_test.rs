@@ -1,0 +1,81 @@
+//! What becomes of the statuses of hosts and of gRPC itself.
+
+use prost::Message;
+use tonic::{Code, Status};
+
+use super::*;
+
+fn answered(code: Code, details: Vec<prost_types::Any>) -> Status {
+    let bytes = RpcStatus { details }.encode_to_vec();
+    Status::with_details(code, "as gRPC says it", bytes.into())
+}
+
+fn any(name: &str, message: &impl Message) -> prost_types::Any {
+    prost_types::Any {
+        type_url: format!("type.googleapis.com/{name}"),
+        value: message.encode_to_vec(),
+    }
+}
+
+#[test]
+fn the_error_of_a_host_is_in_the_details() {
+    let wire = proto::Error {
+        code: "CR-2001".into(),
+        message: "there is no workflow shop/Sell".into(),
+        hint: "Look at the list.".into(),
+        r#type: "kind".into(),
+        retryable: true,
+        details: vec![7],
+    };
+    let status = answered(Code::NotFound, vec![any("cruster.v1.Error", &wire)]);
+    let error = Error::from_status(&status);
+    assert_eq!(error.code(), "CR-2001");
+    assert_eq!(error.hint(), "Look at the list.");
+    assert_eq!(error.error_type(), "kind");
+    assert_eq!(error.details::<u8>(), Some(7));
+    assert!(error.is_retryable());
+    assert_eq!(error.state(), None);
+    assert_eq!(error.to_string(), "CR-2001: there is no workflow shop/Sell");
+}
+
+#[test]
+fn what_grpc_says_itself_has_a_code() {
+    for (code, want) in [
+        (Code::Unavailable, "CR-5010"),
+        (Code::DeadlineExceeded, "CR-5008"),
+        (Code::ResourceExhausted, "CR-2005"),
+        (Code::InvalidArgument, "CR-2015"),
+        (Code::Unimplemented, "CR-5001"),
+    ] {
+        let error = Error::from_status(&Status::new(code, "why"));
+        assert_eq!(error.code(), want, "{code:?}");
+    }
+}
+
+#[test]
+fn garbage_in_the_details_is_ignored() {
+    let status = Status::with_details(Code::InvalidArgument, "why", vec![0xff; 9].into());
+    assert_eq!(Error::from_status(&status).code(), "CR-2015");
+    let wrong = prost_types::Any {
+        type_url: "type.googleapis.com/cruster.v1.Error".into(),
+        value: vec![0xff; 3],
+    };
+    let status = answered(Code::InvalidArgument, vec![wrong]);
+    assert_eq!(Error::from_status(&status).code(), "CR-2015");
+}
+
+#[test]
+fn a_host_may_say_when_to_try_again() {
+    let delay = RetryInfo {
+        retry_delay: Some(prost_types::Duration {
+            seconds: 1,
+            nanos: 5_000_000,
+        }),
+    };
+    let status = answered(
+        Code::ResourceExhausted,
+        vec![any("google.rpc.RetryInfo", &delay)],
+    );
+    assert_eq!(retry_delay(&status), Some(Duration::from_millis(1005)));
+    assert_eq!(retry_delay(&Status::new(Code::ResourceExhausted, "")), None);
+}

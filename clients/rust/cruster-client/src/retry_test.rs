@@ -1,0 +1,87 @@
+//! Which calls are repeated, and for how long.
+
+use std::cell::Cell;
+
+use super::*;
+use crate::proto;
+
+/// A cluster without a host: nothing listens at its address.
+fn nowhere(retry_for: Duration) -> Cluster {
+    Cluster::options("127.0.0.1:1", "shop")
+        .retry_for(retry_for)
+        .connect()
+        .expect("an address")
+}
+
+/// How often a call was made, whose first attempts fail with a status, and how it ended.
+async fn attempts(
+    cluster: &Cluster,
+    repeat: Repeat,
+    failures: usize,
+    status: impl Fn() -> Status,
+) -> (usize, Vec<bool>, Result<u8>) {
+    let (made, marks) = (Cell::new(0), std::cell::RefCell::new(Vec::new()));
+    let outcome = cluster.call(repeat, |attempt| {
+        made.set(made.get() + 1);
+        marks.borrow_mut().push(attempt.again);
+        let failure = (made.get() <= failures).then(&status);
+        async move { failure.map_or(Ok(Response::new(7)), Err) }
+    });
+    let outcome = outcome.await;
+    (made.get(), marks.into_inner(), outcome)
+}
+
+const LONG: Duration = Duration::from_secs(30);
+
+#[tokio::test]
+async fn a_lost_call_is_repeated_and_marked() {
+    let lost = || Status::unavailable("gone");
+    let (made, marks, outcome) = attempts(&nowhere(LONG), Repeat::Yes, 1, lost).await;
+    assert_eq!((made, marks, outcome.ok()), (2, vec![false, true], Some(7)));
+}
+
+#[tokio::test]
+async fn a_call_that_must_not_be_repeated_is_not() {
+    let lost = || Status::unavailable("gone");
+    let (made, _, outcome) = attempts(&nowhere(LONG), Repeat::No, 1, lost).await;
+    assert_eq!(made, 1);
+    assert_eq!(outcome.expect_err("no host answers").code(), "CR-5010");
+}
+
+/// What has not left can be made again, whatever it is.
+#[tokio::test]
+async fn a_call_that_found_no_connection_is_repeated() {
+    let cluster = nowhere(LONG);
+    let marks = std::cell::RefCell::new(Vec::new());
+    let outcome = cluster.call(Repeat::No, |attempt| {
+        marks.borrow_mut().push(attempt.again);
+        let done = marks.borrow().len() == 3;
+        let mut deferreds = cluster.deferreds();
+        async move {
+            match done {
+                true => Ok(Response::new(proto::ResolveResponse {})),
+                false => deferreds.resolve(proto::ResolveRequest::default()).await,
+            }
+        }
+    });
+    assert!(outcome.await.is_ok());
+    assert_eq!(marks.into_inner(), [false, false, false]);
+}
+
+#[tokio::test]
+async fn what_a_host_refuses_is_not_repeated() {
+    let refused = || Status::invalid_argument("no");
+    let (made, _, outcome) = attempts(&nowhere(LONG), Repeat::Yes, 1, refused).await;
+    assert_eq!(made, 1);
+    assert_eq!(outcome.expect_err("it is refused").code(), "CR-2015");
+}
+
+#[tokio::test]
+async fn repetitions_have_a_budget() {
+    let lost = || Status::unavailable("gone");
+    let (made, _, outcome) = attempts(&nowhere(Duration::ZERO), Repeat::Yes, 1, lost).await;
+    assert_eq!((made, outcome.is_err()), (1, true));
+    let hurried = nowhere(LONG).with_timeout(Duration::from_millis(1));
+    let (made, _, outcome) = attempts(&hurried, Repeat::Yes, 1, lost).await;
+    assert_eq!((made, outcome.is_err()), (1, true));
+}

@@ -1,0 +1,110 @@
+/** Makes calls, and repeats them while no host answers or the host is full. */
+
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { Metadata, status, type CallOptions as GrpcOptions, type ClientUnaryCall, type ServiceError } from "@grpc/grpc-js";
+
+import { fromService, retryDelay } from "./errors.js";
+
+const FIRST_BACKOFF = 50;
+const MAX_BACKOFF = 2000;
+
+/** What may be said of one call. */
+export interface CallOptions {
+  /** How many milliseconds it may take, with its repetitions. It ends the waiting, never the workflow. */
+  timeout?: number;
+}
+
+/** What may be said of one request that changes something. */
+export interface RequestOptions extends CallOptions {
+  /** Those with the same id are performed once, also from another process. Without it the client draws one. */
+  id?: string;
+}
+
+/** A method of a generated client, with its request. */
+export type Method<Res> = (
+  metadata: Metadata,
+  options: Partial<GrpcOptions>,
+  callback: (error: ServiceError | null, response: Res) => void,
+) => ClientUnaryCall;
+
+/** An id for a request, by which a host knows it again. */
+export function requestId(given: string | undefined): string {
+  return given ?? randomUUID();
+}
+
+/** Whether a call may be made again when it is not known whether the first one arrived. */
+export type Repeat = "repeat" | "once";
+
+/** Waits until there is a connection, or until a point in time. */
+export type Ready = (deadline: number) => Promise<void>;
+
+/** Calls methods with what each call carries. */
+export class Caller {
+  constructor(
+    private readonly ready: Ready,
+    private readonly retryFor: number,
+    private readonly timeout: number | undefined,
+    private readonly token: string | undefined,
+  ) {}
+
+  /** Makes a call. `again` marks the request as one that may have arrived. */
+  async call<Res>(method: Method<Res>, options: CallOptions = {}, repeat: Repeat = "repeat", again?: () => void): Promise<Res> {
+    const limit = options.timeout ?? this.timeout;
+    const deadline = limit === undefined ? Infinity : Date.now() + limit;
+    if (repeat === "once") {
+      // It is made once there is a connection: without one it would fail, and could have been made
+      // later.
+      await this.ready(Math.min(deadline, Date.now() + this.retryFor));
+    }
+    let budget: number | undefined; // of repetitions: it starts with the first failure
+    for (let backoff = FIRST_BACKOFF; ; backoff = Math.min(2 * backoff, MAX_BACKOFF)) {
+      const answer = await this.once(method, deadline);
+      if (!(answer instanceof Failure)) {
+        return answer;
+      }
+      const { error } = answer;
+      const delay = delayOf(error, repeat, backoff);
+      const now = Date.now();
+      budget ??= now + this.retryFor;
+      if (delay === undefined || now + delay > Math.min(budget, deadline)) {
+        throw fromService(error, now >= deadline);
+      }
+      if (error.code === status.UNAVAILABLE) {
+        again?.();
+      }
+      await sleep(delay);
+    }
+  }
+
+  private once<Res>(method: Method<Res>, deadline: number): Promise<Res | Failure> {
+    const metadata = new Metadata();
+    if (this.token !== undefined) {
+      metadata.set("authorization", `Bearer ${this.token}`);
+    }
+    return new Promise((resolve) => {
+      method(metadata, { deadline }, (error, response) => resolve(error === null ? response : new Failure(error)));
+    });
+  }
+}
+
+class Failure {
+  constructor(readonly error: ServiceError) {}
+}
+
+/**
+ * When to make a call again, if it may be. A host that names a delay did nothing else with the
+ * call, so that any call may be repeated after it.
+ */
+function delayOf(error: ServiceError, repeat: Repeat, backoff: number): number | undefined {
+  if (error.code === status.RESOURCE_EXHAUSTED) {
+    const after = retryDelay(error);
+    // All callers of a full host get the same delay: spread them.
+    return after === undefined ? undefined : after + backoff * Math.random();
+  }
+  if (error.code === status.UNAVAILABLE && repeat === "repeat") {
+    return backoff * (0.5 + Math.random());
+  }
+  return undefined;
+}

@@ -1,0 +1,100 @@
+/** What becomes of the statuses of hosts and of gRPC itself, and which calls are repeated. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Metadata, status, type ClientUnaryCall, type ServiceError } from "@grpc/grpc-js";
+
+import { Caller, type Method } from "../src/calls.js";
+import { CrusterError, fromService, retryDelay } from "../src/errors.js";
+import { Error as WireError } from "../src/proto/cruster/v1/common.js";
+import { RetryInfo, RpcStatus } from "../src/proto/status.js";
+
+function failure(code: status, name = "", value: Uint8Array = new Uint8Array()): ServiceError {
+  const metadata = new Metadata();
+  if (name !== "") {
+    const details = [{ typeUrl: `type.googleapis.com/${name}`, value: Buffer.from(value) }];
+    metadata.set("grpc-status-details-bin", Buffer.from(RpcStatus.encode({ details }).finish()));
+  }
+  return Object.assign(new Error("why"), { code, details: "why", metadata });
+}
+
+function full(seconds: number): ServiceError {
+  const delay = RetryInfo.encode(RetryInfo.create({ retryDelay: { seconds: BigInt(seconds), nanos: 0 } })).finish();
+  return failure(status.RESOURCE_EXHAUSTED, "google.rpc.RetryInfo", delay);
+}
+
+test("the error of a host is in the details", () => {
+  const wire = { code: "CR-2001", message: "no", hint: "look", type: "kind", retryable: true, details: Buffer.from([7]) };
+  const error = fromService(failure(status.NOT_FOUND, "cruster.v1.Error", WireError.encode(wire).finish()), false);
+  assert.equal(error.message, "CR-2001: no");
+  assert.deepEqual([error.code, error.reason, error.hint, error.errorType, error.retryable, error.details], ["CR-2001", "no", "look", "kind", true, 7]);
+});
+
+test("what gRPC says itself has a code", () => {
+  for (const [code, want] of [
+    [status.UNAVAILABLE, "CR-5010"],
+    [status.DEADLINE_EXCEEDED, "CR-5008"],
+    [status.RESOURCE_EXHAUSTED, "CR-2005"],
+    [status.INVALID_ARGUMENT, "CR-2015"],
+    [status.UNIMPLEMENTED, "CR-5001"],
+  ] as const) {
+    const error = fromService(failure(code), false);
+    assert.equal(error.code, want);
+    assert.notEqual(error.hint, "");
+  }
+  assert.equal(fromService(failure(status.CANCELLED), true).code, "CR-5008");
+});
+
+test("garbage in the details is ignored", () => {
+  const error = failure(status.INVALID_ARGUMENT);
+  error.metadata.set("grpc-status-details-bin", Buffer.from([0xff, 0xff, 0xff]));
+  assert.equal(fromService(error, false).code, "CR-2015");
+});
+
+test("a host may say when to try again", () => {
+  assert.equal(retryDelay(full(3)), 3000);
+  assert.equal(retryDelay(failure(status.RESOURCE_EXHAUSTED)), undefined);
+});
+
+/** A method that fails some times first. */
+function host(...failures: ServiceError[]): { method: Method<string>; calls: () => number } {
+  let calls = 0;
+  const method: Method<string> = (_metadata, _options, callback) => {
+    calls++;
+    callback(failures.shift() ?? null, "answer");
+    return {} as ClientUnaryCall;
+  };
+  return { method, calls: () => calls };
+}
+
+const connected = () => Promise.resolve();
+
+test("a lost call is repeated and marked", async () => {
+  const { method, calls } = host(failure(status.UNAVAILABLE));
+  let marks = 0;
+  await new Caller(connected, 30_000, undefined, undefined).call(method, {}, "repeat", () => marks++);
+  assert.deepEqual([calls(), marks], [2, 1]);
+});
+
+test("a call that must not be repeated is not", async () => {
+  const { method, calls } = host(failure(status.UNAVAILABLE));
+  const call = new Caller(connected, 30_000, undefined, undefined).call(method, {}, "once");
+  await assert.rejects(call, (e) => e instanceof CrusterError && e.code === "CR-5010");
+  assert.equal(calls(), 1);
+});
+
+test("a full host did nothing with the call", async () => {
+  const { method, calls } = host(full(0));
+  let marks = 0;
+  await new Caller(connected, 30_000, undefined, undefined).call(method, {}, "once", () => marks++);
+  assert.deepEqual([calls(), marks], [2, 0]);
+});
+
+test("repetitions have a budget", async () => {
+  for (const caller of [new Caller(connected, 0, undefined, undefined), new Caller(connected, 30_000, 1, undefined)]) {
+    const { method, calls } = host(full(60));
+    await assert.rejects(caller.call(method));
+    assert.equal(calls(), 1);
+  }
+});
