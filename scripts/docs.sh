@@ -72,9 +72,9 @@ mkdir -p "$work/docs"
 sed -E 's/^package main$/package guide/; s/^func main\(\) \{\}$//' docs/writing-workflows-go.md >"$work/docs/writing-workflows-go.md"
 quoted "the guide to Go shows code that is not in docs/examples/guide" "$work/docs/writing-workflows-go.md" -- docs/examples/guide/*.go guest-sdk/go/crustertest/internal/twomodules/*.go
 
-# No page is forgotten. The examples of the README of the Rust SDK are tests of its documentation.
+# No page is forgotten. The examples of the READMEs of crates are tests of their documentation.
 while IFS= read -r page; do
-	[[ " ${checked[*]} guest-sdk/rust/cruster/README.md " == *" $page "* ]] || complain "$page: its code is not compared with any that is compiled"
+	[[ " ${checked[*]} guest-sdk/rust/cruster/README.md clients/rust/cruster-client/README.md " == *" $page "* ]] || complain "$page: its code is not compared with any that is compiled"
 done < <(git ls-files -co --exclude-standard '*.md' | xargs grep -lE '^ *```(go|rust)')
 
 ((failed == 0)) && echo "docs ok"

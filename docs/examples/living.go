@@ -78,13 +78,15 @@ func basket(ctx cruster.Context, customer string) (int64, error) {
 var Billing = cruster.NewWorkflow("Billing", bill)
 
 func bill(ctx cruster.Context, month int64) (int64, error) {
-	if err := cruster.Sleep(ctx, 30*24*time.Hour); err != nil {
-		return 0, err
+	for ; month < 120; month++ {
+		if err := cruster.Sleep(ctx, 30*24*time.Hour); err != nil {
+			return 0, err
+		}
+		if cruster.ShouldContinueAsNew(ctx) {
+			return 0, cruster.ContinueAsNew(month + 1)
+		}
 	}
-	if month == 120 {
-		return month, nil
-	}
-	return 0, cruster.ContinueAsNew(month + 1)
+	return month, nil
 }
 
 var Nightly = cruster.NewSchedule("nightly", Billing, 1,

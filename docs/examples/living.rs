@@ -87,12 +87,14 @@ pub struct Billing;
 
 #[workflow_impl]
 impl Billing {
-    async fn execute(&self, month: i64) -> Result<i64> {
-        self.sleep(Duration::from_secs(30 * 24 * 60 * 60)).await?;
-        if month == 120 {
-            return Ok(month);
+    async fn execute(&self, first: i64) -> Result<i64> {
+        for month in first..120 {
+            self.sleep(Duration::from_secs(30 * 24 * 60 * 60)).await?;
+            if self.should_continue_as_new() {
+                return self.continue_as_new(month + 1);
+            }
         }
-        self.continue_as_new(month + 1)
+        Ok(120)
     }
 }
 

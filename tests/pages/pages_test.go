@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 // modules are what a reader's `make build` has built, and what pages speak of besides.
 var modules = map[string]string{
-	"approval": "modules/examples/approval", "bank": "modules/examples/bank", "cart": "modules/examples/cart",
+	"approval": "modules/examples/approval", "bank": "modules/examples/bank", "billing": "modules/examples/billing", "cart": "modules/examples/cart",
 	"base": "tests/guests/change/base", "buggy": "tests/guests/change/buggy", "orders": "modules/examples/orders", "orders-rust": "modules/examples/orders/rust",
 	"reports": "tests/guests/reports", "shop": "tests/guests/tour",
 }
