@@ -57,7 +57,10 @@ func (r *Runtime) compileAside(content []byte) (note string) {
 	if _, err := os.Stat(note); err == nil {
 		return ""
 	}
-	if err := r.cfg.Aside(r.life, content); err != nil && r.life.Err() == nil {
+	r.aside.Lock() // one has all cores
+	err := r.cfg.Aside(r.life, content)
+	r.aside.Unlock()
+	if err != nil && r.life.Err() == nil {
 		r.cfg.Logger.Warn("a module could not be compiled on all cores; it is compiled on one", "error", err)
 	}
 	return note

@@ -127,6 +127,8 @@ type Runtime struct {
 
 	// compileSlots bounds how many modules are compiled at a time.
 	compileSlots chan struct{}
+	// aside is held while another process compiles.
+	aside sync.Mutex
 
 	// life ends when Close is called; it ends all compilations and turns.
 	life context.Context

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 )
 
 // CompileCommand is the command of this program that compiles a module into a cache.
@@ -21,6 +23,8 @@ func compileAside(dir string) func(ctx context.Context, content []byte) error {
 	return func(ctx context.Context, content []byte) error {
 		cmd := exec.CommandContext(ctx, program, CompileCommand, dir)
 		cmd.Stdin = bytes.NewReader(content)
+		// Settings of the host are none of its business, and may hold secrets.
+		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CRUSTER_") })
 		var said bytes.Buffer
 		cmd.Stderr = &said
 		if err := cmd.Run(); err != nil {
