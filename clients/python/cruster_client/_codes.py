@@ -30,7 +30,7 @@ CODES: dict[str, tuple[str, bool]] = {
     "CR-2013": ("A deferred can be resolved or rejected only once.", False),
     "CR-2014": ("The message comes from the caller that rejected the deferred.", False),
     "CR-2015": ("The message names the field that is wrong.", False),
-    "CR-2016": ("Have the workflow continue as a new run now and then: docs/long-running.md describes it.", False),
+    "CR-2016": ("Have the workflow continue as a new run now and then: docs/long-running.md describes it. 'cruster-host workflow interrupt --resume' ends a paused one with its cleanup.", False),
     "CR-2017": ("The key function must return a key for every request, and must not panic; a raw key is a string.", False),
     "CR-2018": ("Give the call another key or another request.", False),
     "CR-2019": ("Rebuild the module with an unmodified guest SDK, push it, and run 'cruster-host workflow move EXECUTION --to latest'.", False),

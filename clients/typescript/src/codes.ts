@@ -30,7 +30,7 @@ export const CODES = {
   "CR-2013": { hint: "A deferred can be resolved or rejected only once.", retryable: false },
   "CR-2014": { hint: "The message comes from the caller that rejected the deferred.", retryable: false },
   "CR-2015": { hint: "The message names the field that is wrong.", retryable: false },
-  "CR-2016": { hint: "Have the workflow continue as a new run now and then: docs/long-running.md describes it.", retryable: false },
+  "CR-2016": { hint: "Have the workflow continue as a new run now and then: docs/long-running.md describes it. 'cruster-host workflow interrupt --resume' ends a paused one with its cleanup.", retryable: false },
   "CR-2017": { hint: "The key function must return a key for every request, and must not panic; a raw key is a string.", retryable: false },
   "CR-2018": { hint: "Give the call another key or another request.", retryable: false },
   "CR-2019": { hint: "Rebuild the module with an unmodified guest SDK, push it, and run 'cruster-host workflow move EXECUTION --to latest'.", retryable: false },

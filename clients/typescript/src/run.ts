@@ -74,7 +74,7 @@ export class Run<Res> {
    */
   async interrupt(reason: string, options?: CallOptions): Promise<void> {
     const { caller, workflows } = this.stubs;
-    await caller.call(workflows.interrupt.bind(workflows, { ...this.name, reason }), options);
+    await caller.call(workflows.interrupt.bind(workflows, { ...this.name, reason, resume: false }), options);
   }
 
   /** Sends it a signal. It is done when the signal is durable; the workflow receives it when it asks for it. */

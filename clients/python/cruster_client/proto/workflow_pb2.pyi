@@ -123,7 +123,7 @@ class DescribeRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ..., run_id: _Optional[str] = ...) -> None: ...
 
 class DescribeResponse(_message.Message):
-    __slots__ = ("execution", "input", "entries", "resident", "pending", "deferreds", "patches", "pending_omitted", "deferreds_omitted", "fuel", "unread", "unanswered", "published", "earlier", "earlier_more")
+    __slots__ = ("execution", "input", "entries", "resident", "pending", "deferreds", "patches", "pending_omitted", "deferreds_omitted", "fuel", "unread", "unanswered", "published", "earlier", "earlier_more", "entry_limit")
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
     INPUT_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
@@ -139,6 +139,7 @@ class DescribeResponse(_message.Message):
     PUBLISHED_FIELD_NUMBER: _ClassVar[int]
     EARLIER_FIELD_NUMBER: _ClassVar[int]
     EARLIER_MORE_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_LIMIT_FIELD_NUMBER: _ClassVar[int]
     execution: _common_pb2.Execution
     input: _common_pb2.Payload
     entries: int
@@ -154,7 +155,8 @@ class DescribeResponse(_message.Message):
     published: _containers.RepeatedCompositeFieldContainer[PublishedState]
     earlier: _containers.RepeatedCompositeFieldContainer[_common_pb2.Execution]
     earlier_more: bool
-    def __init__(self, execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ..., input: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., entries: _Optional[int] = ..., resident: _Optional[bool] = ..., pending: _Optional[_Iterable[_Union[PendingOp, _Mapping]]] = ..., deferreds: _Optional[_Iterable[_Union[SettledDeferred, _Mapping]]] = ..., patches: _Optional[_Iterable[_Union[Patch, _Mapping]]] = ..., pending_omitted: _Optional[int] = ..., deferreds_omitted: _Optional[int] = ..., fuel: _Optional[int] = ..., unread: _Optional[_Iterable[_Union[UnreadSignals, _Mapping]]] = ..., unanswered: _Optional[_Iterable[_Union[UnansweredUpdates, _Mapping]]] = ..., published: _Optional[_Iterable[_Union[PublishedState, _Mapping]]] = ..., earlier: _Optional[_Iterable[_Union[_common_pb2.Execution, _Mapping]]] = ..., earlier_more: _Optional[bool] = ...) -> None: ...
+    entry_limit: int
+    def __init__(self, execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ..., input: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., entries: _Optional[int] = ..., resident: _Optional[bool] = ..., pending: _Optional[_Iterable[_Union[PendingOp, _Mapping]]] = ..., deferreds: _Optional[_Iterable[_Union[SettledDeferred, _Mapping]]] = ..., patches: _Optional[_Iterable[_Union[Patch, _Mapping]]] = ..., pending_omitted: _Optional[int] = ..., deferreds_omitted: _Optional[int] = ..., fuel: _Optional[int] = ..., unread: _Optional[_Iterable[_Union[UnreadSignals, _Mapping]]] = ..., unanswered: _Optional[_Iterable[_Union[UnansweredUpdates, _Mapping]]] = ..., published: _Optional[_Iterable[_Union[PublishedState, _Mapping]]] = ..., earlier: _Optional[_Iterable[_Union[_common_pb2.Execution, _Mapping]]] = ..., earlier_more: _Optional[bool] = ..., entry_limit: _Optional[int] = ...) -> None: ...
 
 class UnansweredUpdates(_message.Message):
     __slots__ = ("name", "count")
@@ -279,18 +281,20 @@ class HistoryEntry(_message.Message):
     def __init__(self, seq: _Optional[int] = ..., turn: _Optional[int] = ..., kind: _Optional[str] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., op: _Optional[int] = ..., op_kind: _Optional[str] = ..., name: _Optional[str] = ..., key: _Optional[str] = ..., attempts: _Optional[int] = ..., next_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., value: _Optional[_Union[_common_pb2.Payload, _Mapping]] = ..., error: _Optional[_Union[_common_pb2.Error, _Mapping]] = ..., omitted_bytes: _Optional[int] = ...) -> None: ...
 
 class FollowRequest(_message.Message):
-    __slots__ = ("namespace", "execution", "after", "run_id", "encoding")
+    __slots__ = ("namespace", "execution", "after", "run_id", "encoding", "chain_id")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
     AFTER_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     ENCODING_FIELD_NUMBER: _ClassVar[int]
+    CHAIN_ID_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     execution: str
     after: int
     run_id: str
     encoding: _common_pb2.Encoding
-    def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., after: _Optional[int] = ..., run_id: _Optional[str] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ...) -> None: ...
+    chain_id: str
+    def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., after: _Optional[int] = ..., run_id: _Optional[str] = ..., encoding: _Optional[_Union[_common_pb2.Encoding, str]] = ..., chain_id: _Optional[str] = ...) -> None: ...
 
 class FollowResponse(_message.Message):
     __slots__ = ("entry", "line", "execution")
@@ -471,14 +475,16 @@ class GetStateResponse(_message.Message):
     def __init__(self, state: _Optional[_Iterable[_Union[PublishedState, _Mapping]]] = ..., attributes: _Optional[_Iterable[_Union[_common_pb2.Attribute, _Mapping]]] = ..., progress: _Optional[_Union[_common_pb2.Progress, _Mapping]] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class InterruptRequest(_message.Message):
-    __slots__ = ("namespace", "execution", "reason")
+    __slots__ = ("namespace", "execution", "reason", "resume")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    RESUME_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     execution: str
     reason: str
-    def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+    resume: bool
+    def __init__(self, namespace: _Optional[str] = ..., execution: _Optional[str] = ..., reason: _Optional[str] = ..., resume: _Optional[bool] = ...) -> None: ...
 
 class InterruptResponse(_message.Message):
     __slots__ = ()

@@ -138,6 +138,7 @@ impl<W: Workflow> Run<W> {
             namespace: self.cluster.namespace.clone(),
             execution: self.execution.clone(),
             reason: reason.to_owned(),
+            resume: false,
         };
         let call = self.cluster.call(Repeat::Yes, |attempt| {
             let request = attempt.request(request.clone());

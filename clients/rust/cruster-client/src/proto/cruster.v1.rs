@@ -2524,6 +2524,9 @@ pub struct DescribeResponse {
     /// Whether there are more of them.
     #[prost(bool, tag = "16")]
     pub earlier_more: bool,
+    /// How many entries its journal may have. It is paused when it has more.
+    #[prost(uint64, tag = "17")]
+    pub entry_limit: u64,
 }
 /// UnansweredUpdates are the updates of a name that an execution has not answered yet.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2715,6 +2718,10 @@ pub struct FollowRequest {
     /// The wanted form of values.
     #[prost(enumeration = "Encoding", tag = "5")]
     pub encoding: i32,
+    /// The chain_id of the run to follow, in hex, or the run_id of its last: it is followed to its
+    /// end also if another run has taken its name meanwhile. Empty means the newest.
+    #[prost(string, tag = "6")]
+    pub chain_id: ::prost::alloc::string::String,
 }
 /// FollowResponse is something that happened to the execution.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2758,7 +2765,8 @@ pub struct LogLine {
     /// The number of the activity's attempt, from 1.
     #[prost(uint32, tag = "5")]
     pub attempt: u32,
-    /// How many lines right before it were left out, because the caller was too slow.
+    /// How many lines right before it were left out, because the caller was too slow. If
+    /// nothing came behind them, the message is empty.
     #[prost(uint32, tag = "6")]
     pub dropped: u32,
 }
@@ -2993,6 +3001,10 @@ pub struct InterruptRequest {
     /// Why, for the workflow and for people.
     #[prost(string, tag = "3")]
     pub reason: ::prost::alloc::string::String,
+    /// Whether an execution that is paused goes on, to clean up and end. Otherwise it stops when it
+    /// is resumed.
+    #[prost(bool, tag = "4")]
+    pub resume: bool,
 }
 /// InterruptResponse says that the request is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -211,6 +211,8 @@ export interface DescribeResponse {
   earlier: Execution[];
   /** Whether there are more of them. */
   earlierMore: boolean;
+  /** How many entries its journal may have. It is paused when it has more. */
+  entryLimit: bigint;
 }
 
 /** UnansweredUpdates are the updates of a name that an execution has not answered yet. */
@@ -384,6 +386,11 @@ export interface FollowRequest {
   runId: string;
   /** The wanted form of values. */
   encoding: Encoding;
+  /**
+   * The chain_id of the run to follow, in hex, or the run_id of its last: it is followed to its
+   * end also if another run has taken its name meanwhile. Empty means the newest.
+   */
+  chainId: string;
 }
 
 /** FollowResponse is something that happened to the execution. */
@@ -417,7 +424,10 @@ export interface LogLine {
   activity: string;
   /** The number of the activity's attempt, from 1. */
   attempt: number;
-  /** How many lines right before it were left out, because the caller was too slow. */
+  /**
+   * How many lines right before it were left out, because the caller was too slow. If
+   * nothing came behind them, the message is empty.
+   */
   dropped: number;
 }
 
@@ -633,6 +643,11 @@ export interface InterruptRequest {
   execution: string;
   /** Why, for the workflow and for people. */
   reason: string;
+  /**
+   * Whether an execution that is paused goes on, to clean up and end. Otherwise it stops when it
+   * is resumed.
+   */
+  resume: boolean;
 }
 
 /** InterruptResponse says that the request is durable. */
@@ -1607,6 +1622,7 @@ function createBaseDescribeResponse(): DescribeResponse {
     published: [],
     earlier: [],
     earlierMore: false,
+    entryLimit: 0n,
   };
 }
 
@@ -1662,6 +1678,12 @@ export const DescribeResponse: MessageFns<DescribeResponse> = {
     }
     if (message.earlierMore !== false) {
       writer.uint32(128).bool(message.earlierMore);
+    }
+    if (message.entryLimit !== 0n) {
+      if (BigInt.asUintN(64, message.entryLimit) !== message.entryLimit) {
+        throw new globalThis.Error("value provided for field message.entryLimit of type uint64 too large");
+      }
+      writer.uint32(136).uint64(message.entryLimit);
     }
     return writer;
   },
@@ -1799,6 +1821,14 @@ export const DescribeResponse: MessageFns<DescribeResponse> = {
             message.earlierMore = reader.bool();
             continue;
           }
+          case 17: {
+            if (tag !== 136) {
+              break;
+            }
+
+            message.entryLimit = reader.uint64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1835,6 +1865,9 @@ export const DescribeResponse: MessageFns<DescribeResponse> = {
     message.published = object.published?.map((e) => PublishedState.fromPartial(e)) || [];
     message.earlier = object.earlier?.map((e) => Execution.fromPartial(e)) || [];
     message.earlierMore = object.earlierMore ?? false;
+    message.entryLimit = (object.entryLimit !== undefined && object.entryLimit !== null)
+      ? BigInt(object.entryLimit)
+      : 0n;
     return message;
   },
 };
@@ -2799,7 +2832,7 @@ export const HistoryEntry: MessageFns<HistoryEntry> = {
 };
 
 function createBaseFollowRequest(): FollowRequest {
-  return { namespace: "", execution: "", after: 0n, runId: "", encoding: 0 };
+  return { namespace: "", execution: "", after: 0n, runId: "", encoding: 0, chainId: "" };
 }
 
 export const FollowRequest: MessageFns<FollowRequest> = {
@@ -2821,6 +2854,9 @@ export const FollowRequest: MessageFns<FollowRequest> = {
     }
     if (message.encoding !== 0) {
       writer.uint32(40).int32(message.encoding);
+    }
+    if (message.chainId !== "") {
+      writer.uint32(50).string(message.chainId);
     }
     return writer;
   },
@@ -2878,6 +2914,14 @@ export const FollowRequest: MessageFns<FollowRequest> = {
             message.encoding = reader.int32() as any;
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.chainId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2900,6 +2944,7 @@ export const FollowRequest: MessageFns<FollowRequest> = {
     message.after = (object.after !== undefined && object.after !== null) ? BigInt(object.after) : 0n;
     message.runId = object.runId ?? "";
     message.encoding = object.encoding ?? 0;
+    message.chainId = object.chainId ?? "";
     return message;
   },
 };
@@ -4309,7 +4354,7 @@ export const GetStateResponse: MessageFns<GetStateResponse> = {
 };
 
 function createBaseInterruptRequest(): InterruptRequest {
-  return { namespace: "", execution: "", reason: "" };
+  return { namespace: "", execution: "", reason: "", resume: false };
 }
 
 export const InterruptRequest: MessageFns<InterruptRequest> = {
@@ -4322,6 +4367,9 @@ export const InterruptRequest: MessageFns<InterruptRequest> = {
     }
     if (message.reason !== "") {
       writer.uint32(26).string(message.reason);
+    }
+    if (message.resume !== false) {
+      writer.uint32(32).bool(message.resume);
     }
     return writer;
   },
@@ -4363,6 +4411,14 @@ export const InterruptRequest: MessageFns<InterruptRequest> = {
             message.reason = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.resume = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4383,6 +4439,7 @@ export const InterruptRequest: MessageFns<InterruptRequest> = {
     message.namespace = object.namespace ?? "";
     message.execution = object.execution ?? "";
     message.reason = object.reason ?? "";
+    message.resume = object.resume ?? false;
     return message;
   },
 };
