@@ -137,7 +137,8 @@ mod tests {
     #[test]
     fn money_is_moved_and_bills_go_on() {
         assert_eq!(Test::new(&MODULE).run::<Move>(5).result.unwrap(), 5);
-        let run = Test::new(&MODULE).run::<Billing>(118);
+        // Months enough for journals that are too long.
+        let run = Test::new(&MODULE).run::<Billing>(-20_000);
         assert_eq!((run.result.unwrap(), run.earlier.len()), (120, 2));
     }
 }
