@@ -1,9 +1,7 @@
 package host
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/follow"
@@ -155,23 +153,24 @@ func (v *following) tellState(row *journal.Execution) error {
 	return v.tell(FollowEvent{Execution: row})
 }
 
-// tellAll tells entries and lines by their times.
+// tellAll tells the entries in their order, and lines between them by their times. Times of
+// entries need not ascend, and a caller goes on behind the last that it was told.
 func (v *following) tellAll(entries []journal.Entry, lines []follow.Line) error {
-	type event struct {
-		at int64
-		FollowEvent
-	}
-	var all []event
 	for i := range entries {
-		all = append(all, event{entries[i].At, FollowEvent{Entry: &entries[i]}})
-		v.after = entries[i].Seq
+		e := &entries[i]
+		for len(lines) > 0 && lines[0].At < e.At {
+			if err := v.tell(FollowEvent{Line: &lines[0]}); err != nil {
+				return err
+			}
+			lines = lines[1:]
+		}
+		if err := v.tell(FollowEvent{Entry: e}); err != nil {
+			return err
+		}
+		v.after = e.Seq
 	}
 	for i := range lines {
-		all = append(all, event{lines[i].At, FollowEvent{Line: &lines[i]}})
-	}
-	slices.SortStableFunc(all, func(a, b event) int { return cmp.Compare(a.at, b.at) })
-	for _, e := range all {
-		if err := v.tell(e.FollowEvent); err != nil {
+		if err := v.tell(FollowEvent{Line: &lines[i]}); err != nil {
 			return err
 		}
 	}
