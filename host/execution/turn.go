@@ -2,6 +2,9 @@ package execution
 
 import (
 	"context"
+	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cruster/cruster/abi"
@@ -91,6 +94,7 @@ func (r *run) firstTurn() bool {
 	if !begun {
 		var err error
 		if turn, err = r.begin(r.Host.Context()); err != nil {
+			r.logCrashed(turn, err)
 			return r.crashed(batch{}, err)
 		}
 	}
@@ -116,6 +120,7 @@ func (r *run) takeTurn(b batch) bool {
 	}
 	turn, err := r.deliver(ctx, b.entries)
 	if err != nil {
+		r.logCrashed(turn, err)
 		return r.crashed(b, err)
 	}
 	return r.commitTurn(b, turn)
@@ -311,9 +316,31 @@ func (r *run) releaseEffects(turn guest.Turn, gaveUp []journal.StepID) bool {
 }
 
 // logTurn lets out what a committed turn logged.
-func (r *run) logTurn(turn guest.Turn) {
+func (r *run) logTurn(turn guest.Turn) { r.logTo(r.log, turn) }
+
+// logCrashed lets out what a turn logged that the guest did not survive: authors look for it. The
+// turn is taken again, so the lines are marked, and come once for crashes in a row.
+func (r *run) logCrashed(turn guest.Turn, err error) {
+	if r.crashes > 0 || !guest.IsTrap(err) {
+		return
+	}
+	if i := slices.IndexFunc(turn.Log, reportsCrash); i >= 0 {
+		turn.Log = turn.Log[:i]
+	}
+	r.logTo(r.log.With("crashed", true), turn)
+}
+
+// reportsCrash tells whether a line begins what the runtime of a language writes about a crash. The
+// error has what matters of it.
+func reportsCrash(l guest.LogLine) bool {
+	return l.Level == abi.LogWarn && slices.ContainsFunc([]string{"panic: ", "fatal error: ", "runtime: ", "\nthread '", "thread '"}, func(begin string) bool {
+		return strings.HasPrefix(l.Message, begin)
+	})
+}
+
+func (r *run) logTo(log *slog.Logger, turn guest.Turn) {
 	for _, l := range turn.Log {
-		guestlog.Write(r.log, l.Level, []byte(l.Message))
+		guestlog.Write(log, l.Level, []byte(l.Message))
 		r.Followers.Log(r.row, func() follow.Line {
 			return follow.Line{At: r.now(), Level: l.Level, Message: abi.LogText([]byte(l.Message))}
 		})
