@@ -122,8 +122,9 @@ type Move struct {
 // Runs of format 1 initialise their module in their own world. Since format 2 they
 // begin with what initialisation leaves behind while the clock stands still, and only
 // the random generators found in it follow the run's seed. Since format 3 the first wait for
-// an interrupt in a turn does not count against the limit of ops of a turn.
-const CurrentFormat = 3
+// an interrupt in a turn does not count against the limit of ops of a turn. Since format 4 a turn is
+// told how many entries the journal has.
+const CurrentFormat = 4
 
 // Pinned is what a replay needs besides the module, the input and the entries, and what the
 // caller has said about the run. It is decided when a run is started and does not change, so

@@ -259,8 +259,24 @@ func (g *Guest) Resume(ctx context.Context, r abi.Resume) (Turn, error) {
 	for _, d := range r.Deliveries {
 		g.closeOp(d.Op)
 	}
-	t, err := g.inst.Resume(ctx, abi.MustMarshal(&r))
+	t, err := g.inst.Resume(ctx, g.resumption(&r))
 	return g.finishTurn(t, err)
+}
+
+// untoldEntriesFormat is the last format of journals whose runs are not told how many entries
+// there are.
+const untoldEntriesFormat = 3
+
+// resumption is what a turn begins with: for runs of older formats the very bytes that they began
+// with, so that nothing which depends on their number differs.
+func (g *Guest) resumption(r *abi.Resume) []byte {
+	if g.format > untoldEntriesFormat {
+		return abi.MustMarshal(r)
+	}
+	return abi.MustMarshal(&struct {
+		Deliveries []abi.Delivery `msgpack:"deliveries"`
+		Time       int64          `msgpack:"time"`
+	}{r.Deliveries, r.Time})
 }
 
 func (g *Guest) beginTurn() { g.turn, g.uncounted, g.logBytes = Turn{}, 0, 0 }

@@ -58,12 +58,16 @@ func txQuery(ptr unsafe.Pointer, n uint32) int32
 //go:wasmimport cruster http
 func http(ptr unsafe.Pointer, n uint32) int32
 
+//go:wasmimport cruster http_all
+func httpAll(ptr unsafe.Pointer, n uint32) int32
+
 //go:wasmimport cruster config
 func config(ptr unsafe.Pointer, n uint32) int32
 
 var imports = map[string]func(unsafe.Pointer, uint32) int32{
 	"sleep": sleep, "activity": activity, "deferred": deferred, "resolve": resolve, "call": call, "send": send, "poll": poll,
-	"patched": patched, "interrupted": interrupted, "tx_exec": txExec, "tx_query": txQuery, "http": http, "config": config,
+	"patched": patched, "interrupted": interrupted, "tx_exec": txExec, "tx_query": txQuery, "http": http,
+	"http_all": httpAll, "config": config,
 }
 
 // refusals makes calls, gives up the ops that were taken, and adds the refusals as

@@ -52,6 +52,7 @@ func (s *seen) steps(ctx cruster.Context) {
 	s.result("with SQL", n, err)
 	value, err = fail.Call(ctx, cruster.None{})
 	s.result("that fails", value, err)
+	s.add("entries, with those of failed attempts", cruster.HistoryLen(ctx))
 }
 
 // deferreds waits for some, and settles its own.

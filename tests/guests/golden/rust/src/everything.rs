@@ -72,7 +72,9 @@ impl Everything {
         self.chance(&mut saw);
         self.interrupt(&mut saw).await;
         self.clock(&mut saw, began);
+        let room = std::hint::black_box(Vec::<u8>::with_capacity(1 << 20)); // for the result
         saw.memory(request.pages);
+        drop(room);
         Ok(saw.0)
     }
 
@@ -127,6 +129,7 @@ impl Everything {
         saw.result("with a key", keyed);
         saw.result("with SQL", self.write(cruster::Empty {}).await);
         saw.result("that fails", self.fail(cruster::Empty {}).await);
+        saw.add("entries, with those of failed attempts", self.history_len());
     }
 
     /// Waits for deferreds, and settles its own.

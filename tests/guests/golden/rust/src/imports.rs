@@ -59,6 +59,7 @@ imports!(
     tx_exec,
     tx_query,
     http,
+    http_all,
     config
 );
 
