@@ -15,7 +15,10 @@ import (
 // DoAll makes several calls at the same time, each as [Client.Do] does. The results are in the
 // order of the requests. Their responses together are as large as one response may be: the reply
 // to the guest has no room for more, and neither has the host for a guest that asks for much.
-// Those that come late find no room.
+//
+// A response whose length is known takes its room before it is read, and one that fails gives back what
+// it took: so those that fit are there, whatever else is read beside them. One without a length takes
+// room as it comes; if there is none left it fails, and the others go on.
 func (c *Client) DoAll(ctx context.Context, p *Policy, reqs []abi.HTTPRequest) []abi.HTTPResult {
 	results := make([]abi.HTTPResult, len(reqs))
 	r := &room{left: c.cfg.MaxResponse, shared: true}
@@ -48,35 +51,73 @@ type room struct {
 	left int64 // guarded by mu
 }
 
-// take tells whether there was room for n bytes.
-func (r *room) take(n int) bool {
+// take takes room for n bytes, if there is any.
+func (r *room) take(n int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.left -= int64(n)
-	return r.left >= 0
+	if r.left < n {
+		return false
+	}
+	r.left -= n
+	return true
 }
 
-func (r *room) takeHeaders(headers []abi.Header) bool {
-	if !r.shared {
-		return true // they are bounded on their own
+func (r *room) giveBack(n int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left += n
+}
+
+// A share is what one response has of a room.
+type share struct {
+	room         *room
+	taken, spent int64 // spent of what was taken
+}
+
+// takeHeaders takes room for the headers of a response, and for its body if its length is known.
+func (p *share) takeHeaders(headers []abi.Header, length int64) bool {
+	n := max(length, 0)
+	if p.room.shared { // otherwise headers are bounded on their own
+		const each = 32 // what the form takes
+		n += each
+		for _, h := range headers {
+			n += int64(len(h.Name) + len(h.Value) + each)
+		}
 	}
-	const each = 32 // what the form takes
-	n := each
-	for _, h := range headers {
-		n += len(h.Name) + len(h.Value) + each
+	if !p.room.take(n) {
+		return false
 	}
-	return r.take(n)
+	p.taken, p.spent = n, n-max(length, 0)
+	return true
+}
+
+// grow makes sure that there is room for n bytes more.
+func (p *share) grow(n int64) bool {
+	if more := p.spent + n - p.taken; more > 0 {
+		if !p.room.take(more) {
+			return false
+		}
+		p.taken += more
+	}
+	p.spent += n
+	return true
+}
+
+// leave gives back all that was taken.
+func (p *share) leave() {
+	p.room.giveBack(p.taken)
+	p.taken, p.spent = 0, 0
 }
 
 // A roomReader reads as long as there is room.
 type roomReader struct {
-	from io.Reader
-	room *room
+	from  io.Reader
+	share *share
 }
 
 func (r *roomReader) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
-	if !r.room.take(n) {
+	if !r.share.grow(int64(n)) {
 		return 0, errNoRoom
 	}
 	return n, err

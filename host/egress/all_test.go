@@ -35,6 +35,37 @@ func TestAllAreUnderWayAtTheSameTime(t *testing.T) {
 	require.Empty(t, b.client.DoAll(t.Context(), b.policy, nil))
 }
 
+// What fits is there, however much others want at the same time: they are answered only when the
+// large one has been given up.
+func TestOneThatIsTooLargeTakesNothingFromTheOthers(t *testing.T) {
+	t.Parallel()
+	gone := make(chan struct{})
+	b := setup(t, Config{MaxResponse: 100_000}, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/endless" {
+			<-gone
+			_, _ = io.WriteString(w, strings.Repeat("b", 20_000))
+			return
+		}
+		defer close(gone)
+		for {
+			if _, err := io.WriteString(w, strings.Repeat("b", 1000)); err != nil {
+				return
+			}
+		}
+	})
+	reqs := []abi.HTTPRequest{{URL: b.server.URL + "/endless"}}
+	for range 4 {
+		reqs = append(reqs, abi.HTTPRequest{URL: b.server.URL})
+	}
+	results := b.client.DoAll(t.Context(), b.policy, reqs)
+	requireCode(t, abi.CodeHTTPTooLarge, results[0].Error)
+	require.Contains(t, results[0].Error.Message, "together")
+	for _, r := range results[1:] {
+		require.Nil(t, r.Error)
+		require.Len(t, r.Response.Body, 20_000)
+	}
+}
+
 func TestAllShareTheRoomOfOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Config{MaxResponse: 10_000}, func(w http.ResponseWriter, _ *http.Request) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/jonboulle/clockwork"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/cruster/cruster/abi"
 	"github.com/cruster/cruster/host/timelimit"
@@ -85,11 +86,16 @@ func (cfg Config) withDefaults() Config {
 type Client struct {
 	cfg        Config
 	transports *transports
+	// calls bounds those that are under way: each takes a connection and buffers.
+	calls *semaphore.Weighted
 }
+
+// maxCalls bounds the calls that are under way, of all guests.
+const maxCalls = 512
 
 // NewClient makes a client; [Client.Close] releases its connections.
 func NewClient(cfg Config) *Client {
-	c := &Client{cfg: cfg.withDefaults()}
+	c := &Client{cfg: cfg.withDefaults(), calls: semaphore.NewWeighted(maxCalls)}
 	c.transports = newTransports(c.newTransport)
 	return c
 }
@@ -104,7 +110,7 @@ func (c *Client) Do(ctx context.Context, p *Policy, req abi.HTTPRequest) (*abi.H
 }
 
 // do makes a call whose response takes what there is room for.
-func (c *Client) do(ctx context.Context, p *Policy, req abi.HTTPRequest, r *room) (*abi.HTTPResponse, *abi.Error) {
+func (c *Client) do(ctx context.Context, p *Policy, req abi.HTTPRequest, r *room) (_ *abi.HTTPResponse, fault *abi.Error) {
 	u, to, fault := parseURL(req.URL)
 	if fault != nil {
 		return nil, fault
@@ -125,8 +131,18 @@ func (c *Client) do(ctx context.Context, p *Policy, req abi.HTTPRequest, r *room
 	if fault != nil {
 		return nil, fault
 	}
+	if err := c.calls.Acquire(ctx, 1); err != nil {
+		return nil, c.failure(out, err)
+	}
+	defer c.calls.Release(1)
+	taken := &share{room: r}
+	defer func() {
+		if fault != nil {
+			taken.leave()
+		}
+	}()
 	began := c.cfg.Clock.Now()
-	resp, fault := c.roundTrip(p, out, r)
+	resp, fault := c.roundTrip(p, out, taken)
 	if fault != nil {
 		c.cfg.Logger.DebugContext(ctx, "http call failed", "method", out.Method, "url", place(u), "error", fault.Message, "took", c.cfg.Clock.Since(began))
 		return nil, fault
@@ -148,7 +164,7 @@ func (c *Client) timeout(asked int64) (time.Duration, *abi.Error) {
 
 // roundTrip sends the request and reads the whole response. It uses the
 // transport itself and no http.Client: that would follow redirects.
-func (c *Client) roundTrip(p *Policy, req *http.Request, r *room) (*abi.HTTPResponse, *abi.Error) {
+func (c *Client) roundTrip(p *Policy, req *http.Request, taken *share) (*abi.HTTPResponse, *abi.Error) {
 	resp, err := c.transports.of(p).RoundTrip(req)
 	if err != nil {
 		return nil, c.failure(req, err)
@@ -161,17 +177,29 @@ func (c *Client) roundTrip(p *Policy, req *http.Request, r *room) (*abi.HTTPResp
 		return nil, c.tooLarge(req)
 	}
 	headers := headersOf(resp.Header)
-	if !r.takeHeaders(headers) {
-		return nil, c.tooLarge(req)
+	length := resp.ContentLength
+	if req.Method == http.MethodHead {
+		length = 0
 	}
-	body, err := io.ReadAll(&roomReader{from: resp.Body, room: r})
+	if !taken.takeHeaders(headers, length) {
+		return nil, c.noRoom(req, taken.room)
+	}
+	body, err := io.ReadAll(&roomReader{from: resp.Body, share: taken})
 	switch {
 	case errors.Is(err, errNoRoom):
-		return nil, c.tooLarge(req)
+		return nil, c.noRoom(req, taken.room)
 	case err != nil:
 		return nil, c.failure(req, err)
 	}
 	return &abi.HTTPResponse{Body: body, Headers: headers, Status: resp.StatusCode}, nil
+}
+
+// noRoom is tooLarge of a response that may have been one of several.
+func (c *Client) noRoom(req *http.Request, r *room) *abi.Error {
+	if !r.shared {
+		return c.tooLarge(req)
+	}
+	return abi.Errorf(abi.CodeHTTPTooLarge, "%s %s: the responses of this call together have more than %d bytes", req.Method, place(req.URL), c.cfg.MaxResponse)
 }
 
 func (c *Client) tooLarge(req *http.Request) *abi.Error {

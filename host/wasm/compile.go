@@ -114,6 +114,9 @@ func (r *Runtime) compile(digest string, content []byte) (*Module, error) {
 		rewritten = template.Content
 	}
 	note := r.compileAside(rewritten)
+	if r.life.Err() != nil { // the engine would begin anew, and not look at it
+		return nil, abi.Errorf(abi.CodeShuttingDown, "the Wasm runtime is closed")
+	}
 	compiled, err := r.engineCompile(rewritten)
 	if err != nil && r.cache != nil && r.cacheFailed(err) {
 		r.cfg.Logger.Warn("the compilation cache failed and was emptied", "dir", r.cfg.CacheDir, "error", err)

@@ -15,7 +15,7 @@ import (
 )
 
 // onlyIn are the workflows that make sense in one language only.
-var onlyIn = map[string][]string{"go": {"Channels", "Instant", "Shared"}, "rust": {"Futures", "OnInterrupt"}}
+var onlyIn = map[string][]string{"go": {"Channels", "Shared"}, "rust": {"Futures", "OnInterrupt"}}
 
 // TestTwins compares the module in Rust with the same module in Go: the manifests
 // are equal, and the same start has the same name, result and journal.

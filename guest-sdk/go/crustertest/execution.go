@@ -443,7 +443,7 @@ func (r *run) Cancel(op uint32) {
 func (r *run) Do(call *guest.Call, _ []byte) ([]byte, *abi.Error) { return nil, refuseCall(call.Name) }
 
 func refuseCall(name string) *abi.Error {
-	what := map[string]string{abi.ImportHTTP: "HTTP", abi.ImportConfig: "configuration"}[name]
+	what := map[string]string{abi.ImportHTTP: "HTTP", abi.ImportHTTPAll: "HTTP", abi.ImportConfig: "configuration"}[name]
 	return abi.Errorf(abi.CodeWrongContext, "%s is not available in execute: its answer would differ on replay", cmp.Or(what, "SQL")).
 		WithHint("Move it into an activity and call that.")
 }

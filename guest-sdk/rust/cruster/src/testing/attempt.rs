@@ -278,8 +278,12 @@ impl AttemptHost {
         if self.open.get() {
             self.http(wire::HTTPRequest::default())?; // refused as a whole
         }
+        let mut room = egress::MAX_BODY;
         let results = all.requests.into_iter().map(|request| {
-            let (error, response) = match self.http(request) {
+            let answer = self.http(request.clone());
+            let answer =
+                answer.and_then(|a| egress::take_room(&mut room, &request, &a).map(|()| a));
+            let (error, response) = match answer {
                 Ok(answer) => (None, Some(Box::new(answer))),
                 Err(fault) => (Some(fault), None),
             };

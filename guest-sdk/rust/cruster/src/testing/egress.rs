@@ -7,7 +7,7 @@ use crate::testing::words::{hinted, quoted};
 use crate::wire::{Fault, HTTPRequest, HTTPResponse, Header};
 
 /// How large the body of a request or of an answer may be, in bytes.
-const MAX_BODY: usize = (4 << 20) - (512 << 10);
+pub(crate) const MAX_BODY: usize = (4 << 20) - (512 << 10);
 
 /// Bounds on what a module may send besides the body.
 const MAX_URL: usize = 8 << 10;
@@ -57,6 +57,31 @@ pub(crate) fn check_answer(request: &HTTPRequest, answer: &HTTPResponse) -> Resu
         false => Ok(()),
         true => Err(codes::HTTP_TOO_LARGE.fault(format!(
             "{}: the response has more than {MAX_BODY} bytes",
+            call(request)
+        ))),
+    }
+}
+
+/// Takes room for one of several answers, which have the room of one together.
+pub(crate) fn take_room(
+    room: &mut usize,
+    request: &HTTPRequest,
+    answer: &HTTPResponse,
+) -> Result<(), Box<Fault>> {
+    const EACH: usize = 32; // what the form takes
+    let headers = answer.headers.iter();
+    let size = EACH
+        + answer.body.as_ref().map_or(0, Vec::len)
+        + headers
+            .map(|h| h.name.len() + h.value.len() + EACH)
+            .sum::<usize>();
+    match room.checked_sub(size) {
+        Some(left) => {
+            *room = left;
+            Ok(())
+        }
+        None => Err(codes::HTTP_TOO_LARGE.fault(format!(
+            "{}: the responses of this call together have more than {MAX_BODY} bytes",
             call(request)
         ))),
     }
