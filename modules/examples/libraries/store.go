@@ -33,7 +33,7 @@ type Kept struct {
 	Day     string    `json:"day" db:"day"`
 	Summary string    `json:"summary" db:"summary"`
 	Lines   []string  `json:"lines" db:"-"`
-	At      time.Time `json:"at" db:"at"`
+	At      time.Time `json:"-" db:"at"`
 }
 
 // Keep keeps a summary with its lines, and returns how many the channel had before.

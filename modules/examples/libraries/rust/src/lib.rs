@@ -7,7 +7,7 @@ mod store;
 
 use cruster::prelude::*;
 
-pub use services::Services;
+pub use services::{Message, Services};
 pub use store::{Kept, Summaries};
 
 /// The request of [`Standup`].
@@ -44,7 +44,7 @@ pub struct Standup;
 )]
 impl Standup {
     async fn execute(&self, request: StandupRequest) -> Result<StandupResult> {
-        let hours = self.hours(request.day.clone(), request.zone).await?;
+        let hours = self.hours(request.clone()).await?;
         let summary = self.summarise(request.notes.clone()).await?;
         let kept = Kept {
             channel: request.channel.clone(),
@@ -53,7 +53,11 @@ impl Standup {
             lines: request.notes,
         };
         let before = self.keep(kept).await?;
-        let posted = self.post(request.channel, summary.clone()).await?;
+        let message = Message {
+            channel: request.channel,
+            text: summary.clone(),
+        };
+        let posted = self.post(message).await?;
         Ok(StandupResult {
             summary,
             hours,
@@ -66,9 +70,10 @@ impl Standup {
     /// that they change from one version of a module to the next is a reason to do it in an
     /// activity.
     #[activity]
-    async fn hours(&self, day: String, zone: String) -> Result<i64> {
+    async fn hours(&self, request: StandupRequest) -> Result<i64> {
         let hours = || {
-            let begin = day.parse::<jiff::civil::Date>()?.in_tz(&zone)?;
+            let day = request.day.parse::<jiff::civil::Date>()?;
+            let begin = day.in_tz(&request.zone)?;
             Ok(begin.duration_until(&begin.tomorrow()?).as_hours())
         };
         hours().map_err(|e: jiff::Error| Error::from(e).non_retryable())
@@ -83,6 +88,7 @@ CREATE TABLE summaries (
 	channel TEXT NOT NULL,
 	day     TEXT NOT NULL,
 	summary TEXT NOT NULL,
+	at      TIMESTAMP NOT NULL,
 	PRIMARY KEY (channel, day)
 )"),
         Migration::new(2, "lines", "

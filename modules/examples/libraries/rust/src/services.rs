@@ -6,6 +6,13 @@ use cruster::prelude::*;
 use form_urlencoded::Serializer;
 use serde_json::{Value, json};
 
+/// What is posted.
+#[derive(Clone, Debug, Serialize, Deserialize, Schema)]
+pub struct Message {
+    pub channel: String,
+    pub text: String,
+}
+
 /// Activities that call services.
 #[activity_group]
 #[derive(Default)]
@@ -14,7 +21,7 @@ pub struct Services;
 #[activity_group_impl]
 impl Services {
     /// Asks a model.
-    #[activity(retries = 5, backoff = "exponential", base = "1s")]
+    #[activity(name = "summarise", retries = 5, backoff = "exponential", base = "1s")]
     async fn summarise(&self, notes: Vec<String>) -> Result<String> {
         let base = self
             .config("openai_url")
@@ -35,8 +42,8 @@ impl Services {
     }
 
     /// Posts a message.
-    #[activity(retries = 5, backoff = "exponential", base = "1s")]
-    async fn post(&self, channel: String, message: String) -> Result<String> {
+    #[activity(name = "post", retries = 5, backoff = "exponential", base = "1s")]
+    async fn post(&self, message: Message) -> Result<String> {
         let base = self
             .config("slack_url")
             .unwrap_or_else(|| "https://slack.com/api/".to_owned());
@@ -47,8 +54,8 @@ impl Services {
         });
         let form = Serializer::new(String::new())
             .append_pair("token", &self.config("slack_token").unwrap_or_default())
-            .append_pair("channel", &channel)
-            .append_pair("text", &message)
+            .append_pair("channel", &message.channel)
+            .append_pair("text", &message.text)
             .append_pair("metadata", &metadata.to_string())
             .finish();
         let request = Request::post(format!("{base}chat.postMessage"))

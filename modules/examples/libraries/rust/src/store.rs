@@ -41,15 +41,15 @@ pub struct Summaries;
 #[activity_group_impl]
 impl Summaries {
     /// Keeps a summary with its lines, and returns how many the channel had before.
-    #[activity(retries = 5, backoff = "exponential", base = "100ms")]
+    #[activity(name = "keep", retries = 5, backoff = "exponential", base = "100ms")]
     async fn keep(&self, kept: Kept) -> Result<i64> {
         let tx = self.transaction();
         let before = query_as::<i64>("SELECT COUNT(*) FROM summaries WHERE channel = $1")
             .bind(&kept.channel)
             .fetch_one(&tx)?;
         tx.execute(
-            "INSERT INTO summaries (channel, day, summary) VALUES ($1, $2, $3)",
-            (&kept.channel, &kept.day, &kept.summary),
+            "INSERT INTO summaries (channel, day, summary, at) VALUES ($1, $2, $3, $4)",
+            (&kept.channel, &kept.day, &kept.summary, self.now()),
         )?;
         // The builder writes $1 for arguments, as both databases want it.
         let mut insert = Query::insert();
