@@ -51,6 +51,9 @@ func TestOutside(t *testing.T) {
 				return
 			}
 			require.Contains(t, row.Error.Message, code, "by which the code and its advice are shown")
+			row = harness.Wait(t, e, harness.Start(t, e, "outside/TryHere", what))
+			require.Equal(t, journal.Failed, row.State, "%v", row.Error)
+			require.Equal(t, code, row.Error.Code, "%v", row.Error)
 		})
 	}
 }

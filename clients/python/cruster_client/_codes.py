@@ -21,7 +21,7 @@ CODES: dict[str, tuple[str, bool]] = {
     "CR-2004": ("Executions are named DEPLOYMENT/WORKFLOW/KEY; 'cruster-host workflow list' shows them.", False),
     "CR-2005": ("Keep large data in your database or object store and pass a reference.", False),
     "CR-2006": ("The message comes from the workflow's code; 'cruster-host workflow history' shows its steps.", False),
-    "CR-2007": ("A client interrupted the execution, and its cleanup has run. To do the work again, start it with another key.", False),
+    "CR-2007": ("The execution was asked to stop, and its cleanup has run. To do the work again, restart it with 'cruster-host workflow restart', or start it with another key.", False),
     "CR-2008": ("Read the reason with 'cruster-host workflow describe'. If the code is the cause, push the fixed module and run 'cruster-host workflow move EXECUTION --to latest'; otherwise remove the cause and run 'cruster-host workflow resume EXECUTION'.", False),
     "CR-2009": ("In execute, depend only on the request, on the results of durable calls, and on the SDK's clock and random source. Fix the code, push it with 'cruster-host module push', and run 'cruster-host workflow move EXECUTION --to latest'.", False),
     "CR-2010": ("Fix the code, push it with 'cruster-host module push', and run 'cruster-host workflow move EXECUTION --to latest'. If something outside of the code was the cause, remove it and resume the execution.", False),

@@ -21,7 +21,7 @@ export const CODES = {
   "CR-2004": { hint: "Executions are named DEPLOYMENT/WORKFLOW/KEY; 'cruster-host workflow list' shows them.", retryable: false },
   "CR-2005": { hint: "Keep large data in your database or object store and pass a reference.", retryable: false },
   "CR-2006": { hint: "The message comes from the workflow's code; 'cruster-host workflow history' shows its steps.", retryable: false },
-  "CR-2007": { hint: "A client interrupted the execution, and its cleanup has run. To do the work again, start it with another key.", retryable: false },
+  "CR-2007": { hint: "The execution was asked to stop, and its cleanup has run. To do the work again, restart it with 'cruster-host workflow restart', or start it with another key.", retryable: false },
   "CR-2008": { hint: "Read the reason with 'cruster-host workflow describe'. If the code is the cause, push the fixed module and run 'cruster-host workflow move EXECUTION --to latest'; otherwise remove the cause and run 'cruster-host workflow resume EXECUTION'.", retryable: false },
   "CR-2009": { hint: "In execute, depend only on the request, on the results of durable calls, and on the SDK's clock and random source. Fix the code, push it with 'cruster-host module push', and run 'cruster-host workflow move EXECUTION --to latest'.", retryable: false },
   "CR-2010": { hint: "Fix the code, push it with 'cruster-host module push', and run 'cruster-host workflow move EXECUTION --to latest'. If something outside of the code was the cause, remove it and resume the execution.", retryable: false },

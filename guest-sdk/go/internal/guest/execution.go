@@ -261,7 +261,16 @@ func (ex *Execution) workflowError(err error) *abi.Error {
 		}
 		return e
 	}
+	if lacking := lackingIn(err); lacking != "" && !isCoded(err) {
+		return abi.Errorf(lacking, "%v", err)
+	}
 	return NewError(abi.CodeWorkflowFailed, err)
+}
+
+// isCoded tells whether an error has a code of the host or the SDK.
+func isCoded(err error) bool {
+	var e *abi.Error
+	return errors.As(err, &e)
 }
 
 // NewError makes an error of the given code from err. It keeps the type and

@@ -27,6 +27,9 @@ func lackingIn(err error) abi.Code {
 		return abi.CodeNoPrograms
 	case strings.Contains(err.Error(), "unknown time zone ") && !hasZones():
 		return abi.CodeNoZones
+	// The library looks for the zones in files, with the system's calls, and hands on their error.
+	case errors.As(err, &number) && number == syscall.EBADF && !has(err, "*os.SyscallError") && !hasZones():
+		return abi.CodeNoZones
 	}
 	return ""
 }

@@ -9,7 +9,7 @@ static const struct {
     {"CR-2002", "Compare the input with the type shown by 'cruster-host module describe NAME'."},
     {"CR-2005", "Keep large data in your database or object store and pass a reference."},
     {"CR-2006", "The message comes from the workflow's code; 'cruster-host workflow history' shows its steps."},
-    {"CR-2007", "A client interrupted the execution, and its cleanup has run. To do the work again, start it with another key."},
+    {"CR-2007", "The execution was asked to stop, and its cleanup has run. To do the work again, restart it with 'cruster-host workflow restart', or start it with another key."},
     {"CR-2014", "The message comes from the caller that rejected the deferred."},
     {"CR-3001", "The message comes from the activity's code; 'cruster-host workflow history' shows its attempts."},
     {"CR-3004", "List the activity in cr_this_module."},
