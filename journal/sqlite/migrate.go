@@ -46,7 +46,11 @@ func (s *Store) migrateGuest(ctx context.Context, d *journal.Deployment, steps [
 		if err := s.applyMigration(ctx, d, &step); errors.Is(err, journal.ErrConflict) {
 			return err
 		} else if err != nil {
-			return abi.Errorf(abi.CodeMigrationFailed, "migration %d (%s) of deployment %q: %s", step.Version, step.Name, d.Name, abi.AsError(err).Message)
+			failed := abi.Errorf(abi.CodeMigrationFailed, "migration %d (%s) of deployment %q: %s", step.Version, step.Name, d.Name, abi.AsError(err).Message)
+			if strings.Contains(failed.Message, "already exists") {
+				failed = failed.WithHint("If the table is that of another deployment or namespace: on the embedded store all are in one file. Rename it, give this one a store of its own, or use Postgres; see docs/recipes.md.")
+			}
+			return failed
 		}
 		if err := recordMigration(s.writer, d, step.Version, checksum); err != nil {
 			return err
