@@ -68,7 +68,7 @@ func (e *Engine) DescribeRun(ctx context.Context, namespace, name, run string) (
 	if err != nil {
 		return nil, err
 	}
-	d := &Description{EntryLimit: e.executions.MaxEntries}
+	d := &Description{}
 	if row.State == journal.Running {
 		in, fault := e.executions.Inspect(ctx, execution.RefTo(row))
 		if fault != nil && abi.CodeOf(fault) != abi.CodeHostFault {
@@ -82,7 +82,7 @@ func (e *Engine) DescribeRun(ctx context.Context, namespace, name, run string) (
 			row.Error = abi.AsError(fault) // it is about to be paused with it
 		}
 	}
-	d.Execution = *row
+	d.Execution, d.EntryLimit = *row, e.executions.EntryLimit(row)
 	if row.EarlierOf.IsZero() {
 		if d.Earlier, err = e.store.Earlier(ctx, row.ID, journal.Wake{}, maxEarlier+1); err != nil {
 			return nil, journal.Coded("describe "+name, err)

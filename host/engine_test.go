@@ -127,6 +127,22 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// TestDescribeTellsTheLimitOfTheJournal: one that was asked to stop may have more.
+func TestDescribeTellsTheLimitOfTheJournal(t *testing.T) {
+	t.Parallel()
+	e := newTestEngine(t, memory.New())
+	row, _, err := e.StartWorkflow(t.Context(), StartRequest{Workflow: "tiny/W", Key: "a", KeyMode: abi.KeyRaw})
+	require.NoError(t, err)
+	limit := func() uint64 {
+		d, err := e.Describe(t.Context(), "", row.Name())
+		require.NoError(t, err)
+		return d.EntryLimit
+	}
+	require.EqualValues(t, abi.MaxEntries, limit())
+	require.NoError(t, e.Interrupt(t.Context(), "", row.Name(), "enough"))
+	require.EqualValues(t, abi.MaxEntries+20_000, limit())
+}
+
 // TestSkimJournal looks through a journal of more than a page.
 func TestSkimJournal(t *testing.T) {
 	t.Parallel()

@@ -112,7 +112,7 @@ func (r *run) mayRunAhead(entry journal.Entry) bool {
 	if r.Host.Over() || r.behind || r.fault != nil || r.stuck != nil || r.owed != nil || len(r.waiting) > 0 {
 		return false
 	}
-	if r.row == nil || r.row.State != journal.Running || !r.begun || r.guest == nil || entry.Seq > r.maxEntries() {
+	if r.row == nil || r.row.State != journal.Running || !r.begun || r.guest == nil || entry.Seq > r.EntryLimit(r.row) {
 		return false
 	}
 	r.mu.Lock()

@@ -95,7 +95,7 @@ func build() string {
 // quarantine stops the work on an execution after a fault. What the run knew may be
 // half of the truth, so it is all forgotten; the journal is not touched. The row is
 // paused. As long as that is not possible the run stays in memory and refuses all
-// requests but to resume, and nothing is done for it but to try the pause again.
+// requests but to resume, also for a stop, and nothing is done for it but to try the pause again.
 func (r *run) quarantine(notices []notice, f *hostFault) {
 	r.fault = r.report(f)
 	refuseAll(r.resolveReserved(append(r.waiting, notices...)), r.fault)
@@ -158,6 +158,10 @@ func (r *run) receiveQuarantined(notices []notice) {
 			m.reply <- nil
 			r.requeue(wake{})
 			r.requeue(notices[i+1:]...)
+			return
+		case stopRequest:
+			r.fault = nil
+			r.requeue(notices[i:]...) // it is answered once it is durable
 			return
 		case wake:
 			if r.pauseFaulty(); r.fault == nil {

@@ -39,7 +39,7 @@ func (r *run) advance() {
 			r.loadFailed(nil, err)
 			return
 		}
-		if seq, limit := b.entries[0].Seq, r.maxEntries(); seq > limit {
+		if seq, limit := b.entries[0].Seq, r.EntryLimit(r.row); seq > limit {
 			r.pause(b, abi.Errorf(abi.CodeExecutionTooLong, "the journal has %d entries, the limit is %d", seq, limit))
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -38,7 +39,8 @@ const (
 const (
 	maxGoFrames  = 64
 	maxGoText    = 300
-	maxGoChanges = 10_000 // of the lines of one function
+	maxGoChanges = 10_000  // of the lines of one function
+	maxGoNames   = 4 << 20 // bytes of the names of all functions
 )
 
 // Where the fields of a function's record are.
@@ -183,15 +185,25 @@ func (p *goProgram) string(at uint64) string {
 	return string(text)
 }
 
-// find is the function of a name as the name section of a module has it, where other characters
-// are underscores.
-func (p *goProgram) find(name string) (uint64, bool) {
-	for f := range p.count {
-		if plainName(p.name(f)) == name {
-			return f, true
+// find is the function that has the first of some names that the table has. They are as the name section
+// of a module has them, where other characters are underscores. The table is read once, and none is
+// found if that takes too long.
+func (p *goProgram) find(names []string) (function uint64, ok bool) {
+	places := make(map[string]int, len(names))
+	for i, name := range slices.Backward(names) {
+		places[name] = i
+	}
+	first := len(names)
+	for f, left := uint64(0), maxGoNames; f < p.count && first > 0; f++ {
+		name := p.name(f)
+		if left -= len(name); left < 0 {
+			return 0, false
+		}
+		if i, ok := places[plainName(name)]; ok && i < first {
+			function, first = f, i
 		}
 	}
-	return 0, false
+	return function, first < len(names)
 }
 
 func plainName(name string) string {

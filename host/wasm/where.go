@@ -60,31 +60,34 @@ func (i *Instance) goFrames(functions []string) (frames []string) {
 	if !ok || len(i.machine.globals) == 0 {
 		return nil
 	}
-	imported := uint64(len(i.module.compiled.ImportedFunctions()))
-	for _, name := range functions {
-		function, ok := program.functionOf(name, imported)
-		if !ok {
-			continue // what calls the host for fuel
-		}
-		// The first global of a Go program is the pointer of its stack.
-		for _, call := range program.stack(function, i.machine.globals[0].Get()&0xffffffff) {
-			if name := program.name(call.function); isAuthors(name) && len(frames) < maxShownFrames {
-				frames = append(frames, strings.TrimSpace(oneLine(name+" "+program.position(call), 120)))
-			}
-		}
-		return frames
+	innermost, ok := program.innermost(functions, uint64(len(i.module.compiled.ImportedFunctions())))
+	if !ok {
+		return nil
 	}
-	return nil
+	// The first global of a Go program is the pointer of its stack.
+	for _, call := range program.stack(innermost, i.machine.globals[0].Get()&0xffffffff) {
+		if name := program.name(call.function); isAuthors(name) && len(frames) < maxShownFrames {
+			frames = append(frames, strings.TrimSpace(oneLine(name+" "+program.position(call), 120)))
+		}
+	}
+	return frames
 }
 
-// functionOf finds a function of a backtrace. Numbers count what is imported too.
-func (p *goProgram) functionOf(name string, imported uint64) (uint64, bool) {
-	number, unnamed := strings.CutPrefix(name, "$")
-	if !unnamed {
-		return p.find(name)
+// innermost finds the first function of a backtrace that is the program's own; what calls the host for
+// fuel is not. Numbers count what is imported too.
+func (p *goProgram) innermost(functions []string, imported uint64) (uint64, bool) {
+	for i, name := range functions {
+		number, unnamed := strings.CutPrefix(name, "$")
+		n, err := strconv.ParseUint(number, 10, 32)
+		if !unnamed || err != nil || n < imported || n-imported >= p.count {
+			continue
+		}
+		if function, ok := p.find(functions[:i]); ok {
+			return function, true
+		}
+		return n - imported, true
 	}
-	n, err := strconv.ParseUint(number, 10, 32)
-	return n - imported, err == nil && n >= imported && n-imported < p.count
+	return p.find(functions)
 }
 
 // foreignCode are the beginnings of names of functions that are not the author's, in Rust.

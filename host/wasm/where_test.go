@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,19 +23,20 @@ func probeLine(t *testing.T, mark string) string {
 	return fmt.Sprintf("probe/main.go:%d", 1+bytes.Count(before, []byte("\n")))
 }
 
-// TestAStoppedGoGuestShowsWhereItWas: by fuel and by time, though the module carries no names.
+// TestAStoppedGoGuestShowsWhereItWas: by fuel and by time, though the module carries no names. Its time is
+// over once it says that it is there: it asks for fuel in the loop next, and nowhere before.
 func TestAStoppedGoGuestShowsWhereItWas(t *testing.T) {
 	t.Parallel()
 	m := compile(t, newRuntime(t, cached(wasm.Config{})), probeBinary)
 	where := fmt.Sprintf(" (in main.endless %s < main.tally %s < main.init.func", probeLine(t, "endless"), probeLine(t, "tally"))
-	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
-	defer cancel()
+	ctx, end := context.WithCancelCause(context.Background())
+	defer end(nil)
 	for name, stop := range map[string]struct {
 		ctx   context.Context
 		world wasm.World
 	}{
 		"fuel": {context.Background(), wasm.World{Fuel: 5_000_000}},
-		"time": {ctx, wasm.World{}},
+		"time": {ctx, wasm.World{Log: func(int32, []byte) { end(context.DeadlineExceeded) }}},
 	} {
 		_, err := instantiate(t, m, stop.world).Start(stop.ctx, []byte("count"))
 		trap := requireTrap(t, err, abi.CodeGuestTimeout)

@@ -75,7 +75,9 @@ func TestReportsNameCodeAndHint(t *testing.T) {
 			&client.RunError{Execution: "a/B/c", State: client.Paused, Cause: abi.Errorf(abi.CodeCrashLoop, "no")},
 			"error: CR-2010: a/B/c is paused: no\nhint: " + abi.CodeCrashLoop.Info().Hint + "\n" +
 				"next: cruster-host workflow move a/B/c --to latest, once the fixed module is pushed\n" +
-				"next: cruster-host workflow resume a/B/c, if the cause was elsewhere and is gone\n",
+				"next: cruster-host workflow resume a/B/c, if the cause was elsewhere and is gone\n" +
+				"next: cruster-host workflow interrupt a/B/c --resume, to end it with its cleanup\n" +
+				"next: cruster-host workflow fail a/B/c --reason WHY, to end it without\n",
 		},
 		{
 			&client.Misfit{

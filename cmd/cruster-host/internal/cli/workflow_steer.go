@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/client"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/usage"
@@ -45,15 +46,19 @@ cannot get there it is paused again; move it to code that can, or fail it.`,
 	return cmd
 }
 
-// warnPaused warns that a paused execution receives its interrupt only once it is
-// resumed.
+// warnPaused warns that a paused execution receives its interrupt only once it goes on, and says how
+// it does.
 func (a *app) warnPaused(ctx context.Context, c *client.Client, execution string) error {
 	resp, err := c.Workflows().Poll(ctx, &crusterv1.PollRequest{Namespace: a.namespace, Execution: execution, Encoding: jsonForm})
 	if err != nil {
 		return err
 	}
-	if client.StateOf(resp.GetExecution().GetState()) == client.Paused {
-		fmt.Fprintf(a.stderr, "note: it is paused and stops once it is resumed: %s\n", view.ResumeCommand(execution))
+	if client.StateOf(resp.GetExecution().GetState()) != client.Paused {
+		return nil
+	}
+	fmt.Fprintln(a.stderr, "note: it is paused and stops once it goes on")
+	for _, step := range view.RescueSteps(abi.Code(resp.GetExecution().GetError().GetCode()), execution) {
+		fmt.Fprintf(a.stderr, "next: %s\n", step)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"strconv"
@@ -38,6 +39,8 @@ type Check struct {
 	Kinds      []*MisfitKind   `json:"kinds"`
 
 	misfits Misfits
+	// The first that runs and the first that is paused of those that differ; empty if there is none.
+	running, paused string
 }
 
 // CheckWorkflow is the JSON of how many executions of one workflow fit.
@@ -68,6 +71,11 @@ func (c *Check) Add(r *crusterv1.CheckResponse) {
 	c.Workflows[i].Differ++
 	c.misfits.Add(r.GetExecution(), r.GetReason(), r.GetDiff())
 	c.Kinds = c.misfits.Kinds()
+	if client.StateOf(r.GetExecution().GetState()) == client.Paused {
+		c.paused = cmp.Or(c.paused, r.GetExecution().GetName())
+	} else {
+		c.running = cmp.Or(c.running, r.GetExecution().GetName())
+	}
 }
 
 // WriteCheck writes a table of workflows, then what differs.

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
@@ -21,16 +22,35 @@ func moveCommand(execution string) string {
 	return "cruster-host workflow move " + terminal.QuoteWord(terminal.OneLine(execution)) + " --to latest"
 }
 
-// RescueSteps is how a paused execution goes on, by the code of its pause, one step a
-// line: what the code of the workflow caused ends with other code.
+// stopCommand ends a paused execution with its cleanup.
+func stopCommand(execution string) string {
+	return "cruster-host workflow interrupt " + terminal.QuoteWord(terminal.OneLine(execution)) + " --resume"
+}
+
+// failCommand ends a paused execution without its cleanup.
+func failCommand(execution string) string {
+	return "cruster-host workflow fail " + terminal.QuoteWord(terminal.OneLine(execution)) + " --reason WHY"
+}
+
+// RescueSteps is how a paused execution goes on or ends, by the code of its pause, one step a
+// line: what the code of the workflow caused ends with other code. A step that is sure to pause it
+// again is not among them.
 func RescueSteps(code abi.Code, execution string) []string {
+	move := moveCommand(execution) + ", once the fixed module is pushed"
+	resume := ResumeCommand(execution) + ", if the cause was elsewhere and is gone"
+	stop := stopCommand(execution) + ", to end it with its cleanup"
+	fail := failCommand(execution) + ", to end it without"
 	switch code {
-	case abi.CodeNondeterminism, abi.CodeCrashLoop, abi.CodeWorkflowManifestLie:
-		return []string{
-			moveCommand(execution) + ", once the fixed module is pushed",
-			ResumeCommand(execution) + ", if the cause was elsewhere and is gone",
-		}
+	case abi.CodeNondeterminism, abi.CodeWorkflowManifestLie, abi.CodeUnknownInvoke: // it gets to no cleanup
+		return []string{move, resume, failCommand(execution) + ", to end it without its cleanup"}
+	case abi.CodeCrashLoop:
+		return []string{move, resume, stop, fail}
+	case abi.CodeExecutionTooLong:
+		return []string{stop, fail}
 	default:
+		if strings.HasPrefix(string(code), "CR-4") { // the code's own, each time it runs
+			return []string{move, stop, fail}
+		}
 		return []string{ResumeCommand(execution) + ", once the cause is gone"}
 	}
 }

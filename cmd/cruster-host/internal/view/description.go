@@ -117,14 +117,18 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 	return v
 }
 
-// journal says how long the journal is, and that it comes near its limit: when it has four fifths of
-// what it may have.
+// journal says how long the journal is and, unless the execution is over, that it comes near its limit:
+// when it has four fifths of what it may have.
 func (v *Description) journal() string {
 	text := strconv.FormatUint(v.Entries, 10) + " entries"
-	if v.Limit > 0 && v.Entries >= v.Limit-v.Limit/5 {
-		text += fmt.Sprintf("; it is paused at %d unless it continues as a new run", v.Limit)
+	if v.State.Final() || v.Limit == 0 || v.Entries < v.Limit-v.Limit/5 {
+		return text
 	}
-	return text
+	unless := "continues as a new run"
+	if v.InterruptedAt != nil {
+		unless = "ends"
+	}
+	return text + fmt.Sprintf("; it is paused at %d unless it %s", v.Limit, unless)
 }
 
 // WriteDescription writes an execution, the ops that it waits for and its settled

@@ -33,13 +33,8 @@ func WriteOpenAfterChange(w io.Writer, c *Check, addrFlag string) error {
 		if err := WriteCheck(w, c); err != nil {
 			return err
 		}
-		first := terminal.QuoteWord(terminal.OneLine(c.Kinds[0].First))
-		fmt.Fprintf(w, `
-%s: %d of %d open executions do not fit this code, and stay on the module that they are on
-  to have them fit:           keep the steps that have run, or guard the change with Patched, and save
-  to run one from a step on:  cruster-host workflow fork %s --at SEQ --to latest%s
-  to end one:                 cruster-host workflow interrupt %s%s
-`, name, c.Differ, c.Fit+c.Differ, first, addrFlag, first, addrFlag)
+		fmt.Fprintf(w, "\n%s: %d of %d open executions do not fit this code, and stay on the module that they are on\n", name, c.Differ, c.Fit+c.Differ)
+		c.writeMisfitSteps(w, addrFlag)
 	}
 	if c.Fit == 0 {
 		return nil
@@ -48,6 +43,26 @@ func WriteOpenAfterChange(w io.Writer, c *Check, addrFlag string) error {
   to move them to it:         cruster-host workflow move --workflow %s%s
 `, name, c.Fit, c.Fit+c.Differ, terminal.QuoteWord(c.Deployment+"/"), addrFlag)
 	return err
+}
+
+// writeMisfitSteps writes what to do about executions that do not fit. One that is paused is not
+// ended by a request to stop alone.
+func (c *Check) writeMisfitSteps(w io.Writer, addrFlag string) {
+	line := func(label, step string) { fmt.Fprintf(w, "  %-28s%s\n", label+":", step) }
+	if c.running != "" {
+		line("to have them fit", "keep the steps that have run, or guard the change with Patched, and save")
+	}
+	if c.paused != "" {
+		line("to have paused ones fit", "fix what they are paused for, keep the steps that have run, and save")
+	}
+	line("to run one from a step on", "cruster-host workflow fork "+terminal.QuoteWord(terminal.OneLine(c.Kinds[0].First))+" --at SEQ --to latest"+addrFlag)
+	if c.running != "" {
+		line("to end one", "cruster-host workflow interrupt "+terminal.QuoteWord(terminal.OneLine(c.running))+addrFlag)
+	}
+	if c.paused != "" {
+		line("to end a paused one", stopCommand(c.paused)+addrFlag)
+		line("or without its cleanup", failCommand(c.paused)+addrFlag)
+	}
 }
 
 // WriteRedeployed says what was deployed and, the first time, a command that runs it.

@@ -16,17 +16,17 @@ func TestWriteOpenAfterChange(t *testing.T) {
 	require.Empty(t, out.String())
 
 	c := NewCheck("shop")
-	add := func(key string, fits bool) {
-		c.Add(&crusterv1.CheckResponse{Execution: &crusterv1.Execution{Name: "shop/Buy/" + key, Workflow: "shop/Buy"}, Fits: fits, Reason: "it leaves out a step"})
+	add := func(c *Check, key string, fits bool, state crusterv1.State) {
+		c.Add(&crusterv1.CheckResponse{Execution: &crusterv1.Execution{Name: "shop/Buy/" + key, Workflow: "shop/Buy", State: state}, Fits: fits, Reason: "it leaves out a step"})
 	}
-	add("1", true)
+	add(c, "1", true, crusterv1.State_STATE_RUNNING)
 	require.NoError(t, WriteOpenAfterChange(&out, c, " --addr HOST:1"))
 	require.Equal(t, `shop: 1 of 1 open executions fit this code, and stay on the module that they are on
   to move them to it:         cruster-host workflow move --workflow shop/ --addr HOST:1
 `, out.String())
 
 	out.Reset()
-	add("it's 2", false)
+	add(c, "it's 2", false, crusterv1.State_STATE_RUNNING)
 	require.NoError(t, WriteOpenAfterChange(&out, c, ""))
 	require.Contains(t, out.String(), "shop/Buy: shop/Buy/it's 2 differs\n  it leaves out a step\n")
 	require.Contains(t, out.String(), `shop: 1 of 2 open executions do not fit this code, and stay on the module that they are on
@@ -34,6 +34,30 @@ func TestWriteOpenAfterChange(t *testing.T) {
   to run one from a step on:  cruster-host workflow fork 'shop/Buy/it'\''s 2' --at SEQ --to latest
   to end one:                 cruster-host workflow interrupt 'shop/Buy/it'\''s 2'
 shop: 1 of 2 open executions fit`)
+
+	// One that is paused stops only if it is resumed for that.
+	out.Reset()
+	add(c, "3", false, crusterv1.State_STATE_PAUSED)
+	require.NoError(t, WriteOpenAfterChange(&out, c, " --addr HOST:1"))
+	require.Contains(t, out.String(), `shop: 2 of 3 open executions do not fit this code, and stay on the module that they are on
+  to have them fit:           keep the steps that have run, or guard the change with Patched, and save
+  to have paused ones fit:    fix what they are paused for, keep the steps that have run, and save
+  to run one from a step on:  cruster-host workflow fork 'shop/Buy/it'\''s 2' --at SEQ --to latest --addr HOST:1
+  to end one:                 cruster-host workflow interrupt 'shop/Buy/it'\''s 2' --addr HOST:1
+  to end a paused one:        cruster-host workflow interrupt shop/Buy/3 --resume --addr HOST:1
+  or without its cleanup:     cruster-host workflow fail shop/Buy/3 --reason WHY --addr HOST:1
+shop: 1 of 3 open executions fit`)
+
+	out.Reset()
+	c = NewCheck("shop")
+	add(c, "3", false, crusterv1.State_STATE_PAUSED)
+	require.NoError(t, WriteOpenAfterChange(&out, c, ""))
+	require.Contains(t, out.String(), `shop: 1 of 1 open executions do not fit this code, and stay on the module that they are on
+  to have paused ones fit:    fix what they are paused for, keep the steps that have run, and save
+  to run one from a step on:  cruster-host workflow fork shop/Buy/3 --at SEQ --to latest
+  to end a paused one:        cruster-host workflow interrupt shop/Buy/3 --resume
+  or without its cleanup:     cruster-host workflow fail shop/Buy/3 --reason WHY
+`)
 }
 
 func TestWriteRedeployed(t *testing.T) {

@@ -167,6 +167,15 @@ fn the_refusals_of_a_host() {
 }
 
 #[test]
+#[should_panic(expected = r#"no deferred "approved-ada"; did you mean "approve-*"?"#)]
+fn how_names_begin_is_suggested() {
+    const MISSPELT: Deferred<Ruling> = Deferred::new("approved-ada");
+    let _ = committee(&["ada"], |test| {
+        test.resolve_after(seconds(1), MISSPELT, ruling(true))
+    });
+}
+
+#[test]
 #[should_panic(expected = "the test settles the deferred other: CR-2043")]
 fn a_test_that_resolves_what_is_not_there_is_mistaken() {
     let _ = committee(&["ada"], |test| test.resolve_after(seconds(1), OTHER, true));

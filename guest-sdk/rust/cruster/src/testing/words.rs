@@ -79,16 +79,21 @@ pub(crate) fn names<'a>(declared: impl Iterator<Item = &'a str>) -> Vec<String> 
 }
 
 /// The failure of a message that a workflow does not declare: a `signal`, a `query` and so on.
-/// `near` are names that are no declared ones and yet may be meant.
+/// `near` are names that are no declared ones and yet may be meant, each with what is declared of it.
 pub(crate) fn undeclared(
     code: &Code,
     workflow: &str,
     kind: &str,
     name: &str,
     declared: &[String],
-    near: &[String],
+    near: &[(String, String)],
 ) -> Box<Fault> {
-    let meant = closest(name, declared.iter().chain(near))
+    let texts = declared.iter().chain(near.iter().map(|(text, _)| text));
+    let meant = closest(name, texts)
+        .map(|best| match near.iter().find(|(text, _)| text == best) {
+            Some((_, of)) => of,
+            None => best,
+        })
         .map(|best| format!("; did you mean {}?", quoted(best, usize::MAX)))
         .unwrap_or_default();
     let name = quoted(name, 100);

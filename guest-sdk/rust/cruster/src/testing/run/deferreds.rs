@@ -69,7 +69,7 @@ impl Run {
             });
             let known: Vec<String> = known.collect();
             let dynamic = definition.deferreds.iter().filter(|d| d.dynamic);
-            let near: Vec<String> = dynamic.flat_map(|d| misspelt(d.name, name)).collect();
+            let near: Vec<_> = dynamic.flat_map(|d| misspelt(d.name, name)).collect();
             let code = &codes::UNKNOWN_DEFERRED;
             return Err(undeclared(code, workflow, "deferred", name, &known, &near));
         };
@@ -139,14 +139,20 @@ fn check_room(
 }
 
 /// What a name would be if a beginning of it about as long as the one that is declared were
-/// spelt like that.
-fn misspelt(beginning: &str, name: &str) -> Vec<String> {
+/// spelt like that, each with what is declared. Where the beginning ends is not known, so the
+/// rest is not guessed.
+fn misspelt(beginning: &str, name: &str) -> Vec<(String, String)> {
     if name.len() > MAX_NAME {
         return Vec::new();
     }
     let least = beginning.len().saturating_sub(2).max(1);
     let most = (beginning.len() + 2).min(name.len().saturating_sub(1));
     (least..=most)
-        .filter_map(|n| Some(format!("{beginning}{}", name.get(n..)?)))
+        .filter_map(|n| {
+            Some((
+                format!("{beginning}{}", name.get(n..)?),
+                format!("{beginning}*"),
+            ))
+        })
         .collect()
 }
