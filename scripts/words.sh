@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Keeps words out that make readers stop. Prints the file, the line and what to
-# write instead. Checks all files of the repository, or those under the given paths:
+# Keeps words out that make readers stop, and links that lead nowhere in another
+# clone. Prints the file, the line and what to write instead. Checks all files of the
+# repository, or those under the given paths:
 #
 #   scripts/words.sh [PATH ...]
 set -euo pipefail
@@ -33,6 +34,16 @@ while IFS=$'\t' read -r pattern advice; do
 		failed=1
 	done <<<"$found"
 done <<<"$words"
+
+# A tracked link with an absolute target works on the machine of its author only.
+links=$(git ls-files -s -- "${@:-.}")
+while read -r mode object _ path; do
+	[[ $mode == 120000 ]] || continue
+	target=$(git cat-file blob "$object")
+	[[ $target == /* ]] || continue
+	printf 'words: %s is a link to %s\n       link to a path relative to it, or leave it untracked\n' "$path" "$target" >&2
+	failed=1
+done <<<"$links"
 
 ((failed == 0)) && echo "words ok"
 exit "$failed"

@@ -55,16 +55,14 @@ class Caller:
     ) -> Res:
         """Makes a call. `repeat` tells whether it may be made again when it is not known
         whether the first one arrived: it only looks, or the host knows it again. `again`
-        marks the request as one that may have arrived."""
+        marks the request as one that may have arrived: what had no connection has not."""
         limit = timeout if timeout is not None else self._timeout
         deadline = None if limit is None else time.monotonic() + limit
         budget: float | None = None  # of repetitions: it starts with the first failure
         backoff = FIRST_BACKOFF
-        if not repeat:
-            # It is made once there is a connection: without one it would fail, and could have
-            # been made later.
-            self._ready(self._retry_for if limit is None else min(self._retry_for, limit))
         while True:
+            if again is not None or not repeat:
+                budget = self._connect(budget, deadline)
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             try:
                 return method(request, timeout=left, metadata=self._metadata)
@@ -79,6 +77,15 @@ class Caller:
                     again()
             time.sleep(delay)
             backoff = min(2 * backoff, MAX_BACKOFF)
+
+    def _connect(self, budget: float | None, deadline: float | None) -> float | None:
+        """Waits for a connection, because a status does not tell whether a call had one: what
+        fails without one has not left, and what fails with one may have arrived. Returns the
+        budget, which is spent if there is none: the next attempt says why, and is the last."""
+        now = time.monotonic()
+        ends = now + self._retry_for if budget is None else budget
+        ends = ends if deadline is None else min(ends, deadline)
+        return budget if self._ready(max(0.0, ends - now)) else ends
 
 
 def _delay(error: grpc.RpcError, repeat: bool, backoff: float) -> float | None:

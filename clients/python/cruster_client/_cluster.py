@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from types import TracebackType
 from typing import TypeVar
 
@@ -61,17 +62,32 @@ class Cluster:
         else:
             credentials = grpc.ssl_channel_credentials(tls if isinstance(tls, bytes) else None)
             self._channel = grpc.secure_channel(address, credentials, options=_OPTIONS)
+        self._lock = threading.Lock()
+        self._closed = False
+        self._awaited: set[grpc.Future] = set()  # connections that calls wait for
         self._stubs = Stubs(self._channel, Caller(self._ready, retry_for, timeout, token), namespace)
 
     def _ready(self, seconds: float) -> bool:
-        ready = grpc.channel_ready_future(self._channel)
+        with self._lock:
+            if self._closed:
+                return False
+            ready = grpc.channel_ready_future(self._channel)
+            self._awaited.add(ready)
         try:
             ready.result(timeout=seconds)
-        except grpc.FutureTimeoutError:
+            return True
+        except (grpc.FutureTimeoutError, grpc.FutureCancelledError):
             return False
         finally:
+            self._give_up([ready])
+
+    def _give_up(self, awaited: list[grpc.Future]) -> None:
+        """Ends the waiting for connections, of each once: a future must not be cancelled twice."""
+        with self._lock:
+            mine = self._awaited.intersection(awaited)
+            self._awaited -= mine
+        for ready in mine:
             ready.cancel()
-        return True
 
     def workflow(self, name: str, result: type[T]) -> Workflow[T]:
         """A workflow, "deployment/Workflow", with the type of its result: a dataclass, a dict
@@ -96,6 +112,11 @@ class Cluster:
 
     def close(self) -> None:
         """Ends the connection and every call on it."""
+        with self._lock:
+            self._closed = True
+            awaited = list(self._awaited)
+        # A channel that is closed does not tell those who wait for it.
+        self._give_up(awaited)
         self._channel.close()
 
     def __enter__(self) -> Cluster:

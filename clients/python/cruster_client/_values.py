@@ -40,7 +40,10 @@ def _plain(value: object) -> object:
         return _plain(value.value)
     if isinstance(value, Mapping):
         return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
+    if isinstance(value, (set, frozenset)):
+        # A key that is derived from its order would differ from process to process.
+        raise TypeError(f"a {type(value).__name__} has no order that all processes agree on: use a sorted list")
+    if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
     return value
 

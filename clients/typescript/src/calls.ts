@@ -37,8 +37,8 @@ export function requestId(given: string | undefined): string {
 /** Whether a call may be made again when it is not known whether the first one arrived. */
 export type Repeat = "repeat" | "once";
 
-/** Waits until there is a connection, or until a point in time. */
-export type Ready = (deadline: number) => Promise<void>;
+/** Waits until there is a connection, or until a point in time; tells whether there is one. */
+export type Ready = (deadline: number) => Promise<boolean>;
 
 /** Calls methods with what each call carries. */
 export class Caller {
@@ -49,17 +49,15 @@ export class Caller {
     private readonly token: string | undefined,
   ) {}
 
-  /** Makes a call. `again` marks the request as one that may have arrived. */
+  /** Makes a call. `again` marks the request as one that may have arrived: what had no connection has not. */
   async call<Res>(method: Method<Res>, options: CallOptions = {}, repeat: Repeat = "repeat", again?: () => void): Promise<Res> {
     const limit = options.timeout ?? this.timeout;
     const deadline = limit === undefined ? Infinity : Date.now() + limit;
-    if (repeat === "once") {
-      // It is made once there is a connection: without one it would fail, and could have been made
-      // later.
-      await this.ready(Math.min(deadline, Date.now() + this.retryFor));
-    }
     let budget: number | undefined; // of repetitions: it starts with the first failure
     for (let backoff = FIRST_BACKOFF; ; backoff = Math.min(2 * backoff, MAX_BACKOFF)) {
+      if (again !== undefined || repeat === "once") {
+        budget = await this.connect(budget, deadline);
+      }
       const answer = await this.once(method, deadline);
       if (!(answer instanceof Failure)) {
         return answer;
@@ -76,6 +74,16 @@ export class Caller {
       }
       await sleep(delay);
     }
+  }
+
+  /**
+   * Waits for a connection, because a status does not tell whether a call had one: what fails
+   * without one has not left, and what fails with one may have arrived. Returns the budget, which
+   * is spent if there is none: the next attempt says why, and is the last.
+   */
+  private async connect(budget: number | undefined, deadline: number): Promise<number | undefined> {
+    const ends = Math.min(budget ?? Date.now() + this.retryFor, deadline);
+    return (await this.ready(ends)) ? budget : ends;
   }
 
   private once<Res>(method: Method<Res>, deadline: number): Promise<Res | Failure> {

@@ -1,6 +1,6 @@
 /** The generated clients of the services that are used. */
 
-import type { ChannelCredentials, ClientOptions } from "@grpc/grpc-js";
+import { connectivityState, type ChannelCredentials, type ClientOptions } from "@grpc/grpc-js";
 
 import type { Caller } from "./calls.js";
 import { DeferredServiceClient } from "./proto/cruster/v1/deferred.js";
@@ -12,6 +12,7 @@ export class Stubs {
   readonly workflows: WorkflowServiceClient;
   readonly deferreds: DeferredServiceClient;
   readonly entities: EntityServiceClient;
+  private closed = false;
 
   constructor(
     address: string,
@@ -27,12 +28,27 @@ export class Stubs {
     this.entities = new EntityServiceClient(address, credentials, { ...options, channelOverride });
   }
 
-  /** Waits until there is a connection, or until a point in time: then the next call says why there is none. */
-  ready(deadline: number): Promise<void> {
-    return new Promise((resolve) => this.workflows.waitForReady(deadline, () => resolve()));
+  /** Waits until there is a connection, or until a point in time; tells whether there is one. */
+  ready(deadline: number): Promise<boolean> {
+    const channel = this.workflows.getChannel();
+    return new Promise((resolve) => {
+      const look = (late?: Error) => {
+        // Asked for its state, a channel that is closed would connect again.
+        if (late !== undefined || this.closed) {
+          return resolve(false);
+        }
+        const state = channel.getConnectivityState(true);
+        if (state === connectivityState.READY) {
+          return resolve(true);
+        }
+        channel.watchConnectivityState(state, deadline, look);
+      };
+      setImmediate(look); // what is known of the connection by now is heeded first
+    });
   }
 
   close(): void {
+    this.closed = true;
     this.workflows.close();
   }
 }

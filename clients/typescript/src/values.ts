@@ -4,7 +4,7 @@ import { decode, encode } from "@msgpack/msgpack";
 
 import type { Payload } from "./proto/cruster/v1/common.js";
 
-/** The payload of a value. A Date is a point in time, a Uint8Array bytes, and undefined fields are left out. */
+/** The payload of a value. A Date is a point in time, a Uint8Array bytes, a Map an object, and undefined fields are left out. */
 export function packed(value: unknown): Payload {
   return { msgpack: Buffer.from(encode(outgoing(value), { useBigInt64: true, ignoreUndefined: true })) };
 }
@@ -29,7 +29,20 @@ function outgoing(value: unknown): unknown {
   if (typeof value === "number" && Number.isSafeInteger(value) && Math.abs(value) > 0x7fffffff) {
     return BigInt(value);
   }
-  return each(value, outgoing);
+  return each(value instanceof Map || value instanceof Set ? entriesOf(value) : value, outgoing);
+}
+
+/** The object of a Map. Neither a Map nor a Set has its parts as properties: they would be lost. */
+function entriesOf(value: Map<unknown, unknown> | Set<unknown>): object {
+  if (value instanceof Set) {
+    throw new TypeError("a Set is not a value that can be sent: use an array");
+  }
+  for (const key of value.keys()) {
+    if (typeof key !== "string") {
+      throw new TypeError(`a Map is sent as an object, so that its keys are texts: one is a ${typeof key}`);
+    }
+  }
+  return Object.fromEntries(value as Map<string, unknown>);
 }
 
 function incoming(value: unknown): unknown {

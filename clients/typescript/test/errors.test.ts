@@ -68,7 +68,7 @@ function host(...failures: ServiceError[]): { method: Method<string>; calls: () 
   return { method, calls: () => calls };
 }
 
-const connected = () => Promise.resolve();
+const connected = () => Promise.resolve(true);
 
 test("a lost call is repeated and marked", async () => {
   const { method, calls } = host(failure(status.UNAVAILABLE));

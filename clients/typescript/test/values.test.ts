@@ -32,6 +32,22 @@ test("fields that are undefined are left out", () => {
   assert.deepEqual(unpacked(packed({ a: undefined, b: 1 })), { b: 1 });
 });
 
+test("a Map of texts is an object", () => {
+  const map = new Map<string, unknown>([
+    ["a", 2 ** 40],
+    ["b", new Map([["c", 1]])],
+    ["d", undefined],
+  ]);
+  assert.deepEqual(unpacked(packed({ map })), { map: { a: 2 ** 40, b: { c: 1 } } });
+});
+
+test("a Set and other Maps are refused", () => {
+  for (const value of [new Set(["a"]), [{ deep: new Set() }], new Map([["a", new Set()]])]) {
+    assert.throws(() => packed(value), { name: "TypeError", message: /a Set .* array/ });
+  }
+  assert.throws(() => packed({ map: new Map([[1, "a"]]) }), { name: "TypeError", message: /a Map .* texts/ });
+});
+
 test("nothing", () => {
   assert.deepEqual([...(packed(undefined).msgpack ?? [])], [0xc0]);
   assert.equal(unpacked(packed(null)), null);

@@ -1,0 +1,70 @@
+"""Calls that found no connection: nothing of them has left the client."""
+
+import socket
+import unittest
+from concurrent import futures
+from typing import Any
+
+import grpc
+
+from cruster_client import Cluster, CrusterError
+from cruster_client._values import packed
+from cruster_client.proto import entity_pb2, entity_pb2_grpc
+
+
+class Entities(entity_pb2_grpc.EntityServiceServicer):
+    """Answers calls, and tells how they were marked."""
+
+    def __init__(self) -> None:
+        self.marks: list[bool] = []
+
+    def Call(self, request: entity_pb2.CallRequest, context: Any) -> entity_pb2.CallResponse:
+        self.marks.append(request.operation.again)
+        if len(self.marks) == 1:
+            context.abort(grpc.StatusCode.UNAVAILABLE, "the answer is lost")
+        return entity_pb2.CallResponse(result=packed(7))
+
+
+class UnsentTest(unittest.TestCase):
+    def test_only_what_has_left_is_marked(self) -> None:
+        threads = futures.ThreadPoolExecutor()
+        self.addCleanup(threads.shutdown)
+        # A host that goes down: it takes connections, and ends them before anything is said.
+        down = socket.create_server(("127.0.0.1", 0))
+        address = f"127.0.0.1:{down.getsockname()[1]}"
+        cluster = Cluster(address)
+        self.addCleanup(cluster.close)
+        call = threads.submit(cluster.entity("shop/Cart", "ada").call, "add", int)
+        for _ in range(3):
+            down.accept()[0].close()
+        down.close()
+
+        entities, host = Entities(), grpc.server(threads)
+        entity_pb2_grpc.add_EntityServiceServicer_to_server(entities, host)  # type: ignore[no-untyped-call]
+        host.add_insecure_port(address)
+        host.start()
+        self.addCleanup(lambda: host.stop(None).wait())
+        self.assertEqual(7, call.result())
+        self.assertEqual([False, True], entities.marks)
+
+    def test_a_call_without_a_connection_has_a_budget(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as unused:
+            address = f"127.0.0.1:{unused.getsockname()[1]}"
+        for options in ({"retry_for": 0.0}, {"retry_for": 0.2}, {"timeout": 0.2}):
+            with self.subTest(**options), Cluster(address, **options) as cluster:
+                with self.assertRaises(CrusterError) as raised:
+                    cluster.entity("shop/Cart", "ada").call("add", int)
+                self.assertIn(raised.exception.code, ("CR-5008", "CR-5010"))
+
+    def test_closing_ends_the_waiting(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as down, futures.ThreadPoolExecutor() as threads:
+            cluster = Cluster(f"127.0.0.1:{down.getsockname()[1]}", retry_for=3600)
+            call = threads.submit(cluster.entity("shop/Cart", "ada").call, "add", int)
+            down.accept()[0].close()
+            cluster.close()
+            for closed in (call.result, lambda: cluster.entity("shop/Cart", "ada").call("add", int)):
+                self.assertRaisesRegex(ValueError, "closed", closed)
+
+
+if __name__ == "__main__":
+    unittest.main()

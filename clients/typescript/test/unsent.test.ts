@@ -1,0 +1,74 @@
+/** Calls that found no connection: nothing of them has left the client. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import { test } from "node:test";
+
+import { Server, ServerCredentials, status } from "@grpc/grpc-js";
+
+import { Cluster, CrusterError } from "../src/index.js";
+import { EntityServiceService, type CallRequest, type CallResponse } from "../src/proto/cruster/v1/entity.js";
+import { packed } from "../src/values.js";
+
+/** A server that ends the connections it takes before anything is said, as a host that goes down does. */
+async function down() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const refuse = async () => ((await once(server, "connection")) as [Socket])[0].destroy();
+  const close = () => new Promise((resolve) => server.close(resolve));
+  return { address, refuse, close };
+}
+
+test("only what has left is marked", async (t) => {
+  const { address, refuse, close } = await down();
+  const cluster = new Cluster(address);
+  t.after(() => cluster.close());
+  const call = cluster.entity("shop/Cart", "ada").call<number>("add");
+  for (let i = 0; i < 3; i++) {
+    await refuse();
+  }
+  await close();
+
+  const marks: (boolean | undefined)[] = [];
+  const host = new Server();
+  t.after(() => host.forceShutdown());
+  host.addService(EntityServiceService, {
+    call({ request }: { request: CallRequest }, answer: (error: object | null, response?: CallResponse) => void) {
+      marks.push(request.operation?.again);
+      if (marks.length === 1) {
+        answer({ code: status.UNAVAILABLE, details: "the answer is lost" });
+      } else {
+        answer(null, { result: packed(7), error: undefined });
+      }
+    },
+  } as never);
+  await new Promise<void>((resolve, reject) =>
+    host.bindAsync(address, ServerCredentials.createInsecure(), (error) => (error === null ? resolve() : reject(error))),
+  );
+  assert.equal(await call, 7);
+  assert.deepEqual(marks, [false, true]);
+});
+
+test("a call without a connection has a budget", async () => {
+  const { address, close } = await down();
+  await close();
+  for (const options of [{ retryFor: 0 }, { retryFor: 200 }, { timeout: 200 }]) {
+    const cluster = new Cluster(address, options);
+    const call = cluster.entity("shop/Cart", "ada").call("add");
+    await assert.rejects(call, (e) => e instanceof CrusterError && ["CR-5008", "CR-5010"].includes(e.code));
+    cluster.close();
+  }
+});
+
+test("closing ends the waiting", async () => {
+  const { address, refuse, close } = await down();
+  const cluster = new Cluster(address, { retryFor: 3_600_000 });
+  const call = cluster.entity("shop/Cart", "ada").call("add");
+  await refuse();
+  cluster.close();
+  await assert.rejects(call);
+  await assert.rejects(cluster.entity("shop/Cart", "ada").call("add"));
+  await close();
+});
