@@ -47,8 +47,9 @@ func WithNamespace(namespace string) Option {
 }
 
 // WithRetryFor bounds for how long a call is repeated when no host answers or
-// the host is full; 0 means never. Defaults to 30 seconds. The call's context
-// bounds it too.
+// the host is full, and for how long one that must not be repeated waits for a
+// connection before it is made; 0 means one try, at once. Defaults to 30 seconds.
+// The call's context bounds it too.
 func WithRetryFor(d time.Duration) Option {
 	return func(o *options) { o.retryFor = d }
 }
@@ -78,6 +79,7 @@ func Dial(addr string, opts ...Option) (*Client, error) {
 		grpc.WithInitialWindowSize(window),
 		grpc.WithInitialConnWindowSize(window),
 		grpc.WithChainUnaryInterceptor(retry.unary),
+		grpc.WithChainStreamInterceptor(retry.stream),
 		// A call that waits for an execution may be silent for days; without pings
 		// it would not notice that its host is gone.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 10 * time.Second}),

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -30,6 +31,7 @@ var repeatable = map[string]bool{
 	crusterv1.ModuleService_Describe_FullMethodName:    true,
 	crusterv1.WorkflowService_Start_FullMethodName:     true,
 	crusterv1.WorkflowService_Execute_FullMethodName:   true,
+	crusterv1.WorkflowService_Follow_FullMethodName:    true, // by Client.Follow
 	crusterv1.WorkflowService_Poll_FullMethodName:      true,
 	crusterv1.WorkflowService_Wait_FullMethodName:      true,
 	crusterv1.WorkflowService_Describe_FullMethodName:  true,
@@ -47,10 +49,14 @@ var repeatable = map[string]bool{
 type retrier struct{ budget time.Duration }
 
 func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	repeat := mayRepeat(method, req)
+	if !repeat {
+		r.awaitConnection(ctx, cc)
+	}
 	var deadline time.Time // of repetitions: the budget starts with the first failure
 	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
 		err := invoke(ctx, method, req, reply, cc, opts...)
-		delay, again := r.delay(err, mayRepeat(method, req), backoff)
+		delay, again := r.delay(err, repeat, backoff)
 		if !again {
 			return rpcerror.From(err)
 		}
@@ -63,6 +69,31 @@ func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *g
 		}
 		if now.Add(delay).After(deadline) || !sleep(ctx, delay) {
 			return rpcerror.From(err)
+		}
+	}
+}
+
+func (r retrier) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	if !repeatable[method] {
+		r.awaitConnection(ctx, cc)
+	}
+	return open(ctx, desc, cc, method, opts...)
+}
+
+// awaitConnection waits for a connection before a call that may be made only once: what was
+// never sent is safe to send later. It gives up after the budget or with ctx; the call is made
+// all the same then, and its error says why there is no connection.
+func (r retrier) awaitConnection(ctx context.Context, cc *grpc.ClientConn) {
+	if r.budget <= 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.budget)
+	defer cancel()
+	for {
+		cc.Connect() // an idle connection stays so until it is asked for
+		state := cc.GetState()
+		if state == connectivity.Ready || state == connectivity.Shutdown || !cc.WaitForStateChange(ctx, state) {
+			return
 		}
 	}
 }
