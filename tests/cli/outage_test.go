@@ -25,15 +25,15 @@ func TestCommandsWaitOutARestart(t *testing.T) {
 		require.NoError(t, cmd.Run(), &out)
 		return out.String()
 	}
-	module := filepath.Join(built, "modules", "approval.wasm")
-	run("module", "push", module, "--name", "approval")
+	modules := filepath.Join(built, "modules")
+	run("module", "push", filepath.Join(modules, "approval.wasm"), "--name", "approval")
 	run("workflow", "start", "approval/RequestApproval", "--input", `{"document":"yes"}`)
 	run("workflow", "start", "approval/RequestApproval", "--input", `{"document":"no"}`)
 
 	for _, args := range [][]string{
 		{"deferred", "resolve", "approval/RequestApproval/yes", "approved", "--value", `{"approved":true,"by":"ada"}`},
 		{"deferred", "reject", "approval/RequestApproval/no", "approved", "--error", "not signed"},
-		{"module", "push", module, "--name", "again"},
+		{"module", "push", filepath.Join(modules, "orders.wasm"), "--name", "orders"},
 	} {
 		p.Kill()
 		var out bytes.Buffer
@@ -44,7 +44,7 @@ func TestCommandsWaitOutARestart(t *testing.T) {
 	}
 	require.Contains(t, run("workflow", "wait", "approval/RequestApproval/yes"), `"status": "approved"`)
 	require.Contains(t, run("workflow", "wait", "approval/RequestApproval/no"), `"status": "rejected"`)
-	require.Contains(t, run("module", "list"), "again")
+	require.Contains(t, run("module", "list"), "orders")
 }
 
 // hangUpOnce proves that someone looked for a host in vain: it answers the first connection that
