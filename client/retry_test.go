@@ -153,7 +153,7 @@ var onceOnly = map[string]func(ctx context.Context, b *testBundle, calls *atomic
 	},
 }
 
-var errNoHost = errors.New("nobody listens")
+var errNoHost = errors.New("no listener")
 
 // TestCallsMadeOnceWaitForAHost: what was never sent is safe to send later, so that a call waits
 // for a host that is on its way.
@@ -189,7 +189,7 @@ func TestWaitingForAHostIsBounded(t *testing.T) {
 			}
 			err := call(t.Context(), b, &calls)
 			require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
-			require.ErrorContains(t, err, "no host answers: nobody listens")
+			require.ErrorContains(t, err, "no host answers: no listener")
 			require.Greater(t, tries.Load(), int32(1))
 			require.Zero(t, calls.Load())
 		})
