@@ -18,6 +18,9 @@ import (
 
 const (
 	defaultRetryFor = 30 * time.Second
+	// maxConnectDelay is the most that lies between two tries to connect. It is short against
+	// the budgets of calls: a host that is back is found before they end.
+	maxConnectDelay = 500 * time.Millisecond
 	// window is how much a host may send ahead of what was read.
 	window = 1 << 20
 )
@@ -84,7 +87,7 @@ func Dial(addr string, opts ...Option) (*Client, error) {
 		// it would not notice that its host is gone.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 10 * time.Second}),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
+			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxConnectDelay},
 			MinConnectTimeout: 5 * time.Second,
 		}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),

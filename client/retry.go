@@ -63,11 +63,10 @@ func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *g
 		if status.Code(err) == codes.Unavailable {
 			req = asRepeated(req)
 		}
-		now := time.Now()
 		if deadline.IsZero() {
-			deadline = now.Add(r.budget)
+			deadline = time.Now().Add(r.budget)
 		}
-		if now.Add(delay).After(deadline) || !sleep(ctx, delay) {
+		if !pause(ctx, err, delay, deadline) {
 			return rpcerror.From(err)
 		}
 	}
@@ -159,6 +158,16 @@ func (r retrier) delay(err error, repeatable bool, backoff time.Duration) (time.
 	default:
 		return 0, false
 	}
+}
+
+// pause waits until the next try, and tells whether there is one. The last is at the deadline,
+// unless the host has named a delay beyond it.
+func pause(ctx context.Context, err error, delay time.Duration, deadline time.Time) bool {
+	left := time.Until(deadline)
+	if status.Code(err) == codes.Unavailable {
+		delay = min(delay, left)
+	}
+	return left > 0 && delay <= left && sleep(ctx, delay)
 }
 
 // sleep waits, unless ctx is done or would be done before.

@@ -112,6 +112,26 @@ func TestRetriesAreBounded(t *testing.T) {
 	require.EqualValues(t, 1, calls.Load())
 }
 
+// TestTheBudgetIsUsedUp: the last try is not before the budget ends, or a host that starts in its
+// second half would be missed.
+func TestTheBudgetIsUsedUp(t *testing.T) {
+	t.Parallel()
+	const budget = 200 * time.Millisecond
+	b := setup(t, client.WithRetryFor(budget))
+	var first, last time.Time
+	b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+		last = time.Now()
+		if first.IsZero() {
+			first = last
+		}
+		return nil, status.Error(codes.Unavailable, "gone")
+	}
+
+	_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(t.Context(), order{})
+	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
+	require.GreaterOrEqual(t, last.Sub(first), budget)
+}
+
 func TestSettlementsAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
