@@ -18,6 +18,9 @@ import (
 
 const (
 	defaultRetryFor = 30 * time.Second
+	// maxConnectDelay is the most that lies between two tries to connect. It is short against
+	// the budgets of calls: a host that is back is found before they end.
+	maxConnectDelay = 500 * time.Millisecond
 	// window is how much a host may send ahead of what was read.
 	window = 1 << 20
 )
@@ -47,8 +50,9 @@ func WithNamespace(namespace string) Option {
 }
 
 // WithRetryFor bounds for how long a call is repeated when no host answers or
-// the host is full; 0 means never. Defaults to 30 seconds. The call's context
-// bounds it too.
+// the host is full, and for how long one that must not be repeated waits for a
+// connection before it is made; 0 means one try, at once. Defaults to 30 seconds.
+// The call's context bounds it too.
 func WithRetryFor(d time.Duration) Option {
 	return func(o *options) { o.retryFor = d }
 }
@@ -78,11 +82,12 @@ func Dial(addr string, opts ...Option) (*Client, error) {
 		grpc.WithInitialWindowSize(window),
 		grpc.WithInitialConnWindowSize(window),
 		grpc.WithChainUnaryInterceptor(retry.unary),
+		grpc.WithChainStreamInterceptor(retry.stream),
 		// A call that waits for an execution may be silent for days; without pings
 		// it would not notice that its host is gone.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 10 * time.Second}),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
+			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxConnectDelay},
 			MinConnectTimeout: 5 * time.Second,
 		}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),

@@ -161,6 +161,8 @@ type testBundle struct {
 	workflows *fakeWorkflows
 	entities  *fakeEntities
 	client    *client.Client
+	// refuse, if set, is asked before each connection.
+	refuse func() error
 }
 
 func setup(t *testing.T, opts ...client.Option) *testBundle {
@@ -175,7 +177,14 @@ func setup(t *testing.T, opts ...client.Option) *testBundle {
 	listener := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	dial := grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) })
+	dial := grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+		if b.refuse != nil {
+			if err := b.refuse(); err != nil {
+				return nil, err
+			}
+		}
+		return listener.DialContext(ctx)
+	})
 	c, err := client.Dial("passthrough:///test", append([]client.Option{client.WithDialOptions(dial)}, opts...)...)
 	require.NoError(t, err)
 	b.client = c
@@ -232,6 +241,12 @@ func TestUnreachableHost(t *testing.T) {
 	defer func() { require.NoError(t, c.Close()) }()
 
 	_, err = client.Attach[receipt](c, "shop/Buy/k").Poll(t.Context())
+	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
+	require.ErrorContains(t, err, "connection refused")
+	err = c.Resolve(t.Context(), "shop/Buy/k", "approved", true)
+	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
+	require.ErrorContains(t, err, "connection refused")
+	_, err = c.Push(t.Context(), client.PushRequest{Name: "shop"})
 	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
 	require.ErrorContains(t, err, "connection refused")
 }

@@ -10,7 +10,8 @@
 //
 // Starts are idempotent: a request that is sent twice runs once and is answered
 // twice. So the client repeats calls that no host answered, or that a full host
-// put off, for as long as [WithRetryFor] allows.
+// put off, for as long as [WithRetryFor] allows. A call that must not be made twice,
+// such as [Client.Resolve], waits as long for a connection, and is then made once.
 //
 // What goes wrong with a call is an *abi.Error with a stable code and a hint.
 // What goes wrong with a workflow is a [*RunError], which wraps the *abi.Error

@@ -50,11 +50,10 @@ func (c *Client) Follow(ctx context.Context, req FollowRequest) iter.Seq2[*crust
 				backoff, deadline = firstBackoff, time.Time{}
 			}
 			delay, again := c.retry.delay(err, true, backoff)
-			now := time.Now()
 			if deadline.IsZero() {
-				deadline = now.Add(c.retry.budget)
+				deadline = time.Now().Add(c.retry.budget)
 			}
-			if !again || now.Add(delay).After(deadline) || !sleep(ctx, delay) {
+			if !again || !pause(ctx, err, delay, deadline) {
 				yield(nil, rpcerror.From(err))
 				return
 			}

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -30,6 +31,7 @@ var repeatable = map[string]bool{
 	crusterv1.ModuleService_Describe_FullMethodName:    true,
 	crusterv1.WorkflowService_Start_FullMethodName:     true,
 	crusterv1.WorkflowService_Execute_FullMethodName:   true,
+	crusterv1.WorkflowService_Follow_FullMethodName:    true, // by Client.Follow
 	crusterv1.WorkflowService_Poll_FullMethodName:      true,
 	crusterv1.WorkflowService_Wait_FullMethodName:      true,
 	crusterv1.WorkflowService_Describe_FullMethodName:  true,
@@ -47,22 +49,50 @@ var repeatable = map[string]bool{
 type retrier struct{ budget time.Duration }
 
 func (r retrier) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	repeat := mayRepeat(method, req)
+	if !repeat {
+		r.awaitConnection(ctx, cc)
+	}
 	var deadline time.Time // of repetitions: the budget starts with the first failure
 	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
 		err := invoke(ctx, method, req, reply, cc, opts...)
-		delay, again := r.delay(err, mayRepeat(method, req), backoff)
+		delay, again := r.delay(err, repeat, backoff)
 		if !again {
 			return rpcerror.From(err)
 		}
 		if status.Code(err) == codes.Unavailable {
 			req = asRepeated(req)
 		}
-		now := time.Now()
 		if deadline.IsZero() {
-			deadline = now.Add(r.budget)
+			deadline = time.Now().Add(r.budget)
 		}
-		if now.Add(delay).After(deadline) || !sleep(ctx, delay) {
+		if !pause(ctx, err, delay, deadline) {
 			return rpcerror.From(err)
+		}
+	}
+}
+
+func (r retrier) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	if !repeatable[method] {
+		r.awaitConnection(ctx, cc)
+	}
+	return open(ctx, desc, cc, method, opts...)
+}
+
+// awaitConnection waits for a connection before a call that may be made only once: what was
+// never sent is safe to send later. It gives up after the budget or with ctx; the call is made
+// all the same then, and its error says why there is no connection.
+func (r retrier) awaitConnection(ctx context.Context, cc *grpc.ClientConn) {
+	if r.budget <= 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.budget)
+	defer cancel()
+	for {
+		cc.Connect() // an idle connection stays so until it is asked for
+		state := cc.GetState()
+		if state == connectivity.Ready || state == connectivity.Shutdown || !cc.WaitForStateChange(ctx, state) {
+			return
 		}
 	}
 }
@@ -128,6 +158,16 @@ func (r retrier) delay(err error, repeatable bool, backoff time.Duration) (time.
 	default:
 		return 0, false
 	}
+}
+
+// pause waits until the next try, and tells whether there is one. The last is at the deadline,
+// unless the host has named a delay beyond it.
+func pause(ctx context.Context, err error, delay time.Duration, deadline time.Time) bool {
+	left := time.Until(deadline)
+	if status.Code(err) == codes.Unavailable {
+		delay = min(delay, left)
+	}
+	return left > 0 && delay <= left && sleep(ctx, delay)
 }
 
 // sleep waits, unless ctx is done or would be done before.

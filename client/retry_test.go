@@ -1,6 +1,8 @@
 package client_test
 
 import (
+	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -110,6 +112,26 @@ func TestRetriesAreBounded(t *testing.T) {
 	require.EqualValues(t, 1, calls.Load())
 }
 
+// TestTheBudgetIsUsedUp: the last try is not before the budget ends, or a host that starts in its
+// second half would be missed.
+func TestTheBudgetIsUsedUp(t *testing.T) {
+	t.Parallel()
+	const budget = 200 * time.Millisecond
+	b := setup(t, client.WithRetryFor(budget))
+	var first, last time.Time
+	b.host.execute = func(*crusterv1.ExecuteRequest) (*crusterv1.ExecuteResponse, error) {
+		last = time.Now()
+		if first.IsZero() {
+			first = last
+		}
+		return nil, status.Error(codes.Unavailable, "gone")
+	}
+
+	_, err := client.Workflow[order, receipt](b.client, "shop/Buy").Execute(t.Context(), order{})
+	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
+	require.GreaterOrEqual(t, last.Sub(first), budget)
+}
+
 func TestSettlementsAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -123,4 +145,87 @@ func TestSettlementsAreNotRepeated(t *testing.T) {
 	err := b.client.Resolve(t.Context(), "shop/Buy/k", "approved", true)
 	require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
 	require.EqualValues(t, 1, calls.Load(), "the first may have arrived")
+}
+
+// onceOnly are calls that must not be made a second time. Each counts what reaches the host.
+var onceOnly = map[string]func(ctx context.Context, b *testBundle, calls *atomic.Int32) error{
+	"Resolve": func(ctx context.Context, b *testBundle, calls *atomic.Int32) error {
+		b.host.resolve = func(*crusterv1.ResolveRequest) (*crusterv1.ResolveResponse, error) {
+			calls.Add(1)
+			return &crusterv1.ResolveResponse{}, nil
+		}
+		return b.client.Resolve(ctx, "shop/Buy/k", "approved", true)
+	},
+	"Fail": func(ctx context.Context, b *testBundle, calls *atomic.Int32) error {
+		b.workflows.fail = func(*crusterv1.FailRequest) (*crusterv1.FailResponse, error) {
+			calls.Add(1)
+			return &crusterv1.FailResponse{}, nil
+		}
+		return client.Attach[int](b.client, "shop/Buy/k").Fail(ctx, "given up")
+	},
+	"Push": func(ctx context.Context, b *testBundle, calls *atomic.Int32) error {
+		b.host.push = func(*crusterv1.PushMetadata, []byte) (*crusterv1.PushResponse, error) {
+			calls.Add(1)
+			return &crusterv1.PushResponse{}, nil
+		}
+		_, err := b.client.Push(ctx, client.PushRequest{Name: "shop", Binary: make([]byte, 1<<20)})
+		return err
+	},
+}
+
+var errNoHost = errors.New("no listener")
+
+// TestCallsMadeOnceWaitForAHost: what was never sent is safe to send later, so that a call waits
+// for a host that is on its way.
+func TestCallsMadeOnceWaitForAHost(t *testing.T) {
+	t.Parallel()
+	for name, call := range onceOnly {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			var calls, tries atomic.Int32
+			b.refuse = func() error {
+				if tries.Add(1) < 4 {
+					return errNoHost
+				}
+				return nil
+			}
+			require.NoError(t, call(t.Context(), b, &calls))
+			require.EqualValues(t, 1, calls.Load())
+		})
+	}
+}
+
+func TestWaitingForAHostIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, call := range onceOnly {
+		t.Run(name+"/Budget", func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, client.WithRetryFor(200*time.Millisecond))
+			var calls, tries atomic.Int32
+			b.refuse = func() error {
+				tries.Add(1)
+				return errNoHost
+			}
+			err := call(t.Context(), b, &calls)
+			require.Equal(t, abi.CodeUnreachable, abi.CodeOf(err))
+			require.ErrorContains(t, err, "no host answers: no listener")
+			require.Greater(t, tries.Load(), int32(1))
+			require.Zero(t, calls.Load())
+		})
+		t.Run(name+"/Context", func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, client.WithRetryFor(time.Hour))
+			ctx, giveUp := context.WithCancel(t.Context())
+			var calls, tries atomic.Int32
+			b.refuse = func() error {
+				if tries.Add(1) == 2 {
+					giveUp()
+				}
+				return errNoHost
+			}
+			require.ErrorIs(t, call(ctx, b, &calls), context.Canceled)
+			require.Zero(t, calls.Load())
+		})
+	}
 }

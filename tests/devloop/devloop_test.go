@@ -149,7 +149,7 @@ func (d *dev) await(kind string) event {
 		if e.Event == kind {
 			return e
 		}
-		require.Contains(d.t, []string{"building", "built"}, e.Event, "%s\n%s", e.Error, e.Output)
+		require.Contains(d.t, []string{"building", "built", "deploying"}, e.Event, "%s\n%s", e.Error, e.Output)
 	}
 }
 

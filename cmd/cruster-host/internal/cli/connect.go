@@ -47,12 +47,24 @@ func (a *app) whereUnreachable(err error) error {
 	return &at
 }
 
-// addrFlag is what a suggested command needs to reach the same host, and the same namespace.
-func (a *app) addrFlag() (flags string) {
-	if fromEnv, _ := a.lookupEnv("CRUSTER_ADDR"); a.addr != defaultAddr && a.addr != fromEnv {
+// addrFlag is what a suggested command needs to reach the same host, and the same namespace,
+// from this terminal.
+func (a *app) addrFlag() string {
+	addr, _ := a.lookupEnv("CRUSTER_ADDR")
+	namespace, _ := a.lookupEnv("CRUSTER_NAMESPACE")
+	return a.addrFlagBeside(addr, namespace)
+}
+
+// addrFlagAnywhere is addrFlag for a terminal whose environment may be another one: a host
+// occupies its own.
+func (a *app) addrFlagAnywhere() string { return a.addrFlagBeside("", "") }
+
+// addrFlagBeside is addrFlag where the environment has this address and this namespace.
+func (a *app) addrFlagBeside(addr, namespace string) (flags string) {
+	if a.addr != defaultAddr && a.addr != addr {
 		flags = " --addr " + a.addr
 	}
-	if fromEnv, _ := a.lookupEnv("CRUSTER_NAMESPACE"); a.namespace != defaultNamespace && a.namespace != fromEnv {
+	if a.namespace != defaultNamespace && a.namespace != namespace {
 		flags += " --namespace " + a.namespace
 	}
 	return flags

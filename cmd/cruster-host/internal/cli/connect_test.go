@@ -2,7 +2,10 @@ package cli
 
 import (
 	"net"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -49,5 +52,64 @@ func TestSuggestedCommandsReachTheSameHost(t *testing.T) {
 			a.addr, a.namespace = tc.addr, tc.namespace
 			require.Equal(t, tc.want, a.addrFlag())
 		})
+	}
+}
+
+// TestCommandsForAnotherTerminal: that has another environment.
+func TestCommandsForAnotherTerminal(t *testing.T) {
+	t.Parallel()
+	a := newApp(Process{LookupEnv: environment("CRUSTER_ADDR=127.0.0.1:7920", "CRUSTER_NAMESPACE=staging")})
+	a.addr, a.namespace = "127.0.0.1:7920", "staging"
+	require.Equal(t, " --addr 127.0.0.1:7920 --namespace staging", a.addrFlagAnywhere())
+	a.addr, a.namespace = defaultAddr, defaultNamespace
+	require.Empty(t, a.addrFlagAnywhere())
+}
+
+// TestRetryBudgets: a command that waits for an execution anyway waits longer for a host.
+func TestRetryBudgets(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]time.Duration{
+		"workflow poll a/B/c":                    5 * time.Second,
+		"deferred resolve a/B/c d":               5 * time.Second,
+		"workflow execute a/B":                   30 * time.Second,
+		"workflow wait a/B/c":                    30 * time.Second,
+		"workflow follow a/B/c":                  30 * time.Second,
+		"workflow wait a/B/c --retry-for 5s":     5 * time.Second,
+		"workflow follow a/B/c --retry-for 0":    0,
+		"deferred resolve a/B/c d --retry-for 0": 0,
+	} {
+		require.Equal(t, want, budgetOf(t, line), line)
+	}
+	require.Equal(t, time.Second, budgetOf(t, "workflow wait a/B/c", "CRUSTER_RETRY_FOR=1s"))
+}
+
+func budgetOf(t *testing.T, line string, env ...string) time.Duration {
+	t.Helper()
+	a := newApp(Process{LookupEnv: environment(env...)})
+	cmd, rest, err := a.rootCommand().Find(words(line))
+	require.NoError(t, err)
+	require.NoError(t, cmd.ParseFlags(rest))
+	require.NoError(t, a.prepare(cmd, nil))
+	return a.retryFor
+}
+
+// TestUnreachableHostForCallsMadeOnce: they wait as long as others, and say the same.
+func TestUnreachableHostForCallsMadeOnce(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	module := filepath.Join(t.TempDir(), "m.wasm")
+	require.NoError(t, os.WriteFile(module, []byte("\x00asm\x01\x00\x00\x00"), 0o600))
+
+	for _, budget := range []string{"0", "100ms"} {
+		for _, line := range []string{
+			"deferred resolve a/B/c d", "deferred reject a/B/c d --error no", "workflow signal a/B/c s", "workflow resume a/B/c",
+			"workflow fail a/B/c --reason no", "workflow delete a/B/c", "workflow move a/B/c --to latest", "workflow update a/B/c u", "module push " + module + " --name m",
+		} {
+			code, _, stderr := invoke(t, append(words(line), "--addr", l.Addr().String(), "--retry-for", budget)...)
+			require.Equal(t, exitUnavailable, code, "%s: %s", line, stderr)
+			require.Contains(t, stderr, "error: CR-5010: no host answers at "+l.Addr().String()+": ", line)
+		}
 	}
 }

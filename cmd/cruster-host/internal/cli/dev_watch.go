@@ -117,6 +117,7 @@ func asLines(s string) string {
 // deploy sees which open executions the module fits, and deploys it in any case: no
 // execution goes on with it unless it is moved.
 func (w *watchScreen) deploy(ctx context.Context, c *client.Client, s devloop.Source, file string, binary []byte) error {
+	w.say(view.Watched{Deployment: s.Name, Event: "deploying", File: file}, func() error { return w.line(s.Name, "deploying") })
 	summary, err := w.check(ctx, c, s.Name, binary)
 	var resp *crusterv1.PushResponse
 	if err == nil {
@@ -137,10 +138,10 @@ func (w *watchScreen) deploy(ctx context.Context, c *client.Client, s devloop.So
 	}
 	d := resp.GetDeployment()
 	w.say(view.Watched{Deployment: s.Name, Event: "deployed", File: file, Version: d.GetVersion(), Digest: d.GetDigest(), Check: summary}, func() error {
-		if err := view.WriteOpenAfterChange(w.app.stdout, summary, w.app.addrFlag()); err != nil {
+		if err := view.WriteOpenAfterChange(w.app.stdout, summary, w.app.addrFlagAnywhere()); err != nil {
 			return err
 		}
-		return view.WriteRedeployed(w.app.stdout, d, w.app.addrFlag())
+		return view.WriteRedeployed(w.app.stdout, d, w.app.addrFlagAnywhere())
 	})
 	return nil
 }

@@ -19,7 +19,15 @@ const (
 	defaultAddr      = "127.0.0.1:7600"
 	defaultNamespace = "default"
 	defaultHTTPAddr  = "127.0.0.1:8600"
+
+	defaultRetryFor = 5 * time.Second
+	// waitingRetryFor is the default of commands that wait for an execution: who is ready to
+	// wait for that can also wait for a host that starts again.
+	waitingRetryFor = 30 * time.Second
 )
+
+// waitsAnnotation marks commands that wait for an execution.
+const waitsAnnotation = "cruster-waits"
 
 // A Process is what a program gets from the machine.
 type Process struct {
@@ -94,7 +102,7 @@ examples below do just that.
 	flags.StringVar(&a.addr, "addr", defaultAddr, "address of the host's gRPC API")
 	flags.StringVarP(&a.namespace, "namespace", "n", defaultNamespace, "tenant to work in")
 	flags.StringVarP(&a.output, "output", "o", "table", "form of the output: table, json or jsonl")
-	flags.DurationVar(&a.retryFor, "retry-for", 5*time.Second, "how long to try again when the host does not answer or is full")
+	flags.DurationVar(&a.retryFor, "retry-for", defaultRetryFor, "how long to try again when the host does not answer or is full; workflow execute, wait and follow: 30s")
 	fromEnvironment(flags, "addr", "namespace", "output", "retry-for")
 
 	root.AddCommand(a.devCommand(), a.serveCommand(), a.newCommand(), a.moduleCommand(), a.workflowCommand(), a.entityCommand(), a.deferredCommand(), a.scheduleCommand(),
@@ -117,6 +125,9 @@ func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 	}
 	if err := applyEnvironment(cmd.Flags(), a.lookupEnv); err != nil {
 		return err
+	}
+	if cmd.Annotations[waitsAnnotation] != "" && !cmd.Flags().Changed("retry-for") {
+		a.retryFor = waitingRetryFor
 	}
 	switch a.output {
 	case "table", "json", "jsonl":

@@ -124,7 +124,7 @@ func (a *app) firstScreen(grpc, http, store string, next bool) {
 			_, err := fmt.Fprintln(a.stdout)
 			return err
 		}
-		_, err := fmt.Fprintf(a.stdout, "\nNext, in another terminal:\n  cruster-host module push FILE.wasm --name NAME%s\n", a.addrFlag())
+		_, err := fmt.Fprintf(a.stdout, "\nNext, in another terminal:\n  cruster-host module push FILE.wasm --name NAME%s\n", a.addrFlagAnywhere())
 		return err
 	})
 }

@@ -42,6 +42,22 @@ func TestFirstScreen(t *testing.T) {
 	}
 }
 
+// TestFirstScreenNamesTheAddress: the next command is for another terminal, which does not have
+// the environment of the host.
+func TestFirstScreenNamesTheAddress(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]string{
+		"127.0.0.1:7920": "--name NAME --addr 127.0.0.1:7920\n",
+		defaultAddr:      "--name NAME\n",
+	} {
+		var screen strings.Builder
+		a := newApp(Process{LookupEnv: environment("CRUSTER_ADDR=" + addr), Stdout: &screen})
+		a.output, a.namespace = "table", defaultNamespace
+		a.firstScreen(addr, "127.0.0.1:8600", "memory", true)
+		require.Contains(t, screen.String(), want)
+	}
+}
+
 // firstWrite keeps what is written, and calls then at the first write.
 type firstWrite struct {
 	text   strings.Builder

@@ -49,7 +49,8 @@ interrupted the workflow goes on: run the command again to wait for it.
 ` + exitHelp,
 		Example: `  cruster-host workflow execute orders/ProcessOrder --input '{"order_id":"42"}'
   cruster-host workflow execute orders/ProcessOrder --input-file order.json --raw-key order-42 --timeout 30s`,
-		Args: cobra.ExactArgs(1),
+		Annotations: map[string]string{waitsAnnotation: "execution"},
+		Args:        cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			start, err := a.startOptions(&f, cmd, args[0])
 			if err != nil {
@@ -151,11 +152,12 @@ func (a *app) workflowWait() *cobra.Command {
 	var timeout time.Duration
 	var run string
 	cmd := &cobra.Command{
-		Use:     "wait EXECUTION",
-		Short:   "Wait for an execution and print its result",
-		Long:    "Wait for an execution and print its result.\n\n" + exitHelp,
-		Example: "  cruster-host workflow wait orders/ProcessOrder/order-42 --timeout 1m",
-		Args:    cobra.ExactArgs(1),
+		Use:         "wait EXECUTION",
+		Short:       "Wait for an execution and print its result",
+		Long:        "Wait for an execution and print its result.\n\n" + exitHelp,
+		Example:     "  cruster-host workflow wait orders/ProcessOrder/order-42 --timeout 1m",
+		Annotations: map[string]string{waitsAnnotation: "execution"},
+		Args:        cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := bounded(cmd.Context(), timeout)
 			defer cancel()

@@ -21,7 +21,8 @@ the result. A paused execution is followed on, and so is the run that another co
 ` + exitHelp,
 		Example: `  cruster-host workflow follow orders/ProcessOrder/order-42
   cruster-host workflow follow orders/ProcessOrder/order-42 --after 12 -o jsonl`,
-		Args: cobra.ExactArgs(1),
+		Annotations: map[string]string{waitsAnnotation: "execution"},
+		Args:        cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Execution = args[0]
 			return a.withClient(func(c *client.Client) error { return a.follow(cmd, c, req) })

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -58,10 +57,10 @@ func Start(ctx context.Context, cfg Config) (*Host, error) {
 	h := &Host{clock: clockwork.NewRealClock(), drainTimeout: cfg.DrainTimeout, log: cfg.Logger, lost: make(chan error, 1)}
 	// The addresses come first: a host that cannot be reached must not take over
 	// the shards of one that can.
-	if h.grpc, err = listen("--grpc-addr", cfg.GRPCAddr); err != nil {
+	if h.grpc, err = listen(ctx, h.clock, "--grpc-addr", cfg.GRPCAddr); err != nil {
 		return nil, err
 	}
-	if h.http, err = listen("--http-addr", cfg.HTTPAddr); err != nil {
+	if h.http, err = listen(ctx, h.clock, "--http-addr", cfg.HTTPAddr); err != nil {
 		return nil, errors.Join(err, h.grpc.Close())
 	}
 	if h.store, err = spec.Open(ctx, cfg.Logger); err != nil {
@@ -78,19 +77,6 @@ func (h *Host) GRPCAddr() string { return h.grpc.Addr().String() }
 
 // HTTPAddr is where the host listens for probes and metrics.
 func (h *Host) HTTPAddr() string { return h.http.Addr().String() }
-
-func listen(flag, addr string) (net.Listener, error) {
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		if errors.Is(err, syscall.EADDRINUSE) {
-			return nil, abi.Errorf(abi.CodeAddress, "%s: %v", flag, err).
-				WithHint("Is another host running? Choose another address with %s.", flag)
-		}
-		return nil, abi.Errorf(abi.CodeBadConfig, "%s: %v", flag, err).
-			WithHint("Addresses are HOST:PORT, as in 127.0.0.1:7600; a host can listen only on addresses of its machine.")
-	}
-	return l, nil
-}
 
 func (h *Host) start(ctx context.Context, cfg Config) (err error) {
 	registry := prometheus.NewRegistry()
