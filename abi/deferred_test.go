@@ -25,7 +25,10 @@ func TestDeferredsAreFoundByName(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, d.Name, name)
 	}
-	for name, best := range map[string]string{"decison": "decision", "approve-": "approve-*", "aprove-bob": "approve-*", "approved-bob": "approve-*", "APPROVE-bob": "approve-*", "bob": "", "Decision": "decision", "": ""} {
+	for name, best := range map[string]string{
+		"decison": "decision", "Decision": "decision", "": "", "bob": "",
+		"approve-": "approve-*", "aprove-bob": "approve-*", "approved-bob": "approve-*", "APPROVE-bob": "approve-*",
+	} {
 		meant := ""
 		if best != "" {
 			meant = `; did you mean "` + best + `"?`

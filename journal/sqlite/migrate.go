@@ -48,7 +48,8 @@ func (s *Store) migrateGuest(ctx context.Context, d *journal.Deployment, steps [
 		} else if err != nil {
 			failed := abi.Errorf(abi.CodeMigrationFailed, "migration %d (%s) of deployment %q: %s", step.Version, step.Name, d.Name, abi.AsError(err).Message)
 			if strings.Contains(failed.Message, "already exists") {
-				failed = failed.WithHint("If the table is that of another deployment or namespace: on the embedded store all are in one file. Rename it, give this one a store of its own, or use Postgres; see docs/recipes.md.")
+				failed = failed.WithHint("If the table is that of another deployment or namespace: on the embedded store all are in one file. " +
+					"Rename it, give this one a store of its own, or use Postgres; see docs/recipes.md.")
 			}
 			return failed
 		}

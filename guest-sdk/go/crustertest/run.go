@@ -191,7 +191,8 @@ func Config(name, value string) Option {
 	return func(c *config) { c.config[name] = value }
 }
 
-// Record fills h with the history of the execution.
+// Record fills h with the history of the execution: if it has continued as new, that of its last run,
+// with those of the runs before it in h.Before.
 func Record(h *History) Option {
 	return func(c *config) { c.history = h }
 }

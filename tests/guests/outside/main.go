@@ -49,6 +49,8 @@ var try = cruster.NewActivity("try", func(ctx *cruster.ActivityContext, what str
 var _ = cruster.NewWorkflow("Try", func(ctx cruster.Context, what string) (string, error) { return try.Call(ctx, what) })
 
 // In a workflow.
-var _ = cruster.NewWorkflow("TryHere", func(_ cruster.Context, what string) (string, error) { return "it worked", tries[what](context.Background()) })
+var _ = cruster.NewWorkflow("TryHere", func(_ cruster.Context, what string) (string, error) {
+	return "it worked", tries[what](context.Background())
+})
 
 func main() {}
