@@ -2,6 +2,7 @@ package abi
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
 )
@@ -46,6 +47,20 @@ type Retry struct {
 	Jitter float64 `msgpack:"jitter"`
 	// Retries is how many attempts may follow the first.
 	Retries uint32 `msgpack:"retries"`
+}
+
+// Delay is the longest pause before the next attempt after some have failed: the one without jitter.
+func (r Retry) Delay(failed uint32) time.Duration {
+	delay := time.Duration(r.Base)
+	if delay <= 0 {
+		delay = DefaultBackoff
+	}
+	if r.Backoff != BackoffConstant {
+		for i := uint32(1); i < failed && delay < MaxBackoff; i++ {
+			delay *= 2
+		}
+	}
+	return min(delay, MaxBackoff)
 }
 
 // Deferred is the body of [OpDeferred]: await a named promise of this

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -60,6 +61,9 @@ func Deployment(info *host.DeploymentInfo) *crusterv1.Deployment {
 		activity := &crusterv1.ActivityInfo{Name: a.Name, Input: Schema(a.Input), Output: Schema(a.Output), Retries: a.Retry.Retries}
 		if a.Timeout > 0 {
 			activity.Timeout = durationpb.New(time.Duration(a.Timeout))
+		}
+		if a.Retry.Retries > 0 {
+			activity.FirstPause, activity.Backoff = durationpb.New(a.Retry.Delay(1)), cmp.Or(a.Retry.Backoff, abi.BackoffExponential)
 		}
 		d.Activities = append(d.Activities, activity)
 	}

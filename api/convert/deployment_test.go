@@ -23,7 +23,7 @@ func TestDeployments(t *testing.T) {
 				{Name: "Sell", Key: abi.KeyFromRequest, Deferreds: []abi.DeferredInfo{{Name: "approve-", Dynamic: true, Value: &abi.Schema{Type: abi.TypeBool}}}},
 				{Name: "Ship", Key: abi.KeyFromRequest, Deferreds: []abi.DeferredInfo{}},
 			},
-			Activities: []abi.ActivityInfo{{Name: "pay", Timeout: int64(time.Second)}, {Name: "ship"}},
+			Activities: []abi.ActivityInfo{{Name: "pay", Timeout: int64(time.Second)}, {Name: "ship", Retry: abi.Retry{Retries: 2}}},
 		},
 	})
 	require.Equal(t, []string{"TOKEN", "URL"}, d.GetConfigKeys())
@@ -37,7 +37,10 @@ func TestDeployments(t *testing.T) {
 	require.Equal(t, abi.TypeBool, sell.GetDeferreds()[0].GetValue().GetType())
 	require.False(t, d.GetWorkflows()[2].GetAnyDeferred())
 	require.Equal(t, time.Second, d.GetActivities()[0].GetTimeout().AsDuration())
+	require.Nil(t, d.GetActivities()[0].GetFirstPause(), "there are no retries")
 	require.Nil(t, d.GetActivities()[1].GetTimeout(), "the host's default")
+	require.Equal(t, abi.DefaultBackoff, d.GetActivities()[1].GetFirstPause().AsDuration())
+	require.Equal(t, abi.BackoffExponential, d.GetActivities()[1].GetBackoff())
 
 	bare := convert.Deployment(&host.DeploymentInfo{Deployment: journal.Deployment{Name: "gone"}})
 	require.Equal(t, "gone", bare.GetName(), "a module without a manifest is listed all the same")

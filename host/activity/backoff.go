@@ -9,16 +9,7 @@ import (
 // Backoff is the delay before the next attempt after some have failed. Random
 // yields numbers from 0 to 1.
 func Backoff(r abi.Retry, failed uint32, random func() float64) time.Duration {
-	delay := time.Duration(r.Base)
-	if delay == 0 {
-		delay = abi.DefaultBackoff
-	}
-	if r.Backoff != abi.BackoffConstant {
-		for i := uint32(1); i < failed && delay < abi.MaxBackoff; i++ {
-			delay *= 2
-		}
-	}
-	delay = min(delay, abi.MaxBackoff)
+	delay := r.Delay(failed)
 	if r.Jitter > 0 {
 		delay -= time.Duration(r.Jitter * random() * float64(delay))
 	}

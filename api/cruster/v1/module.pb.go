@@ -1619,7 +1619,11 @@ type ActivityInfo struct {
 	// How many attempts follow a failed first one, by default.
 	Retries uint32 `protobuf:"varint,4,opt,name=retries,proto3" json:"retries,omitempty"`
 	// How long one attempt may take, by default; absent means the host's default.
-	Timeout       *durationpb.Duration `protobuf:"bytes,5,opt,name=timeout,proto3" json:"timeout,omitempty"`
+	Timeout *durationpb.Duration `protobuf:"bytes,5,opt,name=timeout,proto3" json:"timeout,omitempty"`
+	// The pause before the first retry; absent without retries.
+	FirstPause *durationpb.Duration `protobuf:"bytes,6,opt,name=first_pause,json=firstPause,proto3" json:"first_pause,omitempty"`
+	// How the pauses go on: "exponential" ones double, "constant" ones are all alike.
+	Backoff       string `protobuf:"bytes,7,opt,name=backoff,proto3" json:"backoff,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1687,6 +1691,20 @@ func (x *ActivityInfo) GetTimeout() *durationpb.Duration {
 		return x.Timeout
 	}
 	return nil
+}
+
+func (x *ActivityInfo) GetFirstPause() *durationpb.Duration {
+	if x != nil {
+		return x.FirstPause
+	}
+	return nil
+}
+
+func (x *ActivityInfo) GetBackoff() string {
+	if x != nil {
+		return x.Backoff
+	}
+	return ""
 }
 
 // Schema is the type of a value.
@@ -1970,13 +1988,16 @@ const file_cruster_v1_module_proto_rawDesc = "" +
 	"\x05input\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05input\x12*\n" +
 	"\x06output\x18\x03 \x01(\v2\x12.cruster.v1.SchemaR\x06output\x12\x1c\n" +
 	"\tpersisted\x18\x04 \x01(\bR\tpersisted\x12\x1b\n" +
-	"\tread_only\x18\x05 \x01(\bR\breadOnly\"\xc7\x01\n" +
+	"\tread_only\x18\x05 \x01(\bR\breadOnly\"\x9d\x02\n" +
 	"\fActivityInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
 	"\x05input\x18\x02 \x01(\v2\x12.cruster.v1.SchemaR\x05input\x12*\n" +
 	"\x06output\x18\x03 \x01(\v2\x12.cruster.v1.SchemaR\x06output\x12\x18\n" +
 	"\aretries\x18\x04 \x01(\rR\aretries\x123\n" +
-	"\atimeout\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\atimeout\"\x9f\x01\n" +
+	"\atimeout\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\atimeout\x12:\n" +
+	"\vfirst_pause\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\n" +
+	"firstPause\x12\x18\n" +
+	"\abackoff\x18\a \x01(\tR\abackoff\"\x9f\x01\n" +
 	"\x06Schema\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
 	"\x04bits\x18\x02 \x01(\x05R\x04bits\x12\x1a\n" +
@@ -2077,24 +2098,25 @@ var file_cruster_v1_module_proto_depIdxs = []int32{
 	22, // 33: cruster.v1.ActivityInfo.input:type_name -> cruster.v1.Schema
 	22, // 34: cruster.v1.ActivityInfo.output:type_name -> cruster.v1.Schema
 	29, // 35: cruster.v1.ActivityInfo.timeout:type_name -> google.protobuf.Duration
-	22, // 36: cruster.v1.Schema.elem:type_name -> cruster.v1.Schema
-	23, // 37: cruster.v1.Schema.fields:type_name -> cruster.v1.Field
-	22, // 38: cruster.v1.Field.schema:type_name -> cruster.v1.Schema
-	1,  // 39: cruster.v1.ModuleService.Push:input_type -> cruster.v1.PushRequest
-	2,  // 40: cruster.v1.ModuleService.PushStream:input_type -> cruster.v1.PushStreamRequest
-	5,  // 41: cruster.v1.ModuleService.Check:input_type -> cruster.v1.CheckRequest
-	7,  // 42: cruster.v1.ModuleService.List:input_type -> cruster.v1.ListModulesRequest
-	9,  // 43: cruster.v1.ModuleService.Describe:input_type -> cruster.v1.DescribeModuleRequest
-	3,  // 44: cruster.v1.ModuleService.Push:output_type -> cruster.v1.PushResponse
-	3,  // 45: cruster.v1.ModuleService.PushStream:output_type -> cruster.v1.PushResponse
-	6,  // 46: cruster.v1.ModuleService.Check:output_type -> cruster.v1.CheckResponse
-	8,  // 47: cruster.v1.ModuleService.List:output_type -> cruster.v1.ListModulesResponse
-	10, // 48: cruster.v1.ModuleService.Describe:output_type -> cruster.v1.DescribeModuleResponse
-	44, // [44:49] is the sub-list for method output_type
-	39, // [39:44] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	29, // 36: cruster.v1.ActivityInfo.first_pause:type_name -> google.protobuf.Duration
+	22, // 37: cruster.v1.Schema.elem:type_name -> cruster.v1.Schema
+	23, // 38: cruster.v1.Schema.fields:type_name -> cruster.v1.Field
+	22, // 39: cruster.v1.Field.schema:type_name -> cruster.v1.Schema
+	1,  // 40: cruster.v1.ModuleService.Push:input_type -> cruster.v1.PushRequest
+	2,  // 41: cruster.v1.ModuleService.PushStream:input_type -> cruster.v1.PushStreamRequest
+	5,  // 42: cruster.v1.ModuleService.Check:input_type -> cruster.v1.CheckRequest
+	7,  // 43: cruster.v1.ModuleService.List:input_type -> cruster.v1.ListModulesRequest
+	9,  // 44: cruster.v1.ModuleService.Describe:input_type -> cruster.v1.DescribeModuleRequest
+	3,  // 45: cruster.v1.ModuleService.Push:output_type -> cruster.v1.PushResponse
+	3,  // 46: cruster.v1.ModuleService.PushStream:output_type -> cruster.v1.PushResponse
+	6,  // 47: cruster.v1.ModuleService.Check:output_type -> cruster.v1.CheckResponse
+	8,  // 48: cruster.v1.ModuleService.List:output_type -> cruster.v1.ListModulesResponse
+	10, // 49: cruster.v1.ModuleService.Describe:output_type -> cruster.v1.DescribeModuleResponse
+	45, // [45:50] is the sub-list for method output_type
+	40, // [40:45] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_cruster_v1_module_proto_init() }

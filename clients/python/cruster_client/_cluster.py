@@ -64,7 +64,7 @@ class Cluster:
             self._channel = grpc.secure_channel(address, credentials, options=_OPTIONS)
         self._lock = threading.Lock()
         self._closed = False
-        self._awaited: set[grpc.Future] = set()  # connections that calls wait for
+        self._awaited: set[grpc.Future[None]] = set()  # connections that calls wait for
         self._stubs = Stubs(self._channel, Caller(self._ready, retry_for, timeout, token), namespace)
 
     def _ready(self, seconds: float) -> bool:
@@ -81,7 +81,7 @@ class Cluster:
         finally:
             self._give_up([ready])
 
-    def _give_up(self, awaited: list[grpc.Future]) -> None:
+    def _give_up(self, awaited: list[grpc.Future[None]]) -> None:
         """Ends the waiting for connections, of each once: a future must not be cancelled twice."""
         with self._lock:
             mine = self._awaited.intersection(awaited)

@@ -50,8 +50,8 @@ class UnsentTest(unittest.TestCase):
     def test_a_call_without_a_connection_has_a_budget(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as unused:
             address = f"127.0.0.1:{unused.getsockname()[1]}"
-        for options in ({"retry_for": 0.0}, {"retry_for": 0.2}, {"timeout": 0.2}):
-            with self.subTest(**options), Cluster(address, **options) as cluster:
+        for retry_for, timeout in ((0.0, None), (0.2, None), (30.0, 0.2)):
+            with self.subTest(retry_for=retry_for, timeout=timeout), Cluster(address, retry_for=retry_for, timeout=timeout) as cluster:
                 with self.assertRaises(CrusterError) as raised:
                     cluster.entity("shop/Cart", "ada").call("add", int)
                 self.assertIn(raised.exception.code, ("CR-5008", "CR-5010"))

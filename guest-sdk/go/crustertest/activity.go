@@ -48,7 +48,8 @@ func (r *run) attempt(op uint32, a abi.Activity, n int) {
 			r.history.add(Event{Time: r.world.now, Type: Retried, Op: op, Err: out.Error})
 		}
 	})
-	r.world.after(took+backoff(a.Retry, n), func() { r.attempt(op, a, n+1) })
+	// There is no jitter, so that tests are repeatable.
+	r.world.after(took+a.Retry.Delay(uint32(n)), func() { r.attempt(op, a, n+1) })
 }
 
 // limitOf is how long an attempt may take: as the activity says, or what hosts have unless they
@@ -93,21 +94,6 @@ func (r *run) duration(at guest.Attempt) (time.Duration, error) {
 		return takes(at, at.Invocation.Body)
 	}
 	return 0, nil
-}
-
-// backoff is the delay after the n-th attempt. There is no jitter, so that tests
-// are repeatable.
-func backoff(p abi.Retry, n int) time.Duration {
-	d := time.Duration(p.Base)
-	if d <= 0 {
-		d = abi.DefaultBackoff
-	}
-	if p.Backoff != abi.BackoffConstant {
-		for i := 1; i < n && d < abi.MaxBackoff; i++ {
-			d *= 2
-		}
-	}
-	return min(d, abi.MaxBackoff)
 }
 
 // attemptHost is the host of one attempt of an activity, or of one call of an operation.

@@ -3,28 +3,11 @@ package crustertest
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cruster/cruster/abi"
 	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
-
-func TestBackoff(t *testing.T) {
-	t.Parallel()
-	delays := func(p abi.Retry) []time.Duration {
-		var all []time.Duration
-		for n := 1; n <= 8; n++ {
-			all = append(all, backoff(p, n)/time.Second)
-		}
-		return all
-	}
-	require.Equal(t, []time.Duration{1, 2, 4, 8, 16, 32, 60, 60}, delays(abi.Retry{}), "by default: doubled from one second, capped at a minute")
-	require.Equal(t, []time.Duration{5, 10, 20, 40, 60, 60, 60, 60}, delays(abi.Retry{Base: int64(5 * time.Second)}))
-	require.Equal(t, []time.Duration{7, 7, 7, 7, 7, 7, 7, 7}, delays(abi.Retry{Backoff: abi.BackoffConstant, Base: int64(7 * time.Second)}))
-	require.Equal(t, []time.Duration{60, 60, 60, 60, 60, 60, 60, 60}, delays(abi.Retry{Backoff: abi.BackoffConstant, Base: int64(time.Hour)}))
-}
 
 // TestIdempotencyKeys: the key of a step is made of what the step is, and of how
 // many alike came before it. Another step before it does not change it.

@@ -267,18 +267,22 @@ class OperationInfo(_message.Message):
     def __init__(self, name: _Optional[str] = ..., input: _Optional[_Union[Schema, _Mapping]] = ..., output: _Optional[_Union[Schema, _Mapping]] = ..., persisted: _Optional[bool] = ..., read_only: _Optional[bool] = ...) -> None: ...
 
 class ActivityInfo(_message.Message):
-    __slots__ = ("name", "input", "output", "retries", "timeout")
+    __slots__ = ("name", "input", "output", "retries", "timeout", "first_pause", "backoff")
     NAME_FIELD_NUMBER: _ClassVar[int]
     INPUT_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_FIELD_NUMBER: _ClassVar[int]
     RETRIES_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    FIRST_PAUSE_FIELD_NUMBER: _ClassVar[int]
+    BACKOFF_FIELD_NUMBER: _ClassVar[int]
     name: str
     input: Schema
     output: Schema
     retries: int
     timeout: _duration_pb2.Duration
-    def __init__(self, name: _Optional[str] = ..., input: _Optional[_Union[Schema, _Mapping]] = ..., output: _Optional[_Union[Schema, _Mapping]] = ..., retries: _Optional[int] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    first_pause: _duration_pb2.Duration
+    backoff: str
+    def __init__(self, name: _Optional[str] = ..., input: _Optional[_Union[Schema, _Mapping]] = ..., output: _Optional[_Union[Schema, _Mapping]] = ..., retries: _Optional[int] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., first_pause: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., backoff: _Optional[str] = ...) -> None: ...
 
 class Schema(_message.Message):
     __slots__ = ("type", "bits", "nullable", "elem", "fields")

@@ -86,7 +86,10 @@ type Activity struct {
 	Input   *Schema `json:"input"`
 	Output  *Schema `json:"output"`
 	Retries uint32  `json:"retries"`
-	Timeout string  `json:"timeout,omitempty"`
+	// FirstPause is before the first retry; Backoff says how the pauses go on.
+	FirstPause string `json:"first_pause,omitempty"`
+	Backoff    string `json:"backoff,omitempty"`
+	Timeout    string `json:"timeout,omitempty"`
 }
 
 // DeploymentOf is the shape of a deployment.
@@ -123,7 +126,10 @@ func DeploymentOf(d *crusterv1.Deployment) Deployment {
 		v.Entities = append(v.Entities, entityTypeOf(e))
 	}
 	for _, a := range d.GetActivities() {
-		activity := Activity{Name: a.GetName(), Input: SchemaOf(a.GetInput()), Output: SchemaOf(a.GetOutput()), Retries: a.GetRetries()}
+		activity := Activity{Name: a.GetName(), Input: SchemaOf(a.GetInput()), Output: SchemaOf(a.GetOutput()), Retries: a.GetRetries(), Backoff: a.GetBackoff()}
+		if a.GetFirstPause() != nil {
+			activity.FirstPause = a.GetFirstPause().AsDuration().String()
+		}
 		if a.GetTimeout() != nil {
 			activity.Timeout = a.GetTimeout().AsDuration().String()
 		}
@@ -184,10 +190,25 @@ func WriteDeployment(w io.Writer, d *crusterv1.Deployment, addrFlag string) erro
 		writeEntityType(w, d.GetName(), e)
 	}
 	for _, a := range d.GetActivities() {
-		fmt.Fprintf(w, "\nactivity %s\n  retries: %d\n  request: %s\n  result:  %s\n", a.GetName(), a.GetRetries(),
-			schemaText(a.GetInput(), "  "), schemaText(a.GetOutput(), "  "))
+		fmt.Fprintf(w, "\nactivity %s\n  retries: %s\n", a.GetName(), retriesText(a))
+		if a.GetTimeout() != nil {
+			fmt.Fprintf(w, "  timeout: %v an attempt\n", a.GetTimeout().AsDuration())
+		}
+		fmt.Fprintf(w, "  request: %s\n  result:  %s\n", schemaText(a.GetInput(), "  "), schemaText(a.GetOutput(), "  "))
 	}
 	return nil
+}
+
+// retriesText says how often an activity is tried again, and when.
+func retriesText(a *crusterv1.ActivityInfo) string {
+	switch {
+	case a.GetFirstPause() == nil:
+		return strconv.FormatUint(uint64(a.GetRetries()), 10)
+	case a.GetBackoff() == abi.BackoffConstant:
+		return fmt.Sprintf("%d, each after %v", a.GetRetries(), a.GetFirstPause().AsDuration())
+	default:
+		return fmt.Sprintf("%d, the first after %v, then after twice as long each, at most %v", a.GetRetries(), a.GetFirstPause().AsDuration(), abi.MaxBackoff)
+	}
 }
 
 func workflowNames(d *crusterv1.Deployment) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
@@ -44,6 +45,8 @@ func WritePush(w io.Writer, r *crusterv1.PushResponse, size *ModuleSize, moveOpe
 		{Name: "version", Value: strconv.FormatInt(d.GetVersion(), 10)},
 		{Name: "digest", Value: shortDigest(d.GetDigest())},
 		{Name: "workflows", Value: workflowNames(d)},
+		{Name: "config", Value: strings.Join(d.GetConfigKeys(), ", ")},
+		{Name: "allow-http", Value: strings.Join(d.GetAllowHttp(), ", ")},
 	}
 	all = append(all, size.lines()...)
 	if moveOpen {

@@ -1306,6 +1306,12 @@ pub struct ActivityInfo {
     /// How long one attempt may take, by default; absent means the host's default.
     #[prost(message, optional, tag = "5")]
     pub timeout: ::core::option::Option<::prost_types::Duration>,
+    /// The pause before the first retry; absent without retries.
+    #[prost(message, optional, tag = "6")]
+    pub first_pause: ::core::option::Option<::prost_types::Duration>,
+    /// How the pauses go on: "exponential" ones double, "constant" ones are all alike.
+    #[prost(string, tag = "7")]
+    pub backoff: ::prost::alloc::string::String,
 }
 /// Schema is the type of a value.
 #[derive(Clone, PartialEq, ::prost::Message)]

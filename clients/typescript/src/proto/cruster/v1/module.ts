@@ -350,7 +350,15 @@ export interface ActivityInfo {
   /** How many attempts follow a failed first one, by default. */
   retries: number;
   /** How long one attempt may take, by default; absent means the host's default. */
-  timeout: Duration | undefined;
+  timeout:
+    | Duration
+    | undefined;
+  /** The pause before the first retry; absent without retries. */
+  firstPause:
+    | Duration
+    | undefined;
+  /** How the pauses go on: "exponential" ones double, "constant" ones are all alike. */
+  backoff: string;
 }
 
 /** Schema is the type of a value. */
@@ -2423,7 +2431,15 @@ export const OperationInfo: MessageFns<OperationInfo> = {
 };
 
 function createBaseActivityInfo(): ActivityInfo {
-  return { name: "", input: undefined, output: undefined, retries: 0, timeout: undefined };
+  return {
+    name: "",
+    input: undefined,
+    output: undefined,
+    retries: 0,
+    timeout: undefined,
+    firstPause: undefined,
+    backoff: "",
+  };
 }
 
 export const ActivityInfo: MessageFns<ActivityInfo> = {
@@ -2442,6 +2458,12 @@ export const ActivityInfo: MessageFns<ActivityInfo> = {
     }
     if (message.timeout !== undefined) {
       Duration.encode(message.timeout, writer.uint32(42).fork()).join();
+    }
+    if (message.firstPause !== undefined) {
+      Duration.encode(message.firstPause, writer.uint32(50).fork()).join();
+    }
+    if (message.backoff !== "") {
+      writer.uint32(58).string(message.backoff);
     }
     return writer;
   },
@@ -2499,6 +2521,22 @@ export const ActivityInfo: MessageFns<ActivityInfo> = {
             message.timeout = Duration.decode(reader, reader.uint32());
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.firstPause = Duration.decode(reader, reader.uint32());
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.backoff = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2527,6 +2565,10 @@ export const ActivityInfo: MessageFns<ActivityInfo> = {
     message.timeout = (object.timeout !== undefined && object.timeout !== null)
       ? Duration.fromPartial(object.timeout)
       : undefined;
+    message.firstPause = (object.firstPause !== undefined && object.firstPause !== null)
+      ? Duration.fromPartial(object.firstPause)
+      : undefined;
+    message.backoff = object.backoff ?? "";
     return message;
   },
 };
