@@ -202,6 +202,6 @@ func timestamp(t time.Time) *timestamppb.Timestamp {
 // LogLine makes a message of what a guest has logged.
 func LogLine(l *follow.Line) *crusterv1.LogLine {
 	return &crusterv1.LogLine{
-		At: unixTimestamp(l.At), Level: l.Level, Message: rpcerror.Text(l.Message), Activity: rpcerror.Text(l.Activity), Attempt: l.Attempt, Dropped: uint32(l.Dropped),
+		At: unixTimestamp(l.At), Level: l.Level, Message: rpcerror.Text(l.Message), Activity: rpcerror.Text(l.Activity), Attempt: l.Attempt, Dropped: uint32(l.Dropped), Crashed: l.Crashed,
 	}
 }
