@@ -99,7 +99,9 @@ func (p *Process) Start() {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	for !p.ready(ctx) {
-		require.NoError(p.t, ctx.Err(), "the host did not become ready; its log:\n%s", &p.log)
+		if ctx.Err() != nil {
+			require.FailNow(p.t, "the host did not become ready") // its log is shown behind its end
+		}
 	}
 }
 
@@ -181,7 +183,11 @@ func (p *Process) Exit() int {
 	return code
 }
 
-// Log is the output of the host; call it only after the host has ended.
-func (p *Process) Log() string { return p.log.String() }
+// Log is the output of a host that has ended: while it runs, there may be more to come.
+func (p *Process) Log() string {
+	p.t.Helper()
+	require.False(p.t, p.Started(), "the log of a host is read behind its end")
+	return p.log.String()
+}
 
 func tail(b []byte, n int) []byte { return b[max(0, len(b)-n):] }

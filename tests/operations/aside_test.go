@@ -25,5 +25,6 @@ func TestLargeModulesAreCompiledByAnotherProcess(t *testing.T) {
 	notes, err := os.ReadDir(filepath.Join(cache, "notes"))
 	require.NoError(t, err)
 	require.Len(t, notes, 1)
+	require.Zero(t, p.Terminate())
 	require.NotContains(t, p.Log(), "compiled on one")
 }
