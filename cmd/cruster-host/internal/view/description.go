@@ -133,9 +133,9 @@ func (v *Description) journal() string {
 
 // WriteDescription writes an execution, the ops that it waits for and its settled
 // deferreds.
-func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse) error {
+func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse, addrFlag string) error {
 	v := DescriptionOf(d)
-	all := append(executionLines(d.GetExecution()), terminal.Line{Name: "run", Value: v.RunID}, terminal.Line{Name: "input", Value: Pretty(v.Input)},
+	all := append(executionLines(d.GetExecution(), addrFlag), terminal.Line{Name: "run", Value: v.RunID}, terminal.Line{Name: "input", Value: Pretty(v.Input)},
 		terminal.Line{Name: "journal", Value: v.journal()},
 		terminal.Line{Name: "in memory", Value: terminal.YesNo(v.Resident)})
 	if v.Fuel > 0 {
