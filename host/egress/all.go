@@ -78,11 +78,7 @@ type share struct {
 func (p *share) takeHeaders(headers []abi.Header, length int64) bool {
 	n := max(length, 0)
 	if p.room.shared { // otherwise headers are bounded on their own
-		const each = 32 // what the form takes
-		n += each
-		for _, h := range headers {
-			n += int64(len(h.Name) + len(h.Value) + each)
-		}
+		n = abi.ResponseRoom(headers, n)
 	}
 	if !p.room.take(n) {
 		return false
