@@ -38,6 +38,7 @@ type options struct {
 	dial      []grpc.DialOption
 	namespace string
 	retryFor  time.Duration
+	token     string
 }
 
 // An Option changes what [Dial] does.
@@ -92,6 +93,13 @@ func Dial(addr string, opts ...Option) (*Client, error) {
 		}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
 	}, o.dial...)
+	if o.token != "" {
+		token := bearer(o.token)
+		if err := token.check(); err != nil {
+			return nil, err
+		}
+		dial = append(dial, grpc.WithPerRPCCredentials(token))
+	}
 	conn, err := grpc.NewClient(addr, dial...)
 	if err != nil {
 		return nil, abi.Errorf(abi.CodeBadConfig, "%q is not an address of a host: %v", addr, err)

@@ -228,6 +228,9 @@ func TestErrorsComeBackWhole(t *testing.T) {
 	var got *abi.Error
 	require.ErrorAs(t, err, &got)
 	require.Equal(t, want, got)
+
+	err = client.Attach[receipt](b.client, "shop/Buy/k").Reject(t.Context(), "approved", "no", "")
+	require.Equal(t, abi.CodeDeferredSettled, abi.CodeOf(err))
 }
 
 func TestUnreachableHost(t *testing.T) {

@@ -27,5 +27,7 @@
 // [Client.Push], [Client.Move], [Client.MoveAll] and [Client.Fork]. A module that
 // does not fit what an execution has done is a [*Misfit], which shows both sides.
 //
+// docs/clients-go.md is the guide, with programs; its section on connections has TLS and tokens.
+//
 // The package imports abi and the generated contract, nothing of the host.
 package client

@@ -112,6 +112,11 @@ func (r Run[Res]) Resolve(ctx context.Context, deferred string, value any) error
 	return r.client.Resolve(ctx, r.name, deferred, value)
 }
 
+// Reject settles a deferred of the execution with an error: see [Client.Reject].
+func (r Run[Res]) Reject(ctx context.Context, deferred, message, errorType string) error {
+	return r.client.Reject(ctx, r.name, deferred, message, errorType)
+}
+
 func resultOf[Res any](exec *crusterv1.Execution) (Res, error) {
 	var res Res
 	if exec.GetState() != crusterv1.State_STATE_COMPLETED {

@@ -202,6 +202,7 @@ func timestamp(t time.Time) *timestamppb.Timestamp {
 // LogLine makes a message of what a guest has logged.
 func LogLine(l *follow.Line) *crusterv1.LogLine {
 	return &crusterv1.LogLine{
-		At: unixTimestamp(l.At), Level: l.Level, Message: rpcerror.Text(l.Message), Activity: rpcerror.Text(l.Activity), Attempt: l.Attempt, Dropped: uint32(l.Dropped),
+		At: unixTimestamp(l.At), Level: l.Level, Message: rpcerror.Text(l.Message), Crashed: l.Crashed,
+		Activity: rpcerror.Text(l.Activity), Attempt: l.Attempt, Dropped: uint32(l.Dropped),
 	}
 }

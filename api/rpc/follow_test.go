@@ -27,7 +27,7 @@ func TestFollow(t *testing.T) {
 		return errors.Join(
 			tell(host.FollowEvent{Execution: &e}),
 			tell(host.FollowEvent{Entry: &journal.Entry{Seq: 8, Kind: journal.Delivery}}),
-			tell(host.FollowEvent{Line: &follow.Line{Activity: "pay", Attempt: 2, Dropped: 3, Level: 4, Message: "slow \xff"}}))
+			tell(host.FollowEvent{Line: &follow.Line{Activity: "pay", Attempt: 2, Dropped: 3, Level: 4, Message: "slow \xff", Crashed: true}}))
 	}
 	run := journal.RunID{1}
 	stream, err := b.workflows.Follow(t.Context(), &crusterv1.FollowRequest{Namespace: "acme", Execution: "shop/Buy/k", After: 7, RunId: run.String()})
@@ -47,7 +47,7 @@ func TestFollow(t *testing.T) {
 	require.EqualValues(t, 8, got[1].GetEntry().GetSeq())
 	line := got[2].GetLine()
 	require.Equal(t, "slow \uFFFD", line.GetMessage())
-	require.Equal(t, []any{"pay", uint32(2), uint32(3), int32(4)}, []any{line.GetActivity(), line.GetAttempt(), line.GetDropped(), line.GetLevel()})
+	require.Equal(t, []any{"pay", uint32(2), uint32(3), int32(4), true}, []any{line.GetActivity(), line.GetAttempt(), line.GetDropped(), line.GetLevel(), line.GetCrashed()})
 }
 
 func TestFollowRefusesWhatIsNoRun(t *testing.T) {

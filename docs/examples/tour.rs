@@ -388,6 +388,7 @@ impl Surroundings {
         let dice = self.random().range(1..sides + 1);
         let id = self.uuid();
         log::info!("{} rolled {dice} at {now}", self.execution_id());
+        log::info!(dice, sides; "rolled"); // with attributes
         Ok(id)
     }
 }

@@ -102,7 +102,7 @@ func (fx *Effects) sql(ctx context.Context, name string, body []byte) ([]byte, *
 	if err != nil {
 		return nil, err
 	}
-	args, err := decodeArgs(req.Args)
+	args, err := abi.DecodeSQLArgs(req.Args)
 	if err != nil {
 		return nil, err
 	}

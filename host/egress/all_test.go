@@ -3,8 +3,10 @@ package egress
 import (
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,6 +66,31 @@ func TestOneThatIsTooLargeTakesNothingFromTheOthers(t *testing.T) {
 		require.Nil(t, r.Error)
 		require.Len(t, r.Response.Body, 20_000)
 	}
+}
+
+// What other guests call keeps no call waiting: it is made by the activity that asks for it.
+func TestCallsOfOthersKeepNoneWaiting(t *testing.T) {
+	t.Parallel()
+	var underWay, most atomic.Int64
+	b := setup(t, Config{}, func(w http.ResponseWriter, r *http.Request) {
+		most.Store(max(most.Load(), underWay.Add(1)))
+		defer underWay.Add(-1)
+		_, _ = io.WriteString(w, r.URL.Path)
+	})
+	reqs := make([]abi.HTTPRequest, 5)
+	for i := range reqs {
+		reqs[i].URL = b.server.URL + "/" + strconv.Itoa(i)
+	}
+	require.True(t, b.client.beside.TryAcquire(maxBeside), "others have all")
+	for i, r := range b.client.DoAll(t.Context(), b.policy, reqs) {
+		require.Nil(t, r.Error)
+		require.Equal(t, "/"+strconv.Itoa(i), string(r.Response.Body))
+	}
+	require.EqualValues(t, 1, most.Load(), "one after the other")
+	b.client.beside.Release(maxBeside)
+
+	b.client.DoAll(t.Context(), b.policy, reqs)
+	require.True(t, b.client.beside.TryAcquire(maxBeside), "all is given back")
 }
 
 func TestAllShareTheRoomOfOne(t *testing.T) {

@@ -86,16 +86,13 @@ func (cfg Config) withDefaults() Config {
 type Client struct {
 	cfg        Config
 	transports *transports
-	// calls bounds those that are under way: each takes a connection and buffers.
-	calls *semaphore.Weighted
+	// beside bounds the calls that are under way beside the first of their activities.
+	beside *semaphore.Weighted
 }
-
-// maxCalls bounds the calls that are under way, of all guests.
-const maxCalls = 512
 
 // NewClient makes a client; [Client.Close] releases its connections.
 func NewClient(cfg Config) *Client {
-	c := &Client{cfg: cfg.withDefaults(), calls: semaphore.NewWeighted(maxCalls)}
+	c := &Client{cfg: cfg.withDefaults(), beside: semaphore.NewWeighted(maxBeside)}
 	c.transports = newTransports(c.newTransport)
 	return c
 }
@@ -106,11 +103,11 @@ func (c *Client) Close() { c.transports.close() }
 // Do makes one call under a policy. Every answer of the server is a response,
 // whatever its status; redirects are not followed.
 func (c *Client) Do(ctx context.Context, p *Policy, req abi.HTTPRequest) (*abi.HTTPResponse, *abi.Error) {
-	return c.do(ctx, p, req, &room{left: c.cfg.MaxResponse})
+	return c.do(ctx, p, req, newRoom(c.cfg.MaxResponse, false))
 }
 
 // do makes a call whose response takes what there is room for.
-func (c *Client) do(ctx context.Context, p *Policy, req abi.HTTPRequest, r *room) (_ *abi.HTTPResponse, fault *abi.Error) {
+func (c *Client) do(ctx context.Context, p *Policy, req abi.HTTPRequest, r *room) (*abi.HTTPResponse, *abi.Error) {
 	u, to, fault := parseURL(req.URL)
 	if fault != nil {
 		return nil, fault
@@ -131,18 +128,8 @@ func (c *Client) do(ctx context.Context, p *Policy, req abi.HTTPRequest, r *room
 	if fault != nil {
 		return nil, fault
 	}
-	if err := c.calls.Acquire(ctx, 1); err != nil {
-		return nil, c.failure(out, err)
-	}
-	defer c.calls.Release(1)
-	taken := &share{room: r}
-	defer func() {
-		if fault != nil {
-			taken.leave()
-		}
-	}()
 	began := c.cfg.Clock.Now()
-	resp, fault := c.roundTrip(p, out, taken)
+	resp, fault := c.roundTrip(p, out, &share{room: r})
 	if fault != nil {
 		c.cfg.Logger.DebugContext(ctx, "http call failed", "method", out.Method, "url", place(u), "error", fault.Message, "took", c.cfg.Clock.Since(began))
 		return nil, fault
@@ -164,12 +151,19 @@ func (c *Client) timeout(asked int64) (time.Duration, *abi.Error) {
 
 // roundTrip sends the request and reads the whole response. It uses the
 // transport itself and no http.Client: that would follow redirects.
-func (c *Client) roundTrip(p *Policy, req *http.Request, taken *share) (*abi.HTTPResponse, *abi.Error) {
+func (c *Client) roundTrip(p *Policy, req *http.Request, taken *share) (_ *abi.HTTPResponse, fault *abi.Error) {
 	resp, err := c.transports.of(p).RoundTrip(req)
 	if err != nil {
 		return nil, c.failure(req, err)
 	}
 	defer resp.Body.Close()
+	defer func() { // before the server can tell that it was given up
+		if fault != nil {
+			taken.leave()
+		} else {
+			taken.read()
+		}
+	}()
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil, abi.Errorf(abi.CodeHTTPFailed, "%s %s: the server switched to another protocol, unasked", req.Method, place(req.URL))
 	}
@@ -181,10 +175,10 @@ func (c *Client) roundTrip(p *Policy, req *http.Request, taken *share) (*abi.HTT
 	if req.Method == http.MethodHead {
 		length = 0
 	}
-	if !taken.takeHeaders(headers, length) {
-		return nil, c.noRoom(req, taken.room)
+	var body []byte
+	if err = taken.takeHeaders(req.Context(), headers, length); err == nil {
+		body, err = io.ReadAll(&roomReader{from: resp.Body, grow: func(n int64) error { return taken.grow(req.Context(), n) }})
 	}
-	body, err := io.ReadAll(&roomReader{from: resp.Body, share: taken})
 	switch {
 	case errors.Is(err, errNoRoom):
 		return nil, c.noRoom(req, taken.room)

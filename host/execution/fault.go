@@ -159,10 +159,12 @@ func (r *run) receiveQuarantined(notices []notice) {
 			r.requeue(wake{})
 			r.requeue(notices[i+1:]...)
 			return
-		case stopRequest:
-			r.fault = nil
-			r.requeue(notices[i:]...) // it is answered once it is durable
-			return
+		case stopRequest: // it goes on as a paused one does, once it is one
+			if r.pauseFaulty(); r.fault == nil {
+				r.requeue(notices[i:]...)
+				return
+			}
+			refuse(m, r.fault)
 		case wake:
 			if r.pauseFaulty(); r.fault == nil {
 				r.requeue(notices[i+1:]...)

@@ -102,7 +102,7 @@ func (f *fixture) boot() {
 	f.x = New(Deps{
 		Activities: f.activities, CheckSignal: checkSignal, Continue: continuation, Entities: f, Clock: clock, Committer: f.commits, EvictAlways: f.evicting,
 		NoHeadStarts: f.serial, Fault: f.pass, Hibernation: f.hibernation,
-		IdleTimeout: f.idle, Host: f.life, Logger: slog.New(slog.DiscardHandler), MaxActivities: 100, Memory: budget.New(100),
+		IdleTimeout: f.idle, Host: f.life, Logger: slog.New(&guestLines{f: f}), MaxActivities: 100, Memory: budget.New(100),
 		OpenGuest: f.guests, Queued: budget.New(100 << 20), Random: func() float64 { return 0 },
 		Slots: guest.NewSlots(clock, time.Hour), StartChild: f.startChild, Store: &failingLoads{f.store, f}, Timers: f.timers, Watchers: f.watchers,
 		WorkflowOf: workflowOf,
@@ -113,6 +113,33 @@ func (f *fixture) boot() {
 		return false
 	})
 	go f.timers.Run(f.life.Context())
+}
+
+// guestLines notes what guests log.
+type guestLines struct {
+	slog.Handler
+	f       *fixture
+	crashed bool
+}
+
+func (*guestLines) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h *guestLines) WithGroup(string) slog.Handler { return h }
+
+func (h *guestLines) WithAttrs(attrs []slog.Attr) slog.Handler {
+	crashed := slices.ContainsFunc(attrs, func(a slog.Attr) bool { return a.Key == "crashed" && a.Value.Bool() })
+	return &guestLines{f: h.f, crashed: h.crashed || crashed}
+}
+
+func (h *guestLines) Handle(_ context.Context, r slog.Record) error {
+	said, guests := strings.CutPrefix(r.Message, logPrefix)
+	switch {
+	case guests && h.crashed:
+		h.f.note("w", "logged, in a turn that crashed: %s", said)
+	case guests:
+		h.f.note("w", "logged: %s", said)
+	}
+	return nil
 }
 
 // checkSignal knows all signals but one.

@@ -125,8 +125,14 @@ func (g *scripted) take(told string) (guest.Turn, error) {
 		g.f.traps--
 	}
 	g.f.mu.Unlock()
-	if trap {
-		return guest.Turn{}, &wasm.Trap{Err: abi.Errorf(abi.CodeGuestTrap, "index out of range")}
+	if trap { // behind what the line logs
+		var turn guest.Turn
+		for action := range strings.SplitSeq(strings.Join(g.lines[:min(1, len(g.lines))], ""), ";") {
+			if words := strings.Fields(action); len(words) > 0 && words[0] == "log" {
+				g.act(&turn, words)
+			}
+		}
+		return turn, &wasm.Trap{Err: abi.Errorf(abi.CodeGuestTrap, "index out of range")}
 	}
 	if len(g.lines) == 0 {
 		return guest.Turn{}, abi.Errorf(abi.CodeGuestProtocol, "the script is over")
@@ -139,13 +145,16 @@ func (g *scripted) take(told string) (guest.Turn, error) {
 	return turn, nil
 }
 
+// logPrefix begins what guests log.
+const logPrefix = "guest: "
+
 // act does one action of a script.
 func (g *scripted) act(turn *guest.Turn, words []string) {
 	verb, rest := words[0], strings.Join(words[1:], " ")
 	switch verb {
 	case "park":
 	case "log":
-		turn.Log = append(turn.Log, guest.LogLine{Level: abi.LogInfo, Message: rest})
+		turn.Log = append(turn.Log, guest.LogLine{Level: abi.LogInfo, Message: logPrefix + rest})
 	case "cancel":
 		n, err := strconv.ParseUint(rest, 10, 32)
 		require.NoError(g.f.t, err)

@@ -316,18 +316,19 @@ func (r *run) releaseEffects(turn guest.Turn, gaveUp []journal.StepID) bool {
 }
 
 // logTurn lets out what a committed turn logged.
-func (r *run) logTurn(turn guest.Turn) { r.logTo(r.log, turn) }
+func (r *run) logTurn(turn guest.Turn) { r.logTo(r.log, turn, false) }
 
 // logCrashed lets out what a turn logged that the guest did not survive: authors look for it. The
-// turn is taken again, so the lines are marked, and come once for crashes in a row.
+// turn is taken again, so the lines are marked, and come once for crashes in a row. One that a host that
+// ends has broken off did not crash.
 func (r *run) logCrashed(turn guest.Turn, err error) {
-	if r.crashes > 0 || !guest.IsTrap(err) {
+	if r.crashes > 0 || !guest.IsTrap(err) || r.Host.Over() {
 		return
 	}
 	if i := slices.IndexFunc(turn.Log, reportsCrash); i >= 0 {
 		turn.Log = turn.Log[:i]
 	}
-	r.logTo(r.log.With("crashed", true), turn)
+	r.logTo(r.log.With("crashed", true), turn, true)
 }
 
 // reportsCrash tells whether a line begins what the runtime of a language writes about a crash. The
@@ -338,11 +339,11 @@ func reportsCrash(l guest.LogLine) bool {
 	})
 }
 
-func (r *run) logTo(log *slog.Logger, turn guest.Turn) {
+func (r *run) logTo(log *slog.Logger, turn guest.Turn, crashed bool) {
 	for _, l := range turn.Log {
 		guestlog.Write(log, l.Level, []byte(l.Message))
 		r.Followers.Log(r.row, func() follow.Line {
-			return follow.Line{At: r.now(), Level: l.Level, Message: abi.LogText([]byte(l.Message))}
+			return follow.Line{At: r.now(), Crashed: crashed, Level: l.Level, Message: abi.LogText([]byte(l.Message))}
 		})
 	}
 }

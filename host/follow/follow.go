@@ -26,6 +26,8 @@ type Line struct {
 	Attempt  uint32
 	// At is when it was logged, in Unix nanoseconds.
 	At int64
+	// Crashed says that the turn that logged it crashed behind it, and is taken again.
+	Crashed bool
 	// Dropped is how many lines right before it were dropped. A line that only says so has no
 	// message.
 	Dropped int

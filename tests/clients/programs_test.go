@@ -26,6 +26,10 @@ type language struct {
 }
 
 var languages = []language{
+	{name: "go", program: func(t *testing.T, name string) *exec.Cmd {
+		t.Helper()
+		return exec.Command(buildGo(t, name))
+	}},
 	{name: "rust", program: func(t *testing.T, name string) *exec.Cmd {
 		t.Helper()
 		return exec.Command(script(t, "rust", name))
@@ -66,6 +70,18 @@ func script(t *testing.T, args ...string) string {
 	require.NoError(t, err, "clients.sh %v: %s", args, &complaints)
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return lines[len(lines)-1]
+}
+
+// buildGo builds a program of the page on the Go client.
+func buildGo(t *testing.T, name string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), name)
+	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "./docs/examples/clients/"+name)
+	cmd.Dir = harness.Root()
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "build %s: %s", name, out)
+	return path
 }
 
 // host is a host with the examples that the programs of the pages call.

@@ -1877,7 +1877,9 @@ type LogLine struct {
 	Attempt uint32 `protobuf:"varint,5,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// How many lines right before it were left out, because the caller was too slow. If
 	// nothing came behind them, the message is empty.
-	Dropped       uint32 `protobuf:"varint,6,opt,name=dropped,proto3" json:"dropped,omitempty"`
+	Dropped uint32 `protobuf:"varint,6,opt,name=dropped,proto3" json:"dropped,omitempty"`
+	// The turn of the workflow that logged it crashed behind it, and is taken again.
+	Crashed       bool `protobuf:"varint,7,opt,name=crashed,proto3" json:"crashed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1952,6 +1954,13 @@ func (x *LogLine) GetDropped() uint32 {
 		return x.Dropped
 	}
 	return 0
+}
+
+func (x *LogLine) GetCrashed() bool {
+	if x != nil {
+		return x.Crashed
+	}
+	return false
 }
 
 // ListRequest asks for a page of executions.
@@ -4030,14 +4039,15 @@ const file_cruster_v1_workflow_proto_rawDesc = "" +
 	"\x05entry\x18\x01 \x01(\v2\x18.cruster.v1.HistoryEntryH\x00R\x05entry\x12)\n" +
 	"\x04line\x18\x02 \x01(\v2\x13.cruster.v1.LogLineH\x00R\x04line\x125\n" +
 	"\texecution\x18\x03 \x01(\v2\x15.cruster.v1.ExecutionH\x00R\texecutionB\a\n" +
-	"\x05event\"\xb5\x01\n" +
+	"\x05event\"\xcf\x01\n" +
 	"\aLogLine\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05level\x18\x02 \x01(\x05R\x05level\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12\x1a\n" +
 	"\bactivity\x18\x04 \x01(\tR\bactivity\x12\x18\n" +
 	"\aattempt\x18\x05 \x01(\rR\aattempt\x12\x18\n" +
-	"\adropped\x18\x06 \x01(\rR\adropped\"\xd9\x01\n" +
+	"\adropped\x18\x06 \x01(\rR\adropped\x12\x18\n" +
+	"\acrashed\x18\a \x01(\bR\acrashed\"\xd9\x01\n" +
 	"\vListRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1a\n" +
 	"\bworkflow\x18\x02 \x01(\tR\bworkflow\x12'\n" +

@@ -10,57 +10,8 @@ import (
 	"github.com/cruster/cruster/abi"
 )
 
-// maxSQLArgs is the limit of both databases.
-const maxSQLArgs = 32_766
-
 // timeFormat is how a host writes times into SQLite: the order of the texts is that of the times.
 const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
-
-// decodeArgs reads the arguments of a statement, or refuses them as a host does.
-func decodeArgs(encoded []byte) ([]any, *abi.Error) {
-	if len(encoded) == 0 {
-		return nil, nil
-	}
-	var args []any
-	if err := abi.DecodeBody(encoded, &args); err != nil {
-		return nil, abi.Errorf(abi.CodeSQLArgument, "the arguments are not a msgpack array: %v", err)
-	}
-	if len(args) > maxSQLArgs {
-		return nil, abi.Errorf(abi.CodeSQLArgument, "%d arguments are too many; %d is the limit", len(args), maxSQLArgs)
-	}
-	for i, v := range args {
-		norm, err := sqlArg(v)
-		if err != nil {
-			return nil, abi.Errorf(abi.CodeSQLArgument, "argument $%d: %v", i+1, err)
-		}
-		args[i] = norm
-	}
-	return args, nil
-}
-
-func sqlArg(v any) (any, error) {
-	switch v := v.(type) {
-	case nil, bool, int64, uint64, float64, string, []byte, time.Time:
-		return v, nil
-	case int8:
-		return int64(v), nil
-	case int16:
-		return int64(v), nil
-	case int32:
-		return int64(v), nil
-	case uint8:
-		return int64(v), nil
-	case uint16:
-		return int64(v), nil
-	case uint32:
-		return int64(v), nil
-	case float32:
-		return float64(v), nil
-	case *time.Time:
-		return *v, nil
-	}
-	return nil, fmt.Errorf("a %T is not a SQL value", v)
-}
 
 // forSQLite is a statement with parameters that all drivers of SQLite know, and its arguments: ?1 instead of $1,
 // which is a parameter with a name there. Texts, comments and quoted names stay as they are. It refuses what a host

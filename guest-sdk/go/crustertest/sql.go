@@ -118,7 +118,7 @@ func (h *attemptHost) sql(call string, b abi.SQL) (any, error) {
 	if h.world.cfg.database == nil {
 		return nil, h.missing("SQL", "crustertest.SQLite")
 	}
-	args, bad := decodeArgs(b.Args)
+	args, bad := abi.DecodeSQLArgs(b.Args)
 	if bad != nil {
 		return nil, bad
 	}

@@ -39,8 +39,8 @@ func TestParameters(t *testing.T) {
 // Arguments that a host refuses.
 func TestArguments(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []any{[]any{[]any{1}}, []any{map[string]any{}}, "text", make([]any, maxSQLArgs+1)} {
-		_, err := decodeArgs(abi.MustMarshal(bad))
+	for _, bad := range []any{[]any{[]any{1}}, []any{map[string]any{}}, "text", make([]any, abi.MaxSQLArgs+1)} {
+		_, err := abi.DecodeSQLArgs(abi.MustMarshal(bad))
 		require.Equal(t, abi.CodeSQLArgument, err.Code, "%v", err)
 	}
 	for _, bad := range []any{uint64(math.MaxUint64), math.NaN(), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)} {

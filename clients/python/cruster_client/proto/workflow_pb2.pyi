@@ -307,20 +307,22 @@ class FollowResponse(_message.Message):
     def __init__(self, entry: _Optional[_Union[HistoryEntry, _Mapping]] = ..., line: _Optional[_Union[LogLine, _Mapping]] = ..., execution: _Optional[_Union[_common_pb2.Execution, _Mapping]] = ...) -> None: ...
 
 class LogLine(_message.Message):
-    __slots__ = ("at", "level", "message", "activity", "attempt", "dropped")
+    __slots__ = ("at", "level", "message", "activity", "attempt", "dropped", "crashed")
     AT_FIELD_NUMBER: _ClassVar[int]
     LEVEL_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     ACTIVITY_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     DROPPED_FIELD_NUMBER: _ClassVar[int]
+    CRASHED_FIELD_NUMBER: _ClassVar[int]
     at: _timestamp_pb2.Timestamp
     level: int
     message: str
     activity: str
     attempt: int
     dropped: int
-    def __init__(self, at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., level: _Optional[int] = ..., message: _Optional[str] = ..., activity: _Optional[str] = ..., attempt: _Optional[int] = ..., dropped: _Optional[int] = ...) -> None: ...
+    crashed: bool
+    def __init__(self, at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., level: _Optional[int] = ..., message: _Optional[str] = ..., activity: _Optional[str] = ..., attempt: _Optional[int] = ..., dropped: _Optional[int] = ..., crashed: _Optional[bool] = ...) -> None: ...
 
 class ListRequest(_message.Message):
     __slots__ = ("namespace", "workflow", "state", "page_size", "page_token", "where")

@@ -264,6 +264,7 @@ func (f fakeWorkflows) Follow(req *crusterv1.FollowRequest, stream grpc.ServerSt
 	all := []*crusterv1.FollowResponse{
 		{Event: &crusterv1.FollowResponse_Entry{Entry: entry}},
 		{Event: &crusterv1.FollowResponse_Line{Line: &crusterv1.LogLine{At: timestamppb.New(noon), Level: 4, Message: "slow\nbank", Activity: "pay", Attempt: 2, Dropped: 3}}},
+		{Event: &crusterv1.FollowResponse_Line{Line: &crusterv1.LogLine{At: timestamppb.New(noon), Message: "so far", Crashed: true}}},
 		{Event: &crusterv1.FollowResponse_Line{Line: &crusterv1.LogLine{At: timestamppb.New(noon), Message: "paid"}}},
 	}
 	if e.GetState() == crusterv1.State_STATE_RUNNING {

@@ -27,6 +27,7 @@ type LogLine struct {
 	Activity string     `json:"activity,omitempty"`
 	Attempt  uint32     `json:"attempt,omitempty"`
 	Dropped  uint32     `json:"dropped,omitempty"`
+	Crashed  bool       `json:"crashed,omitempty"`
 }
 
 // FollowedOf is the shape of something that happened to an execution.
@@ -39,6 +40,7 @@ func FollowedOf(r *crusterv1.FollowResponse) Followed {
 		l := r.GetLine()
 		return Followed{Line: &LogLine{
 			At: timeOf(l.GetAt()), Level: slog.Level(l.GetLevel()).String(), Message: l.GetMessage(), Activity: l.GetActivity(), Attempt: l.GetAttempt(), Dropped: l.GetDropped(),
+			Crashed: l.GetCrashed(),
 		}}
 	default:
 		e := ExecutionOf(r.GetExecution())
@@ -79,6 +81,9 @@ func writeLine(w io.Writer, l *crusterv1.LogLine) error {
 		}
 	}
 	from := "workflow"
+	if l.GetCrashed() {
+		from = "workflow, which crashed behind it"
+	}
 	if l.GetActivity() != "" {
 		from = fmt.Sprintf("%s, attempt %d", l.GetActivity(), l.GetAttempt())
 	}

@@ -139,7 +139,9 @@
 //! # Logging
 //!
 //! Records of the `log` facade go to the host's log. A record of a workflow
-//! appears once, however often the workflow is replayed.
+//! appears once, however often the workflow is replayed. If the workflow crashes
+//! behind it, it is there at once with `crashed=true`, and comes again when that
+//! part of the workflow has succeeded.
 //!
 //! # Testing
 //!

@@ -2775,6 +2775,9 @@ pub struct LogLine {
     /// nothing came behind them, the message is empty.
     #[prost(uint32, tag = "6")]
     pub dropped: u32,
+    /// The turn of the workflow that logged it crashed behind it, and is taken again.
+    #[prost(bool, tag = "7")]
+    pub crashed: bool,
 }
 /// ListRequest asks for a page of executions.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -429,6 +429,8 @@ export interface LogLine {
    * nothing came behind them, the message is empty.
    */
   dropped: number;
+  /** The turn of the workflow that logged it crashed behind it, and is taken again. */
+  crashed: boolean;
 }
 
 /** ListRequest asks for a page of executions. */
@@ -3033,7 +3035,7 @@ export const FollowResponse: MessageFns<FollowResponse> = {
 };
 
 function createBaseLogLine(): LogLine {
-  return { at: undefined, level: 0, message: "", activity: "", attempt: 0, dropped: 0 };
+  return { at: undefined, level: 0, message: "", activity: "", attempt: 0, dropped: 0, crashed: false };
 }
 
 export const LogLine: MessageFns<LogLine> = {
@@ -3055,6 +3057,9 @@ export const LogLine: MessageFns<LogLine> = {
     }
     if (message.dropped !== 0) {
       writer.uint32(48).uint32(message.dropped);
+    }
+    if (message.crashed !== false) {
+      writer.uint32(56).bool(message.crashed);
     }
     return writer;
   },
@@ -3120,6 +3125,14 @@ export const LogLine: MessageFns<LogLine> = {
             message.dropped = reader.uint32();
             continue;
           }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.crashed = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3143,6 +3156,7 @@ export const LogLine: MessageFns<LogLine> = {
     message.activity = object.activity ?? "";
     message.attempt = object.attempt ?? 0;
     message.dropped = object.dropped ?? 0;
+    message.crashed = object.crashed ?? false;
     return message;
   },
 };

@@ -1,32 +1,30 @@
-package effects
+package abi
 
 import (
 	"fmt"
 	"time"
-
-	"github.com/cruster/cruster/abi"
 )
 
-// maxSQLArgs is the limit of both databases.
-const maxSQLArgs = 32_766
+// MaxSQLArgs is how many arguments a statement may have: the limit of both databases.
+const MaxSQLArgs = 32_766
 
-// decodeArgs turns a msgpack array into arguments of the types that stores
-// take.
-func decodeArgs(encoded []byte) ([]any, *abi.Error) {
+// DecodeSQLArgs turns the msgpack array of a statement's arguments into values of the types that
+// stores take.
+func DecodeSQLArgs(encoded []byte) ([]any, *Error) {
 	if len(encoded) == 0 {
 		return nil, nil
 	}
 	var raw []any
-	if err := abi.DecodeBody(encoded, &raw); err != nil {
-		return nil, abi.Errorf(abi.CodeSQLArgument, "the arguments are not a msgpack array: %v", err)
+	if err := DecodeBody(encoded, &raw); err != nil {
+		return nil, Errorf(CodeSQLArgument, "the arguments are not a msgpack array: %v", err)
 	}
-	if len(raw) > maxSQLArgs {
-		return nil, abi.Errorf(abi.CodeSQLArgument, "%d arguments are too many; %d is the limit", len(raw), maxSQLArgs)
+	if len(raw) > MaxSQLArgs {
+		return nil, Errorf(CodeSQLArgument, "%d arguments are too many; %d is the limit", len(raw), MaxSQLArgs)
 	}
 	for i, v := range raw {
 		norm, err := sqlArg(v)
 		if err != nil {
-			return nil, abi.Errorf(abi.CodeSQLArgument, "argument $%d: %v", i+1, err)
+			return nil, Errorf(CodeSQLArgument, "argument $%d: %v", i+1, err)
 		}
 		raw[i] = norm
 	}

@@ -1,4 +1,4 @@
-package effects
+package abi
 
 import (
 	"math"
@@ -6,14 +6,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/cruster/cruster/abi"
 )
 
-func TestDecodeArgs(t *testing.T) {
+func TestDecodeSQLArgs(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 5)
-	got, err := decodeArgs(abi.MustMarshal([]any{
+	got, err := DecodeSQLArgs(MustMarshal([]any{
 		nil, true, 1, -1, int8(-128), int16(300), int32(-70_000), int64(math.MinInt64), uint8(255), uint16(65_535), uint32(math.MaxUint32), uint64(math.MaxUint64),
 		float32(1.5), 2.5, "text",
 		[]byte{1},
@@ -28,8 +26,8 @@ func TestDecodeArgs(t *testing.T) {
 	require.Equal(t, want, got[:len(want)])
 	require.True(t, at.Equal(got[len(want)].(time.Time)))
 
-	for _, none := range [][]byte{nil, {}, abi.MustMarshal([]any{})} {
-		got, err := decodeArgs(none)
+	for _, none := range [][]byte{nil, {}, MustMarshal([]any{})} {
+		got, err := DecodeSQLArgs(none)
 		require.Nil(t, err)
 		require.Empty(t, got)
 	}
@@ -41,19 +39,19 @@ func TestDecodeArgsRefuses(t *testing.T) {
 		"garbage":           {0xc1},
 		"a map":             {0x80},
 		"a number":          {0x01},
-		"a list in a list":  abi.MustMarshal([]any{1, []any{2}}),
-		"a map in a list":   abi.MustMarshal([]any{map[string]any{"a": 1}}),
+		"a list in a list":  MustMarshal([]any{1, []any{2}}),
+		"a map in a list":   MustMarshal([]any{map[string]any{"a": 1}}),
 		"an extension":      {0x91, 0xd4, 0x05, 0x00},
 		"a lying length":    {0xdd, 0xff, 0xff, 0xff, 0xff},
 		"two lists":         {0x90, 0x90},
-		"too many":          abi.MustMarshal(make([]any, maxSQLArgs+1)),
+		"too many":          MustMarshal(make([]any, MaxSQLArgs+1)),
 		"a bad timestamp":   {0x91, 0xd4, 0xff, 0x00},
 		"cut off":           {0x92, 0x01},
 		"a string cut off":  {0x91, 0xa5, 'a'},
-		"too large a value": abi.MustMarshal([]any{make([]byte, abi.MaxBody)}),
+		"too large a value": MustMarshal([]any{make([]byte, MaxBody)}),
 	} {
-		_, err := decodeArgs(encoded)
+		_, err := DecodeSQLArgs(encoded)
 		require.NotNil(t, err, name)
-		require.Equal(t, abi.CodeSQLArgument, err.Code, name)
+		require.Equal(t, CodeSQLArgument, err.Code, name)
 	}
 }
