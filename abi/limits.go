@@ -38,3 +38,7 @@ const (
 	// DefaultBackoff is the first delay if a retry policy does not set one.
 	DefaultBackoff = time.Second
 )
+
+// IsLong tells whether a journal of so many entries is near its limit: four fifths of it. Hosts warn
+// from there on.
+func IsLong(entries, limit uint64) bool { return entries >= limit-limit/5 }

@@ -224,6 +224,17 @@ type HTTPAll struct {
 	Requests HTTPRequests `msgpack:"requests"`
 }
 
+// ResponseRoom is what a response with these headers and a body of so many bytes takes of the room that
+// the responses of one [ImportHTTPAll] have together.
+func ResponseRoom(headers []Header, body int64) int64 {
+	const each = 32 // what the form takes
+	room := body + each
+	for _, h := range headers {
+		room += int64(len(h.Name) + len(h.Value) + each)
+	}
+	return room
+}
+
 // HTTPAllReply is the reply of [ImportHTTPAll]: the results are in the order of the requests.
 type HTTPAllReply struct {
 	Results []HTTPResult `msgpack:"results"`

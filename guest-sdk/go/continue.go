@@ -31,7 +31,8 @@ func ContinueAsNew[Req any](req Req) error { return &continuation{request: req} 
 // HistoryLen is how many entries the journal of this run has: one for each result that the workflow
 // was given, and one for each attempt of an activity that failed and is tried again. It does not
 // change while the workflow computes, and is the same on every replay. A run is paused when its
-// journal has 250,000 (CR-2016).
+// journal has 250,000 (CR-2016). In a run that began on an older host, which did not tell, attempts
+// are not counted.
 func HistoryLen(ctx Context) int { return int(ctx.scope.Entries()) }
 
 // ShouldContinueAsNew tells whether the journal of this run has become long, 10,000 entries, so that

@@ -141,11 +141,7 @@ func (s *share) end(back int64) {
 func (s *share) takeHeaders(ctx context.Context, headers []abi.Header, length int64) error {
 	n := max(length, 0)
 	if s.room.shared { // otherwise headers are bounded on their own
-		const each = 32 // what the form takes
-		n += each
-		for _, h := range headers {
-			n += int64(len(h.Name) + len(h.Value) + each)
-		}
+		n = abi.ResponseRoom(headers, n)
 	}
 	s.spent = n - max(length, 0)
 	return s.take(ctx, n)

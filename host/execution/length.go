@@ -1,6 +1,9 @@
 package execution
 
-import "github.com/cruster/cruster/journal"
+import (
+	"github.com/cruster/cruster/abi"
+	"github.com/cruster/cruster/journal"
+)
 
 // roomToStop is how many entries more the journal of an execution may have that was asked to stop: for
 // its cleanup, and for what was to be delivered when it was paused at the limit. That is a batch at
@@ -16,9 +19,6 @@ func (x *Executions) EntryLimit(row *journal.Execution) uint64 {
 	return x.MaxEntries
 }
 
-// IsLong tells whether a journal of so many entries is near its limit: four fifths of it.
-func IsLong(entries, limit uint64) bool { return entries >= limit-limit/5 }
-
 // warnOfLength warns that a journal comes near its limit, once for as long as the run is in memory. One
 // that was asked to stop need not be told.
 func (r *run) warnOfLength(b batch) {
@@ -26,7 +26,7 @@ func (r *run) warnOfLength(b batch) {
 		return
 	}
 	entries := b.entries[len(b.entries)-1].Seq
-	if !IsLong(entries, r.MaxEntries) {
+	if !abi.IsLong(entries, r.MaxEntries) {
 		return
 	}
 	r.warned = true

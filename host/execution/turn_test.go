@@ -109,8 +109,6 @@ func TestRoomToStop(t *testing.T) {
 
 func TestWarningOfALongJournal(t *testing.T) {
 	t.Parallel()
-	require.False(t, IsLong(199_999, abi.MaxEntries))
-	require.True(t, IsLong(200_000, abi.MaxEntries))
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		f.scripts["w"] = []string{"deferred a", "deferred b", "deferred c", "done"}

@@ -186,8 +186,8 @@ func (p *goProgram) string(at uint64) string {
 }
 
 // find is the function that has the first of some names that the table has. They are as the name section
-// of a module has them, where other characters are underscores. The table is read once, and none is
-// found if that takes too long.
+// of a module has them, where other characters are underscores. The table is read once, as far as
+// maxGoNames: functions behind that are not found.
 func (p *goProgram) find(names []string) (function uint64, ok bool) {
 	places := make(map[string]int, len(names))
 	for i, name := range slices.Backward(names) {
@@ -197,7 +197,7 @@ func (p *goProgram) find(names []string) (function uint64, ok bool) {
 	for f, left := uint64(0), maxGoNames; f < p.count && first > 0; f++ {
 		name := p.name(f)
 		if left -= len(name); left < 0 {
-			return 0, false
+			break
 		}
 		if i, ok := places[plainName(name)]; ok && i < first {
 			function, first = f, i

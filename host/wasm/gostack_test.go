@@ -69,8 +69,12 @@ func TestFunctionsAreFoundByNameWithABound(t *testing.T) {
 	require.EqualValues(t, maxGoFunctions-1, found, "the innermost of those that there are")
 	_, ok = find(usual, "env.refuel", "main.absent")
 	require.False(t, ok)
-	_, ok = find(strings.Repeat("n", maxGoText), "main.last")
+	long := strings.Repeat("n", maxGoText)
+	_, ok = find(long, "main.last")
 	require.False(t, ok, "it gave up")
+	found, ok = find(long, "env.refuel", long)
+	require.True(t, ok, "it is found before that")
+	require.Zero(t, found)
 }
 
 func TestNamesOfRustFunctions(t *testing.T) {

@@ -34,11 +34,12 @@ func (h *attemptHost) http(b abi.HTTPRequest) (any, error) {
 // responses share the room of one, as on a host.
 func (h *attemptHost) httpAll(b abi.HTTPAll) (any, error) {
 	reply := abi.HTTPAllReply{Results: []abi.HTTPResult{}}
-	left := maxHTTPBody
+	left := int64(maxHTTPBody)
 	for _, one := range b.Requests {
 		res, err := h.http(one)
 		if err == nil {
-			if size := sizeOf(res.(abi.HTTPResponse)); size > left {
+			answer := res.(abi.HTTPResponse)
+			if size := abi.ResponseRoom(answer.Headers, int64(len(answer.Body))); size > left {
 				err = abi.Errorf(abi.CodeHTTPTooLarge, "%s %s: the responses of this call together have more than %d bytes", cmp.Or(one.Method, "GET"), one.URL, maxHTTPBody)
 			} else {
 				left -= size
@@ -57,14 +58,4 @@ func (h *attemptHost) httpAll(b abi.HTTPAll) (any, error) {
 		reply.Results = append(reply.Results, result)
 	}
 	return reply, nil
-}
-
-// sizeOf is what a response takes of the room of several.
-func sizeOf(r abi.HTTPResponse) int {
-	const each = 32 // what the form takes
-	n := len(r.Body) + each
-	for _, h := range r.Headers {
-		n += len(h.Name) + len(h.Value) + each
-	}
-	return n
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cruster/cruster/abi"
+	cruster "github.com/cruster/cruster/guest-sdk/go"
 )
 
 func TestCheckURL(t *testing.T) {
@@ -23,6 +24,38 @@ func TestCheckURL(t *testing.T) {
 		_, err := checkURL(url)
 		require.NotNil(t, err, url)
 		require.Equal(t, abi.CodeHTTPBadRequest, err.Code)
+	}
+}
+
+// Several responses share the room of one. What they take besides their bodies is in abi/ABI.md.
+func TestResponsesShareRoom(t *testing.T) {
+	t.Parallel()
+	const besides = 32 + len("X-A") + len("1") + 32 // the response and its header
+	const half = maxHTTPBody/2 - besides
+	for name, c := range map[string]struct {
+		second int
+		code   abi.Code
+	}{
+		"they just fit":     {half, ""},
+		"one byte too many": {half + 1, abi.CodeHTTPTooLarge},
+	} {
+		sizes := map[string]int{"http://a/1": half, "http://a/2": c.second, "http://a/3": 0}
+		h := &attemptHost{world: &world{cfg: &config{http: func(r cruster.HTTPRequest) (cruster.HTTPResponse, error) {
+			return cruster.HTTPResponse{Status: 200, Body: make([]byte, sizes[r.URL]), Headers: []abi.Header{{Name: "X-A", Value: "1"}}}, nil
+		}}}}
+		reply, err := h.httpAll(abi.HTTPAll{Requests: abi.HTTPRequests{{URL: "http://a/1"}, {URL: "http://a/2"}, {URL: "http://a/3"}}})
+		require.NoError(t, err, name)
+		results := reply.(abi.HTTPAllReply).Results
+		require.Len(t, results, 3)
+		require.Nil(t, results[0].Error, name)
+		if c.code == "" {
+			require.Nil(t, results[1].Error, name)
+			require.Equal(t, abi.CodeHTTPTooLarge, results[2].Error.Code, name)
+			continue
+		}
+		require.Equal(t, c.code, results[1].Error.Code, name)
+		require.Equal(t, "GET http://a/2: the responses of this call together have more than 3670016 bytes", results[1].Error.Message)
+		require.Nil(t, results[2].Error, "there is room for a smaller one")
 	}
 }
 

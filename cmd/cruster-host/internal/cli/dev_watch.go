@@ -131,7 +131,7 @@ func (w *watchScreen) deploy(ctx context.Context, c *client.Client, s devloop.So
 			if err := w.line(s.Name, "not deployed; what was deployed before stays"); err != nil {
 				return err
 			}
-			report(w.app.stdout, err)
+			report(w.app.stdout, err, w.app.addrFlagAnywhere())
 			return nil
 		})
 		return err

@@ -129,8 +129,8 @@ func exitCode(err error) int {
 }
 
 // report writes an error the way people and scripts read it: one line with the
-// code, one with what to do.
-func report(w io.Writer, err error) {
+// code, one with what to do. addrFlag is what a suggested command needs to reach the same host.
+func report(w io.Writer, err error, addrFlag string) {
 	var mistake *usage.Error
 	if errors.As(err, &mistake) {
 		fmt.Fprintf(w, "error: %v\n", err)
@@ -172,7 +172,7 @@ func report(w io.Writer, err error) {
 		fmt.Fprintf(w, "hint: %s\n", hint)
 	}
 	if failed != nil && failed.State == client.Paused {
-		for _, step := range view.RescueSteps(coded.Code, failed.Execution) {
+		for _, step := range view.RescueSteps(coded.Code, failed.Execution, addrFlag) {
 			fmt.Fprintf(w, "next: %s\n", step)
 		}
 	}

@@ -45,11 +45,12 @@ type Process struct {
 
 // Run runs the program and returns its exit code.
 func Run(ctx context.Context, p Process) int {
-	root := newApp(p).rootCommand()
+	a := newApp(p)
+	root := a.rootCommand()
 	root.SetArgs(p.Args)
 	err := root.ExecuteContext(ctx)
 	if err != nil {
-		report(p.Stderr, err)
+		report(p.Stderr, err, a.addrFlag())
 	}
 	return exitCode(err)
 }

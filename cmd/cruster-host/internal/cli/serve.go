@@ -87,7 +87,10 @@ func (a *app) serve(ctx context.Context, s *settings, beside func(ctx context.Co
 		return err
 	}
 	h, err := serve.Start(ctx, cfg)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return nil // as later: a host that is told to stop has not failed
+	case err != nil:
 		return err
 	}
 	a.firstScreen(h.GRPCAddr(), h.HTTPAddr(), store.String(), beside == nil)

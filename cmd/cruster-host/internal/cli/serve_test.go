@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,4 +71,24 @@ func (f *firstWrite) stderr() *strings.Builder { return &f.errors }
 func (f *firstWrite) Write(p []byte) (int, error) {
 	f.then()
 	return f.text.Write(p)
+}
+
+// TestHostIsStoppedBeforeItRuns: Ctrl-C while a host waits for its address is what it is later: it was
+// asked to stop, and has not failed.
+func TestHostIsStoppedBeforeItRuns(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, taken.Close()) }()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var out, errs strings.Builder
+	code := Run(ctx, Process{
+		Args:      []string{"serve", "--store", "sqlite:" + t.TempDir(), "--grpc-addr", taken.Addr().String(), "--http-addr", "127.0.0.1:0"},
+		LookupEnv: func(string) (string, bool) { return "", false },
+		Stdin:     strings.NewReader(""), Stdout: &out, Stderr: &errs,
+	})
+	require.Equal(t, exitOK, code, errs.String())
+	require.Empty(t, out.String())
+	require.Empty(t, errs.String())
 }

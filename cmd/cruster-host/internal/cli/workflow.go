@@ -140,7 +140,7 @@ func (a *app) workflowPoll() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.emit(view.ExecutionOf(resp.GetExecution()), func() error { return view.WriteExecution(a.stdout, resp.GetExecution()) })
+				return a.emit(view.ExecutionOf(resp.GetExecution()), func() error { return view.WriteExecution(a.stdout, resp.GetExecution(), a.addrFlag()) })
 			})
 		},
 	}

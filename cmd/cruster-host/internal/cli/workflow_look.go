@@ -31,7 +31,7 @@ func (a *app) workflowDescribe() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.emit(view.DescriptionOf(resp), func() error { return view.WriteDescription(a.stdout, resp) })
+				return a.emit(view.DescriptionOf(resp), func() error { return view.WriteDescription(a.stdout, resp, a.addrFlag()) })
 			})
 		},
 	}

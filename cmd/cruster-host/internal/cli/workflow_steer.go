@@ -57,7 +57,7 @@ func (a *app) warnPaused(ctx context.Context, c *client.Client, execution string
 		return nil
 	}
 	fmt.Fprintln(a.stderr, "note: it is paused and stops once it goes on")
-	for _, step := range view.RescueSteps(abi.Code(resp.GetExecution().GetError().GetCode()), execution) {
+	for _, step := range view.RescueSteps(abi.Code(resp.GetExecution().GetError().GetCode()), execution, a.addrFlag()) {
 		fmt.Fprintf(a.stderr, "next: %s\n", step)
 	}
 	return nil

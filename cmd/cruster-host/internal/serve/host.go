@@ -57,10 +57,11 @@ func Start(ctx context.Context, cfg Config) (*Host, error) {
 	h := &Host{clock: clockwork.NewRealClock(), drainTimeout: cfg.DrainTimeout, log: cfg.Logger, lost: make(chan error, 1)}
 	// The addresses come first: a host that cannot be reached must not take over
 	// the shards of one that can.
-	if h.grpc, err = listen(ctx, h.clock, "--grpc-addr", cfg.GRPCAddr); err != nil {
+	wait := newAddressWait(h.clock)
+	if h.grpc, err = wait.listen(ctx, "--grpc-addr", cfg.GRPCAddr); err != nil {
 		return nil, err
 	}
-	if h.http, err = listen(ctx, h.clock, "--http-addr", cfg.HTTPAddr); err != nil {
+	if h.http, err = wait.listen(ctx, "--http-addr", cfg.HTTPAddr); err != nil {
 		return nil, errors.Join(err, h.grpc.Close())
 	}
 	if h.store, err = spec.Open(ctx, cfg.Logger); err != nil {

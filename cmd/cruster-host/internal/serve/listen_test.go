@@ -23,8 +23,9 @@ func listening(ctx context.Context, t *testing.T) (taken net.Listener, clock *cl
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	clock, result = clockwork.NewFakeClock(), make(chan listened, 1)
+	wait := newAddressWait(clock)
 	go func() {
-		l, err := listen(ctx, clock, "--grpc-addr", taken.Addr().String())
+		l, err := wait.listen(ctx, "--grpc-addr", taken.Addr().String())
 		result <- listened{l, err}
 	}()
 	require.NoError(t, clock.BlockUntilContext(t.Context(), 1))
@@ -66,5 +67,21 @@ func TestListenIsStopped(t *testing.T) {
 	taken, _, result := listening(ctx, t)
 	defer func() { require.NoError(t, taken.Close()) }()
 	stop()
-	require.Equal(t, abi.CodeAddress, abi.CodeOf((<-result).err))
+	require.Equal(t, context.Canceled, (<-result).err)
+}
+
+// TestAddressesShareTheWait: a host gives up once the time is over, however many addresses it has.
+func TestAddressesShareTheWait(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, taken.Close()) }()
+	clock := clockwork.NewFakeClock()
+	wait := newAddressWait(clock)
+	clock.Advance(listenTimeout) // for the first address
+	_, err = wait.listen(t.Context(), "--http-addr", taken.Addr().String())
+	require.Equal(t, abi.CodeAddress, abi.CodeOf(err))
+	free, err := wait.listen(t.Context(), "--http-addr", "127.0.0.1:0")
+	require.NoError(t, err, "one that is free is tried all the same")
+	require.NoError(t, free.Close())
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cruster/cruster/abi"
 	crusterv1 "github.com/cruster/cruster/api/cruster/v1"
+	"github.com/cruster/cruster/client"
 	"github.com/cruster/cruster/cmd/cruster-host/internal/terminal"
 )
 
@@ -117,25 +118,30 @@ func DescriptionOf(d *crusterv1.DescribeResponse) Description {
 	return v
 }
 
-// journal says how long the journal is and, unless the execution is over, that it comes near its limit:
-// when it has four fifths of what it may have.
+// journal says how long the journal is and, unless the execution is over, that it comes near its limit
+// or is there.
 func (v *Description) journal() string {
 	text := strconv.FormatUint(v.Entries, 10) + " entries"
-	if v.State.Final() || v.Limit == 0 || v.Entries < v.Limit-v.Limit/5 {
+	if v.State.Final() || v.Limit == 0 || !abi.IsLong(v.Entries, v.Limit) {
 		return text
 	}
-	unless := "continues as a new run"
-	if v.InterruptedAt != nil {
-		unless = "ends"
+	switch {
+	case v.State == client.Paused && v.Entries >= v.Limit:
+		return text + fmt.Sprintf("; it is at its limit of %d", v.Limit)
+	case v.State == client.Paused:
+		return text + fmt.Sprintf("; its limit is %d", v.Limit)
+	case v.InterruptedAt != nil:
+		return text + fmt.Sprintf("; it is paused at %d unless it ends", v.Limit)
+	default:
+		return text + fmt.Sprintf("; it is paused at %d unless it continues as a new run", v.Limit)
 	}
-	return text + fmt.Sprintf("; it is paused at %d unless it %s", v.Limit, unless)
 }
 
 // WriteDescription writes an execution, the ops that it waits for and its settled
 // deferreds.
-func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse) error {
+func WriteDescription(w io.Writer, d *crusterv1.DescribeResponse, addrFlag string) error {
 	v := DescriptionOf(d)
-	all := append(executionLines(d.GetExecution()), terminal.Line{Name: "run", Value: v.RunID}, terminal.Line{Name: "input", Value: Pretty(v.Input)},
+	all := append(executionLines(d.GetExecution(), addrFlag), terminal.Line{Name: "run", Value: v.RunID}, terminal.Line{Name: "input", Value: Pretty(v.Input)},
 		terminal.Line{Name: "journal", Value: v.journal()},
 		terminal.Line{Name: "in memory", Value: terminal.YesNo(v.Resident)})
 	if v.Fuel > 0 {

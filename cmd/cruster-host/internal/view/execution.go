@@ -72,11 +72,11 @@ func StartedExecutionOf(e *crusterv1.Execution, existed bool) Execution {
 }
 
 // WriteExecution writes how far an execution is.
-func WriteExecution(w io.Writer, e *crusterv1.Execution) error {
-	return terminal.Lines(w, executionLines(e)...)
+func WriteExecution(w io.Writer, e *crusterv1.Execution, addrFlag string) error {
+	return terminal.Lines(w, executionLines(e, addrFlag)...)
 }
 
-func executionLines(e *crusterv1.Execution) []terminal.Line {
+func executionLines(e *crusterv1.Execution, addrFlag string) []terminal.Line {
 	v := ExecutionOf(e)
 	all := []terminal.Line{
 		{Name: "execution", Value: terminal.OneLine(v.Name)},
@@ -101,7 +101,7 @@ func executionLines(e *crusterv1.Execution) []terminal.Line {
 		all = append(all, terminal.Line{Name: "continued", Value: fmt.Sprintf("%d times, since run %s", v.Continued, v.ChainID)})
 	}
 	if v.State == client.Paused {
-		all = append(all, terminal.Line{Name: "next", Value: strings.Join(RescueSteps(pauseCode(v.Error), v.Name), "\n")})
+		all = append(all, terminal.Line{Name: "next", Value: strings.Join(RescueSteps(pauseCode(v.Error), v.Name, addrFlag), "\n")})
 	}
 	all = append(all, publishedLines(e.GetAttributes(), e.GetProgress())...)
 	return append(all, terminal.Line{Name: "parent", Value: v.ParentID})

@@ -40,7 +40,7 @@ func render(t *testing.T, d *datadriven.TestData, w *strings.Builder) (shape any
 	switch d.Cmd {
 	case "execution":
 		e := parse(t, d, &crusterv1.Execution{})
-		return view.ExecutionOf(e), view.WriteExecution(w, e)
+		return view.ExecutionOf(e), view.WriteExecution(w, e, addrFlag(d))
 	case "start":
 		started := view.StartedExecutionOf(parse(t, d, &crusterv1.Execution{}), d.HasArg("existed"))
 		return started, view.WriteStart(w, started, addrFlag(d))
@@ -49,7 +49,7 @@ func render(t *testing.T, d *datadriven.TestData, w *strings.Builder) (shape any
 		return nil, view.WriteExecutions(w, list)
 	case "description":
 		response := parse(t, d, &crusterv1.DescribeResponse{})
-		return view.DescriptionOf(response), view.WriteDescription(w, response)
+		return view.DescriptionOf(response), view.WriteDescription(w, response, addrFlag(d))
 	case "history":
 		var shapes []view.Entry
 		entries := parse(t, d, &crusterv1.HistoryResponse{}).GetEntries()
@@ -118,7 +118,7 @@ func parse[M proto.Message](t *testing.T, d *datadriven.TestData, m M) M {
 
 func addrFlag(d *datadriven.TestData) string {
 	if d.HasArg("elsewhere") {
-		return " --addr db.internal:7600"
+		return " --addr db.internal:7600 --namespace staging"
 	}
 	return ""
 }

@@ -12,7 +12,8 @@ impl<W: Workflow> WorkflowContext<W> {
     /// How many entries the journal of this run has: one for each result that the workflow was
     /// given, and one for each attempt of an activity that failed and is tried again. It does not
     /// change while the workflow computes, and is the same on every replay. A run is paused when
-    /// its journal has 250,000 (`CR-2016`).
+    /// its journal has 250,000 (`CR-2016`). In a run that began on an older host, which did not
+    /// tell, attempts are not counted.
     pub fn history_len(&self) -> u64 {
         self.core().entries()
     }

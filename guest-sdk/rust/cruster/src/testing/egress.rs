@@ -286,6 +286,28 @@ mod tests {
         format!("{} {}", fault.code, fault.message)
     }
 
+    /// Several answers share the room of one. What they take besides their bodies is in abi/ABI.md.
+    #[test]
+    fn answers_share_room() {
+        const BESIDES: usize = 32 + "X-A".len() + "1".len() + 32; // the answer and its header
+        const HALF: usize = MAX_BODY / 2 - BESIDES;
+        let answer = |size: usize| HTTPResponse {
+            body: Some(vec![0; size]),
+            headers: with_header("X-A", "1").headers,
+            ..HTTPResponse::default()
+        };
+        let mut room = MAX_BODY;
+        take_room(&mut room, &get("http://a/1"), &answer(HALF)).unwrap();
+        let refused = take_room(&mut room, &get("http://a/2"), &answer(HALF + 1)).unwrap_err();
+        assert_eq!(refused.code, "CR-3204");
+        assert_eq!(
+            refused.message,
+            "GET http://a/2: the responses of this call together have more than 3670016 bytes"
+        );
+        take_room(&mut room, &get("http://a/3"), &answer(HALF)).unwrap();
+        assert_eq!(room, 0, "a refused one takes nothing");
+    }
+
     #[test]
     fn addresses() {
         for url in [
